@@ -1,0 +1,13 @@
+# flamegrid_test(NAME <n> SOURCES <file>... [LIBS <target>...] [ARGS <arg>...] [LABELS <label>...])
+# One cmocka program that is built and registered with ctest under its name: a compiled test is a registered test.
+function(flamegrid_test)
+  cmake_parse_arguments(TEST "" "NAME" "SOURCES;LIBS;ARGS;LABELS" ${ARGN})
+  add_executable(${TEST_NAME} ${TEST_SOURCES})
+  set_target_properties(${TEST_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_link_libraries(${TEST_NAME} PRIVATE flamegrid_options ${TEST_LIBS} PkgConfig::CMOCKA Threads::Threads)
+  add_test(NAME ${TEST_NAME} COMMAND ${TEST_NAME} ${TEST_ARGS})
+  if(NOT TEST_LABELS)
+    set(TEST_LABELS unit)
+  endif()
+  set_tests_properties(${TEST_NAME} PROPERTIES TIMEOUT 300 LABELS "${TEST_LABELS}")
+endfunction()

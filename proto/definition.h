@@ -1,0 +1,74 @@
+/* Definitions: what a guest says once, in the definition lane of its ring. Fixed heads; text follows without a NUL.
+ * Plain data. The consumer bounds every length by the size of the definition that it got. */
+#ifndef DEFINITION_H
+#define DEFINITION_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define DEFINITION_SIZE_MAX    (128u << 10) /* bytes of one definition, head and text */
+#define DEFINITION_BUILD_ID_MAX 32u /* bytes; a longer build id is cut */
+
+enum definition_type {
+	DEFINITION_NAME = 1,   /* struct definition_name, then the name */
+	DEFINITION_MODULE = 2, /* struct definition_module, then the path */
+	DEFINITION_DEVICE = 3, /* struct definition_device, then the name */
+	DEFINITION_CLOCK = 4,  /* struct definition_clock */
+	DEFINITION_NOTICE = 5, /* struct definition_notice, then one line of text */
+	DEFINITION_WINDOW = 6, /* struct definition_window */
+};
+
+struct definition_name {
+	uint32_t name_id; /* from 1 */
+	uint32_t truncated; /* 1: the name was longer than RECORD_NAME_MAX */
+};
+
+/* An executable segment of a loaded file. A later definition replaces those that it overlaps. */
+struct definition_module {
+	uint64_t start, end; /* addresses in the process, end exclusive */
+	uint64_t bias;	     /* address - bias = virtual address in the ELF file */
+	uint32_t build_id_size;
+	uint32_t flags; /* enum definition_module_flags */
+	uint8_t build_id[DEFINITION_BUILD_ID_MAX];
+};
+
+enum definition_module_flags {
+	DEFINITION_MODULE_MAIN = 1u << 0, /* the program itself (its path may be a link) */
+	DEFINITION_MODULE_CUDA = 1u << 1, /* the guest itself, libcuda, libcudart or libcupti */
+	DEFINITION_MODULE_VDSO = 1u << 2,
+};
+
+struct definition_device {
+	uint32_t device_id; /* CUDA ordinal */
+	uint32_t pci_domain, pci_bus, pci_device;
+	uint8_t uuid[16]; /* as cuDeviceGetUuid_v2: a MIG instance has its own */
+};
+
+/* One sample of three clocks, read within error_ns of each other. */
+struct definition_clock {
+	uint64_t monotonic_ns, realtime_ns, cupti_ns;
+	uint64_t error_ns;
+};
+
+enum definition_notice_code {
+	NOTICE_NO_CUPTI = 1,	     /* no libcupti: GPU times are off */
+	NOTICE_SUBSCRIBER_TAKEN = 2, /* another profiler holds CUPTI */
+	NOTICE_CUPTI_FAILED = 3,     /* a CUPTI call that is needed failed */
+	NOTICE_CUPTI_FOUND = 4,	     /* which libcupti is used (not a fault) */
+};
+
+struct definition_notice {
+	uint32_t code; /* enum definition_notice_code */
+	int32_t value; /* CUptiResult, or errno */
+};
+
+struct definition_window {
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; end 0: open */
+	uint32_t window;
+	uint32_t reserved;
+};
+
+static_assert(sizeof(struct definition_module) == 64, "shared-memory format");
+static_assert(sizeof(struct definition_device) == 32, "shared-memory format");
+
+#endif

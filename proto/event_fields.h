@@ -1,0 +1,23 @@
+/* Which fields of a record travel, in which order: the columns of an EVENTS message (wire.md).
+ * Encoder and decoder read the same tables, so they can't disagree. Plain data. */
+#ifndef EVENT_FIELDS_H
+#define EVENT_FIELDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EVENT_FIELDS_LAUNCH 7u
+#define EVENT_FIELDS_GPU    13u
+
+struct event_field {
+	const char *name;                   /* as in wire.md */
+	uint32_t offset_bytes, width_bytes; /* in the record */
+	uint64_t max;
+	/* Travels as what it exceeds gpu_record.start_ns by: the end, as a duration. */
+	bool from_start;
+};
+
+extern const struct event_field event_fields_launch[EVENT_FIELDS_LAUNCH];
+extern const struct event_field event_fields_gpu[EVENT_FIELDS_GPU];
+
+#endif

@@ -1,0 +1,43 @@
+/* How a guest hands its memory to the agent: one SOCK_SEQPACKET exchange over the agent's Unix socket, after which both
+ * sides close it. The guest keeps no descriptor: an application may close or reuse every number it finds.
+ *	guest -> agent: struct guest_hello, with the memfd (record_ring.h) as SCM_RIGHTS
+ *	agent -> guest: struct guest_welcome
+ * The agent trusts only SO_PEERCRED for who speaks. Plain data. */
+#ifndef HANDSHAKE_H
+#define HANDSHAKE_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define HANDSHAKE_MAGIC		0x46474d48u /* "FGMH" */
+#define HANDSHAKE_VERSION	1u
+#define HANDSHAKE_SOCKET_ENV	"FLAMEGRID_SOCKET" /* path of the agent's socket */
+#define HANDSHAKE_INSTANCE_SIZE 16
+
+struct guest_hello {
+	uint32_t magic, version;
+	uint32_t pid;		  /* as the guest sees itself */
+	uint32_t reserved;	  /* 0 */
+	uint64_t start_ticks;	  /* field 22 of /proc/self/stat: exec keeps it */
+	uint64_t pid_namespace;	  /* inode of /proc/self/ns/pid, 0: not known */
+	uint8_t instance[HANDSHAKE_INSTANCE_SIZE]; /* random: exec keeps pid and start time */
+};
+
+enum handshake_status {
+	HANDSHAKE_OK = 0,
+	HANDSHAKE_REFUSED_VERSION = 1,
+	HANDSHAKE_REFUSED_USER = 2,
+	HANDSHAKE_REFUSED_RING = 3, /* no memfd, seals missing, or a layout that makes no sense */
+	HANDSHAKE_REFUSED_FULL = 4, /* too many processes */
+};
+
+struct guest_welcome {
+	uint32_t magic, version;
+	uint32_t status; /* enum handshake_status; other than OK: the guest switches itself off */
+	uint32_t window; /* number of the first capture window, from 1 */
+};
+
+static_assert(sizeof(struct guest_hello) == 48, "handshake format");
+static_assert(sizeof(struct guest_welcome) == 16, "handshake format");
+
+#endif

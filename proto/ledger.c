@@ -1,0 +1,66 @@
+#include "proto/ledger.h"
+
+static const struct {
+	const char *name, *text;
+	enum ledger_class class;
+} reasons[LEDGER_REASONS] = {
+	[LEDGER_LAUNCHES] = {"launches", "launch calls seen", LEDGER_PRODUCED},
+	[LEDGER_LAUNCH_RING_FULL] = {"launch_ring_full", "launches lost: launch lane full",
+				     LEDGER_LOST},
+	[LEDGER_LAUNCH_NO_LANE] = {"launch_no_lane",
+				   "launches lost: more launching threads than lanes", LEDGER_LOST},
+	[LEDGER_LAUNCH_FAILED] = {"launch_failed", "launch calls that returned an error",
+				  LEDGER_NOTED},
+	[LEDGER_STACK_TABLE_FULL] = {"stack_table_full",
+				     "launches without a stack: stack table full", LEDGER_NOTED},
+	[LEDGER_RECORDS] = {"records", "GPU records delivered by CUPTI", LEDGER_PRODUCED},
+	[LEDGER_RECORD_RING_FULL] = {"record_ring_full", "GPU records lost: activity lane full",
+				     LEDGER_LOST},
+	[LEDGER_INVALID_TIME] = {"invalid_time",
+				 "GPU records left out: their times are zero or reversed",
+				 LEDGER_LOST},
+	[LEDGER_STILL_RUNNING] = {"still_running",
+				  "GPU records left out: still running when the process ended",
+				  LEDGER_LOST},
+	[LEDGER_CUPTI_DROPPED] = {"cupti_dropped", "GPU records dropped by CUPTI", LEDGER_LOST},
+	[LEDGER_UNKNOWN_RECORD] = {"unknown_record", "records of a kind that was not asked for",
+				   LEDGER_NOTED},
+	[LEDGER_BUFFER_EXHAUSTED] = {"buffer_exhausted",
+				     "buffers that CUPTI filled in vain: none was free",
+				     LEDGER_LOST},
+	[LEDGER_NAME_LOST] = {"name_lost", "GPU records without their kernel's name", LEDGER_NOTED},
+	[LEDGER_UNTRUSTED_RING] = {"untrusted_ring",
+				   "records given up: the process's memory made no sense",
+				   LEDGER_LOST},
+	[LEDGER_WINDOW_EVICTED] = {"window_evicted",
+				   "records given up: no aggregator took them in time",
+				   LEDGER_LOST},
+	[LEDGER_UNCLEAN_END] = {"unclean_end",
+				"processes that ended without a goodbye: their last records "
+				"may be missing",
+				LEDGER_LOST},
+	[LEDGER_LAUNCH_EXPIRED] = {"launch_expired", "launches for which no GPU record came",
+				   LEDGER_NOTED},
+	[LEDGER_UNMATCHED_RECORD] = {"unmatched_record",
+				     "GPU records under [unknown stack]: no launch came",
+				     LEDGER_NOTED},
+	[LEDGER_MODULE_LOST] = {"module_lost",
+				"loaded files that could not be announced: frames without names",
+				LEDGER_NOTED},
+};
+
+const char *ledger_reason_name(uint32_t reason)
+{
+	return reason < LEDGER_REASONS ? reasons[reason].name : "unknown";
+}
+
+const char *ledger_reason_text(uint32_t reason)
+{
+	return reason < LEDGER_REASONS ? reasons[reason].text
+				       : "a reason that this version does not know";
+}
+
+enum ledger_class ledger_reason_class(uint32_t reason)
+{
+	return reason < LEDGER_REASONS ? reasons[reason].class : LEDGER_NOTED;
+}

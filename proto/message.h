@@ -1,0 +1,216 @@
+/* The messages between agent and aggregator, as structs. wire.md is their specification; batch_encode.h and
+ * batch_decode.h turn them into frames and back.
+ *
+ * Ids on the wire are the agent's: strings, modules, frames, stack nodes and processes are numbered by the agent from 1
+ * without gaps for the life of its epoch, and defined before (lower sequence number, or earlier in the same message)
+ * anything that names them. Only symbols come later than the frames that they name.
+ * Plain data; no function here. Pointers are borrowed: by the encoder for the call, from the decoder until the next. */
+#ifndef MESSAGE_H
+#define MESSAGE_H
+
+#include <stdint.h>
+
+#include "proto/ledger.h"
+#include "proto/record.h"
+
+#define WIRE_VERSION		  1u
+#define WIRE_FRAME_MAX		  (4u << 20) /* bytes of one frame */
+#define WIRE_DEPTH_MAX		  4u	     /* nested arrays */
+#define WIRE_STRING_MAX		  65535u     /* bytes of one string */
+#define WIRE_STACK_DEPTH_MAX	  512u	     /* nodes from a leaf to its root */
+#define WIRE_EVENTS_MAX		  65536u     /* records of one kind in one EVENTS message */
+#define WIRE_ITEMS_MAX		  65536u     /* strings, modules, frames, nodes, symbols, entries in one message */
+#define WIRE_ELEMENTS_MAX	  (1u << 17) /* MessagePack elements of one frame, over all its arrays */
+#define WIRE_ID_MAX		  (1u << 24) /* of any dictionary: an agent refuses to define more */
+#define WIRE_TYPE_MAX		  65535u     /* a message type, known or not */
+#define WIRE_EPOCH_SIZE		  16u
+#define WIRE_UUID_SIZE		  16u
+#define WIRE_BUILD_ID_MAX	  32u
+
+enum message_type {
+	MESSAGE_HELLO = 1,
+	MESSAGE_WELCOME = 2,
+	MESSAGE_REFUSE = 3,
+	MESSAGE_STRINGS = 4,
+	MESSAGE_STACKS = 5,
+	MESSAGE_EVENTS = 6,
+	MESSAGE_FOLD = 7, /* reserved */
+	MESSAGE_LEDGER = 8,
+	MESSAGE_CLOCK = 9, /* reserved */
+	MESSAGE_ACK = 10,
+	MESSAGE_PROCESS = 11,
+	MESSAGE_PING = 12,
+	MESSAGE_PONG = 13,
+	MESSAGE_BYE = 14,
+};
+
+struct message_text {
+	const char *data; /* UTF-8 is not promised: names come from the application; no NUL */
+	uint32_t size;
+};
+
+/* First frame of every connection, in both directions of time: also after a reconnect. Carries no sequence number. */
+struct message_hello {
+	uint32_t version_min, version_max;
+	uint8_t epoch[WIRE_EPOCH_SIZE]; /* random for each start of an agent */
+	struct message_text software;	/* "flamegrid 0.1.0" */
+	struct message_text node;	/* --node-name, else Slurm's, else the hostname */
+	struct message_text boot_id;	/* /proc/sys/kernel/random/boot_id */
+};
+
+struct message_welcome {
+	uint32_t version;      /* chosen */
+	uint32_t window_frames; /* at most this many unacknowledged sequenced frames */
+	uint64_t window_bytes;
+	uint64_t durable_seq; /* last sequence number of this epoch that is safely stored; 0: none */
+};
+
+enum refuse_code {
+	REFUSE_VERSION = 1,
+	REFUSE_MALFORMED = 2, /* the frame breaks the specification */
+	REFUSE_SEQUENCE = 3,  /* a gap: frames are missing before this one */
+	REFUSE_UNDEFINED = 4, /* names an id that was not defined */
+	REFUSE_NO_HELLO = 5,  /* a sequenced frame before HELLO: say HELLO again */
+	REFUSE_STORE = 6,     /* the store can't take it (full, failing) */
+	REFUSE_LIMIT = 7,     /* too many peers, or an id above WIRE_ID_MAX */
+};
+
+struct message_refuse {
+	uint32_t code; /* enum refuse_code */
+	struct message_text reason; /* for people */
+};
+
+struct message_strings {
+	uint64_t seq;
+	uint32_t base; /* id of the first */
+	uint32_t count;
+	const struct message_text *strings;
+};
+
+struct message_module {
+	uint32_t path; /* string id */
+	uint32_t flags; /* enum definition_module_flags */
+	uint32_t build_id_size; /* 0: none known */
+	uint8_t build_id[WIRE_BUILD_ID_MAX];
+};
+
+enum message_frame_limits {
+	MESSAGE_FRAME_NO_MODULE = 0, /* offset is then the plain address */
+};
+
+struct message_frame {
+	uint32_t module; /* module id, or MESSAGE_FRAME_NO_MODULE */
+	uint64_t offset; /* virtual address in the ELF file: of the call, so return address - 1 */
+};
+
+struct message_node {
+	uint32_t parent; /* node id, below this node's own; 0: this is a root (outermost frame) */
+	uint32_t frame;	 /* frame id */
+};
+
+struct message_symbol {
+	uint32_t frame;	 /* frame id */
+	uint32_t name;	 /* string id; 0: looked up, has no name */
+};
+
+/* New call stacks as a prefix tree; a stack_id of an EVENTS record is a node id. */
+struct message_stacks {
+	uint64_t seq;
+	uint32_t module_base, nr_modules;
+	uint32_t frame_base, nr_frames;
+	uint32_t node_base, nr_nodes;
+	uint32_t nr_symbols;
+	const struct message_module *modules;
+	const struct message_frame *frames;
+	const struct message_node *nodes;
+	const struct message_symbol *symbols;
+};
+
+#define MESSAGE_RANK_NONE  (-1)
+#define MESSAGE_INDEX_NONE (-1)
+
+struct message_device {
+	uint32_t device_id; /* CUDA ordinal in the process */
+	int32_t index; /* physical index on the node by PCI order; MESSAGE_INDEX_NONE: not found */
+	uint8_t uuid[WIRE_UUID_SIZE];
+	uint32_t name; /* string id, 0: none */
+	uint32_t pci;  /* string id, "0000:17:00.0" */
+};
+
+enum process_state {
+	PROCESS_RUNNING = 0,
+	PROCESS_ENDED = 1,   /* flushed and said goodbye */
+	PROCESS_UNCLEAN = 2, /* died without */
+};
+
+/* A process and what became of it. Sent again whenever something changed: the last one counts. An ended process sends
+ * nothing afterwards. */
+struct message_process {
+	uint64_t seq;
+	uint32_t process_id; /* the agent's, from 1 */
+	uint32_t pid;	     /* as the agent sees it */
+	uint64_t start_ticks, pid_namespace;
+	uint8_t instance[16];
+	uint32_t state; /* enum process_state */
+	int32_t rank, local_rank, world_size; /* MESSAGE_RANK_NONE */
+	uint32_t job;	  /* string id, 0: none */
+	uint32_t command; /* string id */
+	uint32_t nr_devices;
+	const struct message_device *devices;
+	uint32_t nr_notices;
+	const uint32_t *notices; /* string ids: lines for the report */
+};
+
+/* Raw records of one process. name_id is a string id, stack_id a node id. */
+struct message_events {
+	uint64_t seq;
+	uint32_t process_id;
+	int64_t clock_offset_ns; /* CLOCK_MONOTONIC - CUPTI's clock, by the newest calibration; 0 and valid 0: none */
+	uint32_t clock_valid;
+	uint32_t nr_launches, nr_gpu;
+	const struct launch_record *launches;
+	const struct gpu_record *gpu;
+};
+
+/* The process's whole ledger so far (ledger.h): replaces what was sent before. */
+struct message_ledger {
+	uint64_t seq;
+	uint32_t process_id; /* 0: the agent itself */
+	uint32_t nr_entries;
+	const struct ledger_entry *entries;
+};
+
+/* Cumulative: everything up to seq is committed. Repeatable, may be lost. */
+struct message_ack {
+	uint64_t seq;
+	uint32_t window_frames;
+	uint64_t window_bytes;
+};
+
+struct message_ping {
+	uint64_t token; /* PONG gives it back */
+};
+
+/* The agent's last word: seq is the highest ever sent and includes this frame. */
+struct message_bye {
+	uint64_t seq;
+};
+
+struct message {
+	enum message_type type;
+	union {
+		struct message_hello hello;
+		struct message_welcome welcome;
+		struct message_refuse refuse;
+		struct message_strings strings;
+		struct message_stacks stacks;
+		struct message_process process;
+		struct message_events events;
+		struct message_ledger ledger;
+		struct message_ack ack;
+		struct message_ping ping; /* and PONG */
+		struct message_bye bye;
+	};
+};
+
+#endif

@@ -1,0 +1,93 @@
+/* The bytes of a record ring, shared by record_ring_writer.c and record_ring_reader.c and included nowhere else.
+ *
+ *	header | counters | lane controls | stack index | stack arena | definitions | activity | launch lane 0 | 1 | …
+ *
+ * every part on a page boundary, all offsets a function of the sizes (ring_layout()), so that a reader computes them
+ * itself and believes none. Counters only grow; positions in a lane are counters modulo its size. */
+#ifndef RECORD_RING_LAYOUT_H
+#define RECORD_RING_LAYOUT_H
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "proto/definition.h"
+#include "proto/record_ring.h"
+
+#define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
+#define RING_VERSION 1u
+#define RING_PAGE    4096u
+#define RING_REASONS 32u /* room for reasons to come; LEDGER_REASONS of them are in use */
+#define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last: the process itself */
+#define RING_LINE    64
+
+static_assert(LEDGER_REASONS <= RING_REASONS, "shared-memory format");
+
+/* A lane's two ends, each on its own cache line. */
+struct ring_lane {
+	_Alignas(RING_LINE) _Atomic uint64_t produced; /* records (definitions: bytes) ever written */
+	_Atomic uint64_t dropped; /* launches that found the lane full */
+	_Atomic uint64_t marks;	  /* records that are no launches (RECORD_LAUNCH_FAILED) */
+	_Atomic uint32_t owned;	  /* launch lanes: 1 while a thread has it */
+	_Alignas(RING_LINE) _Atomic uint64_t read;
+	_Atomic uint64_t release; /* release <= read <= produced, produced - release <= capacity */
+};
+
+struct ring_header {
+	_Atomic uint64_t magic; /* written last */
+	uint32_t version;
+	struct record_ring_sizes sizes;
+	_Alignas(RING_LINE) _Atomic uint32_t state;	 /* enum record_ring_state */
+	_Atomic uint32_t lanes; /* launch lanes ever claimed: the reader looks at no others */
+	_Alignas(RING_LINE) _Atomic uint32_t next_stack; /* ids given out, 0-based */
+	_Atomic uint64_t next_word;
+	struct ring_lane activity, definition;
+};
+
+struct ring_counter {
+	_Atomic uint64_t count, ns;
+};
+
+struct ring_layout {
+	uint64_t counters, lane_controls, stack_index, stack_arena, definition, activity, launch;
+	uint64_t size;
+};
+
+static_assert(sizeof(struct ring_header) <= RING_PAGE, "the header is one page");
+
+#define RING_STACK_DEPTH_BITS 8
+static_assert(RECORD_STACK_DEPTH < (1u << RING_STACK_DEPTH_BITS), "depth shares a word with the offset");
+
+static inline uint64_t ring_pages(uint64_t bytes)
+{
+	return (bytes + RING_PAGE - 1) / RING_PAGE * RING_PAGE;
+}
+
+static inline int ring_power_of_two(uint64_t value)
+{
+	return value != 0 && (value & (value - 1)) == 0;
+}
+
+/* 0; -EPROTO: sizes that no guest may ask for. */
+static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring_layout *layout)
+{
+	if (sizes->launch_lanes == 0 || sizes->launch_lanes > RECORD_RING_LANES_MAX ||
+	    sizes->stacks > RECORD_STACKS_MAX || !ring_power_of_two(sizes->launch_lane_records) ||
+	    !ring_power_of_two(sizes->activity_records) || !ring_power_of_two(sizes->definition_bytes) ||
+	    !ring_power_of_two(sizes->stacks) || !ring_power_of_two(sizes->stack_words) ||
+	    sizes->definition_bytes < 2 * DEFINITION_SIZE_MAX)
+		return -EPROTO;
+	layout->counters = RING_PAGE;
+	layout->lane_controls =
+		layout->counters + ring_pages(sizeof(struct ring_counter) * RING_DEVICES * RING_REASONS);
+	layout->stack_index = layout->lane_controls + ring_pages(sizeof(struct ring_lane) * sizes->launch_lanes);
+	layout->stack_arena = layout->stack_index + ring_pages(8ull * sizes->stacks);
+	layout->definition = layout->stack_arena + ring_pages(8ull * sizes->stack_words);
+	layout->activity = layout->definition + ring_pages(sizes->definition_bytes);
+	layout->launch = layout->activity + ring_pages(sizeof(struct gpu_record) * (uint64_t)sizes->activity_records);
+	layout->size = layout->launch + ring_pages(sizeof(struct launch_record) * (uint64_t)sizes->launch_lanes *
+						   sizes->launch_lane_records);
+	return layout->size <= RECORD_RING_SIZE_MAX ? 0 : -EPROTO;
+}
+
+#endif

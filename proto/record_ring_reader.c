@@ -1,0 +1,340 @@
+#include "proto/record_ring.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "proto/record_ring_layout.h"
+
+/* The agent's own idea of a lane. The shared cursors are written for the guest, never believed. */
+struct reader_lane {
+	uint64_t read, released;
+	bool given_up;
+};
+
+struct record_ring {
+	uint8_t *base;
+	uint64_t size;
+	struct record_ring_sizes sizes; /* checked; the copy in shared memory is not looked at again */
+	struct ring_header *header;
+	struct ring_counter *counters;
+	struct ring_lane *lane_controls;
+	_Atomic uint64_t *stack_index;
+	const uint64_t *stack_arena;
+	const uint8_t *definitions;
+	const struct gpu_record *activity_records;
+	const struct launch_record *launch_records;
+	struct reader_lane activity, definition;
+	struct reader_lane lanes[RECORD_RING_LANES_MAX];
+};
+
+/* An earlier agent may have read; whoever maps starts where it had released. */
+static void lane_resume(struct reader_lane *lane, struct ring_lane *control)
+{
+	lane->released = atomic_load_explicit(&control->release, memory_order_acquire);
+	lane->read = lane->released;
+	atomic_store_explicit(&control->read, lane->read, memory_order_relaxed);
+}
+
+static void ring_lay_out(struct record_ring *ring, const struct ring_layout *layout)
+{
+	ring->size = layout->size;
+	ring->header = (struct ring_header *)ring->base;
+	ring->counters = (struct ring_counter *)(ring->base + layout->counters);
+	ring->lane_controls = (struct ring_lane *)(ring->base + layout->lane_controls);
+	ring->stack_index = (_Atomic uint64_t *)(ring->base + layout->stack_index);
+	ring->stack_arena = (const uint64_t *)(ring->base + layout->stack_arena);
+	ring->definitions = ring->base + layout->definition;
+	ring->activity_records = (const struct gpu_record *)(ring->base + layout->activity);
+	ring->launch_records = (const struct launch_record *)(ring->base + layout->launch);
+	lane_resume(&ring->activity, &ring->header->activity);
+	lane_resume(&ring->definition, &ring->header->definition);
+	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++)
+		lane_resume(&ring->lanes[i], &ring->lane_controls[i]);
+}
+
+/* Reads the header with pread: before the size is known to be right, a mapping could fault. */
+static int ring_check(int fd, struct record_ring_sizes *sizes, struct ring_layout *layout)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct ring_header header;
+	struct stat status;
+	int have = fcntl(fd, F_GET_SEALS);
+
+	if (have < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+		return -EPROTO; /* no memfd: nothing else has seals */
+	if ((have & seals) != seals)
+		return -EPERM;
+	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		return -EPROTO;
+	if (header.magic != RING_MAGIC || header.version != RING_VERSION)
+		return -EPROTO;
+	*sizes = header.sizes;
+	if (ring_layout(sizes, layout) < 0 || (uint64_t)status.st_size != layout->size)
+		return -EPROTO;
+	return 0;
+}
+
+int record_ring_map(int fd, struct record_ring **ring)
+{
+	struct record_ring_sizes sizes;
+	struct ring_layout layout;
+	int error = ring_check(fd, &sizes, &layout);
+
+	*ring = NULL;
+	if (error < 0)
+		return error;
+
+	struct record_ring *self = calloc(1, sizeof(*self));
+	if (!self)
+		return -ENOMEM;
+	self->sizes = sizes;
+	self->base = mmap(NULL, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (self->base == MAP_FAILED) {
+		error = -errno;
+		free(self);
+		return error;
+	}
+	ring_lay_out(self, &layout);
+	*ring = self;
+	return 0;
+}
+
+void record_ring_unmap(struct record_ring *ring)
+{
+	if (!ring)
+		return;
+	munmap(ring->base, ring->size);
+	free(ring);
+}
+
+/* The lane's counter, held to what the lane can hold. A lane that claims more is given up. */
+static uint64_t lane_produced(struct reader_lane *lane, struct ring_lane *control, uint64_t capacity)
+{
+	uint64_t produced = atomic_load_explicit(&control->produced, memory_order_acquire);
+
+	if (produced - lane->released > capacity)
+		lane->given_up = true;
+	return lane->given_up ? lane->read : produced;
+}
+
+void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot *snapshot)
+{
+	snapshot->finished =
+		atomic_load_explicit(&ring->header->state, memory_order_acquire) == RECORD_RING_FINISHED;
+	snapshot->activity = lane_produced(&ring->activity, &ring->header->activity, ring->sizes.activity_records);
+
+	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
+	snapshot->lanes = lanes < ring->sizes.launch_lanes ? lanes : ring->sizes.launch_lanes;
+	for (uint32_t i = 0; i < snapshot->lanes; i++)
+		snapshot->launch[i] = lane_produced(&ring->lanes[i], &ring->lane_controls[i],
+						    ring->sizes.launch_lane_records);
+	snapshot->definition =
+		lane_produced(&ring->definition, &ring->header->definition, ring->sizes.definition_bytes);
+}
+
+/* How many of the next records may be copied in one piece: within the snapshot, max and the lane's end. */
+static uint32_t lane_piece(const struct reader_lane *lane, uint64_t limit, uint64_t capacity, uint32_t max)
+{
+	uint64_t count = limit - lane->read;
+	uint64_t to_end = capacity - (lane->read & (capacity - 1));
+
+	if (count > to_end)
+		count = to_end;
+	return count > max ? max : (uint32_t)count;
+}
+
+static void lane_advance(struct reader_lane *lane, struct ring_lane *control, uint64_t count)
+{
+	lane->read += count;
+	atomic_store_explicit(&control->read, lane->read, memory_order_relaxed);
+}
+
+int record_ring_read_launches(struct record_ring *ring, const struct record_ring_snapshot *snapshot, uint32_t lane,
+			      struct launch_record *out, uint32_t max)
+{
+	if (lane >= snapshot->lanes)
+		return 0;
+
+	struct reader_lane *own = &ring->lanes[lane];
+	uint64_t capacity = ring->sizes.launch_lane_records;
+	const struct launch_record *records = ring->launch_records + lane * capacity;
+	uint32_t done = 0;
+
+	if (own->given_up)
+		return -EPROTO;
+	while (done < max && own->read < snapshot->launch[lane]) {
+		uint32_t count = lane_piece(own, snapshot->launch[lane], capacity, max - done);
+
+		memcpy(out + done, records + (own->read & (capacity - 1)), count * sizeof(*out));
+		lane_advance(own, &ring->lane_controls[lane], count);
+		done += count;
+	}
+	return (int)done;
+}
+
+int record_ring_read_activity(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
+			      struct gpu_record *out, uint32_t max)
+{
+	struct reader_lane *own = &ring->activity;
+	uint64_t capacity = ring->sizes.activity_records;
+	uint32_t done = 0;
+
+	if (own->given_up)
+		return -EPROTO;
+	while (done < max && own->read < snapshot->activity) {
+		uint32_t count = lane_piece(own, snapshot->activity, capacity, max - done);
+
+		memcpy(out + done, ring->activity_records + (own->read & (capacity - 1)), count * sizeof(*out));
+		lane_advance(own, &ring->header->activity, count);
+		done += count;
+	}
+	return (int)done;
+}
+
+static void definition_get(const struct record_ring *ring, uint64_t position, void *out, uint64_t size)
+{
+	uint64_t capacity = ring->sizes.definition_bytes;
+	uint64_t at = position & (capacity - 1);
+	uint64_t first = capacity - at < size ? capacity - at : size;
+
+	memcpy(out, ring->definitions + at, first);
+	memcpy((uint8_t *)out + first, ring->definitions, size - first);
+}
+
+int record_ring_read_definition(struct record_ring *ring, const struct record_ring_snapshot *snapshot, uint32_t *type,
+				void *body, uint32_t body_max, uint32_t *size)
+{
+	struct reader_lane *own = &ring->definition;
+	uint32_t prefix[2];
+
+	if (own->given_up)
+		return -EPROTO;
+	if (own->read >= snapshot->definition)
+		return 0;
+	if (snapshot->definition - own->read < sizeof(prefix))
+		goto give_up;
+	definition_get(ring, own->read, prefix, sizeof(prefix));
+
+	uint64_t whole = sizeof(prefix) + (((uint64_t)prefix[1] + 7) & ~7ull);
+	if (prefix[1] > DEFINITION_SIZE_MAX || whole > snapshot->definition - own->read)
+		goto give_up;
+	*type = prefix[0];
+	*size = prefix[1];
+	int result = -EMSGSIZE;
+	if (prefix[1] <= body_max) {
+		definition_get(ring, own->read + sizeof(prefix), body, prefix[1]);
+		result = 1;
+	}
+	lane_advance(own, &ring->header->definition, whole);
+	return result;
+
+give_up:
+	own->given_up = true;
+	return -EPROTO;
+}
+
+int record_ring_read_stack(const struct record_ring *ring, uint32_t stack_id, uint64_t *frames)
+{
+	if (stack_id == RECORD_STACK_NONE || stack_id > ring->sizes.stacks)
+		return -ENOENT;
+
+	uint64_t entry = atomic_load_explicit(&ring->stack_index[stack_id - 1], memory_order_acquire);
+	uint32_t depth = entry & ((1u << RING_STACK_DEPTH_BITS) - 1);
+	uint64_t word = entry >> RING_STACK_DEPTH_BITS;
+	if (entry == 0)
+		return -ENOENT;
+	if (depth == 0 || depth > RECORD_STACK_DEPTH || word > ring->sizes.stack_words ||
+	    depth > ring->sizes.stack_words - word)
+		return -EPROTO;
+	memcpy(frames, ring->stack_arena + word, depth * sizeof(*frames));
+	return (int)depth;
+}
+
+int record_ring_position(const struct record_ring *ring, struct record_ring_position *position)
+{
+	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
+
+	position->lanes = lanes < ring->sizes.launch_lanes ? lanes : ring->sizes.launch_lanes;
+	position->activity = ring->activity.read;
+	position->definition = ring->definition.read;
+	position->launch = malloc((position->lanes + 1) * sizeof(*position->launch));
+	if (!position->launch)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < position->lanes; i++)
+		position->launch[i] = ring->lanes[i].read;
+	return 0;
+}
+
+static void lane_release(struct reader_lane *lane, struct ring_lane *control, uint64_t position)
+{
+	if (position <= lane->released || position > lane->read)
+		return; /* already there, or never read */
+	lane->released = position;
+	atomic_store_explicit(&control->release, position, memory_order_release);
+}
+
+void record_ring_release(struct record_ring *ring, const struct record_ring_position *position)
+{
+	lane_release(&ring->activity, &ring->header->activity, position->activity);
+	lane_release(&ring->definition, &ring->header->definition, position->definition);
+	for (uint32_t i = 0; i < position->lanes; i++)
+		lane_release(&ring->lanes[i], &ring->lane_controls[i], position->launch[i]);
+}
+
+/* Launches are counted by their lanes alone: the launch path touches no shared counter. */
+static void ledger_of_lanes(const struct record_ring *ring, struct ledger_entry *launches, struct ledger_entry *full)
+{
+	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++) {
+		struct ring_lane *control = &ring->lane_controls[i];
+		uint64_t marks = atomic_load_explicit(&control->marks, memory_order_relaxed);
+		uint64_t dropped = atomic_load_explicit(&control->dropped, memory_order_relaxed);
+		uint64_t produced = atomic_load_explicit(&control->produced, memory_order_acquire);
+
+		launches->count += produced - marks + dropped;
+		full->count += dropped;
+	}
+}
+
+uint32_t record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t row = 0; row < RING_DEVICES; row++) {
+		for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
+			const struct ring_counter *counter = &ring->counters[row * RING_REASONS + reason];
+			struct ledger_entry entry = {
+				.device_id = row == RECORD_DEVICES_MAX ? LEDGER_DEVICE_NONE : row,
+				.reason = reason,
+				.count = atomic_load_explicit(&counter->count, memory_order_relaxed),
+				.ns = atomic_load_explicit(&counter->ns, memory_order_relaxed),
+			};
+			struct ledger_entry lanes = entry;
+
+			if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCHES)
+				ledger_of_lanes(ring, &entry, &lanes);
+			else if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCH_RING_FULL)
+				ledger_of_lanes(ring, &lanes, &entry);
+			if ((entry.count || entry.ns) && nr < max)
+				out[nr++] = entry;
+		}
+	}
+	return nr;
+}
+
+uint64_t record_ring_unread(const struct record_ring *ring)
+{
+	uint64_t unread = 0;
+
+	if (!ring->activity.given_up)
+		unread += atomic_load_explicit(&ring->header->activity.produced, memory_order_acquire) -
+			  ring->activity.read;
+	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++)
+		if (!ring->lanes[i].given_up)
+			unread += atomic_load_explicit(&ring->lane_controls[i].produced, memory_order_acquire) -
+				  ring->lanes[i].read;
+	return unread;
+}

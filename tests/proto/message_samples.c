@@ -1,0 +1,347 @@
+#include "message_samples.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define RECORDS       96u
+#define LENGTH(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+#define TEXT(literal)                                                                              \
+	{                                                                                          \
+		(literal), sizeof(literal) - 1                                                     \
+	}
+
+static struct launch_record launches[RECORDS];
+static struct gpu_record gpu[RECORDS];
+
+/* Fields in each of the forms of a column: a constant, steps, runs, deltas. */
+static void make_records(void)
+{
+	uint64_t now_ns = 1700000000123456789ull;
+
+	for (uint32_t i = 0; i < RECORDS; i++) {
+		now_ns += 2900 + i * i % 731;
+		launches[i] = (struct launch_record){
+			.time_ns = now_ns - 1699999000000000000ull,
+			.correlation_id = 0xfffffff0u + i, /* wraps */
+			.stack_id = 1 + i * 7919 % 2000,
+			.tid = i < 70 ? 4242 : 4243,
+			.cbid = i % 30 == 0 ? 279 : 307,
+			.window = 1,
+			.flags = i == 40 ? RECORD_LAUNCH_FAILED : 0,
+		};
+		gpu[i] = (struct gpu_record){
+			.start_ns = now_ns - (i % 3) * 5000,
+			.end_ns = now_ns + 1000 + i * 37 % 4000,
+			.correlation_id = 0xfffffff0u + i,
+			.context_id = 1,
+			.stream_id = 7 + i % 4,
+			.name_id = i < 48 ? 1 + i % 13 : 300,
+			.graph_id = i < 20 ? 0 : 3,
+			.graph_node_id = i < 20 ? 0 : 0x300000000ull + i,
+			.device_id = i < 90 ? 0 : 1,
+			.kind = i >= 60 && i < 70 ? RECORD_GPU_MEMCPY : RECORD_GPU_KERNEL,
+			.copy_kind = i >= 60 && i < 70 ? 1 : 0,
+			.bytes = i >= 60 && i < 70 ? 4096ull << (i - 60) : 0,
+			.window = 1,
+		};
+	}
+}
+
+static const struct launch_record extreme_launches[] = {
+	{.time_ns = UINT64_MAX,
+	 .correlation_id = UINT32_MAX,
+	 .stack_id = WIRE_ID_MAX,
+	 .tid = UINT32_MAX,
+	 .cbid = UINT16_MAX,
+	 .window = UINT16_MAX,
+	 .flags = UINT32_MAX},
+	{.time_ns = 0},
+	{.time_ns = 1ull << 63,
+	 .correlation_id = 1,
+	 .stack_id = 1,
+	 .tid = 1,
+	 .cbid = 1,
+	 .window = 1,
+	 .flags = 1},
+};
+
+static const struct gpu_record extreme_gpu[] = {
+	{.start_ns = 1,
+	 .end_ns = UINT64_MAX,
+	 .bytes = UINT64_MAX,
+	 .graph_node_id = UINT64_MAX,
+	 .correlation_id = UINT32_MAX,
+	 .device_id = UINT32_MAX,
+	 .context_id = UINT32_MAX,
+	 .stream_id = UINT32_MAX,
+	 .name_id = WIRE_ID_MAX,
+	 .graph_id = UINT32_MAX,
+	 .kind = RECORD_GPU_MEMSET,
+	 .copy_kind = UINT8_MAX,
+	 .window = UINT16_MAX},
+	{.start_ns = UINT64_MAX, .end_ns = UINT64_MAX},
+	{.start_ns = 1, .end_ns = 1, .kind = RECORD_GPU_MEMCPY},
+};
+
+static const struct message_text texts[] = {
+	TEXT("void at::native::vectorized_elementwise_kernel<4>(int)"),
+	TEXT(""),
+	TEXT("\xff\xfe\0;\n"),
+	TEXT("train.py"),
+};
+
+static const struct message_module modules[] = {
+	{.path = 4, .flags = 1, .build_id_size = 20, .build_id = {1, 2, 3, 4, 5, 250}},
+	{.path = 0, .flags = 0, .build_id_size = 0},
+	{.path = WIRE_ID_MAX,
+	 .flags = UINT32_MAX,
+	 .build_id_size = WIRE_BUILD_ID_MAX,
+	 .build_id = {9}},
+};
+static const struct message_frame frames[] = {
+	{1, 0x401a2b},
+	{MESSAGE_FRAME_NO_MODULE, 0xffffffffff600000ull},
+	{3, 0},
+	{1, UINT64_MAX},
+};
+static const struct message_node nodes[] = {
+	{0, 1}, {900, 2}, {901, 3}, {901, 4}, {0, WIRE_ID_MAX}, {904, 1},
+};
+static const struct message_symbol symbols[] = {{1, 1}, {2, 0}, {4, WIRE_ID_MAX}};
+
+static const struct message_device devices[] = {
+	{.device_id = 0, .index = 5, .uuid = {0x47, 0x50, 0x55}, .name = 1, .pci = 2},
+	{.device_id = UINT32_MAX, .index = MESSAGE_INDEX_NONE},
+};
+static const uint32_t notices[] = {3, 0, WIRE_ID_MAX};
+
+static const struct ledger_entry entries[] = {
+	{LEDGER_DEVICE_NONE, LEDGER_LAUNCHES, 1000000, 0},
+	{0, LEDGER_RECORDS, 999990, 123456789012345ull},
+	{0, LEDGER_INVALID_TIME, 10, 0},
+	{1, UINT32_MAX, UINT64_MAX, UINT64_MAX},
+};
+
+static struct message samples[MESSAGE_SAMPLES] = {
+	{.type = MESSAGE_HELLO,
+	 .hello = {.version_min = 1,
+		   .version_max = 3,
+		   .epoch = {0xde, 0xad},
+		   .software = TEXT("flamegrid 0.1.0"),
+		   .node = TEXT("node01"),
+		   .boot_id = TEXT("6a4c5f2e-0b1f-4f0e-9d57-3c1d4ad2b7aa")}},
+	{.type = MESSAGE_WELCOME,
+	 .welcome = {.version = 1,
+		     .window_frames = 64,
+		     .window_bytes = 8u << 20,
+		     .durable_seq = 4711}},
+	{.type = MESSAGE_REFUSE,
+	 .refuse = {.code = REFUSE_SEQUENCE, .reason = TEXT("7 expected, 9 came")}},
+	{.type = MESSAGE_STRINGS,
+	 .strings = {.seq = 1, .base = 17, .count = LENGTH(texts), .strings = texts}},
+	{.type = MESSAGE_STRINGS, .strings = {.seq = UINT64_MAX}},
+	{.type = MESSAGE_STRINGS,
+	 .strings = {.seq = 2, .base = WIRE_ID_MAX, .count = 1, .strings = texts}},
+	{.type = MESSAGE_STACKS,
+	 .stacks = {.seq = 2,
+		    .module_base = 1,
+		    .nr_modules = LENGTH(modules),
+		    .frame_base = 1,
+		    .nr_frames = LENGTH(frames),
+		    .node_base = 900,
+		    .nr_nodes = LENGTH(nodes),
+		    .nr_symbols = LENGTH(symbols),
+		    .modules = modules,
+		    .frames = frames,
+		    .nodes = nodes,
+		    .symbols = symbols}},
+	{.type = MESSAGE_STACKS, .stacks = {.seq = 3}},
+	{.type = MESSAGE_PROCESS,
+	 .process = {.seq = 4,
+		     .process_id = 1,
+		     .pid = 4242,
+		     .start_ticks = 123456,
+		     .pid_namespace = 4026531836,
+		     .instance = {1, 2, 3},
+		     .state = PROCESS_UNCLEAN,
+		     .rank = 7,
+		     .local_rank = 3,
+		     .world_size = 8,
+		     .job = 2,
+		     .command = 3,
+		     .nr_devices = LENGTH(devices),
+		     .devices = devices,
+		     .nr_notices = LENGTH(notices),
+		     .notices = notices}},
+	{.type = MESSAGE_PROCESS,
+	 .process = {.seq = 5,
+		     .process_id = WIRE_ID_MAX,
+		     .pid = UINT32_MAX,
+		     .start_ticks = UINT64_MAX,
+		     .pid_namespace = UINT64_MAX,
+		     .rank = MESSAGE_RANK_NONE,
+		     .local_rank = MESSAGE_RANK_NONE,
+		     .world_size = INT32_MAX}},
+	{.type = MESSAGE_EVENTS,
+	 .events = {.seq = 6,
+		    .process_id = 1,
+		    .clock_offset_ns = -1699999000000000000ll,
+		    .clock_valid = 1,
+		    .nr_launches = RECORDS,
+		    .nr_gpu = RECORDS,
+		    .launches = launches,
+		    .gpu = gpu}},
+	{.type = MESSAGE_EVENTS, .events = {.seq = 7, .process_id = 2}},
+	{.type = MESSAGE_EVENTS,
+	 .events = {.seq = UINT64_MAX,
+		    .process_id = WIRE_ID_MAX,
+		    .clock_offset_ns = INT64_MIN,
+		    .clock_valid = 1,
+		    .nr_launches = LENGTH(extreme_launches),
+		    .nr_gpu = LENGTH(extreme_gpu),
+		    .launches = extreme_launches,
+		    .gpu = extreme_gpu}},
+	{.type = MESSAGE_EVENTS,
+	 .events = {.seq = 8,
+		    .process_id = 1,
+		    .clock_offset_ns = INT64_MAX,
+		    .nr_gpu = 1,
+		    .gpu = gpu}},
+	{.type = MESSAGE_LEDGER,
+	 .ledger = {.seq = 9, .process_id = 1, .nr_entries = LENGTH(entries), .entries = entries}},
+	{.type = MESSAGE_LEDGER, .ledger = {.seq = 10, .process_id = 0}},
+	{.type = MESSAGE_ACK,
+	 .ack = {.seq = 12, .window_frames = UINT32_MAX, .window_bytes = UINT64_MAX}},
+	{.type = MESSAGE_PING, .ping = {.token = UINT64_MAX}},
+	{.type = MESSAGE_PONG, .ping = {.token = 0}},
+	{.type = MESSAGE_BYE, .bye = {.seq = 12}},
+};
+
+const struct message *message_samples_get(uint32_t index)
+{
+	if (launches[0].time_ns == 0)
+		make_records();
+	return &samples[index];
+}
+
+static bool list_equal(const void *left, const void *right, uint32_t nr_left, uint32_t nr_right,
+		       size_t size)
+{
+	return nr_left == nr_right && (nr_left == 0 || memcmp(left, right, nr_left * size) == 0);
+}
+
+static bool text_equal(const struct message_text *left, const struct message_text *right)
+{
+	return list_equal(left->data, right->data, left->size, right->size, 1);
+}
+
+static bool hello_equal(const struct message_hello *left, const struct message_hello *right)
+{
+	return left->version_min == right->version_min && left->version_max == right->version_max &&
+	       memcmp(left->epoch, right->epoch, sizeof(left->epoch)) == 0 &&
+	       text_equal(&left->software, &right->software) &&
+	       text_equal(&left->node, &right->node) && text_equal(&left->boot_id, &right->boot_id);
+}
+
+static bool strings_equal(const struct message_strings *left, const struct message_strings *right)
+{
+	if (left->seq != right->seq || left->base != right->base || left->count != right->count)
+		return false;
+	for (uint32_t i = 0; i < left->count; i++)
+		if (!text_equal(&left->strings[i], &right->strings[i]))
+			return false;
+	return true;
+}
+
+static bool stacks_equal(const struct message_stacks *left, const struct message_stacks *right)
+{
+	for (uint32_t i = 0; i < left->nr_frames && i < right->nr_frames; i++)
+		if (left->frames[i].module != right->frames[i].module ||
+		    left->frames[i].offset != right->frames[i].offset)
+			return false;
+	return left->seq == right->seq && left->module_base == right->module_base &&
+	       left->frame_base == right->frame_base && left->node_base == right->node_base &&
+	       left->nr_frames == right->nr_frames &&
+	       list_equal(left->modules, right->modules, left->nr_modules, right->nr_modules,
+			  sizeof(*left->modules)) &&
+	       list_equal(left->nodes, right->nodes, left->nr_nodes, right->nr_nodes,
+			  sizeof(*left->nodes)) &&
+	       list_equal(left->symbols, right->symbols, left->nr_symbols, right->nr_symbols,
+			  sizeof(*left->symbols));
+}
+
+static bool process_equal(const struct message_process *left, const struct message_process *right)
+{
+	return left->seq == right->seq && left->process_id == right->process_id &&
+	       left->pid == right->pid && left->start_ticks == right->start_ticks &&
+	       left->pid_namespace == right->pid_namespace &&
+	       memcmp(left->instance, right->instance, sizeof(left->instance)) == 0 &&
+	       left->state == right->state && left->rank == right->rank &&
+	       left->local_rank == right->local_rank && left->world_size == right->world_size &&
+	       left->job == right->job && left->command == right->command &&
+	       list_equal(left->devices, right->devices, left->nr_devices, right->nr_devices,
+			  sizeof(*left->devices)) &&
+	       list_equal(left->notices, right->notices, left->nr_notices, right->nr_notices,
+			  sizeof(*left->notices));
+}
+
+static bool events_equal(const struct message_events *left, const struct message_events *right)
+{
+	return left->seq == right->seq && left->process_id == right->process_id &&
+	       left->clock_offset_ns == right->clock_offset_ns &&
+	       left->clock_valid == right->clock_valid &&
+	       list_equal(left->launches, right->launches, left->nr_launches, right->nr_launches,
+			  sizeof(*left->launches)) &&
+	       list_equal(left->gpu, right->gpu, left->nr_gpu, right->nr_gpu, sizeof(*left->gpu));
+}
+
+static bool ledger_equal(const struct message_ledger *left, const struct message_ledger *right)
+{
+	return left->seq == right->seq && left->process_id == right->process_id &&
+	       list_equal(left->entries, right->entries, left->nr_entries, right->nr_entries,
+			  sizeof(*left->entries));
+}
+
+static bool welcome_equal(const struct message_welcome *left, const struct message_welcome *right)
+{
+	return left->version == right->version && left->window_frames == right->window_frames &&
+	       left->window_bytes == right->window_bytes && left->durable_seq == right->durable_seq;
+}
+
+bool message_samples_equal(const struct message *left, const struct message *right)
+{
+	if (left->type != right->type)
+		return false;
+	switch (left->type) {
+	case MESSAGE_HELLO:
+		return hello_equal(&left->hello, &right->hello);
+	case MESSAGE_WELCOME:
+		return welcome_equal(&left->welcome, &right->welcome);
+	case MESSAGE_REFUSE:
+		return left->refuse.code == right->refuse.code &&
+		       text_equal(&left->refuse.reason, &right->refuse.reason);
+	case MESSAGE_STRINGS:
+		return strings_equal(&left->strings, &right->strings);
+	case MESSAGE_STACKS:
+		return stacks_equal(&left->stacks, &right->stacks);
+	case MESSAGE_PROCESS:
+		return process_equal(&left->process, &right->process);
+	case MESSAGE_EVENTS:
+		return events_equal(&left->events, &right->events);
+	case MESSAGE_LEDGER:
+		return ledger_equal(&left->ledger, &right->ledger);
+	case MESSAGE_ACK:
+		return left->ack.seq == right->ack.seq &&
+		       left->ack.window_frames == right->ack.window_frames &&
+		       left->ack.window_bytes == right->ack.window_bytes;
+	case MESSAGE_PING:
+	case MESSAGE_PONG:
+		return left->ping.token == right->ping.token;
+	case MESSAGE_BYE:
+		return left->bye.seq == right->bye.seq;
+	case MESSAGE_FOLD:
+	case MESSAGE_CLOCK:
+		break;
+	}
+	return false;
+}

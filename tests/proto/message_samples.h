@@ -1,0 +1,18 @@
+/* Messages to try the codec on: at least one of each type that is sent, plain, empty and extreme
+ * ones. Static storage, made on first use; one thread. */
+#ifndef MESSAGE_SAMPLES_H
+#define MESSAGE_SAMPLES_H
+
+#include <stdbool.h>
+
+#include "proto/message.h"
+
+#define MESSAGE_SAMPLES 20u
+
+/* index below MESSAGE_SAMPLES. */
+const struct message *message_samples_get(uint32_t index);
+
+/* Whether two messages say the same: by value, texts and lists included. */
+bool message_samples_equal(const struct message *left, const struct message *right);
+
+#endif
