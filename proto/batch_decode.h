@@ -21,7 +21,8 @@ void batch_decoder_destroy(struct batch_decoder *decoder);
  * 0; -EPROTONOSUPPORT: an unknown or reserved type (message->type is set: count it and go on), or a message version
  * that is not WIRE_VERSION; -EBADMSG: malformed; -EMSGSIZE: over a limit; -ENOMEM.
  * On error batch_decoder_error() says what and where, and *message is zero but for the type. */
-int batch_decode(struct batch_decoder *decoder, const uint8_t *frame, size_t size, struct message *message);
+int batch_decode(struct batch_decoder *decoder, const uint8_t *frame, size_t size,
+		 struct message *message);
 
 /* One line about the last error, borrowed until the next call; "" after success. */
 const char *batch_decoder_error(const struct batch_decoder *decoder);

@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define DEFINITION_SIZE_MAX    (128u << 10) /* bytes of one definition, head and text */
-#define DEFINITION_BUILD_ID_MAX 32u /* bytes; a longer build id is cut */
+#define DEFINITION_SIZE_MAX     (128u << 10) /* bytes of one definition, head and text */
+#define DEFINITION_BUILD_ID_MAX 32u          /* bytes; a longer build id is cut */
 
 enum definition_type {
 	DEFINITION_NAME = 1,   /* struct definition_name, then the name */
@@ -19,14 +19,14 @@ enum definition_type {
 };
 
 struct definition_name {
-	uint32_t name_id; /* from 1 */
+	uint32_t name_id;   /* from 1 */
 	uint32_t truncated; /* 1: the name was longer than RECORD_NAME_MAX */
 };
 
 /* An executable segment of a loaded file. A later definition replaces those that it overlaps. */
 struct definition_module {
 	uint64_t start, end; /* addresses in the process, end exclusive */
-	uint64_t bias;	     /* address - bias = virtual address in the ELF file */
+	uint64_t bias;       /* address - bias = virtual address in the ELF file */
 	uint32_t build_id_size;
 	uint32_t flags; /* enum definition_module_flags */
 	uint8_t build_id[DEFINITION_BUILD_ID_MAX];
@@ -51,10 +51,10 @@ struct definition_clock {
 };
 
 enum definition_notice_code {
-	NOTICE_NO_CUPTI = 1,	     /* no libcupti: GPU times are off */
+	NOTICE_NO_CUPTI = 1,         /* no libcupti: GPU times are off */
 	NOTICE_SUBSCRIBER_TAKEN = 2, /* another profiler holds CUPTI */
 	NOTICE_CUPTI_FAILED = 3,     /* a CUPTI call that is needed failed */
-	NOTICE_CUPTI_FOUND = 4,	     /* which libcupti is used (not a fault) */
+	NOTICE_CUPTI_FOUND = 4,      /* which libcupti is used (not a fault) */
 };
 
 struct definition_notice {

@@ -9,17 +9,17 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define HANDSHAKE_MAGIC		0x46474d48u /* "FGMH" */
-#define HANDSHAKE_VERSION	1u
-#define HANDSHAKE_SOCKET_ENV	"FLAMEGRID_SOCKET" /* path of the agent's socket */
+#define HANDSHAKE_MAGIC         0x46474d48u /* "FGMH" */
+#define HANDSHAKE_VERSION       1u
+#define HANDSHAKE_SOCKET_ENV    "FLAMEGRID_SOCKET" /* path of the agent's socket */
 #define HANDSHAKE_INSTANCE_SIZE 16
 
 struct guest_hello {
 	uint32_t magic, version;
-	uint32_t pid;		  /* as the guest sees itself */
-	uint32_t reserved;	  /* 0 */
-	uint64_t start_ticks;	  /* field 22 of /proc/self/stat: exec keeps it */
-	uint64_t pid_namespace;	  /* inode of /proc/self/ns/pid, 0: not known */
+	uint32_t pid;                              /* as the guest sees itself */
+	uint32_t reserved;                         /* 0 */
+	uint64_t start_ticks;                      /* field 22 of /proc/self/stat: exec keeps it */
+	uint64_t pid_namespace;                    /* inode of /proc/self/ns/pid, 0: not known */
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE]; /* random: exec keeps pid and start time */
 };
 

@@ -14,33 +14,38 @@
 #define LEDGER_DEVICE_NONE 0xffffffffu /* an entry of the whole process */
 
 enum ledger_reason {
-	LEDGER_LAUNCHES = 0,	     /* launch calls seen in the guest */
+	LEDGER_LAUNCHES = 0,         /* launch calls seen in the guest */
 	LEDGER_LAUNCH_RING_FULL = 1, /* launches not recorded: the lane was full */
 	LEDGER_LAUNCH_NO_LANE = 2,   /* launches not recorded: more launching threads than lanes */
 	LEDGER_LAUNCH_FAILED = 3,    /* launches whose API call returned an error */
 	LEDGER_STACK_TABLE_FULL = 4, /* launches recorded without their stack */
-	LEDGER_RECORDS = 5,	     /* GPU records that CUPTI delivered (ns: of those with valid times) */
+	LEDGER_RECORDS = 5, /* GPU records that CUPTI delivered (ns: of those with valid times) */
 	LEDGER_RECORD_RING_FULL = 6, /* GPU records not passed on: the activity lane was full */
 	LEDGER_INVALID_TIME = 7,     /* GPU records whose times are zero or reversed */
-	LEDGER_STILL_RUNNING = 8,    /* GPU records without an end: still running when the process ended */
-	LEDGER_CUPTI_DROPPED = 9,    /* GPU records that CUPTI says it dropped */
-	LEDGER_UNKNOWN_RECORD = 10,  /* records of a kind that was not asked for */
-	LEDGER_BUFFER_EXHAUSTED = 11, /* requests of CUPTI for a buffer that were answered with a discard buffer */
-	LEDGER_NAME_LOST = 12,	     /* GPU records whose kernel name could not be passed on */
-	LEDGER_UNTRUSTED_RING = 13,  /* records given up: the process's ring held what no guest writes */
-	LEDGER_WINDOW_EVICTED = 14,  /* records given up by the agent: no aggregator took them in time */
-	LEDGER_UNCLEAN_END = 15,     /* processes that ended without a goodbye */
-	LEDGER_LAUNCH_EXPIRED = 16,  /* launches for which no GPU record came */
+	LEDGER_STILL_RUNNING =
+		8, /* GPU records without an end: still running when the process ended */
+	LEDGER_CUPTI_DROPPED = 9,   /* GPU records that CUPTI says it dropped */
+	LEDGER_UNKNOWN_RECORD = 10, /* records of a kind that was not asked for */
+	LEDGER_BUFFER_EXHAUSTED =
+		11, /* requests of CUPTI for a buffer that were answered with a discard buffer */
+	LEDGER_NAME_LOST = 12, /* GPU records whose kernel name could not be passed on */
+	LEDGER_UNTRUSTED_RING =
+		13, /* records given up: the process's ring held what no guest writes */
+	LEDGER_WINDOW_EVICTED =
+		14, /* records given up by the agent: no aggregator took them in time */
+	LEDGER_UNCLEAN_END = 15,      /* processes that ended without a goodbye */
+	LEDGER_LAUNCH_EXPIRED = 16,   /* launches for which no GPU record came */
 	LEDGER_UNMATCHED_RECORD = 17, /* GPU records folded under [unknown stack] */
-	LEDGER_MODULE_LOST = 18,     /* loaded files that could not be announced: frames without a name */
+	LEDGER_MODULE_LOST =
+		18, /* loaded files that could not be announced: frames without a name */
 	LEDGER_REASONS,
 };
 
 /* What an entry means for a reader. */
 enum ledger_class {
 	LEDGER_PRODUCED, /* the left side of the invariant */
-	LEDGER_LOST,	 /* missing from the totals */
-	LEDGER_NOTED,	 /* in the totals or never due there, but worth a line */
+	LEDGER_LOST,     /* missing from the totals */
+	LEDGER_NOTED,    /* in the totals or never due there, but worth a line */
 };
 
 struct ledger_entry {

@@ -13,19 +13,19 @@
 #include "proto/ledger.h"
 #include "proto/record.h"
 
-#define WIRE_VERSION		  1u
-#define WIRE_FRAME_MAX		  (4u << 20) /* bytes of one frame */
-#define WIRE_DEPTH_MAX		  4u	     /* nested arrays */
-#define WIRE_STRING_MAX		  65535u     /* bytes of one string */
-#define WIRE_STACK_DEPTH_MAX	  512u	     /* nodes from a leaf to its root */
-#define WIRE_EVENTS_MAX		  65536u     /* records of one kind in one EVENTS message */
-#define WIRE_ITEMS_MAX		  65536u     /* strings, modules, frames, nodes, symbols, entries in one message */
-#define WIRE_ELEMENTS_MAX	  (1u << 17) /* MessagePack elements of one frame, over all its arrays */
-#define WIRE_ID_MAX		  (1u << 24) /* of any dictionary: an agent refuses to define more */
-#define WIRE_TYPE_MAX		  65535u     /* a message type, known or not */
-#define WIRE_EPOCH_SIZE		  16u
-#define WIRE_UUID_SIZE		  16u
-#define WIRE_BUILD_ID_MAX	  32u
+#define WIRE_VERSION         1u
+#define WIRE_FRAME_MAX       (4u << 20) /* bytes of one frame */
+#define WIRE_DEPTH_MAX       4u         /* nested arrays */
+#define WIRE_STRING_MAX      65535u     /* bytes of one string */
+#define WIRE_STACK_DEPTH_MAX 512u       /* nodes from a leaf to its root */
+#define WIRE_EVENTS_MAX      65536u     /* records of one kind in one EVENTS message */
+#define WIRE_ITEMS_MAX       65536u /* strings, modules, frames, nodes, symbols, entries in one message */
+#define WIRE_ELEMENTS_MAX    (1u << 17) /* MessagePack elements of one frame, over all its arrays */
+#define WIRE_ID_MAX          (1u << 24) /* of any dictionary: an agent refuses to define more */
+#define WIRE_TYPE_MAX        65535u     /* a message type, known or not */
+#define WIRE_EPOCH_SIZE      16u
+#define WIRE_UUID_SIZE       16u
+#define WIRE_BUILD_ID_MAX    32u
 
 enum message_type {
 	MESSAGE_HELLO = 1,
@@ -53,16 +53,17 @@ struct message_text {
 struct message_hello {
 	uint32_t version_min, version_max;
 	uint8_t epoch[WIRE_EPOCH_SIZE]; /* random for each start of an agent */
-	struct message_text software;	/* "flamegrid 0.1.0" */
-	struct message_text node;	/* --node-name, else Slurm's, else the hostname */
-	struct message_text boot_id;	/* /proc/sys/kernel/random/boot_id */
+	struct message_text software;   /* "flamegrid 0.1.0" */
+	struct message_text node;       /* --node-name, else Slurm's, else the hostname */
+	struct message_text boot_id;    /* /proc/sys/kernel/random/boot_id */
 };
 
 struct message_welcome {
-	uint32_t version;      /* chosen */
+	uint32_t version;       /* chosen */
 	uint32_t window_frames; /* at most this many unacknowledged sequenced frames */
 	uint64_t window_bytes;
-	uint64_t durable_seq; /* last sequence number of this epoch that is safely stored; 0: none */
+	uint64_t
+		durable_seq; /* last sequence number of this epoch that is safely stored; 0: none */
 };
 
 enum refuse_code {
@@ -76,7 +77,7 @@ enum refuse_code {
 };
 
 struct message_refuse {
-	uint32_t code; /* enum refuse_code */
+	uint32_t code;              /* enum refuse_code */
 	struct message_text reason; /* for people */
 };
 
@@ -88,8 +89,8 @@ struct message_strings {
 };
 
 struct message_module {
-	uint32_t path; /* string id */
-	uint32_t flags; /* enum definition_module_flags */
+	uint32_t path;          /* string id */
+	uint32_t flags;         /* enum definition_module_flags */
 	uint32_t build_id_size; /* 0: none known */
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 };
@@ -105,12 +106,12 @@ struct message_frame {
 
 struct message_node {
 	uint32_t parent; /* node id, below this node's own; 0: this is a root (outermost frame) */
-	uint32_t frame;	 /* frame id */
+	uint32_t frame;  /* frame id */
 };
 
 struct message_symbol {
-	uint32_t frame;	 /* frame id */
-	uint32_t name;	 /* string id; 0: looked up, has no name */
+	uint32_t frame; /* frame id */
+	uint32_t name;  /* string id; 0: looked up, has no name */
 };
 
 /* New call stacks as a prefix tree; a stack_id of an EVENTS record is a node id. */
@@ -148,13 +149,13 @@ enum process_state {
 struct message_process {
 	uint64_t seq;
 	uint32_t process_id; /* the agent's, from 1 */
-	uint32_t pid;	     /* as the agent sees it */
+	uint32_t pid;        /* as the agent sees it */
 	uint64_t start_ticks, pid_namespace;
 	uint8_t instance[16];
-	uint32_t state; /* enum process_state */
+	uint32_t state;                       /* enum process_state */
 	int32_t rank, local_rank, world_size; /* MESSAGE_RANK_NONE */
-	uint32_t job;	  /* string id, 0: none */
-	uint32_t command; /* string id */
+	uint32_t job;                         /* string id, 0: none */
+	uint32_t command;                     /* string id */
 	uint32_t nr_devices;
 	const struct message_device *devices;
 	uint32_t nr_notices;

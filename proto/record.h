@@ -8,28 +8,33 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define RECORD_STACK_NONE  0u /* no stack was captured */
-#define RECORD_NAME_NONE   0u /* no name, or it was lost */
-#define RECORD_STACK_DEPTH 127u /* frames of one stack at most; the default of kernel.perf_event_max_stack */
-#define RECORD_STACKS_MAX  (1u << 18) /* stacks of one process */
-#define RECORD_NAME_MAX	   65535u /* bytes of a name; a longer one is cut */
-#define RECORD_DEVICES_MAX 64u /* CUDA ordinals of one process; a higher one is counted under the last */
+#define RECORD_STACK_NONE 0u /* no stack was captured */
+#define RECORD_NAME_NONE  0u /* no name, or it was lost */
+#define RECORD_STACK_DEPTH                                                                         \
+	127u /* frames of one stack at most; the default of kernel.perf_event_max_stack */
+#define RECORD_STACKS_MAX (1u << 18) /* stacks of one process */
+#define RECORD_NAME_MAX   65535u     /* bytes of a name; a longer one is cut */
+#define RECORD_DEVICES_MAX                                                                         \
+	64u /* CUDA ordinals of one process; a higher one is counted under the last */
 
 enum record_launch_flags {
-	RECORD_LAUNCH_FAILED = 1u << 0, /* sent at the API's exit: the launch with this correlation_id came to nothing */
-	RECORD_LAUNCH_MANY = 1u << 1, /* one call, any number of GPU records (graph launch, batched copies) */
+	RECORD_LAUNCH_FAILED =
+		1u
+		<< 0, /* sent at the API's exit: the launch with this correlation_id came to nothing */
+	RECORD_LAUNCH_MANY =
+		1u << 1, /* one call, any number of GPU records (graph launch, batched copies) */
 };
 
 /* One driver call that asks the GPU for work. Written by the launching thread, before the call does anything. */
 struct launch_record {
-	uint64_t time_ns; /* CLOCK_MONOTONIC, at the call's entry */
+	uint64_t time_ns;        /* CLOCK_MONOTONIC, at the call's entry */
 	uint32_t correlation_id; /* CUPTI's; wraps, and may start again in a new capture window */
-	uint32_t stack_id; /* RECORD_STACK_NONE: none */
-	uint32_t tid; /* of the calling thread, in its own pid namespace */
-	uint16_t cbid; /* CUpti_driver_api_trace_cbid */
-	uint16_t window; /* capture window, from 1 */
-	uint32_t flags; /* enum record_launch_flags */
-	uint32_t reserved; /* 0 */
+	uint32_t stack_id;       /* RECORD_STACK_NONE: none */
+	uint32_t tid;            /* of the calling thread, in its own pid namespace */
+	uint16_t cbid;           /* CUpti_driver_api_trace_cbid */
+	uint16_t window;         /* capture window, from 1 */
+	uint32_t flags;          /* enum record_launch_flags */
+	uint32_t reserved;       /* 0 */
 };
 
 enum record_gpu_kind {
@@ -42,16 +47,17 @@ enum record_gpu_kind {
 /* One piece of work that a GPU finished. start_ns <= end_ns and both nonzero: records with invalid times never
  * become a gpu_record, they are counted (ledger.h). */
 struct gpu_record {
-	uint64_t start_ns, end_ns; /* CUPTI's clock: CLOCK_REALTIME unless the application changed it */
+	uint64_t start_ns,
+		end_ns; /* CUPTI's clock: CLOCK_REALTIME unless the application changed it */
 	uint64_t bytes; /* memcpy, memset; else 0 */
 	uint64_t graph_node_id; /* 0: not from a graph */
 	uint32_t correlation_id;
-	uint32_t device_id; /* CUDA ordinal in its process */
+	uint32_t device_id;  /* CUDA ordinal in its process */
 	uint32_t context_id; /* unique within a process */
-	uint32_t stream_id; /* unique within a context */
-	uint32_t name_id; /* kernels; else RECORD_NAME_NONE */
+	uint32_t stream_id;  /* unique within a context */
+	uint32_t name_id;    /* kernels; else RECORD_NAME_NONE */
 	uint32_t graph_id;
-	uint8_t kind; /* enum record_gpu_kind */
+	uint8_t kind;      /* enum record_gpu_kind */
 	uint8_t copy_kind; /* memcpy: CUpti_ActivityMemcpyKind; else 0 */
 	uint16_t window;
 	uint32_t reserved; /* 0 */

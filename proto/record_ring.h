@@ -11,8 +11,8 @@
  * (which reads the activity lane's counter, then the launch lanes', then the definition lane's) and reads no further
  * than that snapshot: everything that a GPU record within it refers to is then within it, too.
  *
- * Two cursors a lane: `read` moves when the agent has copied, `release` when the aggregator has acknowledged; the
- * producer may overwrite only what is released. A full lane drops the newest and counts.
+ * Two cursors a lane: `read` moves when the agent has copied, `release` when the aggregator has acknowledged (or the
+ * lane gets crowded); the producer may overwrite only what is released. A full lane drops the newest and counts.
  *
  * Threads: one producer a launch lane; the consumer is one thread. Atomics are here and nowhere else on the way.
  * The consumer treats all content as hostile: the layout is copied and checked once, every index is bounded, and a
@@ -34,7 +34,7 @@ struct record_ring; /* one side's view of the memory: the guest's is made by cre
 
 /* Sizes of a new ring. Powers of two, asserted on create, checked on map. */
 struct record_ring_sizes {
-	uint32_t launch_lanes;	      /* up to RECORD_RING_LANES_MAX */
+	uint32_t launch_lanes;        /* up to RECORD_RING_LANES_MAX */
 	uint32_t launch_lane_records; /* a lane */
 	uint32_t activity_records;
 	uint32_t definition_bytes;
@@ -46,7 +46,7 @@ struct record_ring_sizes {
 	((struct record_ring_sizes){                                                               \
 		.launch_lanes = 256,                                                               \
 		.launch_lane_records = 1u << 17, /* 4 MiB: 0.4 s at 300,000 launches a second */   \
-		.activity_records = 1u << 19, /* 32 MiB */                                         \
+		.activity_records = 1u << 19,    /* 32 MiB */                                      \
 		.definition_bytes = 8u << 20,                                                      \
 		.stacks = RECORD_STACKS_MAX,                                                       \
 		.stack_words = 1u << 23, /* 64 MiB: 32 frames for each of RECORD_STACKS_MAX */     \
@@ -73,34 +73,38 @@ int record_ring_claim_lane(struct record_ring *ring);
 void record_ring_give_back_lane(struct record_ring *ring, uint32_t lane);
 
 /* Appends to a claimed lane; only its owner calls. false: full, and counted by the lane. Wait-free. */
-bool record_ring_push_launch(struct record_ring *ring, uint32_t lane, const struct launch_record *record);
+bool record_ring_push_launch(struct record_ring *ring, uint32_t lane,
+			     const struct launch_record *record);
 
 /* Appends to the activity lane; callers hold the guest's activity lock. Returns the number of records that fitted;
  * counting the rest is the caller's (the ledger wants them by device). */
-uint32_t record_ring_push_activity(struct record_ring *ring, const struct gpu_record *records, uint32_t count);
+uint32_t record_ring_push_activity(struct record_ring *ring, const struct gpu_record *records,
+				   uint32_t count);
 
 /* Free records in the activity lane. */
 uint32_t record_ring_activity_room(const struct record_ring *ring);
 
 /* Appends a definition (definition.h) of `size` bytes in two parts; callers hold the guest's definition lock.
  * false: no room (counting is the caller's). */
-bool record_ring_define(struct record_ring *ring, uint32_t type, const void *head, uint32_t head_size,
-			const void *tail, uint32_t tail_size);
+bool record_ring_define(struct record_ring *ring, uint32_t type, const void *head,
+			uint32_t head_size, const void *tail, uint32_t tail_size);
 
 /* Stores a stack (leaf first) and returns its new id, from 1; RECORD_STACK_NONE: no room. Lock-free. */
 uint32_t record_ring_add_stack(struct record_ring *ring, const uint64_t *frames, uint32_t depth);
 
 /* A stored stack, borrowed until record_ring_destroy(). Guest side only: it trusts its own memory. */
-const uint64_t *record_ring_own_stack(const struct record_ring *ring, uint32_t stack_id, uint32_t *depth);
+const uint64_t *record_ring_own_stack(const struct record_ring *ring, uint32_t stack_id,
+				      uint32_t *depth);
 
 /* Adds to the ledger. device_id LEDGER_DEVICE_NONE: of the process; above RECORD_DEVICES_MAX: under the last one.
  * The lanes count LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL themselves: a caller adds to LEDGER_LAUNCHES only the
  * launches for which it had no lane. */
-void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason, uint64_t count,
-		       uint64_t ns);
+void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
+		       uint64_t count, uint64_t ns);
 
 /* Sets instead of adding, for totals that somebody else keeps (CUPTI's drop counts). */
-void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason, uint64_t count);
+void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
+			   uint64_t count);
 
 void record_ring_finish(struct record_ring *ring); /* the state becomes RECORD_RING_FINISHED */
 
@@ -123,14 +127,15 @@ void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot 
 
 /* Copies up to max records not yet read and within the snapshot, and moves the read cursor.
  * Returns their number; -EPROTO: this lane's counters make no sense; it is given up and never read again. */
-int record_ring_read_launches(struct record_ring *ring, const struct record_ring_snapshot *snapshot, uint32_t lane,
-			      struct launch_record *out, uint32_t max);
+int record_ring_read_launches(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
+			      uint32_t lane, struct launch_record *out, uint32_t max);
 int record_ring_read_activity(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
 			      struct gpu_record *out, uint32_t max);
 
 /* Copies the next definition into body. Returns 1; 0: none within the snapshot; -EPROTO as above;
  * -EMSGSIZE: larger than body_max, skipped. */
-int record_ring_read_definition(struct record_ring *ring, const struct record_ring_snapshot *snapshot, uint32_t *type,
+int record_ring_read_definition(struct record_ring *ring,
+				const struct record_ring_snapshot *snapshot, uint32_t *type,
 				void *body, uint32_t body_max, uint32_t *size);
 
 /* Copies a stack, leaf first, up to RECORD_STACK_DEPTH frames. Returns its depth; -ENOENT: no such stack; -EPROTO. */
@@ -144,6 +149,11 @@ struct record_ring_position {
 };
 int record_ring_position(const struct record_ring *ring, struct record_ring_position *position);
 void record_ring_release(struct record_ring *ring, const struct record_ring_position *position);
+
+/* Releases what was read of every lane that is more than half full of it, acknowledged or not: the reader has it in its
+ * own memory, and a lane that runs full would lose what is still to come. Only a reader that dies meanwhile loses by
+ * it. Returns the number of lanes. */
+uint32_t record_ring_release_crowded(struct record_ring *ring);
 
 /* Copies the ledger's nonzero entries, LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL (from the lanes) included.
  * Returns their number, at most max; (RECORD_DEVICES_MAX + 1) * LEDGER_REASONS always suffices. */

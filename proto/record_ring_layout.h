@@ -25,10 +25,11 @@ static_assert(LEDGER_REASONS <= RING_REASONS, "shared-memory format");
 
 /* A lane's two ends, each on its own cache line. */
 struct ring_lane {
-	_Alignas(RING_LINE) _Atomic uint64_t produced; /* records (definitions: bytes) ever written */
+	_Alignas(RING_LINE) _Atomic uint64_t
+		produced;         /* records (definitions: bytes) ever written */
 	_Atomic uint64_t dropped; /* launches that found the lane full */
-	_Atomic uint64_t marks;	  /* records that are no launches (RECORD_LAUNCH_FAILED) */
-	_Atomic uint32_t owned;	  /* launch lanes: 1 while a thread has it */
+	_Atomic uint64_t marks;   /* records that are no launches (RECORD_LAUNCH_FAILED) */
+	_Atomic uint32_t owned;   /* launch lanes: 1 while a thread has it */
 	_Alignas(RING_LINE) _Atomic uint64_t read;
 	_Atomic uint64_t release; /* release <= read <= produced, produced - release <= capacity */
 };
@@ -37,7 +38,7 @@ struct ring_header {
 	_Atomic uint64_t magic; /* written last */
 	uint32_t version;
 	struct record_ring_sizes sizes;
-	_Alignas(RING_LINE) _Atomic uint32_t state;	 /* enum record_ring_state */
+	_Alignas(RING_LINE) _Atomic uint32_t state; /* enum record_ring_state */
 	_Atomic uint32_t lanes; /* launch lanes ever claimed: the reader looks at no others */
 	_Alignas(RING_LINE) _Atomic uint32_t next_stack; /* ids given out, 0-based */
 	_Atomic uint64_t next_word;
@@ -56,7 +57,8 @@ struct ring_layout {
 static_assert(sizeof(struct ring_header) <= RING_PAGE, "the header is one page");
 
 #define RING_STACK_DEPTH_BITS 8
-static_assert(RECORD_STACK_DEPTH < (1u << RING_STACK_DEPTH_BITS), "depth shares a word with the offset");
+static_assert(RECORD_STACK_DEPTH < (1u << RING_STACK_DEPTH_BITS),
+	      "depth shares a word with the offset");
 
 static inline uint64_t ring_pages(uint64_t bytes)
 {
@@ -73,20 +75,24 @@ static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring
 {
 	if (sizes->launch_lanes == 0 || sizes->launch_lanes > RECORD_RING_LANES_MAX ||
 	    sizes->stacks > RECORD_STACKS_MAX || !ring_power_of_two(sizes->launch_lane_records) ||
-	    !ring_power_of_two(sizes->activity_records) || !ring_power_of_two(sizes->definition_bytes) ||
-	    !ring_power_of_two(sizes->stacks) || !ring_power_of_two(sizes->stack_words) ||
+	    !ring_power_of_two(sizes->activity_records) ||
+	    !ring_power_of_two(sizes->definition_bytes) || !ring_power_of_two(sizes->stacks) ||
+	    !ring_power_of_two(sizes->stack_words) ||
 	    sizes->definition_bytes < 2 * DEFINITION_SIZE_MAX)
 		return -EPROTO;
 	layout->counters = RING_PAGE;
-	layout->lane_controls =
-		layout->counters + ring_pages(sizeof(struct ring_counter) * RING_DEVICES * RING_REASONS);
-	layout->stack_index = layout->lane_controls + ring_pages(sizeof(struct ring_lane) * sizes->launch_lanes);
+	layout->lane_controls = layout->counters + ring_pages(sizeof(struct ring_counter) *
+							      RING_DEVICES * RING_REASONS);
+	layout->stack_index =
+		layout->lane_controls + ring_pages(sizeof(struct ring_lane) * sizes->launch_lanes);
 	layout->stack_arena = layout->stack_index + ring_pages(8ull * sizes->stacks);
 	layout->definition = layout->stack_arena + ring_pages(8ull * sizes->stack_words);
 	layout->activity = layout->definition + ring_pages(sizes->definition_bytes);
-	layout->launch = layout->activity + ring_pages(sizeof(struct gpu_record) * (uint64_t)sizes->activity_records);
-	layout->size = layout->launch + ring_pages(sizeof(struct launch_record) * (uint64_t)sizes->launch_lanes *
-						   sizes->launch_lane_records);
+	layout->launch = layout->activity +
+			 ring_pages(sizeof(struct gpu_record) * (uint64_t)sizes->activity_records);
+	layout->size = layout->launch +
+		       ring_pages(sizeof(struct launch_record) * (uint64_t)sizes->launch_lanes *
+				  sizes->launch_lane_records);
 	return layout->size <= RECORD_RING_SIZE_MAX ? 0 : -EPROTO;
 }
 

@@ -18,7 +18,8 @@ struct reader_lane {
 struct record_ring {
 	uint8_t *base;
 	uint64_t size;
-	struct record_ring_sizes sizes; /* checked; the copy in shared memory is not looked at again */
+	struct record_ring_sizes
+		sizes; /* checked; the copy in shared memory is not looked at again */
 	struct ring_header *header;
 	struct ring_counter *counters;
 	struct ring_lane *lane_controls;
@@ -92,7 +93,8 @@ int record_ring_map(int fd, struct record_ring **ring)
 	if (!self)
 		return -ENOMEM;
 	self->sizes = sizes;
-	self->base = mmap(NULL, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	self->base =
+		mmap(NULL, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (self->base == MAP_FAILED) {
 		error = -errno;
 		free(self);
@@ -112,7 +114,8 @@ void record_ring_unmap(struct record_ring *ring)
 }
 
 /* The lane's counter, held to what the lane can hold. A lane that claims more is given up. */
-static uint64_t lane_produced(struct reader_lane *lane, struct ring_lane *control, uint64_t capacity)
+static uint64_t lane_produced(struct reader_lane *lane, struct ring_lane *control,
+			      uint64_t capacity)
 {
 	uint64_t produced = atomic_load_explicit(&control->produced, memory_order_acquire);
 
@@ -123,21 +126,23 @@ static uint64_t lane_produced(struct reader_lane *lane, struct ring_lane *contro
 
 void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot *snapshot)
 {
-	snapshot->finished =
-		atomic_load_explicit(&ring->header->state, memory_order_acquire) == RECORD_RING_FINISHED;
-	snapshot->activity = lane_produced(&ring->activity, &ring->header->activity, ring->sizes.activity_records);
+	snapshot->finished = atomic_load_explicit(&ring->header->state, memory_order_acquire) ==
+			     RECORD_RING_FINISHED;
+	snapshot->activity = lane_produced(&ring->activity, &ring->header->activity,
+					   ring->sizes.activity_records);
 
 	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
 	snapshot->lanes = lanes < ring->sizes.launch_lanes ? lanes : ring->sizes.launch_lanes;
 	for (uint32_t i = 0; i < snapshot->lanes; i++)
 		snapshot->launch[i] = lane_produced(&ring->lanes[i], &ring->lane_controls[i],
 						    ring->sizes.launch_lane_records);
-	snapshot->definition =
-		lane_produced(&ring->definition, &ring->header->definition, ring->sizes.definition_bytes);
+	snapshot->definition = lane_produced(&ring->definition, &ring->header->definition,
+					     ring->sizes.definition_bytes);
 }
 
 /* How many of the next records may be copied in one piece: within the snapshot, max and the lane's end. */
-static uint32_t lane_piece(const struct reader_lane *lane, uint64_t limit, uint64_t capacity, uint32_t max)
+static uint32_t lane_piece(const struct reader_lane *lane, uint64_t limit, uint64_t capacity,
+			   uint32_t max)
 {
 	uint64_t count = limit - lane->read;
 	uint64_t to_end = capacity - (lane->read & (capacity - 1));
@@ -153,8 +158,8 @@ static void lane_advance(struct reader_lane *lane, struct ring_lane *control, ui
 	atomic_store_explicit(&control->read, lane->read, memory_order_relaxed);
 }
 
-int record_ring_read_launches(struct record_ring *ring, const struct record_ring_snapshot *snapshot, uint32_t lane,
-			      struct launch_record *out, uint32_t max)
+int record_ring_read_launches(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
+			      uint32_t lane, struct launch_record *out, uint32_t max)
 {
 	if (lane >= snapshot->lanes)
 		return 0;
@@ -188,14 +193,16 @@ int record_ring_read_activity(struct record_ring *ring, const struct record_ring
 	while (done < max && own->read < snapshot->activity) {
 		uint32_t count = lane_piece(own, snapshot->activity, capacity, max - done);
 
-		memcpy(out + done, ring->activity_records + (own->read & (capacity - 1)), count * sizeof(*out));
+		memcpy(out + done, ring->activity_records + (own->read & (capacity - 1)),
+		       count * sizeof(*out));
 		lane_advance(own, &ring->header->activity, count);
 		done += count;
 	}
 	return (int)done;
 }
 
-static void definition_get(const struct record_ring *ring, uint64_t position, void *out, uint64_t size)
+static void definition_get(const struct record_ring *ring, uint64_t position, void *out,
+			   uint64_t size)
 {
 	uint64_t capacity = ring->sizes.definition_bytes;
 	uint64_t at = position & (capacity - 1);
@@ -205,7 +212,8 @@ static void definition_get(const struct record_ring *ring, uint64_t position, vo
 	memcpy((uint8_t *)out + first, ring->definitions, size - first);
 }
 
-int record_ring_read_definition(struct record_ring *ring, const struct record_ring_snapshot *snapshot, uint32_t *type,
+int record_ring_read_definition(struct record_ring *ring,
+				const struct record_ring_snapshot *snapshot, uint32_t *type,
 				void *body, uint32_t body_max, uint32_t *size)
 {
 	struct reader_lane *own = &ring->definition;
@@ -242,7 +250,8 @@ int record_ring_read_stack(const struct record_ring *ring, uint32_t stack_id, ui
 	if (stack_id == RECORD_STACK_NONE || stack_id > ring->sizes.stacks)
 		return -ENOENT;
 
-	uint64_t entry = atomic_load_explicit(&ring->stack_index[stack_id - 1], memory_order_acquire);
+	uint64_t entry =
+		atomic_load_explicit(&ring->stack_index[stack_id - 1], memory_order_acquire);
 	uint32_t depth = entry & ((1u << RING_STACK_DEPTH_BITS) - 1);
 	uint64_t word = entry >> RING_STACK_DEPTH_BITS;
 	if (entry == 0)
@@ -285,8 +294,32 @@ void record_ring_release(struct record_ring *ring, const struct record_ring_posi
 		lane_release(&ring->lanes[i], &ring->lane_controls[i], position->launch[i]);
 }
 
+static uint32_t lane_release_crowded(struct reader_lane *lane, struct ring_lane *control,
+				     uint64_t capacity)
+{
+	if (lane->read - lane->released <= capacity / 2)
+		return 0;
+	lane_release(lane, control, lane->read);
+	return 1;
+}
+
+uint32_t record_ring_release_crowded(struct record_ring *ring)
+{
+	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
+	uint32_t crowded = lane_release_crowded(&ring->activity, &ring->header->activity,
+						ring->sizes.activity_records) +
+			   lane_release_crowded(&ring->definition, &ring->header->definition,
+						ring->sizes.definition_bytes);
+
+	for (uint32_t i = 0; i < lanes && i < ring->sizes.launch_lanes; i++)
+		crowded += lane_release_crowded(&ring->lanes[i], &ring->lane_controls[i],
+						ring->sizes.launch_lane_records);
+	return crowded;
+}
+
 /* Launches are counted by their lanes alone: the launch path touches no shared counter. */
-static void ledger_of_lanes(const struct record_ring *ring, struct ledger_entry *launches, struct ledger_entry *full)
+static void ledger_of_lanes(const struct record_ring *ring, struct ledger_entry *launches,
+			    struct ledger_entry *full)
 {
 	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++) {
 		struct ring_lane *control = &ring->lane_controls[i];
@@ -305,11 +338,13 @@ uint32_t record_ring_ledger(const struct record_ring *ring, struct ledger_entry 
 
 	for (uint32_t row = 0; row < RING_DEVICES; row++) {
 		for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
-			const struct ring_counter *counter = &ring->counters[row * RING_REASONS + reason];
+			const struct ring_counter *counter =
+				&ring->counters[row * RING_REASONS + reason];
 			struct ledger_entry entry = {
 				.device_id = row == RECORD_DEVICES_MAX ? LEDGER_DEVICE_NONE : row,
 				.reason = reason,
-				.count = atomic_load_explicit(&counter->count, memory_order_relaxed),
+				.count =
+					atomic_load_explicit(&counter->count, memory_order_relaxed),
 				.ns = atomic_load_explicit(&counter->ns, memory_order_relaxed),
 			};
 			struct ledger_entry lanes = entry;
@@ -330,11 +365,13 @@ uint64_t record_ring_unread(const struct record_ring *ring)
 	uint64_t unread = 0;
 
 	if (!ring->activity.given_up)
-		unread += atomic_load_explicit(&ring->header->activity.produced, memory_order_acquire) -
+		unread += atomic_load_explicit(&ring->header->activity.produced,
+					       memory_order_acquire) -
 			  ring->activity.read;
 	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++)
 		if (!ring->lanes[i].given_up)
-			unread += atomic_load_explicit(&ring->lane_controls[i].produced, memory_order_acquire) -
+			unread += atomic_load_explicit(&ring->lane_controls[i].produced,
+						       memory_order_acquire) -
 				  ring->lanes[i].read;
 	return unread;
 }

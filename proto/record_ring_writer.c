@@ -12,7 +12,7 @@
 
 /* memfd_create is younger than the oldest libc that the guest supports, and so are these. */
 #ifndef MFD_CLOEXEC
-#define MFD_CLOEXEC	  0x1u
+#define MFD_CLOEXEC       0x1u
 #define MFD_ALLOW_SEALING 0x2u
 #endif
 #ifndef MFD_NOEXEC_SEAL
@@ -53,7 +53,8 @@ static int memfd_open(uint64_t size)
 	struct rlimit limit;
 
 	/* Growing a file past RLIMIT_FSIZE raises SIGXFSZ in the application. */
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < size)
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    limit.rlim_cur < size)
 		return -EFBIG;
 
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -109,7 +110,8 @@ int record_ring_create(const struct record_ring_sizes *sizes, struct record_ring
 	if (laid_out < 0)
 		return laid_out;
 
-	size_t own_size = sizeof(struct record_ring) + sizes->launch_lanes * sizeof(struct launch_lane);
+	size_t own_size =
+		sizeof(struct record_ring) + sizes->launch_lanes * sizeof(struct launch_lane);
 	struct record_ring *self =
 		mmap(NULL, own_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (self == MAP_FAILED)
@@ -122,7 +124,8 @@ int record_ring_create(const struct record_ring_sizes *sizes, struct record_ring
 		error = memfd;
 		goto fail_own;
 	}
-	self->base = mmap(NULL, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memfd, 0);
+	self->base = mmap(NULL, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+			  memfd, 0);
 	if (self->base == MAP_FAILED ||
 	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		error = -errno;
@@ -156,14 +159,15 @@ int record_ring_claim_lane(struct record_ring *ring)
 		uint32_t free_lane = 0;
 
 		/* Acquire: what the last owner knew of the lane is ours now. */
-		if (!atomic_compare_exchange_strong_explicit(&ring->lane_controls[i].owned, &free_lane, 1,
-							     memory_order_acquire, memory_order_relaxed))
+		if (!atomic_compare_exchange_strong_explicit(&ring->lane_controls[i].owned,
+							     &free_lane, 1, memory_order_acquire,
+							     memory_order_relaxed))
 			continue;
 
 		uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_relaxed);
-		while (lanes <= i && !atomic_compare_exchange_weak_explicit(&ring->header->lanes, &lanes, i + 1,
-									    memory_order_release,
-									    memory_order_relaxed))
+		while (lanes <= i && !atomic_compare_exchange_weak_explicit(
+					     &ring->header->lanes, &lanes, i + 1,
+					     memory_order_release, memory_order_relaxed))
 			;
 		return (int)i;
 	}
@@ -182,7 +186,8 @@ static void add_alone(_Atomic uint64_t *counter)
 			      memory_order_relaxed);
 }
 
-bool record_ring_push_launch(struct record_ring *ring, uint32_t lane, const struct launch_record *record)
+bool record_ring_push_launch(struct record_ring *ring, uint32_t lane,
+			     const struct launch_record *record)
 {
 	struct launch_lane *own = &ring->lanes[lane];
 	struct ring_lane *control = own->control;
@@ -214,7 +219,8 @@ uint32_t record_ring_activity_room(const struct record_ring *ring)
 	return used < capacity ? (uint32_t)(capacity - used) : 0;
 }
 
-uint32_t record_ring_push_activity(struct record_ring *ring, const struct gpu_record *records, uint32_t count)
+uint32_t record_ring_push_activity(struct record_ring *ring, const struct gpu_record *records,
+				   uint32_t count)
 {
 	struct ring_lane *control = &ring->header->activity;
 	uint64_t produced = atomic_load_explicit(&control->produced, memory_order_relaxed);
@@ -229,7 +235,8 @@ uint32_t record_ring_push_activity(struct record_ring *ring, const struct gpu_re
 }
 
 /* Copies into the definition lane at a position, around its end. */
-static void definition_put(struct record_ring *ring, uint64_t position, const void *data, uint64_t size)
+static void definition_put(struct record_ring *ring, uint64_t position, const void *data,
+			   uint64_t size)
 {
 	uint64_t at = position & ring->definition_mask;
 	uint64_t first = ring->definition_mask + 1 - at;
@@ -240,11 +247,11 @@ static void definition_put(struct record_ring *ring, uint64_t position, const vo
 	memcpy(ring->definitions, (const uint8_t *)data + first, size - first);
 }
 
-bool record_ring_define(struct record_ring *ring, uint32_t type, const void *head, uint32_t head_size,
-			const void *tail, uint32_t tail_size)
+bool record_ring_define(struct record_ring *ring, uint32_t type, const void *head,
+			uint32_t head_size, const void *tail, uint32_t tail_size)
 {
 	struct ring_lane *control = &ring->header->definition;
-	const uint32_t prefix[2] = { type, head_size + tail_size };
+	const uint32_t prefix[2] = {type, head_size + tail_size};
 	uint64_t size = sizeof(prefix) + (((uint64_t)prefix[1] + 7) & ~7ull);
 	uint64_t produced = atomic_load_explicit(&control->produced, memory_order_relaxed);
 	uint64_t used = produced - atomic_load_explicit(&control->release, memory_order_acquire);
@@ -266,11 +273,14 @@ uint32_t record_ring_add_stack(struct record_ring *ring, const uint64_t *frames,
 		return RECORD_STACK_NONE;
 	/* Checked before it is added to, so that a full table's counters stay near their bounds. */
 	if (atomic_load_explicit(&ring->header->next_stack, memory_order_relaxed) >= ring->stacks ||
-	    atomic_load_explicit(&ring->header->next_word, memory_order_relaxed) >= ring->stack_words)
+	    atomic_load_explicit(&ring->header->next_word, memory_order_relaxed) >=
+		    ring->stack_words)
 		return RECORD_STACK_NONE;
 
-	uint32_t index = atomic_fetch_add_explicit(&ring->header->next_stack, 1, memory_order_relaxed);
-	uint64_t word = atomic_fetch_add_explicit(&ring->header->next_word, depth, memory_order_relaxed);
+	uint32_t index =
+		atomic_fetch_add_explicit(&ring->header->next_stack, 1, memory_order_relaxed);
+	uint64_t word =
+		atomic_fetch_add_explicit(&ring->header->next_word, depth, memory_order_relaxed);
 	if (index >= ring->stacks || word + depth > ring->stack_words)
 		return RECORD_STACK_NONE;
 	memcpy(&ring->stack_arena[word], frames, depth * sizeof(*frames));
@@ -279,18 +289,21 @@ uint32_t record_ring_add_stack(struct record_ring *ring, const uint64_t *frames,
 	return index + 1;
 }
 
-const uint64_t *record_ring_own_stack(const struct record_ring *ring, uint32_t stack_id, uint32_t *depth)
+const uint64_t *record_ring_own_stack(const struct record_ring *ring, uint32_t stack_id,
+				      uint32_t *depth)
 {
 	*depth = 0;
 	if (stack_id == RECORD_STACK_NONE || stack_id > ring->stacks)
 		return NULL;
 
-	uint64_t entry = atomic_load_explicit(&ring->stack_index[stack_id - 1], memory_order_acquire);
+	uint64_t entry =
+		atomic_load_explicit(&ring->stack_index[stack_id - 1], memory_order_acquire);
 	*depth = entry & ((1u << RING_STACK_DEPTH_BITS) - 1);
 	return *depth ? &ring->stack_arena[entry >> RING_STACK_DEPTH_BITS] : NULL;
 }
 
-static struct ring_counter *ring_counter(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason)
+static struct ring_counter *ring_counter(struct record_ring *ring, uint32_t device_id,
+					 enum ledger_reason reason)
 {
 	uint32_t row = device_id;
 
@@ -301,8 +314,8 @@ static struct ring_counter *ring_counter(struct record_ring *ring, uint32_t devi
 	return &ring->counters[row * RING_REASONS + reason];
 }
 
-void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason, uint64_t count,
-		       uint64_t ns)
+void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
+		       uint64_t count, uint64_t ns)
 {
 	struct ring_counter *counter = ring_counter(ring, device_id, reason);
 
@@ -311,9 +324,11 @@ void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger
 		atomic_fetch_add_explicit(&counter->ns, ns, memory_order_relaxed);
 }
 
-void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason, uint64_t count)
+void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
+			   uint64_t count)
 {
-	atomic_store_explicit(&ring_counter(ring, device_id, reason)->count, count, memory_order_relaxed);
+	atomic_store_explicit(&ring_counter(ring, device_id, reason)->count, count,
+			      memory_order_relaxed);
 }
 
 void record_ring_finish(struct record_ring *ring)

@@ -48,7 +48,8 @@ static void close_pair(struct pair *pair)
 	close(pair->fd);
 }
 
-static uint64_t ledger_count(const struct record_ring *agent, uint32_t device_id, enum ledger_reason reason)
+static uint64_t ledger_count(const struct record_ring *agent, uint32_t device_id,
+			     enum ledger_reason reason)
 {
 	static struct ledger_entry entries[RING_DEVICES * LEDGER_REASONS];
 	uint32_t nr = record_ring_ledger(agent, entries, RING_DEVICES * LEDGER_REASONS);
@@ -73,14 +74,15 @@ static void launches_arrive_in_order_and_around_the_end(void **state)
 		struct launch_record out[64];
 
 		for (uint32_t i = 0; i < 40; i++) {
-			struct launch_record record = { .correlation_id = next + i };
+			struct launch_record record = {.correlation_id = next + i};
 
 			assert_true(record_ring_push_launch(pair.guest, 0, &record));
 		}
 		record_ring_snapshot(pair.agent, &snapshot);
 		assert_int_equal(snapshot.lanes, 1);
 		assert_int_equal(record_ring_read_launches(pair.agent, &snapshot, 0, out, 7), 7);
-		assert_int_equal(record_ring_read_launches(pair.agent, &snapshot, 0, out + 7, 57), 33);
+		assert_int_equal(record_ring_read_launches(pair.agent, &snapshot, 0, out + 7, 57),
+				 33);
 		assert_int_equal(record_ring_read_launches(pair.agent, &snapshot, 0, out, 64), 0);
 		for (uint32_t i = 7; i < 40; i++)
 			assert_int_equal(out[i].correlation_id, next + i);
@@ -97,7 +99,7 @@ static void a_full_lane_drops_the_newest_and_counts(void **state)
 {
 	struct pair pair = open_pair(&small);
 	struct record_ring_snapshot snapshot;
-	struct launch_record out[64], record = { 0 };
+	struct launch_record out[64], record = {0};
 
 	(void)state;
 	assert_int_equal(record_ring_claim_lane(pair.guest), 0);
@@ -121,10 +123,37 @@ static void a_full_lane_drops_the_newest_and_counts(void **state)
 	close_pair(&pair);
 }
 
+static void only_a_crowded_lane_is_released_early(void **state)
+{
+	struct pair pair = open_pair(&small);
+	struct record_ring_snapshot snapshot;
+	struct launch_record out[64], record = {0};
+
+	(void)state;
+	assert_int_equal(record_ring_claim_lane(pair.guest), 0);
+	assert_int_equal(record_ring_claim_lane(pair.guest), 1);
+	for (uint32_t i = 0; i < 64; i++)
+		assert_true(record_ring_push_launch(pair.guest, 0, &record));
+	for (uint32_t i = 0; i < 32; i++)
+		assert_true(record_ring_push_launch(pair.guest, 1, &record));
+	assert_int_equal(record_ring_release_crowded(pair.agent), 0); /* nothing was read */
+	record_ring_snapshot(pair.agent, &snapshot);
+	assert_int_equal(record_ring_read_launches(pair.agent, &snapshot, 0, out, 40), 40);
+	assert_int_equal(record_ring_read_launches(pair.agent, &snapshot, 1, out, 32), 32);
+	assert_int_equal(record_ring_release_crowded(pair.agent), 1);
+	for (uint32_t i = 0; i < 40; i++)
+		assert_true(record_ring_push_launch(pair.guest, 0, &record));
+	assert_false(record_ring_push_launch(pair.guest, 0, &record));
+	for (uint32_t i = 0; i < 32; i++)
+		assert_true(record_ring_push_launch(pair.guest, 1, &record));
+	assert_false(record_ring_push_launch(pair.guest, 1, &record));
+	close_pair(&pair);
+}
+
 static void a_failure_mark_is_no_launch(void **state)
 {
 	struct pair pair = open_pair(&small);
-	struct launch_record record = { .correlation_id = 9 };
+	struct launch_record record = {.correlation_id = 9};
 
 	(void)state;
 	assert_int_equal(record_ring_claim_lane(pair.guest), 0);
@@ -152,7 +181,7 @@ static void lanes_run_out_and_come_back(void **state)
 static void activity_takes_what_fits(void **state)
 {
 	struct pair pair = open_pair(&small);
-	struct gpu_record records[100] = { 0 }, out[100];
+	struct gpu_record records[100] = {0}, out[100];
 	struct record_ring_snapshot snapshot;
 
 	(void)state;
@@ -177,17 +206,20 @@ static void definitions_keep_their_type_size_and_bytes(void **state)
 	(void)state;
 	memset(text, 'x', sizeof(text));
 	for (uint32_t i = 0; i < 2000; i++) {
-		struct definition_name head = { .name_id = i };
+		struct definition_name head = {.name_id = i};
 
-		assert_true(record_ring_define(pair.guest, DEFINITION_NAME, &head, sizeof(head), text, i % 1000));
+		assert_true(record_ring_define(pair.guest, DEFINITION_NAME, &head, sizeof(head),
+					       text, i % 1000));
 		record_ring_snapshot(pair.agent, &snapshot);
-		assert_int_equal(record_ring_read_definition(pair.agent, &snapshot, &type, body, sizeof(body), &size),
+		assert_int_equal(record_ring_read_definition(pair.agent, &snapshot, &type, body,
+							     sizeof(body), &size),
 				 1);
 		assert_int_equal(type, DEFINITION_NAME);
 		assert_int_equal(size, sizeof(head) + i % 1000);
 		assert_memory_equal(body, &head, sizeof(head));
 		assert_memory_equal(body + sizeof(head), text, i % 1000);
-		assert_int_equal(record_ring_read_definition(pair.agent, &snapshot, &type, body, sizeof(body), &size),
+		assert_int_equal(record_ring_read_definition(pair.agent, &snapshot, &type, body,
+							     sizeof(body), &size),
 				 0);
 
 		struct record_ring_position position;
@@ -205,7 +237,8 @@ static void a_full_definition_lane_says_so(void **state)
 	int fitted = 0;
 
 	(void)state;
-	while (fitted < 100 && record_ring_define(pair.guest, DEFINITION_NAME, "head", 4, text, sizeof(text)))
+	while (fitted < 100 &&
+	       record_ring_define(pair.guest, DEFINITION_NAME, "head", 4, text, sizeof(text)))
 		fitted++;
 	assert_int_equal(fitted, 4); /* 4 x 60,016 of 262,144 bytes */
 	close_pair(&pair);
@@ -214,7 +247,7 @@ static void a_full_definition_lane_says_so(void **state)
 static void stacks_are_bounded_by_number_and_by_words(void **state)
 {
 	struct pair pair = open_pair(&small);
-	uint64_t frames[RECORD_STACK_DEPTH] = { 1, 2, 3 }, out[RECORD_STACK_DEPTH];
+	uint64_t frames[RECORD_STACK_DEPTH] = {1, 2, 3}, out[RECORD_STACK_DEPTH];
 	uint32_t depth;
 
 	(void)state;
@@ -231,14 +264,15 @@ static void stacks_are_bounded_by_number_and_by_words(void **state)
 
 	pair = open_pair(&small);
 	assert_int_equal(record_ring_add_stack(pair.guest, frames, RECORD_STACK_DEPTH), 1);
-	assert_int_equal(record_ring_add_stack(pair.guest, frames, 2), RECORD_STACK_NONE); /* one word left */
+	assert_int_equal(record_ring_add_stack(pair.guest, frames, 2),
+			 RECORD_STACK_NONE); /* one word left */
 	close_pair(&pair);
 }
 
 static void another_agent_goes_on_where_the_last_one_released(void **state)
 {
 	struct pair pair = open_pair(&small);
-	struct launch_record record = { 0 }, out[64];
+	struct launch_record record = {0}, out[64];
 	struct record_ring_snapshot snapshot;
 	struct record_ring_position position;
 
@@ -264,7 +298,7 @@ static void another_agent_goes_on_where_the_last_one_released(void **state)
 static void a_lane_with_impossible_counters_is_given_up_alone(void **state)
 {
 	struct pair pair = open_pair(&small);
-	struct launch_record record = { .correlation_id = 5 }, out[64];
+	struct launch_record record = {.correlation_id = 5}, out[64];
 	struct record_ring_snapshot snapshot;
 	struct ring_layout layout;
 
@@ -280,7 +314,8 @@ static void a_lane_with_impossible_counters_is_given_up_alone(void **state)
 	assert_ptr_not_equal(base, MAP_FAILED);
 	control = (struct ring_lane *)(base + layout.lane_controls);
 	atomic_store(&control[0].produced, 1u << 20);
-	((struct ring_header *)base)->sizes.launch_lane_records = 1u << 30; /* never looked at again */
+	((struct ring_header *)base)->sizes.launch_lane_records = 1u
+								  << 30; /* never looked at again */
 
 	record_ring_snapshot(pair.agent, &snapshot);
 	assert_int_equal(record_ring_read_launches(pair.agent, &snapshot, 0, out, 64), -EPROTO);
@@ -318,12 +353,13 @@ static void a_file_size_limit_refuses_without_a_signal(void **state)
 	(void)state;
 	assert_true(child >= 0);
 	if (child == 0) {
-		struct rlimit limit = { 4096, 4096 };
+		struct rlimit limit = {4096, 4096};
 		struct record_ring *ring;
 		int fd;
 
 		setrlimit(RLIMIT_FSIZE, &limit);
-		_exit(record_ring_create(&small, &ring, &fd) == -EFBIG && !ring && fd == -1 ? 0 : 1);
+		_exit(record_ring_create(&small, &ring, &fd) == -EFBIG && !ring && fd == -1 ? 0
+											    : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -339,7 +375,7 @@ static void the_memory_outlives_a_killed_writer(void **state)
 	(void)state;
 	assert_true(child >= 0);
 	if (child == 0) {
-		struct launch_record record = { .correlation_id = 77 };
+		struct launch_record record = {.correlation_id = 77};
 
 		record_ring_claim_lane(pair.guest);
 		record_ring_push_launch(pair.guest, 0, &record);
@@ -369,10 +405,10 @@ struct racer {
 static void *race_launches(void *argument)
 {
 	struct racer *racer = argument;
-	struct launch_record record = { 0 };
+	struct launch_record record = {0};
 
 	for (uint32_t i = 1; i <= RACE_RECORDS; i++) {
-		uint64_t frames[2] = { racer->lane, i };
+		uint64_t frames[2] = {racer->lane, i};
 
 		record.correlation_id = i;
 		record.stack_id = i % 1024 == 0 ? record_ring_add_stack(racer->ring, frames, 2) : 0;
@@ -387,7 +423,7 @@ static void *race_activity(void *argument)
 	struct racer *racer = argument;
 
 	for (uint32_t i = 1; i <= RACE_RECORDS; i++) {
-		struct gpu_record record = { .correlation_id = i };
+		struct gpu_record record = {.correlation_id = i};
 
 		racer->refused += 1 - record_ring_push_activity(racer->ring, &record, 1);
 	}
@@ -443,16 +479,17 @@ static void racing_producers_lose_nothing_that_was_taken(void **state)
 	sizes.stacks = 1024;
 	sizes.stack_words = 2048;
 	struct pair pair = open_pair(&sizes);
-	struct racer racers[3] = { { pair.guest, 0, 0 }, { pair.guest, 1, 0 }, { pair.guest, 0, 0 } };
-	uint64_t nr_read[3] = { 0 };
-	uint32_t last[3] = { 0 };
+	struct racer racers[3] = {{pair.guest, 0, 0}, {pair.guest, 1, 0}, {pair.guest, 0, 0}};
+	uint64_t nr_read[3] = {0};
+	uint32_t last[3] = {0};
 	pthread_t threads[3];
 
 	(void)state;
 	assert_int_equal(record_ring_claim_lane(pair.guest), 0);
 	assert_int_equal(record_ring_claim_lane(pair.guest), 1);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, i < 2 ? race_launches : race_activity, &racers[i]),
+		assert_int_equal(pthread_create(&threads[i], NULL,
+						i < 2 ? race_launches : race_activity, &racers[i]),
 				 0);
 	for (int i = 0; i < 20000; i++)
 		race_read(pair.agent, nr_read, last);
@@ -472,6 +509,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(launches_arrive_in_order_and_around_the_end),
 		cmocka_unit_test(a_full_lane_drops_the_newest_and_counts),
+		cmocka_unit_test(only_a_crowded_lane_is_released_early),
 		cmocka_unit_test(a_failure_mark_is_no_launch),
 		cmocka_unit_test(lanes_run_out_and_come_back),
 		cmocka_unit_test(activity_takes_what_fits),

@@ -1,0 +1,92 @@
+/* The little of the driver's and CUPTI's binary interface that the conformance program needs, found
+ * at run time: the same program runs on a real GPU and on fake CUDA. */
+#ifndef CONFORMANCE_CUDA_H
+#define CONFORMANCE_CUDA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DOMAIN_DRIVER            1u
+#define DOMAIN_RUNTIME           2u
+#define DOMAIN_RESOURCE          3u
+#define CBID_LAUNCH_KERNEL       307u
+#define CBID_CONTEXT_SYNCHRONIZE 17u
+#define RESOURCE_CONTEXT_CREATED 1u
+#define RESOURCE_INIT_FINISHED   5u
+#define SITE_ENTER               0
+#define SITE_EXIT                1
+#define KIND_MEMCPY              1u
+#define KIND_MEMSET              2u
+#define KIND_KERNEL              10u
+#define COPY_HTOD                1u
+#define COPY_DTOH                2u
+#define COPY_DTOD                8u
+#define MULTIPLE_SUBSCRIBERS     39
+
+typedef uint64_t device_address;
+
+struct callback_data {
+	int site;
+	const char *function_name;
+	const void *params;
+	const int *return_value;
+	const char *symbol;
+	void *context;
+	uint32_t context_id;
+	uint64_t *correlation_data;
+	uint32_t correlation_id;
+};
+
+typedef void callback_fn(void *userdata, uint32_t domain, uint32_t cbid, const void *data);
+typedef void request_fn(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
+			 size_t valid);
+
+/* name, result type, arguments: driver functions under their exported names. */
+#define DRIVER_FUNCTIONS(F)                                                                        \
+	F(cuInit, (unsigned int flags))                                                            \
+	F(cuDriverGetVersion, (int *version))                                                      \
+	F(cuDeviceGetCount, (int *count))                                                          \
+	F(cuDeviceGetName, (char *name, int length, int device))                                   \
+	F(cuDevicePrimaryCtxRetain, (void **context, int device))                                  \
+	F(cuCtxSetCurrent, (void *context))                                                        \
+	F(cuCtxSynchronize, (void))                                                                \
+	F(cuModuleLoadData, (void **module, const void *image))                                    \
+	F(cuModuleGetFunction, (void **function, void *module, const char *name))                  \
+	F(cuLaunchKernel,                                                                          \
+	  (void *function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,          \
+	   unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,  \
+	   void *stream, void **params, void **extra))                                             \
+	F(cuMemAlloc_v2, (device_address * address, size_t size))                                  \
+	F(cuMemcpyHtoD_v2, (device_address to, const void *from, size_t size))                     \
+	F(cuMemcpyDtoH_v2, (void *to, device_address from, size_t size))                           \
+	F(cuMemcpyDtoDAsync_v2,                                                                    \
+	  (device_address to, device_address from, size_t size, void *stream))                     \
+	F(cuMemcpyHtoDAsync_v2, (device_address to, const void *from, size_t size, void *stream))  \
+	F(cuMemsetD8Async, (device_address to, unsigned char value, size_t count, void *stream))   \
+	F(cuMemsetD32_v2, (device_address to, unsigned int value, size_t count))                   \
+	F(cuStreamCreate, (void **stream, unsigned int flags))
+
+#define CUPTI_FUNCTIONS(F)                                                                         \
+	F(cuptiGetVersion, (uint32_t * version))                                                   \
+	F(cuptiGetTimestamp, (uint64_t * now_ns))                                                  \
+	F(cuptiSubscribe, (void **subscriber, callback_fn *callback, void *userdata))              \
+	F(cuptiUnsubscribe, (void *subscriber))                                                    \
+	F(cuptiEnableDomain, (uint32_t enable, void *subscriber, uint32_t domain))                 \
+	F(cuptiEnableCallback,                                                                     \
+	  (uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid))                     \
+	F(cuptiActivityRegisterCallbacks, (request_fn * request, complete_fn * complete))          \
+	F(cuptiActivityEnable, (uint32_t kind))                                                    \
+	F(cuptiActivityDisable, (uint32_t kind))                                                   \
+	F(cuptiActivityFlushAll, (uint32_t flag))                                                  \
+	F(cuptiActivityGetNextRecord, (uint8_t * buffer, size_t valid, void **record))             \
+	F(cuptiActivityGetNumDroppedRecords, (void *context, uint32_t stream_id, size_t *dropped)) \
+	F(cuptiGetContextId, (void *context, uint32_t *id))                                        \
+	F(cuptiGetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *id))     \
+	F(cuptiFinalize, (void))
+
+#define DECLARE_FUNCTION(name, arguments) extern int(*name) arguments;
+DRIVER_FUNCTIONS(DECLARE_FUNCTION)
+CUPTI_FUNCTIONS(DECLARE_FUNCTION)
+
+#endif

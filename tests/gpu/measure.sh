@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# Everything that needs a real GPU, in one run: conformance of the fake CUDA's assumptions, exact counts on the sample
+# programs, and what profiling costs against CUPTI's own floor (cupti_floor.c) and against no profiler, A/B/A/B.
+#
+# Usage: tests/gpu/measure.sh FLAMEGRID-ROOT OUT-DIR [PART...]
+#   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
+#   OUT-DIR         reports and logs go there
+#   PART            info conformance counts train ddp overhead threads demo (default: all of them)
+# Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
+# Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
+set -u
+root=$(readlink -f "$1") || exit 1
+out=$2
+shift 2
+here=$(dirname "$(readlink -f "$0")")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+flamegrid=$root/bin/flamegrid
+failed=0
+gpus=$(nvidia-smi -L 2>/dev/null | wc -l)
+mkdir -p "$out"
+
+ok() { printf 'ok      %s\n' "$*"; }
+not_ok() { printf 'NOT OK  %s\n' "$*"; failed=1; }
+same() { if [ "$2" = "$3" ]; then ok "$1: $2"; else not_ok "$1: $2, expected $3"; fi; }
+have_torch() { python3 -c 'import torch' 2>/dev/null; }
+wants() { [ "$parts" = all ] || case " $parts " in *" $1 "*) true ;; *) false ;; esac; }
+
+# Sum of the weights of folded lines whose leaf matches.
+leaf_sum() { awk -v leaf="$2" '{ n = $NF; $NF = ""; if ($0 ~ leaf) s += n } END { printf "%d\n", s }' "$1"; }
+
+cupti=$(python3 - 2>/dev/null <<'PY' || true
+import glob, sysconfig
+base = sysconfig.get_paths()['purelib']
+hits = sorted(glob.glob(base + '/nvidia/*/lib/libcupti.so.*'))
+print(hits[-1] if hits else '')
+PY
+)
+[ -z "${FLAMEGRID_CUPTI:-}" ] || cupti=$FLAMEGRID_CUPTI
+[ -n "$cupti" ] || cupti=$(ls /usr/local/cuda/lib64/libcupti.so /usr/local/cuda/extras/CUPTI/lib64/libcupti.so 2>/dev/null | head -n 1)
+
+info() {
+	nvidia-smi --query-gpu=index,name,driver_version --format=csv,noheader
+	uname -sr
+	ldd --version | head -n 1
+	echo "libcupti: ${cupti:-none}"
+	"$flamegrid" --version
+}
+
+build_programs() {
+	mkdir -p "$scratch/programs"
+	nvcc -O2 -g -arch=native -cudart shared -Xcompiler -fno-omit-frame-pointer "$here/programs/launch_bound.cu" \
+		-o "$scratch/programs/launch_bound" 2>"$out/nvcc.log" || { not_ok "nvcc: $out/nvcc.log"; return 1; }
+	gcc -O2 -shared -fPIC -I/usr/local/cuda/include "$here/programs/cupti_floor.c" -o "$scratch/libcupti_floor.so" \
+		-Wl,-rpath,"$(dirname "$cupti")" "$cupti" 2>"$out/floor.log" || { not_ok "floor: $out/floor.log"; return 1; }
+}
+
+conformance() {
+	local program
+
+	program=$(ls "$root"/tests/cuda_conformance "$root"/../cuda_conformance 2>/dev/null | head -n 1)
+	[ -n "$program" ] || { not_ok "conformance: the program is not in $root"; return; }
+	if "$program" "$cupti" >"$out/conformance.txt" 2>&1; then ok "conformance on the real CUPTI"; else
+		not_ok "conformance on the real CUPTI:"; grep '^not ok' "$out/conformance.txt"; fi
+}
+
+# profile NAME COMMAND...: runs it under flamegrid, keeps folded outputs by stream.
+profile() {
+	local name=$1
+	shift
+
+	"$flamegrid" run -o "$scratch/$name" -- "$@" >"$out/$name.stdout" 2>"$out/$name.stderr"
+	same "$name: exit status" $? 0
+	grep '^flamegrid:' "$out/$name.stderr"
+	"$flamegrid" report "$scratch/$name" --format folded --unit ns >"$out/$name.ns.folded"
+	"$flamegrid" report "$scratch/$name" --format folded --weight count >"$out/$name.count.folded"
+	"$flamegrid" report "$scratch/$name" --format folded --weight count --by gpu,stream >"$out/$name.streams.folded"
+	"$flamegrid" report "$scratch/$name" --format table --top 25 >"$out/$name.table"
+	"$flamegrid" report "$scratch/$name" --format json >"$scratch/$name.json"
+	"$flamegrid" report "$scratch/$name" --format table --strict >/dev/null 2>&1
+	same "$name: nothing lost (report --strict)" $? 0
+	same "$name: records without a launch" "$(grep -c '^\[unknown stack\]' "$out/$name.count.folded")" 0
+}
+
+check_launch_bound() {
+	local name=$1 tiny spin
+
+	tiny=$(sed -n 's/^launched tiny \([0-9]*\) spin .*/\1/p' "$out/$name.stdout")
+	spin=$(sed -n 's/^launched tiny [0-9]* spin \([0-9]*\)/\1/p' "$out/$name.stdout")
+	same "$name: tiny kernels" "$(leaf_sum "$out/$name.count.folded" '_Kernel\]tiny')" "$tiny"
+	same "$name: spin kernels" "$(leaf_sum "$out/$name.count.folded" '_Kernel\]spin')" "$spin"
+	same "$name: lines without launch_tiny or launch_spin above their kernel" \
+		"$(grep '_Kernel\]' "$out/$name.count.folded" | grep -cvE 'launch_tiny.*\]tiny|launch_spin.*\]spin')" 0
+	same "$name: memsets under worker" "$(grep '_Memset\]' "$out/$name.count.folded" | grep -c worker)" \
+		"$(grep -c '_Memset\]' "$out/$name.count.folded")"
+}
+
+counts() {
+	profile launch_bound "$scratch/programs/launch_bound" 200000
+	check_launch_bound launch_bound
+	same "launch_bound: streams with kernels" \
+		"$(grep '_Kernel\]tiny' "$out/launch_bound.streams.folded" | cut -d';' -f1,2 | sort -u | wc -l)" 4
+	profile launch_threads "$scratch/programs/launch_bound" 100000 4 "$gpus"
+	check_launch_bound launch_threads
+	for ((gpu = 0; gpu < gpus; gpu++)); do
+		same "launch_threads: tiny on GPU$gpu" \
+			"$(leaf_sum "$out/launch_threads.count.folded" "\\[GPU${gpu}_Kernel\\]tiny")" $((4 * 5 * 100000 / gpus))
+	done
+}
+
+train() {
+	have_torch || { echo "left out: no PyTorch"; return; }
+	profile tiny_train python3 "$here/programs/tiny_train.py"
+	cat "$out/tiny_train.stdout"
+	cp "$scratch/tiny_train/flame.html" "$out/tiny_train.html"
+}
+
+ddp() {
+	have_torch || { echo "left out: no PyTorch"; return; }
+	[ "$gpus" -ge 2 ] || { echo "left out: ddp.py wants two GPUs"; return; }
+	profile ddp torchrun --nproc_per_node="$gpus" "$here/programs/ddp.py"
+	cat "$out/ddp.stdout"
+	for ((gpu = 0; gpu < gpus; gpu++)); do
+		if grep -q "\\[GPU${gpu}_Kernel\\]" "$out/ddp.count.folded"; then ok "ddp: GPU$gpu is there"; else
+			not_ok "ddp: GPU$gpu is missing"; fi
+	done
+	cp "$scratch/ddp/flame.html" "$out/ddp.html"
+}
+
+# One timed run of each configuration, in turn, three rounds.
+with() {
+	case $1 in
+	none) shift; "$@" ;;
+	floor) shift; CUDA_INJECTION64_PATH=$scratch/libcupti_floor.so "$@" ;;
+	flamegrid) shift; "$flamegrid" run -q -o "$scratch/timed" -- "$@" ;;
+	esac
+}
+
+median() { sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+
+# overhead_of NAME SED-EXPRESSION COMMAND...: the figures that the expression cuts out, without each run's first.
+overhead_of() {
+	local name=$1 cut=$2 round kind
+	shift 2
+
+	for round in 1 2 3 4 5; do
+		for kind in none floor flamegrid; do
+			with $kind "$@" 2>/dev/null | sed -n "$cut" | tr ' ' '\n' | grep -v '^$' | tail -n +2 |
+				tee -a "$scratch/$name.$kind" | median >>"$out/$name.$kind.rounds"
+		done
+	done
+	local none floor ours
+	none=$(median <"$scratch/$name.none")
+	floor=$(median <"$scratch/$name.floor")
+	ours=$(median <"$scratch/$name.flamegrid")
+	for kind in none floor flamegrid; do
+		printf '%-12s %-10s median of each round: %s\n' "$name" $kind "$(tr '\n' ' ' <"$out/$name.$kind.rounds")"
+	done
+	awk -v n="$none" -v f="$floor" -v o="$ours" -v name="$name" 'BEGIN {
+		printf "%s: none %.0f, floor %.0f, flamegrid %.0f: floor %+.0f, %.3f x floor, %.3f x none\n",
+			name, n, f, o, o - f, o / f, o / n }'
+}
+
+overhead() {
+	overhead_of launch_bound 's/^thread 0 device 0 ns.launch://p' "$scratch/programs/launch_bound" 200000
+	have_torch && overhead_of tiny_train 's/^ *us.step://p' python3 "$here/programs/tiny_train.py"
+}
+
+# Several threads that launch at once: what the guest's lanes cost, and where CUPTI itself serialises.
+threads() {
+	overhead_of launch_threads4 's/^thread 0 device 0 ns.launch://p' "$scratch/programs/launch_bound" 50000 4 1
+}
+
+demo() {
+	local program
+
+	program=$(ls "$root"/bin/flamegrid-demo-train "$root"/share/flamegrid/flamegrid-demo-train 2>/dev/null | head -n 1)
+	profile demo "$program"
+	sed -n 's/^launched \([0-9]*\) \([a-z0-9_]*\) \([0-9]*\)/\1 \2 \3/p' "$out/demo.stdout" | sort >"$scratch/demo.want"
+	awk '{ n = $NF; nr = split($0, f, ";"); leaf = f[nr]; sub(/ [0-9]+$/, "", leaf)
+		if (match(leaf, /^\[GPU[0-9]+_Kernel\]/)) { gpu = substr(leaf, 5, RLENGTH - 12); sum[gpu " " substr(leaf, RLENGTH + 1)] += n } }
+		END { for (k in sum) print k, sum[k] }' "$out/demo.count.folded" | sort >"$scratch/demo.have"
+	same "demo: counts by GPU and kernel" "$(tr '\n' ' ' <"$scratch/demo.have")" "$(tr '\n' ' ' <"$scratch/demo.want")"
+	cp "$scratch/demo/flame.html" "$out/demo.html"
+	head -n 40 "$out/demo.table"
+}
+
+parts=${*:-all}
+info
+if wants counts || wants overhead || wants threads; then build_programs; fi
+for part in conformance demo counts train ddp overhead threads; do
+	if wants $part; then
+		echo "--- $part"
+		$part
+	fi
+done
+exit $failed

@@ -1,0 +1,266 @@
+#include "activity_kind.h"
+
+#include <cupti.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "activity_buffer.h"
+#include "cupti_subscriber.h"
+#include "sim_config.h"
+
+#define KINDS      128u
+#define ATTRIBUTES 16u
+
+static _Atomic bool kinds[KINDS];
+static _Atomic uint32_t nr_kinds;
+static _Atomic uint64_t dropped; /* not yet told by cuptiActivityGetNumDroppedRecords() */
+static _Atomic uint64_t drop_counter, zero_counter;
+static _Atomic uint64_t attributes[ATTRIBUTES] = {
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
+	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE] = 3,
+	[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] = 1,
+};
+
+union record {
+	CUpti_ActivityKernel10 kernel;
+	CUpti_ActivityMemcpy6 copy;
+	CUpti_ActivityMemset4 fill;
+};
+
+bool activity_kind_any(void)
+{
+	return atomic_load(&nr_kinds) > 0;
+}
+
+static void fill_kernel(CUpti_ActivityKernel10 *record, const struct sim_operation *operation)
+{
+	record->kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	record->registersPerThread = 32;
+	record->start = operation->start_ns;
+	record->end = operation->end_ns;
+	record->completed = operation->end_ns;
+	record->deviceId = operation->device_ordinal;
+	record->contextId = operation->context_id;
+	record->streamId = operation->stream_id;
+	record->gridX = (int32_t)operation->grid[0];
+	record->gridY = (int32_t)operation->grid[1];
+	record->gridZ = (int32_t)operation->grid[2];
+	record->blockX = (int32_t)operation->block[0];
+	record->blockY = (int32_t)operation->block[1];
+	record->blockZ = (int32_t)operation->block[2];
+	record->dynamicSharedMemory = (int32_t)operation->shared_bytes;
+	record->correlationId = operation->correlation_id;
+	record->gridId = (int64_t)operation->sequence;
+	record->name = operation->name;
+	record->launchType = operation->cooperative
+				     ? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
+				     : CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
+	record->channelID = operation->stream_id;
+	record->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+}
+
+static void fill_copy(CUpti_ActivityMemcpy6 *record, const struct sim_operation *operation)
+{
+	record->kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+	record->copyKind = operation->copy_kind;
+	record->srcKind = operation->source_kind;
+	record->dstKind = operation->destination_kind;
+	record->flags = operation->asynchronous ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0;
+	record->bytes = operation->bytes;
+	record->start = operation->start_ns;
+	record->end = operation->end_ns;
+	record->deviceId = operation->device_ordinal;
+	record->contextId = operation->context_id;
+	record->streamId = operation->stream_id;
+	record->correlationId = operation->correlation_id;
+	record->channelID = operation->stream_id;
+	record->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
+	record->copyCount = 1;
+}
+
+static void fill_memset(CUpti_ActivityMemset4 *record, const struct sim_operation *operation)
+{
+	record->kind = CUPTI_ACTIVITY_KIND_MEMSET;
+	record->value = operation->memset_value;
+	record->bytes = operation->bytes;
+	record->start = operation->start_ns;
+	record->end = operation->end_ns;
+	record->deviceId = operation->device_ordinal;
+	record->contextId = operation->context_id;
+	record->streamId = operation->stream_id;
+	record->correlationId = operation->correlation_id;
+	record->flags = operation->asynchronous ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0;
+	record->memoryKind = operation->destination_kind;
+	record->channelID = operation->stream_id;
+	record->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+}
+
+static CUpti_ActivityKind fill_record(union record *record, const struct sim_operation *operation,
+				      size_t *size)
+{
+	memset(record, 0, sizeof(*record));
+	switch (operation->kind) {
+	case SIM_KERNEL:
+		fill_kernel(&record->kernel, operation);
+		*size = sizeof(record->kernel);
+		return CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+	case SIM_MEMCPY:
+		fill_copy(&record->copy, operation);
+		*size = sizeof(record->copy);
+		return CUPTI_ACTIVITY_KIND_MEMCPY;
+	default:
+		fill_memset(&record->fill, operation);
+		*size = sizeof(record->fill);
+		return CUPTI_ACTIVITY_KIND_MEMSET;
+	}
+}
+
+void activity_kind_record(const struct sim_operation *operation)
+{
+	struct sim_operation untimed = *operation;
+	union record record;
+	size_t size;
+	bool zeroed = false;
+
+	if (!atomic_load_explicit(&nr_kinds, memory_order_relaxed))
+		return;
+	CUpti_ActivityKind kind = fill_record(&record, operation, &size);
+	if (!atomic_load_explicit(&kinds[kind], memory_order_relaxed))
+		return;
+	if (sim_config_one_in(sim_config_get(SIM_CUPTI_ZERO_TIME), &zero_counter)) {
+		zeroed = true;
+		untimed.start_ns = 0;
+		untimed.end_ns = 0;
+		fill_record(&record, &untimed, &size);
+	}
+	if (sim_config_one_in(sim_config_get(SIM_CUPTI_DROP), &drop_counter) ||
+	    !activity_buffer_append(&record, size, operation, zeroed)) {
+		atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&operation->row->dropped_count, 1, memory_order_relaxed);
+	}
+}
+
+static CUptiResult switch_kind(CUpti_ActivityKind kind, bool on)
+{
+	if ((uint32_t)kind == 0 || (uint32_t)kind >= KINDS)
+		return CUPTI_ERROR_INVALID_KIND;
+	if (atomic_exchange(&kinds[kind], on) != on)
+		atomic_fetch_add(&nr_kinds, on ? 1 : (uint32_t)-1);
+	cupti_subscriber_refresh_tracer();
+	return CUPTI_SUCCESS;
+}
+
+/* Kinds that fake CUDA has no records of are accepted too. */
+CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	if (sim_config_get(SIM_CUPTI_INIT_FAIL))
+		return (CUptiResult)sim_config_get(SIM_CUPTI_INIT_FAIL);
+	return switch_kind(kind, true);
+}
+
+CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+	return switch_kind(kind, false);
+}
+
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
+					   CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
+{
+	if (sim_config_get(SIM_CUPTI_INIT_FAIL))
+		return (CUptiResult)sim_config_get(SIM_CUPTI_INIT_FAIL);
+	if (!funcBufferRequested || !funcBufferCompleted)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	activity_buffer_set_callbacks(funcBufferRequested, funcBufferCompleted);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityFlushAll(uint32_t flag)
+{
+	activity_buffer_flush((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
+	return CUPTI_SUCCESS;
+}
+
+/* Full buffers are delivered at once whatever the period. */
+CUptiResult cuptiActivityFlushPeriod(uint32_t time)
+{
+	(void)time;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBytes,
+				       CUpti_Activity **record)
+{
+	uint8_t *next = buffer;
+
+	if (!record || !buffer)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (*record) {
+		switch ((*record)->kind) {
+		case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+			next = (uint8_t *)*record + sizeof(CUpti_ActivityKernel10);
+			break;
+		case CUPTI_ACTIVITY_KIND_MEMCPY:
+			next = (uint8_t *)*record + sizeof(CUpti_ActivityMemcpy6);
+			break;
+		case CUPTI_ACTIVITY_KIND_MEMSET:
+			next = (uint8_t *)*record + sizeof(CUpti_ActivityMemset4);
+			break;
+		default:
+			return CUPTI_ERROR_INVALID_KIND;
+		}
+	}
+	if ((size_t)(next - buffer) >= validBufferSizeBytes)
+		return CUPTI_ERROR_MAX_LIMIT_REACHED;
+	*record = (CUpti_Activity *)(void *)next;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId, size_t *count)
+{
+	(void)context;
+	(void)streamId;
+	if (!count)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*count = atomic_exchange(&dropped, 0);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
+{
+	uint64_t number = 0;
+
+	if (!valueSize || !value || (uint32_t)attr >= ATTRIBUTES || *valueSize == 0 ||
+	    *valueSize > sizeof(number))
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	memcpy(&number, value, *valueSize);
+	atomic_store(&attributes[attr], number);
+	if (attr == CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER)
+		activity_buffer_set_per_thread(number != 0);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
+{
+	if (!valueSize || !value || (uint32_t)attr >= ATTRIBUTES || *valueSize == 0 ||
+	    *valueSize > sizeof(uint64_t))
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	uint64_t number = atomic_load(&attributes[attr]);
+	memcpy(value, &number, *valueSize);
+	return CUPTI_SUCCESS;
+}
+
+/* As was seen of CUPTI 13.0 on a GPU, correlation ids begin anew. */
+CUptiResult cuptiFinalize(void)
+{
+	cupti_subscriber_reset();
+	for (uint32_t kind = 1; kind < KINDS; kind++)
+		atomic_store(&kinds[kind], false);
+	atomic_store(&nr_kinds, 0);
+	cupti_subscriber_refresh_tracer();
+	activity_buffer_forget();
+	activity_buffer_set_callbacks(NULL, NULL);
+	sim_trace_restart_ids();
+	return CUPTI_SUCCESS;
+}

@@ -1,0 +1,15 @@
+/* CUPTI's activity records: which kinds are on, and what becomes of an operation. Any thread. */
+#ifndef ACTIVITY_KIND_H
+#define ACTIVITY_KIND_H
+
+#include <stdbool.h>
+
+#include "sim_trace.h"
+
+/* Whether any kind is enabled. */
+bool activity_kind_any(void);
+
+/* Writes the operation's record into a buffer of the calling thread, or counts why not. */
+void activity_kind_record(const struct sim_operation *operation);
+
+#endif

@@ -1,0 +1,105 @@
+/* What CUPTI answers about itself and about ids. */
+#include <cupti.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "sim_clock.h"
+#include "sim_config.h"
+#include "sim_context.h"
+#include "sim_stream.h"
+
+static _Atomic int thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
+
+CUptiResult cuptiGetVersion(uint32_t *version)
+{
+	*version = (uint32_t)sim_config_get(SIM_CUPTI_VERSION);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
+{
+	*timestamp = sim_clock_now();
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetContextId(CUcontext context, uint32_t *contextId)
+{
+	const struct sim_context *found =
+		context ? sim_context_check(context) : sim_context_current();
+
+	if (!found)
+		return CUPTI_ERROR_INVALID_CONTEXT;
+	*contextId = found->context_id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *deviceId)
+{
+	const struct sim_context *found =
+		context ? sim_context_check(context) : sim_context_current();
+
+	if (!found)
+		return CUPTI_ERROR_INVALID_CONTEXT;
+	*deviceId = (uint32_t)found->ordinal;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
+			       uint32_t *streamId)
+{
+	struct sim_context *found = context ? sim_context_check(context) : sim_context_current();
+
+	if (!found)
+		return CUPTI_ERROR_INVALID_CONTEXT;
+	const struct sim_stream *resolved = sim_stream_resolve(found, stream, perThreadStream != 0);
+	if (!resolved)
+		return CUPTI_ERROR_INVALID_STREAM;
+	*streamId = resolved->stream_id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *streamId)
+{
+	return cuptiGetStreamIdEx(context, stream, 0, streamId);
+}
+
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
+{
+	atomic_store(&thread_id_type, (int)type);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type)
+{
+	*type = (CUpti_ActivityThreadIdType)atomic_load(&thread_id_type);
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetResultString(CUptiResult result, const char **str)
+{
+	static const struct {
+		CUptiResult result;
+		const char *text;
+	} texts[] = {
+		{CUPTI_SUCCESS, "CUPTI_SUCCESS"},
+		{CUPTI_ERROR_INVALID_PARAMETER, "CUPTI_ERROR_INVALID_PARAMETER"},
+		{CUPTI_ERROR_INVALID_CONTEXT, "CUPTI_ERROR_INVALID_CONTEXT"},
+		{CUPTI_ERROR_MAX_LIMIT_REACHED, "CUPTI_ERROR_MAX_LIMIT_REACHED"},
+		{CUPTI_ERROR_NOT_INITIALIZED, "CUPTI_ERROR_NOT_INITIALIZED"},
+		{CUPTI_ERROR_INVALID_STREAM, "CUPTI_ERROR_INVALID_STREAM"},
+		{CUPTI_ERROR_INVALID_KIND, "CUPTI_ERROR_INVALID_KIND"},
+		{CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"},
+		{CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
+		 "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"},
+		{CUPTI_ERROR_UNKNOWN, "CUPTI_ERROR_UNKNOWN"},
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (texts[i].result == result) {
+			*str = texts[i].text;
+			return CUPTI_SUCCESS;
+		}
+	}
+	*str = "<unknown>";
+	return CUPTI_ERROR_INVALID_PARAMETER;
+}

@@ -1,0 +1,51 @@
+/* The binary interface of CUPTI 13.0 that fake CUPTI answers with, in figures: true of the
+ * toolkit's header and of the minimal one alike. */
+#include <cupti.h>
+#include <stddef.h>
+
+#define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
+
+_Static_assert(sizeof(CUpti_ActivityKernel10) == 216, "kernel record");
+AT(CUpti_ActivityKernel10, start, 16);
+AT(CUpti_ActivityKernel10, end, 24);
+AT(CUpti_ActivityKernel10, deviceId, 40);
+AT(CUpti_ActivityKernel10, contextId, 44);
+AT(CUpti_ActivityKernel10, streamId, 48);
+AT(CUpti_ActivityKernel10, gridX, 52);
+AT(CUpti_ActivityKernel10, blockX, 64);
+AT(CUpti_ActivityKernel10, correlationId, 92);
+AT(CUpti_ActivityKernel10, name, 104);
+AT(CUpti_ActivityKernel10, graphNodeId, 144);
+AT(CUpti_ActivityKernel10, graphId, 156);
+AT(CUpti_ActivityKernel10, channelID, 168);
+AT(CUpti_ActivityKernel10, clusterX, 176);
+AT(CUpti_ActivityKernel10, isDeviceLaunched, 208);
+
+_Static_assert(sizeof(CUpti_ActivityMemcpy6) == 96, "memcpy record");
+AT(CUpti_ActivityMemcpy6, copyKind, 4);
+AT(CUpti_ActivityMemcpy6, bytes, 8);
+AT(CUpti_ActivityMemcpy6, start, 16);
+AT(CUpti_ActivityMemcpy6, deviceId, 32);
+AT(CUpti_ActivityMemcpy6, correlationId, 44);
+AT(CUpti_ActivityMemcpy6, graphNodeId, 64);
+AT(CUpti_ActivityMemcpy6, copyCount, 88);
+
+_Static_assert(sizeof(CUpti_ActivityMemset4) == 88, "memset record");
+AT(CUpti_ActivityMemset4, bytes, 8);
+AT(CUpti_ActivityMemset4, start, 16);
+AT(CUpti_ActivityMemset4, deviceId, 32);
+AT(CUpti_ActivityMemset4, correlationId, 44);
+AT(CUpti_ActivityMemset4, graphNodeId, 64);
+
+_Static_assert(sizeof(CUpti_CallbackData) == 72, "callback data");
+AT(CUpti_CallbackData, correlationId, 64);
+_Static_assert(sizeof(CUpti_ResourceData) == 24, "resource data");
+_Static_assert(sizeof(CUpti_ModuleResourceData) == 24, "module data");
+_Static_assert(sizeof(CUlaunchConfig) == 56, "launch configuration");
+
+_Static_assert(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel == 307, "cbid");
+_Static_assert(CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz == 653, "cbid");
+_Static_assert(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 == 211, "cbid");
+_Static_assert(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060 == 430, "cbid");
+_Static_assert(CUPTI_CBID_RESOURCE_CU_INIT_FINISHED == 5, "cbid");
+_Static_assert(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED == 39, "result");

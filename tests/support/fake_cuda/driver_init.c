@@ -1,0 +1,202 @@
+/* cuInit, the injection library that it loads, and what asks about devices. */
+#include "driver_call.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DRIVER_VERSION 13000
+#define MEMORY_BYTES   (80ull << 30)
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic bool ready;
+static __thread bool initializing;
+
+CUresult driver_check_ready(void)
+{
+	return atomic_load_explicit(&ready, memory_order_acquire) ? CUDA_SUCCESS
+								  : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+static void write_device_list(void)
+{
+	const char *path = getenv("FAKE_CUDA_DEVICE_LIST");
+	FILE *file = path && *path ? fopen(path, "w") : NULL;
+
+	if (!file)
+		return;
+	sim_device_write_list(file);
+	fclose(file);
+}
+
+/* As the driver does: a library that is missing or fails stops nothing, and it stays loaded. */
+static void load_injection(void)
+{
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	void *symbol = library ? dlsym(library, "InitializeInjection") : NULL;
+	int (*initialize)(void);
+
+	if (!symbol)
+		return;
+	memcpy(&initialize, &symbol, sizeof(initialize));
+	initialize();
+}
+
+static void initialize_once(void)
+{
+	initializing = true;
+	sim_device_init();
+	sim_truth_start();
+	write_device_list();
+	load_injection();
+	initializing = false;
+	atomic_store_explicit(&ready, true, memory_order_release);
+	sim_trace_resource(CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, NULL, NULL, NULL);
+}
+
+CUresult cuInit(unsigned int Flags)
+{
+	if (Flags != 0)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (initializing)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	pthread_once(&once, initialize_once);
+	return DRIVER_CALL(cuInit, NULL, NULL,
+			   sim_device_count() ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE);
+}
+
+/* Works before cuInit too. */
+CUresult cuDriverGetVersion(int *driverVersion)
+{
+	*driverVersion = DRIVER_VERSION;
+	return CUDA_SUCCESS;
+}
+
+static CUresult get_count(int *count)
+{
+	*count = (int)sim_device_count();
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+	return DRIVER_CALL(cuDeviceGetCount, NULL, NULL, get_count(count));
+}
+
+static CUresult get_device(CUdevice *device, int ordinal)
+{
+	if (!sim_device_visible(ordinal))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*device = ordinal;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+	return DRIVER_CALL(cuDeviceGet, NULL, NULL, get_device(device, ordinal));
+}
+
+static CUresult get_name(char *name, int len, CUdevice dev)
+{
+	const struct sim_device *device = sim_device_visible(dev);
+
+	if (!device)
+		return CUDA_ERROR_INVALID_DEVICE;
+	if (len > 0)
+		snprintf(name, (size_t)len, "%s", device->name);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
+{
+	return DRIVER_CALL(cuDeviceGetName, NULL, NULL, get_name(name, len, dev));
+}
+
+static CUresult get_uuid(CUuuid *uuid, CUdevice dev)
+{
+	const struct sim_device *device = sim_device_visible(dev);
+
+	if (!device)
+		return CUDA_ERROR_INVALID_DEVICE;
+	memcpy(uuid, device->uuid, sizeof(*uuid));
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
+{
+	return DRIVER_CALL(cuDeviceGetUuid, NULL, NULL, get_uuid(uuid, dev));
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
+{
+	return DRIVER_CALL(cuDeviceGetUuid_v2, NULL, NULL, get_uuid(uuid, dev));
+}
+
+static CUresult get_pci_bus_id(char *pciBusId, int len, CUdevice dev)
+{
+	const struct sim_device *device = sim_device_visible(dev);
+
+	if (!device)
+		return CUDA_ERROR_INVALID_DEVICE;
+	if (len <= (int)strlen(device->pci_bus_id))
+		return CUDA_ERROR_INVALID_VALUE;
+	memcpy(pciBusId, device->pci_bus_id, strlen(device->pci_bus_id) + 1);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
+{
+	return DRIVER_CALL(cuDeviceGetPCIBusId, NULL, NULL, get_pci_bus_id(pciBusId, len, dev));
+}
+
+static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice dev)
+{
+	const struct sim_device *device = sim_device_visible(dev);
+
+	if (!device)
+		return CUDA_ERROR_INVALID_DEVICE;
+	switch ((int)attribute) {
+	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+		*value = 1024;
+		break;
+	case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+		*value = 32;
+		break;
+	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+		*value = 132;
+		break;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+		*value = 9;
+		break;
+	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
+		*value = (int)device->pci_bus;
+		break;
+	case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID:
+		*value = (int)device->pci_domain;
+		break;
+	default:
+		*value = 0;
+		break;
+	}
+	return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
+{
+	return DRIVER_CALL(cuDeviceGetAttribute, NULL, NULL, get_attribute(pi, attrib, dev));
+}
+
+static CUresult total_memory(size_t *bytes, CUdevice dev)
+{
+	*bytes = MEMORY_BYTES;
+	return sim_device_visible(dev) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
+{
+	return DRIVER_CALL(cuDeviceTotalMem_v2, NULL, NULL, total_memory(bytes, dev));
+}

@@ -1,0 +1,59 @@
+/* cuGetProcAddress: driver functions by their unversioned name. */
+#include "driver_call.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+/* This library, also where it was opened RTLD_LOCAL. */
+static void *own_handle(void)
+{
+	static void *handle;
+	void *found = __atomic_load_n(&handle, __ATOMIC_ACQUIRE);
+	Dl_info info;
+
+	if (!found && dladdr((void *)(uintptr_t)&driver_check_ready, &info) != 0) {
+		found = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+		__atomic_store_n(&handle, found, __ATOMIC_RELEASE);
+	}
+	return found;
+}
+
+/* The newest version first, as a caller with a new header expects. */
+static void *find_symbol(const char *name, bool per_thread)
+{
+	static const char *const versions[] = {"_v4", "_v3", "_v2", ""};
+	static const char *const per_thread_suffixes[] = {"_ptsz", "_ptds"};
+	char full[160];
+	void *symbol;
+
+	for (size_t v = 0; v < sizeof(versions) / sizeof(versions[0]); v++) {
+		for (size_t s = 0; per_thread && s < 2; s++) {
+			snprintf(full, sizeof(full), "%s%s%s", name, versions[v],
+				 per_thread_suffixes[s]);
+			symbol = dlsym(own_handle(), full);
+			if (symbol)
+				return symbol;
+		}
+		snprintf(full, sizeof(full), "%s%s", name, versions[v]);
+		symbol = dlsym(own_handle(), full);
+		if (symbol)
+			return symbol;
+	}
+	return NULL;
+}
+
+CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
+			     CUdriverProcAddressQueryResult *symbolStatus)
+{
+	(void)cudaVersion;
+	*pfn = find_symbol(symbol, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+	if (symbolStatus)
+		*symbolStatus =
+			*pfn ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
+{
+	return cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, NULL);
+}

@@ -1,0 +1,34 @@
+/* The modes of fake CUDA: read from the environment when the library is loaded, changed by
+ * fake_cuda_set(). Any thread. */
+#ifndef SIM_CONFIG_H
+#define SIM_CONFIG_H
+
+#include <stdint.h>
+
+enum sim_option {
+	SIM_DEVICES,
+	SIM_HOST_SEED,
+	SIM_REALTIME,
+	SIM_LAUNCH_NS,
+	SIM_FAIL_LAUNCH,
+	SIM_RUN_ON,
+	SIM_CUPTI_VERSION,
+	SIM_CUPTI_SHUFFLE,
+	SIM_CUPTI_LATE,
+	SIM_CUPTI_DROP,
+	SIM_CUPTI_ZERO_TIME,
+	SIM_CUPTI_TAKEN,
+	SIM_CUPTI_INIT_FAIL,
+	SIM_OPTIONS
+};
+
+uint64_t sim_config_get(enum sim_option option);
+
+/* Well mixed 64 bits of a and b: the only source of "random" in fake CUDA, so that runs repeat. */
+uint64_t sim_config_mix(uint64_t a, uint64_t b);
+uint64_t sim_config_hash(const char *text);
+
+/* True for one call in n (n 0: never), counted by *counter. */
+_Bool sim_config_one_in(uint64_t n, _Atomic uint64_t *counter);
+
+#endif

@@ -1,0 +1,51 @@
+/* Contexts, primary and created, and each thread's stack of current ones. Any thread.
+ * A context's memory is never freed, so that a stale handle is refused and not followed. */
+#ifndef SIM_CONTEXT_H
+#define SIM_CONTEXT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sim_device;
+struct sim_stream;
+
+struct sim_context {
+	uint64_t magic;
+	struct sim_context *next; /* all that ever were */
+	uint32_t context_id;      /* of the process, from 1 */
+	int ordinal;
+	const struct sim_device *device;
+	bool primary;
+
+	pthread_mutex_t lock; /* below */
+	struct sim_stream *streams;
+	struct sim_stream *default_stream;
+	uint32_t next_stream_id;
+	uint64_t retired_ns; /* when the last operation of the destroyed streams ends */
+};
+
+/* A new context on a visible device, reported as CONTEXT_CREATED. NULL: out of memory. */
+struct sim_context *sim_context_create(int ordinal);
+/* Reports CONTEXT_DESTROY_STARTING, then destroys its streams. */
+void sim_context_destroy(struct sim_context *context);
+
+/* The device's primary context, created by the first retain and destroyed by the last release.
+ * NULL: out of memory. */
+struct sim_context *sim_context_primary_retain(int ordinal);
+bool sim_context_primary_release(int ordinal); /* false: was not retained */
+bool sim_context_primary_active(int ordinal);
+
+/* NULL: handle is no live context. */
+struct sim_context *sim_context_check(void *handle);
+
+/* This thread's current context, NULL: none. set replaces the top of the stack (NULL: pops it). */
+struct sim_context *sim_context_current(void);
+void sim_context_set_current(struct sim_context *context);
+bool sim_context_push(struct sim_context *context); /* false: stack full */
+struct sim_context *sim_context_pop(void);          /* NULL: empty */
+
+/* Waits for all that was submitted to the context. */
+void sim_context_synchronize(struct sim_context *context);
+
+#endif

@@ -1,0 +1,32 @@
+/* Kernels by name, and how long each launch lasts. Kernels live for ever. Any thread. */
+#ifndef SIM_KERNEL_H
+#define SIM_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sim_kernel;
+struct fake_cuda_kernel;
+
+struct sim_duration {
+	uint64_t min_ns, max_ns, seed;
+};
+
+/* The one kernel of this name, made at the first call. duration NULL: decided by the name. What
+ * FAKE_CUDA_KERNEL_NS or fake_cuda_set_kernel_ns() say wins over duration. NULL: out of memory. */
+struct sim_kernel *sim_kernel_intern(const char *name, size_t length,
+				     const struct sim_duration *duration);
+
+/* The kernel behind a runtime launch's func; NULL: func is no FAKE_CUDA_KERNEL, or out of memory.
+ */
+struct sim_kernel *sim_kernel_of_symbol(const void *func);
+
+/* NULL: handle is no kernel. */
+struct sim_kernel *sim_kernel_check(void *handle);
+
+const char *sim_kernel_name(const struct sim_kernel *kernel);
+
+/* Nanoseconds that the launch with this ordinal among the kernel's launches on one stream lasts. */
+uint64_t sim_kernel_duration_ns(const struct sim_kernel *kernel, uint64_t stream_key, uint64_t nth);
+
+#endif

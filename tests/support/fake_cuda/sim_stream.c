@@ -1,0 +1,232 @@
+#include "sim_stream.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "sim_clock.h"
+#include "sim_context.h"
+#include "sim_device.h"
+#include "sim_kernel.h"
+
+#define STREAM_MAGIC                     0x73696d7374726561ull
+#define EVENT_MAGIC                      0x73696d6576656e74ull
+#define RESOURCE_STREAM_CREATED          3u
+#define RESOURCE_STREAM_DESTROY_STARTING 4u
+#define HANDLE_LEGACY                    1u
+#define HANDLE_PER_THREAD                2u
+#define COPY_LATENCY_NS                  1000u
+#define COPY_BYTES_PER_NS                20u   /* 20 GB/s over the bus */
+#define MEMORY_BYTES_PER_NS              1000u /* 1 TB/s inside the device */
+#define COPY_KIND_DTOD                   8u
+
+static _Atomic uint64_t next_thread_token = 1;
+static _Atomic uint64_t kernels;
+
+static __thread struct {
+	uint64_t token;
+	uint32_t context_id; /* whose per-thread stream is cached */
+	struct sim_stream *stream;
+} thread;
+
+struct sim_stream *sim_stream_create_with_id(struct sim_context *context, uint32_t stream_id)
+{
+	struct sim_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return NULL;
+	stream->magic = STREAM_MAGIC;
+	stream->context = context;
+	stream->stream_id = stream_id;
+	pthread_mutex_init(&stream->lock, NULL);
+	return stream;
+}
+
+static struct sim_stream *create_listed(struct sim_context *context, uint64_t thread_token)
+{
+	pthread_mutex_lock(&context->lock);
+	struct sim_stream *stream = sim_stream_create_with_id(context, context->next_stream_id);
+	if (stream) {
+		context->next_stream_id++;
+		stream->thread_token = thread_token;
+		stream->next = context->streams;
+		context->streams = stream;
+	}
+	pthread_mutex_unlock(&context->lock);
+	return stream;
+}
+
+struct sim_stream *sim_stream_create(struct sim_context *context)
+{
+	struct sim_stream *stream = create_listed(context, 0);
+
+	if (stream)
+		sim_trace_resource(RESOURCE_STREAM_CREATED, context, stream, NULL);
+	return stream;
+}
+
+void sim_stream_destroy(struct sim_stream *stream)
+{
+	struct sim_context *context = stream->context;
+
+	if (stream != context->default_stream && stream->thread_token == 0)
+		sim_trace_resource(RESOURCE_STREAM_DESTROY_STARTING, context, stream, NULL);
+	pthread_mutex_lock(&context->lock);
+	for (struct sim_stream **link = &context->streams; *link; link = &(*link)->next) {
+		if (*link == stream) {
+			*link = stream->next;
+			break;
+		}
+	}
+	uint64_t ready_ns = sim_stream_ready_ns(stream);
+	if (ready_ns > context->retired_ns)
+		context->retired_ns = ready_ns;
+	pthread_mutex_unlock(&context->lock);
+	stream->magic = 0;
+	sim_truth_table_fini(&stream->truth);
+	pthread_mutex_destroy(&stream->lock);
+	free(stream);
+}
+
+static struct sim_stream *per_thread_stream(struct sim_context *context)
+{
+	if (thread.stream && thread.context_id == context->context_id)
+		return thread.stream;
+	if (thread.token == 0)
+		thread.token = atomic_fetch_add(&next_thread_token, 1);
+
+	pthread_mutex_lock(&context->lock);
+	struct sim_stream *stream = context->streams;
+	while (stream && stream->thread_token != thread.token)
+		stream = stream->next;
+	pthread_mutex_unlock(&context->lock);
+	if (!stream)
+		stream = create_listed(context, thread.token);
+	thread.stream = stream;
+	thread.context_id = context->context_id;
+	return stream;
+}
+
+struct sim_stream *sim_stream_resolve(struct sim_context *context, void *handle, bool per_thread)
+{
+	uintptr_t number = (uintptr_t)handle;
+	struct sim_stream *stream = handle;
+
+	if (number == HANDLE_PER_THREAD || (number == 0 && per_thread))
+		return per_thread_stream(context);
+	if (number == 0 || number == HANDLE_LEGACY)
+		return context->default_stream;
+	return stream->magic == STREAM_MAGIC ? stream : NULL;
+}
+
+static uint64_t transfer_ns(const struct sim_operation *operation)
+{
+	bool inside = operation->kind == SIM_MEMSET || operation->copy_kind == COPY_KIND_DTOD;
+
+	return COPY_LATENCY_NS +
+	       operation->bytes / (inside ? MEMORY_BYTES_PER_NS : COPY_BYTES_PER_NS);
+}
+
+/* Returns with the lock held and room in the queue. */
+static void lock_with_room(struct sim_stream *stream)
+{
+	pthread_mutex_lock(&stream->lock);
+	while (stream->queue_ns[stream->nr_operations % SIM_QUEUE_DEPTH] > sim_clock_now()) {
+		uint64_t oldest_ns = stream->queue_ns[stream->nr_operations % SIM_QUEUE_DEPTH];
+
+		pthread_mutex_unlock(&stream->lock);
+		sim_clock_wait(oldest_ns);
+		pthread_mutex_lock(&stream->lock);
+	}
+}
+
+int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
+		   const struct sim_kernel *kernel)
+{
+	const struct sim_context *context = stream->context;
+	const struct sim_truth_row key = {
+		.device = context->device,
+		.device_ordinal = (uint32_t)context->ordinal,
+		.context_id = context->context_id,
+		.stream_id = stream->stream_id,
+		.kind = operation->kind,
+		.name = operation->name,
+	};
+
+	operation->device_ordinal = key.device_ordinal;
+	operation->context_id = key.context_id;
+	operation->stream_id = key.stream_id;
+	operation->correlation_id = sim_trace_correlation_id();
+	lock_with_room(stream);
+	struct sim_truth_row *row = sim_truth_table_row(&stream->truth, &key);
+	if (!row) {
+		pthread_mutex_unlock(&stream->lock);
+		return -ENOMEM;
+	}
+	uint64_t nth = atomic_fetch_add_explicit(&row->ran_count, 1, memory_order_relaxed);
+	uint64_t stream_key = (uint64_t)context->device->index << 32 | stream->stream_id;
+	uint64_t duration_ns =
+		kernel ? sim_kernel_duration_ns(kernel, stream_key, nth) : transfer_ns(operation);
+	uint64_t now_ns = sim_clock_now();
+
+	operation->row = row;
+	operation->sequence =
+		kernel ? atomic_fetch_add_explicit(&kernels, 1, memory_order_relaxed) + 1 : 0;
+	operation->start_ns = now_ns > stream->ready_ns ? now_ns : stream->ready_ns;
+	operation->end_ns = operation->start_ns + duration_ns;
+	stream->ready_ns = operation->end_ns;
+	stream->queue_ns[stream->nr_operations++ % SIM_QUEUE_DEPTH] = operation->end_ns;
+	atomic_fetch_add_explicit(&row->ran_ns, duration_ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&row->bytes, operation->bytes, memory_order_relaxed);
+	pthread_mutex_unlock(&stream->lock);
+	sim_trace_operation(operation);
+	return 0;
+}
+
+uint64_t sim_stream_ready_ns(struct sim_stream *stream)
+{
+	pthread_mutex_lock(&stream->lock);
+	uint64_t ready_ns = stream->ready_ns;
+	pthread_mutex_unlock(&stream->lock);
+	return ready_ns;
+}
+
+void sim_stream_synchronize(struct sim_stream *stream)
+{
+	sim_clock_wait(sim_stream_ready_ns(stream));
+}
+
+void sim_stream_wait_until(struct sim_stream *stream, uint64_t end_ns)
+{
+	pthread_mutex_lock(&stream->lock);
+	if (end_ns > stream->ready_ns)
+		stream->ready_ns = end_ns;
+	pthread_mutex_unlock(&stream->lock);
+}
+
+struct sim_event *sim_event_create(void)
+{
+	struct sim_event *event = calloc(1, sizeof(*event));
+
+	if (event)
+		event->magic = EVENT_MAGIC;
+	return event;
+}
+
+void sim_event_destroy(struct sim_event *event)
+{
+	event->magic = 0;
+	free(event);
+}
+
+struct sim_event *sim_event_check(void *handle)
+{
+	struct sim_event *event = handle;
+
+	return event && event->magic == EVENT_MAGIC ? event : NULL;
+}
+
+uint64_t sim_stream_kernels(void)
+{
+	return atomic_load_explicit(&kernels, memory_order_relaxed);
+}

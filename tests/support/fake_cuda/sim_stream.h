@@ -1,0 +1,68 @@
+/* Streams: in-order queues of operations on the device clock, and events on them. Streams do not
+ * disturb one another. Any thread. */
+#ifndef SIM_STREAM_H
+#define SIM_STREAM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim_trace.h"
+
+struct sim_context;
+struct sim_kernel;
+
+#define SIM_QUEUE_DEPTH 1024u /* operations outstanding on a stream before the next one waits */
+
+struct sim_stream {
+	uint64_t magic;
+	struct sim_context *context;
+	uint32_t stream_id;
+	uint64_t thread_token; /* of the thread whose per-thread default stream this is; 0: ordinary
+				*/
+	struct sim_stream *next; /* under the context's lock */
+
+	pthread_mutex_t lock; /* below */
+	uint64_t ready_ns;    /* when the last operation ends */
+	uint64_t nr_operations;
+	uint64_t queue_ns[SIM_QUEUE_DEPTH]; /* when operation n % SIM_QUEUE_DEPTH ends */
+	struct sim_truth_table truth;
+};
+
+struct sim_event {
+	uint64_t magic;
+	_Atomic uint64_t complete_ns; /* 0: not recorded */
+};
+
+/* NULL: out of memory. Not in the context's list and not reported: the context's own default
+ * stream. */
+struct sim_stream *sim_stream_create_with_id(struct sim_context *context, uint32_t stream_id);
+/* A stream that an application asked for, reported as STREAM_CREATED. NULL: out of memory. */
+struct sim_stream *sim_stream_create(struct sim_context *context);
+/* Its operations run on; the memory is freed. */
+void sim_stream_destroy(struct sim_stream *stream);
+
+/* The stream behind a CUstream: NULL is the context's default stream, or with per_thread the
+ * calling thread's own; 1 and 2 name those two explicitly. NULL: no stream, or out of memory. */
+struct sim_stream *sim_stream_resolve(struct sim_context *context, void *handle, bool per_thread);
+
+/* Submits operation: kind, name, bytes and the like are the caller's, identity and times are filled
+ * in here. kernel gives a kernel's duration, NULL: a copy or memset, whose bytes do. Reports it to
+ * the tracer. Waits while the stream's queue is full, as the driver does: a program cannot run
+ * ahead of its device without end. Returns 0 or -ENOMEM (nothing ran). */
+int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
+		   const struct sim_kernel *kernel);
+
+uint64_t sim_stream_ready_ns(struct sim_stream *stream);
+void sim_stream_synchronize(struct sim_stream *stream);
+/* What is submitted later starts at end_ns at the earliest. */
+void sim_stream_wait_until(struct sim_stream *stream, uint64_t end_ns);
+
+struct sim_event *sim_event_create(void);
+void sim_event_destroy(struct sim_event *event);
+struct sim_event *sim_event_check(void *handle);
+
+/* Kernels submitted by the process so far. */
+uint64_t sim_stream_kernels(void);
+
+#endif
