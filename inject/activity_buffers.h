@@ -1,0 +1,39 @@
+/* CUPTI's activity buffers: handed out empty, taken back full, turned into gpu_records in the ring.
+ * CUPTI calls on threads of its choice; what is not lock-free is behind the activity lock. One per
+ * process, because CUPTI passes no user pointer. */
+#ifndef ACTIVITY_BUFFERS_H
+#define ACTIVITY_BUFFERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cupti_abi.h"
+
+struct cupti_library;
+struct definition_writer;
+struct record_ring;
+
+/* Makes ready for the two callbacks below. All borrowed for good; window is that of the records,
+ * from 1.
+ * Returns 0, or -ENOMEM: CUPTI's activity must stay off. Called again it replaces what is borrowed
+ * (tests). */
+int activity_buffers_init(struct record_ring *ring, struct definition_writer *definitions,
+			  const struct cupti_library *library, uint16_t window);
+void activity_buffers_fini(void);
+
+/* For cuptiActivityRegisterCallbacks. A request when all buffers are out gets a small one whose
+ * content is thrown away and counted; never NULL, which crashes CUPTI before 12.9. */
+void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_records);
+
+/* Also for it. Waits for room in the activity lane up to 100 ms a buffer, but never on a thread
+ * that launches; then counts what does not fit. */
+void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
+			       size_t valid_size);
+
+/* From now on, wait for room no longer than until_ns (CLOCK_MONOTONIC) in all: the process ends. */
+void activity_buffers_hurry(uint64_t until_ns);
+
+/* Whether any GPU record ever came. Any thread. */
+bool activity_buffers_any(void);
+
+#endif

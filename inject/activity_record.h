@@ -1,0 +1,20 @@
+/* One CUPTI activity record to one gpu_record. Pure; reads only fields that CUPTI 12.0 and all
+ * later versions have at the same place. */
+#ifndef ACTIVITY_RECORD_H
+#define ACTIVITY_RECORD_H
+
+#include "proto/record.h"
+
+enum activity_verdict {
+	ACTIVITY_VALID,         /* 0 < start_ns <= end_ns */
+	ACTIVITY_INVALID_TIME,  /* a start of zero, or an end before the start */
+	ACTIVITY_STILL_RUNNING, /* a start, but no end yet */
+	ACTIVITY_UNKNOWN,       /* a kind that was not asked for: *record is zeroed */
+};
+
+/* Fills *record but for name_id and window. *name is the kernel's, borrowed from CUPTI; NULL: no
+ * kernel, or none. */
+enum activity_verdict activity_record_read(const void *activity, struct gpu_record *record,
+					   const char **name);
+
+#endif

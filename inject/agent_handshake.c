@@ -1,0 +1,180 @@
+#include "agent_handshake.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proto/handshake.h"
+#include "proto/record_ring.h"
+
+#define CONNECT_US 500000 /* and as long again for the answer */
+#define STAT_START 22     /* field number in /proc/self/stat */
+
+static ssize_t read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return -errno;
+	do
+		got = read(fd, text, size - 1);
+	while (got < 0 && errno == EINTR);
+	close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got;
+}
+
+/* Not strtoull(): it is bound to newer C libraries than the guest may need. */
+static uint64_t decimal(const char *text)
+{
+	uint64_t value = 0;
+
+	while (*text == ' ')
+		text++;
+	for (; *text >= '0' && *text <= '9'; text++)
+		value = value * 10 + (uint64_t)(*text - '0');
+	return value;
+}
+
+static uint64_t start_ticks(void)
+{
+	char text[1024];
+	const char *at;
+
+	if (read_file("/proc/self/stat", text, sizeof(text)) <= 0)
+		return 0;
+	/* The second field, the command, may hold anything, but the last parenthesis ends it. */
+	at = strrchr(text, ')');
+	for (int field = 2; at && field < STAT_START; field++)
+		at = strchr(at + 1, ' ');
+	return at ? decimal(at) : 0;
+}
+
+static uint64_t pid_namespace(void)
+{
+	char text[64];
+	ssize_t size = readlink("/proc/self/ns/pid", text, sizeof(text) - 1);
+	const char *number;
+
+	text[size > 0 ? size : 0] = '\0';
+	number = strchr(text, '['); /* "pid:[4026531836]" */
+	return number ? decimal(number + 1) : 0;
+}
+
+static void random_instance(uint8_t *instance)
+{
+	struct timespec now;
+	uint64_t seed[2];
+
+	static_assert(sizeof(seed) == HANDSHAKE_INSTANCE_SIZE, "all of it is filled");
+	if (syscall(SYS_getrandom, instance, HANDSHAKE_INSTANCE_SIZE, 0) == HANDSHAKE_INSTANCE_SIZE)
+		return;
+	/* Kernels before 3.17: time and layout still tell one image of a process from the next. */
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	seed[0] = (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec;
+	seed[1] = (uint64_t)(uintptr_t)&now ^ (uint64_t)getpid() << 48;
+	memcpy(instance, seed, sizeof(seed));
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const struct timeval timeout = {.tv_usec = CONNECT_US};
+	int error = 0;
+	int fd;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(address.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		error = errno == EAGAIN ? -ETIMEDOUT : -errno;
+	if (error < 0) {
+		close(fd);
+		return error;
+	}
+	return fd;
+}
+
+static int send_hello(int fd, int ring_fd)
+{
+	struct guest_hello hello = {
+		.magic = HANDSHAKE_MAGIC,
+		.version = HANDSHAKE_VERSION,
+		.pid = (uint32_t)getpid(),
+		.start_ticks = start_ticks(),
+		.pid_namespace = pid_namespace(),
+	};
+	struct iovec data = {.iov_base = &hello, .iov_len = sizeof(hello)};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {.bytes = {0}};
+	struct msghdr message = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
+
+	random_instance(hello.instance);
+	rights->cmsg_level = SOL_SOCKET;
+	rights->cmsg_type = SCM_RIGHTS;
+	rights->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(rights), &ring_fd, sizeof(ring_fd));
+	if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	return 0;
+}
+
+static int receive_welcome(int fd, uint16_t *window)
+{
+	struct guest_welcome welcome;
+	ssize_t size = recv(fd, &welcome, sizeof(welcome), 0);
+
+	if (size < 0)
+		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	if (size != (ssize_t)sizeof(welcome) || welcome.magic != HANDSHAKE_MAGIC ||
+	    welcome.version != HANDSHAKE_VERSION)
+		return -EPROTO;
+	if (welcome.status != HANDSHAKE_OK)
+		return -EACCES;
+	*window = (uint16_t)welcome.window;
+	return 0;
+}
+
+int agent_handshake(const char *path, struct record_ring **ring, uint16_t *window)
+{
+	int ring_fd = -1, error, fd = connect_to(path);
+
+	*ring = NULL;
+	*window = 0;
+	if (fd < 0)
+		return fd;
+	error = record_ring_create(&RECORD_RING_SIZES_DEFAULT, ring, &ring_fd);
+	if (error == 0)
+		error = send_hello(fd, ring_fd);
+	if (error == 0)
+		error = receive_welcome(fd, window);
+	if (ring_fd >= 0)
+		close(ring_fd);
+	close(fd);
+	if (error < 0) {
+		record_ring_destroy(*ring);
+		*ring = NULL;
+	}
+	return error;
+}

@@ -1,0 +1,115 @@
+#include "buffer_pool.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define WORD_BITS 64u
+#define NR_WORDS  (BUFFER_POOL_MAX / WORD_BITS)
+
+struct buffer_pool {
+	uint8_t *base;
+	uint32_t nr_buffers;                /* a multiple of WORD_BITS */
+	_Atomic uint64_t taken[NR_WORDS];   /* a bit a buffer */
+	atomic_bool ready[BUFFER_POOL_MAX]; /* readable and writable; changed by the owner only */
+};
+
+static size_t pool_bytes(const struct buffer_pool *pool)
+{
+	return (size_t)pool->nr_buffers * BUFFER_POOL_BYTES;
+}
+
+struct buffer_pool *buffer_pool_create(void)
+{
+	struct buffer_pool *pool = mmap(NULL, sizeof(*pool), PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pool == MAP_FAILED)
+		return NULL;
+	pool->base = MAP_FAILED;
+	for (uint32_t nr = BUFFER_POOL_MAX; pool->base == MAP_FAILED && nr >= WORD_BITS; nr /= 4) {
+		pool->nr_buffers = nr;
+		pool->base = mmap(NULL, pool_bytes(pool), PROT_NONE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	}
+	if (pool->base == MAP_FAILED) {
+		munmap(pool, sizeof(*pool));
+		return NULL;
+	}
+	if (mprotect(pool->base, (size_t)BUFFER_POOL_READY * BUFFER_POOL_BYTES,
+		     PROT_READ | PROT_WRITE) == 0)
+		for (uint32_t i = 0; i < BUFFER_POOL_READY; i++)
+			atomic_init(&pool->ready[i], true);
+	return pool;
+}
+
+void buffer_pool_destroy(struct buffer_pool *pool)
+{
+	if (!pool)
+		return;
+	munmap(pool->base, pool_bytes(pool));
+	munmap(pool, sizeof(*pool));
+}
+
+/* The lowest free buffer, so that few are ever touched. */
+static int take_lowest(struct buffer_pool *pool)
+{
+	for (uint32_t word = 0; word < pool->nr_buffers / WORD_BITS; word++) {
+		uint64_t taken = atomic_load_explicit(&pool->taken[word], memory_order_relaxed);
+
+		while (~taken) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(~taken);
+
+			if (atomic_compare_exchange_weak_explicit(
+				    &pool->taken[word], &taken, taken | 1ull << bit,
+				    memory_order_acquire, memory_order_relaxed))
+				return (int)(word * WORD_BITS + bit);
+		}
+	}
+	return -1;
+}
+
+static void release(struct buffer_pool *pool, uint32_t index)
+{
+	atomic_fetch_and_explicit(&pool->taken[index / WORD_BITS], ~(1ull << index % WORD_BITS),
+				  memory_order_release);
+}
+
+uint8_t *buffer_pool_claim(struct buffer_pool *pool)
+{
+	int index = take_lowest(pool);
+
+	if (index < 0)
+		return NULL;
+
+	uint8_t *buffer = pool->base + (size_t)index * BUFFER_POOL_BYTES;
+	if (!atomic_load_explicit(&pool->ready[index], memory_order_relaxed)) {
+		int saved_errno = errno;
+
+		if (mprotect(buffer, BUFFER_POOL_BYTES, PROT_READ | PROT_WRITE) < 0) {
+			errno = saved_errno;
+			release(pool, (uint32_t)index);
+			return NULL;
+		}
+		atomic_store_explicit(&pool->ready[index], true, memory_order_relaxed);
+	}
+	return buffer;
+}
+
+int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used_bytes)
+{
+	size_t offset = (size_t)(buffer - pool->base);
+
+	if (buffer < pool->base || offset >= pool_bytes(pool) || offset % BUFFER_POOL_BYTES != 0)
+		return -EINVAL;
+
+	uint32_t index = (uint32_t)(offset / BUFFER_POOL_BYTES);
+	if (used_bytes > BUFFER_POOL_BYTES)
+		used_bytes = BUFFER_POOL_BYTES;
+	if (index < BUFFER_POOL_READY || madvise(buffer, BUFFER_POOL_BYTES, MADV_DONTNEED) < 0)
+		memset(buffer, 0, used_bytes);
+	release(pool, index);
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* The buffers that CUPTI fills: a fixed address range, of which the first part is usable from the
+ * start and the rest when it is first needed. Any thread claims and gives back; lock-free, no
+ * malloc. A claimed buffer is zeroed. */
+#ifndef BUFFER_POOL_H
+#define BUFFER_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BUFFER_POOL_BYTES (2u << 20) /* a buffer */
+#define BUFFER_POOL_MAX   1024u      /* buffers: CUPTI keeps one a thread */
+#define BUFFER_POOL_READY 32u        /* usable from the start, and never returned to the system */
+
+struct buffer_pool;
+
+/* Takes a quarter of the buffers, again and again, where address space is limited. NULL: out of it,
+ * or of memory. The caller owns it; buffer_pool_destroy() accepts NULL. */
+struct buffer_pool *buffer_pool_create(void);
+void buffer_pool_destroy(struct buffer_pool *pool);
+
+/* A zeroed buffer of BUFFER_POOL_BYTES, 8-aligned; the caller owns it until
+ * buffer_pool_give_back(). NULL: none left. */
+uint8_t *buffer_pool_claim(struct buffer_pool *pool);
+
+/* Takes a buffer of which the first used_bytes may have been written. Returns 0; -EINVAL: not from
+ * this pool. */
+int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used_bytes);
+
+#endif

@@ -1,0 +1,54 @@
+#include "cupti_library.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+struct symbol {
+	const char *name;
+	size_t offset; /* of the pointer in struct cupti_library */
+	bool optional;
+};
+
+#define SYMBOL(name, field, optional)                                                              \
+	{                                                                                          \
+		name, offsetof(struct cupti_library, field), optional                              \
+	}
+
+static const struct symbol symbols[] = {
+	SYMBOL("cuptiGetVersion", get_version, false),
+	SYMBOL("cuptiSubscribe", subscribe, false),
+	SYMBOL("cuptiUnsubscribe", unsubscribe, false),
+	SYMBOL("cuptiEnableCallback", enable_callback, false),
+	SYMBOL("cuptiActivityEnable", activity_enable, false),
+	SYMBOL("cuptiActivityDisable", activity_disable, false),
+	SYMBOL("cuptiActivityRegisterCallbacks", activity_register_callbacks, false),
+	SYMBOL("cuptiActivityFlushAll", activity_flush_all, false),
+	SYMBOL("cuptiActivityGetNextRecord", activity_get_next_record, false),
+	SYMBOL("cuptiGetTimestamp", get_timestamp, false),
+	SYMBOL("cuptiActivityGetNumDroppedRecords", activity_get_dropped, true),
+	SYMBOL("cuptiActivitySetAttribute", activity_set_attribute, true),
+};
+
+static int resolve(void *handle, struct cupti_library *library)
+{
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		void *address = dlsym(handle, symbols[i].name);
+
+		if (!address && !symbols[i].optional)
+			return -ENOSYS;
+		memcpy((char *)library + symbols[i].offset, &address, sizeof(address));
+	}
+	return library->get_version(&library->version) == CUPTI_ABI_SUCCESS ? 0 : -ENOSYS;
+}
+
+int cupti_library_open(const char *path, bool already_mapped, struct cupti_library *library)
+{
+	int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | (already_mapped ? RTLD_NOLOAD : 0);
+	void *handle = dlopen(path, flags);
+	int error = handle ? resolve(handle, library) : -ENOENT;
+
+	if (error < 0)
+		memset(library, 0, sizeof(*library));
+	return error;
+}

@@ -1,0 +1,36 @@
+/* CUPTI as mapped into this process: the functions that the guest calls, resolved one by one. The
+ * only door to CUPTI. Plain table; filled once, on the thread that loads the guest, and read by all
+ * afterwards. */
+#ifndef CUPTI_LIBRARY_H
+#define CUPTI_LIBRARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cupti_abi.h"
+
+struct cupti_library {    /* each function returns a CUptiResult */
+	uint32_t version; /* cuptiGetVersion(): 19 is 12.0, 130001 is 13.0 Update 1 */
+	int (*get_version)(uint32_t *version);
+	int (*subscribe)(void **subscriber, cupti_callback_fn *callback, void *user);
+	int (*unsubscribe)(void *subscriber);
+	int (*enable_callback)(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid);
+	int (*activity_enable)(uint32_t kind);
+	int (*activity_disable)(uint32_t kind);
+	int (*activity_register_callbacks)(cupti_buffer_request_fn *request,
+					   cupti_buffer_complete_fn *complete);
+	int (*activity_flush_all)(uint32_t flag);
+	int (*activity_get_next_record)(uint8_t *buffer, size_t valid_size, void **record);
+	int (*get_timestamp)(uint64_t *timestamp);
+	/* May be NULL: */
+	int (*activity_get_dropped)(void *context, uint32_t stream_id, size_t *dropped);
+	int (*activity_set_attribute)(uint32_t attribute, size_t *size, void *value);
+};
+
+/* Maps `path` (already_mapped: takes the copy that the process has, or fails) and resolves its
+ * functions. What was mapped stays mapped for good: unloading CUPTI crashes.
+ * Returns 0; -ENOENT: the loader refused; -ENOSYS: a function that is needed is missing. On error
+ * *library is zeroed. */
+int cupti_library_open(const char *path, bool already_mapped, struct cupti_library *library);
+
+#endif

@@ -1,0 +1,32 @@
+/* The guest's side of the definition lane: the lock that record_ring_define() asks for, and
+ * notices. Any thread but one inside a launch callback. */
+#ifndef DEFINITION_WRITER_H
+#define DEFINITION_WRITER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/definition.h"
+
+struct record_ring;
+
+struct definition_writer {
+	struct record_ring *ring; /* borrowed for good */
+	pthread_mutex_t lock;
+};
+
+#define DEFINITION_WRITER_INIT(record_ring)                                                        \
+	((struct definition_writer){.ring = (record_ring), .lock = PTHREAD_MUTEX_INITIALIZER})
+
+/* Appends a definition: head, then tail. false: no room. */
+bool definition_writer_put(struct definition_writer *writer, uint32_t type, const void *head,
+			   uint32_t head_size, const void *tail, uint32_t tail_size);
+
+/* Appends a DEFINITION_NOTICE with a line of text, cut at 1,500 bytes. Not from CUPTI's callbacks:
+ * it formats. */
+void definition_writer_notice(struct definition_writer *writer, enum definition_notice_code code,
+			      int32_t value, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

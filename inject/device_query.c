@@ -1,0 +1,84 @@
+#include "device_query.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "definition_writer.h"
+
+enum device_attribute { /* CUdevice_attribute */
+			ATTRIBUTE_PCI_BUS = 33,
+			ATTRIBUTE_PCI_DEVICE = 34,
+			ATTRIBUTE_PCI_DOMAIN = 50,
+};
+
+struct driver { /* each returns a CUresult */
+	int (*get_count)(int *count);
+	int (*get)(int *device, int ordinal);
+	int (*get_uuid)(uint8_t uuid[16], int device);
+	int (*get_name)(char *name, int size, int device);
+	int (*get_attribute)(int *value, int attribute, int device);
+};
+
+static int resolve(struct driver *driver)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+
+	if (!library)
+		return -ENOENT;
+	*(void **)&driver->get_count = dlsym(library, "cuDeviceGetCount");
+	*(void **)&driver->get = dlsym(library, "cuDeviceGet");
+	*(void **)&driver->get_name = dlsym(library, "cuDeviceGetName");
+	*(void **)&driver->get_attribute = dlsym(library, "cuDeviceGetAttribute");
+	/* _v2 gives a MIG instance's own UUID. */
+	*(void **)&driver->get_uuid = dlsym(library, "cuDeviceGetUuid_v2");
+	if (!driver->get_uuid)
+		*(void **)&driver->get_uuid = dlsym(library, "cuDeviceGetUuid");
+	return driver->get_count && driver->get && driver->get_uuid && driver->get_name &&
+			       driver->get_attribute
+		       ? 0
+		       : -ENOENT;
+}
+
+static uint32_t attribute(const struct driver *driver, int which, int device)
+{
+	int value = 0;
+
+	return driver->get_attribute(&value, which, device) == 0 ? (uint32_t)value : 0;
+}
+
+static int define(struct definition_writer *writer, const struct driver *driver, int ordinal)
+{
+	struct definition_device head = {.device_id = (uint32_t)ordinal};
+	char name[128] = "";
+	int device;
+
+	if (driver->get(&device, ordinal) != 0 || driver->get_uuid(head.uuid, device) != 0)
+		return -EIO;
+	driver->get_name(name, sizeof(name) - 1, device);
+	head.pci_domain = attribute(driver, ATTRIBUTE_PCI_DOMAIN, device);
+	head.pci_bus = attribute(driver, ATTRIBUTE_PCI_BUS, device);
+	head.pci_device = attribute(driver, ATTRIBUTE_PCI_DEVICE, device);
+	return definition_writer_put(writer, DEFINITION_DEVICE, &head, sizeof(head), name,
+				     (uint32_t)strnlen(name, sizeof(name)))
+		       ? 0
+		       : -ENOSPC;
+}
+
+int device_query_define(struct definition_writer *writer)
+{
+	struct driver driver = {0};
+	int count = 0, error = resolve(&driver);
+
+	if (error < 0)
+		return error;
+	if (driver.get_count(&count) != 0)
+		return -EIO;
+	for (int i = 0; i < count; i++) {
+		error = define(writer, &driver, i);
+		if (error < 0)
+			return error;
+	}
+	return count;
+}

@@ -1,0 +1,34 @@
+/* The guest's own thread: it fetches finished activity from CUPTI, calibrates clocks, announces
+ * modules and devices, and does the last flush. All signals are blocked in it. One per process. */
+#ifndef FLUSH_THREAD_H
+#define FLUSH_THREAD_H
+
+#include <stdbool.h>
+
+struct cupti_library;
+struct definition_writer;
+struct module_watch;
+struct record_ring;
+struct stack_table;
+
+struct flush_thread_parts { /* all borrowed for good */
+	struct record_ring *ring;
+	struct definition_writer *definitions;
+	struct module_watch *modules;
+	struct stack_table *stacks;
+	const struct cupti_library *library;
+};
+
+/* Returns 0, or -errno of pthread_create(). */
+int flush_thread_start(const struct flush_thread_parts *parts);
+
+/* Asks for the last flush (none if the GPU never worked) and the goodbye in the ring, and waits for
+ * both, at most 2 seconds. Returns whether they were done. Not started: false at once. */
+bool flush_thread_stop(void);
+
+/* News from CUPTI's callbacks; they only set a flag and wake the thread. */
+void flush_thread_init_finished(void);
+void flush_thread_context_created(void);
+void flush_thread_cupti_failed(void);
+
+#endif

@@ -1,0 +1,26 @@
+/* Force-included into every source of the guest (never into tests): binds what newer C libraries
+ * export under newer versions to the oldest version that they still carry, so that one binary loads
+ * from glibc 2.17 on. A symbol that is missing here shows up in tests/inject/guest_symbols_test.sh.
+ */
+#ifndef GLIBC_COMPAT_H
+#define GLIBC_COMPAT_H
+
+#if defined(__x86_64__) && defined(__linux__)
+#define GLIBC_COMPAT(symbol) __asm__(".symver " #symbol "," #symbol "@GLIBC_2.2.5")
+
+GLIBC_COMPAT(dlopen);
+GLIBC_COMPAT(dlsym);
+GLIBC_COMPAT(pthread_attr_init);
+GLIBC_COMPAT(pthread_attr_setdetachstate);
+GLIBC_COMPAT(pthread_attr_setstacksize);
+GLIBC_COMPAT(pthread_create);
+GLIBC_COMPAT(pthread_key_create);
+GLIBC_COMPAT(pthread_mutex_lock);
+GLIBC_COMPAT(pthread_mutex_unlock);
+GLIBC_COMPAT(pthread_setspecific);
+GLIBC_COMPAT(pthread_sigmask);
+
+#undef GLIBC_COMPAT
+#endif
+
+#endif

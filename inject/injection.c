@@ -1,0 +1,181 @@
+#include "injection.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+#include "activity_buffers.h"
+#include "agent_handshake.h"
+#include "code_ranges.h"
+#include "cupti_library.h"
+#include "cupti_search.h"
+#include "definition_writer.h"
+#include "flush_thread.h"
+#include "launch_thread.h"
+#include "lifecycle.h"
+#include "module_watch.h"
+#include "proto/handshake.h"
+#include "proto/record_ring.h"
+#include "stack_table.h"
+#include "subscription.h"
+
+/* All of the guest, for the life of the process. */
+static struct {
+	struct record_ring *ring;
+	struct definition_writer definitions;
+	struct code_ranges code;
+	struct module_watch *modules;
+	struct stack_table *stacks;
+	struct cupti_library library;
+	struct cupti_search search;
+	uint16_t window;
+} guest;
+
+static void on_context_created(void)
+{
+	lifecycle_context_created();
+	flush_thread_context_created();
+}
+
+static const struct subscription_events events = {
+	.init_finished = flush_thread_init_finished,
+	.context_created = on_context_created,
+	.failed = flush_thread_cupti_failed,
+};
+
+/* With a flush thread the goodbye is its; should it not come in time, the process leaves without.
+ */
+static void at_end(void)
+{
+	flush_thread_stop();
+	lifecycle_off();
+}
+
+/* Without CUPTI there is nothing to flush. */
+static void at_end_idle(void)
+{
+	lifecycle_off();
+	record_ring_finish(guest.ring);
+}
+
+/* The first libcupti that lets itself be subscribed to. Says what it found, or why nothing. */
+static bool find_cupti(void)
+{
+	int result = CUPTI_ABI_SUCCESS;
+	const char *path = "";
+
+	cupti_search_process(&guest.search);
+	for (uint32_t i = 0; i < guest.search.nr_candidates; i++) {
+		const struct cupti_candidate *candidate = &guest.search.candidates[i];
+
+		if (cupti_library_open(candidate->path, candidate->mapped, &guest.library) < 0)
+			continue;
+		path = candidate->path;
+		result = subscription_open(&guest.library);
+		if (result == CUPTI_ABI_SUCCESS) {
+			definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FOUND,
+						 (int32_t)guest.library.version, "%s", path);
+			return true;
+		}
+		if (result == CUPTI_ABI_SUBSCRIBER_TAKEN) {
+			definition_writer_notice(
+				&guest.definitions, NOTICE_SUBSCRIBER_TAKEN, result,
+				"another profiler holds CUPTI in this process (%s)", path);
+			return false;
+		}
+	}
+	if (result != CUPTI_ABI_SUCCESS)
+		definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, result,
+					 "%s cannot be used with this driver (CUPTI error %d)",
+					 path, result);
+	else
+		definition_writer_notice(&guest.definitions, NOTICE_NO_CUPTI, 0,
+					 "libcupti was not found; looked at: %s",
+					 guest.search.looked);
+	return false;
+}
+
+static bool prepare_launches(void)
+{
+	guest.stacks = stack_table_create(guest.ring, &guest.code);
+	if (guest.stacks && launch_thread_init() == 0 &&
+	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.window) ==
+		    0)
+		return true;
+	definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, -ENOMEM,
+				 "not enough memory for call stacks and activity buffers");
+	subscription_close();
+	return false;
+}
+
+static void define_window(void)
+{
+	struct definition_window window = {.window = guest.window};
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	window.begin_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	definition_writer_put(&guest.definitions, DEFINITION_WINDOW, &window, sizeof(window), NULL,
+			      0);
+}
+
+/* Starts the flush thread before CUPTI is switched on, because its events go there. */
+static bool capture(void)
+{
+	const struct flush_thread_parts parts = {
+		.ring = guest.ring,
+		.definitions = &guest.definitions,
+		.modules = guest.modules,
+		.stacks = guest.stacks,
+		.library = &guest.library,
+	};
+	const struct launch_callback launch = {
+		.ring = guest.ring,
+		.stacks = guest.stacks,
+		.window = guest.window,
+	};
+	int result;
+
+	define_window();
+	if (lifecycle_start(at_end) < 0 || flush_thread_start(&parts) < 0)
+		return false;
+	result = subscription_start(&launch, &events, &guest.definitions);
+	if (result != CUPTI_ABI_SUCCESS)
+		definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, result,
+					 "CUPTI reports no launches (error %d)", result);
+	return true;
+}
+
+static void start(const char *socket_path)
+{
+	if (agent_handshake(socket_path, &guest.ring, &guest.window) < 0)
+		return;
+	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
+	guest.modules = module_watch_create(&guest.definitions, &guest.code);
+	if (guest.modules && find_cupti() && prepare_launches()) {
+		module_watch_poll(guest.modules, false);
+		if (capture())
+			return;
+	}
+	/* The ring stays: its notices say why the profile is empty. */
+	if (lifecycle_start(at_end_idle) == 0)
+		lifecycle_off();
+}
+
+int InitializeInjection(void)
+{
+	static atomic_flag called = ATOMIC_FLAG_INIT;
+	int saved_errno = errno;
+	const char *socket_path = getenv(HANDSHAKE_SOCKET_ENV);
+
+	/* A program that runs with more rights than its caller must not connect where its caller
+	 * says. */
+	if (socket_path && *socket_path && !getauxval(AT_SECURE) &&
+	    !atomic_flag_test_and_set(&called))
+		start(socket_path);
+	errno = saved_errno;
+	return 1;
+}

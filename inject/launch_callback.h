@@ -1,0 +1,30 @@
+/* A driver call that asks the GPU for work: its stack, and one launch record, before the call does
+ * anything. Called by CUPTI on the application's threads: never blocks, allocates nothing (but see
+ * launch_thread_own()), makes no CUDA call, keeps errno. */
+#ifndef LAUNCH_CALLBACK_H
+#define LAUNCH_CALLBACK_H
+
+#include <stdint.h>
+
+#include "cupti_abi.h"
+
+struct record_ring;
+struct stack_table;
+
+struct launch_callback { /* set before the first call, then constant; all borrowed for good */
+	struct record_ring *ring;
+	struct stack_table *stacks;
+	uint16_t window; /* capture window of the records, from 1 */
+};
+
+/* The call begins. A call within a call that has the same correlation id is part of it and adds
+ * nothing. */
+void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
+			   const struct cupti_callback_data *data);
+
+/* The call ends: if it returned an error, a second record with RECORD_LAUNCH_FAILED says that
+ * nothing will come. */
+void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
+			  const struct cupti_callback_data *data);
+
+#endif

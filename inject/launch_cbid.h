@@ -1,0 +1,20 @@
+/* The driver calls that ask the GPU for work and so are subscribed to: launches, copies, fills.
+ * Constant. */
+#ifndef LAUNCH_CBID_H
+#define LAUNCH_CBID_H
+
+#include <stdint.h>
+
+#define LAUNCH_CBIDS 142u
+
+struct launch_cbid {
+	uint16_t cbid;  /* CUpti_driver_api_trace_cbid */
+	uint16_t flags; /* enum record_launch_flags: RECORD_LAUNCH_MANY or none */
+};
+
+extern const struct launch_cbid launch_cbids[LAUNCH_CBIDS]; /* by rising cbid */
+
+/* The flags of a cbid; 0 of one that is not in the table. */
+uint32_t launch_cbid_flags(uint32_t cbid);
+
+#endif

@@ -1,0 +1,44 @@
+/* What one launching thread keeps: its lane in the ring, its stack's bounds, its cache of stacks.
+ * Reached through a single initial-exec thread-local pointer, because the first touch of any larger
+ * thread-local block would call malloc; mapped at the thread's first launch, given back when the
+ * thread ends. */
+#ifndef LAUNCH_THREAD_H
+#define LAUNCH_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/record.h"
+#include "stack_bounds.h"
+#include "stack_table.h"
+
+#define LAUNCH_THREAD_NO_LANE (-1)
+
+struct record_ring;
+
+struct launch_thread {
+	struct record_ring *ring; /* borrowed for good */
+	int lane;                 /* LAUNCH_THREAD_NO_LANE: all were taken */
+	uint32_t tid;
+	uint64_t next_claim_ns;        /* when to ask again */
+	uint32_t outer_correlation_id; /* of the call that this thread is in */
+	uint32_t nested;               /* calls within it that share its id */
+	struct stack_bounds bounds;
+	uint64_t frames[RECORD_STACK_DEPTH];
+	struct stack_cache cache;
+};
+
+/* Makes threads give back what they have when they end. Once, before the first launch. Returns 0 or
+ * -errno. */
+int launch_thread_init(void);
+
+/* The calling thread's state, made at its first launch. Asks for a lane again every 100 ms by
+ * now_ns while it has none.
+ * NULL: no memory, or the thread is ending. errno is kept. Should the process use more than 32
+ * thread-specific keys, the C library allocates once a thread here; nothing else does. */
+struct launch_thread *launch_thread_own(struct record_ring *ring, uint64_t now_ns);
+
+/* Whether the calling thread has ever launched. */
+bool launch_thread_exists(void);
+
+#endif

@@ -1,0 +1,212 @@
+#include "module_watch.h"
+
+#include <limits.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "code_ranges.h"
+#include "definition_writer.h"
+#include "proto/record_ring.h"
+
+struct segment {
+	uint64_t start, end, bias;
+	uint64_t identity; /* of the file: hash of path and build id */
+};
+
+struct module_watch {
+	struct definition_writer *writer;
+	struct code_ranges *code;      /* may be NULL */
+	unsigned long long adds, subs; /* the loader's, as of the last complete announcement */
+	bool announced, replaced;
+	uint32_t nr_objects; /* seen in this pass */
+	uint32_t nr_lost;    /* in this pass */
+	uint32_t nr_segments;
+	struct segment segments[MODULE_WATCH_MAX];
+	char path[PATH_MAX];
+};
+
+struct module_watch *module_watch_create(struct definition_writer *writer, struct code_ranges *code)
+{
+	struct module_watch *watch = mmap(NULL, sizeof(*watch), PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (watch == MAP_FAILED)
+		return NULL;
+	watch->writer = writer;
+	watch->code = code;
+	return watch;
+}
+
+void module_watch_destroy(struct module_watch *watch)
+{
+	if (watch)
+		munmap(watch, sizeof(*watch));
+}
+
+uint32_t module_watch_build_id(const uint8_t *notes, size_t size, size_t align, uint8_t *build_id)
+{
+	const size_t mask = align == 8 ? 7 : 3;
+	size_t at = 0;
+
+	while (size - at >= sizeof(ElfW(Nhdr))) {
+		ElfW(Nhdr) head;
+		size_t name, text;
+
+		memcpy(&head, notes + at, sizeof(head));
+		name = at + sizeof(head);
+		if (head.n_namesz > size - name)
+			break;
+		text = (name + head.n_namesz + mask) & ~mask;
+		if (text > size || head.n_descsz > size - text)
+			break;
+		if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == sizeof("GNU") &&
+		    memcmp(notes + name, "GNU", sizeof("GNU")) == 0) {
+			uint32_t bytes = head.n_descsz < DEFINITION_BUILD_ID_MAX
+						 ? head.n_descsz
+						 : DEFINITION_BUILD_ID_MAX;
+
+			memcpy(build_id, notes + text, bytes);
+			return bytes;
+		}
+		at = (text + head.n_descsz + mask) & ~mask;
+		if (at > size)
+			break;
+	}
+	return 0;
+}
+
+uint32_t module_watch_path_flags(const char *path)
+{
+	static const char *const cuda[] = {"libcuda.so", "libcudart", "libcupti.so",
+					   "libflamegrid_inject.so"};
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	if (!slash && (strncmp(name, "linux-vdso.so", strlen("linux-vdso.so")) == 0 ||
+		       strncmp(name, "linux-gate.so", strlen("linux-gate.so")) == 0))
+		return DEFINITION_MODULE_VDSO;
+	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
+		if (strncmp(name, cuda[i], strlen(cuda[i])) == 0)
+			return DEFINITION_MODULE_CUDA;
+	return 0;
+}
+
+static uint64_t identity_of(const char *path, const struct definition_module *module)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (; *path; path++)
+		hash = (hash ^ (unsigned char)*path) * 0x100000001b3u;
+	for (uint32_t i = 0; i < module->build_id_size; i++)
+		hash = (hash ^ module->build_id[i]) * 0x100000001b3u;
+	return hash;
+}
+
+/* Announces one segment unless it is known. */
+static void announce(struct module_watch *watch, const struct definition_module *module)
+{
+	const struct segment segment = {module->start, module->end, module->bias,
+					identity_of(watch->path, module)};
+	uint32_t at = watch->nr_segments;
+
+	for (uint32_t i = 0; i < watch->nr_segments; i++) {
+		struct segment *known = &watch->segments[i];
+
+		if (known->end <= segment.start || known->start >= segment.end)
+			continue;
+		if (memcmp(known, &segment, sizeof(segment)) == 0)
+			return;
+		at = i;
+	}
+	if (at == MODULE_WATCH_MAX ||
+	    !definition_writer_put(watch->writer, DEFINITION_MODULE, module, sizeof(*module),
+				   watch->path, (uint32_t)strlen(watch->path))) {
+		watch->nr_lost++;
+		return;
+	}
+	if (at < watch->nr_segments)
+		watch->replaced = true;
+	else
+		watch->nr_segments++;
+	watch->segments[at] = segment;
+	if (watch->code)
+		code_ranges_add(watch->code, segment.start, segment.end);
+}
+
+/* The object's path into watch->path; flags that follow from it. */
+static uint32_t find_path(struct module_watch *watch, const struct dl_phdr_info *info)
+{
+	/* The program itself comes first, without a name. */
+	if (watch->nr_objects == 1 && info->dlpi_name[0] == '\0') {
+		ssize_t size = readlink("/proc/self/exe", watch->path, sizeof(watch->path) - 1);
+
+		watch->path[size > 0 ? size : 0] = '\0';
+		return DEFINITION_MODULE_MAIN;
+	}
+
+	uint32_t flags = module_watch_path_flags(info->dlpi_name);
+	bool relative = info->dlpi_name[0] != '/' && !(flags & DEFINITION_MODULE_VDSO);
+	if (!relative || !realpath(info->dlpi_name, watch->path)) {
+		size_t size = strnlen(info->dlpi_name, sizeof(watch->path) - 1);
+
+		memcpy(watch->path, info->dlpi_name, size);
+		watch->path[size] = '\0';
+	}
+	return flags;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *user)
+{
+	struct module_watch *watch = user;
+	struct definition_module module = {0};
+
+	(void)size;
+	if (watch->nr_objects++ == 0) {
+		if (watch->announced && watch->adds == info->dlpi_adds &&
+		    watch->subs == info->dlpi_subs)
+			return 1;
+		watch->adds = info->dlpi_adds;
+		watch->subs = info->dlpi_subs;
+	}
+	module.bias = info->dlpi_addr;
+	module.flags = find_path(watch, info);
+	if (watch->path[0] == '\0')
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum && module.build_id_size == 0; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type == PT_NOTE)
+			module.build_id_size = module_watch_build_id(
+				(const uint8_t *)(info->dlpi_addr + header->p_vaddr),
+				header->p_memsz, header->p_align, module.build_id);
+	}
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
+			continue;
+		module.start = info->dlpi_addr + header->p_vaddr;
+		module.end = module.start + header->p_memsz;
+		announce(watch, &module);
+	}
+	return 0;
+}
+
+bool module_watch_poll(struct module_watch *watch, bool last)
+{
+	bool complete;
+
+	watch->nr_objects = 0;
+	watch->nr_lost = 0;
+	watch->replaced = false;
+	dl_iterate_phdr(visit, watch);
+	complete = watch->nr_lost == 0;
+	watch->announced = complete;
+	if (!complete && last)
+		record_ring_count(watch->writer->ring, LEDGER_DEVICE_NONE, LEDGER_MODULE_LOST,
+				  watch->nr_lost, 0);
+	return watch->replaced;
+}

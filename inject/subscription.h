@@ -1,0 +1,34 @@
+/* The guest's subscription to CUPTI: which calls and kinds it wants, and where their callbacks go.
+ * Started once, on the thread that loads the guest; CUPTI then calls back on the application's
+ * threads. */
+#ifndef SUBSCRIPTION_H
+#define SUBSCRIPTION_H
+
+#include "launch_callback.h"
+
+struct cupti_library;
+struct definition_writer;
+
+/* What happens besides launches. Called inside CUPTI's callbacks: must not block or call CUDA. */
+struct subscription_events {
+	void (*init_finished)(void);   /* cuInit is done */
+	void (*context_created)(void); /* at each */
+	void (*failed)(void);          /* CUPTI gave up and finalised itself: never call it again */
+};
+
+/* Subscribes and does nothing else, so that another libcupti may be tried.
+ * Returns a CUptiResult: CUPTI_ABI_NOT_INITIALIZED: too new for this driver;
+ * CUPTI_ABI_SUBSCRIBER_TAKEN. */
+int subscription_open(const struct cupti_library *library);
+
+/* Takes back an opened subscription that was not started. */
+void subscription_close(void);
+
+/* Enables callbacks and activity (activity_buffers.h must be ready). *launch is copied, *events
+ * borrowed for good. A kind that CUPTI refuses, or all of them, is said in a notice and left off.
+ * Returns a CUptiResult; other than CUPTI_ABI_SUCCESS: no launch callback could be enabled, and
+ * nothing is on. */
+int subscription_start(const struct launch_callback *launch,
+		       const struct subscription_events *events, struct definition_writer *notices);
+
+#endif

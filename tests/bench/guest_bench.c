@@ -1,0 +1,194 @@
+/* What a launch costs inside the guest: each step alone, then the whole callback, ns a call.
+ * Prints, asserts nothing. The stacks are this program's own, `depth` frames deep; the ring is
+ * emptied as it fills. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/definition_writer.h"
+#include "inject/frame_walk.h"
+#include "inject/launch_callback.h"
+#include "inject/launch_thread.h"
+#include "inject/name_table.h"
+#include "inject/stack_bounds.h"
+#include "inject/stack_table.h"
+#include "proto/record_ring.h"
+
+#define ROUNDS 7
+#define CALLS  200000u
+#define HOT    4000u /* different stacks, in the case of many */
+
+static struct record_ring *guest, *agent;
+static struct launch_callback launch;
+static struct stack_cache cache;
+static uint64_t frames[RECORD_STACK_DEPTH];
+static uint32_t depth;
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Takes what was pushed, outside of the time that is measured. */
+static void drain(void)
+{
+	static struct launch_record records[4096];
+	static struct record_ring_snapshot snapshot;
+	struct record_ring_position position;
+
+	record_ring_snapshot(agent, &snapshot);
+	for (uint32_t lane = 0; lane < snapshot.lanes; lane++)
+		while (record_ring_read_launches(agent, &snapshot, lane, records, 4096) > 0)
+			;
+	if (record_ring_position(agent, &position) == 0) {
+		record_ring_release(agent, &position);
+		free(position.launch);
+	}
+}
+
+static void clock_step(uint32_t i)
+{
+	(void)i;
+	__asm__ volatile("" ::"r"(now_ns()));
+}
+
+static void bounds_step(uint32_t i)
+{
+	static struct stack_bounds bounds;
+
+	(void)i;
+	__asm__ volatile(
+		"" ::"r"(stack_bounds_high(&bounds, (uintptr_t)__builtin_frame_address(0), 1)));
+}
+
+static void walk_step(uint32_t i)
+{
+	static struct stack_bounds bounds;
+	uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
+
+	(void)i;
+	depth = frame_walk_from(fp, fp, stack_bounds_high(&bounds, fp, 1), frames,
+				RECORD_STACK_DEPTH);
+}
+
+static void hash_step(uint32_t i)
+{
+	(void)i;
+	__asm__ volatile("" ::"r"(stack_table_hash(frames, depth)));
+}
+
+static void intern_step(uint32_t i)
+{
+	(void)i;
+	stack_table_intern((struct stack_table *)launch.stacks, &cache, frames, depth);
+}
+
+static void intern_many_step(uint32_t i)
+{
+	frames[0] = 0x400000 + i % HOT * 16;
+	stack_table_intern((struct stack_table *)launch.stacks, &cache, frames, depth);
+}
+
+static void push_step(uint32_t i)
+{
+	const struct launch_record record = {.correlation_id = i};
+
+	record_ring_push_launch(guest, 0, &record);
+}
+
+static void callback_step(uint32_t i)
+{
+	const int result = 0;
+	struct cupti_callback_data data = {.correlation_id = i + 1, .return_value = &result};
+
+	launch_callback_enter(&launch, 307, &data);
+	data.site = CUPTI_ABI_API_EXIT;
+	launch_callback_exit(&launch, 307, &data);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Called at the bottom of a stack of known depth. */
+static __attribute__((noinline)) double measure(void (*step)(uint32_t i))
+{
+	uint64_t before_ns = now_ns();
+
+	for (uint32_t i = 0; i < CALLS / 2; i++)
+		step(i);
+	uint64_t took_ns = now_ns() - before_ns;
+	drain();
+	return (double)took_ns / (CALLS / 2);
+}
+
+static __attribute__((noinline)) double nest(uint32_t levels, void (*step)(uint32_t i))
+{
+	double ns = levels ? nest(levels - 1, step) : measure(step);
+
+	__asm__ volatile("" ::: "memory");
+	return ns;
+}
+
+static void report(const char *what, uint32_t levels, void (*step)(uint32_t i))
+{
+	double rounds[ROUNDS];
+
+	nest(levels, step); /* warm */
+	for (int round = 0; round < ROUNDS; round++)
+		rounds[round] = nest(levels, step);
+	qsort(rounds, ROUNDS, sizeof(rounds[0]), compare);
+	printf("%-44s %8.1f ns  (%u frames)\n", what, rounds[ROUNDS / 2], depth);
+}
+
+static void report_names(struct name_table *names)
+{
+	char name[400];
+	uint64_t before_ns;
+
+	for (size_t i = 0; i + 1 < sizeof(name); i++)
+		name[i] = (char)('a' + i % 26);
+	name[sizeof(name) - 1] = '\0';
+	name_table_intern(names, name);
+	before_ns = now_ns();
+	for (uint32_t i = 0; i < CALLS; i++)
+		__asm__ volatile("" ::"r"(name_table_intern(names, name)));
+	printf("%-44s %8.1f ns\n", "name of 399 bytes, known",
+	       (double)(now_ns() - before_ns) / CALLS);
+}
+
+int main(void)
+{
+	int fd;
+
+	if (record_ring_create(&RECORD_RING_SIZES_DEFAULT, &guest, &fd) < 0 ||
+	    record_ring_map(fd, &agent) < 0 || launch_thread_init() < 0)
+		return 1;
+	close(fd);
+	launch = (struct launch_callback){
+		.ring = guest, .stacks = stack_table_create(guest, NULL), .window = 1};
+	struct definition_writer writer = DEFINITION_WRITER_INIT(guest);
+	struct name_table *names = name_table_create(&writer);
+	if (!launch.stacks || !names || record_ring_claim_lane(guest) != 0)
+		return 1;
+	report("clock_gettime", 0, clock_step);
+	report("stack bounds, known", 0, bounds_step);
+	for (uint32_t levels = 8; levels <= 64; levels *= 2) {
+		report("walk", levels, walk_step);
+		report("hash", levels, hash_step);
+		report("hash and intern, one hot stack", levels, intern_step);
+		report("hash and intern, 4,000 hot stacks", levels, intern_many_step);
+		report("push", levels, push_step);
+		report("whole callback: enter and exit", levels, callback_step);
+	}
+	report_names(names);
+	return 0;
+}

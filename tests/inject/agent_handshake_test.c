@@ -1,0 +1,200 @@
+#include "inject/agent_handshake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "proto/handshake.h"
+#include "proto/record_ring.h"
+
+/* Answers one guest with the bytes of a test. */
+struct server {
+	char folder[64], path[96];
+	int listener;
+	const void *answer;
+	size_t answer_size;
+	struct guest_hello hello;
+	int mapped; /* result of record_ring_map() */
+	pthread_t thread;
+};
+
+static void *serve(void *user)
+{
+	struct server *server = user;
+	struct iovec data = {&server->hello, sizeof(server->hello)};
+	char control[CMSG_SPACE(sizeof(int))];
+	struct msghdr message = {.msg_iov = &data,
+				 .msg_iovlen = 1,
+				 .msg_control = control,
+				 .msg_controllen = sizeof(control)};
+	struct record_ring *ring = NULL;
+	int ring_fd = -1, fd = accept(server->listener, NULL, NULL);
+
+	if (recvmsg(fd, &message, 0) == (ssize_t)sizeof(server->hello) && CMSG_FIRSTHDR(&message))
+		memcpy(&ring_fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(ring_fd));
+	server->mapped = record_ring_map(ring_fd, &ring);
+	record_ring_unmap(ring);
+	close(ring_fd);
+	if (server->answer)
+		send(fd, server->answer, server->answer_size, MSG_NOSIGNAL);
+	close(fd);
+	return NULL;
+}
+
+static void server_start(struct server *server, const void *answer, size_t size)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	memset(server, 0, sizeof(*server));
+	server->answer = answer;
+	server->answer_size = size;
+	strcpy(server->folder, "/tmp/handshake_test_XXXXXX");
+	assert_non_null(mkdtemp(server->folder));
+	snprintf(server->path, sizeof(server->path), "%s/socket", server->folder);
+	strcpy(address.sun_path, server->path);
+	server->listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	assert_int_equal(bind(server->listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(server->listener, 1), 0);
+	assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
+}
+
+static void server_stop(struct server *server)
+{
+	pthread_join(server->thread, NULL);
+	close(server->listener);
+	unlink(server->path);
+	rmdir(server->folder);
+}
+
+/* The lowest free descriptor: the same before and after if none stayed open. */
+static int lowest_free(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	close(fd);
+	return fd;
+}
+
+static int shake(struct server *server, struct record_ring **ring, uint16_t *window)
+{
+	*ring = (struct record_ring *)1;
+	*window = 99;
+	return agent_handshake(server->path, ring, window);
+}
+
+static void ring_is_handed_over_and_no_descriptor_stays(void **state)
+{
+	const struct guest_welcome welcome = {.magic = HANDSHAKE_MAGIC,
+					      .version = HANDSHAKE_VERSION,
+					      .status = HANDSHAKE_OK,
+					      .window = 7};
+	struct server server;
+	struct record_ring *ring;
+	uint16_t window;
+
+	(void)state;
+	int before = lowest_free();
+	server_start(&server, &welcome, sizeof(welcome));
+	int result = shake(&server, &ring, &window);
+	server_stop(&server);
+	assert_int_equal(result, 0);
+	assert_int_equal(lowest_free(), before);
+	assert_int_equal(window, 7);
+	assert_int_equal(server.mapped, 0);
+	assert_int_equal(server.hello.magic, HANDSHAKE_MAGIC);
+	assert_int_equal(server.hello.pid, getpid());
+	assert_true(server.hello.start_ticks > 0);
+	record_ring_destroy(ring);
+}
+
+static void bad_answers_are_told_apart(void **state)
+{
+	const struct guest_welcome refused = {HANDSHAKE_MAGIC, HANDSHAKE_VERSION,
+					      HANDSHAKE_REFUSED_USER, 1};
+	const struct guest_welcome alien = {0x12345678, HANDSHAKE_VERSION, HANDSHAKE_OK, 1};
+	const struct guest_welcome later = {HANDSHAKE_MAGIC, HANDSHAKE_VERSION + 1, HANDSHAKE_OK,
+					    1};
+	const struct {
+		const struct guest_welcome *answer;
+		size_t size;
+		int result;
+	} cases[] = {
+		{&refused, sizeof(refused), -EACCES},
+		{&alien, sizeof(alien), -EPROTO},
+		{&later, sizeof(later), -EPROTO},
+		{&refused, sizeof(refused) - 1, -EPROTO},
+		{NULL, 0, -EPROTO}, /* hangs up */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct server server;
+		struct record_ring *ring;
+		uint16_t window;
+
+		server_start(&server, cases[i].answer, cases[i].size);
+		assert_int_equal(shake(&server, &ring, &window), cases[i].result);
+		assert_null(ring);
+		assert_int_equal(window, 0);
+		server_stop(&server);
+	}
+}
+
+static void absent_agent_is_reported(void **state)
+{
+	struct record_ring *ring;
+	uint16_t window;
+	char path[200];
+	int before = lowest_free();
+
+	(void)state;
+	assert_int_equal(agent_handshake("/nowhere/socket", &ring, &window), -ENOENT);
+	assert_null(ring);
+	memset(path, 'p', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(agent_handshake(path, &ring, &window), -ENAMETOOLONG);
+	assert_int_equal(lowest_free(), before);
+}
+
+static void small_file_size_limit_is_reported(void **state)
+{
+	struct server server;
+	struct record_ring *ring;
+	struct rlimit old, limit;
+	uint16_t window;
+
+	(void)state;
+	server_start(&server, NULL, 0);
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = old;
+	limit.rlim_cur = 1 << 20;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	int result = shake(&server, &ring, &window);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(result, -EFBIG);
+	assert_null(ring);
+	server_stop(&server);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ring_is_handed_over_and_no_descriptor_stays),
+		cmocka_unit_test(bad_answers_are_told_apart),
+		cmocka_unit_test(absent_agent_is_reported),
+		cmocka_unit_test(small_file_size_limit_is_reported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

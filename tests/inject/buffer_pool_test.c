@@ -1,0 +1,83 @@
+#include "inject/buffer_pool.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int all_zero(const uint8_t *buffer)
+{
+	return buffer[0] == 0 && memcmp(buffer, buffer + 1, BUFFER_POOL_BYTES - 1) == 0;
+}
+
+static void buffers_are_zeroed_and_distinct(void **state)
+{
+	struct buffer_pool *pool = buffer_pool_create();
+	uint8_t *first = buffer_pool_claim(pool), *second = buffer_pool_claim(pool);
+
+	(void)state;
+	assert_ptr_not_equal(first, second);
+	assert_true(all_zero(first) && all_zero(second));
+	assert_int_equal((uintptr_t)first % 8, 0);
+	buffer_pool_destroy(pool);
+}
+
+static void used_bytes_are_zeroed_when_a_buffer_comes_back(void **state)
+{
+	struct buffer_pool *pool = buffer_pool_create();
+	uint8_t *buffer = buffer_pool_claim(pool);
+
+	(void)state;
+	memset(buffer, 0x55, 5000);
+	assert_int_equal(buffer_pool_give_back(pool, buffer, 5000), 0);
+	assert_ptr_equal(buffer_pool_claim(pool), buffer);
+	assert_true(all_zero(buffer));
+	buffer_pool_destroy(pool);
+}
+
+static void pool_grows_to_its_limit_and_then_says_so(void **state)
+{
+	struct buffer_pool *pool = buffer_pool_create();
+	uint8_t *buffers[BUFFER_POOL_MAX];
+
+	(void)state;
+	for (uint32_t i = 0; i < BUFFER_POOL_MAX; i++) {
+		buffers[i] = buffer_pool_claim(pool);
+		assert_non_null(buffers[i]);
+		buffers[i][0] = buffers[i][BUFFER_POOL_BYTES - 1] = 1;
+	}
+	assert_null(buffer_pool_claim(pool));
+	assert_int_equal(buffer_pool_give_back(pool, buffers[200], BUFFER_POOL_BYTES), 0);
+	assert_ptr_equal(buffer_pool_claim(pool), buffers[200]);
+	assert_true(all_zero(buffers[200]));
+	buffer_pool_destroy(pool);
+}
+
+static void foreign_buffer_is_refused(void **state)
+{
+	struct buffer_pool *pool = buffer_pool_create();
+	uint8_t *buffer = buffer_pool_claim(pool), other;
+
+	(void)state;
+	assert_int_equal(buffer_pool_give_back(pool, buffer + 8, 0), -EINVAL);
+	assert_int_equal(buffer_pool_give_back(pool, &other, 0), -EINVAL);
+	assert_int_equal(buffer_pool_give_back(
+				 pool, buffer + (size_t)BUFFER_POOL_MAX * BUFFER_POOL_BYTES, 0),
+			 -EINVAL);
+	buffer_pool_destroy(pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(buffers_are_zeroed_and_distinct),
+		cmocka_unit_test(used_bytes_are_zeroed_when_a_buffer_comes_back),
+		cmocka_unit_test(pool_grows_to_its_limit_and_then_says_so),
+		cmocka_unit_test(foreign_buffer_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

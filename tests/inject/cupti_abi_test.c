@@ -1,0 +1,266 @@
+/* The guest's own idea of CUPTI's binary interface against the real headers. Compiled only where
+ * they are; what fails here fails while compiling. */
+#include "inject/cupti_abi.h"
+
+#include <cupti.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#include "inject/launch_cbid.h"
+
+#define SAME(ours, theirs)       _Static_assert((long long)(ours) == (long long)(theirs), #theirs)
+#define FIELD(ours, type, field) SAME(ours, offsetof(type, field))
+
+SAME(CUPTI_ABI_SUCCESS, CUPTI_SUCCESS);
+SAME(CUPTI_ABI_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
+SAME(CUPTI_ABI_SUBSCRIBER_TAKEN, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+SAME(CUPTI_ABI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+SAME(CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
+SAME(CUPTI_ABI_DOMAIN_STATE, CUPTI_CB_DOMAIN_STATE);
+SAME(CUPTI_ABI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+SAME(CUPTI_ABI_RESOURCE_INIT_FINISHED, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
+SAME(CUPTI_ABI_STATE_FATAL_ERROR, CUPTI_CBID_STATE_FATAL_ERROR);
+SAME(CUPTI_ABI_API_ENTER, CUPTI_API_ENTER);
+SAME(CUPTI_ABI_API_EXIT, CUPTI_API_EXIT);
+SAME(CUPTI_ABI_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
+SAME(CUPTI_ABI_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
+SAME(CUPTI_ABI_KIND_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
+SAME(CUPTI_ABI_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+SAME(CUPTI_ABI_KIND_MEMCPY_PEER, CUPTI_ACTIVITY_KIND_MEMCPY2);
+SAME(CUPTI_ABI_ATTRIBUTE_ZEROED_BUFFERS, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER);
+SAME(CUPTI_ABI_ATTRIBUTE_THREAD_BUFFERS, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER);
+
+SAME(sizeof(struct cupti_callback_data), sizeof(CUpti_CallbackData));
+#define CALLBACK(ours, theirs)                                                                     \
+	FIELD(offsetof(struct cupti_callback_data, ours), CUpti_CallbackData, theirs)
+CALLBACK(site, callbackSite);
+CALLBACK(function_name, functionName);
+CALLBACK(function_params, functionParams);
+CALLBACK(return_value, functionReturnValue);
+CALLBACK(symbol_name, symbolName);
+CALLBACK(context, context);
+CALLBACK(context_id, contextUid);
+CALLBACK(correlation_data, correlationData);
+CALLBACK(correlation_id, correlationId);
+
+#define KERNEL(type)                                                                               \
+	FIELD(0, type, kind);                                                                      \
+	FIELD(CUPTI_KERNEL_START, type, start);                                                    \
+	FIELD(CUPTI_KERNEL_END, type, end);                                                        \
+	FIELD(CUPTI_KERNEL_DEVICE, type, deviceId);                                                \
+	FIELD(CUPTI_KERNEL_CONTEXT, type, contextId);                                              \
+	FIELD(CUPTI_KERNEL_STREAM, type, streamId);                                                \
+	FIELD(CUPTI_KERNEL_CORRELATION, type, correlationId);                                      \
+	FIELD(CUPTI_KERNEL_NAME, type, name);                                                      \
+	FIELD(CUPTI_KERNEL_GRAPH_NODE, type, graphNodeId);                                         \
+	FIELD(CUPTI_KERNEL_GRAPH, type, graphId)
+KERNEL(CUpti_ActivityKernel9);
+#if CUPTI_API_VERSION >= 130000
+KERNEL(CUpti_ActivityKernel10);
+#endif
+
+#define MEMORY(type)                                                                               \
+	FIELD(0, type, kind);                                                                      \
+	FIELD(CUPTI_MEMORY_BYTES, type, bytes);                                                    \
+	FIELD(CUPTI_MEMORY_START, type, start);                                                    \
+	FIELD(CUPTI_MEMORY_END, type, end);                                                        \
+	FIELD(CUPTI_MEMORY_DEVICE, type, deviceId);                                                \
+	FIELD(CUPTI_MEMORY_CONTEXT, type, contextId);                                              \
+	FIELD(CUPTI_MEMORY_STREAM, type, streamId)
+#define GRAPH(type, correlation, node, graph)                                                      \
+	FIELD(correlation, type, correlationId);                                                   \
+	FIELD(node, type, graphNodeId);                                                            \
+	FIELD(graph, type, graphId)
+MEMORY(CUpti_ActivityMemcpy5);
+GRAPH(CUpti_ActivityMemcpy5, CUPTI_MEMORY_CORRELATION, CUPTI_MEMORY_GRAPH_NODE, CUPTI_MEMORY_GRAPH);
+FIELD(CUPTI_MEMORY_COPY_KIND, CUpti_ActivityMemcpy5, copyKind);
+MEMORY(CUpti_ActivityMemset4);
+GRAPH(CUpti_ActivityMemset4, CUPTI_MEMORY_CORRELATION, CUPTI_MEMORY_GRAPH_NODE, CUPTI_MEMORY_GRAPH);
+MEMORY(CUpti_ActivityMemcpyPtoP4);
+GRAPH(CUpti_ActivityMemcpyPtoP4, CUPTI_PEER_CORRELATION, CUPTI_PEER_GRAPH_NODE, CUPTI_PEER_GRAPH);
+FIELD(CUPTI_MEMORY_COPY_KIND, CUpti_ActivityMemcpyPtoP4, copyKind);
+#if CUPTI_API_VERSION >= 26
+MEMORY(CUpti_ActivityMemcpy6);
+GRAPH(CUpti_ActivityMemcpy6, CUPTI_MEMORY_CORRELATION, CUPTI_MEMORY_GRAPH_NODE, CUPTI_MEMORY_GRAPH);
+FIELD(CUPTI_MEMORY_COPY_KIND, CUpti_ActivityMemcpy6, copyKind);
+#endif
+
+/* Functions: a pointer of our type takes theirs only if the arguments agree in size; C checks the
+ * rest at the call. */
+SAME(sizeof(CUpti_BuffersCallbackRequestFunc), sizeof(cupti_buffer_request_fn *));
+SAME(sizeof(CUpti_CallbackId), sizeof(uint32_t));
+SAME(sizeof(CUpti_CallbackDomain), sizeof(uint32_t));
+SAME(sizeof(CUptiResult), sizeof(int));
+
+#define CBID(number, name)                                                                         \
+	{                                                                                          \
+		number, CUPTI_DRIVER_TRACE_CBID_##name                                             \
+	}
+static const struct {
+	uint32_t ours, theirs;
+} cbids[] = {
+	CBID(43, cuMemcpyHtoD),
+	CBID(44, cu64MemcpyHtoD),
+	CBID(45, cuMemcpyDtoH),
+	CBID(46, cu64MemcpyDtoH),
+	CBID(47, cuMemcpyDtoD),
+	CBID(48, cu64MemcpyDtoD),
+	CBID(49, cuMemcpyDtoA),
+	CBID(50, cu64MemcpyDtoA),
+	CBID(51, cuMemcpyAtoD),
+	CBID(52, cu64MemcpyAtoD),
+	CBID(53, cuMemcpyHtoA),
+	CBID(54, cuMemcpyAtoH),
+	CBID(55, cuMemcpyAtoA),
+	CBID(56, cuMemcpy2D),
+	CBID(57, cuMemcpy2DUnaligned),
+	CBID(58, cuMemcpy3D),
+	CBID(59, cu64Memcpy3D),
+	CBID(60, cuMemcpyHtoDAsync),
+	CBID(61, cu64MemcpyHtoDAsync),
+	CBID(62, cuMemcpyDtoHAsync),
+	CBID(63, cu64MemcpyDtoHAsync),
+	CBID(64, cuMemcpyDtoDAsync),
+	CBID(65, cu64MemcpyDtoDAsync),
+	CBID(66, cuMemcpyHtoAAsync),
+	CBID(67, cuMemcpyAtoHAsync),
+	CBID(68, cuMemcpy2DAsync),
+	CBID(69, cuMemcpy3DAsync),
+	CBID(70, cu64Memcpy3DAsync),
+	CBID(71, cuMemsetD8),
+	CBID(72, cu64MemsetD8),
+	CBID(73, cuMemsetD16),
+	CBID(74, cu64MemsetD16),
+	CBID(75, cuMemsetD32),
+	CBID(76, cu64MemsetD32),
+	CBID(77, cuMemsetD2D8),
+	CBID(78, cu64MemsetD2D8),
+	CBID(79, cuMemsetD2D16),
+	CBID(80, cu64MemsetD2D16),
+	CBID(81, cuMemsetD2D32),
+	CBID(82, cu64MemsetD2D32),
+	CBID(115, cuLaunch),
+	CBID(116, cuLaunchGrid),
+	CBID(117, cuLaunchGridAsync),
+	CBID(216, cuMemsetD8Async),
+	CBID(217, cu64MemsetD8Async),
+	CBID(218, cuMemsetD16Async),
+	CBID(219, cu64MemsetD16Async),
+	CBID(220, cuMemsetD32Async),
+	CBID(221, cu64MemsetD32Async),
+	CBID(222, cuMemsetD2D8Async),
+	CBID(223, cu64MemsetD2D8Async),
+	CBID(224, cuMemsetD2D16Async),
+	CBID(225, cu64MemsetD2D16Async),
+	CBID(226, cuMemsetD2D32Async),
+	CBID(227, cu64MemsetD2D32Async),
+	CBID(232, cu64Memcpy2D),
+	CBID(233, cu64Memcpy2DUnaligned),
+	CBID(234, cu64Memcpy2DAsync),
+	CBID(248, cuMemcpy_v2),
+	CBID(249, cuMemsetD8_v2),
+	CBID(250, cuMemsetD16_v2),
+	CBID(251, cuMemsetD32_v2),
+	CBID(252, cuMemsetD2D8_v2),
+	CBID(253, cuMemsetD2D16_v2),
+	CBID(254, cuMemsetD2D32_v2),
+	CBID(276, cuMemcpyHtoD_v2),
+	CBID(277, cuMemcpyHtoDAsync_v2),
+	CBID(278, cuMemcpyDtoH_v2),
+	CBID(279, cuMemcpyDtoHAsync_v2),
+	CBID(280, cuMemcpyDtoD_v2),
+	CBID(281, cuMemcpyDtoDAsync_v2),
+	CBID(282, cuMemcpyAtoH_v2),
+	CBID(283, cuMemcpyAtoHAsync_v2),
+	CBID(284, cuMemcpyAtoD_v2),
+	CBID(285, cuMemcpyDtoA_v2),
+	CBID(286, cuMemcpyAtoA_v2),
+	CBID(287, cuMemcpy2D_v2),
+	CBID(288, cuMemcpy2DUnaligned_v2),
+	CBID(289, cuMemcpy2DAsync_v2),
+	CBID(290, cuMemcpy3D_v2),
+	CBID(291, cuMemcpy3DAsync_v2),
+	CBID(292, cuMemcpyHtoA_v2),
+	CBID(293, cuMemcpyHtoAAsync_v2),
+	CBID(305, cuMemcpy),
+	CBID(306, cuMemcpyAsync),
+	CBID(307, cuLaunchKernel),
+	CBID(318, cuMemcpyPeer),
+	CBID(319, cuMemcpyPeerAsync),
+	CBID(320, cuMemcpy3DPeer),
+	CBID(321, cuMemcpy3DPeerAsync),
+	CBID(397, cuMemcpyHtoD_v2_ptds),
+	CBID(398, cuMemcpyDtoH_v2_ptds),
+	CBID(399, cuMemcpyDtoD_v2_ptds),
+	CBID(400, cuMemcpyDtoA_v2_ptds),
+	CBID(401, cuMemcpyAtoD_v2_ptds),
+	CBID(402, cuMemcpyHtoA_v2_ptds),
+	CBID(403, cuMemcpyAtoH_v2_ptds),
+	CBID(404, cuMemcpyAtoA_v2_ptds),
+	CBID(405, cuMemcpy2D_v2_ptds),
+	CBID(406, cuMemcpy2DUnaligned_v2_ptds),
+	CBID(407, cuMemcpy3D_v2_ptds),
+	CBID(408, cuMemcpy_ptds),
+	CBID(409, cuMemcpyPeer_ptds),
+	CBID(410, cuMemcpy3DPeer_ptds),
+	CBID(411, cuMemsetD8_v2_ptds),
+	CBID(412, cuMemsetD16_v2_ptds),
+	CBID(413, cuMemsetD32_v2_ptds),
+	CBID(414, cuMemsetD2D8_v2_ptds),
+	CBID(415, cuMemsetD2D16_v2_ptds),
+	CBID(416, cuMemsetD2D32_v2_ptds),
+	CBID(418, cuMemcpyAsync_ptsz),
+	CBID(419, cuMemcpyHtoAAsync_v2_ptsz),
+	CBID(420, cuMemcpyAtoHAsync_v2_ptsz),
+	CBID(421, cuMemcpyHtoDAsync_v2_ptsz),
+	CBID(422, cuMemcpyDtoHAsync_v2_ptsz),
+	CBID(423, cuMemcpyDtoDAsync_v2_ptsz),
+	CBID(424, cuMemcpy2DAsync_v2_ptsz),
+	CBID(425, cuMemcpy3DAsync_v2_ptsz),
+	CBID(426, cuMemcpyPeerAsync_ptsz),
+	CBID(427, cuMemcpy3DPeerAsync_ptsz),
+	CBID(428, cuMemsetD8Async_ptsz),
+	CBID(429, cuMemsetD16Async_ptsz),
+	CBID(430, cuMemsetD32Async_ptsz),
+	CBID(431, cuMemsetD2D8Async_ptsz),
+	CBID(432, cuMemsetD2D16Async_ptsz),
+	CBID(433, cuMemsetD2D32Async_ptsz),
+	CBID(442, cuLaunchKernel_ptsz),
+	CBID(477, cuLaunchCooperativeKernel),
+	CBID(478, cuLaunchCooperativeKernel_ptsz),
+	CBID(480, cuLaunchCooperativeKernelMultiDevice),
+	CBID(514, cuGraphLaunch),
+	CBID(515, cuGraphLaunch_ptsz),
+	CBID(652, cuLaunchKernelEx),
+	CBID(653, cuLaunchKernelEx_ptsz),
+#if CUPTI_API_VERSION >= 130000
+	CBID(776, cuMemcpyBatchAsync),
+	CBID(777, cuMemcpyBatchAsync_ptsz),
+	CBID(778, cuMemcpy3DBatchAsync),
+	CBID(779, cuMemcpy3DBatchAsync_ptsz),
+	CBID(796, cuMemcpyBatchAsync_v2),
+	CBID(797, cuMemcpyBatchAsync_v2_ptsz),
+	CBID(798, cuMemcpy3DBatchAsync_v2),
+	CBID(799, cuMemcpy3DBatchAsync_v2_ptsz),
+#endif
+};
+
+static void every_subscribed_call_has_the_number_of_its_name(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < sizeof(cbids) / sizeof(cbids[0]); i++) {
+		assert_int_equal(cbids[i].ours, cbids[i].theirs);
+		assert_int_equal(launch_cbids[i].cbid, cbids[i].theirs);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_subscribed_call_has_the_number_of_its_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
