@@ -1,0 +1,556 @@
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "batch_builder.h"
+#include "device_topology.h"
+#include "event_loop.h"
+#include "guest_listener.h"
+#include "guest_process.h"
+#include "process_table.h"
+#include "proto/record_ring.h"
+#include "publisher.h"
+#include "symbolizer.h"
+
+#define NS_PER_MS          1000000ull
+#define WINDOW_BYTES       (64ull << 20)
+#define DRAIN_INTERVAL_MS  10u
+#define GIVE_UP_MS         10000u
+#define IDLE_INTERVALS     5u /* passes over idle rings come this much later, at most */
+#define SYMBOLS_AT_ONCE    1024u
+#define SYMBOLIZER_WAIT_MS 2000u
+#define BOOT_ID_PATH       "/proc/sys/kernel/random/boot_id"
+
+enum phase {
+	PHASE_RUNNING,
+	PHASE_DRAINING, /* agent_stop(): last passes over all rings */
+	PHASE_NAMING,   /* everything is read; names are still looked up */
+	PHASE_LEAVING,  /* BYE is sent */
+	PHASE_DONE,
+};
+
+struct agent {
+	struct event_loop *loop; /* owns, and all below */
+	struct string_dictionary *strings;
+	struct stack_dictionary *stacks;
+	struct device_list devices;
+	struct publisher *publisher;
+	struct batch_builder *builder;
+	struct symbolizer *symbolizer;
+	struct process_table *processes;
+	struct guest_listener *listener;
+	struct guest_process_scope scope;
+	struct event_source publisher_ready, symbolizer_ready;
+	char *endpoint;
+	bool quiet;
+	uint64_t drain_interval_ns, give_up_ns;
+	enum phase phase;
+	uint32_t nr_processes;      /* ever taken in: the newest process id */
+	uint32_t asked_frames;      /* frames whose names were asked for */
+	uint64_t launches, records; /* of processes that are over */
+	uint64_t interval_ns, next_pass_ns, next_step_ns, stop_ns;
+	bool waits_for_room;
+	pthread_mutex_t lock; /* below: shared with other threads */
+	bool stop;
+	struct agent_status status;
+};
+
+/* ---- guests
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static enum handshake_status on_arrival(void *context, const struct guest_arrival *arrival,
+					uint32_t *window)
+{
+	struct agent *agent = context;
+	struct guest_process *process;
+
+	if (agent->nr_processes == WIRE_ID_MAX ||
+	    process_table_count(agent->processes) == PROCESS_TABLE_MAX) {
+		record_ring_unmap(arrival->ring);
+		return HANDSHAKE_REFUSED_FULL;
+	}
+	if (guest_process_create(agent->nr_processes + 1, arrival, &agent->scope, &process))
+		return HANDSHAKE_REFUSED_FULL;
+	if (process_table_add(agent->processes, process, arrival->pid)) {
+		guest_process_destroy(process);
+		return HANDSHAKE_REFUSED_FULL;
+	}
+	agent->nr_processes++;
+	agent->next_pass_ns = 0;
+	*window = 1;
+	return HANDSHAKE_OK;
+}
+
+static int on_module(void *context, const struct symbolizer_module *module)
+{
+	struct agent *agent = context;
+
+	return symbolizer_add_module(agent->symbolizer, module);
+}
+
+static void on_notice(void *context, const char *text)
+{
+	struct agent *agent = context;
+
+	if (!agent->quiet)
+		fprintf(stderr, "flamegrid-agent: %s\n", text);
+}
+
+static int send_message(void *context, struct message *message)
+{
+	struct agent *agent = context;
+
+	return publisher_send(agent->publisher, message);
+}
+
+/* ---- names
+ * -------------------------------------------------------------------------------------------------
+ */
+
+/* Asks for the names of frames that are new. */
+static int request_symbols(struct agent *agent)
+{
+	uint32_t total = stack_dictionary_nr_frames(agent->stacks);
+
+	while (agent->asked_frames < total) {
+		uint32_t frame_id = agent->asked_frames + 1;
+		const struct message_frame *frame =
+			stack_dictionary_frames(agent->stacks, frame_id);
+		int r;
+
+		if (frame->module == MESSAGE_FRAME_NO_MODULE)
+			r = batch_builder_add_symbol(agent->builder, frame_id, STRING_NONE);
+		else
+			r = symbolizer_request(agent->symbolizer, frame_id, frame->module,
+					       frame->offset);
+		if (r)
+			return r;
+		agent->asked_frames = frame_id;
+	}
+	return 0;
+}
+
+static int collect_symbols(struct agent *agent)
+{
+	struct symbolizer_result results[SYMBOLS_AT_ONCE];
+	uint32_t nr;
+
+	while ((nr = symbolizer_collect(agent->symbolizer, results, SYMBOLS_AT_ONCE)) > 0) {
+		for (uint32_t i = 0; i < nr; i++) {
+			const char *name = results[i].name ? results[i].name : "";
+			uint32_t name_id;
+			int r = string_dictionary_intern(agent->strings, name, strlen(name),
+							 &name_id);
+
+			if (r == 0 || r == -ENOSPC)
+				r = batch_builder_add_symbol(agent->builder, results[i].frame_id,
+							     name_id);
+			if (r)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* ---- passes
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t count_read(const struct agent *agent, uint64_t *launches, uint64_t *records)
+{
+	*launches = agent->launches;
+	*records = agent->records;
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
+		const struct guest_process *process = process_table_at(agent->processes, i);
+
+		*launches += guest_process_launches(process);
+		*records += guest_process_records(process);
+	}
+	return *launches + *records;
+}
+
+static void remove_process(struct agent *agent, uint32_t index)
+{
+	const struct guest_process *process = process_table_at(agent->processes, index);
+
+	agent->launches += guest_process_launches(process);
+	agent->records += guest_process_records(process);
+	process_table_remove(agent->processes, index);
+}
+
+/* One pass over all rings, or the rest of one that had no room. */
+static int pass(struct agent *agent, uint64_t now_ns)
+{
+	uint64_t launches, records, before = count_read(agent, &launches, &records);
+	uint32_t i = 0;
+	int r = 0;
+
+	agent->waits_for_room = false;
+	while (i < process_table_count(agent->processes)) {
+		struct guest_process *process = process_table_at(agent->processes, i);
+
+		r = guest_process_pass(process, now_ns);
+		if (r < 0)
+			return r;
+		if (r == 1)
+			agent->waits_for_room = true;
+		if (guest_process_is_over(process))
+			remove_process(agent, i);
+		else
+			i++;
+	}
+	r = request_symbols(agent);
+	if (r == 0 && publisher_has_room(agent->publisher))
+		r = batch_builder_flush_dictionaries(agent->builder);
+
+	agent->interval_ns += agent->drain_interval_ns;
+	if (count_read(agent, &launches, &records) != before)
+		agent->interval_ns = agent->drain_interval_ns;
+	else if (agent->interval_ns > IDLE_INTERVALS * agent->drain_interval_ns)
+		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;
+	agent->next_pass_ns = now_ns + agent->interval_ns;
+	return r;
+}
+
+static void release(struct agent *agent)
+{
+	uint64_t acked_seq = publisher_acked_seq(agent->publisher);
+
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++)
+		guest_process_release(process_table_at(agent->processes, i), acked_seq);
+}
+
+/* ---- stopping
+ * ---------------------------------------------------------------------------------------------- */
+
+static bool is_stopped(struct agent *agent)
+{
+	pthread_mutex_lock(&agent->lock);
+	bool stop = agent->stop;
+	pthread_mutex_unlock(&agent->lock);
+	return stop;
+}
+
+static void begin_stop(struct agent *agent, uint64_t now_ns)
+{
+	agent->phase = PHASE_DRAINING;
+	agent->stop_ns = now_ns + agent->give_up_ns;
+	agent->next_pass_ns = 0;
+	guest_listener_destroy(agent->listener);
+	agent->listener = NULL;
+	process_table_end_all(agent->processes);
+}
+
+static int send_bye(struct agent *agent)
+{
+	struct message message = {.type = MESSAGE_BYE};
+	int r = batch_builder_flush_dictionaries(agent->builder);
+
+	return r ? r : publisher_send(agent->publisher, &message);
+}
+
+/* Goes from one phase of the end to the next, as far as it can. */
+static int advance(struct agent *agent, uint64_t now_ns)
+{
+	int r = 0;
+
+	if (agent->phase == PHASE_DRAINING && process_table_count(agent->processes) == 0)
+		agent->phase = PHASE_NAMING;
+	/* Names may take half of the time: data without names is worth more than no data. */
+	if (agent->phase == PHASE_NAMING && (symbolizer_idle(agent->symbolizer) ||
+					     now_ns >= agent->stop_ns - agent->give_up_ns / 2)) {
+		r = send_bye(agent);
+		agent->phase = PHASE_LEAVING;
+	}
+	if (r == 0)
+		r = publisher_step(agent->publisher, now_ns);
+	if (r)
+		return r;
+	if (agent->phase == PHASE_LEAVING &&
+	    publisher_acked_seq(agent->publisher) == publisher_last_seq(agent->publisher))
+		agent->phase = PHASE_DONE;
+	else if (agent->phase != PHASE_RUNNING && now_ns >= agent->stop_ns)
+		return -ETIMEDOUT;
+	return 0;
+}
+
+/* ---- the loop
+ * ---------------------------------------------------------------------------------------------- */
+
+static void publish_status(struct agent *agent)
+{
+	struct agent_status status = {
+		.processes = agent->nr_processes,
+		.processes_running = process_table_count(agent->processes),
+		.sent_seq = publisher_last_seq(agent->publisher),
+		.acked_seq = publisher_acked_seq(agent->publisher),
+		.connected = publisher_connected(agent->publisher),
+	};
+
+	count_read(agent, &status.launches, &status.records);
+	status.refused_guests = agent->listener ? guest_listener_refused(agent->listener)
+						: agent->status.refused_guests;
+	pthread_mutex_lock(&agent->lock);
+	agent->status = status;
+	pthread_mutex_unlock(&agent->lock);
+}
+
+static bool pass_is_due(const struct agent *agent, uint64_t now_ns)
+{
+	if (agent->phase > PHASE_DRAINING)
+		return false;
+	if (agent->waits_for_room)
+		return publisher_has_room(agent->publisher);
+	return now_ns >= agent->next_pass_ns || agent->phase == PHASE_DRAINING;
+}
+
+static int step(struct agent *agent, uint64_t now_ns)
+{
+	uint64_t listener_ns = UINT64_MAX;
+
+	if (agent->phase == PHASE_RUNNING && is_stopped(agent))
+		begin_stop(agent, now_ns);
+	int r = publisher_step(agent->publisher, now_ns);
+	if (r)
+		return r;
+	release(agent);
+	if (agent->listener)
+		listener_ns = guest_listener_step(agent->listener, now_ns);
+	agent->next_step_ns = process_table_step(agent->processes, now_ns);
+	if (listener_ns < agent->next_step_ns)
+		agent->next_step_ns = listener_ns;
+	r = collect_symbols(agent);
+	if (r == 0 && pass_is_due(agent, now_ns))
+		r = pass(agent, now_ns);
+	if (r == 0)
+		r = advance(agent, now_ns);
+	publish_status(agent);
+	return r;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t deadline_ns(const struct agent *agent)
+{
+	uint64_t deadline = earlier(publisher_deadline_ns(agent->publisher), agent->next_step_ns);
+
+	if (agent->phase != PHASE_RUNNING)
+		deadline = earlier(deadline, agent->stop_ns);
+	if (agent->phase == PHASE_NAMING)
+		deadline = earlier(deadline, agent->stop_ns - agent->give_up_ns / 2);
+	if (agent->phase <= PHASE_DRAINING && !agent->waits_for_room)
+		deadline = earlier(deadline, agent->next_pass_ns);
+	return deadline;
+}
+
+static void report_failure(const struct agent *agent, int r)
+{
+	if (r == -ETIMEDOUT)
+		fprintf(stderr,
+			"flamegrid-agent: connect: %s: %llu of %llu frames were not acknowledged "
+			"in %llu ms\n",
+			agent->endpoint,
+			(unsigned long long)(publisher_last_seq(agent->publisher) -
+					     publisher_acked_seq(agent->publisher)),
+			(unsigned long long)publisher_last_seq(agent->publisher),
+			(unsigned long long)(agent->give_up_ns / NS_PER_MS));
+	else if (*publisher_error(agent->publisher))
+		fprintf(stderr, "flamegrid-agent: connect: %s: %s\n", agent->endpoint,
+			publisher_error(agent->publisher));
+	else
+		fprintf(stderr, "flamegrid-agent: loop: %s\n", strerror(-r));
+}
+
+int agent_run(struct agent *agent)
+{
+	int r = 0;
+
+	while (r == 0 && agent->phase != PHASE_DONE) {
+		r = step(agent, event_loop_now_ns());
+		if (r == 0 && agent->phase != PHASE_DONE)
+			r = event_loop_wait(agent->loop, deadline_ns(agent));
+	}
+	if (r)
+		report_failure(agent, r);
+	return r;
+}
+
+void agent_stop(struct agent *agent)
+{
+	pthread_mutex_lock(&agent->lock);
+	agent->stop = true;
+	pthread_mutex_unlock(&agent->lock);
+	event_loop_wake(agent->loop);
+}
+
+void agent_status(struct agent *agent, struct agent_status *status)
+{
+	pthread_mutex_lock(&agent->lock);
+	*status = agent->status;
+	pthread_mutex_unlock(&agent->lock);
+}
+
+/* ---- start and end
+ * ----------------------------------------------------------------------------------------- */
+
+/* step() does what there is to do; the descriptors only end the wait. */
+static void nothing(void *context)
+{
+	(void)context;
+}
+
+static void read_boot_id(char boot_id[64])
+{
+	int fd = open(BOOT_ID_PATH, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd < 0 ? 0 : read(fd, boot_id, 63);
+
+	if (fd >= 0)
+		close(fd);
+	boot_id[size > 0 ? size : 0] = '\0';
+	boot_id[strcspn(boot_id, "\n")] = '\0';
+}
+
+static struct message_text text_of(const char *text)
+{
+	return (struct message_text){.data = text, .size = (uint32_t)strlen(text)};
+}
+
+static int start_publisher(struct agent *agent, const struct agent_options *options, char **error)
+{
+	char host[HOST_NAME_MAX + 1] = "", boot_id[64];
+	const char *node = options->node_name ? options->node_name : getenv("SLURMD_NODENAME");
+	struct publisher_options publisher = {
+		.endpoint = options->endpoint,
+		.zmq_context = options->zmq_context,
+		.window_bytes = options->window_bytes ? options->window_bytes : WINDOW_BYTES,
+	};
+
+	gethostname(host, sizeof(host) - 1);
+	read_boot_id(boot_id);
+	publisher.hello = (struct message_hello){
+		.version_min = WIRE_VERSION,
+		.version_max = WIRE_VERSION,
+		.software = text_of("flamegrid " FLAMEGRID_VERSION),
+		.node = text_of(node && *node ? node : host),
+		.boot_id = text_of(boot_id),
+	};
+	if (getrandom(publisher.hello.epoch, WIRE_EPOCH_SIZE, 0) != WIRE_EPOCH_SIZE)
+		return -EIO;
+	int r = publisher_create(&publisher, &agent->publisher, error);
+	if (r)
+		return r;
+	agent->publisher_ready =
+		(struct event_source){publisher_fd(agent->publisher), nothing, NULL};
+	return event_loop_add(agent->loop, &agent->publisher_ready);
+}
+
+static int start_symbolizer(struct agent *agent)
+{
+	int r = symbolizer_start(&agent->symbolizer);
+
+	if (r)
+		return r;
+	agent->symbolizer_ready =
+		(struct event_source){symbolizer_fd(agent->symbolizer), nothing, NULL};
+	return event_loop_add(agent->loop, &agent->symbolizer_ready);
+}
+
+static int start(struct agent *agent, const struct agent_options *options, char **error)
+{
+	int r = event_loop_create(&agent->loop);
+
+	if (r)
+		return r;
+	agent->endpoint = strdup(options->endpoint);
+	agent->strings = string_dictionary_create();
+	agent->stacks = stack_dictionary_create();
+	agent->processes = process_table_create(agent->loop);
+	if (!agent->endpoint || !agent->strings || !agent->stacks || !agent->processes)
+		return -ENOMEM;
+	agent->builder = batch_builder_create(agent->strings, agent->stacks, send_message, agent);
+	if (!agent->builder)
+		return -ENOMEM;
+	r = options->devices_path ? device_list_read(options->devices_path, &agent->devices, error)
+				  : device_topology_read(&agent->devices);
+	if (r == 0)
+		r = start_publisher(agent, options, error);
+	if (r == 0)
+		r = start_symbolizer(agent);
+	if (r)
+		return r;
+	agent->scope = (struct guest_process_scope){
+		.strings = agent->strings,
+		.stacks = agent->stacks,
+		.builder = agent->builder,
+		.publisher = agent->publisher,
+		.devices = &agent->devices,
+		.module = on_module,
+		.notice = on_notice,
+		.context = agent,
+	};
+	return guest_listener_create(agent->loop, options->socket_path, options->any_user,
+				     on_arrival, agent, &agent->listener, error);
+}
+
+int agent_create(const struct agent_options *options, struct agent **agent, char **error)
+{
+	struct agent *new_agent = calloc(1, sizeof(*new_agent));
+	char *problem = NULL;
+	int r = -ENOMEM;
+
+	*agent = NULL;
+	if (new_agent) {
+		pthread_mutex_init(&new_agent->lock, NULL);
+		new_agent->quiet = options->quiet;
+		new_agent->drain_interval_ns =
+			(options->drain_interval_ms ? options->drain_interval_ms
+						    : DRAIN_INTERVAL_MS) *
+			NS_PER_MS;
+		new_agent->give_up_ns =
+			(options->give_up_ms ? options->give_up_ms : GIVE_UP_MS) * NS_PER_MS;
+		new_agent->interval_ns = new_agent->drain_interval_ns;
+		r = start(new_agent, options, &problem);
+	}
+	if (r == 0) {
+		*agent = new_agent;
+		return 0;
+	}
+	agent_destroy(new_agent);
+	if (!problem && error && asprintf(&problem, "start: %s", strerror(-r)) < 0)
+		problem = NULL;
+	if (error)
+		*error = problem;
+	else
+		free(problem);
+	return r;
+}
+
+void agent_destroy(struct agent *agent)
+{
+	if (!agent)
+		return;
+	guest_listener_destroy(agent->listener);
+	process_table_destroy(agent->processes);
+	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
+	batch_builder_destroy(agent->builder);
+	publisher_destroy(agent->publisher);
+	stack_dictionary_destroy(agent->stacks);
+	string_dictionary_destroy(agent->strings);
+	device_list_fini(&agent->devices);
+	event_loop_destroy(agent->loop);
+	pthread_mutex_destroy(&agent->lock);
+	free(agent->endpoint);
+	free(agent);
+}

@@ -1,0 +1,54 @@
+/* The node agent: takes in guests over a Unix socket, reads their rings, and publishes batches to
+ * one aggregator. agent_run() is the one loop and blocks; it may run in a thread of its own.
+ * agent_stop() and agent_status() may be called from any thread, the others only while the loop
+ * does not run. */
+#ifndef AGENT_H
+#define AGENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct agent;
+
+/* Strings are borrowed for agent_create() only. */
+struct agent_options {
+	const char
+		*socket_path;  /* where guests connect; created 0600, removed by agent_destroy() */
+	const char *endpoint;  /* the aggregator's ZeroMQ endpoint */
+	void *zmq_context;     /* NULL: one of its own; needed for inproc:// */
+	const char *node_name; /* NULL: SLURMD_NODENAME, else the hostname */
+	const char *devices_path;   /* NULL: hwloc */
+	uint64_t window_bytes;      /* of unacknowledged frames kept in memory; 0: 64 MiB */
+	uint32_t drain_interval_ms; /* between passes over busy rings; 0: 10 */
+	uint32_t give_up_ms; /* how long agent_stop() waits for the aggregator to acknowledge; 0:
+				10,000 */
+	bool any_user;       /* take guests of other users than our own and root (a site's agent) */
+	bool quiet;          /* errors only on stderr */
+};
+
+/* Binds the socket and prepares the loop. 0 or -errno; *error (if error is not NULL) is then one
+ * line that names what and where, owns: free(). On error *agent is NULL. */
+int agent_create(const struct agent_options *options, struct agent **agent, char **error);
+void agent_destroy(struct agent *agent); /* accepts NULL */
+
+/* Runs until agent_stop(): then drains every ring (processes still running are drained and left),
+ * sends what there is, says BYE, waits for the acknowledgement. 0; -ETIMEDOUT: the aggregator did
+ * not acknowledge everything in give_up_ms (agent_status() says how much); -EPROTO: the aggregator
+ * refused us; other -errno. */
+int agent_run(struct agent *agent);
+void agent_stop(struct agent *agent);
+
+struct agent_status {
+	uint64_t processes;         /* ever taken in */
+	uint64_t processes_running; /* not yet seen to end */
+	uint64_t launches, records; /* read from rings */
+	uint64_t sent_seq, acked_seq;
+	uint64_t refused_guests;
+	bool connected; /* WELCOME received and not lost since */
+};
+
+/* A consistent copy; any thread. */
+void agent_status(struct agent *agent, struct agent_status *status);
+
+#endif

@@ -1,0 +1,84 @@
+#include "device_topology.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLUGINS_ENV   "HWLOC_PLUGINS_PATH"
+#define VENDOR_NVIDIA 0x10de
+#define CLASS_VGA     0x0300
+#define CLASS_3D      0x0302
+
+static int compare(const void *left, const void *right)
+{
+	const struct device_list_entry *a = left, *b = right;
+
+	if (a->pci_domain != b->pci_domain)
+		return a->pci_domain < b->pci_domain ? -1 : 1;
+	if (a->pci_bus != b->pci_bus)
+		return a->pci_bus < b->pci_bus ? -1 : 1;
+	return a->pci_device < b->pci_device ? -1 : a->pci_device > b->pci_device;
+}
+
+static int add_devices(hwloc_topology_t topology, struct device_list *list)
+{
+	hwloc_obj_t object = NULL;
+
+	while ((object = hwloc_get_next_pcidev(topology, object))) {
+		const struct hwloc_pcidev_attr_s *pci = &object->attr->pcidev;
+		struct device_list_entry entry = {
+			.index = (int32_t)list->count,
+			.pci_domain = pci->domain,
+			.pci_bus = pci->bus,
+			.pci_device = pci->dev,
+		};
+
+		if (pci->vendor_id != VENDOR_NVIDIA ||
+		    (pci->class_id != CLASS_VGA && pci->class_id != CLASS_3D))
+			continue;
+		int r = device_list_add(list, &entry);
+		if (r == -ENOMEM)
+			return r;
+	}
+	if (list->count > 0)
+		qsort(list->entries, list->count, sizeof(*list->entries), compare);
+	for (uint32_t i = 0; i < list->count; i++)
+		list->entries[i].index = (int32_t)i;
+	return 0;
+}
+
+/* Plugins would load the vendors' libraries, which wake the GPUs, and libpciaccess; what is built
+ * in reads sysfs, which is enough. hwloc takes this only from the environment, which is put back
+ * for the job's sake. */
+static int init_without_plugins(hwloc_topology_t *topology)
+{
+	const char *value = getenv(PLUGINS_ENV);
+	char *before = value ? strdup(value) : NULL;
+
+	setenv(PLUGINS_ENV, "/nonexistent", 1);
+	int r = hwloc_topology_init(topology);
+	if (before)
+		setenv(PLUGINS_ENV, before, 1);
+	else
+		unsetenv(PLUGINS_ENV);
+	free(before);
+	return r;
+}
+
+int device_topology_read(struct device_list *list)
+{
+	hwloc_topology_t topology;
+
+	memset(list, 0, sizeof(*list));
+	if (init_without_plugins(&topology))
+		return -EIO;
+	hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+	hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PCI_DEVICE,
+				       HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+	int r = hwloc_topology_load(topology) ? -EIO : add_devices(topology, list);
+	hwloc_topology_destroy(topology);
+	if (r)
+		device_list_fini(list);
+	return r;
+}

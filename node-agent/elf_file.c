@@ -1,0 +1,202 @@
+#include "elf_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOTES_SIZE_MAX   (1u << 20)
+#define SYMBOLS_SIZE_MAX (1u << 30) /* bytes of a symbol table, and of its names */
+
+struct elf_file {
+	Elf *elf;
+	int fd; /* -1: an image in memory */
+};
+
+static int begin(int fd, Elf *elf, struct elf_file **file)
+{
+	struct elf_file *new_file = NULL;
+
+	*file = NULL;
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		new_file = calloc(1, sizeof(*new_file));
+	if (!new_file) {
+		bool is_elf = elf && elf_kind(elf) == ELF_K_ELF;
+
+		elf_end(elf);
+		if (fd >= 0)
+			close(fd);
+		return is_elf ? -ENOMEM : -ENOEXEC;
+	}
+	new_file->elf = elf;
+	new_file->fd = fd;
+	*file = new_file;
+	return 0;
+}
+
+int elf_file_open(const char *path, struct elf_file **file)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	*file = NULL;
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
+		close(fd);
+		return -ENOEXEC;
+	}
+	elf_version(EV_CURRENT);
+	/* Read, not mapped: a file that is truncated meanwhile must not raise SIGBUS here. */
+	return begin(fd, elf_begin(fd, ELF_C_READ, NULL), file);
+}
+
+int elf_file_open_memory(void *image, size_t size, struct elf_file **file)
+{
+	elf_version(EV_CURRENT);
+	return begin(-1, elf_memory(image, size), file);
+}
+
+void elf_file_close(struct elf_file *file)
+{
+	if (!file)
+		return;
+	elf_end(file->elf);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file);
+}
+
+static uint32_t find_build_id(Elf_Data *notes, uint8_t *build_id, uint32_t max)
+{
+	GElf_Nhdr head;
+	size_t name, body, next = 0;
+
+	while ((next = gelf_getnote(notes, next, &head, &name, &body)) > 0) {
+		const char *bytes = notes->d_buf;
+
+		if (head.n_type != NT_GNU_BUILD_ID || head.n_namesz != sizeof(ELF_NOTE_GNU) ||
+		    memcmp(bytes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) != 0)
+			continue;
+		uint32_t size = head.n_descsz < max ? head.n_descsz : max;
+		memcpy(build_id, bytes + body, size);
+		return size;
+	}
+	return 0;
+}
+
+uint32_t elf_file_build_id(struct elf_file *file, uint8_t *build_id, uint32_t max)
+{
+	size_t nr_segments = 0;
+
+	if (elf_getphdrnum(file->elf, &nr_segments))
+		return 0;
+	for (size_t i = 0; i < nr_segments; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(file->elf, (int)i, &segment) || segment.p_type != PT_NOTE ||
+		    segment.p_filesz > NOTES_SIZE_MAX)
+			continue;
+		Elf_Data *notes =
+			elf_getdata_rawchunk(file->elf, (int64_t)segment.p_offset, segment.p_filesz,
+					     segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+		uint32_t size = notes ? find_build_id(notes, build_id, max) : 0;
+		if (size)
+			return size;
+	}
+	return 0;
+}
+
+bool elf_file_vaddr(struct elf_file *file, uint64_t offset, uint64_t *vaddr)
+{
+	size_t nr_segments = 0;
+
+	*vaddr = 0;
+	if (elf_getphdrnum(file->elf, &nr_segments))
+		return false;
+	for (size_t i = 0; i < nr_segments; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(file->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
+			continue;
+		if (offset >= segment.p_offset && offset - segment.p_offset < segment.p_filesz) {
+			*vaddr = offset - segment.p_offset + segment.p_vaddr;
+			return true;
+		}
+	}
+	return false;
+}
+
+static Elf_Scn *find_section(Elf *elf, uint32_t type, GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section)))
+		if (gelf_getshdr(section, header) && header->sh_type == type)
+			return section;
+	return NULL;
+}
+
+static uint8_t binding_of(const GElf_Sym *symbol)
+{
+	switch (GELF_ST_BIND(symbol->st_info)) {
+	case STB_GLOBAL:
+	case STB_GNU_UNIQUE:
+		return 0;
+	case STB_WEAK:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+static bool is_function(const GElf_Sym *symbol)
+{
+	int type = GELF_ST_TYPE(symbol->st_info);
+
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
+}
+
+int elf_file_each_function(struct elf_file *file,
+			   int (*callback)(void *context, const struct elf_file_function *function),
+			   void *context)
+{
+	GElf_Shdr header, names;
+	Elf_Scn *section = find_section(file->elf, SHT_SYMTAB, &header);
+
+	if (!section)
+		section = find_section(file->elf, SHT_DYNSYM, &header);
+	if (!section || header.sh_entsize == 0 ||
+	    !gelf_getshdr(elf_getscn(file->elf, header.sh_link), &names))
+		return -ENOENT;
+	if (header.sh_size > SYMBOLS_SIZE_MAX || names.sh_size > SYMBOLS_SIZE_MAX)
+		return -EFBIG;
+	Elf_Data *data = elf_getdata(section, NULL);
+	if (!data)
+		return -ENOENT;
+
+	uint64_t count = header.sh_size / header.sh_entsize;
+	for (uint64_t i = 1; i < count; i++) {
+		GElf_Sym symbol;
+
+		if (!gelf_getsym(data, (int)i, &symbol) || !is_function(&symbol))
+			continue;
+		const char *name = elf_strptr(file->elf, header.sh_link, symbol.st_name);
+		if (!name || !*name)
+			continue;
+		struct elf_file_function function = {
+			.start = symbol.st_value,
+			.size = symbol.st_size,
+			.name = name,
+			.binding = binding_of(&symbol),
+		};
+		int r = callback(context, &function);
+		if (r)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* What we need of an ELF file: its build id, its segments, its function symbols. Files belong to
+ * applications and may be damaged or hostile; sizes are bounded. One object is used by one thread
+ * at a time. The only file that includes libelf.h. */
+#ifndef ELF_FILE_H
+#define ELF_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_file;
+
+/* Opens without waiting for anybody (a FIFO, a device are refused).
+ * 0; -errno of open(); -ENOEXEC: not a regular file, or not ELF; -ENOMEM. On error *file is NULL.
+ */
+int elf_file_open(const char *path, struct elf_file **file);
+
+/* An image in our own memory, borrowed until elf_file_close(). */
+int elf_file_open_memory(void *image, size_t size, struct elf_file **file);
+void elf_file_close(struct elf_file *file); /* accepts NULL */
+
+/* Copies the build id, at most max bytes of it. Returns its size in build_id; 0: the file has none.
+ */
+uint32_t elf_file_build_id(struct elf_file *file, uint8_t *build_id, uint32_t max);
+
+/* The virtual address of a file offset, by the load segments. false: no segment holds it; *vaddr is
+ * then 0. */
+bool elf_file_vaddr(struct elf_file *file, uint64_t offset, uint64_t *vaddr);
+
+struct elf_file_function {
+	uint64_t start;   /* virtual address in the file */
+	uint64_t size;    /* bytes; 0: not known */
+	const char *name; /* borrowed until elf_file_close() */
+	uint8_t binding;  /* 0 global, 1 weak, 2 local: the lower, the better a name */
+};
+
+/* Calls back for each defined function of .symtab, or of .dynsym where there is no .symtab. A
+ * callback that returns nonzero ends it. Returns 0, what the callback returned, or -ENOENT: no
+ * symbols; -EFBIG: unreasonably many. */
+int elf_file_each_function(struct elf_file *file,
+			   int (*callback)(void *context, const struct elf_file_function *function),
+			   void *context);
+
+#endif

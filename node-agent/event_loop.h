@@ -1,0 +1,36 @@
+/* epoll, and a way to wake it. Single-threaded but for event_loop_wake(). */
+#ifndef EVENT_LOOP_H
+#define EVENT_LOOP_H
+
+#include <stdint.h>
+
+struct event_loop;
+
+/* Something that becomes readable. Embedded in its owner, which removes it before it goes. */
+struct event_source {
+	int fd;
+	void (*ready)(void *context);
+	void *context;
+};
+
+/* 0 or -errno; on error *loop is NULL. */
+int event_loop_create(struct event_loop **loop);
+void event_loop_destroy(struct event_loop *loop); /* accepts NULL */
+
+/* Watches source->fd; the source is borrowed until event_loop_remove(), which any callback may
+ * call, and which must come before the descriptor is closed. 0 or -errno. */
+int event_loop_add(struct event_loop *loop, struct event_source *source);
+void event_loop_remove(struct event_loop *loop, struct event_source *source);
+
+/* Waits until something is readable, somebody wakes the loop, or deadline_ns (CLOCK_MONOTONIC) has
+ * come, and calls back. Returns when there is nothing at hand; early returns are harmless. 0 or
+ * -errno. */
+int event_loop_wait(struct event_loop *loop, uint64_t deadline_ns);
+
+/* Ends the wait at hand, or the next one. Any thread. */
+void event_loop_wake(struct event_loop *loop);
+
+/* CLOCK_MONOTONIC. */
+uint64_t event_loop_now_ns(void);
+
+#endif

@@ -1,0 +1,305 @@
+#include "guest_listener.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "event_loop.h"
+#include "proto/record_ring.h"
+#include "socket_path.h"
+
+#define ACCEPTS_AT_ONCE 32
+
+struct peer {
+	struct guest_listener *listener;
+	struct event_source source; /* fd -1: this place is free */
+	uint64_t since_ns;
+	pid_t pid;
+	uid_t uid;
+};
+
+struct guest_listener {
+	struct event_loop *loop;
+	char *path; /* owns */
+	dev_t device;
+	ino_t inode;
+	bool bound, any_user;
+	bool paused; /* out of descriptors: not watched until the next step */
+	guest_listener_arrival arrival;
+	void *context;
+	struct event_source source;
+	struct peer peers[GUEST_LISTENER_PEERS_MAX];
+	uint64_t refused;
+};
+
+static void close_peer(struct peer *peer)
+{
+	event_loop_remove(peer->listener->loop, &peer->source);
+	close(peer->source.fd);
+	peer->source.fd = -1;
+}
+
+/* ---- one handshake
+ * ----------------------------------------------------------------------------------------- */
+
+/* All descriptors that came along; the first is kept, should there be exactly one. */
+static int take_fd(struct msghdr *message)
+{
+	int kept = -1, count = 0;
+
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part;
+	     part = CMSG_NXTHDR(message, part)) {
+		if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS)
+			continue;
+		size_t nr = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < nr; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof(fd));
+			if (count++ == 0)
+				kept = fd;
+			else
+				close(fd);
+		}
+	}
+	if (count > 1) {
+		close(kept);
+		kept = -1;
+	}
+	return kept;
+}
+
+/* Returns the size of the message, -EAGAIN: none yet; *fd is -1 or the caller's. */
+static ssize_t receive_hello(int socket_fd, struct guest_hello *hello, int *fd)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(4 * sizeof(int))];
+	} control;
+	struct iovec part = {.iov_base = hello, .iov_len = sizeof(*hello)};
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+
+	*fd = -1;
+	memset(hello, 0, sizeof(*hello));
+	ssize_t size = recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (size < 0)
+		return -errno;
+	*fd = take_fd(&message);
+	return size;
+}
+
+static enum handshake_status decide(struct peer *peer, const struct guest_hello *hello,
+				    ssize_t size, int fd, uint32_t *window)
+{
+	struct guest_listener *listener = peer->listener;
+	struct guest_arrival arrival = {.pid = peer->pid, .uid = peer->uid, .hello = hello};
+
+	if (peer->uid != geteuid() && peer->uid != 0 && !listener->any_user)
+		return HANDSHAKE_REFUSED_USER;
+	if (size < (ssize_t)sizeof(*hello) || hello->magic != HANDSHAKE_MAGIC ||
+	    hello->version != HANDSHAKE_VERSION)
+		return HANDSHAKE_REFUSED_VERSION;
+	if (fd < 0 || record_ring_map(fd, &arrival.ring))
+		return HANDSHAKE_REFUSED_RING;
+	return listener->arrival(listener->context, &arrival, window);
+}
+
+static void peer_ready(void *context)
+{
+	struct peer *peer = context;
+	struct guest_welcome welcome = {.magic = HANDSHAKE_MAGIC, .version = HANDSHAKE_VERSION};
+	struct guest_hello hello;
+	int fd;
+	ssize_t size = receive_hello(peer->source.fd, &hello, &fd);
+
+	if (size == -EAGAIN || size == -EINTR)
+		return;
+	if (size > 0) {
+		welcome.status = decide(peer, &hello, size, fd, &welcome.window);
+		/* A peer that doesn't take its answer only harms itself: the ring is what counts.
+		 */
+		if (send(peer->source.fd, &welcome, sizeof(welcome), MSG_DONTWAIT | MSG_NOSIGNAL) <
+		    0)
+			errno = 0;
+	}
+	if (size <= 0 || welcome.status != HANDSHAKE_OK)
+		peer->listener->refused++;
+	if (fd >= 0)
+		close(fd);
+	close_peer(peer);
+}
+
+/* ---- coming in
+ * --------------------------------------------------------------------------------------------- */
+
+/* A free place, or that of whoever has been silent the longest. */
+static struct peer *find_place(struct guest_listener *listener)
+{
+	struct peer *oldest = &listener->peers[0];
+
+	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++) {
+		struct peer *peer = &listener->peers[i];
+
+		if (peer->source.fd < 0)
+			return peer;
+		if (peer->since_ns < oldest->since_ns)
+			oldest = peer;
+	}
+	close_peer(oldest);
+	listener->refused++;
+	return oldest;
+}
+
+static void take_in(struct guest_listener *listener, int fd)
+{
+	struct ucred credentials;
+	socklen_t size = sizeof(credentials);
+	struct peer *peer;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size)) {
+		close(fd);
+		listener->refused++;
+		return;
+	}
+	peer = find_place(listener);
+	*peer = (struct peer){
+		.listener = listener,
+		.source = {.fd = fd, .ready = peer_ready, .context = peer},
+		.since_ns = event_loop_now_ns(),
+		.pid = credentials.pid,
+		.uid = credentials.uid,
+	};
+	if (event_loop_add(listener->loop, &peer->source)) {
+		close(fd);
+		peer->source.fd = -1;
+		listener->refused++;
+	}
+}
+
+static void listener_ready(void *context)
+{
+	struct guest_listener *listener = context;
+
+	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
+		int fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0) {
+			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
+				event_loop_remove(listener->loop, &listener->source);
+				listener->paused = true;
+			}
+			return;
+		}
+		take_in(listener, fd);
+	}
+}
+
+/* ---- life
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static int start(struct guest_listener *listener, const char *path, const char **problem)
+{
+	struct stat status;
+
+	*problem = "no memory";
+	listener->path = strdup(path);
+	if (!listener->path)
+		return -ENOMEM;
+	int fd = socket_path_listen(path, listener->any_user ? 0666 : 0600, problem);
+	if (fd < 0)
+		return fd;
+	listener->source.fd = fd;
+	*problem = "the new socket is gone";
+	if (lstat(path, &status))
+		return -errno;
+	listener->device = status.st_dev;
+	listener->inode = status.st_ino;
+	listener->bound = true;
+	*problem = "the socket can't be watched";
+	return event_loop_add(listener->loop, &listener->source);
+}
+
+int guest_listener_create(struct event_loop *loop, const char *path, bool any_user,
+			  guest_listener_arrival arrival, void *context,
+			  struct guest_listener **listener, char **error)
+{
+	struct guest_listener *new_listener = calloc(1, sizeof(*new_listener));
+	const char *problem = "no memory";
+	int r = -ENOMEM;
+
+	*listener = NULL;
+	if (new_listener) {
+		new_listener->loop = loop;
+		new_listener->any_user = any_user;
+		new_listener->arrival = arrival;
+		new_listener->context = context;
+		new_listener->source = (struct event_source){-1, listener_ready, new_listener};
+		for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++) {
+			new_listener->peers[i].listener = new_listener;
+			new_listener->peers[i].source.fd = -1;
+		}
+		r = start(new_listener, path, &problem);
+	}
+	if (r == 0) {
+		*listener = new_listener;
+		return 0;
+	}
+	guest_listener_destroy(new_listener);
+	if (error && asprintf(error, "socket: %s: %s (%s)", path, problem, strerror(-r)) < 0)
+		*error = NULL;
+	return r;
+}
+
+void guest_listener_destroy(struct guest_listener *listener)
+{
+	if (!listener)
+		return;
+	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++)
+		if (listener->peers[i].source.fd >= 0)
+			close_peer(&listener->peers[i]);
+	if (listener->bound)
+		socket_path_remove(listener->path, listener->device, listener->inode);
+	if (listener->source.fd >= 0) {
+		event_loop_remove(listener->loop, &listener->source);
+		close(listener->source.fd);
+	}
+	free(listener->path);
+	free(listener);
+}
+
+uint64_t guest_listener_step(struct guest_listener *listener, uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	if (listener->paused && event_loop_add(listener->loop, &listener->source) == 0)
+		listener->paused = false;
+	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++) {
+		struct peer *peer = &listener->peers[i];
+		uint64_t due_ns = peer->since_ns + GUEST_LISTENER_TIMEOUT_NS;
+
+		if (peer->source.fd < 0)
+			continue;
+		if (due_ns <= now_ns) {
+			close_peer(peer);
+			listener->refused++;
+		} else if (due_ns < next_ns) {
+			next_ns = due_ns;
+		}
+	}
+	return next_ns;
+}
+
+uint64_t guest_listener_refused(const struct guest_listener *listener)
+{
+	return listener->refused;
+}

@@ -1,0 +1,50 @@
+/* Where guests come in: the Unix socket, the handshake, the descriptor. A peer that says nothing,
+ * or nonsense, never holds up the loop and is shown out after a while. Single-threaded: only the
+ * agent loop calls it. */
+#ifndef GUEST_LISTENER_H
+#define GUEST_LISTENER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proto/handshake.h"
+
+#define GUEST_LISTENER_PEERS_MAX                                                                   \
+	64u /* in their handshake at the same time; one more shows out the oldest */
+#define GUEST_LISTENER_TIMEOUT_NS 2000000000ull
+
+struct event_loop;
+struct guest_listener;
+struct record_ring;
+
+/* A guest whose ring could be mapped. pid and uid are the kernel's word; pid 0: not visible from
+ * here. */
+struct guest_arrival {
+	pid_t pid;
+	uid_t uid;
+	const struct guest_hello *hello; /* borrowed for the call */
+	struct record_ring *ring;        /* taken */
+};
+
+/* Says whether the guest is taken in; *window becomes the number of its first capture window. */
+typedef enum handshake_status (*guest_listener_arrival)(void *context,
+							const struct guest_arrival *arrival,
+							uint32_t *window);
+
+/* Binds path with mode 0600 (any_user: 0666) and listens. The loop and the context are borrowed
+ * until guest_listener_destroy() (accepts NULL), which removes the path. 0 or -errno; *error (if
+ * error is not NULL) is then one line, owns: free(). On error *listener is NULL. */
+int guest_listener_create(struct event_loop *loop, const char *path, bool any_user,
+			  guest_listener_arrival arrival, void *context,
+			  struct guest_listener **listener, char **error);
+void guest_listener_destroy(struct guest_listener *listener);
+
+/* Shows out peers whose time is up. Returns when to call again; UINT64_MAX: no peer is in its
+ * handshake. */
+uint64_t guest_listener_step(struct guest_listener *listener, uint64_t now_ns);
+
+/* Peers that were refused or shown out so far. */
+uint64_t guest_listener_refused(const struct guest_listener *listener);
+
+#endif

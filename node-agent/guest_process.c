@@ -1,0 +1,182 @@
+#include "guest_process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "process_description.h"
+#include "process_ledger.h"
+#include "proto/record_ring.h"
+#include "ring_source.h"
+
+struct guest_process {
+	const struct guest_process_scope *scope;
+	uint32_t process_id;
+	struct process_description *description; /* owns */
+	struct process_ledger *ledger;           /* owns */
+	struct ring_source *source;              /* owns */
+	uint64_t ledger_ns;                      /* when the ledger was last looked at */
+	bool watched;                            /* somebody will say when it ends */
+	bool in_pass, finished, died, ending, last_pass, over;
+};
+
+int guest_process_create(uint32_t process_id, const struct guest_arrival *arrival,
+			 const struct guest_process_scope *scope, struct guest_process **process)
+{
+	struct guest_process *new_process = calloc(1, sizeof(*new_process));
+
+	*process = NULL;
+	if (!new_process) {
+		record_ring_unmap(arrival->ring);
+		return -ENOMEM;
+	}
+	new_process->scope = scope;
+	new_process->process_id = process_id;
+	new_process->watched = arrival->pid > 0;
+	new_process->ledger = process_ledger_create();
+	new_process->description = process_description_create(
+		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
+	if (!new_process->ledger || !new_process->description) {
+		record_ring_unmap(arrival->ring);
+		guest_process_destroy(new_process);
+		return -ENOMEM;
+	}
+	struct ring_source_outputs outputs = {
+		.strings = scope->strings,
+		.stacks = scope->stacks,
+		.description = new_process->description,
+		.ledger = new_process->ledger,
+		.module = scope->module,
+		.notice = scope->notice,
+		.context = scope->context,
+	};
+	int r = ring_source_create(arrival->ring, &outputs, arrival->pid, arrival->uid == geteuid(),
+				   &new_process->source);
+	if (r) {
+		guest_process_destroy(new_process);
+		return r;
+	}
+	*process = new_process;
+	return 0;
+}
+
+void guest_process_destroy(struct guest_process *process)
+{
+	if (!process)
+		return;
+	ring_source_destroy(process->source);
+	process_description_destroy(process->description);
+	process_ledger_destroy(process->ledger);
+	free(process);
+}
+
+void guest_process_end(struct guest_process *process, bool died)
+{
+	process->ending = true;
+	if (died)
+		process->died = true;
+}
+
+static int send_description(struct guest_process *process)
+{
+	struct message message;
+	int r = batch_builder_flush_dictionaries(process->scope->builder);
+
+	if (r || !process_description_changed(process->description))
+		return r;
+	process_description_message(process->description, &message);
+	return publisher_send(process->scope->publisher, &message);
+}
+
+static int send_batch(struct guest_process *process)
+{
+	struct publisher *publisher = process->scope->publisher;
+	uint64_t before = publisher_last_seq(publisher);
+	int64_t clock_offset_ns;
+	bool clock_valid = ring_source_clock(process->source, &clock_offset_ns);
+	int r = send_description(process);
+
+	if (r == 0)
+		r = batch_builder_flush(process->scope->builder, process->process_id,
+					clock_offset_ns, clock_valid);
+	if (r == 0 && publisher_last_seq(publisher) != before)
+		r = ring_source_mark(process->source, publisher_last_seq(publisher));
+	return r;
+}
+
+static int send_ledger(struct guest_process *process, uint64_t now_ns)
+{
+	struct message message = {.type = MESSAGE_LEDGER,
+				  .ledger = {.process_id = process->process_id}};
+
+	if (!process->last_pass && now_ns - process->ledger_ns < GUEST_PROCESS_LEDGER_INTERVAL_NS)
+		return 0;
+	process->ledger_ns = now_ns;
+	if (!ring_source_update_ledger(process->source))
+		return 0;
+	message.ledger.entries =
+		process_ledger_entries(process->ledger, &message.ledger.nr_entries);
+	return publisher_send(process->scope->publisher, &message);
+}
+
+/* The ledger before the state: an ended process sends nothing afterwards. */
+static int send_end(struct guest_process *process, uint64_t now_ns)
+{
+	bool unclean = process->died && !process->finished;
+
+	if (unclean)
+		process_ledger_count(process->ledger, LEDGER_DEVICE_NONE, LEDGER_UNCLEAN_END, 1);
+	int r = send_ledger(process, now_ns);
+	if (r)
+		return r;
+	if (unclean)
+		process_description_set_state(process->description, PROCESS_UNCLEAN);
+	else if (process->finished)
+		process_description_set_state(process->description, PROCESS_ENDED);
+	process->over = true;
+	return send_description(process);
+}
+
+int guest_process_pass(struct guest_process *process, uint64_t now_ns)
+{
+	int r;
+
+	if (!process->in_pass) {
+		/* Whoever is gone writes no more: what is published now is all there will be. */
+		process->last_pass = process->ending;
+		process->finished = ring_source_begin(process->source);
+		process->in_pass = true;
+	}
+	do {
+		if (!publisher_has_room(process->scope->publisher))
+			return 1;
+		r = ring_source_read(process->source, process->scope->builder);
+		int sent = r < 0 ? r : send_batch(process);
+		if (sent)
+			return sent;
+	} while (r == 1);
+	process->in_pass = false;
+	if (process->finished && !process->watched)
+		process->ending = true;
+	return process->last_pass ? send_end(process, now_ns) : send_ledger(process, now_ns);
+}
+
+bool guest_process_is_over(const struct guest_process *process)
+{
+	return process->over;
+}
+
+void guest_process_release(struct guest_process *process, uint64_t seq)
+{
+	ring_source_release(process->source, seq);
+}
+
+uint64_t guest_process_launches(const struct guest_process *process)
+{
+	return ring_source_launches(process->source);
+}
+
+uint64_t guest_process_records(const struct guest_process *process)
+{
+	return ring_source_records(process->source);
+}

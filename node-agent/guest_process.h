@@ -1,0 +1,57 @@
+/* One process that the agent reads: from its handshake to its last PROCESS message.
+ * Single-threaded: only the agent loop calls it. */
+#ifndef GUEST_PROCESS_H
+#define GUEST_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "batch_builder.h"
+#include "device_list.h"
+#include "guest_listener.h"
+#include "publisher.h"
+#include "stack_dictionary.h"
+#include "string_dictionary.h"
+
+#define GUEST_PROCESS_LEDGER_INTERVAL_NS 500000000ull
+
+struct guest_process;
+struct symbolizer_module;
+
+/* What all processes share; borrowed until the last guest_process_destroy(). */
+struct guest_process_scope {
+	struct string_dictionary *strings;
+	struct stack_dictionary *stacks;
+	struct batch_builder *builder; /* its sink is publisher_send() */
+	struct publisher *publisher;
+	const struct device_list *devices;
+	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
+	void (*notice)(void *context, const char *text);
+	void *context;
+};
+
+/* Takes the arrival's ring, also on error. 0 or -ENOMEM; on error *process is NULL. */
+int guest_process_create(uint32_t process_id, const struct guest_arrival *arrival,
+			 const struct guest_process_scope *scope, struct guest_process **process);
+void guest_process_destroy(struct guest_process *process); /* accepts NULL */
+
+/* The process is gone (died), or the agent is about to go: the next pass that begins is the last.
+ */
+void guest_process_end(struct guest_process *process, bool died);
+
+/* Reads what was published by the time that the pass began, and sends it as far as the window has
+ * room. 1: there was no room for all of it, call again; 0: the pass is complete; -errno: the agent
+ * can't go on. */
+int guest_process_pass(struct guest_process *process, uint64_t now_ns);
+
+/* The last pass is complete and everything about the process was sent: it may be destroyed. */
+bool guest_process_is_over(const struct guest_process *process);
+
+/* Everything up to seq is acknowledged: gives the guest its room back. */
+void guest_process_release(struct guest_process *process, uint64_t seq);
+
+/* Records read so far. */
+uint64_t guest_process_launches(const struct guest_process *process);
+uint64_t guest_process_records(const struct guest_process *process);
+
+#endif

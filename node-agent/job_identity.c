@@ -1,0 +1,117 @@
+#include "job_identity.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* The launcher nearest to the process first: torchrun inside mpirun inside a Slurm batch script
+ * sets all three. */
+static const struct launcher {
+	const char *rank, *local_rank, *world_size;
+	const char *witness; /* must be set as well; NULL: the rank is enough */
+} launchers[] = {
+	{"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_RANK"},
+	{"RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE", NULL},
+	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE", NULL},
+	{"PALS_RANKID", "PALS_LOCAL_RANKID", "PALS_SIZE", NULL},
+	{"FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID", "FLUX_JOB_SIZE", NULL},
+	{"PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE", NULL},
+	{"PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE", NULL},
+	{"PMI_RANK", "PMI_LOCAL_RANK", "PMI_UNIVERSE_SIZE", NULL},
+	{"SLURM_PROCID", "SLURM_LOCALID", "SLURM_STEP_NUM_TASKS", NULL},
+	{"SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", NULL},
+	{"RANK", "LOCAL_RANK", "WORLD_SIZE", NULL},
+};
+
+/* What people look a job up by, first; a torchrun id is "none" unless somebody chose one. */
+static const char *const job_names[] = {
+	"SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID",           "LSB_JOBID",
+	"FLUX_JOB_ID",  "JOB_ID",      "TORCHELASTIC_RUN_ID",
+};
+
+static const char *find(const char *environment, size_t size, const char *name, size_t *value_size)
+{
+	size_t name_size = strlen(name);
+
+	while (size > 0) {
+		size_t entry_size = strnlen(environment, size);
+
+		if (entry_size > name_size && environment[name_size] == '=' &&
+		    memcmp(environment, name, name_size) == 0) {
+			*value_size = entry_size - name_size - 1;
+			return environment + name_size + 1;
+		}
+		if (entry_size < size)
+			entry_size++;
+		environment += entry_size;
+		size -= entry_size;
+	}
+	*value_size = 0;
+	return NULL;
+}
+
+/* A decimal number from 0 to INT32_MAX and nothing else, or MESSAGE_RANK_NONE. */
+static int32_t find_number(const char *environment, size_t size, const char *name)
+{
+	size_t value_size;
+	const char *value = find(environment, size, name, &value_size);
+	int64_t number = 0;
+
+	if (!value || value_size == 0)
+		return MESSAGE_RANK_NONE;
+	for (size_t i = 0; i < value_size; i++) {
+		if (value[i] < '0' || value[i] > '9')
+			return MESSAGE_RANK_NONE;
+		number = number * 10 + (value[i] - '0');
+		if (number > INT32_MAX)
+			return MESSAGE_RANK_NONE;
+	}
+	return (int32_t)number;
+}
+
+static bool applies(const struct launcher *launcher, const char *environment, size_t size)
+{
+	size_t value_size;
+
+	return !launcher->witness || find(environment, size, launcher->witness, &value_size);
+}
+
+static void read_ranks(const char *environment, size_t size, struct job_identity *identity)
+{
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+		int32_t rank = find_number(environment, size, launchers[i].rank);
+
+		if (rank == MESSAGE_RANK_NONE || !applies(&launchers[i], environment, size))
+			continue;
+		if (identity->rank == MESSAGE_RANK_NONE)
+			identity->rank = rank;
+		/* An outer launcher that gave this process the same rank may know more about it. */
+		if (identity->rank != rank)
+			continue;
+		if (identity->local_rank == MESSAGE_RANK_NONE)
+			identity->local_rank =
+				find_number(environment, size, launchers[i].local_rank);
+		if (identity->world_size == MESSAGE_RANK_NONE)
+			identity->world_size =
+				find_number(environment, size, launchers[i].world_size);
+	}
+}
+
+void job_identity_read(const char *environment, size_t size, struct job_identity *identity)
+{
+	memset(identity, 0, sizeof(*identity));
+	identity->rank = identity->local_rank = identity->world_size = MESSAGE_RANK_NONE;
+	read_ranks(environment, size, identity);
+
+	for (size_t i = 0; i < sizeof(job_names) / sizeof(*job_names); i++) {
+		size_t value_size;
+		const char *value = find(environment, size, job_names[i], &value_size);
+
+		if (!value || value_size == 0 || (value_size == 4 && memcmp(value, "none", 4) == 0))
+			continue;
+		if (value_size >= sizeof(identity->job))
+			value_size = sizeof(identity->job) - 1;
+		memcpy(identity->job, value, value_size);
+		return;
+	}
+}

@@ -1,0 +1,176 @@
+#include <errno.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "proto/endpoint.h"
+
+enum exit_code {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+};
+
+static const char usage[] =
+	"usage: flamegrid-agent --connect ENDPOINT --socket PATH [options]\n"
+	"\n"
+	"Takes in profiled processes of this node and sends what they record to one aggregator.\n"
+	"\n"
+	"  --connect ENDPOINT  the aggregator, like tcp://127.0.0.1:7040 or ipc:///run/flamegrid\n"
+	"  --socket PATH       the Unix socket where processes connect (their FLAMEGRID_SOCKET)\n"
+	"  --node-name NAME    the node's name in reports (default: Slurm's, else the hostname)\n"
+	"  --devices FILE      the node's GPUs, lines `INDEX PCI_BUS_ID UUID NAME...`, instead of\n"
+	"                      what the PCI buses show\n"
+	"  --insecure          allow an endpoint that other machines can reach, unprotected\n"
+	"  --any-user          take in processes of all users, not only of this one and root\n"
+	"  --quiet             print errors only\n"
+	"  --help, --version\n";
+
+struct arguments {
+	struct agent_options options;
+	int insecure;
+};
+
+/* -1: go on; else the exit code. */
+static int parse(int argc, char **argv, struct arguments *arguments)
+{
+	static const struct option options[] = {
+		{"connect", required_argument, NULL, 'c'},
+		{"socket", required_argument, NULL, 's'},
+		{"node-name", required_argument, NULL, 'n'},
+		{"devices", required_argument, NULL, 'd'},
+		{"insecure", no_argument, NULL, 'i'},
+		{"any-user", no_argument, NULL, 'a'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			arguments->options.endpoint = optarg;
+			break;
+		case 's':
+			arguments->options.socket_path = optarg;
+			break;
+		case 'n':
+			arguments->options.node_name = optarg;
+			break;
+		case 'd':
+			arguments->options.devices_path = optarg;
+			break;
+		case 'i':
+			arguments->insecure = 1;
+			break;
+		case 'a':
+			arguments->options.any_user = true;
+			break;
+		case 'q':
+			arguments->options.quiet = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return EXIT_OK;
+		case 'V':
+			puts("flamegrid-agent " FLAMEGRID_VERSION);
+			return EXIT_OK;
+		default: /* getopt_long() has said what is wrong */
+			return EXIT_USAGE;
+		}
+	}
+	return -1;
+}
+
+static int check(int argc, char **argv, const struct arguments *arguments)
+{
+	const char *endpoint = arguments->options.endpoint;
+
+	if (optind < argc)
+		fprintf(stderr, "flamegrid-agent: arguments: %s: not an option\n", argv[optind]);
+	else if (!endpoint)
+		fputs("flamegrid-agent: arguments: --connect: it is needed\n", stderr);
+	else if (!arguments->options.socket_path)
+		fputs("flamegrid-agent: arguments: --socket: it is needed\n", stderr);
+	else if (!endpoint_is_local(endpoint) && !arguments->insecure)
+		fprintf(stderr,
+			"flamegrid-agent: connect: %s: other machines can reach it and nothing "
+			"protects it; --insecure allows that\n",
+			endpoint);
+	else
+		return -1;
+	return EXIT_USAGE;
+}
+
+static void *wait_for_signal(void *argument)
+{
+	struct agent *agent = argument;
+	sigset_t signals;
+	int signal;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigwait(&signals, &signal);
+	agent_stop(agent);
+	return NULL;
+}
+
+/* Signals are taken by a thread of their own, from which everything may be called. */
+static int run(struct agent *agent)
+{
+	pthread_t waiter;
+	int r = -pthread_create(&waiter, NULL, wait_for_signal, agent);
+
+	if (r) {
+		fprintf(stderr, "flamegrid-agent: start: signals: %s\n", strerror(-r));
+		return r;
+	}
+	r = agent_run(agent);
+	pthread_cancel(waiter);
+	pthread_join(waiter, NULL);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	struct agent *agent;
+	char *error = NULL;
+	sigset_t signals;
+	int code = parse(argc, argv, &arguments);
+
+	if (code < 0)
+		code = check(argc, argv, &arguments);
+	if (code >= 0)
+		return code;
+	if (!endpoint_is_local(arguments.options.endpoint))
+		fprintf(stderr,
+			"flamegrid-agent: warning: %s: what is sent there can be read and forged "
+			"on the way\n",
+			arguments.options.endpoint);
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+
+	if (agent_create(&arguments.options, &agent, &error)) {
+		fprintf(stderr, "flamegrid-agent: %s\n", error ? error : "start: no memory");
+		free(error);
+		return EXIT_FAILED;
+	}
+	if (!arguments.options.quiet)
+		fprintf(stderr, "listening on %s\n", arguments.options.socket_path);
+	code = run(agent) ? EXIT_FAILED : EXIT_OK;
+	agent_destroy(agent);
+	return code;
+}

@@ -1,0 +1,55 @@
+#include "maps_file.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_HEAD_MAX 128u
+#define DELETED       " (deleted)"
+
+/* START-END PERMISSIONS OFFSET DEVICE INODE   PATH */
+static bool parse_line(const char *line, size_t size, struct maps_file_entry *entry)
+{
+	char head[LINE_HEAD_MAX + 1];
+	char permissions[5];
+	int path_at = 0;
+	size_t head_size = size < LINE_HEAD_MAX ? size : LINE_HEAD_MAX;
+
+	memcpy(head, line, head_size);
+	head[head_size] = '\0';
+	memset(entry, 0, sizeof(*entry));
+	if (sscanf(head, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &entry->start,
+		   &entry->end, permissions, &entry->offset, &path_at) != 4)
+		return false;
+	entry->executable = permissions[2] == 'x';
+	if (path_at <= 0 || (size_t)path_at >= size || line[path_at] != '/')
+		return true;
+	entry->path = line + path_at;
+	entry->path_size = size - (size_t)path_at;
+
+	size_t suffix = strlen(DELETED);
+	if (entry->path_size > suffix &&
+	    memcmp(entry->path + entry->path_size - suffix, DELETED, suffix) == 0) {
+		entry->deleted = true;
+		entry->path_size -= suffix;
+	}
+	return true;
+}
+
+bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps_file_entry *entry)
+{
+	const char *end = text + size;
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *line_end = newline ? newline : end;
+
+		if (!parse_line(text, (size_t)(line_end - text), entry))
+			break;
+		if (entry->start <= address && address < entry->end)
+			return true;
+		text = line_end + 1;
+	}
+	memset(entry, 0, sizeof(*entry));
+	return false;
+}

@@ -1,0 +1,22 @@
+/* The text of /proc/PID/maps. Pure; any thread. */
+#ifndef MAPS_FILE_H
+#define MAPS_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct maps_file_entry {
+	uint64_t start, end; /* addresses, end exclusive */
+	uint64_t offset;     /* of start in the file, bytes */
+	bool executable;
+	bool deleted;     /* the file was unlinked or replaced since */
+	const char *path; /* borrowed from the text, without " (deleted)"; not terminated */
+	size_t path_size; /* 0: not a file */
+};
+
+/* The mapping that holds address. false: none, or the text isn't a maps file; *entry is then
+ * zeroed. */
+bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps_file_entry *entry);
+
+#endif

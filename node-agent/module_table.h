@@ -1,0 +1,35 @@
+/* The loaded files of one process: addresses to frames. What the guest announced counts; other
+ * addresses are looked for in /proc/PID/maps, now and then. Single-threaded: only the agent loop
+ * calls it. */
+#ifndef MODULE_TABLE_H
+#define MODULE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proto/definition.h"
+#include "proto/message.h"
+
+#define MODULE_TABLE_FILE_READS_MAX 64u /* of /proc/PID/maps, for the life of a process */
+
+struct module_table;
+struct ring_source_outputs;
+
+/* Uses the dictionaries and the module callback of outputs, which is borrowed until
+ * module_table_destroy() (accepts NULL). pid 0: not visible from here. reads_maps: addresses that
+ * nobody announced are looked for in /proc. NULL: out of memory. */
+struct module_table *module_table_create(const struct ring_source_outputs *outputs, pid_t pid,
+					 bool reads_maps);
+void module_table_destroy(struct module_table *table);
+
+/* 0; -EINVAL: no addresses, or no path; -ENOSPC: too many modules; -ENOMEM. */
+int module_table_add(struct module_table *table, const struct definition_module *definition,
+		     const char *path, size_t path_size);
+
+/* The frame of a code address; without a module it is MESSAGE_FRAME_NO_MODULE with the plain
+ * address. 0 or -ENOMEM. */
+int module_table_find(struct module_table *table, uint64_t address, struct message_frame *frame);
+
+#endif

@@ -1,0 +1,133 @@
+#include "proc_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COMMAND_MAX      4096u
+#define STAT_START_FIELD 22
+#define STAT_FIRST_FIELD 3 /* the one behind the command */
+#define STAT_MAX         4096u
+#define READ_AT_ONCE     65536u
+
+static int read_all(int fd, size_t max, char **data, size_t *size)
+{
+	size_t room = 0;
+
+	for (;;) {
+		if (room - *size < READ_AT_ONCE) {
+			room = room * 2 + READ_AT_ONCE;
+			char *grown = realloc(*data, room + 1);
+
+			if (!grown)
+				return -ENOMEM;
+			*data = grown;
+		}
+		size_t wanted = max - *size < room - *size ? max - *size : room - *size;
+		ssize_t got = wanted ? read(fd, *data + *size, wanted) : 0;
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		*size += (size_t)got;
+	}
+	(*data)[*size] = '\0';
+	return 0;
+}
+
+int proc_file_read(pid_t pid, const char *name, size_t max, char **data, size_t *size)
+{
+	char path[64];
+
+	*data = NULL;
+	*size = 0;
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int r = read_all(fd, max, data, size);
+	close(fd);
+	if (r) {
+		free(*data);
+		*data = NULL;
+		*size = 0;
+	}
+	return r;
+}
+
+/* The text of /proc/PID/stat behind the command, which may hold spaces and brackets of its own:
+ * from field 3 on. Sets *text, to be freed. NULL: no such process. */
+static const char *read_stat(pid_t pid, char **text)
+{
+	size_t size;
+
+	if (pid <= 0 || proc_file_read(pid, "stat", STAT_MAX, text, &size))
+		*text = NULL;
+	const char *bracket = *text ? strrchr(*text, ')') : NULL;
+	return bracket && bracket[1] == ' ' ? bracket + 2 : NULL;
+}
+
+static uint64_t start_ticks_in(const char *stat)
+{
+	for (int field = STAT_FIRST_FIELD; stat && field < STAT_START_FIELD; field++) {
+		stat = strchr(stat, ' ');
+		if (stat)
+			stat++;
+	}
+	return stat ? strtoull(stat, NULL, 10) : 0;
+}
+
+uint64_t proc_file_start_ticks(pid_t pid)
+{
+	char *text;
+	uint64_t ticks = start_ticks_in(read_stat(pid, &text));
+
+	free(text);
+	return ticks;
+}
+
+bool proc_file_is_alive(pid_t pid, uint64_t start_ticks)
+{
+	char *text;
+	const char *stat = read_stat(pid, &text);
+	bool alive;
+
+	if (stat)
+		alive = *stat != 'Z' && *stat != 'X' &&
+			(start_ticks == 0 || start_ticks_in(stat) == start_ticks);
+	else /* gone, or /proc is closed to us */
+		alive = kill(pid, 0) == 0 || errno == EPERM;
+	free(text);
+	return alive;
+}
+
+char *proc_file_command(pid_t pid)
+{
+	char *text;
+	size_t size;
+
+	if (pid <= 0)
+		return NULL;
+	if (proc_file_read(pid, "cmdline", COMMAND_MAX, &text, &size) == 0) {
+		while (size > 0 && text[size - 1] == '\0')
+			size--;
+		for (size_t i = 0; i < size; i++)
+			if (text[i] == '\0')
+				text[i] = ' ';
+		if (size > 0)
+			return text;
+		free(text);
+	}
+	if (proc_file_read(pid, "comm", COMMAND_MAX, &text, &size))
+		return NULL;
+	if (size > 0 && text[size - 1] == '\n')
+		text[size - 1] = '\0';
+	return text;
+}

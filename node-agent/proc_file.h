@@ -1,0 +1,25 @@
+/* What /proc says about one process. Any thread. */
+#ifndef PROC_FILE_H
+#define PROC_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Reads /proc/PID/NAME, at most max bytes of it. 0 or -errno; *data owns: free(), with a NUL behind
+ * the last byte; on error it is NULL and *size 0. */
+int proc_file_read(pid_t pid, const char *name, size_t max, char **data, size_t *size);
+
+/* Field 22 of /proc/PID/stat: when the process started, in clock ticks. 0: not known. */
+uint64_t proc_file_start_ticks(pid_t pid);
+
+/* false: the process ended (a zombie has), or its pid belongs to another by now. start_ticks 0:
+ * any. */
+bool proc_file_is_alive(pid_t pid, uint64_t start_ticks);
+
+/* The command line with spaces between its words, else the command's name. *data owns: free();
+ * NULL: nothing known. */
+char *proc_file_command(pid_t pid);
+
+#endif

@@ -1,0 +1,159 @@
+#include "process_description.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job_identity.h"
+#include "proc_file.h"
+
+#define ENVIRONMENT_MAX (2u << 20)
+
+struct process_description {
+	struct string_dictionary *strings;
+	const struct device_list *node_devices;
+	struct message_process process;
+	struct message_device devices[RECORD_DEVICES_MAX];
+	uint32_t notices[PROCESS_NOTICES_MAX];
+	bool changed;
+};
+
+/* The environment that the process was started with; later setenv() calls don't show, and need not.
+ */
+static void read_job(struct process_description *description, pid_t pid)
+{
+	struct message_process *process = &description->process;
+	struct job_identity identity;
+	char *environment = NULL;
+	size_t size = 0;
+
+	if (pid > 0)
+		proc_file_read(pid, "environ", ENVIRONMENT_MAX, &environment, &size);
+	job_identity_read(environment ? environment : "", size, &identity);
+	free(environment);
+	process->rank = identity.rank;
+	process->local_rank = identity.local_rank;
+	process->world_size = identity.world_size;
+	string_dictionary_intern(description->strings, identity.job, strlen(identity.job),
+				 &process->job);
+}
+
+static void read_command(struct process_description *description, pid_t pid)
+{
+	char *command = proc_file_command(pid);
+	const char *text = command && *command ? command : "[unknown command]";
+
+	string_dictionary_intern(description->strings, text, strlen(text),
+				 &description->process.command);
+	free(command);
+}
+
+struct process_description *process_description_create(uint32_t process_id, pid_t pid,
+						       const struct guest_hello *hello,
+						       struct string_dictionary *strings,
+						       const struct device_list *devices)
+{
+	struct process_description *description = calloc(1, sizeof(*description));
+	uint64_t start_ticks = proc_file_start_ticks(pid);
+
+	if (!description)
+		return NULL;
+	description->strings = strings;
+	description->node_devices = devices;
+	description->changed = true;
+	struct message_process *process = &description->process;
+	process->process_id = process_id;
+	process->pid = pid > 0 ? (uint32_t)pid : hello->pid;
+	process->start_ticks = start_ticks ? start_ticks : hello->start_ticks;
+	process->pid_namespace = hello->pid_namespace;
+	memcpy(process->instance, hello->instance, sizeof(process->instance));
+	process->state = PROCESS_RUNNING;
+	read_job(description, pid);
+	read_command(description, pid);
+	return description;
+}
+
+void process_description_destroy(struct process_description *description)
+{
+	free(description);
+}
+
+static struct message_device *find_device(struct process_description *description,
+					  uint32_t device_id)
+{
+	uint32_t count = description->process.nr_devices;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (description->devices[i].device_id == device_id)
+			return &description->devices[i];
+	if (device_id >= RECORD_DEVICES_MAX)
+		return NULL;
+	description->process.nr_devices++;
+	memset(&description->devices[count], 0, sizeof(*description->devices));
+	return &description->devices[count];
+}
+
+int process_description_add_device(struct process_description *description,
+				   const struct definition_device *device, const char *name,
+				   size_t name_size)
+{
+	const struct device_list_entry *entry =
+		device_list_find(description->node_devices, device->pci_domain, device->pci_bus,
+				 device->pci_device, device->uuid);
+	struct message_device *known = find_device(description, device->device_id);
+	char pci[32];
+
+	if (!known)
+		return 0;
+	known->device_id = device->device_id;
+	known->index = entry ? entry->index : MESSAGE_INDEX_NONE;
+	memcpy(known->uuid, device->uuid, sizeof(known->uuid));
+	description->changed = true;
+	snprintf(pci, sizeof(pci), "%04x:%02x:%02x.0", device->pci_domain, device->pci_bus,
+		 device->pci_device);
+	int r = string_dictionary_intern(description->strings, pci, strlen(pci), &known->pci);
+	return r ? r
+		 : string_dictionary_intern(description->strings, name, name_size, &known->name);
+}
+
+int process_description_add_notice(struct process_description *description, const char *text,
+				   size_t size)
+{
+	struct message_process *process = &description->process;
+	uint32_t id;
+	int r = string_dictionary_intern(description->strings, text,
+					 size < PROCESS_NOTICE_SIZE ? size : PROCESS_NOTICE_SIZE,
+					 &id);
+
+	if (r || id == STRING_NONE || process->nr_notices == PROCESS_NOTICES_MAX)
+		return r;
+	for (uint32_t i = 0; i < process->nr_notices; i++)
+		if (description->notices[i] == id)
+			return 0;
+	description->notices[process->nr_notices++] = id;
+	description->changed = true;
+	return 1;
+}
+
+void process_description_set_state(struct process_description *description,
+				   enum process_state state)
+{
+	if (description->process.state != (uint32_t)state)
+		description->changed = true;
+	description->process.state = state;
+}
+
+bool process_description_changed(const struct process_description *description)
+{
+	return description->changed;
+}
+
+void process_description_message(struct process_description *description, struct message *message)
+{
+	memset(message, 0, sizeof(*message));
+	message->type = MESSAGE_PROCESS;
+	message->process = description->process;
+	message->process.devices = description->devices;
+	message->process.notices = description->notices;
+	description->changed = false;
+}

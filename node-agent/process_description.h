@@ -1,0 +1,51 @@
+/* Who a process is, as its PROCESS message says it.
+ * Single-threaded: only the agent loop calls it. */
+#ifndef PROCESS_DESCRIPTION_H
+#define PROCESS_DESCRIPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "device_list.h"
+#include "proto/definition.h"
+#include "proto/handshake.h"
+#include "proto/message.h"
+#include "string_dictionary.h"
+
+#define PROCESS_NOTICES_MAX 64u  /* of one process; further ones are dropped: they are no data */
+#define PROCESS_NOTICE_SIZE 512u /* bytes of one notice; a longer one is cut */
+
+struct process_description;
+
+/* pid is the agent's view, 0: not visible from here; the rest is the guest's word. Reads /proc.
+ * strings and devices are borrowed until process_description_destroy() (accepts NULL). NULL: out of
+ * memory. */
+struct process_description *process_description_create(uint32_t process_id, pid_t pid,
+						       const struct guest_hello *hello,
+						       struct string_dictionary *strings,
+						       const struct device_list *devices);
+void process_description_destroy(struct process_description *description);
+
+/* A device of the process, or a new word on one that is known. Ordinals from RECORD_DEVICES_MAX on
+ * are ignored. 0, -ENOSPC or -ENOMEM of the dictionary. */
+int process_description_add_device(struct process_description *description,
+				   const struct definition_device *device, const char *name,
+				   size_t name_size);
+
+/* A line for the report. 1: it is new; 0: it was there, is empty, or is one too many; -ENOSPC or
+ * -ENOMEM. */
+int process_description_add_notice(struct process_description *description, const char *text,
+				   size_t size);
+
+void process_description_set_state(struct process_description *description,
+				   enum process_state state);
+
+/* true: something changed since the last process_description_message(). */
+bool process_description_changed(const struct process_description *description);
+
+/* Fills in a PROCESS message. Borrowed until the description changes. */
+void process_description_message(struct process_description *description, struct message *message);
+
+#endif

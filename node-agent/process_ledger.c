@@ -1,0 +1,83 @@
+#include "process_ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS        (RECORD_DEVICES_MAX + 1u)
+#define PROCESS_ROW RECORD_DEVICES_MAX
+
+struct process_ledger {
+	uint64_t own[ROWS][LEDGER_REASONS];
+	struct ledger_entry entries[PROCESS_LEDGER_ENTRIES_MAX];
+	struct ledger_entry before[PROCESS_LEDGER_ENTRIES_MAX];
+	uint32_t nr_entries;
+};
+
+struct process_ledger *process_ledger_create(void)
+{
+	return calloc(1, sizeof(struct process_ledger));
+}
+
+void process_ledger_destroy(struct process_ledger *ledger)
+{
+	free(ledger);
+}
+
+static uint32_t row_of(uint32_t device_id)
+{
+	if (device_id == LEDGER_DEVICE_NONE)
+		return PROCESS_ROW;
+	return device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICES_MAX - 1;
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+void process_ledger_count(struct process_ledger *ledger, uint32_t device_id,
+			  enum ledger_reason reason, uint64_t count)
+{
+	uint64_t *own = &ledger->own[row_of(device_id)][reason];
+
+	*own = add(*own, count);
+}
+
+bool process_ledger_update(struct process_ledger *ledger, const struct ledger_entry *guest,
+			   uint32_t count)
+{
+	uint64_t own[ROWS][LEDGER_REASONS];
+	uint32_t nr_before = ledger->nr_entries, nr = 0;
+
+	memcpy(own, ledger->own, sizeof(own));
+	memcpy(ledger->before, ledger->entries, nr_before * sizeof(*ledger->before));
+	for (uint32_t i = 0; i < count && nr < PROCESS_LEDGER_ENTRIES_MAX / 2; i++) {
+		struct ledger_entry entry = guest[i];
+
+		if (entry.reason < LEDGER_REASONS) {
+			uint64_t *mine = &own[row_of(entry.device_id)][entry.reason];
+
+			entry.count = add(entry.count, *mine);
+			*mine = 0;
+		}
+		ledger->entries[nr++] = entry;
+	}
+	for (uint32_t row = 0; row < ROWS; row++)
+		for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++)
+			if (own[row][reason])
+				ledger->entries[nr++] = (struct ledger_entry){
+					.device_id = row == PROCESS_ROW ? LEDGER_DEVICE_NONE : row,
+					.reason = reason,
+					.count = own[row][reason],
+				};
+	ledger->nr_entries = nr;
+	return nr != nr_before ||
+	       memcmp(ledger->entries, ledger->before, nr * sizeof(*ledger->entries)) != 0;
+}
+
+const struct ledger_entry *process_ledger_entries(const struct process_ledger *ledger,
+						  uint32_t *count)
+{
+	*count = ledger->nr_entries;
+	return ledger->entries;
+}

@@ -1,0 +1,590 @@
+#include "publisher.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "backoff.h"
+#include "message_seq.h"
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
+#include "send_window.h"
+
+#define PING_MS         1000u
+#define SILENCE_MS      5000u
+#define STEP_FRAMES_MAX 256u /* received at once, so that a flood can't hold the loop */
+#define STEP_ROUNDS_MAX 16u
+#define ERROR_MAX       256u
+#define TEXT_MAX        512u
+#define MS              1000000ull
+
+enum state {
+	STATE_CLOSED,   /* no socket; a new one at retry_ns */
+	STATE_HELLO,    /* HELLO is to be sent */
+	STATE_WAITING,  /* HELLO sent */
+	STATE_WELCOMED, /* frames may be sent */
+};
+
+struct publisher {
+	char *endpoint; /* owns */
+	void *context, *own_context;
+	void *socket, *monitor;
+	int epoll_fd;
+	uint32_t nr_sockets; /* names the monitors */
+	struct batch_encoder *encoder;
+	struct batch_decoder *decoder;
+	struct send_window *window;
+	struct message_hello hello;
+	char texts[3][TEXT_MAX];
+	uint64_t window_bytes, ping_ns, silence_ns;
+	enum state state;
+	uint64_t next_seq; /* the next frame to send on this connection */
+	uint64_t in_flight_bytes;
+	uint32_t credit_frames;
+	uint64_t credit_bytes;
+	uint64_t now_ns, heard_ns, progress_ns, pinged_ns, retry_ns;
+	struct backoff backoff;
+	bool wants_write, has_more;
+	int failed; /* -errno for good */
+	char error[ERROR_MAX];
+};
+
+/* ---- connection
+ * -------------------------------------------------------------------------------------------- */
+
+static int fail(struct publisher *publisher, int r, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(publisher->error, sizeof(publisher->error), format, arguments);
+	va_end(arguments);
+	publisher->failed = r;
+	return r;
+}
+
+static void watch(struct publisher *publisher, void *socket, int operation)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int fd;
+	size_t size = sizeof(fd);
+
+	if (socket && zmq_getsockopt(socket, ZMQ_FD, &fd, &size) == 0)
+		epoll_ctl(publisher->epoll_fd, operation, fd, &event);
+}
+
+static void close_socket(struct publisher *publisher)
+{
+	watch(publisher, publisher->socket, EPOLL_CTL_DEL);
+	watch(publisher, publisher->monitor, EPOLL_CTL_DEL);
+	if (publisher->socket)
+		zmq_close(publisher->socket);
+	if (publisher->monitor)
+		zmq_close(publisher->monitor);
+	publisher->socket = publisher->monitor = NULL;
+	publisher->state = STATE_CLOSED;
+}
+
+static int set_options(void *socket, const char *endpoint)
+{
+	static const struct {
+		int option, value;
+	} options[] = {
+		{ZMQ_SNDHWM, 8},
+		{ZMQ_RCVHWM, 8},
+		{ZMQ_LINGER, 0},
+		{ZMQ_IMMEDIATE, 1}, /* no HELLO before there is somebody to hear it */
+		{ZMQ_RECONNECT_IVL, 100},
+		{ZMQ_RECONNECT_IVL_MAX, 2000},
+		{ZMQ_HANDSHAKE_IVL, 5000},
+		{ZMQ_HEARTBEAT_IVL, 2000},
+		{ZMQ_HEARTBEAT_TIMEOUT, 6000},
+		{ZMQ_TCP_KEEPALIVE, 1},
+	};
+	int64_t frame_max = WIRE_FRAME_MAX;
+	int ipv6 = strchr(endpoint, '[') != NULL;
+
+	zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof(ipv6));
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (zmq_setsockopt(socket, options[i].option, &options[i].value,
+				   sizeof(options[i].value)))
+			return -errno;
+	return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof(frame_max)) ? -errno : 0;
+}
+
+/* Tells us at once when a connection goes; without it, silence would. */
+static void open_monitor(struct publisher *publisher)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "inproc://publisher-%p-%u", (void *)publisher,
+		 ++publisher->nr_sockets);
+	if (zmq_socket_monitor(publisher->socket, name, ZMQ_EVENT_DISCONNECTED))
+		return;
+	publisher->monitor = zmq_socket(publisher->context, ZMQ_PAIR);
+	if (publisher->monitor && zmq_connect(publisher->monitor, name)) {
+		zmq_close(publisher->monitor);
+		publisher->monitor = NULL;
+	}
+}
+
+static int open_socket(struct publisher *publisher)
+{
+	publisher->socket = zmq_socket(publisher->context, ZMQ_DEALER);
+	if (!publisher->socket)
+		return -errno;
+	int r = set_options(publisher->socket, publisher->endpoint);
+	if (r == 0) {
+		open_monitor(publisher);
+		r = zmq_connect(publisher->socket, publisher->endpoint) ? -errno : 0;
+	}
+	if (r) {
+		close_socket(publisher);
+		return r;
+	}
+	watch(publisher, publisher->socket, EPOLL_CTL_ADD);
+	watch(publisher, publisher->monitor, EPOLL_CTL_ADD);
+	publisher->state = STATE_HELLO;
+	publisher->heard_ns = publisher->now_ns;
+	publisher->progress_ns = publisher->now_ns;
+	publisher->pinged_ns = 0;
+	return 0;
+}
+
+/* A new connection after a while. */
+static void reconnect_later(struct publisher *publisher)
+{
+	close_socket(publisher);
+	publisher->retry_ns = publisher->now_ns + backoff_next_ns(&publisher->backoff);
+}
+
+/* ---- receiving
+ * --------------------------------------------------------------------------------------------- */
+
+/* Frames up to seq are safe. */
+static void acknowledge(struct publisher *publisher, uint64_t seq)
+{
+	uint64_t before = send_window_acked_seq(publisher->window);
+
+	if (seq <= before || seq > send_window_last_seq(publisher->window))
+		return; /* repeated, or nonsense */
+	for (uint64_t i = before + 1; i <= seq && i < publisher->next_seq; i++) {
+		size_t size;
+
+		send_window_frame(publisher->window, i, &size);
+		publisher->in_flight_bytes -= size;
+	}
+	send_window_ack(publisher->window, seq);
+	if (publisher->next_seq <= seq)
+		publisher->next_seq = seq + 1;
+	publisher->progress_ns = publisher->now_ns;
+	backoff_reset(&publisher->backoff);
+}
+
+static int on_welcome(struct publisher *publisher, const struct message_welcome *welcome)
+{
+	uint64_t acked = send_window_acked_seq(publisher->window);
+	uint64_t last = send_window_last_seq(publisher->window);
+
+	if (welcome->version < publisher->hello.version_min ||
+	    welcome->version > publisher->hello.version_max)
+		return fail(publisher, -EPROTO, "the aggregator speaks version %u",
+			    welcome->version);
+	if (welcome->durable_seq < acked || welcome->durable_seq > last)
+		return fail(publisher, -EPROTO,
+			    "the aggregator's store has frames up to %llu, not %llu to %llu: "
+			    "it is not the one that acknowledged them",
+			    (unsigned long long)welcome->durable_seq, (unsigned long long)acked,
+			    (unsigned long long)last);
+	if (publisher->state == STATE_WELCOMED)
+		return 0; /* the answer to a HELLO that was sent twice */
+	publisher->next_seq = acked + 1;
+	publisher->in_flight_bytes = 0;
+	acknowledge(publisher, welcome->durable_seq);
+	publisher->credit_frames = welcome->window_frames;
+	publisher->credit_bytes = welcome->window_bytes;
+	publisher->progress_ns = publisher->now_ns;
+	publisher->state = STATE_WELCOMED;
+	return 0;
+}
+
+static int on_refuse(struct publisher *publisher, const struct message_refuse *refuse)
+{
+	switch (refuse->code) {
+	case REFUSE_NO_HELLO:
+		if (publisher->state == STATE_WELCOMED)
+			publisher->state = STATE_HELLO;
+		return 0;
+	case REFUSE_SEQUENCE:
+	case REFUSE_STORE:
+	case REFUSE_LIMIT:
+		reconnect_later(publisher); /* WELCOME will say from where on */
+		return 0;
+	default:
+		return fail(publisher, -EPROTO, "the aggregator refused us (code %u): %.*s",
+			    refuse->code,
+			    (int)(refuse->reason.size < 160 ? refuse->reason.size : 160),
+			    refuse->reason.data ? refuse->reason.data : "");
+	}
+}
+
+static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t size)
+{
+	struct message message;
+	int r = batch_decode(publisher->decoder, frame, size, &message);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r)
+		return 0; /* a newer aggregator may say things that we don't know */
+	publisher->heard_ns = publisher->now_ns;
+	publisher->pinged_ns = 0;
+	switch (message.type) {
+	case MESSAGE_WELCOME:
+		return on_welcome(publisher, &message.welcome);
+	case MESSAGE_REFUSE:
+		return on_refuse(publisher, &message.refuse);
+	case MESSAGE_ACK:
+		if (publisher->state != STATE_WELCOMED)
+			return 0;
+		acknowledge(publisher, message.ack.seq);
+		publisher->credit_frames = message.ack.window_frames;
+		publisher->credit_bytes = message.ack.window_bytes;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int receive(struct publisher *publisher)
+{
+	for (uint32_t i = 0; i < STEP_FRAMES_MAX && publisher->socket; i++) {
+		zmq_msg_t frame;
+
+		zmq_msg_init(&frame);
+		if (zmq_msg_recv(&frame, publisher->socket, ZMQ_DONTWAIT) < 0) {
+			int r = -errno;
+
+			zmq_msg_close(&frame);
+			return r == -EAGAIN || r == -EINTR ? 0 : r;
+		}
+		int r = on_frame(publisher, zmq_msg_data(&frame), zmq_msg_size(&frame));
+		zmq_msg_close(&frame);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* libzmq reconnects by itself; what it finds then may be another aggregator, so that HELLO comes
+ * first. */
+static void read_monitor(struct publisher *publisher)
+{
+	uint8_t event[64];
+
+	while (publisher->monitor &&
+	       zmq_recv(publisher->monitor, event, sizeof(event), ZMQ_DONTWAIT) >= 0) {
+		int more = 0;
+		size_t size = sizeof(more);
+
+		zmq_getsockopt(publisher->monitor, ZMQ_RCVMORE, &more, &size);
+		if (more && publisher->state != STATE_CLOSED)
+			publisher->state = STATE_HELLO;
+	}
+}
+
+/* ---- sending
+ * -----------------------------------------------------------------------------------------------
+ */
+
+/* 1: it is on its way; 0: not now; -errno. */
+static int try_send(struct publisher *publisher, const uint8_t *frame, size_t size)
+{
+	publisher->wants_write = false;
+	if (zmq_send(publisher->socket, frame, size, ZMQ_DONTWAIT) >= 0)
+		return 1;
+	if (errno != EAGAIN && errno != EINTR)
+		return -errno;
+	publisher->wants_write = true;
+	return 0;
+}
+
+static int send_message(struct publisher *publisher, const struct message *message)
+{
+	const uint8_t *frame;
+	size_t size;
+	int r = batch_encode(publisher->encoder, message, &frame, &size);
+
+	return r ? r : try_send(publisher, frame, size);
+}
+
+static int send_hello(struct publisher *publisher)
+{
+	struct message message = {.type = MESSAGE_HELLO, .hello = publisher->hello};
+	int r = send_message(publisher, &message);
+
+	if (r == 1) {
+		publisher->state = STATE_WAITING;
+		publisher->heard_ns = publisher->now_ns; /* the answer is awaited from now on */
+		r = 0;
+	}
+	return r;
+}
+
+static bool has_credit(const struct publisher *publisher, size_t size)
+{
+	uint64_t in_flight = publisher->next_seq - 1 - send_window_acked_seq(publisher->window);
+
+	if (in_flight == 0)
+		return true; /* a frame larger than the credit must pass, too */
+	return in_flight < publisher->credit_frames &&
+	       publisher->in_flight_bytes + size <= publisher->credit_bytes;
+}
+
+static int send_frames(struct publisher *publisher)
+{
+	while (publisher->next_seq <= send_window_last_seq(publisher->window)) {
+		size_t size;
+		const uint8_t *frame =
+			send_window_frame(publisher->window, publisher->next_seq, &size);
+
+		if (!has_credit(publisher, size))
+			return 0;
+		int r = try_send(publisher, frame, size);
+		if (r != 1)
+			return r;
+		if (publisher->next_seq == send_window_acked_seq(publisher->window) + 1)
+			publisher->progress_ns = publisher->now_ns;
+		publisher->in_flight_bytes += size;
+		publisher->next_seq++;
+	}
+	return 0;
+}
+
+static int send_ping(struct publisher *publisher)
+{
+	struct message message = {.type = MESSAGE_PING, .ping.token = publisher->now_ns};
+	int r = send_message(publisher, &message);
+
+	if (r >= 0)
+		publisher->pinged_ns = publisher->now_ns;
+	return r < 0 ? r : 0;
+}
+
+/* ---- time
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static bool in_flight(const struct publisher *publisher)
+{
+	return publisher->state == STATE_WELCOMED &&
+	       publisher->next_seq - 1 > send_window_acked_seq(publisher->window);
+}
+
+/* Waiting for writability has no limit of its own: libzmq keeps trying to connect. */
+static bool is_silent(const struct publisher *publisher)
+{
+	uint64_t now_ns = publisher->now_ns;
+
+	if (publisher->state == STATE_WAITING || publisher->state == STATE_WELCOMED)
+		if (now_ns - publisher->heard_ns >= publisher->silence_ns)
+			return true;
+	return in_flight(publisher) && now_ns - publisher->progress_ns >= 2 * publisher->silence_ns;
+}
+
+static int check_time(struct publisher *publisher)
+{
+	if (publisher->state == STATE_CLOSED) {
+		if (publisher->now_ns < publisher->retry_ns)
+			return 0;
+		if (open_socket(publisher))
+			reconnect_later(publisher);
+		return 0;
+	}
+	if (is_silent(publisher)) {
+		reconnect_later(publisher);
+		return 0;
+	}
+	if (publisher->state == STATE_WELCOMED && publisher->pinged_ns == 0 &&
+	    publisher->now_ns - publisher->heard_ns >= publisher->ping_ns)
+		return send_ping(publisher);
+	return 0;
+}
+
+uint64_t publisher_deadline_ns(const struct publisher *publisher)
+{
+	uint64_t deadline_ns = UINT64_MAX;
+
+	if (publisher->has_more)
+		return 0;
+	if (publisher->state == STATE_CLOSED)
+		return publisher->retry_ns;
+	if (publisher->state == STATE_HELLO)
+		return deadline_ns;
+	deadline_ns = publisher->heard_ns + publisher->silence_ns;
+	if (publisher->state == STATE_WELCOMED && publisher->pinged_ns == 0 &&
+	    publisher->heard_ns + publisher->ping_ns < deadline_ns)
+		deadline_ns = publisher->heard_ns + publisher->ping_ns;
+	if (in_flight(publisher) &&
+	    publisher->progress_ns + 2 * publisher->silence_ns < deadline_ns)
+		deadline_ns = publisher->progress_ns + 2 * publisher->silence_ns;
+	return deadline_ns;
+}
+
+/* libzmq's descriptor only tells of news: as long as its own flags show work that we want, we go
+ * on. */
+static bool has_work(struct publisher *publisher)
+{
+	int events = 0;
+	size_t size = sizeof(events);
+
+	if (!publisher->socket || zmq_getsockopt(publisher->socket, ZMQ_EVENTS, &events, &size))
+		return false;
+	return events & ZMQ_POLLIN || (events & ZMQ_POLLOUT && publisher->wants_write);
+}
+
+int publisher_step(struct publisher *publisher, uint64_t now_ns)
+{
+	int r = publisher->failed;
+
+	publisher->now_ns = now_ns;
+	publisher->has_more = true;
+	for (uint32_t i = 0; r == 0 && publisher->has_more && i < STEP_ROUNDS_MAX; i++) {
+		read_monitor(publisher);
+		r = publisher->socket ? receive(publisher) : 0;
+		if (r == 0)
+			r = check_time(publisher);
+		if (r == 0 && publisher->state == STATE_HELLO)
+			r = send_hello(publisher);
+		if (r == 0 && publisher->state == STATE_WELCOMED)
+			r = send_frames(publisher);
+		publisher->has_more = has_work(publisher);
+	}
+	if (r && !publisher->failed)
+		fail(publisher, r, "%s", strerror(-r));
+	return r;
+}
+
+/* ---- the rest
+ * ---------------------------------------------------------------------------------------------- */
+
+static void copy_text(char to[TEXT_MAX], struct message_text *text)
+{
+	size_t size = text->size < TEXT_MAX ? text->size : TEXT_MAX;
+
+	if (size > 0)
+		memcpy(to, text->data, size);
+	*text = (struct message_text){.data = to, .size = (uint32_t)size};
+}
+
+static int set_up(struct publisher *publisher, const struct publisher_options *options)
+{
+	publisher->endpoint = strdup(options->endpoint);
+	publisher->encoder = batch_encoder_create();
+	publisher->decoder = batch_decoder_create();
+	publisher->window = send_window_create();
+	if (!publisher->endpoint || !publisher->encoder || !publisher->decoder ||
+	    !publisher->window)
+		return -ENOMEM;
+	publisher->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (publisher->epoll_fd < 0)
+		return -errno;
+	publisher->context = options->zmq_context;
+	if (!publisher->context)
+		publisher->context = publisher->own_context = zmq_ctx_new();
+	if (!publisher->context)
+		return -errno;
+	return open_socket(publisher);
+}
+
+int publisher_create(const struct publisher_options *options, struct publisher **publisher,
+		     char **error)
+{
+	struct publisher *new_publisher = calloc(1, sizeof(*new_publisher));
+	int r = -ENOMEM;
+
+	*publisher = NULL;
+	if (new_publisher) {
+		new_publisher->epoll_fd = -1;
+		new_publisher->window_bytes = options->window_bytes;
+		new_publisher->ping_ns = (options->ping_ms ? options->ping_ms : PING_MS) * MS;
+		new_publisher->silence_ns =
+			(options->silence_ms ? options->silence_ms : SILENCE_MS) * MS;
+		backoff_init(&new_publisher->backoff);
+		new_publisher->next_seq = 1;
+		new_publisher->hello = options->hello;
+		copy_text(new_publisher->texts[0], &new_publisher->hello.software);
+		copy_text(new_publisher->texts[1], &new_publisher->hello.node);
+		copy_text(new_publisher->texts[2], &new_publisher->hello.boot_id);
+		r = set_up(new_publisher, options);
+	}
+	if (r == 0) {
+		*publisher = new_publisher;
+		return 0;
+	}
+	publisher_destroy(new_publisher);
+	if (error && asprintf(error, "connect: %s: %s", options->endpoint, zmq_strerror(-r)) < 0)
+		*error = NULL;
+	return r;
+}
+
+void publisher_destroy(struct publisher *publisher)
+{
+	if (!publisher)
+		return;
+	close_socket(publisher);
+	if (publisher->own_context)
+		zmq_ctx_term(publisher->own_context);
+	if (publisher->epoll_fd >= 0)
+		close(publisher->epoll_fd);
+	send_window_destroy(publisher->window);
+	batch_decoder_destroy(publisher->decoder);
+	batch_encoder_destroy(publisher->encoder);
+	free(publisher->endpoint);
+	free(publisher);
+}
+
+int publisher_fd(const struct publisher *publisher)
+{
+	return publisher->epoll_fd;
+}
+
+int publisher_send(struct publisher *publisher, struct message *message)
+{
+	const uint8_t *frame;
+	size_t size;
+
+	message_seq_set(message, send_window_last_seq(publisher->window) + 1);
+	int r = batch_encode(publisher->encoder, message, &frame, &size);
+	return r ? r : send_window_push(publisher->window, frame, size);
+}
+
+bool publisher_has_room(const struct publisher *publisher)
+{
+	return send_window_size(publisher->window) < publisher->window_bytes;
+}
+
+uint64_t publisher_last_seq(const struct publisher *publisher)
+{
+	return send_window_last_seq(publisher->window);
+}
+
+uint64_t publisher_acked_seq(const struct publisher *publisher)
+{
+	return send_window_acked_seq(publisher->window);
+}
+
+bool publisher_connected(const struct publisher *publisher)
+{
+	return publisher->state == STATE_WELCOMED;
+}
+
+const char *publisher_error(const struct publisher *publisher)
+{
+	return publisher->error;
+}

@@ -1,0 +1,59 @@
+/* Frames to one aggregator, over a connection that may break at any time: numbered, kept until they
+ * are acknowledged, and sent again from the oldest unacknowledged one after every new WELCOME.
+ * Nothing here blocks or sleeps. The only file that includes zmq.h. Single-threaded: only the agent
+ * loop calls it. */
+#ifndef PUBLISHER_H
+#define PUBLISHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/message.h"
+
+struct publisher;
+
+struct publisher_options {
+	const char *endpoint;       /* borrowed for publisher_create() only */
+	void *zmq_context;          /* borrowed until publisher_destroy(); NULL: one of its own */
+	struct message_hello hello; /* texts borrowed for publisher_create() only */
+	uint64_t window_bytes; /* of frames kept in memory; publisher_has_room() is false from there
+				  on */
+	uint32_t ping_ms;      /* quiet time before a PING; 0: 1,000 */
+	uint32_t silence_ms; /* quiet time before the connection is given up and made anew; 0: 5,000
+			      */
+};
+
+/* 0 or -errno; *error (if error is not NULL) is then one line, owns: free(). On error *publisher is
+ * NULL. */
+int publisher_create(const struct publisher_options *options, struct publisher **publisher,
+		     char **error);
+void publisher_destroy(
+	struct publisher *publisher); /* accepts NULL; what isn't sent by then is dropped */
+
+/* For epoll, level-triggered: readable when publisher_step() has something to do. The same for
+ * life. */
+int publisher_fd(const struct publisher *publisher);
+
+/* Receives and sends what can be had without waiting. 0; -EPROTO: the aggregator refused us for
+ * good, and publisher_error() says why; -ENOMEM; other -errno of the transport. */
+int publisher_step(struct publisher *publisher, uint64_t now_ns);
+
+/* When publisher_step() wants to be called again, by CLOCK_MONOTONIC, though the descriptor is
+ * quiet. */
+uint64_t publisher_deadline_ns(const struct publisher *publisher);
+
+/* Encodes a sequenced message, gives it the next number (in *message, too) and keeps it;
+ * publisher_step() sends it. 0; -EINVAL, -EMSGSIZE of the encoder; -ENOMEM. */
+int publisher_send(struct publisher *publisher, struct message *message);
+
+/* The window has room for another batch. */
+bool publisher_has_room(const struct publisher *publisher);
+
+uint64_t publisher_last_seq(const struct publisher *publisher);  /* 0: nothing sent yet */
+uint64_t publisher_acked_seq(const struct publisher *publisher); /* everything up to here is safe */
+bool publisher_connected(const struct publisher *publisher);     /* welcomed, and not lost since */
+
+/* One line about why publisher_step() failed, borrowed until destroy; "": it didn't. */
+const char *publisher_error(const struct publisher *publisher);
+
+#endif

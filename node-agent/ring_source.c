@@ -1,0 +1,423 @@
+#include "ring_source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "id_table.h"
+#include "module_table.h"
+#include "proto/definition.h"
+#include "release_queue.h"
+#include "symbolizer.h"
+
+#define NODE_UNKNOWN 0u /* not asked for yet; node ids are stored one higher */
+
+enum phase {
+	PHASE_DEFINITIONS,
+	PHASE_LAUNCHES,
+	PHASE_ACTIVITY,
+	PHASE_DONE,
+};
+
+struct ring_source {
+	struct record_ring *ring; /* owns */
+	struct ring_source_outputs outputs;
+	struct module_table *modules; /* owns */
+	struct release_queue releases;
+	struct id_table nodes; /* guest's stack id to node id + 1 */
+	struct id_table names; /* guest's name id to string id */
+	uint32_t node_budget;
+	uint64_t names_size;
+	int64_t clock_offset_ns;
+	bool clock_valid, activity_mad, definitions_mad;
+	bool lane_mad[RECORD_RING_LANES_MAX];
+	uint64_t nr_launches, nr_records;
+	enum phase phase;
+	uint32_t lane;
+	struct record_ring_snapshot snapshot;
+	_Alignas(8) uint8_t definition[DEFINITION_SIZE_MAX];
+};
+
+int ring_source_create(struct record_ring *ring, const struct ring_source_outputs *outputs,
+		       pid_t pid, bool same_user, struct ring_source **source)
+{
+	struct ring_source *new_source = calloc(1, sizeof(*new_source));
+
+	*source = NULL;
+	if (!new_source) {
+		record_ring_unmap(ring);
+		return -ENOMEM;
+	}
+	new_source->ring = ring;
+	new_source->outputs = *outputs;
+	new_source->node_budget = RING_SOURCE_NODES_MAX;
+	new_source->phase = PHASE_DONE;
+	new_source->modules = module_table_create(&new_source->outputs, pid, same_user);
+	if (!new_source->modules) {
+		ring_source_destroy(new_source);
+		return -ENOMEM;
+	}
+	*source = new_source;
+	return 0;
+}
+
+void ring_source_destroy(struct ring_source *source)
+{
+	if (!source)
+		return;
+	record_ring_unmap(source->ring);
+	module_table_destroy(source->modules);
+	release_queue_fini(&source->releases);
+	id_table_fini(&source->nodes);
+	id_table_fini(&source->names);
+	free(source);
+}
+
+static void count(struct ring_source *source, uint32_t device_id, enum ledger_reason reason)
+{
+	process_ledger_count(source->outputs.ledger, device_id, reason, 1);
+}
+
+/* ---- definitions
+ * ------------------------------------------------------------------------------------------- */
+
+/* A guest that sends more text than any program has names gets no more of the agent's memory. */
+static bool take_text(struct ring_source *source, size_t size)
+{
+	if (source->names_size + size > RING_SOURCE_NAMES_SIZE_MAX)
+		return false;
+	source->names_size += size;
+	return true;
+}
+
+static int define_name(struct ring_source *source, const struct definition_name *name,
+		       const char *text, size_t size)
+{
+	uint32_t string_id;
+
+	if (name->name_id == RECORD_NAME_NONE || name->name_id > RING_SOURCE_NAMES_MAX ||
+	    !take_text(source, size))
+		return 0; /* its records count as LEDGER_NAME_LOST */
+	int r = string_dictionary_intern(source->outputs.strings, text, size, &string_id);
+	if (r)
+		return r;
+	return id_table_set(&source->names, name->name_id, string_id);
+}
+
+static int define_module(struct ring_source *source, const struct definition_module *module,
+			 const char *path, size_t size)
+{
+	int r = take_text(source, size) ? module_table_add(source->modules, module, path, size)
+					: -ENOSPC;
+
+	if (r == -ENOMEM)
+		return r;
+	if (r)
+		count(source, LEDGER_DEVICE_NONE, LEDGER_MODULE_LOST);
+	return 0;
+}
+
+static int define_device(struct ring_source *source, const struct definition_device *device,
+			 const char *name, size_t size)
+{
+	return process_description_add_device(source->outputs.description, device, name, size);
+}
+
+static int define_clock(struct ring_source *source, const struct definition_clock *clock)
+{
+	source->clock_offset_ns = (int64_t)(clock->monotonic_ns - clock->cupti_ns);
+	source->clock_valid = true;
+	return 0;
+}
+
+static int define_notice(struct ring_source *source, const struct definition_notice *head,
+			 const char *text, size_t size)
+{
+	char line[PROCESS_NOTICE_SIZE + 1];
+
+	size = strnlen(text, size < PROCESS_NOTICE_SIZE ? size : PROCESS_NOTICE_SIZE);
+	for (size_t i = 0; i < size; i++)
+		line[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
+	line[size] = '\0';
+	int r = process_description_add_notice(source->outputs.description, line, size);
+	if (r == 1 && source->outputs.notice && head->code != NOTICE_CUPTI_FOUND)
+		source->outputs.notice(source->outputs.context, line);
+	return r < 0 ? r : 0;
+}
+
+static uint32_t head_size(uint32_t type)
+{
+	switch (type) {
+	case DEFINITION_NAME:
+		return sizeof(struct definition_name);
+	case DEFINITION_MODULE:
+		return sizeof(struct definition_module);
+	case DEFINITION_DEVICE:
+		return sizeof(struct definition_device);
+	case DEFINITION_CLOCK:
+		return sizeof(struct definition_clock);
+	case DEFINITION_NOTICE:
+		return sizeof(struct definition_notice);
+	case DEFINITION_WINDOW:
+		return sizeof(struct definition_window);
+	default:
+		return UINT32_MAX;
+	}
+}
+
+static int define(struct ring_source *source, uint32_t type, uint32_t size)
+{
+	const void *head = source->definition;
+	uint32_t head_bytes = head_size(type);
+
+	if (size < head_bytes) {
+		count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
+		return 0;
+	}
+	const char *text = (const char *)source->definition + head_bytes;
+	size_t text_size = size - head_bytes;
+	switch (type) {
+	case DEFINITION_NAME:
+		return define_name(source, head, text, text_size);
+	case DEFINITION_MODULE:
+		return define_module(source, head, text, text_size);
+	case DEFINITION_DEVICE:
+		return define_device(source, head, text, text_size);
+	case DEFINITION_CLOCK:
+		return define_clock(source, head);
+	case DEFINITION_NOTICE:
+		return define_notice(source, head, text, text_size);
+	default:
+		return 0; /* DEFINITION_WINDOW: the records carry their window's number */
+	}
+}
+
+/* A full dictionary costs names, never the agent. */
+static int tolerate(int r)
+{
+	return r == -ENOSPC ? 0 : r;
+}
+
+static int read_definitions(struct ring_source *source)
+{
+	for (;;) {
+		uint32_t type, size;
+		int r = record_ring_read_definition(source->ring, &source->snapshot, &type,
+						    source->definition, sizeof(source->definition),
+						    &size);
+
+		if (r == -EMSGSIZE) {
+			count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
+			continue;
+		}
+		if (r == -EPROTO && !source->definitions_mad) {
+			source->definitions_mad = true;
+			count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
+		}
+		if (r != 1)
+			return 0;
+		r = tolerate(define(source, type, size));
+		if (r)
+			return r;
+	}
+}
+
+/* ---- launches
+ * ---------------------------------------------------------------------------------------------- */
+
+/* The node of a stack that is asked for first now. */
+static int resolve_stack(struct ring_source *source, uint32_t stack_id, uint32_t *node_id)
+{
+	uint64_t addresses[RECORD_STACK_DEPTH];
+	struct message_frame frames[RECORD_STACK_DEPTH];
+	int depth = record_ring_read_stack(source->ring, stack_id, addresses);
+
+	*node_id = STACK_NODE_NONE;
+	for (int i = 0; i < depth; i++) {
+		/* A return address may lie behind the function that made the call. */
+		int r = module_table_find(source->modules, addresses[i] - 1, &frames[i]);
+
+		if (r)
+			return r;
+	}
+	if (depth > 0) {
+		int r = stack_dictionary_add_stack(source->outputs.stacks, frames, (uint32_t)depth,
+						   &source->node_budget, node_id);
+
+		if (r == -ENOMEM)
+			return r;
+	}
+	return id_table_set(&source->nodes, stack_id, *node_id + 1);
+}
+
+static int translate_launch(struct ring_source *source, struct launch_record *launch)
+{
+	uint32_t stack_id = launch->stack_id;
+
+	launch->flags &= RECORD_LAUNCH_FAILED | RECORD_LAUNCH_MANY;
+	launch->reserved = 0;
+	if (stack_id == RECORD_STACK_NONE)
+		return 0;
+	uint32_t node = stack_id <= RECORD_STACKS_MAX ? id_table_get(&source->nodes, stack_id)
+						      : STACK_NODE_NONE + 1;
+	if (node == NODE_UNKNOWN) {
+		int r = resolve_stack(source, stack_id, &launch->stack_id);
+
+		if (r)
+			return r;
+	} else {
+		launch->stack_id = node - 1;
+	}
+	if (launch->stack_id == STACK_NODE_NONE)
+		count(source, LEDGER_DEVICE_NONE, LEDGER_STACK_TABLE_FULL);
+	return 0;
+}
+
+/* 1: the batch is full; 0: all lanes are read; -errno. */
+static int read_launches(struct ring_source *source, struct batch_builder *builder)
+{
+	while (source->lane < source->snapshot.lanes) {
+		uint32_t room;
+		struct launch_record *launches = batch_builder_launch_room(builder, &room);
+
+		if (room == 0)
+			return 1;
+		int got = record_ring_read_launches(source->ring, &source->snapshot, source->lane,
+						    launches, room);
+		if (got < 0 && !source->lane_mad[source->lane]) {
+			source->lane_mad[source->lane] = true;
+			count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
+		}
+		if (got <= 0) {
+			source->lane++;
+			continue;
+		}
+		for (int i = 0; i < got; i++) {
+			int r = translate_launch(source, &launches[i]);
+
+			if (r)
+				return r;
+		}
+		batch_builder_commit_launches(builder, (uint32_t)got);
+		source->nr_launches += (uint32_t)got;
+	}
+	return 0;
+}
+
+/* ---- GPU records
+ * ------------------------------------------------------------------------------------------- */
+
+/* false: no guest writes this. */
+static bool translate_record(struct ring_source *source, struct gpu_record *record)
+{
+	if (record->device_id >= RECORD_DEVICES_MAX)
+		record->device_id = RECORD_DEVICES_MAX - 1;
+	if (record->kind >= RECORD_GPU_KINDS || record->start_ns == 0 ||
+	    record->start_ns > record->end_ns) {
+		count(source, record->device_id, LEDGER_UNTRUSTED_RING);
+		return false;
+	}
+	record->reserved = 0;
+	if (record->name_id == RECORD_NAME_NONE)
+		return true;
+	record->name_id = record->name_id <= RING_SOURCE_NAMES_MAX
+				  ? id_table_get(&source->names, record->name_id)
+				  : STRING_NONE;
+	if (record->name_id == STRING_NONE)
+		count(source, record->device_id, LEDGER_NAME_LOST);
+	return true;
+}
+
+static int read_activity(struct ring_source *source, struct batch_builder *builder)
+{
+	for (;;) {
+		uint32_t room, kept = 0;
+		struct gpu_record *records = batch_builder_gpu_room(builder, &room);
+
+		if (room == 0)
+			return 1;
+		int got = record_ring_read_activity(source->ring, &source->snapshot, records, room);
+		if (got < 0 && !source->activity_mad) {
+			source->activity_mad = true;
+			count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
+		}
+		if (got <= 0)
+			return 0;
+		for (int i = 0; i < got; i++) {
+			if (!translate_record(source, &records[i]))
+				continue;
+			if (kept != (uint32_t)i)
+				records[kept] = records[i];
+			kept++;
+		}
+		batch_builder_commit_gpu(builder, kept);
+		source->nr_records += kept;
+	}
+}
+
+/* ---- passes
+ * ------------------------------------------------------------------------------------------------
+ */
+
+bool ring_source_begin(struct ring_source *source)
+{
+	record_ring_snapshot(source->ring, &source->snapshot);
+	source->phase = PHASE_DEFINITIONS;
+	source->lane = 0;
+	return source->snapshot.finished;
+}
+
+int ring_source_read(struct ring_source *source, struct batch_builder *builder)
+{
+	int r = 0;
+
+	while (r == 0 && source->phase != PHASE_DONE) {
+		if (source->phase == PHASE_DEFINITIONS)
+			r = read_definitions(source);
+		else if (source->phase == PHASE_LAUNCHES)
+			r = read_launches(source, builder);
+		else
+			r = read_activity(source, builder);
+		if (r == 0)
+			source->phase++;
+	}
+	return r;
+}
+
+int ring_source_mark(struct ring_source *source, uint64_t seq)
+{
+	int r = release_queue_push(&source->releases, source->ring, seq);
+
+	/* What was read is in the publisher's window now; the guest must not run out of room for its sake. */
+	record_ring_release_crowded(source->ring);
+	return r;
+}
+
+void ring_source_release(struct ring_source *source, uint64_t seq)
+{
+	release_queue_pop(&source->releases, source->ring, seq);
+}
+
+bool ring_source_update_ledger(struct ring_source *source)
+{
+	struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
+	uint32_t nr = record_ring_ledger(source->ring, entries, sizeof(entries) / sizeof(*entries));
+
+	return process_ledger_update(source->outputs.ledger, entries, nr);
+}
+
+bool ring_source_clock(const struct ring_source *source, int64_t *offset_ns)
+{
+	*offset_ns = source->clock_offset_ns;
+	return source->clock_valid;
+}
+
+uint64_t ring_source_launches(const struct ring_source *source)
+{
+	return source->nr_launches;
+}
+
+uint64_t ring_source_records(const struct ring_source *source)
+{
+	return source->nr_records;
+}

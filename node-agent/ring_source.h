@@ -1,0 +1,74 @@
+/* One process's ring as a source of batches: definitions into dictionaries, launches and GPU
+ * records with the agent's ids in place of the guest's. Whatever the ring holds, the worst is that
+ * this process's own data is missing, and counted. Single-threaded: only the agent loop calls it.
+ */
+#ifndef RING_SOURCE_H
+#define RING_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "batch_builder.h"
+#include "process_description.h"
+#include "process_ledger.h"
+#include "proto/record_ring.h"
+#include "stack_dictionary.h"
+#include "string_dictionary.h"
+
+#define RING_SOURCE_NAMES_MAX      (1u << 20)  /* kernel names of one process */
+#define RING_SOURCE_NAMES_SIZE_MAX (64u << 20) /* bytes of its names and paths together */
+#define RING_SOURCE_NODES_MAX      (1u << 22)  /* new nodes that its stacks may make */
+
+struct symbolizer_module;
+
+/* What a source reads into; all borrowed until ring_source_destroy(). */
+struct ring_source_outputs {
+	struct string_dictionary *strings;
+	struct stack_dictionary *stacks;
+	struct process_description *description;
+	struct process_ledger *ledger;
+	/* A module was seen, perhaps not for the first time: where its file can be found. May be
+	 * NULL. */
+	int (*module)(void *context, const struct symbolizer_module *module);
+	/* A notice that is new and tells of a fault, one line without control characters. May be NULL. */
+	void (*notice)(void *context, const char *text);
+	void *context;
+};
+
+struct ring_source;
+
+/* Takes the ring, also on error. pid: whose it is, 0: not visible from here. same_user: its
+ * /proc/PID/maps and the files named there may be asked about addresses that the guest didn't
+ * announce; another user's could hold up the loop. 0 or -ENOMEM; on error *source is NULL. */
+int ring_source_create(struct record_ring *ring, const struct ring_source_outputs *outputs,
+		       pid_t pid, bool same_user, struct ring_source **source);
+void ring_source_destroy(struct ring_source *source); /* accepts NULL */
+
+/* Begins a pass: what is published by now will be read by it. Returns true if the guest had said
+ * goodbye before. */
+bool ring_source_begin(struct ring_source *source);
+
+/* Reads on within the pass, definitions first, then launches, then GPU records, until the batch is
+ * full. 1: the batch is full, there may be more; 0: the pass is complete; -ENOMEM. */
+int ring_source_read(struct ring_source *source, struct batch_builder *builder);
+
+/* Everything read so far went into the message with this sequence number or lower ones, which the
+ * publisher keeps. Crowded lanes get their room back at once, the others when it is acknowledged.
+ * 0 or -ENOMEM. */
+int ring_source_mark(struct ring_source *source, uint64_t seq);
+
+/* Gives the guest back the room of what is covered by messages up to seq. */
+void ring_source_release(struct ring_source *source, uint64_t seq);
+
+/* Brings the ledger up to date. true: it changed. */
+bool ring_source_update_ledger(struct ring_source *source);
+
+/* Newest calibration: CLOCK_MONOTONIC - CUPTI's clock. false: none yet, and 0. */
+bool ring_source_clock(const struct ring_source *source, int64_t *offset_ns);
+
+/* Records passed on so far. */
+uint64_t ring_source_launches(const struct ring_source *source);
+uint64_t ring_source_records(const struct ring_source *source);
+
+#endif

@@ -1,0 +1,100 @@
+#include "socket_path.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 256
+
+static int check_directory(const char *path, const char **problem)
+{
+	char copy[PATH_MAX];
+	struct stat status;
+
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy))
+		return -ENAMETOOLONG;
+	*problem = "its directory can't be used";
+	if (stat(dirname(copy), &status))
+		return -errno;
+	if (!S_ISDIR(status.st_mode))
+		return -ENOTDIR;
+	*problem = "others could replace files in its directory";
+	if (status.st_mode & S_ISVTX)
+		return 0;
+	if (status.st_uid != geteuid() && status.st_uid != 0)
+		return -EPERM;
+	return status.st_mode & (S_IWGRP | S_IWOTH) ? -EPERM : 0;
+}
+
+static int seqpacket(void)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Makes room for a new socket. */
+static int clear_path(const struct sockaddr_un *address, const char **problem)
+{
+	struct stat status;
+
+	if (lstat(address->sun_path, &status))
+		return errno == ENOENT ? 0 : -errno;
+	*problem = "something that is not a socket of ours lies there";
+	if (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid())
+		return -EEXIST;
+	int fd = seqpacket();
+	if (fd < 0)
+		return fd;
+	int r = connect(fd, (const struct sockaddr *)address, sizeof(*address));
+	int why = errno;
+	close(fd);
+	*problem = "another agent listens there";
+	if (r == 0 || why != ECONNREFUSED)
+		return -EADDRINUSE;
+	*problem = "what lies there can't be removed";
+	return unlink(address->sun_path) ? -errno : 0;
+}
+
+int socket_path_listen(const char *path, mode_t mode, const char **problem)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	*problem = "the path is too long for a socket";
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(address.sun_path, path);
+	int r = check_directory(path, problem);
+	if (r == 0)
+		r = clear_path(&address, problem);
+	if (r)
+		return r;
+
+	*problem = "the socket can't be made";
+	int fd = seqpacket();
+	if (fd < 0)
+		return fd;
+	/* The mode of the descriptor becomes that of the file, so that there is no moment with a
+	 * wider one. */
+	if (fchmod(fd, mode) || bind(fd, (const struct sockaddr *)&address, sizeof(address)) ||
+	    chmod(path, mode) || listen(fd, BACKLOG)) {
+		r = -errno;
+		close(fd);
+		return r;
+	}
+	return fd;
+}
+
+void socket_path_remove(const char *path, dev_t device, ino_t inode)
+{
+	struct stat status;
+
+	if (lstat(path, &status) == 0 && status.st_dev == device && status.st_ino == inode)
+		unlink(path);
+}

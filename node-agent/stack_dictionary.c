@@ -1,0 +1,212 @@
+#include "stack_dictionary.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "id_index.h"
+#include "proto/definition.h"
+
+/* Entries of one kind: the array on the wire, and the index that finds them. */
+struct entries {
+	void *array; /* owns */
+	uint32_t count, max;
+	struct id_index index;
+};
+
+struct stack_dictionary {
+	struct entries modules, frames, nodes;
+};
+
+struct stack_dictionary *stack_dictionary_create(void)
+{
+	struct stack_dictionary *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return NULL;
+	if (id_index_init(&stacks->modules.index) || id_index_init(&stacks->frames.index) ||
+	    id_index_init(&stacks->nodes.index)) {
+		stack_dictionary_destroy(stacks);
+		return NULL;
+	}
+	return stacks;
+}
+
+static void entries_fini(struct entries *entries)
+{
+	free(entries->array);
+	id_index_fini(&entries->index);
+}
+
+void stack_dictionary_destroy(struct stack_dictionary *stacks)
+{
+	if (!stacks)
+		return;
+	entries_fini(&stacks->modules);
+	entries_fini(&stacks->frames);
+	entries_fini(&stacks->nodes);
+	free(stacks);
+}
+
+/* Appends a copy of *entry, whose index must not have it yet. */
+static int append(struct entries *entries, uint32_t hash, const void *entry, size_t size,
+		  uint32_t *id)
+{
+	if (entries->count == WIRE_ID_MAX)
+		return -ENOSPC;
+	if (entries->count == entries->max) {
+		uint32_t max = entries->max ? entries->max * 2 : 256;
+		void *array = realloc(entries->array, max * size);
+
+		if (!array)
+			return -ENOMEM;
+		entries->array = array;
+		entries->max = max;
+	}
+	if (id_index_reserve(&entries->index))
+		return -ENOMEM;
+	memcpy((char *)entries->array + entries->count * size, entry, size);
+	*id = ++entries->count;
+	id_index_add(&entries->index, hash, *id);
+	return 0;
+}
+
+static bool same_module(const struct message_module *a, const struct message_module *b)
+{
+	if (a->build_id_size != b->build_id_size)
+		return false;
+	if (a->build_id_size == 0)
+		return a->path == b->path;
+	return memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
+}
+
+int stack_dictionary_add_module(struct stack_dictionary *stacks,
+				const struct message_module *module, uint32_t *module_id)
+{
+	struct entries *modules = &stacks->modules;
+	const struct message_module *array = modules->array;
+	struct message_module copy = {.path = module->path, .flags = module->flags};
+	uint32_t id;
+
+	*module_id = MESSAGE_FRAME_NO_MODULE;
+	copy.build_id_size = module->build_id_size < WIRE_BUILD_ID_MAX ? module->build_id_size
+								       : WIRE_BUILD_ID_MAX;
+	memcpy(copy.build_id, module->build_id, copy.build_id_size);
+
+	uint32_t hash = copy.build_id_size ? id_index_hash_bytes(&modules->index, copy.build_id,
+								 copy.build_id_size)
+					   : id_index_hash_pair(&modules->index, copy.path, 0);
+	uint32_t cursor = hash;
+	while ((id = id_index_next(&modules->index, hash, &cursor)) != ID_INDEX_NONE) {
+		if (same_module(&array[id - 1], &copy)) {
+			*module_id = id;
+			return 0;
+		}
+	}
+	return append(modules, hash, &copy, sizeof(copy), module_id);
+}
+
+static int add_frame(struct stack_dictionary *stacks, const struct message_frame *frame,
+		     uint32_t *frame_id)
+{
+	struct entries *frames = &stacks->frames;
+	const struct message_frame *array = frames->array;
+	struct message_frame copy = {.module = frame->module, .offset = frame->offset};
+	uint32_t hash = id_index_hash_pair(&frames->index, frame->module, frame->offset);
+	uint32_t id, cursor = hash;
+
+	while ((id = id_index_next(&frames->index, hash, &cursor)) != ID_INDEX_NONE) {
+		if (array[id - 1].module == frame->module &&
+		    array[id - 1].offset == frame->offset) {
+			*frame_id = id;
+			return 0;
+		}
+	}
+	return append(frames, hash, &copy, sizeof(copy), frame_id);
+}
+
+static int add_node(struct stack_dictionary *stacks, struct message_node node,
+		    uint32_t *node_budget, uint32_t *node_id)
+{
+	struct entries *nodes = &stacks->nodes;
+	const struct message_node *array = nodes->array;
+	uint32_t hash = id_index_hash_pair(&nodes->index, node.parent, node.frame);
+	uint32_t id, cursor = hash;
+
+	while ((id = id_index_next(&nodes->index, hash, &cursor)) != ID_INDEX_NONE) {
+		if (array[id - 1].parent == node.parent && array[id - 1].frame == node.frame) {
+			*node_id = id;
+			return 0;
+		}
+	}
+	if (*node_budget == 0)
+		return -EDQUOT;
+	int r = append(nodes, hash, &node, sizeof(node), node_id);
+	if (r == 0)
+		(*node_budget)--;
+	return r;
+}
+
+static bool is_cuda(const struct stack_dictionary *stacks, const struct message_frame *frame)
+{
+	const struct message_module *modules = stacks->modules.array;
+
+	return frame->module != MESSAGE_FRAME_NO_MODULE &&
+	       modules[frame->module - 1].flags & DEFINITION_MODULE_CUDA;
+}
+
+int stack_dictionary_add_stack(struct stack_dictionary *stacks, const struct message_frame *frames,
+			       uint32_t depth, uint32_t *node_budget, uint32_t *node_id)
+{
+	uint32_t leaf = 0, parent = STACK_NODE_NONE;
+
+	*node_id = STACK_NODE_NONE;
+	while (leaf + 1 < depth && is_cuda(stacks, &frames[leaf]) &&
+	       is_cuda(stacks, &frames[leaf + 1]))
+		leaf++;
+	for (uint32_t i = depth; i > leaf; i--) {
+		struct message_node node = {.parent = parent};
+		int r = add_frame(stacks, &frames[i - 1], &node.frame);
+
+		if (r == 0)
+			r = add_node(stacks, node, node_budget, &parent);
+		if (r)
+			return r;
+	}
+	*node_id = parent;
+	return 0;
+}
+
+uint32_t stack_dictionary_nr_modules(const struct stack_dictionary *stacks)
+{
+	return stacks->modules.count;
+}
+
+uint32_t stack_dictionary_nr_frames(const struct stack_dictionary *stacks)
+{
+	return stacks->frames.count;
+}
+
+uint32_t stack_dictionary_nr_nodes(const struct stack_dictionary *stacks)
+{
+	return stacks->nodes.count;
+}
+
+const struct message_module *stack_dictionary_modules(const struct stack_dictionary *stacks,
+						      uint32_t first_id)
+{
+	return (const struct message_module *)stacks->modules.array + (first_id - 1);
+}
+
+const struct message_frame *stack_dictionary_frames(const struct stack_dictionary *stacks,
+						    uint32_t first_id)
+{
+	return (const struct message_frame *)stacks->frames.array + (first_id - 1);
+}
+
+const struct message_node *stack_dictionary_nodes(const struct stack_dictionary *stacks,
+						  uint32_t first_id)
+{
+	return (const struct message_node *)stacks->nodes.array + (first_id - 1);
+}

@@ -1,0 +1,31 @@
+/* Strings of one agent, numbered from 1 without gaps in the order in which they came: equal strings
+ * get one id. Single-threaded: only the agent loop calls it. */
+#ifndef STRING_DICTIONARY_H
+#define STRING_DICTIONARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/message.h"
+
+#define STRING_NONE 0u /* the id of the empty string, and of none */
+
+struct string_dictionary;
+
+/* NULL: out of memory. string_dictionary_destroy() accepts NULL. */
+struct string_dictionary *string_dictionary_create(void);
+void string_dictionary_destroy(struct string_dictionary *strings);
+
+/* Copies size bytes, cut at the first NUL and at WIRE_STRING_MAX. The empty string is STRING_NONE.
+ * 0; -ENOSPC: WIRE_ID_MAX strings are there; -ENOMEM. On error *string_id is STRING_NONE. */
+int string_dictionary_intern(struct string_dictionary *strings, const char *data, size_t size,
+			     uint32_t *string_id);
+
+uint32_t string_dictionary_count(const struct string_dictionary *strings);
+
+/* The strings from first_id on, in order. Borrowed until the next intern; the text itself until
+ * destroy. */
+const struct message_text *string_dictionary_texts(const struct string_dictionary *strings,
+						   uint32_t first_id);
+
+#endif

@@ -1,0 +1,12 @@
+/* What cmocka.h needs to be included first. */
+#ifndef CMOCKA_TEST_H
+#define CMOCKA_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#endif

@@ -1,0 +1,197 @@
+#include "cmocka_test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "node-agent/stack_dictionary.h"
+#include "proto/definition.h"
+
+struct fixture {
+	struct stack_dictionary *stacks;
+	uint32_t app, libc, cuda, cudart;
+	uint32_t budget;
+};
+
+static uint32_t add_module(struct stack_dictionary *stacks, uint32_t path, uint8_t build_id,
+			   uint32_t flags)
+{
+	struct message_module module = {.path = path, .flags = flags};
+	uint32_t id;
+
+	if (build_id) {
+		module.build_id_size = 20;
+		module.build_id[0] = build_id;
+	}
+	assert_int_equal(stack_dictionary_add_module(stacks, &module, &id), 0);
+	return id;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	fixture->stacks = stack_dictionary_create();
+	fixture->app = add_module(fixture->stacks, 1, 1, DEFINITION_MODULE_MAIN);
+	fixture->libc = add_module(fixture->stacks, 2, 2, 0);
+	fixture->cuda = add_module(fixture->stacks, 3, 3, DEFINITION_MODULE_CUDA);
+	fixture->cudart = add_module(fixture->stacks, 4, 4, DEFINITION_MODULE_CUDA);
+	fixture->budget = 1000;
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	stack_dictionary_destroy(fixture->stacks);
+	free(fixture);
+	return 0;
+}
+
+static uint32_t add(struct fixture *fixture, const struct message_frame *frames, uint32_t depth)
+{
+	uint32_t node;
+
+	assert_int_equal(
+		stack_dictionary_add_stack(fixture->stacks, frames, depth, &fixture->budget, &node),
+		0);
+	return node;
+}
+
+/* The frames of a node, leaf first. */
+static uint32_t walk(struct fixture *fixture, uint32_t node, struct message_frame *frames)
+{
+	uint32_t depth = 0;
+
+	while (node != STACK_NODE_NONE) {
+		const struct message_node *entry = stack_dictionary_nodes(fixture->stacks, node);
+
+		assert_true(entry->parent < node);
+		frames[depth++] = *stack_dictionary_frames(fixture->stacks, entry->frame);
+		node = entry->parent;
+	}
+	return depth;
+}
+
+static void a_stack_is_a_path_to_its_root(void **state)
+{
+	struct fixture *fixture = *state;
+	struct message_frame frames[] = {
+		{fixture->app, 0x30}, {fixture->app, 0x20}, {fixture->libc, 0x10}};
+	struct message_frame found[8];
+	uint32_t node = add(fixture, frames, 3);
+
+	assert_int_equal(walk(fixture, node, found), 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(found[i].offset, frames[i].offset);
+}
+
+static void equal_stacks_are_one_node_and_prefixes_are_shared(void **state)
+{
+	struct fixture *fixture = *state;
+	struct message_frame first[] = {
+		{fixture->app, 0x30}, {fixture->app, 0x20}, {fixture->libc, 0x10}};
+	struct message_frame second[] = {
+		{fixture->app, 0x40}, {fixture->app, 0x20}, {fixture->libc, 0x10}};
+	uint32_t node = add(fixture, first, 3);
+
+	assert_int_equal(add(fixture, first, 3), node);
+	assert_int_equal(stack_dictionary_nr_nodes(fixture->stacks), 3);
+	assert_int_not_equal(add(fixture, second, 3), node);
+	assert_int_equal(stack_dictionary_nr_nodes(fixture->stacks), 4);
+	assert_int_equal(stack_dictionary_nr_frames(fixture->stacks), 4);
+	assert_int_equal(fixture->budget, 996);
+}
+
+static void processes_that_load_a_file_elsewhere_share_its_module(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(add_module(fixture->stacks, 77, 2, 0), fixture->libc);
+	assert_int_equal(stack_dictionary_nr_modules(fixture->stacks), 4);
+}
+
+static void without_a_build_id_the_path_tells_modules_apart(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t first = add_module(fixture->stacks, 50, 0, 0);
+
+	assert_int_equal(add_module(fixture->stacks, 50, 0, 0), first);
+	assert_int_not_equal(add_module(fixture->stacks, 51, 0, 0), first);
+}
+
+static void of_cudas_frames_at_the_leaf_only_the_outermost_stays(void **state)
+{
+	struct fixture *fixture = *state;
+	struct message_frame frames[] = {{fixture->cuda, 1},   {fixture->cuda, 2},
+					 {fixture->cudart, 3}, {fixture->app, 4},
+					 {fixture->cuda, 5},   {fixture->app, 6}};
+	struct message_frame found[8];
+
+	assert_int_equal(walk(fixture, add(fixture, frames, 6), found), 4);
+	assert_int_equal(found[0].offset, 3);
+	assert_int_equal(found[1].offset, 4);
+	assert_int_equal(found[2].offset, 5);
+}
+
+static void a_stack_of_cudas_frames_alone_keeps_one(void **state)
+{
+	struct fixture *fixture = *state;
+	struct message_frame frames[] = {{fixture->cuda, 1}, {fixture->cuda, 2}};
+	struct message_frame found[8];
+
+	assert_int_equal(walk(fixture, add(fixture, frames, 2), found), 1);
+	assert_int_equal(found[0].offset, 2);
+}
+
+static void frames_without_a_module_are_kept_as_they_are(void **state)
+{
+	struct fixture *fixture = *state;
+	struct message_frame frames[] = {{MESSAGE_FRAME_NO_MODULE, 0x7f00}, {fixture->app, 4}};
+	struct message_frame found[8];
+
+	assert_int_equal(walk(fixture, add(fixture, frames, 2), found), 2);
+	assert_int_equal(found[0].module, MESSAGE_FRAME_NO_MODULE);
+	assert_int_equal(found[0].offset, 0x7f00);
+}
+
+static void a_stack_without_frames_is_none(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(add(fixture, NULL, 0), STACK_NODE_NONE);
+}
+
+static void a_used_up_budget_refuses_new_nodes_but_finds_old_ones(void **state)
+{
+	struct fixture *fixture = *state;
+	struct message_frame first[] = {{fixture->app, 1}}, second[] = {{fixture->app, 2}};
+	uint32_t known = add(fixture, first, 1), node;
+
+	fixture->budget = 0;
+	assert_int_equal(add(fixture, first, 1), known);
+	assert_int_equal(
+		stack_dictionary_add_stack(fixture->stacks, second, 1, &fixture->budget, &node),
+		-EDQUOT);
+	assert_int_equal(node, STACK_NODE_NONE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_stack_is_a_path_to_its_root),
+		TEST(equal_stacks_are_one_node_and_prefixes_are_shared),
+		TEST(processes_that_load_a_file_elsewhere_share_its_module),
+		TEST(without_a_build_id_the_path_tells_modules_apart),
+		TEST(of_cudas_frames_at_the_leaf_only_the_outermost_stays),
+		TEST(a_stack_of_cudas_frames_alone_keeps_one),
+		TEST(frames_without_a_module_are_kept_as_they_are),
+		TEST(a_stack_without_frames_is_none),
+		TEST(a_used_up_budget_refuses_new_nodes_but_finds_old_ones),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
