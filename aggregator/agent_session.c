@@ -1,0 +1,557 @@
+#include "agent_session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog.h"
+#include "roster.h"
+#include "timeline_table.h"
+
+struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id)
+{
+	struct agent_session *session = calloc(1, sizeof(*session));
+
+	if (session) {
+		memcpy(session->epoch, epoch, WIRE_EPOCH_SIZE);
+		session->id = id;
+		session->changed = true;
+	}
+	return session;
+}
+
+void agent_session_destroy(struct agent_session *session)
+{
+	if (!session)
+		return;
+	for (int kind = 0; kind < SESSION_ID_KINDS; kind++)
+		free(session->ids[kind].ids);
+	free(session->ledger);
+	free(session);
+}
+
+void agent_session_saved(struct agent_session *session)
+{
+	session->durable_seq = session->received_seq;
+	session->changed = session->ledger_changed = false;
+	for (int kind = 0; kind < SESSION_ID_KINDS; kind++)
+		session->ids[kind].saved = session->ids[kind].count;
+}
+
+int agent_session_add_id(struct agent_session *session, enum session_id_kind kind, uint32_t id)
+{
+	struct session_ids *ids = &session->ids[kind];
+
+	if (ids->count == ids->room) {
+		uint32_t room = ids->room ? 2 * ids->room : 64;
+		uint32_t *bigger = realloc(ids->ids, room * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		ids->ids = bigger;
+		ids->room = room;
+	}
+	ids->ids[ids->count++] = id;
+	return 0;
+}
+
+/* The store's id; 0 stays 0. The agent's id was checked. */
+static uint32_t translate(const struct agent_session *session, enum session_id_kind kind,
+			  uint32_t id)
+{
+	return id ? session->ids[kind].ids[id - 1] : 0;
+}
+
+static bool defined(const struct agent_session *session, enum session_id_kind kind, uint32_t id)
+{
+	return id <= session->ids[kind].count;
+}
+
+int agent_session_hello(struct agent_session *session, struct collection *collection,
+			const struct message_hello *hello)
+{
+	struct roster_host host;
+	int error = catalog_add_string(collection->catalog, hello->boot_id.data,
+				       hello->boot_id.size, &host.boot_id);
+
+	if (!error)
+		error = catalog_add_string(collection->catalog, hello->node.data, hello->node.size,
+					   &host.node);
+	if (!error)
+		error = catalog_add_string(collection->catalog, hello->software.data,
+					   hello->software.size, &session->software);
+	if (!error)
+		error = roster_add_host(collection->roster, &host, &session->host);
+	session->changed = true;
+	return error;
+}
+
+uint64_t agent_session_seq(const struct message *message)
+{
+	switch (message->type) {
+	case MESSAGE_STRINGS:
+		return message->strings.seq;
+	case MESSAGE_STACKS:
+		return message->stacks.seq;
+	case MESSAGE_EVENTS:
+		return message->events.seq;
+	case MESSAGE_LEDGER:
+		return message->ledger.seq;
+	case MESSAGE_PROCESS:
+		return message->process.seq;
+	case MESSAGE_BYE:
+		return message->bye.seq;
+	default:
+		return 0;
+	}
+}
+
+/* New ids must follow the old ones. 0 or an enum refuse_code. */
+static int check_base(const struct agent_session *session, enum session_id_kind kind, uint32_t base,
+		      uint32_t count, const char **reason)
+{
+	if (count == 0)
+		return 0;
+	if (base != session->ids[kind].count + 1) {
+		*reason = "ids do not follow those defined before";
+		return REFUSE_UNDEFINED;
+	}
+	if (count > WIRE_ID_MAX - session->ids[kind].count) {
+		*reason = "too many ids";
+		return REFUSE_LIMIT;
+	}
+	return 0;
+}
+
+static int apply_strings(struct agent_session *session, struct collection *collection,
+			 const struct message_strings *strings, const char **reason)
+{
+	int error = check_base(session, SESSION_STRINGS, strings->base, strings->count, reason);
+
+	for (uint32_t i = 0; i < strings->count && !error; i++) {
+		uint32_t id;
+
+		error = catalog_add_string(collection->catalog, strings->strings[i].data,
+					   strings->strings[i].size, &id);
+		if (!error)
+			error = agent_session_add_id(session, SESSION_STRINGS, id);
+	}
+	return error;
+}
+
+/* The depth of a node of this message, or of the catalog; the parents of nodes up to `index` were
+ * checked. */
+static uint32_t depth_of(const struct agent_session *session, const struct catalog *catalog,
+			 const struct message_stacks *stacks, const uint16_t *depths, uint32_t node)
+{
+	if (node == 0)
+		return 0;
+	if (node >= stacks->node_base)
+		return depths[node - stacks->node_base];
+	return catalog_node(catalog, translate(session, SESSION_NODES, node))->depth;
+}
+
+static int check_nodes(const struct agent_session *session, const struct catalog *catalog,
+		       const struct message_stacks *stacks, const char **reason)
+{
+	uint32_t nr_frames = session->ids[SESSION_FRAMES].count + stacks->nr_frames;
+	uint16_t *depths = calloc(stacks->nr_nodes ? stacks->nr_nodes : 1, sizeof(*depths));
+	int error = depths ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < stacks->nr_nodes && !error; i++) {
+		const struct message_node *node = &stacks->nodes[i];
+
+		if (node->parent >= stacks->node_base + i || node->frame == 0 ||
+		    node->frame > nr_frames) {
+			*reason = "a stack node names what is not defined";
+			error = REFUSE_UNDEFINED;
+			break;
+		}
+		uint32_t depth = depth_of(session, catalog, stacks, depths, node->parent) + 1;
+		if (depth > WIRE_STACK_DEPTH_MAX) {
+			*reason = "a stack is too deep";
+			error = REFUSE_MALFORMED;
+		}
+		depths[i] = (uint16_t)depth;
+	}
+	free(depths);
+	return error;
+}
+
+static int check_stacks(const struct agent_session *session, const struct catalog *catalog,
+			const struct message_stacks *stacks, const char **reason)
+{
+	uint32_t nr_modules = session->ids[SESSION_MODULES].count + stacks->nr_modules;
+	uint32_t nr_frames = session->ids[SESSION_FRAMES].count + stacks->nr_frames;
+	int error = check_base(session, SESSION_MODULES, stacks->module_base, stacks->nr_modules,
+			       reason);
+
+	if (!error)
+		error = check_base(session, SESSION_FRAMES, stacks->frame_base, stacks->nr_frames,
+				   reason);
+	if (!error)
+		error = check_base(session, SESSION_NODES, stacks->node_base, stacks->nr_nodes,
+				   reason);
+	if (error)
+		return error;
+
+	*reason = "a module, frame or symbol names what is not defined";
+	for (uint32_t i = 0; i < stacks->nr_modules; i++)
+		if (!defined(session, SESSION_STRINGS, stacks->modules[i].path) ||
+		    stacks->modules[i].build_id_size > WIRE_BUILD_ID_MAX)
+			return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < stacks->nr_frames; i++)
+		if (stacks->frames[i].module > nr_modules)
+			return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < stacks->nr_symbols; i++)
+		if (stacks->symbols[i].frame == 0 || stacks->symbols[i].frame > nr_frames ||
+		    !defined(session, SESSION_STRINGS, stacks->symbols[i].name))
+			return REFUSE_UNDEFINED;
+	return check_nodes(session, catalog, stacks, reason);
+}
+
+static int apply_modules(struct agent_session *session, struct catalog *catalog,
+			 const struct message_stacks *stacks)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < stacks->nr_modules && !error; i++) {
+		const struct message_module *from = &stacks->modules[i];
+		struct catalog_module module = {
+			.path = translate(session, SESSION_STRINGS, from->path),
+			.flags = from->flags,
+			.build_id_size = from->build_id_size,
+		};
+		uint32_t id;
+
+		memcpy(module.build_id, from->build_id, from->build_id_size);
+		error = catalog_add_module(catalog, &module, &id);
+		if (!error)
+			error = agent_session_add_id(session, SESSION_MODULES, id);
+	}
+	return error;
+}
+
+static int apply_stacks(struct agent_session *session, struct collection *collection,
+			const struct message_stacks *stacks, const char **reason)
+{
+	struct catalog *catalog = collection->catalog;
+	uint32_t id;
+	int error = check_stacks(session, catalog, stacks, reason);
+
+	if (!error)
+		error = apply_modules(session, catalog, stacks);
+	for (uint32_t i = 0; i < stacks->nr_frames && !error; i++) {
+		const struct message_frame *frame = &stacks->frames[i];
+
+		error = catalog_add_frame(catalog,
+					  translate(session, SESSION_MODULES, frame->module),
+					  frame->offset, session->id, &id);
+		if (!error)
+			error = agent_session_add_id(session, SESSION_FRAMES, id);
+	}
+	for (uint32_t i = 0; i < stacks->nr_nodes && !error; i++) {
+		const struct message_node *node = &stacks->nodes[i];
+
+		error = catalog_add_node(catalog, translate(session, SESSION_NODES, node->parent),
+					 translate(session, SESSION_FRAMES, node->frame), &id);
+		if (!error)
+			error = agent_session_add_id(session, SESSION_NODES, id);
+	}
+	for (uint32_t i = 0; i < stacks->nr_symbols && !error; i++) {
+		const struct message_symbol *symbol = &stacks->symbols[i];
+
+		error = catalog_name_frame(catalog,
+					   translate(session, SESSION_FRAMES, symbol->frame),
+					   translate(session, SESSION_STRINGS, symbol->name));
+	}
+	return error;
+}
+
+static int check_process(const struct agent_session *session, const struct message_process *process,
+			 const char **reason)
+{
+	bool ok = process->process_id > 0 &&
+		  process->process_id <= session->ids[SESSION_PROCESSES].count + 1 &&
+		  process->state <= PROCESS_UNCLEAN &&
+		  defined(session, SESSION_STRINGS, process->job) &&
+		  defined(session, SESSION_STRINGS, process->command);
+
+	for (uint32_t i = 0; i < process->nr_devices && ok; i++)
+		ok = defined(session, SESSION_STRINGS, process->devices[i].name) &&
+		     defined(session, SESSION_STRINGS, process->devices[i].pci);
+	for (uint32_t i = 0; i < process->nr_notices && ok; i++)
+		ok = defined(session, SESSION_STRINGS, process->notices[i]);
+	if (process->process_id > WIRE_ID_MAX) {
+		*reason = "too many processes";
+		return REFUSE_LIMIT;
+	}
+	*reason = "a process names what is not defined";
+	return ok ? 0 : REFUSE_UNDEFINED;
+}
+
+static int apply_devices(struct agent_session *session, struct roster *roster,
+			 struct roster_process *process, const struct message_process *message)
+{
+	struct roster_ordinal *ordinals =
+		calloc(message->nr_devices ? message->nr_devices : 1, sizeof(*ordinals));
+	int error = ordinals ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < message->nr_devices && !error; i++) {
+		const struct message_device *from = &message->devices[i];
+		struct roster_device device = {
+			.host = session->host,
+			.index = from->index,
+			.name = translate(session, SESSION_STRINGS, from->name),
+			.pci = translate(session, SESSION_STRINGS, from->pci),
+		};
+
+		memcpy(device.uuid, from->uuid, sizeof(device.uuid));
+		ordinals[i].device_id = from->device_id;
+		error = roster_add_device(roster, &device, &ordinals[i].device);
+	}
+	if (!error)
+		error = roster_process_set_devices(process, ordinals, message->nr_devices);
+	free(ordinals);
+	return error;
+}
+
+static int apply_notices(struct agent_session *session, struct roster_process *process,
+			 const struct message_process *message)
+{
+	uint32_t *notices = calloc(message->nr_notices ? message->nr_notices : 1, sizeof(*notices));
+
+	if (!notices)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < message->nr_notices; i++)
+		notices[i] = translate(session, SESSION_STRINGS, message->notices[i]);
+	int error = roster_process_set_notices(process, notices, message->nr_notices);
+	free(notices);
+	return error;
+}
+
+/* Folds what still waits and forgets what was not answered. */
+static int finish_process(struct collection *collection, uint32_t id)
+{
+	struct roster_process *process = roster_process(collection->roster, id);
+
+	process->changed = process->finished = true;
+	timeline_table_close(collection->timelines, id);
+	if (!process->correlator)
+		return 0;
+	int error = correlator_finish(process->correlator);
+	if (error)
+		return error;
+	process->counts = *correlator_counts(process->correlator);
+	correlator_destroy(process->correlator);
+	process->correlator = NULL;
+	return 0;
+}
+
+static int apply_process(struct agent_session *session, struct collection *collection,
+			 const struct message_process *message, const char **reason)
+{
+	struct roster_identity identity = {
+		.start_ticks = message->start_ticks,
+		.pid_namespace = message->pid_namespace,
+		.host = session->host,
+		.pid = message->pid,
+	};
+	uint32_t id;
+	int error = check_process(session, message, reason);
+	if (error)
+		return error;
+
+	if (message->process_id > session->ids[SESSION_PROCESSES].count) {
+		memcpy(identity.instance, message->instance, sizeof(identity.instance));
+		error = roster_add_process(collection->roster, &identity, &id);
+		if (!error)
+			error = agent_session_add_id(session, SESSION_PROCESSES, id);
+		if (error)
+			return error;
+	}
+	id = translate(session, SESSION_PROCESSES, message->process_id);
+
+	struct roster_process *process = roster_process(collection->roster, id);
+	process->state = message->state;
+	process->rank = message->rank;
+	process->local_rank = message->local_rank;
+	process->world_size = message->world_size;
+	process->job = translate(session, SESSION_STRINGS, message->job);
+	process->command = translate(session, SESSION_STRINGS, message->command);
+	process->changed = true;
+	error = apply_devices(session, collection->roster, process, message);
+	if (!error)
+		error = apply_notices(session, process, message);
+	if (!error && message->state != PROCESS_RUNNING)
+		error = finish_process(collection, id);
+	return error;
+}
+
+static int check_events(const struct agent_session *session, const struct message_events *events,
+			const char **reason)
+{
+	*reason = "events name what is not defined";
+	if (events->process_id == 0 || !defined(session, SESSION_PROCESSES, events->process_id))
+		return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < events->nr_launches; i++)
+		if (!defined(session, SESSION_NODES, events->launches[i].stack_id))
+			return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < events->nr_gpu; i++) {
+		if (!defined(session, SESSION_STRINGS, events->gpu[i].name_id))
+			return REFUSE_UNDEFINED;
+		if (events->gpu[i].kind >= RECORD_GPU_KINDS) {
+			*reason = "a GPU record of a kind that does not exist";
+			return REFUSE_MALFORMED;
+		}
+	}
+	return 0;
+}
+
+/* A correlator is made when the first events come, also when they come after the end that was
+ * announced. */
+static int start_correlator(struct collection *collection, struct roster_process *process,
+			    uint32_t id)
+{
+	struct correlator_options options = {.track_changes = true};
+
+	if (process->correlator)
+		return 0;
+	process->correlator = correlator_create(id, &options, collection->totals);
+	if (!process->correlator)
+		return -ENOMEM;
+	return correlator_load_end(process->correlator, &process->counts);
+}
+
+static int add_to_timelines(struct timeline_table *timelines, const struct roster_process *process,
+			    uint32_t id, const struct gpu_record *record)
+{
+	struct timeline_key stream = {
+		.level = TIMELINE_STREAM,
+		.process_id = id,
+		.device_id = record->device_id,
+		.context_id = record->context_id,
+		.stream_id = record->stream_id,
+	};
+	uint32_t store_device = roster_process_device(process, record->device_id);
+	struct timeline_key device = {.level = TIMELINE_DEVICE, .device_id = store_device};
+
+	if (record->start_ns == 0 || record->end_ns < record->start_ns ||
+	    record->end_ns - record->start_ns > CORRELATOR_DURATION_MAX_NS)
+		return 0;
+	if (!store_device)
+		device = (struct timeline_key){.level = TIMELINE_ORDINAL,
+					       .process_id = id,
+					       .device_id = record->device_id};
+	int error = timeline_table_add(timelines, &stream, record->start_ns, record->end_ns);
+	return error ? error
+		     : timeline_table_add(timelines, &device, record->start_ns, record->end_ns);
+}
+
+static int apply_events(struct agent_session *session, struct collection *collection,
+			const struct message_events *events, const char **reason)
+{
+	int error = check_events(session, events, reason);
+	if (error)
+		return error;
+
+	uint32_t id = translate(session, SESSION_PROCESSES, events->process_id);
+	struct roster_process *process = roster_process(collection->roster, id);
+	error = start_correlator(collection, process, id);
+	process->changed = true;
+	for (uint32_t i = 0; i < events->nr_launches && !error; i++) {
+		struct launch_record launch = events->launches[i];
+
+		launch.stack_id = translate(session, SESSION_NODES, launch.stack_id);
+		error = correlator_launch(process->correlator, &launch);
+	}
+	for (uint32_t i = 0; i < events->nr_gpu && !error; i++) {
+		struct gpu_record record = events->gpu[i];
+
+		record.name_id = translate(session, SESSION_STRINGS, record.name_id);
+		error = correlator_record(process->correlator, &record);
+		if (!error)
+			error = add_to_timelines(collection->timelines, process, id, &record);
+	}
+	return error;
+}
+
+static int apply_ledger(struct agent_session *session, struct collection *collection,
+			const struct message_ledger *message, const char **reason)
+{
+	if (!defined(session, SESSION_PROCESSES, message->process_id)) {
+		*reason = "a ledger of a process that is not defined";
+		return REFUSE_UNDEFINED;
+	}
+	if (message->process_id)
+		return roster_process_set_ledger(
+			roster_process(collection->roster,
+				       translate(session, SESSION_PROCESSES, message->process_id)),
+			message->entries, message->nr_entries);
+
+	struct ledger_entry *ledger =
+		calloc(message->nr_entries ? message->nr_entries : 1, sizeof(*ledger));
+	if (!ledger)
+		return -ENOMEM;
+	if (message->nr_entries)
+		memcpy(ledger, message->entries, message->nr_entries * sizeof(*ledger));
+	free(session->ledger);
+	session->ledger = ledger;
+	session->nr_ledger = message->nr_entries;
+	session->ledger_changed = true;
+	return 0;
+}
+
+/* Processes that still run are left by their agent: nothing more will come from them. */
+static int apply_bye(struct agent_session *session, struct collection *collection)
+{
+	const struct session_ids *processes = &session->ids[SESSION_PROCESSES];
+	int error = 0;
+
+	for (uint32_t i = 0; i < processes->count && !error; i++)
+		error = finish_process(collection, processes->ids[i]);
+	session->ended = true;
+	return error;
+}
+
+int agent_session_apply(struct agent_session *session, struct collection *collection,
+			const struct message *message, const char **reason)
+{
+	int error;
+
+	assert(agent_session_seq(message) == session->received_seq + 1);
+	*reason = "";
+	if (session->ended) {
+		*reason = "data after the goodbye";
+		return REFUSE_MALFORMED;
+	}
+	switch (message->type) {
+	case MESSAGE_STRINGS:
+		error = apply_strings(session, collection, &message->strings, reason);
+		break;
+	case MESSAGE_STACKS:
+		error = apply_stacks(session, collection, &message->stacks, reason);
+		break;
+	case MESSAGE_PROCESS:
+		error = apply_process(session, collection, &message->process, reason);
+		break;
+	case MESSAGE_EVENTS:
+		error = apply_events(session, collection, &message->events, reason);
+		break;
+	case MESSAGE_LEDGER:
+		error = apply_ledger(session, collection, &message->ledger, reason);
+		break;
+	case MESSAGE_BYE:
+		error = apply_bye(session, collection);
+		break;
+	default:
+		*reason = "a message that carries no data";
+		return REFUSE_MALFORMED;
+	}
+	if (!error) {
+		session->received_seq++;
+		session->changed = true;
+	}
+	return error;
+}

@@ -1,0 +1,65 @@
+/* One agent's epoch: what its ids mean here, how far it has come, and what its messages do to the
+ * collection. Not a connection: it outlives reconnects of the agent and restarts of the aggregator.
+ * Single-threaded. */
+#ifndef AGENT_SESSION_H
+#define AGENT_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collection.h"
+#include "proto/ledger.h"
+#include "proto/message.h"
+
+/* The store's ids of one kind of the agent's ids, which count from 1 without gaps. */
+struct session_ids {
+	uint32_t *ids; /* owns; ids[agent's id - 1] */
+	uint32_t count, room;
+	uint32_t saved; /* how many of them the store has */
+};
+
+enum session_id_kind {
+	SESSION_STRINGS = 0, /* the numbers are part of the store's schema */
+	SESSION_MODULES = 1,
+	SESSION_FRAMES = 2,
+	SESSION_NODES = 3,
+	SESSION_PROCESSES = 4,
+	SESSION_ID_KINDS,
+};
+
+struct agent_session {
+	uint8_t epoch[WIRE_EPOCH_SIZE];
+	uint32_t id;       /* the store's */
+	uint32_t host;     /* roster id; 0: no HELLO yet */
+	uint32_t software; /* string id */
+	struct session_ids ids[SESSION_ID_KINDS];
+	struct ledger_entry *ledger; /* of the agent itself; owns */
+	uint32_t nr_ledger;
+	uint64_t received_seq;        /* applied to the collection */
+	uint64_t durable_seq;         /* in the store */
+	bool ended;                   /* BYE was applied */
+	bool changed, ledger_changed; /* since the last commit */
+};
+
+struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id);
+void agent_session_destroy(struct agent_session *session); /* accepts NULL */
+
+/* Who speaks. 0 or -ENOMEM. */
+int agent_session_hello(struct agent_session *session, struct collection *collection,
+			const struct message_hello *hello);
+
+/* The sequence number of a message; 0: its type has none. */
+uint64_t agent_session_seq(const struct message *message);
+
+/* Applies the message with the next sequence number (asserted) and moves received_seq, or refuses
+ * it and changes nothing. Returns 0; an enum refuse_code, *reason (static storage) then says why;
+ * -ENOMEM: the collection is no longer exact and must not be saved. */
+int agent_session_apply(struct agent_session *session, struct collection *collection,
+			const struct message *message, const char **reason);
+
+/* For loading. 0 or -ENOMEM. */
+int agent_session_add_id(struct agent_session *session, enum session_id_kind kind, uint32_t id);
+
+void agent_session_saved(struct agent_session *session);
+
+#endif

@@ -1,0 +1,535 @@
+#include "aggregator.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent_session.h"
+#include "collection.h"
+#include "correlator.h"
+#include "fold_table.h"
+#include "proto/endpoint.h"
+#include "receiver.h"
+#include "roster.h"
+#include "store.h"
+
+#define COMMIT_INTERVAL_MS 100u
+#define RETRY_INTERVAL_MS  1000u /* after a commit that failed */
+#define IDLE_WAIT_MS       1000u
+#define COMMIT_BYTES                                                                               \
+	(16u << 20)        /* received since the last commit: do not wait for the interval \
+					*/
+#define COMMIT_FRAMES 512u /* half an agent's window */
+#define COMMIT_ROWS   (1u << 18)
+#define WINDOW_FRAMES 1024u
+#define WINDOW_BYTES  (64u << 20)
+#define FRAMES_A_TURN 256u /* before looking at the clock again */
+#define SESSIONS_MAX  65536u
+#define REFUSALS_SAID 10u /* on stderr; all are counted */
+#define NS_PER_MS     1000000u
+
+struct aggregator {
+	struct store *store;
+	struct collection *collection;
+	struct receiver *receiver;
+	char **endpoints;
+	uint32_t nr_endpoints;
+	uint32_t commit_interval_ms;
+	bool quiet;
+	int wake_fd;
+
+	bool changed;                       /* since the last commit */
+	bool commit_now;                    /* an agent waits for its last acknowledgement */
+	bool store_failed;                  /* the last commit did */
+	uint64_t commit_at_ns;              /* valid if changed */
+	uint64_t frames_since, bytes_since; /* the last commit */
+	uint64_t commits, launches, records;
+	uint64_t refused_messages;
+
+	pthread_mutex_t lock; /* of status, which other threads read */
+	struct aggregator_status status;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	flockfile(stderr);
+	fputs("flamegrid: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+	va_end(arguments);
+}
+
+static int explain(char **error, int status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static int explain(char **error, int status, const char *format, ...)
+{
+	va_list arguments;
+
+	if (!error || *error)
+		return status;
+	va_start(arguments, format);
+	if (vasprintf(error, format, arguments) < 0)
+		*error = NULL;
+	va_end(arguments);
+	return status;
+}
+
+static int bind_endpoint(struct aggregator *aggregator, const char *endpoint,
+			 const struct aggregator_options *options, char **error)
+{
+	if (!endpoint_is_local(endpoint)) {
+		if (!options->insecure)
+			return explain(error, -EACCES,
+				       "%s: others than this machine could connect, and nothing is "
+				       "authenticated or encrypted: refused without --insecure",
+				       endpoint);
+		say("warning: %s: anybody who can reach it can read and write this profile",
+		    endpoint);
+	}
+	char **bound = &aggregator->endpoints[aggregator->nr_endpoints];
+	int status = receiver_bind(aggregator->receiver, endpoint, bound);
+	if (status) {
+		free(*bound);
+		*bound = NULL;
+		return explain(error, status, "cannot listen on %s: %s", endpoint,
+			       strerror(-status));
+	}
+	aggregator->nr_endpoints++;
+	return 0;
+}
+
+static int open_store(struct aggregator *aggregator, const struct aggregator_options *options,
+		      char **error)
+{
+	struct store_options store_options = {.title = options->title};
+	int status = store_open(options->store_path, &store_options, &aggregator->store, error);
+
+	if (status)
+		return explain(error, status, "%s: %s", options->store_path, strerror(-status));
+	status = store_load(aggregator->store, aggregator->collection);
+	if (status)
+		return explain(error, status, "%s: cannot be continued: %s (%s)",
+			       options->store_path, strerror(-status),
+			       store_error(aggregator->store));
+	aggregator->status.agents = aggregator->collection->nr_sessions;
+	if (store_is_exclusive(aggregator->store) && !aggregator->quiet)
+		say("%s is on a file system of several hosts: reports can read it when we are done",
+		    options->store_path);
+	return 0;
+}
+
+static int prepare(struct aggregator *aggregator, const struct aggregator_options *options,
+		   char **error)
+{
+	int status = 0;
+
+	aggregator->quiet = options->quiet;
+	aggregator->commit_interval_ms =
+		options->commit_interval_ms ? options->commit_interval_ms : COMMIT_INTERVAL_MS;
+	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	aggregator->collection = collection_create();
+	aggregator->endpoints =
+		calloc(options->nr_endpoints ? options->nr_endpoints : 1, sizeof(char *));
+	if (aggregator->wake_fd < 0)
+		status = -errno;
+	else if (!aggregator->collection || !aggregator->endpoints)
+		status = -ENOMEM;
+	if (!status)
+		status = receiver_create(options->zmq_context, &aggregator->receiver);
+	if (status)
+		return explain(error, status, "cannot start the aggregator: %s", strerror(-status));
+	status = open_store(aggregator, options, error);
+	for (uint32_t i = 0; i < options->nr_endpoints && !status; i++)
+		status = bind_endpoint(aggregator, options->endpoints[i], options, error);
+	return status;
+}
+
+int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
+		      char **error)
+{
+	if (error)
+		*error = NULL;
+	*aggregator = calloc(1, sizeof(**aggregator));
+	if (!*aggregator)
+		return -ENOMEM;
+
+	(*aggregator)->wake_fd = -1;
+	pthread_mutex_init(&(*aggregator)->lock, NULL);
+	int status = prepare(*aggregator, options, error);
+	if (status) {
+		aggregator_destroy(*aggregator);
+		*aggregator = NULL;
+	}
+	return status;
+}
+
+void aggregator_destroy(struct aggregator *aggregator)
+{
+	if (!aggregator)
+		return;
+	receiver_destroy(aggregator->receiver);
+	collection_destroy(aggregator->collection);
+	store_close(aggregator->store);
+	for (uint32_t i = 0; i < aggregator->nr_endpoints; i++)
+		free(aggregator->endpoints[i]);
+	free(aggregator->endpoints);
+	if (aggregator->wake_fd >= 0)
+		close(aggregator->wake_fd);
+	pthread_mutex_destroy(&aggregator->lock);
+	free(aggregator);
+}
+
+const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t index)
+{
+	return index < aggregator->nr_endpoints ? aggregator->endpoints[index] : NULL;
+}
+
+/* --- answers
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static void send_ack(struct aggregator *aggregator, struct peer *peer)
+{
+	struct message message = {
+		.type = MESSAGE_ACK,
+		.ack = {.seq = peer->session->durable_seq,
+			.window_frames = WINDOW_FRAMES,
+			.window_bytes = WINDOW_BYTES},
+	};
+
+	if (receiver_send(aggregator->receiver, peer, &message) == 0) {
+		peer->acked_seq = peer->session->durable_seq;
+		peer->ack_due = false;
+	}
+}
+
+static void send_acks(struct aggregator *aggregator)
+{
+	uint32_t nr_peers;
+	struct peer *peers = peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++) {
+		struct peer *peer = &peers[i];
+
+		if (peer->session &&
+		    (peer->ack_due || peer->acked_seq != peer->session->durable_seq))
+			send_ack(aggregator, peer);
+	}
+}
+
+static void refuse_all(struct aggregator *aggregator, enum refuse_code code, const char *reason)
+{
+	uint32_t nr_peers;
+	struct peer *peers = peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++)
+		if (peers[i].session &&
+		    peers[i].session->received_seq != peers[i].session->durable_seq)
+			receiver_refuse(aggregator->receiver, &peers[i], code, reason);
+}
+
+/* --- messages
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* A session has one connection, the newest: what an older one still has in its queue comes again on
+ * this one. */
+static void attach(struct aggregator *aggregator, struct peer *peer, struct agent_session *session)
+{
+	uint32_t nr_peers;
+	struct peer *peers = peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++)
+		if (peers[i].session == session)
+			peers[i].session = NULL;
+	peer->session = session;
+	peer->acked_seq = session->durable_seq;
+	peer->gap_reported = peer->ack_due = false;
+}
+
+static int handle_hello(struct aggregator *aggregator, struct peer *peer,
+			const struct message_hello *hello)
+{
+	struct collection *collection = aggregator->collection;
+	struct message message = {
+		.type = MESSAGE_WELCOME,
+		.welcome = {.version = WIRE_VERSION,
+			    .window_frames = WINDOW_FRAMES,
+			    .window_bytes = WINDOW_BYTES},
+	};
+
+	if (hello->version_min > WIRE_VERSION || hello->version_max < WIRE_VERSION) {
+		receiver_refuse(aggregator->receiver, peer, REFUSE_VERSION,
+				"this aggregator speaks version 1 of the protocol");
+		return 0;
+	}
+	if (collection->nr_sessions >= SESSIONS_MAX) {
+		receiver_refuse(aggregator->receiver, peer, REFUSE_LIMIT, "too many agents");
+		return 0;
+	}
+	struct agent_session *session = collection_session(collection, hello->epoch);
+	if (!session)
+		return -ENOMEM;
+	if (session->host == 0) {
+		int error = agent_session_hello(session, collection, hello);
+		if (error)
+			return error;
+		aggregator->changed = true;
+	}
+	attach(aggregator, peer, session);
+	message.welcome.durable_seq = session->durable_seq;
+	receiver_send(aggregator->receiver, peer, &message);
+	return 0;
+}
+
+static void handle_gap(struct aggregator *aggregator, struct peer *peer, uint64_t seq)
+{
+	char reason[96];
+
+	if (peer->gap_reported)
+		return;
+	snprintf(reason, sizeof(reason), "%llu came, %llu is next", (unsigned long long)seq,
+		 (unsigned long long)peer->session->received_seq + 1);
+	send_ack(aggregator, peer);
+	if (receiver_refuse(aggregator->receiver, peer, REFUSE_SEQUENCE, reason) == 0)
+		peer->gap_reported = true;
+}
+
+static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
+			    const struct message *message)
+{
+	struct agent_session *session = peer->session;
+	uint64_t seq = agent_session_seq(message);
+	const char *reason;
+
+	if (!session) {
+		receiver_refuse(aggregator->receiver, peer, REFUSE_NO_HELLO, "say HELLO first");
+		return 0;
+	}
+	if (seq <= session->received_seq) {
+		peer->ack_due = true;
+		return 0;
+	}
+	if (seq > session->received_seq + 1) {
+		handle_gap(aggregator, peer, seq);
+		return 0;
+	}
+	int status = agent_session_apply(session, aggregator->collection, message, &reason);
+	if (status < 0)
+		return status;
+	if (status > 0) {
+		if (aggregator->refused_messages++ < REFUSALS_SAID)
+			say("an agent's message %llu was refused: %s", (unsigned long long)seq,
+			    reason);
+		receiver_refuse(aggregator->receiver, peer, (enum refuse_code)status, reason);
+		return 0;
+	}
+	peer->gap_reported = false;
+	aggregator->changed = true;
+	aggregator->frames_since++;
+	if (message->type == MESSAGE_BYE)
+		aggregator->commit_now = true;
+	if (message->type == MESSAGE_EVENTS) {
+		aggregator->launches += message->events.nr_launches;
+		aggregator->records += message->events.nr_gpu;
+	}
+	return 0;
+}
+
+/* A ping asks whether we are there, so whatever the agent may have missed is said again. */
+static void handle_ping(struct aggregator *aggregator, struct peer *peer,
+			const struct message_ping *ping)
+{
+	struct message pong = {.type = MESSAGE_PONG, .ping = *ping};
+
+	receiver_send(aggregator->receiver, peer, &pong);
+	peer->gap_reported = false;
+	peer->ack_due = peer->session != NULL;
+}
+
+static int handle(struct aggregator *aggregator, struct peer *peer, const struct message *message)
+{
+	switch (message->type) {
+	case MESSAGE_HELLO:
+		return handle_hello(aggregator, peer, &message->hello);
+	case MESSAGE_PING:
+		handle_ping(aggregator, peer, &message->ping);
+		return 0;
+	case MESSAGE_STRINGS:
+	case MESSAGE_STACKS:
+	case MESSAGE_EVENTS:
+	case MESSAGE_LEDGER:
+	case MESSAGE_PROCESS:
+	case MESSAGE_BYE:
+		return handle_sequenced(aggregator, peer, message);
+	default:
+		receiver_count_bad(aggregator->receiver, peer, "a message that agents do not send");
+		return 0;
+	}
+}
+
+/* --- the loop
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static int commit(struct aggregator *aggregator)
+{
+	int error = store_commit(aggregator->store, aggregator->collection);
+
+	if (error == -ENOMEM)
+		return error;
+	if (error) {
+		if (!aggregator->store_failed)
+			say("cannot write the profile: %s (%s); nothing that was acknowledged is "
+			    "lost, "
+			    "and we keep trying",
+			    strerror(-error), store_error(aggregator->store));
+		refuse_all(aggregator, REFUSE_STORE, "the aggregator cannot write its profile");
+		aggregator->store_failed = true;
+		aggregator->commit_at_ns = now_ns() + (uint64_t)RETRY_INTERVAL_MS * NS_PER_MS;
+		return error;
+	}
+	if (aggregator->store_failed)
+		say("the profile can be written again");
+	aggregator->store_failed = aggregator->changed = aggregator->commit_now = false;
+	aggregator->frames_since = 0;
+	aggregator->bytes_since = receiver_counts(aggregator->receiver)->bytes;
+	aggregator->commits++;
+	send_acks(aggregator);
+	return 0;
+}
+
+static bool commit_is_due(const struct aggregator *aggregator, uint64_t time_ns)
+{
+	uint32_t nr_rows;
+
+	if (!aggregator->changed)
+		return false;
+	if (time_ns >= aggregator->commit_at_ns)
+		return true;
+	if (aggregator->store_failed)
+		return false;
+	fold_table_rows(aggregator->collection->totals, &nr_rows);
+	return aggregator->commit_now || aggregator->frames_since >= COMMIT_FRAMES ||
+	       receiver_counts(aggregator->receiver)->bytes - aggregator->bytes_since >=
+		       COMMIT_BYTES ||
+	       nr_rows >= COMMIT_ROWS;
+}
+
+static void publish_status(struct aggregator *aggregator)
+{
+	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
+	uint32_t nr_peers;
+	const struct peer *peers =
+		peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
+	uint64_t connected = 0;
+
+	for (uint32_t i = 0; i < nr_peers; i++)
+		connected += peers[i].session && !peers[i].session->ended;
+	pthread_mutex_lock(&aggregator->lock);
+	aggregator->status.agents = aggregator->collection->nr_sessions;
+	aggregator->status.agents_connected = connected;
+	aggregator->status.commits = aggregator->commits;
+	aggregator->status.bad_frames = counts->bad_frames;
+	aggregator->status.refused = counts->refused;
+	aggregator->status.launches = aggregator->launches;
+	aggregator->status.records = aggregator->records;
+	pthread_mutex_unlock(&aggregator->lock);
+}
+
+static int wait_ms(const struct aggregator *aggregator, uint64_t time_ns)
+{
+	if (!aggregator->changed)
+		return IDLE_WAIT_MS;
+	if (time_ns >= aggregator->commit_at_ns)
+		return 0;
+	return (int)((aggregator->commit_at_ns - time_ns + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+/* Some of what waits in the socket. 0 or -errno. */
+static int take_messages(struct aggregator *aggregator)
+{
+	const struct message *message;
+	struct peer *peer;
+	bool was_changed = aggregator->changed;
+	int status = 0;
+
+	for (uint32_t i = 0; i < FRAMES_A_TURN; i++) {
+		status = receiver_next(aggregator->receiver, &peer, &message);
+		if (status <= 0)
+			break;
+		status = handle(aggregator, peer, message);
+		if (status)
+			break;
+	}
+	if (!was_changed && aggregator->changed)
+		aggregator->commit_at_ns =
+			now_ns() + (uint64_t)aggregator->commit_interval_ms * NS_PER_MS;
+	return status < 0 ? status : 0;
+}
+
+static bool stopping(const struct aggregator *aggregator)
+{
+	uint64_t count;
+
+	return read(aggregator->wake_fd, &count, sizeof(count)) == sizeof(count);
+}
+
+int aggregator_run(struct aggregator *aggregator)
+{
+	int error = 0;
+
+	while (!error && !stopping(aggregator)) {
+		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
+				      wait_ms(aggregator, now_ns()));
+		if (!error)
+			error = take_messages(aggregator);
+		if (!error && commit_is_due(aggregator, now_ns()) && commit(aggregator) == -ENOMEM)
+			error = -ENOMEM;
+		if (!error)
+			send_acks(aggregator);
+		publish_status(aggregator);
+	}
+	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must
+	 * not be kept. */
+	if (!error && aggregator->changed)
+		error = commit(aggregator);
+	publish_status(aggregator);
+	return error;
+}
+
+/* One write and nothing else, so that a signal handler may call it, too. */
+void aggregator_stop(struct aggregator *aggregator)
+{
+	uint64_t one = 1;
+
+	if (write(aggregator->wake_fd, &one, sizeof(one)) < 0)
+		assert(errno == EAGAIN); /* the counter is full: it is awake already */
+}
+
+void aggregator_status(struct aggregator *aggregator, struct aggregator_status *status)
+{
+	pthread_mutex_lock(&aggregator->lock);
+	*status = aggregator->status;
+	pthread_mutex_unlock(&aggregator->lock);
+}

@@ -1,0 +1,47 @@
+/* The aggregator: takes batches from any number of agents, correlates launches and GPU records, and keeps exact totals
+ * in one store. aggregator_run() is the one loop and blocks; it may run in a thread of its own. aggregator_stop() and
+ * aggregator_status() may be called from any thread, the others only while the loop does not run. */
+#ifndef AGGREGATOR_H
+#define AGGREGATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct aggregator;
+
+/* Strings are borrowed for aggregator_create() only. */
+struct aggregator_options {
+	const char *const *endpoints; /* ZeroMQ endpoints to bind */
+	uint32_t nr_endpoints;
+	void *zmq_context;           /* NULL: one of its own; needed for inproc:// */
+	const char *store_path;      /* created if missing, continued if it is one of ours */
+	const char *title;           /* for reports: the job or its command; may be NULL */
+	uint32_t commit_interval_ms; /* 0: 100 */
+	bool insecure; /* allow endpoints other than loopback, ipc and inproc although nothing is authenticated */
+	bool quiet; /* errors only on stderr */
+};
+
+/* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line that names what and where,
+ * owns: free(). -EACCES: an endpoint that needs `insecure`. -EPROTO: the store is not one of ours, damaged, or of a newer
+ * schema. On error *aggregator is NULL. */
+int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
+		      char **error);
+void aggregator_destroy(struct aggregator *aggregator); /* accepts NULL */
+
+/* The endpoint actually bound (a port of * or 0 resolved). Borrowed until destroy. */
+const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t index);
+
+/* Runs until aggregator_stop(), then commits what it has. 0 or -errno. */
+int aggregator_run(struct aggregator *aggregator);
+void aggregator_stop(struct aggregator *aggregator);
+
+struct aggregator_status {
+	uint64_t agents;            /* epochs ever welcomed */
+	uint64_t agents_connected;  /* said hello, not yet BYE */
+	uint64_t launches, records; /* committed or in hand */
+	uint64_t commits;
+	uint64_t bad_frames, refused;
+};
+void aggregator_status(struct aggregator *aggregator, struct aggregator_status *status);
+
+#endif

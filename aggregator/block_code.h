@@ -1,0 +1,38 @@
+/* Blocks of the correlator's state, lists of ids and open intervals as bytes: for each field a
+ * column of deltas (column.h), after its length as a 32-bit little-endian number. The byte order is
+ * fixed and the layout part of the store's schema. Pure. */
+#ifndef BLOCK_CODE_H
+#define BLOCK_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "correlator.h"
+#include "timeline_interval.h"
+
+/* Bytes in the making. Embedded; zeroed memory is empty. */
+struct block_code {
+	uint8_t *bytes; /* owns */
+	size_t size, room;
+};
+
+void block_code_fini(struct block_code *code);
+
+/* Each replaces what was in code. 0 or -ENOMEM. */
+int block_code_launches(struct block_code *code, const struct launch *launches, uint32_t count);
+int block_code_records(struct block_code *code, const struct correlator_waiting_record *records,
+		       uint32_t count);
+int block_code_ids(struct block_code *code, const uint32_t *ids, uint32_t count);
+int block_code_intervals(struct block_code *code, const struct timeline_interval *intervals,
+			 uint32_t count);
+
+/* The reverse: exactly count elements from exactly size bytes. 0 or -EBADMSG. */
+int block_decode_launches(const uint8_t *bytes, size_t size, struct launch *launches,
+			  uint32_t count);
+int block_decode_records(const uint8_t *bytes, size_t size,
+			 struct correlator_waiting_record *records, uint32_t count);
+int block_decode_ids(const uint8_t *bytes, size_t size, uint32_t *ids, uint32_t count);
+int block_decode_intervals(const uint8_t *bytes, size_t size, struct timeline_interval *intervals,
+			   uint32_t count);
+
+#endif

@@ -1,0 +1,23 @@
+/* A set of numbers that only grows until it is cleared: which blocks of the correlator's state have
+ * changed. Pure; part of the correlator. */
+#ifndef BLOCK_SET_H
+#define BLOCK_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Embedded; zeroed memory is an empty set. */
+struct block_set {
+	uint64_t *blocks; /* in the order in which they were added */
+	uint32_t count, room;
+	uint32_t *slots; /* index + 1; twice the room */
+};
+
+void block_set_fini(struct block_set *set);
+
+/* 0 (also if it is in the set already) or -ENOMEM: unchanged. */
+int block_set_add(struct block_set *set, uint64_t block);
+bool block_set_has(const struct block_set *set, uint64_t block);
+void block_set_clear(struct block_set *set);
+
+#endif

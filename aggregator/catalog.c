@@ -1,0 +1,238 @@
+#include "catalog.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash_index.h"
+#include "text_pool.h"
+
+struct catalog {
+	struct text_pool *strings;
+	struct catalog_module *modules;
+	struct catalog_frame *frames;
+	struct catalog_node *nodes;
+	struct hash_index module_index, frame_index, node_index;
+	struct catalog_size size, room, saved;
+	uint32_t *renamed;
+	uint32_t nr_renamed, room_renamed;
+};
+
+struct catalog *catalog_create(void)
+{
+	struct catalog *catalog = calloc(1, sizeof(*catalog));
+	if (!catalog)
+		return NULL;
+	catalog->strings = text_pool_create();
+	if (!catalog->strings) {
+		free(catalog);
+		return NULL;
+	}
+	return catalog;
+}
+
+void catalog_destroy(struct catalog *catalog)
+{
+	if (!catalog)
+		return;
+	text_pool_destroy(catalog->strings);
+	hash_index_fini(&catalog->module_index);
+	hash_index_fini(&catalog->frame_index);
+	hash_index_fini(&catalog->node_index);
+	free(catalog->modules);
+	free(catalog->frames);
+	free(catalog->nodes);
+	free(catalog->renamed);
+	free(catalog);
+}
+
+/* Room for one more element: the array, moved if need be, or NULL (the old one stays valid). */
+static void *reserve(void *array, uint32_t *room, uint32_t count, size_t element_size)
+{
+	if (count < *room)
+		return array;
+
+	uint32_t wanted = *room ? 2 * *room : 64;
+	void *bigger = realloc(array, wanted * element_size);
+	if (bigger)
+		*room = wanted;
+	return bigger;
+}
+
+int catalog_add_string(struct catalog *catalog, const char *data, uint32_t size, uint32_t *id)
+{
+	int error = text_pool_intern(catalog->strings, data, size, id);
+
+	catalog->size.strings = text_pool_count(catalog->strings);
+	return error;
+}
+
+static bool module_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct catalog *catalog = context;
+	const struct catalog_module *module = &catalog->modules[id - 1], *wanted = key;
+
+	if (module->build_id_size != wanted->build_id_size)
+		return false;
+	if (module->build_id_size == 0)
+		return module->path == wanted->path;
+	return memcmp(module->build_id, wanted->build_id, module->build_id_size) == 0;
+}
+
+int catalog_add_module(struct catalog *catalog, const struct catalog_module *module, uint32_t *id)
+{
+	assert(module->path <= catalog->size.strings);
+	assert(module->build_id_size <= WIRE_BUILD_ID_MAX);
+	uint32_t hash = module->build_id_size
+				? hash_index_hash(module->build_id, module->build_id_size)
+				: hash_index_hash(&module->path, sizeof(module->path));
+
+	*id = hash_index_find(&catalog->module_index, hash, module_equals, catalog, module);
+	if (*id)
+		return 0;
+	struct catalog_module *modules = reserve(catalog->modules, &catalog->room.modules,
+						 catalog->size.modules, sizeof(*modules));
+	if (!modules)
+		return -ENOMEM;
+	catalog->modules = modules;
+	if (hash_index_insert(&catalog->module_index, hash, catalog->size.modules + 1))
+		return -ENOMEM;
+	catalog->modules[catalog->size.modules++] = *module;
+	*id = catalog->size.modules;
+	return 0;
+}
+
+static bool frame_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct catalog *catalog = context;
+	const struct catalog_frame *frame = &catalog->frames[id - 1], *wanted = key;
+
+	return frame->module == wanted->module && frame->offset == wanted->offset &&
+	       frame->scope == wanted->scope;
+}
+
+int catalog_add_frame(struct catalog *catalog, uint32_t module, uint64_t offset, uint32_t scope,
+		      uint32_t *id)
+{
+	struct catalog_frame frame = {.offset = offset,
+				      .module = module,
+				      .scope = module ? 0 : scope,
+				      .name = CATALOG_NAME_UNKNOWN};
+	uint32_t hash = hash_index_hash(&frame, offsetof(struct catalog_frame, name));
+
+	assert(module <= catalog->size.modules);
+	*id = hash_index_find(&catalog->frame_index, hash, frame_equals, catalog, &frame);
+	if (*id)
+		return 0;
+	struct catalog_frame *frames = reserve(catalog->frames, &catalog->room.frames,
+					       catalog->size.frames, sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	catalog->frames = frames;
+	if (hash_index_insert(&catalog->frame_index, hash, catalog->size.frames + 1))
+		return -ENOMEM;
+	catalog->frames[catalog->size.frames++] = frame;
+	*id = catalog->size.frames;
+	return 0;
+}
+
+static bool node_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct catalog *catalog = context;
+	const struct catalog_node *node = &catalog->nodes[id - 1], *wanted = key;
+
+	return node->parent == wanted->parent && node->frame == wanted->frame;
+}
+
+int catalog_add_node(struct catalog *catalog, uint32_t parent, uint32_t frame, uint32_t *id)
+{
+	struct catalog_node node = {.parent = parent, .frame = frame};
+	uint32_t hash = hash_index_hash(&node, offsetof(struct catalog_node, depth));
+
+	assert(parent <= catalog->size.nodes && frame > 0 && frame <= catalog->size.frames);
+	node.depth = parent ? catalog->nodes[parent - 1].depth + 1 : 1;
+	*id = hash_index_find(&catalog->node_index, hash, node_equals, catalog, &node);
+	if (*id)
+		return 0;
+	struct catalog_node *nodes =
+		reserve(catalog->nodes, &catalog->room.nodes, catalog->size.nodes, sizeof(*nodes));
+	if (!nodes)
+		return -ENOMEM;
+	catalog->nodes = nodes;
+	if (hash_index_insert(&catalog->node_index, hash, catalog->size.nodes + 1))
+		return -ENOMEM;
+	catalog->nodes[catalog->size.nodes++] = node;
+	*id = catalog->size.nodes;
+	return 0;
+}
+
+int catalog_name_frame(struct catalog *catalog, uint32_t frame, uint32_t name)
+{
+	assert(frame > 0 && frame <= catalog->size.frames);
+	assert(name <= catalog->size.strings || name == CATALOG_NAME_UNKNOWN);
+	uint32_t *current = &catalog->frames[frame - 1].name;
+
+	if (*current == name || (name == 0 && *current != CATALOG_NAME_UNKNOWN))
+		return 0;
+	if (frame <= catalog->saved.frames) {
+		uint32_t *renamed = reserve(catalog->renamed, &catalog->room_renamed,
+					    catalog->nr_renamed, sizeof(*renamed));
+		if (!renamed)
+			return -ENOMEM;
+		catalog->renamed = renamed;
+		catalog->renamed[catalog->nr_renamed++] = frame;
+	}
+	*current = name;
+	return 0;
+}
+
+const char *catalog_string(const struct catalog *catalog, uint32_t id, uint32_t *size)
+{
+	return text_pool_get(catalog->strings, id, size);
+}
+
+const struct catalog_module *catalog_module(const struct catalog *catalog, uint32_t id)
+{
+	static const struct catalog_module none;
+
+	return id > 0 && id <= catalog->size.modules ? &catalog->modules[id - 1] : &none;
+}
+
+const struct catalog_frame *catalog_frame(const struct catalog *catalog, uint32_t id)
+{
+	static const struct catalog_frame none;
+
+	return id > 0 && id <= catalog->size.frames ? &catalog->frames[id - 1] : &none;
+}
+
+const struct catalog_node *catalog_node(const struct catalog *catalog, uint32_t id)
+{
+	static const struct catalog_node none;
+
+	return id > 0 && id <= catalog->size.nodes ? &catalog->nodes[id - 1] : &none;
+}
+
+struct catalog_size catalog_size(const struct catalog *catalog)
+{
+	return catalog->size;
+}
+
+const struct catalog_size *catalog_saved_size(const struct catalog *catalog)
+{
+	return &catalog->saved;
+}
+
+const uint32_t *catalog_renamed(const struct catalog *catalog, uint32_t *count)
+{
+	*count = catalog->nr_renamed;
+	return catalog->renamed;
+}
+
+void catalog_saved(struct catalog *catalog)
+{
+	catalog->saved = catalog->size;
+	catalog->nr_renamed = 0;
+}

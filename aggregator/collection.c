@@ -1,0 +1,75 @@
+#include "collection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent_session.h"
+#include "catalog.h"
+#include "fold_table.h"
+#include "roster.h"
+#include "timeline_table.h"
+
+struct collection *collection_create(void)
+{
+	struct collection *collection = calloc(1, sizeof(*collection));
+	if (!collection)
+		return NULL;
+
+	collection->catalog = catalog_create();
+	collection->roster = roster_create();
+	collection->totals = fold_table_create();
+	collection->timelines = timeline_table_create();
+	if (!collection->catalog || !collection->roster || !collection->totals ||
+	    !collection->timelines) {
+		collection_destroy(collection);
+		return NULL;
+	}
+	return collection;
+}
+
+void collection_destroy(struct collection *collection)
+{
+	if (!collection)
+		return;
+	for (uint32_t i = 0; i < collection->nr_sessions; i++)
+		agent_session_destroy(collection->sessions[i]);
+	free(collection->sessions);
+	roster_destroy(collection->roster);
+	catalog_destroy(collection->catalog);
+	fold_table_destroy(collection->totals);
+	timeline_table_destroy(collection->timelines);
+	free(collection);
+}
+
+struct agent_session *collection_session(struct collection *collection,
+					 const uint8_t epoch[WIRE_EPOCH_SIZE])
+{
+	for (uint32_t i = 0; i < collection->nr_sessions; i++)
+		if (memcmp(collection->sessions[i]->epoch, epoch, WIRE_EPOCH_SIZE) == 0)
+			return collection->sessions[i];
+
+	if (collection->nr_sessions == collection->room_sessions) {
+		uint32_t room = collection->room_sessions ? 2 * collection->room_sessions : 16;
+		struct agent_session **sessions =
+			realloc(collection->sessions, room * sizeof(struct agent_session *));
+
+		if (!sessions)
+			return NULL;
+		collection->sessions = sessions;
+		collection->room_sessions = room;
+	}
+	struct agent_session *session = agent_session_create(epoch, collection->nr_sessions + 1);
+	if (session)
+		collection->sessions[collection->nr_sessions++] = session;
+	return session;
+}
+
+void collection_saved(struct collection *collection)
+{
+	catalog_saved(collection->catalog);
+	roster_saved(collection->roster);
+	fold_table_clear(collection->totals);
+	timeline_table_saved(collection->timelines);
+	for (uint32_t i = 0; i < collection->nr_sessions; i++)
+		agent_session_saved(collection->sessions[i]);
+}

@@ -1,0 +1,36 @@
+/* Everything that the aggregator knows and the store keeps. Plain ownership: who may change what is
+ * said by the parts. Single-threaded. */
+#ifndef COLLECTION_H
+#define COLLECTION_H
+
+#include <stdint.h>
+
+#include "proto/message.h"
+
+struct agent_session;
+struct catalog;
+struct fold_table;
+struct roster;
+struct timeline_table;
+
+struct collection {
+	struct catalog *catalog;
+	struct roster *roster;
+	struct fold_table *totals; /* what was added since the last commit */
+	struct timeline_table *timelines;
+	struct agent_session **sessions; /* owns; sessions[id - 1] */
+	uint32_t nr_sessions, room_sessions;
+};
+
+/* NULL: out of memory. collection_destroy() accepts NULL. */
+struct collection *collection_create(void);
+void collection_destroy(struct collection *collection);
+
+/* The session of an epoch, made if it is new. NULL: out of memory. Borrowed until destroy. */
+struct agent_session *collection_session(struct collection *collection,
+					 const uint8_t epoch[WIRE_EPOCH_SIZE]);
+
+/* Everything in it is in the store now. */
+void collection_saved(struct collection *collection);
+
+#endif

@@ -1,0 +1,97 @@
+/* Joins the launches and GPU records of one process on (capture window, correlation id) and folds
+ * the result. Either may come first; one launch may have many records, or none.
+ *	- A launch is retired by its first record and kept a while longer, for a copy that CUPTI
+ *	  reports in two parts.
+ *	- A RECORD_LAUNCH_MANY launch stays until the process ends.
+ *	- RECORD_LAUNCH_FAILED retires a launch.
+ *	- Beyond launches_max outstanding launches the oldest expire: a launch may have no record at
+ *	  all (graph capture).
+ *	- A record without its launch waits; beyond waiting_max the oldest is folded as unmatched.
+ * What comes out depends on the order of the calls alone, also across save and load. No I/O, no
+ * clock. One correlator is used by one thread. */
+#ifndef CORRELATOR_H
+#define CORRELATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fold_table.h"
+#include "launch_map.h"
+#include "proto/record.h"
+
+#define CORRELATOR_LAUNCHES_MAX (1u << 20)
+#define CORRELATOR_RETIRED_MAX  4096u
+#define CORRELATOR_WAITING_MAX  16384u
+#define CORRELATOR_BLOCK_SIZE   1024u /* launches or records of one block at most */
+/* Longer activities are taken for nonsense (about 9 years): sums of sane ones fit SQL's 64-bit
+ * integers. */
+#define CORRELATOR_DURATION_MAX_NS (1ull << 58)
+
+struct correlator;
+
+/* 0: the default above. */
+struct correlator_options {
+	uint32_t launches_max, retired_max, waiting_max;
+	bool track_changes; /* for correlator_save() */
+};
+
+struct correlator_counts {
+	uint64_t launches; /* RECORD_LAUNCH_FAILED records not included */
+	uint64_t failed;   /* RECORD_LAUNCH_FAILED records */
+	uint64_t expired; /* launches given up, or left at the end, without a record or a failure */
+	uint64_t records; /* = matched + unmatched + invalid + waiting */
+	uint64_t matched, unmatched; /* folded */
+	uint64_t invalid;            /* with times that no GPU produces: not folded */
+	uint64_t launch_order, retire_order, waiting_order; /* the next ones */
+};
+
+/* Rows go to *table, with process_id in their keys; the table is borrowed until destroy. options
+ * may be NULL. NULL: out of memory. correlator_destroy() accepts NULL and folds nothing. */
+struct correlator *correlator_create(uint32_t process_id, const struct correlator_options *options,
+				     struct fold_table *table);
+void correlator_destroy(struct correlator *correlator);
+
+/* 0 or -ENOMEM (the correlator is then no longer exact: give it up). */
+int correlator_launch(struct correlator *correlator, const struct launch_record *record);
+int correlator_record(struct correlator *correlator, const struct gpu_record *record);
+
+/* The process has ended: waiting records are folded as unmatched, launches without a record expire,
+ * nothing is left to save. 0 or -ENOMEM. */
+int correlator_finish(struct correlator *correlator);
+
+/* Borrowed until destroy. */
+const struct correlator_counts *correlator_counts(const struct correlator *correlator);
+uint32_t correlator_waiting(const struct correlator *correlator); /* records, now */
+
+struct correlator_waiting_record {
+	struct gpu_record record;
+	uint64_t order;
+};
+
+enum correlator_block_kind {
+	CORRELATOR_BLOCK_LAUNCHES = 0,
+	CORRELATOR_BLOCK_RECORDS = 1,
+};
+
+/* A part of the state that is saved as one; count 0: nothing is left of it. */
+struct correlator_block {
+	enum correlator_block_kind kind;
+	uint64_t index;                /* together with kind: which part */
+	uint32_t count;                /* up to CORRELATOR_BLOCK_SIZE */
+	const struct launch *launches; /* borrowed until put returns */
+	const struct correlator_waiting_record *records;
+};
+
+typedef int correlator_put(void *context, const struct correlator_block *block);
+
+/* Hands every block that changed since correlator_saved() to put, until it returns nonzero; returns
+ * that. */
+int correlator_save(const struct correlator *correlator, correlator_put *put, void *context);
+void correlator_saved(struct correlator *correlator);
+
+/* On a fresh correlator: every block that was saved, in any order, then the counts. 0; -EINVAL: not
+ * something that was saved; -ENOMEM. */
+int correlator_load(struct correlator *correlator, const struct correlator_block *block);
+int correlator_load_end(struct correlator *correlator, const struct correlator_counts *counts);
+
+#endif

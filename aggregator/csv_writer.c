@@ -1,0 +1,81 @@
+#include "csv_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "report_groups.h"
+#include "report_summary.h"
+
+#define DEPTH_MAX 512u /* no stack is deeper: message.h */
+
+/* The inside of a field in quotes. */
+static void write_quoted(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+}
+
+static void write_text(FILE *out, const char *text)
+{
+	if (strpbrk(text, ",\"") == NULL) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	write_quoted(out, text);
+	fputc('"', out);
+}
+
+static void write_known(FILE *out, int32_t number, int32_t none)
+{
+	if (number != none)
+		fprintf(out, "%" PRId32, number);
+	fputc(',', out);
+}
+
+static void write_stack(FILE *out, const struct report_tree *tree, uint32_t node)
+{
+	uint32_t chain[DEPTH_MAX], depth = 0;
+
+	for (; node != REPORT_NODE_ROOT && depth < DEPTH_MAX; node = tree->nodes[node].parent)
+		chain[depth++] = node;
+	fputc('"', out);
+	while (depth > 0) {
+		write_quoted(out, tree->strings[tree->nodes[chain[--depth]].name]);
+		if (depth > 0)
+			fputc(';', out);
+	}
+	fputc('"', out);
+}
+
+static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
+{
+	write_text(out, tree->strings[leaf->host]);
+	fputc(',', out);
+	write_known(out, leaf->rank, REPORT_RANK_NONE);
+	fprintf(out, "%" PRIu32 ",", tree->processes[leaf->process].pid);
+	write_known(out, leaf->gpu, REPORT_GPU_NONE);
+	fprintf(out, "%" PRIu32 ",%" PRIu32 ",", leaf->context_id, leaf->stream_id);
+	if (leaf->tid)
+		fprintf(out, "%" PRIu32, leaf->tid);
+	fprintf(out, ",%s,", report_groups_kind(leaf->kind));
+	write_text(out, report_groups_activity(tree->strings[leaf->name]));
+	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", leaf->count, leaf->ns, leaf->bytes);
+	write_stack(out, tree, leaf->node);
+	fputc('\n', out);
+}
+
+int csv_writer_write(FILE *out, const struct report_tree *tree)
+{
+	char line[REPORT_SUMMARY_SIZE];
+
+	fputs("host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack\n", out);
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		write_leaf(out, tree, &tree->leaves[i]);
+	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,14 @@
+/* A profile as comma-separated values (RFC 4180 with plain newlines): a heading, a line a leaf, and
+ * the summary as a last line that begins with '#'. What is not known is an empty field. Any thread;
+ * the tree must not change meanwhile. */
+#ifndef CSV_WRITER_H
+#define CSV_WRITER_H
+
+#include <stdio.h>
+
+#include "report_tree.h"
+
+/* 0; -EIO: out did not take everything. */
+int csv_writer_write(FILE *out, const struct report_tree *tree);
+
+#endif

@@ -1,0 +1,214 @@
+#include "database.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUSY_TIMEOUT_MS 2000
+
+struct database {
+	sqlite3 *handle;
+	char error[256]; /* of before a roll-back; "": SQLite knows */
+};
+
+struct statement {
+	sqlite3_stmt *handle;
+};
+
+static int errno_of(int code)
+{
+	switch (code & 0xff) {
+	case SQLITE_OK:
+	case SQLITE_DONE:
+	case SQLITE_ROW:
+		return 0;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+	case SQLITE_CANTOPEN:
+	case SQLITE_READONLY:
+		return -EACCES;
+	case SQLITE_TOOBIG:
+		return -EFBIG;
+	case SQLITE_IOERR:
+	case SQLITE_PROTOCOL:
+		return -EIO;
+	default:
+		return -EPROTO;
+	}
+}
+
+int database_open(const char *path, bool read_only, struct database **database, char **error)
+{
+	int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+
+	if (error)
+		*error = NULL;
+	*database = calloc(1, sizeof(**database));
+	if (!*database)
+		return -ENOMEM;
+	int code = sqlite3_open_v2(path, &(*database)->handle, flags, NULL);
+	if (code == SQLITE_OK)
+		code = sqlite3_busy_timeout((*database)->handle, BUSY_TIMEOUT_MS);
+	if (code == SQLITE_OK)
+		return 0;
+	if (error && asprintf(error, "%s: %s", path, database_error(*database)) < 0)
+		*error = NULL;
+	database_close(*database);
+	*database = NULL;
+	return errno_of(code);
+}
+
+void database_close(struct database *database)
+{
+	if (!database)
+		return;
+	sqlite3_close(database->handle);
+	free(database);
+}
+
+int database_execute(struct database *database, const char *sql)
+{
+	database->error[0] = '\0';
+	return errno_of(sqlite3_exec(database->handle, sql, NULL, NULL, NULL));
+}
+
+void database_roll_back(struct database *database)
+{
+	snprintf(database->error, sizeof(database->error), "%s", sqlite3_errmsg(database->handle));
+	/* SQLite has rolled back itself after some errors; a second time is refused and harmless.
+	 */
+	sqlite3_exec(database->handle, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int database_query_number(struct database *database, const char *sql, int64_t *number)
+{
+	struct statement *statement;
+	int error = statement_create(database, sql, &statement);
+
+	*number = 0;
+	if (error)
+		return error;
+	error = statement_step(statement);
+	if (error > 0) {
+		*number = statement_signed(statement, 0);
+		error = 0;
+	}
+	statement_destroy(statement);
+	return error;
+}
+
+int database_query_text(struct database *database, const char *sql, char *text, size_t size)
+{
+	struct statement *statement;
+	int error = statement_create(database, sql, &statement);
+
+	*text = '\0';
+	if (error)
+		return error;
+	error = statement_step(statement);
+	if (error > 0) {
+		uint32_t length;
+		const char *bytes = statement_bytes(statement, 0, &length);
+
+		snprintf(text, size, "%.*s", (int)length, length ? bytes : "");
+		error = 0;
+	}
+	statement_destroy(statement);
+	return error;
+}
+
+const char *database_error(const struct database *database)
+{
+	return database->error[0] ? database->error : sqlite3_errmsg(database->handle);
+}
+
+int statement_create(struct database *database, const char *sql, struct statement **statement)
+{
+	*statement = calloc(1, sizeof(**statement));
+	if (!*statement)
+		return -ENOMEM;
+	int code = sqlite3_prepare_v3(database->handle, sql, -1, SQLITE_PREPARE_PERSISTENT,
+				      &(*statement)->handle, NULL);
+	if (code == SQLITE_OK)
+		return 0;
+	free(*statement);
+	*statement = NULL;
+	return errno_of(code);
+}
+
+void statement_destroy(struct statement *statement)
+{
+	if (!statement)
+		return;
+	sqlite3_finalize(statement->handle);
+	free(statement);
+}
+
+static int bind(sqlite3_stmt *handle, int index, const struct database_value *value)
+{
+	switch (value->type) {
+	case DATABASE_NUMBER:
+		return sqlite3_bind_int64(handle, index, value->number);
+	case DATABASE_BYTES:
+		/* A NULL pointer would bind NULL. */
+		return sqlite3_bind_blob64(handle, index, value->size ? value->bytes : "",
+					   value->size, SQLITE_STATIC);
+	default:
+		return sqlite3_bind_null(handle, index);
+	}
+}
+
+int statement_run(struct statement *statement, const struct database_value *values,
+		  uint32_t nr_values)
+{
+	int code = SQLITE_OK;
+
+	for (uint32_t i = 0; i < nr_values && code == SQLITE_OK; i++)
+		code = bind(statement->handle, (int)i + 1, &values[i]);
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement->handle);
+	sqlite3_reset(statement->handle);
+	return errno_of(code);
+}
+
+int statement_step(struct statement *statement)
+{
+	int code = sqlite3_step(statement->handle);
+
+	if (code == SQLITE_ROW)
+		return 1;
+	sqlite3_reset(statement->handle);
+	return errno_of(code);
+}
+
+int64_t statement_signed(struct statement *statement, uint32_t column)
+{
+	return sqlite3_column_int64(statement->handle, (int)column);
+}
+
+uint64_t statement_number(struct statement *statement, uint32_t column)
+{
+	return (uint64_t)statement_signed(statement, column);
+}
+
+bool statement_null(struct statement *statement, uint32_t column)
+{
+	return sqlite3_column_type(statement->handle, (int)column) == SQLITE_NULL;
+}
+
+const void *statement_bytes(struct statement *statement, uint32_t column, uint32_t *size)
+{
+	const void *bytes = sqlite3_column_blob(statement->handle, (int)column);
+
+	*size = (uint32_t)sqlite3_column_bytes(statement->handle, (int)column);
+	return bytes;
+}

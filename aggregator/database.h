@@ -1,0 +1,82 @@
+/* A SQLite database file, as much of it as the store needs; the only file that includes sqlite3.h.
+ * Errors are 0 or -errno: -EPROTO: not a database, damaged, or SQL that does not fit it; -ENOSPC:
+ * disk full; -EBUSY: locked by somebody else; -EACCES: may not or cannot open; -EIO; -ENOMEM;
+ * -EFBIG: a value over SQLite's limits. A database and its statements are used by one thread. */
+#ifndef DATABASE_H
+#define DATABASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct database;
+struct statement;
+
+/* On error *database is NULL and *error, if error is not NULL, one line (owns: free()). */
+int database_open(const char *path, bool read_only, struct database **database, char **error);
+
+/* Rolls back what is open. Statements must be destroyed before. Accepts NULL. */
+void database_close(struct database *database);
+
+/* One or more statements without results that matter. */
+int database_execute(struct database *database, const char *sql);
+
+/* Leaves the transaction that may be open, and keeps database_error() as it is. */
+void database_roll_back(struct database *database);
+
+/* The first column of the first row; no row: 0. */
+int database_query_number(struct database *database, const char *sql, int64_t *number);
+/* Likewise as text, cut to size. */
+int database_query_text(struct database *database, const char *sql, char *text, size_t size);
+
+/* About the last error. Borrowed until the next call. */
+const char *database_error(const struct database *database);
+
+enum database_type {
+	DATABASE_NULL,
+	DATABASE_NUMBER,
+	DATABASE_BYTES,
+};
+
+/* Unsigned 64-bit numbers are kept as their two's complement; sums must stay below 2^63. */
+struct database_value {
+	enum database_type type;
+	uint32_t size;
+	int64_t number;
+	const void *bytes; /* borrowed until the call returns */
+};
+
+static inline struct database_value database_number(uint64_t number)
+{
+	return (struct database_value){.type = DATABASE_NUMBER, .number = (int64_t)number};
+}
+
+static inline struct database_value database_signed(int64_t number)
+{
+	return (struct database_value){.type = DATABASE_NUMBER, .number = number};
+}
+
+static inline struct database_value database_bytes(const void *bytes, size_t size)
+{
+	return (struct database_value){
+		.type = DATABASE_BYTES, .size = (uint32_t)size, .bytes = bytes};
+}
+
+/* On error *statement is NULL. */
+int statement_create(struct database *database, const char *sql, struct statement **statement);
+void statement_destroy(struct statement *statement); /* accepts NULL */
+
+/* Runs a statement without rows. */
+int statement_run(struct statement *statement, const struct database_value *values,
+		  uint32_t nr_values);
+
+/* The next row: 1; 0: no more (and the statement starts again); or an error. */
+int statement_step(struct statement *statement);
+
+/* Of the current row; NULL reads as 0 and as no bytes. Bytes are borrowed until the next step. */
+int64_t statement_signed(struct statement *statement, uint32_t column);
+uint64_t statement_number(struct statement *statement, uint32_t column);
+bool statement_null(struct statement *statement, uint32_t column);
+const void *statement_bytes(struct statement *statement, uint32_t column, uint32_t *size);
+
+#endif

@@ -1,0 +1,142 @@
+#include "demangle.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From the C++ ABI (cxxabi.h is C++). Returns malloc()ed text, or NULL with *status -1: out of
+ * memory, -2: not a mangled name. */
+char *__cxa_demangle(const char *mangled, char *output, size_t *length, int *status);
+
+/* "operator<", "operator->" and so on hold signs that are no brackets. Returns how long such a name
+ * at text is, 0: there is none. */
+static size_t operator_length(const char *text, const char *begin)
+{
+	static const char *const signs[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>",
+					    "<=",  ">=",  "->",  "<",   ">"};
+	static const char word[] = "operator";
+	size_t length = sizeof(word) - 1;
+
+	if (strncmp(text, word, length) != 0 ||
+	    (text > begin && (isalnum((unsigned char)text[-1]) || text[-1] == '_')))
+		return 0;
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+		if (strncmp(text + length, signs[i], strlen(signs[i])) == 0)
+			return length + strlen(signs[i]);
+	return 0;
+}
+
+/* Removes everything between angle brackets. */
+static void drop_templates(char *name)
+{
+	char *out = name;
+	int depth = 0;
+
+	for (const char *in = name; *in;) {
+		size_t operator= operator_length(in, name);
+		if (operator) {
+			if (depth == 0) {
+				memmove(out, in, operator);
+				out += operator;
+			}
+			in += operator;
+			continue;
+		}
+		/* An arrow is no bracket. */
+		if (*in == '<')
+			depth++;
+		if (depth == 0)
+			*out++ = *in;
+		if (*in == '>' && depth > 0 && in[-1] != '-')
+			depth--;
+		in++;
+	}
+	*out = '\0';
+}
+
+/* The bracket that the one at `close` closes, or NULL. */
+static char *opening_bracket(char *name, char *close)
+{
+	int depth = 0;
+
+	for (char *at = close; at >= name; at--) {
+		if (*at == ')')
+			depth++;
+		if (*at == '(' && --depth == 0)
+			return at;
+	}
+	return NULL;
+}
+
+/* Cuts " [clone .cold]", " const", "&" and then the parameters: the brackets that end the name,
+ * unless they are the call operator's name. */
+static void drop_parameters(char *name)
+{
+	static const char *const endings[] = {" const", " volatile", " &", " &&", "&", " noexcept"};
+	char *clone = strstr(name, " [clone ");
+	bool cut = true;
+
+	if (clone)
+		*clone = '\0';
+	while (cut) {
+		size_t length = strlen(name);
+
+		cut = false;
+		for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+			size_t ending = strlen(endings[i]);
+
+			if (length > ending && strcmp(name + length - ending, endings[i]) == 0) {
+				name[length - ending] = '\0';
+				length -= ending;
+				cut = true;
+			}
+		}
+	}
+	size_t length = strlen(name);
+	if (length == 0 || name[length - 1] != ')')
+		return;
+	char *open = opening_bracket(name, name + length - 1);
+	bool is_call_operator = open && open - name >= 8 && memcmp(open - 8, "operator", 8) == 0;
+	if (open && open > name && open[-1] != ':' && !is_call_operator)
+		*open = '\0';
+	/* Between "operator<<" and its template's arguments stood a space. */
+	for (length = strlen(name); length > 0 && name[length - 1] == ' '; length--)
+		name[length - 1] = '\0';
+}
+
+/* Cuts what stands before the last space outside brackets; a conversion operator's type is part of
+ * its name. */
+static void drop_return_type(char *name)
+{
+	char *begin = name, *stop = strstr(name, "operator");
+	int depth = 0;
+
+	for (char *at = name; *at && at != stop; at++) {
+		if (*at == '(' || *at == '{' || *at == '[')
+			depth++;
+		if (*at == ')' || *at == '}' || *at == ']')
+			depth--;
+		if (*at == ' ' && depth == 0)
+			begin = at + 1;
+	}
+	memmove(name, begin, strlen(begin) + 1);
+}
+
+char *demangle_name(const char *name, enum demangle_mode mode)
+{
+	int status = -2;
+	char *demangled = NULL;
+
+	if (mode != DEMANGLE_NONE && strncmp(name, "_Z", 2) == 0)
+		demangled = __cxa_demangle(name, NULL, NULL, &status);
+	if (!demangled)
+		return status == -1 ? NULL : strdup(name);
+	if (mode == DEMANGLE_SIMPLE) {
+		drop_templates(demangled);
+		drop_parameters(demangled);
+		drop_return_type(demangled);
+	}
+	return demangled;
+}

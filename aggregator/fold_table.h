@@ -1,0 +1,45 @@
+/* Exact totals: GPU activities with equal keys become one row of count, nanoseconds and bytes.
+ * Pure; one table is used by one thread. */
+#ifndef FOLD_TABLE_H
+#define FOLD_TABLE_H
+
+#include <stdint.h>
+
+/* Every byte counts for equality: fill it from a zeroed struct. Ids are of the caller's scope. */
+struct fold_key {
+	uint32_t process_id;
+	uint32_t device_id; /* CUDA ordinal in its process */
+	uint32_t context_id, stream_id;
+	uint32_t tid;      /* launching thread; 0: not known */
+	uint32_t stack_id; /* RECORD_STACK_NONE: none captured, or no launch */
+	uint32_t name_id;  /* RECORD_NAME_NONE: none */
+	uint8_t kind;      /* enum record_gpu_kind */
+	uint8_t copy_kind;
+	uint8_t matched;  /* 1: a launch was found */
+	uint8_t reserved; /* 0 */
+};
+
+/* Sums stick at UINT64_MAX instead of wrapping. */
+struct fold_row {
+	struct fold_key key;
+	uint64_t count, ns, bytes;
+};
+
+struct fold_table;
+
+/* NULL: out of memory. fold_table_destroy() accepts NULL. */
+struct fold_table *fold_table_create(void);
+void fold_table_destroy(struct fold_table *table);
+
+/* Adds count activities that took ns and moved bytes together. 0, or -ENOMEM: the table is
+ * unchanged. */
+int fold_table_add(struct fold_table *table, const struct fold_key *key, uint64_t count,
+		   uint64_t ns, uint64_t bytes);
+
+/* All rows in the order of their first appearance. Borrowed until the next add or clear. */
+const struct fold_row *fold_table_rows(const struct fold_table *table, uint32_t *nr_rows);
+
+/* Forgets all rows and keeps the memory for the next ones. */
+void fold_table_clear(struct fold_table *table);
+
+#endif

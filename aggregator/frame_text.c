@@ -1,0 +1,63 @@
+#include "frame_text.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLACEMENT      "\xef\xbf\xbd"
+#define REPLACEMENT_SIZE 3u
+
+/* How many bytes the valid UTF-8 sequence at text has; 0: it is not valid (overlong, surrogate, too
+ * large, cut). */
+static size_t sequence_size(const uint8_t *text, size_t left, uint32_t *code)
+{
+	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t size = text[0] < 0x80             ? 1
+		      : (text[0] & 0xe0) == 0xc0 ? 2
+		      : (text[0] & 0xf0) == 0xe0 ? 3
+		      : (text[0] & 0xf8) == 0xf0 ? 4
+						 : 0;
+
+	if (size == 0 || size > left)
+		return 0;
+	*code = size == 1 ? text[0] : text[0] & (0x7fu >> size);
+	for (size_t i = 1; i < size; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (text[i] & 0x3f);
+	}
+	bool valid =
+		*code >= smallest[size] && *code <= 0x10ffff && (*code < 0xd800 || *code > 0xdfff);
+	return valid ? size : 0;
+}
+
+char *frame_text_clean(const char *text, size_t size)
+{
+	const uint8_t *in = (const uint8_t *)text, *end = in + size;
+	char *clean = malloc(size * REPLACEMENT_SIZE + 1), *out = clean;
+
+	if (!clean)
+		return NULL;
+	while (in < end) {
+		uint32_t code;
+		size_t length = sequence_size(in, (size_t)(end - in), &code);
+
+		if (length == 0) {
+			memcpy(out, REPLACEMENT, REPLACEMENT_SIZE);
+			out += REPLACEMENT_SIZE;
+			in++;
+			continue;
+		}
+		if (code == ';') {
+			*out++ = ':';
+		} else if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
+			*out++ = '_';
+		} else {
+			memcpy(out, in, length);
+			out += length;
+		}
+		in += length;
+	}
+	*out = '\0';
+	return clean;
+}

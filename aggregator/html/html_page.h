@@ -1,0 +1,19 @@
+/* The viewer's page, cut at the two places where a report's own text goes. The bytes are made at
+ * build time by embed.cmake from the page, style and script files of this folder. Constant: any
+ * thread may read. */
+#ifndef HTML_PAGE_H
+#define HTML_PAGE_H
+
+#include <stddef.h>
+
+struct html_page_part {
+	const unsigned char *bytes;
+	size_t size_bytes;
+};
+
+extern const struct html_page_part html_page_before_title; /* up to <title>; HTML text follows */
+extern const struct html_page_part
+	html_page_before_profile; /* up to the data element; JSON without '<' follows */
+extern const struct html_page_part html_page_end;
+
+#endif

@@ -1,0 +1,130 @@
+// The profile as the writer left it in the page: columns decoded, names and their kinds.
+
+const WEIGHTS = ["time", "count", "bytes"];
+const DIMENSIONS = ["host", "rank", "gpu", "stream", "thread"];
+const KINDS = ["kernel", "memcpy", "memset", "python", "native", "api", "group", "unknown", "other"];
+
+// Sums stay exact beyond 2^53: each number is lo + hi * 2^28, and both parts are summed on their own.
+const PART = 2 ** 28;
+
+class ColumnReader {
+	constructor(base64) {
+		const text = atob(base64);
+
+		this.bytes = new Uint8Array(text.length);
+		for (let i = 0; i < text.length; i++)
+			this.bytes[i] = text.charCodeAt(i);
+		this.at = 0;
+		this.hi = 0;
+	}
+
+	// The low 28 bits; the rest is in this.hi.
+	varint() {
+		let lo = 0, scale = 1, byte = 0x80;
+
+		this.hi = 0;
+		for (let i = 0; i < 4 && byte >= 0x80; i++, scale *= 128) {
+			byte = this.bytes[this.at++];
+			lo += (byte & 0x7f) * scale;
+		}
+		for (scale = 1; byte >= 0x80; scale *= 128) {
+			byte = this.bytes[this.at++];
+			this.hi += (byte & 0x7f) * scale;
+		}
+		if (this.at > this.bytes.length)
+			throw new Error("the profile in this file is cut short");
+		return lo;
+	}
+
+	wide(length) {
+		const column = { lo: new Float64Array(length), hi: new Float64Array(length) };
+
+		for (let i = 0; i < length; i++) {
+			const lo = this.varint();
+
+			if (lo === 0 && this.hi === 0) {
+				i += this.number();
+				continue;
+			}
+			column.lo[i] = lo;
+			column.hi[i] = this.hi;
+		}
+		return column;
+	}
+
+	number() {
+		const lo = this.varint();
+
+		return lo + this.hi * PART;
+	}
+
+	numbers(length) {
+		const { lo, hi } = this.wide(length);
+
+		return lo.map((low, i) => low + hi[i] * PART);
+	}
+}
+
+const unzigzag = (value) => value % 2 ? -(value + 1) / 2 : value / 2;
+
+function decodeProfile(profile) {
+	const reader = new ColumnReader(profile.columns);
+	const { nodes, leaves } = profile;
+
+	profile.nodeParent = Int32Array.from(reader.numbers(nodes), (back, i) => i ? i - back - 1 : 0);
+	profile.nodeName = Int32Array.from(reader.numbers(nodes));
+	const fields = reader.numbers(profile.dimensions * DIMENSIONS.length);
+	profile.rows = Array.from({ length: profile.dimensions }, (_, i) => {
+		const [host, rank, gpu, stream, thread] = fields.subarray(i * DIMENSIONS.length);
+
+		return { host: profile.strings[host], rank: unzigzag(rank), gpu: unzigzag(gpu), stream, thread };
+	});
+	let node = 0;
+	profile.leafNode = Int32Array.from(reader.numbers(leaves), (delta) => (node += unzigzag(delta)));
+	profile.leafName = Int32Array.from(reader.numbers(leaves));
+	profile.leafRow = Int32Array.from(reader.numbers(leaves));
+	const count = reader.wide(leaves), time = reader.wide(leaves), bytes = reader.wide(leaves);
+	profile.values = { time, count, bytes };
+	profile.names = profile.strings.slice();
+	profile.names[profile.nodeName[0]] ||= "all";
+	profile.nameIds = new Map();
+	profile.kinds = [];
+	delete profile.columns;
+	return profile;
+}
+
+// The id of a name that the viewer itself made.
+function internName(profile, name) {
+	let id = profile.nameIds.get(name);
+
+	if (id === undefined) {
+		id = profile.names.push(name) - 1;
+		profile.nameIds.set(name, id);
+	}
+	return id;
+}
+
+function dimensionName(dimension, value) {
+	switch (dimension) {
+	case "rank": return value < 0 ? "rank?" : `rank${value}`;
+	case "gpu": return value < 0 ? "GPU?" : `GPU${value}`;
+	case "stream": return `stream${value}`;
+	case "thread": return value === 0 ? "thread ?" : `thread ${value}`;
+	default: return value;
+	}
+}
+
+function kindOfName(name) {
+	if (name[0] === "[") {
+		const leaf = /^\[GPU[^\]]*_(Kernel|Memcpy|Memset)\]/.exec(name);
+
+		return leaf ? leaf[1].toLowerCase() : "unknown";
+	}
+	if (name.includes(".py:"))
+		return "python";
+	if (/^(cuda|cu|nccl|cudnn|cublas)(Lt)?[A-Z_]/.test(name) && !name.includes("::"))
+		return "api";
+	return name.includes("::") || name.includes("(") ? "native" : "other";
+}
+
+const kindOfId = (profile, id) => profile.kinds[id] ??= kindOfName(profile.names[id]);

@@ -1,0 +1,52 @@
+// What the page knows and what its reader chose.
+
+const DIMENSION_LABELS = { host: "host", rank: "rank", gpu: "GPU", stream: "stream", thread: "thread" };
+
+const $ = (id) => document.getElementById(id);
+
+function element(tag, text, className) {
+	const made = document.createElement(tag);
+
+	if (text !== undefined)
+		made.textContent = text;
+	if (className)
+		made.className = className;
+	return made;
+}
+
+let profile, frames, layout;
+let zoom = 0, focus = 0, hover = -1;
+let search = { query: "", names: null, hits: 0, matched: 0n, error: "" };
+let printing = false, drawMs = 0, drawQueued = false;
+let canvasSize = { width: 0, height: 0 };
+let view = { from: 0, span: 1 }, zoomStart = null; // what is drawn; where and when the running zoom began
+const choice = { weight: "time", split: new Set(), only: {}, join: false, up: false };
+
+const nameOf = (frame) => profile.names[frames.name[frame]];
+const sumOf = (frame, weight = choice.weight) => exact(frames.sums[weight], frame);
+
+const kindOf = (frame) => frame === 0 ? "other" : frame < frames.nrGroups ? "group" :
+	kindOfId(profile, frames.name[frame]);
+
+function pathOf(frame) {
+	const path = [];
+
+	for (; frame !== 0; frame = frames.parent[frame])
+		path.unshift(frame);
+	return path;
+}
+
+const zoomPath = () => pathOf(zoom).map((frame) => hashName(nameOf(frame)).toString(36)).join(".");
+
+function findPath(path) {
+	let frame = 0;
+
+	for (const hash of path ? path.split(".") : []) {
+		const found = childrenOf(layout, frame).find((under) => hashName(nameOf(under)).toString(36) === hash);
+
+		if (found === undefined || layout.value[found] === 0)
+			return 0;
+		frame = found;
+	}
+	return frame;
+}

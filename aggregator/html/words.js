@@ -1,0 +1,129 @@
+// The words around the graph: totals, losses, path, details of one frame.
+// Names come from the profiled program: they reach the page as textContent only.
+
+const KIND_LABELS = { kernel: "kernel", memcpy: "memory copy", memset: "memset", python: "Python", native: "C++",
+	api: "CUDA call", group: "split", unknown: "not known", other: "other" };
+
+function figuresOf(frame) {
+	const time = sumOf(frame, "time"), count = sumOf(frame, "count"), bytes = sumOf(frame, "bytes");
+	const own = sumOf(frame), figures = [];
+
+	figures.push(["time", time < 1000n ? `${time} ns` : `${timeText(time)} (${grouped(time)} ns)`]);
+	figures.push(["of all", percentText(own, sumOf(0))]);
+	if (frame !== 0)
+		figures.push(["of parent", percentText(own, sumOf(frames.parent[frame]))]);
+	figures.push(["count", grouped(count)]);
+	if (count > 0n)
+		figures.push(["average", timeText(Number(time) / Number(count))]);
+	if (bytes > 0n)
+		figures.push(["bytes", bytes < 1024n ? `${bytes} B` : `${bytesText(bytes)} (${grouped(bytes)} B)`]);
+	return figures;
+}
+
+function showDetails() {
+	const frame = hover >= 0 ? hover : focus;
+
+	$("name").textContent = nameOf(frame);
+	$("name").title = nameOf(frame);
+	$("figures").replaceChildren(...figuresOf(frame).map(([label, text]) => {
+		const figure = element("div");
+
+		figure.append(element("dt", label), element("dd", text));
+		return figure;
+	}));
+}
+
+function showTip(event) {
+	const tip = $("tip");
+
+	tip.hidden = hover < 0 || event.pointerType !== "mouse";
+	if (tip.hidden)
+		return;
+	tip.firstElementChild.textContent = nameOf(hover);
+	tip.lastElementChild.textContent =
+		`${weightText(choice.weight, sumOf(hover))} · ${percentText(sumOf(hover), sumOf(0))} of all`;
+	const left = event.clientX + 14, top = event.clientY + 18;
+	tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 8))}px`;
+	tip.style.top = `${top + tip.offsetHeight > innerHeight - 8 ? event.clientY - tip.offsetHeight - 10 : top}px`;
+}
+
+function showPath() {
+	const path = [0, ...pathOf(zoom)], shown = path.length > 9 ? [0, -1, ...path.slice(-7)] : path;
+	const nodes = shown.flatMap((frame, i) => {
+		if (frame < 0)
+			return [element("span", ` › … ${path.length - 8} more`)];
+		const button = element("button", nameOf(frame).slice(0, 200));
+
+		button.type = "button";
+		button.addEventListener("click", () => zoomTo(frame));
+		if (frame === zoom)
+			button.setAttribute("aria-current", "true");
+		return i ? [element("span", "›"), button] : [button];
+	});
+
+	if (zoom !== 0) {
+		const reset = element("button", "Show everything", "reset");
+
+		reset.type = "button";
+		reset.addEventListener("click", () => zoomTo(0));
+		nodes.push(reset);
+	}
+	$("path").replaceChildren(...nodes);
+}
+
+function showTotals() {
+	const { kernels, kernelNs, copies, copyNs, matched, launches, launchesFailed } = profile;
+	const records = BigInt(kernels) + BigInt(copies), gpuNs = BigInt(kernelNs) + BigInt(copyNs);
+	const totals = [["GPU time", timeText(gpuNs), `${grouped(gpuNs)} ns`],
+		["kernels", `${grouped(kernels)} in ${timeText(kernelNs)}`, `${grouped(kernelNs)} ns`],
+		["copies", `${grouped(copies)} in ${timeText(copyNs)}`, `${grouped(copyNs)} ns in copies and memsets`],
+		["launches", grouped(launches) + (launchesFailed === "0" ? "" : `, ${grouped(launchesFailed)} failed`), ""],
+		["matched", percentText(matched, records), `${grouped(matched)} of ${grouped(records)} records have a launch`],
+		["processes", grouped(profile.processes), ""]];
+
+	$("title").textContent = profile.title || "GPU profile";
+	$("subtitle").textContent = profile.subtitle;
+	$("simulated").hidden = !profile.simulated;
+	$("totals").replaceChildren(...totals.map(([label, text, title]) => {
+		const total = element("div");
+
+		total.title = title;
+		total.append(element("dt", label), element("dd", text));
+		return total;
+	}));
+}
+
+function showLosses() {
+	const lost = BigInt(profile.lost) > 0n, note = $("loss");
+	const records = grouped(BigInt(profile.kernels) + BigInt(profile.copies));
+	const reasons = profile.losses.map(([reason, count, ns]) => element("span",
+		`${profile.strings[reason]} ${grouped(count)}${ns === "0" ? "" : ` (${timeText(ns)})`}`));
+
+	note.className = lost ? "note bad" : "note";
+	note.replaceChildren(element("b", lost ? `${grouped(profile.lost)} records lost` : "Nothing lost"), " ",
+		lost ? "" : `All ${records} GPU records are in this profile. ${reasons.length ? "Noted: " : ""}`);
+	note.append(...reasons.flatMap((reason) => [reason, " "]));
+	$("unclean").hidden = profile.unclean.length === 0;
+	const list = profile.unclean.slice(0, 4).map(([host, , pid, rank]) =>
+		`${rank < 0 ? "" : `rank ${rank}, `}pid ${pid} on ${profile.strings[host]}`);
+	if (profile.unclean.length > list.length)
+		list.push(`${profile.unclean.length - list.length} more`);
+	$("unclean").textContent = `${profile.unclean.length} of ${profile.processes} processes ended without a goodbye; ` +
+		`their last moments may be missing: ${list.join("; ")}`;
+	$("unclean").title = profile.unclean.map(([host, command, pid]) =>
+		`${profile.strings[host]} ${pid}: ${profile.strings[command]}`).join("\n").slice(0, 4000);
+}
+
+function showLegend() {
+	const present = new Set();
+
+	for (let frame = 1; frame < frames.nr; frame++)
+		present.add(kindOf(frame));
+	$("legend").replaceChildren(...KINDS.filter((kind) => present.has(kind)).map((kind) => {
+		const item = element("li"), swatch = element("i"), [hue, saturation, lightness] = theme[kind];
+
+		swatch.style.background = `hsl(${hue} ${saturation}% ${lightness}%)`;
+		item.append(swatch, KIND_LABELS[kind]);
+		return item;
+	}));
+}

@@ -1,0 +1,159 @@
+#include "json_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "report_groups.h"
+#include "report_summary.h"
+
+#define DEPTH_MAX 512u /* no stack is deeper: message.h */
+
+/* The tree's text holds no control characters, so two escapes suffice. */
+static void write_text(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fputc('\\', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static void write_member(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "\"%s\":", name);
+	write_text(out, text);
+}
+
+static void write_known(FILE *out, const char *name, int32_t number, int32_t none)
+{
+	if (number == none)
+		fprintf(out, "\"%s\":null,", name);
+	else
+		fprintf(out, "\"%s\":%" PRId32 ",", name, number);
+}
+
+static void write_totals(FILE *out, const struct report_tree *tree)
+{
+	char line[REPORT_SUMMARY_SIZE];
+
+	fprintf(out,
+		"\"totals\":{\"kernels\":%" PRIu64 ",\"kernel_ns\":%" PRIu64 ",\"copies\":%" PRIu64
+		",\"copy_ns\":%" PRIu64 ",\"matched\":%" PRIu64 ",\"launches\":%" PRIu64
+		",\"launches_failed\":%" PRIu64 ",\"lost\":%" PRIu64 "},\n",
+		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->matched,
+		tree->launches, tree->launches_failed, tree->lost);
+	write_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
+	fputs(",\n\"ledger\":[", out);
+	for (uint32_t i = 0; i < tree->nr_losses; i++) {
+		fputs(i ? ",\n{" : "\n{", out);
+		write_member(out, "reason", tree->strings[tree->losses[i].reason]);
+		fprintf(out, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", tree->losses[i].count,
+			tree->losses[i].ns);
+	}
+	fputs("],\n", out);
+}
+
+static void write_processes(FILE *out, const struct report_tree *tree)
+{
+	fputs("\"processes\":[", out);
+	for (uint32_t i = 0; i < tree->nr_processes; i++) {
+		const struct report_process *process = &tree->processes[i];
+
+		fputs(i ? ",\n{" : "\n{", out);
+		write_member(out, "host", tree->strings[process->host]);
+		fprintf(out, ",\"pid\":%" PRIu32 ",", process->pid);
+		write_known(out, "rank", process->rank, REPORT_RANK_NONE);
+		write_member(out, "command", tree->strings[process->command]);
+		fprintf(out, ",\"unclean\":%s}", process->unclean ? "true" : "false");
+	}
+	fputs("],\n", out);
+}
+
+static void write_busy_row(FILE *out, const struct report_busy_row *row)
+{
+	write_member(out, "host", row->host);
+	fputc(',', out);
+	write_known(out, "gpu", row->gpu, REPORT_GPU_NONE);
+	if (row->whole_device) {
+		write_member(out, "name", row->device_name);
+		fputc(',', out);
+	} else {
+		write_known(out, "rank", row->rank, REPORT_RANK_NONE);
+		fprintf(out, "\"pid\":%" PRIu32 ",\"context\":%" PRIu32 ",\"stream\":%" PRIu32 ",",
+			row->pid, row->context_id, row->stream_id);
+	}
+	fprintf(out,
+		"\"records\":%" PRIu64 ",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64
+		",\"overlap_ns\":%" PRIu64 ",\"first_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64
+		",\"late\":%" PRIu64 ",\"late_ns\":%" PRIu64,
+		row->records, row->busy_ns, row->idle_ns, row->overlap_ns, row->first_ns,
+		row->last_ns, row->late, row->late_ns);
+}
+
+static void write_busy(FILE *out, const struct report_busy *busy, const char *name,
+		       int whole_device)
+{
+	const char *separator = "\n{";
+
+	fprintf(out, "\"%s\":[", name);
+	for (uint32_t i = 0; i < busy->nr_rows; i++) {
+		if (!busy->rows[i].whole_device != !whole_device)
+			continue;
+		fputs(separator, out);
+		write_busy_row(out, &busy->rows[i]);
+		fputc('}', out);
+		separator = ",\n{";
+	}
+	fputs("],\n", out);
+}
+
+static void write_frames(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
+{
+	uint32_t chain[DEPTH_MAX], depth = 0;
+
+	for (uint32_t node = leaf->node; node != REPORT_NODE_ROOT && depth < DEPTH_MAX;
+	     node = tree->nodes[node].parent)
+		chain[depth++] = node;
+	fputs("\"frames\":[", out);
+	while (depth > 0) {
+		write_text(out, tree->strings[tree->nodes[chain[--depth]].name]);
+		fputc(',', out);
+	}
+	write_text(out, tree->strings[leaf->name]);
+	fputc(']', out);
+}
+
+static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
+{
+	write_member(out, "host", tree->strings[leaf->host]);
+	fprintf(out, ",\"process\":%" PRIu32 ",", leaf->process);
+	write_known(out, "rank", leaf->rank, REPORT_RANK_NONE);
+	write_known(out, "gpu", leaf->gpu, REPORT_GPU_NONE);
+	fprintf(out,
+		"\"context\":%" PRIu32 ",\"stream\":%" PRIu32 ",\"tid\":%" PRIu32
+		",\"kind\":\"%s\",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",",
+		leaf->context_id, leaf->stream_id, leaf->tid, report_groups_kind(leaf->kind),
+		leaf->count, leaf->ns, leaf->bytes);
+	write_frames(out, tree, leaf);
+}
+
+int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy)
+{
+	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
+	write_member(out, "title", tree->title);
+	fprintf(out, ",\n\"simulated\":%s,\n", tree->simulated ? "true" : "false");
+	write_totals(out, tree);
+	write_processes(out, tree);
+	write_busy(out, busy, "devices", 1);
+	write_busy(out, busy, "streams", 0);
+	fputs("\"leaves\":[", out);
+	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
+		fputs(i ? ",\n{" : "\n{", out);
+		write_leaf(out, tree, &tree->leaves[i]);
+		fputc('}', out);
+	}
+	fputs("]}\n", out);
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,17 @@
+/* A profile as JSON, for programs: every leaf with its frames, exact totals, the ledger, devices,
+ * streams, processes. All numbers are integers of up to 64 bits. "schema" counts up when a reader
+ * of the old one would go wrong. Any thread; the arguments must not change meanwhile. */
+#ifndef JSON_WRITER_H
+#define JSON_WRITER_H
+
+#include <stdio.h>
+
+#include "report_busy.h"
+#include "report_tree.h"
+
+#define JSON_WRITER_SCHEMA 1
+
+/* 0; -EIO: out did not take everything. */
+int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy);
+
+#endif

@@ -1,0 +1,113 @@
+#include "launch_map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SLOTS_MIN  256u
+#define BLOCK_BITS 4u /* neighbouring ids stay neighbours; blocks of them are scattered */
+
+/* Robin Hood hashing: along a run, launches stand in the order of their home slots. So a search
+ * ends at the first launch that is nearer to its home than the one looked for would be, and a
+ * removal shifts back only up to one that is at home. */
+static uint32_t home_of(const struct launch_map *map, uint32_t window, uint32_t correlation_id)
+{
+	uint32_t block = correlation_id >> BLOCK_BITS;
+	uint32_t within = correlation_id & ((1u << BLOCK_BITS) - 1);
+	uint64_t mixed = ((uint64_t)window << 32 | block) * 0x9e3779b97f4a7c15u;
+
+	return ((uint32_t)(mixed >> 32) << BLOCK_BITS | within) & map->mask;
+}
+
+static uint32_t distance(const struct launch_map *map, uint32_t slot)
+{
+	const struct launch *launch = &map->slots[slot];
+
+	return (slot - home_of(map, launch->window, launch->correlation_id)) & map->mask;
+}
+
+void launch_map_fini(struct launch_map *map)
+{
+	free(map->slots);
+	*map = (struct launch_map){0};
+}
+
+struct launch *launch_map_find(const struct launch_map *map, uint32_t window,
+			       uint32_t correlation_id)
+{
+	if (map->count == 0)
+		return NULL;
+
+	uint32_t slot = home_of(map, window, correlation_id);
+	for (uint32_t probe = 0;; probe++, slot = (slot + 1) & map->mask) {
+		struct launch *launch = &map->slots[slot];
+
+		if (!launch->flags)
+			return NULL;
+		if (launch->correlation_id == correlation_id && launch->window == window)
+			return launch;
+		if (distance(map, slot) < probe)
+			return NULL;
+	}
+}
+
+static void place(struct launch_map *map, struct launch launch)
+{
+	uint32_t slot = home_of(map, launch.window, launch.correlation_id);
+
+	for (uint32_t probe = 0;; probe++, slot = (slot + 1) & map->mask) {
+		struct launch *here = &map->slots[slot];
+		if (!here->flags) {
+			*here = launch;
+			map->count++;
+			return;
+		}
+		uint32_t here_probe = distance(map, slot);
+		if (here_probe < probe) {
+			struct launch displaced = *here;
+			*here = launch;
+			launch = displaced;
+			probe = here_probe;
+		}
+	}
+}
+
+static int grow(struct launch_map *map)
+{
+	struct launch_map bigger = {.mask = map->slots ? 2 * map->mask + 1 : SLOTS_MIN - 1};
+
+	bigger.slots = calloc((size_t)bigger.mask + 1, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return -ENOMEM;
+	for (uint32_t i = 0; map->slots && i <= map->mask; i++)
+		if (map->slots[i].flags)
+			place(&bigger, map->slots[i]);
+	free(map->slots);
+	*map = bigger;
+	return 0;
+}
+
+int launch_map_insert(struct launch_map *map, const struct launch *launch)
+{
+	if (!map->slots || map->count >= (map->mask + 1) / 2) {
+		int error = grow(map);
+		if (error)
+			return error;
+	}
+	place(map, *launch);
+	return 0;
+}
+
+void launch_map_remove(struct launch_map *map, struct launch *launch)
+{
+	uint32_t hole = (uint32_t)(launch - map->slots);
+
+	for (;;) {
+		uint32_t next = (hole + 1) & map->mask;
+		if (!map->slots[next].flags || distance(map, next) == 0)
+			break;
+		map->slots[hole] = map->slots[next];
+		hole = next;
+	}
+	map->slots[hole] = (struct launch){0};
+	map->count--;
+}

@@ -1,0 +1,46 @@
+/* Launches by (window, correlation id): open addressing whose order follows the ids, because CUPTI
+ * hands them out nearly dense and increasing: launches and their records then walk through memory
+ * side by side. Pure; part of the correlator. */
+#ifndef LAUNCH_MAP_H
+#define LAUNCH_MAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum launch_flags {
+	LAUNCH_USED = 1u << 0, /* always set; an empty slot has flags 0 */
+	LAUNCH_MANY = 1u << 1, /* any number of records belongs to it */
+	LAUNCH_RETIRED =
+		1u << 2, /* answered or failed; kept for a while for a record that comes late */
+	LAUNCH_MATCHED = 1u << 3, /* has had a record */
+};
+
+struct launch {
+	uint32_t correlation_id;
+	uint16_t window;
+	uint16_t flags; /* enum launch_flags */
+	uint32_t stack_id;
+	uint32_t tid;
+	uint64_t order; /* of arrival; of retirement once LAUNCH_RETIRED */
+};
+
+/* Embedded; zeroed memory is an empty map. */
+struct launch_map {
+	struct launch *slots;
+	uint32_t mask; /* number of slots - 1 */
+	uint32_t count;
+};
+
+void launch_map_fini(struct launch_map *map);
+
+/* Borrowed until the next insert or remove; NULL: not there. */
+struct launch *launch_map_find(const struct launch_map *map, uint32_t window,
+			       uint32_t correlation_id);
+
+/* The key must not be present. 0 or -ENOMEM: unchanged. */
+int launch_map_insert(struct launch_map *map, const struct launch *launch);
+
+/* launch: as launch_map_find() gave it. The slot may hold another launch afterwards. */
+void launch_map_remove(struct launch_map *map, struct launch *launch);
+
+#endif

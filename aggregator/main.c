@@ -1,0 +1,118 @@
+/* flamegrid-aggregator: an aggregator of its own, for agents on other nodes. */
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator.h"
+
+#define ENDPOINTS_MAX 16u
+
+enum exit_code {
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+};
+
+static const char usage[] =
+	"Usage: flamegrid-aggregator --listen ENDPOINT... --store FILE [OPTION]...\n"
+	"Takes batches from node agents and keeps their profile in FILE.\n"
+	"\n"
+	"  --listen ENDPOINT  where agents connect, e.g. tcp://127.0.0.1:7411 or ipc:///run/x;\n"
+	"                     port *: any that is free; may be given several times\n"
+	"  --store FILE       the profile; made if missing, else continued\n"
+	"  --title TEXT       heading of its reports\n"
+	"  --insecure         allow endpoints that other machines can reach: nothing is\n"
+	"                     authenticated or encrypted\n"
+	"  --quiet            print errors only\n"
+	"  --help, --version\n"
+	"\n"
+	"Ends at SIGTERM or SIGINT, with everything stored. Exit codes: 0 ended, 1 failed, 2 "
+	"usage.\n";
+
+static struct aggregator *running; /* for the signal handler; set before it is installed */
+
+static void stop(int number)
+{
+	(void)number;
+	aggregator_stop(running);
+}
+
+static int usage_error(const char *what)
+{
+	fprintf(stderr, "flamegrid-aggregator: %s\n%s", what, usage);
+	return EXIT_USAGE;
+}
+
+static int run(const struct aggregator_options *options)
+{
+	struct sigaction action = {.sa_handler = stop};
+	char *error;
+	int status = aggregator_create(options, &running, &error);
+
+	if (status) {
+		fprintf(stderr, "flamegrid-aggregator: %s\n", error ? error : strerror(-status));
+		free(error);
+		return EXIT_FAILED;
+	}
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	for (uint32_t i = 0; i < options->nr_endpoints && !options->quiet; i++)
+		fprintf(stderr, "listening on %s\n", aggregator_endpoint(running, i));
+	status = aggregator_run(running);
+	if (status)
+		fprintf(stderr, "flamegrid-aggregator: %s\n", strerror(-status));
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	aggregator_destroy(running);
+	return status ? EXIT_FAILED : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{"listen", required_argument, NULL, 'l'}, {"store", required_argument, NULL, 's'},
+		{"title", required_argument, NULL, 't'},  {"insecure", no_argument, NULL, 'i'},
+		{"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0},
+	};
+	const char *endpoints[ENDPOINTS_MAX];
+	struct aggregator_options options = {.endpoints = endpoints};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (option) {
+		case 'l':
+			if (options.nr_endpoints == ENDPOINTS_MAX)
+				return usage_error("too many endpoints");
+			endpoints[options.nr_endpoints++] = optarg;
+			break;
+		case 's':
+			options.store_path = optarg;
+			break;
+		case 't':
+			options.title = optarg;
+			break;
+		case 'i':
+			options.insecure = true;
+			break;
+		case 'q':
+			options.quiet = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return EXIT_SUCCESS;
+		case 'v':
+			puts("flamegrid-aggregator " FLAMEGRID_VERSION);
+			return EXIT_SUCCESS;
+		default:
+			return EXIT_USAGE;
+		}
+	}
+	if (optind < argc)
+		return usage_error("unexpected argument");
+	if (options.nr_endpoints == 0 || !options.store_path)
+		return usage_error("--listen and --store are needed");
+	return run(&options);
+}

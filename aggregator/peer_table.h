@@ -1,0 +1,41 @@
+/* The connections that the receiver has heard of, by ZeroMQ's routing id. A routing id says where
+ * an answer goes and nothing about who is there. Bounded: when it is full, the peer that was silent
+ * for longest is forgotten. One table is used by one thread. */
+#ifndef PEER_TABLE_H
+#define PEER_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PEER_ID_MAX    255u
+#define PEER_TABLE_MAX 4096u
+
+struct agent_session;
+
+struct peer {
+	uint8_t id[PEER_ID_MAX];
+	uint8_t id_size;
+	bool refused;      /* sent too many bad frames: nothing it says is heard */
+	bool gap_reported; /* and nothing in sequence came since */
+	bool ack_due;      /* it may have missed an acknowledgement */
+	uint32_t bad_frames;
+	uint64_t heard;                /* tick of its last frame */
+	uint64_t acked_seq;            /* last acknowledged over this connection */
+	struct agent_session *session; /* borrowed; NULL: no HELLO yet */
+};
+
+struct peer_table;
+
+/* NULL: out of memory. peer_table_destroy() accepts NULL. */
+struct peer_table *peer_table_create(void);
+void peer_table_destroy(struct peer_table *table);
+
+/* The peer with this id (1 to PEER_ID_MAX bytes, asserted), made if it is new. NULL: out of memory.
+ * Borrowed until the next call. */
+struct peer *peer_table_get(struct peer_table *table, const void *id, size_t id_size);
+
+/* Borrowed until the next get. */
+struct peer *peer_table_peers(struct peer_table *table, uint32_t *nr_peers);
+
+#endif

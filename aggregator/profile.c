@@ -1,0 +1,161 @@
+#include "profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent_session.h"
+#include "correlator.h"
+#include "database.h"
+#include "fold_table.h"
+#include "roster.h"
+#include "store_loader.h"
+#include "store_schema.h"
+
+static uint32_t number32(struct statement *row, uint32_t column)
+{
+	return (uint32_t)statement_number(row, column);
+}
+
+static int load_totals(struct database *database, struct fold_table *totals)
+{
+	struct statement *row;
+	int error = statement_create(database, "SELECT * FROM totals", &row), more = 0;
+
+	while (!error && (more = statement_step(row)) > 0) {
+		struct fold_key key = {
+			.process_id = number32(row, 0),
+			.device_id = number32(row, 1),
+			.context_id = number32(row, 2),
+			.stream_id = number32(row, 3),
+			.tid = number32(row, 4),
+			.stack_id = number32(row, 5),
+			.name_id = number32(row, 6),
+			.kind = (uint8_t)number32(row, 7),
+			.copy_kind = (uint8_t)number32(row, 8),
+			.matched = (uint8_t)number32(row, 9),
+		};
+
+		error = fold_table_add(totals, &key, statement_number(row, 10),
+				       statement_number(row, 11), statement_number(row, 12));
+	}
+	statement_destroy(row);
+	return error ? error : more;
+}
+
+static int load_title(struct database *database, char **title)
+{
+	char text[4096];
+	int error = database_query_text(database,
+					"SELECT CAST(value AS BLOB) FROM meta WHERE key = 'title'",
+					text, sizeof(text));
+
+	if (error || !*text)
+		return error;
+	*title = strdup(text);
+	return *title ? 0 : -ENOMEM;
+}
+
+/* Everything in one transaction: totals, dictionaries and waiting records of one and the same
+ * moment. */
+static int load_all(struct database *database, struct profile *profile)
+{
+	int error = database_execute(database, "BEGIN");
+
+	if (error)
+		return error;
+	error = store_loader_load(database, profile->collection);
+	if (!error)
+		error = load_totals(database, profile->collection->totals);
+	if (!error)
+		error = load_title(database, &profile->title);
+	database_execute(database, "COMMIT");
+	return error;
+}
+
+/* What still waits is folded without a launch in our copy. Launches in flight are not expired by
+ * that: the counts stay as they were stored. */
+static int fold_waiting(struct profile *profile)
+{
+	struct roster *roster = profile->collection->roster;
+	int error = 0;
+
+	for (uint32_t id = 1; id <= roster_size(roster).processes && !error; id++) {
+		struct correlator *correlator = roster_process(roster, id)->correlator;
+
+		if (!correlator)
+			continue;
+		profile->waiting += correlator_waiting(correlator);
+		error = correlator_finish(correlator);
+	}
+	return error;
+}
+
+static int explain(const char *path, int status, const char *what, char **error)
+{
+	if (error && !*error && asprintf(error, "%s: %s", path, what) < 0)
+		*error = NULL;
+	return status;
+}
+
+static int load(const char *path, struct profile *profile, char **error)
+{
+	struct database *database;
+	struct stat info;
+
+	profile->collection = collection_create();
+	if (!profile->collection)
+		return explain(path, -ENOMEM, strerror(ENOMEM), error);
+	/* SQLite says no more than that it is unable to open the file. */
+	if (stat(path, &info))
+		return explain(path, -errno, strerror(errno), error);
+	int status = database_open(path, true, &database, error);
+	if (status)
+		return explain(path, status, strerror(-status), error);
+	status = store_schema_check(database, path, error);
+	if (status == -ENOENT)
+		explain(path, status, "empty: no aggregator has written to it yet", error);
+	if (!status) {
+		status = load_all(database, profile);
+		if (status == -EPROTO)
+			explain(path, status, "damaged: what stands in it cannot be", error);
+	}
+	if (status)
+		explain(path, status, database_error(database), error);
+	database_close(database);
+	return status;
+}
+
+int profile_load(const char *path, struct profile **profile, char **error)
+{
+	if (error)
+		*error = NULL;
+	*profile = calloc(1, sizeof(**profile));
+	if (!*profile)
+		return -ENOMEM;
+
+	int status = load(path, *profile, error);
+	if (!status)
+		status = fold_waiting(*profile);
+	if (status) {
+		explain(path, status, strerror(-status), error);
+		profile_destroy(*profile);
+		*profile = NULL;
+		return status;
+	}
+	const struct collection *collection = (*profile)->collection;
+	for (uint32_t i = 0; i < collection->nr_sessions; i++)
+		(*profile)->agents_open += !collection->sessions[i]->ended;
+	return 0;
+}
+
+void profile_destroy(struct profile *profile)
+{
+	if (!profile)
+		return;
+	collection_destroy(profile->collection);
+	free(profile->title);
+	free(profile);
+}

@@ -1,0 +1,25 @@
+/* A stored profile in memory, as reports need it. Reading changes nothing and disturbs no
+ * aggregator that writes. Used by one thread. */
+#ifndef PROFILE_H
+#define PROFILE_H
+
+#include <stdint.h>
+
+#include "collection.h"
+
+/* Owns all of it; read only. collection.totals holds all totals, GPU records that still wait for
+ * their launch included (as unmatched ones), so that nothing is missing while the job runs. */
+struct profile {
+	struct collection *collection;
+	char *title;          /* NULL: none */
+	uint32_t agents_open; /* epochs without a goodbye: still running, or gone */
+	uint64_t waiting;     /* the records that were still waiting */
+};
+
+/* 0; -ENOENT: no such file, or an empty one; -EPROTO: not a profile, damaged, or of a newer schema;
+ * -EACCES, -EBUSY, -EIO, -ENOMEM. On error *profile is NULL and *error, if error is not NULL, one
+ * line with the path (owns: free()). */
+int profile_load(const char *path, struct profile **profile, char **error);
+void profile_destroy(struct profile *profile); /* accepts NULL */
+
+#endif

@@ -1,0 +1,243 @@
+#include "receiver.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zmq.h>
+
+#include "proto/batch_decode.h"
+#include "proto/batch_encode.h"
+
+#define HIGH_WATER_MARK       8 /* messages a peer: with 4 MiB frames the bound on its memory */
+#define BACKLOG               4096
+#define HEARTBEAT_INTERVAL_MS 5000
+#define HEARTBEAT_TIMEOUT_MS  30000
+#define LINGER_MS             1000
+
+struct receiver {
+	void *context; /* owned if own_context */
+	void *own_context;
+	void *socket;
+	struct batch_decoder *decoder;
+	struct batch_encoder *encoder;
+	struct peer_table *peers;
+	zmq_msg_t frame; /* what the last message borrows from */
+	struct message message;
+	struct receiver_counts counts;
+};
+
+static int set_option(void *socket, int option, int value)
+{
+	return zmq_setsockopt(socket, option, &value, sizeof(value)) ? -errno : 0;
+}
+
+static int configure(void *socket)
+{
+	static const int options[][2] = {
+		{ZMQ_RCVHWM, HIGH_WATER_MARK},
+		{ZMQ_SNDHWM, HIGH_WATER_MARK},
+		{ZMQ_ROUTER_MANDATORY, 1},
+		{ZMQ_BACKLOG, BACKLOG},
+		{ZMQ_LINGER, LINGER_MS},
+		{ZMQ_HEARTBEAT_IVL, HEARTBEAT_INTERVAL_MS},
+		{ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS},
+		{ZMQ_HEARTBEAT_TTL, HEARTBEAT_TIMEOUT_MS},
+		{ZMQ_TCP_KEEPALIVE, 1},
+	};
+	int64_t size_max = WIRE_FRAME_MAX;
+	int error =
+		zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &size_max, sizeof(size_max)) ? -errno : 0;
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]) && !error; i++)
+		error = set_option(socket, options[i][0], options[i][1]);
+	return error;
+}
+
+int receiver_create(void *zmq_context, struct receiver **receiver)
+{
+	struct receiver *new = calloc(1, sizeof(*new));
+	int error = -ENOMEM;
+
+	*receiver = NULL;
+	if (!new)
+		return -ENOMEM;
+	zmq_msg_init(&new->frame);
+	new->context = zmq_context ? zmq_context : (new->own_context = zmq_ctx_new());
+	new->decoder = batch_decoder_create();
+	new->encoder = batch_encoder_create();
+	new->peers = peer_table_create();
+	if (new->context &&new->decoder &&new->encoder &&new->peers) {
+		new->socket = zmq_socket(new->context, ZMQ_ROUTER);
+		error = new->socket ? configure(new->socket) : -errno;
+	}
+	if (error) {
+		receiver_destroy(new);
+		return error;
+	}
+	*receiver = new;
+	return 0;
+}
+
+void receiver_destroy(struct receiver *receiver)
+{
+	if (!receiver)
+		return;
+	zmq_msg_close(&receiver->frame);
+	if (receiver->socket)
+		zmq_close(receiver->socket);
+	if (receiver->own_context)
+		zmq_ctx_term(receiver->own_context);
+	batch_decoder_destroy(receiver->decoder);
+	batch_encoder_destroy(receiver->encoder);
+	peer_table_destroy(receiver->peers);
+	free(receiver);
+}
+
+int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual)
+{
+	char resolved[512];
+	size_t size = sizeof(resolved);
+
+	*actual = NULL;
+	/* Else an IPv4 address comes back as a mapped one, which fewer programs read. */
+	int error = set_option(receiver->socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL);
+	if (error)
+		return error;
+	if (zmq_bind(receiver->socket, endpoint))
+		return -errno;
+	if (zmq_getsockopt(receiver->socket, ZMQ_LAST_ENDPOINT, resolved, &size))
+		return -errno;
+	*actual = strdup(resolved);
+	return *actual ? 0 : -ENOMEM;
+}
+
+int receiver_wait(struct receiver *receiver, int wake_fd, int timeout_ms)
+{
+	zmq_pollitem_t items[] = {
+		{.socket = receiver->socket, .events = ZMQ_POLLIN},
+		{.fd = wake_fd, .events = ZMQ_POLLIN},
+	};
+
+	if (zmq_poll(items, 2, timeout_ms) < 0 && errno != EINTR)
+		return -errno;
+	return 0;
+}
+
+/* Receives one part into frame. 1; 0: nothing is there; -errno. */
+static int receive_part(struct receiver *receiver, zmq_msg_t *part)
+{
+	for (;;) {
+		if (zmq_msg_recv(part, receiver->socket, ZMQ_DONTWAIT) >= 0)
+			return 1;
+		if (errno != EINTR)
+			return errno == EAGAIN ? 0 : -errno;
+	}
+}
+
+/* Every frame is one part behind the routing id; anything else is bad. *parts: how many came behind
+ * it. The parts of a message arrive together, so none of these reads has to wait. */
+static int receive_frame(struct receiver *receiver, struct peer **peer, uint32_t *parts)
+{
+	zmq_msg_t id;
+
+	zmq_msg_init(&id);
+	int status = receive_part(receiver, &id);
+	bool more = status > 0 && zmq_msg_more(&id);
+	size_t id_size = zmq_msg_size(&id);
+	if (status > 0) {
+		*peer = id_size > 0 && id_size <= PEER_ID_MAX
+				? peer_table_get(receiver->peers, zmq_msg_data(&id), id_size)
+				: NULL;
+		if (!*peer)
+			status = -ENOMEM;
+	}
+	zmq_msg_close(&id);
+	for (*parts = 0; more; more = zmq_msg_more(&receiver->frame), (*parts)++) {
+		int part = receive_part(receiver, &receiver->frame);
+		if (part <= 0)
+			return part ? part : -EPROTO;
+	}
+	return status;
+}
+
+void receiver_count_bad(struct receiver *receiver, struct peer *peer, const char *reason)
+{
+	receiver->counts.bad_frames++;
+	if (++peer->bad_frames < RECEIVER_BAD_FRAMES_MAX)
+		return;
+	receiver_refuse(receiver, peer, REFUSE_MALFORMED, reason);
+	peer->refused = true;
+	peer->session = NULL;
+}
+
+int receiver_next(struct receiver *receiver, struct peer **peer, const struct message **message)
+{
+	uint32_t parts;
+	int status;
+
+	*message = NULL;
+	while ((status = receive_frame(receiver, peer, &parts)) > 0) {
+		size_t size = zmq_msg_size(&receiver->frame);
+
+		receiver->counts.frames++;
+		receiver->counts.bytes += size;
+		if ((*peer)->refused)
+			continue;
+		if (parts != 1) {
+			receiver_count_bad(receiver, *peer, "a message of several frames");
+			continue;
+		}
+		int error = batch_decode(receiver->decoder, zmq_msg_data(&receiver->frame), size,
+					 &receiver->message);
+		if (error == -ENOMEM)
+			return error;
+		if (error == -EPROTONOSUPPORT) {
+			receiver->counts.unknown++;
+			continue;
+		}
+		if (error) {
+			receiver_count_bad(receiver, *peer, batch_decoder_error(receiver->decoder));
+			continue;
+		}
+		*message = &receiver->message;
+		return 1;
+	}
+	return status;
+}
+
+int receiver_send(struct receiver *receiver, const struct peer *peer, const struct message *message)
+{
+	const uint8_t *frame;
+	size_t size;
+	int error = batch_encode(receiver->encoder, message, &frame, &size);
+
+	if (error)
+		return error;
+	if (zmq_send(receiver->socket, peer->id, peer->id_size, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0 ||
+	    zmq_send(receiver->socket, frame, size, ZMQ_DONTWAIT) < 0)
+		return -errno;
+	return 0;
+}
+
+int receiver_refuse(struct receiver *receiver, const struct peer *peer, enum refuse_code code,
+		    const char *reason)
+{
+	struct message message = {
+		.type = MESSAGE_REFUSE,
+		.refuse = {.code = code, .reason = {reason, (uint32_t)strlen(reason)}},
+	};
+
+	receiver->counts.refused++;
+	return receiver_send(receiver, peer, &message);
+}
+
+struct peer_table *receiver_peers(struct receiver *receiver)
+{
+	return receiver->peers;
+}
+
+const struct receiver_counts *receiver_counts(const struct receiver *receiver)
+{
+	return &receiver->counts;
+}

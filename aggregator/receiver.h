@@ -1,0 +1,56 @@
+/* The aggregator's ZeroMQ socket: frames in, checked messages out, answers back. The only file here
+ * that includes zmq.h. Sending never blocks: an answer that cannot be sent is dropped, because
+ * every answer may be repeated. Used by one thread. */
+#ifndef RECEIVER_H
+#define RECEIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "peer_table.h"
+#include "proto/message.h"
+
+#define RECEIVER_BAD_FRAMES_MAX 3u
+
+struct receiver;
+
+/* zmq_context NULL: one of its own; else borrowed until destroy. 0 or -errno with *receiver NULL.
+ */
+int receiver_create(void *zmq_context, struct receiver **receiver);
+void receiver_destroy(struct receiver *receiver); /* accepts NULL */
+
+/* *actual: the endpoint with its port resolved (owns: free()). 0 or -errno (-EPROTONOSUPPORT: not
+ * an endpoint). */
+int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual);
+
+/* Until a frame is there, wake_fd is readable or the time is over. 0, also if interrupted, or
+ * -errno. */
+int receiver_wait(struct receiver *receiver, int wake_fd, int timeout_ms);
+
+/* The next good message and who sent it; what is bad or not known is counted on the way. Both are
+ * borrowed until the next call. 1; 0: nothing is there; -errno. */
+int receiver_next(struct receiver *receiver, struct peer **peer, const struct message **message);
+
+/* 0; -EAGAIN, -EHOSTUNREACH: dropped; other -errno. */
+int receiver_send(struct receiver *receiver, const struct peer *peer,
+		  const struct message *message);
+
+/* Sends REFUSE with that text. The same errors. */
+int receiver_refuse(struct receiver *receiver, const struct peer *peer, enum refuse_code code,
+		    const char *reason);
+
+/* A bad message: the third of a peer is answered with REFUSE, and the peer is not heard any more.
+ */
+void receiver_count_bad(struct receiver *receiver, struct peer *peer, const char *reason);
+
+struct peer_table *receiver_peers(struct receiver *receiver); /* borrowed until destroy */
+
+struct receiver_counts {
+	uint64_t frames, bytes;
+	uint64_t bad_frames;
+	uint64_t unknown; /* messages of a type or version that we do not know */
+	uint64_t refused; /* REFUSE messages sent */
+};
+const struct receiver_counts *receiver_counts(const struct receiver *receiver);
+
+#endif

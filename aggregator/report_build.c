@@ -1,0 +1,444 @@
+#include "report_build.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "agent_session.h"
+#include "catalog.h"
+#include "fold_table.h"
+#include "hash_index.h"
+#include "proto/ledger.h"
+#include "report_names.h"
+#include "roster.h"
+
+#define UNKNOWN_STACK "[unknown stack]"
+#define NODES_ROOM    1024u
+
+/* The tree that others see, and what it points to. */
+struct report {
+	struct report_tree tree; /* first, so that destroy finds the rest */
+	struct report_names *names;
+	const char **strings;
+	struct report_node *nodes;
+	struct report_leaf *leaves;
+	struct report_process *processes;
+	struct report_loss *losses;
+	char *title;
+};
+
+/* What is needed only while building. */
+struct builder {
+	struct report *report;
+	const struct collection *collection;
+	struct hash_index node_index, leaf_index; /* node; leaf + 1 */
+	uint32_t nr_nodes_room;
+	uint32_t *of_node;      /* report node + 1 of each stack node; 0: not made yet */
+	uint32_t unknown_stack; /* report node */
+	uint64_t unmatched;
+};
+
+void report_tree_destroy(struct report_tree *tree)
+{
+	struct report *report = (struct report *)tree;
+
+	if (!report)
+		return;
+	report_names_destroy(report->names);
+	free(report->strings);
+	free(report->nodes);
+	free(report->leaves);
+	free(report->processes);
+	free(report->losses);
+	free(report->title);
+	free(report);
+}
+
+/* --- paths
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static bool node_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct report *report = context;
+
+	return memcmp(&report->nodes[id], key, sizeof(struct report_node)) == 0;
+}
+
+static int add_node(struct builder *builder, uint32_t parent, uint32_t name, uint32_t *node)
+{
+	struct report *report = builder->report;
+	struct report_node wanted = {parent, name};
+	uint32_t hash = hash_index_hash(&wanted, sizeof(wanted));
+
+	*node = hash_index_find(&builder->node_index, hash, node_equals, report, &wanted);
+	if (*node)
+		return 0;
+	if (report->tree.nr_nodes == builder->nr_nodes_room) {
+		uint32_t room = builder->nr_nodes_room ? 2 * builder->nr_nodes_room : NODES_ROOM;
+		struct report_node *nodes = realloc(report->nodes, room * sizeof(*nodes));
+
+		if (!nodes)
+			return -ENOMEM;
+		report->nodes = nodes;
+		builder->nr_nodes_room = room;
+	}
+	/* Node 0, the root, is never looked for: its parent is itself. */
+	if (report->tree.nr_nodes &&
+	    hash_index_insert(&builder->node_index, hash, report->tree.nr_nodes))
+		return -ENOMEM;
+	report->nodes[report->tree.nr_nodes] = wanted;
+	*node = report->tree.nr_nodes++;
+	return 0;
+}
+
+/* The report's node for the path of a stack node, made from the outside in. */
+static int path_of(struct builder *builder, uint32_t stack_node, uint32_t *node)
+{
+	const struct catalog *catalog = builder->collection->catalog;
+	uint32_t chain[RECORD_STACK_DEPTH > 512 ? RECORD_STACK_DEPTH : 512], depth = 0;
+	uint32_t id = stack_node;
+
+	for (; id && !builder->of_node[id]; id = catalog_node(catalog, id)->parent) {
+		if (depth == sizeof(chain) / sizeof(chain[0]))
+			return -EPROTO;
+		chain[depth++] = id;
+	}
+	*node = id ? builder->of_node[id] - 1 : REPORT_NODE_ROOT;
+	while (depth > 0) {
+		uint32_t name;
+
+		id = chain[--depth];
+		int error = report_names_frame(builder->report->names,
+					       catalog_node(catalog, id)->frame, &name);
+		if (!error)
+			error = add_node(builder, *node, name, node);
+		if (error)
+			return error;
+		builder->of_node[id] = *node + 1;
+	}
+	return 0;
+}
+
+static int node_of(struct builder *builder, const struct fold_key *key, uint32_t *node)
+{
+	if (!key->matched || key->stack_id == RECORD_STACK_NONE) {
+		*node = builder->unknown_stack;
+		return 0;
+	}
+	return path_of(builder, report_names_cut(builder->report->names, key->stack_id), node);
+}
+
+/* --- leaves
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static bool leaf_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct report *report = context;
+
+	return memcmp(&report->leaves[id - 1], key, offsetof(struct report_leaf, count)) == 0;
+}
+
+/* Rows whose stacks or names turn out to be called the same become one leaf. leaves has room for
+ * all rows. */
+static int add_leaf(struct builder *builder, const struct report_leaf *leaf,
+		    const struct fold_row *row)
+{
+	struct report *report = builder->report;
+	uint32_t hash = hash_index_hash(leaf, offsetof(struct report_leaf, count));
+	uint32_t id = hash_index_find(&builder->leaf_index, hash, leaf_equals, report, leaf);
+
+	if (!id) {
+		id = report->tree.nr_leaves + 1;
+		if (hash_index_insert(&builder->leaf_index, hash, id))
+			return -ENOMEM;
+		report->leaves[report->tree.nr_leaves++] = *leaf;
+	}
+	report->leaves[id - 1].count += row->count;
+	report->leaves[id - 1].ns += row->ns;
+	report->leaves[id - 1].bytes += row->bytes;
+	return 0;
+}
+
+static int32_t gpu_of(const struct roster *roster, const struct roster_process *process,
+		      uint32_t device_id)
+{
+	const struct roster_device *device =
+		roster_device(roster, roster_process_device(process, device_id));
+
+	return device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
+}
+
+static void add_to_sums(struct builder *builder, const struct fold_row *row)
+{
+	struct report_tree *tree = &builder->report->tree;
+
+	if (row->key.kind == RECORD_GPU_KERNEL) {
+		tree->kernels += row->count;
+		tree->kernel_ns += row->ns;
+	} else {
+		tree->copies += row->count;
+		tree->copy_ns += row->ns;
+	}
+	if (row->key.matched)
+		tree->matched += row->count;
+	else
+		builder->unmatched += row->count;
+}
+
+static int add_row(struct builder *builder, const struct fold_row *row)
+{
+	const struct fold_key *key = &row->key;
+	const struct roster *roster = builder->collection->roster;
+	const struct roster_process *process = roster_process(roster, key->process_id);
+	struct catalog_size size = catalog_size(builder->collection->catalog);
+	struct report_leaf leaf;
+
+	if (!process || key->stack_id > size.nodes || key->name_id > size.strings)
+		return -EPROTO;
+	memset(&leaf, 0, sizeof(leaf));
+	leaf.host = builder->report->processes[key->process_id - 1].host;
+	leaf.process = key->process_id - 1;
+	leaf.rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
+	leaf.gpu = gpu_of(roster, process, key->device_id);
+	leaf.context_id = key->context_id;
+	leaf.stream_id = key->stream_id;
+	leaf.tid = key->tid;
+	leaf.kind = key->kind;
+	int error = node_of(builder, key, &leaf.node);
+	if (!error)
+		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
+	if (!error)
+		error = add_leaf(builder, &leaf, row);
+	if (!error)
+		add_to_sums(builder, row);
+	return error;
+}
+
+static int add_rows(struct builder *builder)
+{
+	uint32_t nr_rows;
+	const struct fold_row *rows = fold_table_rows(builder->collection->totals, &nr_rows);
+	int error = 0;
+
+	builder->report->leaves = calloc(nr_rows ? nr_rows : 1, sizeof(struct report_leaf));
+	if (!builder->report->leaves)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_rows && !error; i++)
+		error = add_row(builder, &rows[i]);
+	return error;
+}
+
+/* --- processes and losses
+ * ------------------------------------------------------------------------------------ */
+
+static int add_processes(struct builder *builder)
+{
+	struct report *report = builder->report;
+	const struct roster *roster = builder->collection->roster;
+	uint32_t nr_processes = roster_size(roster).processes;
+	int error = 0;
+
+	report->processes = calloc(nr_processes ? nr_processes : 1, sizeof(*report->processes));
+	if (!report->processes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_processes && !error; i++) {
+		const struct roster_process *process = roster_process(roster, i + 1);
+		const struct roster_host *host = roster_host(roster, process->identity.host);
+		struct report_process *out = &report->processes[i];
+
+		out->pid = process->identity.pid;
+		out->rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
+		out->unclean = process->state == PROCESS_UNCLEAN;
+		error = report_names_string(report->names, process->command, &out->command);
+		if (!error && host)
+			error = report_names_string(report->names, host->node, &out->host);
+	}
+	report->tree.nr_processes = nr_processes;
+	return error;
+}
+
+/* Sums over all processes and agents, one an enum ledger_reason. */
+struct ledger_sums {
+	uint64_t count[LEDGER_REASONS], ns[LEDGER_REASONS];
+};
+
+static void add_entries(struct ledger_sums *sums, const struct ledger_entry *entries,
+			uint32_t nr_entries)
+{
+	for (uint32_t i = 0; i < nr_entries; i++) {
+		if (entries[i].reason >= LEDGER_REASONS)
+			continue;
+		sums->count[entries[i].reason] += entries[i].count;
+		sums->ns[entries[i].reason] += entries[i].ns;
+	}
+}
+
+static void raise_to(uint64_t *count, uint64_t least)
+{
+	if (*count < least)
+		*count = least;
+}
+
+/* What the ledgers say, and what was seen here. The same failure or unclean end may be in both. */
+static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
+{
+	const struct roster *roster = builder->collection->roster;
+	uint64_t received = 0, failed = 0, unclean = 0;
+
+	memset(sums, 0, sizeof(*sums));
+	for (uint32_t i = 0; i < builder->collection->nr_sessions; i++)
+		add_entries(sums, builder->collection->sessions[i]->ledger,
+			    builder->collection->sessions[i]->nr_ledger);
+	for (uint32_t id = 1; id <= roster_size(roster).processes; id++) {
+		const struct roster_process *process = roster_process(roster, id);
+
+		add_entries(sums, process->ledger, process->nr_ledger);
+		received += process->counts.launches;
+		failed += process->counts.failed;
+		unclean += process->state == PROCESS_UNCLEAN;
+		sums->count[LEDGER_LAUNCH_EXPIRED] += process->counts.expired;
+		sums->count[LEDGER_INVALID_TIME] += process->counts.invalid;
+	}
+	sums->count[LEDGER_UNMATCHED_RECORD] += builder->unmatched;
+	raise_to(&sums->count[LEDGER_LAUNCHES], received);
+	raise_to(&sums->count[LEDGER_LAUNCH_FAILED], failed);
+	raise_to(&sums->count[LEDGER_UNCLEAN_END], unclean);
+}
+
+static int add_loss(struct builder *builder, const char *reason, uint64_t count, uint64_t ns)
+{
+	struct report *report = builder->report;
+	struct report_loss *loss = &report->losses[report->tree.nr_losses];
+
+	if (count == 0)
+		return 0;
+	report->tree.nr_losses++;
+	loss->count = count;
+	loss->ns = ns;
+	return report_names_text(report->names, reason, &loss->reason);
+}
+
+static int add_losses(struct builder *builder, const struct profile *profile)
+{
+	struct report *report = builder->report;
+	struct ledger_sums sums;
+	int error = 0;
+
+	report->losses = calloc(LEDGER_REASONS + 1, sizeof(*report->losses));
+	if (!report->losses)
+		return -ENOMEM;
+	sum_ledgers(builder, &sums);
+	for (uint32_t reason = 0; reason < LEDGER_REASONS && !error; reason++) {
+		if (ledger_reason_class(reason) == LEDGER_PRODUCED)
+			continue;
+		if (ledger_reason_class(reason) == LEDGER_LOST)
+			report->tree.lost += sums.count[reason];
+		error = add_loss(builder, ledger_reason_name(reason), sums.count[reason],
+				 sums.ns[reason]);
+	}
+	report->tree.launches = sums.count[LEDGER_LAUNCHES];
+	report->tree.launches_failed = sums.count[LEDGER_LAUNCH_FAILED];
+	if (!error)
+		error = add_loss(builder, "agent_without_goodbye", profile->agents_open, 0);
+	return error;
+}
+
+/* --- all together
+ * -------------------------------------------------------------------------------------------- */
+
+/* The fake CUDA of our own tests and of the demo calls its devices so. */
+static int is_simulated(const struct collection *collection)
+{
+	for (uint32_t id = 1; id <= roster_size(collection->roster).devices; id++) {
+		const char *name = catalog_string(
+			collection->catalog, roster_device(collection->roster, id)->name, NULL);
+
+		if (strncmp(name, "Fake GPU", 8) == 0 || strcasestr(name, "simulated"))
+			return 1;
+	}
+	return 0;
+}
+
+static int add_title(struct report *report, const struct profile *profile)
+{
+	uint32_t index;
+	int error = report_names_text(report->names, profile->title ? profile->title : "", &index);
+
+	if (error)
+		return error;
+	report->title = strdup(report_names_get(report->names, index));
+	report->tree.title = report->title;
+	return report->title ? 0 : -ENOMEM;
+}
+
+static int add_strings(struct report *report)
+{
+	uint32_t count = report_names_count(report->names);
+
+	report->strings = calloc(count, sizeof(*report->strings));
+	if (!report->strings)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		report->strings[i] = report_names_get(report->names, i);
+	report->tree.nr_strings = count;
+	return 0;
+}
+
+static int build(struct builder *builder, const struct profile *profile)
+{
+	struct report *report = builder->report;
+	uint32_t name, root;
+	int error = add_node(builder, REPORT_NODE_ROOT, 0, &root);
+
+	if (!error)
+		error = report_names_text(report->names, UNKNOWN_STACK, &name);
+	if (!error)
+		error = add_processes(builder);
+	if (!error)
+		error = add_node(builder, REPORT_NODE_ROOT, name, &builder->unknown_stack);
+	if (!error)
+		error = add_rows(builder);
+	if (!error)
+		error = add_losses(builder, profile);
+	if (!error)
+		error = add_title(report, profile);
+	if (!error)
+		error = add_strings(report);
+	report->tree.simulated = is_simulated(builder->collection);
+	report->tree.strings = report->strings;
+	report->tree.nodes = report->nodes;
+	report->tree.leaves = report->leaves;
+	report->tree.processes = report->processes;
+	report->tree.losses = report->losses;
+	return error;
+}
+
+int report_tree_build(const struct profile *profile, const struct report_options *options,
+		      struct report_tree **tree)
+{
+	struct report *report = calloc(1, sizeof(*report));
+	struct builder builder = {.report = report, .collection = profile->collection};
+	struct catalog_size size = catalog_size(profile->collection->catalog);
+	int error = -ENOMEM;
+
+	*tree = NULL;
+	if (!report)
+		return -ENOMEM;
+	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL);
+	builder.of_node = calloc((size_t)size.nodes + 1, sizeof(*builder.of_node));
+	if (report->names && builder.of_node)
+		error = build(&builder, profile);
+	free(builder.of_node);
+	hash_index_fini(&builder.node_index);
+	hash_index_fini(&builder.leaf_index);
+	if (error) {
+		report_tree_destroy(&report->tree);
+		return error;
+	}
+	*tree = &report->tree;
+	return 0;
+}

@@ -1,0 +1,70 @@
+#include "report_dimension.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const words_of[REPORT_DIMENSIONS] = {"host", "rank", "gpu", "stream", "thread"};
+
+static bool take_word(struct report_by *by, const char *word, size_t length)
+{
+	for (uint32_t i = 0; i < REPORT_DIMENSIONS; i++) {
+		if (strlen(words_of[i]) != length || strncmp(words_of[i], word, length) != 0)
+			continue;
+		for (uint32_t j = 0; j < by->nr_dimensions; j++)
+			if (by->dimensions[j] == (enum report_dimension)i)
+				return false;
+		by->dimensions[by->nr_dimensions++] = (enum report_dimension)i;
+		return true;
+	}
+	return false;
+}
+
+int report_by_parse(const char *words, struct report_by *by)
+{
+	*by = (struct report_by){0};
+	while (*words) {
+		size_t length = strcspn(words, ",");
+
+		if (!take_word(by, words, length) || strcmp(words + length, ",") == 0) {
+			*by = (struct report_by){0};
+			return -EINVAL;
+		}
+		words += length + (words[length] == ',');
+	}
+	return 0;
+}
+
+uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dimension dimension)
+{
+	switch (dimension) {
+	case REPORT_BY_HOST:
+		return leaf->host;
+	case REPORT_BY_RANK:
+		return (uint32_t)leaf->rank;
+	case REPORT_BY_GPU:
+		return (uint32_t)leaf->gpu;
+	case REPORT_BY_STREAM:
+		return leaf->stream_id;
+	default:
+		return leaf->tid;
+	}
+}
+
+const char *report_dimension_frame(const struct report_tree *tree, enum report_dimension dimension,
+				   uint32_t value, char *text, size_t size)
+{
+	if (dimension == REPORT_BY_HOST)
+		return tree->strings[value];
+	if (dimension == REPORT_BY_RANK && (int32_t)value == REPORT_RANK_NONE)
+		return "rank?";
+	if (dimension == REPORT_BY_GPU && (int32_t)value == REPORT_GPU_NONE)
+		return "GPU?";
+	if (dimension == REPORT_BY_THREAD && value == 0)
+		return "thread?";
+	snprintf(text, size, "%s%" PRIu32, dimension == REPORT_BY_GPU ? "GPU" : words_of[dimension],
+		 value);
+	return text;
+}

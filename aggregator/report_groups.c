@@ -1,0 +1,88 @@
+#include "report_groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *report_groups_activity(const char *name)
+{
+	const char *end = strchr(name, ']');
+
+	return end ? end + 1 : name;
+}
+
+const char *report_groups_kind(uint32_t kind)
+{
+	static const char *const kinds[] = {"kernel", "memcpy", "memset"};
+
+	return kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[kind] : "unknown";
+}
+
+static struct report_group group_of(const struct report_tree *tree, const struct report_leaf *leaf,
+				    enum report_group_by by)
+{
+	struct report_group group = {.count = leaf->count, .ns = leaf->ns, .bytes = leaf->bytes};
+
+	if (by == REPORT_GROUP_ACTIVITY) {
+		group.label = report_groups_activity(tree->strings[leaf->name]);
+		group.kind = leaf->kind;
+	} else {
+		group.label = tree->strings[leaf->host];
+		group.gpu = by == REPORT_GROUP_GPU ? leaf->gpu : 0;
+	}
+	return group;
+}
+
+static int by_identity(const void *a, const void *b)
+{
+	const struct report_group *x = a, *y = b;
+	int order = strcmp(x->label, y->label);
+
+	if (order == 0)
+		order = (x->kind > y->kind) - (x->kind < y->kind);
+	return order ? order : (x->gpu > y->gpu) - (x->gpu < y->gpu);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct report_group *x = a, *y = b;
+	int order = (x->ns < y->ns) - (x->ns > y->ns);
+
+	return order ? order : by_identity(a, b);
+}
+
+int report_groups_init(struct report_groups *groups, const struct report_tree *tree,
+		       enum report_group_by by)
+{
+	uint32_t count = 0;
+
+	*groups = (struct report_groups){0};
+	groups->groups = calloc(tree->nr_leaves ? tree->nr_leaves : 1, sizeof(*groups->groups));
+	if (!groups->groups)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		groups->groups[i] = group_of(tree, &tree->leaves[i], by);
+	if (tree->nr_leaves)
+		qsort(groups->groups, tree->nr_leaves, sizeof(*groups->groups), by_identity);
+	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
+		struct report_group *group = &groups->groups[i], *last = groups->groups + count - 1;
+
+		if (count == 0 || by_identity(last, group) != 0) {
+			groups->groups[count++] = *group;
+			continue;
+		}
+		last->count += group->count;
+		last->ns += group->ns;
+		last->bytes += group->bytes;
+	}
+	groups->nr_groups = count;
+	if (count)
+		qsort(groups->groups, count, sizeof(*groups->groups), by_time);
+	return 0;
+}
+
+void report_groups_fini(struct report_groups *groups)
+{
+	free(groups->groups);
+	*groups = (struct report_groups){0};
+}

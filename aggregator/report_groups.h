@@ -1,0 +1,38 @@
+/* Leaves summed up by what they have in common. Used by one thread. */
+#ifndef REPORT_GROUPS_H
+#define REPORT_GROUPS_H
+
+#include <stdint.h>
+
+#include "report_tree.h"
+
+enum report_group_by {
+	REPORT_GROUP_ACTIVITY, /* what ran, on whichever GPU: label is "gemm" or "HtoD" */
+	REPORT_GROUP_HOST,
+	REPORT_GROUP_GPU, /* of a host */
+};
+
+struct report_group {
+	const char *label; /* activity or host; borrowed from the tree */
+	uint32_t kind;     /* enum report_kind; of REPORT_GROUP_ACTIVITY */
+	int32_t gpu;       /* of REPORT_GROUP_GPU */
+	uint64_t count, ns, bytes;
+};
+
+struct report_groups {
+	struct report_group *groups; /* owns; by time, the longest first, then by label */
+	uint32_t nr_groups;
+};
+
+/* 0 or -ENOMEM with *groups empty. */
+int report_groups_init(struct report_groups *groups, const struct report_tree *tree,
+		       enum report_group_by by);
+void report_groups_fini(struct report_groups *groups);
+
+/* A leaf's name without "[GPU0_Kernel]" before it. Borrowed as name is. */
+const char *report_groups_activity(const char *name);
+
+/* "kernel", "memcpy", "memset". Static storage. */
+const char *report_groups_kind(uint32_t kind);
+
+#endif

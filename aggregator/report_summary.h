@@ -1,0 +1,25 @@
+/* The line that every report ends with: what there is, and what is missing. Any thread. */
+#ifndef REPORT_SUMMARY_H
+#define REPORT_SUMMARY_H
+
+#include <stddef.h>
+
+#include "report_tree.h"
+
+#define REPORT_SUMMARY_SIZE                                                                        \
+	1024u /* bytes that always suffice for all but absurdly many reasons   \
+				   */
+
+/* One line without a newline, cut to size, e.g.
+ *	1,234,567 kernels, 12.345 s of GPU time, 100.00 % matched; nothing lost
+ *	10 kernels, 1.000 ms of GPU time, 90.00 % matched; lost 12 (record_ring_full 10,
+ *	  cupti_dropped 2); noted: …
+ * The share is rounded down; of no records at all it says that no GPU work was seen. Returns line.
+ */
+const char *report_summary_line(const struct report_tree *tree, char *line, size_t size);
+
+/* "1,234,567" and "12.345 s" (ns, us, ms, s as fits). text: 32 bytes at least. Return text. */
+const char *report_summary_count(uint64_t count, char *text);
+const char *report_summary_time(uint64_t ns, char *text);
+
+#endif

@@ -1,0 +1,81 @@
+/* A profile made ready for a reader: frames named, demangled and cleaned, equal paths merged, and one leaf for each
+ * (host, rank, process, GPU, context, stream, thread, path, GPU activity). Every report writer reads this and nothing
+ * else, so that all formats agree to the nanosecond.
+ * Single-threaded. Built by report_tree_build() (report_build.h) from a struct profile; immutable afterwards. */
+#ifndef REPORT_TREE_H
+#define REPORT_TREE_H
+
+#include <stdint.h>
+
+#define REPORT_NODE_ROOT                                                                           \
+	0u /* nodes[0]: the empty path; its parent is itself, its name is string 0 */
+#define REPORT_RANK_NONE (-1)
+#define REPORT_GPU_NONE  (-1)
+
+/* One frame under its parent. Children follow their parents: nodes[i].parent < i for i > 0. */
+struct report_node {
+	uint32_t parent; /* index into nodes */
+	uint32_t name;   /* index into strings */
+};
+
+enum report_kind {
+	REPORT_KIND_KERNEL = 0,
+	REPORT_KIND_MEMCPY = 1,
+	REPORT_KIND_MEMSET = 2,
+};
+
+/* Exact totals of one GPU activity under one host path. */
+struct report_leaf {
+	uint32_t node; /* index into nodes: the innermost host frame (REPORT_NODE_ROOT: none) */
+	uint32_t
+		name; /* index into strings: the leaf frame, "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD" */
+	uint32_t host;       /* index into strings: node name */
+	uint32_t process;    /* index into processes */
+	int32_t rank;        /* REPORT_RANK_NONE: not known */
+	int32_t gpu;         /* physical index on its host; REPORT_GPU_NONE: device not known */
+	uint32_t context_id; /* CUPTI's, unique within a process */
+	uint32_t stream_id;  /* CUPTI's, unique within a context */
+	uint32_t tid;        /* launching thread, 0: not known */
+	uint32_t kind;       /* enum report_kind */
+	uint64_t count, ns, bytes;
+};
+
+struct report_process {
+	uint32_t host;    /* index into strings */
+	uint32_t command; /* index into strings: command line */
+	uint32_t pid;     /* as its host's initial namespace or the agent saw it */
+	int32_t rank;
+	int unclean; /* nonzero: ended without a goodbye; its last moments may be missing */
+};
+
+/* One line of the ledger: what did not reach the totals, and why, or an exceptional state worth a line. */
+struct report_loss {
+	uint32_t reason; /* index into strings, e.g. "ring_full", "invalid_time", "cupti_dropped" */
+	uint64_t count;  /* records, or launches, as the reason's text says */
+	uint64_t ns;     /* of GPU time where it is known, else 0 */
+};
+
+struct report_tree {
+	const char *const *strings; /* UTF-8, NUL-terminated, no control characters, no ';' */
+	uint32_t nr_strings;
+	const struct report_node *nodes;
+	uint32_t nr_nodes;
+	const struct report_leaf *leaves;
+	uint32_t nr_leaves;
+	const struct report_process *processes;
+	uint32_t nr_processes;
+	const struct report_loss *losses; /* only those with count > 0 */
+	uint32_t nr_losses;
+
+	/* The sums over leaves and the ledger's own totals: the closing line of every report. */
+	uint64_t kernels, kernel_ns; /* kernel records folded */
+	uint64_t copies, copy_ns;    /* memcpy and memset records folded */
+	uint64_t matched;            /* of all folded records, those with a launch */
+	uint64_t launches,
+		launches_failed; /* seen on the host; failed: the API returned an error */
+	uint64_t lost;     /* records known to be missing: the sum over losses that are losses */
+	const char *title; /* job or command, for headings */
+	int simulated;     /* nonzero: the GPUs were simulated, every output says so */
+};
+
+#endif

@@ -1,0 +1,91 @@
+/* Who takes part in a job: hosts, their devices, and the processes with what is known of each.
+ * Texts are string ids of the catalog. Ids count from 1 without gaps and are the store's. One
+ * roster is used by one thread. */
+#ifndef ROSTER_H
+#define ROSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "correlator.h"
+#include "proto/ledger.h"
+#include "proto/message.h"
+
+struct roster;
+
+struct roster_host {
+	uint32_t boot_id, node;
+};
+
+struct roster_device {
+	uint32_t host;
+	int32_t index;                /* physical, by PCI order; MESSAGE_INDEX_NONE */
+	uint8_t uuid[WIRE_UUID_SIZE]; /* zeros: not known */
+	uint32_t name, pci;
+	bool changed; /* since roster_saved() */
+};
+
+/* What tells one process from all others, for ever. */
+struct roster_identity {
+	uint64_t start_ticks, pid_namespace;
+	uint8_t instance[16];
+	uint32_t host, pid;
+};
+
+struct roster_ordinal {
+	uint32_t device_id; /* CUDA ordinal in the process */
+	uint32_t device;
+};
+
+struct roster_process {
+	struct roster_identity identity;
+	uint32_t state; /* enum process_state */
+	int32_t rank, local_rank, world_size;
+	uint32_t job, command;
+	struct roster_ordinal *devices; /* owns, as all arrays here */
+	uint32_t nr_devices;
+	uint32_t *notices;
+	uint32_t nr_notices;
+	struct ledger_entry *ledger;
+	uint32_t nr_ledger;
+	struct correlator *correlator;   /* owns; NULL: nothing came, or the process has ended */
+	struct correlator_counts counts; /* of correlators past; without waiting ones */
+	bool changed, lists_changed, ledger_changed, finished; /* since roster_saved() */
+};
+
+/* NULL: out of memory. roster_destroy() accepts NULL. */
+struct roster *roster_create(void);
+void roster_destroy(struct roster *roster);
+
+/* Each: 0, *id is the thing's old or new id; -ENOMEM: unchanged. What is not part of a device's or
+ * process's identity is taken from the argument (device) or left alone (process: zero at first). */
+int roster_add_host(struct roster *roster, const struct roster_host *host, uint32_t *id);
+int roster_add_device(struct roster *roster, const struct roster_device *device, uint32_t *id);
+int roster_add_process(struct roster *roster, const struct roster_identity *identity, uint32_t *id);
+
+/* NULL: no such id. Borrowed until the next add of its kind. */
+const struct roster_host *roster_host(const struct roster *roster, uint32_t id);
+const struct roster_device *roster_device(const struct roster *roster, uint32_t id);
+struct roster_process *roster_process(const struct roster *roster, uint32_t id);
+
+/* Copies; each replaces what was there and marks it changed. 0 or -ENOMEM: unchanged. */
+int roster_process_set_devices(struct roster_process *process, const struct roster_ordinal *devices,
+			       uint32_t nr_devices);
+int roster_process_set_notices(struct roster_process *process, const uint32_t *notices,
+			       uint32_t nr_notices);
+int roster_process_set_ledger(struct roster_process *process, const struct ledger_entry *entries,
+			      uint32_t nr_entries);
+
+/* The store's id of a CUDA ordinal; 0: not described. */
+uint32_t roster_process_device(const struct roster_process *process, uint32_t device_id);
+
+struct roster_size {
+	uint32_t hosts, devices, processes;
+};
+struct roster_size roster_size(const struct roster *roster);
+
+/* How much the store has; beyond that, see the changed flags. */
+const struct roster_size *roster_saved_size(const struct roster *roster);
+void roster_saved(struct roster *roster);
+
+#endif

@@ -1,0 +1,210 @@
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "database.h"
+#include "store_loader.h"
+#include "store_schema.h"
+#include "store_writer.h"
+
+struct store {
+	struct database *database;
+	struct store_writer *writer;
+	int lock_fd; /* holds the flock() that keeps a second writer out; -1: none */
+	bool exclusive;
+};
+
+static int fail(char **error, const char *path, const char *what, int status)
+{
+	if (error && !*error && asprintf(error, "%s: %s: %s", path, what, strerror(-status)) < 0)
+		*error = NULL;
+	return status;
+}
+
+/* File systems of several hosts, by the numbers that statfs() gives; those that linux/magic.h
+ * lacks, by value. */
+static bool is_shared_filesystem(const char *folder)
+{
+	static const unsigned long magics[] = {
+		NFS_SUPER_MAGIC,  CEPH_SUPER_MAGIC, SMB_SUPER_MAGIC, CIFS_SUPER_MAGIC,
+		SMB2_SUPER_MAGIC, AFS_SUPER_MAGIC,  V9FS_MAGIC,      0x0bd00bd0, /* Lustre */
+		0x47504653,                                                      /* GPFS */
+		0x19830326,                                                      /* BeeGFS */
+		0x6e667364, /* Weka and others that show themselves as NFS servers do */
+		0x61636673, /* ACFS */
+		0x7461636f, /* OCFS2 */
+		0x01161970, /* GFS2 */
+		0x20030528, /* OrangeFS */
+	};
+	struct statfs info;
+
+	if (statfs(folder, &info))
+		return false;
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+		if ((unsigned long)info.f_type == magics[i])
+			return true;
+	return false;
+}
+
+static bool folder_is_shared(const char *path, const struct store_options *options)
+{
+	char copy[PATH_MAX];
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	const char *folder = dirname(copy);
+	return options && options->is_shared ? options->is_shared(folder)
+					     : is_shared_filesystem(folder);
+}
+
+/* The kernel drops this lock when we die, so no stale one is ever in the way. On a shared file
+ * system flock() is the same lock as the one that SQLite takes; there SQLite's own exclusive mode
+ * does the job. */
+static int take_lock(struct store *store, const char *path, char **error)
+{
+	store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (store->lock_fd < 0)
+		return fail(error, path, "cannot open", -errno);
+	if (store->exclusive) {
+		close(store->lock_fd);
+		store->lock_fd = -1;
+		return 0;
+	}
+	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return fail(error, path, "cannot lock", -errno);
+	if (error && asprintf(error, "%s: another aggregator writes this profile", path) < 0)
+		*error = NULL;
+	return -EBUSY;
+}
+
+/* synchronous=FULL: what was acknowledged survives a loss of power, too. The price is one fsync a
+ * commit. */
+static int configure(struct store *store)
+{
+	int error = 0;
+
+	if (store->exclusive)
+		error = database_execute(store->database, "PRAGMA locking_mode = EXCLUSIVE");
+	if (!error)
+		error = database_execute(store->database, "PRAGMA journal_mode = WAL;"
+							  "PRAGMA synchronous = FULL");
+	return error;
+}
+
+static int set_title(struct store *store, const char *title)
+{
+	struct statement *statement;
+	struct database_value value = database_bytes(title, strlen(title));
+	int error = statement_create(store->database,
+				     "INSERT INTO meta VALUES ('title', CAST(?1 AS TEXT))"
+				     " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+				     &statement);
+
+	if (!error)
+		error = statement_run(statement, &value, 1);
+	statement_destroy(statement);
+	return error;
+}
+
+/* Nothing is written before the check has passed. */
+static int prepare(struct store *store, const char *path, const struct store_options *options,
+		   char **error)
+{
+	int status = store_schema_check(store->database, path, error);
+	bool is_new = status == -ENOENT;
+
+	if (status && !is_new)
+		return status;
+	status = configure(store);
+	if (!status && is_new)
+		status = store_schema_create(store->database);
+	if (!status && options && options->title)
+		status = set_title(store, options->title);
+	if (!status)
+		status = store_writer_create(store->database, &store->writer);
+	if (status && error && asprintf(error, "%s: %s", path, database_error(store->database)) < 0)
+		*error = NULL;
+	return status;
+}
+
+int store_open(const char *path, const struct store_options *options, struct store **store,
+	       char **error)
+{
+	if (error)
+		*error = NULL;
+	*store = calloc(1, sizeof(**store));
+	if (!*store)
+		return -ENOMEM;
+
+	(*store)->lock_fd = -1;
+	(*store)->exclusive = folder_is_shared(path, options);
+	int status = take_lock(*store, path, error);
+	if (!status)
+		status = database_open(path, false, &(*store)->database, error);
+	if (!status)
+		status = prepare(*store, path, options, error);
+	if (status) {
+		store_close(*store);
+		*store = NULL;
+	}
+	return status;
+}
+
+void store_close(struct store *store)
+{
+	if (!store)
+		return;
+	/* Moves the log into the file and deletes it; refused while somebody reads, which costs
+	 * nothing but two companion files. Without a writer the store was never accepted: leave it
+	 * as it is. */
+	bool accepted = store->writer;
+	store_writer_destroy(store->writer);
+	if (accepted)
+		database_execute(store->database, "PRAGMA journal_mode = DELETE");
+	database_close(store->database);
+	if (store->lock_fd >= 0)
+		close(store->lock_fd);
+	free(store);
+}
+
+int store_load(struct store *store, struct collection *collection)
+{
+	int error = database_execute(store->database, "BEGIN");
+
+	if (error)
+		return error;
+	error = store_loader_load(store->database, collection);
+	int end_error = database_execute(store->database, "COMMIT");
+	return error ? error : end_error;
+}
+
+int store_commit(struct store *store, struct collection *collection)
+{
+	int error = store_writer_commit(store->writer, collection);
+
+	if (!error)
+		collection_saved(collection);
+	return error;
+}
+
+const char *store_error(const struct store *store)
+{
+	return database_error(store->database);
+}
+
+bool store_is_exclusive(const struct store *store)
+{
+	return store->exclusive;
+}

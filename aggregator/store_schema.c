@@ -1,0 +1,147 @@
+#include "store_schema.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRING_OF(x) #x
+#define TEXT_OF(x)   STRING_OF(x)
+
+/* STRICT, so that a value of the wrong type is an error when it is written, not when it is read. */
+static const char schema[] =
+	"BEGIN IMMEDIATE;"
+	"CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE strings (id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;"
+	"CREATE TABLE modules (id INTEGER PRIMARY KEY, path INTEGER NOT NULL, flags INTEGER NOT "
+	"NULL,"
+	" build_id BLOB NOT NULL) STRICT;"
+	"CREATE TABLE frames (id INTEGER PRIMARY KEY, module INTEGER NOT NULL, offset INTEGER NOT "
+	"NULL,"
+	" scope INTEGER NOT NULL, name INTEGER) STRICT;"
+	"CREATE TABLE nodes (id INTEGER PRIMARY KEY, parent INTEGER NOT NULL,"
+	" frame INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE hosts (id INTEGER PRIMARY KEY, boot_id INTEGER NOT NULL,"
+	" node INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE devices (id INTEGER PRIMARY KEY, host INTEGER NOT NULL, device_index INTEGER,"
+	" uuid BLOB NOT NULL, name INTEGER NOT NULL, pci INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE processes (id INTEGER PRIMARY KEY, host INTEGER NOT NULL, pid INTEGER NOT "
+	"NULL,"
+	" pid_namespace INTEGER NOT NULL, start_ticks INTEGER NOT NULL, instance BLOB NOT NULL,"
+	" state INTEGER NOT NULL, rank INTEGER, local_rank INTEGER, world_size INTEGER,"
+	" job INTEGER NOT NULL, command INTEGER NOT NULL, launches INTEGER NOT NULL,"
+	" failed INTEGER NOT NULL, expired INTEGER NOT NULL, records INTEGER NOT NULL,"
+	" matched INTEGER NOT NULL, unmatched INTEGER NOT NULL, invalid INTEGER NOT NULL,"
+	" launch_order INTEGER NOT NULL, retire_order INTEGER NOT NULL,"
+	" waiting_order INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE process_devices (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
+	" device INTEGER NOT NULL, PRIMARY KEY (process, device_id)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE process_notices (process INTEGER NOT NULL, position INTEGER NOT NULL,"
+	" text INTEGER NOT NULL, PRIMARY KEY (process, position)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE epochs (id INTEGER PRIMARY KEY, epoch BLOB NOT NULL UNIQUE, host INTEGER NOT "
+	"NULL,"
+	" software INTEGER NOT NULL, durable_seq INTEGER NOT NULL, state INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE epoch_ids (epoch INTEGER NOT NULL, kind INTEGER NOT NULL, base INTEGER NOT "
+	"NULL,"
+	" count INTEGER NOT NULL, ids BLOB NOT NULL,"
+	" PRIMARY KEY (epoch, kind, base)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE totals (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
+	" context_id INTEGER NOT NULL, stream_id INTEGER NOT NULL, tid INTEGER NOT NULL,"
+	" node INTEGER NOT NULL, name INTEGER NOT NULL, kind INTEGER NOT NULL,"
+	" copy_kind INTEGER NOT NULL, matched INTEGER NOT NULL, count INTEGER NOT NULL,"
+	" ns INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+	" PRIMARY KEY (process, device_id, context_id, stream_id, tid, node, name, kind, copy_kind,"
+	" matched)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE ledger (epoch INTEGER NOT NULL, process INTEGER NOT NULL,"
+	" device_id INTEGER NOT NULL, reason INTEGER NOT NULL, count INTEGER NOT NULL,"
+	" ns INTEGER NOT NULL, PRIMARY KEY (epoch, process, device_id, reason)) STRICT, WITHOUT "
+	"ROWID;"
+	"CREATE TABLE timelines (level INTEGER NOT NULL, process INTEGER NOT NULL,"
+	" device_id INTEGER NOT NULL, context_id INTEGER NOT NULL, stream_id INTEGER NOT NULL,"
+	" records INTEGER NOT NULL, sum_ns INTEGER NOT NULL, busy_ns INTEGER NOT NULL,"
+	" closed_ns INTEGER NOT NULL, horizon_ns INTEGER NOT NULL, first_ns INTEGER NOT NULL,"
+	" last_ns INTEGER NOT NULL, late INTEGER NOT NULL, late_ns INTEGER NOT NULL,"
+	" close_at INTEGER NOT NULL, nr_open INTEGER NOT NULL,"
+	" PRIMARY KEY (level, process, device_id, context_id, stream_id)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE timeline_blocks (level INTEGER NOT NULL, process INTEGER NOT NULL,"
+	" device_id INTEGER NOT NULL, context_id INTEGER NOT NULL, stream_id INTEGER NOT NULL,"
+	" block INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL,"
+	" PRIMARY KEY (level, process, device_id, context_id, stream_id, block)) STRICT, WITHOUT "
+	"ROWID;"
+	"CREATE TABLE pending (process INTEGER NOT NULL, kind INTEGER NOT NULL, block INTEGER NOT "
+	"NULL,"
+	" count INTEGER NOT NULL, data BLOB NOT NULL,"
+	" PRIMARY KEY (process, kind, block)) STRICT, WITHOUT ROWID;"
+	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"
+	"PRAGMA application_id = " TEXT_OF(
+		STORE_APPLICATION_ID) ";"
+				      "PRAGMA user_version = " TEXT_OF(
+					      STORE_SCHEMA_VERSION) ";"
+								    "COMMIT;";
+
+static int refuse(char **error, const char *path, const char *what, const char *detail)
+{
+	if (error && asprintf(error, "%s: %s%s%s", path, what, *detail ? ": " : "", detail) < 0)
+		*error = NULL;
+	return -EPROTO;
+}
+
+static int refuse_version(char **error, const char *path, int64_t version)
+{
+	char what[128];
+
+	snprintf(what, sizeof(what), "its schema is version %lld, this program knows up to %d",
+		 (long long)version, STORE_SCHEMA_VERSION);
+	return refuse(error, path, what, "");
+}
+
+static int fail(char **error, const char *path, int status, struct database *database)
+{
+	refuse(error, path, "cannot be read",
+	       status == -ENOMEM ? "out of memory" : database_error(database));
+	return status;
+}
+
+static int check_pages(struct database *database, const char *path, char **error)
+{
+	char result[256];
+	int status = database_query_text(database, "PRAGMA quick_check(1)", result, sizeof(result));
+
+	if (status && status != -EPROTO)
+		return fail(error, path, status, database);
+	if (status || strcmp(result, "ok") != 0)
+		return refuse(error, path, "damaged", status ? database_error(database) : result);
+	return 0;
+}
+
+int store_schema_check(struct database *database, const char *path, char **error)
+{
+	int64_t application_id, version, tables;
+	int status = database_query_number(database, "PRAGMA application_id", &application_id);
+
+	if (!status)
+		status = database_query_number(database, "PRAGMA user_version", &version);
+	if (!status)
+		status = database_query_number(database, "SELECT count(*) FROM sqlite_master",
+					       &tables);
+	if (status == -EPROTO)
+		return refuse(error, path, "damaged, or not a database", database_error(database));
+	if (status)
+		return fail(error, path, status, database);
+	if (application_id == 0 && version == 0 && tables == 0)
+		return -ENOENT;
+	if (application_id != STORE_APPLICATION_ID)
+		return refuse(error, path, "not a Flamegrid profile", "");
+	if (version != STORE_SCHEMA_VERSION)
+		return refuse_version(error, path, version);
+	return check_pages(database, path, error);
+}
+
+int store_schema_create(struct database *database)
+{
+	int error = database_execute(database, schema);
+
+	if (error)
+		database_roll_back(database);
+	return error;
+}

@@ -1,0 +1,76 @@
+/* When a stream (or a whole device) was busy: the union of its activities' intervals, exact however
+ * they overlap and in whatever order they arrive, within a bound: a record is late only
+ *  - if more than intervals_max / 2 separate busy intervals lie after its start, or
+ *  - if more than STREAM_TIMELINE_KEEP of them do, and it began over STREAM_TIMELINE_SPAN_NS before
+ *    the latest end.
+ * What is late is counted, and its time before the horizon is left out of the union. On a device
+ * the disorder is that of CUPTI's buffers: each launching thread fills its own, which hold some
+ * 10,000 records over up to a second.
+ *
+ * Which intervals are closed, and when, depends on the records alone, not on when one looks or
+ * saves: a timeline that is restored goes on exactly as it would have.
+ * Pure; one timeline is used by one thread. */
+#ifndef STREAM_TIMELINE_H
+#define STREAM_TIMELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "timeline_interval.h"
+
+#define STREAM_TIMELINE_INTERVALS        1024u      /* intervals_max of a stream */
+#define STREAM_TIMELINE_DEVICE_INTERVALS (1u << 19) /* and of a device: 8 MiB at most */
+#define STREAM_TIMELINE_KEEP             4096u      /* are never closed for their age */
+#define STREAM_TIMELINE_SPAN_NS          5000000000u
+
+struct stream_timeline;
+
+/* Everything but the open intervals. busy = closed_ns + the open intervals; idle = last_ns -
+ * first_ns - busy; overlap = sum_ns - late_ns - busy. */
+struct timeline_sums {
+	uint64_t records;
+	uint64_t sum_ns;            /* of all durations */
+	uint64_t closed_ns;         /* busy time before horizon_ns */
+	uint64_t horizon_ns;        /* nothing before it is open any more */
+	uint64_t first_ns, last_ns; /* earliest start, latest end; 0: no record yet */
+	uint64_t late;              /* records that began before the horizon */
+	uint64_t late_ns;           /* their time before the horizon */
+	uint64_t close_at;          /* number of records with which old intervals are next closed */
+};
+
+/* intervals_max: at least 2, asserted. Memory is taken as it is needed, for up to about twice
+ * intervals_max. NULL: out of memory. stream_timeline_destroy() accepts NULL. */
+struct stream_timeline *stream_timeline_create(uint32_t intervals_max);
+void stream_timeline_destroy(struct stream_timeline *timeline);
+
+/* start_ns <= end_ns, asserted. Amortised O(1) for records in order and for long runs of them; O(log n)
+ * for n open intervals in random order. 0 or -ENOMEM: unchanged. */
+int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uint64_t end_ns);
+
+void stream_timeline_sums(const struct stream_timeline *timeline, struct timeline_sums *sums);
+uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline);
+
+/* The open intervals, in order. Borrowed until the next call. */
+const struct timeline_interval *stream_timeline_open(struct stream_timeline *timeline,
+						     uint32_t *nr_open);
+
+/* What was added since stream_timeline_saved(), in order; or all open intervals, where that is not
+ * more: then *whole is set, and what was saved before is of no use. Borrowed until the next call.
+ */
+const struct timeline_interval *stream_timeline_unsaved(struct stream_timeline *timeline,
+							uint32_t *count, bool *whole);
+void stream_timeline_saved(struct stream_timeline *timeline);
+
+/* Nothing more will come: closes all intervals and frees their memory. Later records count as late.
+ */
+void stream_timeline_close(struct stream_timeline *timeline);
+
+/* Puts back what was saved: first each list of unsaved() in any order, then what sums(), open() and
+ * busy_ns() gave at the last of them. Nothing is unsaved then. 0; -EINVAL: not what they give;
+ * -ENOMEM. After an error the timeline is good for nothing but stream_timeline_destroy(). */
+int stream_timeline_load(struct stream_timeline *timeline,
+			 const struct timeline_interval *intervals, uint32_t count);
+int stream_timeline_restore(struct stream_timeline *timeline, const struct timeline_sums *sums,
+			    uint32_t nr_open, uint64_t busy_ns);
+
+#endif

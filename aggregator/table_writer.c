@@ -1,0 +1,129 @@
+#include "table_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "report_groups.h"
+#include "report_summary.h"
+
+#define TOP_DEFAULT 20u
+#define NUMBER_SIZE 32u
+
+static double share_of(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static void write_activities(FILE *out, const struct report_tree *tree,
+			     const struct report_groups *groups, uint32_t top)
+{
+	uint64_t total_ns = tree->kernel_ns + tree->copy_ns;
+	char time[NUMBER_SIZE], average[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	fprintf(out, "%14s %7s %14s %14s  %-6s  %s\n", "time", "share", "count", "average", "kind",
+		"name");
+	for (uint32_t i = 0; i < groups->nr_groups && i < top; i++) {
+		const struct report_group *group = &groups->groups[i];
+
+		fprintf(out, "%14s %6.2f%% %14s %14s  %-6s  %s\n",
+			report_summary_time(group->ns, time), share_of(group->ns, total_ns),
+			report_summary_count(group->count, count),
+			report_summary_time(group->count ? group->ns / group->count : 0, average),
+			report_groups_kind(group->kind), group->label);
+	}
+	if (groups->nr_groups > top)
+		fprintf(out, "%14s %s more\n", "",
+			report_summary_count(groups->nr_groups - top, count));
+}
+
+static void write_hosts(FILE *out, const struct report_tree *tree,
+			const struct report_groups *groups)
+{
+	uint64_t total_ns = tree->kernel_ns + tree->copy_ns;
+	char time[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	fprintf(out, "\n%14s %7s %14s  %s\n", "time", "share", "count", "host");
+	for (uint32_t i = 0; i < groups->nr_groups; i++)
+		fprintf(out, "%14s %6.2f%% %14s  %s\n",
+			report_summary_time(groups->groups[i].ns, time),
+			share_of(groups->groups[i].ns, total_ns),
+			report_summary_count(groups->groups[i].count, count),
+			groups->groups[i].label);
+}
+
+static void write_gpu(FILE *out, int32_t gpu)
+{
+	if (gpu == REPORT_GPU_NONE)
+		fputs("GPU?", out);
+	else
+		fprintf(out, "GPU%" PRId32, gpu);
+}
+
+static void write_busy_row(FILE *out, const struct report_busy_row *row)
+{
+	char busy[NUMBER_SIZE], idle[NUMBER_SIZE], overlap[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	fprintf(out, "%14s %6.2f%% %14s %14s %14s  %s ", report_summary_time(row->busy_ns, busy),
+		share_of(row->busy_ns, row->busy_ns + row->idle_ns),
+		report_summary_time(row->idle_ns, idle),
+		report_summary_time(row->overlap_ns, overlap),
+		report_summary_count(row->records, count), row->host);
+	write_gpu(out, row->gpu);
+	if (!row->whole_device)
+		fprintf(out, " pid %" PRIu32 " context %" PRIu32 " stream %" PRIu32, row->pid,
+			row->context_id, row->stream_id);
+	else if (*row->device_name)
+		fprintf(out, " (%s)", row->device_name);
+	if (row->late)
+		fprintf(out, "; %s records came too late to be put in order",
+			report_summary_count(row->late, count));
+	fputc('\n', out);
+}
+
+static void write_busy(FILE *out, const struct report_busy *busy, int whole_device, uint32_t top)
+{
+	char count[NUMBER_SIZE];
+	uint32_t written = 0, left_out = 0;
+
+	fprintf(out, "\n%14s %7s %14s %14s %14s  %s\n", "busy", "share", "idle", "overlap",
+		"records", whole_device ? "device" : "stream");
+	for (uint32_t i = 0; i < busy->nr_rows; i++) {
+		if (!busy->rows[i].whole_device != !whole_device)
+			continue;
+		if (!whole_device && written == top) {
+			left_out++;
+			continue;
+		}
+		write_busy_row(out, &busy->rows[i]);
+		written++;
+	}
+	if (left_out)
+		fprintf(out, "%14s %s more\n", "", report_summary_count(left_out, count));
+}
+
+int table_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
+		       const struct table_options *options)
+{
+	uint32_t top = options && options->top ? options->top : TOP_DEFAULT;
+	char line[REPORT_SUMMARY_SIZE];
+	struct report_groups activities, hosts;
+	int error = report_groups_init(&activities, tree, REPORT_GROUP_ACTIVITY);
+
+	if (error)
+		return error;
+	error = report_groups_init(&hosts, tree, REPORT_GROUP_HOST);
+	if (!error) {
+		if (*tree->title)
+			fprintf(out, "%s\n\n", tree->title);
+		write_activities(out, tree, &activities, top);
+		write_hosts(out, tree, &hosts);
+		write_busy(out, busy, 1, top);
+		write_busy(out, busy, 0, top);
+		fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
+		if (fflush(out) || ferror(out))
+			error = -EIO;
+	}
+	report_groups_fini(&activities);
+	report_groups_fini(&hosts);
+	return error;
+}

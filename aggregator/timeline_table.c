@@ -1,0 +1,151 @@
+#include "timeline_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash_index.h"
+
+#define LEVELS 3u
+
+struct timeline_table {
+	struct timeline_entry *entries;
+	uint32_t nr_entries, room;
+	struct hash_index index; /* entry index + 1 */
+	uint32_t last[LEVELS];   /* the entry found last: records come in runs */
+};
+
+struct timeline_table *timeline_table_create(void)
+{
+	return calloc(1, sizeof(struct timeline_table));
+}
+
+void timeline_table_destroy(struct timeline_table *table)
+{
+	if (!table)
+		return;
+	for (uint32_t i = 0; i < table->nr_entries; i++)
+		stream_timeline_destroy(table->entries[i].timeline);
+	hash_index_fini(&table->index);
+	free(table->entries);
+	free(table);
+}
+
+static bool entry_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct timeline_table *table = context;
+
+	return memcmp(&table->entries[id - 1].key, key, sizeof(struct timeline_key)) == 0;
+}
+
+static struct timeline_entry *append(struct timeline_table *table, const struct timeline_key *key,
+				     uint32_t hash)
+{
+	if (table->nr_entries == table->room) {
+		uint32_t room = table->room ? 2 * table->room : 16;
+		struct timeline_entry *entries = realloc(table->entries, room * sizeof(*entries));
+
+		if (!entries)
+			return NULL;
+		table->entries = entries;
+		table->room = room;
+	}
+	struct timeline_entry *entry = &table->entries[table->nr_entries];
+	*entry = (struct timeline_entry){
+		.key = *key,
+		.timeline = stream_timeline_create(key->level == TIMELINE_STREAM
+							   ? STREAM_TIMELINE_INTERVALS
+							   : STREAM_TIMELINE_DEVICE_INTERVALS)};
+	if (!entry->timeline || hash_index_insert(&table->index, hash, table->nr_entries + 1)) {
+		stream_timeline_destroy(entry->timeline);
+		return NULL;
+	}
+	table->nr_entries++;
+	return entry;
+}
+
+struct timeline_entry *timeline_table_get(struct timeline_table *table,
+					  const struct timeline_key *key)
+{
+	uint32_t *last = &table->last[key->level % LEVELS];
+
+	if (*last && entry_equals(table, *last, key))
+		return &table->entries[*last - 1];
+
+	uint32_t hash = hash_index_hash(key, sizeof(*key));
+	uint32_t id = hash_index_find(&table->index, hash, entry_equals, table, key);
+	struct timeline_entry *entry = id ? &table->entries[id - 1] : append(table, key, hash);
+	if (entry)
+		*last = (uint32_t)(entry - table->entries) + 1;
+	return entry;
+}
+
+int timeline_table_add(struct timeline_table *table, const struct timeline_key *key,
+		       uint64_t start_ns, uint64_t end_ns)
+{
+	struct timeline_entry *entry = timeline_table_get(table, key);
+
+	if (!entry)
+		return -ENOMEM;
+	entry->changed = true;
+	return stream_timeline_add(entry->timeline, start_ns, end_ns);
+}
+
+void timeline_table_close(struct timeline_table *table, uint32_t process_id)
+{
+	for (uint32_t i = 0; i < table->nr_entries; i++) {
+		struct timeline_entry *entry = &table->entries[i];
+
+		if (entry->key.level != TIMELINE_DEVICE && entry->key.process_id == process_id) {
+			stream_timeline_close(entry->timeline);
+			entry->changed = true;
+		}
+	}
+}
+
+const struct timeline_entry *timeline_table_entries(const struct timeline_table *table,
+						    uint32_t *nr_entries)
+{
+	*nr_entries = table->nr_entries;
+	return table->entries;
+}
+
+struct timeline_block timeline_table_block(const struct timeline_entry *entry)
+{
+	struct timeline_block block = {0};
+
+	block.intervals = stream_timeline_unsaved(entry->timeline, &block.count, &block.clear);
+	if (!block.clear && entry->nr_blocks == TIMELINE_BLOCKS_MAX) {
+		block.clear = true;
+		block.intervals = stream_timeline_open(entry->timeline, &block.count);
+	}
+	block.index = block.clear ? 0 : entry->nr_blocks;
+	return block;
+}
+
+void timeline_table_saved(struct timeline_table *table)
+{
+	for (uint32_t i = 0; i < table->nr_entries; i++) {
+		struct timeline_entry *entry = &table->entries[i];
+
+		if (!entry->changed)
+			continue;
+		struct timeline_block block = timeline_table_block(entry);
+		entry->nr_blocks = block.index + (block.count ? 1 : 0);
+		entry->changed = false;
+		stream_timeline_saved(entry->timeline);
+	}
+}
+
+int timeline_table_load(struct timeline_table *table, const struct timeline_key *key,
+			const struct timeline_block *block)
+{
+	struct timeline_entry *entry = timeline_table_get(table, key);
+
+	if (!entry)
+		return -ENOMEM;
+	if (block->index != entry->nr_blocks || block->index >= TIMELINE_BLOCKS_MAX)
+		return -EINVAL;
+	entry->nr_blocks++;
+	return stream_timeline_load(entry->timeline, block->intervals, block->count);
+}

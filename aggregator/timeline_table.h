@@ -1,0 +1,79 @@
+/* All timelines of a job: one a stream, and one a device over all its streams and processes. One
+ * table is used by one thread. */
+#ifndef TIMELINE_TABLE_H
+#define TIMELINE_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stream_timeline.h"
+
+enum timeline_level {
+	TIMELINE_STREAM = 0,
+	TIMELINE_DEVICE =
+		1, /* process_id, context_id and stream_id are 0; device_id is the store's */
+	TIMELINE_ORDINAL =
+		2, /* of a device that the process has not described: context_id, stream_id are 0 */
+};
+
+struct timeline_key {
+	uint32_t level; /* enum timeline_level */
+	uint32_t process_id;
+	uint32_t device_id; /* CUDA ordinal in the process, but for TIMELINE_DEVICE */
+	uint32_t context_id, stream_id;
+};
+
+struct timeline_entry {
+	struct timeline_key key;
+	struct stream_timeline *timeline; /* owns */
+	uint32_t nr_blocks;               /* in the store: of open intervals */
+	bool changed;                     /* since timeline_table_saved() */
+};
+
+/* How an entry's open intervals are stored: block by block, each what was added since the one
+ * before, so that a commit writes what is new and not all that is open. Once there are
+ * TIMELINE_BLOCKS_MAX of them, or all that is open is no more than what is new, they are replaced
+ * by one that holds everything open. What older blocks hold of time before the horizon is closed
+ * already. */
+#define TIMELINE_BLOCKS_MAX 64u
+
+struct timeline_block {
+	bool clear;                                /* first delete the entry's blocks */
+	uint32_t index;                            /* counts from 0 */
+	uint32_t count;                            /* 0: no block to be written */
+	const struct timeline_interval *intervals; /* in order */
+};
+
+struct timeline_table;
+
+/* NULL: out of memory. timeline_table_destroy() accepts NULL. */
+struct timeline_table *timeline_table_create(void);
+void timeline_table_destroy(struct timeline_table *table);
+
+/* The key's entry, made if it is new. NULL: out of memory. Borrowed until the next call. */
+struct timeline_entry *timeline_table_get(struct timeline_table *table,
+					  const struct timeline_key *key);
+
+/* stream_timeline_add() to the key's timeline. */
+int timeline_table_add(struct timeline_table *table, const struct timeline_key *key,
+		       uint64_t start_ns, uint64_t end_ns);
+
+/* Closes the timelines of a process that has ended. */
+void timeline_table_close(struct timeline_table *table, uint32_t process_id);
+
+/* Borrowed until the next get or add. */
+const struct timeline_entry *timeline_table_entries(const struct timeline_table *table,
+						    uint32_t *nr_entries);
+
+/* What to write for a changed entry. Borrowed until the next get, add or close. */
+struct timeline_block timeline_table_block(const struct timeline_entry *entry);
+
+/* All changed entries and their blocks are in the store. */
+void timeline_table_saved(struct timeline_table *table);
+
+/* Takes the key's next block from the store. 0; -EINVAL: not a block, or not the next one; -ENOMEM.
+ */
+int timeline_table_load(struct timeline_table *table, const struct timeline_key *key,
+			const struct timeline_block *block);
+
+#endif

@@ -1,0 +1,9 @@
+/* A stored profile's reports as text, for comparing. Fails the running test on any error. */
+#ifndef REPORT_TEXT_H
+#define REPORT_TEXT_H
+
+/* Folded stacks in ns by all dimensions, the summary, and when streams and devices were busy.
+ * Owns: free(). */
+char *report_text_of(const char *path);
+
+#endif

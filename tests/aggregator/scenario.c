@@ -1,0 +1,306 @@
+#include "scenario.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "proto/batch_encode.h"
+
+#define TEXT(text)                                                                                 \
+	{                                                                                          \
+		text, sizeof(text) - 1                                                             \
+	}
+#define ROUNDS   12u
+#define LAUNCHES 40u
+
+struct scenario_frame scenario_encode(const struct message *message)
+{
+	struct batch_encoder *encoder = batch_encoder_create();
+	struct scenario_frame frame;
+	const uint8_t *bytes;
+
+	assert_non_null(encoder);
+	assert_int_equal(batch_encode(encoder, message, &bytes, &frame.size), 0);
+	frame.bytes = malloc(frame.size);
+	assert_non_null(frame.bytes);
+	memcpy(frame.bytes, bytes, frame.size);
+	batch_encoder_destroy(encoder);
+	return frame;
+}
+
+static void add(struct scenario *scenario, const struct message *message)
+{
+	assert_true(scenario->nr_frames < SCENARIO_FRAMES_MAX);
+	scenario->frames[scenario->nr_frames++] = scenario_encode(message);
+}
+
+static uint64_t next_seq(const struct scenario *scenario)
+{
+	return scenario->nr_frames + 1;
+}
+
+static void add_strings(struct scenario *scenario)
+{
+	/* 1: module … 4: functions, 7: kernels, 9: the device, 11: command, 13: a line to note */
+	static const struct message_text strings[] = {
+		TEXT("/usr/bin/train"),
+		TEXT("/usr/lib/libcudart.so.13"),
+		TEXT("main"),
+		TEXT("_ZN5model7forwardEv"),
+		TEXT("cudaLaunchKernel"),
+		TEXT("inner;function\n"),
+		TEXT("_Z4gemmIfEvPT_i"),
+		TEXT("reduce_kernel"),
+		TEXT("NVIDIA H100"),
+		TEXT("0000:17:00.0"),
+		TEXT("./train --fast"),
+		TEXT("job-7"),
+		TEXT("CUPTI 13.0 found"),
+	};
+	struct message message = {
+		.type = MESSAGE_STRINGS,
+		.strings = {.seq = next_seq(scenario), .base = 1, .count = 6, .strings = strings},
+	};
+
+	add(scenario, &message);
+	message.strings.seq = next_seq(scenario);
+	message.strings.base = 7;
+	message.strings.count = sizeof(strings) / sizeof(strings[0]) - 6;
+	message.strings.strings = strings + 6;
+	add(scenario, &message);
+}
+
+/* Nodes: 1 main, 2 main;forward, 3 main;forward;cudaLaunchKernel, 4 …;inner function of the
+ * runtime, 5 main;train+0x40, 6 an address in no module. */
+static void add_stacks(struct scenario *scenario)
+{
+	static const struct message_module modules[] = {
+		{.path = 1, .build_id_size = 4, .build_id = {1, 2, 3, 4}},
+		{.path = 2, .flags = 1u << 1},
+	};
+	static const struct message_frame frames[] = {
+		{1, 0x10}, {1, 0x20}, {2, 0x30}, {2, 0x38}, {1, 0x40}, {0, 0xdeadbeef},
+	};
+	static const struct message_node nodes[] = {
+		{0, 1}, {1, 2}, {2, 3}, {3, 4}, {1, 5}, {0, 6},
+	};
+	static const struct message_symbol symbols[] = {{1, 3}, {2, 4}, {3, 5}, {5, 0}};
+	struct message message = {
+		.type = MESSAGE_STACKS,
+		.stacks =
+			{
+				.seq = next_seq(scenario),
+				.module_base = 1,
+				.nr_modules = 2,
+				.modules = modules,
+				.frame_base = 1,
+				.nr_frames = 6,
+				.frames = frames,
+				.node_base = 1,
+				.nr_nodes = 6,
+				.nodes = nodes,
+				.nr_symbols = 4,
+				.symbols = symbols,
+			},
+	};
+
+	add(scenario, &message);
+}
+
+/* A symbol that came later than its frame. */
+static void add_symbol(struct scenario *scenario)
+{
+	static const struct message_symbol symbols[] = {{5, 6}};
+	struct message message = {
+		.type = MESSAGE_STACKS,
+		.stacks = {.seq = next_seq(scenario),
+			   .module_base = 3,
+			   .frame_base = 7,
+			   .node_base = 7,
+			   .nr_symbols = 1,
+			   .symbols = symbols},
+	};
+
+	add(scenario, &message);
+}
+
+static void add_process(struct scenario *scenario, uint32_t process_id, uint32_t number,
+			enum process_state state)
+{
+	struct message_device device = {
+		.device_id = 0,
+		.index = (int32_t)(2 + number),
+		.uuid = {(uint8_t)(1 + number), 9},
+		.name = 9,
+		.pci = 10,
+	};
+	uint32_t notice = 13;
+	struct message message = {
+		.type = MESSAGE_PROCESS,
+		.process =
+			{
+				.seq = next_seq(scenario),
+				.process_id = process_id,
+				.pid = 1000 + process_id,
+				.start_ticks = 77,
+				.pid_namespace = 5,
+				.instance = {(uint8_t)process_id, (uint8_t)number},
+				.state = state,
+				.rank = (int32_t)(2 * number + process_id - 1),
+				.local_rank = (int32_t)process_id - 1,
+				.world_size = 4,
+				.job = 12,
+				.command = 11,
+				.nr_devices = 1,
+				.devices = &device,
+				.nr_notices = 1,
+				.notices = &notice,
+			},
+	};
+
+	add(scenario, &message);
+}
+
+static uint32_t random_below(uint64_t *seed, uint32_t limit)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(*seed >> 33) % limit;
+}
+
+static struct gpu_record record_of(uint64_t *seed, uint32_t correlation_id)
+{
+	struct gpu_record record = {
+		.start_ns = 1000000ull + correlation_id * 1000ull,
+		.bytes = 0,
+		.correlation_id = correlation_id,
+		.context_id = 1,
+		.stream_id = 7 + correlation_id % 3,
+		.name_id = 7 + correlation_id % 2,
+		.kind = RECORD_GPU_KERNEL,
+		.window = 1,
+	};
+
+	record.end_ns = record.start_ns + 100 + random_below(seed, 2500);
+	if (correlation_id % 9 == 0) {
+		record.kind = RECORD_GPU_MEMCPY;
+		record.copy_kind = 1;
+		record.bytes = 4096 + correlation_id;
+		record.name_id = 0;
+	}
+	return record;
+}
+
+/* Records run a round behind and a part of them ahead of their launches; some launches fail, some
+ * never get a record, some records never a launch, and every tenth launch is a graph with several
+ * records. */
+static void add_events(struct scenario *scenario, uint32_t process_id, uint32_t round,
+		       uint64_t *seed)
+{
+	struct launch_record launches[2 * LAUNCHES];
+	struct gpu_record records[4 * LAUNCHES];
+	uint32_t nr_launches = 0, nr_records = 0;
+
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		uint32_t id = 1 + round * LAUNCHES + i;
+		struct launch_record launch = {
+			.time_ns = 500000ull + id,
+			.correlation_id = id,
+			.stack_id = id % 13 == 0 ? 0 : 1 + id % 6,
+			.tid = 500 + id % 2,
+			.cbid = 307,
+			.window = 1,
+			.flags = id % 10 == 0 ? RECORD_LAUNCH_MANY : 0,
+		};
+		uint32_t early = id + LAUNCHES / 2, late = id > LAUNCHES ? id - LAUNCHES : 0;
+
+		if (id % 17 != 0)
+			launches[nr_launches++] = launch;
+		if (id % 19 == 0) {
+			launch.flags = RECORD_LAUNCH_FAILED;
+			launches[nr_launches++] = launch;
+		}
+		if (i % 5 == 0)
+			records[nr_records++] = record_of(seed, early);
+		if (late && late % 11 != 0)
+			for (uint32_t copies = late % 10 == 0 ? 3 : 1; copies > 0; copies--)
+				records[nr_records++] = record_of(seed, late);
+	}
+	struct message message = {
+		.type = MESSAGE_EVENTS,
+		.events = {.seq = next_seq(scenario),
+			   .process_id = process_id,
+			   .clock_offset_ns = -5,
+			   .clock_valid = 1,
+			   .nr_launches = nr_launches,
+			   .launches = launches,
+			   .nr_gpu = nr_records,
+			   .gpu = records},
+	};
+	add(scenario, &message);
+}
+
+static void add_ledger(struct scenario *scenario, uint32_t process_id, uint64_t count)
+{
+	const struct ledger_entry entries[] = {
+		{LEDGER_DEVICE_NONE, LEDGER_LAUNCHES, count, 0},
+		{0, LEDGER_RECORDS, count, count * 1000},
+		{0, LEDGER_RECORD_RING_FULL, process_id, 17},
+	};
+	struct message message = {
+		.type = MESSAGE_LEDGER,
+		.ledger = {.seq = next_seq(scenario),
+			   .process_id = process_id,
+			   .nr_entries = 3,
+			   .entries = entries},
+	};
+
+	add(scenario, &message);
+}
+
+void scenario_init(struct scenario *scenario, uint32_t number)
+{
+	static const struct message_text nodes[] = {TEXT("node01"), TEXT("node02")};
+	struct message message = {.type = MESSAGE_HELLO};
+	uint64_t seed = number + 1;
+
+	memset(scenario, 0, sizeof(*scenario));
+	memset(scenario->epoch, (int)(0xa0 + number), sizeof(scenario->epoch));
+	scenario->hello = (struct message_hello){
+		.version_min = 1,
+		.version_max = 1,
+		.software = TEXT("flamegrid test"),
+		.node = nodes[number % 2],
+		.boot_id = TEXT("b00t"),
+	};
+	memcpy(scenario->hello.epoch, scenario->epoch, sizeof(scenario->epoch));
+	message.hello = scenario->hello;
+	scenario->hello_frame = scenario_encode(&message);
+
+	add_strings(scenario);
+	add_stacks(scenario);
+	add_process(scenario, 1, number, PROCESS_RUNNING);
+	add_process(scenario, 2, number, PROCESS_RUNNING);
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		add_events(scenario, 1 + round % 2, round, &seed);
+		if (round % 4 == 3)
+			add_ledger(scenario, 1 + round / 4 % 2, round * 100);
+		if (round == 6)
+			add_symbol(scenario);
+	}
+	add_ledger(scenario, 0, 5);
+	add_process(scenario, 1, number, PROCESS_ENDED);
+	add_process(scenario, 2, number, number % 2 ? PROCESS_UNCLEAN : PROCESS_RUNNING);
+	message = (struct message){.type = MESSAGE_BYE, .bye = {.seq = next_seq(scenario)}};
+	add(scenario, &message);
+}
+
+void scenario_fini(struct scenario *scenario)
+{
+	free(scenario->hello_frame.bytes);
+	for (uint32_t i = 0; i < scenario->nr_frames; i++)
+		free(scenario->frames[i].bytes);
+}

@@ -1,0 +1,526 @@
+// The flame graph page in Chromium: node flamegraph_test.mjs CHROMIUM WRITE_SAMPLE FOLDER
+// Samples and screenshots are left in FOLDER.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test, { after, before } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import { Browser } from "./devtools.mjs";
+
+const [chromium, writeSample, folder] = process.argv.slice(2);
+const CONTROL = 2, SHIFT = 8; // modifiers of a DevTools key event
+const WATCH = `window.violations = [];
+	document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));`;
+const STATE = "flamegrid.state()";
+
+let browser;
+const samples = {};
+
+function sample(kind) {
+	const path = join(folder, `${kind}.html`);
+
+	samples[kind] ??= { path, url: pathToFileURL(path).href,
+		expected: JSON.parse(execFileSync(writeSample, [kind, path], { encoding: "utf8" })) };
+	return samples[kind];
+}
+
+const state = (page) => page.value(STATE);
+const settled = (page) => page.until(`window.flamegrid && ${STATE}.settled`);
+const sums = ({ time, count, bytes }) => ({ time, count, bytes });
+const rgb = (page, selector) => page.value(`getComputedStyle(document.querySelector('${selector}')).backgroundColor`);
+
+async function open(kind, options = {}) {
+	const page = await browser.open(sample(kind).url + (options.hash ?? ""), { watch: WATCH, ...options });
+
+	await settled(page);
+	return page;
+}
+
+// No test may leave an error, a warning, a violation of the policy or a request but that for the page itself.
+async function finish(page) {
+	assert.deepEqual(page.complaints, []);
+	assert.deepEqual(await page.value("window.violations"), []);
+	assert.deepEqual(page.requests.filter((url) => !url.startsWith("file:") && url !== "about:blank"), []);
+	assert.equal(new Set(page.requests.filter((url) => url.startsWith("file:")).map((url) => url.split("#")[0])).size, 1);
+	await page.close();
+}
+
+async function shoot(page, name) {
+	await settled(page);
+	writeFileSync(join(folder, `${name}.png`), await page.screenshot());
+}
+
+async function clickElement(page, selector) {
+	const { x, y } = await page.value(`(() => {
+		const box = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect();
+		return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+	})()`);
+
+	await page.click(x, y);
+	await settled(page);
+}
+
+const choose = (page, name, value) => clickElement(page, `input[name="${name}"][value="${value}"]`);
+
+// Where a frame of this path (or, alone, this name) is in the window.
+async function placeOf(page, ...path) {
+	const frame = await page.value(`(() => {
+		const frame = flamegrid.find(...${JSON.stringify(path)});
+		const box = document.getElementById("graph").getBoundingClientRect();
+		return frame && { ...frame, left: box.x, top: box.y };
+	})()`);
+
+	assert.ok(frame?.rect, `${path.join(";")} is visible`);
+	return { x: frame.left + frame.rect.x + Math.min(frame.rect.w / 2, 40), y: frame.top + frame.rect.y + frame.rect.h / 2 };
+}
+
+async function clickFrame(page, ...path) {
+	const { x, y } = await placeOf(page, ...path);
+
+	await page.click(x, y);
+	await settled(page);
+}
+
+before(() => {
+	mkdirSync(folder, { recursive: true });
+	browser = new Browser(chromium);
+});
+
+after(() => browser.close());
+
+test("the page shows the totals to the unit and says that nothing was lost", async () => {
+	const page = await open("training"), { expected } = sample("training");
+	const { total, weight, split } = await state(page);
+
+	assert.deepEqual(sums(total), expected.all);
+	assert.equal(weight, "time");
+	assert.deepEqual(split, []);
+	assert.equal(await page.value("document.title"), "llm-pretrain, job 48213");
+	assert.match(await page.value("document.getElementById('loss').textContent"), /^Nothing lost All 112,920 /);
+	assert.equal(await page.value("document.getElementById('simulated').hidden"), true);
+	assert.equal(await page.value("document.getElementById('unclean').hidden"), true);
+	assert.match(await page.value("document.getElementById('totals').textContent"), /matched> 99\.9\d %|matched99\.9\d %/);
+	assert.match(await page.value("document.getElementById('figures').textContent"), /20\.70 s \(20,701,139,240 ns\)/);
+	await shoot(page, "training");
+	await finish(page);
+});
+
+test("a click zooms to the frame under the pointer, and the path leads back", async () => {
+	const page = await open("training");
+
+	await clickFrame(page, "model.py:forward:120");
+	let now = await state(page);
+	assert.equal(now.zoom.name, "model.py:forward:120");
+	assert.deepEqual(now.zoom.path,
+		["train.py:<module>:132", "train.py:main:108", "train.py:train_step:41", "model.py:forward:120"]);
+	assert.equal(now.zoom.rect.w, await page.value("document.getElementById('stage').clientWidth"));
+	assert.equal(await page.value("document.querySelector('#path [aria-current]').textContent"), "model.py:forward:120");
+	await shoot(page, "zoomed");
+
+	await clickFrame(page, "train.py:main:108"); // an ancestor, drawn faded above
+	assert.equal((await state(page)).zoom.name, "train.py:main:108");
+	await clickElement(page, "#path .reset");
+	now = await state(page);
+	assert.equal(now.zoom.name, "all");
+	assert.equal(await page.value("location.hash"), "");
+	await finish(page);
+});
+
+test("the frame under a point is the frame drawn there", async () => {
+	const page = await open("training");
+	const misses = await page.value(`(() => {
+		const misses = [];
+		for (let y = 5; y < 300; y += 10)
+			for (let x = 1; x < 1250; x += 7) {
+				const frame = flamegrid.frameAt(x, y);
+				if (frame && !(frame.rect.x <= x && x < frame.rect.x + frame.rect.w &&
+					       frame.rect.y <= y && y < frame.rect.y + frame.rect.h))
+					misses.push([x, y, frame.name]);
+			}
+		return misses;
+	})()`);
+
+	assert.deepEqual(misses, []);
+	assert.equal((await page.value("flamegrid.frameAt(640, 10)")).name, "all");
+	assert.equal((await page.value("flamegrid.frameAt(640, 30)")).name, "train.py:<module>:132");
+	assert.equal(await page.value("flamegrid.frameAt(640, 550)"), null);
+	await finish(page);
+});
+
+test("a hovered frame is described with time, count, average, bytes and shares", async () => {
+	const page = await open("training");
+	const { x, y } = await placeOf(page, "loader.py:__next__:55");
+
+	await page.send("Input.dispatchMouseEvent", { type: "mouseMoved", x, y });
+	await page.until(`${STATE}.hover?.name === "loader.py:__next__:55" && ${STATE}.settled`);
+	const text = await page.value("document.getElementById('figures').textContent");
+	const { hover } = await state(page);
+	assert.ok(text.includes(`${hover.time.replace(/\B(?=(\d{3})+$)/g, ",")} ns`), text);
+	assert.match(text, /of all1\.\d\d %of parent100 %count2,406average\d+\.\d µsbytes18\.75 GiB \(20,132,659,200 B\)$/);
+	assert.equal(await page.value("document.querySelector('#tip bdi').textContent"), "loader.py:__next__:55");
+	await shoot(page, "hover");
+	await finish(page);
+});
+
+test("search shows the exact share and counts each path once", async () => {
+	const page = await open("training"), { expected } = sample("training");
+
+	await page.key("/", { code: "Slash", text: "/" });
+	await page.type("GEMM");
+	await settled(page);
+	let { search, total } = await state(page);
+	assert.equal(search.query, "GEMM");
+	assert.equal(search.matched, expected.gemm.time); // the caller cublasGemmEx matches too
+	assert.equal(search.visible, total.time);
+	const percent = 100 * Number(expected.gemm.time) / Number(expected.all.time);
+	assert.equal(search.text, `${percent.toFixed(2)} % matched`);
+	await shoot(page, "search");
+
+	await page.key("Enter");
+	await clickFrame(page, "model.py:forward:120");
+	({ search } = await state(page));
+	assert.equal(search.visible, (await state(page)).zoom.time);
+	assert.ok(BigInt(search.matched) < BigInt(expected.gemm.time));
+
+	await page.key("Escape"); // the search first
+	await settled(page);
+	assert.equal((await state(page)).search.query, "");
+	assert.equal((await state(page)).zoom.name, "model.py:forward:120");
+	await page.key("Escape");
+	await settled(page);
+	assert.equal((await state(page)).zoom.name, "all");
+	await finish(page);
+});
+
+test("search takes a regular expression and says when it is none", async () => {
+	const page = await open("training"), { expected } = sample("training");
+
+	await page.key("f", { code: "KeyF", modifiers: CONTROL });
+	await page.type("/^\\[GPU1_/");
+	await settled(page);
+	assert.equal((await state(page)).search.matched, expected.GPU1.time);
+	await page.value("document.getElementById('search').select()");
+	await page.type("/(/");
+	await settled(page);
+	assert.equal((await state(page)).search.text, "not a regular expression");
+	assert.equal(await page.value("document.getElementById('search').ariaInvalid"), "true");
+	await page.value("document.getElementById('search').select()");
+	await page.type("train.py");
+	await settled(page);
+	const { search } = await state(page);
+	const unknown = await page.value("flamegrid.find('[unknown stack]').time");
+	assert.equal(BigInt(search.matched), BigInt(expected.all.time) - BigInt(unknown));
+	await finish(page);
+});
+
+test("splits stand at the root in their fixed order with exact sums", async () => {
+	const page = await open("training"), { expected } = sample("training");
+
+	await choose(page, "split", "gpu");
+	let roots = await page.value("flamegrid.roots()");
+	assert.deepEqual(roots.map(({ name, kind }) => [name, kind]), [["GPU0", "group"], ["GPU1", "group"]]);
+	assert.deepEqual(roots.map(sums), [expected.GPU0, expected.GPU1]);
+
+	await choose(page, "split", "rank");
+	await choose(page, "split", "host");
+	roots = await page.value("flamegrid.roots()");
+	assert.deepEqual(roots.map(({ name }) => name), ["node01", "node02"]);
+	assert.deepEqual(roots.map(sums), [expected.node01, expected.node02]);
+	const rank3 = await page.value("flamegrid.find('node02', 'rank3', 'GPU1')");
+	assert.deepEqual(sums(rank3), expected.rank3);
+	assert.deepEqual(sums((await state(page)).total), expected.all);
+	await shoot(page, "split");
+
+	await choose(page, "split", "stream");
+	await choose(page, "split", "thread");
+	assert.notEqual(await page.value("flamegrid.find('node01', 'rank0', 'GPU0', 'stream7', 'thread 4100')"), null);
+	await finish(page);
+});
+
+test("a filter keeps one host, rank, GPU or stream", async () => {
+	const page = await open("training"), { expected } = sample("training");
+	const select = (name, value) => page.value(`(() => {
+		const select = document.querySelector('#only select[name="${name}"]');
+		select.value = "${value}";
+		select.dispatchEvent(new Event("change"));
+	})()`);
+
+	await select("host", "node02");
+	assert.deepEqual(sums((await state(page)).total), expected.node02);
+	await select("rank", "3");
+	assert.deepEqual(sums((await state(page)).total), expected.rank3);
+	await page.reload();
+	await settled(page);
+	assert.deepEqual(sums((await state(page)).total), expected.rank3);
+	await select("host", "");
+	await select("rank", "");
+	await select("gpu", "1");
+	assert.deepEqual(sums((await state(page)).total), expected.GPU1);
+	await finish(page);
+});
+
+test("leaves of all GPUs can be joined and keep their own names otherwise", async () => {
+	const page = await open("training");
+
+	assert.equal(await page.value("flamegrid.find('[GPU_Memcpy]HtoD')"), null);
+	const [first, second] = await page.value("[0, 1].map((gpu) => flamegrid.find(`[GPU${gpu}_Memcpy]HtoD`).time)");
+	await choose(page, "shape", "join");
+	assert.equal(await page.value("flamegrid.find('[GPU_Memcpy]HtoD').time"), String(BigInt(first) + BigInt(second)));
+	assert.equal(await page.value("flamegrid.find('[GPU0_Memcpy]HtoD')"), null);
+	await finish(page);
+});
+
+test("the width can be time, count or bytes", async () => {
+	const page = await open("training");
+
+	await choose(page, "weight", "bytes");
+	assert.equal(await page.value("flamegrid.find('optimizer.py:zero_grad:33').rect.w > 500"), true);
+	assert.equal(await page.value("flamegrid.find('model.py:forward:120').rect"), null); // kernels move no counted bytes
+	await choose(page, "weight", "count");
+	const widths = await page.value(`[flamegrid.find("train.py:next_batch:19"), flamegrid.state().total]
+		.map(({ rect, count }) => rect.w / Number(count))`);
+	assert.ok(Math.abs(widths[0] - widths[1]) < 1e-6);
+	await page.reload();
+	await settled(page);
+	assert.equal((await state(page)).weight, "count");
+	await finish(page);
+});
+
+test("every step can be made with the keyboard and is announced", async () => {
+	const page = await open("training");
+	const press = async (key, options) => {
+		await page.key(key, options);
+		await settled(page);
+		return state(page);
+	};
+
+	assert.equal((await press("ArrowDown")).focus.name, "train.py:<module>:132");
+	assert.equal((await press("ArrowRight")).focus.name, "[unknown stack]");
+	assert.match(await page.value("document.getElementById('live').textContent"), /^\[unknown stack\], time 13\.\d+ ms/);
+	assert.equal((await press("ArrowLeft")).focus.name, "train.py:<module>:132");
+	assert.equal((await press("ArrowDown")).focus.name, "train.py:main:108");
+	assert.equal((await press("ArrowDown")).focus.name, "train.py:train_step:41");
+	assert.equal((await press("Enter")).zoom.name, "train.py:train_step:41");
+	assert.equal((await press("ArrowDown")).focus.name, "torch::autograd::Engine::thread_main(ReadyQueue const&)");
+	await shoot(page, "keyboard");
+	assert.equal((await press("+", { code: "Equal", text: "+", modifiers: SHIFT })).zoom.name,
+		"torch::autograd::Engine::thread_main(ReadyQueue const&)");
+	assert.equal((await press("Backspace")).zoom.name, "train.py:train_step:41");
+	assert.equal((await press("-", { code: "Minus", text: "-" })).zoom.name, "train.py:main:108");
+	assert.equal((await press("ArrowUp")).focus.name, "train.py:<module>:132");
+	assert.equal((await press("Home")).zoom.name, "all");
+	assert.equal(await page.value("document.activeElement.id"), "graph");
+	await finish(page);
+});
+
+test("the address keeps zoom, search, split and direction", async () => {
+	const page = await open("training");
+
+	await choose(page, "split", "host");
+	await choose(page, "shape", "up");
+	await clickFrame(page, "node02", "train.py:<module>:132", "train.py:main:108");
+	await page.key("/", { code: "Slash", text: "/" });
+	await page.type("flash & <co>");
+	await settled(page);
+	const before = await state(page);
+	assert.equal(before.zoom.path[0], "node02");
+	await page.reload();
+	await settled(page);
+	const now = await state(page);
+	assert.deepEqual([now.zoom, now.split, now.up, now.search], [before.zoom, before.split, before.up, before.search]);
+	await page.value("location.hash = '#split=gpu'");
+	await page.until(`${STATE}.split.join() === "gpu"`);
+	assert.deepEqual([(await state(page)).zoom.name, (await state(page)).search.query], ["all", ""]);
+	await finish(page);
+});
+
+test("the root can stand below", async () => {
+	const page = await open("training", { hash: "#up=1" });
+	const { total } = await state(page), leaf = await page.value("flamegrid.find('train.py:main:108').rect");
+
+	assert.ok(total.rect.y > leaf.y);
+	assert.equal((await page.value(`flamegrid.frameAt(200, ${leaf.y + 5})`)).name, "train.py:main:108");
+	await page.key("ArrowUp");
+	assert.equal((await state(page)).focus.name, "train.py:<module>:132");
+	await shoot(page, "upward");
+	await finish(page);
+});
+
+test("hostile names are text everywhere and run nothing", async () => {
+	const page = await open("hostile");
+	const hostile = "<img src=x onerror=\"window.attacked=1\">";
+
+	await choose(page, "split", "host");
+	await clickFrame(page, hostile, "constructor", `[GPU?_Kernel]constructor`).catch(() => {});
+	await clickElement(page, "#path button");
+	await page.key("/", { code: "Slash", text: "/" });
+	await page.type("</script>");
+	await settled(page);
+	assert.ok((await state(page)).search.frames > 0);
+	assert.equal((await page.value(`flamegrid.find(${JSON.stringify(hostile)})`)).name, hostile);
+	assert.notEqual(await page.value("flamegrid.find('line\\u2028separator\\u2029paragraph')"), null);
+	assert.notEqual(await page.value("flamegrid.find('not \\ufffd utf-8 \\ufffd( \\ufffd\\ufffd\\ufffd end')"), null);
+	assert.notEqual(await page.value("flamegrid.find('control \\u0001\\u001b[31m tab\\there')"), null);
+	assert.equal(await page.value("flamegrid.find('W'.repeat(4096)).name.length"), 4096);
+	assert.equal(await page.value("document.title"), "</title><script>window.attacked=1</script> <b>&\ufffd");
+	assert.equal(await page.value("typeof window.attacked"), "undefined");
+	assert.equal(await page.value("document.querySelectorAll('img, iframe, object, embed, link, [onerror]').length"), 0);
+	assert.equal(await page.value("document.scripts.length"), 2);
+	await shoot(page, "hostile");
+	await finish(page);
+});
+
+test("loss, simulated GPUs and unclean ends cannot be overlooked", async () => {
+	const page = await open("hostile");
+	const loss = await page.value("document.getElementById('loss').innerText");
+
+	assert.match(loss, /^1,239 records lost\s+ring_full 1,234\s+<img src=x onerror="window.attacked=1"> 5 \(6\.789 µs\)/);
+	assert.notEqual(await rgb(page, "#loss"), await rgb(page, "header"));
+	assert.equal(await page.value("document.getElementById('simulated').innerText"), "SIMULATED GPU");
+	assert.match(await page.value("document.getElementById('unclean').innerText"),
+		/^2 of 3 processes ended without a goodbye; .*rank 5, pid 2 on node02/);
+	assert.match(await page.value("document.getElementById('totals').innerText"), /20, 2 failed/);
+	await finish(page);
+});
+
+test("the policy forbids any other script, style and request", async () => {
+	const page = await open("training");
+	const policy = await page.value("document.querySelector('meta[http-equiv]').content");
+
+	assert.match(policy, /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; script-src 'sha256-[\w+/]{43}=';/);
+	await page.value(`(() => {
+		const script = document.createElement("script");
+		try { script.textContent = "window.attacked = 1"; document.body.append(script); } catch {}
+		try { document.body.innerHTML = "<img src=x onerror='window.attacked = 1'>"; } catch {}
+		const image = new Image();
+		image.src = "http://127.0.0.1:9/";
+	})()`);
+	await page.until("window.violations.length >= 3");
+	assert.equal(await page.value("typeof window.attacked"), "undefined");
+	assert.equal((await state(page)).zoom.name, "all");
+	await page.close();
+});
+
+test("sums beyond 2^53 are exact", async () => {
+	const page = await open("huge"), { expected } = sample("huge");
+
+	assert.equal(expected.all.time, String(3n * (2n ** 61n + 1n)));
+	assert.deepEqual(sums((await state(page)).total), expected.all);
+	assert.match(await page.value("document.getElementById('figures').textContent"), /6,917,529,027,641,081,859 ns/);
+	await finish(page);
+});
+
+test("a profile without GPU work says so", async () => {
+	const page = await open("empty");
+
+	assert.equal(await page.value("document.getElementById('empty').innerText"), "This profile has no GPU work.");
+	assert.match(await page.value("document.getElementById('loss').innerText"), /^Nothing lost All 0 GPU records are in this profile\. Noted: launch_without_record 3/);
+	await page.key("ArrowDown");
+	await page.key("Enter");
+	await settled(page);
+	assert.equal((await state(page)).zoom.name, "all");
+	await shoot(page, "empty");
+	await finish(page);
+});
+
+test("100,000 nodes are drawn, searched and split with exact sums", async () => {
+	const page = await open("large"), { expected } = sample("large");
+	const { total, frames, rows } = await state(page);
+
+	assert.deepEqual(sums(total), expected.all);
+	const draws = await page.value("Array.from({ length: 5 }, () => flamegrid.measure())");
+	const loading = await page.value("performance.getEntriesByType('navigation')[0].domComplete");
+	const search = await page.value(`(() => {
+		const started = performance.now(), field = document.getElementById("search");
+		field.value = "Layer<7"; field.dispatchEvent(new Event("input"));
+		return performance.now() - started;
+	})()`);
+	const started = Date.now();
+	await choose(page, "split", "gpu");
+	const split = Date.now() - started;
+	assert.deepEqual((await page.value("flamegrid.roots()")).slice(0, 2).map(sums), [expected.GPU0, expected.GPU1]);
+	console.log(`# ${frames} frames in ${rows} rows, ${statSync(sample("large").path).size} bytes: opened in ` +
+		`${loading.toFixed(0)} ms, drawn in ${draws.map((ms) => ms.toFixed(1)).join(" ")} ms, searched in ` +
+		`${search.toFixed(0)} ms, split in ${split} ms`);
+	await clickElement(page, "#search");
+	await page.value("document.getElementById('search').select()");
+	await page.key("Escape");
+	await shoot(page, "large");
+	await finish(page);
+});
+
+test("a deep graph scrolls, and a focused frame scrolls into view", async () => {
+	const page = await open("large", { height: 330 });
+
+	for (let i = 0; i < 10; i++)
+		await page.key("ArrowDown");
+	await settled(page);
+	const { focus } = await state(page), high = await page.value("document.getElementById('stage').clientHeight");
+	assert.equal(focus.path.length, 10);
+	assert.ok(10 * focus.rect.h > high);
+	assert.ok(await page.value("document.getElementById('stage').scrollTop") > 0);
+	assert.ok(focus.rect.y >= 0 && focus.rect.y + focus.rect.h <= high);
+	const under = await page.value(`flamegrid.frameAt(${focus.rect.x + focus.rect.w / 2}, ${focus.rect.y + 9})`);
+	assert.deepEqual(under.path, focus.path);
+	await finish(page);
+});
+
+test("the canvas follows the window and the density of the screen", async () => {
+	const page = await open("training");
+
+	await page.resize(900, 600, 2);
+	await page.until("document.getElementById('graph').width === 2 * (900 - 28)");
+	await settled(page);
+	assert.equal((await state(page)).total.rect.w, 900 - 28);
+	await clickFrame(page, "train.py:train_step:41");
+	assert.equal((await state(page)).zoom.name, "train.py:train_step:41");
+	await page.resize(420, 760, 2);
+	await page.until("document.getElementById('graph').width === 840");
+	assert.equal(await page.value("document.documentElement.scrollWidth <= 420"), true);
+	await shoot(page, "narrow");
+	await finish(page);
+});
+
+test("a tap zooms", async () => {
+	const page = await open("training");
+	const { x, y } = await placeOf(page, "train.py:train_step:41");
+
+	await page.send("Emulation.setTouchEmulationEnabled", { enabled: true });
+	await page.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
+	await page.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+	await page.until(`${STATE}.zoom.name === "train.py:train_step:41" && ${STATE}.settled`);
+	assert.equal(await page.value("document.getElementById('tip').hidden"), true);
+	await finish(page);
+});
+
+test("dark screens get dark colours", async () => {
+	const page = await open("hostile", { media: [{ name: "prefers-color-scheme", value: "dark" }] });
+
+	assert.equal(await rgb(page, "body"), "rgb(22, 24, 27)");
+	await page.close();
+	const training = await open("training", { media: [{ name: "prefers-color-scheme", value: "dark" }], hash: "#split=rank" });
+	await shoot(training, "dark");
+	await training.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "light" }] });
+	await training.until("getComputedStyle(document.body).backgroundColor === 'rgb(251, 251, 250)'");
+	await finish(training);
+});
+
+test("it prints, and the screen comes back", async () => {
+	const page = await open("training", { media: [{ name: "prefers-color-scheme", value: "dark" }] });
+	const pdf = await page.print();
+
+	assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
+	writeFileSync(join(folder, "print.pdf"), pdf);
+	await settled(page);
+	assert.equal((await state(page)).total.rect.w, 1280 - 28);
+	assert.equal(await page.value("document.documentElement.className"), "");
+	await finish(page);
+});
+
+test("the page names no other resource", () => {
+	const text = readFileSync(sample("training").path, "utf8");
+
+	assert.doesNotMatch(text, /\s(src|href|srcset|action)=|url\(|@import|https?:\/\//);
+});

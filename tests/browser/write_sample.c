@@ -1,0 +1,443 @@
+/* Writes one sample page with html_writer and prints, as JSON, the sums that the page must show.
+ * The sums are taken from the leaves here, so a browser that agrees has decoded and merged every
+ * leaf. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/html_writer.h"
+
+#define MAX_STRINGS 8192u
+#define MAX_NODES   100000u
+#define MAX_LEAVES  100000u
+
+struct sample {
+	struct report_tree tree;
+	struct html_options options;
+	const char *strings[MAX_STRINGS];
+	struct report_node nodes[MAX_NODES];
+	struct report_leaf leaves[MAX_LEAVES];
+	struct report_process processes[8];
+	struct report_loss losses[8];
+};
+
+/* One activity of every rank: times differ by rank so that the ranks can be told apart. */
+struct activity {
+	const char *path[8];
+	uint32_t kind, stream_id;
+	const char *name;
+	uint64_t count, ns, bytes;
+};
+
+static const struct activity activities[] = {
+	{{"train.py:train_step:41", "model.py:forward:120", "at::native::addmm(at::Tensor const&)",
+	  "cublasGemmEx", "cudaLaunchKernelExC"},
+	 REPORT_KIND_KERNEL,
+	 7,
+	 "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x256x64",
+	 4800,
+	 912345678,
+	 0},
+	{{"train.py:train_step:41", "model.py:forward:120", "attention.py:flash_attention:77",
+	  "flash::mha_fwd(at::Tensor&, at::Tensor const&)", "cudaLaunchKernel"},
+	 REPORT_KIND_KERNEL,
+	 7,
+	 "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4>>(Flash_fwd_params)",
+	 2400,
+	 544332211,
+	 0},
+	{{"train.py:train_step:41", "model.py:forward:120", "norm.py:rms_norm:19",
+	  "at::native::vectorized_layer_norm", "cudaLaunchKernel"},
+	 REPORT_KIND_KERNEL,
+	 7,
+	 "void at::native::vectorized_layer_norm_kernel<c10::BFloat16, float>(int, float)",
+	 4800,
+	 88112233,
+	 0},
+	{{"train.py:train_step:41", "torch::autograd::Engine::thread_main(ReadyQueue const&)",
+	  "torch::autograd::AddmmBackward0::apply(variable_list&&)", "cublasGemmEx",
+	  "cudaLaunchKernelExC"},
+	 REPORT_KIND_KERNEL,
+	 7,
+	 "sm90_xmma_gemm_bf16bf16_bf16f32_f32_nt_n_tilesize128x128x64",
+	 9600,
+	 1512345987,
+	 0},
+	{{"train.py:train_step:41", "torch::autograd::Engine::thread_main(ReadyQueue const&)",
+	  "flash::mha_bwd(at::Tensor&, at::Tensor const&)", "cudaLaunchKernel"},
+	 REPORT_KIND_KERNEL,
+	 7,
+	 "void flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<128, 64, 128, "
+	 "8>(Flash_bwd_params)",
+	 2400,
+	 1011223344,
+	 0},
+	{{"train.py:train_step:41", "torch::autograd::Engine::thread_main(ReadyQueue const&)",
+	  "c10d::Reducer::mark_bucket_ready(unsigned long)", "ncclAllReduce",
+	  "cudaLaunchKernelExC"},
+	 REPORT_KIND_KERNEL,
+	 13,
+	 "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+	 300,
+	 633445566,
+	 0},
+	{{"train.py:train_step:41", "optimizer.py:step:210",
+	  "at::native::fused_adamw(at::TensorList)", "cudaLaunchKernel"},
+	 REPORT_KIND_KERNEL,
+	 7,
+	 "void at::native::multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>>(...)",
+	 1200,
+	 212121212,
+	 0},
+	{{"train.py:train_step:41", "optimizer.py:zero_grad:33", "cudaMemsetAsync"},
+	 REPORT_KIND_MEMSET,
+	 7,
+	 "",
+	 1200,
+	 15151515,
+	 UINT64_C(9663676416)},
+	{{"train.py:next_batch:19", "loader.py:__next__:55", "at::native::copy_(at::Tensor&)",
+	  "cudaMemcpyAsync"},
+	 REPORT_KIND_MEMCPY,
+	 14,
+	 "HtoD",
+	 600,
+	 77665544,
+	 UINT64_C(5033164800)},
+	{{"train.py:log_loss:97", "at::native::item(at::Tensor const&)", "cudaMemcpyAsync"},
+	 REPORT_KIND_MEMCPY,
+	 7,
+	 "DtoH",
+	 300,
+	 1234567,
+	 1200},
+	{{"train.py:train_step:41", "cudaGraphLaunch", "[captured at]", "model.py:warm_up:201",
+	  "cudaLaunchKernel"},
+	 REPORT_KIND_KERNEL,
+	 7,
+	 "triton_poi_fused_add_mul_silu_3",
+	 600,
+	 45454545,
+	 0},
+	{{"[unknown stack]"}, REPORT_KIND_KERNEL, 7, "elementwise_kernel", 12, 3334444, 0},
+};
+
+static const char *const hostile_names[] = {
+	"<img src=x onerror=\"window.attacked=1\">",
+	"</script><script>window.attacked=1</script>",
+	"<!--<script>window.attacked=1//",
+	"\"double\" 'single' \\back\\ `tick` ${window.attacked=1}",
+	"javascript:window.attacked=1",
+	"\xf0\x9f\x94\xa5\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x9a\x80 hot_kernel \xe6\xa0\xb8",
+	"\xd9\x85\xd8\xb1\xd8\xad\xd8\xa8\xd8\xa7 \xe2\x80\xaegnp.exe",
+	"line\xe2\x80\xa8separator\xe2\x80\xa9paragraph",
+	"not \xff utf-8 \xc3( \xed\xa0\x80 end",
+	"control \x01\x1b[31m tab\there",
+	"&lt;b&gt; &amp; @PROFILE@ @SCRIPT@ ]]>",
+	"__proto__",
+	"constructor",
+};
+
+static uint32_t add_string(struct sample *sample, const char *text)
+{
+	uint32_t i;
+
+	for (i = 0; i < sample->tree.nr_strings; i++)
+		if (strcmp(sample->strings[i], text) == 0)
+			return i;
+	if (i == MAX_STRINGS)
+		abort();
+	sample->strings[i] = strdup(text);
+	sample->tree.nr_strings++;
+	return i;
+}
+
+static uint32_t append_node(struct sample *sample, uint32_t parent, uint32_t name)
+{
+	if (sample->tree.nr_nodes == MAX_NODES)
+		abort();
+	sample->nodes[sample->tree.nr_nodes] = (struct report_node){parent, name};
+	return sample->tree.nr_nodes++;
+}
+
+static uint32_t add_node(struct sample *sample, uint32_t parent, const char *text)
+{
+	uint32_t name = add_string(sample, text);
+
+	for (uint32_t i = 1; i < sample->tree.nr_nodes; i++)
+		if (sample->nodes[i].parent == parent && sample->nodes[i].name == name)
+			return i;
+	return append_node(sample, parent, name);
+}
+
+static void add_leaf(struct sample *sample, struct report_leaf leaf)
+{
+	struct report_tree *tree = &sample->tree;
+
+	if (tree->nr_leaves == MAX_LEAVES)
+		abort();
+	sample->leaves[tree->nr_leaves++] = leaf;
+	if (leaf.kind == REPORT_KIND_KERNEL) {
+		tree->kernels += leaf.count;
+		tree->kernel_ns += leaf.ns;
+	} else {
+		tree->copies += leaf.count;
+		tree->copy_ns += leaf.ns;
+	}
+}
+
+static uint32_t leaf_name(struct sample *sample, int32_t gpu, uint32_t kind, const char *name)
+{
+	static const char *const kinds[] = {"Kernel", "Memcpy", "Memset"};
+	char text[512];
+
+	if (gpu < 0)
+		snprintf(text, sizeof(text), "[GPU?_%s]%s", kinds[kind], name);
+	else
+		snprintf(text, sizeof(text), "[GPU%d_%s]%s", gpu, kinds[kind], name);
+	return add_string(sample, text);
+}
+
+static void add_process(struct sample *sample, const char *host, const char *command, uint32_t pid,
+			int32_t rank, int unclean)
+{
+	sample->processes[sample->tree.nr_processes++] = (struct report_process){
+		add_string(sample, host), add_string(sample, command), pid, rank, unclean};
+}
+
+static void add_loss(struct sample *sample, const char *reason, uint64_t count, uint64_t ns)
+{
+	sample->losses[sample->tree.nr_losses++] =
+		(struct report_loss){add_string(sample, reason), count, ns};
+}
+
+/* Two nodes, four ranks, two GPUs a node. */
+static void fill_training(struct sample *sample)
+{
+	struct report_tree *tree = &sample->tree;
+
+	tree->title = "llm-pretrain, job 48213";
+	sample->options.subtitle = "4 ranks on 2 nodes";
+	for (int32_t rank = 0; rank < 4; rank++) {
+		const char *host = rank < 2 ? "node01" : "node02";
+
+		add_process(sample, host, "python3 train.py --config 7b.yaml",
+			    4100u + (uint32_t)rank, rank, 0);
+		for (size_t i = 0; i < sizeof(activities) / sizeof(activities[0]); i++) {
+			const struct activity *activity = &activities[i];
+			uint32_t node = REPORT_NODE_ROOT;
+
+			if (activity->path[0][0] != '[')
+				node = add_node(sample,
+						add_node(sample, node, "train.py:<module>:132"),
+						"train.py:main:108");
+			for (size_t depth = 0; depth < 8 && activity->path[depth]; depth++)
+				node = add_node(sample, node, activity->path[depth]);
+			add_leaf(
+				sample,
+				(struct report_leaf){
+					.node = node,
+					.name = leaf_name(sample, rank % 2, activity->kind,
+							  activity->name),
+					.host = add_string(sample, host),
+					.process = (uint32_t)rank,
+					.rank = rank,
+					.gpu = rank % 2,
+					.context_id = 1,
+					.stream_id = activity->stream_id,
+					.tid = 4100u + (uint32_t)rank + (i == 3 || i == 4 ? 40 : 0),
+					.kind = activity->kind,
+					.count = activity->count + (uint64_t)rank,
+					.ns = activity->ns + activity->ns / 64 * (uint64_t)rank,
+					.bytes = activity->bytes,
+				});
+		}
+	}
+	tree->matched = tree->kernels + tree->copies - 48;
+	tree->launches = tree->matched;
+}
+
+static void fill_hostile(struct sample *sample)
+{
+	static char long_name[4097];
+	uint32_t parent = REPORT_NODE_ROOT;
+	const size_t nr_names = sizeof(hostile_names) / sizeof(hostile_names[0]);
+
+	memset(long_name, 'W', sizeof(long_name) - 1);
+	sample->tree.title = "</title><script>window.attacked=1</script> <b>&\xff";
+	sample->tree.simulated = 1;
+	sample->options.subtitle = "<img src=x onerror=window.attacked=1>";
+	for (size_t i = 0; i <= nr_names; i++) {
+		uint32_t node = add_node(sample, i % 4 ? parent : REPORT_NODE_ROOT,
+					 i < nr_names ? hostile_names[i] : long_name);
+
+		parent = node;
+		add_leaf(sample,
+			 (struct report_leaf){
+				 .node = node,
+				 .name = leaf_name(sample, (int32_t)(i % 2) - 1, REPORT_KIND_KERNEL,
+						   i < nr_names ? hostile_names[i] : "plain"),
+				 .host = add_string(sample, hostile_names[i % 3]),
+				 .rank = REPORT_RANK_NONE,
+				 .gpu = (int32_t)(i % 2) - 1,
+				 .stream_id = UINT32_MAX,
+				 .count = 1,
+				 .ns = 1000 * (i + 1),
+			 });
+	}
+	add_process(sample, hostile_names[0], hostile_names[1], 1, REPORT_RANK_NONE, 1);
+	add_process(sample, "node02", "python3", 2, 5, 1);
+	add_process(sample, "node03", "python3", 3, 6, 0);
+	add_loss(sample, "ring_full", 1234, 0);
+	add_loss(sample, hostile_names[0], 5, 6789);
+	sample->tree.lost = 1239;
+	sample->tree.launches = 20;
+	sample->tree.launches_failed = 2;
+	sample->tree.matched = 13;
+}
+
+static uint32_t next_random(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)((*state >> 33) % below);
+}
+
+/* As many nodes as an unusually rich job has, 50,000 leaves, 5,000 names as long as C++ has them.
+ */
+static void fill_large(struct sample *sample)
+{
+	uint32_t path[64] = {REPORT_NODE_ROOT}, depth = 0, host = add_string(sample, "node01");
+	uint64_t random = 1;
+
+	sample->tree.title = "large sample";
+	for (uint32_t i = 0; i < 5000; i++) {
+		char text[160];
+
+		snprintf(text, sizeof(text),
+			 i % 3 ? "ns%u::Layer<%u>::apply(at::Tensor const&, long, bool)"
+			       : "module_%u.py:function_%u:12",
+			 i / 50, i);
+		sample->strings[sample->tree.nr_strings++] = strdup(text);
+	}
+	while (sample->tree.nr_nodes < MAX_NODES) {
+		uint32_t node = append_node(sample, path[depth], 2 + next_random(&random, 4500));
+
+		if (sample->tree.nr_nodes % 2)
+			add_leaf(sample,
+				 (struct report_leaf){.node = node,
+						      .name = 4502 + next_random(&random, 500),
+						      .host = host,
+						      .rank = (int32_t)next_random(&random, 4),
+						      .gpu = (int32_t)next_random(&random, 8),
+						      .stream_id = 7,
+						      .tid = 1,
+						      .count = 1 + next_random(&random, 500),
+						      .ns = 1 + next_random(&random, 20000000)});
+		if (depth < 63 && next_random(&random, 100) < 70)
+			path[++depth] = node;
+		else
+			depth -= next_random(&random, depth + 1) / 2;
+	}
+	sample->tree.matched = sample->tree.kernels;
+}
+
+/* Sums that no double holds. */
+static void fill_huge(struct sample *sample)
+{
+	sample->tree.title = "huge numbers";
+	for (uint32_t i = 0; i < 3; i++)
+		add_leaf(sample,
+			 (struct report_leaf){.node = add_node(sample, REPORT_NODE_ROOT, "main"),
+					      .name = leaf_name(sample, 0, REPORT_KIND_KERNEL, "k"),
+					      .host = add_string(sample, "node01"),
+					      .tid = i,
+					      .count = 1,
+					      .ns = (UINT64_C(1) << 61) + 1,
+					      .bytes = UINT64_MAX / 4});
+	sample->tree.matched = 3;
+}
+
+static void fill_empty(struct sample *sample)
+{
+	sample->tree.title = "no GPU work";
+	add_loss(sample, "launch_without_record", 3, 0);
+}
+
+static void print_sum(const struct sample *sample, const char *key, const char *host, int32_t rank,
+		      int32_t gpu, const char *in_name)
+{
+	uint64_t ns = 0, count = 0, bytes = 0;
+
+	for (uint32_t i = 0; i < sample->tree.nr_leaves; i++) {
+		const struct report_leaf *leaf = &sample->leaves[i];
+
+		if ((host && strcmp(sample->strings[leaf->host], host) != 0) ||
+		    (rank >= 0 && leaf->rank != rank) || (gpu >= 0 && leaf->gpu != gpu) ||
+		    (in_name && !strstr(sample->strings[leaf->name], in_name)))
+			continue;
+		ns += leaf->ns;
+		count += leaf->count;
+		bytes += leaf->bytes;
+	}
+	printf("%s\"%s\":{\"time\":\"%" PRIu64 "\",\"count\":\"%" PRIu64 "\",\"bytes\":\"%" PRIu64
+	       "\"}",
+	       strcmp(key, "all") == 0 ? "" : ",\n", key, ns, count, bytes);
+}
+
+static void print_expected(const struct sample *sample)
+{
+	putchar('{');
+	print_sum(sample, "all", NULL, -1, -1, NULL);
+	print_sum(sample, "GPU0", NULL, -1, 0, NULL);
+	print_sum(sample, "GPU1", NULL, -1, 1, NULL);
+	print_sum(sample, "node01", "node01", -1, -1, NULL);
+	print_sum(sample, "node02", "node02", -1, -1, NULL);
+	print_sum(sample, "rank3", NULL, 3, -1, NULL);
+	print_sum(sample, "gemm", NULL, -1, -1, "gemm");
+	printf("}\n");
+}
+
+static int write_page(const struct sample *sample, const char *path)
+{
+	FILE *out = fopen(path, "w");
+	int error;
+
+	if (!out)
+		return -errno;
+	error = html_writer_write(out, &sample->tree, &sample->options);
+	if (fclose(out) != 0 && error == 0)
+		error = -errno;
+	return error;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*fill)(struct sample *sample);
+	} kinds[] = {{"training", fill_training},
+		     {"hostile", fill_hostile},
+		     {"large", fill_large},
+		     {"huge", fill_huge},
+		     {"empty", fill_empty}};
+	static struct sample sample;
+
+	if (argc != 3)
+		return 2;
+	sample.tree.strings = sample.strings;
+	sample.tree.nodes = sample.nodes;
+	sample.tree.leaves = sample.leaves;
+	sample.tree.processes = sample.processes;
+	sample.tree.losses = sample.losses;
+	append_node(&sample, REPORT_NODE_ROOT, add_string(&sample, ""));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(argv[1], kinds[i].name) != 0)
+			continue;
+		kinds[i].fill(&sample);
+		print_expected(&sample);
+		return write_page(&sample, argv[2]) == 0 ? 0 : 1;
+	}
+	return 2;
+}
