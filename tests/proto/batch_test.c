@@ -7,9 +7,8 @@
 
 #include <cmocka.h>
 
+#include "codec_fixture.h"
 #include "message_samples.h"
-#include "proto/batch_decode.h"
-#include "proto/batch_encode.h"
 
 /* --- allocations that fail: linked with --wrap --- */
 
@@ -58,62 +57,7 @@ msgpack_unpack_return __wrap_msgpack_unpack_next(msgpack_unpacked *result, const
 			    : __real_msgpack_unpack_next(result, data, length, offset);
 }
 
-/* --- fixture --- */
-
-struct codec {
-	struct batch_encoder *encoder;
-	struct batch_decoder *decoder;
-};
-
-static int set_up(void **state)
-{
-	struct codec *codec = calloc(1, sizeof(*codec));
-
-	assert_non_null(codec);
-	codec->encoder = batch_encoder_create();
-	codec->decoder = batch_decoder_create();
-	assert_non_null(codec->encoder);
-	assert_non_null(codec->decoder);
-	*state = codec;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct codec *codec = *state;
-
-	batch_encoder_destroy(codec->encoder);
-	batch_decoder_destroy(codec->decoder);
-	free(codec);
-	return 0;
-}
-
-struct frame {
-	uint8_t *bytes; /* of exactly size bytes, so that a sanitizer sees a read past them */
-	size_t size;
-};
-
-static struct frame copy_frame(const void *bytes, size_t size)
-{
-	struct frame frame = {malloc(size ? size : 1), size};
-
-	assert_non_null(frame.bytes);
-	if (size)
-		memcpy(frame.bytes, bytes, size);
-	return frame;
-}
-
-static struct frame encode(struct codec *codec, const struct message *message)
-{
-	const uint8_t *bytes;
-	size_t size;
-
-	assert_int_equal(batch_encode(codec->encoder, message, &bytes, &size), 0);
-	assert_non_null(bytes);
-	return copy_frame(bytes, size);
-}
-
-static void assert_encode_fails(struct codec *codec, const struct message *message, int err)
+static void assert_encode_fails(struct codec_fixture *codec, const struct message *message, int err)
 {
 	const uint8_t *bytes = (const uint8_t *)"";
 	size_t size = 1;
@@ -123,37 +67,15 @@ static void assert_encode_fails(struct codec *codec, const struct message *messa
 	assert_int_equal(size, 0);
 }
 
-/* Decodes a copy of exactly that size. */
-static int decode(struct codec *codec, const void *bytes, size_t size, struct message *message)
-{
-	struct frame frame = copy_frame(bytes, size);
-	int err = batch_decode(codec->decoder, frame.bytes, frame.size, message);
-
-	assert_int_equal(err == 0, batch_decoder_error(codec->decoder)[0] == '\0');
-	free(frame.bytes);
-	return err;
-}
-
-static void assert_decode_fails(struct codec *codec, const void *bytes, size_t size, int err,
-				const char *where)
-{
-	struct message message;
-
-	assert_int_equal(decode(codec, bytes, size, &message), err);
-	assert_non_null(strstr(batch_decoder_error(codec->decoder), where));
-}
-
-#define DECODE_FAILS(codec, literal, err, where)                                                   \
-	assert_decode_fails(codec, literal, sizeof(literal) - 1, err, where)
-
 /* --- what survives --- */
 
 static void every_message_survives_the_way(void **state)
 {
-	struct codec *codec = *state;
+	struct codec_fixture *codec = *state;
 
 	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
-		struct frame frame = encode(codec, message_samples_get(i));
+		struct codec_fixture_frame frame =
+			codec_fixture_encode(codec, message_samples_get(i));
 		struct message message;
 
 		assert_int_equal(batch_decode(codec->decoder, frame.bytes, frame.size, &message),
@@ -166,15 +88,17 @@ static void every_message_survives_the_way(void **state)
 
 static void equal_messages_make_equal_frames(void **state)
 {
-	struct codec *codec = *state;
+	struct codec_fixture *codec = *state;
 
 	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
-		struct frame frame = encode(codec, message_samples_get(i)), again;
+		struct codec_fixture_frame frame =
+			codec_fixture_encode(codec, message_samples_get(i));
+		struct codec_fixture_frame again;
 		struct message message;
 
 		assert_int_equal(batch_decode(codec->decoder, frame.bytes, frame.size, &message),
 				 0);
-		again = encode(codec, &message);
+		again = codec_fixture_encode(codec, &message);
 		assert_int_equal(frame.size, again.size);
 		assert_memory_equal(frame.bytes, again.bytes, frame.size);
 		free(frame.bytes);
@@ -217,7 +141,7 @@ static void the_examples_of_the_specification_are_what_is_sent(void **state)
 	struct message message = {
 		.type = MESSAGE_ACK,
 		.ack = {.seq = 42, .window_frames = 64, .window_bytes = 8u << 20}};
-	struct frame frame = encode(*state, &message);
+	struct codec_fixture_frame frame = codec_fixture_encode(*state, &message);
 
 	assert_int_equal(frame.size, sizeof(ack));
 	assert_memory_equal(frame.bytes, ack, sizeof(ack));
@@ -230,7 +154,7 @@ static void the_examples_of_the_specification_are_what_is_sent(void **state)
 			   .nr_launches = 3,
 			   .launches = launches},
 	};
-	frame = encode(*state, &message);
+	frame = codec_fixture_encode(*state, &message);
 	assert_int_equal(frame.size, sizeof(events));
 	assert_memory_equal(frame.bytes, events, sizeof(events));
 	free(frame.bytes);
@@ -238,7 +162,7 @@ static void the_examples_of_the_specification_are_what_is_sent(void **state)
 
 static void the_largest_batch_survives_the_way(void **state)
 {
-	struct codec *codec = *state;
+	struct codec_fixture *codec = *state;
 	struct launch_record *launches = calloc(WIRE_EVENTS_MAX, sizeof(*launches));
 	struct message message = {.type = MESSAGE_EVENTS,
 				  .events = {.seq = 1,
@@ -246,14 +170,14 @@ static void the_largest_batch_survives_the_way(void **state)
 					     .nr_launches = WIRE_EVENTS_MAX,
 					     .launches = launches}};
 	struct message decoded;
-	struct frame frame;
+	struct codec_fixture_frame frame;
 
 	assert_non_null(launches);
 	for (uint32_t i = 0; i < WIRE_EVENTS_MAX; i++) {
 		launches[i].time_ns = (uint64_t)i * i;
 		launches[i].stack_id = i % 17;
 	}
-	frame = encode(codec, &message);
+	frame = codec_fixture_encode(codec, &message);
 	assert_int_equal(batch_decode(codec->decoder, frame.bytes, frame.size, &decoded), 0);
 	assert_true(message_samples_equal(&message, &decoded));
 	message.events.nr_launches++;
@@ -264,8 +188,8 @@ static void the_largest_batch_survives_the_way(void **state)
 
 static void text_is_borrowed_from_the_frame(void **state)
 {
-	struct codec *codec = *state;
-	struct frame frame = encode(codec, message_samples_get(3));
+	struct codec_fixture *codec = *state;
+	struct codec_fixture_frame frame = codec_fixture_encode(codec, message_samples_get(3));
 	struct message message;
 
 	assert_int_equal(batch_decode(codec->decoder, frame.bytes, frame.size, &message), 0);
@@ -280,19 +204,21 @@ static void text_is_borrowed_from_the_frame(void **state)
 
 static void unknown_trailing_elements_are_ignored(void **state)
 {
-	struct codec *codec = *state;
+	struct codec_fixture *codec = *state;
 	struct message message;
 
-	assert_int_equal(
-		decode(codec, "\x96\x0a\x01\x2a\x40\x01\x93\xc0\xc4\x01x\xa1y", 13, &message), 0);
+	assert_int_equal(codec_fixture_decode(codec,
+					      "\x96\x0a\x01\x2a\x40\x01\x93\xc0\xc4\x01x\xa1y", 13,
+					      &message),
+			 0);
 	assert_int_equal(message.ack.seq, 42);
 	assert_int_equal(message.ack.window_bytes, 1);
 }
 
 static void empty_lists_are_null(void **state)
 {
-	struct codec *codec = *state;
-	struct frame frame = encode(codec, message_samples_get(11));
+	struct codec_fixture *codec = *state;
+	struct codec_fixture_frame frame = codec_fixture_encode(codec, message_samples_get(11));
 	struct message message;
 
 	assert_int_equal(batch_decode(codec->decoder, frame.bytes, frame.size, &message), 0);
@@ -302,228 +228,9 @@ static void empty_lists_are_null(void **state)
 	free(frame.bytes);
 }
 
-/* --- what does not --- */
-
-static void frames_cut_anywhere_are_malformed(void **state)
-{
-	struct codec *codec = *state;
-	struct message message;
-
-	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
-		struct frame frame = encode(codec, message_samples_get(i));
-
-		for (size_t size = 0; size < frame.size; size++)
-			assert_int_equal(decode(codec, frame.bytes, size, &message), -EBADMSG);
-		free(frame.bytes);
-	}
-}
-
-/* Whatever a damaged frame still says, it is something that could have been sent. */
-static void decode_damaged(struct codec *codec, const struct frame *frame)
-{
-	struct message message, again;
-	const uint8_t *bytes;
-	size_t size;
-	int err = batch_decode(codec->decoder, frame->bytes, frame->size, &message);
-
-	if (err) {
-		assert_true(err == -EBADMSG || err == -EMSGSIZE || err == -EPROTONOSUPPORT);
-		assert_true(batch_decoder_error(codec->decoder)[0] != '\0');
-		return;
-	}
-	assert_int_equal(batch_encode(codec->encoder, &message, &bytes, &size), 0);
-	struct batch_decoder *second = batch_decoder_create();
-	assert_non_null(second);
-	assert_int_equal(batch_decode(second, bytes, size, &again), 0);
-	assert_true(message_samples_equal(&message, &again));
-	batch_decoder_destroy(second);
-}
-
-static void damage_to_any_byte_does_no_harm(void **state)
-{
-	static const uint8_t values[] = {0x00, 0x7f, 0x80, 0x90, 0xc1, 0xc6, 0xdd, 0xff};
-	struct codec *codec = *state;
-
-	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
-		struct frame frame = encode(codec, message_samples_get(i));
-
-		for (size_t at = 0; at < frame.size; at++) {
-			uint8_t kept = frame.bytes[at];
-
-			for (uint32_t bit = 0; bit < 8; bit++) {
-				frame.bytes[at] = (uint8_t)(kept ^ 1u << bit);
-				decode_damaged(codec, &frame);
-			}
-			for (uint32_t v = 0; v < sizeof(values); v++) {
-				frame.bytes[at] = values[v];
-				decode_damaged(codec, &frame);
-			}
-			frame.bytes[at] = kept;
-		}
-		free(frame.bytes);
-	}
-}
-
-static void damage_to_many_bytes_does_no_harm(void **state)
-{
-	struct codec *codec = *state;
-	uint32_t random = 12345;
-
-	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
-		struct frame frame = encode(codec, message_samples_get(i));
-
-		for (uint32_t round = 0; round < 500; round++) {
-			struct frame damaged = copy_frame(frame.bytes, frame.size);
-
-			for (uint32_t n = 0; n <= round % 5; n++) {
-				random = random * 1664525u + 1013904223u;
-				damaged.bytes[(random >> 8) % frame.size] = (uint8_t)(random >> 3);
-			}
-			decode_damaged(codec, &damaged);
-			free(damaged.bytes);
-		}
-		free(frame.bytes);
-	}
-}
-
-static void unknown_types_and_versions_are_told_apart_from_damage(void **state)
-{
-	struct codec *codec = *state;
-	struct message message;
-
-	assert_int_equal(decode(codec, "\x93\x07\x01\x01", 4, &message), -EPROTONOSUPPORT);
-	assert_int_equal(message.type, MESSAGE_FOLD);
-	assert_int_equal(decode(codec, "\x93\x09\x01\x01", 4, &message), -EPROTONOSUPPORT);
-	assert_int_equal(message.type, MESSAGE_CLOCK);
-	assert_int_equal(decode(codec, "\x91\xcd\x03\xe8", 4, &message), -EPROTONOSUPPORT);
-	assert_int_equal(message.type, 1000);
-	assert_int_equal(decode(codec, "\x93\x0e\x02\x01", 4, &message), -EPROTONOSUPPORT);
-	assert_int_equal(message.type, MESSAGE_BYE);
-	assert_int_equal(message.bye.seq, 0);
-	assert_int_equal(decode(codec, "\x93\x00\x01\x01", 4, &message), -EPROTONOSUPPORT);
-	DECODE_FAILS(codec, "\x91\xce\x00\x01\x00\x00", -EBADMSG, "type is out of range");
-	DECODE_FAILS(codec, "\x90", -EBADMSG, "type is missing");
-	DECODE_FAILS(codec, "\x91\xa1x", -EBADMSG, "type is of the wrong type");
-}
-
-static void elements_that_are_missing_or_of_another_type_are_named(void **state)
-{
-	struct codec *codec = *state;
-
-	DECODE_FAILS(codec, "\x92\x0e\x01", -EBADMSG, "BYE: seq is missing");
-	DECODE_FAILS(codec, "\x93\x0e\x01\xa1x", -EBADMSG, "BYE: seq is of the wrong type");
-	DECODE_FAILS(codec, "\x93\x0e\x01\x00", -EBADMSG, "BYE: seq is out of range");
-	DECODE_FAILS(codec, "\x93\x0c\x01\xff", -EBADMSG, "PING: token is of the wrong type");
-	DECODE_FAILS(codec, "\x95\x0a\x01\x00\xcf\x00\x00\x00\x01\x00\x00\x00\x00\x00", -EBADMSG,
-		     "ACK: window_frames is out of range");
-	DECODE_FAILS(codec, "\x94\x03\x01\x01\xc4\x00", -EBADMSG,
-		     "REFUSE: reason is of the wrong type");
-	DECODE_FAILS(codec,
-		     "\x98\x01\x01\x01\x01\xc4\x0f"
-		     "0123456789abcde\xa0\xa0\xa0",
-		     -EBADMSG, "HELLO: epoch has 15 bytes");
-	DECODE_FAILS(codec,
-		     "\x98\x01\x01\x02\x01\xc4\x10"
-		     "0123456789abcdef\xa0\xa0\xa0",
-		     -EBADMSG, "HELLO: version_max is out of range");
-	DECODE_FAILS(codec, "\x91\xc1", -EBADMSG, "frame: malformed at byte 1");
-	DECODE_FAILS(codec, "\xdd\xff\xff\xff\xff", -EMSGSIZE, "frame: over a limit at byte 0");
-}
-
-static void ids_over_the_limit_are_too_large(void **state)
-{
-	struct codec *codec = *state;
-
-	DECODE_FAILS(codec, "\x95\x04\x01\x01\xce\x01\x00\x00\x00\x92\xa0\xa0", -EMSGSIZE,
-		     "STRINGS: ids from base on pass 16777216");
-	DECODE_FAILS(codec, "\x95\x04\x01\x01\x00\x91\xa0", -EBADMSG, "STRINGS: base is 0");
-	DECODE_FAILS(codec, "\x96\x08\x01\x01\xce\x01\x00\x00\x01\x00\x90", -EMSGSIZE,
-		     "LEDGER: process_id is above 16777216");
-	DECODE_FAILS(codec, "\x96\x08\x01\x01\x00\xce\x00\x01\x00\x01\x90", -EMSGSIZE,
-		     "LEDGER: nr_entries is above 65536");
-	/* a symbol's name */
-	DECODE_FAILS(
-		codec,
-		"\x97\x05\x01\x01\x95\x00\x00\x00\x00\x90\x94\x00\x00\x00\x00\x94\x00\x00\x00\x00"
-		"\x93\x01\x01\xce\x01\x00\x00\x01",
-		-EMSGSIZE, "STACKS: symbol name has a value above 16777216");
-}
-
-static void stacks_that_contradict_themselves_are_malformed(void **state)
-{
-	struct codec *codec = *state;
-
-#define STACKS_START "\x97\x05\x01\x01\x95\x00\x00\x00\x00\x90\x94\x00\x00\x00\x00"
-#define STACKS_END   "\x93\x00\x00\x00"
-	DECODE_FAILS(codec, STACKS_START "\x94\x05\x01\x05\x01" STACKS_END, -EBADMSG,
-		     "STACKS: the parent of node 5 is not below it");
-	DECODE_FAILS(codec, STACKS_START "\x94\x05\x02\x92\x04\x02\x01" STACKS_END, -EBADMSG,
-		     "STACKS: the parent of node 6 is not below it");
-	DECODE_FAILS(codec, STACKS_START "\x94\x05\x01\x04\x00" STACKS_END, -EBADMSG,
-		     "STACKS: node 5 has no frame");
-	DECODE_FAILS(codec, STACKS_START "\x94\x00\x01\x00\x01" STACKS_END, -EBADMSG,
-		     "STACKS: node base is 0");
-	DECODE_FAILS(codec, STACKS_START "\x93\x00\x00\x00" STACKS_END, -EBADMSG,
-		     "STACKS: node frame is missing");
-	DECODE_FAILS(codec, STACKS_START "\x94\x00\x00\x00\x00\x93\x01\x00\x01", -EBADMSG,
-		     "STACKS: symbol 0 has no frame");
-	DECODE_FAILS(codec,
-		     "\x97\x05\x01\x01\x95\x01\x01\x00\x00\x90\x94\x00\x00\x00\x00\x94\x00\x00\x00"
-		     "\x00" STACKS_END,
-		     -EBADMSG, "STACKS: a build id is missing");
-	DECODE_FAILS(codec,
-		     "\x97\x05\x01\x01\x95\x01\x01\x00\x00\x91\xc4\x21"
-		     "0123456789abcdef0123456789abcdef0"
-		     "\x94\x00\x00\x00\x00\x94\x00\x00\x00\x00" STACKS_END,
-		     -EMSGSIZE, "STACKS: a build id has 33 bytes");
-}
-
-static void events_that_cannot_be_are_malformed(void **state)
-{
-	struct codec *codec = *state;
-
-#define EVENTS_HEAD "\x9a\x06\x01\x01\x01\x00\x00"
-#define NO_LAUNCHES "\x00\x90"
-	DECODE_FAILS(codec, "\x9a\x06\x01\x01\x00\x00\x00" NO_LAUNCHES "\x00\x90", -EBADMSG,
-		     "EVENTS: process_id is 0");
-	DECODE_FAILS(codec, "\x9a\x06\x01\x01\x01\x00\x02" NO_LAUNCHES "\x00\x90", -EBADMSG,
-		     "EVENTS: clock_valid is out of range");
-	DECODE_FAILS(codec, EVENTS_HEAD "\xce\x00\x01\x00\x01\x90\x00\x90", -EMSGSIZE,
-		     "EVENTS: nr_launches is above 65536");
-	DECODE_FAILS(codec, EVENTS_HEAD "\x01\x96\x01\x01\x01\x01\x01\x01\x00\x90", -EBADMSG,
-		     "EVENTS: launch flags is missing");
-	DECODE_FAILS(codec,
-		     EVENTS_HEAD "\x01\x97\x01\x01\xce\x01\x00\x00\x01\x01\x01\x01\x00\x00\x90",
-		     -EMSGSIZE, "EVENTS: launch stack_id has a value above 16777216");
-	DECODE_FAILS(codec,
-		     EVENTS_HEAD "\x01\x97\x01\x01\x01\x01\xce\x00\x01\x00\x00\x01\x00\x00\x90",
-		     -EBADMSG, "EVENTS: launch cbid has a value out of range");
-	DECODE_FAILS(codec, EVENTS_HEAD "\x02\x97\xc4\x01\x01\x01\x01\x01\x01\x01\x00\x00\x90",
-		     -EBADMSG, "EVENTS: launch time_ns is not a column");
-	DECODE_FAILS(codec, EVENTS_HEAD "\x02\x97\x91\x01\x01\x01\x01\x01\x01\x00\x00\x90",
-		     -EBADMSG, "EVENTS: launch time_ns is not a column");
-	DECODE_FAILS(codec, EVENTS_HEAD "\x02\x97\x93\x01\x01\x01\x01\x01\x01\x01\x01\x00\x00\x90",
-		     -EBADMSG, "EVENTS: launch time_ns is not a column");
-	DECODE_FAILS(codec, EVENTS_HEAD "\x02\x97\xa1x\x01\x01\x01\x01\x01\x00\x00\x90", -EBADMSG,
-		     "EVENTS: launch time_ns is not a column");
-	/* start_ns 0; an end past 64 bits; a kind that does not exist */
-	DECODE_FAILS(codec,
-		     EVENTS_HEAD NO_LAUNCHES
-		     "\x01\x9d\x00\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
-		     -EBADMSG, "EVENTS: gpu start_ns is 0");
-	DECODE_FAILS(codec,
-		     EVENTS_HEAD NO_LAUNCHES "\x01\x9d\x05\xcf\xff\xff\xff\xff\xff\xff\xff\xff"
-					     "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
-		     -EBADMSG, "its end passes 64 bits");
-	DECODE_FAILS(codec,
-		     EVENTS_HEAD NO_LAUNCHES
-		     "\x01\x9d\x05\x05\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00",
-		     -EBADMSG, "EVENTS: gpu kind has a value out of range");
-}
-
 static void reserved_fields_come_back_as_zero(void **state)
 {
-	struct codec *codec = *state;
+	struct codec_fixture *codec = *state;
 	struct launch_record launches[] = {{.time_ns = 1, .reserved = 9},
 					   {.time_ns = 5, .reserved = 7}};
 	struct gpu_record gpu[] = {{.start_ns = 1, .end_ns = 2, .reserved = 9},
@@ -535,7 +242,7 @@ static void reserved_fields_come_back_as_zero(void **state)
 					     .nr_gpu = 2,
 					     .launches = launches,
 					     .gpu = gpu}};
-	struct frame frame = encode(codec, &message);
+	struct codec_fixture_frame frame = codec_fixture_encode(codec, &message);
 
 	assert_int_equal(batch_decode(codec->decoder, frame.bytes, frame.size, &message), 0);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -598,7 +305,7 @@ static void kinds_that_mix_are_not_taken_for_one_that_does_not_exist(void **stat
 					 {.start_ns = 5, .end_ns = 6, .kind = RECORD_GPU_MEMSET}};
 	struct message message = {.type = MESSAGE_EVENTS,
 				  .events = {.seq = 1, .process_id = 1, .nr_gpu = 2, .gpu = gpu}};
-	struct frame frame = encode(*state, &message);
+	struct codec_fixture_frame frame = codec_fixture_encode(*state, &message);
 
 	assert_true(frame.size > 0);
 	free(frame.bytes);
@@ -644,10 +351,10 @@ static void messages_over_a_limit_are_refused_whole(void **state)
 
 static void an_encoder_works_after_an_error(void **state)
 {
-	struct frame frame;
+	struct codec_fixture_frame frame;
 
 	assert_encode_fails(*state, &(struct message){.type = MESSAGE_BYE}, -EINVAL);
-	frame = encode(*state, &(struct message){.type = MESSAGE_BYE, .bye.seq = 1});
+	frame = codec_fixture_encode(*state, &(struct message){.type = MESSAGE_BYE, .bye.seq = 1});
 	assert_int_equal(frame.size, 4);
 	assert_memory_equal(frame.bytes, "\x93\x0e\x01\x01", 4);
 	free(frame.bytes);
@@ -682,7 +389,7 @@ static int encode_with(uint32_t nr_allocations, const struct message *message)
 	return err;
 }
 
-static int decode_with(uint32_t nr_allocations, const struct frame *frame,
+static int decode_with(uint32_t nr_allocations, const struct codec_fixture_frame *frame,
 		       const struct message *expected)
 {
 	struct batch_decoder *decoder = batch_decoder_create();
@@ -703,7 +410,7 @@ static void any_allocation_may_fail(void **state)
 {
 	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
 		const struct message *message = message_samples_get(i);
-		struct frame frame = encode(*state, message);
+		struct codec_fixture_frame frame = codec_fixture_encode(*state, message);
 		uint32_t nr_allocations = 0;
 		int err;
 
@@ -721,13 +428,13 @@ static void any_allocation_may_fail(void **state)
 
 static void lack_of_memory_in_msgpack_is_reported_as_such(void **state)
 {
-	struct codec *codec = *state;
+	struct codec_fixture *codec = *state;
 	struct message message;
 
 	unpack_fails = true;
-	assert_int_equal(decode(codec, "\x93\x0e\x01\x01", 4, &message), -ENOMEM);
+	assert_int_equal(codec_fixture_decode(codec, "\x93\x0e\x01\x01", 4, &message), -ENOMEM);
 	unpack_fails = false;
-	assert_int_equal(decode(codec, "\x93\x0e\x01\x01", 4, &message), 0);
+	assert_int_equal(codec_fixture_decode(codec, "\x93\x0e\x01\x01", 4, &message), 0);
 	assert_int_equal(message.bye.seq, 1);
 }
 
@@ -741,14 +448,6 @@ int main(void)
 		cmocka_unit_test(text_is_borrowed_from_the_frame),
 		cmocka_unit_test(unknown_trailing_elements_are_ignored),
 		cmocka_unit_test(empty_lists_are_null),
-		cmocka_unit_test(frames_cut_anywhere_are_malformed),
-		cmocka_unit_test(damage_to_any_byte_does_no_harm),
-		cmocka_unit_test(damage_to_many_bytes_does_no_harm),
-		cmocka_unit_test(unknown_types_and_versions_are_told_apart_from_damage),
-		cmocka_unit_test(elements_that_are_missing_or_of_another_type_are_named),
-		cmocka_unit_test(ids_over_the_limit_are_too_large),
-		cmocka_unit_test(stacks_that_contradict_themselves_are_malformed),
-		cmocka_unit_test(events_that_cannot_be_are_malformed),
 		cmocka_unit_test(reserved_fields_come_back_as_zero),
 		cmocka_unit_test(types_that_are_not_sent_are_invalid),
 		cmocka_unit_test(values_that_no_decoder_takes_are_invalid),
@@ -760,5 +459,5 @@ int main(void)
 		cmocka_unit_test(lack_of_memory_in_msgpack_is_reported_as_such),
 	};
 
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, codec_fixture_set_up, codec_fixture_tear_down);
 }

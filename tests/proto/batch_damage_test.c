@@ -1,0 +1,265 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codec_fixture.h"
+#include "message_samples.h"
+
+static void assert_decode_fails(struct codec_fixture *codec, const void *bytes, size_t size,
+				int err, const char *where)
+{
+	struct message message;
+
+	assert_int_equal(codec_fixture_decode(codec, bytes, size, &message), err);
+	assert_non_null(strstr(batch_decoder_error(codec->decoder), where));
+}
+
+#define DECODE_FAILS(codec, literal, err, where)                                                   \
+	assert_decode_fails(codec, literal, sizeof(literal) - 1, err, where)
+
+static void frames_cut_anywhere_are_malformed(void **state)
+{
+	struct codec_fixture *codec = *state;
+	struct message message;
+
+	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
+		struct codec_fixture_frame frame =
+			codec_fixture_encode(codec, message_samples_get(i));
+
+		for (size_t size = 0; size < frame.size; size++)
+			assert_int_equal(codec_fixture_decode(codec, frame.bytes, size, &message),
+					 -EBADMSG);
+		free(frame.bytes);
+	}
+}
+
+/* Whatever a damaged frame still says, it is something that could have been sent. */
+static void decode_damaged(struct codec_fixture *codec, const struct codec_fixture_frame *frame)
+{
+	struct message message, again;
+	const uint8_t *bytes;
+	size_t size;
+	int err = batch_decode(codec->decoder, frame->bytes, frame->size, &message);
+
+	if (err) {
+		assert_true(err == -EBADMSG || err == -EMSGSIZE || err == -EPROTONOSUPPORT);
+		assert_true(batch_decoder_error(codec->decoder)[0] != '\0');
+		return;
+	}
+	assert_int_equal(batch_encode(codec->encoder, &message, &bytes, &size), 0);
+	struct batch_decoder *second = batch_decoder_create();
+	assert_non_null(second);
+	assert_int_equal(batch_decode(second, bytes, size, &again), 0);
+	assert_true(message_samples_equal(&message, &again));
+	batch_decoder_destroy(second);
+}
+
+static void damage_to_any_byte_does_no_harm(void **state)
+{
+	static const uint8_t values[] = {0x00, 0x7f, 0x80, 0x90, 0xc1, 0xc6, 0xdd, 0xff};
+	struct codec_fixture *codec = *state;
+
+	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
+		struct codec_fixture_frame frame =
+			codec_fixture_encode(codec, message_samples_get(i));
+
+		for (size_t at = 0; at < frame.size; at++) {
+			uint8_t kept = frame.bytes[at];
+
+			for (uint32_t bit = 0; bit < 8; bit++) {
+				frame.bytes[at] = (uint8_t)(kept ^ 1u << bit);
+				decode_damaged(codec, &frame);
+			}
+			for (uint32_t v = 0; v < sizeof(values); v++) {
+				frame.bytes[at] = values[v];
+				decode_damaged(codec, &frame);
+			}
+			frame.bytes[at] = kept;
+		}
+		free(frame.bytes);
+	}
+}
+
+static void damage_to_many_bytes_does_no_harm(void **state)
+{
+	struct codec_fixture *codec = *state;
+	uint32_t random = 12345;
+
+	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
+		struct codec_fixture_frame frame =
+			codec_fixture_encode(codec, message_samples_get(i));
+
+		for (uint32_t round = 0; round < 500; round++) {
+			struct codec_fixture_frame damaged =
+				codec_fixture_copy(frame.bytes, frame.size);
+
+			for (uint32_t n = 0; n <= round % 5; n++) {
+				random = random * 1664525u + 1013904223u;
+				damaged.bytes[(random >> 8) % frame.size] = (uint8_t)(random >> 3);
+			}
+			decode_damaged(codec, &damaged);
+			free(damaged.bytes);
+		}
+		free(frame.bytes);
+	}
+}
+
+static void unknown_types_and_versions_are_told_apart_from_damage(void **state)
+{
+	struct codec_fixture *codec = *state;
+	struct message message;
+
+	assert_int_equal(codec_fixture_decode(codec, "\x93\x07\x01\x01", 4, &message),
+			 -EPROTONOSUPPORT);
+	assert_int_equal(message.type, MESSAGE_FOLD);
+	assert_int_equal(codec_fixture_decode(codec, "\x93\x09\x01\x01", 4, &message),
+			 -EPROTONOSUPPORT);
+	assert_int_equal(message.type, MESSAGE_CLOCK);
+	assert_int_equal(codec_fixture_decode(codec, "\x91\xcd\x03\xe8", 4, &message),
+			 -EPROTONOSUPPORT);
+	assert_int_equal(message.type, 1000);
+	assert_int_equal(codec_fixture_decode(codec, "\x93\x0e\x02\x01", 4, &message),
+			 -EPROTONOSUPPORT);
+	assert_int_equal(message.type, MESSAGE_BYE);
+	assert_int_equal(message.bye.seq, 0);
+	assert_int_equal(codec_fixture_decode(codec, "\x93\x00\x01\x01", 4, &message),
+			 -EPROTONOSUPPORT);
+	DECODE_FAILS(codec, "\x91\xce\x00\x01\x00\x00", -EBADMSG, "type is out of range");
+	DECODE_FAILS(codec, "\x90", -EBADMSG, "type is missing");
+	DECODE_FAILS(codec, "\x91\xa1x", -EBADMSG, "type is of the wrong type");
+}
+
+static void elements_that_are_missing_or_of_another_type_are_named(void **state)
+{
+	struct codec_fixture *codec = *state;
+
+	DECODE_FAILS(codec, "\x92\x0e\x01", -EBADMSG, "BYE: seq is missing");
+	DECODE_FAILS(codec, "\x93\x0e\x01\xa1x", -EBADMSG, "BYE: seq is of the wrong type");
+	DECODE_FAILS(codec, "\x93\x0e\x01\x00", -EBADMSG, "BYE: seq is out of range");
+	DECODE_FAILS(codec, "\x93\x0c\x01\xff", -EBADMSG, "PING: token is of the wrong type");
+	DECODE_FAILS(codec, "\x95\x0a\x01\x00\xcf\x00\x00\x00\x01\x00\x00\x00\x00\x00", -EBADMSG,
+		     "ACK: window_frames is out of range");
+	DECODE_FAILS(codec, "\x94\x03\x01\x01\xc4\x00", -EBADMSG,
+		     "REFUSE: reason is of the wrong type");
+	DECODE_FAILS(codec,
+		     "\x98\x01\x01\x01\x01\xc4\x0f"
+		     "0123456789abcde\xa0\xa0\xa0",
+		     -EBADMSG, "HELLO: epoch has 15 bytes");
+	DECODE_FAILS(codec,
+		     "\x98\x01\x01\x02\x01\xc4\x10"
+		     "0123456789abcdef\xa0\xa0\xa0",
+		     -EBADMSG, "HELLO: version_max is out of range");
+	DECODE_FAILS(codec, "\x91\xc1", -EBADMSG, "frame: malformed at byte 1");
+	DECODE_FAILS(codec, "\xdd\xff\xff\xff\xff", -EMSGSIZE, "frame: over a limit at byte 0");
+}
+
+static void ids_over_the_limit_are_too_large(void **state)
+{
+	struct codec_fixture *codec = *state;
+
+	DECODE_FAILS(codec, "\x95\x04\x01\x01\xce\x01\x00\x00\x00\x92\xa0\xa0", -EMSGSIZE,
+		     "STRINGS: ids from base on pass 16777216");
+	DECODE_FAILS(codec, "\x95\x04\x01\x01\x00\x91\xa0", -EBADMSG, "STRINGS: base is 0");
+	DECODE_FAILS(codec, "\x96\x08\x01\x01\xce\x01\x00\x00\x01\x00\x90", -EMSGSIZE,
+		     "LEDGER: process_id is above 16777216");
+	DECODE_FAILS(codec, "\x96\x08\x01\x01\x00\xce\x00\x01\x00\x01\x90", -EMSGSIZE,
+		     "LEDGER: nr_entries is above 65536");
+	/* a symbol's name */
+	DECODE_FAILS(
+		codec,
+		"\x97\x05\x01\x01\x95\x00\x00\x00\x00\x90\x94\x00\x00\x00\x00\x94\x00\x00\x00\x00"
+		"\x93\x01\x01\xce\x01\x00\x00\x01",
+		-EMSGSIZE, "STACKS: symbol name has a value above 16777216");
+}
+
+static void stacks_that_contradict_themselves_are_malformed(void **state)
+{
+	struct codec_fixture *codec = *state;
+
+#define STACKS_START "\x97\x05\x01\x01\x95\x00\x00\x00\x00\x90\x94\x00\x00\x00\x00"
+#define STACKS_END   "\x93\x00\x00\x00"
+	DECODE_FAILS(codec, STACKS_START "\x94\x05\x01\x05\x01" STACKS_END, -EBADMSG,
+		     "STACKS: the parent of node 5 is not below it");
+	DECODE_FAILS(codec, STACKS_START "\x94\x05\x02\x92\x04\x02\x01" STACKS_END, -EBADMSG,
+		     "STACKS: the parent of node 6 is not below it");
+	DECODE_FAILS(codec, STACKS_START "\x94\x05\x01\x04\x00" STACKS_END, -EBADMSG,
+		     "STACKS: node 5 has no frame");
+	DECODE_FAILS(codec, STACKS_START "\x94\x00\x01\x00\x01" STACKS_END, -EBADMSG,
+		     "STACKS: node base is 0");
+	DECODE_FAILS(codec, STACKS_START "\x93\x00\x00\x00" STACKS_END, -EBADMSG,
+		     "STACKS: node frame is missing");
+	DECODE_FAILS(codec, STACKS_START "\x94\x00\x00\x00\x00\x93\x01\x00\x01", -EBADMSG,
+		     "STACKS: symbol 0 has no frame");
+	DECODE_FAILS(codec,
+		     "\x97\x05\x01\x01\x95\x01\x01\x00\x00\x90\x94\x00\x00\x00\x00\x94\x00\x00\x00"
+		     "\x00" STACKS_END,
+		     -EBADMSG, "STACKS: a build id is missing");
+	DECODE_FAILS(codec,
+		     "\x97\x05\x01\x01\x95\x01\x01\x00\x00\x91\xc4\x21"
+		     "0123456789abcdef0123456789abcdef0"
+		     "\x94\x00\x00\x00\x00\x94\x00\x00\x00\x00" STACKS_END,
+		     -EMSGSIZE, "STACKS: a build id has 33 bytes");
+}
+
+static void events_that_cannot_be_are_malformed(void **state)
+{
+	struct codec_fixture *codec = *state;
+
+#define EVENTS_HEAD "\x9a\x06\x01\x01\x01\x00\x00"
+#define NO_LAUNCHES "\x00\x90"
+	DECODE_FAILS(codec, "\x9a\x06\x01\x01\x00\x00\x00" NO_LAUNCHES "\x00\x90", -EBADMSG,
+		     "EVENTS: process_id is 0");
+	DECODE_FAILS(codec, "\x9a\x06\x01\x01\x01\x00\x02" NO_LAUNCHES "\x00\x90", -EBADMSG,
+		     "EVENTS: clock_valid is out of range");
+	DECODE_FAILS(codec, EVENTS_HEAD "\xce\x00\x01\x00\x01\x90\x00\x90", -EMSGSIZE,
+		     "EVENTS: nr_launches is above 65536");
+	DECODE_FAILS(codec, EVENTS_HEAD "\x01\x96\x01\x01\x01\x01\x01\x01\x00\x90", -EBADMSG,
+		     "EVENTS: launch flags is missing");
+	DECODE_FAILS(codec,
+		     EVENTS_HEAD "\x01\x97\x01\x01\xce\x01\x00\x00\x01\x01\x01\x01\x00\x00\x90",
+		     -EMSGSIZE, "EVENTS: launch stack_id has a value above 16777216");
+	DECODE_FAILS(codec,
+		     EVENTS_HEAD "\x01\x97\x01\x01\x01\x01\xce\x00\x01\x00\x00\x01\x00\x00\x90",
+		     -EBADMSG, "EVENTS: launch cbid has a value out of range");
+	DECODE_FAILS(codec, EVENTS_HEAD "\x02\x97\xc4\x01\x01\x01\x01\x01\x01\x01\x00\x00\x90",
+		     -EBADMSG, "EVENTS: launch time_ns is not a column");
+	DECODE_FAILS(codec, EVENTS_HEAD "\x02\x97\x91\x01\x01\x01\x01\x01\x01\x00\x00\x90",
+		     -EBADMSG, "EVENTS: launch time_ns is not a column");
+	DECODE_FAILS(codec, EVENTS_HEAD "\x02\x97\x93\x01\x01\x01\x01\x01\x01\x01\x01\x00\x00\x90",
+		     -EBADMSG, "EVENTS: launch time_ns is not a column");
+	DECODE_FAILS(codec, EVENTS_HEAD "\x02\x97\xa1x\x01\x01\x01\x01\x01\x00\x00\x90", -EBADMSG,
+		     "EVENTS: launch time_ns is not a column");
+	/* start_ns 0; an end past 64 bits; a kind that does not exist */
+	DECODE_FAILS(codec,
+		     EVENTS_HEAD NO_LAUNCHES
+		     "\x01\x9d\x00\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+		     -EBADMSG, "EVENTS: gpu start_ns is 0");
+	DECODE_FAILS(codec,
+		     EVENTS_HEAD NO_LAUNCHES "\x01\x9d\x05\xcf\xff\xff\xff\xff\xff\xff\xff\xff"
+					     "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+		     -EBADMSG, "its end passes 64 bits");
+	DECODE_FAILS(codec,
+		     EVENTS_HEAD NO_LAUNCHES
+		     "\x01\x9d\x05\x05\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00",
+		     -EBADMSG, "EVENTS: gpu kind has a value out of range");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_cut_anywhere_are_malformed),
+		cmocka_unit_test(damage_to_any_byte_does_no_harm),
+		cmocka_unit_test(damage_to_many_bytes_does_no_harm),
+		cmocka_unit_test(unknown_types_and_versions_are_told_apart_from_damage),
+		cmocka_unit_test(elements_that_are_missing_or_of_another_type_are_named),
+		cmocka_unit_test(ids_over_the_limit_are_too_large),
+		cmocka_unit_test(stacks_that_contradict_themselves_are_malformed),
+		cmocka_unit_test(events_that_cannot_be_are_malformed),
+	};
+
+	return cmocka_run_group_tests(tests, codec_fixture_set_up, codec_fixture_tear_down);
+}
