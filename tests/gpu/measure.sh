@@ -79,6 +79,14 @@ profile() {
 	"$flamegrid" report "$scratch/$name" --format json >"$scratch/$name.json"
 	"$flamegrid" report "$scratch/$name" --format table --strict >/dev/null 2>&1
 	same "$name: nothing lost (report --strict)" $? 0
+	same "$name: folded count and ns by device equal what CUPTI delivered" "$(python3 - "$scratch/$name/profile.db" <<'PY'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+folded = db.execute('select process, device_id, sum(count), sum(ns) from totals group by 1, 2 order by 1, 2').fetchall()
+made = db.execute('select process, device_id, count, ns from ledger where reason = 5 order by 1, 2').fetchall()
+print('equal' if folded == made and folded else f'{folded} and {made}')
+PY
+	)" equal
 	same "$name: records without a launch" "$(grep -c '^\[unknown stack\]' "$out/$name.count.folded")" 0
 }
 
@@ -175,7 +183,7 @@ demo() {
 	local program
 
 	program=$(ls "$root"/bin/flamegrid-demo-train "$root"/share/flamegrid/flamegrid-demo-train 2>/dev/null | head -n 1)
-	profile demo "$program"
+	PATH=$(dirname "$program"):$PATH profile demo "$(basename "$program")"
 	sed -n 's/^launched \([0-9]*\) \([a-z0-9_]*\) \([0-9]*\)/\1 \2 \3/p' "$out/demo.stdout" | sort >"$scratch/demo.want"
 	awk '{ n = $NF; nr = split($0, f, ";"); leaf = f[nr]; sub(/ [0-9]+$/, "", leaf)
 		if (match(leaf, /^\[GPU[0-9]+_Kernel\]/)) { gpu = substr(leaf, 5, RLENGTH - 12); sum[gpu " " substr(leaf, RLENGTH + 1)] += n } }

@@ -1,0 +1,31 @@
+/* The verbs `agent` and `aggregate`: the daemons under the one name that people know. */
+#include <stdio.h>
+#include <string.h>
+
+#include "install_paths.h"
+#include "verbs.h"
+
+static int exec_daemon(const char *program, const char *name, char **argv)
+{
+	struct install_paths paths;
+	int error = install_paths_find(program, &paths);
+
+	if (error == 0 || paths.root[0] == '/') {
+		argv[0] = (char *)name;
+		error = install_paths_exec(&paths, name, argv);
+	}
+	fprintf(stderr, "flamegrid: %s: cannot be started: %s\n", name, strerror(-error));
+	return EXIT_FAILED;
+}
+
+int verb_agent(const char *program, int argc, char **argv)
+{
+	(void)argc;
+	return exec_daemon(program, "flamegrid-agent", argv);
+}
+
+int verb_aggregate(const char *program, int argc, char **argv)
+{
+	(void)argc;
+	return exec_daemon(program, "flamegrid-aggregator", argv);
+}

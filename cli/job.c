@@ -1,0 +1,117 @@
+#include "job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Signals that mean something for the job. The faults (SIGSEGV, …) stay deliverable, stopping and continuing is the
+ * terminal's business with both of us. */
+static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,
+				SIGUSR2, SIGALRM, SIGCONT, SIGWINCH, SIGXCPU};
+
+void job_block_signals(struct job *job)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+		sigaddset(&mask, passed_on[i]);
+	sigaddset(&mask, SIGCHLD);
+	sigaddset(&mask, SIGPIPE); /* ours to see as an error: a closed stderr, a file-size limit */
+	sigaddset(&mask, SIGXFSZ);
+	/* Inherited as ignored, it would take the job's status away. */
+	job->original_sigchld = signal(SIGCHLD, SIG_DFL);
+	pthread_sigmask(SIG_BLOCK, &mask, &job->original_mask);
+}
+
+void job_unblock_signals(const struct job *job)
+{
+	const struct timespec at_once = {0};
+	sigset_t ours;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGPIPE);
+	sigaddset(&ours, SIGXFSZ);
+	while (sigtimedwait(&ours, NULL, &at_once) > 0)
+		;
+	signal(SIGCHLD, job->original_sigchld);
+	pthread_sigmask(SIG_SETMASK, &job->original_mask, NULL);
+}
+
+/* What happens in the child until exec: nothing that could wait for a lock of another thread. */
+static void exec_job(const struct job *job, char *const argv[], char *const environment[],
+		     int report)
+{
+	pthread_sigmask(SIG_SETMASK, &job->original_mask, NULL);
+	signal(SIGCHLD, job->original_sigchld);
+	execvpe(argv[0], argv, environment);
+
+	int error = errno;
+	if (write(report, &error, sizeof(error)) != sizeof(error))
+		_exit(126);
+	_exit(127);
+}
+
+/* Not posix_spawn: that leaves two signals ignored in the job (glibc 2.36) which were not before. */
+int job_start(struct job *job, char *const argv[], char *const environment[])
+{
+	int report[2], error = 0;
+
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return -errno;
+	job->pid = fork();
+	if (job->pid == 0)
+		exec_job(job, argv, environment, report[1]);
+	if (job->pid < 0)
+		error = errno;
+	close(report[1]);
+	/* The pipe closes at exec; before, the child may say why there was none. */
+	if (error == 0 && read(report[0], &error, sizeof(error)) == (ssize_t)sizeof(error))
+		waitpid(job->pid, NULL, 0);
+	close(report[0]);
+	return -error;
+}
+
+int job_wait(struct job *job)
+{
+	sigset_t mask;
+	int status;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+		sigaddset(&mask, passed_on[i]);
+	sigaddset(&mask, SIGCHLD);
+	for (;;) {
+		siginfo_t info;
+		pid_t ended = waitpid(job->pid, &status, WNOHANG);
+
+		if (ended == job->pid)
+			return status;
+		if (sigwaitinfo(&mask, &info) < 0)
+			continue; /* EINTR */
+		if (info.si_signo != SIGCHLD && info.si_code <= 0)
+			kill(job->pid, info.si_signo);
+	}
+}
+
+void job_exit_like(int status)
+{
+	if (WIFSIGNALED(status)) {
+		const struct rlimit no_core = {0, 0};
+		sigset_t only;
+
+		/* The job has left its own core; a second one, of us, would only mislead. */
+		setrlimit(RLIMIT_CORE, &no_core);
+		signal(WTERMSIG(status), SIG_DFL);
+		sigemptyset(&only);
+		sigaddset(&only, WTERMSIG(status));
+		pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+		raise(WTERMSIG(status));
+		_exit(128 + WTERMSIG(status));
+	}
+	_exit(WEXITSTATUS(status));
+}

@@ -1,0 +1,32 @@
+/* The profiled job as a child process: started with its own environment, its signals passed on, its end reported as it
+ * was. Called from the main thread only; job_block_signals() comes before any other thread is started. */
+#ifndef JOB_H
+#define JOB_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+struct job {
+	pid_t pid;
+	sigset_t original_mask;
+	void (*original_sigchld)(int);
+};
+
+/* Blocks every signal that job_wait() takes, and those by which writing could kill us, in this and all later threads. */
+void job_block_signals(struct job *job);
+
+/* Back to the signals as they were, for an exec in our place. What our own writing raised is forgotten. */
+void job_unblock_signals(const struct job *job);
+
+/* Starts argv (searched in PATH) with environment, the original signal mask and all of our descriptors.
+ * 0 or -errno as exec's: -ENOENT: no such command. */
+int job_start(struct job *job, char *const argv[], char *const environment[]);
+
+/* Waits for the job's end and passes signals on meanwhile: all that somebody sent to us (kill, a scheduler), but not
+ * what the terminal sends, since that reaches the job by itself. Returns waitpid's status. */
+int job_wait(struct job *job);
+
+/* Ends this process as the job ended: the same exit status, or killed by the same signal. Does not return. */
+void job_exit_like(int status) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,45 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "verbs.h"
+
+struct verb {
+	const char *name, *what;
+	int (*call)(const char *program, int argc, char **argv);
+};
+
+static const struct verb verbs[] = {
+	{"run", "profile a command", verb_run},
+	{"report", "show a profile as folded text, HTML, table, JSON or CSV", verb_report},
+	{"agent", "the node agent, as a daemon", verb_agent},
+	{"aggregate", "the aggregator, as a daemon", verb_aggregate},
+};
+
+static void print_usage(FILE *out)
+{
+	fprintf(out, "Usage: flamegrid VERB [OPTION...]\n\n");
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].what);
+	fprintf(out, "\n`flamegrid VERB --help` says more; so does flamegrid(1).\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("flamegrid %s\n", FLAMEGRID_VERSION);
+		return EXIT_OK;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_usage(stdout);
+		return EXIT_OK;
+	}
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+		if (strcmp(argv[1], verbs[i].name) == 0)
+			return verbs[i].call(argv[0], argc - 1, argv + 1);
+	fprintf(stderr, "flamegrid: %s: no such verb (flamegrid --help lists them)\n", argv[1]);
+	return EXIT_USAGE;
+}

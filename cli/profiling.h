@@ -1,0 +1,36 @@
+/* The agent and the aggregator inside `flamegrid run`: two loops on two threads, joined by inproc://, or nothing at all
+ * when a running agent is used. The main thread calls everything here. */
+#ifndef PROFILING_H
+#define PROFILING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aggregator/aggregator.h"
+#include "node-agent/agent.h"
+
+struct profiling;
+
+/* Strings are borrowed for profiling_start() only. */
+struct profiling_options {
+	const char *store_path;
+	const char *socket_path;
+	const char *node_name;    /* NULL: the agent's default */
+	const char *devices_path; /* NULL: hwloc */
+	const char *title;
+	bool quiet;
+};
+
+/* Starts both. 0 or -errno with *error one line, owns: free(). On error *profiling is NULL. */
+int profiling_start(const struct profiling_options *options, struct profiling **profiling,
+		    char **error);
+
+/* Drains the rings, waits until the store has everything, ends both threads and frees *profiling.
+ * 0, or the first error of a loop; status is filled in either way. */
+struct profiling_status {
+	struct agent_status agent;
+	struct aggregator_status aggregator;
+};
+int profiling_finish(struct profiling *profiling, struct profiling_status *status);
+
+#endif

@@ -1,0 +1,212 @@
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "aggregator/report_summary.h"
+#include "output_dir.h"
+#include "report_view.h"
+#include "verbs.h"
+
+struct report {
+	struct report_view_options view;
+	enum demangle_mode demangle;
+	const char *profile_path, *output_path;
+	bool strict, demangle_given;
+};
+
+static const char usage[] =
+	"Usage: flamegrid report [OPTION...] PROFILE\n"
+	"Writes a report of PROFILE, a directory that `flamegrid run` made or a profile.db.\n"
+	"\n"
+	"  -f, --format FORMAT  folded (default), html, table, json or csv\n"
+	"  -b, --by KEYS        root frames, in this order: host, rank, gpu, stream, thread\n"
+	"  -u, --unit UNIT      of folded time: us (default) or ns\n"
+	"  -w, --weight WEIGHT  of folded stacks: time (default), count or bytes\n"
+	"      --demangle HOW   C++ names: full (default, but simple in tables), simple or none\n"
+	"      --top N          rows of the table\n"
+	"  -o, --output FILE    write there instead of to standard output\n"
+	"      --strict         exit with 3 if any record was lost\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 lost records (--strict).\n";
+
+struct word {
+	const char *text;
+	int value;
+};
+
+static const struct word formats[] = {{"folded", REPORT_FOLDED}, {"html", REPORT_HTML},
+				      {"table", REPORT_TABLE},   {"json", REPORT_JSON},
+				      {"csv", REPORT_CSV},       {0}};
+static const struct word units[] = {{"us", FOLDED_US}, {"ns", FOLDED_NS}, {0}};
+static const struct word weights[] = {
+	{"time", FOLDED_TIME}, {"count", FOLDED_COUNT}, {"bytes", FOLDED_BYTES}, {0}};
+static const struct word demanglings[] = {
+	{"full", DEMANGLE_FULL}, {"simple", DEMANGLE_SIMPLE}, {"none", DEMANGLE_NONE}, {0}};
+
+/* The value of one of a list's words, or -1 after saying what is wrong. */
+static int word_value(const struct word *words, const char *option, const char *text)
+{
+	for (const struct word *word = words; word->text; word++)
+		if (strcmp(word->text, text) == 0)
+			return word->value;
+	fprintf(stderr, "flamegrid: report: --%s %s: must be one of", option, text);
+	for (const struct word *word = words; word->text; word++)
+		fprintf(stderr, " %s", word->text);
+	fputc('\n', stderr);
+	return -1;
+}
+
+static int parse_top(const char *text, uint32_t *top)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || value == 0 || value > UINT32_MAX) {
+		fprintf(stderr, "flamegrid: report: --top %s: must be a whole number from 1\n",
+			text);
+		return -1;
+	}
+	*top = (uint32_t)value;
+	return 0;
+}
+
+enum long_option { OPTION_DEMANGLE = 256, OPTION_TOP, OPTION_STRICT };
+
+/* 0; -1 after saying what is wrong. */
+static int take_option(struct report *report, int option)
+{
+	int value = 0;
+
+	switch (option) {
+	case 'f':
+		value = word_value(formats, "format", optarg);
+		report->view.format = (enum report_format)value;
+		return value < 0 ? -1 : 0;
+	case 'b':
+		if (report_by_parse(optarg, &report->view.folded.by) == 0)
+			return 0;
+		fprintf(stderr,
+			"flamegrid: report: --by %s: must be of host, rank, gpu, stream, thread, "
+			"each once\n",
+			optarg);
+		return -1;
+	case 'u':
+		value = word_value(units, "unit", optarg);
+		report->view.folded.unit = (enum folded_unit)value;
+		return value < 0 ? -1 : 0;
+	case 'w':
+		value = word_value(weights, "weight", optarg);
+		report->view.folded.weight = (enum folded_weight)value;
+		return value < 0 ? -1 : 0;
+	case OPTION_DEMANGLE:
+		value = word_value(demanglings, "demangle", optarg);
+		report->demangle = (enum demangle_mode)value;
+		report->demangle_given = true;
+		return value < 0 ? -1 : 0;
+	case OPTION_TOP:
+		return parse_top(optarg, &report->view.top);
+	case 'o':
+		report->output_path = optarg;
+		return 0;
+	case OPTION_STRICT:
+		report->strict = true;
+		return 0;
+	default: /* getopt has said what is wrong */
+		return -1;
+	}
+}
+
+/* 0: go on; otherwise the exit status, less one. */
+static int parse_options(struct report *report, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"format", required_argument, NULL, 'f'},
+		{"by", required_argument, NULL, 'b'},
+		{"unit", required_argument, NULL, 'u'},
+		{"weight", required_argument, NULL, 'w'},
+		{"demangle", required_argument, NULL, OPTION_DEMANGLE},
+		{"top", required_argument, NULL, OPTION_TOP},
+		{"output", required_argument, NULL, 'o'},
+		{"strict", no_argument, NULL, OPTION_STRICT},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "f:b:u:w:o:h", options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return EXIT_OK + 1;
+		}
+		if (take_option(report, option) < 0)
+			return EXIT_USAGE + 1;
+	}
+	if (optind != argc - 1) {
+		fprintf(stderr, "flamegrid: report: %s (flamegrid report --help)\n",
+			optind == argc ? "no profile given" : "more than one profile given");
+		return EXIT_USAGE + 1;
+	}
+	report->profile_path = argv[optind];
+	/* Whole C++ names make lines of a thousand characters, which no terminal shows. */
+	if (!report->demangle_given && report->view.format == REPORT_TABLE)
+		report->demangle = DEMANGLE_SIMPLE;
+	return 0;
+}
+
+/* The store behind a path, which may be the directory that holds it. */
+static const char *store_of(const char *path, char buffer[static PATH_MAX])
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+		return path;
+	snprintf(buffer, PATH_MAX, "%s/" OUTPUT_STORE, path);
+	return buffer;
+}
+
+/* 0 or -errno after saying what is wrong. */
+static int write_report(const struct report *report, const struct report_view *view)
+{
+	const char *path = report->output_path ? report->output_path : "standard output";
+	FILE *out = report->output_path ? fopen(report->output_path, "we") : stdout;
+	int result = out ? report_view_write(view, out, &report->view) : -errno;
+
+	if (out && (report->output_path ? fclose(out) : fflush(out)) != 0 && result == 0)
+		result = -errno;
+	if (result < 0)
+		fprintf(stderr, "flamegrid: report: %s: %s\n", path, strerror(-result));
+	return result;
+}
+
+int verb_report(const char *program, int argc, char **argv)
+{
+	struct report report = {0};
+	struct report_view view;
+	char store[PATH_MAX], line[REPORT_SUMMARY_SIZE], *error;
+	int status = parse_options(&report, argc, argv);
+
+	(void)program;
+	if (status)
+		return status - 1;
+	status = EXIT_FAILED;
+	if (report_view_open(&view, store_of(report.profile_path, store), report.demangle, &error) <
+	    0)
+		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
+	else if (write_report(&report, &view) == 0)
+		status = report.strict && view.tree->lost ? EXIT_LOSS : EXIT_OK;
+	/* Folded text has no place for it, the other formats have it within. */
+	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED)
+		fprintf(stderr, "flamegrid: %s\n",
+			report_summary_line(view.tree, line, sizeof(line)));
+	free(error);
+	report_view_close(&view);
+	return status;
+}

@@ -1,0 +1,90 @@
+#include "report_view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/csv_writer.h"
+#include "aggregator/html_writer.h"
+#include "aggregator/json_writer.h"
+#include "aggregator/report_build.h"
+#include "aggregator/table_writer.h"
+
+int report_view_open(struct report_view *view, const char *store_path, enum demangle_mode demangle,
+		     char **error)
+{
+	const struct report_options options = {.demangle = demangle};
+
+	memset(view, 0, sizeof(*view));
+	*error = NULL;
+
+	int result = profile_load(store_path, &view->profile, error);
+	if (result < 0)
+		return result;
+	result = report_tree_build(view->profile, &options, &view->tree);
+	if (result == 0)
+		result = report_busy_create(view->profile, &view->busy);
+	if (result < 0 && asprintf(error, "%s: %s", store_path,
+				   result == -EPROTO ? "damaged: it names what it does not hold"
+						     : strerror(-result)) < 0)
+		*error = NULL;
+	return result;
+}
+
+void report_view_close(struct report_view *view)
+{
+	report_busy_destroy(view->busy);
+	report_tree_destroy(view->tree);
+	profile_destroy(view->profile);
+	memset(view, 0, sizeof(*view));
+}
+
+static uint32_t html_split(const struct report_by *by)
+{
+	static const uint32_t bits[REPORT_DIMENSIONS] = {
+		[REPORT_BY_HOST] = HTML_SPLIT_HOST,     [REPORT_BY_RANK] = HTML_SPLIT_RANK,
+		[REPORT_BY_GPU] = HTML_SPLIT_GPU,       [REPORT_BY_STREAM] = HTML_SPLIT_STREAM,
+		[REPORT_BY_THREAD] = HTML_SPLIT_THREAD,
+	};
+	uint32_t split = 0;
+
+	for (uint32_t i = 0; i < by->nr_dimensions; i++)
+		split |= bits[by->dimensions[i]];
+	return split;
+}
+
+static int write_html(const struct report_view *view, FILE *out,
+		      const struct report_view_options *options)
+{
+	static const enum html_weight weights[] = {
+		[FOLDED_TIME] = HTML_WEIGHT_TIME,
+		[FOLDED_COUNT] = HTML_WEIGHT_COUNT,
+		[FOLDED_BYTES] = HTML_WEIGHT_BYTES,
+	};
+	const struct html_options html = {
+		.weight = weights[options->folded.weight],
+		.split = html_split(&options->folded.by),
+	};
+
+	return html_writer_write(out, view->tree, &html);
+}
+
+int report_view_write(const struct report_view *view, FILE *out,
+		      const struct report_view_options *options)
+{
+	const struct table_options table = {.top = options->top};
+
+	switch (options->format) {
+	case REPORT_FOLDED:
+		return folded_writer_write(out, view->tree, &options->folded);
+	case REPORT_HTML:
+		return write_html(view, out, options);
+	case REPORT_TABLE:
+		return table_writer_write(out, view->tree, view->busy, &table);
+	case REPORT_JSON:
+		return json_writer_write(out, view->tree, view->busy);
+	case REPORT_CSV:
+		return csv_writer_write(out, view->tree);
+	}
+	return -EINVAL;
+}

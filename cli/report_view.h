@@ -1,0 +1,38 @@
+/* A stored profile opened for reading, and written out in any of the formats. Single-threaded. */
+#ifndef REPORT_VIEW_H
+#define REPORT_VIEW_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "aggregator/demangle.h"
+#include "aggregator/folded_writer.h"
+#include "aggregator/profile.h"
+#include "aggregator/report_busy.h"
+#include "aggregator/report_tree.h"
+
+enum report_format { REPORT_FOLDED, REPORT_HTML, REPORT_TABLE, REPORT_JSON, REPORT_CSV };
+
+/* Zeroed: folded stacks, time in microseconds, nothing split, full names. */
+struct report_view_options {
+	enum report_format format;
+	struct folded_options folded; /* weight and by are HTML's too */
+	uint32_t top;                 /* rows of the table; 0: its default */
+};
+
+struct report_view {
+	struct profile *profile;
+	struct report_tree *tree;
+	struct report_busy *busy;
+};
+
+/* 0 or -errno with one line in *error that names the path, owns: free(). report_view_close() in either case. */
+int report_view_open(struct report_view *view, const char *store_path, enum demangle_mode demangle,
+		     char **error);
+void report_view_close(struct report_view *view);
+
+/* 0 or -errno of the writer. */
+int report_view_write(const struct report_view *view, FILE *out,
+		      const struct report_view_options *options);
+
+#endif

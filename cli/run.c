@@ -1,0 +1,296 @@
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "install_paths.h"
+#include "job.h"
+#include "output_dir.h"
+#include "output_files.h"
+#include "private_dir.h"
+#include "profiling.h"
+#include "proto/handshake.h"
+#include "verbs.h"
+
+#define DEFAULT_OUTPUT "flamegrid-profile"
+#define INJECTION_ENV  "CUDA_INJECTION64_PATH"
+#define TITLE_MAX      256
+
+extern char **environ;
+
+struct run {
+	/* options */
+	const char *output_path, *agent_path, *node_name, *devices_path;
+	bool strict, quiet;
+	char **command;
+	/* state */
+	struct install_paths paths;
+	struct output_dir output;
+	struct private_dir sockets;
+	struct profiling *profiling;
+	struct job job;
+	char socket_path[PRIVATE_DIR_MAX + 16];
+};
+
+static const char usage[] =
+	"Usage: flamegrid run [OPTION...] [--] COMMAND [ARGUMENT...]\n"
+	"Runs COMMAND and writes a profile of its GPU work. Its exit status, signals and streams "
+	"are its own.\n"
+	"\n"
+	"  -o, --output DIR     where profile.db, gpu.folded and flame.html go "
+	"(default: " DEFAULT_OUTPUT ");\n"
+	"                       an earlier profile there is kept as *.old\n"
+	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
+	"keep the profile\n"
+	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
+	"else the host's)\n"
+	"      --devices FILE   the GPUs of this host, in place of what hwloc sees\n"
+	"      --strict         if profiling cannot start, do not run COMMAND and exit with 125\n"
+	"  -q, --quiet          print nothing but warnings\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Exit status: COMMAND's; 125 a failure of flamegrid's own, 126 COMMAND could not be "
+	"started, 127 not found.\n";
+
+__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("flamegrid: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}
+
+enum long_option { OPTION_AGENT = 256, OPTION_NODE_NAME, OPTION_DEVICES, OPTION_STRICT };
+
+/* 0: go on; otherwise the exit status, less one. */
+static int parse_options(struct run *run, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"output", required_argument, NULL, 'o'},
+		{"agent", required_argument, NULL, OPTION_AGENT},
+		{"node-name", required_argument, NULL, OPTION_NODE_NAME},
+		{"devices", required_argument, NULL, OPTION_DEVICES},
+		{"strict", no_argument, NULL, OPTION_STRICT},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "+o:qh", options, NULL)) != -1) {
+		switch (option) {
+		case 'o':
+			run->output_path = optarg;
+			break;
+		case OPTION_AGENT:
+			run->agent_path = optarg;
+			break;
+		case OPTION_NODE_NAME:
+			run->node_name = optarg;
+			break;
+		case OPTION_DEVICES:
+			run->devices_path = optarg;
+			break;
+		case OPTION_STRICT:
+			run->strict = true;
+			break;
+		case 'q':
+			run->quiet = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return EXIT_OK + 1;
+		default: /* getopt has said what is wrong */
+			warn("run: flamegrid run --help lists the options");
+			return EXIT_RUN_OWN + 1;
+		}
+	}
+	if (optind == argc) {
+		warn("run: no command given");
+		return EXIT_RUN_OWN + 1;
+	}
+	run->command = argv + optind;
+	return 0;
+}
+
+static void job_title(char *const command[], char title[static TITLE_MAX])
+{
+	size_t used = 0;
+
+	title[0] = '\0';
+	for (size_t i = 0; command[i] && used < TITLE_MAX - 1; i++) {
+		int size =
+			snprintf(title + used, TITLE_MAX - used, "%s%s", i ? " " : "", command[i]);
+
+		used += size > 0 ? (size_t)size : 0;
+	}
+}
+
+/* Our own agent and aggregator, writing into the output directory. 0 or -errno after a warning. */
+static int start_own(struct run *run)
+{
+	char store_path[PATH_MAX], title[TITLE_MAX];
+	char *error = NULL;
+	int result = output_dir_open(&run->output, run->output_path);
+
+	if (result < 0) {
+		warn("run: %s: cannot be written: %s", run->output_path, strerror(-result));
+		return result;
+	}
+	if (strcmp(run->output.path, run->output_path) != 0)
+		warn("run: %s is in use by another run: writing to %s", run->output_path,
+		     run->output.path);
+	result = private_dir_create(&run->sockets);
+	if (result < 0) {
+		warn("run: no directory for the agent's socket: %s", strerror(-result));
+		return result;
+	}
+	result = output_dir_file(&run->output, OUTPUT_STORE, store_path);
+	if (result < 0)
+		return result;
+	snprintf(run->socket_path, sizeof(run->socket_path), "%s/agent", run->sockets.path);
+	job_title(run->command, title);
+
+	const struct profiling_options options = {
+		.store_path = store_path,
+		.socket_path = run->socket_path,
+		.node_name = run->node_name,
+		.devices_path = run->devices_path,
+		.title = title,
+		.quiet = run->quiet,
+	};
+	result = profiling_start(&options, &run->profiling, &error);
+	if (result < 0)
+		warn("run: %s", error ? error : strerror(-result));
+	free(error);
+	return result;
+}
+
+/* Everything that has to be there before the job starts. 0 or -errno after a warning. */
+static int prepare(struct run *run, const char *program)
+{
+	const char *other = getenv(INJECTION_ENV);
+	int result = install_paths_find(program, &run->paths);
+
+	if (result < 0) {
+		warn("run: %s: the injection library is missing: %s", run->paths.inject,
+		     strerror(-result));
+		return result;
+	}
+	if (other && *other && strcmp(other, run->paths.inject) != 0) {
+		warn("run: " INJECTION_ENV " is already set to %s and is left alone", other);
+		return -EBUSY;
+	}
+	if (!run->agent_path)
+		return start_own(run);
+	if (access(run->agent_path, W_OK) < 0) {
+		warn("run: %s: no agent there: %s", run->agent_path, strerror(errno));
+		return -errno;
+	}
+	return 0;
+}
+
+/* The job's environment: ours, with two variables set. The array is new, the strings are shared. NULL: no memory. */
+static char **job_environment(const char *inject, const char *socket_path)
+{
+	static char injection[PATH_MAX + 64], address[PATH_MAX + 64];
+	size_t nr = 0, kept = 0;
+
+	while (environ[nr])
+		nr++;
+	char **environment = calloc(nr + 3, sizeof(*environment));
+	if (!environment)
+		return NULL;
+	for (size_t i = 0; i < nr; i++)
+		if (strncmp(environ[i], INJECTION_ENV "=", sizeof(INJECTION_ENV)) != 0 &&
+		    strncmp(environ[i], HANDSHAKE_SOCKET_ENV "=", sizeof(HANDSHAKE_SOCKET_ENV)) !=
+			    0)
+			environment[kept++] = environ[i];
+	snprintf(injection, sizeof(injection), INJECTION_ENV "=%s", inject);
+	snprintf(address, sizeof(address), HANDSHAKE_SOCKET_ENV "=%s", socket_path);
+	environment[kept++] = injection;
+	environment[kept++] = address;
+	return environment;
+}
+
+/* Ends the two loops and writes the files; says how it went. The job's own end is not ours to change. */
+static void finish(struct run *run)
+{
+	struct profiling_status status;
+	char summary[1024], *error = NULL;
+	int result = profiling_finish(run->profiling, &status);
+
+	run->profiling = NULL;
+	unlink(run->socket_path);
+	private_dir_remove(&run->sockets);
+	if (result < 0)
+		warn("run: the profile is incomplete: %s (frames %llu sent, %llu stored)",
+		     strerror(-result), (unsigned long long)status.agent.sent_seq,
+		     (unsigned long long)status.agent.acked_seq);
+	if (output_files_write(&run->output, summary, sizeof(summary), &error) < 0)
+		warn("run: %s", error ? error : "the reports could not be written");
+	else if (status.agent.processes == 0)
+		warn("run: no process of the command started CUDA under this profiler; %s/{" OUTPUT_STORE
+		     "," OUTPUT_FOLDED "," OUTPUT_HTML "} are empty",
+		     run->output.path);
+	else if (!run->quiet)
+		warn("%s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "}", summary,
+		     run->output.path);
+	free(error);
+	output_dir_close(&run->output);
+}
+
+static int exec_status(int error)
+{
+	return error == -ENOENT ? EXIT_RUN_FOUND : EXIT_RUN_EXEC;
+}
+
+/* Profiling cannot start: the job runs all the same, in our place. */
+static int run_unprofiled(const struct run *run)
+{
+	if (run->strict) {
+		warn("run: not started (--strict)");
+		return EXIT_RUN_OWN;
+	}
+	warn("run: %s runs unprofiled", run->command[0]);
+	job_unblock_signals(&run->job);
+	execvp(run->command[0], run->command);
+	warn("run: %s: %s", run->command[0], strerror(errno));
+	return exec_status(-errno);
+}
+
+int verb_run(const char *program, int argc, char **argv)
+{
+	struct run run = {.output_path = DEFAULT_OUTPUT, .output.fd = -1};
+	int status = parse_options(&run, argc, argv);
+
+	if (status)
+		return status - 1;
+	job_block_signals(&run.job);
+	if (prepare(&run, program) < 0) {
+		private_dir_remove(&run.sockets);
+		output_dir_close(&run.output);
+		return run_unprofiled(&run);
+	}
+
+	const char *socket_path = run.agent_path ? run.agent_path : run.socket_path;
+	char **environment = job_environment(run.paths.inject, socket_path);
+	int error = environment ? job_start(&run.job, run.command, environment) : -ENOMEM;
+	free(environment);
+	if (error < 0)
+		warn("run: %s: %s", run.command[0], strerror(-error));
+	else
+		status = job_wait(&run.job);
+	if (run.profiling)
+		finish(&run);
+	if (error < 0)
+		return exec_status(error);
+	job_exit_like(status);
+}

@@ -1,0 +1,21 @@
+/* The verbs of the flamegrid command, one file each. Every one takes its own name in argv[0] and returns the exit
+ * status; main.c alone decides which is called. */
+#ifndef VERBS_H
+#define VERBS_H
+
+/* Exit statuses. `run` uses 125-127 for its own failures, as env(1) does, since all others are the job's. */
+#define EXIT_OK        0
+#define EXIT_FAILED    1 /* something could not be done */
+#define EXIT_USAGE     2 /* the command line was not understood */
+#define EXIT_LOSS      3 /* report --strict: records were lost */
+#define EXIT_RUN_OWN   125
+#define EXIT_RUN_EXEC  126 /* the command was found and could not be started */
+#define EXIT_RUN_FOUND 127 /* no such command */
+
+/* program: argv[0] of the process, by which the installation is found. */
+int verb_run(const char *program, int argc, char **argv);
+int verb_report(const char *program, int argc, char **argv);
+int verb_agent(const char *program, int argc, char **argv);
+int verb_aggregate(const char *program, int argc, char **argv);
+
+#endif

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# One profile in every format: all of them have the same sums, and each is what its readers expect.
+. "$(dirname "$0")/harness.sh"
+list=$(devices 2)
+FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=$scratch/truth RANK=3 LOCAL_RANK=1 "$flamegrid" run -o "$scratch/profile" \
+	--devices "$list" --node-name "host a" -- "$fake_launches" --devices 2 --streams 2 --threads 2 --launches 5000 \
+	--kernels 3 --copies 50 >/dev/null 2>"$scratch/err"
+same "status" $? 0
+for file in profile.db gpu.folded flame.html; do check "$file" [ -s "$scratch/profile/$file" ]; done
+report() { "$flamegrid" report "$scratch/profile" "$@"; }
+sum() { awk '{ s += $NF } END { printf "%d\n", s }'; }
+
+total=$(truth_sum valid_ns "$scratch/truth")
+same "folded in ns" "$(report --unit ns | sum)" "$total"
+same "folded lines: text, space, number" "$(report | grep -cvE '^[^ ].*;\[GPU[0-9]_(Kernel|Memcpy|Memset)\][^;]* [0-9]+$')" 0
+same "folded by everything" "$(report --by host,rank,gpu,stream,thread --unit ns | sum)" "$total"
+same "its root frames" "$(report --by host,rank,gpu | cut -d';' -f1-3 | sort -u | tr '\n' ' ')" \
+	"host a;rank3;GPU0 host a;rank3;GPU1 "
+same "counts" "$(report --weight count | sum)" "$(truth_sum valid_count "$scratch/truth")"
+same "bytes" "$(report --weight bytes | sum)" "$(truth_sum bytes "$scratch/truth")"
+microseconds=$(report | sum)
+check "microseconds: $microseconds" [ $((microseconds - total / 1000)) -lt 200 -a $((total / 1000 - microseconds)) -lt 200 ]
+report --format json >"$scratch/json"
+check "JSON is JSON" node -e 'JSON.parse(require("fs").readFileSync(process.argv[1]))' "$scratch/json"
+same "JSON's leaves" "$(node -e '
+	const p = JSON.parse(require("fs").readFileSync(process.argv[1]))
+	console.log(p.leaves.reduce((sum, leaf) => sum + leaf.ns, 0))' "$scratch/json")" "$total"
+report --format csv >"$scratch/csv"
+same "CSV: one header, rows of equal width" "$(node -e '
+	const rows = require("fs").readFileSync(process.argv[1], "utf8").trim().split(/\r?\n/).filter((row) => row[0] !== "#")
+	const cells = (row) => row.match(/("([^"]|"")*"|[^,]*)(,|$)/g).filter((c, i, all) => i < all.length - 1 || c).length
+	console.log(new Set(rows.map(cells)).size)' "$scratch/csv")" 1
+report --format table >"$scratch/table"
+contains "table: kernels" "$scratch/table" k0
+contains "table: nothing lost" "$scratch/table" "nothing lost"
+report --format html >"$scratch/html"
+contains "HTML: policy" "$scratch/html" "default-src 'none'"
+same "HTML: nothing from elsewhere" "$(grep -cE '(src|href)="?https?:' "$scratch/html")" 0
+report --format folded -o "$scratch/file" && same "to a file" "$(cat "$scratch/file")" "$(report)"
+same "by path of the store" "$("$flamegrid" report "$scratch/profile/profile.db")" "$(report)"
+same "closing line" "$(grep -c '^flamegrid: .* kernels, .* of GPU time, 100.00 % matched; nothing lost; ' "$scratch/err")" 1

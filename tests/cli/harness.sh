@@ -1,0 +1,93 @@
+# What the scripts of this folder share; sourced. BUILD is the build folder (from ctest). Every check counts, the script
+# ends with its sum and exits 1 if one failed.
+set -u
+: "${BUILD:?BUILD names the build folder}"
+flamegrid=$BUILD/bin/flamegrid
+fake_launches=$BUILD/tests/fake_launches
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/flamegrid-test.XXXXXX")
+export LD_LIBRARY_PATH=$BUILD/lib/fake-cuda
+unset CUDA_INJECTION64_PATH FLAMEGRID_SOCKET CUDA_VISIBLE_DEVICES
+passed=0
+failed=0
+
+ok() { passed=$((passed + 1)); printf 'ok - %s\n' "$*"; }
+not_ok() { failed=$((failed + 1)); printf 'not ok - %s\n' "$*"; }
+check() { local what=$1; shift; if "$@"; then ok "$what"; else not_ok "$what: $*"; fi; }
+same() { if [ "$2" = "$3" ]; then ok "$1: $2"; else not_ok "$1: '$2', expected '$3'"; fi; }
+contains() { if grep -qF -- "$3" "$2"; then ok "$1"; else not_ok "$1: no '$3' in $2:"; head -n 5 "$2"; fi; }
+
+at_end() { :; } # a script may define its own clean-up
+finish() {
+	at_end
+	if [ $failed -eq 0 ]; then rm -rf "$scratch"; else printf 'kept: %s\n' "$scratch"; fi
+	printf '%d passed, %d failed\n' $passed $failed
+	[ $failed -eq 0 ] && [ $passed -gt 0 ]
+	exit
+}
+trap finish EXIT
+
+# devices N: a device list of N simulated GPUs; prints its path.
+devices() {
+	FAKE_CUDA_DEVICES=$1 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$1" && printf '%s\n' "$scratch/devices.$1"
+}
+
+# by_stream PROFILE WEIGHT-OPTIONS...: "gpu stream leaf sum" lines, sorted, for a comparison with the truth.
+by_stream() {
+	local profile=$1
+	shift
+	"$flamegrid" report "$profile" --format folded --by gpu,stream --demangle none "$@" | awk '
+		{
+			weight = $NF; line = $0; sub(/ [0-9]+$/, "", line)
+			nr = split(line, frame, ";")
+			gpu = frame[1]; sub(/^GPU/, "", gpu); stream = frame[2]; sub(/^stream/, "", stream)
+			sum[gpu " " stream " " frame[nr]] += weight
+		}
+		END { for (key in sum) if (sum[key]) printf "%s %d\n", key, sum[key] }' | LC_ALL=C sort
+}
+
+# truth_by_stream COLUMN FILE...: the same of the truth, from one of its columns.
+truth_by_stream() {
+	local column=$1
+	shift
+	awk -F'\t' -v column="$column" '
+		FNR == 1 { sub(/^# */, "", $1); for (i = 1; i <= NF; i++) at[$i] = i; next }
+		/^#/ { next }
+		{
+			gpu = $at["device_index"]; kind = $at["kind"]; name = $at["name"]
+			if (kind == "kernel") leaf = "[GPU" gpu "_Kernel]" name
+			else if (kind == "memcpy") leaf = "[GPU" gpu "_Memcpy]" name
+			else leaf = "[GPU" gpu "_Memset]"
+			sum[gpu " " $at["stream_id"] " " leaf] += $at[column]
+		}
+		END { for (key in sum) if (sum[key]) printf "%s %d\n", key, sum[key] }' "$@" | LC_ALL=C sort
+}
+
+# truth_sum COLUMN FILE...
+truth_sum() {
+	local column=$1
+	shift
+	awk -F'\t' -v column="$column" '
+		FNR == 1 { sub(/^# */, "", $1); for (i = 1; i <= NF; i++) at[$i] = i; next }
+		/^#/ { next }
+		{ sum += $at[column] } END { printf "%d\n", sum }' "$@"
+}
+
+# ledger PROFILE REASON: the count of one line of the ledger, 0 if it is not there.
+ledger() {
+	"$flamegrid" report "$1" --format json | tr -d ' \n' | grep -o "\"reason\":\"$2\",\"count\":[0-9]*" |
+		awk -F: '{ sum += $NF } END { printf "%d\n", sum }'
+}
+
+same_lines() {
+	if [ -s "$2" ] && cmp -s "$2" "$3"; then ok "$1 ($(wc -l <"$2") lines)"; else not_ok "$1"; diff "$2" "$3" | head -n 10; fi
+}
+
+# profile_pair PROFILE-DIR TRUTH WHAT: the profile equals the truth, to the nanosecond.
+compare_with_truth() {
+	by_stream "$1" --unit ns >"$scratch/have.ns"
+	truth_by_stream valid_ns "$2" >"$scratch/want.ns"
+	same_lines "$3: time by GPU, stream and name, in ns" "$scratch/have.ns" "$scratch/want.ns"
+	by_stream "$1" --weight count >"$scratch/have.count"
+	truth_by_stream valid_count "$2" >"$scratch/want.count"
+	same_lines "$3: counts by GPU, stream and name" "$scratch/have.count" "$scratch/want.count"
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Two agents and an aggregator as three hosts (network namespaces on a bridge): one profile, both hosts told apart.
+# Needs root.
+. "$(dirname "$0")/harness.sh"
+tag=fg$$
+daemons=
+
+at_end() {
+	kill -9 $daemons 2>/dev/null
+	for host in hub one two; do ip netns del "$tag-$host" 2>/dev/null; done
+	ip link del "$tag-br" 2>/dev/null
+}
+
+ip link add "$tag-br" type bridge && ip link set "$tag-br" up
+address=1
+for host in hub one two; do
+	ip netns add "$tag-$host"
+	ip link add "${tag}v$address" type veth peer name eth0 netns "$tag-$host"
+	ip link set "${tag}v$address" master "$tag-br" up
+	ip -n "$tag-$host" addr add "10.213.77.$address/24" dev eth0
+	ip -n "$tag-$host" link set eth0 up
+	ip -n "$tag-$host" link set lo up
+	address=$((address + 1))
+done
+on() { local host=$1; shift; ip netns exec "$tag-$host" "$@"; } # not for the background: $! would be the shell
+
+on hub "$BUILD/bin/flamegrid-aggregator" --listen tcp://10.213.77.1:5599 --store "$scratch/refused.db" 2>"$scratch/err"
+same "an address of the network without --insecure" $? 1
+contains "says what it wants" "$scratch/err" --insecure
+
+mkfifo "$scratch/ready"
+ip netns exec "$tag-hub" "$BUILD/bin/flamegrid-aggregator" --insecure --listen tcp://10.213.77.1:5599 --store "$scratch/profile.db" \
+	2> >(tee "$scratch/ready" >"$scratch/aggregator.log") &
+aggregator=$!
+daemons=$aggregator
+grep -m1 -q 'listening on' "$scratch/ready"
+contains "warns at start" "$scratch/aggregator.log" "anybody who can reach it"
+
+seed=1
+for host in one two; do
+	FAKE_CUDA_HOST_SEED=$seed FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$host"
+	mkfifo "$scratch/ready.$host"
+	ip netns exec "$tag-$host" "$BUILD/bin/flamegrid-agent" --insecure --connect tcp://10.213.77.1:5599 --socket "$scratch/agent.$host" \
+		--node-name "node-$host" --devices "$scratch/devices.$host" \
+		2> >(tee "$scratch/ready.$host" >"$scratch/agent.$host.log") &
+	eval "agent_$host=$!"
+	daemons="$daemons $!"
+	grep -m1 -q 'listening on' "$scratch/ready.$host"
+	seed=2
+done
+seed=1
+for host in one two; do
+	FAKE_CUDA_HOST_SEED=$seed FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=$scratch/truth.$host ip netns exec "$tag-$host" "$flamegrid" run \
+		--agent "$scratch/agent.$host" -- "$fake_launches" --devices 2 --streams 2 --threads 2 \
+		--launches $((20000 * seed)) --kernels 3 >"$scratch/out.$host" 2>"$scratch/err.$host" &
+	eval "job_$host=$!"
+	seed=2
+done
+wait $job_one; same "job on node-one" $? 0
+wait $job_two; same "job on node-two" $? 0
+for pid in $agent_one $agent_two $aggregator; do
+	kill -TERM "$pid"
+	wait "$pid"
+	same "a daemon's status" $? 0
+done
+
+for host in one two; do
+	"$flamegrid" report "$scratch/profile.db" --by host --unit ns | grep "^node-$host;" |
+		awk '{ s += $NF } END { printf "%d\n", s }' >"$scratch/sum"
+	same "node-$host: ns" "$(cat "$scratch/sum")" "$(truth_sum valid_ns "$scratch/truth.$host")"
+done
+same "hosts" "$("$flamegrid" report "$scratch/profile.db" --by host | cut -d';' -f1 | sort -u | tr '\n' ' ')" "node-one node-two "
+truth_by_stream valid_ns "$scratch/truth.one" "$scratch/truth.two" >"$scratch/want"
+by_stream "$scratch/profile.db" --unit ns >"$scratch/have"
+same_lines "merged: time by GPU, stream and name" "$scratch/have" "$scratch/want"
