@@ -25,6 +25,8 @@ struct receiver {
 	zmq_msg_t frame; /* what the last message borrows from */
 	struct message message;
 	struct receiver_counts counts;
+	char **inproc; /* owns: the names bound within this process */
+	uint32_t nr_inproc;
 };
 
 static int set_option(void *socket, int option, int value)
@@ -67,7 +69,7 @@ int receiver_create(void *zmq_context, struct receiver **receiver)
 	new->decoder = batch_decoder_create();
 	new->encoder = batch_encoder_create();
 	new->peers = peer_table_create();
-	if (new->context &&new->decoder &&new->encoder &&new->peers) {
+	if (new->context && new->decoder && new->encoder && new->peers) {
 		new->socket = zmq_socket(new->context, ZMQ_ROUTER);
 		error = new->socket ? configure(new->socket) : -errno;
 	}
@@ -79,11 +81,37 @@ int receiver_create(void *zmq_context, struct receiver **receiver)
 	return 0;
 }
 
+/* A socket closes some time after zmq_close() has returned, and until then its inproc names are
+ * taken. Connections by network live on in the closing socket, so those are not unbound. */
+static void release_names(struct receiver *receiver)
+{
+	for (uint32_t i = 0; i < receiver->nr_inproc; i++) {
+		zmq_unbind(receiver->socket, receiver->inproc[i]);
+		free(receiver->inproc[i]);
+	}
+	free(receiver->inproc);
+}
+
+static int keep_name(struct receiver *receiver, const char *endpoint)
+{
+	char **names = realloc(receiver->inproc, (receiver->nr_inproc + 1) * sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	receiver->inproc = names;
+	names[receiver->nr_inproc] = strdup(endpoint);
+	if (!names[receiver->nr_inproc])
+		return -ENOMEM;
+	receiver->nr_inproc++;
+	return 0;
+}
+
 void receiver_destroy(struct receiver *receiver)
 {
 	if (!receiver)
 		return;
 	zmq_msg_close(&receiver->frame);
+	release_names(receiver);
 	if (receiver->socket)
 		zmq_close(receiver->socket);
 	if (receiver->own_context)
@@ -108,6 +136,9 @@ int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual
 		return -errno;
 	if (zmq_getsockopt(receiver->socket, ZMQ_LAST_ENDPOINT, resolved, &size))
 		return -errno;
+	if (strncmp(resolved, "inproc://", strlen("inproc://")) == 0 &&
+	    keep_name(receiver, resolved) < 0)
+		return -ENOMEM;
 	*actual = strdup(resolved);
 	return *actual ? 0 : -ENOMEM;
 }
