@@ -36,6 +36,8 @@ enum definition_module_flags {
 	DEFINITION_MODULE_MAIN = 1u << 0, /* the program itself (its path may be a link) */
 	DEFINITION_MODULE_CUDA = 1u << 1, /* the guest itself, libcuda, libcudart or libcupti */
 	DEFINITION_MODULE_VDSO = 1u << 2,
+	DEFINITION_MODULE_CUDART =
+		1u << 3, /* with MODULE_CUDA: libcudart, whose API the application calls */
 };
 
 struct definition_device {
@@ -55,6 +57,13 @@ enum definition_notice_code {
 	NOTICE_SUBSCRIBER_TAKEN = 2, /* another profiler holds CUPTI */
 	NOTICE_CUPTI_FAILED = 3,     /* a CUPTI call that is needed failed */
 	NOTICE_CUPTI_FOUND = 4,      /* which libcupti is used (not a fault) */
+	NOTICE_PYTHON_REFUSED =
+		5,               /* this interpreter's frames cannot be read: native stacks go on */
+	NOTICE_PYTHON_FOUND = 6, /* which CPython (not a fault) */
+	NOTICE_UNWIND_TABLES = 7,  /* what they cost (not a fault) */
+	NOTICE_UNWIND_STOPPED = 8, /* in which file walks ended before a root, and how often */
+	NOTICE_STACKS_OPTION =
+		9, /* the environment asks for stacks that there are not; the default is used */
 };
 
 struct definition_notice {

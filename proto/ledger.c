@@ -47,6 +47,23 @@ static const struct {
 	[LEDGER_MODULE_LOST] = {"module_lost",
 				"loaded files that could not be announced: frames without names",
 				LEDGER_NOTED},
+	[LEDGER_STACK_PARTIAL] = {"stack_partial",
+				  "launches with native frames missing: unwind table not ready",
+				  LEDGER_NOTED},
+	[LEDGER_STACK_NO_ROOT] = {"stack_no_root",
+				  "launches with native frames missing: no usable unwind rules",
+				  LEDGER_NOTED},
+	[LEDGER_STACK_TRUNCATED] = {"stack_truncated",
+				    "launches with frames left out: deeper than the depth cap",
+				    LEDGER_NOTED},
+	[LEDGER_STACK_MISMATCH] = {"stack_mismatch",
+				   "launches whose native and Python frames do not interleave",
+				   LEDGER_NOTED},
+	[LEDGER_PYTHON_OFF] = {"python_off", "launches whose Python frames cannot be read",
+			       LEDGER_NOTED},
+	[LEDGER_CODE_TABLE_FULL] = {"code_table_full",
+				    "stacks with an unnamed Python frame: code table full",
+				    LEDGER_NOTED},
 };
 
 const char *ledger_reason_name(uint32_t reason)

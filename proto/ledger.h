@@ -38,6 +38,16 @@ enum ledger_reason {
 	LEDGER_UNMATCHED_RECORD = 17, /* GPU records folded under [unknown stack] */
 	LEDGER_MODULE_LOST =
 		18, /* loaded files that could not be announced: frames without a name */
+	LEDGER_STACK_PARTIAL =
+		19, /* launches whose native frames end early: a file's unwind table was not ready */
+	LEDGER_STACK_NO_ROOT =
+		20, /* launches whose native frames end in code without usable unwind rules */
+	LEDGER_STACK_TRUNCATED = 21, /* launches whose stack is deeper than the depth cap */
+	LEDGER_STACK_MISMATCH =
+		22, /* launches whose native and Python frames could not be interleaved */
+	LEDGER_PYTHON_OFF =
+		23, /* launches in a Python process whose interpreter's frames cannot be read */
+	LEDGER_CODE_TABLE_FULL = 24, /* stacks with a Python frame whose name found no room */
 	LEDGER_REASONS,
 };
 

@@ -8,10 +8,13 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define RECORD_STACK_NONE 0u /* no stack was captured */
-#define RECORD_NAME_NONE  0u /* no name, or it was lost */
-#define RECORD_STACK_DEPTH                                                                         \
-	127u /* frames of one stack at most; the default of kernel.perf_event_max_stack */
+#define RECORD_STACK_NONE  0u          /* no stack was captured */
+#define RECORD_NAME_NONE   0u          /* no name, or it was lost */
+#define RECORD_STACK_FULL  0xffffffffu /* in a ring: there was no room for another stack */
+#define RECORD_STACK_DEPTH 255u        /* words (stack_word.h) of one stack at most */
+#define RECORD_CODES_MAX   (1u << 16)  /* Python functions of one process */
+#define RECORD_CODE_TEXT_MAX                                                                       \
+	4096u /* bytes of a file's name and a function's, each; a longer one is cut at its front */
 #define RECORD_STACKS_MAX (1u << 18) /* stacks of one process */
 #define RECORD_NAME_MAX   65535u     /* bytes of a name; a longer one is cut */
 #define RECORD_DEVICES_MAX                                                                         \

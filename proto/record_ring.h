@@ -4,6 +4,7 @@
  *	- the definition lane: variable-size definitions, likewise serialised by the guest;
  *	- the stack arena: bodies of interned stacks, append-only, lock-free, so that a stack's body is in the memfd
  *	  before the first launch record that names it;
+ *	- the code arena: names of Python functions, likewise, there before the first stack that names them;
  *	- counters for the ledger.
  * It outlives a killed guest: whatever was published can still be read.
  *
@@ -40,6 +41,8 @@ struct record_ring_sizes {
 	uint32_t definition_bytes;
 	uint32_t stacks;      /* up to RECORD_STACKS_MAX */
 	uint32_t stack_words; /* of 8 bytes, for all stack bodies together */
+	uint32_t codes;       /* up to RECORD_CODES_MAX */
+	uint32_t code_words;  /* of 8 bytes, for all code names together */
 };
 
 #define RECORD_RING_SIZES_DEFAULT                                                                  \
@@ -50,6 +53,8 @@ struct record_ring_sizes {
 		.definition_bytes = 8u << 20,                                                      \
 		.stacks = RECORD_STACKS_MAX,                                                       \
 		.stack_words = 1u << 23, /* 64 MiB: 32 frames for each of RECORD_STACKS_MAX */     \
+		.codes = RECORD_CODES_MAX,                                                         \
+		.code_words = 1u << 20, /* 8 MiB: 128 bytes for each of RECORD_CODES_MAX */        \
 	})
 
 enum record_ring_state {
@@ -89,12 +94,17 @@ uint32_t record_ring_activity_room(const struct record_ring *ring);
 bool record_ring_define(struct record_ring *ring, uint32_t type, const void *head,
 			uint32_t head_size, const void *tail, uint32_t tail_size);
 
-/* Stores a stack (leaf first) and returns its new id, from 1; RECORD_STACK_NONE: no room. Lock-free. */
+/* Stores a stack's words (leaf first) and returns its new id, from 1; RECORD_STACK_NONE: no room. Lock-free. */
 uint32_t record_ring_add_stack(struct record_ring *ring, const uint64_t *frames, uint32_t depth);
 
 /* A stored stack, borrowed until record_ring_destroy(). Guest side only: it trusts its own memory. */
 const uint64_t *record_ring_own_stack(const struct record_ring *ring, uint32_t stack_id,
 				      uint32_t *depth);
+
+/* Stores the names of a Python function, without a NUL, at most RECORD_CODE_TEXT_MAX bytes each, and returns its new id,
+ * from 1; 0: no room. Lock-free. */
+uint32_t record_ring_add_code(struct record_ring *ring, const char *file, uint32_t file_size,
+			      const char *name, uint32_t name_size);
 
 /* Adds to the ledger. device_id LEDGER_DEVICE_NONE: of the process; above RECORD_DEVICES_MAX: under the last one.
  * The lanes count LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL themselves: a caller adds to LEDGER_LAUNCHES only the
@@ -138,8 +148,18 @@ int record_ring_read_definition(struct record_ring *ring,
 				const struct record_ring_snapshot *snapshot, uint32_t *type,
 				void *body, uint32_t body_max, uint32_t *size);
 
-/* Copies a stack, leaf first, up to RECORD_STACK_DEPTH frames. Returns its depth; -ENOENT: no such stack; -EPROTO. */
+/* Copies a stack, leaf first, up to RECORD_STACK_DEPTH words. Returns its depth; -ENOENT: no such stack; -EPROTO. */
 int record_ring_read_stack(const struct record_ring *ring, uint32_t stack_id, uint64_t *frames);
+
+/* A Python function's names. */
+struct record_ring_code {
+	uint32_t file_size, name_size;
+	char file[RECORD_CODE_TEXT_MAX], name[RECORD_CODE_TEXT_MAX]; /* no NUL */
+};
+
+/* 0; -ENOENT: no such code; -EPROTO. */
+int record_ring_read_code(const struct record_ring *ring, uint32_t code_id,
+			  struct record_ring_code *code);
 
 /* Read positions, to be given back through record_ring_release() once what they cover is acknowledged. */
 struct record_ring_position {

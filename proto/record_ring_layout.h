@@ -1,6 +1,7 @@
 /* The bytes of a record ring, shared by record_ring_writer.c and record_ring_reader.c and included nowhere else.
  *
- *	header | counters | lane controls | stack index | stack arena | definitions | activity | launch lane 0 | 1 | …
+ *	header | counters | lane controls | stack index | stack arena | code index | code arena | definitions |
+ *	activity | launch lane 0 | 1 | …
  *
  * every part on a page boundary, all offsets a function of the sizes (ring_layout()), so that a reader computes them
  * itself and believes none. Counters only grow; positions in a lane are counters modulo its size. */
@@ -15,7 +16,7 @@
 #include "proto/record_ring.h"
 
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
-#define RING_VERSION 1u
+#define RING_VERSION 2u
 #define RING_PAGE    4096u
 #define RING_REASONS 32u /* room for reasons to come; LEDGER_REASONS of them are in use */
 #define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last: the process itself */
@@ -42,6 +43,8 @@ struct ring_header {
 	_Atomic uint32_t lanes; /* launch lanes ever claimed: the reader looks at no others */
 	_Alignas(RING_LINE) _Atomic uint32_t next_stack; /* ids given out, 0-based */
 	_Atomic uint64_t next_word;
+	_Alignas(RING_LINE) _Atomic uint32_t next_code; /* likewise */
+	_Atomic uint64_t next_code_word;
 	struct ring_lane activity, definition;
 };
 
@@ -50,7 +53,8 @@ struct ring_counter {
 };
 
 struct ring_layout {
-	uint64_t counters, lane_controls, stack_index, stack_arena, definition, activity, launch;
+	uint64_t counters, lane_controls, stack_index, stack_arena, code_index, code_arena;
+	uint64_t definition, activity, launch;
 	uint64_t size;
 };
 
@@ -59,6 +63,11 @@ static_assert(sizeof(struct ring_header) <= RING_PAGE, "the header is one page")
 #define RING_STACK_DEPTH_BITS 8
 static_assert(RECORD_STACK_DEPTH < (1u << RING_STACK_DEPTH_BITS),
 	      "depth shares a word with the offset");
+
+/* An entry of the code index: the offset of the names in words, plus one, then the size of each; 0: none. */
+#define RING_CODE_TEXT_BITS 13
+static_assert(RECORD_CODE_TEXT_MAX < (1u << RING_CODE_TEXT_BITS),
+	      "sizes share a word with the offset");
 
 static inline uint64_t ring_pages(uint64_t bytes)
 {
@@ -77,7 +86,8 @@ static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring
 	    sizes->stacks > RECORD_STACKS_MAX || !ring_power_of_two(sizes->launch_lane_records) ||
 	    !ring_power_of_two(sizes->activity_records) ||
 	    !ring_power_of_two(sizes->definition_bytes) || !ring_power_of_two(sizes->stacks) ||
-	    !ring_power_of_two(sizes->stack_words) ||
+	    !ring_power_of_two(sizes->stack_words) || sizes->codes > RECORD_CODES_MAX ||
+	    !ring_power_of_two(sizes->codes) || !ring_power_of_two(sizes->code_words) ||
 	    sizes->definition_bytes < 2 * DEFINITION_SIZE_MAX)
 		return -EPROTO;
 	layout->counters = RING_PAGE;
@@ -86,7 +96,9 @@ static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring
 	layout->stack_index =
 		layout->lane_controls + ring_pages(sizeof(struct ring_lane) * sizes->launch_lanes);
 	layout->stack_arena = layout->stack_index + ring_pages(8ull * sizes->stacks);
-	layout->definition = layout->stack_arena + ring_pages(8ull * sizes->stack_words);
+	layout->code_index = layout->stack_arena + ring_pages(8ull * sizes->stack_words);
+	layout->code_arena = layout->code_index + ring_pages(8ull * sizes->codes);
+	layout->definition = layout->code_arena + ring_pages(8ull * sizes->code_words);
 	layout->activity = layout->definition + ring_pages(sizes->definition_bytes);
 	layout->launch = layout->activity +
 			 ring_pages(sizeof(struct gpu_record) * (uint64_t)sizes->activity_records);

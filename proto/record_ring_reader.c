@@ -25,6 +25,8 @@ struct record_ring {
 	struct ring_lane *lane_controls;
 	_Atomic uint64_t *stack_index;
 	const uint64_t *stack_arena;
+	_Atomic uint64_t *code_index;
+	const uint64_t *code_arena;
 	const uint8_t *definitions;
 	const struct gpu_record *activity_records;
 	const struct launch_record *launch_records;
@@ -48,6 +50,8 @@ static void ring_lay_out(struct record_ring *ring, const struct ring_layout *lay
 	ring->lane_controls = (struct ring_lane *)(ring->base + layout->lane_controls);
 	ring->stack_index = (_Atomic uint64_t *)(ring->base + layout->stack_index);
 	ring->stack_arena = (const uint64_t *)(ring->base + layout->stack_arena);
+	ring->code_index = (_Atomic uint64_t *)(ring->base + layout->code_index);
+	ring->code_arena = (const uint64_t *)(ring->base + layout->code_arena);
 	ring->definitions = ring->base + layout->definition;
 	ring->activity_records = (const struct gpu_record *)(ring->base + layout->activity);
 	ring->launch_records = (const struct launch_record *)(ring->base + layout->launch);
@@ -261,6 +265,33 @@ int record_ring_read_stack(const struct record_ring *ring, uint32_t stack_id, ui
 		return -EPROTO;
 	memcpy(frames, ring->stack_arena + word, depth * sizeof(*frames));
 	return (int)depth;
+}
+
+int record_ring_read_code(const struct record_ring *ring, uint32_t code_id,
+			  struct record_ring_code *code)
+{
+	const uint32_t text_mask = (1u << RING_CODE_TEXT_BITS) - 1;
+
+	code->file_size = code->name_size = 0;
+	if (code_id == 0 || code_id > ring->sizes.codes)
+		return -ENOENT;
+
+	uint64_t entry = atomic_load_explicit(&ring->code_index[code_id - 1], memory_order_acquire);
+	if (entry == 0)
+		return -ENOENT;
+	uint64_t word = (entry >> (2 * RING_CODE_TEXT_BITS)) - 1;
+	uint32_t file_size = (uint32_t)(entry >> RING_CODE_TEXT_BITS) & text_mask;
+	uint32_t name_size = (uint32_t)entry & text_mask;
+	if (file_size > RECORD_CODE_TEXT_MAX || name_size > RECORD_CODE_TEXT_MAX ||
+	    word > ring->sizes.code_words ||
+	    ((uint64_t)file_size + name_size + 7) / 8 > ring->sizes.code_words - word)
+		return -EPROTO;
+	const char *text = (const char *)&ring->code_arena[word];
+	memcpy(code->file, text, file_size);
+	memcpy(code->name, text + file_size, name_size);
+	code->file_size = file_size;
+	code->name_size = name_size;
+	return 0;
 }
 
 int record_ring_position(const struct record_ring *ring, struct record_ring_position *position)

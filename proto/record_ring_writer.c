@@ -37,12 +37,14 @@ struct record_ring {
 	uint64_t size;
 	size_t own_size; /* of this struct's mapping */
 	uint64_t launch_mask, activity_mask, definition_mask;
-	uint32_t stacks, stack_words, nr_lanes;
+	uint32_t stacks, stack_words, codes, code_words, nr_lanes;
 	struct ring_header *header;
 	struct ring_counter *counters;
 	struct ring_lane *lane_controls;
 	_Atomic uint64_t *stack_index;
 	uint64_t *stack_arena;
+	_Atomic uint64_t *code_index;
+	uint64_t *code_arena;
 	uint8_t *definitions;
 	struct gpu_record *activity;
 	struct launch_lane lanes[];
@@ -81,6 +83,8 @@ static void ring_lay_out(struct record_ring *ring, const struct record_ring_size
 	ring->lane_controls = (struct ring_lane *)(ring->base + layout->lane_controls);
 	ring->stack_index = (_Atomic uint64_t *)(ring->base + layout->stack_index);
 	ring->stack_arena = (uint64_t *)(ring->base + layout->stack_arena);
+	ring->code_index = (_Atomic uint64_t *)(ring->base + layout->code_index);
+	ring->code_arena = (uint64_t *)(ring->base + layout->code_arena);
 	ring->definitions = ring->base + layout->definition;
 	ring->activity = (struct gpu_record *)(ring->base + layout->activity);
 	ring->launch_mask = sizes->launch_lane_records - 1;
@@ -88,6 +92,8 @@ static void ring_lay_out(struct record_ring *ring, const struct record_ring_size
 	ring->definition_mask = sizes->definition_bytes - 1;
 	ring->stacks = sizes->stacks;
 	ring->stack_words = sizes->stack_words;
+	ring->codes = sizes->codes;
+	ring->code_words = sizes->code_words;
 	ring->nr_lanes = sizes->launch_lanes;
 	for (uint32_t i = 0; i < sizes->launch_lanes; i++) {
 		ring->lanes[i].control = &ring->lane_controls[i];
@@ -300,6 +306,36 @@ const uint64_t *record_ring_own_stack(const struct record_ring *ring, uint32_t s
 		atomic_load_explicit(&ring->stack_index[stack_id - 1], memory_order_acquire);
 	*depth = entry & ((1u << RING_STACK_DEPTH_BITS) - 1);
 	return *depth ? &ring->stack_arena[entry >> RING_STACK_DEPTH_BITS] : NULL;
+}
+
+uint32_t record_ring_add_code(struct record_ring *ring, const char *file, uint32_t file_size,
+			      const char *name, uint32_t name_size)
+{
+	uint64_t words = ((uint64_t)file_size + name_size + 7) / 8;
+
+	if (file_size > RECORD_CODE_TEXT_MAX || name_size > RECORD_CODE_TEXT_MAX)
+		return 0;
+	/* Checked before, as for stacks. */
+	if (atomic_load_explicit(&ring->header->next_code, memory_order_relaxed) >= ring->codes ||
+	    atomic_load_explicit(&ring->header->next_code_word, memory_order_relaxed) >=
+		    ring->code_words)
+		return 0;
+
+	uint32_t index =
+		atomic_fetch_add_explicit(&ring->header->next_code, 1, memory_order_relaxed);
+	uint64_t word = atomic_fetch_add_explicit(&ring->header->next_code_word, words,
+						  memory_order_relaxed);
+	if (index >= ring->codes || word + words > ring->code_words)
+		return 0;
+	char *text = (char *)&ring->code_arena[word];
+	memcpy(text, file, file_size);
+	memcpy(text + file_size, name, name_size);
+	/* One more than the offset: an entry of zeros is none. */
+	atomic_store_explicit(&ring->code_index[index],
+			      (word + 1) << (2 * RING_CODE_TEXT_BITS) |
+				      (uint64_t)file_size << RING_CODE_TEXT_BITS | name_size,
+			      memory_order_release);
+	return index + 1;
 }
 
 static struct ring_counter *ring_counter(struct record_ring *ring, uint32_t device_id,

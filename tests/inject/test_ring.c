@@ -25,6 +25,8 @@ void test_ring_init(struct test_ring *ring)
 					   .definition_bytes = 512u << 10,
 					   .stacks = TEST_RING_STACKS,
 					   .stack_words = TEST_RING_STACK_WORDS,
+					   .codes = 256,
+					   .code_words = 1u << 14,
 				   });
 }
 

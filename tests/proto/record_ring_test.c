@@ -24,7 +24,9 @@ static const struct record_ring_sizes small = {
 	.activity_records = 64,
 	.definition_bytes = 2 * DEFINITION_SIZE_MAX,
 	.stacks = 16,
-	.stack_words = 128,
+	.stack_words = 256,
+	.codes = 4,
+	.code_words = 64,
 };
 
 struct pair {

@@ -1,0 +1,48 @@
+/* What a launch's stack holds: asked for with `flamegrid run --stacks`, handed to the guest in its
+ * environment. Pure; any thread. */
+#ifndef STACK_OPTIONS_H
+#define STACK_OPTIONS_H
+
+#include <stdint.h>
+
+#include "proto/record.h"
+
+#define STACK_OPTIONS_ENV                                                                          \
+	"FLAMEGRID_STACKS"     /* "leaf", or "full,96,128": mode, native and Python depth */
+#define STACK_OPTIONS_SIZE 32u /* bytes that the text needs at most, with its NUL */
+
+#define STACK_OPTIONS_NATIVE_DEPTH 96u
+#define STACK_OPTIONS_PYTHON_DEPTH 128u
+/* Both together, with room for marks, make a stack. */
+#define STACK_OPTIONS_DEPTH_MAX (RECORD_STACK_DEPTH - 4)
+
+enum stack_mode {
+	STACK_MODE_LEAF, /* native frames down to the first Python evaluation loop, then Python's only */
+	STACK_MODE_FULL,   /* native and Python frames as they call each other */
+	STACK_MODE_NATIVE, /* native frames only */
+	STACK_MODE_PYTHON, /* Python frames only */
+	STACK_MODE_NONE,   /* no stacks */
+	STACK_MODES,
+};
+
+struct stack_options {
+	enum stack_mode mode;
+	uint32_t native_depth, python_depth; /* frames at most, nearest to the launch; from 1 */
+};
+
+#define STACK_OPTIONS_DEFAULT                                                                      \
+	((struct stack_options){STACK_MODE_LEAF, STACK_OPTIONS_NATIVE_DEPTH,                       \
+				STACK_OPTIONS_PYTHON_DEPTH})
+
+/* Reads "mode", "mode,native" or "mode,native,python"; what is not given is the default. NULL or
+ * "": all default. 0; -EINVAL: no such mode, or not a number; -ERANGE: a depth of 0, or both
+ * together above STACK_OPTIONS_DEPTH_MAX. On error *options is the default. */
+int stack_options_parse(const char *text, struct stack_options *options);
+
+/* The other way. text has room for STACK_OPTIONS_SIZE. */
+void stack_options_format(const struct stack_options *options, char *text);
+
+/* "leaf" and so on. Static storage. */
+const char *stack_options_mode_name(enum stack_mode mode);
+
+#endif

@@ -1,0 +1,100 @@
+/* The words of a stack's body between guest and agent, leaf first. A word is one of
+ *	- a native frame: its return address, below 2^63 as every address of user space;
+ *	- a Python frame: the code's id (record_ring_add_code) and the line that runs;
+ *	- a mark: why frames are missing at this place, or what else a reader must know.
+ * Plain data; any thread. */
+#ifndef STACK_WORD_H
+#define STACK_WORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STACK_WORD_LINE_MAX 0xffffffu /* a higher line is given as this one */
+
+#define STACK_WORD_OTHER     (1ull << 63) /* not a native frame */
+#define STACK_WORD_MARK      (1ull << 62) /* with STACK_WORD_OTHER: a mark, else Python */
+#define STACK_WORD_CODE_BITS 32
+#define STACK_WORD_LINE_BITS 24
+
+/* Numbers are part of the shared-memory format: append only. Each is shown as a frame of its own, by the name that
+ * stack_word_mark_name() gives. */
+enum stack_mark {
+	STACK_MARK_MISSING =
+		1, /* native frames are missing from here to the next frame outwards, or to the root */
+	STACK_MARK_TRUNCATED = 2, /* the depth cap: frames nearer to the root were left out */
+	STACK_MARK_MISMATCH =
+		3, /* native and Python frames do not interleave; they stand side by side */
+	STACK_MARK_SUBINTERPRETER =
+		4, /* Python frames may be another interpreter's (CPython up to 3.11) */
+	STACK_MARK_CODE_TABLE_FULL = 5, /* a Python frame whose name found no room */
+	STACK_MARK_STACK_TABLE_FULL =
+		6, /* the whole stack: more different ones than RECORD_STACKS_MAX */
+	STACK_MARKS,
+};
+
+static inline uint64_t stack_word_python(uint32_t code_id, uint32_t line)
+{
+	return STACK_WORD_OTHER | (uint64_t)code_id << STACK_WORD_LINE_BITS |
+	       (line < STACK_WORD_LINE_MAX ? line : STACK_WORD_LINE_MAX);
+}
+
+static inline uint64_t stack_word_mark(enum stack_mark mark)
+{
+	return STACK_WORD_OTHER | STACK_WORD_MARK | (uint64_t)mark;
+}
+
+static inline bool stack_word_is_native(uint64_t word)
+{
+	return !(word & STACK_WORD_OTHER);
+}
+
+static inline bool stack_word_is_mark(uint64_t word)
+{
+	return (word & STACK_WORD_OTHER) && (word & STACK_WORD_MARK);
+}
+
+static inline bool stack_word_is_python(uint64_t word)
+{
+	return (word & STACK_WORD_OTHER) && !(word & STACK_WORD_MARK);
+}
+
+static inline uint32_t stack_word_code_id(uint64_t word)
+{
+	return (uint32_t)(word >> STACK_WORD_LINE_BITS);
+}
+
+static inline uint32_t stack_word_line(uint64_t word)
+{
+	return (uint32_t)word & STACK_WORD_LINE_MAX;
+}
+
+/* The mark's number: one that this version doesn't know is STACK_MARK_MISSING. */
+static inline enum stack_mark stack_word_mark_of(uint64_t word)
+{
+	uint64_t mark = word & ~(STACK_WORD_OTHER | STACK_WORD_MARK);
+
+	return mark > 0 && mark < STACK_MARKS ? (enum stack_mark)mark : STACK_MARK_MISSING;
+}
+
+/* The frame that a reader sees. Static storage. */
+static inline const char *stack_word_mark_name(enum stack_mark mark)
+{
+	switch (mark) {
+	case STACK_MARK_TRUNCATED:
+		return "[stack truncated]";
+	case STACK_MARK_MISMATCH:
+		return "[native and Python frames differ]";
+	case STACK_MARK_SUBINTERPRETER:
+		return "[subinterpreter]";
+	case STACK_MARK_CODE_TABLE_FULL:
+		return "[Python code table full]";
+	case STACK_MARK_STACK_TABLE_FULL:
+		return "[stack table full]";
+	case STACK_MARK_MISSING:
+	case STACK_MARKS:
+	default:
+		return "[frames missing]";
+	}
+}
+
+#endif
