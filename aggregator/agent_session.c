@@ -7,6 +7,7 @@
 
 #include "catalog.h"
 #include "roster.h"
+#include "session_stacks.h"
 #include "timeline_table.h"
 
 struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id)
@@ -56,18 +57,6 @@ int agent_session_add_id(struct agent_session *session, enum session_id_kind kin
 	return 0;
 }
 
-/* The store's id; 0 stays 0. The agent's id was checked. */
-static uint32_t translate(const struct agent_session *session, enum session_id_kind kind,
-			  uint32_t id)
-{
-	return id ? session->ids[kind].ids[id - 1] : 0;
-}
-
-static bool defined(const struct agent_session *session, enum session_id_kind kind, uint32_t id)
-{
-	return id <= session->ids[kind].count;
-}
-
 int agent_session_hello(struct agent_session *session, struct collection *collection,
 			const struct message_hello *hello)
 {
@@ -107,9 +96,8 @@ uint64_t agent_session_seq(const struct message *message)
 	}
 }
 
-/* New ids must follow the old ones. 0 or an enum refuse_code. */
-static int check_base(const struct agent_session *session, enum session_id_kind kind, uint32_t base,
-		      uint32_t count, const char **reason)
+int agent_session_check_base(const struct agent_session *session, enum session_id_kind kind,
+			     uint32_t base, uint32_t count, const char **reason)
 {
 	if (count == 0)
 		return 0;
@@ -127,7 +115,8 @@ static int check_base(const struct agent_session *session, enum session_id_kind 
 static int apply_strings(struct agent_session *session, struct collection *collection,
 			 const struct message_strings *strings, const char **reason)
 {
-	int error = check_base(session, SESSION_STRINGS, strings->base, strings->count, reason);
+	int error = agent_session_check_base(session, SESSION_STRINGS, strings->base,
+					     strings->count, reason);
 
 	for (uint32_t i = 0; i < strings->count && !error; i++) {
 		uint32_t id;
@@ -140,149 +129,20 @@ static int apply_strings(struct agent_session *session, struct collection *colle
 	return error;
 }
 
-/* The depth of a node of this message, or of the catalog; the parents of nodes up to `index` were
- * checked. */
-static uint32_t depth_of(const struct agent_session *session, const struct catalog *catalog,
-			 const struct message_stacks *stacks, const uint16_t *depths, uint32_t node)
-{
-	if (node == 0)
-		return 0;
-	if (node >= stacks->node_base)
-		return depths[node - stacks->node_base];
-	return catalog_node(catalog, translate(session, SESSION_NODES, node))->depth;
-}
-
-static int check_nodes(const struct agent_session *session, const struct catalog *catalog,
-		       const struct message_stacks *stacks, const char **reason)
-{
-	uint32_t nr_frames = session->ids[SESSION_FRAMES].count + stacks->nr_frames;
-	uint16_t *depths = calloc(stacks->nr_nodes ? stacks->nr_nodes : 1, sizeof(*depths));
-	int error = depths ? 0 : -ENOMEM;
-
-	for (uint32_t i = 0; i < stacks->nr_nodes && !error; i++) {
-		const struct message_node *node = &stacks->nodes[i];
-
-		if (node->parent >= stacks->node_base + i || node->frame == 0 ||
-		    node->frame > nr_frames) {
-			*reason = "a stack node names what is not defined";
-			error = REFUSE_UNDEFINED;
-			break;
-		}
-		uint32_t depth = depth_of(session, catalog, stacks, depths, node->parent) + 1;
-		if (depth > WIRE_STACK_DEPTH_MAX) {
-			*reason = "a stack is too deep";
-			error = REFUSE_MALFORMED;
-		}
-		depths[i] = (uint16_t)depth;
-	}
-	free(depths);
-	return error;
-}
-
-static int check_stacks(const struct agent_session *session, const struct catalog *catalog,
-			const struct message_stacks *stacks, const char **reason)
-{
-	uint32_t nr_modules = session->ids[SESSION_MODULES].count + stacks->nr_modules;
-	uint32_t nr_frames = session->ids[SESSION_FRAMES].count + stacks->nr_frames;
-	int error = check_base(session, SESSION_MODULES, stacks->module_base, stacks->nr_modules,
-			       reason);
-
-	if (!error)
-		error = check_base(session, SESSION_FRAMES, stacks->frame_base, stacks->nr_frames,
-				   reason);
-	if (!error)
-		error = check_base(session, SESSION_NODES, stacks->node_base, stacks->nr_nodes,
-				   reason);
-	if (error)
-		return error;
-
-	*reason = "a module, frame or symbol names what is not defined";
-	for (uint32_t i = 0; i < stacks->nr_modules; i++)
-		if (!defined(session, SESSION_STRINGS, stacks->modules[i].path) ||
-		    stacks->modules[i].build_id_size > WIRE_BUILD_ID_MAX)
-			return REFUSE_UNDEFINED;
-	for (uint32_t i = 0; i < stacks->nr_frames; i++)
-		if (stacks->frames[i].module > nr_modules)
-			return REFUSE_UNDEFINED;
-	for (uint32_t i = 0; i < stacks->nr_symbols; i++)
-		if (stacks->symbols[i].frame == 0 || stacks->symbols[i].frame > nr_frames ||
-		    !defined(session, SESSION_STRINGS, stacks->symbols[i].name))
-			return REFUSE_UNDEFINED;
-	return check_nodes(session, catalog, stacks, reason);
-}
-
-static int apply_modules(struct agent_session *session, struct catalog *catalog,
-			 const struct message_stacks *stacks)
-{
-	int error = 0;
-
-	for (uint32_t i = 0; i < stacks->nr_modules && !error; i++) {
-		const struct message_module *from = &stacks->modules[i];
-		struct catalog_module module = {
-			.path = translate(session, SESSION_STRINGS, from->path),
-			.flags = from->flags,
-			.build_id_size = from->build_id_size,
-		};
-		uint32_t id;
-
-		memcpy(module.build_id, from->build_id, from->build_id_size);
-		error = catalog_add_module(catalog, &module, &id);
-		if (!error)
-			error = agent_session_add_id(session, SESSION_MODULES, id);
-	}
-	return error;
-}
-
-static int apply_stacks(struct agent_session *session, struct collection *collection,
-			const struct message_stacks *stacks, const char **reason)
-{
-	struct catalog *catalog = collection->catalog;
-	uint32_t id;
-	int error = check_stacks(session, catalog, stacks, reason);
-
-	if (!error)
-		error = apply_modules(session, catalog, stacks);
-	for (uint32_t i = 0; i < stacks->nr_frames && !error; i++) {
-		const struct message_frame *frame = &stacks->frames[i];
-
-		error = catalog_add_frame(catalog,
-					  translate(session, SESSION_MODULES, frame->module),
-					  frame->offset, session->id, &id);
-		if (!error)
-			error = agent_session_add_id(session, SESSION_FRAMES, id);
-	}
-	for (uint32_t i = 0; i < stacks->nr_nodes && !error; i++) {
-		const struct message_node *node = &stacks->nodes[i];
-
-		error = catalog_add_node(catalog, translate(session, SESSION_NODES, node->parent),
-					 translate(session, SESSION_FRAMES, node->frame), &id);
-		if (!error)
-			error = agent_session_add_id(session, SESSION_NODES, id);
-	}
-	for (uint32_t i = 0; i < stacks->nr_symbols && !error; i++) {
-		const struct message_symbol *symbol = &stacks->symbols[i];
-
-		error = catalog_name_frame(catalog,
-					   translate(session, SESSION_FRAMES, symbol->frame),
-					   translate(session, SESSION_STRINGS, symbol->name));
-	}
-	return error;
-}
-
 static int check_process(const struct agent_session *session, const struct message_process *process,
 			 const char **reason)
 {
 	bool ok = process->process_id > 0 &&
 		  process->process_id <= session->ids[SESSION_PROCESSES].count + 1 &&
 		  process->state <= PROCESS_UNCLEAN &&
-		  defined(session, SESSION_STRINGS, process->job) &&
-		  defined(session, SESSION_STRINGS, process->command);
+		  agent_session_defined(session, SESSION_STRINGS, process->job) &&
+		  agent_session_defined(session, SESSION_STRINGS, process->command);
 
 	for (uint32_t i = 0; i < process->nr_devices && ok; i++)
-		ok = defined(session, SESSION_STRINGS, process->devices[i].name) &&
-		     defined(session, SESSION_STRINGS, process->devices[i].pci);
+		ok = agent_session_defined(session, SESSION_STRINGS, process->devices[i].name) &&
+		     agent_session_defined(session, SESSION_STRINGS, process->devices[i].pci);
 	for (uint32_t i = 0; i < process->nr_notices && ok; i++)
-		ok = defined(session, SESSION_STRINGS, process->notices[i]);
+		ok = agent_session_defined(session, SESSION_STRINGS, process->notices[i]);
 	if (process->process_id > WIRE_ID_MAX) {
 		*reason = "too many processes";
 		return REFUSE_LIMIT;
@@ -303,8 +163,8 @@ static int apply_devices(struct agent_session *session, struct roster *roster,
 		struct roster_device device = {
 			.host = session->host,
 			.index = from->index,
-			.name = translate(session, SESSION_STRINGS, from->name),
-			.pci = translate(session, SESSION_STRINGS, from->pci),
+			.name = agent_session_translate(session, SESSION_STRINGS, from->name),
+			.pci = agent_session_translate(session, SESSION_STRINGS, from->pci),
 		};
 
 		memcpy(device.uuid, from->uuid, sizeof(device.uuid));
@@ -325,7 +185,7 @@ static int apply_notices(struct agent_session *session, struct roster_process *p
 	if (!notices)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < message->nr_notices; i++)
-		notices[i] = translate(session, SESSION_STRINGS, message->notices[i]);
+		notices[i] = agent_session_translate(session, SESSION_STRINGS, message->notices[i]);
 	int error = roster_process_set_notices(process, notices, message->nr_notices);
 	free(notices);
 	return error;
@@ -371,15 +231,15 @@ static int apply_process(struct agent_session *session, struct collection *colle
 		if (error)
 			return error;
 	}
-	id = translate(session, SESSION_PROCESSES, message->process_id);
+	id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
 
 	struct roster_process *process = roster_process(collection->roster, id);
 	process->state = message->state;
 	process->rank = message->rank;
 	process->local_rank = message->local_rank;
 	process->world_size = message->world_size;
-	process->job = translate(session, SESSION_STRINGS, message->job);
-	process->command = translate(session, SESSION_STRINGS, message->command);
+	process->job = agent_session_translate(session, SESSION_STRINGS, message->job);
+	process->command = agent_session_translate(session, SESSION_STRINGS, message->command);
 	process->changed = true;
 	error = apply_devices(session, collection->roster, process, message);
 	if (!error)
@@ -393,13 +253,14 @@ static int check_events(const struct agent_session *session, const struct messag
 			const char **reason)
 {
 	*reason = "events name what is not defined";
-	if (events->process_id == 0 || !defined(session, SESSION_PROCESSES, events->process_id))
+	if (events->process_id == 0 ||
+	    !agent_session_defined(session, SESSION_PROCESSES, events->process_id))
 		return REFUSE_UNDEFINED;
 	for (uint32_t i = 0; i < events->nr_launches; i++)
-		if (!defined(session, SESSION_NODES, events->launches[i].stack_id))
+		if (!agent_session_defined(session, SESSION_NODES, events->launches[i].stack_id))
 			return REFUSE_UNDEFINED;
 	for (uint32_t i = 0; i < events->nr_gpu; i++) {
-		if (!defined(session, SESSION_STRINGS, events->gpu[i].name_id))
+		if (!agent_session_defined(session, SESSION_STRINGS, events->gpu[i].name_id))
 			return REFUSE_UNDEFINED;
 		if (events->gpu[i].kind >= RECORD_GPU_KINDS) {
 			*reason = "a GPU record of a kind that does not exist";
@@ -456,20 +317,20 @@ static int apply_events(struct agent_session *session, struct collection *collec
 	if (error)
 		return error;
 
-	uint32_t id = translate(session, SESSION_PROCESSES, events->process_id);
+	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, events->process_id);
 	struct roster_process *process = roster_process(collection->roster, id);
 	error = start_correlator(collection, process, id);
 	process->changed = true;
 	for (uint32_t i = 0; i < events->nr_launches && !error; i++) {
 		struct launch_record launch = events->launches[i];
 
-		launch.stack_id = translate(session, SESSION_NODES, launch.stack_id);
+		launch.stack_id = agent_session_translate(session, SESSION_NODES, launch.stack_id);
 		error = correlator_launch(process->correlator, &launch);
 	}
 	for (uint32_t i = 0; i < events->nr_gpu && !error; i++) {
 		struct gpu_record record = events->gpu[i];
 
-		record.name_id = translate(session, SESSION_STRINGS, record.name_id);
+		record.name_id = agent_session_translate(session, SESSION_STRINGS, record.name_id);
 		error = correlator_record(process->correlator, &record);
 		if (!error)
 			error = add_to_timelines(collection->timelines, process, id, &record);
@@ -480,14 +341,15 @@ static int apply_events(struct agent_session *session, struct collection *collec
 static int apply_ledger(struct agent_session *session, struct collection *collection,
 			const struct message_ledger *message, const char **reason)
 {
-	if (!defined(session, SESSION_PROCESSES, message->process_id)) {
+	if (!agent_session_defined(session, SESSION_PROCESSES, message->process_id)) {
 		*reason = "a ledger of a process that is not defined";
 		return REFUSE_UNDEFINED;
 	}
 	if (message->process_id)
 		return roster_process_set_ledger(
 			roster_process(collection->roster,
-				       translate(session, SESSION_PROCESSES, message->process_id)),
+				       agent_session_translate(session, SESSION_PROCESSES,
+							       message->process_id)),
 			message->entries, message->nr_entries);
 
 	struct ledger_entry *ledger =
@@ -531,7 +393,7 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 		error = apply_strings(session, collection, &message->strings, reason);
 		break;
 	case MESSAGE_STACKS:
-		error = apply_stacks(session, collection, &message->stacks, reason);
+		error = session_stacks_apply(session, collection, &message->stacks, reason);
 		break;
 	case MESSAGE_PROCESS:
 		error = apply_process(session, collection, &message->process, reason);

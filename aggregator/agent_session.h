@@ -24,6 +24,7 @@ enum session_id_kind {
 	SESSION_FRAMES = 2,
 	SESSION_NODES = 3,
 	SESSION_PROCESSES = 4,
+	SESSION_CODES = 5,
 	SESSION_ID_KINDS,
 };
 
@@ -59,6 +60,24 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 
 /* For loading. 0 or -ENOMEM. */
 int agent_session_add_id(struct agent_session *session, enum session_id_kind kind, uint32_t id);
+
+/* New ids must follow the old ones. 0 or an enum refuse_code, *reason (static storage) then says why. */
+int agent_session_check_base(const struct agent_session *session, enum session_id_kind kind,
+			     uint32_t base, uint32_t count, const char **reason);
+
+/* Whether the agent has said what its id means; 0 always is. */
+static inline bool agent_session_defined(const struct agent_session *session,
+					 enum session_id_kind kind, uint32_t id)
+{
+	return id <= session->ids[kind].count;
+}
+
+/* The store's id of an agent's id that is defined; 0 stays 0. */
+static inline uint32_t agent_session_translate(const struct agent_session *session,
+					       enum session_id_kind kind, uint32_t id)
+{
+	return id ? session->ids[kind].ids[id - 1] : 0;
+}
 
 void agent_session_saved(struct agent_session *session);
 

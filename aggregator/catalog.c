@@ -13,9 +13,10 @@
 struct catalog {
 	struct text_pool *strings;
 	struct catalog_module *modules;
+	struct catalog_code *codes;
 	struct catalog_frame *frames;
 	struct catalog_node *nodes;
-	struct hash_index module_index, frame_index, node_index;
+	struct hash_index module_index, code_index, frame_index, node_index;
 	struct catalog_size size, room, saved;
 	uint32_t *renamed;
 	uint32_t nr_renamed, room_renamed;
@@ -40,9 +41,11 @@ void catalog_destroy(struct catalog *catalog)
 		return;
 	text_pool_destroy(catalog->strings);
 	hash_index_fini(&catalog->module_index);
+	hash_index_fini(&catalog->code_index);
 	hash_index_fini(&catalog->frame_index);
 	hash_index_fini(&catalog->node_index);
 	free(catalog->modules);
+	free(catalog->codes);
 	free(catalog->frames);
 	free(catalog->nodes);
 	free(catalog->renamed);
@@ -105,26 +108,47 @@ int catalog_add_module(struct catalog *catalog, const struct catalog_module *mod
 	return 0;
 }
 
+static bool code_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct catalog *catalog = context;
+
+	return memcmp(&catalog->codes[id - 1], key, sizeof(struct catalog_code)) == 0;
+}
+
+int catalog_add_code(struct catalog *catalog, struct catalog_code code, uint32_t *id)
+{
+	uint32_t hash = hash_index_hash(&code, sizeof(code));
+
+	assert(code.file <= catalog->size.strings);
+	assert(code.name > 0 && code.name <= catalog->size.strings);
+	*id = hash_index_find(&catalog->code_index, hash, code_equals, catalog, &code);
+	if (*id)
+		return 0;
+	struct catalog_code *codes =
+		reserve(catalog->codes, &catalog->room.codes, catalog->size.codes, sizeof(*codes));
+	if (!codes)
+		return -ENOMEM;
+	catalog->codes = codes;
+	if (hash_index_insert(&catalog->code_index, hash, catalog->size.codes + 1))
+		return -ENOMEM;
+	catalog->codes[catalog->size.codes++] = code;
+	*id = catalog->size.codes;
+	return 0;
+}
+
 static bool frame_equals(const void *context, uint32_t id, const void *key)
 {
 	const struct catalog *catalog = context;
 	const struct catalog_frame *frame = &catalog->frames[id - 1], *wanted = key;
 
-	return frame->module == wanted->module && frame->offset == wanted->offset &&
-	       frame->scope == wanted->scope;
+	return memcmp(frame, wanted, offsetof(struct catalog_frame, name)) == 0;
 }
 
-int catalog_add_frame(struct catalog *catalog, uint32_t module, uint64_t offset, uint32_t scope,
-		      uint32_t *id)
+static int add_frame(struct catalog *catalog, const struct catalog_frame *frame, uint32_t *id)
 {
-	struct catalog_frame frame = {.offset = offset,
-				      .module = module,
-				      .scope = module ? 0 : scope,
-				      .name = CATALOG_NAME_UNKNOWN};
-	uint32_t hash = hash_index_hash(&frame, offsetof(struct catalog_frame, name));
+	uint32_t hash = hash_index_hash(frame, offsetof(struct catalog_frame, name));
 
-	assert(module <= catalog->size.modules);
-	*id = hash_index_find(&catalog->frame_index, hash, frame_equals, catalog, &frame);
+	*id = hash_index_find(&catalog->frame_index, hash, frame_equals, catalog, frame);
 	if (*id)
 		return 0;
 	struct catalog_frame *frames = reserve(catalog->frames, &catalog->room.frames,
@@ -134,9 +158,29 @@ int catalog_add_frame(struct catalog *catalog, uint32_t module, uint64_t offset,
 	catalog->frames = frames;
 	if (hash_index_insert(&catalog->frame_index, hash, catalog->size.frames + 1))
 		return -ENOMEM;
-	catalog->frames[catalog->size.frames++] = frame;
+	catalog->frames[catalog->size.frames++] = *frame;
 	*id = catalog->size.frames;
 	return 0;
+}
+
+int catalog_add_frame(struct catalog *catalog, uint32_t module, uint64_t offset, uint32_t scope,
+		      uint32_t *id)
+{
+	struct catalog_frame frame = {.offset = offset,
+				      .module = module,
+				      .scope = module ? 0 : scope,
+				      .name = CATALOG_NAME_UNKNOWN};
+
+	assert(module <= catalog->size.modules);
+	return add_frame(catalog, &frame, id);
+}
+
+int catalog_add_code_frame(struct catalog *catalog, uint32_t code, uint64_t line, uint32_t *id)
+{
+	struct catalog_frame frame = {.offset = line, .code = code, .name = CATALOG_NAME_UNKNOWN};
+
+	assert(code > 0 && code <= catalog->size.codes);
+	return add_frame(catalog, &frame, id);
 }
 
 static bool node_equals(const void *context, uint32_t id, const void *key)
@@ -199,6 +243,13 @@ const struct catalog_module *catalog_module(const struct catalog *catalog, uint3
 	static const struct catalog_module none;
 
 	return id > 0 && id <= catalog->size.modules ? &catalog->modules[id - 1] : &none;
+}
+
+const struct catalog_code *catalog_code(const struct catalog *catalog, uint32_t id)
+{
+	static const struct catalog_code none;
+
+	return id > 0 && id <= catalog->size.codes ? &catalog->codes[id - 1] : &none;
 }
 
 const struct catalog_frame *catalog_frame(const struct catalog *catalog, uint32_t id)

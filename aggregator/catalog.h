@@ -1,6 +1,6 @@
 /* What the whole job's stacks are made of, merged: strings by content, modules by build id (else
- * path), frames by (module, offset), stack nodes by (parent, frame). So ranks that run the same
- * program share all of it. All ids count from 1 without gaps and are the store's. One catalog is
+ * path), codes by (file, name), frames by (module, offset) or (code, line), stack nodes by (parent,
+ * frame). So ranks that run the same program share all of it. All ids count from 1 without gaps and are the store's. One catalog is
  * used by one thread. */
 #ifndef CATALOG_H
 #define CATALOG_H
@@ -20,11 +20,17 @@ struct catalog_module {
 	uint8_t build_id[WIRE_BUILD_ID_MAX]; /* zeros after build_id_size */
 };
 
+struct catalog_code {
+	uint32_t file; /* string id; 0: a mark, whose name is shown as it is */
+	uint32_t name; /* string id */
+};
+
 struct catalog_frame {
-	uint64_t offset;
-	uint32_t module; /* 0: offset is a plain address, good only within its scope */
-	uint32_t scope;  /* epoch id if module is 0, else 0 */
-	uint32_t name;   /* string id; 0: has none; CATALOG_NAME_UNKNOWN */
+	uint64_t offset; /* with a code: the line, 0: none */
+	uint32_t module; /* 0: offset is a plain address, good only within its scope; or a line */
+	uint32_t scope;  /* epoch id if module and code are 0, else 0 */
+	uint32_t code;   /* 0: a native frame */
+	uint32_t name;   /* of a native frame: string id; 0: has none; CATALOG_NAME_UNKNOWN */
 };
 
 struct catalog_node {
@@ -41,8 +47,10 @@ void catalog_destroy(struct catalog *catalog);
  * (asserted). A module that is known already keeps its path and flags. */
 int catalog_add_string(struct catalog *catalog, const char *data, uint32_t size, uint32_t *id);
 int catalog_add_module(struct catalog *catalog, const struct catalog_module *module, uint32_t *id);
+int catalog_add_code(struct catalog *catalog, struct catalog_code code, uint32_t *id);
 int catalog_add_frame(struct catalog *catalog, uint32_t module, uint64_t offset, uint32_t scope,
 		      uint32_t *id);
+int catalog_add_code_frame(struct catalog *catalog, uint32_t code, uint64_t line, uint32_t *id);
 int catalog_add_node(struct catalog *catalog, uint32_t parent, uint32_t frame, uint32_t *id);
 
 /* "Has no name" does not replace a name: another node may have had no debug information. 0 or
@@ -52,11 +60,12 @@ int catalog_name_frame(struct catalog *catalog, uint32_t frame, uint32_t name);
 /* Borrowed until the next add. id 0 or unknown: "" or a zeroed struct. */
 const char *catalog_string(const struct catalog *catalog, uint32_t id, uint32_t *size);
 const struct catalog_module *catalog_module(const struct catalog *catalog, uint32_t id);
+const struct catalog_code *catalog_code(const struct catalog *catalog, uint32_t id);
 const struct catalog_frame *catalog_frame(const struct catalog *catalog, uint32_t id);
 const struct catalog_node *catalog_node(const struct catalog *catalog, uint32_t id);
 
 struct catalog_size {
-	uint32_t strings, modules, frames, nodes;
+	uint32_t strings, modules, codes, frames, nodes;
 };
 struct catalog_size catalog_size(const struct catalog *catalog);
 

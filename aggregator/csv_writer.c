@@ -7,8 +7,6 @@
 #include "report_groups.h"
 #include "report_summary.h"
 
-#define DEPTH_MAX 512u /* no stack is deeper: message.h */
-
 /* The inside of a field in quotes. */
 static void write_quoted(FILE *out, const char *text)
 {
@@ -39,9 +37,10 @@ static void write_known(FILE *out, int32_t number, int32_t none)
 
 static void write_stack(FILE *out, const struct report_tree *tree, uint32_t node)
 {
-	uint32_t chain[DEPTH_MAX], depth = 0;
+	uint32_t chain[REPORT_DEPTH_MAX], depth = 0;
 
-	for (; node != REPORT_NODE_ROOT && depth < DEPTH_MAX; node = tree->nodes[node].parent)
+	for (; node != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
+	     node = tree->nodes[node].parent)
 		chain[depth++] = node;
 	fputc('"', out);
 	while (depth > 0) {

@@ -9,8 +9,6 @@
 
 #include "hash_index.h"
 
-#define DEPTH_MAX 512u /* no stack is deeper: message.h */
-
 /* One line: what it shows (compared as bytes) and how much. */
 struct line {
 	uint32_t values[REPORT_DIMENSIONS]; /* of the wanted dimensions, in their order */
@@ -66,9 +64,10 @@ static int add_leaf(struct lines *lines, const struct report_leaf *leaf,
 
 static void write_path(FILE *out, const struct report_tree *tree, uint32_t node)
 {
-	uint32_t chain[DEPTH_MAX], depth = 0;
+	uint32_t chain[REPORT_DEPTH_MAX], depth = 0;
 
-	for (; node != REPORT_NODE_ROOT && depth < DEPTH_MAX; node = tree->nodes[node].parent)
+	for (; node != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
+	     node = tree->nodes[node].parent)
 		chain[depth++] = node;
 	while (depth > 0) {
 		fputs(tree->strings[tree->nodes[chain[--depth]].name], out);

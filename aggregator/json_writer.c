@@ -6,8 +6,6 @@
 #include "report_groups.h"
 #include "report_summary.h"
 
-#define DEPTH_MAX 512u /* no stack is deeper: message.h */
-
 /* The tree's text holds no control characters, so two escapes suffice. */
 static void write_text(FILE *out, const char *text)
 {
@@ -51,6 +49,17 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 		write_member(out, "reason", tree->strings[tree->losses[i].reason]);
 		fprintf(out, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", tree->losses[i].count,
 			tree->losses[i].ns);
+	}
+	fputs("],\n", out);
+}
+
+static void write_notices(FILE *out, const struct report_tree *tree)
+{
+	fputs("\"notices\":[", out);
+	for (uint32_t i = 0; i < tree->nr_notices; i++) {
+		fputs(i ? ",\n{" : "\n{", out);
+		write_member(out, "text", tree->strings[tree->notices[i].text]);
+		fprintf(out, ",\"processes\":%" PRIu32 "}", tree->notices[i].nr_processes);
 	}
 	fputs("],\n", out);
 }
@@ -111,9 +120,9 @@ static void write_busy(FILE *out, const struct report_busy *busy, const char *na
 
 static void write_frames(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
 {
-	uint32_t chain[DEPTH_MAX], depth = 0;
+	uint32_t chain[REPORT_DEPTH_MAX], depth = 0;
 
-	for (uint32_t node = leaf->node; node != REPORT_NODE_ROOT && depth < DEPTH_MAX;
+	for (uint32_t node = leaf->node; node != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
 	     node = tree->nodes[node].parent)
 		chain[depth++] = node;
 	fputs("\"frames\":[", out);
@@ -145,6 +154,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	write_member(out, "title", tree->title);
 	fprintf(out, ",\n\"simulated\":%s,\n", tree->simulated ? "true" : "false");
 	write_totals(out, tree);
+	write_notices(out, tree);
 	write_processes(out, tree);
 	write_busy(out, busy, "devices", 1);
 	write_busy(out, busy, "streams", 0);

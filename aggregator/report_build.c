@@ -1,5 +1,6 @@
 #include "report_build.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "hash_index.h"
 #include "proto/ledger.h"
 #include "report_names.h"
+#include "report_notices.h"
 #include "roster.h"
 
 #define UNKNOWN_STACK "[unknown stack]"
@@ -26,6 +28,7 @@ struct report {
 	struct report_leaf *leaves;
 	struct report_process *processes;
 	struct report_loss *losses;
+	struct report_notice *notices;
 	char *title;
 };
 
@@ -52,6 +55,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->leaves);
 	free(report->processes);
 	free(report->losses);
+	free(report->notices);
 	free(report->title);
 	free(report);
 }
@@ -94,11 +98,28 @@ static int add_node(struct builder *builder, uint32_t parent, uint32_t name, uin
 	return 0;
 }
 
+static_assert(WIRE_STACK_DEPTH_MAX * REPORT_INLINES_MAX < REPORT_DEPTH_MAX,
+	      "no path is deeper than report_tree.h says");
+
+/* The functions of a stack node under *node, but for the innermost so many. */
+static int add_frame(struct builder *builder, uint32_t stack_node, uint32_t dropped, uint32_t *node)
+{
+	const struct catalog *catalog = builder->collection->catalog;
+	const uint32_t *names;
+	uint32_t count;
+	int error = report_names_frame(builder->report->names,
+				       catalog_node(catalog, stack_node)->frame, &names, &count);
+
+	for (uint32_t i = 0; !error && i + dropped < count; i++)
+		error = add_node(builder, *node, names[i], node);
+	return error;
+}
+
 /* The report's node for the path of a stack node, made from the outside in. */
 static int path_of(struct builder *builder, uint32_t stack_node, uint32_t *node)
 {
 	const struct catalog *catalog = builder->collection->catalog;
-	uint32_t chain[RECORD_STACK_DEPTH > 512 ? RECORD_STACK_DEPTH : 512], depth = 0;
+	uint32_t chain[WIRE_STACK_DEPTH_MAX], depth = 0;
 	uint32_t id = stack_node;
 
 	for (; id && !builder->of_node[id]; id = catalog_node(catalog, id)->parent) {
@@ -108,13 +129,9 @@ static int path_of(struct builder *builder, uint32_t stack_node, uint32_t *node)
 	}
 	*node = id ? builder->of_node[id] - 1 : REPORT_NODE_ROOT;
 	while (depth > 0) {
-		uint32_t name;
-
 		id = chain[--depth];
-		int error = report_names_frame(builder->report->names,
-					       catalog_node(catalog, id)->frame, &name);
-		if (!error)
-			error = add_node(builder, *node, name, node);
+		int error = add_frame(builder, id, 0, node);
+
 		if (error)
 			return error;
 		builder->of_node[id] = *node + 1;
@@ -124,11 +141,24 @@ static int path_of(struct builder *builder, uint32_t stack_node, uint32_t *node)
 
 static int node_of(struct builder *builder, const struct fold_key *key, uint32_t *node)
 {
+	const struct catalog *catalog = builder->collection->catalog;
+	struct report_cut cut;
+
 	if (!key->matched || key->stack_id == RECORD_STACK_NONE) {
 		*node = builder->unknown_stack;
 		return 0;
 	}
-	return path_of(builder, report_names_cut(builder->report->names, key->stack_id), node);
+	int error = report_names_cut(builder->report->names, key->stack_id, &cut);
+	if (!error && cut.dropped) {
+		error = path_of(builder, catalog_node(catalog, cut.outer)->parent, node);
+		if (!error)
+			error = add_frame(builder, cut.outer, cut.dropped, node);
+	} else if (!error) {
+		error = path_of(builder, cut.outer, node);
+	}
+	if (!error && cut.name)
+		error = add_node(builder, *node, cut.name, node);
+	return error;
 }
 
 /* --- leaves
@@ -405,6 +435,9 @@ static int build(struct builder *builder, const struct profile *profile)
 	if (!error)
 		error = add_losses(builder, profile);
 	if (!error)
+		error = report_notices_make(builder->collection->roster, report->names,
+					    &report->notices, &report->tree.nr_notices);
+	if (!error)
 		error = add_title(report, profile);
 	if (!error)
 		error = add_strings(report);
@@ -414,6 +447,7 @@ static int build(struct builder *builder, const struct profile *profile)
 	report->tree.leaves = report->leaves;
 	report->tree.processes = report->processes;
 	report->tree.losses = report->losses;
+	report->tree.notices = report->notices;
 	return error;
 }
 
@@ -428,7 +462,8 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	*tree = NULL;
 	if (!report)
 		return -ENOMEM;
-	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL);
+	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
+					    options ? options->lines : REPORT_LINES_ON);
 	builder.of_node = calloc((size_t)size.nodes + 1, sizeof(*builder.of_node));
 	if (report->names && builder.of_node)
 		error = build(&builder, profile);

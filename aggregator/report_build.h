@@ -4,10 +4,12 @@
 
 #include "demangle.h"
 #include "profile.h"
+#include "report_names.h"
 #include "report_tree.h"
 
 struct report_options {
 	enum demangle_mode demangle;
+	enum report_lines lines;
 };
 
 /* options NULL: everything 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile

@@ -1,8 +1,11 @@
 /* What the frames, kernels and hosts of a profile are called in reports: demangled, cleaned, each
  * made once.
- *	- a frame: its symbol; else file+0xoffset; an address in no file: [unknown]
- *	- CUDA's own frames at the leaf are cut down to the outermost API function that the
- *	  application called Part of report_build; used by one thread. */
+ *	- a native frame: its symbol, of as many functions as were inlined there, each with its source
+ *	  line where it is known; else file+0xoffset; an address in no file: [unknown]
+ *	- a Python frame: file:function:line (source_name.h)
+ *	- a mark: its words
+ *	- CUDA's own frames at the leaf are cut down to the API function that the application called
+ * Part of report_build; used by one thread. */
 #ifndef REPORT_NAMES_H
 #define REPORT_NAMES_H
 
@@ -13,26 +16,48 @@
 #include "fold_table.h"
 #include "profile.h"
 
+#define REPORT_INLINES_MAX                                                                         \
+	16u /* functions of one frame; of more the innermost are one "left out" */
+
+enum report_lines {
+	REPORT_LINES_ON = 0,
+	REPORT_LINES_OFF = 1, /* no line numbers and no native sources: equal functions merge */
+};
+
 struct report_names;
 
 /* The profile is borrowed until destroy. NULL: out of memory. report_names_destroy() accepts NULL.
  */
-struct report_names *report_names_create(const struct profile *profile, enum demangle_mode mode);
+struct report_names *report_names_create(const struct profile *profile, enum demangle_mode mode,
+					 enum report_lines lines);
 void report_names_destroy(struct report_names *names);
 
 /* Each: the text as it is, cleaned; or demangled, too. Texts are named by an index from 0 without
  * gaps; index 0 is "". 0 or -ENOMEM. */
 int report_names_text(struct report_names *names, const char *text, uint32_t *index);
 int report_names_string(struct report_names *names, uint32_t string_id, uint32_t *index);
-int report_names_frame(struct report_names *names, uint32_t frame_id, uint32_t *index);
+
+/* The functions of a frame, outermost first: 1 to REPORT_INLINES_MAX. Borrowed until the next call.
+ * 0 or -ENOMEM. */
+int report_names_frame(struct report_names *names, uint32_t frame_id, const uint32_t **indices,
+		       uint32_t *count);
 
 /* "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU?_Memset]". gpu: REPORT_GPU_NONE or the index. */
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index);
 
-/* The stack node at which the host's part of the stack ends for a reader: the node itself or one
- * further out. */
-uint32_t report_names_cut(const struct report_names *names, uint32_t node_id);
+/* How a stack ends for a reader. */
+struct report_cut {
+	uint32_t outer;   /* the innermost stack node that is shown; 0: none */
+	uint32_t dropped; /* so many of its inlined functions, the innermost, are not shown */
+	uint32_t
+		name; /* text of the API function that follows; 0: none, the stack is shown as it is */
+};
+
+/* Of the frames of CUDA at the leaf, known by module or by name, the outermost that is named like an
+ * API function stays. The leaf itself may be anything: an inner function of a static runtime has no
+ * telling name. 0 or -ENOMEM. */
+int report_names_cut(struct report_names *names, uint32_t node_id, struct report_cut *cut);
 
 uint32_t report_names_count(const struct report_names *names);
 const char *report_names_get(const struct report_names *names, uint32_t index); /* borrowed */

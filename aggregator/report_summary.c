@@ -119,3 +119,22 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
 	append_reasons(tree, false, "; noted: ", "", line, size);
 	return line;
 }
+
+void report_summary_notices(FILE *out, const struct report_tree *tree, const char *prefix)
+{
+	char number[NUMBER_SIZE], all[NUMBER_SIZE];
+
+	for (uint32_t i = 0; i < tree->nr_notices && i < REPORT_SUMMARY_NOTICES; i++) {
+		const struct report_notice *notice = &tree->notices[i];
+
+		fprintf(out, "%snote: %s", prefix, tree->strings[notice->text]);
+		if (tree->nr_processes > 1)
+			fprintf(out, " (%s of %s processes)",
+				report_summary_count(notice->nr_processes, number),
+				report_summary_count(tree->nr_processes, all));
+		fputc('\n', out);
+	}
+	if (tree->nr_notices > REPORT_SUMMARY_NOTICES)
+		fprintf(out, "%snote: %s more in the JSON report\n", prefix,
+			report_summary_count(tree->nr_notices - REPORT_SUMMARY_NOTICES, number));
+}

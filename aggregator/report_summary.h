@@ -3,12 +3,15 @@
 #define REPORT_SUMMARY_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "report_tree.h"
 
 #define REPORT_SUMMARY_SIZE                                                                        \
 	1024u /* bytes that always suffice for all but absurdly many reasons   \
 				   */
+
+#define REPORT_SUMMARY_NOTICES 16u /* lines; a job of many processes may say much */
 
 /* One line without a newline, cut to size, e.g.
  *	1,234,567 kernels, 12.345 s of GPU time, 100.00 % matched; nothing lost
@@ -17,6 +20,10 @@
  * The share is rounded down; of no records at all it says that no GPU work was seen. Returns line.
  */
 const char *report_summary_line(const struct report_tree *tree, char *line, size_t size);
+
+/* A line for each notice, at most REPORT_SUMMARY_NOTICES (then how many more there are), each begun
+ * with prefix: "note: CPython 3.11.2 (3 of 4 processes)". Of a single process without the count. */
+void report_summary_notices(FILE *out, const struct report_tree *tree, const char *prefix);
 
 /* "1,234,567" and "12.345 s" (ns, us, ms, s as fits). text: 32 bytes at least. Return text. */
 const char *report_summary_count(uint64_t count, char *text);

@@ -9,6 +9,7 @@
 
 #define REPORT_NODE_ROOT                                                                           \
 	0u /* nodes[0]: the empty path; its parent is itself, its name is string 0 */
+#define REPORT_DEPTH_MAX 16384u /* no path is deeper */
 #define REPORT_RANK_NONE (-1)
 #define REPORT_GPU_NONE  (-1)
 
@@ -55,6 +56,12 @@ struct report_loss {
 	uint64_t ns;     /* of GPU time where it is known, else 0 */
 };
 
+/* A line that processes said about themselves: a fault, or a fact worth knowing. */
+struct report_notice {
+	uint32_t text;         /* index into strings */
+	uint32_t nr_processes; /* that said it */
+};
+
 struct report_tree {
 	const char *const *strings; /* UTF-8, NUL-terminated, no control characters, no ';' */
 	uint32_t nr_strings;
@@ -66,6 +73,8 @@ struct report_tree {
 	uint32_t nr_processes;
 	const struct report_loss *losses; /* only those with count > 0 */
 	uint32_t nr_losses;
+	const struct report_notice *notices; /* each text once; what most processes said first */
+	uint32_t nr_notices;
 
 	/* The sums over leaves and the ledger's own totals: the closing line of every report. */
 	uint64_t kernels, kernel_ns; /* kernel records folded */

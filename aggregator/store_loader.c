@@ -59,16 +59,30 @@ static int take_module(struct collection *collection, struct statement *row)
 	return expect(error, id, number32(row, 0));
 }
 
+static int take_code(struct collection *collection, struct statement *row)
+{
+	struct catalog_code code = {.file = number32(row, 1), .name = number32(row, 2)};
+	uint32_t id, nr_strings = catalog_size(collection->catalog).strings;
+
+	if (code.file > nr_strings || code.name == 0 || code.name > nr_strings)
+		return -EPROTO;
+	int error = catalog_add_code(collection->catalog, code, &id);
+	return expect(error, id, number32(row, 0));
+}
+
 static int take_frame(struct collection *collection, struct statement *row)
 {
 	struct catalog_size size = catalog_size(collection->catalog);
-	uint32_t id, module = number32(row, 1);
-	uint32_t name = statement_null(row, 4) ? CATALOG_NAME_UNKNOWN : number32(row, 4);
+	uint32_t id, module = number32(row, 1), scope = number32(row, 3), code = number32(row, 4);
+	uint32_t name = statement_null(row, 5) ? CATALOG_NAME_UNKNOWN : number32(row, 5);
 
-	if (module > size.modules || (name != CATALOG_NAME_UNKNOWN && name > size.strings))
+	if (module > size.modules || code > size.codes || (code && (module || scope)) ||
+	    (name != CATALOG_NAME_UNKNOWN && name > size.strings))
 		return -EPROTO;
-	int error = catalog_add_frame(collection->catalog, module, statement_number(row, 2),
-				      number32(row, 3), &id);
+	int error = code ? catalog_add_code_frame(collection->catalog, code,
+						  statement_number(row, 2), &id)
+			 : catalog_add_frame(collection->catalog, module, statement_number(row, 2),
+					     scope, &id);
 	error = expect(error, id, number32(row, 0));
 	return error ? error : catalog_name_frame(collection->catalog, id, name);
 }
@@ -303,6 +317,8 @@ static uint32_t limit_of(const struct collection *collection, uint32_t kind)
 		return size.strings;
 	case SESSION_MODULES:
 		return size.modules;
+	case SESSION_CODES:
+		return size.codes;
 	case SESSION_FRAMES:
 		return size.frames;
 	case SESSION_NODES:
@@ -414,6 +430,7 @@ int store_loader_load(struct database *database, struct collection *collection)
 	} tables[] = {
 		{"SELECT * FROM strings ORDER BY id", take_string},
 		{"SELECT * FROM modules ORDER BY id", take_module},
+		{"SELECT * FROM codes ORDER BY id", take_code},
 		{"SELECT * FROM frames ORDER BY id", take_frame},
 		{"SELECT * FROM nodes ORDER BY id", take_node},
 		{"SELECT * FROM hosts ORDER BY id", take_host},

@@ -16,9 +16,11 @@ static const char schema[] =
 	"CREATE TABLE modules (id INTEGER PRIMARY KEY, path INTEGER NOT NULL, flags INTEGER NOT "
 	"NULL,"
 	" build_id BLOB NOT NULL) STRICT;"
+	"CREATE TABLE codes (id INTEGER PRIMARY KEY, file INTEGER NOT NULL,"
+	" name INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE frames (id INTEGER PRIMARY KEY, module INTEGER NOT NULL, offset INTEGER NOT "
 	"NULL,"
-	" scope INTEGER NOT NULL, name INTEGER) STRICT;"
+	" scope INTEGER NOT NULL, code INTEGER NOT NULL, name INTEGER) STRICT;"
 	"CREATE TABLE nodes (id INTEGER PRIMARY KEY, parent INTEGER NOT NULL,"
 	" frame INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE hosts (id INTEGER PRIMARY KEY, boot_id INTEGER NOT NULL,"
@@ -88,10 +90,14 @@ static int refuse(char **error, const char *path, const char *what, const char *
 
 static int refuse_version(char **error, const char *path, int64_t version)
 {
-	char what[128];
+	char what[160];
 
-	snprintf(what, sizeof(what), "its schema is version %lld, this program knows up to %d",
-		 (long long)version, STORE_SCHEMA_VERSION);
+	snprintf(what, sizeof(what),
+		 "its schema is version %lld, this program reads version %d: %s",
+		 (long long)version, STORE_SCHEMA_VERSION,
+		 version < STORE_SCHEMA_VERSION
+			 ? "make the report with the flamegrid that recorded it, or record anew"
+			 : "a newer flamegrid wrote it");
 	return refuse(error, path, what, "");
 }
 

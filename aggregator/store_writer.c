@@ -15,6 +15,7 @@
 enum command {
 	PUT_STRING,
 	PUT_MODULE,
+	PUT_CODE,
 	PUT_FRAME,
 	NAME_FRAME,
 	PUT_NODE,
@@ -47,7 +48,8 @@ enum command {
 static const char *const commands[COMMANDS] = {
 	[PUT_STRING] = "INSERT INTO strings VALUES (?,?)",
 	[PUT_MODULE] = "INSERT INTO modules VALUES (?,?,?,?)",
-	[PUT_FRAME] = "INSERT INTO frames VALUES (?,?,?,?,?)",
+	[PUT_CODE] = "INSERT INTO codes VALUES (?,?,?)",
+	[PUT_FRAME] = "INSERT INTO frames VALUES (?,?,?,?,?,?)",
 	[NAME_FRAME] = "UPDATE frames SET name = ?2 WHERE id = ?1",
 	[PUT_NODE] = "INSERT INTO nodes VALUES (?,?,?)",
 	[PUT_HOST] = "INSERT INTO hosts VALUES (?,?,?)",
@@ -168,7 +170,8 @@ static int write_frames(struct store_writer *writer, const struct catalog *catal
 		const struct catalog_frame *frame = catalog_frame(catalog, id);
 
 		error = RUN(writer, PUT_FRAME, NUMBER(id), NUMBER(frame->module),
-			    NUMBER(frame->offset), NUMBER(frame->scope), name_of(frame));
+			    NUMBER(frame->offset), NUMBER(frame->scope), NUMBER(frame->code),
+			    name_of(frame));
 	}
 	for (uint32_t i = 0; i < nr_renamed && !error; i++)
 		error = RUN(writer, NAME_FRAME, NUMBER(renamed[i]),
@@ -188,6 +191,11 @@ static int write_catalog(struct store_writer *writer, const struct catalog *cata
 		error = RUN(writer, PUT_MODULE, NUMBER(id), NUMBER(module->path),
 			    NUMBER(module->flags),
 			    database_bytes(module->build_id, module->build_id_size));
+	}
+	for (uint32_t id = saved->codes + 1; id <= size.codes && !error; id++) {
+		const struct catalog_code *code = catalog_code(catalog, id);
+
+		error = RUN(writer, PUT_CODE, NUMBER(id), NUMBER(code->file), NUMBER(code->name));
 	}
 	if (!error)
 		error = write_frames(writer, catalog);

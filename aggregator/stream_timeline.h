@@ -3,8 +3,8 @@
  *  - if more than intervals_max / 2 separate busy intervals lie after its start, or
  *  - if more than STREAM_TIMELINE_KEEP of them do, and it began over STREAM_TIMELINE_SPAN_NS before
  *    the latest end.
- * What is late is counted, and its time before the horizon is left out of the union. On a device
- * the disorder is that of CUPTI's buffers: each launching thread fills its own, which hold some
+ * What is late is counted, and its time before the horizon is left out of the union. The
+ * disorder is that of CUPTI's buffers: each launching thread fills its own, which hold some
  * 10,000 records over up to a second.
  *
  * Which intervals are closed, and when, depends on the records alone, not on when one looks or
@@ -18,9 +18,11 @@
 
 #include "timeline_interval.h"
 
-#define STREAM_TIMELINE_INTERVALS        1024u      /* intervals_max of a stream */
-#define STREAM_TIMELINE_DEVICE_INTERVALS (1u << 19) /* and of a device: 8 MiB at most */
-#define STREAM_TIMELINE_KEEP             4096u      /* are never closed for their age */
+/* intervals_max of a stream, 2 MiB at most, and of a device, 8 MiB. Several threads may launch into one
+ * stream, as a training step and its autograd thread do. */
+#define STREAM_TIMELINE_INTERVALS        (1u << 17)
+#define STREAM_TIMELINE_DEVICE_INTERVALS (1u << 19)
+#define STREAM_TIMELINE_KEEP             4096u /* are never closed for their age */
 #define STREAM_TIMELINE_SPAN_NS          5000000000u
 
 struct stream_timeline;

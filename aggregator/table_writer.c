@@ -120,6 +120,7 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		write_busy(out, busy, 1, top);
 		write_busy(out, busy, 0, top);
 		fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
+		report_summary_notices(out, tree, "");
 		if (fflush(out) || ferror(out))
 			error = -EIO;
 	}

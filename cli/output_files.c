@@ -28,23 +28,37 @@ static int write_file(const struct output_dir *output, const char *name,
 	return result;
 }
 
-int output_files_write(const struct output_dir *output, char *summary, size_t summary_size,
-		       char **error)
+/* NULL: out of memory. */
+static char *make_summary(const struct output_dir *output, const struct report_tree *tree)
+{
+	char line[REPORT_SUMMARY_SIZE], *text;
+
+	if (asprintf(&text,
+		     "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "}\n",
+		     report_summary_line(tree, line, sizeof(line)), output->path) < 0)
+		return NULL;
+	return text;
+}
+
+int output_files_write(const struct output_dir *output, const struct report_options *options,
+		       char **summary, char **error)
 {
 	struct report_view view;
 	char store_path[PATH_MAX];
 	int result = output_dir_file(output, OUTPUT_STORE, store_path);
 
-	*error = NULL;
+	*summary = *error = NULL;
 	if (result < 0)
 		return result;
-	result = report_view_open(&view, store_path, DEMANGLE_FULL, error);
-	if (result == 0) {
-		report_summary_line(view.tree, summary, summary_size);
+	result = report_view_open(&view, store_path, options, error);
+	if (result == 0)
 		result = write_file(output, OUTPUT_FOLDED, &view, REPORT_FOLDED, error);
-	}
 	if (result == 0)
 		result = write_file(output, OUTPUT_HTML, &view, REPORT_HTML, error);
+	if (result == 0) {
+		*summary = make_summary(output, view.tree);
+		result = *summary ? 0 : -ENOMEM;
+	}
 	report_view_close(&view);
 	return result;
 }

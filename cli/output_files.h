@@ -4,11 +4,14 @@
 
 #include <stddef.h>
 
+#include "aggregator/report_build.h"
 #include "output_dir.h"
 
-/* Writes both files and puts one line about the profile (kernels, GPU time, matched, lost by reason) into summary.
- * 0 or -errno, with one line in *error that says what and where, owns: free(). The store is kept in any case. */
-int output_files_write(const struct output_dir *output, char *summary, size_t summary_size,
-		       char **error);
+/* Writes both files; *summary is then what is to be said about the profile, one line, owns: free(): kernels, GPU time,
+ * matched, lost by reason, where the files are.
+ * 0 or -errno, with one line in *error that says what and where, owns: free(), and *summary NULL. The store is kept in
+ * any case. */
+int output_files_write(const struct output_dir *output, const struct report_options *options,
+		       char **summary, char **error);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include <zmq.h>
 
+#include "node-agent/symbol_cache.h"
+
 #define ENDPOINT "inproc://flamegrid"
 
 struct profiling {
@@ -46,17 +48,23 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.title = options->title,
 		.quiet = true,
 	};
+	char *symbol_cache = symbol_cache_directory(options->symbol_cache);
 	const struct agent_options agent = {
 		.socket_path = options->socket_path,
 		.endpoint = ENDPOINT,
 		.zmq_context = profiling->zmq_context,
 		.node_name = options->node_name,
 		.devices_path = options->devices_path,
+		.symbol_cache = symbol_cache,
+		.inlines = options->inlines,
 		.quiet = options->quiet,
 	};
 	int result = aggregator_create(&aggregator, &profiling->aggregator, error);
 
-	return result < 0 ? result : agent_create(&agent, &profiling->agent, error);
+	if (result == 0)
+		result = agent_create(&agent, &profiling->agent, error);
+	free(symbol_cache);
+	return result;
 }
 
 static int start_threads(struct profiling *profiling, char **error)

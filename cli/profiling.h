@@ -18,6 +18,8 @@ struct profiling_options {
 	const char *node_name;    /* NULL: the agent's default */
 	const char *devices_path; /* NULL: hwloc */
 	const char *title;
+	const char *symbol_cache; /* --symbol-cache; NULL: the default */
+	bool inlines;
 	bool quiet;
 };
 

@@ -14,7 +14,7 @@
 
 struct report {
 	struct report_view_options view;
-	enum demangle_mode demangle;
+	struct report_options names;
 	const char *profile_path, *output_path;
 	bool strict, demangle_given;
 };
@@ -28,6 +28,8 @@ static const char usage[] =
 	"  -u, --unit UNIT      of folded time: us (default) or ns\n"
 	"  -w, --weight WEIGHT  of folded stacks: time (default), count or bytes\n"
 	"      --demangle HOW   C++ names: full (default, but simple in tables), simple or none\n"
+	"      --lines on|off   source lines in the names of frames (default: on); off merges a "
+	"function's lines\n"
 	"      --top N          rows of the table\n"
 	"  -o, --output FILE    write there instead of to standard output\n"
 	"      --strict         exit with 3 if any record was lost\n"
@@ -46,6 +48,7 @@ static const struct word formats[] = {{"folded", REPORT_FOLDED}, {"html", REPORT
 static const struct word units[] = {{"us", FOLDED_US}, {"ns", FOLDED_NS}, {0}};
 static const struct word weights[] = {
 	{"time", FOLDED_TIME}, {"count", FOLDED_COUNT}, {"bytes", FOLDED_BYTES}, {0}};
+static const struct word lines[] = {{"on", REPORT_LINES_ON}, {"off", REPORT_LINES_OFF}, {0}};
 static const struct word demanglings[] = {
 	{"full", DEMANGLE_FULL}, {"simple", DEMANGLE_SIMPLE}, {"none", DEMANGLE_NONE}, {0}};
 
@@ -78,7 +81,7 @@ static int parse_top(const char *text, uint32_t *top)
 	return 0;
 }
 
-enum long_option { OPTION_DEMANGLE = 256, OPTION_TOP, OPTION_STRICT };
+enum long_option { OPTION_DEMANGLE = 256, OPTION_LINES, OPTION_TOP, OPTION_STRICT };
 
 /* 0; -1 after saying what is wrong. */
 static int take_option(struct report *report, int option)
@@ -108,8 +111,12 @@ static int take_option(struct report *report, int option)
 		return value < 0 ? -1 : 0;
 	case OPTION_DEMANGLE:
 		value = word_value(demanglings, "demangle", optarg);
-		report->demangle = (enum demangle_mode)value;
+		report->names.demangle = (enum demangle_mode)value;
 		report->demangle_given = true;
+		return value < 0 ? -1 : 0;
+	case OPTION_LINES:
+		value = word_value(lines, "lines", optarg);
+		report->names.lines = (enum report_lines)value;
 		return value < 0 ? -1 : 0;
 	case OPTION_TOP:
 		return parse_top(optarg, &report->view.top);
@@ -133,6 +140,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"unit", required_argument, NULL, 'u'},
 		{"weight", required_argument, NULL, 'w'},
 		{"demangle", required_argument, NULL, OPTION_DEMANGLE},
+		{"lines", required_argument, NULL, OPTION_LINES},
 		{"top", required_argument, NULL, OPTION_TOP},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
@@ -157,7 +165,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 	report->profile_path = argv[optind];
 	/* Whole C++ names make lines of a thousand characters, which no terminal shows. */
 	if (!report->demangle_given && report->view.format == REPORT_TABLE)
-		report->demangle = DEMANGLE_SIMPLE;
+		report->names.demangle = DEMANGLE_SIMPLE;
 	return 0;
 }
 
@@ -197,7 +205,7 @@ int verb_report(const char *program, int argc, char **argv)
 	if (status)
 		return status - 1;
 	status = EXIT_FAILED;
-	if (report_view_open(&view, store_of(report.profile_path, store), report.demangle, &error) <
+	if (report_view_open(&view, store_of(report.profile_path, store), &report.names, &error) <
 	    0)
 		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
 	else if (write_report(&report, &view) == 0)

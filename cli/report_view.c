@@ -7,21 +7,18 @@
 #include "aggregator/csv_writer.h"
 #include "aggregator/html_writer.h"
 #include "aggregator/json_writer.h"
-#include "aggregator/report_build.h"
 #include "aggregator/table_writer.h"
 
-int report_view_open(struct report_view *view, const char *store_path, enum demangle_mode demangle,
-		     char **error)
+int report_view_open(struct report_view *view, const char *store_path,
+		     const struct report_options *options, char **error)
 {
-	const struct report_options options = {.demangle = demangle};
-
 	memset(view, 0, sizeof(*view));
 	*error = NULL;
 
 	int result = profile_load(store_path, &view->profile, error);
 	if (result < 0)
 		return result;
-	result = report_tree_build(view->profile, &options, &view->tree);
+	result = report_tree_build(view->profile, options, &view->tree);
 	if (result == 0)
 		result = report_busy_create(view->profile, &view->busy);
 	if (result < 0 && asprintf(error, "%s: %s", store_path,

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "aggregator/demangle.h"
 #include "aggregator/folded_writer.h"
 #include "aggregator/profile.h"
+#include "aggregator/report_build.h"
 #include "aggregator/report_busy.h"
 #include "aggregator/report_tree.h"
 
@@ -27,8 +27,8 @@ struct report_view {
 };
 
 /* 0 or -errno with one line in *error that names the path, owns: free(). report_view_close() in either case. */
-int report_view_open(struct report_view *view, const char *store_path, enum demangle_mode demangle,
-		     char **error);
+int report_view_open(struct report_view *view, const char *store_path,
+		     const struct report_options *options, char **error);
 void report_view_close(struct report_view *view);
 
 /* 0 or -errno of the writer. */

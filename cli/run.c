@@ -9,23 +9,23 @@
 
 #include "install_paths.h"
 #include "job.h"
+#include "job_environment.h"
 #include "output_dir.h"
 #include "output_files.h"
 #include "private_dir.h"
 #include "profiling.h"
-#include "proto/handshake.h"
+#include "proto/stack_options.h"
 #include "verbs.h"
 
 #define DEFAULT_OUTPUT "flamegrid-profile"
-#define INJECTION_ENV  "CUDA_INJECTION64_PATH"
 #define TITLE_MAX      256
-
-extern char **environ;
 
 struct run {
 	/* options */
-	const char *output_path, *agent_path, *node_name, *devices_path;
-	bool strict, quiet;
+	const char *output_path, *agent_path, *node_name, *devices_path, *symbol_cache;
+	struct stack_options stacks;
+	struct report_options names;
+	bool inlines, strict, quiet;
 	char **command;
 	/* state */
 	struct install_paths paths;
@@ -44,6 +44,17 @@ static const char usage[] =
 	"  -o, --output DIR     where profile.db, gpu.folded and flame.html go "
 	"(default: " DEFAULT_OUTPUT ");\n"
 	"                       an earlier profile there is kept as *.old\n"
+	"      --stacks MODE[,NATIVE[,PYTHON]]\n"
+	"                       what a launch's stack holds: leaf (default: native frames down to "
+	"the first\n"
+	"                       Python function, then Python's), full, native, python or none; and "
+	"at "
+	"most\n"
+	"                       how many frames of each (default: 96 and 128)\n"
+	"      --lines on|off   source lines in the names of frames (default: on)\n"
+	"      --inlines        find source lines and inlined functions of native code, too: slower\n"
+	"      --symbol-cache DIR\n"
+	"                       where symbol tables are kept for the next time, or off\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -67,13 +78,50 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 	va_end(arguments);
 }
 
-enum long_option { OPTION_AGENT = 256, OPTION_NODE_NAME, OPTION_DEVICES, OPTION_STRICT };
+enum long_option {
+	OPTION_STACKS = 256,
+	OPTION_LINES,
+	OPTION_INLINES,
+	OPTION_SYMBOL_CACHE,
+	OPTION_AGENT,
+	OPTION_NODE_NAME,
+	OPTION_DEVICES,
+	OPTION_STRICT
+};
+
+static bool take_lines(struct run *run, const char *text)
+{
+	bool off = strcmp(text, "off") == 0;
+
+	run->names.lines = off ? REPORT_LINES_OFF : REPORT_LINES_ON;
+	if (!off && strcmp(text, "on") != 0)
+		warn("run: --lines %s: must be on or off", text);
+	return off || strcmp(text, "on") == 0;
+}
+
+static bool take_stacks(struct run *run, const char *origin, const char *text)
+{
+	int error = stack_options_parse(text, &run->stacks);
+
+	if (error == -ERANGE)
+		warn("run: %s: %s: depths are from 1, and together at most %u", origin, text,
+		     STACK_OPTIONS_DEPTH_MAX);
+	else if (error < 0)
+		warn("run: %s: %s: not leaf, full, native, python or none, with depths after "
+		     "commas",
+		     origin, text);
+	return error == 0;
+}
 
 /* 0: go on; otherwise the exit status, less one. */
 static int parse_options(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"output", required_argument, NULL, 'o'},
+		{"stacks", required_argument, NULL, OPTION_STACKS},
+		{"lines", required_argument, NULL, OPTION_LINES},
+		{"inlines", no_argument, NULL, OPTION_INLINES},
+		{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
 		{"agent", required_argument, NULL, OPTION_AGENT},
 		{"node-name", required_argument, NULL, OPTION_NODE_NAME},
 		{"devices", required_argument, NULL, OPTION_DEVICES},
@@ -84,10 +132,26 @@ static int parse_options(struct run *run, int argc, char **argv)
 	};
 	int option;
 
+	if (!take_stacks(run, STACK_OPTIONS_ENV, getenv(STACK_OPTIONS_ENV)))
+		return EXIT_RUN_OWN + 1;
 	while ((option = getopt_long(argc, argv, "+o:qh", options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
 			run->output_path = optarg;
+			break;
+		case OPTION_STACKS:
+			if (!take_stacks(run, "--stacks", optarg))
+				return EXIT_RUN_OWN + 1;
+			break;
+		case OPTION_LINES:
+			if (!take_lines(run, optarg))
+				return EXIT_RUN_OWN + 1;
+			break;
+		case OPTION_INLINES:
+			run->inlines = true;
+			break;
+		case OPTION_SYMBOL_CACHE:
+			run->symbol_cache = optarg;
 			break;
 		case OPTION_AGENT:
 			run->agent_path = optarg;
@@ -163,6 +227,8 @@ static int start_own(struct run *run)
 		.socket_path = run->socket_path,
 		.node_name = run->node_name,
 		.devices_path = run->devices_path,
+		.symbol_cache = run->symbol_cache,
+		.inlines = run->inlines,
 		.title = title,
 		.quiet = run->quiet,
 	};
@@ -176,7 +242,7 @@ static int start_own(struct run *run)
 /* Everything that has to be there before the job starts. 0 or -errno after a warning. */
 static int prepare(struct run *run, const char *program)
 {
-	const char *other = getenv(INJECTION_ENV);
+	const char *other = getenv(JOB_ENVIRONMENT_INJECTION);
 	int result = install_paths_find(program, &run->paths);
 
 	if (result < 0) {
@@ -185,7 +251,8 @@ static int prepare(struct run *run, const char *program)
 		return result;
 	}
 	if (other && *other && strcmp(other, run->paths.inject) != 0) {
-		warn("run: " INJECTION_ENV " is already set to %s and is left alone", other);
+		warn("run: " JOB_ENVIRONMENT_INJECTION " is already set to %s and is left alone",
+		     other);
 		return -EBUSY;
 	}
 	if (!run->agent_path)
@@ -197,34 +264,11 @@ static int prepare(struct run *run, const char *program)
 	return 0;
 }
 
-/* The job's environment: ours, with two variables set. The array is new, the strings are shared. NULL: no memory. */
-static char **job_environment(const char *inject, const char *socket_path)
-{
-	static char injection[PATH_MAX + 64], address[PATH_MAX + 64];
-	size_t nr = 0, kept = 0;
-
-	while (environ[nr])
-		nr++;
-	char **environment = calloc(nr + 3, sizeof(*environment));
-	if (!environment)
-		return NULL;
-	for (size_t i = 0; i < nr; i++)
-		if (strncmp(environ[i], INJECTION_ENV "=", sizeof(INJECTION_ENV)) != 0 &&
-		    strncmp(environ[i], HANDSHAKE_SOCKET_ENV "=", sizeof(HANDSHAKE_SOCKET_ENV)) !=
-			    0)
-			environment[kept++] = environ[i];
-	snprintf(injection, sizeof(injection), INJECTION_ENV "=%s", inject);
-	snprintf(address, sizeof(address), HANDSHAKE_SOCKET_ENV "=%s", socket_path);
-	environment[kept++] = injection;
-	environment[kept++] = address;
-	return environment;
-}
-
 /* Ends the two loops and writes the files; says how it went. The job's own end is not ours to change. */
 static void finish(struct run *run)
 {
 	struct profiling_status status;
-	char summary[1024], *error = NULL;
+	char *summary, *error = NULL;
 	int result = profiling_finish(run->profiling, &status);
 
 	run->profiling = NULL;
@@ -234,15 +278,15 @@ static void finish(struct run *run)
 		warn("run: the profile is incomplete: %s (frames %llu sent, %llu stored)",
 		     strerror(-result), (unsigned long long)status.agent.sent_seq,
 		     (unsigned long long)status.agent.acked_seq);
-	if (output_files_write(&run->output, summary, sizeof(summary), &error) < 0)
+	if (output_files_write(&run->output, &run->names, &summary, &error) < 0)
 		warn("run: %s", error ? error : "the reports could not be written");
 	else if (status.agent.processes == 0)
-		warn("run: no process of the command started CUDA under this profiler; %s/{" OUTPUT_STORE
-		     "," OUTPUT_FOLDED "," OUTPUT_HTML "} are empty",
+		warn("run: no process of the command started CUDA under this profiler; "
+		     "%s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "} are empty",
 		     run->output.path);
 	else if (!run->quiet)
-		warn("%s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "}", summary,
-		     run->output.path);
+		fputs(summary, stderr);
+	free(summary);
 	free(error);
 	output_dir_close(&run->output);
 }
@@ -281,9 +325,11 @@ int verb_run(const char *program, int argc, char **argv)
 	}
 
 	const char *socket_path = run.agent_path ? run.agent_path : run.socket_path;
-	char **environment = job_environment(run.paths.inject, socket_path);
-	int error = environment ? job_start(&run.job, run.command, environment) : -ENOMEM;
-	free(environment);
+	struct job_environment environment = {0};
+	int error = job_environment_init(&environment, run.paths.inject, socket_path, &run.stacks);
+	if (error == 0)
+		error = job_start(&run.job, run.command, environment.list);
+	job_environment_fini(&environment);
 	if (error < 0)
 		warn("run: %s: %s", run.command[0], strerror(-error));
 	else

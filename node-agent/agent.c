@@ -125,11 +125,11 @@ static int request_symbols(struct agent *agent)
 		uint32_t frame_id = agent->asked_frames + 1;
 		const struct message_frame *frame =
 			stack_dictionary_frames(agent->stacks, frame_id);
-		int r;
+		int r = 0;
 
-		if (frame->module == MESSAGE_FRAME_NO_MODULE)
+		if (frame->module == MESSAGE_FRAME_NO_MODULE && frame->code == MESSAGE_FRAME_NATIVE)
 			r = batch_builder_add_symbol(agent->builder, frame_id, STRING_NONE);
-		else
+		else if (frame->code == MESSAGE_FRAME_NATIVE)
 			r = symbolizer_request(agent->symbolizer, frame_id, frame->module,
 					       frame->offset);
 		if (r)
@@ -456,9 +456,13 @@ static int start_publisher(struct agent *agent, const struct agent_options *opti
 	return event_loop_add(agent->loop, &agent->publisher_ready);
 }
 
-static int start_symbolizer(struct agent *agent)
+static int start_symbolizer(struct agent *agent, const struct agent_options *options)
 {
-	int r = symbolizer_start(&agent->symbolizer);
+	const struct symbolizer_options symbolizer = {
+		.inlines = options->inlines,
+		.cache_directory = options->symbol_cache,
+	};
+	int r = symbolizer_start(&symbolizer, &agent->symbolizer);
 
 	if (r)
 		return r;
@@ -487,7 +491,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	if (r == 0)
 		r = start_publisher(agent, options, error);
 	if (r == 0)
-		r = start_symbolizer(agent);
+		r = start_symbolizer(agent, options);
 	if (r)
 		return r;
 	agent->scope = (struct guest_process_scope){

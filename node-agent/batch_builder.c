@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define STRINGS_SIZE_MAX (1u << 20) /* bytes of text in one message */
@@ -13,7 +14,7 @@ struct batch_builder {
 	const struct stack_dictionary *stacks;
 	batch_sink sink;
 	void *context;
-	uint32_t sent_strings, sent_modules, sent_frames, sent_nodes;
+	uint32_t sent_strings, sent_modules, sent_codes, sent_frames, sent_nodes;
 	struct message_symbol *symbols; /* owns */
 	uint32_t nr_symbols, max_symbols;
 	uint32_t nr_launches, nr_gpu;
@@ -112,42 +113,70 @@ static uint32_t at_most(uint32_t count, uint32_t max)
 	return count < max ? count : max;
 }
 
-/* Nodes only once all frames are on their way, frames only once all modules are. */
-static int flush_stacks(struct batch_builder *builder)
+/* How much of what is left the next message takes: nodes only once all frames are on their way,
+ * frames only once all modules and codes are. */
+static void choose_part(const struct batch_builder *builder, uint32_t sent_symbols,
+			struct message_stacks *part)
+{
+	uint32_t modules = stack_dictionary_nr_modules(builder->stacks) - builder->sent_modules;
+	uint32_t codes = stack_dictionary_nr_codes(builder->stacks) - builder->sent_codes;
+	uint32_t frames = stack_dictionary_nr_frames(builder->stacks) - builder->sent_frames;
+	uint32_t nodes = stack_dictionary_nr_nodes(builder->stacks) - builder->sent_nodes;
+
+	part->nr_modules = at_most(modules, MODULES_MAX);
+	part->nr_codes = at_most(codes, ITEMS_MAX);
+	if (part->nr_modules == modules && part->nr_codes == codes)
+		part->nr_frames = at_most(frames, ITEMS_MAX);
+	if (part->nr_frames == frames) {
+		part->nr_nodes = at_most(nodes, ITEMS_MAX);
+		part->nr_symbols = at_most(builder->nr_symbols - sent_symbols, ITEMS_MAX);
+	}
+}
+
+static void fill_part(const struct batch_builder *builder, uint32_t sent_symbols,
+		      struct message_stacks *part)
 {
 	const struct stack_dictionary *stacks = builder->stacks;
-	uint32_t modules = stack_dictionary_nr_modules(stacks);
-	uint32_t frames = stack_dictionary_nr_frames(stacks);
-	uint32_t nodes = stack_dictionary_nr_nodes(stacks);
+
+	part->module_base = builder->sent_modules + 1;
+	part->code_base = builder->sent_codes + 1;
+	part->frame_base = builder->sent_frames + 1;
+	part->node_base = builder->sent_nodes + 1;
+	if (part->nr_modules)
+		part->modules = stack_dictionary_modules(stacks, part->module_base);
+	if (part->nr_codes)
+		part->codes = stack_dictionary_codes(stacks, part->code_base);
+	if (part->nr_frames)
+		part->frames = stack_dictionary_frames(stacks, part->frame_base);
+	if (part->nr_nodes)
+		part->nodes = stack_dictionary_nodes(stacks, part->node_base);
+	if (part->nr_symbols)
+		part->symbols = builder->symbols + sent_symbols;
+}
+
+static bool is_empty(const struct message_stacks *part)
+{
+	return !(part->nr_modules || part->nr_codes || part->nr_frames || part->nr_nodes ||
+		 part->nr_symbols);
+}
+
+static int flush_stacks(struct batch_builder *builder)
+{
 	uint32_t sent_symbols = 0;
 
-	while (builder->sent_modules < modules || builder->sent_frames < frames ||
-	       builder->sent_nodes < nodes || sent_symbols < builder->nr_symbols) {
+	for (;;) {
 		struct message message = {.type = MESSAGE_STACKS};
 		struct message_stacks *part = &message.stacks;
 
-		part->module_base = builder->sent_modules + 1;
-		part->frame_base = builder->sent_frames + 1;
-		part->node_base = builder->sent_nodes + 1;
-		part->nr_modules = at_most(modules - builder->sent_modules, MODULES_MAX);
-		if (builder->sent_modules + part->nr_modules == modules)
-			part->nr_frames = at_most(frames - builder->sent_frames, ITEMS_MAX);
-		if (builder->sent_frames + part->nr_frames == frames) {
-			part->nr_nodes = at_most(nodes - builder->sent_nodes, ITEMS_MAX);
-			part->nr_symbols = at_most(builder->nr_symbols - sent_symbols, ITEMS_MAX);
-		}
-		part->modules = part->nr_modules
-					? stack_dictionary_modules(stacks, part->module_base)
-					: NULL;
-		part->frames =
-			part->nr_frames ? stack_dictionary_frames(stacks, part->frame_base) : NULL;
-		part->nodes =
-			part->nr_nodes ? stack_dictionary_nodes(stacks, part->node_base) : NULL;
-		part->symbols = part->nr_symbols ? builder->symbols + sent_symbols : NULL;
+		choose_part(builder, sent_symbols, part);
+		if (is_empty(part))
+			break;
+		fill_part(builder, sent_symbols, part);
 		int r = builder->sink(builder->context, &message);
 		if (r)
 			return r;
 		builder->sent_modules += part->nr_modules;
+		builder->sent_codes += part->nr_codes;
 		builder->sent_frames += part->nr_frames;
 		builder->sent_nodes += part->nr_nodes;
 		sent_symbols += part->nr_symbols;

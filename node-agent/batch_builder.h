@@ -1,5 +1,5 @@
 /* Records and dictionaries to messages. A batch holds records of one process; what its records name
- * goes before it: strings, then modules, frames and nodes, each as far as they weren't sent yet.
+ * goes before it: strings, then modules, codes, frames and nodes, each as far as they weren't sent yet.
  * Everything is split below the limits of message.h. Pure: records in, messages out through the
  * sink; no clock, no descriptor. Single-threaded: only the agent loop calls it. */
 #ifndef BATCH_BUILDER_H

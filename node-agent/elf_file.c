@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #define NOTES_SIZE_MAX   (1u << 20)
-#define SYMBOLS_SIZE_MAX (1u << 30) /* bytes of a symbol table, and of its names */
+#define SYMBOLS_SIZE_MAX (512u << 20) /* bytes of a symbol table, and of its names */
 
 struct elf_file {
 	Elf *elf;
-	int fd; /* -1: an image in memory */
+	int fd;       /* -1: an image in memory */
+	void *buffer; /* owns; NULL: the image is borrowed, or there is none */
 };
 
 static int begin(int fd, Elf *elf, struct elf_file **file)
@@ -38,14 +39,11 @@ static int begin(int fd, Elf *elf, struct elf_file **file)
 	return 0;
 }
 
-int elf_file_open(const char *path, struct elf_file **file)
+int elf_file_open_fd(int fd, struct elf_file **file)
 {
 	struct stat status;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
 	*file = NULL;
-	if (fd < 0)
-		return -errno;
 	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
 		close(fd);
 		return -ENOEXEC;
@@ -55,10 +53,29 @@ int elf_file_open(const char *path, struct elf_file **file)
 	return begin(fd, elf_begin(fd, ELF_C_READ, NULL), file);
 }
 
+int elf_file_open(const char *path, struct elf_file **file)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	*file = NULL;
+	return fd < 0 ? -errno : elf_file_open_fd(fd, file);
+}
+
 int elf_file_open_memory(void *image, size_t size, struct elf_file **file)
 {
 	elf_version(EV_CURRENT);
 	return begin(-1, elf_memory(image, size), file);
+}
+
+int elf_file_open_buffer(void *image, size_t size, struct elf_file **file)
+{
+	int r = elf_file_open_memory(image, size, file);
+
+	if (r)
+		free(image);
+	else
+		(*file)->buffer = image;
+	return r;
 }
 
 void elf_file_close(struct elf_file *file)
@@ -68,6 +85,7 @@ void elf_file_close(struct elf_file *file)
 	elf_end(file->elf);
 	if (file->fd >= 0)
 		close(file->fd);
+	free(file->buffer);
 	free(file);
 }
 
@@ -139,6 +157,98 @@ static Elf_Scn *find_section(Elf *elf, uint32_t type, GElf_Shdr *header)
 		if (gelf_getshdr(section, header) && header->sh_type == type)
 			return section;
 	return NULL;
+}
+
+int elf_file_fd(const struct elf_file *file)
+{
+	return file->fd;
+}
+
+struct Elf *elf_file_handle(struct elf_file *file)
+{
+	return file->elf;
+}
+
+/* The next section behind *section whose name begins with prefix. NULL: none. */
+static const char *next_section(Elf *elf, const char *prefix, Elf_Scn **section, GElf_Shdr *header)
+{
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((*section = elf_nextscn(elf, *section))) {
+		const char *name = gelf_getshdr(*section, header)
+					   ? elf_strptr(elf, names, header->sh_name)
+					   : NULL;
+
+		if (name && strncmp(name, prefix, strlen(prefix)) == 0)
+			return name;
+	}
+	return NULL;
+}
+
+bool elf_file_section(struct elf_file *file, const char *name, size_t max, const void **data,
+		      size_t *size)
+{
+	Elf_Scn *section = NULL;
+	const char *found;
+	GElf_Shdr header;
+
+	*data = NULL;
+	*size = 0;
+	do {
+		found = next_section(file->elf, name, &section, &header);
+	} while (found && strcmp(found, name) != 0);
+	if (!found || header.sh_type == SHT_NOBITS || header.sh_size == 0 || header.sh_size > max)
+		return false;
+	Elf_Data *raw = elf_rawdata(section, NULL);
+	if (!raw || !raw->d_buf || raw->d_size == 0)
+		return false;
+	*data = raw->d_buf;
+	*size = raw->d_size;
+	return true;
+}
+
+bool elf_file_has_symtab(struct elf_file *file)
+{
+	GElf_Shdr header;
+
+	return find_section(file->elf, SHT_SYMTAB, &header);
+}
+
+bool elf_file_has_dwarf(struct elf_file *file)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	return next_section(file->elf, ".debug_info", &section, &header) &&
+	       header.sh_type != SHT_NOBITS;
+}
+
+uint64_t elf_file_dwarf_size(struct elf_file *file)
+{
+	Elf_Scn *section = NULL;
+	uint64_t total = 0;
+	GElf_Shdr header;
+
+	/* The old way of compression, by name; elfutils would decompress it whatever it holds. */
+	if (next_section(file->elf, ".zdebug", &section, &header))
+		return UINT64_MAX;
+	section = NULL;
+	while (next_section(file->elf, ".debug_", &section, &header)) {
+		uint64_t size = header.sh_type == SHT_NOBITS ? 0 : header.sh_size;
+		GElf_Chdr compressed;
+
+		if (header.sh_flags & SHF_COMPRESSED) {
+			if (!gelf_getchdr(section, &compressed))
+				return UINT64_MAX;
+			size = compressed.ch_size;
+		}
+		if (total + size < total)
+			return UINT64_MAX;
+		total += size;
+	}
+	return total;
 }
 
 static uint8_t binding_of(const GElf_Sym *symbol)

@@ -1,6 +1,6 @@
 /* What we need of an ELF file: its build id, its segments, its function symbols. Files belong to
  * applications and may be damaged or hostile; sizes are bounded. One object is used by one thread
- * at a time. The only file that includes libelf.h. */
+ * at a time. Only elf_file.c includes libelf.h by itself. */
 #ifndef ELF_FILE_H
 #define ELF_FILE_H
 
@@ -15,13 +15,39 @@ struct elf_file;
  */
 int elf_file_open(const char *path, struct elf_file **file);
 
+/* The same for a descriptor, which it takes, on error too. */
+int elf_file_open_fd(int fd, struct elf_file **file);
+
 /* An image in our own memory, borrowed until elf_file_close(). */
 int elf_file_open_memory(void *image, size_t size, struct elf_file **file);
+
+/* The same for one that was allocated by malloc(), which it takes, on error too. */
+int elf_file_open_buffer(void *image, size_t size, struct elf_file **file);
 void elf_file_close(struct elf_file *file); /* accepts NULL */
 
 /* Copies the build id, at most max bytes of it. Returns its size in build_id; 0: the file has none.
  */
 uint32_t elf_file_build_id(struct elf_file *file, uint8_t *build_id, uint32_t max);
+
+/* -1: an image in memory. */
+int elf_file_fd(const struct elf_file *file);
+
+/* The contents of a section, uninterpreted, borrowed until elf_file_close(). false: there is none of
+ * that name, it has no contents in this file, or they are larger than max bytes. */
+bool elf_file_section(struct elf_file *file, const char *name, size_t max, const void **data,
+		      size_t *size);
+
+/* What sort of symbols and debug information is here. */
+bool elf_file_has_symtab(struct elf_file *file);
+bool elf_file_has_dwarf(struct elf_file *file);
+
+/* Bytes that the debug information will take in memory, decompressed. UINT64_MAX: that can't be
+ * told. */
+uint64_t elf_file_dwarf_size(struct elf_file *file);
+
+/* For inline_frames.c, which reads DWARF from it; borrowed until elf_file_close(). */
+struct Elf;
+struct Elf *elf_file_handle(struct elf_file *file);
 
 /* The virtual address of a file offset, by the load segments. false: no segment holds it; *vaddr is
  * then 0. */

@@ -9,6 +9,7 @@
 
 #include "agent.h"
 #include "proto/endpoint.h"
+#include "symbol_cache.h"
 
 enum exit_code {
 	EXIT_OK = 0,
@@ -26,6 +27,12 @@ static const char usage[] =
 	"  --node-name NAME    the node's name in reports (default: Slurm's, else the hostname)\n"
 	"  --devices FILE      the node's GPUs, lines `INDEX PCI_BUS_ID UUID NAME...`, instead of\n"
 	"                      what the PCI buses show\n"
+	"  --inlines           find source lines and inlined functions, too: slower, with much "
+	"more\n"
+	"                      memory\n"
+	"  --symbol-cache DIR  where symbol tables are kept for the next time, or off (default:\n"
+	"                      $XDG_CACHE_HOME/flamegrid/symbols, else "
+	"~/.cache/flamegrid/symbols)\n"
 	"  --insecure          allow an endpoint that other machines can reach, unprotected\n"
 	"  --any-user          take in processes of all users, not only of this one and root\n"
 	"  --quiet             print errors only\n"
@@ -33,6 +40,7 @@ static const char usage[] =
 
 struct arguments {
 	struct agent_options options;
+	const char *symbol_cache;
 	int insecure;
 };
 
@@ -44,6 +52,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"socket", required_argument, NULL, 's'},
 		{"node-name", required_argument, NULL, 'n'},
 		{"devices", required_argument, NULL, 'd'},
+		{"inlines", no_argument, NULL, 'l'},
+		{"symbol-cache", required_argument, NULL, 'y'},
 		{"insecure", no_argument, NULL, 'i'},
 		{"any-user", no_argument, NULL, 'a'},
 		{"quiet", no_argument, NULL, 'q'},
@@ -66,6 +76,12 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			break;
 		case 'd':
 			arguments->options.devices_path = optarg;
+			break;
+		case 'l':
+			arguments->options.inlines = true;
+			break;
+		case 'y':
+			arguments->symbol_cache = optarg;
 			break;
 		case 'i':
 			arguments->insecure = 1;
@@ -143,7 +159,7 @@ int main(int argc, char **argv)
 {
 	struct arguments arguments = {0};
 	struct agent *agent;
-	char *error = NULL;
+	char *error = NULL, *symbol_cache;
 	sigset_t signals;
 	int code = parse(argc, argv, &arguments);
 
@@ -163,7 +179,11 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
-	if (agent_create(&arguments.options, &agent, &error)) {
+	symbol_cache = symbol_cache_directory(arguments.symbol_cache);
+	arguments.options.symbol_cache = symbol_cache;
+	int r = agent_create(&arguments.options, &agent, &error);
+	free(symbol_cache);
+	if (r) {
 		fprintf(stderr, "flamegrid-agent: %s\n", error ? error : "start: no memory");
 		free(error);
 		return EXIT_FAILED;

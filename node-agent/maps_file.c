@@ -18,8 +18,9 @@ static bool parse_line(const char *line, size_t size, struct maps_file_entry *en
 	memcpy(head, line, head_size);
 	head[head_size] = '\0';
 	memset(entry, 0, sizeof(*entry));
-	if (sscanf(head, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &entry->start,
-		   &entry->end, permissions, &entry->offset, &path_at) != 4)
+	if (sscanf(head, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
+		   &entry->start, &entry->end, permissions, &entry->offset, &entry->inode,
+		   &path_at) != 5)
 		return false;
 	entry->executable = permissions[2] == 'x';
 	if (path_at <= 0 || (size_t)path_at >= size || line[path_at] != '/')
@@ -36,6 +37,26 @@ static bool parse_line(const char *line, size_t size, struct maps_file_entry *en
 	return true;
 }
 
+/* Where the line's mapping ends; 0: not a line of a maps file. Lines before the one that is looked
+ * for need no more than this. */
+static uint64_t parse_end(const char *line, const char *line_end)
+{
+	uint64_t end = 0;
+	const char *at = memchr(line, '-', (size_t)(line_end - line));
+
+	for (at = at ? at + 1 : line_end; at < line_end && *at != ' '; at++) {
+		char c = *at;
+
+		if (c >= '0' && c <= '9')
+			end = end << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			end = end << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			return 0;
+	}
+	return end;
+}
+
 bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps_file_entry *entry)
 {
 	const char *end = text + size;
@@ -44,6 +65,11 @@ bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
 		const char *line_end = newline ? newline : end;
 
+		uint64_t mapping_end = parse_end(text, line_end);
+		if (mapping_end > 0 && mapping_end <= address) {
+			text = line_end + 1;
+			continue;
+		}
 		if (!parse_line(text, (size_t)(line_end - text), entry))
 			break;
 		if (entry->start <= address && address < entry->end)

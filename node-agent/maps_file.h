@@ -9,6 +9,7 @@
 struct maps_file_entry {
 	uint64_t start, end; /* addresses, end exclusive */
 	uint64_t offset;     /* of start in the file, bytes */
+	uint64_t inode;      /* of the file; 0: not a file */
 	bool executable;
 	bool deleted;     /* the file was unlinked or replaced since */
 	const char *path; /* borrowed from the text, without " (deleted)"; not terminated */

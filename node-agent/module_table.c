@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "content_id.h"
 #include "elf_file.h"
+#include "mapped_file.h"
 #include "maps_file.h"
+#include "perf_map.h"
 #include "proc_file.h"
 #include "process_maps.h"
 #include "ring_source.h"
@@ -18,11 +22,13 @@
 struct module_table {
 	const struct ring_source_outputs *outputs;
 	struct process_maps *maps; /* owns */
-	pid_t pid;
+	struct mapped_file_view view;
 	bool reads_maps;
 	uint32_t nr_file_reads;
 	char *text; /* owns; /proc/PID/maps as last read */
 	size_t text_size;
+	uint32_t generated; /* module id of generated code, or MESSAGE_FRAME_NO_MODULE */
+	uint32_t nr_strangers, next_check; /* addresses in no file; at which to look for a map */
 };
 
 struct module_table *module_table_create(const struct ring_source_outputs *outputs, pid_t pid,
@@ -33,8 +39,10 @@ struct module_table *module_table_create(const struct ring_source_outputs *outpu
 	if (!table)
 		return NULL;
 	table->outputs = outputs;
-	table->pid = pid;
+	mapped_file_view_init(&table->view, pid);
 	table->reads_maps = reads_maps && pid > 0;
+	table->generated = MESSAGE_FRAME_NO_MODULE;
+	table->next_check = 1;
 	table->maps = process_maps_create();
 	if (!table->maps) {
 		free(table);
@@ -52,71 +60,100 @@ void module_table_destroy(struct module_table *table)
 	free(table);
 }
 
+/* ---- files ------------------------------------------------------------------------------------- */
+
+static bool read_maps(struct module_table *table)
+{
+	if (!table->reads_maps || table->nr_file_reads == MODULE_TABLE_FILE_READS_MAX)
+		return false;
+	table->nr_file_reads++;
+	free(table->text);
+	proc_file_read(table->view.pid, "maps", MAPS_SIZE_MAX, &table->text, &table->text_size);
+	return table->text;
+}
+
+static bool find_in_text(const struct module_table *table, uint64_t address,
+			 struct maps_file_entry *entry)
+{
+	return table->text && maps_file_find(table->text, table->text_size, address, entry);
+}
+
+/* The file of a module, if it can be told that it is the one that is mapped. */
+static int open_module(struct module_table *table, const struct symbolizer_module *place,
+		       struct elf_file **file)
+{
+	struct maps_file_entry entry;
+
+	/* Not by an old text: another file may have been there. */
+	if (read_maps(table) && find_in_text(table, place->start, &entry) && entry.path_size > 0 &&
+	    mapped_file_open(&table->view, &entry, file) == 0)
+		return 0;
+	return mapped_file_open_old(&table->view, place->path, file);
+}
+
+/* Gives a module without a build id the identity of its contents. false: it can't be had. */
+static bool identify(struct module_table *table, struct symbolizer_module *place)
+{
+	struct elf_file *file;
+
+	if (!table->reads_maps || open_module(table, place, &file))
+		return false;
+	place->build_id_size = elf_file_build_id(file, place->build_id, sizeof(place->build_id));
+	if (place->build_id_size == 0 && content_id_of(file, place->build_id)) {
+		place->kind = SYMBOLIZER_CONTENT_ID;
+		place->build_id_size = CONTENT_ID_SIZE;
+	}
+	elf_file_close(file);
+	return place->build_id_size > 0;
+}
+
+/* Enters it in the dictionaries of the agent. */
+static int enter(struct module_table *table, const char *path, size_t path_size,
+		 struct symbolizer_module *place)
+{
+	struct message_module module = {.flags = place->flags,
+					.build_id_size = place->build_id_size};
+	int r = string_dictionary_intern(table->outputs->strings, path, path_size, &module.path);
+
+	memcpy(module.build_id, place->build_id, place->build_id_size);
+	return r ? r
+		 : stack_dictionary_add_module(table->outputs->stacks, &module, &place->module_id);
+}
+
+static int announce(struct module_table *table, const struct symbolizer_module *place)
+{
+	return table->outputs->module ? table->outputs->module(table->outputs->context, place) : 0;
+}
+
 int module_table_add(struct module_table *table, const struct definition_module *definition,
 		     const char *path, size_t path_size)
 {
-	struct message_module module = {.flags = definition->flags &
-						 (DEFINITION_MODULE_MAIN | DEFINITION_MODULE_CUDA |
-						  DEFINITION_MODULE_VDSO)};
 	struct symbolizer_module place = {
-		.pid = table->pid, .start = definition->start, .end = definition->end};
+		.flags = definition->flags & (DEFINITION_MODULE_MAIN | DEFINITION_MODULE_CUDA |
+					      DEFINITION_MODULE_VDSO | DEFINITION_MODULE_CUDART),
+		.pid = table->view.pid,
+		.start = definition->start,
+		.end = definition->end};
 	char terminated[PATH_MAX];
-	uint32_t module_id;
 
 	path_size = strnlen(path, path_size);
 	if (definition->start >= definition->end || path_size == 0 || path_size >= PATH_MAX)
 		return -EINVAL;
 	memcpy(terminated, path, path_size);
 	terminated[path_size] = '\0';
+	place.path = terminated;
+	place.build_id_size = definition->build_id_size < WIRE_BUILD_ID_MAX
+				      ? definition->build_id_size
+				      : WIRE_BUILD_ID_MAX;
+	memcpy(place.build_id, definition->build_id, place.build_id_size);
+	bool known = place.build_id_size > 0 || (place.flags & DEFINITION_MODULE_VDSO) ||
+		     identify(table, &place);
 
-	module.build_id_size = definition->build_id_size < WIRE_BUILD_ID_MAX
-				       ? definition->build_id_size
-				       : WIRE_BUILD_ID_MAX;
-	memcpy(module.build_id, definition->build_id, module.build_id_size);
-	int r = string_dictionary_intern(table->outputs->strings, path, path_size, &module.path);
-	if (r == 0)
-		r = stack_dictionary_add_module(table->outputs->stacks, &module, &module_id);
+	int r = enter(table, terminated, path_size, &place);
 	if (r == 0)
 		r = process_maps_add(table->maps, definition->start, definition->end,
-				     definition->bias, module_id);
-	if (r || !table->outputs->module)
-		return r;
-	place.module_id = module_id;
-	place.flags = module.flags;
-	place.path = terminated;
-	place.build_id_size = module.build_id_size;
-	memcpy(place.build_id, module.build_id, module.build_id_size);
-	return table->outputs->module(table->outputs->context, &place);
-}
-
-/* Finds the address in the text at hand, else in a new one. */
-static bool find_mapping(struct module_table *table, uint64_t address,
-			 struct maps_file_entry *entry)
-{
-	if (table->text && maps_file_find(table->text, table->text_size, address, entry))
-		return true;
-	if (!table->reads_maps || table->nr_file_reads == MODULE_TABLE_FILE_READS_MAX)
-		return false;
-	table->nr_file_reads++;
-	free(table->text);
-	proc_file_read(table->pid, "maps", MAPS_SIZE_MAX, &table->text, &table->text_size);
-	return table->text && maps_file_find(table->text, table->text_size, address, entry);
-}
-
-static int open_mapped(struct module_table *table, const struct maps_file_entry *entry,
-		       struct elf_file **file)
-{
-	char path[PATH_MAX + 64];
-
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)table->pid,
-		 (unsigned long)entry->start, (unsigned long)entry->end);
-	if (elf_file_open(path, file) == 0)
-		return 0;
-	if (entry->deleted || entry->path_size >= PATH_MAX)
-		return -ENOENT; /* what is at the path now is another file */
-	snprintf(path, sizeof(path), "/proc/%d/root%.*s", (int)table->pid, (int)entry->path_size,
-		 entry->path);
-	return elf_file_open(path, file);
+				     definition->bias, place.module_id);
+	return r || !known ? r : announce(table, &place);
 }
 
 /* A file that the guest didn't announce, added as if it had. 0; -ENOENT: not found; -ENOMEM. */
@@ -127,9 +164,11 @@ static int add_from_proc(struct module_table *table, uint64_t address)
 	struct elf_file *file;
 	uint64_t vaddr;
 
-	if (!find_mapping(table, address, &entry) || !entry.executable || entry.path_size == 0)
+	if (!find_in_text(table, address, &entry) &&
+	    !(read_maps(table) && find_in_text(table, address, &entry)))
 		return -ENOENT;
-	if (open_mapped(table, &entry, &file))
+	if (!entry.executable || entry.path_size == 0 ||
+	    mapped_file_open(&table->view, &entry, &file))
 		return -ENOENT;
 	definition.start = entry.start;
 	definition.end = entry.end;
@@ -144,21 +183,71 @@ static int add_from_proc(struct module_table *table, uint64_t address)
 	return r == -ENOMEM || r == 0 ? r : -ENOENT;
 }
 
+/* ---- generated code ---------------------------------------------------------------------------- */
+
+/* Its identity is a random number: the pid is another process's on another host, or later. */
+static int add_generated(struct module_table *table)
+{
+	struct symbolizer_module place = {.kind = SYMBOLIZER_PERF_MAP, .pid = table->view.pid};
+	char path[64];
+	int size = snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)table->view.pid);
+
+	place.path = path;
+	place.build_id_size = CONTENT_ID_SIZE;
+	if (getrandom(place.build_id, CONTENT_ID_SIZE, 0) != CONTENT_ID_SIZE)
+		return -ENOENT;
+	int r = enter(table, path, (size_t)size, &place);
+	if (r == 0)
+		r = announce(table, &place);
+	if (r == 0)
+		table->generated = place.module_id;
+	return r;
+}
+
+/* An address in no file. The map may come later than the first of them: it is looked for at the
+ * first, second, fourth, eighth ... 0; -ENOENT: there is no map; -ENOMEM. */
+static int find_generated(struct module_table *table, uint64_t address, struct message_frame *frame)
+{
+	struct maps_file_entry entry;
+
+	if (!table->reads_maps)
+		return -ENOENT;
+	if (table->generated == MESSAGE_FRAME_NO_MODULE) {
+		if (++table->nr_strangers < table->next_check)
+			return -ENOENT;
+		table->next_check = table->nr_strangers * 2;
+		if (!perf_map_exists(table->view.pid))
+			return -ENOENT;
+		int r = add_generated(table);
+		if (r)
+			return r == -ENOMEM ? r : -ENOENT;
+	}
+	/* The whole mapping, so that the next address in it is found at once. */
+	if (find_in_text(table, address, &entry) && entry.executable && entry.path_size == 0)
+		process_maps_add(table->maps, entry.start, entry.end, 0, table->generated);
+	frame->module = table->generated;
+	frame->offset = address;
+	return 0;
+}
+
+/* ---- look-up ----------------------------------------------------------------------------------- */
+
 int module_table_find(struct module_table *table, uint64_t address, struct message_frame *frame)
 {
-	bool found = process_maps_find(table->maps, address, &frame->module, &frame->offset);
+	int r = 0;
 
-	if (!found) {
-		int r = add_from_proc(table, address);
-
-		if (r == -ENOMEM)
-			return r;
-		found = r == 0 &&
-			process_maps_find(table->maps, address, &frame->module, &frame->offset);
-	}
-	if (!found) {
+	frame->code = MESSAGE_FRAME_NATIVE;
+	if (process_maps_find(table->maps, address, &frame->module, &frame->offset))
+		return 0;
+	r = add_from_proc(table, address);
+	if (r == 0 && process_maps_find(table->maps, address, &frame->module, &frame->offset))
+		return 0;
+	if (r != -ENOMEM)
+		r = find_generated(table, address, frame);
+	if (r == -ENOENT) {
 		frame->module = MESSAGE_FRAME_NO_MODULE;
 		frame->offset = address;
+		r = 0;
 	}
-	return 0;
+	return r;
 }

@@ -1,6 +1,7 @@
 /* The loaded files of one process: addresses to frames. What the guest announced counts; other
- * addresses are looked for in /proc/PID/maps, now and then. Single-threaded: only the agent loop
- * calls it. */
+ * addresses are looked for in /proc/PID/maps, now and then; what is then in no file is generated
+ * code if the process has a map of that (perf_map.h). Single-threaded: only the agent loop calls it.
+ */
 #ifndef MODULE_TABLE_H
 #define MODULE_TABLE_H
 
@@ -24,11 +25,14 @@ struct module_table *module_table_create(const struct ring_source_outputs *outpu
 					 bool reads_maps);
 void module_table_destroy(struct module_table *table);
 
-/* 0; -EINVAL: no addresses, or no path; -ENOSPC: too many modules; -ENOMEM. */
+/* A file without a build id gets one made of its contents, if it can be told that what is at its
+ * path is what is mapped. If not, it has no names: those of another file would be wrong. 0;
+ * -EINVAL: no addresses, or no path; -ENOSPC: too many modules; -ENOMEM. */
 int module_table_add(struct module_table *table, const struct definition_module *definition,
 		     const char *path, size_t path_size);
 
-/* The frame of a code address; without a module it is MESSAGE_FRAME_NO_MODULE with the plain
+/* The frame of a code address. Generated code belongs to a module of this process alone,
+ * /tmp/perf-PID.map, with the address itself as the offset; without a module it is MESSAGE_FRAME_NO_MODULE with the plain
  * address. 0 or -ENOMEM. */
 int module_table_find(struct module_table *table, uint64_t address, struct message_frame *frame);
 

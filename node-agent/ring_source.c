@@ -8,9 +8,8 @@
 #include "module_table.h"
 #include "proto/definition.h"
 #include "release_queue.h"
+#include "stack_resolver.h"
 #include "symbolizer.h"
-
-#define NODE_UNKNOWN 0u /* not asked for yet; node ids are stored one higher */
 
 enum phase {
 	PHASE_DEFINITIONS,
@@ -22,12 +21,11 @@ enum phase {
 struct ring_source {
 	struct record_ring *ring; /* owns */
 	struct ring_source_outputs outputs;
-	struct module_table *modules; /* owns */
+	struct module_table *modules;  /* owns */
+	struct stack_resolver *stacks; /* owns */
 	struct release_queue releases;
-	struct id_table nodes; /* guest's stack id to node id + 1 */
 	struct id_table names; /* guest's name id to string id */
-	uint32_t node_budget;
-	uint64_t names_size;
+	uint64_t text_room;    /* bytes of names and paths that may yet be taken */
 	int64_t clock_offset_ns;
 	bool clock_valid, activity_mad, definitions_mad;
 	bool lane_mad[RECORD_RING_LANES_MAX];
@@ -50,10 +48,13 @@ int ring_source_create(struct record_ring *ring, const struct ring_source_output
 	}
 	new_source->ring = ring;
 	new_source->outputs = *outputs;
-	new_source->node_budget = RING_SOURCE_NODES_MAX;
+	new_source->text_room = RING_SOURCE_NAMES_SIZE_MAX;
 	new_source->phase = PHASE_DONE;
 	new_source->modules = module_table_create(&new_source->outputs, pid, same_user);
-	if (!new_source->modules) {
+	if (new_source->modules)
+		new_source->stacks = stack_resolver_create(
+			ring, &new_source->outputs, new_source->modules, &new_source->text_room);
+	if (!new_source->stacks) {
 		ring_source_destroy(new_source);
 		return -ENOMEM;
 	}
@@ -65,10 +66,10 @@ void ring_source_destroy(struct ring_source *source)
 {
 	if (!source)
 		return;
-	record_ring_unmap(source->ring);
+	stack_resolver_destroy(source->stacks);
 	module_table_destroy(source->modules);
+	record_ring_unmap(source->ring);
 	release_queue_fini(&source->releases);
-	id_table_fini(&source->nodes);
 	id_table_fini(&source->names);
 	free(source);
 }
@@ -84,9 +85,9 @@ static void count(struct ring_source *source, uint32_t device_id, enum ledger_re
 /* A guest that sends more text than any program has names gets no more of the agent's memory. */
 static bool take_text(struct ring_source *source, size_t size)
 {
-	if (source->names_size + size > RING_SOURCE_NAMES_SIZE_MAX)
+	if (size > source->text_room)
 		return false;
-	source->names_size += size;
+	source->text_room -= size;
 	return true;
 }
 
@@ -130,6 +131,13 @@ static int define_clock(struct ring_source *source, const struct definition_cloc
 	return 0;
 }
 
+/* What is good to know, but no reason to interrupt anybody. */
+static bool is_fact(uint32_t code)
+{
+	return code == NOTICE_CUPTI_FOUND || code == NOTICE_PYTHON_FOUND ||
+	       code == NOTICE_UNWIND_TABLES;
+}
+
 static int define_notice(struct ring_source *source, const struct definition_notice *head,
 			 const char *text, size_t size)
 {
@@ -140,7 +148,7 @@ static int define_notice(struct ring_source *source, const struct definition_not
 		line[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
 	line[size] = '\0';
 	int r = process_description_add_notice(source->outputs.description, line, size);
-	if (r == 1 && source->outputs.notice && head->code != NOTICE_CUPTI_FOUND)
+	if (r == 1 && source->outputs.notice && !is_fact(head->code))
 		source->outputs.notice(source->outputs.context, line);
 	return r < 0 ? r : 0;
 }
@@ -225,52 +233,20 @@ static int read_definitions(struct ring_source *source)
 /* ---- launches
  * ---------------------------------------------------------------------------------------------- */
 
-/* The node of a stack that is asked for first now. */
-static int resolve_stack(struct ring_source *source, uint32_t stack_id, uint32_t *node_id)
-{
-	uint64_t addresses[RECORD_STACK_DEPTH];
-	struct message_frame frames[RECORD_STACK_DEPTH];
-	int depth = record_ring_read_stack(source->ring, stack_id, addresses);
-
-	*node_id = STACK_NODE_NONE;
-	for (int i = 0; i < depth; i++) {
-		/* A return address may lie behind the function that made the call. */
-		int r = module_table_find(source->modules, addresses[i] - 1, &frames[i]);
-
-		if (r)
-			return r;
-	}
-	if (depth > 0) {
-		int r = stack_dictionary_add_stack(source->outputs.stacks, frames, (uint32_t)depth,
-						   &source->node_budget, node_id);
-
-		if (r == -ENOMEM)
-			return r;
-	}
-	return id_table_set(&source->nodes, stack_id, *node_id + 1);
-}
-
 static int translate_launch(struct ring_source *source, struct launch_record *launch)
 {
-	uint32_t stack_id = launch->stack_id;
-
 	launch->flags &= RECORD_LAUNCH_FAILED | RECORD_LAUNCH_MANY;
 	launch->reserved = 0;
-	if (stack_id == RECORD_STACK_NONE)
+	/* It says that a launch came to nothing, and needs no stack. */
+	if (launch->flags & RECORD_LAUNCH_FAILED) {
+		launch->stack_id = STACK_NODE_NONE;
 		return 0;
-	uint32_t node = stack_id <= RECORD_STACKS_MAX ? id_table_get(&source->nodes, stack_id)
-						      : STACK_NODE_NONE + 1;
-	if (node == NODE_UNKNOWN) {
-		int r = resolve_stack(source, stack_id, &launch->stack_id);
-
-		if (r)
-			return r;
-	} else {
-		launch->stack_id = node - 1;
 	}
-	if (launch->stack_id == STACK_NODE_NONE)
+	int r = stack_resolver_node(source->stacks, launch->stack_id, launch->cbid,
+				    &launch->stack_id);
+	if (r == 0 && launch->stack_id == STACK_NODE_NONE)
 		count(source, LEDGER_DEVICE_NONE, LEDGER_STACK_TABLE_FULL);
-	return 0;
+	return r;
 }
 
 /* 1: the batch is full; 0: all lanes are read; -errno. */

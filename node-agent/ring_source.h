@@ -16,9 +16,10 @@
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
-#define RING_SOURCE_NAMES_MAX      (1u << 20)  /* kernel names of one process */
-#define RING_SOURCE_NAMES_SIZE_MAX (64u << 20) /* bytes of its names and paths together */
-#define RING_SOURCE_NODES_MAX      (1u << 22)  /* new nodes that its stacks may make */
+#define RING_SOURCE_NAMES_MAX (1u << 20) /* kernel names of one process */
+#define RING_SOURCE_NAMES_SIZE_MAX                                                                 \
+	(64u << 20) /* bytes of its names and paths together, Python functions included */
+#define RING_SOURCE_NODES_MAX (1u << 22) /* new nodes that its stacks may make */
 
 struct symbolizer_module;
 

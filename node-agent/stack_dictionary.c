@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "id_index.h"
-#include "proto/definition.h"
 
 /* Entries of one kind: the array on the wire, and the index that finds them. */
 struct entries {
@@ -16,7 +15,7 @@ struct entries {
 };
 
 struct stack_dictionary {
-	struct entries modules, frames, nodes;
+	struct entries modules, codes, frames, nodes;
 };
 
 struct stack_dictionary *stack_dictionary_create(void)
@@ -25,8 +24,8 @@ struct stack_dictionary *stack_dictionary_create(void)
 
 	if (!stacks)
 		return NULL;
-	if (id_index_init(&stacks->modules.index) || id_index_init(&stacks->frames.index) ||
-	    id_index_init(&stacks->nodes.index)) {
+	if (id_index_init(&stacks->modules.index) || id_index_init(&stacks->codes.index) ||
+	    id_index_init(&stacks->frames.index) || id_index_init(&stacks->nodes.index)) {
 		stack_dictionary_destroy(stacks);
 		return NULL;
 	}
@@ -44,6 +43,7 @@ void stack_dictionary_destroy(struct stack_dictionary *stacks)
 	if (!stacks)
 		return;
 	entries_fini(&stacks->modules);
+	entries_fini(&stacks->codes);
 	entries_fini(&stacks->frames);
 	entries_fini(&stacks->nodes);
 	free(stacks);
@@ -107,23 +107,41 @@ int stack_dictionary_add_module(struct stack_dictionary *stacks,
 	return append(modules, hash, &copy, sizeof(copy), module_id);
 }
 
+int stack_dictionary_add_code(struct stack_dictionary *stacks, struct message_code code,
+			      uint32_t *code_id)
+{
+	struct entries *codes = &stacks->codes;
+	const struct message_code *array = codes->array;
+	uint32_t hash = id_index_hash_pair(&codes->index, code.file, code.name);
+	uint32_t id, cursor = hash;
+
+	*code_id = MESSAGE_FRAME_NATIVE;
+	while ((id = id_index_next(&codes->index, hash, &cursor)) != ID_INDEX_NONE) {
+		if (array[id - 1].file == code.file && array[id - 1].name == code.name) {
+			*code_id = id;
+			return 0;
+		}
+	}
+	return append(codes, hash, &code, sizeof(code), code_id);
+}
+
 static int add_frame(struct stack_dictionary *stacks, const struct message_frame *frame,
 		     uint32_t *frame_id)
 {
 	struct entries *frames = &stacks->frames;
 	const struct message_frame *array = frames->array;
-	struct message_frame copy = {.module = frame->module, .offset = frame->offset};
-	uint32_t hash = id_index_hash_pair(&frames->index, frame->module, frame->offset);
+	uint32_t hash = id_index_hash_pair(
+		&frames->index, (uint64_t)frame->code << 32 | frame->module, frame->offset);
 	uint32_t id, cursor = hash;
 
 	while ((id = id_index_next(&frames->index, hash, &cursor)) != ID_INDEX_NONE) {
-		if (array[id - 1].module == frame->module &&
+		if (array[id - 1].module == frame->module && array[id - 1].code == frame->code &&
 		    array[id - 1].offset == frame->offset) {
 			*frame_id = id;
 			return 0;
 		}
 	}
-	return append(frames, hash, &copy, sizeof(copy), frame_id);
+	return append(frames, hash, frame, sizeof(*frame), frame_id);
 }
 
 static int add_node(struct stack_dictionary *stacks, struct message_node node,
@@ -148,24 +166,13 @@ static int add_node(struct stack_dictionary *stacks, struct message_node node,
 	return r;
 }
 
-static bool is_cuda(const struct stack_dictionary *stacks, const struct message_frame *frame)
-{
-	const struct message_module *modules = stacks->modules.array;
-
-	return frame->module != MESSAGE_FRAME_NO_MODULE &&
-	       modules[frame->module - 1].flags & DEFINITION_MODULE_CUDA;
-}
-
 int stack_dictionary_add_stack(struct stack_dictionary *stacks, const struct message_frame *frames,
 			       uint32_t depth, uint32_t *node_budget, uint32_t *node_id)
 {
-	uint32_t leaf = 0, parent = STACK_NODE_NONE;
+	uint32_t parent = STACK_NODE_NONE;
 
 	*node_id = STACK_NODE_NONE;
-	while (leaf + 1 < depth && is_cuda(stacks, &frames[leaf]) &&
-	       is_cuda(stacks, &frames[leaf + 1]))
-		leaf++;
-	for (uint32_t i = depth; i > leaf; i--) {
+	for (uint32_t i = depth; i > 0; i--) {
 		struct message_node node = {.parent = parent};
 		int r = add_frame(stacks, &frames[i - 1], &node.frame);
 
@@ -183,6 +190,11 @@ uint32_t stack_dictionary_nr_modules(const struct stack_dictionary *stacks)
 	return stacks->modules.count;
 }
 
+uint32_t stack_dictionary_nr_codes(const struct stack_dictionary *stacks)
+{
+	return stacks->codes.count;
+}
+
 uint32_t stack_dictionary_nr_frames(const struct stack_dictionary *stacks)
 {
 	return stacks->frames.count;
@@ -197,6 +209,12 @@ const struct message_module *stack_dictionary_modules(const struct stack_diction
 						      uint32_t first_id)
 {
 	return (const struct message_module *)stacks->modules.array + (first_id - 1);
+}
+
+const struct message_code *stack_dictionary_codes(const struct stack_dictionary *stacks,
+						  uint32_t first_id)
+{
+	return (const struct message_code *)stacks->codes.array + (first_id - 1);
 }
 
 const struct message_frame *stack_dictionary_frames(const struct stack_dictionary *stacks,

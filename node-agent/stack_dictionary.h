@@ -1,4 +1,4 @@
-/* Stacks of one agent as a prefix tree, shared by all its processes: modules, frames and nodes,
+/* Stacks of one agent as a prefix tree, shared by all its processes: modules, codes, frames and nodes,
  * each numbered from 1 without gaps in the order in which they came. A stack is the node of its
  * leaf. Single-threaded: only the agent loop calls it. */
 #ifndef STACK_DICTIONARY_H
@@ -22,8 +22,12 @@ void stack_dictionary_destroy(struct stack_dictionary *stacks);
 int stack_dictionary_add_module(struct stack_dictionary *stacks,
 				const struct message_module *module, uint32_t *module_id);
 
-/* Enters frames[0..depth), leaf first; their modules must be known. Of the frames of CUDA itself at
- * the leaf only the outermost stays: the function that the application called. *node_budget is how
+/* Equal files and names are one code. 0; -ENOSPC: WIRE_ID_MAX codes are there; -ENOMEM. On error
+ * *code_id is MESSAGE_FRAME_NATIVE. */
+int stack_dictionary_add_code(struct stack_dictionary *stacks, struct message_code code,
+			      uint32_t *code_id);
+
+/* Enters frames[0..depth), leaf first; their modules and codes must be known. *node_budget is how
  * many new nodes this call may make, and is lowered by those that it made. 0; -EDQUOT: the budget
  * is used up; -ENOSPC: WIRE_ID_MAX frames or nodes are there; -ENOMEM. On error *node_id is
  * STACK_NODE_NONE. */
@@ -31,12 +35,15 @@ int stack_dictionary_add_stack(struct stack_dictionary *stacks, const struct mes
 			       uint32_t depth, uint32_t *node_budget, uint32_t *node_id);
 
 uint32_t stack_dictionary_nr_modules(const struct stack_dictionary *stacks);
+uint32_t stack_dictionary_nr_codes(const struct stack_dictionary *stacks);
 uint32_t stack_dictionary_nr_frames(const struct stack_dictionary *stacks);
 uint32_t stack_dictionary_nr_nodes(const struct stack_dictionary *stacks);
 
 /* Everything from first_id on, in order. Borrowed until the next add. */
 const struct message_module *stack_dictionary_modules(const struct stack_dictionary *stacks,
 						      uint32_t first_id);
+const struct message_code *stack_dictionary_codes(const struct stack_dictionary *stacks,
+						  uint32_t first_id);
 const struct message_frame *stack_dictionary_frames(const struct stack_dictionary *stacks,
 						    uint32_t first_id);
 const struct message_node *stack_dictionary_nodes(const struct stack_dictionary *stacks,

@@ -1,41 +1,43 @@
 #include "symbol_table.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "elf_file.h"
 
-#define NO_SYMBOL UINT32_MAX
-
-struct symbol {
-	uint64_t start, end; /* end exclusive, at least start + 1 */
-	uint32_t name;       /* offset in names */
-	uint32_t outer;      /* index of the nearest symbol around this one, or NO_SYMBOL */
-	uint8_t binding;
-};
+#define NO_SYMBOL       SYMBOL_TABLE_NO_SYMBOL
+#define NAME_LENGTH_MAX 65535u
+#define NAMES_SIZE_MAX  (512u << 20) /* symbols may share one long name in the file; not here */
 
 struct symbol_table {
-	struct symbol *symbols; /* owns */
+	struct symbol_table_symbol *symbols; /* owns, unless memory is set; while building, outer
+						is the binding */
 	uint32_t count, max;
-	char *names; /* owns; NUL between them */
-	size_t names_size, names_max;
+	char *names; /* the same */
+	uint32_t names_size, names_max;
+	void *memory; /* owns; a restored table lies in it */
 };
 
 void symbol_table_destroy(struct symbol_table *table)
 {
 	if (!table)
 		return;
-	free(table->symbols);
-	free(table->names);
+	if (!table->memory) {
+		free(table->symbols);
+		free(table->names);
+	}
+	free(table->memory);
 	free(table);
 }
 
-static int reserve(struct symbol_table *table, size_t name_size)
+static int reserve(struct symbol_table *table, uint32_t name_size)
 {
 	if (table->count == table->max) {
 		uint32_t max = table->max ? table->max * 2 : 1024;
-		struct symbol *symbols = realloc(table->symbols, max * sizeof(*symbols));
+		struct symbol_table_symbol *symbols =
+			realloc(table->symbols, max * sizeof(*symbols));
 
 		if (!symbols)
 			return -ENOMEM;
@@ -43,15 +45,25 @@ static int reserve(struct symbol_table *table, size_t name_size)
 		table->max = max;
 	}
 	if (table->names_max - table->names_size < name_size) {
-		size_t max = table->names_max * 2 + name_size + 4096;
-		char *names = max > UINT32_MAX ? NULL : realloc(table->names, max);
+		uint32_t max = table->names_max * 2 + name_size + 4096;
 
+		if (max > NAMES_SIZE_MAX * 2)
+			return -EFBIG;
+		char *names = realloc(table->names, max);
 		if (!names)
 			return -ENOMEM;
 		table->names = names;
 		table->names_max = max;
 	}
 	return 0;
+}
+
+/* Line breaks and tabs separate things in what is made of names. */
+static void copy_name(char *to, const char *from, uint32_t length)
+{
+	for (uint32_t i = 0; i < length; i++)
+		to[i] = (unsigned char)from[i] < ' ' ? '?' : from[i];
+	to[length] = '\0';
 }
 
 static int add(void *context, const struct elf_file_function *function)
@@ -62,19 +74,19 @@ static int add(void *context, const struct elf_file_function *function)
 
 	if (length == 0)
 		return 0;
-	int r = reserve(table, length + 1);
+	if (length > NAME_LENGTH_MAX)
+		length = NAME_LENGTH_MAX;
+	int r = reserve(table, (uint32_t)length + 1);
 	if (r)
 		return r;
-	table->symbols[table->count++] = (struct symbol){
+	table->symbols[table->count++] = (struct symbol_table_symbol){
 		.start = function->start,
 		.end = function->start + size < size ? UINT64_MAX : function->start + size,
-		.name = (uint32_t)table->names_size,
-		.outer = NO_SYMBOL,
-		.binding = function->binding,
+		.name = table->names_size,
+		.outer = function->binding,
 	};
-	memcpy(table->names + table->names_size, function->name, length);
-	table->names[table->names_size + length] = '\0';
-	table->names_size += length + 1;
+	copy_name(table->names + table->names_size, function->name, (uint32_t)length);
+	table->names_size += (uint32_t)length + 1;
 	return 0;
 }
 
@@ -82,15 +94,15 @@ static int add(void *context, const struct elf_file_function *function)
  * the file. */
 static int compare(const void *left, const void *right, void *context)
 {
-	const struct symbol *a = left, *b = right;
+	const struct symbol_table_symbol *a = left, *b = right;
 	const char *names = context;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
 	if (a->end != b->end)
 		return a->end > b->end ? -1 : 1;
-	if (a->binding != b->binding)
-		return a->binding < b->binding ? -1 : 1;
+	if (a->outer != b->outer)
+		return a->outer < b->outer ? -1 : 1;
 
 	const char *a_name = names + a->name, *b_name = names + b->name;
 	size_t a_underscores = strspn(a_name, "_"), b_underscores = strspn(b_name, "_");
@@ -105,7 +117,7 @@ static void link_symbols(struct symbol_table *table)
 	uint32_t kept = 0, open = NO_SYMBOL;
 
 	for (uint32_t i = 0; i < table->count; i++) {
-		struct symbol symbol = table->symbols[i];
+		struct symbol_table_symbol symbol = table->symbols[i];
 
 		if (kept > 0 && table->symbols[kept - 1].start == symbol.start)
 			continue;
@@ -118,16 +130,19 @@ static void link_symbols(struct symbol_table *table)
 	table->count = kept;
 }
 
-int symbol_table_create(struct elf_file *file, struct symbol_table **table)
+int symbol_table_create(struct elf_file *const files[], uint32_t nr_files,
+			struct symbol_table **table)
 {
 	struct symbol_table *new_table = calloc(1, sizeof(*new_table));
+	int r = 0;
 
 	*table = NULL;
 	if (!new_table)
 		return -ENOMEM;
-	int r = elf_file_each_function(file, add, new_table);
-	if (r == 0 && new_table->count == 0)
-		r = -ENOENT;
+	for (uint32_t i = 0; i < nr_files && (r == 0 || r == -ENOENT); i++)
+		r = files[i] ? elf_file_each_function(files[i], add, new_table) : 0;
+	if (r == 0 || r == -ENOENT)
+		r = new_table->count > 0 ? 0 : -ENOENT;
 	if (r) {
 		symbol_table_destroy(new_table);
 		return r;
@@ -160,4 +175,50 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t vaddr)
 uint32_t symbol_table_count(const struct symbol_table *table)
 {
 	return table->count;
+}
+
+void symbol_table_content(const struct symbol_table *table, struct symbol_table_content *content)
+{
+	*content = (struct symbol_table_content){
+		.symbols = table->symbols,
+		.names = table->names,
+		.count = table->count,
+		.names_size = table->names_size,
+	};
+}
+
+static bool is_sound(const struct symbol_table_content *content)
+{
+	const struct symbol_table_symbol *symbols = content->symbols;
+
+	if (content->count == 0 || content->names_size == 0 ||
+	    content->names[content->names_size - 1] != '\0')
+		return false;
+	for (uint32_t i = 0; i < content->count; i++) {
+		if (symbols[i].end <= symbols[i].start || symbols[i].name >= content->names_size ||
+		    (symbols[i].outer != NO_SYMBOL && symbols[i].outer >= i) ||
+		    (i > 0 && symbols[i].start <= symbols[i - 1].start))
+			return false;
+	}
+	return true;
+}
+
+int symbol_table_restore(const struct symbol_table_content *content, void *memory,
+			 struct symbol_table **table)
+{
+	bool sound = is_sound(content);
+	struct symbol_table *new_table = sound ? calloc(1, sizeof(*new_table)) : NULL;
+
+	*table = NULL;
+	if (!new_table) {
+		free(memory);
+		return sound ? -ENOMEM : -EBADMSG;
+	}
+	new_table->symbols = (struct symbol_table_symbol *)content->symbols;
+	new_table->count = content->count;
+	new_table->names = (char *)content->names;
+	new_table->names_size = content->names_size;
+	new_table->memory = memory;
+	*table = new_table;
+	return 0;
 }

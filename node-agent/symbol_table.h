@@ -1,24 +1,54 @@
-/* The functions of one file, sorted: addresses to names. Read-only once created, so any thread may
+/* The functions of one module, sorted: addresses to names. Read-only once created, so any thread may
  * look up. */
 #ifndef SYMBOL_TABLE_H
 #define SYMBOL_TABLE_H
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#define SYMBOL_TABLE_NO_SYMBOL UINT32_MAX
 
 struct elf_file;
 struct symbol_table;
 
-/* Copies what it needs from the file, which may be closed afterwards.
- * 0; -ENOENT: the file has no function symbols; -EFBIG; -ENOMEM. On error *table is NULL. */
-int symbol_table_create(struct elf_file *file, struct symbol_table **table);
+/* Merges the functions of files[0..nr_files), which describe the same code: a stripped file and its
+ * debug file. NULL among them is passed over. Copies what it needs; the files may be closed
+ * afterwards. 0; -ENOENT: none has function symbols; -EFBIG; -ENOMEM. On error *table is NULL. */
+int symbol_table_create(struct elf_file *const files[], uint32_t nr_files,
+			struct symbol_table **table);
 void symbol_table_destroy(struct symbol_table *table); /* accepts NULL */
 
 /* The innermost function that holds the address by its own size; one without a size holds only its
  * first byte. Of aliases, a global name goes before a weak one and that before a local one. Mangled
- * as in the file, without version. Borrowed until symbol_table_destroy(). NULL: no function holds
- * it. */
+ * as in the file, without version, control characters replaced. Borrowed until
+ * symbol_table_destroy(). NULL: no function holds it. */
 const char *symbol_table_find(const struct symbol_table *table, uint64_t vaddr);
 
 uint32_t symbol_table_count(const struct symbol_table *table);
+
+/* What a table consists of; the form in which it is kept on disk. */
+struct symbol_table_symbol {
+	uint64_t start, end; /* end exclusive, at least start + 1 */
+	uint32_t name;       /* offset in names */
+	uint32_t outer;      /* index of the nearest symbol around this one, which is lower, or
+				SYMBOL_TABLE_NO_SYMBOL */
+};
+
+struct symbol_table_content {
+	const struct symbol_table_symbol *symbols; /* by start, no two alike */
+	const char *names;                         /* NUL behind each */
+	uint32_t count, names_size;
+};
+
+/* Borrowed until symbol_table_destroy(). */
+void symbol_table_content(const struct symbol_table *table, struct symbol_table_content *content);
+
+/* A table from content that lies within memory, which is allocated by malloc() and which the table
+ * takes (on error too). 0; -EBADMSG: it breaks a rule above; -ENOMEM. On error *table is NULL. */
+int symbol_table_restore(const struct symbol_table_content *content, void *memory,
+			 struct symbol_table **table);
+
+static_assert(sizeof(struct symbol_table_symbol) == 24, "format of the symbol cache");
 
 #endif

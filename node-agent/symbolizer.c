@@ -2,29 +2,28 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "elf_file.h"
-#include "proto/definition.h"
-#include "symbol_table.h"
+#include "debuginfod_source.h"
+#include "symbol_cache.h"
+#include "symbol_module.h"
+#include "text_arena.h"
+
+#define DEBUGINFOD_LIMIT_MS 20000u
+#define CACHED_SYMBOLS_MIN  5000u  /* making fewer takes less than reading them is worth */
+#define TEXT_MAX            16384u /* bytes of one frame's functions and lines */
+#define OPEN_FILES_MAX      512u
 
 struct request {
 	uint32_t frame_id, module_id;
 	uint64_t vaddr;
-};
-
-struct module {
-	struct symbolizer_module what; /* path: owned */
-	struct symbol_table *table;    /* owns */
-	bool loaded;
 };
 
 /* A growing array; both sides hand whole arrays over, so that the lock is held for an instant. */
@@ -38,105 +37,87 @@ struct results {
 	size_t count, max;
 };
 
+struct places {
+	struct symbolizer_module *items; /* owns, and each path */
+	size_t count, max;
+};
+
+/* What only the worker touches while it runs. */
+struct work {
+	struct symbol_scope scope;      /* owns cache and debuginfod */
+	struct symbol_module **modules; /* owns; module_id < nr_modules; some are NULL */
+	uint32_t nr_modules;
+	struct text_arena *texts; /* owns */
+	char *debug_directory;    /* owns */
+	char text[TEXT_MAX];
+};
+
 struct symbolizer {
 	pthread_t thread;
 	int event_fd;
 	uint64_t nr_requested, nr_collected; /* loop only */
 	struct results taken;                /* loop only */
 	size_t taken_at;
+	struct work work; /* worker only */
+	atomic_bool stop;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool stop;
 	struct requests waiting;
+	struct places places; /* to be opened; before any request that waits */
 	struct results done;
-	struct module **modules; /* owns; the array is changed under the lock, a module belongs to
-				    the worker */
-	uint32_t nr_modules;     /* module_id < nr_modules; some are NULL */
 };
 
-static bool same_build_id(const struct symbolizer_module *module, struct elf_file *file)
-{
-	uint8_t build_id[WIRE_BUILD_ID_MAX];
+/* ---- the worker -------------------------------------------------------------------------------- */
 
-	if (module->build_id_size == 0)
-		return true;
-	return elf_file_build_id(file, build_id, sizeof(build_id)) == module->build_id_size &&
-	       memcmp(build_id, module->build_id, module->build_id_size) == 0;
+static void free_places(struct places *places)
+{
+	for (size_t i = 0; i < places->count; i++)
+		free((char *)places->items[i].path);
+	free(places->items);
+	*places = (struct places){0};
 }
 
-static bool load_file(struct module *module, const char *path)
+/* The module of that id, new if need be. NULL: out of memory. */
+static struct symbol_module *make_module(struct work *work, uint32_t module_id)
 {
-	struct elf_file *file;
+	if (module_id >= work->nr_modules) {
+		uint32_t nr_modules = (module_id + 16) * 2;
+		struct symbol_module **modules =
+			realloc(work->modules, nr_modules * sizeof(struct symbol_module *));
 
-	if (elf_file_open(path, &file))
-		return false;
-	bool same = same_build_id(&module->what, file);
-	if (same)
-		symbol_table_create(file, &module->table);
-	elf_file_close(file);
-	return same;
-}
-
-/* The kernel maps the same vDSO into every process of one architecture: ours will do if the build
- * id says so. */
-static void load_vdso(struct module *module)
-{
-	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
-	const ElfW(Ehdr) *header = image;
-	struct elf_file *file;
-
-	if (!image)
-		return;
-	size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-	if (elf_file_open_memory(image, size, &file))
-		return;
-	if (same_build_id(&module->what, file))
-		symbol_table_create(file, &module->table);
-	elf_file_close(file);
-}
-
-static void load(struct module *module)
-{
-	const struct symbolizer_module *what = &module->what;
-	char path[PATH_MAX + 64];
-
-	module->loaded = true;
-	if (what->flags & DEFINITION_MODULE_VDSO) {
-		load_vdso(module);
-		return;
+		if (!modules)
+			return NULL;
+		memset(modules + work->nr_modules, 0,
+		       (nr_modules - work->nr_modules) * sizeof(struct symbol_module *));
+		work->modules = modules;
+		work->nr_modules = nr_modules;
 	}
-	if (what->path[0] != '/')
-		return;
-	if (what->pid > 0) {
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)what->pid,
-			 (unsigned long)what->start, (unsigned long)what->end);
-		if (load_file(module, path))
-			return;
-		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)what->pid, what->path);
-		if (load_file(module, path))
-			return;
+	if (!work->modules[module_id])
+		work->modules[module_id] = symbol_module_create(&work->scope);
+	return work->modules[module_id];
+}
+
+static void open_places(struct work *work, const struct places *places)
+{
+	for (size_t i = 0; i < places->count; i++) {
+		struct symbol_module *module = make_module(work, places->items[i].module_id);
+
+		if (module)
+			symbol_module_open(module, &places->items[i]);
 	}
-	load_file(module, what->path);
 }
 
-static struct module *find_module(struct symbolizer *symbolizer, uint32_t module_id)
+static const char *look_up(struct work *work, const struct request *request)
 {
-	pthread_mutex_lock(&symbolizer->lock);
-	struct module *module =
-		module_id < symbolizer->nr_modules ? symbolizer->modules[module_id] : NULL;
-	pthread_mutex_unlock(&symbolizer->lock);
-	return module;
-}
-
-static const char *look_up(struct symbolizer *symbolizer, const struct request *request)
-{
-	struct module *module = find_module(symbolizer, request->module_id);
+	struct symbol_module *module =
+		request->module_id < work->nr_modules ? work->modules[request->module_id] : NULL;
+	bool is_in_text;
 
 	if (!module)
 		return NULL;
-	if (!module->loaded)
-		load(module);
-	return module->table ? symbol_table_find(module->table, request->vaddr) : NULL;
+	const char *name = symbol_module_find(module, request->vaddr, work->text,
+					      sizeof(work->text), &is_in_text);
+	return is_in_text ? text_arena_add(work->texts, name, strlen(name)) : name;
 }
 
 static void raise_event(struct symbolizer *symbolizer)
@@ -152,7 +133,7 @@ static void raise_event(struct symbolizer *symbolizer)
 static void answer(struct symbolizer *symbolizer, const struct request *request)
 {
 	struct symbolizer_result result = {.frame_id = request->frame_id,
-					   .name = look_up(symbolizer, request)};
+					   .name = look_up(&symbolizer->work, request)};
 
 	pthread_mutex_lock(&symbolizer->lock);
 	bool first = symbolizer->done.count == 0;
@@ -162,45 +143,66 @@ static void answer(struct symbolizer *symbolizer, const struct request *request)
 		raise_event(symbolizer);
 }
 
+/* Opens what waits to be opened: files go when their processes do, names can wait. */
+static void open_waiting(struct symbolizer *symbolizer)
+{
+	pthread_mutex_lock(&symbolizer->lock);
+	struct places places = symbolizer->places;
+	symbolizer->places = (struct places){0};
+	pthread_mutex_unlock(&symbolizer->lock);
+	open_places(&symbolizer->work, &places);
+	free_places(&places);
+}
+
+/* false: it was stopped. The requests that wait are then in *batch, whose array is used again. */
+static bool wait_for_requests(struct symbolizer *symbolizer, struct requests *batch)
+{
+	struct requests empty = {.items = batch->items, .max = batch->max};
+
+	pthread_mutex_lock(&symbolizer->lock);
+	while (!symbolizer->stop && symbolizer->waiting.count == 0 && symbolizer->places.count == 0)
+		pthread_cond_wait(&symbolizer->wake, &symbolizer->lock);
+	*batch = symbolizer->waiting;
+	symbolizer->waiting = empty;
+	pthread_mutex_unlock(&symbolizer->lock);
+	return !symbolizer->stop;
+}
+
 static void *work(void *argument)
 {
 	struct symbolizer *symbolizer = argument;
 	struct requests batch = {0};
 
 	pthread_setname_np(pthread_self(), "symbolizer");
-	pthread_mutex_lock(&symbolizer->lock);
-	while (!symbolizer->stop) {
-		struct requests empty = {.items = batch.items, .max = batch.max};
-
-		if (symbolizer->waiting.count == 0) {
-			pthread_cond_wait(&symbolizer->wake, &symbolizer->lock);
-			continue;
-		}
-		batch = symbolizer->waiting;
-		symbolizer->waiting = empty;
+	while (wait_for_requests(symbolizer, &batch)) {
+		symbolizer->work.scope.pass++;
+		open_waiting(symbolizer);
 		for (size_t i = 0; i < batch.count && !symbolizer->stop; i++) {
-			pthread_mutex_unlock(&symbolizer->lock);
+			open_waiting(symbolizer);
 			answer(symbolizer, &batch.items[i]);
-			pthread_mutex_lock(&symbolizer->lock);
 		}
 	}
-	pthread_mutex_unlock(&symbolizer->lock);
 	free(batch.items);
 	return NULL;
 }
 
+/* ---- start and end ----------------------------------------------------------------------------- */
+
+static void destroy_work(struct work *work)
+{
+	for (uint32_t i = 0; i < work->nr_modules; i++)
+		symbol_module_destroy(work->modules[i]);
+	free(work->modules);
+	symbol_cache_destroy(work->scope.cache);
+	debuginfod_source_destroy(work->scope.debuginfod);
+	text_arena_destroy(work->texts);
+	free(work->debug_directory);
+}
+
 static void destroy(struct symbolizer *symbolizer)
 {
-	for (uint32_t i = 0; i < symbolizer->nr_modules; i++) {
-		struct module *module = symbolizer->modules[i];
-
-		if (!module)
-			continue;
-		symbol_table_destroy(module->table);
-		free((char *)module->what.path);
-		free(module);
-	}
-	free(symbolizer->modules);
+	destroy_work(&symbolizer->work);
+	free_places(&symbolizer->places);
 	free(symbolizer->waiting.items);
 	free(symbolizer->done.items);
 	free(symbolizer->taken.items);
@@ -211,7 +213,55 @@ static void destroy(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
-int symbolizer_start(struct symbolizer **symbolizer)
+/* A fetch takes long: files are opened meanwhile. */
+static bool fetch_may_go_on(void *context)
+{
+	struct symbolizer *symbolizer = context;
+
+	open_waiting(symbolizer);
+	return !symbolizer->stop;
+}
+
+/* Half of the descriptors are for rings and sockets. */
+static uint32_t max_open_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 2 > OPEN_FILES_MAX)
+		return OPEN_FILES_MAX;
+	return (uint32_t)limit.rlim_cur / 2;
+}
+
+static int prepare_work(struct symbolizer *symbolizer, const struct symbolizer_options *options)
+{
+	struct work *work = &symbolizer->work;
+	struct symbol_scope *scope = &work->scope;
+	uint32_t limit_ms = options->debuginfod_limit_ms;
+
+	work->texts = text_arena_create();
+	if (!work->texts)
+		return -ENOMEM;
+	if (options->debug_directory) {
+		work->debug_directory = strdup(options->debug_directory);
+		if (!work->debug_directory)
+			return -ENOMEM;
+	}
+	if (options->cache_directory) {
+		scope->cache = symbol_cache_create(options->cache_directory, SYMBOL_CACHE_SIZE_MAX);
+		if (!scope->cache)
+			return -ENOMEM;
+	}
+	scope->cached_symbols_min =
+		options->cached_symbols_min ? options->cached_symbols_min : CACHED_SYMBOLS_MIN;
+	scope->inlines = options->inlines;
+	scope->debug_directory = work->debug_directory;
+	scope->max_open = max_open_files();
+	scope->debuginfod = debuginfod_source_create(limit_ms ? limit_ms : DEBUGINFOD_LIMIT_MS,
+						     fetch_may_go_on, symbolizer);
+	return 0;
+}
+
+int symbolizer_start(const struct symbolizer_options *options, struct symbolizer **symbolizer)
 {
 	struct symbolizer *new_symbolizer = calloc(1, sizeof(*new_symbolizer));
 
@@ -221,7 +271,7 @@ int symbolizer_start(struct symbolizer **symbolizer)
 	pthread_mutex_init(&new_symbolizer->lock, NULL);
 	pthread_cond_init(&new_symbolizer->wake, NULL);
 	new_symbolizer->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int r = new_symbolizer->event_fd < 0 ? -errno : 0;
+	int r = new_symbolizer->event_fd < 0 ? -errno : prepare_work(new_symbolizer, options);
 	if (r == 0)
 		r = -pthread_create(&new_symbolizer->thread, NULL, work, new_symbolizer);
 	if (r) {
@@ -261,53 +311,38 @@ int symbolizer_fd(const struct symbolizer *symbolizer)
 	return symbolizer->event_fd;
 }
 
-static struct module *copy_module(const struct symbolizer_module *what)
-{
-	struct module *module = calloc(1, sizeof(*module));
-	char *path = strndup(what->path, PATH_MAX - 1);
+/* ---- the loop's side --------------------------------------------------------------------------- */
 
-	if (!module || !path) {
-		free(module);
-		free(path);
-		return NULL;
+/* Takes place->path on success. */
+static int push_place(struct places *places, const struct symbolizer_module *place)
+{
+	if (places->count == places->max) {
+		size_t max = places->max * 2 + 16;
+		struct symbolizer_module *items = realloc(places->items, max * sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		places->items = items;
+		places->max = max;
 	}
-	module->what = *what;
-	module->what.path = path;
-	return module;
+	places->items[places->count++] = *place;
+	return 0;
 }
 
-int symbolizer_add_module(struct symbolizer *symbolizer, const struct symbolizer_module *what)
+int symbolizer_add_module(struct symbolizer *symbolizer, const struct symbolizer_module *module)
 {
-	struct module *module = NULL;
-	int r = -ENOMEM;
+	struct symbolizer_module place = *module;
+	char *path = strndup(module->path, PATH_MAX - 1);
 
-	if (find_module(symbolizer, what->module_id))
-		return 0;
-	module = copy_module(what);
-	if (!module)
+	if (!path)
 		return -ENOMEM;
+	place.path = path;
 	pthread_mutex_lock(&symbolizer->lock);
-	if (what->module_id >= symbolizer->nr_modules) {
-		uint32_t nr_modules = (what->module_id + 16) * 2;
-		struct module **modules =
-			realloc(symbolizer->modules, nr_modules * sizeof(struct module *));
-
-		if (!modules)
-			goto out;
-		memset(modules + symbolizer->nr_modules, 0,
-		       (nr_modules - symbolizer->nr_modules) * sizeof(struct module *));
-		symbolizer->modules = modules;
-		symbolizer->nr_modules = nr_modules;
-	}
-	symbolizer->modules[what->module_id] = module;
-	module = NULL;
-	r = 0;
-out:
+	int r = push_place(&symbolizer->places, &place);
+	pthread_cond_signal(&symbolizer->wake);
 	pthread_mutex_unlock(&symbolizer->lock);
-	if (module) {
-		free((char *)module->what.path);
-		free(module);
-	}
+	if (r)
+		free(path);
 	return r;
 }
 

@@ -12,8 +12,18 @@
 
 struct symbolizer;
 
+/* Strings are borrowed for symbolizer_start() only. */
+struct symbolizer_options {
+	bool inlines;                 /* results hold source lines and inlined functions */
+	const char *cache_directory;  /* of symbol_cache.h; NULL: none */
+	uint32_t cached_symbols_min;  /* tables of fewer are not kept there; 0: 5,000 */
+	const char *debug_directory;  /* of debug_file.h; NULL: the usual one */
+	uint32_t debuginfod_limit_ms; /* for one file from the network; 0: 20,000. Asked only with
+					 DEBUGINFOD_URLS in the environment */
+};
+
 /* Starts the worker. 0 or -errno; on error *symbolizer is NULL. */
-int symbolizer_start(struct symbolizer **symbolizer);
+int symbolizer_start(const struct symbolizer_options *options, struct symbolizer **symbolizer);
 
 /* Ends the worker after the file at hand and frees everything; requests not yet answered are
  * forgotten. A worker that hangs in a file for more than wait_ms is left behind with its memory.
@@ -23,19 +33,27 @@ void symbolizer_stop(struct symbolizer *symbolizer, uint32_t wait_ms);
 /* Readable while results wait for symbolizer_collect(). */
 int symbolizer_fd(const struct symbolizer *symbolizer);
 
+enum symbolizer_kind {
+	SYMBOLIZER_BUILD_ID,   /* an ELF file, known by its build id */
+	SYMBOLIZER_CONTENT_ID, /* an ELF file without a build id, known by content_id_of() */
+	SYMBOLIZER_PERF_MAP,   /* no file: the code that a process generates, by its perf_map.h */
+};
+
 struct symbolizer_module {
 	uint32_t module_id;
+	enum symbolizer_kind kind;
 	uint32_t flags;         /* enum definition_module_flags */
 	pid_t pid;              /* a process that has it mapped; 0: none */
 	uint64_t start, end;    /* where */
 	const char *path;       /* borrowed for the call; terminated */
 	uint32_t build_id_size; /* 0: none known: then the file at the path is believed */
-	uint8_t build_id[WIRE_BUILD_ID_MAX];
+	uint8_t build_id[WIRE_BUILD_ID_MAX]; /* or content id */
 };
 
-/* Says where a module's file is; before the first request for it. The file is opened at the first
- * request, by /proc/PID/map_files, /proc/PID/root and the path itself, and believed only if the
- * build id is the same. 0 or -ENOMEM. */
+/* Says where a module's file is, before the first request for it; may be repeated with other places.
+ * The file is opened soon, by /proc/PID/map_files, /proc/PID/root and the path itself, and believed
+ * only if it has the same identity. It stays open until it was read, so that the process may end and
+ * the file go. 0 or -ENOMEM. */
 int symbolizer_add_module(struct symbolizer *symbolizer, const struct symbolizer_module *module);
 
 /* Asks for the name of frame_id, at a virtual address in the module's file. 0 or -ENOMEM. */
@@ -44,7 +62,9 @@ int symbolizer_request(struct symbolizer *symbolizer, uint32_t frame_id, uint32_
 
 struct symbolizer_result {
 	uint32_t frame_id;
-	const char *name; /* borrowed until symbolizer_stop(); NULL: it has none */
+	/* Borrowed until symbolizer_stop(); NULL: it has none. With inlines, the functions at the
+	 * address, outermost first, '\n' between them, each NAME or NAME\tFILE:LINE. */
+	const char *name;
 };
 
 /* Takes up to max results; every request gets one. Returns their number. */

@@ -11,7 +11,7 @@
 #include "proto/frame_check.h"
 
 /* A message has at most this many lists of structs. */
-#define ROOMS 4u
+#define ROOMS 5u
 
 struct room {
 	void *memory;
@@ -285,6 +285,12 @@ static void read_frames(struct batch_decoder *decoder, struct batch_reader *pare
 	read_u32s(&reader, "frame module", frames ? &frames->module : NULL, sizeof(*frames), count,
 		  WIRE_ID_MAX);
 	read_u64s(&reader, "frame offset", frames ? &frames->offset : NULL, sizeof(*frames), count);
+	read_u32s(&reader, "frame code", frames ? &frames->code : NULL, sizeof(*frames), count,
+		  WIRE_ID_MAX);
+	for (uint32_t i = 0; !decoder->fault.err && i < count; i++)
+		if (frames[i].module && frames[i].code)
+			batch_fault_set(&decoder->fault, -EBADMSG,
+					"frame %u has a module and a code", stacks->frame_base + i);
 }
 
 static void read_nodes(struct batch_decoder *decoder, struct batch_reader *parent,
@@ -333,6 +339,28 @@ static void read_symbols(struct batch_decoder *decoder, struct batch_reader *par
 			batch_fault_set(&decoder->fault, -EBADMSG, "symbol %u has no frame", i);
 }
 
+static void read_codes(struct batch_decoder *decoder, struct batch_reader *parent,
+		       struct message_stacks *stacks)
+{
+	struct batch_reader reader = batch_reader_array(parent, "codes");
+	struct message_code *codes;
+	uint32_t count;
+
+	stacks->code_base = batch_reader_u32(&reader, "code base");
+	count = stacks->nr_codes = read_count(&reader, "nr_codes", WIRE_ITEMS_MAX);
+	check_base(&reader, "code base", stacks->code_base, count);
+	codes = get_room(decoder, 4, count, sizeof(*codes));
+	stacks->codes = codes;
+	read_u32s(&reader, "code file", codes ? &codes->file : NULL, sizeof(*codes), count,
+		  WIRE_ID_MAX);
+	read_u32s(&reader, "code name", codes ? &codes->name : NULL, sizeof(*codes), count,
+		  WIRE_ID_MAX);
+	for (uint32_t i = 0; !decoder->fault.err && i < count; i++)
+		if (codes[i].name == 0)
+			batch_fault_set(&decoder->fault, -EBADMSG, "code %u has no name",
+					stacks->code_base + i);
+}
+
 static void read_stacks(struct batch_decoder *decoder, struct batch_reader *reader,
 			struct message_stacks *stacks)
 {
@@ -341,6 +369,7 @@ static void read_stacks(struct batch_decoder *decoder, struct batch_reader *read
 	read_frames(decoder, reader, stacks);
 	read_nodes(decoder, reader, stacks);
 	read_symbols(decoder, reader, stacks);
+	read_codes(decoder, reader, stacks);
 }
 
 static void read_device(struct batch_reader *parent, struct message_device *device)

@@ -286,13 +286,16 @@ static void put_frames(struct batch_writer *writer, const struct message_stacks 
 	const struct message_frame *frames = stacks->frames;
 	uint32_t count = stacks->nr_frames;
 
-	batch_writer_array(writer, 4);
+	batch_writer_array(writer, 5);
 	put_base(writer, stacks->frame_base, count);
 	batch_writer_uint(writer, count);
 	if (writer->err)
 		return;
+	for (uint32_t i = 0; i < count; i++)
+		batch_writer_require(writer, frames[i].module == 0 || frames[i].code == 0);
 	put_ids(writer, count ? &frames->module : NULL, sizeof(*frames), count, 0);
 	put_u64s(writer, count ? &frames->offset : NULL, sizeof(*frames), count);
+	put_ids(writer, count ? &frames->code : NULL, sizeof(*frames), count, 0);
 }
 
 static void put_nodes(struct batch_writer *writer, const struct message_stacks *stacks)
@@ -324,6 +327,20 @@ static void put_symbols(struct batch_writer *writer, const struct message_stacks
 	put_ids(writer, count ? &symbols->name : NULL, sizeof(*symbols), count, 0);
 }
 
+static void put_codes(struct batch_writer *writer, const struct message_stacks *stacks)
+{
+	const struct message_code *codes = stacks->codes;
+	uint32_t count = stacks->nr_codes;
+
+	batch_writer_array(writer, 4);
+	put_base(writer, stacks->code_base, count);
+	batch_writer_uint(writer, count);
+	if (writer->err)
+		return;
+	put_ids(writer, count ? &codes->file : NULL, sizeof(*codes), count, 0);
+	put_ids(writer, count ? &codes->name : NULL, sizeof(*codes), count, 1);
+}
+
 static void put_stacks(struct batch_writer *writer, const struct message_stacks *stacks)
 {
 	put_seq(writer, stacks->seq);
@@ -331,6 +348,7 @@ static void put_stacks(struct batch_writer *writer, const struct message_stacks 
 	put_frames(writer, stacks);
 	put_nodes(writer, stacks);
 	put_symbols(writer, stacks);
+	put_codes(writer, stacks);
 }
 
 static void put_device(struct batch_writer *writer, const struct message_device *device)
@@ -413,7 +431,7 @@ static uint32_t nr_elements_of(enum message_type type)
 	case MESSAGE_STRINGS:
 		return 5;
 	case MESSAGE_STACKS:
-		return 7;
+		return 8;
 	case MESSAGE_EVENTS:
 		return 10;
 	case MESSAGE_LEDGER:

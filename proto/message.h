@@ -1,7 +1,7 @@
 /* The messages between agent and aggregator, as structs. wire.md is their specification; batch_encode.h and
  * batch_decode.h turn them into frames and back.
  *
- * Ids on the wire are the agent's: strings, modules, frames, stack nodes and processes are numbered by the agent from 1
+ * Ids on the wire are the agent's: strings, modules, codes, frames, stack nodes and processes are numbered by the agent from 1
  * without gaps for the life of its epoch, and defined before (lower sequence number, or earlier in the same message)
  * anything that names them. Only symbols come later than the frames that they name.
  * Plain data; no function here. Pointers are borrowed: by the encoder for the call, from the decoder until the next. */
@@ -19,13 +19,14 @@
 #define WIRE_STRING_MAX      65535u     /* bytes of one string */
 #define WIRE_STACK_DEPTH_MAX 512u       /* nodes from a leaf to its root */
 #define WIRE_EVENTS_MAX      65536u     /* records of one kind in one EVENTS message */
-#define WIRE_ITEMS_MAX       65536u /* strings, modules, frames, nodes, symbols, entries in one message */
-#define WIRE_ELEMENTS_MAX    (1u << 17) /* MessagePack elements of one frame, over all its arrays */
-#define WIRE_ID_MAX          (1u << 24) /* of any dictionary: an agent refuses to define more */
-#define WIRE_TYPE_MAX        65535u     /* a message type, known or not */
-#define WIRE_EPOCH_SIZE      16u
-#define WIRE_UUID_SIZE       16u
-#define WIRE_BUILD_ID_MAX    32u
+#define WIRE_ITEMS_MAX                                                                             \
+	65536u /* strings, modules, codes, frames, nodes, symbols, entries in one message */
+#define WIRE_ELEMENTS_MAX (1u << 17) /* MessagePack elements of one frame, over all its arrays */
+#define WIRE_ID_MAX       (1u << 24) /* of any dictionary: an agent refuses to define more */
+#define WIRE_TYPE_MAX     65535u     /* a message type, known or not */
+#define WIRE_EPOCH_SIZE   16u
+#define WIRE_UUID_SIZE    16u
+#define WIRE_BUILD_ID_MAX 32u
 
 enum message_type {
 	MESSAGE_HELLO = 1,
@@ -95,13 +96,24 @@ struct message_module {
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 };
 
+/* What a frame that is no place in a file is called: a Python function, or words of our own. */
+struct message_code {
+	uint32_t file; /* string id; 0: a mark, its name is shown as it is */
+	uint32_t name; /* string id, never 0: the qualified name, or the mark */
+};
+
 enum message_frame_limits {
 	MESSAGE_FRAME_NO_MODULE = 0, /* offset is then the plain address */
+	MESSAGE_FRAME_NATIVE = 0,    /* no code */
 };
 
 struct message_frame {
 	uint32_t module; /* module id, or MESSAGE_FRAME_NO_MODULE */
-	uint64_t offset; /* virtual address in the ELF file: of the call, so return address - 1 */
+	uint32_t
+		code; /* code id, and module is then MESSAGE_FRAME_NO_MODULE; or MESSAGE_FRAME_NATIVE */
+	/* Virtual address in the ELF file: of the call, so return address - 1. With a code: the line that
+	 * runs, 0: none. */
+	uint64_t offset;
 };
 
 struct message_node {
@@ -111,7 +123,8 @@ struct message_node {
 
 struct message_symbol {
 	uint32_t frame; /* frame id */
-	uint32_t name;  /* string id; 0: looked up, has no name */
+	uint32_t
+		name; /* string id; 0: looked up, has no name. Inlined functions and source lines: wire.md */
 };
 
 /* New call stacks as a prefix tree; a stack_id of an EVENTS record is a node id. */
@@ -121,10 +134,12 @@ struct message_stacks {
 	uint32_t frame_base, nr_frames;
 	uint32_t node_base, nr_nodes;
 	uint32_t nr_symbols;
+	uint32_t code_base, nr_codes;
 	const struct message_module *modules;
 	const struct message_frame *frames;
 	const struct message_node *nodes;
 	const struct message_symbol *symbols;
+	const struct message_code *codes; /* frames of the same message may name them */
 };
 
 #define MESSAGE_RANK_NONE  (-1)

@@ -45,7 +45,8 @@ static uint64_t next_seq(const struct scenario *scenario)
 
 static void add_strings(struct scenario *scenario)
 {
-	/* 1: module … 4: functions, 7: kernels, 9: the device, 11: command, 13: a line to note */
+	/* 1: module … 4: functions, 7: kernels, 9: the device, 11: command, 13: a line to note,
+	 * 14: a Python function, 16: a driver function */
 	static const struct message_text strings[] = {
 		TEXT("/usr/bin/train"),
 		TEXT("/usr/lib/libcudart.so.13"),
@@ -60,6 +61,9 @@ static void add_strings(struct scenario *scenario)
 		TEXT("./train --fast"),
 		TEXT("job-7"),
 		TEXT("CUPTI 13.0 found"),
+		TEXT("/srv/train.py"),
+		TEXT("Model.forward"),
+		TEXT("cuLaunchKernel"),
 	};
 	struct message message = {
 		.type = MESSAGE_STRINGS,
@@ -75,7 +79,8 @@ static void add_strings(struct scenario *scenario)
 }
 
 /* Nodes: 1 main, 2 main;forward, 3 main;forward;cudaLaunchKernel, 4 …;inner function of the
- * runtime, 5 main;train+0x40, 6 an address in no module. */
+ * runtime, 5 main;train+0x40, 6 an address in no module, 7 train.py:Model.forward:88,
+ * 8 train.py:Model.forward:88;cuLaunchKernel. */
 static void add_stacks(struct scenario *scenario)
 {
 	static const struct message_module modules[] = {
@@ -83,10 +88,14 @@ static void add_stacks(struct scenario *scenario)
 		{.path = 2, .flags = 1u << 1},
 	};
 	static const struct message_frame frames[] = {
-		{1, 0x10}, {1, 0x20}, {2, 0x30}, {2, 0x38}, {1, 0x40}, {0, 0xdeadbeef},
+		{.module = 1, .offset = 0x10}, {.module = 1, .offset = 0x20},
+		{.module = 2, .offset = 0x30}, {.module = 2, .offset = 0x38},
+		{.module = 1, .offset = 0x40}, {.module = 0, .offset = 0xdeadbeef},
+		{.code = 2, .offset = 88},     {.code = 1},
 	};
+	static const struct message_code codes[] = {{0, 16}, {14, 15}};
 	static const struct message_node nodes[] = {
-		{0, 1}, {1, 2}, {2, 3}, {3, 4}, {1, 5}, {0, 6},
+		{0, 1}, {1, 2}, {2, 3}, {3, 4}, {1, 5}, {0, 6}, {0, 7}, {7, 8},
 	};
 	static const struct message_symbol symbols[] = {{1, 3}, {2, 4}, {3, 5}, {5, 0}};
 	struct message message = {
@@ -98,13 +107,16 @@ static void add_stacks(struct scenario *scenario)
 				.nr_modules = 2,
 				.modules = modules,
 				.frame_base = 1,
-				.nr_frames = 6,
+				.nr_frames = 8,
 				.frames = frames,
 				.node_base = 1,
-				.nr_nodes = 6,
+				.nr_nodes = 8,
 				.nodes = nodes,
 				.nr_symbols = 4,
 				.symbols = symbols,
+				.code_base = 1,
+				.nr_codes = 2,
+				.codes = codes,
 			},
 	};
 
@@ -119,8 +131,9 @@ static void add_symbol(struct scenario *scenario)
 		.type = MESSAGE_STACKS,
 		.stacks = {.seq = next_seq(scenario),
 			   .module_base = 3,
-			   .frame_base = 7,
-			   .node_base = 7,
+			   .code_base = 3,
+			   .frame_base = 9,
+			   .node_base = 9,
 			   .nr_symbols = 1,
 			   .symbols = symbols},
 	};
@@ -209,7 +222,7 @@ static void add_events(struct scenario *scenario, uint32_t process_id, uint32_t 
 		struct launch_record launch = {
 			.time_ns = 500000ull + id,
 			.correlation_id = id,
-			.stack_id = id % 13 == 0 ? 0 : 1 + id % 6,
+			.stack_id = id % 13 == 0 ? 0 : 1 + id % 8,
 			.tid = 500 + id % 2,
 			.cbid = 307,
 			.window = 1,

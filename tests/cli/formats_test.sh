@@ -37,5 +37,11 @@ report --format html >"$scratch/html"
 contains "HTML: policy" "$scratch/html" "default-src 'none'"
 same "HTML: nothing from elsewhere" "$(grep -cE '(src|href)="?https?:' "$scratch/html")" 0
 report --format folded -o "$scratch/file" && same "to a file" "$(cat "$scratch/file")" "$(report)"
+same "without lines: the same sum" "$(report --lines off --unit ns | sum)" "$total"
+same "every stack ends in the call" "$(report | grep -cvE ';cu(da)?[A-Z][A-Za-z0-9]*;\[GPU[^;]*$')" 0
+same "JSON's notices" "$(node -e '
+	const p = JSON.parse(require("fs").readFileSync(process.argv[1]))
+	console.log(p.notices.filter((notice) => notice.processes === 1 && /libcupti/.test(notice.text)).length)' "$scratch/json")" 1
+contains "notices under the table" "$scratch/table" "note: "
 same "by path of the store" "$("$flamegrid" report "$scratch/profile/profile.db")" "$(report)"
 same "closing line" "$(grep -c '^flamegrid: .* kernels, .* of GPU time, 100.00 % matched; nothing lost; ' "$scratch/err")" 1

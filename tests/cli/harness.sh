@@ -22,7 +22,7 @@ finish() {
 	if [ $failed -eq 0 ]; then rm -rf "$scratch"; else printf 'kept: %s\n' "$scratch"; fi
 	printf '%d passed, %d failed\n' $passed $failed
 	[ $failed -eq 0 ] && [ $passed -gt 0 ]
-	exit
+	exit $? # without a number it would be the status from before the trap
 }
 trap finish EXIT
 

@@ -16,7 +16,7 @@ struct checker {
 	struct stack_dictionary *stacks;
 	struct batch_builder *builder;
 	uint64_t seq;
-	uint32_t nr_strings, nr_modules, nr_frames, nr_nodes, nr_symbols, nr_events;
+	uint32_t nr_strings, nr_modules, nr_codes, nr_frames, nr_nodes, nr_symbols, nr_events;
 	uint32_t nr_launches, nr_gpu;
 	int fails;
 };
@@ -24,14 +24,22 @@ struct checker {
 static void check_stacks(struct checker *checker, const struct message_stacks *part)
 {
 	assert_int_equal(part->module_base, checker->nr_modules + 1);
+	assert_int_equal(part->code_base, checker->nr_codes + 1);
 	assert_int_equal(part->frame_base, checker->nr_frames + 1);
 	assert_int_equal(part->node_base, checker->nr_nodes + 1);
 	checker->nr_modules += part->nr_modules;
 	for (uint32_t i = 0; i < part->nr_modules; i++)
 		assert_true(part->modules[i].path <= checker->nr_strings);
+	checker->nr_codes += part->nr_codes;
+	for (uint32_t i = 0; i < part->nr_codes; i++) {
+		assert_true(part->codes[i].file <= checker->nr_strings);
+		assert_true(part->codes[i].name <= checker->nr_strings);
+	}
 	checker->nr_frames += part->nr_frames;
-	for (uint32_t i = 0; i < part->nr_frames; i++)
+	for (uint32_t i = 0; i < part->nr_frames; i++) {
 		assert_true(part->frames[i].module <= checker->nr_modules);
+		assert_true(part->frames[i].code <= checker->nr_codes);
+	}
 	for (uint32_t i = 0; i < part->nr_nodes; i++) {
 		assert_true(part->nodes[i].parent <= checker->nr_nodes);
 		assert_true(part->nodes[i].frame <= checker->nr_frames);
@@ -114,7 +122,8 @@ static uint32_t intern(struct checker *checker, const char *text)
 
 static uint32_t add_stack(struct checker *checker, uint32_t module, uint64_t offset)
 {
-	struct message_frame frames[] = {{module, offset}, {module, 0x10}};
+	struct message_frame frames[] = {{.module = module, .offset = offset},
+					 {.module = module, .offset = 0x10}};
 	uint32_t budget = 10, node;
 
 	assert_int_equal(stack_dictionary_add_stack(checker->stacks, frames, 2, &budget, &node), 0);
@@ -214,6 +223,31 @@ static void large_dictionaries_are_split_below_the_limits(void **state)
 	free(text);
 }
 
+static void codes_go_before_the_frames_that_name_them(void **state)
+{
+	struct checker *checker = *state;
+	uint32_t file = intern(checker, "train.py"), budget = 200000, node;
+	struct message_frame frame = {0};
+	char number[32];
+
+	for (uint32_t i = 0; i < 70000; i++) {
+		snprintf(number, sizeof(number), "f%u", i);
+		struct message_code code = {file, intern(checker, number)};
+
+		assert_int_equal(stack_dictionary_add_code(checker->stacks, code, &frame.code), 0);
+		frame.offset = i;
+		assert_int_equal(
+			stack_dictionary_add_stack(checker->stacks, &frame, 1, &budget, &node), 0);
+	}
+	assert_int_equal(batch_builder_flush_dictionaries(checker->builder), 0);
+	assert_int_equal(checker->nr_codes, 70000);
+	assert_int_equal(checker->nr_frames, 70000);
+	assert_int_equal(checker->nr_nodes, 70000);
+	uint64_t seq = checker->seq;
+	assert_int_equal(batch_builder_flush_dictionaries(checker->builder), 0);
+	assert_int_equal(checker->seq, seq);
+}
+
 static void a_batch_is_full_at_its_limit(void **state)
 {
 	struct checker *checker = *state;
@@ -251,6 +285,7 @@ int main(void)
 		TEST(what_was_sent_is_not_sent_again),
 		TEST(symbols_follow_the_frames_that_they_name),
 		TEST(large_dictionaries_are_split_below_the_limits),
+		TEST(codes_go_before_the_frames_that_name_them),
 		TEST(a_batch_is_full_at_its_limit),
 		TEST(an_error_of_the_sink_is_passed_on),
 	};

@@ -14,6 +14,8 @@ const struct record_ring_sizes guest_fixture_sizes = {
 	.definition_bytes = 1u << 20,
 	.stacks = 1u << 12,
 	.stack_words = 1u << 16,
+	.codes = 256,
+	.code_words = 1u << 12,
 };
 
 int guest_fixture_connect(const char *path)

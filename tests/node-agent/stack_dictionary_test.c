@@ -6,9 +6,14 @@
 #include "node-agent/stack_dictionary.h"
 #include "proto/definition.h"
 
+#define AT(in_module, address)                                                                     \
+	{                                                                                          \
+		.module = (in_module), .offset = (address)                                         \
+	}
+
 struct fixture {
 	struct stack_dictionary *stacks;
-	uint32_t app, libc, cuda, cudart;
+	uint32_t app, libc;
 	uint32_t budget;
 };
 
@@ -33,8 +38,6 @@ static int set_up(void **state)
 	fixture->stacks = stack_dictionary_create();
 	fixture->app = add_module(fixture->stacks, 1, 1, DEFINITION_MODULE_MAIN);
 	fixture->libc = add_module(fixture->stacks, 2, 2, 0);
-	fixture->cuda = add_module(fixture->stacks, 3, 3, DEFINITION_MODULE_CUDA);
-	fixture->cudart = add_module(fixture->stacks, 4, 4, DEFINITION_MODULE_CUDA);
 	fixture->budget = 1000;
 	*state = fixture;
 	return 0;
@@ -77,8 +80,8 @@ static uint32_t walk(struct fixture *fixture, uint32_t node, struct message_fram
 static void a_stack_is_a_path_to_its_root(void **state)
 {
 	struct fixture *fixture = *state;
-	struct message_frame frames[] = {
-		{fixture->app, 0x30}, {fixture->app, 0x20}, {fixture->libc, 0x10}};
+	struct message_frame frames[] = {AT(fixture->app, 0x30), AT(fixture->app, 0x20),
+					 AT(fixture->libc, 0x10)};
 	struct message_frame found[8];
 	uint32_t node = add(fixture, frames, 3);
 
@@ -90,10 +93,10 @@ static void a_stack_is_a_path_to_its_root(void **state)
 static void equal_stacks_are_one_node_and_prefixes_are_shared(void **state)
 {
 	struct fixture *fixture = *state;
-	struct message_frame first[] = {
-		{fixture->app, 0x30}, {fixture->app, 0x20}, {fixture->libc, 0x10}};
-	struct message_frame second[] = {
-		{fixture->app, 0x40}, {fixture->app, 0x20}, {fixture->libc, 0x10}};
+	struct message_frame first[] = {AT(fixture->app, 0x30), AT(fixture->app, 0x20),
+					AT(fixture->libc, 0x10)};
+	struct message_frame second[] = {AT(fixture->app, 0x40), AT(fixture->app, 0x20),
+					 AT(fixture->libc, 0x10)};
 	uint32_t node = add(fixture, first, 3);
 
 	assert_int_equal(add(fixture, first, 3), node);
@@ -109,7 +112,7 @@ static void processes_that_load_a_file_elsewhere_share_its_module(void **state)
 	struct fixture *fixture = *state;
 
 	assert_int_equal(add_module(fixture->stacks, 77, 2, 0), fixture->libc);
-	assert_int_equal(stack_dictionary_nr_modules(fixture->stacks), 4);
+	assert_int_equal(stack_dictionary_nr_modules(fixture->stacks), 2);
 }
 
 static void without_a_build_id_the_path_tells_modules_apart(void **state)
@@ -121,39 +124,56 @@ static void without_a_build_id_the_path_tells_modules_apart(void **state)
 	assert_int_not_equal(add_module(fixture->stacks, 51, 0, 0), first);
 }
 
-static void of_cudas_frames_at_the_leaf_only_the_outermost_stays(void **state)
-{
-	struct fixture *fixture = *state;
-	struct message_frame frames[] = {{fixture->cuda, 1},   {fixture->cuda, 2},
-					 {fixture->cudart, 3}, {fixture->app, 4},
-					 {fixture->cuda, 5},   {fixture->app, 6}};
-	struct message_frame found[8];
-
-	assert_int_equal(walk(fixture, add(fixture, frames, 6), found), 4);
-	assert_int_equal(found[0].offset, 3);
-	assert_int_equal(found[1].offset, 4);
-	assert_int_equal(found[2].offset, 5);
-}
-
-static void a_stack_of_cudas_frames_alone_keeps_one(void **state)
-{
-	struct fixture *fixture = *state;
-	struct message_frame frames[] = {{fixture->cuda, 1}, {fixture->cuda, 2}};
-	struct message_frame found[8];
-
-	assert_int_equal(walk(fixture, add(fixture, frames, 2), found), 1);
-	assert_int_equal(found[0].offset, 2);
-}
-
 static void frames_without_a_module_are_kept_as_they_are(void **state)
 {
 	struct fixture *fixture = *state;
-	struct message_frame frames[] = {{MESSAGE_FRAME_NO_MODULE, 0x7f00}, {fixture->app, 4}};
+	struct message_frame frames[] = {AT(MESSAGE_FRAME_NO_MODULE, 0x7f00), AT(fixture->app, 4)};
 	struct message_frame found[8];
 
 	assert_int_equal(walk(fixture, add(fixture, frames, 2), found), 2);
 	assert_int_equal(found[0].module, MESSAGE_FRAME_NO_MODULE);
 	assert_int_equal(found[0].offset, 0x7f00);
+}
+
+static uint32_t add_code(struct fixture *fixture, uint32_t file, uint32_t name)
+{
+	uint32_t id;
+
+	assert_int_equal(
+		stack_dictionary_add_code(fixture->stacks, (struct message_code){file, name}, &id),
+		0);
+	return id;
+}
+
+static void codes_are_equal_by_file_and_name(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(add_code(fixture, 7, 9), 1);
+	assert_int_equal(add_code(fixture, 7, 10), 2);
+	assert_int_equal(add_code(fixture, 9, 7), 3);
+	assert_int_equal(add_code(fixture, 7, 9), 1);
+	assert_int_equal(stack_dictionary_nr_codes(fixture->stacks), 3);
+	assert_int_equal(stack_dictionary_codes(fixture->stacks, 2)->name, 10);
+}
+
+static void frames_of_a_code_are_told_apart_by_line(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t code = add_code(fixture, 7, 9);
+	struct message_frame frames[] = {
+		{.code = code, .offset = 12}, {.code = code, .offset = 13}, AT(0, 12), AT(0, 13)};
+	struct message_frame found[8];
+
+	assert_int_equal(code, 1);
+	assert_int_equal(walk(fixture, add(fixture, frames, 4), found), 4);
+	assert_int_equal(stack_dictionary_nr_frames(fixture->stacks), 4);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(found[i].code, frames[i].code);
+		assert_int_equal(found[i].offset, frames[i].offset);
+	}
+	assert_int_equal(add(fixture, frames, 4), stack_dictionary_nr_nodes(fixture->stacks));
+	assert_int_equal(stack_dictionary_nr_frames(fixture->stacks), 4);
 }
 
 static void a_stack_without_frames_is_none(void **state)
@@ -166,7 +186,7 @@ static void a_stack_without_frames_is_none(void **state)
 static void a_used_up_budget_refuses_new_nodes_but_finds_old_ones(void **state)
 {
 	struct fixture *fixture = *state;
-	struct message_frame first[] = {{fixture->app, 1}}, second[] = {{fixture->app, 2}};
+	struct message_frame first[] = {AT(fixture->app, 1)}, second[] = {AT(fixture->app, 2)};
 	uint32_t known = add(fixture, first, 1), node;
 
 	fixture->budget = 0;
@@ -186,8 +206,8 @@ int main(void)
 		TEST(equal_stacks_are_one_node_and_prefixes_are_shared),
 		TEST(processes_that_load_a_file_elsewhere_share_its_module),
 		TEST(without_a_build_id_the_path_tells_modules_apart),
-		TEST(of_cudas_frames_at_the_leaf_only_the_outermost_stays),
-		TEST(a_stack_of_cudas_frames_alone_keeps_one),
+		TEST(codes_are_equal_by_file_and_name),
+		TEST(frames_of_a_code_are_told_apart_by_line),
 		TEST(frames_without_a_module_are_kept_as_they_are),
 		TEST(a_stack_without_frames_is_none),
 		TEST(a_used_up_budget_refuses_new_nodes_but_finds_old_ones),

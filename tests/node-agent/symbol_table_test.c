@@ -20,7 +20,7 @@ static struct symbol_table *load(const char *path)
 	struct elf_file *file;
 
 	assert_int_equal(elf_file_open(path, &file), 0);
-	assert_int_equal(symbol_table_create(file, &table), 0);
+	assert_int_equal(symbol_table_create(&file, 1, &table), 0);
 	elf_file_close(file);
 	return table;
 }
@@ -178,7 +178,7 @@ static void a_damaged_file_does_no_harm(void **state)
 		opened++;
 		elf_file_build_id(file, build_id, sizeof(build_id));
 		elf_file_vaddr(file, random, &vaddr);
-		if (symbol_table_create(file, &table) == 0)
+		if (symbol_table_create(&file, 1, &table) == 0)
 			symbol_table_find(table, random);
 		symbol_table_destroy(table);
 		elf_file_close(file);

@@ -270,6 +270,8 @@ static void values_that_no_decoder_takes_are_invalid(void **state)
 					   {.start_ns = 5, .end_ns = 6, .kind = RECORD_GPU_KINDS}};
 	const struct message_node self = {.parent = 7, .frame = 1},
 				  bare = {.parent = 0, .frame = 0};
+	const struct message_frame torn = {.module = 1, .code = 1};
+	const struct message_code nameless = {.file = 1};
 	struct message events = {.type = MESSAGE_EVENTS,
 				 .events = {.seq = 1, .process_id = 1, .nr_gpu = 1}};
 	struct message stacks = {.type = MESSAGE_STACKS,
@@ -291,6 +293,12 @@ static void values_that_no_decoder_takes_are_invalid(void **state)
 	stacks.stacks.nodes = &self;
 	assert_encode_fails(*state, &stacks, -EINVAL);
 	stacks.stacks.nodes = &bare;
+	assert_encode_fails(*state, &stacks, -EINVAL);
+	stacks.stacks =
+		(struct message_stacks){.seq = 1, .frame_base = 1, .nr_frames = 1, .frames = &torn};
+	assert_encode_fails(*state, &stacks, -EINVAL);
+	stacks.stacks = (struct message_stacks){
+		.seq = 1, .code_base = 1, .nr_codes = 1, .codes = &nameless};
 	assert_encode_fails(*state, &stacks, -EINVAL);
 	process.process.rank = -2;
 	assert_encode_fails(*state, &process, -EINVAL);

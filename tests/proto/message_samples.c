@@ -99,11 +99,15 @@ static const struct message_module modules[] = {
 	 .build_id = {9}},
 };
 static const struct message_frame frames[] = {
-	{1, 0x401a2b},
-	{MESSAGE_FRAME_NO_MODULE, 0xffffffffff600000ull},
-	{3, 0},
-	{1, UINT64_MAX},
+	{.module = 1, .offset = 0x401a2b},
+	{.module = MESSAGE_FRAME_NO_MODULE, .offset = 0xffffffffff600000ull},
+	{.module = 3, .offset = 0},
+	{.module = 1, .offset = UINT64_MAX},
+	{.code = 7, .offset = 88},
+	{.code = 8},
+	{.code = WIRE_ID_MAX, .offset = UINT64_MAX},
 };
+static const struct message_code codes[] = {{4, 1}, {0, 3}, {WIRE_ID_MAX, WIRE_ID_MAX}};
 static const struct message_node nodes[] = {
 	{0, 1}, {900, 2}, {901, 3}, {901, 4}, {0, WIRE_ID_MAX}, {904, 1},
 };
@@ -151,10 +155,13 @@ static struct message samples[MESSAGE_SAMPLES] = {
 		    .node_base = 900,
 		    .nr_nodes = LENGTH(nodes),
 		    .nr_symbols = LENGTH(symbols),
+		    .code_base = 7,
+		    .nr_codes = LENGTH(codes),
 		    .modules = modules,
 		    .frames = frames,
 		    .nodes = nodes,
-		    .symbols = symbols}},
+		    .symbols = symbols,
+		    .codes = codes}},
 	{.type = MESSAGE_STACKS, .stacks = {.seq = 3}},
 	{.type = MESSAGE_PROCESS,
 	 .process = {.seq = 4,
@@ -257,11 +264,14 @@ static bool stacks_equal(const struct message_stacks *left, const struct message
 {
 	for (uint32_t i = 0; i < left->nr_frames && i < right->nr_frames; i++)
 		if (left->frames[i].module != right->frames[i].module ||
+		    left->frames[i].code != right->frames[i].code ||
 		    left->frames[i].offset != right->frames[i].offset)
 			return false;
 	return left->seq == right->seq && left->module_base == right->module_base &&
 	       left->frame_base == right->frame_base && left->node_base == right->node_base &&
-	       left->nr_frames == right->nr_frames &&
+	       left->nr_frames == right->nr_frames && left->code_base == right->code_base &&
+	       list_equal(left->codes, right->codes, left->nr_codes, right->nr_codes,
+			  sizeof(*left->codes)) &&
 	       list_equal(left->modules, right->modules, left->nr_modules, right->nr_modules,
 			  sizeof(*left->modules)) &&
 	       list_equal(left->nodes, right->nodes, left->nr_nodes, right->nr_nodes,

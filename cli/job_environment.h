@@ -1,0 +1,20 @@
+/* The job's environment: ours, with the variables that lead the guest into its processes. */
+#ifndef JOB_ENVIRONMENT_H
+#define JOB_ENVIRONMENT_H
+
+#include "proto/stack_options.h"
+
+#define JOB_ENVIRONMENT_INJECTION "CUDA_INJECTION64_PATH" /* the CUDA driver's own variable */
+
+struct job_environment {
+	char **list;  /* owns; ends with NULL; for execve() */
+	char *own[3]; /* owns */
+};
+
+/* Copies environ, which is borrowed until fini, and sets the guest's library, the agent's socket
+ * and the stacks that are wanted. 0 or -ENOMEM; on error nothing is owned. */
+int job_environment_init(struct job_environment *environment, const char *inject_path,
+			 const char *socket_path, const struct stack_options *stacks);
+void job_environment_fini(struct job_environment *environment);
+
+#endif

@@ -1,0 +1,36 @@
+/* The stacks of one process's ring as stacks of the agent: words (proto/stack_word.h) to frames, the
+ * guest's ids to node ids. Single-threaded: only the agent loop calls it.
+ *
+ * How a stack ends. CUDA's own frames at the leaf (libcuda, libcupti, the guest) say nothing that the
+ * application wrote, and whether they have names depends on the driver. So every stack ends in the one
+ * API function that the application called:
+ *	- the outermost of them, if it is libcudart's: one of its exported functions;
+ *	- else (libcuda called directly, a runtime linked statically, a walk that ended among CUDA's frames
+ *	  or didn't reach them) the driver function that the launch's cbid stands for, as a frame without a
+ *	  file. Frames of a static runtime stay outwards of it, and so does the mark of an ended walk. */
+#ifndef STACK_RESOLVER_H
+#define STACK_RESOLVER_H
+
+#include <stdint.h>
+
+#include "module_table.h"
+#include "proto/record_ring.h"
+
+struct stack_resolver;
+struct ring_source_outputs;
+
+/* All borrowed until stack_resolver_destroy() (accepts NULL). *text_room: bytes of names that may yet
+ * be taken for this process; lowered by those of its Python functions. NULL: out of memory. */
+struct stack_resolver *stack_resolver_create(const struct record_ring *ring,
+					     const struct ring_source_outputs *outputs,
+					     struct module_table *modules, uint64_t *text_room);
+void stack_resolver_destroy(struct stack_resolver *resolver);
+
+/* The node of the guest's stack_id, whatever it is: RECORD_STACK_NONE is the API function alone, for
+ * RECORD_STACK_FULL a mark says so. cbid, below 2^16, is the launch's: a stack that is used with two has the first one's function.
+ * *node_id is STACK_NODE_NONE where there is no such stack or no room for it. What no guest writes is
+ * counted, and Python frames without room for a name. 0 or -ENOMEM. */
+int stack_resolver_node(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
+			uint32_t *node_id);
+
+#endif

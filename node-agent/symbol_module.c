@@ -1,0 +1,298 @@
+#include "symbol_module.h"
+
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "content_id.h"
+#include "debug_file.h"
+#include "debuginfod_source.h"
+#include "elf_file.h"
+#include "inline_frames.h"
+#include "mini_debuginfo.h"
+#include "perf_map.h"
+#include "proto/definition.h"
+#include "symbol_cache.h"
+#include "symbol_table.h"
+#include "symbolizer.h"
+
+struct symbol_module {
+	struct symbol_scope *scope;
+	struct symbolizer_module place; /* path: owned below */
+	char *path;                     /* owns */
+	struct elf_file *file;          /* owns; open from the first place on, until it was read */
+	struct elf_file *debug;         /* owns; kept for inlines */
+	struct symbol_table *table;     /* owns */
+	struct inline_frames *inlines;  /* owns; borrows file or debug */
+	struct perf_map *map;           /* owns */
+	uint32_t map_pass;              /* when map was refreshed */
+	bool loaded;
+};
+
+struct symbol_module *symbol_module_create(struct symbol_scope *scope)
+{
+	struct symbol_module *module = calloc(1, sizeof(*module));
+
+	if (module)
+		module->scope = scope;
+	return module;
+}
+
+static void close_file(struct symbol_module *module, struct elf_file **file)
+{
+	if (!*file)
+		return;
+	if (elf_file_fd(*file) >= 0)
+		module->scope->nr_open--;
+	elf_file_close(*file);
+	*file = NULL;
+}
+
+/* Takes the file. */
+static void keep_file(struct symbol_module *module, struct elf_file **place, struct elf_file *file)
+{
+	*place = file;
+	if (file && elf_file_fd(file) >= 0)
+		module->scope->nr_open++;
+}
+
+void symbol_module_destroy(struct symbol_module *module)
+{
+	if (!module)
+		return;
+	inline_frames_destroy(module->inlines);
+	symbol_table_destroy(module->table);
+	if (module->map)
+		module->scope->nr_open--;
+	perf_map_close(module->map);
+	close_file(module, &module->debug);
+	close_file(module, &module->file);
+	free(module->path);
+	free(module);
+}
+
+/* ---- the file ---------------------------------------------------------------------------------- */
+
+static bool is_same(const struct symbolizer_module *place, struct elf_file *file)
+{
+	uint8_t id[WIRE_BUILD_ID_MAX];
+
+	if (place->build_id_size == 0)
+		return true;
+	uint32_t size = elf_file_build_id(file, id, sizeof(id));
+	if (place->kind == SYMBOLIZER_CONTENT_ID) {
+		if (size > 0 || !content_id_of(file, id))
+			return false;
+		size = CONTENT_ID_SIZE;
+	}
+	return size == place->build_id_size && memcmp(id, place->build_id, size) == 0;
+}
+
+static bool open_path(struct symbol_module *module, const char *path)
+{
+	struct elf_file *file;
+
+	if (elf_file_open(path, &file))
+		return false;
+	if (!is_same(&module->place, file)) {
+		elf_file_close(file);
+		return false;
+	}
+	keep_file(module, &module->file, file);
+	return true;
+}
+
+static void open_file(struct symbol_module *module)
+{
+	const struct symbolizer_module *place = &module->place;
+	char path[PATH_MAX + 64];
+
+	if (module->path[0] != '/')
+		return;
+	if (place->pid > 0) {
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)place->pid,
+			 (unsigned long)place->start, (unsigned long)place->end);
+		if (open_path(module, path))
+			return;
+		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)place->pid, module->path);
+		if (open_path(module, path))
+			return;
+	}
+	open_path(module, module->path);
+}
+
+/* The kernel maps the same vDSO into every process of one architecture: ours will do if the build
+ * id says so. */
+static void open_vdso(struct symbol_module *module)
+{
+	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *header = image;
+	struct elf_file *file;
+
+	if (!image)
+		return;
+	size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	if (elf_file_open_memory(image, size, &file))
+		return;
+	if (is_same(&module->place, file))
+		keep_file(module, &module->file, file);
+	else
+		elf_file_close(file);
+}
+
+/* ---- what is read of it ------------------------------------------------------------------------ */
+
+static uint32_t build_id_size(const struct symbol_module *module)
+{
+	return module->place.kind == SYMBOLIZER_BUILD_ID ? module->place.build_id_size : 0;
+}
+
+/* The debug file on this machine, else what the file brings along, else the network's. Returns
+ * whether it is one that DWARF may be in. */
+static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
+		       struct elf_file **debug)
+{
+	const struct debug_file_query query = {
+		.file = module->file,
+		.path = module->path,
+		.pid = module->place.pid,
+		.directory = module->scope->debug_directory,
+		.build_id_size = build_id_size(module),
+		.build_id = module->place.build_id,
+	};
+	struct debuginfod_source *network = may_fetch ? module->scope->debuginfod : NULL;
+
+	if (debug_file_open(&query, debug) == 0)
+		return true;
+	bool has_mini = module->file && mini_debuginfo_open(module->file, debug) == 0;
+	if (!network || (has_mini && !wants_dwarf) || query.build_id_size == 0)
+		return false;
+
+	struct elf_file *fetched;
+	if (debuginfod_source_open(network, query.build_id, query.build_id_size, &fetched))
+		return false;
+	elf_file_close(*debug);
+	*debug = fetched;
+	return true;
+}
+
+/* A poor table, without what the debug file says, is not worth keeping: the debug file may come. */
+static void build_table(struct symbol_module *module, struct elf_file *debug)
+{
+	struct elf_file *const files[] = {module->file, debug};
+	struct symbol_cache *cache = module->scope->cache;
+
+	if (symbol_table_create(files, 2, &module->table))
+		return;
+	if (cache && build_id_size(module) > 0 &&
+	    symbol_table_count(module->table) >= module->scope->cached_symbols_min &&
+	    (debug || elf_file_has_symtab(module->file)))
+		symbol_cache_store(cache, module->place.build_id, build_id_size(module),
+				   module->table);
+}
+
+static void load(struct symbol_module *module, bool may_fetch)
+{
+	struct symbol_scope *scope = module->scope;
+	struct elf_file *file = module->file, *debug = NULL;
+	bool is_image = file && elf_file_fd(file) < 0, may_have_dwarf = false;
+
+	module->loaded = true;
+	scope->loading = module;
+	if (scope->cache && build_id_size(module) > 0 && !is_image)
+		symbol_cache_load(scope->cache, module->place.build_id, build_id_size(module),
+				  &module->table);
+	bool wants_symbols = !module->table && !(file && elf_file_has_symtab(file));
+	bool wants_dwarf = scope->inlines && !(file && elf_file_has_dwarf(file));
+	if (!is_image && (wants_symbols || wants_dwarf))
+		may_have_dwarf = open_debug(module, wants_dwarf, may_fetch, &debug);
+	if (!module->table)
+		build_table(module, debug);
+
+	bool kept = false;
+	if (scope->inlines && file && !wants_dwarf)
+		kept = inline_frames_create(file, &module->inlines) == 0;
+	if (!kept)
+		close_file(module, &module->file);
+	if (scope->inlines && may_have_dwarf && !module->inlines &&
+	    inline_frames_create(debug, &module->inlines) == 0)
+		keep_file(module, &module->debug, debug);
+	else
+		elf_file_close(debug);
+	scope->loading = NULL;
+}
+
+/* ---- interface --------------------------------------------------------------------------------- */
+
+static bool set_place(struct symbol_module *module, const struct symbolizer_module *place)
+{
+	char *path = strndup(place->path, PATH_MAX - 1);
+
+	if (!path)
+		return false;
+	free(module->path);
+	module->path = path;
+	module->place = *place;
+	module->place.path = path;
+	return true;
+}
+
+void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place)
+{
+	if (module->file || module->table || module->inlines || module->map ||
+	    module->scope->loading == module || !set_place(module, place))
+		return;
+	module->loaded = false;
+	if (place->kind == SYMBOLIZER_PERF_MAP) {
+		if (module->scope->nr_open < module->scope->max_open &&
+		    perf_map_open(place->pid, &module->map) == 0)
+			module->scope->nr_open++;
+		return;
+	}
+	if (place->flags & DEFINITION_MODULE_VDSO)
+		open_vdso(module);
+	else
+		open_file(module);
+	if (module->file && module->scope->nr_open > module->scope->max_open &&
+	    !module->scope->loading) {
+		load(module, false);
+		inline_frames_destroy(module->inlines);
+		module->inlines = NULL;
+		close_file(module, &module->file);
+		close_file(module, &module->debug);
+	}
+}
+
+static const char *find_in_map(struct symbol_module *module, uint64_t address)
+{
+	if (module->map_pass != module->scope->pass)
+		perf_map_refresh(module->map);
+	module->map_pass = module->scope->pass;
+	return perf_map_find(module->map, address);
+}
+
+const char *symbol_module_find(struct symbol_module *module, uint64_t vaddr, char *text, size_t max,
+			       bool *is_in_text)
+{
+	*is_in_text = false;
+	if (module->map) {
+		const char *name = find_in_map(module, vaddr);
+
+		if (!name || max == 0)
+			return NULL;
+		snprintf(text, max, "%s", name);
+		*is_in_text = true;
+		return text;
+	}
+	if (!module->path)
+		return NULL;
+	if (!module->loaded)
+		load(module, true);
+	const char *name = module->table ? symbol_table_find(module->table, vaddr) : NULL;
+	if (module->inlines && inline_frames_describe(module->inlines, vaddr, name, text, max) > 0)
+		*is_in_text = true;
+	return *is_in_text ? text : name;
+}

@@ -1,0 +1,43 @@
+/* One module, as the symbolizer's worker knows it: from where its file is to the names of addresses
+ * in it. Only the worker calls it. */
+#ifndef SYMBOL_MODULE_H
+#define SYMBOL_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct debuginfod_source;
+struct symbol_cache;
+struct symbol_module;
+struct symbolizer_module;
+
+/* What all modules share. */
+struct symbol_scope {
+	bool inlines;
+	const char *debug_directory; /* NULL: the usual one */
+	struct symbol_cache *cache;  /* NULL: none */
+	uint32_t cached_symbols_min;
+	struct debuginfod_source *debuginfod; /* NULL: none */
+	uint32_t nr_open;                     /* files that modules hold open */
+	uint32_t max_open;
+	uint32_t pass;                       /* counts what the worker took up at once */
+	const struct symbol_module *loading; /* during a fetch others may be opened, none loaded */
+};
+
+/* scope: borrowed until symbol_module_destroy(), which accepts NULL. NULL: out of memory. */
+struct symbol_module *symbol_module_create(struct symbol_scope *scope);
+void symbol_module_destroy(struct symbol_module *module);
+
+/* A place where the module is; its file is opened at once, before the process that maps it is gone,
+ * unless an earlier place has led to it. With scope->max_open files open it is not kept so: its
+ * names are read at once, without lines. */
+void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place);
+
+/* The text for an address: a name, or with scope->inlines what inline_frames_describe() gives. NULL:
+ * it has none. Lives until symbol_module_destroy(); *is_in_text: it is in text, and max bytes bound
+ * it. */
+const char *symbol_module_find(struct symbol_module *module, uint64_t vaddr, char *text, size_t max,
+			       bool *is_in_text);
+
+#endif

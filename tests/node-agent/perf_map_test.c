@@ -1,0 +1,176 @@
+#include "cmocka_test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "node-agent/perf_map.h"
+
+/* The test is itself the process with generated code. */
+static char map_path[64];
+
+static void append(const char *text)
+{
+	FILE *stream = fopen(map_path, "ae");
+
+	assert_non_null(stream);
+	assert_true(fputs(text, stream) >= 0);
+	assert_int_equal(fclose(stream), 0);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(map_path);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink(map_path);
+	return 0;
+}
+
+static struct perf_map *open_map(void)
+{
+	struct perf_map *map;
+
+	assert_int_equal(perf_map_open(getpid(), &map), 0);
+	return map;
+}
+
+static void generated_functions_are_found_by_address(void **state)
+{
+	(void)state;
+	append("7f0000001000 40 py::first:/a b.py\n0x7f0000002000 0x10 second\n");
+	assert_true(perf_map_exists(getpid()));
+	struct perf_map *map = open_map();
+	assert_string_equal(perf_map_find(map, 0x7f0000001000), "py::first:/a b.py");
+	assert_string_equal(perf_map_find(map, 0x7f000000103f), "py::first:/a b.py");
+	assert_string_equal(perf_map_find(map, 0x7f000000200f), "second");
+	assert_null(perf_map_find(map, 0x7f0000001040));
+	assert_null(perf_map_find(map, 0x7f0000000fff));
+	assert_null(perf_map_find(map, 0x7f0000002010));
+	assert_null(perf_map_find(map, UINT64_MAX));
+	perf_map_close(map);
+}
+
+static void what_is_appended_is_found_after_a_refresh(void **state)
+{
+	(void)state;
+	append("1000 10 first\n2000 10 half of a li");
+	struct perf_map *map = open_map();
+	assert_null(perf_map_find(map, 0x2000));
+	append("ne\n3000 10 third\n");
+	assert_null(perf_map_find(map, 0x3000));
+	perf_map_refresh(map);
+	assert_string_equal(perf_map_find(map, 0x1000), "first");
+	assert_string_equal(perf_map_find(map, 0x2000), "half of a line");
+	assert_string_equal(perf_map_find(map, 0x3000), "third");
+	perf_map_close(map);
+}
+
+static void the_later_of_two_that_overlap_counts(void **state)
+{
+	(void)state;
+	append("1000 100 old\n1040 20 new\n2000 10 inner\n1f00 1000 around\n2800 10 last\n");
+	struct perf_map *map = open_map();
+	assert_string_equal(perf_map_find(map, 0x1000), "old");
+	assert_string_equal(perf_map_find(map, 0x1040), "new");
+	assert_string_equal(perf_map_find(map, 0x105f), "new");
+	assert_string_equal(perf_map_find(map, 0x1060), "old");
+	assert_string_equal(perf_map_find(map, 0x10ff), "old");
+	assert_string_equal(perf_map_find(map, 0x2000), "around");
+	assert_string_equal(perf_map_find(map, 0x2808), "last");
+	assert_string_equal(perf_map_find(map, 0x2810), "around");
+	append("1000 100 newest\n");
+	perf_map_refresh(map);
+	assert_string_equal(perf_map_find(map, 0x1050), "newest");
+	perf_map_close(map);
+}
+
+/* The sweep's answer for random overlapping entries is that of going through all of them. */
+static void overlaps_are_resolved_as_by_going_through_all(void **state)
+{
+	enum { ENTRIES = 400, SPACE = 2000 };
+	static uint32_t starts[ENTRIES], ends[ENTRIES];
+	uint32_t random = 7;
+	char line[64];
+
+	(void)state;
+	for (uint32_t i = 0; i < ENTRIES; i++) {
+		random = random * 1664525u + 1013904223u;
+		starts[i] = 16 + (random >> 8) % SPACE;
+		ends[i] = starts[i] + 1 + (random >> 20) % 60;
+		snprintf(line, sizeof(line), "%x %x %u\n", starts[i], ends[i] - starts[i], i);
+		append(line);
+	}
+	struct perf_map *map = open_map();
+	for (uint32_t at = 0; at < SPACE + 100; at++) {
+		const char *name = perf_map_find(map, at);
+		int wanted = -1;
+
+		for (int i = 0; i < ENTRIES; i++)
+			if (starts[i] <= at && at < ends[i])
+				wanted = i;
+		assert_int_equal(name ? atoi(name) : -1, wanted);
+	}
+	perf_map_close(map);
+}
+
+static void lines_that_are_none_are_passed_over(void **state)
+{
+	(void)state;
+	append("\n \nzz 10 a\n1000\n1000 \n1000 10\n1000 10 \n1000 0 empty\n"
+	       "ffffffffffffffff ffff wraps\n11112222333344445 10 too long\n"
+	       "4000 10 tab\there\r\n5000 10 right\n");
+	struct perf_map *map = open_map();
+	assert_null(perf_map_find(map, 0x1000));
+	assert_null(perf_map_find(map, UINT64_MAX));
+	assert_string_equal(perf_map_find(map, 0x4000), "tab?here?");
+	assert_string_equal(perf_map_find(map, 0x5000), "right");
+	perf_map_close(map);
+}
+
+static void only_a_regular_file_that_is_there_is_taken(void **state)
+{
+	struct perf_map *map;
+
+	(void)state;
+	assert_false(perf_map_exists(getpid()));
+	assert_int_equal(perf_map_open(getpid(), &map), -ENOENT);
+	assert_null(map);
+	assert_int_equal(mkfifo(map_path, 0600), 0);
+	assert_false(perf_map_exists(getpid()));
+	unlink(map_path);
+	assert_int_equal(symlink("/etc/passwd", map_path), 0);
+	assert_int_equal(perf_map_open(getpid(), &map), -ENOENT);
+	assert_int_equal(perf_map_open(0, &map), -ENOENT);
+	perf_map_close(map);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(generated_functions_are_found_by_address, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_appended_is_found_after_a_refresh, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_later_of_two_that_overlap_counts, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(overlaps_are_resolved_as_by_going_through_all,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lines_that_are_none_are_passed_over, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(only_a_regular_file_that_is_there_is_taken, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
