@@ -20,7 +20,10 @@
 #include "lifecycle.h"
 #include "module_watch.h"
 #include "proto/record_ring.h"
+#include "python_frames.h"
 #include "stack_table.h"
+#include "unwind_notices.h"
+#include "unwind_table.h"
 
 #define POLL_NS      100000000u  /* modules */
 #define FLUSH_NS     500000000u  /* activity, drop counts, clocks */
@@ -33,14 +36,16 @@ enum event {
 	EVENT_INIT_FINISHED = 1u << 1,
 	EVENT_CONTEXT_CREATED = 1u << 2,
 	EVENT_CUPTI_FAILED = 1u << 3,
+	EVENT_TABLE_WANTED = 1u << 8, /* the count of them, in this bit and those above */
 };
 
 static struct {
 	struct flush_thread_parts parts;
 	bool started;
-	atomic_uint events; /* a futex: only ever gains bits */
+	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* likewise */
 	bool devices_known, failure_said;
+	enum python_state python_said;
 	uint64_t next_flush_ns;
 } self;
 
@@ -85,10 +90,39 @@ void flush_thread_cupti_failed(void)
 	set_and_wake(&self.events, EVENT_CUPTI_FAILED);
 }
 
+/* From a launch: a walk met a file whose unwind table is not there yet. */
+static void table_wanted(void)
+{
+	int saved_errno = errno;
+
+	atomic_fetch_add(&self.events, EVENT_TABLE_WANTED);
+	syscall(SYS_futex, &self.events, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+	errno = saved_errno;
+}
+
 static void watch_modules(bool last)
 {
 	if (module_watch_poll(self.parts.modules, last))
 		stack_table_new_epoch(self.parts.stacks);
+	unwind_tables_build(self.parts.tables, UNWIND_BUILD_WANTED);
+}
+
+/* An interpreter may come at any time, as a library or with its first frames. */
+static void watch_python(void)
+{
+	enum python_state state =
+		self.parts.python_stacks ? python_frames_find(self.parts.python) : PYTHON_NONE;
+
+	if (state == self.python_said)
+		return;
+	self.python_said = state;
+	if (state == PYTHON_READY)
+		definition_writer_notice(self.parts.definitions, NOTICE_PYTHON_FOUND, 0, "%s",
+					 python_frames_text(self.parts.python));
+	if (state == PYTHON_REFUSED)
+		definition_writer_notice(self.parts.definitions, NOTICE_PYTHON_REFUSED, 0,
+					 "no Python frames: %s",
+					 python_frames_text(self.parts.python));
 }
 
 static void count_dropped(void)
@@ -127,6 +161,7 @@ static void work(unsigned int events)
 	uint64_t now_ns = monotonic_ns();
 
 	watch_modules(false);
+	watch_python();
 	if ((events & EVENT_CUPTI_FAILED) && !self.failure_said) {
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI met a fatal error and switched itself off");
@@ -148,6 +183,9 @@ static void finish(unsigned int events)
 	bool gpu_used = (events & EVENT_CONTEXT_CREATED) && !(events & EVENT_CUPTI_FAILED);
 
 	watch_modules(true);
+	watch_python();
+	if (self.parts.native_stacks)
+		unwind_notices_write(self.parts.tables, self.parts.definitions);
 	if ((events & EVENT_INIT_FINISHED) && !self.devices_known && !(events & EVENT_CUPTI_FAILED))
 		device_query_define(self.parts.definitions);
 	activity_buffers_hurry(monotonic_ns() + LAST_ROOM_NS);
@@ -163,6 +201,9 @@ static void *run(void *argument)
 {
 	(void)argument;
 	prctl(PR_SET_NAME, "flamegrid");
+	/* While CUDA still starts, so that the first launches find all that they need. */
+	if (self.parts.native_stacks)
+		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
 	for (;;) {
 		unsigned int events = atomic_load(&self.events);
 
@@ -185,6 +226,7 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 	int error;
 
 	self.parts = *parts;
+	unwind_tables_on_want(parts->tables, table_wanted);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);

@@ -1,5 +1,5 @@
 /* The guest's own thread: it fetches finished activity from CUPTI, calibrates clocks, announces
- * modules and devices, and does the last flush. All signals are blocked in it. One per process. */
+ * modules and devices, builds unwind tables, looks for Python, and does the last flush. All signals are blocked in it. One per process. */
 #ifndef FLUSH_THREAD_H
 #define FLUSH_THREAD_H
 
@@ -8,15 +8,20 @@
 struct cupti_library;
 struct definition_writer;
 struct module_watch;
+struct python_frames;
 struct record_ring;
 struct stack_table;
+struct unwind_tables;
 
 struct flush_thread_parts { /* all borrowed for good */
 	struct record_ring *ring;
 	struct definition_writer *definitions;
 	struct module_watch *modules;
 	struct stack_table *stacks;
+	struct unwind_tables *tables;
+	struct python_frames *python;
 	const struct cupti_library *library;
+	bool native_stacks, python_stacks; /* what launches want */
 };
 
 /* Returns 0, or -errno of pthread_create(). */

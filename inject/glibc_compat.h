@@ -8,6 +8,7 @@
 #if defined(__x86_64__) && defined(__linux__)
 #define GLIBC_COMPAT(symbol) __asm__(".symver " #symbol "," #symbol "@GLIBC_2.2.5")
 
+GLIBC_COMPAT(dladdr);
 GLIBC_COMPAT(dlopen);
 GLIBC_COMPAT(dlsym);
 GLIBC_COMPAT(pthread_attr_init);

@@ -9,7 +9,6 @@
 
 #include "activity_buffers.h"
 #include "agent_handshake.h"
-#include "code_ranges.h"
 #include "cupti_library.h"
 #include "cupti_search.h"
 #include "definition_writer.h"
@@ -19,14 +18,21 @@
 #include "module_watch.h"
 #include "proto/handshake.h"
 #include "proto/record_ring.h"
+#include "proto/stack_options.h"
+#include "python_frames.h"
 #include "stack_table.h"
 #include "subscription.h"
+#include "unwind_table.h"
+
+#define FIRST_BUILD_NS 50000000u /* CPU time, of the thread that starts CUDA */
 
 /* All of the guest, for the life of the process. */
 static struct {
 	struct record_ring *ring;
 	struct definition_writer definitions;
-	struct code_ranges code;
+	struct unwind_tables *tables;
+	struct python_frames *python;
+	struct stack_options options;
 	struct module_watch *modules;
 	struct stack_table *stacks;
 	struct cupti_library library;
@@ -100,8 +106,9 @@ static bool find_cupti(void)
 
 static bool prepare_launches(void)
 {
-	guest.stacks = stack_table_create(guest.ring, &guest.code);
-	if (guest.stacks && launch_thread_init() == 0 &&
+	guest.stacks = stack_table_create(guest.ring);
+	guest.python = python_frames_create(guest.ring);
+	if (guest.stacks && guest.python && launch_thread_init() == 0 &&
 	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.window) ==
 		    0)
 		return true;
@@ -109,6 +116,16 @@ static bool prepare_launches(void)
 				 "not enough memory for call stacks and activity buffers");
 	subscription_close();
 	return false;
+}
+
+static void read_options(void)
+{
+	const char *text = getenv(STACK_OPTIONS_ENV);
+
+	if (stack_options_parse(text, &guest.options) < 0)
+		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
+					 "%s=%s: not understood; the default is used",
+					 STACK_OPTIONS_ENV, text);
 }
 
 static void define_window(void)
@@ -122,6 +139,27 @@ static void define_window(void)
 			      0);
 }
 
+static bool wants_native(void)
+{
+	return guest.options.mode != STACK_MODE_NONE && guest.options.mode != STACK_MODE_PYTHON;
+}
+
+static bool wants_python(void)
+{
+	return guest.options.mode != STACK_MODE_NONE && guest.options.mode != STACK_MODE_NATIVE;
+}
+
+/* A small program is through with its launches before a helper thread has begun: what its stacks
+ * need is made here, as far as that takes no time worth mentioning. Large processes have most left
+ * to the helper, while CUDA starts. */
+static void prepare_stacks(void)
+{
+	if (wants_python())
+		python_frames_find(guest.python);
+	if (wants_native())
+		unwind_tables_build(guest.tables, FIRST_BUILD_NS);
+}
+
 /* Starts the flush thread before CUPTI is switched on, because its events go there. */
 static bool capture(void)
 {
@@ -130,11 +168,19 @@ static bool capture(void)
 		.definitions = &guest.definitions,
 		.modules = guest.modules,
 		.stacks = guest.stacks,
+		.tables = guest.tables,
+		.python = guest.python,
 		.library = &guest.library,
+		.native_stacks = wants_native(),
+		.python_stacks = wants_python(),
 	};
 	const struct launch_callback launch = {
 		.ring = guest.ring,
-		.stacks = guest.stacks,
+		.capture = {.ring = guest.ring,
+			    .stacks = guest.stacks,
+			    .tables = guest.tables,
+			    .python = guest.python,
+			    .options = guest.options},
 		.window = guest.window,
 	};
 	int result;
@@ -154,9 +200,12 @@ static void start(const char *socket_path)
 	if (agent_handshake(socket_path, &guest.ring, &guest.window) < 0)
 		return;
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
-	guest.modules = module_watch_create(&guest.definitions, &guest.code);
-	if (guest.modules && find_cupti() && prepare_launches()) {
+	read_options();
+	guest.tables = unwind_tables_create(UNWIND_BYTES_MAX);
+	guest.modules = module_watch_create(&guest.definitions, guest.tables);
+	if (guest.tables && guest.modules && find_cupti() && prepare_launches()) {
 		module_watch_poll(guest.modules, false);
+		prepare_stacks();
 		if (capture())
 			return;
 	}

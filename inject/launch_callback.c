@@ -2,7 +2,6 @@
 
 #include <time.h>
 
-#include "frame_walk.h"
 #include "launch_cbid.h"
 #include "launch_thread.h"
 #include "proto/record_ring.h"
@@ -13,21 +12,6 @@ static uint64_t monotonic_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* The walk's own frame is the first, so it must have one: not inlined. */
-static __attribute__((noinline)) uint32_t
-capture_stack(const struct launch_callback *launch, struct launch_thread *thread, uint64_t now_ns)
-{
-	uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
-	uintptr_t high = stack_bounds_high(&thread->bounds, fp, now_ns);
-	uint32_t depth = frame_walk_from(fp, fp, high, thread->frames, RECORD_STACK_DEPTH);
-	uint32_t stack_id =
-		stack_table_intern(launch->stacks, &thread->cache, thread->frames, depth);
-
-	if (stack_id == RECORD_STACK_NONE && depth)
-		record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_STACK_TABLE_FULL, 1, 0);
-	return stack_id;
 }
 
 static void push(const struct launch_callback *launch, struct launch_thread *thread, uint32_t cbid,
@@ -75,7 +59,8 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 		return;
 	}
 	push(launch, thread, cbid, data->correlation_id, now_ns,
-	     capture_stack(launch, thread, now_ns), launch_cbid_flags(cbid));
+	     stack_capture_take(&launch->capture, &thread->scratch, now_ns),
+	     launch_cbid_flags(cbid));
 }
 
 void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,

@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 #include "cupti_abi.h"
+#include "stack_capture.h"
 
 struct record_ring;
-struct stack_table;
 
 struct launch_callback { /* set before the first call, then constant; all borrowed for good */
 	struct record_ring *ring;
-	struct stack_table *stacks;
+	struct stack_capture capture;
 	uint16_t window; /* capture window of the records, from 1 */
 };
 

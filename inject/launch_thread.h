@@ -1,4 +1,4 @@
-/* What one launching thread keeps: its lane in the ring, its stack's bounds, its cache of stacks.
+/* What one launching thread keeps: its lane in the ring, and what its stacks are captured with.
  * Reached through a single initial-exec thread-local pointer, because the first touch of any larger
  * thread-local block would call malloc; mapped at the thread's first launch, given back when the
  * thread ends. */
@@ -9,8 +9,7 @@
 #include <stdint.h>
 
 #include "proto/record.h"
-#include "stack_bounds.h"
-#include "stack_table.h"
+#include "stack_capture.h"
 
 #define LAUNCH_THREAD_NO_LANE (-1)
 
@@ -23,9 +22,7 @@ struct launch_thread {
 	uint64_t next_claim_ns;        /* when to ask again */
 	uint32_t outer_correlation_id; /* of the call that this thread is in */
 	uint32_t nested;               /* calls within it that share its id */
-	struct stack_bounds bounds;
-	uint64_t frames[RECORD_STACK_DEPTH];
-	struct stack_cache cache;
+	struct stack_scratch scratch;
 };
 
 /* Makes threads give back what they have when they end. Once, before the first launch. Returns 0 or

@@ -7,28 +7,32 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "code_ranges.h"
 #include "definition_writer.h"
 #include "proto/record_ring.h"
+#include "unwind_table.h"
 
 struct segment {
 	uint64_t start, end, bias;
 	uint64_t identity; /* of the file: hash of path and build id */
+	uint32_t pass;     /* in which it was seen last */
+	bool gone;         /* unloaded; known still, to see what takes its place */
 };
 
 struct module_watch {
 	struct definition_writer *writer;
-	struct code_ranges *code;      /* may be NULL */
+	struct unwind_tables *tables;  /* may be NULL */
 	unsigned long long adds, subs; /* the loader's, as of the last complete announcement */
 	bool announced, replaced;
 	uint32_t nr_objects; /* seen in this pass */
 	uint32_t nr_lost;    /* in this pass */
+	uint32_t pass;       /* passes in which the loader's list was read */
 	uint32_t nr_segments;
 	struct segment segments[MODULE_WATCH_MAX];
 	char path[PATH_MAX];
 };
 
-struct module_watch *module_watch_create(struct definition_writer *writer, struct code_ranges *code)
+struct module_watch *module_watch_create(struct definition_writer *writer,
+					 struct unwind_tables *tables)
 {
 	struct module_watch *watch = mmap(NULL, sizeof(*watch), PROT_READ | PROT_WRITE,
 					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -36,7 +40,7 @@ struct module_watch *module_watch_create(struct definition_writer *writer, struc
 	if (watch == MAP_FAILED)
 		return NULL;
 	watch->writer = writer;
-	watch->code = code;
+	watch->tables = tables;
 	return watch;
 }
 
@@ -80,8 +84,15 @@ uint32_t module_watch_build_id(const uint8_t *notes, size_t size, size_t align, 
 
 uint32_t module_watch_path_flags(const char *path)
 {
-	static const char *const cuda[] = {"libcuda.so", "libcudart", "libcupti.so",
-					   "libflamegrid_inject.so"};
+	static const struct {
+		const char *name;
+		uint32_t flags;
+	} cuda[] = {
+		{"libcuda.so", DEFINITION_MODULE_CUDA},
+		{"libcudart", DEFINITION_MODULE_CUDA | DEFINITION_MODULE_CUDART},
+		{"libcupti.so", DEFINITION_MODULE_CUDA},
+		{"libflamegrid_inject.so", DEFINITION_MODULE_CUDA},
+	};
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
@@ -89,8 +100,8 @@ uint32_t module_watch_path_flags(const char *path)
 		       strncmp(name, "linux-gate.so", strlen("linux-gate.so")) == 0))
 		return DEFINITION_MODULE_VDSO;
 	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
-		if (strncmp(name, cuda[i], strlen(cuda[i])) == 0)
-			return DEFINITION_MODULE_CUDA;
+		if (strncmp(name, cuda[i].name, strlen(cuda[i].name)) == 0)
+			return cuda[i].flags;
 	return 0;
 }
 
@@ -105,35 +116,95 @@ static uint64_t identity_of(const char *path, const struct definition_module *mo
 	return hash;
 }
 
-/* Announces one segment unless it is known. */
-static void announce(struct module_watch *watch, const struct definition_module *module)
+static bool same_segment(const struct segment *a, const struct segment *b)
 {
-	const struct segment segment = {module->start, module->end, module->bias,
-					identity_of(watch->path, module)};
+	return a->start == b->start && a->end == b->end && a->bias == b->bias &&
+	       a->identity == b->identity;
+}
+
+/* Where in the list the segment is, or what it takes the place of, or belongs. */
+static uint32_t find_segment(const struct module_watch *watch, const struct segment *segment)
+{
 	uint32_t at = watch->nr_segments;
 
 	for (uint32_t i = 0; i < watch->nr_segments; i++) {
-		struct segment *known = &watch->segments[i];
+		const struct segment *known = &watch->segments[i];
 
-		if (known->end <= segment.start || known->start >= segment.end)
+		if (known->end <= segment->start || known->start >= segment->end)
 			continue;
-		if (memcmp(known, &segment, sizeof(segment)) == 0)
-			return;
 		at = i;
+		if (same_segment(known, segment))
+			break;
+	}
+	return at;
+}
+
+static void add_to_tables(struct module_watch *watch, const struct definition_module *module,
+			  const struct dl_phdr_info *info, uint64_t identity)
+{
+	struct unwind_module segment = {
+		.start = module->start,
+		.end = module->end,
+		/* The same file's segments have tables of their own. */
+		.identity = identity ^ (module->start - module->bias),
+		.flags = module->flags,
+	};
+
+	if (!watch->tables)
+		return;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_GNU_EH_FRAME)
+			continue;
+		segment.eh_frame_hdr = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+		segment.eh_frame_hdr_size = info->dlpi_phdr[i].p_memsz;
+		/* Tells builds of a file apart that have no build id. */
+		segment.identity ^= info->dlpi_phdr[i].p_vaddr << 32 ^ info->dlpi_phdr[i].p_memsz;
+	}
+	if (unwind_tables_add(watch->tables, &segment) < 0)
+		watch->nr_lost++;
+}
+
+/* Announces one segment unless it is known and there. */
+static void announce(struct module_watch *watch, const struct definition_module *module,
+		     const struct dl_phdr_info *info)
+{
+	const struct segment segment = {module->start, module->end,
+					module->bias,  identity_of(watch->path, module),
+					watch->pass,   false};
+	uint32_t at = find_segment(watch, &segment);
+	bool known = at < watch->nr_segments && same_segment(&watch->segments[at], &segment);
+
+	if (known && !watch->segments[at].gone) {
+		watch->segments[at].pass = watch->pass;
+		return;
 	}
 	if (at == MODULE_WATCH_MAX ||
-	    !definition_writer_put(watch->writer, DEFINITION_MODULE, module, sizeof(*module),
-				   watch->path, (uint32_t)strlen(watch->path))) {
+	    (!known &&
+	     !definition_writer_put(watch->writer, DEFINITION_MODULE, module, sizeof(*module),
+				    watch->path, (uint32_t)strlen(watch->path)))) {
 		watch->nr_lost++;
 		return;
 	}
-	if (at < watch->nr_segments)
-		watch->replaced = true;
-	else
+	if (at == watch->nr_segments)
 		watch->nr_segments++;
+	else if (!known)
+		watch->replaced = true;
 	watch->segments[at] = segment;
-	if (watch->code)
-		code_ranges_add(watch->code, segment.start, segment.end);
+	add_to_tables(watch, module, info, segment.identity);
+}
+
+/* What the loader no longer lists. */
+static void retire_gone(struct module_watch *watch)
+{
+	for (uint32_t i = 0; i < watch->nr_segments; i++) {
+		struct segment *segment = &watch->segments[i];
+
+		if (segment->gone || segment->pass == watch->pass)
+			continue;
+		segment->gone = true;
+		if (watch->tables)
+			unwind_tables_retire(watch->tables, segment->start);
+	}
 }
 
 /* The object's path into watch->path; flags that follow from it. */
@@ -170,6 +241,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *user)
 			return 1;
 		watch->adds = info->dlpi_adds;
 		watch->subs = info->dlpi_subs;
+		watch->pass++;
 	}
 	module.bias = info->dlpi_addr;
 	module.flags = find_path(watch, info);
@@ -190,19 +262,22 @@ static int visit(struct dl_phdr_info *info, size_t size, void *user)
 			continue;
 		module.start = info->dlpi_addr + header->p_vaddr;
 		module.end = module.start + header->p_memsz;
-		announce(watch, &module);
+		announce(watch, &module, info);
 	}
 	return 0;
 }
 
 bool module_watch_poll(struct module_watch *watch, bool last)
 {
+	uint32_t pass_before = watch->pass;
 	bool complete;
 
 	watch->nr_objects = 0;
 	watch->nr_lost = 0;
 	watch->replaced = false;
 	dl_iterate_phdr(visit, watch);
+	if (watch->pass != pass_before)
+		retire_gone(watch);
 	complete = watch->nr_lost == 0;
 	watch->announced = complete;
 	if (!complete && last)

@@ -1,4 +1,5 @@
-/* Announces the executable segments of the process's loaded files: all at first, later what is new.
+/* Announces the executable segments of the process's loaded files, to the agent and to the unwinder:
+ * all at first, later what is new and what is gone.
  * One thread at a time (the loading thread, then the flush thread); never in a CUPTI callback: it
  * takes the loader's lock. */
 #ifndef MODULE_WATCH_H
@@ -12,15 +13,15 @@
 
 #define MODULE_WATCH_MAX 8192u /* segments */
 
-struct code_ranges;
 struct definition_writer;
 struct module_watch;
+struct unwind_tables;
 
-/* Definitions go to the writer, code addresses to code (may be NULL); borrowed until
+/* Definitions go to the writer, segments to tables (may be NULL); both are borrowed until
  * module_watch_destroy(). mmap, not malloc. NULL: out of memory.
  * The caller owns the watch; module_watch_destroy() accepts NULL. */
 struct module_watch *module_watch_create(struct definition_writer *writer,
-					 struct code_ranges *code);
+					 struct unwind_tables *tables);
 void module_watch_destroy(struct module_watch *watch);
 
 /* Announces what is new since the last call; costs next to nothing when the loader did nothing.
@@ -33,7 +34,7 @@ bool module_watch_poll(struct module_watch *watch, bool last);
  * Pure; reads only inside notes[0..size). align: the segment's, 4 or 8. */
 uint32_t module_watch_build_id(const uint8_t *notes, size_t size, size_t align, uint8_t *build_id);
 
-/* Flags of a file by its path (DEFINITION_MODULE_CUDA, DEFINITION_MODULE_VDSO). Pure. */
+/* Flags of a file by its path (DEFINITION_MODULE_CUDA, _CUDART, _VDSO). Pure. */
 uint32_t module_watch_path_flags(const char *path);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "code_ranges.h"
 #include "proto/record_ring.h"
 
 /* A slot is hash | id: the id in the low bits, where the slot's own place stands for the hash's.
@@ -16,13 +15,12 @@ static_assert(NR_SLOTS == 2 * RECORD_STACKS_MAX, "half of the slots stay empty, 
 
 struct stack_table {
 	struct record_ring *ring;
-	const struct code_ranges *code; /* may be NULL */
 	_Atomic uint32_t epoch;
 	_Atomic uint32_t full;
 	_Alignas(64) _Atomic uint64_t slots[NR_SLOTS];
 };
 
-struct stack_table *stack_table_create(struct record_ring *ring, const struct code_ranges *code)
+struct stack_table *stack_table_create(struct record_ring *ring)
 {
 	struct stack_table *table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE,
 					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -30,7 +28,6 @@ struct stack_table *stack_table_create(struct record_ring *ring, const struct co
 	if (table == MAP_FAILED)
 		return NULL;
 	table->ring = ring;
-	table->code = code;
 	return table;
 }
 
@@ -53,19 +50,19 @@ static inline uint64_t multiply_fold(uint64_t a, uint64_t b)
 }
 
 /* Two lanes, so that the multiplications of neighbouring frames overlap. */
-uint64_t stack_table_hash(const uint64_t *frames, uint32_t depth)
+uint64_t stack_table_hash(const uint64_t *keys, uint32_t nr)
 {
 	const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xd6e8feb86659fd93u, k2 = 0xa0761d6478bd642fu;
-	uint64_t a = k0 ^ depth, b = k1;
+	uint64_t a = k0 ^ nr, b = k1;
 	uint32_t i = 0;
 
-	for (; i + 1 < depth; i += 2) {
-		a = multiply_fold(a ^ frames[i], k2);
-		b = multiply_fold(b ^ frames[i + 1], k0);
+	for (; i + 1 < nr; i += 2) {
+		a = multiply_fold(a ^ keys[i], k2);
+		b = multiply_fold(b ^ keys[i + 1], k0);
 	}
-	if (i < depth)
-		a = multiply_fold(a ^ frames[i], k2);
-	return multiply_fold(a ^ k1, b ^ k2 ^ ((uint64_t)depth << 32));
+	if (i < nr)
+		a = multiply_fold(a ^ keys[i], k2);
+	return multiply_fold(a ^ k1, b ^ k2 ^ ((uint64_t)nr << 32));
 }
 
 /* The id in the first slot of this hash; RECORD_STACK_NONE: none, and *place is the empty slot
@@ -86,14 +83,14 @@ static uint32_t find(struct stack_table *table, uint64_t hash, uint64_t *place)
 /* Stores the body first. Whoever loses the race for the slot uses the winner's id, and its own body
  * stays unused. */
 static uint32_t insert(struct stack_table *table, uint64_t hash, uint64_t place,
-		       const uint64_t *frames, uint32_t depth)
+		       const uint64_t *words, uint32_t nr)
 {
 	uint64_t empty = 0;
 	uint32_t id, winner = RECORD_STACK_NONE;
 
 	if (atomic_load_explicit(&table->full, memory_order_relaxed))
 		return RECORD_STACK_NONE;
-	id = record_ring_add_stack(table->ring, frames, depth);
+	id = record_ring_add_stack(table->ring, words, nr);
 	if (id == RECORD_STACK_NONE) {
 		atomic_store_explicit(&table->full, 1, memory_order_relaxed);
 		return RECORD_STACK_NONE;
@@ -114,35 +111,46 @@ static uint64_t hash_in_epoch(uint64_t hash, uint32_t epoch)
 	return epoch ? multiply_fold(hash, 0x9e3779b97f4a7c15u + 2 * (uint64_t)epoch) : hash;
 }
 
-uint32_t stack_table_intern(struct stack_table *table, struct stack_cache *cache,
-			    const uint64_t *frames, uint32_t depth)
+static uint32_t cache_place(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) % STACK_CACHE_ENTRIES;
+}
+
+static void remember(struct stack_cache *cache, uint64_t hash, uint32_t stack_id)
+{
+	cache->entries[cache_place(hash)].hash = hash;
+	cache->entries[cache_place(hash)].stack_id = stack_id;
+}
+
+uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
+			  const uint64_t *keys, uint32_t nr, uint64_t *hash)
 {
 	uint32_t epoch = atomic_load_explicit(&table->epoch, memory_order_relaxed);
-	uint64_t hash, place;
+	uint64_t place;
 
-	if (depth == 0)
+	*hash = 0;
+	if (nr == 0)
 		return RECORD_STACK_NONE;
-	hash = hash_in_epoch(stack_table_hash(frames, depth), epoch);
+	*hash = hash_in_epoch(stack_table_hash(keys, nr), epoch);
 
-	uint32_t at = (uint32_t)(hash >> 32) % STACK_CACHE_ENTRIES;
-	if (cache->entries[at].hash == hash && cache->entries[at].stack_id != RECORD_STACK_NONE)
+	uint32_t at = cache_place(*hash);
+	if (cache->entries[at].hash == *hash && cache->entries[at].stack_id != RECORD_STACK_NONE)
 		return cache->entries[at].stack_id;
+	uint32_t stack_id = find(table, *hash, &place);
+	if (stack_id != RECORD_STACK_NONE)
+		remember(cache, *hash, stack_id);
+	return stack_id;
+}
 
-	uint64_t whole_hash = hash;
+uint32_t stack_table_add(struct stack_table *table, struct stack_cache *cache, uint64_t hash,
+			 const uint64_t *words, uint32_t nr)
+{
+	uint64_t place;
 	uint32_t stack_id = find(table, hash, &place);
-	if (stack_id == RECORD_STACK_NONE && table->code) {
-		/* Only the cache remembers the untrimmed stack: there may be any number of them. */
-		uint32_t trimmed = code_ranges_trim(table->code, frames, depth);
 
-		if (trimmed < depth) {
-			depth = trimmed;
-			hash = hash_in_epoch(stack_table_hash(frames, depth), epoch);
-			stack_id = find(table, hash, &place);
-		}
-	}
 	if (stack_id == RECORD_STACK_NONE)
-		stack_id = insert(table, hash, place, frames, depth);
-	cache->entries[at].hash = whole_hash;
-	cache->entries[at].stack_id = stack_id;
+		stack_id = insert(table, hash, place, words, nr);
+	if (stack_id != RECORD_STACK_NONE)
+		remember(cache, hash, stack_id);
 	return stack_id;
 }

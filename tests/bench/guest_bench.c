@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include "inject/definition_writer.h"
-#include "inject/frame_walk.h"
 #include "inject/launch_callback.h"
 #include "inject/launch_thread.h"
+#include "inject/module_watch.h"
 #include "inject/name_table.h"
 #include "inject/stack_bounds.h"
 #include "inject/stack_table.h"
+#include "inject/unwind.h"
+#include "inject/unwind_table.h"
 #include "proto/record_ring.h"
 
 #define ROUNDS 7
@@ -69,11 +71,14 @@ static void bounds_step(uint32_t i)
 static void walk_step(uint32_t i)
 {
 	static struct stack_bounds bounds;
-	uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
+	static struct unwind_cache rules;
+	const struct unwind_start start = UNWIND_START_HERE();
+	enum unwind_end end;
 
 	(void)i;
-	depth = frame_walk_from(fp, fp, stack_bounds_high(&bounds, fp, 1), frames,
-				RECORD_STACK_DEPTH);
+	depth = unwind_walk(launch.capture.tables, &rules, &start,
+			    stack_bounds_high(&bounds, start.sp, 1), NULL, frames,
+			    RECORD_STACK_DEPTH, &end);
 }
 
 static void hash_step(uint32_t i)
@@ -82,16 +87,25 @@ static void hash_step(uint32_t i)
 	__asm__ volatile("" ::"r"(stack_table_hash(frames, depth)));
 }
 
+static void intern(void)
+{
+	uint64_t hash;
+
+	if (stack_table_find(launch.capture.stacks, &cache, frames, depth, &hash) ==
+	    RECORD_STACK_NONE)
+		stack_table_add(launch.capture.stacks, &cache, hash, frames, depth);
+}
+
 static void intern_step(uint32_t i)
 {
 	(void)i;
-	stack_table_intern((struct stack_table *)launch.stacks, &cache, frames, depth);
+	intern();
 }
 
 static void intern_many_step(uint32_t i)
 {
 	frames[0] = 0x400000 + i % HOT * 16;
-	stack_table_intern((struct stack_table *)launch.stacks, &cache, frames, depth);
+	intern();
 }
 
 static void push_step(uint32_t i)
@@ -174,11 +188,21 @@ int main(void)
 		return 1;
 	close(fd);
 	launch = (struct launch_callback){
-		.ring = guest, .stacks = stack_table_create(guest, NULL), .window = 1};
+		.ring = guest,
+		.capture = {.ring = guest,
+			    .stacks = stack_table_create(guest),
+			    .tables = unwind_tables_create(UNWIND_BYTES_MAX),
+			    .python = python_frames_create(guest),
+			    .options = STACK_OPTIONS_DEFAULT},
+		.window = 1};
 	struct definition_writer writer = DEFINITION_WRITER_INIT(guest);
+	struct module_watch *modules = module_watch_create(&writer, launch.capture.tables);
 	struct name_table *names = name_table_create(&writer);
-	if (!launch.stacks || !names || record_ring_claim_lane(guest) != 0)
+	if (!launch.capture.stacks || !launch.capture.tables || !launch.capture.python ||
+	    !modules || !names || record_ring_claim_lane(guest) != 0)
 		return 1;
+	module_watch_poll(modules, false);
+	unwind_tables_build(launch.capture.tables, UNWIND_BUILD_ALL);
 	report("clock_gettime", 0, clock_step);
 	report("stack bounds, known", 0, bounds_step);
 	for (uint32_t levels = 8; levels <= 64; levels *= 2) {

@@ -1,4 +1,4 @@
-/* Loaded by module_watch_test while it runs. */
+/* Loaded by tests while they run. */
 int late_library_answer(void);
 
 int late_library_answer(void)

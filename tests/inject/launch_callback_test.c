@@ -11,19 +11,18 @@
 
 #include <cmocka.h>
 
-#include "inject/code_ranges.h"
 #include "inject/definition_writer.h"
 #include "inject/launch_cbid.h"
 #include "inject/launch_thread.h"
 #include "inject/module_watch.h"
 #include "inject/stack_table.h"
+#include "inject/unwind_table.h"
 #include "test_ring.h"
 
 struct fixture {
 	struct test_ring ring;
 	struct launch_callback launch;
 	struct definition_writer writer;
-	struct code_ranges code;
 	struct module_watch *watch;
 	/* What the launching thread does. */
 	void (*body)(struct fixture *fixture);
@@ -40,9 +39,16 @@ static int set_up(void **state)
 	test_ring_init(&fixture->ring);
 	fixture->launch.ring = fixture->ring.guest;
 	fixture->writer = DEFINITION_WRITER_INIT(fixture->ring.guest);
-	fixture->watch = module_watch_create(&fixture->writer, &fixture->code);
+	fixture->launch.capture = (struct stack_capture){
+		.ring = fixture->ring.guest,
+		.stacks = stack_table_create(fixture->ring.guest),
+		.tables = unwind_tables_create(UNWIND_BYTES_MAX),
+		.python = python_frames_create(fixture->ring.guest),
+		.options = STACK_OPTIONS_DEFAULT,
+	};
+	fixture->watch = module_watch_create(&fixture->writer, fixture->launch.capture.tables);
 	module_watch_poll(fixture->watch, true);
-	fixture->launch.stacks = stack_table_create(fixture->ring.guest, &fixture->code);
+	unwind_tables_build(fixture->launch.capture.tables, UNWIND_BUILD_ALL);
 	fixture->launch.window = 2;
 	*state = fixture;
 	return 0;
@@ -52,8 +58,10 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	stack_table_destroy((struct stack_table *)fixture->launch.stacks);
 	module_watch_destroy(fixture->watch);
+	python_frames_destroy(fixture->launch.capture.python);
+	unwind_tables_destroy(fixture->launch.capture.tables);
+	stack_table_destroy(fixture->launch.capture.stacks);
 	test_ring_fini(&fixture->ring);
 	free(fixture);
 	return 0;
@@ -288,7 +296,7 @@ static void launch_without_room_for_its_stack_is_recorded_and_counted(void **sta
 
 	on_a_thread(fixture, fill_the_stack_table);
 	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 2);
-	assert_int_equal(records[0].stack_id, RECORD_STACK_NONE);
+	assert_int_equal(records[0].stack_id, RECORD_STACK_FULL);
 	assert_int_equal(count(fixture, LEDGER_STACK_TABLE_FULL), 2);
 }
 

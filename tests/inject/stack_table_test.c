@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "inject/code_ranges.h"
 #include "test_ring.h"
 
 #define THREADS        4
@@ -27,7 +26,7 @@ static int set_up(void **state)
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
 	test_ring_init(&fixture->ring);
-	fixture->table = stack_table_create(fixture->ring.guest, NULL);
+	fixture->table = stack_table_create(fixture->ring.guest);
 	assert_non_null(fixture->table);
 	*state = fixture;
 	return 0;
@@ -49,6 +48,18 @@ static void fill(uint64_t *frames, uint32_t depth, uint64_t seed)
 		frames[i] = 0x7f0000000000u + seed * 4096 + i * 16;
 }
 
+/* As a launch does it: the keys are the body. */
+static uint32_t intern(struct stack_table *table, struct stack_cache *cache, const uint64_t *frames,
+		       uint32_t depth)
+{
+	uint64_t hash;
+	uint32_t id = stack_table_find(table, cache, frames, depth, &hash);
+
+	return id != RECORD_STACK_NONE || depth == 0
+		       ? id
+		       : stack_table_add(table, cache, hash, frames, depth);
+}
+
 static void equal_frames_get_one_id(void **state)
 {
 	struct fixture *fixture = *state;
@@ -56,10 +67,10 @@ static void equal_frames_get_one_id(void **state)
 	struct stack_cache *other = calloc(1, sizeof(*other));
 
 	fill(frames, 20, 1);
-	uint32_t id = stack_table_intern(fixture->table, &fixture->cache, frames, 20);
+	uint32_t id = intern(fixture->table, &fixture->cache, frames, 20);
 	assert_int_not_equal(id, RECORD_STACK_NONE);
-	assert_int_equal(stack_table_intern(fixture->table, &fixture->cache, frames, 20), id);
-	assert_int_equal(stack_table_intern(fixture->table, other, frames, 20), id);
+	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 20), id);
+	assert_int_equal(intern(fixture->table, other, frames, 20), id);
 	free(other);
 }
 
@@ -71,14 +82,13 @@ static void different_frames_or_depths_get_different_ids(void **state)
 
 	fill(frames, 64, 3);
 	for (uint32_t depth = 1; depth <= 64; depth++) {
-		ids[depth - 1] = stack_table_intern(fixture->table, &fixture->cache, frames, depth);
+		ids[depth - 1] = intern(fixture->table, &fixture->cache, frames, depth);
 		for (uint32_t i = 0; i + 1 < depth; i++)
 			assert_int_not_equal(ids[i], ids[depth - 1]);
 	}
-	uint32_t before = stack_table_intern(fixture->table, &fixture->cache, frames, 10);
+	uint32_t before = intern(fixture->table, &fixture->cache, frames, 10);
 	frames[9]++;
-	assert_int_not_equal(stack_table_intern(fixture->table, &fixture->cache, frames, 10),
-			     before);
+	assert_int_not_equal(intern(fixture->table, &fixture->cache, frames, 10), before);
 }
 
 static void order_of_frames_matters(void **state)
@@ -96,8 +106,7 @@ static void body_is_in_the_ring_before_the_id_is_known(void **state)
 	uint64_t frames[RECORD_STACK_DEPTH], read[RECORD_STACK_DEPTH];
 
 	fill(frames, RECORD_STACK_DEPTH, 9);
-	uint32_t id =
-		stack_table_intern(fixture->table, &fixture->cache, frames, RECORD_STACK_DEPTH);
+	uint32_t id = intern(fixture->table, &fixture->cache, frames, RECORD_STACK_DEPTH);
 	assert_int_equal(record_ring_read_stack(fixture->ring.agent, id, read),
 			 (int)RECORD_STACK_DEPTH);
 	assert_memory_equal(read, frames, sizeof(frames));
@@ -108,8 +117,7 @@ static void empty_stack_has_no_id(void **state)
 	struct fixture *fixture = *state;
 	uint64_t frame = 1;
 
-	assert_int_equal(stack_table_intern(fixture->table, &fixture->cache, &frame, 0),
-			 RECORD_STACK_NONE);
+	assert_int_equal(intern(fixture->table, &fixture->cache, &frame, 0), RECORD_STACK_NONE);
 }
 
 static void full_table_gives_no_id_but_keeps_old_ones(void **state)
@@ -120,16 +128,15 @@ static void full_table_gives_no_id_but_keeps_old_ones(void **state)
 
 	for (uint32_t i = 0; i < TEST_RING_STACKS; i++) {
 		fill(frames, 4, i);
-		uint32_t id = stack_table_intern(fixture->table, &fixture->cache, frames, 4);
+		uint32_t id = intern(fixture->table, &fixture->cache, frames, 4);
 
 		assert_int_not_equal(id, RECORD_STACK_NONE);
 		first = first ? first : id;
 	}
 	fill(frames, 4, TEST_RING_STACKS);
-	assert_int_equal(stack_table_intern(fixture->table, &fixture->cache, frames, 4),
-			 RECORD_STACK_NONE);
+	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 4), RECORD_STACK_NONE);
 	fill(frames, 4, 0);
-	assert_int_equal(stack_table_intern(fixture->table, &fixture->cache, frames, 4), first);
+	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 4), first);
 }
 
 static void new_epoch_makes_known_frames_new(void **state)
@@ -138,53 +145,11 @@ static void new_epoch_makes_known_frames_new(void **state)
 	uint64_t frames[4];
 
 	fill(frames, 4, 1);
-	uint32_t id = stack_table_intern(fixture->table, &fixture->cache, frames, 4);
+	uint32_t id = intern(fixture->table, &fixture->cache, frames, 4);
 	stack_table_new_epoch(fixture->table);
-	uint32_t later = stack_table_intern(fixture->table, &fixture->cache, frames, 4);
+	uint32_t later = intern(fixture->table, &fixture->cache, frames, 4);
 	assert_int_not_equal(later, id);
-	assert_int_equal(stack_table_intern(fixture->table, &fixture->cache, frames, 4), later);
-}
-
-static void outermost_frames_in_no_code_are_cut_off(void **state)
-{
-	struct fixture *fixture = *state;
-	struct code_ranges *code = calloc(1, sizeof(*code));
-	struct stack_table *table = stack_table_create(fixture->ring.guest, code);
-	uint64_t frames[6] = {0x1010, 0x9999, 0x2000, 0x3010, 0xdead0000, 0xbeef0000},
-		 read[RECORD_STACK_DEPTH];
-
-	code_ranges_add(code, 0x1000, 0x2000);
-	code_ranges_add(code, 0x3000, 0x4000);
-	uint32_t id = stack_table_intern(table, &fixture->cache, frames, 6);
-	assert_int_equal(record_ring_read_stack(fixture->ring.agent, id, read), 4);
-	for (uint64_t i = 0; i < 5000; i++) {
-		frames[4] = 0xdead0000 + 8 * i;
-		assert_int_equal(stack_table_intern(table, &fixture->cache, frames, 5 + i % 2), id);
-	}
-	assert_int_equal(stack_table_intern(table, &fixture->cache, frames, 4), id);
-	frames[0] = 0x5000;
-	frames[3] = 0x6000;
-	id = stack_table_intern(table, &fixture->cache, frames, 2); /* none is known: all stay */
-	assert_int_equal(record_ring_read_stack(fixture->ring.agent, id, read), 2);
-	stack_table_destroy(table);
-	free(code);
-}
-
-static void nothing_is_cut_off_when_not_all_code_is_known(void **state)
-{
-	struct code_ranges *code = calloc(1, sizeof(*code));
-	const uint64_t frames[] = {0x1010, 0x2000, 0xdead0000};
-
-	(void)state;
-	assert_int_equal(code_ranges_trim(code, frames, 3), 3);
-	for (uint32_t i = 0; i < CODE_RANGES_MAX; i++)
-		code_ranges_add(code, 0x1000 + i * 0x10000, 0x2000 + i * 0x10000);
-	assert_int_equal(code_ranges_trim(code, frames, 3), 2);
-	for (uint32_t i = 0; i < 3; i++) {
-		code_ranges_add(code, 0x100000000, 0x100001000);
-		assert_int_equal(code_ranges_trim(code, frames, 3), 3);
-	}
-	free(code);
+	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 4), later);
 }
 
 struct racer {
@@ -206,8 +171,7 @@ static void *race(void *user)
 		uint32_t i = (n + racer->offset) % RACED_STACKS;
 
 		fill(frames, RACED_DEPTH(i), 100 + i);
-		uint32_t id = stack_table_intern(racer->fixture->table, &racer->cache, frames,
-						 RACED_DEPTH(i));
+		uint32_t id = intern(racer->fixture->table, &racer->cache, frames, RACED_DEPTH(i));
 		if (racer->ids[i] != 0 && racer->ids[i] != id)
 			racer->changed++;
 		racer->ids[i] = id;
@@ -262,9 +226,6 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(new_epoch_makes_known_frames_new, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(outermost_frames_in_no_code_are_cut_off, set_up,
-						tear_down),
-		cmocka_unit_test(nothing_is_cut_off_when_not_all_code_is_known),
 		cmocka_unit_test_setup_teardown(racing_threads_agree_on_every_id, set_up,
 						tear_down),
 	};

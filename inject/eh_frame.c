@@ -1,0 +1,109 @@
+#include "eh_frame.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cfi_program.h"
+#include "eh_frame_index.h"
+#include "frame_description.h"
+#include "process_memory.h"
+#include "unwind_row.h"
+#include "unwind_rows.h"
+
+/* Whether the code is the C library's return from a signal handler: mov $15,%rax; syscall. Others
+ * mark frames as signals' whose layout is their own. */
+static bool is_signal_return(uint64_t start)
+{
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+	/* The entry begins one byte early, for unwinders that look up return address - 1. */
+	uint8_t bytes[sizeof(code) + 1];
+
+	return process_memory_read(start, bytes, sizeof(bytes)) == sizeof(bytes) &&
+	       (memcmp(bytes, code, sizeof(code)) == 0 ||
+		memcmp(bytes + 1, code, sizeof(code)) == 0);
+}
+
+/* From [start, end), relative to the segment, what the previous function did not take. */
+static void put_description(const struct frame_description *description, uint32_t start,
+			    uint32_t end, struct unwind_rows *rows)
+{
+	if (description->common.signal)
+		unwind_rows_put(rows, start,
+				unwind_rule_special(is_signal_return(description->start)
+							    ? UNWIND_SIGNAL
+							    : UNWIND_UNSUPPORTED));
+	else
+		cfi_program_run(&description->common.cfi, description->program,
+				description->program_size, start, end, rows);
+}
+
+static void compile(const struct eh_frame_index *index, uint64_t start, uint64_t end,
+		    struct unwind_rows *rows)
+{
+	struct frame_common_cache cache = {.nr = 0};
+	uint64_t done = start; /* everything below has its rows, but for a gap that ends here */
+
+	for (uint32_t i = 0; i < index->nr && !rows->error; i++) {
+		struct frame_description description;
+
+		if (!frame_description_parse(&index->section, &cache, index->entries[i].at,
+					     &description) ||
+		    description.start < done || description.start >= end)
+			continue;
+		if (description.start > done)
+			unwind_rows_put(rows, (uint32_t)(done - start),
+					unwind_rule_special(UNWIND_GAP));
+		if (description.end > end)
+			description.end = end;
+		/* Should they overlap, the later one wins: it is the nearer to its own start. */
+		if (i + 1 < index->nr && index->entries[i + 1].address > description.start &&
+		    index->entries[i + 1].address < description.end)
+			description.end = index->entries[i + 1].address;
+		put_description(&description, (uint32_t)(description.start - start),
+				(uint32_t)(description.end - start), rows);
+		done = description.end;
+	}
+	if (rows->nr && done < end)
+		unwind_rows_put(rows, (uint32_t)(done - start), unwind_rule_special(UNWIND_GAP));
+}
+
+int eh_frame_compile(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64_t start,
+		     uint64_t end, struct unwind_rows *rows)
+{
+	struct eh_frame_index index;
+	int error;
+
+	if (end <= start || end - start > UINT32_MAX)
+		return -EINVAL;
+	error = eh_frame_index_init(&index, eh_frame_hdr, eh_frame_hdr_size);
+	if (error == 0) {
+		compile(&index, start, end, rows);
+		error = rows->error;
+		if (error == 0 && rows->nr == 0)
+			error = -ENOENT;
+	}
+	eh_frame_index_fini(&index);
+	return error;
+}
+
+bool eh_frame_function(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64_t address,
+		       uint64_t *start, uint64_t *end)
+{
+	struct frame_common_cache cache = {.nr = 0};
+	struct frame_description description;
+	struct eh_frame_index index;
+	bool found = false;
+	uint32_t i;
+
+	*start = *end = 0;
+	if (eh_frame_index_init(&index, eh_frame_hdr, eh_frame_hdr_size) == 0 &&
+	    eh_frame_index_find(&index, address, &i) &&
+	    frame_description_parse(&index.section, &cache, index.entries[i].at, &description) &&
+	    address >= description.start && address < description.end) {
+		*start = description.start;
+		*end = description.end;
+		found = true;
+	}
+	eh_frame_index_fini(&index);
+	return found;
+}

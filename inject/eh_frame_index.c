@@ -1,0 +1,268 @@
+#include "eh_frame_index.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "process_memory.h"
+
+#define HEADER_VERSION 1u
+#define HEADER_BYTES   32u          /* more than any header before its table */
+#define FRAMES_MAX     (256u << 20) /* bytes of .eh_frame; ten times what large libraries have */
+#define ENTRIES_MAX    (16u << 20)
+#define TABLE_ENTRY    8u /* two 32-bit offsets from the header */
+
+struct header {
+	uint64_t frames;
+	uint64_t nr;    /* 0: no table, or in another form */
+	uint64_t table; /* address */
+};
+
+static void *map(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static int map_entries(struct eh_frame_index *index, uint64_t nr)
+{
+	index->entries_size = nr * sizeof(struct eh_frame_entry);
+	index->entries = map(index->entries_size);
+	return index->entries ? 0 : -ENOMEM;
+}
+
+/* ---- the header ---- */
+
+static int read_header(uint64_t address, uint64_t size, struct header *header)
+{
+	uint8_t bytes[HEADER_BYTES];
+
+	if (size > sizeof(bytes))
+		size = sizeof(bytes);
+	size = process_memory_read(address, bytes, size);
+	if (size < 4)
+		return -EFAULT;
+
+	struct dwarf_reader reader = dwarf_reader_on(bytes, size, address);
+	if (dwarf_reader_u8(&reader) != HEADER_VERSION)
+		return -EINVAL;
+	uint8_t frames = dwarf_reader_u8(&reader);
+	uint8_t count = dwarf_reader_u8(&reader);
+	uint8_t table = dwarf_reader_u8(&reader);
+	header->frames = dwarf_reader_pointer(&reader, frames, address);
+	if (reader.failed)
+		return -EINVAL;
+	header->nr = 0;
+	if (count == DWARF_POINTER_OMIT || table != (DWARF_POINTER_DATA | DWARF_POINTER_S32))
+		return 0;
+	header->nr = dwarf_reader_pointer(&reader, count, address);
+	header->table = address + (uint64_t)(reader.at - reader.start);
+	if (reader.failed)
+		header->nr = 0;
+	return 0;
+}
+
+/* ---- sorting: without recursion or memory, and seldom needed ---- */
+
+static void sift_down(struct eh_frame_entry *entries, size_t root, size_t nr)
+{
+	while (2 * root + 1 < nr) {
+		size_t child = 2 * root + 1;
+
+		if (child + 1 < nr && entries[child + 1].address > entries[child].address)
+			child++;
+		if (entries[root].address >= entries[child].address)
+			return;
+
+		struct eh_frame_entry lower = entries[root];
+		entries[root] = entries[child];
+		entries[child] = lower;
+		root = child;
+	}
+}
+
+static void sort(struct eh_frame_entry *entries, size_t nr)
+{
+	size_t i = 1;
+
+	while (i < nr && entries[i].address >= entries[i - 1].address)
+		i++;
+	if (i >= nr)
+		return;
+	for (i = nr / 2; i > 0; i--)
+		sift_down(entries, i - 1, nr);
+	for (i = nr - 1; i > 0; i--) {
+		struct eh_frame_entry last = entries[i];
+
+		entries[i] = entries[0];
+		entries[0] = last;
+		sift_down(entries, 0, i);
+	}
+}
+
+/* ---- with a search table ---- */
+
+static int copy_frames(struct eh_frame_index *index, uint64_t size)
+{
+	if (size == 0 || size > FRAMES_MAX)
+		return -EINVAL;
+	index->section.bytes = map(size);
+	if (!index->section.bytes)
+		return -ENOMEM;
+	index->section.size = size;
+	return process_memory_read(index->section.address, index->section.bytes, size) == size
+		       ? 0
+		       : -EFAULT;
+}
+
+static int64_t table_word(const uint8_t *table, uint64_t i)
+{
+	struct dwarf_reader reader = dwarf_reader_on(table + 4 * i, 4, 0);
+
+	return dwarf_reader_signed(&reader, 4);
+}
+
+/* The entries' places, and how far the last of them reaches. */
+static int take_table(struct eh_frame_index *index, const uint8_t *table, uint64_t nr)
+{
+	uint64_t last = 0;
+	uint8_t length[4];
+
+	for (uint64_t i = 0; i < nr; i++) {
+		uint64_t address = index->section.data_base + (uint64_t)table_word(table, 2 * i);
+		uint64_t at = index->section.data_base + (uint64_t)table_word(table, 2 * i + 1);
+
+		if (at - index->section.address >= FRAMES_MAX)
+			continue;
+		at -= index->section.address;
+		last = at > last ? at : last;
+		index->entries[index->nr++] =
+			(struct eh_frame_entry){.address = address, .at = (size_t)at};
+	}
+	if (index->nr == 0)
+		return -ENOENT;
+	if (process_memory_read(index->section.address + last, length, sizeof(length)) !=
+	    sizeof(length))
+		return -EFAULT;
+
+	struct dwarf_reader reader = dwarf_reader_on(length, sizeof(length), 0);
+	return copy_frames(index, last + sizeof(length) + dwarf_reader_unsigned(&reader, 4));
+}
+
+static int index_by_table(struct eh_frame_index *index, const struct header *header,
+			  uint64_t header_size)
+{
+	uint64_t before = header->table - index->section.data_base;
+	uint64_t size = header->nr * TABLE_ENTRY;
+	uint8_t *table;
+	int error;
+
+	if (header->nr > ENTRIES_MAX || before > header_size || size > header_size - before)
+		return -EINVAL;
+	error = map_entries(index, header->nr);
+	if (error)
+		return error;
+	table = map(size);
+	if (!table)
+		error = -ENOMEM;
+	else if (process_memory_read(header->table, table, size) != size)
+		error = -EFAULT;
+	else
+		error = take_table(index, table, header->nr);
+	if (table)
+		munmap(table, size);
+	return error;
+}
+
+/* ---- without ---- */
+
+/* Counts the entries up to the terminator, or to the end of what can be read. */
+static int measure(uint64_t frames, uint64_t *size, uint64_t *nr)
+{
+	uint8_t window[4096];
+	uint64_t at = 0, low = 0, held = 0;
+
+	for (*nr = 0; at < FRAMES_MAX && *nr < ENTRIES_MAX; (*nr)++) {
+		if (at < low || at + 4 > low + held) {
+			low = at;
+			held = process_memory_read(frames + at, window, sizeof(window));
+			if (held < 4)
+				break;
+		}
+
+		struct dwarf_reader reader = dwarf_reader_on(window + (at - low), 4, 0);
+		uint64_t length = dwarf_reader_unsigned(&reader, 4);
+		if (length == 0 || length == UINT32_MAX)
+			break;
+		at += 4 + length;
+	}
+	*size = at;
+	return *nr ? 0 : -ENOENT;
+}
+
+static int index_by_walk(struct eh_frame_index *index)
+{
+	struct frame_common_cache cache = {.nr = 0};
+	uint64_t size, nr;
+	int error = measure(index->section.address, &size, &nr);
+
+	if (error == 0)
+		error = copy_frames(index, size);
+	if (error == 0)
+		error = map_entries(index, nr);
+	for (size_t at = 0; error == 0 && index->nr < nr && at + 4 <= index->section.size;) {
+		struct dwarf_reader reader = frame_section_reader(&index->section, at);
+		struct frame_description description;
+
+		if (frame_description_parse(&index->section, &cache, at, &description))
+			index->entries[index->nr++] =
+				(struct eh_frame_entry){.address = description.start, .at = at};
+		at += 4 + dwarf_reader_unsigned(&reader, 4);
+	}
+	return error ? error : index->nr ? 0 : -ENOENT;
+}
+
+/* ---- both ---- */
+
+int eh_frame_index_init(struct eh_frame_index *index, uint64_t header_address, uint64_t header_size)
+{
+	struct header header;
+	int error;
+
+	*index = (struct eh_frame_index){.section.data_base = header_address};
+	error = read_header(header_address, header_size, &header);
+	if (error)
+		return error;
+	index->section.address = header.frames;
+	error = header.nr ? index_by_table(index, &header, header_size) : index_by_walk(index);
+	if (error == 0)
+		sort(index->entries, index->nr);
+	return error;
+}
+
+void eh_frame_index_fini(struct eh_frame_index *index)
+{
+	if (index->entries)
+		munmap(index->entries, index->entries_size);
+	if (index->section.bytes)
+		munmap(index->section.bytes, index->section.size);
+	*index = (struct eh_frame_index){0};
+}
+
+bool eh_frame_index_find(const struct eh_frame_index *index, uint64_t address, uint32_t *i)
+{
+	uint32_t low = 0, high = index->nr;
+
+	/* entries[low - 1] begins at or below, entries[high] above. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (index->entries[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*i = low ? low - 1 : 0;
+	return low > 0;
+}

@@ -1,0 +1,53 @@
+/* One function's entry in .eh_frame, with the common entry that it refers to: Linux Standard Base,
+ * "Exception Frames". Pure; reads only inside the section, whatever it holds. One thread at a
+ * time. */
+#ifndef FRAME_DESCRIPTION_H
+#define FRAME_DESCRIPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cfi_program.h"
+#include "dwarf_reader.h"
+
+#define FRAME_COMMONS 8u /* parsed common entries that are kept; linkers leave a few a file */
+
+/* A copy of .eh_frame. */
+struct frame_section {
+	uint64_t address; /* of the original */
+	uint8_t *bytes;
+	size_t size;
+	uint64_t data_base; /* of pointers that are relative to data: the header's address */
+};
+
+struct frame_common {
+	struct cfi_common cfi;
+	uint8_t pointer_encoding;
+	bool augmented, signal;
+};
+
+struct frame_description {
+	struct frame_common common;
+	uint64_t start, end;    /* addresses */
+	const uint8_t *program; /* borrowed until the section goes */
+	size_t program_size;
+};
+
+/* Zeroed: empty. For one section. */
+struct frame_common_cache {
+	struct {
+		size_t at;
+		struct frame_common common;
+	} entries[FRAME_COMMONS];
+	uint32_t nr, next;
+};
+
+/* On the section from byte `at` on, which may be anywhere. */
+struct dwarf_reader frame_section_reader(const struct frame_section *section, size_t at);
+
+/* The description whose length field lies at byte `at`. false: there is none that makes sense. */
+bool frame_description_parse(const struct frame_section *section, struct frame_common_cache *cache,
+			     size_t at, struct frame_description *description);
+
+#endif

@@ -1,0 +1,111 @@
+/* Names and lines of code objects: what tells one from another, and the ids of their names. Any
+ * number of threads at once, each for code that its own frames keep alive: no lock, no allocation,
+ * no system call. */
+#ifndef PYTHON_CODE_H
+#define PYTHON_CODE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "proto/record.h"
+#include "python_library.h"
+
+#define PYTHON_CODE_ID_BITS 17
+#define PYTHON_CODE_SLOTS   (1u << PYTHON_CODE_ID_BITS)
+
+struct record_ring;
+
+/* The ids of names. A slot holds the high bits of a hash, and an id where the slot's own place
+ * stands for the low ones; 0: empty. Large: to be had zeroed by mmap. */
+struct python_codes {
+	struct record_ring *ring; /* borrowed */
+	_Atomic uint32_t full;
+	_Alignas(64) _Atomic uint64_t recent[PYTHON_CODE_SLOTS]; /* by identity; newest stays */
+	_Alignas(64) _Atomic uint64_t names[PYTHON_CODE_SLOTS];  /* by names; all stay */
+};
+
+/* The stack word (stack_word.h) of this code and the line at this instruction, its names copied
+ * into the ring if they are new: equal names have one id, whatever code they belong to. No room for
+ * them, or no code at all: STACK_MARK_CODE_TABLE_FULL as a word. */
+uint64_t python_codes_word(struct python_codes *codes, const struct python_library *library,
+			   uint64_t code, int32_t instruction);
+
+static inline uint64_t python_load(uint64_t address)
+{
+	uint64_t word;
+
+	memcpy(&word, (const void *)(uintptr_t)address, sizeof(word));
+	return word;
+}
+
+static inline uint64_t python_mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t python_turn(uint64_t word, unsigned bits)
+{
+	return word << bits | word >> (64 - bits);
+}
+
+#define PYTHON_MIX_A 0x9e3779b97f4a7c15u
+#define PYTHON_MIX_B 0xd6e8feb86659fd93u
+#define PYTHON_MIX_C 0xa0761d6478bd642fu
+#define PYTHON_MIX_D 0xe7037ed1a0b428dbu
+
+/* A sample of the content: length, first and last bytes. The last bytes of a short one are read
+ * together with the end of the object's head. */
+static inline uint64_t python_code_sample(uint64_t object, uint32_t data)
+{
+	uint64_t size = python_load(object + PYTHON_OBJECT_SIZE), end = object + data + size;
+	uint64_t last = python_load(end - 8);
+
+	if (size < 8)
+		return size ? last >> 8 * (8 - size) ^ size : 0;
+
+	uint64_t middle = python_load(end - (size < 16 ? size : 16));
+	/* Not as thorough as python_mix(), which follows, but cheaper. */
+	return (python_load(object + data) + size) * PYTHON_MIX_A ^
+	       python_turn(last * PYTHON_MIX_B, 32) ^ python_turn(middle * PYTHON_MIX_C, 17);
+}
+
+static inline uint64_t python_code_sample_string(const struct python_layout *layout,
+						 uint64_t string)
+{
+	uint64_t state = python_load(string + PYTHON_STRING_STATE) & UINT32_MAX;
+	bool ascii = (state & PYTHON_STRING_COMPACT) && (state & PYTHON_STRING_ASCII);
+
+	return ascii ? python_code_sample(string, layout->string_ascii)
+		     : python_load(string + PYTHON_OBJECT_SIZE) ^ state << 32;
+}
+
+/* What tells a code from another that lay at the same address before: the interpreter's own number
+ * for it, or else samples of what it points to, since all of that may be at old addresses, too. */
+static inline uint64_t python_code_extra(const struct python_layout *layout, uint64_t code,
+					 uint64_t name, uint64_t file, uint64_t lines)
+{
+	if (layout->code_version != PYTHON_LAYOUT_NONE)
+		return python_load(code + layout->code_version) << 32;
+	return python_mix(python_code_sample_string(layout, name) ^ PYTHON_MIX_C,
+			  python_code_sample_string(layout, file) ^ PYTHON_MIX_D) ^
+	       python_code_sample(lines, PYTHON_BYTES_DATA) << 1;
+}
+
+/* Equal for equal code, by identity and not by address alone. */
+static inline uint64_t python_code_identity(const struct python_layout *layout, uint64_t code)
+{
+	uint64_t name = python_load(code + layout->code_qualified_name);
+	uint64_t file = python_load(code + layout->code_file);
+	uint64_t lines = python_load(code + layout->code_lines);
+	uint64_t first_line = python_load(code + layout->code_first_line) & UINT32_MAX;
+
+	return python_mix(python_mix(code ^ PYTHON_MIX_A, name ^ PYTHON_MIX_B) ^ lines,
+			  python_mix(file ^ PYTHON_MIX_C, first_line ^ PYTHON_MIX_D) ^
+				  python_code_extra(layout, code, name, file, lines));
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* The calling thread's native stack, by the tables of unwind_table.h, without frame pointers.
+ * A launch path: no lock, no allocation, no signal handler, and no system call but one at the first
+ * sight of each address that lies in no file; reads nothing outside of the stack bounds that it is
+ * given, whatever the stack holds. On aarch64 the chain of frame pointers, which that machine's ABI
+ * keeps. */
+#ifndef UNWIND_H
+#define UNWIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define UNWIND_CACHE_ENTRIES 4096u /* a power of two */
+#define UNWIND_STOPS_MAX     4u
+#define UNWIND_TRAIL_MAX     256u
+
+struct unwind_tables;
+
+/* The registers of one frame of a walk, and how it was left. */
+struct unwind_step {
+	uint64_t pc, sp, fp; /* sp with its lowest bit set: a frame that is not to be recognised */
+	uint64_t rbp_at;     /* where the caller's rbp was saved; or UNWIND_STEP_* */
+};
+
+#define UNWIND_STEP_KEPT 0u /* nowhere: it is the present one */
+#define UNWIND_STEP_ONCE 1u /* left in a way that depends on more than these words */
+
+/* The way that the last walk took, root first. The next one mostly ends in the same frames: where
+ * it meets one of them, with the same registers, it need only see that the words which led on are
+ * as they were. */
+struct unwind_trail {
+	uint32_t nr; /* 0: none; and none for other tables or stops than these */
+	uint32_t epoch;
+	uint32_t end;     /* enum unwind_end of the walk */
+	uint64_t zero_at; /* where it read the 0 that ended it; 0: it ended otherwise */
+	uint32_t nr_fresh;
+	const struct unwind_stops *stops;
+	struct unwind_step steps[UNWIND_TRAIL_MAX];
+	struct unwind_step fresh[UNWIND_TRAIL_MAX]; /* of the walk at hand, leaf first */
+};
+
+/* One thread's rules by the address that they were looked up for, and its last walk. Zeroed:
+ * empty. */
+struct unwind_cache {
+	struct {
+		uint64_t address;
+		uint64_t rule; /* of the tables' epoch in the upper half; older ones do not count */
+	} entries[UNWIND_CACHE_ENTRIES];
+	struct unwind_trail trail;
+};
+
+/* Code at which the walk ends, its frame included: the interpreter's evaluation loop. Starts and
+ * ends are addresses, end exclusive; nr at most UNWIND_STOPS_MAX. */
+struct unwind_stops {
+	uint32_t nr;
+	struct {
+		uint64_t start, end;
+	} ranges[UNWIND_STOPS_MAX];
+};
+
+enum unwind_end {
+	UNWIND_ROOT,      /* no caller: the rules say so (_start, clone, a fiber), or it is 0 */
+	UNWIND_STOP,      /* a frame in one of the stops */
+	UNWIND_FULL,      /* max frames, and there are more */
+	UNWIND_NOT_READY, /* a file's table is yet to be built; it is wanted now */
+	UNWIND_NO_RULE,   /* code without usable rules, or a frame outside of the bounds */
+};
+
+struct unwind_start {
+	uint64_t pc, sp, fp; /* of the first frame: its return address, CFA and frame pointer */
+};
+
+/* Stores return addresses, leaf first (the first is start->pc), reading only inside
+ * [start->sp, high). Where a signal interrupted the code, the address is that of the interrupted
+ * instruction. stops may be NULL, and do not change between walks with one cache; tables and cache
+ * are not used on aarch64. *end says why it ended.
+ * Returns the number stored, at most max. */
+uint32_t unwind_walk(struct unwind_tables *tables, struct unwind_cache *cache,
+		     const struct unwind_start *start, uint64_t high,
+		     const struct unwind_stops *stops, uint64_t *frames, uint32_t max,
+		     enum unwind_end *end);
+
+/* The caller's own caller as a start: for use in a function with a frame pointer of its own. */
+#define UNWIND_START_HERE() unwind_start_from((const uint64_t *)__builtin_frame_address(0))
+
+static inline struct unwind_start unwind_start_from(const uint64_t *frame)
+{
+	return (struct unwind_start){
+		.pc = frame[1], .sp = (uint64_t)(uintptr_t)(frame + 2), .fp = frame[0]};
+}
+
+#endif

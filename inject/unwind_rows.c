@@ -1,0 +1,70 @@
+#include "unwind_rows.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define PAGE_BYTES  4096u
+#define FIRST_BYTES 65536u
+
+void unwind_rows_init(struct unwind_rows *rows, uint64_t bytes_max)
+{
+	*rows = (struct unwind_rows){.max = bytes_max / sizeof(struct unwind_row)};
+}
+
+void unwind_rows_fini(struct unwind_rows *rows)
+{
+	if (rows->rows)
+		munmap(rows->rows, rows->room * sizeof(struct unwind_row));
+	unwind_rows_init(rows, 0);
+}
+
+static int grow(struct unwind_rows *rows)
+{
+	size_t bytes = rows->room * sizeof(struct unwind_row);
+	void *room;
+
+	if (rows->nr >= rows->max)
+		return -ENOSPC;
+	if (bytes == 0) {
+		bytes = FIRST_BYTES;
+		room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+	} else {
+		room = mremap(rows->rows, bytes, 2 * bytes, MREMAP_MAYMOVE);
+		bytes *= 2;
+	}
+	if (room == MAP_FAILED)
+		return -ENOMEM;
+	rows->rows = room;
+	rows->room = bytes / sizeof(struct unwind_row);
+	return 0;
+}
+
+void unwind_rows_put(struct unwind_rows *rows, uint32_t pc, uint32_t rule)
+{
+	if (rows->error)
+		return;
+	if (rows->nr && rows->rows[rows->nr - 1].pc == pc)
+		rows->nr--;
+	if (rows->nr && rows->rows[rows->nr - 1].rule == rule)
+		return;
+	if (rows->nr == rows->room || rows->nr >= rows->max)
+		rows->error = grow(rows);
+	if (rows->error == 0)
+		rows->rows[rows->nr++] = (struct unwind_row){.pc = pc, .rule = rule};
+}
+
+uint64_t unwind_rows_trim(struct unwind_rows *rows)
+{
+	size_t bytes = rows->room * sizeof(struct unwind_row);
+	size_t kept =
+		(rows->nr * sizeof(struct unwind_row) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+
+	if (kept == 0) {
+		unwind_rows_fini(rows);
+		return 0;
+	}
+	if (kept < bytes && mremap(rows->rows, bytes, kept, 0) != MAP_FAILED)
+		rows->room = kept / sizeof(struct unwind_row);
+	return rows->room * sizeof(struct unwind_row);
+}

@@ -1,0 +1,459 @@
+#include "unwind_table.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "eh_frame.h"
+#include "loaded_object.h"
+#include "segment_map.h"
+#include "unwind_row.h"
+#include "unwind_rows.h"
+
+#define READ_FAILURES_MAX 3u
+
+/* The rows of one segment of one file, wherever it is loaded. Nothing changes once it is published
+ * in a slot. */
+struct table {
+	/* What makes two segments the same. */
+	uint64_t identity, size, hdr_offset, hdr_size;
+
+	struct unwind_rows rows;
+	uint64_t bytes;
+	int error; /* why there are no rows */
+};
+
+struct slot {
+	struct unwind_module module;
+	_Atomic(const struct table *) table; /* NULL: not built */
+	atomic_bool wanted;
+	_Atomic bool
+		verifiable; /* the loader knew it when it was added, so it will know when it is gone */
+	_Atomic uint64_t stops;
+	_Atomic uint64_t eh_frame_hdr; /* the module's, for any thread */
+	uint32_t read_failures;
+	uint32_t round; /* in which it was tried */
+	bool entered;
+};
+
+struct unwind_tables {
+	uint64_t bytes_max, bytes, build_ns;
+	_Atomic(void (*)(void)) wake;
+	atomic_bool woken; /* since the last build */
+	atomic_uint
+		missed_epoch; /* in which a walk last met a file that is not in the map, plus 1 */
+	uint32_t nr_slots, nr_tables;
+	uint32_t round; /* of builds */
+	struct segment_map map;
+	struct slot slots[UNWIND_MODULES_MAX];
+	struct table tables[UNWIND_MODULES_MAX];
+};
+
+_Static_assert(UNWIND_MODULES_MAX <= SEGMENT_MAP_MAX, "every slot can be entered");
+
+struct unwind_tables *unwind_tables_create(uint64_t bytes_max)
+{
+	struct unwind_tables *tables = mmap(NULL, sizeof(*tables), PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (tables == MAP_FAILED)
+		return NULL;
+	tables->bytes_max = bytes_max;
+	loaded_object_init();
+	return tables;
+}
+
+void unwind_tables_destroy(struct unwind_tables *tables)
+{
+	if (!tables)
+		return;
+	for (uint32_t i = 0; i < tables->nr_tables; i++)
+		unwind_rows_fini(&tables->tables[i].rows);
+	munmap(tables, sizeof(*tables));
+}
+
+void unwind_tables_on_want(struct unwind_tables *tables, void (*wake)(void))
+{
+	atomic_store_explicit(&tables->wake, wake, memory_order_release);
+}
+
+/* ---- segments come and go ---- */
+
+static bool is_loaded(const struct unwind_module *module)
+{
+	struct loaded_object object;
+
+	return loaded_object_at(module->start, &object) &&
+	       object.eh_frame_hdr == module->eh_frame_hdr;
+}
+
+static bool same_module(const struct unwind_module *a, const struct unwind_module *b)
+{
+	return a->start == b->start && a->end == b->end && a->identity == b->identity &&
+	       a->eh_frame_hdr == b->eh_frame_hdr && a->eh_frame_hdr_size == b->eh_frame_hdr_size;
+}
+
+static const struct table *find_table(const struct unwind_tables *tables,
+				      const struct unwind_module *module)
+{
+	for (uint32_t i = 0; i < tables->nr_tables; i++) {
+		const struct table *table = &tables->tables[i];
+
+		if (table->identity == module->identity &&
+		    table->size == module->end - module->start &&
+		    table->hdr_offset == module->eh_frame_hdr - module->start &&
+		    table->hdr_size == module->eh_frame_hdr_size)
+			return table;
+	}
+	return NULL;
+}
+
+/* One that held the same segment before, else a fresh one, else any that is free. */
+static struct slot *take_slot(struct unwind_tables *tables, const struct unwind_module *module)
+{
+	struct slot *vacant = NULL;
+
+	for (uint32_t i = 0; i < tables->nr_slots; i++) {
+		struct slot *slot = &tables->slots[i];
+
+		if (slot->entered)
+			continue;
+		if (same_module(&slot->module, module))
+			return slot;
+		vacant = slot;
+	}
+	if (tables->nr_slots < UNWIND_MODULES_MAX)
+		return &tables->slots[tables->nr_slots++];
+	if (vacant)
+		atomic_store_explicit(&vacant->stops, 0, memory_order_relaxed);
+	return vacant;
+}
+
+static void remove_segment(struct unwind_tables *tables, uint32_t i)
+{
+	tables->slots[tables->map.segments[i].slot].entered = false;
+	segment_map_remove(&tables->map, i);
+}
+
+int unwind_tables_add(struct unwind_tables *tables, const struct unwind_module *module)
+{
+	struct segment segment = {module->start, module->end, 0};
+	uint32_t i = segment_map_first_above(&tables->map, module->start);
+
+	if (module->end <= module->start)
+		return -EINVAL;
+	if (i < tables->map.nr &&
+	    same_module(&tables->slots[tables->map.segments[i].slot].module, module))
+		return 0;
+	while (i < tables->map.nr && tables->map.segments[i].start < module->end)
+		remove_segment(tables, i);
+
+	struct slot *slot = take_slot(tables, module);
+	if (slot) {
+		slot->module = *module;
+		slot->read_failures = 0;
+		slot->entered = true;
+		atomic_store_explicit(&slot->eh_frame_hdr, module->eh_frame_hdr,
+				      memory_order_relaxed);
+		atomic_store_explicit(&slot->wanted, false, memory_order_relaxed);
+		atomic_store_explicit(&slot->verifiable, is_loaded(module), memory_order_relaxed);
+		atomic_store_explicit(&slot->table, find_table(tables, module),
+				      memory_order_release);
+		segment.slot = (uint32_t)(slot - tables->slots);
+		segment_map_insert(&tables->map, &segment); /* as many as there are slots fit */
+	}
+	segment_map_publish(&tables->map);
+	return slot ? 0 : -ENOSPC;
+}
+
+void unwind_tables_retire(struct unwind_tables *tables, uint64_t start)
+{
+	uint32_t i = segment_map_first_above(&tables->map, start);
+
+	if (i == tables->map.nr || tables->map.segments[i].start != start)
+		return;
+	remove_segment(tables, i);
+	segment_map_publish(&tables->map);
+}
+
+/* ---- building ---- */
+
+#if defined(__x86_64__)
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Whether the table is one to keep: not when the file went away under the reading. */
+static bool compile(struct unwind_tables *tables, struct slot *slot, struct table *table)
+{
+	const struct unwind_module *module = &slot->module;
+	bool verifiable = atomic_load_explicit(&slot->verifiable, memory_order_relaxed);
+
+	*table = (struct table){
+		.identity = module->identity,
+		.size = module->end - module->start,
+		.hdr_offset = module->eh_frame_hdr - module->start,
+		.hdr_size = module->eh_frame_hdr_size,
+		.error = -ENOENT,
+	};
+	unwind_rows_init(&table->rows, tables->bytes_max - tables->bytes);
+	if (module->eh_frame_hdr)
+		table->error = eh_frame_compile(module->eh_frame_hdr, module->eh_frame_hdr_size,
+						module->start, module->end, &table->rows);
+	if (table->error == 0)
+		table->bytes = unwind_rows_trim(&table->rows);
+	if (table->bytes > tables->bytes_max - tables->bytes)
+		table->error = -ENOSPC;
+	if ((verifiable && !is_loaded(module)) ||
+	    (table->error == -EFAULT && ++slot->read_failures < READ_FAILURES_MAX)) {
+		unwind_rows_fini(&table->rows);
+		return false;
+	}
+	if (table->error) {
+		unwind_rows_fini(&table->rows);
+		table->bytes = 0;
+	}
+	return true;
+}
+
+static bool build(struct unwind_tables *tables, struct slot *slot)
+{
+	const struct table *same = find_table(tables, &slot->module);
+	struct table *table = &tables->tables[tables->nr_tables];
+
+	if (same) {
+		atomic_store_explicit(&slot->table, same, memory_order_release);
+		return false;
+	}
+	if (tables->nr_tables == UNWIND_MODULES_MAX || !compile(tables, slot, table))
+		return false;
+	tables->nr_tables++;
+	tables->bytes += table->bytes;
+	atomic_store_explicit(&slot->table, table, memory_order_release);
+	return table->error == 0;
+}
+
+static bool is_to_be_built(const struct slot *slot)
+{
+	return slot->entered && !atomic_load_explicit(&slot->table, memory_order_relaxed);
+}
+
+static uint32_t build_wanted(struct unwind_tables *tables)
+{
+	uint32_t nr = 0;
+
+	/* First, so that what is wanted from here on wakes the helper again. */
+	atomic_store_explicit(&tables->woken, false, memory_order_seq_cst);
+	for (uint32_t i = 0; i < tables->nr_slots; i++) {
+		struct slot *slot = &tables->slots[i];
+
+		if (atomic_exchange_explicit(&slot->wanted, false, memory_order_seq_cst) &&
+		    is_to_be_built(slot))
+			nr += build(tables, slot);
+	}
+	return nr;
+}
+
+/* Of what was not tried in this round the smallest file, or the largest: its search table tells how
+ * many functions it has. NULL: none is left. */
+static struct slot *next_to_build(struct unwind_tables *tables, bool largest)
+{
+	struct slot *found = NULL;
+
+	for (uint32_t i = 0; i < tables->nr_slots; i++) {
+		struct slot *slot = &tables->slots[i];
+		uint64_t size = slot->module.eh_frame_hdr_size;
+
+		if (is_to_be_built(slot) && slot->round != tables->round &&
+		    (!found || (largest ? size > found->module.eh_frame_hdr_size
+					: size < found->module.eh_frame_hdr_size)))
+			found = slot;
+	}
+	if (found)
+		found->round = tables->round;
+	return found;
+}
+
+uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns)
+{
+	uint64_t begin_ns = cpu_ns();
+	uint32_t nr = build_wanted(tables);
+	bool largest = budget_ns == UNWIND_BUILD_ALL;
+	struct slot *slot;
+
+	tables->round++;
+	while (cpu_ns() - begin_ns < budget_ns && (slot = next_to_build(tables, largest))) {
+		nr += build(tables, slot);
+		/* They may take long: what is wanted meanwhile goes before the rest. */
+		if (atomic_load_explicit(&tables->woken, memory_order_relaxed))
+			nr += build_wanted(tables);
+	}
+	tables->build_ns += cpu_ns() - begin_ns;
+	return nr;
+}
+
+#else
+
+uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns)
+{
+	(void)tables;
+	(void)budget_ns;
+	return 0;
+}
+
+#endif
+
+void unwind_tables_totals(const struct unwind_tables *tables, struct unwind_totals *totals)
+{
+	*totals = (struct unwind_totals){
+		.modules = tables->map.nr,
+		.bytes = tables->bytes,
+		.build_ns = tables->build_ns,
+	};
+	for (uint32_t i = 0; i < tables->nr_tables; i++) {
+		const struct table *table = &tables->tables[i];
+
+		totals->rows += table->rows.nr;
+		totals->built += table->error == 0;
+		totals->over_budget += table->error == -ENOSPC;
+		totals->failed += table->error != 0 && table->error != -ENOSPC;
+	}
+}
+
+bool unwind_tables_stops(const struct unwind_tables *tables, uint32_t i, uint64_t *start,
+			 uint64_t *stops)
+{
+	*start = *stops = 0;
+	if (i >= tables->nr_slots)
+		return false;
+	*start = tables->slots[i].module.start;
+	*stops = atomic_load_explicit(&tables->slots[i].stops, memory_order_relaxed);
+	return true;
+}
+
+/* ---- the walk's questions ---- */
+
+uint32_t unwind_tables_epoch(const struct unwind_tables *tables)
+{
+	return segment_map_epoch(&tables->map);
+}
+
+bool unwind_tables_holds(const struct unwind_tables *tables, uint64_t address)
+{
+	struct segment segment;
+
+	return segment_map_find(&tables->map, address, &segment);
+}
+
+void unwind_tables_count_stop(struct unwind_tables *tables, uint64_t address)
+{
+	struct segment segment;
+
+	if (segment_map_find(&tables->map, address, &segment))
+		atomic_fetch_add_explicit(&tables->slots[segment.slot].stops, 1,
+					  memory_order_relaxed);
+}
+
+static void wake(struct unwind_tables *tables)
+{
+	void (*function)(void) = atomic_load_explicit(&tables->wake, memory_order_acquire);
+
+	if (!atomic_exchange_explicit(&tables->woken, true, memory_order_seq_cst) && function)
+		function();
+}
+
+/* The loader has a file that the map has not. Should the helper find nothing new, it is not woken
+ * for it again until the map changes. */
+static enum unwind_found miss(struct unwind_tables *tables)
+{
+	uint32_t epoch = segment_map_epoch(&tables->map) + 1;
+
+	if (atomic_exchange_explicit(&tables->missed_epoch, epoch, memory_order_relaxed) != epoch)
+		wake(tables);
+	return UNWIND_WANTED;
+}
+
+static enum unwind_found want(struct unwind_tables *tables, struct slot *slot)
+{
+	atomic_store_explicit(&slot->wanted, true, memory_order_seq_cst);
+	wake(tables);
+	return UNWIND_WANTED;
+}
+
+static bool was_replaced(const struct slot *slot, uint64_t address)
+{
+	struct loaded_object object;
+
+	if (!atomic_load_explicit(&slot->verifiable, memory_order_relaxed))
+		return false;
+	return !loaded_object_at(address, &object) ||
+	       object.eh_frame_hdr !=
+		       atomic_load_explicit(&slot->eh_frame_hdr, memory_order_relaxed);
+}
+
+static bool is_known(const struct unwind_tables *tables, const struct loaded_object *object)
+{
+	struct segment segment;
+
+	return segment_map_find_below(&tables->map, object->end - 1, &segment) &&
+	       segment.end > object->start &&
+	       atomic_load_explicit(&tables->slots[segment.slot].eh_frame_hdr,
+				    memory_order_relaxed) == object->eh_frame_hdr;
+}
+
+/* Of the last row that begins at or below pc. */
+static uint32_t rule_at(const struct table *table, uint32_t pc)
+{
+	const struct unwind_row *rows = table->rows.rows;
+	size_t low = 0, high = table->rows.nr;
+
+	if (high == 0)
+		return unwind_rule_special(UNWIND_UNSUPPORTED);
+	if (pc < rows[0].pc)
+		return unwind_rule_special(UNWIND_GAP);
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rows[middle].pc <= pc)
+			low = middle;
+		else
+			high = middle;
+	}
+	return rows[low].rule;
+}
+
+enum unwind_found unwind_tables_find(struct unwind_tables *tables, uint64_t address, uint32_t *rule)
+{
+	struct loaded_object object;
+	struct segment segment;
+
+	*rule = 0;
+	if (!segment_map_find(&tables->map, address, &segment)) {
+		if (!loaded_object_at(address, &object))
+			return UNWIND_NOT_LOADED;
+		if (!is_known(tables, &object))
+			return miss(tables);
+		*rule = unwind_rule_special(UNWIND_UNSUPPORTED); /* a known file's data */
+		return UNWIND_FOUND;
+	}
+
+	struct slot *slot = &tables->slots[segment.slot];
+	if (was_replaced(slot, address))
+		return miss(tables);
+
+	const struct table *table = atomic_load_explicit(&slot->table, memory_order_acquire);
+	if (!table)
+		return want(tables, slot);
+	/* A slot that is being given to another segment may show that one's table. */
+	if (address - segment.start > UINT32_MAX)
+		*rule = unwind_rule_special(UNWIND_UNSUPPORTED);
+	else
+		*rule = rule_at(table, (uint32_t)(address - segment.start));
+	return UNWIND_FOUND;
+}
