@@ -5,7 +5,8 @@
 # Usage: tests/gpu/measure.sh FLAMEGRID-ROOT OUT-DIR [PART...]
 #   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
 #   OUT-DIR         reports and logs go there
-#   PART            info conformance counts train ddp overhead threads demo (default: all of them)
+#   PART            info conformance demo counts train ddp graph triton pythons capture modes overhead threads
+#                   (default: all of them)
 # Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
 # Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
 set -u
@@ -105,6 +106,7 @@ check_launch_bound() {
 
 counts() {
 	profile launch_bound "$scratch/programs/launch_bound" 200000
+	whole launch_bound
 	check_launch_bound launch_bound
 	same "launch_bound: streams with kernels" \
 		"$(grep '_Kernel\]tiny' "$out/launch_bound.streams.folded" | cut -d';' -f1,2 | sort -u | wc -l)" 4
@@ -116,9 +118,36 @@ counts() {
 	done
 }
 
+# whole NAME [SHARE]: at least 99.9 % (or SHARE) of the launches reached a root, by the ledger; says what stopped the others.
+whole() {
+	python3 - "$scratch/$1/profile.db" "$1" "${2:-99.9}" <<'PY' || failed=1
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+count = dict(db.execute('select reason, sum(count) from ledger group by 1'))
+names = {19: 'table not ready', 20: 'no usable rule', 21: 'truncated', 22: 'mismatch', 4: 'stack table full', 23: 'no Python frames'}
+lacking = sum(count.get(reason, 0) for reason in (19, 20, 21, 4))
+share = 100 * (1 - lacking / max(count.get(0, 0), 1))
+print('%s %s: %.3f %% of %d launches reach a root (%s)' % (
+    'ok     ' if share >= float(sys.argv[3]) else 'NOT OK ', sys.argv[2], share, count.get(0, 0),
+    ', '.join('%s %d' % (names[r], count[r]) for r in names if count.get(r)) or 'none lacks anything'))
+for (text,) in db.execute("select distinct cast(s.data as text) from process_notices n join strings s on s.id = n.text where cast(s.data as text) like '%unwind%' or cast(s.data as text) like '%native stacks%'"):
+    print('        ', text)
+sys.exit(share < float(sys.argv[3]))
+PY
+}
+
+# share NAME EXPRESSION: how many of the GPU records counted in its folded lines match.
+share() { awk -v want="$2" '{ n = $NF; all += n; if ($0 ~ want) s += n } END { printf "%d of %d\n", s, all }' "$out/$1.count.folded"; }
+
 train() {
 	have_torch || { echo "left out: no PyTorch"; return; }
 	profile tiny_train python3 "$here/programs/tiny_train.py"
+	whole tiny_train
+	echo "tiny_train: under a line of the script: $(share tiny_train '^tiny_train.py:')"
+	echo "tiny_train: forward (nn.Linear) under step(): $(share tiny_train 'tiny_train.py:step:.*Linear.forward')"
+	echo "tiny_train: autograd threads: $(share tiny_train '^[^;]*;.*torch::autograd::Engine::thread_init')"
+	echo "tiny_train: frames missing: $(share tiny_train 'frames missing')"
+	"$flamegrid" report "$scratch/tiny_train" --format folded --demangle simple >"$out/tiny_train.simple.folded" 2>/dev/null
 	cat "$out/tiny_train.stdout"
 	cp "$scratch/tiny_train/flame.html" "$out/tiny_train.html"
 }
@@ -127,12 +156,58 @@ ddp() {
 	have_torch || { echo "left out: no PyTorch"; return; }
 	[ "$gpus" -ge 2 ] || { echo "left out: ddp.py wants two GPUs"; return; }
 	profile ddp torchrun --nproc_per_node="$gpus" "$here/programs/ddp.py"
+	whole ddp
 	cat "$out/ddp.stdout"
 	for ((gpu = 0; gpu < gpus; gpu++)); do
 		if grep -q "\\[GPU${gpu}_Kernel\\]" "$out/ddp.count.folded"; then ok "ddp: GPU$gpu is there"; else
 			not_ok "ddp: GPU$gpu is missing"; fi
 	done
 	cp "$scratch/ddp/flame.html" "$out/ddp.html"
+}
+
+graph() {
+	have_torch || { echo "left out: no PyTorch"; return; }
+	profile graph python3 "$here/programs/graph.py"
+	whole graph
+	echo "graph: under replay(): $(share graph '^graph.py:<module>:[0-9]+;graph.py:replay:[0-9]+;')"
+}
+
+triton() {
+	python3 -c 'import triton' 2>/dev/null || { echo "left out: no Triton"; return; }
+	profile triton python3 "$here/programs/triton_add.py"
+	# Each kernel's launcher is a library of its own, whose first launches come before its unwind table.
+	whole triton 95
+	same "triton: kernels under launch_triton_add()" \
+		"$(leaf_sum <(grep 'triton_add.py:launch_triton_add:' "$out/triton.count.folded") '_Kernel\]add_kernel')" 500
+}
+
+# The interpreters of this machine: Python frames against sys._getframe().
+pythons() {
+	local script
+
+	script=$(ls "$root"/../python_versions/python_versions.sh 2>/dev/null | head -n 1)
+	[ -n "$script" ] || { not_ok "pythons: no python_versions/ beside $root"; return; }
+	if sh "$script" "$(dirname "$script")/libpython_probe.so" "$(python3 -c 'import sys; print(sys.executable)')" \
+		/usr/bin/python3 >"$out/pythons.txt" 2>&1; then ok "pythons"; else not_ok "pythons"; fi
+	cat "$out/pythons.txt"
+}
+
+# What one capture costs here: 28 native frames and 10 Python ones.
+capture() {
+	local library
+
+	library=$(ls "$root"/bench/libcapture_bench.so "$root"/../libcapture_bench.so 2>/dev/null | head -n 1)
+	[ -n "$library" ] || { not_ok "capture: no libcapture_bench.so in $root"; return; }
+	python3 "$here/../bench/capture_bench.py" "$library" | tee "$out/capture.txt"
+}
+
+# The other kinds of stacks, on the training step.
+modes() {
+	have_torch || { echo "left out: no PyTorch"; return; }
+	for mode in full native python; do
+		FLAMEGRID_STACKS=$mode profile "train_$mode" python3 "$here/programs/tiny_train.py"
+		whole "train_$mode"
+	done
 }
 
 # One timed run of each configuration, in turn, three rounds.
@@ -196,7 +271,7 @@ demo() {
 parts=${*:-all}
 info
 if wants counts || wants overhead || wants threads; then build_programs; fi
-for part in conformance demo counts train ddp overhead threads; do
+for part in conformance demo counts train ddp graph triton pythons capture modes overhead threads; do
 	if wants $part; then
 		echo "--- $part"
 		$part
