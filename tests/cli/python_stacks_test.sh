@@ -41,7 +41,7 @@ same "leaf: ctypes is between Python and CUDA" "$(count leaf "$f:launch:$step;.*
 
 run full
 same "full: main thread begins with the program's start" "$(count full "^[^;]*_start[^;]*;.*$f:<module>:")" 82
-same "full: C between the functions" "$(count full "$f:train:[0-9]+;.*sort[^;]*;.*$f:train.<locals>.<lambda>:")" 4
+same "full: C between the functions" "$(count full "$f:train:[0-9]+;([^;]*;)+$f:train.<locals>.<lambda>:")" 4
 same "full: no evaluation loop is left" "$(count full ';_PyEval_EvalFrameDefault')" 0
 same "full: every stack is whole" "$(count full '\[frames missing\]|\[stack truncated\]|frames differ')" 0
 
