@@ -11,13 +11,25 @@
 #define DOMAIN_RESOURCE          3u
 #define CBID_LAUNCH_KERNEL       307u
 #define CBID_CONTEXT_SYNCHRONIZE 17u
+#define CBID_GRAPH_LAUNCH        514u
+#define CBID_ADD_KERNEL_NODE     689u
 #define RESOURCE_CONTEXT_CREATED 1u
 #define RESOURCE_INIT_FINISHED   5u
+#define RESOURCE_GRAPH_CREATED   9u /* the first of those that tell of graphs */
+#define RESOURCE_GRAPH_DESTROYED 10u
+#define RESOURCE_GRAPH_CLONED    11u
+#define RESOURCE_NODE_CREATED    13u
+#define RESOURCE_EXEC_CREATED    18u
+#define RESOURCE_EXEC_DESTROYED  19u
+#define RESOURCE_NODE_CLONED     20u
+#define RESOURCE_NODE_UPDATED    22u
+#define RESOURCE_NODE_SET_PARAMS 23u
 #define SITE_ENTER               0
 #define SITE_EXIT                1
 #define KIND_MEMCPY              1u
 #define KIND_MEMSET              2u
 #define KIND_KERNEL              10u
+#define KIND_GRAPH               51u
 #define COPY_HTOD                1u
 #define COPY_DTOH                2u
 #define COPY_DTOD                8u
@@ -35,6 +47,31 @@ struct callback_data {
 	uint32_t context_id;
 	uint64_t *correlation_data;
 	uint32_t correlation_id;
+};
+
+struct resource_data {
+	void *context, *handle;
+	const void *descriptor;
+};
+
+struct graph_data {
+	void *graph, *original_graph;
+	void *node, *original_node;
+	uint32_t node_type;
+	void *dependency;
+	void *exec;
+};
+
+struct kernel_node {
+	void *function;
+	unsigned int grid[3], block[3], shared_bytes;
+	void **params, **extra;
+	void *kernel, *context;
+};
+
+struct update_result {
+	int result;
+	void *error_node, *error_from_node;
 };
 
 typedef void callback_fn(void *userdata, uint32_t domain, uint32_t cbid, const void *data);
@@ -65,7 +102,23 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	F(cuMemcpyHtoDAsync_v2, (device_address to, const void *from, size_t size, void *stream))  \
 	F(cuMemsetD8Async, (device_address to, unsigned char value, size_t count, void *stream))   \
 	F(cuMemsetD32_v2, (device_address to, unsigned int value, size_t count))                   \
-	F(cuStreamCreate, (void **stream, unsigned int flags))
+	F(cuStreamCreate, (void **stream, unsigned int flags))                                     \
+	F(cuStreamBeginCapture_v2, (void *stream, int mode))                                       \
+	F(cuStreamEndCapture, (void *stream, void **graph))                                        \
+	F(cuGraphCreate, (void **graph, unsigned int flags))                                       \
+	F(cuGraphDestroy, (void *graph))                                                           \
+	F(cuGraphClone, (void **clone, void *graph))                                               \
+	F(cuGraphGetNodes, (void *graph, void **nodes, size_t *count))                             \
+	F(cuGraphAddKernelNode_v2, (void **node, void *graph, void *const *dependencies,           \
+				    size_t count, const struct kernel_node *params))               \
+	F(cuGraphAddChildGraphNode,                                                                \
+	  (void **node, void *graph, void *const *dependencies, size_t count, void *child))        \
+	F(cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))       \
+	F(cuGraphExecDestroy, (void *exec))                                                        \
+	F(cuGraphExecUpdate_v2, (void *exec, void *graph, struct update_result *result))           \
+	F(cuGraphExecKernelNodeSetParams_v2,                                                       \
+	  (void *exec, void *node, const struct kernel_node *params))                              \
+	F(cuGraphLaunch, (void *exec, void *stream))
 
 #define CUPTI_FUNCTIONS(F)                                                                         \
 	F(cuptiGetVersion, (uint32_t * version))                                                   \
@@ -83,6 +136,9 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	F(cuptiActivityGetNumDroppedRecords, (void *context, uint32_t stream_id, size_t *dropped)) \
 	F(cuptiGetContextId, (void *context, uint32_t *id))                                        \
 	F(cuptiGetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *id))     \
+	F(cuptiGetGraphNodeId, (void *node, uint64_t *id))                                         \
+	F(cuptiGetGraphId, (void *graph, uint32_t *id))                                            \
+	F(cuptiGetGraphExecId, (void *exec, uint32_t *id))                                         \
 	F(cuptiFinalize, (void))
 
 #define DECLARE_FUNCTION(name, arguments) extern int(*name) arguments;

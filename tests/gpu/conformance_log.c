@@ -10,13 +10,15 @@
 
 #define CALLS_MAX    (1u << 18)
 #define RECORDS_MAX  (1u << 17)
+#define GRAPHS_MAX   4096u
 #define BUFFER_BYTES (256u << 10)
 
 void *conformance_subscriber;
 
 static struct call_entry calls[CALLS_MAX];
 static struct record_entry records[RECORDS_MAX];
-static _Atomic uint32_t nr_calls, nr_records, nr_threads;
+static struct graph_entry graphs[GRAPHS_MAX];
+static _Atomic uint32_t nr_calls, nr_records, nr_graphs, nr_threads;
 static _Atomic uint32_t init_finished, contexts_created;
 static _Atomic uint32_t requested, completed, requested_while_launching, completed_by_flusher,
 	kernel_record_bytes;
@@ -26,6 +28,7 @@ static __thread struct {
 	uint32_t number;
 	int depth;
 	int flushing;
+	uint32_t call_cbid, call_correlation_id; /* of the last driver call entered */
 } thread;
 
 static void finalize(void)
@@ -39,6 +42,29 @@ static void finalize(void)
 	finalize_result = cuptiFinalize();
 }
 
+static void keep_graph(uint32_t cbid, const struct graph_data *data)
+{
+	uint32_t i = nr_graphs++;
+
+	if (i >= GRAPHS_MAX || !data)
+		return;
+	struct graph_entry *entry = &graphs[i];
+	*entry = (struct graph_entry){.cbid = cbid,
+				      .node_type = data->node ? data->node_type : 0,
+				      .call_cbid = thread.call_cbid,
+				      .call_correlation_id = thread.call_correlation_id};
+	if (data->node)
+		cuptiGetGraphNodeId(data->node, &entry->node_id);
+	if (cbid == RESOURCE_NODE_CLONED || cbid >= RESOURCE_NODE_UPDATED) {
+		if (data->original_node)
+			cuptiGetGraphNodeId(data->original_node, &entry->original_id);
+	}
+	if (cbid <= RESOURCE_GRAPH_CLONED && data->graph)
+		cuptiGetGraphId(data->graph, &entry->graph_id);
+	if ((cbid == RESOURCE_EXEC_CREATED || cbid == RESOURCE_EXEC_DESTROYED) && data->exec)
+		cuptiGetGraphExecId(data->exec, &entry->exec_id);
+}
+
 static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const void *argument)
 {
 	const struct callback_data *data = argument;
@@ -47,11 +73,15 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 	if (domain == DOMAIN_RESOURCE) {
 		init_finished += cbid == RESOURCE_INIT_FINISHED;
 		contexts_created += cbid == RESOURCE_CONTEXT_CREATED;
+		if (cbid >= RESOURCE_GRAPH_CREATED)
+			keep_graph(cbid, ((const struct resource_data *)argument)->descriptor);
 		return;
 	}
 	if (thread.number == 0)
 		thread.number = ++nr_threads;
 	thread.depth += data->site == SITE_ENTER ? 1 : -1;
+	thread.call_cbid = data->site == SITE_ENTER ? cbid : 0;
+	thread.call_correlation_id = data->site == SITE_ENTER ? data->correlation_id : 0;
 	uint32_t i = nr_calls++;
 	if (i >= CALLS_MAX)
 		return;
@@ -113,8 +143,20 @@ static void keep(const uint8_t *record)
 		entry->context_id = u32_at(record, 44);
 		entry->stream_id = u32_at(record, 48);
 		entry->correlation_id = u32_at(record, 92);
+		entry->graph_node_id = u64_at(record, 144);
+		entry->graph_id = u32_at(record, 156);
 		memcpy(&name, record + 104, sizeof(name));
 		snprintf(entry->name, sizeof(entry->name), "%s", name ? name : "(null)");
+		return;
+	}
+	if (entry->kind == KIND_GRAPH) {
+		entry->correlation_id = u32_at(record, 4);
+		entry->start_ns = u64_at(record, 8);
+		entry->end_ns = u64_at(record, 16);
+		entry->device_id = u32_at(record, 24);
+		entry->graph_id = u32_at(record, 28);
+		entry->context_id = u32_at(record, 32);
+		entry->stream_id = u32_at(record, 36);
 		return;
 	}
 	entry->copy_kind = entry->kind == KIND_MEMCPY ? record[4] : 0;
@@ -123,6 +165,8 @@ static void keep(const uint8_t *record)
 	entry->context_id = u32_at(record, 36);
 	entry->stream_id = u32_at(record, 40);
 	entry->correlation_id = u32_at(record, 44);
+	entry->graph_node_id = u64_at(record, 64);
+	entry->graph_id = u32_at(record, 72);
 }
 
 static void on_complete(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
@@ -144,7 +188,8 @@ static void on_complete(void *context, uint32_t stream_id, uint8_t *buffer, size
 		if (previous && u32_at(previous, 0) == KIND_KERNEL)
 			kernel_record_bytes = (uint32_t)((const uint8_t *)record - previous);
 		previous = record;
-		if (kind == KIND_KERNEL || kind == KIND_MEMCPY || kind == KIND_MEMSET)
+		if (kind == KIND_KERNEL || kind == KIND_MEMCPY || kind == KIND_MEMSET ||
+		    kind == KIND_GRAPH)
 			keep(record);
 	}
 	pthread_mutex_unlock(&lock);
@@ -200,7 +245,9 @@ struct conformance_log conformance_log_read(void)
 	return (struct conformance_log){
 		.nr_calls = at_most(nr_calls, CALLS_MAX),
 		.nr_records = at_most(nr_records, RECORDS_MAX),
+		.nr_graphs = at_most(nr_graphs, GRAPHS_MAX),
 		.calls = calls,
+		.graphs = graphs,
 		.records = records,
 		.init_finished = init_finished,
 		.contexts_created = contexts_created,
@@ -216,4 +263,5 @@ void conformance_log_clear(void)
 {
 	nr_calls = 0;
 	nr_records = 0;
+	nr_graphs = 0;
 }

@@ -21,10 +21,22 @@ struct record_entry {
 	uint32_t correlation_id, device_id, context_id, stream_id;
 	uint64_t start_ns, end_ns, bytes;
 	char name[NAME_BYTES];
+	uint32_t graph_id;
+	uint64_t graph_node_id;
+};
+
+/* A resource callback that tells of a graph. Ids are CUPTI's, 0: there was no such handle, or CUPTI
+ * knows no id of it. */
+struct graph_entry {
+	uint32_t cbid, node_type;
+	uint32_t graph_id, exec_id;
+	uint64_t node_id, original_id;
+	uint32_t call_cbid, call_correlation_id; /* of the driver call that this thread is in */
 };
 
 struct conformance_log {
-	uint32_t nr_calls, nr_records;
+	uint32_t nr_calls, nr_records, nr_graphs;
+	const struct graph_entry *graphs;
 	const struct call_entry *calls;
 	const struct record_entry *records;
 	uint32_t init_finished, contexts_created;
@@ -52,6 +64,6 @@ void conformance_log_finalize_at_exit(void);
 int conformance_log_finalize_result(void);
 
 struct conformance_log conformance_log_read(void);
-void conformance_log_clear(void); /* calls and records; the counters stay */
+void conformance_log_clear(void); /* calls, records, graphs; the counters stay */
 
 #endif

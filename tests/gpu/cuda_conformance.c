@@ -14,6 +14,7 @@
 
 #include "conformance_checks.h"
 #include "conformance_cuda.h"
+#include "conformance_graphs.h"
 #include "conformance_log.h"
 
 #define DEVICES_MAX        16
@@ -385,8 +386,24 @@ static void check_finalize(void)
 	     after.nr_calls ? after.calls[0].correlation_id : 0);
 }
 
+static void check_graphs(void)
+{
+	const struct device *device = &devices[0];
+	const struct graph_subject subject = {
+		.context = device->context,
+		.functions = {device->functions[0], device->functions[1]},
+		.names = {kernel_names[0], kernel_names[1]},
+		.memory = device->memory,
+		.bytes = COPY_BYTES,
+	};
+
+	errors += conformance_graphs_run(&subject);
+}
+
 int main(int argc, char **argv)
 {
+	/* What was found out is not lost if a library crashes. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (!load(argc > 1 && argv[1][0] ? argv[1] : NULL))
 		return 2;
 	start_up();
@@ -396,6 +413,7 @@ int main(int argc, char **argv)
 	}
 	check_main_run();
 	check_runtime(argc > 2 ? argv[2] : NULL);
+	check_graphs();
 	check_finalize();
 	check(errors == 0, "no other call failed (%u did)", errors);
 	return checks_status();

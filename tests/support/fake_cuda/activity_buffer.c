@@ -228,6 +228,12 @@ static void set_times(uint8_t *record, uint64_t start_ns, uint64_t end_ns)
 		copy->end = end_ns;
 		break;
 	}
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: {
+		CUpti_ActivityGraphTrace2 *graph = (void *)record;
+		graph->start = start_ns;
+		graph->end = end_ns;
+		break;
+	}
 	default: {
 		CUpti_ActivityMemset4 *fill = (void *)record;
 		fill->start = start_ns;

@@ -27,11 +27,17 @@ union record {
 	CUpti_ActivityKernel10 kernel;
 	CUpti_ActivityMemcpy6 copy;
 	CUpti_ActivityMemset4 fill;
+	CUpti_ActivityGraphTrace2 graph;
 };
 
 bool activity_kind_any(void)
 {
 	return atomic_load(&nr_kinds) > 0;
+}
+
+bool activity_kind_graphs(void)
+{
+	return atomic_load_explicit(&kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE], memory_order_relaxed);
 }
 
 static void fill_kernel(CUpti_ActivityKernel10 *record, const struct sim_operation *operation)
@@ -52,6 +58,8 @@ static void fill_kernel(CUpti_ActivityKernel10 *record, const struct sim_operati
 	record->blockZ = (int32_t)operation->block[2];
 	record->dynamicSharedMemory = (int32_t)operation->shared_bytes;
 	record->correlationId = operation->correlation_id;
+	record->graphNodeId = operation->graph_node_id;
+	record->graphId = operation->graph_id;
 	record->gridId = (int64_t)operation->sequence;
 	record->name = operation->name;
 	record->launchType = operation->cooperative
@@ -75,6 +83,8 @@ static void fill_copy(CUpti_ActivityMemcpy6 *record, const struct sim_operation 
 	record->contextId = operation->context_id;
 	record->streamId = operation->stream_id;
 	record->correlationId = operation->correlation_id;
+	record->graphNodeId = operation->graph_node_id;
+	record->graphId = operation->graph_id;
 	record->channelID = operation->stream_id;
 	record->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 	record->copyCount = 1;
@@ -91,10 +101,26 @@ static void fill_memset(CUpti_ActivityMemset4 *record, const struct sim_operatio
 	record->contextId = operation->context_id;
 	record->streamId = operation->stream_id;
 	record->correlationId = operation->correlation_id;
+	record->graphNodeId = operation->graph_node_id;
+	record->graphId = operation->graph_id;
 	record->flags = operation->asynchronous ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0;
 	record->memoryKind = operation->destination_kind;
 	record->channelID = operation->stream_id;
 	record->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+}
+
+static void fill_graph(CUpti_ActivityGraphTrace2 *record, const struct sim_operation *operation)
+{
+	record->kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+	record->correlationId = operation->correlation_id;
+	record->start = operation->start_ns;
+	record->end = operation->end_ns;
+	record->deviceId = operation->device_ordinal;
+	record->graphId = operation->graph_id;
+	record->contextId = operation->context_id;
+	record->streamId = operation->stream_id;
+	record->endDeviceId = operation->device_ordinal;
+	record->endContextId = operation->context_id;
 }
 
 static CUpti_ActivityKind fill_record(union record *record, const struct sim_operation *operation,
@@ -110,6 +136,10 @@ static CUpti_ActivityKind fill_record(union record *record, const struct sim_ope
 		fill_copy(&record->copy, operation);
 		*size = sizeof(record->copy);
 		return CUPTI_ACTIVITY_KIND_MEMCPY;
+	case SIM_GRAPH:
+		fill_graph(&record->graph, operation);
+		*size = sizeof(record->graph);
+		return CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 	default:
 		fill_memset(&record->fill, operation);
 		*size = sizeof(record->fill);
@@ -125,6 +155,8 @@ void activity_kind_record(const struct sim_operation *operation)
 	bool zeroed = false;
 
 	if (!atomic_load_explicit(&nr_kinds, memory_order_relaxed))
+		return;
+	if (operation->graph_id && operation->kind != SIM_GRAPH && activity_kind_graphs())
 		return;
 	CUpti_ActivityKind kind = fill_record(&record, operation, &size);
 	if (!atomic_load_explicit(&kinds[kind], memory_order_relaxed))
@@ -206,6 +238,9 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 			break;
 		case CUPTI_ACTIVITY_KIND_MEMSET:
 			next = (uint8_t *)*record + sizeof(CUpti_ActivityMemset4);
+			break;
+		case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+			next = (uint8_t *)*record + sizeof(CUpti_ActivityGraphTrace2);
 			break;
 		default:
 			return CUPTI_ERROR_INVALID_KIND;

@@ -9,6 +9,9 @@
 /* Whether any kind is enabled. */
 bool activity_kind_any(void);
 
+/* Whether a graph launch gives one record instead of those of its nodes. */
+bool activity_kind_graphs(void);
+
 /* Writes the operation's record into a buffer of the calling thread, or counts why not. */
 void activity_kind_record(const struct sim_operation *operation);
 

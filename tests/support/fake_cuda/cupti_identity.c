@@ -6,6 +6,7 @@
 #include "sim_clock.h"
 #include "sim_config.h"
 #include "sim_context.h"
+#include "sim_graph.h"
 #include "sim_stream.h"
 
 static _Atomic int thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
@@ -61,6 +62,36 @@ CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perTh
 CUptiResult cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *streamId)
 {
 	return cuptiGetStreamIdEx(context, stream, 0, streamId);
+}
+
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *nodeId)
+{
+	const struct sim_node *found = sim_graph_check_node(node);
+
+	if (!found || !nodeId)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*nodeId = found->node_id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t *pId)
+{
+	const struct sim_graph *found = sim_graph_check(graph);
+
+	if (!found || !pId)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*pId = found->graph_id;
+	return CUPTI_SUCCESS;
+}
+
+CUptiResult cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId)
+{
+	const struct sim_graph_exec *found = sim_graph_check_exec(graphExec);
+
+	if (!found || !pId)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*pId = found->body->graph_id;
+	return CUPTI_SUCCESS;
 }
 
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)

@@ -86,6 +86,7 @@ static const struct sim_tracer tracer = {
 	.call_site = report_call,
 	.resource = report_resource,
 	.operation = activity_kind_record,
+	.wants_graphs = activity_kind_graphs,
 };
 
 static void refresh_locked(void)

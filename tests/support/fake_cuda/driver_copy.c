@@ -2,9 +2,10 @@
  * counted on the stream. */
 #include "driver_call.h"
 
+#include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
+#include "driver_task.h"
 #include "sim_memory.h"
 
 static CUresult allocate(void **memory, size_t size_bytes, enum sim_memory_place place)
@@ -89,29 +90,50 @@ static void classify(struct sim_operation *operation, bool from_device, bool to_
 	operation->copy_kind = (uint8_t)kinds[from_device][to_device];
 }
 
+void driver_copy_task(void *to, const void *from, size_t size_bytes, bool asynchronous,
+		      struct sim_task *task)
+{
+	enum sim_memory_place source = sim_memory_place(from);
+	enum sim_memory_place destination = sim_memory_place(to);
+
+	*task = (struct sim_task){
+		.operation = {.kind = SIM_MEMCPY,
+			      .bytes = size_bytes,
+			      .source_kind = (uint8_t)source,
+			      .destination_kind = (uint8_t)destination,
+			      .asynchronous = asynchronous},
+		.destination = to,
+		.source = from,
+	};
+	classify(&task->operation, source == SIM_ON_DEVICE, destination == SIM_ON_DEVICE);
+}
+
+CUresult driver_submit(const struct sim_task *task, struct sim_stream *stream)
+{
+	int error = sim_task_submit(task, stream);
+
+	if (error == 0)
+		return CUDA_SUCCESS;
+	return error == -ECANCELED ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+				   : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 static CUresult run_copy(const struct copy *copy)
 {
-	enum sim_memory_place source = sim_memory_place(copy->source);
-	enum sim_memory_place destination = sim_memory_place(copy->destination);
+	struct sim_task task;
 	struct sim_stream *stream;
 	CUresult error = driver_find_stream(copy->stream, copy->per_thread, &stream);
 
 	if (error != CUDA_SUCCESS || copy->bytes == 0)
 		return error;
-	struct sim_operation operation = {
-		.kind = SIM_MEMCPY,
-		.bytes = copy->bytes,
-		.source_kind = (uint8_t)source,
-		.destination_kind = (uint8_t)destination,
-		.asynchronous = copy->asynchronous,
-	};
-	classify(&operation, source == SIM_ON_DEVICE, destination == SIM_ON_DEVICE);
-	memmove(copy->destination, copy->source, copy->bytes);
-	if (sim_stream_run(stream, &operation, NULL) != 0)
-		return CUDA_ERROR_OUT_OF_MEMORY;
-	if (!copy->asynchronous && operation.copy_kind != CUPTI_ACTIVITY_MEMCPY_KIND_DTOD)
+	if (!copy->asynchronous && stream->capture)
+		return driver_spoil_capture(stream);
+	driver_copy_task(copy->destination, copy->source, copy->bytes, copy->asynchronous, &task);
+	error = driver_submit(&task, stream);
+	if (error == CUDA_SUCCESS && !copy->asynchronous &&
+	    task.operation.copy_kind != CUPTI_ACTIVITY_MEMCPY_KIND_DTOD)
 		sim_stream_synchronize(stream);
-	return CUDA_SUCCESS;
+	return error;
 }
 
 #define ANY_MEMORY (-1)
@@ -197,31 +219,36 @@ struct fill {
 	bool per_thread, asynchronous;
 };
 
+CUresult driver_fill_task(CUdeviceptr to, uint32_t value, size_t count, size_t width,
+			  bool asynchronous, struct sim_task *task)
+{
+	*task = (struct sim_task){
+		.operation = {.kind = SIM_MEMSET,
+			      .name = "",
+			      .bytes = count * width,
+			      .memset_value = value,
+			      .destination_kind = SIM_ON_DEVICE,
+			      .asynchronous = asynchronous},
+		.destination = (void *)(uintptr_t)to,
+		.width = width,
+	};
+	return sim_memory_place(task->destination) == SIM_ON_DEVICE ? CUDA_SUCCESS
+								    : CUDA_ERROR_INVALID_VALUE;
+}
+
 static CUresult run_fill(const struct fill *fill)
 {
-	void *destination = (void *)(uintptr_t)fill->destination;
+	struct sim_task task;
 	struct sim_stream *stream;
 	CUresult error = driver_find_stream(fill->stream, fill->per_thread, &stream);
 
 	if (error != CUDA_SUCCESS || fill->count == 0)
 		return error;
-	if (sim_memory_place(destination) != SIM_ON_DEVICE)
-		return CUDA_ERROR_INVALID_VALUE;
-	if (fill->width == 1)
-		memset(destination, (int)fill->value, fill->count);
-	else
-		for (size_t i = 0; i < fill->count; i++)
-			((uint32_t *)destination)[i] = fill->value;
-	struct sim_operation operation = {
-		.kind = SIM_MEMSET,
-		.name = "",
-		.bytes = fill->count * fill->width,
-		.memset_value = fill->value,
-		.destination_kind = SIM_ON_DEVICE,
-		.asynchronous = fill->asynchronous,
-	};
-	return sim_stream_run(stream, &operation, NULL) == 0 ? CUDA_SUCCESS
-							     : CUDA_ERROR_OUT_OF_MEMORY;
+	if (!fill->asynchronous && stream->capture)
+		return driver_spoil_capture(stream);
+	error = driver_fill_task(fill->destination, fill->value, fill->count, fill->width,
+				 fill->asynchronous, &task);
+	return error == CUDA_SUCCESS ? driver_submit(&task, stream) : error;
 }
 
 /* params_type: where a wider value would lie otherwise, generated_cuda_meta.h decides. */

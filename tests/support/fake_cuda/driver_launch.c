@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver_task.h"
 #include "fake_cuda.h"
 #include "sim_clock.h"
 #include "sim_config.h"
@@ -212,22 +213,17 @@ static bool shape_is_valid(const CUlaunchConfig *config)
 	       config->sharedMemBytes <= MAX_SHARED_BYTES;
 }
 
-static CUresult run_kernel(const CUlaunchConfig *config, CUfunction function, bool per_thread,
-			   bool cooperative)
+CUresult driver_kernel_task(const CUlaunchConfig *config, CUfunction function, bool cooperative,
+			    struct sim_task *task)
 {
 	struct sim_kernel *kernel = sim_kernel_check(function);
-	struct sim_stream *stream;
-	CUresult error = driver_find_stream(config->hStream, per_thread, &stream);
 
-	if (error != CUDA_SUCCESS)
-		return error;
+	*task = (struct sim_task){.kernel = kernel};
 	if (!kernel)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (!shape_is_valid(config))
 		return CUDA_ERROR_INVALID_VALUE;
-	if (sim_config_one_in(sim_config_get(SIM_FAIL_LAUNCH), &fail_counter))
-		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-	struct sim_operation operation = {
+	task->operation = (struct sim_operation){
 		.kind = SIM_KERNEL,
 		.name = sim_kernel_name(kernel),
 		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
@@ -235,8 +231,28 @@ static CUresult run_kernel(const CUlaunchConfig *config, CUfunction function, bo
 		.shared_bytes = config->sharedMemBytes,
 		.cooperative = cooperative,
 	};
-	return sim_stream_run(stream, &operation, kernel) == 0 ? CUDA_SUCCESS
-							       : CUDA_ERROR_OUT_OF_MEMORY;
+	return CUDA_SUCCESS;
+}
+
+static CUresult run_kernel(const CUlaunchConfig *config, CUfunction function, bool per_thread,
+			   bool cooperative)
+{
+	struct sim_stream *stream;
+	struct sim_task task;
+	CUresult error = driver_find_stream(config->hStream, per_thread, &stream);
+
+	if (error == CUDA_SUCCESS)
+		error = driver_kernel_task(config, function, cooperative, &task);
+	if (error != CUDA_SUCCESS)
+		return error;
+	if (driver_launch_fails())
+		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+	return driver_submit(&task, stream);
+}
+
+bool driver_launch_fails(void)
+{
+	return sim_config_one_in(sim_config_get(SIM_FAIL_LAUNCH), &fail_counter);
 }
 
 static CUresult launch(const CUlaunchConfig *config, CUfunction function, bool per_thread,
@@ -252,7 +268,7 @@ static CUresult launch(const CUlaunchConfig *config, CUfunction function, bool p
 	return error;
 }
 
-static const char *symbol_of(CUfunction function)
+const char *driver_kernel_symbol(CUfunction function)
 {
 	const struct sim_kernel *kernel = sim_kernel_check(function);
 
@@ -277,7 +293,8 @@ CUresult cuLaunchKernel(LAUNCH_ARGUMENTS, void **extra)
 					      hStream,   kernelParams, extra};
 	const CUlaunchConfig config = LAUNCH_CONFIG;
 
-	return DRIVER_CALL(cuLaunchKernel, &params, symbol_of(f), launch(&config, f, false, false));
+	return DRIVER_CALL(cuLaunchKernel, &params, driver_kernel_symbol(f),
+			   launch(&config, f, false, false));
 }
 
 CUresult cuLaunchKernel_ptsz(LAUNCH_ARGUMENTS, void **extra)
@@ -287,7 +304,7 @@ CUresult cuLaunchKernel_ptsz(LAUNCH_ARGUMENTS, void **extra)
 					      hStream,   kernelParams, extra};
 	const CUlaunchConfig config = LAUNCH_CONFIG;
 
-	return DRIVER_CALL(cuLaunchKernel_ptsz, &params, symbol_of(f),
+	return DRIVER_CALL(cuLaunchKernel_ptsz, &params, driver_kernel_symbol(f),
 			   launch(&config, f, true, false));
 }
 
@@ -296,7 +313,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **ker
 {
 	const cuLaunchKernelEx_params params = {config, f, kernelParams, extra};
 
-	return DRIVER_CALL(cuLaunchKernelEx, &params, symbol_of(f),
+	return DRIVER_CALL(cuLaunchKernelEx, &params, driver_kernel_symbol(f),
 			   launch(config, f, false, false));
 }
 
@@ -305,7 +322,7 @@ CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f, void 
 {
 	const cuLaunchKernelEx_params params = {config, f, kernelParams, extra};
 
-	return DRIVER_CALL(cuLaunchKernelEx_ptsz, &params, symbol_of(f),
+	return DRIVER_CALL(cuLaunchKernelEx_ptsz, &params, driver_kernel_symbol(f),
 			   launch(config, f, true, false));
 }
 
@@ -316,7 +333,7 @@ CUresult cuLaunchCooperativeKernel(LAUNCH_ARGUMENTS)
 		blockDimY, blockDimZ, sharedMemBytes, hStream,  kernelParams};
 	const CUlaunchConfig config = LAUNCH_CONFIG;
 
-	return DRIVER_CALL(cuLaunchCooperativeKernel, &params, symbol_of(f),
+	return DRIVER_CALL(cuLaunchCooperativeKernel, &params, driver_kernel_symbol(f),
 			   launch(&config, f, false, true));
 }
 
@@ -327,6 +344,6 @@ CUresult cuLaunchCooperativeKernel_ptsz(LAUNCH_ARGUMENTS)
 		blockDimY, blockDimZ, sharedMemBytes, hStream,  kernelParams};
 	const CUlaunchConfig config = LAUNCH_CONFIG;
 
-	return DRIVER_CALL(cuLaunchCooperativeKernel_ptsz, &params, symbol_of(f),
+	return DRIVER_CALL(cuLaunchCooperativeKernel_ptsz, &params, driver_kernel_symbol(f),
 			   launch(&config, f, true, true));
 }

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 /* This library, also where it was opened RTLD_LOCAL. */
 static void *own_handle(void)
@@ -26,6 +27,9 @@ static void *find_symbol(const char *name, bool per_thread)
 	char full[160];
 	void *symbol;
 
+	/* From CUDA 12 on this name means another function, and the old ones keep theirs. */
+	if (strcmp(name, "cuGraphInstantiate") == 0)
+		name = "cuGraphInstantiateWithFlags";
 	for (size_t v = 0; v < sizeof(versions) / sizeof(versions[0]); v++) {
 		for (size_t s = 0; per_thread && s < 2; s++) {
 			snprintf(full, sizeof(full), "%s%s%s", name, versions[v],

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "driver_task.h"
 #include "sim_clock.h"
 
 #define NS_PER_MS 1e6
@@ -56,9 +57,12 @@ static CUresult synchronize_stream(CUstream handle, bool per_thread)
 	struct sim_stream *stream;
 	CUresult error = driver_find_stream(handle, per_thread, &stream);
 
-	if (error == CUDA_SUCCESS)
-		sim_stream_synchronize(stream);
-	return error;
+	if (error != CUDA_SUCCESS)
+		return error;
+	if (stream->capture)
+		return driver_spoil_capture(stream);
+	sim_stream_synchronize(stream);
+	return CUDA_SUCCESS;
 }
 
 CUresult cuStreamSynchronize(CUstream hStream)
@@ -78,6 +82,8 @@ static CUresult query_stream(CUstream handle, bool per_thread)
 
 	if (error != CUDA_SUCCESS)
 		return error;
+	if (stream->capture)
+		return driver_spoil_capture(stream);
 	return sim_stream_ready_ns(stream) <= sim_clock_now() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -101,7 +107,9 @@ static CUresult wait_event(CUstream handle, bool per_thread, CUevent event_handl
 		return error;
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	sim_stream_wait_until(stream, atomic_load(&event->complete_ns));
+	driver_join_capture(stream, event);
+	if (!stream->capture)
+		sim_stream_wait_until(stream, atomic_load(&event->complete_ns));
 	return CUDA_SUCCESS;
 }
 
@@ -154,6 +162,9 @@ static CUresult record_event(CUevent event_handle, CUstream handle, bool per_thr
 		return error;
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
+	atomic_store(&event->capture_id, stream->capture_id);
+	if (stream->capture)
+		return CUDA_SUCCESS;
 	uint64_t now_ns = sim_clock_now();
 	uint64_t ready_ns = sim_stream_ready_ns(stream);
 	atomic_store(&event->complete_ns, ready_ns > now_ns ? ready_ns : now_ns);

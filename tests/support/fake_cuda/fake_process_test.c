@@ -1,4 +1,5 @@
-/* Arguments: the paths of fake_launches, of the fake_injection module and of fake-cuda-devices. */
+/* Arguments: the paths of fake_launches, of the fake_injection module, of fake-cuda-devices
+ * and of fake_graphs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 
 #include "listener.h"
 
-static const char *launches_path, *injection_path, *devices_path;
+static const char *launches_path, *injection_path, *devices_path, *graphs_path;
 
 static void visible_devices_reorder_ordinals_and_keep_uuids(void **state)
 {
@@ -75,17 +76,17 @@ static struct truth read_truth(const char *path)
 	assert_int_equal(strncmp(line, "#device\t", 8), 0);
 	while (fgets(line, sizeof(line), file)) {
 		unsigned long long ran, ran_ns, bytes, valid, valid_ns, lost, zeroed, running;
-		char kind[16];
 
 		if (sscanf(line, "#launch\t%llu\t%llu", &sum.calls, &sum.failed) == 2)
 			continue;
+		if (!strstr(line, "\tkernel\t"))
+			continue;
 		assert_int_equal(sscanf(line,
-					"%*s %*u %*u %*u %*u %15s %*s %llu %llu %llu %llu %llu "
+					"%*s %*u %*u %*u %*u kernel %*s %llu %llu %llu %llu %llu "
 					"%llu %llu %llu",
-					kind, &ran, &ran_ns, &bytes, &valid, &valid_ns, &lost,
-					&zeroed, &running),
-				 9);
-		assert_string_equal(kind, "kernel");
+					&ran, &ran_ns, &bytes, &valid, &valid_ns, &lost, &zeroed,
+					&running),
+				 8);
 		sum.ran_count += ran;
 		sum.ran_ns += ran_ns;
 		sum.valid_count += valid;
@@ -161,18 +162,63 @@ static void an_injected_process_sees_exactly_the_truth(void **state)
 	assert_int_equal(kernel_ns, truth.valid_ns);
 }
 
+/* Two threads, two rounds of a captured graph with four kernels, launched five times; of its clone,
+ * launched six times; and of a graph of three kernels with it as a child, launched five times. */
+static void every_run_of_a_node_has_a_record_and_is_in_the_truth(void **state)
+{
+	char directory[] = "/tmp/fake_cuda_test.XXXXXX", truth_path[64], counts_path[64],
+	     command[1024], line[256];
+	unsigned long long kernels, kernel_ns, printed = 0, count, launches = 0, captured = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(truth_path, sizeof(truth_path), "%s/truth", directory);
+	snprintf(counts_path, sizeof(counts_path), "%s/counts", directory);
+	snprintf(command, sizeof(command),
+		 "CUDA_INJECTION64_PATH=%s FAKE_CUDA_TRUTH=%s FAKE_INJECTION_OUT=%s %s --threads 2 "
+		 "--rounds 2 --kernels 4 --replays 5 --explicit 3 --eager 7",
+		 injection_path, truth_path, counts_path, graphs_path);
+	FILE *output = popen(command, "r");
+	assert_non_null(output);
+	while (fgets(line, sizeof(line), output)) {
+		if (sscanf(line, "launched %*d %*s %llu", &count) == 1)
+			printed += count;
+		sscanf(line, "graphs %llu", &launches);
+		sscanf(line, "captured %llu", &captured);
+	}
+	assert_int_equal(pclose(output), 0);
+	assert_int_equal(launches, 2 * 2 * (5 + 6 + 5));
+	assert_int_equal(captured, 2 * 2 * 6);
+	assert_int_equal(printed, 2 * 2 * ((5 + 6 + 5) * 4 + 5 * 3 + 7));
+
+	struct truth truth = read_truth(truth_path);
+	FILE *file = fopen(counts_path, "r");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%*u %*u %*u %*u %*u %llu %llu", &kernels, &kernel_ns), 2);
+	fclose(file);
+	unlink(truth_path);
+	unlink(counts_path);
+	rmdir(directory);
+	assert_int_equal(truth.ran_count, printed);
+	assert_int_equal(truth.valid_count, printed);
+	assert_int_equal(kernels, truth.valid_count);
+	assert_int_equal(kernel_ns, truth.valid_ns);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(visible_devices_reorder_ordinals_and_keep_uuids),
 		cmocka_unit_test(the_driver_finds_functions_by_unversioned_name),
 		cmocka_unit_test(an_injected_process_sees_exactly_the_truth),
+		cmocka_unit_test(every_run_of_a_node_has_a_record_and_is_in_the_truth),
 	};
 
-	if (argc != 4)
+	if (argc != 5)
 		return 2;
 	launches_path = argv[1];
 	injection_path = argv[2];
 	devices_path = argv[3];
+	graphs_path = argv[4];
 	return cmocka_run_group_tests(tests, listener_open_devices, NULL);
 }

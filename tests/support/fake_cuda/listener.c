@@ -35,20 +35,37 @@ static struct seen_record read_record(const CUpti_Activity *record)
 					    kernel->contextId,
 					    kernel->streamId,
 					    0,
-					    kernel->name};
+					    kernel->name,
+					    kernel->graphId,
+					    kernel->graphNodeId};
 	}
 	if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
 		const CUpti_ActivityMemcpy6 *copy = (const void *)record;
-		return (struct seen_record){record->kind,        copy->start,
-					    copy->end,           copy->bytes,
-					    copy->correlationId, copy->deviceId,
-					    copy->contextId,     copy->streamId,
-					    copy->copyKind,      NULL};
+		return (struct seen_record){
+			record->kind,        copy->start,    copy->end,       copy->bytes,
+			copy->correlationId, copy->deviceId, copy->contextId, copy->streamId,
+			copy->copyKind,      NULL,           copy->graphId,   copy->graphNodeId};
+	}
+	if (record->kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE) {
+		const CUpti_ActivityGraphTrace2 *graph = (const void *)record;
+		return (struct seen_record){record->kind,
+					    graph->start,
+					    graph->end,
+					    0,
+					    graph->correlationId,
+					    graph->deviceId,
+					    graph->contextId,
+					    graph->streamId,
+					    0,
+					    NULL,
+					    graph->graphId,
+					    0};
 	}
 	const CUpti_ActivityMemset4 *fill = (const void *)record;
 	return (struct seen_record){
-		record->kind,   fill->start,     fill->end,      fill->bytes, fill->correlationId,
-		fill->deviceId, fill->contextId, fill->streamId, 0,           NULL};
+		record->kind,   fill->start,      fill->end,      fill->bytes, fill->correlationId,
+		fill->deviceId, fill->contextId,  fill->streamId, 0,           NULL,
+		fill->graphId,  fill->graphNodeId};
 }
 
 static void complete(CUcontext context, uint32_t stream_id, uint8_t *buffer, size_t size,
@@ -98,6 +115,32 @@ static void walk_frames(void)
 	}
 }
 
+static void listen_graph(CUpti_CallbackId cbid, const CUpti_GraphData *data)
+{
+	uint32_t i = seen.nr_graphs++;
+
+	assert_true(i < GRAPHS_MAX);
+	struct seen_graph *graph = &seen.graphs[i];
+	*graph = (struct seen_graph){.cbid = cbid,
+				     .type = data->nodeType,
+				     .has_node = data->node != NULL,
+				     .has_original = data->originalNode != NULL,
+				     .call = seen.nr_calls};
+	if (data->graph)
+		assert_int_equal(cuptiGetGraphId(data->graph, &graph->graph_id), CUPTI_SUCCESS);
+	if (data->originalGraph)
+		assert_int_equal(cuptiGetGraphId(data->originalGraph, &graph->original_graph_id),
+				 CUPTI_SUCCESS);
+	if (data->graphExec)
+		assert_int_equal(cuptiGetGraphExecId(data->graphExec, &graph->exec_id),
+				 CUPTI_SUCCESS);
+	if (data->node)
+		assert_int_equal(cuptiGetGraphNodeId(data->node, &graph->node_id), CUPTI_SUCCESS);
+	if (data->originalNode)
+		assert_int_equal(cuptiGetGraphNodeId(data->originalNode, &graph->original_node_id),
+				 CUPTI_SUCCESS);
+}
+
 static void listen(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 		   const void *cbdata)
 {
@@ -106,6 +149,9 @@ static void listen(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId
 	assert_ptr_equal(userdata, &seen);
 	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		seen.resources[cbid]++;
+		if (cbid >= CUPTI_CBID_RESOURCE_GRAPH_CREATED)
+			listen_graph(cbid,
+				     ((const CUpti_ResourceData *)cbdata)->resourceDescriptor);
 		return;
 	}
 	uint32_t i = seen.nr_calls++;
@@ -142,6 +188,7 @@ int listener_start(void **state)
 	(void)state;
 	seen.nr_calls = 0;
 	seen.nr_records = 0;
+	seen.nr_graphs = 0;
 	listener_subscribe();
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 #define CALLS_MAX   65536u
 #define RECORDS_MAX 65536u
+#define GRAPHS_MAX  4096u
 
 struct seen_call {
 	CUpti_CallbackDomain domain;
@@ -28,6 +29,18 @@ struct seen_record {
 	uint32_t correlation_id, device_id, context_id, stream_id;
 	int copy_kind;
 	const char *name;
+	uint32_t graph_id;
+	uint64_t graph_node_id;
+};
+
+/* A resource callback of a graph; ids are CUPTI's, 0 where there is no such thing. */
+struct seen_graph {
+	CUpti_CallbackId cbid;
+	CUgraphNodeType type;
+	uint32_t graph_id, original_graph_id, exec_id;
+	uint64_t node_id, original_node_id;
+	bool has_node, has_original;
+	uint32_t call; /* how many API callbacks had come before it */
 };
 
 struct listener {
@@ -35,6 +48,8 @@ struct listener {
 	_Atomic uint32_t nr_calls, nr_records;
 	_Atomic bool refuse_buffers, finalize_at_exit, walk;
 	_Atomic uint32_t resources[32];
+	_Atomic uint32_t nr_graphs;
+	struct seen_graph graphs[GRAPHS_MAX];
 	struct seen_call calls[CALLS_MAX];
 	struct seen_record records[RECORDS_MAX];
 	uintptr_t frames[16];

@@ -25,6 +25,13 @@
 		runtime_remember(result_);                                                         \
 	})
 
+/* The driver's answer, once the thread has a context. */
+#define BOUND(call)                                                                                \
+	({                                                                                         \
+		cudaError_t bound_ = runtime_bind_context();                                       \
+		bound_ == cudaSuccess ? runtime_error_of(call) : bound_;                           \
+	})
+
 /* cuInit, once. */
 cudaError_t runtime_initialize(void);
 
@@ -50,5 +57,10 @@ cudaError_t cudaStreamSynchronize_ptsz(cudaStream_t stream);
 cudaError_t cudaStreamQuery_ptsz(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event, unsigned int flags);
 cudaError_t cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaStreamBeginCapture_ptsz(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t *pGraph);
+cudaError_t cudaStreamIsCapturing_ptsz(cudaStream_t stream,
+				       enum cudaStreamCaptureStatus *pCaptureStatus);
+cudaError_t cudaGraphLaunch_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream);
 
 #endif

@@ -2,13 +2,6 @@
 #include "driver_versions.h"
 #include "runtime_call.h"
 
-/* The driver's answer, once the thread has a context. */
-#define BOUND(call)                                                                                \
-	({                                                                                         \
-		cudaError_t bound_ = runtime_bind_context();                                       \
-		bound_ == cudaSuccess ? runtime_error_of(call) : bound_;                           \
-	})
-
 cudaError_t cudaStreamCreate(cudaStream_t *pStream)
 {
 	return RUNTIME_CALL(cudaStreamCreate, cudaStreamCreate_v3020, NULL,

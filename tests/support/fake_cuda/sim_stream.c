@@ -140,8 +140,8 @@ static void lock_with_room(struct sim_stream *stream)
 	}
 }
 
-int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
-		   const struct sim_kernel *kernel)
+/* Whose operation it is, and its row; NULL: out of memory. The lock is held. */
+static struct sim_truth_row *identify(struct sim_stream *stream, struct sim_operation *operation)
 {
 	const struct sim_context *context = stream->context;
 	const struct sim_truth_row key = {
@@ -157,8 +157,17 @@ int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
 	operation->context_id = key.context_id;
 	operation->stream_id = key.stream_id;
 	operation->correlation_id = sim_trace_correlation_id();
+	operation->row = sim_truth_table_row(&stream->truth, &key);
+	return operation->row;
+}
+
+int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
+		   const struct sim_kernel *kernel)
+{
+	const struct sim_context *context = stream->context;
+
 	lock_with_room(stream);
-	struct sim_truth_row *row = sim_truth_table_row(&stream->truth, &key);
+	struct sim_truth_row *row = identify(stream, operation);
 	if (!row) {
 		pthread_mutex_unlock(&stream->lock);
 		return -ENOMEM;
@@ -169,7 +178,6 @@ int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
 		kernel ? sim_kernel_duration_ns(kernel, stream_key, nth) : transfer_ns(operation);
 	uint64_t now_ns = sim_clock_now();
 
-	operation->row = row;
 	operation->sequence =
 		kernel ? atomic_fetch_add_explicit(&kernels, 1, memory_order_relaxed) + 1 : 0;
 	operation->start_ns = now_ns > stream->ready_ns ? now_ns : stream->ready_ns;
@@ -179,6 +187,20 @@ int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
 	atomic_fetch_add_explicit(&row->ran_ns, duration_ns, memory_order_relaxed);
 	atomic_fetch_add_explicit(&row->bytes, operation->bytes, memory_order_relaxed);
 	pthread_mutex_unlock(&stream->lock);
+	sim_trace_operation(operation);
+	return 0;
+}
+
+int sim_stream_note(struct sim_stream *stream, struct sim_operation *operation)
+{
+	pthread_mutex_lock(&stream->lock);
+	struct sim_truth_row *row = identify(stream, operation);
+	pthread_mutex_unlock(&stream->lock);
+	if (!row)
+		return -ENOMEM;
+	atomic_fetch_add_explicit(&row->ran_count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&row->ran_ns, operation->end_ns - operation->start_ns,
+				  memory_order_relaxed);
 	sim_trace_operation(operation);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "sim_trace.h"
 
 struct sim_context;
+struct sim_graph;
 struct sim_kernel;
 
 #define SIM_QUEUE_DEPTH 1024u /* operations outstanding on a stream before the next one waits */
@@ -20,7 +21,10 @@ struct sim_stream {
 	uint32_t stream_id;
 	uint64_t thread_token; /* of the thread whose per-thread default stream this is; 0: ordinary
 				*/
-	struct sim_stream *next; /* under the context's lock */
+	struct sim_stream *next;   /* under the context's lock */
+	struct sim_graph *capture; /* what is submitted becomes its nodes; NULL: is run */
+	uint64_t capture_id;       /* equal in all streams that take part; 0: none */
+	bool capture_origin;       /* began the capture and must end it */
 
 	pthread_mutex_t lock; /* below */
 	uint64_t ready_ns;    /* when the last operation ends */
@@ -32,6 +36,7 @@ struct sim_stream {
 struct sim_event {
 	uint64_t magic;
 	_Atomic uint64_t complete_ns; /* 0: not recorded */
+	_Atomic uint64_t capture_id;  /* recorded during this capture; 0: none */
 };
 
 /* NULL: out of memory. Not in the context's list and not reported: the context's own default
@@ -52,6 +57,10 @@ struct sim_stream *sim_stream_resolve(struct sim_context *context, void *handle,
  * ahead of its device without end. Returns 0 or -ENOMEM (nothing ran). */
 int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
 		   const struct sim_kernel *kernel);
+
+/* Counts and reports operation, whose times are known, without running anything: the whole of a
+ * graph launch. Returns 0 or -ENOMEM. */
+int sim_stream_note(struct sim_stream *stream, struct sim_operation *operation);
 
 uint64_t sim_stream_ready_ns(struct sim_stream *stream);
 void sim_stream_synchronize(struct sim_stream *stream);

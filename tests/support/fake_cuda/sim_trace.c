@@ -71,3 +71,10 @@ void sim_trace_operation(const struct sim_operation *operation)
 	if (now && operation->correlation_id)
 		now->operation(operation);
 }
+
+bool sim_trace_wants_graphs(void)
+{
+	const struct sim_tracer *now = tracer();
+
+	return now && now->wants_graphs();
+}

@@ -34,6 +34,8 @@ struct sim_operation {
 	uint64_t start_ns, end_ns;
 	uint64_t sequence; /* kernels of the process, from 1; 0: no kernel */
 	uint64_t bytes;
+	uint64_t graph_node_id;
+	uint32_t graph_id; /* of the executable graph whose launch this is part of; 0: none */
 	uint32_t grid[3], block[3], shared_bytes;
 	uint32_t memset_value;
 	uint8_t copy_kind, source_kind, destination_kind; /* CUPTI's numbers */
@@ -45,6 +47,7 @@ struct sim_tracer {
 	void (*resource)(uint32_t cbid, struct sim_context *context, struct sim_stream *stream,
 			 void *descriptor);
 	void (*operation)(const struct sim_operation *operation);
+	bool (*wants_graphs)(void);
 };
 
 /* NULL: nobody traces. Borrowed for ever. */
@@ -64,5 +67,8 @@ uint32_t sim_trace_correlation_id(void);
 void sim_trace_resource(uint32_t cbid, struct sim_context *context, struct sim_stream *stream,
 			void *descriptor);
 void sim_trace_operation(const struct sim_operation *operation);
+
+/* Whether a graph launch is to be reported as one operation. */
+bool sim_trace_wants_graphs(void);
 
 #endif

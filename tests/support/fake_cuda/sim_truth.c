@@ -109,7 +109,7 @@ static int compare_rows(const void *left, const void *right)
 
 static void write_row(FILE *file, struct sim_truth_row *row)
 {
-	static const char *const kinds[] = {"kernel", "memcpy", "memset"};
+	static const char *const kinds[] = {"kernel", "memcpy", "memset", "graph"};
 
 	fprintf(file, "%s\t%u\t%u\t%u\t%u\t%s\t%s", row->device->uuid_text, row->device->index,
 		row->device_ordinal, row->context_id, row->stream_id, kinds[row->kind], row->name);

@@ -8,7 +8,7 @@
 
 struct sim_device;
 
-enum sim_kind { SIM_KERNEL, SIM_MEMCPY, SIM_MEMSET };
+enum sim_kind { SIM_KERNEL, SIM_MEMCPY, SIM_MEMSET, SIM_GRAPH };
 
 struct sim_truth_row {
 	struct sim_truth_row *next;

@@ -48,6 +48,15 @@ enum {
 	CUPTI_CBID_RESOURCE_CU_INIT_FINISHED = 5,
 	CUPTI_CBID_RESOURCE_MODULE_LOADED = 6,
 	CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING = 7,
+	CUPTI_CBID_RESOURCE_GRAPH_CREATED = 9,
+	CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING = 10,
+	CUPTI_CBID_RESOURCE_GRAPH_CLONED = 11,
+	CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED = 13,
+	CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING = 14,
+	CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED = 18,
+	CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING = 19,
+	CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED = 20,
+	CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED = 22,
 	CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS = 23
 };
 
@@ -123,10 +132,39 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel = 477,
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz = 478,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetUuid = 482,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture = 497,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz = 498,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing = 499,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamIsCapturing_ptsz = 500,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphCreate = 501,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode = 502,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphAddMemcpyNode = 504,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphAddMemsetNode = 506,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphNodeGetType = 509,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch = 514,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz = 515,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy = 516,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphDestroy = 517,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphDestroyNode = 522,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphClone = 523,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphAddChildGraphNode = 525,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphAddEmptyNode = 526,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphGetNodes = 534,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2 = 539,
+	CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz = 540,
 	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease_v2 = 544,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2 = 578,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload = 580,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload_ptsz = 581,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags = 643,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetUuid_v2 = 647,
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx = 652,
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz = 653,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams = 656,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz = 657,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2 = 689,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2 = 692,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2 = 696,
 	CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v4 = 757,
 	CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime_v2 = 780,
 	CUPTI_DRIVER_TRACE_CBID_SIZE = 807,
@@ -166,8 +204,27 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_ptsz_v7000 = 242,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamWaitEvent_ptsz_v7000 = 247,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchCooperativeKernel_v9000 = 269,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphCreate_v10000 = 286,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphAddKernelNode_v10000 = 289,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphAddChildGraphNode_v10000 = 298,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphClone_v10000 = 301,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000 = 311,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_ptsz_v10000 = 312,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphExecDestroy_v10000 = 313,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphDestroy_v10000 = 314,
+	CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000 = 315,
+	CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_ptsz_v10000 = 316,
+	CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_v10000 = 317,
+	CUPTI_RUNTIME_TRACE_CBID_cudaStreamIsCapturing_ptsz_v10000 = 318,
+	CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000 = 319,
+	CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_ptsz_v10000 = 320,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphGetNodes_v10000 = 322,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphExecKernelNodeSetParams_v10010 = 326,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphExecUpdate_v10020 = 335,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphInstantiateWithFlags_v11040 = 418,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060 = 430,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060 = 431,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGraphInstantiate_v12000 = 443,
 	CUPTI_RUNTIME_TRACE_CBID_cudaEventElapsedTime_v12080 = 486,
 	CUPTI_RUNTIME_TRACE_CBID_SIZE = 523,
 };
@@ -201,6 +258,14 @@ typedef struct {
 	const char *pCubin;
 } CUpti_ModuleResourceData;
 
+typedef struct {
+	CUgraph graph, originalGraph;
+	CUgraphNode node, originalNode;
+	CUgraphNodeType nodeType;
+	CUgraphNode dependency;
+	CUgraphExec graphExec;
+} CUpti_GraphData;
+
 typedef void (*CUpti_CallbackFunc)(void *userdata, CUpti_CallbackDomain domain,
 				   CUpti_CallbackId cbid, const void *cbdata);
 
@@ -210,7 +275,8 @@ typedef enum {
 	CUPTI_ACTIVITY_KIND_KERNEL = 3,
 	CUPTI_ACTIVITY_KIND_DRIVER = 4,
 	CUPTI_ACTIVITY_KIND_RUNTIME = 5,
-	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10
+	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_ACTIVITY_KIND_GRAPH_TRACE = 51
 } CUpti_ActivityKind;
 
 typedef enum {
@@ -313,6 +379,15 @@ typedef struct FAKE_CUPTI_RECORD {
 	uint8_t isDeviceLaunched, padding3[7];
 } CUpti_ActivityKernel10;
 
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	uint32_t correlationId;
+	uint64_t start, end;
+	uint32_t deviceId, graphId, contextId, streamId;
+	void *reserved;
+	uint32_t endDeviceId, endContextId;
+} CUpti_ActivityGraphTrace2;
+
 typedef void (*CUpti_BuffersCallbackRequestFunc)(uint8_t **buffer, size_t *size,
 						 size_t *maxNumRecords);
 typedef void (*CUpti_BuffersCallbackCompleteFunc)(CUcontext context, uint32_t streamId,
@@ -377,6 +452,11 @@ typedef struct {
 	void **extra;
 } cuLaunchKernelEx_params;
 
+typedef struct {
+	CUgraphExec hGraph;
+	CUstream hStream;
+} cuGraphLaunch_params;
+
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 			   void *userdata);
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber);
@@ -409,6 +489,9 @@ CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *deviceId);
 CUptiResult cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *streamId);
 CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
 			       uint32_t *streamId);
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *nodeId);
+CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t *pId);
+CUptiResult cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId);
 CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type);
 CUptiResult cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type);
 CUptiResult cuptiGetResultString(CUptiResult result, const char **str);
