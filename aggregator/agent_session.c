@@ -260,7 +260,8 @@ static int check_events(const struct agent_session *session, const struct messag
 		if (!agent_session_defined(session, SESSION_NODES, events->launches[i].stack_id))
 			return REFUSE_UNDEFINED;
 	for (uint32_t i = 0; i < events->nr_gpu; i++) {
-		if (!agent_session_defined(session, SESSION_STRINGS, events->gpu[i].name_id))
+		if (!agent_session_defined(session, SESSION_STRINGS, events->gpu[i].name_id) ||
+		    !agent_session_defined(session, SESSION_NODES, events->gpu[i].capture_stack_id))
 			return REFUSE_UNDEFINED;
 		if (events->gpu[i].kind >= RECORD_GPU_KINDS) {
 			*reason = "a GPU record of a kind that does not exist";
@@ -331,6 +332,8 @@ static int apply_events(struct agent_session *session, struct collection *collec
 		struct gpu_record record = events->gpu[i];
 
 		record.name_id = agent_session_translate(session, SESSION_STRINGS, record.name_id);
+		record.capture_stack_id =
+			agent_session_translate(session, SESSION_NODES, record.capture_stack_id);
 		error = correlator_record(process->correlator, &record);
 		if (!error)
 			error = add_to_timelines(collection->timelines, process, id, &record);

@@ -43,6 +43,7 @@ static const struct field record_fields[] = {
 	FIELD(struct correlator_waiting_record, record.kind),
 	FIELD(struct correlator_waiting_record, record.copy_kind),
 	FIELD(struct correlator_waiting_record, record.window),
+	FIELD(struct correlator_waiting_record, record.capture_stack_id),
 	FIELD(struct correlator_waiting_record, order),
 };
 

@@ -6,6 +6,8 @@
  *	- RECORD_LAUNCH_FAILED retires a launch.
  *	- Beyond launches_max outstanding launches the oldest expire: a launch may have no record at
  *	  all (graph capture).
+ *	- Records of one launch with different capture stacks, those of a graph's nodes, are different
+ *	  rows.
  *	- A record without its launch waits; beyond waiting_max the oldest is folded as unmatched.
  * What comes out depends on the order of the calls alone, also across save and load. No I/O, no
  * clock. One correlator is used by one thread. */

@@ -7,7 +7,8 @@
 
 #define SLOTS_MIN 1024u /* power of two */
 
-static_assert(sizeof(struct fold_key) == 32, "keys are compared and hashed as bytes");
+static_assert(sizeof(struct fold_key) == 9 * sizeof(uint32_t),
+	      "keys are compared and hashed as bytes");
 
 /* Upper half: the key's hash, so that a probe seldom touches a row it does not want. */
 typedef uint64_t slot_t;
@@ -21,10 +22,10 @@ struct fold_table {
 
 static uint32_t hash_key(const struct fold_key *key)
 {
-	uint64_t words[4], hash = 0;
+	uint64_t words[5] = {0}, hash = 0;
 
-	memcpy(words, key, sizeof(words));
-	for (int i = 0; i < 4; i++) {
+	memcpy(words, key, sizeof(*key));
+	for (int i = 0; i < 5; i++) {
 		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
 		hash ^= hash >> 32;
 	}

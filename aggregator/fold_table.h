@@ -10,10 +10,11 @@ struct fold_key {
 	uint32_t process_id;
 	uint32_t device_id; /* CUDA ordinal in its process */
 	uint32_t context_id, stream_id;
-	uint32_t tid;      /* launching thread; 0: not known */
-	uint32_t stack_id; /* RECORD_STACK_NONE: none captured, or no launch */
-	uint32_t name_id;  /* RECORD_NAME_NONE: none */
-	uint8_t kind;      /* enum record_gpu_kind */
+	uint32_t tid;              /* launching thread; 0: not known */
+	uint32_t stack_id;         /* RECORD_STACK_NONE: none captured, or no launch */
+	uint32_t capture_stack_id; /* of the graph's node; RECORD_STACK_NONE: none, or not known */
+	uint32_t name_id;          /* RECORD_NAME_NONE: none */
+	uint8_t kind;              /* enum record_gpu_kind */
 	uint8_t copy_kind;
 	uint8_t matched;  /* 1: a launch was found */
 	uint8_t reserved; /* 0 */

@@ -38,10 +38,11 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 
 	fprintf(out,
 		"\"totals\":{\"kernels\":%" PRIu64 ",\"kernel_ns\":%" PRIu64 ",\"copies\":%" PRIu64
-		",\"copy_ns\":%" PRIu64 ",\"matched\":%" PRIu64 ",\"launches\":%" PRIu64
-		",\"launches_failed\":%" PRIu64 ",\"lost\":%" PRIu64 "},\n",
-		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->matched,
-		tree->launches, tree->launches_failed, tree->lost);
+		",\"copy_ns\":%" PRIu64 ",\"graphs\":%" PRIu64 ",\"graph_ns\":%" PRIu64
+		",\"matched\":%" PRIu64 ",\"launches\":%" PRIu64 ",\"launches_failed\":%" PRIu64
+		",\"lost\":%" PRIu64 "},\n",
+		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->graphs,
+		tree->graph_ns, tree->matched, tree->launches, tree->launches_failed, tree->lost);
 	write_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
 	fputs(",\n\"ledger\":[", out);
 	for (uint32_t i = 0; i < tree->nr_losses; i++) {

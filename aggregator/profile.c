@@ -32,14 +32,15 @@ static int load_totals(struct database *database, struct fold_table *totals)
 			.stream_id = number32(row, 3),
 			.tid = number32(row, 4),
 			.stack_id = number32(row, 5),
-			.name_id = number32(row, 6),
-			.kind = (uint8_t)number32(row, 7),
-			.copy_kind = (uint8_t)number32(row, 8),
-			.matched = (uint8_t)number32(row, 9),
+			.capture_stack_id = number32(row, 6),
+			.name_id = number32(row, 7),
+			.kind = (uint8_t)number32(row, 8),
+			.copy_kind = (uint8_t)number32(row, 9),
+			.matched = (uint8_t)number32(row, 10),
 		};
 
-		error = fold_table_add(totals, &key, statement_number(row, 10),
-				       statement_number(row, 11), statement_number(row, 12));
+		error = fold_table_add(totals, &key, statement_number(row, 11),
+				       statement_number(row, 12), statement_number(row, 13));
 	}
 	statement_destroy(row);
 	return error ? error : more;

@@ -1,6 +1,5 @@
 #include "report_build.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -14,10 +13,8 @@
 #include "proto/ledger.h"
 #include "report_names.h"
 #include "report_notices.h"
+#include "report_paths.h"
 #include "roster.h"
-
-#define UNKNOWN_STACK "[unknown stack]"
-#define NODES_ROOM    1024u
 
 /* The tree that others see, and what it points to. */
 struct report {
@@ -36,10 +33,8 @@ struct report {
 struct builder {
 	struct report *report;
 	const struct collection *collection;
-	struct hash_index node_index, leaf_index; /* node; leaf + 1 */
-	uint32_t nr_nodes_room;
-	uint32_t *of_node;      /* report node + 1 of each stack node; 0: not made yet */
-	uint32_t unknown_stack; /* report node */
+	struct report_paths *paths;   /* owns */
+	struct hash_index leaf_index; /* leaf + 1 */
 	uint64_t unmatched;
 };
 
@@ -58,107 +53,6 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->notices);
 	free(report->title);
 	free(report);
-}
-
-/* --- paths
- * ---------------------------------------------------------------------------------------------------
- */
-
-static bool node_equals(const void *context, uint32_t id, const void *key)
-{
-	const struct report *report = context;
-
-	return memcmp(&report->nodes[id], key, sizeof(struct report_node)) == 0;
-}
-
-static int add_node(struct builder *builder, uint32_t parent, uint32_t name, uint32_t *node)
-{
-	struct report *report = builder->report;
-	struct report_node wanted = {parent, name};
-	uint32_t hash = hash_index_hash(&wanted, sizeof(wanted));
-
-	*node = hash_index_find(&builder->node_index, hash, node_equals, report, &wanted);
-	if (*node)
-		return 0;
-	if (report->tree.nr_nodes == builder->nr_nodes_room) {
-		uint32_t room = builder->nr_nodes_room ? 2 * builder->nr_nodes_room : NODES_ROOM;
-		struct report_node *nodes = realloc(report->nodes, room * sizeof(*nodes));
-
-		if (!nodes)
-			return -ENOMEM;
-		report->nodes = nodes;
-		builder->nr_nodes_room = room;
-	}
-	/* Node 0, the root, is never looked for: its parent is itself. */
-	if (report->tree.nr_nodes &&
-	    hash_index_insert(&builder->node_index, hash, report->tree.nr_nodes))
-		return -ENOMEM;
-	report->nodes[report->tree.nr_nodes] = wanted;
-	*node = report->tree.nr_nodes++;
-	return 0;
-}
-
-static_assert(WIRE_STACK_DEPTH_MAX * REPORT_INLINES_MAX < REPORT_DEPTH_MAX,
-	      "no path is deeper than report_tree.h says");
-
-/* The functions of a stack node under *node, but for the innermost so many. */
-static int add_frame(struct builder *builder, uint32_t stack_node, uint32_t dropped, uint32_t *node)
-{
-	const struct catalog *catalog = builder->collection->catalog;
-	const uint32_t *names;
-	uint32_t count;
-	int error = report_names_frame(builder->report->names,
-				       catalog_node(catalog, stack_node)->frame, &names, &count);
-
-	for (uint32_t i = 0; !error && i + dropped < count; i++)
-		error = add_node(builder, *node, names[i], node);
-	return error;
-}
-
-/* The report's node for the path of a stack node, made from the outside in. */
-static int path_of(struct builder *builder, uint32_t stack_node, uint32_t *node)
-{
-	const struct catalog *catalog = builder->collection->catalog;
-	uint32_t chain[WIRE_STACK_DEPTH_MAX], depth = 0;
-	uint32_t id = stack_node;
-
-	for (; id && !builder->of_node[id]; id = catalog_node(catalog, id)->parent) {
-		if (depth == sizeof(chain) / sizeof(chain[0]))
-			return -EPROTO;
-		chain[depth++] = id;
-	}
-	*node = id ? builder->of_node[id] - 1 : REPORT_NODE_ROOT;
-	while (depth > 0) {
-		id = chain[--depth];
-		int error = add_frame(builder, id, 0, node);
-
-		if (error)
-			return error;
-		builder->of_node[id] = *node + 1;
-	}
-	return 0;
-}
-
-static int node_of(struct builder *builder, const struct fold_key *key, uint32_t *node)
-{
-	const struct catalog *catalog = builder->collection->catalog;
-	struct report_cut cut;
-
-	if (!key->matched || key->stack_id == RECORD_STACK_NONE) {
-		*node = builder->unknown_stack;
-		return 0;
-	}
-	int error = report_names_cut(builder->report->names, key->stack_id, &cut);
-	if (!error && cut.dropped) {
-		error = path_of(builder, catalog_node(catalog, cut.outer)->parent, node);
-		if (!error)
-			error = add_frame(builder, cut.outer, cut.dropped, node);
-	} else if (!error) {
-		error = path_of(builder, cut.outer, node);
-	}
-	if (!error && cut.name)
-		error = add_node(builder, *node, cut.name, node);
-	return error;
 }
 
 /* --- leaves
@@ -209,6 +103,9 @@ static void add_to_sums(struct builder *builder, const struct fold_row *row)
 	if (row->key.kind == RECORD_GPU_KERNEL) {
 		tree->kernels += row->count;
 		tree->kernel_ns += row->ns;
+	} else if (row->key.kind == RECORD_GPU_GRAPH) {
+		tree->graphs += row->count;
+		tree->graph_ns += row->ns;
 	} else {
 		tree->copies += row->count;
 		tree->copy_ns += row->ns;
@@ -227,7 +124,8 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 	struct catalog_size size = catalog_size(builder->collection->catalog);
 	struct report_leaf leaf;
 
-	if (!process || key->stack_id > size.nodes || key->name_id > size.strings)
+	if (!process || key->stack_id > size.nodes || key->capture_stack_id > size.nodes ||
+	    key->name_id > size.strings)
 		return -EPROTO;
 	memset(&leaf, 0, sizeof(leaf));
 	leaf.host = builder->report->processes[key->process_id - 1].host;
@@ -238,7 +136,7 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 	leaf.stream_id = key->stream_id;
 	leaf.tid = key->tid;
 	leaf.kind = key->kind;
-	int error = node_of(builder, key, &leaf.node);
+	int error = report_paths_find(builder->paths, key, &leaf.node);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
 	if (!error)
@@ -421,15 +319,8 @@ static int add_strings(struct report *report)
 static int build(struct builder *builder, const struct profile *profile)
 {
 	struct report *report = builder->report;
-	uint32_t name, root;
-	int error = add_node(builder, REPORT_NODE_ROOT, 0, &root);
+	int error = add_processes(builder);
 
-	if (!error)
-		error = report_names_text(report->names, UNKNOWN_STACK, &name);
-	if (!error)
-		error = add_processes(builder);
-	if (!error)
-		error = add_node(builder, REPORT_NODE_ROOT, name, &builder->unknown_stack);
 	if (!error)
 		error = add_rows(builder);
 	if (!error)
@@ -443,6 +334,7 @@ static int build(struct builder *builder, const struct profile *profile)
 		error = add_strings(report);
 	report->tree.simulated = is_simulated(builder->collection);
 	report->tree.strings = report->strings;
+	report->nodes = report_paths_take(builder->paths, &report->tree.nr_nodes);
 	report->tree.nodes = report->nodes;
 	report->tree.leaves = report->leaves;
 	report->tree.processes = report->processes;
@@ -456,7 +348,6 @@ int report_tree_build(const struct profile *profile, const struct report_options
 {
 	struct report *report = calloc(1, sizeof(*report));
 	struct builder builder = {.report = report, .collection = profile->collection};
-	struct catalog_size size = catalog_size(profile->collection->catalog);
 	int error = -ENOMEM;
 
 	*tree = NULL;
@@ -464,11 +355,11 @@ int report_tree_build(const struct profile *profile, const struct report_options
 		return -ENOMEM;
 	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
 					    options ? options->lines : REPORT_LINES_ON);
-	builder.of_node = calloc((size_t)size.nodes + 1, sizeof(*builder.of_node));
-	if (report->names && builder.of_node)
+	if (report->names)
+		builder.paths = report_paths_create(profile->collection->catalog, report->names);
+	if (builder.paths)
 		error = build(&builder, profile);
-	free(builder.of_node);
-	hash_index_fini(&builder.node_index);
+	report_paths_destroy(builder.paths);
 	hash_index_fini(&builder.leaf_index);
 	if (error) {
 		report_tree_destroy(&report->tree);

@@ -13,7 +13,7 @@ const char *report_groups_activity(const char *name)
 
 const char *report_groups_kind(uint32_t kind)
 {
-	static const char *const kinds[] = {"kernel", "memcpy", "memset"};
+	static const char *const kinds[] = {"kernel", "memcpy", "memset", "graph"};
 
 	return kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[kind] : "unknown";
 }

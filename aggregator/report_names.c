@@ -308,6 +308,7 @@ static const char *copy_name(uint8_t copy_kind)
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index)
 {
+	static const char *const kinds[] = {"Kernel", "Memcpy", "Memset", "Graph"};
 	const char *text = "";
 	uint32_t kernel = 0;
 	char number[16] = "?", *leaf;
@@ -325,10 +326,7 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 	if (key->kind == RECORD_GPU_MEMCPY)
 		text = copy_name(key->copy_kind);
 	if (asprintf(&leaf, "[GPU%s_%s]%s", number,
-		     key->kind == RECORD_GPU_KERNEL   ? "Kernel"
-		     : key->kind == RECORD_GPU_MEMCPY ? "Memcpy"
-						      : "Memset",
-		     text) < 0)
+		     key->kind < RECORD_GPU_KINDS ? kinds[key->kind] : "Unknown", text) < 0)
 		return -ENOMEM;
 	error = report_names_text(names, leaf, index);
 	free(leaf);

@@ -84,7 +84,7 @@ static void append_reasons(const struct report_tree *tree, bool losses, const ch
 /* Rounded down, so that 100.00 % means all; and of nothing there is no share. */
 static void append_matched(const struct report_tree *tree, char *line, size_t size)
 {
-	uint64_t records = tree->kernels + tree->copies;
+	uint64_t records = tree->kernels + tree->copies + tree->graphs;
 	char number[2 * NUMBER_SIZE];
 
 	if (records == 0) {
@@ -106,7 +106,12 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
 		append(line, size, "SIMULATED GPU: ");
 	append(line, size, report_summary_count(tree->kernels, number));
 	append(line, size, tree->kernels == 1 ? " kernel, " : " kernels, ");
-	append(line, size, report_summary_time(tree->kernel_ns + tree->copy_ns, number));
+	if (tree->graphs) {
+		append(line, size, report_summary_count(tree->graphs, number));
+		append(line, size, tree->graphs == 1 ? " graph, " : " graphs, ");
+	}
+	append(line, size,
+	       report_summary_time(tree->kernel_ns + tree->copy_ns + tree->graph_ns, number));
 	append(line, size, " of GPU time");
 	append_matched(tree, line, size);
 	if (tree->lost) {

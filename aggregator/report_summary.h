@@ -17,6 +17,7 @@
  *	1,234,567 kernels, 12.345 s of GPU time, 100.00 % matched; nothing lost
  *	10 kernels, 1.000 ms of GPU time, 90.00 % matched; lost 12 (record_ring_full 10,
  *	  cupti_dropped 2); noted: …
+ * Graphs that were not traced node by node are named after the kernels: "2 graphs, ".
  * The share is rounded down; of no records at all it says that no GPU work was seen. Returns line.
  */
 const char *report_summary_line(const struct report_tree *tree, char *line, size_t size);

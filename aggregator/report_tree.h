@@ -9,7 +9,7 @@
 
 #define REPORT_NODE_ROOT                                                                           \
 	0u /* nodes[0]: the empty path; its parent is itself, its name is string 0 */
-#define REPORT_DEPTH_MAX 16384u /* no path is deeper */
+#define REPORT_DEPTH_MAX 20480u /* no path is deeper */
 #define REPORT_RANK_NONE (-1)
 #define REPORT_GPU_NONE  (-1)
 
@@ -23,13 +23,14 @@ enum report_kind {
 	REPORT_KIND_KERNEL = 0,
 	REPORT_KIND_MEMCPY = 1,
 	REPORT_KIND_MEMSET = 2,
+	REPORT_KIND_GRAPH = 3, /* a whole graph in place of its nodes */
 };
 
 /* Exact totals of one GPU activity under one host path. */
 struct report_leaf {
 	uint32_t node; /* index into nodes: the innermost host frame (REPORT_NODE_ROOT: none) */
 	uint32_t
-		name; /* index into strings: the leaf frame, "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD" */
+		name; /* index into strings: the leaf frame, "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU0_Graph]" */
 	uint32_t host;       /* index into strings: node name */
 	uint32_t process;    /* index into processes */
 	int32_t rank;        /* REPORT_RANK_NONE: not known */
@@ -79,6 +80,7 @@ struct report_tree {
 	/* The sums over leaves and the ledger's own totals: the closing line of every report. */
 	uint64_t kernels, kernel_ns; /* kernel records folded */
 	uint64_t copies, copy_ns;    /* memcpy and memset records folded */
+	uint64_t graphs, graph_ns;   /* whole graphs folded */
 	uint64_t matched;            /* of all folded records, those with a launch */
 	uint64_t launches,
 		launches_failed; /* seen on the host; failed: the API returned an error */

@@ -63,7 +63,7 @@ static const char *const commands[COMMANDS] = {
 	[PUT_EPOCH] = "REPLACE INTO epochs VALUES (?,?,?,?,?,?)",
 	[PUT_EPOCH_IDS] = "INSERT INTO epoch_ids VALUES (?,?,?,?,?)",
 	[CLEAR_EPOCH_IDS] = "DELETE FROM epoch_ids WHERE epoch = ?",
-	[ADD_TOTAL] = "INSERT INTO totals VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	[ADD_TOTAL] = "INSERT INTO totals VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 		      " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK(
 			      "ns") "," ADD_OR_STICK("bytes"),
 	[CLEAR_LEDGER] = "DELETE FROM ledger WHERE epoch = ? AND process = ?",
@@ -335,9 +335,10 @@ static int write_totals(struct store_writer *writer, const struct fold_table *to
 
 		error = RUN(writer, ADD_TOTAL, NUMBER(key->process_id), NUMBER(key->device_id),
 			    NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
-			    NUMBER(key->stack_id), NUMBER(key->name_id), NUMBER(key->kind),
-			    NUMBER(key->copy_kind), NUMBER(key->matched), amount(rows[i].count),
-			    amount(rows[i].ns), amount(rows[i].bytes));
+			    NUMBER(key->stack_id), NUMBER(key->capture_stack_id),
+			    NUMBER(key->name_id), NUMBER(key->kind), NUMBER(key->copy_kind),
+			    NUMBER(key->matched), amount(rows[i].count), amount(rows[i].ns),
+			    amount(rows[i].bytes));
 	}
 	return error;
 }

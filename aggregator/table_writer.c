@@ -17,7 +17,7 @@ static double share_of(uint64_t part, uint64_t whole)
 static void write_activities(FILE *out, const struct report_tree *tree,
 			     const struct report_groups *groups, uint32_t top)
 {
-	uint64_t total_ns = tree->kernel_ns + tree->copy_ns;
+	uint64_t total_ns = tree->kernel_ns + tree->copy_ns + tree->graph_ns;
 	char time[NUMBER_SIZE], average[NUMBER_SIZE], count[NUMBER_SIZE];
 
 	fprintf(out, "%14s %7s %14s %14s  %-6s  %s\n", "time", "share", "count", "average", "kind",
@@ -39,7 +39,7 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 static void write_hosts(FILE *out, const struct report_tree *tree,
 			const struct report_groups *groups)
 {
-	uint64_t total_ns = tree->kernel_ns + tree->copy_ns;
+	uint64_t total_ns = tree->kernel_ns + tree->copy_ns + tree->graph_ns;
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
 
 	fprintf(out, "\n%14s %7s %14s  %s\n", "time", "share", "count", "host");

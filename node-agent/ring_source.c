@@ -283,25 +283,42 @@ static int read_launches(struct ring_source *source, struct batch_builder *build
 /* ---- GPU records
  * ------------------------------------------------------------------------------------------- */
 
-/* false: no guest writes this. */
-static bool translate_record(struct ring_source *source, struct gpu_record *record)
+static void translate_name(struct ring_source *source, struct gpu_record *record)
+{
+	if (record->name_id == RECORD_NAME_NONE)
+		return;
+	record->name_id = record->name_id <= RING_SOURCE_NAMES_MAX
+				  ? id_table_get(&source->names, record->name_id)
+				  : STRING_NONE;
+	if (record->name_id == STRING_NONE)
+		count(source, record->device_id, LEDGER_NAME_LOST);
+}
+
+/* One without a stack was counted by the guest, if it should have had one. */
+static int translate_capture(struct ring_source *source, struct gpu_record *record)
+{
+	if (record->capture_stack_id == RECORD_STACK_NONE)
+		return 0;
+	int r = stack_resolver_capture(source->stacks, record->capture_stack_id,
+				       &record->capture_stack_id);
+	if (r == 0 && record->capture_stack_id == STACK_NODE_NONE)
+		count(source, record->device_id, LEDGER_CAPTURE_UNKNOWN);
+	return r;
+}
+
+/* 1: it is kept; 0: no guest writes this; -ENOMEM. */
+static int translate_record(struct ring_source *source, struct gpu_record *record)
 {
 	if (record->device_id >= RECORD_DEVICES_MAX)
 		record->device_id = RECORD_DEVICES_MAX - 1;
 	if (record->kind >= RECORD_GPU_KINDS || record->start_ns == 0 ||
 	    record->start_ns > record->end_ns) {
 		count(source, record->device_id, LEDGER_UNTRUSTED_RING);
-		return false;
+		return 0;
 	}
-	record->reserved = 0;
-	if (record->name_id == RECORD_NAME_NONE)
-		return true;
-	record->name_id = record->name_id <= RING_SOURCE_NAMES_MAX
-				  ? id_table_get(&source->names, record->name_id)
-				  : STRING_NONE;
-	if (record->name_id == STRING_NONE)
-		count(source, record->device_id, LEDGER_NAME_LOST);
-	return true;
+	translate_name(source, record);
+	int r = translate_capture(source, record);
+	return r ? r : 1;
 }
 
 static int read_activity(struct ring_source *source, struct batch_builder *builder)
@@ -320,7 +337,11 @@ static int read_activity(struct ring_source *source, struct batch_builder *build
 		if (got <= 0)
 			return 0;
 		for (int i = 0; i < got; i++) {
-			if (!translate_record(source, &records[i]))
+			int r = translate_record(source, &records[i]);
+
+			if (r < 0)
+				return r;
+			if (r == 0)
 				continue;
 			if (kept != (uint32_t)i)
 				records[kept] = records[i];

@@ -16,16 +16,18 @@
 
 #define NODE_UNKNOWN 0u /* not asked for yet; node ids are stored one higher */
 #define NAMELESS     "<unknown>"
+#define CBID_CAPTURE UINT32_MAX /* above every launch's */
 
 struct stack_resolver {
 	const struct record_ring *ring;
 	const struct ring_source_outputs *outputs;
 	struct module_table *modules;
 	uint64_t *text_room;
-	struct id_table nodes; /* guest's stack id to node id + 1 */
-	struct id_table codes; /* guest's code id to code id */
-	struct id_table calls; /* cbid to node id + 1, of launches without a stack */
-	uint32_t full_node;    /* of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
+	struct id_table nodes;    /* guest's stack id to node id + 1 */
+	struct id_table captures; /* likewise, of what created a graph's node */
+	struct id_table codes;    /* guest's code id to code id */
+	struct id_table calls;    /* cbid to node id + 1, of launches without a stack */
+	uint32_t full_node;       /* of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
 	uint32_t node_budget;
 	uint64_t words[RECORD_STACK_DEPTH];
 	/* The words' frames from index 1 on; the one before the first that stays is the API's. */
@@ -54,6 +56,7 @@ void stack_resolver_destroy(struct stack_resolver *resolver)
 	if (!resolver)
 		return;
 	id_table_fini(&resolver->nodes);
+	id_table_fini(&resolver->captures);
 	id_table_fini(&resolver->codes);
 	id_table_fini(&resolver->calls);
 	free(resolver);
@@ -178,14 +181,20 @@ static bool is_cut_short(const struct stack_resolver *resolver, uint32_t run, ui
 	return mark == STACK_MARK_MISSING || mark == STACK_MARK_TRUNCATED;
 }
 
+/* The run of CUDA's frames ends in the function that the application called. */
+static bool names_function(const struct stack_resolver *resolver, uint32_t run, uint32_t depth)
+{
+	return run > 0 && !is_cut_short(resolver, run, depth) &&
+	       flags_of(resolver, &resolver->frames[run]) & DEFINITION_MODULE_CUDART;
+}
+
 static int add_stack(struct stack_resolver *resolver, uint32_t depth, uint32_t cbid,
 		     uint32_t *node_id)
 {
 	uint32_t run = cuda_run(resolver, depth);
 	struct message_frame *leaf = &resolver->frames[run];
 
-	if (run == 0 || is_cut_short(resolver, run, depth) ||
-	    !(flags_of(resolver, leaf) & DEFINITION_MODULE_CUDART)) {
+	if (!names_function(resolver, run, depth)) {
 		*leaf = (struct message_frame){.module = MESSAGE_FRAME_NO_MODULE};
 		int r = add_named(resolver, cuda_api_name(cbid), &leaf->code);
 
@@ -196,6 +205,19 @@ static int add_stack(struct stack_resolver *resolver, uint32_t depth, uint32_t c
 					  &resolver->node_budget, node_id);
 }
 
+static int add_capture(struct stack_resolver *resolver, uint32_t depth, uint32_t *node_id)
+{
+	uint32_t run = cuda_run(resolver, depth);
+
+	if (names_function(resolver, run, depth))
+		run--;
+	if (run == depth)
+		return -ENOENT;
+	return stack_dictionary_add_stack(resolver->outputs->stacks, &resolver->frames[1 + run],
+					  depth - run, &resolver->node_budget, node_id);
+}
+
+/* cbid: CBID_CAPTURE, or the launch's. */
 static int resolve(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
 		   uint32_t *node_id)
 {
@@ -207,7 +229,10 @@ static int resolve(struct stack_resolver *resolver, uint32_t stack_id, uint32_t 
 		if (r)
 			return r;
 	}
-	return depth > 0 ? add_stack(resolver, (uint32_t)depth, cbid, node_id) : -ENOENT;
+	if (depth <= 0)
+		return -ENOENT;
+	return cbid == CBID_CAPTURE ? add_capture(resolver, (uint32_t)depth, node_id)
+				    : add_stack(resolver, (uint32_t)depth, cbid, node_id);
 }
 
 static int resolve_full(struct stack_resolver *resolver)
@@ -239,12 +264,10 @@ static int tolerate(int r)
 	return r == -ENOMEM ? r : 0;
 }
 
-int stack_resolver_node(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
-			uint32_t *node_id)
+/* Of any stack_id but RECORD_STACK_NONE. */
+static int find_node(struct stack_resolver *resolver, struct id_table *known_nodes,
+		     uint32_t stack_id, uint32_t cbid, uint32_t *node_id)
 {
-	*node_id = STACK_NODE_NONE;
-	if (stack_id == RECORD_STACK_NONE)
-		return tolerate(resolve_call(resolver, cbid, node_id));
 	if (stack_id == RECORD_STACK_FULL) {
 		int r = resolver->full_node == STACK_NODE_NONE ? resolve_full(resolver) : 0;
 
@@ -254,11 +277,28 @@ int stack_resolver_node(struct stack_resolver *resolver, uint32_t stack_id, uint
 	if (stack_id > RECORD_STACKS_MAX)
 		return 0;
 
-	uint32_t known = id_table_get(&resolver->nodes, stack_id);
+	uint32_t known = id_table_get(known_nodes, stack_id);
 	if (known != NODE_UNKNOWN) {
 		*node_id = known - 1;
 		return 0;
 	}
 	int r = tolerate(resolve(resolver, stack_id, cbid, node_id));
-	return r ? r : id_table_set(&resolver->nodes, stack_id, *node_id + 1);
+	return r ? r : id_table_set(known_nodes, stack_id, *node_id + 1);
+}
+
+int stack_resolver_node(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
+			uint32_t *node_id)
+{
+	*node_id = STACK_NODE_NONE;
+	if (stack_id == RECORD_STACK_NONE)
+		return tolerate(resolve_call(resolver, cbid, node_id));
+	return find_node(resolver, &resolver->nodes, stack_id, cbid, node_id);
+}
+
+int stack_resolver_capture(struct stack_resolver *resolver, uint32_t stack_id, uint32_t *node_id)
+{
+	*node_id = STACK_NODE_NONE;
+	if (stack_id == RECORD_STACK_NONE)
+		return 0;
+	return find_node(resolver, &resolver->captures, stack_id, CBID_CAPTURE, node_id);
 }

@@ -7,7 +7,9 @@
  *	- the outermost of them, if it is libcudart's: one of its exported functions;
  *	- else (libcuda called directly, a runtime linked statically, a walk that ended among CUDA's frames
  *	  or didn't reach them) the driver function that the launch's cbid stands for, as a frame without a
- *	  file. Frames of a static runtime stay outwards of it, and so does the mark of an ended walk. */
+ *	  file. Frames of a static runtime stay outwards of it, and so does the mark of an ended walk.
+ * Of a stack that created a node of a graph the driver function is not known: where libcudart's does
+ * not stay, CUDA's frames go without one. */
 #ifndef STACK_RESOLVER_H
 #define STACK_RESOLVER_H
 
@@ -32,5 +34,10 @@ void stack_resolver_destroy(struct stack_resolver *resolver);
  * counted, and Python frames without room for a name. 0 or -ENOMEM. */
 int stack_resolver_node(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
 			uint32_t *node_id);
+
+/* The same of a GPU record's capture_stack_id, with ids of its own: one stack_id may be both a
+ * launch's and a capture's. RECORD_STACK_NONE, and a stack of CUDA's frames alone, is
+ * STACK_NODE_NONE. */
+int stack_resolver_capture(struct stack_resolver *resolver, uint32_t stack_id, uint32_t *node_id);
 
 #endif

@@ -29,4 +29,6 @@ const struct event_field event_fields_gpu[EVENT_FIELDS_GPU] = {
 	{"gpu graph_id", offsetof(struct gpu_record, graph_id), 4, UINT32_MAX, false},
 	{"gpu graph_node_id", offsetof(struct gpu_record, graph_node_id), 8, UINT64_MAX, false},
 	{"gpu window", offsetof(struct gpu_record, window), 2, UINT16_MAX, false},
+	{"gpu capture_stack_id", offsetof(struct gpu_record, capture_stack_id), 4, WIRE_ID_MAX,
+	 false},
 };

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define EVENT_FIELDS_LAUNCH 7u
-#define EVENT_FIELDS_GPU    13u
+#define EVENT_FIELDS_GPU    14u
 
 struct event_field {
 	const char *name;                   /* as in wire.md */

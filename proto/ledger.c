@@ -64,6 +64,9 @@ static const struct {
 	[LEDGER_CODE_TABLE_FULL] = {"code_table_full",
 				    "stacks with an unnamed Python frame: code table full",
 				    LEDGER_NOTED},
+	[LEDGER_CAPTURE_UNKNOWN] = {"capture_unknown",
+				    "records of graph nodes without the stack that captured them",
+				    LEDGER_NOTED},
 };
 
 const char *ledger_reason_name(uint32_t reason)

@@ -48,6 +48,8 @@ enum ledger_reason {
 	LEDGER_PYTHON_OFF =
 		23, /* launches in a Python process whose interpreter's frames cannot be read */
 	LEDGER_CODE_TABLE_FULL = 24, /* stacks with a Python frame whose name found no room */
+	LEDGER_CAPTURE_UNKNOWN =
+		25, /* GPU records of a graph's nodes without the stack that captured them */
 	LEDGER_REASONS,
 };
 

@@ -177,7 +177,7 @@ struct message_process {
 	const uint32_t *notices; /* string ids: lines for the report */
 };
 
-/* Raw records of one process. name_id is a string id, stack_id a node id. */
+/* Raw records of one process. name_id is a string id; stack_id and capture_stack_id are node ids. */
 struct message_events {
 	uint64_t seq;
 	uint32_t process_id;

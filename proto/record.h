@@ -44,7 +44,8 @@ enum record_gpu_kind {
 	RECORD_GPU_KERNEL = 0,
 	RECORD_GPU_MEMCPY = 1,
 	RECORD_GPU_MEMSET = 2,
-	RECORD_GPU_KINDS, /* number of kinds */
+	RECORD_GPU_GRAPH = 3, /* a whole graph, in place of its nodes */
+	RECORD_GPU_KINDS,     /* number of kinds */
 };
 
 /* One piece of work that a GPU finished. start_ns <= end_ns and both nonzero: records with invalid times never
@@ -63,7 +64,8 @@ struct gpu_record {
 	uint8_t kind;      /* enum record_gpu_kind */
 	uint8_t copy_kind; /* memcpy: CUpti_ActivityMemcpyKind; else 0 */
 	uint16_t window;
-	uint32_t reserved; /* 0 */
+	uint32_t
+		capture_stack_id; /* of what created the graph's node; RECORD_STACK_NONE: no node, or not known */
 };
 
 static_assert(sizeof(struct launch_record) == 32, "shared-memory format");

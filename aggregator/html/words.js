@@ -1,8 +1,8 @@
 // The words around the graph: totals, losses, path, details of one frame.
 // Names come from the profiled program: they reach the page as textContent only.
 
-const KIND_LABELS = { kernel: "kernel", memcpy: "memory copy", memset: "memset", python: "Python", native: "C++",
-	api: "CUDA call", group: "split", unknown: "not known", other: "other" };
+const KIND_LABELS = { kernel: "kernel", memcpy: "memory copy", memset: "memset", graph: "CUDA graph",
+	python: "Python", native: "C++", api: "CUDA call", group: "split", unknown: "not known", other: "other" };
 
 function figuresOf(frame) {
 	const time = sumOf(frame, "time"), count = sumOf(frame, "count"), bytes = sumOf(frame, "bytes");
@@ -72,11 +72,13 @@ function showPath() {
 }
 
 function showTotals() {
-	const { kernels, kernelNs, copies, copyNs, matched, launches, launchesFailed } = profile;
-	const records = BigInt(kernels) + BigInt(copies), gpuNs = BigInt(kernelNs) + BigInt(copyNs);
+	const { kernels, kernelNs, copies, copyNs, graphs, graphNs, matched, launches, launchesFailed } = profile;
+	const records = BigInt(kernels) + BigInt(copies) + BigInt(graphs);
+	const gpuNs = BigInt(kernelNs) + BigInt(copyNs) + BigInt(graphNs);
 	const totals = [["GPU time", timeText(gpuNs), `${grouped(gpuNs)} ns`],
 		["kernels", `${grouped(kernels)} in ${timeText(kernelNs)}`, `${grouped(kernelNs)} ns`],
 		["copies", `${grouped(copies)} in ${timeText(copyNs)}`, `${grouped(copyNs)} ns in copies and memsets`],
+		...(graphs === "0" ? [] : [["graphs", `${grouped(graphs)} in ${timeText(graphNs)}`, `${grouped(graphNs)} ns`]]),
 		["launches", grouped(launches) + (launchesFailed === "0" ? "" : `, ${grouped(launchesFailed)} failed`), ""],
 		["matched", percentText(matched, records), `${grouped(matched)} of ${grouped(records)} records have a launch`],
 		["processes", grouped(profile.processes), ""]];
@@ -95,7 +97,7 @@ function showTotals() {
 
 function showLosses() {
 	const lost = BigInt(profile.lost) > 0n, note = $("loss");
-	const records = grouped(BigInt(profile.kernels) + BigInt(profile.copies));
+	const records = grouped(BigInt(profile.kernels) + BigInt(profile.copies) + BigInt(profile.graphs));
 	const reasons = profile.losses.map(([reason, count, ns]) => element("span",
 		`${profile.strings[reason]} ${grouped(count)}${ns === "0" ? "" : ` (${timeText(ns)})`}`));
 

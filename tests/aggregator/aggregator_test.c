@@ -232,11 +232,16 @@ static void an_undefined_id_is_refused_and_changes_nothing(void **state)
 	char *expected = aggregator_fixture_undisturbed(fixture, 1);
 	const struct scenario *scenario = &fixture->scenarios[0];
 	struct launch_record launch = {.correlation_id = 1, .stack_id = 4000, .window = 1};
+	struct gpu_record record = {
+		.start_ns = 1, .end_ns = 2, .window = 1, .capture_stack_id = 4000};
 	struct message events = {
 		.type = MESSAGE_EVENTS,
 		.events = {.seq = 6, .process_id = 1, .nr_launches = 1, .launches = &launch},
 	};
 	struct scenario_frame frame = scenario_encode(&events);
+	events.events =
+		(struct message_events){.seq = 6, .process_id = 1, .nr_gpu = 1, .gpu = &record};
+	struct scenario_frame captured = scenario_encode(&events);
 
 	aggregator_fixture_start(fixture);
 	struct test_agent *agent = aggregator_fixture_connect(fixture);
@@ -244,10 +249,13 @@ static void an_undefined_id_is_refused_and_changes_nothing(void **state)
 	aggregator_fixture_send(agent, scenario, 1, 5);
 	test_agent_send(agent, &frame);
 	assert_int_equal(test_agent_expect(agent, MESSAGE_REFUSE)->refuse.code, REFUSE_UNDEFINED);
+	test_agent_send(agent, &captured);
+	assert_int_equal(test_agent_expect(agent, MESSAGE_REFUSE)->refuse.code, REFUSE_UNDEFINED);
 	aggregator_fixture_send(agent, scenario, 6, scenario->nr_frames);
 	test_agent_expect_ack(agent, scenario->nr_frames);
 	test_agent_close(agent);
 	free(frame.bytes);
+	free(captured.bytes);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 	aggregator_fixture_assert_report(fixture, expected);
 }

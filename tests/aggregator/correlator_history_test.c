@@ -12,8 +12,9 @@
 
 #include "correlator_fixture.h"
 
-#define STEPS 4000u
-#define KEYS  64u
+#define STEPS    4000u
+#define KEYS     64u
+#define CAPTURES 4u /* capture stacks, and none */
 
 /* The correlator in the plainest way: lists in order of arrival, searched from end to end. */
 struct oracle_launch {
@@ -29,6 +30,7 @@ struct oracle {
 	uint32_t nr_waiting;
 	uint64_t next_order, nr_retired;
 	uint64_t ns[256], count[256]; /* by stack; 0: none */
+	uint64_t captured[256][CAPTURES];
 	uint64_t expired, failed;
 	uint32_t launches_max, retired_max, waiting_max;
 };
@@ -66,6 +68,7 @@ static void oracle_retire(struct oracle *oracle, struct oracle_launch *launch)
 static void oracle_fold(struct oracle *oracle, uint32_t stack_id, const struct gpu_record *record)
 {
 	oracle->count[stack_id]++;
+	oracle->captured[stack_id][record->capture_stack_id]++;
 	oracle->ns[stack_id] += record->end_ns - record->start_ns;
 }
 
@@ -180,7 +183,8 @@ static void random_step(struct correlator_fixture *fixture, struct oracle *oracl
 			.correlation_id = id,
 			.window = window,
 			.device_id = random_below(seed, 3),
-			.kind = (uint8_t)random_below(seed, 3),
+			.kind = (uint8_t)random_below(seed, RECORD_GPU_KINDS),
+			.capture_stack_id = random_below(seed, CAPTURES),
 		};
 
 		record.end_ns = record.start_ns + random_below(seed, 500);
@@ -263,16 +267,18 @@ static void forget_blocks(struct blocks *kept)
 
 static void compare(struct correlator_fixture *fixture, const struct oracle *oracle)
 {
-	uint64_t count[256] = {0}, ns[256] = {0};
+	uint64_t count[256] = {0}, ns[256] = {0}, captured[256][CAPTURES] = {0};
 	uint32_t nr_rows;
 	const struct fold_row *rows = fold_table_rows(fixture->table, &nr_rows);
 
 	for (uint32_t i = 0; i < nr_rows; i++) {
 		count[rows[i].key.stack_id] += rows[i].count;
 		ns[rows[i].key.stack_id] += rows[i].ns;
+		captured[rows[i].key.stack_id][rows[i].key.capture_stack_id] += rows[i].count;
 	}
 	assert_memory_equal(count, oracle->count, sizeof(count));
 	assert_memory_equal(ns, oracle->ns, sizeof(ns));
+	assert_memory_equal(captured, oracle->captured, sizeof(captured));
 	assert_int_equal(correlator_counts(fixture->correlator)->expired, oracle->expired);
 	assert_int_equal(correlator_counts(fixture->correlator)->failed, oracle->failed);
 }

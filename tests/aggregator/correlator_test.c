@@ -28,6 +28,24 @@ static void kernel(struct correlator_fixture *fixture, uint32_t correlation_id, 
 	kernel_in(fixture, correlation_id, ns, 1);
 }
 
+static void node_of_a_graph(struct correlator_fixture *fixture, uint32_t correlation_id,
+			    uint32_t capture_stack_id, uint64_t ns)
+{
+	struct gpu_record record = {
+		.start_ns = 1000,
+		.end_ns = 1000 + ns,
+		.graph_node_id = 1,
+		.graph_id = 1,
+		.correlation_id = correlation_id,
+		.stream_id = 3,
+		.name_id = 5,
+		.window = 1,
+		.capture_stack_id = capture_stack_id,
+	};
+
+	assert_int_equal(correlator_record(fixture->correlator, &record), 0);
+}
+
 /* The sum of all rows of this stack; stack 0: those without a launch. */
 static struct fold_row sum_of(struct correlator_fixture *fixture, uint32_t stack_id)
 {
@@ -106,6 +124,53 @@ static void kernels_that_wait_for_a_graph_launch_all_find_it(void **state)
 	kernel(fixture, 1, 3);
 	assert_int_equal(sum_of(fixture, 9).count, 101);
 	assert_int_equal(correlator_waiting(fixture->correlator), 0);
+}
+
+static struct fold_row row_of_capture(struct correlator_fixture *fixture, uint32_t capture_stack_id)
+{
+	struct fold_row found = {0};
+	uint32_t nr_rows, nr_found = 0;
+	const struct fold_row *rows = fold_table_rows(fixture->table, &nr_rows);
+
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		if (rows[i].key.capture_stack_id != capture_stack_id)
+			continue;
+		found = rows[i];
+		nr_found++;
+	}
+	assert_int_equal(nr_found, 1);
+	return found;
+}
+
+static void nodes_of_one_graph_launch_are_told_apart_by_their_capture_stacks(void **state)
+{
+	struct correlator_fixture *fixture = *state;
+	uint32_t nr_rows;
+
+	node_of_a_graph(fixture, 1, 21, 3);
+	correlator_fixture_launch_with(fixture, 1, 9, RECORD_LAUNCH_MANY, 1);
+	node_of_a_graph(fixture, 1, 22, 5);
+	node_of_a_graph(fixture, 1, 21, 4);
+	node_of_a_graph(fixture, 1, 0, 1);
+	fold_table_rows(fixture->table, &nr_rows);
+	assert_int_equal(nr_rows, 3);
+	assert_int_equal(row_of_capture(fixture, 21).count, 2);
+	assert_int_equal(row_of_capture(fixture, 21).ns, 7);
+	assert_int_equal(row_of_capture(fixture, 21).key.stack_id, 9);
+	assert_int_equal(row_of_capture(fixture, 22).ns, 5);
+	assert_int_equal(row_of_capture(fixture, 0).ns, 1);
+	assert_int_equal(sum_of(fixture, 9).count, 4);
+}
+
+static void a_node_without_a_launch_keeps_its_capture_stack(void **state)
+{
+	struct correlator_fixture *fixture = *state;
+
+	node_of_a_graph(fixture, 1, 21, 3);
+	assert_int_equal(correlator_finish(fixture->correlator), 0);
+	assert_int_equal(row_of_capture(fixture, 21).count, 1);
+	assert_int_equal(row_of_capture(fixture, 21).key.stack_id, 0);
+	assert_int_equal(row_of_capture(fixture, 21).key.matched, 0);
 }
 
 static void a_second_part_of_a_copy_still_finds_its_launch(void **state)
@@ -285,6 +350,8 @@ int main(void)
 		TEST(many_kernels_may_belong_to_one_launch),
 		TEST(a_kernel_after_its_launch_has_its_stack),
 		TEST(kernels_that_wait_for_a_graph_launch_all_find_it),
+		TEST(nodes_of_one_graph_launch_are_told_apart_by_their_capture_stacks),
+		TEST(a_node_without_a_launch_keeps_its_capture_stack),
 		TEST(a_second_part_of_a_copy_still_finds_its_launch),
 		TEST(a_retired_launch_is_forgotten_after_as_many_others),
 		TEST(a_failed_launch_is_counted_and_does_not_expire),

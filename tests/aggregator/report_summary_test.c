@@ -38,6 +38,24 @@ static void an_empty_profile_says_that_it_has_seen_nothing(void **state)
 	assert_summary("0 kernels, 0 ns of GPU time, no GPU work was seen; nothing lost");
 }
 
+static void graphs_that_ran_as_one_are_counted_as_such(void **state)
+{
+	(void)state;
+	struct fold_key key = report_fixture_key(report_fixture_stack("main", NULL), "k");
+
+	report_fixture_add_row(key, 2, 1000, 0);
+	key.kind = RECORD_GPU_GRAPH;
+	key.name_id = 0;
+	report_fixture_add_row(key, 1, 3000, 0);
+	assert_summary("2 kernels, 1 graph, 4.000 us of GPU time, 100.00 % matched; nothing lost");
+	key.matched = 0;
+	report_fixture_add_row(key, 1, 1000, 0);
+	assert_summary("2 kernels, 2 graphs, 5.000 us of GPU time, 75.00 % matched; nothing lost; "
+		       "noted: unmatched_record 1");
+	assert_int_equal(report_fixture.tree->graph_ns, 4000);
+	assert_int_equal(report_fixture.tree->copies, 0);
+}
+
 static void not_quite_all_is_never_called_all(void **state)
 {
 	(void)state;
@@ -216,6 +234,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_complete_profile_says_that_nothing_is_lost),
 		TEST(an_empty_profile_says_that_it_has_seen_nothing),
+		TEST(graphs_that_ran_as_one_are_counted_as_such),
 		TEST(not_quite_all_is_never_called_all),
 		TEST(losses_and_notes_are_told_apart),
 		TEST(an_unclean_end_is_counted_once),

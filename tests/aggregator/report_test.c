@@ -76,6 +76,13 @@ static void rows_that_name_nothing_are_an_error(void **state)
 	assert_int_equal(report_tree_build(&report_fixture.profile, NULL, &report_fixture.tree),
 			 -EPROTO);
 	assert_null(report_fixture.tree);
+	fold_table_clear(report_fixture.collection->totals);
+	key = report_fixture_key(report_fixture_stack("main", NULL), "k");
+	key.capture_stack_id = 4000;
+	report_fixture_add_row(key, 1, 5, 0);
+	assert_int_equal(report_tree_build(&report_fixture.profile, NULL, &report_fixture.tree),
+			 -EPROTO);
+	assert_null(report_fixture.tree);
 }
 
 /* --- folded ----------------------------------------------------------------------------------- */

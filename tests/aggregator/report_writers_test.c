@@ -104,6 +104,7 @@ static void the_json_holds_every_leaf_and_total(void **state)
 		text,
 		"{\"schema\":1,\n\"title\":\"a \\\"job\\\"\",\n\"simulated\":false,\n"
 		"\"totals\":{\"kernels\":3,\"kernel_ns\":3000,\"copies\":1,\"copy_ns\":1000,"
+		"\"graphs\":0,\"graph_ns\":0,"
 		"\"matched\":4,\"launches\":0,\"launches_failed\":0,\"lost\":0},\n"
 		"\"summary\":\"3 kernels, 4.000 us of GPU time, 100.00 % matched; nothing lost\",\n"
 		"\"ledger\":[],\n"
@@ -148,6 +149,65 @@ static void the_csv_quotes_what_needs_it(void **state)
 	free(text);
 }
 
+static void fill_graphs(void)
+{
+	struct fold_key key = report_fixture_key(report_fixture_stack("main", NULL), "gemm");
+
+	key.capture_stack_id = report_fixture_stack("capture", NULL);
+	report_fixture_add_row(key, 3, 3000, 0);
+	key.capture_stack_id = 0;
+	key.name_id = 0;
+	key.kind = RECORD_GPU_GRAPH;
+	report_fixture_add_row(key, 2, 1000, 0);
+	report_fixture_build(DEMANGLE_FULL);
+}
+
+static void the_csv_shows_captures_and_graphs(void **state)
+{
+	(void)state;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	fill_graphs();
+	assert_int_equal(csv_writer_write(out, report_fixture.tree), 0);
+	fclose(out);
+	assert_string_equal(
+		text,
+		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack\n"
+		"node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;[captured at];capture\"\n"
+		"node01,3,100,0,1,7,1234,graph,,2,1000,0,\"main\"\n"
+		"# 3 kernels, 2 graphs, 4.000 us of GPU time, 100.00 % matched; nothing lost\n");
+	free(text);
+}
+
+static void the_json_and_the_table_show_captures_and_graphs(void **state)
+{
+	(void)state;
+	struct report_busy *busy;
+	char *json, *table;
+	size_t size;
+	FILE *out = open_memstream(&json, &size);
+
+	fill_graphs();
+	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy), 0);
+	fclose(out);
+	assert_non_null(strstr(json, "\"graphs\":2,\"graph_ns\":1000,"));
+	assert_non_null(strstr(json, "\"frames\":[\"main\",\"[captured at]\",\"capture\","
+				     "\"[GPU0_Kernel]gemm\"]"));
+	assert_non_null(strstr(json, "\"kind\":\"graph\",\"count\":2,\"ns\":1000,\"bytes\":0,"
+				     "\"frames\":[\"main\",\"[GPU0_Graph]\"]"));
+	out = open_memstream(&table, &size);
+	assert_int_equal(table_writer_write(out, report_fixture.tree, busy, NULL), 0);
+	fclose(out);
+	assert_non_null(
+		strstr(table, "      1.000 us  25.00%              2         500 ns  graph   \n"));
+	free(json);
+	free(table);
+	report_busy_destroy(busy);
+}
+
 static void a_full_disk_is_an_error(void **state)
 {
 	(void)state;
@@ -179,6 +239,8 @@ int main(void)
 		TEST(the_table_shows_activities_hosts_devices_and_streams),
 		TEST(the_json_holds_every_leaf_and_total),
 		TEST(the_csv_quotes_what_needs_it),
+		TEST(the_csv_shows_captures_and_graphs),
+		TEST(the_json_and_the_table_show_captures_and_graphs),
 		TEST(a_full_disk_is_an_error),
 	};
 

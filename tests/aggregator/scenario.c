@@ -204,12 +204,29 @@ static struct gpu_record record_of(uint64_t *seed, uint32_t correlation_id)
 		record.bytes = 4096 + correlation_id;
 		record.name_id = 0;
 	}
+	if (correlation_id % 10 == 0 || correlation_id % 7 == 0) {
+		record.graph_id = 4;
+		record.graph_node_id = 4ull << 32 | random_below(seed, 5);
+		record.capture_stack_id = random_below(seed, 9);
+	}
+	if (correlation_id % 23 == 0) {
+		record = (struct gpu_record){
+			.start_ns = record.start_ns,
+			.end_ns = record.end_ns,
+			.correlation_id = correlation_id,
+			.context_id = 1,
+			.stream_id = 7,
+			.graph_id = 5,
+			.kind = RECORD_GPU_GRAPH,
+			.window = 1,
+		};
+	}
 	return record;
 }
 
 /* Records run a round behind and a part of them ahead of their launches; some launches fail, some
  * never get a record, some records never a launch, and every tenth launch is a graph with several
- * records. */
+ * records, which were captured in several places. */
 static void add_events(struct scenario *scenario, uint32_t process_id, uint32_t round,
 		       uint64_t *seed)
 {

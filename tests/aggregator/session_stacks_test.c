@@ -9,6 +9,7 @@
 
 #include "aggregator/catalog.h"
 #include "aggregator/collection.h"
+#include "aggregator/fold_table.h"
 
 #define TEXT(text)                                                                                 \
 	{                                                                                          \
@@ -168,6 +169,93 @@ static void lines_are_no_addresses(void **state)
 	assert_int_equal(catalog_size(collection->catalog).frames, 3);
 }
 
+/* One kernel of a graph, launched at one node of the agent's and captured at the other. */
+static void apply_graph(struct agent_session *session, uint32_t launched, uint32_t captured)
+{
+	const struct launch_record launch = {.correlation_id = 1,
+					     .stack_id = launched,
+					     .window = 1,
+					     .flags = RECORD_LAUNCH_MANY};
+	const struct gpu_record record = {.start_ns = 1,
+					  .end_ns = 11,
+					  .graph_node_id = 1,
+					  .correlation_id = 1,
+					  .window = 1,
+					  .capture_stack_id = captured};
+	struct message message = {
+		.type = MESSAGE_PROCESS,
+		.process = {.seq = 2, .process_id = 1, .instance = {session->epoch[0]}}};
+	const char *reason;
+
+	assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+	message = (struct message){.type = MESSAGE_EVENTS,
+				   .events = {.seq = 3,
+					      .process_id = 1,
+					      .nr_launches = 1,
+					      .launches = &launch,
+					      .nr_gpu = 1,
+					      .gpu = &record}};
+	assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+}
+
+static void capture_stacks_of_agents_that_number_them_differently_are_one(void **state)
+{
+	static const struct message_text texts[] = {TEXT("replay"), TEXT("capture")};
+	static const struct message_code codes[] = {{0, 1}, {0, 2}};
+	static const struct message_frame frames[] = {{.code = 1}, {.code = 2}};
+	static const struct message_node nodes[] = {{0, 1}, {0, 2}}, reversed[] = {{0, 2}, {0, 1}};
+	struct message_stacks stacks = {.code_base = 1,
+					.nr_codes = 2,
+					.codes = codes,
+					.frame_base = 1,
+					.nr_frames = 2,
+					.frames = frames,
+					.node_base = 1,
+					.nr_nodes = 2,
+					.nodes = nodes};
+	struct agent_session *one = agent(1, texts, LENGTH(texts));
+	uint32_t nr_rows;
+	const char *reason;
+
+	(void)state;
+	assert_int_equal(apply(one, &stacks, &reason), 0);
+	apply_graph(one, 1, 2);
+	struct agent_session *two = agent(2, texts, LENGTH(texts));
+	stacks.nodes = reversed;
+	assert_int_equal(apply(two, &stacks, &reason), 0);
+	apply_graph(two, 2, 1);
+	const struct fold_row *rows = fold_table_rows(collection->totals, &nr_rows);
+	assert_int_equal(nr_rows, 2);
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		assert_int_equal(rows[i].key.process_id, i + 1);
+		assert_int_equal(rows[i].key.stack_id, one->ids[SESSION_NODES].ids[0]);
+		assert_int_equal(rows[i].key.capture_stack_id, one->ids[SESSION_NODES].ids[1]);
+	}
+}
+
+static void a_capture_stack_that_is_not_defined_is_refused(void **state)
+{
+	static const struct message_text texts[] = {TEXT("replay")};
+	const struct gpu_record record = {
+		.start_ns = 1, .end_ns = 2, .window = 1, .capture_stack_id = 1};
+	struct agent_session *session = agent(1, texts, 1);
+	struct message message = {.type = MESSAGE_PROCESS, .process = {.seq = 2, .process_id = 1}};
+	uint32_t nr_rows;
+	const char *reason;
+
+	(void)state;
+	assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+	message = (struct message){
+		.type = MESSAGE_EVENTS,
+		.events = {.seq = 3, .process_id = 1, .nr_gpu = 1, .gpu = &record}};
+	assert_int_equal(agent_session_apply(session, collection, &message, &reason),
+			 REFUSE_UNDEFINED);
+	assert_non_null(strstr(reason, "not defined"));
+	assert_int_equal(session->received_seq, 2);
+	fold_table_rows(collection->totals, &nr_rows);
+	assert_int_equal(nr_rows, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -177,6 +265,8 @@ int main(void)
 		TEST(codes_that_do_not_follow_those_before_are_refused),
 		TEST(a_code_or_frame_that_names_what_is_not_defined_is_refused),
 		TEST(lines_are_no_addresses),
+		TEST(capture_stacks_of_agents_that_number_them_differently_are_one),
+		TEST(a_capture_stack_that_is_not_defined_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,16 +103,27 @@ static void a_newer_schema_is_refused_with_its_number(void **state)
 static void an_older_schema_is_refused_with_what_to_do(void **state)
 {
 	(void)state;
-	sqlite3 *database;
+	static const struct {
+		const char *sql, *words;
+	} versions[] = {
+		{"PRAGMA user_version = 1",
+		 "version 1, this program reads version 3: make the report with"},
+		{"PRAGMA user_version = 2",
+		 "version 2, this program reads version 3: make the report with"},
+	};
 
 	store_fixture_open_all();
 	store_fixture_commit();
 	store_fixture_close_all();
-	assert_int_equal(sqlite3_open(store_fixture.path, &database), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(database, "PRAGMA user_version = 1", NULL, NULL, NULL),
-			 SQLITE_OK);
-	sqlite3_close(database);
-	assert_refused(-EPROTO, "version 1, this program reads version 2: make the report with");
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		sqlite3 *database;
+
+		assert_int_equal(sqlite3_open(store_fixture.path, &database), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(database, versions[i].sql, NULL, NULL, NULL),
+				 SQLITE_OK);
+		sqlite3_close(database);
+		assert_refused(-EPROTO, versions[i].words);
+	}
 }
 
 static void a_truncated_store_is_refused(void **state)

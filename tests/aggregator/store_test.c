@@ -21,6 +21,8 @@
 #include "report_text.h"
 #include "store_fixture.h"
 
+#define CAPTURES 9u /* ids of the scenario's capture stacks, and none */
+
 static void a_restart_after_any_commit_changes_nothing(void **state)
 {
 	(void)state;
@@ -266,12 +268,62 @@ static void a_profile_holds_every_record_at_every_moment(void **state)
 		for (uint32_t i = 0; i < tree->nr_leaves; i++)
 			folded += tree->leaves[i].count;
 		assert_int_equal(folded, records_up_to(seq));
-		assert_int_equal(tree->kernels + tree->copies, folded);
+		assert_int_equal(tree->kernels + tree->copies + tree->graphs, folded);
 		assert_int_equal(profile->agents_open, seq < store_fixture.scenario.nr_frames);
 		waiting += profile->waiting;
 		report_tree_destroy(tree);
 		profile_destroy(profile);
 	}
+	assert_true(waiting > 0);
+}
+
+static void sum_captures(const struct fold_table *totals, uint64_t count[CAPTURES])
+{
+	uint32_t nr_rows;
+	const struct fold_row *rows = fold_table_rows(totals, &nr_rows);
+
+	memset(count, 0, CAPTURES * sizeof(*count));
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		assert_true(rows[i].key.capture_stack_id < CAPTURES);
+		count[rows[i].key.capture_stack_id] += rows[i].count;
+	}
+}
+
+static void count_captures(uint64_t seq, uint64_t count[CAPTURES])
+{
+	struct message message;
+
+	assert_int_equal(batch_decode(store_fixture.decoder,
+				      store_fixture.scenario.frames[seq - 1].bytes,
+				      store_fixture.scenario.frames[seq - 1].size, &message),
+			 0);
+	for (uint32_t i = 0; message.type == MESSAGE_EVENTS && i < message.events.nr_gpu; i++)
+		count[message.events.gpu[i].capture_stack_id]++;
+}
+
+/* The only agent's nodes are all new and in their order: its ids are the store's. What waits is
+ * stored elsewhere than what is folded. */
+static void capture_stacks_are_stored_with_what_is_folded_and_what_waits(void **state)
+{
+	(void)state;
+	uint64_t produced[CAPTURES] = {0}, stored[CAPTURES], waiting = 0;
+
+	for (uint64_t seq = 1; seq <= store_fixture.scenario.nr_frames; seq++) {
+		struct profile *profile;
+
+		store_fixture_open_all();
+		store_fixture_apply_up_to(seq);
+		store_fixture_commit();
+		store_fixture_close_all();
+		count_captures(seq, produced);
+		assert_int_equal(profile_load(store_fixture.path, &profile, NULL), 0);
+		sum_captures(profile->collection->totals, stored);
+		assert_memory_equal(stored, produced, sizeof(stored));
+		waiting += profile->waiting;
+		profile_destroy(profile);
+	}
+	for (uint32_t i = 0; i < CAPTURES; i++)
+		assert_true(produced[i] > 0);
 	assert_true(waiting > 0);
 }
 
@@ -404,6 +456,7 @@ int main(void)
 		TEST(a_cleanly_closed_store_is_one_file),
 		TEST(a_profile_can_be_read_while_it_is_written),
 		TEST(a_profile_holds_every_record_at_every_moment),
+		TEST(capture_stacks_are_stored_with_what_is_folded_and_what_waits),
 		TEST(a_second_writer_is_kept_out),
 		TEST(on_a_shared_file_system_nobody_else_has_the_store_open),
 		TEST(a_full_disk_loses_nothing),

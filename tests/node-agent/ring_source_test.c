@@ -261,6 +261,58 @@ static void a_record_with_an_unknown_name_is_kept_and_counted(void **state)
 	assert_int_equal(ring_source_fixture_ledger_count(fixture, 0, LEDGER_NAME_LOST), 2);
 }
 
+static void push_capture(struct ring_source_fixture *fixture, uint32_t capture_stack_id,
+			 uint8_t kind)
+{
+	struct gpu_record record = {.start_ns = 100,
+				    .end_ns = 200,
+				    .graph_id = 3,
+				    .kind = kind,
+				    .window = 1,
+				    .capture_stack_id = capture_stack_id};
+
+	assert_int_equal(record_ring_push_activity(fixture->guest, &record, 1), 1);
+}
+
+static void the_stack_of_a_capture_becomes_the_agents_own(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	uint64_t frames[] = {0x1101, 0x1201};
+	uint32_t stack = record_ring_add_stack(fixture->guest, frames, 2);
+
+	ring_source_fixture_define_module(fixture, 0x1000, 0x2000, DEFINITION_MODULE_MAIN,
+					  "/bin/app");
+	push_capture(fixture, stack, RECORD_GPU_KERNEL);
+	push_capture(fixture, stack, RECORD_GPU_MEMCPY);
+	push_capture(fixture, RECORD_STACK_FULL, RECORD_GPU_KERNEL);
+	push_capture(fixture, RECORD_STACK_NONE, RECORD_GPU_GRAPH);
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(fixture->nr_gpu, 4);
+	const struct message_node *leaf =
+		stack_dictionary_nodes(fixture->stacks, fixture->gpu[0].capture_stack_id);
+	assert_int_equal(stack_dictionary_frames(fixture->stacks, leaf->frame)->offset, 0x100);
+	assert_int_equal(fixture->gpu[1].capture_stack_id, fixture->gpu[0].capture_stack_id);
+	assert_int_not_equal(fixture->gpu[2].capture_stack_id, STACK_NODE_NONE);
+	assert_int_not_equal(fixture->gpu[2].capture_stack_id, fixture->gpu[0].capture_stack_id);
+	assert_int_equal(fixture->gpu[3].capture_stack_id, STACK_NODE_NONE);
+	assert_int_equal(fixture->gpu[3].kind, RECORD_GPU_GRAPH);
+	assert_int_equal(ring_source_fixture_ledger_count(fixture, 0, LEDGER_CAPTURE_UNKNOWN), 0);
+}
+
+static void a_record_with_an_unknown_capture_is_kept_and_counted(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+
+	push_capture(fixture, 999, RECORD_GPU_KERNEL);
+	push_capture(fixture, RECORD_STACKS_MAX + 1, RECORD_GPU_MEMSET);
+	push_capture(fixture, RECORD_STACK_FULL - 1, RECORD_GPU_GRAPH);
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(fixture->nr_gpu, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(fixture->gpu[i].capture_stack_id, STACK_NODE_NONE);
+	assert_int_equal(ring_source_fixture_ledger_count(fixture, 0, LEDGER_CAPTURE_UNKNOWN), 3);
+}
+
 static void records_that_no_guest_writes_are_counted_and_left_out(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
@@ -356,6 +408,8 @@ static void fill(struct ring_source_fixture *fixture, uint32_t round)
 	for (uint32_t i = 0; i < 100; i++) {
 		ring_source_fixture_push_launch(fixture, (uint32_t)lane, i, stack);
 		ring_source_fixture_push_record(fixture, i, 1);
+		if (i % 10 == 0)
+			push_capture(fixture, stack, RECORD_GPU_KERNEL);
 	}
 }
 
@@ -428,6 +482,8 @@ int main(void)
 		TEST(a_launch_that_found_the_stack_table_full_has_a_stack_that_says_so),
 		TEST(facts_are_noted_but_interrupt_nobody),
 		TEST(a_record_with_an_unknown_name_is_kept_and_counted),
+		TEST(the_stack_of_a_capture_becomes_the_agents_own),
+		TEST(a_record_with_an_unknown_capture_is_kept_and_counted),
 		TEST(records_that_no_guest_writes_are_counted_and_left_out),
 		TEST(short_and_unknown_definitions_are_skipped),
 		TEST(modules_beyond_the_limit_are_counted),

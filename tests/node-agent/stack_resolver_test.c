@@ -183,6 +183,17 @@ static uint32_t node_of(struct process *process, uint32_t stack_id, uint32_t cbi
 	return node;
 }
 
+static uint32_t capture_of(struct process *process, uint32_t stack_id)
+{
+	uint32_t node = 1234567;
+
+	assert_int_equal(stack_resolver_capture(process->resolver, stack_id, &node), 0);
+	return node;
+}
+
+#define CAPTURE(process, ...)                                                                      \
+	capture_of(process, add(process, (uint64_t[]){__VA_ARGS__},                                \
+				sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)))
 #define RESOLVE(process, cbid, ...)                                                                \
 	node_of(process,                                                                           \
 		add(process, (uint64_t[]){__VA_ARGS__},                                            \
@@ -305,6 +316,61 @@ static void the_deepest_stack_has_room_for_the_drivers_function(void **state)
 	assert_int_equal(depth, RECORD_STACK_DEPTH + 1);
 }
 
+/* --- how the stack of a capture ends ----------------------------------------------------------- */
+
+static void a_capture_keeps_the_runtimes_function_and_no_other_of_cudas(void **state)
+{
+	(void)state;
+	assert_node(CAPTURE(&one, GUEST + 1, LIBCUDA + 9, LIBCUDART + 0x21, LIBCUDART + 0x31,
+			    APP + 0x41, LIBC + 0x51),
+		    "/lib/libcudart.so.13+0x30 < /bin/app+0x40 < /lib/libc.so.6+0x50");
+	assert_node(CAPTURE(&one, GUEST + 1, LIBCUDA + 9, APP + 0x41, LIBC + 0x51),
+		    "/bin/app+0x40 < /lib/libc.so.6+0x50");
+	assert_node(CAPTURE(&one, LIBCUDART + 1, LIBCUDA + 9, APP + 0x61, LIBCUDA + 0x71),
+		    "/bin/app+0x60 < /lib/libcuda.so.1+0x70");
+	assert_node(CAPTURE(&one, APP + 0x41), "/bin/app+0x40");
+	assert_node(CAPTURE(&one, LIBCUDA + 9, LIBCUDART + 0x31), "/lib/libcudart.so.13+0x30");
+}
+
+static void a_capture_whose_walk_ended_among_cudas_frames_keeps_its_mark(void **state)
+{
+	uint64_t python = stack_word_python(add_code(&one, "/srv/train.py", "step"), 12);
+
+	(void)state;
+	assert_node(CAPTURE(&one, LIBCUDA + 9, LIBCUDART + 0x31, MARK(STACK_MARK_MISSING), python),
+		    "[frames missing] < /srv/train.py:step:12");
+}
+
+static void a_capture_of_cudas_frames_alone_is_none(void **state)
+{
+	(void)state;
+	assert_int_equal(CAPTURE(&one, GUEST + 1, LIBCUDA + 9), STACK_NODE_NONE);
+	assert_int_equal(capture_of(&one, RECORD_STACK_NONE), STACK_NODE_NONE);
+	assert_int_equal(stack_dictionary_nr_nodes(stacks), 0);
+}
+
+static void a_stack_of_a_launch_and_of_a_capture_has_a_node_for_each(void **state)
+{
+	uint32_t stack_id = add(&one, (uint64_t[]){LIBCUDA + 9, APP + 0x41}, 2);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_node(node_of(&one, stack_id, LAUNCH_KERNEL),
+			    "cuLaunchKernel < /bin/app+0x40");
+		assert_node(capture_of(&one, stack_id), "/bin/app+0x40");
+	}
+	assert_int_equal(stack_dictionary_nr_nodes(stacks), 2);
+}
+
+static void a_capture_that_found_the_stack_table_full_says_so(void **state)
+{
+	uint32_t node = capture_of(&one, RECORD_STACK_FULL);
+
+	(void)state;
+	assert_node(node, "[stack table full]");
+	assert_int_equal(node_of(&one, RECORD_STACK_FULL, LAUNCH_KERNEL), node);
+}
+
 /* --- Python frames and marks ------------------------------------------------------------------ */
 
 static void frames_without_a_module_stay_plain_addresses(void **state)
@@ -405,6 +471,10 @@ static void a_stack_that_nobody_added_is_none(void **state)
 	assert_int_equal(node_of(&one, RECORD_STACKS_MAX, LAUNCH_KERNEL), STACK_NODE_NONE);
 	assert_int_equal(node_of(&one, RECORD_STACKS_MAX + 1, LAUNCH_KERNEL), STACK_NODE_NONE);
 	assert_int_equal(node_of(&one, RECORD_STACK_FULL - 1, LAUNCH_KERNEL), STACK_NODE_NONE);
+	assert_int_equal(capture_of(&one, 3), STACK_NODE_NONE);
+	assert_int_equal(capture_of(&one, RECORD_STACKS_MAX), STACK_NODE_NONE);
+	assert_int_equal(capture_of(&one, RECORD_STACKS_MAX + 1), STACK_NODE_NONE);
+	assert_int_equal(capture_of(&one, RECORD_STACK_FULL - 1), STACK_NODE_NONE);
 	assert_int_equal(stack_dictionary_nr_nodes(stacks), 0);
 }
 
@@ -423,6 +493,11 @@ int main(void)
 		TEST(cudas_frames_further_out_stay),
 		TEST(the_first_of_two_functions_names_the_stack),
 		TEST(the_deepest_stack_has_room_for_the_drivers_function),
+		TEST(a_capture_keeps_the_runtimes_function_and_no_other_of_cudas),
+		TEST(a_capture_whose_walk_ended_among_cudas_frames_keeps_its_mark),
+		TEST(a_capture_of_cudas_frames_alone_is_none),
+		TEST(a_stack_of_a_launch_and_of_a_capture_has_a_node_for_each),
+		TEST(a_capture_that_found_the_stack_table_full_says_so),
 		TEST(frames_without_a_module_stay_plain_addresses),
 		TEST(guests_that_number_codes_differently_share_frames),
 		TEST(a_code_without_names_is_called_unknown),

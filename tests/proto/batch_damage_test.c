@@ -263,16 +263,38 @@ static void events_that_cannot_be_are_malformed(void **state)
 	/* start_ns 0; an end past 64 bits; a kind that does not exist */
 	DECODE_FAILS(codec,
 		     EVENTS_HEAD NO_LAUNCHES
-		     "\x01\x9d\x00\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+		     "\x01\x9e\x00\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 		     -EBADMSG, "EVENTS: gpu start_ns is 0");
 	DECODE_FAILS(codec,
-		     EVENTS_HEAD NO_LAUNCHES "\x01\x9d\x05\xcf\xff\xff\xff\xff\xff\xff\xff\xff"
-					     "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
+		     EVENTS_HEAD NO_LAUNCHES "\x01\x9e\x05\xcf\xff\xff\xff\xff\xff\xff\xff\xff"
+					     "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00",
 		     -EBADMSG, "its end passes 64 bits");
 	DECODE_FAILS(codec,
 		     EVENTS_HEAD NO_LAUNCHES
-		     "\x01\x9d\x05\x05\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00",
+		     "\x01\x9e\x05\x05\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00",
 		     -EBADMSG, "EVENTS: gpu kind has a value out of range");
+}
+
+static void capture_stacks_that_cannot_be_are_refused(void **state)
+{
+	struct codec_fixture *codec = *state;
+	struct message message;
+
+#define GPU_BUT_CAPTURE "\x05\x05\x00\x00\x00\x00\x00\x03\x00\x00\x00\x00\x00"
+	assert_int_equal(codec_fixture_decode(
+				 codec, EVENTS_HEAD NO_LAUNCHES "\x01\x9e" GPU_BUT_CAPTURE "\x07",
+				 25, &message),
+			 0);
+	assert_int_equal(message.events.gpu[0].capture_stack_id, 7);
+	assert_int_equal(message.events.gpu[0].kind, RECORD_GPU_GRAPH);
+	DECODE_FAILS(codec,
+		     EVENTS_HEAD NO_LAUNCHES "\x01\x9e" GPU_BUT_CAPTURE "\xce\x01\x00\x00\x01",
+		     -EMSGSIZE, "EVENTS: gpu capture_stack_id has a value above 16777216");
+	DECODE_FAILS(codec, EVENTS_HEAD NO_LAUNCHES "\x01\x9e" GPU_BUT_CAPTURE "\xc0", -EBADMSG,
+		     "EVENTS: gpu capture_stack_id is not a column");
+	/* As it was before there were capture stacks. */
+	DECODE_FAILS(codec, EVENTS_HEAD NO_LAUNCHES "\x01\x9d" GPU_BUT_CAPTURE, -EBADMSG,
+		     "EVENTS: gpu capture_stack_id is missing");
 }
 
 int main(void)
@@ -287,6 +309,7 @@ int main(void)
 		cmocka_unit_test(stacks_that_contradict_themselves_are_malformed),
 		cmocka_unit_test(codes_that_contradict_themselves_are_malformed),
 		cmocka_unit_test(events_that_cannot_be_are_malformed),
+		cmocka_unit_test(capture_stacks_that_cannot_be_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, codec_fixture_set_up, codec_fixture_tear_down);

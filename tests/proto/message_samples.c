@@ -38,6 +38,7 @@ static void make_records(void)
 			.name_id = i < 48 ? 1 + i % 13 : 300,
 			.graph_id = i < 20 ? 0 : 3,
 			.graph_node_id = i < 20 ? 0 : 0x300000000ull + i,
+			.capture_stack_id = i < 20 ? 0 : 1 + i / 3 % 7,
 			.device_id = i < 90 ? 0 : 1,
 			.kind = i >= 60 && i < 70 ? RECORD_GPU_MEMCPY : RECORD_GPU_KERNEL,
 			.copy_kind = i >= 60 && i < 70 ? 1 : 0,
@@ -78,9 +79,11 @@ static const struct gpu_record extreme_gpu[] = {
 	 .graph_id = UINT32_MAX,
 	 .kind = RECORD_GPU_MEMSET,
 	 .copy_kind = UINT8_MAX,
-	 .window = UINT16_MAX},
+	 .window = UINT16_MAX,
+	 .capture_stack_id = WIRE_ID_MAX},
 	{.start_ns = UINT64_MAX, .end_ns = UINT64_MAX},
 	{.start_ns = 1, .end_ns = 1, .kind = RECORD_GPU_MEMCPY},
+	{.start_ns = 1, .end_ns = 2, .graph_id = 1, .kind = RECORD_GPU_GRAPH},
 };
 
 static const struct message_text texts[] = {
