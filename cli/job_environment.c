@@ -35,7 +35,8 @@ static char *set(const char *name, const char *value)
 }
 
 int job_environment_init(struct job_environment *environment, const char *inject_path,
-			 const char *socket_path, const struct stack_options *stacks)
+			 const char *socket_path, const struct stack_options *stacks,
+			 enum graph_mode graphs)
 {
 	char text[STACK_OPTIONS_SIZE];
 	size_t nr = 0, kept = 0;
@@ -47,8 +48,9 @@ int job_environment_init(struct job_environment *environment, const char *inject
 	environment->own[0] = set(JOB_ENVIRONMENT_INJECTION, inject_path);
 	environment->own[1] = set(HANDSHAKE_SOCKET_ENV, socket_path);
 	environment->own[2] = set(STACK_OPTIONS_ENV, text);
+	environment->own[3] = set(GRAPH_MODE_ENV, graph_mode_name(graphs));
 	if (!environment->list || !environment->own[0] || !environment->own[1] ||
-	    !environment->own[2]) {
+	    !environment->own[2] || !environment->own[3]) {
 		job_environment_fini(environment);
 		return -ENOMEM;
 	}

@@ -14,6 +14,7 @@
 #include "output_files.h"
 #include "private_dir.h"
 #include "profiling.h"
+#include "proto/graph_mode.h"
 #include "proto/stack_options.h"
 #include "verbs.h"
 
@@ -24,6 +25,7 @@ struct run {
 	/* options */
 	const char *output_path, *agent_path, *node_name, *devices_path, *symbol_cache;
 	struct stack_options stacks;
+	enum graph_mode graphs;
 	struct report_options names;
 	bool inlines, strict, quiet;
 	char **command;
@@ -52,9 +54,15 @@ static const char usage[] =
 	"most\n"
 	"                       how many frames of each (default: 96 and 128)\n"
 	"      --lines on|off   source lines in the names of frames (default: on)\n"
-	"      --inlines        find source lines and inlined functions of native code, too: slower\n"
+	"      --inlines        find source lines and inlined functions of native code, too: "
+	"slower\n"
 	"      --symbol-cache DIR\n"
 	"                       where symbol tables are kept for the next time, or off\n"
+	"      --graphs nodes|launch\n"
+	"                       CUDA graphs as the nodes that run (default), or as one record a "
+	"launch: "
+	"cheaper,\n"
+	"                       without names\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -80,6 +88,7 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 
 enum long_option {
 	OPTION_STACKS = 256,
+	OPTION_GRAPHS,
 	OPTION_LINES,
 	OPTION_INLINES,
 	OPTION_SYMBOL_CACHE,
@@ -113,12 +122,22 @@ static bool take_stacks(struct run *run, const char *origin, const char *text)
 	return error == 0;
 }
 
+static bool take_graphs(struct run *run, const char *origin, const char *text)
+{
+	int error = graph_mode_parse(text, &run->graphs);
+
+	if (error < 0)
+		warn("run: %s: %s: not nodes or launch", origin, text);
+	return error == 0;
+}
+
 /* 0: go on; otherwise the exit status, less one. */
 static int parse_options(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"output", required_argument, NULL, 'o'},
 		{"stacks", required_argument, NULL, OPTION_STACKS},
+		{"graphs", required_argument, NULL, OPTION_GRAPHS},
 		{"lines", required_argument, NULL, OPTION_LINES},
 		{"inlines", no_argument, NULL, OPTION_INLINES},
 		{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
@@ -132,7 +151,8 @@ static int parse_options(struct run *run, int argc, char **argv)
 	};
 	int option;
 
-	if (!take_stacks(run, STACK_OPTIONS_ENV, getenv(STACK_OPTIONS_ENV)))
+	if (!take_stacks(run, STACK_OPTIONS_ENV, getenv(STACK_OPTIONS_ENV)) ||
+	    !take_graphs(run, GRAPH_MODE_ENV, getenv(GRAPH_MODE_ENV)))
 		return EXIT_RUN_OWN + 1;
 	while ((option = getopt_long(argc, argv, "+o:qh", options, NULL)) != -1) {
 		switch (option) {
@@ -141,6 +161,10 @@ static int parse_options(struct run *run, int argc, char **argv)
 			break;
 		case OPTION_STACKS:
 			if (!take_stacks(run, "--stacks", optarg))
+				return EXIT_RUN_OWN + 1;
+			break;
+		case OPTION_GRAPHS:
+			if (!take_graphs(run, "--graphs", optarg))
 				return EXIT_RUN_OWN + 1;
 			break;
 		case OPTION_LINES:
@@ -326,7 +350,8 @@ int verb_run(const char *program, int argc, char **argv)
 
 	const char *socket_path = run.agent_path ? run.agent_path : run.socket_path;
 	struct job_environment environment = {0};
-	int error = job_environment_init(&environment, run.paths.inject, socket_path, &run.stacks);
+	int error = job_environment_init(&environment, run.paths.inject, socket_path, &run.stacks,
+					 run.graphs);
 	if (error == 0)
 		error = job_start(&run.job, run.command, environment.list);
 	job_environment_fini(&environment);

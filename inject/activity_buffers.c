@@ -10,8 +10,10 @@
 #include "activity_record.h"
 #include "buffer_pool.h"
 #include "cupti_library.h"
+#include "graph_nodes.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
+#include "monotonic.h"
 #include "name_table.h"
 #include "proto/record_ring.h"
 
@@ -23,11 +25,13 @@
 /* What a chunk adds to the ledger, by device; the last row: ordinals beyond the ring's rows. */
 struct device_tally {
 	uint64_t records, valid_ns, invalid_time, still_running, name_lost, full, full_ns;
+	uint64_t capture_unknown;
 };
 
 struct activity_buffers {
 	struct record_ring *ring;
 	const struct cupti_library *library;
+	const struct graph_nodes *nodes; /* may be NULL */
 	uint16_t window;
 	struct buffer_pool *pool;
 	struct name_table *names; /* this and the rest: under the lock */
@@ -47,10 +51,12 @@ static _Alignas(64) uint8_t discard[DISCARD_BYTES];
 static_assert(RECORD_DEVICES_MAX <= 64, "a bit a device");
 
 int activity_buffers_init(struct record_ring *ring, struct definition_writer *definitions,
-			  const struct cupti_library *library, uint16_t window)
+			  const struct cupti_library *library, const struct graph_nodes *nodes,
+			  uint16_t window)
 {
 	self.ring = ring;
 	self.library = library;
+	self.nodes = nodes;
 	self.window = window;
 	self.pool = buffer_pool_create();
 	self.names = name_table_create(definitions);
@@ -83,14 +89,6 @@ void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_record
 	*size = sizeof(discard);
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* When to stop waiting for room: a thread that launches does not wait at all. */
 static uint64_t wait_deadline(void)
 {
@@ -117,6 +115,7 @@ static void publish_tally(void)
 			{LEDGER_INVALID_TIME, tally->invalid_time, 0},
 			{LEDGER_STILL_RUNNING, tally->still_running, 0},
 			{LEDGER_NAME_LOST, tally->name_lost, 0},
+			{LEDGER_CAPTURE_UNKNOWN, tally->capture_unknown, 0},
 			{LEDGER_RECORD_RING_FULL, tally->full, tally->full_ns},
 		};
 
@@ -185,6 +184,10 @@ static void take(const void *activity)
 	record->name_id = name_table_intern(self.names, name);
 	if (record->kind == RECORD_GPU_KERNEL && record->name_id == RECORD_NAME_NONE)
 		tally->name_lost++;
+	if (record->graph_node_id && self.nodes) {
+		record->capture_stack_id = graph_nodes_get(self.nodes, record->graph_node_id);
+		tally->capture_unknown += record->capture_stack_id == RECORD_STACK_NONE;
+	}
 	self.nr_records++;
 }
 

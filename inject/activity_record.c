@@ -56,6 +56,18 @@ static void read_memory(const void *activity, uint32_t kind, struct gpu_record *
 	record->graph_id = u32_at(activity, peer ? CUPTI_PEER_GRAPH : CUPTI_MEMORY_GRAPH);
 }
 
+static void read_graph(const void *activity, struct gpu_record *record)
+{
+	record->kind = RECORD_GPU_GRAPH;
+	record->start_ns = u64_at(activity, CUPTI_GRAPH_START);
+	record->end_ns = u64_at(activity, CUPTI_GRAPH_END);
+	record->device_id = u32_at(activity, CUPTI_GRAPH_DEVICE);
+	record->context_id = u32_at(activity, CUPTI_GRAPH_CONTEXT);
+	record->stream_id = u32_at(activity, CUPTI_GRAPH_STREAM);
+	record->correlation_id = u32_at(activity, CUPTI_GRAPH_CORRELATION);
+	record->graph_id = u32_at(activity, CUPTI_GRAPH_GRAPH);
+}
+
 enum activity_verdict activity_record_read(const void *activity, struct gpu_record *record,
 					   const char **name)
 {
@@ -72,6 +84,9 @@ enum activity_verdict activity_record_read(const void *activity, struct gpu_reco
 	case CUPTI_ABI_KIND_MEMCPY_PEER:
 	case CUPTI_ABI_KIND_MEMSET:
 		read_memory(activity, kind, record);
+		break;
+	case CUPTI_ABI_KIND_GRAPH:
+		read_graph(activity, record);
 		break;
 	default:
 		return ACTIVITY_UNKNOWN;

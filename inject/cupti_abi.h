@@ -26,6 +26,9 @@ enum cupti_domain { /* CUpti_CallbackDomain */
 enum cupti_resource_cbid { /* CUpti_CallbackIdResource */
 			   CUPTI_ABI_RESOURCE_CONTEXT_CREATED = 1,
 			   CUPTI_ABI_RESOURCE_INIT_FINISHED = 5,
+			   CUPTI_ABI_RESOURCE_NODE_CREATED = 13,
+			   CUPTI_ABI_RESOURCE_NODE_CLONED = 20,
+			   CUPTI_ABI_RESOURCE_NODE_UPDATED = 22, /* 13.0 */
 };
 
 enum cupti_state_cbid { /* CUpti_CallbackIdState */
@@ -43,6 +46,7 @@ enum cupti_kind { /* CUpti_ActivityKind */
 		  CUPTI_ABI_KIND_KERNEL = 3,
 		  CUPTI_ABI_KIND_CONCURRENT_KERNEL = 10,
 		  CUPTI_ABI_KIND_MEMCPY_PEER = 22, /* MEMCPY2 */
+		  CUPTI_ABI_KIND_GRAPH = 51,       /* GRAPH_TRACE */
 };
 
 enum cupti_attribute { /* CUpti_ActivityAttribute; both are uint8_t */
@@ -64,6 +68,22 @@ struct cupti_callback_data {
 	uint32_t context_id;
 	uint64_t *correlation_data;
 	uint32_t correlation_id;
+};
+
+/* CUpti_ResourceData. */
+struct cupti_resource_data {
+	void *context;
+	void *resource;
+	const void *descriptor; /* of nodes: struct cupti_graph_data */
+};
+
+/* CUpti_GraphData. */
+struct cupti_graph_data {
+	void *graph, *original_graph;
+	void *node, *original_node; /* CUgraphNode */
+	int node_type;
+	void *dependency;
+	void *graph_exec;
 };
 
 /* Offsets, in bytes. `kind` is the first 4 bytes of each record. */
@@ -93,6 +113,16 @@ enum cupti_memory_offset { /* memcpy, memset, and a peer copy up to its stream *
 			   CUPTI_PEER_CORRELATION = 60,
 			   CUPTI_PEER_GRAPH_NODE = 72,
 			   CUPTI_PEER_GRAPH = 80,
+};
+
+enum cupti_graph_offset {
+	CUPTI_GRAPH_CORRELATION = 4,
+	CUPTI_GRAPH_START = 8,
+	CUPTI_GRAPH_END = 16,
+	CUPTI_GRAPH_DEVICE = 24,
+	CUPTI_GRAPH_GRAPH = 28,
+	CUPTI_GRAPH_CONTEXT = 32,
+	CUPTI_GRAPH_STREAM = 36,
 };
 
 typedef void cupti_callback_fn(void *user, uint32_t domain, uint32_t cbid, const void *data);

@@ -28,6 +28,7 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiGetTimestamp", get_timestamp, false),
 	SYMBOL("cuptiActivityGetNumDroppedRecords", activity_get_dropped, true),
 	SYMBOL("cuptiActivitySetAttribute", activity_set_attribute, true),
+	SYMBOL("cuptiGetGraphNodeId", get_graph_node_id, true),
 };
 
 static int resolve(void *handle, struct cupti_library *library)

@@ -19,6 +19,7 @@
 #include "device_query.h"
 #include "lifecycle.h"
 #include "module_watch.h"
+#include "monotonic.h"
 #include "proto/record_ring.h"
 #include "python_frames.h"
 #include "stack_table.h"
@@ -48,14 +49,6 @@ static struct {
 	enum python_state python_said;
 	uint64_t next_flush_ns;
 } self;
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Until *word differs from `value`, or timeout_ns are over, or for no reason. */
 static void wait_on(atomic_uint *word, unsigned int value, uint64_t timeout_ns)

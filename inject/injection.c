@@ -13,9 +13,11 @@
 #include "cupti_search.h"
 #include "definition_writer.h"
 #include "flush_thread.h"
+#include "graph_nodes.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_watch.h"
+#include "proto/graph_mode.h"
 #include "proto/handshake.h"
 #include "proto/record_ring.h"
 #include "proto/stack_options.h"
@@ -32,7 +34,9 @@ static struct {
 	struct definition_writer definitions;
 	struct unwind_tables *tables;
 	struct python_frames *python;
+	struct graph_nodes *nodes;
 	struct stack_options options;
+	enum graph_mode graphs;
 	struct module_watch *modules;
 	struct stack_table *stacks;
 	struct cupti_library library;
@@ -108,9 +112,11 @@ static bool prepare_launches(void)
 {
 	guest.stacks = stack_table_create(guest.ring);
 	guest.python = python_frames_create(guest.ring);
+	if (guest.graphs == GRAPH_MODE_NODES)
+		guest.nodes = graph_nodes_create();
 	if (guest.stacks && guest.python && launch_thread_init() == 0 &&
-	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.window) ==
-		    0)
+	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes,
+				  guest.window) == 0)
 		return true;
 	definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, -ENOMEM,
 				 "not enough memory for call stacks and activity buffers");
@@ -126,6 +132,11 @@ static void read_options(void)
 		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
 					 "%s=%s: not understood; the default is used",
 					 STACK_OPTIONS_ENV, text);
+	text = getenv(GRAPH_MODE_ENV);
+	if (graph_mode_parse(text, &guest.graphs) < 0)
+		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
+					 "%s=%s: not understood; the default is used",
+					 GRAPH_MODE_ENV, text);
 }
 
 static void define_window(void)
@@ -181,6 +192,7 @@ static bool capture(void)
 			    .tables = guest.tables,
 			    .python = guest.python,
 			    .options = guest.options},
+		.nodes = guest.nodes,
 		.window = guest.window,
 	};
 	int result;
@@ -188,7 +200,7 @@ static bool capture(void)
 	define_window();
 	if (lifecycle_start(at_end) < 0 || flush_thread_start(&parts) < 0)
 		return false;
-	result = subscription_start(&launch, &events, &guest.definitions);
+	result = subscription_start(&launch, &events, guest.graphs, &guest.definitions);
 	if (result != CUPTI_ABI_SUCCESS)
 		definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, result,
 					 "CUPTI reports no launches (error %d)", result);

@@ -1,18 +1,9 @@
 #include "launch_callback.h"
 
-#include <time.h>
-
 #include "launch_cbid.h"
 #include "launch_thread.h"
+#include "monotonic.h"
 #include "proto/record_ring.h"
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void push(const struct launch_callback *launch, struct launch_thread *thread, uint32_t cbid,
 		 uint32_t correlation_id, uint64_t now_ns, uint32_t stack_id, uint32_t flags)
@@ -55,11 +46,12 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 	thread->outer_correlation_id = data->correlation_id;
 	thread->nested = 0;
 	if (thread->lane == LAUNCH_THREAD_NO_LANE) {
+		thread->outer_stack_id = RECORD_STACK_NONE;
 		count_without_lane(launch);
 		return;
 	}
-	push(launch, thread, cbid, data->correlation_id, now_ns,
-	     stack_capture_take(&launch->capture, &thread->scratch, now_ns),
+	thread->outer_stack_id = stack_capture_take(&launch->capture, &thread->scratch, now_ns);
+	push(launch, thread, cbid, data->correlation_id, now_ns, thread->outer_stack_id,
 	     launch_cbid_flags(cbid));
 }
 

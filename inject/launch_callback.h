@@ -9,12 +9,14 @@
 #include "cupti_abi.h"
 #include "stack_capture.h"
 
+struct graph_nodes;
 struct record_ring;
 
 struct launch_callback { /* set before the first call, then constant; all borrowed for good */
 	struct record_ring *ring;
 	struct stack_capture capture;
-	uint16_t window; /* capture window of the records, from 1 */
+	struct graph_nodes *nodes; /* where the stacks of captured launches go; may be NULL */
+	uint16_t window;           /* capture window of the records, from 1 */
 };
 
 /* The call begins. A call within a call that has the same correlation id is part of it and adds

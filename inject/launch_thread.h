@@ -21,6 +21,7 @@ struct launch_thread {
 	uint32_t tid;
 	uint64_t next_claim_ns;        /* when to ask again */
 	uint32_t outer_correlation_id; /* of the call that this thread is in */
+	uint32_t outer_stack_id;       /* and its stack */
 	uint32_t nested;               /* calls within it that share its id */
 	struct stack_scratch scratch;
 };

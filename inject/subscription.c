@@ -5,6 +5,7 @@
 #include "activity_buffers.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
+#include "graph_callback.h"
 #include "launch_cbid.h"
 #include "lifecycle.h"
 
@@ -25,12 +26,27 @@ static struct {
 	void *subscriber;
 } self;
 
-static void on_resource(uint32_t cbid)
+static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 {
-	if (cbid == CUPTI_ABI_RESOURCE_INIT_FINISHED)
+	switch (cbid) {
+	case CUPTI_ABI_RESOURCE_INIT_FINISHED:
 		self.events->init_finished();
-	else if (cbid == CUPTI_ABI_RESOURCE_CONTEXT_CREATED)
+		break;
+	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
 		self.events->context_created();
+		break;
+	case CUPTI_ABI_RESOURCE_NODE_CREATED:
+		graph_callback_created(&self.launch, self.library, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_NODE_UPDATED:
+		graph_callback_updated(&self.launch, self.library, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_NODE_CLONED:
+		graph_callback_copied(&self.launch, self.library, data->descriptor);
+		break;
+	default:
+		break;
+	}
 }
 
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
@@ -46,7 +62,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 		else
 			launch_callback_exit(&self.launch, cbid, call);
 	} else if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
-		on_resource(cbid);
+		on_resource(cbid, data);
 	} else if (domain == CUPTI_ABI_DOMAIN_STATE && cbid == CUPTI_ABI_STATE_FATAL_ERROR) {
 		self.events->failed();
 	}
@@ -110,6 +126,30 @@ static int enable_launches(void)
 	return nr_enabled ? CUPTI_ABI_SUCCESS : first_error;
 }
 
+/* One record a graph takes the place of those of its nodes, so it is on only if asked for. */
+static void enable_graphs(enum graph_mode graphs, struct definition_writer *notices)
+{
+	static const uint32_t resources[] = {CUPTI_ABI_RESOURCE_NODE_CREATED,
+					     CUPTI_ABI_RESOURCE_NODE_CLONED,
+					     CUPTI_ABI_RESOURCE_NODE_UPDATED};
+	int result;
+
+	if (graphs == GRAPH_MODE_LAUNCH) {
+		result = self.library->activity_enable(CUPTI_ABI_KIND_GRAPH);
+		if (result != CUPTI_ABI_SUCCESS)
+			definition_writer_notice(notices, NOTICE_CUPTI_FAILED, result,
+						 "CUPTI does not record whole graphs (error %d)",
+						 result);
+		return;
+	}
+	if (!self.launch.nodes || !self.library->get_graph_node_id)
+		return;
+	/* What this version does not know is refused: then updated nodes keep their stacks. */
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+		self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+					      resources[i]);
+}
+
 static void enable_activity(struct definition_writer *notices)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -125,7 +165,8 @@ static void enable_activity(struct definition_writer *notices)
 }
 
 int subscription_start(const struct launch_callback *launch,
-		       const struct subscription_events *events, struct definition_writer *notices)
+		       const struct subscription_events *events, enum graph_mode graphs,
+		       struct definition_writer *notices)
 {
 	int result;
 
@@ -140,6 +181,7 @@ int subscription_start(const struct launch_callback *launch,
 	else
 		enable_activity(notices);
 
+	enable_graphs(graphs, notices);
 	int launches = enable_launches();
 	if (launches == CUPTI_ABI_SUCCESS)
 		return CUPTI_ABI_SUCCESS;

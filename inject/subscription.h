@@ -5,6 +5,7 @@
 #define SUBSCRIPTION_H
 
 #include "launch_callback.h"
+#include "proto/graph_mode.h"
 
 struct cupti_library;
 struct definition_writer;
@@ -29,6 +30,7 @@ void subscription_close(void);
  * Returns a CUptiResult; other than CUPTI_ABI_SUCCESS: no launch callback could be enabled, and
  * nothing is on. */
 int subscription_start(const struct launch_callback *launch,
-		       const struct subscription_events *events, struct definition_writer *notices);
+		       const struct subscription_events *events, enum graph_mode graphs,
+		       struct definition_writer *notices);
 
 #endif

@@ -5,7 +5,7 @@
 # Usage: tests/gpu/measure.sh FLAMEGRID-ROOT OUT-DIR [PART...]
 #   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
 #   OUT-DIR         reports and logs go there
-#   PART            info conformance demo counts train ddp graph triton pythons capture modes overhead threads
+#   PART            info conformance demo counts train ddp graph triton pythons capture modes soak overhead threads
 #                   (default: all of them)
 # Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
 # Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
@@ -165,11 +165,46 @@ ddp() {
 	cp "$scratch/ddp/flame.html" "$out/ddp.html"
 }
 
+# captured NAME LINE: every node's record stands under the code that captured it, LINE among it.
+captured() {
+	local name=$1 line=$2
+
+	python3 - "$scratch/$name/profile.db" "$name" <<'PY' || failed=1
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+unknown = dict(db.execute('select reason, sum(count) from ledger group by 1')).get(25, 0)
+print('%s %s: records of graph nodes whose capture is not known: %d' % ('NOT OK ' if unknown else 'ok     ', sys.argv[2], unknown))
+sys.exit(unknown != 0)
+PY
+	echo "$name: under [captured at]: $(share "$name" ';.captured at.;')"
+	echo "$name: captured by $line: $(share "$name" ";.captured at.;.*$line")"
+	if grep -q "captured at.;.*$line" "$out/$name.count.folded"; then ok "$name: the captured line is there"; else
+		not_ok "$name: nothing was captured by $line"; fi
+}
+
 graph() {
 	have_torch || { echo "left out: no PyTorch"; return; }
 	profile graph python3 "$here/programs/graph.py"
 	whole graph
+	captured graph graph.py:forward
 	echo "graph: under replay(): $(share graph '^graph.py:<module>:[0-9]+;graph.py:replay:[0-9]+;')"
+	profile graph_train python3 "$here/programs/graph_train.py"
+	whole graph_train
+	captured graph_train graph_train.py:forward
+	cat "$out/graph_train.stdout"
+	"$flamegrid" report "$scratch/graph_train" --format folded --demangle simple --weight count >"$out/graph_train.simple.folded" 2>/dev/null
+	FLAMEGRID_GRAPHS=launch profile graph_launch python3 "$here/programs/graph_train.py"
+	same "graph_launch: one record a replay" "$(leaf_sum "$out/graph_launch.count.folded" '_Graph\]')" 2500
+	cat "$out/graph_launch.stdout"
+}
+
+# A long replay: device memory stays, no record comes without times. Argument by environment: SOAK_REPLAYS.
+soak() {
+	have_torch || { echo "left out: no PyTorch"; return; }
+	profile soak python3 "$here/programs/graph_train.py" "${SOAK_REPLAYS:-8000}"
+	captured soak graph_train.py:forward
+	cat "$out/soak.stdout"
+	tail -n 3 "$out/soak.table"
 }
 
 triton() {
@@ -247,6 +282,7 @@ overhead_of() {
 overhead() {
 	overhead_of launch_bound 's/^thread 0 device 0 ns.launch://p' "$scratch/programs/launch_bound" 200000
 	have_torch && overhead_of tiny_train 's/^ *us.step://p' python3 "$here/programs/tiny_train.py"
+	have_torch && overhead_of graph_train 's/^ *us.step://p' python3 "$here/programs/graph_train.py"
 }
 
 # Several threads that launch at once: what the guest's lanes cost, and where CUPTI itself serialises.
@@ -271,7 +307,7 @@ demo() {
 parts=${*:-all}
 info
 if wants counts || wants overhead || wants threads; then build_programs; fi
-for part in conformance demo counts train ddp graph triton pythons capture modes overhead threads; do
+for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads; do
 	if wants $part; then
 		echo "--- $part"
 		$part

@@ -89,8 +89,9 @@ static int set_up(void **state)
 	version = &versions[2];
 	test_ring_init(&fixture->ring);
 	fixture->definitions = DEFINITION_WRITER_INIT(fixture->ring.guest);
-	assert_int_equal(
-		activity_buffers_init(fixture->ring.guest, &fixture->definitions, &library, 3), 0);
+	assert_int_equal(activity_buffers_init(fixture->ring.guest, &fixture->definitions, &library,
+					       NULL, 3),
+			 0);
 	activity_buffers_request(&fixture->buffer, &fixture->size, &max_records);
 	assert_non_null(fixture->buffer);
 	*state = fixture;

@@ -21,6 +21,12 @@ SAME(CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
 SAME(CUPTI_ABI_DOMAIN_STATE, CUPTI_CB_DOMAIN_STATE);
 SAME(CUPTI_ABI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
 SAME(CUPTI_ABI_RESOURCE_INIT_FINISHED, CUPTI_CBID_RESOURCE_CU_INIT_FINISHED);
+SAME(CUPTI_ABI_RESOURCE_NODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
+SAME(CUPTI_ABI_RESOURCE_NODE_CLONED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED);
+#if CUPTI_API_VERSION >= 130000
+SAME(CUPTI_ABI_RESOURCE_NODE_UPDATED, CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED);
+#endif
+SAME(CUPTI_ABI_KIND_GRAPH, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 SAME(CUPTI_ABI_STATE_FATAL_ERROR, CUPTI_CBID_STATE_FATAL_ERROR);
 SAME(CUPTI_ABI_API_ENTER, CUPTI_API_ENTER);
 SAME(CUPTI_ABI_API_EXIT, CUPTI_API_EXIT);
@@ -44,6 +50,34 @@ CALLBACK(context, context);
 CALLBACK(context_id, contextUid);
 CALLBACK(correlation_data, correlationData);
 CALLBACK(correlation_id, correlationId);
+
+SAME(sizeof(struct cupti_resource_data), sizeof(CUpti_ResourceData));
+FIELD(offsetof(struct cupti_resource_data, descriptor), CUpti_ResourceData, resourceDescriptor);
+SAME(sizeof(struct cupti_graph_data), sizeof(CUpti_GraphData));
+#define GRAPH_DATA(ours, theirs)                                                                   \
+	FIELD(offsetof(struct cupti_graph_data, ours), CUpti_GraphData, theirs)
+GRAPH_DATA(graph, graph);
+GRAPH_DATA(original_graph, originalGraph);
+GRAPH_DATA(node, node);
+GRAPH_DATA(original_node, originalNode);
+GRAPH_DATA(node_type, nodeType);
+GRAPH_DATA(dependency, dependency);
+GRAPH_DATA(graph_exec, graphExec);
+
+#define GRAPH_WHOLE(type)                                                                          \
+	FIELD(0, type, kind);                                                                      \
+	FIELD(CUPTI_GRAPH_CORRELATION, type, correlationId);                                       \
+	FIELD(CUPTI_GRAPH_START, type, start);                                                     \
+	FIELD(CUPTI_GRAPH_END, type, end);                                                         \
+	FIELD(CUPTI_GRAPH_DEVICE, type, deviceId);                                                 \
+	FIELD(CUPTI_GRAPH_GRAPH, type, graphId);                                                   \
+	FIELD(CUPTI_GRAPH_CONTEXT, type, contextId);                                               \
+	FIELD(CUPTI_GRAPH_STREAM, type, streamId)
+#if CUPTI_API_VERSION >= 130000
+GRAPH_WHOLE(CUpti_ActivityGraphTrace2);
+#else
+GRAPH_WHOLE(CUpti_ActivityGraphTrace);
+#endif
 
 #define KERNEL(type)                                                                               \
 	FIELD(0, type, kind);                                                                      \

@@ -1,0 +1,54 @@
+#include "graph_callback.h"
+
+#include "graph_nodes.h"
+#include "launch_thread.h"
+#include "monotonic.h"
+
+/* 0: none. */
+static uint64_t id_of(const struct cupti_library *library, void *node)
+{
+	uint64_t node_id = 0;
+
+	if (!node || library->get_graph_node_id(node, &node_id) != CUPTI_ABI_SUCCESS)
+		return 0;
+	return node_id;
+}
+
+void graph_callback_created(const struct launch_callback *launch,
+			    const struct cupti_library *library,
+			    const struct cupti_graph_data *data)
+{
+	uint64_t now_ns = monotonic_ns();
+	struct launch_thread *thread = launch_thread_own(launch->ring, now_ns);
+	uint64_t node_id = id_of(library, data->node);
+
+	if (!thread || node_id == 0)
+		return;
+	graph_nodes_put(launch->nodes, node_id,
+			thread->outer_correlation_id
+				? thread->outer_stack_id
+				: stack_capture_take(&launch->capture, &thread->scratch, now_ns));
+}
+
+/* From one node to another. */
+static void carry(const struct launch_callback *launch, const struct cupti_library *library,
+		  void *from, void *to)
+{
+	uint64_t from_id = id_of(library, from), to_id = id_of(library, to);
+
+	if (from_id && to_id && from_id != to_id)
+		graph_nodes_put(launch->nodes, to_id, graph_nodes_get(launch->nodes, from_id));
+}
+
+void graph_callback_copied(const struct launch_callback *launch,
+			   const struct cupti_library *library, const struct cupti_graph_data *data)
+{
+	carry(launch, library, data->original_node, data->node);
+}
+
+void graph_callback_updated(const struct launch_callback *launch,
+			    const struct cupti_library *library,
+			    const struct cupti_graph_data *data)
+{
+	carry(launch, library, data->node, data->original_node);
+}

@@ -1,0 +1,29 @@
+/* CUPTI's news of graph nodes, turned into stacks. On the application's threads, inside the call that
+ * makes the nodes: never blocks, allocates nothing (but see launch_thread_own()), makes no CUDA
+ * call, keeps errno. */
+#ifndef GRAPH_CALLBACK_H
+#define GRAPH_CALLBACK_H
+
+#include "cupti_abi.h"
+#include "cupti_library.h"
+#include "launch_callback.h"
+
+/* A node was created: within a launch, it was captured, and its stack is the launch's; otherwise the
+ * call that adds it stands on the stack now. */
+void graph_callback_created(const struct launch_callback *launch,
+			    const struct cupti_library *library,
+			    const struct cupti_graph_data *data);
+
+/* A node is a copy of another one (cuGraphClone, instantiation) and is that one's code. An original
+ * that is not known makes the copy unknown. */
+void graph_callback_copied(const struct launch_callback *launch,
+			   const struct cupti_library *library,
+			   const struct cupti_graph_data *data);
+
+/* A node of an executable graph was given another's parameters (cuGraphExecUpdate). CUPTI 13.0 calls
+ * the executable graph's node the original one, as measured by tests/gpu/cuda_conformance. */
+void graph_callback_updated(const struct launch_callback *launch,
+			    const struct cupti_library *library,
+			    const struct cupti_graph_data *data);
+
+#endif

@@ -1,0 +1,198 @@
+#include "inject/graph_callback.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "inject/definition_writer.h"
+#include "inject/graph_nodes.h"
+#include "inject/launch_thread.h"
+#include "inject/module_watch.h"
+#include "inject/unwind_table.h"
+#include "test_ring.h"
+
+#define CU_LAUNCH_KERNEL 307u
+
+/* A node's address is its id. */
+static int node_id(void *node, uint64_t *id)
+{
+	*id = (uint64_t)(uintptr_t)node;
+	return *id == 0xdead ? CUPTI_ABI_NOT_INITIALIZED : CUPTI_ABI_SUCCESS;
+}
+
+static const struct cupti_library library = {.get_graph_node_id = node_id};
+
+struct fixture {
+	struct test_ring ring;
+	struct definition_writer writer;
+	struct module_watch *watch;
+	struct launch_callback launch;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	static int started;
+
+	if (!started++)
+		assert_int_equal(launch_thread_init(), 0);
+	test_ring_init(&fixture->ring);
+	fixture->launch = (struct launch_callback){
+		.ring = fixture->ring.guest,
+		.capture = {.ring = fixture->ring.guest,
+			    .stacks = stack_table_create(fixture->ring.guest),
+			    .tables = unwind_tables_create(UNWIND_BYTES_MAX),
+			    .python = python_frames_create(fixture->ring.guest),
+			    .options = STACK_OPTIONS_DEFAULT},
+		.nodes = graph_nodes_create(),
+		.window = 1,
+	};
+	fixture->writer = DEFINITION_WRITER_INIT(fixture->ring.guest);
+	fixture->watch = module_watch_create(&fixture->writer, fixture->launch.capture.tables);
+	module_watch_poll(fixture->watch, true);
+	unwind_tables_build(fixture->launch.capture.tables, UNWIND_BUILD_ALL);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	module_watch_destroy(fixture->watch);
+	graph_nodes_destroy(fixture->launch.nodes);
+	python_frames_destroy(fixture->launch.capture.python);
+	unwind_tables_destroy(fixture->launch.capture.tables);
+	stack_table_destroy(fixture->launch.capture.stacks);
+	test_ring_fini(&fixture->ring);
+	free(fixture);
+	return 0;
+}
+
+static void created(struct fixture *fixture, uintptr_t id)
+{
+	const struct cupti_graph_data data = {.node = (void *)id};
+
+	graph_callback_created(&fixture->launch, &library, &data);
+}
+
+static void copied(struct fixture *fixture, uintptr_t id, uintptr_t original_id)
+{
+	const struct cupti_graph_data data = {.node = (void *)id,
+					      .original_node = (void *)original_id};
+
+	graph_callback_copied(&fixture->launch, &library, &data);
+}
+
+static uint32_t stack_of(struct fixture *fixture, uint64_t id)
+{
+	return graph_nodes_get(fixture->launch.nodes, id);
+}
+
+struct call {
+	struct fixture *fixture;
+	void (*body)(struct fixture *fixture);
+};
+
+static void *run(void *user)
+{
+	struct call *call = user;
+
+	call->body(call->fixture);
+	return NULL;
+}
+
+/* On a thread of its own, whose state and lane are new. */
+static void on_a_thread(struct fixture *fixture, void (*body)(struct fixture *fixture))
+{
+	struct call call = {fixture, body};
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, run, &call), 0);
+	pthread_join(thread, NULL);
+}
+
+static void capture_in_a_launch(struct fixture *fixture)
+{
+	const int result = 0;
+	struct cupti_callback_data data = {.correlation_id = 9, .return_value = &result};
+
+	launch_callback_enter(&fixture->launch, CU_LAUNCH_KERNEL, &data);
+	created(fixture, 1ul << 32);
+	created(fixture, (1ul << 32) + 1);
+	data.site = CUPTI_ABI_API_EXIT;
+	launch_callback_exit(&fixture->launch, CU_LAUNCH_KERNEL, &data);
+	created(fixture, (1ul << 32) + 2);
+	created(fixture, 0xdead);
+}
+
+static void a_captured_launchs_stack_is_its_nodes_and_an_added_node_has_its_own(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[4];
+
+	on_a_thread(fixture, capture_in_a_launch);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 1);
+	assert_int_not_equal(records[0].stack_id, RECORD_STACK_NONE);
+	assert_int_equal(stack_of(fixture, 1ul << 32), records[0].stack_id);
+	assert_int_equal(stack_of(fixture, (1ul << 32) + 1), records[0].stack_id);
+	assert_int_not_equal(stack_of(fixture, (1ul << 32) + 2), RECORD_STACK_NONE);
+	assert_int_not_equal(stack_of(fixture, (1ul << 32) + 2), records[0].stack_id);
+	assert_int_equal(stack_of(fixture, 0xdead), RECORD_STACK_NONE);
+}
+
+static void copies_have_the_stack_of_their_original(void **state)
+{
+	struct fixture *fixture = *state;
+
+	graph_nodes_put(fixture->launch.nodes, 1ul << 32, 7);
+	copied(fixture, 2ul << 32, 1ul << 32);
+	copied(fixture, 3ul << 32, 2ul << 32);
+	assert_int_equal(stack_of(fixture, 2ul << 32), 7);
+	assert_int_equal(stack_of(fixture, 3ul << 32), 7);
+	copied(fixture, 3ul << 32, 3ul << 32); /* nothing to itself */
+	assert_int_equal(stack_of(fixture, 3ul << 32), 7);
+}
+
+static void an_updated_node_has_the_stack_of_what_it_was_given(void **state)
+{
+	struct fixture *fixture = *state;
+	const uintptr_t executable = 2ul << 32, given = 11ul << 32;
+	const struct cupti_graph_data data = {.node = (void *)given,
+					      .original_node = (void *)executable};
+
+	graph_nodes_put(fixture->launch.nodes, executable, 7);
+	graph_nodes_put(fixture->launch.nodes, given, 8);
+	graph_callback_updated(&fixture->launch, &library, &data);
+	assert_int_equal(stack_of(fixture, executable), 8);
+	assert_int_equal(stack_of(fixture, given), 8);
+}
+
+static void a_copy_of_what_is_not_known_is_not_known(void **state)
+{
+	struct fixture *fixture = *state;
+
+	graph_nodes_put(fixture->launch.nodes, 2ul << 32,
+			7); /* by its creation, at instantiation */
+	copied(fixture, 2ul << 32, 1ul << 32);
+	assert_int_equal(stack_of(fixture, 2ul << 32), RECORD_STACK_NONE);
+	copied(fixture, 0, 1ul << 32);
+	copied(fixture, 5ul << 32, 0);
+	assert_int_equal(stack_of(fixture, 5ul << 32), RECORD_STACK_NONE);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(a_captured_launchs_stack_is_its_nodes_and_an_added_node_has_its_own),
+		TEST(copies_have_the_stack_of_their_original),
+		TEST(an_updated_node_has_the_stack_of_what_it_was_given),
+		TEST(a_copy_of_what_is_not_known_is_not_known),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
