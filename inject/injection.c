@@ -87,7 +87,8 @@ static bool find_cupti(void)
 		result = subscription_open(&guest.library);
 		if (result == CUPTI_ABI_SUCCESS) {
 			definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FOUND,
-						 (int32_t)guest.library.version, "%s", path);
+						 (int32_t)guest.library.version, "CUPTI %u: %s",
+						 guest.library.version, path);
 			return true;
 		}
 		if (result == CUPTI_ABI_SUBSCRIBER_TAKEN) {
