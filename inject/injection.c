@@ -26,7 +26,7 @@
 #include "subscription.h"
 #include "unwind_table.h"
 
-#define FIRST_BUILD_NS 50000000u /* CPU time, of the thread that starts CUDA */
+#define FIRST_BUILD_NS 120000000u /* CPU time, of the thread that starts CUDA */
 
 /* All of the guest, for the life of the process. */
 static struct {
