@@ -12,86 +12,8 @@
 #include <unistd.h>
 
 #include "driver_versions.h"
+#include "graph_fixture.h"
 #include "listener.h"
-
-#define BYTES 4096u
-
-FAKE_CUDA_KERNEL(first, FAKE_CUDA_FIXED_NS(1000));
-FAKE_CUDA_KERNEL(second, FAKE_CUDA_FIXED_NS(2000));
-
-static cudaStream_t stream;
-static char *memory;
-
-static int open_device(void **state)
-{
-	if (listener_open_devices(state) != 0)
-		return -1;
-	return cudaStreamCreate(&stream) == cudaSuccess &&
-			       cudaMalloc((void **)&memory, BYTES) == cudaSuccess
-		       ? 0
-		       : -1;
-}
-
-static void begin(void)
-{
-	assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaSuccess);
-}
-
-static cudaGraph_t end(void)
-{
-	cudaGraph_t graph;
-
-	assert_int_equal(cudaStreamEndCapture(stream, &graph), cudaSuccess);
-	return graph;
-}
-
-static cudaGraph_t capture_two(void)
-{
-	begin();
-	assert_int_equal(listener_launch(first, stream), cudaSuccess);
-	assert_int_equal(listener_launch(second, stream), cudaSuccess);
-	return end();
-}
-
-static cudaGraphExec_t instantiate(cudaGraph_t graph)
-{
-	cudaGraphExec_t exec;
-
-	assert_int_equal(cudaGraphInstantiate(&exec, graph, 0), cudaSuccess);
-	return exec;
-}
-
-static void launch(cudaGraphExec_t exec)
-{
-	assert_int_equal(cudaGraphLaunch(exec, stream), cudaSuccess);
-}
-
-static uint32_t exec_id(cudaGraphExec_t exec)
-{
-	uint32_t id;
-
-	assert_int_equal(cuptiGetGraphExecId(exec, &id), CUPTI_SUCCESS);
-	return id;
-}
-
-static uint32_t graph_id(cudaGraph_t graph)
-{
-	uint32_t id;
-
-	assert_int_equal(cuptiGetGraphId(graph, &id), CUPTI_SUCCESS);
-	return id;
-}
-
-/* The n-th resource callback of this kind, from 0. */
-static const struct seen_graph *nth(CUpti_CallbackId cbid, uint32_t n)
-{
-	for (uint32_t i = 0; i < seen.nr_graphs; i++) {
-		if (seen.graphs[i].cbid == cbid && n-- == 0)
-			return &seen.graphs[i];
-	}
-	fail_msg("there is no such callback %u", cbid);
-	return NULL;
-}
 
 static uint32_t count(CUpti_CallbackId cbid)
 {
@@ -111,12 +33,6 @@ static uint32_t id_of_last(CUpti_CallbackId driver_cbid)
 			return call->correlation_id;
 	}
 	return 0;
-}
-
-static void discard(cudaGraphExec_t exec, cudaGraph_t graph)
-{
-	assert_int_equal(cudaGraphExecDestroy(exec), cudaSuccess);
-	assert_int_equal(cudaGraphDestroy(graph), cudaSuccess);
 }
 
 static void instantiation_reports_each_node_as_created_and_then_cloned(void **state)
