@@ -193,6 +193,12 @@ static uint64_t nth_smallest(uint64_t *values, uint32_t count, uint32_t nth)
 	}
 }
 
+/* A launch of which no record came, and no failure told that none will. */
+static bool is_unanswered(const struct launch *launch)
+{
+	return !(launch->flags & (LAUNCH_MATCHED | LAUNCH_RETIRED | LAUNCH_HOST));
+}
+
 /* Gives up the oldest outstanding launches. */
 static int expire(struct correlator *correlator)
 {
@@ -217,7 +223,7 @@ static int expire(struct correlator *correlator)
 			i++;
 			continue;
 		}
-		if (!(launch->flags & LAUNCH_MATCHED))
+		if (is_unanswered(launch))
 			correlator->counts.expired++;
 		int error = forget(correlator, launch);
 		if (error)
@@ -245,7 +251,8 @@ static int fail(struct correlator *correlator, const struct launch_record *recor
 	struct launch *launch =
 		launch_map_find(&correlator->launches, record->window, record->correlation_id);
 
-	correlator->counts.failed++;
+	if (!(record->flags & RECORD_LAUNCH_HOST))
+		correlator->counts.failed++;
 	if (!launch || launch->flags & LAUNCH_RETIRED)
 		return 0;
 	return retire(correlator, launch);
@@ -260,7 +267,7 @@ static int forget_key(struct correlator *correlator, const struct launch_record 
 
 	if (!launch)
 		return 0;
-	if (!(launch->flags & (LAUNCH_MATCHED | LAUNCH_RETIRED)))
+	if (is_unanswered(launch))
 		correlator->counts.expired++;
 	return forget(correlator, launch);
 }
@@ -285,12 +292,24 @@ static int answer_waiting(struct correlator *correlator, uint32_t window, uint32
 	return 0;
 }
 
+static uint16_t launch_flags(uint32_t record_flags)
+{
+	unsigned int flags = LAUNCH_USED;
+
+	if (record_flags & RECORD_LAUNCH_MANY)
+		flags |= LAUNCH_MANY;
+	if (record_flags & RECORD_LAUNCH_HOST)
+		flags |= LAUNCH_HOST;
+	return (uint16_t)flags;
+}
+
 int correlator_launch(struct correlator *correlator, const struct launch_record *record)
 {
 	if (record->flags & RECORD_LAUNCH_FAILED)
 		return fail(correlator, record);
 
-	correlator->counts.launches++;
+	if (!(record->flags & RECORD_LAUNCH_HOST))
+		correlator->counts.launches++;
 	int error = forget_key(correlator, record);
 	if (error)
 		return error;
@@ -298,7 +317,7 @@ int correlator_launch(struct correlator *correlator, const struct launch_record 
 	struct launch launch = {
 		.correlation_id = record->correlation_id,
 		.window = record->window,
-		.flags = LAUNCH_USED | (record->flags & RECORD_LAUNCH_MANY ? LAUNCH_MANY : 0),
+		.flags = launch_flags(record->flags),
 		.stack_id = record->stack_id,
 		.tid = record->tid,
 		.order = correlator->counts.launch_order++,
@@ -362,8 +381,7 @@ int correlator_finish(struct correlator *correlator)
 			return error;
 	}
 	for (uint32_t i = 0; map->slots && i <= map->mask; i++)
-		if (map->slots[i].flags &&
-		    !(map->slots[i].flags & (LAUNCH_MATCHED | LAUNCH_RETIRED)))
+		if (map->slots[i].flags && is_unanswered(&map->slots[i]))
 			correlator->counts.expired++;
 	launch_map_fini(&correlator->launches);
 	correlator->nr_outstanding = 0;

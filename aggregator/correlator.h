@@ -38,7 +38,7 @@ struct correlator_options {
 };
 
 struct correlator_counts {
-	uint64_t launches; /* RECORD_LAUNCH_FAILED records not included */
+	uint64_t launches; /* RECORD_LAUNCH_FAILED and _HOST records not included */
 	uint64_t failed;   /* RECORD_LAUNCH_FAILED records */
 	uint64_t expired; /* launches given up, or left at the end, without a record or a failure */
 	uint64_t records; /* = matched + unmatched + invalid + waiting */

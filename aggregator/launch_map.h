@@ -13,6 +13,7 @@ enum launch_flags {
 	LAUNCH_RETIRED =
 		1u << 2, /* answered or failed; kept for a while for a record that comes late */
 	LAUNCH_MATCHED = 1u << 3, /* has had a record */
+	LAUNCH_HOST = 1u << 4, /* a call without GPU work: no launch is missing without a record */
 };
 
 struct launch {

@@ -1,71 +1,58 @@
 #include "job_environment.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/handshake.h"
-
-#define NR_OWN (sizeof(((struct job_environment *)0)->own) / sizeof(char *))
-
 extern char **environ;
 
-static bool is_same_variable(const char *a, const char *b)
+static bool is_variable(const char *variable, const char *name)
 {
-	size_t size = strcspn(a, "=");
+	size_t size = strlen(name);
 
-	return strncmp(a, b, size + 1) == 0;
+	return strncmp(variable, name, size) == 0 && variable[size] == '=';
 }
 
-static bool is_replaced(const struct job_environment *environment, const char *variable)
+int job_environment_init(struct job_environment *environment)
 {
-	for (size_t i = 0; i < NR_OWN; i++)
-		if (is_same_variable(environment->own[i], variable))
-			return true;
-	return false;
-}
+	size_t nr = 0;
 
-static char *set(const char *name, const char *value)
-{
-	char *variable;
-
-	return asprintf(&variable, "%s=%s", name, value) < 0 ? NULL : variable;
-}
-
-int job_environment_init(struct job_environment *environment, const char *inject_path,
-			 const char *socket_path, const struct stack_options *stacks,
-			 enum graph_mode graphs)
-{
-	char text[STACK_OPTIONS_SIZE];
-	size_t nr = 0, kept = 0;
-
+	*environment = (struct job_environment){0};
 	while (environ[nr])
 		nr++;
-	stack_options_format(stacks, text);
-	environment->list = calloc(nr + NR_OWN + 1, sizeof(*environment->list));
-	environment->own[0] = set(JOB_ENVIRONMENT_INJECTION, inject_path);
-	environment->own[1] = set(HANDSHAKE_SOCKET_ENV, socket_path);
-	environment->own[2] = set(STACK_OPTIONS_ENV, text);
-	environment->own[3] = set(GRAPH_MODE_ENV, graph_mode_name(graphs));
-	if (!environment->list || !environment->own[0] || !environment->own[1] ||
-	    !environment->own[2] || !environment->own[3]) {
-		job_environment_fini(environment);
+	environment->list = calloc(nr + JOB_ENVIRONMENT_SET_MAX + 1, sizeof(*environment->list));
+	if (!environment->list)
 		return -ENOMEM;
-	}
-	for (size_t i = 0; i < nr; i++)
-		if (!is_replaced(environment, environ[i]))
-			environment->list[kept++] = environ[i];
-	for (size_t i = 0; i < NR_OWN; i++)
-		environment->list[kept++] = environment->own[i];
+	memcpy(environment->list, environ, nr * sizeof(*environ));
+	environment->nr_list = nr;
+	return 0;
+}
+
+int job_environment_set(struct job_environment *environment, const char *name, const char *value)
+{
+	char *variable;
+	size_t kept = 0;
+
+	assert(environment->nr_own < JOB_ENVIRONMENT_SET_MAX);
+	if (asprintf(&variable, "%s=%s", name, value) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < environment->nr_list; i++)
+		if (!is_variable(environment->list[i], name))
+			environment->list[kept++] = environment->list[i];
+	environment->list[kept++] = variable;
+	environment->list[kept] = NULL;
+	environment->nr_list = kept;
+	environment->own[environment->nr_own++] = variable;
 	return 0;
 }
 
 void job_environment_fini(struct job_environment *environment)
 {
 	free(environment->list);
-	for (size_t i = 0; i < NR_OWN; i++)
+	for (size_t i = 0; i < environment->nr_own; i++)
 		free(environment->own[i]);
 	*environment = (struct job_environment){0};
 }

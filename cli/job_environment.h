@@ -2,21 +2,24 @@
 #ifndef JOB_ENVIRONMENT_H
 #define JOB_ENVIRONMENT_H
 
-#include "proto/graph_mode.h"
-#include "proto/stack_options.h"
+#include <stddef.h>
 
 #define JOB_ENVIRONMENT_INJECTION "CUDA_INJECTION64_PATH" /* the CUDA driver's own variable */
+#define JOB_ENVIRONMENT_SET_MAX   16u
 
 struct job_environment {
-	char **list;  /* owns; ends with NULL; for execve() */
-	char *own[4]; /* owns */
+	char **list; /* owns; ends with NULL; for execve() */
+	size_t nr_list;
+	char *own[JOB_ENVIRONMENT_SET_MAX]; /* owns; in list, too */
+	size_t nr_own;
 };
 
-/* Copies environ, which is borrowed until fini, and sets the guest's library, the agent's socket,
- * and what is wanted of stacks and graphs. 0 or -ENOMEM; on error nothing is owned. */
-int job_environment_init(struct job_environment *environment, const char *inject_path,
-			 const char *socket_path, const struct stack_options *stacks,
-			 enum graph_mode graphs);
+/* Copies environ, which is borrowed until fini. 0 or -ENOMEM; on error nothing is owned. */
+int job_environment_init(struct job_environment *environment);
 void job_environment_fini(struct job_environment *environment);
+
+/* Sets a variable, in place of one of that name. At most JOB_ENVIRONMENT_SET_MAX calls, asserted.
+ * 0; -ENOMEM: nothing is changed. */
+int job_environment_set(struct job_environment *environment, const char *name, const char *value);
 
 #endif

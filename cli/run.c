@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture_options.h"
 #include "install_paths.h"
 #include "job.h"
 #include "job_environment.h"
@@ -14,8 +15,7 @@
 #include "output_files.h"
 #include "private_dir.h"
 #include "profiling.h"
-#include "proto/graph_mode.h"
-#include "proto/stack_options.h"
+#include "proto/handshake.h"
 #include "verbs.h"
 
 #define DEFAULT_OUTPUT "flamegrid-profile"
@@ -24,8 +24,7 @@
 struct run {
 	/* options */
 	const char *output_path, *agent_path, *node_name, *devices_path, *symbol_cache;
-	struct stack_options stacks;
-	enum graph_mode graphs;
+	struct capture_options capture;
 	struct report_options names;
 	bool inlines, strict, quiet;
 	char **command;
@@ -63,6 +62,9 @@ static const char usage[] =
 	"launch: "
 	"cheaper,\n"
 	"                       without names\n"
+	"      --record LIST    record more than GPU work, with commas between: sync (host waits), "
+	"overhead,\n"
+	"                       um (unified memory), modules, memory, nvtx; or all\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -87,8 +89,7 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 }
 
 enum long_option {
-	OPTION_STACKS = 256,
-	OPTION_GRAPHS,
+	OPTION_CAPTURE = 256, /* one of capture_options.h */
 	OPTION_LINES,
 	OPTION_INLINES,
 	OPTION_SYMBOL_CACHE,
@@ -108,27 +109,13 @@ static bool take_lines(struct run *run, const char *text)
 	return off || strcmp(text, "on") == 0;
 }
 
-static bool take_stacks(struct run *run, const char *origin, const char *text)
+/* Says what is wrong. */
+static bool taken(int result, char *error)
 {
-	int error = stack_options_parse(text, &run->stacks);
-
-	if (error == -ERANGE)
-		warn("run: %s: %s: depths are from 1, and together at most %u", origin, text,
-		     STACK_OPTIONS_DEPTH_MAX);
-	else if (error < 0)
-		warn("run: %s: %s: not leaf, full, native, python or none, with depths after "
-		     "commas",
-		     origin, text);
-	return error == 0;
-}
-
-static bool take_graphs(struct run *run, const char *origin, const char *text)
-{
-	int error = graph_mode_parse(text, &run->graphs);
-
-	if (error < 0)
-		warn("run: %s: %s: not nodes or launch", origin, text);
-	return error == 0;
+	if (result < 0)
+		warn("run: %s", error ? error : strerror(-result));
+	free(error);
+	return result == 0;
 }
 
 /* 0: go on; otherwise the exit status, less one. */
@@ -136,8 +123,9 @@ static int parse_options(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"output", required_argument, NULL, 'o'},
-		{"stacks", required_argument, NULL, OPTION_STACKS},
-		{"graphs", required_argument, NULL, OPTION_GRAPHS},
+		{"stacks", required_argument, NULL, OPTION_CAPTURE},
+		{"graphs", required_argument, NULL, OPTION_CAPTURE},
+		{"record", required_argument, NULL, OPTION_CAPTURE},
 		{"lines", required_argument, NULL, OPTION_LINES},
 		{"inlines", no_argument, NULL, OPTION_INLINES},
 		{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
@@ -149,22 +137,21 @@ static int parse_options(struct run *run, int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	int option;
+	int option, result, index = 0;
+	char *error;
 
-	if (!take_stacks(run, STACK_OPTIONS_ENV, getenv(STACK_OPTIONS_ENV)) ||
-	    !take_graphs(run, GRAPH_MODE_ENV, getenv(GRAPH_MODE_ENV)))
+	result = capture_options_init(&run->capture, &error);
+	if (!taken(result, error))
 		return EXIT_RUN_OWN + 1;
-	while ((option = getopt_long(argc, argv, "+o:qh", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+o:qh", options, &index)) != -1) {
 		switch (option) {
 		case 'o':
 			run->output_path = optarg;
 			break;
-		case OPTION_STACKS:
-			if (!take_stacks(run, "--stacks", optarg))
-				return EXIT_RUN_OWN + 1;
-			break;
-		case OPTION_GRAPHS:
-			if (!take_graphs(run, "--graphs", optarg))
+		case OPTION_CAPTURE:
+			result = capture_options_take(&run->capture, options[index].name, optarg,
+						      &error);
+			if (!taken(result, error))
 				return EXIT_RUN_OWN + 1;
 			break;
 		case OPTION_LINES:
@@ -334,6 +321,20 @@ static int run_unprofiled(const struct run *run)
 	return exec_status(-errno);
 }
 
+/* The environment that leads the guest into the job's processes. 0 or -ENOMEM; fini in either case. */
+static int lead_in(const struct run *run, const char *socket_path,
+		   struct job_environment *environment)
+{
+	int result = job_environment_init(environment);
+
+	if (result == 0)
+		result = job_environment_set(environment, JOB_ENVIRONMENT_INJECTION,
+					     run->paths.inject);
+	if (result == 0)
+		result = job_environment_set(environment, HANDSHAKE_SOCKET_ENV, socket_path);
+	return result ? result : capture_options_export(&run->capture, environment);
+}
+
 int verb_run(const char *program, int argc, char **argv)
 {
 	struct run run = {.output_path = DEFAULT_OUTPUT, .output.fd = -1};
@@ -349,9 +350,8 @@ int verb_run(const char *program, int argc, char **argv)
 	}
 
 	const char *socket_path = run.agent_path ? run.agent_path : run.socket_path;
-	struct job_environment environment = {0};
-	int error = job_environment_init(&environment, run.paths.inject, socket_path, &run.stacks,
-					 run.graphs);
+	struct job_environment environment;
+	int error = lead_in(&run, socket_path, &environment);
 	if (error == 0)
 		error = job_start(&run.job, run.command, environment.list);
 	job_environment_fini(&environment);

@@ -19,6 +19,7 @@
 #include "module_watch.h"
 #include "proto/graph_mode.h"
 #include "proto/handshake.h"
+#include "proto/record_options.h"
 #include "proto/record_ring.h"
 #include "proto/stack_options.h"
 #include "python_frames.h"
@@ -37,6 +38,7 @@ static struct {
 	struct graph_nodes *nodes;
 	struct stack_options options;
 	enum graph_mode graphs;
+	uint32_t record; /* a set of enum record_option */
 	struct module_watch *modules;
 	struct stack_table *stacks;
 	struct cupti_library library;
@@ -138,6 +140,11 @@ static void read_options(void)
 		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
 					 "%s=%s: not understood; the default is used",
 					 GRAPH_MODE_ENV, text);
+	text = getenv(RECORD_OPTIONS_ENV);
+	if (record_options_parse(text, &guest.record) < 0)
+		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
+					 "%s=%s: not understood; nothing more is recorded",
+					 RECORD_OPTIONS_ENV, text);
 }
 
 static void define_window(void)
@@ -201,7 +208,8 @@ static bool capture(void)
 	define_window();
 	if (lifecycle_start(at_end) < 0 || flush_thread_start(&parts) < 0)
 		return false;
-	result = subscription_start(&launch, &events, guest.graphs, &guest.definitions);
+	result = subscription_start(&launch, &events, guest.graphs, guest.record,
+				    &guest.definitions);
 	if (result != CUPTI_ABI_SUCCESS)
 		definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, result,
 					 "CUPTI reports no launches (error %d)", result);

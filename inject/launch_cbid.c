@@ -9,148 +9,148 @@
 
 /* CUpti_driver_api_trace_cbid: append-only, so each number means the same in every version. */
 const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
-	{43, ONE},   /* cuMemcpyHtoD */
-	{44, ONE},   /* cu64MemcpyHtoD */
-	{45, ONE},   /* cuMemcpyDtoH */
-	{46, ONE},   /* cu64MemcpyDtoH */
-	{47, ONE},   /* cuMemcpyDtoD */
-	{48, ONE},   /* cu64MemcpyDtoD */
-	{49, ONE},   /* cuMemcpyDtoA */
-	{50, ONE},   /* cu64MemcpyDtoA */
-	{51, ONE},   /* cuMemcpyAtoD */
-	{52, ONE},   /* cu64MemcpyAtoD */
-	{53, ONE},   /* cuMemcpyHtoA */
-	{54, ONE},   /* cuMemcpyAtoH */
-	{55, ONE},   /* cuMemcpyAtoA */
-	{56, ONE},   /* cuMemcpy2D */
-	{57, ONE},   /* cuMemcpy2DUnaligned */
-	{58, ONE},   /* cuMemcpy3D */
-	{59, ONE},   /* cu64Memcpy3D */
-	{60, ONE},   /* cuMemcpyHtoDAsync */
-	{61, ONE},   /* cu64MemcpyHtoDAsync */
-	{62, ONE},   /* cuMemcpyDtoHAsync */
-	{63, ONE},   /* cu64MemcpyDtoHAsync */
-	{64, ONE},   /* cuMemcpyDtoDAsync */
-	{65, ONE},   /* cu64MemcpyDtoDAsync */
-	{66, ONE},   /* cuMemcpyHtoAAsync */
-	{67, ONE},   /* cuMemcpyAtoHAsync */
-	{68, ONE},   /* cuMemcpy2DAsync */
-	{69, ONE},   /* cuMemcpy3DAsync */
-	{70, ONE},   /* cu64Memcpy3DAsync */
-	{71, ONE},   /* cuMemsetD8 */
-	{72, ONE},   /* cu64MemsetD8 */
-	{73, ONE},   /* cuMemsetD16 */
-	{74, ONE},   /* cu64MemsetD16 */
-	{75, ONE},   /* cuMemsetD32 */
-	{76, ONE},   /* cu64MemsetD32 */
-	{77, ONE},   /* cuMemsetD2D8 */
-	{78, ONE},   /* cu64MemsetD2D8 */
-	{79, ONE},   /* cuMemsetD2D16 */
-	{80, ONE},   /* cu64MemsetD2D16 */
-	{81, ONE},   /* cuMemsetD2D32 */
-	{82, ONE},   /* cu64MemsetD2D32 */
-	{115, ONE},  /* cuLaunch */
-	{116, ONE},  /* cuLaunchGrid */
-	{117, ONE},  /* cuLaunchGridAsync */
-	{216, ONE},  /* cuMemsetD8Async */
-	{217, ONE},  /* cu64MemsetD8Async */
-	{218, ONE},  /* cuMemsetD16Async */
-	{219, ONE},  /* cu64MemsetD16Async */
-	{220, ONE},  /* cuMemsetD32Async */
-	{221, ONE},  /* cu64MemsetD32Async */
-	{222, ONE},  /* cuMemsetD2D8Async */
-	{223, ONE},  /* cu64MemsetD2D8Async */
-	{224, ONE},  /* cuMemsetD2D16Async */
-	{225, ONE},  /* cu64MemsetD2D16Async */
-	{226, ONE},  /* cuMemsetD2D32Async */
-	{227, ONE},  /* cu64MemsetD2D32Async */
-	{232, ONE},  /* cu64Memcpy2D */
-	{233, ONE},  /* cu64Memcpy2DUnaligned */
-	{234, ONE},  /* cu64Memcpy2DAsync */
-	{248, ONE},  /* cuMemcpy_v2 */
-	{249, ONE},  /* cuMemsetD8_v2 */
-	{250, ONE},  /* cuMemsetD16_v2 */
-	{251, ONE},  /* cuMemsetD32_v2 */
-	{252, ONE},  /* cuMemsetD2D8_v2 */
-	{253, ONE},  /* cuMemsetD2D16_v2 */
-	{254, ONE},  /* cuMemsetD2D32_v2 */
-	{276, ONE},  /* cuMemcpyHtoD_v2 */
-	{277, ONE},  /* cuMemcpyHtoDAsync_v2 */
-	{278, ONE},  /* cuMemcpyDtoH_v2 */
-	{279, ONE},  /* cuMemcpyDtoHAsync_v2 */
-	{280, ONE},  /* cuMemcpyDtoD_v2 */
-	{281, ONE},  /* cuMemcpyDtoDAsync_v2 */
-	{282, ONE},  /* cuMemcpyAtoH_v2 */
-	{283, ONE},  /* cuMemcpyAtoHAsync_v2 */
-	{284, ONE},  /* cuMemcpyAtoD_v2 */
-	{285, ONE},  /* cuMemcpyDtoA_v2 */
-	{286, ONE},  /* cuMemcpyAtoA_v2 */
-	{287, ONE},  /* cuMemcpy2D_v2 */
-	{288, ONE},  /* cuMemcpy2DUnaligned_v2 */
-	{289, ONE},  /* cuMemcpy2DAsync_v2 */
-	{290, ONE},  /* cuMemcpy3D_v2 */
-	{291, ONE},  /* cuMemcpy3DAsync_v2 */
-	{292, ONE},  /* cuMemcpyHtoA_v2 */
-	{293, ONE},  /* cuMemcpyHtoAAsync_v2 */
-	{305, ONE},  /* cuMemcpy */
-	{306, ONE},  /* cuMemcpyAsync */
-	{307, ONE},  /* cuLaunchKernel */
-	{318, ONE},  /* cuMemcpyPeer */
-	{319, ONE},  /* cuMemcpyPeerAsync */
-	{320, ONE},  /* cuMemcpy3DPeer */
-	{321, ONE},  /* cuMemcpy3DPeerAsync */
-	{397, ONE},  /* cuMemcpyHtoD_v2_ptds */
-	{398, ONE},  /* cuMemcpyDtoH_v2_ptds */
-	{399, ONE},  /* cuMemcpyDtoD_v2_ptds */
-	{400, ONE},  /* cuMemcpyDtoA_v2_ptds */
-	{401, ONE},  /* cuMemcpyAtoD_v2_ptds */
-	{402, ONE},  /* cuMemcpyHtoA_v2_ptds */
-	{403, ONE},  /* cuMemcpyAtoH_v2_ptds */
-	{404, ONE},  /* cuMemcpyAtoA_v2_ptds */
-	{405, ONE},  /* cuMemcpy2D_v2_ptds */
-	{406, ONE},  /* cuMemcpy2DUnaligned_v2_ptds */
-	{407, ONE},  /* cuMemcpy3D_v2_ptds */
-	{408, ONE},  /* cuMemcpy_ptds */
-	{409, ONE},  /* cuMemcpyPeer_ptds */
-	{410, ONE},  /* cuMemcpy3DPeer_ptds */
-	{411, ONE},  /* cuMemsetD8_v2_ptds */
-	{412, ONE},  /* cuMemsetD16_v2_ptds */
-	{413, ONE},  /* cuMemsetD32_v2_ptds */
-	{414, ONE},  /* cuMemsetD2D8_v2_ptds */
-	{415, ONE},  /* cuMemsetD2D16_v2_ptds */
-	{416, ONE},  /* cuMemsetD2D32_v2_ptds */
-	{418, ONE},  /* cuMemcpyAsync_ptsz */
-	{419, ONE},  /* cuMemcpyHtoAAsync_v2_ptsz */
-	{420, ONE},  /* cuMemcpyAtoHAsync_v2_ptsz */
-	{421, ONE},  /* cuMemcpyHtoDAsync_v2_ptsz */
-	{422, ONE},  /* cuMemcpyDtoHAsync_v2_ptsz */
-	{423, ONE},  /* cuMemcpyDtoDAsync_v2_ptsz */
-	{424, ONE},  /* cuMemcpy2DAsync_v2_ptsz */
-	{425, ONE},  /* cuMemcpy3DAsync_v2_ptsz */
-	{426, ONE},  /* cuMemcpyPeerAsync_ptsz */
-	{427, ONE},  /* cuMemcpy3DPeerAsync_ptsz */
-	{428, ONE},  /* cuMemsetD8Async_ptsz */
-	{429, ONE},  /* cuMemsetD16Async_ptsz */
-	{430, ONE},  /* cuMemsetD32Async_ptsz */
-	{431, ONE},  /* cuMemsetD2D8Async_ptsz */
-	{432, ONE},  /* cuMemsetD2D16Async_ptsz */
-	{433, ONE},  /* cuMemsetD2D32Async_ptsz */
-	{442, ONE},  /* cuLaunchKernel_ptsz */
-	{477, ONE},  /* cuLaunchCooperativeKernel */
-	{478, ONE},  /* cuLaunchCooperativeKernel_ptsz */
-	{480, MANY}, /* cuLaunchCooperativeKernelMultiDevice */
-	{514, MANY}, /* cuGraphLaunch */
-	{515, MANY}, /* cuGraphLaunch_ptsz */
-	{652, ONE},  /* cuLaunchKernelEx */
-	{653, ONE},  /* cuLaunchKernelEx_ptsz */
-	{776, MANY}, /* cuMemcpyBatchAsync */
-	{777, MANY}, /* cuMemcpyBatchAsync_ptsz */
-	{778, MANY}, /* cuMemcpy3DBatchAsync */
-	{779, MANY}, /* cuMemcpy3DBatchAsync_ptsz */
-	{796, MANY}, /* cuMemcpyBatchAsync_v2 */
-	{797, MANY}, /* cuMemcpyBatchAsync_v2_ptsz */
-	{798, MANY}, /* cuMemcpy3DBatchAsync_v2 */
-	{799, MANY}, /* cuMemcpy3DBatchAsync_v2_ptsz */
+	{43, ONE, 0},   /* cuMemcpyHtoD */
+	{44, ONE, 0},   /* cu64MemcpyHtoD */
+	{45, ONE, 0},   /* cuMemcpyDtoH */
+	{46, ONE, 0},   /* cu64MemcpyDtoH */
+	{47, ONE, 0},   /* cuMemcpyDtoD */
+	{48, ONE, 0},   /* cu64MemcpyDtoD */
+	{49, ONE, 0},   /* cuMemcpyDtoA */
+	{50, ONE, 0},   /* cu64MemcpyDtoA */
+	{51, ONE, 0},   /* cuMemcpyAtoD */
+	{52, ONE, 0},   /* cu64MemcpyAtoD */
+	{53, ONE, 0},   /* cuMemcpyHtoA */
+	{54, ONE, 0},   /* cuMemcpyAtoH */
+	{55, ONE, 0},   /* cuMemcpyAtoA */
+	{56, ONE, 0},   /* cuMemcpy2D */
+	{57, ONE, 0},   /* cuMemcpy2DUnaligned */
+	{58, ONE, 0},   /* cuMemcpy3D */
+	{59, ONE, 0},   /* cu64Memcpy3D */
+	{60, ONE, 0},   /* cuMemcpyHtoDAsync */
+	{61, ONE, 0},   /* cu64MemcpyHtoDAsync */
+	{62, ONE, 0},   /* cuMemcpyDtoHAsync */
+	{63, ONE, 0},   /* cu64MemcpyDtoHAsync */
+	{64, ONE, 0},   /* cuMemcpyDtoDAsync */
+	{65, ONE, 0},   /* cu64MemcpyDtoDAsync */
+	{66, ONE, 0},   /* cuMemcpyHtoAAsync */
+	{67, ONE, 0},   /* cuMemcpyAtoHAsync */
+	{68, ONE, 0},   /* cuMemcpy2DAsync */
+	{69, ONE, 0},   /* cuMemcpy3DAsync */
+	{70, ONE, 0},   /* cu64Memcpy3DAsync */
+	{71, ONE, 0},   /* cuMemsetD8 */
+	{72, ONE, 0},   /* cu64MemsetD8 */
+	{73, ONE, 0},   /* cuMemsetD16 */
+	{74, ONE, 0},   /* cu64MemsetD16 */
+	{75, ONE, 0},   /* cuMemsetD32 */
+	{76, ONE, 0},   /* cu64MemsetD32 */
+	{77, ONE, 0},   /* cuMemsetD2D8 */
+	{78, ONE, 0},   /* cu64MemsetD2D8 */
+	{79, ONE, 0},   /* cuMemsetD2D16 */
+	{80, ONE, 0},   /* cu64MemsetD2D16 */
+	{81, ONE, 0},   /* cuMemsetD2D32 */
+	{82, ONE, 0},   /* cu64MemsetD2D32 */
+	{115, ONE, 0},  /* cuLaunch */
+	{116, ONE, 0},  /* cuLaunchGrid */
+	{117, ONE, 0},  /* cuLaunchGridAsync */
+	{216, ONE, 0},  /* cuMemsetD8Async */
+	{217, ONE, 0},  /* cu64MemsetD8Async */
+	{218, ONE, 0},  /* cuMemsetD16Async */
+	{219, ONE, 0},  /* cu64MemsetD16Async */
+	{220, ONE, 0},  /* cuMemsetD32Async */
+	{221, ONE, 0},  /* cu64MemsetD32Async */
+	{222, ONE, 0},  /* cuMemsetD2D8Async */
+	{223, ONE, 0},  /* cu64MemsetD2D8Async */
+	{224, ONE, 0},  /* cuMemsetD2D16Async */
+	{225, ONE, 0},  /* cu64MemsetD2D16Async */
+	{226, ONE, 0},  /* cuMemsetD2D32Async */
+	{227, ONE, 0},  /* cu64MemsetD2D32Async */
+	{232, ONE, 0},  /* cu64Memcpy2D */
+	{233, ONE, 0},  /* cu64Memcpy2DUnaligned */
+	{234, ONE, 0},  /* cu64Memcpy2DAsync */
+	{248, ONE, 0},  /* cuMemcpy_v2 */
+	{249, ONE, 0},  /* cuMemsetD8_v2 */
+	{250, ONE, 0},  /* cuMemsetD16_v2 */
+	{251, ONE, 0},  /* cuMemsetD32_v2 */
+	{252, ONE, 0},  /* cuMemsetD2D8_v2 */
+	{253, ONE, 0},  /* cuMemsetD2D16_v2 */
+	{254, ONE, 0},  /* cuMemsetD2D32_v2 */
+	{276, ONE, 0},  /* cuMemcpyHtoD_v2 */
+	{277, ONE, 0},  /* cuMemcpyHtoDAsync_v2 */
+	{278, ONE, 0},  /* cuMemcpyDtoH_v2 */
+	{279, ONE, 0},  /* cuMemcpyDtoHAsync_v2 */
+	{280, ONE, 0},  /* cuMemcpyDtoD_v2 */
+	{281, ONE, 0},  /* cuMemcpyDtoDAsync_v2 */
+	{282, ONE, 0},  /* cuMemcpyAtoH_v2 */
+	{283, ONE, 0},  /* cuMemcpyAtoHAsync_v2 */
+	{284, ONE, 0},  /* cuMemcpyAtoD_v2 */
+	{285, ONE, 0},  /* cuMemcpyDtoA_v2 */
+	{286, ONE, 0},  /* cuMemcpyAtoA_v2 */
+	{287, ONE, 0},  /* cuMemcpy2D_v2 */
+	{288, ONE, 0},  /* cuMemcpy2DUnaligned_v2 */
+	{289, ONE, 0},  /* cuMemcpy2DAsync_v2 */
+	{290, ONE, 0},  /* cuMemcpy3D_v2 */
+	{291, ONE, 0},  /* cuMemcpy3DAsync_v2 */
+	{292, ONE, 0},  /* cuMemcpyHtoA_v2 */
+	{293, ONE, 0},  /* cuMemcpyHtoAAsync_v2 */
+	{305, ONE, 0},  /* cuMemcpy */
+	{306, ONE, 0},  /* cuMemcpyAsync */
+	{307, ONE, 0},  /* cuLaunchKernel */
+	{318, ONE, 0},  /* cuMemcpyPeer */
+	{319, ONE, 0},  /* cuMemcpyPeerAsync */
+	{320, ONE, 0},  /* cuMemcpy3DPeer */
+	{321, ONE, 0},  /* cuMemcpy3DPeerAsync */
+	{397, ONE, 0},  /* cuMemcpyHtoD_v2_ptds */
+	{398, ONE, 0},  /* cuMemcpyDtoH_v2_ptds */
+	{399, ONE, 0},  /* cuMemcpyDtoD_v2_ptds */
+	{400, ONE, 0},  /* cuMemcpyDtoA_v2_ptds */
+	{401, ONE, 0},  /* cuMemcpyAtoD_v2_ptds */
+	{402, ONE, 0},  /* cuMemcpyHtoA_v2_ptds */
+	{403, ONE, 0},  /* cuMemcpyAtoH_v2_ptds */
+	{404, ONE, 0},  /* cuMemcpyAtoA_v2_ptds */
+	{405, ONE, 0},  /* cuMemcpy2D_v2_ptds */
+	{406, ONE, 0},  /* cuMemcpy2DUnaligned_v2_ptds */
+	{407, ONE, 0},  /* cuMemcpy3D_v2_ptds */
+	{408, ONE, 0},  /* cuMemcpy_ptds */
+	{409, ONE, 0},  /* cuMemcpyPeer_ptds */
+	{410, ONE, 0},  /* cuMemcpy3DPeer_ptds */
+	{411, ONE, 0},  /* cuMemsetD8_v2_ptds */
+	{412, ONE, 0},  /* cuMemsetD16_v2_ptds */
+	{413, ONE, 0},  /* cuMemsetD32_v2_ptds */
+	{414, ONE, 0},  /* cuMemsetD2D8_v2_ptds */
+	{415, ONE, 0},  /* cuMemsetD2D16_v2_ptds */
+	{416, ONE, 0},  /* cuMemsetD2D32_v2_ptds */
+	{418, ONE, 0},  /* cuMemcpyAsync_ptsz */
+	{419, ONE, 0},  /* cuMemcpyHtoAAsync_v2_ptsz */
+	{420, ONE, 0},  /* cuMemcpyAtoHAsync_v2_ptsz */
+	{421, ONE, 0},  /* cuMemcpyHtoDAsync_v2_ptsz */
+	{422, ONE, 0},  /* cuMemcpyDtoHAsync_v2_ptsz */
+	{423, ONE, 0},  /* cuMemcpyDtoDAsync_v2_ptsz */
+	{424, ONE, 0},  /* cuMemcpy2DAsync_v2_ptsz */
+	{425, ONE, 0},  /* cuMemcpy3DAsync_v2_ptsz */
+	{426, ONE, 0},  /* cuMemcpyPeerAsync_ptsz */
+	{427, ONE, 0},  /* cuMemcpy3DPeerAsync_ptsz */
+	{428, ONE, 0},  /* cuMemsetD8Async_ptsz */
+	{429, ONE, 0},  /* cuMemsetD16Async_ptsz */
+	{430, ONE, 0},  /* cuMemsetD32Async_ptsz */
+	{431, ONE, 0},  /* cuMemsetD2D8Async_ptsz */
+	{432, ONE, 0},  /* cuMemsetD2D16Async_ptsz */
+	{433, ONE, 0},  /* cuMemsetD2D32Async_ptsz */
+	{442, ONE, 0},  /* cuLaunchKernel_ptsz */
+	{477, ONE, 0},  /* cuLaunchCooperativeKernel */
+	{478, ONE, 0},  /* cuLaunchCooperativeKernel_ptsz */
+	{480, MANY, 0}, /* cuLaunchCooperativeKernelMultiDevice */
+	{514, MANY, 0}, /* cuGraphLaunch */
+	{515, MANY, 0}, /* cuGraphLaunch_ptsz */
+	{652, ONE, 0},  /* cuLaunchKernelEx */
+	{653, ONE, 0},  /* cuLaunchKernelEx_ptsz */
+	{776, MANY, 0}, /* cuMemcpyBatchAsync */
+	{777, MANY, 0}, /* cuMemcpyBatchAsync_ptsz */
+	{778, MANY, 0}, /* cuMemcpy3DBatchAsync */
+	{779, MANY, 0}, /* cuMemcpy3DBatchAsync_ptsz */
+	{796, MANY, 0}, /* cuMemcpyBatchAsync_v2 */
+	{797, MANY, 0}, /* cuMemcpyBatchAsync_v2_ptsz */
+	{798, MANY, 0}, /* cuMemcpy3DBatchAsync_v2 */
+	{799, MANY, 0}, /* cuMemcpy3DBatchAsync_v2_ptsz */
 };
 
 uint32_t launch_cbid_flags(uint32_t cbid)

@@ -1,5 +1,5 @@
-/* The driver calls that ask the GPU for work and so are subscribed to: launches, copies, fills.
- * Constant. */
+/* The driver calls that are subscribed to: those that ask the GPU for work (launches, copies, fills), and those whose
+ * stacks are wanted by what is recorded on request. Constant. */
 #ifndef LAUNCH_CBID_H
 #define LAUNCH_CBID_H
 
@@ -9,7 +9,8 @@
 
 struct launch_cbid {
 	uint16_t cbid;  /* CUpti_driver_api_trace_cbid */
-	uint16_t flags; /* enum record_launch_flags: RECORD_LAUNCH_MANY or none */
+	uint8_t flags;  /* enum record_launch_flags: RECORD_LAUNCH_MANY, _HOST or none */
+	uint8_t option; /* enum record_option; 0: always subscribed to */
 };
 
 extern const struct launch_cbid launch_cbids[LAUNCH_CBIDS]; /* by rising cbid */

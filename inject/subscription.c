@@ -101,7 +101,7 @@ static void set_attributes(void)
 	set_attribute(CUPTI_ABI_ATTRIBUTE_ZEROED_BUFFERS);
 }
 
-static int enable_launches(void)
+static int enable_launches(uint32_t record)
 {
 	const uint32_t resources[] = {CUPTI_ABI_RESOURCE_CONTEXT_CREATED,
 				      CUPTI_ABI_RESOURCE_INIT_FINISHED};
@@ -114,6 +114,8 @@ static int enable_launches(void)
 	self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_STATE,
 				      CUPTI_ABI_STATE_FATAL_ERROR);
 	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++) {
+		if (launch_cbids[i].option && !(launch_cbids[i].option & record))
+			continue;
 		/* Calls that are younger than this CUPTI are refused one by one. */
 		int result = self.library->enable_callback(
 			1, self.subscriber, CUPTI_ABI_DOMAIN_DRIVER, launch_cbids[i].cbid);
@@ -166,7 +168,7 @@ static void enable_activity(struct definition_writer *notices)
 
 int subscription_start(const struct launch_callback *launch,
 		       const struct subscription_events *events, enum graph_mode graphs,
-		       struct definition_writer *notices)
+		       uint32_t record, struct definition_writer *notices)
 {
 	int result;
 
@@ -182,7 +184,7 @@ int subscription_start(const struct launch_callback *launch,
 		enable_activity(notices);
 
 	enable_graphs(graphs, notices);
-	int launches = enable_launches();
+	int launches = enable_launches(record);
 	if (launches == CUPTI_ABI_SUCCESS)
 		return CUPTI_ABI_SUCCESS;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

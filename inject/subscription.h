@@ -26,11 +26,12 @@ int subscription_open(const struct cupti_library *library);
 void subscription_close(void);
 
 /* Enables callbacks and activity (activity_buffers.h must be ready). *launch is copied, *events
- * borrowed for good. A kind that CUPTI refuses, or all of them, is said in a notice and left off.
+ * borrowed for good; record is a set of
+ * enum record_option. A kind that CUPTI refuses, or all of them, is said in a notice and left off.
  * Returns a CUptiResult; other than CUPTI_ABI_SUCCESS: no launch callback could be enabled, and
  * nothing is on. */
 int subscription_start(const struct launch_callback *launch,
 		       const struct subscription_events *events, enum graph_mode graphs,
-		       struct definition_writer *notices);
+		       uint32_t record, struct definition_writer *notices);
 
 #endif

@@ -235,7 +235,7 @@ static int read_definitions(struct ring_source *source)
 
 static int translate_launch(struct ring_source *source, struct launch_record *launch)
 {
-	launch->flags &= RECORD_LAUNCH_FAILED | RECORD_LAUNCH_MANY;
+	launch->flags &= RECORD_LAUNCH_FAILED | RECORD_LAUNCH_MANY | RECORD_LAUNCH_HOST;
 	launch->reserved = 0;
 	/* It says that a launch came to nothing, and needs no stack. */
 	if (launch->flags & RECORD_LAUNCH_FAILED) {

@@ -26,6 +26,9 @@ enum record_launch_flags {
 		<< 0, /* sent at the API's exit: the launch with this correlation_id came to nothing */
 	RECORD_LAUNCH_MANY =
 		1u << 1, /* one call, any number of GPU records (graph launch, batched copies) */
+	RECORD_LAUNCH_HOST =
+		1u
+		<< 2, /* no launch: a call that asks for no GPU work (a wait, an allocation), here for its stack */
 };
 
 /* One driver call that asks the GPU for work. Written by the launching thread, before the call does anything. */
@@ -45,16 +48,26 @@ enum record_gpu_kind {
 	RECORD_GPU_MEMCPY = 1,
 	RECORD_GPU_MEMSET = 2,
 	RECORD_GPU_GRAPH = 3, /* a whole graph, in place of its nodes */
-	RECORD_GPU_KINDS,     /* number of kinds */
+	/* On request (record_options.h). None of these is GPU work, and no total of GPU time holds them: */
+	RECORD_GPU_SYNC = 4,     /* the host waited */
+	RECORD_GPU_OVERHEAD = 5, /* CUPTI's or the driver's own work: flushes, JIT, lazy loading */
+	RECORD_GPU_UNIFIED = 6,  /* unified memory: faults and migrations */
+	RECORD_GPU_MODULE = 7,   /* the host loaded GPU code */
+	RECORD_GPU_ALLOC = 8,    /* device memory was allocated; start_ns == end_ns */
+	RECORD_GPU_FREE = 9,     /* and freed, likewise */
+	RECORD_GPU_KINDS,        /* number of kinds */
 };
 
-/* One piece of work that a GPU finished. start_ns <= end_ns and both nonzero: records with invalid times never
+/* One piece of work that a GPU finished, or one of the other things that CUPTI tells. start_ns <= end_ns and both nonzero: records with invalid times never
  * become a gpu_record, they are counted (ledger.h). */
 struct gpu_record {
 	uint64_t start_ns,
 		end_ns; /* CUPTI's clock: CLOCK_REALTIME unless the application changed it */
-	uint64_t bytes; /* memcpy, memset; else 0 */
-	uint64_t graph_node_id; /* 0: not from a graph */
+	uint64_t bytes; /* memcpy, memset, unified memory, allocations; else 0 */
+	union {
+		uint64_t graph_node_id; /* kernel, memcpy, memset; 0: not from a graph */
+		uint64_t address;       /* unified memory, allocations */
+	};
 	uint32_t correlation_id;
 	uint32_t device_id;  /* CUDA ordinal in its process */
 	uint32_t context_id; /* unique within a process */
@@ -62,7 +75,7 @@ struct gpu_record {
 	uint32_t name_id;    /* kernels; else RECORD_NAME_NONE */
 	uint32_t graph_id;
 	uint8_t kind;      /* enum record_gpu_kind */
-	uint8_t copy_kind; /* memcpy: CUpti_ActivityMemcpyKind; else 0 */
+	uint8_t copy_kind; /* the kind's kind, by CUPTI's numbers. memcpy: CUpti_ActivityMemcpyKind */
 	uint16_t window;
 	uint32_t
 		capture_stack_id; /* of what created the graph's node; RECORD_STACK_NONE: no node, or not known */

@@ -29,7 +29,7 @@ struct ring_lane {
 	_Alignas(RING_LINE) _Atomic uint64_t
 		produced;         /* records (definitions: bytes) ever written */
 	_Atomic uint64_t dropped; /* launches that found the lane full */
-	_Atomic uint64_t marks;   /* records that are no launches (RECORD_LAUNCH_FAILED) */
+	_Atomic uint64_t marks;   /* records that are no launches (RECORD_LAUNCH_FAILED, _HOST) */
 	_Atomic uint32_t owned;   /* launch lanes: 1 while a thread has it */
 	_Alignas(RING_LINE) _Atomic uint64_t read;
 	_Atomic uint64_t release; /* release <= read <= produced, produced - release <= capacity */

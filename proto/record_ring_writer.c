@@ -198,7 +198,7 @@ bool record_ring_push_launch(struct record_ring *ring, uint32_t lane,
 	struct launch_lane *own = &ring->lanes[lane];
 	struct ring_lane *control = own->control;
 	uint64_t produced = atomic_load_explicit(&control->produced, memory_order_relaxed);
-	bool mark = record->flags & RECORD_LAUNCH_FAILED;
+	bool mark = record->flags & (RECORD_LAUNCH_FAILED | RECORD_LAUNCH_HOST);
 
 	if (produced - own->released > ring->launch_mask) {
 		own->released = atomic_load_explicit(&control->release, memory_order_acquire);

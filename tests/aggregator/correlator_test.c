@@ -342,6 +342,21 @@ static void a_graph_launch_that_was_answered_does_not_expire(void **state)
 	cmocka_unit_test_setup_teardown(name, correlator_fixture_set_up,                           \
 					correlator_fixture_tear_down)
 
+static void a_call_without_gpu_work_is_no_launch(void **state)
+{
+	struct correlator_fixture *fixture = *state;
+	const struct correlator_counts *counts = correlator_counts(fixture->correlator);
+
+	correlator_fixture_launch_with(fixture, 1, 5, RECORD_LAUNCH_HOST, 1);
+	correlator_fixture_launch_with(fixture, 2, 6, RECORD_LAUNCH_HOST, 1);
+	correlator_fixture_launch_with(fixture, 3, 6, RECORD_LAUNCH_HOST, 1);
+	correlator_fixture_launch_with(fixture, 3, 0, RECORD_LAUNCH_HOST | RECORD_LAUNCH_FAILED, 1);
+	assert_int_equal(correlator_finish(fixture->correlator), 0);
+	assert_int_equal(counts->launches, 0);
+	assert_int_equal(counts->failed, 0);
+	assert_int_equal(counts->expired, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +371,7 @@ int main(void)
 		TEST(a_retired_launch_is_forgotten_after_as_many_others),
 		TEST(a_failed_launch_is_counted_and_does_not_expire),
 		TEST(a_failure_of_an_unknown_launch_is_counted),
+		TEST(a_call_without_gpu_work_is_no_launch),
 		TEST(windows_keep_equal_ids_apart),
 		TEST(ids_may_wrap_around),
 		TEST(an_id_that_comes_again_means_the_newer_launch),

@@ -171,9 +171,9 @@ static void all_launches_and_kinds_are_enabled(void **state)
 	struct fixture *fixture = *state;
 
 	assert_int_equal(subscription_open(&library), CUPTI_ABI_SUCCESS);
-	assert_int_equal(
-		subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, &fixture->notices),
-		CUPTI_ABI_SUCCESS);
+	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
+					    &fixture->notices),
+			 CUPTI_ABI_SUCCESS);
 	assert_int_equal(fake.nr_enabled, LAUNCH_CBIDS);
 	assert_int_equal(fake.nr_kinds, 4);
 	assert_int_equal(fake.nr_zeroed, 1);
@@ -192,7 +192,8 @@ static void buffers_are_made_one_a_thread_where_that_is_not_the_default(void **s
 		fake.nr_thread_buffers = 0;
 		library.version = cases[i].version;
 		assert_int_equal(subscription_open(&library), CUPTI_ABI_SUCCESS);
-		subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, &fixture->notices);
+		subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
+				   &fixture->notices);
 		assert_int_equal(fake.nr_thread_buffers, cases[i].thread_buffers);
 	}
 }
@@ -202,7 +203,7 @@ static void events_reach_their_receivers(void **state)
 	struct fixture *fixture = *state;
 
 	subscription_open(&library);
-	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, &fixture->notices);
+	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0, &fixture->notices);
 	nr_init = nr_contexts = nr_failures = 0;
 	fake.callback(NULL, CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_INIT_FINISHED, NULL);
 	fake.callback(NULL, CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_CONTEXT_CREATED, NULL);
@@ -220,9 +221,9 @@ static void refused_kinds_are_said_and_launches_go_on(void **state)
 
 	fake.enable_kind = 14;
 	subscription_open(&library);
-	assert_int_equal(
-		subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, &fixture->notices),
-		CUPTI_ABI_SUCCESS);
+	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
+					    &fixture->notices),
+			 CUPTI_ABI_SUCCESS);
 	assert_int_equal(fake.nr_enabled, LAUNCH_CBIDS);
 	assert_int_equal(nr_notices(fixture), 3); /* peer copies come with copies */
 }
@@ -233,9 +234,9 @@ static void refused_buffers_are_said_and_launches_go_on(void **state)
 
 	fake.registers = 1;
 	subscription_open(&library);
-	assert_int_equal(
-		subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, &fixture->notices),
-		CUPTI_ABI_SUCCESS);
+	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
+					    &fixture->notices),
+			 CUPTI_ABI_SUCCESS);
 	assert_int_equal(fake.nr_kinds, 0);
 	assert_int_equal(nr_notices(fixture), 1);
 }
@@ -246,9 +247,9 @@ static void refused_launches_switch_all_off(void **state)
 
 	fake.enable_driver = 15;
 	subscription_open(&library);
-	assert_int_equal(
-		subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, &fixture->notices),
-		15);
+	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
+					    &fixture->notices),
+			 15);
 	assert_int_equal(fake.nr_kinds, 0);
 	assert_int_equal(fake.nr_unsubscribed, 1);
 }

@@ -271,7 +271,7 @@ static void events_that_cannot_be_are_malformed(void **state)
 		     -EBADMSG, "its end passes 64 bits");
 	DECODE_FAILS(codec,
 		     EVENTS_HEAD NO_LAUNCHES
-		     "\x01\x9e\x05\x05\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00",
+		     "\x01\x9e\x05\x05\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x00\x00\x00",
 		     -EBADMSG, "EVENTS: gpu kind has a value out of range");
 }
 

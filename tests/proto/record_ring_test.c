@@ -152,7 +152,7 @@ static void only_a_crowded_lane_is_released_early(void **state)
 	close_pair(&pair);
 }
 
-static void a_failure_mark_is_no_launch(void **state)
+static void a_failure_or_a_call_without_gpu_work_is_no_launch(void **state)
 {
 	struct pair pair = open_pair(&small);
 	struct launch_record record = {.correlation_id = 9};
@@ -163,7 +163,10 @@ static void a_failure_mark_is_no_launch(void **state)
 	record.flags = RECORD_LAUNCH_FAILED;
 	assert_true(record_ring_push_launch(pair.guest, 0, &record));
 	assert_int_equal(ledger_count(pair.agent, LEDGER_DEVICE_NONE, LEDGER_LAUNCHES), 1);
-	assert_int_equal(record_ring_unread(pair.agent), 2);
+	record.flags = RECORD_LAUNCH_HOST;
+	assert_true(record_ring_push_launch(pair.guest, 0, &record));
+	assert_int_equal(ledger_count(pair.agent, LEDGER_DEVICE_NONE, LEDGER_LAUNCHES), 1);
+	assert_int_equal(record_ring_unread(pair.agent), 3);
 	close_pair(&pair);
 }
 
@@ -512,7 +515,7 @@ int main(void)
 		cmocka_unit_test(launches_arrive_in_order_and_around_the_end),
 		cmocka_unit_test(a_full_lane_drops_the_newest_and_counts),
 		cmocka_unit_test(only_a_crowded_lane_is_released_early),
-		cmocka_unit_test(a_failure_mark_is_no_launch),
+		cmocka_unit_test(a_failure_or_a_call_without_gpu_work_is_no_launch),
 		cmocka_unit_test(lanes_run_out_and_come_back),
 		cmocka_unit_test(activity_takes_what_fits),
 		cmocka_unit_test(definitions_keep_their_type_size_and_bytes),

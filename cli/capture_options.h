@@ -1,0 +1,31 @@
+/* What a capture takes in, as the command line says it, and how the guest is told: through its environment.
+ * A variable that is set already holds where no option is given. */
+#ifndef CAPTURE_OPTIONS_H
+#define CAPTURE_OPTIONS_H
+
+#include <stdint.h>
+
+#include "proto/graph_mode.h"
+#include "proto/stack_options.h"
+
+struct job_environment;
+
+struct capture_options {
+	struct stack_options stacks;
+	enum graph_mode graphs;
+	uint32_t record; /* a set of enum record_option */
+};
+
+/* The defaults, and what the environment says. 0; -EINVAL: a variable is not understood; *error is one line about it,
+ * owns: free(), NULL: out of memory. */
+int capture_options_init(struct capture_options *options, char **error);
+
+/* Takes the value of --name ("stacks", "graphs", "record"). 0; -ENOENT: another option; -EINVAL with *error as above. */
+int capture_options_take(struct capture_options *options, const char *name, const char *value,
+			 char **error);
+
+/* Sets the guest's variables. 0 or -ENOMEM. */
+int capture_options_export(const struct capture_options *options,
+			   struct job_environment *environment);
+
+#endif
