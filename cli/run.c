@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture_options.h"
@@ -65,6 +66,16 @@ static const char usage[] =
 	"      --record LIST    record more than GPU work, with commas between: sync (host waits), "
 	"overhead,\n"
 	"                       um (unified memory), modules, memory, nvtx; or all\n"
+	"      --delay TIME     begin to capture later; to end earlier:\n"
+	"      --duration TIME\n"
+	"      --duty ON/PERIOD capture the first ON of each PERIOD of the clock, such as 1s/30s, "
+	"on all "
+	"nodes at once\n"
+	"      --capture-range profiler|nvtx:NAME\n"
+	"                       capture between cudaProfilerStart and cudaProfilerStop, or within "
+	"NVTX "
+	"ranges NAME\n"
+	"      --dormant        capture only when flamegrid control start says so\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -126,6 +137,11 @@ static int parse_options(struct run *run, int argc, char **argv)
 		{"stacks", required_argument, NULL, OPTION_CAPTURE},
 		{"graphs", required_argument, NULL, OPTION_CAPTURE},
 		{"record", required_argument, NULL, OPTION_CAPTURE},
+		{"delay", required_argument, NULL, OPTION_CAPTURE},
+		{"duration", required_argument, NULL, OPTION_CAPTURE},
+		{"duty", required_argument, NULL, OPTION_CAPTURE},
+		{"capture-range", required_argument, NULL, OPTION_CAPTURE},
+		{"dormant", no_argument, NULL, OPTION_CAPTURE},
 		{"lines", required_argument, NULL, OPTION_LINES},
 		{"inlines", no_argument, NULL, OPTION_INLINES},
 		{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
@@ -321,6 +337,14 @@ static int run_unprofiled(const struct run *run)
 	return exec_status(-errno);
 }
 
+static uint64_t realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* The environment that leads the guest into the job's processes. 0 or -ENOMEM; fini in either case. */
 static int lead_in(const struct run *run, const char *socket_path,
 		   struct job_environment *environment)
@@ -332,7 +356,7 @@ static int lead_in(const struct run *run, const char *socket_path,
 					     run->paths.inject);
 	if (result == 0)
 		result = job_environment_set(environment, HANDSHAKE_SOCKET_ENV, socket_path);
-	return result ? result : capture_options_export(&run->capture, environment);
+	return result ? result : capture_options_export(&run->capture, realtime_ns(), environment);
 }
 
 int verb_run(const char *program, int argc, char **argv)

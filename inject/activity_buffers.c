@@ -9,6 +9,7 @@
 
 #include "activity_record.h"
 #include "buffer_pool.h"
+#include "capture_window.h"
 #include "cupti_library.h"
 #include "graph_nodes.h"
 #include "launch_thread.h"
@@ -39,7 +40,7 @@ struct activity_buffers {
 	struct gpu_record records[CHUNK_RECORDS];
 	struct device_tally tally[RECORD_DEVICES_MAX];
 	uint64_t tallied; /* a bit for each row in use */
-	uint64_t unknown;
+	uint64_t unknown, outside;
 };
 
 static struct activity_buffers self;
@@ -169,6 +170,11 @@ static void take(const void *activity)
 		self.unknown++;
 		return;
 	}
+	/* What still runs stays outstanding. */
+	if (verdict != ACTIVITY_STILL_RUNNING && !capture_window_wants(record->correlation_id)) {
+		self.outside++;
+		return;
+	}
 	tally = tally_of(record->device_id);
 	tally->records++;
 	if (verdict == ACTIVITY_INVALID_TIME) {
@@ -206,7 +212,10 @@ static void convert(uint8_t *buffer, size_t valid_size)
 	if (self.unknown)
 		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_UNKNOWN_RECORD,
 				  self.unknown, 0);
-	self.unknown = 0;
+	if (self.outside)
+		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_OUTSIDE_WINDOW,
+				  self.outside, 0);
+	self.unknown = self.outside = 0;
 }
 
 void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
@@ -229,6 +238,28 @@ void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffe
 	}
 	buffer_pool_give_back(self.pool, buffer, valid_size);
 	errno = saved_errno;
+}
+
+void activity_buffers_set_window(uint16_t window)
+{
+	pthread_mutex_lock(&lock);
+	self.window = window;
+	pthread_mutex_unlock(&lock);
+}
+
+void activity_buffers_count_dropped(void)
+{
+	size_t dropped = 0;
+
+	/* CUPTI's count starts again at zero with each answer. */
+	if (self.library->activity_get_dropped &&
+	    self.library->activity_get_dropped(NULL, 0, &dropped) == CUPTI_ABI_SUCCESS && dropped)
+		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_CUPTI_DROPPED, dropped, 0);
+}
+
+void activity_buffers_reclaim(void)
+{
+	buffer_pool_reclaim(self.pool);
 }
 
 void activity_buffers_hurry(uint64_t until_ns)

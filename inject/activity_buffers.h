@@ -32,6 +32,15 @@ void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_record
 void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
 			       size_t valid_size);
 
+/* The window that records belong to from now on. Between windows only. */
+void activity_buffers_set_window(uint16_t window);
+
+/* Takes what CUPTI says it has dropped into the ledger. The helper, or whoever leaves CUPTI. */
+void activity_buffers_count_dropped(void);
+
+/* CUPTI has left: buffers that it did not give back are free again. */
+void activity_buffers_reclaim(void);
+
 /* From now on, wait for room no longer than until_ns (CLOCK_MONOTONIC) in all: the process ends. */
 void activity_buffers_hurry(uint64_t until_ns);
 

@@ -113,3 +113,12 @@ int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used
 	release(pool, index);
 	return 0;
 }
+
+void buffer_pool_reclaim(struct buffer_pool *pool)
+{
+	for (uint32_t i = 0; i < pool->nr_buffers; i++)
+		if (atomic_load_explicit(&pool->taken[i / WORD_BITS], memory_order_relaxed) &
+		    1ull << i % WORD_BITS)
+			buffer_pool_give_back(pool, pool->base + (size_t)i * BUFFER_POOL_BYTES,
+					      BUFFER_POOL_BYTES);
+}

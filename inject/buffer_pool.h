@@ -26,4 +26,7 @@ uint8_t *buffer_pool_claim(struct buffer_pool *pool);
  * this pool. */
 int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used_bytes);
 
+/* Takes back all buffers that are out: whoever had them is gone. */
+void buffer_pool_reclaim(struct buffer_pool *pool);
+
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "activity_buffers.h"
+#include "capture_window.h"
 #include "clock_sample.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
@@ -37,12 +38,13 @@ enum event {
 	EVENT_INIT_FINISHED = 1u << 1,
 	EVENT_CONTEXT_CREATED = 1u << 2,
 	EVENT_CUPTI_FAILED = 1u << 3,
-	EVENT_TABLE_WANTED = 1u << 8, /* the count of them, in this bit and those above */
+	EVENT_NEWS = 1u << 8, /* the count of them, in this bit and those above */
 };
 
 static struct {
 	struct flush_thread_parts parts;
-	bool started;
+	bool started, prepared, captured;
+	bool late;          /* CUDA may have been used before the first window */
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* likewise */
 	bool devices_known, failure_said;
@@ -83,12 +85,11 @@ void flush_thread_cupti_failed(void)
 	set_and_wake(&self.events, EVENT_CUPTI_FAILED);
 }
 
-/* From a launch: a walk met a file whose unwind table is not there yet. */
-static void table_wanted(void)
+void flush_thread_wake(void)
 {
 	int saved_errno = errno;
 
-	atomic_fetch_add(&self.events, EVENT_TABLE_WANTED);
+	atomic_fetch_add(&self.events, EVENT_NEWS);
 	syscall(SYS_futex, &self.events, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	errno = saved_errno;
 }
@@ -118,18 +119,6 @@ static void watch_python(void)
 					 python_frames_text(self.parts.python));
 }
 
-static void count_dropped(void)
-{
-	size_t dropped = 0;
-
-	/* CUPTI's count starts again at zero with each answer. */
-	if (self.parts.library->activity_get_dropped &&
-	    self.parts.library->activity_get_dropped(NULL, 0, &dropped) == CUPTI_ABI_SUCCESS &&
-	    dropped)
-		record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_CUPTI_DROPPED,
-				  dropped, 0);
-}
-
 static void calibrate(void)
 {
 	struct definition_clock clock;
@@ -139,12 +128,42 @@ static void calibrate(void)
 				      sizeof(clock), NULL, 0);
 }
 
-/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. */
+/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. Only while CUPTI is in use. */
 static void flush(uint32_t flag)
 {
 	calibrate();
 	self.parts.library->activity_flush_all(flag);
-	count_dropped();
+	activity_buffers_count_dropped();
+}
+
+void flush_thread_prepare(void)
+{
+	self.prepared = true;
+	watch_modules(false);
+	watch_python();
+	if (self.parts.native_stacks)
+		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
+}
+
+/* A process that was never captured is not even looked at. Otherwise unwind tables are built while CUDA still starts, so
+ * that the first launches find all that they need. */
+static bool is_captured(void)
+{
+	if (capture_window_count() == 0 && !self.parts.soon)
+		return false;
+	if (!self.prepared)
+		flush_thread_prepare();
+	if (!self.captured && capture_window_count() > 0) {
+		lifecycle_context_created(); /* CUDA may have been through with it long ago */
+		self.captured = true;
+	}
+	return true;
+}
+
+/* Whether CUDA is initialised, and was used: callbacks say so, or, to who came late, a record. */
+static bool has_begun(unsigned int events, enum event event)
+{
+	return events & event || activity_buffers_any();
 }
 
 /* What there is to do now. A running kernel must not be flushed by force: it would come without its
@@ -153,39 +172,51 @@ static void work(unsigned int events)
 {
 	uint64_t now_ns = monotonic_ns();
 
+	if (!is_captured())
+		return;
 	watch_modules(false);
 	watch_python();
 	if ((events & EVENT_CUPTI_FAILED) && !self.failure_said) {
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI met a fatal error and switched itself off");
 		self.failure_said = true;
+		capture_window_failed();
 		lifecycle_off();
 	}
 	if (events & EVENT_CUPTI_FAILED)
 		return;
-	if ((events & EVENT_INIT_FINISHED) && !self.devices_known)
+	if (has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
 		self.devices_known = device_query_define(self.parts.definitions) >= 0;
-	if (!(events & EVENT_CONTEXT_CREATED) || now_ns < self.next_flush_ns)
+	/* To who came late, only a flush can show that CUDA was used. */
+	if ((!(events & EVENT_CONTEXT_CREATED) && !self.parts.late) ||
+	    now_ns < self.next_flush_ns || !capture_window_lock())
 		return;
 	flush(0);
+	capture_window_unlock();
 	self.next_flush_ns = monotonic_ns() + FLUSH_NS;
 }
 
 static void finish(unsigned int events)
 {
-	bool gpu_used = (events & EVENT_CONTEXT_CREATED) && !(events & EVENT_CUPTI_FAILED);
+	bool works = !(events & EVENT_CUPTI_FAILED);
 
-	watch_modules(true);
-	watch_python();
-	if (self.parts.native_stacks)
-		unwind_notices_write(self.parts.tables, self.parts.definitions);
-	if ((events & EVENT_INIT_FINISHED) && !self.devices_known && !(events & EVENT_CUPTI_FAILED))
-		device_query_define(self.parts.definitions);
-	activity_buffers_hurry(monotonic_ns() + LAST_ROOM_NS);
-	if (gpu_used) {
-		flush(1);
-		calibrate();
+	if (is_captured()) {
+		watch_modules(true);
+		watch_python();
+		if (self.parts.native_stacks)
+			unwind_notices_write(self.parts.tables, self.parts.definitions);
 	}
+	activity_buffers_hurry(monotonic_ns() + LAST_ROOM_NS);
+	if (works && capture_window_lock()) {
+		if (self.parts.late || events & EVENT_CONTEXT_CREATED) {
+			flush(1);
+			calibrate();
+		}
+		capture_window_finish();
+		capture_window_unlock();
+	}
+	if (works && has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
+		device_query_define(self.parts.definitions);
 	lifecycle_off();
 	record_ring_finish(self.parts.ring);
 }
@@ -194,18 +225,17 @@ static void *run(void *argument)
 {
 	(void)argument;
 	prctl(PR_SET_NAME, "flamegrid");
-	/* While CUDA still starts, so that the first launches find all that they need. */
-	if (self.parts.native_stacks)
-		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
 	for (;;) {
 		unsigned int events = atomic_load(&self.events);
+		uint64_t rest_ns;
 
 		if (events & EVENT_STOP) {
 			finish(events);
 			break;
 		}
+		rest_ns = capture_window_step();
 		work(events);
-		wait_on(&self.events, events, POLL_NS);
+		wait_on(&self.events, events, rest_ns < POLL_NS ? rest_ns : POLL_NS);
 	}
 	set_and_wake(&self.done, 1);
 	return NULL;
@@ -219,7 +249,8 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 	int error;
 
 	self.parts = *parts;
-	unwind_tables_on_want(parts->tables, table_wanted);
+	/* From a launch: a walk met a file whose unwind table is not there yet. */
+	unwind_tables_on_want(parts->tables, flush_thread_wake);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);

@@ -22,6 +22,8 @@ struct flush_thread_parts { /* all borrowed for good */
 	struct python_frames *python;
 	const struct cupti_library *library;
 	bool native_stacks, python_stacks; /* what launches want */
+	bool soon; /* a window may open at any moment: have everything ready */
+	bool late; /* CUDA may have been used before the first capture window */
 };
 
 /* Returns 0, or -errno of pthread_create(). */
@@ -35,5 +37,11 @@ bool flush_thread_stop(void);
 void flush_thread_init_finished(void);
 void flush_thread_context_created(void);
 void flush_thread_cupti_failed(void);
+
+/* Has ready what stacks need, as far as it is not. On this thread alone. */
+void flush_thread_prepare(void);
+
+/* There is something new to look at. Any thread. */
+void flush_thread_wake(void);
 
 #endif

@@ -153,7 +153,7 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{799, MANY, 0}, /* cuMemcpy3DBatchAsync_v2_ptsz */
 };
 
-uint32_t launch_cbid_flags(uint32_t cbid)
+const struct launch_cbid *launch_cbid_find(uint32_t cbid)
 {
 	size_t low = 0, high = LAUNCH_CBIDS;
 
@@ -165,5 +165,12 @@ uint32_t launch_cbid_flags(uint32_t cbid)
 		else
 			high = middle;
 	}
-	return low < LAUNCH_CBIDS && launch_cbids[low].cbid == cbid ? launch_cbids[low].flags : 0;
+	return low < LAUNCH_CBIDS && launch_cbids[low].cbid == cbid ? &launch_cbids[low] : NULL;
+}
+
+uint32_t launch_cbid_flags(uint32_t cbid)
+{
+	const struct launch_cbid *launch = launch_cbid_find(cbid);
+
+	return launch ? launch->flags : 0;
 }

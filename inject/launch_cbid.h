@@ -15,6 +15,12 @@ struct launch_cbid {
 
 extern const struct launch_cbid launch_cbids[LAUNCH_CBIDS]; /* by rising cbid */
 
+#define LAUNCH_CBID_GRAPH   514u /* cuGraphLaunch */
+#define LAUNCH_CBID_GRAPH_T 515u
+
+/* The call's row; NULL: not in the table. */
+const struct launch_cbid *launch_cbid_find(uint32_t cbid);
+
 /* The flags of a cbid; 0 of one that is not in the table. */
 uint32_t launch_cbid_flags(uint32_t cbid);
 

@@ -3,11 +3,13 @@
 #include <stddef.h>
 
 #include "activity_buffers.h"
+#include "capture_window.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "graph_callback.h"
 #include "launch_cbid.h"
 #include "lifecycle.h"
+#include "window_cbid.h"
 
 static const struct {
 	uint32_t kind;
@@ -24,7 +26,16 @@ static struct {
 	const struct subscription_events *events;
 	struct launch_callback launch;
 	void *subscriber;
+	bool graphs; /* a record each */
 } self;
+
+static const uint32_t resources[] = {CUPTI_ABI_RESOURCE_CONTEXT_CREATED,
+				     CUPTI_ABI_RESOURCE_INIT_FINISHED};
+static const uint32_t node_resources[] = {CUPTI_ABI_RESOURCE_NODE_CREATED,
+					  CUPTI_ABI_RESOURCE_NODE_CLONED,
+					  CUPTI_ABI_RESOURCE_NODE_UPDATED};
+
+#define NR(array) (sizeof(array) / sizeof((array)[0]))
 
 static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 {
@@ -49,18 +60,27 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 	}
 }
 
+/* Calls that matter for the window's end may also be launches, or be none. */
+static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
+{
+	bool enter = call->site == CUPTI_ABI_API_ENTER;
+
+	if (!capture_window_is_plain() &&
+	    !(enter ? capture_window_enter(cbid, call) : capture_window_exit(cbid, call)))
+		return;
+	if (enter)
+		launch_callback_enter(&self.launch, cbid, call);
+	else
+		launch_callback_exit(&self.launch, cbid, call);
+}
+
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
-	const struct cupti_callback_data *call = data;
-
 	(void)user;
 	if (lifecycle_state() != LIFECYCLE_ON)
 		return;
 	if (domain == CUPTI_ABI_DOMAIN_DRIVER) {
-		if (call->site == CUPTI_ABI_API_ENTER)
-			launch_callback_enter(&self.launch, cbid, call);
-		else
-			launch_callback_exit(&self.launch, cbid, call);
+		on_driver_call(cbid, data);
 	} else if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
 		on_resource(cbid, data);
 	} else if (domain == CUPTI_ABI_DOMAIN_STATE && cbid == CUPTI_ABI_STATE_FATAL_ERROR) {
@@ -101,16 +121,44 @@ static void set_attributes(void)
 	set_attribute(CUPTI_ABI_ATTRIBUTE_ZEROED_BUFFERS);
 }
 
+static void set_resources(const uint32_t *cbids, size_t nr, uint32_t enable)
+{
+	for (size_t i = 0; i < nr; i++)
+		self.library->enable_callback(enable, self.subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+					      cbids[i]);
+}
+
+/* What this version does not know is refused, one by one. */
+static int set_window_calls(uint32_t enable, bool profiler_only)
+{
+	int result = CUPTI_ABI_SUCCESS;
+
+	for (uint32_t cbid = 0; cbid < WINDOW_CBIDS; cbid++) {
+		enum window_role role = window_cbid_role(cbid);
+		bool profiler =
+			role == WINDOW_ROLE_PROFILER_START || role == WINDOW_ROLE_PROFILER_STOP;
+
+		if (role == WINDOW_ROLE_NONE || (profiler_only && !profiler))
+			continue;
+		int answer = self.library->enable_callback(enable, self.subscriber,
+							   CUPTI_ABI_DOMAIN_DRIVER, cbid);
+		if (profiler)
+			result = answer;
+	}
+	return result;
+}
+
+int subscription_listen(void)
+{
+	return set_window_calls(1, true);
+}
+
 static int enable_launches(uint32_t record)
 {
-	const uint32_t resources[] = {CUPTI_ABI_RESOURCE_CONTEXT_CREATED,
-				      CUPTI_ABI_RESOURCE_INIT_FINISHED};
 	int first_error = CUPTI_ABI_SUCCESS;
 	uint32_t nr_enabled = 0;
 
-	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-					      resources[i]);
+	set_resources(resources, NR(resources), 1);
 	self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_STATE,
 				      CUPTI_ABI_STATE_FATAL_ERROR);
 	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++) {
@@ -131,10 +179,9 @@ static int enable_launches(uint32_t record)
 /* One record a graph takes the place of those of its nodes, so it is on only if asked for. */
 static void enable_graphs(enum graph_mode graphs, struct definition_writer *notices)
 {
-	static const uint32_t resources[] = {CUPTI_ABI_RESOURCE_NODE_CREATED,
-					     CUPTI_ABI_RESOURCE_NODE_CLONED,
-					     CUPTI_ABI_RESOURCE_NODE_UPDATED};
 	int result;
+
+	self.graphs = graphs == GRAPH_MODE_LAUNCH;
 
 	if (graphs == GRAPH_MODE_LAUNCH) {
 		result = self.library->activity_enable(CUPTI_ABI_KIND_GRAPH);
@@ -147,14 +194,12 @@ static void enable_graphs(enum graph_mode graphs, struct definition_writer *noti
 	if (!self.launch.nodes || !self.library->get_graph_node_id)
 		return;
 	/* What this version does not know is refused: then updated nodes keep their stacks. */
-	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-					      resources[i]);
+	set_resources(node_resources, NR(node_resources), 1);
 }
 
 static void enable_activity(struct definition_writer *notices)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < NR(kinds); i++) {
 		int result = self.library->activity_enable(kinds[i].kind);
 
 		/* Peer copies come with copies in most versions, and some refuse to hear of them.
@@ -164,6 +209,14 @@ static void enable_activity(struct definition_writer *notices)
 						 "CUPTI does not record %s (error %d)",
 						 kinds[i].name, result);
 	}
+}
+
+static void disable_activity(void)
+{
+	for (size_t i = 0; i < NR(kinds); i++)
+		self.library->activity_disable(kinds[i].kind);
+	if (self.graphs)
+		self.library->activity_disable(CUPTI_ABI_KIND_GRAPH);
 }
 
 int subscription_start(const struct launch_callback *launch,
@@ -184,11 +237,36 @@ int subscription_start(const struct launch_callback *launch,
 		enable_activity(notices);
 
 	enable_graphs(graphs, notices);
+	if (!capture_window_is_plain())
+		set_window_calls(1, false);
 	int launches = enable_launches(record);
 	if (launches == CUPTI_ABI_SUCCESS)
 		return CUPTI_ABI_SUCCESS;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		self.library->activity_disable(kinds[i].kind);
+	disable_activity();
 	subscription_close();
 	return launches;
+}
+
+void subscription_watch(void)
+{
+	set_window_calls(1, false);
+}
+
+void subscription_stop(void)
+{
+	/* Launches last in, first out: what was launched has its record. */
+	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++)
+		self.library->enable_callback(0, self.subscriber, CUPTI_ABI_DOMAIN_DRIVER,
+					      launch_cbids[i].cbid);
+	set_window_calls(0, false);
+	set_resources(resources, NR(resources), 0);
+	set_resources(node_resources, NR(node_resources), 0);
+	self.library->enable_callback(0, self.subscriber, CUPTI_ABI_DOMAIN_STATE,
+				      CUPTI_ABI_STATE_FATAL_ERROR);
+	disable_activity();
+}
+
+int subscription_finalize(void)
+{
+	return self.library->finalize ? self.library->finalize() : CUPTI_ABI_NOT_SUPPORTED;
 }

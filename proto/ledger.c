@@ -67,6 +67,9 @@ static const struct {
 	[LEDGER_CAPTURE_UNKNOWN] = {"capture_unknown",
 				    "records of graph nodes without the stack that captured them",
 				    LEDGER_NOTED},
+	[LEDGER_OUTSIDE_WINDOW] =
+		{"outside_window",
+		 "GPU records left out: launched after the end of a capture window", LEDGER_NOTED},
 };
 
 const char *ledger_reason_name(uint32_t reason)

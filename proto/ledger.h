@@ -50,6 +50,7 @@ enum ledger_reason {
 	LEDGER_CODE_TABLE_FULL = 24, /* stacks with a Python frame whose name found no room */
 	LEDGER_CAPTURE_UNKNOWN =
 		25, /* GPU records of a graph's nodes without the stack that captured them */
+	LEDGER_OUTSIDE_WINDOW = 26, /* GPU records of launches between a window's end and CUPTI's */
 	LEDGER_REASONS,
 };
 

@@ -62,6 +62,26 @@ enum record_ring_state {
 	RECORD_RING_FINISHED = 1, /* the guest flushed and said goodbye */
 };
 
+enum record_ring_action {
+	RECORD_RING_COMMAND_NONE = 0, /* the guest's own options decide */
+	RECORD_RING_COMMAND_START = 1,
+	RECORD_RING_COMMAND_STOP = 2,
+};
+
+/* What the agent wants of a guest: the newest command counts. CLOCK_REALTIME; 0: now, without end. */
+struct record_ring_command {
+	uint32_t action; /* enum record_ring_action */
+	uint64_t from_ns, until_ns;
+};
+
+enum record_ring_capture_state {
+	RECORD_RING_CAPTURE_OFF = 0,     /* CUPTI is not in use: free */
+	RECORD_RING_CAPTURE_ON = 1,      /* a window is open */
+	RECORD_RING_CAPTURE_ENDING = 2,  /* the window is over; waits for a moment to leave CUPTI */
+	RECORD_RING_CAPTURE_LOADED = 3,  /* off, but CUPTI could not be left: launches still cost */
+	RECORD_RING_CAPTURE_BLOCKED = 4, /* wanted, but CUPTI cannot be had */
+};
+
 /* --- guest --------------------------------------------------------------------------------------------------- */
 
 /* A new memfd, sized (sparse) and sealed against resizing, mapped. *fd is owned by the caller and may be closed after
@@ -116,6 +136,14 @@ void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger
 void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
 			   uint64_t count);
 
+/* The agent's command, if it came since *seq (which it then is; 0 before the first). One thread. */
+bool record_ring_commanded(struct record_ring *ring, uint32_t *seq,
+			   struct record_ring_command *command);
+
+/* Tells the agent: the state, and how many windows were opened so far. */
+void record_ring_set_capture(struct record_ring *ring, enum record_ring_capture_state state,
+			     uint32_t nr_windows);
+
 void record_ring_finish(struct record_ring *ring); /* the state becomes RECORD_RING_FINISHED */
 
 /* --- agent --------------------------------------------------------------------------------------------------- */
@@ -124,6 +152,12 @@ void record_ring_finish(struct record_ring *ring); /* the state becomes RECORD_R
  * Returns 0; -EPROTO: not a ring, or a layout that no guest makes; -EPERM: seals missing; -errno of mmap, malloc. */
 int record_ring_map(int fd, struct record_ring **ring);
 void record_ring_unmap(struct record_ring *ring); /* accepts NULL */
+
+/* The guest will see it within a tenth of a second. */
+void record_ring_command(struct record_ring *ring, const struct record_ring_command *command);
+
+/* As the guest says: not to be trusted further than for display. */
+uint32_t record_ring_capture(const struct record_ring *ring, uint32_t *nr_windows);
 
 /* How far one pass reads. */
 struct record_ring_snapshot {

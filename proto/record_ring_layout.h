@@ -16,9 +16,9 @@
 #include "proto/record_ring.h"
 
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
-#define RING_VERSION 2u
+#define RING_VERSION 3u
 #define RING_PAGE    4096u
-#define RING_REASONS 32u /* room for reasons to come; LEDGER_REASONS of them are in use */
+#define RING_REASONS 64u /* room for reasons to come; LEDGER_REASONS of them are in use */
 #define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last: the process itself */
 #define RING_LINE    64
 
@@ -35,6 +35,15 @@ struct ring_lane {
 	_Atomic uint64_t release; /* release <= read <= produced, produced - release <= capacity */
 };
 
+/* A command is read again if command_seq, which is odd while one is written, has moved. */
+struct ring_control {
+	_Alignas(RING_LINE) _Atomic uint32_t command_seq; /* and the command: the agent's */
+	_Atomic uint32_t action;
+	_Atomic uint64_t from_ns, until_ns;
+	_Alignas(RING_LINE) _Atomic uint32_t capture_state; /* the guest's */
+	_Atomic uint32_t nr_windows;
+};
+
 struct ring_header {
 	_Atomic uint64_t magic; /* written last */
 	uint32_t version;
@@ -46,6 +55,7 @@ struct ring_header {
 	_Alignas(RING_LINE) _Atomic uint32_t next_code; /* likewise */
 	_Atomic uint64_t next_code_word;
 	struct ring_lane activity, definition;
+	struct ring_control control;
 };
 
 struct ring_counter {

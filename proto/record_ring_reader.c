@@ -406,3 +406,25 @@ uint64_t record_ring_unread(const struct record_ring *ring)
 				  ring->lanes[i].read;
 	return unread;
 }
+
+void record_ring_command(struct record_ring *ring, const struct record_ring_command *command)
+{
+	struct ring_control *control = &ring->header->control;
+	uint32_t seq = atomic_load_explicit(&control->command_seq, memory_order_relaxed) | 1;
+
+	atomic_store_explicit(&control->command_seq, seq, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&control->action, command->action, memory_order_relaxed);
+	atomic_store_explicit(&control->from_ns, command->from_ns, memory_order_relaxed);
+	atomic_store_explicit(&control->until_ns, command->until_ns, memory_order_relaxed);
+	atomic_store_explicit(&control->command_seq, seq + 1, memory_order_release);
+}
+
+uint32_t record_ring_capture(const struct record_ring *ring, uint32_t *nr_windows)
+{
+	const struct ring_control *control = &ring->header->control;
+	uint32_t state = atomic_load_explicit(&control->capture_state, memory_order_acquire);
+
+	*nr_windows = atomic_load_explicit(&control->nr_windows, memory_order_relaxed);
+	return state;
+}

@@ -367,6 +367,34 @@ void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum le
 			      memory_order_relaxed);
 }
 
+bool record_ring_commanded(struct record_ring *ring, uint32_t *seq,
+			   struct record_ring_command *command)
+{
+	struct ring_control *control = &ring->header->control;
+	uint32_t before = atomic_load_explicit(&control->command_seq, memory_order_acquire);
+
+	/* One that is just being written is seen the next time. */
+	if (before == *seq || before % 2)
+		return false;
+	command->action = atomic_load_explicit(&control->action, memory_order_relaxed);
+	command->from_ns = atomic_load_explicit(&control->from_ns, memory_order_relaxed);
+	command->until_ns = atomic_load_explicit(&control->until_ns, memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&control->command_seq, memory_order_relaxed) != before)
+		return false;
+	*seq = before;
+	return true;
+}
+
+void record_ring_set_capture(struct record_ring *ring, enum record_ring_capture_state state,
+			     uint32_t nr_windows)
+{
+	struct ring_control *control = &ring->header->control;
+
+	atomic_store_explicit(&control->nr_windows, nr_windows, memory_order_relaxed);
+	atomic_store_explicit(&control->capture_state, state, memory_order_release);
+}
+
 void record_ring_finish(struct record_ring *ring)
 {
 	atomic_store_explicit(&ring->header->state, RECORD_RING_FINISHED, memory_order_release);

@@ -4,10 +4,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "activity_buffer.h"
 #include "cupti_subscriber.h"
 #include "sim_config.h"
+#include "sim_context.h"
+#include "sim_stream.h"
 
 #define KINDS      128u
 #define ATTRIBUTES 16u
@@ -286,9 +289,18 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valu
 	return CUPTI_SUCCESS;
 }
 
-/* As was seen of CUPTI 13.0 on a GPU, correlation ids begin anew. */
+/* Kernels that do not end are waited for, too. */
+static void wait_for_all_work(void)
+{
+	while (sim_config_get(SIM_RUN_ON) && sim_stream_kernels())
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	sim_context_synchronize_all();
+}
+
+/* As was seen of CUPTI 13.0 on a GPU, it waits for all contexts and correlation ids begin anew. */
 CUptiResult cuptiFinalize(void)
 {
+	wait_for_all_work();
 	cupti_subscriber_reset();
 	for (uint32_t kind = 1; kind < KINDS; kind++)
 		atomic_store(&kinds[kind], false);

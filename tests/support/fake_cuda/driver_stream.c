@@ -67,12 +67,17 @@ static CUresult synchronize_stream(CUstream handle, bool per_thread)
 
 CUresult cuStreamSynchronize(CUstream hStream)
 {
-	return DRIVER_CALL(cuStreamSynchronize, NULL, NULL, synchronize_stream(hStream, false));
+	const cuStreamSynchronize_params params = {hStream};
+
+	return DRIVER_CALL(cuStreamSynchronize, &params, NULL, synchronize_stream(hStream, false));
 }
 
 CUresult cuStreamSynchronize_ptsz(CUstream hStream)
 {
-	return DRIVER_CALL(cuStreamSynchronize_ptsz, NULL, NULL, synchronize_stream(hStream, true));
+	const cuStreamSynchronize_params params = {hStream};
+
+	return DRIVER_CALL(cuStreamSynchronize_ptsz, &params, NULL,
+			   synchronize_stream(hStream, true));
 }
 
 static CUresult query_stream(CUstream handle, bool per_thread)

@@ -126,6 +126,8 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async_ptsz = 430,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent_ptsz = 436,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamQuery_ptsz = 439,
+	CUPTI_DRIVER_TRACE_CBID_cuProfilerStart = 308,
+	CUPTI_DRIVER_TRACE_CBID_cuProfilerStop = 309,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz = 440,
 	CUPTI_DRIVER_TRACE_CBID_cuEventRecord_ptsz = 441,
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz = 442,
@@ -193,6 +195,8 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 138,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamWaitEvent_v3020 = 147,
 	CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020 = 165,
+	CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000 = 171,
+	CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000 = 172,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamCreateWithFlags_v5000 = 198,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamDestroy_v5050 = 201,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 = 211,
@@ -456,6 +460,14 @@ typedef struct {
 	CUgraphExec hGraph;
 	CUstream hStream;
 } cuGraphLaunch_params;
+
+typedef struct {
+	CUstream hStream;
+} cuStreamSynchronize_params;
+
+typedef struct {
+	CUstream hStream;
+} cuStreamSynchronize_ptsz_params;
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 			   void *userdata);
