@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -26,6 +27,7 @@
 #define RETRY_NS       5000000000u /* after CUPTI could not be had */
 #define ATTEMPT_NS     20000000u   /* between two attempts to leave CUPTI */
 #define RANGE_GRACE_NS 100000000u
+#define LET_OUT_NS     1000000
 #define GATE_NS        50000000u /* the most that a launch waits */
 #define THREAD_MARK    16u       /* streams are aligned; default ones are told apart by context */
 
@@ -39,14 +41,16 @@ static struct {
 	_Atomic uint32_t nr_windows;
 	_Atomic bool failed;
 	bool started;
-	bool listening; /* subscribed to, for cuProfilerStart alone */
-	bool end_said;  /* the last window's end was told */
-	bool left;      /* it ended with CUPTI out of the process */
+	bool subscribed; /* with nothing on, or cuProfilerStart alone */
+	bool come_back;  /* CUPTI was left, and is to be subscribed to */
+	bool end_said;   /* the last window's end was told */
+	bool left;       /* it ended with CUPTI out of the process */
 	uint64_t begin_ns, end_ns;
 	uint64_t deadline_ns, retry_ns;
 	_Atomic uint64_t attempt_ns; /* no attempt before */
 	_Atomic uint32_t context_id; /* the first that launched; 0: none yet */
 	_Atomic bool several_contexts;
+	_Atomic uint32_t nr_waiting; /* at the gate */
 	uint32_t command_seq;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .end_said = true};
 
@@ -135,7 +139,7 @@ static int open_subscribed(void)
 		graph_nodes_clear(self.parts.launch.nodes);
 	outstanding_launches_reset();
 	atomic_store(&capture_window_word, may_end() ? CAPTURE_WINDOW_TRACK : 0);
-	self.listening = false;
+	self.subscribed = false;
 	tell_window(0, 0);
 	activity_buffers_set_window(self.parts.launch.window);
 	result = subscription_start(&self.parts.launch, self.parts.events, self.parts.graphs,
@@ -162,17 +166,9 @@ int capture_window_open_first(void)
 	return result;
 }
 
-void capture_window_start(void)
-{
-	pthread_mutex_lock(&self.lock);
-	self.started = true;
-	look(false);
-	pthread_mutex_unlock(&self.lock);
-}
-
 static bool subscribe(void)
 {
-	if (self.listening)
+	if (self.subscribed)
 		return true;
 	if (!self.parts.library->get_version)
 		return self.parts.find_cupti();
@@ -210,19 +206,27 @@ static void open_window(uint64_t now_ns, bool helper)
 		self.retry_ns = now_ns + RETRY_NS;
 }
 
-/* For cudaProfilerStart: nothing else of CUPTI is on. */
-static void listen(uint64_t now_ns)
+/* Subscribed already, with nothing on: that costs launches nothing, while to subscribe waits for all GPU work, as
+ * measured (docs/figures.md), and must not be left for when the window opens. */
+static void set_idle(void)
 {
-	if (self.listening || !get_ready(now_ns))
-		return;
-	atomic_store(&capture_window_word, CAPTURE_WINDOW_LISTEN);
-	self.listening = subscription_listen() == CUPTI_ABI_SUCCESS;
+	bool listen = self.parts.options.range == WINDOW_RANGE_PROFILER;
+
+	self.subscribed = true;
+	atomic_store(&capture_window_word, listen ? CAPTURE_WINDOW_LISTEN : 0);
+	if (listen && subscription_listen() != CUPTI_ABI_SUCCESS)
+		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
+					 "CUPTI does not tell of cudaProfilerStart");
 	wake_gate();
-	if (!self.listening) {
-		subscription_close();
-		atomic_store(&capture_window_word, 0);
-		self.retry_ns = now_ns + RETRY_NS;
-	}
+}
+
+void capture_window_start(void)
+{
+	pthread_mutex_lock(&self.lock);
+	self.started = true;
+	if (get_ready(monotonic_ns()))
+		set_idle();
+	pthread_mutex_unlock(&self.lock);
 }
 
 /* ---- windows end */
@@ -276,22 +280,41 @@ static void set_over(enum record_ring_capture_state new_state)
 {
 	self.left = new_state == RECORD_RING_CAPTURE_OFF;
 	set_state(new_state);
-	atomic_store(&capture_window_word, 0);
-	wake_gate();
+	set_idle();
+}
+
+/* Who came to the gate in the meantime is inside a callback, and must be out of it: as measured, a thread that CUPTI leaves
+ * from under crashes. */
+static void let_out(void)
+{
+	uint64_t until_ns = monotonic_ns() + GATE_NS;
+	bool waited = false;
+
+	open_gate();
+	while (atomic_load(&self.nr_waiting) && monotonic_ns() < until_ns) {
+		waited = true;
+		sched_yield();
+	}
+	if (waited)
+		nanosleep(&(struct timespec){.tv_nsec = LET_OUT_NS}, NULL);
 }
 
 /* Within the lock, at the exit of a call of the application, with nothing outstanding. */
 static void leave_cupti(void)
 {
 	subscription_stop();
+	let_out();
 	fetch_rest();
-	if (subscription_finalize() == CUPTI_ABI_SUCCESS) {
-		activity_buffers_reclaim();
-		set_over(RECORD_RING_CAPTURE_OFF);
+	if (subscription_finalize() != CUPTI_ABI_SUCCESS) {
+		set_over(RECORD_RING_CAPTURE_LOADED);
 		return;
 	}
-	subscription_close();
-	set_over(RECORD_RING_CAPTURE_LOADED);
+	activity_buffers_reclaim();
+	self.left = true;
+	self.come_back = true;
+	set_state(RECORD_RING_CAPTURE_OFF);
+	atomic_store(&capture_window_word, 0);
+	wake_gate();
 }
 
 /* Helper: no moment came. */
@@ -304,7 +327,6 @@ static void give_up_leaving(void)
 	close_gate();
 	subscription_stop();
 	fetch_rest();
-	subscription_close();
 	set_over(RECORD_RING_CAPTURE_LOADED);
 	definition_writer_notice(
 		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
@@ -321,24 +343,14 @@ static void wait_on_word(unsigned int value)
 	syscall(SYS_futex, &capture_window_word, FUTEX_WAIT_PRIVATE, value, &timeout, NULL, 0);
 }
 
-/* CUPTI was left: this thread's next call may be cudaProfilerStart, which the helper must be there to hear. */
-static void await_listener(void)
-{
-	uint64_t until_ns = monotonic_ns() + GATE_NS;
-	int saved_errno = errno;
-
-	while (state() == RECORD_RING_CAPTURE_OFF && capture_window_is_plain() &&
-	       monotonic_ns() < until_ns)
-		wait_on_word(0);
-	errno = saved_errno;
-}
-
 static void try_to_leave(void)
 {
 	uint64_t now_ns = monotonic_ns();
 
+	/* Where there are several contexts, what one thread launches on one GPU while CUPTI leaves, or comes back, may wait
+	 * for what it or another would launch on the next. */
 	if (state() != RECORD_RING_CAPTURE_ENDING || now_ns < atomic_load(&self.attempt_ns) ||
-	    pthread_mutex_trylock(&self.lock) != 0)
+	    atomic_load(&self.several_contexts) || pthread_mutex_trylock(&self.lock) != 0)
 		return;
 	if (state() == RECORD_RING_CAPTURE_ENDING) {
 		close_gate();
@@ -351,8 +363,11 @@ static void try_to_leave(void)
 	}
 	pthread_mutex_unlock(&self.lock);
 	self.parts.wake();
-	if (self.parts.options.range == WINDOW_RANGE_PROFILER)
-		await_listener();
+#ifdef WAIT_IN_CALLBACK
+	for (uint64_t end = monotonic_ns() + 100000000;
+	     monotonic_ns() < end && *(volatile bool *)&self.come_back;)
+		sched_yield();
+#endif
 }
 
 /* ---- helper */
@@ -363,6 +378,15 @@ static void tell_end(void)
 		return;
 	self.end_said = true;
 	tell_window(self.end_ns, self.left ? DEFINITION_WINDOW_LEFT : DEFINITION_WINDOW_LOADED);
+}
+
+/* As soon as the callback is over that CUPTI was left from: within it a new subscription crashes, as measured. While this
+ * waits for the GPU, nothing can be on it that was launched before the quiet moment just now. */
+static void come_back(uint64_t now_ns)
+{
+	self.come_back = false;
+	if (get_ready(now_ns))
+		set_idle();
 }
 
 /* The lock is held. Returns the nanoseconds until time alone asks for another look. */
@@ -385,10 +409,10 @@ static uint64_t look(bool helper)
 		break;
 	default:
 		tell_end();
+		if (self.come_back && helper)
+			come_back(now_ns);
 		if (wanted)
 			open_window(now_ns, helper);
-		else if (self.parts.options.range == WINDOW_RANGE_PROFILER)
-			listen(now_ns);
 		break;
 	}
 	if (state() != RECORD_RING_CAPTURE_ENDING)
@@ -477,6 +501,7 @@ static void wait_at_gate(void)
 	uint64_t until_ns = monotonic_ns() + GATE_NS;
 	int saved_errno = errno;
 
+	atomic_fetch_add(&self.nr_waiting, 1);
 	for (;;) {
 		unsigned int word = atomic_load(&capture_window_word);
 
@@ -484,6 +509,7 @@ static void wait_at_gate(void)
 			break;
 		wait_on_word(word);
 	}
+	atomic_fetch_sub(&self.nr_waiting, 1);
 	errno = saved_errno;
 }
 

@@ -4,8 +4,9 @@
  *	1. launches from then on are outside: not recorded, and neither is what the GPU does of them;
  *	2. at the exit of a call that waited for the GPU, the gate closes: a thread that is about to launch waits, at most
  *	   50 ms; finished records are fetched; if no launch is outstanding then (outstanding_launches.h), callbacks off,
- *	   kinds off, the rest fetched by force, cuptiFinalize(), and the gate opens;
- *	3. if no such moment comes within a second, callbacks and kinds are switched off and the subscription is given up:
+ *	   kinds off, the rest fetched by force, the gate opens, cuptiFinalize(),
+ *	   and the helper subscribes again at once, with nothing on, because that waits for all GPU work, too;
+ *	3. if no such moment comes within a second, or the process has several contexts, callbacks and kinds are switched off and CUPTI stays:
  *	   the state then says that launches still cost (RECORD_RING_CAPTURE_LOADED).
  *
  * Threads: "helper" is the guest's own thread; "callback" any thread of the application within CUPTI's callback. */
@@ -53,8 +54,8 @@ bool capture_window_is_due(void);
  * thread that loads the guest. */
 int capture_window_open_first(void);
 
-/* In its place where no window is due: from now on the helper opens them. Listens for cudaProfilerStart already, if that is
- * what opens them. On the thread that loads the guest. */
+/* In its place where no window is due: subscribes, with nothing on but cudaProfilerStart if that opens windows; the helper
+ * opens the others. On the thread that loads the guest. */
 void capture_window_start(void);
 
 /* Helper: takes commands, opens and ends windows. Returns the nanoseconds until it must be called again; UINT64_MAX: not
