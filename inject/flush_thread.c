@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "activity_buffers.h"
+#include "agent_watch.h"
 #include "clock_sample.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
@@ -153,6 +154,7 @@ static void work(unsigned int events)
 {
 	uint64_t now_ns = monotonic_ns();
 
+	agent_watch_step(now_ns);
 	watch_modules(false);
 	watch_python();
 	if ((events & EVENT_CUPTI_FAILED) && !self.failure_said) {
@@ -175,6 +177,7 @@ static void finish(unsigned int events)
 {
 	bool gpu_used = (events & EVENT_CONTEXT_CREATED) && !(events & EVENT_CUPTI_FAILED);
 
+	agent_watch_last(monotonic_ns());
 	watch_modules(true);
 	watch_python();
 	if (self.parts.native_stacks)

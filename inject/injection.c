@@ -9,6 +9,7 @@
 
 #include "activity_buffers.h"
 #include "agent_handshake.h"
+#include "agent_watch.h"
 #include "cupti_library.h"
 #include "cupti_search.h"
 #include "definition_writer.h"
@@ -41,6 +42,7 @@ static struct {
 	struct stack_table *stacks;
 	struct cupti_library library;
 	struct cupti_search search;
+	struct agent_link link;
 	uint16_t window;
 } guest;
 
@@ -210,9 +212,10 @@ static bool capture(void)
 
 static void start(const char *socket_path)
 {
-	if (agent_handshake(socket_path, &guest.ring, &guest.window) < 0)
+	if (agent_handshake(socket_path, &guest.link, &guest.ring, &guest.window) < 0)
 		return;
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
+	agent_watch_start(&guest.link, guest.ring, &guest.definitions);
 	read_options();
 	guest.tables = unwind_tables_create(UNWIND_BYTES_MAX);
 	guest.modules = module_watch_create(&guest.definitions, guest.tables);

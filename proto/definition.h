@@ -64,6 +64,7 @@ enum definition_notice_code {
 	NOTICE_UNWIND_STOPPED = 8, /* in which file walks ended before a root, and how often */
 	NOTICE_STACKS_OPTION =
 		9, /* the environment asks for stacks that there are not; the default is used */
+	NOTICE_AGENT_LINK = 40, /* the next agent on this node will not find this process */
 };
 
 struct definition_notice {
