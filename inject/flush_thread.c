@@ -46,6 +46,7 @@ static struct {
 	bool started;
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* likewise */
+	atomic_bool flush_soon;
 	bool devices_known, failure_said;
 	enum python_state python_said;
 	uint64_t next_flush_ns;
@@ -92,6 +93,13 @@ static void table_wanted(void)
 	atomic_fetch_add(&self.events, EVENT_TABLE_WANTED);
 	syscall(SYS_futex, &self.events, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	errno = saved_errno;
+}
+
+void flush_thread_flush_soon(void)
+{
+	/* What wakes the thread is a change of the word, whatever it says. */
+	if (!atomic_exchange(&self.flush_soon, true))
+		table_wanted();
 }
 
 static void watch_modules(bool last)
@@ -167,7 +175,9 @@ static void work(unsigned int events)
 		return;
 	if ((events & EVENT_INIT_FINISHED) && !self.devices_known)
 		self.devices_known = device_query_define(self.parts.definitions) >= 0;
-	if (!(events & EVENT_CONTEXT_CREATED) || now_ns < self.next_flush_ns)
+	if (!(events & EVENT_CONTEXT_CREATED))
+		return;
+	if (!atomic_exchange(&self.flush_soon, false) && now_ns < self.next_flush_ns)
 		return;
 	flush(0);
 	self.next_flush_ns = monotonic_ns() + FLUSH_NS;
