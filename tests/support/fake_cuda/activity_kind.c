@@ -8,6 +8,7 @@
 #include "activity_buffer.h"
 #include "cupti_subscriber.h"
 #include "sim_config.h"
+#include "sim_life.h"
 
 #define KINDS      128u
 #define ATTRIBUTES 16u
@@ -210,6 +211,9 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc func
 
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
+	/* The driver that it asks is gone. */
+	if (sim_life_state() == SIM_LIFE_OVER)
+		return CUPTI_ERROR_NOT_INITIALIZED;
 	activity_buffer_flush((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
 	return CUPTI_SUCCESS;
 }
