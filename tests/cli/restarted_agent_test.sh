@@ -63,7 +63,6 @@ same "the aggregator's status" $? 0
 same "agents that came and went" $kills "$rounds"
 compare_with_truth "$scratch/profile.db" "$scratch/truth" "after $kills agents"
 same "launches lost" "$(ledger "$scratch/profile.db" launch_ring_full)" 0
-same "processes" "$("$flamegrid" report "$scratch/profile.db" --format json | tr -d ' \n' | grep -o '"processes":[0-9]*' | head -n 1)" \
-	'"processes":1'
+same "processes" "$("$flamegrid" report "$scratch/profile.db" --format json 2>/dev/null | grep -c '"command":')" 1
 "$flamegrid" report "$scratch/profile.db" --strict >/dev/null
 same "report --strict" $? 0
