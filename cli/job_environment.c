@@ -22,7 +22,7 @@ static bool is_same_variable(const char *a, const char *b)
 static bool is_replaced(const struct job_environment *environment, const char *variable)
 {
 	for (size_t i = 0; i < NR_OWN; i++)
-		if (is_same_variable(environment->own[i], variable))
+		if (environment->own[i] && is_same_variable(environment->own[i], variable))
 			return true;
 	return false;
 }
@@ -45,11 +45,11 @@ int job_environment_init(struct job_environment *environment, const char *inject
 		nr++;
 	stack_options_format(stacks, text);
 	environment->list = calloc(nr + NR_OWN + 1, sizeof(*environment->list));
-	environment->own[0] = set(JOB_ENVIRONMENT_INJECTION, inject_path);
+	environment->own[0] = inject_path ? set(JOB_ENVIRONMENT_INJECTION, inject_path) : NULL;
 	environment->own[1] = set(HANDSHAKE_SOCKET_ENV, socket_path);
 	environment->own[2] = set(STACK_OPTIONS_ENV, text);
 	environment->own[3] = set(GRAPH_MODE_ENV, graph_mode_name(graphs));
-	if (!environment->list || !environment->own[0] || !environment->own[1] ||
+	if (!environment->list || (inject_path && !environment->own[0]) || !environment->own[1] ||
 	    !environment->own[2] || !environment->own[3]) {
 		job_environment_fini(environment);
 		return -ENOMEM;
@@ -58,7 +58,8 @@ int job_environment_init(struct job_environment *environment, const char *inject
 		if (!is_replaced(environment, environ[i]))
 			environment->list[kept++] = environ[i];
 	for (size_t i = 0; i < NR_OWN; i++)
-		environment->list[kept++] = environment->own[i];
+		if (environment->own[i])
+			environment->list[kept++] = environment->own[i];
 	return 0;
 }
 

@@ -12,8 +12,8 @@ struct job_environment {
 	char *own[4]; /* owns */
 };
 
-/* Copies environ, which is borrowed until fini, and sets the guest's library, the agent's socket,
- * and what is wanted of stacks and graphs. 0 or -ENOMEM; on error nothing is owned. */
+/* Copies environ, which is borrowed until fini, and sets the guest's library (NULL: leaves alone which one is set), the
+ * agent's socket, and what is wanted of stacks and graphs. 0 or -ENOMEM; on error nothing is owned. */
 int job_environment_init(struct job_environment *environment, const char *inject_path,
 			 const char *socket_path, const struct stack_options *stacks,
 			 enum graph_mode graphs);

@@ -94,9 +94,13 @@ static bool find_cupti(void)
 			return true;
 		}
 		if (result == CUPTI_ABI_SUBSCRIBER_TAKEN) {
+			char holder[CUPTI_ABI_NAME_SIZE];
+
+			subscription_holder(&guest.library, holder);
 			definition_writer_notice(
 				&guest.definitions, NOTICE_SUBSCRIBER_TAKEN, result,
-				"another profiler holds CUPTI in this process (%s)", path);
+				"another profiler holds CUPTI in this process%s%s (%s)",
+				*holder ? ": " : "", holder, path);
 			return false;
 		}
 	}

@@ -130,6 +130,12 @@ fi
 start_daemons
 sample static-runtime exact "$BUILD/tests/process_life_static" good
 sample driver-only exact "$BUILD/tests/process_life_driver"
+sample driver-in-child exact "$BUILD/tests/process_life_driver" child
+sample driver-after-its-end exact "$BUILD/tests/process_life_driver" after
+"$BUILD/tests/process_life_driver" child >"$scratch/out"
+contains "a forked child cannot use CUDA" "$scratch/out" "in a forked child: 3"
+"$BUILD/tests/process_life_driver" after >"$scratch/out"
+contains "CUDA ends before the first handlers" "$scratch/out" "after CUDA's exit handler: 4"
 python=$(dirname "$0")/process_life/life_python.py
 for how in threads spawn fork; do
 	sample "python-$how" - python3 "$python" $how
