@@ -1,13 +1,17 @@
 /* A program that has no runtime library: it opens libcuda by name, as JIT compilers and Go programs do. Before, it opens
  * the libraries that LIFE_OPEN names, with a colon between them, for itself alone. It runs on real CUDA, too; "child" and
- * "after" as argument print what the driver says in a forked child, and after its own exit handler. */
+ * "after" as argument print what the driver says in a forked child, and after its own exit handler; a number is how many
+ * launches to make, with pauses. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LAUNCHES 300
 
 static const char module_text[] =
 	".version 7.0\n.target sm_70\n.address_size 64\n"
@@ -57,7 +61,7 @@ int main(int argc, char **argv)
 	CUcontext context = NULL;
 	CUmodule module = NULL;
 	CUfunction kernel = NULL;
-	int failed = 0;
+	int failed = 0, count = LAUNCHES;
 
 	if (argc > 1 && strcmp(argv[1], "after") == 0)
 		atexit(say_after);
@@ -65,9 +69,14 @@ int main(int argc, char **argv)
 	    CALL(cuCtxSetCurrent, context) || CALL(cuModuleLoadData, &module, module_text) ||
 	    CALL(cuModuleGetFunction, &kernel, module, "jitted"))
 		return 1;
-	for (int i = 0; i < 300; i++)
+	if (argc > 1 && atoi(argv[1]) > 0)
+		count = atoi(argv[1]);
+	for (int i = 0; i < count; i++) {
+		if (count != LAUNCHES)
+			nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
 		failed += CALL(cuLaunchKernel, kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) !=
 			  CUDA_SUCCESS;
+	}
 	printf("failed %d, sync %d\n", failed, (int)CALL(cuCtxSynchronize));
 	if (argc > 1 && strcmp(argv[1], "child") == 0)
 		say_in_child();
