@@ -85,7 +85,7 @@ int predecessor_table_ask(struct predecessor_table *table,
 		entry->result = publisher_step(entry->publisher, now_ns);
 		if (entry->result == 0 && !publisher_connected(entry->publisher))
 			return -EAGAIN;
-		entry->durable_seq = publisher_durable_seq(entry->publisher);
+		entry->durable_seq = publisher_acked_seq(entry->publisher);
 		publisher_destroy(entry->publisher);
 		entry->publisher = NULL;
 	}

@@ -583,12 +583,8 @@ uint64_t publisher_last_seq(const struct publisher *publisher)
 
 uint64_t publisher_acked_seq(const struct publisher *publisher)
 {
-	return send_window_acked_seq(publisher->window);
-}
-
-uint64_t publisher_durable_seq(const struct publisher *publisher)
-{
-	return publisher->durable_seq;
+	return publisher->asks_only ? publisher->durable_seq
+				    : send_window_acked_seq(publisher->window);
 }
 
 bool publisher_connected(const struct publisher *publisher)

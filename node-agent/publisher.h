@@ -50,10 +50,9 @@ int publisher_send(struct publisher *publisher, struct message *message);
 /* The window has room for another batch. */
 bool publisher_has_room(const struct publisher *publisher);
 
-uint64_t publisher_last_seq(const struct publisher *publisher);  /* 0: nothing sent yet */
-uint64_t publisher_acked_seq(const struct publisher *publisher); /* everything up to here is safe */
-uint64_t
-publisher_durable_seq(const struct publisher *publisher);    /* of asks_only, once connected */
+uint64_t publisher_last_seq(const struct publisher *publisher); /* 0: nothing sent yet */
+/* Everything up to here is safe; asks_only: what the aggregator has of that epoch, once connected. */
+uint64_t publisher_acked_seq(const struct publisher *publisher);
 bool publisher_connected(const struct publisher *publisher); /* welcomed, and not lost since */
 
 /* One line about why publisher_step() failed, borrowed until destroy; "": it didn't. */

@@ -122,6 +122,13 @@ if [[ $group =~ ^[0-9]$ ]]; then
 		case $name in empty-root | no-proc | own-pids | other-user) [ $needs_root = 1 ] || continue ;; esac
 		sample "$name" "$(is_exact "$name")" "$life" "$name"
 		count=$((count + 1))
+		# Its truth is not told; its last flush and its goodbye are.
+		if [ "$name" = quick ]; then
+			one quick run "$life" quick
+			same "quick: unclean ends" "$(ledger "$scratch/profile" unclean_end 2>/dev/null)" 0
+			same "quick: kernels" "$("$flamegrid" report "$scratch/profile" --format folded --weight count 2>/dev/null |
+				awk '{ sum += $NF } END { print sum + 0 }')" 200
+		fi
 	done < <("$life")
 	check "$count programs" [ $count -gt 4 ]
 	exit 0
