@@ -11,6 +11,7 @@
 #include "buffer_pool.h"
 #include "capture_window.h"
 #include "cupti_library.h"
+#include "flush_thread.h"
 #include "graph_nodes.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
@@ -82,8 +83,12 @@ void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_record
 	*max_records = 0; /* as many as fit */
 	*buffer = forked ? NULL : buffer_pool_claim(self.pool);
 	*size = BUFFER_POOL_BYTES;
-	if (*buffer)
+	if (*buffer) {
+		/* Threads that came and went: each had a buffer, which only a flush brings back. */
+		if (buffer_pool_is_crowded(self.pool, *buffer))
+			flush_thread_flush_soon();
 		return;
+	}
 	if (!forked)
 		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_BUFFER_EXHAUSTED, 1, 0);
 	*buffer = discard;

@@ -71,6 +71,16 @@ struct cupti_callback_data {
 	uint32_t correlation_id;
 };
 
+#define CUPTI_ABI_NAME_SIZE 64 /* CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN */
+
+/* CUpti_SubscriberParams of cuptiSubscribe_v2 (13.0). */
+struct cupti_subscriber_params {
+	size_t size; /* of this struct */
+	const char *name;
+	char *old_name; /* who has subscribed already */
+	size_t old_name_size;
+};
+
 /* CUpti_ResourceData. */
 struct cupti_resource_data {
 	void *context;

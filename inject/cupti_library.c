@@ -28,6 +28,7 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiGetTimestamp", get_timestamp, false),
 	SYMBOL("cuptiActivityGetNumDroppedRecords", activity_get_dropped, true),
 	SYMBOL("cuptiActivitySetAttribute", activity_set_attribute, true),
+	SYMBOL("cuptiSubscribe_v2", subscribe_v2, true),
 	SYMBOL("cuptiGetGraphNodeId", get_graph_node_id, true),
 	SYMBOL("cuptiFinalize", finalize, true),
 };

@@ -25,6 +25,8 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	/* May be NULL: */
 	int (*activity_get_dropped)(void *context, uint32_t stream_id, size_t *dropped);
 	int (*activity_set_attribute)(uint32_t attribute, size_t *size, void *value);
+	int (*subscribe_v2)(void **subscriber, cupti_callback_fn *callback, void *user,
+			    struct cupti_subscriber_params *params);
 	int (*get_graph_node_id)(void *node, uint64_t *node_id);
 	int (*finalize)(void);
 };

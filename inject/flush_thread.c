@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "activity_buffers.h"
+#include "agent_watch.h"
 #include "capture_window.h"
 #include "clock_sample.h"
 #include "cupti_library.h"
@@ -44,9 +45,9 @@ enum event {
 static struct {
 	struct flush_thread_parts parts;
 	bool started, prepared, captured;
-	bool late;          /* CUDA may have been used before the first window */
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* likewise */
+	atomic_bool flush_soon;
 	bool devices_known, failure_said;
 	enum python_state python_said;
 	uint64_t next_flush_ns;
@@ -92,6 +93,13 @@ void flush_thread_wake(void)
 	atomic_fetch_add(&self.events, EVENT_NEWS);
 	syscall(SYS_futex, &self.events, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	errno = saved_errno;
+}
+
+void flush_thread_flush_soon(void)
+{
+	/* What wakes the thread is a change of the word, whatever it says. */
+	if (!atomic_exchange(&self.flush_soon, true))
+		flush_thread_wake();
 }
 
 static void watch_modules(bool last)
@@ -172,6 +180,7 @@ static void work(unsigned int events)
 {
 	uint64_t now_ns = monotonic_ns();
 
+	agent_watch_step(now_ns);
 	if (!is_captured())
 		return;
 	watch_modules(false);
@@ -188,8 +197,10 @@ static void work(unsigned int events)
 	if (has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
 		self.devices_known = device_query_define(self.parts.definitions) >= 0;
 	/* To who came late, only a flush can show that CUDA was used. */
-	if ((!(events & EVENT_CONTEXT_CREATED) && !self.parts.late) ||
-	    now_ns < self.next_flush_ns || !capture_window_lock())
+	if (!(events & EVENT_CONTEXT_CREATED) && !self.parts.late)
+		return;
+	if ((!atomic_exchange(&self.flush_soon, false) && now_ns < self.next_flush_ns) ||
+	    !capture_window_lock())
 		return;
 	flush(0);
 	capture_window_unlock();
@@ -200,6 +211,7 @@ static void finish(unsigned int events)
 {
 	bool works = !(events & EVENT_CUPTI_FAILED);
 
+	agent_watch_last(monotonic_ns());
 	if (is_captured()) {
 		watch_modules(true);
 		watch_python();

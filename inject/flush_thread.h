@@ -37,6 +37,7 @@ bool flush_thread_stop(void);
 void flush_thread_init_finished(void);
 void flush_thread_context_created(void);
 void flush_thread_cupti_failed(void);
+void flush_thread_flush_soon(void); /* not at the next interval's end, but now */
 
 /* Has ready what stacks need, as far as it is not. On this thread alone. */
 void flush_thread_prepare(void);

@@ -8,6 +8,7 @@
 
 #include "activity_buffers.h"
 #include "agent_handshake.h"
+#include "agent_watch.h"
 #include "capture_window.h"
 #include "cupti_library.h"
 #include "cupti_search.h"
@@ -45,6 +46,7 @@ static struct {
 	struct stack_table *stacks;
 	struct cupti_library library;
 	struct cupti_search search;
+	struct agent_link link;
 } guest;
 
 static void on_context_created(void)
@@ -95,9 +97,13 @@ static bool find_cupti(void)
 			return true;
 		}
 		if (result == CUPTI_ABI_SUBSCRIBER_TAKEN) {
+			char holder[CUPTI_ABI_NAME_SIZE];
+
+			subscription_holder(&guest.library, holder);
 			definition_writer_notice(
 				&guest.definitions, NOTICE_SUBSCRIBER_TAKEN, result,
-				"another profiler holds CUPTI in this process (%s)", path);
+				"another profiler holds CUPTI in this process%s%s (%s)",
+				*holder ? ": " : "", holder, path);
 			return false;
 		}
 	}
@@ -248,9 +254,10 @@ static void start(const char *socket_path)
 {
 	uint16_t window; /* the guest numbers them itself */
 
-	if (agent_handshake(socket_path, &guest.ring, &window) < 0)
+	if (agent_handshake(socket_path, &guest.link, &guest.ring, &window) < 0)
 		return;
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
+	agent_watch_start(&guest.link, guest.ring, &guest.definitions);
 	read_options();
 	guest.tables = unwind_tables_create(UNWIND_BYTES_MAX);
 	guest.modules = module_watch_create(&guest.definitions, guest.tables);

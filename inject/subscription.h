@@ -4,6 +4,7 @@
 #ifndef SUBSCRIPTION_H
 #define SUBSCRIPTION_H
 
+#include "cupti_abi.h"
 #include "launch_callback.h"
 #include "proto/graph_mode.h"
 
@@ -21,6 +22,10 @@ struct subscription_events {
  * Returns a CUptiResult: CUPTI_ABI_NOT_INITIALIZED: too new for this driver;
  * CUPTI_ABI_SUBSCRIBER_TAKEN. */
 int subscription_open(const struct cupti_library *library);
+
+/* After CUPTI_ABI_SUBSCRIBER_TAKEN: who has it, as CUPTI 13.0 and later tell; "": not known. */
+void subscription_holder(const struct cupti_library *library,
+			 char name[static CUPTI_ABI_NAME_SIZE]);
 
 /* Takes the subscription back, opened or stopped. */
 void subscription_close(void);

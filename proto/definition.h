@@ -65,6 +65,7 @@ enum definition_notice_code {
 	NOTICE_STACKS_OPTION =
 		9, /* the environment asks for what there is not; the default is used */
 	NOTICE_WINDOW_LOADED = 10, /* a window ended, but CUPTI could not be left */
+	NOTICE_AGENT_LINK = 11,     /* the next agent on this node will not find this process */
 };
 
 struct definition_notice {

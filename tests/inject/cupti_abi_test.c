@@ -51,6 +51,17 @@ CALLBACK(context_id, contextUid);
 CALLBACK(correlation_data, correlationData);
 CALLBACK(correlation_id, correlationId);
 
+#if CUPTI_API_VERSION >= 130000
+SAME(sizeof(struct cupti_subscriber_params), CUpti_SubscriberParams_STRUCT_SIZE);
+FIELD(offsetof(struct cupti_subscriber_params, size), CUpti_SubscriberParams, structSize);
+FIELD(offsetof(struct cupti_subscriber_params, name), CUpti_SubscriberParams, subscriberName);
+FIELD(offsetof(struct cupti_subscriber_params, old_name), CUpti_SubscriberParams,
+      oldSubscriberName);
+FIELD(offsetof(struct cupti_subscriber_params, old_name_size), CUpti_SubscriberParams,
+      oldSubscriberSize);
+SAME(CUPTI_ABI_NAME_SIZE, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN);
+#endif
+
 SAME(sizeof(struct cupti_resource_data), sizeof(CUpti_ResourceData));
 FIELD(offsetof(struct cupti_resource_data, descriptor), CUpti_ResourceData, resourceDescriptor);
 SAME(sizeof(struct cupti_graph_data), sizeof(CUpti_GraphData));

@@ -7,9 +7,11 @@
 #include <time.h>
 
 #include "activity_buffer.h"
+#include "cupti_build.h"
 #include "cupti_subscriber.h"
 #include "sim_config.h"
 #include "sim_context.h"
+#include "sim_life.h"
 #include "sim_stream.h"
 
 #define KINDS      128u
@@ -23,7 +25,7 @@ static _Atomic uint64_t attributes[ATTRIBUTES] = {
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE] = 3,
-	[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] = 1,
+	[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] = CUPTI_BUILD_THREAD_BUFFERS,
 };
 
 union record {
@@ -31,6 +33,7 @@ union record {
 	CUpti_ActivityMemcpy6 copy;
 	CUpti_ActivityMemset4 fill;
 	CUpti_ActivityGraphTrace2 graph;
+	uint8_t newest[CUPTI_BUILD_LARGEST]; /* what younger versions append */
 };
 
 bool activity_kind_any(void)
@@ -133,15 +136,15 @@ static CUpti_ActivityKind fill_record(union record *record, const struct sim_ope
 	switch (operation->kind) {
 	case SIM_KERNEL:
 		fill_kernel(&record->kernel, operation);
-		*size = sizeof(record->kernel);
+		*size = CUPTI_BUILD_KERNEL;
 		return CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	case SIM_MEMCPY:
 		fill_copy(&record->copy, operation);
-		*size = sizeof(record->copy);
+		*size = CUPTI_BUILD_MEMCPY;
 		return CUPTI_ACTIVITY_KIND_MEMCPY;
 	case SIM_GRAPH:
 		fill_graph(&record->graph, operation);
-		*size = sizeof(record->graph);
+		*size = CUPTI_BUILD_GRAPH;
 		return CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
 	default:
 		fill_memset(&record->fill, operation);
@@ -190,8 +193,8 @@ static CUptiResult switch_kind(CUpti_ActivityKind kind, bool on)
 /* Kinds that fake CUDA has no records of are accepted too. */
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	if (sim_config_get(SIM_CUPTI_INIT_FAIL))
-		return (CUptiResult)sim_config_get(SIM_CUPTI_INIT_FAIL);
+	if (cupti_build_refusal() != CUPTI_SUCCESS)
+		return cupti_build_refusal();
 	return switch_kind(kind, true);
 }
 
@@ -203,8 +206,8 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
 					   CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
 {
-	if (sim_config_get(SIM_CUPTI_INIT_FAIL))
-		return (CUptiResult)sim_config_get(SIM_CUPTI_INIT_FAIL);
+	if (cupti_build_refusal() != CUPTI_SUCCESS)
+		return cupti_build_refusal();
 	if (!funcBufferRequested || !funcBufferCompleted)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	activity_buffer_set_callbacks(funcBufferRequested, funcBufferCompleted);
@@ -213,6 +216,9 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc func
 
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
+	/* The driver that it asks is gone. */
+	if (sim_life_state() == SIM_LIFE_OVER)
+		return CUPTI_ERROR_NOT_INITIALIZED;
 	activity_buffer_flush((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
 	return CUPTI_SUCCESS;
 }
@@ -234,16 +240,16 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 	if (*record) {
 		switch ((*record)->kind) {
 		case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-			next = (uint8_t *)*record + sizeof(CUpti_ActivityKernel10);
+			next = (uint8_t *)*record + CUPTI_BUILD_KERNEL;
 			break;
 		case CUPTI_ACTIVITY_KIND_MEMCPY:
-			next = (uint8_t *)*record + sizeof(CUpti_ActivityMemcpy6);
+			next = (uint8_t *)*record + CUPTI_BUILD_MEMCPY;
 			break;
 		case CUPTI_ACTIVITY_KIND_MEMSET:
 			next = (uint8_t *)*record + sizeof(CUpti_ActivityMemset4);
 			break;
 		case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-			next = (uint8_t *)*record + sizeof(CUpti_ActivityGraphTrace2);
+			next = (uint8_t *)*record + CUPTI_BUILD_GRAPH;
 			break;
 		default:
 			return CUPTI_ERROR_INVALID_KIND;
@@ -270,7 +276,7 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valu
 	uint64_t number = 0;
 
 	if (!valueSize || !value || (uint32_t)attr >= ATTRIBUTES || *valueSize == 0 ||
-	    *valueSize > sizeof(number))
+	    *valueSize > sizeof(number) || (uint32_t)attr > CUPTI_BUILD_ATTRIBUTE_MAX)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	memcpy(&number, value, *valueSize);
 	atomic_store(&attributes[attr], number);

@@ -14,6 +14,7 @@ typedef enum cudaError {
 	cudaErrorInvalidValue = 1,
 	cudaErrorMemoryAllocation = 2,
 	cudaErrorInitializationError = 3,
+	cudaErrorCudartUnloading = 4,
 	cudaErrorInvalidConfiguration = 9,
 	cudaErrorInvalidDeviceFunction = 98,
 	cudaErrorNoDevice = 100,

@@ -471,6 +471,16 @@ typedef struct {
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 			   void *userdata);
+typedef struct {
+	size_t structSize;
+	const char *subscriberName;
+	char *oldSubscriberName;
+	size_t oldSubscriberSize;
+} CUpti_SubscriberParams;
+#define CUpti_SubscriberParams_STRUCT_SIZE sizeof(CUpti_SubscriberParams)
+#define CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN  64
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
+			      void *userdata, CUpti_SubscriberParams *pParams);
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber);
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
 				CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
