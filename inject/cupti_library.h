@@ -26,6 +26,9 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*activity_get_dropped)(void *context, uint32_t stream_id, size_t *dropped);
 	int (*activity_set_attribute)(uint32_t attribute, size_t *size, void *value);
 	int (*get_graph_node_id)(void *node, uint64_t *node_id);
+	int (*get_context_id)(void *context, uint32_t *context_id);
+	int (*get_device_id)(void *context, uint32_t *device_id);
+	int (*configure_unified_memory)(struct cupti_unified_config *configs, uint32_t count);
 };
 
 /* Maps `path` (already_mapped: takes the copy that the process has, or fails) and resolves its

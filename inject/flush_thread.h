@@ -4,6 +4,7 @@
 #define FLUSH_THREAD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct cupti_library;
 struct definition_writer;
@@ -22,6 +23,7 @@ struct flush_thread_parts { /* all borrowed for good */
 	struct python_frames *python;
 	const struct cupti_library *library;
 	bool native_stacks, python_stacks; /* what launches want */
+	uint32_t record;                   /* a set of enum record_option */
 };
 
 /* Returns 0, or -errno of pthread_create(). */

@@ -192,6 +192,7 @@ static bool capture(void)
 		.library = &guest.library,
 		.native_stacks = wants_native(),
 		.python_stacks = wants_python(),
+		.record = guest.record,
 	};
 	const struct launch_callback launch = {
 		.ring = guest.ring,

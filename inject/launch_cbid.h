@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define LAUNCH_CBIDS 142u
+#define LAUNCH_CBIDS 160u
 
 struct launch_cbid {
 	uint16_t cbid;  /* CUpti_driver_api_trace_cbid */
@@ -14,6 +14,9 @@ struct launch_cbid {
 };
 
 extern const struct launch_cbid launch_cbids[LAUNCH_CBIDS]; /* by rising cbid */
+
+/* A cbid's row; NULL: it is not in the table. */
+const struct launch_cbid *launch_cbid_find(uint32_t cbid);
 
 /* The flags of a cbid; 0 of one that is not in the table. */
 uint32_t launch_cbid_flags(uint32_t cbid);

@@ -67,6 +67,8 @@ static const struct {
 	[LEDGER_CAPTURE_UNKNOWN] = {"capture_unknown",
 				    "records of graph nodes without the stack that captured them",
 				    LEDGER_NOTED},
+	[LEDGER_NO_DEVICE] = {"no_device", "host waits and the like whose GPU is not known",
+			      LEDGER_NOTED},
 };
 
 const char *ledger_reason_name(uint32_t reason)

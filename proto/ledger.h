@@ -50,6 +50,7 @@ enum ledger_reason {
 	LEDGER_CODE_TABLE_FULL = 24, /* stacks with a Python frame whose name found no room */
 	LEDGER_CAPTURE_UNKNOWN =
 		25, /* GPU records of a graph's nodes without the stack that captured them */
+	LEDGER_NO_DEVICE = 26, /* records, not of GPU work, whose context's GPU is not known */
 	LEDGER_REASONS,
 };
 
