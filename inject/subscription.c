@@ -41,15 +41,15 @@ static struct {
 } self;
 
 /* Waits and loads of code name a context alone. */
-static void learn_device(void *context)
+static void learn_device(const struct cupti_resource_data *data)
 {
 	uint32_t context_id, device_id;
 
 	if (!(self.record & (RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD | RECORD_OPTION_MODULES)))
 		return;
 	if (self.library->get_context_id && self.library->get_device_id &&
-	    self.library->get_context_id(context, &context_id) == CUPTI_ABI_SUCCESS &&
-	    self.library->get_device_id(context, &device_id) == CUPTI_ABI_SUCCESS)
+	    self.library->get_context_id(data->context, &context_id) == CUPTI_ABI_SUCCESS &&
+	    self.library->get_device_id(data->context, &device_id) == CUPTI_ABI_SUCCESS)
 		context_devices_put(context_id, device_id);
 }
 
@@ -60,7 +60,7 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 		self.events->init_finished();
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
-		learn_device(data->context);
+		learn_device(data);
 		self.events->context_created();
 		break;
 	case CUPTI_ABI_RESOURCE_NODE_CREATED:
