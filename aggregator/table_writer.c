@@ -23,18 +23,19 @@ static void write_activities(FILE *out, const struct report_tree *tree,
 			     const struct report_groups *groups, uint32_t top)
 {
 	char time[NUMBER_SIZE], average[NUMBER_SIZE], count[NUMBER_SIZE];
+	int width = tree->planes == 1u << REPORT_PLANE_GPU ? 6 : 8; /* of the longest kind */
 
-	fprintf(out, "%14s %7s %14s %14s  %-6s  %s\n", "time", "share", "count", "average", "kind",
-		"name");
+	fprintf(out, "%14s %7s %14s %14s  %-*s  %s\n", "time", "share", "count", "average", width,
+		"kind", "name");
 	for (uint32_t i = 0; i < groups->nr_groups && i < top; i++) {
 		const struct report_group *group = &groups->groups[i];
 
-		fprintf(out, "%14s %6.2f%% %14s %14s  %-6s  %s\n",
+		fprintf(out, "%14s %6.2f%% %14s %14s  %-*s  %s\n",
 			report_summary_time(group->ns, time),
 			share_of(group->ns, plane_ns(tree, group->kind)),
 			report_summary_count(group->count, count),
 			report_summary_time(group->count ? group->ns / group->count : 0, average),
-			report_groups_kind(group->kind), group->label);
+			width, report_groups_kind(group->kind), group->label);
 	}
 	if (groups->nr_groups > top)
 		fprintf(out, "%14s %s more\n", "",
@@ -132,6 +133,8 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		}
 		fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
 		report_summary_planes(out, tree, "");
+		if (report_summary_mixed(tree, line, sizeof(line)))
+			fprintf(out, "%s\n", line);
 		report_summary_notices(out, tree, "");
 		if (fflush(out) || ferror(out))
 			error = -EIO;
