@@ -31,6 +31,7 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiGetGraphNodeId", get_graph_node_id, true),
 	SYMBOL("cuptiGetContextId", get_context_id, true),
 	SYMBOL("cuptiGetDeviceId", get_device_id, true),
+	SYMBOL("cuptiActivityEnableAllSyncRecords", activity_enable_all_sync_records, true),
 	SYMBOL("cuptiActivityConfigureUnifiedMemoryCounter", configure_unified_memory, true),
 };
 

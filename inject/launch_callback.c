@@ -31,6 +31,18 @@ static void count_without_lane(const struct launch_callback *launch, uint32_t fl
 	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_NO_LANE, 1, 0);
 }
 
+/* A poll that found all done has a record, and now its stack. */
+static void end_poll(const struct launch_callback *launch, struct launch_thread *thread,
+		     uint32_t cbid, const struct cupti_callback_data *data)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (data->return_value && *data->return_value == 0 && thread->lane != LAUNCH_THREAD_NO_LANE)
+		push(launch, thread, cbid, data->correlation_id, now_ns,
+		     stack_capture_take(&launch->capture, &thread->scratch, now_ns),
+		     RECORD_LAUNCH_HOST);
+}
+
 static void end_load(struct launch_thread *thread, const struct launch_callback *launch,
 		     const struct cupti_callback_data *data)
 {
@@ -42,7 +54,6 @@ static void end_load(struct launch_thread *thread, const struct launch_callback 
 		.context_id = data->context_id,
 	};
 
-	thread->load_begin_ns = 0;
 	if (module_load_put(&load))
 		return;
 	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_RECORDS, 1, 0);
@@ -67,6 +78,10 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 		count_without_lane(launch, flags);
 		return;
 	}
+	if (__builtin_expect(flags & LAUNCH_CBID_POLL, 0)) {
+		thread->exit_counts = true;
+		return;
+	}
 	if (thread->outer_correlation_id == data->correlation_id && data->correlation_id != 0) {
 		thread->nested++;
 		return;
@@ -75,7 +90,11 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 	 */
 	thread->outer_correlation_id = data->correlation_id;
 	thread->nested = 0;
-	thread->load_begin_ns = flags & RECORD_LAUNCH_HOST && loads_code(cbid) ? now_ns : 0;
+	thread->exit_counts = false;
+	if (flags & RECORD_LAUNCH_HOST && loads_code(cbid)) {
+		thread->load_begin_ns = now_ns;
+		thread->exit_counts = true;
+	}
 	if (thread->lane == LAUNCH_THREAD_NO_LANE) {
 		thread->outer_stack_id = RECORD_STACK_NONE;
 		count_without_lane(launch, flags);
@@ -83,6 +102,16 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 	}
 	thread->outer_stack_id = stack_capture_take(&launch->capture, &thread->scratch, now_ns);
 	push(launch, thread, cbid, data->correlation_id, now_ns, thread->outer_stack_id, flags);
+}
+
+static void at_exit(const struct launch_callback *launch, struct launch_thread *thread,
+		    uint32_t cbid, const struct cupti_callback_data *data)
+{
+	thread->exit_counts = false;
+	if (launch_cbid_flags(cbid) & LAUNCH_CBID_POLL)
+		end_poll(launch, thread, cbid, data);
+	else
+		end_load(thread, launch, data);
 }
 
 void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
@@ -101,8 +130,8 @@ void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
 	}
 	if (thread) {
 		thread->outer_correlation_id = 0;
-		if (__builtin_expect(thread->load_begin_ns != 0, 0))
-			end_load(thread, launch, data);
+		if (__builtin_expect(thread->exit_counts, 0))
+			at_exit(launch, thread, cbid, data);
 	}
 	if (!failed)
 		return;

@@ -10,6 +10,8 @@
 #define HOST RECORD_LAUNCH_HOST
 #define LOAD (RECORD_LAUNCH_HOST | RECORD_LAUNCH_MANY) /* a module's JIT and lazy parts, too */
 
+#define POLL (RECORD_LAUNCH_HOST | LAUNCH_CBID_POLL)
+
 #define W RECORD_OPTION_SYNC
 #define L RECORD_OPTION_MODULES
 
@@ -64,7 +66,9 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{115, ONE, 0},  /* cuLaunch */
 	{116, ONE, 0},  /* cuLaunchGrid */
 	{117, ONE, 0},  /* cuLaunchGridAsync */
+	{120, POLL, W}, /* cuEventQuery */
 	{121, HOST, W}, /* cuEventSynchronize */
+	{125, POLL, W}, /* cuStreamQuery */
 	{126, HOST, W}, /* cuStreamSynchronize */
 	{216, ONE, 0},  /* cuMemsetD8Async */
 	{217, ONE, 0},  /* cu64MemsetD8Async */
@@ -151,6 +155,7 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{432, ONE, 0},  /* cuMemsetD2D16Async_ptsz */
 	{433, ONE, 0},  /* cuMemsetD2D32Async_ptsz */
 	{436, HOST, W}, /* cuStreamWaitEvent_ptsz */
+	{439, POLL, W}, /* cuStreamQuery_ptsz */
 	{440, HOST, W}, /* cuStreamSynchronize_ptsz */
 	{442, ONE, 0},  /* cuLaunchKernel_ptsz */
 	{477, ONE, 0},  /* cuLaunchCooperativeKernel */

@@ -182,6 +182,9 @@ static void enable_graphs(enum graph_mode graphs, struct definition_writer *noti
 
 static void enable_optional(struct definition_writer *notices)
 {
+	/* Programs poll much: no record of each time that an event or stream was not done. */
+	if (self.record & RECORD_OPTION_SYNC && self.library->activity_enable_all_sync_records)
+		self.library->activity_enable_all_sync_records(0);
 	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++) {
 		if (!(self.record & optional_kinds[i].option))
 			continue;

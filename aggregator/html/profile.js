@@ -124,6 +124,8 @@ function kindOfName(name) {
 
 		if (name === "[captured at]")
 			return "graph";
+		if (name === "[CUPTI]" || name === "[unified memory]")
+			return name === "[CUPTI]" ? "overhead" : "um";
 		if (leaf && /^(Alloc|Free)$/.test(leaf[1]))
 			return "memory";
 		return leaf ? leaf[1].toLowerCase() : "unknown";

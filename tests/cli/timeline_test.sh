@@ -56,14 +56,15 @@ same_lines "all: modules: counts" "$scratch/have" "$scratch/want"
 same "loads take time" "$("$flamegrid" report "$scratch/all" --planes modules --unit ns 2>/dev/null | awk '$NF == 0' | wc -l)" 0
 same "waits: one of each sort a round" \
 	"$(for leaf in context event stream 'stream wait event'; do count_of all sync "[GPU1_Sync]$leaf"; done | tr '\n' ' ')" \
-	"$rounds $rounds $rounds $rounds "
+	"$rounds $((2 * rounds)) $rounds $rounds "
 same "faults of both sides" "$(count_of all um '[GPU1_UM]GPU page fault') $(count_of all um '[GPU?_UM]CPU page fault')" \
 	"$((2 * rounds)) $((2 * rounds))"
 
 # Under the code that waits, loads, or makes the driver load.
 same "context waits under wait_for_device" "$(outside all sync '[GPU1_Sync]context' ';wait_for_device;cudaDeviceSynchronize;')" 0
 same "stream waits under wait_for_stream" "$(outside all sync '[GPU1_Sync]stream ' ';(wait_for_stream;cudaStreamSynchronize|order_streams;cudaStreamWaitEvent);')" 0
-same "event waits under wait_for_event" "$(outside all sync '[GPU1_Sync]event' ';wait_for_event;cudaEventSynchronize;')" 0
+same "event waits under wait_for_event" "$(outside all sync '[GPU1_Sync]event' ';(wait_for_event;cudaEventSynchronize|poll_event;cudaEventQuery);')" 0
+same "polls: one answer a round" "$("$flamegrid" report "$scratch/all" --planes sync --weight count 2>/dev/null | grep -F ';poll_event;' | awk '{ s += $NF } END { print s }')" $rounds
 same "lazy loading under the launch" "$(outside all overhead 'lazy function loading' ';(launch_work;cudaLaunchKernel|load_module;cuLaunchKernel);')" 0
 same "flushes under [CUPTI]" "$(outside all overhead 'activity buffer flush' '^\[CUPTI\];\[GPU\?_Overhead\]')" 0
 same "modules under load_module" "$(outside all modules ']cuModule' ';load_module;cuModule(LoadData|GetFunction);\[GPU1_Module\]cuModule')" 0
@@ -75,7 +76,7 @@ line=$(awk -F'\t' '$6 ~ /^(kernel|memcpy|memset)$/ { n += $11; if ($6 == "kernel
 contains "closing line counts kernels alone" "$scratch/all.err" "$line kernels, "
 contains "every wait, load and kernel has its call" "$scratch/all.err" "100.00 % matched; nothing lost"
 same "nothing noted" "$(grep -c noted "$scratch/all.err")" 0
-contains "waits have a line" "$scratch/all.err" "flamegrid: host waits: $((4 * rounds)) in "
+contains "waits have a line" "$scratch/all.err" "flamegrid: host waits: $((5 * rounds)) in "
 contains "unified memory has a line" "$scratch/all.err" "flamegrid: unified memory: $((12 * rounds)) in "
 contains "loads have a line" "$scratch/all.err" "flamegrid: loads of GPU code: $((4 * rounds)) in "
 same "files" "$(cd "$scratch/all" && ls | tr '\n' ' ')" \
@@ -91,9 +92,11 @@ same "and all there" "$(wc -l <"$scratch/folded")" "$(cat "$scratch/all/gpu.fold
 "$flamegrid" report "$scratch/all" --planes all -f csv >"$scratch/csv"
 same "csv: planes" "$(grep -v '^#' "$scratch/csv" | awk -F, 'NR > 1 { print $NF }' | sort -u | tr '\n' ' ')" "gpu modules overhead sync um "
 "$flamegrid" report "$scratch/all" --planes all -f json >"$scratch/json"
-contains "json: planes" "$scratch/json" "{\"plane\":\"sync\",\"count\":$((4 * rounds)),"
+contains "json: planes" "$scratch/json" "{\"plane\":\"sync\",\"count\":$((5 * rounds)),"
 "$flamegrid" report "$scratch/all" --planes sync -f table >"$scratch/table"
 contains "table: a plane's own share" "$scratch/table" "sync"
+"$flamegrid" report "$scratch/all" -f json >"$scratch/json"
+same "busy times are of kernels alone" "$(tr -d '\n' <"$scratch/json" | sed 's/.*"devices":\[//; s/\].*//' | grep -o '"records":[0-9]*')" "\"records\":$((3 * rounds))"
 same "table: no busy times of waits" "$(grep -c ' busy ' "$scratch/table")" 0
 contains "the page has all planes" "$scratch/all/flame.html" '["sync","host waits","'
 "$flamegrid" report "$scratch/all" --planes gpu,cpu >/dev/null 2>"$scratch/err"

@@ -134,6 +134,8 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	F(cuStreamSynchronize, (void *stream))                                                     \
 	F(cuStreamWaitEvent, (void *stream, void *event, unsigned int flags))                      \
 	F(cuEventCreate, (void **event, unsigned int flags))                                       \
+	F(cuEventQuery, (void *event))                                                             \
+	F(cuEventDestroy_v2, (void *event))                                                        \
 	F(cuEventRecord, (void *event, void *stream))                                              \
 	F(cuEventSynchronize, (void *event))                                                       \
 	F(cuMemAllocManaged, (device_address * address, size_t size, unsigned int flags))          \
@@ -157,6 +159,7 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	F(cuptiActivityGetNumDroppedRecords, (void *context, uint32_t stream_id, size_t *dropped)) \
 	F(cuptiGetContextId, (void *context, uint32_t *id))                                        \
 	F(cuptiGetDeviceId, (void *context, uint32_t *id))                                         \
+	F(cuptiActivityEnableAllSyncRecords, (uint8_t enable))                                     \
 	F(cuptiActivityConfigureUnifiedMemoryCounter,                                              \
 	  (struct unified_config * configs, uint32_t count))                                       \
 	F(cuptiGetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *id))     \

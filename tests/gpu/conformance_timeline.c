@@ -29,7 +29,7 @@ static struct {
 	uint32_t context_id, device_id;
 } contexts[CONTEXTS_MAX];
 static _Atomic uint32_t nr_contexts;
-static uint32_t errors;
+static uint32_t errors, polls; /* polls: that found an event not done */
 
 static uint32_t u32_at(const uint8_t *record, size_t offset)
 {
@@ -125,7 +125,11 @@ static void wait_for_work(const struct timeline_subject *subject)
 	launch(subject, subject->function, LOOPS, stream);
 	CALL(cuStreamSynchronize, stream);
 	launch(subject, subject->function, LOOPS, stream);
+	CALL(cuEventRecord, event, stream);
+	polls = cuEventQuery(event) != 0;
 	CALL(cuCtxSynchronize);
+	CALL(cuEventQuery, event);
+	CALL(cuEventDestroy_v2, event);
 }
 
 /* The driver call of this id and function; NULL: none was seen. */
@@ -144,13 +148,17 @@ static void check_waits(const struct timeline_subject *subject, const struct con
 			uint64_t before_ns, uint64_t after_ns)
 {
 	static const uint32_t cbids[WAIT_TYPES] = {0, 121, 295, 126, 17};
-	uint32_t count[WAIT_TYPES] = {0}, strangers = 0, elsewhere = 0, untimed = 0;
+	uint32_t count[WAIT_TYPES] = {0}, strangers = 0, elsewhere = 0, untimed = 0, polled = 0;
 
 	for (uint32_t i = 0; i < nr_records(); i++) {
 		const struct timed *wait = &kept[i];
 
 		if (wait->kind != KIND_SYNC)
 			continue;
+		if (find_call(log, wait->correlation_id, 120)) {
+			polled++;
+			continue;
+		}
 		if (wait->detail == 0 || wait->detail >= WAIT_TYPES ||
 		    !find_call(log, wait->correlation_id, cbids[wait->detail])) {
 			strangers++;
@@ -168,6 +176,9 @@ static void check_waits(const struct timeline_subject *subject, const struct con
 	check(count[2] == 1, "a stream that waits for an event has one (%u)", count[2]);
 	check(elsewhere == 0, "waits name their context (%u do not)", elsewhere);
 	check(untimed == 0, "waits have times within the run (%u have not)", untimed);
+	check(polled <= 2 - polls, "a poll has a record at most when it finds all done (%u)",
+	      polled);
+	fact("polls that found an event not done: %u", polls);
 	fact("records of waits that belong to other calls: %u", strangers);
 }
 
@@ -320,6 +331,7 @@ uint32_t conformance_timeline_run(const struct timeline_subject *subject)
 	CALL(cuCtxSetCurrent, subject->context);
 	CALL(cuCtxSynchronize);
 	CALL(conformance_log_flush);
+	CALL(cuptiActivityEnableAllSyncRecords, 0);
 	check(cuptiActivityEnable(KIND_SYNC) == 0, "waits can be recorded");
 	check(cuptiActivityEnable(KIND_OVERHEAD) == 0, "overhead can be recorded");
 	unified = enable_unified();

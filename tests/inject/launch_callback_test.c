@@ -339,6 +339,33 @@ static void calls_without_gpu_work_leave_a_stack_and_are_no_launches(void **stat
 	assert_false(module_load_take(&loads[0]));
 }
 
+static void poll(struct fixture *fixture)
+{
+	call(fixture, 120, 40);
+	end(fixture, 120, 40, 600); /* not ready */
+	call(fixture, 120, 41);
+	end(fixture, 120, 41, 0);
+	call(fixture, 307, 42);
+	end(fixture, 307, 42, 0);
+}
+
+static void a_poll_is_recorded_when_it_finds_all_done(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[4];
+
+	on_a_thread(fixture, poll);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 2);
+	assert_int_equal(records[0].correlation_id, 41);
+	assert_int_equal(records[0].cbid, 120);
+	assert_int_equal(records[0].flags, RECORD_LAUNCH_HOST);
+	assert_int_not_equal(records[0].stack_id, RECORD_STACK_NONE);
+	assert_int_equal(records[1].correlation_id, 42);
+	assert_int_equal(records[1].flags, 0);
+	assert_int_equal(count(fixture, LEDGER_LAUNCHES), 1);
+	assert_int_equal(count(fixture, LEDGER_LAUNCH_FAILED), 0);
+}
+
 static void fill_the_load_queue(struct fixture *fixture)
 {
 	while (module_load_put(&(struct module_load){0}))
@@ -394,6 +421,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			calls_without_gpu_work_leave_a_stack_and_are_no_launches, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(a_poll_is_recorded_when_it_finds_all_done, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(loads_that_find_no_room_are_counted, set_up,
 						tear_down),
 		cmocka_unit_test(table_of_calls_is_sorted_and_knows_what_has_many_records),

@@ -207,7 +207,7 @@ static void more_is_enabled_on_request_alone(void **state)
 	};
 	struct fixture *fixture = *state;
 
-	assert_int_equal(nr_calls(RECORD_OPTION_SYNC) - nr_calls(0), 9);
+	assert_int_equal(nr_calls(RECORD_OPTION_SYNC) - nr_calls(0), 12);
 	assert_int_equal(nr_calls(RECORD_OPTION_MODULES) - nr_calls(0), 9);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fake.nr_enabled = fake.nr_kinds = 0;

@@ -118,8 +118,15 @@ bool activity_host_is_wanted(const struct sim_operation *operation)
 
 void activity_host_reset(void)
 {
+	sim_host_want_all(true);
 	for (uint32_t i = 0; i < UNIFIED_KINDS; i++)
 		atomic_store(&unified[i], false);
+}
+
+CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
+{
+	sim_host_want_all(enable != 0);
+	return CUPTI_SUCCESS;
 }
 
 CUptiResult

@@ -87,7 +87,10 @@ static CUresult query_stream(CUstream handle, bool per_thread)
 		return error;
 	if (stream->capture)
 		return driver_spoil_capture(stream);
-	return sim_stream_ready_ns(stream) <= sim_clock_now() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	uint64_t now_ns = sim_clock_now();
+	bool done = sim_stream_ready_ns(stream) <= now_ns;
+	sim_host_asked(stream->context, SIM_SYNC_STREAM, stream->stream_id, now_ns, done);
+	return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuStreamQuery(CUstream hStream)
@@ -211,8 +214,10 @@ static CUresult query_event(CUevent handle)
 
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	return atomic_load(&event->complete_ns) <= sim_clock_now() ? CUDA_SUCCESS
-								   : CUDA_ERROR_NOT_READY;
+	uint64_t now_ns = sim_clock_now();
+	bool done = atomic_load(&event->complete_ns) <= now_ns;
+	sim_host_asked(sim_context_current(), SIM_SYNC_EVENT, SIM_ID_NONE, now_ns, done);
+	return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventQuery(CUevent hEvent)

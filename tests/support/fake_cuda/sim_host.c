@@ -14,6 +14,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sim_truth_table tables[SIM_DEVICES_MAX + 1]; /* by ordinal + 1 */
 static const char *names[NAMES_MAX];
+static _Atomic bool only_done;
 
 /* Equal names are equal pointers, as the truth wants them. The lock is held. NULL: no room. */
 static const char *intern(const char *name)
@@ -77,6 +78,18 @@ void sim_host_waited(const struct sim_context *context, enum sim_sync type, uint
 	};
 
 	sim_host_note(&operation, type_names[type], context ? context->ordinal : SIM_NO_ORDINAL);
+}
+
+void sim_host_asked(const struct sim_context *context, enum sim_sync type, uint32_t stream_id,
+		    uint64_t start_ns, bool done)
+{
+	if (done || !atomic_load(&only_done))
+		sim_host_waited(context, type, stream_id, start_ns);
+}
+
+void sim_host_want_all(bool all)
+{
+	atomic_store(&only_done, !all);
 }
 
 void sim_host_loaded(const char *function)

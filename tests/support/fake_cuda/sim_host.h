@@ -29,6 +29,11 @@ enum sim_overhead { SIM_OVERHEAD_FLUSH = 1 << 16, SIM_OVERHEAD_LAZY = 5 << 16 };
 void sim_host_waited(const struct sim_context *context, enum sim_sync type, uint32_t stream_id,
 		     uint64_t start_ns);
 
+/* A question whether a stream or event is done, asked at start_ns. Of one that is not, only while all are wanted. */
+void sim_host_asked(const struct sim_context *context, enum sim_sync type, uint32_t stream_id,
+		    uint64_t start_ns, bool done);
+void sim_host_want_all(bool all);
+
 /* Counts and reports the operation, whose kind, detail and times are set; name is copied. ordinal: SIM_NO_ORDINAL: of no
  * one device. */
 void sim_host_note(struct sim_operation *operation, const char *name, int ordinal);

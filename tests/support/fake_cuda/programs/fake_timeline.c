@@ -3,7 +3,7 @@
  *
  *   fake_timeline [--rounds N] [--device N] [--managed]
  *
- * Each round: one kernel, one wait of each sort, one load of each sort; with --managed, once CUPTI records unified
+ * Each round: three kernels, one wait of each sort and a poll, one load of each sort; with --managed, once CUPTI records unified
  * memory, 4 MiB to the GPU and back and a fault of either side. Prints "did WHAT NUMBER" lines. Exit status: 0; 1: a call
  * failed; 2: wrong usage. */
 #include <cuda.h>
@@ -52,6 +52,16 @@ __attribute__((noinline)) static void wait_for_device(void)
 __attribute__((noinline)) static void wait_for_stream(void)
 {
 	EXPECT(cudaStreamSynchronize(stream));
+}
+
+/* Until it is done: any number of answers "not yet", and one "yes". */
+__attribute__((noinline)) static void poll_event(void)
+{
+	cudaError_t error;
+
+	while ((error = cudaEventQuery(event)) == cudaErrorNotReady)
+		;
+	EXPECT(error);
 }
 
 __attribute__((noinline)) static void wait_for_event(void)
@@ -135,6 +145,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < rounds; i++) {
 		launch_work();
 		order_streams();
+		poll_event();
 		wait_for_event();
 		launch_work();
 		wait_for_stream();
