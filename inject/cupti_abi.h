@@ -186,6 +186,7 @@ enum cupti_unified_kind { /* CUpti_ActivityUnifiedMemoryCounterKind */
 };
 
 enum cupti_unified_scope { /* CUpti_ActivityUnifiedMemoryCounterScope */
+			   CUPTI_ABI_UNIFIED_ONE_DEVICE = 1,
 			   CUPTI_ABI_UNIFIED_ALL_DEVICES = 2,
 };
 

@@ -249,18 +249,28 @@ static void check_overhead(const struct conformance_log *log)
 		}
 }
 
+static int configure(uint32_t scope, uint32_t nr_kinds)
+{
+	struct unified_config configs[UNIFIED_KINDS];
+
+	for (uint32_t i = 0; i < nr_kinds; i++)
+		configs[i] = (struct unified_config){.scope = scope, .kind = i + 1, .enable = 1};
+	return cuptiActivityConfigureUnifiedMemoryCounter(configs, nr_kinds);
+}
+
+/* In the order in which the guest tries it. */
 static bool enable_unified(void)
 {
-	struct unified_config configs[UNIFIED_KINDS - 1];
+	int results[4] = {-1, -1, -1, -1}, last = -1;
 
-	for (uint32_t i = 0; i < UNIFIED_KINDS - 1; i++)
-		configs[i] = (struct unified_config){.scope = 2, .kind = i + 1, .enable = 1};
-	int all = cuptiActivityConfigureUnifiedMemoryCounter(configs, UNIFIED_KINDS - 1);
-	int four = all ? cuptiActivityConfigureUnifiedMemoryCounter(configs, 4) : 0;
-	int result = four ? four : cuptiActivityEnable(KIND_UNIFIED);
+	for (int i = 0; i < 4 && last != 0; i++)
+		last = results[i] = configure(i < 2 ? 2 : 1, i % 2 ? 4 : UNIFIED_KINDS - 1);
+	int kind = last ? last : cuptiActivityEnable(KIND_UNIFIED);
 
-	fact("unified memory: all counters %d, the oldest four %d, the kind %d", all, four, result);
-	return result == 0;
+	fact("unified memory: all devices, all counters %d, the oldest four %d; one device %d, %d; "
+	     "the kind %d",
+	     results[0], results[1], results[2], results[3], kind);
+	return kind == 0;
 }
 
 static void move_memory(const struct timeline_subject *subject)

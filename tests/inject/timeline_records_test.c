@@ -423,14 +423,15 @@ static void calls_without_gpu_work_have_their_flags(void **state)
 }
 
 static struct {
-	uint32_t known_kinds, nr_configured, enabled;
+	uint32_t known_kinds, scope, nr_configured, enabled;
 } unified;
 
 static int configure(struct cupti_unified_config *configs, uint32_t count_)
 {
 	for (uint32_t i = 0; i < count_; i++) {
 		assert_int_equal(configs[i].enable, 1);
-		if (configs[i].kind > unified.known_kinds)
+		if (configs[i].kind > unified.known_kinds ||
+		    (unified.scope && configs[i].scope != unified.scope))
 			return 1;
 	}
 	unified.nr_configured = count_;
@@ -446,12 +447,11 @@ static int enable(uint32_t kind)
 static void unified_memory_takes_what_this_cupti_knows(void **state)
 {
 	static const struct {
-		uint32_t known, configured, enabled;
+		uint32_t known, scope, configured, enabled;
 		int result;
-	} cases[] = {{8, 8, CUPTI_ABI_KIND_UNIFIED, 0},
-		     {7, 4, CUPTI_ABI_KIND_UNIFIED, 0},
-		     {4, 4, CUPTI_ABI_KIND_UNIFIED, 0},
-		     {3, 0, 0, 1}};
+	} cases[] = {{8, 0, 8, CUPTI_ABI_KIND_UNIFIED, 0}, {7, 0, 4, CUPTI_ABI_KIND_UNIFIED, 0},
+		     {4, 0, 4, CUPTI_ABI_KIND_UNIFIED, 0}, {8, 1, 8, CUPTI_ABI_KIND_UNIFIED, 0},
+		     {4, 1, 4, CUPTI_ABI_KIND_UNIFIED, 0}, {3, 0, 0, 0, 1}};
 	struct cupti_library knowing = {.activity_enable = enable};
 
 	(void)state;
@@ -459,6 +459,7 @@ static void unified_memory_takes_what_this_cupti_knows(void **state)
 	knowing.configure_unified_memory = configure;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		unified.known_kinds = cases[i].known;
+		unified.scope = cases[i].scope;
 		unified.nr_configured = unified.enabled = 0;
 		assert_int_equal(unified_memory_start(&knowing), cases[i].result);
 		assert_int_equal(unified.nr_configured, cases[i].configured);
