@@ -38,6 +38,11 @@ struct builder {
 	uint64_t unmatched;
 };
 
+static enum report_plane plane_of(const struct fold_key *key)
+{
+	return report_plane_of(key->kind);
+}
+
 void report_tree_destroy(struct report_tree *tree)
 {
 	struct report *report = (struct report *)tree;
@@ -96,10 +101,25 @@ static int32_t gpu_of(const struct roster *roster, const struct roster_process *
 	return device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
 }
 
+static void add_to_plane(struct builder *builder, const struct fold_row *row)
+{
+	struct report_plane_total *total = &builder->report->tree.plane_totals[plane_of(&row->key)];
+
+	total->count += row->count;
+	total->ns += row->ns;
+	total->bytes += row->bytes;
+	/* Much overhead is of calls that are not followed. */
+	if (!row->key.matched && row->key.kind != RECORD_GPU_OVERHEAD)
+		builder->unmatched += row->count;
+}
+
 static void add_to_sums(struct builder *builder, const struct fold_row *row)
 {
 	struct report_tree *tree = &builder->report->tree;
 
+	add_to_plane(builder, row);
+	if (plane_of(&row->key) != REPORT_PLANE_GPU)
+		return;
 	if (row->key.kind == RECORD_GPU_KERNEL) {
 		tree->kernels += row->count;
 		tree->kernel_ns += row->ns;
@@ -112,8 +132,6 @@ static void add_to_sums(struct builder *builder, const struct fold_row *row)
 	}
 	if (row->key.matched)
 		tree->matched += row->count;
-	else
-		builder->unmatched += row->count;
 }
 
 static int add_row(struct builder *builder, const struct fold_row *row)
@@ -125,8 +143,11 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 	struct report_leaf leaf;
 
 	if (!process || key->stack_id > size.nodes || key->capture_stack_id > size.nodes ||
-	    key->name_id > size.strings)
+	    key->name_id > size.strings || key->kind >= RECORD_GPU_KINDS)
 		return -EPROTO;
+	add_to_sums(builder, row);
+	if (!(builder->report->tree.planes & 1u << plane_of(key)))
+		return 0;
 	memset(&leaf, 0, sizeof(leaf));
 	leaf.host = builder->report->processes[key->process_id - 1].host;
 	leaf.process = key->process_id - 1;
@@ -139,11 +160,7 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 	int error = report_paths_find(builder->paths, key, &leaf.node);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
-	if (!error)
-		error = add_leaf(builder, &leaf, row);
-	if (!error)
-		add_to_sums(builder, row);
-	return error;
+	return error ? error : add_leaf(builder, &leaf, row);
 }
 
 static int add_rows(struct builder *builder)
@@ -353,6 +370,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	*tree = NULL;
 	if (!report)
 		return -ENOMEM;
+	report->tree.planes = options && options->planes ? options->planes : 1u << REPORT_PLANE_GPU;
 	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
 					    options ? options->lines : REPORT_LINES_ON);
 	if (report->names)

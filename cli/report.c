@@ -28,6 +28,9 @@ static const char usage[] =
 	"  -u, --unit UNIT      of folded time: us (default) or ns\n"
 	"  -w, --weight WEIGHT  of folded stacks: time (default), count or bytes\n"
 	"      --demangle HOW   C++ names: full (default, but simple in tables), simple or none\n"
+	"      --planes LIST    what to show, with commas between: gpu (default), sync, overhead, "
+	"um, modules, memory;\n"
+	"                       or all\n"
 	"      --lines on|off   source lines in the names of frames (default: on); off merges a "
 	"function's lines\n"
 	"      --top N          rows of the table\n"
@@ -81,7 +84,7 @@ static int parse_top(const char *text, uint32_t *top)
 	return 0;
 }
 
-enum long_option { OPTION_DEMANGLE = 256, OPTION_LINES, OPTION_TOP, OPTION_STRICT };
+enum long_option { OPTION_DEMANGLE = 256, OPTION_LINES, OPTION_TOP, OPTION_STRICT, OPTION_PLANES };
 
 /* 0; -1 after saying what is wrong. */
 static int take_option(struct report *report, int option)
@@ -118,6 +121,15 @@ static int take_option(struct report *report, int option)
 		value = word_value(lines, "lines", optarg);
 		report->names.lines = (enum report_lines)value;
 		return value < 0 ? -1 : 0;
+	case OPTION_PLANES:
+		if (report_planes_parse(optarg, &report->names.planes) == 0)
+			return 0;
+		fprintf(stderr,
+			"flamegrid: report: --planes %s: must be all, or of gpu, sync, overhead, "
+			"um, "
+			"modules, memory\n",
+			optarg);
+		return -1;
 	case OPTION_TOP:
 		return parse_top(optarg, &report->view.top);
 	case 'o':
@@ -141,6 +153,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"weight", required_argument, NULL, 'w'},
 		{"demangle", required_argument, NULL, OPTION_DEMANGLE},
 		{"lines", required_argument, NULL, OPTION_LINES},
+		{"planes", required_argument, NULL, OPTION_PLANES},
 		{"top", required_argument, NULL, OPTION_TOP},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
@@ -211,9 +224,13 @@ int verb_report(const char *program, int argc, char **argv)
 	else if (write_report(&report, &view) == 0)
 		status = report.strict && view.tree->lost ? EXIT_LOSS : EXIT_OK;
 	/* Folded text has no place for it, the other formats have it within. */
-	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED)
+	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED) {
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
+		report_summary_planes(stderr, view.tree, "flamegrid: ");
+		if (report_summary_mixed(view.tree, line, sizeof(line)))
+			fprintf(stderr, "flamegrid: %s\n", line);
+	}
 	free(error);
 	report_view_close(&view);
 	return status;

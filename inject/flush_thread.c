@@ -16,15 +16,19 @@
 #include "agent_watch.h"
 #include "capture_window.h"
 #include "clock_sample.h"
+#include "context_devices.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "device_query.h"
 #include "lifecycle.h"
+#include "module_load.h"
 #include "module_watch.h"
 #include "monotonic.h"
+#include "proto/record_options.h"
 #include "proto/record_ring.h"
 #include "python_frames.h"
 #include "stack_table.h"
+#include "unified_memory.h"
 #include "unwind_notices.h"
 #include "unwind_table.h"
 
@@ -48,7 +52,8 @@ static struct {
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* likewise */
 	atomic_bool flush_soon;
-	bool devices_known, failure_said;
+	bool devices_known, failure_said, unified_asked;
+	struct definition_clock clock; /* the last sample; zeroed: none */
 	enum python_state python_said;
 	uint64_t next_flush_ns;
 } self;
@@ -131,15 +136,61 @@ static void calibrate(void)
 {
 	struct definition_clock clock;
 
-	if (clock_sample_take(self.parts.library, &clock) == 0)
-		definition_writer_put(self.parts.definitions, DEFINITION_CLOCK, &clock,
-				      sizeof(clock), NULL, 0);
+	if (clock_sample_take(self.parts.library, &clock) != 0)
+		return;
+	self.clock = clock;
+	definition_writer_put(self.parts.definitions, DEFINITION_CLOCK, &clock, sizeof(clock), NULL,
+			      0);
+}
+
+/* Without a sample there has been no GPU work, and CUPTI's clock is the system's. */
+static uint64_t cupti_time(uint64_t time_ns)
+{
+	struct timespec now;
+
+	if (self.clock.cupti_ns)
+		return time_ns - self.clock.monotonic_ns + self.clock.cupti_ns;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return time_ns - monotonic_ns() + (uint64_t)now.tv_sec * 1000000000u +
+	       (uint64_t)now.tv_nsec;
+}
+
+static void pass_on_loads(void)
+{
+	struct module_load load;
+
+	while (module_load_take(&load)) {
+		uint64_t start_ns = cupti_time(load.begin_ns);
+		const struct gpu_record record = {
+			.start_ns = start_ns,
+			.end_ns = start_ns + (load.end_ns - load.begin_ns),
+			.correlation_id = load.correlation_id,
+			.device_id = context_devices_get(load.context_id),
+			.context_id = load.context_id,
+			.kind = RECORD_GPU_MODULE,
+		};
+
+		activity_buffers_put(&record, load.function);
+	}
+}
+
+/* What was refused once is not asked for again. */
+static void start_unified_memory(void)
+{
+	if (self.unified_asked || !(self.parts.record & RECORD_OPTION_UNIFIED))
+		return;
+	self.unified_asked = true;
+	int result = unified_memory_start(self.parts.library);
+	if (result != CUPTI_ABI_SUCCESS)
+		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, result,
+					 "CUPTI does not record unified memory (error %d)", result);
 }
 
 /* The clock on both sides of a flush: whatever it delivers lies between two calibrations. Only while CUPTI is in use. */
 static void flush(uint32_t flag)
 {
 	calibrate();
+	pass_on_loads();
 	self.parts.library->activity_flush_all(flag);
 	activity_buffers_count_dropped();
 }
@@ -162,7 +213,8 @@ static bool is_captured(void)
 	if (!self.prepared)
 		flush_thread_prepare();
 	if (!self.captured && capture_window_count() > 0) {
-		lifecycle_context_created(); /* CUDA may have been through with it long ago */
+		if (self.parts.late)
+			lifecycle_came_late();
 		self.captured = true;
 	}
 	return true;
@@ -194,6 +246,8 @@ static void work(unsigned int events)
 	}
 	if (events & EVENT_CUPTI_FAILED)
 		return;
+	if (has_begun(events, EVENT_INIT_FINISHED))
+		start_unified_memory();
 	if (has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
 		self.devices_known = device_query_define(self.parts.definitions) >= 0;
 	/* To who came late, only a flush can show that CUDA was used. */
@@ -229,6 +283,7 @@ static void finish(unsigned int events)
 	}
 	if (works && has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
 		device_query_define(self.parts.definitions);
+	pass_on_loads();
 	lifecycle_off();
 	record_ring_finish(self.parts.ring);
 }

@@ -4,6 +4,7 @@
 #define FLUSH_THREAD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct cupti_library;
 struct definition_writer;
@@ -24,6 +25,7 @@ struct flush_thread_parts { /* all borrowed for good */
 	bool native_stacks, python_stacks; /* what launches want */
 	bool soon; /* a window may open at any moment: have everything ready */
 	bool late; /* CUDA may have been used before the first capture window */
+	uint32_t record;                   /* a set of enum record_option */
 };
 
 /* Returns 0, or -errno of pthread_create(). */

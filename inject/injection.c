@@ -218,6 +218,7 @@ static int start_flush_thread(bool late)
 		.python_stacks = wants_python(),
 		.late = late,
 		.soon = guest.window_options.range != WINDOW_RANGE_NONE,
+		.record = guest.record,
 	};
 
 	return flush_thread_start(&parts);

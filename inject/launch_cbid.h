@@ -5,11 +5,15 @@
 
 #include <stdint.h>
 
-#define LAUNCH_CBIDS 142u
+#define LAUNCH_CBIDS 163u
+
+/* In flags, beside enum record_launch_flags: a question that programs ask again and again, worth a record only once the
+ * answer is yes. */
+#define LAUNCH_CBID_POLL 0x80u
 
 struct launch_cbid {
-	uint16_t cbid;  /* CUpti_driver_api_trace_cbid */
-	uint8_t flags;  /* enum record_launch_flags: RECORD_LAUNCH_MANY, _HOST or none */
+	uint16_t cbid; /* CUpti_driver_api_trace_cbid */
+	uint8_t flags; /* enum record_launch_flags: RECORD_LAUNCH_MANY, _HOST or none; LAUNCH_CBID_POLL */
 	uint8_t option; /* enum record_option; 0: always subscribed to */
 };
 

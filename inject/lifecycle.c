@@ -55,3 +55,8 @@ void lifecycle_context_created(void)
 	if (!atomic_flag_test_and_set(&again))
 		__cxa_atexit(at_exit, NULL, NULL);
 }
+
+void lifecycle_came_late(void)
+{
+	__cxa_atexit(at_exit, NULL, NULL);
+}

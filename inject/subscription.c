@@ -5,11 +5,13 @@
 
 #include "activity_buffers.h"
 #include "capture_window.h"
+#include "context_devices.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "graph_callback.h"
 #include "launch_cbid.h"
 #include "lifecycle.h"
+#include "proto/record_options.h"
 #include "window_cbid.h"
 
 static const struct {
@@ -22,12 +24,24 @@ static const struct {
 	{CUPTI_ABI_KIND_MEMSET, "memsets"},
 };
 
+/* Unified memory has to wait for the driver: unified_memory.h. */
+static const struct {
+	uint32_t option, kind;
+	const char *name;
+} optional_kinds[] = {
+	{RECORD_OPTION_SYNC, CUPTI_ABI_KIND_SYNC, "waits"},
+	{RECORD_OPTION_OVERHEAD, CUPTI_ABI_KIND_OVERHEAD, "overhead"},
+};
+
+#define NR_OPTIONAL_KINDS (sizeof(optional_kinds) / sizeof(optional_kinds[0]))
+
 static struct {
 	const struct cupti_library *library;
 	const struct subscription_events *events;
 	struct launch_callback launch;
 	void *subscriber;
 	bool graphs; /* a record each */
+	uint32_t record; /* a set of enum record_option */
 } self;
 
 static const uint32_t resources[] = {CUPTI_ABI_RESOURCE_CONTEXT_CREATED,
@@ -38,6 +52,19 @@ static const uint32_t node_resources[] = {CUPTI_ABI_RESOURCE_NODE_CREATED,
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
 
+/* Waits and loads of code name a context alone. */
+static void learn_device(const struct cupti_resource_data *data)
+{
+	uint32_t context_id, device_id;
+
+	if (!(self.record & (RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD | RECORD_OPTION_MODULES)))
+		return;
+	if (self.library->get_context_id && self.library->get_device_id &&
+	    self.library->get_context_id(data->context, &context_id) == CUPTI_ABI_SUCCESS &&
+	    self.library->get_device_id(data->context, &device_id) == CUPTI_ABI_SUCCESS)
+		context_devices_put(context_id, device_id);
+}
+
 static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 {
 	switch (cbid) {
@@ -45,6 +72,7 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 		self.events->init_finished();
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
+		learn_device(data);
 		self.events->context_created();
 		break;
 	case CUPTI_ABI_RESOURCE_NODE_CREATED:
@@ -216,6 +244,34 @@ static void enable_graphs(enum graph_mode graphs, struct definition_writer *noti
 	set_resources(node_resources, NR(node_resources), 1);
 }
 
+static void enable_optional(struct definition_writer *notices)
+{
+	/* Programs poll much: no record of each time that an event or stream was not done. */
+	if (self.record & RECORD_OPTION_SYNC && self.library->activity_enable_all_sync_records)
+		self.library->activity_enable_all_sync_records(0);
+	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++) {
+		if (!(self.record & optional_kinds[i].option))
+			continue;
+		int result = self.library->activity_enable(optional_kinds[i].kind);
+
+		if (result != CUPTI_ABI_SUCCESS)
+			definition_writer_notice(notices, NOTICE_CUPTI_FAILED, result,
+						 "CUPTI does not record %s (error %d)",
+						 optional_kinds[i].name, result);
+	}
+}
+
+static void disable_activity(void)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		self.library->activity_disable(kinds[i].kind);
+	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++)
+		if (self.record & optional_kinds[i].option)
+			self.library->activity_disable(optional_kinds[i].kind);
+	if (self.graphs)
+		self.library->activity_disable(CUPTI_ABI_KIND_GRAPH);
+}
+
 static void enable_activity(struct definition_writer *notices)
 {
 	for (size_t i = 0; i < NR(kinds); i++) {
@@ -228,14 +284,7 @@ static void enable_activity(struct definition_writer *notices)
 						 "CUPTI does not record %s (error %d)",
 						 kinds[i].name, result);
 	}
-}
-
-static void disable_activity(void)
-{
-	for (size_t i = 0; i < NR(kinds); i++)
-		self.library->activity_disable(kinds[i].kind);
-	if (self.graphs)
-		self.library->activity_disable(CUPTI_ABI_KIND_GRAPH);
+	enable_optional(notices);
 }
 
 int subscription_start(const struct launch_callback *launch,
@@ -246,6 +295,7 @@ int subscription_start(const struct launch_callback *launch,
 
 	self.launch = *launch;
 	self.events = events;
+	self.record = record;
 	set_attributes();
 	result = self.library->activity_register_callbacks(activity_buffers_request,
 							   activity_buffers_complete);

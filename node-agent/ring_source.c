@@ -309,7 +309,8 @@ static int translate_capture(struct ring_source *source, struct gpu_record *reco
 /* 1: it is kept; 0: no guest writes this; -ENOMEM. */
 static int translate_record(struct ring_source *source, struct gpu_record *record)
 {
-	if (record->device_id >= RECORD_DEVICES_MAX)
+	if (record->device_id >= RECORD_DEVICES_MAX &&
+	    (record->device_id != RECORD_DEVICE_NONE || record->kind <= RECORD_GPU_GRAPH))
 		record->device_id = RECORD_DEVICES_MAX - 1;
 	if (record->kind >= RECORD_GPU_KINDS || record->start_ns == 0 ||
 	    record->start_ns > record->end_ns) {

@@ -70,6 +70,8 @@ static const struct {
 	[LEDGER_OUTSIDE_WINDOW] =
 		{"outside_window",
 		 "GPU records left out: launched after the end of a capture window", LEDGER_NOTED},
+	[LEDGER_NO_DEVICE] = {"no_device", "host waits and the like whose GPU is not known",
+			      LEDGER_NOTED},
 };
 
 const char *ledger_reason_name(uint32_t reason)

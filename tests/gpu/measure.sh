@@ -5,8 +5,8 @@
 # Usage: tests/gpu/measure.sh FLAMEGRID-ROOT OUT-DIR [PART...]
 #   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
 #   OUT-DIR         reports and logs go there
-#   PART            info conformance demo counts train ddp graph triton pythons capture modes soak overhead threads life restart
-#                   windows
+#   PART            info conformance demo counts train ddp graph triton pythons capture modes soak overhead threads
+#                   life restart windows timeline options
 #                   (default: all of them)
 # Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
 # Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
@@ -53,6 +53,9 @@ build_programs() {
 	mkdir -p "$scratch/programs"
 	nvcc -O2 -g -arch=native -cudart shared -Xcompiler -fno-omit-frame-pointer "$here/programs/launch_bound.cu" \
 		-o "$scratch/programs/launch_bound" 2>"$out/nvcc.log" || { not_ok "nvcc: $out/nvcc.log"; return 1; }
+	nvcc -O2 -g -arch=native -cudart shared -Xcompiler -fno-omit-frame-pointer "$here/programs/timeline_work.cu" \
+		-o "$scratch/programs/timeline_work" -L/usr/local/cuda/lib64/stubs -lcuda 2>>"$out/nvcc.log" ||
+		{ not_ok "nvcc: $out/nvcc.log"; return 1; }
 	gcc -O2 -shared -fPIC -I/usr/local/cuda/include "$here/programs/cupti_floor.c" -o "$scratch/libcupti_floor.so" \
 		-Wl,-rpath,"$(dirname "$cupti")" "$cupti" 2>"$out/floor.log" || { not_ok "floor: $out/floor.log"; return 1; }
 }
@@ -252,6 +255,10 @@ with() {
 	none) shift; "$@" ;;
 	floor) shift; CUDA_INJECTION64_PATH=$scratch/libcupti_floor.so "$@" ;;
 	flamegrid) shift; "$flamegrid" run -q -o "$scratch/timed" -- "$@" ;;
+	record=*)
+		local list=${1#record=}
+		shift
+		"$flamegrid" run -q --record "$list" -o "$scratch/timed" -- "$@" ;;
 	esac
 }
 
@@ -410,10 +417,78 @@ restart() {
 	grep -i 'lost' "$out/restart.table"
 }
 
+# plane NAME PLANE: the folded counts and bytes of a plane.
+plane() {
+	"$flamegrid" report "$scratch/$1" --planes "$2" --weight count >"$out/$1.$2.count.folded" 2>/dev/null
+	"$flamegrid" report "$scratch/$1" --planes "$2" --unit ns >"$out/$1.$2.ns.folded" 2>/dev/null
+	"$flamegrid" report "$scratch/$1" --planes "$2" --weight bytes >"$out/$1.$2.bytes.folded" 2>/dev/null
+}
+at_least() { if [ "$2" -ge "$3" ]; then ok "$1: $2 (at least $3)"; else not_ok "$1: $2, expected at least $3"; fi; }
+# under FILE FUNCTION LEAF: the sum of the lines with that function and that leaf.
+under() { awk -v function_name="$2" -v leaf="$3" '{ n = $NF; $NF = ""; if ($0 ~ function_name && $0 ~ leaf) s += n } END { printf "%d\n", s }' "$1"; }
+
+# Waits, overhead, unified memory and loads of code, in known numbers.
+timeline() {
+	local rounds=30 mib=67108864
+
+	FLAMEGRID_RECORD=sync,overhead,um,modules profile timeline "$scratch/programs/timeline_work" $rounds
+	cat "$out/timeline.stdout"
+	for name in sync overhead um modules; do
+		plane timeline $name
+		echo "-- $name: count"
+		cat "$out/timeline.$name.count.folded"
+	done
+	same "timeline: waits for the device" "$(under "$out/timeline.sync.count.folded" wait_for_device '_Sync.context')" $rounds
+	same "timeline: waits for a stream" "$(under "$out/timeline.sync.count.folded" wait_for_stream '_Sync.stream')" $rounds
+	same "timeline: waits for an event" "$(under "$out/timeline.sync.count.folded" wait_for_event '_Sync.event')" $rounds
+	same "timeline: streams that wait for an event" "$(under "$out/timeline.sync.count.folded" order_streams '_Sync.stream wait event')" $rounds
+	same "timeline: waits without a GPU" "$(grep -c 'GPU?_Sync' "$out/timeline.sync.count.folded")" 0
+	same "timeline: waits without a call" "$(grep -c '^\[unknown stack' "$out/timeline.sync.count.folded")" 0
+	for call in cuModuleLoadData cuModuleGetFunction; do
+		same "timeline: $call" "$(under "$out/timeline.modules.count.folded" load_module "_Module.$call")" $rounds
+	done
+	for call in cuLibraryLoadData cuLibraryGetKernel cuKernelGetFunction; do
+		same "timeline: $call" "$(under "$out/timeline.modules.count.folded" load_library "_Module.$call")" $rounds
+	done
+	at_least "timeline: bytes to the GPU" "$(leaf_sum "$out/timeline.um.bytes.folded" 'migration HtoD')" $((2 * rounds * mib))
+	at_least "timeline: bytes to the host" "$(leaf_sum "$out/timeline.um.bytes.folded" 'migration DtoH')" $((2 * rounds * mib))
+	at_least "timeline: page faults of the GPU" "$(leaf_sum "$out/timeline.um.count.folded" 'GPU page fault')" $rounds
+	at_least "timeline: page faults of the host" "$(leaf_sum "$out/timeline.um.count.folded" 'CPU page fault')" $rounds
+	at_least "timeline: overhead" "$(leaf_sum "$out/timeline.overhead.count.folded" _Overhead)" 1
+	same "timeline: gpu.folded has GPU work alone" "$(grep -cE '_(Sync|Overhead|UM|Module)\]' "$scratch/timeline/gpu.folded")" 0
+	cp "$scratch/timeline/flame.html" "$out/timeline.html"
+	if have_torch; then
+		FLAMEGRID_RECORD=sync,overhead,um,modules profile timeline_train python3 "$here/programs/tiny_train.py"
+		for name in sync overhead modules; do
+			plane timeline_train $name
+			echo "timeline_train: $name: $(awk '{ s += $NF } END { print s + 0 }' "$out/timeline_train.$name.count.folded") records"
+		done
+		"$flamegrid" report "$scratch/timeline_train" --planes all --format table --top 40
+	fi
+}
+
+# What each option costs where launches are all there is: the median of launch_bound over CUPTI's floor.
+options() {
+	local kind round figures floor
+
+	for round in 1 2 3 4 5; do
+		for kind in floor flamegrid record=sync record=overhead record=um record=modules record=sync,overhead,um,modules; do
+			with $kind "$scratch/programs/launch_bound" 200000 2>/dev/null |
+				sed -n 's/^thread 0 device 0 ns.launch://p' | tr ' ' '\n' | grep -v '^$' | tail -n +2 \
+				>>"$scratch/options.$kind"
+		done
+	done
+	floor=$(median <"$scratch/options.floor")
+	for kind in floor flamegrid record=sync record=overhead record=um record=modules record=sync,overhead,um,modules; do
+		figures=$(median <"$scratch/options.$kind")
+		awk -v k="$kind" -v v="$figures" -v f="$floor" 'BEGIN { printf "launch_bound %-36s %.0f ns a launch, floor %+.0f\n", k, v, v - f }'
+	done
+}
+
 parts=${*:-all}
 info
-if wants counts || wants overhead || wants threads || wants windows; then build_programs; fi
-for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads life restart windows; do
+if wants counts || wants overhead || wants threads || wants windows || wants timeline || wants options; then build_programs; fi
+for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads life restart windows timeline options; do
 	if wants $part; then
 		echo "--- $part"
 		$part

@@ -7,10 +7,13 @@
 #include <time.h>
 
 #include "activity_buffer.h"
+#include "activity_host.h"
 #include "cupti_build.h"
 #include "cupti_subscriber.h"
+#include "sim_clock.h"
 #include "sim_config.h"
 #include "sim_context.h"
+#include "sim_host.h"
 #include "sim_life.h"
 #include "sim_stream.h"
 
@@ -34,6 +37,7 @@ union record {
 	CUpti_ActivityMemset4 fill;
 	CUpti_ActivityGraphTrace2 graph;
 	uint8_t newest[CUPTI_BUILD_LARGEST]; /* what younger versions append */
+	union activity_host_record host;
 };
 
 bool activity_kind_any(void)
@@ -44,6 +48,11 @@ bool activity_kind_any(void)
 bool activity_kind_graphs(void)
 {
 	return atomic_load_explicit(&kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE], memory_order_relaxed);
+}
+
+bool activity_kind_enabled(uint32_t kind)
+{
+	return kind < KINDS && atomic_load_explicit(&kinds[kind], memory_order_relaxed);
 }
 
 static void fill_kernel(CUpti_ActivityKernel10 *record, const struct sim_operation *operation)
@@ -146,6 +155,10 @@ static CUpti_ActivityKind fill_record(union record *record, const struct sim_ope
 		fill_graph(&record->graph, operation);
 		*size = CUPTI_BUILD_GRAPH;
 		return CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+	case SIM_SYNC:
+	case SIM_OVERHEAD:
+	case SIM_UNIFIED:
+		return (CUpti_ActivityKind)activity_host_fill(&record->host, operation, size);
 	default:
 		fill_memset(&record->fill, operation);
 		*size = sizeof(record->fill);
@@ -165,7 +178,8 @@ void activity_kind_record(const struct sim_operation *operation)
 	if (operation->graph_id && operation->kind != SIM_GRAPH && activity_kind_graphs())
 		return;
 	CUpti_ActivityKind kind = fill_record(&record, operation, &size);
-	if (!atomic_load_explicit(&kinds[kind], memory_order_relaxed))
+	if (!atomic_load_explicit(&kinds[kind], memory_order_relaxed) ||
+	    !activity_host_is_wanted(operation))
 		return;
 	if (sim_config_one_in(sim_config_get(SIM_CUPTI_ZERO_TIME), &zero_counter)) {
 		zeroed = true;
@@ -214,12 +228,21 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc func
 	return CUPTI_SUCCESS;
 }
 
+/* What a flush costs is told by the next one. */
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
+	struct sim_operation cost = {.kind = SIM_OVERHEAD,
+				     .overhead = SIM_OVERHEAD_FLUSH,
+				     .start_ns = sim_clock_now(),
+				     .uncorrelated = true};
+
 	/* The driver that it asks is gone. */
 	if (sim_life_state() == SIM_LIFE_OVER)
 		return CUPTI_ERROR_NOT_INITIALIZED;
 	activity_buffer_flush((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
+	cost.end_ns = sim_clock_now();
+	if (activity_kind_enabled(CUPTI_ACTIVITY_KIND_OVERHEAD))
+		sim_host_note(&cost, "activity buffer flush", SIM_NO_ORDINAL);
 	return CUPTI_SUCCESS;
 }
 
@@ -252,7 +275,10 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 			next = (uint8_t *)*record + CUPTI_BUILD_GRAPH;
 			break;
 		default:
-			return CUPTI_ERROR_INVALID_KIND;
+			if (!activity_host_size((*record)->kind))
+				return CUPTI_ERROR_INVALID_KIND;
+			next = (uint8_t *)*record + activity_host_size((*record)->kind);
+			break;
 		}
 	}
 	if ((size_t)(next - buffer) >= validBufferSizeBytes)
@@ -311,6 +337,7 @@ CUptiResult cuptiFinalize(void)
 	for (uint32_t kind = 1; kind < KINDS; kind++)
 		atomic_store(&kinds[kind], false);
 	atomic_store(&nr_kinds, 0);
+	activity_host_reset();
 	cupti_subscriber_refresh_tracer();
 	activity_buffer_forget();
 	activity_buffer_set_callbacks(NULL, NULL);

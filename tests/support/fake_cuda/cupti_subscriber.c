@@ -89,6 +89,7 @@ static const struct sim_tracer tracer = {
 	.resource = report_resource,
 	.operation = activity_kind_record,
 	.wants_graphs = activity_kind_graphs,
+	.wants_kind = activity_kind_enabled,
 };
 
 static void refresh_locked(void)

@@ -3,6 +3,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "fake_cuda.h"
+
 static _Atomic(const struct sim_tracer *) current_tracer;
 static _Atomic uint32_t next_correlation_id = 1;
 
@@ -68,7 +70,7 @@ void sim_trace_operation(const struct sim_operation *operation)
 {
 	const struct sim_tracer *now = tracer();
 
-	if (now && operation->correlation_id)
+	if (now && (operation->correlation_id || operation->uncorrelated))
 		now->operation(operation);
 }
 
@@ -77,4 +79,11 @@ bool sim_trace_wants_graphs(void)
 	const struct sim_tracer *now = tracer();
 
 	return now && now->wants_graphs();
+}
+
+int fake_cuda_traces(uint32_t kind)
+{
+	const struct sim_tracer *now = tracer();
+
+	return now && now->wants_kind(kind);
 }

@@ -109,6 +109,7 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2 = 326,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetPCIBusId = 332,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamCreateWithPriority = 367,
+	CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged = 371,
 	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain = 386,
 	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease = 387,
 	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState = 392,
@@ -164,9 +165,15 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz = 653,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams = 656,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz = 657,
+	CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData = 678,
+	CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload = 680,
+	CUPTI_DRIVER_TRACE_CBID_cuLibraryGetKernel = 681,
+	CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction = 683,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2 = 689,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2 = 692,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2 = 696,
+	CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_v2 = 716,
+	CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_v2_ptsz = 717,
 	CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v4 = 757,
 	CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime_v2 = 780,
 	CUPTI_DRIVER_TRACE_CBID_SIZE = 807,
@@ -199,6 +206,7 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000 = 172,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamCreateWithFlags_v5000 = 198,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamDestroy_v5050 = 201,
+	CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000 = 206,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 = 211,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000 = 214,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_ptsz_v7000 = 225,
@@ -229,6 +237,7 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060 = 430,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060 = 431,
 	CUPTI_RUNTIME_TRACE_CBID_cudaGraphInstantiate_v12000 = 443,
+	CUPTI_RUNTIME_TRACE_CBID_cudaMemPrefetchAsync_v12020 = 449,
 	CUPTI_RUNTIME_TRACE_CBID_cudaEventElapsedTime_v12080 = 486,
 	CUPTI_RUNTIME_TRACE_CBID_SIZE = 523,
 };
@@ -280,6 +289,9 @@ typedef enum {
 	CUPTI_ACTIVITY_KIND_DRIVER = 4,
 	CUPTI_ACTIVITY_KIND_RUNTIME = 5,
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_ACTIVITY_KIND_OVERHEAD = 17,
+	CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER = 25,
+	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION = 38,
 	CUPTI_ACTIVITY_KIND_GRAPH_TRACE = 51
 } CUpti_ActivityKind;
 
@@ -392,6 +404,60 @@ typedef struct FAKE_CUPTI_RECORD {
 	uint32_t endDeviceId, endContextId;
 } CUpti_ActivityGraphTrace2;
 
+typedef int CUpti_ActivitySynchronizationType;
+typedef int CUpti_ActivityOverheadKind;
+typedef int CUpti_ActivityUnifiedMemoryCounterKind;
+typedef int CUpti_ActivityUnifiedMemoryCounterScope;
+
+#define CUPTI_SYNCHRONIZATION_INVALID_VALUE ((uint32_t)0xffffffffu)
+
+typedef enum {
+	CUPTI_ACTIVITY_OBJECT_PROCESS = 1,
+	CUPTI_ACTIVITY_OBJECT_CONTEXT = 4
+} CUpti_ActivityObjectKind;
+
+typedef union {
+	struct {
+		uint32_t processId, threadId;
+	} pt;
+	struct {
+		uint32_t deviceId, contextId, streamId;
+	} dcs;
+} CUpti_ActivityObjectKindId;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivitySynchronizationType type;
+	uint64_t start, end;
+	uint32_t correlationId, contextId, streamId, cudaEventId;
+	uint64_t cudaEventSyncId;
+	uint32_t returnValue, pad;
+} CUpti_ActivitySynchronization2;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivityOverheadKind overheadKind;
+	CUpti_ActivityObjectKind objectKind;
+	CUpti_ActivityObjectKindId objectId;
+	uint64_t start, end;
+	uint32_t correlationId, reserved0;
+	void *overheadData;
+} CUpti_ActivityOverhead3;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivityUnifiedMemoryCounterKind counterKind;
+	uint64_t value, start, end, address;
+	uint32_t srcId, dstId, streamId, processId, flags, pad;
+	uint64_t processors[5];
+} CUpti_ActivityUnifiedMemoryCounter3;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityUnifiedMemoryCounterScope scope;
+	CUpti_ActivityUnifiedMemoryCounterKind kind;
+	uint32_t deviceId, enable;
+} CUpti_ActivityUnifiedMemoryCounterConfig;
+
 typedef void (*CUpti_BuffersCallbackRequestFunc)(uint8_t **buffer, size_t *size,
 						 size_t *maxNumRecords);
 typedef void (*CUpti_BuffersCallbackCompleteFunc)(CUcontext context, uint32_t streamId,
@@ -502,6 +568,10 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream
 					      size_t *dropped);
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value);
 CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value);
+CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable);
+CUptiResult
+cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+					   uint32_t count);
 CUptiResult cuptiFinalize(void);
 
 CUptiResult cuptiGetVersion(uint32_t *version);
