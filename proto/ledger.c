@@ -67,20 +67,25 @@ static const struct {
 	[LEDGER_CAPTURE_UNKNOWN] = {"capture_unknown",
 				    "records of graph nodes without the stack that captured them",
 				    LEDGER_NOTED},
+	[LEDGER_STATISTIC_LOST] = {"statistic_lost",
+				   "CUDA calls and kernels left out of the statistics: no room",
+				   LEDGER_NOTED},
 };
 
 const char *ledger_reason_name(uint32_t reason)
 {
-	return reason < LEDGER_REASONS ? reasons[reason].name : "unknown";
+	return reason < LEDGER_REASONS && reasons[reason].name ? reasons[reason].name : "unknown";
 }
 
 const char *ledger_reason_text(uint32_t reason)
 {
-	return reason < LEDGER_REASONS ? reasons[reason].text
-				       : "a reason that this version does not know";
+	return reason < LEDGER_REASONS && reasons[reason].text
+		       ? reasons[reason].text
+		       : "a reason that this version does not know";
 }
 
 enum ledger_class ledger_reason_class(uint32_t reason)
 {
-	return reason < LEDGER_REASONS ? reasons[reason].class : LEDGER_NOTED;
+	return reason < LEDGER_REASONS && reasons[reason].name ? reasons[reason].class
+							       : LEDGER_NOTED;
 }

@@ -50,6 +50,8 @@ enum ledger_reason {
 	LEDGER_CODE_TABLE_FULL = 24, /* stacks with a Python frame whose name found no room */
 	LEDGER_CAPTURE_UNKNOWN =
 		25, /* GPU records of a graph's nodes without the stack that captured them */
+	LEDGER_STATISTIC_LOST =
+		29, /* CUDA calls and kernels that found no room in the statistics of calls and launch configurations */
 	LEDGER_REASONS,
 };
 

@@ -3,15 +3,24 @@
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+/* Numbers between those that have a meaning. */
+static bool is_not_in_use(uint32_t reason)
+{
+	return reason > LEDGER_CAPTURE_UNKNOWN && reason < LEDGER_STATISTIC_LOST;
+}
+
 static void every_reason_has_a_name_of_its_own_that_is_an_identifier(void **state)
 {
 	(void)state;
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
+		if (is_not_in_use(reason))
+			continue;
 		const char *name = ledger_reason_name(reason);
 
 		assert_true(islower((unsigned char)name[0]));
@@ -27,6 +36,8 @@ static void every_reason_has_a_text_of_its_own(void **state)
 {
 	(void)state;
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
+		if (is_not_in_use(reason))
+			continue;
 		assert_true(strlen(ledger_reason_text(reason)) > 10);
 		for (uint32_t other = 0; other < reason; other++)
 			assert_string_not_equal(ledger_reason_text(reason),
@@ -60,6 +71,7 @@ static void what_the_totals_hold_is_only_noted(void **state)
 	static const uint32_t noted[] = {
 		LEDGER_LAUNCH_FAILED,  LEDGER_STACK_TABLE_FULL, LEDGER_NAME_LOST,
 		LEDGER_LAUNCH_EXPIRED, LEDGER_UNMATCHED_RECORD, LEDGER_MODULE_LOST,
+		LEDGER_STATISTIC_LOST,
 	};
 
 	(void)state;
@@ -86,6 +98,7 @@ static void the_numbers_stay_as_they_are(void **state)
 	assert_int_equal(LEDGER_CUPTI_DROPPED, 9);
 	assert_int_equal(LEDGER_UNCLEAN_END, 15);
 	assert_int_equal(LEDGER_MODULE_LOST, 18);
+	assert_int_equal(LEDGER_STATISTIC_LOST, 29);
 }
 
 int main(void)
