@@ -11,6 +11,7 @@
 #include "buffer_pool.h"
 #include "cupti_library.h"
 #include "graph_nodes.h"
+#include "kernel_configs.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "monotonic.h"
@@ -25,7 +26,7 @@
 /* What a chunk adds to the ledger, by device; the last row: ordinals beyond the ring's rows. */
 struct device_tally {
 	uint64_t records, valid_ns, invalid_time, still_running, name_lost, full, full_ns;
-	uint64_t capture_unknown;
+	uint64_t capture_unknown, config_lost;
 };
 
 struct activity_buffers {
@@ -34,7 +35,9 @@ struct activity_buffers {
 	const struct graph_nodes *nodes; /* may be NULL */
 	uint16_t window;
 	struct buffer_pool *pool;
+	struct definition_writer *definitions;
 	struct name_table *names; /* this and the rest: under the lock */
+	struct kernel_configs *configs;
 	uint32_t nr_records;
 	struct gpu_record records[CHUNK_RECORDS];
 	struct device_tally tally[RECORD_DEVICES_MAX];
@@ -59,8 +62,10 @@ int activity_buffers_init(struct record_ring *ring, struct definition_writer *de
 	self.nodes = nodes;
 	self.window = window;
 	self.pool = buffer_pool_create();
+	self.definitions = definitions;
 	self.names = name_table_create(definitions);
-	if (self.pool && self.names)
+	self.configs = kernel_configs_create();
+	if (self.pool && self.names && self.configs)
 		return 0;
 	activity_buffers_fini();
 	return -ENOMEM;
@@ -70,6 +75,7 @@ void activity_buffers_fini(void)
 {
 	buffer_pool_destroy(self.pool);
 	name_table_destroy(self.names);
+	kernel_configs_destroy(self.configs);
 	memset(&self, 0, sizeof(self));
 	atomic_store(&hurry_until_ns, 0);
 }
@@ -116,6 +122,7 @@ static void publish_tally(void)
 			{LEDGER_STILL_RUNNING, tally->still_running, 0},
 			{LEDGER_NAME_LOST, tally->name_lost, 0},
 			{LEDGER_CAPTURE_UNKNOWN, tally->capture_unknown, 0},
+			{LEDGER_STATISTIC_LOST, tally->config_lost, 0},
 			{LEDGER_RECORD_RING_FULL, tally->full, tally->full_ns},
 		};
 
@@ -158,6 +165,17 @@ static void pass_on(uint64_t deadline_ns)
 	self.nr_records = 0;
 }
 
+static void take_config(const void *activity, const struct gpu_record *record,
+			struct device_tally *tally)
+{
+	struct kernel_config config;
+
+	activity_record_config(activity, &config);
+	config.name_id = record->name_id;
+	if (!kernel_configs_add(self.configs, &config, record->end_ns - record->start_ns))
+		tally->config_lost++;
+}
+
 static void take(const void *activity)
 {
 	struct gpu_record *record = &self.records[self.nr_records];
@@ -182,8 +200,10 @@ static void take(const void *activity)
 	tally->valid_ns += record->end_ns - record->start_ns;
 	record->window = self.window;
 	record->name_id = name_table_intern(self.names, name);
-	if (record->kind == RECORD_GPU_KERNEL && record->name_id == RECORD_NAME_NONE)
-		tally->name_lost++;
+	if (record->kind == RECORD_GPU_KERNEL) {
+		tally->name_lost += record->name_id == RECORD_NAME_NONE;
+		take_config(activity, record, tally);
+	}
 	if (record->graph_node_id && self.nodes) {
 		record->capture_stack_id = graph_nodes_get(self.nodes, record->graph_node_id);
 		tally->capture_unknown += record->capture_stack_id == RECORD_STACK_NONE;
@@ -229,6 +249,15 @@ void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffe
 	}
 	buffer_pool_give_back(self.pool, buffer, valid_size);
 	errno = saved_errno;
+}
+
+void activity_buffers_define(bool last)
+{
+	pthread_mutex_lock(&lock);
+	uint64_t left = kernel_configs_define(self.configs, self.definitions);
+	pthread_mutex_unlock(&lock);
+	if (last && left)
+		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_STATISTIC_LOST, left, 0);
 }
 
 void activity_buffers_hurry(uint64_t until_ns)

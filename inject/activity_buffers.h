@@ -32,6 +32,9 @@ void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_record
 void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
 			       size_t valid_size);
 
+/* Defines the launch configurations that changed. last: what finds no room is counted as lost. The helper thread. */
+void activity_buffers_define(bool last);
+
 /* From now on, wait for room no longer than until_ns (CLOCK_MONOTONIC) in all: the process ends. */
 void activity_buffers_hurry(uint64_t until_ns);
 

@@ -29,6 +29,7 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiActivityGetNumDroppedRecords", activity_get_dropped, true),
 	SYMBOL("cuptiActivitySetAttribute", activity_set_attribute, true),
 	SYMBOL("cuptiGetGraphNodeId", get_graph_node_id, true),
+	SYMBOL("cuptiGetCallbackName", get_callback_name, true),
 };
 
 static int resolve(void *handle, struct cupti_library *library)

@@ -26,6 +26,7 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*activity_get_dropped)(void *context, uint32_t stream_id, size_t *dropped);
 	int (*activity_set_attribute)(uint32_t attribute, size_t *size, void *value);
 	int (*get_graph_node_id)(void *node, uint64_t *node_id);
+	int (*get_callback_name)(uint32_t domain, uint32_t cbid, const char **name);
 };
 
 /* Maps `path` (already_mapped: takes the copy that the process has, or fails) and resolves its

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "activity_buffers.h"
+#include "api_statistics.h"
 #include "clock_sample.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
@@ -26,11 +27,12 @@
 #include "unwind_notices.h"
 #include "unwind_table.h"
 
-#define POLL_NS      100000000u  /* modules */
-#define FLUSH_NS     500000000u  /* activity, drop counts, clocks */
-#define STOP_NS      2000000000u /* the most that an exiting process waits */
-#define LAST_ROOM_NS 1000000000u /* of which for room in the activity lane */
-#define STACK_BYTES  (512u << 10)
+#define POLL_NS       100000000u  /* modules */
+#define FLUSH_NS      500000000u  /* activity, drop counts, clocks */
+#define STATISTICS_NS 1000000000u /* sums of calls and launch configurations */
+#define STOP_NS       2000000000u /* the most that an exiting process waits */
+#define LAST_ROOM_NS  1000000000u /* of which for room in the activity lane */
+#define STACK_BYTES   (512u << 10)
 
 enum event {
 	EVENT_STOP = 1u << 0,
@@ -47,7 +49,7 @@ static struct {
 	atomic_uint done;   /* likewise */
 	bool devices_known, failure_said;
 	enum python_state python_said;
-	uint64_t next_flush_ns;
+	uint64_t next_flush_ns, next_statistics_ns;
 } self;
 
 /* Until *word differs from `value`, or timeout_ns are over, or for no reason. */
@@ -147,6 +149,15 @@ static void flush(uint32_t flag)
 	count_dropped();
 }
 
+static void publish_statistics(uint64_t now_ns, bool last)
+{
+	if (!last && now_ns < self.next_statistics_ns)
+		return;
+	api_statistics_publish(self.parts.definitions, last);
+	activity_buffers_define(last);
+	self.next_statistics_ns = now_ns + STATISTICS_NS;
+}
+
 /* What there is to do now. A running kernel must not be flushed by force: it would come without its
  * end, and only once. */
 static void work(unsigned int events)
@@ -155,6 +166,7 @@ static void work(unsigned int events)
 
 	watch_modules(false);
 	watch_python();
+	publish_statistics(now_ns, false);
 	if ((events & EVENT_CUPTI_FAILED) && !self.failure_said) {
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI met a fatal error and switched itself off");
@@ -187,6 +199,7 @@ static void finish(unsigned int events)
 		calibrate();
 	}
 	lifecycle_off();
+	publish_statistics(monotonic_ns(), true);
 	record_ring_finish(self.parts.ring);
 }
 
@@ -194,6 +207,7 @@ static void *run(void *argument)
 {
 	(void)argument;
 	prctl(PR_SET_NAME, "flamegrid");
+	api_statistics_ignore_thread();
 	/* While CUDA still starts, so that the first launches find all that they need. */
 	if (self.parts.native_stacks)
 		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);

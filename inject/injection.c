@@ -9,6 +9,7 @@
 
 #include "activity_buffers.h"
 #include "agent_handshake.h"
+#include "api_statistics.h"
 #include "cupti_library.h"
 #include "cupti_search.h"
 #include "definition_writer.h"
@@ -17,6 +18,7 @@
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_watch.h"
+#include "proto/api_options.h"
 #include "proto/graph_mode.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
@@ -206,6 +208,8 @@ static bool capture(void)
 	int result;
 
 	define_window();
+	api_statistics_init(guest.ring, &guest.library, getenv(API_OPTIONS_ENV), guest.record,
+			    &guest.definitions);
 	if (lifecycle_start(at_end) < 0 || flush_thread_start(&parts) < 0)
 		return false;
 	result = subscription_start(&launch, &events, guest.graphs, guest.record,

@@ -1,8 +1,10 @@
 #include "subscription.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "activity_buffers.h"
+#include "api_statistics.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "graph_callback.h"
@@ -49,6 +51,22 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 	}
 }
 
+/* The launch's own work lies outside of the time that the call takes. */
+static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *call)
+{
+	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER && api_statistics_is_launch(cbid);
+
+	if (call->site == CUPTI_ABI_API_ENTER) {
+		if (launch)
+			launch_callback_enter(&self.launch, cbid, call);
+		api_statistics_enter(domain, cbid, call);
+	} else {
+		api_statistics_exit(domain, cbid, call);
+		if (launch)
+			launch_callback_exit(&self.launch, cbid, call);
+	}
+}
+
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	const struct cupti_callback_data *call = data;
@@ -56,7 +74,9 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	(void)user;
 	if (lifecycle_state() != LIFECYCLE_ON)
 		return;
-	if (domain == CUPTI_ABI_DOMAIN_DRIVER) {
+	if (__builtin_expect(api_statistics_on, 0) && domain <= CUPTI_ABI_DOMAIN_RUNTIME) {
+		on_counted_call(domain, cbid, call);
+	} else if (domain == CUPTI_ABI_DOMAIN_DRIVER) {
 		if (call->site == CUPTI_ABI_API_ENTER)
 			launch_callback_enter(&self.launch, cbid, call);
 		else
@@ -125,6 +145,7 @@ static int enable_launches(uint32_t record)
 		else if (first_error == CUPTI_ABI_SUCCESS)
 			first_error = result;
 	}
+	api_statistics_enable(self.library, self.subscriber);
 	return nr_enabled ? CUPTI_ABI_SUCCESS : first_error;
 }
 
