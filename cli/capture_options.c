@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "job_environment.h"
+#include "proto/api_options.h"
 #include "proto/record_options.h"
 
 static int fail(char **error, const char *origin, const char *text, const char *why)
@@ -50,6 +51,18 @@ static int take_record(struct capture_options *options, const char *origin, cons
 		    "not all, nor a list of sync, overhead, um, modules, memory, nvtx");
 }
 
+static int take_api(struct capture_options *options, const char *origin, const char *text,
+		    char **error)
+{
+	if (api_options_check(text) < 0)
+		return fail(error, origin, text,
+			    "not all, runtime or driver, nor names of functions with commas "
+			    "between and * "
+			    "for any text");
+	options->api = text;
+	return 0;
+}
+
 static const struct {
 	const char *name, *variable;
 	int (*take)(struct capture_options *options, const char *origin, const char *text,
@@ -58,6 +71,7 @@ static const struct {
 	{"stacks", STACK_OPTIONS_ENV, take_stacks},
 	{"graphs", GRAPH_MODE_ENV, take_graphs},
 	{"record", RECORD_OPTIONS_ENV, take_record},
+	{"api", API_OPTIONS_ENV, take_api},
 };
 
 #define NR_OPTIONS (sizeof(table) / sizeof(table[0]))
@@ -103,5 +117,8 @@ int capture_options_export(const struct capture_options *options,
 					     graph_mode_name(options->graphs));
 	if (result == 0)
 		result = job_environment_set(environment, RECORD_OPTIONS_ENV, record);
+	if (result == 0)
+		result = job_environment_set(environment, API_OPTIONS_ENV,
+					     options->api ? options->api : "");
 	return result;
 }

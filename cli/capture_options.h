@@ -14,13 +14,15 @@ struct capture_options {
 	struct stack_options stacks;
 	enum graph_mode graphs;
 	uint32_t record; /* a set of enum record_option */
+	const char *
+		api; /* a list of api_options.h; borrowed from the command line or the environment; NULL: none */
 };
 
 /* The defaults, and what the environment says. 0; -EINVAL: a variable is not understood; *error is one line about it,
  * owns: free(), NULL: out of memory. */
 int capture_options_init(struct capture_options *options, char **error);
 
-/* Takes the value of --name ("stacks", "graphs", "record"). 0; -ENOENT: another option; -EINVAL with *error as above. */
+/* Takes the value of --name ("stacks", "graphs", "record", "api"). 0; -ENOENT: another option; -EINVAL with *error as above. */
 int capture_options_take(struct capture_options *options, const char *name, const char *value,
 			 char **error);
 

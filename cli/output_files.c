@@ -1,6 +1,7 @@
 #include "output_files.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +30,15 @@ static int write_file(const struct output_dir *output, const char *name,
 }
 
 /* NULL: out of memory. */
-static char *make_summary(const struct output_dir *output, const struct report_tree *tree)
+static char *make_summary(const struct output_dir *output, const struct report_tree *tree,
+			  bool has_calls)
 {
 	char line[REPORT_SUMMARY_SIZE], *text;
 
 	if (asprintf(&text,
-		     "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "}\n",
-		     report_summary_line(tree, line, sizeof(line)), output->path) < 0)
+		     "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "%s}\n",
+		     report_summary_line(tree, line, sizeof(line)), output->path,
+		     has_calls ? "," OUTPUT_API : "") < 0)
 		return NULL;
 	return text;
 }
@@ -55,8 +58,10 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 		result = write_file(output, OUTPUT_FOLDED, &view, REPORT_FOLDED, error);
 	if (result == 0)
 		result = write_file(output, OUTPUT_HTML, &view, REPORT_HTML, error);
+	if (result == 0 && view.statistics->nr_calls)
+		result = write_file(output, OUTPUT_API, &view, REPORT_API, error);
 	if (result == 0) {
-		*summary = make_summary(output, view.tree);
+		*summary = make_summary(output, view.tree, view.statistics->nr_calls > 0);
 		result = *summary ? 0 : -ENOMEM;
 	}
 	report_view_close(&view);

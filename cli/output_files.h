@@ -1,4 +1,5 @@
-/* What `run` leaves beside the store: gpu.folded and flame.html, made from it. Single-threaded. */
+/* What `run` leaves beside the store: gpu.folded and flame.html, made from it, and api.txt if API calls were counted.
+ * Single-threaded. */
 #ifndef OUTPUT_FILES_H
 #define OUTPUT_FILES_H
 
@@ -7,7 +8,7 @@
 #include "aggregator/report_build.h"
 #include "output_dir.h"
 
-/* Writes both files; *summary is then what is to be said about the profile, one line, owns: free(): kernels, GPU time,
+/* Writes the files; *summary is then what is to be said about the profile, one line, owns: free(): kernels, GPU time,
  * matched, lost by reason, where the files are.
  * 0 or -errno, with one line in *error that says what and where, owns: free(), and *summary NULL. The store is kept in
  * any case. */

@@ -65,6 +65,10 @@ static const char usage[] =
 	"      --record LIST    record more than GPU work, with commas between: sync (host waits), "
 	"overhead,\n"
 	"                       um (unified memory), modules, memory, nvtx; or all\n"
+	"      --api LIST       count and time calls of CUDA's API: names of functions with commas "
+	"between, * in\n"
+	"                       them for any text (cudaMalloc*,cuLaunchKernel); runtime, driver or "
+	"all\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -126,6 +130,7 @@ static int parse_options(struct run *run, int argc, char **argv)
 		{"stacks", required_argument, NULL, OPTION_CAPTURE},
 		{"graphs", required_argument, NULL, OPTION_CAPTURE},
 		{"record", required_argument, NULL, OPTION_CAPTURE},
+		{"api", required_argument, NULL, OPTION_CAPTURE},
 		{"lines", required_argument, NULL, OPTION_LINES},
 		{"inlines", no_argument, NULL, OPTION_INLINES},
 		{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},

@@ -151,6 +151,13 @@ const struct message_api_call *statistics_table_find_call(const struct statistic
 	return find(&table->calls, key);
 }
 
+const struct message_kernel_config *
+statistics_table_find_config(const struct statistics_table *table,
+			     const struct message_kernel_config *key)
+{
+	return find(&table->configs, key);
+}
+
 const struct message_api_call *statistics_table_calls(const struct statistics_table *table,
 						      uint32_t *count)
 {

@@ -23,9 +23,12 @@ int statistics_table_put_call(struct statistics_table *table, const struct messa
 int statistics_table_put_config(struct statistics_table *table,
 				const struct message_kernel_config *config);
 
-/* By domain, cbid and error of *key. NULL: none. Borrowed until the next put. */
+/* By domain, cbid and error of *key, or by its config. NULL: none. Borrowed until the next put. */
 const struct message_api_call *statistics_table_find_call(const struct statistics_table *table,
 							  const struct message_api_call *key);
+const struct message_kernel_config *
+statistics_table_find_config(const struct statistics_table *table,
+			     const struct message_kernel_config *key);
 
 /* In the order in which their keys came. Borrowed until the next put. A table that is NULL has none. */
 const struct message_api_call *statistics_table_calls(const struct statistics_table *table,

@@ -2,6 +2,9 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "sim_calls.h"
 
 static _Atomic(const struct sim_tracer *) current_tracer;
 static _Atomic uint32_t next_correlation_id = 1;
@@ -39,8 +42,13 @@ void sim_trace_exit(struct sim_call *call, void *result)
 {
 	const struct sim_tracer *now = tracer();
 
-	if (now && call->correlation_id)
+	if (now && call->correlation_id) {
+		int number;
+
+		memcpy(&number, result, sizeof(number));
+		sim_calls_count(call, number);
 		now->call_site(call, true, result);
+	}
 	if (--thread.depth == 0)
 		thread.correlation_id = 0;
 }
