@@ -63,8 +63,6 @@ void api_statistics_init(struct record_ring *ring, const struct cupti_library *l
 		refuse(definitions, list, "this CUPTI does not say what functions are called");
 	else if (api_select_init(&self.select, library, list, record) == 0)
 		refuse(definitions, list, "CUPTI knows no such function");
-	else if (api_thread_init() < 0)
-		refuse(definitions, list, "no thread-specific key is left");
 	else
 		api_statistics_on = true;
 }
@@ -84,7 +82,7 @@ void api_statistics_enter(uint32_t domain, uint32_t cbid, const struct cupti_cal
 	if (row == API_SELECT_NONE)
 		return;
 	now_ns = monotonic_ns();
-	struct api_thread *thread = api_thread_own(now_ns, &lost);
+	struct api_thread *thread = api_thread_own(self.ring, now_ns, &lost);
 	if (thread)
 		api_thread_enter(thread, row, call->correlation_id, now_ns);
 }
@@ -99,7 +97,7 @@ void api_statistics_exit(uint32_t domain, uint32_t cbid, const struct cupti_call
 	if (row == API_SELECT_NONE)
 		return;
 	now_ns = monotonic_ns();
-	struct api_thread *thread = api_thread_own(now_ns, &lost);
+	struct api_thread *thread = api_thread_own(self.ring, now_ns, &lost);
 	if (lost)
 		lose(1);
 	/* One that began before it was asked for has no time, and does not count. */
@@ -113,11 +111,6 @@ void api_statistics_exit(uint32_t domain, uint32_t cbid, const struct cupti_call
 bool api_statistics_is_launch(uint32_t cbid)
 {
 	return api_select_is_launch(&self.select, cbid);
-}
-
-void api_statistics_ignore_thread(void)
-{
-	api_thread_ignore();
 }
 
 static void add(struct api_snapshot *to, const struct api_snapshot *from)

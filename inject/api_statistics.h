@@ -32,9 +32,6 @@ void api_statistics_exit(uint32_t domain, uint32_t cbid, const struct cupti_call
 /* Whether the launch callback wants this function of the driver, too. */
 bool api_statistics_is_launch(uint32_t cbid);
 
-/* Calls of the calling thread are the guest's own, and not counted. */
-void api_statistics_ignore_thread(void);
-
 /* On the helper thread: sums up, and defines the functions that were called since the last time. last: what finds no
  * room now is counted as lost. */
 void api_statistics_publish(struct definition_writer *definitions, bool last);

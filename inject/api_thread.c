@@ -1,33 +1,21 @@
 #include "api_thread.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "launch_thread.h"
+
 #define TRY_INTERVAL_NS 100000000u
 #define READ_TRIES      10000u
-#define IGNORED         ((struct api_thread *)1)
-#define ENDED           ((struct api_thread *)2) /* whatever calls now is another destructor */
 
-static __thread struct api_thread *own __attribute__((tls_model("initial-exec")));
-static __thread uint64_t next_try_ns __attribute__((tls_model("initial-exec")));
-static pthread_key_t key;
 static _Atomic(struct api_thread *) first;
 static _Atomic uint32_t nr_threads;
 
-static void leave_behind(void *user)
+void api_thread_end(struct api_thread *thread)
 {
-	struct api_thread *thread = user;
-
-	own = ENDED;
 	atomic_store_explicit(&thread->state, API_THREAD_ENDED, memory_order_release);
-}
-
-int api_thread_init(void)
-{
-	return -pthread_key_create(&key, leave_behind);
 }
 
 struct api_thread *api_thread_first(void)
@@ -71,45 +59,24 @@ static struct api_thread *create(void)
 	return thread;
 }
 
-static void find_or_create(uint64_t now_ns)
+struct api_thread *api_thread_own(struct record_ring *ring, uint64_t now_ns, bool *lost)
 {
-	struct api_thread *thread = take_free();
-
-	if (!thread)
-		thread = create();
-	if (thread && pthread_setspecific(key, thread) != 0) {
-		atomic_store_explicit(&thread->state, API_THREAD_ENDED, memory_order_release);
-		thread = NULL;
-	}
-	own = thread;
-	next_try_ns = now_ns + TRY_INTERVAL_NS;
-}
-
-struct api_thread *api_thread_own(uint64_t now_ns, bool *lost)
-{
-	struct api_thread *thread = own;
+	struct launch_thread *thread = launch_thread_here(ring);
 
 	*lost = false;
-	if (__builtin_expect(thread && thread != IGNORED && thread != ENDED, 1))
-		return thread;
-	if (thread == IGNORED)
-		return NULL;
-	if (!thread && now_ns >= next_try_ns) {
+	if (__builtin_expect(thread && thread->api, 1))
+		return thread->api;
+	if (thread && now_ns >= thread->next_api_ns) {
 		int saved_errno = errno;
 
-		find_or_create(now_ns);
+		thread->api = take_free();
+		if (!thread->api)
+			thread->api = create();
+		thread->next_api_ns = now_ns + TRY_INTERVAL_NS;
 		errno = saved_errno;
 	}
-	thread = own;
-	if (thread && thread != ENDED)
-		return thread;
-	*lost = true;
-	return NULL;
-}
-
-void api_thread_ignore(void)
-{
-	own = IGNORED;
+	*lost = thread ? !thread->api : !launch_thread_is_ignored();
+	return thread ? thread->api : NULL;
 }
 
 void api_thread_enter(struct api_thread *thread, uint32_t row, uint32_t correlation_id,

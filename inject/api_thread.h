@@ -1,7 +1,6 @@
 /* What one thread keeps of its API calls: sums by function, and the calls that it is in. Written by that thread alone,
- * without a lock; read by the helper thread at any time. Reached through one initial-exec thread-local pointer, as
- * launch_thread.h; mapped at the thread's first call, used again by another thread once the helper has
- * taken over what an ended one left behind. */
+ * without a lock; read by the helper thread at any time. Hangs on launch_thread.h; mapped at the thread's first call, used
+ * again by another thread once the helper has taken over what an ended one left behind. */
 #ifndef API_THREAD_H
 #define API_THREAD_H
 
@@ -13,6 +12,8 @@
 #define API_THREAD_DEPTH    16u /* calls within calls; of deeper ones the outermost are forgotten */
 #define API_THREAD_FAILURES 256u  /* pairs of function and error */
 #define API_THREADS_MAX     4096u /* that call at once, or ended in the last second */
+
+struct record_ring;
 
 struct api_sums { /* of one function; version is odd while the thread writes the others */
 	_Atomic uint64_t version;
@@ -51,15 +52,12 @@ struct api_snapshot {
 	uint64_t count, total_ns, min_ns, max_ns, errors;
 };
 
-/* Makes threads leave their sums behind when they end. Once, before the first call. Returns 0 or -errno. */
-int api_thread_init(void);
-
 /* The calling thread's, made at its first call. NULL: it is ignored, or there is no room: *lost says which. errno is
  * kept. */
-struct api_thread *api_thread_own(uint64_t now_ns, bool *lost);
+struct api_thread *api_thread_own(struct record_ring *ring, uint64_t now_ns, bool *lost);
 
-/* The calling thread's calls are nobody's business: it is the guest's own. */
-void api_thread_ignore(void);
+/* Its thread ends: leaves it to the helper thread. */
+void api_thread_end(struct api_thread *thread);
 
 /* A call begins; it ends: returns whether it had begun. A call within, of which no end came, is forgotten. */
 void api_thread_enter(struct api_thread *thread, uint32_t row, uint32_t correlation_id,

@@ -18,6 +18,7 @@
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "device_query.h"
+#include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_watch.h"
 #include "monotonic.h"
@@ -207,7 +208,7 @@ static void *run(void *argument)
 {
 	(void)argument;
 	prctl(PR_SET_NAME, "flamegrid");
-	api_statistics_ignore_thread();
+	launch_thread_ignore();
 	/* While CUDA still starts, so that the first launches find all that they need. */
 	if (self.parts.native_stacks)
 		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
