@@ -192,6 +192,15 @@ static void a_store_with_impossible_content_is_refused(void **state)
 		"UPDATE epoch_ids SET count = 4000000000",
 		"UPDATE epochs SET id = 5",
 		"UPDATE ledger SET epoch = 9, process = 77",
+		"UPDATE api_calls SET process = 9",
+		"UPDATE api_calls SET name = 900",
+		"UPDATE api_calls SET domain = 3 WHERE domain = 1",
+		"UPDATE api_calls SET domain = 0 WHERE domain = 1",
+		"UPDATE api_calls SET count = -1",
+		"UPDATE kernel_configs SET process = 9",
+		"UPDATE kernel_configs SET name = 900",
+		"UPDATE kernel_configs SET block_x = 4294967296",
+		"UPDATE device_limits SET device = 9",
 		"DELETE FROM devices",
 	};
 
