@@ -163,7 +163,8 @@ static int read_row(struct collection *collection, struct statement *row,
 		uint64_t wide = statement_number(row, i + 1);
 		uint32_t narrow = (uint32_t)wide;
 
-		if (wide > fields[i].max || (fields[i].max == WIRE_ID_MAX && wide > nr_strings))
+		if (wide > fields[i].max || wide > INT64_MAX ||
+		    (fields[i].max == WIRE_ID_MAX && wide > nr_strings))
 			return -EPROTO;
 		if (fields[i].width_bytes == sizeof(wide))
 			memcpy(out + fields[i].offset_bytes, &wide, sizeof(wide));

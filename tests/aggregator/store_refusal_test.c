@@ -219,7 +219,8 @@ static void a_store_with_impossible_content_is_refused(void **state)
 		if (sqlite3_changes(database) == 0)
 			fail_msg("%s: changes nothing", harms[i]);
 		sqlite3_close(database);
-		assert_int_equal(profile_load(store_fixture.path, &profile, &error), -EPROTO);
+		if (profile_load(store_fixture.path, &profile, &error) != -EPROTO)
+			fail_msg("%s: is not refused", harms[i]);
 		assert_non_null(strstr(error, "damaged"));
 		free(error);
 		store_fixture_remove();
