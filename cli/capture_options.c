@@ -117,8 +117,7 @@ int capture_options_export(const struct capture_options *options,
 					     graph_mode_name(options->graphs));
 	if (result == 0)
 		result = job_environment_set(environment, RECORD_OPTIONS_ENV, record);
-	if (result == 0)
-		result = job_environment_set(environment, API_OPTIONS_ENV,
-					     options->api ? options->api : "");
+	if (result == 0 && options->api)
+		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);
 	return result;
 }
