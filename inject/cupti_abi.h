@@ -95,7 +95,7 @@ enum cupti_kernel_offset {
 	CUPTI_KERNEL_DEVICE = 40,
 	CUPTI_KERNEL_CONTEXT = 44,
 	CUPTI_KERNEL_STREAM = 48,
-	CUPTI_KERNEL_GRID = 52,  /* three, as of the block: x, y, z */
+	CUPTI_KERNEL_GRID = 52, /* three, as of the block: x, y, z */
 	CUPTI_KERNEL_BLOCK = 64,
 	CUPTI_KERNEL_STATIC_SHARED = 76,
 	CUPTI_KERNEL_DYNAMIC_SHARED = 80,

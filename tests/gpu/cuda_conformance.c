@@ -414,7 +414,8 @@ int main(int argc, char **argv)
 	}
 	check_main_run();
 	check_runtime(argc > 2 ? argv[2] : NULL);
-	errors += conformance_api_run(devices[0].context, devices[0].functions[0], devices[0].memory);
+	errors +=
+		conformance_api_run(devices[0].context, devices[0].functions[0], devices[0].memory);
 	check_graphs();
 	check_finalize();
 	check(errors == 0, "no other call failed (%u did)", errors);
