@@ -8,6 +8,7 @@
 #include "catalog.h"
 #include "roster.h"
 #include "session_stacks.h"
+#include "session_statistics.h"
 #include "timeline_table.h"
 
 struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id)
@@ -91,6 +92,8 @@ uint64_t agent_session_seq(const struct message *message)
 		return message->process.seq;
 	case MESSAGE_BYE:
 		return message->bye.seq;
+	case MESSAGE_STATISTICS:
+		return message->statistics.seq;
 	default:
 		return 0;
 	}
@@ -165,6 +168,7 @@ static int apply_devices(struct agent_session *session, struct roster *roster,
 			.index = from->index,
 			.name = agent_session_translate(session, SESSION_STRINGS, from->name),
 			.pci = agent_session_translate(session, SESSION_STRINGS, from->pci),
+			.limits = from->limits,
 		};
 
 		memcpy(device.uuid, from->uuid, sizeof(device.uuid));
@@ -411,6 +415,9 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 		break;
 	case MESSAGE_BYE:
 		error = apply_bye(session, collection);
+		break;
+	case MESSAGE_STATISTICS:
+		error = session_statistics_apply(session, collection, &message->statistics, reason);
 		break;
 	default:
 		*reason = "a message that carries no data";

@@ -5,9 +5,10 @@
 
 #include "report_groups.h"
 #include "report_summary.h"
+#include "statistics_writer.h"
 
 /* The tree's text holds no control characters, so two escapes suffice. */
-static void write_text(FILE *out, const char *text)
+void json_writer_text(FILE *out, const char *text)
 {
 	fputc('"', out);
 	for (; *text; text++) {
@@ -21,7 +22,7 @@ static void write_text(FILE *out, const char *text)
 static void write_member(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "\"%s\":", name);
-	write_text(out, text);
+	json_writer_text(out, text);
 }
 
 static void write_known(FILE *out, const char *name, int32_t number, int32_t none)
@@ -155,10 +156,10 @@ static void write_frames(FILE *out, const struct report_tree *tree, const struct
 		chain[depth++] = node;
 	fputs("\"frames\":[", out);
 	while (depth > 0) {
-		write_text(out, tree->strings[tree->nodes[chain[--depth]].name]);
+		json_writer_text(out, tree->strings[tree->nodes[chain[--depth]].name]);
 		fputc(',', out);
 	}
-	write_text(out, tree->strings[leaf->name]);
+	json_writer_text(out, tree->strings[leaf->name]);
 	fputc(']', out);
 }
 
@@ -178,7 +179,8 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 	write_member(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
 }
 
-int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy)
+int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
+		      const struct report_statistics *statistics)
 {
 	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
 	write_member(out, "title", tree->title);
@@ -189,6 +191,8 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	write_processes(out, tree);
 	write_busy(out, busy, "devices", 1);
 	write_busy(out, busy, "streams", 0);
+	if (statistics)
+		statistics_writer_json(out, statistics);
 	fputs("\"leaves\":[", out);
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		fputs(i ? ",\n{" : "\n{", out);

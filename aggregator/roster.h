@@ -12,6 +12,7 @@
 #include "proto/message.h"
 
 struct roster;
+struct statistics_table;
 
 struct roster_host {
 	uint32_t boot_id, node;
@@ -22,7 +23,8 @@ struct roster_device {
 	int32_t index;                /* physical, by PCI order; MESSAGE_INDEX_NONE */
 	uint8_t uuid[WIRE_UUID_SIZE]; /* zeros: not known */
 	uint32_t name, pci;
-	bool changed; /* since roster_saved() */
+	struct device_limits limits; /* zeros: not known */
+	bool changed;                /* since roster_saved() */
 };
 
 /* What tells one process from all others, for ever. */
@@ -50,6 +52,7 @@ struct roster_process {
 	uint32_t nr_ledger;
 	struct correlator *correlator;   /* owns; NULL: nothing came, or the process has ended */
 	struct correlator_counts counts; /* of correlators past; without waiting ones */
+	struct statistics_table *statistics;                   /* owns; NULL: none came */
 	bool changed, lists_changed, ledger_changed, finished; /* since roster_saved() */
 };
 

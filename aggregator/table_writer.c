@@ -5,6 +5,7 @@
 
 #include "report_groups.h"
 #include "report_summary.h"
+#include "statistics_writer.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
@@ -130,6 +131,10 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		if (tree->planes & 1u << REPORT_PLANE_GPU) {
 			write_busy(out, busy, 1, top);
 			write_busy(out, busy, 0, top);
+		}
+		if (options && options->statistics) {
+			statistics_writer_configs(out, options->statistics, top);
+			statistics_writer_calls(out, options->statistics, top);
 		}
 		fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
 		report_summary_planes(out, tree, "");

@@ -8,6 +8,7 @@
 
 #include "duration.h"
 #include "job_environment.h"
+#include "proto/api_options.h"
 #include "proto/record_options.h"
 
 static int fail(char **error, const char *origin, const char *text, const char *why)
@@ -49,6 +50,18 @@ static int take_record(struct capture_options *options, const char *origin, cons
 		return 0;
 	return fail(error, origin, text,
 		    "not all, nor a list of sync, overhead, um, modules, memory, nvtx");
+}
+
+static int take_api(struct capture_options *options, const char *origin, const char *text,
+		    char **error)
+{
+	if (api_options_check(text) < 0)
+		return fail(error, origin, text,
+			    "not all, runtime or driver, nor names of functions with commas "
+			    "between and * "
+			    "for any text");
+	options->api = text;
+	return 0;
 }
 
 static int take_window(struct capture_options *options, const char *origin, const char *text,
@@ -127,6 +140,7 @@ static const struct {
 	{"stacks", STACK_OPTIONS_ENV, take_stacks},
 	{"graphs", GRAPH_MODE_ENV, take_graphs},
 	{"record", RECORD_OPTIONS_ENV, take_record},
+	{"api", API_OPTIONS_ENV, take_api},
 	{"window", WINDOW_OPTIONS_ENV, take_window},
 	{"delay", NULL, take_delay},
 	{"duration", NULL, take_duration},
@@ -205,5 +219,7 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 					     graph_mode_name(options->graphs));
 	if (result == 0 && options->record)
 		result = job_environment_set(environment, RECORD_OPTIONS_ENV, record);
+	if (result == 0 && options->api)
+		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);
 	return result ? result : export_window(options, now_ns, environment);
 }

@@ -18,13 +18,14 @@ struct capture_options {
 	uint32_t record;                /* a set of enum record_option */
 	struct window_options window;   /* from_ns and until_ns of the environment alone */
 	uint64_t delay_ns, duration_ns; /* from the job's start; 0: none */
+	const char *api; /* a list of api_options.h; borrowed from the command line or the environment; NULL: none */
 };
 
 /* The defaults, and what the environment says. 0; -EINVAL: a variable is not understood; *error is one line about it,
  * owns: free(), NULL: out of memory. */
 int capture_options_init(struct capture_options *options, char **error);
 
-/* Takes the value of --name, NULL where it has none ("stacks", "graphs", "record", "delay", "duration", "duty",
+/* Takes the value of --name, NULL where it has none ("stacks", "graphs", "record", "api", "delay", "duration", "duty",
  * "capture-range", "dormant"). 0; -ENOENT: another option; -EINVAL with *error as above. */
 int capture_options_take(struct capture_options *options, const char *name, const char *value,
 			 char **error);

@@ -67,7 +67,7 @@ static int move_file_aside(int dir, const char *name)
 static int move_aside(int dir)
 {
 	static const char *const names[] = {OUTPUT_STORE, OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
-					    OUTPUT_FOLDED, OUTPUT_HTML};
+					    OUTPUT_FOLDED, OUTPUT_HTML, OUTPUT_API};
 	char name[OUTPUT_PLANE_SIZE];
 	int error = 0;
 

@@ -1,6 +1,7 @@
 #include "output_files.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ static int write_file(const struct output_dir *output, const char *name,
 }
 
 /* NULL: out of memory. */
-static char *make_summary(const struct output_dir *output, const struct report_tree *tree)
+static char *make_summary(const struct output_dir *output, const struct report_tree *tree,
+			  bool has_calls)
 {
 	char line[REPORT_SUMMARY_SIZE], *text = NULL;
 	size_t size;
@@ -43,7 +45,7 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 		if (tree->plane_totals[plane].count)
 			fprintf(out, ",%s" OUTPUT_PLANE_SUFFIX,
 				report_plane_name((enum report_plane)plane));
-	fputs("," OUTPUT_HTML "}\n", out);
+	fprintf(out, "," OUTPUT_HTML "%s}\n", has_calls ? "," OUTPUT_API : "");
 	report_summary_planes(out, tree, "flamegrid: ");
 	if (fclose(out) == 0)
 		return text;
@@ -101,8 +103,10 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 		result = write_file(output, OUTPUT_FOLDED, &view, REPORT_FOLDED, error);
 	if (result == 0)
 		result = write_planes(output, &view, options, error);
+	if (result == 0 && view.statistics->nr_calls)
+		result = write_file(output, OUTPUT_API, &view, REPORT_API, error);
 	if (result == 0) {
-		*summary = make_summary(output, view.tree);
+		*summary = make_summary(output, view.tree, view.statistics->nr_calls > 0);
 		result = *summary ? 0 : -ENOMEM;
 	}
 	report_view_close(&view);

@@ -1,5 +1,5 @@
 /* What `run` leaves beside the store: gpu.folded, a file like it for each other plane that has records (sync.folded),
- * and flame.html, made from it. Single-threaded. */
+ * flame.html, made from it, and api.txt if API calls were counted. Single-threaded. */
 #ifndef OUTPUT_FILES_H
 #define OUTPUT_FILES_H
 

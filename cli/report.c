@@ -34,6 +34,9 @@ static const char usage[] =
 	"      --lines on|off   source lines in the names of frames (default: on); off merges a "
 	"function's lines\n"
 	"      --top N          rows of the table\n"
+	"      --rows WHAT      rows of csv: activities (default), calls, failures (failed calls) "
+	"or\n"
+	"                       configurations (of kernel launches)\n"
 	"  -o, --output FILE    write there instead of to standard output\n"
 	"      --strict         exit with 3 if any record was lost\n"
 	"  -h, --help           this text\n"
@@ -52,6 +55,11 @@ static const struct word units[] = {{"us", FOLDED_US}, {"ns", FOLDED_NS}, {0}};
 static const struct word weights[] = {
 	{"time", FOLDED_TIME}, {"count", FOLDED_COUNT}, {"bytes", FOLDED_BYTES}, {0}};
 static const struct word lines[] = {{"on", REPORT_LINES_ON}, {"off", REPORT_LINES_OFF}, {0}};
+static const struct word rows[] = {{"activities", REPORT_ROWS_ACTIVITIES},
+				   {"calls", REPORT_ROWS_CALLS},
+				   {"failures", REPORT_ROWS_FAILURES},
+				   {"configurations", REPORT_ROWS_CONFIGURATIONS},
+				   {0}};
 static const struct word demanglings[] = {
 	{"full", DEMANGLE_FULL}, {"simple", DEMANGLE_SIMPLE}, {"none", DEMANGLE_NONE}, {0}};
 
@@ -84,7 +92,14 @@ static int parse_top(const char *text, uint32_t *top)
 	return 0;
 }
 
-enum long_option { OPTION_DEMANGLE = 256, OPTION_LINES, OPTION_TOP, OPTION_STRICT, OPTION_PLANES };
+enum long_option {
+	OPTION_DEMANGLE = 256,
+	OPTION_LINES,
+	OPTION_TOP,
+	OPTION_STRICT,
+	OPTION_PLANES,
+	OPTION_ROWS,
+};
 
 /* 0; -1 after saying what is wrong. */
 static int take_option(struct report *report, int option)
@@ -130,6 +145,10 @@ static int take_option(struct report *report, int option)
 			"modules, memory\n",
 			optarg);
 		return -1;
+	case OPTION_ROWS:
+		value = word_value(rows, "rows", optarg);
+		report->view.rows = (enum report_rows)value;
+		return value < 0 ? -1 : 0;
 	case OPTION_TOP:
 		return parse_top(optarg, &report->view.top);
 	case 'o':
@@ -155,6 +174,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"lines", required_argument, NULL, OPTION_LINES},
 		{"planes", required_argument, NULL, OPTION_PLANES},
 		{"top", required_argument, NULL, OPTION_TOP},
+		{"rows", required_argument, NULL, OPTION_ROWS},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
 		{"help", no_argument, NULL, 'h'},
@@ -173,6 +193,10 @@ static int parse_options(struct report *report, int argc, char **argv)
 	if (optind != argc - 1) {
 		fprintf(stderr, "flamegrid: report: %s (flamegrid report --help)\n",
 			optind == argc ? "no profile given" : "more than one profile given");
+		return EXIT_USAGE + 1;
+	}
+	if (report->view.rows != REPORT_ROWS_ACTIVITIES && report->view.format != REPORT_CSV) {
+		fprintf(stderr, "flamegrid: report: --rows is for --format csv\n");
 		return EXIT_USAGE + 1;
 	}
 	report->profile_path = argv[optind];

@@ -67,6 +67,10 @@ static const char usage[] =
 	"      --record LIST    record more than GPU work, with commas between: sync (host waits), "
 	"overhead,\n"
 	"                       um (unified memory), modules, memory, nvtx; or all\n"
+	"      --api LIST       count and time calls of CUDA's API: names of functions with commas "
+	"between, * in\n"
+	"                       them for any text (cudaMalloc*,cuLaunchKernel); runtime, driver or "
+	"all\n"
 	"      --delay TIME     begin to capture later; to end earlier:\n"
 	"      --duration TIME\n"
 	"      --duty ON/PERIOD capture the first ON of each PERIOD of the clock, such as 1s/30s, "
@@ -140,6 +144,7 @@ static int parse_options(struct run *run, int argc, char **argv)
 		{"stacks", required_argument, NULL, OPTION_CAPTURE},
 		{"graphs", required_argument, NULL, OPTION_CAPTURE},
 		{"record", required_argument, NULL, OPTION_CAPTURE},
+		{"api", required_argument, NULL, OPTION_CAPTURE},
 		{"delay", required_argument, NULL, OPTION_CAPTURE},
 		{"duration", required_argument, NULL, OPTION_CAPTURE},
 		{"duty", required_argument, NULL, OPTION_CAPTURE},

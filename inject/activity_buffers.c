@@ -15,6 +15,7 @@
 #include "cupti_library.h"
 #include "flush_thread.h"
 #include "graph_nodes.h"
+#include "kernel_configs.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "monotonic.h"
@@ -32,7 +33,7 @@
  * of no device. */
 struct device_tally {
 	uint64_t records, valid_ns, invalid_time, still_running, name_lost, full, full_ns;
-	uint64_t capture_unknown, no_device;
+	uint64_t capture_unknown, no_device, config_lost;
 };
 
 struct activity_buffers {
@@ -41,7 +42,9 @@ struct activity_buffers {
 	const struct graph_nodes *nodes; /* may be NULL */
 	uint16_t window;
 	struct buffer_pool *pool;
+	struct definition_writer *definitions;
 	struct name_table *names; /* this and the rest: under the lock */
+	struct kernel_configs *configs;
 	uint32_t nr_records;
 	struct gpu_record records[CHUNK_RECORDS];
 	struct device_tally tally[RECORD_DEVICES_MAX + 1];
@@ -68,8 +71,10 @@ int activity_buffers_init(struct record_ring *ring, struct definition_writer *de
 	self.nodes = nodes;
 	self.window = window;
 	self.pool = buffer_pool_create();
+	self.definitions = definitions;
 	self.names = name_table_create(definitions);
-	if (self.pool && self.names)
+	self.configs = kernel_configs_create();
+	if (self.pool && self.names && self.configs)
 		return 0;
 	activity_buffers_fini();
 	return -ENOMEM;
@@ -79,6 +84,7 @@ void activity_buffers_fini(void)
 {
 	buffer_pool_destroy(self.pool);
 	name_table_destroy(self.names);
+	kernel_configs_destroy(self.configs);
 	memset(&self, 0, sizeof(self));
 	atomic_store(&hurry_until_ns, 0);
 }
@@ -128,6 +134,7 @@ static void publish_row(uint32_t row)
 		{LEDGER_CAPTURE_UNKNOWN, tally->capture_unknown, 0},
 		{LEDGER_RECORD_RING_FULL, tally->full, tally->full_ns},
 		{LEDGER_NO_DEVICE, tally->no_device, 0},
+		{LEDGER_STATISTIC_LOST, tally->config_lost, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
@@ -216,8 +223,19 @@ static bool has_valid_times(enum activity_verdict verdict, struct device_tally *
 	return verdict == ACTIVITY_VALID;
 }
 
-/* self.records[self.nr_records] is filled but for the name. */
-static void add(enum activity_verdict verdict, const char *name)
+static void take_config(const void *activity, const struct gpu_record *record,
+			struct device_tally *tally)
+{
+	struct kernel_config config;
+
+	activity_record_config(activity, &config);
+	config.name_id = record->name_id;
+	if (!kernel_configs_add(self.configs, &config, record->end_ns - record->start_ns))
+		tally->config_lost++;
+}
+
+/* self.records[self.nr_records] is filled but for the name. activity: CUPTI's, NULL: the guest's own. */
+static void add(enum activity_verdict verdict, const char *name, const void *activity)
 {
 	struct gpu_record *record = &self.records[self.nr_records];
 	bool is_work = record->kind <= RECORD_GPU_GRAPH;
@@ -236,8 +254,10 @@ static void add(enum activity_verdict verdict, const char *name)
 	tally->valid_ns += record->end_ns - record->start_ns;
 	record->window = self.window;
 	record->name_id = name_table_intern(self.names, name);
-	if (record->kind == RECORD_GPU_KERNEL && record->name_id == RECORD_NAME_NONE)
-		tally->name_lost++;
+	if (record->kind == RECORD_GPU_KERNEL) {
+		tally->name_lost += record->name_id == RECORD_NAME_NONE;
+		take_config(activity, record, tally);
+	}
 	if (is_work && record->graph_node_id && self.nodes) {
 		record->capture_stack_id = graph_nodes_get(self.nodes, record->graph_node_id);
 		tally->capture_unknown += record->capture_stack_id == RECORD_STACK_NONE;
@@ -255,7 +275,7 @@ static void take(const void *activity)
 	if (verdict == ACTIVITY_UNKNOWN)
 		self.unknown++;
 	else
-		add(verdict, name);
+		add(verdict, name, activity);
 	free_data(activity);
 }
 
@@ -328,9 +348,18 @@ void activity_buffers_put(const struct gpu_record *record, const char *name)
 {
 	pthread_mutex_lock(&lock);
 	self.records[self.nr_records] = *record;
-	add(ACTIVITY_VALID, name);
+	add(ACTIVITY_VALID, name, NULL);
 	pass_on(wait_deadline());
 	pthread_mutex_unlock(&lock);
+}
+
+void activity_buffers_define(bool last)
+{
+	pthread_mutex_lock(&lock);
+	uint64_t left = kernel_configs_define(self.configs, self.definitions);
+	pthread_mutex_unlock(&lock);
+	if (last && left)
+		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_STATISTIC_LOST, left, 0);
 }
 
 void activity_buffers_hurry(uint64_t until_ns)

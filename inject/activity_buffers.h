@@ -44,6 +44,8 @@ void activity_buffers_reclaim(void);
 /* A record that the guest made itself, with valid times; as if CUPTI had delivered it. name: NULL or as in a kernel's
  * record. Not on a thread of the application's: it waits for the activity lock, and for room as above. */
 void activity_buffers_put(const struct gpu_record *record, const char *name);
+/* Defines the launch configurations that changed. last: what finds no room is counted as lost. The helper thread. */
+void activity_buffers_define(bool last);
 
 /* From now on, wait for room no longer than until_ns (CLOCK_MONOTONIC) in all: the process ends. */
 void activity_buffers_hurry(uint64_t until_ns);

@@ -180,3 +180,23 @@ enum activity_verdict activity_record_read(const void *activity, uint32_t versio
 		return ACTIVITY_INVALID_TIME;
 	return ACTIVITY_VALID;
 }
+
+void activity_record_config(const void *activity, struct kernel_config *config)
+{
+	uint16_t registers;
+
+	memcpy(&registers, (const char *)activity + CUPTI_KERNEL_REGISTERS, sizeof(registers));
+	*config = (struct kernel_config){
+		.device_id = u32_at(activity, CUPTI_KERNEL_DEVICE),
+		.grid_x = u32_at(activity, CUPTI_KERNEL_GRID),
+		.grid_y = u32_at(activity, CUPTI_KERNEL_GRID + 4),
+		.grid_z = u32_at(activity, CUPTI_KERNEL_GRID + 8),
+		.block_x = u32_at(activity, CUPTI_KERNEL_BLOCK),
+		.block_y = u32_at(activity, CUPTI_KERNEL_BLOCK + 4),
+		.block_z = u32_at(activity, CUPTI_KERNEL_BLOCK + 8),
+		.static_shared_bytes = u32_at(activity, CUPTI_KERNEL_STATIC_SHARED),
+		.dynamic_shared_bytes = u32_at(activity, CUPTI_KERNEL_DYNAMIC_SHARED),
+		.registers = registers,
+		.local_bytes = u32_at(activity, CUPTI_KERNEL_LOCAL),
+	};
+}

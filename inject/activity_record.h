@@ -3,6 +3,7 @@
 #ifndef ACTIVITY_RECORD_H
 #define ACTIVITY_RECORD_H
 
+#include "proto/kernel_config.h"
 #include "proto/record.h"
 
 enum activity_verdict {
@@ -17,5 +18,8 @@ enum activity_verdict {
  * kernel, or none. */
 enum activity_verdict activity_record_read(const void *activity, uint32_t version,
 					   struct gpu_record *record, const char **name);
+
+/* How a kernel was launched; activity is a record of one. Fills all but name_id, which is 0. */
+void activity_record_config(const void *activity, struct kernel_config *config);
 
 #endif

@@ -20,6 +20,7 @@ enum cupti_result { /* CUptiResult */
 
 enum cupti_domain { /* CUpti_CallbackDomain */
 		    CUPTI_ABI_DOMAIN_DRIVER = 1,
+		    CUPTI_ABI_DOMAIN_RUNTIME = 2,
 		    CUPTI_ABI_DOMAIN_RESOURCE = 3,
 		    CUPTI_ABI_DOMAIN_STATE = 6,
 };
@@ -63,12 +64,12 @@ enum cupti_attribute { /* CUpti_ActivityAttribute; both are uint8_t */
 #define CUPTI_ABI_VERSION_12_2 20u     /* overhead has a correlation id */
 #define CUPTI_ABI_VERSION_12_4 22u     /* overhead has further data */
 
-/* CUpti_CallbackData of the driver domain. */
+/* CUpti_CallbackData of the driver and runtime domains. */
 struct cupti_callback_data {
 	int site; /* enum cupti_site */
 	const char *function_name;
 	const void *function_params;
-	const int *return_value; /* CUresult; at the exit only */
+	const int *return_value; /* CUresult or cudaError_t; at the exit only */
 	const char *symbol_name;
 	void *context;
 	uint32_t context_id;
@@ -104,11 +105,17 @@ struct cupti_graph_data {
 
 /* Offsets, in bytes. `kind` is the first 4 bytes of each record. */
 enum cupti_kernel_offset {
+	CUPTI_KERNEL_REGISTERS = 6, /* uint16_t, a thread */
 	CUPTI_KERNEL_START = 16,
 	CUPTI_KERNEL_END = 24,
 	CUPTI_KERNEL_DEVICE = 40,
 	CUPTI_KERNEL_CONTEXT = 44,
 	CUPTI_KERNEL_STREAM = 48,
+	CUPTI_KERNEL_GRID = 52, /* three, as of the block: x, y, z */
+	CUPTI_KERNEL_BLOCK = 64,
+	CUPTI_KERNEL_STATIC_SHARED = 76,
+	CUPTI_KERNEL_DYNAMIC_SHARED = 80,
+	CUPTI_KERNEL_LOCAL = 84, /* a thread */
 	CUPTI_KERNEL_CORRELATION = 92,
 	CUPTI_KERNEL_NAME = 104,
 	CUPTI_KERNEL_GRAPH_NODE = 144,

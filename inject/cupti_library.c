@@ -35,6 +35,7 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiGetDeviceId", get_device_id, true),
 	SYMBOL("cuptiActivityEnableAllSyncRecords", activity_enable_all_sync_records, true),
 	SYMBOL("cuptiActivityConfigureUnifiedMemoryCounter", configure_unified_memory, true),
+	SYMBOL("cuptiGetCallbackName", get_callback_name, true),
 };
 
 static int resolve(void *handle, struct cupti_library *library)

@@ -33,6 +33,7 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*get_device_id)(void *context, uint32_t *device_id);
 	int (*activity_enable_all_sync_records)(uint8_t enable);
 	int (*configure_unified_memory)(struct cupti_unified_config *configs, uint32_t count);
+	int (*get_callback_name)(uint32_t domain, uint32_t cbid, const char **name);
 };
 
 /* Maps `path` (already_mapped: takes the copy that the process has, or fails) and resolves its

@@ -14,12 +14,14 @@
 
 #include "activity_buffers.h"
 #include "agent_watch.h"
+#include "api_statistics.h"
 #include "capture_window.h"
 #include "clock_sample.h"
 #include "context_devices.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "device_query.h"
+#include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_load.h"
 #include "module_watch.h"
@@ -32,11 +34,12 @@
 #include "unwind_notices.h"
 #include "unwind_table.h"
 
-#define POLL_NS      100000000u  /* modules */
-#define FLUSH_NS     500000000u  /* activity, drop counts, clocks */
-#define STOP_NS      2000000000u /* the most that an exiting process waits */
-#define LAST_ROOM_NS 1000000000u /* of which for room in the activity lane */
-#define STACK_BYTES  (512u << 10)
+#define POLL_NS       100000000u  /* modules */
+#define FLUSH_NS      500000000u  /* activity, drop counts, clocks */
+#define STATISTICS_NS 1000000000u /* sums of calls and launch configurations */
+#define STOP_NS       2000000000u /* the most that an exiting process waits */
+#define LAST_ROOM_NS  1000000000u /* of which for room in the activity lane */
+#define STACK_BYTES   (512u << 10)
 
 enum event {
 	EVENT_STOP = 1u << 0,
@@ -55,7 +58,7 @@ static struct {
 	bool devices_known, failure_said, unified_asked;
 	struct definition_clock clock; /* the last sample; zeroed: none */
 	enum python_state python_said;
-	uint64_t next_flush_ns;
+	uint64_t next_flush_ns, next_statistics_ns;
 } self;
 
 /* Until *word differs from `value`, or timeout_ns are over, or for no reason. */
@@ -226,6 +229,15 @@ static bool has_begun(unsigned int events, enum event event)
 	return events & event || activity_buffers_any();
 }
 
+static void publish_statistics(uint64_t now_ns, bool last)
+{
+	if (!last && now_ns < self.next_statistics_ns)
+		return;
+	api_statistics_publish(self.parts.definitions, last);
+	activity_buffers_define(last);
+	self.next_statistics_ns = now_ns + STATISTICS_NS;
+}
+
 /* What there is to do now. A running kernel must not be flushed by force: it would come without its
  * end, and only once. */
 static void work(unsigned int events)
@@ -237,6 +249,7 @@ static void work(unsigned int events)
 		return;
 	watch_modules(false);
 	watch_python();
+	publish_statistics(now_ns, false);
 	if ((events & EVENT_CUPTI_FAILED) && !self.failure_said) {
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI met a fatal error and switched itself off");
@@ -285,6 +298,7 @@ static void finish(unsigned int events)
 		device_query_define(self.parts.definitions);
 	pass_on_loads();
 	lifecycle_off();
+	publish_statistics(monotonic_ns(), true);
 	record_ring_finish(self.parts.ring);
 }
 
@@ -292,6 +306,7 @@ static void *run(void *argument)
 {
 	(void)argument;
 	prctl(PR_SET_NAME, "flamegrid");
+	launch_thread_ignore();
 	for (;;) {
 		unsigned int events = atomic_load(&self.events);
 		uint64_t rest_ns;

@@ -9,6 +9,7 @@
 #include "activity_buffers.h"
 #include "agent_handshake.h"
 #include "agent_watch.h"
+#include "api_statistics.h"
 #include "capture_window.h"
 #include "cupti_library.h"
 #include "cupti_search.h"
@@ -18,6 +19,7 @@
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_watch.h"
+#include "proto/api_options.h"
 #include "proto/graph_mode.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
@@ -91,6 +93,8 @@ static bool find_cupti(void)
 		path = candidate->path;
 		result = subscription_open(&guest.library);
 		if (result == CUPTI_ABI_SUCCESS) {
+			api_statistics_init(guest.ring, &guest.library, getenv(API_OPTIONS_ENV),
+					    guest.record, &guest.definitions);
 			definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FOUND,
 						 (int32_t)guest.library.version, "CUPTI %u: %s",
 						 guest.library.version, path);

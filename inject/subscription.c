@@ -1,9 +1,11 @@
 #include "subscription.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "activity_buffers.h"
+#include "api_statistics.h"
 #include "capture_window.h"
 #include "context_devices.h"
 #include "cupti_library.h"
@@ -103,12 +105,31 @@ static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call
 		launch_callback_exit(&self.launch, cbid, call);
 }
 
+/* The launch's own work lies outside of the time that the call takes. */
+static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *call)
+{
+	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER &&
+		      (api_statistics_is_launch(cbid) || !capture_window_is_plain());
+
+	if (call->site == CUPTI_ABI_API_ENTER) {
+		if (launch)
+			on_driver_call(cbid, call);
+		api_statistics_enter(domain, cbid, call);
+	} else {
+		api_statistics_exit(domain, cbid, call);
+		if (launch)
+			on_driver_call(cbid, call);
+	}
+}
+
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	(void)user;
 	if (lifecycle_state() != LIFECYCLE_ON)
 		return;
-	if (domain == CUPTI_ABI_DOMAIN_DRIVER) {
+	if (__builtin_expect(api_statistics_on, 0) && domain <= CUPTI_ABI_DOMAIN_RUNTIME) {
+		on_counted_call(domain, cbid, data);
+	} else if (domain == CUPTI_ABI_DOMAIN_DRIVER) {
 		on_driver_call(cbid, data);
 	} else if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
 		on_resource(cbid, data);
@@ -220,6 +241,7 @@ static int enable_launches(uint32_t record)
 		else if (first_error == CUPTI_ABI_SUCCESS)
 			first_error = result;
 	}
+	api_statistics_enable(self.library, self.subscriber, 1);
 	return nr_enabled ? CUPTI_ABI_SUCCESS : first_error;
 }
 
@@ -328,6 +350,7 @@ void subscription_stop(void)
 		self.library->enable_callback(0, self.subscriber, CUPTI_ABI_DOMAIN_DRIVER,
 					      launch_cbids[i].cbid);
 	set_window_calls(0, false);
+	api_statistics_enable(self.library, self.subscriber, 0);
 	set_resources(resources, NR(resources), 0);
 	set_resources(node_resources, NR(node_resources), 0);
 	self.library->enable_callback(0, self.subscriber, CUPTI_ABI_DOMAIN_STATE,

@@ -8,6 +8,7 @@
 #include "predecessor.h"
 #include "process_description.h"
 #include "process_ledger.h"
+#include "process_statistics.h"
 #include "proto/record_ring.h"
 #include "ring_source.h"
 
@@ -16,6 +17,7 @@ struct guest_process {
 	uint32_t process_id;
 	struct process_description *description; /* owns */
 	struct process_ledger *ledger;           /* owns */
+	struct process_statistics *statistics;   /* owns */
 	struct ring_source *source;              /* owns */
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* somebody will say when it ends */
@@ -44,7 +46,8 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->ledger = process_ledger_create();
 	new_process->description = process_description_create(
 		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
-	if (!new_process->ledger || !new_process->description) {
+	new_process->statistics = process_statistics_create();
+	if (!new_process->ledger || !new_process->description || !new_process->statistics) {
 		record_ring_unmap(arrival->ring);
 		guest_process_destroy(new_process);
 		return -ENOMEM;
@@ -54,6 +57,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		.stacks = scope->stacks,
 		.description = new_process->description,
 		.ledger = new_process->ledger,
+		.statistics = new_process->statistics,
 		.module = scope->module,
 		.notice = scope->notice,
 		.context = scope->context,
@@ -75,6 +79,7 @@ void guest_process_destroy(struct guest_process *process)
 	ring_source_destroy(process->source);
 	process_description_destroy(process->description);
 	process_ledger_destroy(process->ledger);
+	process_statistics_destroy(process->statistics);
 	free(process);
 }
 
@@ -149,6 +154,24 @@ static int send_batch(struct guest_process *process)
 	return r;
 }
 
+static int publish(void *context, struct message *message)
+{
+	return publisher_send(context, message);
+}
+
+/* Rows of statistics replace what was sent before, so they can wait while there is no room. */
+static int send_statistics(struct guest_process *process)
+{
+	struct publisher *publisher = process->scope->publisher;
+
+	if (!process->last_pass && !publisher_has_room(publisher))
+		return 0;
+	int r = batch_builder_flush_dictionaries(process->scope->builder);
+	return r ? r
+		 : process_statistics_send(process->statistics, process->process_id, publish,
+					   publisher);
+}
+
 static int send_ledger(struct guest_process *process, uint64_t now_ns)
 {
 	struct message message = {.type = MESSAGE_LEDGER,
@@ -157,6 +180,9 @@ static int send_ledger(struct guest_process *process, uint64_t now_ns)
 	if (!process->last_pass && now_ns - process->ledger_ns < GUEST_PROCESS_LEDGER_INTERVAL_NS)
 		return 0;
 	process->ledger_ns = now_ns;
+	int r = send_statistics(process);
+	if (r)
+		return r;
 	if (!ring_source_update_ledger(process->source))
 		return 0;
 	message.ledger.entries =

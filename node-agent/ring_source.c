@@ -153,6 +153,57 @@ static int define_notice(struct ring_source *source, const struct definition_not
 	return r < 0 ? r : 0;
 }
 
+/* What finds no room is missing in the statistics, and nothing else. */
+static int keep_statistic(struct ring_source *source, int r, uint64_t nr_lost)
+{
+	if (r == -ENOSPC)
+		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
+				     LEDGER_STATISTIC_LOST, nr_lost);
+	return r == -ENOSPC ? 0 : r;
+}
+
+static int define_api_statistic(struct ring_source *source,
+				const struct definition_api_statistic *call, const char *name,
+				size_t size)
+{
+	uint32_t string_id = STRING_NONE;
+	int r = 0;
+
+	if (!source->outputs.statistics)
+		return 0;
+	if (call->domain != STATISTICS_DRIVER && call->domain != STATISTICS_RUNTIME) {
+		count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
+		return 0;
+	}
+	if (!process_statistics_has_call(source->outputs.statistics, call)) {
+		r = take_text(source, size) ? string_dictionary_intern(source->outputs.strings,
+								       name, size, &string_id)
+					    : -ENOSPC;
+		if (r)
+			return keep_statistic(source, r, 1);
+	}
+	r = process_statistics_take_call(source->outputs.statistics, call, string_id);
+	return keep_statistic(source, r, 1);
+}
+
+static int define_kernel_config(struct ring_source *source,
+				const struct definition_kernel_config *sums)
+{
+	struct definition_kernel_config bounded = *sums;
+	uint32_t name_id = sums->config.name_id;
+
+	if (!source->outputs.statistics)
+		return 0;
+	if (bounded.config.device_id >= RECORD_DEVICES_MAX)
+		bounded.config.device_id = RECORD_DEVICES_MAX - 1;
+	if (name_id != RECORD_NAME_NONE)
+		name_id = name_id <= RING_SOURCE_NAMES_MAX ? id_table_get(&source->names, name_id)
+							   : STRING_NONE;
+	return keep_statistic(
+		source,
+		process_statistics_take_config(source->outputs.statistics, &bounded, name_id), 1);
+}
+
 static uint32_t head_size(uint32_t type)
 {
 	switch (type) {
@@ -168,6 +219,10 @@ static uint32_t head_size(uint32_t type)
 		return sizeof(struct definition_notice);
 	case DEFINITION_WINDOW:
 		return sizeof(struct definition_window);
+	case DEFINITION_API_STATISTIC:
+		return sizeof(struct definition_api_statistic);
+	case DEFINITION_KERNEL_CONFIG:
+		return sizeof(struct definition_kernel_config);
 	default:
 		return UINT32_MAX;
 	}
@@ -195,6 +250,10 @@ static int define(struct ring_source *source, uint32_t type, uint32_t size)
 		return define_clock(source, head);
 	case DEFINITION_NOTICE:
 		return define_notice(source, head, text, text_size);
+	case DEFINITION_API_STATISTIC:
+		return define_api_statistic(source, head, text, text_size);
+	case DEFINITION_KERNEL_CONFIG:
+		return define_kernel_config(source, head);
 	default:
 		return 0; /* DEFINITION_WINDOW: the records carry their window's number */
 	}

@@ -6,6 +6,9 @@
 #include <assert.h>
 #include <stdint.h>
 
+#include "proto/device_limits.h"
+#include "proto/kernel_config.h"
+
 #define DEFINITION_SIZE_MAX     (128u << 10) /* bytes of one definition, head and text */
 #define DEFINITION_BUILD_ID_MAX 32u          /* bytes; a longer build id is cut */
 
@@ -16,6 +19,9 @@ enum definition_type {
 	DEFINITION_CLOCK = 4,  /* struct definition_clock */
 	DEFINITION_NOTICE = 5, /* struct definition_notice, then one line of text */
 	DEFINITION_WINDOW = 6, /* struct definition_window */
+	DEFINITION_API_STATISTIC =
+		7, /* struct definition_api_statistic, then the function's name */
+	DEFINITION_KERNEL_CONFIG = 8, /* struct definition_kernel_config */
 };
 
 struct definition_name {
@@ -44,6 +50,7 @@ struct definition_device {
 	uint32_t device_id; /* CUDA ordinal */
 	uint32_t pci_domain, pci_bus, pci_device;
 	uint8_t uuid[16]; /* as cuDeviceGetUuid_v2: a MIG instance has its own */
+	struct device_limits limits;
 };
 
 /* One sample of three clocks, read within error_ns of each other. */
@@ -85,7 +92,28 @@ enum definition_window_flags {
 	DEFINITION_WINDOW_LOADED = 1u << 1,  /* it could not, and launches still cost */
 };
 
+/* The calls of one function so far, over all threads of the process: a later definition of the same (domain, cbid,
+ * error) replaces it. */
+struct definition_api_statistic {
+	uint32_t domain; /* 1: the driver's functions, 2: the runtime's */
+	uint32_t cbid;
+	uint32_t
+		error; /* 0: of all its calls; else only count has a meaning: calls that returned this */
+	uint32_t reserved;
+	uint64_t count;
+	uint64_t total_ns, min_ns, max_ns; /* from entry to exit */
+	uint64_t errors; /* calls that returned an error; STATISTICS_NOT_READY is none */
+};
+
+/* The launches of one kernel with one configuration so far: a later definition of the same configuration replaces it. */
+struct definition_kernel_config {
+	struct kernel_config config; /* its name: the guest's name id */
+	uint64_t count, total_ns, min_ns, max_ns;
+};
+
 static_assert(sizeof(struct definition_module) == 64, "shared-memory format");
-static_assert(sizeof(struct definition_device) == 32, "shared-memory format");
+static_assert(sizeof(struct definition_device) == 84, "shared-memory format");
+static_assert(sizeof(struct definition_api_statistic) == 56, "shared-memory format");
+static_assert(sizeof(struct definition_kernel_config) == 80, "shared-memory format");
 
 #endif

@@ -72,20 +72,25 @@ static const struct {
 		 "GPU records left out: launched after the end of a capture window", LEDGER_NOTED},
 	[LEDGER_NO_DEVICE] = {"no_device", "host waits and the like whose GPU is not known",
 			      LEDGER_NOTED},
+	[LEDGER_STATISTIC_LOST] = {"statistic_lost",
+				   "CUDA calls and kernels left out of the statistics: no room",
+				   LEDGER_NOTED},
 };
 
 const char *ledger_reason_name(uint32_t reason)
 {
-	return reason < LEDGER_REASONS ? reasons[reason].name : "unknown";
+	return reason < LEDGER_REASONS && reasons[reason].name ? reasons[reason].name : "unknown";
 }
 
 const char *ledger_reason_text(uint32_t reason)
 {
-	return reason < LEDGER_REASONS ? reasons[reason].text
-				       : "a reason that this version does not know";
+	return reason < LEDGER_REASONS && reasons[reason].text
+		       ? reasons[reason].text
+		       : "a reason that this version does not know";
 }
 
 enum ledger_class ledger_reason_class(uint32_t reason)
 {
-	return reason < LEDGER_REASONS ? reasons[reason].class : LEDGER_NOTED;
+	return reason < LEDGER_REASONS && reasons[reason].name ? reasons[reason].class
+							       : LEDGER_NOTED;
 }

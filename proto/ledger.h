@@ -52,6 +52,8 @@ enum ledger_reason {
 		25, /* GPU records of a graph's nodes without the stack that captured them */
 	LEDGER_OUTSIDE_WINDOW = 26, /* GPU records of launches between a window's end and CUPTI's */
 	LEDGER_NO_DEVICE = 27, /* records, not of GPU work, whose context's GPU is not known */
+	LEDGER_STATISTIC_LOST =
+		28, /* CUDA calls and kernels that found no room in the statistics of calls and launch configurations */
 	LEDGER_REASONS,
 };
 

@@ -97,6 +97,7 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	F(cuDriverGetVersion, (int *version))                                                      \
 	F(cuDeviceGetCount, (int *count))                                                          \
 	F(cuDeviceGetName, (char *name, int length, int device))                                   \
+	F(cuDeviceGetAttribute, (int *value, int attribute, int device))                           \
 	F(cuDevicePrimaryCtxRetain, (void **context, int device))                                  \
 	F(cuCtxSetCurrent, (void *context))                                                        \
 	F(cuCtxSynchronize, (void))                                                                \
@@ -151,6 +152,7 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	F(cuptiEnableDomain, (uint32_t enable, void *subscriber, uint32_t domain))                 \
 	F(cuptiEnableCallback,                                                                     \
 	  (uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid))                     \
+	F(cuptiGetCallbackName, (uint32_t domain, uint32_t cbid, const char **name))               \
 	F(cuptiActivityRegisterCallbacks, (request_fn * request, complete_fn * complete))          \
 	F(cuptiActivityEnable, (uint32_t kind))                                                    \
 	F(cuptiActivityDisable, (uint32_t kind))                                                   \

@@ -151,6 +151,12 @@ static void keep(const uint8_t *record)
 		entry->correlation_id = u32_at(record, 92);
 		entry->graph_node_id = u64_at(record, 144);
 		entry->graph_id = u32_at(record, 156);
+		entry->registers = u32_at(record, 4) >> 16;
+		memcpy(entry->grid, record + 52, sizeof(entry->grid));
+		memcpy(entry->block, record + 64, sizeof(entry->block));
+		entry->static_bytes = u32_at(record, 76);
+		entry->dynamic_bytes = u32_at(record, 80);
+		entry->local_bytes = u32_at(record, 84);
 		memcpy(&name, record + 104, sizeof(name));
 		snprintf(entry->name, sizeof(entry->name), "%s", name ? name : "(null)");
 		return;

@@ -23,6 +23,8 @@ struct record_entry {
 	char name[NAME_BYTES];
 	uint32_t graph_id;
 	uint64_t graph_node_id;
+	uint32_t grid[3], block[3], static_bytes, dynamic_bytes, local_bytes,
+		registers; /* kernels */
 };
 
 /* A resource callback that tells of a graph. Ids are CUPTI's, 0: there was no such handle, or CUPTI

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conformance_api.h"
 #include "conformance_checks.h"
 #include "conformance_cuda.h"
 #include "conformance_graphs.h"
@@ -432,6 +433,8 @@ int main(int argc, char **argv)
 	}
 	check_main_run();
 	check_runtime(argc > 2 ? argv[2] : NULL);
+	errors +=
+		conformance_api_run(devices[0].context, devices[0].functions[0], devices[0].memory);
 	check_graphs();
 	check_timeline();
 	check_finalize();

@@ -17,6 +17,7 @@ SAME(CUPTI_ABI_SUCCESS, CUPTI_SUCCESS);
 SAME(CUPTI_ABI_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
 SAME(CUPTI_ABI_SUBSCRIBER_TAKEN, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 SAME(CUPTI_ABI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+SAME(CUPTI_ABI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
 SAME(CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
 SAME(CUPTI_ABI_DOMAIN_STATE, CUPTI_CB_DOMAIN_STATE);
 SAME(CUPTI_ABI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
@@ -97,6 +98,15 @@ GRAPH_WHOLE(CUpti_ActivityGraphTrace);
 	FIELD(CUPTI_KERNEL_DEVICE, type, deviceId);                                                \
 	FIELD(CUPTI_KERNEL_CONTEXT, type, contextId);                                              \
 	FIELD(CUPTI_KERNEL_STREAM, type, streamId);                                                \
+	FIELD(CUPTI_KERNEL_REGISTERS, type, registersPerThread);                                   \
+	FIELD(CUPTI_KERNEL_GRID, type, gridX);                                                     \
+	FIELD(CUPTI_KERNEL_GRID + 8, type, gridZ);                                                 \
+	FIELD(CUPTI_KERNEL_BLOCK, type, blockX);                                                   \
+	FIELD(CUPTI_KERNEL_BLOCK + 8, type, blockZ);                                               \
+	FIELD(CUPTI_KERNEL_STATIC_SHARED, type, staticSharedMemory);                               \
+	FIELD(CUPTI_KERNEL_DYNAMIC_SHARED, type, dynamicSharedMemory);                             \
+	FIELD(CUPTI_KERNEL_LOCAL, type, localMemoryPerThread);                                     \
+	SAME(sizeof(((type *)0)->registersPerThread), sizeof(uint16_t));                           \
 	FIELD(CUPTI_KERNEL_CORRELATION, type, correlationId);                                      \
 	FIELD(CUPTI_KERNEL_NAME, type, name);                                                      \
 	FIELD(CUPTI_KERNEL_GRAPH_NODE, type, graphNodeId);                                         \

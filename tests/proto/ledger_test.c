@@ -60,6 +60,7 @@ static void what_the_totals_hold_is_only_noted(void **state)
 	static const uint32_t noted[] = {
 		LEDGER_LAUNCH_FAILED,  LEDGER_STACK_TABLE_FULL, LEDGER_NAME_LOST,
 		LEDGER_LAUNCH_EXPIRED, LEDGER_UNMATCHED_RECORD, LEDGER_MODULE_LOST,
+		LEDGER_STATISTIC_LOST,
 	};
 
 	(void)state;
@@ -86,6 +87,7 @@ static void the_numbers_stay_as_they_are(void **state)
 	assert_int_equal(LEDGER_CUPTI_DROPPED, 9);
 	assert_int_equal(LEDGER_UNCLEAN_END, 15);
 	assert_int_equal(LEDGER_MODULE_LOST, 18);
+	assert_int_equal(LEDGER_STATISTIC_LOST, 28);
 }
 
 int main(void)

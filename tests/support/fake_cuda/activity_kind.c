@@ -58,7 +58,7 @@ bool activity_kind_enabled(uint32_t kind)
 static void fill_kernel(CUpti_ActivityKernel10 *record, const struct sim_operation *operation)
 {
 	record->kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-	record->registersPerThread = 32;
+	record->registersPerThread = (uint16_t)operation->registers;
 	record->start = operation->start_ns;
 	record->end = operation->end_ns;
 	record->completed = operation->end_ns;
@@ -71,6 +71,7 @@ static void fill_kernel(CUpti_ActivityKernel10 *record, const struct sim_operati
 	record->blockX = (int32_t)operation->block[0];
 	record->blockY = (int32_t)operation->block[1];
 	record->blockZ = (int32_t)operation->block[2];
+	record->staticSharedMemory = (int32_t)operation->static_shared_bytes;
 	record->dynamicSharedMemory = (int32_t)operation->shared_bytes;
 	record->correlationId = operation->correlation_id;
 	record->graphNodeId = operation->graph_node_id;

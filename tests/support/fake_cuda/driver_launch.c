@@ -237,6 +237,8 @@ CUresult driver_kernel_task(const CUlaunchConfig *config, CUfunction function, b
 		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.shared_bytes = config->sharedMemBytes,
+		.static_shared_bytes = sim_kernel_static_shared(kernel),
+		.registers = sim_kernel_registers(kernel),
 		.cooperative = cooperative,
 	};
 	return CUDA_SUCCESS;

@@ -160,3 +160,13 @@ uint64_t sim_kernel_duration_ns(const struct sim_kernel *kernel, uint64_t stream
 	return min_ns +
 	       sim_config_mix(sim_config_mix(seed, stream_key), nth) % (max_ns - min_ns + 1);
 }
+
+uint32_t sim_kernel_registers(const struct sim_kernel *kernel)
+{
+	return 16 + 8 * (uint32_t)(sim_config_hash(kernel->name) % 15);
+}
+
+uint32_t sim_kernel_static_shared(const struct sim_kernel *kernel)
+{
+	return 1024 * (uint32_t)(sim_config_mix(sim_config_hash(kernel->name), 1) & 3);
+}

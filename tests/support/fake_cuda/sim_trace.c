@@ -2,6 +2,9 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "sim_calls.h"
 
 #include "fake_cuda.h"
 
@@ -41,8 +44,13 @@ void sim_trace_exit(struct sim_call *call, void *result)
 {
 	const struct sim_tracer *now = tracer();
 
-	if (now && call->correlation_id)
+	if (now && call->correlation_id) {
+		int number;
+
+		memcpy(&number, result, sizeof(number));
+		sim_calls_count(call, number);
 		now->call_site(call, true, result);
+	}
 	if (--thread.depth == 0)
 		thread.correlation_id = 0;
 }

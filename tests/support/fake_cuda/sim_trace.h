@@ -36,7 +36,8 @@ struct sim_operation {
 	uint64_t bytes;
 	uint64_t graph_node_id;
 	uint32_t graph_id; /* of the executable graph whose launch this is part of; 0: none */
-	uint32_t grid[3], block[3], shared_bytes;
+	uint32_t grid[3], block[3], shared_bytes; /* dynamic */
+	uint32_t static_shared_bytes, registers;
 	uint32_t memset_value;
 	uint8_t copy_kind, source_kind, destination_kind; /* CUPTI's numbers */
 	bool asynchronous, cooperative;

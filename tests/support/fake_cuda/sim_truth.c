@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "fake_cuda.h"
+#include "sim_calls.h"
 #include "sim_device.h"
+#include "sim_shape.h"
 
 #define FIRST_SLOTS 16u
 
@@ -152,6 +154,8 @@ static int write_rows(FILE *file)
 		"\tbytes\tvalid_count\tvalid_ns\tdropped_count\tzeroed_count\trunning_count\n");
 	for (size_t i = 0; i < count; i++)
 		write_row(file, sorted[i]);
+	sim_calls_write(file);
+	sim_shape_write(file);
 	fprintf(file, "#launch\t%" PRIu64 "\t%" PRIu64 "\n", atomic_load(&launch_calls),
 		atomic_load(&launch_failures));
 	free(sorted);

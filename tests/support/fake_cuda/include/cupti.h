@@ -62,6 +62,7 @@ enum {
 
 enum {
 	CUPTI_DRIVER_TRACE_CBID_cuInit = 1,
+	CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion = 2,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGet = 3,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount = 4,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetName = 5,
@@ -159,12 +160,14 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2 = 578,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload = 580,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload_ptsz = 581,
+	CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress = 626,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags = 643,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetUuid_v2 = 647,
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx = 652,
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz = 653,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams = 656,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz = 657,
+	CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2 = 677,
 	CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData = 678,
 	CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload = 680,
 	CUPTI_DRIVER_TRACE_CBID_cuLibraryGetKernel = 681,
@@ -180,7 +183,11 @@ enum {
 };
 
 enum {
+	CUPTI_RUNTIME_TRACE_CBID_cudaDriverGetVersion_v3020 = 1,
+	CUPTI_RUNTIME_TRACE_CBID_cudaRuntimeGetVersion_v3020 = 2,
 	CUPTI_RUNTIME_TRACE_CBID_cudaGetDeviceCount_v3020 = 3,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020 = 10,
+	CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020 = 11,
 	CUPTI_RUNTIME_TRACE_CBID_cudaSetDevice_v3020 = 16,
 	CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020 = 17,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020 = 20,
@@ -555,6 +562,7 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber
 CUptiResult cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscriber);
 CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subscriber,
 				  CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name);
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind);
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind);
