@@ -49,7 +49,7 @@ static struct {
 	uint64_t deadline_ns, retry_ns;
 	_Atomic uint64_t attempt_ns; /* no attempt before */
 	_Atomic uint32_t context_id; /* the first that launched; 0: none yet */
-	_Atomic bool several_contexts;
+	_Atomic bool several_contexts, has_lasting_kernels;
 	_Atomic uint32_t nr_waiting; /* at the gate */
 	uint32_t command_seq;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .end_said = true};
@@ -330,10 +330,13 @@ static void give_up_leaving(void)
 	set_over(RECORD_RING_CAPTURE_LOADED);
 	definition_writer_notice(
 		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
-		outstanding ? "a capture window ended without a moment to leave CUPTI "
-			      "(GPU work outstanding): launches still cost more"
-			    : "a capture window ended without a call that waits for the GPU, so "
-			      "CUPTI could not be left: launches still cost more");
+		"CUPTI stays in the process after a capture window, and launches still cost more: "
+		"%s",
+		atomic_load(&self.several_contexts) ? "the process works on several GPUs"
+		: atomic_load(&self.has_lasting_kernels)
+			? "a kernel lasts, and may be waiting for the host"
+		: outstanding ? "GPU work was outstanding at every call that waited"
+			      : "no call waited for the GPU within a second");
 }
 
 static void wait_on_word(unsigned int value)
@@ -343,6 +346,15 @@ static void wait_on_word(unsigned int value)
 	syscall(SYS_futex, &capture_window_word, FUTEX_WAIT_PRIVATE, value, &timeout, NULL, 0);
 }
 
+/* Something is outstanding. What still is at the next attempt may be waiting for the host: as long as this process has such
+ * kernels, to come back, which waits for them, would be as dangerous as to leave. */
+static void stay(void)
+{
+	if (outstanding_launches_last())
+		atomic_store(&self.has_lasting_kernels, true);
+	open_gate();
+}
+
 static void try_to_leave(void)
 {
 	uint64_t now_ns = monotonic_ns();
@@ -350,7 +362,8 @@ static void try_to_leave(void)
 	/* Where there are several contexts, what one thread launches on one GPU while CUPTI leaves, or comes back, may wait
 	 * for what it or another would launch on the next. */
 	if (state() != RECORD_RING_CAPTURE_ENDING || now_ns < atomic_load(&self.attempt_ns) ||
-	    atomic_load(&self.several_contexts) || pthread_mutex_trylock(&self.lock) != 0)
+	    atomic_load(&self.several_contexts) || atomic_load(&self.has_lasting_kernels) ||
+	    pthread_mutex_trylock(&self.lock) != 0)
 		return;
 	if (state() == RECORD_RING_CAPTURE_ENDING) {
 		close_gate();
@@ -358,16 +371,11 @@ static void try_to_leave(void)
 		if (outstanding_launches_count() == 0)
 			leave_cupti();
 		else
-			open_gate();
+			stay();
 		atomic_store(&self.attempt_ns, monotonic_ns() + ATTEMPT_NS);
 	}
 	pthread_mutex_unlock(&self.lock);
 	self.parts.wake();
-#ifdef WAIT_IN_CALLBACK
-	for (uint64_t end = monotonic_ns() + 100000000;
-	     monotonic_ns() < end && *(volatile bool *)&self.come_back;)
-		sched_yield();
-#endif
 }
 
 /* ---- helper */

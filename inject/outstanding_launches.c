@@ -14,6 +14,7 @@ typedef _Atomic uint64_t bitmap[WORDS];
 static bitmap pending, many, outside;
 static uint64_t marked[WORDS]; /* pending at marked_ns */
 static uint64_t marked_ns;
+static uint64_t seen[WORDS];      /* pending at the last call of outstanding_launches_last() */
 static _Atomic uint32_t first_id; /* of the window; 0: none yet */
 
 /* Work that ends with its stream. */
@@ -52,6 +53,7 @@ void outstanding_launches_reset(void)
 	for (uint32_t i = 0; i < STREAMS; i++)
 		atomic_store(&streams[i].id, 0);
 	marked_ns = 0;
+	memset(seen, 0, sizeof(seen));
 	atomic_store(&first_id, 0);
 }
 
@@ -169,4 +171,17 @@ uint32_t outstanding_launches_count(void)
 		count += word ? (uint32_t)__builtin_popcountll(word) : 0;
 	}
 	return count;
+}
+
+bool outstanding_launches_last(void)
+{
+	bool lasts = false;
+
+	for (uint32_t i = 0; i < WORDS; i++) {
+		uint64_t word = atomic_load(&pending[i]);
+
+		lasts |= (word & seen[i]) != 0;
+		seen[i] = word;
+	}
+	return lasts;
 }

@@ -41,4 +41,8 @@ void outstanding_launches_context_waited(uint64_t since_ns, uint64_t now_ns);
 
 uint32_t outstanding_launches_count(void);
 
+/* Whether a launch that is outstanding was so at the last call already; then it lasts, and may be waiting for the host. One
+ * thread at a time. */
+bool outstanding_launches_last(void);
+
 #endif

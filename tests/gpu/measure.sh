@@ -5,9 +5,8 @@
 # Usage: tests/gpu/measure.sh FLAMEGRID-ROOT OUT-DIR [PART...]
 #   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
 #   OUT-DIR         reports and logs go there
-#   PART            info conformance demo counts train ddp graph triton pythons capture modes soak overhead threads
-#                   life restart windows timeline options
-#                   (default: all of them)
+#   PART            info conformance demo counts train ddp graph triton pythons capture modes soak overhead threads life
+#                   restart windows timeline options api (default: all of them)
 # Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
 # Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
 set -u
@@ -551,10 +550,11 @@ options() {
 
 parts=${*:-all}
 info
-if wants counts || wants overhead || wants threads || wants windows || wants timeline || wants options; then build_programs; fi
-for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads life restart windows timeline options; do
-if wants counts || wants overhead || wants threads || wants api; then build_programs; fi
-for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads api; do
+if wants counts || wants overhead || wants threads || wants windows || wants timeline || wants options || wants api; then
+	build_programs
+fi
+for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads life restart windows \
+	timeline options api; do
 	if wants $part; then
 		echo "--- $part"
 		$part
