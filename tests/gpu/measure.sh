@@ -340,6 +340,8 @@ windows() {
 	[ "$gpus" -gt 1 ] && windows_of windows_devices 200 1000 8 2 2
 	"$scratch/programs/steady" 4 >"$out/steady2.stdout"
 	echo "steady, no profiler: $(sed -n 's/^batch [0-9]* //p' "$out/steady2.stdout" | median) ns a launch"
+}
+
 # calls NAME EXPRESSION: how often functions that match were called, by its profile.
 calls() { awk -F, -v want="$2" '$2 ~ want { s += $3 } END { printf "%d\n", s }' "$out/$1.calls.csv"; }
 
