@@ -69,7 +69,8 @@ static void append_reasons(const struct report_tree *tree, bool losses, const ch
 	for (uint32_t i = 0; i < tree->nr_losses; i++) {
 		const char *reason = tree->strings[tree->losses[i].reason];
 
-		if (is_loss(reason) != losses)
+		if (is_loss(reason) != losses ||
+		    strcmp(reason, ledger_reason_name(LEDGER_CAPTURE_WINDOW)) == 0)
 			continue;
 		append(line, size, first ? open : ", ");
 		append(line, size, reason);
@@ -97,6 +98,26 @@ static void append_matched(const struct report_tree *tree, char *line, size_t si
 	append(line, size, number);
 }
 
+/* Totals of windows are not those of the run. */
+static void append_windows(const struct report_tree *tree, char *line, size_t size)
+{
+	const char *wanted = ledger_reason_name(LEDGER_CAPTURE_WINDOW);
+	char number[NUMBER_SIZE];
+
+	for (uint32_t i = 0; i < tree->nr_losses; i++) {
+		const struct report_loss *loss = &tree->losses[i];
+
+		if (strcmp(tree->strings[loss->reason], wanted) != 0)
+			continue;
+		append(line, size, "; captured ");
+		append(line, size, report_summary_time(loss->ns, number));
+		append(line, size, " in ");
+		append(line, size, report_summary_count(loss->count, number));
+		append(line, size,
+		       loss->count == 1 ? " window, not the run" : " windows, not the run");
+	}
+}
+
 const char *report_summary_line(const struct report_tree *tree, char *line, size_t size)
 {
 	char number[NUMBER_SIZE];
@@ -114,6 +135,7 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
 	       report_summary_time(tree->kernel_ns + tree->copy_ns + tree->graph_ns, number));
 	append(line, size, " of GPU time");
 	append_matched(tree, line, size);
+	append_windows(tree, line, size);
 	if (tree->lost) {
 		append(line, size, "; lost ");
 		append(line, size, report_summary_count(tree->lost, number));

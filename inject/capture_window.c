@@ -24,6 +24,7 @@
 #include "window_schedule.h"
 
 #define ENDING_NS      1000000000u /* to find a moment for cuptiFinalize() */
+#define STAYING_NS     20000000u   /* for records to come, where there will be none */
 #define RETRY_NS       5000000000u /* after CUPTI could not be had */
 #define ATTEMPT_NS     20000000u   /* between two attempts to leave CUPTI */
 #define RANGE_GRACE_NS 100000000u
@@ -39,7 +40,8 @@ static struct {
 	struct window_schedule schedule;
 	_Atomic uint32_t state; /* enum record_ring_capture_state */
 	_Atomic uint32_t nr_windows;
-	_Atomic bool failed;
+	_Atomic bool failed, leaving;
+	_Atomic int range_changes; /* opened less closed, not yet taken into the schedule */
 	bool started;
 	bool subscribed; /* with nothing on, or cuProfilerStart alone */
 	bool come_back;  /* CUPTI was left, and is to be subscribed to */
@@ -121,6 +123,13 @@ static void tell_window(uint64_t end_ns, uint32_t flags)
 
 	definition_writer_put(self.parts.definitions, DEFINITION_WINDOW, &window, sizeof(window),
 			      NULL, 0);
+}
+
+/* What was captured is not the run: every report says so. */
+static void count_span(void)
+{
+	record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_CAPTURE_WINDOW, 1,
+			  self.end_ns - self.begin_ns);
 }
 
 /* Subscribed; the lock is held, but for the first. */
@@ -231,6 +240,13 @@ void capture_window_start(void)
 
 /* ---- windows end */
 
+/* Where there are several contexts, what one thread launches on one GPU while CUPTI leaves, or comes back, may wait for what
+ * it or another would launch on the next; a kernel that lasts may wait for the host. */
+static bool must_stay(void)
+{
+	return atomic_load(&self.several_contexts) || atomic_load(&self.has_lasting_kernels);
+}
+
 static void begin_end(uint64_t now_ns)
 {
 	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_TRACK)) {
@@ -241,7 +257,7 @@ static void begin_end(uint64_t now_ns)
 	}
 	atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_OUTSIDE);
 	self.end_ns = now_ns;
-	self.deadline_ns = now_ns + ENDING_NS;
+	self.deadline_ns = now_ns + (must_stay() ? STAYING_NS : ENDING_NS);
 	/* A range often opens again soon, and to leave and come back costs milliseconds. */
 	if (self.parts.options.range != WINDOW_RANGE_NONE)
 		atomic_store(&self.attempt_ns, now_ns + RANGE_GRACE_NS);
@@ -251,6 +267,7 @@ static void begin_end(uint64_t now_ns)
 /* CUPTI was not yet left, and the next window is due: the same numbers go on in another span. */
 static void resume(uint64_t now_ns)
 {
+	count_span();
 	tell_window(self.end_ns, DEFINITION_WINDOW_RESUMED);
 	self.begin_ns = now_ns;
 	tell_window(0, 0);
@@ -359,13 +376,11 @@ static void try_to_leave(void)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	/* Where there are several contexts, what one thread launches on one GPU while CUPTI leaves, or comes back, may wait
-	 * for what it or another would launch on the next. */
 	if (state() != RECORD_RING_CAPTURE_ENDING || now_ns < atomic_load(&self.attempt_ns) ||
-	    atomic_load(&self.several_contexts) || atomic_load(&self.has_lasting_kernels) ||
-	    pthread_mutex_trylock(&self.lock) != 0)
+	    must_stay() || pthread_mutex_trylock(&self.lock) != 0)
 		return;
 	if (state() == RECORD_RING_CAPTURE_ENDING) {
+		atomic_store(&self.leaving, true);
 		close_gate();
 		self.parts.library->activity_flush_all(0);
 		if (outstanding_launches_count() == 0)
@@ -373,6 +388,7 @@ static void try_to_leave(void)
 		else
 			stay();
 		atomic_store(&self.attempt_ns, monotonic_ns() + ATTEMPT_NS);
+		atomic_store(&self.leaving, false);
 	}
 	pthread_mutex_unlock(&self.lock);
 	self.parts.wake();
@@ -385,6 +401,7 @@ static void tell_end(void)
 	if (self.end_said)
 		return;
 	self.end_said = true;
+	count_span();
 	tell_window(self.end_ns, self.left ? DEFINITION_WINDOW_LEFT : DEFINITION_WINDOW_LOADED);
 }
 
@@ -397,9 +414,21 @@ static void come_back(uint64_t now_ns)
 		set_idle();
 }
 
+static void note_ranges(void)
+{
+	int changes = atomic_exchange(&self.range_changes, 0);
+
+	for (; changes > 0; changes--)
+		window_schedule_range(&self.schedule, true);
+	for (; changes < 0; changes++)
+		window_schedule_range(&self.schedule, false);
+}
+
 /* The lock is held. Returns the nanoseconds until time alone asks for another look. */
 static uint64_t look(bool helper)
 {
+	note_ranges();
+
 	uint64_t now_ns = monotonic_ns(), wall_ns = realtime_ns(), next_ns, rest_ns;
 	bool wanted = window_schedule_wanted(&self.schedule, wall_ns, &next_ns);
 
@@ -467,7 +496,14 @@ void capture_window_finish(void)
 	if (state() == RECORD_RING_CAPTURE_ON)
 		self.end_ns = monotonic_ns();
 	self.left = true; /* with the process */
-	tell_end();
+	if (self.end_said)
+		return;
+	if (atomic_load(&self.nr_windows) > 1 || may_end()) {
+		tell_end();
+		return;
+	}
+	self.end_said = true;
+	tell_window(self.end_ns, DEFINITION_WINDOW_LEFT);
 }
 
 void capture_window_failed(void)
@@ -481,11 +517,17 @@ void capture_window_range(bool open)
 {
 	int saved_errno = errno;
 
-	pthread_mutex_lock(&self.lock);
-	window_schedule_range(&self.schedule, open);
+	atomic_fetch_add(&self.range_changes, open ? 1 : -1);
+	/* Never wait for who is leaving CUPTI: this may be inside a callback. The window is over then in any case. */
+	while (pthread_mutex_trylock(&self.lock) != 0) {
+		if (atomic_load(&self.leaving))
+			goto later;
+		sched_yield();
+	}
 	if (self.started && !atomic_load(&self.failed))
 		look(false);
 	pthread_mutex_unlock(&self.lock);
+later:
 	if (self.parts.wake)
 		self.parts.wake();
 	errno = saved_errno;
@@ -570,6 +612,11 @@ static void begin(uint32_t cbid, const struct cupti_callback_data *call,
 		outstanding_launches_begin(call->correlation_id, outside);
 }
 
+static bool by_profiler(void)
+{
+	return self.parts.options.range == WINDOW_RANGE_PROFILER;
+}
+
 bool capture_window_enter(uint32_t cbid, const struct cupti_callback_data *call)
 {
 	unsigned int word = atomic_load(&capture_window_word);
@@ -582,7 +629,7 @@ bool capture_window_enter(uint32_t cbid, const struct cupti_callback_data *call)
 		return false;
 	if (role != WINDOW_ROLE_NONE && !blocker && call->correlation_data)
 		*call->correlation_data = monotonic_ns();
-	if (role == WINDOW_ROLE_PROFILER_STOP)
+	if (role == WINDOW_ROLE_PROFILER_STOP && by_profiler())
 		capture_window_range(false);
 	if (launch && launch->option && !(launch->option & self.parts.record))
 		launch = NULL; /* enabled for its role alone */
@@ -633,7 +680,7 @@ bool capture_window_exit(uint32_t cbid, const struct cupti_callback_data *call)
 	enum window_role role = window_cbid_role(cbid);
 	bool failed = call->return_value && *call->return_value != 0;
 
-	if (role == WINDOW_ROLE_PROFILER_START && !failed)
+	if (role == WINDOW_ROLE_PROFILER_START && !failed && by_profiler())
 		capture_window_range(true);
 	if (word & CAPTURE_WINDOW_LISTEN)
 		return false;

@@ -51,9 +51,11 @@ enum ledger_reason {
 	LEDGER_CAPTURE_UNKNOWN =
 		25, /* GPU records of a graph's nodes without the stack that captured them */
 	LEDGER_OUTSIDE_WINDOW = 26, /* GPU records of launches between a window's end and CUPTI's */
-	LEDGER_NO_DEVICE = 27, /* records, not of GPU work, whose context's GPU is not known */
+	LEDGER_NO_DEVICE = 27,      /* records, not of GPU work, whose context's GPU is not known */
 	LEDGER_STATISTIC_LOST =
 		28, /* CUDA calls and kernels that found no room in the statistics of calls and launch configurations */
+	LEDGER_CAPTURE_WINDOW =
+		29, /* capture windows that ended (ns: what they lasted), where not all of the run was captured */
 	LEDGER_REASONS,
 };
 

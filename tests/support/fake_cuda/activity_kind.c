@@ -323,7 +323,7 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valu
 }
 
 /* Kernels that do not end are waited for, too. */
-static void wait_for_all_work(void)
+void activity_kind_wait_for_work(void)
 {
 	while (sim_config_get(SIM_RUN_ON) && sim_stream_kernels())
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -333,8 +333,8 @@ static void wait_for_all_work(void)
 /* As was seen of CUPTI 13.0 on a GPU, it waits for all contexts and correlation ids begin anew. */
 CUptiResult cuptiFinalize(void)
 {
-	wait_for_all_work();
-	cupti_subscriber_reset();
+	activity_kind_wait_for_work();
+	cupti_subscriber_leave();
 	for (uint32_t kind = 1; kind < KINDS; kind++)
 		atomic_store(&kinds[kind], false);
 	atomic_store(&nr_kinds, 0);

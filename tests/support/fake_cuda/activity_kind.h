@@ -18,4 +18,7 @@ bool activity_kind_enabled(uint32_t kind);
 /* Writes the operation's record into a buffer of the calling thread, or counts why not. */
 void activity_kind_record(const struct sim_operation *operation);
 
+/* Waits for all work of all contexts, as CUPTI does when it comes and when it leaves. */
+void activity_kind_wait_for_work(void);
+
 #endif

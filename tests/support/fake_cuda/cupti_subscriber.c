@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "activity_kind.h"
 #include "cupti_build.h"
@@ -34,7 +36,9 @@ static struct {
 } subscriber = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Atomic bool enabled[DOMAINS][CBIDS_MAX];
-static __thread bool in_callback; /* what a callback calls is not reported */
+static _Atomic uint32_t nr_in_callbacks; /* threads */
+static _Atomic bool afresh, left_within; /* since CUPTI was left */
+static __thread bool in_callback;        /* what a callback calls is not reported */
 
 static void deliver(CUpti_CallbackDomain domain, uint32_t cbid, const void *data)
 {
@@ -46,7 +50,9 @@ static void deliver(CUpti_CallbackDomain domain, uint32_t cbid, const void *data
 	    !atomic_load_explicit(&subscriber.taken, memory_order_acquire))
 		return;
 	in_callback = true;
+	atomic_fetch_add(&nr_in_callbacks, 1);
 	callback(userdata, domain, cbid, data);
+	atomic_fetch_sub(&nr_in_callbacks, 1);
 	in_callback = false;
 }
 
@@ -122,6 +128,19 @@ static void disable_all_locked(void)
 		enable_domain_locked(domain, false);
 }
 
+/* As seen of CUPTI 13.0: a thread that stays inside a callback while CUPTI leaves crashes; one that passes does not. */
+void cupti_subscriber_leave(void)
+{
+	for (int ms = 0; atomic_load(&nr_in_callbacks) > (in_callback ? 1u : 0u); ms++) {
+		if (ms == 25)
+			abort();
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	atomic_store(&left_within, in_callback);
+	cupti_subscriber_reset();
+	atomic_store(&afresh, true);
+}
+
 void cupti_subscriber_reset(void)
 {
 	pthread_mutex_lock(&subscriber.lock);
@@ -141,6 +160,12 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc ca
 	*handle = NULL;
 	if (cupti_build_refusal() != CUPTI_SUCCESS)
 		return cupti_build_refusal();
+	/* As seen of CUPTI 13.0: the first subscription waits for all GPU work, and crashes inside a callback that CUPTI was
+	 * left from. */
+	if (in_callback && atomic_load(&left_within))
+		abort();
+	if (atomic_exchange(&afresh, false))
+		activity_kind_wait_for_work();
 	pthread_mutex_lock(&subscriber.lock);
 	if (atomic_load(&subscriber.taken) || sim_config_get(SIM_CUPTI_TAKEN)) {
 		result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;

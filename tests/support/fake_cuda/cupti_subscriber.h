@@ -11,4 +11,7 @@ void cupti_subscriber_refresh_tracer(void);
 /* All callbacks off, no subscriber. */
 void cupti_subscriber_reset(void);
 
+/* The same for cuptiFinalize(). */
+void cupti_subscriber_leave(void);
+
 #endif
