@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
@@ -158,6 +159,12 @@ static void pass_on(uint64_t deadline_ns)
 	self.nr_records = 0;
 }
 
+/* The kinds on request have an address in its place. */
+static bool has_graph_node(const struct gpu_record *record)
+{
+	return record->kind <= RECORD_GPU_GRAPH && record->graph_node_id;
+}
+
 static void take(const void *activity)
 {
 	struct gpu_record *record = &self.records[self.nr_records];
@@ -184,7 +191,7 @@ static void take(const void *activity)
 	record->name_id = name_table_intern(self.names, name);
 	if (record->kind == RECORD_GPU_KERNEL && record->name_id == RECORD_NAME_NONE)
 		tally->name_lost++;
-	if (record->graph_node_id && self.nodes) {
+	if (has_graph_node(record) && self.nodes) {
 		record->capture_stack_id = graph_nodes_get(self.nodes, record->graph_node_id);
 		tally->capture_unknown += record->capture_stack_id == RECORD_STACK_NONE;
 	}

@@ -73,8 +73,10 @@ void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
 		thread->outer_correlation_id = 0;
 	if (!failed)
 		return;
-	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_FAILED, 1, 0);
+	uint32_t flags = launch_cbid_flags(cbid);
+	if (!(flags & RECORD_LAUNCH_HOST))
+		record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_FAILED, 1, 0);
 	if (thread && thread->lane != LAUNCH_THREAD_NO_LANE)
 		push(launch, thread, cbid, data->correlation_id, now_ns, RECORD_STACK_NONE,
-		     launch_cbid_flags(cbid) | RECORD_LAUNCH_FAILED);
+		     flags | RECORD_LAUNCH_FAILED);
 }

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define LAUNCH_CBIDS 142u
+#define LAUNCH_CBIDS 174u
 
 struct launch_cbid {
 	uint16_t cbid;  /* CUpti_driver_api_trace_cbid */

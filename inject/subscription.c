@@ -8,15 +8,18 @@
 #include "graph_callback.h"
 #include "launch_cbid.h"
 #include "lifecycle.h"
+#include "proto/record_options.h"
 
 static const struct {
 	uint32_t kind;
+	uint32_t option; /* enum record_option; 0: always on */
 	const char *name;
 } kinds[] = {
-	{CUPTI_ABI_KIND_CONCURRENT_KERNEL, "kernels"},
-	{CUPTI_ABI_KIND_MEMCPY, "copies"},
-	{CUPTI_ABI_KIND_MEMCPY_PEER, "copies between GPUs"},
-	{CUPTI_ABI_KIND_MEMSET, "memsets"},
+	{CUPTI_ABI_KIND_CONCURRENT_KERNEL, 0, "kernels"},
+	{CUPTI_ABI_KIND_MEMCPY, 0, "copies"},
+	{CUPTI_ABI_KIND_MEMCPY_PEER, 0, "copies between GPUs"},
+	{CUPTI_ABI_KIND_MEMSET, 0, "memsets"},
+	{CUPTI_ABI_KIND_ALLOCATION, RECORD_OPTION_MEMORY, "allocations"},
 };
 
 static struct {
@@ -152,9 +155,11 @@ static void enable_graphs(enum graph_mode graphs, struct definition_writer *noti
 					      resources[i]);
 }
 
-static void enable_activity(struct definition_writer *notices)
+static void enable_activity(uint32_t record, struct definition_writer *notices)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (kinds[i].option && !(kinds[i].option & record))
+			continue;
 		int result = self.library->activity_enable(kinds[i].kind);
 
 		/* Peer copies come with copies in most versions, and some refuse to hear of them.
@@ -181,14 +186,15 @@ int subscription_start(const struct launch_callback *launch,
 		definition_writer_notice(notices, NOTICE_CUPTI_FAILED, result,
 					 "CUPTI takes no activity buffers (error %d)", result);
 	else
-		enable_activity(notices);
+		enable_activity(record, notices);
 
 	enable_graphs(graphs, notices);
 	int launches = enable_launches(record);
 	if (launches == CUPTI_ABI_SUCCESS)
 		return CUPTI_ABI_SUCCESS;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		self.library->activity_disable(kinds[i].kind);
+		if (!kinds[i].option || kinds[i].option & record)
+			self.library->activity_disable(kinds[i].kind);
 	subscription_close();
 	return launches;
 }

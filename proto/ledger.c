@@ -67,6 +67,12 @@ static const struct {
 	[LEDGER_CAPTURE_UNKNOWN] = {"capture_unknown",
 				    "records of graph nodes without the stack that captured them",
 				    LEDGER_NOTED},
+	[LEDGER_RESERVED_26] = {"reserved", "a reason that is not in use", LEDGER_NOTED},
+	[LEDGER_FREE_UNKNOWN] = {"free_unknown", "frees of memory whose allocation was not seen",
+				 LEDGER_NOTED},
+	[LEDGER_MEMORY_INEXACT] = {"memory_inexact",
+				   "memory records that the account of live memory left out",
+				   LEDGER_LOST},
 };
 
 const char *ledger_reason_name(uint32_t reason)

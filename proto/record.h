@@ -75,7 +75,8 @@ struct gpu_record {
 	uint32_t name_id;    /* kernels; else RECORD_NAME_NONE */
 	uint32_t graph_id;
 	uint8_t kind;      /* enum record_gpu_kind */
-	uint8_t copy_kind; /* the kind's kind, by CUPTI's numbers. memcpy: CUpti_ActivityMemcpyKind */
+	uint8_t copy_kind; /* the kind's kind, by CUPTI's numbers. memcpy: CUpti_ActivityMemcpyKind;
+			    * allocations: memory_kind.h */
 	uint16_t window;
 	uint32_t
 		capture_stack_id; /* of what created the graph's node; RECORD_STACK_NONE: no node, or not known */

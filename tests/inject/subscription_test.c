@@ -15,6 +15,7 @@
 #include "inject/definition_writer.h"
 #include "inject/launch_cbid.h"
 #include "inject/lifecycle.h"
+#include "proto/record_options.h"
 #include "test_ring.h"
 
 static struct {
@@ -166,6 +167,16 @@ static uint32_t nr_notices(struct fixture *fixture)
 	return nr;
 }
 
+/* Of the calls, with these options. */
+static uint32_t nr_subscribed(uint32_t record)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++)
+		nr += !launch_cbids[i].option || launch_cbids[i].option & record;
+	return nr;
+}
+
 static void all_launches_and_kinds_are_enabled(void **state)
 {
 	struct fixture *fixture = *state;
@@ -174,11 +185,25 @@ static void all_launches_and_kinds_are_enabled(void **state)
 	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
 					    &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
-	assert_int_equal(fake.nr_enabled, LAUNCH_CBIDS);
+	assert_int_equal(fake.nr_enabled, nr_subscribed(0));
 	assert_int_equal(fake.nr_kinds, 4);
 	assert_int_equal(fake.nr_zeroed, 1);
 	assert_int_equal(fake.nr_thread_buffers, 0); /* the default since 13.0 */
 	assert_int_equal(nr_notices(fixture), 0);
+}
+
+static void allocations_are_listened_to_only_on_request(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_int_equal(subscription_open(&library), CUPTI_ABI_SUCCESS);
+	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES,
+					    RECORD_OPTION_MEMORY, &fixture->notices),
+			 CUPTI_ABI_SUCCESS);
+	assert_int_equal(fake.nr_enabled, nr_subscribed(RECORD_OPTION_MEMORY));
+	assert_true(fake.nr_enabled > nr_subscribed(0));
+	assert_int_equal(fake.nr_kinds, 5);
+	assert_int_equal(launch_cbid_flags(243), RECORD_LAUNCH_HOST); /* cuMemAlloc_v2 */
 }
 
 static void buffers_are_made_one_a_thread_where_that_is_not_the_default(void **state)
@@ -224,7 +249,7 @@ static void refused_kinds_are_said_and_launches_go_on(void **state)
 	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
 					    &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
-	assert_int_equal(fake.nr_enabled, LAUNCH_CBIDS);
+	assert_int_equal(fake.nr_enabled, nr_subscribed(0));
 	assert_int_equal(nr_notices(fixture), 3); /* peer copies come with copies */
 }
 
@@ -300,6 +325,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all_launches_and_kinds_are_enabled),
+		TEST(allocations_are_listened_to_only_on_request),
 		TEST(buffers_are_made_one_a_thread_where_that_is_not_the_default),
 		TEST(events_reach_their_receivers),
 		TEST(refused_kinds_are_said_and_launches_go_on),
