@@ -94,15 +94,18 @@ static uint64_t minus(uint64_t sum, uint64_t less)
 	return less < sum ? sum - less : 0;
 }
 
-static uint32_t device_of(uint32_t device_id)
+/* The host's memory is of no device, whatever context it was allocated in. */
+static uint32_t device_of(uint32_t device_id, uint32_t kind)
 {
+	if (memory_kind_space(kind) == MEMORY_SPACE_HOST)
+		return 0;
 	return device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICES_MAX - 1;
 }
 
 /* There are as many as there can be devices and spaces. */
 static uint32_t find_sums(struct memory_account *account, uint32_t device_id, uint32_t kind)
 {
-	uint32_t device = device_of(device_id), space = memory_kind_space(kind), i;
+	uint32_t device = device_of(device_id, kind), space = memory_kind_space(kind), i;
 
 	for (i = 0; i < account->nr_sums; i++)
 		if (account->sums[i].device_id == device && account->sums[i].space == space)
@@ -151,7 +154,7 @@ static struct memory_row_key key_of(const struct memory_event *event)
 	struct memory_row_key key;
 
 	memset(&key, 0, sizeof(key));
-	key.device_id = device_of(event->device_id);
+	key.device_id = device_of(event->device_id, event->kind);
 	key.stack_id = event->stack_id;
 	key.tid = event->tid;
 	key.kind = event->kind;

@@ -38,8 +38,9 @@ struct memory_account_options {
 
 /* Of a device and a memory space. */
 struct memory_sums {
-	uint32_t device_id; /* CUDA ordinal; those from RECORD_DEVICES_MAX - 1 on are one */
-	uint32_t space;     /* enum memory_space */
+	uint32_t
+		device_id; /* CUDA ordinal; those from RECORD_DEVICES_MAX - 1 on are one; 0 of the host's memory */
+	uint32_t space;                                  /* enum memory_space */
 	uint64_t allocs, alloc_bytes, frees, free_bytes; /* taken so far */
 	uint64_t live_count, live_bytes;
 	uint64_t peak_bytes;                   /* the most that lived at once */

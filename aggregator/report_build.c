@@ -10,7 +10,9 @@
 #include "catalog.h"
 #include "fold_table.h"
 #include "hash_index.h"
+#include "memory_account.h"
 #include "proto/ledger.h"
+#include "proto/memory_kind.h"
 #include "report_names.h"
 #include "report_notices.h"
 #include "report_paths.h"
@@ -26,6 +28,7 @@ struct report {
 	struct report_process *processes;
 	struct report_loss *losses;
 	struct report_notice *notices;
+	struct report_memory_row *memory;
 	char *title;
 };
 
@@ -35,6 +38,7 @@ struct builder {
 	const struct collection *collection;
 	struct report_paths *paths;   /* owns */
 	struct hash_index leaf_index; /* leaf + 1 */
+	enum report_memory memory;
 	uint64_t unmatched;
 };
 
@@ -51,6 +55,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->processes);
 	free(report->losses);
 	free(report->notices);
+	free(report->memory);
 	free(report->title);
 	free(report);
 }
@@ -116,7 +121,12 @@ static void add_to_sums(struct builder *builder, const struct fold_row *row)
 		builder->unmatched += row->count;
 }
 
-static int add_row(struct builder *builder, const struct fold_row *row)
+static bool is_memory(const struct fold_key *key)
+{
+	return key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE;
+}
+
+static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 {
 	const struct fold_key *key = &row->key;
 	const struct roster *roster = builder->collection->roster;
@@ -136,14 +146,42 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 	leaf.stream_id = key->stream_id;
 	leaf.tid = key->tid;
 	leaf.kind = key->kind;
+	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
+		leaf.gpu = REPORT_GPU_NONE;
 	int error = report_paths_find(builder->paths, key, &leaf.node);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
-	if (!error)
-		error = add_leaf(builder, &leaf, row);
+	return error ? error : add_leaf(builder, &leaf, row);
+}
+
+/* A row of memory is a leaf where that was asked for, and never part of the sums. */
+static int add_memory_row(struct builder *builder, const struct fold_row *row)
+{
+	bool is_free = row->key.kind == RECORD_GPU_FREE;
+
+	if (!row->key.matched)
+		builder->unmatched += row->count;
+	if (builder->memory != (is_free ? REPORT_MEMORY_FREES : REPORT_MEMORY_ALLOCS))
+		return 0;
+	return add_row_leaf(builder, row);
+}
+
+static int add_row(struct builder *builder, const struct fold_row *row)
+{
+	int error = 0;
+
+	if (is_memory(&row->key))
+		return add_memory_row(builder, row);
+	if (builder->memory == REPORT_MEMORY_NONE)
+		error = add_row_leaf(builder, row);
 	if (!error)
 		add_to_sums(builder, row);
 	return error;
+}
+
+static int take_account_row(void *context, const struct fold_row *row)
+{
+	return add_row_leaf(context, row);
 }
 
 static int add_rows(struct builder *builder)
@@ -152,11 +190,17 @@ static int add_rows(struct builder *builder)
 	const struct fold_row *rows = fold_table_rows(builder->collection->totals, &nr_rows);
 	int error = 0;
 
-	builder->report->leaves = calloc(nr_rows ? nr_rows : 1, sizeof(struct report_leaf));
+	builder->report->leaves =
+		calloc((size_t)nr_rows + report_memory_count(builder->collection) + 1,
+		       sizeof(struct report_leaf));
 	if (!builder->report->leaves)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr_rows && !error; i++)
 		error = add_row(builder, &rows[i]);
+	if (!error &&
+	    (builder->memory == REPORT_MEMORY_PEAK || builder->memory == REPORT_MEMORY_LIVE))
+		error = report_memory_each(builder->collection, builder->memory, take_account_row,
+					   builder);
 	return error;
 }
 
@@ -205,6 +249,18 @@ static void add_entries(struct ledger_sums *sums, const struct ledger_entry *ent
 	}
 }
 
+static void add_memory(struct ledger_sums *sums, const struct memory_account *account)
+{
+	uint32_t count;
+	const struct memory_sums *memory = memory_account_sums(account, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		sums->count[LEDGER_FREE_UNKNOWN] += memory[i].unknown_frees;
+		sums->count[LEDGER_MEMORY_INEXACT] +=
+			memory[i].replaced + memory[i].untracked + memory[i].late;
+	}
+}
+
 static void raise_to(uint64_t *count, uint64_t least)
 {
 	if (*count < least)
@@ -230,6 +286,8 @@ static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
 		unclean += process->state == PROCESS_UNCLEAN;
 		sums->count[LEDGER_LAUNCH_EXPIRED] += process->counts.expired;
 		sums->count[LEDGER_INVALID_TIME] += process->counts.invalid;
+		if (process->memory)
+			add_memory(sums, process->memory);
 	}
 	sums->count[LEDGER_UNMATCHED_RECORD] += builder->unmatched;
 	raise_to(&sums->count[LEDGER_LAUNCHES], received);
@@ -329,6 +387,9 @@ static int build(struct builder *builder, const struct profile *profile)
 		error = report_notices_make(builder->collection->roster, report->names,
 					    &report->notices, &report->tree.nr_notices);
 	if (!error)
+		error = report_memory_make(builder->collection, report->names, &report->memory,
+					   &report->tree.nr_memory);
+	if (!error)
 		error = add_title(report, profile);
 	if (!error)
 		error = add_strings(report);
@@ -340,6 +401,7 @@ static int build(struct builder *builder, const struct profile *profile)
 	report->tree.processes = report->processes;
 	report->tree.losses = report->losses;
 	report->tree.notices = report->notices;
+	report->tree.memory = report->memory;
 	return error;
 }
 
@@ -347,7 +409,9 @@ int report_tree_build(const struct profile *profile, const struct report_options
 		      struct report_tree **tree)
 {
 	struct report *report = calloc(1, sizeof(*report));
-	struct builder builder = {.report = report, .collection = profile->collection};
+	struct builder builder = {.report = report,
+				  .collection = profile->collection,
+				  .memory = options ? options->memory : REPORT_MEMORY_NONE};
 	int error = -ENOMEM;
 
 	*tree = NULL;

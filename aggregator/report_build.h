@@ -4,12 +4,15 @@
 
 #include "demangle.h"
 #include "profile.h"
+#include "report_memory.h"
 #include "report_names.h"
 #include "report_tree.h"
 
 struct report_options {
 	enum demangle_mode demangle;
 	enum report_lines lines;
+	enum report_memory
+		memory; /* what the leaves show, if not GPU work; sums are of GPU work all the same */
 };
 
 /* options NULL: everything 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile

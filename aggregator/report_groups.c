@@ -13,9 +13,13 @@ const char *report_groups_activity(const char *name)
 
 const char *report_groups_kind(uint32_t kind)
 {
-	static const char *const kinds[] = {"kernel", "memcpy", "memset", "graph"};
+	static const char *const kinds[] = {
+		[REPORT_KIND_KERNEL] = "kernel", [REPORT_KIND_MEMCPY] = "memcpy",
+		[REPORT_KIND_MEMSET] = "memset", [REPORT_KIND_GRAPH] = "graph",
+		[REPORT_KIND_ALLOC] = "alloc",   [REPORT_KIND_FREE] = "free",
+	};
 
-	return kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[kind] : "unknown";
+	return kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[kind] ? kinds[kind] : "unknown";
 }
 
 static struct report_group group_of(const struct report_tree *tree, const struct report_leaf *leaf,

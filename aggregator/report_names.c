@@ -10,6 +10,8 @@
 #include "cuda_name.h"
 #include "frame_text.h"
 #include "proto/definition.h"
+#include "proto/memory_kind.h"
+#include "proto/record.h"
 #include "report_tree.h"
 #include "source_name.h"
 #include "text_pool.h"
@@ -305,6 +307,20 @@ static const char *copy_name(uint8_t copy_kind)
 	return copy_kind < sizeof(names) / sizeof(names[0]) ? names[copy_kind] : names[0];
 }
 
+static int memory_leaf(struct report_names *names, uint8_t kind, const char *gpu, uint32_t *index)
+{
+	enum memory_space space = memory_kind_space(kind);
+	char leaf[64];
+
+	if (space == MEMORY_SPACE_HOST)
+		snprintf(leaf, sizeof(leaf), "[Host_Memory]%s", memory_kind_name(kind));
+	else
+		snprintf(leaf, sizeof(leaf), "[GPU%s_%s]%s", gpu,
+			 space == MEMORY_SPACE_DEVICE ? "Memory" : "Managed",
+			 memory_kind_name(kind));
+	return report_names_text(names, leaf, index);
+}
+
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index)
 {
@@ -316,6 +332,8 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 
 	if (gpu != REPORT_GPU_NONE)
 		snprintf(number, sizeof(number), "%" PRId32, gpu);
+	if (key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE)
+		return memory_leaf(names, key->copy_kind, number, index);
 	if (key->kind == RECORD_GPU_KERNEL) {
 		if (key->name_id != RECORD_NAME_NONE)
 			error = demangled_string(names, key->name_id, &kernel);
@@ -326,7 +344,8 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 	if (key->kind == RECORD_GPU_MEMCPY)
 		text = copy_name(key->copy_kind);
 	if (asprintf(&leaf, "[GPU%s_%s]%s", number,
-		     key->kind < RECORD_GPU_KINDS ? kinds[key->kind] : "Unknown", text) < 0)
+		     key->kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[key->kind] : "Unknown",
+		     text) < 0)
 		return -ENOMEM;
 	error = report_names_text(names, leaf, index);
 	free(leaf);

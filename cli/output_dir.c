@@ -49,8 +49,9 @@ static int lock_dir(const char *path)
 
 static int move_aside(int dir)
 {
-	static const char *const names[] = {OUTPUT_STORE, OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
-					    OUTPUT_FOLDED, OUTPUT_HTML};
+	static const char *const names[] = {OUTPUT_STORE,  OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
+					    OUTPUT_FOLDED, OUTPUT_HTML,         OUTPUT_MEMORY,
+					    OUTPUT_LEAKS};
 	char old[64];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

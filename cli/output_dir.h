@@ -13,6 +13,8 @@ struct output_dir {
 #define OUTPUT_STORE  "profile.db"
 #define OUTPUT_FOLDED "gpu.folded"
 #define OUTPUT_HTML   "flame.html"
+#define OUTPUT_MEMORY "memory.folded"
+#define OUTPUT_LEAKS  "leaks.folded"
 
 /* Creates path (its parents too) if needed, locks it, and moves an earlier profile aside. If another run holds it,
  * "path.PID" is used instead: output->path says which.

@@ -9,9 +9,9 @@
 #include "report_view.h"
 
 static int write_file(const struct output_dir *output, const char *name,
-		      const struct report_view *view, enum report_format format, char **error)
+		      const struct report_view *view, const struct report_view_options *options,
+		      char **error)
 {
-	const struct report_view_options options = {.format = format};
 	char path[PATH_MAX];
 	int result = output_dir_file(output, name, path);
 	FILE *file = result == 0 ? fopen(path, "we") : NULL;
@@ -19,7 +19,7 @@ static int write_file(const struct output_dir *output, const char *name,
 	if (result == 0 && !file)
 		result = -errno;
 	if (result == 0) {
-		result = report_view_write(view, file, &options);
+		result = report_view_write(view, file, options);
 		if (fclose(file) != 0 && result == 0)
 			result = -errno;
 	}
@@ -28,21 +28,48 @@ static int write_file(const struct output_dir *output, const char *name,
 	return result;
 }
 
+/* Folded bytes, of a tree of their own. */
+static int write_memory(const struct output_dir *output, const char *name, enum report_memory which,
+			const struct report_view *view, const struct report_options *options,
+			char **error)
+{
+	struct report_options memory = *options;
+	struct report_view other = *view;
+	const struct report_view_options form = {.format = REPORT_FOLDED,
+						 .folded = {.weight = FOLDED_BYTES}};
+
+	memory.memory = which;
+	int result = report_tree_build(view->profile, &memory, &other.tree);
+	if (result == 0)
+		result = write_file(output, name, &other, &form, error);
+	report_tree_destroy(other.tree);
+	return result;
+}
+
 /* NULL: out of memory. */
 static char *make_summary(const struct output_dir *output, const struct report_tree *tree)
 {
 	char line[REPORT_SUMMARY_SIZE], *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
-	if (asprintf(&text,
-		     "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "}\n",
-		     report_summary_line(tree, line, sizeof(line)), output->path) < 0)
+	if (!out)
 		return NULL;
-	return text;
+	fprintf(out, "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "%s}\n",
+		report_summary_line(tree, line, sizeof(line)), output->path,
+		tree->nr_memory ? "," OUTPUT_MEMORY "," OUTPUT_LEAKS : "");
+	report_summary_memory(out, tree, "flamegrid: ");
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 int output_files_write(const struct output_dir *output, const struct report_options *options,
 		       char **summary, char **error)
 {
+	const struct report_view_options folded = {.format = REPORT_FOLDED};
+	const struct report_view_options html = {.format = REPORT_HTML};
 	struct report_view view;
 	char store_path[PATH_MAX];
 	int result = output_dir_file(output, OUTPUT_STORE, store_path);
@@ -52,9 +79,15 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 		return result;
 	result = report_view_open(&view, store_path, options, error);
 	if (result == 0)
-		result = write_file(output, OUTPUT_FOLDED, &view, REPORT_FOLDED, error);
+		result = write_file(output, OUTPUT_FOLDED, &view, &folded, error);
 	if (result == 0)
-		result = write_file(output, OUTPUT_HTML, &view, REPORT_HTML, error);
+		result = write_file(output, OUTPUT_HTML, &view, &html, error);
+	if (result == 0 && view.tree->nr_memory)
+		result = write_memory(output, OUTPUT_MEMORY, REPORT_MEMORY_PEAK, &view, options,
+				      error);
+	if (result == 0 && view.tree->nr_memory)
+		result = write_memory(output, OUTPUT_LEAKS, REPORT_MEMORY_LIVE, &view, options,
+				      error);
 	if (result == 0) {
 		*summary = make_summary(output, view.tree);
 		result = *summary ? 0 : -ENOMEM;

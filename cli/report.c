@@ -16,7 +16,7 @@ struct report {
 	struct report_view_options view;
 	struct report_options names;
 	const char *profile_path, *output_path;
-	bool strict, demangle_given;
+	bool strict, demangle_given, weight_given;
 };
 
 static const char usage[] =
@@ -27,6 +27,11 @@ static const char usage[] =
 	"  -b, --by KEYS        root frames, in this order: host, rank, gpu, stream, thread\n"
 	"  -u, --unit UNIT      of folded time: us (default) or ns\n"
 	"  -w, --weight WEIGHT  of folded stacks: time (default), count or bytes\n"
+	"      --memory WHICH   memory in place of GPU work, by bytes or count: peak (what lived "
+	"at each "
+	"device's\n"
+	"                       peak), live (now; after the end: what was never freed), allocs or "
+	"frees\n"
 	"      --demangle HOW   C++ names: full (default, but simple in tables), simple or none\n"
 	"      --lines on|off   source lines in the names of frames (default: on); off merges a "
 	"function's lines\n"
@@ -48,6 +53,11 @@ static const struct word formats[] = {{"folded", REPORT_FOLDED}, {"html", REPORT
 static const struct word units[] = {{"us", FOLDED_US}, {"ns", FOLDED_NS}, {0}};
 static const struct word weights[] = {
 	{"time", FOLDED_TIME}, {"count", FOLDED_COUNT}, {"bytes", FOLDED_BYTES}, {0}};
+static const struct word memories[] = {{"peak", REPORT_MEMORY_PEAK},
+				       {"live", REPORT_MEMORY_LIVE},
+				       {"allocs", REPORT_MEMORY_ALLOCS},
+				       {"frees", REPORT_MEMORY_FREES},
+				       {0}};
 static const struct word lines[] = {{"on", REPORT_LINES_ON}, {"off", REPORT_LINES_OFF}, {0}};
 static const struct word demanglings[] = {
 	{"full", DEMANGLE_FULL}, {"simple", DEMANGLE_SIMPLE}, {"none", DEMANGLE_NONE}, {0}};
@@ -81,7 +91,7 @@ static int parse_top(const char *text, uint32_t *top)
 	return 0;
 }
 
-enum long_option { OPTION_DEMANGLE = 256, OPTION_LINES, OPTION_TOP, OPTION_STRICT };
+enum long_option { OPTION_DEMANGLE = 256, OPTION_LINES, OPTION_TOP, OPTION_STRICT, OPTION_MEMORY };
 
 /* 0; -1 after saying what is wrong. */
 static int take_option(struct report *report, int option)
@@ -108,6 +118,7 @@ static int take_option(struct report *report, int option)
 	case 'w':
 		value = word_value(weights, "weight", optarg);
 		report->view.folded.weight = (enum folded_weight)value;
+		report->weight_given = true;
 		return value < 0 ? -1 : 0;
 	case OPTION_DEMANGLE:
 		value = word_value(demanglings, "demangle", optarg);
@@ -117,6 +128,10 @@ static int take_option(struct report *report, int option)
 	case OPTION_LINES:
 		value = word_value(lines, "lines", optarg);
 		report->names.lines = (enum report_lines)value;
+		return value < 0 ? -1 : 0;
+	case OPTION_MEMORY:
+		value = word_value(memories, "memory", optarg);
+		report->names.memory = (enum report_memory)value;
 		return value < 0 ? -1 : 0;
 	case OPTION_TOP:
 		return parse_top(optarg, &report->view.top);
@@ -131,6 +146,27 @@ static int take_option(struct report *report, int option)
 	}
 }
 
+/* Memory takes no time. false after saying so. */
+static bool set_memory_weight(struct report *report)
+{
+	static const char *const subtitles[] = {
+		[REPORT_MEMORY_PEAK] = "memory at each device's peak",
+		[REPORT_MEMORY_LIVE] = "memory that lives, or was never freed",
+		[REPORT_MEMORY_ALLOCS] = "allocations of memory",
+		[REPORT_MEMORY_FREES] = "frees of memory",
+	};
+
+	if (report->names.memory == REPORT_MEMORY_NONE)
+		return true;
+	report->view.subtitle = subtitles[report->names.memory];
+	if (!report->weight_given)
+		report->view.folded.weight = FOLDED_BYTES;
+	if (report->view.folded.weight != FOLDED_TIME)
+		return true;
+	fputs("flamegrid: report: --memory weighs by bytes or count, not by time\n", stderr);
+	return false;
+}
+
 /* 0: go on; otherwise the exit status, less one. */
 static int parse_options(struct report *report, int argc, char **argv)
 {
@@ -141,6 +177,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"weight", required_argument, NULL, 'w'},
 		{"demangle", required_argument, NULL, OPTION_DEMANGLE},
 		{"lines", required_argument, NULL, OPTION_LINES},
+		{"memory", required_argument, NULL, OPTION_MEMORY},
 		{"top", required_argument, NULL, OPTION_TOP},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
@@ -162,6 +199,8 @@ static int parse_options(struct report *report, int argc, char **argv)
 			optind == argc ? "no profile given" : "more than one profile given");
 		return EXIT_USAGE + 1;
 	}
+	if (!set_memory_weight(report))
+		return EXIT_USAGE + 1;
 	report->profile_path = argv[optind];
 	/* Whole C++ names make lines of a thousand characters, which no terminal shows. */
 	if (!report->demangle_given && report->view.format == REPORT_TABLE)
@@ -214,6 +253,8 @@ int verb_report(const char *program, int argc, char **argv)
 	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED)
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
+	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED)
+		report_summary_memory(stderr, view.tree, "flamegrid: ");
 	free(error);
 	report_view_close(&view);
 	return status;

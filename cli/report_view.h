@@ -18,6 +18,7 @@ struct report_view_options {
 	enum report_format format;
 	struct folded_options folded; /* weight and by are HTML's too */
 	uint32_t top;                 /* rows of the table; 0: its default */
+	const char *subtitle;         /* HTML's; NULL: none */
 };
 
 struct report_view {

@@ -2,7 +2,7 @@
 
 const WEIGHTS = ["time", "count", "bytes"];
 const DIMENSIONS = ["host", "rank", "gpu", "stream", "thread"];
-const KINDS = ["kernel", "memcpy", "memset", "graph", "python", "native", "api", "group", "unknown", "other"];
+const KINDS = ["kernel", "memcpy", "memset", "graph", "memory", "python", "native", "api", "group", "unknown", "other"];
 
 // Sums stay exact beyond 2^53: each number is lo + hi * 2^28, and both parts are summed on their own.
 const PART = 2 ** 28;
@@ -116,11 +116,11 @@ function dimensionName(dimension, value) {
 
 function kindOfName(name) {
 	if (name[0] === "[") {
-		const leaf = /^\[GPU[^\]]*_(Kernel|Memcpy|Memset|Graph)\]/.exec(name);
+		const leaf = /^\[(?:GPU|Host)[^\]]*_(Kernel|Memcpy|Memset|Graph|Memory|Managed)\]/.exec(name);
 
 		if (name === "[captured at]")
 			return "graph";
-		return leaf ? leaf[1].toLowerCase() : "unknown";
+		return leaf ? leaf[1].toLowerCase().replace("managed", "memory") : "unknown";
 	}
 	if (name.includes(".py:"))
 		return "python";

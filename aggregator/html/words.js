@@ -1,7 +1,7 @@
 // The words around the graph: totals, losses, path, details of one frame.
 // Names come from the profiled program: they reach the page as textContent only.
 
-const KIND_LABELS = { kernel: "kernel", memcpy: "memory copy", memset: "memset", graph: "CUDA graph",
+const KIND_LABELS = { kernel: "kernel", memcpy: "memory copy", memset: "memset", graph: "CUDA graph", memory: "memory",
 	python: "Python", native: "C++", api: "CUDA call", group: "split", unknown: "not known", other: "other" };
 
 function figuresOf(frame) {

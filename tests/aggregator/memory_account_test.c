@@ -169,8 +169,6 @@ static void devices_and_spaces_have_accounts_of_their_own(void **state)
 		{2, MEMORY_KIND_POOL, MEMORY_SPACE_DEVICE},
 		{0, MEMORY_KIND_MANAGED, MEMORY_SPACE_MANAGED},
 		{0, MEMORY_KIND_PINNED, MEMORY_SPACE_HOST},
-		{1, MEMORY_KIND_PAGEABLE, MEMORY_SPACE_HOST},
-		{2, 200, MEMORY_SPACE_HOST},
 	};
 	struct fixture *fixture = *state;
 
@@ -190,6 +188,25 @@ static void devices_and_spaces_have_accounts_of_their_own(void **state)
 		assert_int_equal(sums.peak_bytes, 10 + i);
 		assert_int_equal(sums.peak_ns, 1 + i);
 	}
+	assert_int_equal(sums_of(fixture, 0, MEMORY_SPACE_DEVICE).allocs, 1);
+}
+
+static void the_hosts_memory_is_of_no_device(void **state)
+{
+	struct fixture *fixture = *state;
+	struct memory_event event = event_at(1, 0x1000);
+
+	event.device_id = 1;
+	event.kind = MEMORY_KIND_PINNED;
+	event.bytes = 10;
+	add(fixture, &event);
+	event.address = 0x2000;
+	event.device_id = 2;
+	event.kind = 200; /* no kind */
+	add(fixture, &event);
+	finish(fixture);
+	assert_int_equal(sums_of(fixture, 0, MEMORY_SPACE_HOST).live_bytes, 20);
+	assert_int_equal(sums_of(fixture, 1, MEMORY_SPACE_HOST).allocs, 0);
 }
 
 static void a_free_takes_from_the_allocations_device_whatever_it_claims(void **state)
@@ -619,6 +636,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_peak_is_what_lived_at_once_and_when_it_was_first_reached),
 		TEST(devices_and_spaces_have_accounts_of_their_own),
+		TEST(the_hosts_memory_is_of_no_device),
 		TEST(a_free_takes_from_the_allocations_device_whatever_it_claims),
 		TEST(a_free_without_an_allocation_is_counted),
 		TEST(an_allocation_that_is_reported_twice_counts_once),
