@@ -4,10 +4,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "activity_buffer.h"
 #include "cupti_subscriber.h"
 #include "sim_config.h"
+#include "sim_context.h"
+#include "sim_memory.h"
+#include "sim_stream.h"
 
 #define KINDS      128u
 #define ATTRIBUTES 16u
@@ -147,6 +151,45 @@ static CUpti_ActivityKind fill_record(union record *record, const struct sim_ope
 	}
 }
 
+static void fill_allocation(CUpti_ActivityMemory4 *record, const struct sim_allocation *allocation)
+{
+	memset(record, 0, sizeof(*record));
+	record->kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+	record->memoryOperationType = allocation->is_free
+					      ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
+					      : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+	record->memoryKind = (CUpti_ActivityMemoryKind)allocation->place;
+	record->correlationId = allocation->correlation_id;
+	record->address = allocation->address;
+	record->bytes = allocation->bytes;
+	record->timestamp = allocation->time_ns;
+	record->processId = (uint32_t)getpid();
+	record->deviceId = (uint32_t)allocation->context->ordinal;
+	record->contextId = allocation->context->context_id;
+	record->streamId =
+		allocation->stream ? allocation->stream->stream_id : CUPTI_INVALID_STREAM_ID;
+	record->isAsync = allocation->stream != NULL;
+}
+
+/* An allocation is no operation of a stream: its row of the truth is shown to nobody. */
+void activity_kind_allocation(const struct sim_allocation *allocation)
+{
+	static struct sim_truth_row row;
+	const struct sim_operation operation = {
+		.row = &row, .start_ns = allocation->time_ns, .end_ns = allocation->time_ns};
+	CUpti_ActivityMemory4 record;
+
+	if (!atomic_load_explicit(&kinds[CUPTI_ACTIVITY_KIND_MEMORY2], memory_order_relaxed))
+		return;
+	fill_allocation(&record, allocation);
+	bool zeroed = sim_config_one_in(sim_config_get(SIM_CUPTI_ZERO_TIME), &zero_counter);
+	if (zeroed)
+		record.timestamp = 0;
+	if (sim_config_one_in(sim_config_get(SIM_CUPTI_DROP), &drop_counter) ||
+	    !activity_buffer_append(&record, sizeof(record), &operation, zeroed))
+		atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
+}
+
 void activity_kind_record(const struct sim_operation *operation)
 {
 	struct sim_operation untimed = *operation;
@@ -238,6 +281,9 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 			break;
 		case CUPTI_ACTIVITY_KIND_MEMSET:
 			next = (uint8_t *)*record + sizeof(CUpti_ActivityMemset4);
+			break;
+		case CUPTI_ACTIVITY_KIND_MEMORY2:
+			next = (uint8_t *)*record + sizeof(CUpti_ActivityMemory4);
 			break;
 		case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
 			next = (uint8_t *)*record + sizeof(CUpti_ActivityGraphTrace2);

@@ -12,6 +12,9 @@ bool activity_kind_any(void);
 /* Whether a graph launch gives one record instead of those of its nodes. */
 bool activity_kind_graphs(void);
 
+/* Writes the allocation's or free's record likewise. */
+void activity_kind_allocation(const struct sim_allocation *allocation);
+
 /* Writes the operation's record into a buffer of the calling thread, or counts why not. */
 void activity_kind_record(const struct sim_operation *operation);
 

@@ -87,6 +87,7 @@ static const struct sim_tracer tracer = {
 	.resource = report_resource,
 	.operation = activity_kind_record,
 	.wants_graphs = activity_kind_graphs,
+	.allocation = activity_kind_allocation,
 };
 
 static void refresh_locked(void)

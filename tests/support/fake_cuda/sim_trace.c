@@ -3,6 +3,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "sim_memory.h"
+
 static _Atomic(const struct sim_tracer *) current_tracer;
 static _Atomic uint32_t next_correlation_id = 1;
 
@@ -70,6 +72,14 @@ void sim_trace_operation(const struct sim_operation *operation)
 
 	if (now && operation->correlation_id)
 		now->operation(operation);
+}
+
+void sim_trace_allocation(const struct sim_allocation *allocation)
+{
+	const struct sim_tracer *now = tracer();
+
+	if (now && allocation->correlation_id)
+		now->allocation(allocation);
 }
 
 bool sim_trace_wants_graphs(void)

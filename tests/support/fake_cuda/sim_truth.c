@@ -11,6 +11,7 @@
 
 #include "fake_cuda.h"
 #include "sim_device.h"
+#include "sim_memory.h"
 
 #define FIRST_SLOTS 16u
 
@@ -143,6 +144,7 @@ static int write_rows(FILE *file)
 		"\tbytes\tvalid_count\tvalid_ns\tdropped_count\tzeroed_count\trunning_count\n");
 	for (size_t i = 0; i < count; i++)
 		write_row(file, sorted[i]);
+	sim_memory_write_truth(file);
 	fprintf(file, "#launch\t%" PRIu64 "\t%" PRIu64 "\n", atomic_load(&launch_calls),
 		atomic_load(&launch_failures));
 	free(sorted);
