@@ -141,6 +141,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct report_memory_row *x = a, *y = b;
 	const int64_t numbers[][2] = {{x->host, y->host},
+				      {x->gpu == REPORT_GPU_NONE, y->gpu == REPORT_GPU_NONE},
 				      {x->gpu, y->gpu},
 				      {x->process, y->process},
 				      {x->space, y->space}};

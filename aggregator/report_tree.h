@@ -96,7 +96,7 @@ struct report_tree {
 	const struct report_notice *notices; /* each text once; what most processes said first */
 	uint32_t nr_notices;
 	const struct report_memory_row
-		*memory; /* by host, GPU, process, space; none: not recorded */
+		*memory; /* by host, GPU (none: last), process, space; none: not recorded */
 	uint32_t nr_memory;
 
 	/* The sums over leaves and the ledger's own totals: the closing line of every report. */
