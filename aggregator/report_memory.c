@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "catalog.h"
 #include "memory_account.h"
@@ -136,16 +137,16 @@ static int compare_numbers(int64_t a, int64_t b)
 	return (a > b) - (a < b);
 }
 
-/* Hosts in the order in which they were named. */
-static int by_place(const void *a, const void *b)
+static int by_place(const void *a, const void *b, void *context)
 {
 	const struct report_memory_row *x = a, *y = b;
-	const int64_t numbers[][2] = {{x->host, y->host},
-				      {x->gpu == REPORT_GPU_NONE, y->gpu == REPORT_GPU_NONE},
+	const struct report_names *names = context;
+	const int64_t numbers[][2] = {{x->gpu == REPORT_GPU_NONE, y->gpu == REPORT_GPU_NONE},
 				      {x->gpu, y->gpu},
+				      {x->pid, y->pid},
 				      {x->process, y->process},
 				      {x->space, y->space}};
-	int order = 0;
+	int order = strcmp(report_names_get(names, x->host), report_names_get(names, y->host));
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && order == 0; i++)
 		order = compare_numbers(numbers[i][0], numbers[i][1]);
@@ -192,7 +193,7 @@ int report_memory_make(const struct collection *collection, struct report_names 
 		return error;
 	}
 	if (nr)
-		qsort(*rows, nr, sizeof(**rows), by_place);
+		qsort_r(*rows, nr, sizeof(**rows), by_place, names);
 	*nr_rows = nr;
 	return 0;
 }

@@ -16,6 +16,21 @@
 #include "aggregator/report_busy.h"
 #include "aggregator/table_writer.h"
 
+static void write_memory(FILE *out, const struct profile *profile, enum report_memory memory)
+{
+	struct folded_options options = {.weight = FOLDED_BYTES};
+	struct report_tree *tree;
+
+	assert_int_equal(
+		report_tree_build(profile, &(struct report_options){.memory = memory}, &tree), 0);
+	assert_true(tree->nr_leaves > 0);
+	assert_int_equal(report_by_parse("host,rank,gpu,thread", &options.by), 0);
+	assert_int_equal(folded_writer_write(out, tree, &options), 0);
+	options.weight = FOLDED_COUNT;
+	assert_int_equal(folded_writer_write(out, tree, &options), 0);
+	report_tree_destroy(tree);
+}
+
 char *report_text_of(const char *path)
 {
 	struct folded_options options = {.unit = FOLDED_NS};
@@ -39,6 +54,8 @@ char *report_text_of(const char *path)
 	assert_int_equal(folded_writer_write(out, tree, &options), 0);
 	assert_int_equal(table_writer_write(out, tree, busy, &(struct table_options){.top = 100}),
 			 0);
+	for (int memory = REPORT_MEMORY_PEAK; memory <= REPORT_MEMORY_FREES; memory++)
+		write_memory(out, profile, (enum report_memory)memory);
 	fclose(out);
 	report_busy_destroy(busy);
 	report_tree_destroy(tree);
