@@ -16,6 +16,7 @@
 #include "conformance_cuda.h"
 #include "conformance_graphs.h"
 #include "conformance_log.h"
+#include "conformance_memory.h"
 
 #define DEVICES_MAX        16
 #define THREADS_PER_DEVICE 2
@@ -400,6 +401,18 @@ static void check_graphs(void)
 	errors += conformance_graphs_run(&subject);
 }
 
+static void check_memory(void)
+{
+	const struct memory_subject subject = {
+		.device = devices[0].ordinal,
+		.context = devices[0].context,
+		.context_id = devices[0].context_id,
+		.driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD),
+	};
+
+	errors += conformance_memory_run(&subject);
+}
+
 int main(int argc, char **argv)
 {
 	/* What was found out is not lost if a library crashes. */
@@ -414,6 +427,7 @@ int main(int argc, char **argv)
 	check_main_run();
 	check_runtime(argc > 2 ? argv[2] : NULL);
 	check_graphs();
+	check_memory();
 	check_finalize();
 	check(errors == 0, "no other call failed (%u did)", errors);
 	return checks_status();
