@@ -253,7 +253,8 @@ int verb_report(const char *program, int argc, char **argv)
 	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED)
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
-	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED)
+	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED &&
+	    report.names.memory != REPORT_MEMORY_NONE)
 		report_summary_memory(stderr, view.tree, "flamegrid: ");
 	free(error);
 	report_view_close(&view);

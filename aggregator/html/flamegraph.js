@@ -26,7 +26,7 @@ function relayOut(path) {
 	hover = -1;
 	zoomStart = null;
 	$("empty").hidden = layout.value[0] > 0;
-	$("empty").textContent = profile.leaves === 0 ? "This profile has nothing to show here." :
+	$("empty").textContent = profile.leaves === 0 ? "This profile has no GPU work." :
 		`Nothing here has ${choice.weight === "bytes" ? "bytes" : "this weight"} under the choice above.`;
 	afterZoom();
 	if (choice.up)
