@@ -197,8 +197,9 @@ static void write_memory_row(FILE *out, const struct report_tree *tree,
 			row->live_count == 1 ? "allocation" : "allocations",
 			row->ended ? "never freed" : "live");
 	if (row->left_out)
-		fprintf(out, "; not exact: %s events left out or out of order",
-			report_summary_count(row->left_out, count));
+		fprintf(out, "; not exact: %s %s left out or out of order",
+			report_summary_count(row->left_out, count),
+			row->left_out == 1 ? "event" : "events");
 	fputc('\n', out);
 }
 
