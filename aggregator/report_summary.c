@@ -166,7 +166,7 @@ const char *report_summary_bytes(uint64_t bytes, char *text)
 
 const char *report_summary_space(const struct report_memory_row *row, char *text)
 {
-	char gpu[NUMBER_SIZE / 2] = "?";
+	char gpu[12] = "?"; /* any int32_t */
 
 	if (row->gpu != REPORT_GPU_NONE)
 		snprintf(gpu, sizeof(gpu), "%" PRId32, row->gpu);
