@@ -289,6 +289,7 @@ static bool is_memory(const struct gpu_record *record)
 	return record->kind == RECORD_GPU_ALLOC || record->kind == RECORD_GPU_FREE;
 }
 
+/* Of GPU work alone: a host that waits keeps no GPU busy. */
 static int add_to_timelines(struct timeline_table *timelines, const struct roster_process *process,
 			    uint32_t id, const struct gpu_record *record)
 {
@@ -302,7 +303,8 @@ static int add_to_timelines(struct timeline_table *timelines, const struct roste
 	uint32_t store_device = roster_process_device(process, record->device_id);
 	struct timeline_key device = {.level = TIMELINE_DEVICE, .device_id = store_device};
 
-	if (record->start_ns == 0 || record->end_ns < record->start_ns ||
+	if (record->kind > RECORD_GPU_GRAPH || record->start_ns == 0 ||
+	    record->end_ns < record->start_ns ||
 	    record->end_ns - record->start_ns > CORRELATOR_DURATION_MAX_NS)
 		return 0;
 	if (!store_device)

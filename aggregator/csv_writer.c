@@ -65,16 +65,18 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 	write_text(out, report_groups_activity(tree->strings[leaf->name]));
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", leaf->count, leaf->ns, leaf->bytes);
 	write_stack(out, tree, leaf->node);
-	fputc('\n', out);
+	fprintf(out, ",%s\n", report_plane_name(report_plane_of(leaf->kind)));
 }
 
 int csv_writer_write(FILE *out, const struct report_tree *tree)
 {
 	char line[REPORT_SUMMARY_SIZE];
 
-	fputs("host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack\n", out);
+	fputs("host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane\n",
+	      out);
 	for (uint32_t i = 0; i < tree->nr_leaves; i++)
 		write_leaf(out, tree, &tree->leaves[i]);
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_planes(out, tree, "# ");
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }

@@ -55,6 +55,33 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 	fputs("],\n", out);
 }
 
+static void write_plane(FILE *out, const struct report_tree *tree, enum report_plane plane)
+{
+	const struct report_plane_total *total = &tree->plane_totals[plane];
+
+	write_member(out, "plane", report_plane_name(plane));
+	fprintf(out, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"shown\":%s",
+		total->count, total->ns, total->bytes,
+		tree->planes & 1u << plane ? "true" : "false");
+}
+
+/* Those that have records, and those that are asked for. */
+static void write_planes(FILE *out, const struct report_tree *tree)
+{
+	const char *separator = "\n{";
+
+	fputs("\"planes\":[", out);
+	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
+		if (!tree->plane_totals[plane].count && !(tree->planes & 1u << plane))
+			continue;
+		fputs(separator, out);
+		write_plane(out, tree, (enum report_plane)plane);
+		fputc('}', out);
+		separator = ",\n{";
+	}
+	fputs("],\n", out);
+}
+
 static void write_notices(FILE *out, const struct report_tree *tree)
 {
 	fputs("\"notices\":[", out);
@@ -178,6 +205,8 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 		leaf->context_id, leaf->stream_id, leaf->tid, report_groups_kind(leaf->kind),
 		leaf->count, leaf->ns, leaf->bytes);
 	write_frames(out, tree, leaf);
+	fputc(',', out);
+	write_member(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
 }
 
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy)
@@ -186,6 +215,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	write_member(out, "title", tree->title);
 	fprintf(out, ",\n\"simulated\":%s,\n", tree->simulated ? "true" : "false");
 	write_totals(out, tree);
+	write_planes(out, tree);
 	write_notices(out, tree);
 	write_processes(out, tree);
 	write_busy(out, busy, "devices", 1);

@@ -42,6 +42,11 @@ struct builder {
 	uint64_t unmatched;
 };
 
+static enum report_plane plane_of(const struct fold_key *key)
+{
+	return report_plane_of(key->kind);
+}
+
 void report_tree_destroy(struct report_tree *tree)
 {
 	struct report *report = (struct report *)tree;
@@ -101,10 +106,25 @@ static int32_t gpu_of(const struct roster *roster, const struct roster_process *
 	return device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
 }
 
+static void add_to_plane(struct builder *builder, const struct fold_row *row)
+{
+	struct report_plane_total *total = &builder->report->tree.plane_totals[plane_of(&row->key)];
+
+	total->count += row->count;
+	total->ns += row->ns;
+	total->bytes += row->bytes;
+}
+
 static void add_to_sums(struct builder *builder, const struct fold_row *row)
 {
 	struct report_tree *tree = &builder->report->tree;
 
+	add_to_plane(builder, row);
+	/* Much overhead is of calls that are not followed. */
+	if (!row->key.matched && row->key.kind != RECORD_GPU_OVERHEAD)
+		builder->unmatched += row->count;
+	if (plane_of(&row->key) != REPORT_PLANE_GPU)
+		return;
 	if (row->key.kind == RECORD_GPU_KERNEL) {
 		tree->kernels += row->count;
 		tree->kernel_ns += row->ns;
@@ -117,8 +137,6 @@ static void add_to_sums(struct builder *builder, const struct fold_row *row)
 	}
 	if (row->key.matched)
 		tree->matched += row->count;
-	else
-		builder->unmatched += row->count;
 }
 
 static bool is_memory(const struct fold_key *key)
@@ -126,17 +144,23 @@ static bool is_memory(const struct fold_key *key)
 	return key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE;
 }
 
+/* Whether the profile holds what the row names. */
+static bool is_held(const struct builder *builder, const struct fold_key *key)
+{
+	struct catalog_size size = catalog_size(builder->collection->catalog);
+
+	return roster_process(builder->collection->roster, key->process_id) &&
+	       key->stack_id <= size.nodes && key->capture_stack_id <= size.nodes &&
+	       key->name_id <= size.strings && key->kind < RECORD_GPU_KINDS;
+}
+
 static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 {
 	const struct fold_key *key = &row->key;
 	const struct roster *roster = builder->collection->roster;
 	const struct roster_process *process = roster_process(roster, key->process_id);
-	struct catalog_size size = catalog_size(builder->collection->catalog);
 	struct report_leaf leaf;
 
-	if (!process || key->stack_id > size.nodes || key->capture_stack_id > size.nodes ||
-	    key->name_id > size.strings)
-		return -EPROTO;
 	memset(&leaf, 0, sizeof(leaf));
 	leaf.host = builder->report->processes[key->process_id - 1].host;
 	leaf.process = key->process_id - 1;
@@ -154,6 +178,16 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 	return error ? error : add_leaf(builder, &leaf, row);
 }
 
+/* Memory has no total of all its records: that of its plane is of the leaves, where those were asked for. */
+static int add_memory_leaf(struct builder *builder, const struct fold_row *row)
+{
+	int error = add_row_leaf(builder, row);
+
+	if (!error)
+		add_to_plane(builder, row);
+	return error;
+}
+
 /* A row of memory is a leaf where that was asked for, and never part of the sums. */
 static int add_memory_row(struct builder *builder, const struct fold_row *row)
 {
@@ -163,16 +197,18 @@ static int add_memory_row(struct builder *builder, const struct fold_row *row)
 		builder->unmatched += row->count;
 	if (builder->memory != (is_free ? REPORT_MEMORY_FREES : REPORT_MEMORY_ALLOCS))
 		return 0;
-	return add_row_leaf(builder, row);
+	return add_memory_leaf(builder, row);
 }
 
 static int add_row(struct builder *builder, const struct fold_row *row)
 {
 	int error = 0;
 
+	if (!is_held(builder, &row->key))
+		return -EPROTO;
 	if (is_memory(&row->key))
 		return add_memory_row(builder, row);
-	if (builder->memory == REPORT_MEMORY_NONE)
+	if (builder->report->tree.planes & 1u << plane_of(&row->key))
 		error = add_row_leaf(builder, row);
 	if (!error)
 		add_to_sums(builder, row);
@@ -181,7 +217,9 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 
 static int take_account_row(void *context, const struct fold_row *row)
 {
-	return add_row_leaf(context, row);
+	struct builder *builder = context;
+
+	return is_held(builder, &row->key) ? add_memory_leaf(builder, row) : -EPROTO;
 }
 
 static int add_rows(struct builder *builder)
@@ -417,6 +455,9 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	*tree = NULL;
 	if (!report)
 		return -ENOMEM;
+	report->tree.planes = options && options->planes ? options->planes : 1u << REPORT_PLANE_GPU;
+	if (builder.memory != REPORT_MEMORY_NONE)
+		report->tree.planes = 1u << REPORT_PLANE_MEMORY;
 	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
 					    options ? options->lines : REPORT_LINES_ON);
 	if (report->names)

@@ -11,8 +11,8 @@
 struct report_options {
 	enum demangle_mode demangle;
 	enum report_lines lines;
-	enum report_memory
-		memory; /* what the leaves show, if not GPU work; sums are of GPU work all the same */
+	enum report_memory memory; /* what of memory the leaves show in place of planes */
+	uint32_t planes; /* whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 };
 
 /* options NULL: everything 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile

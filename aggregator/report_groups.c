@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind_name.h"
+
 const char *report_groups_activity(const char *name)
 {
 	const char *end = strchr(name, ']');
@@ -13,13 +15,7 @@ const char *report_groups_activity(const char *name)
 
 const char *report_groups_kind(uint32_t kind)
 {
-	static const char *const kinds[] = {
-		[REPORT_KIND_KERNEL] = "kernel", [REPORT_KIND_MEMCPY] = "memcpy",
-		[REPORT_KIND_MEMSET] = "memset", [REPORT_KIND_GRAPH] = "graph",
-		[REPORT_KIND_ALLOC] = "alloc",   [REPORT_KIND_FREE] = "free",
-	};
-
-	return kind < sizeof(kinds) / sizeof(kinds[0]) && kinds[kind] ? kinds[kind] : "unknown";
+	return kind_name_column(kind);
 }
 
 static struct report_group group_of(const struct report_tree *tree, const struct report_leaf *leaf,

@@ -16,6 +16,10 @@ struct output_dir {
 #define OUTPUT_MEMORY "memory.folded"
 #define OUTPUT_LEAKS  "leaks.folded"
 
+/* Folded stacks of another plane than the GPU's (report_plane.h): "sync.folded". */
+#define OUTPUT_PLANE_SUFFIX ".folded"
+#define OUTPUT_PLANE_SIZE   32u
+
 /* Creates path (its parents too) if needed, locks it, and moves an earlier profile aside. If another run holds it,
  * "path.PID" is used instead: output->path says which.
  * 0 or -errno: -ENOTDIR, -EACCES, -EROFS, -ENOSPC, -ENAMETOOLONG. */

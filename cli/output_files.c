@@ -49,15 +49,21 @@ static int write_memory(const struct output_dir *output, const char *name, enum 
 /* NULL: out of memory. */
 static char *make_summary(const struct output_dir *output, const struct report_tree *tree)
 {
-	char line[REPORT_SUMMARY_SIZE], *text;
+	char line[REPORT_SUMMARY_SIZE], *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (!out)
 		return NULL;
-	fprintf(out, "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "%s}\n",
-		report_summary_line(tree, line, sizeof(line)), output->path,
+	fprintf(out, "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED,
+		report_summary_line(tree, line, sizeof(line)), output->path);
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
+		if (tree->plane_totals[plane].count)
+			fprintf(out, ",%s" OUTPUT_PLANE_SUFFIX,
+				report_plane_name((enum report_plane)plane));
+	fprintf(out, "," OUTPUT_HTML "%s}\n",
 		tree->nr_memory ? "," OUTPUT_MEMORY "," OUTPUT_LEAKS : "");
+	report_summary_planes(out, tree, "flamegrid: ");
 	report_summary_memory(out, tree, "flamegrid: ");
 	if (fclose(out) == 0)
 		return text;
@@ -65,11 +71,47 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 	return NULL;
 }
 
+static int rebuild(const struct output_dir *output, struct report_view *view,
+		   const struct report_options *options, uint32_t planes, char **error)
+{
+	struct report_options wanted = *options;
+
+	wanted.planes = planes;
+	int result = report_view_rebuild(view, &wanted);
+	if (result < 0 && asprintf(error, "%s: %s", output->path, strerror(-result)) < 0)
+		*error = NULL;
+	return result;
+}
+
+/* The other planes' folded stacks, and then the page, which has them all. Memory has no total here, and its own files. */
+static int write_planes(const struct output_dir *output, struct report_view *view,
+			const struct report_options *options, char **error)
+{
+	const struct report_view_options folded = {.format = REPORT_FOLDED};
+	const struct report_view_options html = {.format = REPORT_HTML};
+	char name[OUTPUT_PLANE_SIZE];
+	uint32_t present = 1u << REPORT_PLANE_GPU;
+	int result = 0;
+
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES && result == 0; plane++) {
+		if (!view->tree->plane_totals[plane].count)
+			continue;
+		present |= 1u << plane;
+		snprintf(name, sizeof(name), "%s" OUTPUT_PLANE_SUFFIX,
+			 report_plane_name((enum report_plane)plane));
+		result = rebuild(output, view, options, 1u << plane, error);
+		if (result == 0)
+			result = write_file(output, name, view, &folded, error);
+	}
+	if (result == 0 && report_planes_count(present) > 1)
+		result = rebuild(output, view, options, present, error);
+	return result ? result : write_file(output, OUTPUT_HTML, view, &html, error);
+}
+
 int output_files_write(const struct output_dir *output, const struct report_options *options,
 		       char **summary, char **error)
 {
 	const struct report_view_options folded = {.format = REPORT_FOLDED};
-	const struct report_view_options html = {.format = REPORT_HTML};
 	struct report_view view;
 	char store_path[PATH_MAX];
 	int result = output_dir_file(output, OUTPUT_STORE, store_path);
@@ -81,7 +123,7 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	if (result == 0)
 		result = write_file(output, OUTPUT_FOLDED, &view, &folded, error);
 	if (result == 0)
-		result = write_file(output, OUTPUT_HTML, &view, &html, error);
+		result = write_planes(output, &view, options, error);
 	if (result == 0 && view.tree->nr_memory)
 		result = write_memory(output, OUTPUT_MEMORY, REPORT_MEMORY_PEAK, &view, options,
 				      error);

@@ -33,6 +33,9 @@ static const char usage[] =
 	"                       peak), live (now; after the end: what was never freed), allocs or "
 	"frees\n"
 	"      --demangle HOW   C++ names: full (default, but simple in tables), simple or none\n"
+	"      --planes LIST    what to show, with commas between: gpu (default), sync, overhead, "
+	"um, modules; or all;\n"
+	"                       memory has --memory\n"
 	"      --lines on|off   source lines in the names of frames (default: on); off merges a "
 	"function's lines\n"
 	"      --top N          rows of the table\n"
@@ -91,7 +94,33 @@ static int parse_top(const char *text, uint32_t *top)
 	return 0;
 }
 
-enum long_option { OPTION_DEMANGLE = 256, OPTION_LINES, OPTION_TOP, OPTION_STRICT, OPTION_MEMORY };
+enum long_option {
+	OPTION_DEMANGLE = 256,
+	OPTION_LINES,
+	OPTION_TOP,
+	OPTION_STRICT,
+	OPTION_MEMORY,
+	OPTION_PLANES,
+};
+
+/* 0; -1 after saying what is wrong. Memory's plane is shown in several ways, of which none is the plane. */
+static int take_planes(struct report *report, const char *text)
+{
+	if (report_planes_parse(text, &report->names.planes) < 0) {
+		fprintf(stderr,
+			"flamegrid: report: --planes %s: must be all, or of gpu, sync, overhead, "
+			"um, modules\n",
+			text);
+		return -1;
+	}
+	if (!(report->names.planes & 1u << REPORT_PLANE_MEMORY))
+		return 0;
+	fprintf(stderr,
+		"flamegrid: report: --planes %s: memory has an option of its own: --memory peak, "
+		"live, allocs or frees\n",
+		text);
+	return -1;
+}
 
 /* 0; -1 after saying what is wrong. */
 static int take_option(struct report *report, int option)
@@ -133,6 +162,8 @@ static int take_option(struct report *report, int option)
 		value = word_value(memories, "memory", optarg);
 		report->names.memory = (enum report_memory)value;
 		return value < 0 ? -1 : 0;
+	case OPTION_PLANES:
+		return take_planes(report, optarg);
 	case OPTION_TOP:
 		return parse_top(optarg, &report->view.top);
 	case 'o':
@@ -158,6 +189,10 @@ static bool set_memory_weight(struct report *report)
 
 	if (report->names.memory == REPORT_MEMORY_NONE)
 		return true;
+	if (report->names.planes) {
+		fputs("flamegrid: report: --memory and --planes: one at a time\n", stderr);
+		return false;
+	}
 	report->view.subtitle = subtitles[report->names.memory];
 	if (!report->weight_given)
 		report->view.folded.weight = FOLDED_BYTES;
@@ -178,6 +213,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"demangle", required_argument, NULL, OPTION_DEMANGLE},
 		{"lines", required_argument, NULL, OPTION_LINES},
 		{"memory", required_argument, NULL, OPTION_MEMORY},
+		{"planes", required_argument, NULL, OPTION_PLANES},
 		{"top", required_argument, NULL, OPTION_TOP},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
@@ -250,12 +286,15 @@ int verb_report(const char *program, int argc, char **argv)
 	else if (write_report(&report, &view) == 0)
 		status = report.strict && view.tree->lost ? EXIT_LOSS : EXIT_OK;
 	/* Folded text has no place for it, the other formats have it within. */
-	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED)
+	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED) {
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
-	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED &&
-	    report.names.memory != REPORT_MEMORY_NONE)
-		report_summary_memory(stderr, view.tree, "flamegrid: ");
+		report_summary_planes(stderr, view.tree, "flamegrid: ");
+		if (report.names.memory != REPORT_MEMORY_NONE)
+			report_summary_memory(stderr, view.tree, "flamegrid: ");
+		if (report_summary_mixed(view.tree, line, sizeof(line)))
+			fprintf(stderr, "flamegrid: %s\n", line);
+	}
 	free(error);
 	report_view_close(&view);
 	return status;

@@ -28,6 +28,12 @@ int report_view_open(struct report_view *view, const char *store_path,
 	return result;
 }
 
+int report_view_rebuild(struct report_view *view, const struct report_options *options)
+{
+	report_tree_destroy(view->tree);
+	return report_tree_build(view->profile, options, &view->tree);
+}
+
 void report_view_close(struct report_view *view)
 {
 	report_busy_destroy(view->busy);

@@ -30,6 +30,8 @@ struct report_view {
 /* 0 or -errno with one line in *error that names the path, owns: free(). report_view_close() in either case. */
 int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error);
+/* Makes the tree anew, of the same profile. 0 or -errno; on error the tree is NULL. */
+int report_view_rebuild(struct report_view *view, const struct report_options *options);
 void report_view_close(struct report_view *view);
 
 /* 0 or -errno of the writer. */

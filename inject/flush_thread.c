@@ -13,16 +13,22 @@
 #include <unistd.h>
 
 #include "activity_buffers.h"
+#include "agent_watch.h"
+#include "capture_window.h"
 #include "clock_sample.h"
+#include "context_devices.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "device_query.h"
 #include "lifecycle.h"
+#include "module_load.h"
 #include "module_watch.h"
 #include "monotonic.h"
+#include "proto/record_options.h"
 #include "proto/record_ring.h"
 #include "python_frames.h"
 #include "stack_table.h"
+#include "unified_memory.h"
 #include "unwind_notices.h"
 #include "unwind_table.h"
 
@@ -37,15 +43,17 @@ enum event {
 	EVENT_INIT_FINISHED = 1u << 1,
 	EVENT_CONTEXT_CREATED = 1u << 2,
 	EVENT_CUPTI_FAILED = 1u << 3,
-	EVENT_TABLE_WANTED = 1u << 8, /* the count of them, in this bit and those above */
+	EVENT_NEWS = 1u << 8, /* the count of them, in this bit and those above */
 };
 
 static struct {
 	struct flush_thread_parts parts;
-	bool started;
+	bool started, prepared, captured;
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* likewise */
-	bool devices_known, failure_said;
+	atomic_bool flush_soon;
+	bool devices_known, failure_said, unified_asked;
+	struct definition_clock clock; /* the last sample; zeroed: none */
 	enum python_state python_said;
 	uint64_t next_flush_ns;
 } self;
@@ -83,14 +91,20 @@ void flush_thread_cupti_failed(void)
 	set_and_wake(&self.events, EVENT_CUPTI_FAILED);
 }
 
-/* From a launch: a walk met a file whose unwind table is not there yet. */
-static void table_wanted(void)
+void flush_thread_wake(void)
 {
 	int saved_errno = errno;
 
-	atomic_fetch_add(&self.events, EVENT_TABLE_WANTED);
+	atomic_fetch_add(&self.events, EVENT_NEWS);
 	syscall(SYS_futex, &self.events, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	errno = saved_errno;
+}
+
+void flush_thread_flush_soon(void)
+{
+	/* What wakes the thread is a change of the word, whatever it says. */
+	if (!atomic_exchange(&self.flush_soon, true))
+		flush_thread_wake();
 }
 
 static void watch_modules(bool last)
@@ -118,33 +132,98 @@ static void watch_python(void)
 					 python_frames_text(self.parts.python));
 }
 
-static void count_dropped(void)
-{
-	size_t dropped = 0;
-
-	/* CUPTI's count starts again at zero with each answer. */
-	if (self.parts.library->activity_get_dropped &&
-	    self.parts.library->activity_get_dropped(NULL, 0, &dropped) == CUPTI_ABI_SUCCESS &&
-	    dropped)
-		record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_CUPTI_DROPPED,
-				  dropped, 0);
-}
-
 static void calibrate(void)
 {
 	struct definition_clock clock;
 
-	if (clock_sample_take(self.parts.library, &clock) == 0)
-		definition_writer_put(self.parts.definitions, DEFINITION_CLOCK, &clock,
-				      sizeof(clock), NULL, 0);
+	if (clock_sample_take(self.parts.library, &clock) != 0)
+		return;
+	self.clock = clock;
+	definition_writer_put(self.parts.definitions, DEFINITION_CLOCK, &clock, sizeof(clock), NULL,
+			      0);
 }
 
-/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. */
+/* Without a sample there has been no GPU work, and CUPTI's clock is the system's. */
+static uint64_t cupti_time(uint64_t time_ns)
+{
+	struct timespec now;
+
+	if (self.clock.cupti_ns)
+		return time_ns - self.clock.monotonic_ns + self.clock.cupti_ns;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return time_ns - monotonic_ns() + (uint64_t)now.tv_sec * 1000000000u +
+	       (uint64_t)now.tv_nsec;
+}
+
+static void pass_on_loads(void)
+{
+	struct module_load load;
+
+	while (module_load_take(&load)) {
+		uint64_t start_ns = cupti_time(load.begin_ns);
+		const struct gpu_record record = {
+			.start_ns = start_ns,
+			.end_ns = start_ns + (load.end_ns - load.begin_ns),
+			.correlation_id = load.correlation_id,
+			.device_id = context_devices_get(load.context_id),
+			.context_id = load.context_id,
+			.kind = RECORD_GPU_MODULE,
+		};
+
+		activity_buffers_put(&record, load.function);
+	}
+}
+
+/* What was refused once is not asked for again. */
+static void start_unified_memory(void)
+{
+	if (self.unified_asked || !(self.parts.record & RECORD_OPTION_UNIFIED))
+		return;
+	self.unified_asked = true;
+	int result = unified_memory_start(self.parts.library);
+	if (result != CUPTI_ABI_SUCCESS)
+		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, result,
+					 "CUPTI does not record unified memory (error %d)", result);
+}
+
+/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. Only while CUPTI is in use. */
 static void flush(uint32_t flag)
 {
 	calibrate();
+	pass_on_loads();
 	self.parts.library->activity_flush_all(flag);
-	count_dropped();
+	activity_buffers_count_dropped();
+}
+
+void flush_thread_prepare(void)
+{
+	self.prepared = true;
+	watch_modules(false);
+	watch_python();
+	if (self.parts.native_stacks)
+		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
+}
+
+/* A process that was never captured is not even looked at. Otherwise unwind tables are built while CUDA still starts, so
+ * that the first launches find all that they need. */
+static bool is_captured(void)
+{
+	if (capture_window_count() == 0 && !self.parts.soon)
+		return false;
+	if (!self.prepared)
+		flush_thread_prepare();
+	if (!self.captured && capture_window_count() > 0) {
+		if (self.parts.late)
+			lifecycle_came_late();
+		self.captured = true;
+	}
+	return true;
+}
+
+/* Whether CUDA is initialised, and was used: callbacks say so, or, to who came late, a record. */
+static bool has_begun(unsigned int events, enum event event)
+{
+	return events & event || activity_buffers_any();
 }
 
 /* What there is to do now. A running kernel must not be flushed by force: it would come without its
@@ -153,39 +232,58 @@ static void work(unsigned int events)
 {
 	uint64_t now_ns = monotonic_ns();
 
+	agent_watch_step(now_ns);
+	if (!is_captured())
+		return;
 	watch_modules(false);
 	watch_python();
 	if ((events & EVENT_CUPTI_FAILED) && !self.failure_said) {
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI met a fatal error and switched itself off");
 		self.failure_said = true;
+		capture_window_failed();
 		lifecycle_off();
 	}
 	if (events & EVENT_CUPTI_FAILED)
 		return;
-	if ((events & EVENT_INIT_FINISHED) && !self.devices_known)
+	if (has_begun(events, EVENT_INIT_FINISHED))
+		start_unified_memory();
+	if (has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
 		self.devices_known = device_query_define(self.parts.definitions) >= 0;
-	if (!(events & EVENT_CONTEXT_CREATED) || now_ns < self.next_flush_ns)
+	/* To who came late, only a flush can show that CUDA was used. */
+	if (!(events & EVENT_CONTEXT_CREATED) && !self.parts.late)
+		return;
+	if ((!atomic_exchange(&self.flush_soon, false) && now_ns < self.next_flush_ns) ||
+	    !capture_window_lock())
 		return;
 	flush(0);
+	capture_window_unlock();
 	self.next_flush_ns = monotonic_ns() + FLUSH_NS;
 }
 
 static void finish(unsigned int events)
 {
-	bool gpu_used = (events & EVENT_CONTEXT_CREATED) && !(events & EVENT_CUPTI_FAILED);
+	bool works = !(events & EVENT_CUPTI_FAILED);
 
-	watch_modules(true);
-	watch_python();
-	if (self.parts.native_stacks)
-		unwind_notices_write(self.parts.tables, self.parts.definitions);
-	if ((events & EVENT_INIT_FINISHED) && !self.devices_known && !(events & EVENT_CUPTI_FAILED))
-		device_query_define(self.parts.definitions);
-	activity_buffers_hurry(monotonic_ns() + LAST_ROOM_NS);
-	if (gpu_used) {
-		flush(1);
-		calibrate();
+	agent_watch_last(monotonic_ns());
+	if (is_captured()) {
+		watch_modules(true);
+		watch_python();
+		if (self.parts.native_stacks)
+			unwind_notices_write(self.parts.tables, self.parts.definitions);
 	}
+	activity_buffers_hurry(monotonic_ns() + LAST_ROOM_NS);
+	if (works && capture_window_lock()) {
+		if (self.parts.late || events & EVENT_CONTEXT_CREATED) {
+			flush(1);
+			calibrate();
+		}
+		capture_window_finish();
+		capture_window_unlock();
+	}
+	if (works && has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
+		device_query_define(self.parts.definitions);
+	pass_on_loads();
 	lifecycle_off();
 	record_ring_finish(self.parts.ring);
 }
@@ -194,18 +292,17 @@ static void *run(void *argument)
 {
 	(void)argument;
 	prctl(PR_SET_NAME, "flamegrid");
-	/* While CUDA still starts, so that the first launches find all that they need. */
-	if (self.parts.native_stacks)
-		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
 	for (;;) {
 		unsigned int events = atomic_load(&self.events);
+		uint64_t rest_ns;
 
 		if (events & EVENT_STOP) {
 			finish(events);
 			break;
 		}
+		rest_ns = capture_window_step();
 		work(events);
-		wait_on(&self.events, events, POLL_NS);
+		wait_on(&self.events, events, rest_ns < POLL_NS ? rest_ns : POLL_NS);
 	}
 	set_and_wake(&self.done, 1);
 	return NULL;
@@ -219,7 +316,8 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 	int error;
 
 	self.parts = *parts;
-	unwind_tables_on_want(parts->tables, table_wanted);
+	/* From a launch: a walk met a file whose unwind table is not there yet. */
+	unwind_tables_on_want(parts->tables, flush_thread_wake);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);

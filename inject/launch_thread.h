@@ -23,6 +23,8 @@ struct launch_thread {
 	uint32_t outer_correlation_id; /* of the call that this thread is in */
 	uint32_t outer_stack_id;       /* and its stack */
 	uint32_t nested;               /* calls within it that share its id */
+	bool exit_counts;              /* its call has more to do at its exit: it polls or loads */
+	uint64_t load_begin_ns;        /* since when it loads GPU code; 0: it does not */
 	struct stack_scratch scratch;
 };
 

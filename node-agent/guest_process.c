@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "predecessor.h"
 #include "process_description.h"
 #include "process_ledger.h"
 #include "proto/record_ring.h"
@@ -18,6 +20,9 @@ struct guest_process {
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* somebody will say when it ends */
 	bool in_pass, finished, died, ending, last_pass, over;
+	bool owned; /* its ring says that we read it, or nobody wants to know */
+	pid_t pid;
+	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
 };
 
 int guest_process_create(uint32_t process_id, const struct guest_arrival *arrival,
@@ -33,6 +38,9 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->scope = scope;
 	new_process->process_id = process_id;
 	new_process->watched = arrival->pid > 0;
+	new_process->pid = arrival->pid;
+	memcpy(new_process->instance, arrival->hello->instance, sizeof(new_process->instance));
+	new_process->owned = !scope->epoch;
 	new_process->ledger = process_ledger_create();
 	new_process->description = process_description_create(
 		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
@@ -70,6 +78,40 @@ void guest_process_destroy(struct guest_process *process)
 	free(process);
 }
 
+bool guest_process_is(const struct guest_process *process, const struct guest_arrival *arrival)
+{
+	return process->pid == arrival->pid && !process->over &&
+	       memcmp(process->instance, arrival->hello->instance, sizeof(process->instance)) == 0;
+}
+
+void guest_process_beat(struct guest_process *process, uint64_t now_ns)
+{
+	ring_source_beat(process->source, now_ns);
+}
+
+/* The ring of a guest that an earlier agent read: nothing is read before it is known from where on. What can't be known
+ * any more, since the aggregator is another or refuses, begins where that agent had released. */
+static bool take_over(struct guest_process *process, uint64_t now_ns)
+{
+	uint8_t before[RECORD_RING_EPOCH];
+	uint64_t durable_seq = 0;
+	bool after = ring_source_predecessor(process->source, before);
+
+	if (after && memcmp(before, process->scope->epoch, sizeof(before)) != 0) {
+		int r = predecessor_table_ask(process->scope->predecessors, before, now_ns,
+					      &durable_seq);
+
+		if (r == -EAGAIN)
+			return false;
+		after = r == 0;
+	} else {
+		after = false;
+	}
+	ring_source_take_over(process->source, process->scope->epoch, after, durable_seq);
+	process->owned = true;
+	return true;
+}
+
 void guest_process_end(struct guest_process *process, bool died)
 {
 	process->ending = true;
@@ -96,6 +138,9 @@ static int send_batch(struct guest_process *process)
 	bool clock_valid = ring_source_clock(process->source, &clock_offset_ns);
 	int r = send_description(process);
 
+	/* In the ring before the message can leave: it may be the last thing that we do. */
+	if (r == 0 && process->scope->epoch && batch_builder_has_records(process->scope->builder))
+		r = ring_source_announce(process->source, publisher_last_seq(publisher) + 1);
 	if (r == 0)
 		r = batch_builder_flush(process->scope->builder, process->process_id,
 					clock_offset_ns, clock_valid);
@@ -141,6 +186,12 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 {
 	int r;
 
+	if (!process->owned && !take_over(process, now_ns))
+		return 0;
+	if (process->scope->epoch && !ring_source_is_own(process->source, process->scope->epoch)) {
+		process->over = true; /* the guest went to another agent, which has all of it */
+		return 0;
+	}
 	if (!process->in_pass) {
 		/* Whoever is gone writes no more: what is published now is all there will be. */
 		process->last_pass = process->ending;
@@ -148,7 +199,8 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 		process->in_pass = true;
 	}
 	do {
-		if (!publisher_has_room(process->scope->publisher))
+		if (!publisher_has_room(process->scope->publisher) ||
+		    (process->scope->epoch && !ring_source_can_announce(process->source)))
 			return 1;
 		r = ring_source_read(process->source, process->scope->builder);
 		int sent = r < 0 ? r : send_batch(process);
@@ -164,6 +216,11 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 bool guest_process_is_over(const struct guest_process *process)
 {
 	return process->over;
+}
+
+bool guest_process_is_left(const struct guest_process *process)
+{
+	return process->over && !process->died && !process->finished;
 }
 
 void guest_process_release(struct guest_process *process, uint64_t seq)

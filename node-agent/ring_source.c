@@ -309,7 +309,8 @@ static int translate_capture(struct ring_source *source, struct gpu_record *reco
 /* 1: it is kept; 0: no guest writes this; -ENOMEM. */
 static int translate_record(struct ring_source *source, struct gpu_record *record)
 {
-	if (record->device_id >= RECORD_DEVICES_MAX)
+	if (record->device_id >= RECORD_DEVICES_MAX &&
+	    (record->device_id != RECORD_DEVICE_NONE || record->kind <= RECORD_GPU_GRAPH))
 		record->device_id = RECORD_DEVICES_MAX - 1;
 	if (record->kind >= RECORD_GPU_KINDS || record->start_ns == 0 ||
 	    record->start_ns > record->end_ns) {
@@ -393,6 +394,54 @@ int ring_source_mark(struct ring_source *source, uint64_t seq)
 void ring_source_release(struct ring_source *source, uint64_t seq)
 {
 	release_queue_pop(&source->releases, source->ring, seq);
+	record_ring_unmark(source->ring, seq);
+}
+
+bool ring_source_predecessor(const struct ring_source *source,
+			     uint8_t epoch[static RECORD_RING_EPOCH])
+{
+	return record_ring_owner(source->ring, epoch);
+}
+
+void ring_source_take_over(struct ring_source *source,
+			   const uint8_t epoch[static RECORD_RING_EPOCH], bool after,
+			   uint64_t durable_seq)
+{
+	struct record_ring_gap gap = {0};
+
+	if (after)
+		record_ring_resume(source->ring, durable_seq, &gap);
+	record_ring_own(source->ring, epoch);
+	/* Given back because the lanes ran full: so that is what they count as. */
+	if (gap.launches)
+		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
+				     LEDGER_LAUNCH_RING_FULL, gap.launches);
+	if (gap.records)
+		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
+				     LEDGER_RECORD_RING_FULL, gap.records);
+}
+
+bool ring_source_is_own(const struct ring_source *source,
+			const uint8_t epoch[static RECORD_RING_EPOCH])
+{
+	uint8_t owner[RECORD_RING_EPOCH];
+
+	return record_ring_owner(source->ring, owner) && memcmp(owner, epoch, sizeof(owner)) == 0;
+}
+
+int ring_source_announce(struct ring_source *source, uint64_t seq)
+{
+	return record_ring_mark(source->ring, seq);
+}
+
+bool ring_source_can_announce(const struct ring_source *source)
+{
+	return record_ring_can_mark(source->ring);
+}
+
+void ring_source_beat(struct ring_source *source, uint64_t now_ns)
+{
+	record_ring_beat(source->ring, now_ns);
 }
 
 bool ring_source_update_ledger(struct ring_source *source)

@@ -63,7 +63,9 @@ enum definition_notice_code {
 	NOTICE_UNWIND_TABLES = 7,  /* what they cost (not a fault) */
 	NOTICE_UNWIND_STOPPED = 8, /* in which file walks ended before a root, and how often */
 	NOTICE_STACKS_OPTION =
-		9, /* the environment asks for stacks that there are not; the default is used */
+		9, /* the environment asks for what there is not; the default is used */
+	NOTICE_WINDOW_LOADED = 10, /* a window ended, but CUPTI could not be left */
+	NOTICE_AGENT_LINK = 11,     /* the next agent on this node will not find this process */
 };
 
 struct definition_notice {
@@ -73,8 +75,14 @@ struct definition_notice {
 
 struct definition_window {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; end 0: open */
-	uint32_t window;
-	uint32_t reserved;
+	uint32_t window;           /* several spans may have the same; 0: the life of the process */
+	uint32_t flags;            /* enum definition_window_flags; with an end */
+};
+
+enum definition_window_flags {
+	DEFINITION_WINDOW_LEFT = 1u << 0,    /* CUPTI left the process: launches are free again */
+	DEFINITION_WINDOW_RESUMED = 1u << 2, /* it opened again before CUPTI could be left */
+	DEFINITION_WINDOW_LOADED = 1u << 1,  /* it could not, and launches still cost */
 };
 
 static_assert(sizeof(struct definition_module) == 64, "shared-memory format");

@@ -67,7 +67,11 @@ static const struct {
 	[LEDGER_CAPTURE_UNKNOWN] = {"capture_unknown",
 				    "records of graph nodes without the stack that captured them",
 				    LEDGER_NOTED},
-	[LEDGER_RESERVED_26] = {"reserved", "a reason that is not in use", LEDGER_NOTED},
+	[LEDGER_OUTSIDE_WINDOW] =
+		{"outside_window",
+		 "GPU records left out: launched after the end of a capture window", LEDGER_NOTED},
+	[LEDGER_NO_DEVICE] = {"no_device", "host waits and the like whose GPU is not known",
+			      LEDGER_NOTED},
 	[LEDGER_FREE_UNKNOWN] = {"free_unknown", "frees of memory whose allocation was not seen",
 				 LEDGER_NOTED},
 	[LEDGER_MEMORY_INEXACT] = {"memory_inexact",

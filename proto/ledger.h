@@ -50,10 +50,11 @@ enum ledger_reason {
 	LEDGER_CODE_TABLE_FULL = 24, /* stacks with a Python frame whose name found no room */
 	LEDGER_CAPTURE_UNKNOWN =
 		25, /* GPU records of a graph's nodes without the stack that captured them */
-	LEDGER_RESERVED_26 = 26,
-	LEDGER_FREE_UNKNOWN = 27, /* frees of memory whose allocation was not seen */
+	LEDGER_OUTSIDE_WINDOW = 26, /* GPU records of launches between a window's end and CUPTI's */
+	LEDGER_NO_DEVICE = 27,      /* records, not of GPU work, whose context's GPU is not known */
+	LEDGER_FREE_UNKNOWN = 28,   /* frees of memory whose allocation was not seen */
 	LEDGER_MEMORY_INEXACT =
-		28, /* memory records that the account of live memory could not take at their time */
+		29, /* memory records that the account of live memory could not take at their time */
 	LEDGER_REASONS,
 };
 

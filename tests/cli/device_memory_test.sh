@@ -43,6 +43,24 @@ same "memory has no time: status" $? 2
 contains "memory has no time" "$scratch/usage" "by bytes or count"
 "$flamegrid" report "$scratch/profile" --memory leaks >/dev/null 2>"$scratch/usage"
 same "no such memory: status" $? 2
+"$flamegrid" report "$scratch/profile" --planes gpu,memory >/dev/null 2>"$scratch/usage"
+same "memory is no plane to choose: status" $? 2
+contains "memory is no plane to choose" "$scratch/usage" "memory has an option of its own: --memory peak"
+"$flamegrid" report "$scratch/profile" --planes gpu --memory peak >/dev/null 2>"$scratch/usage"
+same "memory and planes: status" $? 2
+contains "memory and planes" "$scratch/usage" "--memory and --planes: one at a time"
+
+# Beside all other planes, of managed memory that migrates.
+FAKE_CUDA_TRUTH=$scratch/truth "$flamegrid" run -o "$scratch/planes" --record sync,overhead,um,modules,memory \
+	--devices "$list" -- "$BUILD/tests/fake_timeline" --rounds 5 --device 1 --managed >"$scratch/out" 2>"$scratch/err"
+same "with planes: status" $? 0
+contains "with planes: nothing is lost" "$scratch/err" "nothing lost; $scratch/planes/{profile.db,gpu.folded,sync.folded,overhead.folded,um.folded,modules.folded,flame.html,memory.folded,leaks.folded}"
+memory_rows "$scratch/planes" >"$scratch/have"
+truth_rows "$scratch/truth" >"$scratch/want"
+same_lines "with planes: managed memory is the truth" "$scratch/have" "$scratch/want"
+same "with planes: managed memory has its row" "$(grep -c ' managed 4194304 ' "$scratch/have")" 1
+same "with planes: migrations and faults have theirs" "$(grep -c '_UM\]' "$scratch/planes/um.folded")" 4
+same "with planes: memory is no total" "$("$flamegrid" report "$scratch/planes" --format json | grep -c '"plane":"memory"')" 0
 
 "$flamegrid" run -o "$scratch/profile" --devices "$list" -- "$fake_memory" --devices 2 --threads 2 --rounds 4 \
 	>"$scratch/out" 2>"$scratch/err"

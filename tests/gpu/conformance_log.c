@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conformance_cuda.h"
+#include "conformance_timeline.h"
 
 #define CALLS_MAX    (1u << 18)
 #define RECORDS_MAX  (1u << 17)
@@ -73,6 +74,9 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 	if (domain == DOMAIN_RESOURCE) {
 		init_finished += cbid == RESOURCE_INIT_FINISHED;
 		contexts_created += cbid == RESOURCE_CONTEXT_CREATED;
+		if (cbid == RESOURCE_CONTEXT_CREATED)
+			conformance_timeline_context(
+				((const struct resource_data *)argument)->context);
 		if (cbid >= RESOURCE_GRAPH_CREATED)
 			keep_graph(cbid, ((const struct resource_data *)argument)->descriptor);
 		return;
@@ -95,6 +99,8 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 				     .context_id = data->context_id};
 	if (cbid == CBID_LAUNCH_KERNEL && domain == DOMAIN_DRIVER && data->symbol)
 		snprintf(entry->symbol, sizeof(entry->symbol), "%s", data->symbol);
+	if (cbid == CBID_MODULE_LOAD_DATA && domain == DOMAIN_DRIVER && data->function_name)
+		snprintf(entry->symbol, sizeof(entry->symbol), "%s", data->function_name);
 	if (domain == DOMAIN_DRIVER && cbid == CBID_CONTEXT_SYNCHRONIZE &&
 	    data->site == SITE_EXIT && atomic_exchange(&finalize_wanted, 0))
 		finalize();
@@ -201,6 +207,8 @@ static void on_complete(void *context, uint32_t stream_id, uint8_t *buffer, size
 		if (previous && u32_at(previous, 0) == KIND_KERNEL)
 			kernel_record_bytes = (uint32_t)((const uint8_t *)record - previous);
 		previous = record;
+		if (conformance_timeline_keep(record, kind))
+			continue;
 		if (kind == KIND_KERNEL || kind == KIND_MEMCPY || kind == KIND_MEMSET ||
 		    kind == KIND_GRAPH || kind == KIND_ALLOCATION)
 			keep(record);

@@ -13,7 +13,7 @@ struct call_entry {
 	uint32_t domain, cbid;
 	int site, result;
 	uint32_t correlation_id, context_id;
-	char symbol[NAME_BYTES];
+	char symbol[NAME_BYTES]; /* of a launch the kernel; of a load of code the function */
 };
 
 struct record_entry {

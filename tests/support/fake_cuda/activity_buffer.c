@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "activity_host.h"
 #include "sim_clock.h"
 #include "sim_config.h"
 #include "sim_stream.h"
@@ -238,6 +239,8 @@ static void set_times(uint8_t *record, uint64_t start_ns, uint64_t end_ns)
 		break;
 	}
 	default: {
+		if (activity_host_set_times(record, start_ns, end_ns))
+			break;
 		CUpti_ActivityMemset4 *fill = (void *)record;
 		fill->start = start_ns;
 		fill->end = end_ns;

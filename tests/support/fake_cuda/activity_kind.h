@@ -12,6 +12,9 @@ bool activity_kind_any(void);
 /* Whether a graph launch gives one record instead of those of its nodes. */
 bool activity_kind_graphs(void);
 
+/* Whether this CUpti_ActivityKind is recorded. */
+bool activity_kind_enabled(uint32_t kind);
+
 /* Writes the allocation's or free's record likewise. */
 void activity_kind_allocation(const struct sim_allocation *allocation);
 

@@ -60,6 +60,23 @@ AT(CUpti_ActivityMemory4, streamId, 60);
 AT(CUpti_ActivityMemory4, isAsync, 72);
 AT(CUpti_ActivityMemory4, source, 120);
 
+_Static_assert(sizeof(CUpti_ActivitySynchronization2) == 56, "synchronization record");
+AT(CUpti_ActivitySynchronization2, type, 4);
+AT(CUpti_ActivitySynchronization2, start, 8);
+AT(CUpti_ActivitySynchronization2, correlationId, 24);
+AT(CUpti_ActivitySynchronization2, contextId, 28);
+AT(CUpti_ActivitySynchronization2, cudaEventSyncId, 40);
+_Static_assert(sizeof(CUpti_ActivityOverhead3) == 56, "overhead record");
+AT(CUpti_ActivityOverhead3, objectId, 12);
+AT(CUpti_ActivityOverhead3, start, 24);
+AT(CUpti_ActivityOverhead3, correlationId, 40);
+_Static_assert(sizeof(CUpti_ActivityUnifiedMemoryCounter3) == 104, "unified memory record");
+AT(CUpti_ActivityUnifiedMemoryCounter3, value, 8);
+AT(CUpti_ActivityUnifiedMemoryCounter3, end, 24);
+AT(CUpti_ActivityUnifiedMemoryCounter3, srcId, 40);
+AT(CUpti_ActivityUnifiedMemoryCounter3, processors, 64);
+_Static_assert(sizeof(CUpti_ActivityUnifiedMemoryCounterConfig) == 16, "configuration");
+
 _Static_assert(sizeof(CUpti_CallbackData) == 72, "callback data");
 AT(CUpti_CallbackData, correlationId, 64);
 _Static_assert(sizeof(CUpti_ResourceData) == 24, "resource data");

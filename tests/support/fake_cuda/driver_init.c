@@ -3,21 +3,24 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim_life.h"
+
 #define DRIVER_VERSION 13000
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Atomic bool ready;
 static __thread bool initializing;
 
 CUresult driver_check_ready(void)
 {
-	return atomic_load_explicit(&ready, memory_order_acquire) ? CUDA_SUCCESS
-								  : CUDA_ERROR_NOT_INITIALIZED;
+	enum sim_life life = sim_life_state();
+
+	if (life == SIM_LIFE_READY)
+		return CUDA_SUCCESS;
+	return life == SIM_LIFE_OVER ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 static void write_device_list(void)
@@ -53,7 +56,7 @@ static void initialize_once(void)
 	write_device_list();
 	load_injection();
 	initializing = false;
-	atomic_store_explicit(&ready, true, memory_order_release);
+	sim_life_start();
 	sim_trace_resource(CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, NULL, NULL, NULL);
 }
 

@@ -1,7 +1,8 @@
-/* Allocations and frees of the driver API. */
+/* Allocations and frees of the driver API; of managed memory only the frees. */
 #include "driver_call.h"
 
 #include "driver_task.h"
+#include "sim_managed.h"
 #include "sim_memory.h"
 
 #define PITCH_BYTES 512u
@@ -42,13 +43,6 @@ CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 {
 	return DRIVER_CALL(cuMemAlloc_v2, NULL, NULL,
 			   allocate_address(dptr, bytesize, SIM_ON_DEVICE));
-}
-
-CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
-{
-	(void)flags;
-	return DRIVER_CALL(cuMemAllocManaged, NULL, NULL,
-			   allocate_address(dptr, bytesize, SIM_MANAGED));
 }
 
 static CUresult allocate_pitch(CUdeviceptr *dptr, size_t *pitch, size_t width, size_t height)
@@ -116,6 +110,8 @@ static CUresult release(void *memory, enum sim_memory_place place, const struct 
 
 	if (error != CUDA_SUCCESS || !memory)
 		return error;
+	if (place == SIM_ON_DEVICE)
+		sim_managed_forget(memory);
 	return sim_memory_free(memory, place, context, stream) == 0 ? CUDA_SUCCESS
 								    : CUDA_ERROR_INVALID_VALUE;
 }

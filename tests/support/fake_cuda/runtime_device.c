@@ -27,6 +27,8 @@ static const struct {
 	 "out of memory"},
 	{CUDA_ERROR_NOT_INITIALIZED, cudaErrorInitializationError, "cudaErrorInitializationError",
 	 "initialization error"},
+	{CUDA_ERROR_DEINITIALIZED, cudaErrorCudartUnloading, "cudaErrorCudartUnloading",
+	 "driver shutting down"},
 	{CUDA_ERROR_NO_DEVICE, cudaErrorNoDevice, "cudaErrorNoDevice",
 	 "no CUDA-capable device is detected"},
 	{CUDA_ERROR_INVALID_DEVICE, cudaErrorInvalidDevice, "cudaErrorInvalidDevice",

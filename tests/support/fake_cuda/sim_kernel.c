@@ -20,6 +20,7 @@ struct sim_kernel {
 	uint64_t magic;
 	struct sim_kernel *next;
 	_Atomic uint64_t min_ns, max_ns, seed;
+	_Atomic bool used;
 	bool pinned;  /* a duration set by name: a definition found later does not change it; under
 			 lock */
 	bool defined; /* has a duration of its own, not one made from its name; under lock */
@@ -133,6 +134,14 @@ struct sim_kernel *sim_kernel_check(void *handle)
 	struct sim_kernel *kernel = handle;
 
 	return kernel && kernel->magic == KERNEL_MAGIC ? kernel : NULL;
+}
+
+bool sim_kernel_is_first_use(const struct sim_kernel *kernel)
+{
+	struct sim_kernel *own = (struct sim_kernel *)(uintptr_t)kernel;
+
+	return !atomic_load_explicit(&own->used, memory_order_relaxed) &&
+	       !atomic_exchange(&own->used, true);
 }
 
 const char *sim_kernel_name(const struct sim_kernel *kernel)

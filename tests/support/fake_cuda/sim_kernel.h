@@ -2,6 +2,7 @@
 #ifndef SIM_KERNEL_H
 #define SIM_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,9 @@ struct sim_kernel *sim_kernel_of_symbol(const void *func);
 
 /* NULL: handle is no kernel. */
 struct sim_kernel *sim_kernel_check(void *handle);
+
+/* True once: the process's first launch of the kernel, which loads it. */
+bool sim_kernel_is_first_use(const struct sim_kernel *kernel);
 
 const char *sim_kernel_name(const struct sim_kernel *kernel);
 

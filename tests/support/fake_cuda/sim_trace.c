@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "fake_cuda.h"
 #include "sim_memory.h"
 
 static _Atomic(const struct sim_tracer *) current_tracer;
@@ -70,7 +71,7 @@ void sim_trace_operation(const struct sim_operation *operation)
 {
 	const struct sim_tracer *now = tracer();
 
-	if (now && operation->correlation_id)
+	if (now && (operation->correlation_id || operation->uncorrelated))
 		now->operation(operation);
 }
 
@@ -87,4 +88,11 @@ bool sim_trace_wants_graphs(void)
 	const struct sim_tracer *now = tracer();
 
 	return now && now->wants_graphs();
+}
+
+int fake_cuda_traces(uint32_t kind)
+{
+	const struct sim_tracer *now = tracer();
+
+	return now && now->wants_kind(kind);
 }

@@ -41,6 +41,11 @@ struct sim_operation {
 	uint32_t memset_value;
 	uint8_t copy_kind, source_kind, destination_kind; /* CUPTI's numbers */
 	bool asynchronous, cooperative;
+	/* Of what is no work of a device (sim_host.h): */
+	uint64_t address, value;
+	uint32_t source, destination; /* ordinals, or SIM_ID_NONE for the host */
+	uint32_t overhead;            /* CUPTI's number */
+	bool uncorrelated;            /* no call is behind it */
 };
 
 struct sim_tracer {
@@ -49,6 +54,7 @@ struct sim_tracer {
 			 void *descriptor);
 	void (*operation)(const struct sim_operation *operation);
 	bool (*wants_graphs)(void);
+	bool (*wants_kind)(uint32_t kind);
 	void (*allocation)(const struct sim_allocation *allocation);
 };
 

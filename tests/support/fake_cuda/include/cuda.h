@@ -18,6 +18,7 @@ typedef enum cudaError_enum {
 	CUDA_ERROR_INVALID_VALUE = 1,
 	CUDA_ERROR_OUT_OF_MEMORY = 2,
 	CUDA_ERROR_NOT_INITIALIZED = 3,
+	CUDA_ERROR_DEINITIALIZED = 4,
 	CUDA_ERROR_NO_DEVICE = 100,
 	CUDA_ERROR_INVALID_DEVICE = 101,
 	CUDA_ERROR_INVALID_IMAGE = 200,
@@ -66,8 +67,10 @@ typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUkern_st *CUkernel;
+typedef struct CUlib_st *CUlibrary;
 typedef struct CUarray_st *CUarray;
 typedef int CUjit_option;
+typedef int CUlibraryOption;
 typedef struct CUctxCreateParams_st CUctxCreateParams;
 typedef struct CUlaunchAttribute_st CUlaunchAttribute;
 
@@ -110,6 +113,19 @@ typedef enum CUmemorytype_enum {
 	CU_MEMORYTYPE_ARRAY = 3,
 	CU_MEMORYTYPE_UNIFIED = 4
 } CUmemorytype;
+
+typedef enum CUmemLocationType_enum {
+	CU_MEM_LOCATION_TYPE_INVALID = 0,
+	CU_MEM_LOCATION_TYPE_DEVICE = 1,
+	CU_MEM_LOCATION_TYPE_HOST = 2
+} CUmemLocationType;
+
+typedef struct CUmemLocation_st {
+	CUmemLocationType type;
+	int id;
+} CUmemLocation;
+
+typedef enum CUmemAttach_flags_enum { CU_MEM_ATTACH_GLOBAL = 1 } CUmemAttach_flags;
 
 typedef enum CUgraphExecUpdateResult_enum {
 	CU_GRAPH_EXEC_UPDATE_SUCCESS = 0,
@@ -216,6 +232,7 @@ typedef struct CUDA_ARRAY_DESCRIPTOR_st {
 #define cuMemAllocPitch                cuMemAllocPitch_v2
 #define cuMemFree                      cuMemFree_v2
 #define cuMemGetInfo                   cuMemGetInfo_v2
+#define cuMemPrefetchAsync             cuMemPrefetchAsync_v2
 #define cuMemcpyDtoD                   cuMemcpyDtoD_v2
 #define cuMemcpyDtoDAsync              cuMemcpyDtoDAsync_v2
 #define cuMemcpyDtoH                   cuMemcpyDtoH_v2
@@ -270,11 +287,21 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
 				   unsigned int sharedMemBytes, CUstream hStream,
 				   void **kernelParams);
 
+CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
+			   void **jitOptionsValues, unsigned int numJitOptions,
+			   CUlibraryOption *libraryOptions, void **libraryOptionValues,
+			   unsigned int numLibraryOptions);
+CUresult cuLibraryUnload(CUlibrary library);
+CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name);
+CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel);
+
 CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize);
+CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags);
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
+			       unsigned int flags, CUstream hStream);
 CUresult cuMemFree_v2(CUdeviceptr dptr);
 CUresult cuMemAllocHost_v2(void **pp, size_t bytesize);
 CUresult cuMemFreeHost(void *p);
-CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags);
 CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
 			    unsigned int ElementSizeBytes);
 CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags);

@@ -132,6 +132,8 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async_ptsz = 430,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent_ptsz = 436,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamQuery_ptsz = 439,
+	CUPTI_DRIVER_TRACE_CBID_cuProfilerStart = 308,
+	CUPTI_DRIVER_TRACE_CBID_cuProfilerStop = 309,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz = 440,
 	CUPTI_DRIVER_TRACE_CBID_cuEventRecord_ptsz = 441,
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz = 442,
@@ -172,9 +174,15 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz = 653,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams = 656,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz = 657,
+	CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData = 678,
+	CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload = 680,
+	CUPTI_DRIVER_TRACE_CBID_cuLibraryGetKernel = 681,
+	CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction = 683,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2 = 689,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2 = 692,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2 = 696,
+	CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_v2 = 716,
+	CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_v2_ptsz = 717,
 	CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v4 = 757,
 	CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime_v2 = 780,
 	CUPTI_DRIVER_TRACE_CBID_SIZE = 807,
@@ -206,6 +214,8 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 138,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamWaitEvent_v3020 = 147,
 	CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020 = 165,
+	CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000 = 171,
+	CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000 = 172,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamCreateWithFlags_v5000 = 198,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamDestroy_v5050 = 201,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000 = 206,
@@ -243,6 +253,7 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060 = 430,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060 = 431,
 	CUPTI_RUNTIME_TRACE_CBID_cudaGraphInstantiate_v12000 = 443,
+	CUPTI_RUNTIME_TRACE_CBID_cudaMemPrefetchAsync_v12020 = 449,
 	CUPTI_RUNTIME_TRACE_CBID_cudaEventElapsedTime_v12080 = 486,
 	CUPTI_RUNTIME_TRACE_CBID_SIZE = 523,
 };
@@ -294,6 +305,9 @@ typedef enum {
 	CUPTI_ACTIVITY_KIND_DRIVER = 4,
 	CUPTI_ACTIVITY_KIND_RUNTIME = 5,
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_ACTIVITY_KIND_OVERHEAD = 17,
+	CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER = 25,
+	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION = 38,
 	CUPTI_ACTIVITY_KIND_MEMORY2 = 49,
 	CUPTI_ACTIVITY_KIND_GRAPH_TRACE = 51
 } CUpti_ActivityKind;
@@ -448,6 +462,60 @@ typedef struct FAKE_CUPTI_RECORD {
 	const char *source;
 } CUpti_ActivityMemory4;
 
+typedef int CUpti_ActivitySynchronizationType;
+typedef int CUpti_ActivityOverheadKind;
+typedef int CUpti_ActivityUnifiedMemoryCounterKind;
+typedef int CUpti_ActivityUnifiedMemoryCounterScope;
+
+#define CUPTI_SYNCHRONIZATION_INVALID_VALUE ((uint32_t)0xffffffffu)
+
+typedef enum {
+	CUPTI_ACTIVITY_OBJECT_PROCESS = 1,
+	CUPTI_ACTIVITY_OBJECT_CONTEXT = 4
+} CUpti_ActivityObjectKind;
+
+typedef union {
+	struct {
+		uint32_t processId, threadId;
+	} pt;
+	struct {
+		uint32_t deviceId, contextId, streamId;
+	} dcs;
+} CUpti_ActivityObjectKindId;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivitySynchronizationType type;
+	uint64_t start, end;
+	uint32_t correlationId, contextId, streamId, cudaEventId;
+	uint64_t cudaEventSyncId;
+	uint32_t returnValue, pad;
+} CUpti_ActivitySynchronization2;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivityOverheadKind overheadKind;
+	CUpti_ActivityObjectKind objectKind;
+	CUpti_ActivityObjectKindId objectId;
+	uint64_t start, end;
+	uint32_t correlationId, reserved0;
+	void *overheadData;
+} CUpti_ActivityOverhead3;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivityUnifiedMemoryCounterKind counterKind;
+	uint64_t value, start, end, address;
+	uint32_t srcId, dstId, streamId, processId, flags, pad;
+	uint64_t processors[5];
+} CUpti_ActivityUnifiedMemoryCounter3;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityUnifiedMemoryCounterScope scope;
+	CUpti_ActivityUnifiedMemoryCounterKind kind;
+	uint32_t deviceId, enable;
+} CUpti_ActivityUnifiedMemoryCounterConfig;
+
 typedef void (*CUpti_BuffersCallbackRequestFunc)(uint8_t **buffer, size_t *size,
 						 size_t *maxNumRecords);
 typedef void (*CUpti_BuffersCallbackCompleteFunc)(CUcontext context, uint32_t streamId,
@@ -517,8 +585,26 @@ typedef struct {
 	CUstream hStream;
 } cuGraphLaunch_params;
 
+typedef struct {
+	CUstream hStream;
+} cuStreamSynchronize_params;
+
+typedef struct {
+	CUstream hStream;
+} cuStreamSynchronize_ptsz_params;
+
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 			   void *userdata);
+typedef struct {
+	size_t structSize;
+	const char *subscriberName;
+	char *oldSubscriberName;
+	size_t oldSubscriberSize;
+} CUpti_SubscriberParams;
+#define CUpti_SubscriberParams_STRUCT_SIZE sizeof(CUpti_SubscriberParams)
+#define CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN  64
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
+			      void *userdata, CUpti_SubscriberParams *pParams);
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber);
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
 				CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
@@ -540,6 +626,10 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream
 					      size_t *dropped);
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value);
 CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value);
+CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable);
+CUptiResult
+cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+					   uint32_t count);
 CUptiResult cuptiFinalize(void);
 
 CUptiResult cuptiGetVersion(uint32_t *version);
