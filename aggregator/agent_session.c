@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "catalog.h"
+#include "memory_account.h"
 #include "roster.h"
 #include "session_stacks.h"
 #include "session_statistics.h"
@@ -210,7 +211,7 @@ static int finish_process(struct collection *collection, uint32_t id)
 	process->counts = *correlator_counts(process->correlator);
 	correlator_destroy(process->correlator);
 	process->correlator = NULL;
-	return 0;
+	return memory_account_finish(process->memory);
 }
 
 static int apply_process(struct agent_session *session, struct collection *collection,
@@ -280,14 +281,16 @@ static int check_events(const struct agent_session *session, const struct messag
 static int start_correlator(struct collection *collection, struct roster_process *process,
 			    uint32_t id)
 {
-	struct correlator_options options = {.track_changes = true};
-
 	if (process->correlator)
 		return 0;
-	process->correlator = correlator_create(id, &options, collection->totals);
-	if (!process->correlator)
-		return -ENOMEM;
-	return correlator_load_end(process->correlator, &process->counts);
+	int error = roster_process_correlate(process, id, collection->totals);
+	return error ? error : correlator_load_end(process->correlator, &process->counts);
+}
+
+/* No work of a GPU. */
+static bool is_memory(const struct gpu_record *record)
+{
+	return record->kind == RECORD_GPU_ALLOC || record->kind == RECORD_GPU_FREE;
 }
 
 /* Of GPU work alone: a host that waits keeps no GPU busy. */
@@ -341,7 +344,7 @@ static int apply_events(struct agent_session *session, struct collection *collec
 		record.capture_stack_id =
 			agent_session_translate(session, SESSION_NODES, record.capture_stack_id);
 		error = correlator_record(process->correlator, &record);
-		if (!error)
+		if (!error && !is_memory(&record))
 			error = add_to_timelines(collection->timelines, process, id, &record);
 	}
 	return error;

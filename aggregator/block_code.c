@@ -49,6 +49,23 @@ static const struct field record_fields[] = {
 
 static const struct field id_fields[] = {{0, sizeof(uint32_t)}};
 
+static const struct field slot_fields[] = {
+	FIELD(struct memory_slot, index),
+	FIELD(struct memory_slot, state),
+	FIELD(struct memory_slot, owed),
+	FIELD(struct memory_slot, order),
+	FIELD(struct memory_slot, event.time_ns),
+	FIELD(struct memory_slot, event.address),
+	FIELD(struct memory_slot, event.bytes),
+	FIELD(struct memory_slot, event.correlation_id),
+	FIELD(struct memory_slot, event.device_id),
+	FIELD(struct memory_slot, event.stack_id),
+	FIELD(struct memory_slot, event.tid),
+	FIELD(struct memory_slot, event.kind),
+	FIELD(struct memory_slot, event.is_free),
+	FIELD(struct memory_slot, event.matched),
+};
+
 static const struct field interval_fields[] = {
 	FIELD(struct timeline_interval, start_ns),
 	FIELD(struct timeline_interval, end_ns),
@@ -114,6 +131,11 @@ int block_code_ids(struct block_code *code, const uint32_t *ids, uint32_t count)
 	return encode(code, id_fields, COUNT(id_fields), ids, sizeof(*ids), count);
 }
 
+int block_code_slots(struct block_code *code, const struct memory_slot *slots, uint32_t count)
+{
+	return encode(code, slot_fields, COUNT(slot_fields), slots, sizeof(*slots), count);
+}
+
 int block_code_intervals(struct block_code *code, const struct timeline_interval *intervals,
 			 uint32_t count)
 {
@@ -167,6 +189,11 @@ int block_decode_records(const uint8_t *bytes, size_t size,
 int block_decode_ids(const uint8_t *bytes, size_t size, uint32_t *ids, uint32_t count)
 {
 	return decode(bytes, size, id_fields, COUNT(id_fields), ids, sizeof(*ids), count);
+}
+
+int block_decode_slots(const uint8_t *bytes, size_t size, struct memory_slot *slots, uint32_t count)
+{
+	return decode(bytes, size, slot_fields, COUNT(slot_fields), slots, sizeof(*slots), count);
 }
 
 int block_decode_intervals(const uint8_t *bytes, size_t size, struct timeline_interval *intervals,

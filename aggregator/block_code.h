@@ -1,4 +1,4 @@
-/* Blocks of the correlator's state, lists of ids and open intervals as bytes: for each field a
+/* Blocks of the correlator's state and of memory's, lists of ids and open intervals as bytes: for each field a
  * column of deltas (column.h), after its length as a 32-bit little-endian number. The byte order is
  * fixed and the layout part of the store's schema. Pure. */
 #ifndef BLOCK_CODE_H
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "correlator.h"
+#include "memory_slots.h"
 #include "timeline_interval.h"
 
 /* Bytes in the making. Embedded; zeroed memory is empty. */
@@ -23,6 +24,7 @@ int block_code_launches(struct block_code *code, const struct launch *launches, 
 int block_code_records(struct block_code *code, const struct correlator_waiting_record *records,
 		       uint32_t count);
 int block_code_ids(struct block_code *code, const uint32_t *ids, uint32_t count);
+int block_code_slots(struct block_code *code, const struct memory_slot *slots, uint32_t count);
 int block_code_intervals(struct block_code *code, const struct timeline_interval *intervals,
 			 uint32_t count);
 
@@ -32,6 +34,8 @@ int block_decode_launches(const uint8_t *bytes, size_t size, struct launch *laun
 int block_decode_records(const uint8_t *bytes, size_t size,
 			 struct correlator_waiting_record *records, uint32_t count);
 int block_decode_ids(const uint8_t *bytes, size_t size, uint32_t *ids, uint32_t count);
+int block_decode_slots(const uint8_t *bytes, size_t size, struct memory_slot *slots,
+		       uint32_t count);
 int block_decode_intervals(const uint8_t *bytes, size_t size, struct timeline_interval *intervals,
 			   uint32_t count);
 

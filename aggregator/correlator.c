@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "block_set.h"
+#include "memory_account.h"
 #include "waiting_records.h"
 
 #define EXPIRE_SHARE                                                                               \
@@ -105,6 +106,29 @@ static int touch_record(struct correlator *correlator, uint64_t order)
 	return block_set_add(&correlator->record_blocks, order / CORRELATOR_BLOCK_SIZE);
 }
 
+/* launch NULL: it is not known. */
+static int account_memory(struct correlator *correlator, const struct gpu_record *record,
+			  const struct launch *launch)
+{
+	const struct memory_event event = {
+		.time_ns = record->start_ns,
+		.address = record->address,
+		.bytes = record->bytes,
+		.correlation_id = record->correlation_id,
+		.device_id = record->device_id,
+		.stack_id = launch ? launch->stack_id : RECORD_STACK_NONE,
+		.tid = launch ? launch->tid : 0,
+		.kind = record->copy_kind,
+		.is_free = record->kind == RECORD_GPU_FREE,
+		.matched = launch != NULL,
+	};
+
+	if (!correlator->options.memory ||
+	    (record->kind != RECORD_GPU_ALLOC && record->kind != RECORD_GPU_FREE))
+		return 0;
+	return memory_account_add(correlator->options.memory, &event);
+}
+
 /* Work of a GPU, which a launch has asked for. */
 static bool is_work(const struct gpu_record *record)
 {
@@ -152,8 +176,9 @@ static int fold(struct correlator *correlator, const struct gpu_record *record,
 	} else {
 		correlator->counts.unmatched++;
 	}
-	return fold_table_add(correlator->table, &key, 1, record->end_ns - record->start_ns,
-			      record->bytes);
+	int error = fold_table_add(correlator->table, &key, 1, record->end_ns - record->start_ns,
+				   record->bytes);
+	return error ? error : account_memory(correlator, record, launch);
 }
 
 static int forget(struct correlator *correlator, struct launch *launch)

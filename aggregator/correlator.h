@@ -34,10 +34,13 @@
 #define CORRELATOR_DURATION_MAX_NS (1ull << 58)
 
 struct correlator;
+struct memory_account;
 
 /* 0: the default above. */
 struct correlator_options {
 	uint32_t launches_max, retired_max, waiting_max;
+	struct memory_account *
+		memory; /* where allocations and frees go, too; borrowed until destroy; NULL: nowhere */
 	bool track_changes; /* for correlator_save() */
 };
 

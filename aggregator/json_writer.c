@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "proto/memory_kind.h"
 #include "report_groups.h"
 #include "report_summary.h"
 #include "statistics_writer.h"
@@ -147,6 +148,36 @@ static void write_busy(FILE *out, const struct report_busy *busy, const char *na
 	fputs("],\n", out);
 }
 
+/* Only where it was recorded. */
+static void write_memory(FILE *out, const struct report_tree *tree)
+{
+	static const char *const spaces[MEMORY_SPACES] = {"device", "managed", "host"};
+
+	if (!tree->nr_memory)
+		return;
+	fputs("\"memory\":[", out);
+	for (uint32_t i = 0; i < tree->nr_memory; i++) {
+		const struct report_memory_row *row = &tree->memory[i];
+
+		fputs(i ? ",\n{" : "\n{", out);
+		write_member(out, "host", tree->strings[row->host]);
+		fprintf(out, ",\"pid\":%" PRIu32 ",", row->pid);
+		write_known(out, "rank", row->rank, REPORT_RANK_NONE);
+		write_known(out, "gpu", row->gpu, REPORT_GPU_NONE);
+		fprintf(out,
+			"\"space\":\"%s\",\"ended\":%s,\"allocs\":%" PRIu64
+			",\"alloc_bytes\":%" PRIu64 ",\"frees\":%" PRIu64 ",\"free_bytes\":%" PRIu64
+			",\"live\":%" PRIu64 ",\"live_bytes\":%" PRIu64 ",\"peak_bytes\":%" PRIu64
+			",\"peak_after_ns\":%" PRIu64 ",\"unknown_frees\":%" PRIu64
+			",\"left_out\":%" PRIu64 "}",
+			spaces[row->space < MEMORY_SPACES ? row->space : MEMORY_SPACE_HOST],
+			row->ended ? "true" : "false", row->allocs, row->alloc_bytes, row->frees,
+			row->free_bytes, row->live_count, row->live_bytes, row->peak_bytes,
+			row->peak_after_ns, row->unknown_frees, row->left_out);
+	}
+	fputs("],\n", out);
+}
+
 static void write_frames(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
 {
 	uint32_t chain[REPORT_DEPTH_MAX], depth = 0;
@@ -193,6 +224,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	write_busy(out, busy, "streams", 0);
 	if (statistics)
 		statistics_writer_json(out, statistics);
+	write_memory(out, tree);
 	fputs("\"leaves\":[", out);
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		fputs(i ? ",\n{" : "\n{", out);

@@ -10,6 +10,7 @@
 #include "correlator.h"
 #include "database.h"
 #include "fold_table.h"
+#include "memory_account.h"
 #include "roster.h"
 #include "store_loader.h"
 #include "store_schema.h"
@@ -86,10 +87,12 @@ static int fold_waiting(struct profile *profile)
 	for (uint32_t id = 1; id <= roster_size(roster).processes && !error; id++) {
 		struct correlator *correlator = roster_process(roster, id)->correlator;
 
-		if (!correlator)
-			continue;
-		profile->waiting += correlator_waiting(correlator);
-		error = correlator_finish(correlator);
+		if (correlator) {
+			profile->waiting += correlator_waiting(correlator);
+			error = correlator_finish(correlator);
+		}
+		if (!error && roster_process(roster, id)->memory)
+			error = memory_account_finish(roster_process(roster, id)->memory);
 	}
 	return error;
 }

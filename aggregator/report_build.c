@@ -10,7 +10,9 @@
 #include "catalog.h"
 #include "fold_table.h"
 #include "hash_index.h"
+#include "memory_account.h"
 #include "proto/ledger.h"
+#include "proto/memory_kind.h"
 #include "report_names.h"
 #include "report_notices.h"
 #include "report_paths.h"
@@ -26,6 +28,7 @@ struct report {
 	struct report_process *processes;
 	struct report_loss *losses;
 	struct report_notice *notices;
+	struct report_memory_row *memory;
 	char *title;
 };
 
@@ -35,6 +38,7 @@ struct builder {
 	const struct collection *collection;
 	struct report_paths *paths;   /* owns */
 	struct hash_index leaf_index; /* leaf + 1 */
+	enum report_memory memory;
 	uint64_t unmatched;
 };
 
@@ -56,6 +60,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->processes);
 	free(report->losses);
 	free(report->notices);
+	free(report->memory);
 	free(report->title);
 	free(report);
 }
@@ -108,9 +113,6 @@ static void add_to_plane(struct builder *builder, const struct fold_row *row)
 	total->count += row->count;
 	total->ns += row->ns;
 	total->bytes += row->bytes;
-	/* Much overhead is of calls that are not followed. */
-	if (!row->key.matched && row->key.kind != RECORD_GPU_OVERHEAD)
-		builder->unmatched += row->count;
 }
 
 static void add_to_sums(struct builder *builder, const struct fold_row *row)
@@ -118,6 +120,9 @@ static void add_to_sums(struct builder *builder, const struct fold_row *row)
 	struct report_tree *tree = &builder->report->tree;
 
 	add_to_plane(builder, row);
+	/* Much overhead is of calls that are not followed. */
+	if (!row->key.matched && row->key.kind != RECORD_GPU_OVERHEAD)
+		builder->unmatched += row->count;
 	if (plane_of(&row->key) != REPORT_PLANE_GPU)
 		return;
 	if (row->key.kind == RECORD_GPU_KERNEL) {
@@ -134,20 +139,28 @@ static void add_to_sums(struct builder *builder, const struct fold_row *row)
 		tree->matched += row->count;
 }
 
-static int add_row(struct builder *builder, const struct fold_row *row)
+static bool is_memory(const struct fold_key *key)
+{
+	return key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE;
+}
+
+/* Whether the profile holds what the row names. */
+static bool is_held(const struct builder *builder, const struct fold_key *key)
+{
+	struct catalog_size size = catalog_size(builder->collection->catalog);
+
+	return roster_process(builder->collection->roster, key->process_id) &&
+	       key->stack_id <= size.nodes && key->capture_stack_id <= size.nodes &&
+	       key->name_id <= size.strings && key->kind < RECORD_GPU_KINDS;
+}
+
+static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 {
 	const struct fold_key *key = &row->key;
 	const struct roster *roster = builder->collection->roster;
 	const struct roster_process *process = roster_process(roster, key->process_id);
-	struct catalog_size size = catalog_size(builder->collection->catalog);
 	struct report_leaf leaf;
 
-	if (!process || key->stack_id > size.nodes || key->capture_stack_id > size.nodes ||
-	    key->name_id > size.strings || key->kind >= RECORD_GPU_KINDS)
-		return -EPROTO;
-	add_to_sums(builder, row);
-	if (!(builder->report->tree.planes & 1u << plane_of(key)))
-		return 0;
 	memset(&leaf, 0, sizeof(leaf));
 	leaf.host = builder->report->processes[key->process_id - 1].host;
 	leaf.process = key->process_id - 1;
@@ -157,10 +170,56 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 	leaf.stream_id = key->stream_id;
 	leaf.tid = key->tid;
 	leaf.kind = key->kind;
+	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
+		leaf.gpu = REPORT_GPU_NONE;
 	int error = report_paths_find(builder->paths, key, &leaf.node);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
 	return error ? error : add_leaf(builder, &leaf, row);
+}
+
+/* Memory has no total of all its records: that of its plane is of the leaves, where those were asked for. */
+static int add_memory_leaf(struct builder *builder, const struct fold_row *row)
+{
+	int error = add_row_leaf(builder, row);
+
+	if (!error)
+		add_to_plane(builder, row);
+	return error;
+}
+
+/* A row of memory is a leaf where that was asked for, and never part of the sums. */
+static int add_memory_row(struct builder *builder, const struct fold_row *row)
+{
+	bool is_free = row->key.kind == RECORD_GPU_FREE;
+
+	if (!row->key.matched)
+		builder->unmatched += row->count;
+	if (builder->memory != (is_free ? REPORT_MEMORY_FREES : REPORT_MEMORY_ALLOCS))
+		return 0;
+	return add_memory_leaf(builder, row);
+}
+
+static int add_row(struct builder *builder, const struct fold_row *row)
+{
+	int error = 0;
+
+	if (!is_held(builder, &row->key))
+		return -EPROTO;
+	if (is_memory(&row->key))
+		return add_memory_row(builder, row);
+	if (builder->report->tree.planes & 1u << plane_of(&row->key))
+		error = add_row_leaf(builder, row);
+	if (!error)
+		add_to_sums(builder, row);
+	return error;
+}
+
+static int take_account_row(void *context, const struct fold_row *row)
+{
+	struct builder *builder = context;
+
+	return is_held(builder, &row->key) ? add_memory_leaf(builder, row) : -EPROTO;
 }
 
 static int add_rows(struct builder *builder)
@@ -169,11 +228,17 @@ static int add_rows(struct builder *builder)
 	const struct fold_row *rows = fold_table_rows(builder->collection->totals, &nr_rows);
 	int error = 0;
 
-	builder->report->leaves = calloc(nr_rows ? nr_rows : 1, sizeof(struct report_leaf));
+	builder->report->leaves =
+		calloc((size_t)nr_rows + report_memory_count(builder->collection) + 1,
+		       sizeof(struct report_leaf));
 	if (!builder->report->leaves)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr_rows && !error; i++)
 		error = add_row(builder, &rows[i]);
+	if (!error &&
+	    (builder->memory == REPORT_MEMORY_PEAK || builder->memory == REPORT_MEMORY_LIVE))
+		error = report_memory_each(builder->collection, builder->memory, take_account_row,
+					   builder);
 	return error;
 }
 
@@ -222,6 +287,18 @@ static void add_entries(struct ledger_sums *sums, const struct ledger_entry *ent
 	}
 }
 
+static void add_memory(struct ledger_sums *sums, const struct memory_account *account)
+{
+	uint32_t count;
+	const struct memory_sums *memory = memory_account_sums(account, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		sums->count[LEDGER_FREE_UNKNOWN] += memory[i].unknown_frees;
+		sums->count[LEDGER_MEMORY_INEXACT] +=
+			memory[i].replaced + memory[i].untracked + memory[i].late;
+	}
+}
+
 static void raise_to(uint64_t *count, uint64_t least)
 {
 	if (*count < least)
@@ -247,6 +324,8 @@ static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
 		unclean += process->state == PROCESS_UNCLEAN;
 		sums->count[LEDGER_LAUNCH_EXPIRED] += process->counts.expired;
 		sums->count[LEDGER_INVALID_TIME] += process->counts.invalid;
+		if (process->memory)
+			add_memory(sums, process->memory);
 	}
 	sums->count[LEDGER_UNMATCHED_RECORD] += builder->unmatched;
 	raise_to(&sums->count[LEDGER_LAUNCHES], received);
@@ -346,6 +425,9 @@ static int build(struct builder *builder, const struct profile *profile)
 		error = report_notices_make(builder->collection->roster, report->names,
 					    &report->notices, &report->tree.nr_notices);
 	if (!error)
+		error = report_memory_make(builder->collection, report->names, &report->memory,
+					   &report->tree.nr_memory);
+	if (!error)
 		error = add_title(report, profile);
 	if (!error)
 		error = add_strings(report);
@@ -357,6 +439,7 @@ static int build(struct builder *builder, const struct profile *profile)
 	report->tree.processes = report->processes;
 	report->tree.losses = report->losses;
 	report->tree.notices = report->notices;
+	report->tree.memory = report->memory;
 	return error;
 }
 
@@ -364,13 +447,17 @@ int report_tree_build(const struct profile *profile, const struct report_options
 		      struct report_tree **tree)
 {
 	struct report *report = calloc(1, sizeof(*report));
-	struct builder builder = {.report = report, .collection = profile->collection};
+	struct builder builder = {.report = report,
+				  .collection = profile->collection,
+				  .memory = options ? options->memory : REPORT_MEMORY_NONE};
 	int error = -ENOMEM;
 
 	*tree = NULL;
 	if (!report)
 		return -ENOMEM;
 	report->tree.planes = options && options->planes ? options->planes : 1u << REPORT_PLANE_GPU;
+	if (builder.memory != REPORT_MEMORY_NONE)
+		report->tree.planes = 1u << REPORT_PLANE_MEMORY;
 	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
 					    options ? options->lines : REPORT_LINES_ON);
 	if (report->names)

@@ -4,12 +4,14 @@
 
 #include "demangle.h"
 #include "profile.h"
+#include "report_memory.h"
 #include "report_names.h"
 #include "report_tree.h"
 
 struct report_options {
 	enum demangle_mode demangle;
 	enum report_lines lines;
+	enum report_memory memory; /* what of memory the leaves show in place of planes */
 	uint32_t planes; /* whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 };
 

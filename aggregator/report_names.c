@@ -11,6 +11,8 @@
 #include "frame_text.h"
 #include "kind_name.h"
 #include "proto/definition.h"
+#include "proto/memory_kind.h"
+#include "proto/record.h"
 #include "report_tree.h"
 #include "source_name.h"
 #include "text_pool.h"
@@ -313,6 +315,20 @@ static int leaf_text(struct report_names *names, const struct fold_key *key, con
 	return error;
 }
 
+static int memory_leaf(struct report_names *names, uint8_t kind, const char *gpu, uint32_t *index)
+{
+	enum memory_space space = memory_kind_space(kind);
+	char leaf[64];
+
+	if (space == MEMORY_SPACE_HOST)
+		snprintf(leaf, sizeof(leaf), "[Host_Memory]%s", memory_kind_name(kind));
+	else
+		snprintf(leaf, sizeof(leaf), "[GPU%s_%s]%s", gpu,
+			 space == MEMORY_SPACE_DEVICE ? "Memory" : "Managed",
+			 memory_kind_name(kind));
+	return report_names_text(names, leaf, index);
+}
+
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index)
 {
@@ -324,6 +340,8 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 		return error;
 	if (gpu != REPORT_GPU_NONE)
 		snprintf(number, sizeof(number), "%" PRId32, gpu);
+	if (key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE)
+		return memory_leaf(names, key->copy_kind, number, index);
 	if (asprintf(&leaf, "[GPU%s_%s]%s", number, kind_name_leaf(key->kind), text) < 0)
 		return -ENOMEM;
 	error = report_names_text(names, leaf, index);

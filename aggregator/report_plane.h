@@ -15,7 +15,8 @@ enum report_plane {
 	REPORT_PLANES,
 };
 
-#define REPORT_PLANES_ALL ((1u << REPORT_PLANES) - 1) /* a set: 1 << enum report_plane */
+/* A set: 1 << enum report_plane. Without memory: what of it is shown is another choice (report_memory.h). */
+#define REPORT_PLANES_ALL ((1u << REPORT_PLANE_MEMORY) - 1)
 
 /* Of an enum record_gpu_kind below RECORD_GPU_KINDS, asserted. */
 enum report_plane report_plane_of(uint32_t kind);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "proto/ledger.h"
+#include "proto/memory_kind.h"
 
 #define NUMBER_SIZE 32u
 
@@ -168,7 +169,7 @@ void report_summary_planes(FILE *out, const struct report_tree *tree, const char
 	char line[REPORT_SUMMARY_SIZE];
 
 	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
-		if (tree->plane_totals[plane].count)
+		if (tree->plane_totals[plane].count && plane != REPORT_PLANE_MEMORY)
 			fprintf(out, "%s%s\n", prefix,
 				report_summary_plane(tree, (enum report_plane)plane, line,
 						     sizeof(line)));
@@ -205,4 +206,80 @@ void report_summary_notices(FILE *out, const struct report_tree *tree, const cha
 	if (tree->nr_notices > REPORT_SUMMARY_NOTICES)
 		fprintf(out, "%snote: %s more in the JSON report\n", prefix,
 			report_summary_count(tree->nr_notices - REPORT_SUMMARY_NOTICES, number));
+}
+
+const char *report_summary_bytes(uint64_t bytes, char *text)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	unsigned int shift = 10, unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(text, NUMBER_SIZE, "%" PRIu64 " B", bytes);
+		return text;
+	}
+	while (unit < 5 && bytes >> shift >= 1024) {
+		shift += 10;
+		unit++;
+	}
+	uint64_t tenths = (bytes >> (shift - 10) & 1023) * 10 / 1024;
+	snprintf(text, NUMBER_SIZE, "%" PRIu64 ".%u %s", bytes >> shift, (unsigned int)tenths % 10,
+		 units[unit]);
+	return text;
+}
+
+const char *report_summary_space(const struct report_memory_row *row, char *text)
+{
+	char gpu[12] = "?"; /* any int32_t */
+
+	if (row->gpu != REPORT_GPU_NONE)
+		snprintf(gpu, sizeof(gpu), "%" PRId32, row->gpu);
+	if (row->space == MEMORY_SPACE_HOST)
+		snprintf(text, NUMBER_SIZE, "host memory");
+	else
+		snprintf(text, NUMBER_SIZE, "GPU%s %smemory", gpu,
+			 row->space == MEMORY_SPACE_MANAGED ? "managed " : "");
+	return text;
+}
+
+static void write_memory_row(FILE *out, const struct report_tree *tree,
+			     const struct report_memory_row *row)
+{
+	char space[NUMBER_SIZE], peak[NUMBER_SIZE], time[NUMBER_SIZE];
+	char live[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	fputs(report_summary_space(row, space), out);
+	if (tree->nr_processes > 1)
+		fprintf(out, " of %s pid %" PRIu32, tree->strings[row->host], row->pid);
+	fprintf(out, ": peak %s after %s; ", report_summary_bytes(row->peak_bytes, peak),
+		report_summary_time(row->peak_after_ns, time));
+	if (row->live_count == 0)
+		fputs(row->ended ? "all freed" : "nothing live", out);
+	else
+		fprintf(out, "%s in %s %s %s", report_summary_bytes(row->live_bytes, live),
+			report_summary_count(row->live_count, count),
+			row->live_count == 1 ? "allocation" : "allocations",
+			row->ended ? "never freed" : "live");
+	if (row->left_out)
+		fprintf(out, "; not exact: %s %s left out or out of order",
+			report_summary_count(row->left_out, count),
+			row->left_out == 1 ? "event" : "events");
+	fputc('\n', out);
+}
+
+void report_summary_memory(FILE *out, const struct report_tree *tree, const char *prefix)
+{
+	char number[NUMBER_SIZE];
+
+	for (uint32_t i = 0; i < tree->nr_memory && i < REPORT_SUMMARY_NOTICES; i++) {
+		fputs(prefix, out);
+		write_memory_row(out, tree, &tree->memory[i]);
+	}
+	if (tree->nr_memory > REPORT_SUMMARY_NOTICES)
+		fprintf(out, "%smemory of %s more in the table report\n", prefix,
+			report_summary_count(tree->nr_memory - REPORT_SUMMARY_NOTICES, number));
+	if (tree->nr_memory)
+		fprintf(out,
+			"%smemory is what CUDA's calls allocate: allocators that cache (PyTorch's) "
+			"show as the segments they take\n",
+			prefix);
 }

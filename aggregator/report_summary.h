@@ -28,7 +28,8 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
 const char *report_summary_plane(const struct report_tree *tree, enum report_plane plane,
 				 char *line, size_t size);
 
-/* Such a line for each plane but that of GPU work which has records, each begun with prefix. */
+/* Such a line for each plane which has records but that of GPU work, and memory (report_summary_memory), each begun with
+ * prefix. */
 void report_summary_planes(FILE *out, const struct report_tree *tree, const char *prefix);
 
 /* Whether the tree shows records of more than one plane; then line says which. Otherwise line is not to be used. */
@@ -37,6 +38,18 @@ bool report_summary_mixed(const struct report_tree *tree, char *line, size_t siz
 /* A line for each notice, at most REPORT_SUMMARY_NOTICES (then how many more there are), each begun
  * with prefix: "note: CPython 3.11.2 (3 of 4 processes)". Of a single process without the count. */
 void report_summary_notices(FILE *out, const struct report_tree *tree, const char *prefix);
+
+/* Lines about memory, where it was recorded, at most REPORT_SUMMARY_NOTICES and a last one about what they hold, each
+ * begun with prefix:
+ *	"GPU0 memory: peak 512.0 MiB after 1.234 s; 12.0 MiB in 3 allocations never freed"
+ * With the host and process, where there are more than one. */
+void report_summary_memory(FILE *out, const struct report_tree *tree, const char *prefix);
+
+/* "GPU0 memory", "GPU? managed memory", "host memory". text: 32 bytes at least. Returns text. */
+const char *report_summary_space(const struct report_memory_row *row, char *text);
+
+/* "12.5 MiB" (B, KiB, MiB, GiB, … as fits). text: 32 bytes at least. Returns text. */
+const char *report_summary_bytes(uint64_t bytes, char *text);
 
 /* "1,234,567" and "12.345 s" (ns, us, ms, s as fits). text: 32 bytes at least. Return text. */
 const char *report_summary_count(uint64_t count, char *text);

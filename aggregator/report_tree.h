@@ -31,7 +31,7 @@ enum report_kind {
 	REPORT_KIND_OVERHEAD = 5,
 	REPORT_KIND_UNIFIED = 6,
 	REPORT_KIND_MODULE = 7,
-	REPORT_KIND_ALLOC = 8,
+	REPORT_KIND_ALLOC = 8, /* leaves of memory, where that was asked for: ns is 0 */
 	REPORT_KIND_FREE = 9,
 };
 
@@ -77,6 +77,23 @@ struct report_notice {
 	uint32_t nr_processes; /* that said it */
 };
 
+/* What a process had of one device, in one memory space. */
+struct report_memory_row {
+	uint32_t host;    /* index into strings */
+	uint32_t process; /* index into processes */
+	uint32_t pid;
+	int32_t rank;   /* REPORT_RANK_NONE */
+	int32_t gpu;    /* REPORT_GPU_NONE */
+	uint32_t space; /* enum memory_space */
+	int ended;      /* nonzero: what is live was never freed */
+	uint64_t allocs, alloc_bytes, frees, free_bytes;
+	uint64_t live_count, live_bytes;
+	uint64_t peak_bytes;
+	uint64_t peak_after_ns; /* since the first thing that the process did on a GPU */
+	uint64_t unknown_frees; /* of memory whose allocation was not seen */
+	uint64_t left_out;      /* nonzero: the figures are not exact, by so many events */
+};
+
 struct report_tree {
 	const char *const *strings; /* UTF-8, NUL-terminated, no control characters, no ';' */
 	uint32_t nr_strings;
@@ -90,6 +107,9 @@ struct report_tree {
 	uint32_t nr_losses;
 	const struct report_notice *notices; /* each text once; what most processes said first */
 	uint32_t nr_notices;
+	const struct report_memory_row
+		*memory; /* by host, GPU (none: last), process, space; none: not recorded */
+	uint32_t nr_memory;
 
 	uint32_t planes; /* those whose leaves are here: a set, 1 << enum report_plane */
 	struct report_plane_total plane_totals[REPORT_PLANES];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hash_index.h"
+#include "memory_account.h"
 #include "proto/statistics_table.h"
 
 struct roster {
@@ -28,6 +29,7 @@ void roster_destroy(struct roster *roster)
 		struct roster_process *process = &roster->processes[i];
 
 		correlator_destroy(process->correlator);
+		memory_account_destroy(process->memory);
 		free(process->devices);
 		free(process->notices);
 		free(process->ledger);
@@ -218,6 +220,19 @@ int roster_process_set_ledger(struct roster_process *process, const struct ledge
 	return 0;
 }
 
+int roster_process_correlate(struct roster_process *process, uint32_t id, struct fold_table *totals)
+{
+	const struct memory_account_options memory = {.track_changes = true};
+	struct correlator_options options = {.track_changes = true};
+
+	if (!process->memory)
+		process->memory = memory_account_create(&memory);
+	options.memory = process->memory;
+	if (process->memory && !process->correlator)
+		process->correlator = correlator_create(id, &options, totals);
+	return process->correlator ? 0 : -ENOMEM;
+}
+
 uint32_t roster_process_device(const struct roster_process *process, uint32_t device_id)
 {
 	for (uint32_t i = 0; i < process->nr_devices; i++)
@@ -249,5 +264,7 @@ void roster_saved(struct roster *roster)
 		statistics_table_saved(process->statistics);
 		if (process->correlator)
 			correlator_saved(process->correlator);
+		if (process->memory)
+			memory_account_saved(process->memory);
 	}
 }

@@ -53,6 +53,7 @@ struct roster_process {
 	struct correlator *correlator;   /* owns; NULL: nothing came, or the process has ended */
 	struct correlator_counts counts; /* of correlators past; without waiting ones */
 	struct statistics_table *statistics;                   /* owns; NULL: none came */
+	struct memory_account *memory;   /* owns; NULL: no correlator was needed yet */
 	bool changed, lists_changed, ledger_changed, finished; /* since roster_saved() */
 };
 
@@ -78,6 +79,11 @@ int roster_process_set_notices(struct roster_process *process, const uint32_t *n
 			       uint32_t nr_notices);
 int roster_process_set_ledger(struct roster_process *process, const struct ledger_entry *entries,
 			      uint32_t nr_entries);
+
+/* Makes the process's correlator and account of memory where they are not there, id being the process's own and totals
+ * where it folds. 0 or -ENOMEM. */
+int roster_process_correlate(struct roster_process *process, uint32_t id,
+			     struct fold_table *totals);
 
 /* The store's id of a CUDA ordinal; 0: not described. */
 uint32_t roster_process_device(const struct roster_process *process, uint32_t device_id);

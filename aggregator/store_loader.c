@@ -9,6 +9,7 @@
 #include "block_code.h"
 #include "catalog.h"
 #include "correlator.h"
+#include "memory_account.h"
 #include "roster.h"
 #include "store_schema.h"
 #include "store_statistics.h"
@@ -356,6 +357,95 @@ static int take_epoch_ids(struct collection *collection, struct statement *row)
 	return error;
 }
 
+/* A fresh process's, made if it is not there. */
+static int get_memory(struct collection *collection, uint32_t id, struct memory_account **memory)
+{
+	struct roster_process *process = roster_process(collection->roster, id);
+	const struct memory_account_options options = {.track_changes = true};
+
+	*memory = NULL;
+	if (!process)
+		return -EPROTO;
+	if (!process->memory)
+		process->memory = memory_account_create(&options);
+	*memory = process->memory;
+	return *memory ? 0 : -ENOMEM;
+}
+
+static int take_memory(struct collection *collection, struct statement *row)
+{
+	const struct memory_sums sums = {
+		.device_id = number32(row, 1),
+		.space = number32(row, 2),
+		.allocs = statement_number(row, 3),
+		.alloc_bytes = statement_number(row, 4),
+		.frees = statement_number(row, 5),
+		.free_bytes = statement_number(row, 6),
+		.live_count = statement_number(row, 7),
+		.live_bytes = statement_number(row, 8),
+		.peak_bytes = statement_number(row, 9),
+		.peak_ns = statement_number(row, 10),
+		.first_ns = statement_number(row, 11),
+		.last_ns = statement_number(row, 12),
+		.unknown_frees = statement_number(row, 13),
+		.unknown_bytes = statement_number(row, 14),
+		.duplicates = statement_number(row, 15),
+		.replaced = statement_number(row, 16),
+		.untracked = statement_number(row, 17),
+		.late = statement_number(row, 18),
+	};
+	struct memory_account *memory;
+	int error = get_memory(collection, number32(row, 0), &memory);
+
+	if (!error)
+		error = memory_account_load_sums(memory, &sums);
+	return error == -EINVAL ? -EPROTO : error;
+}
+
+static int take_memory_stack(struct collection *collection, struct statement *row)
+{
+	struct memory_account *memory;
+	struct memory_row loaded;
+	int error = get_memory(collection, number32(row, 0), &memory);
+
+	memset(&loaded, 0, sizeof(loaded));
+	loaded.key.device_id = number32(row, 1);
+	loaded.key.tid = number32(row, 2);
+	loaded.key.stack_id = number32(row, 3);
+	loaded.key.kind = (uint8_t)number32(row, 4);
+	loaded.key.matched = (uint8_t)number32(row, 5);
+	loaded.live_count = statement_number(row, 6);
+	loaded.live_bytes = statement_number(row, 7);
+	loaded.peak_count = statement_number(row, 8);
+	loaded.peak_bytes = statement_number(row, 9);
+	if (loaded.key.stack_id > catalog_size(collection->catalog).nodes)
+		return -EPROTO;
+	if (!error)
+		error = memory_account_load_row(memory, &loaded);
+	return error == -EINVAL ? -EPROTO : error;
+}
+
+static int load_slots(struct collection *collection, struct statement *row)
+{
+	struct memory_slot slots[MEMORY_SLOTS_BLOCK];
+	uint32_t size, count = number32(row, 3);
+	const uint8_t *bytes = statement_bytes(row, 4, &size);
+	struct memory_account *memory;
+	int error = get_memory(collection, number32(row, 0), &memory);
+
+	if (error)
+		return error;
+	if (count > MEMORY_SLOTS_BLOCK || block_decode_slots(bytes, size, slots, count))
+		return -EPROTO;
+	for (uint32_t i = 0; i < count && !error; i++) {
+		if (slots[i].index / MEMORY_SLOTS_BLOCK != statement_number(row, 2) ||
+		    slots[i].event.stack_id > catalog_size(collection->catalog).nodes)
+			return -EPROTO;
+		error = memory_account_load_slot(memory, &slots[i]);
+	}
+	return error == -EINVAL ? -EPROTO : error;
+}
+
 static int load_block(struct correlator *correlator, struct statement *row)
 {
 	struct launch launches[CORRELATOR_BLOCK_SIZE];
@@ -387,15 +477,13 @@ static int take_pending(struct collection *collection, struct statement *row)
 {
 	uint32_t id = number32(row, 0);
 	struct roster_process *process = roster_process(collection->roster, id);
-	struct correlator_options options = {.track_changes = true};
 
 	if (!process)
 		return -EPROTO;
-	if (!process->correlator)
-		process->correlator = correlator_create(id, &options, collection->totals);
-	if (!process->correlator)
-		return -ENOMEM;
-	return load_block(process->correlator, row);
+	if (number32(row, 1) == STORE_PENDING_MEMORY)
+		return load_slots(collection, row);
+	int error = roster_process_correlate(process, id, collection->totals);
+	return error ? error : load_block(process->correlator, row);
 }
 
 static int load_table(struct database *database, struct collection *collection, const char *sql,
@@ -410,16 +498,23 @@ static int load_table(struct database *database, struct collection *collection, 
 	return error ? error : more;
 }
 
-static int end_correlators(struct collection *collection)
+static int end_process(struct roster_process *process)
 {
 	int error = 0;
 
-	for (uint32_t id = 1; id <= roster_size(collection->roster).processes && !error; id++) {
-		struct roster_process *process = roster_process(collection->roster, id);
+	if (process->correlator)
+		error = correlator_load_end(process->correlator, &process->counts);
+	if (!error && process->memory)
+		error = memory_account_load_end(process->memory);
+	return error == -EINVAL ? -EPROTO : error;
+}
 
-		if (process->correlator)
-			error = correlator_load_end(process->correlator, &process->counts);
-	}
+static int end_processes(struct collection *collection)
+{
+	int error = 0;
+
+	for (uint32_t id = 1; id <= roster_size(collection->roster).processes && !error; id++)
+		error = end_process(roster_process(collection->roster, id));
 	return error;
 }
 
@@ -449,6 +544,8 @@ int store_loader_load(struct database *database, struct collection *collection)
 		 " WHERE records IS NULL",
 		 refuse_row},
 		{"SELECT * FROM timelines", take_timeline},
+		{"SELECT * FROM memory", take_memory},
+		{"SELECT * FROM memory_stacks", take_memory_stack},
 		{"SELECT * FROM pending", take_pending},
 	};
 	int error = 0;
@@ -458,7 +555,7 @@ int store_loader_load(struct database *database, struct collection *collection)
 	if (!error)
 		error = store_statistics_load(database, collection);
 	if (!error)
-		error = end_correlators(collection);
+		error = end_processes(collection);
 	if (!error)
 		collection_saved(collection);
 	return error;

@@ -7,6 +7,8 @@
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
 #define STORE_SCHEMA_VERSION 4
 
+#define STORE_PENDING_MEMORY 2 /* pending.kind beside enum correlator_block_kind: memory_slots.h */
+
 enum store_epoch_state {
 	STORE_EPOCH_OPEN = 0,
 	STORE_EPOCH_ENDED = 1, /* said goodbye */

@@ -8,6 +8,7 @@
 #include "catalog.h"
 #include "correlator.h"
 #include "fold_table.h"
+#include "memory_account.h"
 #include "roster.h"
 #include "store_schema.h"
 #include "store_statistics.h"
@@ -39,6 +40,8 @@ enum command {
 	PUT_PENDING,
 	CLEAR_PENDING,
 	CLEAR_PENDING_OF_PROCESS,
+	PUT_MEMORY,
+	PUT_MEMORY_STACK,
 	COMMANDS,
 };
 
@@ -77,6 +80,8 @@ static const char *const commands[COMMANDS] = {
 	[PUT_PENDING] = "REPLACE INTO pending VALUES (?,?,?,?,?)",
 	[CLEAR_PENDING] = "DELETE FROM pending WHERE process = ? AND kind = ? AND block = ?",
 	[CLEAR_PENDING_OF_PROCESS] = "DELETE FROM pending WHERE process = ?",
+	[PUT_MEMORY] = "REPLACE INTO memory VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[PUT_MEMORY_STACK] = "REPLACE INTO memory_stacks VALUES (?,?,?,?,?,?,?,?,?,?)",
 };
 
 struct store_writer {
@@ -236,6 +241,45 @@ static int write_block(void *context, const struct correlator_block *block)
 		   NUMBER(block->index), NUMBER(block->count), bytes_of(&writer->code));
 }
 
+static int write_memory_sums(void *context, const struct memory_sums *sums)
+{
+	const struct pending_context *pending = context;
+
+	return RUN(pending->writer, PUT_MEMORY, NUMBER(pending->process), NUMBER(sums->device_id),
+		   NUMBER(sums->space), amount(sums->allocs), amount(sums->alloc_bytes),
+		   amount(sums->frees), amount(sums->free_bytes), amount(sums->live_count),
+		   amount(sums->live_bytes), amount(sums->peak_bytes), NUMBER(sums->peak_ns),
+		   NUMBER(sums->first_ns), NUMBER(sums->last_ns), NUMBER(sums->unknown_frees),
+		   amount(sums->unknown_bytes), NUMBER(sums->duplicates), NUMBER(sums->replaced),
+		   NUMBER(sums->untracked), NUMBER(sums->late));
+}
+
+static int write_memory_row(void *context, const struct memory_row *row)
+{
+	const struct pending_context *pending = context;
+
+	return RUN(pending->writer, PUT_MEMORY_STACK, NUMBER(pending->process),
+		   NUMBER(row->key.device_id), NUMBER(row->key.tid), NUMBER(row->key.stack_id),
+		   NUMBER(row->key.kind), NUMBER(row->key.matched), amount(row->live_count),
+		   amount(row->live_bytes), amount(row->peak_count), amount(row->peak_bytes));
+}
+
+static int write_memory_slots(void *context, uint64_t block, const struct memory_slot *slots,
+			      uint32_t count)
+{
+	const struct pending_context *pending = context;
+	struct store_writer *writer = pending->writer;
+
+	if (count == 0)
+		return RUN(writer, CLEAR_PENDING, NUMBER(pending->process),
+			   NUMBER(STORE_PENDING_MEMORY), NUMBER(block));
+	int error = block_code_slots(&writer->code, slots, count);
+	if (error)
+		return error;
+	return RUN(writer, PUT_PENDING, NUMBER(pending->process), NUMBER(STORE_PENDING_MEMORY),
+		   NUMBER(block), NUMBER(count), bytes_of(&writer->code));
+}
+
 static int write_process_row(struct store_writer *writer, uint32_t id,
 			     const struct roster_process *process)
 {
@@ -288,6 +332,8 @@ static int write_process(struct store_writer *writer, uint32_t id,
 			 const struct roster_process *process)
 {
 	struct pending_context context = {writer, id};
+	const struct memory_account_sink memory = {write_memory_sums, write_memory_row,
+						   write_memory_slots, &context};
 	int error = 0;
 
 	if (process->changed)
@@ -300,6 +346,8 @@ static int write_process(struct store_writer *writer, uint32_t id,
 		error = RUN(writer, CLEAR_PENDING_OF_PROCESS, NUMBER(id));
 	if (!error && process->correlator)
 		error = correlator_save(process->correlator, write_block, &context);
+	if (!error && process->memory)
+		error = memory_account_save(process->memory, &memory);
 	return error;
 }
 

@@ -112,6 +112,28 @@ static void write_busy(FILE *out, const struct report_busy *busy, int whole_devi
 		fprintf(out, "%14s %s more\n", "", report_summary_count(left_out, count));
 }
 
+static void write_memory(FILE *out, const struct report_tree *tree)
+{
+	char peak[NUMBER_SIZE], time[NUMBER_SIZE], live[NUMBER_SIZE], count[NUMBER_SIZE];
+	char bytes[NUMBER_SIZE], space[NUMBER_SIZE];
+
+	if (!tree->nr_memory)
+		return;
+	fprintf(out, "\n%14s %14s %14s %14s %14s  %s\n", "peak", "after", "live at end", "allocs",
+		"allocated", "memory");
+	for (uint32_t i = 0; i < tree->nr_memory; i++) {
+		const struct report_memory_row *row = &tree->memory[i];
+
+		fprintf(out, "%14s %14s %14s %14s %14s  %s %s pid %" PRIu32 "\n",
+			report_summary_bytes(row->peak_bytes, peak),
+			report_summary_time(row->peak_after_ns, time),
+			report_summary_bytes(row->live_bytes, live),
+			report_summary_count(row->allocs, count),
+			report_summary_bytes(row->alloc_bytes, bytes), tree->strings[row->host],
+			report_summary_space(row, space), row->pid);
+	}
+}
+
 int table_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		       const struct table_options *options)
 {
@@ -136,8 +158,10 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 			statistics_writer_configs(out, options->statistics, top);
 			statistics_writer_calls(out, options->statistics, top);
 		}
+		write_memory(out, tree);
 		fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
 		report_summary_planes(out, tree, "");
+		report_summary_memory(out, tree, "");
 		if (report_summary_mixed(tree, line, sizeof(line)))
 			fprintf(out, "%s\n", line);
 		report_summary_notices(out, tree, "");

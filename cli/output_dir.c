@@ -66,8 +66,10 @@ static int move_file_aside(int dir, const char *name)
 
 static int move_aside(int dir)
 {
-	static const char *const names[] = {OUTPUT_STORE, OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
-					    OUTPUT_FOLDED, OUTPUT_HTML, OUTPUT_API};
+	/* memory.folded is that of its plane. */
+	static const char *const names[] = {OUTPUT_STORE,  OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
+					    OUTPUT_FOLDED, OUTPUT_HTML,         OUTPUT_LEAKS,
+					    OUTPUT_API};
 	char name[OUTPUT_PLANE_SIZE];
 	int error = 0;
 

@@ -14,6 +14,8 @@ struct output_dir {
 #define OUTPUT_FOLDED "gpu.folded"
 #define OUTPUT_HTML   "flame.html"
 #define OUTPUT_API    "api.txt"
+#define OUTPUT_MEMORY "memory.folded"
+#define OUTPUT_LEAKS  "leaks.folded"
 
 /* Folded stacks of another plane than the GPU's (report_plane.h): "sync.folded". */
 #define OUTPUT_PLANE_SUFFIX ".folded"

@@ -10,9 +10,9 @@
 #include "report_view.h"
 
 static int write_file(const struct output_dir *output, const char *name,
-		      const struct report_view *view, enum report_format format, char **error)
+		      const struct report_view *view, const struct report_view_options *options,
+		      char **error)
 {
-	const struct report_view_options options = {.format = format};
 	char path[PATH_MAX];
 	int result = output_dir_file(output, name, path);
 	FILE *file = result == 0 ? fopen(path, "we") : NULL;
@@ -20,12 +20,30 @@ static int write_file(const struct output_dir *output, const char *name,
 	if (result == 0 && !file)
 		result = -errno;
 	if (result == 0) {
-		result = report_view_write(view, file, &options);
+		result = report_view_write(view, file, options);
 		if (fclose(file) != 0 && result == 0)
 			result = -errno;
 	}
 	if (result < 0 && asprintf(error, "%s/%s: %s", output->path, name, strerror(-result)) < 0)
 		*error = NULL;
+	return result;
+}
+
+/* Folded bytes, of a tree of their own. */
+static int write_memory(const struct output_dir *output, const char *name, enum report_memory which,
+			const struct report_view *view, const struct report_options *options,
+			char **error)
+{
+	struct report_options memory = *options;
+	struct report_view other = *view;
+	const struct report_view_options form = {.format = REPORT_FOLDED,
+						 .folded = {.weight = FOLDED_BYTES}};
+
+	memory.memory = which;
+	int result = report_tree_build(view->profile, &memory, &other.tree);
+	if (result == 0)
+		result = write_file(output, name, &other, &form, error);
+	report_tree_destroy(other.tree);
 	return result;
 }
 
@@ -45,8 +63,11 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 		if (tree->plane_totals[plane].count)
 			fprintf(out, ",%s" OUTPUT_PLANE_SUFFIX,
 				report_plane_name((enum report_plane)plane));
-	fprintf(out, "," OUTPUT_HTML "%s}\n", has_calls ? "," OUTPUT_API : "");
+	fprintf(out, "," OUTPUT_HTML "%s%s}\n",
+		tree->nr_memory ? "," OUTPUT_MEMORY "," OUTPUT_LEAKS : "",
+		has_calls ? "," OUTPUT_API : "");
 	report_summary_planes(out, tree, "flamegrid: ");
+	report_summary_memory(out, tree, "flamegrid: ");
 	if (fclose(out) == 0)
 		return text;
 	free(text);
@@ -65,10 +86,12 @@ static int rebuild(const struct output_dir *output, struct report_view *view,
 	return result;
 }
 
-/* The other planes' folded stacks, and then the page, which has them all. */
+/* The other planes' folded stacks, and then the page, which has them all. Memory has no total here, and its own files. */
 static int write_planes(const struct output_dir *output, struct report_view *view,
 			const struct report_options *options, char **error)
 {
+	const struct report_view_options folded = {.format = REPORT_FOLDED};
+	const struct report_view_options html = {.format = REPORT_HTML};
 	char name[OUTPUT_PLANE_SIZE];
 	uint32_t present = 1u << REPORT_PLANE_GPU;
 	int result = 0;
@@ -81,16 +104,17 @@ static int write_planes(const struct output_dir *output, struct report_view *vie
 			 report_plane_name((enum report_plane)plane));
 		result = rebuild(output, view, options, 1u << plane, error);
 		if (result == 0)
-			result = write_file(output, name, view, REPORT_FOLDED, error);
+			result = write_file(output, name, view, &folded, error);
 	}
 	if (result == 0 && report_planes_count(present) > 1)
 		result = rebuild(output, view, options, present, error);
-	return result ? result : write_file(output, OUTPUT_HTML, view, REPORT_HTML, error);
+	return result ? result : write_file(output, OUTPUT_HTML, view, &html, error);
 }
 
 int output_files_write(const struct output_dir *output, const struct report_options *options,
 		       char **summary, char **error)
 {
+	const struct report_view_options folded = {.format = REPORT_FOLDED};
 	struct report_view view;
 	char store_path[PATH_MAX];
 	int result = output_dir_file(output, OUTPUT_STORE, store_path);
@@ -100,11 +124,18 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 		return result;
 	result = report_view_open(&view, store_path, options, error);
 	if (result == 0)
-		result = write_file(output, OUTPUT_FOLDED, &view, REPORT_FOLDED, error);
+		result = write_file(output, OUTPUT_FOLDED, &view, &folded, error);
 	if (result == 0)
 		result = write_planes(output, &view, options, error);
 	if (result == 0 && view.statistics->nr_calls)
-		result = write_file(output, OUTPUT_API, &view, REPORT_API, error);
+		result = write_file(output, OUTPUT_API, &view,
+				    &(struct report_view_options){.format = REPORT_API}, error);
+	if (result == 0 && view.tree->nr_memory)
+		result = write_memory(output, OUTPUT_MEMORY, REPORT_MEMORY_PEAK, &view, options,
+				      error);
+	if (result == 0 && view.tree->nr_memory)
+		result = write_memory(output, OUTPUT_LEAKS, REPORT_MEMORY_LIVE, &view, options,
+				      error);
 	if (result == 0) {
 		*summary = make_summary(output, view.tree, view.statistics->nr_calls > 0);
 		result = *summary ? 0 : -ENOMEM;

@@ -16,7 +16,7 @@ struct report {
 	struct report_view_options view;
 	struct report_options names;
 	const char *profile_path, *output_path;
-	bool strict, demangle_given;
+	bool strict, demangle_given, weight_given;
 };
 
 static const char usage[] =
@@ -27,10 +27,15 @@ static const char usage[] =
 	"  -b, --by KEYS        root frames, in this order: host, rank, gpu, stream, thread\n"
 	"  -u, --unit UNIT      of folded time: us (default) or ns\n"
 	"  -w, --weight WEIGHT  of folded stacks: time (default), count or bytes\n"
+	"      --memory WHICH   memory in place of GPU work, by bytes or count: peak (what lived "
+	"at each "
+	"device's\n"
+	"                       peak), live (now; after the end: what was never freed), allocs or "
+	"frees\n"
 	"      --demangle HOW   C++ names: full (default, but simple in tables), simple or none\n"
 	"      --planes LIST    what to show, with commas between: gpu (default), sync, overhead, "
-	"um, modules, memory;\n"
-	"                       or all\n"
+	"um, modules; or all;\n"
+	"                       memory has --memory\n"
 	"      --lines on|off   source lines in the names of frames (default: on); off merges a "
 	"function's lines\n"
 	"      --top N          rows of the table\n"
@@ -54,6 +59,11 @@ static const struct word formats[] = {{"folded", REPORT_FOLDED}, {"html", REPORT
 static const struct word units[] = {{"us", FOLDED_US}, {"ns", FOLDED_NS}, {0}};
 static const struct word weights[] = {
 	{"time", FOLDED_TIME}, {"count", FOLDED_COUNT}, {"bytes", FOLDED_BYTES}, {0}};
+static const struct word memories[] = {{"peak", REPORT_MEMORY_PEAK},
+				       {"live", REPORT_MEMORY_LIVE},
+				       {"allocs", REPORT_MEMORY_ALLOCS},
+				       {"frees", REPORT_MEMORY_FREES},
+				       {0}};
 static const struct word lines[] = {{"on", REPORT_LINES_ON}, {"off", REPORT_LINES_OFF}, {0}};
 static const struct word rows[] = {{"activities", REPORT_ROWS_ACTIVITIES},
 				   {"calls", REPORT_ROWS_CALLS},
@@ -97,9 +107,29 @@ enum long_option {
 	OPTION_LINES,
 	OPTION_TOP,
 	OPTION_STRICT,
+	OPTION_MEMORY,
 	OPTION_PLANES,
 	OPTION_ROWS,
 };
+
+/* 0; -1 after saying what is wrong. Memory's plane is shown in several ways, of which none is the plane. */
+static int take_planes(struct report *report, const char *text)
+{
+	if (report_planes_parse(text, &report->names.planes) < 0) {
+		fprintf(stderr,
+			"flamegrid: report: --planes %s: must be all, or of gpu, sync, overhead, "
+			"um, modules\n",
+			text);
+		return -1;
+	}
+	if (!(report->names.planes & 1u << REPORT_PLANE_MEMORY))
+		return 0;
+	fprintf(stderr,
+		"flamegrid: report: --planes %s: memory has an option of its own: --memory peak, "
+		"live, allocs or frees\n",
+		text);
+	return -1;
+}
 
 /* 0; -1 after saying what is wrong. */
 static int take_option(struct report *report, int option)
@@ -126,6 +156,7 @@ static int take_option(struct report *report, int option)
 	case 'w':
 		value = word_value(weights, "weight", optarg);
 		report->view.folded.weight = (enum folded_weight)value;
+		report->weight_given = true;
 		return value < 0 ? -1 : 0;
 	case OPTION_DEMANGLE:
 		value = word_value(demanglings, "demangle", optarg);
@@ -136,15 +167,12 @@ static int take_option(struct report *report, int option)
 		value = word_value(lines, "lines", optarg);
 		report->names.lines = (enum report_lines)value;
 		return value < 0 ? -1 : 0;
+	case OPTION_MEMORY:
+		value = word_value(memories, "memory", optarg);
+		report->names.memory = (enum report_memory)value;
+		return value < 0 ? -1 : 0;
 	case OPTION_PLANES:
-		if (report_planes_parse(optarg, &report->names.planes) == 0)
-			return 0;
-		fprintf(stderr,
-			"flamegrid: report: --planes %s: must be all, or of gpu, sync, overhead, "
-			"um, "
-			"modules, memory\n",
-			optarg);
-		return -1;
+		return take_planes(report, optarg);
 	case OPTION_ROWS:
 		value = word_value(rows, "rows", optarg);
 		report->view.rows = (enum report_rows)value;
@@ -162,6 +190,31 @@ static int take_option(struct report *report, int option)
 	}
 }
 
+/* Memory takes no time. false after saying so. */
+static bool set_memory_weight(struct report *report)
+{
+	static const char *const subtitles[] = {
+		[REPORT_MEMORY_PEAK] = "memory at each device's peak",
+		[REPORT_MEMORY_LIVE] = "memory that lives, or was never freed",
+		[REPORT_MEMORY_ALLOCS] = "allocations of memory",
+		[REPORT_MEMORY_FREES] = "frees of memory",
+	};
+
+	if (report->names.memory == REPORT_MEMORY_NONE)
+		return true;
+	if (report->names.planes) {
+		fputs("flamegrid: report: --memory and --planes: one at a time\n", stderr);
+		return false;
+	}
+	report->view.subtitle = subtitles[report->names.memory];
+	if (!report->weight_given)
+		report->view.folded.weight = FOLDED_BYTES;
+	if (report->view.folded.weight != FOLDED_TIME)
+		return true;
+	fputs("flamegrid: report: --memory weighs by bytes or count, not by time\n", stderr);
+	return false;
+}
+
 /* 0: go on; otherwise the exit status, less one. */
 static int parse_options(struct report *report, int argc, char **argv)
 {
@@ -172,6 +225,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"weight", required_argument, NULL, 'w'},
 		{"demangle", required_argument, NULL, OPTION_DEMANGLE},
 		{"lines", required_argument, NULL, OPTION_LINES},
+		{"memory", required_argument, NULL, OPTION_MEMORY},
 		{"planes", required_argument, NULL, OPTION_PLANES},
 		{"top", required_argument, NULL, OPTION_TOP},
 		{"rows", required_argument, NULL, OPTION_ROWS},
@@ -199,6 +253,8 @@ static int parse_options(struct report *report, int argc, char **argv)
 		fprintf(stderr, "flamegrid: report: --rows is for --format csv\n");
 		return EXIT_USAGE + 1;
 	}
+	if (!set_memory_weight(report))
+		return EXIT_USAGE + 1;
 	report->profile_path = argv[optind];
 	/* Whole C++ names make lines of a thousand characters, which no terminal shows. */
 	if (!report->demangle_given && report->view.format == REPORT_TABLE)
@@ -252,6 +308,8 @@ int verb_report(const char *program, int argc, char **argv)
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
 		report_summary_planes(stderr, view.tree, "flamegrid: ");
+		if (report.names.memory != REPORT_MEMORY_NONE)
+			report_summary_memory(stderr, view.tree, "flamegrid: ");
 		if (report_summary_mixed(view.tree, line, sizeof(line)))
 			fprintf(stderr, "flamegrid: %s\n", line);
 	}

@@ -73,6 +73,7 @@ static int write_html(const struct report_view *view, FILE *out,
 	const struct html_options html = {
 		.weight = weights[options->folded.weight],
 		.split = html_split(&options->folded.by),
+		.subtitle = options->subtitle,
 	};
 
 	return html_writer_write(out, view->tree, &html);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cupti_abi.h"
+#include "proto/memory_kind.h"
 
 /* Records are packed to 8 bytes, and no struct of ours describes them: fields are copied out. */
 static uint32_t u32_at(const void *activity, size_t offset)
@@ -66,6 +67,37 @@ static void read_graph(const void *activity, struct gpu_record *record)
 	record->stream_id = u32_at(activity, CUPTI_GRAPH_STREAM);
 	record->correlation_id = u32_at(activity, CUPTI_GRAPH_CORRELATION);
 	record->graph_id = u32_at(activity, CUPTI_GRAPH_GRAPH);
+}
+
+static uint32_t id_at(const void *activity, size_t offset)
+{
+	uint32_t id = u32_at(activity, offset);
+
+	return id == CUPTI_ABI_NO_ID ? 0 : id;
+}
+
+/* false: neither an allocation nor a release. */
+static bool read_allocation(const void *activity, struct gpu_record *record)
+{
+	uint32_t operation = u32_at(activity, CUPTI_ALLOCATION_OPERATION);
+	uint32_t kind = u32_at(activity, CUPTI_ALLOCATION_MEMORY_KIND);
+
+	if (operation != CUPTI_ABI_ALLOCATE && operation != CUPTI_ABI_RELEASE)
+		return false;
+	if (kind >= MEMORY_KIND_POOL)
+		kind = MEMORY_KIND_UNKNOWN;
+	if (kind == MEMORY_KIND_DEVICE && u32_at(activity, CUPTI_ALLOCATION_ASYNC))
+		kind = MEMORY_KIND_POOL;
+	record->kind = operation == CUPTI_ABI_ALLOCATE ? RECORD_GPU_ALLOC : RECORD_GPU_FREE;
+	record->copy_kind = (uint8_t)kind;
+	record->bytes = u64_at(activity, CUPTI_ALLOCATION_BYTES);
+	record->address = u64_at(activity, CUPTI_ALLOCATION_ADDRESS);
+	record->start_ns = record->end_ns = u64_at(activity, CUPTI_ALLOCATION_TIME);
+	record->device_id = id_at(activity, CUPTI_ALLOCATION_DEVICE);
+	record->context_id = id_at(activity, CUPTI_ALLOCATION_CONTEXT);
+	record->stream_id = id_at(activity, CUPTI_ALLOCATION_STREAM);
+	record->correlation_id = u32_at(activity, CUPTI_ALLOCATION_CORRELATION);
+	return true;
 }
 
 static void read_sync(const void *activity, struct gpu_record *record)
@@ -161,6 +193,10 @@ enum activity_verdict activity_record_read(const void *activity, uint32_t versio
 		break;
 	case CUPTI_ABI_KIND_GRAPH:
 		read_graph(activity, record);
+		break;
+	case CUPTI_ABI_KIND_ALLOCATION:
+		if (!read_allocation(activity, record))
+			return ACTIVITY_UNKNOWN;
 		break;
 	case CUPTI_ABI_KIND_SYNC:
 		read_sync(activity, record);

@@ -48,6 +48,7 @@ enum cupti_kind { /* CUpti_ActivityKind */
 		  CUPTI_ABI_KIND_KERNEL = 3,
 		  CUPTI_ABI_KIND_CONCURRENT_KERNEL = 10,
 		  CUPTI_ABI_KIND_MEMCPY_PEER = 22, /* MEMCPY2 */
+		  CUPTI_ABI_KIND_ALLOCATION = 49,  /* MEMORY2 */
 		  CUPTI_ABI_KIND_GRAPH = 51,       /* GRAPH_TRACE */
 		  CUPTI_ABI_KIND_OVERHEAD = 17,
 		  CUPTI_ABI_KIND_UNIFIED = 25, /* UNIFIED_MEMORY_COUNTER */
@@ -137,6 +138,27 @@ enum cupti_memory_offset { /* memcpy, memset, and a peer copy up to its stream *
 			   CUPTI_PEER_GRAPH_NODE = 72,
 			   CUPTI_PEER_GRAPH = 80,
 };
+
+enum cupti_allocation_offset {                                 /* CUpti_ActivityMemory2, 3 and 4 */
+			       CUPTI_ALLOCATION_OPERATION = 4, /* enum cupti_allocation_operation */
+			       CUPTI_ALLOCATION_MEMORY_KIND = 8, /* CUpti_ActivityMemoryKind */
+			       CUPTI_ALLOCATION_CORRELATION = 12,
+			       CUPTI_ALLOCATION_ADDRESS = 16,
+			       CUPTI_ALLOCATION_BYTES = 24,
+			       CUPTI_ALLOCATION_TIME = 32,
+			       CUPTI_ALLOCATION_DEVICE = 52,
+			       CUPTI_ALLOCATION_CONTEXT = 56,
+			       CUPTI_ALLOCATION_STREAM = 60,
+			       CUPTI_ALLOCATION_ASYNC =
+				       72, /* uint32_t: in stream order, from a pool */
+};
+
+enum cupti_allocation_operation { /* CUpti_ActivityMemoryOperationType */
+				  CUPTI_ABI_ALLOCATE = 1,
+				  CUPTI_ABI_RELEASE = 2,
+};
+
+#define CUPTI_ABI_NO_ID 0xffffffffu /* CUPTI_INVALID_CONTEXT_ID, CUPTI_INVALID_STREAM_ID */
 
 enum cupti_graph_offset {
 	CUPTI_GRAPH_CORRELATION = 4,

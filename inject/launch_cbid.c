@@ -14,6 +14,7 @@
 
 #define W RECORD_OPTION_SYNC
 #define L RECORD_OPTION_MODULES
+#define M RECORD_OPTION_MEMORY
 
 /* CUpti_driver_api_trace_cbid: append-only, so each number means the same in every version. */
 const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
@@ -23,6 +24,15 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{20, LOAD, L},  /* cuModuleLoadDataEx */
 	{21, LOAD, L},  /* cuModuleLoadFatBinary */
 	{23, LOAD, L},  /* cuModuleGetFunction */
+	{29, HOST, M},  /* cuMemAlloc */
+	{30, HOST, M},  /* cu64MemAlloc */
+	{31, HOST, M},  /* cuMemAllocPitch */
+	{32, HOST, M},  /* cu64MemAllocPitch */
+	{33, HOST, M},  /* cuMemFree */
+	{34, HOST, M},  /* cu64MemFree */
+	{37, HOST, M},  /* cuMemAllocHost */
+	{38, HOST, M},  /* cuMemFreeHost */
+	{39, HOST, M},  /* cuMemHostAlloc */
 	{43, ONE, 0},   /* cuMemcpyHtoD */
 	{44, ONE, 0},   /* cu64MemcpyHtoD */
 	{45, ONE, 0},   /* cuMemcpyDtoH */
@@ -63,6 +73,9 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{80, ONE, 0},   /* cu64MemsetD2D16 */
 	{81, ONE, 0},   /* cuMemsetD2D32 */
 	{82, ONE, 0},   /* cu64MemsetD2D32 */
+	{87, HOST, M},  /* cuArrayCreate */
+	{89, HOST, M},  /* cuArrayDestroy */
+	{90, HOST, M},  /* cuArray3DCreate */
 	{115, ONE, 0},  /* cuLaunch */
 	{116, ONE, 0},  /* cuLaunchGrid */
 	{117, ONE, 0},  /* cuLaunchGridAsync */
@@ -85,6 +98,9 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{232, ONE, 0},  /* cu64Memcpy2D */
 	{233, ONE, 0},  /* cu64Memcpy2DUnaligned */
 	{234, ONE, 0},  /* cu64Memcpy2DAsync */
+	{243, HOST, M}, /* cuMemAlloc_v2 */
+	{244, HOST, M}, /* cuMemAllocPitch_v2 */
+	{245, HOST, M}, /* cuMemFree_v2 */
 	{248, ONE, 0},  /* cuMemcpy_v2 */
 	{249, ONE, 0},  /* cuMemsetD8_v2 */
 	{250, ONE, 0},  /* cuMemsetD16_v2 */
@@ -92,6 +108,9 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{252, ONE, 0},  /* cuMemsetD2D8_v2 */
 	{253, ONE, 0},  /* cuMemsetD2D16_v2 */
 	{254, ONE, 0},  /* cuMemsetD2D32_v2 */
+	{271, HOST, M}, /* cuMemHostAlloc_v2 */
+	{272, HOST, M}, /* cuArrayCreate_v2 */
+	{274, HOST, M}, /* cuArray3DCreate_v2 */
 	{276, ONE, 0},  /* cuMemcpyHtoD_v2 */
 	{277, ONE, 0},  /* cuMemcpyHtoDAsync_v2 */
 	{278, ONE, 0},  /* cuMemcpyDtoH_v2 */
@@ -110,6 +129,7 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{291, ONE, 0},  /* cuMemcpy3DAsync_v2 */
 	{292, ONE, 0},  /* cuMemcpyHtoA_v2 */
 	{293, ONE, 0},  /* cuMemcpyHtoAAsync_v2 */
+	{294, HOST, M}, /* cuMemAllocHost_v2 */
 	{295, HOST, W}, /* cuStreamWaitEvent */
 	{305, ONE, 0},  /* cuMemcpy */
 	{306, ONE, 0},  /* cuMemcpyAsync */
@@ -118,6 +138,9 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{319, ONE, 0},  /* cuMemcpyPeerAsync */
 	{320, ONE, 0},  /* cuMemcpy3DPeer */
 	{321, ONE, 0},  /* cuMemcpy3DPeerAsync */
+	{347, HOST, M}, /* cuMipmappedArrayCreate */
+	{349, HOST, M}, /* cuMipmappedArrayDestroy */
+	{371, HOST, M}, /* cuMemAllocManaged */
 	{397, ONE, 0},  /* cuMemcpyHtoD_v2_ptds */
 	{398, ONE, 0},  /* cuMemcpyDtoH_v2_ptds */
 	{399, ONE, 0},  /* cuMemcpyDtoD_v2_ptds */
@@ -163,6 +186,16 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{480, MANY, 0}, /* cuLaunchCooperativeKernelMultiDevice */
 	{514, MANY, 0}, /* cuGraphLaunch */
 	{515, MANY, 0}, /* cuGraphLaunch_ptsz */
+	{549, HOST, M}, /* cuMemCreate */
+	{550, HOST, M}, /* cuMemRelease */
+	{551, HOST, M}, /* cuMemMap */
+	{552, HOST, M}, /* cuMemUnmap */
+	{598, HOST, M}, /* cuMemAllocAsync */
+	{599, HOST, M}, /* cuMemAllocAsync_ptsz */
+	{600, HOST, M}, /* cuMemFreeAsync */
+	{601, HOST, M}, /* cuMemFreeAsync_ptsz */
+	{611, HOST, M}, /* cuMemAllocFromPoolAsync */
+	{612, HOST, M}, /* cuMemAllocFromPoolAsync_ptsz */
 	{652, ONE, 0},  /* cuLaunchKernelEx */
 	{653, ONE, 0},  /* cuLaunchKernelEx_ptsz */
 	{678, LOAD, L}, /* cuLibraryLoadData */

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define LAUNCH_CBIDS 163u
+#define LAUNCH_CBIDS 195u
 
 /* In flags, beside enum record_launch_flags: a question that programs ask again and again, worth a record only once the
  * answer is yes. */

@@ -11,11 +11,10 @@
 /* Neighbouring ids are in neighbouring words, so that threads that launch at once rarely want the same one. */
 typedef _Atomic uint64_t bitmap[WORDS];
 
-static bitmap pending, many, outside;
+static bitmap begun, pending, many, outside;
 static uint64_t marked[WORDS]; /* pending at marked_ns */
 static uint64_t marked_ns;
 static uint64_t seen[WORDS];      /* pending at the last call of outstanding_launches_last() */
-static _Atomic uint32_t first_id; /* of the window; 0: none yet */
 
 /* Work that ends with its stream. */
 static struct {
@@ -46,6 +45,7 @@ static void set(bitmap map, uint32_t id, bool on)
 void outstanding_launches_reset(void)
 {
 	for (uint32_t i = 0; i < WORDS; i++) {
+		atomic_store_explicit(&begun[i], 0, memory_order_relaxed);
 		atomic_store_explicit(&pending[i], 0, memory_order_relaxed);
 		atomic_store_explicit(&many[i], 0, memory_order_relaxed);
 		atomic_store_explicit(&outside[i], 0, memory_order_relaxed);
@@ -54,27 +54,11 @@ void outstanding_launches_reset(void)
 		atomic_store(&streams[i].id, 0);
 	marked_ns = 0;
 	memset(seen, 0, sizeof(seen));
-	atomic_store(&first_id, 0);
-}
-
-/* Ids rise, and wrap. */
-static bool is_before(uint32_t id, uint32_t other)
-{
-	return (int32_t)(id - other) < 0;
-}
-
-static void note_first(uint32_t id)
-{
-	uint32_t first = atomic_load_explicit(&first_id, memory_order_relaxed);
-
-	while ((first == 0 || is_before(id, first)) &&
-	       !atomic_compare_exchange_weak(&first_id, &first, id))
-		;
 }
 
 static void begin(uint32_t correlation_id, bool is_outside, bool is_many)
 {
-	note_first(correlation_id);
+	set(begun, correlation_id, true);
 	set(many, correlation_id, is_many);
 	set(outside, correlation_id, is_outside);
 	set(pending, correlation_id, true);
@@ -130,8 +114,7 @@ bool outstanding_launches_record(uint32_t correlation_id)
 {
 	if (!has(many, correlation_id))
 		set(pending, correlation_id, false);
-	return !has(outside, correlation_id) &&
-	       !is_before(correlation_id, atomic_load_explicit(&first_id, memory_order_relaxed));
+	return has(begun, correlation_id) && !has(outside, correlation_id);
 }
 
 void outstanding_launches_stream_waited(const void *stream, uint64_t since_ns)

@@ -33,6 +33,7 @@ static const struct {
 } optional_kinds[] = {
 	{RECORD_OPTION_SYNC, CUPTI_ABI_KIND_SYNC, "waits"},
 	{RECORD_OPTION_OVERHEAD, CUPTI_ABI_KIND_OVERHEAD, "overhead"},
+	{RECORD_OPTION_MEMORY, CUPTI_ABI_KIND_ALLOCATION, "allocations"},
 };
 
 #define NR_OPTIONAL_KINDS (sizeof(optional_kinds) / sizeof(optional_kinds[0]))
@@ -42,7 +43,7 @@ static struct {
 	const struct subscription_events *events;
 	struct launch_callback launch;
 	void *subscriber;
-	bool graphs; /* a record each */
+	bool graphs;     /* a record each */
 	uint32_t record; /* a set of enum record_option */
 } self;
 

@@ -78,6 +78,11 @@ static const struct {
 	[LEDGER_STATISTIC_LOST] = {"statistic_lost",
 				   "CUDA calls and kernels left out of the statistics: no room",
 				   LEDGER_NOTED},
+	[LEDGER_FREE_UNKNOWN] = {"free_unknown", "frees of memory whose allocation was not seen",
+				 LEDGER_NOTED},
+	[LEDGER_MEMORY_INEXACT] = {"memory_inexact",
+				   "memory records that the account of live memory left out",
+				   LEDGER_LOST},
 };
 
 const char *ledger_reason_name(uint32_t reason)

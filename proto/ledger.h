@@ -56,6 +56,9 @@ enum ledger_reason {
 		28, /* CUDA calls and kernels that found no room in the statistics of calls and launch configurations */
 	LEDGER_CAPTURE_WINDOW =
 		29, /* capture windows that ended (ns: what they lasted), where not all of the run was captured */
+	LEDGER_FREE_UNKNOWN = 30,   /* frees of memory whose allocation was not seen */
+	LEDGER_MEMORY_INEXACT =
+		31, /* memory records that the account of live memory could not take at their time */
 	LEDGER_REASONS,
 };
 

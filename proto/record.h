@@ -83,7 +83,7 @@ struct gpu_record {
 	uint8_t kind; /* enum record_gpu_kind */
 	/* The kind's kind, by CUPTI's numbers. memcpy: CUpti_ActivityMemcpyKind; sync: CUpti_ActivitySynchronizationType;
 	 * overhead: CUpti_ActivityOverheadKind, of which CUPTI's own, n << 16, are RECORD_OVERHEAD_CUPTI + n;
-	 * unified memory: CUpti_ActivityUnifiedMemoryCounterKind. */
+	 * unified memory: CUpti_ActivityUnifiedMemoryCounterKind; allocations: memory_kind.h. */
 	uint8_t copy_kind;
 	uint16_t window;
 	uint32_t

@@ -120,15 +120,13 @@ function dimensionName(dimension, value) {
 
 function kindOfName(name) {
 	if (name[0] === "[") {
-		const leaf = /^\[GPU[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Alloc|Free)\]/.exec(name);
+		const leaf = /^\[(?:GPU|Host)[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Memory|Managed)\]/.exec(name);
 
 		if (name === "[captured at]")
 			return "graph";
 		if (name === "[CUPTI]" || name === "[unified memory]")
 			return name === "[CUPTI]" ? "overhead" : "um";
-		if (leaf && /^(Alloc|Free)$/.test(leaf[1]))
-			return "memory";
-		return leaf ? leaf[1].toLowerCase() : "unknown";
+		return leaf ? leaf[1].toLowerCase().replace("managed", "memory") : "unknown";
 	}
 	if (name.includes(".py:"))
 		return "python";

@@ -2,7 +2,7 @@
 // Names come from the profiled program: they reach the page as textContent only.
 
 const KIND_LABELS = { kernel: "kernel", memcpy: "memory copy", memset: "memset", graph: "CUDA graph",
-	sync: "host wait", overhead: "overhead", um: "unified memory", module: "load of GPU code", memory: "allocation",
+	sync: "host wait", overhead: "overhead", um: "unified memory", module: "load of GPU code", memory: "memory",
 	python: "Python", native: "C++", api: "CUDA call", group: "split", unknown: "not known", other: "other" };
 
 function figuresOf(frame) {

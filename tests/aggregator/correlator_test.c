@@ -6,7 +6,9 @@
 
 #include <cmocka.h>
 
+#include "aggregator/memory_account.h"
 #include "correlator_fixture.h"
+#include "proto/memory_kind.h"
 
 static void kernel_in(struct correlator_fixture *fixture, uint32_t correlation_id, uint64_t ns,
 		      uint16_t window)
@@ -342,6 +344,51 @@ static void a_graph_launch_that_was_answered_does_not_expire(void **state)
 	cmocka_unit_test_setup_teardown(name, correlator_fixture_set_up,                           \
 					correlator_fixture_tear_down)
 
+static void record_memory(struct correlator_fixture *fixture, uint8_t kind, uint64_t time_ns,
+			  uint32_t correlation_id)
+{
+	const struct gpu_record record = {
+		.start_ns = time_ns,
+		.end_ns = time_ns,
+		.bytes = 100,
+		.address = 0x1000ull * correlation_id,
+		.correlation_id = correlation_id,
+		.kind = kind,
+		.copy_kind = MEMORY_KIND_DEVICE,
+		.window = 1,
+	};
+
+	assert_int_equal(correlator_record(fixture->correlator, &record), 0);
+}
+
+/* Also where the call comes after the record, or never. */
+static void allocations_go_to_the_account_with_their_stacks(void **state)
+{
+	struct correlator_fixture *fixture = *state;
+	struct memory_account *account = memory_account_create(NULL);
+	uint32_t nr_rows;
+
+	assert_non_null(account);
+	correlator_fixture_replace(fixture, &(struct correlator_options){.memory = account});
+	correlator_fixture_launch_with(fixture, 1, 5, RECORD_LAUNCH_HOST, 1);
+	record_memory(fixture, RECORD_GPU_ALLOC, 10, 1);
+	record_memory(fixture, RECORD_GPU_ALLOC, 20, 2);
+	correlator_fixture_launch_with(fixture, 2, 6, RECORD_LAUNCH_HOST, 1);
+	record_memory(fixture, RECORD_GPU_ALLOC, 30, 3);
+	record_memory(fixture, RECORD_GPU_KERNEL, 40, 4);
+	assert_int_equal(correlator_finish(fixture->correlator), 0);
+	assert_int_equal(memory_account_finish(account), 0);
+	const struct memory_row *rows = memory_account_rows(account, &nr_rows);
+	assert_int_equal(nr_rows, 3);
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		assert_int_equal(rows[i].live_bytes, 100);
+		assert_int_equal(rows[i].key.stack_id, i < 2 ? 5 + i : 0);
+		assert_int_equal(rows[i].key.matched, i < 2);
+	}
+	correlator_fixture_replace(fixture, NULL);
+	memory_account_destroy(account);
+}
+
 static void a_call_without_gpu_work_is_no_launch(void **state)
 {
 	struct correlator_fixture *fixture = *state;
@@ -360,6 +407,7 @@ static void a_call_without_gpu_work_is_no_launch(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(allocations_go_to_the_account_with_their_stacks),
 		TEST(a_launch_may_come_after_its_kernel),
 		TEST(a_kernel_without_a_launch_is_kept_under_no_stack),
 		TEST(many_kernels_may_belong_to_one_launch),

@@ -18,6 +18,21 @@
 #include "aggregator/statistics_writer.h"
 #include "aggregator/table_writer.h"
 
+static void write_memory(FILE *out, const struct profile *profile, enum report_memory memory)
+{
+	struct folded_options options = {.weight = FOLDED_BYTES};
+	struct report_tree *tree;
+
+	assert_int_equal(
+		report_tree_build(profile, &(struct report_options){.memory = memory}, &tree), 0);
+	assert_true(tree->nr_leaves > 0);
+	assert_int_equal(report_by_parse("host,rank,gpu,thread", &options.by), 0);
+	assert_int_equal(folded_writer_write(out, tree, &options), 0);
+	options.weight = FOLDED_COUNT;
+	assert_int_equal(folded_writer_write(out, tree, &options), 0);
+	report_tree_destroy(tree);
+}
+
 char *report_text_of(const char *path)
 {
 	struct folded_options options = {.unit = FOLDED_NS};
@@ -48,6 +63,10 @@ char *report_text_of(const char *path)
 	for (int rows = STATISTICS_ROWS_CALLS; rows <= STATISTICS_ROWS_CONFIGS; rows++)
 		assert_int_equal(statistics_writer_csv(out, statistics, (enum statistics_rows)rows),
 				 0);
+	assert_int_equal(table_writer_write(out, tree, busy, &(struct table_options){.top = 100}),
+			 0);
+	for (int memory = REPORT_MEMORY_PEAK; memory <= REPORT_MEMORY_FREES; memory++)
+		write_memory(out, profile, (enum report_memory)memory);
 	fclose(out);
 	report_statistics_destroy(statistics);
 	report_busy_destroy(busy);

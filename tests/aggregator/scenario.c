@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "proto/batch_encode.h"
+#include "proto/memory_kind.h"
 
 #define TEXT(text)                                                                                 \
 	{                                                                                          \
@@ -226,6 +227,24 @@ static struct gpu_record record_of(uint64_t *seed, uint32_t correlation_id)
 	return record;
 }
 
+/* Places are allocated and freed without sense: doubly, not at all, of any kind and a little out of order. */
+static struct gpu_record memory_of(uint64_t *seed, uint32_t correlation_id)
+{
+	struct gpu_record record = {
+		.start_ns = 1000000ull + correlation_id * 1000ull + random_below(seed, 5000),
+		.bytes = random_below(seed, 1u << 20),
+		.address = 0x1000ull * random_below(seed, 12),
+		.correlation_id = correlation_id,
+		.context_id = 1,
+		.kind = random_below(seed, 2) ? RECORD_GPU_ALLOC : RECORD_GPU_FREE,
+		.copy_kind = (uint8_t)random_below(seed, MEMORY_KINDS + 1),
+		.window = 1,
+	};
+
+	record.end_ns = record.start_ns;
+	return record;
+}
+
 /* Records run a round behind and a part of them ahead of their launches; some launches fail, some
  * never get a record, some records never a launch, and every tenth launch is a graph with several
  * records, which were captured in several places. */
@@ -257,6 +276,8 @@ static void add_events(struct scenario *scenario, uint32_t process_id, uint32_t 
 		}
 		if (i % 5 == 0)
 			records[nr_records++] = record_of(seed, early);
+		if (i % 3 == 0)
+			records[nr_records++] = memory_of(seed, id);
 		if (late && late % 11 != 0)
 			for (uint32_t copies = late % 10 == 0 ? 3 : 1; copies > 0; copies--)
 				records[nr_records++] = record_of(seed, late);

@@ -249,6 +249,19 @@ static uint64_t records_up_to(uint64_t seq)
 	return records;
 }
 
+static uint64_t leaves_of(const struct profile *profile, enum report_memory memory)
+{
+	const struct report_options options = {.memory = memory};
+	struct report_tree *tree;
+	uint64_t sum = 0;
+
+	assert_int_equal(report_tree_build(profile, &options, &tree), 0);
+	for (uint32_t i = 0; i < tree->nr_leaves; i++)
+		sum += tree->leaves[i].count;
+	report_tree_destroy(tree);
+	return sum;
+}
+
 /* Those that still wait for their launch included: produced = folded, at every moment. */
 static void a_profile_holds_every_record_at_every_moment(void **state)
 {
@@ -267,8 +280,10 @@ static void a_profile_holds_every_record_at_every_moment(void **state)
 		assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
 		for (uint32_t i = 0; i < tree->nr_leaves; i++)
 			folded += tree->leaves[i].count;
-		assert_int_equal(folded, records_up_to(seq));
 		assert_int_equal(tree->kernels + tree->copies + tree->graphs, folded);
+		folded += leaves_of(profile, REPORT_MEMORY_ALLOCS);
+		folded += leaves_of(profile, REPORT_MEMORY_FREES);
+		assert_int_equal(folded, records_up_to(seq));
 		assert_int_equal(profile->agents_open, seq < store_fixture.scenario.nr_frames);
 		waiting += profile->waiting;
 		report_tree_destroy(tree);

@@ -101,7 +101,7 @@ same "table: no busy times of waits" "$(grep -c ' busy ' "$scratch/table")" 0
 contains "the page has all planes" "$scratch/all/flame.html" '["sync","host waits","'
 "$flamegrid" report "$scratch/all" --planes gpu,cpu >/dev/null 2>"$scratch/err"
 same "no such plane: status" $? 2
-contains "no such plane" "$scratch/err" "--planes gpu,cpu: must be all, or of gpu, sync, overhead, um, modules, memory"
+contains "no such plane" "$scratch/err" "--planes gpu,cpu: must be all, or of gpu, sync, overhead, um, modules"
 
 # Each on its own, and none unasked for; what an earlier run left is moved aside.
 for pair in sync:sync overhead:overhead modules:modules; do

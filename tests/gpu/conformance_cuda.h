@@ -30,10 +30,13 @@
 #define KIND_MEMCPY              1u
 #define KIND_MEMSET              2u
 #define KIND_KERNEL              10u
+#define KIND_ALLOCATION          49u
 #define KIND_GRAPH               51u
 #define KIND_OVERHEAD            17u
 #define KIND_UNIFIED             25u
 #define KIND_SYNC                38u
+#define ALLOCATE                 1u
+#define RELEASE                  2u
 #define COPY_HTOD                1u
 #define COPY_DTOH                2u
 #define COPY_DTOD                8u
@@ -73,6 +76,11 @@ struct kernel_node {
 	void *kernel, *context;
 };
 
+struct array_descriptor {
+	size_t width, height;
+	uint32_t format, channels;
+};
+
 struct memory_location {
 	int type, id;
 };
@@ -108,6 +116,14 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	   unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,  \
 	   void *stream, void **params, void **extra))                                             \
 	F(cuMemAlloc_v2, (device_address * address, size_t size))                                  \
+	F(cuMemFree_v2, (device_address address))                                                  \
+	F(cuMemAllocManaged, (device_address * address, size_t size, unsigned int flags))          \
+	F(cuMemAllocHost_v2, (void **memory, size_t size))                                         \
+	F(cuMemFreeHost, (void *memory))                                                           \
+	F(cuMemAllocAsync, (device_address * address, size_t size, void *stream))                  \
+	F(cuMemFreeAsync, (device_address address, void *stream))                                  \
+	F(cuArrayCreate_v2, (void **array, const struct array_descriptor *descriptor))             \
+	F(cuArrayDestroy, (void *array))                                                           \
 	F(cuMemcpyHtoD_v2, (device_address to, const void *from, size_t size))                     \
 	F(cuMemcpyDtoH_v2, (void *to, device_address from, size_t size))                           \
 	F(cuMemcpyDtoDAsync_v2,                                                                    \

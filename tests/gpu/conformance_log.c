@@ -171,6 +171,19 @@ static void keep(const uint8_t *record)
 		entry->stream_id = u32_at(record, 36);
 		return;
 	}
+	if (entry->kind == KIND_ALLOCATION) {
+		entry->operation = u32_at(record, 4);
+		entry->copy_kind = u32_at(record, 8);
+		entry->correlation_id = u32_at(record, 12);
+		entry->address = u64_at(record, 16);
+		entry->bytes = u64_at(record, 24);
+		entry->start_ns = entry->end_ns = u64_at(record, 32);
+		entry->device_id = u32_at(record, 52);
+		entry->context_id = u32_at(record, 56);
+		entry->stream_id = u32_at(record, 60);
+		entry->in_stream_order = u32_at(record, 72);
+		return;
+	}
 	entry->copy_kind = entry->kind == KIND_MEMCPY ? record[4] : 0;
 	entry->bytes = u64_at(record, 8);
 	entry->device_id = u32_at(record, 32);
@@ -203,7 +216,7 @@ static void on_complete(void *context, uint32_t stream_id, uint8_t *buffer, size
 		if (conformance_timeline_keep(record, kind))
 			continue;
 		if (kind == KIND_KERNEL || kind == KIND_MEMCPY || kind == KIND_MEMSET ||
-		    kind == KIND_GRAPH)
+		    kind == KIND_GRAPH || kind == KIND_ALLOCATION)
 			keep(record);
 	}
 	pthread_mutex_unlock(&lock);

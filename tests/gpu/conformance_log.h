@@ -25,6 +25,9 @@ struct record_entry {
 	uint64_t graph_node_id;
 	uint32_t grid[3], block[3], static_bytes, dynamic_bytes, local_bytes,
 		registers; /* kernels */
+	uint32_t operation,
+		in_stream_order; /* allocations and frees: copy_kind is the memory's kind */
+	uint64_t address;
 };
 
 /* A resource callback that tells of a graph. Ids are CUPTI's, 0: there was no such handle, or CUPTI

@@ -17,6 +17,7 @@
 #include "conformance_cuda.h"
 #include "conformance_graphs.h"
 #include "conformance_log.h"
+#include "conformance_memory.h"
 #include "conformance_timeline.h"
 
 #define DEVICES_MAX        16
@@ -404,6 +405,18 @@ static void check_graphs(void)
 	errors += conformance_graphs_run(&subject);
 }
 
+static void check_memory(void)
+{
+	const struct memory_subject subject = {
+		.device = devices[0].ordinal,
+		.context = devices[0].context,
+		.context_id = devices[0].context_id,
+		.driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD),
+	};
+
+	errors += conformance_memory_run(&subject);
+}
+
 static void check_timeline(void)
 {
 	const struct device *device = &devices[0];
@@ -436,6 +449,7 @@ int main(int argc, char **argv)
 	errors +=
 		conformance_api_run(devices[0].context, devices[0].functions[0], devices[0].memory);
 	check_graphs();
+	check_memory();
 	check_timeline();
 	check_finalize();
 	check(errors == 0, "no other call failed (%u did)", errors);

@@ -15,19 +15,20 @@
 #include "inject/definition_writer.h"
 #include "inject/launch_thread.h"
 #include "inject/lifecycle.h"
+#include "proto/memory_kind.h"
 #include "test_ring.h"
 
 /* The sizes that CUPTI gives its records, version by version; the fields that count never move. */
 struct version {
 	const char *name;
-	size_t kernel, memcpy, peer, memset;
+	size_t kernel, memcpy, peer, memset, allocation;
 };
 
 static const struct version versions[] = {
-	{"12.0", 208, 88, 96, 88},
-	{"12.8", 208, 96, 96, 88},
-	{"13.0", 216, 96, 96, 88},
-	{"a later one", 264, 112, 120, 104},
+	{"12.0", 208, 88, 96, 88, 112},
+	{"12.8", 208, 96, 96, 88, 120},
+	{"13.0", 216, 96, 96, 88, 120},
+	{"a later one", 264, 112, 120, 104, 128},
 };
 static const struct version *version = &versions[0];
 
@@ -41,6 +42,8 @@ static size_t size_of(uint32_t kind)
 		return version->peer;
 	case CUPTI_ABI_KIND_MEMSET:
 		return version->memset;
+	case CUPTI_ABI_KIND_ALLOCATION:
+		return version->allocation;
 	default:
 		return version->kernel;
 	}
@@ -232,6 +235,74 @@ static void copies_and_fills_of_every_version_are_converted(void **state)
 	}
 }
 
+static void add_allocation(struct fixture *fixture, uint32_t operation, uint32_t memory_kind,
+			   uint32_t in_stream_order)
+{
+	uint8_t *record = add(fixture, CUPTI_ABI_KIND_ALLOCATION);
+
+	put32(record, CUPTI_ALLOCATION_OPERATION, operation);
+	put32(record, CUPTI_ALLOCATION_MEMORY_KIND, memory_kind);
+	put32(record, CUPTI_ALLOCATION_CORRELATION, 4321);
+	put64(record, CUPTI_ALLOCATION_ADDRESS, 0x7f0012340000);
+	put64(record, CUPTI_ALLOCATION_BYTES, 1u << 20);
+	put64(record, CUPTI_ALLOCATION_TIME, 555);
+	put32(record, CUPTI_ALLOCATION_DEVICE, 1);
+	put32(record, CUPTI_ALLOCATION_CONTEXT, 2);
+	put32(record, CUPTI_ALLOCATION_STREAM, in_stream_order ? 13 : CUPTI_ABI_NO_ID);
+	put32(record, CUPTI_ALLOCATION_ASYNC, in_stream_order);
+}
+
+static void allocations_of_every_version_are_converted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct gpu_record records[4];
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		size_t max_records;
+
+		version = &versions[i];
+		fixture->used = 0;
+		add_allocation(fixture, CUPTI_ABI_ALLOCATE, MEMORY_KIND_PINNED, 0);
+		add_allocation(fixture, CUPTI_ABI_RELEASE, MEMORY_KIND_DEVICE, 1);
+		complete(fixture);
+		activity_buffers_request(&fixture->buffer, &fixture->size, &max_records);
+		assert_int_equal(test_ring_activity(&fixture->ring, records, 4), 2);
+		assert_int_equal(records[0].kind, RECORD_GPU_ALLOC);
+		assert_int_equal(records[0].copy_kind, MEMORY_KIND_PINNED);
+		assert_int_equal(records[0].stream_id, 0);
+		assert_int_equal(records[1].kind, RECORD_GPU_FREE);
+		assert_int_equal(records[1].copy_kind, MEMORY_KIND_POOL);
+		assert_int_equal(records[1].stream_id, 13);
+		for (int k = 0; k < 2; k++) {
+			assert_int_equal(records[k].start_ns, 555);
+			assert_int_equal(records[k].end_ns, 555);
+			assert_int_equal(records[k].bytes, 1u << 20);
+			assert_int_equal(records[k].address, 0x7f0012340000);
+			assert_int_equal(records[k].correlation_id, 4321);
+			assert_int_equal(records[k].device_id, 1);
+			assert_int_equal(records[k].context_id, 2);
+			assert_int_equal(records[k].window, 3);
+			assert_int_equal(records[k].name_id, RECORD_NAME_NONE);
+			assert_int_equal(records[k].capture_stack_id, RECORD_STACK_NONE);
+		}
+	}
+}
+
+static void what_is_neither_allocated_nor_freed_is_unknown(void **state)
+{
+	struct fixture *fixture = *state;
+	struct gpu_record record;
+
+	add_allocation(fixture, 0, MEMORY_KIND_DEVICE, 0);
+	add_allocation(fixture, CUPTI_ABI_ALLOCATE, 99, 0);
+	complete(fixture);
+	assert_int_equal(test_ring_activity(&fixture->ring, &record, 1), 1);
+	assert_int_equal(record.copy_kind, MEMORY_KIND_UNKNOWN);
+	assert_int_equal(
+		test_ring_ledger(&fixture->ring, LEDGER_DEVICE_NONE, LEDGER_UNKNOWN_RECORD).count,
+		1);
+}
+
 static void name_is_defined_before_a_record_has_its_id(void **state)
 {
 	struct fixture *fixture = *state;
@@ -418,6 +489,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(kernel_of_every_version_is_converted, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(copies_and_fills_of_every_version_are_converted,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(allocations_of_every_version_are_converted, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_neither_allocated_nor_freed_is_unknown,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(name_is_defined_before_a_record_has_its_id, set_up,
 						tear_down),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "inject/launch_cbid.h"
+#include "proto/memory_kind.h"
 
 #define SAME(ours, theirs)         _Static_assert((long long)(ours) == (long long)(theirs), #theirs)
 #define FIELD(ours, record, field) SAME(ours, offsetof(record, field))
@@ -142,6 +143,36 @@ GRAPH(CUpti_ActivityMemcpy6, CUPTI_MEMORY_CORRELATION, CUPTI_MEMORY_GRAPH_NODE, 
 FIELD(CUPTI_MEMORY_COPY_KIND, CUpti_ActivityMemcpy6, copyKind);
 #endif
 
+#define ALLOCATION(type)                                                                           \
+	FIELD(0, type, kind);                                                                      \
+	FIELD(CUPTI_ALLOCATION_OPERATION, type, memoryOperationType);                              \
+	FIELD(CUPTI_ALLOCATION_MEMORY_KIND, type, memoryKind);                                     \
+	FIELD(CUPTI_ALLOCATION_CORRELATION, type, correlationId);                                  \
+	FIELD(CUPTI_ALLOCATION_ADDRESS, type, address);                                            \
+	FIELD(CUPTI_ALLOCATION_BYTES, type, bytes);                                                \
+	FIELD(CUPTI_ALLOCATION_TIME, type, timestamp);                                             \
+	FIELD(CUPTI_ALLOCATION_DEVICE, type, deviceId);                                            \
+	FIELD(CUPTI_ALLOCATION_CONTEXT, type, contextId);                                          \
+	FIELD(CUPTI_ALLOCATION_STREAM, type, streamId);                                            \
+	FIELD(CUPTI_ALLOCATION_ASYNC, type, isAsync)
+ALLOCATION(CUpti_ActivityMemory3);
+#if CUPTI_API_VERSION >= 130000
+ALLOCATION(CUpti_ActivityMemory4);
+#endif
+SAME(CUPTI_ABI_KIND_ALLOCATION, CUPTI_ACTIVITY_KIND_MEMORY2);
+SAME(CUPTI_ABI_ALLOCATE, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION);
+SAME(CUPTI_ABI_RELEASE, CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE);
+SAME(CUPTI_ABI_NO_ID, CUPTI_INVALID_CONTEXT_ID);
+SAME(CUPTI_ABI_NO_ID, CUPTI_INVALID_STREAM_ID);
+SAME(MEMORY_KIND_UNKNOWN, CUPTI_ACTIVITY_MEMORY_KIND_UNKNOWN);
+SAME(MEMORY_KIND_PAGEABLE, CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE);
+SAME(MEMORY_KIND_PINNED, CUPTI_ACTIVITY_MEMORY_KIND_PINNED);
+SAME(MEMORY_KIND_DEVICE, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE);
+SAME(MEMORY_KIND_ARRAY, CUPTI_ACTIVITY_MEMORY_KIND_ARRAY);
+SAME(MEMORY_KIND_MANAGED, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED);
+SAME(MEMORY_KIND_DEVICE_STATIC, CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC);
+SAME(MEMORY_KIND_MANAGED_STATIC, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC);
+
 #define SYNC(record)                                                                               \
 	FIELD(0, record, kind);                                                                    \
 	FIELD(CUPTI_SYNC_TYPE, record, type);                                                      \
@@ -239,6 +270,15 @@ static const struct {
 	CBID(20, cuModuleLoadDataEx),
 	CBID(21, cuModuleLoadFatBinary),
 	CBID(23, cuModuleGetFunction),
+	CBID(29, cuMemAlloc),
+	CBID(30, cu64MemAlloc),
+	CBID(31, cuMemAllocPitch),
+	CBID(32, cu64MemAllocPitch),
+	CBID(33, cuMemFree),
+	CBID(34, cu64MemFree),
+	CBID(37, cuMemAllocHost),
+	CBID(38, cuMemFreeHost),
+	CBID(39, cuMemHostAlloc),
 	CBID(43, cuMemcpyHtoD),
 	CBID(44, cu64MemcpyHtoD),
 	CBID(45, cuMemcpyDtoH),
@@ -279,6 +319,9 @@ static const struct {
 	CBID(80, cu64MemsetD2D16),
 	CBID(81, cuMemsetD2D32),
 	CBID(82, cu64MemsetD2D32),
+	CBID(87, cuArrayCreate),
+	CBID(89, cuArrayDestroy),
+	CBID(90, cuArray3DCreate),
 	CBID(115, cuLaunch),
 	CBID(116, cuLaunchGrid),
 	CBID(117, cuLaunchGridAsync),
@@ -301,6 +344,9 @@ static const struct {
 	CBID(232, cu64Memcpy2D),
 	CBID(233, cu64Memcpy2DUnaligned),
 	CBID(234, cu64Memcpy2DAsync),
+	CBID(243, cuMemAlloc_v2),
+	CBID(244, cuMemAllocPitch_v2),
+	CBID(245, cuMemFree_v2),
 	CBID(248, cuMemcpy_v2),
 	CBID(249, cuMemsetD8_v2),
 	CBID(250, cuMemsetD16_v2),
@@ -308,6 +354,9 @@ static const struct {
 	CBID(252, cuMemsetD2D8_v2),
 	CBID(253, cuMemsetD2D16_v2),
 	CBID(254, cuMemsetD2D32_v2),
+	CBID(271, cuMemHostAlloc_v2),
+	CBID(272, cuArrayCreate_v2),
+	CBID(274, cuArray3DCreate_v2),
 	CBID(276, cuMemcpyHtoD_v2),
 	CBID(277, cuMemcpyHtoDAsync_v2),
 	CBID(278, cuMemcpyDtoH_v2),
@@ -326,6 +375,7 @@ static const struct {
 	CBID(291, cuMemcpy3DAsync_v2),
 	CBID(292, cuMemcpyHtoA_v2),
 	CBID(293, cuMemcpyHtoAAsync_v2),
+	CBID(294, cuMemAllocHost_v2),
 	CBID(295, cuStreamWaitEvent),
 	CBID(305, cuMemcpy),
 	CBID(306, cuMemcpyAsync),
@@ -334,6 +384,9 @@ static const struct {
 	CBID(319, cuMemcpyPeerAsync),
 	CBID(320, cuMemcpy3DPeer),
 	CBID(321, cuMemcpy3DPeerAsync),
+	CBID(347, cuMipmappedArrayCreate),
+	CBID(349, cuMipmappedArrayDestroy),
+	CBID(371, cuMemAllocManaged),
 	CBID(397, cuMemcpyHtoD_v2_ptds),
 	CBID(398, cuMemcpyDtoH_v2_ptds),
 	CBID(399, cuMemcpyDtoD_v2_ptds),
@@ -379,6 +432,16 @@ static const struct {
 	CBID(480, cuLaunchCooperativeKernelMultiDevice),
 	CBID(514, cuGraphLaunch),
 	CBID(515, cuGraphLaunch_ptsz),
+	CBID(549, cuMemCreate),
+	CBID(550, cuMemRelease),
+	CBID(551, cuMemMap),
+	CBID(552, cuMemUnmap),
+	CBID(598, cuMemAllocAsync),
+	CBID(599, cuMemAllocAsync_ptsz),
+	CBID(600, cuMemFreeAsync),
+	CBID(601, cuMemFreeAsync_ptsz),
+	CBID(611, cuMemAllocFromPoolAsync),
+	CBID(612, cuMemAllocFromPoolAsync_ptsz),
 	CBID(652, cuLaunchKernelEx),
 	CBID(653, cuLaunchKernelEx_ptsz),
 	CBID(678, cuLibraryLoadData),

@@ -28,7 +28,7 @@ static void a_launch_is_outstanding_until_its_record(void **state)
 	assert_int_equal(outstanding_launches_count(), 0);
 }
 
-static void what_began_after_the_end_or_before_the_first_is_not_wanted(void **state)
+static void what_began_after_the_end_or_unseen_is_not_wanted(void **state)
 {
 	(void)state;
 	outstanding_launches_begin(100, false);
@@ -114,7 +114,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 	const struct CMUnitTest tests[] = {
 		TEST(a_launch_is_outstanding_until_its_record),
-		TEST(what_began_after_the_end_or_before_the_first_is_not_wanted),
+		TEST(what_began_after_the_end_or_unseen_is_not_wanted),
 		TEST(ids_may_wrap),
 		TEST(a_graph_ends_with_its_stream),
 		TEST(more_graphs_than_are_followed_end_with_the_context),

@@ -203,12 +203,15 @@ static void more_is_enabled_on_request_alone(void **state)
 		{RECORD_OPTION_OVERHEAD, 5},
 		{RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD, 6},
 		{RECORD_OPTION_MODULES, 4},
+		{RECORD_OPTION_MEMORY, 5},
 		{RECORD_OPTION_UNIFIED, 4}, /* later, when the driver is there */
 	};
 	struct fixture *fixture = *state;
 
 	assert_int_equal(nr_calls(RECORD_OPTION_SYNC) - nr_calls(0), 12);
 	assert_int_equal(nr_calls(RECORD_OPTION_MODULES) - nr_calls(0), 9);
+	assert_int_equal(nr_calls(RECORD_OPTION_MEMORY) - nr_calls(0), 32);
+	assert_int_equal(launch_cbid_flags(243), RECORD_LAUNCH_HOST); /* cuMemAlloc_v2 */
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fake.nr_enabled = fake.nr_kinds = 0;
 		assert_int_equal(subscription_open(&library), CUPTI_ABI_SUCCESS);

@@ -232,6 +232,9 @@ static void set_times(uint8_t *record, uint64_t start_ns, uint64_t end_ns)
 		copy->end = end_ns;
 		break;
 	}
+	case CUPTI_ACTIVITY_KIND_MEMORY2:
+		((CUpti_ActivityMemory4 *)(void *)record)->timestamp = start_ns;
+		break;
 	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: {
 		CUpti_ActivityGraphTrace2 *graph = (void *)record;
 		graph->start = start_ns;

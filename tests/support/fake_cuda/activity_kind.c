@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "activity_buffer.h"
 #include "activity_host.h"
@@ -15,6 +16,7 @@
 #include "sim_context.h"
 #include "sim_host.h"
 #include "sim_life.h"
+#include "sim_memory.h"
 #include "sim_stream.h"
 
 #define KINDS      128u
@@ -167,6 +169,45 @@ static CUpti_ActivityKind fill_record(union record *record, const struct sim_ope
 	}
 }
 
+static void fill_allocation(CUpti_ActivityMemory4 *record, const struct sim_allocation *allocation)
+{
+	memset(record, 0, sizeof(*record));
+	record->kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+	record->memoryOperationType = allocation->is_free
+					      ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
+					      : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+	record->memoryKind = (CUpti_ActivityMemoryKind)allocation->place;
+	record->correlationId = allocation->correlation_id;
+	record->address = allocation->address;
+	record->bytes = allocation->bytes;
+	record->timestamp = allocation->time_ns;
+	record->processId = (uint32_t)getpid();
+	record->deviceId = (uint32_t)allocation->context->ordinal;
+	record->contextId = allocation->context->context_id;
+	record->streamId =
+		allocation->stream ? allocation->stream->stream_id : CUPTI_INVALID_STREAM_ID;
+	record->isAsync = allocation->stream != NULL;
+}
+
+/* An allocation is no operation of a stream: its row of the truth is shown to nobody. */
+void activity_kind_allocation(const struct sim_allocation *allocation)
+{
+	static struct sim_truth_row row;
+	const struct sim_operation operation = {
+		.row = &row, .start_ns = allocation->time_ns, .end_ns = allocation->time_ns};
+	CUpti_ActivityMemory4 record;
+
+	if (!activity_kind_enabled(CUPTI_ACTIVITY_KIND_MEMORY2))
+		return;
+	fill_allocation(&record, allocation);
+	bool zeroed = sim_config_one_in(sim_config_get(SIM_CUPTI_ZERO_TIME), &zero_counter);
+	if (zeroed)
+		record.timestamp = 0;
+	if (sim_config_one_in(sim_config_get(SIM_CUPTI_DROP), &drop_counter) ||
+	    !activity_buffer_append(&record, CUPTI_BUILD_MEMORY, &operation, zeroed))
+		atomic_fetch_add_explicit(&dropped, 1, memory_order_relaxed);
+}
+
 void activity_kind_record(const struct sim_operation *operation)
 {
 	struct sim_operation untimed = *operation;
@@ -271,6 +312,9 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 			break;
 		case CUPTI_ACTIVITY_KIND_MEMSET:
 			next = (uint8_t *)*record + sizeof(CUpti_ActivityMemset4);
+			break;
+		case CUPTI_ACTIVITY_KIND_MEMORY2:
+			next = (uint8_t *)*record + CUPTI_BUILD_MEMORY;
 			break;
 		case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
 			next = (uint8_t *)*record + CUPTI_BUILD_GRAPH;

@@ -15,6 +15,9 @@ bool activity_kind_graphs(void);
 /* Whether this CUpti_ActivityKind is recorded. */
 bool activity_kind_enabled(uint32_t kind);
 
+/* Writes the allocation's or free's record likewise. */
+void activity_kind_allocation(const struct sim_allocation *allocation);
+
 /* Writes the operation's record into a buffer of the calling thread, or counts why not. */
 void activity_kind_record(const struct sim_operation *operation);
 

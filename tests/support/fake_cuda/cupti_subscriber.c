@@ -96,6 +96,7 @@ static const struct sim_tracer tracer = {
 	.operation = activity_kind_record,
 	.wants_graphs = activity_kind_graphs,
 	.wants_kind = activity_kind_enabled,
+	.allocation = activity_kind_allocation,
 };
 
 static void refresh_locked(void)

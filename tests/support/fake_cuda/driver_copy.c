@@ -1,4 +1,4 @@
-/* Memory, copies and memsets of the driver API. Data is moved when the call is made, time is
+/* Copies and memsets of the driver API. Data is moved when the call is made, time is
  * counted on the stream. */
 #include "driver_call.h"
 
@@ -6,72 +6,7 @@
 #include <stddef.h>
 
 #include "driver_task.h"
-#include "sim_managed.h"
 #include "sim_memory.h"
-
-static CUresult allocate(void **memory, size_t size_bytes, enum sim_memory_place place)
-{
-	struct sim_context *context;
-	CUresult error = driver_find_context(NULL, &context);
-
-	*memory = NULL;
-	if (error != CUDA_SUCCESS)
-		return error;
-	if (size_bytes == 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	*memory = sim_memory_alloc(size_bytes, place);
-	return *memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-static CUresult allocate_device(CUdeviceptr *dptr, size_t bytesize)
-{
-	void *memory;
-	CUresult error = allocate(&memory, bytesize, SIM_ON_DEVICE);
-
-	*dptr = (CUdeviceptr)(uintptr_t)memory;
-	return error;
-}
-
-CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
-{
-	return DRIVER_CALL(cuMemAlloc_v2, NULL, NULL, allocate_device(dptr, bytesize));
-}
-
-CUresult cuMemAllocHost_v2(void **pp, size_t bytesize)
-{
-	return DRIVER_CALL(cuMemAllocHost_v2, NULL, NULL, allocate(pp, bytesize, SIM_PINNED));
-}
-
-static CUresult release(void *memory, enum sim_memory_place place)
-{
-	if (!memory)
-		return CUDA_SUCCESS;
-	return sim_memory_free(memory, place) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-/* Frees wait for the device, as the real ones do. */
-static CUresult release_device(CUdeviceptr dptr)
-{
-	struct sim_context *context;
-	CUresult error = driver_find_context(NULL, &context);
-
-	if (error != CUDA_SUCCESS)
-		return error;
-	sim_context_synchronize(context);
-	if (sim_managed_free((void *)(uintptr_t)dptr) == 0)
-		return CUDA_SUCCESS;
-	return release((void *)(uintptr_t)dptr, SIM_ON_DEVICE);
-}
-
-CUresult cuMemFree_v2(CUdeviceptr dptr)
-{
-	return DRIVER_CALL(cuMemFree_v2, NULL, NULL, release_device(dptr));
-}
-
-CUresult cuMemFreeHost(void *p)
-{
-	return DRIVER_CALL(cuMemFreeHost, NULL, NULL, release(p, SIM_PINNED));
-}
 
 struct copy {
 	void *destination;

@@ -10,7 +10,6 @@
 #include "sim_life.h"
 
 #define DRIVER_VERSION 13000
-#define MEMORY_BYTES   (80ull << 30)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static __thread bool initializing;
@@ -215,7 +214,7 @@ CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
 
 static CUresult total_memory(size_t *bytes, CUdevice dev)
 {
-	*bytes = MEMORY_BYTES;
+	*bytes = SIM_DEVICE_MEMORY_BYTES;
 	return sim_device_visible(dev) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 

@@ -31,7 +31,7 @@ static CUresult allocate(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
 		return error;
 	if (bytesize == 0 || flags == 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	memory = sim_managed_alloc(bytesize);
+	memory = sim_managed_alloc(bytesize, context);
 	*dptr = (CUdeviceptr)(uintptr_t)memory;
 	return memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -43,6 +43,9 @@ CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t Byte
 				   CUstream hStream);
 CUresult cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream);
 
+CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
+CUresult cuMemFreeAsync_ptsz(CUdeviceptr dptr, CUstream hStream);
+
 CUresult cuMemsetD8_v2_ptds(CUdeviceptr dstDevice, unsigned char value, size_t N);
 CUresult cuMemsetD32_v2_ptds(CUdeviceptr dstDevice, unsigned int value, size_t N);
 CUresult cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char value, size_t N,

@@ -44,6 +44,9 @@ struct fake_cuda_kernel {
  */
 int fake_cuda_set(const char *variable, uint64_t value);
 
+/* What this thread's memory is allocated for, from now on, in the truth: a name, borrowed for ever; NULL: none. */
+void fake_cuda_call_site(const char *name);
+
 /* Every kernel of this name, in whichever module, lasts uniformly min_ns to max_ns from its next
  * launch. Returns 0; -EINVAL: min_ns above max_ns; -ENOMEM. */
 int fake_cuda_set_kernel_ns(const char *name, uint64_t min_ns, uint64_t max_ns);

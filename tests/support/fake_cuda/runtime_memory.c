@@ -49,6 +49,81 @@ cudaError_t cudaFreeHost(void *ptr)
 	return RUNTIME_CALL(cudaFreeHost, cudaFreeHost_v3020, NULL, release(ptr, true));
 }
 
+static cudaError_t allocate_managed(void **memory, size_t size, unsigned int flags)
+{
+	CUdeviceptr address = 0;
+	cudaError_t error = runtime_bind_context();
+
+	*memory = NULL;
+	if (error != cudaSuccess || size == 0)
+		return error;
+	error = runtime_error_of(cuMemAllocManaged(&address, size, flags));
+	*memory = (void *)(uintptr_t)address;
+	return error;
+}
+
+cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
+{
+	return RUNTIME_CALL(cudaMallocManaged, cudaMallocManaged_v6000, NULL,
+			    allocate_managed(devPtr, size, flags));
+}
+
+cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
+{
+	CUdeviceptr address = 0;
+	cudaError_t error =
+		RUNTIME_CALL(cudaMallocPitch, cudaMallocPitch_v3020, NULL,
+			     BOUND(cuMemAllocPitch_v2(&address, pitch, width, height, 4)));
+
+	*devPtr = (void *)(uintptr_t)address;
+	return error;
+}
+
+cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
+{
+	*pHost = NULL;
+	return RUNTIME_CALL(cudaHostAlloc, cudaHostAlloc_v3020, NULL,
+			    BOUND(cuMemHostAlloc(pHost, size, flags)));
+}
+
+cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
+{
+	CUdeviceptr address = 0;
+	cudaError_t error = RUNTIME_CALL(cudaMallocAsync, cudaMallocAsync_v11020, NULL,
+					 BOUND(cuMemAllocAsync(&address, size, hStream)));
+
+	*devPtr = (void *)(uintptr_t)address;
+	return error;
+}
+
+cudaError_t cudaMallocAsync_ptsz(void **devPtr, size_t size, cudaStream_t stream)
+{
+	CUdeviceptr address = 0;
+	cudaError_t error = RUNTIME_CALL(cudaMallocAsync_ptsz, cudaMallocAsync_ptsz_v11020, NULL,
+					 BOUND(cuMemAllocAsync_ptsz(&address, size, stream)));
+
+	*devPtr = (void *)(uintptr_t)address;
+	return error;
+}
+
+cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
+{
+	return RUNTIME_CALL(cudaFreeAsync, cudaFreeAsync_v11020, NULL,
+			    BOUND(cuMemFreeAsync(DEVICE(devPtr), hStream)));
+}
+
+cudaError_t cudaFreeAsync_ptsz(void *devPtr, cudaStream_t stream)
+{
+	return RUNTIME_CALL(cudaFreeAsync_ptsz, cudaFreeAsync_ptsz_v11020, NULL,
+			    BOUND(cuMemFreeAsync_ptsz(DEVICE(devPtr), stream)));
+}
+
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+	return RUNTIME_CALL(cudaMemGetInfo, cudaMemGetInfo_v3020, NULL,
+			    BOUND(cuMemGetInfo_v2(free, total)));
+}
+
 static enum cudaMemcpyKind find_kind(void *dst, const void *src)
 {
 	bool to_device = sim_memory_place(dst) == SIM_ON_DEVICE;
@@ -166,25 +241,6 @@ cudaError_t cudaMemsetAsync_ptsz(void *devPtr, int value, size_t count, cudaStre
 {
 	return RUNTIME_CALL(cudaMemsetAsync_ptsz, cudaMemsetAsync_ptsz_v7000, NULL,
 			    fill_async(devPtr, value, count, own_default(stream)));
-}
-
-static cudaError_t allocate_managed(void **memory, size_t size, unsigned int flags)
-{
-	CUdeviceptr address = 0;
-	cudaError_t error = runtime_bind_context();
-
-	*memory = NULL;
-	if (error != cudaSuccess || size == 0)
-		return error;
-	error = runtime_error_of(cuMemAllocManaged(&address, size, flags));
-	*memory = (void *)(uintptr_t)address;
-	return error;
-}
-
-cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
-{
-	return RUNTIME_CALL(cudaMallocManaged, cudaMallocManaged_v6000, NULL,
-			    allocate_managed(devPtr, size, flags));
 }
 
 cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMemLocation location,

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define SIM_DEVICES_MAX 64u
+#define SIM_DEVICES_MAX         64u
+#define SIM_DEVICE_MEMORY_BYTES (80ull << 30) /* of each */
 
 struct sim_device {
 	uint32_t index; /* physical */

@@ -19,11 +19,11 @@ struct managed {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct managed *allocations;
 
-void *sim_managed_alloc(size_t size_bytes)
+void *sim_managed_alloc(size_t size_bytes, const struct sim_context *context)
 {
 	size_t nr_blocks = (size_bytes + SIM_MANAGED_BLOCK_BYTES - 1) / SIM_MANAGED_BLOCK_BYTES;
 	struct managed *managed = malloc(sizeof(*managed) + nr_blocks);
-	void *memory = managed ? sim_memory_alloc(size_bytes, SIM_MANAGED) : NULL;
+	void *memory = managed ? sim_memory_alloc(size_bytes, SIM_MANAGED, context, NULL) : NULL;
 
 	if (!memory) {
 		free(managed);
@@ -39,7 +39,7 @@ void *sim_managed_alloc(size_t size_bytes)
 	return memory;
 }
 
-int sim_managed_free(void *address)
+void sim_managed_forget(const void *address)
 {
 	struct managed *found = NULL;
 
@@ -52,10 +52,7 @@ int sim_managed_free(void *address)
 		}
 	}
 	pthread_mutex_unlock(&lock);
-	if (!found)
-		return -EINVAL;
 	free(found);
-	return sim_memory_free(address, SIM_MANAGED);
 }
 
 /* The lock is held. */

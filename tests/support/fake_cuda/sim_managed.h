@@ -10,10 +10,13 @@
 #define SIM_MANAGED_BLOCK_BYTES (64u << 10)
 #define SIM_MANAGED_RUN_BYTES   (2u << 20) /* of one migration at most */
 
-/* NULL: out of memory. */
-void *sim_managed_alloc(size_t size_bytes);
-/* Returns 0; -EINVAL: address is no such allocation. */
-int sim_managed_free(void *address);
+struct sim_context;
+
+/* By sim_memory_alloc(). NULL: out of memory. */
+void *sim_managed_alloc(size_t size_bytes, const struct sim_context *context);
+
+/* Before sim_memory_free(); does nothing if address is no such allocation. */
+void sim_managed_forget(const void *address);
 
 /* Called for each run of neighbouring blocks that lay on one other processor. */
 typedef void sim_managed_moved(void *context, int source, uint64_t address, uint64_t bytes);

@@ -7,6 +7,7 @@
 #include "sim_calls.h"
 
 #include "fake_cuda.h"
+#include "sim_memory.h"
 
 static _Atomic(const struct sim_tracer *) current_tracer;
 static _Atomic uint32_t next_correlation_id = 1;
@@ -80,6 +81,14 @@ void sim_trace_operation(const struct sim_operation *operation)
 
 	if (now && (operation->correlation_id || operation->uncorrelated))
 		now->operation(operation);
+}
+
+void sim_trace_allocation(const struct sim_allocation *allocation)
+{
+	const struct sim_tracer *now = tracer();
+
+	if (now && allocation->correlation_id)
+		now->allocation(allocation);
 }
 
 bool sim_trace_wants_graphs(void)

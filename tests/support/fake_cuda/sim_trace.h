@@ -8,6 +8,7 @@
 
 #include "sim_truth.h"
 
+struct sim_allocation;
 struct sim_context;
 struct sim_stream;
 
@@ -55,6 +56,7 @@ struct sim_tracer {
 	void (*operation)(const struct sim_operation *operation);
 	bool (*wants_graphs)(void);
 	bool (*wants_kind)(uint32_t kind);
+	void (*allocation)(const struct sim_allocation *allocation);
 };
 
 /* NULL: nobody traces. Borrowed for ever. */
@@ -74,6 +76,8 @@ uint32_t sim_trace_correlation_id(void);
 void sim_trace_resource(uint32_t cbid, struct sim_context *context, struct sim_stream *stream,
 			void *descriptor);
 void sim_trace_operation(const struct sim_operation *operation);
+
+void sim_trace_allocation(const struct sim_allocation *allocation);
 
 /* Whether a graph launch is to be reported as one operation. */
 bool sim_trace_wants_graphs(void);

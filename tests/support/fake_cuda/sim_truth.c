@@ -13,6 +13,7 @@
 #include "sim_calls.h"
 #include "sim_device.h"
 #include "sim_shape.h"
+#include "sim_memory.h"
 
 #define FIRST_SLOTS 16u
 
@@ -156,6 +157,7 @@ static int write_rows(FILE *file)
 		write_row(file, sorted[i]);
 	sim_calls_write(file);
 	sim_shape_write(file);
+	sim_memory_write_truth(file);
 	fprintf(file, "#launch\t%" PRIu64 "\t%" PRIu64 "\n", atomic_load(&launch_calls),
 		atomic_load(&launch_failures));
 	free(sorted);

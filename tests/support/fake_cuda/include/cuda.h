@@ -201,6 +201,26 @@ typedef struct CUDA_MEMCPY3D_st {
 	size_t WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D;
 
+typedef enum CUarray_format_enum {
+	CU_AD_FORMAT_UNSIGNED_INT8 = 0x01,
+	CU_AD_FORMAT_UNSIGNED_INT16 = 0x02,
+	CU_AD_FORMAT_UNSIGNED_INT32 = 0x03,
+	CU_AD_FORMAT_SIGNED_INT8 = 0x08,
+	CU_AD_FORMAT_SIGNED_INT16 = 0x09,
+	CU_AD_FORMAT_SIGNED_INT32 = 0x0a,
+	CU_AD_FORMAT_HALF = 0x10,
+	CU_AD_FORMAT_FLOAT = 0x20
+} CUarray_format;
+
+typedef struct CUDA_ARRAY_DESCRIPTOR_st {
+	size_t Width, Height;
+	CUarray_format Format;
+	unsigned int NumChannels;
+} CUDA_ARRAY_DESCRIPTOR;
+
+#define CU_MEM_ATTACH_GLOBAL 1
+
+#define cuArrayCreate                  cuArrayCreate_v2
 #define cuCtxCreate                    cuCtxCreate_v4
 #define cuCtxDestroy                   cuCtxDestroy_v2
 #define cuCtxPopCurrent                cuCtxPopCurrent_v2
@@ -217,7 +237,9 @@ typedef struct CUDA_MEMCPY3D_st {
 #define cuGraphInstantiate             cuGraphInstantiateWithFlags
 #define cuMemAlloc                     cuMemAlloc_v2
 #define cuMemAllocHost                 cuMemAllocHost_v2
+#define cuMemAllocPitch                cuMemAllocPitch_v2
 #define cuMemFree                      cuMemFree_v2
+#define cuMemGetInfo                   cuMemGetInfo_v2
 #define cuMemPrefetchAsync             cuMemPrefetchAsync_v2
 #define cuMemcpyDtoD                   cuMemcpyDtoD_v2
 #define cuMemcpyDtoDAsync              cuMemcpyDtoDAsync_v2
@@ -288,6 +310,14 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation l
 CUresult cuMemFree_v2(CUdeviceptr dptr);
 CUresult cuMemAllocHost_v2(void **pp, size_t bytesize);
 CUresult cuMemFreeHost(void *p);
+CUresult cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
+			    unsigned int ElementSizeBytes);
+CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags);
+CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
+CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream);
+CUresult cuMemGetInfo_v2(size_t *free, size_t *total);
+CUresult cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray);
+CUresult cuArrayDestroy(CUarray hArray);
 CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount);
 CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream);
 CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount);

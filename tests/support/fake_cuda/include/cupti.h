@@ -74,6 +74,7 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuModuleUnload = 22,
 	CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction = 23,
 	CUPTI_DRIVER_TRACE_CBID_cuMemFreeHost = 38,
+	CUPTI_DRIVER_TRACE_CBID_cuArrayDestroy = 89,
 	CUPTI_DRIVER_TRACE_CBID_cuEventCreate = 118,
 	CUPTI_DRIVER_TRACE_CBID_cuEventRecord = 119,
 	CUPTI_DRIVER_TRACE_CBID_cuEventQuery = 120,
@@ -85,11 +86,15 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async = 216,
 	CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async = 220,
 	CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v2 = 235,
+	CUPTI_DRIVER_TRACE_CBID_cuMemGetInfo_v2 = 242,
 	CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2 = 243,
+	CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2 = 244,
 	CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2 = 245,
 	CUPTI_DRIVER_TRACE_CBID_cuMemsetD8_v2 = 249,
 	CUPTI_DRIVER_TRACE_CBID_cuMemsetD32_v2 = 251,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceTotalMem_v2 = 259,
+	CUPTI_DRIVER_TRACE_CBID_cuMemHostAlloc_v2 = 271,
+	CUPTI_DRIVER_TRACE_CBID_cuArrayCreate_v2 = 272,
 	CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2 = 276,
 	CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2 = 277,
 	CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2 = 278,
@@ -160,6 +165,10 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2 = 578,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload = 580,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload_ptsz = 581,
+	CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync = 598,
+	CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync_ptsz = 599,
+	CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync = 600,
+	CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync_ptsz = 601,
 	CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress = 626,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags = 643,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetUuid_v2 = 647,
@@ -193,7 +202,10 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020 = 20,
 	CUPTI_RUNTIME_TRACE_CBID_cudaFree_v3020 = 22,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMallocHost_v3020 = 25,
+	CUPTI_RUNTIME_TRACE_CBID_cudaMallocPitch_v3020 = 21,
 	CUPTI_RUNTIME_TRACE_CBID_cudaFreeHost_v3020 = 26,
+	CUPTI_RUNTIME_TRACE_CBID_cudaHostAlloc_v3020 = 27,
+	CUPTI_RUNTIME_TRACE_CBID_cudaMemGetInfo_v3020 = 30,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020 = 31,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020 = 41,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMemset_v3020 = 49,
@@ -240,6 +252,10 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaGraphGetNodes_v10000 = 322,
 	CUPTI_RUNTIME_TRACE_CBID_cudaGraphExecKernelNodeSetParams_v10010 = 326,
 	CUPTI_RUNTIME_TRACE_CBID_cudaGraphExecUpdate_v10020 = 335,
+	CUPTI_RUNTIME_TRACE_CBID_cudaMallocAsync_v11020 = 373,
+	CUPTI_RUNTIME_TRACE_CBID_cudaMallocAsync_ptsz_v11020 = 374,
+	CUPTI_RUNTIME_TRACE_CBID_cudaFreeAsync_v11020 = 375,
+	CUPTI_RUNTIME_TRACE_CBID_cudaFreeAsync_ptsz_v11020 = 376,
 	CUPTI_RUNTIME_TRACE_CBID_cudaGraphInstantiateWithFlags_v11040 = 418,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060 = 430,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060 = 431,
@@ -299,6 +315,7 @@ typedef enum {
 	CUPTI_ACTIVITY_KIND_OVERHEAD = 17,
 	CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER = 25,
 	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION = 38,
+	CUPTI_ACTIVITY_KIND_MEMORY2 = 49,
 	CUPTI_ACTIVITY_KIND_GRAPH_TRACE = 51
 } CUpti_ActivityKind;
 
@@ -309,6 +326,26 @@ typedef enum {
 	CUPTI_ACTIVITY_MEMCPY_KIND_DTOD = 8,
 	CUPTI_ACTIVITY_MEMCPY_KIND_HTOH = 9
 } CUpti_ActivityMemcpyKind;
+
+typedef enum {
+	CUPTI_ACTIVITY_MEMORY_KIND_UNKNOWN = 0,
+	CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE = 1,
+	CUPTI_ACTIVITY_MEMORY_KIND_PINNED = 2,
+	CUPTI_ACTIVITY_MEMORY_KIND_DEVICE = 3,
+	CUPTI_ACTIVITY_MEMORY_KIND_ARRAY = 4,
+	CUPTI_ACTIVITY_MEMORY_KIND_MANAGED = 5
+} CUpti_ActivityMemoryKind;
+
+typedef enum {
+	CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_INVALID = 0,
+	CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION = 1,
+	CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE = 2
+} CUpti_ActivityMemoryOperationType;
+
+typedef enum { CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID = 0 } CUpti_ActivityMemoryPoolType;
+
+#define CUPTI_INVALID_CONTEXT_ID ((uint32_t)0xFFFFFFFFU)
+#define CUPTI_INVALID_STREAM_ID  ((uint32_t)0xFFFFFFFFU)
 
 typedef enum {
 	CUPTI_CHANNEL_TYPE_INVALID = 0,
@@ -410,6 +447,27 @@ typedef struct FAKE_CUPTI_RECORD {
 	void *reserved;
 	uint32_t endDeviceId, endContextId;
 } CUpti_ActivityGraphTrace2;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivityMemoryOperationType memoryOperationType;
+	CUpti_ActivityMemoryKind memoryKind;
+	uint32_t correlationId;
+	uint64_t address, bytes, timestamp, PC;
+	uint32_t processId, deviceId, contextId, streamId;
+	const char *name;
+	uint32_t isAsync, pad1;
+	struct FAKE_CUPTI_RECORD {
+		CUpti_ActivityMemoryPoolType memoryPoolType;
+		uint32_t pad2;
+		uint64_t address, releaseThreshold;
+		union {
+			uint64_t size, processId;
+		} pool;
+		uint64_t utilizedSize;
+	} memoryPoolConfig;
+	const char *source;
+} CUpti_ActivityMemory4;
 
 typedef int CUpti_ActivitySynchronizationType;
 typedef int CUpti_ActivityOverheadKind;

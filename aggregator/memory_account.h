@@ -1,0 +1,107 @@
+/* What memory one process has: for each of its devices and each memory space the bytes that live, their peak and when
+ * that was, and for each stack what it holds now and what it held at that peak.
+ *	- Allocations and frees may come in any order: each is held until a later one by window_ns has come, or
+ *	  waiting_max are held; then the earliest is taken. One that is even later is taken at once and counted.
+ *	- A free belongs to the allocation that lives at its address, whatever device, kind or size it claims, unless that
+ *	  one is younger. A free of an address where nothing lives is counted: the profiler came late, or the
+ *	  allocation was lost.
+ *	- An allocation where one lives takes its place: the free of the one before was lost, its context went with
+ *	  all its memory, or its free is timed a little late. Such a free, within MEMORY_ACCOUNT_OWED_NS, belongs
+ *	  to the one before; else it is counted. An allocation that was reported twice counts once.
+ *	- Beyond live_max live allocations more are not followed, and counted: the account is then incomplete.
+ *	- A new peak costs what has changed since the last, not what there is.
+ * What comes out depends on the calls to add and finish alone, also across save and load. No I/O, no clock. One
+ * account is used by one thread. */
+#ifndef MEMORY_ACCOUNT_H
+#define MEMORY_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory_slots.h"
+
+#define MEMORY_ACCOUNT_LIVE_MAX    (1u << 20)
+#define MEMORY_ACCOUNT_WAITING_MAX (1u << 19)
+#define MEMORY_ACCOUNT_WINDOW_NS   30000000000u
+#define MEMORY_ACCOUNT_OWED_NS     1000000000u
+#define MEMORY_ACCOUNT_STUCK                                                                       \
+	((uint64_t)INT64_MAX) /* a sum that would be more stays here for good */
+
+struct memory_account;
+
+/* 0: the default above. */
+struct memory_account_options {
+	uint32_t live_max, waiting_max;
+	uint64_t window_ns;
+	bool track_changes; /* for memory_account_save() */
+};
+
+/* Of a device and a memory space. */
+struct memory_sums {
+	uint32_t
+		device_id; /* CUDA ordinal; those from RECORD_DEVICES_MAX - 1 on are one; 0 of the host's memory */
+	uint32_t space;                                  /* enum memory_space */
+	uint64_t allocs, alloc_bytes, frees, free_bytes; /* taken so far */
+	uint64_t live_count, live_bytes;
+	uint64_t peak_bytes;                   /* the most that lived at once */
+	uint64_t peak_ns;                      /* when it was first reached; 0: never anything */
+	uint64_t first_ns, last_ns;            /* of what was taken */
+	uint64_t unknown_frees, unknown_bytes; /* of addresses where nothing lived; of frees */
+	uint64_t duplicates; /* allocations that were reported twice; not in allocs */
+	uint64_t replaced;   /* allocations that ended by another one's begin */
+	uint64_t untracked;  /* allocations that were not followed: live_max, or no address */
+	uint64_t late;       /* taken out of order */
+};
+
+struct memory_row_key { /* every byte counts for equality: fill it from a zeroed struct */
+	uint32_t device_id;
+	uint32_t stack_id, tid; /* of the allocation */
+	uint8_t kind;           /* enum memory_kind */
+	uint8_t matched;        /* 1: the call's launch record was found */
+	uint16_t reserved;      /* 0 */
+};
+
+struct memory_row {
+	struct memory_row_key key;
+	uint64_t live_count, live_bytes;
+	uint64_t peak_count, peak_bytes; /* at the peak of its device and space */
+};
+
+/* options may be NULL. NULL: out of memory. memory_account_destroy() accepts NULL. */
+struct memory_account *memory_account_create(const struct memory_account_options *options);
+void memory_account_destroy(struct memory_account *account);
+
+/* 0 or -ENOMEM (the account is then no longer exact: give it up). */
+int memory_account_add(struct memory_account *account, const struct memory_event *event);
+
+/* The process has ended: what waits is taken. What lives now was never freed; nothing is left to save but rows and
+ * sums. 0 or -ENOMEM. */
+int memory_account_finish(struct memory_account *account);
+
+/* In the order of their first appearance. Borrowed until the next add, finish or load. */
+const struct memory_sums *memory_account_sums(const struct memory_account *account,
+					      uint32_t *count);
+const struct memory_row *memory_account_rows(const struct memory_account *account, uint32_t *count);
+uint32_t memory_account_waiting(const struct memory_account *account); /* events, now */
+
+/* Where what changed goes. Each: 0, or saving ends with what it returns; arguments are borrowed until it returns. */
+struct memory_account_sink {
+	int (*sums)(void *context, const struct memory_sums *sums);
+	int (*row)(void *context, const struct memory_row *row);
+	memory_slots_put *slots;
+	void *context;
+};
+
+/* Hands over what changed since memory_account_saved(). */
+int memory_account_save(const struct memory_account *account,
+			const struct memory_account_sink *sink);
+void memory_account_saved(struct memory_account *account);
+
+/* Into a fresh account: all that was saved, in any order, then the end. 0; -EINVAL: not something that was saved;
+ * -ENOMEM. */
+int memory_account_load_sums(struct memory_account *account, const struct memory_sums *sums);
+int memory_account_load_row(struct memory_account *account, const struct memory_row *row);
+int memory_account_load_slot(struct memory_account *account, const struct memory_slot *slot);
+int memory_account_load_end(struct memory_account *account);
+
+#endif

@@ -1,0 +1,272 @@
+#include "memory_slots.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_MIN 64u /* a power of two, as every room */
+
+void memory_slots_fini(struct memory_slots *slots)
+{
+	free(slots->slots);
+	free(slots->heap);
+	free(slots->buckets);
+	block_set_fini(&slots->blocks);
+	*slots = (struct memory_slots){0};
+}
+
+static uint32_t *bucket_of(const struct memory_slots *slots, uint64_t address)
+{
+	uint64_t hash = address * 0x9e3779b97f4a7c15u;
+
+	return &slots->buckets[(hash >> 32) & (slots->room - 1)];
+}
+
+static void link_live(struct memory_slots *slots, struct memory_slot *slot)
+{
+	uint32_t *bucket = bucket_of(slots, slot->event.address);
+
+	slot->next = *bucket;
+	*bucket = slot->index + 1;
+}
+
+static int grow(struct memory_slots *slots, uint32_t room)
+{
+	struct memory_slot *bigger = realloc(slots->slots, room * sizeof(*bigger));
+	if (bigger)
+		slots->slots = bigger;
+	uint32_t *heap = realloc(slots->heap, room * sizeof(*heap));
+	if (heap)
+		slots->heap = heap;
+	uint32_t *buckets = calloc(room, sizeof(*buckets));
+	if (!bigger || !heap || !buckets) {
+		free(buckets);
+		return -ENOMEM;
+	}
+	free(slots->buckets);
+	slots->buckets = buckets;
+	slots->room = room;
+	for (uint32_t i = 0; i < slots->nr_slots; i++)
+		if (slots->slots[i].state == MEMORY_SLOT_LIVE)
+			link_live(slots, &slots->slots[i]);
+	return 0;
+}
+
+static int touch(struct memory_slots *slots, uint32_t index)
+{
+	return slots->track_changes ? block_set_add(&slots->blocks, index / MEMORY_SLOTS_BLOCK) : 0;
+}
+
+int memory_slots_touch(struct memory_slots *slots, uint32_t id)
+{
+	return touch(slots, id - 1);
+}
+
+/* --- the waiting ones --- */
+
+static bool earlier(const struct memory_slots *slots, uint32_t a, uint32_t b)
+{
+	const struct memory_slot *x = memory_slots_get(slots, a), *y = memory_slots_get(slots, b);
+
+	if (x->event.time_ns != y->event.time_ns)
+		return x->event.time_ns < y->event.time_ns;
+	if (x->event.correlation_id != y->event.correlation_id)
+		return x->event.correlation_id < y->event.correlation_id;
+	return x->order < y->order;
+}
+
+static void sift_up(struct memory_slots *slots, uint32_t at)
+{
+	uint32_t id = slots->heap[at];
+
+	while (at > 0 && earlier(slots, id, slots->heap[(at - 1) / 2])) {
+		slots->heap[at] = slots->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	slots->heap[at] = id;
+}
+
+static void sift_down(struct memory_slots *slots, uint32_t at)
+{
+	uint32_t id = slots->heap[at], count = slots->nr_waiting;
+
+	for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+		if (child + 1 < count && earlier(slots, slots->heap[child + 1], slots->heap[child]))
+			child++;
+		if (!earlier(slots, slots->heap[child], id))
+			break;
+		slots->heap[at] = slots->heap[child];
+		at = child;
+	}
+	slots->heap[at] = id;
+}
+
+static void push(struct memory_slots *slots, uint32_t id)
+{
+	slots->heap[slots->nr_waiting] = id;
+	sift_up(slots, slots->nr_waiting++);
+}
+
+static uint32_t pop(struct memory_slots *slots)
+{
+	uint32_t id = slots->heap[0];
+
+	slots->heap[0] = slots->heap[--slots->nr_waiting];
+	if (slots->nr_waiting)
+		sift_down(slots, 0);
+	return id;
+}
+
+int memory_slots_add(struct memory_slots *slots, const struct memory_event *event)
+{
+	if (!slots->unused && slots->nr_slots == slots->room &&
+	    grow(slots, slots->room ? 2 * slots->room : ROOM_MIN))
+		return -ENOMEM;
+
+	uint32_t index = slots->unused ? slots->unused - 1 : slots->nr_slots;
+	if (touch(slots, index))
+		return -ENOMEM;
+	if (slots->unused)
+		slots->unused = slots->slots[index].next;
+	else
+		slots->nr_slots++;
+	slots->slots[index] = (struct memory_slot){
+		.event = *event,
+		.order = slots->next_order++,
+		.index = index,
+		.state = MEMORY_SLOT_WAITING,
+	};
+	push(slots, index + 1);
+	return 0;
+}
+
+uint32_t memory_slots_first(const struct memory_slots *slots)
+{
+	return slots->nr_waiting ? slots->heap[0] : 0;
+}
+
+static int release(struct memory_slots *slots, uint32_t id)
+{
+	struct memory_slot *slot = memory_slots_get(slots, id);
+
+	slot->state = MEMORY_SLOT_UNUSED;
+	slot->next = slots->unused;
+	slots->unused = id;
+	return touch(slots, id - 1);
+}
+
+int memory_slots_drop_first(struct memory_slots *slots)
+{
+	return release(slots, pop(slots));
+}
+
+/* --- the live ones --- */
+
+int memory_slots_revive_first(struct memory_slots *slots)
+{
+	uint32_t id = pop(slots);
+	struct memory_slot *slot = memory_slots_get(slots, id);
+
+	slot->state = MEMORY_SLOT_LIVE;
+	slots->nr_live++;
+	link_live(slots, slot);
+	return touch(slots, id - 1);
+}
+
+uint32_t memory_slots_find(const struct memory_slots *slots, uint64_t address)
+{
+	if (!slots->room)
+		return 0;
+	uint32_t id = *bucket_of(slots, address);
+	while (id && memory_slots_get(slots, id)->event.address != address)
+		id = memory_slots_get(slots, id)->next;
+	return id;
+}
+
+int memory_slots_end(struct memory_slots *slots, uint32_t id)
+{
+	struct memory_slot *slot = memory_slots_get(slots, id);
+	uint32_t *link = bucket_of(slots, slot->event.address);
+
+	while (*link != id)
+		link = &memory_slots_get(slots, *link)->next;
+	*link = slot->next;
+	slots->nr_live--;
+	return release(slots, id);
+}
+
+void memory_slots_clear(struct memory_slots *slots)
+{
+	struct memory_slots empty = {.track_changes = slots->track_changes};
+
+	memory_slots_fini(slots);
+	*slots = empty;
+}
+
+/* --- on disk --- */
+
+int memory_slots_save(const struct memory_slots *slots, memory_slots_put *put, void *context)
+{
+	struct memory_slot used[MEMORY_SLOTS_BLOCK];
+	int error = 0;
+
+	for (uint32_t i = 0; i < slots->blocks.count && !error; i++) {
+		uint64_t first = slots->blocks.blocks[i] * MEMORY_SLOTS_BLOCK;
+		uint32_t count = 0;
+
+		for (uint64_t at = first; at < first + MEMORY_SLOTS_BLOCK && at < slots->nr_slots;
+		     at++)
+			if (slots->slots[at].state != MEMORY_SLOT_UNUSED)
+				used[count++] = slots->slots[at];
+		error = put(context, slots->blocks.blocks[i], used, count);
+	}
+	return error;
+}
+
+void memory_slots_saved(struct memory_slots *slots)
+{
+	block_set_clear(&slots->blocks);
+}
+
+int memory_slots_load(struct memory_slots *slots, const struct memory_slot *slot,
+		      uint32_t slots_max)
+{
+	uint32_t room = slots->room ? slots->room : ROOM_MIN;
+
+	if (slot->index >= slots_max ||
+	    (slot->state != MEMORY_SLOT_WAITING && slot->state != MEMORY_SLOT_LIVE))
+		return -EINVAL;
+	while (room <= slot->index)
+		room *= 2;
+	if (room != slots->room && grow(slots, room))
+		return -ENOMEM;
+	for (; slots->nr_slots <= slot->index; slots->nr_slots++)
+		slots->slots[slots->nr_slots] = (struct memory_slot){.index = slots->nr_slots};
+
+	struct memory_slot *own = &slots->slots[slot->index];
+	if (own->state != MEMORY_SLOT_UNUSED ||
+	    (slot->state == MEMORY_SLOT_LIVE && memory_slots_find(slots, slot->event.address)))
+		return -EINVAL;
+	*own = *slot;
+	own->next = 0;
+	if (slot->order >= slots->next_order)
+		slots->next_order = slot->order + 1;
+	if (slot->state == MEMORY_SLOT_WAITING) {
+		push(slots, slot->index + 1);
+		return 0;
+	}
+	slots->nr_live++;
+	link_live(slots, own);
+	return 0;
+}
+
+void memory_slots_load_end(struct memory_slots *slots)
+{
+	for (uint32_t i = slots->nr_slots; i > 0; i--) {
+		if (slots->slots[i - 1].state != MEMORY_SLOT_UNUSED)
+			continue;
+		slots->slots[i - 1].next = slots->unused;
+		slots->unused = i;
+	}
+}

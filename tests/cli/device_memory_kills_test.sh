@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# kill -9 of the aggregator while memory is recorded, started again on the same store: peaks, what lives and where it
+# came from are the truth's, to the byte.
+. "$(dirname "$0")/harness.sh"
+. "$(dirname "$0")/memory_harness.sh"
+list=$(devices 2)
+RANDOM=${KILL_SEED:-20261121}
+endpoint=ipc://$scratch/aggregator
+daemon=
+
+start_aggregator() {
+	mkfifo "$scratch/ready"
+	"$BUILD/bin/flamegrid-aggregator" --listen "$endpoint" --store "$scratch/profile.db" 2> >(tee "$scratch/ready" \
+		>>"$scratch/aggregator.log") &
+	daemon=$!
+	grep -m1 -q 'listening on' "$scratch/ready"
+	rm -f "$scratch/ready"
+}
+
+at_end() { kill -9 $daemon $agent 2>/dev/null; }
+
+start_aggregator
+mkfifo "$scratch/agent.ready"
+"$BUILD/bin/flamegrid-agent" --connect "$endpoint" --socket "$scratch/agent" --devices "$list" \
+	2> >(tee "$scratch/agent.ready" >"$scratch/agent.log") &
+agent=$!
+grep -m1 -q 'listening on' "$scratch/agent.ready"
+
+mkfifo "$scratch/progress"
+FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=$scratch/truth FAKE_CUPTI_SHUFFLE=11 "$flamegrid" run --agent "$scratch/agent" \
+	--record memory -- "$fake_memory" --devices 2 --threads 4 --rounds 3000 --progress "$scratch/progress" \
+	>"$scratch/out" 2>"$scratch/err" &
+job=$!
+kills=0 next=1
+while read -r _pid rounds <&3; do
+	if [ "$rounds" -ge $next ] && [ $kills -lt 5 ]; then
+		kill -9 $daemon
+		wait $daemon 2>/dev/null
+		start_aggregator
+		kills=$((kills + 1))
+		next=$((rounds + RANDOM % 2000 + 1))
+	fi
+done 3<"$scratch/progress"
+wait $job
+same "the job's status" $? 0
+kill -TERM $agent
+wait $agent
+same "the agent's status" $? 0
+kill -TERM $daemon
+wait $daemon
+same "the aggregator's status" $? 0
+check "killed more than once ($kills times)" [ $kills -gt 1 ]
+compare_memory "$scratch/profile.db" "$scratch/truth" "after $kills kills"
+compare_with_truth "$scratch/profile.db" "$scratch/truth" "after $kills kills"
+"$flamegrid" report "$scratch/profile.db" --strict >/dev/null 2>&1
+same "report --strict" $? 0
