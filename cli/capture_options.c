@@ -50,6 +50,14 @@ static int take_record(struct capture_options *options, const char *origin, cons
 		    "not all, nor a list of sync, overhead, um, modules, memory, nvtx");
 }
 
+static int take_nvtx_digits(struct capture_options *options, const char *origin, const char *text,
+			    char **error)
+{
+	if (nvtx_digits_parse(text, &options->nvtx_digits) == 0)
+		return 0;
+	return fail(error, origin, text, "not auto, keep or mask");
+}
+
 static const struct {
 	const char *name, *variable;
 	int (*take)(struct capture_options *options, const char *origin, const char *text,
@@ -58,6 +66,7 @@ static const struct {
 	{"stacks", STACK_OPTIONS_ENV, take_stacks},
 	{"graphs", GRAPH_MODE_ENV, take_graphs},
 	{"record", RECORD_OPTIONS_ENV, take_record},
+	{"nvtx-digits", NVTX_DIGITS_ENV, take_nvtx_digits},
 };
 
 #define NR_OPTIONS (sizeof(table) / sizeof(table[0]))
@@ -103,5 +112,8 @@ int capture_options_export(const struct capture_options *options,
 					     graph_mode_name(options->graphs));
 	if (result == 0)
 		result = job_environment_set(environment, RECORD_OPTIONS_ENV, record);
+	if (result == 0)
+		result = job_environment_set(environment, NVTX_DIGITS_ENV,
+					     nvtx_digits_name(options->nvtx_digits));
 	return result;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "proto/graph_mode.h"
+#include "proto/nvtx_digits.h"
 #include "proto/stack_options.h"
 
 struct job_environment;
@@ -14,6 +15,7 @@ struct capture_options {
 	struct stack_options stacks;
 	enum graph_mode graphs;
 	uint32_t record; /* a set of enum record_option */
+	enum nvtx_digits nvtx_digits;
 };
 
 /* The defaults, and what the environment says. 0; -EINVAL: a variable is not understood; *error is one line about it,

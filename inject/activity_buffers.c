@@ -16,6 +16,7 @@
 #include "monotonic.h"
 #include "name_table.h"
 #include "proto/record_ring.h"
+#include "stream_names.h"
 
 #define CHUNK_RECORDS 256u
 #define DISCARD_BYTES (64u << 10)
@@ -166,7 +167,7 @@ static void take(const void *activity)
 	struct device_tally *tally;
 
 	if (verdict == ACTIVITY_UNKNOWN) {
-		self.unknown++;
+		self.unknown += !stream_names_record(activity);
 		return;
 	}
 	tally = tally_of(record->device_id);

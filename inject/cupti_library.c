@@ -29,6 +29,9 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiActivityGetNumDroppedRecords", activity_get_dropped, true),
 	SYMBOL("cuptiActivitySetAttribute", activity_set_attribute, true),
 	SYMBOL("cuptiGetGraphNodeId", get_graph_node_id, true),
+	SYMBOL("cuptiGetContextId", get_context_id, true),
+	SYMBOL("cuptiGetStreamIdEx", get_stream_id, true),
+	SYMBOL("cuptiActivityEnableAndDump", activity_enable_and_dump, true),
 };
 
 static int resolve(void *handle, struct cupti_library *library)

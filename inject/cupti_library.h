@@ -26,6 +26,10 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*activity_get_dropped)(void *context, uint32_t stream_id, size_t *dropped);
 	int (*activity_set_attribute)(uint32_t attribute, size_t *size, void *value);
 	int (*get_graph_node_id)(void *node, uint64_t *node_id);
+	int (*get_context_id)(void *context, uint32_t *context_id);
+	int (*get_stream_id)(void *context, void *stream, uint8_t per_thread, uint32_t *stream_id);
+	/* As activity_enable, and records of what there is already. */
+	int (*activity_enable_and_dump)(uint32_t kind);
 };
 
 /* Maps `path` (already_mapped: takes the copy that the process has, or fails) and resolves its

@@ -18,6 +18,7 @@ GLIBC_COMPAT(pthread_create);
 GLIBC_COMPAT(pthread_key_create);
 GLIBC_COMPAT(pthread_mutex_lock);
 GLIBC_COMPAT(pthread_mutex_unlock);
+GLIBC_COMPAT(pthread_once);
 GLIBC_COMPAT(pthread_setspecific);
 GLIBC_COMPAT(pthread_sigmask);
 

@@ -17,6 +17,7 @@
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_watch.h"
+#include "nvtx_ranges.h"
 #include "proto/graph_mode.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
@@ -36,9 +37,11 @@ static struct {
 	struct unwind_tables *tables;
 	struct python_frames *python;
 	struct graph_nodes *nodes;
+	struct nvtx_names *ranges;
 	struct stack_options options;
 	enum graph_mode graphs;
 	uint32_t record; /* a set of enum record_option */
+	enum nvtx_digits digits;
 	struct module_watch *modules;
 	struct stack_table *stacks;
 	struct cupti_library library;
@@ -115,6 +118,8 @@ static bool prepare_launches(void)
 {
 	guest.stacks = stack_table_create(guest.ring);
 	guest.python = python_frames_create(guest.ring);
+	if (guest.record & RECORD_OPTION_NVTX)
+		guest.ranges = nvtx_ranges_on(guest.digits);
 	if (guest.graphs == GRAPH_MODE_NODES)
 		guest.nodes = graph_nodes_create();
 	if (guest.stacks && guest.python && launch_thread_init() == 0 &&
@@ -145,6 +150,11 @@ static void read_options(void)
 		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
 					 "%s=%s: not understood; nothing more is recorded",
 					 RECORD_OPTIONS_ENV, text);
+	text = getenv(NVTX_DIGITS_ENV);
+	if (nvtx_digits_parse(text, &guest.digits) < 0)
+		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
+					 "%s=%s: not understood; the default is used",
+					 NVTX_DIGITS_ENV, text);
 }
 
 static void define_window(void)
@@ -199,7 +209,8 @@ static bool capture(void)
 			    .stacks = guest.stacks,
 			    .tables = guest.tables,
 			    .python = guest.python,
-			    .options = guest.options},
+			    .options = guest.options,
+			    .ranges = guest.ranges},
 		.nodes = guest.nodes,
 		.window = guest.window,
 	};
@@ -218,8 +229,10 @@ static bool capture(void)
 
 static void start(const char *socket_path)
 {
-	if (agent_handshake(socket_path, &guest.ring, &guest.window) < 0)
+	if (agent_handshake(socket_path, &guest.ring, &guest.window) < 0) {
+		nvtx_ranges_off();
 		return;
+	}
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
 	read_options();
 	guest.tables = unwind_tables_create(UNWIND_BYTES_MAX);
@@ -230,6 +243,7 @@ static void start(const char *socket_path)
 		if (capture())
 			return;
 	}
+	nvtx_ranges_off();
 	/* The ring stays: its notices say why the profile is empty. */
 	if (lifecycle_start(at_end_idle) == 0)
 		lifecycle_off();

@@ -8,6 +8,8 @@
 #include "graph_callback.h"
 #include "launch_cbid.h"
 #include "lifecycle.h"
+#include "proto/record_options.h"
+#include "stream_names.h"
 
 static const struct {
 	uint32_t kind;
@@ -17,6 +19,8 @@ static const struct {
 	{CUPTI_ABI_KIND_MEMCPY, "copies"},
 	{CUPTI_ABI_KIND_MEMCPY_PEER, "copies between GPUs"},
 	{CUPTI_ABI_KIND_MEMSET, "memsets"},
+	{CUPTI_ABI_KIND_STREAM, "streams"},
+	{CUPTI_ABI_KIND_CONTEXT, "contexts"},
 };
 
 static struct {
@@ -34,6 +38,12 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
 		self.events->context_created();
+		break;
+	case CUPTI_ABI_RESOURCE_STREAM_CREATED:
+		stream_names_created(data);
+		break;
+	case CUPTI_ABI_RESOURCE_STREAM_DESTROYED:
+		stream_names_destroyed(data);
 		break;
 	case CUPTI_ABI_RESOURCE_NODE_CREATED:
 		graph_callback_created(&self.launch, self.library, data->descriptor);
@@ -99,6 +109,20 @@ static void set_attributes(void)
 	if (version >= CUPTI_ABI_VERSION_12_3 && version < CUPTI_ABI_VERSION_13_0)
 		set_attribute(CUPTI_ABI_ATTRIBUTE_THREAD_BUFFERS);
 	set_attribute(CUPTI_ABI_ATTRIBUTE_ZEROED_BUFFERS);
+}
+
+/* So that a name which the program gives to a stream's handle can be told by its ids. */
+static void enable_streams(uint32_t record, struct definition_writer *definitions)
+{
+	static const uint32_t resources[] = {CUPTI_ABI_RESOURCE_STREAM_CREATED,
+					     CUPTI_ABI_RESOURCE_STREAM_DESTROYED};
+
+	stream_names_on(self.library, definitions);
+	if (!(record & RECORD_OPTION_NVTX))
+		return;
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+		self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+					      resources[i]);
 }
 
 static int enable_launches(uint32_t record)
@@ -175,6 +199,7 @@ int subscription_start(const struct launch_callback *launch,
 	self.launch = *launch;
 	self.events = events;
 	set_attributes();
+	enable_streams(record, notices);
 	result = self.library->activity_register_callbacks(activity_buffers_request,
 							   activity_buffers_complete);
 	if (result != CUPTI_ABI_SUCCESS)

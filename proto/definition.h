@@ -16,6 +16,7 @@ enum definition_type {
 	DEFINITION_CLOCK = 4,  /* struct definition_clock */
 	DEFINITION_NOTICE = 5, /* struct definition_notice, then one line of text */
 	DEFINITION_WINDOW = 6, /* struct definition_window */
+	DEFINITION_STREAM = 9, /* struct definition_stream, then its name */
 };
 
 struct definition_name {
@@ -75,6 +76,20 @@ struct definition_window {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; end 0: open */
 	uint32_t window;
 	uint32_t reserved;
+};
+
+/* What became known of a stream: flags say which parts; the others stay as they were. */
+struct definition_stream {
+	uint32_t context_id, stream_id; /* as in gpu_records */
+	int32_t priority;
+	uint32_t flags; /* enum definition_stream_flags */
+};
+
+enum definition_stream_flags {
+	DEFINITION_STREAM_PRIORITY = 1u << 0,     /* priority is known: lower numbers go first */
+	DEFINITION_STREAM_NON_BLOCKING = 1u << 1, /* does not wait for the default stream */
+	DEFINITION_STREAM_DEFAULT = 1u << 2,      /* its context's */
+	DEFINITION_STREAM_NAMED = 1u << 3,        /* the program has named it */
 };
 
 static_assert(sizeof(struct definition_module) == 64, "shared-memory format");

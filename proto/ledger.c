@@ -67,20 +67,31 @@ static const struct {
 	[LEDGER_CAPTURE_UNKNOWN] = {"capture_unknown",
 				    "records of graph nodes without the stack that captured them",
 				    LEDGER_NOTED},
+	[LEDGER_NVTX_NAME_LOST] = {"nvtx_name_lost",
+				   "launches under an NVTX range whose name found no room",
+				   LEDGER_NOTED},
+	[LEDGER_ACTIVITY_TAKEN] = {"activity_taken",
+				   "launches without GPU records: another profiler had them",
+				   LEDGER_LOST},
 };
+
+/* Some numbers are not in use. */
+static int is_known(uint32_t reason)
+{
+	return reason < LEDGER_REASONS && reasons[reason].name;
+}
 
 const char *ledger_reason_name(uint32_t reason)
 {
-	return reason < LEDGER_REASONS ? reasons[reason].name : "unknown";
+	return is_known(reason) ? reasons[reason].name : "unknown";
 }
 
 const char *ledger_reason_text(uint32_t reason)
 {
-	return reason < LEDGER_REASONS ? reasons[reason].text
-				       : "a reason that this version does not know";
+	return is_known(reason) ? reasons[reason].text : "a reason that this version does not know";
 }
 
 enum ledger_class ledger_reason_class(uint32_t reason)
 {
-	return reason < LEDGER_REASONS ? reasons[reason].class : LEDGER_NOTED;
+	return is_known(reason) ? reasons[reason].class : LEDGER_NOTED;
 }

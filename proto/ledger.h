@@ -50,6 +50,9 @@ enum ledger_reason {
 	LEDGER_CODE_TABLE_FULL = 24, /* stacks with a Python frame whose name found no room */
 	LEDGER_CAPTURE_UNKNOWN =
 		25, /* GPU records of a graph's nodes without the stack that captured them */
+	LEDGER_NVTX_NAME_LOST = 30, /* launches under an NVTX range whose name found no room */
+	LEDGER_ACTIVITY_TAKEN =
+		31, /* launches while another user of CUPTI's activity API had its records */
 	LEDGER_REASONS,
 };
 

@@ -3,10 +3,17 @@
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+/* 26 to 29 are numbers without a reason. */
+static bool is_reason(uint32_t number)
+{
+	return number < 26 || (number > 29 && number < LEDGER_REASONS);
+}
 
 static void every_reason_has_a_name_of_its_own_that_is_an_identifier(void **state)
 {
@@ -14,6 +21,8 @@ static void every_reason_has_a_name_of_its_own_that_is_an_identifier(void **stat
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
 		const char *name = ledger_reason_name(reason);
 
+		if (!is_reason(reason))
+			continue;
 		assert_true(islower((unsigned char)name[0]));
 		for (const char *at = name; *at; at++)
 			assert_true(islower((unsigned char)*at) || *at == '_');
@@ -28,7 +37,7 @@ static void every_reason_has_a_text_of_its_own(void **state)
 	(void)state;
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
 		assert_true(strlen(ledger_reason_text(reason)) > 10);
-		for (uint32_t other = 0; other < reason; other++)
+		for (uint32_t other = 0; is_reason(reason) && other < reason; other++)
 			assert_string_not_equal(ledger_reason_text(reason),
 						ledger_reason_text(other));
 	}

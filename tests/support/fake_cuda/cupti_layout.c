@@ -47,6 +47,14 @@ AT(CUpti_ActivityGraphTrace2, contextId, 32);
 AT(CUpti_ActivityGraphTrace2, streamId, 36);
 AT(CUpti_ActivityGraphTrace2, endContextId, 52);
 
+_Static_assert(sizeof(CUpti_ActivityStream) == 24, "stream record");
+AT(CUpti_ActivityStream, streamId, 8);
+AT(CUpti_ActivityStream, priority, 12);
+AT(CUpti_ActivityStream, flag, 16);
+_Static_assert(sizeof(CUpti_ActivityContext3) == 32, "context record");
+AT(CUpti_ActivityContext3, nullStreamId, 14);
+AT(CUpti_ActivityContext3, isGreenContext, 20);
+
 _Static_assert(sizeof(CUpti_CallbackData) == 72, "callback data");
 AT(CUpti_CallbackData, correlationId, 64);
 _Static_assert(sizeof(CUpti_ResourceData) == 24, "resource data");

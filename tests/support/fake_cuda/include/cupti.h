@@ -195,6 +195,7 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020 = 165,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamCreateWithFlags_v5000 = 198,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamDestroy_v5050 = 201,
+	CUPTI_RUNTIME_TRACE_CBID_cudaStreamCreateWithPriority_v5050 = 202,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 = 211,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000 = 214,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_ptsz_v7000 = 225,
@@ -275,7 +276,9 @@ typedef enum {
 	CUPTI_ACTIVITY_KIND_KERNEL = 3,
 	CUPTI_ACTIVITY_KIND_DRIVER = 4,
 	CUPTI_ACTIVITY_KIND_RUNTIME = 5,
+	CUPTI_ACTIVITY_KIND_CONTEXT = 9,
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_ACTIVITY_KIND_STREAM = 37,
 	CUPTI_ACTIVITY_KIND_GRAPH_TRACE = 51
 } CUpti_ActivityKind;
 
@@ -388,6 +391,29 @@ typedef struct FAKE_CUPTI_RECORD {
 	uint32_t endDeviceId, endContextId;
 } CUpti_ActivityGraphTrace2;
 
+typedef enum {
+	CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT = 1,
+	CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING = 2,
+	CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL = 3
+} CUpti_ActivityStreamFlag;
+
+typedef struct __attribute__((packed, aligned(8))) {
+	CUpti_ActivityKind kind;
+	uint32_t contextId, streamId, priority;
+	CUpti_ActivityStreamFlag flag;
+	uint32_t correlationId;
+} CUpti_ActivityStream;
+
+typedef struct __attribute__((packed, aligned(8))) {
+	CUpti_ActivityKind kind;
+	uint32_t contextId, deviceId;
+	uint16_t computeApiKind, nullStreamId;
+	uint32_t parentContextId;
+	uint8_t isGreenContext, padding;
+	uint16_t numMultiprocessors;
+	uint32_t cigMode, padding2;
+} CUpti_ActivityContext3;
+
 typedef void (*CUpti_BuffersCallbackRequestFunc)(uint8_t **buffer, size_t *size,
 						 size_t *maxNumRecords);
 typedef void (*CUpti_BuffersCallbackCompleteFunc)(CUcontext context, uint32_t streamId,
@@ -469,6 +495,7 @@ CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subsc
 				  CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind);
+CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind);
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind);
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
 					   CUpti_BuffersCallbackCompleteFunc funcBufferCompleted);
