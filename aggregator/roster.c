@@ -30,6 +30,7 @@ void roster_destroy(struct roster *roster)
 		free(process->devices);
 		free(process->notices);
 		free(process->ledger);
+		stream_list_fini(&process->streams);
 	}
 	hash_index_fini(&roster->process_index);
 	free(roster->hosts);
@@ -230,6 +231,7 @@ void roster_saved(struct roster *roster)
 
 		process->changed = process->lists_changed = false;
 		process->ledger_changed = process->finished = false;
+		process->streams.changed = false;
 		if (process->correlator)
 			correlator_saved(process->correlator);
 	}

@@ -74,6 +74,10 @@ static const char schema[] =
 	"NULL,"
 	" count INTEGER NOT NULL, data BLOB NOT NULL,"
 	" PRIMARY KEY (process, kind, block)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE streams (process INTEGER NOT NULL, context_id INTEGER NOT NULL,"
+	" stream_id INTEGER NOT NULL, name INTEGER NOT NULL, priority INTEGER, flags INTEGER NOT "
+	"NULL,"
+	" PRIMARY KEY (process, context_id, stream_id)) STRICT, WITHOUT ROWID;"
 	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"
 	"PRAGMA application_id = " TEXT_OF(
 		STORE_APPLICATION_ID) ";"

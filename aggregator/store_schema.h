@@ -5,7 +5,7 @@
 #include "database.h"
 
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
-#define STORE_SCHEMA_VERSION 3
+#define STORE_SCHEMA_VERSION 4
 
 enum store_epoch_state {
 	STORE_EPOCH_OPEN = 0,

@@ -59,6 +59,18 @@ static void write_gpu(FILE *out, int32_t gpu)
 		fprintf(out, "GPU%" PRId32, gpu);
 }
 
+static void write_stream(FILE *out, const struct report_busy_row *row)
+{
+	fprintf(out, " pid %" PRIu32 " context %" PRIu32 " stream %" PRIu32, row->pid,
+		row->context_id, row->stream_id);
+	if (*row->stream_name)
+		fprintf(out, " \"%s\"", row->stream_name);
+	if (row->stream_default)
+		fputs(" (default)", out);
+	if (row->stream_priority != REPORT_PRIORITY_NONE && row->stream_priority != 0)
+		fprintf(out, " (priority %" PRId32 ")", row->stream_priority);
+}
+
 static void write_busy_row(FILE *out, const struct report_busy_row *row)
 {
 	char busy[NUMBER_SIZE], idle[NUMBER_SIZE], overlap[NUMBER_SIZE], count[NUMBER_SIZE];
@@ -70,8 +82,7 @@ static void write_busy_row(FILE *out, const struct report_busy_row *row)
 		report_summary_count(row->records, count), row->host);
 	write_gpu(out, row->gpu);
 	if (!row->whole_device)
-		fprintf(out, " pid %" PRIu32 " context %" PRIu32 " stream %" PRIu32, row->pid,
-			row->context_id, row->stream_id);
+		write_stream(out, row);
 	else if (*row->device_name)
 		fprintf(out, " (%s)", row->device_name);
 	if (row->late)

@@ -82,10 +82,21 @@ static int send_description(struct guest_process *process)
 	struct message message;
 	int r = batch_builder_flush_dictionaries(process->scope->builder);
 
-	if (r || !process_description_changed(process->description))
-		return r;
-	process_description_message(process->description, &message);
-	return publisher_send(process->scope->publisher, &message);
+	if (r == 0 && process_description_changed(process->description)) {
+		process_description_message(process->description, &message);
+		r = publisher_send(process->scope->publisher, &message);
+	}
+	return r;
+}
+
+/* After the process is known, and before its end. */
+static int send_streams(struct guest_process *process)
+{
+	struct message message;
+
+	return process_description_streams(process->description, &message)
+		       ? publisher_send(process->scope->publisher, &message)
+		       : 0;
 }
 
 static int send_batch(struct guest_process *process)
@@ -96,6 +107,8 @@ static int send_batch(struct guest_process *process)
 	bool clock_valid = ring_source_clock(process->source, &clock_offset_ns);
 	int r = send_description(process);
 
+	if (r == 0)
+		r = send_streams(process);
 	if (r == 0)
 		r = batch_builder_flush(process->scope->builder, process->process_id,
 					clock_offset_ns, clock_valid);

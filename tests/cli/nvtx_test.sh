@@ -92,3 +92,29 @@ FLAMEGRID_SOCKET=/nowhere/agent FLAMEGRID_RECORD=nvtx NVTX_INJECTION64_PATH=$BUI
 	CUDA_INJECTION64_PATH=$BUILD/lib/libflamegrid_inject.so "$program" ranges >"$scratch/alone.out" 2>&1
 same "without an agent: the program runs" $? 0
 contains "without an agent: ranges are not kept once that is known" "$scratch/alone.out" "levels -2 -2 -2 -2"
+
+# Streams: names and priorities, by the program and by CUPTI.
+run streams streams --nvtx --stacks none
+"$flamegrid" report "$scratch/streams" --weight count --by stream | LC_ALL=C sort >"$scratch/streams.folded"
+{
+	line 'stream7;[NVTX]setup' in_setup
+	line 'stream7' on_default
+	line 'stream13 "größe"' on_plain
+	line 'stream14 "prefetch" (priority -1)' on_prefetch
+	line 'stream15 (priority -3)' on_urgent
+} | expect "streams: names and priorities at the root" streams
+"$flamegrid" report "$scratch/streams" --format table >"$scratch/streams.table"
+contains "streams: the table's default stream" "$scratch/streams.table" "context 1 stream 7 (default)"
+contains "streams: the table's named stream" "$scratch/streams.table" 'context 1 stream 14 "prefetch" (priority -1)'
+"$flamegrid" report "$scratch/streams" --format json >"$scratch/streams.json"
+contains "streams: JSON's default stream" "$scratch/streams.json" '"stream":7,"stream_name":"","stream_default":true,"stream_priority":null,'
+contains "streams: JSON's named stream" "$scratch/streams.json" '"stream":14,"stream_name":"prefetch","stream_default":false,"stream_priority":-1,'
+run unnamed streams --stacks none
+"$flamegrid" report "$scratch/unnamed" --weight count --by stream | LC_ALL=C sort >"$scratch/unnamed.folded"
+{
+	line 'stream7' in_setup
+	line 'stream7' on_default
+	line 'stream13' on_plain
+	line 'stream14 (priority -1)' on_prefetch
+	line 'stream15 (priority -3)' on_urgent
+} | expect "streams: priorities without NVTX" unnamed
