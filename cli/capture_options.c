@@ -110,9 +110,10 @@ int capture_options_export(const struct capture_options *options,
 	if (result == 0)
 		result = job_environment_set(environment, GRAPH_MODE_ENV,
 					     graph_mode_name(options->graphs));
-	if (result == 0)
+	/* What is the default and was not said is left out: the job's environment stays as it is. */
+	if (result == 0 && (options->record || getenv(RECORD_OPTIONS_ENV)))
 		result = job_environment_set(environment, RECORD_OPTIONS_ENV, record);
-	if (result == 0)
+	if (result == 0 && (options->nvtx_digits != NVTX_DIGITS_AUTO || getenv(NVTX_DIGITS_ENV)))
 		result = job_environment_set(environment, NVTX_DIGITS_ENV,
 					     nvtx_digits_name(options->nvtx_digits));
 	return result;

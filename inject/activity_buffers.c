@@ -46,7 +46,9 @@ struct activity_buffers {
 static struct activity_buffers self;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool any_record;
-static _Atomic uint64_t hurry_until_ns; /* 0: no hurry */
+static _Atomic uint64_t records_seen, resources_seen;
+static _Atomic uint64_t earliest_ns = UINT64_MAX; /* written under the lock, or taken away */
+static _Atomic uint64_t hurry_until_ns;           /* 0: no hurry */
 static _Alignas(64) uint8_t discard[DISCARD_BYTES];
 
 static_assert(RECORD_DEVICES_MAX <= 64, "a bit a device");
@@ -159,6 +161,16 @@ static void pass_on(uint64_t deadline_ns)
 	self.nr_records = 0;
 }
 
+static void see(const struct gpu_record *record)
+{
+	atomic_store_explicit(&records_seen,
+			      atomic_load_explicit(&records_seen, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	if (record->start_ns &&
+	    record->start_ns < atomic_load_explicit(&earliest_ns, memory_order_relaxed))
+		atomic_store_explicit(&earliest_ns, record->start_ns, memory_order_relaxed);
+}
+
 static void take(const void *activity)
 {
 	struct gpu_record *record = &self.records[self.nr_records];
@@ -167,11 +179,15 @@ static void take(const void *activity)
 	struct device_tally *tally;
 
 	if (verdict == ACTIVITY_UNKNOWN) {
-		self.unknown += !stream_names_record(activity);
+		if (stream_names_record(activity))
+			atomic_fetch_add_explicit(&resources_seen, 1, memory_order_relaxed);
+		else
+			self.unknown++;
 		return;
 	}
 	tally = tally_of(record->device_id);
 	tally->records++;
+	see(record);
 	if (verdict == ACTIVITY_INVALID_TIME) {
 		tally->invalid_time++;
 		return;
@@ -235,6 +251,13 @@ void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffe
 void activity_buffers_hurry(uint64_t until_ns)
 {
 	atomic_store_explicit(&hurry_until_ns, until_ns, memory_order_relaxed);
+}
+
+void activity_buffers_seen(uint64_t *records, uint64_t *resources, uint64_t *earliest)
+{
+	*records = atomic_load_explicit(&records_seen, memory_order_relaxed);
+	*resources = atomic_load_explicit(&resources_seen, memory_order_relaxed);
+	*earliest = atomic_exchange_explicit(&earliest_ns, UINT64_MAX, memory_order_relaxed);
 }
 
 bool activity_buffers_any(void)

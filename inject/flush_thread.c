@@ -13,16 +13,19 @@
 #include <unistd.h>
 
 #include "activity_buffers.h"
+#include "activity_watch.h"
 #include "clock_sample.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "device_query.h"
+#include "graph_callback.h"
 #include "lifecycle.h"
 #include "module_watch.h"
 #include "monotonic.h"
 #include "proto/record_ring.h"
 #include "python_frames.h"
 #include "stack_table.h"
+#include "subscription.h"
 #include "unwind_notices.h"
 #include "unwind_table.h"
 
@@ -42,6 +45,7 @@ enum event {
 
 static struct {
 	struct flush_thread_parts parts;
+	struct activity_watch watch;
 	bool started;
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* likewise */
@@ -147,11 +151,21 @@ static void flush(uint32_t flag)
 	count_dropped();
 }
 
+static struct activity_watch_counts seen(void)
+{
+	struct activity_watch_counts counts;
+
+	activity_buffers_seen(&counts.records, &counts.resources, &counts.earliest_ns);
+	counts.launches = record_ring_own_launches(self.parts.ring) - graph_callback_captured();
+	return counts;
+}
+
 /* What there is to do now. A running kernel must not be flushed by force: it would come without its
  * end, and only once. */
 static void work(unsigned int events)
 {
 	uint64_t now_ns = monotonic_ns();
+	struct activity_watch_counts counts;
 
 	watch_modules(false);
 	watch_python();
@@ -168,7 +182,21 @@ static void work(unsigned int events)
 	if (!(events & EVENT_CONTEXT_CREATED) || now_ns < self.next_flush_ns)
 		return;
 	flush(0);
+	counts = seen();
+	activity_watch_step(&self.watch, &counts);
 	self.next_flush_ns = monotonic_ns() + FLUSH_NS;
+}
+
+/* The forced flush has brought all that there is. */
+static void finish_watch(void)
+{
+	struct activity_watch_counts counts = seen();
+
+	activity_watch_ask(&self.watch, &counts);
+	if (self.watch.state == ACTIVITY_WATCH_ASKED)
+		flush(1);
+	counts = seen();
+	activity_watch_finish(&self.watch, &counts);
 }
 
 static void finish(unsigned int events)
@@ -184,6 +212,7 @@ static void finish(unsigned int events)
 	activity_buffers_hurry(monotonic_ns() + LAST_ROOM_NS);
 	if (gpu_used) {
 		flush(1);
+		finish_watch();
 		calibrate();
 	}
 	lifecycle_off();
@@ -219,6 +248,8 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 	int error;
 
 	self.parts = *parts;
+	activity_watch_init(&self.watch, parts->ring, parts->definitions, parts->library,
+			    subscription_take_up);
 	unwind_tables_on_want(parts->tables, table_wanted);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

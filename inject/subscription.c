@@ -28,6 +28,7 @@ static struct {
 	const struct subscription_events *events;
 	struct launch_callback launch;
 	void *subscriber;
+	enum graph_mode graphs;
 } self;
 
 static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
@@ -198,6 +199,7 @@ int subscription_start(const struct launch_callback *launch,
 
 	self.launch = *launch;
 	self.events = events;
+	self.graphs = graphs;
 	set_attributes();
 	enable_streams(record, notices);
 	result = self.library->activity_register_callbacks(activity_buffers_request,
@@ -216,4 +218,15 @@ int subscription_start(const struct launch_callback *launch,
 		self.library->activity_disable(kinds[i].kind);
 	subscription_close();
 	return launches;
+}
+
+void subscription_take_up(bool callbacks)
+{
+	if (callbacks)
+		self.library->activity_register_callbacks(activity_buffers_request,
+							  activity_buffers_complete);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		self.library->activity_enable(kinds[i].kind);
+	if (self.graphs == GRAPH_MODE_LAUNCH)
+		self.library->activity_enable(CUPTI_ABI_KIND_GRAPH);
 }

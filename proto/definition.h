@@ -65,6 +65,8 @@ enum definition_notice_code {
 	NOTICE_UNWIND_STOPPED = 8, /* in which file walks ended before a root, and how often */
 	NOTICE_STACKS_OPTION =
 		9, /* the environment asks for stacks that there are not; the default is used */
+	NOTICE_ACTIVITY_TAKEN =
+		31, /* another user of CUPTI's activity API has, or had, the GPU records */
 };
 
 struct definition_notice {

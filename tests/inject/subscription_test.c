@@ -175,7 +175,7 @@ static void all_launches_and_kinds_are_enabled(void **state)
 					    &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
 	assert_int_equal(fake.nr_enabled, LAUNCH_CBIDS);
-	assert_int_equal(fake.nr_kinds, 4);
+	assert_int_equal(fake.nr_kinds, 6);
 	assert_int_equal(fake.nr_zeroed, 1);
 	assert_int_equal(fake.nr_thread_buffers, 0); /* the default since 13.0 */
 	assert_int_equal(nr_notices(fixture), 0);
@@ -225,7 +225,7 @@ static void refused_kinds_are_said_and_launches_go_on(void **state)
 					    &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
 	assert_int_equal(fake.nr_enabled, LAUNCH_CBIDS);
-	assert_int_equal(nr_notices(fixture), 3); /* peer copies come with copies */
+	assert_int_equal(nr_notices(fixture), 5); /* peer copies come with copies */
 }
 
 static void refused_buffers_are_said_and_launches_go_on(void **state)
