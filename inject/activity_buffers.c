@@ -187,7 +187,8 @@ static void take(const void *activity)
 	}
 	tally = tally_of(record->device_id);
 	tally->records++;
-	see(record);
+	if (record->kind <= RECORD_GPU_GRAPH)
+		see(record);
 	if (verdict == ACTIVITY_INVALID_TIME) {
 		tally->invalid_time++;
 		return;

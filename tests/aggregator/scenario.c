@@ -293,6 +293,7 @@ static void add_ledger(struct scenario *scenario, uint32_t process_id, uint64_t 
 
 static void add_streams(struct scenario *scenario, uint32_t process_id, int32_t priority)
 {
+	static const uint32_t flags[] = {5, 9, 9};
 	struct message_stream streams[8];
 	struct message message = {.type = MESSAGE_STREAM,
 				  .streams = {.seq = next_seq(scenario),
@@ -301,12 +302,11 @@ static void add_streams(struct scenario *scenario, uint32_t process_id, int32_t 
 					      .streams = streams}};
 
 	for (uint32_t i = 0; i < 8; i++)
-		streams[i] =
-			(struct message_stream){.context_id = 1,
-						.stream_id = 7 + i,
-						.name = i % 3,
-						.priority = priority,
-						.flags = 1 | (i == 0) << 2 | (i % 3 != 0) << 3};
+		streams[i] = (struct message_stream){.context_id = 1,
+						     .stream_id = 7 + i,
+						     .name = i % 3,
+						     .priority = priority,
+						     .flags = flags[i % 3]};
 	add(scenario, &message);
 }
 

@@ -6,6 +6,7 @@
 #   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
 #   OUT-DIR         reports and logs go there
 #   PART            info conformance demo counts train ddp graph triton pythons capture modes soak overhead threads
+#                   nvtx kineto
 #                   (default: all of them)
 # Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
 # Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
@@ -304,10 +305,50 @@ demo() {
 	head -n 40 "$out/demo.table"
 }
 
+# NVTX ranges and streams of a training loop, and what ranges cost.
+nvtx() {
+	have_torch || { echo "left out: no PyTorch"; return; }
+	FLAMEGRID_RECORD=nvtx profile nvtx_train python3 "$here/programs/nvtx_train.py"
+	local folded=$out/nvtx_train.count.folded
+	same "nvtx_train: forward under [NVTX]forward" \
+		"$(grep 'Linear.forward' "$folded" | grep -cvE '^\[NVTX\]step [0-9#]+;\[NVTX\]forward;')" 0
+	same "nvtx_train: 64 steps by number" "$(cut -d';' -f1 "$folded" | grep -c '^\[NVTX\]step [0-9]*$' |
+		xargs -I{} sh -c 'cut -d";" -f1 "$0" | sort -u | grep -c "^\[NVTX\]step [0-9]*$"' "$folded")" 64
+	same "nvtx_train: the others are one" "$(grep -c '^\[NVTX\]step #;' "$folded" | awk '{ print ($1 > 0) }')" 1
+	same "nvtx_train: copies on a stream of priority -1" \
+		"$(grep 'Memcpy\]HtoD' "$out/nvtx_train.streams.folded" | grep -c '^GPU0;stream[0-9]* (priority -1);')" \
+		"$(grep -c 'Memcpy\]HtoD.*' <(grep '\[NVTX\]input' "$out/nvtx_train.streams.folded"))"
+	grep -E 'context [0-9]+ stream' "$out/nvtx_train.table"
+	FLAMEGRID_RECORD=nvtx with flamegrid python3 "$here/programs/tiny_train.py" | tail -n 1
+	with flamegrid python3 "$here/programs/tiny_train.py" | tail -n 1
+}
+
+# A second user of CUPTI's activity API: what CUPTI does, and PyTorch's profiler beside ours.
+kineto() {
+	gcc -O2 "$here/programs/activity_probe.c" -o "$scratch/activity_probe" -ldl || { not_ok "activity_probe"; return; }
+	timeout 120 "$scratch/activity_probe" "$cupti" >"$out/activity_probe.txt" 2>&1
+	echo "activity_probe: status $?"
+	cat "$out/activity_probe.txt"
+	have_torch || { echo "left out: no PyTorch"; return; }
+	local steps='20000 20000 400000'
+	python3 "$here/programs/torch_profiler.py" $steps >"$out/torch_profiler.alone" 2>&1
+	FLAMEGRID_PROFILER_PATIENCE=20 "$flamegrid" run -o "$scratch/torch_profiler" -- \
+		python3 "$here/programs/torch_profiler.py" $steps >"$out/torch_profiler.stdout" 2>"$out/torch_profiler.stderr"
+	same "torch_profiler: exit status" $? 0
+	grep '^flamegrid:' "$out/torch_profiler.stderr"
+	same "torch_profiler: its session sees what it sees alone" "$(grep '^session' "$out/torch_profiler.stdout")" \
+		"$(grep '^session' "$out/torch_profiler.alone")"
+	"$flamegrid" report "$scratch/torch_profiler" --weight count >"$out/torch_profiler.folded"
+	for phase in outside_before inside outside_after; do
+		echo "torch_profiler: records under $phase(): $(leaf_sum <(grep ":$phase:" "$out/torch_profiler.folded") '_Kernel\]')"
+	done
+	"$flamegrid" report "$scratch/torch_profiler" --format json | tr -d '\n' | grep -o '"ledger":\[[^]]*\]'
+}
+
 parts=${*:-all}
 info
 if wants counts || wants overhead || wants threads; then build_programs; fi
-for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads; do
+for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads nvtx kineto; do
 	if wants $part; then
 		echo "--- $part"
 		$part
