@@ -41,6 +41,12 @@ contains "levels are NVTX's" "$scratch/ranges.out" "levels 0 1 1 0"
 contains "pops of nothing are errors" "$scratch/ranges.out" "unbalanced -2 -2"
 same "nothing lost" "$(ledger "$scratch/ranges" nvtx_name_lost)" 0
 
+# Ranges in the table, with what runs in the ranges inside.
+"$flamegrid" report "$scratch/ranges" --format table >"$scratch/ranges.table"
+contains "table: a range with another inside" "$scratch/ranges.table" "2.000 us  11.11%              2  epoch 3"
+contains "table: the range inside" "$scratch/ranges.table" "1.000 us   5.56%              1  epoch 3 > forward"
+contains "table: three deep" "$scratch/ranges.table" "started > pushed > inner"
+
 run native ranges --nvtx --stacks native
 same "native: below the thread's root" "$(grep -c '^\[NVTX\]epoch 3;\[NVTX\]forward;.*main;.*launch_on;cudaLaunchKernel;\[GPU0_Kernel\]in_epoch_3_forward 1$' "$scratch/native.folded")" 1
 
@@ -78,6 +84,7 @@ contains "names: the others are one frame" "$scratch/names.folded" "$(line '[NVT
 same "names: and are counted" "$(ledger "$scratch/names" nvtx_name_lost)" 905
 
 run off ranges --stacks none
+same "off: no table of ranges" "$("$flamegrid" report "$scratch/off" --format table | grep -c 'NVTX range')" 0
 same "off: no ranges" "$(grep -c NVTX "$scratch/off.folded")" 0
 contains "off: NVTX does nothing" "$scratch/off.out" "levels -2 -2 -2 -2"
 NVTX_INJECTION64_PATH=/nowhere/other.so run other ranges --nvtx --stacks none

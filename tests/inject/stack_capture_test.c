@@ -291,7 +291,7 @@ static void open_ranges_stand_outside_of_the_stack(void **state)
 	push_range("epoch");
 	push_range("forward");
 	uint32_t stack_id = 0, before = 0;
-	for (int i = 0; i < 2; i++) { /* from the same place */
+	for (volatile int i = 0; i < 2; i++) { /* from the same place */
 		before = stack_id;
 		stack_id = nest(fixture, 3);
 	}
