@@ -163,12 +163,13 @@ static void pass_on(uint64_t deadline_ns)
 
 static void see(const struct gpu_record *record)
 {
-	atomic_store_explicit(&records_seen,
-			      atomic_load_explicit(&records_seen, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
 	if (record->start_ns &&
 	    record->start_ns < atomic_load_explicit(&earliest_ns, memory_order_relaxed))
 		atomic_store_explicit(&earliest_ns, record->start_ns, memory_order_relaxed);
+	/* Release: who sees the count sees the time, too. */
+	atomic_store_explicit(&records_seen,
+			      atomic_load_explicit(&records_seen, memory_order_relaxed) + 1,
+			      memory_order_release);
 }
 
 static void take(const void *activity)
@@ -256,7 +257,7 @@ void activity_buffers_hurry(uint64_t until_ns)
 
 void activity_buffers_seen(uint64_t *records, uint64_t *resources, uint64_t *earliest)
 {
-	*records = atomic_load_explicit(&records_seen, memory_order_relaxed);
+	*records = atomic_load_explicit(&records_seen, memory_order_acquire);
 	*resources = atomic_load_explicit(&resources_seen, memory_order_relaxed);
 	*earliest = atomic_exchange_explicit(&earliest_ns, UINT64_MAX, memory_order_relaxed);
 }

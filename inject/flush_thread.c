@@ -193,9 +193,10 @@ static void finish_watch(void)
 	struct activity_watch_counts counts = seen();
 
 	activity_watch_ask(&self.watch, &counts);
-	if (self.watch.state == ACTIVITY_WATCH_ASKED)
+	if (self.watch.state == ACTIVITY_WATCH_ASKED) {
 		flush(1);
-	counts = seen();
+		counts = seen();
+	}
 	activity_watch_finish(&self.watch, &counts);
 }
 

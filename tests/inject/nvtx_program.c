@@ -16,11 +16,28 @@
 
 #include "fake_cuda.h"
 
+/* Fake CUDA keeps kernels, as a real one would keep code. */
+static struct kept {
+	struct fake_cuda_kernel kernel;
+	struct kept *next;
+} * all;
+static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct fake_cuda_kernel *keep(void)
+{
+	struct kept *kept = calloc(1, sizeof(*kept));
+
+	pthread_mutex_lock(&all_lock);
+	kept->next = all;
+	all = kept;
+	pthread_mutex_unlock(&all_lock);
+	return &kept->kernel;
+}
+
 static void launch_on(const char *name, cudaStream_t stream)
 {
-	struct fake_cuda_kernel *kernel = calloc(1, sizeof(*kernel));
+	struct fake_cuda_kernel *kernel = keep();
 
-	/* Fake CUDA keeps them, as a real one would keep code. */
 	*kernel = (struct fake_cuda_kernel)FAKE_CUDA_KERNEL_INIT(strdup(name),
 								 FAKE_CUDA_FIXED_NS(1000));
 	if (cudaLaunchKernel(kernel, (dim3){1, 1, 1}, (dim3){1, 1, 1}, NULL, 0, stream) !=
