@@ -8,6 +8,7 @@
 #include "catalog.h"
 #include "roster.h"
 #include "session_stacks.h"
+#include "session_statistics.h"
 #include "timeline_table.h"
 
 struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id)
@@ -91,6 +92,8 @@ uint64_t agent_session_seq(const struct message *message)
 		return message->process.seq;
 	case MESSAGE_BYE:
 		return message->bye.seq;
+	case MESSAGE_STATISTICS:
+		return message->statistics.seq;
 	case MESSAGE_STREAM:
 		return message->streams.seq;
 	default:
@@ -167,6 +170,7 @@ static int apply_devices(struct agent_session *session, struct roster *roster,
 			.index = from->index,
 			.name = agent_session_translate(session, SESSION_STRINGS, from->name),
 			.pci = agent_session_translate(session, SESSION_STRINGS, from->pci),
+			.limits = from->limits,
 		};
 
 		memcpy(device.uuid, from->uuid, sizeof(device.uuid));
@@ -288,6 +292,7 @@ static int start_correlator(struct collection *collection, struct roster_process
 	return correlator_load_end(process->correlator, &process->counts);
 }
 
+/* Of GPU work alone: a host that waits keeps no GPU busy. */
 static int add_to_timelines(struct timeline_table *timelines, const struct roster_process *process,
 			    uint32_t id, const struct gpu_record *record)
 {
@@ -301,7 +306,8 @@ static int add_to_timelines(struct timeline_table *timelines, const struct roste
 	uint32_t store_device = roster_process_device(process, record->device_id);
 	struct timeline_key device = {.level = TIMELINE_DEVICE, .device_id = store_device};
 
-	if (record->start_ns == 0 || record->end_ns < record->start_ns ||
+	if (record->kind > RECORD_GPU_GRAPH || record->start_ns == 0 ||
+	    record->end_ns < record->start_ns ||
 	    record->end_ns - record->start_ns > CORRELATOR_DURATION_MAX_NS)
 		return 0;
 	if (!store_device)
@@ -439,6 +445,9 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 		break;
 	case MESSAGE_BYE:
 		error = apply_bye(session, collection);
+		break;
+	case MESSAGE_STATISTICS:
+		error = session_statistics_apply(session, collection, &message->statistics, reason);
 		break;
 	case MESSAGE_STREAM:
 		error = apply_streams(session, collection, &message->streams, reason);

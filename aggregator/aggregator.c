@@ -267,6 +267,8 @@ static void attach(struct aggregator *aggregator, struct peer *peer, struct agen
 	peer->gap_reported = peer->ack_due = false;
 }
 
+static int commit(struct aggregator *aggregator);
+
 static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 			const struct message_hello *hello)
 {
@@ -297,6 +299,14 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 		aggregator->changed = true;
 	}
 	attach(aggregator, peer, session);
+	/* What the answer names is all that will ever have come of this epoch, should whoever asks be the
+	 * agent that was started in its place: nothing that was received may become durable later. */
+	if (session->received_seq != session->durable_seq) {
+		int error = commit(aggregator);
+
+		if (error)
+			return error == -ENOMEM ? error : 0; /* refused: it will ask again */
+	}
 	message.welcome.durable_seq = session->durable_seq;
 	receiver_send(aggregator->receiver, peer, &message);
 	return 0;
@@ -381,6 +391,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 	case MESSAGE_LEDGER:
 	case MESSAGE_PROCESS:
 	case MESSAGE_BYE:
+	case MESSAGE_STATISTICS:
 	case MESSAGE_STREAM:
 		return handle_sequenced(aggregator, peer, message);
 	default:

@@ -105,7 +105,29 @@ static int touch_record(struct correlator *correlator, uint64_t order)
 	return block_set_add(&correlator->record_blocks, order / CORRELATOR_BLOCK_SIZE);
 }
 
-/* launch NULL: the record's launch is not known. */
+/* Work of a GPU, which a launch has asked for. */
+static bool is_work(const struct gpu_record *record)
+{
+	return record->kind <= RECORD_GPU_GRAPH;
+}
+
+/* No call is behind it: a migration of unified memory, a flush of CUPTI's. */
+static bool has_no_call(const struct gpu_record *record)
+{
+	return record->kind == RECORD_GPU_UNIFIED ||
+	       (record->kind == RECORD_GPU_OVERHEAD && record->correlation_id == 0);
+}
+
+/* Whether a record is what a call is waited for: its work, or of a call without any, what else came of it. Overhead is
+ * never all. */
+static bool is_answer(const struct launch *launch, const struct gpu_record *record)
+{
+	if (launch->flags & LAUNCH_HOST)
+		return !is_work(record) && record->kind != RECORD_GPU_OVERHEAD;
+	return is_work(record);
+}
+
+/* launch NULL: the record's launch is not known, or it has none. */
 static int fold(struct correlator *correlator, const struct gpu_record *record,
 		const struct launch *launch)
 {
@@ -123,6 +145,8 @@ static int fold(struct correlator *correlator, const struct gpu_record *record,
 	if (launch) {
 		key.tid = launch->tid;
 		key.stack_id = launch->stack_id;
+	}
+	if (launch || has_no_call(record)) {
 		key.matched = 1;
 		correlator->counts.matched++;
 	} else {
@@ -238,6 +262,8 @@ static int answer(struct correlator *correlator, struct launch *launch,
 	bool first = !(launch->flags & LAUNCH_MATCHED);
 	int error = fold(correlator, record, launch);
 
+	if (!is_answer(launch, record))
+		return error;
 	launch->flags |= LAUNCH_MATCHED;
 	if (error || !first)
 		return error;
@@ -292,6 +318,18 @@ static int answer_waiting(struct correlator *correlator, uint32_t window, uint32
 	return 0;
 }
 
+/* One call of the runtime's may ask for work and then wait for it: one id, and the launch stands for both. */
+static bool is_part_of_launch(const struct correlator *correlator,
+			      const struct launch_record *record)
+{
+	const struct launch *launch;
+
+	if (!(record->flags & RECORD_LAUNCH_HOST))
+		return false;
+	launch = launch_map_find(&correlator->launches, record->window, record->correlation_id);
+	return launch && !(launch->flags & (LAUNCH_RETIRED | LAUNCH_HOST));
+}
+
 static uint16_t launch_flags(uint32_t record_flags)
 {
 	unsigned int flags = LAUNCH_USED;
@@ -308,6 +346,8 @@ int correlator_launch(struct correlator *correlator, const struct launch_record 
 	if (record->flags & RECORD_LAUNCH_FAILED)
 		return fail(correlator, record);
 
+	if (is_part_of_launch(correlator, record))
+		return 0;
 	if (!(record->flags & RECORD_LAUNCH_HOST))
 		correlator->counts.launches++;
 	int error = forget_key(correlator, record);
@@ -365,6 +405,9 @@ int correlator_record(struct correlator *correlator, const struct gpu_record *re
 		correlator->counts.invalid++;
 		return 0;
 	}
+
+	if (has_no_call(record))
+		return fold(correlator, record, NULL);
 
 	struct launch *launch =
 		launch_map_find(&correlator->launches, record->window, record->correlation_id);

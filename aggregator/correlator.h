@@ -9,6 +9,10 @@
  *	- Records of one launch with different capture stacks, those of a graph's nodes, are different
  *	  rows.
  *	- A record without its launch waits; beyond waiting_max the oldest is folded as unmatched.
+ *	- A RECORD_LAUNCH_HOST call is answered by its wait or the like, a launch by work alone; overhead answers nobody. Of
+ *	  a launch and such a call with one id, parts of one call of the runtime's, the launch counts.
+ *	- Records that no call is behind (unified memory, CUPTI's own flushes) are folded at once, without a stack, as
+ *	  matched.
  * What comes out depends on the order of the calls alone, also across save and load. No I/O, no
  * clock. One correlator is used by one thread. */
 #ifndef CORRELATOR_H
@@ -42,7 +46,7 @@ struct correlator_counts {
 	uint64_t failed;   /* RECORD_LAUNCH_FAILED records */
 	uint64_t expired; /* launches given up, or left at the end, without a record or a failure */
 	uint64_t records; /* = matched + unmatched + invalid + waiting */
-	uint64_t matched, unmatched; /* folded */
+	uint64_t matched, unmatched; /* folded; matched: or of no call */
 	uint64_t invalid;            /* with times that no GPU produces: not folded */
 	uint64_t launch_order, retire_order, waiting_order; /* the next ones */
 };

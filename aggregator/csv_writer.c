@@ -17,7 +17,7 @@ static void write_quoted(FILE *out, const char *text)
 	}
 }
 
-static void write_text(FILE *out, const char *text)
+void csv_writer_text(FILE *out, const char *text)
 {
 	if (strpbrk(text, ",\"") == NULL) {
 		fputs(text, out);
@@ -53,7 +53,7 @@ static void write_stack(FILE *out, const struct report_tree *tree, uint32_t node
 
 static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
 {
-	write_text(out, tree->strings[leaf->host]);
+	csv_writer_text(out, tree->strings[leaf->host]);
 	fputc(',', out);
 	write_known(out, leaf->rank, REPORT_RANK_NONE);
 	fprintf(out, "%" PRIu32 ",", tree->processes[leaf->process].pid);
@@ -62,19 +62,21 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 	if (leaf->tid)
 		fprintf(out, "%" PRIu32, leaf->tid);
 	fprintf(out, ",%s,", report_groups_kind(leaf->kind));
-	write_text(out, report_groups_activity(tree->strings[leaf->name]));
+	csv_writer_text(out, report_groups_activity(tree->strings[leaf->name]));
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", leaf->count, leaf->ns, leaf->bytes);
 	write_stack(out, tree, leaf->node);
-	fputc('\n', out);
+	fprintf(out, ",%s\n", report_plane_name(report_plane_of(leaf->kind)));
 }
 
 int csv_writer_write(FILE *out, const struct report_tree *tree)
 {
 	char line[REPORT_SUMMARY_SIZE];
 
-	fputs("host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack\n", out);
+	fputs("host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane\n",
+	      out);
 	for (uint32_t i = 0; i < tree->nr_leaves; i++)
 		write_leaf(out, tree, &tree->leaves[i]);
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_planes(out, tree, "# ");
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }

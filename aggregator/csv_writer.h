@@ -11,4 +11,7 @@
 /* 0; -EIO: out did not take everything. */
 int csv_writer_write(FILE *out, const struct report_tree *tree);
 
+/* A field, in quotes where it needs them. */
+void csv_writer_text(FILE *out, const char *text);
+
 #endif

@@ -37,13 +37,19 @@ static uint64_t weight_of(const struct report_leaf *leaf, enum folded_weight wei
 					: leaf->ns;
 }
 
+/* A page fault of the host's takes no time that CUPTI tells, and is all that its line has to say. */
+static bool is_moment(const struct report_leaf *leaf, const struct folded_options *options)
+{
+	return options->weight == FOLDED_TIME && leaf->kind == REPORT_KIND_UNIFIED;
+}
+
 static int add_leaf(struct lines *lines, const struct report_leaf *leaf,
 		    const struct folded_options *options)
 {
 	uint64_t weight = weight_of(leaf, options->weight);
 	struct line line;
 
-	if (weight == 0)
+	if (weight == 0 && !is_moment(leaf, options))
 		return 0;
 	memset(&line, 0, sizeof(line));
 	for (uint32_t i = 0; i < options->by.nr_dimensions; i++)

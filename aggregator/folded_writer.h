@@ -26,7 +26,7 @@ struct folded_options {
 };
 
 /* Sums exactly (in ns), then rounds each line once to the unit, half up. A line whose exact weight
- * is 0 is left out (a kernel moves no bytes); one that only rounds to 0 stays as 0, because the
+ * is 0 is left out (a kernel moves no bytes; but a page fault of unified memory, which has no duration, stays as 0); one that only rounds to 0 stays as 0, because the
  * path was there. So in microseconds the lines add up to the total but for half a microsecond a
  * line; in ns, counts and bytes exactly. options NULL: everything 0. 0; -ENOMEM: nothing was
  * written; -EIO: out did not take everything. */

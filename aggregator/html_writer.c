@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "html_page.h"
+#include "proto/record.h"
 
 #define REPLACEMENT_CHARACTER "\xef\xbf\xbd"
 
 /* What the reader can split and filter by; each distinct row is written once and leaves name it by
  * its index. */
 struct dimension {
-	uint32_t host;
+	uint32_t plane, host;
 	int32_t rank, gpu;
 	uint32_t stream_id, tid;
 };
@@ -38,8 +39,8 @@ struct column_writer {
 
 static uint32_t hash_dimension(const struct dimension *row)
 {
-	const uint32_t fields[] = {row->host, (uint32_t)row->rank, (uint32_t)row->gpu,
-				   row->stream_id, row->tid};
+	const uint32_t fields[] = {row->plane,         row->host,      (uint32_t)row->rank,
+				   (uint32_t)row->gpu, row->stream_id, row->tid};
 	uint64_t hash = 0;
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
@@ -86,7 +87,11 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
-		const struct dimension row = {leaf->host, leaf->rank, leaf->gpu, leaf->stream_id,
+		const struct dimension row = {report_plane_of(leaf->kind),
+					      leaf->host,
+					      leaf->rank,
+					      leaf->gpu,
+					      leaf->stream_id,
 					      leaf->tid};
 
 		table->of_leaf[i] = dimension_table_add(table, &row);
@@ -244,6 +249,7 @@ static void put_nodes(struct column_writer *writer, const struct report_tree *tr
 static void put_dimensions(struct column_writer *writer, const struct dimension_table *table)
 {
 	for (uint32_t i = 0; i < table->nr_rows; i++) {
+		put_value(writer, table->rows[i].plane);
 		put_value(writer, table->rows[i].host);
 		put_signed(writer, table->rows[i].rank);
 		put_signed(writer, table->rows[i].gpu);
@@ -307,6 +313,18 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 		"\",\"launchesFailed\":\"%" PRIu64 "\",\"lost\":\"%" PRIu64 "\"",
 		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->graphs,
 		tree->graph_ns, tree->matched, tree->launches, tree->launches_failed, tree->lost);
+}
+
+/* Of all planes, in the order of their numbers: name, label, count, ns. */
+static void write_planes(FILE *out, const struct report_tree *tree)
+{
+	fputs(",\n\"planes\":[", out);
+	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++)
+		fprintf(out, "%s[\"%s\",\"%s\",\"%" PRIu64 "\",\"%" PRIu64 "\"]", plane ? "," : "",
+			report_plane_name((enum report_plane)plane),
+			report_plane_label((enum report_plane)plane),
+			tree->plane_totals[plane].count, tree->plane_totals[plane].ns);
+	putc(']', out);
 }
 
 static void write_losses(FILE *out, const struct report_tree *tree)
@@ -373,6 +391,7 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	fprintf(out, ",\"simulated\":%s", tree->simulated ? "true" : "false");
 	write_options(out, options);
 	write_totals(out, tree);
+	write_planes(out, tree);
 	write_losses(out, tree);
 	write_processes(out, tree);
 	write_strings(out, tree);
@@ -398,7 +417,7 @@ static bool tree_is_valid(const struct report_tree *tree)
 		const struct report_leaf *leaf = &tree->leaves[i];
 
 		if (leaf->node >= tree->nr_nodes || leaf->name >= tree->nr_strings ||
-		    leaf->host >= tree->nr_strings)
+		    leaf->host >= tree->nr_strings || leaf->kind >= RECORD_GPU_KINDS)
 			return false;
 	}
 	for (uint32_t i = 0; i < tree->nr_processes; i++)

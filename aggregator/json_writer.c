@@ -5,9 +5,10 @@
 
 #include "report_groups.h"
 #include "report_summary.h"
+#include "statistics_writer.h"
 
 /* The tree's text holds no control characters, so two escapes suffice. */
-static void write_text(FILE *out, const char *text)
+void json_writer_text(FILE *out, const char *text)
 {
 	fputc('"', out);
 	for (; *text; text++) {
@@ -21,7 +22,7 @@ static void write_text(FILE *out, const char *text)
 static void write_member(FILE *out, const char *name, const char *text)
 {
 	fprintf(out, "\"%s\":", name);
-	write_text(out, text);
+	json_writer_text(out, text);
 }
 
 static void write_known(FILE *out, const char *name, int32_t number, int32_t none)
@@ -50,6 +51,33 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 		write_member(out, "reason", tree->strings[tree->losses[i].reason]);
 		fprintf(out, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", tree->losses[i].count,
 			tree->losses[i].ns);
+	}
+	fputs("],\n", out);
+}
+
+static void write_plane(FILE *out, const struct report_tree *tree, enum report_plane plane)
+{
+	const struct report_plane_total *total = &tree->plane_totals[plane];
+
+	write_member(out, "plane", report_plane_name(plane));
+	fprintf(out, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"shown\":%s",
+		total->count, total->ns, total->bytes,
+		tree->planes & 1u << plane ? "true" : "false");
+}
+
+/* Those that have records, and those that are asked for. */
+static void write_planes(FILE *out, const struct report_tree *tree)
+{
+	const char *separator = "\n{";
+
+	fputs("\"planes\":[", out);
+	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
+		if (!tree->plane_totals[plane].count && !(tree->planes & 1u << plane))
+			continue;
+		fputs(separator, out);
+		write_plane(out, tree, (enum report_plane)plane);
+		fputc('}', out);
+		separator = ",\n{";
 	}
 	fputs("],\n", out);
 }
@@ -131,10 +159,10 @@ static void write_frames(FILE *out, const struct report_tree *tree, const struct
 		chain[depth++] = node;
 	fputs("\"frames\":[", out);
 	while (depth > 0) {
-		write_text(out, tree->strings[tree->nodes[chain[--depth]].name]);
+		json_writer_text(out, tree->strings[tree->nodes[chain[--depth]].name]);
 		fputc(',', out);
 	}
-	write_text(out, tree->strings[leaf->name]);
+	json_writer_text(out, tree->strings[leaf->name]);
 	fputc(']', out);
 }
 
@@ -150,18 +178,24 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 		leaf->context_id, leaf->stream_id, leaf->tid, report_groups_kind(leaf->kind),
 		leaf->count, leaf->ns, leaf->bytes);
 	write_frames(out, tree, leaf);
+	fputc(',', out);
+	write_member(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
 }
 
-int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy)
+int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
+		      const struct report_statistics *statistics)
 {
 	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
 	write_member(out, "title", tree->title);
 	fprintf(out, ",\n\"simulated\":%s,\n", tree->simulated ? "true" : "false");
 	write_totals(out, tree);
+	write_planes(out, tree);
 	write_notices(out, tree);
 	write_processes(out, tree);
 	write_busy(out, busy, "devices", 1);
 	write_busy(out, busy, "streams", 0);
+	if (statistics)
+		statistics_writer_json(out, statistics);
 	fputs("\"leaves\":[", out);
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		fputs(i ? ",\n{" : "\n{", out);

@@ -42,6 +42,11 @@ struct builder {
 	uint64_t unmatched;
 };
 
+static enum report_plane plane_of(const struct fold_key *key)
+{
+	return report_plane_of(key->kind);
+}
+
 void report_tree_destroy(struct report_tree *tree)
 {
 	struct report *report = (struct report *)tree;
@@ -125,10 +130,25 @@ static int name_stream(struct builder *builder, const struct roster_process *pro
 	return report_names_text(builder->report->names, whole, text);
 }
 
+static void add_to_plane(struct builder *builder, const struct fold_row *row)
+{
+	struct report_plane_total *total = &builder->report->tree.plane_totals[plane_of(&row->key)];
+
+	total->count += row->count;
+	total->ns += row->ns;
+	total->bytes += row->bytes;
+	/* Much overhead is of calls that are not followed. */
+	if (!row->key.matched && row->key.kind != RECORD_GPU_OVERHEAD)
+		builder->unmatched += row->count;
+}
+
 static void add_to_sums(struct builder *builder, const struct fold_row *row)
 {
 	struct report_tree *tree = &builder->report->tree;
 
+	add_to_plane(builder, row);
+	if (plane_of(&row->key) != REPORT_PLANE_GPU)
+		return;
 	if (row->key.kind == RECORD_GPU_KERNEL) {
 		tree->kernels += row->count;
 		tree->kernel_ns += row->ns;
@@ -141,8 +161,6 @@ static void add_to_sums(struct builder *builder, const struct fold_row *row)
 	}
 	if (row->key.matched)
 		tree->matched += row->count;
-	else
-		builder->unmatched += row->count;
 }
 
 static int add_row(struct builder *builder, const struct fold_row *row)
@@ -154,8 +172,11 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 	struct report_leaf leaf;
 
 	if (!process || key->stack_id > size.nodes || key->capture_stack_id > size.nodes ||
-	    key->name_id > size.strings)
+	    key->name_id > size.strings || key->kind >= RECORD_GPU_KINDS)
 		return -EPROTO;
+	add_to_sums(builder, row);
+	if (!(builder->report->tree.planes & 1u << plane_of(key)))
+		return 0;
 	memset(&leaf, 0, sizeof(leaf));
 	leaf.host = builder->report->processes[key->process_id - 1].host;
 	leaf.process = key->process_id - 1;
@@ -170,11 +191,7 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 		error = name_stream(builder, process, key, &leaf.stream);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
-	if (!error)
-		error = add_leaf(builder, &leaf, row);
-	if (!error)
-		add_to_sums(builder, row);
-	return error;
+	return error ? error : add_leaf(builder, &leaf, row);
 }
 
 static int add_rows(struct builder *builder)
@@ -384,6 +401,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	*tree = NULL;
 	if (!report)
 		return -ENOMEM;
+	report->tree.planes = options && options->planes ? options->planes : 1u << REPORT_PLANE_GPU;
 	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
 					    options ? options->lines : REPORT_LINES_ON);
 	if (report->names)

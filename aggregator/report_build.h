@@ -10,6 +10,7 @@
 struct report_options {
 	enum demangle_mode demangle;
 	enum report_lines lines;
+	uint32_t planes; /* whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
 };
 
 /* options NULL: everything 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kind_name.h"
+
 const char *report_groups_activity(const char *name)
 {
 	const char *end = strchr(name, ']');
@@ -13,9 +15,7 @@ const char *report_groups_activity(const char *name)
 
 const char *report_groups_kind(uint32_t kind)
 {
-	static const char *const kinds[] = {"kernel", "memcpy", "memset", "graph"};
-
-	return kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[kind] : "unknown";
+	return kind_name_column(kind);
 }
 
 static struct report_group group_of(const struct report_tree *tree, const struct report_leaf *leaf,

@@ -32,7 +32,7 @@ void report_groups_fini(struct report_groups *groups);
 /* A leaf's name without "[GPU0_Kernel]" before it. Borrowed as name is. */
 const char *report_groups_activity(const char *name);
 
-/* "kernel", "memcpy", "memset", "graph". Static storage. */
+/* "kernel", "memcpy", "memset", "graph", "sync" (kind_name.h). Static storage. */
 const char *report_groups_kind(uint32_t kind);
 
 #endif

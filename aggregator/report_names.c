@@ -9,6 +9,7 @@
 #include "catalog.h"
 #include "cuda_name.h"
 #include "frame_text.h"
+#include "kind_name.h"
 #include "proto/definition.h"
 #include "report_tree.h"
 #include "source_name.h"
@@ -297,36 +298,33 @@ int report_names_frame(struct report_names *names, uint32_t frame_id, const uint
 	return 0;
 }
 
-static const char *copy_name(uint8_t copy_kind)
+/* Its own name; or what its kind calls it. */
+static int leaf_text(struct report_names *names, const struct fold_key *key, const char **text)
 {
-	static const char *const names[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-					    "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
+	uint32_t index = 0;
 
-	return copy_kind < sizeof(names) / sizeof(names[0]) ? names[copy_kind] : names[0];
+	*text = kind_name_detail(key->kind, key->copy_kind);
+	if (key->kind != RECORD_GPU_KERNEL && key->kind != RECORD_GPU_MODULE)
+		return 0;
+	int error = key->name_id != RECORD_NAME_NONE ? demangled_string(names, key->name_id, &index)
+						     : 0;
+
+	*text = index ? report_names_get(names, index) : UNKNOWN;
+	return error;
 }
 
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index)
 {
-	static const char *const kinds[] = {"Kernel", "Memcpy", "Memset", "Graph"};
-	const char *text = "";
-	uint32_t kernel = 0;
 	char number[16] = "?", *leaf;
-	int error = 0;
+	const char *text;
+	int error = leaf_text(names, key, &text);
 
+	if (error)
+		return error;
 	if (gpu != REPORT_GPU_NONE)
 		snprintf(number, sizeof(number), "%" PRId32, gpu);
-	if (key->kind == RECORD_GPU_KERNEL) {
-		if (key->name_id != RECORD_NAME_NONE)
-			error = demangled_string(names, key->name_id, &kernel);
-		if (error)
-			return error;
-		text = kernel ? report_names_get(names, kernel) : UNKNOWN;
-	}
-	if (key->kind == RECORD_GPU_MEMCPY)
-		text = copy_name(key->copy_kind);
-	if (asprintf(&leaf, "[GPU%s_%s]%s", number,
-		     key->kind < RECORD_GPU_KINDS ? kinds[key->kind] : "Unknown", text) < 0)
+	if (asprintf(&leaf, "[GPU%s_%s]%s", number, kind_name_leaf(key->kind), text) < 0)
 		return -ENOMEM;
 	error = report_names_text(names, leaf, index);
 	free(leaf);

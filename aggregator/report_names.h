@@ -42,7 +42,7 @@ int report_names_string(struct report_names *names, uint32_t string_id, uint32_t
 int report_names_frame(struct report_names *names, uint32_t frame_id, const uint32_t **indices,
 		       uint32_t *count);
 
-/* "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU?_Memset]", "[GPU0_Graph]". gpu: REPORT_GPU_NONE or
+/* "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU?_Memset]", "[GPU0_Graph]", "[GPU0_Sync]stream" (kind_name.h). gpu: REPORT_GPU_NONE or
  * the index. */
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index);

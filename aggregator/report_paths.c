@@ -12,6 +12,8 @@
 
 #define UNKNOWN_STACK "[unknown stack]"
 #define CAPTURED_AT   "[captured at]"
+#define NO_CALL_CUPTI "[CUPTI]"          /* overhead of no known call */
+#define NO_CALL_UM    "[unified memory]" /* what the driver did by itself */
 #define ROOM_FIRST    1024u
 
 /* The API function of either stack is a frame of its own. */
@@ -213,6 +215,10 @@ int report_paths_find(struct report_paths *paths, const struct fold_key *key, ui
 
 	if (key->matched && key->stack_id != RECORD_STACK_NONE)
 		error = add_stack(paths, key->stack_id, REPORT_NODE_ROOT, node);
+	else if (key->kind == RECORD_GPU_OVERHEAD)
+		error = add_text(paths, REPORT_NODE_ROOT, NO_CALL_CUPTI, node);
+	else if (key->kind == RECORD_GPU_UNIFIED)
+		error = add_text(paths, REPORT_NODE_ROOT, NO_CALL_UM, node);
 	else
 		*node = paths->unknown_stack;
 	if (!error && key->capture_stack_id != RECORD_STACK_NONE)

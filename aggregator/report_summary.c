@@ -125,6 +125,47 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
 	return line;
 }
 
+const char *report_summary_plane(const struct report_tree *tree, enum report_plane plane,
+				 char *line, size_t size)
+{
+	const struct report_plane_total *total = &tree->plane_totals[plane];
+	char count[NUMBER_SIZE], time[NUMBER_SIZE];
+
+	snprintf(line, size, "%s: %s in %s", report_plane_label(plane),
+		 report_summary_count(total->count, count), report_summary_time(total->ns, time));
+	if (total->bytes) {
+		append(line, size, ", ");
+		append(line, size, report_summary_count(total->bytes, count));
+		append(line, size, " bytes");
+	}
+	return line;
+}
+
+void report_summary_planes(FILE *out, const struct report_tree *tree, const char *prefix)
+{
+	char line[REPORT_SUMMARY_SIZE];
+
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
+		if (tree->plane_totals[plane].count)
+			fprintf(out, "%s%s\n", prefix,
+				report_summary_plane(tree, (enum report_plane)plane, line,
+						     sizeof(line)));
+}
+
+bool report_summary_mixed(const struct report_tree *tree, char *line, size_t size)
+{
+	uint32_t nr_planes = 0;
+
+	snprintf(line, size, "several planes side by side, never to be added up:");
+	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++) {
+		if (!(tree->planes & 1u << plane) || !tree->plane_totals[plane].count)
+			continue;
+		append(line, size, nr_planes++ ? ", " : " ");
+		append(line, size, report_plane_name((enum report_plane)plane));
+	}
+	return nr_planes > 1;
+}
+
 void report_summary_notices(FILE *out, const struct report_tree *tree, const char *prefix)
 {
 	char number[NUMBER_SIZE], all[NUMBER_SIZE];

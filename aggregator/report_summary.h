@@ -2,6 +2,7 @@
 #ifndef REPORT_SUMMARY_H
 #define REPORT_SUMMARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -21,6 +22,17 @@
  * The share is rounded down; of no records at all it says that no GPU work was seen. Returns line.
  */
 const char *report_summary_line(const struct report_tree *tree, char *line, size_t size);
+
+/* "host waits: 12,345 in 1.230 s", with ", 4,096 bytes" where there are any: a plane's own total, shown or not. Returns
+ * line. */
+const char *report_summary_plane(const struct report_tree *tree, enum report_plane plane,
+				 char *line, size_t size);
+
+/* Such a line for each plane but that of GPU work which has records, each begun with prefix. */
+void report_summary_planes(FILE *out, const struct report_tree *tree, const char *prefix);
+
+/* Whether the tree shows records of more than one plane; then line says which. Otherwise line is not to be used. */
+bool report_summary_mixed(const struct report_tree *tree, char *line, size_t size);
 
 /* A line for each notice, at most REPORT_SUMMARY_NOTICES (then how many more there are), each begun
  * with prefix: "note: CPython 3.11.2 (3 of 4 processes)". Of a single process without the count. */

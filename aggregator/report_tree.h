@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "report_plane.h"
+
 #define REPORT_NODE_ROOT                                                                           \
 	0u /* nodes[0]: the empty path; its parent is itself, its name is string 0 */
 #define REPORT_DEPTH_MAX 20480u /* no path is deeper */
@@ -24,9 +26,16 @@ enum report_kind {
 	REPORT_KIND_MEMCPY = 1,
 	REPORT_KIND_MEMSET = 2,
 	REPORT_KIND_GRAPH = 3, /* a whole graph in place of its nodes */
+	/* Of other planes: */
+	REPORT_KIND_SYNC = 4,
+	REPORT_KIND_OVERHEAD = 5,
+	REPORT_KIND_UNIFIED = 6,
+	REPORT_KIND_MODULE = 7,
+	REPORT_KIND_ALLOC = 8,
+	REPORT_KIND_FREE = 9,
 };
 
-/* Exact totals of one GPU activity under one host path. */
+/* Exact totals of one activity under one host path. Leaves of different planes are never to be added. */
 struct report_leaf {
 	uint32_t node; /* index into nodes: the innermost host frame (REPORT_NODE_ROOT: none) */
 	uint32_t
@@ -59,6 +68,11 @@ struct report_loss {
 	uint64_t ns;     /* of GPU time where it is known, else 0 */
 };
 
+/* Exact sums of all records of a plane, shown or not. */
+struct report_plane_total {
+	uint64_t count, ns, bytes;
+};
+
 /* A line that processes said about themselves: a fault, or a fact worth knowing. */
 struct report_notice {
 	uint32_t text;         /* index into strings */
@@ -79,11 +93,14 @@ struct report_tree {
 	const struct report_notice *notices; /* each text once; what most processes said first */
 	uint32_t nr_notices;
 
-	/* The sums over leaves and the ledger's own totals: the closing line of every report. */
+	uint32_t planes; /* those whose leaves are here: a set, 1 << enum report_plane */
+	struct report_plane_total plane_totals[REPORT_PLANES];
+
+	/* The sums of GPU work, its leaves here or not, and the ledger's own totals: the closing line of every report. */
 	uint64_t kernels, kernel_ns; /* kernel records folded */
 	uint64_t copies, copy_ns;    /* memcpy and memset records folded */
 	uint64_t graphs, graph_ns;   /* whole graphs folded */
-	uint64_t matched;            /* of all folded records, those with a launch */
+	uint64_t matched;            /* of these records, those with a launch */
 	uint64_t launches,
 		launches_failed; /* seen on the host; failed: the API returned an error */
 	uint64_t lost;     /* records known to be missing: the sum over losses that are losses */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hash_index.h"
+#include "proto/statistics_table.h"
 
 struct roster {
 	struct roster_host *hosts;
@@ -30,6 +31,7 @@ void roster_destroy(struct roster *roster)
 		free(process->devices);
 		free(process->notices);
 		free(process->ledger);
+		statistics_table_destroy(process->statistics);
 		stream_list_fini(&process->streams);
 	}
 	hash_index_fini(&roster->process_index);
@@ -80,6 +82,22 @@ static bool same_device(const struct roster_device *a, const struct roster_devic
 	       (a->index == b->index && a->pci == b->pci);
 }
 
+/* Who does not know the limits does not change them. */
+static bool has_other_limits(const struct roster_device *known, const struct roster_device *device)
+{
+	return device->limits.warp_size &&
+	       memcmp(&known->limits, &device->limits, sizeof(known->limits)) != 0;
+}
+
+static void update_device(struct roster_device *known, const struct roster_device *device)
+{
+	struct device_limits limits = device->limits.warp_size ? device->limits : known->limits;
+
+	*known = *device;
+	known->limits = limits;
+	known->changed = true;
+}
+
 int roster_add_device(struct roster *roster, const struct roster_device *device, uint32_t *id)
 {
 	for (*id = 1; *id <= roster->size.devices; (*id)++) {
@@ -88,10 +106,8 @@ int roster_add_device(struct roster *roster, const struct roster_device *device,
 		if (!same_device(known, device))
 			continue;
 		if (known->index != device->index || known->name != device->name ||
-		    known->pci != device->pci) {
-			*known = *device;
-			known->changed = true;
-		}
+		    known->pci != device->pci || has_other_limits(known, device))
+			update_device(known, device);
 		return 0;
 	}
 
@@ -231,6 +247,7 @@ void roster_saved(struct roster *roster)
 
 		process->changed = process->lists_changed = false;
 		process->ledger_changed = process->finished = false;
+		statistics_table_saved(process->statistics);
 		process->streams.changed = false;
 		if (process->correlator)
 			correlator_saved(process->correlator);

@@ -13,6 +13,7 @@
 #include "proto/stream_list.h"
 
 struct roster;
+struct statistics_table;
 
 struct roster_host {
 	uint32_t boot_id, node;
@@ -23,7 +24,8 @@ struct roster_device {
 	int32_t index;                /* physical, by PCI order; MESSAGE_INDEX_NONE */
 	uint8_t uuid[WIRE_UUID_SIZE]; /* zeros: not known */
 	uint32_t name, pci;
-	bool changed; /* since roster_saved() */
+	struct device_limits limits; /* zeros: not known */
+	bool changed;                /* since roster_saved() */
 };
 
 /* What tells one process from all others, for ever. */
@@ -52,6 +54,7 @@ struct roster_process {
 	struct stream_list streams;
 	struct correlator *correlator;   /* owns; NULL: nothing came, or the process has ended */
 	struct correlator_counts counts; /* of correlators past; without waiting ones */
+	struct statistics_table *statistics;                   /* owns; NULL: none came */
 	bool changed, lists_changed, ledger_changed, finished; /* since roster_saved() */
 };
 

@@ -11,6 +11,7 @@
 #include "correlator.h"
 #include "roster.h"
 #include "store_schema.h"
+#include "store_statistics.h"
 #include "timeline_table.h"
 
 /* Takes over one row; 0 or an error. */
@@ -472,6 +473,8 @@ int store_loader_load(struct database *database, struct collection *collection)
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !error; i++)
 		error = load_table(database, collection, tables[i].sql, tables[i].take);
+	if (!error)
+		error = store_statistics_load(database, collection);
 	if (!error)
 		error = end_correlators(collection);
 	if (!error)

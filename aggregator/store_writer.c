@@ -12,6 +12,7 @@
 #include "proto/definition.h"
 #include "roster.h"
 #include "store_schema.h"
+#include "store_statistics.h"
 #include "timeline_table.h"
 
 enum command {
@@ -86,6 +87,7 @@ struct store_writer {
 	struct database *database; /* borrowed */
 	struct statement *statements[COMMANDS];
 	struct block_code code;
+	struct store_statistics *statistics; /* owns */
 };
 
 #define RUN(writer, command, ...)                                                                  \
@@ -103,6 +105,8 @@ int store_writer_create(struct database *database, struct store_writer **writer)
 	(*writer)->database = database;
 	for (int i = 0; i < COMMANDS && !error; i++)
 		error = statement_create(database, commands[i], &(*writer)->statements[i]);
+	if (!error)
+		error = store_statistics_create(database, &(*writer)->statistics);
 	if (error) {
 		store_writer_destroy(*writer);
 		*writer = NULL;
@@ -116,6 +120,7 @@ void store_writer_destroy(struct store_writer *writer)
 		return;
 	for (int i = 0; i < COMMANDS; i++)
 		statement_destroy(writer->statements[i]);
+	store_statistics_destroy(writer->statistics);
 	block_code_fini(&writer->code);
 	free(writer);
 }
@@ -462,6 +467,8 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 
 	if (!error)
 		error = write_roster(writer, collection->roster);
+	if (!error)
+		error = store_statistics_write(writer->statistics, collection->roster);
 	if (!error)
 		error = write_totals(writer, collection->totals);
 	if (!error)

@@ -6,6 +6,7 @@
 #include "report_groups.h"
 #include "report_ranges.h"
 #include "report_summary.h"
+#include "statistics_writer.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
@@ -15,33 +16,43 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
+static uint64_t plane_ns(const struct report_tree *tree, uint32_t kind)
+{
+	return tree->plane_totals[report_plane_of(kind)].ns;
+}
+
 static void write_activities(FILE *out, const struct report_tree *tree,
 			     const struct report_groups *groups, uint32_t top)
 {
-	uint64_t total_ns = tree->kernel_ns + tree->copy_ns + tree->graph_ns;
 	char time[NUMBER_SIZE], average[NUMBER_SIZE], count[NUMBER_SIZE];
+	int width = tree->planes == 1u << REPORT_PLANE_GPU ? 6 : 8; /* of the longest kind */
 
-	fprintf(out, "%14s %7s %14s %14s  %-6s  %s\n", "time", "share", "count", "average", "kind",
-		"name");
+	fprintf(out, "%14s %7s %14s %14s  %-*s  %s\n", "time", "share", "count", "average", width,
+		"kind", "name");
 	for (uint32_t i = 0; i < groups->nr_groups && i < top; i++) {
 		const struct report_group *group = &groups->groups[i];
 
-		fprintf(out, "%14s %6.2f%% %14s %14s  %-6s  %s\n",
-			report_summary_time(group->ns, time), share_of(group->ns, total_ns),
+		fprintf(out, "%14s %6.2f%% %14s %14s  %-*s  %s\n",
+			report_summary_time(group->ns, time),
+			share_of(group->ns, plane_ns(tree, group->kind)),
 			report_summary_count(group->count, count),
 			report_summary_time(group->count ? group->ns / group->count : 0, average),
-			report_groups_kind(group->kind), group->label);
+			width, report_groups_kind(group->kind), group->label);
 	}
 	if (groups->nr_groups > top)
 		fprintf(out, "%14s %s more\n", "",
 			report_summary_count(groups->nr_groups - top, count));
 }
 
+/* Of one plane: hosts have no share in several at once. */
 static void write_hosts(FILE *out, const struct report_tree *tree,
 			const struct report_groups *groups)
 {
-	uint64_t total_ns = tree->kernel_ns + tree->copy_ns + tree->graph_ns;
+	uint64_t total_ns = tree->plane_totals[__builtin_ctz(tree->planes)].ns;
 	char time[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	if (report_planes_count(tree->planes) != 1)
+		return;
 
 	fprintf(out, "\n%14s %7s %14s  %s\n", "time", "share", "count", "host");
 	for (uint32_t i = 0; i < groups->nr_groups; i++)
@@ -154,9 +165,18 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		write_activities(out, tree, &activities, top);
 		write_ranges(out, tree, &ranges, top);
 		write_hosts(out, tree, &hosts);
-		write_busy(out, busy, 1, top);
-		write_busy(out, busy, 0, top);
+		if (tree->planes & 1u << REPORT_PLANE_GPU) {
+			write_busy(out, busy, 1, top);
+			write_busy(out, busy, 0, top);
+		}
+		if (options && options->statistics) {
+			statistics_writer_configs(out, options->statistics, top);
+			statistics_writer_calls(out, options->statistics, top);
+		}
 		fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
+		report_summary_planes(out, tree, "");
+		if (report_summary_mixed(tree, line, sizeof(line)))
+			fprintf(out, "%s\n", line);
 		report_summary_notices(out, tree, "");
 		if (fflush(out) || ferror(out))
 			error = -EIO;

@@ -9,8 +9,11 @@
 #include "report_busy.h"
 #include "report_tree.h"
 
+struct report_statistics;
+
 struct table_options {
-	uint32_t top; /* activities and streams to list; 0: 20 */
+	uint32_t top; /* activities, streams, functions and configurations to list; 0: 20 */
+	const struct report_statistics *statistics; /* NULL: without its tables */
 };
 
 /* options may be NULL. 0; -ENOMEM: nothing was written; -EIO: out did not take everything. */

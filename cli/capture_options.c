@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "duration.h"
 #include "job_environment.h"
+#include "proto/api_options.h"
 #include "proto/record_options.h"
 
 static int fail(char **error, const char *origin, const char *text, const char *why)
@@ -58,6 +60,86 @@ static int take_nvtx_digits(struct capture_options *options, const char *origin,
 	return fail(error, origin, text, "not auto, keep or mask");
 }
 
+static int take_api(struct capture_options *options, const char *origin, const char *text,
+		    char **error)
+{
+	if (api_options_check(text) < 0)
+		return fail(error, origin, text,
+			    "not all, runtime or driver, nor names of functions with commas "
+			    "between and * "
+			    "for any text");
+	options->api = text;
+	return 0;
+}
+
+static int take_window(struct capture_options *options, const char *origin, const char *text,
+		       char **error)
+{
+	if (window_options_parse(text, &options->window) == 0)
+		return 0;
+	return fail(error, origin, text, "not understood");
+}
+
+static int take_time(uint64_t *ns, const char *origin, const char *text, char **error)
+{
+	if (duration_parse(text, ns, NULL) == 0)
+		return 0;
+	return fail(error, origin, text, "not a time such as 30s, 500ms or 2m");
+}
+
+static int take_delay(struct capture_options *options, const char *origin, const char *text,
+		      char **error)
+{
+	return take_time(&options->delay_ns, origin, text, error);
+}
+
+static int take_duration(struct capture_options *options, const char *origin, const char *text,
+			 char **error)
+{
+	int result = take_time(&options->duration_ns, origin, text, error);
+
+	return result == 0 && options->duration_ns == 0 ? fail(error, origin, text, "nothing")
+							: result;
+}
+
+static int take_duty(struct capture_options *options, const char *origin, const char *text,
+		     char **error)
+{
+	struct window_options *window = &options->window;
+	const char *period;
+
+	if (duration_parse(text, &window->on_ns, &period) < 0 || *period != '/' ||
+	    duration_parse(period + 1, &window->period_ns, NULL) < 0 || window->on_ns == 0 ||
+	    window->on_ns > window->period_ns)
+		return fail(error, origin, text, "not two times such as 1s/30s");
+	return 0;
+}
+
+static int take_range(struct capture_options *options, const char *origin, const char *text,
+		      char **error)
+{
+	struct window_options range;
+	char item[WINDOW_OPTIONS_SIZE];
+	int size = snprintf(item, sizeof(item), "range=%s", text);
+
+	if (size < 0 || (size_t)size >= sizeof(item) || window_options_parse(item, &range) < 0)
+		return fail(error, origin, text, "not profiler or nvtx:NAME");
+	options->window.range = range.range;
+	memcpy(options->window.range_name, range.range_name, sizeof(range.range_name));
+	return 0;
+}
+
+static int take_dormant(struct capture_options *options, const char *origin, const char *text,
+			char **error)
+{
+	(void)origin;
+	(void)text;
+	(void)error;
+	options->window.dormant = true;
+	return 0;
+}
+
+/* Those with a variable are first taken from there. */
 static const struct {
 	const char *name, *variable;
 	int (*take)(struct capture_options *options, const char *origin, const char *text,
@@ -67,6 +149,13 @@ static const struct {
 	{"graphs", GRAPH_MODE_ENV, take_graphs},
 	{"record", RECORD_OPTIONS_ENV, take_record},
 	{"nvtx-digits", NVTX_DIGITS_ENV, take_nvtx_digits},
+	{"api", API_OPTIONS_ENV, take_api},
+	{"window", WINDOW_OPTIONS_ENV, take_window},
+	{"delay", NULL, take_delay},
+	{"duration", NULL, take_duration},
+	{"duty", NULL, take_duty},
+	{"capture-range", NULL, take_range},
+	{"dormant", NULL, take_dormant},
 };
 
 #define NR_OPTIONS (sizeof(table) / sizeof(table[0]))
@@ -76,8 +165,11 @@ int capture_options_init(struct capture_options *options, char **error)
 	*error = NULL;
 	*options = (struct capture_options){0};
 	for (size_t i = 0; i < NR_OPTIONS; i++) {
-		int result =
-			table[i].take(options, table[i].variable, getenv(table[i].variable), error);
+		int result = 0;
+
+		if (table[i].variable)
+			result = table[i].take(options, table[i].variable,
+					       getenv(table[i].variable), error);
 
 		if (result < 0)
 			return result;
@@ -98,7 +190,31 @@ int capture_options_take(struct capture_options *options, const char *name, cons
 	return -ENOENT;
 }
 
-int capture_options_export(const struct capture_options *options,
+bool capture_options_has_windows(const struct capture_options *options)
+{
+	char text[WINDOW_OPTIONS_SIZE];
+
+	window_options_format(&options->window, text);
+	return text[0] || options->delay_ns || options->duration_ns;
+}
+
+static int export_window(const struct capture_options *options, uint64_t now_ns,
+			 struct job_environment *environment)
+{
+	struct window_options window = options->window;
+	char text[WINDOW_OPTIONS_SIZE];
+
+	if (!capture_options_has_windows(options))
+		return 0;
+	if (options->delay_ns)
+		window.from_ns = now_ns + options->delay_ns;
+	if (options->duration_ns)
+		window.until_ns = (window.from_ns ? window.from_ns : now_ns) + options->duration_ns;
+	window_options_format(&window, text);
+	return job_environment_set(environment, WINDOW_OPTIONS_ENV, text);
+}
+
+int capture_options_export(const struct capture_options *options, uint64_t now_ns,
 			   struct job_environment *environment)
 {
 	char stacks[STACK_OPTIONS_SIZE], record[RECORD_OPTIONS_SIZE];
@@ -116,5 +232,7 @@ int capture_options_export(const struct capture_options *options,
 	if (result == 0 && (options->nvtx_digits != NVTX_DIGITS_AUTO || getenv(NVTX_DIGITS_ENV)))
 		result = job_environment_set(environment, NVTX_DIGITS_ENV,
 					     nvtx_digits_name(options->nvtx_digits));
-	return result;
+	if (result == 0 && options->api)
+		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);
+	return result ? result : export_window(options, now_ns, environment);
 }

@@ -3,11 +3,13 @@
 #ifndef CAPTURE_OPTIONS_H
 #define CAPTURE_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/graph_mode.h"
 #include "proto/nvtx_digits.h"
 #include "proto/stack_options.h"
+#include "proto/window_options.h"
 
 struct job_environment;
 
@@ -16,18 +18,26 @@ struct capture_options {
 	enum graph_mode graphs;
 	uint32_t record; /* a set of enum record_option */
 	enum nvtx_digits nvtx_digits;
+	struct window_options window;   /* from_ns and until_ns of the environment alone */
+	uint64_t delay_ns, duration_ns; /* from the job's start; 0: none */
+	/* a list of api_options.h; borrowed from the command line or the environment; NULL: none */
+	const char *api;
 };
 
 /* The defaults, and what the environment says. 0; -EINVAL: a variable is not understood; *error is one line about it,
  * owns: free(), NULL: out of memory. */
 int capture_options_init(struct capture_options *options, char **error);
 
-/* Takes the value of --name ("stacks", "graphs", "record"). 0; -ENOENT: another option; -EINVAL with *error as above. */
+/* Takes the value of --name, NULL where it has none ("stacks", "graphs", "record", "api", "delay", "duration", "duty",
+ * "capture-range", "dormant"). 0; -ENOENT: another option; -EINVAL with *error as above. */
 int capture_options_take(struct capture_options *options, const char *name, const char *value,
 			 char **error);
 
-/* Sets the guest's variables. 0 or -ENOMEM. */
-int capture_options_export(const struct capture_options *options,
+/* Sets the guest's variables. now_ns: CLOCK_REALTIME at the job's start. 0 or -ENOMEM. */
+int capture_options_export(const struct capture_options *options, uint64_t now_ns,
 			   struct job_environment *environment);
+
+/* Whether less than the whole run may be captured. */
+bool capture_options_has_windows(const struct capture_options *options);
 
 #endif

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregator/report_plane.h"
+
 /* mkdir -p. */
 static int make_path(const char *path)
 {
@@ -47,24 +49,36 @@ static int lock_dir(const char *path)
 	return fd; /* a file system without locks (some NFS) is used unlocked */
 }
 
+static int move_file_aside(int dir, const char *name)
+{
+	/* SQLite finds a log by its store's name. */
+	const char *suffix = strchr(name, '-');
+	int stem = suffix ? (int)(suffix - name) : (int)strlen(name);
+	char old[64];
+
+	snprintf(old, sizeof(old), "%.*s.old%s", stem, name, suffix ? suffix : "");
+	if (unlinkat(dir, old, 0) < 0 && errno != ENOENT)
+		return -errno;
+	if (renameat(dir, name, dir, old) < 0 && errno != ENOENT)
+		return -errno;
+	return 0;
+}
+
 static int move_aside(int dir)
 {
 	static const char *const names[] = {OUTPUT_STORE, OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
-					    OUTPUT_FOLDED, OUTPUT_HTML};
-	char old[64];
+					    OUTPUT_FOLDED, OUTPUT_HTML, OUTPUT_API};
+	char name[OUTPUT_PLANE_SIZE];
+	int error = 0;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		/* SQLite finds a log by its store's name. */
-		const char *suffix = strchr(names[i], '-');
-		int stem = suffix ? (int)(suffix - names[i]) : (int)strlen(names[i]);
-
-		snprintf(old, sizeof(old), "%.*s.old%s", stem, names[i], suffix ? suffix : "");
-		if (unlinkat(dir, old, 0) < 0 && errno != ENOENT)
-			return -errno;
-		if (renameat(dir, names[i], dir, old) < 0 && errno != ENOENT)
-			return -errno;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !error; i++)
+		error = move_file_aside(dir, names[i]);
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES && !error; plane++) {
+		snprintf(name, sizeof(name), "%s" OUTPUT_PLANE_SUFFIX,
+			 report_plane_name((enum report_plane)plane));
+		error = move_file_aside(dir, name);
 	}
-	return 0;
+	return error;
 }
 
 int output_dir_open(struct output_dir *output, const char *path)

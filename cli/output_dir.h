@@ -13,6 +13,11 @@ struct output_dir {
 #define OUTPUT_STORE  "profile.db"
 #define OUTPUT_FOLDED "gpu.folded"
 #define OUTPUT_HTML   "flame.html"
+#define OUTPUT_API    "api.txt"
+
+/* Folded stacks of another plane than the GPU's (report_plane.h): "sync.folded". */
+#define OUTPUT_PLANE_SUFFIX ".folded"
+#define OUTPUT_PLANE_SIZE   32u
 
 /* Creates path (its parents too) if needed, locks it, and moves an earlier profile aside. If another run holds it,
  * "path.PID" is used instead: output->path says which.

@@ -1,6 +1,7 @@
 #include "output_files.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,15 +30,62 @@ static int write_file(const struct output_dir *output, const char *name,
 }
 
 /* NULL: out of memory. */
-static char *make_summary(const struct output_dir *output, const struct report_tree *tree)
+static char *make_summary(const struct output_dir *output, const struct report_tree *tree,
+			  bool has_calls)
 {
-	char line[REPORT_SUMMARY_SIZE], *text;
+	char line[REPORT_SUMMARY_SIZE], *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
-	if (asprintf(&text,
-		     "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "}\n",
-		     report_summary_line(tree, line, sizeof(line)), output->path) < 0)
+	if (!out)
 		return NULL;
-	return text;
+	fprintf(out, "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED,
+		report_summary_line(tree, line, sizeof(line)), output->path);
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
+		if (tree->plane_totals[plane].count)
+			fprintf(out, ",%s" OUTPUT_PLANE_SUFFIX,
+				report_plane_name((enum report_plane)plane));
+	fprintf(out, "," OUTPUT_HTML "%s}\n", has_calls ? "," OUTPUT_API : "");
+	report_summary_planes(out, tree, "flamegrid: ");
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int rebuild(const struct output_dir *output, struct report_view *view,
+		   const struct report_options *options, uint32_t planes, char **error)
+{
+	struct report_options wanted = *options;
+
+	wanted.planes = planes;
+	int result = report_view_rebuild(view, &wanted);
+	if (result < 0 && asprintf(error, "%s: %s", output->path, strerror(-result)) < 0)
+		*error = NULL;
+	return result;
+}
+
+/* The other planes' folded stacks, and then the page, which has them all. */
+static int write_planes(const struct output_dir *output, struct report_view *view,
+			const struct report_options *options, char **error)
+{
+	char name[OUTPUT_PLANE_SIZE];
+	uint32_t present = 1u << REPORT_PLANE_GPU;
+	int result = 0;
+
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES && result == 0; plane++) {
+		if (!view->tree->plane_totals[plane].count)
+			continue;
+		present |= 1u << plane;
+		snprintf(name, sizeof(name), "%s" OUTPUT_PLANE_SUFFIX,
+			 report_plane_name((enum report_plane)plane));
+		result = rebuild(output, view, options, 1u << plane, error);
+		if (result == 0)
+			result = write_file(output, name, view, REPORT_FOLDED, error);
+	}
+	if (result == 0 && report_planes_count(present) > 1)
+		result = rebuild(output, view, options, present, error);
+	return result ? result : write_file(output, OUTPUT_HTML, view, REPORT_HTML, error);
 }
 
 int output_files_write(const struct output_dir *output, const struct report_options *options,
@@ -54,9 +102,11 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	if (result == 0)
 		result = write_file(output, OUTPUT_FOLDED, &view, REPORT_FOLDED, error);
 	if (result == 0)
-		result = write_file(output, OUTPUT_HTML, &view, REPORT_HTML, error);
+		result = write_planes(output, &view, options, error);
+	if (result == 0 && view.statistics->nr_calls)
+		result = write_file(output, OUTPUT_API, &view, REPORT_API, error);
 	if (result == 0) {
-		*summary = make_summary(output, view.tree);
+		*summary = make_summary(output, view.tree, view.statistics->nr_calls > 0);
 		result = *summary ? 0 : -ENOMEM;
 	}
 	report_view_close(&view);

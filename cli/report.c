@@ -28,9 +28,15 @@ static const char usage[] =
 	"  -u, --unit UNIT      of folded time: us (default) or ns\n"
 	"  -w, --weight WEIGHT  of folded stacks: time (default), count or bytes\n"
 	"      --demangle HOW   C++ names: full (default, but simple in tables), simple or none\n"
+	"      --planes LIST    what to show, with commas between: gpu (default), sync, overhead, "
+	"um, modules, memory;\n"
+	"                       or all\n"
 	"      --lines on|off   source lines in the names of frames (default: on); off merges a "
 	"function's lines\n"
 	"      --top N          rows of the table\n"
+	"      --rows WHAT      rows of csv: activities (default), calls, failures (failed calls) "
+	"or\n"
+	"                       configurations (of kernel launches)\n"
 	"  -o, --output FILE    write there instead of to standard output\n"
 	"      --strict         exit with 3 if any record was lost\n"
 	"  -h, --help           this text\n"
@@ -49,6 +55,11 @@ static const struct word units[] = {{"us", FOLDED_US}, {"ns", FOLDED_NS}, {0}};
 static const struct word weights[] = {
 	{"time", FOLDED_TIME}, {"count", FOLDED_COUNT}, {"bytes", FOLDED_BYTES}, {0}};
 static const struct word lines[] = {{"on", REPORT_LINES_ON}, {"off", REPORT_LINES_OFF}, {0}};
+static const struct word rows[] = {{"activities", REPORT_ROWS_ACTIVITIES},
+				   {"calls", REPORT_ROWS_CALLS},
+				   {"failures", REPORT_ROWS_FAILURES},
+				   {"configurations", REPORT_ROWS_CONFIGURATIONS},
+				   {0}};
 static const struct word demanglings[] = {
 	{"full", DEMANGLE_FULL}, {"simple", DEMANGLE_SIMPLE}, {"none", DEMANGLE_NONE}, {0}};
 
@@ -81,7 +92,14 @@ static int parse_top(const char *text, uint32_t *top)
 	return 0;
 }
 
-enum long_option { OPTION_DEMANGLE = 256, OPTION_LINES, OPTION_TOP, OPTION_STRICT };
+enum long_option {
+	OPTION_DEMANGLE = 256,
+	OPTION_LINES,
+	OPTION_TOP,
+	OPTION_STRICT,
+	OPTION_PLANES,
+	OPTION_ROWS,
+};
 
 /* 0; -1 after saying what is wrong. */
 static int take_option(struct report *report, int option)
@@ -118,6 +136,19 @@ static int take_option(struct report *report, int option)
 		value = word_value(lines, "lines", optarg);
 		report->names.lines = (enum report_lines)value;
 		return value < 0 ? -1 : 0;
+	case OPTION_PLANES:
+		if (report_planes_parse(optarg, &report->names.planes) == 0)
+			return 0;
+		fprintf(stderr,
+			"flamegrid: report: --planes %s: must be all, or of gpu, sync, overhead, "
+			"um, "
+			"modules, memory\n",
+			optarg);
+		return -1;
+	case OPTION_ROWS:
+		value = word_value(rows, "rows", optarg);
+		report->view.rows = (enum report_rows)value;
+		return value < 0 ? -1 : 0;
 	case OPTION_TOP:
 		return parse_top(optarg, &report->view.top);
 	case 'o':
@@ -141,7 +172,9 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"weight", required_argument, NULL, 'w'},
 		{"demangle", required_argument, NULL, OPTION_DEMANGLE},
 		{"lines", required_argument, NULL, OPTION_LINES},
+		{"planes", required_argument, NULL, OPTION_PLANES},
 		{"top", required_argument, NULL, OPTION_TOP},
+		{"rows", required_argument, NULL, OPTION_ROWS},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
 		{"help", no_argument, NULL, 'h'},
@@ -160,6 +193,10 @@ static int parse_options(struct report *report, int argc, char **argv)
 	if (optind != argc - 1) {
 		fprintf(stderr, "flamegrid: report: %s (flamegrid report --help)\n",
 			optind == argc ? "no profile given" : "more than one profile given");
+		return EXIT_USAGE + 1;
+	}
+	if (report->view.rows != REPORT_ROWS_ACTIVITIES && report->view.format != REPORT_CSV) {
+		fprintf(stderr, "flamegrid: report: --rows is for --format csv\n");
 		return EXIT_USAGE + 1;
 	}
 	report->profile_path = argv[optind];
@@ -211,9 +248,13 @@ int verb_report(const char *program, int argc, char **argv)
 	else if (write_report(&report, &view) == 0)
 		status = report.strict && view.tree->lost ? EXIT_LOSS : EXIT_OK;
 	/* Folded text has no place for it, the other formats have it within. */
-	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED)
+	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED) {
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
+		report_summary_planes(stderr, view.tree, "flamegrid: ");
+		if (report_summary_mixed(view.tree, line, sizeof(line)))
+			fprintf(stderr, "flamegrid: %s\n", line);
+	}
 	free(error);
 	report_view_close(&view);
 	return status;

@@ -7,6 +7,7 @@
 #include "aggregator/csv_writer.h"
 #include "aggregator/html_writer.h"
 #include "aggregator/json_writer.h"
+#include "aggregator/statistics_writer.h"
 #include "aggregator/table_writer.h"
 
 int report_view_open(struct report_view *view, const char *store_path,
@@ -21,6 +22,10 @@ int report_view_open(struct report_view *view, const char *store_path,
 	result = report_tree_build(view->profile, options, &view->tree);
 	if (result == 0)
 		result = report_busy_create(view->profile, &view->busy);
+	if (result == 0)
+		result = report_statistics_create(view->profile,
+						  options ? options->demangle : DEMANGLE_FULL,
+						  &view->statistics);
 	if (result < 0 && asprintf(error, "%s: %s", store_path,
 				   result == -EPROTO ? "damaged: it names what it does not hold"
 						     : strerror(-result)) < 0)
@@ -28,8 +33,15 @@ int report_view_open(struct report_view *view, const char *store_path,
 	return result;
 }
 
+int report_view_rebuild(struct report_view *view, const struct report_options *options)
+{
+	report_tree_destroy(view->tree);
+	return report_tree_build(view->profile, options, &view->tree);
+}
+
 void report_view_close(struct report_view *view)
 {
+	report_statistics_destroy(view->statistics);
 	report_busy_destroy(view->busy);
 	report_tree_destroy(view->tree);
 	profile_destroy(view->profile);
@@ -66,10 +78,32 @@ static int write_html(const struct report_view *view, FILE *out,
 	return html_writer_write(out, view->tree, &html);
 }
 
+static int write_csv(const struct report_view *view, FILE *out, enum report_rows rows)
+{
+	switch (rows) {
+	case REPORT_ROWS_ACTIVITIES:
+		return csv_writer_write(out, view->tree);
+	case REPORT_ROWS_CALLS:
+		return statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CALLS);
+	case REPORT_ROWS_FAILURES:
+		return statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_FAILURES);
+	case REPORT_ROWS_CONFIGURATIONS:
+		return statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CONFIGS);
+	}
+	return -EINVAL;
+}
+
+static int write_api(const struct report_view *view, FILE *out)
+{
+	fprintf(out, "%s\n", view->tree->title);
+	statistics_writer_calls(out, view->statistics, UINT32_MAX);
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}
+
 int report_view_write(const struct report_view *view, FILE *out,
 		      const struct report_view_options *options)
 {
-	const struct table_options table = {.top = options->top};
+	const struct table_options table = {.top = options->top, .statistics = view->statistics};
 
 	switch (options->format) {
 	case REPORT_FOLDED:
@@ -79,9 +113,11 @@ int report_view_write(const struct report_view *view, FILE *out,
 	case REPORT_TABLE:
 		return table_writer_write(out, view->tree, view->busy, &table);
 	case REPORT_JSON:
-		return json_writer_write(out, view->tree, view->busy);
+		return json_writer_write(out, view->tree, view->busy, view->statistics);
 	case REPORT_CSV:
-		return csv_writer_write(out, view->tree);
+		return write_csv(view, out, options->rows);
+	case REPORT_API:
+		return write_api(view, out);
 	}
 	return -EINVAL;
 }

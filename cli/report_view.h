@@ -9,26 +9,45 @@
 #include "aggregator/profile.h"
 #include "aggregator/report_build.h"
 #include "aggregator/report_busy.h"
+#include "aggregator/report_statistics.h"
 #include "aggregator/report_tree.h"
 
-enum report_format { REPORT_FOLDED, REPORT_HTML, REPORT_TABLE, REPORT_JSON, REPORT_CSV };
+enum report_format {
+	REPORT_FOLDED,
+	REPORT_HTML,
+	REPORT_TABLE,
+	REPORT_JSON,
+	REPORT_CSV,
+	REPORT_API, /* tables of CUDA's API calls alone */
+};
+
+enum report_rows { /* of CSV */
+		   REPORT_ROWS_ACTIVITIES,
+		   REPORT_ROWS_CALLS,
+		   REPORT_ROWS_FAILURES,
+		   REPORT_ROWS_CONFIGURATIONS,
+};
 
 /* Zeroed: folded stacks, time in microseconds, nothing split, full names. */
 struct report_view_options {
 	enum report_format format;
 	struct folded_options folded; /* weight and by are HTML's too */
 	uint32_t top;                 /* rows of the table; 0: its default */
+	enum report_rows rows;
 };
 
 struct report_view {
 	struct profile *profile;
 	struct report_tree *tree;
 	struct report_busy *busy;
+	struct report_statistics *statistics;
 };
 
 /* 0 or -errno with one line in *error that names the path, owns: free(). report_view_close() in either case. */
 int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error);
+/* Makes the tree anew, of the same profile. 0 or -errno; on error the tree is NULL. */
+int report_view_rebuild(struct report_view *view, const struct report_options *options);
 void report_view_close(struct report_view *view);
 
 /* 0 or -errno of the writer. */

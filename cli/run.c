@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture_options.h"
@@ -30,6 +31,7 @@ struct run {
 	bool inlines, nvtx, strict, quiet;
 	char **command;
 	/* state */
+	const char *other_injection; /* somebody else's library, which the job keeps; NULL: none */
 	struct install_paths paths;
 	struct output_dir output;
 	struct private_dir sockets;
@@ -73,6 +75,20 @@ static const char usage[] =
 	"them "
 	"alone\n"
 	"                       (default), kept, or all #\n"
+	"      --api LIST       count and time calls of CUDA's API: names of functions with commas "
+	"between, * in\n"
+	"                       them for any text (cudaMalloc*,cuLaunchKernel); runtime, driver or "
+	"all\n"
+	"      --delay TIME     begin to capture later; to end earlier:\n"
+	"      --duration TIME\n"
+	"      --duty ON/PERIOD capture the first ON of each PERIOD of the clock, such as 1s/30s, "
+	"on all "
+	"nodes at once\n"
+	"      --capture-range profiler|nvtx:NAME\n"
+	"                       capture between cudaProfilerStart and cudaProfilerStop, or within "
+	"NVTX "
+	"ranges NAME\n"
+	"      --dormant        capture only when flamegrid control start says so\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -82,6 +98,8 @@ static const char usage[] =
 	"  -q, --quiet          print nothing but warnings\n"
 	"  -h, --help           this text\n"
 	"\n"
+	"Another injection library in CUDA_INJECTION64_PATH is left alone: COMMAND runs with it, "
+	"unprofiled.\n"
 	"Exit status: COMMAND's; 125 a failure of flamegrid's own, 126 COMMAND could not be "
 	"started, 127 not found.\n";
 
@@ -137,6 +155,12 @@ static int parse_options(struct run *run, int argc, char **argv)
 		{"record", required_argument, NULL, OPTION_CAPTURE},
 		{"nvtx", no_argument, NULL, OPTION_NVTX},
 		{"nvtx-digits", required_argument, NULL, OPTION_CAPTURE},
+		{"api", required_argument, NULL, OPTION_CAPTURE},
+		{"delay", required_argument, NULL, OPTION_CAPTURE},
+		{"duration", required_argument, NULL, OPTION_CAPTURE},
+		{"duty", required_argument, NULL, OPTION_CAPTURE},
+		{"capture-range", required_argument, NULL, OPTION_CAPTURE},
+		{"dormant", no_argument, NULL, OPTION_CAPTURE},
 		{"lines", required_argument, NULL, OPTION_LINES},
 		{"inlines", no_argument, NULL, OPTION_INLINES},
 		{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
@@ -211,8 +235,9 @@ static int parse_options(struct run *run, int argc, char **argv)
 	return 0;
 }
 
-static void job_title(char *const command[], char title[static TITLE_MAX])
+static void job_title(const struct run *run, char title[static TITLE_MAX])
 {
+	char *const *command = run->command;
 	size_t used = 0;
 
 	title[0] = '\0';
@@ -222,6 +247,10 @@ static void job_title(char *const command[], char title[static TITLE_MAX])
 
 		used += size > 0 ? (size_t)size : 0;
 	}
+	if (run->other_injection && used < TITLE_MAX - 1)
+		snprintf(title + used, TITLE_MAX - used,
+			 " [unprofiled: " JOB_ENVIRONMENT_INJECTION " was %s]",
+			 run->other_injection);
 }
 
 /* Our own agent and aggregator, writing into the output directory. 0 or -errno after a warning. */
@@ -247,7 +276,7 @@ static int start_own(struct run *run)
 	if (result < 0)
 		return result;
 	snprintf(run->socket_path, sizeof(run->socket_path), "%s/agent", run->sockets.path);
-	job_title(run->command, title);
+	job_title(run, title);
 
 	const struct profiling_options options = {
 		.store_path = store_path,
@@ -278,9 +307,12 @@ static int prepare(struct run *run, const char *program)
 		return result;
 	}
 	if (other && *other && strcmp(other, run->paths.inject) != 0) {
-		warn("run: " JOB_ENVIRONMENT_INJECTION " is already set to %s and is left alone",
+		warn("run: " JOB_ENVIRONMENT_INJECTION " is already set to %s and is left alone: "
+		     "CUDA runs with it, and unprofiled",
 		     other);
-		return -EBUSY;
+		if (run->strict)
+			return -EBUSY;
+		run->other_injection = other;
 	}
 	if (!run->agent_path)
 		return start_own(run);
@@ -307,6 +339,8 @@ static void finish(struct run *run)
 		     (unsigned long long)status.agent.acked_seq);
 	if (output_files_write(&run->output, &run->names, &summary, &error) < 0)
 		warn("run: %s", error ? error : "the reports could not be written");
+	else if (status.agent.processes == 0 && run->other_injection)
+		; /* said at the start */
 	else if (status.agent.processes == 0)
 		warn("run: no process of the command started CUDA under this profiler; "
 		     "%s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "} are empty",
@@ -337,15 +371,31 @@ static int run_unprofiled(const struct run *run)
 	return exec_status(-errno);
 }
 
-/* Another tool's NVTX library stays: the rest of the profile does not need ours. */
+static uint64_t realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Ranges are wanted as frames, or as capture windows. */
+static bool wants_nvtx(const struct capture_options *capture)
+{
+	return capture->record & RECORD_OPTION_NVTX || capture->window.range == WINDOW_RANGE_NVTX;
+}
+
+/* Another tool's NVTX library stays: it may be why the job runs. */
 static int lead_in_nvtx(const struct run *run, struct job_environment *environment)
 {
 	const char *other = getenv(JOB_ENVIRONMENT_NVTX);
 
 	if (!other || !*other || strcmp(other, run->paths.inject) == 0)
 		return job_environment_set(environment, JOB_ENVIRONMENT_NVTX, run->paths.inject);
-	warn("run: " JOB_ENVIRONMENT_NVTX " is already set to %s and is left alone: no NVTX ranges",
-	     other);
+	warn("run: " JOB_ENVIRONMENT_NVTX
+	     " is already set to %s and is left alone: no NVTX ranges%s",
+	     other,
+	     run->capture.window.range == WINDOW_RANGE_NVTX ? ", so nothing is captured" : "");
 	return 0;
 }
 
@@ -355,14 +405,14 @@ static int lead_in(const struct run *run, const char *socket_path,
 {
 	int result = job_environment_init(environment);
 
-	if (result == 0)
+	if (result == 0 && !run->other_injection)
 		result = job_environment_set(environment, JOB_ENVIRONMENT_INJECTION,
 					     run->paths.inject);
 	if (result == 0)
 		result = job_environment_set(environment, HANDSHAKE_SOCKET_ENV, socket_path);
-	if (result == 0 && (run->capture.record & RECORD_OPTION_NVTX))
+	if (result == 0 && wants_nvtx(&run->capture))
 		result = lead_in_nvtx(run, environment);
-	return result ? result : capture_options_export(&run->capture, environment);
+	return result ? result : capture_options_export(&run->capture, realtime_ns(), environment);
 }
 
 int verb_run(const char *program, int argc, char **argv)

@@ -4,13 +4,18 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "activity_record.h"
 #include "buffer_pool.h"
+#include "capture_window.h"
+#include "context_devices.h"
 #include "cupti_library.h"
+#include "flush_thread.h"
 #include "graph_nodes.h"
+#include "kernel_configs.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "monotonic.h"
@@ -23,10 +28,13 @@
 #define WAIT_NS       100000000u /* for room, a buffer */
 #define WAIT_STEP_NS  1000000
 
-/* What a chunk adds to the ledger, by device; the last row: ordinals beyond the ring's rows. */
+#define ROW_NONE RECORD_DEVICES_MAX
+
+/* What a chunk adds to the ledger, by device. The last device's row takes ordinals beyond it, too; the row after it is that
+ * of no device. */
 struct device_tally {
 	uint64_t records, valid_ns, invalid_time, still_running, name_lost, full, full_ns;
-	uint64_t capture_unknown;
+	uint64_t capture_unknown, no_device, config_lost;
 };
 
 struct activity_buffers {
@@ -35,12 +43,16 @@ struct activity_buffers {
 	const struct graph_nodes *nodes; /* may be NULL */
 	uint16_t window;
 	struct buffer_pool *pool;
+	struct definition_writer *definitions;
 	struct name_table *names; /* this and the rest: under the lock */
+	struct kernel_configs *configs;
 	uint32_t nr_records;
 	struct gpu_record records[CHUNK_RECORDS];
-	struct device_tally tally[RECORD_DEVICES_MAX];
-	uint64_t tallied; /* a bit for each row in use */
-	uint64_t unknown;
+	struct device_tally tally[RECORD_DEVICES_MAX + 1];
+	uint64_t tallied;    /* a bit for each row in use, but the last */
+	bool none_tallied;   /* the last */
+	uint32_t context_id; /* of the last record of GPU work: its device is known */
+	uint64_t unknown, outside;
 };
 
 static struct activity_buffers self;
@@ -62,8 +74,10 @@ int activity_buffers_init(struct record_ring *ring, struct definition_writer *de
 	self.nodes = nodes;
 	self.window = window;
 	self.pool = buffer_pool_create();
+	self.definitions = definitions;
 	self.names = name_table_create(definitions);
-	if (self.pool && self.names)
+	self.configs = kernel_configs_create();
+	if (self.pool && self.names && self.configs)
 		return 0;
 	activity_buffers_fini();
 	return -ENOMEM;
@@ -73,6 +87,7 @@ void activity_buffers_fini(void)
 {
 	buffer_pool_destroy(self.pool);
 	name_table_destroy(self.names);
+	kernel_configs_destroy(self.configs);
 	memset(&self, 0, sizeof(self));
 	atomic_store(&hurry_until_ns, 0);
 }
@@ -84,8 +99,12 @@ void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_record
 	*max_records = 0; /* as many as fit */
 	*buffer = forked ? NULL : buffer_pool_claim(self.pool);
 	*size = BUFFER_POOL_BYTES;
-	if (*buffer)
+	if (*buffer) {
+		/* Threads that came and went: each had a buffer, which only a flush brings back. */
+		if (buffer_pool_is_crowded(self.pool, *buffer))
+			flush_thread_flush_soon();
 		return;
+	}
 	if (!forked)
 		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_BUFFER_EXHAUSTED, 1, 0);
 	*buffer = discard;
@@ -103,37 +122,50 @@ static uint64_t wait_deadline(void)
 	return hurry_ns && hurry_ns < until_ns ? hurry_ns : until_ns;
 }
 
+static void publish_row(uint32_t row)
+{
+	uint32_t device = row == ROW_NONE ? LEDGER_DEVICE_NONE : row;
+	struct device_tally *tally = &self.tally[row];
+	const struct {
+		enum ledger_reason reason;
+		uint64_t count, ns;
+	} entries[] = {
+		{LEDGER_RECORDS, tally->records, tally->valid_ns},
+		{LEDGER_INVALID_TIME, tally->invalid_time, 0},
+		{LEDGER_STILL_RUNNING, tally->still_running, 0},
+		{LEDGER_NAME_LOST, tally->name_lost, 0},
+		{LEDGER_CAPTURE_UNKNOWN, tally->capture_unknown, 0},
+		{LEDGER_RECORD_RING_FULL, tally->full, tally->full_ns},
+		{LEDGER_NO_DEVICE, tally->no_device, 0},
+		{LEDGER_STATISTIC_LOST, tally->config_lost, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
+		if (entries[i].count)
+			record_ring_count(self.ring, device, entries[i].reason, entries[i].count,
+					  entries[i].ns);
+	memset(tally, 0, sizeof(*tally));
+}
+
 /* The ledger says "produced" before the ring has the records, so that it never claims more arrived
  * than were made. */
 static void publish_tally(void)
 {
-	for (; self.tallied; self.tallied &= self.tallied - 1) {
-		uint32_t device = (uint32_t)__builtin_ctzll(self.tallied);
-		struct device_tally *tally = &self.tally[device];
-		const struct {
-			enum ledger_reason reason;
-			uint64_t count, ns;
-		} entries[] = {
-			{LEDGER_RECORDS, tally->records, tally->valid_ns},
-			{LEDGER_INVALID_TIME, tally->invalid_time, 0},
-			{LEDGER_STILL_RUNNING, tally->still_running, 0},
-			{LEDGER_NAME_LOST, tally->name_lost, 0},
-			{LEDGER_CAPTURE_UNKNOWN, tally->capture_unknown, 0},
-			{LEDGER_RECORD_RING_FULL, tally->full, tally->full_ns},
-		};
-
-		for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++)
-			if (entries[i].count)
-				record_ring_count(self.ring, device, entries[i].reason,
-						  entries[i].count, entries[i].ns);
-		memset(tally, 0, sizeof(*tally));
-	}
+	for (; self.tallied; self.tallied &= self.tallied - 1)
+		publish_row((uint32_t)__builtin_ctzll(self.tallied));
+	if (self.none_tallied)
+		publish_row(ROW_NONE);
+	self.none_tallied = false;
 }
 
 static struct device_tally *tally_of(uint32_t device_id)
 {
 	uint32_t row = device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICES_MAX - 1;
 
+	if (device_id == RECORD_DEVICE_NONE) {
+		self.none_tallied = true;
+		return &self.tally[ROW_NONE];
+	}
 	self.tallied |= 1ull << row;
 	return &self.tally[row];
 }
@@ -172,42 +204,97 @@ static void see(const struct gpu_record *record)
 			      memory_order_release);
 }
 
-static void take(const void *activity)
+/* What a wait does not say: its context's device. Work tells which one that is, where no callback did. */
+static void find_device(struct gpu_record *record, bool is_work)
+{
+	if (is_work && record->context_id != self.context_id) {
+		context_devices_put(record->context_id, record->device_id);
+		self.context_id = record->context_id;
+	}
+	if (!is_work && record->device_id == RECORD_DEVICE_NONE && record->context_id != 0)
+		record->device_id = context_devices_get(record->context_id);
+}
+
+/* CUPTI gives some overhead a piece of malloc()ed memory that is its reader's to free. */
+static void free_data(const void *activity)
+{
+	uint32_t kind[2];
+	void *data;
+
+	memcpy(kind, activity, sizeof(kind));
+	if (kind[0] != CUPTI_ABI_KIND_OVERHEAD ||
+	    kind[1] != CUPTI_ABI_OVERHEAD_COMMAND_BUFFER_FULL ||
+	    self.library->version < CUPTI_ABI_VERSION_12_4)
+		return;
+	memcpy(&data, (const char *)activity + CUPTI_OVERHEAD_DATA, sizeof(data));
+	free(data);
+}
+
+static bool has_valid_times(enum activity_verdict verdict, struct device_tally *tally)
+{
+	tally->invalid_time += verdict == ACTIVITY_INVALID_TIME;
+	tally->still_running += verdict == ACTIVITY_STILL_RUNNING;
+	return verdict == ACTIVITY_VALID;
+}
+
+static void take_config(const void *activity, const struct gpu_record *record,
+			struct device_tally *tally)
+{
+	struct kernel_config config;
+
+	activity_record_config(activity, &config);
+	config.name_id = record->name_id;
+	if (!kernel_configs_add(self.configs, &config, record->end_ns - record->start_ns))
+		tally->config_lost++;
+}
+
+/* self.records[self.nr_records] is filled but for the name. activity: CUPTI's, NULL: the guest's own. */
+static void add(enum activity_verdict verdict, const char *name, const void *activity)
 {
 	struct gpu_record *record = &self.records[self.nr_records];
-	const char *name;
-	enum activity_verdict verdict = activity_record_read(activity, record, &name);
-	struct device_tally *tally;
+	bool is_work = record->kind <= RECORD_GPU_GRAPH;
 
-	if (verdict == ACTIVITY_UNKNOWN) {
-		if (stream_names_record(activity))
-			atomic_fetch_add_explicit(&resources_seen, 1, memory_order_relaxed);
-		else
-			self.unknown++;
-		return;
-	}
-	tally = tally_of(record->device_id);
-	tally->records++;
-	if (record->kind <= RECORD_GPU_GRAPH)
+	if (is_work)
 		see(record);
-	if (verdict == ACTIVITY_INVALID_TIME) {
-		tally->invalid_time++;
+	/* What still runs stays outstanding. */
+	if (is_work && verdict != ACTIVITY_STILL_RUNNING &&
+	    !capture_window_wants(record->correlation_id)) {
+		self.outside++;
 		return;
 	}
-	if (verdict == ACTIVITY_STILL_RUNNING) {
-		tally->still_running++;
+	find_device(record, is_work);
+	struct device_tally *tally = tally_of(record->device_id);
+	tally->records++;
+	if (!has_valid_times(verdict, tally))
 		return;
-	}
 	tally->valid_ns += record->end_ns - record->start_ns;
 	record->window = self.window;
 	record->name_id = name_table_intern(self.names, name);
-	if (record->kind == RECORD_GPU_KERNEL && record->name_id == RECORD_NAME_NONE)
-		tally->name_lost++;
-	if (record->graph_node_id && self.nodes) {
+	if (record->kind == RECORD_GPU_KERNEL) {
+		tally->name_lost += record->name_id == RECORD_NAME_NONE;
+		take_config(activity, record, tally);
+	}
+	if (is_work && record->graph_node_id && self.nodes) {
 		record->capture_stack_id = graph_nodes_get(self.nodes, record->graph_node_id);
 		tally->capture_unknown += record->capture_stack_id == RECORD_STACK_NONE;
 	}
+	tally->no_device += record->device_id == RECORD_DEVICE_NONE && record->context_id != 0;
 	self.nr_records++;
+}
+
+static void take(const void *activity)
+{
+	const char *name;
+	enum activity_verdict verdict = activity_record_read(activity, self.library->version,
+							     &self.records[self.nr_records], &name);
+
+	if (verdict != ACTIVITY_UNKNOWN)
+		add(verdict, name, activity);
+	else if (stream_names_record(activity))
+		atomic_fetch_add_explicit(&resources_seen, 1, memory_order_relaxed);
+	else
+		self.unknown++;
+	free_data(activity);
 }
 
 static void convert(uint8_t *buffer, size_t valid_size)
@@ -225,7 +312,10 @@ static void convert(uint8_t *buffer, size_t valid_size)
 	if (self.unknown)
 		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_UNKNOWN_RECORD,
 				  self.unknown, 0);
-	self.unknown = 0;
+	if (self.outside)
+		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_OUTSIDE_WINDOW,
+				  self.outside, 0);
+	self.unknown = self.outside = 0;
 }
 
 void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
@@ -248,6 +338,46 @@ void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffe
 	}
 	buffer_pool_give_back(self.pool, buffer, valid_size);
 	errno = saved_errno;
+}
+
+void activity_buffers_set_window(uint16_t window)
+{
+	pthread_mutex_lock(&lock);
+	self.window = window;
+	pthread_mutex_unlock(&lock);
+}
+
+void activity_buffers_count_dropped(void)
+{
+	size_t dropped = 0;
+
+	/* CUPTI's count starts again at zero with each answer. */
+	if (self.library->activity_get_dropped &&
+	    self.library->activity_get_dropped(NULL, 0, &dropped) == CUPTI_ABI_SUCCESS && dropped)
+		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_CUPTI_DROPPED, dropped, 0);
+}
+
+void activity_buffers_reclaim(void)
+{
+	buffer_pool_reclaim(self.pool);
+}
+
+void activity_buffers_put(const struct gpu_record *record, const char *name)
+{
+	pthread_mutex_lock(&lock);
+	self.records[self.nr_records] = *record;
+	add(ACTIVITY_VALID, name, NULL);
+	pass_on(wait_deadline());
+	pthread_mutex_unlock(&lock);
+}
+
+void activity_buffers_define(bool last)
+{
+	pthread_mutex_lock(&lock);
+	uint64_t left = kernel_configs_define(self.configs, self.definitions);
+	pthread_mutex_unlock(&lock);
+	if (last && left)
+		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_STATISTIC_LOST, left, 0);
 }
 
 void activity_buffers_hurry(uint64_t until_ns)

@@ -11,6 +11,7 @@
 
 struct cupti_library;
 struct definition_writer;
+struct gpu_record;
 struct graph_nodes;
 struct record_ring;
 
@@ -31,6 +32,20 @@ void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_record
  * that launches; then counts what does not fit. */
 void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
 			       size_t valid_size);
+
+/* The window that records belong to from now on. Between windows only. */
+void activity_buffers_set_window(uint16_t window);
+
+/* Takes what CUPTI says it has dropped into the ledger. The helper, or whoever leaves CUPTI. */
+void activity_buffers_count_dropped(void);
+
+/* CUPTI has left: buffers that it did not give back are free again. */
+void activity_buffers_reclaim(void);
+/* A record that the guest made itself, with valid times; as if CUPTI had delivered it. name: NULL or as in a kernel's
+ * record. Not on a thread of the application's: it waits for the activity lock, and for room as above. */
+void activity_buffers_put(const struct gpu_record *record, const char *name);
+/* Defines the launch configurations that changed. last: what finds no room is counted as lost. The helper thread. */
+void activity_buffers_define(bool last);
 
 /* From now on, wait for room no longer than until_ns (CLOCK_MONOTONIC) in all: the process ends. */
 void activity_buffers_hurry(uint64_t until_ns);

@@ -68,8 +68,82 @@ static void read_graph(const void *activity, struct gpu_record *record)
 	record->graph_id = u32_at(activity, CUPTI_GRAPH_GRAPH);
 }
 
-enum activity_verdict activity_record_read(const void *activity, struct gpu_record *record,
-					   const char **name)
+static void read_sync(const void *activity, struct gpu_record *record)
+{
+	record->kind = RECORD_GPU_SYNC;
+	record->copy_kind = (uint8_t)u32_at(activity, CUPTI_SYNC_TYPE);
+	record->start_ns = u64_at(activity, CUPTI_SYNC_START);
+	record->end_ns = u64_at(activity, CUPTI_SYNC_END);
+	record->correlation_id = u32_at(activity, CUPTI_SYNC_CORRELATION);
+	record->context_id = u32_at(activity, CUPTI_SYNC_CONTEXT);
+	record->stream_id = u32_at(activity, CUPTI_SYNC_STREAM);
+	if (record->stream_id == CUPTI_ABI_SYNC_INVALID)
+		record->stream_id = 0;
+	record->device_id = RECORD_DEVICE_NONE;
+}
+
+static void read_overhead(const void *activity, uint32_t version, struct gpu_record *record)
+{
+	uint32_t kind = u32_at(activity, CUPTI_OVERHEAD_KIND);
+	uint32_t object = u32_at(activity, CUPTI_OVERHEAD_OBJECT_KIND);
+
+	record->kind = RECORD_GPU_OVERHEAD;
+	record->copy_kind = (uint8_t)(kind >> 16 ? RECORD_OVERHEAD_CUPTI + (kind >> 16) : kind);
+	record->start_ns = u64_at(activity, CUPTI_OVERHEAD_START);
+	record->end_ns = u64_at(activity, CUPTI_OVERHEAD_END);
+	record->device_id = RECORD_DEVICE_NONE;
+	/* The other objects are a process and a thread. */
+	if (object >= CUPTI_ABI_OBJECT_DEVICE && object <= CUPTI_ABI_OBJECT_STREAM)
+		record->device_id = u32_at(activity, CUPTI_OVERHEAD_DEVICE);
+	if (object == CUPTI_ABI_OBJECT_CONTEXT || object == CUPTI_ABI_OBJECT_STREAM)
+		record->context_id = u32_at(activity, CUPTI_OVERHEAD_CONTEXT);
+	if (object == CUPTI_ABI_OBJECT_STREAM)
+		record->stream_id = u32_at(activity, CUPTI_OVERHEAD_STREAM);
+	if (version >= CUPTI_ABI_VERSION_12_2)
+		record->correlation_id = u32_at(activity, CUPTI_OVERHEAD_CORRELATION);
+}
+
+/* Which GPU it happened to: a fault and its throttling on the source, a migration where the memory goes, or comes from if
+ * that is the host. A fault of the host's, and thrashing between several, are of no one GPU. */
+static uint32_t unified_device(const void *activity, uint32_t kind)
+{
+	switch (kind) {
+	case CUPTI_ABI_UNIFIED_HTOD:
+	case CUPTI_ABI_UNIFIED_DTOD:
+	case CUPTI_ABI_UNIFIED_REMOTE_MAP:
+		return u32_at(activity, CUPTI_UNIFIED_DESTINATION);
+	case CUPTI_ABI_UNIFIED_DTOH:
+	case CUPTI_ABI_UNIFIED_GPU_FAULT:
+	case CUPTI_ABI_UNIFIED_THROTTLING:
+		return u32_at(activity, CUPTI_UNIFIED_SOURCE);
+	default:
+		return RECORD_DEVICE_NONE;
+	}
+}
+
+static void read_unified(const void *activity, struct gpu_record *record)
+{
+	uint32_t kind = u32_at(activity, CUPTI_UNIFIED_KIND);
+	uint32_t device_id = unified_device(activity, kind);
+	bool moment = kind == CUPTI_ABI_UNIFIED_CPU_FAULT || kind == CUPTI_ABI_UNIFIED_THRASHING ||
+		      kind == CUPTI_ABI_UNIFIED_REMOTE_MAP;
+
+	record->kind = RECORD_GPU_UNIFIED;
+	record->copy_kind = (uint8_t)kind;
+	record->start_ns = u64_at(activity, CUPTI_UNIFIED_START);
+	/* CUPTI leaves the end of a mere moment undefined. */
+	record->end_ns = moment ? record->start_ns : u64_at(activity, CUPTI_UNIFIED_END);
+	/* A fault's value is no size: the code that faulted, or how many faults were one. */
+	if (kind != CUPTI_ABI_UNIFIED_CPU_FAULT && kind != CUPTI_ABI_UNIFIED_GPU_FAULT &&
+	    kind != CUPTI_ABI_UNIFIED_THROTTLING)
+		record->bytes = u64_at(activity, CUPTI_UNIFIED_VALUE);
+	record->address = u64_at(activity, CUPTI_UNIFIED_ADDRESS);
+	/* The host is a device, too, with a number that no GPU has. */
+	record->device_id = device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICE_NONE;
+}
+
+enum activity_verdict activity_record_read(const void *activity, uint32_t version,
+					   struct gpu_record *record, const char **name)
 {
 	uint32_t kind = u32_at(activity, 0);
 
@@ -88,6 +162,15 @@ enum activity_verdict activity_record_read(const void *activity, struct gpu_reco
 	case CUPTI_ABI_KIND_GRAPH:
 		read_graph(activity, record);
 		break;
+	case CUPTI_ABI_KIND_SYNC:
+		read_sync(activity, record);
+		break;
+	case CUPTI_ABI_KIND_OVERHEAD:
+		read_overhead(activity, version, record);
+		break;
+	case CUPTI_ABI_KIND_UNIFIED:
+		read_unified(activity, record);
+		break;
 	default:
 		return ACTIVITY_UNKNOWN;
 	}
@@ -96,4 +179,24 @@ enum activity_verdict activity_record_read(const void *activity, struct gpu_reco
 	if (record->start_ns == 0 || record->end_ns < record->start_ns)
 		return ACTIVITY_INVALID_TIME;
 	return ACTIVITY_VALID;
+}
+
+void activity_record_config(const void *activity, struct kernel_config *config)
+{
+	uint16_t registers;
+
+	memcpy(&registers, (const char *)activity + CUPTI_KERNEL_REGISTERS, sizeof(registers));
+	*config = (struct kernel_config){
+		.device_id = u32_at(activity, CUPTI_KERNEL_DEVICE),
+		.grid_x = u32_at(activity, CUPTI_KERNEL_GRID),
+		.grid_y = u32_at(activity, CUPTI_KERNEL_GRID + 4),
+		.grid_z = u32_at(activity, CUPTI_KERNEL_GRID + 8),
+		.block_x = u32_at(activity, CUPTI_KERNEL_BLOCK),
+		.block_y = u32_at(activity, CUPTI_KERNEL_BLOCK + 4),
+		.block_z = u32_at(activity, CUPTI_KERNEL_BLOCK + 8),
+		.static_shared_bytes = u32_at(activity, CUPTI_KERNEL_STATIC_SHARED),
+		.dynamic_shared_bytes = u32_at(activity, CUPTI_KERNEL_DYNAMIC_SHARED),
+		.registers = registers,
+		.local_bytes = u32_at(activity, CUPTI_KERNEL_LOCAL),
+	};
 }

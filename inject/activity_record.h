@@ -3,6 +3,7 @@
 #ifndef ACTIVITY_RECORD_H
 #define ACTIVITY_RECORD_H
 
+#include "proto/kernel_config.h"
 #include "proto/record.h"
 
 enum activity_verdict {
@@ -12,9 +13,13 @@ enum activity_verdict {
 	ACTIVITY_UNKNOWN,       /* a kind that was not asked for: *record is zeroed */
 };
 
-/* Fills *record but for name_id and window. *name is the kernel's, borrowed from CUPTI; NULL: no
+/* Fills *record but for name_id and window, and for the device of a wait, which names its context alone. version:
+ * cuptiGetVersion(), for fields that are younger than 12.0. *name is the kernel's, borrowed from CUPTI; NULL: no
  * kernel, or none. */
-enum activity_verdict activity_record_read(const void *activity, struct gpu_record *record,
-					   const char **name);
+enum activity_verdict activity_record_read(const void *activity, uint32_t version,
+					   struct gpu_record *record, const char **name);
+
+/* How a kernel was launched; activity is a record of one. Fills all but name_id, which is 0. */
+void activity_record_config(const void *activity, struct kernel_config *config);
 
 #endif

@@ -165,6 +165,15 @@ void activity_watch_ask(struct activity_watch *watch, const struct activity_watc
 		ask(watch, counts);
 }
 
+void activity_watch_renew(struct activity_watch *watch, const struct activity_watch_counts *counts)
+{
+	struct activity_watch_counts before = *counts;
+
+	before.launches = watch->launches;
+	activity_watch_finish(watch, &before);
+	see_life(watch, counts);
+}
+
 void activity_watch_finish(struct activity_watch *watch, const struct activity_watch_counts *counts)
 {
 	if (counts->records != watch->records) {

@@ -72,6 +72,10 @@ void activity_watch_step(struct activity_watch *watch, const struct activity_wat
 void activity_watch_finish(struct activity_watch *watch,
 			   const struct activity_watch_counts *counts);
 
+/* In the place of a step, where CUPTI was left and taken up since the last one: counts what is missing of the launches
+ * until then, and begins anew. Does not call CUPTI. */
+void activity_watch_renew(struct activity_watch *watch, const struct activity_watch_counts *counts);
+
 /* Has CUPTI write records of all contexts, if there is reason to. Before the last flush. */
 void activity_watch_ask(struct activity_watch *watch, const struct activity_watch_counts *counts);
 

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -16,6 +18,11 @@
 
 #define CONNECT_US 500000 /* and as long again for the answer */
 #define STAT_START 22     /* field number in /proc/self/stat */
+
+/* Where a descriptor is kept: above what programs count on, below what select() takes and what makes the kernel's table
+ * grow. Programs with fewer to spare keep them all. */
+#define KEPT_FD_MIN   1000u
+#define KEPT_FD_SPARE 64u
 
 static ssize_t read_file(const char *path, char *text, size_t size)
 {
@@ -108,7 +115,7 @@ static int connect_to(const char *path)
 	return fd;
 }
 
-static int send_hello(int fd, int ring_fd)
+static int send_hello(int fd, const struct agent_link *link, int ring_fd)
 {
 	struct guest_hello hello = {
 		.magic = HANDSHAKE_MAGIC,
@@ -130,7 +137,7 @@ static int send_hello(int fd, int ring_fd)
 	};
 	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
 
-	random_instance(hello.instance);
+	memcpy(hello.instance, link->instance, sizeof(hello.instance));
 	rights->cmsg_level = SOL_SOCKET;
 	rights->cmsg_type = SCM_RIGHTS;
 	rights->cmsg_len = CMSG_LEN(sizeof(int));
@@ -140,41 +147,99 @@ static int send_hello(int fd, int ring_fd)
 	return 0;
 }
 
-static int receive_welcome(int fd, uint16_t *window)
+static int receive_welcome(int fd, struct guest_welcome *welcome)
 {
-	struct guest_welcome welcome;
-	ssize_t size = recv(fd, &welcome, sizeof(welcome), 0);
+	ssize_t size = recv(fd, welcome, sizeof(*welcome), 0);
 
 	if (size < 0)
 		return errno == EAGAIN ? -ETIMEDOUT : -errno;
-	if (size != (ssize_t)sizeof(welcome) || welcome.magic != HANDSHAKE_MAGIC ||
-	    welcome.version != HANDSHAKE_VERSION)
+	if (size != (ssize_t)sizeof(*welcome) || welcome->magic != HANDSHAKE_MAGIC ||
+	    welcome->version != HANDSHAKE_VERSION)
 		return -EPROTO;
-	if (welcome.status != HANDSHAKE_OK)
-		return -EACCES;
-	*window = (uint16_t)welcome.window;
+	return welcome->status == HANDSHAKE_OK ? 0 : -EACCES;
+}
+
+/* Not fstat(): as a function it is younger than the C libraries that the guest may meet. */
+static int identify(int fd, uint64_t *device, uint64_t *inode)
+{
+	struct stat status;
+
+	*device = *inode = 0;
+	if (syscall(SYS_fstat, fd, &status) < 0)
+		return -errno;
+	*device = status.st_dev;
+	*inode = status.st_ino;
 	return 0;
 }
 
-int agent_handshake(const char *path, struct record_ring **ring, uint16_t *window)
+/* A failure costs nothing but the next agent. */
+static void keep(struct agent_link *link, int ring_fd)
 {
+	struct rlimit limit;
+	unsigned int min = KEPT_FD_MIN;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < 2 * KEPT_FD_SPARE)
+		return;
+	if (limit.rlim_cur < KEPT_FD_MIN + KEPT_FD_SPARE)
+		min = (unsigned int)limit.rlim_cur - KEPT_FD_SPARE;
+	link->ring_fd = fcntl(ring_fd, F_DUPFD_CLOEXEC, (int)min);
+	if (link->ring_fd >= 0 && identify(link->ring_fd, &link->device, &link->inode) < 0) {
+		close(link->ring_fd);
+		link->ring_fd = -1;
+	}
+}
+
+int agent_handshake(const char *path, struct agent_link *link, struct record_ring **ring,
+		    uint16_t *window)
+{
+	struct guest_welcome welcome = {0};
 	int ring_fd = -1, error, fd = connect_to(path);
 
 	*ring = NULL;
 	*window = 0;
+	memset(link, 0, sizeof(*link));
+	link->ring_fd = -1;
 	if (fd < 0)
 		return fd;
+	strcpy(link->path, path); /* it fitted into an address of the same size */
+	random_instance(link->instance);
 	error = record_ring_create(&RECORD_RING_SIZES_DEFAULT, ring, &ring_fd);
 	if (error == 0)
-		error = send_hello(fd, ring_fd);
+		error = send_hello(fd, link, ring_fd);
 	if (error == 0)
-		error = receive_welcome(fd, window);
+		error = receive_welcome(fd, &welcome);
+	link->wanted = error == 0 && (welcome.flags & HANDSHAKE_KEEP_RING);
+	if (link->wanted)
+		keep(link, ring_fd);
 	if (ring_fd >= 0)
 		close(ring_fd);
 	close(fd);
 	if (error < 0) {
 		record_ring_destroy(*ring);
 		*ring = NULL;
+		return error;
 	}
+	*window = (uint16_t)welcome.window;
+	return 0;
+}
+
+int agent_handshake_again(struct agent_link *link)
+{
+	struct guest_welcome welcome;
+	uint64_t device, inode;
+	int error, fd;
+
+	if (link->ring_fd < 0 || identify(link->ring_fd, &device, &inode) < 0 ||
+	    device != link->device || inode != link->inode) {
+		link->ring_fd = -1;
+		return -EBADF;
+	}
+	fd = connect_to(link->path);
+	if (fd < 0)
+		return fd;
+	error = send_hello(fd, link, link->ring_fd);
+	if (error == 0)
+		error = receive_welcome(fd, &welcome);
+	close(fd);
 	return error;
 }

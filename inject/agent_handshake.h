@@ -1,18 +1,37 @@
-/* The guest's side of proto/handshake.h. On the thread that loads the guest; blocks for at most a
- * second in all. */
+/* The guest's side of proto/handshake.h. Blocks for at most a second in all; the first time on the thread that loads the
+ * guest, later on its own. */
 #ifndef AGENT_HANDSHAKE_H
 #define AGENT_HANDSHAKE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "proto/handshake.h"
 
 struct record_ring;
 
+/* What a guest needs to hand its memory to the next agent. Plain data. */
+struct agent_link {
+	char path[108]; /* of the agent's socket */
+	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
+	bool wanted; /* the agent asked to keep the memory */
+	int ring_fd; /* owned; -1: none is kept */
+	uint64_t device,
+		inode; /* what ring_fd must be: its number may have become another file's */
+};
+
 /* Connects to the agent's socket at `path`, makes a ring of the default sizes and hands it over. No
- * descriptor stays open.
+ * descriptor stays open but link->ring_fd, close-on-exec and with a high number, if the agent asks for it and there is
+ * one.
  * The caller owns *ring. *window: the first capture window's number.
  * Returns 0; -ECONNREFUSED, -ENOENT and others of connect(): no agent; -EFBIG, -ENOMEM and others
  * of record_ring_create(): no ring; -ETIMEDOUT: no answer; -EPROTO: an answer that makes no sense,
  * or none; -EACCES: the agent refused. On error *ring is NULL and *window 0. */
-int agent_handshake(const char *path, struct record_ring **ring, uint16_t *window);
+int agent_handshake(const char *path, struct agent_link *link, struct record_ring **ring,
+		    uint16_t *window);
+
+/* Hands the same memory to whoever listens on the same path now. Returns 0; as above; -EBADF: the descriptor is gone,
+ * and will be: link->ring_fd is -1 then. */
+int agent_handshake_again(struct agent_link *link);
 
 #endif

@@ -98,6 +98,13 @@ uint8_t *buffer_pool_claim(struct buffer_pool *pool)
 	return buffer;
 }
 
+bool buffer_pool_is_crowded(const struct buffer_pool *pool, const uint8_t *buffer)
+{
+	size_t index = (size_t)(buffer - pool->base) / BUFFER_POOL_BYTES;
+
+	return index >= pool->nr_buffers / 4 && index % WORD_BITS == 0;
+}
+
 int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used_bytes)
 {
 	size_t offset = (size_t)(buffer - pool->base);
@@ -112,4 +119,13 @@ int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used
 		memset(buffer, 0, used_bytes);
 	release(pool, index);
 	return 0;
+}
+
+void buffer_pool_reclaim(struct buffer_pool *pool)
+{
+	for (uint32_t i = 0; i < pool->nr_buffers; i++)
+		if (atomic_load_explicit(&pool->taken[i / WORD_BITS], memory_order_relaxed) &
+		    1ull << i % WORD_BITS)
+			buffer_pool_give_back(pool, pool->base + (size_t)i * BUFFER_POOL_BYTES,
+					      BUFFER_POOL_BYTES);
 }

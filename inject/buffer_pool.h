@@ -4,6 +4,7 @@
 #ifndef BUFFER_POOL_H
 #define BUFFER_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,8 +23,15 @@ void buffer_pool_destroy(struct buffer_pool *pool);
  * buffer_pool_give_back(). NULL: none left. */
 uint8_t *buffer_pool_claim(struct buffer_pool *pool);
 
+/* Whether this claimed buffer is one of every 64 from a quarter of the pool on: since the lowest free one is claimed
+ * first, so many or more are out. */
+bool buffer_pool_is_crowded(const struct buffer_pool *pool, const uint8_t *buffer);
+
 /* Takes a buffer of which the first used_bytes may have been written. Returns 0; -EINVAL: not from
  * this pool. */
 int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used_bytes);
+
+/* Takes back all buffers that are out: whoever had them is gone. */
+void buffer_pool_reclaim(struct buffer_pool *pool);
 
 #endif

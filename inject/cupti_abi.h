@@ -14,11 +14,13 @@
 enum cupti_result { /* CUptiResult */
 		    CUPTI_ABI_SUCCESS = 0,
 		    CUPTI_ABI_NOT_INITIALIZED = 15,
+		    CUPTI_ABI_NOT_SUPPORTED = 27,
 		    CUPTI_ABI_SUBSCRIBER_TAKEN = 39, /* MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED */
 };
 
 enum cupti_domain { /* CUpti_CallbackDomain */
 		    CUPTI_ABI_DOMAIN_DRIVER = 1,
+		    CUPTI_ABI_DOMAIN_RUNTIME = 2,
 		    CUPTI_ABI_DOMAIN_RESOURCE = 3,
 		    CUPTI_ABI_DOMAIN_STATE = 6,
 };
@@ -49,8 +51,11 @@ enum cupti_kind { /* CUpti_ActivityKind */
 		  CUPTI_ABI_KIND_CONTEXT = 9,
 		  CUPTI_ABI_KIND_CONCURRENT_KERNEL = 10,
 		  CUPTI_ABI_KIND_MEMCPY_PEER = 22, /* MEMCPY2 */
+		  CUPTI_ABI_KIND_GRAPH = 51,       /* GRAPH_TRACE */
+		  CUPTI_ABI_KIND_OVERHEAD = 17,
+		  CUPTI_ABI_KIND_UNIFIED = 25, /* UNIFIED_MEMORY_COUNTER */
 		  CUPTI_ABI_KIND_STREAM = 37,
-		  CUPTI_ABI_KIND_GRAPH = 51, /* GRAPH_TRACE */
+		  CUPTI_ABI_KIND_SYNC = 38, /* SYNCHRONIZATION */
 };
 
 enum cupti_attribute { /* CUpti_ActivityAttribute; both are uint8_t */
@@ -60,18 +65,30 @@ enum cupti_attribute { /* CUpti_ActivityAttribute; both are uint8_t */
 
 #define CUPTI_ABI_VERSION_12_3 21u     /* cuptiGetVersion() of the first with per-thread buffers */
 #define CUPTI_ABI_VERSION_13_0 130000u /* and of the first that has them by default */
+#define CUPTI_ABI_VERSION_12_2 20u     /* overhead has a correlation id */
+#define CUPTI_ABI_VERSION_12_4 22u     /* overhead has further data */
 
-/* CUpti_CallbackData of the driver domain. */
+/* CUpti_CallbackData of the driver and runtime domains. */
 struct cupti_callback_data {
 	int site; /* enum cupti_site */
 	const char *function_name;
 	const void *function_params;
-	const int *return_value; /* CUresult; at the exit only */
+	const int *return_value; /* CUresult or cudaError_t; at the exit only */
 	const char *symbol_name;
 	void *context;
 	uint32_t context_id;
 	uint64_t *correlation_data;
 	uint32_t correlation_id;
+};
+
+#define CUPTI_ABI_NAME_SIZE 64 /* CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN */
+
+/* CUpti_SubscriberParams of cuptiSubscribe_v2 (13.0). */
+struct cupti_subscriber_params {
+	size_t size; /* of this struct */
+	const char *name;
+	char *old_name; /* who has subscribed already */
+	size_t old_name_size;
 };
 
 /* CUpti_ResourceData. */
@@ -92,11 +109,17 @@ struct cupti_graph_data {
 
 /* Offsets, in bytes. `kind` is the first 4 bytes of each record. */
 enum cupti_kernel_offset {
+	CUPTI_KERNEL_REGISTERS = 6, /* uint16_t, a thread */
 	CUPTI_KERNEL_START = 16,
 	CUPTI_KERNEL_END = 24,
 	CUPTI_KERNEL_DEVICE = 40,
 	CUPTI_KERNEL_CONTEXT = 44,
 	CUPTI_KERNEL_STREAM = 48,
+	CUPTI_KERNEL_GRID = 52, /* three, as of the block: x, y, z */
+	CUPTI_KERNEL_BLOCK = 64,
+	CUPTI_KERNEL_STATIC_SHARED = 76,
+	CUPTI_KERNEL_DYNAMIC_SHARED = 80,
+	CUPTI_KERNEL_LOCAL = 84, /* a thread */
 	CUPTI_KERNEL_CORRELATION = 92,
 	CUPTI_KERNEL_NAME = 104,
 	CUPTI_KERNEL_GRAPH_NODE = 144,
@@ -144,6 +167,71 @@ enum cupti_stream_offset {
 enum cupti_context_offset {
 	CUPTI_CONTEXT_ID = 4,
 	CUPTI_CONTEXT_NULL_STREAM = 14, /* uint16_t: id of the default stream */
+};
+
+enum cupti_sync_offset {
+	CUPTI_SYNC_TYPE = 4,
+	CUPTI_SYNC_START = 8,
+	CUPTI_SYNC_END = 16,
+	CUPTI_SYNC_CORRELATION = 24,
+	CUPTI_SYNC_CONTEXT = 28,
+	CUPTI_SYNC_STREAM = 32,
+};
+
+#define CUPTI_ABI_SYNC_INVALID 0xffffffffu /* a field that does not apply */
+
+enum cupti_overhead_offset {
+	CUPTI_OVERHEAD_KIND = 4,
+	CUPTI_OVERHEAD_OBJECT_KIND = 8,
+	CUPTI_OVERHEAD_DEVICE = 12, /* of an object that is a device, context or stream */
+	CUPTI_OVERHEAD_CONTEXT = 16,
+	CUPTI_OVERHEAD_STREAM = 20,
+	CUPTI_OVERHEAD_START = 24,
+	CUPTI_OVERHEAD_END = 32,
+	CUPTI_OVERHEAD_CORRELATION = 40, /* 12.2 */
+	CUPTI_OVERHEAD_DATA = 48,        /* 12.4: malloc()ed for whoever reads the record */
+};
+
+enum cupti_object_kind { /* CUpti_ActivityObjectKind */
+			 CUPTI_ABI_OBJECT_DEVICE = 3,
+			 CUPTI_ABI_OBJECT_CONTEXT = 4,
+			 CUPTI_ABI_OBJECT_STREAM = 5,
+};
+
+enum cupti_overhead_kind { /* CUpti_ActivityOverheadKind */
+			   CUPTI_ABI_OVERHEAD_COMMAND_BUFFER_FULL = 6 << 16,
+};
+
+enum cupti_unified_offset {
+	CUPTI_UNIFIED_KIND = 4,
+	CUPTI_UNIFIED_VALUE = 8,
+	CUPTI_UNIFIED_START = 16,
+	CUPTI_UNIFIED_END = 24,
+	CUPTI_UNIFIED_ADDRESS = 32,
+	CUPTI_UNIFIED_SOURCE = 40,
+	CUPTI_UNIFIED_DESTINATION = 44,
+};
+
+enum cupti_unified_kind { /* CUpti_ActivityUnifiedMemoryCounterKind */
+			  CUPTI_ABI_UNIFIED_HTOD = 1,
+			  CUPTI_ABI_UNIFIED_DTOH = 2,
+			  CUPTI_ABI_UNIFIED_CPU_FAULT = 3,
+			  CUPTI_ABI_UNIFIED_GPU_FAULT = 4,
+			  CUPTI_ABI_UNIFIED_THRASHING = 5,
+			  CUPTI_ABI_UNIFIED_THROTTLING = 6,
+			  CUPTI_ABI_UNIFIED_REMOTE_MAP = 7,
+			  CUPTI_ABI_UNIFIED_DTOD = 8,
+			  CUPTI_ABI_UNIFIED_KINDS,
+};
+
+enum cupti_unified_scope { /* CUpti_ActivityUnifiedMemoryCounterScope */
+			   CUPTI_ABI_UNIFIED_ONE_DEVICE = 1,
+			   CUPTI_ABI_UNIFIED_ALL_DEVICES = 2,
+};
+
+/* CUpti_ActivityUnifiedMemoryCounterConfig. */
+struct cupti_unified_config {
+	uint32_t scope, kind, device_id, enable;
 };
 
 typedef void cupti_callback_fn(void *user, uint32_t domain, uint32_t cbid, const void *data);

@@ -28,10 +28,16 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiGetTimestamp", get_timestamp, false),
 	SYMBOL("cuptiActivityGetNumDroppedRecords", activity_get_dropped, true),
 	SYMBOL("cuptiActivitySetAttribute", activity_set_attribute, true),
+	SYMBOL("cuptiSubscribe_v2", subscribe_v2, true),
 	SYMBOL("cuptiGetGraphNodeId", get_graph_node_id, true),
+	SYMBOL("cuptiFinalize", finalize, true),
 	SYMBOL("cuptiGetContextId", get_context_id, true),
 	SYMBOL("cuptiGetStreamIdEx", get_stream_id, true),
 	SYMBOL("cuptiActivityEnableAndDump", activity_enable_and_dump, true),
+	SYMBOL("cuptiGetDeviceId", get_device_id, true),
+	SYMBOL("cuptiActivityEnableAllSyncRecords", activity_enable_all_sync_records, true),
+	SYMBOL("cuptiActivityConfigureUnifiedMemoryCounter", configure_unified_memory, true),
+	SYMBOL("cuptiGetCallbackName", get_callback_name, true),
 };
 
 static int resolve(void *handle, struct cupti_library *library)

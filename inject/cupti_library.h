@@ -25,8 +25,15 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	/* May be NULL: */
 	int (*activity_get_dropped)(void *context, uint32_t stream_id, size_t *dropped);
 	int (*activity_set_attribute)(uint32_t attribute, size_t *size, void *value);
+	int (*subscribe_v2)(void **subscriber, cupti_callback_fn *callback, void *user,
+			    struct cupti_subscriber_params *params);
 	int (*get_graph_node_id)(void *node, uint64_t *node_id);
+	int (*finalize)(void);
 	int (*get_context_id)(void *context, uint32_t *context_id);
+	int (*get_device_id)(void *context, uint32_t *device_id);
+	int (*activity_enable_all_sync_records)(uint8_t enable);
+	int (*configure_unified_memory)(struct cupti_unified_config *configs, uint32_t count);
+	int (*get_callback_name)(uint32_t domain, uint32_t cbid, const char **name);
 	int (*get_stream_id)(void *context, void *stream, uint8_t per_thread, uint32_t *stream_id);
 	/* As activity_enable, and records of what there is already. */
 	int (*activity_enable_and_dump)(uint32_t kind);

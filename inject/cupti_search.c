@@ -175,6 +175,22 @@ static void look_in_environment(const struct place *place, const char *virtual_e
 	closedir(folder);
 }
 
+static void look_in_library_path(const struct place *place, const char *folders)
+{
+	char folder[CUPTI_SEARCH_PATH_MAX];
+
+	while (folders && *folders) {
+		size_t size = strcspn(folders, ":;");
+
+		if (size > 0 && size < sizeof(folder)) {
+			memcpy(folder, folders, size);
+			folder[size] = '\0';
+			look_in(place, folder, "");
+		}
+		folders += size + (folders[size] != '\0');
+	}
+}
+
 /* "cuda-13.0" as a number that grows with the version. */
 static int toolkit_version(const char *name)
 {
@@ -235,6 +251,7 @@ void cupti_search_run(const struct cupti_search_input *input, struct cupti_searc
 		look_in_toolkit(&place, input->cuda_path);
 	look_in_environment(&place, input->virtual_env);
 	look_in(&place, input->conda_prefix, "/lib");
+	look_in_library_path(&place, input->library_path);
 	if (input->toolkit_parent)
 		look_in_toolkits(&place, input->toolkit_parent);
 	add_looked(search, "the loader's path");
@@ -287,6 +304,7 @@ void cupti_search_process(struct cupti_search *search)
 			.cuda_path = getenv("CUDA_PATH"),
 			.virtual_env = getenv("VIRTUAL_ENV"),
 			.conda_prefix = getenv("CONDA_PREFIX"),
+			.library_path = getenv("LD_LIBRARY_PATH"),
 			.toolkit_parent = "/usr/local",
 			.own_folder = objects.own_folder,
 		},

@@ -18,6 +18,7 @@ struct cupti_search_input {
 	uint32_t nr_mapped;
 	const char *cuda_home, *cuda_path; /* environment variables of those names */
 	const char *virtual_env, *conda_prefix;
+	const char *library_path;   /* LD_LIBRARY_PATH */
 	const char *toolkit_parent; /* holds "cuda" and "cuda-X.Y": /usr/local */
 	const char *own_folder;     /* of the guest itself */
 };
@@ -36,7 +37,8 @@ struct cupti_search {
 
 /* The override alone, if there is one. Else, in this order: a mapped libcupti; beside a mapped
  * libcudart; Python wheels next to mapped objects; CUDA_HOME, CUDA_PATH; the active Python
- * environment; toolkits; the loader; beside the guest. Within a place the major version of the
+ * environment; the loader's path from the environment, folder by folder, since the loader finds no second file
+ * of a name that it has loaded, should that one not fit the driver; toolkits; the loader; beside the guest. Within a place the major version of the
  * mapped libcudart comes first, else the newest. A file is listed once. */
 void cupti_search_run(const struct cupti_search_input *input, struct cupti_search *search);
 

@@ -11,6 +11,19 @@ enum device_attribute { /* CUdevice_attribute */
 			ATTRIBUTE_PCI_BUS = 33,
 			ATTRIBUTE_PCI_DEVICE = 34,
 			ATTRIBUTE_PCI_DOMAIN = 50,
+			ATTRIBUTE_BLOCK_THREADS = 1, /* MAX_THREADS_PER_BLOCK */
+			ATTRIBUTE_BLOCK_SHARED = 8,  /* MAX_SHARED_MEMORY_PER_BLOCK */
+			ATTRIBUTE_WARP_SIZE = 10,
+			ATTRIBUTE_BLOCK_REGISTERS = 12, /* MAX_REGISTERS_PER_BLOCK */
+			ATTRIBUTE_MULTIPROCESSORS = 16, /* MULTIPROCESSOR_COUNT */
+			ATTRIBUTE_SM_THREADS = 39,      /* MAX_THREADS_PER_MULTIPROCESSOR */
+			ATTRIBUTE_COMPUTE_MAJOR = 75,
+			ATTRIBUTE_COMPUTE_MINOR = 76,
+			ATTRIBUTE_SM_SHARED = 81,      /* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
+			ATTRIBUTE_SM_REGISTERS = 82,   /* MAX_REGISTERS_PER_MULTIPROCESSOR */
+			ATTRIBUTE_BLOCK_OPTIN = 97,    /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
+			ATTRIBUTE_SM_BLOCKS = 106,     /* MAX_BLOCKS_PER_MULTIPROCESSOR */
+			ATTRIBUTE_BLOCK_RESERVED = 111 /* RESERVED_SHARED_MEMORY_PER_BLOCK */
 };
 
 struct driver { /* each returns a CUresult */
@@ -48,6 +61,26 @@ static uint32_t attribute(const struct driver *driver, int which, int device)
 	return driver->get_attribute(&value, which, device) == 0 ? (uint32_t)value : 0;
 }
 
+/* An older driver does not know all of them: 0. */
+static void read_limits(const struct driver *driver, int device, struct device_limits *limits)
+{
+	*limits = (struct device_limits){
+		.compute_major = attribute(driver, ATTRIBUTE_COMPUTE_MAJOR, device),
+		.compute_minor = attribute(driver, ATTRIBUTE_COMPUTE_MINOR, device),
+		.multiprocessors = attribute(driver, ATTRIBUTE_MULTIPROCESSORS, device),
+		.warp_size = attribute(driver, ATTRIBUTE_WARP_SIZE, device),
+		.sm_threads = attribute(driver, ATTRIBUTE_SM_THREADS, device),
+		.sm_blocks = attribute(driver, ATTRIBUTE_SM_BLOCKS, device),
+		.sm_registers = attribute(driver, ATTRIBUTE_SM_REGISTERS, device),
+		.sm_shared_bytes = attribute(driver, ATTRIBUTE_SM_SHARED, device),
+		.block_threads = attribute(driver, ATTRIBUTE_BLOCK_THREADS, device),
+		.block_registers = attribute(driver, ATTRIBUTE_BLOCK_REGISTERS, device),
+		.block_shared_bytes = attribute(driver, ATTRIBUTE_BLOCK_SHARED, device),
+		.block_shared_optin_bytes = attribute(driver, ATTRIBUTE_BLOCK_OPTIN, device),
+		.block_reserved_bytes = attribute(driver, ATTRIBUTE_BLOCK_RESERVED, device),
+	};
+}
+
 static int define(struct definition_writer *writer, const struct driver *driver, int ordinal)
 {
 	struct definition_device head = {.device_id = (uint32_t)ordinal};
@@ -60,6 +93,7 @@ static int define(struct definition_writer *writer, const struct driver *driver,
 	head.pci_domain = attribute(driver, ATTRIBUTE_PCI_DOMAIN, device);
 	head.pci_bus = attribute(driver, ATTRIBUTE_PCI_BUS, device);
 	head.pci_device = attribute(driver, ATTRIBUTE_PCI_DEVICE, device);
+	read_limits(driver, device, &head.limits);
 	return definition_writer_put(writer, DEFINITION_DEVICE, &head, sizeof(head), name,
 				     (uint32_t)strnlen(name, sizeof(name)))
 		       ? 0

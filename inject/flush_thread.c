@@ -14,44 +14,56 @@
 
 #include "activity_buffers.h"
 #include "activity_watch.h"
+#include "agent_watch.h"
+#include "api_statistics.h"
+#include "capture_window.h"
 #include "clock_sample.h"
+#include "context_devices.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "device_query.h"
 #include "graph_callback.h"
+#include "launch_thread.h"
 #include "lifecycle.h"
+#include "module_load.h"
 #include "module_watch.h"
 #include "monotonic.h"
+#include "proto/record_options.h"
 #include "proto/record_ring.h"
 #include "python_frames.h"
 #include "stack_table.h"
 #include "subscription.h"
+#include "unified_memory.h"
 #include "unwind_notices.h"
 #include "unwind_table.h"
 
-#define POLL_NS      100000000u  /* modules */
-#define FLUSH_NS     500000000u  /* activity, drop counts, clocks */
-#define STOP_NS      2000000000u /* the most that an exiting process waits */
-#define LAST_ROOM_NS 1000000000u /* of which for room in the activity lane */
-#define STACK_BYTES  (512u << 10)
+#define POLL_NS       100000000u  /* modules */
+#define FLUSH_NS      500000000u  /* activity, drop counts, clocks */
+#define STATISTICS_NS 1000000000u /* sums of calls and launch configurations */
+#define STOP_NS       2000000000u /* the most that an exiting process waits */
+#define LAST_ROOM_NS  1000000000u /* of which for room in the activity lane */
+#define STACK_BYTES   (512u << 10)
 
 enum event {
 	EVENT_STOP = 1u << 0,
 	EVENT_INIT_FINISHED = 1u << 1,
 	EVENT_CONTEXT_CREATED = 1u << 2,
 	EVENT_CUPTI_FAILED = 1u << 3,
-	EVENT_TABLE_WANTED = 1u << 8, /* the count of them, in this bit and those above */
+	EVENT_NEWS = 1u << 8, /* the count of them, in this bit and those above */
 };
 
 static struct {
 	struct flush_thread_parts parts;
 	struct activity_watch watch;
-	bool started;
+	uint32_t watched_window; /* the watch's; 0: none yet */
+	bool started, prepared, captured;
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* likewise */
-	bool devices_known, failure_said;
+	atomic_bool flush_soon;
+	bool devices_known, failure_said, unified_asked;
+	struct definition_clock clock; /* the last sample; zeroed: none */
 	enum python_state python_said;
-	uint64_t next_flush_ns;
+	uint64_t next_flush_ns, next_statistics_ns;
 } self;
 
 /* Until *word differs from `value`, or timeout_ns are over, or for no reason. */
@@ -87,14 +99,20 @@ void flush_thread_cupti_failed(void)
 	set_and_wake(&self.events, EVENT_CUPTI_FAILED);
 }
 
-/* From a launch: a walk met a file whose unwind table is not there yet. */
-static void table_wanted(void)
+void flush_thread_wake(void)
 {
 	int saved_errno = errno;
 
-	atomic_fetch_add(&self.events, EVENT_TABLE_WANTED);
+	atomic_fetch_add(&self.events, EVENT_NEWS);
 	syscall(SYS_futex, &self.events, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	errno = saved_errno;
+}
+
+void flush_thread_flush_soon(void)
+{
+	/* What wakes the thread is a change of the word, whatever it says. */
+	if (!atomic_exchange(&self.flush_soon, true))
+		flush_thread_wake();
 }
 
 static void watch_modules(bool last)
@@ -122,33 +140,107 @@ static void watch_python(void)
 					 python_frames_text(self.parts.python));
 }
 
-static void count_dropped(void)
-{
-	size_t dropped = 0;
-
-	/* CUPTI's count starts again at zero with each answer. */
-	if (self.parts.library->activity_get_dropped &&
-	    self.parts.library->activity_get_dropped(NULL, 0, &dropped) == CUPTI_ABI_SUCCESS &&
-	    dropped)
-		record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_CUPTI_DROPPED,
-				  dropped, 0);
-}
-
 static void calibrate(void)
 {
 	struct definition_clock clock;
 
-	if (clock_sample_take(self.parts.library, &clock) == 0)
-		definition_writer_put(self.parts.definitions, DEFINITION_CLOCK, &clock,
-				      sizeof(clock), NULL, 0);
+	if (clock_sample_take(self.parts.library, &clock) != 0)
+		return;
+	self.clock = clock;
+	definition_writer_put(self.parts.definitions, DEFINITION_CLOCK, &clock, sizeof(clock), NULL,
+			      0);
 }
 
-/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. */
+/* Without a sample there has been no GPU work, and CUPTI's clock is the system's. */
+static uint64_t cupti_time(uint64_t time_ns)
+{
+	struct timespec now;
+
+	if (self.clock.cupti_ns)
+		return time_ns - self.clock.monotonic_ns + self.clock.cupti_ns;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return time_ns - monotonic_ns() + (uint64_t)now.tv_sec * 1000000000u +
+	       (uint64_t)now.tv_nsec;
+}
+
+static void pass_on_loads(void)
+{
+	struct module_load load;
+
+	while (module_load_take(&load)) {
+		uint64_t start_ns = cupti_time(load.begin_ns);
+		const struct gpu_record record = {
+			.start_ns = start_ns,
+			.end_ns = start_ns + (load.end_ns - load.begin_ns),
+			.correlation_id = load.correlation_id,
+			.device_id = context_devices_get(load.context_id),
+			.context_id = load.context_id,
+			.kind = RECORD_GPU_MODULE,
+		};
+
+		activity_buffers_put(&record, load.function);
+	}
+}
+
+/* What was refused once is not asked for again. */
+static void start_unified_memory(void)
+{
+	if (self.unified_asked || !(self.parts.record & RECORD_OPTION_UNIFIED))
+		return;
+	self.unified_asked = true;
+	int result = unified_memory_start(self.parts.library);
+	if (result != CUPTI_ABI_SUCCESS)
+		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, result,
+					 "CUPTI does not record unified memory (error %d)", result);
+}
+
+/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. Only while CUPTI is in use. */
 static void flush(uint32_t flag)
 {
 	calibrate();
+	pass_on_loads();
 	self.parts.library->activity_flush_all(flag);
-	count_dropped();
+	activity_buffers_count_dropped();
+}
+
+void flush_thread_prepare(void)
+{
+	self.prepared = true;
+	watch_modules(false);
+	watch_python();
+	if (self.parts.native_stacks)
+		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
+}
+
+/* A process that was never captured is not even looked at. Otherwise unwind tables are built while CUDA still starts, so
+ * that the first launches find all that they need. */
+static bool is_captured(void)
+{
+	if (capture_window_count() == 0 && !self.parts.soon)
+		return false;
+	if (!self.prepared)
+		flush_thread_prepare();
+	if (!self.captured && capture_window_count() > 0) {
+		if (self.parts.late)
+			lifecycle_came_late();
+		self.captured = true;
+	}
+	return true;
+}
+
+/* Whether CUDA is initialised, and was used: callbacks say so, or, to who came late, a record. */
+static bool has_begun(unsigned int events, enum event event)
+{
+	return events & event || activity_buffers_any();
+}
+
+static void publish_statistics(uint64_t now_ns, bool last)
+{
+	if (!last && now_ns < self.next_statistics_ns)
+		return;
+	api_statistics_publish(self.parts.definitions, last);
+	activity_buffers_define(last);
+	self.next_statistics_ns = now_ns + STATISTICS_NS;
 }
 
 static struct activity_watch_counts seen(void)
@@ -160,38 +252,63 @@ static struct activity_watch_counts seen(void)
 	return counts;
 }
 
+/* With the window open, and within its lock: only then may the watch call CUPTI. */
+static void watch_activity(void)
+{
+	struct activity_watch_counts counts = seen();
+	uint32_t window = capture_window_count();
+
+	if (self.watched_window && self.watched_window != window)
+		activity_watch_renew(&self.watch, &counts);
+	self.watched_window = window;
+	activity_watch_step(&self.watch, &counts);
+}
+
 /* What there is to do now. A running kernel must not be flushed by force: it would come without its
  * end, and only once. */
 static void work(unsigned int events)
 {
 	uint64_t now_ns = monotonic_ns();
-	struct activity_watch_counts counts;
 
+	agent_watch_step(now_ns);
+	if (!is_captured())
+		return;
 	watch_modules(false);
 	watch_python();
+	publish_statistics(now_ns, false);
 	if ((events & EVENT_CUPTI_FAILED) && !self.failure_said) {
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI met a fatal error and switched itself off");
 		self.failure_said = true;
+		capture_window_failed();
 		lifecycle_off();
 	}
 	if (events & EVENT_CUPTI_FAILED)
 		return;
-	if ((events & EVENT_INIT_FINISHED) && !self.devices_known)
+	if (has_begun(events, EVENT_INIT_FINISHED))
+		start_unified_memory();
+	if (has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
 		self.devices_known = device_query_define(self.parts.definitions) >= 0;
-	if (!(events & EVENT_CONTEXT_CREATED) || now_ns < self.next_flush_ns)
+	/* To who came late, only a flush can show that CUDA was used. */
+	if (!(events & EVENT_CONTEXT_CREATED) && !self.parts.late)
+		return;
+	if ((!atomic_exchange(&self.flush_soon, false) && now_ns < self.next_flush_ns) ||
+	    !capture_window_lock())
 		return;
 	flush(0);
-	counts = seen();
-	activity_watch_step(&self.watch, &counts);
+	if (capture_window_is_open())
+		watch_activity();
+	capture_window_unlock();
 	self.next_flush_ns = monotonic_ns() + FLUSH_NS;
 }
 
-/* The forced flush has brought all that there is. */
+/* Within the lock of an open window, whose forced flush has brought all that there is. */
 static void finish_watch(void)
 {
 	struct activity_watch_counts counts = seen();
 
+	if (self.watched_window && self.watched_window != capture_window_count())
+		activity_watch_renew(&self.watch, &counts);
 	activity_watch_ask(&self.watch, &counts);
 	if (self.watch.state == ACTIVITY_WATCH_ASKED) {
 		flush(1);
@@ -200,23 +317,44 @@ static void finish_watch(void)
 	activity_watch_finish(&self.watch, &counts);
 }
 
+/* The last window ended before. */
+static void finish_watch_late(void)
+{
+	struct activity_watch_counts counts = seen();
+
+	activity_watch_renew(&self.watch, &counts);
+}
+
 static void finish(unsigned int events)
 {
-	bool gpu_used = (events & EVENT_CONTEXT_CREATED) && !(events & EVENT_CUPTI_FAILED);
+	bool works = !(events & EVENT_CUPTI_FAILED), watched = false;
 
-	watch_modules(true);
-	watch_python();
-	if (self.parts.native_stacks)
-		unwind_notices_write(self.parts.tables, self.parts.definitions);
-	if ((events & EVENT_INIT_FINISHED) && !self.devices_known && !(events & EVENT_CUPTI_FAILED))
-		device_query_define(self.parts.definitions);
-	activity_buffers_hurry(monotonic_ns() + LAST_ROOM_NS);
-	if (gpu_used) {
-		flush(1);
-		finish_watch();
-		calibrate();
+	agent_watch_last(monotonic_ns());
+	if (is_captured()) {
+		watch_modules(true);
+		watch_python();
+		if (self.parts.native_stacks)
+			unwind_notices_write(self.parts.tables, self.parts.definitions);
 	}
+	activity_buffers_hurry(monotonic_ns() + LAST_ROOM_NS);
+	if (works && capture_window_lock()) {
+		if (self.parts.late || events & EVENT_CONTEXT_CREATED) {
+			flush(1);
+			watched = capture_window_is_open();
+			if (watched)
+				finish_watch();
+			calibrate();
+		}
+		capture_window_finish();
+		capture_window_unlock();
+	}
+	if (works && self.watched_window && !watched)
+		finish_watch_late();
+	if (works && has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
+		device_query_define(self.parts.definitions);
+	pass_on_loads();
 	lifecycle_off();
+	publish_statistics(monotonic_ns(), true);
 	record_ring_finish(self.parts.ring);
 }
 
@@ -224,18 +362,18 @@ static void *run(void *argument)
 {
 	(void)argument;
 	prctl(PR_SET_NAME, "flamegrid");
-	/* While CUDA still starts, so that the first launches find all that they need. */
-	if (self.parts.native_stacks)
-		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
+	launch_thread_ignore();
 	for (;;) {
 		unsigned int events = atomic_load(&self.events);
+		uint64_t rest_ns;
 
 		if (events & EVENT_STOP) {
 			finish(events);
 			break;
 		}
+		rest_ns = capture_window_step();
 		work(events);
-		wait_on(&self.events, events, POLL_NS);
+		wait_on(&self.events, events, rest_ns < POLL_NS ? rest_ns : POLL_NS);
 	}
 	set_and_wake(&self.done, 1);
 	return NULL;
@@ -251,7 +389,8 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 	self.parts = *parts;
 	activity_watch_init(&self.watch, parts->ring, parts->definitions, parts->library,
 			    subscription_take_up);
-	unwind_tables_on_want(parts->tables, table_wanted);
+	/* From a launch: a walk met a file whose unwind table is not there yet. */
+	unwind_tables_on_want(parts->tables, flush_thread_wake);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);

@@ -4,6 +4,7 @@
 #define FLUSH_THREAD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct cupti_library;
 struct definition_writer;
@@ -22,6 +23,9 @@ struct flush_thread_parts { /* all borrowed for good */
 	struct python_frames *python;
 	const struct cupti_library *library;
 	bool native_stacks, python_stacks; /* what launches want */
+	bool soon; /* a window may open at any moment: have everything ready */
+	bool late; /* CUDA may have been used before the first capture window */
+	uint32_t record;                   /* a set of enum record_option */
 };
 
 /* Returns 0, or -errno of pthread_create(). */
@@ -35,5 +39,12 @@ bool flush_thread_stop(void);
 void flush_thread_init_finished(void);
 void flush_thread_context_created(void);
 void flush_thread_cupti_failed(void);
+void flush_thread_flush_soon(void); /* not at the next interval's end, but now */
+
+/* Has ready what stacks need, as far as it is not. On this thread alone. */
+void flush_thread_prepare(void);
+
+/* There is something new to look at. Any thread. */
+void flush_thread_wake(void);
 
 #endif

@@ -35,6 +35,12 @@ void graph_nodes_destroy(struct graph_nodes *nodes)
 		munmap(nodes, sizeof(*nodes));
 }
 
+void graph_nodes_clear(struct graph_nodes *nodes)
+{
+	/* Gives the memory back; private and anonymous, it reads as zero afterwards. */
+	madvise(nodes, sizeof(*nodes), MADV_DONTNEED);
+}
+
 static uint32_t set_of(uint64_t node_id)
 {
 	return (uint32_t)((node_id * 0x9e3779b97f4a7c15u) >> 32) % SETS;

@@ -15,6 +15,9 @@ struct graph_nodes;
 struct graph_nodes *graph_nodes_create(void);
 void graph_nodes_destroy(struct graph_nodes *nodes);
 
+/* Forgets all nodes. No other thread may be in here. */
+void graph_nodes_clear(struct graph_nodes *nodes);
+
 /* Enters a node, or changes its stack. node_id: as cuptiGetGraphNodeId() gives it; 0 and 1 are
  * no node's (CUPTI counts graphs from 1, in the upper half) and are not entered. */
 void graph_nodes_put(struct graph_nodes *nodes, uint64_t node_id, uint32_t stack_id);

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <time.h>
 
 #include "activity_buffers.h"
 #include "agent_handshake.h"
+#include "agent_watch.h"
+#include "api_statistics.h"
+#include "capture_window.h"
 #include "cupti_library.h"
 #include "cupti_search.h"
 #include "definition_writer.h"
@@ -18,11 +20,13 @@
 #include "lifecycle.h"
 #include "module_watch.h"
 #include "nvtx_ranges.h"
+#include "proto/api_options.h"
 #include "proto/graph_mode.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
 #include "proto/record_ring.h"
 #include "proto/stack_options.h"
+#include "proto/window_options.h"
 #include "python_frames.h"
 #include "stack_table.h"
 #include "subscription.h"
@@ -42,11 +46,12 @@ static struct {
 	enum graph_mode graphs;
 	uint32_t record; /* a set of enum record_option */
 	enum nvtx_digits digits;
+	struct window_options window_options;
 	struct module_watch *modules;
 	struct stack_table *stacks;
 	struct cupti_library library;
 	struct cupti_search search;
-	uint16_t window;
+	struct agent_link link;
 } guest;
 
 static void on_context_created(void)
@@ -91,15 +96,21 @@ static bool find_cupti(void)
 		path = candidate->path;
 		result = subscription_open(&guest.library);
 		if (result == CUPTI_ABI_SUCCESS) {
+			api_statistics_init(guest.ring, &guest.library, getenv(API_OPTIONS_ENV),
+					    guest.record, &guest.definitions);
 			definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FOUND,
 						 (int32_t)guest.library.version, "CUPTI %u: %s",
 						 guest.library.version, path);
 			return true;
 		}
 		if (result == CUPTI_ABI_SUBSCRIBER_TAKEN) {
+			char holder[CUPTI_ABI_NAME_SIZE];
+
+			subscription_holder(&guest.library, holder);
 			definition_writer_notice(
 				&guest.definitions, NOTICE_SUBSCRIBER_TAKEN, result,
-				"another profiler holds CUPTI in this process (%s)", path);
+				"another profiler holds CUPTI in this process%s%s (%s)",
+				*holder ? ": " : "", holder, path);
 			return false;
 		}
 	}
@@ -123,12 +134,11 @@ static bool prepare_launches(void)
 	if (guest.graphs == GRAPH_MODE_NODES)
 		guest.nodes = graph_nodes_create();
 	if (guest.stacks && guest.python && launch_thread_init() == 0 &&
-	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes,
-				  guest.window) == 0)
+	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1) ==
+		    0)
 		return true;
 	definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, -ENOMEM,
 				 "not enough memory for call stacks and activity buffers");
-	subscription_close();
 	return false;
 }
 
@@ -155,17 +165,11 @@ static void read_options(void)
 		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
 					 "%s=%s: not understood; the default is used",
 					 NVTX_DIGITS_ENV, text);
-}
-
-static void define_window(void)
-{
-	struct definition_window window = {.window = guest.window};
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	window.begin_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	definition_writer_put(&guest.definitions, DEFINITION_WINDOW, &window, sizeof(window), NULL,
-			      0);
+	text = getenv(WINDOW_OPTIONS_ENV);
+	if (window_options_parse(text, &guest.window_options) < 0)
+		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
+					 "%s=%s: not understood; the whole run is captured",
+					 WINDOW_OPTIONS_ENV, text);
 }
 
 static bool wants_native(void)
@@ -189,8 +193,33 @@ static void prepare_stacks(void)
 		unwind_tables_build(guest.tables, FIRST_BUILD_NS);
 }
 
-/* Starts the flush thread before CUPTI is switched on, because its events go there. */
-static bool capture(void)
+static void prepare_windows(void)
+{
+	const struct capture_window_parts parts = {
+		.ring = guest.ring,
+		.definitions = &guest.definitions,
+		.library = &guest.library,
+		.find_cupti = find_cupti,
+		.prepare = flush_thread_prepare,
+		.wake = flush_thread_wake,
+		.events = &events,
+		.launch = {.ring = guest.ring,
+			   .capture = {.ring = guest.ring,
+				       .stacks = guest.stacks,
+				       .tables = guest.tables,
+				       .python = guest.python,
+				       .options = guest.options,
+				       .ranges = guest.ranges},
+			   .nodes = guest.nodes},
+		.options = guest.window_options,
+		.graphs = guest.graphs,
+		.record = guest.record,
+	};
+
+	capture_window_init(&parts);
+}
+
+static int start_flush_thread(bool late)
 {
 	const struct flush_thread_parts parts = {
 		.ring = guest.ring,
@@ -202,45 +231,57 @@ static bool capture(void)
 		.library = &guest.library,
 		.native_stacks = wants_native(),
 		.python_stacks = wants_python(),
+		.late = late,
+		.soon = guest.window_options.range != WINDOW_RANGE_NONE,
+		.record = guest.record,
 	};
-	const struct launch_callback launch = {
-		.ring = guest.ring,
-		.capture = {.ring = guest.ring,
-			    .stacks = guest.stacks,
-			    .tables = guest.tables,
-			    .python = guest.python,
-			    .options = guest.options,
-			    .ranges = guest.ranges},
-		.nodes = guest.nodes,
-		.window = guest.window,
-	};
-	int result;
 
-	define_window();
-	if (lifecycle_start(at_end) < 0 || flush_thread_start(&parts) < 0)
+	return flush_thread_start(&parts);
+}
+
+/* Captured from the first call on. The flush thread starts before CUPTI is switched on, because its events go there. */
+static bool capture_now(void)
+{
+	if (!find_cupti())
 		return false;
-	result = subscription_start(&launch, &events, guest.graphs, guest.record,
-				    &guest.definitions);
-	if (result != CUPTI_ABI_SUCCESS)
-		definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, result,
-					 "CUPTI reports no launches (error %d)", result);
+	module_watch_poll(guest.modules, false);
+	prepare_stacks();
+	if (lifecycle_start(at_end) < 0 || start_flush_thread(false) < 0) {
+		subscription_close();
+		return false;
+	}
+	capture_window_open_first();
+	flush_thread_wake();
 	return true;
+}
+
+/* Captured when its time comes: until then it costs a thread that sleeps. */
+static bool capture_later(void)
+{
+	capture_window_start();
+	if (guest.window_options.range != WINDOW_RANGE_NONE) {
+		module_watch_poll(guest.modules, false);
+		prepare_stacks();
+	}
+	return lifecycle_start(at_end) == 0 && start_flush_thread(true) == 0;
 }
 
 static void start(const char *socket_path)
 {
-	if (agent_handshake(socket_path, &guest.ring, &guest.window) < 0) {
+	uint16_t window; /* the guest numbers them itself */
+
+	if (agent_handshake(socket_path, &guest.link, &guest.ring, &window) < 0) {
 		nvtx_ranges_off();
 		return;
 	}
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
+	agent_watch_start(&guest.link, guest.ring, &guest.definitions);
 	read_options();
 	guest.tables = unwind_tables_create(UNWIND_BYTES_MAX);
 	guest.modules = module_watch_create(&guest.definitions, guest.tables);
-	if (guest.tables && guest.modules && find_cupti() && prepare_launches()) {
-		module_watch_poll(guest.modules, false);
-		prepare_stacks();
-		if (capture())
+	if (guest.tables && guest.modules && prepare_launches()) {
+		prepare_windows();
+		if (capture_window_is_due() ? capture_now() : capture_later())
 			return;
 	}
 	nvtx_ranges_off();

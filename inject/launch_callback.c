@@ -2,7 +2,9 @@
 
 #include "launch_cbid.h"
 #include "launch_thread.h"
+#include "module_load.h"
 #include "monotonic.h"
+#include "proto/record_options.h"
 #include "proto/record_ring.h"
 
 static void push(const struct launch_callback *launch, struct launch_thread *thread, uint32_t cbid,
@@ -21,10 +23,48 @@ static void push(const struct launch_callback *launch, struct launch_thread *thr
 	record_ring_push_launch(launch->ring, (uint32_t)thread->lane, &record);
 }
 
-static void count_without_lane(const struct launch_callback *launch)
+static void count_without_lane(const struct launch_callback *launch, uint32_t flags)
 {
+	if (flags & RECORD_LAUNCH_HOST)
+		return; /* no launch: what comes of it is then under [unknown stack] */
 	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCHES, 1, 0);
 	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_NO_LANE, 1, 0);
+}
+
+/* A poll that found all done has a record, and now its stack. */
+static void end_poll(const struct launch_callback *launch, struct launch_thread *thread,
+		     uint32_t cbid, const struct cupti_callback_data *data)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (data->return_value && *data->return_value == 0 && thread->lane != LAUNCH_THREAD_NO_LANE)
+		push(launch, thread, cbid, data->correlation_id, now_ns,
+		     stack_capture_take(&launch->capture, &thread->scratch, now_ns),
+		     RECORD_LAUNCH_HOST);
+}
+
+static void end_load(struct launch_thread *thread, const struct launch_callback *launch,
+		     const struct cupti_callback_data *data)
+{
+	const struct module_load load = {
+		.begin_ns = thread->load_begin_ns,
+		.end_ns = monotonic_ns(),
+		.function = data->function_name,
+		.correlation_id = data->correlation_id,
+		.context_id = data->context_id,
+	};
+
+	if (module_load_put(&load))
+		return;
+	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_RECORDS, 1, 0);
+	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_RECORD_RING_FULL, 1, 0);
+}
+
+static bool loads_code(uint32_t cbid)
+{
+	const struct launch_cbid *row = launch_cbid_find(cbid);
+
+	return row && row->option == RECORD_OPTION_MODULES;
 }
 
 void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
@@ -32,9 +72,14 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 {
 	uint64_t now_ns = monotonic_ns();
 	struct launch_thread *thread = launch_thread_own(launch->ring, now_ns);
+	uint32_t flags = launch_cbid_flags(cbid);
 
 	if (!thread) {
-		count_without_lane(launch);
+		count_without_lane(launch, flags);
+		return;
+	}
+	if (__builtin_expect(flags & LAUNCH_CBID_POLL, 0)) {
+		thread->exit_counts = true;
 		return;
 	}
 	if (thread->outer_correlation_id == data->correlation_id && data->correlation_id != 0) {
@@ -45,14 +90,28 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 	 */
 	thread->outer_correlation_id = data->correlation_id;
 	thread->nested = 0;
+	thread->exit_counts = false;
+	if (flags & RECORD_LAUNCH_HOST && loads_code(cbid)) {
+		thread->load_begin_ns = now_ns;
+		thread->exit_counts = true;
+	}
 	if (thread->lane == LAUNCH_THREAD_NO_LANE) {
 		thread->outer_stack_id = RECORD_STACK_NONE;
-		count_without_lane(launch);
+		count_without_lane(launch, flags);
 		return;
 	}
 	thread->outer_stack_id = stack_capture_take(&launch->capture, &thread->scratch, now_ns);
-	push(launch, thread, cbid, data->correlation_id, now_ns, thread->outer_stack_id,
-	     launch_cbid_flags(cbid));
+	push(launch, thread, cbid, data->correlation_id, now_ns, thread->outer_stack_id, flags);
+}
+
+static void at_exit(const struct launch_callback *launch, struct launch_thread *thread,
+		    uint32_t cbid, const struct cupti_callback_data *data)
+{
+	thread->exit_counts = false;
+	if (launch_cbid_flags(cbid) & LAUNCH_CBID_POLL)
+		end_poll(launch, thread, cbid, data);
+	else
+		end_load(thread, launch, data);
 }
 
 void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
@@ -69,12 +128,18 @@ void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
 		thread->nested--;
 		return;
 	}
-	if (thread)
+	if (thread) {
 		thread->outer_correlation_id = 0;
+		if (__builtin_expect(thread->exit_counts, 0))
+			at_exit(launch, thread, cbid, data);
+	}
 	if (!failed)
 		return;
+	uint32_t flags = launch_cbid_flags(cbid);
+	if (flags & RECORD_LAUNCH_HOST)
+		return; /* a failed wait has a record, too, and none is missed */
 	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_FAILED, 1, 0);
 	if (thread && thread->lane != LAUNCH_THREAD_NO_LANE)
 		push(launch, thread, cbid, data->correlation_id, now_ns, RECORD_STACK_NONE,
-		     launch_cbid_flags(cbid) | RECORD_LAUNCH_FAILED);
+		     flags | RECORD_LAUNCH_FAILED);
 }

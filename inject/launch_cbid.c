@@ -3,12 +3,26 @@
 #include <stddef.h>
 
 #include "proto/record.h"
+#include "proto/record_options.h"
 
 #define ONE  0
 #define MANY RECORD_LAUNCH_MANY
+#define HOST RECORD_LAUNCH_HOST
+#define LOAD (RECORD_LAUNCH_HOST | RECORD_LAUNCH_MANY) /* a module's JIT and lazy parts, too */
+
+#define POLL (RECORD_LAUNCH_HOST | LAUNCH_CBID_POLL)
+
+#define W RECORD_OPTION_SYNC
+#define L RECORD_OPTION_MODULES
 
 /* CUpti_driver_api_trace_cbid: append-only, so each number means the same in every version. */
 const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
+	{17, HOST, W},  /* cuCtxSynchronize */
+	{18, LOAD, L},  /* cuModuleLoad */
+	{19, LOAD, L},  /* cuModuleLoadData */
+	{20, LOAD, L},  /* cuModuleLoadDataEx */
+	{21, LOAD, L},  /* cuModuleLoadFatBinary */
+	{23, LOAD, L},  /* cuModuleGetFunction */
 	{43, ONE, 0},   /* cuMemcpyHtoD */
 	{44, ONE, 0},   /* cu64MemcpyHtoD */
 	{45, ONE, 0},   /* cuMemcpyDtoH */
@@ -52,6 +66,10 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{115, ONE, 0},  /* cuLaunch */
 	{116, ONE, 0},  /* cuLaunchGrid */
 	{117, ONE, 0},  /* cuLaunchGridAsync */
+	{120, POLL, W}, /* cuEventQuery */
+	{121, HOST, W}, /* cuEventSynchronize */
+	{125, POLL, W}, /* cuStreamQuery */
+	{126, HOST, W}, /* cuStreamSynchronize */
 	{216, ONE, 0},  /* cuMemsetD8Async */
 	{217, ONE, 0},  /* cu64MemsetD8Async */
 	{218, ONE, 0},  /* cuMemsetD16Async */
@@ -92,6 +110,7 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{291, ONE, 0},  /* cuMemcpy3DAsync_v2 */
 	{292, ONE, 0},  /* cuMemcpyHtoA_v2 */
 	{293, ONE, 0},  /* cuMemcpyHtoAAsync_v2 */
+	{295, HOST, W}, /* cuStreamWaitEvent */
 	{305, ONE, 0},  /* cuMemcpy */
 	{306, ONE, 0},  /* cuMemcpyAsync */
 	{307, ONE, 0},  /* cuLaunchKernel */
@@ -135,6 +154,9 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{431, ONE, 0},  /* cuMemsetD2D8Async_ptsz */
 	{432, ONE, 0},  /* cuMemsetD2D16Async_ptsz */
 	{433, ONE, 0},  /* cuMemsetD2D32Async_ptsz */
+	{436, HOST, W}, /* cuStreamWaitEvent_ptsz */
+	{439, POLL, W}, /* cuStreamQuery_ptsz */
+	{440, HOST, W}, /* cuStreamSynchronize_ptsz */
 	{442, ONE, 0},  /* cuLaunchKernel_ptsz */
 	{477, ONE, 0},  /* cuLaunchCooperativeKernel */
 	{478, ONE, 0},  /* cuLaunchCooperativeKernel_ptsz */
@@ -143,6 +165,12 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{515, MANY, 0}, /* cuGraphLaunch_ptsz */
 	{652, ONE, 0},  /* cuLaunchKernelEx */
 	{653, ONE, 0},  /* cuLaunchKernelEx_ptsz */
+	{678, LOAD, L}, /* cuLibraryLoadData */
+	{679, LOAD, L}, /* cuLibraryLoadFromFile */
+	{681, LOAD, L}, /* cuLibraryGetKernel */
+	{683, LOAD, L}, /* cuKernelGetFunction */
+	{750, HOST, W}, /* cuGreenCtxWaitEvent */
+	{756, HOST, W}, /* cuCtxWaitEvent */
 	{776, MANY, 0}, /* cuMemcpyBatchAsync */
 	{777, MANY, 0}, /* cuMemcpyBatchAsync_ptsz */
 	{778, MANY, 0}, /* cuMemcpy3DBatchAsync */
@@ -151,9 +179,10 @@ const struct launch_cbid launch_cbids[LAUNCH_CBIDS] = {
 	{797, MANY, 0}, /* cuMemcpyBatchAsync_v2_ptsz */
 	{798, MANY, 0}, /* cuMemcpy3DBatchAsync_v2 */
 	{799, MANY, 0}, /* cuMemcpy3DBatchAsync_v2_ptsz */
+	{800, HOST, W}, /* cuCtxSynchronize_v2 */
 };
 
-uint32_t launch_cbid_flags(uint32_t cbid)
+const struct launch_cbid *launch_cbid_find(uint32_t cbid)
 {
 	size_t low = 0, high = LAUNCH_CBIDS;
 
@@ -165,5 +194,12 @@ uint32_t launch_cbid_flags(uint32_t cbid)
 		else
 			high = middle;
 	}
-	return low < LAUNCH_CBIDS && launch_cbids[low].cbid == cbid ? launch_cbids[low].flags : 0;
+	return low < LAUNCH_CBIDS && launch_cbids[low].cbid == cbid ? &launch_cbids[low] : NULL;
+}
+
+uint32_t launch_cbid_flags(uint32_t cbid)
+{
+	const struct launch_cbid *launch = launch_cbid_find(cbid);
+
+	return launch ? launch->flags : 0;
 }

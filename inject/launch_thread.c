@@ -6,22 +6,31 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "api_thread.h"
 #include "lifecycle.h"
 #include "proto/record_ring.h"
 
 #define CLAIM_INTERVAL_NS 100000000u
 /* The thread's destructor ran: whatever launches now comes from another destructor, and starts
  * nothing anew. */
-#define ENDED ((struct launch_thread *)1)
+#define ENDED   ((struct launch_thread *)1)
+#define IGNORED ((struct launch_thread *)2)
 
 static __thread struct launch_thread *own __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
+
+static inline bool is_real(const struct launch_thread *thread)
+{
+	return (uintptr_t)thread > (uintptr_t)IGNORED;
+}
 
 static void give_back(void *user)
 {
 	struct launch_thread *thread = user;
 
 	own = ENDED;
+	if (thread->api)
+		api_thread_end(thread->api);
 	/* In a forked child the ring is the parent's. */
 	if (thread->lane != LAUNCH_THREAD_NO_LANE && lifecycle_state() != LIFECYCLE_FORKED)
 		record_ring_give_back_lane(thread->ring, (uint32_t)thread->lane);
@@ -54,9 +63,9 @@ struct launch_thread *launch_thread_own(struct record_ring *ring, uint64_t now_n
 {
 	struct launch_thread *thread = own;
 
-	if (__builtin_expect(thread && thread != ENDED && thread->lane >= 0, 1))
+	if (__builtin_expect(is_real(thread) && thread->lane >= 0, 1))
 		return thread;
-	if (thread == ENDED)
+	if (thread && !is_real(thread))
 		return NULL;
 
 	int saved_errno = errno;
@@ -72,7 +81,32 @@ struct launch_thread *launch_thread_own(struct record_ring *ring, uint64_t now_n
 	return thread;
 }
 
+struct launch_thread *launch_thread_here(struct record_ring *ring)
+{
+	struct launch_thread *thread = own;
+
+	if (__builtin_expect(is_real(thread), 1))
+		return thread;
+	if (thread)
+		return NULL;
+
+	int saved_errno = errno;
+	thread = own = create(ring);
+	errno = saved_errno;
+	return thread;
+}
+
+void launch_thread_ignore(void)
+{
+	own = IGNORED;
+}
+
+bool launch_thread_is_ignored(void)
+{
+	return own == IGNORED;
+}
+
 bool launch_thread_exists(void)
 {
-	return own && own != ENDED;
+	return is_real(own);
 }

@@ -1,4 +1,5 @@
-/* What one launching thread keeps: its lane in the ring, and what its stacks are captured with.
+/* What one launching thread keeps: its lane in the ring, what its stacks are captured with, and its API calls where
+ * they are counted.
  * Reached through a single initial-exec thread-local pointer, because the first touch of any larger
  * thread-local block would call malloc; mapped at the thread's first launch, given back when the
  * thread ends. */
@@ -13,6 +14,7 @@
 
 #define LAUNCH_THREAD_NO_LANE (-1)
 
+struct api_thread;
 struct record_ring;
 
 struct launch_thread {
@@ -23,6 +25,10 @@ struct launch_thread {
 	uint32_t outer_correlation_id; /* of the call that this thread is in */
 	uint32_t outer_stack_id;       /* and its stack */
 	uint32_t nested;               /* calls within it that share its id */
+	bool exit_counts;              /* its call has more to do at its exit: it polls or loads */
+	uint64_t load_begin_ns;        /* since when it loads GPU code; 0: it does not */
+	struct api_thread *api;        /* api_thread.h; NULL: none yet */
+	uint64_t next_api_ns;          /* when to ask for one again */
 	struct stack_scratch scratch;
 };
 
@@ -36,7 +42,14 @@ int launch_thread_init(void);
  * thread-specific keys, the C library allocates once a thread here; nothing else does. */
 struct launch_thread *launch_thread_own(struct record_ring *ring, uint64_t now_ns);
 
-/* Whether the calling thread has ever launched. */
+/* The same without asking for a lane: for threads that need not launch. */
+struct launch_thread *launch_thread_here(struct record_ring *ring);
+
+/* The calling thread is the guest's own: nothing that it does is kept. */
+void launch_thread_ignore(void);
+bool launch_thread_is_ignored(void);
+
+/* Whether the calling thread has ever launched, or made a call that is counted. */
 bool launch_thread_exists(void);
 
 #endif

@@ -6,6 +6,7 @@
 
 /* The C library's own; the usual wrappers are linked statically and want newer libraries. */
 int __cxa_atexit(void (*handler)(void *), void *argument, void *library);
+int __cxa_at_quick_exit(void (*handler)(void *), void *library);
 int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
 		      void *library);
 
@@ -36,7 +37,7 @@ int lifecycle_start(void (*at_end)(void))
 	end_handler = at_end;
 	own_pid = getpid();
 	if (__register_atfork(NULL, NULL, in_child, NULL) != 0 ||
-	    __cxa_atexit(at_exit, NULL, NULL) != 0)
+	    __cxa_atexit(at_exit, NULL, NULL) != 0 || __cxa_at_quick_exit(at_exit, NULL) != 0)
 		return -ENOMEM;
 	atomic_store_explicit(&lifecycle_word, LIFECYCLE_ON, memory_order_release);
 	return 0;
@@ -53,4 +54,9 @@ void lifecycle_context_created(void)
 {
 	if (!atomic_flag_test_and_set(&again))
 		__cxa_atexit(at_exit, NULL, NULL);
+}
+
+void lifecycle_came_late(void)
+{
+	__cxa_atexit(at_exit, NULL, NULL);
 }

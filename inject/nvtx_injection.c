@@ -1,19 +1,24 @@
 #include "nvtx_injection.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 
+#include "capture_window.h"
+#include "lifecycle.h"
 #include "nvtx_ranges.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
+#include "proto/window_options.h"
 #include "stream_names.h"
 
 #define VERSION 3u /* of NVTX that the guest is made for */
 
 static struct nvtx_names *names;
+static struct window_options window; /* as the environment has it */
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -243,15 +248,49 @@ static void take_over(const struct nvtx_callbacks *callbacks)
 	}
 }
 
+/* A forked child has no windows, and its copy of their lock may be held for good. */
+static void range_opens(void)
+{
+	if (lifecycle_state() != LIFECYCLE_FORKED)
+		capture_window_range(true);
+}
+
+static void range_closes(void)
+{
+	if (lifecycle_state() != LIFECYCLE_FORKED)
+		capture_window_range(false);
+}
+
+static bool are_frames(void)
+{
+	uint32_t record;
+
+	return record_options_parse(getenv(RECORD_OPTIONS_ENV), &record) == 0 &&
+	       (record & RECORD_OPTION_NVTX);
+}
+
+static bool are_windows(void)
+{
+	return window_options_parse(getenv(WINDOW_OPTIONS_ENV), &window) == 0 &&
+	       window.range == WINDOW_RANGE_NVTX;
+}
+
 /* As the guest's other entry point decides, and only where ranges are asked for. */
 static bool is_wanted(void)
 {
 	const char *socket_path = getenv(HANDSHAKE_SOCKET_ENV);
-	uint32_t record;
 
 	return socket_path && *socket_path && !getauxval(AT_SECURE) &&
-	       record_options_parse(getenv(RECORD_OPTIONS_ENV), &record) == 0 &&
-	       (record & RECORD_OPTION_NVTX);
+	       (are_frames() || are_windows());
+}
+
+/* Here, because ranges may open before CUDA starts and be open then. Called once for each library that brings NVTX. */
+static void watch_for_windows(void)
+{
+	static atomic_flag watched = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&watched) && are_windows())
+		nvtx_ranges_watch(window.range_name, range_opens, range_closes);
 }
 
 int InitializeInjectionNvtx2(nvtx_get_export_table *get_export_table)
@@ -265,8 +304,10 @@ int InitializeInjectionNvtx2(nvtx_get_export_table *get_export_table)
 	if (is_wanted() && callbacks && callbacks->struct_size >= sizeof(*callbacks)) {
 		nvtx_digits_parse(getenv(NVTX_DIGITS_ENV), &digits);
 		names = nvtx_ranges_on(digits);
-		if (names)
+		if (names) {
+			watch_for_windows();
 			take_over(callbacks);
+		}
 		taken = names != NULL;
 	}
 	if (taken && version && version->struct_size >= sizeof(*version))

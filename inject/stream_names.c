@@ -23,6 +23,16 @@ void stream_names_on(const struct cupti_library *cupti, struct definition_writer
 	atomic_store(&definitions, writer);
 }
 
+void stream_names_forget(void)
+{
+	uint32_t nr = atomic_load(&nr_streams);
+
+	for (uint32_t i = 0; i < nr && i < STREAM_NAMES_MAX; i++) {
+		atomic_store(&streams[i].ids, 0);
+		atomic_store_explicit(&streams[i].handle, NULL, memory_order_release);
+	}
+}
+
 static struct stream *find(const void *handle)
 {
 	uint32_t nr = atomic_load(&nr_streams);

@@ -13,8 +13,12 @@
 
 struct definition_writer;
 
-/* Names become definitions from now on. Both are borrowed for good. Once. */
+/* Names become definitions from now on. Both are borrowed for good. Once, or
+ * again with the same. */
 void stream_names_on(const struct cupti_library *library, struct definition_writer *definitions);
+
+/* No more news of streams come: what a handle stands for is not known any more. Any thread. */
+void stream_names_forget(void);
 
 /* CUPTI's news of streams; inside the application's call: no lock, no malloc. */
 void stream_names_created(const struct cupti_resource_data *data);

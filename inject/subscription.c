@@ -1,8 +1,13 @@
 #include "subscription.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "activity_buffers.h"
+#include "api_statistics.h"
+#include "capture_window.h"
+#include "context_devices.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "graph_callback.h"
@@ -10,6 +15,7 @@
 #include "lifecycle.h"
 #include "proto/record_options.h"
 #include "stream_names.h"
+#include "window_cbid.h"
 
 static const struct {
 	uint32_t kind;
@@ -24,13 +30,48 @@ static const struct {
 	{CUPTI_ABI_KIND_CONTEXT, NULL},
 };
 
+/* Unified memory has to wait for the driver: unified_memory.h. */
+static const struct {
+	uint32_t option, kind;
+	const char *name;
+} optional_kinds[] = {
+	{RECORD_OPTION_SYNC, CUPTI_ABI_KIND_SYNC, "waits"},
+	{RECORD_OPTION_OVERHEAD, CUPTI_ABI_KIND_OVERHEAD, "overhead"},
+};
+
+#define NR_OPTIONAL_KINDS (sizeof(optional_kinds) / sizeof(optional_kinds[0]))
+
 static struct {
 	const struct cupti_library *library;
 	const struct subscription_events *events;
 	struct launch_callback launch;
 	void *subscriber;
-	enum graph_mode graphs;
+	bool graphs;     /* a record each */
+	uint32_t record; /* a set of enum record_option */
 } self;
+
+static const uint32_t resources[] = {CUPTI_ABI_RESOURCE_CONTEXT_CREATED,
+				     CUPTI_ABI_RESOURCE_INIT_FINISHED};
+static const uint32_t node_resources[] = {CUPTI_ABI_RESOURCE_NODE_CREATED,
+					  CUPTI_ABI_RESOURCE_NODE_CLONED,
+					  CUPTI_ABI_RESOURCE_NODE_UPDATED};
+static const uint32_t stream_resources[] = {CUPTI_ABI_RESOURCE_STREAM_CREATED,
+					    CUPTI_ABI_RESOURCE_STREAM_DESTROYED};
+
+#define NR(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Waits and loads of code name a context alone. */
+static void learn_device(const struct cupti_resource_data *data)
+{
+	uint32_t context_id, device_id;
+
+	if (!(self.record & (RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD | RECORD_OPTION_MODULES)))
+		return;
+	if (self.library->get_context_id && self.library->get_device_id &&
+	    self.library->get_context_id(data->context, &context_id) == CUPTI_ABI_SUCCESS &&
+	    self.library->get_device_id(data->context, &device_id) == CUPTI_ABI_SUCCESS)
+		context_devices_put(context_id, device_id);
+}
 
 static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 {
@@ -39,6 +80,7 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 		self.events->init_finished();
 		break;
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
+		learn_device(data);
 		self.events->context_created();
 		break;
 	case CUPTI_ABI_RESOURCE_STREAM_CREATED:
@@ -61,18 +103,46 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 	}
 }
 
+/* Calls that matter for the window's end may also be launches, or be none. */
+static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
+{
+	bool enter = call->site == CUPTI_ABI_API_ENTER;
+
+	if (!capture_window_is_plain() &&
+	    !(enter ? capture_window_enter(cbid, call) : capture_window_exit(cbid, call)))
+		return;
+	if (enter)
+		launch_callback_enter(&self.launch, cbid, call);
+	else
+		launch_callback_exit(&self.launch, cbid, call);
+}
+
+/* The launch's own work lies outside of the time that the call takes. */
+static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *call)
+{
+	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER &&
+		      (api_statistics_is_launch(cbid) || !capture_window_is_plain());
+
+	if (call->site == CUPTI_ABI_API_ENTER) {
+		if (launch)
+			on_driver_call(cbid, call);
+		api_statistics_enter(domain, cbid, call);
+	} else {
+		api_statistics_exit(domain, cbid, call);
+		if (launch)
+			on_driver_call(cbid, call);
+	}
+}
+
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
-	const struct cupti_callback_data *call = data;
-
 	(void)user;
 	if (lifecycle_state() != LIFECYCLE_ON)
 		return;
-	if (domain == CUPTI_ABI_DOMAIN_DRIVER) {
-		if (call->site == CUPTI_ABI_API_ENTER)
-			launch_callback_enter(&self.launch, cbid, call);
-		else
-			launch_callback_exit(&self.launch, cbid, call);
+	if (__builtin_expect(api_statistics_on, 0) && domain <= CUPTI_ABI_DOMAIN_RUNTIME) {
+		on_counted_call(domain, cbid, data);
+	} else if (domain == CUPTI_ABI_DOMAIN_DRIVER) {
+		on_driver_call(cbid, data);
 	} else if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
 		on_resource(cbid, data);
 	} else if (domain == CUPTI_ABI_DOMAIN_STATE && cbid == CUPTI_ABI_STATE_FATAL_ERROR) {
@@ -84,6 +154,24 @@ int subscription_open(const struct cupti_library *library)
 {
 	self.library = library;
 	return library->subscribe(&self.subscriber, on_callback, NULL);
+}
+
+/* Subscribing the newer way for good would keep Kineto out. Should the holder just have left, it is undone. */
+void subscription_holder(const struct cupti_library *library, char name[static CUPTI_ABI_NAME_SIZE])
+{
+	struct cupti_subscriber_params params = {
+		.size = sizeof(params),
+		.name = "Flamegrid",
+		.old_name = name,
+		.old_name_size = CUPTI_ABI_NAME_SIZE,
+	};
+	void *subscriber = NULL;
+
+	memset(name, 0, CUPTI_ABI_NAME_SIZE);
+	if (library->subscribe_v2 &&
+	    library->subscribe_v2(&subscriber, on_callback, NULL, &params) == CUPTI_ABI_SUCCESS)
+		library->unsubscribe(subscriber);
+	name[CUPTI_ABI_NAME_SIZE - 1] = '\0';
 }
 
 void subscription_close(void)
@@ -113,30 +201,52 @@ static void set_attributes(void)
 	set_attribute(CUPTI_ABI_ATTRIBUTE_ZEROED_BUFFERS);
 }
 
-/* So that a name which the program gives to a stream's handle can be told by its ids. */
-static void enable_streams(uint32_t record, struct definition_writer *definitions)
+static void set_resources(const uint32_t *cbids, size_t nr, uint32_t enable)
 {
-	static const uint32_t resources[] = {CUPTI_ABI_RESOURCE_STREAM_CREATED,
-					     CUPTI_ABI_RESOURCE_STREAM_DESTROYED};
+	for (size_t i = 0; i < nr; i++)
+		self.library->enable_callback(enable, self.subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
+					      cbids[i]);
+}
 
+/* So that a name which the program gives to a stream's handle can be told by its ids. */
+static void enable_streams(struct definition_writer *definitions)
+{
 	stream_names_on(self.library, definitions);
-	if (!(record & RECORD_OPTION_NVTX))
-		return;
-	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-					      resources[i]);
+	if (self.record & RECORD_OPTION_NVTX)
+		set_resources(stream_resources, NR(stream_resources), 1);
+}
+
+/* What this version does not know is refused, one by one. */
+static int set_window_calls(uint32_t enable, bool profiler_only)
+{
+	int result = CUPTI_ABI_SUCCESS;
+
+	for (uint32_t cbid = 0; cbid < WINDOW_CBIDS; cbid++) {
+		enum window_role role = window_cbid_role(cbid);
+		bool profiler =
+			role == WINDOW_ROLE_PROFILER_START || role == WINDOW_ROLE_PROFILER_STOP;
+
+		if (role == WINDOW_ROLE_NONE || (profiler_only && !profiler))
+			continue;
+		int answer = self.library->enable_callback(enable, self.subscriber,
+							   CUPTI_ABI_DOMAIN_DRIVER, cbid);
+		if (profiler)
+			result = answer;
+	}
+	return result;
+}
+
+int subscription_listen(void)
+{
+	return set_window_calls(1, true);
 }
 
 static int enable_launches(uint32_t record)
 {
-	const uint32_t resources[] = {CUPTI_ABI_RESOURCE_CONTEXT_CREATED,
-				      CUPTI_ABI_RESOURCE_INIT_FINISHED};
 	int first_error = CUPTI_ABI_SUCCESS;
 	uint32_t nr_enabled = 0;
 
-	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-					      resources[i]);
+	set_resources(resources, NR(resources), 1);
 	self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_STATE,
 				      CUPTI_ABI_STATE_FATAL_ERROR);
 	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++) {
@@ -151,16 +261,16 @@ static int enable_launches(uint32_t record)
 		else if (first_error == CUPTI_ABI_SUCCESS)
 			first_error = result;
 	}
+	api_statistics_enable(self.library, self.subscriber, 1);
 	return nr_enabled ? CUPTI_ABI_SUCCESS : first_error;
 }
 
 /* One record a graph takes the place of those of its nodes, so it is on only if asked for. */
 static void enable_graphs(enum graph_mode graphs, struct definition_writer *notices)
 {
-	static const uint32_t resources[] = {CUPTI_ABI_RESOURCE_NODE_CREATED,
-					     CUPTI_ABI_RESOURCE_NODE_CLONED,
-					     CUPTI_ABI_RESOURCE_NODE_UPDATED};
 	int result;
+
+	self.graphs = graphs == GRAPH_MODE_LAUNCH;
 
 	if (graphs == GRAPH_MODE_LAUNCH) {
 		result = self.library->activity_enable(CUPTI_ABI_KIND_GRAPH);
@@ -173,14 +283,40 @@ static void enable_graphs(enum graph_mode graphs, struct definition_writer *noti
 	if (!self.launch.nodes || !self.library->get_graph_node_id)
 		return;
 	/* What this version does not know is refused: then updated nodes keep their stacks. */
-	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
-		self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-					      resources[i]);
+	set_resources(node_resources, NR(node_resources), 1);
+}
+
+static void enable_optional(struct definition_writer *notices)
+{
+	/* Programs poll much: no record of each time that an event or stream was not done. */
+	if (self.record & RECORD_OPTION_SYNC && self.library->activity_enable_all_sync_records)
+		self.library->activity_enable_all_sync_records(0);
+	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++) {
+		if (!(self.record & optional_kinds[i].option))
+			continue;
+		int result = self.library->activity_enable(optional_kinds[i].kind);
+
+		if (result != CUPTI_ABI_SUCCESS)
+			definition_writer_notice(notices, NOTICE_CUPTI_FAILED, result,
+						 "CUPTI does not record %s (error %d)",
+						 optional_kinds[i].name, result);
+	}
+}
+
+static void disable_activity(void)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		self.library->activity_disable(kinds[i].kind);
+	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++)
+		if (self.record & optional_kinds[i].option)
+			self.library->activity_disable(optional_kinds[i].kind);
+	if (self.graphs)
+		self.library->activity_disable(CUPTI_ABI_KIND_GRAPH);
 }
 
 static void enable_activity(struct definition_writer *notices)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < NR(kinds); i++) {
 		int result = self.library->activity_enable(kinds[i].kind);
 
 		if (result != CUPTI_ABI_SUCCESS && kinds[i].name)
@@ -188,6 +324,7 @@ static void enable_activity(struct definition_writer *notices)
 						 "CUPTI does not record %s (error %d)",
 						 kinds[i].name, result);
 	}
+	enable_optional(notices);
 }
 
 int subscription_start(const struct launch_callback *launch,
@@ -198,9 +335,9 @@ int subscription_start(const struct launch_callback *launch,
 
 	self.launch = *launch;
 	self.events = events;
-	self.graphs = graphs;
+	self.record = record;
 	set_attributes();
-	enable_streams(record, notices);
+	enable_streams(notices);
 	result = self.library->activity_register_callbacks(activity_buffers_request,
 							   activity_buffers_complete);
 	if (result != CUPTI_ABI_SUCCESS)
@@ -210,11 +347,12 @@ int subscription_start(const struct launch_callback *launch,
 		enable_activity(notices);
 
 	enable_graphs(graphs, notices);
+	if (!capture_window_is_plain())
+		set_window_calls(1, false);
 	int launches = enable_launches(record);
 	if (launches == CUPTI_ABI_SUCCESS)
 		return CUPTI_ABI_SUCCESS;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		self.library->activity_disable(kinds[i].kind);
+	disable_activity();
 	subscription_close();
 	return launches;
 }
@@ -224,8 +362,38 @@ void subscription_take_up(bool callbacks)
 	if (callbacks)
 		self.library->activity_register_callbacks(activity_buffers_request,
 							  activity_buffers_complete);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < NR(kinds); i++)
 		self.library->activity_enable(kinds[i].kind);
-	if (self.graphs == GRAPH_MODE_LAUNCH)
+	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++)
+		if (self.record & optional_kinds[i].option)
+			self.library->activity_enable(optional_kinds[i].kind);
+	if (self.graphs)
 		self.library->activity_enable(CUPTI_ABI_KIND_GRAPH);
+}
+
+void subscription_watch(void)
+{
+	set_window_calls(1, false);
+}
+
+void subscription_stop(void)
+{
+	/* Launches last in, first out: what was launched has its record. */
+	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++)
+		self.library->enable_callback(0, self.subscriber, CUPTI_ABI_DOMAIN_DRIVER,
+					      launch_cbids[i].cbid);
+	set_window_calls(0, false);
+	api_statistics_enable(self.library, self.subscriber, 0);
+	set_resources(resources, NR(resources), 0);
+	set_resources(node_resources, NR(node_resources), 0);
+	set_resources(stream_resources, NR(stream_resources), 0);
+	stream_names_forget();
+	self.library->enable_callback(0, self.subscriber, CUPTI_ABI_DOMAIN_STATE,
+				      CUPTI_ABI_STATE_FATAL_ERROR);
+	disable_activity();
+}
+
+int subscription_finalize(void)
+{
+	return self.library->finalize ? self.library->finalize() : CUPTI_ABI_NOT_SUPPORTED;
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "cupti_abi.h"
 #include "launch_callback.h"
 #include "proto/graph_mode.h"
 
@@ -24,8 +25,15 @@ struct subscription_events {
  * CUPTI_ABI_SUBSCRIBER_TAKEN. */
 int subscription_open(const struct cupti_library *library);
 
-/* Takes back an opened subscription that was not started. */
+/* After CUPTI_ABI_SUBSCRIBER_TAKEN: who has it, as CUPTI 13.0 and later tell; "": not known. */
+void subscription_holder(const struct cupti_library *library,
+			 char name[static CUPTI_ABI_NAME_SIZE]);
+
+/* Takes the subscription back, opened or stopped. */
 void subscription_close(void);
+
+/* Of an opened one: only cuProfilerStart and cuProfilerStop are called back. A CUptiResult. */
+int subscription_listen(void);
 
 /* Enables callbacks and activity (activity_buffers.h must be ready). *launch is copied, *events
  * borrowed for good; record is a set of
@@ -39,5 +47,15 @@ int subscription_start(const struct launch_callback *launch,
 /* After another user of CUPTI's activity API: registers our callbacks again (with `callbacks`) and
  * enables the kinds that subscription_start() enabled. Only the flush thread calls it. */
 void subscription_take_up(bool callbacks);
+
+/* Of a started one: the calls that decide when a window may end are called back, too. */
+void subscription_watch(void);
+
+/* All callbacks and kinds off, on any thread; the subscription stays. */
+void subscription_stop(void);
+
+/* CUPTI leaves the process, which must be at the exit of a driver call with nothing outstanding. The subscription is gone.
+ * A CUptiResult; CUPTI_ABI_NOT_SUPPORTED: this CUPTI can't. */
+int subscription_finalize(void);
 
 #endif

@@ -15,6 +15,7 @@
 #include "event_loop.h"
 #include "guest_listener.h"
 #include "guest_process.h"
+#include "predecessor.h"
 #include "process_table.h"
 #include "proto/record_ring.h"
 #include "publisher.h"
@@ -27,6 +28,7 @@
 #define IDLE_INTERVALS     5u /* passes over idle rings come this much later, at most */
 #define SYMBOLS_AT_ONCE    1024u
 #define SYMBOLIZER_WAIT_MS 2000u
+#define BEAT_NS            250000000ull /* guests give up after seconds */
 #define BOOT_ID_PATH       "/proc/sys/kernel/random/boot_id"
 
 enum phase {
@@ -51,13 +53,15 @@ struct agent {
 	struct event_source publisher_ready, symbolizer_ready;
 	char *endpoint;
 	bool quiet;
+	uint8_t epoch[WIRE_EPOCH_SIZE];
+	struct predecessor_table *predecessors;
 	uint64_t drain_interval_ns, give_up_ns;
 	enum phase phase;
 	uint32_t nr_processes;      /* ever taken in: the newest process id */
 	uint32_t asked_frames;      /* frames whose names were asked for */
 	uint64_t launches, records; /* of processes that are over */
-	uint64_t interval_ns, next_pass_ns, next_step_ns, stop_ns;
-	bool waits_for_room;
+	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
+	bool waits_for_room, leaves_guests;
 	pthread_mutex_t lock; /* below: shared with other threads */
 	bool stop;
 	struct agent_status status;
@@ -73,6 +77,13 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	struct agent *agent = context;
 	struct guest_process *process;
 
+	*window = 1;
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
+		if (!guest_process_is(process_table_at(agent->processes, i), arrival))
+			continue;
+		record_ring_unmap(arrival->ring);
+		return HANDSHAKE_OK; /* it had not heard of us for a while */
+	}
 	if (agent->nr_processes == WIRE_ID_MAX ||
 	    process_table_count(agent->processes) == PROCESS_TABLE_MAX) {
 		record_ring_unmap(arrival->ring);
@@ -86,7 +97,7 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	}
 	agent->nr_processes++;
 	agent->next_pass_ns = 0;
-	*window = 1;
+	guest_process_beat(process, event_loop_now_ns());
 	return HANDSHAKE_OK;
 }
 
@@ -184,6 +195,8 @@ static void remove_process(struct agent *agent, uint32_t index)
 
 	agent->launches += guest_process_launches(process);
 	agent->records += guest_process_records(process);
+	if (agent->predecessors && guest_process_is_left(process))
+		agent->leaves_guests = true;
 	process_table_remove(agent->processes, index);
 }
 
@@ -250,12 +263,13 @@ static void begin_stop(struct agent *agent, uint64_t now_ns)
 	process_table_end_all(agent->processes);
 }
 
+/* No goodbye while processes run that the next agent will read on: the aggregator would close their accounts. */
 static int send_bye(struct agent *agent)
 {
 	struct message message = {.type = MESSAGE_BYE};
 	int r = batch_builder_flush_dictionaries(agent->builder);
 
-	return r ? r : publisher_send(agent->publisher, &message);
+	return r || agent->leaves_guests ? r : publisher_send(agent->publisher, &message);
 }
 
 /* Goes from one phase of the end to the next, as far as it can. */
@@ -304,6 +318,13 @@ static void publish_status(struct agent *agent)
 	pthread_mutex_unlock(&agent->lock);
 }
 
+static void beat(struct agent *agent, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++)
+		guest_process_beat(process_table_at(agent->processes, i), now_ns);
+	agent->next_beat_ns = now_ns + BEAT_NS;
+}
+
 static bool pass_is_due(const struct agent *agent, uint64_t now_ns)
 {
 	if (agent->phase > PHASE_DRAINING)
@@ -323,11 +344,15 @@ static int step(struct agent *agent, uint64_t now_ns)
 	if (r)
 		return r;
 	release(agent);
+	if (now_ns >= agent->next_beat_ns)
+		beat(agent, now_ns);
 	if (agent->listener)
 		listener_ns = guest_listener_step(agent->listener, now_ns);
 	agent->next_step_ns = process_table_step(agent->processes, now_ns);
 	if (listener_ns < agent->next_step_ns)
 		agent->next_step_ns = listener_ns;
+	if (process_table_count(agent->processes) && agent->next_beat_ns < agent->next_step_ns)
+		agent->next_step_ns = agent->next_beat_ns;
 	r = collect_symbols(agent);
 	if (r == 0 && pass_is_due(agent, now_ns))
 		r = pass(agent, now_ns);
@@ -448,9 +473,15 @@ static int start_publisher(struct agent *agent, const struct agent_options *opti
 	};
 	if (getrandom(publisher.hello.epoch, WIRE_EPOCH_SIZE, 0) != WIRE_EPOCH_SIZE)
 		return -EIO;
+	memcpy(agent->epoch, publisher.hello.epoch, sizeof(agent->epoch));
 	int r = publisher_create(&publisher, &agent->publisher, error);
 	if (r)
 		return r;
+	if (options->may_restart) {
+		agent->predecessors = predecessor_table_create(&publisher);
+		if (!agent->predecessors)
+			return -ENOMEM;
+	}
 	agent->publisher_ready =
 		(struct event_source){publisher_fd(agent->publisher), nothing, NULL};
 	return event_loop_add(agent->loop, &agent->publisher_ready);
@@ -503,9 +534,14 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.module = on_module,
 		.notice = on_notice,
 		.context = agent,
+		.epoch = options->may_restart ? agent->epoch : NULL,
+		.predecessors = agent->predecessors,
 	};
-	return guest_listener_create(agent->loop, options->socket_path, options->any_user,
-				     on_arrival, agent, &agent->listener, error);
+	r = guest_listener_create(agent->loop, options->socket_path, options->any_user, on_arrival,
+				  agent, &agent->listener, error);
+	if (r == 0 && options->may_restart)
+		guest_listener_keep_rings(agent->listener);
+	return r;
 }
 
 int agent_create(const struct agent_options *options, struct agent **agent, char **error)
@@ -549,6 +585,7 @@ void agent_destroy(struct agent *agent)
 	process_table_destroy(agent->processes);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
 	batch_builder_destroy(agent->builder);
+	predecessor_table_destroy(agent->predecessors);
 	publisher_destroy(agent->publisher);
 	stack_dictionary_destroy(agent->stacks);
 	string_dictionary_destroy(agent->strings);

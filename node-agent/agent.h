@@ -18,15 +18,16 @@ struct agent_options {
 	const char *endpoint;  /* the aggregator's ZeroMQ endpoint */
 	void *zmq_context;     /* NULL: one of its own; needed for inproc:// */
 	const char *node_name; /* NULL: SLURMD_NODENAME, else the hostname */
-	const char *devices_path;   /* NULL: hwloc */
-	const char *symbol_cache;   /* the directory of symbol tables (symbol_cache.h); NULL: none */
-	uint64_t window_bytes;      /* of unacknowledged frames kept in memory; 0: 64 MiB */
+	const char *devices_path; /* NULL: hwloc */
+	const char *symbol_cache; /* the directory of symbol tables (symbol_cache.h); NULL: none */
+	uint64_t window_bytes;    /* of unacknowledged frames kept in memory; 0: 64 MiB */
 	uint32_t drain_interval_ms; /* between passes over busy rings; 0: 10 */
 	uint32_t give_up_ms; /* how long agent_stop() waits for the aggregator to acknowledge; 0:
 				10,000 */
 	bool inlines;        /* names hold source lines and inlined functions (symbolizer.h) */
 	bool any_user;       /* take guests of other users than our own and root (a site's agent) */
 	bool quiet;          /* errors only on stderr */
+	bool may_restart;    /* guests keep their memory for the agent that comes after this one */
 };
 
 /* Binds the socket and prepares the loop. 0 or -errno; *error (if error is not NULL) is then one

@@ -185,6 +185,11 @@ static int flush_stacks(struct batch_builder *builder)
 	return 0;
 }
 
+bool batch_builder_has_records(const struct batch_builder *builder)
+{
+	return builder->nr_launches || builder->nr_gpu;
+}
+
 int batch_builder_flush_dictionaries(struct batch_builder *builder)
 {
 	int r = flush_strings(builder);

@@ -5,6 +5,7 @@
 #ifndef BATCH_BUILDER_H
 #define BATCH_BUILDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/message.h"
@@ -32,6 +33,9 @@ struct launch_record *batch_builder_launch_room(struct batch_builder *builder, u
 struct gpu_record *batch_builder_gpu_room(struct batch_builder *builder, uint32_t *room);
 void batch_builder_commit_launches(struct batch_builder *builder, uint32_t count);
 void batch_builder_commit_gpu(struct batch_builder *builder, uint32_t count);
+
+/* Records are at hand: batch_builder_flush() will send a message of them after the dictionaries. */
+bool batch_builder_has_records(const struct batch_builder *builder);
 
 /* Adds a name that was found for a frame, for the next flush. 0 or -ENOMEM. */
 int batch_builder_add_symbol(struct batch_builder *builder, uint32_t frame_id, uint32_t name_id);

@@ -8,6 +8,12 @@ static const struct {
 	uint16_t cbid;
 	const char *name;
 } functions[] = {
+	{17, "cuCtxSynchronize"},
+	{18, "cuModuleLoad"},
+	{19, "cuModuleLoadData"},
+	{20, "cuModuleLoadDataEx"},
+	{21, "cuModuleLoadFatBinary"},
+	{23, "cuModuleGetFunction"},
 	{43, "cuMemcpyHtoD"},
 	{44, "cuMemcpyHtoD"},
 	{45, "cuMemcpyDtoH"},
@@ -51,6 +57,10 @@ static const struct {
 	{115, "cuLaunch"},
 	{116, "cuLaunchGrid"},
 	{117, "cuLaunchGridAsync"},
+	{120, "cuEventQuery"},
+	{121, "cuEventSynchronize"},
+	{125, "cuStreamQuery"},
+	{126, "cuStreamSynchronize"},
 	{216, "cuMemsetD8Async"},
 	{217, "cuMemsetD8Async"},
 	{218, "cuMemsetD16Async"},
@@ -91,6 +101,7 @@ static const struct {
 	{291, "cuMemcpy3DAsync"},
 	{292, "cuMemcpyHtoA"},
 	{293, "cuMemcpyHtoAAsync"},
+	{295, "cuStreamWaitEvent"},
 	{305, "cuMemcpy"},
 	{306, "cuMemcpyAsync"},
 	{307, "cuLaunchKernel"},
@@ -134,6 +145,9 @@ static const struct {
 	{431, "cuMemsetD2D8Async"},
 	{432, "cuMemsetD2D16Async"},
 	{433, "cuMemsetD2D32Async"},
+	{436, "cuStreamWaitEvent"},
+	{439, "cuStreamQuery"},
+	{440, "cuStreamSynchronize"},
 	{442, "cuLaunchKernel"},
 	{477, "cuLaunchCooperativeKernel"},
 	{478, "cuLaunchCooperativeKernel"},
@@ -142,6 +156,12 @@ static const struct {
 	{515, "cuGraphLaunch"},
 	{652, "cuLaunchKernelEx"},
 	{653, "cuLaunchKernelEx"},
+	{678, "cuLibraryLoadData"},
+	{679, "cuLibraryLoadFromFile"},
+	{681, "cuLibraryGetKernel"},
+	{683, "cuKernelGetFunction"},
+	{750, "cuGreenCtxWaitEvent"},
+	{756, "cuCtxWaitEvent"},
 	{776, "cuMemcpyBatchAsync"},
 	{777, "cuMemcpyBatchAsync"},
 	{778, "cuMemcpy3DBatchAsync"},
@@ -150,6 +170,7 @@ static const struct {
 	{797, "cuMemcpyBatchAsync"},
 	{798, "cuMemcpy3DBatchAsync"},
 	{799, "cuMemcpy3DBatchAsync"},
+	{800, "cuCtxSynchronize"},
 };
 
 const char *cuda_api_name(uint32_t cbid)

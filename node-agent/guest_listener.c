@@ -27,7 +27,7 @@ struct guest_listener {
 	char *path; /* owns */
 	dev_t device;
 	ino_t inode;
-	bool bound, any_user;
+	bool bound, any_user, keep_rings;
 	bool paused; /* out of descriptors: not watched until the next step */
 	guest_listener_arrival arrival;
 	void *context;
@@ -124,6 +124,7 @@ static void peer_ready(void *context)
 	if (size == -EAGAIN || size == -EINTR)
 		return;
 	if (size > 0) {
+		welcome.flags = peer->listener->keep_rings ? HANDSHAKE_KEEP_RING : 0;
 		welcome.status = decide(peer, &hello, size, fd, &welcome.window);
 		/* A peer that doesn't take its answer only harms itself: the ring is what counts.
 		 */
@@ -275,6 +276,11 @@ void guest_listener_destroy(struct guest_listener *listener)
 	}
 	free(listener->path);
 	free(listener);
+}
+
+void guest_listener_keep_rings(struct guest_listener *listener)
+{
+	listener->keep_rings = true;
 }
 
 uint64_t guest_listener_step(struct guest_listener *listener, uint64_t now_ns)

@@ -40,6 +40,9 @@ int guest_listener_create(struct event_loop *loop, const char *path, bool any_us
 			  struct guest_listener **listener, char **error);
 void guest_listener_destroy(struct guest_listener *listener);
 
+/* From now on asks guests to keep their memory for the agent that comes after this one. */
+void guest_listener_keep_rings(struct guest_listener *listener);
+
 /* Shows out peers whose time is up. Returns when to call again; UINT64_MAX: no peer is in its
  * handshake. */
 uint64_t guest_listener_step(struct guest_listener *listener, uint64_t now_ns);

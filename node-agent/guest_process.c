@@ -2,10 +2,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "predecessor.h"
 #include "process_description.h"
 #include "process_ledger.h"
+#include "process_statistics.h"
 #include "proto/record_ring.h"
 #include "ring_source.h"
 
@@ -14,10 +17,14 @@ struct guest_process {
 	uint32_t process_id;
 	struct process_description *description; /* owns */
 	struct process_ledger *ledger;           /* owns */
+	struct process_statistics *statistics;   /* owns */
 	struct ring_source *source;              /* owns */
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* somebody will say when it ends */
 	bool in_pass, finished, died, ending, last_pass, over;
+	bool owned; /* its ring says that we read it, or nobody wants to know */
+	pid_t pid;
+	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
 };
 
 int guest_process_create(uint32_t process_id, const struct guest_arrival *arrival,
@@ -33,10 +40,14 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->scope = scope;
 	new_process->process_id = process_id;
 	new_process->watched = arrival->pid > 0;
+	new_process->pid = arrival->pid;
+	memcpy(new_process->instance, arrival->hello->instance, sizeof(new_process->instance));
+	new_process->owned = !scope->epoch;
 	new_process->ledger = process_ledger_create();
 	new_process->description = process_description_create(
 		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
-	if (!new_process->ledger || !new_process->description) {
+	new_process->statistics = process_statistics_create();
+	if (!new_process->ledger || !new_process->description || !new_process->statistics) {
 		record_ring_unmap(arrival->ring);
 		guest_process_destroy(new_process);
 		return -ENOMEM;
@@ -46,6 +57,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		.stacks = scope->stacks,
 		.description = new_process->description,
 		.ledger = new_process->ledger,
+		.statistics = new_process->statistics,
 		.module = scope->module,
 		.notice = scope->notice,
 		.context = scope->context,
@@ -67,7 +79,42 @@ void guest_process_destroy(struct guest_process *process)
 	ring_source_destroy(process->source);
 	process_description_destroy(process->description);
 	process_ledger_destroy(process->ledger);
+	process_statistics_destroy(process->statistics);
 	free(process);
+}
+
+bool guest_process_is(const struct guest_process *process, const struct guest_arrival *arrival)
+{
+	return process->pid == arrival->pid && !process->over &&
+	       memcmp(process->instance, arrival->hello->instance, sizeof(process->instance)) == 0;
+}
+
+void guest_process_beat(struct guest_process *process, uint64_t now_ns)
+{
+	ring_source_beat(process->source, now_ns);
+}
+
+/* The ring of a guest that an earlier agent read: nothing is read before it is known from where on. What can't be known
+ * any more, since the aggregator is another or refuses, begins where that agent had released. */
+static bool take_over(struct guest_process *process, uint64_t now_ns)
+{
+	uint8_t before[RECORD_RING_EPOCH];
+	uint64_t durable_seq = 0;
+	bool after = ring_source_predecessor(process->source, before);
+
+	if (after && memcmp(before, process->scope->epoch, sizeof(before)) != 0) {
+		int r = predecessor_table_ask(process->scope->predecessors, before, now_ns,
+					      &durable_seq);
+
+		if (r == -EAGAIN)
+			return false;
+		after = r == 0;
+	} else {
+		after = false;
+	}
+	ring_source_take_over(process->source, process->scope->epoch, after, durable_seq);
+	process->owned = true;
+	return true;
 }
 
 void guest_process_end(struct guest_process *process, bool died)
@@ -107,6 +154,9 @@ static int send_batch(struct guest_process *process)
 	bool clock_valid = ring_source_clock(process->source, &clock_offset_ns);
 	int r = send_description(process);
 
+	/* In the ring before the message can leave: it may be the last thing that we do. */
+	if (r == 0 && process->scope->epoch && batch_builder_has_records(process->scope->builder))
+		r = ring_source_announce(process->source, publisher_last_seq(publisher) + 1);
 	if (r == 0)
 		r = send_streams(process);
 	if (r == 0)
@@ -117,6 +167,24 @@ static int send_batch(struct guest_process *process)
 	return r;
 }
 
+static int publish(void *context, struct message *message)
+{
+	return publisher_send(context, message);
+}
+
+/* Rows of statistics replace what was sent before, so they can wait while there is no room. */
+static int send_statistics(struct guest_process *process)
+{
+	struct publisher *publisher = process->scope->publisher;
+
+	if (!process->last_pass && !publisher_has_room(publisher))
+		return 0;
+	int r = batch_builder_flush_dictionaries(process->scope->builder);
+	return r ? r
+		 : process_statistics_send(process->statistics, process->process_id, publish,
+					   publisher);
+}
+
 static int send_ledger(struct guest_process *process, uint64_t now_ns)
 {
 	struct message message = {.type = MESSAGE_LEDGER,
@@ -125,6 +193,9 @@ static int send_ledger(struct guest_process *process, uint64_t now_ns)
 	if (!process->last_pass && now_ns - process->ledger_ns < GUEST_PROCESS_LEDGER_INTERVAL_NS)
 		return 0;
 	process->ledger_ns = now_ns;
+	int r = send_statistics(process);
+	if (r)
+		return r;
 	if (!ring_source_update_ledger(process->source))
 		return 0;
 	message.ledger.entries =
@@ -154,6 +225,12 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 {
 	int r;
 
+	if (!process->owned && !take_over(process, now_ns))
+		return 0;
+	if (process->scope->epoch && !ring_source_is_own(process->source, process->scope->epoch)) {
+		process->over = true; /* the guest went to another agent, which has all of it */
+		return 0;
+	}
 	if (!process->in_pass) {
 		/* Whoever is gone writes no more: what is published now is all there will be. */
 		process->last_pass = process->ending;
@@ -161,7 +238,8 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 		process->in_pass = true;
 	}
 	do {
-		if (!publisher_has_room(process->scope->publisher))
+		if (!publisher_has_room(process->scope->publisher) ||
+		    (process->scope->epoch && !ring_source_can_announce(process->source)))
 			return 1;
 		r = ring_source_read(process->source, process->scope->builder);
 		int sent = r < 0 ? r : send_batch(process);
@@ -177,6 +255,11 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 bool guest_process_is_over(const struct guest_process *process)
 {
 	return process->over;
+}
+
+bool guest_process_is_left(const struct guest_process *process)
+{
+	return process->over && !process->died && !process->finished;
 }
 
 void guest_process_release(struct guest_process *process, uint64_t seq)

@@ -13,6 +13,8 @@
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
+struct predecessor_table;
+
 #define GUEST_PROCESS_LEDGER_INTERVAL_NS 500000000ull
 
 struct guest_process;
@@ -28,12 +30,21 @@ struct guest_process_scope {
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
 	void (*notice)(void *context, const char *text);
 	void *context;
+	/* Of an agent that may be started again: who it is, and who was before it. NULL: of one that is not. */
+	const uint8_t *epoch;
+	struct predecessor_table *predecessors;
 };
 
 /* Takes the arrival's ring, also on error. 0 or -ENOMEM; on error *process is NULL. */
 int guest_process_create(uint32_t process_id, const struct guest_arrival *arrival,
 			 const struct guest_process_scope *scope, struct guest_process **process);
 void guest_process_destroy(struct guest_process *process); /* accepts NULL */
+
+/* Whether it is this guest that speaks again, with the same memory. */
+bool guest_process_is(const struct guest_process *process, const struct guest_arrival *arrival);
+
+/* Tells the guest that its agent lives. */
+void guest_process_beat(struct guest_process *process, uint64_t now_ns);
 
 /* The process is gone (died), or the agent is about to go: the next pass that begins is the last.
  */
@@ -46,6 +57,9 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns);
 
 /* The last pass is complete and everything about the process was sent: it may be destroyed. */
 bool guest_process_is_over(const struct guest_process *process);
+
+/* It is over for us, but runs on. */
+bool guest_process_is_left(const struct guest_process *process);
 
 /* Everything up to seq is acknowledged: gives the guest its room back. */
 void guest_process_release(struct guest_process *process, uint64_t seq);

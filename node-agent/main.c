@@ -179,6 +179,7 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
+	arguments.options.may_restart = true;
 	symbol_cache = symbol_cache_directory(arguments.symbol_cache);
 	arguments.options.symbol_cache = symbol_cache;
 	int r = agent_create(&arguments.options, &agent, &error);

@@ -23,6 +23,9 @@ void message_seq_set(struct message *message, uint64_t seq)
 	case MESSAGE_BYE:
 		message->bye.seq = seq;
 		break;
+	case MESSAGE_STATISTICS:
+		message->statistics.seq = seq;
+		break;
 	case MESSAGE_STREAM:
 		message->streams.seq = seq;
 		break;

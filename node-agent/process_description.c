@@ -113,6 +113,7 @@ int process_description_add_device(struct process_description *description,
 	known->device_id = device->device_id;
 	known->index = entry ? entry->index : MESSAGE_INDEX_NONE;
 	memcpy(known->uuid, device->uuid, sizeof(known->uuid));
+	known->limits = device->limits;
 	description->changed = true;
 	snprintf(pci, sizeof(pci), "%04x:%02x:%02x.0", device->pci_domain, device->pci_bus,
 		 device->pci_device);

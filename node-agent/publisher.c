@@ -49,8 +49,9 @@ struct publisher {
 	uint64_t credit_bytes;
 	uint64_t now_ns, heard_ns, progress_ns, pinged_ns, retry_ns;
 	struct backoff backoff;
-	bool wants_write, has_more;
-	int failed; /* -errno for good */
+	bool wants_write, has_more, asks_only;
+	uint64_t durable_seq; /* asks_only: the answer */
+	int failed;           /* -errno for good */
 	char error[ERROR_MAX];
 };
 
@@ -195,6 +196,11 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 	    welcome->version > publisher->hello.version_max)
 		return fail(publisher, -EPROTO, "the aggregator speaks version %u",
 			    welcome->version);
+	publisher->durable_seq = welcome->durable_seq;
+	if (publisher->asks_only) {
+		publisher->state = STATE_WELCOMED;
+		return 0;
+	}
 	if (welcome->durable_seq < acked || welcome->durable_seq > last)
 		return fail(publisher, -EPROTO,
 			    "the aggregator's store has frames up to %llu, not %llu to %llu: "
@@ -512,6 +518,7 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 	if (new_publisher) {
 		new_publisher->epoll_fd = -1;
 		new_publisher->window_bytes = options->window_bytes;
+		new_publisher->asks_only = options->asks_only;
 		new_publisher->ping_ns = (options->ping_ms ? options->ping_ms : PING_MS) * MS;
 		new_publisher->silence_ns =
 			(options->silence_ms ? options->silence_ms : SILENCE_MS) * MS;
@@ -576,7 +583,8 @@ uint64_t publisher_last_seq(const struct publisher *publisher)
 
 uint64_t publisher_acked_seq(const struct publisher *publisher)
 {
-	return send_window_acked_seq(publisher->window);
+	return publisher->asks_only ? publisher->durable_seq
+				    : send_window_acked_seq(publisher->window);
 }
 
 bool publisher_connected(const struct publisher *publisher)

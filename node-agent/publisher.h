@@ -18,7 +18,8 @@ struct publisher_options {
 	struct message_hello hello; /* texts borrowed for publisher_create() only */
 	uint64_t window_bytes; /* of frames kept in memory; publisher_has_room() is false from there
 				  on */
-	uint32_t ping_ms;      /* quiet time before a PING; 0: 1,000 */
+	bool asks_only; /* for an epoch that is over: never sends data, only hears how far it came */
+	uint32_t ping_ms;    /* quiet time before a PING; 0: 1,000 */
 	uint32_t silence_ms; /* quiet time before the connection is given up and made anew; 0: 5,000
 			      */
 };
@@ -49,9 +50,10 @@ int publisher_send(struct publisher *publisher, struct message *message);
 /* The window has room for another batch. */
 bool publisher_has_room(const struct publisher *publisher);
 
-uint64_t publisher_last_seq(const struct publisher *publisher);  /* 0: nothing sent yet */
-uint64_t publisher_acked_seq(const struct publisher *publisher); /* everything up to here is safe */
-bool publisher_connected(const struct publisher *publisher);     /* welcomed, and not lost since */
+uint64_t publisher_last_seq(const struct publisher *publisher); /* 0: nothing sent yet */
+/* Everything up to here is safe; asks_only: what the aggregator has of that epoch, once connected. */
+uint64_t publisher_acked_seq(const struct publisher *publisher);
+bool publisher_connected(const struct publisher *publisher); /* welcomed, and not lost since */
 
 /* One line about why publisher_step() failed, borrowed until destroy; "": it didn't. */
 const char *publisher_error(const struct publisher *publisher);

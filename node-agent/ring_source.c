@@ -166,6 +166,57 @@ static int define_notice(struct ring_source *source, const struct definition_not
 	return r < 0 ? r : 0;
 }
 
+/* What finds no room is missing in the statistics, and nothing else. */
+static int keep_statistic(struct ring_source *source, int r, uint64_t nr_lost)
+{
+	if (r == -ENOSPC)
+		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
+				     LEDGER_STATISTIC_LOST, nr_lost);
+	return r == -ENOSPC ? 0 : r;
+}
+
+static int define_api_statistic(struct ring_source *source,
+				const struct definition_api_statistic *call, const char *name,
+				size_t size)
+{
+	uint32_t string_id = STRING_NONE;
+	int r = 0;
+
+	if (!source->outputs.statistics)
+		return 0;
+	if (call->domain != STATISTICS_DRIVER && call->domain != STATISTICS_RUNTIME) {
+		count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
+		return 0;
+	}
+	if (!process_statistics_has_call(source->outputs.statistics, call)) {
+		r = take_text(source, size) ? string_dictionary_intern(source->outputs.strings,
+								       name, size, &string_id)
+					    : -ENOSPC;
+		if (r)
+			return keep_statistic(source, r, 1);
+	}
+	r = process_statistics_take_call(source->outputs.statistics, call, string_id);
+	return keep_statistic(source, r, 1);
+}
+
+static int define_kernel_config(struct ring_source *source,
+				const struct definition_kernel_config *sums)
+{
+	struct definition_kernel_config bounded = *sums;
+	uint32_t name_id = sums->config.name_id;
+
+	if (!source->outputs.statistics)
+		return 0;
+	if (bounded.config.device_id >= RECORD_DEVICES_MAX)
+		bounded.config.device_id = RECORD_DEVICES_MAX - 1;
+	if (name_id != RECORD_NAME_NONE)
+		name_id = name_id <= RING_SOURCE_NAMES_MAX ? id_table_get(&source->names, name_id)
+							   : STRING_NONE;
+	return keep_statistic(
+		source,
+		process_statistics_take_config(source->outputs.statistics, &bounded, name_id), 1);
+}
+
 static uint32_t head_size(uint32_t type)
 {
 	switch (type) {
@@ -181,6 +232,10 @@ static uint32_t head_size(uint32_t type)
 		return sizeof(struct definition_notice);
 	case DEFINITION_WINDOW:
 		return sizeof(struct definition_window);
+	case DEFINITION_API_STATISTIC:
+		return sizeof(struct definition_api_statistic);
+	case DEFINITION_KERNEL_CONFIG:
+		return sizeof(struct definition_kernel_config);
 	case DEFINITION_STREAM:
 		return sizeof(struct definition_stream);
 	default:
@@ -212,6 +267,10 @@ static int define(struct ring_source *source, uint32_t type, uint32_t size)
 		return define_stream(source, head, text, text_size);
 	case DEFINITION_NOTICE:
 		return define_notice(source, head, text, text_size);
+	case DEFINITION_API_STATISTIC:
+		return define_api_statistic(source, head, text, text_size);
+	case DEFINITION_KERNEL_CONFIG:
+		return define_kernel_config(source, head);
 	default:
 		return 0; /* DEFINITION_WINDOW: the records carry their window's number */
 	}
@@ -326,7 +385,8 @@ static int translate_capture(struct ring_source *source, struct gpu_record *reco
 /* 1: it is kept; 0: no guest writes this; -ENOMEM. */
 static int translate_record(struct ring_source *source, struct gpu_record *record)
 {
-	if (record->device_id >= RECORD_DEVICES_MAX)
+	if (record->device_id >= RECORD_DEVICES_MAX &&
+	    (record->device_id != RECORD_DEVICE_NONE || record->kind <= RECORD_GPU_GRAPH))
 		record->device_id = RECORD_DEVICES_MAX - 1;
 	if (record->kind >= RECORD_GPU_KINDS || record->start_ns == 0 ||
 	    record->start_ns > record->end_ns) {
@@ -410,6 +470,54 @@ int ring_source_mark(struct ring_source *source, uint64_t seq)
 void ring_source_release(struct ring_source *source, uint64_t seq)
 {
 	release_queue_pop(&source->releases, source->ring, seq);
+	record_ring_unmark(source->ring, seq);
+}
+
+bool ring_source_predecessor(const struct ring_source *source,
+			     uint8_t epoch[static RECORD_RING_EPOCH])
+{
+	return record_ring_owner(source->ring, epoch);
+}
+
+void ring_source_take_over(struct ring_source *source,
+			   const uint8_t epoch[static RECORD_RING_EPOCH], bool after,
+			   uint64_t durable_seq)
+{
+	struct record_ring_gap gap = {0};
+
+	if (after)
+		record_ring_resume(source->ring, durable_seq, &gap);
+	record_ring_own(source->ring, epoch);
+	/* Given back because the lanes ran full: so that is what they count as. */
+	if (gap.launches)
+		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
+				     LEDGER_LAUNCH_RING_FULL, gap.launches);
+	if (gap.records)
+		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
+				     LEDGER_RECORD_RING_FULL, gap.records);
+}
+
+bool ring_source_is_own(const struct ring_source *source,
+			const uint8_t epoch[static RECORD_RING_EPOCH])
+{
+	uint8_t owner[RECORD_RING_EPOCH];
+
+	return record_ring_owner(source->ring, owner) && memcmp(owner, epoch, sizeof(owner)) == 0;
+}
+
+int ring_source_announce(struct ring_source *source, uint64_t seq)
+{
+	return record_ring_mark(source->ring, seq);
+}
+
+bool ring_source_can_announce(const struct ring_source *source)
+{
+	return record_ring_can_mark(source->ring);
+}
+
+void ring_source_beat(struct ring_source *source, uint64_t now_ns)
+{
+	record_ring_beat(source->ring, now_ns);
 }
 
 bool ring_source_update_ledger(struct ring_source *source)

@@ -12,6 +12,7 @@
 #include "batch_builder.h"
 #include "process_description.h"
 #include "process_ledger.h"
+#include "process_statistics.h"
 #include "proto/record_ring.h"
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
@@ -29,6 +30,7 @@ struct ring_source_outputs {
 	struct stack_dictionary *stacks;
 	struct process_description *description;
 	struct process_ledger *ledger;
+	struct process_statistics *statistics; /* NULL: what the guest counts is thrown away */
 	/* A module was seen, perhaps not for the first time: where its file can be found. May be
 	 * NULL. */
 	int (*module)(void *context, const struct symbolizer_module *module);
@@ -58,6 +60,30 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder);
  * publisher keeps. Crowded lanes get their room back at once, the others when it is acknowledged.
  * 0 or -ENOMEM. */
 int ring_source_mark(struct ring_source *source, uint64_t seq);
+
+/* For an agent that may be started again while its guests run. */
+
+/* The epoch whose agent read this ring before us; false: nobody did. */
+bool ring_source_predecessor(const struct ring_source *source,
+			     uint8_t epoch[static RECORD_RING_EPOCH]);
+
+/* Before the first pass: makes the ring ours. after: goes on where the predecessor's message durable_seq ended, and counts
+ * what it had given back to the guest without having it acknowledged. */
+void ring_source_take_over(struct ring_source *source,
+			   const uint8_t epoch[static RECORD_RING_EPOCH], bool after,
+			   uint64_t durable_seq);
+
+/* Still ours: no other agent took it over. */
+bool ring_source_is_own(const struct ring_source *source,
+			const uint8_t epoch[static RECORD_RING_EPOCH]);
+
+/* Notes in the ring that the message seq, about to be made, carries what was read last. 0, or -EBUSY: ask
+ * ring_source_can_announce() before reading. */
+int ring_source_announce(struct ring_source *source, uint64_t seq);
+bool ring_source_can_announce(const struct ring_source *source);
+
+/* Tells the guest that we live. */
+void ring_source_beat(struct ring_source *source, uint64_t now_ns);
 
 /* Gives the guest back the room of what is covered by messages up to seq. */
 void ring_source_release(struct ring_source *source, uint64_t seq);

@@ -9,6 +9,7 @@
 #include "proto/batch_reader.h"
 #include "proto/event_fields.h"
 #include "proto/frame_check.h"
+#include "proto/statistics_fields.h"
 
 /* A message has at most this many lists of structs. */
 #define ROOMS 5u
@@ -381,6 +382,8 @@ static void read_device(struct batch_reader *parent, struct message_device *devi
 	batch_reader_bytes(&reader, "device uuid", device->uuid, sizeof(device->uuid));
 	device->name = read_id(&reader, "device name");
 	device->pci = read_id(&reader, "device pci");
+	read_u32s(&reader, "device limits", &device->limits, sizeof(uint32_t), DEVICE_LIMITS,
+		  UINT32_MAX);
 }
 
 static void read_process_lists(struct batch_decoder *decoder, struct batch_reader *reader,
@@ -443,6 +446,39 @@ static void read_ledger(struct batch_decoder *decoder, struct batch_reader *read
 	read_u64s(&columns, "ledger ns", entries ? &entries->ns : NULL, sizeof(*entries), count);
 }
 
+/* The columns of rows that are structs of row_bytes each. */
+static void *read_rows(struct batch_decoder *decoder, struct batch_reader *parent,
+		       const struct event_field *fields, uint32_t nr_fields, size_t row_bytes,
+		       uint32_t room, uint32_t *count)
+{
+	*count = read_count(parent, "number of rows", WIRE_ITEMS_MAX);
+	struct batch_reader reader = batch_reader_array(parent, "columns of rows");
+	uint8_t *rows = get_room(decoder, room, *count, row_bytes);
+
+	for (uint32_t i = 0; i < nr_fields; i++)
+		batch_reader_column(&reader, fields[i].name,
+				    &(struct column_target){
+					    rows ? rows + fields[i].offset_bytes : NULL, row_bytes,
+					    fields[i].width_bytes, *count, fields[i].max});
+	return rows;
+}
+
+static void read_statistics(struct batch_decoder *decoder, struct batch_reader *reader,
+			    struct message_statistics *statistics)
+{
+	statistics->seq = read_seq(reader);
+	statistics->process_id = read_process_id(reader);
+	statistics->calls =
+		read_rows(decoder, reader, statistics_fields_call, STATISTICS_FIELDS_CALL,
+			  sizeof(*statistics->calls), 0, &statistics->nr_calls);
+	for (uint32_t i = 0; !decoder->fault.err && i < statistics->nr_calls; i++)
+		if (statistics->calls[i].domain == 0)
+			batch_fault_set(&decoder->fault, -EBADMSG, "call %u has no domain", i);
+	statistics->configs =
+		read_rows(decoder, reader, statistics_fields_config, STATISTICS_FIELDS_CONFIG,
+			  sizeof(*statistics->configs), 1, &statistics->nr_configs);
+}
+
 static void read_streams(struct batch_decoder *decoder, struct batch_reader *reader,
 			 struct message_streams *message)
 {
@@ -481,12 +517,19 @@ static void read_ack(struct batch_reader *reader, struct message_ack *ack)
 static const char *message_name(uint64_t type)
 {
 	static const char *const names[] = {
-		[MESSAGE_HELLO] = "HELLO",     [MESSAGE_WELCOME] = "WELCOME",
-		[MESSAGE_REFUSE] = "REFUSE",   [MESSAGE_STRINGS] = "STRINGS",
-		[MESSAGE_STACKS] = "STACKS",   [MESSAGE_EVENTS] = "EVENTS",
-		[MESSAGE_LEDGER] = "LEDGER",   [MESSAGE_ACK] = "ACK",
-		[MESSAGE_PROCESS] = "PROCESS", [MESSAGE_PING] = "PING",
-		[MESSAGE_PONG] = "PONG",       [MESSAGE_BYE] = "BYE",
+		[MESSAGE_HELLO] = "HELLO",
+		[MESSAGE_WELCOME] = "WELCOME",
+		[MESSAGE_REFUSE] = "REFUSE",
+		[MESSAGE_STRINGS] = "STRINGS",
+		[MESSAGE_STACKS] = "STACKS",
+		[MESSAGE_EVENTS] = "EVENTS",
+		[MESSAGE_LEDGER] = "LEDGER",
+		[MESSAGE_ACK] = "ACK",
+		[MESSAGE_PROCESS] = "PROCESS",
+		[MESSAGE_PING] = "PING",
+		[MESSAGE_PONG] = "PONG",
+		[MESSAGE_BYE] = "BYE",
+		[MESSAGE_STATISTICS] = "STATISTICS",
 		[MESSAGE_STREAM] = "STREAM",
 	};
 
@@ -530,6 +573,9 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 		break;
 	case MESSAGE_BYE:
 		message->bye.seq = read_seq(reader);
+		break;
+	case MESSAGE_STATISTICS:
+		read_statistics(decoder, reader, &message->statistics);
 		break;
 	case MESSAGE_STREAM:
 		read_streams(decoder, reader, &message->streams);

@@ -7,6 +7,7 @@
 
 #include "proto/batch_writer.h"
 #include "proto/event_fields.h"
+#include "proto/statistics_fields.h"
 
 struct batch_encoder {
 	struct batch_writer writer;
@@ -353,13 +354,14 @@ static void put_stacks(struct batch_writer *writer, const struct message_stacks 
 
 static void put_device(struct batch_writer *writer, const struct message_device *device)
 {
-	batch_writer_array(writer, 5);
+	batch_writer_array(writer, 6);
 	batch_writer_uint(writer, device->device_id);
 	batch_writer_require(writer, device->index >= MESSAGE_INDEX_NONE);
 	batch_writer_int(writer, device->index);
 	batch_writer_bin(writer, device->uuid, sizeof(device->uuid));
 	put_id(writer, device->name);
 	put_id(writer, device->pci);
+	put_u32s(writer, &device->limits, sizeof(uint32_t), DEVICE_LIMITS);
 }
 
 static void put_rank(struct batch_writer *writer, int32_t rank)
@@ -407,6 +409,37 @@ static void put_ledger(struct batch_writer *writer, const struct message_ledger 
 	put_u32s(writer, count ? &entries->reason : NULL, sizeof(*entries), count);
 	put_u64s(writer, count ? &entries->count : NULL, sizeof(*entries), count);
 	put_u64s(writer, count ? &entries->ns : NULL, sizeof(*entries), count);
+}
+
+/* rows: an array of struct message_api_call or message_kernel_config. */
+static void put_rows(struct batch_writer *writer, const struct event_field *fields,
+		     uint32_t nr_fields, const void *rows, size_t row_bytes, uint32_t count)
+{
+	put_count(writer, count, WIRE_ITEMS_MAX);
+	batch_writer_array(writer, nr_fields);
+	for (uint32_t i = 0; i < nr_fields && !writer->err; i++) {
+		struct column_source source = {
+			count ? (const uint8_t *)rows + fields[i].offset_bytes : NULL, row_bytes,
+			fields[i].width_bytes, count};
+
+		if (exceeds(&source, fields[i].max))
+			batch_writer_fail(writer,
+					  fields[i].max == WIRE_ID_MAX ? -EMSGSIZE : -EINVAL);
+		batch_writer_column(writer, &source);
+	}
+}
+
+static void put_statistics(struct batch_writer *writer, const struct message_statistics *statistics)
+{
+	put_seq(writer, statistics->seq);
+	batch_writer_require(writer, statistics->process_id > 0);
+	put_id(writer, statistics->process_id);
+	for (uint32_t i = 0; i < statistics->nr_calls; i++)
+		batch_writer_require(writer, statistics->calls[i].domain != 0);
+	put_rows(writer, statistics_fields_call, STATISTICS_FIELDS_CALL, statistics->calls,
+		 sizeof(*statistics->calls), statistics->nr_calls);
+	put_rows(writer, statistics_fields_config, STATISTICS_FIELDS_CONFIG, statistics->configs,
+		 sizeof(*statistics->configs), statistics->nr_configs);
 }
 
 static void put_streams(struct batch_writer *writer, const struct message_streams *message)
@@ -465,6 +498,8 @@ static uint32_t nr_elements_of(enum message_type type)
 	case MESSAGE_PONG:
 	case MESSAGE_BYE:
 		return 3;
+	case MESSAGE_STATISTICS:
+		return 8;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
 		break;
@@ -510,6 +545,9 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 		break;
 	case MESSAGE_BYE:
 		put_seq(writer, message->bye.seq);
+		break;
+	case MESSAGE_STATISTICS:
+		put_statistics(writer, &message->statistics);
 		break;
 	case MESSAGE_STREAM:
 		put_streams(writer, &message->streams);

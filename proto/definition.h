@@ -6,6 +6,9 @@
 #include <assert.h>
 #include <stdint.h>
 
+#include "proto/device_limits.h"
+#include "proto/kernel_config.h"
+
 #define DEFINITION_SIZE_MAX     (128u << 10) /* bytes of one definition, head and text */
 #define DEFINITION_BUILD_ID_MAX 32u          /* bytes; a longer build id is cut */
 
@@ -16,7 +19,10 @@ enum definition_type {
 	DEFINITION_CLOCK = 4,  /* struct definition_clock */
 	DEFINITION_NOTICE = 5, /* struct definition_notice, then one line of text */
 	DEFINITION_WINDOW = 6, /* struct definition_window */
-	DEFINITION_STREAM = 9, /* struct definition_stream, then its name */
+	DEFINITION_API_STATISTIC =
+		7, /* struct definition_api_statistic, then the function's name */
+	DEFINITION_KERNEL_CONFIG = 8, /* struct definition_kernel_config */
+	DEFINITION_STREAM = 9,        /* struct definition_stream, then its name */
 };
 
 struct definition_name {
@@ -45,6 +51,7 @@ struct definition_device {
 	uint32_t device_id; /* CUDA ordinal */
 	uint32_t pci_domain, pci_bus, pci_device;
 	uint8_t uuid[16]; /* as cuDeviceGetUuid_v2: a MIG instance has its own */
+	struct device_limits limits;
 };
 
 /* One sample of three clocks, read within error_ns of each other. */
@@ -64,9 +71,11 @@ enum definition_notice_code {
 	NOTICE_UNWIND_TABLES = 7,  /* what they cost (not a fault) */
 	NOTICE_UNWIND_STOPPED = 8, /* in which file walks ended before a root, and how often */
 	NOTICE_STACKS_OPTION =
-		9, /* the environment asks for stacks that there are not; the default is used */
+		9, /* the environment asks for what there is not; the default is used */
+	NOTICE_WINDOW_LOADED = 10, /* a window ended, but CUPTI could not be left */
+	NOTICE_AGENT_LINK = 11,    /* the next agent on this node will not find this process */
 	NOTICE_ACTIVITY_TAKEN =
-		31, /* another user of CUPTI's activity API has, or had, the GPU records */
+		12, /* another user of CUPTI's activity API has, or had, the GPU records */
 };
 
 struct definition_notice {
@@ -76,8 +85,33 @@ struct definition_notice {
 
 struct definition_window {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; end 0: open */
-	uint32_t window;
+	uint32_t window;           /* several spans may have the same; 0: the life of the process */
+	uint32_t flags;            /* enum definition_window_flags; with an end */
+};
+
+enum definition_window_flags {
+	DEFINITION_WINDOW_LEFT = 1u << 0,    /* CUPTI left the process: launches are free again */
+	DEFINITION_WINDOW_RESUMED = 1u << 2, /* it opened again before CUPTI could be left */
+	DEFINITION_WINDOW_LOADED = 1u << 1,  /* it could not, and launches still cost */
+};
+
+/* The calls of one function so far, over all threads of the process: a later definition of the same (domain, cbid,
+ * error) replaces it. */
+struct definition_api_statistic {
+	uint32_t domain; /* 1: the driver's functions, 2: the runtime's */
+	uint32_t cbid;
+	uint32_t
+		error; /* 0: of all its calls; else only count has a meaning: calls that returned this */
 	uint32_t reserved;
+	uint64_t count;
+	uint64_t total_ns, min_ns, max_ns; /* from entry to exit */
+	uint64_t errors; /* calls that returned an error; STATISTICS_NOT_READY is none */
+};
+
+/* The launches of one kernel with one configuration so far: a later definition of the same configuration replaces it. */
+struct definition_kernel_config {
+	struct kernel_config config; /* its name: the guest's name id */
+	uint64_t count, total_ns, min_ns, max_ns;
 };
 
 /* What became known of a stream: flags say which parts; the others stay as they were. */
@@ -95,6 +129,8 @@ enum definition_stream_flags {
 };
 
 static_assert(sizeof(struct definition_module) == 64, "shared-memory format");
-static_assert(sizeof(struct definition_device) == 32, "shared-memory format");
+static_assert(sizeof(struct definition_device) == 84, "shared-memory format");
+static_assert(sizeof(struct definition_api_statistic) == 56, "shared-memory format");
+static_assert(sizeof(struct definition_kernel_config) == 80, "shared-memory format");
 
 #endif

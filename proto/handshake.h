@@ -1,5 +1,7 @@
 /* How a guest hands its memory to the agent: one SOCK_SEQPACKET exchange over the agent's Unix socket, after which both
- * sides close it. The guest keeps no descriptor: an application may close or reuse every number it finds.
+ * sides close it. The guest keeps no descriptor, since an application may close or reuse every number it finds; unless
+ * the agent asks for it (HANDSHAKE_KEEP_RING): then it keeps the memfd's, out of the application's way, and hands the
+ * same memory to the next agent on this path, should this one's beat end (record_ring.h).
  *	guest -> agent: struct guest_hello, with the memfd (record_ring.h) as SCM_RIGHTS
  *	agent -> guest: struct guest_welcome
  * The agent trusts only SO_PEERCRED for who speaks. Plain data. */
@@ -10,7 +12,7 @@
 #include <stdint.h>
 
 #define HANDSHAKE_MAGIC         0x46474d48u /* "FGMH" */
-#define HANDSHAKE_VERSION       1u
+#define HANDSHAKE_VERSION       2u
 #define HANDSHAKE_SOCKET_ENV    "FLAMEGRID_SOCKET" /* path of the agent's socket */
 #define HANDSHAKE_INSTANCE_SIZE 16
 
@@ -20,7 +22,8 @@ struct guest_hello {
 	uint32_t reserved;                         /* 0 */
 	uint64_t start_ticks;                      /* field 22 of /proc/self/stat: exec keeps it */
 	uint64_t pid_namespace;                    /* inode of /proc/self/ns/pid, 0: not known */
-	uint8_t instance[HANDSHAKE_INSTANCE_SIZE]; /* random: exec keeps pid and start time */
+	uint8_t instance[HANDSHAKE_INSTANCE_SIZE]; /* random: exec keeps pid and start time, the
+						      next agent hears the same */
 };
 
 enum handshake_status {
@@ -31,13 +34,19 @@ enum handshake_status {
 	HANDSHAKE_REFUSED_FULL = 4, /* too many processes */
 };
 
+enum handshake_flags {
+	HANDSHAKE_KEEP_RING = 1u << 0, /* the agent may be started again while the guest runs */
+};
+
 struct guest_welcome {
 	uint32_t magic, version;
-	uint32_t status; /* enum handshake_status; other than OK: the guest switches itself off */
-	uint32_t window; /* number of the first capture window, from 1 */
+	uint32_t status;   /* enum handshake_status; other than OK: the guest switches itself off */
+	uint32_t window;   /* number of the first capture window, from 1 */
+	uint32_t flags;    /* enum handshake_flags */
+	uint32_t reserved; /* 0 */
 };
 
 static_assert(sizeof(struct guest_hello) == 48, "handshake format");
-static_assert(sizeof(struct guest_welcome) == 16, "handshake format");
+static_assert(sizeof(struct guest_welcome) == 24, "handshake format");
 
 #endif

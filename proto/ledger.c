@@ -67,6 +67,14 @@ static const struct {
 	[LEDGER_CAPTURE_UNKNOWN] = {"capture_unknown",
 				    "records of graph nodes without the stack that captured them",
 				    LEDGER_NOTED},
+	[LEDGER_OUTSIDE_WINDOW] =
+		{"outside_window",
+		 "GPU records left out: launched after the end of a capture window", LEDGER_NOTED},
+	[LEDGER_NO_DEVICE] = {"no_device", "host waits and the like whose GPU is not known",
+			      LEDGER_NOTED},
+	[LEDGER_STATISTIC_LOST] = {"statistic_lost",
+				   "CUDA calls and kernels left out of the statistics: no room",
+				   LEDGER_NOTED},
 	[LEDGER_NVTX_NAME_LOST] = {"nvtx_name_lost",
 				   "launches under an NVTX range whose name found no room",
 				   LEDGER_NOTED},
@@ -75,10 +83,9 @@ static const struct {
 				   LEDGER_LOST},
 };
 
-/* Some numbers are not in use. */
 static int is_known(uint32_t reason)
 {
-	return reason < LEDGER_REASONS && reasons[reason].name;
+	return reason < LEDGER_REASONS;
 }
 
 const char *ledger_reason_name(uint32_t reason)

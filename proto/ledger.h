@@ -50,9 +50,13 @@ enum ledger_reason {
 	LEDGER_CODE_TABLE_FULL = 24, /* stacks with a Python frame whose name found no room */
 	LEDGER_CAPTURE_UNKNOWN =
 		25, /* GPU records of a graph's nodes without the stack that captured them */
-	LEDGER_NVTX_NAME_LOST = 30, /* launches under an NVTX range whose name found no room */
+	LEDGER_OUTSIDE_WINDOW = 26, /* GPU records of launches between a window's end and CUPTI's */
+	LEDGER_NO_DEVICE = 27,      /* records, not of GPU work, whose context's GPU is not known */
+	LEDGER_STATISTIC_LOST =
+		28, /* CUDA calls and kernels that found no room in the statistics of calls and launch configurations */
+	LEDGER_NVTX_NAME_LOST = 29, /* launches under an NVTX range whose name found no room */
 	LEDGER_ACTIVITY_TAKEN =
-		31, /* launches while another user of CUPTI's activity API had its records */
+		30, /* launches while another user of CUPTI's activity API had its records */
 	LEDGER_REASONS,
 };
 

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "proto/device_limits.h"
+#include "proto/kernel_config.h"
 #include "proto/ledger.h"
 #include "proto/record.h"
 
@@ -43,6 +45,7 @@ enum message_type {
 	MESSAGE_PING = 12,
 	MESSAGE_PONG = 13,
 	MESSAGE_BYE = 14,
+	MESSAGE_STATISTICS = 15,
 	MESSAGE_STREAM = 17,
 };
 
@@ -143,6 +146,14 @@ struct message_stacks {
 	const struct message_code *codes; /* frames of the same message may name them */
 };
 
+enum statistics_domain { /* CUPTI's numbers */
+			 STATISTICS_DRIVER = 1,
+			 STATISTICS_RUNTIME = 2,
+};
+
+/* CUDA_ERROR_NOT_READY, cudaErrorNotReady: an answer, and no error, as CUDA says itself. */
+#define STATISTICS_NOT_READY 600u
+
 #define MESSAGE_RANK_NONE  (-1)
 #define MESSAGE_INDEX_NONE (-1)
 
@@ -152,6 +163,7 @@ struct message_device {
 	uint8_t uuid[WIRE_UUID_SIZE];
 	uint32_t name; /* string id, 0: none */
 	uint32_t pci;  /* string id, "0000:17:00.0" */
+	struct device_limits limits;
 };
 
 enum process_state {
@@ -212,6 +224,31 @@ struct message_ledger {
 	const struct ledger_entry *entries;
 };
 
+/* The calls of one function of CUDA's API. Its key: domain, cbid, error. */
+struct message_api_call {
+	uint32_t domain; /* enum statistics_domain */
+	uint32_t cbid;   /* CUPTI's, of that domain */
+	uint32_t error;  /* 0: all calls; else those that returned this, and only count counts */
+	uint32_t name;   /* string id of the function */
+	uint64_t count, total_ns, min_ns, max_ns;
+	uint64_t errors;
+};
+
+/* The launches of one kernel with one configuration. Its key: config. */
+struct message_kernel_config {
+	struct kernel_config config; /* its name: a string id, 0: lost */
+	uint64_t count, total_ns, min_ns, max_ns;
+};
+
+/* Sums of one process so far; each row replaces the one of its key, other rows stay. */
+struct message_statistics {
+	uint64_t seq;
+	uint32_t process_id;
+	uint32_t nr_calls, nr_configs;
+	const struct message_api_call *calls;
+	const struct message_kernel_config *configs;
+};
+
 /* Cumulative: everything up to seq is committed. Repeatable, may be lost. */
 struct message_ack {
 	uint64_t seq;
@@ -239,6 +276,7 @@ struct message {
 		struct message_process process;
 		struct message_events events;
 		struct message_ledger ledger;
+		struct message_statistics statistics;
 		struct message_ack ack;
 		struct message_ping ping; /* and PONG */
 		struct message_bye bye;

@@ -17,6 +17,8 @@
 	4096u /* bytes of a file's name and a function's, each; a longer one is cut at its front */
 #define RECORD_STACKS_MAX (1u << 18) /* stacks of one process */
 #define RECORD_NAME_MAX   65535u     /* bytes of a name; a longer one is cut */
+#define RECORD_DEVICE_NONE                                                                         \
+	0xffffffffu /* of no one GPU, or of one that is not known; not of GPU work */
 #define RECORD_DEVICES_MAX                                                                         \
 	64u /* CUDA ordinals of one process; a higher one is counted under the last */
 
@@ -58,6 +60,8 @@ enum record_gpu_kind {
 	RECORD_GPU_KINDS,        /* number of kinds */
 };
 
+#define RECORD_OVERHEAD_CUPTI 16u
+
 /* One piece of work that a GPU finished, or one of the other things that CUPTI tells. start_ns <= end_ns and both nonzero: records with invalid times never
  * become a gpu_record, they are counted (ledger.h). */
 struct gpu_record {
@@ -69,13 +73,18 @@ struct gpu_record {
 		uint64_t address;       /* unified memory, allocations */
 	};
 	uint32_t correlation_id;
-	uint32_t device_id;  /* CUDA ordinal in its process */
+	uint32_t
+		device_id; /* CUDA ordinal in its process; RECORD_DEVICE_NONE, but not of GPU work */
 	uint32_t context_id; /* unique within a process */
 	uint32_t stream_id;  /* unique within a context */
-	uint32_t name_id;    /* kernels; else RECORD_NAME_NONE */
+	uint32_t
+		name_id; /* kernels, and the function that loaded a module; else RECORD_NAME_NONE */
 	uint32_t graph_id;
-	uint8_t kind;      /* enum record_gpu_kind */
-	uint8_t copy_kind; /* the kind's kind, by CUPTI's numbers. memcpy: CUpti_ActivityMemcpyKind */
+	uint8_t kind; /* enum record_gpu_kind */
+	/* The kind's kind, by CUPTI's numbers. memcpy: CUpti_ActivityMemcpyKind; sync: CUpti_ActivitySynchronizationType;
+	 * overhead: CUpti_ActivityOverheadKind, of which CUPTI's own, n << 16, are RECORD_OVERHEAD_CUPTI + n;
+	 * unified memory: CUpti_ActivityUnifiedMemoryCounterKind. */
+	uint8_t copy_kind;
 	uint16_t window;
 	uint32_t
 		capture_stack_id; /* of what created the graph's node; RECORD_STACK_NONE: no node, or not known */

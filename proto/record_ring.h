@@ -5,7 +5,9 @@
  *	- the stack arena: bodies of interned stacks, append-only, lock-free, so that a stack's body is in the memfd
  *	  before the first launch record that names it;
  *	- the code arena: names of Python functions, likewise, there before the first stack that names them;
- *	- counters for the ledger.
+ *	- counters for the ledger;
+ *	- for the next agent, should this one die: the log, a copy of every definition but clocks, and the agent's marks,
+ *	  how far it had read when it sent which message.
  * It outlives a killed guest: whatever was published can still be read.
  *
  * Order. A consumer that wants definitions and launches before what refers to them takes record_ring_snapshot() first
@@ -30,6 +32,9 @@
 
 #define RECORD_RING_LANES_MAX 1024u
 #define RECORD_RING_SIZE_MAX  (4ull << 30) /* bytes: no guest asks for more, no agent maps more */
+#define RECORD_RING_LOG_MAX   (256u << 20) /* bytes */
+#define RECORD_RING_MARKS     1024u        /* of messages that are not acknowledged */
+#define RECORD_RING_EPOCH     16           /* bytes: an agent's epoch */
 
 struct record_ring; /* one side's view of the memory: the guest's is made by create, the agent's by map */
 
@@ -43,6 +48,7 @@ struct record_ring_sizes {
 	uint32_t stack_words; /* of 8 bytes, for all stack bodies together */
 	uint32_t codes;       /* up to RECORD_CODES_MAX */
 	uint32_t code_words;  /* of 8 bytes, for all code names together */
+	uint32_t log_bytes;   /* any number; 0: the next agent learns no definition of the past */
 };
 
 #define RECORD_RING_SIZES_DEFAULT                                                                  \
@@ -55,11 +61,32 @@ struct record_ring_sizes {
 		.stack_words = 1u << 23, /* 64 MiB: 32 frames for each of RECORD_STACKS_MAX */     \
 		.codes = RECORD_CODES_MAX,                                                         \
 		.code_words = 1u << 20, /* 8 MiB: 128 bytes for each of RECORD_CODES_MAX */        \
+		.log_bytes = 32u << 20, /* names and paths of the largest programs: 1 to 4 MiB */  \
 	})
 
 enum record_ring_state {
 	RECORD_RING_RUNNING = 0,
 	RECORD_RING_FINISHED = 1, /* the guest flushed and said goodbye */
+};
+
+enum record_ring_action {
+	RECORD_RING_COMMAND_NONE = 0, /* the guest's own options decide */
+	RECORD_RING_COMMAND_START = 1,
+	RECORD_RING_COMMAND_STOP = 2,
+};
+
+/* What the agent wants of a guest: the newest command counts. CLOCK_REALTIME; 0: now, without end. */
+struct record_ring_command {
+	uint32_t action; /* enum record_ring_action */
+	uint64_t from_ns, until_ns;
+};
+
+enum record_ring_capture_state {
+	RECORD_RING_CAPTURE_OFF = 0,     /* CUPTI is not in use: free */
+	RECORD_RING_CAPTURE_ON = 1,      /* a window is open */
+	RECORD_RING_CAPTURE_ENDING = 2,  /* the window is over; waits for a moment to leave CUPTI */
+	RECORD_RING_CAPTURE_LOADED = 3,  /* off, but CUPTI could not be left: launches still cost */
+	RECORD_RING_CAPTURE_BLOCKED = 4, /* wanted, but CUPTI cannot be had */
 };
 
 /* --- guest --------------------------------------------------------------------------------------------------- */
@@ -119,7 +146,18 @@ uint64_t record_ring_own_launches(const struct record_ring *ring);
 void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
 			   uint64_t count);
 
+/* The agent's command, if it came since *seq (which it then is; 0 before the first). One thread. */
+bool record_ring_commanded(struct record_ring *ring, uint32_t *seq,
+			   struct record_ring_command *command);
+
+/* Tells the agent: the state, and how many windows were opened so far. */
+void record_ring_set_capture(struct record_ring *ring, enum record_ring_capture_state state,
+			     uint32_t nr_windows);
+
 void record_ring_finish(struct record_ring *ring); /* the state becomes RECORD_RING_FINISHED */
+
+/* When the agent last looked at this ring, by CLOCK_MONOTONIC; 0: never. */
+uint64_t record_ring_last_beat(const struct record_ring *ring);
 
 /* --- agent --------------------------------------------------------------------------------------------------- */
 
@@ -127,6 +165,14 @@ void record_ring_finish(struct record_ring *ring); /* the state becomes RECORD_R
  * Returns 0; -EPROTO: not a ring, or a layout that no guest makes; -EPERM: seals missing; -errno of mmap, malloc. */
 int record_ring_map(int fd, struct record_ring **ring);
 void record_ring_unmap(struct record_ring *ring); /* accepts NULL */
+
+/* The guest will see it within a tenth of a second. */
+void record_ring_command(struct record_ring *ring, const struct record_ring_command *command);
+
+/* As the guest says: not to be trusted further than for display. */
+uint32_t record_ring_capture(const struct record_ring *ring, uint32_t *nr_windows);
+/* The agent still lives. */
+void record_ring_beat(struct record_ring *ring, uint64_t now_ns);
 
 /* How far one pass reads. */
 struct record_ring_snapshot {
@@ -145,7 +191,8 @@ int record_ring_read_launches(struct record_ring *ring, const struct record_ring
 int record_ring_read_activity(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
 			      struct gpu_record *out, uint32_t max);
 
-/* Copies the next definition into body. Returns 1; 0: none within the snapshot; -EPROTO as above;
+/* Copies the next definition into body; in a ring that an earlier agent has read, those of its log come first (some then
+ * a second time). Returns 1; 0: none within the snapshot; -EPROTO as above;
  * -EMSGSIZE: larger than body_max, skipped. */
 int record_ring_read_definition(struct record_ring *ring,
 				const struct record_ring_snapshot *snapshot, uint32_t *type,
@@ -184,5 +231,31 @@ uint32_t record_ring_ledger(const struct record_ring *ring, struct ledger_entry 
 
 /* Records that were published and not yet read, over all lanes (give up lanes count 0). */
 uint64_t record_ring_unread(const struct record_ring *ring);
+
+/* --- from one agent to the next -------------------------------------------------------------------------------- */
+
+/* Whose the ring is: true, and its epoch; false: nobody's. The memory's word, to be checked with whoever knows. */
+bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECORD_RING_EPOCH]);
+
+/* Makes the ring this agent's: whoever had it before must read no more. Forgets the marks of others. */
+void record_ring_own(struct record_ring *ring, const uint8_t epoch[static RECORD_RING_EPOCH]);
+
+/* Notes how far all lanes are read, before the message `seq` leaves that carries what came last; numbers only grow.
+ * 0; -EBUSY: RECORD_RING_MARKS are waiting for their acknowledgement. */
+int record_ring_mark(struct record_ring *ring, uint64_t seq);
+bool record_ring_can_mark(const struct record_ring *ring);
+
+/* Messages up to seq are acknowledged, and record_ring_release() was told: older marks are needed no more. */
+void record_ring_unmark(struct record_ring *ring, uint64_t seq);
+
+/* What nobody can read again: given back to the guest, but in no message that arrived. */
+struct record_ring_gap {
+	uint64_t launches, records;
+};
+
+/* In a ring that was mapped and not yet read: goes to where the last owner's message `durable_seq` ended, or to what it
+ * had released, whichever is later. Marks that make no sense count as none. */
+void record_ring_resume(struct record_ring *ring, uint64_t durable_seq,
+			struct record_ring_gap *gap);
 
 #endif

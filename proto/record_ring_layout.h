@@ -1,6 +1,6 @@
 /* The bytes of a record ring, shared by record_ring_writer.c and record_ring_reader.c and included nowhere else.
  *
- *	header | counters | lane controls | stack index | stack arena | code index | code arena | definitions |
+ *	header | counters | lane controls | marks | log | stack index | stack arena | code index | code arena | definitions |
  *	activity | launch lane 0 | 1 | …
  *
  * every part on a page boundary, all offsets a function of the sizes (ring_layout()), so that a reader computes them
@@ -16,9 +16,9 @@
 #include "proto/record_ring.h"
 
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
-#define RING_VERSION 2u
+#define RING_VERSION 4u
 #define RING_PAGE    4096u
-#define RING_REASONS 32u /* room for reasons to come; LEDGER_REASONS of them are in use */
+#define RING_REASONS 64u /* room for reasons to come; LEDGER_REASONS of them are in use */
 #define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last: the process itself */
 #define RING_LINE    64
 
@@ -35,6 +35,15 @@ struct ring_lane {
 	_Atomic uint64_t release; /* release <= read <= produced, produced - release <= capacity */
 };
 
+/* A command is read again if command_seq, which is odd while one is written, has moved. */
+struct ring_control {
+	_Alignas(RING_LINE) _Atomic uint32_t command_seq; /* and the command: the agent's */
+	_Atomic uint32_t action;
+	_Atomic uint64_t from_ns, until_ns;
+	_Alignas(RING_LINE) _Atomic uint32_t capture_state; /* the guest's */
+	_Atomic uint32_t nr_windows;
+};
+
 struct ring_header {
 	_Atomic uint64_t magic; /* written last */
 	uint32_t version;
@@ -46,14 +55,36 @@ struct ring_header {
 	_Alignas(RING_LINE) _Atomic uint32_t next_code; /* likewise */
 	_Atomic uint64_t next_code_word;
 	struct ring_lane activity, definition;
+	struct ring_control control;
+	_Alignas(RING_LINE) _Atomic uint64_t log_produced; /* bytes of definitions in the log */
+	_Atomic uint64_t log_full; /* definitions that found no room in it */
+	/* The agent's: when it last looked, and who it is (zeros: none that keeps marks). */
+	_Alignas(RING_LINE) _Atomic uint64_t beat_ns;
+	_Atomic uint64_t owner[2];
 };
 
 struct ring_counter {
 	_Atomic uint64_t count, ns;
 };
 
+/* A mark: how far the agent had read when it sent a message. Words; `seq` is one more than the message's number, 0: not
+ * in use, and is written last; then the cursors of the activity lane, the definition lane and each launch lane. */
+enum ring_mark_word {
+	RING_MARK_SEQ = 0,
+	RING_MARK_ACTIVITY,
+	RING_MARK_DEFINITION,
+	RING_MARK_LANES, /* launch lanes that follow */
+	RING_MARK_LAUNCH,
+};
+
+static inline uint64_t ring_mark_words(const struct record_ring_sizes *sizes)
+{
+	return RING_MARK_LAUNCH + sizes->launch_lanes;
+}
+
 struct ring_layout {
-	uint64_t counters, lane_controls, stack_index, stack_arena, code_index, code_arena;
+	uint64_t counters, lane_controls, marks, log, stack_index, stack_arena, code_index,
+		code_arena;
 	uint64_t definition, activity, launch;
 	uint64_t size;
 };
@@ -88,13 +119,16 @@ static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring
 	    !ring_power_of_two(sizes->definition_bytes) || !ring_power_of_two(sizes->stacks) ||
 	    !ring_power_of_two(sizes->stack_words) || sizes->codes > RECORD_CODES_MAX ||
 	    !ring_power_of_two(sizes->codes) || !ring_power_of_two(sizes->code_words) ||
-	    sizes->definition_bytes < 2 * DEFINITION_SIZE_MAX)
+	    sizes->definition_bytes < 2 * DEFINITION_SIZE_MAX ||
+	    sizes->log_bytes > RECORD_RING_LOG_MAX)
 		return -EPROTO;
 	layout->counters = RING_PAGE;
 	layout->lane_controls = layout->counters + ring_pages(sizeof(struct ring_counter) *
 							      RING_DEVICES * RING_REASONS);
-	layout->stack_index =
+	layout->marks =
 		layout->lane_controls + ring_pages(sizeof(struct ring_lane) * sizes->launch_lanes);
+	layout->log = layout->marks + ring_pages(8ull * RECORD_RING_MARKS * ring_mark_words(sizes));
+	layout->stack_index = layout->log + ring_pages(sizes->log_bytes);
 	layout->stack_arena = layout->stack_index + ring_pages(8ull * sizes->stacks);
 	layout->code_index = layout->stack_arena + ring_pages(8ull * sizes->stack_words);
 	layout->code_arena = layout->code_index + ring_pages(8ull * sizes->codes);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "proto/record_ring_layout.h"
+#include "proto/ring_marks.h"
 
 /* The agent's own idea of a lane. The shared cursors are written for the guest, never believed. */
 struct reader_lane {
@@ -27,11 +28,13 @@ struct record_ring {
 	const uint64_t *stack_arena;
 	_Atomic uint64_t *code_index;
 	const uint64_t *code_arena;
-	const uint8_t *definitions;
+	const uint8_t *definitions, *log;
+	uint64_t log_read, log_end; /* of what an earlier agent's lane has lost */
 	const struct gpu_record *activity_records;
 	const struct launch_record *launch_records;
 	struct reader_lane activity, definition;
 	struct reader_lane lanes[RECORD_RING_LANES_MAX];
+	struct ring_marks marks;
 };
 
 /* An earlier agent may have read; whoever maps starts where it had released. */
@@ -53,12 +56,19 @@ static void ring_lay_out(struct record_ring *ring, const struct ring_layout *lay
 	ring->code_index = (_Atomic uint64_t *)(ring->base + layout->code_index);
 	ring->code_arena = (const uint64_t *)(ring->base + layout->code_arena);
 	ring->definitions = ring->base + layout->definition;
+	ring->log = ring->base + layout->log;
+	ring_marks_init(&ring->marks, ring->base + layout->marks, &ring->sizes);
 	ring->activity_records = (const struct gpu_record *)(ring->base + layout->activity);
 	ring->launch_records = (const struct launch_record *)(ring->base + layout->launch);
 	lane_resume(&ring->activity, &ring->header->activity);
 	lane_resume(&ring->definition, &ring->header->definition);
 	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++)
 		lane_resume(&ring->lanes[i], &ring->lane_controls[i]);
+	if (ring->definition.released == 0)
+		return; /* the lane still has all there is */
+	ring->log_end = atomic_load_explicit(&ring->header->log_produced, memory_order_acquire);
+	if (ring->log_end > ring->sizes.log_bytes)
+		ring->log_end = 0;
 }
 
 /* Reads the header with pread: before the size is known to be right, a mapping could fault. */
@@ -216,13 +226,42 @@ static void definition_get(const struct record_ring *ring, uint64_t position, vo
 	memcpy((uint8_t *)out + first, ring->definitions, size - first);
 }
 
+/* As record_ring_read_definition(), from the log; 0: it is read, or makes no sense. */
+static int log_next(struct record_ring *ring, uint32_t *type, void *body, uint32_t body_max,
+		    uint32_t *size)
+{
+	uint64_t left = ring->log_end - ring->log_read;
+	const uint8_t *at = ring->log + ring->log_read;
+	uint32_t prefix[2];
+
+	if (left < sizeof(prefix))
+		return 0;
+	memcpy(prefix, at, sizeof(prefix));
+
+	uint64_t whole = sizeof(prefix) + (((uint64_t)prefix[1] + 7) & ~7ull);
+	if (prefix[1] > DEFINITION_SIZE_MAX || whole > left) {
+		ring->log_read = ring->log_end;
+		return 0;
+	}
+	*type = prefix[0];
+	*size = prefix[1];
+	ring->log_read += whole;
+	if (prefix[1] > body_max)
+		return -EMSGSIZE;
+	memcpy(body, at + sizeof(prefix), prefix[1]);
+	return 1;
+}
+
 int record_ring_read_definition(struct record_ring *ring,
 				const struct record_ring_snapshot *snapshot, uint32_t *type,
 				void *body, uint32_t body_max, uint32_t *size)
 {
 	struct reader_lane *own = &ring->definition;
 	uint32_t prefix[2];
+	int logged = log_next(ring, type, body, body_max, size);
 
+	if (logged)
+		return logged;
 	if (own->given_up)
 		return -EPROTO;
 	if (own->read >= snapshot->definition)
@@ -405,4 +444,129 @@ uint64_t record_ring_unread(const struct record_ring *ring)
 						       memory_order_acquire) -
 				  ring->lanes[i].read;
 	return unread;
+}
+
+void record_ring_command(struct record_ring *ring, const struct record_ring_command *command)
+{
+	struct ring_control *control = &ring->header->control;
+	uint32_t seq = atomic_load_explicit(&control->command_seq, memory_order_relaxed) | 1;
+
+	atomic_store_explicit(&control->command_seq, seq, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&control->action, command->action, memory_order_relaxed);
+	atomic_store_explicit(&control->from_ns, command->from_ns, memory_order_relaxed);
+	atomic_store_explicit(&control->until_ns, command->until_ns, memory_order_relaxed);
+	atomic_store_explicit(&control->command_seq, seq + 1, memory_order_release);
+}
+
+uint32_t record_ring_capture(const struct record_ring *ring, uint32_t *nr_windows)
+{
+	const struct ring_control *control = &ring->header->control;
+	uint32_t state = atomic_load_explicit(&control->capture_state, memory_order_acquire);
+
+	*nr_windows = atomic_load_explicit(&control->nr_windows, memory_order_relaxed);
+	return state;
+}
+
+void record_ring_beat(struct record_ring *ring, uint64_t now_ns)
+{
+	atomic_store_explicit(&ring->header->beat_ns, now_ns, memory_order_relaxed);
+}
+
+static_assert(RECORD_RING_EPOCH == sizeof(((struct ring_header *)0)->owner), "an epoch's bytes");
+
+bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECORD_RING_EPOCH])
+{
+	uint64_t words[2];
+
+	for (int i = 0; i < 2; i++)
+		words[i] = atomic_load_explicit(&ring->header->owner[i], memory_order_acquire);
+	memcpy(epoch, words, sizeof(words));
+	return words[0] || words[1];
+}
+
+static struct ring_cursors cursors_now(const struct record_ring *ring,
+				       uint64_t launch[static RECORD_RING_LANES_MAX])
+{
+	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
+
+	if (lanes > ring->sizes.launch_lanes)
+		lanes = ring->sizes.launch_lanes;
+	for (uint32_t i = 0; i < lanes; i++)
+		launch[i] = ring->lanes[i].read;
+	return (struct ring_cursors){
+		.activity = ring->activity.read,
+		.definition = ring->definition.read,
+		.lanes = lanes,
+		.launch = launch,
+	};
+}
+
+void record_ring_own(struct record_ring *ring, const uint8_t epoch[static RECORD_RING_EPOCH])
+{
+	uint64_t words[2], launch[RECORD_RING_LANES_MAX];
+	struct ring_cursors cursors = cursors_now(ring, launch);
+
+	ring_marks_clear(&ring->marks);
+	memcpy(words, epoch, sizeof(words));
+	for (int i = 0; i < 2; i++)
+		atomic_store_explicit(&ring->header->owner[i], words[i], memory_order_release);
+	/* Of no message: where the next agent begins if none of ours arrived. */
+	ring_marks_add(&ring->marks, 0, &cursors);
+}
+
+int record_ring_mark(struct record_ring *ring, uint64_t seq)
+{
+	uint64_t launch[RECORD_RING_LANES_MAX];
+	struct ring_cursors cursors = cursors_now(ring, launch);
+
+	return ring_marks_add(&ring->marks, seq, &cursors);
+}
+
+bool record_ring_can_mark(const struct record_ring *ring)
+{
+	return ring->marks.count < RECORD_RING_MARKS;
+}
+
+void record_ring_unmark(struct record_ring *ring, uint64_t seq)
+{
+	ring_marks_drop(&ring->marks, seq);
+}
+
+/* Returns how many records lie between what arrived and what can still be read. */
+static uint64_t lane_go_to(struct reader_lane *lane, struct ring_lane *control, uint64_t capacity,
+			   uint64_t position)
+{
+	uint64_t produced = atomic_load_explicit(&control->produced, memory_order_acquire);
+
+	if (position <= lane->released)
+		return lane->released - position;
+	if (position > produced || produced - lane->released > capacity)
+		return 0;
+	lane->read = lane->released = position;
+	atomic_store_explicit(&control->read, position, memory_order_relaxed);
+	atomic_store_explicit(&control->release, position, memory_order_release);
+	return 0;
+}
+
+void record_ring_resume(struct record_ring *ring, uint64_t durable_seq, struct record_ring_gap *gap)
+{
+	const _Atomic uint64_t *mark = ring_marks_find(&ring->marks, durable_seq);
+
+	*gap = (struct record_ring_gap){0};
+	if (!mark)
+		return;
+	uint64_t lanes = atomic_load_explicit(mark + RING_MARK_LANES, memory_order_relaxed);
+	gap->records =
+		lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
+			   atomic_load_explicit(mark + RING_MARK_ACTIVITY, memory_order_relaxed));
+	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++) {
+		/* A lane that was claimed later begins at 0. */
+		uint64_t position = i < lanes ? atomic_load_explicit(mark + RING_MARK_LAUNCH + i,
+								     memory_order_relaxed)
+					      : 0;
+
+		gap->launches += lane_go_to(&ring->lanes[i], &ring->lane_controls[i],
+					    ring->sizes.launch_lane_records, position);
+	}
 }

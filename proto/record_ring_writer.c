@@ -37,7 +37,7 @@ struct record_ring {
 	uint64_t size;
 	size_t own_size; /* of this struct's mapping */
 	uint64_t launch_mask, activity_mask, definition_mask;
-	uint32_t stacks, stack_words, codes, code_words, nr_lanes;
+	uint32_t stacks, stack_words, codes, code_words, nr_lanes, log_bytes;
 	struct ring_header *header;
 	struct ring_counter *counters;
 	struct ring_lane *lane_controls;
@@ -45,7 +45,7 @@ struct record_ring {
 	uint64_t *stack_arena;
 	_Atomic uint64_t *code_index;
 	uint64_t *code_arena;
-	uint8_t *definitions;
+	uint8_t *definitions, *log;
 	struct gpu_record *activity;
 	struct launch_lane lanes[];
 };
@@ -86,6 +86,8 @@ static void ring_lay_out(struct record_ring *ring, const struct record_ring_size
 	ring->code_index = (_Atomic uint64_t *)(ring->base + layout->code_index);
 	ring->code_arena = (uint64_t *)(ring->base + layout->code_arena);
 	ring->definitions = ring->base + layout->definition;
+	ring->log = ring->base + layout->log;
+	ring->log_bytes = sizes->log_bytes;
 	ring->activity = (struct gpu_record *)(ring->base + layout->activity);
 	ring->launch_mask = sizes->launch_lane_records - 1;
 	ring->activity_mask = sizes->activity_records - 1;
@@ -253,6 +255,27 @@ static void definition_put(struct record_ring *ring, uint64_t position, const vo
 	memcpy(ring->definitions, (const uint8_t *)data + first, size - first);
 }
 
+/* Clocks are out of date by the time that anybody reads the log. Before the definition lane: whoever has seen a
+ * definition's release finds it in the log. */
+static void log_put(struct record_ring *ring, const uint32_t prefix[2], const void *head,
+		    uint32_t head_size, const void *tail, uint32_t tail_size)
+{
+	uint64_t size = 2 * sizeof(*prefix) + (((uint64_t)prefix[1] + 7) & ~7ull);
+	uint64_t at = atomic_load_explicit(&ring->header->log_produced, memory_order_relaxed);
+
+	if (prefix[0] == DEFINITION_CLOCK)
+		return;
+	if (at > ring->log_bytes || size > ring->log_bytes - at) {
+		atomic_fetch_add_explicit(&ring->header->log_full, 1, memory_order_relaxed);
+		return;
+	}
+	memcpy(ring->log + at, prefix, 2 * sizeof(*prefix));
+	memcpy(ring->log + at + 2 * sizeof(*prefix), head, head_size);
+	if (tail_size)
+		memcpy(ring->log + at + 2 * sizeof(*prefix) + head_size, tail, tail_size);
+	atomic_store_explicit(&ring->header->log_produced, at + size, memory_order_release);
+}
+
 bool record_ring_define(struct record_ring *ring, uint32_t type, const void *head,
 			uint32_t head_size, const void *tail, uint32_t tail_size)
 {
@@ -265,6 +288,7 @@ bool record_ring_define(struct record_ring *ring, uint32_t type, const void *hea
 	if (prefix[1] > DEFINITION_SIZE_MAX || used > ring->definition_mask + 1 ||
 	    size > ring->definition_mask + 1 - used)
 		return false;
+	log_put(ring, prefix, head, head_size, tail, tail_size);
 	definition_put(ring, produced, prefix, sizeof(prefix));
 	definition_put(ring, produced + sizeof(prefix), head, head_size);
 	if (tail_size)
@@ -386,7 +410,40 @@ void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum le
 			      memory_order_relaxed);
 }
 
+bool record_ring_commanded(struct record_ring *ring, uint32_t *seq,
+			   struct record_ring_command *command)
+{
+	struct ring_control *control = &ring->header->control;
+	uint32_t before = atomic_load_explicit(&control->command_seq, memory_order_acquire);
+
+	/* One that is just being written is seen the next time. */
+	if (before == *seq || before % 2)
+		return false;
+	command->action = atomic_load_explicit(&control->action, memory_order_relaxed);
+	command->from_ns = atomic_load_explicit(&control->from_ns, memory_order_relaxed);
+	command->until_ns = atomic_load_explicit(&control->until_ns, memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&control->command_seq, memory_order_relaxed) != before)
+		return false;
+	*seq = before;
+	return true;
+}
+
+void record_ring_set_capture(struct record_ring *ring, enum record_ring_capture_state state,
+			     uint32_t nr_windows)
+{
+	struct ring_control *control = &ring->header->control;
+
+	atomic_store_explicit(&control->nr_windows, nr_windows, memory_order_relaxed);
+	atomic_store_explicit(&control->capture_state, state, memory_order_release);
+}
+
 void record_ring_finish(struct record_ring *ring)
 {
 	atomic_store_explicit(&ring->header->state, RECORD_RING_FINISHED, memory_order_release);
+}
+
+uint64_t record_ring_last_beat(const struct record_ring *ring)
+{
+	return atomic_load_explicit(&ring->header->beat_ns, memory_order_relaxed);
 }

@@ -21,7 +21,7 @@ function makeControls() {
 				choice.weight = weight;
 				relayOut(zoomPath());
 			});
-	for (const dimension of DIMENSIONS)
+	for (const dimension of DIMENSIONS.filter((dimension) => dimension !== "plane"))
 		addChoice("split", "checkbox", "split", dimension, DIMENSION_LABELS[dimension])
 			.addEventListener("change", (event) => {
 				choice.split[event.target.checked ? "add" : "delete"](dimension);

@@ -68,7 +68,9 @@ function reveal(frame) {
 
 // ---- The address keeps the state ----
 
-const defaults = () => ({ weight: profile.weight, split: profile.split.join(",") });
+// Of several planes the page opens on one, GPU work if that is among them.
+const defaults = () => ({ weight: profile.weight, split: profile.split.join(","),
+	plane: profile.shownPlanes.length > 1 ? profile.shownPlanes[0] : "" });
 
 function saveState() {
 	const state = new URLSearchParams(), split = DIMENSIONS.filter((dimension) => choice.split.has(dimension)).join(",");
@@ -78,8 +80,10 @@ function saveState() {
 	if (split !== defaults().split)
 		state.set("split", split);
 	for (const dimension of DIMENSIONS)
-		if (dimension in choice.only)
+		if (dimension in choice.only && choice.only[dimension] !== defaults()[dimension])
 			state.set(dimension, choice.only[dimension]);
+	if (defaults().plane && !("plane" in choice.only))
+		state.set("plane", "all");
 	if (choice.join)
 		state.set("join", "1");
 	if (choice.up)
@@ -102,6 +106,8 @@ function loadState() {
 	for (const dimension of DIMENSIONS)
 		if (profile.rows.some((row) => String(row[dimension]) === state.get(dimension)))
 			choice.only[dimension] = state.get(dimension);
+	if (!("plane" in choice.only) && state.get("plane") !== "all" && defaults().plane)
+		choice.only.plane = defaults().plane;
 	choice.join = state.get("join") === "1";
 	choice.up = state.get("up") === "1";
 	search.query = state.get("search") ?? "";

@@ -4,7 +4,10 @@ const KEY_STRIDE = 2 ** 26;
 
 // Frame 0 is the root; a parent comes before its children; frames 1 to nrGroups - 1 stand for dimensions.
 function mergeFrames(profile, split, only, join) {
-	const parent = [0], name = [profile.nodeName[0]], children = new Map();
+	// Several planes stand side by side, each under a frame of its own: their sum means nothing.
+	const mixed = profile.shownPlanes.length > 1 && !("plane" in only);
+	const parent = [0], children = new Map();
+	const name = [mixed ? internName(profile, "all planes, side by side") : profile.nodeName[0]];
 	const child = (frame, id) => {
 		const key = frame * KEY_STRIDE + id;
 		let found = children.get(key);
@@ -19,7 +22,7 @@ function mergeFrames(profile, split, only, join) {
 	const groupOfRow = profile.rows.map((row) => {
 		if (DIMENSIONS.some((dimension) => dimension in only && String(row[dimension]) !== only[dimension]))
 			return -1;
-		return DIMENSIONS.filter((dimension) => split.has(dimension)).reduce((frame, dimension) =>
+		return DIMENSIONS.filter((dimension) => dimension === "plane" ? mixed : split.has(dimension)).reduce((frame, dimension) =>
 			child(frame, internName(profile, dimensionName(dimension, row[dimension]))), 0);
 	});
 	const nrGroups = parent.length;

@@ -1,8 +1,9 @@
 // The profile as the writer left it in the page: columns decoded, names and their kinds.
 
 const WEIGHTS = ["time", "count", "bytes"];
-const DIMENSIONS = ["host", "rank", "gpu", "stream", "thread"];
-const KINDS = ["kernel", "memcpy", "memset", "graph", "python", "native", "api", "group", "unknown", "other"];
+const DIMENSIONS = ["plane", "host", "rank", "gpu", "stream", "thread"];
+const KINDS = ["kernel", "memcpy", "memset", "graph", "sync", "overhead", "um", "module", "memory",
+	"python", "native", "api", "group", "unknown", "other"];
 
 // Sums stay exact beyond 2^53: each number is lo + hi * 2^28, and both parts are summed on their own.
 const PART = 2 ** 28;
@@ -75,9 +76,9 @@ function decodeProfile(profile) {
 	profile.nodeName = Int32Array.from(reader.numbers(nodes));
 	const fields = reader.numbers(profile.dimensions * DIMENSIONS.length);
 	profile.rows = Array.from({ length: profile.dimensions }, (_, i) => {
-		const [host, rank, gpu, stream, thread] = fields.subarray(i * DIMENSIONS.length);
+		const [plane, host, rank, gpu, stream, thread] = fields.subarray(i * DIMENSIONS.length);
 
-		return { host: profile.strings[host], rank: unzigzag(rank), gpu: unzigzag(gpu), stream, thread };
+		return { plane: profile.planes[plane][0], host: profile.strings[host], rank: unzigzag(rank), gpu: unzigzag(gpu), stream, thread };
 	});
 	let node = 0;
 	profile.leafNode = Int32Array.from(reader.numbers(leaves), (delta) => (node += unzigzag(delta)));
@@ -89,6 +90,8 @@ function decodeProfile(profile) {
 	profile.names[profile.nodeName[0]] ||= "all";
 	profile.nameIds = new Map();
 	profile.kinds = [];
+	profile.shownPlanes = profile.planes.map(([name]) => name).filter((name) =>
+		profile.rows.some((row) => row.plane === name));
 	delete profile.columns;
 	return profile;
 }
@@ -106,6 +109,7 @@ function internName(profile, name) {
 
 function dimensionName(dimension, value) {
 	switch (dimension) {
+	case "plane": return profile.planes.find(([name]) => name === value)[1];
 	case "rank": return value < 0 ? "rank?" : `rank${value}`;
 	case "gpu": return value < 0 ? "GPU?" : `GPU${value}`;
 	case "stream": return `stream${value}`;
@@ -116,10 +120,14 @@ function dimensionName(dimension, value) {
 
 function kindOfName(name) {
 	if (name[0] === "[") {
-		const leaf = /^\[GPU[^\]]*_(Kernel|Memcpy|Memset|Graph)\]/.exec(name);
+		const leaf = /^\[GPU[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Alloc|Free)\]/.exec(name);
 
 		if (name === "[captured at]")
 			return "graph";
+		if (name === "[CUPTI]" || name === "[unified memory]")
+			return name === "[CUPTI]" ? "overhead" : "um";
+		if (leaf && /^(Alloc|Free)$/.test(leaf[1]))
+			return "memory";
 		return leaf ? leaf[1].toLowerCase() : "unknown";
 	}
 	if (name.includes(".py:"))

@@ -2,6 +2,7 @@
 // Names come from the profiled program: they reach the page as textContent only.
 
 const KIND_LABELS = { kernel: "kernel", memcpy: "memory copy", memset: "memset", graph: "CUDA graph",
+	sync: "host wait", overhead: "overhead", um: "unified memory", module: "load of GPU code", memory: "allocation",
 	python: "Python", native: "C++", api: "CUDA call", group: "split", unknown: "not known", other: "other" };
 
 function figuresOf(frame) {
@@ -81,6 +82,8 @@ function showTotals() {
 		...(graphs === "0" ? [] : [["graphs", `${grouped(graphs)} in ${timeText(graphNs)}`, `${grouped(graphNs)} ns`]]),
 		["launches", grouped(launches) + (launchesFailed === "0" ? "" : `, ${grouped(launchesFailed)} failed`), ""],
 		["matched", percentText(matched, records), `${grouped(matched)} of ${grouped(records)} records have a launch`],
+		...profile.planes.slice(1).filter(([, , count]) => count !== "0").map(([, label, count, ns]) =>
+			[label, `${grouped(count)} in ${timeText(ns)}`, `${grouped(ns)} ns; no GPU time`]),
 		["processes", grouped(profile.processes), ""]];
 
 	$("title").textContent = profile.title || "GPU profile";

@@ -175,6 +175,30 @@ static void a_new_connection_of_an_agent_takes_over(void **state)
 	aggregator_fixture_assert_report(fixture, expected);
 }
 
+/* The next commit is an hour away; the pong says that everything before the ping was received. */
+static void what_welcome_names_is_all_that_will_ever_have_come(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	struct message ping = {.type = MESSAGE_PING, .ping = {.token = 1}};
+	struct scenario_frame frame = scenario_encode(&ping);
+	const struct scenario *scenario = &fixture->scenarios[0];
+
+	aggregator_fixture_start_with(fixture, 3600000);
+	struct test_agent *old = aggregator_fixture_connect(fixture);
+	test_agent_hello(old, scenario);
+	aggregator_fixture_send(old, scenario, 1, 6);
+	test_agent_send(old, &frame);
+	test_agent_expect(old, MESSAGE_PONG);
+	struct test_agent *new = aggregator_fixture_connect(fixture);
+	assert_int_equal(test_agent_hello(new, scenario), 6);
+	aggregator_fixture_send(old, scenario, 7, 7);
+	assert_int_equal(test_agent_expect(old, MESSAGE_REFUSE)->refuse.code, REFUSE_NO_HELLO);
+	test_agent_close(old);
+	test_agent_close(new);
+	free(frame.bytes);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
 static void a_ping_is_answered_and_acknowledges_again(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
@@ -433,6 +457,7 @@ int main(void)
 		TEST(two_agents_at_once_do_not_disturb_each_other),
 		TEST(a_restart_at_every_sequence_number_changes_nothing),
 		TEST(a_new_connection_of_an_agent_takes_over),
+		TEST(what_welcome_names_is_all_that_will_ever_have_come),
 		TEST(a_ping_is_answered_and_acknowledges_again),
 		TEST(data_before_hello_is_refused),
 		TEST(another_version_is_refused),

@@ -19,7 +19,7 @@
 /* The correlator in the plainest way: lists in order of arrival, searched from end to end. */
 struct oracle_launch {
 	uint32_t id, window, stack_id;
-	bool many, retired, matched;
+	bool many, retired, matched, host;
 	uint64_t order;
 };
 
@@ -79,12 +79,35 @@ static void oracle_take_waiting(struct oracle *oracle, uint32_t i)
 		(oracle->nr_waiting - i) * sizeof(oracle->waiting[0]));
 }
 
+/* Which records a launch, and a call without GPU work, is over with. */
+static bool oracle_answers(const struct oracle_launch *launch, uint8_t kind)
+{
+	switch (kind) {
+	case RECORD_GPU_KERNEL:
+	case RECORD_GPU_MEMCPY:
+	case RECORD_GPU_MEMSET:
+	case RECORD_GPU_GRAPH:
+		return !launch->host;
+	case RECORD_GPU_OVERHEAD:
+		return false;
+	default:
+		return launch->host;
+	}
+}
+
 static void oracle_record(struct oracle *oracle, const struct gpu_record *record)
 {
 	struct oracle_launch *launch = oracle_find(oracle, record->correlation_id, record->window);
 
+	if (record->kind == RECORD_GPU_UNIFIED ||
+	    (record->kind == RECORD_GPU_OVERHEAD && record->correlation_id == 0)) {
+		oracle_fold(oracle, 0, record);
+		return;
+	}
 	if (launch) {
 		oracle_fold(oracle, launch->stack_id, record);
+		if (!oracle_answers(launch, record->kind))
+			return;
 		bool first = !launch->matched;
 		launch->matched = true;
 		if (first && !launch->many && !launch->retired)
@@ -116,7 +139,7 @@ static void oracle_expire(struct oracle *oracle)
 			i++;
 			continue;
 		}
-		oracle->expired += !oracle->launches[i].matched;
+		oracle->expired += !oracle->launches[i].matched && !oracle->launches[i].host;
 		oracle_remove(oracle, &oracle->launches[i]);
 		left--;
 	}
@@ -126,14 +149,18 @@ static void oracle_launch(struct oracle *oracle, const struct launch_record *rec
 {
 	struct oracle_launch *launch = oracle_find(oracle, record->correlation_id, record->window);
 
+	bool host = record->flags & RECORD_LAUNCH_HOST;
+
 	if (record->flags & RECORD_LAUNCH_FAILED) {
-		oracle->failed++;
+		oracle->failed += !host;
 		if (launch && !launch->retired)
 			oracle_retire(oracle, launch);
 		return;
 	}
+	if (launch && host && !launch->host && !launch->retired)
+		return;
 	if (launch) {
-		oracle->expired += !launch->matched && !launch->retired;
+		oracle->expired += !launch->matched && !launch->retired && !launch->host;
 		oracle_remove(oracle, launch);
 	}
 	oracle->launches[oracle->nr_launches++] = (struct oracle_launch){
@@ -141,6 +168,7 @@ static void oracle_launch(struct oracle *oracle, const struct launch_record *rec
 		.window = record->window,
 		.stack_id = record->stack_id,
 		.many = record->flags & RECORD_LAUNCH_MANY,
+		.host = host,
 	};
 	for (uint32_t i = 0; i < oracle->nr_waiting;) {
 		struct gpu_record waiting = oracle->waiting[i];
@@ -162,7 +190,8 @@ static void oracle_finish(struct oracle *oracle)
 	for (uint32_t i = 0; i < oracle->nr_waiting; i++)
 		oracle_fold(oracle, 0, &oracle->waiting[i]);
 	for (uint32_t i = 0; i < oracle->nr_launches; i++)
-		oracle->expired += !oracle->launches[i].matched && !oracle->launches[i].retired;
+		oracle->expired += !oracle->launches[i].matched && !oracle->launches[i].retired &&
+				   !oracle->launches[i].host;
 }
 
 static uint32_t random_below(uint64_t *seed, uint32_t limit_value)
@@ -200,6 +229,8 @@ static void random_step(struct correlator_fixture *fixture, struct oracle *oracl
 				 : random_below(seed, 8) == 0 ? RECORD_LAUNCH_MANY
 							      : 0,
 		};
+
+		record.flags |= random_below(seed, 4) == 0 ? RECORD_LAUNCH_HOST : 0;
 
 		oracle_launch(oracle, &record);
 		assert_int_equal(correlator_launch(fixture->correlator, &record), 0);

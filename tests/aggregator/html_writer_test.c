@@ -216,7 +216,7 @@ static void the_columns_decode_to_the_nodes_and_leaves_that_went_in(void **state
 {
 	char *page = page_of(&plain_tree, NULL);
 	struct column_reader reader;
-	uint64_t rows[3][5];
+	uint64_t rows[3][6];
 	int64_t node = 0;
 
 	(void)state;
@@ -226,8 +226,8 @@ static void the_columns_decode_to_the_nodes_and_leaves_that_went_in(void **state
 		assert_int_equal(read_value(&reader), i ? i - nodes[i].parent - 1 : 0);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(read_value(&reader), nodes[i].name);
-	for (unsigned int i = 0; i < 15; i++)
-		rows[i / 5][i % 5] = i % 5 == 1 || i % 5 == 2 ? (uint64_t)read_signed(&reader)
+	for (unsigned int i = 0; i < 18; i++)
+		rows[i / 6][i % 6] = i % 6 == 2 || i % 6 == 3 ? (uint64_t)read_signed(&reader)
 							      : read_value(&reader);
 	for (uint32_t i = 0; i < 4; i++) {
 		node += read_signed(&reader);
@@ -239,11 +239,12 @@ static void the_columns_decode_to_the_nodes_and_leaves_that_went_in(void **state
 		uint64_t row = read_value(&reader);
 
 		assert_in_range(row, 0, 2);
-		assert_int_equal(rows[row][0], leaves[i].host);
-		assert_int_equal((int64_t)rows[row][1], leaves[i].rank);
-		assert_int_equal((int64_t)rows[row][2], leaves[i].gpu);
-		assert_int_equal(rows[row][3], leaves[i].stream_id);
-		assert_int_equal(rows[row][4], leaves[i].tid);
+		assert_int_equal(rows[row][0], report_plane_of(leaves[i].kind));
+		assert_int_equal(rows[row][1], leaves[i].host);
+		assert_int_equal((int64_t)rows[row][2], leaves[i].rank);
+		assert_int_equal((int64_t)rows[row][3], leaves[i].gpu);
+		assert_int_equal(rows[row][4], leaves[i].stream_id);
+		assert_int_equal(rows[row][5], leaves[i].tid);
 	}
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(read_value(&reader), leaves[i].count);

@@ -14,6 +14,8 @@
 #include "aggregator/profile.h"
 #include "aggregator/report_build.h"
 #include "aggregator/report_busy.h"
+#include "aggregator/report_statistics.h"
+#include "aggregator/statistics_writer.h"
 #include "aggregator/table_writer.h"
 
 char *report_text_of(const char *path)
@@ -22,6 +24,7 @@ char *report_text_of(const char *path)
 	struct profile *profile;
 	struct report_tree *tree;
 	struct report_busy *busy;
+	struct report_statistics *statistics;
 	char *text, *error;
 	size_t size;
 
@@ -29,6 +32,7 @@ char *report_text_of(const char *path)
 		fail_msg("%s", error);
 	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
 	assert_int_equal(report_busy_create(profile, &busy), 0);
+	assert_int_equal(report_statistics_create(profile, DEMANGLE_FULL, &statistics), 0);
 	assert_int_equal(report_by_parse("host,rank,gpu,stream,thread", &options.by), 0);
 	FILE *out = open_memstream(&text, &size);
 	assert_non_null(out);
@@ -37,9 +41,15 @@ char *report_text_of(const char *path)
 	assert_int_equal(folded_writer_write(out, tree, &options), 0);
 	options.weight = FOLDED_BYTES;
 	assert_int_equal(folded_writer_write(out, tree, &options), 0);
-	assert_int_equal(table_writer_write(out, tree, busy, &(struct table_options){.top = 100}),
-			 0);
+	assert_int_equal(
+		table_writer_write(out, tree, busy,
+				   &(struct table_options){.top = 100, .statistics = statistics}),
+		0);
+	for (int rows = STATISTICS_ROWS_CALLS; rows <= STATISTICS_ROWS_CONFIGS; rows++)
+		assert_int_equal(statistics_writer_csv(out, statistics, (enum statistics_rows)rows),
+				 0);
 	fclose(out);
+	report_statistics_destroy(statistics);
 	report_busy_destroy(busy);
 	report_tree_destroy(tree);
 	profile_destroy(profile);

@@ -98,7 +98,7 @@ static void the_json_holds_every_leaf_and_total(void **state)
 
 	fill_sample();
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL), 0);
 	fclose(out);
 	assert_string_equal(
 		text,
@@ -108,6 +108,8 @@ static void the_json_holds_every_leaf_and_total(void **state)
 		"\"matched\":4,\"launches\":0,\"launches_failed\":0,\"lost\":0},\n"
 		"\"summary\":\"3 kernels, 4.000 us of GPU time, 100.00 % matched; nothing lost\",\n"
 		"\"ledger\":[],\n"
+		"\"planes\":[\n{\"plane\":\"gpu\",\"count\":4,\"ns\":4000,\"bytes\":4096,\"shown\":"
+		"true}],\n"
 		"\"notices\":[\n{\"text\":\"CUPTI \\\"13\\\" found\",\"processes\":1}],\n"
 		"\"processes\":[\n{\"host\":\"node01\",\"pid\":100,\"rank\":3,\"command\":"
 		"\"./train\",\"unclean\":false}],\n"
@@ -124,11 +126,11 @@ static void the_json_holds_every_leaf_and_total(void **state)
 		"{\"host\":\"node01\",\"process\":0,\"rank\":3,\"gpu\":0,\"context\":1,\"stream\":"
 		"7,"
 		"\"tid\":1234,\"kind\":\"kernel\",\"count\":3,\"ns\":3000,\"bytes\":0,"
-		"\"frames\":[\"main\",\"ste\\\"p,\",\"[GPU0_Kernel]gemm\"]},\n"
+		"\"frames\":[\"main\",\"ste\\\"p,\",\"[GPU0_Kernel]gemm\"],\"plane\":\"gpu\"},\n"
 		"{\"host\":\"node01\",\"process\":0,\"rank\":3,\"gpu\":0,\"context\":1,\"stream\":"
 		"7,"
 		"\"tid\":1234,\"kind\":\"memcpy\",\"count\":1,\"ns\":1000,\"bytes\":4096,"
-		"\"frames\":[\"main\",\"ste\\\"p,\",\"[GPU0_Memcpy]HtoD\"]}]}\n");
+		"\"frames\":[\"main\",\"ste\\\"p,\",\"[GPU0_Memcpy]HtoD\"],\"plane\":\"gpu\"}]}\n");
 	free(text);
 	report_busy_destroy(busy);
 }
@@ -144,10 +146,11 @@ static void the_csv_quotes_what_needs_it(void **state)
 	assert_int_equal(csv_writer_write(out, report_fixture.tree), 0);
 	fclose(out);
 	assert_string_equal(
-		text, "host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack\n"
-		      "node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;ste\"\"p,\"\n"
-		      "node01,3,100,0,1,7,1234,memcpy,HtoD,1,1000,4096,\"main;ste\"\"p,\"\n"
-		      "# 3 kernels, 4.000 us of GPU time, 100.00 % matched; nothing lost\n");
+		text,
+		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane\n"
+		"node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;ste\"\"p,\",gpu\n"
+		"node01,3,100,0,1,7,1234,memcpy,HtoD,1,1000,4096,\"main;ste\"\"p,\",gpu\n"
+		"# 3 kernels, 4.000 us of GPU time, 100.00 % matched; nothing lost\n");
 	free(text);
 }
 
@@ -176,9 +179,9 @@ static void the_csv_shows_captures_and_graphs(void **state)
 	fclose(out);
 	assert_string_equal(
 		text,
-		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack\n"
-		"node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;[captured at];capture\"\n"
-		"node01,3,100,0,1,7,1234,graph,,2,1000,0,\"main\"\n"
+		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane\n"
+		"node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;[captured at];capture\",gpu\n"
+		"node01,3,100,0,1,7,1234,graph,,2,1000,0,\"main\",gpu\n"
 		"# 3 kernels, 2 graphs, 4.000 us of GPU time, 100.00 % matched; nothing lost\n");
 	free(text);
 }
@@ -193,7 +196,7 @@ static void the_json_and_the_table_show_captures_and_graphs(void **state)
 
 	fill_graphs();
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL), 0);
 	fclose(out);
 	assert_non_null(strstr(json, "\"graphs\":2,\"graph_ns\":1000,"));
 	assert_non_null(strstr(json, "\"frames\":[\"main\",\"[captured at]\",\"capture\","
@@ -225,7 +228,7 @@ static void a_full_disk_is_an_error(void **state)
 	clearerr(full);
 	assert_int_equal(csv_writer_write(full, report_fixture.tree), -EIO);
 	clearerr(full);
-	assert_int_equal(json_writer_write(full, report_fixture.tree, busy), -EIO);
+	assert_int_equal(json_writer_write(full, report_fixture.tree, busy, NULL), -EIO);
 	clearerr(full);
 	assert_int_equal(table_writer_write(full, report_fixture.tree, busy, NULL), -EIO);
 	fclose(full);

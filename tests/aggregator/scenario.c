@@ -150,6 +150,8 @@ static void add_process(struct scenario *scenario, uint32_t process_id, uint32_t
 		.uuid = {(uint8_t)(1 + number), 9},
 		.name = 9,
 		.pci = 10,
+		.limits = {9, 0, 132, 32, 2048, 32, 65536, 233472, 1024, 65536, 49152, 232448,
+			   1024},
 	};
 	uint32_t notice = 13;
 	struct message message = {
@@ -310,6 +312,32 @@ static void add_streams(struct scenario *scenario, uint32_t process_id, int32_t 
 	add(scenario, &message);
 }
 
+/* Rows grow, and some are new in each round. */
+static void add_statistics(struct scenario *scenario, uint32_t process_id, uint32_t round)
+{
+	const struct message_api_call calls[] = {
+		{STATISTICS_RUNTIME, 211, 0, 5, 100 + round, 1000 * (100 + round), 10, 5000, round},
+		{STATISTICS_RUNTIME, 211, 700 + round / 4, 5, round, 0, 0, 0, 0},
+		{STATISTICS_DRIVER, 307, 0, 16, 200 + round, 900 * (200 + round), 8, 4000, 0},
+	};
+	const struct message_kernel_config configs[] = {
+		{{0, 7, 8, 1, 1, 128, 1, 1, 0, 1024, 32, 0}, 10 + round, 5000 + round, 200, 900},
+		{{0, 8, 8 + round, 1, 1, 128, 1, 1, 0, 0, 255, 16}, 1, 500, 500, 500},
+		{{0, 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0}, round, 500, 50, 500},
+	};
+	struct message message = {
+		.type = MESSAGE_STATISTICS,
+		.statistics = {.seq = next_seq(scenario),
+			       .process_id = process_id,
+			       .nr_calls = 3,
+			       .calls = calls,
+			       .nr_configs = 3,
+			       .configs = configs},
+	};
+
+	add(scenario, &message);
+}
+
 void scenario_init(struct scenario *scenario, uint32_t number)
 {
 	static const struct message_text nodes[] = {TEXT("node01"), TEXT("node02")};
@@ -339,6 +367,8 @@ void scenario_init(struct scenario *scenario, uint32_t number)
 			add_ledger(scenario, 1 + round / 4 % 2, round * 100);
 		if (round == 6)
 			add_symbol(scenario);
+		if (round > 6)
+			add_statistics(scenario, 1 + round / 2 % 2, round);
 	}
 	add_streams(scenario, 1, 0);
 	add_streams(scenario, 2, -1);

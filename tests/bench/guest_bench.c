@@ -7,7 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/api_statistics.h"
+#include "inject/cupti_library.h"
 #include "inject/definition_writer.h"
+#include "inject/kernel_configs.h"
 #include "inject/launch_callback.h"
 #include "inject/launch_thread.h"
 #include "inject/module_watch.h"
@@ -147,6 +150,34 @@ static void open_ranges(void)
 	}
 }
 
+static int name_of(uint32_t domain, uint32_t cbid, const char **name)
+{
+	(void)domain;
+	*name = "cuLaunchKernel";
+	return cbid < 800 ? CUPTI_ABI_SUCCESS : 1;
+}
+
+static void api_step(uint32_t i)
+{
+	const int result = 0;
+	struct cupti_callback_data data = {.correlation_id = i + 1, .return_value = &result};
+
+	api_statistics_enter(CUPTI_ABI_DOMAIN_DRIVER, 307, &data);
+	data.site = CUPTI_ABI_API_EXIT;
+	api_statistics_exit(CUPTI_ABI_DOMAIN_DRIVER, 307, &data);
+}
+
+static struct kernel_configs *configs;
+static uint32_t nr_shapes;
+
+static void config_step(uint32_t i)
+{
+	const struct kernel_config config = {
+		.name_id = 1 + i % nr_shapes % 50, .grid_x = 1 + i % nr_shapes, .block_x = 256};
+
+	kernel_configs_add(configs, &config, i);
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -241,5 +272,18 @@ int main(void)
 	report("NVTX range: push and pop", 0, range_step);
 	open_ranges();
 	report("whole callback, three NVTX ranges open", 16, callback_step);
+	depth = 0;
+	api_statistics_init(guest, &(struct cupti_library){.get_callback_name = name_of}, "all", 0,
+			    &writer);
+	report("a counted API call: enter and exit", 0, api_step);
+	configs = kernel_configs_create();
+	if (!configs)
+		return 1;
+	nr_shapes = 1;
+	report("launch configuration, the same", 0, config_step);
+	nr_shapes = 100;
+	report("launch configuration, 100 in turn", 0, config_step);
+	nr_shapes = 10000;
+	report("launch configuration, 10,000 in turn", 0, config_step);
 	return 0;
 }

@@ -403,6 +403,35 @@ test("the policy forbids any other script, style and request", async () => {
 	await page.close();
 });
 
+test("of several planes the page opens on GPU work, and the others are a choice away", async () => {
+	const page = await open("planes");
+	let now = await state(page);
+
+	assert.deepEqual(now.only, { plane: "gpu" });
+	assert.deepEqual(sums(now.total), { time: "1000", count: "1", bytes: "0" });
+	assert.match(await page.value("document.getElementById('totals').textContent"), /GPU time1\.000 µs.*host waits2 in 7\.000 ms/);
+	await page.value(`(() => {
+		const select = document.querySelector("#only select[name=plane]");
+		select.value = "sync";
+		select.dispatchEvent(new Event("change"));
+	})()`);
+	now = await state(page);
+	assert.deepEqual(sums(now.total), { time: "7000000", count: "2", bytes: "0" });
+	assert.equal((await page.value("flamegrid.find('[GPU0_Sync]stream')")).kind, "sync");
+	await page.value(`(() => {
+		const select = document.querySelector("#only select[name=plane]");
+		select.value = "";
+		select.dispatchEvent(new Event("change"));
+	})()`);
+	now = await state(page);
+	assert.equal(now.total.name, "all planes, side by side");
+	assert.deepEqual((await page.value("flamegrid.roots()")).map(({ name }) => name).sort(),
+		["GPU work", "host waits", "loads of GPU code", "overhead", "unified memory"]);
+	assert.equal(await page.value("location.hash"), "#plane=all");
+	await shoot(page, "planes");
+	await finish(page);
+});
+
 test("sums beyond 2^53 are exact", async () => {
 	const page = await open("huge"), { expected } = sample("huge");
 

@@ -179,10 +179,12 @@ static void add_leaf(struct sample *sample, struct report_leaf leaf)
 	if (tree->nr_leaves == MAX_LEAVES)
 		abort();
 	sample->leaves[tree->nr_leaves++] = leaf;
+	tree->plane_totals[report_plane_of(leaf.kind)].count += leaf.count;
+	tree->plane_totals[report_plane_of(leaf.kind)].ns += leaf.ns;
 	if (leaf.kind == REPORT_KIND_KERNEL) {
 		tree->kernels += leaf.count;
 		tree->kernel_ns += leaf.ns;
-	} else {
+	} else if (leaf.kind <= REPORT_KIND_GRAPH) {
 		tree->copies += leaf.count;
 		tree->copy_ns += leaf.ns;
 	}
@@ -190,7 +192,8 @@ static void add_leaf(struct sample *sample, struct report_leaf leaf)
 
 static uint32_t leaf_name(struct sample *sample, int32_t gpu, uint32_t kind, const char *name)
 {
-	static const char *const kinds[] = {"Kernel", "Memcpy", "Memset"};
+	static const char *const kinds[] = {"Kernel", "Memcpy",   "Memset", "Graph",
+					    "Sync",   "Overhead", "UM",     "Module"};
 	char text[512];
 
 	if (gpu < 0)
@@ -343,6 +346,34 @@ static void fill_large(struct sample *sample)
 	sample->tree.matched = sample->tree.kernels;
 }
 
+/* Of each plane one leaf. */
+static void fill_planes(struct sample *sample)
+{
+	static const struct {
+		const char *frame;
+		uint32_t kind;
+		const char *name;
+		uint64_t ns;
+	} leaves[] = {{"main", REPORT_KIND_KERNEL, "gemm", 1000},
+		      {"main", REPORT_KIND_SYNC, "stream", 7000000},
+		      {"[CUPTI]", REPORT_KIND_OVERHEAD, "activity buffer flush", 300},
+		      {"[unified memory]", REPORT_KIND_UNIFIED, "migration HtoD", 5000},
+		      {"main", REPORT_KIND_MODULE, "cuModuleLoadData", 600}};
+
+	sample->tree.title = "several planes";
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)
+		add_leaf(sample,
+			 (struct report_leaf){
+				 .node = add_node(sample, REPORT_NODE_ROOT, leaves[i].frame),
+				 .name = leaf_name(sample, 0, leaves[i].kind, leaves[i].name),
+				 .host = add_string(sample, "node01"),
+				 .tid = 1,
+				 .kind = leaves[i].kind,
+				 .count = 1 + i,
+				 .ns = leaves[i].ns});
+	sample->tree.matched = 1;
+}
+
 /* Sums that no double holds. */
 static void fill_huge(struct sample *sample)
 {
@@ -417,11 +448,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*fill)(struct sample *sample);
-	} kinds[] = {{"training", fill_training},
-		     {"hostile", fill_hostile},
-		     {"large", fill_large},
-		     {"huge", fill_huge},
-		     {"empty", fill_empty}};
+	} kinds[] = {{"training", fill_training}, {"hostile", fill_hostile}, {"large", fill_large},
+		     {"huge", fill_huge},         {"planes", fill_planes},   {"empty", fill_empty}};
 	static struct sample sample;
 
 	if (argc != 3)

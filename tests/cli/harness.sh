@@ -45,13 +45,13 @@ by_stream() {
 		END { for (key in sum) if (sum[key]) printf "%s %d\n", key, sum[key] }' | LC_ALL=C sort
 }
 
-# truth_by_stream COLUMN FILE...: the same of the truth, from one of its columns.
+# truth_by_stream COLUMN FILE...: the same of the truth, from one of its columns. GPU work alone, as all here.
 truth_by_stream() {
 	local column=$1
 	shift
 	awk -F'\t' -v column="$column" '
 		FNR == 1 { sub(/^# */, "", $1); for (i = 1; i <= NF; i++) at[$i] = i; next }
-		/^#/ { next }
+		/^#/ || $at["kind"] !~ /^(kernel|memcpy|memset|graph)$/ { next }
 		{
 			gpu = $at["device_index"]; kind = $at["kind"]; name = $at["name"]
 			if (kind == "kernel") leaf = "[GPU" gpu "_Kernel]" name
@@ -68,7 +68,7 @@ truth_sum() {
 	shift
 	awk -F'\t' -v column="$column" '
 		FNR == 1 { sub(/^# */, "", $1); for (i = 1; i <= NF; i++) at[$i] = i; next }
-		/^#/ { next }
+		/^#/ || $at["kind"] !~ /^(kernel|memcpy|memset|graph)$/ { next }
 		{ sum += $at[column] } END { printf "%d\n", sum }' "$@"
 }
 

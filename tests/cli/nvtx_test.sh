@@ -94,6 +94,19 @@ same "another tool's NVTX library: one line" "$(grep -c 'NVTX_INJECTION64_PATH i
 same "no such treatment of digits: status" $? 125
 contains "no such treatment of digits" "$scratch/err" "--nvtx-digits: few: not auto, keep or mask"
 
+# Ranges as capture windows: what is launched within, and nothing else, whether or not ranges are frames.
+run window "window 500" --capture-range nvtx:measured --stacks none
+{ line '' in_measured 2; line '' in_inner 2; } | expect "window: only what is launched within the range" window
+run window_frames "window 500" --capture-range nvtx:measured --nvtx --stacks none
+{ line '[NVTX]measured' in_measured 2; line '[NVTX]measured;[NVTX]inner' in_inner 2; } | expect "window: with ranges as frames" window_frames
+run window_early "window 500" --capture-range nvtx:setup --stacks none
+line '' in_setup | expect "window: a range that was open before CUDA started" window_early
+run window_never "window 500" --capture-range nvtx:measure --stacks none
+same "window: a range that is never opened" "$(wc -l <"$scratch/window_never.folded")" 0
+same "window: another profiler is not suspected" "$(ledger "$scratch/window" activity_taken)" 0
+NVTX_INJECTION64_PATH=/nowhere/other.so run window_other "window 5" --capture-range nvtx:measured --stacks none
+contains "window: another tool's NVTX library" "$scratch/window_other.err" "no NVTX ranges, so nothing is captured"
+
 # Without an agent, and without CUDA.
 FLAMEGRID_SOCKET=/nowhere/agent FLAMEGRID_RECORD=nvtx NVTX_INJECTION64_PATH=$BUILD/lib/libflamegrid_inject.so \
 	CUDA_INJECTION64_PATH=$BUILD/lib/libflamegrid_inject.so "$program" ranges >"$scratch/alone.out" 2>&1

@@ -28,7 +28,7 @@ same "standard error, but for the warning of a job without GPU work (-q)" \
 same "arguments with options and spaces" "$(run printf '%s|' -o --strict 'x y' '')" "-o|--strict|x y||"
 same "descriptors" "$(run -- ls /proc/self/fd)" "$(ls /proc/self/fd)"
 env | sed '/^_=/d' | sort >"$scratch/env.before"
-run -- env | sed '/^_=/d; /^CUDA_INJECTION64_PATH=/d; /^FLAMEGRID_SOCKET=/d; /^FLAMEGRID_STACKS=/d; /^FLAMEGRID_GRAPHS=/d' | sort >"$scratch/env.in"
+run -- env | sed '/^_=/d; /^CUDA_INJECTION64_PATH=/d; /^FLAMEGRID_SOCKET=/d; /^FLAMEGRID_STACKS=/d; /^FLAMEGRID_GRAPHS=/d; /^FLAMEGRID_RECORD=/d' | sort >"$scratch/env.in"
 same_lines "environment" "$scratch/env.in" "$scratch/env.before"
 same "ignored and blocked signals" "$(run -- grep -E '^Sig(Blk|Ign)' /proc/self/status)" \
 	"$(grep -E '^Sig(Blk|Ign)' /proc/self/status)"
@@ -58,6 +58,13 @@ CUDA_INJECTION64_PATH=/elsewhere.so run -- sh -c 'echo $CUDA_INJECTION64_PATH' >
 same "another injection library: status" $? 0
 same "another injection library is left alone" "$(cat "$scratch/out")" /elsewhere.so
 contains "and named" "$scratch/err" /elsewhere.so
+same "in one line" "$(wc -l <"$scratch/err")" 1
+"$flamegrid" report "$scratch/profile" --format json >"$scratch/json" 2>/dev/null
+contains "the report says so, too" "$scratch/json" "[unprofiled: CUDA_INJECTION64_PATH was /elsewhere.so]"
+CUDA_INJECTION64_PATH=$BUILD/tests/libfake_injection.so FAKE_CUDA_DEVICES=2 run -- "$fake_launches" --launches 100 >"$scratch/out" \
+	2>"$scratch/err"
+same "another injection library, and CUDA: status" $? 0
+contains "it is in the program, and we are not" "$scratch/err" "libfake_injection.so and is left alone"
 CUDA_INJECTION64_PATH=/elsewhere.so run --strict -- echo ran >"$scratch/out" 2>/dev/null
 same "--strict: status" $? 125
 same "--strict: not run" "$(cat "$scratch/out")" ""

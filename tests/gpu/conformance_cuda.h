@@ -11,6 +11,7 @@
 #define DOMAIN_RESOURCE          3u
 #define CBID_LAUNCH_KERNEL       307u
 #define CBID_CONTEXT_SYNCHRONIZE 17u
+#define CBID_MODULE_LOAD_DATA    19u
 #define CBID_GRAPH_LAUNCH        514u
 #define CBID_ADD_KERNEL_NODE     689u
 #define RESOURCE_CONTEXT_CREATED 1u
@@ -30,6 +31,9 @@
 #define KIND_MEMSET              2u
 #define KIND_KERNEL              10u
 #define KIND_GRAPH               51u
+#define KIND_OVERHEAD            17u
+#define KIND_UNIFIED             25u
+#define KIND_SYNC                38u
 #define COPY_HTOD                1u
 #define COPY_DTOH                2u
 #define COPY_DTOD                8u
@@ -69,6 +73,14 @@ struct kernel_node {
 	void *kernel, *context;
 };
 
+struct memory_location {
+	int type, id;
+};
+
+struct unified_config {
+	uint32_t scope, kind, device_id, enable;
+};
+
 struct update_result {
 	int result;
 	void *error_node, *error_from_node;
@@ -85,6 +97,7 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	F(cuDriverGetVersion, (int *version))                                                      \
 	F(cuDeviceGetCount, (int *count))                                                          \
 	F(cuDeviceGetName, (char *name, int length, int device))                                   \
+	F(cuDeviceGetAttribute, (int *value, int attribute, int device))                           \
 	F(cuDevicePrimaryCtxRetain, (void **context, int device))                                  \
 	F(cuCtxSetCurrent, (void *context))                                                        \
 	F(cuCtxSynchronize, (void))                                                                \
@@ -118,7 +131,18 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	F(cuGraphExecUpdate_v2, (void *exec, void *graph, struct update_result *result))           \
 	F(cuGraphExecKernelNodeSetParams_v2,                                                       \
 	  (void *exec, void *node, const struct kernel_node *params))                              \
-	F(cuGraphLaunch, (void *exec, void *stream))
+	F(cuGraphLaunch, (void *exec, void *stream))                                               \
+	F(cuStreamSynchronize, (void *stream))                                                     \
+	F(cuStreamWaitEvent, (void *stream, void *event, unsigned int flags))                      \
+	F(cuEventCreate, (void **event, unsigned int flags))                                       \
+	F(cuEventQuery, (void *event))                                                             \
+	F(cuEventDestroy_v2, (void *event))                                                        \
+	F(cuEventRecord, (void *event, void *stream))                                              \
+	F(cuEventSynchronize, (void *event))                                                       \
+	F(cuMemAllocManaged, (device_address * address, size_t size, unsigned int flags))          \
+	F(cuMemPrefetchAsync_v2,                                                                   \
+	  (device_address address, size_t size, struct memory_location location,                   \
+	   unsigned int flags, void *stream))
 
 #define CUPTI_FUNCTIONS(F)                                                                         \
 	F(cuptiGetVersion, (uint32_t * version))                                                   \
@@ -128,6 +152,7 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	F(cuptiEnableDomain, (uint32_t enable, void *subscriber, uint32_t domain))                 \
 	F(cuptiEnableCallback,                                                                     \
 	  (uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid))                     \
+	F(cuptiGetCallbackName, (uint32_t domain, uint32_t cbid, const char **name))               \
 	F(cuptiActivityRegisterCallbacks, (request_fn * request, complete_fn * complete))          \
 	F(cuptiActivityEnable, (uint32_t kind))                                                    \
 	F(cuptiActivityDisable, (uint32_t kind))                                                   \
@@ -135,6 +160,10 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 	F(cuptiActivityGetNextRecord, (uint8_t * buffer, size_t valid, void **record))             \
 	F(cuptiActivityGetNumDroppedRecords, (void *context, uint32_t stream_id, size_t *dropped)) \
 	F(cuptiGetContextId, (void *context, uint32_t *id))                                        \
+	F(cuptiGetDeviceId, (void *context, uint32_t *id))                                         \
+	F(cuptiActivityEnableAllSyncRecords, (uint8_t enable))                                     \
+	F(cuptiActivityConfigureUnifiedMemoryCounter,                                              \
+	  (struct unified_config * configs, uint32_t count))                                       \
 	F(cuptiGetStreamIdEx, (void *context, void *stream, uint8_t per_thread, uint32_t *id))     \
 	F(cuptiGetGraphNodeId, (void *node, uint64_t *id))                                         \
 	F(cuptiGetGraphId, (void *graph, uint32_t *id))                                            \

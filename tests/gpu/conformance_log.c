@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conformance_cuda.h"
+#include "conformance_timeline.h"
 
 #define CALLS_MAX    (1u << 18)
 #define RECORDS_MAX  (1u << 17)
@@ -73,6 +74,9 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 	if (domain == DOMAIN_RESOURCE) {
 		init_finished += cbid == RESOURCE_INIT_FINISHED;
 		contexts_created += cbid == RESOURCE_CONTEXT_CREATED;
+		if (cbid == RESOURCE_CONTEXT_CREATED)
+			conformance_timeline_context(
+				((const struct resource_data *)argument)->context);
 		if (cbid >= RESOURCE_GRAPH_CREATED)
 			keep_graph(cbid, ((const struct resource_data *)argument)->descriptor);
 		return;
@@ -95,6 +99,8 @@ static void on_callback(void *userdata, uint32_t domain, uint32_t cbid, const vo
 				     .context_id = data->context_id};
 	if (cbid == CBID_LAUNCH_KERNEL && domain == DOMAIN_DRIVER && data->symbol)
 		snprintf(entry->symbol, sizeof(entry->symbol), "%s", data->symbol);
+	if (cbid == CBID_MODULE_LOAD_DATA && domain == DOMAIN_DRIVER && data->function_name)
+		snprintf(entry->symbol, sizeof(entry->symbol), "%s", data->function_name);
 	if (domain == DOMAIN_DRIVER && cbid == CBID_CONTEXT_SYNCHRONIZE &&
 	    data->site == SITE_EXIT && atomic_exchange(&finalize_wanted, 0))
 		finalize();
@@ -145,6 +151,12 @@ static void keep(const uint8_t *record)
 		entry->correlation_id = u32_at(record, 92);
 		entry->graph_node_id = u64_at(record, 144);
 		entry->graph_id = u32_at(record, 156);
+		entry->registers = u32_at(record, 4) >> 16;
+		memcpy(entry->grid, record + 52, sizeof(entry->grid));
+		memcpy(entry->block, record + 64, sizeof(entry->block));
+		entry->static_bytes = u32_at(record, 76);
+		entry->dynamic_bytes = u32_at(record, 80);
+		entry->local_bytes = u32_at(record, 84);
 		memcpy(&name, record + 104, sizeof(name));
 		snprintf(entry->name, sizeof(entry->name), "%s", name ? name : "(null)");
 		return;
@@ -188,6 +200,8 @@ static void on_complete(void *context, uint32_t stream_id, uint8_t *buffer, size
 		if (previous && u32_at(previous, 0) == KIND_KERNEL)
 			kernel_record_bytes = (uint32_t)((const uint8_t *)record - previous);
 		previous = record;
+		if (conformance_timeline_keep(record, kind))
+			continue;
 		if (kind == KIND_KERNEL || kind == KIND_MEMCPY || kind == KIND_MEMSET ||
 		    kind == KIND_GRAPH)
 			keep(record);

@@ -13,7 +13,7 @@ struct call_entry {
 	uint32_t domain, cbid;
 	int site, result;
 	uint32_t correlation_id, context_id;
-	char symbol[NAME_BYTES];
+	char symbol[NAME_BYTES]; /* of a launch the kernel; of a load of code the function */
 };
 
 struct record_entry {
@@ -23,6 +23,8 @@ struct record_entry {
 	char name[NAME_BYTES];
 	uint32_t graph_id;
 	uint64_t graph_node_id;
+	uint32_t grid[3], block[3], static_bytes, dynamic_bytes, local_bytes,
+		registers; /* kernels */
 };
 
 /* A resource callback that tells of a graph. Ids are CUPTI's, 0: there was no such handle, or CUPTI

@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conformance_api.h"
 #include "conformance_checks.h"
 #include "conformance_cuda.h"
 #include "conformance_graphs.h"
 #include "conformance_log.h"
+#include "conformance_timeline.h"
 
 #define DEVICES_MAX        16
 #define THREADS_PER_DEVICE 2
@@ -45,6 +47,8 @@ CUPTI_FUNCTIONS(DEFINE_FUNCTION)
 static const char ptx[] =
 	".version 7.0\n.target sm_52\n.address_size 64\n" PTX_KERNEL("conformance_short")
 		PTX_KERNEL("conformance_medium") PTX_KERNEL("conformance_long");
+static const char other_ptx[] =
+	".version 7.0\n.target sm_52\n.address_size 64\n" PTX_KERNEL("conformance_lazy");
 static const char *const kernel_names[KERNELS] = {"conformance_short", "conformance_medium",
 						  "conformance_long"};
 static const uint32_t kernel_loops[KERNELS] = {10, 1000, 20000};
@@ -400,6 +404,22 @@ static void check_graphs(void)
 	errors += conformance_graphs_run(&subject);
 }
 
+static void check_timeline(void)
+{
+	const struct device *device = &devices[0];
+	const struct timeline_subject subject = {
+		.context = device->context,
+		.context_id = device->context_id,
+		.ordinal = device->ordinal,
+		.function = device->functions[0],
+		.memory = device->memory,
+		.ptx = other_ptx,
+		.kernel_name = "conformance_lazy",
+	};
+
+	errors += conformance_timeline_run(&subject);
+}
+
 int main(int argc, char **argv)
 {
 	/* What was found out is not lost if a library crashes. */
@@ -413,7 +433,10 @@ int main(int argc, char **argv)
 	}
 	check_main_run();
 	check_runtime(argc > 2 ? argv[2] : NULL);
+	errors +=
+		conformance_api_run(devices[0].context, devices[0].functions[0], devices[0].memory);
 	check_graphs();
+	check_timeline();
 	check_finalize();
 	check(errors == 0, "no other call failed (%u did)", errors);
 	return checks_status();

@@ -6,7 +6,7 @@
 #   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
 #   OUT-DIR         reports and logs go there
 #   PART            info conformance demo counts train ddp graph triton pythons capture modes soak overhead threads
-#                   nvtx kineto
+#                   life restart windows timeline options api nvtx kineto
 #                   (default: all of them)
 # Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
 # Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
@@ -53,6 +53,11 @@ build_programs() {
 	mkdir -p "$scratch/programs"
 	nvcc -O2 -g -arch=native -cudart shared -Xcompiler -fno-omit-frame-pointer "$here/programs/launch_bound.cu" \
 		-o "$scratch/programs/launch_bound" 2>"$out/nvcc.log" || { not_ok "nvcc: $out/nvcc.log"; return 1; }
+	nvcc -O2 -g -arch=native -cudart shared -Xcompiler -fno-omit-frame-pointer "$here/programs/timeline_work.cu" \
+		-o "$scratch/programs/timeline_work" -L/usr/local/cuda/lib64/stubs -lcuda 2>>"$out/nvcc.log" ||
+		{ not_ok "nvcc: $out/nvcc.log"; return 1; }
+	nvcc -O2 -g -arch=native -cudart shared "$here/programs/occupancy.cu" -o "$scratch/programs/occupancy" \
+		2>"$out/nvcc-occupancy.log" || { not_ok "nvcc: $out/nvcc-occupancy.log"; return 1; }
 	gcc -O2 -shared -fPIC -I/usr/local/cuda/include "$here/programs/cupti_floor.c" -o "$scratch/libcupti_floor.so" \
 		-Wl,-rpath,"$(dirname "$cupti")" "$cupti" 2>"$out/floor.log" || { not_ok "floor: $out/floor.log"; return 1; }
 }
@@ -252,6 +257,10 @@ with() {
 	none) shift; "$@" ;;
 	floor) shift; CUDA_INJECTION64_PATH=$scratch/libcupti_floor.so "$@" ;;
 	flamegrid) shift; "$flamegrid" run -q -o "$scratch/timed" -- "$@" ;;
+	record=*)
+		local list=${1#record=}
+		shift
+		"$flamegrid" run -q --record "$list" -o "$scratch/timed" -- "$@" ;;
 	esac
 }
 
@@ -291,6 +300,113 @@ threads() {
 	overhead_of launch_threads4 's/^thread 0 device 0 ns.launch://p' "$scratch/programs/launch_bound" 50000 4 1
 }
 
+# phases FILE ON-MS PERIOD-MS: medians of steady's batches within windows and between them.
+phases() {
+	awk -v on="$2" -v period="$3" '/^batch/ { at = $2 % period
+		if (at > on / 10 && at < on * 0.9) print "in", $3
+		else if (at > on + period / 10 && at < period - 50) print "out", $3 }' "$1" >"$scratch/phases"
+	printf 'within windows %s ns, between them %s ns a launch\n' \
+		"$(sed -n 's/^in //p' "$scratch/phases" | median)" "$(sed -n 's/^out //p' "$scratch/phases" | median)"
+}
+
+# windows_of NAME ON-MS PERIOD-MS SECONDS ARGUMENTS-OF-STEADY...
+windows_of() {
+	local name=$1 on=$2 period=$3 duration=$4 launched kernels
+	shift 4
+
+	timeout 120 "$flamegrid" run --duty "${on}ms/${period}ms" -o "$scratch/$name" -- "$scratch/programs/steady" "$duration" "$@" \
+		>"$out/$name.stdout" 2>"$out/$name.stderr"
+	same "$name: exit status" $? 0
+	grep '^flamegrid:' "$out/$name.stderr"
+	"$flamegrid" report "$scratch/$name" --format table --top 5 >"$out/$name.table"
+	"$flamegrid" report "$scratch/$name" --format json >"$out/$name.json"
+	"$flamegrid" report "$scratch/$name" --format folded --weight count >"$out/$name.count.folded"
+	launched=$(sed -n 's/^launched //p' "$out/$name.stdout")
+	kernels=$(leaf_sum "$out/$name.count.folded" '_Kernel')
+	[ "$kernels" -gt 0 ] && [ "$kernels" -lt "$launched" ] && ok "$name: $kernels kernels of $launched" ||
+		not_ok "$name: $kernels kernels of $launched"
+	phases "$out/$name.stdout" "$on" "$period"
+}
+
+# Capture windows: what launches cost within and between them; that none hangs, loses or leaks.
+windows() {
+	nvcc -O2 -g -arch=native -cudart shared "$here/programs/steady.cu" -o "$scratch/programs/steady" 2>>"$out/nvcc.log" ||
+		{ not_ok "nvcc: $out/nvcc.log"; return; }
+	"$scratch/programs/steady" 4 >"$out/steady.stdout"
+	echo "steady, no profiler: $(sed -n 's/^batch [0-9]* //p' "$out/steady.stdout" | median) ns a launch"
+	windows_of windows 1000 4000 14
+	windows_of windows_cycles 100 300 32
+	windows_of windows_threads 200 1000 8 4 1
+	windows_of windows_hold 500 2000 10 1 1 hold
+	[ "$gpus" -gt 1 ] && windows_of windows_devices 200 1000 8 2 2
+	"$scratch/programs/steady" 4 >"$out/steady2.stdout"
+	echo "steady, no profiler: $(sed -n 's/^batch [0-9]* //p' "$out/steady2.stdout" | median) ns a launch"
+}
+
+# calls NAME EXPRESSION: how often functions that match were called, by its profile.
+calls() { awk -F, -v want="$2" '$2 ~ want { s += $3 } END { printf "%d\n", s }' "$out/$1.calls.csv"; }
+
+# One timed run each without a profiler, without counting, with a short list, with all: ns a launch or us a step.
+api_cost() {
+	local name=$1 cut=$2 round kind
+	shift 2
+
+	for round in 1 2 3 4 5; do
+		for kind in none off short all; do
+			case $kind in
+			none) "$@" ;;
+			off) with flamegrid "$@" ;;
+			short) FLAMEGRID_API='cudaMalloc*,cuMemcpy*' with flamegrid "$@" ;;
+			all) FLAMEGRID_API=all with flamegrid "$@" ;;
+			esac 2>/dev/null | sed -n "$cut" | tr ' ' '\n' | grep -v '^$' | tail -n +2 >>"$scratch/$name.api.$kind"
+		done
+	done
+	for kind in none off short all; do printf '%-12s %-6s %s\n' "$name" $kind "$(median <"$scratch/$name.api.$kind")"; done |
+		tee "$out/$name.api.txt"
+	awk -v name="$name" '{ v[$2] = $3 } END { printf "%s: a short list costs %+.0f, all %+.0f, over flamegrid without --api\n",
+		name, v["short"] - v["off"], v["all"] - v["off"] }' "$out/$name.api.txt"
+}
+
+api() {
+	local launched kernel threads bytes blocks registers static_bytes launches row wrong=0 nr=0
+
+	FLAMEGRID_API=all profile api_launch_bound "$scratch/programs/launch_bound" 50000 2 1
+	check_launch_bound api_launch_bound
+	"$flamegrid" report "$scratch/api_launch_bound" --format csv --rows calls >"$out/api_launch_bound.calls.csv"
+	cp "$scratch/api_launch_bound/api.txt" "$out/api_launch_bound.api.txt"
+	launched=$(sed -n 's/^launched tiny \([0-9]*\) spin \([0-9]*\)/\1 \2/p' "$out/api_launch_bound.stdout" | awk '{ print $1 + $2 }')
+	same "api: launches by the runtime" "$(calls api_launch_bound '^cudaLaunchKernel$')" "$launched"
+	same "api: launches by the driver" "$(calls api_launch_bound '^cuLaunchKernel(Ex)?$')" "$launched"
+	same "api: cudaMalloc" "$(calls api_launch_bound '^cudaMalloc$')" 2
+	same "api: cudaStreamCreate" "$(calls api_launch_bound '^cudaStreamCreate$')" 8
+	same "api: cudaDeviceSynchronize" "$(calls api_launch_bound '^cudaDeviceSynchronize$')" $((2 * 5 * (50000 / 1024 + 1)))
+	same "api: the profiler's own questions" "$(calls api_launch_bound '^cuDeviceGetUuid')" 0
+	same "api: rows outside of count times min and max" \
+		"$(awk -F, 'NR > 1 && ($5 * $3 > $4 || $4 > $6 * $3)' "$out/api_launch_bound.calls.csv" | wc -l)" 0
+	FLAMEGRID_API='cudaMalloc*,cuLaunchKernel*' profile api_short "$scratch/programs/launch_bound" 20000
+	"$flamegrid" report "$scratch/api_short" --format csv --rows calls >"$out/api_short.calls.csv"
+	same "api: a list counts what it names" "$(cut -d, -f2 "$out/api_short.calls.csv" | grep -vcE '^(function|cudaMalloc.*|cuLaunchKernel.*)$')" 0
+
+	profile occupancy "$scratch/programs/occupancy"
+	"$flamegrid" report "$scratch/occupancy" --format csv --rows configurations --demangle none >"$out/occupancy.csv"
+	while read -r _ kernel threads bytes blocks registers static_bytes launches; do
+		nr=$((nr + 1))
+		row=$(awk -F, -v k="$kernel" -v t="$threads" -v b="$bytes" '$1 == k && $6 == t && $10 == b { print $17, $11, $9, $13 }' \
+			"$out/occupancy.csv")
+		[ "$row" = "$blocks $registers $static_bytes $launches" ] && continue
+		wrong=$((wrong + 1))
+		echo "         $kernel $threads threads, $bytes bytes: $row, CUDA says $blocks $registers $static_bytes $launches"
+	done < <(grep '^occupancy ' "$out/occupancy.stdout")
+	same "occupancy: configurations that differ from CUDA's word, of $nr" "$wrong" 0
+
+	api_cost launch_bound 's/^thread 0 device 0 ns.launch://p' "$scratch/programs/launch_bound" 200000
+	have_torch || { echo "left out: no PyTorch"; return; }
+	FLAMEGRID_API=all profile api_train python3 "$here/programs/tiny_train.py"
+	cp "$scratch/api_train/api.txt" "$out/api_train.api.txt"
+	head -n 30 "$out/api_train.api.txt"
+	api_cost tiny_train 's/^ *us.step://p' python3 "$here/programs/tiny_train.py"
+}
+
 demo() {
 	local program
 
@@ -303,6 +419,136 @@ demo() {
 	same "demo: counts by GPU and kernel" "$(tr '\n' ' ' <"$scratch/demo.have")" "$(tr '\n' ' ' <"$scratch/demo.want")"
 	cp "$scratch/demo/flame.html" "$out/demo.html"
 	head -n 40 "$out/demo.table"
+}
+
+build_driver_program() {
+	gcc -O2 -D_GNU_SOURCE -I/usr/local/cuda/include "$here/../cli/process_life/life_driver.c" -o "$scratch/driver_program" \
+		-ldl 2>"$out/driver_program.log" || not_ok "driver program: $out/driver_program.log"
+}
+
+# What the fake assumes of the driver's end and of forked children; and the program is the same with us.
+life() {
+	local how
+
+	build_driver_program
+	for how in "" child after; do
+		"$scratch/driver_program" $how >"$out/life.plain" 2>"$out/life.plain.err"
+		same "life $how: status without us" $? 0
+		"$flamegrid" run -q -o "$scratch/life" -- "$scratch/driver_program" $how >"$out/life.run" 2>"$out/life.run.err"
+		same "life $how: status with us" $? 0
+		same "life $how: output" "$(cat "$out/life.run" "$out/life.run.err")" "$(cat "$out/life.plain" "$out/life.plain.err")"
+		same "life $how: kernels in the profile" \
+			"$("$flamegrid" report "$scratch/life" --format folded --weight count 2>/dev/null | awk '{ s += $NF } END { print s + 0 }')" 300
+		grep -E 'forked child|exit handler' "$out/life.plain"
+	done
+	same "life: CUDA in a forked child (NOT_INITIALIZED)" "$("$scratch/driver_program" child | sed -n 's/in a forked child: //p')" 3
+	same "life: CUDA after its exit handler (DEINITIALIZED)" "$("$scratch/driver_program" after | sed -n "s/after CUDA's exit handler: //p")" 4
+	for how in /usr/local/cuda*/lib64/libcupti.so.1? /usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.1? "$cupti"; do
+		[ -r "$how" ] || continue
+		FLAMEGRID_CUPTI=$how "$flamegrid" run -q -o "$scratch/life" -- "$scratch/driver_program" >/dev/null 2>&1
+		same "life with $how: status" $? 0
+		"$flamegrid" report "$scratch/life" --format json 2>/dev/null | grep -A3 '^"notices"'
+	done
+}
+
+# The agent killed and started again in the middle of a job: every kernel once.
+restart() {
+	local launches=300000 agent job aggregator
+
+	build_driver_program
+	"$flamegrid" aggregate --listen "ipc://$scratch/aggregator" --store "$scratch/restart.db" 2>"$out/restart.aggregator" &
+	aggregator=$!
+	"$flamegrid" agent --connect "ipc://$scratch/aggregator" --socket "$scratch/agent" 2>"$out/restart.agent" &
+	agent=$!
+	until [ -S "$scratch/agent" ]; do sleep 0.1; done
+	"$flamegrid" run --agent "$scratch/agent" -- "$scratch/driver_program" $launches >"$out/restart.stdout" 2>"$out/restart.stderr" &
+	job=$!
+	for _ in 1 2 3; do
+		sleep 6
+		kill -9 $agent
+		wait $agent 2>/dev/null
+		"$flamegrid" agent --connect "ipc://$scratch/aggregator" --socket "$scratch/agent" 2>>"$out/restart.agent" &
+		agent=$!
+	done
+	wait $job
+	same "restart: the job's status" $? 0
+	kill -TERM $agent
+	wait $agent
+	kill -TERM $aggregator
+	wait $aggregator
+	same "restart: kernels" "$("$flamegrid" report "$scratch/restart.db" --format folded --weight count 2>/dev/null |
+		awk '{ s += $NF } END { print s + 0 }')" $launches
+	"$flamegrid" report "$scratch/restart.db" --strict >"$out/restart.table" 2>&1
+	same "restart: nothing lost (report --strict)" $? 0
+	grep -i 'lost' "$out/restart.table"
+}
+
+# plane NAME PLANE: the folded counts and bytes of a plane.
+plane() {
+	"$flamegrid" report "$scratch/$1" --planes "$2" --weight count >"$out/$1.$2.count.folded" 2>/dev/null
+	"$flamegrid" report "$scratch/$1" --planes "$2" --unit ns >"$out/$1.$2.ns.folded" 2>/dev/null
+	"$flamegrid" report "$scratch/$1" --planes "$2" --weight bytes >"$out/$1.$2.bytes.folded" 2>/dev/null
+}
+at_least() { if [ "$2" -ge "$3" ]; then ok "$1: $2 (at least $3)"; else not_ok "$1: $2, expected at least $3"; fi; }
+# under FILE FUNCTION LEAF: the sum of the lines with that function and that leaf.
+under() { awk -v function_name="$2" -v leaf="$3" '{ n = $NF; $NF = ""; if ($0 ~ function_name && $0 ~ leaf) s += n } END { printf "%d\n", s }' "$1"; }
+
+# Waits, overhead, unified memory and loads of code, in known numbers.
+timeline() {
+	local rounds=30 mib=67108864
+
+	FLAMEGRID_RECORD=sync,overhead,um,modules profile timeline "$scratch/programs/timeline_work" $rounds
+	cat "$out/timeline.stdout"
+	for name in sync overhead um modules; do
+		plane timeline $name
+		echo "-- $name: count"
+		cat "$out/timeline.$name.count.folded"
+	done
+	same "timeline: waits for the device" "$(under "$out/timeline.sync.count.folded" wait_for_device '_Sync.context')" $rounds
+	same "timeline: waits for a stream" "$(under "$out/timeline.sync.count.folded" wait_for_stream '_Sync.stream')" $rounds
+	same "timeline: waits for an event" "$(under "$out/timeline.sync.count.folded" wait_for_event '_Sync.event')" $rounds
+	same "timeline: streams that wait for an event" "$(under "$out/timeline.sync.count.folded" order_streams '_Sync.stream wait event')" $rounds
+	same "timeline: waits without a GPU" "$(grep -c 'GPU?_Sync' "$out/timeline.sync.count.folded")" 0
+	same "timeline: waits without a call" "$(grep -c '^\[unknown stack' "$out/timeline.sync.count.folded")" 0
+	for call in cuModuleLoadData cuModuleGetFunction; do
+		same "timeline: $call" "$(under "$out/timeline.modules.count.folded" load_module "_Module.$call")" $rounds
+	done
+	for call in cuLibraryLoadData cuLibraryGetKernel cuKernelGetFunction; do
+		same "timeline: $call" "$(under "$out/timeline.modules.count.folded" load_library "_Module.$call")" $rounds
+	done
+	at_least "timeline: bytes to the GPU" "$(leaf_sum "$out/timeline.um.bytes.folded" 'migration HtoD')" $((2 * rounds * mib))
+	at_least "timeline: bytes to the host" "$(leaf_sum "$out/timeline.um.bytes.folded" 'migration DtoH')" $((2 * rounds * mib))
+	at_least "timeline: page faults of the GPU" "$(leaf_sum "$out/timeline.um.count.folded" 'GPU page fault')" $rounds
+	at_least "timeline: page faults of the host" "$(leaf_sum "$out/timeline.um.count.folded" 'CPU page fault')" $rounds
+	at_least "timeline: overhead" "$(leaf_sum "$out/timeline.overhead.count.folded" _Overhead)" 1
+	same "timeline: gpu.folded has GPU work alone" "$(grep -cE '_(Sync|Overhead|UM|Module)\]' "$scratch/timeline/gpu.folded")" 0
+	cp "$scratch/timeline/flame.html" "$out/timeline.html"
+	if have_torch; then
+		FLAMEGRID_RECORD=sync,overhead,um,modules profile timeline_train python3 "$here/programs/tiny_train.py"
+		for name in sync overhead modules; do
+			plane timeline_train $name
+			echo "timeline_train: $name: $(awk '{ s += $NF } END { print s + 0 }' "$out/timeline_train.$name.count.folded") records"
+		done
+		"$flamegrid" report "$scratch/timeline_train" --planes all --format table --top 40
+	fi
+}
+
+# What each option costs where launches are all there is: the median of launch_bound over CUPTI's floor.
+options() {
+	local kind round figures floor
+
+	for round in 1 2 3 4 5; do
+		for kind in floor flamegrid record=sync record=overhead record=um record=modules record=sync,overhead,um,modules; do
+			with $kind "$scratch/programs/launch_bound" 200000 2>/dev/null |
+				sed -n 's/^thread 0 device 0 ns.launch://p' | tr ' ' '\n' | grep -v '^$' | tail -n +2 \
+				>>"$scratch/options.$kind"
+		done
+	done
+	floor=$(median <"$scratch/options.floor")
+	for kind in floor flamegrid record=sync record=overhead record=um record=modules record=sync,overhead,um,modules; do
+		figures=$(median <"$scratch/options.$kind")
+		awk -v k="$kind" -v v="$figures" -v f="$floor" 'BEGIN { printf "launch_bound %-36s %.0f ns a launch, floor %+.0f\n", k, v, v - f }'
+	done
 }
 
 # NVTX ranges and streams of a training loop, and what ranges cost.
@@ -348,8 +594,10 @@ kineto() {
 
 parts=${*:-all}
 info
-if wants counts || wants overhead || wants threads; then build_programs; fi
-for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads nvtx kineto; do
+if wants counts || wants overhead || wants threads || wants windows || wants timeline || wants options || wants api; then
+	build_programs
+fi
+for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads life restart windows timeline options api nvtx kineto; do
 	if wants $part; then
 		echo "--- $part"
 		$part

@@ -404,10 +404,11 @@ static void verdict_of_each_time_is_as_documented(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		put64(kernel, CUPTI_KERNEL_START, cases[i].start_ns);
 		put64(kernel, CUPTI_KERNEL_END, cases[i].end_ns);
-		assert_int_equal(activity_record_read(kernel, &record, &name), cases[i].verdict);
+		assert_int_equal(activity_record_read(kernel, 130001, &record, &name),
+				 cases[i].verdict);
 	}
 	put32(kernel, 0, 999);
-	assert_int_equal(activity_record_read(kernel, &record, &name), ACTIVITY_UNKNOWN);
+	assert_int_equal(activity_record_read(kernel, 130001, &record, &name), ACTIVITY_UNKNOWN);
 	assert_null(name);
 }
 

@@ -244,6 +244,21 @@ static void records_at_the_end_end_it(void **state)
 	assert_int_equal(missing(fixture) + nr_notices(fixture), 0);
 }
 
+static void a_new_window_begins_anew_and_counts_what_the_last_one_lacks(void **state)
+{
+	struct fixture *fixture = *state;
+
+	take_over(fixture);
+	fixture->counts.launches += 7; /* of the new window: their records are on their way */
+	activity_watch_renew(&fixture->watch, &fixture->counts);
+	assert_int_equal(fixture->watch.state, ACTIVITY_WATCH_OURS);
+	assert_int_equal(missing(fixture), (ACTIVITY_WATCH_ROUNDS + 1) * 100);
+	flush(fixture, 20, 100, 100);
+	activity_watch_renew(&fixture->watch, &fixture->counts);
+	assert_int_equal(missing(fixture), (ACTIVITY_WATCH_ROUNDS + 1) * 100);
+	assert_int_equal(fake.nr_kinds, 0);
+}
+
 static void cupti_that_cannot_be_asked_is_not_watched(void **state)
 {
 	struct fixture *fixture = *state;
@@ -295,6 +310,7 @@ int main(void)
 		TEST(without_patience_it_is_never_taken_up_again),
 		TEST(at_the_end_what_nobody_sent_is_missing),
 		TEST(records_at_the_end_end_it),
+		TEST(a_new_window_begins_anew_and_counts_what_the_last_one_lacks),
 		TEST(cupti_that_cannot_be_asked_is_not_watched),
 		TEST(patience_is_read_from_the_environment),
 	};

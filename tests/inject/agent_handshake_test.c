@@ -86,11 +86,14 @@ static int lowest_free(void)
 	return fd;
 }
 
+static struct agent_link made;
+
 static int shake(struct server *server, struct record_ring **ring, uint16_t *window)
 {
 	*ring = (struct record_ring *)1;
 	*window = 99;
-	return agent_handshake(server->path, ring, window);
+	memset(&made, 0x55, sizeof(made));
+	return agent_handshake(server->path, &made, ring, window);
 }
 
 static void ring_is_handed_over_and_no_descriptor_stays(void **state)
@@ -120,11 +123,11 @@ static void ring_is_handed_over_and_no_descriptor_stays(void **state)
 
 static void bad_answers_are_told_apart(void **state)
 {
-	const struct guest_welcome refused = {HANDSHAKE_MAGIC, HANDSHAKE_VERSION,
-					      HANDSHAKE_REFUSED_USER, 1};
-	const struct guest_welcome alien = {0x12345678, HANDSHAKE_VERSION, HANDSHAKE_OK, 1};
-	const struct guest_welcome later = {HANDSHAKE_MAGIC, HANDSHAKE_VERSION + 1, HANDSHAKE_OK,
-					    1};
+	const struct guest_welcome refused = {
+		HANDSHAKE_MAGIC, HANDSHAKE_VERSION, HANDSHAKE_REFUSED_USER, 1, 0, 0};
+	const struct guest_welcome alien = {0x12345678, HANDSHAKE_VERSION, HANDSHAKE_OK, 1, 0, 0};
+	const struct guest_welcome later = {
+		HANDSHAKE_MAGIC, HANDSHAKE_VERSION + 1, HANDSHAKE_OK, 1, 0, 0};
 	const struct {
 		const struct guest_welcome *answer;
 		size_t size;
@@ -159,11 +162,11 @@ static void absent_agent_is_reported(void **state)
 	int before = lowest_free();
 
 	(void)state;
-	assert_int_equal(agent_handshake("/nowhere/socket", &ring, &window), -ENOENT);
+	assert_int_equal(agent_handshake("/nowhere/socket", &made, &ring, &window), -ENOENT);
 	assert_null(ring);
 	memset(path, 'p', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(agent_handshake(path, &ring, &window), -ENAMETOOLONG);
+	assert_int_equal(agent_handshake(path, &made, &ring, &window), -ENAMETOOLONG);
 	assert_int_equal(lowest_free(), before);
 }
 
@@ -187,6 +190,84 @@ static void small_file_size_limit_is_reported(void **state)
 	server_stop(&server);
 }
 
+static const struct guest_welcome keeping = {.magic = HANDSHAKE_MAGIC,
+					     .version = HANDSHAKE_VERSION,
+					     .status = HANDSHAKE_OK,
+					     .window = 1,
+					     .flags = HANDSHAKE_KEEP_RING};
+
+static void ring_goes_to_the_next_agent_under_the_same_name(void **state)
+{
+	struct server first, second;
+	struct record_ring *ring;
+	uint16_t window;
+
+	(void)state;
+	int before = lowest_free();
+	server_start(&first, &keeping, sizeof(keeping));
+	assert_int_equal(shake(&first, &ring, &window), 0);
+	server_stop(&first);
+	assert_int_equal(lowest_free(), before);
+	assert_true(made.wanted);
+	assert_true(made.ring_fd > 100);
+	assert_int_equal(fcntl(made.ring_fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	assert_int_equal(agent_handshake_again(&made), -ENOENT);
+
+	server_start(&second, &keeping, sizeof(keeping));
+	strcpy(made.path, second.path);
+	int result = agent_handshake_again(&made);
+	server_stop(&second);
+	assert_int_equal(result, 0);
+	assert_int_equal(second.mapped, 0);
+	assert_memory_equal(second.hello.instance, first.hello.instance,
+			    sizeof(first.hello.instance));
+	assert_int_equal(lowest_free(), before);
+	close(made.ring_fd);
+	record_ring_destroy(ring);
+}
+
+static void number_that_the_program_took_is_left_alone(void **state)
+{
+	struct server server;
+	struct record_ring *ring;
+	uint16_t window;
+
+	(void)state;
+	server_start(&server, &keeping, sizeof(keeping));
+	assert_int_equal(shake(&server, &ring, &window), 0);
+	server_stop(&server);
+	int fd = made.ring_fd, other = open("/dev/null", O_RDONLY);
+	assert_int_equal(dup2(other, fd), fd);
+	assert_int_equal(agent_handshake_again(&made), -EBADF);
+	assert_int_equal(made.ring_fd, -1);
+	assert_int_equal(agent_handshake_again(&made), -EBADF);
+	assert_int_equal(close(fd), 0); /* still the program's */
+	close(other);
+	record_ring_destroy(ring);
+}
+
+static void program_with_few_descriptors_keeps_them_all(void **state)
+{
+	struct server server;
+	struct record_ring *ring;
+	struct rlimit old, limit;
+	uint16_t window;
+
+	(void)state;
+	server_start(&server, &keeping, sizeof(keeping));
+	getrlimit(RLIMIT_NOFILE, &old);
+	limit = old;
+	limit.rlim_cur = 100;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	int result = shake(&server, &ring, &window);
+	setrlimit(RLIMIT_NOFILE, &old);
+	server_stop(&server);
+	assert_int_equal(result, 0);
+	assert_true(made.wanted);
+	assert_int_equal(made.ring_fd, -1);
+	record_ring_destroy(ring);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +275,9 @@ int main(void)
 		cmocka_unit_test(bad_answers_are_told_apart),
 		cmocka_unit_test(absent_agent_is_reported),
 		cmocka_unit_test(small_file_size_limit_is_reported),
+		cmocka_unit_test(ring_goes_to_the_next_agent_under_the_same_name),
+		cmocka_unit_test(number_that_the_program_took_is_left_alone),
+		cmocka_unit_test(program_with_few_descriptors_keeps_them_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,23 @@ static void pool_grows_to_its_limit_and_then_says_so(void **state)
 	buffer_pool_destroy(pool);
 }
 
+static void pool_says_when_it_becomes_crowded_and_not_too_often(void **state)
+{
+	struct buffer_pool *pool = buffer_pool_create();
+	uint32_t first = 0, times = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < BUFFER_POOL_MAX; i++) {
+		if (!buffer_pool_is_crowded(pool, buffer_pool_claim(pool)))
+			continue;
+		if (times++ == 0)
+			first = i;
+	}
+	assert_int_equal(first, BUFFER_POOL_MAX / 4);
+	assert_int_equal(times, BUFFER_POOL_MAX * 3 / 4 / 64);
+	buffer_pool_destroy(pool);
+}
+
 static void foreign_buffer_is_refused(void **state)
 {
 	struct buffer_pool *pool = buffer_pool_create();
@@ -76,6 +93,7 @@ int main(void)
 		cmocka_unit_test(buffers_are_zeroed_and_distinct),
 		cmocka_unit_test(used_bytes_are_zeroed_when_a_buffer_comes_back),
 		cmocka_unit_test(pool_grows_to_its_limit_and_then_says_so),
+		cmocka_unit_test(pool_says_when_it_becomes_crowded_and_not_too_often),
 		cmocka_unit_test(foreign_buffer_is_refused),
 	};
 

@@ -10,13 +10,14 @@
 
 #include "inject/launch_cbid.h"
 
-#define SAME(ours, theirs)       _Static_assert((long long)(ours) == (long long)(theirs), #theirs)
-#define FIELD(ours, type, field) SAME(ours, offsetof(type, field))
+#define SAME(ours, theirs)         _Static_assert((long long)(ours) == (long long)(theirs), #theirs)
+#define FIELD(ours, record, field) SAME(ours, offsetof(record, field))
 
 SAME(CUPTI_ABI_SUCCESS, CUPTI_SUCCESS);
 SAME(CUPTI_ABI_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
 SAME(CUPTI_ABI_SUBSCRIBER_TAKEN, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 SAME(CUPTI_ABI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
+SAME(CUPTI_ABI_DOMAIN_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API);
 SAME(CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_CB_DOMAIN_RESOURCE);
 SAME(CUPTI_ABI_DOMAIN_STATE, CUPTI_CB_DOMAIN_STATE);
 SAME(CUPTI_ABI_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
@@ -56,6 +57,17 @@ CALLBACK(context, context);
 CALLBACK(context_id, contextUid);
 CALLBACK(correlation_data, correlationData);
 CALLBACK(correlation_id, correlationId);
+
+#if CUPTI_API_VERSION >= 130000
+SAME(sizeof(struct cupti_subscriber_params), CUpti_SubscriberParams_STRUCT_SIZE);
+FIELD(offsetof(struct cupti_subscriber_params, size), CUpti_SubscriberParams, structSize);
+FIELD(offsetof(struct cupti_subscriber_params, name), CUpti_SubscriberParams, subscriberName);
+FIELD(offsetof(struct cupti_subscriber_params, old_name), CUpti_SubscriberParams,
+      oldSubscriberName);
+FIELD(offsetof(struct cupti_subscriber_params, old_name_size), CUpti_SubscriberParams,
+      oldSubscriberSize);
+SAME(CUPTI_ABI_NAME_SIZE, CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN);
+#endif
 
 SAME(sizeof(struct cupti_resource_data), sizeof(CUpti_ResourceData));
 FIELD(offsetof(struct cupti_resource_data, descriptor), CUpti_ResourceData, resourceDescriptor);
@@ -99,6 +111,15 @@ GRAPH_WHOLE(CUpti_ActivityGraphTrace);
 	FIELD(CUPTI_KERNEL_DEVICE, type, deviceId);                                                \
 	FIELD(CUPTI_KERNEL_CONTEXT, type, contextId);                                              \
 	FIELD(CUPTI_KERNEL_STREAM, type, streamId);                                                \
+	FIELD(CUPTI_KERNEL_REGISTERS, type, registersPerThread);                                   \
+	FIELD(CUPTI_KERNEL_GRID, type, gridX);                                                     \
+	FIELD(CUPTI_KERNEL_GRID + 8, type, gridZ);                                                 \
+	FIELD(CUPTI_KERNEL_BLOCK, type, blockX);                                                   \
+	FIELD(CUPTI_KERNEL_BLOCK + 8, type, blockZ);                                               \
+	FIELD(CUPTI_KERNEL_STATIC_SHARED, type, staticSharedMemory);                               \
+	FIELD(CUPTI_KERNEL_DYNAMIC_SHARED, type, dynamicSharedMemory);                             \
+	FIELD(CUPTI_KERNEL_LOCAL, type, localMemoryPerThread);                                     \
+	SAME(sizeof(((type *)0)->registersPerThread), sizeof(uint16_t));                           \
 	FIELD(CUPTI_KERNEL_CORRELATION, type, correlationId);                                      \
 	FIELD(CUPTI_KERNEL_NAME, type, name);                                                      \
 	FIELD(CUPTI_KERNEL_GRAPH_NODE, type, graphNodeId);                                         \
@@ -134,6 +155,83 @@ GRAPH(CUpti_ActivityMemcpy6, CUPTI_MEMORY_CORRELATION, CUPTI_MEMORY_GRAPH_NODE, 
 FIELD(CUPTI_MEMORY_COPY_KIND, CUpti_ActivityMemcpy6, copyKind);
 #endif
 
+#define SYNC(record)                                                                               \
+	FIELD(0, record, kind);                                                                    \
+	FIELD(CUPTI_SYNC_TYPE, record, type);                                                      \
+	FIELD(CUPTI_SYNC_START, record, start);                                                    \
+	FIELD(CUPTI_SYNC_END, record, end);                                                        \
+	FIELD(CUPTI_SYNC_CORRELATION, record, correlationId);                                      \
+	FIELD(CUPTI_SYNC_CONTEXT, record, contextId);                                              \
+	FIELD(CUPTI_SYNC_STREAM, record, streamId)
+SYNC(CUpti_ActivitySynchronization);
+#if CUPTI_API_VERSION >= 130000
+SYNC(CUpti_ActivitySynchronization2);
+#endif
+SAME(CUPTI_SYNCHRONIZATION_INVALID_VALUE, CUPTI_ABI_SYNC_INVALID);
+
+#define OVERHEAD(type)                                                                             \
+	FIELD(0, type, kind);                                                                      \
+	FIELD(CUPTI_OVERHEAD_KIND, type, overheadKind);                                            \
+	FIELD(CUPTI_OVERHEAD_OBJECT_KIND, type, objectKind);                                       \
+	FIELD(CUPTI_OVERHEAD_DEVICE, type, objectId.dcs.deviceId);                                 \
+	FIELD(CUPTI_OVERHEAD_CONTEXT, type, objectId.dcs.contextId);                               \
+	FIELD(CUPTI_OVERHEAD_STREAM, type, objectId.dcs.streamId);                                 \
+	FIELD(CUPTI_OVERHEAD_START, type, start);                                                  \
+	FIELD(CUPTI_OVERHEAD_END, type, end)
+OVERHEAD(CUpti_ActivityOverhead);
+#if CUPTI_API_VERSION >= 20
+OVERHEAD(CUpti_ActivityOverhead2);
+FIELD(CUPTI_OVERHEAD_CORRELATION, CUpti_ActivityOverhead2, correlationId);
+#endif
+#if CUPTI_API_VERSION >= 22
+OVERHEAD(CUpti_ActivityOverhead3);
+FIELD(CUPTI_OVERHEAD_CORRELATION, CUpti_ActivityOverhead3, correlationId);
+FIELD(CUPTI_OVERHEAD_DATA, CUpti_ActivityOverhead3, overheadData);
+SAME(CUPTI_ACTIVITY_OVERHEAD_COMMAND_BUFFER_FULL, CUPTI_ABI_OVERHEAD_COMMAND_BUFFER_FULL);
+#endif
+SAME(CUPTI_ACTIVITY_OBJECT_DEVICE, CUPTI_ABI_OBJECT_DEVICE);
+SAME(CUPTI_ACTIVITY_OBJECT_CONTEXT, CUPTI_ABI_OBJECT_CONTEXT);
+SAME(CUPTI_ACTIVITY_OBJECT_STREAM, CUPTI_ABI_OBJECT_STREAM);
+
+#define UNIFIED(type)                                                                              \
+	FIELD(0, type, kind);                                                                      \
+	FIELD(CUPTI_UNIFIED_KIND, type, counterKind);                                              \
+	FIELD(CUPTI_UNIFIED_VALUE, type, value);                                                   \
+	FIELD(CUPTI_UNIFIED_START, type, start);                                                   \
+	FIELD(CUPTI_UNIFIED_END, type, end);                                                       \
+	FIELD(CUPTI_UNIFIED_ADDRESS, type, address);                                               \
+	FIELD(CUPTI_UNIFIED_SOURCE, type, srcId);                                                  \
+	FIELD(CUPTI_UNIFIED_DESTINATION, type, dstId)
+UNIFIED(CUpti_ActivityUnifiedMemoryCounter2);
+#if CUPTI_API_VERSION >= 130000
+UNIFIED(CUpti_ActivityUnifiedMemoryCounter3);
+#endif
+#define UNIFIED_KIND(ours, theirs)                                                                 \
+	SAME(CUPTI_ABI_UNIFIED_##ours, CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_##theirs)
+UNIFIED_KIND(HTOD, BYTES_TRANSFER_HTOD);
+UNIFIED_KIND(DTOH, BYTES_TRANSFER_DTOH);
+UNIFIED_KIND(CPU_FAULT, CPU_PAGE_FAULT_COUNT);
+UNIFIED_KIND(GPU_FAULT, GPU_PAGE_FAULT);
+UNIFIED_KIND(THRASHING, THRASHING);
+UNIFIED_KIND(THROTTLING, THROTTLING);
+UNIFIED_KIND(REMOTE_MAP, REMOTE_MAP);
+UNIFIED_KIND(DTOD, BYTES_TRANSFER_DTOD);
+SAME(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+     CUPTI_ABI_UNIFIED_ONE_DEVICE);
+SAME(CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_ALL_DEVICES,
+     CUPTI_ABI_UNIFIED_ALL_DEVICES);
+SAME(sizeof(CUpti_ActivityUnifiedMemoryCounterConfig), sizeof(struct cupti_unified_config));
+FIELD(offsetof(struct cupti_unified_config, scope), CUpti_ActivityUnifiedMemoryCounterConfig,
+      scope);
+FIELD(offsetof(struct cupti_unified_config, kind), CUpti_ActivityUnifiedMemoryCounterConfig, kind);
+FIELD(offsetof(struct cupti_unified_config, device_id), CUpti_ActivityUnifiedMemoryCounterConfig,
+      deviceId);
+FIELD(offsetof(struct cupti_unified_config, enable), CUpti_ActivityUnifiedMemoryCounterConfig,
+      enable);
+SAME(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ABI_KIND_SYNC);
+SAME(CUPTI_ACTIVITY_KIND_OVERHEAD, CUPTI_ABI_KIND_OVERHEAD);
+SAME(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER, CUPTI_ABI_KIND_UNIFIED);
+
 /* Functions: a pointer of our type takes theirs only if the arguments agree in size; C checks the
  * rest at the call. */
 SAME(sizeof(CUpti_BuffersCallbackRequestFunc), sizeof(cupti_buffer_request_fn *));
@@ -148,6 +246,12 @@ SAME(sizeof(CUptiResult), sizeof(int));
 static const struct {
 	uint32_t ours, theirs;
 } cbids[] = {
+	CBID(17, cuCtxSynchronize),
+	CBID(18, cuModuleLoad),
+	CBID(19, cuModuleLoadData),
+	CBID(20, cuModuleLoadDataEx),
+	CBID(21, cuModuleLoadFatBinary),
+	CBID(23, cuModuleGetFunction),
 	CBID(43, cuMemcpyHtoD),
 	CBID(44, cu64MemcpyHtoD),
 	CBID(45, cuMemcpyDtoH),
@@ -191,6 +295,10 @@ static const struct {
 	CBID(115, cuLaunch),
 	CBID(116, cuLaunchGrid),
 	CBID(117, cuLaunchGridAsync),
+	CBID(120, cuEventQuery),
+	CBID(121, cuEventSynchronize),
+	CBID(125, cuStreamQuery),
+	CBID(126, cuStreamSynchronize),
 	CBID(216, cuMemsetD8Async),
 	CBID(217, cu64MemsetD8Async),
 	CBID(218, cuMemsetD16Async),
@@ -231,6 +339,7 @@ static const struct {
 	CBID(291, cuMemcpy3DAsync_v2),
 	CBID(292, cuMemcpyHtoA_v2),
 	CBID(293, cuMemcpyHtoAAsync_v2),
+	CBID(295, cuStreamWaitEvent),
 	CBID(305, cuMemcpy),
 	CBID(306, cuMemcpyAsync),
 	CBID(307, cuLaunchKernel),
@@ -274,6 +383,9 @@ static const struct {
 	CBID(431, cuMemsetD2D8Async_ptsz),
 	CBID(432, cuMemsetD2D16Async_ptsz),
 	CBID(433, cuMemsetD2D32Async_ptsz),
+	CBID(436, cuStreamWaitEvent_ptsz),
+	CBID(439, cuStreamQuery_ptsz),
+	CBID(440, cuStreamSynchronize_ptsz),
 	CBID(442, cuLaunchKernel_ptsz),
 	CBID(477, cuLaunchCooperativeKernel),
 	CBID(478, cuLaunchCooperativeKernel_ptsz),
@@ -282,7 +394,13 @@ static const struct {
 	CBID(515, cuGraphLaunch_ptsz),
 	CBID(652, cuLaunchKernelEx),
 	CBID(653, cuLaunchKernelEx_ptsz),
+	CBID(678, cuLibraryLoadData),
+	CBID(679, cuLibraryLoadFromFile),
+	CBID(681, cuLibraryGetKernel),
+	CBID(683, cuKernelGetFunction),
 #if CUPTI_API_VERSION >= 130000
+	CBID(750, cuGreenCtxWaitEvent),
+	CBID(756, cuCtxWaitEvent),
 	CBID(776, cuMemcpyBatchAsync),
 	CBID(777, cuMemcpyBatchAsync_ptsz),
 	CBID(778, cuMemcpy3DBatchAsync),
@@ -291,6 +409,7 @@ static const struct {
 	CBID(797, cuMemcpyBatchAsync_v2_ptsz),
 	CBID(798, cuMemcpy3DBatchAsync_v2),
 	CBID(799, cuMemcpy3DBatchAsync_v2_ptsz),
+	CBID(800, cuCtxSynchronize_v2),
 #endif
 };
 

@@ -177,6 +177,23 @@ static void many_toolkits_and_long_paths_stay_within_bounds(void **state)
 	free(deep);
 }
 
+static void loaders_path_is_searched_by_folder_before_toolkits(void **state)
+{
+	char path[1100];
+
+	(void)state;
+	touch("/site/b/libcupti.so.12");
+	touch("/site/c/libcupti.so.13");
+	touch("/local/cuda/lib64/libcupti.so.13");
+	snprintf(path, sizeof(path), ":%s::%s:%s", at("/site/a"), at("/site/b"), at("/site/c"));
+	cupti_search_run(
+		&(struct cupti_search_input){.library_path = path, .toolkit_parent = at("/local")},
+		&search);
+	expect(0, at("/site/b/libcupti.so.12"), false);
+	expect(1, at("/site/c/libcupti.so.13"), false);
+	expect(2, at("/local/cuda/lib64/libcupti.so.13"), false);
+}
+
 static void folder_of_the_guest_comes_last(void **state)
 {
 	(void)state;
@@ -199,6 +216,7 @@ int main(void)
 		cmocka_unit_test_setup(toolkits_are_searched_newest_first_after_the_named_ones,
 				       set_up),
 		cmocka_unit_test_setup(many_toolkits_and_long_paths_stay_within_bounds, set_up),
+		cmocka_unit_test_setup(loaders_path_is_searched_by_folder_before_toolkits, set_up),
 		cmocka_unit_test_setup(folder_of_the_guest_comes_last, set_up),
 	};
 

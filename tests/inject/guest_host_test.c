@@ -139,6 +139,7 @@ static void taken_subscriber_is_said_and_the_job_runs(void **state)
 	assert_int_equal(agent.nr_launches + agent.nr_records, 0);
 	assert_true(test_agent_has_notice(&agent, NOTICE_SUBSCRIBER_TAKEN));
 	assert_int_equal(agent.notices[0].head.value, 39);
+	assert_non_null(strstr(agent.notices[0].text, ": Nsight Systems ("));
 }
 
 static void cupti_that_does_not_start_is_said_and_the_job_runs(void **state)

@@ -168,11 +168,129 @@ static void guest_says_who_it_is(void **state)
 		assert_memory_not_equal(agent.devices[i].uuid, none, sizeof(none));
 	}
 	assert_memory_not_equal(agent.devices[0].uuid, agent.devices[1].uuid, 16);
-	assert_int_equal(agent.nr_windows, 1);
+	assert_int_equal(agent.nr_windows, 2); /* its begin and its end */
 	assert_true(agent.nr_clocks >= 1);
 	assert_true(agent.last_clock.error_ns < 1000000000);
 	assert_true(test_agent_has_notice(&agent, NOTICE_CUPTI_FOUND));
 	assert_non_null(strstr(agent.notices[0].text, "libcupti.so.13"));
+}
+
+static void devices_say_what_their_multiprocessors_have(void **state)
+{
+	const struct device_limits h200 = {9,      0,    132,   32,    2048,   32,  65536,
+					   233472, 1024, 65536, 49152, 232448, 1024};
+
+	(void)state;
+	run(ARGV("--launches", "10"), NULL);
+	assert_exit_code(0);
+	assert_int_equal(agent.nr_devices, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_memory_equal(&agent.devices[i].limits, &h200, sizeof(h200));
+}
+
+/* Registers and shared memory follow from the kernel's name. */
+static void launches_are_counted_by_their_configuration(void **state)
+{
+	uint64_t count = 0, ns = 0, records_ns = 0;
+
+	(void)state;
+	run(ARGV("--launches", "1200", "--kernels", "3", "--shapes", "4", "--threads", "2",
+		 "--devices", "2"),
+	    NULL);
+	assert_exit_code(0);
+	assert_int_equal(agent.nr_configs, 3 * 4 * 2);
+	for (uint32_t i = 0; i < agent.nr_configs; i++) {
+		const struct definition_kernel_config *sums = &agent.configs[i];
+
+		assert_int_equal(sums->count, 100);
+		assert_int_equal(agent.names[sums->config.name_id][0], 'k');
+		assert_int_equal(sums->config.dynamic_shared_bytes,
+				 1024 * (sums->config.grid_x - 8));
+		assert_int_equal(sums->config.block_x, 64u << (sums->config.grid_x - 8) % 3);
+		assert_true(sums->config.registers >= 16 && sums->config.registers <= 128);
+		assert_true(sums->min_ns * sums->count <= sums->total_ns &&
+			    sums->total_ns <= sums->max_ns * sums->count);
+		count += sums->count;
+		ns += sums->total_ns;
+	}
+	for (uint32_t i = 0; i < agent.nr_records; i++)
+		records_ns += agent.records[i].end_ns - agent.records[i].start_ns;
+	assert_int_equal(count, agent.nr_records);
+	assert_int_equal(ns, records_ns);
+}
+
+static void assert_calls(const char *name, uint64_t count, uint64_t errors)
+{
+	const struct definition_api_statistic *call = test_agent_call(&agent, name, 0);
+
+	if (!call)
+		fail_msg("no calls of %s", name);
+	assert_int_equal(call->count, count);
+	assert_int_equal(call->errors, errors);
+	assert_true(call->min_ns * count <= call->total_ns &&
+		    call->total_ns <= call->max_ns * count);
+}
+
+static void calls_are_counted_where_it_is_asked_for(void **state)
+{
+	(void)state;
+	run(ARGV("--launches", "1000", "--threads", "8", "--copies", "5", "--sync-every", "10"),
+	    ENVIRONMENT("FLAMEGRID_API=all", "FAKE_CUDA_FAIL_LAUNCH=100"));
+	assert_exit_code(0);
+	assert_true(agent.finished);
+	assert_calls("cudaLaunchKernel", 8000, 80);
+	assert_calls("cuLaunchKernel", 8000, 80);
+	assert_calls("cudaMemcpy", 40, 0);
+	assert_calls("cuMemcpyHtoD_v2", 40, 0);
+	assert_calls("cudaDeviceSynchronize", 808, 0);
+	assert_calls("cudaMalloc", 8, 0);
+	assert_int_equal(test_agent_call(&agent, "cudaLaunchKernel", 701)->count, 80);
+	assert_int_equal(test_agent_call(&agent, "cuLaunchKernel", 701)->count, 80);
+	/* The guest's own questions are not the program's calls. */
+	assert_null(test_agent_call(&agent, "cuDeviceGetUuid_v2", 0));
+	assert_null(test_agent_call(&agent, "cuDeviceGetAttribute", 0));
+	assert_int_equal(test_agent_ledger_sum(&agent, LEDGER_STATISTIC_LOST), 0);
+	/* And launches are recorded as ever. */
+	assert_int_equal(compare_with_output(), 8000 - 80 + 8 * 15);
+	assert_int_equal(nr_unmatched(), 0);
+}
+
+static void only_named_calls_are_counted(void **state)
+{
+	(void)state;
+	run(ARGV("--launches", "300", "--copies", "5"),
+	    ENVIRONMENT("FLAMEGRID_API=cudaMalloc*,cuLaunchKernel"));
+	assert_exit_code(0);
+	assert_int_equal(agent.nr_calls, 2);
+	assert_calls("cudaMalloc", 1, 0);
+	assert_calls("cuLaunchKernel", 300, 0);
+	assert_int_equal(agent.nr_launches, 300 + 15);
+}
+
+static void nothing_is_counted_by_default(void **state)
+{
+	(void)state;
+	run(ARGV("--launches", "300"), NULL);
+	assert_exit_code(0);
+	assert_int_equal(agent.nr_calls, 0);
+}
+
+static void lists_that_cannot_be_are_said(void **state)
+{
+	static const char *const lists[] = {"FLAMEGRID_API=cudaMalloc;",
+					    "FLAMEGRID_API=cudaMallocc"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		run(ARGV("--launches", "30"), ENVIRONMENT(lists[i]));
+		assert_exit_code(0);
+		assert_int_equal(agent.nr_calls, 0);
+		assert_int_equal(agent.nr_launches, 30);
+		assert_true(test_agent_has_notice(&agent, NOTICE_STACKS_OPTION));
+		test_agent_close(&agent);
+		test_agent_open(&agent);
+		generation++;
+	}
 }
 
 static void stacks_lead_from_the_launch_to_main(void **state)
@@ -390,6 +508,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(every_launch_and_record_arrives_and_matches),
 		TEST(guest_says_who_it_is),
+		TEST(devices_say_what_their_multiprocessors_have),
+		TEST(launches_are_counted_by_their_configuration),
+		TEST(calls_are_counted_where_it_is_asked_for),
+		TEST(only_named_calls_are_counted),
+		TEST(nothing_is_counted_by_default),
+		TEST(lists_that_cannot_be_are_said),
 		TEST(stacks_lead_from_the_launch_to_main),
 		TEST(records_of_every_cupti_version_are_complete),
 		TEST(process_that_dies_leaves_what_it_launched),

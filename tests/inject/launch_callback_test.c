@@ -14,6 +14,7 @@
 #include "inject/definition_writer.h"
 #include "inject/launch_cbid.h"
 #include "inject/launch_thread.h"
+#include "inject/module_load.h"
 #include "inject/module_watch.h"
 #include "inject/stack_table.h"
 #include "inject/unwind_table.h"
@@ -300,6 +301,90 @@ static void launch_without_room_for_its_stack_is_recorded_and_counted(void **sta
 	assert_int_equal(count(fixture, LEDGER_STACK_TABLE_FULL), 2);
 }
 
+static void wait_and_load(struct fixture *fixture)
+{
+	call(fixture, 17, 30);
+	end(fixture, 17, 30, 0);
+	call(fixture, 19, 31);
+	call(fixture, 20, 31); /* within it */
+	end(fixture, 20, 31, 0);
+	end(fixture, 19, 31, 0);
+	call(fixture, 23, 32);
+	end(fixture, 23, 32, 500); /* no such function */
+}
+
+static void calls_without_gpu_work_leave_a_stack_and_are_no_launches(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[4];
+	struct module_load loads[2];
+
+	on_a_thread(fixture, wait_and_load);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(records[i].correlation_id, 30 + i);
+		assert_true(records[i].flags & RECORD_LAUNCH_HOST);
+		assert_false(records[i].flags & RECORD_LAUNCH_FAILED);
+		assert_int_not_equal(records[i].stack_id, RECORD_STACK_NONE);
+	}
+	assert_int_equal(count(fixture, LEDGER_LAUNCHES), 0);
+	assert_int_equal(count(fixture, LEDGER_LAUNCH_FAILED), 0);
+	/* Outermost loads alone are timed, failed ones too. */
+	assert_true(module_load_take(&loads[0]));
+	assert_true(module_load_take(&loads[1]));
+	assert_int_equal(loads[0].correlation_id, 31);
+	assert_int_equal(loads[0].begin_ns, records[1].time_ns);
+	assert_true(loads[0].end_ns >= loads[0].begin_ns);
+	assert_int_equal(loads[1].correlation_id, 32);
+	assert_false(module_load_take(&loads[0]));
+}
+
+static void poll(struct fixture *fixture)
+{
+	call(fixture, 120, 40);
+	end(fixture, 120, 40, 600); /* not ready */
+	call(fixture, 120, 41);
+	end(fixture, 120, 41, 0);
+	call(fixture, 307, 42);
+	end(fixture, 307, 42, 0);
+}
+
+static void a_poll_is_recorded_when_it_finds_all_done(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[4];
+
+	on_a_thread(fixture, poll);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 2);
+	assert_int_equal(records[0].correlation_id, 41);
+	assert_int_equal(records[0].cbid, 120);
+	assert_int_equal(records[0].flags, RECORD_LAUNCH_HOST);
+	assert_int_not_equal(records[0].stack_id, RECORD_STACK_NONE);
+	assert_int_equal(records[1].correlation_id, 42);
+	assert_int_equal(records[1].flags, 0);
+	assert_int_equal(count(fixture, LEDGER_LAUNCHES), 1);
+	assert_int_equal(count(fixture, LEDGER_LAUNCH_FAILED), 0);
+}
+
+static void fill_the_load_queue(struct fixture *fixture)
+{
+	while (module_load_put(&(struct module_load){0}))
+		;
+	wait_and_load(fixture);
+}
+
+static void loads_that_find_no_room_are_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct module_load load;
+
+	on_a_thread(fixture, fill_the_load_queue);
+	assert_int_equal(count(fixture, LEDGER_RECORDS), 2);
+	assert_int_equal(count(fixture, LEDGER_RECORD_RING_FULL), 2);
+	while (module_load_take(&load))
+		;
+}
+
 static void table_of_calls_is_sorted_and_knows_what_has_many_records(void **state)
 {
 	(void)state;
@@ -333,6 +418,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			launch_without_room_for_its_stack_is_recorded_and_counted, set_up,
 			tear_down),
+		cmocka_unit_test_setup_teardown(
+			calls_without_gpu_work_leave_a_stack_and_are_no_launches, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(a_poll_is_recorded_when_it_finds_all_done, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(loads_that_find_no_room_are_counted, set_up,
+						tear_down),
 		cmocka_unit_test(table_of_calls_is_sorted_and_knows_what_has_many_records),
 	};
 

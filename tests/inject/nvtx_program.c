@@ -240,6 +240,27 @@ static void streams(void)
 	nvtxNameCudaStreamA((cudaStream_t)(uintptr_t)0x12345678u, "no stream");
 }
 
+/* Work goes on when the range "measured" has ended. */
+static void window(long nr)
+{
+	launch("before");
+	for (int round = 0; round < 2; round++) {
+		nvtxRangePushA("measured");
+		launch("in_measured");
+		nvtxRangePushA("inner");
+		launch("in_inner");
+		nvtxRangePop();
+		nvtxRangePop();
+		for (long i = 0; i < nr; i++)
+			launch("between");
+		nvtxRangePushA("measured too");
+		launch("in_other");
+		nvtxRangePop();
+	}
+	cudaDeviceSynchronize();
+	launch("after");
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "ranges";
@@ -265,6 +286,8 @@ int main(int argc, char **argv)
 		threads(nr);
 	} else if (strcmp(what, "streams") == 0) {
 		streams();
+	} else if (strcmp(what, "window") == 0) {
+		window(nr);
 	}
 	cudaDeviceSynchronize();
 	return 0;

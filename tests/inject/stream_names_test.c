@@ -153,6 +153,23 @@ static void more_streams_than_there_is_room_for_have_no_names(void **state)
 		destroy(HANDLE(i));
 }
 
+static void forgotten_streams_have_no_names(void **state)
+{
+	struct definition_stream stream;
+	char name[64];
+
+	(void)state;
+	create(HANDLE(1));
+	create(HANDLE(2));
+	stream_names_forget();
+	stream_names_set(HANDLE(1), "of a window before", 18);
+	assert_int_equal(next(&stream, name), -1);
+	create(HANDLE(2));
+	stream_names_set(HANDLE(2), "new", 3);
+	assert_int_equal(next(&stream, name), 3);
+	destroy(HANDLE(2));
+}
+
 static void forked_child_writes_nothing(void **state)
 {
 	struct definition_stream stream;
@@ -199,6 +216,7 @@ int main(void)
 		TEST(unknown_streams_are_ignored),
 		TEST(handle_that_comes_again_is_another_stream),
 		TEST(more_streams_than_there_is_room_for_have_no_names),
+		TEST(forgotten_streams_have_no_names),
 		TEST(forked_child_writes_nothing),
 		TEST(records_of_streams_and_contexts_become_definitions),
 	};

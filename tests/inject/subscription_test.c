@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "inject/clock_sample.h"
+#include "inject/context_devices.h"
 #include "inject/cupti_library.h"
 #include "inject/definition_writer.h"
 #include "inject/launch_cbid.h"
@@ -171,6 +172,16 @@ static uint32_t nr_notices(struct fixture *fixture)
 	return nr;
 }
 
+/* Of the table: those that are always wanted, and those of a set of enum record_option. */
+static uint32_t nr_calls(uint32_t record)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++)
+		nr += launch_cbids[i].option == 0 || (launch_cbids[i].option & record);
+	return nr;
+}
+
 static void all_launches_and_kinds_are_enabled(void **state)
 {
 	struct fixture *fixture = *state;
@@ -179,11 +190,72 @@ static void all_launches_and_kinds_are_enabled(void **state)
 	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
 					    &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
-	assert_int_equal(fake.nr_enabled, LAUNCH_CBIDS);
+	assert_int_equal(fake.nr_enabled, nr_calls(0));
 	assert_int_equal(fake.nr_kinds, 6);
 	assert_int_equal(fake.nr_zeroed, 1);
 	assert_int_equal(fake.nr_thread_buffers, 0); /* the default since 13.0 */
 	assert_int_equal(nr_notices(fixture), 0);
+}
+
+static void more_is_enabled_on_request_alone(void **state)
+{
+	static const struct {
+		uint32_t record, nr_kinds;
+	} cases[] = {
+		{0, 6},
+		{RECORD_OPTION_SYNC, 7},
+		{RECORD_OPTION_OVERHEAD, 7},
+		{RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD, 8},
+		{RECORD_OPTION_MODULES, 6},
+		{RECORD_OPTION_UNIFIED, 6}, /* later, when the driver is there */
+	};
+	struct fixture *fixture = *state;
+
+	assert_int_equal(nr_calls(RECORD_OPTION_SYNC) - nr_calls(0), 12);
+	assert_int_equal(nr_calls(RECORD_OPTION_MODULES) - nr_calls(0), 9);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fake.nr_enabled = fake.nr_kinds = 0;
+		assert_int_equal(subscription_open(&library), CUPTI_ABI_SUCCESS);
+		assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES,
+						    cases[i].record, &fixture->notices),
+				 CUPTI_ABI_SUCCESS);
+		assert_int_equal(fake.nr_enabled, nr_calls(cases[i].record));
+		assert_int_equal(fake.nr_kinds, cases[i].nr_kinds);
+	}
+}
+
+static int fake_context_id(void *context, uint32_t *context_id)
+{
+	*context_id = *(const uint32_t *)context;
+	return 0;
+}
+
+static int fake_device_id(void *context, uint32_t *device_id)
+{
+	*device_id = *(const uint32_t *)context + 1;
+	return 0;
+}
+
+static void a_new_context_is_known_by_its_device_where_that_is_wanted(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t context = 3;
+	const struct cupti_resource_data data = {.context = &context};
+	static struct cupti_library knowing;
+
+	knowing = library;
+	context_devices_clear();
+	knowing.get_context_id = fake_context_id;
+	knowing.get_device_id = fake_device_id;
+	subscription_open(&knowing);
+	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0, &fixture->notices);
+	fake.callback(NULL, CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_CONTEXT_CREATED, &data);
+	assert_int_equal(context_devices_get(3), RECORD_DEVICE_NONE);
+	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, RECORD_OPTION_SYNC,
+			   &fixture->notices);
+	fake.callback(NULL, CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_CONTEXT_CREATED, &data);
+	assert_int_equal(context_devices_get(3), 4);
+	assert_int_equal(context_devices_get(4), RECORD_DEVICE_NONE);
 }
 
 static void buffers_are_made_one_a_thread_where_that_is_not_the_default(void **state)
@@ -229,7 +301,7 @@ static void refused_kinds_are_said_and_launches_go_on(void **state)
 	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
 					    &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
-	assert_int_equal(fake.nr_enabled, LAUNCH_CBIDS);
+	assert_int_equal(fake.nr_enabled, nr_calls(0));
 	assert_int_equal(nr_notices(fixture), 3); /* the others are no loss */
 }
 
@@ -261,6 +333,18 @@ static void streams_are_followed_where_their_names_are_wanted(void **state)
 	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, RECORD_OPTION_NVTX,
 			   &fixture->notices);
 	assert_true(fake.streams);
+}
+
+static void stopping_disables_every_kind(void **state)
+{
+	struct fixture *fixture = *state;
+
+	subscription_open(&library);
+	subscription_start(&fixture->launch, &events, GRAPH_MODE_LAUNCH,
+			   RECORD_OPTION_NVTX | RECORD_OPTION_SYNC, &fixture->notices);
+	assert_int_equal(fake.nr_kinds, 8);
+	subscription_stop();
+	assert_int_equal(fake.nr_kinds, 0);
 }
 
 static void refused_buffers_are_said_and_launches_go_on(void **state)
@@ -335,11 +419,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all_launches_and_kinds_are_enabled),
+		TEST(more_is_enabled_on_request_alone),
+		TEST(a_new_context_is_known_by_its_device_where_that_is_wanted),
 		TEST(buffers_are_made_one_a_thread_where_that_is_not_the_default),
 		TEST(events_reach_their_receivers),
 		TEST(refused_kinds_are_said_and_launches_go_on),
 		TEST(taking_up_again_enables_the_same_kinds),
 		TEST(streams_are_followed_where_their_names_are_wanted),
+		TEST(stopping_disables_every_kind),
 		TEST(refused_buffers_are_said_and_launches_go_on),
 		TEST(refused_launches_switch_all_off),
 		TEST(taken_subscriber_is_passed_on),

@@ -153,6 +153,39 @@ static void accept_guest(struct test_agent *agent)
 	close(fd);
 }
 
+static void keep_call(struct test_agent *agent, const uint8_t *body, uint32_t size)
+{
+	struct test_call call = {0};
+	uint32_t i = 0;
+
+	assert_true(size > sizeof(call.head) && size < sizeof(call));
+	memcpy(&call, body, size);
+	while (i < agent->nr_calls && (agent->calls[i].head.domain != call.head.domain ||
+				       agent->calls[i].head.cbid != call.head.cbid ||
+				       agent->calls[i].head.error != call.head.error))
+		i++;
+	assert_true(i < TEST_AGENT_CALLS);
+	assert_true(i == agent->nr_calls || agent->calls[i].head.count < call.head.count);
+	agent->calls[i] = call;
+	agent->nr_calls += i == agent->nr_calls;
+}
+
+static void keep_config(struct test_agent *agent, const uint8_t *body, uint32_t size)
+{
+	struct definition_kernel_config config;
+	uint32_t i = 0;
+
+	assert_int_equal(size, sizeof(config));
+	memcpy(&config, body, size);
+	while (i < agent->nr_configs &&
+	       memcmp(&agent->configs[i].config, &config.config, sizeof(config.config)) != 0)
+		i++;
+	assert_true(i < TEST_AGENT_CONFIGS);
+	assert_true(i == agent->nr_configs || agent->configs[i].count < config.count);
+	agent->configs[i] = config;
+	agent->nr_configs += i == agent->nr_configs;
+}
+
 static void keep_definition(struct test_agent *agent, uint32_t type, const uint8_t *body,
 			    uint32_t size)
 {
@@ -186,6 +219,12 @@ static void keep_definition(struct test_agent *agent, uint32_t type, const uint8
 	case DEFINITION_CLOCK:
 		memcpy(&agent->last_clock, body, sizeof(agent->last_clock));
 		agent->nr_clocks++;
+		break;
+	case DEFINITION_API_STATISTIC:
+		keep_call(agent, body, size);
+		break;
+	case DEFINITION_KERNEL_CONFIG:
+		keep_config(agent, body, size);
 		break;
 	default:
 		assert_int_equal(type, DEFINITION_WINDOW);
@@ -291,6 +330,15 @@ const struct test_module *test_agent_module(const struct test_agent *agent, uint
 	for (uint32_t i = agent->nr_modules; i-- > 0;)
 		if (address >= agent->modules[i].head.start && address < agent->modules[i].head.end)
 			return &agent->modules[i];
+	return NULL;
+}
+
+const struct definition_api_statistic *test_agent_call(const struct test_agent *agent,
+						       const char *name, uint32_t error)
+{
+	for (uint32_t i = 0; i < agent->nr_calls; i++)
+		if (strcmp(agent->calls[i].name, name) == 0 && agent->calls[i].head.error == error)
+			return &agent->calls[i].head;
 	return NULL;
 }
 

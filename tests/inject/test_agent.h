@@ -15,6 +15,8 @@
 #define TEST_AGENT_MODULES 256u
 #define TEST_AGENT_DEVICES 64u
 #define TEST_AGENT_NOTICES 16u
+#define TEST_AGENT_CALLS   512u
+#define TEST_AGENT_CONFIGS 512u
 
 struct test_module {
 	struct definition_module head;
@@ -49,6 +51,13 @@ struct test_agent {
 	uint32_t nr_notices;
 	struct definition_clock last_clock;
 	uint32_t nr_clocks, nr_windows, nr_streams;
+	struct test_call {
+		struct definition_api_statistic head;
+		char name[128];
+	} calls[TEST_AGENT_CALLS]; /* the last of each key, as of configs */
+	uint32_t nr_calls;
+	struct definition_kernel_config configs[TEST_AGENT_CONFIGS];
+	uint32_t nr_configs;
 
 	pid_t pid; /* of the program */
 	int pidfd;
@@ -82,6 +91,10 @@ uint64_t test_agent_ledger_sum(struct test_agent *agent, enum ledger_reason reas
 
 /* The module that holds an address; NULL: none. */
 const struct test_module *test_agent_module(const struct test_agent *agent, uint64_t address);
+
+/* The sums of a function's calls that returned error (0: all); NULL: none came. */
+const struct definition_api_statistic *test_agent_call(const struct test_agent *agent,
+						       const char *name, uint32_t error);
 
 /* Whether a notice of this code came. */
 bool test_agent_has_notice(const struct test_agent *agent, enum definition_notice_code code);

@@ -558,6 +558,30 @@ static void a_second_guest_of_one_process_ends_the_first(void **state)
 	close(second_fd);
 }
 
+static void a_guest_that_comes_again_is_the_same_process(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->router)};
+	struct agent_status status;
+	struct record_ring *ring;
+	int fd;
+
+	start_agent(fixture, &options);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &ring, &fd), 0);
+	assert_int_equal(guest_fixture_handshake(fixture->socket, fd, 1), HANDSHAKE_OK);
+	write_work(ring, 5);
+	assert_int_equal(guest_fixture_handshake(fixture->socket, fd, 1), HANDSHAKE_OK);
+	assert_true(record_ring_last_beat(ring) > 0);
+	write_work(ring, 7);
+	stop_and_serve(fixture);
+	agent_status(fixture->agent, &status);
+	assert_int_equal(status.processes, 1);
+	assert_int_equal(seen(fixture, 1)->state, PROCESS_RUNNING);
+	assert_int_equal(seen(fixture, 1)->launches, 12);
+	record_ring_destroy(ring);
+	close(fd);
+}
+
 static void errors_at_the_start_name_what_and_where(void **state)
 {
 	struct fixture *fixture = *state;
@@ -589,6 +613,7 @@ int main(int argc, char **argv)
 		TEST(an_absent_aggregator_is_given_up_after_a_while),
 		TEST(an_aggregator_that_refuses_us_ends_the_agent),
 		TEST(a_second_guest_of_one_process_ends_the_first),
+		TEST(a_guest_that_comes_again_is_the_same_process),
 		TEST(errors_at_the_start_name_what_and_where),
 	};
 

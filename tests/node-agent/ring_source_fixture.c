@@ -66,11 +66,13 @@ void ring_source_fixture_open_source(struct ring_source_fixture *fixture, pid_t 
 	fixture->description =
 		process_description_create(1, 0, &hello, fixture->strings, &fixture->devices);
 	fixture->ledger = process_ledger_create();
+	fixture->statistics = process_statistics_create();
 	struct ring_source_outputs outputs = {
 		.strings = fixture->strings,
 		.stacks = fixture->stacks,
 		.description = fixture->description,
 		.ledger = fixture->ledger,
+		.statistics = fixture->statistics,
 		.module = on_module,
 		.notice = on_notice,
 		.context = fixture,
@@ -84,6 +86,7 @@ void ring_source_fixture_close_source(struct ring_source_fixture *fixture)
 	ring_source_destroy(fixture->source);
 	process_description_destroy(fixture->description);
 	process_ledger_destroy(fixture->ledger);
+	process_statistics_destroy(fixture->statistics);
 	fixture->source = NULL;
 }
 

@@ -22,6 +22,7 @@ struct ring_source_fixture {
 	struct device_list devices;
 	struct process_description *description;
 	struct process_ledger *ledger;
+	struct process_statistics *statistics;
 	struct ring_source *source;
 	struct batch_builder *builder;
 	struct batch_encoder *encoder;

@@ -321,11 +321,21 @@ static void records_that_no_guest_writes_are_counted_and_left_out(void **state)
 		{.start_ns = 6, .end_ns = 5},
 		{.start_ns = 1, .end_ns = 2, .kind = 77},
 		{.start_ns = 1, .end_ns = 2, .device_id = 1000, .correlation_id = 4},
+		{.start_ns = 1, .end_ns = 2, .device_id = RECORD_DEVICE_NONE},
+		{.start_ns = 1,
+		 .end_ns = 2,
+		 .device_id = RECORD_DEVICE_NONE,
+		 .kind = RECORD_GPU_SYNC},
+		{.start_ns = 1, .end_ns = 2, .device_id = 1000, .kind = RECORD_GPU_SYNC},
 	};
 
-	assert_int_equal(record_ring_push_activity(fixture->guest, records, 4), 4);
+	assert_int_equal(record_ring_push_activity(fixture->guest, records, 7), 7);
 	ring_source_fixture_pass(fixture);
-	assert_int_equal(fixture->nr_gpu, 1);
+	assert_int_equal(fixture->nr_gpu, 4);
+	/* No GPU at all is for what is no work of one. */
+	assert_int_equal(fixture->gpu[1].device_id, RECORD_DEVICES_MAX - 1);
+	assert_int_equal(fixture->gpu[2].device_id, RECORD_DEVICE_NONE);
+	assert_int_equal(fixture->gpu[3].device_id, RECORD_DEVICES_MAX - 1);
 	assert_int_equal(fixture->gpu[0].device_id, RECORD_DEVICES_MAX - 1);
 	assert_int_equal(fixture->gpu[0].correlation_id, 4);
 	assert_int_equal(ring_source_fixture_ledger_count(fixture, 0, LEDGER_UNTRUSTED_RING), 3);

@@ -297,6 +297,36 @@ static void capture_stacks_that_cannot_be_are_refused(void **state)
 		     "EVENTS: gpu capture_stack_id is missing");
 }
 
+static void statistics_that_cannot_be_are_malformed(void **state)
+{
+	struct codec_fixture *codec = *state;
+
+#define STATISTICS_HEAD "\x98\x0f\x01\x01\x01"
+#define NO_CALLS        "\x00\x99\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+#define CONFIG_FIELDS   "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+	DECODE_FAILS(codec, "\x98\x0f\x01\x01\x00" NO_CALLS "\x00\x90", -EBADMSG,
+		     "STATISTICS: process_id is 0");
+	DECODE_FAILS(codec, STATISTICS_HEAD "\xce\x00\x01\x00\x01\x90\x00\x90", -EMSGSIZE,
+		     "STATISTICS: number of rows is above 65536");
+	DECODE_FAILS(codec, STATISTICS_HEAD "\x01\x98\x01\x01\x00\x00\x00\x00\x00\x00\x00\x90",
+		     -EBADMSG, "STATISTICS: call errors is missing");
+	DECODE_FAILS(codec, STATISTICS_HEAD "\x01\x99\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x90",
+		     -EBADMSG, "STATISTICS: call 0 has no domain");
+	DECODE_FAILS(codec, STATISTICS_HEAD "\x01\x99\x03\x01\x00\x00\x00\x00\x00\x00\x00\x00\x90",
+		     -EBADMSG, "STATISTICS: call domain has a value out of range");
+	DECODE_FAILS(codec,
+		     STATISTICS_HEAD
+		     "\x01\x99\x01\x01\x00\xce\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x90",
+		     -EMSGSIZE, "STATISTICS: call name has a value above 16777216");
+	DECODE_FAILS(codec,
+		     STATISTICS_HEAD NO_CALLS
+		     "\x01\xdc\x00\x10\x00\xce\x01\x00\x00\x01" CONFIG_FIELDS "\x00\x00\x00\x00",
+		     -EMSGSIZE, "STATISTICS: kernel config.name_id has a value above 16777216");
+	DECODE_FAILS(codec,
+		     STATISTICS_HEAD NO_CALLS "\x01\x9f\x00\x00" CONFIG_FIELDS "\x00\x00\x00",
+		     -EBADMSG, "STATISTICS: kernel max_ns is missing");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +340,7 @@ int main(void)
 		cmocka_unit_test(codes_that_contradict_themselves_are_malformed),
 		cmocka_unit_test(events_that_cannot_be_are_malformed),
 		cmocka_unit_test(capture_stacks_that_cannot_be_are_refused),
+		cmocka_unit_test(statistics_that_cannot_be_are_malformed),
 	};
 
 	return cmocka_run_group_tests(tests, codec_fixture_set_up, codec_fixture_tear_down);

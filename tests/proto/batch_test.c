@@ -292,6 +292,14 @@ static void values_that_no_decoder_takes_are_invalid(void **state)
 	stacks.stacks = (struct message_stacks){
 		.seq = 1, .code_base = 1, .nr_codes = 1, .codes = &nameless};
 	assert_encode_fails(*state, &stacks, -EINVAL);
+	assert_encode_fails(
+		*state,
+		&(struct message){.type = MESSAGE_STATISTICS,
+				  .statistics = {.seq = 1,
+						 .process_id = 1,
+						 .nr_calls = 1,
+						 .calls = &(struct message_api_call){.cbid = 1}}},
+		-EINVAL);
 	process.process.rank = -2;
 	assert_encode_fails(*state, &process, -EINVAL);
 	process.process.rank = 0;

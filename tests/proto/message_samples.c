@@ -117,8 +117,13 @@ static const struct message_node nodes[] = {
 static const struct message_symbol symbols[] = {{1, 1}, {2, 0}, {4, WIRE_ID_MAX}};
 
 static const struct message_device devices[] = {
-	{.device_id = 0, .index = 5, .uuid = {0x47, 0x50, 0x55}, .name = 1, .pci = 2},
-	{.device_id = UINT32_MAX, .index = MESSAGE_INDEX_NONE},
+	{.device_id = 0,
+	 .index = 5,
+	 .uuid = {0x47, 0x50, 0x55},
+	 .name = 1,
+	 .pci = 2,
+	 .limits = {9, 0, 132, 32, 2048, 32, 65536, 233472, 1024, 65536, 49152, 232448, 1024}},
+	{.device_id = UINT32_MAX, .index = MESSAGE_INDEX_NONE, .limits = {.warp_size = UINT32_MAX}},
 };
 static const uint32_t notices[] = {3, 0, WIRE_ID_MAX};
 
@@ -127,6 +132,23 @@ static const struct ledger_entry entries[] = {
 	{0, LEDGER_RECORDS, 999990, 123456789012345ull},
 	{0, LEDGER_INVALID_TIME, 10, 0},
 	{1, UINT32_MAX, UINT64_MAX, UINT64_MAX},
+};
+
+static const struct message_api_call api_calls[] = {
+	{STATISTICS_RUNTIME, 211, 0, 3, 1000000, 3456789012, 2100, 991234, 2},
+	{STATISTICS_RUNTIME, 211, 701, 3, 2, 0, 0, 0, 0},
+	{STATISTICS_DRIVER, UINT32_MAX, UINT32_MAX, WIRE_ID_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+	 UINT64_MAX, UINT64_MAX},
+};
+static const struct message_kernel_config configs[] = {
+	{{0, 1, 8, 1, 1, 64, 1, 1, 1024, 0, 32, 0}, 1000, 2500000, 2000, 9999},
+	{{0, 1, 16, 1, 1, 64, 1, 1, 1024, 0, 32, 0}, 1, 2500, 2500, 2500},
+	{{UINT32_MAX, WIRE_ID_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+	  UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
+	 UINT64_MAX,
+	 UINT64_MAX,
+	 UINT64_MAX,
+	 UINT64_MAX},
 };
 
 static const struct message_stream streams[] = {
@@ -239,6 +261,19 @@ static struct message samples[MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_PING, .ping = {.token = UINT64_MAX}},
 	{.type = MESSAGE_PONG, .ping = {.token = 0}},
 	{.type = MESSAGE_BYE, .bye = {.seq = 12}},
+	{.type = MESSAGE_STATISTICS,
+	 .statistics = {.seq = 13,
+			.process_id = 1,
+			.nr_calls = LENGTH(api_calls),
+			.calls = api_calls,
+			.nr_configs = LENGTH(configs),
+			.configs = configs}},
+	{.type = MESSAGE_STATISTICS,
+	 .statistics = {.seq = UINT64_MAX,
+			.process_id = WIRE_ID_MAX,
+			.nr_configs = 1,
+			.configs = configs}},
+	{.type = MESSAGE_STATISTICS, .statistics = {.seq = 14, .process_id = 2}},
 };
 
 const struct message *message_samples_get(uint32_t index)
@@ -329,6 +364,16 @@ static bool ledger_equal(const struct message_ledger *left, const struct message
 			  sizeof(*left->entries));
 }
 
+static bool statistics_equal(const struct message_statistics *left,
+			     const struct message_statistics *right)
+{
+	return left->seq == right->seq && left->process_id == right->process_id &&
+	       list_equal(left->calls, right->calls, left->nr_calls, right->nr_calls,
+			  sizeof(*left->calls)) &&
+	       list_equal(left->configs, right->configs, left->nr_configs, right->nr_configs,
+			  sizeof(*left->configs));
+}
+
 static bool welcome_equal(const struct message_welcome *left, const struct message_welcome *right)
 {
 	return left->version == right->version && left->window_frames == right->window_frames &&
@@ -357,6 +402,8 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 		return events_equal(&left->events, &right->events);
 	case MESSAGE_LEDGER:
 		return ledger_equal(&left->ledger, &right->ledger);
+	case MESSAGE_STATISTICS:
+		return statistics_equal(&left->statistics, &right->statistics);
 	case MESSAGE_ACK:
 		return left->ack.seq == right->ack.seq &&
 		       left->ack.window_frames == right->ack.window_frames &&

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "activity_host.h"
 #include "sim_clock.h"
 #include "sim_config.h"
+#include "sim_shape.h"
 #include "sim_stream.h"
 
 #define FIRST_NOTES 1024u
@@ -18,6 +20,7 @@
 /* What a record does not say, or no longer says. */
 struct note {
 	struct sim_truth_row *row;
+	struct sim_shape_row *shape; /* of a kernel */
 	uint64_t start_ns, end_ns;
 	uint64_t sequence;
 	uint32_t offset;
@@ -184,6 +187,7 @@ bool activity_buffer_append(const void *record, size_t size, const struct sim_op
 		memcpy(buffer->data + buffer->used, record, size);
 		buffer->notes[buffer->nr_notes++] = (struct note){
 			.row = operation->row,
+			.shape = sim_shape_row(operation),
 			.start_ns = operation->start_ns,
 			.end_ns = operation->end_ns,
 			.sequence = operation->sequence,
@@ -235,6 +239,8 @@ static void set_times(uint8_t *record, uint64_t start_ns, uint64_t end_ns)
 		break;
 	}
 	default: {
+		if (activity_host_set_times(record, start_ns, end_ns))
+			break;
 		CUpti_ActivityMemset4 *fill = (void *)record;
 		fill->start = start_ns;
 		fill->end = end_ns;
@@ -262,6 +268,7 @@ static void settle(struct buffer *buffer, uint64_t now_ns)
 			atomic_fetch_add_explicit(&row->valid_count, 1, memory_order_relaxed);
 			atomic_fetch_add_explicit(&row->valid_ns, note->end_ns - note->start_ns,
 						  memory_order_relaxed);
+			sim_shape_count(note->shape, note->end_ns - note->start_ns);
 		}
 	}
 }

@@ -4,11 +4,19 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "activity_buffer.h"
+#include "activity_host.h"
 #include "activity_resource.h"
+#include "cupti_build.h"
 #include "cupti_subscriber.h"
+#include "sim_clock.h"
 #include "sim_config.h"
+#include "sim_context.h"
+#include "sim_host.h"
+#include "sim_life.h"
+#include "sim_stream.h"
 
 #define KINDS      128u
 #define ATTRIBUTES 16u
@@ -21,7 +29,7 @@ static _Atomic uint64_t attributes[ATTRIBUTES] = {
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE] = 3200000,
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT] = 250,
 	[CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE] = 3,
-	[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] = 1,
+	[CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER] = CUPTI_BUILD_THREAD_BUFFERS,
 };
 
 union record {
@@ -29,6 +37,8 @@ union record {
 	CUpti_ActivityMemcpy6 copy;
 	CUpti_ActivityMemset4 fill;
 	CUpti_ActivityGraphTrace2 graph;
+	uint8_t newest[CUPTI_BUILD_LARGEST]; /* what younger versions append */
+	union activity_host_record host;
 };
 
 bool activity_kind_any(void)
@@ -46,10 +56,15 @@ bool activity_kind_graphs(void)
 	return atomic_load_explicit(&kinds[CUPTI_ACTIVITY_KIND_GRAPH_TRACE], memory_order_relaxed);
 }
 
+bool activity_kind_enabled(uint32_t kind)
+{
+	return kind < KINDS && atomic_load_explicit(&kinds[kind], memory_order_relaxed);
+}
+
 static void fill_kernel(CUpti_ActivityKernel10 *record, const struct sim_operation *operation)
 {
 	record->kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
-	record->registersPerThread = 32;
+	record->registersPerThread = (uint16_t)operation->registers;
 	record->start = operation->start_ns;
 	record->end = operation->end_ns;
 	record->completed = operation->end_ns;
@@ -62,6 +77,7 @@ static void fill_kernel(CUpti_ActivityKernel10 *record, const struct sim_operati
 	record->blockX = (int32_t)operation->block[0];
 	record->blockY = (int32_t)operation->block[1];
 	record->blockZ = (int32_t)operation->block[2];
+	record->staticSharedMemory = (int32_t)operation->static_shared_bytes;
 	record->dynamicSharedMemory = (int32_t)operation->shared_bytes;
 	record->correlationId = operation->correlation_id;
 	record->graphNodeId = operation->graph_node_id;
@@ -136,16 +152,20 @@ static CUpti_ActivityKind fill_record(union record *record, const struct sim_ope
 	switch (operation->kind) {
 	case SIM_KERNEL:
 		fill_kernel(&record->kernel, operation);
-		*size = sizeof(record->kernel);
+		*size = CUPTI_BUILD_KERNEL;
 		return CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
 	case SIM_MEMCPY:
 		fill_copy(&record->copy, operation);
-		*size = sizeof(record->copy);
+		*size = CUPTI_BUILD_MEMCPY;
 		return CUPTI_ACTIVITY_KIND_MEMCPY;
 	case SIM_GRAPH:
 		fill_graph(&record->graph, operation);
-		*size = sizeof(record->graph);
+		*size = CUPTI_BUILD_GRAPH;
 		return CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+	case SIM_SYNC:
+	case SIM_OVERHEAD:
+	case SIM_UNIFIED:
+		return (CUpti_ActivityKind)activity_host_fill(&record->host, operation, size);
 	default:
 		fill_memset(&record->fill, operation);
 		*size = sizeof(record->fill);
@@ -165,7 +185,8 @@ void activity_kind_record(const struct sim_operation *operation)
 	if (operation->graph_id && operation->kind != SIM_GRAPH && activity_kind_graphs())
 		return;
 	CUpti_ActivityKind kind = fill_record(&record, operation, &size);
-	if (!atomic_load_explicit(&kinds[kind], memory_order_relaxed))
+	if (!atomic_load_explicit(&kinds[kind], memory_order_relaxed) ||
+	    !activity_host_is_wanted(operation))
 		return;
 	if (sim_config_one_in(sim_config_get(SIM_CUPTI_ZERO_TIME), &zero_counter)) {
 		zeroed = true;
@@ -193,8 +214,8 @@ static CUptiResult switch_kind(CUpti_ActivityKind kind, bool on)
 /* Kinds that fake CUDA has no records of are accepted too. */
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
-	if (sim_config_get(SIM_CUPTI_INIT_FAIL))
-		return (CUptiResult)sim_config_get(SIM_CUPTI_INIT_FAIL);
+	if (cupti_build_refusal() != CUPTI_SUCCESS)
+		return cupti_build_refusal();
 	return switch_kind(kind, true);
 }
 
@@ -215,17 +236,29 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
 					   CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
 {
-	if (sim_config_get(SIM_CUPTI_INIT_FAIL))
-		return (CUptiResult)sim_config_get(SIM_CUPTI_INIT_FAIL);
+	if (cupti_build_refusal() != CUPTI_SUCCESS)
+		return cupti_build_refusal();
 	if (!funcBufferRequested || !funcBufferCompleted)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	activity_buffer_set_callbacks(funcBufferRequested, funcBufferCompleted);
 	return CUPTI_SUCCESS;
 }
 
+/* What a flush costs is told by the next one. */
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
+	struct sim_operation cost = {.kind = SIM_OVERHEAD,
+				     .overhead = SIM_OVERHEAD_FLUSH,
+				     .start_ns = sim_clock_now(),
+				     .uncorrelated = true};
+
+	/* The driver that it asks is gone. */
+	if (sim_life_state() == SIM_LIFE_OVER)
+		return CUPTI_ERROR_NOT_INITIALIZED;
 	activity_buffer_flush((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
+	cost.end_ns = sim_clock_now();
+	if (activity_kind_enabled(CUPTI_ACTIVITY_KIND_OVERHEAD))
+		sim_host_note(&cost, "activity buffer flush", SIM_NO_ORDINAL);
 	return CUPTI_SUCCESS;
 }
 
@@ -246,10 +279,10 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 	if (*record) {
 		switch ((*record)->kind) {
 		case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-			next = (uint8_t *)*record + sizeof(CUpti_ActivityKernel10);
+			next = (uint8_t *)*record + CUPTI_BUILD_KERNEL;
 			break;
 		case CUPTI_ACTIVITY_KIND_MEMCPY:
-			next = (uint8_t *)*record + sizeof(CUpti_ActivityMemcpy6);
+			next = (uint8_t *)*record + CUPTI_BUILD_MEMCPY;
 			break;
 		case CUPTI_ACTIVITY_KIND_MEMSET:
 			next = (uint8_t *)*record + sizeof(CUpti_ActivityMemset4);
@@ -261,10 +294,13 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 			next = (uint8_t *)*record + sizeof(CUpti_ActivityContext3);
 			break;
 		case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-			next = (uint8_t *)*record + sizeof(CUpti_ActivityGraphTrace2);
+			next = (uint8_t *)*record + CUPTI_BUILD_GRAPH;
 			break;
 		default:
-			return CUPTI_ERROR_INVALID_KIND;
+			if (!activity_host_size((*record)->kind))
+				return CUPTI_ERROR_INVALID_KIND;
+			next = (uint8_t *)*record + activity_host_size((*record)->kind);
+			break;
 		}
 	}
 	if ((size_t)(next - buffer) >= validBufferSizeBytes)
@@ -288,7 +324,7 @@ CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valu
 	uint64_t number = 0;
 
 	if (!valueSize || !value || (uint32_t)attr >= ATTRIBUTES || *valueSize == 0 ||
-	    *valueSize > sizeof(number))
+	    *valueSize > sizeof(number) || (uint32_t)attr > CUPTI_BUILD_ATTRIBUTE_MAX)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	memcpy(&number, value, *valueSize);
 	atomic_store(&attributes[attr], number);
@@ -307,13 +343,23 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valu
 	return CUPTI_SUCCESS;
 }
 
-/* As was seen of CUPTI 13.0 on a GPU, correlation ids begin anew. */
+/* Kernels that do not end are waited for, too. */
+static void wait_for_all_work(void)
+{
+	while (sim_config_get(SIM_RUN_ON) && sim_stream_kernels())
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	sim_context_synchronize_all();
+}
+
+/* As was seen of CUPTI 13.0 on a GPU, it waits for all contexts and correlation ids begin anew. */
 CUptiResult cuptiFinalize(void)
 {
+	wait_for_all_work();
 	cupti_subscriber_reset();
 	for (uint32_t kind = 1; kind < KINDS; kind++)
 		atomic_store(&kinds[kind], false);
 	atomic_store(&nr_kinds, 0);
+	activity_host_reset();
 	cupti_subscriber_refresh_tracer();
 	activity_buffer_forget();
 	activity_buffer_set_callbacks(NULL, NULL);

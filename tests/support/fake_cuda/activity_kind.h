@@ -16,6 +16,9 @@ bool activity_kind_on(uint32_t kind);
 /* Whether a graph launch gives one record instead of those of its nodes. */
 bool activity_kind_graphs(void);
 
+/* Whether this CUpti_ActivityKind is recorded. */
+bool activity_kind_enabled(uint32_t kind);
+
 /* Writes the operation's record into a buffer of the calling thread, or counts why not. */
 void activity_kind_record(const struct sim_operation *operation);
 

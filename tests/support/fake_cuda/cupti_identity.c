@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "cupti_build.h"
 #include "sim_clock.h"
 #include "sim_config.h"
 #include "sim_context.h"
@@ -11,9 +12,25 @@
 
 static _Atomic int thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 
+uint32_t cupti_build_version(void)
+{
+	return FAKE_CUPTI_BUILD == 130001 ? (uint32_t)sim_config_get(SIM_CUPTI_VERSION)
+					  : FAKE_CUPTI_BUILD;
+}
+
+CUptiResult cupti_build_refusal(void)
+{
+	uint64_t newest = sim_config_get(SIM_CUPTI_NEWEST);
+
+	if (cupti_build_version() < sim_config_get(SIM_CUPTI_OLDEST) ||
+	    (newest && cupti_build_version() > newest))
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	return (CUptiResult)sim_config_get(SIM_CUPTI_INIT_FAIL);
+}
+
 CUptiResult cuptiGetVersion(uint32_t *version)
 {
-	*version = (uint32_t)sim_config_get(SIM_CUPTI_VERSION);
+	*version = cupti_build_version();
 	return CUPTI_SUCCESS;
 }
 

@@ -3,10 +3,12 @@
 #include <cupti.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "activity_kind.h"
 #include "activity_resource.h"
+#include "cupti_build.h"
 #include "sim_config.h"
 #include "sim_context.h"
 #include "sim_trace.h"
@@ -89,6 +91,7 @@ static const struct sim_tracer tracer = {
 	.resource = report_resource,
 	.operation = activity_kind_record,
 	.wants_graphs = activity_kind_graphs,
+	.wants_kind = activity_kind_enabled,
 };
 
 static void refresh_locked(void)
@@ -138,8 +141,8 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc ca
 	if (!handle)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*handle = NULL;
-	if (sim_config_get(SIM_CUPTI_INIT_FAIL))
-		return (CUptiResult)sim_config_get(SIM_CUPTI_INIT_FAIL);
+	if (cupti_build_refusal() != CUPTI_SUCCESS)
+		return cupti_build_refusal();
 	pthread_mutex_lock(&subscriber.lock);
 	if (atomic_load(&subscriber.taken) || sim_config_get(SIM_CUPTI_TAKEN)) {
 		result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
@@ -152,6 +155,23 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc ca
 	pthread_mutex_unlock(&subscriber.lock);
 	return result;
 }
+
+#if CUPTI_BUILD_SUBSCRIBE_V2
+/* Subscribes, or says who has. */
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc callback,
+			      void *userdata, CUpti_SubscriberParams *params)
+{
+	if (!params || params->structSize < CUpti_SubscriberParams_STRUCT_SIZE)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+
+	CUptiResult result = cuptiSubscribe(handle, callback, userdata);
+	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && params->oldSubscriberName &&
+	    params->oldSubscriberSize > 0)
+		snprintf(params->oldSubscriberName, params->oldSubscriberSize, "%s",
+			 sim_config_get(SIM_CUPTI_TAKEN) ? "Nsight Systems" : "CUPTI for unknown");
+	return result;
+}
+#endif
 
 static bool is_current(CUpti_SubscriberHandle handle)
 {

@@ -1,6 +1,9 @@
 /* Contexts of the driver API. */
 #include "driver_call.h"
 
+#include "sim_clock.h"
+#include "sim_host.h"
+
 CUresult driver_find_context(CUcontext handle, struct sim_context **context)
 {
 	*context = handle ? sim_context_check(handle) : sim_context_current();
@@ -178,10 +181,13 @@ static CUresult synchronize(void)
 {
 	struct sim_context *context;
 	CUresult error = driver_find_context(NULL, &context);
+	uint64_t start_ns = sim_clock_now();
 
-	if (error == CUDA_SUCCESS)
-		sim_context_synchronize(context);
-	return error;
+	if (error != CUDA_SUCCESS)
+		return error;
+	sim_context_synchronize(context);
+	sim_host_waited(context, SIM_SYNC_CONTEXT, SIM_ID_NONE, start_ns);
+	return CUDA_SUCCESS;
 }
 
 CUresult cuCtxSynchronize(void)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "driver_task.h"
+#include "sim_managed.h"
 #include "sim_memory.h"
 
 static CUresult allocate(void **memory, size_t size_bytes, enum sim_memory_place place)
@@ -57,6 +58,8 @@ static CUresult release_device(CUdeviceptr dptr)
 	if (error != CUDA_SUCCESS)
 		return error;
 	sim_context_synchronize(context);
+	if (sim_managed_free((void *)(uintptr_t)dptr) == 0)
+		return CUDA_SUCCESS;
 	return release((void *)(uintptr_t)dptr, SIM_ON_DEVICE);
 }
 

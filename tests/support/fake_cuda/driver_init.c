@@ -3,22 +3,25 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sim_life.h"
 
 #define DRIVER_VERSION 13000
 #define MEMORY_BYTES   (80ull << 30)
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Atomic bool ready;
 static __thread bool initializing;
 
 CUresult driver_check_ready(void)
 {
-	return atomic_load_explicit(&ready, memory_order_acquire) ? CUDA_SUCCESS
-								  : CUDA_ERROR_NOT_INITIALIZED;
+	enum sim_life life = sim_life_state();
+
+	if (life == SIM_LIFE_READY)
+		return CUDA_SUCCESS;
+	return life == SIM_LIFE_OVER ? CUDA_ERROR_DEINITIALIZED : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 static void write_device_list(void)
@@ -54,7 +57,7 @@ static void initialize_once(void)
 	write_device_list();
 	load_injection();
 	initializing = false;
-	atomic_store_explicit(&ready, true, memory_order_release);
+	sim_life_start();
 	sim_trace_resource(CUPTI_CBID_RESOURCE_CU_INIT_FINISHED, NULL, NULL, NULL);
 }
 
@@ -69,11 +72,18 @@ CUresult cuInit(unsigned int Flags)
 			   sim_device_count() ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE);
 }
 
+static CUresult get_version(int *version)
+{
+	*version = DRIVER_VERSION;
+	return CUDA_SUCCESS;
+}
+
 /* Works before cuInit too. */
 CUresult cuDriverGetVersion(int *driverVersion)
 {
-	*driverVersion = DRIVER_VERSION;
-	return CUDA_SUCCESS;
+	if (driver_check_ready() != CUDA_SUCCESS)
+		return get_version(driverVersion);
+	return DRIVER_CALL(cuDriverGetVersion, NULL, NULL, get_version(driverVersion));
 }
 
 static CUresult get_count(int *count)
@@ -153,6 +163,31 @@ CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
 	return DRIVER_CALL(cuDeviceGetPCIBusId, NULL, NULL, get_pci_bus_id(pciBusId, len, dev));
 }
 
+/* As an H200 answers; what is not here is 0. */
+static int limit_of(int attribute)
+{
+	static const int limits[][2] = {
+		{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
+		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 48 << 10},
+		{CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+		{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
+		{CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
+		{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
+		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 228 << 10},
+		{CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
+		{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 227 << 10},
+		{CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
+		{CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1 << 10},
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (limits[i][0] == attribute)
+			return limits[i][1];
+	return 0;
+}
+
 static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice dev)
 {
 	const struct sim_device *device = sim_device_visible(dev);
@@ -160,18 +195,6 @@ static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice
 	if (!device)
 		return CUDA_ERROR_INVALID_DEVICE;
 	switch ((int)attribute) {
-	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-		*value = 1024;
-		break;
-	case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-		*value = 32;
-		break;
-	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-		*value = 132;
-		break;
-	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-		*value = 9;
-		break;
 	case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
 		*value = (int)device->pci_bus;
 		break;
@@ -179,7 +202,7 @@ static CUresult get_attribute(int *value, CUdevice_attribute attribute, CUdevice
 		*value = (int)device->pci_domain;
 		break;
 	default:
-		*value = 0;
+		*value = limit_of((int)attribute);
 		break;
 	}
 	return CUDA_SUCCESS;

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver_module.h"
 #include "driver_task.h"
 #include "fake_cuda.h"
 #include "sim_clock.h"
 #include "sim_config.h"
+#include "sim_host.h"
 #include "sim_kernel.h"
 
 #define MODULE_MAGIC     0x73696d6d6f64756cull
@@ -117,7 +119,7 @@ static void report_module(uint32_t cbid, const struct module *module, const char
 	sim_trace_resource(cbid, sim_context_current(), NULL, &data);
 }
 
-static CUresult load_module(CUmodule *handle, const void *image)
+CUresult driver_module_load(CUmodule *handle, const void *image)
 {
 	struct sim_context *context;
 	CUresult error = driver_find_context(NULL, &context);
@@ -144,7 +146,9 @@ static CUresult load_module(CUmodule *handle, const void *image)
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
-	return DRIVER_CALL(cuModuleLoadData, NULL, NULL, load_module(module, image));
+	return DRIVER_CALL(
+		cuModuleLoadData, NULL, NULL,
+		(sim_host_loaded("cuModuleLoadData"), driver_module_load(module, image)));
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
@@ -153,7 +157,9 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int nu
 	(void)numOptions;
 	(void)options;
 	(void)optionValues;
-	return DRIVER_CALL(cuModuleLoadDataEx, NULL, NULL, load_module(module, image));
+	return DRIVER_CALL(
+		cuModuleLoadDataEx, NULL, NULL,
+		(sim_host_loaded("cuModuleLoadDataEx"), driver_module_load(module, image)));
 }
 
 static struct module *check_module(CUmodule handle)
@@ -163,7 +169,7 @@ static struct module *check_module(CUmodule handle)
 	return module && module->magic == MODULE_MAGIC ? module : NULL;
 }
 
-static CUresult unload_module(CUmodule handle)
+CUresult driver_module_unload(CUmodule handle)
 {
 	struct module *module = check_module(handle);
 
@@ -176,10 +182,10 @@ static CUresult unload_module(CUmodule handle)
 
 CUresult cuModuleUnload(CUmodule hmod)
 {
-	return DRIVER_CALL(cuModuleUnload, NULL, NULL, unload_module(hmod));
+	return DRIVER_CALL(cuModuleUnload, NULL, NULL, driver_module_unload(hmod));
 }
 
-static CUresult get_function(CUfunction *function, CUmodule handle, const char *name)
+CUresult driver_module_function(CUfunction *function, CUmodule handle, const char *name)
 {
 	const struct module *module = check_module(handle);
 
@@ -197,7 +203,9 @@ static CUresult get_function(CUfunction *function, CUmodule handle, const char *
 
 CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 {
-	return DRIVER_CALL(cuModuleGetFunction, NULL, NULL, get_function(hfunc, hmod, name));
+	return DRIVER_CALL(cuModuleGetFunction, NULL, NULL,
+			   (sim_host_loaded("cuModuleGetFunction"),
+			    driver_module_function(hfunc, hmod, name)));
 }
 
 static bool shape_is_valid(const CUlaunchConfig *config)
@@ -229,6 +237,8 @@ CUresult driver_kernel_task(const CUlaunchConfig *config, CUfunction function, b
 		.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
 		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
 		.shared_bytes = config->sharedMemBytes,
+		.static_shared_bytes = sim_kernel_static_shared(kernel),
+		.registers = sim_kernel_registers(kernel),
 		.cooperative = cooperative,
 	};
 	return CUDA_SUCCESS;

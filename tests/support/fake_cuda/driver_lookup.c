@@ -46,18 +46,32 @@ static void *find_symbol(const char *name, bool per_thread)
 	return NULL;
 }
 
+static CUresult get_address(const char *symbol, void **address, cuuint64_t flags,
+			    CUdriverProcAddressQueryResult *status)
+{
+	*address =
+		find_symbol(symbol, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
+	if (status)
+		*status = *address ? CU_GET_PROC_ADDRESS_SUCCESS
+				   : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+	return *address ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+/* Both work before cuInit too. */
 CUresult cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
 			     CUdriverProcAddressQueryResult *symbolStatus)
 {
 	(void)cudaVersion;
-	*pfn = find_symbol(symbol, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
-	if (symbolStatus)
-		*symbolStatus =
-			*pfn ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-	return *pfn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+	if (driver_check_ready() != CUDA_SUCCESS)
+		return get_address(symbol, pfn, flags, symbolStatus);
+	return DRIVER_CALL(cuGetProcAddress_v2, NULL, NULL,
+			   get_address(symbol, pfn, flags, symbolStatus));
 }
 
 CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
 {
-	return cuGetProcAddress_v2(symbol, pfn, cudaVersion, flags, NULL);
+	(void)cudaVersion;
+	if (driver_check_ready() != CUDA_SUCCESS)
+		return get_address(symbol, pfn, flags, NULL);
+	return DRIVER_CALL(cuGetProcAddress, NULL, NULL, get_address(symbol, pfn, flags, NULL));
 }

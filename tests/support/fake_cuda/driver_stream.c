@@ -5,6 +5,7 @@
 
 #include "driver_task.h"
 #include "sim_clock.h"
+#include "sim_host.h"
 
 #define NS_PER_MS 1e6
 
@@ -59,18 +60,25 @@ static CUresult synchronize_stream(CUstream handle, bool per_thread)
 		return error;
 	if (stream->capture)
 		return driver_spoil_capture(stream);
+	uint64_t start_ns = sim_clock_now();
 	sim_stream_synchronize(stream);
+	sim_host_waited(stream->context, SIM_SYNC_STREAM, stream->stream_id, start_ns);
 	return CUDA_SUCCESS;
 }
 
 CUresult cuStreamSynchronize(CUstream hStream)
 {
-	return DRIVER_CALL(cuStreamSynchronize, NULL, NULL, synchronize_stream(hStream, false));
+	const cuStreamSynchronize_params params = {hStream};
+
+	return DRIVER_CALL(cuStreamSynchronize, &params, NULL, synchronize_stream(hStream, false));
 }
 
 CUresult cuStreamSynchronize_ptsz(CUstream hStream)
 {
-	return DRIVER_CALL(cuStreamSynchronize_ptsz, NULL, NULL, synchronize_stream(hStream, true));
+	const cuStreamSynchronize_params params = {hStream};
+
+	return DRIVER_CALL(cuStreamSynchronize_ptsz, &params, NULL,
+			   synchronize_stream(hStream, true));
 }
 
 static CUresult query_stream(CUstream handle, bool per_thread)
@@ -82,7 +90,10 @@ static CUresult query_stream(CUstream handle, bool per_thread)
 		return error;
 	if (stream->capture)
 		return driver_spoil_capture(stream);
-	return sim_stream_ready_ns(stream) <= sim_clock_now() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	uint64_t now_ns = sim_clock_now();
+	bool done = sim_stream_ready_ns(stream) <= now_ns;
+	sim_host_asked(stream->context, SIM_SYNC_STREAM, stream->stream_id, now_ns, done);
+	return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuStreamQuery(CUstream hStream)
@@ -106,8 +117,11 @@ static CUresult wait_event(CUstream handle, bool per_thread, CUevent event_handl
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
 	driver_join_capture(stream, event);
-	if (!stream->capture)
-		sim_stream_wait_until(stream, atomic_load(&event->complete_ns));
+	if (stream->capture)
+		return CUDA_SUCCESS;
+	uint64_t start_ns = sim_clock_now();
+	sim_stream_wait_until(stream, atomic_load(&event->complete_ns));
+	sim_host_waited(stream->context, SIM_SYNC_WAIT_EVENT, stream->stream_id, start_ns);
 	return CUDA_SUCCESS;
 }
 
@@ -186,7 +200,9 @@ static CUresult synchronize_event(CUevent handle)
 
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
+	uint64_t start_ns = sim_clock_now();
 	sim_clock_wait(atomic_load(&event->complete_ns));
+	sim_host_waited(sim_context_current(), SIM_SYNC_EVENT, SIM_ID_NONE, start_ns);
 	return CUDA_SUCCESS;
 }
 
@@ -201,8 +217,10 @@ static CUresult query_event(CUevent handle)
 
 	if (!event)
 		return CUDA_ERROR_INVALID_HANDLE;
-	return atomic_load(&event->complete_ns) <= sim_clock_now() ? CUDA_SUCCESS
-								   : CUDA_ERROR_NOT_READY;
+	uint64_t now_ns = sim_clock_now();
+	bool done = atomic_load(&event->complete_ns) <= now_ns;
+	sim_host_asked(sim_context_current(), SIM_SYNC_EVENT, SIM_ID_NONE, now_ns, done);
+	return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventQuery(CUevent hEvent)

@@ -50,6 +50,11 @@ CUresult cuMemsetD8Async_ptsz(CUdeviceptr dstDevice, unsigned char value, size_t
 CUresult cuMemsetD32Async_ptsz(CUdeviceptr dstDevice, unsigned int value, size_t N,
 			       CUstream hStream);
 
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation location,
+			       unsigned int flags, CUstream hStream);
+CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr devPtr, size_t count, CUmemLocation location,
+				    unsigned int flags, CUstream hStream);
+
 CUresult cuStreamSynchronize_ptsz(CUstream hStream);
 CUresult cuStreamQuery_ptsz(CUstream hStream);
 CUresult cuStreamWaitEvent_ptsz(CUstream hStream, CUevent hEvent, unsigned int Flags);

@@ -3,6 +3,7 @@
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -46,6 +47,13 @@ int fake_cuda_set(const char *variable, uint64_t value);
 /* Every kernel of this name, in whichever module, lasts uniformly min_ns to max_ns from its next
  * launch. Returns 0; -EINVAL: min_ns above max_ns; -ENOMEM. */
 int fake_cuda_set_kernel_ns(const char *name, uint64_t min_ns, uint64_t max_ns);
+
+/* Says that the host (device -1) or a device, by its ordinal, touches that part of one managed allocation: what does not
+ * lie there faults and migrates. Returns 0; -1: no managed memory, or no such device. */
+int fake_cuda_touch(const void *address, size_t size_bytes, int device);
+
+/* Whether a CUpti_ActivityKind is recorded now: 1 or 0. */
+int fake_cuda_traces(uint32_t kind);
 
 /* Writes the truth (README.md) to path now, NULL: to what FAKE_CUDA_TRUTH names. Launches that run
  * meanwhile may be in it or not. Returns 0; -EINVAL: no path; -ENOMEM; -errno of the file. */

@@ -25,6 +25,18 @@
 		runtime_remember(result_);                                                         \
 	})
 
+/* The same of a function that neither initializes nor changes the thread's last error. */
+#define RUNTIME_ANSWER(api, versioned, expression)                                                 \
+	({                                                                                         \
+		struct sim_call call_ = {.domain = SIM_DOMAIN_RUNTIME,                             \
+					 .cbid = CUPTI_RUNTIME_TRACE_CBID_##versioned,             \
+					 .name = #api};                                            \
+		sim_trace_enter(&call_);                                                           \
+		cudaError_t result_ = (expression);                                                \
+		sim_trace_exit(&call_, &result_);                                                  \
+		result_;                                                                           \
+	})
+
 /* The driver's answer, once the thread has a context. */
 #define BOUND(call)                                                                                \
 	({                                                                                         \

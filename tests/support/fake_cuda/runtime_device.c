@@ -27,6 +27,8 @@ static const struct {
 	 "out of memory"},
 	{CUDA_ERROR_NOT_INITIALIZED, cudaErrorInitializationError, "cudaErrorInitializationError",
 	 "initialization error"},
+	{CUDA_ERROR_DEINITIALIZED, cudaErrorCudartUnloading, "cudaErrorCudartUnloading",
+	 "driver shutting down"},
 	{CUDA_ERROR_NO_DEVICE, cudaErrorNoDevice, "cudaErrorNoDevice",
 	 "no CUDA-capable device is detected"},
 	{CUDA_ERROR_INVALID_DEVICE, cudaErrorInvalidDevice, "cudaErrorInvalidDevice",
@@ -159,15 +161,17 @@ cudaError_t cudaDeviceSynchronize(void)
 
 cudaError_t cudaDriverGetVersion(int *driverVersion)
 {
-	return runtime_error_of(cuDriverGetVersion(driverVersion));
+	return RUNTIME_ANSWER(cudaDriverGetVersion, cudaDriverGetVersion_v3020,
+			      runtime_error_of(cuDriverGetVersion(driverVersion)));
 }
 
 cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
 {
-	return runtime_error_of(cuDriverGetVersion(runtimeVersion));
+	return RUNTIME_ANSWER(cudaRuntimeGetVersion, cudaRuntimeGetVersion_v3020,
+			      runtime_error_of(cuDriverGetVersion(runtimeVersion)));
 }
 
-cudaError_t cudaGetLastError(void)
+static cudaError_t take_last_error(void)
 {
 	cudaError_t error = thread.last_error;
 
@@ -175,9 +179,14 @@ cudaError_t cudaGetLastError(void)
 	return error;
 }
 
+cudaError_t cudaGetLastError(void)
+{
+	return RUNTIME_ANSWER(cudaGetLastError, cudaGetLastError_v3020, take_last_error());
+}
+
 cudaError_t cudaPeekAtLastError(void)
 {
-	return thread.last_error;
+	return RUNTIME_ANSWER(cudaPeekAtLastError, cudaPeekAtLastError_v3020, thread.last_error);
 }
 
 const char *cudaGetErrorName(cudaError_t error)

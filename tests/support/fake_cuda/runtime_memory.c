@@ -167,3 +167,33 @@ cudaError_t cudaMemsetAsync_ptsz(void *devPtr, int value, size_t count, cudaStre
 	return RUNTIME_CALL(cudaMemsetAsync_ptsz, cudaMemsetAsync_ptsz_v7000, NULL,
 			    fill_async(devPtr, value, count, own_default(stream)));
 }
+
+static cudaError_t allocate_managed(void **memory, size_t size, unsigned int flags)
+{
+	CUdeviceptr address = 0;
+	cudaError_t error = runtime_bind_context();
+
+	*memory = NULL;
+	if (error != cudaSuccess || size == 0)
+		return error;
+	error = runtime_error_of(cuMemAllocManaged(&address, size, flags));
+	*memory = (void *)(uintptr_t)address;
+	return error;
+}
+
+cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
+{
+	return RUNTIME_CALL(cudaMallocManaged, cudaMallocManaged_v6000, NULL,
+			    allocate_managed(devPtr, size, flags));
+}
+
+cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMemLocation location,
+				 unsigned int flags, cudaStream_t stream)
+{
+	const CUmemLocation driver_location = {.type = (CUmemLocationType)location.type,
+					       .id = location.id};
+
+	return RUNTIME_CALL(cudaMemPrefetchAsync, cudaMemPrefetchAsync_v12020, NULL,
+			    BOUND(cuMemPrefetchAsync_v2(DEVICE(devPtr), count, driver_location,
+							flags, stream)));
+}

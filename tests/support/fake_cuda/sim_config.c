@@ -24,6 +24,8 @@ static struct {
 	[SIM_CUPTI_ZERO_TIME] = {"FAKE_CUPTI_ZERO_TIME", 0},
 	[SIM_CUPTI_TAKEN] = {"FAKE_CUPTI_TAKEN", 0},
 	[SIM_CUPTI_INIT_FAIL] = {"FAKE_CUPTI_INIT_FAIL", 0},
+	[SIM_CUPTI_OLDEST] = {"FAKE_CUPTI_OLDEST", 0},
+	[SIM_CUPTI_NEWEST] = {"FAKE_CUPTI_NEWEST", 0},
 };
 
 uint64_t sim_config_mix(uint64_t a, uint64_t b)

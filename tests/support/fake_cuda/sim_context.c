@@ -160,3 +160,10 @@ void sim_context_synchronize(struct sim_context *context)
 	pthread_mutex_unlock(&context->lock);
 	sim_clock_wait(end_ns);
 }
+
+void sim_context_synchronize_all(void)
+{
+	for (struct sim_context *context = atomic_load(&contexts); context; context = context->next)
+		if (sim_context_check(context))
+			sim_context_synchronize(context);
+}

@@ -51,4 +51,10 @@ struct sim_context *sim_context_pop(void);          /* NULL: empty */
 /* Waits for all that was submitted to the context. */
 void sim_context_synchronize(struct sim_context *context);
 
+/* The same for all contexts that there are. */
+void sim_context_synchronize_all(void);
+
+/* The same for all contexts that there are. */
+void sim_context_synchronize_all(void);
+
 #endif

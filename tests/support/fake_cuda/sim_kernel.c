@@ -20,6 +20,7 @@ struct sim_kernel {
 	uint64_t magic;
 	struct sim_kernel *next;
 	_Atomic uint64_t min_ns, max_ns, seed;
+	_Atomic bool used;
 	bool pinned;  /* a duration set by name: a definition found later does not change it; under
 			 lock */
 	bool defined; /* has a duration of its own, not one made from its name; under lock */
@@ -135,6 +136,14 @@ struct sim_kernel *sim_kernel_check(void *handle)
 	return kernel && kernel->magic == KERNEL_MAGIC ? kernel : NULL;
 }
 
+bool sim_kernel_is_first_use(const struct sim_kernel *kernel)
+{
+	struct sim_kernel *own = (struct sim_kernel *)(uintptr_t)kernel;
+
+	return !atomic_load_explicit(&own->used, memory_order_relaxed) &&
+	       !atomic_exchange(&own->used, true);
+}
+
 const char *sim_kernel_name(const struct sim_kernel *kernel)
 {
 	return kernel->name;
@@ -150,4 +159,14 @@ uint64_t sim_kernel_duration_ns(const struct sim_kernel *kernel, uint64_t stream
 	uint64_t seed = atomic_load_explicit(&kernel->seed, memory_order_relaxed);
 	return min_ns +
 	       sim_config_mix(sim_config_mix(seed, stream_key), nth) % (max_ns - min_ns + 1);
+}
+
+uint32_t sim_kernel_registers(const struct sim_kernel *kernel)
+{
+	return 16 + 8 * (uint32_t)(sim_config_hash(kernel->name) % 15);
+}
+
+uint32_t sim_kernel_static_shared(const struct sim_kernel *kernel)
+{
+	return 1024 * (uint32_t)(sim_config_mix(sim_config_hash(kernel->name), 1) & 3);
 }

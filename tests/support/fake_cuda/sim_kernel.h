@@ -2,6 +2,7 @@
 #ifndef SIM_KERNEL_H
 #define SIM_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +25,14 @@ struct sim_kernel *sim_kernel_of_symbol(const void *func);
 /* NULL: handle is no kernel. */
 struct sim_kernel *sim_kernel_check(void *handle);
 
+/* True once: the process's first launch of the kernel, which loads it. */
+bool sim_kernel_is_first_use(const struct sim_kernel *kernel);
+
 const char *sim_kernel_name(const struct sim_kernel *kernel);
+
+/* What the compiler would have made of it, decided by the name: registers of a thread, bytes of static shared memory. */
+uint32_t sim_kernel_registers(const struct sim_kernel *kernel);
+uint32_t sim_kernel_static_shared(const struct sim_kernel *kernel);
 
 /* Nanoseconds that the launch with this ordinal among the kernel's launches on one stream lasts. */
 uint64_t sim_kernel_duration_ns(const struct sim_kernel *kernel, uint64_t stream_key, uint64_t nth);

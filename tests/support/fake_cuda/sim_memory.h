@@ -8,7 +8,8 @@
 enum sim_memory_place {
 	SIM_PAGEABLE = 1,
 	SIM_PINNED = 2,
-	SIM_ON_DEVICE = 3
+	SIM_ON_DEVICE = 3,
+	SIM_MANAGED = 5
 }; /* CUPTI's memory kinds */
 
 /* Untouched pages cost nothing. NULL: out of memory. */

@@ -7,6 +7,7 @@
 #include "sim_clock.h"
 #include "sim_context.h"
 #include "sim_device.h"
+#include "sim_host.h"
 #include "sim_kernel.h"
 
 #define STREAM_MAGIC                     0x73696d7374726561ull
@@ -19,6 +20,7 @@
 #define COPY_BYTES_PER_NS                20u   /* 20 GB/s over the bus */
 #define MEMORY_BYTES_PER_NS              1000u /* 1 TB/s inside the device */
 #define COPY_KIND_DTOD                   8u
+#define LAZY_LOAD_NS                     5000u
 #define PRIORITY_FIRST                   (-5)
 
 static _Atomic uint64_t next_thread_token = 1;
@@ -166,11 +168,27 @@ static struct sim_truth_row *identify(struct sim_stream *stream, struct sim_oper
 	return operation->row;
 }
 
+/* A kernel's code is loaded by its first launch. */
+static void load_lazily(const struct sim_context *context)
+{
+	uint64_t now_ns = sim_clock_now();
+	struct sim_operation cost = {.kind = SIM_OVERHEAD,
+				     .overhead = SIM_OVERHEAD_LAZY,
+				     .context_id = context->context_id,
+				     .correlation_id = sim_trace_correlation_id(),
+				     .start_ns = now_ns,
+				     .end_ns = now_ns + LAZY_LOAD_NS};
+
+	sim_host_note(&cost, "lazy function loading", context->ordinal);
+}
+
 int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
 		   const struct sim_kernel *kernel)
 {
 	const struct sim_context *context = stream->context;
 
+	if (kernel && sim_kernel_is_first_use(kernel))
+		load_lazily(context);
 	lock_with_room(stream);
 	struct sim_truth_row *row = identify(stream, operation);
 	if (!row) {

@@ -2,6 +2,11 @@
 
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "sim_calls.h"
+
+#include "fake_cuda.h"
 
 static _Atomic(const struct sim_tracer *) current_tracer;
 static _Atomic uint32_t next_correlation_id = 1;
@@ -39,8 +44,13 @@ void sim_trace_exit(struct sim_call *call, void *result)
 {
 	const struct sim_tracer *now = tracer();
 
-	if (now && call->correlation_id)
+	if (now && call->correlation_id) {
+		int number;
+
+		memcpy(&number, result, sizeof(number));
+		sim_calls_count(call, number);
 		now->call_site(call, true, result);
+	}
 	if (--thread.depth == 0)
 		thread.correlation_id = 0;
 }
@@ -68,7 +78,7 @@ void sim_trace_operation(const struct sim_operation *operation)
 {
 	const struct sim_tracer *now = tracer();
 
-	if (now && operation->correlation_id)
+	if (now && (operation->correlation_id || operation->uncorrelated))
 		now->operation(operation);
 }
 
@@ -77,4 +87,11 @@ bool sim_trace_wants_graphs(void)
 	const struct sim_tracer *now = tracer();
 
 	return now && now->wants_graphs();
+}
+
+int fake_cuda_traces(uint32_t kind)
+{
+	const struct sim_tracer *now = tracer();
+
+	return now && now->wants_kind(kind);
 }

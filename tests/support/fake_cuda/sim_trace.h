@@ -36,10 +36,16 @@ struct sim_operation {
 	uint64_t bytes;
 	uint64_t graph_node_id;
 	uint32_t graph_id; /* of the executable graph whose launch this is part of; 0: none */
-	uint32_t grid[3], block[3], shared_bytes;
+	uint32_t grid[3], block[3], shared_bytes; /* dynamic */
+	uint32_t static_shared_bytes, registers;
 	uint32_t memset_value;
 	uint8_t copy_kind, source_kind, destination_kind; /* CUPTI's numbers */
 	bool asynchronous, cooperative;
+	/* Of what is no work of a device (sim_host.h): */
+	uint64_t address, value;
+	uint32_t source, destination; /* ordinals, or SIM_ID_NONE for the host */
+	uint32_t overhead;            /* CUPTI's number */
+	bool uncorrelated;            /* no call is behind it */
 };
 
 struct sim_tracer {
@@ -48,6 +54,7 @@ struct sim_tracer {
 			 void *descriptor);
 	void (*operation)(const struct sim_operation *operation);
 	bool (*wants_graphs)(void);
+	bool (*wants_kind)(uint32_t kind);
 };
 
 /* NULL: nobody traces. Borrowed for ever. */

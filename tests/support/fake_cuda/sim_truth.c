@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "fake_cuda.h"
+#include "sim_calls.h"
 #include "sim_device.h"
+#include "sim_shape.h"
 
 #define FIRST_SLOTS 16u
 
@@ -96,8 +98,11 @@ static int compare_rows(const void *left, const void *right)
 	const struct sim_truth_row *a = *(struct sim_truth_row *const *)left;
 	const struct sim_truth_row *b = *(struct sim_truth_row *const *)right;
 
-	if (a->device != b->device)
+	if (a->device != b->device) {
+		if (!a->device || !b->device)
+			return a->device ? -1 : 1;
 		return a->device->index < b->device->index ? -1 : 1;
+	}
 	if (a->context_id != b->context_id)
 		return a->context_id < b->context_id ? -1 : 1;
 	if (a->stream_id != b->stream_id)
@@ -109,10 +114,16 @@ static int compare_rows(const void *left, const void *right)
 
 static void write_row(FILE *file, struct sim_truth_row *row)
 {
-	static const char *const kinds[] = {"kernel", "memcpy", "memset", "graph"};
+	static const char *const kinds[] = {"kernel", "memcpy",   "memset", "graph",
+					    "sync",   "overhead", "um",     "module"};
 
-	fprintf(file, "%s\t%u\t%u\t%u\t%u\t%s\t%s", row->device->uuid_text, row->device->index,
-		row->device_ordinal, row->context_id, row->stream_id, kinds[row->kind], row->name);
+	if (row->device)
+		fprintf(file, "%s\t%u\t%u", row->device->uuid_text, row->device->index,
+			row->device_ordinal);
+	else
+		fputs("-\t?\t?", file);
+	fprintf(file, "\t%u\t%u\t%s\t%s", row->context_id, row->stream_id, kinds[row->kind],
+		row->name);
 	fprintf(file,
 		"\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
 		"\t%" PRIu64 "\t%" PRIu64 "\n",
@@ -143,6 +154,8 @@ static int write_rows(FILE *file)
 		"\tbytes\tvalid_count\tvalid_ns\tdropped_count\tzeroed_count\trunning_count\n");
 	for (size_t i = 0; i < count; i++)
 		write_row(file, sorted[i]);
+	sim_calls_write(file);
+	sim_shape_write(file);
 	fprintf(file, "#launch\t%" PRIu64 "\t%" PRIu64 "\n", atomic_load(&launch_calls),
 		atomic_load(&launch_failures));
 	free(sorted);

@@ -8,11 +8,21 @@
 
 struct sim_device;
 
-enum sim_kind { SIM_KERNEL, SIM_MEMCPY, SIM_MEMSET, SIM_GRAPH };
+/* The last four are no work of a device. */
+enum sim_kind {
+	SIM_KERNEL,
+	SIM_MEMCPY,
+	SIM_MEMSET,
+	SIM_GRAPH,
+	SIM_SYNC,
+	SIM_OVERHEAD,
+	SIM_UNIFIED,
+	SIM_MODULE
+};
 
 struct sim_truth_row {
 	struct sim_truth_row *next;
-	const struct sim_device *device;
+	const struct sim_device *device; /* NULL: of no one device */
 	uint32_t device_ordinal, context_id, stream_id;
 	enum sim_kind kind;
 	const char *name; /* interned: equal names are equal pointers */

@@ -14,6 +14,7 @@ typedef enum cudaError {
 	cudaErrorInvalidValue = 1,
 	cudaErrorMemoryAllocation = 2,
 	cudaErrorInitializationError = 3,
+	cudaErrorCudartUnloading = 4,
 	cudaErrorInvalidConfiguration = 9,
 	cudaErrorInvalidDeviceFunction = 98,
 	cudaErrorNoDevice = 100,
@@ -38,6 +39,19 @@ enum cudaMemcpyKind {
 	cudaMemcpyDeviceToDevice = 3,
 	cudaMemcpyDefault = 4
 };
+
+enum cudaMemLocationType {
+	cudaMemLocationTypeInvalid = 0,
+	cudaMemLocationTypeDevice = 1,
+	cudaMemLocationTypeHost = 2
+};
+
+struct cudaMemLocation {
+	enum cudaMemLocationType type;
+	int id;
+};
+
+#define cudaMemAttachGlobal 0x01
 
 typedef struct dim3 {
 	unsigned int x, y, z;
@@ -104,6 +118,9 @@ const char *cudaGetErrorName(cudaError_t error);
 const char *cudaGetErrorString(cudaError_t error);
 
 cudaError_t cudaMalloc(void **devPtr, size_t size);
+cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags);
+cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMemLocation location,
+				 unsigned int flags, cudaStream_t stream);
 cudaError_t cudaMallocHost(void **ptr, size_t size);
 cudaError_t cudaFree(void *devPtr);
 cudaError_t cudaFreeHost(void *ptr);

@@ -62,6 +62,7 @@ enum {
 
 enum {
 	CUPTI_DRIVER_TRACE_CBID_cuInit = 1,
+	CUPTI_DRIVER_TRACE_CBID_cuDriverGetVersion = 2,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGet = 3,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetCount = 4,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetName = 5,
@@ -109,6 +110,7 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuStreamDestroy_v2 = 326,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetPCIBusId = 332,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamCreateWithPriority = 367,
+	CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged = 371,
 	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRetain = 386,
 	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxRelease = 387,
 	CUPTI_DRIVER_TRACE_CBID_cuDevicePrimaryCtxGetState = 392,
@@ -126,6 +128,8 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async_ptsz = 430,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamWaitEvent_ptsz = 436,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamQuery_ptsz = 439,
+	CUPTI_DRIVER_TRACE_CBID_cuProfilerStart = 308,
+	CUPTI_DRIVER_TRACE_CBID_cuProfilerStop = 309,
 	CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz = 440,
 	CUPTI_DRIVER_TRACE_CBID_cuEventRecord_ptsz = 441,
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz = 442,
@@ -156,22 +160,34 @@ enum {
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2 = 578,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload = 580,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload_ptsz = 581,
+	CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress = 626,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags = 643,
 	CUPTI_DRIVER_TRACE_CBID_cuDeviceGetUuid_v2 = 647,
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx = 652,
 	CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz = 653,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams = 656,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz = 657,
+	CUPTI_DRIVER_TRACE_CBID_cuGetProcAddress_v2 = 677,
+	CUPTI_DRIVER_TRACE_CBID_cuLibraryLoadData = 678,
+	CUPTI_DRIVER_TRACE_CBID_cuLibraryUnload = 680,
+	CUPTI_DRIVER_TRACE_CBID_cuLibraryGetKernel = 681,
+	CUPTI_DRIVER_TRACE_CBID_cuKernelGetFunction = 683,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphAddKernelNode_v2 = 689,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2 = 692,
 	CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2 = 696,
+	CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_v2 = 716,
+	CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync_v2_ptsz = 717,
 	CUPTI_DRIVER_TRACE_CBID_cuCtxCreate_v4 = 757,
 	CUPTI_DRIVER_TRACE_CBID_cuEventElapsedTime_v2 = 780,
 	CUPTI_DRIVER_TRACE_CBID_SIZE = 807,
 };
 
 enum {
+	CUPTI_RUNTIME_TRACE_CBID_cudaDriverGetVersion_v3020 = 1,
+	CUPTI_RUNTIME_TRACE_CBID_cudaRuntimeGetVersion_v3020 = 2,
 	CUPTI_RUNTIME_TRACE_CBID_cudaGetDeviceCount_v3020 = 3,
+	CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020 = 10,
+	CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020 = 11,
 	CUPTI_RUNTIME_TRACE_CBID_cudaSetDevice_v3020 = 16,
 	CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020 = 17,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMalloc_v3020 = 20,
@@ -193,9 +209,12 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020 = 138,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamWaitEvent_v3020 = 147,
 	CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020 = 165,
+	CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStart_v4000 = 171,
+	CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000 = 172,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamCreateWithFlags_v5000 = 198,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamDestroy_v5050 = 201,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamCreateWithPriority_v5050 = 202,
+	CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000 = 206,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 = 211,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000 = 214,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_ptsz_v7000 = 225,
@@ -226,6 +245,7 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060 = 430,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_ptsz_v11060 = 431,
 	CUPTI_RUNTIME_TRACE_CBID_cudaGraphInstantiate_v12000 = 443,
+	CUPTI_RUNTIME_TRACE_CBID_cudaMemPrefetchAsync_v12020 = 449,
 	CUPTI_RUNTIME_TRACE_CBID_cudaEventElapsedTime_v12080 = 486,
 	CUPTI_RUNTIME_TRACE_CBID_SIZE = 523,
 };
@@ -278,7 +298,10 @@ typedef enum {
 	CUPTI_ACTIVITY_KIND_RUNTIME = 5,
 	CUPTI_ACTIVITY_KIND_CONTEXT = 9,
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
+	CUPTI_ACTIVITY_KIND_OVERHEAD = 17,
+	CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER = 25,
 	CUPTI_ACTIVITY_KIND_STREAM = 37,
+	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION = 38,
 	CUPTI_ACTIVITY_KIND_GRAPH_TRACE = 51
 } CUpti_ActivityKind;
 
@@ -397,14 +420,14 @@ typedef enum {
 	CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL = 3
 } CUpti_ActivityStreamFlag;
 
-typedef struct __attribute__((packed, aligned(8))) {
+typedef struct FAKE_CUPTI_RECORD {
 	CUpti_ActivityKind kind;
 	uint32_t contextId, streamId, priority;
 	CUpti_ActivityStreamFlag flag;
 	uint32_t correlationId;
 } CUpti_ActivityStream;
 
-typedef struct __attribute__((packed, aligned(8))) {
+typedef struct FAKE_CUPTI_RECORD {
 	CUpti_ActivityKind kind;
 	uint32_t contextId, deviceId;
 	uint16_t computeApiKind, nullStreamId;
@@ -413,6 +436,60 @@ typedef struct __attribute__((packed, aligned(8))) {
 	uint16_t numMultiprocessors;
 	uint32_t cigMode, padding2;
 } CUpti_ActivityContext3;
+
+typedef int CUpti_ActivitySynchronizationType;
+typedef int CUpti_ActivityOverheadKind;
+typedef int CUpti_ActivityUnifiedMemoryCounterKind;
+typedef int CUpti_ActivityUnifiedMemoryCounterScope;
+
+#define CUPTI_SYNCHRONIZATION_INVALID_VALUE ((uint32_t)0xffffffffu)
+
+typedef enum {
+	CUPTI_ACTIVITY_OBJECT_PROCESS = 1,
+	CUPTI_ACTIVITY_OBJECT_CONTEXT = 4
+} CUpti_ActivityObjectKind;
+
+typedef union {
+	struct {
+		uint32_t processId, threadId;
+	} pt;
+	struct {
+		uint32_t deviceId, contextId, streamId;
+	} dcs;
+} CUpti_ActivityObjectKindId;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivitySynchronizationType type;
+	uint64_t start, end;
+	uint32_t correlationId, contextId, streamId, cudaEventId;
+	uint64_t cudaEventSyncId;
+	uint32_t returnValue, pad;
+} CUpti_ActivitySynchronization2;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivityOverheadKind overheadKind;
+	CUpti_ActivityObjectKind objectKind;
+	CUpti_ActivityObjectKindId objectId;
+	uint64_t start, end;
+	uint32_t correlationId, reserved0;
+	void *overheadData;
+} CUpti_ActivityOverhead3;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	CUpti_ActivityUnifiedMemoryCounterKind counterKind;
+	uint64_t value, start, end, address;
+	uint32_t srcId, dstId, streamId, processId, flags, pad;
+	uint64_t processors[5];
+} CUpti_ActivityUnifiedMemoryCounter3;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityUnifiedMemoryCounterScope scope;
+	CUpti_ActivityUnifiedMemoryCounterKind kind;
+	uint32_t deviceId, enable;
+} CUpti_ActivityUnifiedMemoryCounterConfig;
 
 typedef void (*CUpti_BuffersCallbackRequestFunc)(uint8_t **buffer, size_t *size,
 						 size_t *maxNumRecords);
@@ -483,8 +560,26 @@ typedef struct {
 	CUstream hStream;
 } cuGraphLaunch_params;
 
+typedef struct {
+	CUstream hStream;
+} cuStreamSynchronize_params;
+
+typedef struct {
+	CUstream hStream;
+} cuStreamSynchronize_ptsz_params;
+
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
 			   void *userdata);
+typedef struct {
+	size_t structSize;
+	const char *subscriberName;
+	char *oldSubscriberName;
+	size_t oldSubscriberSize;
+} CUpti_SubscriberParams;
+#define CUpti_SubscriberParams_STRUCT_SIZE sizeof(CUpti_SubscriberParams)
+#define CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN  64
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
+			      void *userdata, CUpti_SubscriberParams *pParams);
 CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber);
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
 				CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
@@ -493,6 +588,7 @@ CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber
 CUptiResult cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscriber);
 CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subscriber,
 				  CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name);
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind);
 CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind);
@@ -507,6 +603,10 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream
 					      size_t *dropped);
 CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value);
 CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value);
+CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable);
+CUptiResult
+cuptiActivityConfigureUnifiedMemoryCounter(CUpti_ActivityUnifiedMemoryCounterConfig *config,
+					   uint32_t count);
 CUptiResult cuptiFinalize(void);
 
 CUptiResult cuptiGetVersion(uint32_t *version);

@@ -41,13 +41,17 @@ static void complete(CUcontext context, uint32_t stream_id, uint8_t *buffer, siz
 	free(buffer);
 }
 
+static void write_counts(void);
+
 static void listen(void *userdata, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 		   const void *cbdata)
 {
 	(void)userdata;
 	if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		init_finished += cbid == CUPTI_CBID_RESOURCE_CU_INIT_FINISHED;
-		contexts += cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED;
+		/* CUDA's own exit handler must not come first: after it, a flush delivers nothing. */
+		if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED && contexts++ == 0)
+			atexit(write_counts);
 		return;
 	}
 	const CUpti_CallbackData *data = cbdata;
@@ -90,6 +94,5 @@ int InitializeInjection(void)
 	cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE);
 	cuptiActivityRegisterCallbacks(request, complete);
 	cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-	atexit(write_counts);
 	return 1;
 }

@@ -3,11 +3,12 @@
  *
  *   fake_launches [--devices D] [--streams S] [--threads T] [--launches N] [--kernels K]
  * [--mangled]
- *                 [--copies M] [--sync-every N] [--no-final-sync] [--forever]
+ *                 [--copies M] [--sync-every N] [--no-final-sync] [--forever] [--shapes N]
  *                 [--progress FILE] [--exit return|_exit|kill9-self|abort]
  *
  * Thread t works on device t % D: N launches in turn over K kernels and S streams, then M rounds of
  * copies.
+ * --shapes: the kernels are launched with N configurations in turn, round by round; else with one.
  * --progress writes "PID LAUNCHES" to FILE (a pipe, say) after every 1,000 launches of the process.
  * Kernel i is launched by launch_from_k<i>(), called by step(), called by run_thread(). Prints
  * "ready PID" before the first launch, and at the end "launched DEVICE KERNEL COUNT", "copied
@@ -52,12 +53,12 @@ static struct fake_cuda_kernel mangled_kernels[KERNELS] = {SIXTEEN(MANGLED)};
 
 static struct {
 	int devices, streams, threads, kernels;
-	long launches, copies, sync_every;
+	long launches, copies, sync_every, shapes;
 	bool forever, no_final_sync;
 	const char *how_to_exit;
 	_Atomic int progress; /* descriptor, -1: none */
 	struct fake_cuda_kernel *set;
-} options = {1, 1, 1, 4, 1000, 0, 0, false, false, "return", -1, plain_kernels};
+} options = {1, 1, 1, 4, 1000, 0, 0, 1, false, false, "return", -1, plain_kernels};
 
 static struct {
 	_Atomic uint64_t kernels[KERNELS];
@@ -66,10 +67,11 @@ static struct {
 static _Atomic uint64_t failed, launched;
 
 #define LAUNCHER(i)                                                                                \
-	NAMED static cudaError_t launch_from_k##i(cudaStream_t stream)                             \
+	NAMED static cudaError_t launch_from_k##i(cudaStream_t stream, unsigned int shape)         \
 	{                                                                                          \
-		cudaError_t error = cudaLaunchKernel(&options.set[i], (dim3){8, 1, 1},             \
-						     (dim3){64, 1, 1}, NULL, 0, stream);           \
+		cudaError_t error = cudaLaunchKernel(&options.set[i], (dim3){8 + shape, 1, 1},     \
+						     (dim3){64 << shape % 3, 1, 1}, NULL,          \
+						     1024 * shape, stream);                        \
 		__asm__ volatile("");                                                              \
 		return error;                                                                      \
 	}
@@ -91,7 +93,8 @@ LAUNCHER(14)
 LAUNCHER(15)
 
 #define LAUNCHER_NAME(i) launch_from_k##i
-static cudaError_t (*const launchers[KERNELS])(cudaStream_t) = {SIXTEEN(LAUNCHER_NAME)};
+static cudaError_t (*const launchers[KERNELS])(cudaStream_t,
+					       unsigned int) = {SIXTEEN(LAUNCHER_NAME)};
 
 /* A reader that went away is no reason to stop. */
 static void tell_progress(uint64_t count)
@@ -108,7 +111,8 @@ NAMED static void step(int device, long i, cudaStream_t stream)
 {
 	int kernel = (int)(i % options.kernels);
 
-	if (launchers[kernel](stream) != cudaSuccess) {
+	if (launchers[kernel](stream, (unsigned int)(i / options.kernels % options.shapes)) !=
+	    cudaSuccess) {
 		failed++;
 		return;
 	}
@@ -185,19 +189,13 @@ static void print_counts(void)
 }
 
 static const struct option long_options[] = {
-	{"devices", required_argument, NULL, 'd'},
-	{"streams", required_argument, NULL, 's'},
-	{"threads", required_argument, NULL, 't'},
-	{"launches", required_argument, NULL, 'n'},
-	{"kernels", required_argument, NULL, 'k'},
-	{"copies", required_argument, NULL, 'c'},
-	{"sync-every", required_argument, NULL, 'y'},
-	{"exit", required_argument, NULL, 'e'},
-	{"mangled", no_argument, NULL, 'm'},
-	{"no-final-sync", no_argument, NULL, 'x'},
-	{"forever", no_argument, NULL, 'f'},
-	{"progress", required_argument, NULL, 'p'},
-	{NULL, 0, NULL, 0},
+	{"devices", required_argument, NULL, 'd'},    {"streams", required_argument, NULL, 's'},
+	{"threads", required_argument, NULL, 't'},    {"launches", required_argument, NULL, 'n'},
+	{"kernels", required_argument, NULL, 'k'},    {"copies", required_argument, NULL, 'c'},
+	{"sync-every", required_argument, NULL, 'y'}, {"shapes", required_argument, NULL, 'h'},
+	{"exit", required_argument, NULL, 'e'},       {"mangled", no_argument, NULL, 'm'},
+	{"no-final-sync", no_argument, NULL, 'x'},    {"forever", no_argument, NULL, 'f'},
+	{"progress", required_argument, NULL, 'p'},   {NULL, 0, NULL, 0},
 };
 
 static bool read_option(int option, const char *value)
@@ -223,6 +221,9 @@ static bool read_option(int option, const char *value)
 		break;
 	case 'y':
 		options.sync_every = atol(value);
+		break;
+	case 'h':
+		options.shapes = atol(value);
 		break;
 	case 'e':
 		options.how_to_exit = value;
@@ -255,7 +256,8 @@ static bool read_options(int argc, char **argv)
 	}
 	return options.devices >= 1 && options.devices <= DEVICES_MAX && options.streams >= 1 &&
 	       options.streams <= STREAMS_MAX && options.threads >= 1 && options.threads <= 1024 &&
-	       options.kernels >= 1 && options.kernels <= KERNELS;
+	       options.kernels >= 1 && options.kernels <= KERNELS && options.shapes >= 1 &&
+	       options.shapes <= 64;
 }
 
 static int leave(void)

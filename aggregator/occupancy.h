@@ -1,0 +1,45 @@
+/* Theoretical occupancy: how many blocks of a launch configuration fit into one multiprocessor at once, by the rules of
+ * compute capability 7.0 to 12.x that NVIDIA documents (CUDA C++ Programming Guide, "Compute Capabilities"; the
+ * occupancy calculator and cuda_occupancy.h for the granularities):
+ *	- registers are given to whole warps in units of 256, a quarter of them to each of the four partitions of a
+ *	  multiprocessor, and warps to the partitions in turn;
+ *	- shared memory is given in units of 256 bytes (7.x) or 128 bytes (from 8.0), the driver's own share of
+ *	  each block included.
+ * As cudaOccupancyMaxActiveBlocksPerMultiprocessor, it takes all of the memory that a multiprocessor may use as shared
+ * memory; clusters and block barriers are not considered. Pure. */
+#ifndef OCCUPANCY_H
+#define OCCUPANCY_H
+
+#include <stdint.h>
+
+#include "proto/device_limits.h"
+
+enum occupancy_limit { /* a set */
+		       OCCUPANCY_WARPS = 1u << 0,
+		       OCCUPANCY_BLOCKS = 1u << 1,
+		       OCCUPANCY_REGISTERS = 1u << 2,
+		       OCCUPANCY_SHARED = 1u << 3,
+};
+
+struct occupancy_launch {
+	uint64_t block_threads;
+	uint32_t registers;    /* a thread */
+	uint64_t shared_bytes; /* static and dynamic, of a block */
+};
+
+struct occupancy {
+	uint32_t blocks;    /* of one multiprocessor; 0: such a block cannot run */
+	uint32_t warps;     /* of these blocks */
+	uint32_t warps_max; /* of the multiprocessor */
+	uint32_t limits;    /* enum occupancy_limit: everything that allows no more blocks */
+};
+
+/* 0; -EINVAL: no threads; -ENOTSUP: limits that are not known, or a compute capability below 7.0. On error *occupancy is
+ * zeroed. */
+int occupancy_of(const struct device_limits *limits, const struct occupancy_launch *launch,
+		 struct occupancy *occupancy);
+
+/* "registers", "registers, shared memory"; "" of none. text: 64 bytes at least. Returns text. */
+const char *occupancy_limits_text(uint32_t limits, char *text);
+
+#endif

@@ -1,0 +1,77 @@
+#include "report_plane.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "proto/record.h"
+
+static const enum report_plane of_kind[RECORD_GPU_KINDS] = {
+	[RECORD_GPU_KERNEL] = REPORT_PLANE_GPU,      [RECORD_GPU_MEMCPY] = REPORT_PLANE_GPU,
+	[RECORD_GPU_MEMSET] = REPORT_PLANE_GPU,      [RECORD_GPU_GRAPH] = REPORT_PLANE_GPU,
+	[RECORD_GPU_SYNC] = REPORT_PLANE_SYNC,       [RECORD_GPU_OVERHEAD] = REPORT_PLANE_OVERHEAD,
+	[RECORD_GPU_UNIFIED] = REPORT_PLANE_UNIFIED, [RECORD_GPU_MODULE] = REPORT_PLANE_MODULES,
+	[RECORD_GPU_ALLOC] = REPORT_PLANE_MEMORY,    [RECORD_GPU_FREE] = REPORT_PLANE_MEMORY,
+};
+
+static const struct {
+	const char *name, *label;
+} planes[REPORT_PLANES] = {
+	[REPORT_PLANE_GPU] = {"gpu", "GPU work"},
+	[REPORT_PLANE_SYNC] = {"sync", "host waits"},
+	[REPORT_PLANE_OVERHEAD] = {"overhead", "overhead"},
+	[REPORT_PLANE_UNIFIED] = {"um", "unified memory"},
+	[REPORT_PLANE_MODULES] = {"modules", "loads of GPU code"},
+	[REPORT_PLANE_MEMORY] = {"memory", "allocations"},
+};
+
+enum report_plane report_plane_of(uint32_t kind)
+{
+	assert(kind < RECORD_GPU_KINDS);
+	return of_kind[kind];
+}
+
+const char *report_plane_name(enum report_plane plane)
+{
+	return planes[plane].name;
+}
+
+const char *report_plane_label(enum report_plane plane)
+{
+	return planes[plane].label;
+}
+
+/* 0: no such name. */
+static uint32_t bits_of(const char *name, size_t size)
+{
+	for (uint32_t i = 0; i < REPORT_PLANES; i++)
+		if (strlen(planes[i].name) == size && memcmp(planes[i].name, name, size) == 0)
+			return 1u << i;
+	return size == strlen("all") && memcmp(name, "all", size) == 0 ? REPORT_PLANES_ALL : 0;
+}
+
+int report_planes_parse(const char *text, uint32_t *set)
+{
+	uint32_t wanted = 0;
+
+	*set = 0;
+	for (;;) {
+		size_t size = strcspn(text, ",");
+		uint32_t bits = bits_of(text, size);
+
+		if (bits == 0)
+			return -EINVAL;
+		wanted |= bits;
+		if (text[size] == '\0')
+			break;
+		text += size + 1;
+	}
+	*set = wanted;
+	return 0;
+}
+
+uint32_t report_planes_count(uint32_t set)
+{
+	return (uint32_t)__builtin_popcount(set);
+}

@@ -1,0 +1,647 @@
+#include "capture_window.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "activity_buffers.h"
+#include "cupti_library.h"
+#include "definition_writer.h"
+#include "graph_nodes.h"
+#include "launch_cbid.h"
+#include "monotonic.h"
+#include "outstanding_launches.h"
+#include "proto/record_ring.h"
+#include "subscription.h"
+#include "window_cbid.h"
+#include "window_schedule.h"
+
+#define ENDING_NS      1000000000u /* to find a moment for cuptiFinalize() */
+#define RETRY_NS       5000000000u /* after CUPTI could not be had */
+#define ATTEMPT_NS     20000000u   /* between two attempts to leave CUPTI */
+#define RANGE_GRACE_NS 100000000u
+#define LET_OUT_NS     1000000
+#define GATE_NS        50000000u /* the most that a launch waits */
+#define THREAD_MARK    16u       /* streams are aligned; default ones are told apart by context */
+
+atomic_uint capture_window_word;
+
+static struct {
+	struct capture_window_parts parts;
+	pthread_mutex_t lock; /* CUPTI's use, and all below but the atomics */
+	struct window_schedule schedule;
+	_Atomic uint32_t state; /* enum record_ring_capture_state */
+	_Atomic uint32_t nr_windows;
+	_Atomic bool failed;
+	bool started;
+	bool subscribed; /* with nothing on, or cuProfilerStart alone */
+	bool come_back;  /* CUPTI was left, and is to be subscribed to */
+	bool end_said;   /* the last window's end was told */
+	bool left;       /* it ended with CUPTI out of the process */
+	uint64_t begin_ns, end_ns;
+	uint64_t deadline_ns, retry_ns;
+	_Atomic uint64_t attempt_ns; /* no attempt before */
+	_Atomic uint32_t context_id; /* the first that launched; 0: none yet */
+	_Atomic bool several_contexts;
+	_Atomic uint32_t nr_waiting; /* at the gate */
+	uint32_t command_seq;
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .end_said = true};
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint32_t state(void)
+{
+	return atomic_load_explicit(&self.state, memory_order_relaxed);
+}
+
+static void set_state(enum record_ring_capture_state new_state)
+{
+	atomic_store(&self.state, new_state);
+	record_ring_set_capture(self.parts.ring, new_state, atomic_load(&self.nr_windows));
+}
+
+/* Whether windows may be ended on this process's own initiative: launches are tracked from the start. */
+static bool may_end(void)
+{
+	const struct window_options *options = &self.parts.options;
+
+	return options->until_ns || options->period_ns || options->dormant ||
+	       options->range != WINDOW_RANGE_NONE ||
+	       self.schedule.command.action != RECORD_RING_COMMAND_NONE;
+}
+
+void capture_window_init(const struct capture_window_parts *parts)
+{
+	self.parts = *parts;
+	self.schedule.options = parts->options;
+}
+
+bool capture_window_is_due(void)
+{
+	uint64_t next_ns;
+
+	return window_schedule_wanted(&self.schedule, realtime_ns(), &next_ns);
+}
+
+uint32_t capture_window_count(void)
+{
+	return atomic_load_explicit(&self.nr_windows, memory_order_relaxed);
+}
+
+static void wake_gate(void)
+{
+	syscall(SYS_futex, &capture_window_word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* ---- windows open */
+
+static uint64_t look(bool helper);
+
+static void tell_window(uint64_t end_ns, uint32_t flags)
+{
+	const struct definition_window window = {
+		.begin_ns = self.begin_ns,
+		.end_ns = end_ns,
+		.window = self.parts.launch.window,
+		.flags = flags,
+	};
+
+	definition_writer_put(self.parts.definitions, DEFINITION_WINDOW, &window, sizeof(window),
+			      NULL, 0);
+}
+
+/* Subscribed; the lock is held, but for the first. */
+static int open_subscribed(void)
+{
+	uint32_t nr = atomic_load(&self.nr_windows) + 1;
+	int result;
+
+	atomic_store(&self.nr_windows, nr);
+	/* Wraps past 0, which no record has. */
+	self.parts.launch.window = (uint16_t)((nr - 1) % UINT16_MAX + 1);
+	self.begin_ns = monotonic_ns();
+	self.end_said = false;
+	/* With CUPTI's state went its numbers of nodes. */
+	if (nr > 1 && self.parts.launch.nodes)
+		graph_nodes_clear(self.parts.launch.nodes);
+	outstanding_launches_reset();
+	atomic_store(&capture_window_word, may_end() ? CAPTURE_WINDOW_TRACK : 0);
+	self.subscribed = false;
+	tell_window(0, 0);
+	activity_buffers_set_window(self.parts.launch.window);
+	result = subscription_start(&self.parts.launch, self.parts.events, self.parts.graphs,
+				    self.parts.record, self.parts.definitions);
+	if (result == CUPTI_ABI_SUCCESS) {
+		set_state(RECORD_RING_CAPTURE_ON);
+		return result;
+	}
+	atomic_store(&capture_window_word, 0);
+	definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, result,
+				 "CUPTI reports no launches (error %d)", result);
+	set_state(RECORD_RING_CAPTURE_BLOCKED);
+	return result;
+}
+
+int capture_window_open_first(void)
+{
+	int result;
+
+	pthread_mutex_lock(&self.lock);
+	result = open_subscribed();
+	self.started = true;
+	pthread_mutex_unlock(&self.lock);
+	return result;
+}
+
+static bool subscribe(void)
+{
+	if (self.subscribed)
+		return true;
+	if (!self.parts.library->get_version)
+		return self.parts.find_cupti();
+
+	int result = subscription_open(self.parts.library);
+	if (result == CUPTI_ABI_SUCCESS)
+		return true;
+	if (state() != RECORD_RING_CAPTURE_BLOCKED)
+		definition_writer_notice(self.parts.definitions, NOTICE_SUBSCRIBER_TAKEN, result,
+					 result == CUPTI_ABI_SUBSCRIBER_TAKEN
+						 ? "another profiler took CUPTI between two windows"
+						 : "CUPTI cannot be taken up again (error %d)",
+					 result);
+	return false;
+}
+
+static bool get_ready(uint64_t now_ns)
+{
+	if (atomic_load(&self.failed) || now_ns < self.retry_ns)
+		return false;
+	if (subscribe())
+		return true;
+	self.retry_ns = now_ns + RETRY_NS;
+	set_state(RECORD_RING_CAPTURE_BLOCKED);
+	return false;
+}
+
+static void open_window(uint64_t now_ns, bool helper)
+{
+	if (!get_ready(now_ns))
+		return;
+	if (helper)
+		self.parts.prepare();
+	if (open_subscribed() != CUPTI_ABI_SUCCESS)
+		self.retry_ns = now_ns + RETRY_NS;
+}
+
+/* Subscribed already, with nothing on: that costs launches nothing, while to subscribe waits for all GPU work, as
+ * measured (docs/figures.md), and must not be left for when the window opens. */
+static void set_idle(void)
+{
+	bool listen = self.parts.options.range == WINDOW_RANGE_PROFILER;
+
+	self.subscribed = true;
+	atomic_store(&capture_window_word, listen ? CAPTURE_WINDOW_LISTEN : 0);
+	if (listen && subscription_listen() != CUPTI_ABI_SUCCESS)
+		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
+					 "CUPTI does not tell of cudaProfilerStart");
+	wake_gate();
+}
+
+void capture_window_start(void)
+{
+	pthread_mutex_lock(&self.lock);
+	self.started = true;
+	if (get_ready(monotonic_ns()))
+		set_idle();
+	pthread_mutex_unlock(&self.lock);
+}
+
+/* ---- windows end */
+
+static void begin_end(uint64_t now_ns)
+{
+	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_TRACK)) {
+		/* Nobody expected an end: what was launched so far ends with the context's work. */
+		outstanding_launches_begin_unknown();
+		atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_TRACK);
+		subscription_watch();
+	}
+	atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_OUTSIDE);
+	self.end_ns = now_ns;
+	self.deadline_ns = now_ns + ENDING_NS;
+	/* A range often opens again soon, and to leave and come back costs milliseconds. */
+	if (self.parts.options.range != WINDOW_RANGE_NONE)
+		atomic_store(&self.attempt_ns, now_ns + RANGE_GRACE_NS);
+	set_state(RECORD_RING_CAPTURE_ENDING);
+}
+
+/* CUPTI was not yet left, and the next window is due: the same numbers go on in another span. */
+static void resume(uint64_t now_ns)
+{
+	tell_window(self.end_ns, DEFINITION_WINDOW_RESUMED);
+	self.begin_ns = now_ns;
+	tell_window(0, 0);
+	atomic_fetch_and(&capture_window_word, ~(unsigned int)CAPTURE_WINDOW_OUTSIDE);
+	set_state(RECORD_RING_CAPTURE_ON);
+}
+
+static void close_gate(void)
+{
+	atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_GATE);
+}
+
+static void open_gate(void)
+{
+	atomic_fetch_and(&capture_window_word, ~(unsigned int)CAPTURE_WINDOW_GATE);
+	wake_gate();
+}
+
+/* All that CUPTI still has, also what has not ended. */
+static void fetch_rest(void)
+{
+	self.parts.library->activity_flush_all(1);
+	activity_buffers_count_dropped();
+}
+
+static void set_over(enum record_ring_capture_state new_state)
+{
+	self.left = new_state == RECORD_RING_CAPTURE_OFF;
+	set_state(new_state);
+	set_idle();
+}
+
+/* Who came to the gate in the meantime is inside a callback, and must be out of it: as measured, a thread that CUPTI leaves
+ * from under crashes. */
+static void let_out(void)
+{
+	uint64_t until_ns = monotonic_ns() + GATE_NS;
+	bool waited = false;
+
+	open_gate();
+	while (atomic_load(&self.nr_waiting) && monotonic_ns() < until_ns) {
+		waited = true;
+		sched_yield();
+	}
+	if (waited)
+		nanosleep(&(struct timespec){.tv_nsec = LET_OUT_NS}, NULL);
+}
+
+/* Within the lock, at the exit of a call of the application, with nothing outstanding. */
+static void leave_cupti(void)
+{
+	subscription_stop();
+	let_out();
+	fetch_rest();
+	if (subscription_finalize() != CUPTI_ABI_SUCCESS) {
+		set_over(RECORD_RING_CAPTURE_LOADED);
+		return;
+	}
+	activity_buffers_reclaim();
+	self.left = true;
+	self.come_back = true;
+	set_state(RECORD_RING_CAPTURE_OFF);
+	atomic_store(&capture_window_word, 0);
+	wake_gate();
+}
+
+/* Helper: no moment came. */
+static void give_up_leaving(void)
+{
+	uint32_t outstanding;
+
+	self.parts.library->activity_flush_all(0);
+	outstanding = outstanding_launches_count();
+	close_gate();
+	subscription_stop();
+	fetch_rest();
+	set_over(RECORD_RING_CAPTURE_LOADED);
+	definition_writer_notice(
+		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
+		outstanding ? "a capture window ended without a moment to leave CUPTI "
+			      "(GPU work outstanding): launches still cost more"
+			    : "a capture window ended without a call that waits for the GPU, so "
+			      "CUPTI could not be left: launches still cost more");
+}
+
+static void wait_on_word(unsigned int value)
+{
+	const struct timespec timeout = {.tv_nsec = GATE_NS};
+
+	syscall(SYS_futex, &capture_window_word, FUTEX_WAIT_PRIVATE, value, &timeout, NULL, 0);
+}
+
+static void try_to_leave(void)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	/* Where there are several contexts, what one thread launches on one GPU while CUPTI leaves, or comes back, may wait
+	 * for what it or another would launch on the next. */
+	if (state() != RECORD_RING_CAPTURE_ENDING || now_ns < atomic_load(&self.attempt_ns) ||
+	    atomic_load(&self.several_contexts) || pthread_mutex_trylock(&self.lock) != 0)
+		return;
+	if (state() == RECORD_RING_CAPTURE_ENDING) {
+		close_gate();
+		self.parts.library->activity_flush_all(0);
+		if (outstanding_launches_count() == 0)
+			leave_cupti();
+		else
+			open_gate();
+		atomic_store(&self.attempt_ns, monotonic_ns() + ATTEMPT_NS);
+	}
+	pthread_mutex_unlock(&self.lock);
+	self.parts.wake();
+#ifdef WAIT_IN_CALLBACK
+	for (uint64_t end = monotonic_ns() + 100000000;
+	     monotonic_ns() < end && *(volatile bool *)&self.come_back;)
+		sched_yield();
+#endif
+}
+
+/* ---- helper */
+
+static void tell_end(void)
+{
+	if (self.end_said)
+		return;
+	self.end_said = true;
+	tell_window(self.end_ns, self.left ? DEFINITION_WINDOW_LEFT : DEFINITION_WINDOW_LOADED);
+}
+
+/* As soon as the callback is over that CUPTI was left from: within it a new subscription crashes, as measured. While this
+ * waits for the GPU, nothing can be on it that was launched before the quiet moment just now. */
+static void come_back(uint64_t now_ns)
+{
+	self.come_back = false;
+	if (get_ready(now_ns))
+		set_idle();
+}
+
+/* The lock is held. Returns the nanoseconds until time alone asks for another look. */
+static uint64_t look(bool helper)
+{
+	uint64_t now_ns = monotonic_ns(), wall_ns = realtime_ns(), next_ns, rest_ns;
+	bool wanted = window_schedule_wanted(&self.schedule, wall_ns, &next_ns);
+
+	rest_ns = next_ns == UINT64_MAX ? UINT64_MAX : next_ns - wall_ns;
+	switch (state()) {
+	case RECORD_RING_CAPTURE_ON:
+		if (!wanted)
+			begin_end(now_ns);
+		break;
+	case RECORD_RING_CAPTURE_ENDING:
+		if (wanted)
+			resume(now_ns);
+		else if (now_ns >= self.deadline_ns)
+			give_up_leaving();
+		break;
+	default:
+		tell_end();
+		if (self.come_back && helper)
+			come_back(now_ns);
+		if (wanted)
+			open_window(now_ns, helper);
+		break;
+	}
+	if (state() != RECORD_RING_CAPTURE_ENDING)
+		return rest_ns;
+	return now_ns < self.deadline_ns ? self.deadline_ns - now_ns : 0;
+}
+
+uint64_t capture_window_step(void)
+{
+	struct record_ring_command command;
+	uint64_t rest_ns;
+
+	if (atomic_load(&self.failed))
+		return UINT64_MAX;
+	pthread_mutex_lock(&self.lock);
+	if (!self.started) {
+		pthread_mutex_unlock(&self.lock);
+		return UINT64_MAX;
+	}
+	if (record_ring_commanded(self.parts.ring, &self.command_seq, &command))
+		window_schedule_command(&self.schedule, &command);
+	rest_ns = look(true);
+	pthread_mutex_unlock(&self.lock);
+	return rest_ns;
+}
+
+bool capture_window_lock(void)
+{
+	pthread_mutex_lock(&self.lock);
+	if (!atomic_load(&self.failed) &&
+	    (state() == RECORD_RING_CAPTURE_ON || state() == RECORD_RING_CAPTURE_ENDING))
+		return true;
+	pthread_mutex_unlock(&self.lock);
+	return false;
+}
+
+void capture_window_unlock(void)
+{
+	pthread_mutex_unlock(&self.lock);
+}
+
+bool capture_window_is_open(void)
+{
+	return state() == RECORD_RING_CAPTURE_ON;
+}
+
+void capture_window_finish(void)
+{
+	if (state() == RECORD_RING_CAPTURE_ON)
+		self.end_ns = monotonic_ns();
+	self.left = true; /* with the process */
+	tell_end();
+}
+
+void capture_window_failed(void)
+{
+	atomic_store(&self.failed, true);
+	atomic_store(&capture_window_word, 0);
+	wake_gate();
+}
+
+void capture_window_range(bool open)
+{
+	int saved_errno = errno;
+
+	pthread_mutex_lock(&self.lock);
+	window_schedule_range(&self.schedule, open);
+	if (self.started && !atomic_load(&self.failed))
+		look(false);
+	pthread_mutex_unlock(&self.lock);
+	if (self.parts.wake)
+		self.parts.wake();
+	errno = saved_errno;
+}
+
+/* ---- callbacks */
+
+bool capture_window_wants(uint32_t correlation_id)
+{
+	return capture_window_is_plain() || outstanding_launches_record(correlation_id);
+}
+
+void capture_window_captured(uint32_t correlation_id)
+{
+	if (!capture_window_is_plain())
+		outstanding_launches_cancel(correlation_id);
+}
+
+static void wait_at_gate(void)
+{
+	uint64_t until_ns = monotonic_ns() + GATE_NS;
+	int saved_errno = errno;
+
+	atomic_fetch_add(&self.nr_waiting, 1);
+	for (;;) {
+		unsigned int word = atomic_load(&capture_window_word);
+
+		if (!(word & CAPTURE_WINDOW_GATE) || monotonic_ns() >= until_ns)
+			break;
+		wait_on_word(word);
+	}
+	atomic_fetch_sub(&self.nr_waiting, 1);
+	errno = saved_errno;
+}
+
+static void note_context(uint32_t context_id)
+{
+	uint32_t known = atomic_load_explicit(&self.context_id, memory_order_relaxed);
+
+	if (known == context_id)
+		return;
+	if (known != 0 || !atomic_compare_exchange_strong(&self.context_id, &known, context_id))
+		atomic_store_explicit(&self.several_contexts, known != context_id,
+				      memory_order_relaxed);
+}
+
+/* The stream as launches and waits agree on it: NULL is the context's default one, where it does not mean the thread's. */
+static const void *stream_of(const struct cupti_callback_data *call, uint32_t index,
+			     bool per_thread)
+{
+	const void *stream;
+
+	if (!call->function_params)
+		return NULL;
+	memcpy(&stream, (const char *)call->function_params + index * sizeof(stream),
+	       sizeof(stream));
+	if ((uintptr_t)stream >= THREAD_MARK)
+		return stream;
+	if (per_thread || (uintptr_t)stream > 1)
+		return NULL;
+	return (const void *)((uintptr_t)call->context_id * THREAD_MARK + 1);
+}
+
+/* Which parameter of a launch that may have many records is its stream. */
+static const void *stream_of_many(uint32_t cbid, const struct cupti_callback_data *call)
+{
+	bool plain = cbid == LAUNCH_CBID_GRAPH;
+
+	return plain || cbid == LAUNCH_CBID_GRAPH_T ? stream_of(call, 1, !plain) : NULL;
+}
+
+static void begin(uint32_t cbid, const struct cupti_callback_data *call,
+		  const struct launch_cbid *launch, enum window_role role, bool outside)
+{
+	if (!launch || launch->flags & RECORD_LAUNCH_MANY)
+		outstanding_launches_begin_many(
+			call->correlation_id, outside,
+			launch ? stream_of_many(cbid, call)
+			       : stream_of(call, 0, role == WINDOW_ROLE_BLOCKER_T),
+			monotonic_ns());
+	else
+		outstanding_launches_begin(call->correlation_id, outside);
+}
+
+bool capture_window_enter(uint32_t cbid, const struct cupti_callback_data *call)
+{
+	unsigned int word = atomic_load(&capture_window_word);
+	enum window_role role = window_cbid_role(cbid);
+	const struct launch_cbid *launch = launch_cbid_find(cbid);
+	bool host = launch && launch->flags & RECORD_LAUNCH_HOST;
+	bool blocker = role == WINDOW_ROLE_BLOCKER || role == WINDOW_ROLE_BLOCKER_T;
+
+	if (word & CAPTURE_WINDOW_LISTEN)
+		return false;
+	if (role != WINDOW_ROLE_NONE && !blocker && call->correlation_data)
+		*call->correlation_data = monotonic_ns();
+	if (role == WINDOW_ROLE_PROFILER_STOP)
+		capture_window_range(false);
+	if (launch && launch->option && !(launch->option & self.parts.record))
+		launch = NULL; /* enabled for its role alone */
+	if (host || (!launch && !blocker))
+		return launch && !(word & CAPTURE_WINDOW_OUTSIDE);
+	note_context(call->context_id);
+	/* A launch within a launch is part of it: it must not stop half-way. */
+	if (outstanding_launches_is_pending(call->correlation_id))
+		return launch && !outstanding_launches_is_outside(call->correlation_id);
+	for (uint32_t nr_windows = capture_window_count();;) {
+		bool outside = word & CAPTURE_WINDOW_OUTSIDE;
+
+		begin(cbid, call, launch, role, outside);
+		/* After the bit is set: either this sees the gate, or who closed it sees the bit. */
+		word = atomic_load(&capture_window_word);
+		if (!(word & CAPTURE_WINDOW_GATE))
+			return launch && !outside;
+		outstanding_launches_cancel(call->correlation_id);
+		wait_at_gate();
+		word = atomic_load(&capture_window_word);
+		if (word == 0)
+			return false; /* CUPTI was left, the launch goes on without it */
+		if (word & CAPTURE_WINDOW_GATE || nr_windows != capture_window_count()) {
+			/* It takes too long, or CUPTI is back already and does not know this call. */
+			begin(cbid, call, launch, role, true);
+			return false;
+		}
+	}
+}
+
+static void note_wait(enum window_role role, const struct cupti_callback_data *call)
+{
+	uint64_t since_ns = call->correlation_data ? *call->correlation_data : 0;
+
+	if (role == WINDOW_ROLE_WAIT_STREAM || role == WINDOW_ROLE_WAIT_STREAM_T)
+		outstanding_launches_stream_waited(
+			stream_of(call, 0, role == WINDOW_ROLE_WAIT_STREAM_T), since_ns);
+	if (role == WINDOW_ROLE_WAIT_CONTEXT && !atomic_load(&self.several_contexts) &&
+	    pthread_mutex_trylock(&self.lock) == 0) {
+		outstanding_launches_context_waited(since_ns, monotonic_ns());
+		pthread_mutex_unlock(&self.lock);
+	}
+}
+
+bool capture_window_exit(uint32_t cbid, const struct cupti_callback_data *call)
+{
+	unsigned int word = atomic_load(&capture_window_word);
+	enum window_role role = window_cbid_role(cbid);
+	bool failed = call->return_value && *call->return_value != 0;
+
+	if (role == WINDOW_ROLE_PROFILER_START && !failed)
+		capture_window_range(true);
+	if (word & CAPTURE_WINDOW_LISTEN)
+		return false;
+	if (failed) {
+		outstanding_launches_cancel(call->correlation_id);
+	} else if (role != WINDOW_ROLE_NONE && role != WINDOW_ROLE_PROFILER_START &&
+		   role != WINDOW_ROLE_BLOCKER && role != WINDOW_ROLE_BLOCKER_T) {
+		note_wait(role, call);
+		try_to_leave();
+	}
+	const struct launch_cbid *launch = launch_cbid_find(cbid);
+	return launch && (!launch->option || launch->option & self.parts.record) &&
+	       !outstanding_launches_is_outside(call->correlation_id);
+}

@@ -1,0 +1,112 @@
+/* When the process is captured, and how CUPTI is taken up and left. CUPTI is in use only inside a window; once it was used,
+ * only cuptiFinalize() takes its cost off every launch again (docs/figures.md), and that waits for all GPU work, so it must
+ * not happen while a kernel may need this process to go on. A window ends like this:
+ *	1. launches from then on are outside: not recorded, and neither is what the GPU does of them;
+ *	2. at the exit of a call that waited for the GPU, the gate closes: a thread that is about to launch waits, at most
+ *	   50 ms; finished records are fetched; if no launch is outstanding then (outstanding_launches.h), callbacks off,
+ *	   kinds off, the rest fetched by force, the gate opens, cuptiFinalize(),
+ *	   and the helper subscribes again at once, with nothing on, because that waits for all GPU work, too;
+ *	3. if no such moment comes within a second, or the process has several contexts, callbacks and kinds are switched off and CUPTI stays:
+ *	   the state then says that launches still cost (RECORD_RING_CAPTURE_LOADED).
+ *
+ * Threads: "helper" is the guest's own thread; "callback" any thread of the application within CUPTI's callback. */
+#ifndef CAPTURE_WINDOW_H
+#define CAPTURE_WINDOW_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cupti_abi.h"
+#include "launch_callback.h"
+#include "proto/graph_mode.h"
+#include "proto/window_options.h"
+
+struct cupti_library;
+struct definition_writer;
+struct record_ring;
+struct subscription_events;
+
+struct capture_window_parts { /* all borrowed for good */
+	struct record_ring *ring;
+	struct definition_writer *definitions;
+	const struct cupti_library *library; /* zeroed until find_cupti() has filled it */
+	/* Finds a CUPTI and subscribes to it, or says in a notice why not. */
+	bool (*find_cupti)(void);
+	/* What stacks need, before a window that the helper opens. */
+	void (*prepare)(void);
+	/* Something for the helper to look at: a state has changed. */
+	void (*wake)(void);
+	const struct subscription_events *events;
+	struct launch_callback launch; /* its window is ours to set */
+	struct window_options options;
+	enum graph_mode graphs;
+	uint32_t record; /* a set of enum record_option */
+};
+
+/* Once, before the others. */
+void capture_window_init(const struct capture_window_parts *parts);
+
+/* Whether the process is to be captured from its start on. On the thread that loads the guest. */
+bool capture_window_is_due(void);
+
+/* Opens the first window. CUPTI was found, and is subscribed to. Returns a CUptiResult, as subscription_start(). On the
+ * thread that loads the guest. */
+int capture_window_open_first(void);
+
+/* In its place where no window is due: subscribes, with nothing on but cudaProfilerStart if that opens windows; the helper
+ * opens the others. On the thread that loads the guest. */
+void capture_window_start(void);
+
+/* Helper: takes commands, opens and ends windows. Returns the nanoseconds until it must be called again; UINT64_MAX: not
+ * because of time. */
+uint64_t capture_window_step(void);
+
+/* Helper: CUPTI may be called until capture_window_unlock(). false: it is not in use. */
+bool capture_window_lock(void);
+void capture_window_unlock(void);
+
+/* Helper, within a lock: the window is open, not about to end. */
+bool capture_window_is_open(void);
+
+/* Helper, at the process's end, within a lock: the window is over. */
+void capture_window_finish(void);
+
+/* CUPTI gave up by itself: no more windows. Any thread. */
+void capture_window_failed(void);
+
+/* An NVTX range of the wanted name, or cudaProfilerStart's, opens or closes: at once. Any thread, outside CUPTI's
+ * callbacks. */
+void capture_window_range(bool open);
+
+/* Callback: how many windows there were, the open one included; and whether any was ever opened. */
+uint32_t capture_window_count(void);
+
+/* ---- what each callback asks; nothing but a load where windows are not wanted */
+
+enum capture_window_flags {
+	CAPTURE_WINDOW_TRACK = 1u << 0,   /* launches are counted out and in */
+	CAPTURE_WINDOW_GATE = 1u << 1,    /* CUPTI is being left: do not launch now */
+	CAPTURE_WINDOW_OUTSIDE = 1u << 2, /* the window is over, CUPTI not yet left */
+	CAPTURE_WINDOW_LISTEN = 1u << 3,  /* only cudaProfilerStart is listened for */
+};
+
+extern atomic_uint capture_window_word __attribute__((visibility("hidden")));
+
+static inline bool capture_window_is_plain(void)
+{
+	return atomic_load_explicit(&capture_window_word, memory_order_relaxed) == 0;
+}
+
+/* Callback, at the entry and exit of a driver call where the word is not plain. Returns whether the call is to be recorded
+ * if it is a launch. */
+bool capture_window_enter(uint32_t cbid, const struct cupti_callback_data *call);
+bool capture_window_exit(uint32_t cbid, const struct cupti_callback_data *call);
+
+/* Callback: within the launch with this id, its work went into a graph. */
+void capture_window_captured(uint32_t correlation_id);
+
+/* CUPTI's thread: a finished record came, not of a graph's node or the like. Whether it belongs to the window. */
+bool capture_window_wants(uint32_t correlation_id);
+
+#endif

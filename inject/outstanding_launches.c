@@ -1,0 +1,172 @@
+#include "outstanding_launches.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+#define IDS     (1u << 20)
+#define WORDS   (IDS / 64)
+#define STREAMS 256u
+
+/* Neighbouring ids are in neighbouring words, so that threads that launch at once rarely want the same one. */
+typedef _Atomic uint64_t bitmap[WORDS];
+
+static bitmap pending, many, outside;
+static uint64_t marked[WORDS]; /* pending at marked_ns */
+static uint64_t marked_ns;
+static _Atomic uint32_t first_id; /* of the window; 0: none yet */
+
+/* Work that ends with its stream. */
+static struct {
+	_Atomic uint64_t id; /* correlation id + 1; 0: free */
+	_Atomic(const void *) stream;
+	_Atomic uint64_t begun_ns; /* 0: still being written */
+} streams[STREAMS];
+
+static uint64_t bit_of(uint32_t id)
+{
+	return 1ull << (id / WORDS % 64);
+}
+
+static bool has(bitmap map, uint32_t id)
+{
+	return atomic_load_explicit(&map[id % WORDS], memory_order_relaxed) & bit_of(id);
+}
+
+/* Sequentially consistent: who closes the gate for launches and then counts must see the launches that went through. */
+static void set(bitmap map, uint32_t id, bool on)
+{
+	if (on)
+		atomic_fetch_or(&map[id % WORDS], bit_of(id));
+	else if (has(map, id))
+		atomic_fetch_and(&map[id % WORDS], ~bit_of(id));
+}
+
+void outstanding_launches_reset(void)
+{
+	for (uint32_t i = 0; i < WORDS; i++) {
+		atomic_store_explicit(&pending[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&many[i], 0, memory_order_relaxed);
+		atomic_store_explicit(&outside[i], 0, memory_order_relaxed);
+	}
+	for (uint32_t i = 0; i < STREAMS; i++)
+		atomic_store(&streams[i].id, 0);
+	marked_ns = 0;
+	atomic_store(&first_id, 0);
+}
+
+/* Ids rise, and wrap. */
+static bool is_before(uint32_t id, uint32_t other)
+{
+	return (int32_t)(id - other) < 0;
+}
+
+static void note_first(uint32_t id)
+{
+	uint32_t first = atomic_load_explicit(&first_id, memory_order_relaxed);
+
+	while ((first == 0 || is_before(id, first)) &&
+	       !atomic_compare_exchange_weak(&first_id, &first, id))
+		;
+}
+
+static void begin(uint32_t correlation_id, bool is_outside, bool is_many)
+{
+	note_first(correlation_id);
+	set(many, correlation_id, is_many);
+	set(outside, correlation_id, is_outside);
+	set(pending, correlation_id, true);
+}
+
+void outstanding_launches_begin(uint32_t correlation_id, bool is_outside)
+{
+	begin(correlation_id, is_outside, false);
+}
+
+void outstanding_launches_begin_many(uint32_t correlation_id, bool is_outside, const void *stream,
+				     uint64_t now_ns)
+{
+	begin(correlation_id, is_outside, true);
+	/* Where none is free, only waiting for the whole context ends it. */
+	for (uint32_t i = 0; stream && i < STREAMS; i++) {
+		uint64_t none = 0;
+
+		if (atomic_load_explicit(&streams[i].id, memory_order_relaxed) != 0 ||
+		    !atomic_compare_exchange_strong(&streams[i].id, &none,
+						    (uint64_t)correlation_id + 1))
+			continue;
+		atomic_store(&streams[i].stream, stream);
+		atomic_store(&streams[i].begun_ns, now_ns);
+		break;
+	}
+}
+
+void outstanding_launches_cancel(uint32_t correlation_id)
+{
+	set(pending, correlation_id, false);
+}
+
+/* CUPTI gives no launch the id 0. */
+void outstanding_launches_begin_unknown(void)
+{
+	set(many, 0, true);
+	set(outside, 0, false);
+	set(pending, 0, true);
+}
+
+bool outstanding_launches_is_pending(uint32_t correlation_id)
+{
+	return has(pending, correlation_id);
+}
+
+bool outstanding_launches_is_outside(uint32_t correlation_id)
+{
+	return has(outside, correlation_id);
+}
+
+bool outstanding_launches_record(uint32_t correlation_id)
+{
+	if (!has(many, correlation_id))
+		set(pending, correlation_id, false);
+	return !has(outside, correlation_id) &&
+	       !is_before(correlation_id, atomic_load_explicit(&first_id, memory_order_relaxed));
+}
+
+void outstanding_launches_stream_waited(const void *stream, uint64_t since_ns)
+{
+	for (uint32_t i = 0; stream && i < STREAMS; i++) {
+		uint64_t id = atomic_load(&streams[i].id);
+		uint64_t begun_ns = atomic_load(&streams[i].begun_ns);
+
+		if (id == 0 || begun_ns == 0 || begun_ns >= since_ns ||
+		    atomic_load(&streams[i].stream) != stream)
+			continue;
+		set(pending, (uint32_t)(id - 1), false);
+		atomic_store(&streams[i].begun_ns, 0);
+		atomic_store(&streams[i].id, 0);
+	}
+}
+
+void outstanding_launches_context_waited(uint64_t since_ns, uint64_t now_ns)
+{
+	/* Whatever was marked before the wait began is done, or never was. */
+	if (marked_ns && marked_ns < since_ns)
+		for (uint32_t i = 0; i < WORDS; i++)
+			if (marked[i])
+				atomic_fetch_and(&pending[i], ~marked[i]);
+	for (uint32_t i = 0; i < WORDS; i++)
+		marked[i] = atomic_load(&pending[i]);
+	marked_ns = now_ns;
+}
+
+uint32_t outstanding_launches_count(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < WORDS; i++) {
+		uint64_t word = atomic_load(&pending[i]);
+
+		count += word ? (uint32_t)__builtin_popcountll(word) : 0;
+	}
+	return count;
+}

@@ -1,0 +1,94 @@
+#include "predecessor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXTS 3
+
+struct predecessor {
+	uint8_t epoch[WIRE_EPOCH_SIZE];
+	struct publisher *publisher; /* owns; NULL: the answer is known */
+	int result;
+	uint64_t durable_seq;
+};
+
+struct predecessor_table {
+	struct publisher_options options;
+	char *endpoint, *texts[TEXTS]; /* own */
+	struct predecessor entries[PREDECESSORS_MAX];
+	uint32_t count;
+};
+
+static void text_copy(struct message_text *text, char **copy)
+{
+	*copy = text->size ? strndup(text->data, text->size) : strdup("");
+	text->data = *copy;
+}
+
+struct predecessor_table *predecessor_table_create(const struct publisher_options *own)
+{
+	struct predecessor_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->options = *own;
+	table->options.asks_only = true;
+	table->options.endpoint = table->endpoint = strdup(own->endpoint);
+	text_copy(&table->options.hello.software, &table->texts[0]);
+	text_copy(&table->options.hello.node, &table->texts[1]);
+	text_copy(&table->options.hello.boot_id, &table->texts[2]);
+	if (table->endpoint && table->texts[0] && table->texts[1] && table->texts[2])
+		return table;
+	predecessor_table_destroy(table);
+	return NULL;
+}
+
+void predecessor_table_destroy(struct predecessor_table *table)
+{
+	if (!table)
+		return;
+	for (uint32_t i = 0; i < table->count; i++)
+		publisher_destroy(table->entries[i].publisher);
+	for (int i = 0; i < TEXTS; i++)
+		free(table->texts[i]);
+	free(table->endpoint);
+	free(table);
+}
+
+static struct predecessor *find(struct predecessor_table *table,
+				const uint8_t epoch[static WIRE_EPOCH_SIZE])
+{
+	for (uint32_t i = 0; i < table->count; i++)
+		if (memcmp(table->entries[i].epoch, epoch, WIRE_EPOCH_SIZE) == 0)
+			return &table->entries[i];
+	if (table->count == PREDECESSORS_MAX)
+		return NULL;
+
+	struct predecessor *entry = &table->entries[table->count++];
+	memcpy(entry->epoch, epoch, WIRE_EPOCH_SIZE);
+	memcpy(table->options.hello.epoch, epoch, WIRE_EPOCH_SIZE);
+	entry->result = publisher_create(&table->options, &entry->publisher, NULL);
+	return entry;
+}
+
+int predecessor_table_ask(struct predecessor_table *table,
+			  const uint8_t epoch[static WIRE_EPOCH_SIZE], uint64_t now_ns,
+			  uint64_t *durable_seq)
+{
+	struct predecessor *entry = find(table, epoch);
+
+	*durable_seq = 0;
+	if (!entry)
+		return -ENOSPC;
+	if (entry->publisher) {
+		entry->result = publisher_step(entry->publisher, now_ns);
+		if (entry->result == 0 && !publisher_connected(entry->publisher))
+			return -EAGAIN;
+		entry->durable_seq = publisher_acked_seq(entry->publisher);
+		publisher_destroy(entry->publisher);
+		entry->publisher = NULL;
+	}
+	*durable_seq = entry->durable_seq;
+	return entry->result;
+}

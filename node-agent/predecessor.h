@@ -1,0 +1,26 @@
+/* Agents that were here before: how much of each the aggregator has, asked once under the old agent's epoch, so that
+ * rings which it read are read on from exactly there. Single-threaded: only the agent loop calls it. */
+#ifndef PREDECESSOR_H
+#define PREDECESSOR_H
+
+#include <stdint.h>
+
+#include "publisher.h"
+
+#define PREDECESSORS_MAX                                                                           \
+	16u /* epochs asked about in one life: each costs the aggregator a session */
+
+struct predecessor_table;
+
+/* own: the options of our own publisher; texts are copied, the context is borrowed until predecessor_table_destroy()
+ * (accepts NULL). NULL: out of memory. */
+struct predecessor_table *predecessor_table_create(const struct publisher_options *own);
+void predecessor_table_destroy(struct predecessor_table *table);
+
+/* Asks, or looks whether the answer is there. 0: *durable_seq is the last message of that epoch that the aggregator has,
+ * and there will be no more; -EAGAIN: not known yet, call again; other -errno: it will not be known. */
+int predecessor_table_ask(struct predecessor_table *table,
+			  const uint8_t epoch[static WIRE_EPOCH_SIZE], uint64_t now_ns,
+			  uint64_t *durable_seq);
+
+#endif

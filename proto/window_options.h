@@ -1,0 +1,38 @@
+/* When a process is captured: asked for with `flamegrid run --delay, --duration, --duty, --capture-range, --dormant`,
+ * handed to the guest in its environment. Times are CLOCK_REALTIME, so that all processes and nodes open and close
+ * together as far as their clocks agree. Pure; any thread. */
+#ifndef WINDOW_OPTIONS_H
+#define WINDOW_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WINDOW_OPTIONS_ENV      "FLAMEGRID_WINDOW"
+#define WINDOW_OPTIONS_NAME_MAX 127u /* bytes of an NVTX range's name */
+#define WINDOW_OPTIONS_SIZE     384u /* bytes of the text at most, with its NUL */
+
+enum window_range {
+	WINDOW_RANGE_NONE,     /* time alone decides */
+	WINDOW_RANGE_PROFILER, /* between cudaProfilerStart and cudaProfilerStop */
+	WINDOW_RANGE_NVTX,     /* while an NVTX range of this name is open */
+};
+
+/* Zeroed: the whole run. */
+struct window_options {
+	uint64_t from_ns, until_ns; /* 0: from the start, to the end */
+	uint64_t on_ns,
+		period_ns; /* the first on_ns of each period since the epoch; 0: all of it */
+	enum window_range range;
+	bool dormant; /* not before a command says so */
+	char range_name[WINDOW_OPTIONS_NAME_MAX + 1];
+};
+
+/* "from=NS,until=NS,duty=NS/NS,dormant,range=profiler" or "range=nvtx:NAME", each at most once and range last, because
+ * the name may hold anything. NULL or "": the whole run. 0; -EINVAL: not understood, *options is the whole run. */
+int window_options_parse(const char *text, struct window_options *options);
+
+/* The text that parses to *options; "": the whole run. */
+void window_options_format(const struct window_options *options, char text[WINDOW_OPTIONS_SIZE]);
+
+#endif

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The agent killed in the middle of a job and started again on the same socket, also asked to end and started again: the
+# job hands its memory to the next agent, and the totals are those of an undisturbed run, to the nanosecond.
+. "$(dirname "$0")/harness.sh"
+list=$(devices 2)
+RANDOM=${KILL_SEED:-20261121}
+rounds=${KILL_ROUNDS:-4}
+endpoint=ipc://$scratch/aggregator
+agent= daemon=
+
+# start NAME COMMAND...: in the background, until it says that it listens; its pid is in $started.
+start() {
+	local name=$1
+	shift
+	mkfifo "$scratch/ready"
+	"$@" 2> >(tee "$scratch/ready" >>"$scratch/$name.log") &
+	started=$!
+	grep -m1 -q 'listening on' "$scratch/ready"
+	rm -f "$scratch/ready"
+}
+start_agent() {
+	start agent "$BUILD/bin/flamegrid-agent" --connect "$endpoint" --socket "$scratch/agent" --devices "$list" \
+		--symbol-cache off
+	agent=$started
+}
+at_end() { kill -9 $daemon $agent 2>/dev/null; }
+
+start aggregator "$BUILD/bin/flamegrid-aggregator" --listen "$endpoint" --store "$scratch/profile.db"
+daemon=$started
+start_agent
+
+# Slow enough that the ring holds what is launched until the job has noticed: 3 s and the socket.
+mkfifo "$scratch/progress"
+FAKE_CUDA_DEVICES=2 FAKE_CUDA_LAUNCH_NS=50000 FAKE_CUDA_TRUTH=$scratch/truth FAKE_CUPTI_SHUFFLE=11 "$flamegrid" run \
+	--agent "$scratch/agent" -- "$fake_launches" --devices 2 --streams 4 --threads 2 \
+	--launches $((rounds * 100000)) --kernels 5 --sync-every 1000 --progress "$scratch/progress" \
+	>"$scratch/out" 2>"$scratch/err" &
+job=$!
+kills=0 next=5000
+while read -r _pid launched <&3; do
+	if [ "$launched" -ge $next ] && [ $kills -lt "$rounds" ]; then
+		if [ $((kills % 4)) -eq 3 ]; then
+			kill -TERM $agent
+			wait $agent
+			same "asked to end, the agent leaves the job behind: status" $? 0
+		else
+			kill -9 $agent
+			wait $agent 2>/dev/null
+		fi
+		start_agent
+		kills=$((kills + 1))
+		next=$((launched + 170000 + RANDOM))
+	fi
+done 3<"$scratch/progress"
+wait $job
+same "the job's status" $? 0
+kill -TERM $agent
+wait $agent
+same "the agent's status" $? 0
+kill -TERM $daemon
+wait $daemon
+same "the aggregator's status" $? 0
+same "agents that came and went" $kills "$rounds"
+compare_with_truth "$scratch/profile.db" "$scratch/truth" "after $kills agents"
+same "launches lost" "$(ledger "$scratch/profile.db" launch_ring_full)" 0
+same "processes" "$("$flamegrid" report "$scratch/profile.db" --format json 2>/dev/null | grep -c '"command":')" 1
+"$flamegrid" report "$scratch/profile.db" --strict >/dev/null
+same "report --strict" $? 0

@@ -1,0 +1,141 @@
+#include "cmocka_test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "node-agent/event_loop.h"
+#include "node-agent/predecessor.h"
+#include "router_fixture.h"
+
+#define TRIES 20000
+
+static struct router_fixture *router;
+static struct predecessor_table *table;
+static const uint8_t before[WIRE_EPOCH_SIZE] = "the one before",
+		     earlier[WIRE_EPOCH_SIZE] = "earlier";
+
+static int set_up(void **state)
+{
+	struct publisher_options options = {
+		.window_bytes = 1u << 20,
+		.hello = {.version_min = WIRE_VERSION,
+			  .version_max = WIRE_VERSION,
+			  .epoch = "ourselves",
+			  .software = {"test", 4},
+			  .node = {"node", 4},
+			  .boot_id = {"boot", 4}},
+	};
+
+	(void)state;
+	router = router_fixture_create("tcp://127.0.0.1:*");
+	options.endpoint = router_fixture_endpoint(router);
+	table = predecessor_table_create(&options);
+	assert_non_null(table);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	predecessor_table_destroy(table);
+	router_fixture_destroy(router);
+	return 0;
+}
+
+/* Asks until the router has something; the message is borrowed until the next one. */
+static const struct message *ask_until_heard(const uint8_t *epoch)
+{
+	const struct message *message = NULL;
+	uint64_t durable_seq;
+
+	for (int i = 0; i < TRIES && !message; i++) {
+		assert_int_equal(
+			predecessor_table_ask(table, epoch, event_loop_now_ns(), &durable_seq),
+			-EAGAIN);
+		message = router_fixture_receive(router, 1);
+	}
+	assert_non_null(message);
+	return message;
+}
+
+static int ask_until_known(const uint8_t *epoch, uint64_t *durable_seq)
+{
+	int r = -EAGAIN;
+
+	for (int i = 0; i < TRIES && r == -EAGAIN; i++) {
+		r = predecessor_table_ask(table, epoch, event_loop_now_ns(), durable_seq);
+		router_fixture_receive(router, 1);
+	}
+	return r;
+}
+
+static void the_answer_is_that_of_the_old_epoch(void **state)
+{
+	uint64_t durable_seq = 0;
+
+	(void)state;
+	const struct message *hello = ask_until_heard(before);
+	assert_int_equal(hello->type, MESSAGE_HELLO);
+	assert_memory_equal(hello->hello.epoch, before, WIRE_EPOCH_SIZE);
+	assert_memory_equal(hello->hello.node.data, "node", 4);
+	router_fixture_welcome(router, 42, 8, 1u << 20);
+	assert_int_equal(ask_until_known(before, &durable_seq), 0);
+	assert_int_equal(durable_seq, 42);
+}
+
+static void each_epoch_is_asked_about_once(void **state)
+{
+	uint64_t durable_seq = 0;
+
+	(void)state;
+	ask_until_heard(before);
+	router_fixture_welcome(router, 7, 8, 1u << 20);
+	assert_int_equal(ask_until_known(before, &durable_seq), 0);
+	ask_until_heard(earlier);
+	router_fixture_welcome(router, 9, 8, 1u << 20);
+	assert_int_equal(ask_until_known(earlier, &durable_seq), 0);
+	assert_int_equal(durable_seq, 9);
+	assert_int_equal(predecessor_table_ask(table, before, event_loop_now_ns(), &durable_seq),
+			 0);
+	assert_int_equal(durable_seq, 7);
+	assert_null(router_fixture_receive(router, 10));
+}
+
+static void a_refusal_means_that_it_will_not_be_known(void **state)
+{
+	uint64_t durable_seq = 1;
+
+	(void)state;
+	ask_until_heard(before);
+	router_fixture_refuse(router, REFUSE_VERSION);
+	assert_int_equal(ask_until_known(before, &durable_seq), -EPROTO);
+	assert_int_equal(durable_seq, 0);
+}
+
+static void there_is_an_end_to_asking(void **state)
+{
+	uint8_t epoch[WIRE_EPOCH_SIZE] = {1};
+	uint64_t durable_seq;
+
+	(void)state;
+	for (uint32_t i = 0; i < PREDECESSORS_MAX; i++, epoch[1]++)
+		assert_int_equal(
+			predecessor_table_ask(table, epoch, event_loop_now_ns(), &durable_seq),
+			-EAGAIN);
+	assert_int_equal(predecessor_table_ask(table, epoch, event_loop_now_ns(), &durable_seq),
+			 -ENOSPC);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_answer_is_that_of_the_old_epoch),
+		TEST(each_epoch_is_asked_about_once),
+		TEST(a_refusal_means_that_it_will_not_be_known),
+		TEST(there_is_an_end_to_asking),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
