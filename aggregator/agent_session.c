@@ -95,6 +95,8 @@ uint64_t agent_session_seq(const struct message *message)
 		return message->bye.seq;
 	case MESSAGE_STATISTICS:
 		return message->statistics.seq;
+	case MESSAGE_STREAM:
+		return message->streams.seq;
 	default:
 		return 0;
 	}
@@ -377,6 +379,34 @@ static int apply_ledger(struct agent_session *session, struct collection *collec
 	return 0;
 }
 
+static int apply_streams(struct agent_session *session, struct collection *collection,
+			 const struct message_streams *message, const char **reason)
+{
+	*reason = "a stream names what is not defined";
+	if (message->process_id == 0 ||
+	    !agent_session_defined(session, SESSION_PROCESSES, message->process_id))
+		return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < message->nr_streams; i++)
+		if (!agent_session_defined(session, SESSION_STRINGS, message->streams[i].name))
+			return REFUSE_UNDEFINED;
+
+	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
+	struct roster_process *process = roster_process(collection->roster, id);
+	int error = 0;
+	/* None of a message is taken if not all of it can be. */
+	if (message->nr_streams > STREAM_LIST_MAX - process->streams.nr_streams) {
+		*reason = "too many streams";
+		return REFUSE_LIMIT;
+	}
+	for (uint32_t i = 0; i < message->nr_streams && !error; i++) {
+		struct message_stream stream = message->streams[i];
+
+		stream.name = agent_session_translate(session, SESSION_STRINGS, stream.name);
+		error = stream_list_put(&process->streams, &stream);
+	}
+	return error;
+}
+
 /* Processes that still run are left by their agent: nothing more will come from them. */
 static int apply_bye(struct agent_session *session, struct collection *collection)
 {
@@ -421,6 +451,9 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 		break;
 	case MESSAGE_STATISTICS:
 		error = session_statistics_apply(session, collection, &message->statistics, reason);
+		break;
+	case MESSAGE_STREAM:
+		error = apply_streams(session, collection, &message->streams, reason);
 		break;
 	default:
 		*reason = "a message that carries no data";

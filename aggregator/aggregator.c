@@ -392,6 +392,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 	case MESSAGE_PROCESS:
 	case MESSAGE_BYE:
 	case MESSAGE_STATISTICS:
+	case MESSAGE_STREAM:
 		return handle_sequenced(aggregator, peer, message);
 	default:
 		receiver_count_bad(aggregator->receiver, peer, "a message that agents do not send");

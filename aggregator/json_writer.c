@@ -122,6 +122,9 @@ static void write_busy_row(FILE *out, const struct report_busy_row *row)
 		write_known(out, "rank", row->rank, REPORT_RANK_NONE);
 		fprintf(out, "\"pid\":%" PRIu32 ",\"context\":%" PRIu32 ",\"stream\":%" PRIu32 ",",
 			row->pid, row->context_id, row->stream_id);
+		write_member(out, "stream_name", row->stream_name);
+		fprintf(out, ",\"stream_default\":%s,", row->stream_default ? "true" : "false");
+		write_known(out, "stream_priority", row->stream_priority, REPORT_PRIORITY_NONE);
 	}
 	fprintf(out,
 		"\"records\":%" PRIu64 ",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64

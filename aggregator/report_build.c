@@ -1,7 +1,9 @@
 #include "report_build.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,6 +19,8 @@
 #include "report_notices.h"
 #include "report_paths.h"
 #include "roster.h"
+
+#define STREAM_TEXT_SIZE 512u
 
 /* The tree that others see, and what it points to. */
 struct report {
@@ -106,6 +110,31 @@ static int32_t gpu_of(const struct roster *roster, const struct roster_process *
 	return device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
 }
 
+/* "stream13 \"prefetch\" (priority -1)"; 0 where there is nothing but the id. */
+static int name_stream(struct builder *builder, const struct roster_process *process,
+		       const struct fold_key *key, uint32_t *text)
+{
+	const struct message_stream *stream =
+		stream_list_find(&process->streams, key->context_id, key->stream_id);
+	char whole[STREAM_TEXT_SIZE], priority[32] = "";
+	uint32_t size = 0;
+	const char *name = "";
+
+	*text = 0;
+	if (stream)
+		name = catalog_string(builder->collection->catalog, stream->name, &size);
+	if (stream && (stream->flags & DEFINITION_STREAM_PRIORITY) && stream->priority != 0)
+		snprintf(priority, sizeof(priority), " (priority %" PRId32 ")", stream->priority);
+	if (size == 0 && !*priority)
+		return 0;
+	if (size > STREAM_TEXT_SIZE / 2)
+		size = STREAM_TEXT_SIZE / 2;
+	snprintf(whole, sizeof(whole),
+		 size ? "stream%" PRIu32 " \"%.*s\"%s" : "stream%" PRIu32 "%.*s%s", key->stream_id,
+		 (int)size, name, priority);
+	return report_names_text(builder->report->names, whole, text);
+}
+
 static void add_to_plane(struct builder *builder, const struct fold_row *row)
 {
 	struct report_plane_total *total = &builder->report->tree.plane_totals[plane_of(&row->key)];
@@ -173,6 +202,8 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;
 	int error = report_paths_find(builder->paths, key, &leaf.node);
+	if (!error)
+		error = name_stream(builder, process, key, &leaf.stream);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
 	return error ? error : add_leaf(builder, &leaf, row);

@@ -43,9 +43,17 @@ static int describe(struct report_busy *busy, const struct collection *collectio
 		roster_host(roster, device ? device->host : process->identity.host);
 	if (device && device->index >= 0)
 		row->gpu = device->index;
+	const struct message_stream *stream =
+		key->level == TIMELINE_STREAM
+			? stream_list_find(&process->streams, key->context_id, key->stream_id)
+			: NULL;
+	if (stream && (stream->flags & DEFINITION_STREAM_PRIORITY))
+		row->stream_priority = stream->priority;
+	row->stream_default = stream && (stream->flags & DEFINITION_STREAM_DEFAULT);
+	row->stream_name = clean_string(busy, collection->catalog, stream ? stream->name : 0);
 	row->host = clean_string(busy, collection->catalog, host ? host->node : 0);
 	row->device_name = clean_string(busy, collection->catalog, device ? device->name : 0);
-	return row->host && row->device_name ? 0 : -ENOMEM;
+	return row->host && row->device_name && row->stream_name ? 0 : -ENOMEM;
 }
 
 static int add_row(struct report_busy *busy, const struct collection *collection,
@@ -58,6 +66,7 @@ static int add_row(struct report_busy *busy, const struct collection *collection
 	*row = (struct report_busy_row){
 		.gpu = REPORT_GPU_NONE,
 		.rank = REPORT_RANK_NONE,
+		.stream_priority = REPORT_PRIORITY_NONE,
 		.whole_device = entry->key.level != TIMELINE_STREAM,
 		.context_id = entry->key.context_id,
 		.stream_id = entry->key.stream_id,
@@ -107,7 +116,7 @@ int report_busy_create(const struct profile *profile, struct report_busy **busy)
 	if (!*busy)
 		return -ENOMEM;
 	(*busy)->rows = calloc(nr_entries ? nr_entries : 1, sizeof(*(*busy)->rows));
-	(*busy)->texts = calloc(nr_entries ? 2 * (size_t)nr_entries : 1, sizeof(char *));
+	(*busy)->texts = calloc(nr_entries ? 3 * (size_t)nr_entries : 1, sizeof(char *));
 	if (!(*busy)->rows || !(*busy)->texts)
 		error = -ENOMEM;
 	for (uint32_t i = 0; i < nr_entries && !error; i++)

@@ -8,6 +8,9 @@
 
 static const char *const words_of[REPORT_DIMENSIONS] = {"host", "rank", "gpu", "stream", "thread"};
 
+/* Streams without a name are their id, others the text that has both. */
+#define STREAM_CALLED (1u << 31)
+
 static bool take_word(struct report_by *by, const char *word, size_t length)
 {
 	for (uint32_t i = 0; i < REPORT_DIMENSIONS; i++) {
@@ -47,7 +50,7 @@ uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dime
 	case REPORT_BY_GPU:
 		return (uint32_t)leaf->gpu;
 	case REPORT_BY_STREAM:
-		return leaf->stream_id;
+		return leaf->stream ? STREAM_CALLED | leaf->stream : leaf->stream_id;
 	default:
 		return leaf->tid;
 	}
@@ -62,6 +65,8 @@ const char *report_dimension_frame(const struct report_tree *tree, enum report_d
 		return "rank?";
 	if (dimension == REPORT_BY_GPU && (int32_t)value == REPORT_GPU_NONE)
 		return "GPU?";
+	if (dimension == REPORT_BY_STREAM && (value & STREAM_CALLED))
+		return tree->strings[value & ~STREAM_CALLED];
 	if (dimension == REPORT_BY_THREAD && value == 0)
 		return "thread?";
 	snprintf(text, size, "%s%" PRIu32, dimension == REPORT_BY_GPU ? "GPU" : words_of[dimension],

@@ -34,6 +34,7 @@ void roster_destroy(struct roster *roster)
 		free(process->notices);
 		free(process->ledger);
 		statistics_table_destroy(process->statistics);
+		stream_list_fini(&process->streams);
 	}
 	hash_index_fini(&roster->process_index);
 	free(roster->hosts);
@@ -262,6 +263,7 @@ void roster_saved(struct roster *roster)
 		process->changed = process->lists_changed = false;
 		process->ledger_changed = process->finished = false;
 		statistics_table_saved(process->statistics);
+		process->streams.changed = false;
 		if (process->correlator)
 			correlator_saved(process->correlator);
 		if (process->memory)

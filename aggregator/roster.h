@@ -10,6 +10,7 @@
 #include "correlator.h"
 #include "proto/ledger.h"
 #include "proto/message.h"
+#include "proto/stream_list.h"
 
 struct roster;
 struct statistics_table;
@@ -50,6 +51,7 @@ struct roster_process {
 	uint32_t nr_notices;
 	struct ledger_entry *ledger;
 	uint32_t nr_ledger;
+	struct stream_list streams;
 	struct correlator *correlator;   /* owns; NULL: nothing came, or the process has ended */
 	struct correlator_counts counts; /* of correlators past; without waiting ones */
 	struct statistics_table *statistics;                   /* owns; NULL: none came */

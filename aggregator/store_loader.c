@@ -203,6 +203,23 @@ static int take_process_notice(struct collection *collection, struct statement *
 	return 0;
 }
 
+static int take_stream(struct collection *collection, struct statement *row)
+{
+	struct roster_process *process = roster_process(collection->roster, number32(row, 0));
+	const struct message_stream stream = {
+		.context_id = number32(row, 1),
+		.stream_id = number32(row, 2),
+		.name = number32(row, 3),
+		.priority = number_or(row, 4, 0),
+		.flags = number32(row, 5),
+	};
+
+	if (!process || stream.name > catalog_size(collection->catalog).strings)
+		return -EPROTO;
+	int error = stream_list_put(&process->streams, &stream);
+	return error == -ENOSPC ? -EPROTO : error;
+}
+
 static int append_ledger(struct ledger_entry **ledger, uint32_t *nr_ledger, struct statement *row)
 {
 	struct ledger_entry *entries = realloc(*ledger, (*nr_ledger + 1) * sizeof(*entries));
@@ -534,6 +551,7 @@ int store_loader_load(struct database *database, struct collection *collection)
 		{"SELECT * FROM processes ORDER BY id", take_process},
 		{"SELECT * FROM process_devices ORDER BY process, device_id", take_process_device},
 		{"SELECT * FROM process_notices ORDER BY process, position", take_process_notice},
+		{"SELECT * FROM streams ORDER BY process, context_id, stream_id", take_stream},
 		{"SELECT * FROM epochs ORDER BY id", take_epoch},
 		{"SELECT * FROM epoch_ids ORDER BY epoch, kind, base", take_epoch_ids},
 		{"SELECT * FROM ledger", take_ledger},

@@ -109,6 +109,10 @@ static const char schema[] =
 	" matched INTEGER NOT NULL, live_count INTEGER NOT NULL, live_bytes INTEGER NOT NULL,"
 	" peak_count INTEGER NOT NULL, peak_bytes INTEGER NOT NULL,"
 	" PRIMARY KEY (process, device_id, tid, node, kind, matched)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE streams (process INTEGER NOT NULL, context_id INTEGER NOT NULL,"
+	" stream_id INTEGER NOT NULL, name INTEGER NOT NULL, priority INTEGER, flags INTEGER NOT "
+	"NULL,"
+	" PRIMARY KEY (process, context_id, stream_id)) STRICT, WITHOUT ROWID;"
 	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"
 	"PRAGMA application_id = " TEXT_OF(
 		STORE_APPLICATION_ID) ";"

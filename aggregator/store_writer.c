@@ -1,6 +1,7 @@
 #include "store_writer.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "agent_session.h"
@@ -9,6 +10,7 @@
 #include "correlator.h"
 #include "fold_table.h"
 #include "memory_account.h"
+#include "proto/definition.h"
 #include "roster.h"
 #include "store_schema.h"
 #include "store_statistics.h"
@@ -42,6 +44,7 @@ enum command {
 	CLEAR_PENDING_OF_PROCESS,
 	PUT_MEMORY,
 	PUT_MEMORY_STACK,
+	PUT_STREAM,
 	COMMANDS,
 };
 
@@ -79,6 +82,7 @@ static const char *const commands[COMMANDS] = {
 		 " AND context_id = ? AND stream_id = ?"),
 	[PUT_PENDING] = "REPLACE INTO pending VALUES (?,?,?,?,?)",
 	[CLEAR_PENDING] = "DELETE FROM pending WHERE process = ? AND kind = ? AND block = ?",
+	[PUT_STREAM] = "REPLACE INTO streams VALUES (?,?,?,?,?,?)",
 	[CLEAR_PENDING_OF_PROCESS] = "DELETE FROM pending WHERE process = ?",
 	[PUT_MEMORY] = "REPLACE INTO memory VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_MEMORY_STACK] = "REPLACE INTO memory_stacks VALUES (?,?,?,?,?,?,?,?,?,?)",
@@ -316,6 +320,24 @@ static int write_process_lists(struct store_writer *writer, uint32_t id,
 	return error;
 }
 
+static int write_streams(struct store_writer *writer, uint32_t process,
+			 const struct stream_list *list)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < list->nr_streams && !error; i++) {
+		const struct message_stream *stream = &list->streams[i];
+		bool known = stream->flags & DEFINITION_STREAM_PRIORITY;
+
+		error = RUN(writer, PUT_STREAM, NUMBER(process), NUMBER(stream->context_id),
+			    NUMBER(stream->stream_id), NUMBER(stream->name),
+			    known ? database_signed(stream->priority)
+				  : (struct database_value){.type = DATABASE_NULL},
+			    NUMBER(stream->flags));
+	}
+	return error;
+}
+
 static int write_ledger(struct store_writer *writer, uint32_t epoch, uint32_t process,
 			const struct ledger_entry *entries, uint32_t nr_entries)
 {
@@ -342,6 +364,8 @@ static int write_process(struct store_writer *writer, uint32_t id,
 		error = write_process_lists(writer, id, process);
 	if (!error && process->ledger_changed)
 		error = write_ledger(writer, 0, id, process->ledger, process->nr_ledger);
+	if (!error && process->streams.changed)
+		error = write_streams(writer, id, &process->streams);
 	if (!error && process->finished)
 		error = RUN(writer, CLEAR_PENDING_OF_PROCESS, NUMBER(id));
 	if (!error && process->correlator)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "report_groups.h"
+#include "report_ranges.h"
 #include "report_summary.h"
 #include "statistics_writer.h"
 
@@ -62,12 +63,45 @@ static void write_hosts(FILE *out, const struct report_tree *tree,
 			groups->groups[i].label);
 }
 
+/* Nothing where there are no ranges. */
+static void write_ranges(FILE *out, const struct report_tree *tree,
+			 const struct report_ranges *ranges, uint32_t top)
+{
+	uint64_t total_ns = tree->kernel_ns + tree->copy_ns + tree->graph_ns;
+	char time[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	if (ranges->nr_ranges == 0)
+		return;
+	fprintf(out, "\n%14s %7s %14s  %s\n", "time", "share", "count", "NVTX range");
+	for (uint32_t i = 0; i < ranges->nr_ranges && i < top; i++)
+		fprintf(out, "%14s %6.2f%% %14s  %s\n",
+			report_summary_time(ranges->ranges[i].ns, time),
+			share_of(ranges->ranges[i].ns, total_ns),
+			report_summary_count(ranges->ranges[i].count, count),
+			ranges->ranges[i].label);
+	if (ranges->nr_ranges > top)
+		fprintf(out, "%14s %s more\n", "",
+			report_summary_count(ranges->nr_ranges - top, count));
+}
+
 static void write_gpu(FILE *out, int32_t gpu)
 {
 	if (gpu == REPORT_GPU_NONE)
 		fputs("GPU?", out);
 	else
 		fprintf(out, "GPU%" PRId32, gpu);
+}
+
+static void write_stream(FILE *out, const struct report_busy_row *row)
+{
+	fprintf(out, " pid %" PRIu32 " context %" PRIu32 " stream %" PRIu32, row->pid,
+		row->context_id, row->stream_id);
+	if (*row->stream_name)
+		fprintf(out, " \"%s\"", row->stream_name);
+	if (row->stream_default)
+		fputs(" (default)", out);
+	if (row->stream_priority != REPORT_PRIORITY_NONE && row->stream_priority != 0)
+		fprintf(out, " (priority %" PRId32 ")", row->stream_priority);
 }
 
 static void write_busy_row(FILE *out, const struct report_busy_row *row)
@@ -81,8 +115,7 @@ static void write_busy_row(FILE *out, const struct report_busy_row *row)
 		report_summary_count(row->records, count), row->host);
 	write_gpu(out, row->gpu);
 	if (!row->whole_device)
-		fprintf(out, " pid %" PRIu32 " context %" PRIu32 " stream %" PRIu32, row->pid,
-			row->context_id, row->stream_id);
+		write_stream(out, row);
 	else if (*row->device_name)
 		fprintf(out, " (%s)", row->device_name);
 	if (row->late)
@@ -140,15 +173,19 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 	uint32_t top = options && options->top ? options->top : TOP_DEFAULT;
 	char line[REPORT_SUMMARY_SIZE];
 	struct report_groups activities, hosts;
+	struct report_ranges ranges = {0};
 	int error = report_groups_init(&activities, tree, REPORT_GROUP_ACTIVITY);
 
 	if (error)
 		return error;
 	error = report_groups_init(&hosts, tree, REPORT_GROUP_HOST);
+	if (!error)
+		error = report_ranges_init(&ranges, tree);
 	if (!error) {
 		if (*tree->title)
 			fprintf(out, "%s\n\n", tree->title);
 		write_activities(out, tree, &activities, top);
+		write_ranges(out, tree, &ranges, top);
 		write_hosts(out, tree, &hosts);
 		if (tree->planes & 1u << REPORT_PLANE_GPU) {
 			write_busy(out, busy, 1, top);
@@ -170,5 +207,6 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 	}
 	report_groups_fini(&activities);
 	report_groups_fini(&hosts);
+	report_ranges_fini(&ranges);
 	return error;
 }

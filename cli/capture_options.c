@@ -52,6 +52,14 @@ static int take_record(struct capture_options *options, const char *origin, cons
 		    "not all, nor a list of sync, overhead, um, modules, memory, nvtx");
 }
 
+static int take_nvtx_digits(struct capture_options *options, const char *origin, const char *text,
+			    char **error)
+{
+	if (nvtx_digits_parse(text, &options->nvtx_digits) == 0)
+		return 0;
+	return fail(error, origin, text, "not auto, keep or mask");
+}
+
 static int take_api(struct capture_options *options, const char *origin, const char *text,
 		    char **error)
 {
@@ -140,6 +148,7 @@ static const struct {
 	{"stacks", STACK_OPTIONS_ENV, take_stacks},
 	{"graphs", GRAPH_MODE_ENV, take_graphs},
 	{"record", RECORD_OPTIONS_ENV, take_record},
+	{"nvtx-digits", NVTX_DIGITS_ENV, take_nvtx_digits},
 	{"api", API_OPTIONS_ENV, take_api},
 	{"window", WINDOW_OPTIONS_ENV, take_window},
 	{"delay", NULL, take_delay},
@@ -217,8 +226,12 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 	if (result == 0)
 		result = job_environment_set(environment, GRAPH_MODE_ENV,
 					     graph_mode_name(options->graphs));
-	if (result == 0 && options->record)
+	/* What is the default and was not said is left out: the job's environment stays as it is. */
+	if (result == 0 && (options->record || getenv(RECORD_OPTIONS_ENV)))
 		result = job_environment_set(environment, RECORD_OPTIONS_ENV, record);
+	if (result == 0 && (options->nvtx_digits != NVTX_DIGITS_AUTO || getenv(NVTX_DIGITS_ENV)))
+		result = job_environment_set(environment, NVTX_DIGITS_ENV,
+					     nvtx_digits_name(options->nvtx_digits));
 	if (result == 0 && options->api)
 		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);
 	return result ? result : export_window(options, now_ns, environment);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "proto/graph_mode.h"
+#include "proto/nvtx_digits.h"
 #include "proto/stack_options.h"
 #include "proto/window_options.h"
 
@@ -15,10 +16,12 @@ struct job_environment;
 struct capture_options {
 	struct stack_options stacks;
 	enum graph_mode graphs;
-	uint32_t record;                /* a set of enum record_option */
+	uint32_t record; /* a set of enum record_option */
+	enum nvtx_digits nvtx_digits;
 	struct window_options window;   /* from_ns and until_ns of the environment alone */
 	uint64_t delay_ns, duration_ns; /* from the job's start; 0: none */
-	const char *api; /* a list of api_options.h; borrowed from the command line or the environment; NULL: none */
+	/* a list of api_options.h; borrowed from the command line or the environment; NULL: none */
+	const char *api;
 };
 
 /* The defaults, and what the environment says. 0; -EINVAL: a variable is not understood; *error is one line about it,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #define JOB_ENVIRONMENT_INJECTION "CUDA_INJECTION64_PATH" /* the CUDA driver's own variable */
+#define JOB_ENVIRONMENT_NVTX      "NVTX_INJECTION64_PATH" /* NVTX's own */
 #define JOB_ENVIRONMENT_SET_MAX   16u
 
 struct job_environment {

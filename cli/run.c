@@ -17,6 +17,7 @@
 #include "private_dir.h"
 #include "profiling.h"
 #include "proto/handshake.h"
+#include "proto/record_options.h"
 #include "verbs.h"
 
 #define DEFAULT_OUTPUT "flamegrid-profile"
@@ -27,7 +28,7 @@ struct run {
 	const char *output_path, *agent_path, *node_name, *devices_path, *symbol_cache;
 	struct capture_options capture;
 	struct report_options names;
-	bool inlines, strict, quiet;
+	bool inlines, nvtx, strict, quiet;
 	char **command;
 	/* state */
 	const char *other_injection; /* somebody else's library, which the job keeps; NULL: none */
@@ -67,6 +68,13 @@ static const char usage[] =
 	"      --record LIST    record more than GPU work, with commas between: sync (host waits), "
 	"overhead,\n"
 	"                       um (unified memory), modules, memory, nvtx; or all\n"
+	"      --nvtx           NVTX ranges as frames and names of streams: short for --record "
+	"nvtx\n"
+	"      --nvtx-digits auto|keep|mask\n"
+	"                       numbers in the names of ranges: kept while few names differ in "
+	"them "
+	"alone\n"
+	"                       (default), kept, or all #\n"
 	"      --api LIST       count and time calls of CUDA's API: names of functions with commas "
 	"between, * in\n"
 	"                       them for any text (cudaMalloc*,cuLaunchKernel); runtime, driver or "
@@ -110,6 +118,7 @@ enum long_option {
 	OPTION_CAPTURE = 256, /* one of capture_options.h */
 	OPTION_LINES,
 	OPTION_INLINES,
+	OPTION_NVTX,
 	OPTION_SYMBOL_CACHE,
 	OPTION_AGENT,
 	OPTION_NODE_NAME,
@@ -144,6 +153,8 @@ static int parse_options(struct run *run, int argc, char **argv)
 		{"stacks", required_argument, NULL, OPTION_CAPTURE},
 		{"graphs", required_argument, NULL, OPTION_CAPTURE},
 		{"record", required_argument, NULL, OPTION_CAPTURE},
+		{"nvtx", no_argument, NULL, OPTION_NVTX},
+		{"nvtx-digits", required_argument, NULL, OPTION_CAPTURE},
 		{"api", required_argument, NULL, OPTION_CAPTURE},
 		{"delay", required_argument, NULL, OPTION_CAPTURE},
 		{"duration", required_argument, NULL, OPTION_CAPTURE},
@@ -185,6 +196,9 @@ static int parse_options(struct run *run, int argc, char **argv)
 		case OPTION_INLINES:
 			run->inlines = true;
 			break;
+		case OPTION_NVTX:
+			run->nvtx = true;
+			break;
 		case OPTION_SYMBOL_CACHE:
 			run->symbol_cache = optarg;
 			break;
@@ -215,6 +229,8 @@ static int parse_options(struct run *run, int argc, char **argv)
 		warn("run: no command given");
 		return EXIT_RUN_OWN + 1;
 	}
+	if (run->nvtx)
+		run->capture.record |= RECORD_OPTION_NVTX;
 	run->command = argv + optind;
 	return 0;
 }
@@ -363,6 +379,26 @@ static uint64_t realtime_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Ranges are wanted as frames, or as capture windows. */
+static bool wants_nvtx(const struct capture_options *capture)
+{
+	return capture->record & RECORD_OPTION_NVTX || capture->window.range == WINDOW_RANGE_NVTX;
+}
+
+/* Another tool's NVTX library stays: it may be why the job runs. */
+static int lead_in_nvtx(const struct run *run, struct job_environment *environment)
+{
+	const char *other = getenv(JOB_ENVIRONMENT_NVTX);
+
+	if (!other || !*other || strcmp(other, run->paths.inject) == 0)
+		return job_environment_set(environment, JOB_ENVIRONMENT_NVTX, run->paths.inject);
+	warn("run: " JOB_ENVIRONMENT_NVTX
+	     " is already set to %s and is left alone: no NVTX ranges%s",
+	     other,
+	     run->capture.window.range == WINDOW_RANGE_NVTX ? ", so nothing is captured" : "");
+	return 0;
+}
+
 /* The environment that leads the guest into the job's processes. 0 or -ENOMEM; fini in either case. */
 static int lead_in(const struct run *run, const char *socket_path,
 		   struct job_environment *environment)
@@ -374,6 +410,8 @@ static int lead_in(const struct run *run, const char *socket_path,
 					     run->paths.inject);
 	if (result == 0)
 		result = job_environment_set(environment, HANDSHAKE_SOCKET_ENV, socket_path);
+	if (result == 0 && wants_nvtx(&run->capture))
+		result = lead_in_nvtx(run, environment);
 	return result ? result : capture_options_export(&run->capture, realtime_ns(), environment);
 }
 

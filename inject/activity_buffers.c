@@ -22,6 +22,7 @@
 #include "monotonic.h"
 #include "name_table.h"
 #include "proto/record_ring.h"
+#include "stream_names.h"
 
 #define CHUNK_RECORDS 256u
 #define DISCARD_BYTES (64u << 10)
@@ -58,7 +59,9 @@ struct activity_buffers {
 static struct activity_buffers self;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_bool any_record;
-static _Atomic uint64_t hurry_until_ns; /* 0: no hurry */
+static _Atomic uint64_t records_seen, resources_seen;
+static _Atomic uint64_t earliest_ns = UINT64_MAX; /* written under the lock, or taken away */
+static _Atomic uint64_t hurry_until_ns;           /* 0: no hurry */
 static _Alignas(64) uint8_t discard[DISCARD_BYTES];
 
 static_assert(RECORD_DEVICES_MAX <= 64, "a bit a device");
@@ -191,6 +194,17 @@ static void pass_on(uint64_t deadline_ns)
 	self.nr_records = 0;
 }
 
+static void see(const struct gpu_record *record)
+{
+	if (record->start_ns &&
+	    record->start_ns < atomic_load_explicit(&earliest_ns, memory_order_relaxed))
+		atomic_store_explicit(&earliest_ns, record->start_ns, memory_order_relaxed);
+	/* Release: who sees the count sees the time, too. */
+	atomic_store_explicit(&records_seen,
+			      atomic_load_explicit(&records_seen, memory_order_relaxed) + 1,
+			      memory_order_release);
+}
+
 /* What a wait does not say: its context's device. Work tells which one that is, where no callback did. */
 static void find_device(struct gpu_record *record, bool is_work)
 {
@@ -241,6 +255,8 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 	struct gpu_record *record = &self.records[self.nr_records];
 	bool is_work = record->kind <= RECORD_GPU_GRAPH;
 
+	if (is_work)
+		see(record);
 	/* What still runs stays outstanding. */
 	if (is_work && verdict != ACTIVITY_STILL_RUNNING &&
 	    !capture_window_wants(record->correlation_id)) {
@@ -273,10 +289,12 @@ static void take(const void *activity)
 	enum activity_verdict verdict = activity_record_read(activity, self.library->version,
 							     &self.records[self.nr_records], &name);
 
-	if (verdict == ACTIVITY_UNKNOWN)
-		self.unknown++;
-	else
+	if (verdict != ACTIVITY_UNKNOWN)
 		add(verdict, name, activity);
+	else if (stream_names_record(activity))
+		atomic_fetch_add_explicit(&resources_seen, 1, memory_order_relaxed);
+	else
+		self.unknown++;
 	free_data(activity);
 }
 
@@ -366,6 +384,13 @@ void activity_buffers_define(bool last)
 void activity_buffers_hurry(uint64_t until_ns)
 {
 	atomic_store_explicit(&hurry_until_ns, until_ns, memory_order_relaxed);
+}
+
+void activity_buffers_seen(uint64_t *records, uint64_t *resources, uint64_t *earliest)
+{
+	*records = atomic_load_explicit(&records_seen, memory_order_acquire);
+	*resources = atomic_load_explicit(&resources_seen, memory_order_relaxed);
+	*earliest = atomic_exchange_explicit(&earliest_ns, UINT64_MAX, memory_order_relaxed);
 }
 
 bool activity_buffers_any(void)

@@ -50,6 +50,10 @@ void activity_buffers_define(bool last);
 /* From now on, wait for room no longer than until_ns (CLOCK_MONOTONIC) in all: the process ends. */
 void activity_buffers_hurry(uint64_t until_ns);
 
+/* What has come so far, for activity_watch.h: GPU records, records of streams and contexts, and when
+ * the first work began of the records since the last call (UINT64_MAX: none). Any thread. */
+void activity_buffers_seen(uint64_t *records, uint64_t *resources, uint64_t *earliest_ns);
+
 /* Whether any GPU record ever came. Any thread. */
 bool activity_buffers_any(void);
 

@@ -491,6 +491,11 @@ void capture_window_unlock(void)
 	pthread_mutex_unlock(&self.lock);
 }
 
+bool capture_window_is_open(void)
+{
+	return state() == RECORD_RING_CAPTURE_ON;
+}
+
 void capture_window_finish(void)
 {
 	if (state() == RECORD_RING_CAPTURE_ON)

@@ -66,6 +66,9 @@ uint64_t capture_window_step(void);
 bool capture_window_lock(void);
 void capture_window_unlock(void);
 
+/* Helper, within a lock: the window is open, not about to end. */
+bool capture_window_is_open(void);
+
 /* Helper, at the process's end, within a lock: the window is over. */
 void capture_window_finish(void);
 

@@ -27,6 +27,8 @@ enum cupti_domain { /* CUpti_CallbackDomain */
 
 enum cupti_resource_cbid { /* CUpti_CallbackIdResource */
 			   CUPTI_ABI_RESOURCE_CONTEXT_CREATED = 1,
+			   CUPTI_ABI_RESOURCE_STREAM_CREATED = 3,
+			   CUPTI_ABI_RESOURCE_STREAM_DESTROYED = 4, /* about to be */
 			   CUPTI_ABI_RESOURCE_INIT_FINISHED = 5,
 			   CUPTI_ABI_RESOURCE_NODE_CREATED = 13,
 			   CUPTI_ABI_RESOURCE_NODE_CLONED = 20,
@@ -46,13 +48,15 @@ enum cupti_kind { /* CUpti_ActivityKind */
 		  CUPTI_ABI_KIND_MEMCPY = 1,
 		  CUPTI_ABI_KIND_MEMSET = 2,
 		  CUPTI_ABI_KIND_KERNEL = 3,
+		  CUPTI_ABI_KIND_CONTEXT = 9,
 		  CUPTI_ABI_KIND_CONCURRENT_KERNEL = 10,
 		  CUPTI_ABI_KIND_MEMCPY_PEER = 22, /* MEMCPY2 */
 		  CUPTI_ABI_KIND_ALLOCATION = 49,  /* MEMORY2 */
 		  CUPTI_ABI_KIND_GRAPH = 51,       /* GRAPH_TRACE */
 		  CUPTI_ABI_KIND_OVERHEAD = 17,
 		  CUPTI_ABI_KIND_UNIFIED = 25, /* UNIFIED_MEMORY_COUNTER */
-		  CUPTI_ABI_KIND_SYNC = 38,    /* SYNCHRONIZATION */
+		  CUPTI_ABI_KIND_STREAM = 37,
+		  CUPTI_ABI_KIND_SYNC = 38, /* SYNCHRONIZATION */
 };
 
 enum cupti_attribute { /* CUpti_ActivityAttribute; both are uint8_t */
@@ -168,6 +172,23 @@ enum cupti_graph_offset {
 	CUPTI_GRAPH_GRAPH = 28,
 	CUPTI_GRAPH_CONTEXT = 32,
 	CUPTI_GRAPH_STREAM = 36,
+};
+
+enum cupti_stream_flag { /* CUpti_ActivityStreamFlag */
+			 CUPTI_ABI_STREAM_NON_BLOCKING = 2,
+			 CUPTI_ABI_STREAM_NULL = 3,
+};
+
+enum cupti_stream_offset {
+	CUPTI_STREAM_CONTEXT = 4,
+	CUPTI_STREAM_ID = 8,
+	CUPTI_STREAM_PRIORITY = 12, /* a signed number in an unsigned field */
+	CUPTI_STREAM_FLAG = 16,     /* enum cupti_stream_flag */
+};
+
+enum cupti_context_offset {
+	CUPTI_CONTEXT_ID = 4,
+	CUPTI_CONTEXT_NULL_STREAM = 14, /* uint16_t: id of the default stream */
 };
 
 enum cupti_sync_offset {

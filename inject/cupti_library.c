@@ -32,6 +32,8 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiGetGraphNodeId", get_graph_node_id, true),
 	SYMBOL("cuptiFinalize", finalize, true),
 	SYMBOL("cuptiGetContextId", get_context_id, true),
+	SYMBOL("cuptiGetStreamIdEx", get_stream_id, true),
+	SYMBOL("cuptiActivityEnableAndDump", activity_enable_and_dump, true),
 	SYMBOL("cuptiGetDeviceId", get_device_id, true),
 	SYMBOL("cuptiActivityEnableAllSyncRecords", activity_enable_all_sync_records, true),
 	SYMBOL("cuptiActivityConfigureUnifiedMemoryCounter", configure_unified_memory, true),

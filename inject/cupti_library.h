@@ -34,6 +34,9 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*activity_enable_all_sync_records)(uint8_t enable);
 	int (*configure_unified_memory)(struct cupti_unified_config *configs, uint32_t count);
 	int (*get_callback_name)(uint32_t domain, uint32_t cbid, const char **name);
+	int (*get_stream_id)(void *context, void *stream, uint8_t per_thread, uint32_t *stream_id);
+	/* As activity_enable, and records of what there is already. */
+	int (*activity_enable_and_dump)(uint32_t kind);
 };
 
 /* Maps `path` (already_mapped: takes the copy that the process has, or fails) and resolves its

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "activity_buffers.h"
+#include "activity_watch.h"
 #include "agent_watch.h"
 #include "api_statistics.h"
 #include "capture_window.h"
@@ -21,6 +22,7 @@
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "device_query.h"
+#include "graph_callback.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_load.h"
@@ -30,6 +32,7 @@
 #include "proto/record_ring.h"
 #include "python_frames.h"
 #include "stack_table.h"
+#include "subscription.h"
 #include "unified_memory.h"
 #include "unwind_notices.h"
 #include "unwind_table.h"
@@ -51,6 +54,8 @@ enum event {
 
 static struct {
 	struct flush_thread_parts parts;
+	struct activity_watch watch;
+	uint32_t watched_window; /* the watch's; 0: none yet */
 	bool started, prepared, captured;
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* likewise */
@@ -238,6 +243,27 @@ static void publish_statistics(uint64_t now_ns, bool last)
 	self.next_statistics_ns = now_ns + STATISTICS_NS;
 }
 
+static struct activity_watch_counts seen(void)
+{
+	struct activity_watch_counts counts;
+
+	activity_buffers_seen(&counts.records, &counts.resources, &counts.earliest_ns);
+	counts.launches = record_ring_own_launches(self.parts.ring) - graph_callback_captured();
+	return counts;
+}
+
+/* With the window open, and within its lock: only then may the watch call CUPTI. */
+static void watch_activity(void)
+{
+	struct activity_watch_counts counts = seen();
+	uint32_t window = capture_window_count();
+
+	if (self.watched_window && self.watched_window != window)
+		activity_watch_renew(&self.watch, &counts);
+	self.watched_window = window;
+	activity_watch_step(&self.watch, &counts);
+}
+
 /* What there is to do now. A running kernel must not be flushed by force: it would come without its
  * end, and only once. */
 static void work(unsigned int events)
@@ -270,13 +296,38 @@ static void work(unsigned int events)
 	    !capture_window_lock())
 		return;
 	flush(0);
+	if (capture_window_is_open())
+		watch_activity();
 	capture_window_unlock();
 	self.next_flush_ns = monotonic_ns() + FLUSH_NS;
 }
 
+/* Within the lock of an open window, whose forced flush has brought all that there is. */
+static void finish_watch(void)
+{
+	struct activity_watch_counts counts = seen();
+
+	if (self.watched_window && self.watched_window != capture_window_count())
+		activity_watch_renew(&self.watch, &counts);
+	activity_watch_ask(&self.watch, &counts);
+	if (self.watch.state == ACTIVITY_WATCH_ASKED) {
+		flush(1);
+		counts = seen();
+	}
+	activity_watch_finish(&self.watch, &counts);
+}
+
+/* The last window ended before. */
+static void finish_watch_late(void)
+{
+	struct activity_watch_counts counts = seen();
+
+	activity_watch_renew(&self.watch, &counts);
+}
+
 static void finish(unsigned int events)
 {
-	bool works = !(events & EVENT_CUPTI_FAILED);
+	bool works = !(events & EVENT_CUPTI_FAILED), watched = false;
 
 	agent_watch_last(monotonic_ns());
 	if (is_captured()) {
@@ -289,11 +340,16 @@ static void finish(unsigned int events)
 	if (works && capture_window_lock()) {
 		if (self.parts.late || events & EVENT_CONTEXT_CREATED) {
 			flush(1);
+			watched = capture_window_is_open();
+			if (watched)
+				finish_watch();
 			calibrate();
 		}
 		capture_window_finish();
 		capture_window_unlock();
 	}
+	if (works && self.watched_window && !watched)
+		finish_watch_late();
 	if (works && has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
 		device_query_define(self.parts.definitions);
 	pass_on_loads();
@@ -331,6 +387,8 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 	int error;
 
 	self.parts = *parts;
+	activity_watch_init(&self.watch, parts->ring, parts->definitions, parts->library,
+			    subscription_take_up);
 	/* From a launch: a walk met a file whose unwind table is not there yet. */
 	unwind_tables_on_want(parts->tables, flush_thread_wake);
 	pthread_attr_init(&attributes);

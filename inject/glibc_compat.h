@@ -19,6 +19,7 @@ GLIBC_COMPAT(pthread_key_create);
 GLIBC_COMPAT(pthread_mutex_lock);
 GLIBC_COMPAT(pthread_mutex_trylock);
 GLIBC_COMPAT(pthread_mutex_unlock);
+GLIBC_COMPAT(pthread_once);
 GLIBC_COMPAT(pthread_setspecific);
 GLIBC_COMPAT(pthread_sigmask);
 

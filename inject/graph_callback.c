@@ -1,8 +1,17 @@
 #include "graph_callback.h"
 
+#include <stdatomic.h>
+
 #include "graph_nodes.h"
 #include "launch_thread.h"
 #include "monotonic.h"
+
+static _Atomic uint64_t captured;
+
+uint64_t graph_callback_captured(void)
+{
+	return atomic_load_explicit(&captured, memory_order_relaxed);
+}
 
 /* 0: none. */
 static uint64_t id_of(const struct cupti_library *library, void *node)
@@ -22,6 +31,8 @@ void graph_callback_created(const struct launch_callback *launch,
 	struct launch_thread *thread = launch_thread_own(launch->ring, now_ns);
 	uint64_t node_id = id_of(library, data->node);
 
+	if (thread && thread->outer_correlation_id)
+		atomic_fetch_add_explicit(&captured, 1, memory_order_relaxed);
 	if (!thread || node_id == 0)
 		return;
 	graph_nodes_put(launch->nodes, node_id,

@@ -14,6 +14,9 @@ void graph_callback_created(const struct launch_callback *launch,
 			    const struct cupti_library *library,
 			    const struct cupti_graph_data *data);
 
+/* How many launches were captured so far. Any thread. */
+uint64_t graph_callback_captured(void);
+
 /* A node is a copy of another one (cuGraphClone, instantiation) and is that one's code. An original
  * that is not known makes the copy unknown. */
 void graph_callback_copied(const struct launch_callback *launch,

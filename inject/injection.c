@@ -19,6 +19,7 @@
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_watch.h"
+#include "nvtx_ranges.h"
 #include "proto/api_options.h"
 #include "proto/graph_mode.h"
 #include "proto/handshake.h"
@@ -40,9 +41,11 @@ static struct {
 	struct unwind_tables *tables;
 	struct python_frames *python;
 	struct graph_nodes *nodes;
+	struct nvtx_names *ranges;
 	struct stack_options options;
 	enum graph_mode graphs;
 	uint32_t record; /* a set of enum record_option */
+	enum nvtx_digits digits;
 	struct window_options window_options;
 	struct module_watch *modules;
 	struct stack_table *stacks;
@@ -126,6 +129,8 @@ static bool prepare_launches(void)
 {
 	guest.stacks = stack_table_create(guest.ring);
 	guest.python = python_frames_create(guest.ring);
+	if (guest.record & RECORD_OPTION_NVTX)
+		guest.ranges = nvtx_ranges_on(guest.digits);
 	if (guest.graphs == GRAPH_MODE_NODES)
 		guest.nodes = graph_nodes_create();
 	if (guest.stacks && guest.python && launch_thread_init() == 0 &&
@@ -155,6 +160,11 @@ static void read_options(void)
 		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
 					 "%s=%s: not understood; nothing more is recorded",
 					 RECORD_OPTIONS_ENV, text);
+	text = getenv(NVTX_DIGITS_ENV);
+	if (nvtx_digits_parse(text, &guest.digits) < 0)
+		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
+					 "%s=%s: not understood; the default is used",
+					 NVTX_DIGITS_ENV, text);
 	text = getenv(WINDOW_OPTIONS_ENV);
 	if (window_options_parse(text, &guest.window_options) < 0)
 		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
@@ -198,7 +208,8 @@ static void prepare_windows(void)
 				       .stacks = guest.stacks,
 				       .tables = guest.tables,
 				       .python = guest.python,
-				       .options = guest.options},
+				       .options = guest.options,
+				       .ranges = guest.ranges},
 			   .nodes = guest.nodes},
 		.options = guest.window_options,
 		.graphs = guest.graphs,
@@ -259,8 +270,10 @@ static void start(const char *socket_path)
 {
 	uint16_t window; /* the guest numbers them itself */
 
-	if (agent_handshake(socket_path, &guest.link, &guest.ring, &window) < 0)
+	if (agent_handshake(socket_path, &guest.link, &guest.ring, &window) < 0) {
+		nvtx_ranges_off();
 		return;
+	}
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
 	agent_watch_start(&guest.link, guest.ring, &guest.definitions);
 	read_options();
@@ -271,6 +284,7 @@ static void start(const char *socket_path)
 		if (capture_window_is_due() ? capture_now() : capture_later())
 			return;
 	}
+	nvtx_ranges_off();
 	/* The ring stays: its notices say why the profile is empty. */
 	if (lifecycle_start(at_end_idle) == 0)
 		lifecycle_off();

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "nvtx_ranges.h"
 #include "proto/record_ring.h"
 #include "proto/stack_word.h"
 
@@ -118,6 +119,22 @@ static void count(const struct stack_capture *capture, enum ledger_reason reason
 	record_ring_count(capture->ring, LEDGER_DEVICE_NONE, reason, 1, 0);
 }
 
+/* The open ranges, outside of all frames. false: there are some without a name. */
+static __attribute__((noinline)) bool put_ranges(struct stack_scratch *scratch)
+{
+	uint32_t names[NVTX_RANGES_DEPTH + 1];
+	uint32_t room = RECORD_STACK_DEPTH - scratch->nr;
+	uint32_t nr = nvtx_ranges_open(names,
+				       room < NVTX_RANGES_DEPTH + 1 ? room : NVTX_RANGES_DEPTH + 1);
+	bool all_named = true;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		put_native(scratch, stack_word_range(names[i]));
+		all_named &= names[i] != NVTX_NAME_LOST;
+	}
+	return all_named;
+}
+
 /* Rare, so that a launch with a whole stack touches no counter. */
 static __attribute__((noinline, cold)) void count_lacks(const struct stack_capture *capture,
 							uint32_t marks, enum unwind_end end)
@@ -137,10 +154,16 @@ static __attribute__((noinline)) uint32_t add(const struct stack_capture *captur
 					      struct stack_scratch *scratch, uint64_t hash)
 {
 	const uint64_t full = stack_word_mark(STACK_MARK_CODE_TABLE_FULL);
-	bool nameless = false;
+	bool nameless = false, unranged = false;
 
 	memcpy(scratch->words, scratch->keys, scratch->nr * sizeof(*scratch->words));
 	for (uint32_t i = 0; i < scratch->nr; i++) {
+		if (scratch->python_at[i] == 0 && stack_word_is_range(scratch->keys[i]) &&
+		    scratch->keys[i] != stack_word_range(NVTX_NAME_LOST)) {
+			scratch->words[i] = nvtx_names_word(capture->ranges, capture->ring,
+							    (uint32_t)scratch->keys[i]);
+			unranged |= scratch->words[i] == stack_word_range(NVTX_NAME_LOST);
+		}
 		if (scratch->python_at[i] == 0)
 			continue;
 		scratch->words[i] = python_frames_word(capture->python,
@@ -149,6 +172,8 @@ static __attribute__((noinline)) uint32_t add(const struct stack_capture *captur
 	}
 	if (nameless)
 		count(capture, LEDGER_CODE_TABLE_FULL);
+	if (unranged)
+		count(capture, LEDGER_NVTX_NAME_LOST);
 	return stack_table_add(capture->stacks, &scratch->stacks, hash, scratch->words,
 			       scratch->nr);
 }
@@ -206,6 +231,15 @@ static uint32_t walk_native(const struct stack_capture *capture, struct stack_sc
 			   capture->options.native_depth, end);
 }
 
+/* Ranges alone. */
+static uint32_t take_ranges(const struct stack_capture *capture, struct stack_scratch *scratch)
+{
+	scratch->nr = 0;
+	if (!put_ranges(scratch))
+		count(capture, LEDGER_NVTX_NAME_LOST);
+	return intern(capture, scratch);
+}
+
 /* Its own frame is where the walk begins, so it must have one: not inlined. */
 __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture *capture,
 						      struct stack_scratch *scratch,
@@ -216,7 +250,7 @@ __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture
 	uint32_t python_marks = 0, marks = 0;
 
 	if (capture->options.mode == STACK_MODE_NONE)
-		return RECORD_STACK_NONE;
+		return capture->ranges ? take_ranges(capture, scratch) : RECORD_STACK_NONE;
 	uint32_t nr_python = walk_python(capture, scratch, &python_marks);
 
 	scratch->nr = 0;
@@ -244,5 +278,7 @@ __attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture
 	}
 	if (__builtin_expect(marks != 0, 0))
 		count_lacks(capture, marks, end);
+	if (__builtin_expect(capture->ranges && nvtx_ranges_any(), 0) && !put_ranges(scratch))
+		count(capture, LEDGER_NVTX_NAME_LOST);
 	return intern(capture, scratch);
 }

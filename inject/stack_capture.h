@@ -12,6 +12,7 @@
 #include "stack_table.h"
 #include "unwind.h"
 
+struct nvtx_names;
 struct record_ring;
 struct unwind_tables;
 
@@ -22,6 +23,7 @@ struct stack_capture {
 	struct unwind_tables *tables;
 	struct python_frames *python;
 	struct stack_options options;
+	struct nvtx_names *ranges; /* NVTX ranges are frames; NULL: they are not */
 };
 
 /* What one thread keeps for its captures. Zeroed: new. */
@@ -38,7 +40,8 @@ struct stack_scratch {
 	struct python_frame python[RECORD_STACK_DEPTH];
 };
 
-/* The id of the calling thread's stack, from the caller outwards; whatever it lacks is counted in the
+/* The id of the calling thread's stack, from the caller outwards, and around it the NVTX ranges that are
+ * open in the thread; whatever it lacks is counted in the
  * ledger. RECORD_STACK_NONE: nothing was asked for, or nothing is there;
  * RECORD_STACK_FULL: no room for another stack. */
 uint32_t stack_capture_take(const struct stack_capture *capture, struct stack_scratch *scratch,

@@ -14,16 +14,20 @@
 #include "launch_cbid.h"
 #include "lifecycle.h"
 #include "proto/record_options.h"
+#include "stream_names.h"
 #include "window_cbid.h"
 
 static const struct {
 	uint32_t kind;
-	const char *name;
+	const char *name; /* NULL: nothing is said if it is refused */
 } kinds[] = {
 	{CUPTI_ABI_KIND_CONCURRENT_KERNEL, "kernels"},
 	{CUPTI_ABI_KIND_MEMCPY, "copies"},
-	{CUPTI_ABI_KIND_MEMCPY_PEER, "copies between GPUs"},
+	/* Peer copies come with copies in most versions, and some refuse to hear of them. */
+	{CUPTI_ABI_KIND_MEMCPY_PEER, NULL},
 	{CUPTI_ABI_KIND_MEMSET, "memsets"},
+	{CUPTI_ABI_KIND_STREAM, NULL},
+	{CUPTI_ABI_KIND_CONTEXT, NULL},
 };
 
 /* Unified memory has to wait for the driver: unified_memory.h. */
@@ -52,6 +56,8 @@ static const uint32_t resources[] = {CUPTI_ABI_RESOURCE_CONTEXT_CREATED,
 static const uint32_t node_resources[] = {CUPTI_ABI_RESOURCE_NODE_CREATED,
 					  CUPTI_ABI_RESOURCE_NODE_CLONED,
 					  CUPTI_ABI_RESOURCE_NODE_UPDATED};
+static const uint32_t stream_resources[] = {CUPTI_ABI_RESOURCE_STREAM_CREATED,
+					    CUPTI_ABI_RESOURCE_STREAM_DESTROYED};
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -77,6 +83,12 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
 		learn_device(data);
 		self.events->context_created();
+		break;
+	case CUPTI_ABI_RESOURCE_STREAM_CREATED:
+		stream_names_created(data);
+		break;
+	case CUPTI_ABI_RESOURCE_STREAM_DESTROYED:
+		stream_names_destroyed(data);
 		break;
 	case CUPTI_ABI_RESOURCE_NODE_CREATED:
 		graph_callback_created(&self.launch, self.library, data->descriptor);
@@ -197,6 +209,14 @@ static void set_resources(const uint32_t *cbids, size_t nr, uint32_t enable)
 					      cbids[i]);
 }
 
+/* So that a name which the program gives to a stream's handle can be told by its ids. */
+static void enable_streams(struct definition_writer *definitions)
+{
+	stream_names_on(self.library, definitions);
+	if (self.record & RECORD_OPTION_NVTX)
+		set_resources(stream_resources, NR(stream_resources), 1);
+}
+
 /* What this version does not know is refused, one by one. */
 static int set_window_calls(uint32_t enable, bool profiler_only)
 {
@@ -300,9 +320,7 @@ static void enable_activity(struct definition_writer *notices)
 	for (size_t i = 0; i < NR(kinds); i++) {
 		int result = self.library->activity_enable(kinds[i].kind);
 
-		/* Peer copies come with copies in most versions, and some refuse to hear of them.
-		 */
-		if (result != CUPTI_ABI_SUCCESS && kinds[i].kind != CUPTI_ABI_KIND_MEMCPY_PEER)
+		if (result != CUPTI_ABI_SUCCESS && kinds[i].name)
 			definition_writer_notice(notices, NOTICE_CUPTI_FAILED, result,
 						 "CUPTI does not record %s (error %d)",
 						 kinds[i].name, result);
@@ -320,6 +338,7 @@ int subscription_start(const struct launch_callback *launch,
 	self.events = events;
 	self.record = record;
 	set_attributes();
+	enable_streams(notices);
 	result = self.library->activity_register_callbacks(activity_buffers_request,
 							   activity_buffers_complete);
 	if (result != CUPTI_ABI_SUCCESS)
@@ -339,6 +358,20 @@ int subscription_start(const struct launch_callback *launch,
 	return launches;
 }
 
+void subscription_take_up(bool callbacks)
+{
+	if (callbacks)
+		self.library->activity_register_callbacks(activity_buffers_request,
+							  activity_buffers_complete);
+	for (size_t i = 0; i < NR(kinds); i++)
+		self.library->activity_enable(kinds[i].kind);
+	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++)
+		if (self.record & optional_kinds[i].option)
+			self.library->activity_enable(optional_kinds[i].kind);
+	if (self.graphs)
+		self.library->activity_enable(CUPTI_ABI_KIND_GRAPH);
+}
+
 void subscription_watch(void)
 {
 	set_window_calls(1, false);
@@ -354,6 +387,8 @@ void subscription_stop(void)
 	api_statistics_enable(self.library, self.subscriber, 0);
 	set_resources(resources, NR(resources), 0);
 	set_resources(node_resources, NR(node_resources), 0);
+	set_resources(stream_resources, NR(stream_resources), 0);
+	stream_names_forget();
 	self.library->enable_callback(0, self.subscriber, CUPTI_ABI_DOMAIN_STATE,
 				      CUPTI_ABI_STATE_FATAL_ERROR);
 	disable_activity();

@@ -4,6 +4,8 @@
 #ifndef SUBSCRIPTION_H
 #define SUBSCRIPTION_H
 
+#include <stdbool.h>
+
 #include "cupti_abi.h"
 #include "launch_callback.h"
 #include "proto/graph_mode.h"
@@ -41,6 +43,10 @@ int subscription_listen(void);
 int subscription_start(const struct launch_callback *launch,
 		       const struct subscription_events *events, enum graph_mode graphs,
 		       uint32_t record, struct definition_writer *notices);
+
+/* After another user of CUPTI's activity API: registers our callbacks again (with `callbacks`) and
+ * enables the kinds that subscription_start() enabled. Only the flush thread calls it. */
+void subscription_take_up(bool callbacks);
 
 /* Of a started one: the calls that decide when a window may end are called back, too. */
 void subscription_watch(void);

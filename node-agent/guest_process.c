@@ -129,10 +129,21 @@ static int send_description(struct guest_process *process)
 	struct message message;
 	int r = batch_builder_flush_dictionaries(process->scope->builder);
 
-	if (r || !process_description_changed(process->description))
-		return r;
-	process_description_message(process->description, &message);
-	return publisher_send(process->scope->publisher, &message);
+	if (r == 0 && process_description_changed(process->description)) {
+		process_description_message(process->description, &message);
+		r = publisher_send(process->scope->publisher, &message);
+	}
+	return r;
+}
+
+/* After the process is known, and before its end. */
+static int send_streams(struct guest_process *process)
+{
+	struct message message;
+
+	return process_description_streams(process->description, &message)
+		       ? publisher_send(process->scope->publisher, &message)
+		       : 0;
 }
 
 static int send_batch(struct guest_process *process)
@@ -146,6 +157,8 @@ static int send_batch(struct guest_process *process)
 	/* In the ring before the message can leave: it may be the last thing that we do. */
 	if (r == 0 && process->scope->epoch && batch_builder_has_records(process->scope->builder))
 		r = ring_source_announce(process->source, publisher_last_seq(publisher) + 1);
+	if (r == 0)
+		r = send_streams(process);
 	if (r == 0)
 		r = batch_builder_flush(process->scope->builder, process->process_id,
 					clock_offset_ns, clock_valid);

@@ -26,6 +26,9 @@ void message_seq_set(struct message *message, uint64_t seq)
 	case MESSAGE_STATISTICS:
 		message->statistics.seq = seq;
 		break;
+	case MESSAGE_STREAM:
+		message->streams.seq = seq;
+		break;
 	default:
 		break;
 	}

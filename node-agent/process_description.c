@@ -6,6 +6,7 @@
 
 #include "job_identity.h"
 #include "proc_file.h"
+#include "proto/stream_list.h"
 
 #define ENVIRONMENT_MAX (2u << 20)
 
@@ -15,6 +16,7 @@ struct process_description {
 	struct message_process process;
 	struct message_device devices[RECORD_DEVICES_MAX];
 	uint32_t notices[PROCESS_NOTICES_MAX];
+	struct stream_list streams;
 	bool changed;
 };
 
@@ -75,6 +77,9 @@ struct process_description *process_description_create(uint32_t process_id, pid_
 
 void process_description_destroy(struct process_description *description)
 {
+	if (!description)
+		return;
+	stream_list_fini(&description->streams);
 	free(description);
 }
 
@@ -134,6 +139,46 @@ int process_description_add_notice(struct process_description *description, cons
 	description->notices[process->nr_notices++] = id;
 	description->changed = true;
 	return 1;
+}
+
+int process_description_add_stream(struct process_description *description,
+				   const struct definition_stream *stream, const char *name,
+				   size_t name_size)
+{
+	struct stream_list *list = &description->streams;
+	const struct message_stream *known =
+		stream_list_find(list, stream->context_id, stream->stream_id);
+	struct message_stream next = {.context_id = stream->context_id,
+				      .stream_id = stream->stream_id};
+
+	if (!known && list->nr_streams == PROCESS_STREAMS_MAX)
+		return 0;
+	if (known)
+		next = *known;
+	next.flags |= stream->flags;
+	if (stream->flags & DEFINITION_STREAM_PRIORITY)
+		next.priority = stream->priority;
+	if (stream->flags & DEFINITION_STREAM_NAMED) {
+		int r = string_dictionary_intern(description->strings, name, name_size, &next.name);
+
+		if (r)
+			return r;
+	}
+	return stream_list_put(list, &next);
+}
+
+bool process_description_streams(struct process_description *description, struct message *message)
+{
+	struct stream_list *list = &description->streams;
+
+	if (!list->changed)
+		return false;
+	list->changed = false;
+	*message = (struct message){.type = MESSAGE_STREAM,
+				    .streams = {.process_id = description->process.process_id,
+						.nr_streams = list->nr_streams,
+						.streams = list->streams}};
+	return true;
 }
 
 void process_description_set_state(struct process_description *description,

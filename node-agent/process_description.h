@@ -14,7 +14,9 @@
 #include "proto/message.h"
 #include "string_dictionary.h"
 
-#define PROCESS_NOTICES_MAX 64u  /* of one process; further ones are dropped: they are no data */
+#define PROCESS_NOTICES_MAX 64u /* of one process; further ones are dropped: they are no data */
+#define PROCESS_STREAMS_MAX                                                                        \
+	4096u /* streams of one process; further ones have no name and no priority */
 #define PROCESS_NOTICE_SIZE 512u /* bytes of one notice; a longer one is cut */
 
 struct process_description;
@@ -39,11 +41,21 @@ int process_description_add_device(struct process_description *description,
 int process_description_add_notice(struct process_description *description, const char *text,
 				   size_t size);
 
+/* What became known of a stream; what the definition does not tell stays as it was. 0, -ENOSPC or
+ * -ENOMEM. */
+int process_description_add_stream(struct process_description *description,
+				   const struct definition_stream *stream, const char *name,
+				   size_t name_size);
+
 void process_description_set_state(struct process_description *description,
 				   enum process_state state);
 
 /* true: something changed since the last process_description_message(). */
 bool process_description_changed(const struct process_description *description);
+
+/* Fills in a STREAM message of all streams. false: nothing changed since the last one. Borrowed until
+ * the description changes. */
+bool process_description_streams(struct process_description *description, struct message *message);
 
 /* Fills in a PROCESS message. Borrowed until the description changes. */
 void process_description_message(struct process_description *description, struct message *message);

@@ -124,6 +124,19 @@ static int define_device(struct ring_source *source, const struct definition_dev
 	return process_description_add_device(source->outputs.description, device, name, size);
 }
 
+static int define_stream(struct ring_source *source, const struct definition_stream *stream,
+			 const char *name, size_t size)
+{
+	const uint32_t known = DEFINITION_STREAM_PRIORITY | DEFINITION_STREAM_NON_BLOCKING |
+			       DEFINITION_STREAM_DEFAULT | DEFINITION_STREAM_NAMED;
+	struct definition_stream copy = *stream;
+
+	copy.flags &= known;
+	if (!take_text(source, size))
+		copy.flags &= ~(uint32_t)DEFINITION_STREAM_NAMED;
+	return process_description_add_stream(source->outputs.description, &copy, name, size);
+}
+
 static int define_clock(struct ring_source *source, const struct definition_clock *clock)
 {
 	source->clock_offset_ns = (int64_t)(clock->monotonic_ns - clock->cupti_ns);
@@ -223,6 +236,8 @@ static uint32_t head_size(uint32_t type)
 		return sizeof(struct definition_api_statistic);
 	case DEFINITION_KERNEL_CONFIG:
 		return sizeof(struct definition_kernel_config);
+	case DEFINITION_STREAM:
+		return sizeof(struct definition_stream);
 	default:
 		return UINT32_MAX;
 	}
@@ -248,6 +263,8 @@ static int define(struct ring_source *source, uint32_t type, uint32_t size)
 		return define_device(source, head, text, text_size);
 	case DEFINITION_CLOCK:
 		return define_clock(source, head);
+	case DEFINITION_STREAM:
+		return define_stream(source, head, text, text_size);
 	case DEFINITION_NOTICE:
 		return define_notice(source, head, text, text_size);
 	case DEFINITION_API_STATISTIC:

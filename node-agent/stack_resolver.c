@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 
 #define NODE_UNKNOWN 0u /* not asked for yet; node ids are stored one higher */
 #define NAMELESS     "<unknown>"
+#define RANGE_PREFIX "[NVTX]"
 #define CBID_CAPTURE UINT32_MAX /* above every launch's */
 
 struct stack_resolver {
@@ -26,6 +28,7 @@ struct stack_resolver {
 	struct id_table nodes;    /* guest's stack id to node id + 1 */
 	struct id_table captures; /* likewise, of what created a graph's node */
 	struct id_table codes;    /* guest's code id to code id */
+	struct id_table ranges;   /* likewise, of NVTX ranges */
 	struct id_table calls;    /* cbid to node id + 1, of launches without a stack */
 	uint32_t full_node;       /* of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
 	uint32_t node_budget;
@@ -58,6 +61,7 @@ void stack_resolver_destroy(struct stack_resolver *resolver)
 	id_table_fini(&resolver->nodes);
 	id_table_fini(&resolver->captures);
 	id_table_fini(&resolver->codes);
+	id_table_fini(&resolver->ranges);
 	id_table_fini(&resolver->calls);
 	free(resolver);
 }
@@ -135,6 +139,62 @@ static int find_python(struct stack_resolver *resolver, uint32_t guest_id, uint3
 	return id_table_set(&resolver->codes, guest_id, *code_id);
 }
 
+/* --- NVTX ranges -------------------------------------------------------------------------------- */
+
+static int add_text(struct stack_resolver *resolver, const char *text, size_t size,
+		    uint32_t *code_id)
+{
+	struct message_code code = {0};
+	int r = intern(resolver, text, size, &code.name);
+
+	return r ? r : stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
+}
+
+/* The names at hand, as "[NVTX]name" or "[NVTX]domain:name". -ENOSPC: no room for them. */
+static int add_range(struct stack_resolver *resolver, uint32_t *code_id)
+{
+	const struct record_ring_code *names = &resolver->code;
+	char text[sizeof(RANGE_PREFIX) + sizeof(names->file) + sizeof(names->name)];
+	int size = snprintf(text, sizeof(text), RANGE_PREFIX "%.*s%s", (int)names->file_size,
+			    names->file, names->file_size ? ":" : "");
+
+	/* A domain's name ends at a NUL, which only a strange guest sends. */
+	memcpy(text + size, names->name, names->name_size);
+	size += (int)names->name_size;
+	if ((uint64_t)size > *resolver->text_room)
+		return -ENOSPC;
+	*resolver->text_room -= (uint64_t)size;
+	return add_text(resolver, text, (size_t)size, code_id);
+}
+
+static int find_range(struct stack_resolver *resolver, uint32_t guest_id, uint32_t *code_id)
+{
+	const char *lost = RANGE_PREFIX "...";
+
+	*code_id = id_table_get(&resolver->ranges, guest_id);
+	if (*code_id != MESSAGE_FRAME_NATIVE)
+		return 0;
+	if (guest_id == 0)
+		return add_named(resolver, lost, code_id);
+
+	int r = guest_id <= RECORD_CODES_MAX
+			? record_ring_read_code(resolver->ring, guest_id, &resolver->code)
+			: -ENOENT;
+	if (r) {
+		count(resolver, LEDGER_UNTRUSTED_RING);
+		r = add_named(resolver, lost, code_id);
+	} else {
+		r = add_range(resolver, code_id);
+		if (r == -ENOSPC) {
+			count(resolver, LEDGER_NVTX_NAME_LOST);
+			r = add_named(resolver, lost, code_id);
+		}
+	}
+	if (r || guest_id > RECORD_CODES_MAX)
+		return r;
+	return id_table_set(&resolver->ranges, guest_id, *code_id);
+}
+
 /* --- stacks ------------------------------------------------------------------------------------- */
 
 static int translate(struct stack_resolver *resolver, uint64_t word, struct message_frame *frame)
@@ -147,6 +207,8 @@ static int translate(struct stack_resolver *resolver, uint64_t word, struct mess
 	*frame = (struct message_frame){.module = MESSAGE_FRAME_NO_MODULE};
 	if (stack_word_is_mark(word))
 		return add_mark(resolver, stack_word_mark_of(word), &frame->code);
+	if (stack_word_is_range(word))
+		return find_range(resolver, stack_word_range_code(word), &frame->code);
 	int r = find_python(resolver, stack_word_code_id(word), &frame->code);
 	/* A mark in its place has no lines. */
 	if (r == 0 && stack_dictionary_codes(resolver->outputs->stacks, frame->code)->file)

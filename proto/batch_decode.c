@@ -479,6 +479,31 @@ static void read_statistics(struct batch_decoder *decoder, struct batch_reader *
 			  sizeof(*statistics->configs), 1, &statistics->nr_configs);
 }
 
+static void read_streams(struct batch_decoder *decoder, struct batch_reader *reader,
+			 struct message_streams *message)
+{
+	struct message_stream *streams;
+	struct batch_reader columns;
+	uint32_t count;
+
+	message->seq = read_seq(reader);
+	message->process_id = read_process_id(reader);
+	count = message->nr_streams = read_count(reader, "nr_streams", WIRE_ITEMS_MAX);
+	columns = batch_reader_array(reader, "stream columns");
+	streams = get_room(decoder, 0, count, sizeof(*streams));
+	message->streams = streams;
+	read_u32s(&columns, "stream context_id", streams ? &streams->context_id : NULL,
+		  sizeof(*streams), count, UINT32_MAX);
+	read_u32s(&columns, "stream stream_id", streams ? &streams->stream_id : NULL,
+		  sizeof(*streams), count, UINT32_MAX);
+	read_u32s(&columns, "stream name", streams ? &streams->name : NULL, sizeof(*streams), count,
+		  WIRE_ID_MAX);
+	read_u32s(&columns, "stream priority", streams ? (uint32_t *)&streams->priority : NULL,
+		  sizeof(*streams), count, UINT32_MAX);
+	read_u32s(&columns, "stream flags", streams ? &streams->flags : NULL, sizeof(*streams),
+		  count, UINT32_MAX);
+}
+
 static void read_ack(struct batch_reader *reader, struct message_ack *ack)
 {
 	ack->seq = batch_reader_u64(reader, "seq");
@@ -505,6 +530,7 @@ static const char *message_name(uint64_t type)
 		[MESSAGE_PONG] = "PONG",
 		[MESSAGE_BYE] = "BYE",
 		[MESSAGE_STATISTICS] = "STATISTICS",
+		[MESSAGE_STREAM] = "STREAM",
 	};
 
 	return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
@@ -550,6 +576,9 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 		break;
 	case MESSAGE_STATISTICS:
 		read_statistics(decoder, reader, &message->statistics);
+		break;
+	case MESSAGE_STREAM:
+		read_streams(decoder, reader, &message->streams);
 		break;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:

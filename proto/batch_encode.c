@@ -442,6 +442,25 @@ static void put_statistics(struct batch_writer *writer, const struct message_sta
 		 sizeof(*statistics->configs), statistics->nr_configs);
 }
 
+static void put_streams(struct batch_writer *writer, const struct message_streams *message)
+{
+	const struct message_stream *streams = message->streams;
+	uint32_t count = message->nr_streams;
+
+	put_seq(writer, message->seq);
+	batch_writer_require(writer, message->process_id > 0);
+	put_id(writer, message->process_id);
+	put_count(writer, count, WIRE_ITEMS_MAX);
+	if (writer->err)
+		return;
+	batch_writer_array(writer, 5);
+	put_u32s(writer, count ? &streams->context_id : NULL, sizeof(*streams), count);
+	put_u32s(writer, count ? &streams->stream_id : NULL, sizeof(*streams), count);
+	put_ids(writer, count ? &streams->name : NULL, sizeof(*streams), count, 0);
+	put_u32s(writer, count ? &streams->priority : NULL, sizeof(*streams), count);
+	put_u32s(writer, count ? &streams->flags : NULL, sizeof(*streams), count);
+}
+
 static void put_ack(struct batch_writer *writer, const struct message_ack *ack)
 {
 	batch_writer_uint(writer, ack->seq);
@@ -473,6 +492,8 @@ static uint32_t nr_elements_of(enum message_type type)
 		return 5;
 	case MESSAGE_PROCESS:
 		return 16;
+	case MESSAGE_STREAM:
+		return 6;
 	case MESSAGE_PING:
 	case MESSAGE_PONG:
 	case MESSAGE_BYE:
@@ -527,6 +548,9 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 		break;
 	case MESSAGE_STATISTICS:
 		put_statistics(writer, &message->statistics);
+		break;
+	case MESSAGE_STREAM:
+		put_streams(writer, &message->streams);
 		break;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:

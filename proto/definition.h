@@ -22,6 +22,7 @@ enum definition_type {
 	DEFINITION_API_STATISTIC =
 		7, /* struct definition_api_statistic, then the function's name */
 	DEFINITION_KERNEL_CONFIG = 8, /* struct definition_kernel_config */
+	DEFINITION_STREAM = 9,        /* struct definition_stream, then its name */
 };
 
 struct definition_name {
@@ -72,7 +73,9 @@ enum definition_notice_code {
 	NOTICE_STACKS_OPTION =
 		9, /* the environment asks for what there is not; the default is used */
 	NOTICE_WINDOW_LOADED = 10, /* a window ended, but CUPTI could not be left */
-	NOTICE_AGENT_LINK = 11,     /* the next agent on this node will not find this process */
+	NOTICE_AGENT_LINK = 11,    /* the next agent on this node will not find this process */
+	NOTICE_ACTIVITY_TAKEN =
+		12, /* another user of CUPTI's activity API has, or had, the GPU records */
 };
 
 struct definition_notice {
@@ -109,6 +112,20 @@ struct definition_api_statistic {
 struct definition_kernel_config {
 	struct kernel_config config; /* its name: the guest's name id */
 	uint64_t count, total_ns, min_ns, max_ns;
+};
+
+/* What became known of a stream: flags say which parts; the others stay as they were. */
+struct definition_stream {
+	uint32_t context_id, stream_id; /* as in gpu_records */
+	int32_t priority;
+	uint32_t flags; /* enum definition_stream_flags */
+};
+
+enum definition_stream_flags {
+	DEFINITION_STREAM_PRIORITY = 1u << 0,     /* priority is known: lower numbers go first */
+	DEFINITION_STREAM_NON_BLOCKING = 1u << 1, /* does not wait for the default stream */
+	DEFINITION_STREAM_DEFAULT = 1u << 2,      /* its context's */
+	DEFINITION_STREAM_NAMED = 1u << 3,        /* the program has named it */
 };
 
 static_assert(sizeof(struct definition_module) == 64, "shared-memory format");

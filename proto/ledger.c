@@ -83,22 +83,30 @@ static const struct {
 	[LEDGER_MEMORY_INEXACT] = {"memory_inexact",
 				   "memory records that the account of live memory left out",
 				   LEDGER_LOST},
+	[LEDGER_NVTX_NAME_LOST] = {"nvtx_name_lost",
+				   "launches under an NVTX range whose name found no room",
+				   LEDGER_NOTED},
+	[LEDGER_ACTIVITY_TAKEN] = {"activity_taken",
+				   "launches without GPU records: another profiler had them",
+				   LEDGER_LOST},
 };
+
+static int is_known(uint32_t reason)
+{
+	return reason < LEDGER_REASONS;
+}
 
 const char *ledger_reason_name(uint32_t reason)
 {
-	return reason < LEDGER_REASONS && reasons[reason].name ? reasons[reason].name : "unknown";
+	return is_known(reason) ? reasons[reason].name : "unknown";
 }
 
 const char *ledger_reason_text(uint32_t reason)
 {
-	return reason < LEDGER_REASONS && reasons[reason].text
-		       ? reasons[reason].text
-		       : "a reason that this version does not know";
+	return is_known(reason) ? reasons[reason].text : "a reason that this version does not know";
 }
 
 enum ledger_class ledger_reason_class(uint32_t reason)
 {
-	return reason < LEDGER_REASONS && reasons[reason].name ? reasons[reason].class
-							       : LEDGER_NOTED;
+	return is_known(reason) ? reasons[reason].class : LEDGER_NOTED;
 }

@@ -59,6 +59,9 @@ enum ledger_reason {
 	LEDGER_FREE_UNKNOWN = 30,   /* frees of memory whose allocation was not seen */
 	LEDGER_MEMORY_INEXACT =
 		31, /* memory records that the account of live memory could not take at their time */
+	LEDGER_NVTX_NAME_LOST = 32, /* launches under an NVTX range whose name found no room */
+	LEDGER_ACTIVITY_TAKEN =
+		33, /* launches while another user of CUPTI's activity API had its records */
 	LEDGER_REASONS,
 };
 

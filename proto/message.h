@@ -46,6 +46,7 @@ enum message_type {
 	MESSAGE_PONG = 13,
 	MESSAGE_BYE = 14,
 	MESSAGE_STATISTICS = 15,
+	MESSAGE_STREAM = 17,
 };
 
 struct message_text {
@@ -200,6 +201,21 @@ struct message_events {
 	const struct gpu_record *gpu;
 };
 
+struct message_stream {
+	uint32_t context_id, stream_id; /* as in GPU records */
+	uint32_t name;                  /* string id, 0: none */
+	int32_t priority;               /* lower numbers go first */
+	uint32_t flags;                 /* enum definition_stream_flags */
+};
+
+/* What is known of streams of a process: a later word on a stream replaces the earlier one. */
+struct message_streams {
+	uint64_t seq;
+	uint32_t process_id;
+	uint32_t nr_streams;
+	const struct message_stream *streams;
+};
+
 /* The process's whole ledger so far (ledger.h): replaces what was sent before. */
 struct message_ledger {
 	uint64_t seq;
@@ -264,6 +280,7 @@ struct message {
 		struct message_ack ack;
 		struct message_ping ping; /* and PONG */
 		struct message_bye bye;
+		struct message_streams streams;
 	};
 };
 

@@ -139,6 +139,9 @@ uint32_t record_ring_add_code(struct record_ring *ring, const char *file, uint32
 void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
 		       uint64_t count, uint64_t ns);
 
+/* Launches so far that asked the GPU for work and were not refused, by the lanes and the ledger, recorded or not. */
+uint64_t record_ring_own_launches(const struct record_ring *ring);
+
 /* Sets instead of adding, for totals that somebody else keeps (CUPTI's drop counts). */
 void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
 			   uint64_t count);

@@ -16,7 +16,7 @@
 #include "proto/record_ring.h"
 
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
-#define RING_VERSION 3u
+#define RING_VERSION 4u
 #define RING_PAGE    4096u
 #define RING_REASONS 64u /* room for reasons to come; LEDGER_REASONS of them are in use */
 #define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last: the process itself */

@@ -384,6 +384,25 @@ void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger
 		atomic_fetch_add_explicit(&counter->ns, ns, memory_order_relaxed);
 }
 
+uint64_t record_ring_own_launches(const struct record_ring *ring)
+{
+	const struct ring_counter *own = &ring->counters[RECORD_DEVICES_MAX * RING_REASONS];
+	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_relaxed);
+	uint64_t launches =
+		atomic_load_explicit(&own[LEDGER_LAUNCHES].count, memory_order_relaxed) -
+		atomic_load_explicit(&own[LEDGER_LAUNCH_FAILED].count, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < lanes && i < ring->nr_lanes; i++) {
+		struct ring_lane *lane = &ring->lane_controls[i];
+
+		/* Marks first: they are counted before they are produced. */
+		uint64_t marks = atomic_load_explicit(&lane->marks, memory_order_acquire);
+		launches += atomic_load_explicit(&lane->produced, memory_order_relaxed) - marks +
+			    atomic_load_explicit(&lane->dropped, memory_order_relaxed);
+	}
+	return launches;
+}
+
 void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
 			   uint64_t count)
 {

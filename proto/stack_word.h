@@ -1,6 +1,8 @@
 /* The words of a stack's body between guest and agent, leaf first. A word is one of
  *	- a native frame: its return address, below 2^63 as every address of user space;
  *	- a Python frame: the code's id (record_ring_add_code) and the line that runs;
+ *	- an NVTX range that was open: the id of a code whose file is the range's domain ("": the default one) and
+ *	  whose name is the range's;
  *	- a mark: why frames are missing at this place, or what else a reader must know.
  * Plain data; any thread. */
 #ifndef STACK_WORD_H
@@ -13,6 +15,7 @@
 
 #define STACK_WORD_OTHER     (1ull << 63) /* not a native frame */
 #define STACK_WORD_MARK      (1ull << 62) /* with STACK_WORD_OTHER: a mark, else Python */
+#define STACK_WORD_RANGE     (1ull << 61) /* with STACK_WORD_MARK: an NVTX range */
 #define STACK_WORD_CODE_BITS 32
 #define STACK_WORD_LINE_BITS 24
 
@@ -43,6 +46,12 @@ static inline uint64_t stack_word_mark(enum stack_mark mark)
 	return STACK_WORD_OTHER | STACK_WORD_MARK | (uint64_t)mark;
 }
 
+/* code_id 0: ranges whose names found no room, shown as "[NVTX]...". */
+static inline uint64_t stack_word_range(uint32_t code_id)
+{
+	return STACK_WORD_OTHER | STACK_WORD_MARK | STACK_WORD_RANGE | code_id;
+}
+
 static inline bool stack_word_is_native(uint64_t word)
 {
 	return !(word & STACK_WORD_OTHER);
@@ -50,7 +59,17 @@ static inline bool stack_word_is_native(uint64_t word)
 
 static inline bool stack_word_is_mark(uint64_t word)
 {
-	return (word & STACK_WORD_OTHER) && (word & STACK_WORD_MARK);
+	return (word & STACK_WORD_OTHER) && (word & STACK_WORD_MARK) && !(word & STACK_WORD_RANGE);
+}
+
+static inline bool stack_word_is_range(uint64_t word)
+{
+	return (word & STACK_WORD_OTHER) && (word & STACK_WORD_MARK) && (word & STACK_WORD_RANGE);
+}
+
+static inline uint32_t stack_word_range_code(uint64_t word)
+{
+	return (uint32_t)word;
 }
 
 static inline bool stack_word_is_python(uint64_t word)

@@ -314,6 +314,25 @@ static void add_ledger(struct scenario *scenario, uint32_t process_id, uint64_t 
 	add(scenario, &message);
 }
 
+static void add_streams(struct scenario *scenario, uint32_t process_id, int32_t priority)
+{
+	static const uint32_t flags[] = {5, 9, 9};
+	struct message_stream streams[8];
+	struct message message = {.type = MESSAGE_STREAM,
+				  .streams = {.seq = next_seq(scenario),
+					      .process_id = process_id,
+					      .nr_streams = 8,
+					      .streams = streams}};
+
+	for (uint32_t i = 0; i < 8; i++)
+		streams[i] = (struct message_stream){.context_id = 1,
+						     .stream_id = 7 + i,
+						     .name = i % 3,
+						     .priority = priority,
+						     .flags = flags[i % 3]};
+	add(scenario, &message);
+}
+
 /* Rows grow, and some are new in each round. */
 static void add_statistics(struct scenario *scenario, uint32_t process_id, uint32_t round)
 {
@@ -372,6 +391,9 @@ void scenario_init(struct scenario *scenario, uint32_t number)
 		if (round > 6)
 			add_statistics(scenario, 1 + round / 2 % 2, round);
 	}
+	add_streams(scenario, 1, 0);
+	add_streams(scenario, 2, -1);
+	add_streams(scenario, 1, -2);
 	add_ledger(scenario, 0, 5);
 	add_process(scenario, 1, number, PROCESS_ENDED);
 	add_process(scenario, 2, number, number % 2 ? PROCESS_UNCLEAN : PROCESS_RUNNING);

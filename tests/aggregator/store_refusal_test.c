@@ -108,10 +108,10 @@ static void an_older_schema_is_refused_with_what_to_do(void **state)
 	} versions[] = {
 		{"PRAGMA user_version = 1",
 		 "version 1, this program reads version 4: make the report with"},
-		{"PRAGMA user_version = 3",
-		 "version 3, this program reads version 4: make the report with"},
 		{"PRAGMA user_version = 2",
 		 "version 2, this program reads version 4: make the report with"},
+		{"PRAGMA user_version = 3",
+		 "version 3, this program reads version 4: make the report with"},
 	};
 
 	store_fixture_open_all();

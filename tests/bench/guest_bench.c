@@ -15,6 +15,7 @@
 #include "inject/launch_thread.h"
 #include "inject/module_watch.h"
 #include "inject/name_table.h"
+#include "inject/nvtx_ranges.h"
 #include "inject/stack_bounds.h"
 #include "inject/stack_table.h"
 #include "inject/unwind.h"
@@ -126,6 +127,27 @@ static void callback_step(uint32_t i)
 	launch_callback_enter(&launch, 307, &data);
 	data.site = CUPTI_ABI_API_EXIT;
 	launch_callback_exit(&launch, 307, &data);
+}
+
+static void range_step(uint32_t i)
+{
+	struct nvtx_text text;
+
+	(void)i;
+	nvtx_text_ascii(&text, "optimizer step of layer");
+	nvtx_ranges_push(NVTX_DOMAIN_DEFAULT, &text);
+	nvtx_ranges_pop(NVTX_DOMAIN_DEFAULT);
+}
+
+static void open_ranges(void)
+{
+	static const char *const names[] = {"epoch", "step", "forward"};
+	struct nvtx_text text;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		nvtx_text_ascii(&text, names[i]);
+		nvtx_ranges_push(NVTX_DOMAIN_DEFAULT, &text);
+	}
 }
 
 static int name_of(uint32_t domain, uint32_t cbid, const char **name)
@@ -245,6 +267,11 @@ int main(void)
 		report("whole callback: enter and exit", levels, callback_step);
 	}
 	report_names(names);
+	launch.capture.ranges = nvtx_ranges_on(NVTX_DIGITS_AUTO);
+	report("whole callback, NVTX on", 16, callback_step);
+	report("NVTX range: push and pop", 0, range_step);
+	open_ranges();
+	report("whole callback, three NVTX ranges open", 16, callback_step);
 	depth = 0;
 	api_statistics_init(guest, &(struct cupti_library){.get_callback_name = name_of}, "all", 0,
 			    &writer);

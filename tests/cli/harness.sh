@@ -39,7 +39,7 @@ by_stream() {
 		{
 			weight = $NF; line = $0; sub(/ [0-9]+$/, "", line)
 			nr = split(line, frame, ";")
-			gpu = frame[1]; sub(/^GPU/, "", gpu); stream = frame[2]; sub(/^stream/, "", stream)
+			gpu = frame[1]; sub(/^GPU/, "", gpu); stream = frame[2]; sub(/^stream/, "", stream); sub(/ .*/, "", stream)
 			sum[gpu " " stream " " frame[nr]] += weight
 		}
 		END { for (key in sum) if (sum[key]) printf "%s %d\n", key, sum[key] }' | LC_ALL=C sort

@@ -6,7 +6,7 @@
 #   FLAMEGRID-ROOT  an unpacked tarball or a build folder (bin/flamegrid, lib/libflamegrid_inject.so)
 #   OUT-DIR         reports and logs go there
 #   PART            info conformance demo counts train ddp graph triton pythons capture modes soak overhead threads life
-#                   restart windows timeline options api memory (default: all of them)
+#                   restart windows timeline options api memory nvtx kineto (default: all of them)
 # Needs nvcc for the launch-bound program, and PyTorch for the training ones; says what it left out.
 # Exit status: 0 every check held, 1 one did not (its line begins with "NOT OK").
 set -u
@@ -631,14 +631,55 @@ options() {
 	done
 }
 
+# NVTX ranges and streams of a training loop, and what ranges cost.
+nvtx() {
+	have_torch || { echo "left out: no PyTorch"; return; }
+	FLAMEGRID_RECORD=nvtx profile nvtx_train python3 "$here/programs/nvtx_train.py"
+	local folded=$out/nvtx_train.count.folded
+	same "nvtx_train: forward under [NVTX]forward" \
+		"$(grep 'Linear.forward' "$folded" | grep -cvE '^\[NVTX\]step [0-9#]+;\[NVTX\]forward;')" 0
+	same "nvtx_train: 64 steps by number" \
+		"$(cut -d';' -f1 "$folded" | grep '^\[NVTX\]step [0-9]*$' | sort -u | wc -l)" 64
+	same "nvtx_train: the others are one" "$(cut -d';' -f1 "$folded" | grep '^\[NVTX\]step #$' | sort -u | wc -l)" 1
+	same "nvtx_train: copies on a stream of priority -1" \
+		"$(grep 'Memcpy\]HtoD' "$out/nvtx_train.streams.folded" | grep -c '^GPU0;stream[0-9]* (priority -1);')" \
+		"$(grep 'Memcpy\]HtoD' "$out/nvtx_train.streams.folded" | grep -c '\[NVTX\]input')"
+	grep -E 'context [0-9]+ stream' "$out/nvtx_train.table"
+	echo "tiny_train with --nvtx, and without:"
+	FLAMEGRID_RECORD=nvtx with flamegrid python3 "$here/programs/tiny_train.py" 2>/dev/null | tail -n 1
+	with flamegrid python3 "$here/programs/tiny_train.py" 2>/dev/null | tail -n 1
+}
+
+# A second user of CUPTI's activity API: what CUPTI does, and PyTorch's profiler beside ours.
+kineto() {
+	gcc -O2 "$here/programs/activity_probe.c" -o "$scratch/activity_probe" -ldl || { not_ok "activity_probe"; return; }
+	timeout 120 "$scratch/activity_probe" "$cupti" >"$out/activity_probe.txt" 2>&1
+	echo "activity_probe: status $?"
+	cat "$out/activity_probe.txt"
+	have_torch || { echo "left out: no PyTorch"; return; }
+	local steps='20000 20000 400000'
+	python3 "$here/programs/torch_profiler.py" $steps >"$out/torch_profiler.alone" 2>&1
+	FLAMEGRID_PROFILER_PATIENCE=20 "$flamegrid" run -o "$scratch/torch_profiler" -- \
+		python3 "$here/programs/torch_profiler.py" $steps >"$out/torch_profiler.stdout" 2>"$out/torch_profiler.stderr"
+	same "torch_profiler: exit status" $? 0
+	grep '^flamegrid:' "$out/torch_profiler.stderr"
+	same "torch_profiler: its session sees what it sees alone" "$(grep '^session' "$out/torch_profiler.stdout")" \
+		"$(grep '^session' "$out/torch_profiler.alone")"
+	"$flamegrid" report "$scratch/torch_profiler" --weight count >"$out/torch_profiler.folded"
+	for phase in outside_before inside outside_after; do
+		echo "torch_profiler: records under $phase(): $(leaf_sum <(grep ":$phase:" "$out/torch_profiler.folded") '_Kernel\]')"
+	done
+	"$flamegrid" report "$scratch/torch_profiler" --format json | tr -d '\n' | grep -o '"ledger":\[[^]]*\]'
+}
+
 parts=${*:-all}
 info
 if wants counts || wants overhead || wants threads || wants windows || wants timeline || wants options || wants api ||
-	wants memory; then
+	wants memory || wants nvtx || wants kineto; then
 	build_programs
 fi
 for part in conformance demo counts train ddp graph triton pythons capture modes soak overhead threads life restart windows \
-	timeline options api memory; do
+	timeline options api memory nvtx kineto; do
 	if wants $part; then
 		echo "--- $part"
 		$part

@@ -9,6 +9,7 @@
 
 #include "inject/definition_writer.h"
 #include "inject/module_watch.h"
+#include "inject/nvtx_ranges.h"
 #include "inject/unwind_table.h"
 #include "proto/stack_word.h"
 #include "test_ring.h"
@@ -269,6 +270,62 @@ static void full_table_is_said_and_counted(void **state)
 	assert_int_equal(ledger(fixture, LEDGER_STACK_TABLE_FULL), 1);
 }
 
+static int push_range(const char *name)
+{
+	struct nvtx_text text;
+
+	nvtx_text_ascii(&text, name);
+	return nvtx_ranges_push(NVTX_DOMAIN_DEFAULT, &text);
+}
+
+static void open_ranges_stand_outside_of_the_stack(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t words[RECORD_STACK_DEPTH], without[RECORD_STACK_DEPTH];
+	struct record_ring_code code;
+
+	module_watch_poll(fixture->watch, false);
+	unwind_tables_build(fixture->capture.tables, UNWIND_BUILD_ALL);
+	fixture->capture.ranges = nvtx_ranges_on(NVTX_DIGITS_AUTO);
+	int depth = record_ring_read_stack(fixture->ring.agent, nest(fixture, 3), without);
+	push_range("epoch");
+	push_range("forward");
+	uint32_t stack_id = 0, before = 0;
+	for (volatile int i = 0; i < 2; i++) { /* from the same place */
+		before = stack_id;
+		stack_id = nest(fixture, 3);
+	}
+	assert_int_equal(before, stack_id);
+	assert_int_equal(record_ring_read_stack(fixture->ring.agent, stack_id, words), depth + 2);
+	assert_true(stack_word_is_range(words[depth]) && stack_word_is_range(words[depth + 1]));
+	assert_int_equal(record_ring_read_code(fixture->ring.agent,
+					       stack_word_range_code(words[depth + 1]), &code),
+			 0);
+	assert_memory_equal(code.name, "epoch", 5);
+	nvtx_ranges_pop(NVTX_DOMAIN_DEFAULT);
+	assert_int_not_equal(nest(fixture, 3), stack_id);
+
+	/* Without stacks the ranges are all there is. */
+	fixture->capture.options.mode = STACK_MODE_NONE;
+	assert_int_equal(record_ring_read_stack(fixture->ring.agent, nest(fixture, 3), words), 1);
+	nvtx_ranges_pop(NVTX_DOMAIN_DEFAULT);
+	assert_int_equal(nest(fixture, 3), RECORD_STACK_NONE);
+	assert_int_equal(ledger(fixture, LEDGER_NVTX_NAME_LOST), 0);
+}
+
+static void range_without_a_name_is_counted(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->capture.ranges = nvtx_ranges_on(NVTX_DIGITS_AUTO);
+	fixture->capture.options.mode = STACK_MODE_NONE;
+	nvtx_ranges_push_name(NVTX_DOMAIN_DEFAULT, NVTX_NAME_LOST);
+	assert_int_not_equal(nest(fixture, 3), RECORD_STACK_NONE);
+	nest(fixture, 3);
+	assert_int_equal(ledger(fixture, LEDGER_NVTX_NAME_LOST), 2);
+	nvtx_ranges_pop(NVTX_DOMAIN_DEFAULT);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -284,6 +341,8 @@ int main(void)
 		TEST(deeper_stacks_than_the_cap_are_cut_at_the_root_and_counted),
 		TEST(without_python_its_mode_and_none_have_no_stack),
 		TEST(full_table_is_said_and_counted),
+		TEST(open_ranges_stand_outside_of_the_stack),
+		TEST(range_without_a_name_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

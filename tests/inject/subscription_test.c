@@ -21,6 +21,8 @@
 
 static struct {
 	int subscribe, enable_driver, enable_kind, registers, timestamp;
+	bool streams;
+	uint32_t nr_registered;
 	uint32_t nr_enabled, nr_kinds, nr_unsubscribed, nr_thread_buffers, nr_zeroed;
 	cupti_callback_fn *callback;
 } fake;
@@ -43,8 +45,9 @@ static int fake_unsubscribe(void *subscriber)
 
 static int fake_enable(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid)
 {
-	(void)cbid;
 	assert_ptr_equal(subscriber, &fake);
+	fake.streams |=
+		domain == CUPTI_ABI_DOMAIN_RESOURCE && cbid == CUPTI_ABI_RESOURCE_STREAM_CREATED;
 	if (domain != CUPTI_ABI_DOMAIN_DRIVER)
 		return 0;
 	if (fake.enable_driver == 0 && enable)
@@ -71,6 +74,7 @@ static int fake_register(cupti_buffer_request_fn *request, cupti_buffer_complete
 {
 	assert_non_null(request);
 	assert_non_null(complete);
+	fake.nr_registered++;
 	return fake.registers;
 }
 
@@ -187,7 +191,7 @@ static void all_launches_and_kinds_are_enabled(void **state)
 					    &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
 	assert_int_equal(fake.nr_enabled, nr_calls(0));
-	assert_int_equal(fake.nr_kinds, 4);
+	assert_int_equal(fake.nr_kinds, 6);
 	assert_int_equal(fake.nr_zeroed, 1);
 	assert_int_equal(fake.nr_thread_buffers, 0); /* the default since 13.0 */
 	assert_int_equal(nr_notices(fixture), 0);
@@ -198,13 +202,13 @@ static void more_is_enabled_on_request_alone(void **state)
 	static const struct {
 		uint32_t record, nr_kinds;
 	} cases[] = {
-		{0, 4},
-		{RECORD_OPTION_SYNC, 5},
-		{RECORD_OPTION_OVERHEAD, 5},
-		{RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD, 6},
-		{RECORD_OPTION_MODULES, 4},
-		{RECORD_OPTION_MEMORY, 5},
-		{RECORD_OPTION_UNIFIED, 4}, /* later, when the driver is there */
+		{0, 6},
+		{RECORD_OPTION_SYNC, 7},
+		{RECORD_OPTION_OVERHEAD, 7},
+		{RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD, 8},
+		{RECORD_OPTION_MODULES, 6},
+		{RECORD_OPTION_MEMORY, 7},
+		{RECORD_OPTION_UNIFIED, 6}, /* later, when the driver is there */
 	};
 	struct fixture *fixture = *state;
 
@@ -301,7 +305,49 @@ static void refused_kinds_are_said_and_launches_go_on(void **state)
 					    &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
 	assert_int_equal(fake.nr_enabled, nr_calls(0));
-	assert_int_equal(nr_notices(fixture), 3); /* peer copies come with copies */
+	assert_int_equal(nr_notices(fixture), 3); /* the others are no loss */
+}
+
+static void taking_up_again_enables_the_same_kinds(void **state)
+{
+	struct fixture *fixture = *state;
+
+	subscription_open(&library);
+	subscription_start(&fixture->launch, &events, GRAPH_MODE_LAUNCH, 0, &fixture->notices);
+	uint32_t nr_kinds = fake.nr_kinds, nr_registered = fake.nr_registered;
+
+	assert_int_equal(nr_kinds, 7);
+	subscription_take_up(false);
+	assert_int_equal(fake.nr_kinds, 2 * nr_kinds);
+	assert_int_equal(fake.nr_registered, nr_registered);
+	subscription_take_up(true);
+	assert_int_equal(fake.nr_kinds, 3 * nr_kinds);
+	assert_int_equal(fake.nr_registered, nr_registered + 1);
+}
+
+static void streams_are_followed_where_their_names_are_wanted(void **state)
+{
+	struct fixture *fixture = *state;
+
+	subscription_open(&library);
+	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0, &fixture->notices);
+	assert_false(fake.streams);
+	subscription_open(&library);
+	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, RECORD_OPTION_NVTX,
+			   &fixture->notices);
+	assert_true(fake.streams);
+}
+
+static void stopping_disables_every_kind(void **state)
+{
+	struct fixture *fixture = *state;
+
+	subscription_open(&library);
+	subscription_start(&fixture->launch, &events, GRAPH_MODE_LAUNCH,
+			   RECORD_OPTION_NVTX | RECORD_OPTION_SYNC, &fixture->notices);
+	assert_int_equal(fake.nr_kinds, 8);
+	subscription_stop();
+	assert_int_equal(fake.nr_kinds, 0);
 }
 
 static void refused_buffers_are_said_and_launches_go_on(void **state)
@@ -381,6 +427,9 @@ int main(void)
 		TEST(buffers_are_made_one_a_thread_where_that_is_not_the_default),
 		TEST(events_reach_their_receivers),
 		TEST(refused_kinds_are_said_and_launches_go_on),
+		TEST(taking_up_again_enables_the_same_kinds),
+		TEST(streams_are_followed_where_their_names_are_wanted),
+		TEST(stopping_disables_every_kind),
 		TEST(refused_buffers_are_said_and_launches_go_on),
 		TEST(refused_launches_switch_all_off),
 		TEST(taken_subscriber_is_passed_on),

@@ -212,6 +212,10 @@ static void keep_definition(struct test_agent *agent, uint32_t type, const uint8
 		memcpy(&agent->notices[agent->nr_notices++], body,
 		       size < sizeof(agent->notices[0]) ? size : sizeof(agent->notices[0]) - 1);
 		break;
+	case DEFINITION_STREAM:
+		assert_true(size >= sizeof(struct definition_stream));
+		agent->nr_streams++;
+		break;
 	case DEFINITION_CLOCK:
 		memcpy(&agent->last_clock, body, sizeof(agent->last_clock));
 		agent->nr_clocks++;

@@ -50,7 +50,7 @@ struct test_agent {
 	} notices[TEST_AGENT_NOTICES];
 	uint32_t nr_notices;
 	struct definition_clock last_clock;
-	uint32_t nr_clocks, nr_windows;
+	uint32_t nr_clocks, nr_windows, nr_streams;
 	struct test_call {
 		struct definition_api_statistic head;
 		char name[128];

@@ -154,6 +154,8 @@ uint64_t router_fixture_seq(const struct message *message)
 		return message->process.seq;
 	case MESSAGE_BYE:
 		return message->bye.seq;
+	case MESSAGE_STREAM:
+		return message->streams.seq;
 	default:
 		return 0;
 	}

@@ -444,6 +444,53 @@ static void names_beyond_the_room_for_text_are_a_mark_and_counted(void **state)
 	assert_int_equal(counted(&one, LEDGER_UNTRUSTED_RING), 0);
 }
 
+static void ranges_are_shown_with_their_domain(void **state)
+{
+	uint64_t plain = stack_word_range(add_code(&one, "", "forward"));
+	uint64_t domain = stack_word_range(add_code(&one, "library", "op"));
+
+	(void)state;
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, LIBCUDART + 1, APP + 1, domain, plain),
+		    "/lib/libcudart.so.13+0x0 < /bin/app+0x0 < [NVTX]library:op < [NVTX]forward");
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, stack_word_range(0)),
+		    "cuLaunchKernel < [NVTX]...");
+	assert_int_equal(counted(&one, LEDGER_UNTRUSTED_RING), 0);
+}
+
+static void a_code_may_be_a_range_and_a_python_function(void **state)
+{
+	uint32_t code = add_code(&one, "a.py", "f");
+
+	(void)state;
+	assert_node(
+		RESOLVE(&one, LAUNCH_KERNEL, stack_word_python(code, 3), stack_word_range(code)),
+		"cuLaunchKernel < a.py:f:3 < [NVTX]a.py:f");
+}
+
+static void a_range_that_nobody_added_has_no_name_and_counts_once(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		assert_node(RESOLVE(&one, LAUNCH_KERNEL, stack_word_range(9)),
+			    "cuLaunchKernel < [NVTX]...");
+	assert_int_equal(counted(&one, LEDGER_UNTRUSTED_RING), 1);
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, stack_word_range(UINT32_MAX)),
+		    "cuLaunchKernel < [NVTX]...");
+	assert_int_equal(counted(&one, LEDGER_UNTRUSTED_RING), 2);
+}
+
+static void ranges_beyond_the_room_for_text_have_no_name_and_are_counted(void **state)
+{
+	uint64_t first = stack_word_range(add_code(&one, "", "ab"));
+	uint64_t second = stack_word_range(add_code(&one, "", "longer"));
+
+	(void)state;
+	one.text_room = 10;
+	assert_node(RESOLVE(&one, LAUNCH_KERNEL, first, second),
+		    "cuLaunchKernel < [NVTX]ab < [NVTX]...");
+	assert_int_equal(counted(&one, LEDGER_NVTX_NAME_LOST), 1);
+}
+
 static void a_full_stack_table_is_one_mark(void **state)
 {
 	uint32_t node = node_of(&one, RECORD_STACK_FULL, LAUNCH_KERNEL);
@@ -504,6 +551,10 @@ int main(void)
 		TEST(marks_are_shown_by_their_words),
 		TEST(a_code_that_nobody_added_is_a_mark_and_counts_once),
 		TEST(names_beyond_the_room_for_text_are_a_mark_and_counted),
+		TEST(ranges_are_shown_with_their_domain),
+		TEST(a_code_may_be_a_range_and_a_python_function),
+		TEST(a_range_that_nobody_added_has_no_name_and_counts_once),
+		TEST(ranges_beyond_the_room_for_text_have_no_name_and_are_counted),
 		TEST(a_full_stack_table_is_one_mark),
 		TEST(no_stack_is_the_drivers_function_alone),
 		TEST(a_stack_that_nobody_added_is_none),

@@ -151,6 +151,16 @@ static const struct message_kernel_config configs[] = {
 	 UINT64_MAX},
 };
 
+static const struct message_stream streams[] = {
+	{.context_id = 1, .stream_id = 7, .flags = 4},
+	{.context_id = 1, .stream_id = 13, .name = 5, .priority = -3, .flags = 11},
+	{.context_id = UINT32_MAX,
+	 .stream_id = UINT32_MAX,
+	 .name = WIRE_ID_MAX,
+	 .priority = INT32_MIN,
+	 .flags = UINT32_MAX},
+};
+
 static struct message samples[MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_HELLO,
 	 .hello = {.version_min = 1,
@@ -242,6 +252,10 @@ static struct message samples[MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_LEDGER,
 	 .ledger = {.seq = 9, .process_id = 1, .nr_entries = LENGTH(entries), .entries = entries}},
 	{.type = MESSAGE_LEDGER, .ledger = {.seq = 10, .process_id = 0}},
+	{.type = MESSAGE_STREAM,
+	 .streams =
+		 {.seq = 11, .process_id = 1, .nr_streams = LENGTH(streams), .streams = streams}},
+	{.type = MESSAGE_STREAM, .streams = {.seq = UINT64_MAX, .process_id = WIRE_ID_MAX}},
 	{.type = MESSAGE_ACK,
 	 .ack = {.seq = 12, .window_frames = UINT32_MAX, .window_bytes = UINT64_MAX}},
 	{.type = MESSAGE_PING, .ping = {.token = UINT64_MAX}},
@@ -399,6 +413,12 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 		return left->ping.token == right->ping.token;
 	case MESSAGE_BYE:
 		return left->bye.seq == right->bye.seq;
+	case MESSAGE_STREAM:
+		return left->streams.seq == right->streams.seq &&
+		       left->streams.process_id == right->streams.process_id &&
+		       list_equal(left->streams.streams, right->streams.streams,
+				  left->streams.nr_streams, right->streams.nr_streams,
+				  sizeof(*left->streams.streams));
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
 		break;

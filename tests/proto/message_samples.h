@@ -7,7 +7,7 @@
 
 #include "proto/message.h"
 
-#define MESSAGE_SAMPLES 23u
+#define MESSAGE_SAMPLES 25u
 
 /* index below MESSAGE_SAMPLES. */
 const struct message *message_samples_get(uint32_t index);

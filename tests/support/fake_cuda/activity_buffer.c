@@ -259,6 +259,8 @@ static void settle(struct buffer *buffer, uint64_t now_ns)
 		const struct note *note = &buffer->notes[i];
 		struct sim_truth_row *row = note->row;
 
+		if (!row) /* of no operation */
+			continue;
 		if (!has_ended(note->end_ns, note->sequence, now_ns)) {
 			set_times(buffer->data + note->offset,
 				  note->start_ns <= now_ns ? note->start_ns : 0, 0);

@@ -9,6 +9,7 @@
 
 #include "activity_buffer.h"
 #include "activity_host.h"
+#include "activity_resource.h"
 #include "cupti_build.h"
 #include "cupti_subscriber.h"
 #include "sim_clock.h"
@@ -45,6 +46,11 @@ union record {
 bool activity_kind_any(void)
 {
 	return atomic_load(&nr_kinds) > 0;
+}
+
+bool activity_kind_on(uint32_t kind)
+{
+	return kind < KINDS && atomic_load_explicit(&kinds[kind], memory_order_relaxed);
 }
 
 bool activity_kind_graphs(void)
@@ -254,6 +260,15 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	return switch_kind(kind, true);
 }
 
+CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
+{
+	CUptiResult result = cuptiActivityEnable(kind);
+
+	if (result == CUPTI_SUCCESS)
+		activity_resource_dump(kind);
+	return result;
+}
+
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 {
 	return switch_kind(kind, false);
@@ -315,6 +330,12 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 			break;
 		case CUPTI_ACTIVITY_KIND_MEMORY2:
 			next = (uint8_t *)*record + CUPTI_BUILD_MEMORY;
+			break;
+		case CUPTI_ACTIVITY_KIND_STREAM:
+			next = (uint8_t *)*record + sizeof(CUpti_ActivityStream);
+			break;
+		case CUPTI_ACTIVITY_KIND_CONTEXT:
+			next = (uint8_t *)*record + sizeof(CUpti_ActivityContext3);
 			break;
 		case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
 			next = (uint8_t *)*record + CUPTI_BUILD_GRAPH;

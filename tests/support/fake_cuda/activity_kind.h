@@ -3,11 +3,15 @@
 #define ACTIVITY_KIND_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sim_trace.h"
 
 /* Whether any kind is enabled. */
 bool activity_kind_any(void);
+
+/* Whether this one is. */
+bool activity_kind_on(uint32_t kind);
 
 /* Whether a graph launch gives one record instead of those of its nodes. */
 bool activity_kind_graphs(void);

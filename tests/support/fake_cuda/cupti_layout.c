@@ -64,6 +64,13 @@ AT(CUpti_ActivityMemory4, streamId, 60);
 AT(CUpti_ActivityMemory4, isAsync, 72);
 AT(CUpti_ActivityMemory4, source, 120);
 
+_Static_assert(sizeof(CUpti_ActivityStream) == 24, "stream record");
+AT(CUpti_ActivityStream, streamId, 8);
+AT(CUpti_ActivityStream, priority, 12);
+AT(CUpti_ActivityStream, flag, 16);
+_Static_assert(sizeof(CUpti_ActivityContext3) == 32, "context record");
+AT(CUpti_ActivityContext3, nullStreamId, 14);
+AT(CUpti_ActivityContext3, isGreenContext, 20);
 _Static_assert(sizeof(CUpti_ActivitySynchronization2) == 56, "synchronization record");
 AT(CUpti_ActivitySynchronization2, type, 4);
 AT(CUpti_ActivitySynchronization2, start, 8);

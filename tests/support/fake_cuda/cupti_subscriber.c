@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "activity_kind.h"
+#include "activity_resource.h"
 #include "cupti_build.h"
 #include "sim_config.h"
 #include "sim_context.h"
@@ -79,6 +80,7 @@ static void report_call(struct sim_call *call, bool at_exit, void *result)
 static void report_resource(uint32_t cbid, struct sim_context *context, struct sim_stream *stream,
 			    void *descriptor)
 {
+	activity_resource_created(cbid, context, stream);
 	if (!atomic_load_explicit(&enabled[CUPTI_CB_DOMAIN_RESOURCE][cbid], memory_order_relaxed))
 		return;
 	CUpti_ResourceData data = {

@@ -9,7 +9,7 @@
 
 #define NS_PER_MS 1e6
 
-static CUresult create_stream(CUstream *handle)
+static CUresult create_stream(CUstream *handle, int priority, unsigned int flags)
 {
 	struct sim_context *context;
 	CUresult error = driver_find_context(NULL, &context);
@@ -17,21 +17,19 @@ static CUresult create_stream(CUstream *handle)
 	*handle = NULL;
 	if (error != CUDA_SUCCESS)
 		return error;
-	*handle = (CUstream)sim_stream_create(context);
+	*handle = (CUstream)sim_stream_create(context, priority, flags & CU_STREAM_NON_BLOCKING);
 	return *handle ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags)
 {
-	(void)Flags;
-	return DRIVER_CALL(cuStreamCreate, NULL, NULL, create_stream(phStream));
+	return DRIVER_CALL(cuStreamCreate, NULL, NULL, create_stream(phStream, 0, Flags));
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
-	(void)flags;
-	(void)priority;
-	return DRIVER_CALL(cuStreamCreateWithPriority, NULL, NULL, create_stream(phStream));
+	return DRIVER_CALL(cuStreamCreateWithPriority, NULL, NULL,
+			   create_stream(phStream, priority, flags));
 }
 
 /* The default streams cannot be destroyed. */

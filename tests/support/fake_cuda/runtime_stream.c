@@ -14,6 +14,12 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
 			    BOUND(cuStreamCreate(pStream, flags)));
 }
 
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
+{
+	return RUNTIME_CALL(cudaStreamCreateWithPriority, cudaStreamCreateWithPriority_v5050, NULL,
+			    BOUND(cuStreamCreateWithPriority(pStream, flags, priority)));
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
 	return RUNTIME_CALL(cudaStreamDestroy, cudaStreamDestroy_v5050, NULL,

@@ -65,6 +65,13 @@ void sim_context_destroy(struct sim_context *context)
 		thread.depth--;
 }
 
+void sim_context_each(void (*visit)(struct sim_context *context))
+{
+	for (struct sim_context *context = atomic_load(&contexts); context; context = context->next)
+		if (sim_context_check(context))
+			visit(context);
+}
+
 struct sim_context *sim_context_primary_retain(int ordinal)
 {
 	pthread_mutex_lock(&primary_lock);

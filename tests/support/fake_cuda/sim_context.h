@@ -36,6 +36,9 @@ struct sim_context *sim_context_primary_retain(int ordinal);
 bool sim_context_primary_release(int ordinal); /* false: was not retained */
 bool sim_context_primary_active(int ordinal);
 
+/* Calls visit for each live context. */
+void sim_context_each(void (*visit)(struct sim_context *context));
+
 /* NULL: handle is no live context. */
 struct sim_context *sim_context_check(void *handle);
 

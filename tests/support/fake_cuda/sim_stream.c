@@ -21,6 +21,7 @@
 #define MEMORY_BYTES_PER_NS              1000u /* 1 TB/s inside the device */
 #define COPY_KIND_DTOD                   8u
 #define LAZY_LOAD_NS                     5000u
+#define PRIORITY_FIRST                   (-5)
 
 static _Atomic uint64_t next_thread_token = 1;
 static _Atomic uint64_t kernels;
@@ -58,12 +59,16 @@ static struct sim_stream *create_listed(struct sim_context *context, uint64_t th
 	return stream;
 }
 
-struct sim_stream *sim_stream_create(struct sim_context *context)
+struct sim_stream *sim_stream_create(struct sim_context *context, int32_t priority,
+				     bool non_blocking)
 {
 	struct sim_stream *stream = create_listed(context, 0);
 
-	if (stream)
-		sim_trace_resource(RESOURCE_STREAM_CREATED, context, stream, NULL);
+	if (!stream)
+		return NULL;
+	stream->priority = priority > 0 ? 0 : priority < PRIORITY_FIRST ? PRIORITY_FIRST : priority;
+	stream->non_blocking = non_blocking;
+	sim_trace_resource(RESOURCE_STREAM_CREATED, context, stream, NULL);
 	return stream;
 }
 

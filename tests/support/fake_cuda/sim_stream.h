@@ -19,6 +19,8 @@ struct sim_stream {
 	uint64_t magic;
 	struct sim_context *context;
 	uint32_t stream_id;
+	int32_t priority;      /* lower numbers go first */
+	bool non_blocking;     /* these two are only told, not acted upon */
 	uint64_t thread_token; /* of the thread whose per-thread default stream this is; 0: ordinary
 				*/
 	struct sim_stream *next;   /* under the context's lock */
@@ -42,8 +44,10 @@ struct sim_event {
 /* NULL: out of memory. Not in the context's list and not reported: the context's own default
  * stream. */
 struct sim_stream *sim_stream_create_with_id(struct sim_context *context, uint32_t stream_id);
-/* A stream that an application asked for, reported as STREAM_CREATED. NULL: out of memory. */
-struct sim_stream *sim_stream_create(struct sim_context *context);
+/* A stream that an application asked for, reported as STREAM_CREATED. priority is clamped to -5 to 0.
+ * NULL: out of memory. */
+struct sim_stream *sim_stream_create(struct sim_context *context, int32_t priority,
+				     bool non_blocking);
 /* Its operations run on; the memory is freed. */
 void sim_stream_destroy(struct sim_stream *stream);
 

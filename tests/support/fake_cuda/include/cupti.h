@@ -225,6 +225,7 @@ enum {
 	CUPTI_RUNTIME_TRACE_CBID_cudaProfilerStop_v4000 = 172,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamCreateWithFlags_v5000 = 198,
 	CUPTI_RUNTIME_TRACE_CBID_cudaStreamDestroy_v5050 = 201,
+	CUPTI_RUNTIME_TRACE_CBID_cudaStreamCreateWithPriority_v5050 = 202,
 	CUPTI_RUNTIME_TRACE_CBID_cudaMallocManaged_v6000 = 206,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 = 211,
 	CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_ptsz_v7000 = 214,
@@ -311,9 +312,11 @@ typedef enum {
 	CUPTI_ACTIVITY_KIND_KERNEL = 3,
 	CUPTI_ACTIVITY_KIND_DRIVER = 4,
 	CUPTI_ACTIVITY_KIND_RUNTIME = 5,
+	CUPTI_ACTIVITY_KIND_CONTEXT = 9,
 	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
 	CUPTI_ACTIVITY_KIND_OVERHEAD = 17,
 	CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER = 25,
+	CUPTI_ACTIVITY_KIND_STREAM = 37,
 	CUPTI_ACTIVITY_KIND_SYNCHRONIZATION = 38,
 	CUPTI_ACTIVITY_KIND_MEMORY2 = 49,
 	CUPTI_ACTIVITY_KIND_GRAPH_TRACE = 51
@@ -468,6 +471,28 @@ typedef struct FAKE_CUPTI_RECORD {
 	} memoryPoolConfig;
 	const char *source;
 } CUpti_ActivityMemory4;
+typedef enum {
+	CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT = 1,
+	CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING = 2,
+	CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL = 3
+} CUpti_ActivityStreamFlag;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	uint32_t contextId, streamId, priority;
+	CUpti_ActivityStreamFlag flag;
+	uint32_t correlationId;
+} CUpti_ActivityStream;
+
+typedef struct FAKE_CUPTI_RECORD {
+	CUpti_ActivityKind kind;
+	uint32_t contextId, deviceId;
+	uint16_t computeApiKind, nullStreamId;
+	uint32_t parentContextId;
+	uint8_t isGreenContext, padding;
+	uint16_t numMultiprocessors;
+	uint32_t cigMode, padding2;
+} CUpti_ActivityContext3;
 
 typedef int CUpti_ActivitySynchronizationType;
 typedef int CUpti_ActivityOverheadKind;
@@ -623,6 +648,7 @@ CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subsc
 CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name);
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind);
+CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind);
 CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind);
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
 					   CUpti_BuffersCallbackCompleteFunc funcBufferCompleted);

@@ -1,0 +1,67 @@
+#include "activity_resource.h"
+
+#include <cupti.h>
+#include <pthread.h>
+
+#include "activity_buffer.h"
+#include "activity_kind.h"
+#include "sim_context.h"
+#include "sim_stream.h"
+
+static const struct sim_operation no_operation;
+
+static void put_context(struct sim_context *context)
+{
+	const CUpti_ActivityContext3 record = {
+		.kind = CUPTI_ACTIVITY_KIND_CONTEXT,
+		.contextId = context->context_id,
+		.deviceId = (uint32_t)context->ordinal,
+		.computeApiKind = 1,
+		.nullStreamId = (uint16_t)context->default_stream->stream_id,
+	};
+
+	activity_buffer_append(&record, sizeof(record), &no_operation, false);
+}
+
+static void put_stream(const struct sim_context *context, const struct sim_stream *stream)
+{
+	const CUpti_ActivityStream record = {
+		.kind = CUPTI_ACTIVITY_KIND_STREAM,
+		.contextId = context->context_id,
+		.streamId = stream->stream_id,
+		.priority = (uint32_t)stream->priority,
+		.flag = stream->non_blocking ? CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
+					     : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT,
+		.correlationId = sim_trace_correlation_id(),
+	};
+
+	activity_buffer_append(&record, sizeof(record), &no_operation, false);
+}
+
+void activity_resource_created(uint32_t cbid, struct sim_context *context,
+			       struct sim_stream *stream)
+{
+	if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED &&
+	    activity_kind_on(CUPTI_ACTIVITY_KIND_CONTEXT))
+		put_context(context);
+	if (cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED &&
+	    activity_kind_on(CUPTI_ACTIVITY_KIND_STREAM))
+		put_stream(context, stream);
+}
+
+static void put_streams(struct sim_context *context)
+{
+	pthread_mutex_lock(&context->lock);
+	for (const struct sim_stream *stream = context->streams; stream; stream = stream->next)
+		if (stream->thread_token == 0)
+			put_stream(context, stream);
+	pthread_mutex_unlock(&context->lock);
+}
+
+void activity_resource_dump(uint32_t kind)
+{
+	if (kind == CUPTI_ACTIVITY_KIND_CONTEXT)
+		sim_context_each(put_context);
+	if (kind == CUPTI_ACTIVITY_KIND_STREAM)
+		sim_context_each(put_streams);
+}

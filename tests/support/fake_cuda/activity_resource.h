@@ -1,0 +1,18 @@
+/* CUPTI's records of contexts and streams: at their creation, and of those that there are on request.
+ * Any thread. */
+#ifndef ACTIVITY_RESOURCE_H
+#define ACTIVITY_RESOURCE_H
+
+#include <stdint.h>
+
+struct sim_context;
+struct sim_stream;
+
+/* The record of what was created, if its kind is enabled. cbid: of CUPTI's resource domain. */
+void activity_resource_created(uint32_t cbid, struct sim_context *context,
+			       struct sim_stream *stream);
+
+/* Records of everything of this kind; of a kind that is no resource, none. */
+void activity_resource_dump(uint32_t kind);
+
+#endif
