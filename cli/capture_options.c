@@ -129,16 +129,6 @@ static int take_range(struct capture_options *options, const char *origin, const
 	return 0;
 }
 
-static int take_dormant(struct capture_options *options, const char *origin, const char *text,
-			char **error)
-{
-	(void)origin;
-	(void)text;
-	(void)error;
-	options->window.dormant = true;
-	return 0;
-}
-
 /* Those with a variable are first taken from there. */
 static const struct {
 	const char *name, *variable;
@@ -155,7 +145,6 @@ static const struct {
 	{"duration", NULL, take_duration},
 	{"duty", NULL, take_duty},
 	{"capture-range", NULL, take_range},
-	{"dormant", NULL, take_dormant},
 };
 
 #define NR_OPTIONS (sizeof(table) / sizeof(table[0]))

@@ -88,7 +88,6 @@ static const char usage[] =
 	"                       capture between cudaProfilerStart and cudaProfilerStop, or within "
 	"NVTX "
 	"ranges NAME\n"
-	"      --dormant        capture only when flamegrid control start says so\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -160,7 +159,6 @@ static int parse_options(struct run *run, int argc, char **argv)
 		{"duration", required_argument, NULL, OPTION_CAPTURE},
 		{"duty", required_argument, NULL, OPTION_CAPTURE},
 		{"capture-range", required_argument, NULL, OPTION_CAPTURE},
-		{"dormant", no_argument, NULL, OPTION_CAPTURE},
 		{"lines", required_argument, NULL, OPTION_LINES},
 		{"inlines", no_argument, NULL, OPTION_INLINES},
 		{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},

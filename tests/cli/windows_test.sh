@@ -69,7 +69,7 @@ check "later: not all" [ "$(kernels later inside)" -lt "$(launched later inside)
 contains "later: one window" "$scratch/later.err" "in 1 window, not the run"
 captured never --delay 1h -- --rounds 5
 same "never: kernels" "$(wc -l <"$scratch/never.folded")" 0
-captured dormant --dormant -- --rounds 5
+FLAMEGRID_WINDOW=dormant captured dormant -- --rounds 5
 same "dormant: kernels" "$(wc -l <"$scratch/dormant.folded")" 0
 captured whole -- --rounds 5
 same "the whole run has no windows" "$(grep -c 'not the run' "$scratch/whole.err")" 0
