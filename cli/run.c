@@ -144,46 +144,47 @@ static bool taken(int result, char *error)
 	return result == 0;
 }
 
+static const struct option option_table[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"stacks", required_argument, NULL, OPTION_CAPTURE},
+	{"graphs", required_argument, NULL, OPTION_CAPTURE},
+	{"record", required_argument, NULL, OPTION_CAPTURE},
+	{"nvtx", no_argument, NULL, OPTION_NVTX},
+	{"nvtx-digits", required_argument, NULL, OPTION_CAPTURE},
+	{"api", required_argument, NULL, OPTION_CAPTURE},
+	{"delay", required_argument, NULL, OPTION_CAPTURE},
+	{"duration", required_argument, NULL, OPTION_CAPTURE},
+	{"duty", required_argument, NULL, OPTION_CAPTURE},
+	{"capture-range", required_argument, NULL, OPTION_CAPTURE},
+	{"lines", required_argument, NULL, OPTION_LINES},
+	{"inlines", no_argument, NULL, OPTION_INLINES},
+	{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
+	{"agent", required_argument, NULL, OPTION_AGENT},
+	{"node-name", required_argument, NULL, OPTION_NODE_NAME},
+	{"devices", required_argument, NULL, OPTION_DEVICES},
+	{"strict", no_argument, NULL, OPTION_STRICT},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
 /* 0: go on; otherwise the exit status, less one. */
 static int parse_options(struct run *run, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"output", required_argument, NULL, 'o'},
-		{"stacks", required_argument, NULL, OPTION_CAPTURE},
-		{"graphs", required_argument, NULL, OPTION_CAPTURE},
-		{"record", required_argument, NULL, OPTION_CAPTURE},
-		{"nvtx", no_argument, NULL, OPTION_NVTX},
-		{"nvtx-digits", required_argument, NULL, OPTION_CAPTURE},
-		{"api", required_argument, NULL, OPTION_CAPTURE},
-		{"delay", required_argument, NULL, OPTION_CAPTURE},
-		{"duration", required_argument, NULL, OPTION_CAPTURE},
-		{"duty", required_argument, NULL, OPTION_CAPTURE},
-		{"capture-range", required_argument, NULL, OPTION_CAPTURE},
-		{"lines", required_argument, NULL, OPTION_LINES},
-		{"inlines", no_argument, NULL, OPTION_INLINES},
-		{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
-		{"agent", required_argument, NULL, OPTION_AGENT},
-		{"node-name", required_argument, NULL, OPTION_NODE_NAME},
-		{"devices", required_argument, NULL, OPTION_DEVICES},
-		{"strict", no_argument, NULL, OPTION_STRICT},
-		{"quiet", no_argument, NULL, 'q'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
 	int option, result, index = 0;
 	char *error;
 
 	result = capture_options_init(&run->capture, &error);
 	if (!taken(result, error))
 		return EXIT_RUN_OWN + 1;
-	while ((option = getopt_long(argc, argv, "+o:qh", options, &index)) != -1) {
+	while ((option = getopt_long(argc, argv, "+o:qh", option_table, &index)) != -1) {
 		switch (option) {
 		case 'o':
 			run->output_path = optarg;
 			break;
 		case OPTION_CAPTURE:
-			result = capture_options_take(&run->capture, options[index].name, optarg,
-						      &error);
+			result = capture_options_take(&run->capture, option_table[index].name,
+						      optarg, &error);
 			if (!taken(result, error))
 				return EXIT_RUN_OWN + 1;
 			break;

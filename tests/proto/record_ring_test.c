@@ -509,6 +509,37 @@ static void racing_producers_lose_nothing_that_was_taken(void **state)
 	close_pair(&pair);
 }
 
+static void a_command_is_seen_once_and_the_newest_counts(void **state)
+{
+	struct pair pair = open_pair(&small);
+	const struct record_ring_command start = {
+		.action = RECORD_RING_COMMAND_START, .from_ns = 5, .until_ns = UINT64_MAX};
+	const struct record_ring_command stop = {.action = RECORD_RING_COMMAND_STOP};
+	struct record_ring_command seen = {0};
+	uint32_t seq = 0, nr_windows;
+
+	(void)state;
+	assert_false(record_ring_commanded(pair.guest, &seq, &seen));
+	record_ring_command(pair.agent, &start);
+	assert_true(record_ring_commanded(pair.guest, &seq, &seen));
+	assert_int_equal(seen.action, start.action);
+	assert_int_equal(seen.from_ns, start.from_ns);
+	assert_int_equal(seen.until_ns, start.until_ns);
+	assert_false(record_ring_commanded(pair.guest, &seq, &seen));
+	record_ring_command(pair.agent, &start);
+	record_ring_command(pair.agent, &stop);
+	assert_true(record_ring_commanded(pair.guest, &seq, &seen));
+	assert_int_equal(seen.action, stop.action);
+	assert_int_equal(seen.from_ns, 0);
+	assert_false(record_ring_commanded(pair.guest, &seq, &seen));
+
+	assert_int_equal(record_ring_capture(pair.agent, &nr_windows), RECORD_RING_CAPTURE_OFF);
+	record_ring_set_capture(pair.guest, RECORD_RING_CAPTURE_LOADED, 7);
+	assert_int_equal(record_ring_capture(pair.agent, &nr_windows), RECORD_RING_CAPTURE_LOADED);
+	assert_int_equal(nr_windows, 7);
+	close_pair(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -517,6 +548,7 @@ int main(void)
 		cmocka_unit_test(only_a_crowded_lane_is_released_early),
 		cmocka_unit_test(a_failure_or_a_call_without_gpu_work_is_no_launch),
 		cmocka_unit_test(lanes_run_out_and_come_back),
+		cmocka_unit_test(a_command_is_seen_once_and_the_newest_counts),
 		cmocka_unit_test(activity_takes_what_fits),
 		cmocka_unit_test(definitions_keep_their_type_size_and_bytes),
 		cmocka_unit_test(a_full_definition_lane_says_so),
