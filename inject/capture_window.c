@@ -52,6 +52,14 @@ static struct {
 	uint32_t command_seq;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .end_said = true};
 
+static void take_command(void)
+{
+	struct record_ring_command command;
+
+	if (record_ring_commanded(self.parts.ring, &self.command_seq, &command))
+		window_schedule_command(&self.schedule, &command);
+}
+
 static uint64_t realtime_ns(void)
 {
 	struct timespec now;
@@ -85,6 +93,8 @@ void capture_window_init(const struct capture_window_parts *parts)
 {
 	self.parts = *parts;
 	self.schedule.options = parts->options;
+	/* One that was given to all, before this process came. */
+	take_command();
 	window_callback_init(parts->options.range == WINDOW_RANGE_PROFILER, parts->record);
 }
 
@@ -457,7 +467,6 @@ static uint64_t look(bool helper)
 
 uint64_t capture_window_step(void)
 {
-	struct record_ring_command command;
 	uint64_t rest_ns;
 
 	if (atomic_load(&self.failed))
@@ -467,8 +476,7 @@ uint64_t capture_window_step(void)
 		pthread_mutex_unlock(&self.lock);
 		return UINT64_MAX;
 	}
-	if (record_ring_commanded(self.parts.ring, &self.command_seq, &command))
-		window_schedule_command(&self.schedule, &command);
+	take_command();
 	rest_ns = look(true);
 	pthread_mutex_unlock(&self.lock);
 	return rest_ns;
