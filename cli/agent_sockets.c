@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach_point.h"
 #include "proto/attach.h"
 #include "proto/handshake.h"
 #include "target_process.h"
@@ -32,15 +33,13 @@ static int add(struct agent_sockets *sockets, const char *path)
 static int add_of_process(struct agent_sockets *sockets, pid_t pid)
 {
 	struct target_process target;
-	char attached[PATH_MAX];
+	char attached[108];
 	int result = target_process_init(&target, pid);
 
 	if (result < 0)
 		return result;
 	const char *socket = target_process_variable(&target, HANDSHAKE_SOCKET_ENV);
-	snprintf(attached, sizeof(attached), "/proc/%d/root" ATTACH_PREFIX "%d/" ATTACH_SOCKET,
-		 (int)pid, (int)target.own_pid);
-	if (access(attached, F_OK) == 0)
+	if (attach_point_path(&target, attached) == 0 && access(attached, F_OK) == 0)
 		result = add(sockets, attached);
 	if (result == 0 && socket)
 		result = add(sockets, socket);

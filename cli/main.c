@@ -11,6 +11,8 @@ struct verb {
 static const struct verb verbs[] = {
 	{"run", "profile a command", verb_run},
 	{"control", "start and end the capture of running processes", verb_control},
+	{"attach", "profile a running process with a dormant guest", verb_attach},
+	{"detach", "end that", verb_detach},
 	{"report", "show a profile as folded text, HTML, table, JSON or CSV", verb_report},
 	{"agent", "the node agent, as a daemon", verb_agent},
 	{"aggregate", "the aggregator, as a daemon", verb_aggregate},

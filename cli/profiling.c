@@ -58,6 +58,8 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.symbol_cache = symbol_cache,
 		.inlines = options->inlines,
 		.quiet = options->quiet,
+		.attached = options->attached,
+		.guest_uid = options->guest_uid,
 	};
 	int result = aggregator_create(&aggregator, &profiling->aggregator, error);
 
@@ -101,6 +103,16 @@ int profiling_start(const struct profiling_options *options, struct profiling **
 	}
 	*profiling = self;
 	return 0;
+}
+
+void profiling_command(struct profiling *profiling, const struct record_ring_command *command)
+{
+	agent_command(profiling->agent, command);
+}
+
+void profiling_agent_status(struct profiling *profiling, struct agent_status *status)
+{
+	agent_status(profiling->agent, status);
 }
 
 /* The agent first: what it still has to say, the aggregator has to hear. */

@@ -21,11 +21,17 @@ struct profiling_options {
 	const char *symbol_cache; /* --symbol-cache; NULL: the default */
 	bool inlines;
 	bool quiet;
+	bool attached; /* agent.h, as the next */
+	uid_t guest_uid;
 };
 
 /* Starts both. 0 or -errno with *error one line, owns: free(). On error *profiling is NULL. */
 int profiling_start(const struct profiling_options *options, struct profiling **profiling,
 		    char **error);
+
+/* Commands all guests; how the agent stands. */
+void profiling_command(struct profiling *profiling, const struct record_ring_command *command);
+void profiling_agent_status(struct profiling *profiling, struct agent_status *status);
 
 /* Drains the rings, waits until the store has everything, ends both threads and frees *profiling.
  * 0, or the first error of a loop; status is filled in either way. */

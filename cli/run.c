@@ -12,12 +12,10 @@
 #include "install_paths.h"
 #include "job.h"
 #include "job_environment.h"
-#include "output_dir.h"
-#include "output_files.h"
 #include "private_dir.h"
-#include "profiling.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
+#include "recording.h"
 #include "verbs.h"
 
 #define DEFAULT_OUTPUT "flamegrid-profile"
@@ -28,14 +26,14 @@ struct run {
 	const char *output_path, *agent_path, *node_name, *devices_path, *symbol_cache;
 	struct capture_options capture;
 	struct report_options names;
-	bool inlines, nvtx, strict, quiet;
+	bool inlines, nvtx, strict, quiet, dormant;
 	char **command;
 	/* state */
 	const char *other_injection; /* somebody else's library, which the job keeps; NULL: none */
 	struct install_paths paths;
-	struct output_dir output;
+	struct recording recording;
 	struct private_dir sockets;
-	struct profiling *profiling;
+	char title[TITLE_MAX];
 	struct job job;
 	char socket_path[PRIVATE_DIR_MAX + 16];
 };
@@ -93,6 +91,9 @@ static const char usage[] =
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
 	"else the host's)\n"
 	"      --devices FILE   the GPUs of this host, in place of what hwloc sees\n"
+	"      --dormant        load the guest and capture nothing, at no cost, until `flamegrid "
+	"attach --pid PID`\n"
+	"                       (or, with --agent, `flamegrid control start`)\n"
 	"      --strict         if profiling cannot start, do not run COMMAND and exit with 125\n"
 	"  -q, --quiet          print nothing but warnings\n"
 	"  -h, --help           this text\n"
@@ -122,7 +123,8 @@ enum long_option {
 	OPTION_AGENT,
 	OPTION_NODE_NAME,
 	OPTION_DEVICES,
-	OPTION_STRICT
+	OPTION_STRICT,
+	OPTION_DORMANT
 };
 
 static bool take_lines(struct run *run, const char *text)
@@ -163,6 +165,7 @@ static const struct option option_table[] = {
 	{"node-name", required_argument, NULL, OPTION_NODE_NAME},
 	{"devices", required_argument, NULL, OPTION_DEVICES},
 	{"strict", no_argument, NULL, OPTION_STRICT},
+	{"dormant", no_argument, NULL, OPTION_DORMANT},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -210,6 +213,9 @@ static int parse_options(struct run *run, int argc, char **argv)
 		case OPTION_DEVICES:
 			run->devices_path = optarg;
 			break;
+		case OPTION_DORMANT:
+			run->dormant = true;
+			break;
 		case OPTION_STRICT:
 			run->strict = true;
 			break;
@@ -228,6 +234,8 @@ static int parse_options(struct run *run, int argc, char **argv)
 		warn("run: no command given");
 		return EXIT_RUN_OWN + 1;
 	}
+	if (run->dormant)
+		run->capture.window = (struct window_options){.dormant = true};
 	if (run->nvtx)
 		run->capture.record |= RECORD_OPTION_NVTX;
 	run->command = argv + optind;
@@ -255,43 +263,27 @@ static void job_title(const struct run *run, char title[static TITLE_MAX])
 /* Our own agent and aggregator, writing into the output directory. 0 or -errno after a warning. */
 static int start_own(struct run *run)
 {
-	char store_path[PATH_MAX], title[TITLE_MAX];
-	char *error = NULL;
-	int result = output_dir_open(&run->output, run->output_path);
+	int result = private_dir_create(&run->sockets);
 
-	if (result < 0) {
-		warn("run: %s: cannot be written: %s", run->output_path, strerror(-result));
-		return result;
-	}
-	if (strcmp(run->output.path, run->output_path) != 0)
-		warn("run: %s is in use by another run: writing to %s", run->output_path,
-		     run->output.path);
-	result = private_dir_create(&run->sockets);
 	if (result < 0) {
 		warn("run: no directory for the agent's socket: %s", strerror(-result));
 		return result;
 	}
-	result = output_dir_file(&run->output, OUTPUT_STORE, store_path);
-	if (result < 0)
-		return result;
 	snprintf(run->socket_path, sizeof(run->socket_path), "%s/agent", run->sockets.path);
-	job_title(run, title);
+	job_title(run, run->title);
 
-	const struct profiling_options options = {
-		.store_path = store_path,
-		.socket_path = run->socket_path,
+	const struct recording_options options = {
+		.verb = "run",
+		.output_path = run->output_path,
 		.node_name = run->node_name,
 		.devices_path = run->devices_path,
 		.symbol_cache = run->symbol_cache,
+		.title = run->title,
+		.names = run->names,
 		.inlines = run->inlines,
-		.title = title,
 		.quiet = run->quiet,
 	};
-	result = profiling_start(&options, &run->profiling, &error);
-	if (result < 0)
-		warn("run: %s", error ? error : strerror(-result));
-	free(error);
-	return result;
+	return recording_start(&options, run->socket_path, &run->recording);
 }
 
 /* Everything that has to be there before the job starts. 0 or -errno after a warning. */
@@ -313,6 +305,8 @@ static int prepare(struct run *run, const char *program)
 			return -EBUSY;
 		run->other_injection = other;
 	}
+	if (run->dormant && !run->agent_path)
+		return 0;
 	if (!run->agent_path)
 		return start_own(run);
 	if (access(run->agent_path, W_OK) < 0) {
@@ -322,33 +316,24 @@ static int prepare(struct run *run, const char *program)
 	return 0;
 }
 
-/* Ends the two loops and writes the files; says how it went. The job's own end is not ours to change. */
+/* Says how it went. The job's own end is not ours to change. */
 static void finish(struct run *run)
 {
-	struct profiling_status status;
-	char *summary, *error = NULL;
-	int result = profiling_finish(run->profiling, &status);
+	char *summary;
+	uint64_t nr_processes = recording_finish(&run->recording, &summary);
 
-	run->profiling = NULL;
 	unlink(run->socket_path);
 	private_dir_remove(&run->sockets);
-	if (result < 0)
-		warn("run: the profile is incomplete: %s (frames %llu sent, %llu stored)",
-		     strerror(-result), (unsigned long long)status.agent.sent_seq,
-		     (unsigned long long)status.agent.acked_seq);
-	if (output_files_write(&run->output, &run->names, &summary, &error) < 0)
-		warn("run: %s", error ? error : "the reports could not be written");
-	else if (status.agent.processes == 0 && run->other_injection)
+	if (summary && nr_processes == 0 && run->other_injection)
 		; /* said at the start */
-	else if (status.agent.processes == 0)
+	else if (summary && nr_processes == 0)
 		warn("run: no process of the command started CUDA under this profiler; "
 		     "%s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "} are empty",
-		     run->output.path);
-	else if (!run->quiet)
+		     run->recording.output.path);
+	else if (summary && !run->quiet)
 		fputs(summary, stderr);
 	free(summary);
-	free(error);
-	output_dir_close(&run->output);
+	recording_close(&run->recording);
 }
 
 static int exec_status(int error)
@@ -407,7 +392,8 @@ static int lead_in(const struct run *run, const char *socket_path,
 	if (result == 0 && !run->other_injection)
 		result = job_environment_set(environment, JOB_ENVIRONMENT_INJECTION,
 					     run->paths.inject);
-	if (result == 0)
+	/* A dormant guest without an agent must not go to that of a run around it. */
+	if (result == 0 && (*socket_path || getenv(HANDSHAKE_SOCKET_ENV)))
 		result = job_environment_set(environment, HANDSHAKE_SOCKET_ENV, socket_path);
 	if (result == 0 && wants_nvtx(&run->capture))
 		result = lead_in_nvtx(run, environment);
@@ -416,7 +402,7 @@ static int lead_in(const struct run *run, const char *socket_path,
 
 int verb_run(const char *program, int argc, char **argv)
 {
-	struct run run = {.output_path = DEFAULT_OUTPUT, .output.fd = -1};
+	struct run run = {.output_path = DEFAULT_OUTPUT, .recording.output.fd = -1};
 	int status = parse_options(&run, argc, argv);
 
 	if (status)
@@ -424,21 +410,25 @@ int verb_run(const char *program, int argc, char **argv)
 	job_block_signals(&run.job);
 	if (prepare(&run, program) < 0) {
 		private_dir_remove(&run.sockets);
-		output_dir_close(&run.output);
+		recording_close(&run.recording);
 		return run_unprofiled(&run);
 	}
 
 	const char *socket_path = run.agent_path ? run.agent_path : run.socket_path;
 	struct job_environment environment;
 	int error = lead_in(&run, socket_path, &environment);
-	if (error == 0)
+	if (error == 0 && run.dormant && !run.agent_path) {
+		job_unblock_signals(&run.job);
+		execvpe(run.command[0], run.command, environment.list); /* in our place */
+		error = -errno;
+	} else if (error == 0)
 		error = job_start(&run.job, run.command, environment.list);
 	job_environment_fini(&environment);
 	if (error < 0)
 		warn("run: %s: %s", run.command[0], strerror(-error));
 	else
 		status = job_wait(&run.job);
-	if (run.profiling)
+	if (run.recording.profiling)
 		finish(&run);
 	if (error < 0)
 		return exec_status(error);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "node-agent/proc_file.h"
 
@@ -36,6 +37,17 @@ static bool read_number(const char *status, const char *key, int index, long *nu
 	return found;
 }
 
+static unsigned long long read_namespace(pid_t pid)
+{
+	char path[64], text[64];
+	unsigned long long inode = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	ssize_t size = readlink(path, text, sizeof(text) - 1);
+	text[size > 0 ? size : 0] = '\0';
+	return sscanf(text, "pid:[%llu]", &inode) == 1 ? inode : 0;
+}
+
 static bool maps_guest(pid_t pid)
 {
 	char *maps;
@@ -64,6 +76,7 @@ int target_process_init(struct target_process *target, pid_t pid)
 	if (read_number(status, "\nUid:", 1, &number))
 		target->uid = (uid_t)number;
 	free(status);
+	target->pid_namespace = read_namespace(pid);
 	result = proc_file_read(pid, "environ", ENVIRONMENT_MAX, &target->environment,
 				&target->environment_size);
 	if (result < 0)

@@ -8,9 +8,10 @@
 
 struct target_process {
 	pid_t pid;
-	pid_t own_pid;     /* as it sees itself, in its own pid namespace */
-	uid_t uid;         /* effective */
-	bool has_guest;    /* our injection library is mapped */
+	pid_t own_pid;                    /* as it sees itself, in its own pid namespace */
+	unsigned long long pid_namespace; /* its inode; 0: not known */
+	uid_t uid;                        /* effective */
+	bool has_guest;                   /* our injection library is mapped */
 	char *environment; /* owns: that of its start, with a NUL behind each variable */
 	size_t environment_size;
 	char *command; /* owns; NULL: not known */

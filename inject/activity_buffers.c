@@ -27,6 +27,7 @@
 #define CHUNK_RECORDS 256u
 #define DISCARD_BYTES (64u << 10)
 #define WAIT_NS       100000000u /* for room, a buffer */
+#define AGENT_GONE_NS 2000000000u
 #define WAIT_STEP_NS  1000000
 
 #define ROW_NONE RECORD_DEVICES_MAX
@@ -62,6 +63,7 @@ static atomic_bool any_record;
 static _Atomic uint64_t records_seen, resources_seen;
 static _Atomic uint64_t earliest_ns = UINT64_MAX; /* written under the lock, or taken away */
 static _Atomic uint64_t hurry_until_ns;           /* 0: no hurry */
+static atomic_bool agent_only;
 static _Alignas(64) uint8_t discard[DISCARD_BYTES];
 
 static_assert(RECORD_DEVICES_MAX <= 64, "a bit a device");
@@ -112,13 +114,21 @@ void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_record
 	*size = sizeof(discard);
 }
 
+void activity_buffers_wait_for_agent_only(void)
+{
+	atomic_store(&agent_only, true);
+}
+
 /* When to stop waiting for room: a thread that launches does not wait at all. */
 static uint64_t wait_deadline(void)
 {
 	uint64_t hurry_ns = atomic_load_explicit(&hurry_until_ns, memory_order_relaxed);
-	uint64_t until_ns = monotonic_ns() + WAIT_NS;
+	uint64_t now_ns = monotonic_ns(), until_ns = now_ns + WAIT_NS;
 
 	if (launch_thread_exists())
+		return 0;
+	if (atomic_load_explicit(&agent_only, memory_order_relaxed) &&
+	    record_ring_last_beat(self.ring) + AGENT_GONE_NS < now_ns)
 		return 0;
 	return hurry_ns && hurry_ns < until_ns ? hurry_ns : until_ns;
 }

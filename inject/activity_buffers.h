@@ -47,6 +47,9 @@ void activity_buffers_put(const struct gpu_record *record, const char *name);
 /* Defines the launch configurations that changed. last: what finds no room is counted as lost. The helper thread. */
 void activity_buffers_define(bool last);
 
+/* From now on, wait for room only while an agent looks at the ring: none that comes later will want what is in it. */
+void activity_buffers_wait_for_agent_only(void);
+
 /* From now on, wait for room no longer than until_ns (CLOCK_MONOTONIC) in all: the process ends. */
 void activity_buffers_hurry(uint64_t until_ns);
 

@@ -65,7 +65,7 @@ static uint64_t start_ticks(void)
 	return at ? decimal(at) : 0;
 }
 
-static uint64_t pid_namespace(void)
+uint64_t agent_handshake_pid_namespace(void)
 {
 	char text[64];
 	ssize_t size = readlink("/proc/self/ns/pid", text, sizeof(text) - 1);
@@ -122,7 +122,7 @@ static int send_hello(int fd, const struct agent_link *link, int ring_fd)
 		.version = HANDSHAKE_VERSION,
 		.pid = (uint32_t)getpid(),
 		.start_ticks = start_ticks(),
-		.pid_namespace = pid_namespace(),
+		.pid_namespace = agent_handshake_pid_namespace(),
 	};
 	struct iovec data = {.iov_base = &hello, .iov_len = sizeof(hello)};
 	union {

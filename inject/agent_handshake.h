@@ -30,6 +30,9 @@ struct agent_link {
 int agent_handshake(const char *path, struct agent_link *link, struct record_ring **ring,
 		    uint16_t *window);
 
+/* The inode of this process's pid namespace; 0: not known. */
+uint64_t agent_handshake_pid_namespace(void);
+
 /* Hands the same memory to whoever listens on the same path now. Returns 0; as above; -EBADF: the descriptor is gone,
  * and will be: link->ring_fd is -1 then. */
 int agent_handshake_again(struct agent_link *link);

@@ -1,6 +1,7 @@
 #include "agent_watch.h"
 
 #include <stddef.h>
+#include <unistd.h>
 
 #include "agent_handshake.h"
 #include "definition_writer.h"
@@ -39,16 +40,16 @@ static bool is_gone(uint64_t now_ns, uint64_t patience_ns)
 	return beat_ns < now_ns && now_ns - beat_ns >= patience_ns;
 }
 
-static void look(uint64_t now_ns, uint64_t patience_ns)
+static bool look(uint64_t now_ns, uint64_t patience_ns)
 {
 	int error;
 
 	if (self.link.ring_fd < 0)
-		return;
+		return false;
 	if (self.asked_ns == 0)
 		self.asked_ns = now_ns;
-	if (!is_gone(now_ns, patience_ns))
-		return;
+	if (!is_gone(now_ns, patience_ns) || access(self.link.path, F_OK) < 0)
+		return false;
 	error = agent_handshake_again(&self.link);
 	if (error == 0)
 		self.asked_ns = now_ns;
@@ -56,14 +57,15 @@ static void look(uint64_t now_ns, uint64_t patience_ns)
 		definition_writer_notice(self.notices, NOTICE_AGENT_LINK, error,
 					 "the agent is gone, and the program closed the "
 					 "descriptor that the next one needs");
+	return error == 0;
 }
 
-void agent_watch_step(uint64_t now_ns)
+bool agent_watch_step(uint64_t now_ns)
 {
 	if (now_ns < self.next_ns)
-		return;
+		return false;
 	self.next_ns = now_ns + LOOK_NS;
-	look(now_ns, GONE_NS);
+	return look(now_ns, GONE_NS);
 }
 
 void agent_watch_last(uint64_t now_ns)

@@ -3,6 +3,7 @@
 #ifndef AGENT_WATCH_H
 #define AGENT_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct agent_link;
@@ -13,8 +14,9 @@ struct record_ring;
 void agent_watch_start(const struct agent_link *link, struct record_ring *ring,
 		       struct definition_writer *notices);
 
-/* Looks at the agent's beat, once a second; if it ended seconds ago, tries the socket: that takes a second at most. */
-void agent_watch_step(uint64_t now_ns);
+/* Looks at the agent's beat, once a second; if it ended seconds ago, tries the socket: that takes a second at most. Returns
+ * whether another agent has taken the ring just now. */
+bool agent_watch_step(uint64_t now_ns);
 
 /* The same at the process's end, with less patience: nobody may come afterwards. */
 void agent_watch_last(uint64_t now_ns);

@@ -14,6 +14,7 @@
 #include "activity_buffers.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
+#include "device_query.h"
 #include "graph_nodes.h"
 #include "monotonic.h"
 #include "outstanding_launches.h"
@@ -28,6 +29,7 @@
 #define ATTEMPT_NS     20000000u   /* between two attempts to leave CUPTI */
 #define RANGE_GRACE_NS 100000000u
 #define LET_OUT_NS     1000000
+#define RESTLESS_NS    2000000000u /* after a window: its sums are still to be published */
 #define GATE_NS        50000000u
 
 atomic_uint capture_window_word;
@@ -201,11 +203,29 @@ static bool subscribe(void)
 	return false;
 }
 
+/* To subscribe waits for all GPU work while no thread can launch: work on one GPU that waits for what a thread would launch
+ * on the next is then waited for without end. */
+static bool is_late_safe(void)
+{
+	int contexts;
+
+	if (self.subscribed || !self.parts.options.dormant)
+		return true;
+	contexts = device_query_contexts();
+	if (contexts > 1 && state() != RECORD_RING_CAPTURE_BLOCKED)
+		definition_writer_notice(self.parts.definitions, NOTICE_ATTACH_REFUSED, contexts,
+					 "the process works on %d GPUs: to take up CUPTI in the "
+					 "middle of that could stop it (start it with "
+					 "--capture-range control)",
+					 contexts);
+	return contexts <= 1;
+}
+
 static bool get_ready(uint64_t now_ns)
 {
 	if (atomic_load(&self.failed) || now_ns < self.retry_ns)
 		return false;
-	if (subscribe())
+	if (is_late_safe() && subscribe())
 		return true;
 	self.retry_ns = now_ns + RETRY_NS;
 	set_state(RECORD_RING_CAPTURE_BLOCKED);
@@ -240,7 +260,7 @@ void capture_window_start(void)
 {
 	pthread_mutex_lock(&self.lock);
 	self.started = true;
-	if (get_ready(monotonic_ns()))
+	if (!self.parts.options.dormant && get_ready(monotonic_ns()))
 		set_idle();
 	pthread_mutex_unlock(&self.lock);
 }
@@ -335,7 +355,7 @@ static void leave_cupti(void)
 	}
 	activity_buffers_reclaim();
 	self.left = true;
-	self.come_back = true;
+	self.come_back = !self.parts.options.dormant;
 	set_state(RECORD_RING_CAPTURE_OFF);
 	atomic_store(&capture_window_word, 0);
 	wake_gate();
@@ -422,6 +442,13 @@ static void come_back(uint64_t now_ns)
 		set_idle();
 }
 
+/* A dormant guest whose window could not end by leaving CUPTI. */
+static void step_aside(void)
+{
+	subscription_close();
+	self.subscribed = false;
+}
+
 static void note_ranges(void)
 {
 	int changes = atomic_exchange(&self.range_changes, 0);
@@ -456,6 +483,8 @@ static uint64_t look(bool helper)
 		tell_end();
 		if (self.come_back && helper)
 			come_back(now_ns);
+		if (self.parts.options.dormant && self.subscribed && !wanted && helper)
+			step_aside();
 		if (wanted)
 			open_window(now_ns, helper);
 		break;
@@ -482,11 +511,15 @@ uint64_t capture_window_step(void)
 	return rest_ns;
 }
 
+static bool is_in_use(void)
+{
+	return state() == RECORD_RING_CAPTURE_ON || state() == RECORD_RING_CAPTURE_ENDING;
+}
+
 bool capture_window_lock(void)
 {
 	pthread_mutex_lock(&self.lock);
-	if (!atomic_load(&self.failed) &&
-	    (state() == RECORD_RING_CAPTURE_ON || state() == RECORD_RING_CAPTURE_ENDING))
+	if (!atomic_load(&self.failed) && is_in_use())
 		return true;
 	pthread_mutex_unlock(&self.lock);
 	return false;
@@ -495,6 +528,17 @@ bool capture_window_lock(void)
 void capture_window_unlock(void)
 {
 	pthread_mutex_unlock(&self.lock);
+}
+
+bool capture_window_may_change_agents(void)
+{
+	return !self.parts.options.dormant || !is_in_use();
+}
+
+bool capture_window_is_resting(void)
+{
+	return capture_window_may_change_agents() && self.parts.options.dormant &&
+	       monotonic_ns() - self.end_ns >= RESTLESS_NS;
 }
 
 bool capture_window_is_open(void)

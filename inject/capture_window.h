@@ -55,7 +55,8 @@ bool capture_window_is_due(void);
 int capture_window_open_first(void);
 
 /* In its place where no window is due: subscribes, with nothing on but cudaProfilerStart if that opens windows; the helper
- * opens the others. On the thread that loads the guest. */
+ * opens the others. A dormant guest does not even subscribe between windows, so that other profilers can; what that costs
+ * is that its windows open only where to subscribe late is safe: not in a process that works on several GPUs. On the thread that loads the guest. */
 void capture_window_start(void);
 
 /* Helper: takes commands, opens and ends windows. Returns the nanoseconds until it must be called again; UINT64_MAX: not
@@ -65,6 +66,12 @@ uint64_t capture_window_step(void);
 /* Helper: CUPTI may be called until capture_window_unlock(). false: it is not in use. */
 bool capture_window_lock(void);
 void capture_window_unlock(void);
+
+/* Helper: of a dormant guest each agent makes a profile of its own, so what one has begun ends before the next one comes. */
+bool capture_window_may_change_agents(void);
+
+/* Helper: the guest is dormant again, and what a window left has been seen to. */
+bool capture_window_is_resting(void);
 
 /* Helper, within a lock: the window is open, not about to end. */
 bool capture_window_is_open(void);

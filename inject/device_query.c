@@ -32,6 +32,7 @@ struct driver { /* each returns a CUresult */
 	int (*get_uuid)(uint8_t uuid[16], int device);
 	int (*get_name)(char *name, int size, int device);
 	int (*get_attribute)(int *value, int attribute, int device);
+	int (*get_context_state)(int device, unsigned int *flags, int *active);
 };
 
 static int resolve(struct driver *driver)
@@ -44,6 +45,7 @@ static int resolve(struct driver *driver)
 	*(void **)&driver->get = dlsym(library, "cuDeviceGet");
 	*(void **)&driver->get_name = dlsym(library, "cuDeviceGetName");
 	*(void **)&driver->get_attribute = dlsym(library, "cuDeviceGetAttribute");
+	*(void **)&driver->get_context_state = dlsym(library, "cuDevicePrimaryCtxGetState");
 	/* _v2 gives a MIG instance's own UUID. */
 	*(void **)&driver->get_uuid = dlsym(library, "cuDeviceGetUuid_v2");
 	if (!driver->get_uuid)
@@ -115,4 +117,22 @@ int device_query_define(struct definition_writer *writer)
 			return error;
 	}
 	return count;
+}
+
+int device_query_contexts(void)
+{
+	struct driver driver = {0};
+	int count = 0, contexts = 0;
+
+	if (resolve(&driver) < 0 || !driver.get_context_state || driver.get_count(&count) != 0)
+		return 0;
+	for (int i = 0; i < count; i++) {
+		unsigned int flags;
+		int device, active = 0;
+
+		if (driver.get(&device, i) == 0 &&
+		    driver.get_context_state(device, &flags, &active) == 0)
+			contexts += active != 0;
+	}
+	return contexts;
 }

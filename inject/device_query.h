@@ -9,4 +9,7 @@ struct definition_writer;
  * these functions; -EIO: the driver answers nothing yet; -ENOSPC: the definition lane is full. */
 int device_query_define(struct definition_writer *writer);
 
+/* In how many GPUs' primary contexts the process works; 0: in none, or not known. Makes none. */
+int device_query_contexts(void);
+
 #endif

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -23,6 +21,7 @@
 #include "definition_writer.h"
 #include "device_query.h"
 #include "graph_callback.h"
+#include "guest_thread.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_load.h"
@@ -38,11 +37,11 @@
 #include "unwind_table.h"
 
 #define POLL_NS       100000000u  /* modules */
+#define REST_NS       1000000000u /* between two looks at the agent while nothing else may happen */
 #define FLUSH_NS      500000000u  /* activity, drop counts, clocks */
 #define STATISTICS_NS 1000000000u /* sums of calls and launch configurations */
 #define STOP_NS       2000000000u /* the most that an exiting process waits */
 #define LAST_ROOM_NS  1000000000u /* of which for room in the activity lane */
-#define STACK_BYTES   (512u << 10)
 
 enum event {
 	EVENT_STOP = 1u << 0,
@@ -270,8 +269,9 @@ static void work(unsigned int events)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	agent_watch_step(now_ns);
-	if (!is_captured())
+	if (capture_window_may_change_agents() && agent_watch_step(now_ns))
+		flush_thread_wake(); /* its command is there */
+	if (!is_captured() || capture_window_is_resting())
 		return;
 	watch_modules(false);
 	watch_python();
@@ -329,7 +329,8 @@ static void finish(unsigned int events)
 {
 	bool works = !(events & EVENT_CUPTI_FAILED), watched = false;
 
-	agent_watch_last(monotonic_ns());
+	if (capture_window_may_change_agents())
+		agent_watch_last(monotonic_ns());
 	if (is_captured()) {
 		watch_modules(true);
 		watch_python();
@@ -365,7 +366,7 @@ static void *run(void *argument)
 	launch_thread_ignore();
 	for (;;) {
 		unsigned int events = atomic_load(&self.events);
-		uint64_t rest_ns;
+		uint64_t rest_ns, poll_ns;
 
 		if (events & EVENT_STOP) {
 			finish(events);
@@ -373,7 +374,8 @@ static void *run(void *argument)
 		}
 		rest_ns = capture_window_step();
 		work(events);
-		wait_on(&self.events, events, rest_ns < POLL_NS ? rest_ns : POLL_NS);
+		poll_ns = capture_window_is_resting() ? REST_NS : POLL_NS;
+		wait_on(&self.events, events, rest_ns < poll_ns ? rest_ns : poll_ns);
 	}
 	set_and_wake(&self.done, 1);
 	return NULL;
@@ -381,9 +383,6 @@ static void *run(void *argument)
 
 int flush_thread_start(const struct flush_thread_parts *parts)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
-	sigset_t all, before;
 	int error;
 
 	self.parts = *parts;
@@ -391,21 +390,9 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 			    subscription_take_up);
 	/* From a launch: a walk met a file whose unwind table is not there yet. */
 	unwind_tables_on_want(parts->tables, flush_thread_wake);
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, &attributes, run, NULL);
-	if (error == EINVAL) {
-		/* The application's thread-local data does not fit into so small a stack. */
-		pthread_attr_init(&attributes);
-		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-		error = pthread_create(&thread, &attributes, run, NULL);
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = guest_thread_start(run);
 	self.started = error == 0;
-	return -error;
+	return error;
 }
 
 bool flush_thread_stop(void)

@@ -23,9 +23,9 @@ struct flush_thread_parts { /* all borrowed for good */
 	struct python_frames *python;
 	const struct cupti_library *library;
 	bool native_stacks, python_stacks; /* what launches want */
-	bool soon; /* a window may open at any moment: have everything ready */
-	bool late; /* CUDA may have been used before the first capture window */
-	uint32_t record;                   /* a set of enum record_option */
+	bool soon;       /* a window may open at any moment: have everything ready */
+	bool late;       /* CUDA may have been used before the first capture window */
+	uint32_t record; /* a set of enum record_option */
 };
 
 /* Returns 0, or -errno of pthread_create(). */

@@ -14,19 +14,17 @@
 #include "cupti_library.h"
 #include "cupti_search.h"
 #include "definition_writer.h"
+#include "dormant.h"
 #include "flush_thread.h"
 #include "graph_nodes.h"
+#include "guest_options.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_watch.h"
 #include "nvtx_ranges.h"
-#include "proto/api_options.h"
-#include "proto/graph_mode.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
 #include "proto/record_ring.h"
-#include "proto/stack_options.h"
-#include "proto/window_options.h"
 #include "python_frames.h"
 #include "stack_table.h"
 #include "subscription.h"
@@ -42,11 +40,7 @@ static struct {
 	struct python_frames *python;
 	struct graph_nodes *nodes;
 	struct nvtx_names *ranges;
-	struct stack_options options;
-	enum graph_mode graphs;
-	uint32_t record; /* a set of enum record_option */
-	enum nvtx_digits digits;
-	struct window_options window_options;
+	struct guest_options options;
 	struct module_watch *modules;
 	struct stack_table *stacks;
 	struct cupti_library library;
@@ -96,8 +90,8 @@ static bool find_cupti(void)
 		path = candidate->path;
 		result = subscription_open(&guest.library);
 		if (result == CUPTI_ABI_SUCCESS) {
-			api_statistics_init(guest.ring, &guest.library, getenv(API_OPTIONS_ENV),
-					    guest.record, &guest.definitions);
+			api_statistics_init(guest.ring, &guest.library, guest.options.api,
+					    guest.options.record, &guest.definitions);
 			definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FOUND,
 						 (int32_t)guest.library.version, "CUPTI %u: %s",
 						 guest.library.version, path);
@@ -129,9 +123,9 @@ static bool prepare_launches(void)
 {
 	guest.stacks = stack_table_create(guest.ring);
 	guest.python = python_frames_create(guest.ring);
-	if (guest.record & RECORD_OPTION_NVTX)
-		guest.ranges = nvtx_ranges_on(guest.digits);
-	if (guest.graphs == GRAPH_MODE_NODES)
+	if (guest.options.record & RECORD_OPTION_NVTX)
+		guest.ranges = nvtx_ranges_on(guest.options.digits);
+	if (guest.options.graphs == GRAPH_MODE_NODES)
 		guest.nodes = graph_nodes_create();
 	if (guest.stacks && guest.python && launch_thread_init() == 0 &&
 	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1) ==
@@ -142,44 +136,16 @@ static bool prepare_launches(void)
 	return false;
 }
 
-static void read_options(void)
-{
-	const char *text = getenv(STACK_OPTIONS_ENV);
-
-	if (stack_options_parse(text, &guest.options) < 0)
-		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
-					 "%s=%s: not understood; the default is used",
-					 STACK_OPTIONS_ENV, text);
-	text = getenv(GRAPH_MODE_ENV);
-	if (graph_mode_parse(text, &guest.graphs) < 0)
-		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
-					 "%s=%s: not understood; the default is used",
-					 GRAPH_MODE_ENV, text);
-	text = getenv(RECORD_OPTIONS_ENV);
-	if (record_options_parse(text, &guest.record) < 0)
-		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
-					 "%s=%s: not understood; nothing more is recorded",
-					 RECORD_OPTIONS_ENV, text);
-	text = getenv(NVTX_DIGITS_ENV);
-	if (nvtx_digits_parse(text, &guest.digits) < 0)
-		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
-					 "%s=%s: not understood; the default is used",
-					 NVTX_DIGITS_ENV, text);
-	text = getenv(WINDOW_OPTIONS_ENV);
-	if (window_options_parse(text, &guest.window_options) < 0)
-		definition_writer_notice(&guest.definitions, NOTICE_STACKS_OPTION, 0,
-					 "%s=%s: not understood; the whole run is captured",
-					 WINDOW_OPTIONS_ENV, text);
-}
-
 static bool wants_native(void)
 {
-	return guest.options.mode != STACK_MODE_NONE && guest.options.mode != STACK_MODE_PYTHON;
+	return guest.options.stacks.mode != STACK_MODE_NONE &&
+	       guest.options.stacks.mode != STACK_MODE_PYTHON;
 }
 
 static bool wants_python(void)
 {
-	return guest.options.mode != STACK_MODE_NONE && guest.options.mode != STACK_MODE_NATIVE;
+	return guest.options.stacks.mode != STACK_MODE_NONE &&
+	       guest.options.stacks.mode != STACK_MODE_NATIVE;
 }
 
 /* A small program is through with its launches before a helper thread has begun: what its stacks
@@ -208,15 +174,22 @@ static void prepare_windows(void)
 				       .stacks = guest.stacks,
 				       .tables = guest.tables,
 				       .python = guest.python,
-				       .options = guest.options,
+				       .options = guest.options.stacks,
 				       .ranges = guest.ranges},
 			   .nodes = guest.nodes},
-		.options = guest.window_options,
-		.graphs = guest.graphs,
-		.record = guest.record,
+		.options = guest.options.window,
+		.graphs = guest.options.graphs,
+		.record = guest.options.record,
 	};
 
 	capture_window_init(&parts);
+}
+
+/* By a call of the program, which then launches at once. */
+static bool opens_suddenly(void)
+{
+	return guest.options.window.range == WINDOW_RANGE_PROFILER ||
+	       guest.options.window.range == WINDOW_RANGE_NVTX;
 }
 
 static int start_flush_thread(bool late)
@@ -232,8 +205,8 @@ static int start_flush_thread(bool late)
 		.native_stacks = wants_native(),
 		.python_stacks = wants_python(),
 		.late = late,
-		.soon = guest.window_options.range != WINDOW_RANGE_NONE,
-		.record = guest.record,
+		.soon = opens_suddenly(),
+		.record = guest.options.record,
 	};
 
 	return flush_thread_start(&parts);
@@ -259,35 +232,44 @@ static bool capture_now(void)
 static bool capture_later(void)
 {
 	capture_window_start();
-	if (guest.window_options.range != WINDOW_RANGE_NONE) {
+	if (opens_suddenly()) {
 		module_watch_poll(guest.modules, false);
 		prepare_stacks();
 	}
 	return lifecycle_start(at_end) == 0 && start_flush_thread(true) == 0;
 }
 
-static void start(const char *socket_path)
+/* Returns whether there is an agent, which then knows what came of it. */
+static bool start(const char *socket_path)
 {
 	uint16_t window; /* the guest numbers them itself */
 
-	if (agent_handshake(socket_path, &guest.link, &guest.ring, &window) < 0) {
-		nvtx_ranges_off();
-		return;
-	}
+	if (agent_handshake(socket_path, &guest.link, &guest.ring, &window) < 0)
+		return false;
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
 	agent_watch_start(&guest.link, guest.ring, &guest.definitions);
-	read_options();
+	guest_options_read(&guest.options, &guest.definitions);
 	guest.tables = unwind_tables_create(UNWIND_BYTES_MAX);
 	guest.modules = module_watch_create(&guest.definitions, guest.tables);
 	if (guest.tables && guest.modules && prepare_launches()) {
 		prepare_windows();
-		if (capture_window_is_due() ? capture_now() : capture_later())
-			return;
+		/* Where somebody attached, CUDA has long been in use: also what is due at once comes late. */
+		if (!guest.options.window.dormant && capture_window_is_due() ? capture_now()
+									     : capture_later())
+			return true;
 	}
 	nvtx_ranges_off();
 	/* The ring stays: its notices say why the profile is empty. */
 	if (lifecycle_start(at_end_idle) == 0)
 		lifecycle_off();
+	return true;
+}
+
+static bool attach(const char *socket_path, const char *options_path)
+{
+	guest_options_use_file(options_path);
+	activity_buffers_wait_for_agent_only();
+	return start(socket_path);
 }
 
 int InitializeInjection(void)
@@ -295,12 +277,17 @@ int InitializeInjection(void)
 	static atomic_flag called = ATOMIC_FLAG_INIT;
 	int saved_errno = errno;
 	const char *socket_path = getenv(HANDSHAKE_SOCKET_ENV);
+	bool wanted = socket_path && *socket_path, dormant = guest_options_want_dormant();
 
 	/* A program that runs with more rights than its caller must not connect where its caller
 	 * says. */
-	if (socket_path && *socket_path && !getauxval(AT_SECURE) &&
-	    !atomic_flag_test_and_set(&called))
-		start(socket_path);
+	if (!getauxval(AT_SECURE) && (wanted || dormant) && !atomic_flag_test_and_set(&called) &&
+	    !(wanted && start(socket_path))) {
+		/* Ranges that were opened before somebody attaches are not remembered. */
+		nvtx_ranges_off();
+		if (dormant)
+			dormant_start(attach);
+	}
 	errno = saved_errno;
 	return 1;
 }

@@ -70,6 +70,11 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		guest_process_destroy(new_process);
 		return r;
 	}
+	/* Before the guest can be told to do anything. */
+	if (scope->epoch && !scope->predecessors) {
+		ring_source_begin_anew(new_process->source, scope->epoch);
+		new_process->owned = true;
+	}
 	*process = new_process;
 	return 0;
 }
@@ -124,11 +129,6 @@ static bool take_over(struct guest_process *process, uint64_t now_ns)
 	uint64_t durable_seq = 0;
 	bool after = ring_source_predecessor(process->source, before);
 
-	if (!process->scope->predecessors) {
-		ring_source_begin_anew(process->source, process->scope->epoch);
-		process->owned = true;
-		return true;
-	}
 	if (after && memcmp(before, process->scope->epoch, sizeof(before)) != 0) {
 		int r = predecessor_table_ask(process->scope->predecessors, before, now_ns,
 					      &durable_seq);
@@ -240,6 +240,9 @@ static int send_end(struct guest_process *process, uint64_t now_ns)
 	int r = send_ledger(process, now_ns);
 	if (r)
 		return r;
+	/* It runs on without us, and need not wait for what would tell it so. */
+	if (!process->died && !process->finished)
+		ring_source_beat(process->source, 0);
 	if (unclean)
 		process_description_set_state(process->description, PROCESS_UNCLEAN);
 	else if (process->finished)

@@ -74,6 +74,7 @@ enum definition_notice_code {
 		9, /* the environment asks for what there is not; the default is used */
 	NOTICE_WINDOW_LOADED = 10, /* a window ended, but CUPTI could not be left */
 	NOTICE_AGENT_LINK = 11,    /* the next agent on this node will not find this process */
+	NOTICE_ATTACH_REFUSED = 14, /* a dormant process in which to take up CUPTI is not safe */
 	NOTICE_ACTIVITY_TAKEN =
 		12, /* another user of CUPTI's activity API has, or had, the GPU records */
 };

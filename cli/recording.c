@@ -1,0 +1,88 @@
+#include "recording.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output_files.h"
+
+__attribute__((format(printf, 2, 3))) static void warn(const struct recording *recording,
+						       const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fprintf(stderr, "flamegrid: %s: ", recording->options.verb);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}
+
+static int open_output(struct recording *recording, char store_path[static PATH_MAX])
+{
+	const char *wanted = recording->options.output_path;
+	int result = output_dir_open(&recording->output, wanted);
+
+	if (result < 0) {
+		warn(recording, "%s: cannot be written: %s", wanted, strerror(-result));
+		return result;
+	}
+	if (strcmp(recording->output.path, wanted) != 0)
+		warn(recording, "%s is in use by another run: writing to %s", wanted,
+		     recording->output.path);
+	return output_dir_file(&recording->output, OUTPUT_STORE, store_path);
+}
+
+int recording_start(const struct recording_options *options, const char *socket_path,
+		    struct recording *recording)
+{
+	char store_path[PATH_MAX], *error = NULL;
+	int result;
+
+	*recording = (struct recording){.options = *options, .output.fd = -1};
+	result = open_output(recording, store_path);
+	if (result < 0)
+		return result;
+
+	const struct profiling_options profiling = {
+		.store_path = store_path,
+		.socket_path = socket_path,
+		.node_name = options->node_name,
+		.devices_path = options->devices_path,
+		.symbol_cache = options->symbol_cache,
+		.inlines = options->inlines,
+		.title = options->title,
+		.quiet = options->quiet,
+		.attached = options->attached,
+		.guest_uid = options->guest_uid,
+	};
+	result = profiling_start(&profiling, &recording->profiling, &error);
+	if (result < 0)
+		warn(recording, "%s", error ? error : strerror(-result));
+	free(error);
+	return result;
+}
+
+uint64_t recording_finish(struct recording *recording, char **summary)
+{
+	struct profiling_status status;
+	char *error = NULL;
+	int result = profiling_finish(recording->profiling, &status);
+
+	recording->profiling = NULL;
+	if (result < 0)
+		warn(recording, "the profile is incomplete: %s (frames %llu sent, %llu stored)",
+		     strerror(-result), (unsigned long long)status.agent.sent_seq,
+		     (unsigned long long)status.agent.acked_seq);
+	if (output_files_write(&recording->output, &recording->options.names, summary, &error) < 0)
+		warn(recording, "%s", error ? error : "the reports could not be written");
+	free(error);
+	return status.agent.processes;
+}
+
+void recording_close(struct recording *recording)
+{
+	output_dir_close(&recording->output);
+}

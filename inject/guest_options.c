@@ -1,0 +1,79 @@
+#include "guest_options.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "definition_writer.h"
+#include "proto/api_options.h"
+#include "proto/attach.h"
+#include "proto/record_options.h"
+
+static struct {
+	bool from_file;
+	char text[ATTACH_OPTIONS_MAX + 2]; /* each line ends with a NUL, and one more */
+} self;
+
+void guest_options_use_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t size = fd < 0 ? 0 : read(fd, self.text, sizeof(self.text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	self.from_file = true;
+	if (size < 0 || size > (ssize_t)ATTACH_OPTIONS_MAX)
+		size = 0;
+	memset(self.text + size, 0, sizeof(self.text) - (size_t)size);
+	for (ssize_t i = 0; i < size; i++)
+		if (self.text[i] == '\n')
+			self.text[i] = '\0';
+}
+
+static const char *text_of(const char *name)
+{
+	size_t size = strlen(name);
+
+	if (!self.from_file)
+		return getenv(name);
+	for (const char *line = self.text; *line; line += strlen(line) + 1)
+		if (strncmp(line, name, size) == 0 && line[size] == '=')
+			return line + size + 1;
+	return NULL;
+}
+
+static void misunderstood(struct definition_writer *notices, const char *name, const char *what)
+{
+	definition_writer_notice(notices, NOTICE_STACKS_OPTION, 0, "%s=%s: not understood; %s",
+				 name, text_of(name), what);
+}
+
+void guest_options_read(struct guest_options *options, struct definition_writer *notices)
+{
+	static const char by_default[] = "the default is used";
+
+	if (stack_options_parse(text_of(STACK_OPTIONS_ENV), &options->stacks) < 0)
+		misunderstood(notices, STACK_OPTIONS_ENV, by_default);
+	if (graph_mode_parse(text_of(GRAPH_MODE_ENV), &options->graphs) < 0)
+		misunderstood(notices, GRAPH_MODE_ENV, by_default);
+	if (record_options_parse(text_of(RECORD_OPTIONS_ENV), &options->record) < 0)
+		misunderstood(notices, RECORD_OPTIONS_ENV, "nothing more is recorded");
+	if (nvtx_digits_parse(text_of(NVTX_DIGITS_ENV), &options->digits) < 0)
+		misunderstood(notices, NVTX_DIGITS_ENV, by_default);
+	if (window_options_parse(text_of(WINDOW_OPTIONS_ENV), &options->window) < 0)
+		misunderstood(notices, WINDOW_OPTIONS_ENV, "the whole run is captured");
+	options->api = text_of(API_OPTIONS_ENV);
+	/* Who attaches begins the capture by command, when all is ready. */
+	if (self.from_file)
+		options->window.dormant = true;
+}
+
+bool guest_options_want_dormant(void)
+{
+	struct window_options window;
+
+	return window_options_parse(getenv(WINDOW_OPTIONS_ENV), &window) == 0 && window.dormant;
+}

@@ -1,0 +1,34 @@
+/* What the guest is told to do: by the environment, or by whoever attaches to it (proto/attach.h). On the thread that loads the
+ * guest or attaches, once. */
+#ifndef GUEST_OPTIONS_H
+#define GUEST_OPTIONS_H
+
+#include <stdint.h>
+
+#include "proto/graph_mode.h"
+#include "proto/nvtx_digits.h"
+#include "proto/stack_options.h"
+#include "proto/window_options.h"
+
+struct definition_writer;
+
+struct guest_options {
+	struct stack_options stacks;
+	enum graph_mode graphs;
+	uint32_t record; /* a set of enum record_option */
+	enum nvtx_digits digits;
+	struct window_options window;
+	const char *api; /* NULL: no calls are counted; borrowed for good */
+};
+
+/* Reads a file of lines NAME=VALUE, which from then on are all there is in place of the environment. Without the file, or with one that is
+ * too large: no options, so defaults. */
+void guest_options_use_file(const char *path);
+
+/* *options is filled in; what is not understood is the default, and said in a notice. */
+void guest_options_read(struct guest_options *options, struct definition_writer *notices);
+
+/* Whether the environment wants the guest to wait until somebody attaches. */
+bool guest_options_want_dormant(void);
+
+#endif
