@@ -7,35 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "proto/record_ring_layout.h"
-#include "proto/ring_marks.h"
-
-/* The agent's own idea of a lane. The shared cursors are written for the guest, never believed. */
-struct reader_lane {
-	uint64_t read, released;
-	bool given_up;
-};
-
-struct record_ring {
-	uint8_t *base;
-	uint64_t size;
-	struct record_ring_sizes
-		sizes; /* checked; the copy in shared memory is not looked at again */
-	struct ring_header *header;
-	struct ring_counter *counters;
-	struct ring_lane *lane_controls;
-	_Atomic uint64_t *stack_index;
-	const uint64_t *stack_arena;
-	_Atomic uint64_t *code_index;
-	const uint64_t *code_arena;
-	const uint8_t *definitions, *log;
-	uint64_t log_read, log_end; /* of what an earlier agent's lane has lost */
-	const struct gpu_record *activity_records;
-	const struct launch_record *launch_records;
-	struct reader_lane activity, definition;
-	struct reader_lane lanes[RECORD_RING_LANES_MAX];
-	struct ring_marks marks;
-};
+#include "proto/record_ring_reader.h"
 
 /* An earlier agent may have read; whoever maps starts where it had released. */
 static void lane_resume(struct reader_lane *lane, struct ring_lane *control)
@@ -387,49 +359,6 @@ uint32_t record_ring_release_crowded(struct record_ring *ring)
 	return crowded;
 }
 
-/* Launches are counted by their lanes alone: the launch path touches no shared counter. */
-static void ledger_of_lanes(const struct record_ring *ring, struct ledger_entry *launches,
-			    struct ledger_entry *full)
-{
-	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++) {
-		struct ring_lane *control = &ring->lane_controls[i];
-		uint64_t marks = atomic_load_explicit(&control->marks, memory_order_relaxed);
-		uint64_t dropped = atomic_load_explicit(&control->dropped, memory_order_relaxed);
-		uint64_t produced = atomic_load_explicit(&control->produced, memory_order_acquire);
-
-		launches->count += produced - marks + dropped;
-		full->count += dropped;
-	}
-}
-
-uint32_t record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max)
-{
-	uint32_t nr = 0;
-
-	for (uint32_t row = 0; row < RING_DEVICES; row++) {
-		for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
-			const struct ring_counter *counter =
-				&ring->counters[row * RING_REASONS + reason];
-			struct ledger_entry entry = {
-				.device_id = row == RECORD_DEVICES_MAX ? LEDGER_DEVICE_NONE : row,
-				.reason = reason,
-				.count =
-					atomic_load_explicit(&counter->count, memory_order_relaxed),
-				.ns = atomic_load_explicit(&counter->ns, memory_order_relaxed),
-			};
-			struct ledger_entry lanes = entry;
-
-			if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCHES)
-				ledger_of_lanes(ring, &entry, &lanes);
-			else if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCH_RING_FULL)
-				ledger_of_lanes(ring, &lanes, &entry);
-			if ((entry.count || entry.ns) && nr < max)
-				out[nr++] = entry;
-		}
-	}
-	return nr;
-}
-
 uint64_t record_ring_unread(const struct record_ring *ring)
 {
 	uint64_t unread = 0;
@@ -466,107 +395,4 @@ uint32_t record_ring_capture(const struct record_ring *ring, uint32_t *nr_window
 
 	*nr_windows = atomic_load_explicit(&control->nr_windows, memory_order_relaxed);
 	return state;
-}
-
-void record_ring_beat(struct record_ring *ring, uint64_t now_ns)
-{
-	atomic_store_explicit(&ring->header->beat_ns, now_ns, memory_order_relaxed);
-}
-
-static_assert(RECORD_RING_EPOCH == sizeof(((struct ring_header *)0)->owner), "an epoch's bytes");
-
-bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECORD_RING_EPOCH])
-{
-	uint64_t words[2];
-
-	for (int i = 0; i < 2; i++)
-		words[i] = atomic_load_explicit(&ring->header->owner[i], memory_order_acquire);
-	memcpy(epoch, words, sizeof(words));
-	return words[0] || words[1];
-}
-
-static struct ring_cursors cursors_now(const struct record_ring *ring,
-				       uint64_t launch[static RECORD_RING_LANES_MAX])
-{
-	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
-
-	if (lanes > ring->sizes.launch_lanes)
-		lanes = ring->sizes.launch_lanes;
-	for (uint32_t i = 0; i < lanes; i++)
-		launch[i] = ring->lanes[i].read;
-	return (struct ring_cursors){
-		.activity = ring->activity.read,
-		.definition = ring->definition.read,
-		.lanes = lanes,
-		.launch = launch,
-	};
-}
-
-void record_ring_own(struct record_ring *ring, const uint8_t epoch[static RECORD_RING_EPOCH])
-{
-	uint64_t words[2], launch[RECORD_RING_LANES_MAX];
-	struct ring_cursors cursors = cursors_now(ring, launch);
-
-	ring_marks_clear(&ring->marks);
-	memcpy(words, epoch, sizeof(words));
-	for (int i = 0; i < 2; i++)
-		atomic_store_explicit(&ring->header->owner[i], words[i], memory_order_release);
-	/* Of no message: where the next agent begins if none of ours arrived. */
-	ring_marks_add(&ring->marks, 0, &cursors);
-}
-
-int record_ring_mark(struct record_ring *ring, uint64_t seq)
-{
-	uint64_t launch[RECORD_RING_LANES_MAX];
-	struct ring_cursors cursors = cursors_now(ring, launch);
-
-	return ring_marks_add(&ring->marks, seq, &cursors);
-}
-
-bool record_ring_can_mark(const struct record_ring *ring)
-{
-	return ring->marks.count < RECORD_RING_MARKS;
-}
-
-void record_ring_unmark(struct record_ring *ring, uint64_t seq)
-{
-	ring_marks_drop(&ring->marks, seq);
-}
-
-/* Returns how many records lie between what arrived and what can still be read. */
-static uint64_t lane_go_to(struct reader_lane *lane, struct ring_lane *control, uint64_t capacity,
-			   uint64_t position)
-{
-	uint64_t produced = atomic_load_explicit(&control->produced, memory_order_acquire);
-
-	if (position <= lane->released)
-		return lane->released - position;
-	if (position > produced || produced - lane->released > capacity)
-		return 0;
-	lane->read = lane->released = position;
-	atomic_store_explicit(&control->read, position, memory_order_relaxed);
-	atomic_store_explicit(&control->release, position, memory_order_release);
-	return 0;
-}
-
-void record_ring_resume(struct record_ring *ring, uint64_t durable_seq, struct record_ring_gap *gap)
-{
-	const _Atomic uint64_t *mark = ring_marks_find(&ring->marks, durable_seq);
-
-	*gap = (struct record_ring_gap){0};
-	if (!mark)
-		return;
-	uint64_t lanes = atomic_load_explicit(mark + RING_MARK_LANES, memory_order_relaxed);
-	gap->records =
-		lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
-			   atomic_load_explicit(mark + RING_MARK_ACTIVITY, memory_order_relaxed));
-	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++) {
-		/* A lane that was claimed later begins at 0. */
-		uint64_t position = i < lanes ? atomic_load_explicit(mark + RING_MARK_LAUNCH + i,
-								     memory_order_relaxed)
-					      : 0;
-
-		gap->launches += lane_go_to(&ring->lanes[i], &ring->lane_controls[i],
-					    ring->sizes.launch_lane_records, position);
-	}
 }
