@@ -8,9 +8,9 @@
 
 #include "backoff.h"
 #include "dealer_socket.h"
-#include "message_seq.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
+#include "proto/message_seq.h"
 #include "send_window.h"
 
 #define PING_MS         1000u

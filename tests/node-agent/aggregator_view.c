@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/message_seq.h"
+
 void aggregator_view_init(struct aggregator_view *view)
 {
 	view->router = router_fixture_create("tcp://127.0.0.1:*");
@@ -95,7 +97,7 @@ static void take_ledger(struct aggregator_view *view, const struct message_ledge
 bool aggregator_view_serve(struct aggregator_view *view, int wait_ms)
 {
 	const struct message *message = router_fixture_receive(view->router, wait_ms);
-	uint64_t seq = message ? router_fixture_seq(message) : 0;
+	uint64_t seq = message ? message_seq_get(message) : 0;
 
 	if (!message)
 		return false;
