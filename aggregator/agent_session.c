@@ -7,6 +7,7 @@
 
 #include "catalog.h"
 #include "memory_account.h"
+#include "proto/message_seq.h"
 #include "roster.h"
 #include "session_stacks.h"
 #include "session_statistics.h"
@@ -76,30 +77,6 @@ int agent_session_hello(struct agent_session *session, struct collection *collec
 		error = roster_add_host(collection->roster, &host, &session->host);
 	session->changed = true;
 	return error;
-}
-
-uint64_t agent_session_seq(const struct message *message)
-{
-	switch (message->type) {
-	case MESSAGE_STRINGS:
-		return message->strings.seq;
-	case MESSAGE_STACKS:
-		return message->stacks.seq;
-	case MESSAGE_EVENTS:
-		return message->events.seq;
-	case MESSAGE_LEDGER:
-		return message->ledger.seq;
-	case MESSAGE_PROCESS:
-		return message->process.seq;
-	case MESSAGE_BYE:
-		return message->bye.seq;
-	case MESSAGE_STATISTICS:
-		return message->statistics.seq;
-	case MESSAGE_STREAM:
-		return message->streams.seq;
-	default:
-		return 0;
-	}
 }
 
 int agent_session_check_base(const struct agent_session *session, enum session_id_kind kind,
@@ -424,7 +401,7 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 {
 	int error;
 
-	assert(agent_session_seq(message) == session->received_seq + 1);
+	assert(message_seq_get(message) == session->received_seq + 1);
 	*reason = "";
 	if (session->ended) {
 		*reason = "data after the goodbye";

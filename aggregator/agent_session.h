@@ -49,9 +49,6 @@ void agent_session_destroy(struct agent_session *session); /* accepts NULL */
 int agent_session_hello(struct agent_session *session, struct collection *collection,
 			const struct message_hello *hello);
 
-/* The sequence number of a message; 0: its type has none. */
-uint64_t agent_session_seq(const struct message *message);
-
 /* Applies the message with the next sequence number (asserted) and moves received_seq, or refuses
  * it and changes nothing. Returns 0; an enum refuse_code, *reason (static storage) then says why;
  * -ENOMEM: the collection is no longer exact and must not be saved. */

@@ -16,6 +16,7 @@
 #include "correlator.h"
 #include "fold_table.h"
 #include "proto/endpoint.h"
+#include "proto/message_seq.h"
 #include "receiver.h"
 #include "roster.h"
 #include "store.h"
@@ -329,7 +330,7 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 			    const struct message *message)
 {
 	struct agent_session *session = peer->session;
-	uint64_t seq = agent_session_seq(message);
+	uint64_t seq = message_seq_get(message);
 	const char *reason;
 
 	if (!session) {

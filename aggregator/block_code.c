@@ -30,21 +30,21 @@ static const struct field launch_fields[] = {
 };
 
 static const struct field record_fields[] = {
-	FIELD(struct correlator_waiting_record, record.start_ns),
-	FIELD(struct correlator_waiting_record, record.end_ns),
-	FIELD(struct correlator_waiting_record, record.bytes),
-	FIELD(struct correlator_waiting_record, record.graph_node_id),
-	FIELD(struct correlator_waiting_record, record.correlation_id),
-	FIELD(struct correlator_waiting_record, record.device_id),
-	FIELD(struct correlator_waiting_record, record.context_id),
-	FIELD(struct correlator_waiting_record, record.stream_id),
-	FIELD(struct correlator_waiting_record, record.name_id),
-	FIELD(struct correlator_waiting_record, record.graph_id),
-	FIELD(struct correlator_waiting_record, record.kind),
-	FIELD(struct correlator_waiting_record, record.copy_kind),
-	FIELD(struct correlator_waiting_record, record.window),
-	FIELD(struct correlator_waiting_record, record.capture_stack_id),
-	FIELD(struct correlator_waiting_record, order),
+	FIELD(struct waiting_records_entry, record.start_ns),
+	FIELD(struct waiting_records_entry, record.end_ns),
+	FIELD(struct waiting_records_entry, record.bytes),
+	FIELD(struct waiting_records_entry, record.graph_node_id),
+	FIELD(struct waiting_records_entry, record.correlation_id),
+	FIELD(struct waiting_records_entry, record.device_id),
+	FIELD(struct waiting_records_entry, record.context_id),
+	FIELD(struct waiting_records_entry, record.stream_id),
+	FIELD(struct waiting_records_entry, record.name_id),
+	FIELD(struct waiting_records_entry, record.graph_id),
+	FIELD(struct waiting_records_entry, record.kind),
+	FIELD(struct waiting_records_entry, record.copy_kind),
+	FIELD(struct waiting_records_entry, record.window),
+	FIELD(struct waiting_records_entry, record.capture_stack_id),
+	FIELD(struct waiting_records_entry, order),
 };
 
 static const struct field id_fields[] = {{0, sizeof(uint32_t)}};
@@ -120,7 +120,7 @@ int block_code_launches(struct block_code *code, const struct launch *launches, 
 		      count);
 }
 
-int block_code_records(struct block_code *code, const struct correlator_waiting_record *records,
+int block_code_records(struct block_code *code, const struct waiting_records_entry *records,
 		       uint32_t count)
 {
 	return encode(code, record_fields, COUNT(record_fields), records, sizeof(*records), count);
@@ -179,8 +179,8 @@ int block_decode_launches(const uint8_t *bytes, size_t size, struct launch *laun
 		      count);
 }
 
-int block_decode_records(const uint8_t *bytes, size_t size,
-			 struct correlator_waiting_record *records, uint32_t count)
+int block_decode_records(const uint8_t *bytes, size_t size, struct waiting_records_entry *records,
+			 uint32_t count)
 {
 	return decode(bytes, size, record_fields, COUNT(record_fields), records, sizeof(*records),
 		      count);

@@ -21,7 +21,7 @@ void block_code_fini(struct block_code *code);
 
 /* Each replaces what was in code. 0 or -ENOMEM. */
 int block_code_launches(struct block_code *code, const struct launch *launches, uint32_t count);
-int block_code_records(struct block_code *code, const struct correlator_waiting_record *records,
+int block_code_records(struct block_code *code, const struct waiting_records_entry *records,
 		       uint32_t count);
 int block_code_ids(struct block_code *code, const uint32_t *ids, uint32_t count);
 int block_code_slots(struct block_code *code, const struct memory_slot *slots, uint32_t count);
@@ -31,8 +31,8 @@ int block_code_intervals(struct block_code *code, const struct timeline_interval
 /* The reverse: exactly count elements from exactly size bytes. 0 or -EBADMSG. */
 int block_decode_launches(const uint8_t *bytes, size_t size, struct launch *launches,
 			  uint32_t count);
-int block_decode_records(const uint8_t *bytes, size_t size,
-			 struct correlator_waiting_record *records, uint32_t count);
+int block_decode_records(const uint8_t *bytes, size_t size, struct waiting_records_entry *records,
+			 uint32_t count);
 int block_decode_ids(const uint8_t *bytes, size_t size, uint32_t *ids, uint32_t count);
 int block_decode_slots(const uint8_t *bytes, size_t size, struct memory_slot *slots,
 		       uint32_t count);

@@ -1,46 +1,22 @@
 #include "correlator.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "block_set.h"
+#include "launch_history.h"
 #include "memory_account.h"
 #include "waiting_records.h"
 
-#define EXPIRE_SHARE                                                                               \
-	16u /* of launches_max, given up at once: a search for the oldest costs O(all) */
-#define NO_BLOCK UINT64_MAX
-
-/* A retired launch: of retired_max of them each has the slot (order % retired_max). */
-struct retired {
-	uint64_t order; /* + 1; 0: empty */
-	uint32_t correlation_id;
-	uint16_t window;
-};
-
-/* Launches arrive, are answered and are forgotten at three places that each move along slowly. */
-enum touch {
-	TOUCH_LAUNCH,
-	TOUCH_ANSWER,
-	TOUCH_FORGET,
-	TOUCHES,
-};
+static_assert(CORRELATOR_BLOCK_SIZE == LAUNCH_HISTORY_BLOCK, "one size of blocks");
+static_assert(CORRELATOR_BLOCK_SIZE == WAITING_RECORDS_BLOCK, "one size of blocks");
 
 struct correlator {
 	uint32_t process_id;
 	struct correlator_options options;
 	struct fold_table *table; /* borrowed */
-	struct launch_map launches;
-	uint32_t nr_outstanding; /* launches not retired */
-	struct retired *retired;
+	struct launch_history launches;
 	struct waiting_records waiting;
 	struct correlator_counts counts;
-	struct block_set launch_blocks, record_blocks; /* changed since the last save */
-	uint64_t touched[TOUCHES]; /* the block last added to launch_blocks from there */
-	struct correlator_waiting_record *loaded_records; /* between load and load_end */
-	uint32_t nr_loaded_records, room_loaded_records;
 };
 
 struct correlator *correlator_create(uint32_t process_id, const struct correlator_options *options,
@@ -60,10 +36,10 @@ struct correlator *correlator_create(uint32_t process_id, const struct correlato
 		correlator->options.retired_max = CORRELATOR_RETIRED_MAX;
 	if (!correlator->options.waiting_max)
 		correlator->options.waiting_max = CORRELATOR_WAITING_MAX;
-	for (int i = 0; i < TOUCHES; i++)
-		correlator->touched[i] = NO_BLOCK;
-	correlator->retired = calloc(correlator->options.retired_max, sizeof(*correlator->retired));
-	if (!correlator->retired) {
+	correlator->waiting.track_changes = correlator->options.track_changes;
+	if (launch_history_init(&correlator->launches, correlator->options.launches_max,
+				correlator->options.retired_max,
+				correlator->options.track_changes)) {
 		correlator_destroy(correlator);
 		return NULL;
 	}
@@ -74,36 +50,9 @@ void correlator_destroy(struct correlator *correlator)
 {
 	if (!correlator)
 		return;
-	launch_map_fini(&correlator->launches);
+	launch_history_fini(&correlator->launches);
 	waiting_records_fini(&correlator->waiting);
-	block_set_fini(&correlator->launch_blocks);
-	block_set_fini(&correlator->record_blocks);
-	free(correlator->retired);
-	free(correlator->loaded_records);
 	free(correlator);
-}
-
-static uint64_t launch_block(uint32_t window, uint32_t correlation_id)
-{
-	return ((uint64_t)window << 32 | correlation_id) / CORRELATOR_BLOCK_SIZE;
-}
-
-static int touch_launch(struct correlator *correlator, enum touch touch, uint32_t window,
-			uint32_t correlation_id)
-{
-	uint64_t block = launch_block(window, correlation_id);
-
-	if (!correlator->options.track_changes || correlator->touched[touch] == block)
-		return 0;
-	correlator->touched[touch] = block;
-	return block_set_add(&correlator->launch_blocks, block);
-}
-
-static int touch_record(struct correlator *correlator, uint64_t order)
-{
-	if (!correlator->options.track_changes)
-		return 0;
-	return block_set_add(&correlator->record_blocks, order / CORRELATOR_BLOCK_SIZE);
 }
 
 /* launch NULL: it is not known. */
@@ -181,104 +130,11 @@ static int fold(struct correlator *correlator, const struct gpu_record *record,
 	return error ? error : account_memory(correlator, record, launch);
 }
 
-static int forget(struct correlator *correlator, struct launch *launch)
-{
-	uint32_t window = launch->window, correlation_id = launch->correlation_id;
-
-	if (!(launch->flags & LAUNCH_RETIRED))
-		correlator->nr_outstanding--;
-	launch_map_remove(&correlator->launches, launch);
-	return touch_launch(correlator, TOUCH_FORGET, window, correlation_id);
-}
-
 /* Afterwards *launch may have moved. */
 static int retire(struct correlator *correlator, struct launch *launch)
 {
-	uint64_t order = correlator->counts.retire_order++;
-	struct retired *retired = &correlator->retired[order % correlator->options.retired_max];
-	struct retired previous = *retired;
-
-	launch->flags |= LAUNCH_RETIRED;
-	launch->order = order;
-	correlator->nr_outstanding--;
-	*retired = (struct retired){order + 1, launch->correlation_id, launch->window};
-	int error = touch_launch(correlator, TOUCH_ANSWER, launch->window, launch->correlation_id);
-	if (error || !previous.order)
-		return error;
-
-	/* The key may have come again since, with a launch of its own. */
-	launch = launch_map_find(&correlator->launches, previous.window, previous.correlation_id);
-	if (launch && launch->flags & LAUNCH_RETIRED && launch->order == previous.order - 1)
-		return forget(correlator, launch);
-	return 0;
-}
-
-/* The value that a sort would put at nth; the values, which are distinct, end up in some other
- * order. */
-static uint64_t nth_smallest(uint64_t *values, uint32_t count, uint32_t nth)
-{
-	for (;;) {
-		uint64_t pivot = values[count / 2];
-		uint32_t below = 0;
-
-		values[count / 2] = values[count - 1];
-		for (uint32_t i = 0; i < count - 1; i++) {
-			uint64_t value = values[i];
-
-			if (value < pivot) {
-				values[i] = values[below];
-				values[below++] = value;
-			}
-		}
-		if (nth == below)
-			return pivot;
-		if (nth < below) {
-			count = below;
-		} else {
-			values += below;
-			count -= below + 1;
-			nth -= below + 1;
-		}
-	}
-}
-
-/* A launch of which no record came, and no failure told that none will. */
-static bool is_unanswered(const struct launch *launch)
-{
-	return !(launch->flags & (LAUNCH_MATCHED | LAUNCH_RETIRED | LAUNCH_HOST));
-}
-
-/* Gives up the oldest outstanding launches. */
-static int expire(struct correlator *correlator)
-{
-	struct launch_map *map = &correlator->launches;
-	uint32_t nth = correlator->options.launches_max / EXPIRE_SHARE, count = 0;
-	uint64_t *orders = malloc(correlator->nr_outstanding * sizeof(*orders));
-
-	if (!orders)
-		return -ENOMEM;
-	for (uint32_t i = 0; i <= map->mask; i++)
-		if (map->slots[i].flags && !(map->slots[i].flags & LAUNCH_RETIRED))
-			orders[count++] = map->slots[i].order;
-	assert(count == correlator->nr_outstanding && nth < count);
-	uint64_t last = nth_smallest(orders, count, nth);
-	free(orders);
-
-	/* A removal moves a later launch into the slot: look at it again. */
-	for (uint32_t i = 0; i <= map->mask;) {
-		struct launch *launch = &map->slots[i];
-
-		if (!launch->flags || launch->flags & LAUNCH_RETIRED || launch->order > last) {
-			i++;
-			continue;
-		}
-		if (is_unanswered(launch))
-			correlator->counts.expired++;
-		int error = forget(correlator, launch);
-		if (error)
-			return error;
-	}
-	return 0;
+	return launch_history_retire(&correlator->launches, launch,
+				     correlator->counts.retire_order++);
 }
 
 static int answer(struct correlator *correlator, struct launch *launch,
@@ -294,13 +150,13 @@ static int answer(struct correlator *correlator, struct launch *launch,
 		return error;
 	if (!(launch->flags & (LAUNCH_MANY | LAUNCH_RETIRED)))
 		return retire(correlator, launch);
-	return touch_launch(correlator, TOUCH_ANSWER, launch->window, launch->correlation_id);
+	return launch_history_touch(&correlator->launches, launch);
 }
 
 static int fail(struct correlator *correlator, const struct launch_record *record)
 {
 	struct launch *launch =
-		launch_map_find(&correlator->launches, record->window, record->correlation_id);
+		launch_history_find(&correlator->launches, record->window, record->correlation_id);
 
 	if (!(record->flags & RECORD_LAUNCH_HOST))
 		correlator->counts.failed++;
@@ -314,33 +170,31 @@ static int fail(struct correlator *correlator, const struct launch_record *recor
 static int forget_key(struct correlator *correlator, const struct launch_record *record)
 {
 	struct launch *launch =
-		launch_map_find(&correlator->launches, record->window, record->correlation_id);
+		launch_history_find(&correlator->launches, record->window, record->correlation_id);
 
 	if (!launch)
 		return 0;
-	if (is_unanswered(launch))
+	if (launch_history_is_unanswered(launch))
 		correlator->counts.expired++;
-	return forget(correlator, launch);
+	return launch_history_forget(&correlator->launches, launch);
 }
 
 /* Folds what waited for this launch. */
 static int answer_waiting(struct correlator *correlator, uint32_t window, uint32_t correlation_id)
 {
 	struct gpu_record record;
-	uint64_t order;
+	int taken;
 
-	while (waiting_records_take(&correlator->waiting, window, correlation_id, &record,
-				    &order)) {
+	while ((taken = waiting_records_take(&correlator->waiting, window, correlation_id,
+					     &record)) == 1) {
 		struct launch *launch =
-			launch_map_find(&correlator->launches, window, correlation_id);
-		int error = touch_record(correlator, order);
+			launch_history_find(&correlator->launches, window, correlation_id);
+		int error = answer(correlator, launch, &record);
 
-		if (!error)
-			error = answer(correlator, launch, &record);
 		if (error)
 			return error;
 	}
-	return 0;
+	return taken;
 }
 
 /* One call of the runtime's may ask for work and then wait for it: one id, and the launch stands for both. */
@@ -351,7 +205,7 @@ static bool is_part_of_launch(const struct correlator *correlator,
 
 	if (!(record->flags & RECORD_LAUNCH_HOST))
 		return false;
-	launch = launch_map_find(&correlator->launches, record->window, record->correlation_id);
+	launch = launch_history_find(&correlator->launches, record->window, record->correlation_id);
 	return launch && !(launch->flags & (LAUNCH_RETIRED | LAUNCH_HOST));
 }
 
@@ -387,27 +241,19 @@ int correlator_launch(struct correlator *correlator, const struct launch_record 
 		.tid = record->tid,
 		.order = correlator->counts.launch_order++,
 	};
-	error = launch_map_insert(&correlator->launches, &launch);
-	if (error)
-		return error;
-	correlator->nr_outstanding++;
-	error = touch_launch(correlator, TOUCH_LAUNCH, record->window, record->correlation_id);
+	error = launch_history_add(&correlator->launches, &launch);
 	if (!error && correlator->waiting.count)
 		error = answer_waiting(correlator, record->window, record->correlation_id);
-	if (!error && correlator->nr_outstanding > correlator->options.launches_max)
-		error = expire(correlator);
-	return error;
+	return error ? error
+		     : launch_history_expire(&correlator->launches, &correlator->counts.expired);
 }
 
 static int fold_oldest_waiting(struct correlator *correlator)
 {
 	struct gpu_record record;
-	uint64_t order;
+	int taken = waiting_records_take_oldest(&correlator->waiting, &record);
 
-	if (!waiting_records_take_oldest(&correlator->waiting, &record, &order))
-		return 0;
-	int error = touch_record(correlator, order);
-	return error ? error : fold(correlator, &record, NULL);
+	return taken == 1 ? fold(correlator, &record, NULL) : taken;
 }
 
 static int wait_for_launch(struct correlator *correlator, const struct gpu_record *record)
@@ -417,9 +263,7 @@ static int wait_for_launch(struct correlator *correlator, const struct gpu_recor
 
 	if (correlator->waiting.count >= correlator->options.waiting_max)
 		error = fold_oldest_waiting(correlator);
-	if (!error)
-		error = waiting_records_add(&correlator->waiting, record, order);
-	return error ? error : touch_record(correlator, order);
+	return error ? error : waiting_records_add(&correlator->waiting, record, order);
 }
 
 int correlator_record(struct correlator *correlator, const struct gpu_record *record)
@@ -435,26 +279,18 @@ int correlator_record(struct correlator *correlator, const struct gpu_record *re
 		return fold(correlator, record, NULL);
 
 	struct launch *launch =
-		launch_map_find(&correlator->launches, record->window, record->correlation_id);
+		launch_history_find(&correlator->launches, record->window, record->correlation_id);
 	return launch ? answer(correlator, launch, record) : wait_for_launch(correlator, record);
 }
 
 int correlator_finish(struct correlator *correlator)
 {
-	const struct launch_map *map = &correlator->launches;
-
 	while (correlator->waiting.count) {
 		int error = fold_oldest_waiting(correlator);
 		if (error)
 			return error;
 	}
-	for (uint32_t i = 0; map->slots && i <= map->mask; i++)
-		if (map->slots[i].flags && is_unanswered(&map->slots[i]))
-			correlator->counts.expired++;
-	launch_map_fini(&correlator->launches);
-	correlator->nr_outstanding = 0;
-	memset(correlator->retired, 0,
-	       correlator->options.retired_max * sizeof(*correlator->retired));
+	correlator->counts.expired += launch_history_end(&correlator->launches);
 	return 0;
 }
 
@@ -471,117 +307,46 @@ uint32_t correlator_waiting(const struct correlator *correlator)
 static int save_launches(const struct correlator *correlator, uint64_t index, correlator_put *put,
 			 void *context)
 {
-	struct launch launches[CORRELATOR_BLOCK_SIZE];
+	struct launch launches[LAUNCH_HISTORY_BLOCK];
 	struct correlator_block block = {
 		.kind = CORRELATOR_BLOCK_LAUNCHES, .index = index, .launches = launches};
-	uint64_t first = index * CORRELATOR_BLOCK_SIZE;
 
-	for (uint32_t i = 0; i < CORRELATOR_BLOCK_SIZE; i++) {
-		const struct launch *launch = launch_map_find(
-			&correlator->launches, (uint32_t)(first >> 32), (uint32_t)(first + i));
-		if (launch)
-			launches[block.count++] = *launch;
-	}
+	block.count = launch_history_block(&correlator->launches, index, launches);
 	return put(context, &block);
 }
 
-/* Waiting records are linked in the order of their blocks: one walk yields them all. */
-static int save_records(const struct correlator *correlator, correlator_put *put, void *context)
+struct records_sink {
+	correlator_put *put;
+	void *context;
+};
+
+static int save_records(void *context, uint64_t index, const struct waiting_records_entry *records,
+			uint32_t count)
 {
-	const struct waiting_records *waiting = &correlator->waiting;
-	struct correlator_waiting_record records[CORRELATOR_BLOCK_SIZE];
-	struct correlator_block block = {.kind = CORRELATOR_BLOCK_RECORDS, .records = records};
-	uint32_t id = waiting->oldest;
-	int error = 0;
+	const struct records_sink *sink = context;
+	const struct correlator_block block = {.kind = CORRELATOR_BLOCK_RECORDS,
+					       .index = index,
+					       .count = count,
+					       .records = records};
 
-	while (id && !error) {
-		block.index = waiting->records[id - 1].order / CORRELATOR_BLOCK_SIZE;
-		block.count = 0;
-		for (; id && waiting->records[id - 1].order / CORRELATOR_BLOCK_SIZE == block.index;
-		     id = waiting->records[id - 1].newer)
-			records[block.count++] = (struct correlator_waiting_record){
-				waiting->records[id - 1].record, waiting->records[id - 1].order};
-		if (block_set_has(&correlator->record_blocks, block.index))
-			error = put(context, &block);
-	}
-	return error;
-}
-
-static bool has_records(const struct correlator *correlator, uint64_t index)
-{
-	const struct waiting_records *waiting = &correlator->waiting;
-
-	for (uint32_t id = waiting->oldest; id; id = waiting->records[id - 1].newer) {
-		uint64_t block = waiting->records[id - 1].order / CORRELATOR_BLOCK_SIZE;
-
-		if (block >= index)
-			return block == index;
-	}
-	return false;
+	return sink->put(sink->context, &block);
 }
 
 int correlator_save(const struct correlator *correlator, correlator_put *put, void *context)
 {
-	const struct block_set *blocks = &correlator->launch_blocks;
+	const struct block_set *blocks = &correlator->launches.changed;
+	struct records_sink sink = {put, context};
 	int error = 0;
 
 	for (uint32_t i = 0; i < blocks->count && !error; i++)
 		error = save_launches(correlator, blocks->blocks[i], put, context);
-	blocks = &correlator->record_blocks;
-	if (!error && blocks->count)
-		error = save_records(correlator, put, context);
-	for (uint32_t i = 0; i < blocks->count && !error; i++) {
-		struct correlator_block block = {.kind = CORRELATOR_BLOCK_RECORDS,
-						 .index = blocks->blocks[i]};
-
-		if (!has_records(correlator, block.index))
-			error = put(context, &block);
-	}
-	return error;
+	return error ? error : waiting_records_save(&correlator->waiting, save_records, &sink);
 }
 
 void correlator_saved(struct correlator *correlator)
 {
-	block_set_clear(&correlator->launch_blocks);
-	block_set_clear(&correlator->record_blocks);
-	for (int i = 0; i < TOUCHES; i++)
-		correlator->touched[i] = NO_BLOCK;
-}
-
-static int load_launch(struct correlator *correlator, const struct launch *launch)
-{
-	if (!(launch->flags & LAUNCH_USED) ||
-	    launch_map_find(&correlator->launches, launch->window, launch->correlation_id))
-		return -EINVAL;
-	if (!(launch->flags & LAUNCH_RETIRED)) {
-		correlator->nr_outstanding++;
-	} else {
-		struct retired *retired =
-			&correlator->retired[launch->order % correlator->options.retired_max];
-
-		if (retired->order)
-			return -EINVAL;
-		*retired =
-			(struct retired){launch->order + 1, launch->correlation_id, launch->window};
-	}
-	return launch_map_insert(&correlator->launches, launch);
-}
-
-static int load_record(struct correlator *correlator,
-		       const struct correlator_waiting_record *record)
-{
-	if (correlator->nr_loaded_records == correlator->room_loaded_records) {
-		uint32_t room = correlator->room_loaded_records + CORRELATOR_BLOCK_SIZE;
-		struct correlator_waiting_record *records =
-			realloc(correlator->loaded_records, room * sizeof(*records));
-
-		if (!records)
-			return -ENOMEM;
-		correlator->loaded_records = records;
-		correlator->room_loaded_records = room;
-	}
-	correlator->loaded_records[correlator->nr_loaded_records++] = *record;
-	return 0;
+	launch_history_saved(&correlator->launches);
+	waiting_records_saved(&correlator->waiting);
 }
 
 int correlator_load(struct correlator *correlator, const struct correlator_block *block)
@@ -590,33 +355,13 @@ int correlator_load(struct correlator *correlator, const struct correlator_block
 
 	for (uint32_t i = 0; i < block->count && !error; i++)
 		error = block->kind == CORRELATOR_BLOCK_LAUNCHES
-				? load_launch(correlator, &block->launches[i])
-				: load_record(correlator, &block->records[i]);
+				? launch_history_load(&correlator->launches, &block->launches[i])
+				: waiting_records_load(&correlator->waiting, &block->records[i]);
 	return error;
-}
-
-static int by_order(const void *a, const void *b)
-{
-	const struct correlator_waiting_record *first = a, *second = b;
-
-	return (first->order > second->order) - (first->order < second->order);
 }
 
 int correlator_load_end(struct correlator *correlator, const struct correlator_counts *counts)
 {
-	uint32_t nr_records = correlator->nr_loaded_records;
-	int error = 0;
-
-	if (nr_records)
-		qsort(correlator->loaded_records, nr_records, sizeof(*correlator->loaded_records),
-		      by_order);
-	for (uint32_t i = 0; i < nr_records && !error; i++)
-		error = waiting_records_add(&correlator->waiting,
-					    &correlator->loaded_records[i].record,
-					    correlator->loaded_records[i].order);
-	free(correlator->loaded_records);
-	correlator->loaded_records = NULL;
-	correlator->nr_loaded_records = correlator->room_loaded_records = 0;
 	correlator->counts = *counts;
-	return error;
+	return waiting_records_load_end(&correlator->waiting);
 }

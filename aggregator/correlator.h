@@ -24,6 +24,7 @@
 #include "fold_table.h"
 #include "launch_map.h"
 #include "proto/record.h"
+#include "waiting_records.h"
 
 #define CORRELATOR_LAUNCHES_MAX (1u << 20)
 #define CORRELATOR_RETIRED_MAX  4096u
@@ -72,11 +73,6 @@ int correlator_finish(struct correlator *correlator);
 const struct correlator_counts *correlator_counts(const struct correlator *correlator);
 uint32_t correlator_waiting(const struct correlator *correlator); /* records, now */
 
-struct correlator_waiting_record {
-	struct gpu_record record;
-	uint64_t order;
-};
-
 enum correlator_block_kind {
 	CORRELATOR_BLOCK_LAUNCHES = 0,
 	CORRELATOR_BLOCK_RECORDS = 1,
@@ -88,7 +84,7 @@ struct correlator_block {
 	uint64_t index;                /* together with kind: which part */
 	uint32_t count;                /* up to CORRELATOR_BLOCK_SIZE */
 	const struct launch *launches; /* borrowed until put returns */
-	const struct correlator_waiting_record *records;
+	const struct waiting_records_entry *records;
 };
 
 typedef int correlator_put(void *context, const struct correlator_block *block);

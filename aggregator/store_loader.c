@@ -466,7 +466,7 @@ static int load_slots(struct collection *collection, struct statement *row)
 static int load_block(struct correlator *correlator, struct statement *row)
 {
 	struct launch launches[CORRELATOR_BLOCK_SIZE];
-	struct correlator_waiting_record records[CORRELATOR_BLOCK_SIZE];
+	struct waiting_records_entry records[CORRELATOR_BLOCK_SIZE];
 	struct correlator_block block = {
 		.kind = (enum correlator_block_kind)number32(row, 1),
 		.index = statement_number(row, 2),

@@ -10,6 +10,8 @@ void waiting_records_fini(struct waiting_records *waiting)
 {
 	free(waiting->records);
 	free(waiting->buckets);
+	free(waiting->loaded);
+	block_set_fini(&waiting->changed);
 	*waiting = (struct waiting_records){0};
 }
 
@@ -58,8 +60,14 @@ static int grow(struct waiting_records *waiting)
 	return 0;
 }
 
-int waiting_records_add(struct waiting_records *waiting, const struct gpu_record *record,
-			uint64_t order)
+static int touch(struct waiting_records *waiting, uint64_t order)
+{
+	if (!waiting->track_changes)
+		return 0;
+	return block_set_add(&waiting->changed, order / WAITING_RECORDS_BLOCK);
+}
+
+static int append(struct waiting_records *waiting, const struct gpu_record *record, uint64_t order)
 {
 	if (!waiting->unused && grow(waiting))
 		return -ENOMEM;
@@ -79,6 +87,14 @@ int waiting_records_add(struct waiting_records *waiting, const struct gpu_record
 	return 0;
 }
 
+int waiting_records_add(struct waiting_records *waiting, const struct gpu_record *record,
+			uint64_t order)
+{
+	int error = append(waiting, record, order);
+
+	return error ? error : touch(waiting, order);
+}
+
 static void unlink_bucket(struct waiting_records *waiting, const struct waiting_record *entry)
 {
 	if (entry->previous_in_bucket)
@@ -92,13 +108,13 @@ static void unlink_bucket(struct waiting_records *waiting, const struct waiting_
 			entry->previous_in_bucket;
 }
 
-static void take(struct waiting_records *waiting, uint32_t id, struct gpu_record *record,
-		 uint64_t *order)
+/* 1 or -ENOMEM. */
+static int take(struct waiting_records *waiting, uint32_t id, struct gpu_record *record)
 {
 	struct waiting_record *entry = &waiting->records[id - 1];
+	uint64_t order = entry->order;
 
 	*record = entry->record;
-	*order = entry->order;
 	unlink_bucket(waiting, entry);
 	if (entry->older)
 		waiting->records[entry->older - 1].newer = entry->newer;
@@ -111,31 +127,116 @@ static void take(struct waiting_records *waiting, uint32_t id, struct gpu_record
 	entry->newer = waiting->unused;
 	waiting->unused = id;
 	waiting->count--;
+	int error = touch(waiting, order);
+	return error ? error : 1;
 }
 
-bool waiting_records_take(struct waiting_records *waiting, uint32_t window, uint32_t correlation_id,
-			  struct gpu_record *record, uint64_t *order)
+int waiting_records_take(struct waiting_records *waiting, uint32_t window, uint32_t correlation_id,
+			 struct gpu_record *record)
 {
 	if (waiting->count == 0)
-		return false;
+		return 0;
 
 	for (uint32_t id = *bucket_of(waiting, window, correlation_id); id;
 	     id = waiting->records[id - 1].next_in_bucket) {
 		const struct gpu_record *candidate = &waiting->records[id - 1].record;
 
-		if (candidate->window == window && candidate->correlation_id == correlation_id) {
-			take(waiting, id, record, order);
-			return true;
-		}
+		if (candidate->window == window && candidate->correlation_id == correlation_id)
+			return take(waiting, id, record);
 	}
+	return 0;
+}
+
+int waiting_records_take_oldest(struct waiting_records *waiting, struct gpu_record *record)
+{
+	return waiting->oldest ? take(waiting, waiting->oldest, record) : 0;
+}
+
+static uint64_t block_of(const struct waiting_records *waiting, uint32_t id)
+{
+	return waiting->records[id - 1].order / WAITING_RECORDS_BLOCK;
+}
+
+/* Records are linked in the order of their blocks: one walk yields them all. */
+static int save_changed(const struct waiting_records *waiting, waiting_records_put *put,
+			void *context)
+{
+	struct waiting_records_entry records[WAITING_RECORDS_BLOCK];
+	uint32_t id = waiting->oldest;
+	int error = 0;
+
+	while (id && !error) {
+		uint64_t block = block_of(waiting, id);
+		uint32_t count = 0;
+
+		for (; id && block_of(waiting, id) == block; id = waiting->records[id - 1].newer)
+			records[count++] = (struct waiting_records_entry){
+				waiting->records[id - 1].record, waiting->records[id - 1].order};
+		if (block_set_has(&waiting->changed, block))
+			error = put(context, block, records, count);
+	}
+	return error;
+}
+
+static bool has_records(const struct waiting_records *waiting, uint64_t block)
+{
+	for (uint32_t id = waiting->oldest; id; id = waiting->records[id - 1].newer)
+		if (block_of(waiting, id) >= block)
+			return block_of(waiting, id) == block;
 	return false;
 }
 
-bool waiting_records_take_oldest(struct waiting_records *waiting, struct gpu_record *record,
-				 uint64_t *order)
+int waiting_records_save(const struct waiting_records *waiting, waiting_records_put *put,
+			 void *context)
 {
-	if (!waiting->oldest)
-		return false;
-	take(waiting, waiting->oldest, record, order);
-	return true;
+	const struct block_set *blocks = &waiting->changed;
+	int error = blocks->count ? save_changed(waiting, put, context) : 0;
+
+	for (uint32_t i = 0; i < blocks->count && !error; i++)
+		if (!has_records(waiting, blocks->blocks[i]))
+			error = put(context, blocks->blocks[i], NULL, 0);
+	return error;
+}
+
+void waiting_records_saved(struct waiting_records *waiting)
+{
+	block_set_clear(&waiting->changed);
+}
+
+int waiting_records_load(struct waiting_records *waiting,
+			 const struct waiting_records_entry *record)
+{
+	if (waiting->nr_loaded == waiting->room_loaded) {
+		uint32_t room = waiting->room_loaded + WAITING_RECORDS_BLOCK;
+		struct waiting_records_entry *loaded =
+			realloc(waiting->loaded, room * sizeof(*loaded));
+
+		if (!loaded)
+			return -ENOMEM;
+		waiting->loaded = loaded;
+		waiting->room_loaded = room;
+	}
+	waiting->loaded[waiting->nr_loaded++] = *record;
+	return 0;
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct waiting_records_entry *first = a, *second = b;
+
+	return (first->order > second->order) - (first->order < second->order);
+}
+
+int waiting_records_load_end(struct waiting_records *waiting)
+{
+	int error = 0;
+
+	if (waiting->nr_loaded)
+		qsort(waiting->loaded, waiting->nr_loaded, sizeof(*waiting->loaded), by_order);
+	for (uint32_t i = 0; i < waiting->nr_loaded && !error; i++)
+		error = append(waiting, &waiting->loaded[i].record, waiting->loaded[i].order);
+	free(waiting->loaded);
+	waiting->loaded = NULL;
+	waiting->nr_loaded = waiting->room_loaded = 0;
+	return error;
 }

@@ -1,12 +1,15 @@
-/* GPU records that came before their launch, by (window, correlation id) and by order of arrival.
- * Pure; part of the correlator. */
+/* GPU records that came before their launch, by (window, correlation id) and by order of arrival; and which blocks of them
+ * have changed since they were last saved. Pure; part of the correlator. One thread. */
 #ifndef WAITING_RECORDS_H
 #define WAITING_RECORDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "block_set.h"
 #include "proto/record.h"
+
+#define WAITING_RECORDS_BLOCK 1024u /* neighbouring orders */
 
 struct waiting_record {
 	struct gpu_record record;
@@ -17,26 +20,50 @@ struct waiting_record {
 	uint32_t newer, older; /* by order of arrival; newer links the unused ones, too */
 };
 
+/* As it is saved. */
+struct waiting_records_entry {
+	struct gpu_record record;
+	uint64_t order;
+};
+
 /* Embedded; zeroed memory is empty. */
 struct waiting_records {
+	bool track_changes; /* for waiting_records_save() */
 	struct waiting_record *records;
 	uint32_t room;
 	uint32_t unused;         /* index + 1 of the first unused one */
 	uint32_t oldest, newest; /* index + 1 */
 	uint32_t *buckets;       /* index + 1; as many as room (a power of two) */
 	uint32_t count;
+	struct block_set changed;             /* since waiting_records_saved() */
+	struct waiting_records_entry *loaded; /* owns; between load and load_end */
+	uint32_t nr_loaded, room_loaded;
 };
 
 void waiting_records_fini(struct waiting_records *waiting);
 
-/* Copies the record; order must be above that of all others. 0 or -ENOMEM: unchanged. */
+/* Copies the record; order must be above that of all others. 0 or -ENOMEM. */
 int waiting_records_add(struct waiting_records *waiting, const struct gpu_record *record,
 			uint64_t order);
 
-/* Takes out the record of this key that came last, or the oldest of all. false: there is none. */
-bool waiting_records_take(struct waiting_records *waiting, uint32_t window, uint32_t correlation_id,
-			  struct gpu_record *record, uint64_t *order);
-bool waiting_records_take_oldest(struct waiting_records *waiting, struct gpu_record *record,
-				 uint64_t *order);
+/* Takes out the record of this key that came last, or the oldest of all. 1; 0: there is none; -ENOMEM: what is to be
+ * saved is not known. */
+int waiting_records_take(struct waiting_records *waiting, uint32_t window, uint32_t correlation_id,
+			 struct gpu_record *record);
+int waiting_records_take_oldest(struct waiting_records *waiting, struct gpu_record *record);
+
+/* Up to WAITING_RECORDS_BLOCK records, oldest first, borrowed until it returns; 0: nothing is left of the block. */
+typedef int waiting_records_put(void *context, uint64_t block,
+				const struct waiting_records_entry *records, uint32_t count);
+
+/* Hands every block that has changed to put, until it returns nonzero; returns that. */
+int waiting_records_save(const struct waiting_records *waiting, waiting_records_put *put,
+			 void *context);
+void waiting_records_saved(struct waiting_records *waiting);
+
+/* While there are none: every record that was saved, in any order, and then the end. 0 or -ENOMEM. */
+int waiting_records_load(struct waiting_records *waiting,
+			 const struct waiting_records_entry *record);
+int waiting_records_load_end(struct waiting_records *waiting);
 
 #endif

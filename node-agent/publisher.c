@@ -5,14 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
-#include <zmq.h>
 
 #include "backoff.h"
-#include "message_seq.h"
+#include "dealer_socket.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
+#include "proto/message_seq.h"
 #include "send_window.h"
 
 #define PING_MS         1000u
@@ -31,11 +29,7 @@ enum state {
 };
 
 struct publisher {
-	char *endpoint; /* owns */
-	void *context, *own_context;
-	void *socket, *monitor;
-	int epoll_fd;
-	uint32_t nr_sockets; /* names the monitors */
+	struct dealer_socket *dealer; /* owns */
 	struct batch_encoder *encoder;
 	struct batch_decoder *decoder;
 	struct send_window *window;
@@ -49,14 +43,13 @@ struct publisher {
 	uint64_t credit_bytes;
 	uint64_t now_ns, heard_ns, progress_ns, pinged_ns, retry_ns;
 	struct backoff backoff;
-	bool wants_write, has_more, asks_only;
+	bool has_more, asks_only;
 	uint64_t durable_seq; /* asks_only: the answer */
 	int failed;           /* -errno for good */
 	char error[ERROR_MAX];
 };
 
-/* ---- connection
- * -------------------------------------------------------------------------------------------- */
+/* ---- connection */
 
 static int fail(struct publisher *publisher, int r, const char *format, ...)
 {
@@ -69,87 +62,12 @@ static int fail(struct publisher *publisher, int r, const char *format, ...)
 	return r;
 }
 
-static void watch(struct publisher *publisher, void *socket, int operation)
+static int open_connection(struct publisher *publisher)
 {
-	struct epoll_event event = {.events = EPOLLIN};
-	int fd;
-	size_t size = sizeof(fd);
+	int r = dealer_socket_open(publisher->dealer);
 
-	if (socket && zmq_getsockopt(socket, ZMQ_FD, &fd, &size) == 0)
-		epoll_ctl(publisher->epoll_fd, operation, fd, &event);
-}
-
-static void close_socket(struct publisher *publisher)
-{
-	watch(publisher, publisher->socket, EPOLL_CTL_DEL);
-	watch(publisher, publisher->monitor, EPOLL_CTL_DEL);
-	if (publisher->socket)
-		zmq_close(publisher->socket);
-	if (publisher->monitor)
-		zmq_close(publisher->monitor);
-	publisher->socket = publisher->monitor = NULL;
-	publisher->state = STATE_CLOSED;
-}
-
-static int set_options(void *socket, const char *endpoint)
-{
-	static const struct {
-		int option, value;
-	} options[] = {
-		{ZMQ_SNDHWM, 8},
-		{ZMQ_RCVHWM, 8},
-		{ZMQ_LINGER, 0},
-		{ZMQ_IMMEDIATE, 1}, /* no HELLO before there is somebody to hear it */
-		{ZMQ_RECONNECT_IVL, 100},
-		{ZMQ_RECONNECT_IVL_MAX, 2000},
-		{ZMQ_HANDSHAKE_IVL, 5000},
-		{ZMQ_HEARTBEAT_IVL, 2000},
-		{ZMQ_HEARTBEAT_TIMEOUT, 6000},
-		{ZMQ_TCP_KEEPALIVE, 1},
-	};
-	int64_t frame_max = WIRE_FRAME_MAX;
-	int ipv6 = strchr(endpoint, '[') != NULL;
-
-	zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof(ipv6));
-	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
-		if (zmq_setsockopt(socket, options[i].option, &options[i].value,
-				   sizeof(options[i].value)))
-			return -errno;
-	return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof(frame_max)) ? -errno : 0;
-}
-
-/* Tells us at once when a connection goes; without it, silence would. */
-static void open_monitor(struct publisher *publisher)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "inproc://publisher-%p-%u", (void *)publisher,
-		 ++publisher->nr_sockets);
-	if (zmq_socket_monitor(publisher->socket, name, ZMQ_EVENT_DISCONNECTED))
-		return;
-	publisher->monitor = zmq_socket(publisher->context, ZMQ_PAIR);
-	if (publisher->monitor && zmq_connect(publisher->monitor, name)) {
-		zmq_close(publisher->monitor);
-		publisher->monitor = NULL;
-	}
-}
-
-static int open_socket(struct publisher *publisher)
-{
-	publisher->socket = zmq_socket(publisher->context, ZMQ_DEALER);
-	if (!publisher->socket)
-		return -errno;
-	int r = set_options(publisher->socket, publisher->endpoint);
-	if (r == 0) {
-		open_monitor(publisher);
-		r = zmq_connect(publisher->socket, publisher->endpoint) ? -errno : 0;
-	}
-	if (r) {
-		close_socket(publisher);
+	if (r)
 		return r;
-	}
-	watch(publisher, publisher->socket, EPOLL_CTL_ADD);
-	watch(publisher, publisher->monitor, EPOLL_CTL_ADD);
 	publisher->state = STATE_HELLO;
 	publisher->heard_ns = publisher->now_ns;
 	publisher->progress_ns = publisher->now_ns;
@@ -160,12 +78,12 @@ static int open_socket(struct publisher *publisher)
 /* A new connection after a while. */
 static void reconnect_later(struct publisher *publisher)
 {
-	close_socket(publisher);
+	dealer_socket_close(publisher->dealer);
+	publisher->state = STATE_CLOSED;
 	publisher->retry_ns = publisher->now_ns + backoff_next_ns(&publisher->backoff);
 }
 
-/* ---- receiving
- * --------------------------------------------------------------------------------------------- */
+/* ---- receiving */
 
 /* Frames up to seq are safe. */
 static void acknowledge(struct publisher *publisher, uint64_t seq)
@@ -269,64 +187,30 @@ static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t si
 
 static int receive(struct publisher *publisher)
 {
-	for (uint32_t i = 0; i < STEP_FRAMES_MAX && publisher->socket; i++) {
-		zmq_msg_t frame;
+	for (uint32_t i = 0; i < STEP_FRAMES_MAX; i++) {
+		const uint8_t *frame;
+		size_t size;
+		int r = dealer_socket_receive(publisher->dealer, &frame, &size);
 
-		zmq_msg_init(&frame);
-		if (zmq_msg_recv(&frame, publisher->socket, ZMQ_DONTWAIT) < 0) {
-			int r = -errno;
-
-			zmq_msg_close(&frame);
-			return r == -EAGAIN || r == -EINTR ? 0 : r;
-		}
-		int r = on_frame(publisher, zmq_msg_data(&frame), zmq_msg_size(&frame));
-		zmq_msg_close(&frame);
+		if (r <= 0)
+			return r;
+		r = on_frame(publisher, frame, size);
 		if (r)
 			return r;
 	}
 	return 0;
 }
 
-/* libzmq reconnects by itself; what it finds then may be another aggregator, so that HELLO comes
- * first. */
-static void read_monitor(struct publisher *publisher)
-{
-	uint8_t event[64];
-
-	while (publisher->monitor &&
-	       zmq_recv(publisher->monitor, event, sizeof(event), ZMQ_DONTWAIT) >= 0) {
-		int more = 0;
-		size_t size = sizeof(more);
-
-		zmq_getsockopt(publisher->monitor, ZMQ_RCVMORE, &more, &size);
-		if (more && publisher->state != STATE_CLOSED)
-			publisher->state = STATE_HELLO;
-	}
-}
-
-/* ---- sending
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- sending */
 
 /* 1: it is on its way; 0: not now; -errno. */
-static int try_send(struct publisher *publisher, const uint8_t *frame, size_t size)
-{
-	publisher->wants_write = false;
-	if (zmq_send(publisher->socket, frame, size, ZMQ_DONTWAIT) >= 0)
-		return 1;
-	if (errno != EAGAIN && errno != EINTR)
-		return -errno;
-	publisher->wants_write = true;
-	return 0;
-}
-
 static int send_message(struct publisher *publisher, const struct message *message)
 {
 	const uint8_t *frame;
 	size_t size;
 	int r = batch_encode(publisher->encoder, message, &frame, &size);
 
-	return r ? r : try_send(publisher, frame, size);
+	return r ? r : dealer_socket_send(publisher->dealer, frame, size);
 }
 
 static int send_hello(struct publisher *publisher)
@@ -361,7 +245,7 @@ static int send_frames(struct publisher *publisher)
 
 		if (!has_credit(publisher, size))
 			return 0;
-		int r = try_send(publisher, frame, size);
+		int r = dealer_socket_send(publisher->dealer, frame, size);
 		if (r != 1)
 			return r;
 		if (publisher->next_seq == send_window_acked_seq(publisher->window) + 1)
@@ -382,9 +266,7 @@ static int send_ping(struct publisher *publisher)
 	return r < 0 ? r : 0;
 }
 
-/* ---- time
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- time */
 
 static bool in_flight(const struct publisher *publisher)
 {
@@ -408,7 +290,7 @@ static int check_time(struct publisher *publisher)
 	if (publisher->state == STATE_CLOSED) {
 		if (publisher->now_ns < publisher->retry_ns)
 			return 0;
-		if (open_socket(publisher))
+		if (open_connection(publisher))
 			reconnect_later(publisher);
 		return 0;
 	}
@@ -442,18 +324,6 @@ uint64_t publisher_deadline_ns(const struct publisher *publisher)
 	return deadline_ns;
 }
 
-/* libzmq's descriptor only tells of news: as long as its own flags show work that we want, we go
- * on. */
-static bool has_work(struct publisher *publisher)
-{
-	int events = 0;
-	size_t size = sizeof(events);
-
-	if (!publisher->socket || zmq_getsockopt(publisher->socket, ZMQ_EVENTS, &events, &size))
-		return false;
-	return events & ZMQ_POLLIN || (events & ZMQ_POLLOUT && publisher->wants_write);
-}
-
 int publisher_step(struct publisher *publisher, uint64_t now_ns)
 {
 	int r = publisher->failed;
@@ -461,23 +331,24 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 	publisher->now_ns = now_ns;
 	publisher->has_more = true;
 	for (uint32_t i = 0; r == 0 && publisher->has_more && i < STEP_ROUNDS_MAX; i++) {
-		read_monitor(publisher);
-		r = publisher->socket ? receive(publisher) : 0;
+		/* What is found at the next connection may be another aggregator: HELLO comes first. */
+		if (dealer_socket_was_lost(publisher->dealer) && publisher->state != STATE_CLOSED)
+			publisher->state = STATE_HELLO;
+		r = receive(publisher);
 		if (r == 0)
 			r = check_time(publisher);
 		if (r == 0 && publisher->state == STATE_HELLO)
 			r = send_hello(publisher);
 		if (r == 0 && publisher->state == STATE_WELCOMED)
 			r = send_frames(publisher);
-		publisher->has_more = has_work(publisher);
+		publisher->has_more = dealer_socket_has_work(publisher->dealer);
 	}
 	if (r && !publisher->failed)
 		fail(publisher, r, "%s", strerror(-r));
 	return r;
 }
 
-/* ---- the rest
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the rest */
 
 static void copy_text(char to[TEXT_MAX], struct message_text *text)
 {
@@ -490,22 +361,13 @@ static void copy_text(char to[TEXT_MAX], struct message_text *text)
 
 static int set_up(struct publisher *publisher, const struct publisher_options *options)
 {
-	publisher->endpoint = strdup(options->endpoint);
 	publisher->encoder = batch_encoder_create();
 	publisher->decoder = batch_decoder_create();
 	publisher->window = send_window_create();
-	if (!publisher->endpoint || !publisher->encoder || !publisher->decoder ||
-	    !publisher->window)
+	if (!publisher->encoder || !publisher->decoder || !publisher->window)
 		return -ENOMEM;
-	publisher->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (publisher->epoll_fd < 0)
-		return -errno;
-	publisher->context = options->zmq_context;
-	if (!publisher->context)
-		publisher->context = publisher->own_context = zmq_ctx_new();
-	if (!publisher->context)
-		return -errno;
-	return open_socket(publisher);
+	int r = dealer_socket_create(options->endpoint, options->zmq_context, &publisher->dealer);
+	return r ? r : open_connection(publisher);
 }
 
 int publisher_create(const struct publisher_options *options, struct publisher **publisher,
@@ -516,7 +378,6 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 
 	*publisher = NULL;
 	if (new_publisher) {
-		new_publisher->epoll_fd = -1;
 		new_publisher->window_bytes = options->window_bytes;
 		new_publisher->asks_only = options->asks_only;
 		new_publisher->ping_ns = (options->ping_ms ? options->ping_ms : PING_MS) * MS;
@@ -535,7 +396,8 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 		return 0;
 	}
 	publisher_destroy(new_publisher);
-	if (error && asprintf(error, "connect: %s: %s", options->endpoint, zmq_strerror(-r)) < 0)
+	if (error &&
+	    asprintf(error, "connect: %s: %s", options->endpoint, dealer_socket_error(r)) < 0)
 		*error = NULL;
 	return r;
 }
@@ -544,21 +406,16 @@ void publisher_destroy(struct publisher *publisher)
 {
 	if (!publisher)
 		return;
-	close_socket(publisher);
-	if (publisher->own_context)
-		zmq_ctx_term(publisher->own_context);
-	if (publisher->epoll_fd >= 0)
-		close(publisher->epoll_fd);
+	dealer_socket_destroy(publisher->dealer);
 	send_window_destroy(publisher->window);
 	batch_decoder_destroy(publisher->decoder);
 	batch_encoder_destroy(publisher->encoder);
-	free(publisher->endpoint);
 	free(publisher);
 }
 
 int publisher_fd(const struct publisher *publisher)
 {
-	return publisher->epoll_fd;
+	return dealer_socket_fd(publisher->dealer);
 }
 
 int publisher_send(struct publisher *publisher, struct message *message)

@@ -1,7 +1,6 @@
 /* Frames to one aggregator, over a connection that may break at any time: numbered, kept until they
  * are acknowledged, and sent again from the oldest unacknowledged one after every new WELCOME.
- * Nothing here blocks or sleeps. The only file that includes zmq.h. Single-threaded: only the agent
- * loop calls it. */
+ * Nothing here blocks or sleeps. Single-threaded: only the agent loop calls it. */
 #ifndef PUBLISHER_H
 #define PUBLISHER_H
 

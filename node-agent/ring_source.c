@@ -4,12 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "id_table.h"
-#include "module_table.h"
-#include "proto/definition.h"
 #include "release_queue.h"
+#include "ring_definitions.h"
 #include "stack_resolver.h"
-#include "symbolizer.h"
 
 enum phase {
 	PHASE_DEFINITIONS,
@@ -21,19 +18,15 @@ enum phase {
 struct ring_source {
 	struct record_ring *ring; /* owns */
 	struct ring_source_outputs outputs;
-	struct module_table *modules;  /* owns */
+	struct ring_definitions definitions;
 	struct stack_resolver *stacks; /* owns */
 	struct release_queue releases;
-	struct id_table names; /* guest's name id to string id */
-	uint64_t text_room;    /* bytes of names and paths that may yet be taken */
-	int64_t clock_offset_ns;
-	bool clock_valid, activity_mad, definitions_mad;
+	bool activity_mad;
 	bool lane_mad[RECORD_RING_LANES_MAX];
 	uint64_t nr_launches, nr_records;
 	enum phase phase;
 	uint32_t lane;
 	struct record_ring_snapshot snapshot;
-	_Alignas(8) uint8_t definition[DEFINITION_SIZE_MAX];
 };
 
 int ring_source_create(struct record_ring *ring, const struct ring_source_outputs *outputs,
@@ -48,12 +41,12 @@ int ring_source_create(struct record_ring *ring, const struct ring_source_output
 	}
 	new_source->ring = ring;
 	new_source->outputs = *outputs;
-	new_source->text_room = RING_SOURCE_NAMES_SIZE_MAX;
 	new_source->phase = PHASE_DONE;
-	new_source->modules = module_table_create(&new_source->outputs, pid, same_user);
-	if (new_source->modules)
-		new_source->stacks = stack_resolver_create(
-			ring, &new_source->outputs, new_source->modules, &new_source->text_room);
+	if (ring_definitions_init(&new_source->definitions, &new_source->outputs, pid, same_user) ==
+	    0)
+		new_source->stacks = stack_resolver_create(ring, &new_source->outputs,
+							   new_source->definitions.modules,
+							   &new_source->definitions.text_room);
 	if (!new_source->stacks) {
 		ring_source_destroy(new_source);
 		return -ENOMEM;
@@ -67,243 +60,15 @@ void ring_source_destroy(struct ring_source *source)
 	if (!source)
 		return;
 	stack_resolver_destroy(source->stacks);
-	module_table_destroy(source->modules);
+	ring_definitions_fini(&source->definitions);
 	record_ring_unmap(source->ring);
 	release_queue_fini(&source->releases);
-	id_table_fini(&source->names);
 	free(source);
 }
 
 static void count(struct ring_source *source, uint32_t device_id, enum ledger_reason reason)
 {
 	process_ledger_count(source->outputs.ledger, device_id, reason, 1);
-}
-
-/* ---- definitions
- * ------------------------------------------------------------------------------------------- */
-
-/* A guest that sends more text than any program has names gets no more of the agent's memory. */
-static bool take_text(struct ring_source *source, size_t size)
-{
-	if (size > source->text_room)
-		return false;
-	source->text_room -= size;
-	return true;
-}
-
-static int define_name(struct ring_source *source, const struct definition_name *name,
-		       const char *text, size_t size)
-{
-	uint32_t string_id;
-
-	if (name->name_id == RECORD_NAME_NONE || name->name_id > RING_SOURCE_NAMES_MAX ||
-	    !take_text(source, size))
-		return 0; /* its records count as LEDGER_NAME_LOST */
-	int r = string_dictionary_intern(source->outputs.strings, text, size, &string_id);
-	if (r)
-		return r;
-	return id_table_set(&source->names, name->name_id, string_id);
-}
-
-static int define_module(struct ring_source *source, const struct definition_module *module,
-			 const char *path, size_t size)
-{
-	int r = take_text(source, size) ? module_table_add(source->modules, module, path, size)
-					: -ENOSPC;
-
-	if (r == -ENOMEM)
-		return r;
-	if (r)
-		count(source, LEDGER_DEVICE_NONE, LEDGER_MODULE_LOST);
-	return 0;
-}
-
-static int define_device(struct ring_source *source, const struct definition_device *device,
-			 const char *name, size_t size)
-{
-	return process_description_add_device(source->outputs.description, device, name, size);
-}
-
-static int define_stream(struct ring_source *source, const struct definition_stream *stream,
-			 const char *name, size_t size)
-{
-	const uint32_t known = DEFINITION_STREAM_PRIORITY | DEFINITION_STREAM_NON_BLOCKING |
-			       DEFINITION_STREAM_DEFAULT | DEFINITION_STREAM_NAMED;
-	struct definition_stream copy = *stream;
-
-	copy.flags &= known;
-	if (!take_text(source, size))
-		copy.flags &= ~(uint32_t)DEFINITION_STREAM_NAMED;
-	return process_description_add_stream(source->outputs.description, &copy, name, size);
-}
-
-static int define_clock(struct ring_source *source, const struct definition_clock *clock)
-{
-	source->clock_offset_ns = (int64_t)(clock->monotonic_ns - clock->cupti_ns);
-	source->clock_valid = true;
-	return 0;
-}
-
-/* What is good to know, but no reason to interrupt anybody. */
-static bool is_fact(uint32_t code)
-{
-	return code == NOTICE_CUPTI_FOUND || code == NOTICE_PYTHON_FOUND ||
-	       code == NOTICE_UNWIND_TABLES;
-}
-
-static int define_notice(struct ring_source *source, const struct definition_notice *head,
-			 const char *text, size_t size)
-{
-	char line[PROCESS_NOTICE_SIZE + 1];
-
-	size = strnlen(text, size < PROCESS_NOTICE_SIZE ? size : PROCESS_NOTICE_SIZE);
-	for (size_t i = 0; i < size; i++)
-		line[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];
-	line[size] = '\0';
-	int r = process_description_add_notice(source->outputs.description, line, size);
-	if (r == 1 && source->outputs.notice && !is_fact(head->code))
-		source->outputs.notice(source->outputs.context, line);
-	return r < 0 ? r : 0;
-}
-
-/* What finds no room is missing in the statistics, and nothing else. */
-static int keep_statistic(struct ring_source *source, int r, uint64_t nr_lost)
-{
-	if (r == -ENOSPC)
-		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
-				     LEDGER_STATISTIC_LOST, nr_lost);
-	return r == -ENOSPC ? 0 : r;
-}
-
-static int define_api_statistic(struct ring_source *source,
-				const struct definition_api_statistic *call, const char *name,
-				size_t size)
-{
-	uint32_t string_id = STRING_NONE;
-	int r = 0;
-
-	if (!source->outputs.statistics)
-		return 0;
-	if (call->domain != STATISTICS_DRIVER && call->domain != STATISTICS_RUNTIME) {
-		count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
-		return 0;
-	}
-	if (!process_statistics_has_call(source->outputs.statistics, call)) {
-		r = take_text(source, size) ? string_dictionary_intern(source->outputs.strings,
-								       name, size, &string_id)
-					    : -ENOSPC;
-		if (r)
-			return keep_statistic(source, r, 1);
-	}
-	r = process_statistics_take_call(source->outputs.statistics, call, string_id);
-	return keep_statistic(source, r, 1);
-}
-
-static int define_kernel_config(struct ring_source *source,
-				const struct definition_kernel_config *sums)
-{
-	struct definition_kernel_config bounded = *sums;
-	uint32_t name_id = sums->config.name_id;
-
-	if (!source->outputs.statistics)
-		return 0;
-	if (bounded.config.device_id >= RECORD_DEVICES_MAX)
-		bounded.config.device_id = RECORD_DEVICES_MAX - 1;
-	if (name_id != RECORD_NAME_NONE)
-		name_id = name_id <= RING_SOURCE_NAMES_MAX ? id_table_get(&source->names, name_id)
-							   : STRING_NONE;
-	return keep_statistic(
-		source,
-		process_statistics_take_config(source->outputs.statistics, &bounded, name_id), 1);
-}
-
-static uint32_t head_size(uint32_t type)
-{
-	switch (type) {
-	case DEFINITION_NAME:
-		return sizeof(struct definition_name);
-	case DEFINITION_MODULE:
-		return sizeof(struct definition_module);
-	case DEFINITION_DEVICE:
-		return sizeof(struct definition_device);
-	case DEFINITION_CLOCK:
-		return sizeof(struct definition_clock);
-	case DEFINITION_NOTICE:
-		return sizeof(struct definition_notice);
-	case DEFINITION_WINDOW:
-		return sizeof(struct definition_window);
-	case DEFINITION_API_STATISTIC:
-		return sizeof(struct definition_api_statistic);
-	case DEFINITION_KERNEL_CONFIG:
-		return sizeof(struct definition_kernel_config);
-	case DEFINITION_STREAM:
-		return sizeof(struct definition_stream);
-	default:
-		return UINT32_MAX;
-	}
-}
-
-static int define(struct ring_source *source, uint32_t type, uint32_t size)
-{
-	const void *head = source->definition;
-	uint32_t head_bytes = head_size(type);
-
-	if (size < head_bytes) {
-		count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
-		return 0;
-	}
-	const char *text = (const char *)source->definition + head_bytes;
-	size_t text_size = size - head_bytes;
-	switch (type) {
-	case DEFINITION_NAME:
-		return define_name(source, head, text, text_size);
-	case DEFINITION_MODULE:
-		return define_module(source, head, text, text_size);
-	case DEFINITION_DEVICE:
-		return define_device(source, head, text, text_size);
-	case DEFINITION_CLOCK:
-		return define_clock(source, head);
-	case DEFINITION_STREAM:
-		return define_stream(source, head, text, text_size);
-	case DEFINITION_NOTICE:
-		return define_notice(source, head, text, text_size);
-	case DEFINITION_API_STATISTIC:
-		return define_api_statistic(source, head, text, text_size);
-	case DEFINITION_KERNEL_CONFIG:
-		return define_kernel_config(source, head);
-	default:
-		return 0; /* DEFINITION_WINDOW: the records carry their window's number */
-	}
-}
-
-/* A full dictionary costs names, never the agent. */
-static int tolerate(int r)
-{
-	return r == -ENOSPC ? 0 : r;
-}
-
-static int read_definitions(struct ring_source *source)
-{
-	for (;;) {
-		uint32_t type, size;
-		int r = record_ring_read_definition(source->ring, &source->snapshot, &type,
-						    source->definition, sizeof(source->definition),
-						    &size);
-
-		if (r == -EMSGSIZE) {
-			count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
-			continue;
-		}
-		if (r == -EPROTO && !source->definitions_mad) {
-			source->definitions_mad = true;
-			count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
-		}
-		if (r != 1)
-			return 0;
-		r = tolerate(define(source, type, size));
-		if (r)
-			return r;
-	}
 }
 
 /* ---- launches
@@ -363,9 +128,7 @@ static void translate_name(struct ring_source *source, struct gpu_record *record
 {
 	if (record->name_id == RECORD_NAME_NONE)
 		return;
-	record->name_id = record->name_id <= RING_SOURCE_NAMES_MAX
-				  ? id_table_get(&source->names, record->name_id)
-				  : STRING_NONE;
+	record->name_id = ring_definitions_name(&source->definitions, record->name_id);
 	if (record->name_id == STRING_NONE)
 		count(source, record->device_id, LEDGER_NAME_LOST);
 }
@@ -447,7 +210,8 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder)
 
 	while (r == 0 && source->phase != PHASE_DONE) {
 		if (source->phase == PHASE_DEFINITIONS)
-			r = read_definitions(source);
+			r = ring_definitions_read(&source->definitions, source->ring,
+						  &source->snapshot);
 		else if (source->phase == PHASE_LAUNCHES)
 			r = read_launches(source, builder);
 		else
@@ -552,8 +316,8 @@ bool ring_source_update_ledger(struct ring_source *source)
 
 bool ring_source_clock(const struct ring_source *source, int64_t *offset_ns)
 {
-	*offset_ns = source->clock_offset_ns;
-	return source->clock_valid;
+	*offset_ns = source->definitions.clock_offset_ns;
+	return source->definitions.clock_valid;
 }
 
 uint64_t ring_source_launches(const struct ring_source *source)

@@ -1,5 +1,4 @@
-/* Messages to frames. One encoder is used by one thread; it keeps its buffers between calls.
- * The only file beside batch_decode.c that includes msgpack.h. */
+/* Messages to frames. One encoder is used by one thread; it keeps its buffers between calls. */
 #ifndef BATCH_ENCODE_H
 #define BATCH_ENCODE_H
 

@@ -76,6 +76,40 @@ uint32_t batch_reader_limited(struct batch_reader *reader, const char *name, uin
 	return value;
 }
 
+uint32_t batch_reader_id(struct batch_reader *reader, const char *name)
+{
+	return batch_reader_limited(reader, name, WIRE_ID_MAX);
+}
+
+uint32_t batch_reader_process_id(struct batch_reader *reader)
+{
+	uint32_t process_id = batch_reader_id(reader, "process_id");
+
+	if (process_id == 0)
+		batch_fault_set(reader->fault, -EBADMSG, "process_id is 0");
+	return process_id;
+}
+
+uint64_t batch_reader_seq(struct batch_reader *reader)
+{
+	return batch_reader_uint(reader, "seq", 1, UINT64_MAX);
+}
+
+int32_t batch_reader_rank(struct batch_reader *reader, const char *name)
+{
+	return (int32_t)batch_reader_int(reader, name, -1, INT32_MAX);
+}
+
+void batch_reader_check_base(struct batch_reader *reader, const char *name, uint32_t base,
+			     uint32_t count)
+{
+	if (count > 0 && base == 0)
+		batch_fault_set(reader->fault, -EBADMSG, "%s is 0", name);
+	if ((uint64_t)base + count > WIRE_ID_MAX + 1ull)
+		batch_fault_set(reader->fault, -EMSGSIZE, "ids from %s on pass %u", name,
+				WIRE_ID_MAX);
+}
+
 int64_t batch_reader_int(struct batch_reader *reader, const char *name, int64_t min, int64_t max)
 {
 	bool negative =
@@ -184,4 +218,15 @@ void batch_reader_column(struct batch_reader *reader, const char *name,
 	err = decode_column(reader->next++, target);
 	if (err)
 		fail_column(fault, err, name, target->max);
+}
+
+void batch_reader_rows(struct batch_reader *reader, const struct event_field *fields,
+		       uint32_t nr_fields, void *rows, size_t row_bytes, uint32_t count)
+{
+	for (uint32_t i = 0; i < nr_fields; i++)
+		batch_reader_column(reader, fields[i].name,
+				    &(struct column_target){
+					    rows ? (uint8_t *)rows + fields[i].offset_bytes : NULL,
+					    row_bytes, fields[i].width_bytes, count,
+					    fields[i].max});
 }

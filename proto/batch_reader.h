@@ -1,4 +1,4 @@
-/* Reads the elements of a checked frame one after the other, for batch_decode alone. The first
+/* Reads the elements of a checked frame one after the other, for batch_decode and its parts alone. The first
  * fault is kept and makes everything read after it 0 or empty, so that callers look at it only
  * where they would act on what they read. `name` is what a fault says was wrong. One thread. */
 #ifndef BATCH_READER_H
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "proto/column.h"
+#include "proto/event_fields.h"
 #include "proto/message.h"
 
 struct batch_fault {
@@ -37,6 +38,17 @@ int64_t batch_reader_int(struct batch_reader *reader, const char *name, int64_t 
 /* A count or an id: above max it is -EMSGSIZE. */
 uint32_t batch_reader_limited(struct batch_reader *reader, const char *name, uint32_t max);
 
+/* What many messages have: an id up to WIRE_ID_MAX, a process's id or a sequence number, neither ever 0, and a rank or an
+ * index from -1 on. */
+uint32_t batch_reader_id(struct batch_reader *reader, const char *name);
+uint32_t batch_reader_process_id(struct batch_reader *reader);
+uint64_t batch_reader_seq(struct batch_reader *reader);
+int32_t batch_reader_rank(struct batch_reader *reader, const char *name);
+
+/* Takes nothing. Whether `count` ids from base on, which was read before as name, are ids: else -EBADMSG, -EMSGSIZE. */
+void batch_reader_check_base(struct batch_reader *reader, const char *name, uint32_t base,
+			     uint32_t count);
+
 /* Copies a bin: of exactly size bytes, or of up to max (-EMSGSIZE: more), returning its size. */
 void batch_reader_bytes(struct batch_reader *reader, const char *name, uint8_t *out, uint32_t size);
 uint32_t batch_reader_bin(struct batch_reader *reader, const char *name, uint8_t *out,
@@ -49,5 +61,9 @@ struct batch_reader batch_reader_array(struct batch_reader *reader, const char *
  * WIRE_ID_MAX), else -EBADMSG. */
 void batch_reader_column(struct batch_reader *reader, const char *name,
 			 const struct column_target *target);
+
+/* A column each for these fields of count rows, row_bytes apart. rows is NULL where there are none. */
+void batch_reader_rows(struct batch_reader *reader, const struct event_field *fields,
+		       uint32_t nr_fields, void *rows, size_t row_bytes, uint32_t count);
 
 #endif

@@ -148,3 +148,50 @@ void batch_writer_column(struct batch_writer *writer, const struct column_source
 		break;
 	}
 }
+
+void batch_writer_id(struct batch_writer *writer, uint32_t id)
+{
+	if (id > WIRE_ID_MAX)
+		batch_writer_fail(writer, -EMSGSIZE);
+	batch_writer_uint(writer, id);
+}
+
+void batch_writer_base(struct batch_writer *writer, uint32_t base, uint32_t count)
+{
+	if (count > WIRE_ITEMS_MAX || (uint64_t)base + count > WIRE_ID_MAX + 1ull)
+		batch_writer_fail(writer, -EMSGSIZE);
+	batch_writer_require(writer, base > 0 || count == 0);
+	batch_writer_uint(writer, base);
+}
+
+void batch_writer_count(struct batch_writer *writer, uint32_t count, uint32_t max)
+{
+	if (count > max)
+		batch_writer_fail(writer, -EMSGSIZE);
+	batch_writer_uint(writer, count);
+}
+
+void batch_writer_seq(struct batch_writer *writer, uint64_t seq)
+{
+	batch_writer_require(writer, seq > 0);
+	batch_writer_uint(writer, seq);
+}
+
+void batch_writer_fail_field(struct batch_writer *writer, const struct event_field *field)
+{
+	batch_writer_fail(writer, field->max == WIRE_ID_MAX ? -EMSGSIZE : -EINVAL);
+}
+
+void batch_writer_rows(struct batch_writer *writer, const struct event_field *fields,
+		       uint32_t nr_fields, const void *rows, size_t row_bytes, uint32_t count)
+{
+	for (uint32_t i = 0; i < nr_fields && !writer->err; i++) {
+		struct column_source source = {
+			count ? (const uint8_t *)rows + fields[i].offset_bytes : NULL, row_bytes,
+			fields[i].width_bytes, count};
+
+		if (column_exceeds(&source, fields[i].max))
+			batch_writer_fail_field(writer, &fields[i]);
+		batch_writer_column(writer, &source);
+	}
+}

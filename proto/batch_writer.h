@@ -1,4 +1,4 @@
-/* Writes the elements of a frame one after the other, for batch_encode alone. The first error is
+/* Writes the elements of a frame one after the other, for batch_encode and its parts alone. The first error is
  * kept and makes everything written after it vain; the encoder looks at it in the end. One thread.
  */
 #ifndef BATCH_WRITER_H
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "proto/column.h"
+#include "proto/event_fields.h"
 #include "proto/message.h"
 
 struct batch_writer {
@@ -37,6 +38,20 @@ void batch_writer_int(struct batch_writer *writer, int64_t value);
 void batch_writer_bin(struct batch_writer *writer, const void *bytes, size_t size);
 void batch_writer_text(struct batch_writer *writer, const struct message_text *text);
 void batch_writer_column(struct batch_writer *writer, const struct column_source *source);
+
+/* What many messages have. -EMSGSIZE: an id above WIRE_ID_MAX, the first of `count` ids of which the last is none, a
+ * count above max. -EINVAL: a sequence number or a first id that is 0, though something has it. */
+void batch_writer_id(struct batch_writer *writer, uint32_t id);
+void batch_writer_base(struct batch_writer *writer, uint32_t base, uint32_t count);
+void batch_writer_count(struct batch_writer *writer, uint32_t count, uint32_t max);
+void batch_writer_seq(struct batch_writer *writer, uint64_t seq);
+
+/* A value is above what its field may be: -EMSGSIZE of an id, else -EINVAL. */
+void batch_writer_fail_field(struct batch_writer *writer, const struct event_field *field);
+
+/* A column each for these fields of count rows, row_bytes apart. */
+void batch_writer_rows(struct batch_writer *writer, const struct event_field *fields,
+		       uint32_t nr_fields, const void *rows, size_t row_bytes, uint32_t count);
 
 /* Makes *memory (NULL or of malloc) at least size bytes large; its contents stay. false: out of
  * memory, nothing changed. */

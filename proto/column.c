@@ -368,3 +368,18 @@ int column_fill(uint64_t first, uint64_t step, const struct column_target *targe
 	fill_any_width(first, step, target);
 	return 0;
 }
+
+uint64_t column_load(const void *value, uint32_t width_bytes)
+{
+	return load(value, width_bytes);
+}
+
+bool column_exceeds(const struct column_source *source, uint64_t max)
+{
+	const uint8_t *at = source->values;
+
+	for (uint32_t i = 0; i < source->count; i++)
+		if (load(at + i * source->stride_bytes, source->width_bytes) > max)
+			return true;
+	return false;
+}

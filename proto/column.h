@@ -1,12 +1,14 @@
-/* Columns: one field of many records, packed. Four forms; column_survey() picks the smallest that
- *is cheap: constant  every value is the same steps     every value is the one before plus the same
- *step runs      pairs of varints: zigzag(value - value of the run before), length of the run - 1
+/* Columns: one field of many records, packed. Four forms; column_survey() picks the smallest that is cheap:
+ *	constant  every value is the same
+ *	steps     every value is the one before plus the same step
+ *	runs      pairs of varints: zigzag(value - value of the run before), length of the run - 1
  *	deltas    one varint a value: zigzag(value - value before)
- * The value before the first one is 0; differences and sums are modulo 2^64. A varint is 7 bits a
- *byte, the low ones first, the top bit set in all bytes but the last. Pure; no allocation. */
+ * The value before the first one is 0; differences and sums are modulo 2^64. A varint is 7 bits a byte, the low ones first,
+ * the top bit set in all bytes but the last. Pure; no allocation. */
 #ifndef COLUMN_H
 #define COLUMN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -46,6 +48,12 @@ struct column_shape {
 };
 
 struct column_shape column_survey(const struct column_source *source);
+
+/* One value of width_bytes. */
+uint64_t column_load(const void *value, uint32_t width_bytes);
+
+/* Whether any of the values is above max. */
+bool column_exceeds(const struct column_source *source, uint64_t max);
 
 /* Both write to out, which has room for count * COLUMN_VALUE_BYTES_MAX bytes, and return the bytes
  * written. Runs may be asked for only where the survey says so, else they may not fit. */

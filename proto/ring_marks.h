@@ -1,5 +1,5 @@
 /* The marks in a record ring: for each message on its way, how far its agent had read. Kept in the shared memory, where
- * they outlive the agent; part of record_ring_reader.c and included nowhere else. */
+ * they outlive the agent; part of the reader (record_ring_reader.h) and included nowhere else. */
 #ifndef RING_MARKS_H
 #define RING_MARKS_H
 

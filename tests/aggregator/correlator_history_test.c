@@ -266,7 +266,7 @@ static int keep_block(void *context, const struct correlator_block *block)
 		memcpy(launches, block->launches, block->count * sizeof(*launches));
 		copy.launches = launches;
 	} else {
-		struct correlator_waiting_record *records = malloc(block->count * sizeof(*records));
+		struct waiting_records_entry *records = malloc(block->count * sizeof(*records));
 		memcpy(records, block->records, block->count * sizeof(*records));
 		copy.records = records;
 	}

@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "node-agent/message_seq.h"
 #include "node-agent/ring_source.h"
 #include "proto/batch_encode.h"
 #include "proto/definition.h"
+#include "proto/message_seq.h"
 
 #define ROUNDS       100u
 #define ROUND        20000u

@@ -4,27 +4,11 @@
 . "$(dirname "$0")/harness.sh"
 . "$(dirname "$0")/memory_harness.sh"
 list=$(devices 2)
+. "$(dirname "$0")/daemon_harness.sh"
 RANDOM=${KILL_SEED:-20261121}
-endpoint=ipc://$scratch/aggregator
-daemon=
-
-start_aggregator() {
-	mkfifo "$scratch/ready"
-	"$BUILD/bin/flamegrid-aggregator" --listen "$endpoint" --store "$scratch/profile.db" 2> >(tee "$scratch/ready" \
-		>>"$scratch/aggregator.log") &
-	daemon=$!
-	grep -m1 -q 'listening on' "$scratch/ready"
-	rm -f "$scratch/ready"
-}
-
-at_end() { kill -9 $daemon $agent 2>/dev/null; }
 
 start_aggregator
-mkfifo "$scratch/agent.ready"
-"$BUILD/bin/flamegrid-agent" --connect "$endpoint" --socket "$scratch/agent" --devices "$list" \
-	2> >(tee "$scratch/agent.ready" >"$scratch/agent.log") &
-agent=$!
-grep -m1 -q 'listening on' "$scratch/agent.ready"
+start_agent
 
 mkfifo "$scratch/progress"
 FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=$scratch/truth FAKE_CUPTI_SHUFFLE=11 "$flamegrid" run --agent "$scratch/agent" \
@@ -41,14 +25,7 @@ while read -r _pid rounds <&3; do
 		next=$((rounds + RANDOM % 2000 + 1))
 	fi
 done 3<"$scratch/progress"
-wait $job
-same "the job's status" $? 0
-kill -TERM $agent
-wait $agent
-same "the agent's status" $? 0
-kill -TERM $daemon
-wait $daemon
-same "the aggregator's status" $? 0
+end_all $job
 check "killed more than once ($kills times)" [ $kills -gt 1 ]
 compare_memory "$scratch/profile.db" "$scratch/truth" "after $kills kills"
 compare_with_truth "$scratch/profile.db" "$scratch/truth" "after $kills kills"

@@ -3,31 +3,12 @@
 # job hands its memory to the next agent, and the totals are those of an undisturbed run, to the nanosecond.
 . "$(dirname "$0")/harness.sh"
 list=$(devices 2)
+. "$(dirname "$0")/daemon_harness.sh"
 RANDOM=${KILL_SEED:-20261121}
 rounds=${KILL_ROUNDS:-4}
-endpoint=ipc://$scratch/aggregator
-agent= daemon=
 
-# start NAME COMMAND...: in the background, until it says that it listens; its pid is in $started.
-start() {
-	local name=$1
-	shift
-	mkfifo "$scratch/ready"
-	"$@" 2> >(tee "$scratch/ready" >>"$scratch/$name.log") &
-	started=$!
-	grep -m1 -q 'listening on' "$scratch/ready"
-	rm -f "$scratch/ready"
-}
-start_agent() {
-	start agent "$BUILD/bin/flamegrid-agent" --connect "$endpoint" --socket "$scratch/agent" --devices "$list" \
-		--symbol-cache off
-	agent=$started
-}
-at_end() { kill -9 $daemon $agent 2>/dev/null; }
-
-start aggregator "$BUILD/bin/flamegrid-aggregator" --listen "$endpoint" --store "$scratch/profile.db"
-daemon=$started
-start_agent
+start_aggregator
+start_agent --symbol-cache off
 
 # Slow enough that the ring holds what is launched until the job has noticed: 3 s and the socket.
 mkfifo "$scratch/progress"
@@ -47,19 +28,12 @@ while read -r _pid launched <&3; do
 			kill -9 $agent
 			wait $agent 2>/dev/null
 		fi
-		start_agent
+		start_agent --symbol-cache off
 		kills=$((kills + 1))
 		next=$((launched + 170000 + RANDOM))
 	fi
 done 3<"$scratch/progress"
-wait $job
-same "the job's status" $? 0
-kill -TERM $agent
-wait $agent
-same "the agent's status" $? 0
-kill -TERM $daemon
-wait $daemon
-same "the aggregator's status" $? 0
+end_all $job
 same "agents that came and went" $kills "$rounds"
 compare_with_truth "$scratch/profile.db" "$scratch/truth" "after $kills agents"
 same "launches lost" "$(ledger "$scratch/profile.db" launch_ring_full)" 0

@@ -138,25 +138,3 @@ void router_fixture_refuse(struct router_fixture *router, uint32_t code)
 
 	router_fixture_send(router, &message);
 }
-
-uint64_t router_fixture_seq(const struct message *message)
-{
-	switch (message->type) {
-	case MESSAGE_STRINGS:
-		return message->strings.seq;
-	case MESSAGE_STACKS:
-		return message->stacks.seq;
-	case MESSAGE_EVENTS:
-		return message->events.seq;
-	case MESSAGE_LEDGER:
-		return message->ledger.seq;
-	case MESSAGE_PROCESS:
-		return message->process.seq;
-	case MESSAGE_BYE:
-		return message->bye.seq;
-	case MESSAGE_STREAM:
-		return message->streams.seq;
-	default:
-		return 0;
-	}
-}

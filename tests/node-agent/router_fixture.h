@@ -29,7 +29,4 @@ void router_fixture_welcome(struct router_fixture *router, uint64_t durable_seq,
 void router_fixture_ack(struct router_fixture *router, uint64_t seq);
 void router_fixture_refuse(struct router_fixture *router, uint32_t code);
 
-/* The sequence number of a message; 0: it has none. */
-uint64_t router_fixture_seq(const struct message *message);
-
 #endif

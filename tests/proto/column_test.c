@@ -252,6 +252,24 @@ static void fill_writes_steps_and_refuses_those_that_leave_the_range(void **stat
 	assert_int_equal(wide[2], 1);
 }
 
+static void a_column_exceeds_what_its_largest_value_is_above(void **state)
+{
+	static const uint32_t widths[] = {1, 2, 4, 8};
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		uint64_t values[] = {3, max_of(widths[i]) - 1, 0};
+		struct column_source source = {values, 8, widths[i], 3};
+
+		assert_true(column_load(&values[1], widths[i]) == max_of(widths[i]) - 1);
+		assert_false(column_exceeds(&source, max_of(widths[i])));
+		assert_false(column_exceeds(&source, max_of(widths[i]) - 1));
+		assert_true(column_exceeds(&source, max_of(widths[i]) - 2));
+		source.count = 0;
+		assert_false(column_exceeds(&source, 0));
+	}
+}
+
 static void empty_columns_are_empty(void **state)
 {
 	struct column_target target = {NULL, 8, 8, 0, UINT64_MAX};
@@ -277,6 +295,7 @@ int main(void)
 		cmocka_unit_test(runs_longer_than_the_column_are_malformed),
 		cmocka_unit_test(values_above_the_maximum_are_refused),
 		cmocka_unit_test(fill_writes_steps_and_refuses_those_that_leave_the_range),
+		cmocka_unit_test(a_column_exceeds_what_its_largest_value_is_above),
 		cmocka_unit_test(empty_columns_are_empty),
 	};
 

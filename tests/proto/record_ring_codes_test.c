@@ -11,40 +11,9 @@
 #include "proto/definition.h"
 #include "proto/record_ring.h"
 #include "proto/record_ring_layout.h"
+#include "record_ring_fixture.h"
 
-static const struct record_ring_sizes small = {
-	.launch_lanes = 4,
-	.launch_lane_records = 64,
-	.activity_records = 64,
-	.definition_bytes = 2 * DEFINITION_SIZE_MAX,
-	.stacks = 16,
-	.stack_words = 256,
-	.codes = 4,
-	.code_words = 64,
-};
-
-struct pair {
-	struct record_ring *guest, *agent;
-	int fd;
-};
-
-static struct pair open_pair(const struct record_ring_sizes *sizes)
-{
-	struct pair pair;
-
-	assert_int_equal(record_ring_create(sizes, &pair.guest, &pair.fd), 0);
-	assert_int_equal(record_ring_map(pair.fd, &pair.agent), 0);
-	return pair;
-}
-
-static void close_pair(struct pair *pair)
-{
-	record_ring_unmap(pair->agent);
-	record_ring_destroy(pair->guest);
-	close(pair->fd);
-}
-
-static uint32_t add_code(struct pair *pair, const char *file, const char *name)
+static uint32_t add_code(struct record_ring_fixture *pair, const char *file, const char *name)
 {
 	return record_ring_add_code(pair->guest, file, (uint32_t)strlen(file), name,
 				    (uint32_t)strlen(name));
@@ -52,7 +21,7 @@ static uint32_t add_code(struct pair *pair, const char *file, const char *name)
 
 static void the_names_of_a_code_arrive_as_they_were_added(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	static struct record_ring_code code;
 
 	(void)state;
@@ -71,33 +40,36 @@ static void the_names_of_a_code_arrive_as_they_were_added(void **state)
 	assert_int_equal(record_ring_read_code(pair.agent, 3, &code), 0);
 	assert_memory_equal(code.file, "<string>", 8);
 	assert_int_equal(code.name_size, 0);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void codes_are_bounded_by_number_by_words_and_by_size(void **state)
 {
-	struct record_ring_sizes roomy = small;
-	struct pair pair = open_pair(&small);
+	struct record_ring_sizes roomy = record_ring_fixture_small;
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	static char text[RECORD_CODE_TEXT_MAX + 1];
 	static struct record_ring_code code;
 
 	(void)state;
-	for (uint32_t i = 1; i <= small.codes; i++)
+	for (uint32_t i = 1; i <= record_ring_fixture_small.codes; i++)
 		assert_int_equal(add_code(&pair, "a.py", "f"), i);
 	assert_int_equal(add_code(&pair, "a.py", "f"), 0);
 	assert_int_equal(record_ring_read_code(pair.agent, 0, &code), -ENOENT);
-	assert_int_equal(record_ring_read_code(pair.agent, small.codes + 1, &code), -ENOENT);
+	assert_int_equal(
+		record_ring_read_code(pair.agent, record_ring_fixture_small.codes + 1, &code),
+		-ENOENT);
 	assert_int_equal(code.file_size, 0);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 
-	pair = open_pair(&small);
-	assert_int_equal(record_ring_add_code(pair.guest, text, 8 * small.code_words - 8, "f", 1),
+	pair = record_ring_fixture_open(&record_ring_fixture_small);
+	assert_int_equal(record_ring_add_code(pair.guest, text,
+					      8 * record_ring_fixture_small.code_words - 8, "f", 1),
 			 1);
 	assert_int_equal(add_code(&pair, "a.py", "f"), 0);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 
 	roomy.code_words = 4096;
-	pair = open_pair(&roomy);
+	pair = record_ring_fixture_open(&roomy);
 	assert_int_equal(record_ring_add_code(pair.guest, text, sizeof(text), "f", 1), 0);
 	assert_int_equal(record_ring_add_code(pair.guest, "f", 1, text, sizeof(text)), 0);
 	assert_int_equal(record_ring_add_code(pair.guest, text, RECORD_CODE_TEXT_MAX, text,
@@ -106,15 +78,15 @@ static void codes_are_bounded_by_number_by_words_and_by_size(void **state)
 	assert_int_equal(record_ring_read_code(pair.agent, 1, &code), 0);
 	assert_int_equal(code.file_size, RECORD_CODE_TEXT_MAX);
 	assert_int_equal(code.name_size, RECORD_CODE_TEXT_MAX);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 /* Writes an entry of the code index as no guest does. */
-static void spoil(const struct pair *pair, uint32_t code_id, uint64_t entry)
+static void spoil(const struct record_ring_fixture *pair, uint32_t code_id, uint64_t entry)
 {
-	struct ring_layout layout;
+	struct ring_layout layout = {0};
 
-	assert_int_equal(ring_layout(&small, &layout), 0);
+	assert_int_equal(ring_layout(&record_ring_fixture_small, &layout), 0);
 	uint8_t *memory = mmap(NULL, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED, pair->fd, 0);
 	assert_true(memory != MAP_FAILED);
 	((uint64_t *)(memory + layout.code_index))[code_id - 1] = entry;
@@ -129,13 +101,13 @@ static uint64_t entry_of(uint64_t word, uint64_t file_size, uint64_t name_size)
 
 static void a_code_outside_of_the_arena_is_refused(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	static struct record_ring_code code;
 	const uint64_t wrong[] = {
-		entry_of(small.code_words, 1, 0),
-		entry_of(small.code_words + 1, 0, 0),
-		entry_of(0, 8 * small.code_words, 1),
-		entry_of(small.code_words - 1, 8, 1),
+		entry_of(record_ring_fixture_small.code_words, 1, 0),
+		entry_of(record_ring_fixture_small.code_words + 1, 0, 0),
+		entry_of(0, 8 * record_ring_fixture_small.code_words, 1),
+		entry_of(record_ring_fixture_small.code_words - 1, 8, 1),
 		entry_of(0, RECORD_CODE_TEXT_MAX + 1, 0),
 		entry_of(0, 0, RECORD_CODE_TEXT_MAX + 1),
 		1,
@@ -150,9 +122,9 @@ static void a_code_outside_of_the_arena_is_refused(void **state)
 		assert_int_equal(code.file_size, 0);
 		assert_int_equal(code.name_size, 0);
 	}
-	spoil(&pair, 1, entry_of(small.code_words - 1, 4, 4));
+	spoil(&pair, 1, entry_of(record_ring_fixture_small.code_words - 1, 4, 4));
 	assert_int_equal(record_ring_read_code(pair.agent, 1, &code), 0);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 int main(void)

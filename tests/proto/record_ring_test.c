@@ -17,38 +17,7 @@
 #include "proto/definition.h"
 #include "proto/record_ring.h"
 #include "proto/record_ring_layout.h"
-
-static const struct record_ring_sizes small = {
-	.launch_lanes = 4,
-	.launch_lane_records = 64,
-	.activity_records = 64,
-	.definition_bytes = 2 * DEFINITION_SIZE_MAX,
-	.stacks = 16,
-	.stack_words = 256,
-	.codes = 4,
-	.code_words = 64,
-};
-
-struct pair {
-	struct record_ring *guest, *agent;
-	int fd;
-};
-
-static struct pair open_pair(const struct record_ring_sizes *sizes)
-{
-	struct pair pair;
-
-	assert_int_equal(record_ring_create(sizes, &pair.guest, &pair.fd), 0);
-	assert_int_equal(record_ring_map(pair.fd, &pair.agent), 0);
-	return pair;
-}
-
-static void close_pair(struct pair *pair)
-{
-	record_ring_unmap(pair->agent);
-	record_ring_destroy(pair->guest);
-	close(pair->fd);
-}
+#include "record_ring_fixture.h"
 
 static uint64_t ledger_count(const struct record_ring *agent, uint32_t device_id,
 			     enum ledger_reason reason)
@@ -64,7 +33,7 @@ static uint64_t ledger_count(const struct record_ring *agent, uint32_t device_id
 
 static void launches_arrive_in_order_and_around_the_end(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct record_ring_snapshot snapshot;
 	struct record_ring_position position;
 	int lane = record_ring_claim_lane(pair.guest);
@@ -94,12 +63,12 @@ static void launches_arrive_in_order_and_around_the_end(void **state)
 		free(position.launch);
 	}
 	assert_int_equal(ledger_count(pair.agent, LEDGER_DEVICE_NONE, LEDGER_LAUNCHES), 400);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void a_full_lane_drops_the_newest_and_counts(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct record_ring_snapshot snapshot;
 	struct launch_record out[64], record = {0};
 
@@ -122,12 +91,12 @@ static void a_full_lane_drops_the_newest_and_counts(void **state)
 	record_ring_release(pair.agent, &position);
 	free(position.launch);
 	assert_true(record_ring_push_launch(pair.guest, 0, &record));
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void only_a_crowded_lane_is_released_early(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct record_ring_snapshot snapshot;
 	struct launch_record out[64], record = {0};
 
@@ -149,12 +118,12 @@ static void only_a_crowded_lane_is_released_early(void **state)
 	for (uint32_t i = 0; i < 32; i++)
 		assert_true(record_ring_push_launch(pair.guest, 1, &record));
 	assert_false(record_ring_push_launch(pair.guest, 1, &record));
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void a_failure_or_a_call_without_gpu_work_is_no_launch(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct launch_record record = {.correlation_id = 9};
 
 	(void)state;
@@ -167,12 +136,12 @@ static void a_failure_or_a_call_without_gpu_work_is_no_launch(void **state)
 	assert_true(record_ring_push_launch(pair.guest, 0, &record));
 	assert_int_equal(ledger_count(pair.agent, LEDGER_DEVICE_NONE, LEDGER_LAUNCHES), 1);
 	assert_int_equal(record_ring_unread(pair.agent), 3);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void lanes_run_out_and_come_back(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 
 	(void)state;
 	for (int i = 0; i < 4; i++)
@@ -180,12 +149,12 @@ static void lanes_run_out_and_come_back(void **state)
 	assert_int_equal(record_ring_claim_lane(pair.guest), -EBUSY);
 	record_ring_give_back_lane(pair.guest, 2);
 	assert_int_equal(record_ring_claim_lane(pair.guest), 2);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void activity_takes_what_fits(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct gpu_record records[100] = {0}, out[100];
 	struct record_ring_snapshot snapshot;
 
@@ -198,12 +167,12 @@ static void activity_takes_what_fits(void **state)
 	record_ring_snapshot(pair.agent, &snapshot);
 	assert_int_equal(record_ring_read_activity(pair.agent, &snapshot, out, 100), 64);
 	assert_int_equal(out[63].correlation_id, 64);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void definitions_keep_their_type_size_and_bytes(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct record_ring_snapshot snapshot;
 	static char body[DEFINITION_SIZE_MAX], text[1000];
 	uint32_t type, size;
@@ -232,12 +201,12 @@ static void definitions_keep_their_type_size_and_bytes(void **state)
 		record_ring_release(pair.agent, &position);
 		free(position.launch);
 	}
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void a_full_definition_lane_says_so(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	static char text[60000];
 	int fitted = 0;
 
@@ -246,12 +215,12 @@ static void a_full_definition_lane_says_so(void **state)
 	       record_ring_define(pair.guest, DEFINITION_NAME, "head", 4, text, sizeof(text)))
 		fitted++;
 	assert_int_equal(fitted, 4); /* 4 x 60,016 of 262,144 bytes */
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void stacks_are_bounded_by_number_and_by_words(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	uint64_t frames[RECORD_STACK_DEPTH] = {1, 2, 3}, out[RECORD_STACK_DEPTH];
 	uint32_t depth;
 
@@ -265,18 +234,18 @@ static void stacks_are_bounded_by_number_and_by_words(void **state)
 	assert_memory_equal(record_ring_own_stack(pair.guest, 16, &depth), frames, 24);
 	assert_int_equal(record_ring_read_stack(pair.agent, 17, out), -ENOENT);
 	assert_int_equal(record_ring_read_stack(pair.agent, 0, out), -ENOENT);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 
-	pair = open_pair(&small);
+	pair = record_ring_fixture_open(&record_ring_fixture_small);
 	assert_int_equal(record_ring_add_stack(pair.guest, frames, RECORD_STACK_DEPTH), 1);
 	assert_int_equal(record_ring_add_stack(pair.guest, frames, 2),
 			 RECORD_STACK_NONE); /* one word left */
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void another_agent_goes_on_where_the_last_one_released(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct launch_record record = {0}, out[64];
 	struct record_ring_snapshot snapshot;
 	struct record_ring_position position;
@@ -297,18 +266,18 @@ static void another_agent_goes_on_where_the_last_one_released(void **state)
 	record_ring_snapshot(pair.agent, &snapshot);
 	assert_int_equal(record_ring_read_launches(pair.agent, &snapshot, 0, out, 64), 20);
 	assert_int_equal(out[0].correlation_id, 11);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void a_lane_with_impossible_counters_is_given_up_alone(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct launch_record record = {.correlation_id = 5}, out[64];
 	struct record_ring_snapshot snapshot;
-	struct ring_layout layout;
+	struct ring_layout layout = {0};
 
 	(void)state;
-	assert_int_equal(ring_layout(&small, &layout), 0);
+	assert_int_equal(ring_layout(&record_ring_fixture_small, &layout), 0);
 	assert_int_equal(record_ring_claim_lane(pair.guest), 0);
 	assert_int_equal(record_ring_claim_lane(pair.guest), 1);
 	record_ring_push_launch(pair.guest, 0, &record);
@@ -326,7 +295,7 @@ static void a_lane_with_impossible_counters_is_given_up_alone(void **state)
 	assert_int_equal(record_ring_read_launches(pair.agent, &snapshot, 0, out, 64), -EPROTO);
 	assert_int_equal(record_ring_read_launches(pair.agent, &snapshot, 1, out, 64), 1);
 	munmap(base, layout.size);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void what_is_no_ring_is_refused(void **state)
@@ -363,8 +332,10 @@ static void a_file_size_limit_refuses_without_a_signal(void **state)
 		int fd;
 
 		setrlimit(RLIMIT_FSIZE, &limit);
-		_exit(record_ring_create(&small, &ring, &fd) == -EFBIG && !ring && fd == -1 ? 0
-											    : 1);
+		_exit(record_ring_create(&record_ring_fixture_small, &ring, &fd) == -EFBIG &&
+				      !ring && fd == -1
+			      ? 0
+			      : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -372,7 +343,7 @@ static void a_file_size_limit_refuses_without_a_signal(void **state)
 
 static void the_memory_outlives_a_killed_writer(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct record_ring_snapshot snapshot;
 	struct launch_record out[64];
 	pid_t child = fork();
@@ -394,7 +365,7 @@ static void the_memory_outlives_a_killed_writer(void **state)
 	record_ring_finish(pair.guest);
 	record_ring_snapshot(pair.agent, &snapshot);
 	assert_true(snapshot.finished);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 /* Threads: two launch lanes and one activity producer against one reader, small lanes, so that they wrap and fill
@@ -480,10 +451,10 @@ static void race_read(struct record_ring *agent, uint64_t *nr_read, uint32_t *la
 
 static void racing_producers_lose_nothing_that_was_taken(void **state)
 {
-	struct record_ring_sizes sizes = small;
+	struct record_ring_sizes sizes = record_ring_fixture_small;
 	sizes.stacks = 1024;
 	sizes.stack_words = 2048;
-	struct pair pair = open_pair(&sizes);
+	struct record_ring_fixture pair = record_ring_fixture_open(&sizes);
 	struct racer racers[3] = {{pair.guest, 0, 0}, {pair.guest, 1, 0}, {pair.guest, 0, 0}};
 	uint64_t nr_read[3] = {0};
 	uint32_t last[3] = {0};
@@ -506,12 +477,12 @@ static void racing_producers_lose_nothing_that_was_taken(void **state)
 		assert_int_equal(nr_read[i] + racers[i].refused, RACE_RECORDS);
 	assert_int_equal(ledger_count(pair.agent, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_RING_FULL),
 			 racers[0].refused + racers[1].refused);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 static void a_command_is_seen_once_and_the_newest_counts(void **state)
 {
-	struct pair pair = open_pair(&small);
+	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	const struct record_ring_command start = {
 		.action = RECORD_RING_COMMAND_START, .from_ns = 5, .until_ns = UINT64_MAX};
 	const struct record_ring_command stop = {.action = RECORD_RING_COMMAND_STOP};
@@ -537,7 +508,7 @@ static void a_command_is_seen_once_and_the_newest_counts(void **state)
 	record_ring_set_capture(pair.guest, RECORD_RING_CAPTURE_LOADED, 7);
 	assert_int_equal(record_ring_capture(pair.agent, &nr_windows), RECORD_RING_CAPTURE_LOADED);
 	assert_int_equal(nr_windows, 7);
-	close_pair(&pair);
+	record_ring_fixture_close(&pair);
 }
 
 int main(void)

@@ -6,8 +6,10 @@
 
 struct message;
 
-/* Gives a sequenced message its number; messages without one (HELLO, PING and so on) stay as they
- * are. */
+/* 0: the message has none (HELLO, PING and so on). */
+uint64_t message_seq_get(const struct message *message);
+
+/* Gives a sequenced message its number; those without one stay as they are. */
 void message_seq_set(struct message *message, uint64_t seq);
 
 #endif

@@ -1,0 +1,220 @@
+#include "launch_history.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of launches_max, given up at once: a search for the oldest costs O(all). */
+#define EXPIRE_SHARE 16u
+#define NO_BLOCK     UINT64_MAX
+
+int launch_history_init(struct launch_history *history, uint32_t launches_max, uint32_t retired_max,
+			bool track_changes)
+{
+	*history = (struct launch_history){
+		.launches_max = launches_max,
+		.retired_max = retired_max,
+		.track_changes = track_changes,
+	};
+	launch_history_saved(history);
+	history->retired = calloc(retired_max, sizeof(*history->retired));
+	return history->retired ? 0 : -ENOMEM;
+}
+
+void launch_history_fini(struct launch_history *history)
+{
+	launch_map_fini(&history->map);
+	block_set_fini(&history->changed);
+	free(history->retired);
+	history->retired = NULL;
+}
+
+struct launch *launch_history_find(const struct launch_history *history, uint32_t window,
+				   uint32_t correlation_id)
+{
+	return launch_map_find(&history->map, window, correlation_id);
+}
+
+bool launch_history_is_unanswered(const struct launch *launch)
+{
+	return !(launch->flags & (LAUNCH_MATCHED | LAUNCH_RETIRED | LAUNCH_HOST));
+}
+
+static int touch(struct launch_history *history, enum launch_touch place, uint32_t window,
+		 uint32_t correlation_id)
+{
+	uint64_t block = ((uint64_t)window << 32 | correlation_id) / LAUNCH_HISTORY_BLOCK;
+
+	if (!history->track_changes || history->touched[place] == block)
+		return 0;
+	history->touched[place] = block;
+	return block_set_add(&history->changed, block);
+}
+
+int launch_history_add(struct launch_history *history, const struct launch *launch)
+{
+	int error = launch_map_insert(&history->map, launch);
+
+	if (error)
+		return error;
+	history->nr_outstanding++;
+	return touch(history, LAUNCH_TOUCH_ADD, launch->window, launch->correlation_id);
+}
+
+int launch_history_touch(struct launch_history *history, const struct launch *launch)
+{
+	return touch(history, LAUNCH_TOUCH_ANSWER, launch->window, launch->correlation_id);
+}
+
+int launch_history_forget(struct launch_history *history, struct launch *launch)
+{
+	uint32_t window = launch->window, correlation_id = launch->correlation_id;
+
+	if (!(launch->flags & LAUNCH_RETIRED))
+		history->nr_outstanding--;
+	launch_map_remove(&history->map, launch);
+	return touch(history, LAUNCH_TOUCH_FORGET, window, correlation_id);
+}
+
+int launch_history_retire(struct launch_history *history, struct launch *launch, uint64_t order)
+{
+	struct launch_retired *retired = &history->retired[order % history->retired_max];
+	struct launch_retired previous = *retired;
+
+	launch->flags |= LAUNCH_RETIRED;
+	launch->order = order;
+	history->nr_outstanding--;
+	*retired = (struct launch_retired){order + 1, launch->correlation_id, launch->window};
+	int error = launch_history_touch(history, launch);
+	if (error || !previous.order)
+		return error;
+
+	/* The key may have come again since, with a launch of its own. */
+	launch = launch_map_find(&history->map, previous.window, previous.correlation_id);
+	if (launch && launch->flags & LAUNCH_RETIRED && launch->order == previous.order - 1)
+		return launch_history_forget(history, launch);
+	return 0;
+}
+
+/* The value that a sort would put at nth; the values, which are distinct, end up in some other
+ * order. */
+static uint64_t nth_smallest(uint64_t *values, uint32_t count, uint32_t nth)
+{
+	for (;;) {
+		uint64_t pivot = values[count / 2];
+		uint32_t below = 0;
+
+		values[count / 2] = values[count - 1];
+		for (uint32_t i = 0; i < count - 1; i++) {
+			uint64_t value = values[i];
+
+			if (value < pivot) {
+				values[i] = values[below];
+				values[below++] = value;
+			}
+		}
+		if (nth == below)
+			return pivot;
+		if (nth < below) {
+			count = below;
+		} else {
+			values += below;
+			count -= below + 1;
+			nth -= below + 1;
+		}
+	}
+}
+
+static bool is_outstanding(const struct launch *launch)
+{
+	return launch->flags && !(launch->flags & LAUNCH_RETIRED);
+}
+
+int launch_history_expire(struct launch_history *history, uint64_t *nr_unanswered)
+{
+	struct launch_map *map = &history->map;
+	uint32_t nth = history->launches_max / EXPIRE_SHARE, count = 0;
+
+	if (history->nr_outstanding <= history->launches_max)
+		return 0;
+	uint64_t *orders = malloc(history->nr_outstanding * sizeof(*orders));
+	if (!orders)
+		return -ENOMEM;
+	for (uint32_t i = 0; i <= map->mask; i++)
+		if (is_outstanding(&map->slots[i]))
+			orders[count++] = map->slots[i].order;
+	assert(count == history->nr_outstanding && nth < count);
+	uint64_t last = nth_smallest(orders, count, nth);
+	free(orders);
+
+	/* A removal moves a later launch into the slot: look at it again. */
+	for (uint32_t i = 0; i <= map->mask;) {
+		struct launch *launch = &map->slots[i];
+
+		if (!is_outstanding(launch) || launch->order > last) {
+			i++;
+			continue;
+		}
+		*nr_unanswered += launch_history_is_unanswered(launch);
+		int error = launch_history_forget(history, launch);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+uint64_t launch_history_end(struct launch_history *history)
+{
+	const struct launch_map *map = &history->map;
+	uint64_t nr_unanswered = 0;
+
+	for (uint32_t i = 0; map->slots && i <= map->mask; i++)
+		nr_unanswered +=
+			map->slots[i].flags && launch_history_is_unanswered(&map->slots[i]);
+	launch_map_fini(&history->map);
+	history->nr_outstanding = 0;
+	memset(history->retired, 0, history->retired_max * sizeof(*history->retired));
+	return nr_unanswered;
+}
+
+uint32_t launch_history_block(const struct launch_history *history, uint64_t index,
+			      struct launch launches[static LAUNCH_HISTORY_BLOCK])
+{
+	uint64_t first = index * LAUNCH_HISTORY_BLOCK;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < LAUNCH_HISTORY_BLOCK; i++) {
+		const struct launch *launch = launch_map_find(
+			&history->map, (uint32_t)(first >> 32), (uint32_t)(first + i));
+		if (launch)
+			launches[count++] = *launch;
+	}
+	return count;
+}
+
+void launch_history_saved(struct launch_history *history)
+{
+	block_set_clear(&history->changed);
+	for (int i = 0; i < LAUNCH_TOUCHES; i++)
+		history->touched[i] = NO_BLOCK;
+}
+
+int launch_history_load(struct launch_history *history, const struct launch *launch)
+{
+	if (!(launch->flags & LAUNCH_USED) ||
+	    launch_map_find(&history->map, launch->window, launch->correlation_id))
+		return -EINVAL;
+	if (!(launch->flags & LAUNCH_RETIRED)) {
+		history->nr_outstanding++;
+	} else {
+		struct launch_retired *retired =
+			&history->retired[launch->order % history->retired_max];
+
+		if (retired->order)
+			return -EINVAL;
+		*retired = (struct launch_retired){launch->order + 1, launch->correlation_id,
+						   launch->window};
+	}
+	return launch_map_insert(&history->map, launch);
+}

@@ -1,0 +1,216 @@
+#include "dealer_socket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "proto/message.h"
+
+struct dealer_socket {
+	char *endpoint; /* owns */
+	void *context, *own_context;
+	void *socket, *monitor;
+	int epoll_fd;
+	uint32_t nr_sockets; /* names the monitors */
+	bool wants_write;
+	zmq_msg_t frame; /* received last */
+};
+
+static int set_up(struct dealer_socket *dealer, const char *endpoint, void *zmq_context)
+{
+	dealer->endpoint = strdup(endpoint);
+	if (!dealer->endpoint)
+		return -ENOMEM;
+	dealer->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (dealer->epoll_fd < 0)
+		return -errno;
+	dealer->context = zmq_context;
+	if (!dealer->context)
+		dealer->context = dealer->own_context = zmq_ctx_new();
+	return dealer->context ? 0 : -errno;
+}
+
+int dealer_socket_create(const char *endpoint, void *zmq_context, struct dealer_socket **dealer)
+{
+	struct dealer_socket *new_dealer = calloc(1, sizeof(*new_dealer));
+
+	*dealer = NULL;
+	if (!new_dealer)
+		return -ENOMEM;
+	new_dealer->epoll_fd = -1;
+	zmq_msg_init(&new_dealer->frame);
+	int r = set_up(new_dealer, endpoint, zmq_context);
+	if (r) {
+		dealer_socket_destroy(new_dealer);
+		return r;
+	}
+	*dealer = new_dealer;
+	return 0;
+}
+
+void dealer_socket_destroy(struct dealer_socket *dealer)
+{
+	if (!dealer)
+		return;
+	dealer_socket_close(dealer);
+	zmq_msg_close(&dealer->frame);
+	if (dealer->own_context)
+		zmq_ctx_term(dealer->own_context);
+	if (dealer->epoll_fd >= 0)
+		close(dealer->epoll_fd);
+	free(dealer->endpoint);
+	free(dealer);
+}
+
+int dealer_socket_fd(const struct dealer_socket *dealer)
+{
+	return dealer->epoll_fd;
+}
+
+static void watch(struct dealer_socket *dealer, void *socket, int operation)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int fd;
+	size_t size = sizeof(fd);
+
+	if (socket && zmq_getsockopt(socket, ZMQ_FD, &fd, &size) == 0)
+		epoll_ctl(dealer->epoll_fd, operation, fd, &event);
+}
+
+void dealer_socket_close(struct dealer_socket *dealer)
+{
+	watch(dealer, dealer->socket, EPOLL_CTL_DEL);
+	watch(dealer, dealer->monitor, EPOLL_CTL_DEL);
+	if (dealer->socket)
+		zmq_close(dealer->socket);
+	if (dealer->monitor)
+		zmq_close(dealer->monitor);
+	dealer->socket = dealer->monitor = NULL;
+}
+
+static int set_options(void *socket, const char *endpoint)
+{
+	static const struct {
+		int option, value;
+	} options[] = {
+		{ZMQ_SNDHWM, 8},
+		{ZMQ_RCVHWM, 8},
+		{ZMQ_LINGER, 0},
+		{ZMQ_IMMEDIATE, 1}, /* no HELLO before there is somebody to hear it */
+		{ZMQ_RECONNECT_IVL, 100},
+		{ZMQ_RECONNECT_IVL_MAX, 2000},
+		{ZMQ_HANDSHAKE_IVL, 5000},
+		{ZMQ_HEARTBEAT_IVL, 2000},
+		{ZMQ_HEARTBEAT_TIMEOUT, 6000},
+		{ZMQ_TCP_KEEPALIVE, 1},
+	};
+	int64_t frame_max = WIRE_FRAME_MAX;
+	int ipv6 = strchr(endpoint, '[') != NULL;
+
+	zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof(ipv6));
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (zmq_setsockopt(socket, options[i].option, &options[i].value,
+				   sizeof(options[i].value)))
+			return -errno;
+	return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof(frame_max)) ? -errno : 0;
+}
+
+/* Tells us at once when a connection goes; without it, silence would. */
+static void open_monitor(struct dealer_socket *dealer)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "inproc://publisher-%p-%u", (void *)dealer,
+		 ++dealer->nr_sockets);
+	if (zmq_socket_monitor(dealer->socket, name, ZMQ_EVENT_DISCONNECTED))
+		return;
+	dealer->monitor = zmq_socket(dealer->context, ZMQ_PAIR);
+	if (dealer->monitor && zmq_connect(dealer->monitor, name)) {
+		zmq_close(dealer->monitor);
+		dealer->monitor = NULL;
+	}
+}
+
+int dealer_socket_open(struct dealer_socket *dealer)
+{
+	dealer_socket_close(dealer);
+	dealer->socket = zmq_socket(dealer->context, ZMQ_DEALER);
+	if (!dealer->socket)
+		return -errno;
+	int r = set_options(dealer->socket, dealer->endpoint);
+	if (r == 0) {
+		open_monitor(dealer);
+		r = zmq_connect(dealer->socket, dealer->endpoint) ? -errno : 0;
+	}
+	if (r) {
+		dealer_socket_close(dealer);
+		return r;
+	}
+	watch(dealer, dealer->socket, EPOLL_CTL_ADD);
+	watch(dealer, dealer->monitor, EPOLL_CTL_ADD);
+	return 0;
+}
+
+bool dealer_socket_is_open(const struct dealer_socket *dealer)
+{
+	return dealer->socket != NULL;
+}
+
+int dealer_socket_receive(struct dealer_socket *dealer, const uint8_t **frame, size_t *size)
+{
+	*frame = NULL;
+	*size = 0;
+	if (!dealer->socket)
+		return 0;
+	if (zmq_msg_recv(&dealer->frame, dealer->socket, ZMQ_DONTWAIT) < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	*frame = zmq_msg_data(&dealer->frame);
+	*size = zmq_msg_size(&dealer->frame);
+	return 1;
+}
+
+int dealer_socket_send(struct dealer_socket *dealer, const uint8_t *frame, size_t size)
+{
+	dealer->wants_write = false;
+	if (zmq_send(dealer->socket, frame, size, ZMQ_DONTWAIT) >= 0)
+		return 1;
+	if (errno != EAGAIN && errno != EINTR)
+		return -errno;
+	dealer->wants_write = true;
+	return 0;
+}
+
+bool dealer_socket_was_lost(struct dealer_socket *dealer)
+{
+	uint8_t event[64];
+	bool lost = false;
+
+	while (dealer->monitor &&
+	       zmq_recv(dealer->monitor, event, sizeof(event), ZMQ_DONTWAIT) >= 0) {
+		int more = 0;
+		size_t size = sizeof(more);
+
+		zmq_getsockopt(dealer->monitor, ZMQ_RCVMORE, &more, &size);
+		lost |= more != 0;
+	}
+	return lost;
+}
+
+bool dealer_socket_has_work(struct dealer_socket *dealer)
+{
+	int events = 0;
+	size_t size = sizeof(events);
+
+	if (!dealer->socket || zmq_getsockopt(dealer->socket, ZMQ_EVENTS, &events, &size))
+		return false;
+	return events & ZMQ_POLLIN || (events & ZMQ_POLLOUT && dealer->wants_write);
+}
+
+const char *dealer_socket_error(int error)
+{
+	return zmq_strerror(-error);
+}

@@ -1,0 +1,39 @@
+/* A DEALER of ZeroMQ that is connected to one endpoint, with a monitor that tells when the connection goes, behind one
+ * descriptor. Nothing here blocks. The only file that includes zmq.h. Single-threaded: only the agent loop calls it. */
+#ifndef DEALER_SOCKET_H
+#define DEALER_SOCKET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dealer_socket;
+
+/* Not connected. zmq_context is borrowed until destroy; NULL: one of its own. 0 or -errno of ZeroMQ: *dealer is then NULL. */
+int dealer_socket_create(const char *endpoint, void *zmq_context, struct dealer_socket **dealer);
+void dealer_socket_destroy(struct dealer_socket *dealer); /* accepts NULL; drops what isn't sent */
+
+/* For epoll, level-triggered, the same for life: readable when there is news of whatever is open. */
+int dealer_socket_fd(const struct dealer_socket *dealer);
+
+/* Begins to connect anew, which may take any time. 0 or -errno: closed. */
+int dealer_socket_open(struct dealer_socket *dealer);
+void dealer_socket_close(struct dealer_socket *dealer); /* if it is open */
+bool dealer_socket_is_open(const struct dealer_socket *dealer);
+
+/* The next frame, borrowed until the next call. 1; 0: none is there, or it is closed; -errno. */
+int dealer_socket_receive(struct dealer_socket *dealer, const uint8_t **frame, size_t *size);
+
+/* While it is open. 1: it is on its way; 0: not now; -errno. */
+int dealer_socket_send(struct dealer_socket *dealer, const uint8_t *frame, size_t size);
+
+/* Whether the connection went since the last call. It is made again without us, perhaps to another aggregator. */
+bool dealer_socket_was_lost(struct dealer_socket *dealer);
+
+/* The descriptor only tells of news: as long as this is true, there is more to receive, or to send again what could not be. */
+bool dealer_socket_has_work(struct dealer_socket *dealer);
+
+/* What an -errno of these functions says. Static storage. */
+const char *dealer_socket_error(int error);
+
+#endif

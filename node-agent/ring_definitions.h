@@ -1,0 +1,41 @@
+/* What one process defines in its ring: names and modules into dictionaries, devices, streams and notices into its
+ * description, statistics, and its clock. Bounded whatever it sends. Part of the ring source; single-threaded. */
+#ifndef RING_DEFINITIONS_H
+#define RING_DEFINITIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "id_table.h"
+#include "module_table.h"
+#include "proto/definition.h"
+#include "ring_source.h"
+
+/* Embedded. */
+struct ring_definitions {
+	const struct ring_source_outputs *outputs; /* borrowed until fini */
+	struct module_table *modules;              /* owns */
+	struct id_table names;                     /* guest's name id to string id */
+	uint64_t text_room; /* bytes of names and paths that may yet be taken */
+	int64_t clock_offset_ns;
+	bool clock_valid; /* the offset is that of the newest calibration */
+	bool given_up;    /* the lane made no sense, which was counted */
+	_Alignas(8) uint8_t definition[DEFINITION_SIZE_MAX];
+};
+
+/* pid, same_user: as of ring_source_create(). 0 or -ENOMEM. ring_definitions_fini() accepts one that failed, and zeroed
+ * memory. */
+int ring_definitions_init(struct ring_definitions *definitions,
+			  const struct ring_source_outputs *outputs, pid_t pid, bool same_user);
+void ring_definitions_fini(struct ring_definitions *definitions);
+
+/* Takes all that are not yet read and within the snapshot. What makes no sense, or finds no room, is counted in the
+ * ledger. 0 or -ENOMEM. */
+int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
+			  const struct record_ring_snapshot *snapshot);
+
+/* The string id of a name; STRING_NONE: it was never defined, or found no room. */
+uint32_t ring_definitions_name(const struct ring_definitions *definitions, uint32_t name_id);
+
+#endif
