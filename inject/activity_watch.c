@@ -174,6 +174,16 @@ void activity_watch_renew(struct activity_watch *watch, const struct activity_wa
 	see_life(watch, counts);
 }
 
+void activity_watch_lost(struct activity_watch *watch, const struct activity_watch_counts *counts)
+{
+	if (counts->records != watch->records)
+		activity_watch_step(watch, counts);
+	else if (missing(watch, counts))
+		count_missing(watch, missing(watch, counts));
+	watch->launches = counts->launches;
+	see_life(watch, counts);
+}
+
 void activity_watch_finish(struct activity_watch *watch, const struct activity_watch_counts *counts)
 {
 	if (counts->records != watch->records) {

@@ -76,6 +76,10 @@ void activity_watch_finish(struct activity_watch *watch,
  * until then, and begins anew. Does not call CUPTI. */
 void activity_watch_renew(struct activity_watch *watch, const struct activity_watch_counts *counts);
 
+/* In the place of a step: another user ended CUPTI, after its last flush. What has no record by now will have none, and is
+ * counted; begins anew. Does not call CUPTI. */
+void activity_watch_lost(struct activity_watch *watch, const struct activity_watch_counts *counts);
+
 /* Has CUPTI write records of all contexts, if there is reason to. Before the last flush. */
 void activity_watch_ask(struct activity_watch *watch, const struct activity_watch_counts *counts);
 

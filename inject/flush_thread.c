@@ -31,6 +31,7 @@
 #include "proto/record_options.h"
 #include "proto/record_ring.h"
 #include "python_frames.h"
+#include "shared_subscriber.h"
 #include "stack_table.h"
 #include "subscription.h"
 #include "unified_memory.h"
@@ -264,6 +265,22 @@ static void watch_activity(void)
 	activity_watch_step(&self.watch, &counts);
 }
 
+static void hear_of_loss(void)
+{
+	struct activity_watch_counts counts;
+
+	if (!capture_window_was_lost())
+		return;
+	definition_writer_notice(self.parts.definitions, NOTICE_ACTIVITY_TAKEN, 0,
+				 "another user of CUPTI ended it in this process (cuptiFinalize): "
+				 "captured again in another window");
+	if (!self.watched_window)
+		return;
+	counts = seen();
+	activity_watch_lost(&self.watch, &counts);
+	self.watched_window = 0;
+}
+
 /* What there is to do now. A running kernel must not be flushed by force: it would come without its
  * end, and only once. */
 static void work(unsigned int events)
@@ -271,6 +288,8 @@ static void work(unsigned int events)
 	uint64_t now_ns = monotonic_ns();
 
 	agent_watch_step(now_ns);
+	shared_subscriber_look(self.parts.definitions);
+	hear_of_loss();
 	if (!is_captured())
 		return;
 	watch_modules(false);
@@ -330,6 +349,8 @@ static void finish(unsigned int events)
 	bool works = !(events & EVENT_CUPTI_FAILED), watched = false;
 
 	agent_watch_last(monotonic_ns());
+	shared_subscriber_look(self.parts.definitions);
+	hear_of_loss();
 	if (is_captured()) {
 		watch_modules(true);
 		watch_python();

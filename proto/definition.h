@@ -76,6 +76,8 @@ enum definition_notice_code {
 	NOTICE_AGENT_LINK = 11,    /* the next agent on this node will not find this process */
 	NOTICE_ACTIVITY_TAKEN =
 		12, /* another user of CUPTI's activity API has, or had, the GPU records */
+	NOTICE_SUBSCRIPTION_SHARED =
+		13, /* who shares CUPTI's subscription (not a fault), or cannot */
 };
 
 struct definition_notice {

@@ -1,0 +1,569 @@
+#include "shared_subscriber.h"
+
+#include <link.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture_window.h"
+#include "cupti_library.h"
+#include "definition_writer.h"
+#include "import_slots.h"
+#include "lifecycle.h"
+#include "module_watch.h"
+#include "monotonic.h"
+
+#define CBIDS              64u
+#define HANDLES            64u         /* so that one that was given back is not soon another's */
+#define WAIT_NS            1000000000u /* for the guest to be out of CUPTI */
+#define FORWARDING_WAIT_NS 100000000u
+#define PENDING_ROUNDS     50u /* that an object may take to be loaded */
+#define NAME_SIZE          128u
+
+/* CUPTI 13.3 has functions that take a subscriber of the newer kind. */
+#define VERSION_13_3 130300u
+
+enum plane { /* domains that are shared */
+	     PLANE_RESOURCE = 0,
+	     PLANE_STATE,
+	     PLANES,
+};
+
+static const uint32_t domains[PLANES] = {CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_DOMAIN_STATE};
+
+enum holder {
+	NOBODY = 0,    /* the guest has no subscription: CUPTI answers */
+	HELD = 1,      /* by the guest */
+	LEAVING = 2,   /* by the guest, which is inside cuptiFinalize() */
+	RETURNING = 3, /* by nobody, until the guest subscribes again */
+	HOLDER_MASK = 3,
+	SECOND = 4, /* somebody shares it */
+};
+
+struct second {
+	cupti_callback_fn *callback;
+	void *user;
+};
+
+static struct {
+	_Atomic(const struct cupti_library *) library; /* NULL: never held */
+	_Atomic(void *) subscriber;
+	atomic_uint word;                              /* enum holder */
+	_Atomic uint64_t ours[PLANES], theirs[PLANES]; /* a bit a cbid */
+	_Atomic(struct second *) second;
+	atomic_uint nr_handles, nr_forwarding;
+	_Atomic uintptr_t caller; /* who shares: an address in it */
+	struct second handles[HANDLES];
+} self;
+
+static __thread uint32_t forwarding_depth __attribute__((tls_model("initial-exec")));
+
+static const struct cupti_library *cupti(void)
+{
+	return atomic_load_explicit(&self.library, memory_order_acquire);
+}
+
+static enum holder holder(void)
+{
+	return atomic_load(&self.word) & HOLDER_MASK;
+}
+
+bool shared_subscriber_is_there(void)
+{
+	return atomic_load(&self.word) & SECOND;
+}
+
+/* ---- callbacks that are enabled */
+
+static bool find_plane(uint32_t domain, uint32_t cbid, enum plane *plane)
+{
+	*plane = domain == CUPTI_ABI_DOMAIN_STATE ? PLANE_STATE : PLANE_RESOURCE;
+	return domains[*plane] == domain && cbid < CBIDS;
+}
+
+static bool is_wanted(enum plane plane, uint32_t cbid)
+{
+	return (atomic_load(&self.ours[plane]) | atomic_load(&self.theirs[plane])) >> cbid & 1;
+}
+
+/* Tells CUPTI. Who changes a bit does this afterwards, and looks again after the call: so whatever order the calls of
+ * two threads take, the last one is right. */
+static int apply(enum plane plane, uint32_t cbid)
+{
+	if (holder() != HELD)
+		return CUPTI_ABI_SUCCESS; /* told when the guest is back */
+	for (;;) {
+		bool wanted = is_wanted(plane, cbid);
+		int result = cupti()->enable_callback(wanted, atomic_load(&self.subscriber),
+						      domains[plane], cbid);
+
+		if (is_wanted(plane, cbid) == wanted)
+			return result;
+	}
+}
+
+/* In the set of the one or the other. What CUPTI does not know is not in it. */
+static int change(_Atomic uint64_t *set, enum plane plane, uint32_t cbid, bool enable)
+{
+	uint64_t bit = (uint64_t)1 << cbid;
+	int result;
+
+	if (!enable) {
+		atomic_fetch_and(&set[plane], ~bit);
+		return apply(plane, cbid);
+	}
+	atomic_fetch_or(&set[plane], bit);
+	result = apply(plane, cbid);
+	if (result != CUPTI_ABI_SUCCESS)
+		atomic_fetch_and(&set[plane], ~bit);
+	return result;
+}
+
+int shared_subscriber_enable(uint32_t enable, uint32_t domain, uint32_t cbid)
+{
+	enum plane plane;
+
+	if (!find_plane(domain, cbid, &plane))
+		return CUPTI_ABI_INVALID_PARAMETER;
+	return change(self.ours, plane, cbid, enable != 0);
+}
+
+bool shared_subscriber_is_ours(uint32_t domain, uint32_t cbid)
+{
+	enum plane plane;
+
+	return find_plane(domain, cbid, &plane) &&
+	       atomic_load_explicit(&self.ours[plane], memory_order_relaxed) >> cbid & 1;
+}
+
+void shared_subscriber_forward(uint32_t domain, uint32_t cbid, const void *data)
+{
+	enum plane plane;
+	struct second *second;
+
+	if (!find_plane(domain, cbid, &plane) ||
+	    !(atomic_load_explicit(&self.theirs[plane], memory_order_relaxed) >> cbid & 1))
+		return;
+	atomic_fetch_add(&self.nr_forwarding, 1);
+	forwarding_depth++;
+	second = atomic_load(&self.second);
+	if (second)
+		second->callback(second->user, domain, cbid, data);
+	forwarding_depth--;
+	atomic_fetch_sub(&self.nr_forwarding, 1);
+}
+
+/* Once this returns, no other thread is in the second subscriber's function, which may be unloaded then: but for one that
+ * stays there, and may be waiting for this one. */
+static void await_forwarding(void)
+{
+	uint64_t until_ns = monotonic_ns() + FORWARDING_WAIT_NS;
+
+	while (atomic_load(&self.nr_forwarding) > forwarding_depth && monotonic_ns() < until_ns)
+		sched_yield();
+}
+
+static void clear(_Atomic uint64_t *set, bool tell)
+{
+	for (uint32_t plane = 0; plane < PLANES; plane++) {
+		uint64_t bits = atomic_exchange(&set[plane], 0);
+
+		for (uint32_t cbid = 0; tell && cbid < CBIDS; cbid++)
+			if (bits >> cbid & 1)
+				apply((enum plane)plane, cbid);
+	}
+}
+
+static void drop_second(bool tell)
+{
+	if (!atomic_exchange(&self.second, NULL))
+		return;
+	clear(self.theirs, tell);
+	await_forwarding();
+	atomic_fetch_and(&self.word, ~(unsigned int)SECOND);
+}
+
+/* ---- slot functions */
+
+static bool is_handle(const void *subscriber)
+{
+	return (uintptr_t)subscriber - (uintptr_t)self.handles < sizeof(self.handles);
+}
+
+static bool is_current(const void *subscriber)
+{
+	return subscriber == atomic_load(&self.second);
+}
+
+static void await_leaving(void)
+{
+	uint64_t until_ns = monotonic_ns() + WAIT_NS;
+
+	while (holder() == LEAVING && monotonic_ns() < until_ns)
+		sched_yield();
+}
+
+/* Nobody else may be it at the same time. false: CUPTI's refusal stands. */
+static bool become_second(void)
+{
+	unsigned int word = atomic_load(&self.word);
+
+	do {
+		if ((word & SECOND) ||
+		    ((word & HOLDER_MASK) != HELD && (word & HOLDER_MASK) != RETURNING))
+			return false;
+	} while (!atomic_compare_exchange_weak(&self.word, &word, word | SECOND));
+	return true;
+}
+
+static int give_handle(void **subscriber, cupti_callback_fn *callback, void *user, uintptr_t caller)
+{
+	struct second *second = &self.handles[atomic_fetch_add(&self.nr_handles, 1) % HANDLES];
+
+	second->callback = callback;
+	second->user = user;
+	atomic_store(&self.caller, caller);
+	atomic_store(&self.second, second);
+	*subscriber = second;
+	return CUPTI_ABI_SUCCESS;
+}
+
+static bool may_share(void *const *subscriber, cupti_callback_fn *callback)
+{
+	return subscriber && callback && lifecycle_state() != LIFECYCLE_FORKED;
+}
+
+/* Between leaving CUPTI and coming back nobody holds it; who came now would keep the guest out. */
+static int slot_subscribe(void **subscriber, cupti_callback_fn *callback, void *user)
+{
+	uintptr_t caller = (uintptr_t)__builtin_return_address(0);
+	int result = CUPTI_ABI_SUBSCRIBER_TAKEN;
+
+	await_leaving();
+	if (holder() != RETURNING || !may_share(subscriber, callback))
+		result = cupti()->subscribe(subscriber, callback, user);
+	if (result == CUPTI_ABI_SUBSCRIBER_TAKEN && may_share(subscriber, callback) &&
+	    become_second())
+		return give_handle(subscriber, callback, user, caller);
+	return result;
+}
+
+static int slot_subscribe_v2(void **subscriber, cupti_callback_fn *callback, void *user,
+			     struct cupti_subscriber_params *params)
+{
+	uintptr_t caller = (uintptr_t)__builtin_return_address(0);
+	int result;
+
+	await_leaving();
+	result = cupti()->subscribe_v2(subscriber, callback, user, params);
+	if (result == CUPTI_ABI_SUBSCRIBER_TAKEN && cupti()->version < VERSION_13_3 &&
+	    may_share(subscriber, callback) && become_second())
+		return give_handle(subscriber, callback, user, caller);
+	return result;
+}
+
+static int slot_unsubscribe(void *subscriber)
+{
+	if (!is_handle(subscriber))
+		return cupti()->unsubscribe(subscriber);
+	if (!is_current(subscriber))
+		return CUPTI_ABI_INVALID_PARAMETER;
+	drop_second(lifecycle_state() != LIFECYCLE_FORKED);
+	return CUPTI_ABI_SUCCESS;
+}
+
+static int enable_theirs(const void *subscriber, uint32_t enable, uint32_t domain, uint32_t cbid)
+{
+	enum plane plane;
+
+	if (!is_current(subscriber))
+		return CUPTI_ABI_INVALID_PARAMETER;
+	if (!find_plane(domain, 0, &plane))
+		return enable ? CUPTI_ABI_NOT_SUPPORTED : CUPTI_ABI_SUCCESS;
+	if (!find_plane(domain, cbid, &plane))
+		return CUPTI_ABI_INVALID_PARAMETER;
+	return change(self.theirs, plane, cbid, enable != 0);
+}
+
+static int slot_enable_callback(uint32_t enable, void *subscriber, uint32_t domain, uint32_t cbid)
+{
+	if (!is_handle(subscriber))
+		return cupti()->enable_callback(enable, subscriber, domain, cbid);
+	return enable_theirs(subscriber, enable, domain, cbid);
+}
+
+static int enable_domain_theirs(const void *subscriber, uint32_t enable, uint32_t domain)
+{
+	int result = enable_theirs(subscriber, enable, domain, 1);
+
+	/* CUPTI says where the domain ends. */
+	for (uint32_t cbid = 2; result == CUPTI_ABI_SUCCESS && cbid < CBIDS; cbid++)
+		enable_theirs(subscriber, enable, domain, cbid);
+	return result;
+}
+
+static int slot_enable_domain(uint32_t enable, void *subscriber, uint32_t domain)
+{
+	if (!is_handle(subscriber))
+		return cupti()->enable_domain ? cupti()->enable_domain(enable, subscriber, domain)
+					      : CUPTI_ABI_NOT_SUPPORTED;
+	return enable_domain_theirs(subscriber, enable, domain);
+}
+
+static int slot_enable_all_domains(uint32_t enable, void *subscriber)
+{
+	if (!is_handle(subscriber))
+		return cupti()->enable_all_domains ? cupti()->enable_all_domains(enable, subscriber)
+						   : CUPTI_ABI_NOT_SUPPORTED;
+	if (!is_current(subscriber))
+		return CUPTI_ABI_INVALID_PARAMETER;
+	if (enable)
+		return CUPTI_ABI_NOT_SUPPORTED;
+	clear(self.theirs, true);
+	return CUPTI_ABI_SUCCESS;
+}
+
+/* Ends the guest's subscription, too. */
+static int slot_finalize(void)
+{
+	int (*finalize)(void) = cupti()->finalize;
+	int result;
+	bool locked;
+
+	if (lifecycle_state() != LIFECYCLE_ON || holder() != HELD)
+		return finalize();
+	locked = capture_window_yield();
+	result = finalize();
+	if (result == CUPTI_ABI_SUCCESS) {
+		drop_second(false);
+		clear(self.ours, false);
+		atomic_store(&self.word, RETURNING);
+	}
+	capture_window_yielded(locked, result == CUPTI_ABI_SUCCESS);
+	return result;
+}
+
+/* ---- objects */
+
+struct look {
+	struct import_slot slots[7];
+	bool unbound; /* there is one libcupti: what binds later binds to it */
+	uint32_t nr_objects, nr_libraries;
+	struct import_slots_result result;
+	char refused[NAME_SIZE]; /* the object whose slots could not be set */
+};
+
+/* One look at a time. */
+static struct {
+	atomic_flag busy;
+	bool read, off;
+	unsigned long long adds; /* the loader's, as of the last look */
+	uint32_t nr_pending;     /* rounds in a row, 0: nothing is */
+	bool looked, said, refusal_said;
+	int error;
+	char refused[NAME_SIZE];
+} watch = {.busy = ATOMIC_FLAG_INIT};
+
+#define SLOT(symbol, field, function)                                                              \
+	{                                                                                          \
+		symbol, (void *)cupti()->field, (void *)(function)                                 \
+	}
+
+static void copy_name(char name[static NAME_SIZE], const struct dl_phdr_info *info)
+{
+	char program[512] = "";
+	const char *path = info->dlpi_name, *slash;
+
+	if (*path == '\0' && readlink("/proc/self/exe", program, sizeof(program) - 1) > 0)
+		path = program;
+	slash = strrchr(path, '/');
+	path = slash ? slash + 1 : path;
+	size_t size = strnlen(path, NAME_SIZE - 1);
+	memcpy(name, path, size);
+	name[size] = '\0';
+}
+
+static bool is_cupti(const struct dl_phdr_info *info)
+{
+	const char *slash = strrchr(info->dlpi_name, '/');
+
+	return strncmp(slash ? slash + 1 : info->dlpi_name, "libcupti.so", 11) == 0;
+}
+
+static int count_libraries(struct dl_phdr_info *info, size_t size, void *user)
+{
+	struct look *look = user;
+
+	(void)size;
+	if (look->nr_objects++ == 0) {
+		if (watch.looked && watch.nr_pending == 0 && watch.adds == info->dlpi_adds)
+			return 1;
+		watch.nr_pending =
+			watch.looked && watch.adds == info->dlpi_adds ? watch.nr_pending : 0;
+		watch.adds = info->dlpi_adds;
+	}
+	look->nr_libraries += is_cupti(info);
+	return 0;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *user)
+{
+	struct look *look = user;
+	int error = look->result.error;
+
+	(void)size;
+	if (module_watch_path_flags(info->dlpi_name) & DEFINITION_MODULE_CUDA ||
+	    !import_slots_needs(info, "libcupti.so"))
+		return 0;
+	import_slots_set(info, look->slots, sizeof(look->slots) / sizeof(look->slots[0]),
+			 look->unbound, &look->result);
+	if (look->result.error != error)
+		copy_name(look->refused, info);
+	return 0;
+}
+
+static void look_through(void)
+{
+	struct look look = {
+		.slots =
+			{
+				SLOT("cuptiSubscribe", subscribe, slot_subscribe),
+				SLOT("cuptiSubscribe_v2", subscribe_v2, slot_subscribe_v2),
+				SLOT("cuptiUnsubscribe", unsubscribe, slot_unsubscribe),
+				SLOT("cuptiEnableCallback", enable_callback, slot_enable_callback),
+				SLOT("cuptiEnableDomain", enable_domain, slot_enable_domain),
+				SLOT("cuptiEnableAllDomains", enable_all_domains,
+				     slot_enable_all_domains),
+				SLOT("cuptiFinalize", finalize, slot_finalize),
+			},
+	};
+
+	if (dl_iterate_phdr(count_libraries, &look) != 0)
+		return;
+	watch.looked = true;
+	look.unbound = look.nr_libraries == 1;
+	dl_iterate_phdr(visit, &look);
+	watch.nr_pending = look.result.nr_pending && watch.nr_pending < PENDING_ROUNDS
+				   ? watch.nr_pending + 1
+				   : 0;
+	if (look.result.error && !watch.error) {
+		watch.error = look.result.error;
+		memcpy(watch.refused, look.refused, sizeof(watch.refused));
+	}
+}
+
+/* Whether there is anything to look for; else a look is over before it begins. */
+static bool begin_look(void)
+{
+	if (!cupti() || atomic_flag_test_and_set(&watch.busy))
+		return false;
+	if (!watch.read) {
+		const char *text = getenv(SHARED_SUBSCRIBER_ENV);
+
+		watch.off = text && strcmp(text, "off") == 0;
+		watch.read = true;
+	}
+	if (!watch.off)
+		return true;
+	atomic_flag_clear(&watch.busy);
+	return false;
+}
+
+struct caller {
+	uintptr_t address;
+	char name[NAME_SIZE];
+};
+
+static int name_caller(struct dl_phdr_info *info, size_t size, void *user)
+{
+	struct caller *caller = user;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + header->p_vaddr;
+
+		if (header->p_type == PT_LOAD && caller->address - start < header->p_memsz) {
+			copy_name(caller->name, info);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static void say(struct definition_writer *notices)
+{
+	struct caller caller = {.address = atomic_load(&self.caller), .name = "an unloaded object"};
+
+	if (caller.address && !watch.said) {
+		watch.said = true;
+		dl_iterate_phdr(name_caller, &caller);
+		definition_writer_notice(notices, NOTICE_SUBSCRIPTION_SHARED, 0,
+					 "another profiler shares CUPTI in this process: %s",
+					 caller.name);
+	}
+	if (watch.error && !watch.refusal_said) {
+		watch.refusal_said = true;
+		definition_writer_notice(notices, NOTICE_SUBSCRIPTION_SHARED, watch.error,
+					 "%s cannot share CUPTI: its pages cannot be written (%s)",
+					 watch.refused, strerror(-watch.error));
+	}
+}
+
+void shared_subscriber_look(struct definition_writer *notices)
+{
+	if (!begin_look())
+		return;
+	look_through();
+	say(notices);
+	atomic_flag_clear(&watch.busy);
+}
+
+/* ---- the guest's subscription */
+
+static void set_holder(enum holder new_holder)
+{
+	unsigned int word = atomic_load(&self.word);
+
+	while (!atomic_compare_exchange_weak(&self.word, &word, (word & SECOND) | new_holder))
+		;
+}
+
+void shared_subscriber_held(const struct cupti_library *library, void *subscriber)
+{
+	atomic_store(&self.subscriber, subscriber);
+	atomic_store(&self.library, library);
+	clear(self.ours, false);
+	set_holder(HELD);
+	for (uint32_t plane = 0; plane < PLANES; plane++)
+		for (uint32_t cbid = 0; cbid < CBIDS; cbid++)
+			if (atomic_load(&self.theirs[plane]) >> cbid & 1)
+				apply((enum plane)plane, cbid);
+	if (begin_look()) {
+		look_through();
+		atomic_flag_clear(&watch.busy);
+	}
+}
+
+bool shared_subscriber_leave(void)
+{
+	unsigned int word = HELD;
+
+	return atomic_compare_exchange_strong(&self.word, &word, LEAVING);
+}
+
+void shared_subscriber_left(bool left)
+{
+	if (left)
+		clear(self.ours, false);
+	set_holder(left ? RETURNING : HELD);
+}
+
+void shared_subscriber_lost(void)
+{
+	set_holder(NOBODY);
+	clear(self.ours, false);
+}
