@@ -19,6 +19,7 @@
 #include "monotonic.h"
 #include "outstanding_launches.h"
 #include "proto/record_ring.h"
+#include "shared_session.h"
 #include "shared_subscriber.h"
 #include "stream_names.h"
 #include "subscription.h"
@@ -153,7 +154,8 @@ static int open_subscribed(void)
 	if (nr > 1 && self.parts.launch.nodes)
 		graph_nodes_clear(self.parts.launch.nodes);
 	outstanding_launches_reset();
-	atomic_store(&capture_window_word, may_end() ? CAPTURE_WINDOW_TRACK : 0);
+	/* A later one opens amid launches, whose records may come without them. */
+	atomic_store(&capture_window_word, may_end() || nr > 1 ? CAPTURE_WINDOW_TRACK : 0);
 	self.subscribed = false;
 	tell_window(0, 0);
 	activity_buffers_set_window(self.parts.launch.window);
@@ -246,13 +248,18 @@ void capture_window_start(void)
 
 /* ---- windows end */
 
+static bool is_shared(void)
+{
+	return shared_subscriber_is_there() || shared_session_is_on();
+}
+
 /* Where there are several contexts, what one thread launches on one GPU while CUPTI leaves, or comes back, may wait for what
  * it or another would launch on the next; a kernel that lasts may wait for the host; who shares the subscription would lose
  * its session. */
 static bool must_stay(void)
 {
 	return atomic_load(&self.several_contexts) || atomic_load(&self.has_lasting_kernels) ||
-	       shared_subscriber_is_there();
+	       is_shared();
 }
 
 static void begin_end(uint64_t now_ns)
@@ -357,7 +364,7 @@ static void give_up_leaving(void)
 		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
 		"CUPTI stays in the process after a capture window, and launches still cost more: "
 		"%s",
-		shared_subscriber_is_there()          ? "another profiler shares it"
+		is_shared()                           ? "another profiler shares it"
 		: atomic_load(&self.several_contexts) ? "the process works on several GPUs"
 		: atomic_load(&self.has_lasting_kernels)
 			? "a kernel lasts, and may be waiting for the host"
@@ -582,11 +589,15 @@ static bool lock_for(uint64_t timeout_ns)
 
 bool capture_window_yield(void)
 {
-	if (!lock_for(YIELD_NS))
-		return false;
-	if (state() == RECORD_RING_CAPTURE_ON || state() == RECORD_RING_CAPTURE_ENDING)
+	return lock_for(YIELD_NS);
+}
+
+/* While the records are another's, a flush would call it, which may hold what its own callbacks wait for. */
+void capture_window_fetch(void)
+{
+	if (!shared_session_has_callbacks() &&
+	    (state() == RECORD_RING_CAPTURE_ON || state() == RECORD_RING_CAPTURE_ENDING))
 		fetch_rest();
-	return true;
 }
 
 void capture_window_yielded(bool locked, bool ended)

@@ -23,9 +23,9 @@ struct flush_thread_parts { /* all borrowed for good */
 	struct python_frames *python;
 	const struct cupti_library *library;
 	bool native_stacks, python_stacks; /* what launches want */
-	bool soon; /* a window may open at any moment: have everything ready */
-	bool late; /* CUDA may have been used before the first capture window */
-	uint32_t record;                   /* a set of enum record_option */
+	bool soon;       /* a window may open at any moment: have everything ready */
+	bool late;       /* CUDA may have been used before the first capture window */
+	uint32_t record; /* a set of enum record_option */
 };
 
 /* Returns 0, or -errno of pthread_create(). */
@@ -40,6 +40,10 @@ void flush_thread_init_finished(void);
 void flush_thread_context_created(void);
 void flush_thread_cupti_failed(void);
 void flush_thread_flush_soon(void); /* not at the next interval's end, but now */
+
+/* Another user of CUPTI's activity API is about to take the records: what CUPTI has of ours by now is fetched. Any thread,
+ * outside CUPTI's callbacks. */
+void flush_thread_lend(void);
 
 /* Has ready what stacks need, as far as it is not. On this thread alone. */
 void flush_thread_prepare(void);

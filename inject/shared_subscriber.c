@@ -1,27 +1,20 @@
 #include "shared_subscriber.h"
 
-#include <link.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "capture_window.h"
 #include "cupti_library.h"
-#include "definition_writer.h"
-#include "import_slots.h"
 #include "lifecycle.h"
-#include "module_watch.h"
 #include "monotonic.h"
+#include "shared_session.h"
 
 #define CBIDS              64u
 #define HANDLES            64u         /* so that one that was given back is not soon another's */
 #define WAIT_NS            1000000000u /* for the guest to be out of CUPTI */
 #define FORWARDING_WAIT_NS 100000000u
-#define PENDING_ROUNDS     50u /* that an object may take to be loaded */
-#define NAME_SIZE          128u
 
 /* CUPTI 13.3 has functions that take a subscriber of the newer kind. */
 #define VERSION_13_3 130300u
@@ -69,6 +62,11 @@ static const struct cupti_library *cupti(void)
 static enum holder holder(void)
 {
 	return atomic_load(&self.word) & HOLDER_MASK;
+}
+
+uintptr_t shared_subscriber_caller(void)
+{
+	return atomic_load(&self.caller);
 }
 
 bool shared_subscriber_is_there(void)
@@ -308,8 +306,7 @@ static int enable_domain_theirs(const void *subscriber, uint32_t enable, uint32_
 static int slot_enable_domain(uint32_t enable, void *subscriber, uint32_t domain)
 {
 	if (!is_handle(subscriber))
-		return cupti()->enable_domain ? cupti()->enable_domain(enable, subscriber, domain)
-					      : CUPTI_ABI_NOT_SUPPORTED;
+		return cupti()->enable_domain(enable, subscriber, domain);
 	return enable_domain_theirs(subscriber, enable, domain);
 }
 
@@ -336,9 +333,12 @@ static int slot_finalize(void)
 	if (lifecycle_state() != LIFECYCLE_ON || holder() != HELD)
 		return finalize();
 	locked = capture_window_yield();
+	if (locked)
+		capture_window_fetch();
 	result = finalize();
 	if (result == CUPTI_ABI_SUCCESS) {
 		drop_second(false);
+		shared_session_reset();
 		clear(self.ours, false);
 		atomic_store(&self.word, RETURNING);
 	}
@@ -346,180 +346,22 @@ static int slot_finalize(void)
 	return result;
 }
 
-/* ---- objects */
-
-struct look {
-	struct import_slot slots[7];
-	bool unbound; /* there is one libcupti: what binds later binds to it */
-	uint32_t nr_objects, nr_libraries;
-	struct import_slots_result result;
-	char refused[NAME_SIZE]; /* the object whose slots could not be set */
-};
-
-/* One look at a time. */
-static struct {
-	atomic_flag busy;
-	bool read, off;
-	unsigned long long adds; /* the loader's, as of the last look */
-	uint32_t nr_pending;     /* rounds in a row, 0: nothing is */
-	bool looked, said, refusal_said;
-	int error;
-	char refused[NAME_SIZE];
-} watch = {.busy = ATOMIC_FLAG_INIT};
-
-#define SLOT(symbol, field, function)                                                              \
-	{                                                                                          \
-		symbol, (void *)cupti()->field, (void *)(function)                                 \
-	}
-
-static void copy_name(char name[static NAME_SIZE], const struct dl_phdr_info *info)
+void shared_subscriber_slots(const struct cupti_library *library,
+			     struct import_slot slots[static SHARED_SUBSCRIBER_SLOTS])
 {
-	char program[512] = "";
-	const char *path = info->dlpi_name, *slash;
-
-	if (*path == '\0' && readlink("/proc/self/exe", program, sizeof(program) - 1) > 0)
-		path = program;
-	slash = strrchr(path, '/');
-	path = slash ? slash + 1 : path;
-	size_t size = strnlen(path, NAME_SIZE - 1);
-	memcpy(name, path, size);
-	name[size] = '\0';
-}
-
-static bool is_cupti(const struct dl_phdr_info *info)
-{
-	const char *slash = strrchr(info->dlpi_name, '/');
-
-	return strncmp(slash ? slash + 1 : info->dlpi_name, "libcupti.so", 11) == 0;
-}
-
-static int count_libraries(struct dl_phdr_info *info, size_t size, void *user)
-{
-	struct look *look = user;
-
-	(void)size;
-	if (look->nr_objects++ == 0) {
-		if (watch.looked && watch.nr_pending == 0 && watch.adds == info->dlpi_adds)
-			return 1;
-		watch.nr_pending =
-			watch.looked && watch.adds == info->dlpi_adds ? watch.nr_pending : 0;
-		watch.adds = info->dlpi_adds;
-	}
-	look->nr_libraries += is_cupti(info);
-	return 0;
-}
-
-static int visit(struct dl_phdr_info *info, size_t size, void *user)
-{
-	struct look *look = user;
-	int error = look->result.error;
-
-	(void)size;
-	if (module_watch_path_flags(info->dlpi_name) & DEFINITION_MODULE_CUDA ||
-	    !import_slots_needs(info, "libcupti.so"))
-		return 0;
-	import_slots_set(info, look->slots, sizeof(look->slots) / sizeof(look->slots[0]),
-			 look->unbound, &look->result);
-	if (look->result.error != error)
-		copy_name(look->refused, info);
-	return 0;
-}
-
-static void look_through(void)
-{
-	struct look look = {
-		.slots =
-			{
-				SLOT("cuptiSubscribe", subscribe, slot_subscribe),
-				SLOT("cuptiSubscribe_v2", subscribe_v2, slot_subscribe_v2),
-				SLOT("cuptiUnsubscribe", unsubscribe, slot_unsubscribe),
-				SLOT("cuptiEnableCallback", enable_callback, slot_enable_callback),
-				SLOT("cuptiEnableDomain", enable_domain, slot_enable_domain),
-				SLOT("cuptiEnableAllDomains", enable_all_domains,
-				     slot_enable_all_domains),
-				SLOT("cuptiFinalize", finalize, slot_finalize),
-			},
+	const struct import_slot all[SHARED_SUBSCRIBER_SLOTS] = {
+		{"cuptiSubscribe", (void *)library->subscribe, (void *)slot_subscribe},
+		{"cuptiSubscribe_v2", (void *)library->subscribe_v2, (void *)slot_subscribe_v2},
+		{"cuptiUnsubscribe", (void *)library->unsubscribe, (void *)slot_unsubscribe},
+		{"cuptiEnableCallback", (void *)library->enable_callback,
+		 (void *)slot_enable_callback},
+		{"cuptiEnableDomain", (void *)library->enable_domain, (void *)slot_enable_domain},
+		{"cuptiEnableAllDomains", (void *)library->enable_all_domains,
+		 (void *)slot_enable_all_domains},
+		{"cuptiFinalize", (void *)library->finalize, (void *)slot_finalize},
 	};
 
-	if (dl_iterate_phdr(count_libraries, &look) != 0)
-		return;
-	watch.looked = true;
-	look.unbound = look.nr_libraries == 1;
-	dl_iterate_phdr(visit, &look);
-	watch.nr_pending = look.result.nr_pending && watch.nr_pending < PENDING_ROUNDS
-				   ? watch.nr_pending + 1
-				   : 0;
-	if (look.result.error && !watch.error) {
-		watch.error = look.result.error;
-		memcpy(watch.refused, look.refused, sizeof(watch.refused));
-	}
-}
-
-/* Whether there is anything to look for; else a look is over before it begins. */
-static bool begin_look(void)
-{
-	if (!cupti() || atomic_flag_test_and_set(&watch.busy))
-		return false;
-	if (!watch.read) {
-		const char *text = getenv(SHARED_SUBSCRIBER_ENV);
-
-		watch.off = text && strcmp(text, "off") == 0;
-		watch.read = true;
-	}
-	if (!watch.off)
-		return true;
-	atomic_flag_clear(&watch.busy);
-	return false;
-}
-
-struct caller {
-	uintptr_t address;
-	char name[NAME_SIZE];
-};
-
-static int name_caller(struct dl_phdr_info *info, size_t size, void *user)
-{
-	struct caller *caller = user;
-
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		uintptr_t start = info->dlpi_addr + header->p_vaddr;
-
-		if (header->p_type == PT_LOAD && caller->address - start < header->p_memsz) {
-			copy_name(caller->name, info);
-			return 1;
-		}
-	}
-	return 0;
-}
-
-static void say(struct definition_writer *notices)
-{
-	struct caller caller = {.address = atomic_load(&self.caller), .name = "an unloaded object"};
-
-	if (caller.address && !watch.said) {
-		watch.said = true;
-		dl_iterate_phdr(name_caller, &caller);
-		definition_writer_notice(notices, NOTICE_SUBSCRIPTION_SHARED, 0,
-					 "another profiler shares CUPTI in this process: %s",
-					 caller.name);
-	}
-	if (watch.error && !watch.refusal_said) {
-		watch.refusal_said = true;
-		definition_writer_notice(notices, NOTICE_SUBSCRIPTION_SHARED, watch.error,
-					 "%s cannot share CUPTI: its pages cannot be written (%s)",
-					 watch.refused, strerror(-watch.error));
-	}
-}
-
-void shared_subscriber_look(struct definition_writer *notices)
-{
-	if (!begin_look())
-		return;
-	look_through();
-	say(notices);
-	atomic_flag_clear(&watch.busy);
+	memcpy(slots, all, sizeof(all));
 }
 
 /* ---- the guest's subscription */
@@ -542,10 +384,6 @@ void shared_subscriber_held(const struct cupti_library *library, void *subscribe
 		for (uint32_t cbid = 0; cbid < CBIDS; cbid++)
 			if (atomic_load(&self.theirs[plane]) >> cbid & 1)
 				apply((enum plane)plane, cbid);
-	if (begin_look()) {
-		look_through();
-		atomic_flag_clear(&watch.busy);
-	}
 }
 
 bool shared_subscriber_leave(void)

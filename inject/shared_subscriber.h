@@ -1,7 +1,7 @@
 /* A second subscriber beside the guest. CUPTI knows one in a process, and refuses the next; Kineto, PyTorch's profiler, then
  * records no GPU work for the process's life, though what it needs of a subscription is to be told of contexts: its records come
  * by the activity API, which has no owner. So objects that import CUPTI's subscription functions are given the guest's in their
- * place (import_slots.h). Those call CUPTI, and where it refuses because of the guest, hand out a handle of
+ * place (shared_objects.h). Those call CUPTI, and where it refuses because of the guest, hand out a handle of
  * the guest's own: callbacks of the resource and state domains that are enabled with it are CUPTI's for the
  * guest's subscription, and passed on. All other domains are refused.
  *
@@ -14,16 +14,15 @@
 #include <stdint.h>
 
 #include "cupti_abi.h"
+#include "import_slots.h"
 
-#define SHARED_SUBSCRIBER_ENV "FLAMEGRID_SHARE" /* "off": other objects are left alone */
+#define SHARED_SUBSCRIBER_SLOTS 7u
 
 struct cupti_library;
-struct definition_writer;
 
 /* ---- the guest's subscription; calls of different threads exclude one another */
 
-/* It was made: the second subscriber's callbacks are enabled with it, and objects are looked through. *library is borrowed for
- * good. */
+/* It was made: the second subscriber's callbacks are enabled with it. *library is borrowed for good. */
 void shared_subscriber_held(const struct cupti_library *library, void *subscriber);
 
 /* The guest is about to leave CUPTI and to come back. false: there is a second subscriber, whose session would end. Until
@@ -46,9 +45,11 @@ bool shared_subscriber_is_there(void);
 bool shared_subscriber_is_ours(uint32_t domain, uint32_t cbid);
 void shared_subscriber_forward(uint32_t domain, uint32_t cbid, const void *data);
 
-/* ---- helper */
+/* Slot functions in the place of CUPTI's, once the guest has held the subscription. */
+void shared_subscriber_slots(const struct cupti_library *library,
+			     struct import_slot slots[static SHARED_SUBSCRIBER_SLOTS]);
 
-/* Looks through objects that were loaded since; says in notices who shares, and whose slots could not be set. */
-void shared_subscriber_look(struct definition_writer *notices);
+/* Where the last that was given a handle asked for it: an address in its code. 0: nobody has. */
+uintptr_t shared_subscriber_caller(void);
 
 #endif

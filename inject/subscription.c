@@ -14,6 +14,8 @@
 #include "launch_cbid.h"
 #include "lifecycle.h"
 #include "proto/record_options.h"
+#include "shared_objects.h"
+#include "shared_session.h"
 #include "shared_subscriber.h"
 #include "stream_names.h"
 #include "window_cbid.h"
@@ -172,10 +174,12 @@ int subscription_open(const struct cupti_library *library)
 	int result = library->subscribe(&self.subscriber, on_callback, NULL);
 
 	self.library = library;
-	if (result == CUPTI_ABI_SUCCESS)
+	if (result == CUPTI_ABI_SUCCESS) {
 		shared_subscriber_held(library, self.subscriber);
-	else
+		shared_objects_begin(library);
+	} else {
 		shared_subscriber_lost();
+	}
 	return result;
 }
 
@@ -325,15 +329,22 @@ static void enable_optional(struct definition_writer *notices)
 	}
 }
 
+/* Not what another's session has enabled. */
+static void disable_kind(uint32_t kind)
+{
+	if (!shared_session_has_kind(kind))
+		self.library->activity_disable(kind);
+}
+
 static void disable_activity(void)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		self.library->activity_disable(kinds[i].kind);
+		disable_kind(kinds[i].kind);
 	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++)
 		if (self.record & optional_kinds[i].option)
-			self.library->activity_disable(optional_kinds[i].kind);
+			disable_kind(optional_kinds[i].kind);
 	if (self.graphs)
-		self.library->activity_disable(CUPTI_ABI_KIND_GRAPH);
+		disable_kind(CUPTI_ABI_KIND_GRAPH);
 }
 
 static void enable_activity(struct definition_writer *notices)
@@ -349,25 +360,31 @@ static void enable_activity(struct definition_writer *notices)
 	enable_optional(notices);
 }
 
-int subscription_start(const struct launch_callback *launch,
-		       const struct subscription_events *events, enum graph_mode graphs,
-		       uint32_t record, struct definition_writer *notices)
+static void register_and_enable(struct definition_writer *notices)
 {
-	int result;
+	int result = self.library->activity_register_callbacks(activity_buffers_request,
+							       activity_buffers_complete);
 
-	self.launch = *launch;
-	self.events = events;
-	self.record = record;
-	set_attributes();
-	enable_streams(notices);
-	result = self.library->activity_register_callbacks(activity_buffers_request,
-							   activity_buffers_complete);
+	shared_session_take_back();
 	if (result != CUPTI_ABI_SUCCESS)
 		definition_writer_notice(notices, NOTICE_CUPTI_FAILED, result,
 					 "CUPTI takes no activity buffers (error %d)", result);
 	else
 		enable_activity(notices);
+}
 
+int subscription_start(const struct launch_callback *launch,
+		       const struct subscription_events *events, enum graph_mode graphs,
+		       uint32_t record, struct definition_writer *notices)
+{
+	self.launch = *launch;
+	self.events = events;
+	self.record = record;
+	set_attributes();
+	enable_streams(notices);
+	/* Another's session goes on, and what is to be on is so after it. */
+	if (!shared_session_is_on())
+		register_and_enable(notices);
 	enable_graphs(graphs, notices);
 	if (!capture_window_is_plain())
 		set_window_calls(1, false);
@@ -381,9 +398,11 @@ int subscription_start(const struct launch_callback *launch,
 
 void subscription_take_up(bool callbacks)
 {
-	if (callbacks)
+	if (callbacks) {
 		self.library->activity_register_callbacks(activity_buffers_request,
 							  activity_buffers_complete);
+		shared_session_take_back();
+	}
 	for (size_t i = 0; i < NR(kinds); i++)
 		self.library->activity_enable(kinds[i].kind);
 	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++)
