@@ -12,8 +12,8 @@
 #include "shared_session.h"
 
 #define CBIDS              64u
-#define HANDLES            64u         /* so that one that was given back is not soon another's */
-#define WAIT_NS            1000000000u /* for the guest to be out of CUPTI */
+#define HANDLES            64u        /* so that one that was given back is not soon another's */
+#define WAIT_NS            500000000u /* for the guest to be back */
 #define FORWARDING_WAIT_NS 100000000u
 
 /* CUPTI 13.3 has functions that take a subscriber of the newer kind. */
@@ -196,11 +196,12 @@ static bool is_current(const void *subscriber)
 	return subscriber == atomic_load(&self.second);
 }
 
-static void await_leaving(void)
+/* What is enabled while the guest is away is not told of before it is back. */
+static void await_return(void)
 {
 	uint64_t until_ns = monotonic_ns() + WAIT_NS;
 
-	while (holder() == LEAVING && monotonic_ns() < until_ns)
+	while ((holder() == LEAVING || holder() == RETURNING) && monotonic_ns() < until_ns)
 		sched_yield();
 }
 
@@ -240,7 +241,7 @@ static int slot_subscribe(void **subscriber, cupti_callback_fn *callback, void *
 	uintptr_t caller = (uintptr_t)__builtin_return_address(0);
 	int result = CUPTI_ABI_SUBSCRIBER_TAKEN;
 
-	await_leaving();
+	await_return();
 	if (holder() != RETURNING || !may_share(subscriber, callback))
 		result = cupti()->subscribe(subscriber, callback, user);
 	if (result == CUPTI_ABI_SUBSCRIBER_TAKEN && may_share(subscriber, callback) &&
@@ -255,7 +256,7 @@ static int slot_subscribe_v2(void **subscriber, cupti_callback_fn *callback, voi
 	uintptr_t caller = (uintptr_t)__builtin_return_address(0);
 	int result;
 
-	await_leaving();
+	await_return();
 	result = cupti()->subscribe_v2(subscriber, callback, user, params);
 	if (result == CUPTI_ABI_SUBSCRIBER_TAKEN && cupti()->version < VERSION_13_3 &&
 	    may_share(subscriber, callback) && become_second())
