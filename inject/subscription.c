@@ -18,6 +18,7 @@
 #include "shared_session.h"
 #include "shared_subscriber.h"
 #include "stream_names.h"
+#include "window_callback.h"
 #include "window_cbid.h"
 
 static const struct {
@@ -113,7 +114,7 @@ static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call
 	bool enter = call->site == CUPTI_ABI_API_ENTER;
 
 	if (!capture_window_is_plain() &&
-	    !(enter ? capture_window_enter(cbid, call) : capture_window_exit(cbid, call)))
+	    !(enter ? window_callback_enter(cbid, call) : window_callback_exit(cbid, call)))
 		return;
 	if (enter)
 		launch_callback_enter(&self.launch, cbid, call);
