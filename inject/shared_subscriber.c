@@ -1,5 +1,6 @@
 #include "shared_subscriber.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 #define CBIDS              64u
 #define HANDLES            64u        /* so that one that was given back is not soon another's */
+#define FORWARDING_MAX     16u        /* threads that are told apart */
 #define WAIT_NS            500000000u /* for the guest to be back */
 #define FORWARDING_WAIT_NS 100000000u
 
@@ -47,12 +49,12 @@ static struct {
 	atomic_uint word;                              /* enum holder */
 	_Atomic uint64_t ours[PLANES], theirs[PLANES]; /* a bit a cbid */
 	_Atomic(struct second *) second;
-	atomic_uint nr_handles, nr_forwarding;
-	_Atomic uintptr_t caller; /* who shares: an address in it */
+	atomic_uint nr_handles;
+	_Atomic uintptr_t forwarding[FORWARDING_MAX]; /* pthread_self() of who is in its function */
+	atomic_uint nr_unlisted;                      /* who is there, too */
+	_Atomic uintptr_t caller;                     /* who shares: an address in it */
 	struct second handles[HANDLES];
 } self;
-
-static __thread uint32_t forwarding_depth __attribute__((tls_model("initial-exec")));
 
 static const struct cupti_library *cupti(void)
 {
@@ -137,6 +139,21 @@ bool shared_subscriber_is_ours(uint32_t domain, uint32_t cbid)
 	       atomic_load_explicit(&self.ours[plane], memory_order_relaxed) >> cbid & 1;
 }
 
+/* The thread's place among those that are in the second subscriber's function, where one may be twice. NULL: all are taken, and
+ * it is counted. */
+static _Atomic uintptr_t *come_in(void)
+{
+	for (uint32_t i = 0; i < FORWARDING_MAX; i++) {
+		uintptr_t nobody = 0;
+
+		if (atomic_compare_exchange_strong(&self.forwarding[i], &nobody,
+						   (uintptr_t)pthread_self()))
+			return &self.forwarding[i];
+	}
+	atomic_fetch_add(&self.nr_unlisted, 1);
+	return NULL;
+}
+
 void shared_subscriber_forward(uint32_t domain, uint32_t cbid, const void *data)
 {
 	enum plane plane;
@@ -145,13 +162,26 @@ void shared_subscriber_forward(uint32_t domain, uint32_t cbid, const void *data)
 	if (!find_plane(domain, cbid, &plane) ||
 	    !(atomic_load_explicit(&self.theirs[plane], memory_order_relaxed) >> cbid & 1))
 		return;
-	atomic_fetch_add(&self.nr_forwarding, 1);
-	forwarding_depth++;
+	_Atomic uintptr_t *place = come_in();
 	second = atomic_load(&self.second);
 	if (second)
 		second->callback(second->user, domain, cbid, data);
-	forwarding_depth--;
-	atomic_fetch_sub(&self.nr_forwarding, 1);
+	if (place)
+		atomic_store(place, 0);
+	else
+		atomic_fetch_sub(&self.nr_unlisted, 1);
+}
+
+static uint32_t count_others(void)
+{
+	uint32_t nr = atomic_load(&self.nr_unlisted);
+
+	for (uint32_t i = 0; i < FORWARDING_MAX; i++) {
+		uintptr_t thread = atomic_load(&self.forwarding[i]);
+
+		nr += thread && thread != (uintptr_t)pthread_self();
+	}
+	return nr;
 }
 
 /* Once this returns, no other thread is in the second subscriber's function, which may be unloaded then: but for one that
@@ -160,7 +190,7 @@ static void await_forwarding(void)
 {
 	uint64_t until_ns = monotonic_ns() + FORWARDING_WAIT_NS;
 
-	while (atomic_load(&self.nr_forwarding) > forwarding_depth && monotonic_ns() < until_ns)
+	while (count_others() && monotonic_ns() < until_ns)
 		sched_yield();
 }
 
