@@ -65,6 +65,16 @@ static void say_taken(struct activity_watch *watch)
 		(unsigned int)(second % 60), watch->patience);
 }
 
+static void say_lent(struct activity_watch *watch)
+{
+	if (watch->taken_said)
+		return;
+	watch->taken_said = true;
+	definition_writer_notice(watch->definitions, NOTICE_ACTIVITY_TAKEN, 0,
+				 "another profiler's session has the GPU records until it is over: "
+				 "they are missing here");
+}
+
 /* So many launches have no records and will have none. */
 static void count_missing(struct activity_watch *watch, uint64_t launches)
 {
@@ -126,6 +136,10 @@ void activity_watch_step(struct activity_watch *watch, const struct activity_wat
 	bool launched = counts->launches != watch->launches;
 
 	watch->launches = counts->launches;
+	if (watch->state == ACTIVITY_WATCH_LENT) {
+		say_lent(watch);
+		return;
+	}
 	if (counts->records != watch->records) {
 		if (watch->state == ACTIVITY_WATCH_WAITING)
 			judge(watch, counts);
@@ -154,6 +168,7 @@ void activity_watch_step(struct activity_watch *watch, const struct activity_wat
 		see_life(watch, counts);
 		break;
 	case ACTIVITY_WATCH_WAITING:
+	case ACTIVITY_WATCH_LENT:
 		break;
 	}
 }
@@ -174,9 +189,41 @@ void activity_watch_renew(struct activity_watch *watch, const struct activity_wa
 	see_life(watch, counts);
 }
 
+void activity_watch_lend(struct activity_watch *watch, const struct activity_watch_counts *counts)
+{
+	if (watch->state == ACTIVITY_WATCH_LENT)
+		return;
+	if (watch->state == ACTIVITY_WATCH_OURS)
+		see_life(watch, counts);
+	else
+		activity_watch_step(watch, counts);
+	watch->launches = counts->launches;
+	enter(watch, ACTIVITY_WATCH_LENT);
+}
+
+void activity_watch_take_back(struct activity_watch *watch,
+			      const struct activity_watch_counts *counts)
+{
+	watch->take_up(true);
+	if (missing(watch, counts))
+		count_missing(watch, missing(watch, counts));
+	watch->launches = counts->launches;
+	see_life(watch, counts);
+}
+
+void activity_watch_lost(struct activity_watch *watch, const struct activity_watch_counts *counts)
+{
+	if (watch->state != ACTIVITY_WATCH_LENT && counts->records != watch->records)
+		activity_watch_step(watch, counts);
+	else if (missing(watch, counts))
+		count_missing(watch, missing(watch, counts));
+	watch->launches = counts->launches;
+	see_life(watch, counts);
+}
+
 void activity_watch_finish(struct activity_watch *watch, const struct activity_watch_counts *counts)
 {
-	if (counts->records != watch->records) {
+	if (watch->state != ACTIVITY_WATCH_LENT && counts->records != watch->records) {
 		activity_watch_step(watch, counts);
 		return;
 	}

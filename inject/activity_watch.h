@@ -41,6 +41,7 @@ enum activity_watch_state {
 	ACTIVITY_WATCH_ASKED,   /* the contexts' records are on their way to somebody */
 	ACTIVITY_WATCH_WAITING, /* they reached us: kinds are on again, or were all the time */
 	ACTIVITY_WATCH_TAKEN,   /* they did not */
+	ACTIVITY_WATCH_LENT,    /* to a session that is known of */
 };
 
 /* Zeroed but for the parts: new. */
@@ -75,6 +76,18 @@ void activity_watch_finish(struct activity_watch *watch,
 /* In the place of a step, where CUPTI was left and taken up since the last one: counts what is missing of the launches
  * until then, and begins anew. Does not call CUPTI. */
 void activity_watch_renew(struct activity_watch *watch, const struct activity_watch_counts *counts);
+
+/* In the place of a step: another user ended CUPTI, after its last flush. What has no record by now will have none, and is
+ * counted; begins anew. Does not call CUPTI. */
+void activity_watch_lost(struct activity_watch *watch, const struct activity_watch_counts *counts);
+
+/* Another's session that is known of begins, after a flush: what is launched from now on has no records. Nothing if it has
+ * begun before. */
+void activity_watch_lend(struct activity_watch *watch, const struct activity_watch_counts *counts);
+
+/* It is over: registers and enables, and counts. */
+void activity_watch_take_back(struct activity_watch *watch,
+			      const struct activity_watch_counts *counts);
 
 /* Has CUPTI write records of all contexts, if there is reason to. Before the last flush. */
 void activity_watch_ask(struct activity_watch *watch, const struct activity_watch_counts *counts);

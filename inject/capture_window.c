@@ -19,6 +19,9 @@
 #include "monotonic.h"
 #include "outstanding_launches.h"
 #include "proto/record_ring.h"
+#include "shared_session.h"
+#include "shared_subscriber.h"
+#include "stream_names.h"
 #include "subscription.h"
 #include "window_callback.h"
 #include "window_schedule.h"
@@ -28,6 +31,8 @@
 #define RETRY_NS       5000000000u /* after CUPTI could not be had */
 #define ATTEMPT_NS     20000000u   /* between two attempts to leave CUPTI */
 #define RANGE_GRACE_NS 100000000u
+#define LOST_GRACE_NS  100000000u /* after another user of CUPTI has ended it */
+#define YIELD_NS       200000000u /* the most that such a one waits for us */
 #define LET_OUT_NS     1000000
 #define RESTLESS_NS    2000000000u /* after a window: its sums are still to be published */
 #define GATE_NS        50000000u
@@ -41,7 +46,9 @@ static struct {
 	_Atomic uint32_t state; /* enum record_ring_capture_state */
 	_Atomic uint32_t nr_windows;
 	_Atomic bool failed, leaving;
-	_Atomic int range_changes; /* opened less closed, not yet taken into the schedule */
+	_Atomic bool lost; /* another user has ended CUPTI, which the helper has not heard yet */
+	_Atomic bool taken_down_late; /* and nothing has been done about it */
+	_Atomic int range_changes;    /* opened less closed, not yet taken into the schedule */
 	bool started;
 	bool subscribed; /* with nothing on, or cuProfilerStart alone */
 	bool come_back;  /* CUPTI was left, and is to be subscribed to */
@@ -156,7 +163,8 @@ static int open_subscribed(void)
 	if (nr > 1 && self.parts.launch.nodes)
 		graph_nodes_clear(self.parts.launch.nodes);
 	outstanding_launches_reset();
-	atomic_store(&capture_window_word, may_end() ? CAPTURE_WINDOW_TRACK : 0);
+	/* A later one opens amid launches, whose records may come without them. */
+	atomic_store(&capture_window_word, may_end() || nr > 1 ? CAPTURE_WINDOW_TRACK : 0);
 	self.subscribed = false;
 	tell_window(0, 0);
 	activity_buffers_set_window(self.parts.launch.window);
@@ -223,7 +231,7 @@ static bool is_late_safe(void)
 
 static bool get_ready(uint64_t now_ns)
 {
-	if (atomic_load(&self.failed) || now_ns < self.retry_ns)
+	if (atomic_load(&self.failed) || atomic_load(&self.lost) || now_ns < self.retry_ns)
 		return false;
 	if (is_late_safe() && subscribe())
 		return true;
@@ -267,11 +275,18 @@ void capture_window_start(void)
 
 /* ---- windows end */
 
+static bool is_shared(void)
+{
+	return shared_subscriber_is_there() || shared_session_is_on();
+}
+
 /* Where there are several contexts, what one thread launches on one GPU while CUPTI leaves, or comes back, may wait for what
- * it or another would launch on the next; a kernel that lasts may wait for the host. */
+ * it or another would launch on the next; a kernel that lasts may wait for the host; who shares the subscription would lose
+ * its session. */
 static bool must_stay(void)
 {
-	return window_callback_has_several_contexts() || atomic_load(&self.has_lasting_kernels);
+	return window_callback_has_several_contexts() || atomic_load(&self.has_lasting_kernels) ||
+	       is_shared();
 }
 
 static void begin_end(uint64_t now_ns)
@@ -376,7 +391,8 @@ static void give_up_leaving(void)
 		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
 		"CUPTI stays in the process after a capture window, and launches still cost more: "
 		"%s",
-		window_callback_has_several_contexts() ? "the process works on several GPUs"
+		is_shared()                              ? "another profiler shares it"
+		: window_callback_has_several_contexts() ? "the process works on several GPUs"
 		: atomic_load(&self.has_lasting_kernels)
 			? "a kernel lasts, and may be waiting for the host"
 		: outstanding ? "GPU work was outstanding at every call that waited"
@@ -449,6 +465,23 @@ static void step_aside(void)
 	self.subscribed = false;
 }
 
+/* The lock is held. With CUPTI went all that was enabled, and its numbers begin again: so does another window. */
+static void take_down(uint64_t now_ns)
+{
+	if (state() == RECORD_RING_CAPTURE_ON)
+		self.end_ns = now_ns;
+	atomic_store(&capture_window_word, 0);
+	wake_gate();
+	activity_buffers_reclaim();
+	stream_names_forget();
+	self.subscribed = false;
+	self.left = true;
+	self.come_back = !self.parts.options.dormant;
+	self.retry_ns = now_ns + LOST_GRACE_NS;
+	set_state(RECORD_RING_CAPTURE_OFF);
+	tell_end();
+}
+
 static void note_ranges(void)
 {
 	int changes = atomic_exchange(&self.range_changes, 0);
@@ -463,6 +496,8 @@ static void note_ranges(void)
 static uint64_t look(bool helper)
 {
 	note_ranges();
+	if (atomic_exchange(&self.taken_down_late, false))
+		take_down(monotonic_ns());
 
 	uint64_t now_ns = monotonic_ns(), wall_ns = realtime_ns(), next_ns, rest_ns;
 	bool wanted = window_schedule_wanted(&self.schedule, wall_ns, &next_ns);
@@ -481,7 +516,7 @@ static uint64_t look(bool helper)
 		break;
 	default:
 		tell_end();
-		if (self.come_back && helper)
+		if (self.come_back && helper && !atomic_load(&self.lost) && now_ns >= self.retry_ns)
 			come_back(now_ns);
 		if (self.parts.options.dormant && self.subscribed && !wanted && helper)
 			step_aside();
@@ -586,4 +621,45 @@ later:
 	if (self.parts.wake)
 		self.parts.wake();
 	errno = saved_errno;
+}
+
+/* ---- another user ends CUPTI */
+
+bool capture_window_yield(void)
+{
+	uint64_t until_ns = monotonic_ns() + YIELD_NS;
+
+	while (pthread_mutex_trylock(&self.lock) != 0) {
+		if (atomic_load(&self.leaving) || monotonic_ns() >= until_ns)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+/* While the records are another's, a flush would call it, which may hold what its own callbacks wait for. */
+void capture_window_fetch(void)
+{
+	if (!shared_session_has_callbacks() &&
+	    (state() == RECORD_RING_CAPTURE_ON || state() == RECORD_RING_CAPTURE_ENDING))
+		fetch_rest();
+}
+
+void capture_window_yielded(bool locked, bool ended)
+{
+	if (ended) {
+		atomic_store(&self.lost, true);
+		if (locked)
+			take_down(monotonic_ns());
+		else
+			atomic_store(&self.taken_down_late, true);
+	}
+	if (locked)
+		pthread_mutex_unlock(&self.lock);
+	self.parts.wake();
+}
+
+bool capture_window_was_lost(void)
+{
+	return atomic_exchange(&self.lost, false);
 }

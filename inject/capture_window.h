@@ -82,6 +82,17 @@ void capture_window_finish(void);
 /* CUPTI gave up by itself: no more windows. Any thread. */
 void capture_window_failed(void);
 
+/* Another user of CUPTI is about to take the records, or to end CUPTI, our subscription with it. Returns whether the guest
+ * stays out of CUPTI until capture_window_yielded(), which is told so, and whether CUPTI was ended: then the window is over,
+ * and the helper opens another after a while. capture_window_fetch(), in between: what CUPTI still has for us, also
+ * what has not ended. Any thread, within CUPTI's callbacks, too. */
+bool capture_window_yield(void);
+void capture_window_fetch(void);
+void capture_window_yielded(bool locked, bool ended);
+
+/* Helper: whether that has happened. Until this was asked, CUPTI is not taken up again. */
+bool capture_window_was_lost(void);
+
 /* An NVTX range of the wanted name, or cudaProfilerStart's, opens or closes: at once. Any thread, outside CUPTI's
  * callbacks. */
 void capture_window_range(bool open);

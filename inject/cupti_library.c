@@ -38,6 +38,8 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiActivityEnableAllSyncRecords", activity_enable_all_sync_records, true),
 	SYMBOL("cuptiActivityConfigureUnifiedMemoryCounter", configure_unified_memory, true),
 	SYMBOL("cuptiGetCallbackName", get_callback_name, true),
+	SYMBOL("cuptiEnableDomain", enable_domain, true),
+	SYMBOL("cuptiEnableAllDomains", enable_all_domains, true),
 };
 
 static int resolve(void *handle, struct cupti_library *library)

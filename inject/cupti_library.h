@@ -37,6 +37,8 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*get_stream_id)(void *context, void *stream, uint8_t per_thread, uint32_t *stream_id);
 	/* As activity_enable, and records of what there is already. */
 	int (*activity_enable_and_dump)(uint32_t kind);
+	int (*enable_domain)(uint32_t enable, void *subscriber, uint32_t domain);
+	int (*enable_all_domains)(uint32_t enable, void *subscriber);
 };
 
 /* Maps `path` (already_mapped: takes the copy that the process has, or fails) and resolves its

@@ -30,6 +30,8 @@
 #include "proto/record_options.h"
 #include "proto/record_ring.h"
 #include "python_frames.h"
+#include "shared_objects.h"
+#include "shared_session.h"
 #include "stack_table.h"
 #include "subscription.h"
 #include "unified_memory.h"
@@ -251,16 +253,60 @@ static struct activity_watch_counts seen(void)
 	return counts;
 }
 
+/* Within the lock. */
+static void follow_window(const struct activity_watch_counts *counts)
+{
+	uint32_t window = capture_window_count();
+
+	if (self.watched_window && self.watched_window != window)
+		activity_watch_renew(&self.watch, counts);
+	self.watched_window = window;
+}
+
 /* With the window open, and within its lock: only then may the watch call CUPTI. */
 static void watch_activity(void)
 {
 	struct activity_watch_counts counts = seen();
-	uint32_t window = capture_window_count();
 
-	if (self.watched_window && self.watched_window != window)
-		activity_watch_renew(&self.watch, &counts);
-	self.watched_window = window;
+	follow_window(&counts);
+	if (shared_session_is_on())
+		activity_watch_lend(&self.watch, &counts);
+	else if (self.watch.state == ACTIVITY_WATCH_LENT)
+		activity_watch_take_back(&self.watch, &counts);
 	activity_watch_step(&self.watch, &counts);
+}
+
+void flush_thread_lend(void)
+{
+	bool locked;
+
+	if (lifecycle_state() != LIFECYCLE_ON)
+		return;
+	locked = capture_window_yield();
+	if (locked && capture_window_is_open()) {
+		self.parts.library->activity_flush_all(0);
+		struct activity_watch_counts counts = seen();
+
+		follow_window(&counts);
+		activity_watch_lend(&self.watch, &counts);
+	}
+	capture_window_yielded(locked, false);
+}
+
+static void hear_of_loss(void)
+{
+	struct activity_watch_counts counts;
+
+	if (!capture_window_was_lost())
+		return;
+	definition_writer_notice(self.parts.definitions, NOTICE_ACTIVITY_TAKEN, 0,
+				 "another user of CUPTI ended it in this process (cuptiFinalize): "
+				 "captured again in another window");
+	if (!self.watched_window)
+		return;
+	counts = seen();
+	activity_watch_lost(&self.watch, &counts);
+	self.watched_window = 0;
 }
 
 /* What there is to do now. A running kernel must not be flushed by force: it would come without its
@@ -271,6 +317,8 @@ static void work(unsigned int events)
 
 	if (capture_window_may_change_agents() && agent_watch_step(now_ns))
 		flush_thread_wake(); /* its command is there */
+	shared_objects_look(self.parts.definitions);
+	hear_of_loss();
 	if (!is_captured() || capture_window_is_resting())
 		return;
 	watch_modules(false);
@@ -331,6 +379,8 @@ static void finish(unsigned int events)
 
 	if (capture_window_may_change_agents())
 		agent_watch_last(monotonic_ns());
+	shared_objects_look(self.parts.definitions);
+	hear_of_loss();
 	if (is_captured()) {
 		watch_modules(true);
 		watch_python();

@@ -41,6 +41,10 @@ void flush_thread_context_created(void);
 void flush_thread_cupti_failed(void);
 void flush_thread_flush_soon(void); /* not at the next interval's end, but now */
 
+/* Another user of CUPTI's activity API is about to take the records: what CUPTI has of ours by now is fetched. Any thread,
+ * outside CUPTI's callbacks. */
+void flush_thread_lend(void);
+
 /* Has ready what stacks need, as far as it is not. On this thread alone. */
 void flush_thread_prepare(void);
 

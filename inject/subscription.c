@@ -14,6 +14,9 @@
 #include "launch_cbid.h"
 #include "lifecycle.h"
 #include "proto/record_options.h"
+#include "shared_objects.h"
+#include "shared_session.h"
+#include "shared_subscriber.h"
 #include "stream_names.h"
 #include "window_callback.h"
 #include "window_cbid.h"
@@ -136,26 +139,49 @@ static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_c
 	}
 }
 
+static void on_state(uint32_t cbid)
+{
+	if (cbid != CUPTI_ABI_STATE_FATAL_ERROR ||
+	    !shared_subscriber_is_ours(CUPTI_ABI_DOMAIN_STATE, cbid))
+		return;
+	shared_subscriber_lost();
+	self.events->failed();
+}
+
 static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	(void)user;
-	if (lifecycle_state() != LIFECYCLE_ON)
+	if (lifecycle_state() != LIFECYCLE_ON) {
+		if (lifecycle_state() != LIFECYCLE_FORKED)
+			shared_subscriber_forward(domain, cbid, data);
 		return;
+	}
 	if (__builtin_expect(api_statistics_on, 0) && domain <= CUPTI_ABI_DOMAIN_RUNTIME) {
 		on_counted_call(domain, cbid, data);
 	} else if (domain == CUPTI_ABI_DOMAIN_DRIVER) {
 		on_driver_call(cbid, data);
 	} else if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
-		on_resource(cbid, data);
-	} else if (domain == CUPTI_ABI_DOMAIN_STATE && cbid == CUPTI_ABI_STATE_FATAL_ERROR) {
-		self.events->failed();
+		if (shared_subscriber_is_ours(domain, cbid))
+			on_resource(cbid, data);
+		shared_subscriber_forward(domain, cbid, data);
+	} else if (domain == CUPTI_ABI_DOMAIN_STATE) {
+		on_state(cbid);
+		shared_subscriber_forward(domain, cbid, data);
 	}
 }
 
 int subscription_open(const struct cupti_library *library)
 {
+	int result = library->subscribe(&self.subscriber, on_callback, NULL);
+
 	self.library = library;
-	return library->subscribe(&self.subscriber, on_callback, NULL);
+	if (result == CUPTI_ABI_SUCCESS) {
+		shared_subscriber_held(library, self.subscriber);
+		shared_objects_begin(library);
+	} else {
+		shared_subscriber_lost();
+	}
+	return result;
 }
 
 /* Subscribing the newer way for good would keep Kineto out. Should the holder just have left, it is undone. */
@@ -178,6 +204,7 @@ void subscription_holder(const struct cupti_library *library, char name[static C
 
 void subscription_close(void)
 {
+	shared_subscriber_lost();
 	self.library->unsubscribe(self.subscriber);
 }
 
@@ -206,8 +233,7 @@ static void set_attributes(void)
 static void set_resources(const uint32_t *cbids, size_t nr, uint32_t enable)
 {
 	for (size_t i = 0; i < nr; i++)
-		self.library->enable_callback(enable, self.subscriber, CUPTI_ABI_DOMAIN_RESOURCE,
-					      cbids[i]);
+		shared_subscriber_enable(enable, CUPTI_ABI_DOMAIN_RESOURCE, cbids[i]);
 }
 
 /* So that a name which the program gives to a stream's handle can be told by its ids. */
@@ -249,8 +275,7 @@ static int enable_launches(uint32_t record)
 	uint32_t nr_enabled = 0;
 
 	set_resources(resources, NR(resources), 1);
-	self.library->enable_callback(1, self.subscriber, CUPTI_ABI_DOMAIN_STATE,
-				      CUPTI_ABI_STATE_FATAL_ERROR);
+	shared_subscriber_enable(1, CUPTI_ABI_DOMAIN_STATE, CUPTI_ABI_STATE_FATAL_ERROR);
 	for (uint32_t i = 0; i < LAUNCH_CBIDS; i++) {
 		if (launch_cbids[i].option && !(launch_cbids[i].option & record))
 			continue;
@@ -305,15 +330,22 @@ static void enable_optional(struct definition_writer *notices)
 	}
 }
 
+/* Not what another's session has enabled. */
+static void disable_kind(uint32_t kind)
+{
+	if (!shared_session_has_kind(kind))
+		self.library->activity_disable(kind);
+}
+
 static void disable_activity(void)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		self.library->activity_disable(kinds[i].kind);
+		disable_kind(kinds[i].kind);
 	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++)
 		if (self.record & optional_kinds[i].option)
-			self.library->activity_disable(optional_kinds[i].kind);
+			disable_kind(optional_kinds[i].kind);
 	if (self.graphs)
-		self.library->activity_disable(CUPTI_ABI_KIND_GRAPH);
+		disable_kind(CUPTI_ABI_KIND_GRAPH);
 }
 
 static void enable_activity(struct definition_writer *notices)
@@ -329,25 +361,31 @@ static void enable_activity(struct definition_writer *notices)
 	enable_optional(notices);
 }
 
-int subscription_start(const struct launch_callback *launch,
-		       const struct subscription_events *events, enum graph_mode graphs,
-		       uint32_t record, struct definition_writer *notices)
+static void register_and_enable(struct definition_writer *notices)
 {
-	int result;
+	int result = self.library->activity_register_callbacks(activity_buffers_request,
+							       activity_buffers_complete);
 
-	self.launch = *launch;
-	self.events = events;
-	self.record = record;
-	set_attributes();
-	enable_streams(notices);
-	result = self.library->activity_register_callbacks(activity_buffers_request,
-							   activity_buffers_complete);
+	shared_session_take_back();
 	if (result != CUPTI_ABI_SUCCESS)
 		definition_writer_notice(notices, NOTICE_CUPTI_FAILED, result,
 					 "CUPTI takes no activity buffers (error %d)", result);
 	else
 		enable_activity(notices);
+}
 
+int subscription_start(const struct launch_callback *launch,
+		       const struct subscription_events *events, enum graph_mode graphs,
+		       uint32_t record, struct definition_writer *notices)
+{
+	self.launch = *launch;
+	self.events = events;
+	self.record = record;
+	set_attributes();
+	enable_streams(notices);
+	/* Another's session goes on, and what is to be on is so after it. */
+	if (!shared_session_is_on())
+		register_and_enable(notices);
 	enable_graphs(graphs, notices);
 	if (!capture_window_is_plain())
 		set_window_calls(1, false);
@@ -361,9 +399,11 @@ int subscription_start(const struct launch_callback *launch,
 
 void subscription_take_up(bool callbacks)
 {
-	if (callbacks)
+	if (callbacks) {
 		self.library->activity_register_callbacks(activity_buffers_request,
 							  activity_buffers_complete);
+		shared_session_take_back();
+	}
 	for (size_t i = 0; i < NR(kinds); i++)
 		self.library->activity_enable(kinds[i].kind);
 	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++)
@@ -390,12 +430,17 @@ void subscription_stop(void)
 	set_resources(node_resources, NR(node_resources), 0);
 	set_resources(stream_resources, NR(stream_resources), 0);
 	stream_names_forget();
-	self.library->enable_callback(0, self.subscriber, CUPTI_ABI_DOMAIN_STATE,
-				      CUPTI_ABI_STATE_FATAL_ERROR);
+	shared_subscriber_enable(0, CUPTI_ABI_DOMAIN_STATE, CUPTI_ABI_STATE_FATAL_ERROR);
 	disable_activity();
 }
 
 int subscription_finalize(void)
 {
-	return self.library->finalize ? self.library->finalize() : CUPTI_ABI_NOT_SUPPORTED;
+	int result;
+
+	if (!self.library->finalize || !shared_subscriber_leave())
+		return CUPTI_ABI_NOT_SUPPORTED;
+	result = self.library->finalize();
+	shared_subscriber_left(result == CUPTI_ABI_SUCCESS);
+	return result;
 }

@@ -55,7 +55,7 @@ void subscription_watch(void);
 void subscription_stop(void);
 
 /* CUPTI leaves the process, which must be at the exit of a driver call with nothing outstanding. The subscription is gone.
- * A CUptiResult; CUPTI_ABI_NOT_SUPPORTED: this CUPTI can't. */
+ * A CUptiResult; CUPTI_ABI_NOT_SUPPORTED: this CUPTI can't, or another subscriber shares it. */
 int subscription_finalize(void);
 
 #endif

@@ -5,7 +5,7 @@
 fake_windows=$BUILD/tests/fake_windows
 list=$(devices 1)
 export XDG_RUNTIME_DIR=$scratch/runtime
-unset TMPDIR
+export TMPDIR=$XDG_RUNTIME_DIR # other tests run beside this one
 mkdir -m 700 "$XDG_RUNTIME_DIR"
 job=
 at_end() { [ -z "$job" ] || kill -9 $job 2>/dev/null; }

@@ -274,6 +274,8 @@ static void start_up(void)
 	int refused = cuptiSubscribe(&second, ignore_callback, NULL);
 	check(refused == MULTIPLE_SUBSCRIBERS, "a second subscriber is refused with 39 (%d)",
 	      refused);
+	refused = cuptiEnableCallback(1, conformance_subscriber, DOMAIN_RESOURCE, 63);
+	check(refused != 0, "a resource callback that does not exist is refused (%d)", refused);
 	check(conformance_log_enable_activity() == 0, "activity can be enabled before cuInit");
 	CALL(cuInit, 0);
 	check(conformance_log_read().init_finished == 1, "CU_INIT_FINISHED comes once (%u)",

@@ -1,4 +1,5 @@
-/* The whole guest beside a profiler that uses CUPTI's activity API without subscribing, on fake CUDA. */
+/* The whole guest beside a profiler that uses CUPTI's activity API without subscribing, and whose calls the guest does not see,
+ * on fake CUDA. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -52,10 +53,10 @@ static bool has_notice(struct test_agent *self)
 
 static void start(const char *const *argv, const char *patience)
 {
-	test_agent_start(&agent,
-			 &(struct test_program){.argv = argv,
-						.environment = ENVIRONMENT(
-							patience, "FAKE_CUDA_LAUNCH_NS=100000")});
+	test_agent_start(&agent, &(struct test_program){
+					 .argv = argv,
+					 .environment = ENVIRONMENT(patience, "FLAMEGRID_SHARE=off",
+								    "FAKE_CUDA_LAUNCH_NS=100000")});
 }
 
 /* Every launch has a record, or is counted as one without. */

@@ -296,6 +296,73 @@ static void patience_is_read_from_the_environment(void **state)
 	assert_int_equal(fixture->watch.patience, ACTIVITY_WATCH_PATIENCE);
 }
 
+static void session_that_is_known_of_is_counted_from_its_first_launch_to_its_last(void **state)
+{
+	struct fixture *fixture = *state;
+
+	flush(fixture, 3, 100, 90);
+	fixture->counts.launches += 50;
+	fixture->counts.records += 80;
+	activity_watch_lend(&fixture->watch, &fixture->counts);
+	fixture->counts.launches += 7;
+	activity_watch_lend(&fixture->watch, &fixture->counts); /* the same one still */
+	/* Those that come yet were launched before. */
+	flush(fixture, 20, 100, 1);
+	assert_int_equal(fake.nr_dumps + fake.nr_kinds, 0);
+	assert_int_equal(missing(fixture), 0);
+	fixture->counts.launches += 3;
+	activity_watch_take_back(&fixture->watch, &fixture->counts);
+	assert_int_equal(missing(fixture), 2010);
+	assert_int_equal(fake.nr_callbacks, 1);
+	assert_int_equal(nr_notices(fixture), 2);
+	flush(fixture, 20, 100, 100);
+	assert_int_equal(missing(fixture), 2010);
+}
+
+static void session_that_is_known_of_at_the_end_is_counted(void **state)
+{
+	struct fixture *fixture = *state;
+
+	flush(fixture, 3, 100, 100);
+	activity_watch_lend(&fixture->watch, &fixture->counts);
+	flush(fixture, 3, 100, 0);
+	activity_watch_ask(&fixture->watch, &fixture->counts);
+	activity_watch_finish(&fixture->watch, &fixture->counts);
+	assert_int_equal(missing(fixture), 300);
+	assert_int_equal(fake.nr_dumps + fake.nr_kinds, 0);
+}
+
+static void session_without_launches_is_no_loss(void **state)
+{
+	struct fixture *fixture = *state;
+
+	flush(fixture, 3, 100, 100);
+	activity_watch_lend(&fixture->watch, &fixture->counts);
+	activity_watch_take_back(&fixture->watch, &fixture->counts);
+	assert_int_equal(missing(fixture) + nr_notices(fixture), 0);
+	assert_int_equal(fake.nr_callbacks, 1);
+}
+
+static void cupti_that_another_ended_leaves_no_launch_uncounted(void **state)
+{
+	struct fixture *fixture = *state;
+
+	flush(fixture, 3, 100, 100);
+	fixture->counts.launches += 5;
+	activity_watch_lost(&fixture->watch, &fixture->counts);
+	assert_int_equal(missing(fixture), 5);
+	/* With its last flush came records of all. */
+	fixture->counts.launches += 9;
+	fixture->counts.records += 9;
+	activity_watch_lost(&fixture->watch, &fixture->counts);
+	assert_int_equal(missing(fixture), 5);
+	take_over(fixture);
+	fixture->counts.launches += 1;
+	activity_watch_lost(&fixture->watch, &fixture->counts);
+	assert_int_equal(missing(fixture), 5 + (ACTIVITY_WATCH_ROUNDS + 1) * 100 + 1);
+	assert_int_equal(fake.nr_kinds, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -313,6 +380,10 @@ int main(void)
 		TEST(a_new_window_begins_anew_and_counts_what_the_last_one_lacks),
 		TEST(cupti_that_cannot_be_asked_is_not_watched),
 		TEST(patience_is_read_from_the_environment),
+		TEST(session_that_is_known_of_is_counted_from_its_first_launch_to_its_last),
+		TEST(session_that_is_known_of_at_the_end_is_counted),
+		TEST(session_without_launches_is_no_loss),
+		TEST(cupti_that_another_ended_leaves_no_launch_uncounted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

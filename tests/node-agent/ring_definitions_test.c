@@ -46,19 +46,19 @@ static void facts_are_noted_but_interrupt_nobody(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
 	static const uint32_t facts[] = {NOTICE_CUPTI_FOUND, NOTICE_PYTHON_FOUND,
-					 NOTICE_UNWIND_TABLES};
+					 NOTICE_UNWIND_TABLES, NOTICE_SUBSCRIPTION_SHARED};
 	struct message message;
 
-	for (uint32_t i = 0; i < 3; i++) {
+	for (uint32_t i = 0; i < 4; i++) {
 		struct definition_notice notice = {.code = facts[i]};
 
 		record_ring_define(fixture->guest, DEFINITION_NOTICE, &notice, sizeof(notice),
-				   "abc" + i, 1);
+				   "abcd" + i, 1);
 	}
 	ring_source_fixture_pass(fixture);
 	assert_int_equal(fixture->nr_notices, 0);
 	process_description_message(fixture->description, &message);
-	assert_int_equal(message.process.nr_notices, 3);
+	assert_int_equal(message.process.nr_notices, 4);
 }
 
 static void short_and_unknown_definitions_are_skipped(void **state)

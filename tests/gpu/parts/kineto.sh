@@ -1,5 +1,58 @@
-# A second user of CUPTI's activity API.
-# shellcheck shell=bash disable=SC2034,SC2154 # variables of measure.sh
+# A second user of CUPTI beside the guest.
+# shellcheck shell=bash disable=SC2034,SC2086,SC2154 # variables of measure.sh; words that are to be split
+
+kineto_run() {
+	local name=$1
+	shift
+	"$flamegrid" run -o "$scratch/$name" -- "$@" >"$out/$name.stdout" 2>"$out/$name.stderr"
+	same "$name: exit status" $? 0
+	grep -E '^flamegrid(-agent)?:' "$out/$name.stderr"
+	"$flamegrid" report "$scratch/$name" --weight count >"$out/$name.folded"
+	"$flamegrid" report "$scratch/$name" --format json | tr -d '\n' >"$out/$name.json"
+	grep -oE '"(ledger|notices)":\[[^]]*\]' "$out/$name.json"
+}
+kineto_ledger() { grep -o "\"reason\":\"$2\",\"count\":[0-9]*" "$out/$1.json" | sed 's/.*://' | awk '{ s += $1 } END { print s + 0 }'; }
+# within NAME FIGURE FROM TO
+within() { if [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]; then ok "$1: $2 ($3 to $4)"; else not_ok "$1: $2, expected $3 to $4"; fi; }
+
+# PyTorch's session is what it is alone; what ran before and after it is in the profile, what ran within is counted.
+kineto_torch() {
+	local name=$1 steps='20000 20000 400000' phase outside_before inside outside_after
+
+	python3 "$here/programs/torch_profiler.py" $steps >"$out/$name.alone" 2>&1
+	kineto_run "$name" python3 "$here/programs/torch_profiler.py" $steps
+	same "$name: its session sees what it sees alone" "$(grep '^session' "$out/$name.stdout")" "$(grep '^session' "$out/$name.alone")"
+	same "$name: PyTorch says that CUPTI failed" "$(grep -c 'CUPTI initialization failed' "$out/$name.stderr")" 0
+	for phase in outside_before inside outside_after; do
+		eval "$phase=$(leaf_sum <(grep ":$phase:" "$out/$name.folded") '_Kernel\]')"
+	done
+	same "$name: kernels before" "$outside_before" 20000
+	same "$name: kernels within" "$inside" 0
+	within "$name: kernels after" "$outside_after" 390000 400000
+	within "$name: records and those counted as missing" \
+		$((outside_before + inside + outside_after + $(kineto_ledger "$name" activity_taken))) 439900 440200
+}
+
+# A program that uses CUPTI so itself; also one that ends it.
+kineto_program() {
+	local kernels launched
+
+	nvcc -O2 -arch=native -cudart shared "$here/programs/shared_cupti.cu" -o "$scratch/shared_cupti" \
+		-I/usr/local/cuda/extras/CUPTI/include -Xlinker -rpath -Xlinker "$(dirname "$cupti")" "$cupti" \
+		2>"$out/nvcc-shared.log" || { not_ok "nvcc: $out/nvcc-shared.log"; return; }
+	kineto_run shared_cupti "$scratch/shared_cupti" 20000 20000 20000 3
+	same "shared_cupti: subscribed" "$(grep '^subscribed' "$out/shared_cupti.stdout")" "subscribed 0"
+	same "shared_cupti: its sessions are whole" "$(grep '^session' "$out/shared_cupti.stdout")" "session 60000 60000"
+	launched=$(sed -n 's/^launched //p' "$out/shared_cupti.stdout")
+	kernels=$(leaf_sum "$out/shared_cupti.folded" '_Kernel\]')
+	within "shared_cupti: records and those counted as missing" \
+		$((kernels + $(kineto_ledger shared_cupti activity_taken))) $((launched - 300)) $((launched + 300))
+	kineto_run shared_finalize "$scratch/shared_cupti" 20000 20000 20000 1 finalize
+	same "shared_finalize: finalized" "$(grep '^finalized' "$out/shared_finalize.stdout")" "finalized 0"
+	same "shared_finalize: its session is whole" "$(grep '^session' "$out/shared_finalize.stdout")" "session 20000 20000"
+	within "shared_finalize: kernels outside, before and after" "$(leaf_sum "$out/shared_finalize.folded" '_Kernel\]')" 20100 99999999
+	within "shared_finalize: counted as missing" "$(kineto_ledger shared_finalize activity_taken)" 20000 21000
+}
 
 # A second user of CUPTI's activity API: what CUPTI does, and PyTorch's profiler beside ours.
 kineto() {
@@ -7,18 +60,11 @@ kineto() {
 	timeout 120 "$scratch/activity_probe" "$cupti" >"$out/activity_probe.txt" 2>&1
 	echo "activity_probe: status $?"
 	cat "$out/activity_probe.txt"
+	kineto_program
 	have_torch || { echo "left out: no PyTorch"; return; }
-	local steps=(20000 20000 400000)
-	python3 "$here/programs/torch_profiler.py" "${steps[@]}" >"$out/torch_profiler.alone" 2>&1
-	FLAMEGRID_PROFILER_PATIENCE=20 "$flamegrid" run -o "$scratch/torch_profiler" -- \
-		python3 "$here/programs/torch_profiler.py" "${steps[@]}" >"$out/torch_profiler.stdout" 2>"$out/torch_profiler.stderr"
-	same "torch_profiler: exit status" $? 0
-	grep '^flamegrid:' "$out/torch_profiler.stderr"
-	same "torch_profiler: its session sees what it sees alone" "$(grep '^session' "$out/torch_profiler.stdout")" \
-		"$(grep '^session' "$out/torch_profiler.alone")"
-	"$flamegrid" report "$scratch/torch_profiler" --weight count >"$out/torch_profiler.folded"
-	for phase in outside_before inside outside_after; do
-		echo "torch_profiler: records under $phase(): $(leaf_sum <(grep ":$phase:" "$out/torch_profiler.folded") '_Kernel\]')"
-	done
-	"$flamegrid" report "$scratch/torch_profiler" --format json | tr -d '\n' | grep -o '"ledger":\[[^]]*\]'
+	kineto_torch torch_profiler
+	TEARDOWN_CUPTI=1 kineto_torch torch_teardown
+	FLAMEGRID_SHARE=off kineto_run torch_off python3 "$here/programs/torch_profiler.py" 20000 20000 20000
+	same "torch_off: without sharing its session sees nothing" "$(grep '^session' "$out/torch_off.stdout")" "session saw 0"
+	same "torch_off: and nothing is missing" "$(kineto_ledger torch_off activity_taken)" 0
 }
