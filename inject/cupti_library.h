@@ -37,6 +37,7 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*get_stream_id)(void *context, void *stream, uint8_t per_thread, uint32_t *stream_id);
 	/* As activity_enable, and records of what there is already. */
 	int (*activity_enable_and_dump)(uint32_t kind);
+	int (*get_graph_exec_id)(void *graph_exec, uint32_t *graph_id);
 };
 
 /* Maps `path` (already_mapped: takes the copy that the process has, or fails) and resolves its
