@@ -123,7 +123,7 @@ static int take_range(struct capture_options *options, const char *origin, const
 	int size = snprintf(item, sizeof(item), "range=%s", text);
 
 	if (size < 0 || (size_t)size >= sizeof(item) || window_options_parse(item, &range) < 0)
-		return fail(error, origin, text, "not profiler or nvtx:NAME");
+		return fail(error, origin, text, "not profiler, control or nvtx:NAME");
 	options->window.range = range.range;
 	memcpy(options->window.range_name, range.range_name, sizeof(range.range_name));
 	return 0;

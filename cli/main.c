@@ -10,6 +10,7 @@ struct verb {
 
 static const struct verb verbs[] = {
 	{"run", "profile a command", verb_run},
+	{"control", "start and end the capture of running processes", verb_control},
 	{"report", "show a profile as folded text, HTML, table, JSON or CSV", verb_report},
 	{"agent", "the node agent, as a daemon", verb_agent},
 	{"aggregate", "the aggregator, as a daemon", verb_aggregate},

@@ -34,7 +34,7 @@ struct report_view_options {
 	struct folded_options folded; /* weight and by are HTML's too */
 	uint32_t top;                 /* rows of the table; 0: its default */
 	enum report_rows rows;
-	const char *subtitle;         /* HTML's; NULL: none */
+	const char *subtitle; /* HTML's; NULL: none */
 };
 
 struct report_view {

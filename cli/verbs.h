@@ -14,6 +14,7 @@
 
 /* program: argv[0] of the process, by which the installation is found. */
 int verb_run(const char *program, int argc, char **argv);
+int verb_control(const char *program, int argc, char **argv);
 int verb_report(const char *program, int argc, char **argv);
 int verb_agent(const char *program, int argc, char **argv);
 int verb_aggregate(const char *program, int argc, char **argv);

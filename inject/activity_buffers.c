@@ -11,7 +11,6 @@
 
 #include "activity_record.h"
 #include "buffer_pool.h"
-#include "capture_window.h"
 #include "context_devices.h"
 #include "cupti_library.h"
 #include "flush_thread.h"
@@ -23,6 +22,7 @@
 #include "name_table.h"
 #include "proto/record_ring.h"
 #include "stream_names.h"
+#include "window_callback.h"
 
 #define CHUNK_RECORDS 256u
 #define DISCARD_BYTES (64u << 10)
@@ -264,7 +264,7 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 		record->correlation_id = graph_nodes_launch(self.nodes, record->graph_node_id);
 	/* What still runs stays outstanding. */
 	if (is_work && verdict != ACTIVITY_STILL_RUNNING && !in_body &&
-	    !capture_window_wants(record->correlation_id)) {
+	    !window_callback_wants(record->correlation_id)) {
 		self.outside++;
 		return;
 	}

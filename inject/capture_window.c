@@ -15,12 +15,11 @@
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "graph_nodes.h"
-#include "launch_cbid.h"
 #include "monotonic.h"
 #include "outstanding_launches.h"
 #include "proto/record_ring.h"
 #include "subscription.h"
-#include "window_cbid.h"
+#include "window_callback.h"
 #include "window_schedule.h"
 
 #define ENDING_NS      1000000000u /* to find a moment for cuptiFinalize() */
@@ -29,8 +28,7 @@
 #define ATTEMPT_NS     20000000u   /* between two attempts to leave CUPTI */
 #define RANGE_GRACE_NS 100000000u
 #define LET_OUT_NS     1000000
-#define GATE_NS        50000000u /* the most that a launch waits */
-#define THREAD_MARK    16u       /* streams are aligned; default ones are told apart by context */
+#define GATE_NS        50000000u
 
 atomic_uint capture_window_word;
 
@@ -50,11 +48,17 @@ static struct {
 	uint64_t begin_ns, end_ns;
 	uint64_t deadline_ns, retry_ns;
 	_Atomic uint64_t attempt_ns; /* no attempt before */
-	_Atomic uint32_t context_id; /* the first that launched; 0: none yet */
-	_Atomic bool several_contexts, has_lasting_kernels;
-	_Atomic uint32_t nr_waiting; /* at the gate */
+	_Atomic bool has_lasting_kernels;
 	uint32_t command_seq;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .end_said = true};
+
+static void take_command(void)
+{
+	struct record_ring_command command;
+
+	if (record_ring_commanded(self.parts.ring, &self.command_seq, &command))
+		window_schedule_command(&self.schedule, &command);
+}
 
 static uint64_t realtime_ns(void)
 {
@@ -89,6 +93,9 @@ void capture_window_init(const struct capture_window_parts *parts)
 {
 	self.parts = *parts;
 	self.schedule.options = parts->options;
+	/* One that was given to all, before this process came. */
+	take_command();
+	window_callback_init(parts->options.range == WINDOW_RANGE_PROFILER, parts->record);
 }
 
 bool capture_window_is_due(void)
@@ -244,7 +251,7 @@ void capture_window_start(void)
  * it or another would launch on the next; a kernel that lasts may wait for the host. */
 static bool must_stay(void)
 {
-	return atomic_load(&self.several_contexts) || atomic_load(&self.has_lasting_kernels);
+	return window_callback_has_several_contexts() || atomic_load(&self.has_lasting_kernels);
 }
 
 static void begin_end(uint64_t now_ns)
@@ -308,7 +315,7 @@ static void let_out(void)
 	bool waited = false;
 
 	open_gate();
-	while (atomic_load(&self.nr_waiting) && monotonic_ns() < until_ns) {
+	while (window_callback_is_at_gate() && monotonic_ns() < until_ns) {
 		waited = true;
 		sched_yield();
 	}
@@ -349,18 +356,11 @@ static void give_up_leaving(void)
 		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
 		"CUPTI stays in the process after a capture window, and launches still cost more: "
 		"%s",
-		atomic_load(&self.several_contexts) ? "the process works on several GPUs"
+		window_callback_has_several_contexts() ? "the process works on several GPUs"
 		: atomic_load(&self.has_lasting_kernels)
 			? "a kernel lasts, and may be waiting for the host"
 		: outstanding ? "GPU work was outstanding at every call that waited"
 			      : "no call waited for the GPU within a second");
-}
-
-static void wait_on_word(unsigned int value)
-{
-	const struct timespec timeout = {.tv_nsec = GATE_NS};
-
-	syscall(SYS_futex, &capture_window_word, FUTEX_WAIT_PRIVATE, value, &timeout, NULL, 0);
 }
 
 /* Something is outstanding. What still is at the next attempt may be waiting for the host: as long as this process has such
@@ -372,7 +372,7 @@ static void stay(void)
 	open_gate();
 }
 
-static void try_to_leave(void)
+void capture_window_try_to_leave(void)
 {
 	uint64_t now_ns = monotonic_ns();
 
@@ -392,6 +392,14 @@ static void try_to_leave(void)
 	}
 	pthread_mutex_unlock(&self.lock);
 	self.parts.wake();
+}
+
+void capture_window_context_waited(uint64_t since_ns)
+{
+	if (pthread_mutex_trylock(&self.lock) != 0)
+		return;
+	outstanding_launches_context_waited(since_ns, monotonic_ns());
+	pthread_mutex_unlock(&self.lock);
 }
 
 /* ---- helper */
@@ -459,7 +467,6 @@ static uint64_t look(bool helper)
 
 uint64_t capture_window_step(void)
 {
-	struct record_ring_command command;
 	uint64_t rest_ns;
 
 	if (atomic_load(&self.failed))
@@ -469,8 +476,7 @@ uint64_t capture_window_step(void)
 		pthread_mutex_unlock(&self.lock);
 		return UINT64_MAX;
 	}
-	if (record_ring_commanded(self.parts.ring, &self.command_seq, &command))
-		window_schedule_command(&self.schedule, &command);
+	take_command();
 	rest_ns = look(true);
 	pthread_mutex_unlock(&self.lock);
 	return rest_ns;
@@ -536,167 +542,4 @@ later:
 	if (self.parts.wake)
 		self.parts.wake();
 	errno = saved_errno;
-}
-
-/* ---- callbacks */
-
-bool capture_window_wants(uint32_t correlation_id)
-{
-	return capture_window_is_plain() || outstanding_launches_record(correlation_id);
-}
-
-void capture_window_captured(uint32_t correlation_id)
-{
-	if (!capture_window_is_plain())
-		outstanding_launches_cancel(correlation_id);
-}
-
-static void wait_at_gate(void)
-{
-	uint64_t until_ns = monotonic_ns() + GATE_NS;
-	int saved_errno = errno;
-
-	atomic_fetch_add(&self.nr_waiting, 1);
-	for (;;) {
-		unsigned int word = atomic_load(&capture_window_word);
-
-		if (!(word & CAPTURE_WINDOW_GATE) || monotonic_ns() >= until_ns)
-			break;
-		wait_on_word(word);
-	}
-	atomic_fetch_sub(&self.nr_waiting, 1);
-	errno = saved_errno;
-}
-
-static void note_context(uint32_t context_id)
-{
-	uint32_t known = atomic_load_explicit(&self.context_id, memory_order_relaxed);
-
-	if (known == context_id)
-		return;
-	if (known != 0 || !atomic_compare_exchange_strong(&self.context_id, &known, context_id))
-		atomic_store_explicit(&self.several_contexts, known != context_id,
-				      memory_order_relaxed);
-}
-
-/* The stream as launches and waits agree on it: NULL is the context's default one, where it does not mean the thread's. */
-static const void *stream_of(const struct cupti_callback_data *call, uint32_t index,
-			     bool per_thread)
-{
-	const void *stream;
-
-	if (!call->function_params)
-		return NULL;
-	memcpy(&stream, (const char *)call->function_params + index * sizeof(stream),
-	       sizeof(stream));
-	if ((uintptr_t)stream >= THREAD_MARK)
-		return stream;
-	if (per_thread || (uintptr_t)stream > 1)
-		return NULL;
-	return (const void *)((uintptr_t)call->context_id * THREAD_MARK + 1);
-}
-
-/* Which parameter of a launch that may have many records is its stream. */
-static const void *stream_of_many(uint32_t cbid, const struct cupti_callback_data *call)
-{
-	bool plain = cbid == LAUNCH_CBID_GRAPH;
-
-	return plain || cbid == LAUNCH_CBID_GRAPH_T ? stream_of(call, 1, !plain) : NULL;
-}
-
-static void begin(uint32_t cbid, const struct cupti_callback_data *call,
-		  const struct launch_cbid *launch, enum window_role role, bool outside)
-{
-	if (!launch || launch->flags & RECORD_LAUNCH_MANY)
-		outstanding_launches_begin_many(
-			call->correlation_id, outside,
-			launch ? stream_of_many(cbid, call)
-			       : stream_of(call, 0, role == WINDOW_ROLE_BLOCKER_T),
-			monotonic_ns());
-	else
-		outstanding_launches_begin(call->correlation_id, outside);
-}
-
-static bool by_profiler(void)
-{
-	return self.parts.options.range == WINDOW_RANGE_PROFILER;
-}
-
-bool capture_window_enter(uint32_t cbid, const struct cupti_callback_data *call)
-{
-	unsigned int word = atomic_load(&capture_window_word);
-	enum window_role role = window_cbid_role(cbid);
-	const struct launch_cbid *launch = launch_cbid_find(cbid);
-	bool host = launch && launch->flags & RECORD_LAUNCH_HOST;
-	bool blocker = role == WINDOW_ROLE_BLOCKER || role == WINDOW_ROLE_BLOCKER_T;
-
-	if (word & CAPTURE_WINDOW_LISTEN)
-		return false;
-	if (role != WINDOW_ROLE_NONE && !blocker && call->correlation_data)
-		*call->correlation_data = monotonic_ns();
-	if (role == WINDOW_ROLE_PROFILER_STOP && by_profiler())
-		capture_window_range(false);
-	if (launch && launch->option && !(launch->option & self.parts.record))
-		launch = NULL; /* enabled for its role alone */
-	if (host || (!launch && !blocker))
-		return launch && !(word & CAPTURE_WINDOW_OUTSIDE);
-	note_context(call->context_id);
-	/* A launch within a launch is part of it: it must not stop half-way. */
-	if (outstanding_launches_is_pending(call->correlation_id))
-		return launch && !outstanding_launches_is_outside(call->correlation_id);
-	for (uint32_t nr_windows = capture_window_count();;) {
-		bool outside = word & CAPTURE_WINDOW_OUTSIDE;
-
-		begin(cbid, call, launch, role, outside);
-		/* After the bit is set: either this sees the gate, or who closed it sees the bit. */
-		word = atomic_load(&capture_window_word);
-		if (!(word & CAPTURE_WINDOW_GATE))
-			return launch && !outside;
-		outstanding_launches_cancel(call->correlation_id);
-		wait_at_gate();
-		word = atomic_load(&capture_window_word);
-		if (word == 0)
-			return false; /* CUPTI was left, the launch goes on without it */
-		if (word & CAPTURE_WINDOW_GATE || nr_windows != capture_window_count()) {
-			/* It takes too long, or CUPTI is back already and does not know this call. */
-			begin(cbid, call, launch, role, true);
-			return false;
-		}
-	}
-}
-
-static void note_wait(enum window_role role, const struct cupti_callback_data *call)
-{
-	uint64_t since_ns = call->correlation_data ? *call->correlation_data : 0;
-
-	if (role == WINDOW_ROLE_WAIT_STREAM || role == WINDOW_ROLE_WAIT_STREAM_T)
-		outstanding_launches_stream_waited(
-			stream_of(call, 0, role == WINDOW_ROLE_WAIT_STREAM_T), since_ns);
-	if (role == WINDOW_ROLE_WAIT_CONTEXT && !atomic_load(&self.several_contexts) &&
-	    pthread_mutex_trylock(&self.lock) == 0) {
-		outstanding_launches_context_waited(since_ns, monotonic_ns());
-		pthread_mutex_unlock(&self.lock);
-	}
-}
-
-bool capture_window_exit(uint32_t cbid, const struct cupti_callback_data *call)
-{
-	unsigned int word = atomic_load(&capture_window_word);
-	enum window_role role = window_cbid_role(cbid);
-	bool failed = call->return_value && *call->return_value != 0;
-
-	if (role == WINDOW_ROLE_PROFILER_START && !failed && by_profiler())
-		capture_window_range(true);
-	if (word & CAPTURE_WINDOW_LISTEN)
-		return false;
-	if (failed) {
-		outstanding_launches_cancel(call->correlation_id);
-	} else if (role != WINDOW_ROLE_NONE && role != WINDOW_ROLE_PROFILER_START &&
-		   role != WINDOW_ROLE_BLOCKER && role != WINDOW_ROLE_BLOCKER_T) {
-		note_wait(role, call);
-		try_to_leave();
-	}
-	const struct launch_cbid *launch = launch_cbid_find(cbid);
-	return launch && (!launch->option || launch->option & self.parts.record) &&
-	       !outstanding_launches_is_outside(call->correlation_id);
 }

@@ -98,15 +98,10 @@ static inline bool capture_window_is_plain(void)
 	return atomic_load_explicit(&capture_window_word, memory_order_relaxed) == 0;
 }
 
-/* Callback, at the entry and exit of a driver call where the word is not plain. Returns whether the call is to be recorded
- * if it is a launch. */
-bool capture_window_enter(uint32_t cbid, const struct cupti_callback_data *call);
-bool capture_window_exit(uint32_t cbid, const struct cupti_callback_data *call);
+/* Callback, at the exit of a call that waited for the GPU: leaves CUPTI if the window is over and nothing is outstanding. */
+void capture_window_try_to_leave(void);
 
-/* Callback: within the launch with this id, its work went into a graph. */
-void capture_window_captured(uint32_t correlation_id);
-
-/* CUPTI's thread: a finished record came, not of a graph's node or the like. Whether it belongs to the window. */
-bool capture_window_wants(uint32_t correlation_id);
+/* Callback: all of the only context's work that was launched before since_ns (CLOCK_MONOTONIC) is done. */
+void capture_window_context_waited(uint64_t since_ns);
 
 #endif

@@ -9,6 +9,7 @@
 #include "graph_nodes.h"
 #include "launch_thread.h"
 #include "monotonic.h"
+#include "window_callback.h"
 
 static _Atomic uint64_t captured;
 
@@ -46,8 +47,10 @@ void graph_callback_created(const struct launch_callback *launch,
 	struct launch_thread *thread = launch_thread_own(launch->ring, now_ns);
 	uint64_t node_id = id_of(library, data->node);
 
-	if (thread && thread->outer_correlation_id)
+	if (thread && thread->outer_correlation_id) {
 		atomic_fetch_add_explicit(&captured, 1, memory_order_relaxed);
+		window_callback_captured(thread->outer_correlation_id);
+	}
 	if (!thread || node_id == 0)
 		return;
 	if (thread->outer_correlation_id) {

@@ -15,6 +15,7 @@
 #include "lifecycle.h"
 #include "proto/record_options.h"
 #include "stream_names.h"
+#include "window_callback.h"
 #include "window_cbid.h"
 
 static const struct {
@@ -119,7 +120,7 @@ static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call
 	bool enter = call->site == CUPTI_ABI_API_ENTER;
 
 	if (!capture_window_is_plain() &&
-	    !(enter ? capture_window_enter(cbid, call) : capture_window_exit(cbid, call))) {
+	    !(enter ? window_callback_enter(cbid, call) : window_callback_exit(cbid, call))) {
 		if (__builtin_expect(graph_callback_is_launch(cbid), 0))
 			graph_callback_launched(&self.launch, self.library, call, false);
 		return;

@@ -13,6 +13,8 @@
 #include "batch_builder.h"
 #include "device_topology.h"
 #include "event_loop.h"
+#include "frame_names.h"
+#include "guest_control.h"
 #include "guest_listener.h"
 #include "guest_process.h"
 #include "predecessor.h"
@@ -26,7 +28,6 @@
 #define DRAIN_INTERVAL_MS  10u
 #define GIVE_UP_MS         10000u
 #define IDLE_INTERVALS     5u /* passes over idle rings come this much later, at most */
-#define SYMBOLS_AT_ONCE    1024u
 #define SYMBOLIZER_WAIT_MS 2000u
 #define BEAT_NS            250000000ull /* guests give up after seconds */
 #define BOOT_ID_PATH       "/proc/sys/kernel/random/boot_id"
@@ -47,8 +48,10 @@ struct agent {
 	struct publisher *publisher;
 	struct batch_builder *builder;
 	struct symbolizer *symbolizer;
+	struct frame_names names;
 	struct process_table *processes;
 	struct guest_listener *listener;
+	struct guest_control *control;
 	struct guest_process_scope scope;
 	struct event_source publisher_ready, symbolizer_ready;
 	char *endpoint;
@@ -58,12 +61,12 @@ struct agent {
 	uint64_t drain_interval_ns, give_up_ns;
 	enum phase phase;
 	uint32_t nr_processes;      /* ever taken in: the newest process id */
-	uint32_t asked_frames;      /* frames whose names were asked for */
 	uint64_t launches, records; /* of processes that are over */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_room, leaves_guests;
 	pthread_mutex_t lock; /* below: shared with other threads */
-	bool stop;
+	bool stop, has_command;
+	struct record_ring_command command; /* to be carried out */
 	struct agent_status status;
 };
 
@@ -98,7 +101,17 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	agent->nr_processes++;
 	agent->next_pass_ns = 0;
 	guest_process_beat(process, event_loop_now_ns());
+	guest_control_arrived(agent->control, process);
 	return HANDSHAKE_OK;
+}
+
+static const void *on_control(void *context, uid_t uid, const struct control_request *request,
+			      size_t *size)
+{
+	struct agent *agent = context;
+
+	*size = guest_control_answer(agent->control, uid, request);
+	return &agent->control->reply;
 }
 
 static int on_module(void *context, const struct symbolizer_module *module)
@@ -121,55 +134,6 @@ static int send_message(void *context, struct message *message)
 	struct agent *agent = context;
 
 	return publisher_send(agent->publisher, message);
-}
-
-/* ---- names
- * -------------------------------------------------------------------------------------------------
- */
-
-/* Asks for the names of frames that are new. */
-static int request_symbols(struct agent *agent)
-{
-	uint32_t total = stack_dictionary_nr_frames(agent->stacks);
-
-	while (agent->asked_frames < total) {
-		uint32_t frame_id = agent->asked_frames + 1;
-		const struct message_frame *frame =
-			stack_dictionary_frames(agent->stacks, frame_id);
-		int r = 0;
-
-		if (frame->module == MESSAGE_FRAME_NO_MODULE && frame->code == MESSAGE_FRAME_NATIVE)
-			r = batch_builder_add_symbol(agent->builder, frame_id, STRING_NONE);
-		else if (frame->code == MESSAGE_FRAME_NATIVE)
-			r = symbolizer_request(agent->symbolizer, frame_id, frame->module,
-					       frame->offset);
-		if (r)
-			return r;
-		agent->asked_frames = frame_id;
-	}
-	return 0;
-}
-
-static int collect_symbols(struct agent *agent)
-{
-	struct symbolizer_result results[SYMBOLS_AT_ONCE];
-	uint32_t nr;
-
-	while ((nr = symbolizer_collect(agent->symbolizer, results, SYMBOLS_AT_ONCE)) > 0) {
-		for (uint32_t i = 0; i < nr; i++) {
-			const char *name = results[i].name ? results[i].name : "";
-			uint32_t name_id;
-			int r = string_dictionary_intern(agent->strings, name, strlen(name),
-							 &name_id);
-
-			if (r == 0 || r == -ENOSPC)
-				r = batch_builder_add_symbol(agent->builder, results[i].frame_id,
-							     name_id);
-			if (r)
-				return r;
-		}
-	}
-	return 0;
 }
 
 /* ---- passes
@@ -221,7 +185,7 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		else
 			i++;
 	}
-	r = request_symbols(agent);
+	r = frame_names_request(&agent->names);
 	if (r == 0 && publisher_has_room(agent->publisher))
 		r = batch_builder_flush_dictionaries(agent->builder);
 
@@ -245,11 +209,16 @@ static void release(struct agent *agent)
 /* ---- stopping
  * ---------------------------------------------------------------------------------------------- */
 
-static bool is_stopped(struct agent *agent)
+/* What other threads want. */
+static bool take_wishes(struct agent *agent)
 {
 	pthread_mutex_lock(&agent->lock);
-	bool stop = agent->stop;
+	bool stop = agent->stop, has_command = agent->has_command;
+	struct record_ring_command command = agent->command;
+	agent->has_command = false;
 	pthread_mutex_unlock(&agent->lock);
+	if (has_command)
+		guest_control_command(agent->control, &command);
 	return stop;
 }
 
@@ -308,6 +277,8 @@ static void publish_status(struct agent *agent)
 		.sent_seq = publisher_last_seq(agent->publisher),
 		.acked_seq = publisher_acked_seq(agent->publisher),
 		.connected = publisher_connected(agent->publisher),
+		.capturing = guest_control_capturing(agent->control),
+		.asked_to_leave = agent->control->asked_to_leave,
 	};
 
 	count_read(agent, &status.launches, &status.records);
@@ -338,7 +309,7 @@ static int step(struct agent *agent, uint64_t now_ns)
 {
 	uint64_t listener_ns = UINT64_MAX;
 
-	if (agent->phase == PHASE_RUNNING && is_stopped(agent))
+	if (take_wishes(agent) && agent->phase == PHASE_RUNNING)
 		begin_stop(agent, now_ns);
 	int r = publisher_step(agent->publisher, now_ns);
 	if (r)
@@ -353,7 +324,7 @@ static int step(struct agent *agent, uint64_t now_ns)
 		agent->next_step_ns = listener_ns;
 	if (process_table_count(agent->processes) && agent->next_beat_ns < agent->next_step_ns)
 		agent->next_step_ns = agent->next_beat_ns;
-	r = collect_symbols(agent);
+	r = frame_names_collect(&agent->names);
 	if (r == 0 && pass_is_due(agent, now_ns))
 		r = pass(agent, now_ns);
 	if (r == 0)
@@ -416,6 +387,15 @@ void agent_stop(struct agent *agent)
 {
 	pthread_mutex_lock(&agent->lock);
 	agent->stop = true;
+	pthread_mutex_unlock(&agent->lock);
+	event_loop_wake(agent->loop);
+}
+
+void agent_command(struct agent *agent, const struct record_ring_command *command)
+{
+	pthread_mutex_lock(&agent->lock);
+	agent->command = *command;
+	agent->has_command = true;
 	pthread_mutex_unlock(&agent->lock);
 	event_loop_wake(agent->loop);
 }
@@ -497,6 +477,12 @@ static int start_symbolizer(struct agent *agent, const struct agent_options *opt
 
 	if (r)
 		return r;
+	agent->names = (struct frame_names){
+		.stacks = agent->stacks,
+		.strings = agent->strings,
+		.symbolizer = agent->symbolizer,
+		.builder = agent->builder,
+	};
 	agent->symbolizer_ready =
 		(struct event_source){symbolizer_fd(agent->symbolizer), nothing, NULL};
 	return event_loop_add(agent->loop, &agent->symbolizer_ready);
@@ -512,8 +498,12 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->strings = string_dictionary_create();
 	agent->stacks = stack_dictionary_create();
 	agent->processes = process_table_create(agent->loop);
-	if (!agent->endpoint || !agent->strings || !agent->stacks || !agent->processes)
+	agent->control = calloc(1, sizeof(*agent->control));
+	if (!agent->endpoint || !agent->strings || !agent->stacks || !agent->processes ||
+	    !agent->control)
 		return -ENOMEM;
+	agent->control->processes = agent->processes;
+	agent->control->may_leave = options->attached;
 	agent->builder = batch_builder_create(agent->strings, agent->stacks, send_message, agent);
 	if (!agent->builder)
 		return -ENOMEM;
@@ -534,14 +524,17 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.module = on_module,
 		.notice = on_notice,
 		.context = agent,
-		.epoch = options->may_restart ? agent->epoch : NULL,
+		.epoch = options->may_restart || options->attached ? agent->epoch : NULL,
 		.predecessors = agent->predecessors,
 	};
 	r = guest_listener_create(agent->loop, options->socket_path, options->any_user, on_arrival,
 				  agent, &agent->listener, error);
-	if (r == 0 && options->may_restart)
+	if (r)
+		return r;
+	guest_listener_on_control(agent->listener, on_control);
+	if (options->may_restart || options->attached)
 		guest_listener_keep_rings(agent->listener);
-	return r;
+	return options->guest_uid ? guest_listener_allow(agent->listener, options->guest_uid) : 0;
 }
 
 int agent_create(const struct agent_options *options, struct agent **agent, char **error)
@@ -593,5 +586,6 @@ void agent_destroy(struct agent *agent)
 	event_loop_destroy(agent->loop);
 	pthread_mutex_destroy(&agent->lock);
 	free(agent->endpoint);
+	free(agent->control);
 	free(agent);
 }

@@ -28,6 +28,9 @@ struct agent_options {
 	bool any_user;       /* take guests of other users than our own and root (a site's agent) */
 	bool quiet;          /* errors only on stderr */
 	bool may_restart;    /* guests keep their memory for the agent that comes after this one */
+	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
+				counted before is not in it */
+	uid_t guest_uid; /* guests of this user are taken, too; 0: of no other */
 };
 
 /* Binds the socket and prepares the loop. 0 or -errno; *error (if error is not NULL) is then one
@@ -42,13 +45,20 @@ void agent_destroy(struct agent *agent); /* accepts NULL */
 int agent_run(struct agent *agent);
 void agent_stop(struct agent *agent);
 
+struct record_ring_command;
+
+/* Commands all guests, those that are still to come included. Any thread, also while the loop runs. */
+void agent_command(struct agent *agent, const struct record_ring_command *command);
+
 struct agent_status {
 	uint64_t processes;         /* ever taken in */
 	uint64_t processes_running; /* not yet seen to end */
 	uint64_t launches, records; /* read from rings */
 	uint64_t sent_seq, acked_seq;
 	uint64_t refused_guests;
-	bool connected; /* WELCOME received and not lost since */
+	uint64_t capturing;  /* processes whose capture is on, or is being ended */
+	bool asked_to_leave; /* of one that is attached: the user wants it to end */
+	bool connected;      /* WELCOME received and not lost since */
 };
 
 /* A consistent copy; any thread. */

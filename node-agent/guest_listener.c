@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "event_loop.h"
+#include "proto/control.h"
 #include "proto/record_ring.h"
 #include "socket_path.h"
 
@@ -28,6 +29,8 @@ struct guest_listener {
 	dev_t device;
 	ino_t inode;
 	bool bound, any_user, keep_rings;
+	uid_t allowed_uid; /* besides our own and root */
+	guest_listener_control control;
 	bool paused; /* out of descriptors: not watched until the next step */
 	guest_listener_arrival arrival;
 	void *context;
@@ -73,14 +76,21 @@ static int take_fd(struct msghdr *message)
 	return kept;
 }
 
+/* What a peer may say. */
+union request {
+	uint32_t magic;
+	struct guest_hello hello;
+	struct control_request control;
+};
+
 /* Returns the size of the message, -EAGAIN: none yet; *fd is -1 or the caller's. */
-static ssize_t receive_hello(int socket_fd, struct guest_hello *hello, int *fd)
+static ssize_t receive_request(int socket_fd, union request *request, int *fd)
 {
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(4 * sizeof(int))];
 	} control;
-	struct iovec part = {.iov_base = hello, .iov_len = sizeof(*hello)};
+	struct iovec part = {.iov_base = request, .iov_len = sizeof(*request)};
 	struct msghdr message = {
 		.msg_iov = &part,
 		.msg_iovlen = 1,
@@ -89,12 +99,17 @@ static ssize_t receive_hello(int socket_fd, struct guest_hello *hello, int *fd)
 	};
 
 	*fd = -1;
-	memset(hello, 0, sizeof(*hello));
+	memset(request, 0, sizeof(*request));
 	ssize_t size = recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (size < 0)
 		return -errno;
 	*fd = take_fd(&message);
 	return size;
+}
+
+static bool is_allowed(const struct guest_listener *listener, uid_t uid)
+{
+	return uid == geteuid() || uid == 0 || uid == listener->allowed_uid || listener->any_user;
 }
 
 static enum handshake_status decide(struct peer *peer, const struct guest_hello *hello,
@@ -103,7 +118,7 @@ static enum handshake_status decide(struct peer *peer, const struct guest_hello 
 	struct guest_listener *listener = peer->listener;
 	struct guest_arrival arrival = {.pid = peer->pid, .uid = peer->uid, .hello = hello};
 
-	if (peer->uid != geteuid() && peer->uid != 0 && !listener->any_user)
+	if (!is_allowed(listener, peer->uid))
 		return HANDSHAKE_REFUSED_USER;
 	if (size < (ssize_t)sizeof(*hello) || hello->magic != HANDSHAKE_MAGIC ||
 	    hello->version != HANDSHAKE_VERSION)
@@ -113,26 +128,49 @@ static enum handshake_status decide(struct peer *peer, const struct guest_hello 
 	return listener->arrival(listener->context, &arrival, window);
 }
 
+/* A peer that doesn't take its answer only harms itself: the ring is what counts. */
+static void send_answer(const struct peer *peer, const void *answer, size_t size)
+{
+	if (send(peer->source.fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		errno = 0;
+}
+
+static bool answer_hello(struct peer *peer, const struct guest_hello *hello, ssize_t size, int fd)
+{
+	struct guest_welcome welcome = {.magic = HANDSHAKE_MAGIC, .version = HANDSHAKE_VERSION};
+
+	welcome.flags = peer->listener->keep_rings ? HANDSHAKE_KEEP_RING : 0;
+	welcome.status = decide(peer, hello, size, fd, &welcome.window);
+	send_answer(peer, &welcome, sizeof(welcome));
+	return welcome.status == HANDSHAKE_OK;
+}
+
+static bool answer_control(struct peer *peer, const struct control_request *request, ssize_t size)
+{
+	struct guest_listener *listener = peer->listener;
+	size_t answer_size = 0;
+	const void *answer = NULL;
+
+	if (listener->control && size >= (ssize_t)sizeof(*request) &&
+	    is_allowed(listener, peer->uid))
+		answer = listener->control(listener->context, peer->uid, request, &answer_size);
+	if (answer)
+		send_answer(peer, answer, answer_size);
+	return answer != NULL;
+}
+
 static void peer_ready(void *context)
 {
 	struct peer *peer = context;
-	struct guest_welcome welcome = {.magic = HANDSHAKE_MAGIC, .version = HANDSHAKE_VERSION};
-	struct guest_hello hello;
+	union request request;
 	int fd;
-	ssize_t size = receive_hello(peer->source.fd, &hello, &fd);
+	ssize_t size = receive_request(peer->source.fd, &request, &fd);
 
 	if (size == -EAGAIN || size == -EINTR)
 		return;
-	if (size > 0) {
-		welcome.flags = peer->listener->keep_rings ? HANDSHAKE_KEEP_RING : 0;
-		welcome.status = decide(peer, &hello, size, fd, &welcome.window);
-		/* A peer that doesn't take its answer only harms itself: the ring is what counts.
-		 */
-		if (send(peer->source.fd, &welcome, sizeof(welcome), MSG_DONTWAIT | MSG_NOSIGNAL) <
-		    0)
-			errno = 0;
-	}
-	if (size <= 0 || welcome.status != HANDSHAKE_OK)
+	if (size <= 0 ||
+	    !(request.magic == CONTROL_MAGIC ? answer_control(peer, &request.control, size)
+					     : answer_hello(peer, &request.hello, size, fd)))
 		peer->listener->refused++;
 	if (fd >= 0)
 		close(fd);
@@ -242,6 +280,7 @@ int guest_listener_create(struct event_loop *loop, const char *path, bool any_us
 	if (new_listener) {
 		new_listener->loop = loop;
 		new_listener->any_user = any_user;
+		new_listener->allowed_uid = geteuid();
 		new_listener->arrival = arrival;
 		new_listener->context = context;
 		new_listener->source = (struct event_source){-1, listener_ready, new_listener};
@@ -276,6 +315,17 @@ void guest_listener_destroy(struct guest_listener *listener)
 	}
 	free(listener->path);
 	free(listener);
+}
+
+void guest_listener_on_control(struct guest_listener *listener, guest_listener_control control)
+{
+	listener->control = control;
+}
+
+int guest_listener_allow(struct guest_listener *listener, uid_t uid)
+{
+	listener->allowed_uid = uid;
+	return uid == geteuid() || chmod(listener->path, 0666) == 0 ? 0 : -errno;
 }
 
 void guest_listener_keep_rings(struct guest_listener *listener)

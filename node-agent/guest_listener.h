@@ -5,6 +5,7 @@
 #define GUEST_LISTENER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -39,6 +40,17 @@ int guest_listener_create(struct event_loop *loop, const char *path, bool any_us
 			  guest_listener_arrival arrival, void *context,
 			  struct guest_listener **listener, char **error);
 void guest_listener_destroy(struct guest_listener *listener);
+
+/* Somebody asks for something (control.h). Returns the reply, *size bytes, borrowed for the call. */
+struct control_request;
+typedef const void *(*guest_listener_control)(void *context, uid_t uid,
+					      const struct control_request *request, size_t *size);
+
+/* From now on answers such requests; the context is guest_listener_create()'s. Until then they are refused. */
+void guest_listener_on_control(struct guest_listener *listener, guest_listener_control control);
+
+/* Takes guests of this user, too, and lets all users connect. 0 or -errno. */
+int guest_listener_allow(struct guest_listener *listener, uid_t uid);
 
 /* From now on asks guests to keep their memory for the agent that comes after this one. */
 void guest_listener_keep_rings(struct guest_listener *listener);

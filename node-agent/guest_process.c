@@ -24,6 +24,7 @@ struct guest_process {
 	bool in_pass, finished, died, ending, last_pass, over;
 	bool owned; /* its ring says that we read it, or nobody wants to know */
 	pid_t pid;
+	uid_t uid;
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
 };
 
@@ -41,6 +42,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->process_id = process_id;
 	new_process->watched = arrival->pid > 0;
 	new_process->pid = arrival->pid;
+	new_process->uid = arrival->uid;
 	memcpy(new_process->instance, arrival->hello->instance, sizeof(new_process->instance));
 	new_process->owned = !scope->epoch;
 	new_process->ledger = process_ledger_create();
@@ -89,6 +91,26 @@ bool guest_process_is(const struct guest_process *process, const struct guest_ar
 	       memcmp(process->instance, arrival->hello->instance, sizeof(process->instance)) == 0;
 }
 
+pid_t guest_process_pid(const struct guest_process *process)
+{
+	return process->pid;
+}
+
+uid_t guest_process_uid(const struct guest_process *process)
+{
+	return process->uid;
+}
+
+void guest_process_command(struct guest_process *process, const struct record_ring_command *command)
+{
+	ring_source_command(process->source, command);
+}
+
+uint32_t guest_process_capture(const struct guest_process *process, uint32_t *nr_windows)
+{
+	return ring_source_capture(process->source, nr_windows);
+}
+
 void guest_process_beat(struct guest_process *process, uint64_t now_ns)
 {
 	ring_source_beat(process->source, now_ns);
@@ -102,6 +124,11 @@ static bool take_over(struct guest_process *process, uint64_t now_ns)
 	uint64_t durable_seq = 0;
 	bool after = ring_source_predecessor(process->source, before);
 
+	if (!process->scope->predecessors) {
+		ring_source_begin_anew(process->source, process->scope->epoch);
+		process->owned = true;
+		return true;
+	}
 	if (after && memcmp(before, process->scope->epoch, sizeof(before)) != 0) {
 		int r = predecessor_table_ask(process->scope->predecessors, before, now_ns,
 					      &durable_seq);

@@ -14,6 +14,7 @@
 #include "string_dictionary.h"
 
 struct predecessor_table;
+struct record_ring_command;
 
 #define GUEST_PROCESS_LEDGER_INTERVAL_NS 500000000ull
 
@@ -30,7 +31,8 @@ struct guest_process_scope {
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
 	void (*notice)(void *context, const char *text);
 	void *context;
-	/* Of an agent that may be started again: who it is, and who was before it. NULL: of one that is not. */
+	/* Of an agent that may be started again: who it is, and who was before it. NULL: of one that is not; the second
+	 * alone: of one that is attached (agent.h). */
 	const uint8_t *epoch;
 	struct predecessor_table *predecessors;
 };
@@ -42,6 +44,15 @@ void guest_process_destroy(struct guest_process *process); /* accepts NULL */
 
 /* Whether it is this guest that speaks again, with the same memory. */
 bool guest_process_is(const struct guest_process *process, const struct guest_arrival *arrival);
+
+/* Whose it is, as the kernel says; pid 0: not visible from here. */
+pid_t guest_process_pid(const struct guest_process *process);
+uid_t guest_process_uid(const struct guest_process *process);
+
+/* What the guest is to capture; and what it does, in its own words: enum record_ring_capture_state. */
+void guest_process_command(struct guest_process *process,
+			   const struct record_ring_command *command);
+uint32_t guest_process_capture(const struct guest_process *process, uint32_t *nr_windows);
 
 /* Tells the guest that its agent lives. */
 void guest_process_beat(struct guest_process *process, uint64_t now_ns);

@@ -8,6 +8,7 @@
 
 struct process_ledger {
 	uint64_t own[ROWS][LEDGER_REASONS];
+	struct ledger_entry base[ROWS][LEDGER_REASONS];
 	struct ledger_entry entries[PROCESS_LEDGER_ENTRIES_MAX];
 	struct ledger_entry before[PROCESS_LEDGER_ENTRIES_MAX];
 	uint32_t nr_entries;
@@ -43,6 +44,37 @@ void process_ledger_count(struct process_ledger *ledger, uint32_t device_id,
 	*own = add(*own, count);
 }
 
+void process_ledger_set_base(struct process_ledger *ledger, const struct ledger_entry *guest,
+			     uint32_t count)
+{
+	memset(ledger->base, 0, sizeof(ledger->base));
+	for (uint32_t i = 0; i < count; i++)
+		if (guest[i].reason < LEDGER_REASONS)
+			ledger->base[row_of(guest[i].device_id)][guest[i].reason] = guest[i];
+}
+
+/* A total that was set anew may be lower than it was. */
+static uint64_t less(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/* Since the base. */
+static struct ledger_entry since(const struct process_ledger *ledger,
+				 const struct ledger_entry *entry)
+{
+	struct ledger_entry rest = *entry;
+
+	if (entry->reason < LEDGER_REASONS) {
+		const struct ledger_entry *base =
+			&ledger->base[row_of(entry->device_id)][entry->reason];
+
+		rest.count = less(entry->count, base->count);
+		rest.ns = less(entry->ns, base->ns);
+	}
+	return rest;
+}
+
 bool process_ledger_update(struct process_ledger *ledger, const struct ledger_entry *guest,
 			   uint32_t count)
 {
@@ -52,7 +84,7 @@ bool process_ledger_update(struct process_ledger *ledger, const struct ledger_en
 	memcpy(own, ledger->own, sizeof(own));
 	memcpy(ledger->before, ledger->entries, nr_before * sizeof(*ledger->before));
 	for (uint32_t i = 0; i < count && nr < PROCESS_LEDGER_ENTRIES_MAX / 2; i++) {
-		struct ledger_entry entry = guest[i];
+		struct ledger_entry entry = since(ledger, &guest[i]);
 
 		if (entry.reason < LEDGER_REASONS) {
 			uint64_t *mine = &own[row_of(entry.device_id)][entry.reason];
@@ -60,7 +92,8 @@ bool process_ledger_update(struct process_ledger *ledger, const struct ledger_en
 			entry.count = add(entry.count, *mine);
 			*mine = 0;
 		}
-		ledger->entries[nr++] = entry;
+		if (entry.count || entry.ns)
+			ledger->entries[nr++] = entry;
 	}
 	for (uint32_t row = 0; row < ROWS; row++)
 		for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++)

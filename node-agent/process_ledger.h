@@ -22,6 +22,10 @@ void process_ledger_destroy(struct process_ledger *ledger);
 void process_ledger_count(struct process_ledger *ledger, uint32_t device_id,
 			  enum ledger_reason reason, uint64_t count);
 
+/* What the guest has counted so far, before it was ours: later entries count from there. */
+void process_ledger_set_base(struct process_ledger *ledger, const struct ledger_entry *guest,
+			     uint32_t count);
+
 /* Takes the guest's entries (its whole ledger) and adds the agent's own. Returns true if the sum
  * differs from that of the last call, the first call with entries included. Counters saturate. */
 bool process_ledger_update(struct process_ledger *ledger, const struct ledger_entry *guest,

@@ -497,6 +497,18 @@ void ring_source_take_over(struct ring_source *source,
 				     LEDGER_RECORD_RING_FULL, gap.records);
 }
 
+void ring_source_begin_anew(struct ring_source *source,
+			    const uint8_t epoch[static RECORD_RING_EPOCH])
+{
+	struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
+	uint32_t nr;
+
+	record_ring_own(source->ring, epoch);
+	record_ring_skip(source->ring);
+	nr = record_ring_ledger(source->ring, entries, sizeof(entries) / sizeof(*entries));
+	process_ledger_set_base(source->outputs.ledger, entries, nr);
+}
+
 bool ring_source_is_own(const struct ring_source *source,
 			const uint8_t epoch[static RECORD_RING_EPOCH])
 {
@@ -518,6 +530,16 @@ bool ring_source_can_announce(const struct ring_source *source)
 void ring_source_beat(struct ring_source *source, uint64_t now_ns)
 {
 	record_ring_beat(source->ring, now_ns);
+}
+
+void ring_source_command(struct ring_source *source, const struct record_ring_command *command)
+{
+	record_ring_command(source->ring, command);
+}
+
+uint32_t ring_source_capture(const struct ring_source *source, uint32_t *nr_windows)
+{
+	return record_ring_capture(source->ring, nr_windows);
 }
 
 bool ring_source_update_ledger(struct ring_source *source)

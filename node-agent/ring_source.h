@@ -73,6 +73,10 @@ void ring_source_take_over(struct ring_source *source,
 			   const uint8_t epoch[static RECORD_RING_EPOCH], bool after,
 			   uint64_t durable_seq);
 
+/* Likewise; what the guest recorded and counted until now is not ours. */
+void ring_source_begin_anew(struct ring_source *source,
+			    const uint8_t epoch[static RECORD_RING_EPOCH]);
+
 /* Still ours: no other agent took it over. */
 bool ring_source_is_own(const struct ring_source *source,
 			const uint8_t epoch[static RECORD_RING_EPOCH]);
@@ -84,6 +88,10 @@ bool ring_source_can_announce(const struct ring_source *source);
 
 /* Tells the guest that we live. */
 void ring_source_beat(struct ring_source *source, uint64_t now_ns);
+
+/* What the guest is to capture; and what it does, as it says (record_ring.h). */
+void ring_source_command(struct ring_source *source, const struct record_ring_command *command);
+uint32_t ring_source_capture(const struct ring_source *source, uint32_t *nr_windows);
 
 /* Gives the guest back the room of what is covered by messages up to seq. */
 void ring_source_release(struct ring_source *source, uint64_t seq);

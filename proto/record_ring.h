@@ -248,6 +248,9 @@ bool record_ring_can_mark(const struct record_ring *ring);
 /* Messages up to seq are acknowledged, and record_ring_release() was told: older marks are needed no more. */
 void record_ring_unmark(struct record_ring *ring, uint64_t seq);
 
+/* In a ring that was mapped and not yet read: launches and GPU records that are there already will not be read. */
+void record_ring_skip(struct record_ring *ring);
+
 /* What nobody can read again: given back to the guest, but in no message that arrived. */
 struct record_ring_gap {
 	uint64_t launches, records;

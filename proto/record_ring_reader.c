@@ -549,6 +549,18 @@ static uint64_t lane_go_to(struct reader_lane *lane, struct ring_lane *control, 
 	return 0;
 }
 
+void record_ring_skip(struct record_ring *ring)
+{
+	struct record_ring_snapshot now;
+
+	record_ring_snapshot(ring, &now);
+	lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
+		   now.activity);
+	for (uint32_t i = 0; i < now.lanes; i++)
+		lane_go_to(&ring->lanes[i], &ring->lane_controls[i],
+			   ring->sizes.launch_lane_records, now.launch[i]);
+}
+
 void record_ring_resume(struct record_ring *ring, uint64_t durable_seq, struct record_ring_gap *gap)
 {
 	const _Atomic uint64_t *mark = ring_marks_find(&ring->marks, durable_seq);

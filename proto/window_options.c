@@ -42,8 +42,8 @@ static const char *take_range(const char *text, struct window_options *options)
 {
 	const char *name = after(text, "nvtx:");
 
-	if (strcmp(text, "profiler") == 0) {
-		options->range = WINDOW_RANGE_PROFILER;
+	if (strcmp(text, "profiler") == 0 || strcmp(text, "control") == 0) {
+		options->range = *text == 'p' ? WINDOW_RANGE_PROFILER : WINDOW_RANGE_CONTROL;
 		return text + strlen(text);
 	}
 	if (!name || *name == '\0' || strlen(name) > WINDOW_OPTIONS_NAME_MAX)
@@ -134,6 +134,8 @@ void window_options_format(const struct window_options *options, char text[WINDO
 		at = put_word(at, text, "dormant");
 	if (options->range == WINDOW_RANGE_PROFILER)
 		at = put_word(at, text, "range=profiler");
+	if (options->range == WINDOW_RANGE_CONTROL)
+		at = put_word(at, text, "range=control");
 	if (options->range == WINDOW_RANGE_NVTX)
 		at = put_text(put_word(at, text, "range=nvtx:"), options->range_name);
 }

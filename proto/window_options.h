@@ -16,6 +16,7 @@ enum window_range {
 	WINDOW_RANGE_NONE,     /* time alone decides */
 	WINDOW_RANGE_PROFILER, /* between cudaProfilerStart and cudaProfilerStop */
 	WINDOW_RANGE_NVTX,     /* while an NVTX range of this name is open */
+	WINDOW_RANGE_CONTROL,  /* between `flamegrid control start` and `stop` */
 };
 
 /* Zeroed: the whole run. */
@@ -24,12 +25,12 @@ struct window_options {
 	uint64_t on_ns,
 		period_ns; /* the first on_ns of each period since the epoch; 0: all of it */
 	enum window_range range;
-	bool dormant; /* not before a command says so */
+	bool dormant; /* not before a command says so, and CUPTI is not even subscribed to until then */
 	char range_name[WINDOW_OPTIONS_NAME_MAX + 1];
 };
 
-/* "from=NS,until=NS,duty=NS/NS,dormant,range=profiler" or "range=nvtx:NAME", each at most once and range last, because
- * the name may hold anything. NULL or "": the whole run. 0; -EINVAL: not understood, *options is the whole run. */
+/* "from=NS,until=NS,duty=NS/NS,dormant,range=profiler", "range=control" or "range=nvtx:NAME", each at most once and range
+ * last, because the name may hold anything. NULL or "": the whole run. 0; -EINVAL: not understood, *options is the whole run. */
 int window_options_parse(const char *text, struct window_options *options);
 
 /* The text that parses to *options; "": the whole run. */

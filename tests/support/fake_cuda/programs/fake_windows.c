@@ -1,7 +1,7 @@
 /* Launches in known numbers within and outside of marked ranges, for tests of capture windows.
  *
  *   fake_windows [--rounds R] [--inside I] [--outside O] [--threads T] [--devices D] [--graphs]
- *                [--wait device|stream|event|none] [--hold] [--milliseconds M]
+ *                [--wait device|stream|event|none] [--hold] [--milliseconds M] [--until FILE]
  *
  * In each of R rounds the main thread launches O kernels (kernel "outside") and waits for the device, calls
  * cudaProfilerStart(), launches I kernels (kernel "inside", from inside_window()), waits as it was told to, calls
@@ -10,7 +10,7 @@
  * With --graphs what is launched inside is a graph of one kernel, captured before the first round.
  * With --hold the last kernel of a round's inside does not end before the next round begins (a kernel that waits for the
  * host), for which FAKE_CUDA_RUN_ON must not be set.
- * With --milliseconds rounds go on for so long, whatever R is.
+ * With --milliseconds rounds go on for so long, whatever R is; with --until, until FILE exists.
  * Prints "inside COUNT", "outside COUNT" and "other COUNT" of launched kernels, and "rounds R". */
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fake_cuda.h"
 
@@ -38,7 +39,7 @@ static struct fake_cuda_kernel other = FAKE_CUDA_KERNEL_INIT("other", FAKE_CUDA_
 static struct {
 	long rounds, inside, outside, threads, devices, milliseconds;
 	bool graphs, hold;
-	const char *wait;
+	const char *wait, *until;
 } options = {
 	.rounds = 10, .inside = 100, .outside = 50, .threads = 1, .devices = 1, .wait = "device"};
 
@@ -156,6 +157,7 @@ static void parse(int argc, char **argv)
 		{"wait", required_argument, NULL, 'w'},
 		{"hold", no_argument, NULL, 'h'},
 		{"milliseconds", required_argument, NULL, 'm'},
+		{"until", required_argument, NULL, 'u'},
 		{0},
 	};
 	int option;
@@ -179,6 +181,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'm':
 			options.milliseconds = atol(optarg);
+			break;
+		case 'u':
+			options.until = optarg;
 			break;
 		case 'g':
 			options.graphs = true;
@@ -216,7 +221,9 @@ int main(int argc, char **argv)
 		if (pthread_create(&threads[i], NULL, launch_others, (void *)(intptr_t)i) != 0)
 			return 2;
 	until = milliseconds() + (uint64_t)options.milliseconds;
-	while (options.milliseconds ? milliseconds() < until : rounds < options.rounds) {
+	while (options.until          ? access(options.until, F_OK) != 0
+	       : options.milliseconds ? milliseconds() < until
+				      : rounds < options.rounds) {
 		run_round(stream, held, event, graph);
 		rounds++;
 	}

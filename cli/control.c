@@ -1,0 +1,327 @@
+/* The verb `control`: what running processes capture, from now on or at a time. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent_sockets.h"
+#include "control_client.h"
+#include "duration.h"
+#include "node-agent/proc_file.h"
+#include "proto/record_ring.h"
+#include "target_process.h"
+#include "verbs.h"
+
+#define NS_PER_S 1000000000u
+#define POLL_NS  50000000
+#define TAKE_NS  5000000000u /* for all processes to take a command */
+
+struct control {
+	const char *agent_path;
+	pid_t pid;
+	uint64_t delay_ns, duration_ns, at_ns;
+	bool no_wait, quiet;
+	struct control_request request;
+	struct agent_sockets sockets;
+	size_t nr_answers; /* agents that answered last */
+	size_t nr_processes, nr_taken;
+};
+
+static const char usage[] =
+	"Usage: flamegrid control start|stop|auto|status [OPTION...]\n"
+	"Starts and ends the capture of processes that `flamegrid run` profiles on this node; "
+	"`auto` gives it back to\n"
+	"the options of the run, `status` shows how it stands. Without options: of the profile "
+	"that "
+	"this shell runs\n"
+	"under, else of all of this user.\n"
+	"\n"
+	"  -p, --pid PID        this process alone\n"
+	"      --agent PATH     the processes of the agent that listens on this socket\n"
+	"      --delay TIME     start or stop so much later (500ms, 30s, 2m)\n"
+	"      --at SECONDS     or at a time since 1970, the same on all nodes: $(( $(date +%s) + "
+	"2 "
+	"))\n"
+	"      --duration TIME  of a start: and stop after this time\n"
+	"      --no-wait        do not wait until the processes have taken it\n"
+	"  -q, --quiet          print nothing but errors\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Exit status: 0; 1 no agent answers, or a process did not take the command in 5 s; 2 "
+	"usage.\n";
+
+__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("flamegrid: control: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* ---- the command line */
+
+static bool take_time(const char *option, const char *text, uint64_t *ns)
+{
+	if (duration_parse(text, ns, NULL) == 0)
+		return true;
+	warn("--%s %s: not a time such as 30s, 500ms or 2m", option, text);
+	return false;
+}
+
+static bool take_option(struct control *control, int option)
+{
+	switch (option) {
+	case 'p':
+		control->pid = target_process_parse(optarg);
+		if (control->pid == 0)
+			warn("--pid %s: not a process id", optarg);
+		return control->pid != 0;
+	case 'a':
+		control->agent_path = optarg;
+		return true;
+	case 'd':
+		return take_time("delay", optarg, &control->delay_ns);
+	case 't':
+		return take_time("at", optarg, &control->at_ns);
+	case 'D':
+		return take_time("duration", optarg, &control->duration_ns);
+	case 'n':
+		control->no_wait = true;
+		return true;
+	case 'q':
+		control->quiet = true;
+		return true;
+	default: /* getopt has said what is wrong */
+		return false;
+	}
+}
+
+static bool take_word(struct control *control, const char *word)
+{
+	static const struct {
+		const char *name;
+		uint32_t wish, action;
+	} words[] = {
+		{"status", CONTROL_STATUS, 0},
+		{"start", CONTROL_COMMAND, RECORD_RING_COMMAND_START},
+		{"stop", CONTROL_COMMAND, RECORD_RING_COMMAND_STOP},
+		{"auto", CONTROL_COMMAND, RECORD_RING_COMMAND_NONE},
+	};
+
+	for (size_t i = 0; word && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(word, words[i].name) != 0)
+			continue;
+		control->request.wish = words[i].wish;
+		control->request.action = words[i].action;
+		return true;
+	}
+	warn("%s: not start, stop, auto or status", word ? word : "nothing given");
+	return false;
+}
+
+/* 0: go on; otherwise the exit status, less one. */
+static int parse(struct control *control, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"pid", required_argument, NULL, 'p'},
+		{"agent", required_argument, NULL, 'a'},
+		{"delay", required_argument, NULL, 'd'},
+		{"at", required_argument, NULL, 't'},
+		{"duration", required_argument, NULL, 'D'},
+		{"no-wait", no_argument, NULL, 'n'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "p:qh", options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return EXIT_OK + 1;
+		}
+		if (!take_option(control, option))
+			return EXIT_USAGE + 1;
+	}
+	if (!take_word(control, argv[optind]))
+		return EXIT_USAGE + 1;
+	if (argv[optind + 1]) {
+		warn("%s: one word is enough", argv[optind + 1]);
+		return EXIT_USAGE + 1;
+	}
+	if (control->at_ns && control->delay_ns) {
+		warn("--at and --delay: only one of them");
+		return EXIT_USAGE + 1;
+	}
+	return 0;
+}
+
+/* ---- asking */
+
+static const char *const states[] = {"off", "on", "ending", "loaded", "blocked"};
+
+static const char *state_name(uint32_t state)
+{
+	return state < sizeof(states) / sizeof(states[0]) ? states[state] : "?";
+}
+
+static void print_process(const struct control_process *process)
+{
+	char *command = process->pid ? proc_file_command((pid_t)process->pid) : NULL;
+
+	printf("%-9u %-8s %8u  %s\n", process->pid, state_name(process->state), process->nr_windows,
+	       command ? command : "");
+	free(command);
+}
+
+static bool has_taken(const struct control *control, const struct control_process *process)
+{
+	switch (control->request.action) {
+	case RECORD_RING_COMMAND_START:
+		return process->state == RECORD_RING_CAPTURE_ON;
+	case RECORD_RING_COMMAND_STOP:
+		return process->state == RECORD_RING_CAPTURE_OFF ||
+		       process->state == RECORD_RING_CAPTURE_LOADED;
+	default:
+		return true;
+	}
+}
+
+static void take_answer(struct control *control, const struct control_answer *answer, bool print)
+{
+	control->nr_answers++;
+	for (uint32_t i = 0; i < answer->head.nr_processes; i++) {
+		control->nr_processes++;
+		control->nr_taken += has_taken(control, &answer->processes[i]);
+		if (print)
+			print_process(&answer->processes[i]);
+	}
+}
+
+/* Asks every agent. false: after a warning. */
+static bool ask(struct control *control, uint32_t wish, bool print)
+{
+	static struct control_answer answer;
+	bool alone = control->sockets.count == 1, fine = true;
+
+	control->nr_answers = control->nr_processes = control->nr_taken = 0;
+	for (size_t i = 0; i < control->sockets.count; i++) {
+		const char *path = control->sockets.paths[i];
+		struct control_request request = control->request;
+
+		request.wish = wish;
+		int result = control_client_ask(path, &request, &answer);
+		/* Of several some may be what a killed run left behind, or another's. */
+		if (result < 0 && (alone || result != -ECONNREFUSED)) {
+			warn("%s: %s", path, strerror(-result));
+			fine = false;
+		} else if (result == 0 && answer.head.status == CONTROL_NO_PROCESS && !alone) {
+			continue;
+		} else if (result == 0 && answer.head.status != CONTROL_OK) {
+			warn("%s: %s", path, control_client_status(answer.head.status));
+			fine = false;
+		} else if (result == 0) {
+			take_answer(control, &answer, print);
+		}
+	}
+	if (fine && control->nr_answers == 0)
+		warn("no agent of this user answers on this node");
+	return fine && control->nr_answers;
+}
+
+/* Until all have taken it. */
+static bool wait_for_all(struct control *control)
+{
+	uint64_t until_ns = now_ns(CLOCK_MONOTONIC) + TAKE_NS;
+
+	for (;;) {
+		if (!ask(control, CONTROL_STATUS, false))
+			return false;
+		if (control->nr_taken == control->nr_processes)
+			return true;
+		if (now_ns(CLOCK_MONOTONIC) >= until_ns)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+	}
+	warn("%zu of %zu processes did not take it in %u s (`flamegrid control status` shows "
+	     "which)",
+	     control->nr_processes - control->nr_taken, control->nr_processes,
+	     (unsigned int)(TAKE_NS / NS_PER_S));
+	return false;
+}
+
+static void set_times(struct control *control)
+{
+	uint64_t from_ns = control->at_ns;
+
+	if (control->delay_ns)
+		from_ns = now_ns(CLOCK_REALTIME) + control->delay_ns;
+	control->request.from_ns = from_ns;
+	if (control->duration_ns)
+		control->request.until_ns =
+			(from_ns ? from_ns : now_ns(CLOCK_REALTIME)) + control->duration_ns;
+}
+
+static void print_status(struct control *control)
+{
+	printf("%-9s %-8s %8s  %s\n", "PID", "CAPTURE", "WINDOWS", "COMMAND");
+	ask(control, CONTROL_STATUS, true);
+}
+
+static int carry_out(struct control *control)
+{
+	bool status = control->request.wish == CONTROL_STATUS;
+
+	if (!ask(control, control->request.wish, false))
+		return EXIT_FAILED;
+	if (control->nr_processes == 0) {
+		if (!control->quiet)
+			printf(status ? "no process yet\n"
+				      : "no process yet: those that come will be told\n");
+		return EXIT_OK;
+	}
+	if (!status && !control->request.from_ns && !control->no_wait && !wait_for_all(control)) {
+		print_status(control);
+		return EXIT_FAILED;
+	}
+	if (!control->quiet)
+		print_status(control);
+	return EXIT_OK;
+}
+
+int verb_control(const char *program, int argc, char **argv)
+{
+	struct control control = {0};
+	int result = parse(&control, argc, argv);
+
+	(void)program;
+	if (result)
+		return result - 1;
+	control.request.pid = (uint32_t)control.pid;
+	set_times(&control);
+	result = agent_sockets_find(control.agent_path, control.pid, &control.sockets);
+	if (result == -ENOENT && control.pid)
+		warn("process %d: is not profiled", (int)control.pid);
+	else if (result == -ENOENT)
+		warn("no run of this user on this node");
+	else if (result < 0)
+		warn("process %d: %s", (int)control.pid, strerror(-result));
+	result = result < 0 ? EXIT_FAILED : carry_out(&control);
+	agent_sockets_fini(&control.sockets);
+	return result;
+}

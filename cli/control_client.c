@@ -1,0 +1,80 @@
+#include "control_client.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define WAIT_S 2
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const struct timeval timeout = {.tv_sec = WAIT_S};
+	int fd;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(address.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) == 0 &&
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) == 0 &&
+	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+
+	int error = errno == EAGAIN ? -ETIMEDOUT : -errno;
+	close(fd);
+	return error;
+}
+
+static int check(const struct control_answer *answer, ssize_t size)
+{
+	if (size == 0)
+		return -ECONNRESET;
+	if (size < (ssize_t)sizeof(answer->head) || answer->head.magic != CONTROL_MAGIC ||
+	    answer->head.nr_processes > CONTROL_PROCESSES_MAX ||
+	    (size_t)size !=
+		    sizeof(answer->head) + answer->head.nr_processes * sizeof(answer->processes[0]))
+		return -EPROTO;
+	return 0;
+}
+
+int control_client_ask(const char *path, struct control_request *request,
+		       struct control_answer *answer)
+{
+	int fd = connect_to(path), result;
+	ssize_t size;
+
+	if (fd < 0)
+		return fd;
+	request->magic = CONTROL_MAGIC;
+	request->version = CONTROL_VERSION;
+	size = send(fd, request, sizeof(*request), MSG_NOSIGNAL);
+	if (size >= 0)
+		size = recv(fd, answer, sizeof(*answer), 0);
+	result = size < 0 ? (errno == EAGAIN ? -ETIMEDOUT : -errno) : check(answer, size);
+	close(fd);
+	return result;
+}
+
+const char *control_client_status(uint32_t status)
+{
+	switch (status) {
+	case CONTROL_OK:
+		return "done";
+	case CONTROL_REFUSED_VERSION:
+		return "the agent is of another version";
+	case CONTROL_REFUSED_USER:
+		return "only the agent's user and root may do that";
+	case CONTROL_NO_PROCESS:
+		return "no such process is profiled there";
+	case CONTROL_NOT_ATTACHED:
+		return "it was not attached";
+	default:
+		return "the agent says something unknown";
+	}
+}

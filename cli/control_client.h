@@ -1,0 +1,23 @@
+/* Asks a running agent for something over its socket (proto/control.h). */
+#ifndef CONTROL_CLIENT_H
+#define CONTROL_CLIENT_H
+
+#include <stdint.h>
+
+#include "proto/control.h"
+
+struct control_answer {
+	struct control_reply head;
+	struct control_process processes[CONTROL_PROCESSES_MAX];
+};
+
+/* Fills in the request's magic and version, sends it to the agent that listens at `path`, and waits for the answer, at most
+ * two seconds. 0: *answer is well formed, whatever its status; -errno of connect(): nobody listens there; -ETIMEDOUT: no answer;
+ * -EPROTO: one that makes no sense; -ECONNRESET: the agent does not know such requests. */
+int control_client_ask(const char *path, struct control_request *request,
+		       struct control_answer *answer);
+
+/* enum control_status as a phrase. Static storage. */
+const char *control_client_status(uint32_t status);
+
+#endif

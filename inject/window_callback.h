@@ -1,0 +1,31 @@
+/* What callbacks do where capture windows are wanted: count launches out and in, hold them at the gate while CUPTI is being
+ * left, and leave it (capture_window.h). On the application's threads, inside CUPTI's callbacks, unless said otherwise;
+ * keeps errno. */
+#ifndef WINDOW_CALLBACK_H
+#define WINDOW_CALLBACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cupti_abi.h"
+
+/* Once, before the others. by_profiler: cudaProfilerStart and cudaProfilerStop open and close windows. record: a set of enum
+ * record_option. */
+void window_callback_init(bool by_profiler, uint32_t record);
+
+/* At the entry and exit of a driver call where capture_window_word is not plain. Returns whether the call is to be recorded
+ * if it is a launch. */
+bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call);
+bool window_callback_exit(uint32_t cbid, const struct cupti_callback_data *call);
+
+/* The work of the launch with this id went into a graph. */
+void window_callback_captured(uint32_t correlation_id);
+
+/* CUPTI's thread: a finished record came, not of a graph's node or the like. Whether it belongs to the window. */
+bool window_callback_wants(uint32_t correlation_id);
+
+/* Any thread: whether launches were seen in more than one context; whether a thread waits at the gate. */
+bool window_callback_has_several_contexts(void);
+bool window_callback_is_at_gate(void);
+
+#endif
