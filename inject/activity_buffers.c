@@ -265,10 +265,15 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 	struct gpu_record *record = &self.records[self.nr_records];
 	bool is_work = record->kind <= RECORD_GPU_GRAPH;
 
+	bool in_body =
+		is_work && record->correlation_id == 0 && record->graph_node_id && self.nodes;
+
 	if (is_work)
 		see(record);
+	if (in_body)
+		record->correlation_id = graph_nodes_launch(self.nodes, record->graph_node_id);
 	/* What still runs stays outstanding. */
-	if (is_work && verdict != ACTIVITY_STILL_RUNNING &&
+	if (is_work && verdict != ACTIVITY_STILL_RUNNING && !in_body &&
 	    !window_callback_wants(record->correlation_id)) {
 		self.outside++;
 		return;

@@ -31,7 +31,12 @@ enum cupti_resource_cbid { /* CUpti_CallbackIdResource */
 			   CUPTI_ABI_RESOURCE_STREAM_CREATED = 3,
 			   CUPTI_ABI_RESOURCE_STREAM_DESTROYED = 4, /* about to be */
 			   CUPTI_ABI_RESOURCE_INIT_FINISHED = 5,
+			   CUPTI_ABI_RESOURCE_GRAPH_CREATED = 9,
 			   CUPTI_ABI_RESOURCE_NODE_CREATED = 13,
+			   CUPTI_ABI_RESOURCE_NODE_DESTROYED = 14, /* about to be */
+			   CUPTI_ABI_RESOURCE_EXEC_STARTING = 17,
+			   CUPTI_ABI_RESOURCE_EXEC_CREATED = 18,
+			   CUPTI_ABI_RESOURCE_EXEC_DESTROYED = 19, /* about to be */
 			   CUPTI_ABI_RESOURCE_NODE_CLONED = 20,
 			   CUPTI_ABI_RESOURCE_NODE_UPDATED = 22, /* 13.0 */
 };
@@ -108,6 +113,15 @@ struct cupti_graph_data {
 	void *dependency;
 	void *graph_exec;
 };
+
+/* cuGraphLaunch_params, of both of its cbids. */
+struct cupti_graph_launch {
+	void *graph_exec;
+	void *stream;
+};
+
+#define CUPTI_ABI_GRAPH_LAUNCH      514u /* CUpti_driver_api_trace_cbid */
+#define CUPTI_ABI_GRAPH_LAUNCH_PTSZ 515u
 
 /* Offsets, in bytes. `kind` is the first 4 bytes of each record. */
 enum cupti_kernel_offset {

@@ -30,6 +30,7 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiActivitySetAttribute", activity_set_attribute, true),
 	SYMBOL("cuptiSubscribe_v2", subscribe_v2, true),
 	SYMBOL("cuptiGetGraphNodeId", get_graph_node_id, true),
+	SYMBOL("cuptiGetGraphExecId", get_graph_exec_id, true),
 	SYMBOL("cuptiFinalize", finalize, true),
 	SYMBOL("cuptiGetContextId", get_context_id, true),
 	SYMBOL("cuptiGetStreamIdEx", get_stream_id, true),

@@ -4,12 +4,15 @@
 #ifndef GRAPH_CALLBACK_H
 #define GRAPH_CALLBACK_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "cupti_abi.h"
 #include "cupti_library.h"
 #include "launch_callback.h"
 
 /* A node was created: within a launch, it was captured, and its stack is the launch's; otherwise the
- * call that adds it stands on the stack now. */
+ * call that adds it stands on the stack now. A copy is created, too, and then told to be one. */
 void graph_callback_created(const struct launch_callback *launch,
 			    const struct cupti_library *library,
 			    const struct cupti_graph_data *data);
@@ -22,6 +25,24 @@ uint64_t graph_callback_captured(void);
 void graph_callback_copied(const struct launch_callback *launch,
 			   const struct cupti_library *library,
 			   const struct cupti_graph_data *data);
+
+/* A graph, an executable graph, or the end of a node (CUPTI_ABI_RESOURCE_GRAPH_CREATED, _NODE_DESTROYED, _EXEC_...): when an
+ * executable graph is there, the copies that it was made of are asked again which nodes of it they are (graph_copies.h). */
+void graph_callback_changed(const struct launch_callback *launch,
+			    const struct cupti_library *library, uint32_t cbid,
+			    const struct cupti_graph_data *data);
+
+static inline bool graph_callback_is_launch(uint32_t cbid)
+{
+	return cbid - CUPTI_ABI_GRAPH_LAUNCH <=
+	       CUPTI_ABI_GRAPH_LAUNCH_PTSZ - CUPTI_ABI_GRAPH_LAUNCH;
+}
+
+/* A graph is launched: call after launch_callback_enter(), and before launch_callback_exit(). Notes it for its conditional
+ * bodies (graph_launches.h). wanted: false for one outside of the capture window. */
+void graph_callback_launched(const struct launch_callback *launch,
+			     const struct cupti_library *library,
+			     const struct cupti_callback_data *call, bool wanted);
 
 /* A node of an executable graph was given another's parameters (cuGraphExecUpdate). CUPTI 13.0 calls
  * the executable graph's node the original one, as measured by tests/gpu/cuda_conformance. */

@@ -1,11 +1,15 @@
 #include "graph_nodes.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
 #include "proto/record.h"
+
+/* Else an executable graph that is not known would look like one. */
+static_assert(RECORD_STACK_NONE == 0, "nothing known is 0");
 
 #define WAYS 4u
 #define SETS (GRAPH_NODES_MAX / WAYS)
@@ -18,6 +22,7 @@ struct entry {
 
 struct graph_nodes {
 	_Atomic uint32_t order;
+	struct graph_launches launches;
 	_Alignas(64) struct entry sets[SETS][WAYS];
 };
 
@@ -113,4 +118,30 @@ uint32_t graph_nodes_get(const struct graph_nodes *nodes, uint64_t node_id)
 			return (uint32_t)value;
 	}
 	return RECORD_STACK_NONE;
+}
+
+/* Handles share the table: no node's id has the upper bit, nor has an address. */
+static uint64_t key_of(const void *exec)
+{
+	return (uint64_t)(uintptr_t)exec | 1ull << 63;
+}
+
+void graph_nodes_put_exec(struct graph_nodes *nodes, const void *exec, uint32_t graph_id)
+{
+	graph_nodes_put(nodes, key_of(exec), graph_id);
+}
+
+uint32_t graph_nodes_get_exec(const struct graph_nodes *nodes, const void *exec)
+{
+	return graph_nodes_get(nodes, key_of(exec));
+}
+
+struct graph_launches *graph_nodes_launches(struct graph_nodes *nodes)
+{
+	return &nodes->launches;
+}
+
+uint32_t graph_nodes_launch(const struct graph_nodes *nodes, uint64_t node_id)
+{
+	return graph_launches_get(&nodes->launches, (uint32_t)(node_id >> 32));
 }

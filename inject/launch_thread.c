@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "api_thread.h"
+#include "graph_copies.h"
 #include "lifecycle.h"
 #include "proto/record_ring.h"
 
@@ -34,6 +35,7 @@ static void give_back(void *user)
 	/* In a forked child the ring is the parent's. */
 	if (thread->lane != LAUNCH_THREAD_NO_LANE && lifecycle_state() != LIFECYCLE_FORKED)
 		record_ring_give_back_lane(thread->ring, (uint32_t)thread->lane);
+	graph_copies_destroy(thread->copies);
 	munmap(thread, sizeof(*thread));
 }
 

@@ -15,6 +15,7 @@
 #define LAUNCH_THREAD_NO_LANE (-1)
 
 struct api_thread;
+struct graph_copies;
 struct record_ring;
 
 struct launch_thread {
@@ -29,6 +30,7 @@ struct launch_thread {
 	uint64_t load_begin_ns;        /* since when it loads GPU code; 0: it does not */
 	struct api_thread *api;        /* api_thread.h; NULL: none yet */
 	uint64_t next_api_ns;          /* when to ask for one again */
+	struct graph_copies *copies;   /* owns; NULL: none yet */
 	struct stack_scratch scratch;
 };
 

@@ -57,9 +57,11 @@ static struct {
 
 static const uint32_t resources[] = {CUPTI_ABI_RESOURCE_CONTEXT_CREATED,
 				     CUPTI_ABI_RESOURCE_INIT_FINISHED};
-static const uint32_t node_resources[] = {CUPTI_ABI_RESOURCE_NODE_CREATED,
-					  CUPTI_ABI_RESOURCE_NODE_CLONED,
-					  CUPTI_ABI_RESOURCE_NODE_UPDATED};
+static const uint32_t node_resources[] = {
+	CUPTI_ABI_RESOURCE_NODE_CREATED,   CUPTI_ABI_RESOURCE_NODE_CLONED,
+	CUPTI_ABI_RESOURCE_NODE_UPDATED,   CUPTI_ABI_RESOURCE_GRAPH_CREATED,
+	CUPTI_ABI_RESOURCE_NODE_DESTROYED, CUPTI_ABI_RESOURCE_EXEC_STARTING,
+	CUPTI_ABI_RESOURCE_EXEC_CREATED,   CUPTI_ABI_RESOURCE_EXEC_DESTROYED};
 static const uint32_t stream_resources[] = {CUPTI_ABI_RESOURCE_STREAM_CREATED,
 					    CUPTI_ABI_RESOURCE_STREAM_DESTROYED};
 
@@ -103,6 +105,13 @@ static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
 	case CUPTI_ABI_RESOURCE_NODE_CLONED:
 		graph_callback_copied(&self.launch, self.library, data->descriptor);
 		break;
+	case CUPTI_ABI_RESOURCE_GRAPH_CREATED:
+	case CUPTI_ABI_RESOURCE_NODE_DESTROYED:
+	case CUPTI_ABI_RESOURCE_EXEC_STARTING:
+	case CUPTI_ABI_RESOURCE_EXEC_CREATED:
+	case CUPTI_ABI_RESOURCE_EXEC_DESTROYED:
+		graph_callback_changed(&self.launch, self.library, cbid, data->descriptor);
+		break;
 	default:
 		break;
 	}
@@ -114,11 +123,16 @@ static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call
 	bool enter = call->site == CUPTI_ABI_API_ENTER;
 
 	if (!capture_window_is_plain() &&
-	    !(enter ? window_callback_enter(cbid, call) : window_callback_exit(cbid, call)))
+	    !(enter ? window_callback_enter(cbid, call) : window_callback_exit(cbid, call))) {
+		if (__builtin_expect(graph_callback_is_launch(cbid), 0))
+			graph_callback_launched(&self.launch, self.library, call, false);
 		return;
+	}
 	if (enter)
 		launch_callback_enter(&self.launch, cbid, call);
-	else
+	if (__builtin_expect(graph_callback_is_launch(cbid), 0))
+		graph_callback_launched(&self.launch, self.library, call, true);
+	if (!enter)
 		launch_callback_exit(&self.launch, cbid, call);
 }
 

@@ -20,6 +20,8 @@
 #define RESOURCE_GRAPH_DESTROYED 10u
 #define RESOURCE_GRAPH_CLONED    11u
 #define RESOURCE_NODE_CREATED    13u
+#define RESOURCE_NODE_DESTROYED  14u
+#define RESOURCE_EXEC_STARTING   17u
 #define RESOURCE_EXEC_CREATED    18u
 #define RESOURCE_EXEC_DESTROYED  19u
 #define RESOURCE_NODE_CLONED     20u
@@ -74,6 +76,17 @@ struct kernel_node {
 	unsigned int grid[3], block[3], shared_bytes;
 	void **params, **extra;
 	void *kernel, *context;
+};
+
+/* CUgraphNodeParams with CUDA_CONDITIONAL_NODE_PARAMS. */
+struct conditional_node {
+	int type, reserved[3];
+	uint64_t handle;
+	int condition;
+	unsigned int size;
+	void **bodies;
+	void *context;
+	uint64_t padding[26];
 };
 
 struct array_descriptor {
@@ -142,6 +155,13 @@ typedef void complete_fn(void *context, uint32_t stream_id, uint8_t *buffer, siz
 				    size_t count, const struct kernel_node *params))               \
 	F(cuGraphAddChildGraphNode,                                                                \
 	  (void **node, void *graph, void *const *dependencies, size_t count, void *child))        \
+	F(cuGraphDestroyNode, (void *node))                                                        \
+	F(cuGraphConditionalHandleCreate,                                                          \
+	  (uint64_t * handle, void *graph, void *context, unsigned int value, unsigned int flags)) \
+	F(cuGraphAddNode_v2, (void **node, void *graph, void *const *dependencies,                 \
+			      const void *edges, size_t count, struct conditional_node *params))   \
+	F(cuStreamBeginCaptureToGraph, (void *stream, void *graph, void *const *dependencies,      \
+					const void *edges, size_t count, int mode))                \
 	F(cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))       \
 	F(cuGraphExecDestroy, (void *exec))                                                        \
 	F(cuGraphExecUpdate_v2, (void *exec, void *graph, struct update_result *result))           \

@@ -52,6 +52,9 @@ static void keep_graph(uint32_t cbid, const struct graph_data *data)
 	struct graph_entry *entry = &graphs[i];
 	*entry = (struct graph_entry){.cbid = cbid,
 				      .node_type = data->node ? data->node_type : 0,
+				      .graph = data->graph,
+				      .node = data->node,
+				      .exec = data->exec,
 				      .call_cbid = thread.call_cbid,
 				      .call_correlation_id = thread.call_correlation_id};
 	if (data->node)

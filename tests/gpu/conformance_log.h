@@ -36,6 +36,7 @@ struct graph_entry {
 	uint32_t cbid, node_type;
 	uint32_t graph_id, exec_id;
 	uint64_t node_id, original_id;
+	void *graph, *node, *exec;               /* handles: not to be followed */
 	uint32_t call_cbid, call_correlation_id; /* of the driver call that this thread is in */
 };
 

@@ -16,6 +16,7 @@
 #include "conformance_checks.h"
 #include "conformance_cuda.h"
 #include "conformance_graphs.h"
+#include "conformance_inner.h"
 #include "conformance_log.h"
 #include "conformance_memory.h"
 #include "conformance_timeline.h"
@@ -405,6 +406,7 @@ static void check_graphs(void)
 	};
 
 	errors += conformance_graphs_run(&subject);
+	errors += conformance_inner_run(&subject);
 }
 
 static void check_memory(void)

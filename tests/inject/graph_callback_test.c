@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -16,14 +17,39 @@
 
 #define CU_LAUNCH_KERNEL 307u
 
+#define CU_GRAPH_LAUNCH 514u
+#define PARENT          1ul
+#define CHILD           2ul
+#define EXEC            5ul
+
+/* Nodes of the child are now the executable graph's. */
+static bool renumbered;
+
 /* A node's address is its id. */
 static int node_id(void *node, uint64_t *id)
 {
 	*id = (uint64_t)(uintptr_t)node;
+	if (renumbered && *id >> 32 == CHILD)
+		*id = EXEC << 32 | (10 + (uint32_t)*id);
 	return *id == 0xdead ? CUPTI_ABI_NOT_INITIALIZED : CUPTI_ABI_SUCCESS;
 }
 
-static const struct cupti_library library = {.get_graph_node_id = node_id};
+/* The number that is next, when the node is created. */
+static int gap_id(void *node, uint64_t *id)
+{
+	*id = (uint64_t)(uintptr_t)node - 1;
+	return CUPTI_ABI_SUCCESS;
+}
+
+/* So is an executable graph's. */
+static int exec_id(void *exec, uint32_t *id)
+{
+	*id = (uint32_t)(uintptr_t)exec;
+	return CUPTI_ABI_SUCCESS;
+}
+
+static const struct cupti_library library = {.get_graph_node_id = node_id,
+					     .get_graph_exec_id = exec_id};
 
 struct fixture {
 	struct test_ring ring;
@@ -64,6 +90,7 @@ static int tear_down(void **state)
 
 	module_watch_destroy(fixture->watch);
 	graph_nodes_destroy(fixture->launch.nodes);
+	renumbered = false;
 	python_frames_destroy(fixture->launch.capture.python);
 	unwind_tables_destroy(fixture->launch.capture.tables);
 	stack_table_destroy(fixture->launch.capture.stacks);
@@ -184,6 +211,145 @@ static void a_copy_of_what_is_not_known_is_not_known(void **state)
 	assert_int_equal(stack_of(fixture, 5ul << 32), RECORD_STACK_NONE);
 }
 
+static void changed(struct fixture *fixture, uint32_t cbid, uintptr_t graph, uintptr_t node,
+		    uintptr_t exec)
+{
+	const struct cupti_graph_data data = {
+		.graph = (void *)graph, .node = (void *)node, .graph_exec = (void *)exec};
+
+	graph_callback_changed(&fixture->launch, &library, cbid, &data);
+}
+
+/* As CUPTI tells of it: the copies first, those of the child under its own number. */
+static void instantiate(struct fixture *fixture)
+{
+	changed(fixture, CUPTI_ABI_RESOURCE_GRAPH_CREATED, EXEC, 0, 0);
+	created(fixture, EXEC << 32);
+	copied(fixture, EXEC << 32, PARENT << 32);
+	changed(fixture, CUPTI_ABI_RESOURCE_GRAPH_CREATED, CHILD, 0, 0);
+	created(fixture, CHILD << 32);
+	copied(fixture, CHILD << 32, (PARENT << 32) + 1);
+	created(fixture, (CHILD << 32) + 1);
+	copied(fixture, (CHILD << 32) + 1, (PARENT << 32) + 2);
+	changed(fixture, CUPTI_ABI_RESOURCE_EXEC_STARTING, 0, 0, EXEC);
+	renumbered = true;
+	/* The last gives way to another, which takes its number. */
+	created(fixture, (EXEC << 32) + 12);
+	changed(fixture, CUPTI_ABI_RESOURCE_NODE_DESTROYED, EXEC, (CHILD << 32) + 1, 0);
+	changed(fixture, CUPTI_ABI_RESOURCE_EXEC_CREATED, PARENT, 0, EXEC);
+}
+
+static void copies_have_their_stack_under_the_ids_of_the_executable_graph(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (uint32_t i = 0; i < 3; i++)
+		graph_nodes_put(fixture->launch.nodes, (PARENT << 32) + i, 7 + i);
+	on_a_thread(fixture, instantiate);
+	assert_int_equal(stack_of(fixture, EXEC << 32), 7);
+	assert_int_equal(stack_of(fixture, (EXEC << 32) + 10), 8);
+	assert_int_equal(stack_of(fixture, (EXEC << 32) + 11), 9);
+}
+
+static void copy_after_a_gap(struct fixture *fixture)
+{
+	/* Numbers 0 and 2: the second copy is created as 1, and the third as 2. */
+	created(fixture, EXEC << 32);
+	copied(fixture, EXEC << 32, PARENT << 32);
+	graph_nodes_put(fixture->launch.nodes, (EXEC << 32) + 2, 8);
+	const struct cupti_graph_data data = {.node = (void *)((EXEC << 32) + 3),
+					      .original_node = (void *)((PARENT << 32) + 3)};
+	const struct cupti_library first = {.get_graph_node_id = gap_id};
+
+	graph_callback_created(&fixture->launch, &first, &data);
+	assert_int_not_equal(stack_of(fixture, (EXEC << 32) + 2), 8);
+	graph_callback_copied(&fixture->launch, &library, &data);
+}
+
+static void a_copy_leaves_alone_what_had_the_number_of_its_creation(void **state)
+{
+	struct fixture *fixture = *state;
+
+	graph_nodes_put(fixture->launch.nodes, (PARENT << 32) + 3, 9);
+	on_a_thread(fixture, copy_after_a_gap);
+	assert_int_equal(stack_of(fixture, (EXEC << 32) + 2), 8);
+	assert_int_equal(stack_of(fixture, (EXEC << 32) + 3), 9);
+}
+
+static void launch_graph(struct fixture *fixture, uint32_t correlation_id, int result, bool wanted)
+{
+	const struct cupti_graph_launch params = {.graph_exec = (void *)EXEC};
+	struct cupti_callback_data data = {.correlation_id = correlation_id,
+					   .return_value = &result,
+					   .function_params = &params};
+
+	launch_callback_enter(&fixture->launch, CU_GRAPH_LAUNCH, &data);
+	graph_callback_launched(&fixture->launch, &library, &data, wanted);
+	data.site = CUPTI_ABI_API_EXIT;
+	graph_callback_launched(&fixture->launch, &library, &data, wanted);
+	launch_callback_exit(&fixture->launch, CU_GRAPH_LAUNCH, &data);
+}
+
+static uint32_t launch_of(struct fixture *fixture)
+{
+	return graph_nodes_launch(fixture->launch.nodes, (EXEC << 32) + 10);
+}
+
+static void launch_alike(struct fixture *fixture)
+{
+	/* Volatile: unrolled, it would be two places. */
+	for (volatile uint32_t id = 20; id < 22; id++)
+		launch_graph(fixture, id, 0, true);
+}
+
+static void a_graph_launched_from_one_place_is_the_launch_of_its_bodies(void **state)
+{
+	struct fixture *fixture = *state;
+
+	changed(fixture, CUPTI_ABI_RESOURCE_EXEC_CREATED, PARENT, 0, EXEC);
+	on_a_thread(fixture, launch_alike);
+	assert_int_equal(launch_of(fixture), 21);
+	changed(fixture, CUPTI_ABI_RESOURCE_EXEC_DESTROYED, 0, 0, EXEC);
+	assert_int_equal(launch_of(fixture), 21);
+	/* The handle means another graph from now on, if any. */
+	assert_int_equal(graph_nodes_get_exec(fixture->launch.nodes, (void *)EXEC), 0);
+	on_a_thread(fixture, launch_alike);
+	assert_int_equal(launch_of(fixture), 0);
+}
+
+static void launch_outside(struct fixture *fixture)
+{
+	launch_graph(fixture, 20, 0, true);
+	launch_graph(fixture, 21, 0, false);
+}
+
+static void launches_outside_of_the_window_leave_bodies_without_one(void **state)
+{
+	struct fixture *fixture = *state;
+
+	changed(fixture, CUPTI_ABI_RESOURCE_EXEC_CREATED, PARENT, 0, EXEC);
+	on_a_thread(fixture, launch_outside);
+	assert_int_equal(launch_of(fixture), 0);
+}
+
+static void launch_what_is_none(struct fixture *fixture)
+{
+	launch_graph(fixture, 20, 1, true);
+}
+
+static void a_graph_that_nobody_told_of_has_no_launch(void **state)
+{
+	struct fixture *fixture = *state;
+
+	on_a_thread(fixture, launch_what_is_none);
+	assert_int_equal(launch_of(fixture), 0);
+	changed(fixture, CUPTI_ABI_RESOURCE_EXEC_CREATED, PARENT, 0, EXEC);
+	on_a_thread(fixture, launch_alike);
+	assert_int_equal(launch_of(fixture), 21);
+	graph_nodes_clear(fixture->launch.nodes);
+	assert_int_equal(launch_of(fixture), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -192,6 +358,11 @@ int main(void)
 		TEST(copies_have_the_stack_of_their_original),
 		TEST(an_updated_node_has_the_stack_of_what_it_was_given),
 		TEST(a_copy_of_what_is_not_known_is_not_known),
+		TEST(copies_have_their_stack_under_the_ids_of_the_executable_graph),
+		TEST(a_copy_leaves_alone_what_had_the_number_of_its_creation),
+		TEST(a_graph_launched_from_one_place_is_the_launch_of_its_bodies),
+		TEST(launches_outside_of_the_window_leave_bodies_without_one),
+		TEST(a_graph_that_nobody_told_of_has_no_launch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,3 +42,27 @@ soak() {
 	cat "$out/soak.stdout"
 	tail -n 3 "$out/soak.table"
 }
+
+# Graphs within graphs: every run of every node under its launch and its capture.
+inner() {
+	local folded=$out/inner_graphs.count.folded kernel at=';cudaGraphLaunch;\[captured at\];.*'
+
+	nvcc -O2 -g -arch=native -cudart shared -Xcompiler -fno-omit-frame-pointer "$here/programs/inner_graphs.cu" \
+		-o "$scratch/inner_graphs" 2>"$out/nvcc-inner.log" || { not_ok "nvcc: $out/nvcc-inner.log"; return; }
+	"$flamegrid" run -o "$scratch/inner" -- "$scratch/inner_graphs" 200 >"$out/inner_graphs.stdout" 2>"$out/inner_graphs.stderr"
+	same "inner_graphs: exit status" $? 0
+	"$flamegrid" report "$scratch/inner" --weight count --strict >"$folded" 2>"$out/inner_graphs.report"
+	same "inner_graphs: nothing lost" $? 0
+	for kernel in in_child in_parent in_branch in_loop; do
+		same "inner_graphs: $kernel" "$(leaf_sum "$folded" "_Kernel\\]$kernel")" \
+			"$(awk -v kernel="$kernel" '$2 == kernel { print $3 }' "$out/inner_graphs.stdout")"
+	done
+	same "in_child: captured in capture_child" "$(grep ']in_child' "$folded" | grep -cvE ";replay_nested.*$at;capture_child")" 0
+	same "in_parent: added in nest" "$(grep ']in_parent' "$folded" | grep -cvE ";replay_nested.*$at;nest.*;add_in")" 0
+	same "in_branch: added in branch_body" \
+		"$(grep ']in_branch' "$folded" | grep -cvE ";replay_conditional.*$at;decide.*;branch_body.*;add_in")" 0
+	same "in_loop: captured in loop_body" "$(grep ']in_loop' "$folded" | grep -cvE ";replay_conditional.*$at;decide.*;loop_body")" 0
+	same "copies and memsets: captured in capture_child" \
+		"$(grep -E '_Mem(cpy|set)\]' "$folded" | grep -cvE ";replay_nested.*$at;capture_child")" 0
+	same "no node is unknown" "$(grep -c capture_unknown "$out/inner_graphs.stderr")" 0
+}

@@ -107,7 +107,7 @@ CUptiResult cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId)
 
 	if (!found || !pId)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*pId = found->body->graph_id;
+	*pId = found->body.graph_id;
 	return CUPTI_SUCCESS;
 }
 

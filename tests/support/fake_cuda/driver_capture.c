@@ -9,7 +9,9 @@
 
 static _Atomic uint64_t next_capture_id = 1;
 
-static CUresult begin(CUstream handle, bool per_thread, CUstreamCaptureMode mode)
+/* into: where the nodes go; NULL: into a new graph. */
+static CUresult begin(CUstream handle, bool per_thread, CUstreamCaptureMode mode,
+		      struct sim_graph *into)
 {
 	struct sim_stream *stream;
 	CUresult error = driver_find_stream(handle, per_thread, &stream);
@@ -22,7 +24,7 @@ static CUresult begin(CUstream handle, bool per_thread, CUstreamCaptureMode mode
 		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
 	if (stream->capture)
 		return CUDA_ERROR_ILLEGAL_STATE;
-	struct sim_graph *graph = sim_graph_create();
+	struct sim_graph *graph = into ? into : sim_graph_create();
 	if (!graph)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	pthread_mutex_lock(&stream->context->lock);
@@ -62,7 +64,8 @@ static CUresult end(CUstream handle, bool per_thread, CUgraph *graph_handle)
 	struct sim_graph *graph = stream->capture;
 	release_streams(stream->context, stream->capture_id);
 	if (graph->capture_failed) {
-		sim_graph_destroy(graph);
+		if (!graph->embedded)
+			sim_graph_destroy(graph);
 		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
 	}
 	*graph_handle = (CUgraph)graph;
@@ -112,12 +115,32 @@ void driver_join_capture(struct sim_stream *stream, const struct sim_event *even
 
 CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
 {
-	return DRIVER_CALL(cuStreamBeginCapture_v2, NULL, NULL, begin(hStream, false, mode));
+	return DRIVER_CALL(cuStreamBeginCapture_v2, NULL, NULL, begin(hStream, false, mode, NULL));
 }
 
 CUresult cuStreamBeginCapture_v2_ptsz(CUstream hStream, CUstreamCaptureMode mode)
 {
-	return DRIVER_CALL(cuStreamBeginCapture_v2_ptsz, NULL, NULL, begin(hStream, true, mode));
+	return DRIVER_CALL(cuStreamBeginCapture_v2_ptsz, NULL, NULL,
+			   begin(hStream, true, mode, NULL));
+}
+
+static CUresult begin_in_graph(CUstream stream, CUgraph handle, CUstreamCaptureMode mode)
+{
+	struct sim_graph *graph = sim_graph_check(handle);
+
+	return graph ? begin(stream, false, mode, graph) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
+				     const CUgraphNode *dependencies,
+				     const CUgraphEdgeData *dependencyData, size_t numDependencies,
+				     CUstreamCaptureMode mode)
+{
+	(void)dependencies;
+	(void)dependencyData;
+	(void)numDependencies;
+	return DRIVER_CALL(cuStreamBeginCaptureToGraph, NULL, NULL,
+			   begin_in_graph(hStream, hGraph, mode));
 }
 
 CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)

@@ -38,6 +38,8 @@ static CUresult copy(CUgraph *twin, CUgraph handle)
 	*twin = NULL;
 	if (!graph)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (graph->conditional)
+		return CUDA_ERROR_NOT_SUPPORTED;
 	*twin = (CUgraph)sim_graph_clone(graph);
 	return *twin ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -199,6 +201,8 @@ static CUresult add_child(CUgraphNode *node, CUgraph graph, CUgraph child_handle
 	*node = NULL;
 	if (!child || child_handle == graph)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (child->conditional)
+		return CUDA_ERROR_NOT_SUPPORTED;
 	return add(node, graph, CU_GRAPH_NODE_TYPE_GRAPH, NULL, child);
 }
 
@@ -219,6 +223,21 @@ CUresult cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 	(void)numDependencies;
 	return DRIVER_CALL(cuGraphAddEmptyNode, NULL, NULL,
 			   add(phGraphNode, hGraph, CU_GRAPH_NODE_TYPE_EMPTY, NULL, NULL));
+}
+
+static CUresult get_child(CUgraphNode handle, CUgraph *graph)
+{
+	const struct sim_node *node = sim_graph_check_node(handle);
+
+	if (!node || node->type != CU_GRAPH_NODE_TYPE_GRAPH)
+		return CUDA_ERROR_INVALID_VALUE;
+	*graph = node->handles[0];
+	return CUDA_SUCCESS;
+}
+
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph)
+{
+	return DRIVER_CALL(cuGraphChildGraphNodeGetGraph, NULL, NULL, get_child(hNode, phGraph));
 }
 
 static CUresult destroy_node(CUgraphNode handle)

@@ -8,11 +8,13 @@
 
 static CUresult instantiate(CUgraphExec *handle, CUgraph graph_handle)
 {
-	const struct sim_graph *graph = sim_graph_check(graph_handle);
+	struct sim_graph *graph = sim_graph_check(graph_handle);
 
 	*handle = NULL;
-	if (!graph)
+	if (!graph || graph->executable)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (graph->conditional && graph->instantiated)
+		return CUDA_ERROR_NOT_SUPPORTED;
 	*handle = (CUgraphExec)sim_graph_instantiate(graph);
 	return *handle ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -75,16 +77,6 @@ CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
 	return DRIVER_CALL(cuGraphExecDestroy, NULL, NULL, destroy(hGraphExec));
 }
 
-/* A launch into a captured stream becomes a child graph. */
-static CUresult capture(const struct sim_graph_exec *exec, struct sim_stream *stream)
-{
-	if (stream->capture->capture_failed)
-		return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-	return sim_graph_add(stream->capture, CU_GRAPH_NODE_TYPE_GRAPH, NULL, exec->body)
-		       ? CUDA_SUCCESS
-		       : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
 static CUresult run(CUgraphExec handle, CUstream stream_handle, bool per_thread)
 {
 	const struct sim_graph_exec *exec = sim_graph_check_exec(handle);
@@ -98,7 +90,7 @@ static CUresult run(CUgraphExec handle, CUstream stream_handle, bool per_thread)
 	if (driver_launch_fails())
 		return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 	if (stream->capture)
-		return capture(exec, stream);
+		return driver_spoil_capture(stream);
 	return sim_graph_exec_run(exec, stream) == 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -196,4 +188,23 @@ CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgraphNode h
 {
 	return DRIVER_CALL(cuGraphExecKernelNodeSetParams_v2, NULL, NULL,
 			   set_kernel(hGraphExec, hNode, nodeParams));
+}
+
+static CUresult set_child(CUgraphExec handle, CUgraphNode node_handle, CUgraph graph_handle)
+{
+	struct sim_graph_exec *exec = sim_graph_check_exec(handle);
+	struct sim_node *node = sim_graph_check_node(node_handle);
+	const struct sim_graph *graph = sim_graph_check(graph_handle);
+
+	if (!exec || !node || !graph)
+		return CUDA_ERROR_INVALID_VALUE;
+	return sim_graph_exec_set_child(exec, node, graph) == 0 ? CUDA_SUCCESS
+								: CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+					    CUgraph childGraph)
+{
+	return DRIVER_CALL(cuGraphExecChildGraphNodeSetParams, NULL, NULL,
+			   set_child(hGraphExec, hNode, childGraph));
 }

@@ -43,9 +43,11 @@ static void instantiation_reports_each_node_as_created_and_then_cloned(void **st
 	cudaGraphExec_t exec = instantiate(graph);
 	uint64_t base = (uint64_t)exec_id(exec) << 32, original = (uint64_t)graph_id(graph) << 32;
 
-	assert_int_equal(seen.nr_graphs, 5);
+	assert_int_equal(seen.nr_graphs, 8);
+	assert_int_equal(seen.graphs[0].cbid, CUPTI_CBID_RESOURCE_GRAPH_CREATED);
+	assert_int_equal(seen.graphs[0].graph_id, exec_id(exec));
 	for (uint32_t i = 0; i < 2; i++) {
-		const struct seen_graph *created = &seen.graphs[2 * i], *cloned = created + 1;
+		const struct seen_graph *created = &seen.graphs[2 * i + 1], *cloned = created + 1;
 
 		assert_int_equal(created->cbid, CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED);
 		assert_int_equal(created->node_id, base + i);
@@ -53,8 +55,11 @@ static void instantiation_reports_each_node_as_created_and_then_cloned(void **st
 		assert_int_equal(cloned->node_id, base + i);
 		assert_int_equal(cloned->original_node_id, original + i);
 	}
-	assert_int_equal(seen.graphs[4].cbid, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED);
-	assert_int_equal(seen.graphs[4].exec_id, exec_id(exec));
+	assert_int_equal(seen.graphs[5].cbid, CUPTI_CBID_RESOURCE_GRAPH_CREATED);
+	assert_int_equal(seen.graphs[6].cbid, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATE_STARTING);
+	assert_int_equal(seen.graphs[6].exec_id, exec_id(exec));
+	assert_int_equal(seen.graphs[7].cbid, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED);
+	assert_int_equal(seen.graphs[7].exec_id, exec_id(exec));
 	discard(exec, graph);
 }
 
@@ -411,6 +416,7 @@ static void the_driver_builds_graphs_of_all_kinds_of_nodes(void **state)
 	assert_int_equal(seen.nr_records, 2);
 	assert_int_equal(memory[0], 4);
 	assert_int_equal(memory[8], 'z');
+	seen.nr_graphs = 0;
 	assert_int_equal(cuGraphDestroyNode(empty), CUDA_SUCCESS);
 	assert_int_equal(count(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING), 1);
 	discard(exec, graph);

@@ -1,18 +1,15 @@
 #include "sim_graph.h"
 
 #include <cupti.h>
-#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "sim_context.h"
-#include "sim_stream.h"
 #include "sim_trace.h"
 
 #define GRAPH_MAGIC 0x73696d6772617068ull
 #define NODE_MAGIC  0x73696d67726e6f64ull
-#define EXEC_MAGIC  0x73696d6772657865ull
 
 static _Atomic uint32_t next_graph_id = 1;
 
@@ -21,8 +18,8 @@ static void report(uint32_t cbid, CUpti_GraphData *data)
 	sim_trace_resource(cbid, sim_context_current(), NULL, data);
 }
 
-static void report_graph(uint32_t cbid, const struct sim_graph *graph,
-			 const struct sim_graph *original)
+void sim_graph_report(uint32_t cbid, const struct sim_graph *graph,
+		      const struct sim_graph *original)
 {
 	CUpti_GraphData data = {.graph = (CUgraph)(uintptr_t)graph,
 				.originalGraph = (CUgraph)(uintptr_t)original};
@@ -30,8 +27,8 @@ static void report_graph(uint32_t cbid, const struct sim_graph *graph,
 	report(cbid, &data);
 }
 
-static void report_node(uint32_t cbid, const struct sim_node *node, const struct sim_node *original,
-			const struct sim_graph_exec *exec)
+void sim_graph_report_node(uint32_t cbid, const struct sim_node *node,
+			   const struct sim_node *original, const struct sim_graph_exec *exec)
 {
 	CUpti_GraphData data = {
 		.graph = (CUgraph)node->graph,
@@ -45,8 +42,8 @@ static void report_node(uint32_t cbid, const struct sim_node *node, const struct
 	report(cbid, &data);
 }
 
-static void report_exec(uint32_t cbid, const struct sim_graph_exec *exec,
-			const struct sim_graph *graph)
+void sim_graph_report_exec(uint32_t cbid, const struct sim_graph_exec *exec,
+			   const struct sim_graph *graph)
 {
 	CUpti_GraphData data = {.graph = (CUgraph)(uintptr_t)graph,
 				.graphExec = (CUgraphExec)(uintptr_t)exec};
@@ -54,9 +51,9 @@ static void report_exec(uint32_t cbid, const struct sim_graph_exec *exec,
 	report(cbid, &data);
 }
 
-static struct sim_graph *new_graph(void)
+struct sim_graph *sim_graph_init(struct sim_graph *memory)
 {
-	struct sim_graph *graph = calloc(1, sizeof(*graph));
+	struct sim_graph *graph = memory ? memory : calloc(1, sizeof(*graph));
 
 	if (!graph)
 		return NULL;
@@ -68,10 +65,10 @@ static struct sim_graph *new_graph(void)
 
 struct sim_graph *sim_graph_create(void)
 {
-	struct sim_graph *graph = new_graph();
+	struct sim_graph *graph = sim_graph_init(NULL);
 
 	if (graph)
-		report_graph(CUPTI_CBID_RESOURCE_GRAPH_CREATED, graph, NULL);
+		sim_graph_report(CUPTI_CBID_RESOURCE_GRAPH_CREATED, graph, NULL);
 	return graph;
 }
 
@@ -94,58 +91,86 @@ static struct sim_node *new_node(struct sim_graph *graph, CUgraphNodeType type,
 	return node;
 }
 
-static struct sim_graph *copy_whole(const struct sim_graph *original);
-
-/* false: out of memory; what is there so far stays in the copy. */
-static bool copy_nodes(struct sim_graph *copy, const struct sim_graph *original)
+static bool add_body(struct sim_node *node, const struct sim_graph *original)
 {
+	struct sim_graph *body = sim_graph_create();
+
+	if (!body)
+		return false;
+	body->embedded = true;
+	node->handles[node->nr_bodies] = (CUgraph)body;
+	node->bodies[node->nr_bodies++] = body;
+	if (original && original->conditional)
+		node->graph->conditional = true;
+	return !original || sim_graph_copy_nodes(body, original);
+}
+
+/* A copy is created under the number that is next, and then has its original's within its graph. */
+static void number_like(struct sim_node *twin, const struct sim_node *original)
+{
+	uint32_t number = (uint32_t)original->node_id;
+
+	twin->node_id = (uint64_t)twin->graph->graph_id << 32 | number;
+	if (twin->graph->next_node <= number)
+		twin->graph->next_node = number + 1;
+}
+
+bool sim_graph_copy_nodes(struct sim_graph *copy, const struct sim_graph *original)
+{
+	uint32_t count = 0;
+
+	copy->conditional = original->conditional;
 	for (const struct sim_node *node = original->nodes; node; node = node->next) {
+		copy->next_node = count++;
 		struct sim_node *twin = new_node(copy, node->type, &node->task);
 
 		if (!twin)
 			return false;
 		twin->original_id = node->node_id;
-		report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, twin, NULL, NULL);
-		report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, twin, node, NULL);
-		if (node->child) {
-			twin->child = copy_whole(node->child);
-			if (!twin->child)
+		twin->condition = node->condition;
+		twin->value = node->value;
+		for (uint32_t i = 0; i < node->nr_bodies; i++)
+			if (!add_body(twin, node->bodies[i]))
 				return false;
-			twin->child->embedded = true;
-		}
+		sim_graph_report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, twin, NULL, NULL);
+		number_like(twin, node);
+		sim_graph_report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED, twin, node, NULL);
 	}
 	return true;
 }
 
-static struct sim_graph *copy_whole(const struct sim_graph *original)
+struct sim_graph *sim_graph_clone(const struct sim_graph *original)
 {
 	struct sim_graph *copy = sim_graph_create();
 
 	if (!copy)
 		return NULL;
-	report_graph(CUPTI_CBID_RESOURCE_GRAPH_CLONED, copy, original);
-	if (!copy_nodes(copy, original)) {
+	if (!sim_graph_copy_nodes(copy, original)) {
 		sim_graph_destroy(copy);
 		return NULL;
 	}
+	sim_graph_report(CUPTI_CBID_RESOURCE_GRAPH_CLONED, copy, original);
 	return copy;
-}
-
-struct sim_graph *sim_graph_clone(const struct sim_graph *original)
-{
-	return copy_whole(original);
 }
 
 static void destroy_node(struct sim_node *node)
 {
-	report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, node, NULL, NULL);
-	if (node->child)
-		sim_graph_destroy(node->child);
+	bool dissolved = node->nr_bodies && node->bodies[0]->dissolved;
+
+	if (!dissolved || node->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+		sim_graph_report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING, node, NULL,
+				      NULL);
+	for (uint32_t i = 0; i < node->nr_bodies; i++) {
+		if (dissolved)
+			sim_graph_free(node->bodies[i]);
+		else
+			sim_graph_destroy(node->bodies[i]);
+	}
 	node->magic = 0;
 	free(node);
 }
 
-static void free_graph(struct sim_graph *graph)
+void sim_graph_free(struct sim_graph *graph)
 {
 	struct sim_node *next;
 
@@ -159,8 +184,8 @@ static void free_graph(struct sim_graph *graph)
 
 void sim_graph_destroy(struct sim_graph *graph)
 {
-	report_graph(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, graph, NULL);
-	free_graph(graph);
+	sim_graph_report(CUPTI_CBID_RESOURCE_GRAPH_DESTROY_STARTING, graph, NULL);
+	sim_graph_free(graph);
 }
 
 struct sim_node *sim_graph_add(struct sim_graph *graph, CUgraphNodeType type,
@@ -170,15 +195,32 @@ struct sim_node *sim_graph_add(struct sim_graph *graph, CUgraphNodeType type,
 
 	if (!node)
 		return NULL;
-	report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, NULL, NULL);
-	if (child) {
-		node->child = copy_whole(child);
-		if (!node->child) {
+	if (child && !add_body(node, child)) {
+		sim_graph_remove(node);
+		return NULL;
+	}
+	sim_graph_report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, NULL, NULL);
+	return node;
+}
+
+struct sim_node *sim_graph_add_conditional(struct sim_graph *graph,
+					   CUgraphConditionalNodeType condition, uint32_t nr_bodies,
+					   uint32_t value)
+{
+	struct sim_node *node = new_node(graph, CU_GRAPH_NODE_TYPE_CONDITIONAL, NULL);
+
+	if (!node)
+		return NULL;
+	graph->conditional = true;
+	node->condition = condition;
+	node->value = value;
+	while (node->nr_bodies < nr_bodies) {
+		if (!add_body(node, NULL)) {
 			sim_graph_remove(node);
 			return NULL;
 		}
-		node->child->embedded = true;
 	}
+	sim_graph_report_node(CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, node, NULL, NULL);
 	return node;
 }
 
@@ -197,140 +239,6 @@ void sim_graph_remove(struct sim_node *node)
 	destroy_node(node);
 }
 
-struct sim_graph_exec *sim_graph_instantiate(const struct sim_graph *graph)
-{
-	struct sim_graph_exec *exec = calloc(1, sizeof(*exec));
-
-	if (!exec)
-		return NULL;
-	exec->magic = EXEC_MAGIC;
-	exec->body = new_graph();
-	if (!exec->body || !copy_nodes(exec->body, graph)) {
-		if (exec->body)
-			free_graph(exec->body);
-		free(exec);
-		return NULL;
-	}
-	exec->body->embedded = true;
-	report_exec(CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED, exec, graph);
-	return exec;
-}
-
-void sim_graph_exec_destroy(struct sim_graph_exec *exec)
-{
-	report_exec(CUPTI_CBID_RESOURCE_GRAPHEXEC_DESTROY_STARTING, exec, NULL);
-	exec->magic = 0;
-	free_graph(exec->body);
-	free(exec);
-}
-
-/* *error_node: the first node of right that has no counterpart in left. */
-static bool same_shape(const struct sim_graph *left, const struct sim_graph *right,
-		       struct sim_node **error_node)
-{
-	struct sim_node *b = right->nodes;
-
-	for (const struct sim_node *a = left->nodes; a; a = a->next, b = b->next) {
-		*error_node = b;
-		if (!b || a->type != b->type)
-			return false;
-		if (a->child && !same_shape(a->child, b->child, error_node))
-			return false;
-	}
-	*error_node = b;
-	return !b;
-}
-
-static void take_tasks(struct sim_graph_exec *exec, struct sim_graph *body,
-		       const struct sim_graph *graph)
-{
-	const struct sim_node *source = graph->nodes;
-
-	for (struct sim_node *node = body->nodes; node; node = node->next, source = source->next) {
-		node->task = source->task;
-		/* To CUPTI the executable graph's node is the original one. */
-		report_node(CUPTI_CBID_RESOURCE_GRAPH_NODE_UPDATED, source, node, exec);
-		if (node->child)
-			take_tasks(exec, node->child, source->child);
-	}
-}
-
-int sim_graph_exec_update(struct sim_graph_exec *exec, const struct sim_graph *graph,
-			  struct sim_node **error_node)
-{
-	if (!same_shape(exec->body, graph, error_node))
-		return -EINVAL;
-	take_tasks(exec, exec->body, graph);
-	return 0;
-}
-
-static struct sim_node *find_copy(const struct sim_graph *graph, uint64_t original_id)
-{
-	for (struct sim_node *node = graph->nodes; node; node = node->next) {
-		struct sim_node *found = node->child ? find_copy(node->child, original_id) : NULL;
-
-		if (node->original_id == original_id)
-			return node;
-		if (found)
-			return found;
-	}
-	return NULL;
-}
-
-int sim_graph_exec_set_task(struct sim_graph_exec *exec, struct sim_node *original,
-			    const struct sim_task *task)
-{
-	struct sim_node *node = find_copy(exec->body, original->node_id);
-
-	if (!node || node->type != original->type)
-		return -EINVAL;
-	node->task = *task;
-	report_node(CUPTI_CBID_RESOURCE_GRAPH_NODE_SET_PARAMS, node, original, exec);
-	return 0;
-}
-
-/* *whole grows around what ran: its start is that of the first node. The driver makes the nodes of
- * child graphs nodes of the executable graph itself, numbered on from *next_node, and tells nobody. */
-static int run_nodes(const struct sim_graph *body, uint32_t graph_id, struct sim_stream *stream,
-		     struct sim_operation *whole, bool child, uint32_t *next_node)
-{
-	for (const struct sim_node *node = body->nodes; node; node = node->next) {
-		struct sim_operation ran;
-		int error = 0;
-
-		if (node->child) {
-			error = run_nodes(node->child, graph_id, stream, whole, true, next_node);
-		} else if (node->type != CU_GRAPH_NODE_TYPE_EMPTY) {
-			uint64_t node_id =
-				child ? (uint64_t)graph_id << 32 | (*next_node)++ : node->node_id;
-
-			error = sim_task_run(&node->task, stream, graph_id, node_id, &ran);
-			if (error == 0) {
-				if (whole->start_ns == 0)
-					whole->start_ns = ran.start_ns;
-				whole->end_ns = ran.end_ns;
-				whole->sequence = ran.sequence ? ran.sequence : whole->sequence;
-			}
-		}
-		if (error != 0)
-			return error;
-	}
-	return 0;
-}
-
-int sim_graph_exec_run(const struct sim_graph_exec *exec, struct sim_stream *stream)
-{
-	struct sim_operation whole = {
-		.kind = SIM_GRAPH, .name = "", .graph_id = exec->body->graph_id};
-	uint32_t next_node = exec->body->next_node;
-	int error = run_nodes(exec->body, exec->body->graph_id, stream, &whole, false, &next_node);
-
-	if (whole.start_ns == 0 || !sim_trace_wants_graphs())
-		return error;
-	int whole_error = sim_stream_note(stream, &whole);
-	return error != 0 ? error : whole_error;
-}
-
 struct sim_graph *sim_graph_check(void *handle)
 {
 	struct sim_graph *graph = handle;
@@ -343,11 +251,4 @@ struct sim_node *sim_graph_check_node(void *handle)
 	struct sim_node *node = handle;
 
 	return node && node->magic == NODE_MAGIC ? node : NULL;
-}
-
-struct sim_graph_exec *sim_graph_check_exec(void *handle)
-{
-	struct sim_graph_exec *exec = handle;
-
-	return exec && exec->magic == EXEC_MAGIC ? exec : NULL;
 }

@@ -163,7 +163,7 @@ static struct sim_truth_row *identify(struct sim_stream *stream, struct sim_oper
 	operation->device_ordinal = key.device_ordinal;
 	operation->context_id = key.context_id;
 	operation->stream_id = key.stream_id;
-	operation->correlation_id = sim_trace_correlation_id();
+	operation->correlation_id = operation->uncorrelated ? 0 : sim_trace_correlation_id();
 	operation->row = sim_truth_table_row(&stream->truth, &key);
 	return operation->row;
 }

@@ -2,7 +2,7 @@
  * for tests of what profiles them.
  *
  *   fake_graphs [--devices D] [--threads T] [--kernels K] [--replays N] [--rounds R]
- *               [--explicit E] [--eager L] [--no-clone]
+ *               [--explicit E] [--eager L] [--no-clone] [--inner I]
  *
  * Thread t works on device t % D. In each of R rounds it
  *   - launches L kernels eagerly, from layer_a() called by eager_forward();
@@ -14,6 +14,12 @@
  *     launches it once more from replay_clone();
  *   - if E > 0: adds, in explicit_graph(), E kernel nodes (graph_c) from add_layer_c() and the
  *     captured graph as a child, and launches that N times from replay_explicit();
+ *   - if I > 0: builds, in nested_graph(), a graph with a kernel from add_layer_c() that has the captured graph as a child
+ *     twice, and at two levels: in a child that has another kernel from add_layer_c(); instantiates a clone of it and
+ *     launches that I times from replay_nested(). And builds, in conditional_graph(), a graph whose first node is a kernel
+ *     from add_layer_c(), with a branch that runs (one kernel graph_d from add_layer_d() in branch_body()) and one that does
+ *     not, and a loop of two turns (one graph_a from layer_a() captured in loop_body()); launches it I times from
+ *     replay_conditional();
  *   - destroys all of them.
  * Prints "ready PID" before the first round, and at the end "launched DEVICE KERNEL COUNT", "copied
  * DEVICE KIND COUNT", "captured COUNT", "eager COUNT" and "graphs COUNT" (launches of graphs). */
@@ -39,19 +45,22 @@
 #define THREADS_MAX 256
 #define COPY_BYTES  65536u
 
-enum { LAYER_A, LAYER_B, LAYER_C, KERNELS };
+enum { LAYER_A, LAYER_B, LAYER_C, LAYER_D, KERNELS };
+
+#define LOOP_TURNS 2u
 
 static struct fake_cuda_kernel kernels[KERNELS] = {
 	FAKE_CUDA_KERNEL_INIT("graph_a", FAKE_CUDA_FIXED_NS(1000)),
 	FAKE_CUDA_KERNEL_INIT("graph_b", FAKE_CUDA_FIXED_NS(2000)),
 	FAKE_CUDA_KERNEL_INIT("graph_c", FAKE_CUDA_FIXED_NS(3000)),
+	FAKE_CUDA_KERNEL_INIT("graph_d", FAKE_CUDA_FIXED_NS(4000)),
 };
 
 static struct {
 	int devices, threads, kernels, explicit_nodes;
-	long replays, rounds, eager;
+	long replays, rounds, eager, inner;
 	bool no_clone;
-} options = {1, 1, 8, 2, 100, 1, 0, false};
+} options = {1, 1, 8, 2, 100, 1, 0, 0, false};
 
 static struct {
 	_Atomic uint64_t kernels[KERNELS];
@@ -217,6 +226,130 @@ NAMED static void run_clone(const struct worker *worker, cudaGraph_t graph)
 	discard(exec, clone);
 }
 
+static void add_child(cudaGraph_t graph, cudaGraph_t child)
+{
+	cudaGraphNode_t node;
+
+	require(cudaGraphAddChildGraphNode(&node, graph, NULL, 0, child),
+		"cudaGraphAddChildGraphNode");
+}
+
+static cudaGraph_t create_graph(void)
+{
+	cudaGraph_t graph;
+
+	require(cudaGraphCreate(&graph, 0), "cudaGraphCreate");
+	return graph;
+}
+
+NAMED static cudaGraph_t nested_graph(cudaGraph_t child)
+{
+	cudaGraph_t middle = create_graph(), top = create_graph();
+	cudaGraphNode_t last = NULL;
+
+	add_layer_c(middle, &last);
+	add_child(middle, child);
+	last = NULL;
+	add_child(top, middle);
+	add_layer_c(top, &last);
+	add_child(top, child);
+	add_child(top, child);
+	require(cudaGraphDestroy(middle), "cudaGraphDestroy");
+	return top;
+}
+
+NAMED static void replay_nested(const struct worker *worker, cudaGraphExec_t exec)
+{
+	for (long i = 0; i < options.inner; i++) {
+		require(cudaGraphLaunch(exec, worker->stream), "cudaGraphLaunch");
+		for (int child = 0; child < 3; child++)
+			count_forward(worker);
+		graph_launches -= 2;
+		done[worker->device].kernels[LAYER_C] += 2;
+	}
+}
+
+NAMED static void add_layer_d(cudaGraph_t graph)
+{
+	struct cudaKernelNodeParams params = {
+		.func = &kernels[LAYER_D], .gridDim = {2, 1, 1}, .blockDim = {32, 1, 1}};
+	cudaGraphNode_t node;
+
+	require(cudaGraphAddKernelNode(&node, graph, NULL, 0, &params), "cudaGraphAddKernelNode");
+}
+
+/* The bodies; value is what the condition has at every launch. */
+static cudaGraph_t *add_conditional(cudaGraph_t graph, unsigned int value,
+				    enum cudaGraphConditionalNodeType type, unsigned int size)
+{
+	struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional};
+	cudaGraphNode_t node;
+
+	params.conditional.type = type;
+	params.conditional.size = size;
+	require(cudaGraphConditionalHandleCreate(&params.conditional.handle, graph, value,
+						 cudaGraphCondAssignDefault),
+		"cudaGraphConditionalHandleCreate");
+	require(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params), "cudaGraphAddNode");
+	return params.conditional.phGraph_out;
+}
+
+NAMED static void branch_body(cudaGraph_t body)
+{
+	add_layer_d(body);
+}
+
+NAMED static void loop_body(const struct worker *worker, cudaGraph_t body)
+{
+	cudaGraph_t same;
+
+	require(cudaStreamBeginCaptureToGraph(worker->stream, body, NULL, NULL, 0,
+					      cudaStreamCaptureModeThreadLocal),
+		"cudaStreamBeginCaptureToGraph");
+	layer_a(worker->stream);
+	require(cudaStreamEndCapture(worker->stream, &same), "cudaStreamEndCapture");
+	captured++;
+}
+
+NAMED static cudaGraph_t conditional_graph(const struct worker *worker)
+{
+	cudaGraph_t graph = create_graph();
+	cudaGraphNode_t last = NULL;
+
+	add_layer_c(graph, &last);
+	cudaGraph_t *branches = add_conditional(graph, 0, cudaGraphCondTypeIf, 2);
+	branch_body(branches[0]);
+	branch_body(branches[1]);
+	loop_body(worker, *add_conditional(graph, LOOP_TURNS, cudaGraphCondTypeWhile, 1));
+	return graph;
+}
+
+NAMED static void replay_conditional(const struct worker *worker, cudaGraphExec_t exec)
+{
+	for (long i = 0; i < options.inner; i++) {
+		require(cudaGraphLaunch(exec, worker->stream), "cudaGraphLaunch");
+		done[worker->device].kernels[LAYER_A] += LOOP_TURNS;
+		done[worker->device].kernels[LAYER_C]++;
+		done[worker->device].kernels[LAYER_D]++;
+		graph_launches++;
+	}
+}
+
+NAMED static void run_inner(const struct worker *worker, cudaGraph_t graph)
+{
+	cudaGraph_t nested = nested_graph(graph), clone;
+	cudaGraph_t conditional = conditional_graph(worker);
+
+	require(cudaGraphClone(&clone, nested), "cudaGraphClone");
+	cudaGraphExec_t exec = instantiate(clone);
+	replay_nested(worker, exec);
+	discard(exec, clone);
+	require(cudaGraphDestroy(nested), "cudaGraphDestroy");
+	exec = instantiate(conditional);
+	replay_conditional(worker, exec);
+	discard(exec, conditional);
+}
+
 NAMED static void run_round(struct worker *worker)
 {
 	eager_forward(worker);
@@ -232,6 +365,8 @@ NAMED static void run_round(struct worker *worker)
 		replay_explicit(worker, built_exec);
 		discard(built_exec, built);
 	}
+	if (options.inner)
+		run_inner(worker, graph);
 	require(cudaStreamSynchronize(worker->stream), "cudaStreamSynchronize");
 	discard(exec, graph);
 }
@@ -267,15 +402,11 @@ static void print_counts(void)
 }
 
 static const struct option long_options[] = {
-	{"devices", required_argument, NULL, 'd'},
-	{"threads", required_argument, NULL, 't'},
-	{"kernels", required_argument, NULL, 'k'},
-	{"replays", required_argument, NULL, 'n'},
-	{"rounds", required_argument, NULL, 'r'},
-	{"explicit", required_argument, NULL, 'x'},
-	{"eager", required_argument, NULL, 'l'},
-	{"no-clone", no_argument, NULL, 'c'},
-	{NULL, 0, NULL, 0},
+	{"devices", required_argument, NULL, 'd'}, {"threads", required_argument, NULL, 't'},
+	{"kernels", required_argument, NULL, 'k'}, {"replays", required_argument, NULL, 'n'},
+	{"rounds", required_argument, NULL, 'r'},  {"explicit", required_argument, NULL, 'x'},
+	{"eager", required_argument, NULL, 'l'},   {"no-clone", no_argument, NULL, 'c'},
+	{"inner", required_argument, NULL, 'i'},   {NULL, 0, NULL, 0},
 };
 
 static bool read_option(int option, const char *value)
@@ -304,6 +435,9 @@ static bool read_option(int option, const char *value)
 		return true;
 	case 'c':
 		options.no_clone = true;
+		return true;
+	case 'i':
+		options.inner = atol(value);
 		return true;
 	default:
 		return false;
