@@ -34,7 +34,7 @@ PY
 
 # The files of parts/ may use what is set above; all they set of it is failed.
 for file in verdict machine programs profile overhead conformance counts training graph stacks life windows timeline api \
-	memory nvtx kineto inner; do
+	memory nvtx kineto; do
 	# shellcheck source=/dev/null
 	. "$here/parts/$file.sh" || exit 1
 done

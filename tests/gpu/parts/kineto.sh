@@ -38,7 +38,7 @@ kineto_program() {
 	local kernels launched
 
 	nvcc -O2 -arch=native -cudart shared "$here/programs/shared_cupti.cu" -o "$scratch/shared_cupti" \
-		-I/usr/local/cuda/extras/CUPTI/include -Xlinker -rpath -Xlinker "$(dirname "$cupti")" "$cupti" \
+		-I/usr/local/cuda/extras/CUPTI/include -Xlinker -rpath -Xlinker "$(dirname "$cupti")" -Xlinker "$cupti" \
 		2>"$out/nvcc-shared.log" || { not_ok "nvcc: $out/nvcc-shared.log"; return; }
 	kineto_run shared_cupti "$scratch/shared_cupti" 20000 20000 20000 3
 	same "shared_cupti: subscribed" "$(grep '^subscribed' "$out/shared_cupti.stdout")" "subscribed 0"
