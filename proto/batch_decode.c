@@ -273,6 +273,7 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 		break;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
+	case MESSAGE_SAMPLES:
 		break;
 	}
 }

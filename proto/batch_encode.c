@@ -205,6 +205,7 @@ static uint32_t nr_elements_of(enum message_type type)
 		return 8;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
+	case MESSAGE_SAMPLES:
 		break;
 	}
 	return 0;
@@ -257,6 +258,7 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 		break;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
+	case MESSAGE_SAMPLES:
 		break;
 	}
 }

@@ -89,6 +89,18 @@ static const struct {
 	[LEDGER_ACTIVITY_TAKEN] = {"activity_taken",
 				   "launches without GPU records: another profiler had them",
 				   LEDGER_LOST},
+	[LEDGER_SAMPLES] = {"samples", "samples of host threads", LEDGER_PRODUCED},
+	[LEDGER_SAMPLE_RING_FULL] =
+		{"sample_ring_full",
+		 "samples of host threads lost: the kernel had no room for them", LEDGER_LOST},
+	[LEDGER_SAMPLE_NO_STACK] = {"sample_no_stack",
+				    "samples of host threads whose stack could not be read",
+				    LEDGER_NOTED},
+	[LEDGER_WAIT_SHORT] = {"wait_short", "waits that were too short to be sampled",
+			       LEDGER_NOTED},
+	[LEDGER_PROBE_LOST] = {"probe_lost",
+			       "launches without their stack: the kernel had no room for it",
+			       LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

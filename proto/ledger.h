@@ -5,6 +5,7 @@
  *	LEDGER_RECORDS = folded + LEDGER_RECORD_RING_FULL + LEDGER_INVALID_TIME + LEDGER_STILL_RUNNING + in flight
  * and for each process:
  *	LEDGER_LAUNCHES = received + LEDGER_LAUNCH_RING_FULL + LEDGER_LAUNCH_NO_LANE + in flight
+ *	LEDGER_SAMPLES = received + LEDGER_SAMPLE_RING_FULL
  * The numbers are part of the wire and of the store's schema: append only. */
 #ifndef LEDGER_H
 #define LEDGER_H
@@ -56,12 +57,17 @@ enum ledger_reason {
 		28, /* CUDA calls and kernels that found no room in the statistics of calls and launch configurations */
 	LEDGER_CAPTURE_WINDOW =
 		29, /* capture windows that ended (ns: what they lasted), where not all of the run was captured */
-	LEDGER_FREE_UNKNOWN = 30,   /* frees of memory whose allocation was not seen */
+	LEDGER_FREE_UNKNOWN = 30, /* frees of memory whose allocation was not seen */
 	LEDGER_MEMORY_INEXACT =
 		31, /* memory records that the account of live memory could not take at their time */
 	LEDGER_NVTX_NAME_LOST = 32, /* launches under an NVTX range whose name found no room */
 	LEDGER_ACTIVITY_TAKEN =
 		33, /* launches while another user of CUPTI's activity API had its records */
+	LEDGER_SAMPLES = 34,          /* host samples (ns: the time that they stand for) */
+	LEDGER_SAMPLE_RING_FULL = 35, /* host samples lost: no room between kernel and agent */
+	LEDGER_SAMPLE_NO_STACK = 36,  /* host samples whose stack could not be read */
+	LEDGER_WAIT_SHORT = 37, /* waits below the minimum, not sampled (ns: what they lasted) */
+	LEDGER_PROBE_LOST = 38, /* launches whose stack the kernel had no room to pass on */
 	LEDGER_REASONS,
 };
 

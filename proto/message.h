@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "proto/device_limits.h"
+#include "proto/host_sample.h"
 #include "proto/kernel_config.h"
 #include "proto/ledger.h"
 #include "proto/record.h"
@@ -47,6 +48,7 @@ enum message_type {
 	MESSAGE_BYE = 14,
 	MESSAGE_STATISTICS = 15,
 	MESSAGE_STREAM = 17,
+	MESSAGE_SAMPLES = 18,
 };
 
 struct message_text {
@@ -216,6 +218,14 @@ struct message_streams {
 	const struct message_stream *streams;
 };
 
+/* What the kernel saw of a process's host threads. stack_id is a node id, name_id a string id. */
+struct message_samples {
+	uint64_t seq;
+	uint32_t process_id;
+	uint32_t nr_samples; /* WIRE_EVENTS_MAX at most */
+	const struct host_sample *samples;
+};
+
 /* The process's whole ledger so far (ledger.h): replaces what was sent before. */
 struct message_ledger {
 	uint64_t seq;
@@ -281,6 +291,7 @@ struct message {
 		struct message_ping ping; /* and PONG */
 		struct message_bye bye;
 		struct message_streams streams;
+		struct message_samples samples;
 	};
 };
 

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 		batch_encoder_destroy(encoder);
 		return 1;
 	}
-	for (uint32_t i = 0; i < MESSAGE_SAMPLES && !failed; i++) {
+	for (uint32_t i = 0; i < NR_MESSAGE_SAMPLES && !failed; i++) {
 		const uint8_t *frame;
 		size_t size;
 

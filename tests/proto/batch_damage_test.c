@@ -26,7 +26,7 @@ static void frames_cut_anywhere_are_malformed(void **state)
 	struct codec_fixture *codec = *state;
 	struct message message;
 
-	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
+	for (uint32_t i = 0; i < NR_MESSAGE_SAMPLES; i++) {
 		struct codec_fixture_frame frame =
 			codec_fixture_encode(codec, message_samples_get(i));
 
@@ -63,7 +63,7 @@ static void damage_to_any_byte_does_no_harm(void **state)
 	static const uint8_t values[] = {0x00, 0x7f, 0x80, 0x90, 0xc1, 0xc6, 0xdd, 0xff};
 	struct codec_fixture *codec = *state;
 
-	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
+	for (uint32_t i = 0; i < NR_MESSAGE_SAMPLES; i++) {
 		struct codec_fixture_frame frame =
 			codec_fixture_encode(codec, message_samples_get(i));
 
@@ -89,7 +89,7 @@ static void damage_to_many_bytes_does_no_harm(void **state)
 	struct codec_fixture *codec = *state;
 	uint32_t random = 12345;
 
-	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
+	for (uint32_t i = 0; i < NR_MESSAGE_SAMPLES; i++) {
 		struct codec_fixture_frame frame =
 			codec_fixture_encode(codec, message_samples_get(i));
 

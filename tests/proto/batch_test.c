@@ -73,7 +73,7 @@ static void every_message_survives_the_way(void **state)
 {
 	struct codec_fixture *codec = *state;
 
-	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
+	for (uint32_t i = 0; i < NR_MESSAGE_SAMPLES; i++) {
 		struct codec_fixture_frame frame =
 			codec_fixture_encode(codec, message_samples_get(i));
 		struct message message;
@@ -90,7 +90,7 @@ static void equal_messages_make_equal_frames(void **state)
 {
 	struct codec_fixture *codec = *state;
 
-	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
+	for (uint32_t i = 0; i < NR_MESSAGE_SAMPLES; i++) {
 		struct codec_fixture_frame frame =
 			codec_fixture_encode(codec, message_samples_get(i));
 		struct codec_fixture_frame again;
@@ -422,7 +422,7 @@ static int decode_with(uint32_t nr_allocations, const struct codec_fixture_frame
 
 static void any_allocation_may_fail(void **state)
 {
-	for (uint32_t i = 0; i < MESSAGE_SAMPLES; i++) {
+	for (uint32_t i = 0; i < NR_MESSAGE_SAMPLES; i++) {
 		const struct message *message = message_samples_get(i);
 		struct codec_fixture_frame frame = codec_fixture_encode(*state, message);
 		uint32_t nr_allocations = 0;

@@ -161,7 +161,7 @@ static const struct message_stream streams[] = {
 	 .flags = UINT32_MAX},
 };
 
-static struct message samples[MESSAGE_SAMPLES] = {
+static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_HELLO,
 	 .hello = {.version_min = 1,
 		   .version_max = 3,
@@ -421,6 +421,7 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 				  sizeof(*left->streams.streams));
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
+	case MESSAGE_SAMPLES:
 		break;
 	}
 	return false;

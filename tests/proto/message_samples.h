@@ -7,9 +7,9 @@
 
 #include "proto/message.h"
 
-#define MESSAGE_SAMPLES 25u
+#define NR_MESSAGE_SAMPLES 25u
 
-/* index below MESSAGE_SAMPLES. */
+/* index below NR_MESSAGE_SAMPLES. */
 const struct message *message_samples_get(uint32_t index);
 
 /* Whether two messages say the same: by value, texts and lists included. */
