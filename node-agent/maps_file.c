@@ -79,3 +79,17 @@ bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps
 	memset(entry, 0, sizeof(*entry));
 	return false;
 }
+
+bool maps_file_next(const char **text, size_t *size, struct maps_file_entry *entry)
+{
+	const char *newline = *size ? memchr(*text, '\n', *size) : NULL;
+	size_t line_size = newline ? (size_t)(newline - *text) : *size;
+
+	if (*size == 0 || !parse_line(*text, line_size, entry)) {
+		memset(entry, 0, sizeof(*entry));
+		return false;
+	}
+	*text += newline ? line_size + 1 : line_size;
+	*size -= newline ? line_size + 1 : line_size;
+	return true;
+}

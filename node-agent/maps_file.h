@@ -20,4 +20,7 @@ struct maps_file_entry {
  * zeroed. */
 bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps_file_entry *entry);
 
+/* The next mapping of the text, which is then shortened by it. false: none is left; *entry is then zeroed. */
+bool maps_file_next(const char **text, size_t *size, struct maps_file_entry *entry);
+
 #endif

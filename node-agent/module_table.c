@@ -17,13 +17,15 @@
 #include "ring_source.h"
 #include "symbolizer.h"
 
-#define MAPS_SIZE_MAX (16u << 20)
+#define MAPS_SIZE_MAX  (16u << 20)
+#define IDENTIFY_READS 4u /* between two rereads, for files without a build id */
 
 struct module_table {
 	const struct ring_source_outputs *outputs;
 	struct process_maps *maps; /* owns */
 	struct mapped_file_view view;
 	bool reads_maps;
+	bool forgets; /* what is not mapped any more: nobody announces files */
 	uint32_t nr_file_reads;
 	char *text; /* owns; /proc/PID/maps as last read */
 	size_t text_size;
@@ -62,14 +64,66 @@ void module_table_destroy(struct module_table *table)
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
+static bool same_entry(const struct maps_file_entry *a, const struct maps_file_entry *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->inode == b->inode && a->executable == b->executable &&
+	       a->path_size == b->path_size &&
+	       (a->path_size == 0 || memcmp(a->path, b->path, a->path_size) == 0);
+}
+
+/* Both texts are in the order of addresses. */
+static void forget_unmapped(struct module_table *table, const char *before, size_t before_size)
+{
+	struct maps_file_entry old, now = {0};
+	const char *text = table->text;
+	size_t size = table->text_size;
+
+	while (maps_file_next(&before, &before_size, &old)) {
+		if (!old.executable)
+			continue;
+		while (now.start < old.start && maps_file_next(&text, &size, &now))
+			;
+		if (!same_entry(&old, &now))
+			process_maps_remove(table->maps, old.start, old.end);
+	}
+}
+
+/* Of a process that has ended, what was known counts. */
+static bool read_text(struct module_table *table)
+{
+	char *before = table->text;
+	size_t before_size = table->text_size;
+
+	table->text = NULL;
+	proc_file_read(table->view.pid, "maps", MAPS_SIZE_MAX, &table->text, &table->text_size);
+	if (!table->text || table->text_size == 0) {
+		free(table->text);
+		table->text = before;
+		table->text_size = before_size;
+		return false;
+	}
+	if (before && table->forgets)
+		forget_unmapped(table, before, before_size);
+	free(before);
+	return true;
+}
+
 static bool read_maps(struct module_table *table)
 {
 	if (!table->reads_maps || table->nr_file_reads == MODULE_TABLE_FILE_READS_MAX)
 		return false;
 	table->nr_file_reads++;
-	free(table->text);
-	proc_file_read(table->view.pid, "maps", MAPS_SIZE_MAX, &table->text, &table->text_size);
-	return table->text;
+	return read_text(table);
+}
+
+bool module_table_reread(struct module_table *table)
+{
+	if (!table->reads_maps)
+		return false;
+	table->forgets = true;
+	table->nr_file_reads = MODULE_TABLE_FILE_READS_MAX - IDENTIFY_READS;
+	return read_text(table);
 }
 
 static bool find_in_text(const struct module_table *table, uint64_t address,

@@ -36,4 +36,8 @@ int module_table_add(struct module_table *table, const struct definition_module 
  * address. 0 or -ENOMEM. */
 int module_table_find(struct module_table *table, uint64_t address, struct message_frame *frame);
 
+/* For a process without a guest, of which it is known from elsewhere when its mappings change: reads /proc/PID/maps now and forgets
+ * what is not mapped any more. Until the next call it is hardly read again. true: it could be read. */
+bool module_table_reread(struct module_table *table);
+
 #endif
