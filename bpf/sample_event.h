@@ -41,11 +41,11 @@ enum watched_flags {
 };
 
 struct watched {
-	__u64 start;  /* as process_start */
-	__u32 parent; /* pid; 0: the agent entered it */
-	__u32 flags;  /* enum watched_flags */
-	__u32 met;    /* exec_id + 1 of the program whose first event has woken the agent */
-	__u32 reserved;
+	__u64 start;        /* as process_start; 0: the agent entered it */
+	__u32 parent;       /* pid; 0: likewise */
+	__u32 flags;        /* enum watched_flags */
+	__u32 met;          /* exec_id + 1 of the program whose first event has woken the agent */
+	__u32 fork_exec_id; /* of its parent: until it calls exec itself. 0: not known */
 };
 
 /* Map "counts", by pid and CPU: everything that was to be sent, sent or not. */

@@ -55,17 +55,17 @@ __attribute__((format(printf, 2, 3))) static void notice(struct bpf_source *sour
 
 /* ---- processes ----------------------------------------------------------------------------------- */
 
-/* The one that started it, if it is looked at itself. 0, or -ENOMEM. */
-static int find_parent(struct bpf_source *source, pid_t pid, struct watched_process **parent);
-
 /* The entry of a pid, new if need be. 0 or -ENOMEM. */
-static int get_process(struct bpf_source *source, pid_t pid, uint64_t start,
-		       struct watched_process **process)
+static int get_process(struct bpf_source *source, pid_t pid, struct watched_process **process)
 {
+	struct watched watched;
+
 	*process = watched_table_find(source->table, pid);
 	if (*process)
 		return 0;
-	*process = watched_process_create(&source->watched_scope, pid, start, NULL);
+	if (!bpf_ring_lookup(source->ring, pid, &watched))
+		watched = (struct watched){0};
+	*process = watched_process_create(&source->watched_scope, pid, &watched);
 	int r = *process ? watched_table_add(source->table, *process) : -ENOMEM;
 	if (r) {
 		watched_process_destroy(*process);
@@ -74,6 +74,7 @@ static int get_process(struct bpf_source *source, pid_t pid, uint64_t start,
 	return r;
 }
 
+/* The one that started it, if it is looked at itself. 0 or -ENOMEM. */
 static int find_parent(struct bpf_source *source, pid_t pid, struct watched_process **parent)
 {
 	struct watched watched, own;
@@ -83,7 +84,7 @@ static int find_parent(struct bpf_source *source, pid_t pid, struct watched_proc
 	    !bpf_ring_lookup(source->ring, (pid_t)own.parent, &watched) ||
 	    (watched.flags & WATCHED_CHILDREN_ONLY))
 		return 0;
-	return get_process(source, (pid_t)own.parent, watched.start, parent);
+	return get_process(source, (pid_t)own.parent, parent);
 }
 
 static void forget(struct bpf_source *source, struct watched_process *process)
@@ -93,7 +94,7 @@ static void forget(struct bpf_source *source, struct watched_process *process)
 }
 
 /* Another program runs in the process, or another process has the pid: what was counted until now is the old one's. */
-static int replace(struct bpf_source *source, struct watched_process **process, uint64_t start)
+static int replace(struct bpf_source *source, struct watched_process **process)
 {
 	pid_t pid = watched_process_pid(*process);
 	struct sample_counts counts;
@@ -106,7 +107,7 @@ static int replace(struct bpf_source *source, struct watched_process **process, 
 	forget(source, *process);
 	*process = NULL;
 	if (r == 0)
-		r = get_process(source, pid, start, process);
+		r = get_process(source, pid, process);
 	if (r == 0)
 		watched_process_set_base(*process, &counts);
 	return r;
@@ -115,10 +116,10 @@ static int replace(struct bpf_source *source, struct watched_process **process, 
 static int find_process(struct bpf_source *source, const struct sample_event *event,
 			struct watched_process **process)
 {
-	int r = get_process(source, (pid_t)event->pid, event->process_start, process);
+	int r = get_process(source, (pid_t)event->pid, process);
 
 	if (r == 0 && watched_process_is_other(*process, event))
-		r = replace(source, process, event->process_start);
+		r = replace(source, process);
 	return r;
 }
 
@@ -455,7 +456,7 @@ static int look_for_counts(struct bpf_source *source, bool all)
 		bpf_ring_counts(source->ring, next, &counts);
 		if (counts.samples || counts.short_waits || counts.probes_lost) {
 			struct watched_process *process;
-			int r = get_process(source, next, found.start, &process);
+			int r = get_process(source, next, &process);
 
 			if (r)
 				return r;
@@ -565,7 +566,7 @@ int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id)
 	/* Known by another name, or with a guest of its own: that was another program. */
 	if (*process_id == 0 &&
 	    (watched_process_samples(process) || watched_process_guest(process)))
-		r = replace(source, &process, 0);
+		r = replace(source, &process);
 	return r;
 }
 
@@ -585,7 +586,7 @@ int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process
 			return 0;
 		}
 	}
-	int r = get_process(source, pid, 0, &process);
+	int r = get_process(source, pid, &process);
 	if (r == 0)
 		watched_process_set_guest(process, guest);
 	return r;

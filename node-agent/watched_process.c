@@ -24,7 +24,7 @@ struct watched_process {
 	const struct watched_scope *scope;
 	pid_t pid;
 	uint64_t start;
-	uint32_t exec_id;
+	uint32_t exec_id, fork_exec_id; /* of the last event; and what it was at the fork */
 	bool has_exec_id, ended, reads_maps;
 	uint32_t process_id;                     /* 0: nothing was sent of it yet */
 	struct guest_process *guest;             /* borrowed; NULL: none */
@@ -81,7 +81,7 @@ static bool is_of_our_user(pid_t pid)
 }
 
 struct watched_process *watched_process_create(const struct watched_scope *scope, pid_t pid,
-					       uint64_t start, const struct watched_process *parent)
+					       const struct watched *watched)
 {
 	struct watched_process *process = calloc(1, sizeof(*process));
 
@@ -90,7 +90,8 @@ struct watched_process *watched_process_create(const struct watched_scope *scope
 	*process = (struct watched_process){
 		.scope = scope,
 		.pid = pid,
-		.start = start,
+		.start = watched->start,
+		.fork_exec_id = watched->start ? watched->fork_exec_id : UINT32_MAX,
 		.source = {.fd = -1, .ready = on_end, .context = process},
 	};
 	process->ledger = process_ledger_create();
@@ -102,8 +103,6 @@ struct watched_process *watched_process_create(const struct watched_scope *scope
 	process->reads_maps = !process->ended && (scope->trusts_all || is_of_our_user(pid));
 	if (!process->ended)
 		process->command = proc_file_command(pid);
-	if (!process->command && parent && parent->command)
-		process->command = strdup(parent->command);
 	return process;
 }
 
@@ -136,8 +135,10 @@ bool watched_process_has_ended(const struct watched_process *process)
 bool watched_process_is_other(const struct watched_process *process,
 			      const struct sample_event *event)
 {
-	return (process->has_exec_id && process->exec_id != event->exec_id) ||
-	       (process->start && process->start != event->process_start);
+	if (process->start && process->start != event->process_start)
+		return true;
+	return process->has_exec_id && process->exec_id != event->exec_id &&
+	       process->exec_id != process->fork_exec_id;
 }
 
 void watched_process_set_guest(struct watched_process *process, struct guest_process *guest)
@@ -153,7 +154,8 @@ struct guest_process *watched_process_guest(const struct watched_process *proces
 uint32_t watched_process_claim(const struct watched_process *process)
 {
 	char *command = proc_file_command(process->pid);
-	bool same = command && process->command && strcmp(command, process->command) == 0;
+	bool same = (command && process->command && strcmp(command, process->command) == 0) ||
+		    (process->has_exec_id && process->exec_id == process->fork_exec_id);
 
 	free(command);
 	return same && !process->guest ? process->process_id : 0;
@@ -255,6 +257,21 @@ static int find_name(const struct watched_process *process, const struct sample_
 	return r == -ENOMEM ? r : 0;
 }
 
+/* It has called exec: it is called otherwise, and none of its files is mapped any more. */
+static int become(struct watched_process *process)
+{
+	char *command = process->ended ? NULL : proc_file_command(process->pid);
+
+	address_stack_destroy(process->stacks);
+	process->stacks = NULL;
+	if (!command)
+		return 0;
+	free(process->command);
+	process->command = command;
+	return process->description ? process_description_set_command(process->description, command)
+				    : 0;
+}
+
 static int reserve(struct watched_process *process)
 {
 	if (process->nr_samples == WATCHED_SAMPLES_MAX)
@@ -278,16 +295,18 @@ static int add(struct watched_process *process, const struct sample_event *event
 		.tid = event->tid,
 		.kind = event->kind,
 	};
-	int r = reserve(process);
+	int r = process->has_exec_id && process->exec_id != event->exec_id ? become(process) : 0;
 
+	process->exec_id = event->exec_id;
+	process->has_exec_id = true;
+	if (r == 0)
+		r = reserve(process);
 	if (r == 0)
 		r = find_stack(process, event, &sample.stack_id);
 	if (r == 0)
 		r = find_name(process, event, &sample.name_id);
 	if (r)
 		return r;
-	process->exec_id = event->exec_id;
-	process->has_exec_id = true;
 	if (process->start == 0)
 		process->start = event->process_start;
 	memcpy(process->thread_command, event->command, SAMPLE_COMMAND_SIZE);
