@@ -145,6 +145,8 @@ static void play_parent(char **argv, uint64_t ns)
 	}
 	if (fork() == 0) {
 		victim_spin(ns);
+		unsetenv("VICTIM_START");
+		unsetenv("VICTIM_REPORT");
 		execv("/proc/self/exe", again);
 		_exit(1);
 	}
