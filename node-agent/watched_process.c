@@ -32,7 +32,8 @@ struct watched_process {
 	struct process_ledger *ledger;           /* owns */
 	struct address_stack *stacks;            /* owns; NULL: no stack came yet */
 	struct event_source source;              /* pidfd; -1: none */
-	char *command;                           /* owns; NULL: not known */
+	bool has_command; /* as it is; else what could be had of it while it called exec */
+	char *command;    /* owns; NULL: not known */
 	char thread_command[SAMPLE_COMMAND_SIZE + 1];
 	struct host_sample *samples; /* owns */
 	uint32_t nr_samples, max_samples;
@@ -80,6 +81,23 @@ static bool is_of_our_user(pid_t pid)
 	return stat(path, &status) == 0 && status.st_uid == geteuid();
 }
 
+/* Between exec and its arguments there is a moment without. */
+static bool read_command(struct watched_process *process)
+{
+	char *arguments = NULL, *command = process->ended ? NULL : proc_file_command(process->pid);
+	size_t size = 0;
+
+	if (!command)
+		return false;
+	process->has_command =
+		proc_file_read(process->pid, "cmdline", 1, &arguments, &size) == 0 && size > 0;
+	free(arguments);
+	bool changed = !process->command || strcmp(process->command, command) != 0;
+	free(process->command);
+	process->command = command;
+	return changed;
+}
+
 struct watched_process *watched_process_create(const struct watched_scope *scope, pid_t pid,
 					       const struct watched *watched)
 {
@@ -101,8 +119,7 @@ struct watched_process *watched_process_create(const struct watched_scope *scope
 	}
 	watch(process);
 	process->reads_maps = !process->ended && (scope->trusts_all || is_of_our_user(pid));
-	if (!process->ended)
-		process->command = proc_file_command(pid);
+	read_command(process);
 	return process;
 }
 
@@ -155,7 +172,8 @@ uint32_t watched_process_claim(const struct watched_process *process)
 {
 	char *command = proc_file_command(process->pid);
 	bool same = (command && process->command && strcmp(command, process->command) == 0) ||
-		    (process->has_exec_id && process->exec_id == process->fork_exec_id);
+		    (process->has_exec_id && process->exec_id == process->fork_exec_id) ||
+		    !process->has_command;
 
 	free(command);
 	return same && !process->guest ? process->process_id : 0;
@@ -257,19 +275,19 @@ static int find_name(const struct watched_process *process, const struct sample_
 	return r == -ENOMEM ? r : 0;
 }
 
+static int call_anew(struct watched_process *process)
+{
+	return read_command(process) && process->description
+		       ? process_description_set_command(process->description, process->command)
+		       : 0;
+}
+
 /* It has called exec: it is called otherwise, and none of its files is mapped any more. */
 static int become(struct watched_process *process)
 {
-	char *command = process->ended ? NULL : proc_file_command(process->pid);
-
 	address_stack_destroy(process->stacks);
 	process->stacks = NULL;
-	if (!command)
-		return 0;
-	free(process->command);
-	process->command = command;
-	return process->description ? process_description_set_command(process->description, command)
-				    : 0;
+	return call_anew(process);
 }
 
 static int reserve(struct watched_process *process)
@@ -347,7 +365,9 @@ int watched_process_flush(struct watched_process *process)
 	if (process->nr_samples == 0)
 		return 0;
 	process->nr_samples = 0;
-	int r = introduce(process);
+	int r = process->has_command ? 0 : call_anew(process);
+	if (r == 0)
+		r = introduce(process);
 	if (r == 0) /* the guest's introduction does not send what its own batches will */
 		r = batch_builder_flush_dictionaries(process->scope->builder);
 	message.samples.process_id = process->process_id;
