@@ -14,7 +14,7 @@ typedef _Atomic uint64_t bitmap[WORDS];
 static bitmap begun, pending, many, outside;
 static uint64_t marked[WORDS]; /* pending at marked_ns */
 static uint64_t marked_ns;
-static uint64_t seen[WORDS];      /* pending at the last call of outstanding_launches_last() */
+static uint64_t seen[WORDS]; /* pending at the last call of outstanding_launches_last() */
 
 /* Work that ends with its stream. */
 static struct {
