@@ -95,6 +95,10 @@ static const char usage[] =
 	"      --off-cpu TIME   record where the job's threads wait, for waits of this length or "
 	"more, "
 	"such as 1ms\n"
+	"      --stack-copy KIB how much of a thread's stack is copied with each sample, to be "
+	"walked "
+	"without frame\n"
+	"                       pointers: 0, 4, 8, 12 or 16 (default)\n"
 	"      --bpf-buffer KIB room for both between two reads (default: 8192)\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
@@ -171,6 +175,7 @@ static const struct option option_table[] = {
 	{"capture-range", required_argument, NULL, OPTION_CAPTURE},
 	{"cpu-hz", required_argument, NULL, OPTION_BPF},
 	{"off-cpu", required_argument, NULL, OPTION_BPF},
+	{"stack-copy", required_argument, NULL, OPTION_BPF},
 	{"bpf-buffer", required_argument, NULL, OPTION_BPF},
 	{"lines", required_argument, NULL, OPTION_LINES},
 	{"inlines", no_argument, NULL, OPTION_INLINES},
@@ -429,7 +434,9 @@ static int lead_in(const struct run *run, const char *socket_path,
 
 int verb_run(const char *program, int argc, char **argv)
 {
-	struct run run = {.output_path = DEFAULT_OUTPUT, .recording.output.fd = -1};
+	struct run run = {.output_path = DEFAULT_OUTPUT,
+			  .recording.output.fd = -1,
+			  .bpf.stack_pages = BPF_SOURCE_STACK_PAGES_MAX};
 	int status = parse_options(&run, argc, argv);
 
 	if (status)

@@ -44,6 +44,12 @@ int bpf_options_take(struct bpf_source_options *options, const char *name, const
 				       options->off_cpu_min_ns
 			       ? 0
 			       : refuse(name, value, "must be a time such as 1ms or 100us", error);
+	if (strcmp(name, "stack-copy") == 0) {
+		if (!take_number(value, 4 * BPF_SOURCE_STACK_PAGES_MAX, &number) || number % 4)
+			return refuse(name, value, "must be 0, 4, 8, 12 or 16 KiB", error);
+		options->stack_pages = number / 4;
+		return 0;
+	}
 	if (strcmp(name, "bpf-buffer") != 0)
 		return -ENOENT;
 	if (!take_number(value, BUFFER_MAX_KIB, &number) || number == 0)

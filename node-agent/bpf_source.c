@@ -17,6 +17,7 @@
 #include "guest_process.h"
 #include "kernel_symbols.h"
 #include "proc_file.h"
+#include "unwind_files.h"
 #include "watched_process.h"
 #include "watched_table.h"
 
@@ -34,6 +35,7 @@ struct bpf_source {
 	struct bpf_ring *ring; /* owns, and all below */
 	struct bpf_programs *programs;
 	struct kernel_symbols *kernel;
+	struct unwind_files *files;
 	struct watched_table *table;
 	struct event_source urgent;
 	uint64_t next_account_ns, next_look_ns, samples;
@@ -229,12 +231,14 @@ static void start_program(struct bpf_source *source, bool wanted, const char *lo
 
 static int start_cpu(struct bpf_source *source, const char **what)
 {
-	return bpf_programs_start_cpu(source->programs, source->options.cpu_hz, what);
+	return bpf_programs_start_cpu(source->programs, source->options.cpu_hz,
+				      source->options.stack_pages, what);
 }
 
 static int start_off_cpu(struct bpf_source *source, const char **what)
 {
-	return bpf_programs_start_off_cpu(source->programs, source->options.off_cpu_min_ns, what);
+	return bpf_programs_start_off_cpu(source->programs, source->options.off_cpu_min_ns,
+					  source->options.stack_pages, what);
 }
 
 static const char *lost_by(const struct bpf_source_options *options)
@@ -301,8 +305,9 @@ static int start(struct bpf_source *source)
 	if (r)
 		return r;
 	source->table = watched_table_create();
+	source->files = unwind_files_create();
 	source->programs = bpf_programs_create(source->ring);
-	if (!source->table || !source->programs)
+	if (!source->table || !source->files || !source->programs)
 		return -ENOMEM;
 	if (kernel_symbols_read(&source->kernel) || !kernel_symbols_count(source->kernel))
 		notice(source, "/proc/kallsyms: no addresses (kernel.kptr_restrict, CAP_SYSLOG): "
@@ -317,6 +322,7 @@ static int start(struct bpf_source *source)
 		.context = scope->context,
 		.devices = scope->devices,
 		.kernel = source->kernel,
+		.files = source->files,
 		.loop = scope->loop,
 		.nr_processes = scope->nr_processes,
 		.trusts_all = source->options.watch_pid != 0,
@@ -356,6 +362,7 @@ void bpf_source_destroy(struct bpf_source *source)
 	bpf_programs_destroy(source->programs);
 	watched_table_destroy(source->table);
 	bpf_ring_destroy(source->ring);
+	unwind_files_destroy(source->files);
 	kernel_symbols_destroy(source->kernel);
 	free(source);
 }

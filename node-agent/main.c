@@ -39,6 +39,9 @@ static const char usage[] =
 	"processes "
 	"do\n"
 	"  --off-cpu TIME      record their waits of this length or more, such as 1ms\n"
+	"  --stack-copy KIB    how much of a stack is copied with each sample, 0 to 16 "
+	"(default: "
+	"16)\n"
 	"  --bpf-buffer KIB    room for both between two reads (default: 8192)\n"
 	"  --watch-pid PID     watch this process and all that it starts, beside those that are "
 	"taken "
@@ -83,6 +86,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"any-user", no_argument, NULL, 'a'},
 		{"cpu-hz", required_argument, NULL, 'b'},
 		{"off-cpu", required_argument, NULL, 'b'},
+		{"stack-copy", required_argument, NULL, 'b'},
 		{"bpf-buffer", required_argument, NULL, 'b'},
 		{"watch-pid", required_argument, NULL, 'b'},
 		{"quiet", no_argument, NULL, 'q'},
@@ -190,7 +194,7 @@ static int run(struct agent *agent)
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = {0};
+	struct arguments arguments = {.options.bpf.stack_pages = BPF_SOURCE_STACK_PAGES_MAX};
 	struct agent *agent;
 	char *error = NULL, *symbol_cache;
 	sigset_t signals;

@@ -334,3 +334,13 @@ int module_table_find(struct module_table *table, uint64_t address, struct messa
 	}
 	return r;
 }
+
+int module_table_open(struct module_table *table, uint64_t address, struct elf_file **file)
+{
+	struct maps_file_entry entry;
+
+	*file = NULL;
+	if (!table->reads_maps || !find_in_text(table, address, &entry) || entry.path_size == 0)
+		return -ENOENT;
+	return mapped_file_open(&table->view, &entry, file);
+}

@@ -247,6 +247,12 @@ static int find_stack(struct watched_process *process, const struct sample_event
 		.nr_user = nr_user,
 		.nr_kernel = event->kernel_size / (uint32_t)sizeof(event->addresses[0]),
 		.code_pages = event->code_pages,
+		.copy = {.pc = event->user_pc,
+			 .sp = event->user_sp,
+			 .fp = event->user_fp,
+			 .bytes = (const uint8_t *)event->addresses + event->user_size +
+				  event->kernel_size,
+			 .size = event->stack_size},
 	};
 	struct address_list shown = list;
 
@@ -255,9 +261,9 @@ static int find_stack(struct watched_process *process, const struct sample_event
 	if (nr_user == 0)
 		process->no_stack++;
 	if (!process->stacks)
-		process->stacks =
-			address_stack_create(&process->scope->outputs, process->scope->kernel,
-					     process->pid, process->reads_maps);
+		process->stacks = address_stack_create(
+			&process->scope->outputs, process->scope->kernel, process->scope->files,
+			process->pid, process->reads_maps);
 	return process->stacks ? address_stack_find(process->stacks, &shown, node_id) : -ENOMEM;
 }
 

@@ -19,6 +19,7 @@ struct device_list;
 struct event_loop;
 struct guest_process;
 struct kernel_symbols;
+struct unwind_files;
 struct watched_process;
 
 /* What all of them share; borrowed until the last watched_process_destroy(). */
@@ -29,6 +30,7 @@ struct watched_scope {
 	void *context;
 	const struct device_list *devices;
 	const struct kernel_symbols *kernel; /* NULL: the kernel's functions have no names */
+	struct unwind_files *files;          /* NULL: copies of stacks are not walked */
 	struct event_loop *loop;
 	uint32_t *nr_processes; /* process ids that were given */
 	bool trusts_all; /* files of other users' processes are opened, too: we have started the job */

@@ -130,7 +130,7 @@ static void drain(struct bpf_ring *ring, const char *what)
 
 /* ring_bytes: of what is mapped twice, and copied by each fork of this process. */
 static int start(struct bpf_ring **ring, struct bpf_programs **programs, uint64_t min_ns,
-		 uint32_t ring_bytes)
+		 uint32_t stack_pages, uint32_t ring_bytes)
 {
 	const char *what;
 	int r = bpf_ring_create(ring_bytes, on_event, NULL, ring, &what);
@@ -138,8 +138,8 @@ static int start(struct bpf_ring **ring, struct bpf_programs **programs, uint64_
 	if (r == 0) {
 		*programs = bpf_programs_create(*ring);
 		bpf_ring_watch(*ring, getpid(), 0, 0);
-		r = min_ns ? bpf_programs_start_off_cpu(*programs, min_ns, &what)
-			   : bpf_programs_start_cpu(*programs, HZ, &what);
+		r = min_ns ? bpf_programs_start_off_cpu(*programs, min_ns, stack_pages, &what)
+			   : bpf_programs_start_cpu(*programs, HZ, stack_pages, &what);
 	}
 	if (r)
 		fprintf(stderr, "bpf_bench: %s: %s\n", what, strerror(-r));
@@ -159,22 +159,27 @@ int main(void)
 	struct bpf_programs *programs;
 	struct bpf_ring *ring;
 
-	printf("CPU samples, %u Hz\n", HZ);
-	if (start(&ring, &programs, 0, RING_BYTES))
-		return 1;
-	work();
-	print_program("on_tick");
-	drain(ring, "CPU samples");
-	stop(ring, programs);
-	if (start(&ring, &programs, 0, 4096))
+	for (uint32_t pages = 0; pages <= SAMPLE_STACK_PAGES_MAX; pages += 2) {
+		printf("CPU samples, %u Hz, %u KiB of the stack\n", HZ, pages * 4);
+		if (start(&ring, &programs, 0, pages, RING_BYTES))
+			return 1;
+		work();
+		print_program("on_tick");
+		drain(ring, "CPU samples");
+		stop(ring, programs);
+	}
+	if (start(&ring, &programs, 0, 0, 4096))
 		return 1;
 	printf("forks      %7.0f ns without, %7.0f with\n", plain_fork, fork_ns());
 	print_program("on_fork");
 	stop(ring, programs);
 
-	for (uint64_t min_ns = 1; min_ns; min_ns = min_ns == 1 ? 1000000000000ull : 0) {
-		printf("waits, %s\n", min_ns == 1 ? "all sent" : "all too short, counted");
-		if (start(&ring, &programs, min_ns, RING_BYTES))
+	for (int i = 0; i < 3; i++) {
+		static const char *const titles[] = {"all sent", "all too short, counted",
+						     "the same, 8 KiB of the stack"};
+
+		printf("waits, %s\n", titles[i]);
+		if (start(&ring, &programs, i ? 1000000000000ull : 1, i == 2 ? 2 : 0, RING_BYTES))
 			return 1;
 		printf("switches   %7.0f ns without, %7.0f with\n", plain_switch, switch_ns());
 		print_program("on_switch");

@@ -30,7 +30,8 @@ static int set_up(void **state)
 	fixture->outputs.stacks = stack_dictionary_create();
 	assert_int_equal(kernel_symbols_parse(kernel_text, strlen(kernel_text), &fixture->kernel),
 			 0);
-	fixture->stacks = address_stack_create(&fixture->outputs, fixture->kernel, getpid(), true);
+	fixture->stacks =
+		address_stack_create(&fixture->outputs, fixture->kernel, NULL, getpid(), true);
 	assert_non_null(fixture->stacks);
 	*state = fixture;
 	return 0;

@@ -130,6 +130,8 @@ static void check_reason(const struct bpf_fixture *fixture, const char *function
 		}
 		found++;
 	}
+	for (uint32_t i = 0; found != count && i < fixture->nr_samples; i++)
+		bpf_fixture_print(fixture, &fixture->samples[i].sample);
 	assert_int_equal(found, count);
 }
 
@@ -344,6 +346,44 @@ static void a_wait_that_does_not_end_is_closed_with_the_capture(void **state)
 	bpf_fixture_destroy(fixture);
 }
 
+static const char *usual_victim, *bare_victim;
+
+/* How many samples have all of main, victim_all and the function, in this order. */
+static uint32_t count_whole(const struct bpf_fixture *fixture, const char *function)
+{
+	uint32_t whole = 0;
+
+	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
+		const struct host_sample *sample = &fixture->samples[i].sample;
+		int inner = bpf_fixture_depth_of(fixture, sample, function);
+		int middle = bpf_fixture_depth_of(fixture, sample, "victim_all");
+
+		whole += inner >= 0 && middle > inner &&
+			 bpf_fixture_depth_of(fixture, sample, "main") > middle &&
+			 bpf_fixture_depth_of(fixture, sample, "_start") > middle;
+	}
+	return whole;
+}
+
+static void copies_of_stacks_need_no_frame_pointers(void **state)
+{
+	struct bpf_source_options options = {
+		.cpu_hz = 499, .off_cpu_min_ns = 30 * MS, .stack_pages = 4};
+	struct victim_report report;
+
+	(void)state;
+	bpf_fixture_victim(bare_victim);
+	struct bpf_fixture *fixture = capture(&options, "all", 60 * MS, &report);
+	assert_in_range(count_whole(fixture, "victim_spin"), 30, 200);
+	assert_int_equal(count_whole(fixture, "victim_lock"), 1);
+	assert_int_equal(count_whole(fixture, "victim_read"), 1);
+	assert_int_equal(count_whole(fixture, "victim_sleep"), 1);
+	assert_int_equal(count_whole(fixture, "victim_poll"), 1);
+	check_accounts(fixture);
+	bpf_fixture_destroy(fixture);
+	bpf_fixture_victim(usual_victim);
+}
+
 static void nothing_asked_for_is_nothing_done(void **state)
 {
 	const struct bpf_source_options options = {.watch_pid = getpid()};
@@ -368,11 +408,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_process_from_before_is_watched_on_request),
 		cmocka_unit_test(nobody_else_is_watched),
 		cmocka_unit_test(a_wait_that_does_not_end_is_closed_with_the_capture),
+		cmocka_unit_test(copies_of_stacks_need_no_frame_pointers),
 		cmocka_unit_test(nothing_asked_for_is_nothing_done),
 	};
 
-	if (argc != 2)
+	if (argc != 3)
 		return 2;
-	bpf_fixture_victim(argv[1]);
+	usual_victim = argv[1];
+	bare_victim = argv[2];
+	bpf_fixture_victim(usual_victim);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
