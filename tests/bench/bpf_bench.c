@@ -34,7 +34,8 @@ static int on_event(void *context, const struct sample_event *event)
 {
 	(void)context;
 	nr_events++;
-	nr_bytes += SAMPLE_EVENT_HEAD_SIZE + event->user_size + event->kernel_size;
+	nr_bytes +=
+		SAMPLE_EVENT_HEAD_SIZE + event->user_size + event->kernel_size + event->stack_size;
 	return 0;
 }
 

@@ -169,8 +169,8 @@ static void waits_below_the_minimum_are_counted_only(void **state)
 	(void)state;
 	assert_int_equal(fixture->nr_samples, 0);
 	assert_int_equal(fixture->nr_processes, 1);
-	assert_true(process->ledger[LEDGER_WAIT_SHORT].count >= 500);
-	assert_in_range(process->ledger[LEDGER_WAIT_SHORT].ns, 500 * 1000,
+	assert_true(process->ledger[LEDGER_WAIT_SHORT].count >= 450);
+	assert_in_range(process->ledger[LEDGER_WAIT_SHORT].ns, 450 * 50000,
 			report.end_ns - report.begin_ns + 60000 * MS);
 	assert_int_equal(process->state, PROCESS_ENDED);
 	check_accounts(fixture);

@@ -161,7 +161,7 @@ static void play_parent(char **argv, uint64_t ns)
 NOINLINE void victim_burst(uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
-		victim_sleep(1000);
+		victim_sleep(50000);
 }
 
 int main(int argc, char **argv)
