@@ -164,6 +164,9 @@ static int open_subscribed(void)
 	if (nr > 1 && self.parts.launch.nodes)
 		graph_nodes_clear(self.parts.launch.nodes);
 	outstanding_launches_reset();
+	/* What was launched before may run for ever, and wait for the host. */
+	if (self.started)
+		outstanding_launches_begin_unknown(self.begin_ns);
 	/* A later one opens amid launches, whose records may come without them; with the callbacks on already, what they
 	 * are told of counts from when the records are. */
 	word = may_end() || nr > 1 ? CAPTURE_WINDOW_TRACK : 0;
@@ -298,7 +301,7 @@ static void begin_end(uint64_t now_ns)
 {
 	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_TRACK)) {
 		/* Nobody expected an end: what was launched so far ends with the context's work. */
-		outstanding_launches_begin_unknown();
+		outstanding_launches_begin_unknown(now_ns);
 		atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_TRACK);
 		subscription_watch();
 	}
@@ -400,6 +403,8 @@ static void give_up_leaving(void)
 		: window_callback_has_several_contexts() ? "the process works on several GPUs"
 		: atomic_load(&self.has_lasting_kernels)
 			? "a kernel lasts, and may be waiting for the host"
+		: outstanding_launches_has_unknown() ? "what was launched before it may still run: "
+						       "no call waited for all of the GPU"
 		: outstanding ? "GPU work was outstanding at every call that waited"
 			      : "no call waited for the GPU within a second");
 }
