@@ -164,9 +164,9 @@ static int open_subscribed(void)
 	if (nr > 1 && self.parts.launch.nodes)
 		graph_nodes_clear(self.parts.launch.nodes);
 	outstanding_launches_reset();
-	/* What was launched before may run for ever, and wait for the host. */
-	if (self.started)
-		outstanding_launches_begin_unknown(self.begin_ns);
+	/* What was launched before may run for ever, and wait for the host. And who never waits for all of the GPU may be about to
+	 * launch such a kernel, when CUPTI is left and not yet come back. */
+	outstanding_launches_begin_unknown(self.begin_ns);
 	/* A later one opens amid launches, whose records may come without them; with the callbacks on already, what they
 	 * are told of counts from when the records are. */
 	word = may_end() || nr > 1 ? CAPTURE_WINDOW_TRACK : 0;
@@ -403,8 +403,8 @@ static void give_up_leaving(void)
 		: window_callback_has_several_contexts() ? "the process works on several GPUs"
 		: atomic_load(&self.has_lasting_kernels)
 			? "a kernel lasts, and may be waiting for the host"
-		: outstanding_launches_has_unknown() ? "what was launched before it may still run: "
-						       "no call waited for all of the GPU"
+		: outstanding_launches_has_unknown()
+			? "no call waited for all of the GPU since the window began"
 		: outstanding ? "GPU work was outstanding at every call that waited"
 			      : "no call waited for the GPU within a second");
 }
