@@ -9,6 +9,7 @@
 #include "memory_account.h"
 #include "proto/message_seq.h"
 #include "roster.h"
+#include "session_samples.h"
 #include "session_stacks.h"
 #include "session_statistics.h"
 #include "timeline_table.h"
@@ -431,6 +432,9 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 		break;
 	case MESSAGE_STREAM:
 		error = apply_streams(session, collection, &message->streams, reason);
+		break;
+	case MESSAGE_SAMPLES:
+		error = session_samples_apply(session, collection, &message->samples, reason);
 		break;
 	default:
 		*reason = "a message that carries no data";

@@ -17,6 +17,8 @@ struct collection {
 	struct catalog *catalog;
 	struct roster *roster;
 	struct fold_table *totals; /* what was added since the last commit */
+	struct fold_table
+		*samples; /* likewise, of host threads: kind is an enum host_sample_kind */
 	struct timeline_table *timelines;
 	struct agent_session **sessions; /* owns; sessions[id - 1] */
 	uint32_t nr_sessions, room_sessions;

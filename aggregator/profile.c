@@ -47,6 +47,30 @@ static int load_totals(struct database *database, struct fold_table *totals)
 	return error ? error : more;
 }
 
+static int load_samples(struct database *database, struct fold_table *samples)
+{
+	struct statement *row;
+	int error = statement_create(database, "SELECT * FROM host_samples", &row), more = 0;
+
+	while (!error && (more = statement_step(row)) > 0) {
+		struct fold_key key = {
+			.process_id = number32(row, 0),
+			.tid = number32(row, 1),
+			.kind = (uint8_t)number32(row, 2),
+			.stack_id = number32(row, 3),
+			.name_id = number32(row, 4),
+		};
+
+		if (number32(row, 2) >= HOST_SAMPLE_KINDS)
+			error = -EPROTO;
+		else
+			error = fold_table_add(samples, &key, statement_number(row, 5),
+					       statement_number(row, 6), 0);
+	}
+	statement_destroy(row);
+	return error ? error : more;
+}
+
 static int load_title(struct database *database, char **title)
 {
 	char text[4096];
@@ -71,6 +95,8 @@ static int load_all(struct database *database, struct profile *profile)
 	error = store_loader_load(database, profile->collection);
 	if (!error)
 		error = load_totals(database, profile->collection->totals);
+	if (!error)
+		error = load_samples(database, profile->collection->samples);
 	if (!error)
 		error = load_title(database, &profile->title);
 	database_execute(database, "COMMIT");

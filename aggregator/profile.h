@@ -8,7 +8,8 @@
 #include "collection.h"
 
 /* Owns all of it; read only. collection.totals holds all totals, GPU records that still wait for
- * their launch included (as unmatched ones), so that nothing is missing while the job runs. */
+ * their launch included (as unmatched ones), so that nothing is missing while the job runs; collection.samples likewise
+ * all sums of host samples. */
 struct profile {
 	struct collection *collection;
 	char *title;          /* NULL: none */

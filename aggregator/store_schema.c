@@ -113,6 +113,10 @@ static const char schema[] =
 	" stream_id INTEGER NOT NULL, name INTEGER NOT NULL, priority INTEGER, flags INTEGER NOT "
 	"NULL,"
 	" PRIMARY KEY (process, context_id, stream_id)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE host_samples (process INTEGER NOT NULL, tid INTEGER NOT NULL,"
+	" kind INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL,"
+	" count INTEGER NOT NULL, ns INTEGER NOT NULL,"
+	" PRIMARY KEY (process, tid, kind, node, name)) STRICT, WITHOUT ROWID;"
 	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"
 	"PRAGMA application_id = " TEXT_OF(
 		STORE_APPLICATION_ID) ";"

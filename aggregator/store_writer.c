@@ -45,6 +45,7 @@ enum command {
 	PUT_MEMORY,
 	PUT_MEMORY_STACK,
 	PUT_STREAM,
+	ADD_SAMPLE,
 	COMMANDS,
 };
 
@@ -86,6 +87,8 @@ static const char *const commands[COMMANDS] = {
 	[CLEAR_PENDING_OF_PROCESS] = "DELETE FROM pending WHERE process = ?",
 	[PUT_MEMORY] = "REPLACE INTO memory VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_MEMORY_STACK] = "REPLACE INTO memory_stacks VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[ADD_SAMPLE] = "INSERT INTO host_samples VALUES (?,?,?,?,?,?,?)"
+		       " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK("ns"),
 };
 
 struct store_writer {
@@ -420,6 +423,22 @@ static int write_totals(struct store_writer *writer, const struct fold_table *to
 	return error;
 }
 
+static int write_samples(struct store_writer *writer, const struct fold_table *samples)
+{
+	uint32_t nr_rows;
+	const struct fold_row *rows = fold_table_rows(samples, &nr_rows);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_rows && !error; i++) {
+		const struct fold_key *key = &rows[i].key;
+
+		error = RUN(writer, ADD_SAMPLE, NUMBER(key->process_id), NUMBER(key->tid),
+			    NUMBER(key->kind), NUMBER(key->stack_id), NUMBER(key->name_id),
+			    amount(rows[i].count), amount(rows[i].ns));
+	}
+	return error;
+}
+
 static int write_timeline_block(struct store_writer *writer, const struct timeline_entry *entry)
 {
 	const struct timeline_key *key = &entry->key;
@@ -519,6 +538,8 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 		error = store_statistics_write(writer->statistics, collection->roster);
 	if (!error)
 		error = write_totals(writer, collection->totals);
+	if (!error)
+		error = write_samples(writer, collection->samples);
 	if (!error)
 		error = write_timelines(writer, collection->timelines);
 	for (uint32_t i = 0; i < collection->nr_sessions && !error; i++)
