@@ -18,6 +18,7 @@
 #include "report_names.h"
 #include "report_notices.h"
 #include "report_paths.h"
+#include "report_samples.h"
 #include "roster.h"
 
 #define STREAM_TEXT_SIZE 512u
@@ -180,7 +181,7 @@ static bool is_held(const struct builder *builder, const struct fold_key *key)
 
 	return roster_process(builder->collection->roster, key->process_id) &&
 	       key->stack_id <= size.nodes && key->capture_stack_id <= size.nodes &&
-	       key->name_id <= size.strings && key->kind < RECORD_GPU_KINDS;
+	       key->name_id <= size.strings && key->kind < REPORT_KINDS;
 }
 
 static int add_row_leaf(struct builder *builder, const struct fold_row *row)
@@ -202,7 +203,7 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;
 	int error = report_paths_find(builder->paths, key, &leaf.node);
-	if (!error)
+	if (!error && key->kind < REPORT_KIND_HOST)
 		error = name_stream(builder, process, key, &leaf.stream);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
@@ -235,7 +236,7 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 {
 	int error = 0;
 
-	if (!is_held(builder, &row->key))
+	if (!is_held(builder, &row->key) || row->key.kind >= RECORD_GPU_KINDS)
 		return -EPROTO;
 	if (is_memory(&row->key))
 		return add_memory_row(builder, row);
@@ -253,6 +254,21 @@ static int take_account_row(void *context, const struct fold_row *row)
 	return is_held(builder, &row->key) ? add_memory_leaf(builder, row) : -EPROTO;
 }
 
+/* What host threads did has neither launches nor anything that is unmatched. */
+static int take_sample_row(void *context, const struct fold_row *row)
+{
+	struct builder *builder = context;
+	int error = 0;
+
+	if (!is_held(builder, &row->key))
+		return -EPROTO;
+	if (builder->report->tree.planes & 1u << plane_of(&row->key))
+		error = add_row_leaf(builder, row);
+	if (!error)
+		add_to_plane(builder, row);
+	return error;
+}
+
 static int add_rows(struct builder *builder)
 {
 	uint32_t nr_rows;
@@ -260,7 +276,8 @@ static int add_rows(struct builder *builder)
 	int error = 0;
 
 	builder->report->leaves =
-		calloc((size_t)nr_rows + report_memory_count(builder->collection) + 1,
+		calloc((size_t)nr_rows + report_memory_count(builder->collection) +
+			       report_samples_count(builder->collection) + 1,
 		       sizeof(struct report_leaf));
 	if (!builder->report->leaves)
 		return -ENOMEM;
@@ -270,6 +287,8 @@ static int add_rows(struct builder *builder)
 	    (builder->memory == REPORT_MEMORY_PEAK || builder->memory == REPORT_MEMORY_LIVE))
 		error = report_memory_each(builder->collection, builder->memory, take_account_row,
 					   builder);
+	if (!error)
+		error = report_samples_each(builder->collection, take_sample_row, builder);
 	return error;
 }
 

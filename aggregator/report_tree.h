@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "proto/host_sample.h"
+#include "proto/record.h"
 #include "report_plane.h"
 
 #define REPORT_NODE_ROOT                                                                           \
@@ -33,6 +35,12 @@ enum report_kind {
 	REPORT_KIND_MODULE = 7,
 	REPORT_KIND_ALLOC = 8, /* leaves of memory, where that was asked for: ns is 0 */
 	REPORT_KIND_FREE = 9,
+	/* Of no record, and of no GPU and stream: what host threads did, by enum host_sample_kind. */
+	REPORT_KIND_HOST = RECORD_GPU_KINDS,
+	REPORT_KIND_CPU = REPORT_KIND_HOST + HOST_SAMPLE_CPU,
+	REPORT_KIND_OFF_CPU = REPORT_KIND_HOST + HOST_SAMPLE_OFF_CPU,
+	REPORT_KIND_CALL = REPORT_KIND_HOST + HOST_SAMPLE_CALL,
+	REPORT_KINDS = REPORT_KIND_HOST + HOST_SAMPLE_KINDS,
 };
 
 /* Exact totals of one activity under one host path. Leaves of different planes are never to be added. */
