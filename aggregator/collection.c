@@ -6,6 +6,7 @@
 #include "agent_session.h"
 #include "catalog.h"
 #include "fold_table.h"
+#include "idle_log.h"
 #include "roster.h"
 #include "timeline_table.h"
 
@@ -20,8 +21,9 @@ struct collection *collection_create(void)
 	collection->totals = fold_table_create();
 	collection->samples = fold_table_create();
 	collection->timelines = timeline_table_create();
+	collection->idle = idle_log_create();
 	if (!collection->catalog || !collection->roster || !collection->totals ||
-	    !collection->samples || !collection->timelines) {
+	    !collection->samples || !collection->timelines || !collection->idle) {
 		collection_destroy(collection);
 		return NULL;
 	}
@@ -40,6 +42,7 @@ void collection_destroy(struct collection *collection)
 	fold_table_destroy(collection->totals);
 	fold_table_destroy(collection->samples);
 	timeline_table_destroy(collection->timelines);
+	idle_log_destroy(collection->idle);
 	free(collection);
 }
 
@@ -73,6 +76,7 @@ void collection_saved(struct collection *collection)
 	fold_table_clear(collection->totals);
 	fold_table_clear(collection->samples);
 	timeline_table_saved(collection->timelines);
+	idle_log_saved(collection->idle);
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		agent_session_saved(collection->sessions[i]);
 }

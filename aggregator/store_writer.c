@@ -12,6 +12,7 @@
 #include "memory_account.h"
 #include "proto/definition.h"
 #include "roster.h"
+#include "store_idle.h"
 #include "store_schema.h"
 #include "store_statistics.h"
 #include "timeline_table.h"
@@ -96,6 +97,7 @@ struct store_writer {
 	struct statement *statements[COMMANDS];
 	struct block_code code;
 	struct store_statistics *statistics; /* owns */
+	struct store_idle *idle;	     /* owns */
 };
 
 #define RUN(writer, command, ...)                                                                  \
@@ -115,6 +117,8 @@ int store_writer_create(struct database *database, struct store_writer **writer)
 		error = statement_create(database, commands[i], &(*writer)->statements[i]);
 	if (!error)
 		error = store_statistics_create(database, &(*writer)->statistics);
+	if (!error)
+		error = store_idle_create(database, &(*writer)->idle);
 	if (error) {
 		store_writer_destroy(*writer);
 		*writer = NULL;
@@ -129,6 +133,7 @@ void store_writer_destroy(struct store_writer *writer)
 	for (int i = 0; i < COMMANDS; i++)
 		statement_destroy(writer->statements[i]);
 	store_statistics_destroy(writer->statistics);
+	store_idle_destroy(writer->idle);
 	block_code_fini(&writer->code);
 	free(writer);
 }
@@ -542,6 +547,8 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 		error = write_samples(writer, collection->samples);
 	if (!error)
 		error = write_timelines(writer, collection->timelines);
+	if (!error)
+		error = store_idle_write(writer->idle, collection->idle);
 	for (uint32_t i = 0; i < collection->nr_sessions && !error; i++)
 		error = write_session(writer, collection->sessions[i]);
 	return error;

@@ -191,7 +191,8 @@ static uint32_t random_below(uint64_t *seed, uint32_t limit)
 static struct gpu_record record_of(uint64_t *seed, uint32_t correlation_id)
 {
 	struct gpu_record record = {
-		.start_ns = 1000000ull + correlation_id * 1000ull,
+		.start_ns = 1000000ull + correlation_id * 1000ull +
+			    (correlation_id + 19) / 20 * 20000ull, /* some idle time */
 		.bytes = 0,
 		.correlation_id = correlation_id,
 		.context_id = 1,
@@ -328,8 +329,8 @@ static void add_samples(struct scenario *scenario, uint32_t process_id, uint32_t
 
 	for (uint32_t i = 0; i < SAMPLES; i++)
 		samples[i] = (struct host_sample){
-			.time_ns = 1000000ull + (round * SAMPLES + i) * 2000ull,
-			.duration_ns = 1 + random_below(seed, 3000),
+			.time_ns = 1000000ull + round * 80000ull + i * 6000ull,
+			.duration_ns = 1 + random_below(seed, 9000),
 			.tid = 500 + i % 2,
 			.stack_id = random_below(seed, 9),
 			.name_id = random_below(seed, 3) ? 0 : 14 + random_below(seed, 3),
