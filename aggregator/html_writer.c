@@ -95,7 +95,7 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 		const struct dimension row = {report_plane_of(leaf->kind),
 					      leaf->host,
 					      leaf->rank,
-					      host ? NO_GPU : leaf->gpu,
+					      report_kind_has_gpu(leaf->kind) ? leaf->gpu : NO_GPU,
 					      host ? NO_STREAM : leaf->stream_id,
 					      leaf->tid};
 

@@ -11,6 +11,7 @@
 #include "database.h"
 #include "fold_table.h"
 #include "memory_account.h"
+#include "profile_idle.h"
 #include "roster.h"
 #include "store_loader.h"
 #include "store_schema.h"
@@ -97,6 +98,8 @@ static int load_all(struct database *database, struct profile *profile)
 		error = load_totals(database, profile->collection->totals);
 	if (!error)
 		error = load_samples(database, profile->collection->samples);
+	if (!error)
+		error = profile_idle_load(database, profile);
 	if (!error)
 		error = load_title(database, &profile->title);
 	database_execute(database, "COMMIT");
@@ -186,6 +189,7 @@ void profile_destroy(struct profile *profile)
 	if (!profile)
 		return;
 	collection_destroy(profile->collection);
+	fold_table_destroy(profile->idle);
 	free(profile->title);
 	free(profile);
 }

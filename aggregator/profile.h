@@ -15,6 +15,10 @@ struct profile {
 	char *title;          /* NULL: none */
 	uint32_t agents_open; /* epochs without a goodbye: still running, or gone */
 	uint64_t waiting;     /* the records that were still waiting */
+	struct fold_table
+		*idle; /* idle time of devices, by what the host did (idle_fold.h): device_id is the
+				    roster's; NULL: none */
+	uint64_t idle_left_out; /* records and samples that were not kept to explain it by */
 };
 
 /* 0; -ENOENT: no such file, or an empty one; -EPROTO: not a profile, damaged, or of a newer schema;

@@ -52,7 +52,7 @@ uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dime
 	case REPORT_BY_RANK:
 		return (uint32_t)leaf->rank;
 	case REPORT_BY_GPU:
-		return leaf->kind < REPORT_KIND_HOST ? (uint32_t)leaf->gpu : NO_GPU;
+		return report_kind_has_gpu(leaf->kind) ? (uint32_t)leaf->gpu : NO_GPU;
 	case REPORT_BY_STREAM:
 		if (leaf->kind >= REPORT_KIND_HOST)
 			return NO_STREAM;

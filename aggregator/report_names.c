@@ -354,7 +354,7 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 	const char *text;
 	int error;
 
-	if (key->kind >= REPORT_KIND_HOST)
+	if (key->kind >= REPORT_KIND_HOST && key->kind < REPORT_KIND_IDLE)
 		return host_leaf(names, key, index);
 	error = leaf_text(names, key, &text);
 	if (error)

@@ -14,7 +14,7 @@ static const enum report_plane of_kind[REPORT_KINDS] = {
 	[RECORD_GPU_UNIFIED] = REPORT_PLANE_UNIFIED, [RECORD_GPU_MODULE] = REPORT_PLANE_MODULES,
 	[RECORD_GPU_ALLOC] = REPORT_PLANE_MEMORY,    [RECORD_GPU_FREE] = REPORT_PLANE_MEMORY,
 	[REPORT_KIND_CPU] = REPORT_PLANE_CPU,        [REPORT_KIND_OFF_CPU] = REPORT_PLANE_OFF_CPU,
-	[REPORT_KIND_CALL] = REPORT_PLANE_CALLS,
+	[REPORT_KIND_CALL] = REPORT_PLANE_CALLS,     [REPORT_KIND_IDLE] = REPORT_PLANE_IDLE,
 };
 
 static const struct {
@@ -29,6 +29,7 @@ static const struct {
 	[REPORT_PLANE_CPU] = {"cpu", "host threads on the CPU"},
 	[REPORT_PLANE_OFF_CPU] = {"offcpu", "host threads off the CPU"},
 	[REPORT_PLANE_CALLS] = {"calls", "CUDA calls"},
+	[REPORT_PLANE_IDLE] = {"idle", "GPUs idle"},
 };
 
 enum report_plane report_plane_of(uint32_t kind)

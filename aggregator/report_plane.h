@@ -15,6 +15,7 @@ enum report_plane {
 	REPORT_PLANE_CPU = 6,      /* "cpu": host threads ran */
 	REPORT_PLANE_OFF_CPU = 7,  /* "offcpu": host threads waited */
 	REPORT_PLANE_CALLS = 8,    /* "calls": host threads were in CUDA calls */
+	REPORT_PLANE_IDLE = 9,     /* "idle": GPUs did nothing */
 	REPORT_PLANES,
 };
 

@@ -40,8 +40,15 @@ enum report_kind {
 	REPORT_KIND_CPU = REPORT_KIND_HOST + HOST_SAMPLE_CPU,
 	REPORT_KIND_OFF_CPU = REPORT_KIND_HOST + HOST_SAMPLE_OFF_CPU,
 	REPORT_KIND_CALL = REPORT_KIND_HOST + HOST_SAMPLE_CALL,
-	REPORT_KINDS = REPORT_KIND_HOST + HOST_SAMPLE_KINDS,
+	/* Of a GPU, but of no stream: it did nothing. */
+	REPORT_KIND_IDLE = REPORT_KIND_HOST + HOST_SAMPLE_KINDS,
+	REPORT_KINDS,
 };
+
+static inline int report_kind_has_gpu(uint32_t kind)
+{
+	return kind < REPORT_KIND_HOST || kind == REPORT_KIND_IDLE;
+}
 
 /* Exact totals of one activity under one host path. Leaves of different planes are never to be added. */
 struct report_leaf {

@@ -3,7 +3,7 @@
 const WEIGHTS = ["time", "count", "bytes"];
 const DIMENSIONS = ["plane", "host", "rank", "gpu", "stream", "thread"];
 const KINDS = ["kernel", "memcpy", "memset", "graph", "sync", "overhead", "um", "module", "memory",
-	"cpu", "offcpu", "call", "python", "native", "api", "group", "unknown", "other"];
+	"cpu", "offcpu", "call", "idle", "python", "native", "api", "group", "unknown", "other"];
 
 // Of what host threads did; their GPU is -2.
 const NO_STREAM = 2 ** 32 - 1;
@@ -124,7 +124,7 @@ function dimensionName(dimension, value) {
 function kindOfName(name) {
 	if (name[0] === "[") {
 		const host = /^\[(CPU|Off-CPU|GPU_Launch)\]/.exec(name);
-		const leaf = /^\[(?:GPU|Host)[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Memory|Managed)\]/.exec(name);
+		const leaf = /^\[(?:GPU|Host)[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Memory|Managed|Idle)\]/.exec(name);
 
 		if (host)
 			return { "CPU": "cpu", "Off-CPU": "offcpu", "GPU_Launch": "call" }[host[1]];

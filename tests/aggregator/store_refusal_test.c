@@ -204,6 +204,17 @@ static void a_store_with_impossible_content_is_refused(void **state)
 		"UPDATE kernel_configs SET block_x = 4294967296",
 		"UPDATE device_limits SET device = 9",
 		"UPDATE host_samples SET kind = 3 WHERE kind = 2",
+		"UPDATE sample_blocks SET block = block + 1",
+		"UPDATE sample_blocks SET process = 9 WHERE process = 1",
+		"UPDATE sample_blocks SET data = x'ff'",
+		"UPDATE sample_blocks SET count = count + 1",
+		"UPDATE sample_blocks SET count = 4000000000",
+		"UPDATE idle_blocks SET data = x'00'",
+		"UPDATE idle_blocks SET block = 5",
+		"UPDATE idle_blocks SET count = 4000000000",
+		"UPDATE idle_blocks SET records = 100000",
+		"UPDATE idle_devices SET device = 9 WHERE device = 1",
+		"DELETE FROM idle_devices",
 		"DELETE FROM devices",
 	};
 
