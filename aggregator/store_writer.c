@@ -97,7 +97,7 @@ struct store_writer {
 	struct statement *statements[COMMANDS];
 	struct block_code code;
 	struct store_statistics *statistics; /* owns */
-	struct store_idle *idle;	     /* owns */
+	struct store_idle *idle;             /* owns */
 };
 
 #define RUN(writer, command, ...)                                                                  \

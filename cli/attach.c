@@ -38,6 +38,7 @@ struct attach {
 	struct report_options names;
 	uint64_t duration_ns;
 	bool inlines, quiet;
+	bool asked_to_end; /* once and for all */
 	pid_t pid;
 	struct target_process target;
 	struct attach_point point;
@@ -317,7 +318,9 @@ static bool is_asked_to_end(struct attach *attach)
 	int signal_number = sigtimedwait(&attach->signals, NULL, &moment);
 
 	profiling_agent_status(attach->recording.profiling, &attach->status);
-	return signal_number > 0 || attach->status.asked_to_leave;
+	if (signal_number > 0 || attach->status.asked_to_leave)
+		attach->asked_to_end = true;
+	return attach->asked_to_end;
 }
 
 static bool is_over(const struct attach *attach)
