@@ -152,6 +152,7 @@ static void count_span(void)
 static int open_subscribed(void)
 {
 	uint32_t nr = atomic_load(&self.nr_windows) + 1;
+	unsigned int word;
 	int result;
 
 	atomic_store(&self.nr_windows, nr);
@@ -163,14 +164,21 @@ static int open_subscribed(void)
 	if (nr > 1 && self.parts.launch.nodes)
 		graph_nodes_clear(self.parts.launch.nodes);
 	outstanding_launches_reset();
-	/* A later one opens amid launches, whose records may come without them. */
-	atomic_store(&capture_window_word, may_end() || nr > 1 ? CAPTURE_WINDOW_TRACK : 0);
+	/* What was launched before may run for ever, and wait for the host. */
+	if (self.started)
+		outstanding_launches_begin_unknown(self.begin_ns);
+	/* A later one opens amid launches, whose records may come without them; with the callbacks on already, what they
+	 * are told of counts from when the records are. */
+	word = may_end() || nr > 1 ? CAPTURE_WINDOW_TRACK : 0;
+	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_LISTEN))
+		atomic_store(&capture_window_word, word);
 	self.subscribed = false;
 	tell_window(0, 0);
 	activity_buffers_set_window(self.parts.launch.window);
 	result = subscription_start(&self.parts.launch, self.parts.events, self.parts.graphs,
 				    self.parts.record, self.parts.definitions);
 	if (result == CUPTI_ABI_SUCCESS) {
+		atomic_store(&capture_window_word, word);
 		set_state(RECORD_RING_CAPTURE_ON);
 		return result;
 	}
@@ -251,14 +259,14 @@ static void open_window(uint64_t now_ns, bool helper)
 }
 
 /* Subscribed already, with nothing on: that costs launches nothing, while to subscribe waits for all GPU work, as
- * measured (docs/figures.md), and must not be left for when the window opens. */
-static void set_idle(void)
+ * measured (docs/figures.md), and must not be left for when the window opens. paused: the callbacks are on. */
+static void set_idle(bool paused)
 {
 	bool listen = self.parts.options.range == WINDOW_RANGE_PROFILER;
 
 	self.subscribed = true;
-	atomic_store(&capture_window_word, listen ? CAPTURE_WINDOW_LISTEN : 0);
-	if (listen && subscription_listen() != CUPTI_ABI_SUCCESS)
+	atomic_store(&capture_window_word, listen || paused ? CAPTURE_WINDOW_LISTEN : 0);
+	if (listen && !paused && subscription_listen() != CUPTI_ABI_SUCCESS)
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI does not tell of cudaProfilerStart");
 	wake_gate();
@@ -269,7 +277,7 @@ void capture_window_start(void)
 	pthread_mutex_lock(&self.lock);
 	self.started = true;
 	if (!self.parts.options.dormant && get_ready(monotonic_ns()))
-		set_idle();
+		set_idle(false);
 	pthread_mutex_unlock(&self.lock);
 }
 
@@ -286,14 +294,14 @@ static bool is_shared(void)
 static bool must_stay(void)
 {
 	return window_callback_has_several_contexts() || atomic_load(&self.has_lasting_kernels) ||
-	       is_shared();
+	       is_shared() || !self.parts.library->finalize;
 }
 
 static void begin_end(uint64_t now_ns)
 {
 	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_TRACK)) {
 		/* Nobody expected an end: what was launched so far ends with the context's work. */
-		outstanding_launches_begin_unknown();
+		outstanding_launches_begin_unknown(now_ns);
 		atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_TRACK);
 		subscription_watch();
 	}
@@ -335,11 +343,12 @@ static void fetch_rest(void)
 	activity_buffers_count_dropped();
 }
 
-static void set_over(enum record_ring_capture_state new_state)
+/* CUPTI stays. */
+static void set_loaded(bool paused)
 {
-	self.left = new_state == RECORD_RING_CAPTURE_OFF;
-	set_state(new_state);
-	set_idle();
+	self.left = false;
+	set_state(RECORD_RING_CAPTURE_LOADED);
+	set_idle(paused);
 }
 
 /* Who came to the gate in the meantime is inside a callback, and must be out of it: as measured, a thread that CUPTI leaves
@@ -365,7 +374,7 @@ static void leave_cupti(void)
 	let_out();
 	fetch_rest();
 	if (subscription_finalize() != CUPTI_ABI_SUCCESS) {
-		set_over(RECORD_RING_CAPTURE_LOADED);
+		set_loaded(false);
 		return;
 	}
 	activity_buffers_reclaim();
@@ -383,10 +392,9 @@ static void give_up_leaving(void)
 
 	self.parts.library->activity_flush_all(0);
 	outstanding = outstanding_launches_count();
-	close_gate();
-	subscription_stop();
+	subscription_pause();
 	fetch_rest();
-	set_over(RECORD_RING_CAPTURE_LOADED);
+	set_loaded(true);
 	definition_writer_notice(
 		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
 		"CUPTI stays in the process after a capture window, and launches still cost more: "
@@ -395,6 +403,8 @@ static void give_up_leaving(void)
 		: window_callback_has_several_contexts() ? "the process works on several GPUs"
 		: atomic_load(&self.has_lasting_kernels)
 			? "a kernel lasts, and may be waiting for the host"
+		: outstanding_launches_has_unknown() ? "what was launched before it may still run: "
+						       "no call waited for all of the GPU"
 		: outstanding ? "GPU work was outstanding at every call that waited"
 			      : "no call waited for the GPU within a second");
 }
@@ -455,14 +465,7 @@ static void come_back(uint64_t now_ns)
 {
 	self.come_back = false;
 	if (get_ready(now_ns))
-		set_idle();
-}
-
-/* A dormant guest whose window could not end by leaving CUPTI. */
-static void step_aside(void)
-{
-	subscription_close();
-	self.subscribed = false;
+		set_idle(false);
 }
 
 /* The lock is held. With CUPTI went all that was enabled, and its numbers begin again: so does another window. */
@@ -518,8 +521,6 @@ static uint64_t look(bool helper)
 		tell_end();
 		if (self.come_back && helper && !atomic_load(&self.lost) && now_ns >= self.retry_ns)
 			come_back(now_ns);
-		if (self.parts.options.dormant && self.subscribed && !wanted && helper)
-			step_aside();
 		if (wanted)
 			open_window(now_ns, helper);
 		break;
