@@ -17,9 +17,20 @@ duty_of() {
 		printf "%s: %.4f x the time without (which itself spans %.4f)\n", name, s / NR / duty, high / low }' "$scratch/$name.none"
 }
 
+# One run over a whole cycle, its batches against those of the same run between the windows: no other run's noise in it.
+duty_cycle() {
+	"$flamegrid" run -q --duty 1s/30s -o "$scratch/cycle" -- "$scratch/programs/steady" 62 >"$out/duty_cycle.stdout" 2>>"$out/duty.stderr"
+	awk '/^batch/ { n++; sum += $3; at = $2 % 30000; if (at < 1000) { within += $3; w++ } else if (at > 2500 && at < 29900) { rest += $3; r++ } }
+		END { if (!w || !r) { print "NOT OK  duty_cycle: no batches"; exit 1 }
+		printf "duty_cycle: mean within %.0f, between %.0f ns a launch; all batches of two cycles %.4f x those between\n",
+			within / w, rest / r, sum / n / (rest / r) }' "$out/duty_cycle.stdout" || failed=1
+}
+
 duty() {
 	nvcc -O2 -g -arch=native -cudart shared "$here/programs/steady.cu" -o "$scratch/programs/steady" 2>>"$out/nvcc.log" ||
 		{ not_ok "nvcc: $out/nvcc.log"; return; }
+	duty_cycle
+	[ -n "${DUTY_CYCLE_ALONE:-}" ] && return
 	if have_torch && [ "$gpus" -gt 1 ]; then
 		CUDA_VISIBLE_DEVICES=1 duty_of duty_train 's/^steps.s //p' python3 "$here/programs/duty_train.py" 60 >"$out/duty_train" &
 		duty_of duty_steady 's/^launched //p' "$scratch/programs/steady" 60
