@@ -4,8 +4,8 @@
 
 #include "proto/record_ring.h"
 #include "proto/stack_word.h"
-#include "python_line.h"
-#include "python_string.h"
+#include "proto/python_line.h"
+#include "proto/python_string.h"
 
 #define ID_MASK ((uint64_t)PYTHON_CODE_SLOTS - 1)
 static_assert(PYTHON_CODE_SLOTS == 2 * RECORD_CODES_MAX,

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "python_layout.h"
+#include "proto/python_layout.h"
 
 #define PYTHON_LIBRARY_TEXT_MAX 128u
 

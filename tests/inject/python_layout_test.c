@@ -1,4 +1,4 @@
-#include "inject/python_layout.h"
+#include "proto/python_layout.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

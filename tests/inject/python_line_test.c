@@ -1,4 +1,4 @@
-#include "inject/python_line.h"
+#include "proto/python_line.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

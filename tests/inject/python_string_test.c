@@ -1,4 +1,4 @@
-#include "inject/python_string.h"
+#include "proto/python_string.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -27,8 +27,9 @@ enum python_line_format {
 	PYTHON_LINE_LOCATIONS, /* from 3.11 */
 };
 
-#define PYTHON_LAYOUT_NONE       0xffffu /* for an offset: there is no such field */
-#define PYTHON_LAYOUT_OFFSET_MAX 1024u   /* no field that matters lies further in */
+#define PYTHON_LAYOUT_NONE        0xffffu /* for an offset: there is no such field */
+#define PYTHON_LAYOUT_OFFSET_MAX  1024u   /* no field that matters lies further in ... */
+#define PYTHON_LAYOUT_THREADS_MAX 0x8000u /* ... but an interpreter's list of threads */
 
 #define PYTHON_OBJECT_TYPE     8u  /* of every object */
 #define PYTHON_OBJECT_SIZE     16u /* items of a bytes object, code points of a string */
@@ -59,6 +60,12 @@ struct python_layout {
 	uint16_t code_version;         /* a number of its own for each code; NONE */
 
 	uint16_t string_ascii, string_other; /* data of compact strings */
+
+	/* The list of all thread states. */
+	uint16_t runtime_interpreters; /* in _PyRuntime: the first interpreter */
+	uint16_t interpreter_next, interpreter_threads;
+	uint16_t thread_prev, thread_next, thread_interpreter;
+	uint16_t thread_id; /* what pthread_self() gives */
 };
 
 /* Borrowed, static. NULL: a minor version that is not known. */

@@ -6,7 +6,7 @@
 #define ALL  (~0ull)
 
 /* Where the numbers come from: offsetof() compiled against the headers that each release installs
- * (Include/cpython/frameobject.h and code.h, Include/internal/pycore_frame.h, pycore_runtime.h;
+ * (Include/cpython/frameobject.h and code.h, Include/internal/pycore_frame.h, pycore_interp.h, pycore_runtime.h;
  * 3.14: pycore_interpframe_structs.h, pycore_debug_offsets.h), x86_64, builds with the GIL and
  * without Py_DEBUG: 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10. Struct layouts do
  * not change within a minor version once it is released. */
@@ -35,6 +35,13 @@ static const struct python_layout layouts[] = {
 		.code_version = NONE,
 		.string_ascii = 48,
 		.string_other = 72,
+		.runtime_interpreters = 32,
+		.interpreter_next = 0,
+		.interpreter_threads = 8,
+		.thread_prev = 0,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_id = 176,
 	},
 	{
 		.minor = 9,
@@ -59,6 +66,13 @@ static const struct python_layout layouts[] = {
 		.code_version = NONE,
 		.string_ascii = 48,
 		.string_other = 72,
+		.runtime_interpreters = 32,
+		.interpreter_next = 0,
+		.interpreter_threads = 8,
+		.thread_prev = 0,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_id = 176,
 	},
 	{
 		/* f_lasti counts units from here on; co_linetable takes co_lnotab's place. */
@@ -84,6 +98,13 @@ static const struct python_layout layouts[] = {
 		.code_version = NONE,
 		.string_ascii = 48,
 		.string_other = 72,
+		.runtime_interpreters = 32,
+		.interpreter_next = 0,
+		.interpreter_threads = 8,
+		.thread_prev = 0,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_id = 176,
 	},
 	{
 		/* PyThreadState.cframe, _PyCFrame.current_frame, _PyInterpreterFrame with is_entry
@@ -110,6 +131,13 @@ static const struct python_layout layouts[] = {
 		.code_version = NONE,
 		.string_ascii = 48,
 		.string_other = 72,
+		.runtime_interpreters = 40,
+		.interpreter_next = 0,
+		.interpreter_threads = 16,
+		.thread_prev = 0,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_id = 152,
 	},
 	{
 		/* FRAME_OWNED_BY_CSTACK (3) marks the loop's own frame. Strings lose their wchar_t
@@ -137,6 +165,13 @@ static const struct python_layout layouts[] = {
 		.code_version = 92,
 		.string_ascii = 40,
 		.string_other = 56,
+		.runtime_interpreters = 40,
+		.interpreter_next = 0,
+		.interpreter_threads = 72,
+		.thread_prev = 0,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_id = 136,
 	},
 	{
 		/* PyThreadState.current_frame; f_executable and instr_ptr. */
@@ -163,6 +198,13 @@ static const struct python_layout layouts[] = {
 		.code_version = 92,
 		.string_ascii = 40,
 		.string_other = 56,
+		.runtime_interpreters = 632,
+		.interpreter_next = 7264,
+		.interpreter_threads = 7344,
+		.thread_prev = 0,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_id = 152,
 	},
 	{
 		/* f_executable is a tagged reference (pycore_stackref.h: Py_TAG_BITS, the two low
@@ -190,6 +232,13 @@ static const struct python_layout layouts[] = {
 		.code_version = 92,
 		.string_ascii = 40,
 		.string_other = 56,
+		.runtime_interpreters = 808,
+		.interpreter_next = 7272,
+		.interpreter_threads = 7344,
+		.thread_prev = 0,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_id = 152,
 	},
 };
 
@@ -209,12 +258,21 @@ struct offset_words {
 	uint16_t minor;
 	uint16_t thread_frame, frame_back, frame_code, frame_instruction, frame_owner;
 	uint16_t code_file, code_name, code_qualified_name, code_lines, code_first_line;
+	uint16_t runtime_interpreters, interpreter_next, interpreter_threads;
+	uint16_t thread_prev, thread_next, thread_interpreter, thread_id;
 	uint16_t code_bytecode, bytes_size, bytes_data, string_state, string_length, string_ascii;
 };
 
 static const struct offset_words offset_words[] = {
 	{
 		.minor = 13,
+		.runtime_interpreters = 40 / 8,
+		.interpreter_next = 64 / 8,
+		.interpreter_threads = 72 / 8,
+		.thread_prev = 160 / 8,
+		.thread_next = 168 / 8,
+		.thread_interpreter = 176 / 8,
+		.thread_id = 192 / 8,
 		.thread_frame = 184 / 8,
 		.frame_back = 232 / 8,
 		.frame_code = 240 / 8,
@@ -234,6 +292,13 @@ static const struct offset_words offset_words[] = {
 	},
 	{
 		.minor = 14,
+		.runtime_interpreters = 40 / 8,
+		.interpreter_next = 64 / 8,
+		.interpreter_threads = 72 / 8,
+		.thread_prev = 184 / 8,
+		.thread_next = 192 / 8,
+		.thread_interpreter = 200 / 8,
+		.thread_id = 216 / 8,
 		.thread_frame = 208 / 8,
 		.frame_back = 256 / 8,
 		.frame_code = 264 / 8,
@@ -261,12 +326,32 @@ static const struct offset_words *offset_words_of(unsigned minor)
 	return NULL;
 }
 
-static void take(uint16_t *offset, uint64_t word, bool *sane)
+static void take_below(uint16_t *offset, uint64_t word, uint16_t max, bool *sane)
 {
-	if (word > PYTHON_LAYOUT_OFFSET_MAX)
+	if (word > max)
 		*sane = false;
 	else
 		*offset = (uint16_t)word;
+}
+
+static void take(uint16_t *offset, uint64_t word, bool *sane)
+{
+	take_below(offset, word, PYTHON_LAYOUT_OFFSET_MAX, sane);
+}
+
+static void take_threads(struct python_layout *taken, const struct offset_words *at,
+			 const uint64_t *words, bool *sane)
+{
+	take_below(&taken->runtime_interpreters, words[at->runtime_interpreters],
+		   PYTHON_LAYOUT_THREADS_MAX, sane);
+	take_below(&taken->interpreter_next, words[at->interpreter_next], PYTHON_LAYOUT_THREADS_MAX,
+		   sane);
+	take_below(&taken->interpreter_threads, words[at->interpreter_threads],
+		   PYTHON_LAYOUT_THREADS_MAX, sane);
+	take(&taken->thread_prev, words[at->thread_prev], sane);
+	take(&taken->thread_next, words[at->thread_next], sane);
+	take(&taken->thread_interpreter, words[at->thread_interpreter], sane);
+	take(&taken->thread_id, words[at->thread_id], sane);
 }
 
 enum python_offsets python_layout_take_offsets(struct python_layout *layout, const uint64_t *words)
@@ -282,6 +367,7 @@ enum python_offsets python_layout_take_offsets(struct python_layout *layout, con
 		return PYTHON_OFFSETS_OTHER;
 	if (words[FREE_THREADED])
 		return PYTHON_OFFSETS_FREE_THREADED;
+	take_threads(&taken, at, words, &sane);
 	take(&taken.thread_frame, words[at->thread_frame], &sane);
 	take(&taken.frame_back, words[at->frame_back], &sane);
 	take(&taken.frame_code, words[at->frame_code], &sane);
