@@ -1,4 +1,5 @@
 /* Runs on every CPU at each tick of its sampling clock: where is the watched thread that it interrupts? */
+#include "bpf/python_walk.h"
 #include "bpf/sample_maps.h"
 
 #include "proto/host_sample.h"
@@ -31,6 +32,7 @@ int on_tick(void *context)
 	event->duration_ns = how->period_ns;
 	event->kind = HOST_SAMPLE_CPU;
 	copy_stack(event, task, how->stack_pages, SAMPLE_STACK_PAGES_MAX);
+	copy_python(event, task, sizeof(event->addresses) + SAMPLE_STACK_MAX);
 	send_event(event, sizeof(*copy));
 	return 0;
 }

@@ -29,6 +29,10 @@ struct pt_regs { /* x86_64's */
 	unsigned long bp, ip, sp;
 };
 
+struct thread_struct { /* x86_64's */
+	unsigned long fsbase;
+};
+
 struct task_struct {
 	unsigned int __state; /* from Linux 5.14 on */
 	int pid, tgid;
@@ -38,6 +42,7 @@ struct task_struct {
 	__u64 start_boottime;
 	__u64 self_exec_id; /* 32 bits before Linux 5.8 */
 	char comm[16];
+	struct thread_struct thread;
 };
 
 struct task_struct___before_5_14 {

@@ -1,4 +1,5 @@
 /* A watched thread leaves its CPU: where it stands is noted. It comes back: the wait is sent, or counted if it was short. */
+#include "bpf/python_walk.h"
 #include "bpf/sample_maps.h"
 
 #include "proto/host_sample.h"
@@ -64,8 +65,9 @@ static __always_inline void leave(void *context, struct task_struct *task, bool 
 	fill_event(context, &wait->event, task, pid);
 	if (how)
 		copy_stack(&wait->event, task, how->stack_pages, SAMPLE_WAIT_PAGES_MAX);
+	copy_python(&wait->event, task, sizeof(wait->event.addresses) + sizeof(wait->stack));
 	if (preempted || state == 0)
-		wait->event.flags = SAMPLE_EVENT_PREEMPTED;
+		wait->event.flags |= SAMPLE_EVENT_PREEMPTED;
 	wait->event.kind = HOST_SAMPLE_OFF_CPU;
 	wait->since_ns = now_ns;
 }
@@ -97,7 +99,7 @@ static __always_inline void come_back(struct task_struct *task, __u64 now_ns)
 	}
 	wait->event.time_ns = now_ns;
 	wait->event.duration_ns = duration_ns;
-	send_event(&wait->event, sizeof(wait->event) + sizeof(wait->stack));
+	send_event(&wait->event, sizeof(wait->event) + sizeof(wait->stack) + sizeof(wait->python));
 }
 
 SEC("tp_btf/sched_switch")

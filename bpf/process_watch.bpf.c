@@ -1,6 +1,19 @@
 /* Which processes are looked at: those that the agent entered, and all that they start. */
 #include "bpf/sample_maps.h"
 
+/* What a process starts has its memory until it calls exec. */
+static __always_inline void inherit_python(__u32 parent, __u32 pid, __u64 start)
+{
+	struct sample_python *python = bpf_map_lookup_elem(&pythons, &parent);
+	struct sample_python own;
+
+	if (!python)
+		return;
+	own = *python;
+	own.start = start;
+	bpf_map_update_elem(&pythons, &pid, &own, BPF_ANY);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -22,7 +35,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 
 		if (agent)
 			add(&agent->unwatched, 1);
+		return 0;
 	}
+	inherit_python(process.parent, pid, process.start);
 	return 0;
 }
 

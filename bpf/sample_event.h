@@ -11,7 +11,8 @@
 #define SAMPLE_COMMAND_SIZE  16u   /* TASK_COMM_LEN */
 
 enum sample_event_flags {
-	SAMPLE_EVENT_PREEMPTED = 1, /* it would have run on */
+	SAMPLE_EVENT_PREEMPTED = 1,  /* it would have run on */
+	SAMPLE_EVENT_PYTHON_CUT = 2, /* there were more Python frames */
 };
 
 struct sample_event {
@@ -29,7 +30,7 @@ struct sample_event {
 	__u8 flags;        /* enum sample_event_flags */
 	__u8 reserved[2];  /* 0 */
 	__u32 stack_size; /* bytes of the user's stack from user_sp on, behind the addresses; 0: none */
-	__u32 reserved_2;                /* 0 */
+	__u32 python_size; /* bytes of Python frames (struct sample_python_frame), leaf first, behind the stack */
 	__u64 user_pc, user_sp, user_fp; /* where the thread was in its program */
 	char command[SAMPLE_COMMAND_SIZE];
 	/* As many as there are: what is sent ends behind the last. */
@@ -42,11 +43,66 @@ struct sample_event {
 #define SAMPLE_WAIT_PAGES_MAX  2u /* of a wait */
 #define SAMPLE_STACK_MAX       (SAMPLE_STACK_PAGES_MAX * 4096u)
 
-/* An event with room for a copy of the stack. */
+#define SAMPLE_PYTHON_DEPTH 128u
+
+/* A frame as it was when the thread stood: what it runs can be looked up later. */
+struct sample_python_frame {
+	__u64 code; /* address of the code object; above it the owner and the mark: SAMPLE_PYTHON_... */
+	__u64 instruction; /* as the frame has it: an address, or a number */
+	__u64 identity; /* of the code, by sample_python_identity(): another one at this address has another */
+};
+
+#define SAMPLE_PYTHON_CODE_BITS 56u
+#define SAMPLE_PYTHON_CODE      ((1ull << SAMPLE_PYTHON_CODE_BITS) - 1)
+#define SAMPLE_PYTHON_OWNER                                                                        \
+	4u /* bits of it; above them the mark, likewise; a higher value is given as the highest */
+#define SAMPLE_PYTHON_MAX (SAMPLE_PYTHON_DEPTH * 24u)
+
+/* An event with room for a copy of the stack and for Python frames. */
 struct sample_event_copy {
 	struct sample_event event;
 	__u8 stack[SAMPLE_STACK_MAX];
+	__u8 python[SAMPLE_PYTHON_MAX];
 };
+
+#define SAMPLE_PYTHON_NONE 0xffffu /* of an offset: there is no such field */
+
+/* What of a frame and of a code object is read at once, from offset 0 and from code_low on. */
+#define SAMPLE_PYTHON_FRAME_MAX 128u
+#define SAMPLE_PYTHON_CODE_MAX  128u
+
+/* Map "pythons", by pid: where a process's CPython has what a walk needs. Offsets as in proto/python_layout.h; every field that is read
+ * of a frame or a code lies within frame_size and code_size. */
+struct sample_python {
+	__u64 start; /* as process_start, and exec_id: of the program that this was found in */
+	__u64 interpreters; /* address of the list of interpreters */
+	__u64 code_mask;    /* of a frame's pointer to its code */
+	__u32 exec_id;
+	__u16 interpreter_next, interpreter_threads;
+	__u16 thread_prev, thread_next, thread_interpreter, thread_id;
+	__u16 thread_frame, c_frame_frame;
+	__u16 frame_size, frame_code, frame_back, frame_instruction;
+	__u16 frame_owner, frame_mark; /* bytes; 0: there is none */
+	__u16 instruction_size;        /* 4 or 8 */
+	__u16 code_low, code_size;     /* below, offsets from code_low on */
+	__u16 code_file, code_name, code_lines, code_first_line;
+	__u16 code_version; /* 4 bytes; SAMPLE_PYTHON_NONE */
+};
+
+/* Map "python_threads", by the first namespace's thread id: where its state was last. */
+struct sample_python_thread {
+	__u64 state;
+};
+
+static inline __attribute__((always_inline)) __u64
+sample_python_identity(__u64 file, __u64 name, __u64 lines, __u32 first_line, __u32 version)
+{
+	__u64 hash = file * 0x9e3779b97f4a7c15ull ^ name;
+
+	hash = (hash ^ hash >> 29) * 0xd6e8feb86659fd93ull ^ lines;
+	hash = (hash ^ hash >> 32) * 0xa0761d6478bd642full ^ ((__u64)version << 32 | first_line);
+	return (hash ^ hash >> 29) * 0xe7037ed1a0b428dbull;
+}
 
 /* Map "watched", by pid: whose threads are looked at. */
 enum watched_flags {
@@ -90,10 +146,13 @@ struct sample_wait {
 	__u64 since_ns; /* 0: it runs */
 	struct sample_event event;
 	__u8 stack[SAMPLE_WAIT_PAGES_MAX * 4096u];
+	__u8 python[SAMPLE_PYTHON_MAX];
 };
 
 _Static_assert(sizeof(struct sample_event) == SAMPLE_EVENT_HEAD_SIZE + 8 * (127 + 48),
 	       "sample_event");
+_Static_assert(sizeof(struct sample_python_frame) == 24, "sample_python_frame");
+_Static_assert(sizeof(struct sample_python) == 72, "sample_python");
 _Static_assert(sizeof(struct watched) == 24, "watched");
 _Static_assert(sizeof(struct sample_counts) == 56, "sample_counts");
 _Static_assert(sizeof(struct sample_viewer) == 32, "sample_viewer");

@@ -34,6 +34,13 @@ struct {
 } counts SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SAMPLE_PROCESSES_MAX);
+	__type(key, __u32);
+	__type(value, struct sample_python);
+} pythons SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
@@ -127,6 +134,7 @@ static __always_inline void fill_event(void *context, struct sample_event *event
 	event->code_pages = (__u32)BPF_CORE_READ(task, mm, exec_vm);
 	event->flags = 0;
 	event->stack_size = 0;
+	event->python_size = 0;
 	BPF_CORE_READ_STR_INTO(&event->command, task, group_leader, comm);
 	user = bpf_get_stack(context, event->addresses, SAMPLE_USER_DEPTH * sizeof(__u64),
 			     BPF_F_USER_STACK);
@@ -177,8 +185,8 @@ static __always_inline void add(__u64 *counter, __u64 amount)
 static __always_inline void send_event(struct sample_event *event, const __u64 max)
 {
 	struct sample_counts *count = bpf_map_lookup_elem(&counts, &event->pid);
-	__u64 size =
-		SAMPLE_EVENT_HEAD_SIZE + event->user_size + event->kernel_size + event->stack_size;
+	__u64 size = SAMPLE_EVENT_HEAD_SIZE + event->user_size + event->kernel_size +
+		     event->stack_size + event->python_size;
 
 	if (count) {
 		add(&count->samples, 1);

@@ -1,0 +1,201 @@
+/* The running thread's Python frames, by what the agent knows of its process's interpreter. Only its own: others' may change while they
+ * are read. Nothing that is read is believed: reads cannot fault, and what makes no sense ends the walk. */
+#ifndef PYTHON_WALK_H
+#define PYTHON_WALK_H
+
+#include "bpf/sample_maps.h"
+
+#define PYTHON_THREADS_MAX 512u /* states that are looked at for one that is the thread's */
+#define PYTHON_THREADS     4096u
+
+/* Set before it is loaded: without, nothing of this is in the program. */
+const volatile bool has_python = true;
+
+struct python_scratch {
+	__u8 frame[SAMPLE_PYTHON_FRAME_MAX + 8];
+	__u8 code[SAMPLE_PYTHON_CODE_MAX + 8];
+	struct sample_python_frame frames[SAMPLE_PYTHON_DEPTH];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct python_scratch);
+} python_scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PYTHON_THREADS);
+	__type(key, __u32);
+	__type(value, struct sample_python_thread);
+} python_threads SEC(".maps");
+
+static __always_inline __u64 read_user_word(__u64 address)
+{
+	__u64 word = 0;
+
+	bpf_probe_read_user(&word, sizeof(word), (void *)address);
+	return word;
+}
+
+/* The state is the thread's, and in its interpreter's list: memory that was freed may look like one. */
+static __always_inline bool is_state_of(const struct sample_python *python, __u64 state,
+					__u64 thread_id)
+{
+	__u64 prev;
+
+	if (!state || read_user_word(state + python->thread_id) != thread_id)
+		return false;
+	prev = read_user_word(state + python->thread_prev);
+	if (prev)
+		return read_user_word(prev + python->thread_next) == state;
+	return read_user_word(read_user_word(state + python->thread_interpreter) +
+			      python->interpreter_threads) == state;
+}
+
+static __always_inline __u64 search_state(const struct sample_python *python, __u64 thread_id)
+{
+	__u64 interpreter = read_user_word(python->interpreters), state = 0;
+
+	if (interpreter)
+		state = read_user_word(interpreter + python->interpreter_threads);
+	for (__u32 i = 0; i < PYTHON_THREADS_MAX && interpreter; i++) {
+		if (!state) {
+			interpreter = read_user_word(interpreter + python->interpreter_next);
+			if (interpreter)
+				state = read_user_word(interpreter + python->interpreter_threads);
+			continue;
+		}
+		if (read_user_word(state + python->thread_id) == thread_id)
+			return state;
+		state = read_user_word(state + python->thread_next);
+	}
+	return 0;
+}
+
+static __always_inline __u64 find_state(const struct sample_python *python,
+					struct task_struct *task)
+{
+	__u64 thread_id = BPF_CORE_READ(task, thread.fsbase);
+	__u32 tid = (__u32)task->pid;
+	struct sample_python_thread *known = bpf_map_lookup_elem(&python_threads, &tid);
+	struct sample_python_thread found;
+
+	if (!thread_id)
+		return 0;
+	if (known && is_state_of(python, known->state, thread_id))
+		return known->state;
+	found.state = search_state(python, thread_id);
+	if (found.state)
+		bpf_map_update_elem(&python_threads, &tid, &found, BPF_ANY);
+	return found.state;
+}
+
+/* Fields of a copy, at offsets that the agent has checked, and that the masks bound for the verifier. */
+static __always_inline __u64 word_at(const __u8 *bytes, __u32 offset)
+{
+	offset &= SAMPLE_PYTHON_FRAME_MAX - 1;
+	barrier_var(offset);
+	return *(const __u64 *)(bytes + (offset & (SAMPLE_PYTHON_FRAME_MAX - 1)));
+}
+
+static __always_inline __u64 byte_at(const __u8 *bytes, __u32 offset)
+{
+	__u64 value;
+
+	if (!offset)
+		return 0;
+	offset &= SAMPLE_PYTHON_FRAME_MAX - 1;
+	barrier_var(offset);
+	value = bytes[offset & (SAMPLE_PYTHON_FRAME_MAX - 1)];
+	return value > 15 ? 15 : value;
+}
+
+static __always_inline __u64 identity_of(const struct sample_python *python, __u8 *copy, __u64 code)
+{
+	__u32 size = python->code_size, version = 0;
+
+	if (size > SAMPLE_PYTHON_CODE_MAX ||
+	    bpf_probe_read_user(copy, size, (void *)(code + python->code_low)))
+		return 0;
+	if (python->code_version != SAMPLE_PYTHON_NONE)
+		version = (__u32)word_at(copy, python->code_version);
+	return sample_python_identity(word_at(copy, python->code_file),
+				      word_at(copy, python->code_name),
+				      word_at(copy, python->code_lines),
+				      (__u32)word_at(copy, python->code_first_line), version);
+}
+
+/* Frames of the interpreter itself included, which the agent leaves out. Returns their number; *cut: there are more. */
+static __always_inline __u32 walk_python(const struct sample_python *python,
+					 struct python_scratch *scratch, __u64 frame, bool *cut)
+{
+	__u32 size = python->frame_size, nr = 0;
+
+	for (nr = 0; nr < SAMPLE_PYTHON_DEPTH && frame; nr++) {
+		struct sample_python_frame *to = &scratch->frames[nr];
+		__u64 code, instruction;
+
+		if (size > SAMPLE_PYTHON_FRAME_MAX ||
+		    bpf_probe_read_user(scratch->frame, size, (void *)frame))
+			break;
+		code = word_at(scratch->frame, python->frame_code) & python->code_mask &
+		       SAMPLE_PYTHON_CODE;
+		instruction = word_at(scratch->frame, python->frame_instruction);
+		to->instruction =
+			python->instruction_size == 4 ? (instruction & 0xffffffff) : instruction;
+		to->identity = identity_of(python, scratch->code, code);
+		to->code =
+			code | (byte_at(scratch->frame, python->frame_owner) |
+				byte_at(scratch->frame, python->frame_mark) << SAMPLE_PYTHON_OWNER)
+				       << SAMPLE_PYTHON_CODE_BITS;
+		frame = word_at(scratch->frame, python->frame_back);
+	}
+	*cut = nr == SAMPLE_PYTHON_DEPTH && frame;
+	return nr;
+}
+
+static __always_inline const struct sample_python *python_of(const struct sample_event *event)
+{
+	const struct sample_python *python = bpf_map_lookup_elem(&pythons, &event->pid);
+
+	return python && python->start == event->process_start && python->exec_id == event->exec_id
+		       ? python
+		       : NULL;
+}
+
+/* Puts them behind the stack. max: bytes of addresses and stack that there is room for, before the room for frames. */
+static __always_inline void copy_python(struct sample_event *event, struct task_struct *task,
+					const __u64 max)
+{
+	__u64 offset = event->user_size + event->kernel_size + event->stack_size;
+	const struct sample_python *python;
+	struct python_scratch *scratch;
+	__u64 state, frame;
+	__u32 zero = 0, size;
+	bool cut;
+
+	if (!has_python || !bpf_core_field_exists(task->thread.fsbase))
+		return;
+	python = python_of(event);
+	scratch = bpf_map_lookup_elem(&python_scratch, &zero);
+	if (!python || !scratch || offset > max)
+		return;
+	state = find_state(python, task);
+	if (!state)
+		return;
+	frame = read_user_word(state + python->thread_frame);
+	if (frame && python->c_frame_frame != SAMPLE_PYTHON_NONE)
+		frame = read_user_word(frame + python->c_frame_frame);
+	size = walk_python(python, scratch, frame, &cut) * sizeof(struct sample_python_frame);
+	barrier_var(size);
+	if (!size || size > SAMPLE_PYTHON_MAX ||
+	    bpf_probe_read_kernel((char *)event->addresses + offset, size, scratch->frames))
+		return;
+	event->python_size = size;
+	if (cut)
+		event->flags |= SAMPLE_EVENT_PYTHON_CUT;
+}
+
+#endif
