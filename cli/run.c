@@ -298,6 +298,7 @@ static int start_own(struct run *run)
 	job_title(run, run->title);
 	/* The job is the only child that this process will have. */
 	run->bpf.watch_pid = getpid();
+	run->bpf.stack_mode = run->capture.stacks.mode;
 
 	const struct recording_options options = {
 		.verb = "run",

@@ -8,15 +8,9 @@
 #define CANDIDATES_MAX 32u
 #define JUMPS_MIN      4u /* each way: bytes that are no jump but look like one go anywhere */
 
-struct eval_file {
-	uint64_t address;              /* looked for */
-	uint64_t code_start, code_end; /* of the segment that holds it */
-	uint64_t eh_frame_hdr, eh_frame_hdr_size;
-};
-
 static int note_file(struct dl_phdr_info *info, size_t size, void *user)
 {
-	struct eval_file *file = user;
+	struct python_eval_file *file = user;
 	uint64_t hdr = 0, hdr_size = 0;
 	bool found = false;
 
@@ -29,7 +23,7 @@ static int note_file(struct dl_phdr_info *info, size_t size, void *user)
 			hdr = start;
 			hdr_size = segment->p_memsz;
 		} else if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) &&
-			   file->address - start < segment->p_memsz) {
+			   file->eval_frame - start < segment->p_memsz) {
 			file->code_start = start;
 			file->code_end = start + segment->p_memsz;
 			found = true;
@@ -47,6 +41,13 @@ struct code_part {
 static bool holds(const struct code_part *part, uint64_t address)
 {
 	return address - part->start < part->end - part->start;
+}
+
+/* What unwind information says may be wrong. */
+static bool is_code(const struct python_eval_file *file, const struct code_part *part)
+{
+	return part->start >= file->code_start && part->end <= file->code_end &&
+	       part->start < part->end;
 }
 
 #if defined(__x86_64__)
@@ -96,10 +97,10 @@ struct candidate {
 	unsigned jumps;
 };
 
-static void note_jump(const struct eval_file *file, struct candidate *candidates, unsigned *nr,
-		      uint64_t target)
+static void note_jump(const struct python_eval_file *file, struct candidate *candidates,
+		      unsigned *nr, uint64_t target)
 {
-	uint64_t start, end;
+	struct code_part part;
 
 	for (unsigned i = 0; i < *nr; i++) {
 		if (holds(&candidates[i].part, target)) {
@@ -108,14 +109,16 @@ static void note_jump(const struct eval_file *file, struct candidate *candidates
 		}
 	}
 	if (*nr < CANDIDATES_MAX &&
-	    eh_frame_function(file->eh_frame_hdr, file->eh_frame_hdr_size, target, &start, &end))
-		candidates[(*nr)++] = (struct candidate){.part = {.start = start, .end = end},
-							 .jumps = target != start};
+	    eh_frame_function(file->eh_frame_hdr, file->eh_frame_hdr_size, target, &part.start,
+			      &part.end) &&
+	    is_code(file, &part))
+		candidates[(*nr)++] =
+			(struct candidate){.part = part, .jumps = target != part.start};
 }
 
 /* Parts that the function and they jump into, each the other. A small function that is only
  * tail-called fills a candidate's place, so candidates without jumps make room. */
-static void add_parts(const struct eval_file *file, const struct code_part *whole,
+static void add_parts(const struct python_eval_file *file, const struct code_part *whole,
 		      struct unwind_stops *stops)
 {
 	struct candidate candidates[CANDIDATES_MAX];
@@ -142,19 +145,27 @@ static void add_parts(const struct eval_file *file, const struct code_part *whol
 	}
 }
 
-bool python_eval_find(uint64_t eval_frame, struct unwind_stops *stops)
+bool python_eval_find_in(const struct python_eval_file *file, struct unwind_stops *stops)
 {
-	struct eval_file file = {.address = eval_frame};
 	struct code_part whole;
 
 	memset(stops, 0, sizeof(*stops));
-	if (!eval_frame || !dl_iterate_phdr(note_file, &file) || !file.eh_frame_hdr ||
-	    !eh_frame_function(file.eh_frame_hdr, file.eh_frame_hdr_size, eval_frame, &whole.start,
-			       &whole.end))
+	if (!eh_frame_function(file->eh_frame_hdr, file->eh_frame_hdr_size, file->eval_frame,
+			       &whole.start, &whole.end) ||
+	    !is_code(file, &whole))
 		return false;
 	stops->nr = 1;
 	stops->ranges[0].start = whole.start;
 	stops->ranges[0].end = whole.end;
-	add_parts(&file, &whole, stops);
+	add_parts(file, &whole, stops);
 	return true;
+}
+
+bool python_eval_find(uint64_t eval_frame, struct unwind_stops *stops)
+{
+	struct python_eval_file file = {.eval_frame = eval_frame};
+
+	memset(stops, 0, sizeof(*stops));
+	return eval_frame && dl_iterate_phdr(note_file, &file) && file.eh_frame_hdr &&
+	       python_eval_find_in(&file, stops);
 }

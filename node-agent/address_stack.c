@@ -8,12 +8,15 @@
 #include "elf_file.h"
 #include "kernel_symbols.h"
 #include "module_table.h"
+#include "python_process.h"
 #include "ring_source.h"
 #include "stack_dictionary.h"
+#include "stack_merge.h"
 #include "string_dictionary.h"
 #include "unwind_files.h"
 
 #define WALK_MAX      192u /* frames of one walk */
+#define ITEMS_MAX     (ADDRESS_STACK_DEPTH_MAX + SAMPLE_PYTHON_DEPTH + STACK_MERGE_MARKS)
 #define KNOWN_MIN     256u
 #define KNOWN_MAX     (1u << 16) /* stacks; then all are forgotten, and found again */
 #define KERNEL_SUFFIX "_[k]"
@@ -24,6 +27,7 @@
 struct known {
 	uint64_t hash; /* 0: free */
 	uint32_t node_id;
+	uint32_t lacks; /* enum address_stack_lack */
 };
 
 struct address_stack {
@@ -36,8 +40,13 @@ struct address_stack {
 	uint32_t node_budget;
 	uint32_t code_pages;
 	bool has_read, may_read; /* the maps: ever; and again in this pass */
+	struct address_stack_python
+		python; /* owns the process; NULL: no Python frames are wanted */
+	struct python_process_frames python_frames;
 	uint64_t walked[ADDRESS_STACK_DEPTH_MAX];
-	struct message_frame frames[ADDRESS_STACK_DEPTH_MAX];
+	bool is_loop[ADDRESS_STACK_DEPTH_MAX];
+	struct stack_merge_item items[ITEMS_MAX];
+	struct message_frame frames[ADDRESS_STACK_DEPTH_MAX + ITEMS_MAX];
 };
 
 struct address_stack *address_stack_create(const struct ring_source_outputs *outputs,
@@ -67,9 +76,17 @@ void address_stack_destroy(struct address_stack *stacks)
 {
 	if (!stacks)
 		return;
+	python_process_destroy(stacks->python.process);
 	module_table_destroy(stacks->modules);
 	free(stacks->known);
 	free(stacks);
+}
+
+void address_stack_set_python(struct address_stack *stacks,
+			      const struct address_stack_python *python)
+{
+	python_process_destroy(stacks->python.process);
+	stacks->python = *python;
 }
 
 /* ---- stacks that were seen before --------------------------------------------------------------- */
@@ -89,6 +106,7 @@ static uint64_t hash_of(const struct address_list *list)
 	uint64_t hash = mix(list->nr_user + 1, list->user, list->nr_user);
 
 	hash = mix(hash, list->kernel, list->nr_kernel);
+	hash = mix(hash + list->python_cut, (const uint64_t *)list->python, 3 * list->nr_python);
 	return hash ? hash : 1;
 }
 
@@ -108,7 +126,7 @@ static void forget_all(struct address_stack *stacks)
 }
 
 /* Without memory the stack is only not remembered. */
-static void remember(struct address_stack *stacks, uint64_t hash, uint32_t node_id)
+static void remember(struct address_stack *stacks, uint64_t hash, uint32_t node_id, uint32_t lacks)
 {
 	if (stacks->nr_known >= KNOWN_MAX)
 		forget_all(stacks);
@@ -125,7 +143,7 @@ static void remember(struct address_stack *stacks, uint64_t hash, uint32_t node_
 		stacks->known = bigger;
 		stacks->max_known = max;
 	}
-	*slot_of(stacks->known, stacks->max_known, hash) = (struct known){hash, node_id};
+	*slot_of(stacks->known, stacks->max_known, hash) = (struct known){hash, node_id, lacks};
 	stacks->nr_known++;
 }
 
@@ -150,16 +168,100 @@ static uint64_t place_of(const uint64_t *addresses, uint32_t i)
 	return i == 0 || addresses[i] == 0 ? addresses[i] : addresses[i] - 1;
 }
 
-static int resolve(struct address_stack *stacks, const struct address_list *list, uint32_t *node_id)
+static int native_frame(struct address_stack *stacks, const struct address_list *list, uint32_t i,
+			struct message_frame *frame)
+{
+	return module_table_find(stacks->modules, place_of(list->user, i), frame);
+}
+
+static int mark_frame(struct address_stack *stacks, enum stack_mark mark,
+		      struct message_frame *frame)
+{
+	const char *name = stack_word_mark_name(mark);
+	struct message_code code = {0};
+	int r = string_dictionary_intern(stacks->outputs->strings, name, strlen(name), &code.name);
+
+	*frame = (struct message_frame){.module = MESSAGE_FRAME_NO_MODULE};
+	return r ? r : stack_dictionary_add_code(stacks->outputs->stacks, code, &frame->code);
+}
+
+static int item_frame(struct address_stack *stacks, const struct address_list *list,
+		      const struct stack_merge_item *item, struct message_frame *frame)
+{
+	switch (item->kind) {
+	case STACK_MERGE_PYTHON:
+		*frame = stacks->python_frames.frames[item->number];
+		return 0;
+	case STACK_MERGE_MARK:
+		return mark_frame(stacks, (enum stack_mark)item->number, frame);
+	case STACK_MERGE_NATIVE:
+	default:
+		return native_frame(stacks, list, item->number, frame);
+	}
+}
+
+/* Names its Python frames, as far as there are some. 0 or -ENOMEM. */
+static int read_python(struct address_stack *stacks, const struct address_list *list,
+		       uint32_t *lacks)
+{
+	struct python_process_frames *frames = &stacks->python_frames;
+	struct sample_python nowhere = {0};
+	bool refused = false;
+	int r = 0;
+
+	frames->nr = 0;
+	if (!stacks->python.process || list->nr_user == 0)
+		return 0;
+	if (list->nr_python)
+		r = python_process_frames(stacks->python.process, list->python, list->nr_python,
+					  frames, &refused);
+	if (refused)
+		stacks->python.publish(stacks->python.context, &nowhere);
+	if ((list->nr_python && frames->unread) ||
+	    python_process_state(stacks->python.process) == PYTHON_PROCESS_REFUSED)
+		*lacks |= ADDRESS_STACK_NO_PYTHON;
+	return r;
+}
+
+/* The user's part, complete: its native frames lead to the root. Appends frames to *depth. */
+static int add_user(struct address_stack *stacks, const struct address_list *list, bool complete,
+		    uint32_t *depth, uint32_t *lacks)
+{
+	const struct stack_merge_input input = {
+		.is_loop = stacks->is_loop,
+		.segment_end = stacks->python_frames.segment_end,
+		.nr_native = list->nr_user,
+		.nr_python = stacks->python_frames.nr,
+		.complete = complete,
+		.cut = list->python_cut,
+		.mode = stacks->python.mode,
+	};
+	bool differ;
+	int r = 0;
+
+	for (uint32_t i = 0; input.nr_python && i < list->nr_user; i++)
+		stacks->is_loop[i] =
+			python_process_is_loop(stacks->python.process, place_of(list->user, i));
+	uint32_t nr = stack_merge(&input, stacks->items, &differ);
+	if (differ)
+		*lacks |= ADDRESS_STACK_MISMATCH;
+	if (input.nr_python && list->python_cut)
+		*lacks |= ADDRESS_STACK_TRUNCATED;
+	for (uint32_t i = 0; i < nr && r == 0; i++)
+		r = item_frame(stacks, list, &stacks->items[i], &stacks->frames[(*depth)++]);
+	return r;
+}
+
+static int resolve(struct address_stack *stacks, const struct address_list *list, bool complete,
+		   uint32_t *node_id, uint32_t *lacks)
 {
 	uint32_t depth = 0;
-	int r = 0;
+	int r = read_python(stacks, list, lacks);
 
 	for (uint32_t i = 0; i < list->nr_kernel && r == 0; i++)
 		r = kernel_frame(stacks, place_of(list->kernel, i), &stacks->frames[depth++]);
-	for (uint32_t i = 0; i < list->nr_user && r == 0; i++)
-		r = module_table_find(stacks->modules, place_of(list->user, i),
-				      &stacks->frames[depth++]);
+	if (r == 0)
+		r = add_user(stacks, list, complete, &depth, lacks);
 	if (r || depth == 0)
 		return r;
 	return stack_dictionary_add_stack(stacks->outputs->stacks, stacks->frames, depth,
@@ -173,6 +275,15 @@ void address_stack_begin_pass(struct address_stack *stacks)
 	stacks->may_read = true;
 }
 
+static void find_python(struct address_stack *stacks)
+{
+	const struct address_stack_python *python = &stacks->python;
+	struct sample_python where;
+
+	if (python->process && python_process_find(python->process, stacks->modules, &where))
+		python->publish(python->context, &where);
+}
+
 /* Where mappings have changed, addresses seen before may be something else. */
 static void reread(struct address_stack *stacks, uint32_t code_pages)
 {
@@ -184,6 +295,7 @@ static void reread(struct address_stack *stacks, uint32_t code_pages)
 	stacks->has_read = true;
 	stacks->code_pages = code_pages;
 	forget_all(stacks);
+	find_python(stacks);
 }
 
 /* ---- copies of stacks --------------------------------------------------------------------------- */
@@ -208,8 +320,8 @@ static bool find_rule(void *context, uint64_t address, uint32_t *rule)
 	return unwind_files_find(stacks->files, frame.module, frame.offset, rule);
 }
 
-/* What leads farther counts. */
-static void walk_copy(struct address_stack *stacks, struct address_list *list)
+/* What leads farther counts. true: it leads to the root. */
+static bool walk_copy(struct address_stack *stacks, struct address_list *list)
 {
 	bool complete;
 	uint32_t max = ADDRESS_STACK_DEPTH_MAX - list->nr_kernel;
@@ -217,34 +329,39 @@ static void walk_copy(struct address_stack *stacks, struct address_list *list)
 				      max < WALK_MAX ? max : WALK_MAX, &complete);
 
 	if (!complete && nr < list->nr_user)
-		return;
+		return false;
 	list->user = stacks->walked;
 	list->nr_user = nr;
+	return complete;
 }
 
 int address_stack_find(struct address_stack *stacks, const struct address_list *given,
-		       uint32_t *node_id)
+		       uint32_t *node_id, uint32_t *lacks)
 {
 	struct address_list walked = *given, *list = &walked;
+	bool complete = false;
 
 	*node_id = STACK_NODE_NONE;
-	if (list->nr_user + list->nr_kernel > ADDRESS_STACK_DEPTH_MAX)
+	*lacks = 0;
+	if (list->nr_user + list->nr_kernel > ADDRESS_STACK_DEPTH_MAX ||
+	    list->nr_python > SAMPLE_PYTHON_DEPTH)
 		return 0;
 	if (list->nr_user)
 		reread(stacks, list->code_pages);
 	if (list->copy.size && stacks->files)
-		walk_copy(stacks, list);
+		complete = walk_copy(stacks, list);
 	uint64_t hash = hash_of(list);
 	struct known *known = slot_of(stacks->known, stacks->max_known, hash);
 	if (known->hash) {
 		*node_id = known->node_id;
+		*lacks = known->lacks;
 		return 0;
 	}
-	int r = resolve(stacks, list, node_id);
+	int r = resolve(stacks, list, complete, node_id, lacks);
 	if (r == -ENOMEM)
 		return r;
 	if (r)
 		*node_id = STACK_NODE_NONE;
-	remember(stacks, hash, *node_id);
+	remember(stacks, hash, *node_id, *lacks);
 	return 0;
 }

@@ -21,15 +21,29 @@ struct bpf_programs {
 	struct off_cpu_bpf *off_cpu; /* likewise */
 	struct bpf_link **ticks;     /* owns; by CPU; some are NULL */
 	int nr_cpus;
+	bool wants_python;
+	int python_error;
 };
 
 struct bpf_programs *bpf_programs_create(struct bpf_ring *ring)
 {
 	struct bpf_programs *programs = calloc(1, sizeof(*programs));
 
-	if (programs)
+	if (programs) {
 		programs->ring = ring;
+		programs->wants_python = true;
+	}
 	return programs;
+}
+
+void bpf_programs_set_python(struct bpf_programs *programs, bool wanted)
+{
+	programs->wants_python = wanted;
+}
+
+int bpf_programs_python(const struct bpf_programs *programs)
+{
+	return programs->python_error;
 }
 
 void bpf_programs_destroy(struct bpf_programs *programs)
@@ -52,14 +66,28 @@ static int set(const struct bpf_map *map, const struct sample_settings *settings
 
 /* ---- CPU samples -------------------------------------------------------------------------------- */
 
-static int load_cpu(struct bpf_programs *programs, uint64_t period_ns, uint32_t stack_pages)
+static int open_cpu(struct bpf_programs *programs)
 {
 	programs->cpu = cpu_sample_bpf__open();
 	if (!programs->cpu)
 		return -errno;
+	programs->cpu->rodata->has_python = programs->wants_python;
 	int r = bpf_ring_share(programs->ring, programs->cpu->obj);
-	if (r == 0)
-		r = cpu_sample_bpf__load(programs->cpu);
+	return r ? r : cpu_sample_bpf__load(programs->cpu);
+}
+
+static int load_cpu(struct bpf_programs *programs, uint64_t period_ns, uint32_t stack_pages)
+{
+	int r = open_cpu(programs);
+
+	if (r && programs->wants_python) {
+		const int error = r;
+
+		programs->wants_python = false;
+		cpu_sample_bpf__destroy(programs->cpu);
+		r = open_cpu(programs);
+		programs->python_error = r ? 0 : error;
+	}
 	return r ? r
 		 : set(programs->cpu->maps.settings,
 		       &(struct sample_settings){.period_ns = period_ns,
@@ -114,16 +142,37 @@ int bpf_programs_start_cpu(struct bpf_programs *programs, uint32_t hz, uint32_t 
 
 /* ---- waits -------------------------------------------------------------------------------------- */
 
+static int open_off_cpu(struct bpf_programs *programs)
+{
+	programs->off_cpu = off_cpu_bpf__open();
+	if (!programs->off_cpu)
+		return -errno;
+	programs->off_cpu->rodata->has_python = programs->wants_python;
+	int r = bpf_ring_share(programs->ring, programs->off_cpu->obj);
+	return r ? r : off_cpu_bpf__load(programs->off_cpu);
+}
+
+static int load_off_cpu(struct bpf_programs *programs)
+{
+	int r = open_off_cpu(programs);
+
+	if (r && programs->wants_python) {
+		const int error = r;
+
+		programs->wants_python = false;
+		off_cpu_bpf__destroy(programs->off_cpu);
+		r = open_off_cpu(programs);
+		programs->python_error = r ? 0 : error;
+	}
+	return r;
+}
+
 int bpf_programs_start_off_cpu(struct bpf_programs *programs, uint64_t min_ns, uint32_t stack_pages,
 			       const char **what)
 {
 	*what = "BPF: waits";
-	programs->off_cpu = off_cpu_bpf__open();
-	if (!programs->off_cpu)
-		return -errno;
-	int r = bpf_ring_share(programs->ring, programs->off_cpu->obj);
-	if (r == 0)
-		r = off_cpu_bpf__load(programs->off_cpu);
+	int r = load_off_cpu(programs);
+
 	if (r == 0)
 		r = set(programs->off_cpu->maps.settings,
 			&(struct sample_settings){.wait_min_ns = min_ns,

@@ -3,6 +3,7 @@
 #ifndef BPF_PROGRAMS_H
 #define BPF_PROGRAMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/sample_event.h"
@@ -13,6 +14,11 @@ struct bpf_ring;
 /* The ring is borrowed until bpf_programs_destroy() (accepts NULL). NULL: out of memory. */
 struct bpf_programs *bpf_programs_create(struct bpf_ring *ring);
 void bpf_programs_destroy(struct bpf_programs *programs);
+
+/* Before any is started: whether they read Python frames; they do. One that the kernel takes only without them runs without, and the
+ * error of the last that did is then what bpf_programs_python() says; 0: none. */
+void bpf_programs_set_python(struct bpf_programs *programs, bool wanted);
+int bpf_programs_python(const struct bpf_programs *programs);
 
 /* Loads and starts one. stack_pages: of 4 KiB, to be copied with each event, SAMPLE_STACK_PAGES_MAX at most, of waits SAMPLE_WAIT_PAGES_MAX. 0 or -errno of the kernel; *what is then the step that failed, for bpf_rights_explain(). */
 int bpf_programs_start_cpu(struct bpf_programs *programs, uint32_t hz, uint32_t stack_pages,

@@ -18,7 +18,7 @@ struct bpf_ring {
 	bpf_ring_event event;
 	void *context;
 	int wake_fd;
-	int watched_fd, counts_fd, viewer_fd;
+	int watched_fd, counts_fd, pythons_fd, viewer_fd;
 	uint32_t left; /* of this drain */
 	int nr_cpus;
 	struct sample_counts *per_cpu; /* owns; nr_cpus of them */
@@ -30,10 +30,10 @@ static int on_event(void *context, void *data, size_t size)
 	const struct sample_event *event = data;
 
 	ring->left--;
-	if (size >= SAMPLE_EVENT_HEAD_SIZE && SAMPLE_EVENT_HEAD_SIZE + (size_t)event->user_size +
-							      event->kernel_size +
-							      event->stack_size <=
-						      size) {
+	if (size >= SAMPLE_EVENT_HEAD_SIZE &&
+	    SAMPLE_EVENT_HEAD_SIZE + (size_t)event->user_size + event->kernel_size +
+			    event->stack_size + event->python_size <=
+		    size) {
 		int r = ring->event(ring->context, event);
 
 		if (r)
@@ -77,6 +77,7 @@ static int load(struct bpf_ring *ring, uint32_t size_bytes, const char **what)
 		return r;
 	ring->watched_fd = bpf_map__fd(ring->programs->maps.watched);
 	ring->counts_fd = bpf_map__fd(ring->programs->maps.counts);
+	ring->pythons_fd = bpf_map__fd(ring->programs->maps.pythons);
 	ring->viewer_fd = bpf_map__fd(ring->programs->maps.viewer);
 	*what = "BPF: the agent's pid namespace";
 	r = run_once(bpf_program__fd(ring->programs->progs.find_viewer));
@@ -144,8 +145,7 @@ void bpf_ring_destroy(struct bpf_ring *ring)
 
 int bpf_ring_share(const struct bpf_ring *ring, struct bpf_object *object)
 {
-	static const char *const names[] = {"events", "watched", "counts", "pythons",
-					    "viewer"};
+	static const char *const names[] = {"events", "watched", "counts", "pythons", "viewer"};
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++) {
@@ -204,6 +204,17 @@ void bpf_ring_unwatch(struct bpf_ring *ring, pid_t pid)
 
 	bpf_map_delete_elem(ring->watched_fd, &key);
 	bpf_map_delete_elem(ring->counts_fd, &key);
+	bpf_map_delete_elem(ring->pythons_fd, &key);
+}
+
+void bpf_ring_set_python(struct bpf_ring *ring, pid_t pid, const struct sample_python *where)
+{
+	uint32_t key = (uint32_t)pid;
+
+	if (where)
+		bpf_map_update_elem(ring->pythons_fd, &key, where, BPF_ANY);
+	else
+		bpf_map_delete_elem(ring->pythons_fd, &key);
 }
 
 bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *watched)

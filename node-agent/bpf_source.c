@@ -17,16 +17,19 @@
 #include "guest_process.h"
 #include "kernel_symbols.h"
 #include "proc_file.h"
+#include "python_file.h"
+#include "python_process.h"
 #include "unwind_files.h"
 #include "watched_process.h"
 #include "watched_table.h"
 
-#define NS_PER_S        1000000000ull
-#define EVENTS_AT_ONCE  8192u /* between two looks at the publisher's room */
-#define DRAINS_MAX      64u   /* of one pass: the kernel may write as fast as we read */
-#define ACCOUNT_NS      500000000ull
-#define LOOK_NS         100000000ull /* between two looks for processes that ended and were never sampled */
-#define PARENT_STAT_MAX 4096u
+#define NS_PER_S           1000000000ull
+#define EVENTS_AT_ONCE     8192u /* between two looks at the publisher's room */
+#define DRAINS_MAX         64u   /* of one pass: the kernel may write as fast as we read */
+#define ACCOUNT_NS         500000000ull
+#define LOOK_NS            100000000ull /* between two looks for processes that ended and were never sampled */
+#define PARENT_STAT_MAX    4096u
+#define PYTHON_NOTICES_MAX 8u
 
 struct bpf_source {
 	struct bpf_source_options options;
@@ -36,8 +39,11 @@ struct bpf_source {
 	struct bpf_programs *programs;
 	struct kernel_symbols *kernel;
 	struct unwind_files *files;
+	struct python_files *python_files;
+	struct python_scope python;
 	struct watched_table *table;
 	struct event_source urgent;
+	uint32_t nr_python_notices;
 	uint64_t next_account_ns, next_look_ns, samples;
 	uint64_t unwatched, unnoted; /* as last said */
 	bool is_urgent, listens, stopped;
@@ -296,6 +302,50 @@ static int listen(struct bpf_source *source)
 	return r;
 }
 
+static bool wants_python(const struct bpf_source *source)
+{
+	return source->options.stack_mode != STACK_MODE_NATIVE &&
+	       source->options.stack_mode != STACK_MODE_NONE;
+}
+
+static void set_python(void *context, pid_t pid, const struct sample_python *where)
+{
+	struct bpf_source *source = context;
+
+	bpf_ring_set_python(source->ring, pid, where);
+}
+
+/* Of many processes, the first few. */
+static void notice_python(void *context, const char *line)
+{
+	struct bpf_source *source = context;
+
+	if (source->nr_python_notices++ < PYTHON_NOTICES_MAX)
+		notice(source, "%s", line);
+}
+
+static void prepare_python(struct bpf_source *source)
+{
+	bpf_programs_set_python(source->programs, wants_python(source));
+	if (!wants_python(source))
+		return;
+	source->python = (struct python_scope){
+		.files = source->python_files, .notice = notice_python, .context = source};
+	source->watched_scope.python = &source->python;
+	source->watched_scope.stack_mode = source->options.stack_mode;
+	source->watched_scope.set_python = set_python;
+	source->watched_scope.python_context = source;
+}
+
+static void say_python(struct bpf_source *source)
+{
+	int error = bpf_programs_python(source->programs);
+
+	if (error)
+		notice(source, "BPF: this kernel does not read Python frames: %s: none in samples",
+		       strerror(-error));
+}
+
 static int start(struct bpf_source *source)
 {
 	const struct bpf_source_scope *scope = &source->scope;
@@ -306,8 +356,9 @@ static int start(struct bpf_source *source)
 		return r;
 	source->table = watched_table_create();
 	source->files = unwind_files_create();
+	source->python_files = python_files_create();
 	source->programs = bpf_programs_create(source->ring);
-	if (!source->table || !source->files || !source->programs)
+	if (!source->table || !source->files || !source->python_files || !source->programs)
 		return -ENOMEM;
 	if (kernel_symbols_read(&source->kernel) || !kernel_symbols_count(source->kernel))
 		notice(source, "/proc/kallsyms: no addresses (kernel.kptr_restrict, CAP_SYSLOG): "
@@ -327,10 +378,12 @@ static int start(struct bpf_source *source)
 		.nr_processes = scope->nr_processes,
 		.trusts_all = source->options.watch_pid != 0,
 	};
+	prepare_python(source);
 	watch_job(source);
 	start_program(source, source->options.cpu_hz, "no CPU samples", &started, start_cpu);
 	start_program(source, source->options.off_cpu_min_ns, "no waits of host threads", &started,
 		      start_off_cpu);
+	say_python(source);
 	return started ? listen(source) : -ECANCELED;
 }
 
@@ -363,6 +416,7 @@ void bpf_source_destroy(struct bpf_source *source)
 	watched_table_destroy(source->table);
 	bpf_ring_destroy(source->ring);
 	unwind_files_destroy(source->files);
+	python_files_destroy(source->python_files);
 	kernel_symbols_destroy(source->kernel);
 	free(source);
 }

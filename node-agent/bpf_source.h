@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proto/stack_options.h"
+
 struct batch_builder;
 struct bpf_source;
 struct device_list;
@@ -24,6 +26,8 @@ struct bpf_source_options {
 	uint32_t
 		stack_pages; /* of 4 KiB, copied with each sample, 4 at most, 2 of a wait: stacks without frame pointers. 0: by these alone */
 	uint32_t ring_bytes; /* bpf_ring.h; 0: the default */
+	enum stack_mode
+		stack_mode; /* how native and Python frames stand together; STACK_MODE_NATIVE, STACK_MODE_NONE: no Python frames */
 	pid_t watch_pid; /* this process, what it has started and starts: watched. The agent's own: what it starts from now on. 0: none;
 			    guests and what they start are watched in any case */
 };

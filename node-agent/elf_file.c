@@ -310,3 +310,26 @@ int elf_file_each_function(struct elf_file *file,
 	}
 	return 0;
 }
+
+void elf_file_find_exported(struct elf_file *file, const char *const names[], uint32_t nr_names,
+			    uint64_t values[])
+{
+	GElf_Shdr header;
+	Elf_Scn *section = find_section(file->elf, SHT_DYNSYM, &header);
+	Elf_Data *data = NULL;
+
+	memset(values, 0, nr_names * sizeof(*values));
+	if (section && header.sh_entsize && header.sh_size <= SYMBOLS_SIZE_MAX)
+		data = elf_getdata(section, NULL);
+	for (uint64_t i = 1; data && i < header.sh_size / header.sh_entsize; i++) {
+		GElf_Sym symbol;
+		const char *name;
+
+		if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
+			continue;
+		name = elf_strptr(file->elf, header.sh_link, symbol.st_name);
+		for (uint32_t wanted = 0; name && wanted < nr_names; wanted++)
+			if (strcmp(name, names[wanted]) == 0)
+				values[wanted] = symbol.st_value;
+	}
+}

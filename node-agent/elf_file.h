@@ -67,4 +67,8 @@ int elf_file_each_function(struct elf_file *file,
 			   int (*callback)(void *context, const struct elf_file_function *function),
 			   void *context);
 
+/* The values of symbols of .dynsym that are defined, by name: functions or data. 0: there is none. */
+void elf_file_find_exported(struct elf_file *file, const char *const names[], uint32_t nr_names,
+			    uint64_t values[]);
+
 #endif

@@ -344,3 +344,9 @@ int module_table_open(struct module_table *table, uint64_t address, struct elf_f
 		return -ENOENT;
 	return mapped_file_open(&table->view, &entry, file);
 }
+
+void module_table_text(const struct module_table *table, const char **text, size_t *size)
+{
+	*text = table->text ? table->text : "";
+	*size = table->text ? table->text_size : 0;
+}

@@ -44,4 +44,7 @@ bool module_table_reread(struct module_table *table);
 struct elf_file;
 int module_table_open(struct module_table *table, uint64_t address, struct elf_file **file);
 
+/* /proc/PID/maps as it was last read. Borrowed until the next call; size 0: it was not. */
+void module_table_text(const struct module_table *table, const char **text, size_t *size);
+
 #endif

@@ -1,20 +1,13 @@
 #include "unwind_files.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "elf_file.h"
+#include "elf_image.h"
 #include "inject/eh_frame.h"
 #include "inject/unwind_rows.h"
-
-#define PHDRS_MAX 64u
-#define SPAN_MAX  (1ull << 32) /* bytes from the first segment to the last */
-#define PAGE      4096ull
 
 struct rules {
 	bool known;
@@ -49,104 +42,19 @@ bool unwind_files_has(const struct unwind_files *files, uint32_t module_id)
 	return module_id < files->max && files->rules[module_id].known;
 }
 
-/* ---- the file as it would be loaded -------------------------------------------------------------- */
+/* ---- rules -------------------------------------------------------------------------------------- */
 
-struct image {
-	Elf64_Phdr segments[PHDRS_MAX];
-	uint32_t nr_segments;
-	uint64_t low, span; /* virtual addresses, whole pages */
-	char *base;         /* where low lies in our memory */
-};
-
-static bool read_segments(int fd, struct image *image)
-{
-	Elf64_Ehdr header;
-
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64 ||
-	    header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0 ||
-	    header.e_phnum > PHDRS_MAX)
-		return false;
-	size_t size = header.e_phnum * sizeof(Elf64_Phdr);
-	image->nr_segments = header.e_phnum;
-	return pread(fd, image->segments, size, (off_t)header.e_phoff) == (ssize_t)size;
-}
-
-static const Elf64_Phdr *find_segment(const struct image *image, uint32_t type, uint32_t flags)
-{
-	for (uint32_t i = 0; i < image->nr_segments; i++)
-		if (image->segments[i].p_type == type &&
-		    (image->segments[i].p_flags & flags) == flags)
-			return &image->segments[i];
-	return NULL;
-}
-
-static bool find_span(struct image *image)
-{
-	uint64_t low = UINT64_MAX, high = 0;
-
-	for (uint32_t i = 0; i < image->nr_segments; i++) {
-		const Elf64_Phdr *segment = &image->segments[i];
-		uint64_t end = segment->p_vaddr + segment->p_filesz;
-
-		if (segment->p_type != PT_LOAD)
-			continue;
-		if (end < segment->p_vaddr || end > INT64_MAX)
-			return false;
-		low = segment->p_vaddr < low ? segment->p_vaddr : low;
-		high = end > high ? end : high;
-	}
-	if (high <= low || high - low > SPAN_MAX)
-		return false;
-	image->low = low & ~(PAGE - 1);
-	image->span = ((high + PAGE - 1) & ~(PAGE - 1)) - image->low;
-	return true;
-}
-
-/* What the file holds of its segments, at the distances from each other that they have when it runs. The rules' compiler reads them
- * through copies that cannot fault, should the file be cut meanwhile. */
-static bool map_image(int fd, struct image *image)
-{
-	void *base = mmap(NULL, image->span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-			  -1, 0);
-
-	if (base == MAP_FAILED)
-		return false;
-	image->base = base;
-	for (uint32_t i = 0; i < image->nr_segments; i++) {
-		const Elf64_Phdr *segment = &image->segments[i];
-		uint64_t skew = segment->p_vaddr & (PAGE - 1);
-
-		if (segment->p_type != PT_LOAD || segment->p_filesz == 0)
-			continue;
-		if ((segment->p_offset & (PAGE - 1)) != skew ||
-		    mmap(image->base + (segment->p_vaddr - skew - image->low),
-			 segment->p_filesz + skew, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd,
-			 (off_t)(segment->p_offset - skew)) == MAP_FAILED)
-			return false;
-	}
-	return true;
-}
-
-static bool is_within(const struct image *image, const Elf64_Phdr *segment)
-{
-	return segment->p_vaddr >= image->low && segment->p_filesz <= image->span &&
-	       segment->p_vaddr - image->low <= image->span - segment->p_filesz;
-}
-
+/* The compiler reads through copies that cannot fault. */
 static void compile(struct unwind_files *files, struct rules *rules, int fd)
 {
-	struct image image = {0};
+	struct elf_image image = {0};
 	const Elf64_Phdr *code, *header;
 
-	if (!read_segments(fd, &image) || !find_span(&image))
+	if (!elf_image_read(&image, fd))
 		return;
-	code = find_segment(&image, PT_LOAD, PF_X);
-	header = find_segment(&image, PT_GNU_EH_FRAME, 0);
-	if (!code || !header || !is_within(&image, code) || !is_within(&image, header))
-		return;
-	if (map_image(fd, &image)) {
+	code = elf_image_segment(&image, PT_LOAD, PF_X);
+	header = elf_image_segment(&image, PT_GNU_EH_FRAME, 0);
+	if (code && header && elf_image_map(&image, fd)) {
 		uint64_t base = (uint64_t)(uintptr_t)image.base - image.low;
 
 		unwind_rows_fini(&rules->rows);
@@ -158,8 +66,7 @@ static void compile(struct unwind_files *files, struct rules *rules, int fd)
 			files->bytes += unwind_rows_trim(&rules->rows);
 		}
 	}
-	if (image.base)
-		munmap(image.base, image.span);
+	elf_image_fini(&image);
 }
 
 int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct elf_file *file)

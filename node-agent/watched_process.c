@@ -16,6 +16,7 @@
 #include "proc_file.h"
 #include "process_description.h"
 #include "process_ledger.h"
+#include "python_process.h"
 #include "wait_reason.h"
 
 #define NS_PER_S 1000000000ull
@@ -38,6 +39,8 @@ struct watched_process {
 	struct host_sample *samples; /* owns */
 	uint32_t nr_samples, max_samples;
 	uint64_t received, received_ns, opened, opened_ns, no_stack;
+	uint64_t no_python, mismatched, truncated; /* samples */
+	uint64_t event_start;                      /* process_start of the last event */
 	struct sample_counts base, inherited, total;
 };
 
@@ -237,9 +240,51 @@ void watched_process_begin_pass(struct watched_process *process)
 		address_stack_begin_pass(process->stacks);
 }
 
+static void publish_python(void *context, struct sample_python *where)
+{
+	const struct watched_process *process = context;
+
+	where->start = process->event_start;
+	where->exec_id = process->exec_id;
+	process->scope->set_python(process->scope->python_context, process->pid,
+				   where->interpreters ? where : NULL);
+}
+
+/* 0 or -ENOMEM. */
+static int create_stacks(struct watched_process *process)
+{
+	const struct watched_scope *scope = process->scope;
+
+	process->stacks = address_stack_create(&scope->outputs, scope->kernel, scope->files,
+					       process->pid, process->reads_maps);
+	if (!process->stacks)
+		return -ENOMEM;
+	if (!scope->python || !process->reads_maps)
+		return 0;
+	const struct address_stack_python python = {
+		.process = python_process_create(scope->python, &scope->outputs, process->pid),
+		.mode = scope->stack_mode,
+		.publish = publish_python,
+		.context = process,
+	};
+	address_stack_set_python(process->stacks, &python);
+	return python.process ? 0 : -ENOMEM;
+}
+
+static void count_lacks(struct watched_process *process, uint32_t lacks)
+{
+	process->no_python += (lacks & ADDRESS_STACK_NO_PYTHON) != 0;
+	process->mismatched += (lacks & ADDRESS_STACK_MISMATCH) != 0;
+	process->truncated += (lacks & ADDRESS_STACK_TRUNCATED) != 0;
+}
+
 static int find_stack(struct watched_process *process, const struct sample_event *event,
 		      uint32_t *node_id)
 {
+	const uint8_t *copy =
+		(const uint8_t *)event->addresses + event->user_size + event->kernel_size;
+	struct sample_python_frame python[SAMPLE_PYTHON_DEPTH];
+	uint32_t lacks;
 	const uint32_t nr_user = event->user_size / (uint32_t)sizeof(event->addresses[0]);
 	const struct address_list list = {
 		.user = (const uint64_t *)event->addresses,
@@ -250,21 +295,29 @@ static int find_stack(struct watched_process *process, const struct sample_event
 		.copy = {.pc = event->user_pc,
 			 .sp = event->user_sp,
 			 .fp = event->user_fp,
-			 .bytes = (const uint8_t *)event->addresses + event->user_size +
-				  event->kernel_size,
+			 .bytes = copy,
 			 .size = event->stack_size},
+		.python = python,
+		.nr_python = event->python_size < sizeof(python)
+				     ? event->python_size / (uint32_t)sizeof(python[0])
+				     : SAMPLE_PYTHON_DEPTH,
+		.python_cut = event->flags & SAMPLE_EVENT_PYTHON_CUT,
 	};
 	struct address_list shown = list;
+
+	memcpy(python, copy + event->stack_size, list.nr_python * sizeof(python[0]));
 
 	if (event->kind == HOST_SAMPLE_OFF_CPU)
 		wait_reason_strip(process->scope->kernel, &shown);
 	if (nr_user == 0)
 		process->no_stack++;
-	if (!process->stacks)
-		process->stacks = address_stack_create(
-			&process->scope->outputs, process->scope->kernel, process->scope->files,
-			process->pid, process->reads_maps);
-	return process->stacks ? address_stack_find(process->stacks, &shown, node_id) : -ENOMEM;
+	process->event_start = event->process_start;
+	int r = process->stacks ? 0 : create_stacks(process);
+	if (r == 0)
+		r = address_stack_find(process->stacks, &shown, node_id, &lacks);
+	if (r == 0)
+		count_lacks(process, lacks);
+	return r;
 }
 
 static int find_name(const struct watched_process *process, const struct sample_event *event,
@@ -418,6 +471,9 @@ void watched_process_account(struct watched_process *process, const struct sampl
 			   total->samples_ns + process->opened_ns);
 	process_ledger_set(ledger, LEDGER_SAMPLE_RING_FULL, total->lost, total->lost_ns);
 	process_ledger_set(ledger, LEDGER_SAMPLE_NO_STACK, process->no_stack, 0);
+	process_ledger_set(ledger, LEDGER_PYTHON_OFF, process->no_python, 0);
+	process_ledger_set(ledger, LEDGER_STACK_MISMATCH, process->mismatched, 0);
+	process_ledger_set(ledger, LEDGER_STACK_TRUNCATED, process->truncated, 0);
 	process_ledger_set(ledger, LEDGER_WAIT_SHORT, total->short_waits, total->short_waits_ns);
 	process_ledger_set(ledger, LEDGER_PROBE_LOST, total->probes_lost, 0);
 }

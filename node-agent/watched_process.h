@@ -10,6 +10,7 @@
 
 #include "bpf/sample_event.h"
 #include "proto/host_sample.h"
+#include "proto/stack_options.h"
 #include "ring_source.h"
 
 #define WATCHED_SAMPLES_MAX 8192u /* in one message */
@@ -19,6 +20,7 @@ struct device_list;
 struct event_loop;
 struct guest_process;
 struct kernel_symbols;
+struct python_scope;
 struct unwind_files;
 struct watched_process;
 
@@ -31,6 +33,11 @@ struct watched_scope {
 	const struct device_list *devices;
 	const struct kernel_symbols *kernel; /* NULL: the kernel's functions have no names */
 	struct unwind_files *files;          /* NULL: copies of stacks are not walked */
+	const struct python_scope *python;   /* NULL: no Python frames */
+	enum stack_mode stack_mode;          /* as in bpf_source.h */
+	void (*set_python)(void *context, pid_t pid,
+			   const struct sample_python *where); /* NULL: nowhere */
+	void *python_context;
 	struct event_loop *loop;
 	uint32_t *nr_processes; /* process ids that were given */
 	bool trusts_all; /* files of other users' processes are opened, too: we have started the job */

@@ -51,9 +51,9 @@ static int tear_down(void **state)
 
 static uint32_t find(struct fixture *fixture, const struct address_list *list)
 {
-	uint32_t node_id;
+	uint32_t node_id, lacks;
 
-	assert_int_equal(address_stack_find(fixture->stacks, list, &node_id), 0);
+	assert_int_equal(address_stack_find(fixture->stacks, list, &node_id, &lacks), 0);
 	return node_id;
 }
 

@@ -1,0 +1,285 @@
+#include "python_codes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/sample_event.h"
+#include "proto/python_line.h"
+#include "proto/python_string.h"
+#include "proto/stack_word.h"
+#include "remote_memory.h"
+#include "ring_source.h"
+#include "stack_dictionary.h"
+#include "string_dictionary.h"
+
+#define SLOTS            (1u << 15) /* half of them used; then all are forgotten, and read again */
+#define LINES_MAX        (1u << 20) /* bytes of one table of lines */
+#define LINES_TOTAL_MAX  (64u << 20)
+#define STRING_BYTES_MAX (1u << 16) /* of one name */
+#define STRING_HEAD      40u        /* bytes up to the state, and it */
+#define CODE_BYTES       (PYTHON_LAYOUT_OFFSET_MAX + 8u)
+#define NAMELESS         "<unknown>"
+
+struct python_code {
+	uint64_t address, identity; /* identity 0: free */
+	uint32_t code_id;
+	int32_t first_line, first;
+	uint32_t lines_size;
+	uint8_t *lines; /* owns */
+};
+
+struct python_codes {
+	const struct ring_source_outputs *outputs;
+	pid_t pid;
+	struct python_layout layout;
+	struct python_types types;
+	uint32_t code_size; /* bytes of a code object up to the last field that is read */
+	uint64_t text_room, lines_total;
+	uint32_t nr;
+	struct python_code slots[SLOTS];
+};
+
+static uint32_t code_size(const struct python_layout *layout)
+{
+	const uint16_t fields[] = {PYTHON_OBJECT_TYPE,          layout->code_file,
+				   layout->code_qualified_name, layout->code_lines,
+				   layout->code_first_line,     layout->code_version,
+				   layout->code_first_traceable};
+	uint32_t size = 0;
+
+	for (uint32_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (fields[i] <= PYTHON_LAYOUT_OFFSET_MAX && fields[i] + 8u > size)
+			size = fields[i] + 8u;
+	return size;
+}
+
+struct python_codes *python_codes_create(const struct ring_source_outputs *outputs, pid_t pid,
+					 const struct python_layout *layout,
+					 const struct python_types *types)
+{
+	struct python_codes *codes = calloc(1, sizeof(*codes));
+
+	if (!codes)
+		return NULL;
+	codes->outputs = outputs;
+	codes->pid = pid;
+	codes->layout = *layout;
+	codes->types = *types;
+	codes->code_size = code_size(layout);
+	codes->text_room = RING_SOURCE_NAMES_SIZE_MAX;
+	return codes;
+}
+
+static void forget_all(struct python_codes *codes)
+{
+	for (uint32_t i = 0; codes->nr && i < SLOTS; i++)
+		free(codes->slots[i].lines);
+	memset(codes->slots, 0, sizeof(codes->slots));
+	codes->nr = 0;
+	codes->lines_total = 0;
+}
+
+void python_codes_destroy(struct python_codes *codes)
+{
+	if (!codes)
+		return;
+	forget_all(codes);
+	free(codes);
+}
+
+/* ---- objects of the process ------------------------------------------------------------------------ */
+
+static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes + offset, sizeof(word));
+	return word;
+}
+
+static int read_memory(const struct python_codes *codes, uint64_t address, void *to, size_t size)
+{
+	return remote_memory_read(codes->pid, address, to, size) ? -ESTALE : 0;
+}
+
+/* A string's head is read once, and counts: what is behind it may be another's by then. */
+static int read_string(const struct python_codes *codes, uint64_t address, struct python_text *text,
+		       uint8_t **object)
+{
+	const struct python_layout *layout = &codes->layout;
+	uint8_t head[STRING_HEAD];
+	int r = read_memory(codes, address, head, sizeof(head));
+
+	*object = NULL;
+	if (r)
+		return r;
+	uint64_t length = word_at(head, PYTHON_OBJECT_SIZE);
+	uint32_t state = (uint32_t)word_at(head, PYTHON_STRING_STATE);
+	uint64_t data = state & PYTHON_STRING_ASCII ? layout->string_ascii : layout->string_other;
+	if (word_at(head, PYTHON_OBJECT_TYPE) != codes->types.string || length > INT32_MAX)
+		return -EPROTO;
+	uint64_t bytes = length * (state & PYTHON_STRING_ASCII ? 1 : PYTHON_STRING_KIND(state));
+	if (!(state & PYTHON_STRING_COMPACT) || bytes > STRING_BYTES_MAX) {
+		text->text = PYTHON_STRING_UNREADABLE;
+		text->size = sizeof(PYTHON_STRING_UNREADABLE) - 1;
+		return 0;
+	}
+	*object = calloc(1, data + bytes + sizeof(uint32_t));
+	if (!*object)
+		return -ENOMEM;
+	r = read_memory(codes, address, *object, data + bytes);
+	memcpy(*object, head, sizeof(head));
+	if (r == 0)
+		python_string_read(layout, (uint64_t)(uintptr_t)*object, text);
+	return r;
+}
+
+static int intern_string(struct python_codes *codes, uint64_t address, uint32_t *id)
+{
+	struct python_text text;
+	uint8_t *object;
+	int r = read_string(codes, address, &text, &object);
+
+	if (r == 0 && text.size > codes->text_room)
+		r = -ENOSPC;
+	if (r == 0) {
+		codes->text_room -= text.size;
+		r = string_dictionary_intern(codes->outputs->strings, text.text, text.size, id);
+	}
+	if (r == 0 && *id == STRING_NONE)
+		r = string_dictionary_intern(codes->outputs->strings, NAMELESS, strlen(NAMELESS),
+					     id);
+	free(object);
+	return r;
+}
+
+static int read_lines(struct python_codes *codes, uint64_t address, struct python_code *code)
+{
+	uint8_t head[PYTHON_BYTES_DATA];
+	int r = read_memory(codes, address, head, sizeof(head));
+
+	if (r)
+		return r;
+	uint64_t size = word_at(head, PYTHON_OBJECT_SIZE);
+	if (word_at(head, PYTHON_OBJECT_TYPE) != codes->types.bytes)
+		return -EPROTO;
+	if (size == 0 || size > LINES_MAX)
+		return 0;
+	code->lines = malloc(size);
+	if (!code->lines)
+		return -ENOMEM;
+	code->lines_size = (uint32_t)size;
+	return read_memory(codes, address + PYTHON_BYTES_DATA, code->lines, size);
+}
+
+static uint64_t identity_of(const struct python_layout *layout, const uint8_t *object)
+{
+	uint32_t version = layout->code_version == PYTHON_LAYOUT_NONE
+				   ? 0
+				   : (uint32_t)word_at(object, layout->code_version);
+
+	return sample_python_identity(word_at(object, layout->code_file),
+				      word_at(object, layout->code_qualified_name),
+				      word_at(object, layout->code_lines),
+				      (uint32_t)word_at(object, layout->code_first_line), version);
+}
+
+static int read_names(struct python_codes *codes, const uint8_t *object, uint32_t *code_id)
+{
+	struct message_code names = {0};
+	int r = intern_string(codes, word_at(object, codes->layout.code_file), &names.file);
+
+	if (r == 0)
+		r = intern_string(codes, word_at(object, codes->layout.code_qualified_name),
+				  &names.name);
+	return r ? r : stack_dictionary_add_code(codes->outputs->stacks, names, code_id);
+}
+
+static bool is_code(const struct python_codes *codes, const uint8_t *object)
+{
+	return word_at(object, PYTHON_OBJECT_TYPE) == codes->types.code;
+}
+
+/* The object is the one that was seen before all else was read and after. */
+static int read_code(struct python_codes *codes, struct python_code *code)
+{
+	const struct python_layout *layout = &codes->layout;
+	uint8_t object[CODE_BYTES], again[CODE_BYTES];
+	int r = read_memory(codes, code->address, object, codes->code_size);
+
+	if (r)
+		return r;
+	if (identity_of(layout, object) != code->identity)
+		return -ESTALE;
+	if (!is_code(codes, object))
+		return -EPROTO;
+	code->first_line = (int32_t)word_at(object, layout->code_first_line);
+	if (layout->code_first_traceable != PYTHON_LAYOUT_NONE)
+		code->first =
+			(int32_t)((uint32_t)word_at(object, layout->code_first_traceable) * 2u);
+	r = read_names(codes, object, &code->code_id);
+	if (r == 0)
+		r = read_lines(codes, word_at(object, layout->code_lines), code);
+	if (r == -ENOMEM)
+		return r;
+	if (read_memory(codes, code->address, again, codes->code_size) ||
+	    identity_of(layout, again) != code->identity || !is_code(codes, again))
+		return -ESTALE;
+	return r;
+}
+
+/* ---- those that are known -------------------------------------------------------------------------- */
+
+static struct python_code *slot_of(struct python_codes *codes, uint64_t address, uint64_t identity)
+{
+	uint32_t i = (uint32_t)((address ^ identity) * 0x9e3779b97f4a7c15ull >> 32) % SLOTS;
+
+	while (codes->slots[i].identity &&
+	       (codes->slots[i].identity != identity || codes->slots[i].address != address))
+		i = (i + 1) % SLOTS;
+	return &codes->slots[i];
+}
+
+int python_codes_find(struct python_codes *codes, uint64_t address, uint64_t identity,
+		      const struct python_code **code)
+{
+	struct python_code read = {.address = address, .identity = identity};
+
+	*code = NULL;
+	if (identity == 0)
+		return -ESTALE;
+	struct python_code *slot = slot_of(codes, address, identity);
+	if (!slot->identity) {
+		int r = read_code(codes, &read);
+
+		if (r) {
+			free(read.lines);
+			return r;
+		}
+		if (codes->nr >= SLOTS / 2 || codes->lines_total > LINES_TOTAL_MAX)
+			forget_all(codes);
+		slot = slot_of(codes, address, identity);
+		*slot = read;
+		codes->nr++;
+		codes->lines_total += read.lines_size;
+	}
+	*code = slot;
+	return 0;
+}
+
+void python_code_frame(const struct python_codes *codes, const struct python_code *code,
+		       int32_t instruction, struct message_frame *frame)
+{
+	*frame = (struct message_frame){.module = MESSAGE_FRAME_NO_MODULE, .code = code->code_id};
+	if (!code->lines)
+		return;
+	uint32_t line = python_line(codes->layout.line_format, code->lines, code->lines_size,
+				    code->first_line, instruction);
+	frame->offset = line < STACK_WORD_LINE_MAX ? line : STACK_WORD_LINE_MAX;
+}
+
+int32_t python_code_first(const struct python_code *code)
+{
+	return code->first;
+}

@@ -1,0 +1,123 @@
+"""What python_sample_test.c watches: known functions, each of which does one thing. Prints a line as it begins and ends each part, with
+CLOCK_MONOTONIC, and the lines on which it works."""
+import ctypes
+import functools
+import multiprocessing
+import os
+import sys
+import threading
+import time
+
+
+def spin(seconds):
+    end = time.thread_time() + seconds
+    count = 0
+    while time.thread_time() < end:
+        for i in range(10000):
+            count += i  # spins
+    return count
+
+
+def nap(seconds):
+    time.sleep(seconds)  # naps
+
+
+def outer(seconds):
+    return middle(seconds)
+
+
+def middle(seconds):
+    return spin(seconds)
+
+
+def generate(seconds):
+    for _ in range(3):
+        yield spin(seconds)
+
+
+def consume(seconds):
+    return sum(generate(seconds))
+
+
+def key_of(item):
+    spin(0.02)
+    return item
+
+
+def through_c(seconds):
+    return sorted(range(int(seconds / 0.02)), key=key_of)
+
+
+class Thing:
+    def method(self, seconds):
+        return list(map(self.inner, [seconds]))
+
+    def inner(self, seconds):
+        return spin(seconds)
+
+
+def with_threads(seconds):
+    threads = [threading.Thread(target=target, args=(seconds,)) for target in (thread_spin, thread_nap)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def thread_spin(seconds):
+    spin(seconds)
+
+
+def thread_nap(seconds):
+    nap(seconds)
+
+
+def worker(seconds):
+    spin(seconds)
+
+
+def start_worker(how, seconds):
+    process = multiprocessing.get_context(how).Process(target=worker, args=(seconds,))
+    process.start()
+    process.join()
+    if process.exitcode:
+        sys.exit(4)
+
+
+def remake(seconds):
+    """The same address for other code, again and again."""
+    end = time.thread_time() + seconds
+    number = 0
+    while time.thread_time() < end:
+        number += 1
+        name = "made_%d" % (number % 7)
+        space = {"spin": spin}
+        exec(compile("\n" * (number % 7 + 1) + "def %s():\n    spin(0.005)\n%s()\n" % (name, name), "made.py", "exec"), space)
+
+
+PARTS = {
+    "spin": spin,
+    "nap": nap,
+    "outer": outer,
+    "generator": consume,
+    "c": through_c,
+    "method": lambda seconds: Thing().method(seconds),
+    "threads": with_threads,
+    "fork": functools.partial(start_worker, "fork"),
+    "spawn": functools.partial(start_worker, "spawn"),
+    "remake": remake,
+}
+
+
+def main():
+    what, seconds = sys.argv[1], float(sys.argv[2])
+    ready = os.environ.get("VICTIM_START")
+    if ready and os.read(int(ready), 1) != b"x":
+        sys.exit(2)
+    for part in what.split(","):
+        PARTS[part](seconds)
+    os._exit(7) if what == "quick" else sys.exit(7)
+
+
+if __name__ == "__main__":
+    main()
