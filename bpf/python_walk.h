@@ -82,7 +82,7 @@ static __always_inline __u64 find_state(const struct sample_python *python,
 	struct sample_python_thread *known = bpf_map_lookup_elem(&python_threads, &tid);
 	struct sample_python_thread found;
 
-	if (!thread_id)
+	if (!thread_id || !read_user_word(python->interpreters))
 		return 0;
 	if (known && is_state_of(python, known->state, thread_id))
 		return known->state;
@@ -112,19 +112,38 @@ static __always_inline __u64 byte_at(const __u8 *bytes, __u32 offset)
 	return value > 15 ? 15 : value;
 }
 
+static __always_inline bool read_user(void *to, __u32 size, __u64 address)
+{
+	return bpf_probe_read_user(to, size, (void *)address) == 0;
+}
+
+static __always_inline bool read_contents(struct sample_python_identity *to)
+{
+	__u64 lines = to->lines + SAMPLE_PYTHON_HEAD;
+
+	return read_user(to->file_head, sizeof(to->file_head), to->file + SAMPLE_PYTHON_HEAD) &&
+	       read_user(to->name_head, sizeof(to->name_head), to->name + SAMPLE_PYTHON_HEAD) &&
+	       read_user(to->lines_head, sizeof(to->lines_head), lines) &&
+	       read_user(to->lines_tail, sizeof(to->lines_tail), lines + to->lines_head[0]);
+}
+
 static __always_inline __u64 identity_of(const struct sample_python *python, __u8 *copy, __u64 code)
 {
-	__u32 size = python->code_size, version = 0;
+	struct sample_python_identity identity;
+	__u32 size = python->code_size;
 
-	if (size > SAMPLE_PYTHON_CODE_MAX ||
-	    bpf_probe_read_user(copy, size, (void *)(code + python->code_low)))
+	if (size > SAMPLE_PYTHON_CODE_MAX || !read_user(copy, size, code + python->code_low))
 		return 0;
+	identity.file = word_at(copy, python->code_file);
+	identity.name = word_at(copy, python->code_name);
+	identity.lines = word_at(copy, python->code_lines);
+	identity.first_line = (__u32)word_at(copy, python->code_first_line);
+	identity.version = 0;
 	if (python->code_version != SAMPLE_PYTHON_NONE)
-		version = (__u32)word_at(copy, python->code_version);
-	return sample_python_identity(word_at(copy, python->code_file),
-				      word_at(copy, python->code_name),
-				      word_at(copy, python->code_lines),
-				      (__u32)word_at(copy, python->code_first_line), version);
+		identity.version = (__u32)word_at(copy, python->code_version);
+	if (!identity.version && !read_contents(&identity))
+		return 0;
+	return sample_python_hash(&identity);
 }
 
 /* Frames of the interpreter itself included, which the agent leaves out. Returns their number; *cut: there are more. */

@@ -49,7 +49,7 @@ struct sample_event {
 struct sample_python_frame {
 	__u64 code; /* address of the code object; above it the owner and the mark: SAMPLE_PYTHON_... */
 	__u64 instruction; /* as the frame has it: an address, or a number */
-	__u64 identity; /* of the code, by sample_python_identity(): another one at this address has another */
+	__u64 identity; /* of the code, by sample_python_hash(): another one at this address has another. 0: it could not be read */
 };
 
 #define SAMPLE_PYTHON_CODE_BITS 56u
@@ -94,14 +94,43 @@ struct sample_python_thread {
 	__u64 state;
 };
 
-static inline __attribute__((always_inline)) __u64
-sample_python_identity(__u64 file, __u64 name, __u64 lines, __u32 first_line, __u32 version)
-{
-	__u64 hash = file * 0x9e3779b97f4a7c15ull ^ name;
+/* What tells a code from another that was at its address before. Of versions that give each code a number, that; else what its names and
+ * its table of lines begin and end with, as all of them may be at old addresses, too. */
+struct sample_python_identity {
+	__u64 file, name, lines; /* addresses */
+	__u32 first_line;
+	__u32 version;                    /* 0: there is none */
+	__u64 file_head[2], name_head[2]; /* length and hash; 0: there is a version, as below */
+	__u64 lines_head[3]; /* length, its hash, which does not count, and the first bytes */
+	__u64 lines_tail[2]; /* the last 16 bytes of the object */
+};
 
-	hash = (hash ^ hash >> 29) * 0xd6e8feb86659fd93ull ^ lines;
-	hash = (hash ^ hash >> 32) * 0xa0761d6478bd642full ^ ((__u64)version << 32 | first_line);
-	return (hash ^ hash >> 29) * 0xe7037ed1a0b428dbull;
+#define SAMPLE_PYTHON_HEAD  16u /* where the length is, in a string and in a table */
+#define SAMPLE_PYTHON_LINES 32u /* where a table begins */
+
+static inline __attribute__((always_inline)) __u64 sample_python_mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+static inline __attribute__((always_inline)) __u64
+sample_python_hash(const struct sample_python_identity *code)
+{
+	__u64 hash = sample_python_mix(code->file, code->name), size = code->lines_head[0];
+
+	hash = sample_python_mix(hash, code->lines);
+	hash = sample_python_mix(hash, (__u64)code->version << 32 | code->first_line);
+	if (!code->version) {
+		hash = sample_python_mix(hash, code->file_head[0] ^ code->file_head[1]);
+		hash = sample_python_mix(hash, code->name_head[0] ^ code->name_head[1]);
+		hash = sample_python_mix(hash, size);
+		if (size >= 16)
+			hash = sample_python_mix(hash, code->lines_head[2] ^ code->lines_tail[0]);
+		if (size >= 8)
+			hash = sample_python_mix(hash, code->lines_tail[1]);
+	}
+	return hash ? hash : 1;
 }
 
 /* Map "watched", by pid: whose threads are looked at. */

@@ -210,6 +210,7 @@ static int read_python(struct address_stack *stacks, const struct address_list *
 	int r = 0;
 
 	frames->nr = 0;
+	frames->unread = false;
 	if (!stacks->python.process || list->nr_user == 0)
 		return 0;
 	if (list->nr_python)
@@ -362,6 +363,8 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 		return r;
 	if (r)
 		*node_id = STACK_NODE_NONE;
-	remember(stacks, hash, *node_id, *lacks);
+	/* What could not be read may be readable the next time. */
+	if (!list->nr_python || !stacks->python_frames.unread)
+		remember(stacks, hash, *node_id, *lacks);
 	return 0;
 }

@@ -173,16 +173,31 @@ static int read_lines(struct python_codes *codes, uint64_t address, struct pytho
 	return read_memory(codes, address + PYTHON_BYTES_DATA, code->lines, size);
 }
 
-static uint64_t identity_of(const struct python_layout *layout, const uint8_t *object)
+/* 0: it cannot be read. */
+static uint64_t identity_of(const struct python_codes *codes, const uint8_t *object)
 {
-	uint32_t version = layout->code_version == PYTHON_LAYOUT_NONE
+	const struct python_layout *layout = &codes->layout;
+	struct sample_python_identity identity = {
+		.file = word_at(object, layout->code_file),
+		.name = word_at(object, layout->code_qualified_name),
+		.lines = word_at(object, layout->code_lines),
+		.first_line = (uint32_t)word_at(object, layout->code_first_line),
+		.version = layout->code_version == PYTHON_LAYOUT_NONE
 				   ? 0
-				   : (uint32_t)word_at(object, layout->code_version);
+				   : (uint32_t)word_at(object, layout->code_version),
+	};
+	const uint64_t lines = identity.lines + SAMPLE_PYTHON_HEAD;
 
-	return sample_python_identity(word_at(object, layout->code_file),
-				      word_at(object, layout->code_qualified_name),
-				      word_at(object, layout->code_lines),
-				      (uint32_t)word_at(object, layout->code_first_line), version);
+	if (!identity.version &&
+	    (read_memory(codes, identity.file + SAMPLE_PYTHON_HEAD, identity.file_head,
+			 sizeof(identity.file_head)) ||
+	     read_memory(codes, identity.name + SAMPLE_PYTHON_HEAD, identity.name_head,
+			 sizeof(identity.name_head)) ||
+	     read_memory(codes, lines, identity.lines_head, sizeof(identity.lines_head)) ||
+	     read_memory(codes, lines + identity.lines_head[0], identity.lines_tail,
+			 sizeof(identity.lines_tail))))
+		return 0;
+	return sample_python_hash(&identity);
 }
 
 static int read_names(struct python_codes *codes, const uint8_t *object, uint32_t *code_id)
@@ -210,7 +225,7 @@ static int read_code(struct python_codes *codes, struct python_code *code)
 
 	if (r)
 		return r;
-	if (identity_of(layout, object) != code->identity)
+	if (identity_of(codes, object) != code->identity)
 		return -ESTALE;
 	if (!is_code(codes, object))
 		return -EPROTO;
@@ -224,7 +239,7 @@ static int read_code(struct python_codes *codes, struct python_code *code)
 	if (r == -ENOMEM)
 		return r;
 	if (read_memory(codes, code->address, again, codes->code_size) ||
-	    identity_of(layout, again) != code->identity || !is_code(codes, again))
+	    identity_of(codes, again) != code->identity || !is_code(codes, again))
 		return -ESTALE;
 	return r;
 }

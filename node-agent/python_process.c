@@ -17,7 +17,7 @@
 #include "string_dictionary.h"
 
 #define LINE_MAX_SIZE 256
-#define UNCHECKED_MAX 64u /* samples without a frame that makes sense, before the first that does */
+#define UNCHECKED_MAX 32u /* samples without a frame that makes sense, before the first that does */
 
 struct python_process {
 	const struct python_scope *scope;
@@ -165,9 +165,7 @@ static const char *check_threads(const struct python_process *python,
 {
 	uint64_t interpreter, thread, owner, again;
 
-	if (!read_word(python, where->interpreters, &interpreter))
-		return "its memory cannot be read";
-	if (!interpreter)
+	if (!read_word(python, where->interpreters, &interpreter) || !interpreter)
 		return NULL;
 	if (!read_word(python, interpreter + where->interpreter_threads, &thread))
 		return "its interpreters are not where they should be";
@@ -182,13 +180,17 @@ static const char *check_threads(const struct python_process *python,
 	return NULL;
 }
 
+#define GONE "" /* the process ends, or becomes another program */
+
 static const char *take_offsets(struct python_process *python)
 {
 	uint64_t words[PYTHON_DEBUG_OFFSETS_BYTES / sizeof(uint64_t)];
 
-	if (remote_memory_read(python->pid, python->bias + python->file.runtime, words,
-			       sizeof(words)))
-		return "its memory cannot be read";
+	int r = remote_memory_read(python->pid, python->bias + python->file.runtime, words,
+				   sizeof(words));
+
+	if (r)
+		return r == -EPERM ? "its memory may not be read" : GONE;
 	switch (python_layout_take_offsets(&python->file.layout, words)) {
 	case PYTHON_OFFSETS_FREE_THREADED:
 		return "free-threaded build";
@@ -297,12 +299,19 @@ bool python_process_find(struct python_process *python, struct module_table *mod
 	if (!found)
 		return known;
 	python->state = PYTHON_PROCESS_READY;
-	const char *wrong = python->file.kind == PYTHON_FILE_REFUSED ? "" : take(python, where);
-	if (wrong) {
+	const char *wrong = NULL;
+	if (python->file.kind == PYTHON_FILE_REFUSED)
+		refuse(python, "");
+	else
+		wrong = take(python, where);
+	if (wrong && !*wrong)
+		forget(python);
+	else if (wrong)
 		refuse(python, wrong);
-		memset(where, 0, sizeof(*where));
-	}
-	return known || !wrong;
+	if (python->state == PYTHON_PROCESS_READY)
+		return true;
+	memset(where, 0, sizeof(*where));
+	return known;
 }
 
 /* ---- frames ------------------------------------------------------------------------------------------ */

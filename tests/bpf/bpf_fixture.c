@@ -20,7 +20,7 @@
 
 #define MS 1000000ull
 
-static const char *victim_path;
+static const char *victim_path, *script_path;
 static const struct device_list no_devices;
 static int start_pipe[2] = {-1, -1}, report_pipe[2] = {-1, -1};
 
@@ -217,6 +217,11 @@ void bpf_fixture_victim(const char *path)
 	victim_path = path;
 }
 
+void bpf_fixture_script(const char *path)
+{
+	script_path = path;
+}
+
 static void set_descriptor(const char *name, int fd)
 {
 	char text[16];
@@ -239,7 +244,10 @@ pid_t bpf_fixture_start(struct bpf_fixture *fixture, const char *what, uint64_t 
 
 		set_descriptor("VICTIM_START", start);
 		set_descriptor("VICTIM_REPORT", report);
-		execl(victim_path, "bpf_victim", what, text, NULL);
+		if (script_path)
+			execl(victim_path, victim_path, script_path, what, text, NULL);
+		else
+			execl(victim_path, "bpf_victim", what, text, NULL);
 		_exit(1);
 	}
 	assert_true(pid > 0);
@@ -345,6 +353,28 @@ int bpf_fixture_depth_of(const struct bpf_fixture *fixture, const struct host_sa
 		node = at->parent;
 	}
 	return -1;
+}
+
+const char *bpf_fixture_python(const struct bpf_fixture *fixture, const struct host_sample *sample,
+			       int depth)
+{
+	static char text[1024];
+	uint32_t node = sample->stack_id;
+
+	while (node && depth-- > 0)
+		node = stack_dictionary_nodes(fixture->stacks, node)->parent;
+	if (!node)
+		return NULL;
+	const struct message_frame *frame = stack_dictionary_frames(
+		fixture->stacks, stack_dictionary_nodes(fixture->stacks, node)->frame);
+	const struct message_code *code = stack_dictionary_codes(fixture->stacks, frame->code);
+	if (!frame->code || !code->file)
+		return "";
+	const char *file = bpf_fixture_text(fixture, code->file);
+	const char *slash = strrchr(file, '/');
+	snprintf(text, sizeof(text), "%s:%s:%llu", slash ? slash + 1 : file,
+		 bpf_fixture_text(fixture, code->name), (unsigned long long)frame->offset);
+	return text;
 }
 
 void bpf_fixture_print(const struct bpf_fixture *fixture, const struct host_sample *sample)

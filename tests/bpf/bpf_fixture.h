@@ -52,6 +52,9 @@ void bpf_fixture_destroy(struct bpf_fixture *fixture);
 
 /* Starts bpf_victim (the test's first argument) with two words, and waits until it may go on. */
 void bpf_fixture_victim(const char *path);
+
+/* From now on it runs this script, and the victim is what runs it; NULL: it runs by itself. */
+void bpf_fixture_script(const char *path);
 pid_t bpf_fixture_start(struct bpf_fixture *fixture, const char *what, uint64_t amount);
 void bpf_fixture_release(struct bpf_fixture *fixture);
 
@@ -73,6 +76,11 @@ uint32_t bpf_fixture_id(const struct bpf_fixture *fixture,
 /* Whether the function is a frame of the sample's stack, and at which distance from the leaf; -1: it is not. */
 int bpf_fixture_depth_of(const struct bpf_fixture *fixture, const struct host_sample *sample,
 			 const char *function);
+
+/* The Python frame so many frames from the leaf, as "file:function:line", without folders; "" for another frame; NULL: the stack is not as deep. Valid
+ * until the next call. */
+const char *bpf_fixture_python(const struct bpf_fixture *fixture, const struct host_sample *sample,
+			       int depth);
 
 const char *bpf_fixture_text(const struct bpf_fixture *fixture, uint32_t string_id);
 

@@ -1,9 +1,10 @@
-"""What python_sample_test.c watches: known functions, each of which does one thing. Prints a line as it begins and ends each part, with
-CLOCK_MONOTONIC, and the lines on which it works."""
+"""What python_sample_test.c watches: known functions, each of which does one thing. As bpf_victim.c it waits to be told to begin, and reports when
+it began and ended (struct victim_report)."""
 import ctypes
 import functools
 import multiprocessing
 import os
+import struct
 import sys
 import threading
 import time
@@ -20,6 +21,11 @@ def spin(seconds):
 
 def nap(seconds):
     time.sleep(seconds)  # naps
+
+
+def naps(seconds):
+    for _ in range(3):
+        nap(seconds)  # three times
 
 
 def outer(seconds):
@@ -57,6 +63,7 @@ class Thing:
 
 
 def with_threads(seconds):
+    spin(seconds / 2)  # until it is known
     threads = [threading.Thread(target=target, args=(seconds,)) for target in (thread_spin, thread_nap)]
     for thread in threads:
         thread.start()
@@ -97,7 +104,7 @@ def remake(seconds):
 
 PARTS = {
     "spin": spin,
-    "nap": nap,
+    "nap": lambda seconds: naps(seconds),
     "outer": outer,
     "generator": consume,
     "c": through_c,
@@ -110,13 +117,14 @@ PARTS = {
 
 
 def main():
-    what, seconds = sys.argv[1], float(sys.argv[2])
-    ready = os.environ.get("VICTIM_START")
-    if ready and os.read(int(ready), 1) != b"x":
+    what, seconds = sys.argv[1], int(sys.argv[2]) / 1e9
+    if os.read(int(os.environ["VICTIM_START"]), 1) != b"x":
         sys.exit(2)
-    for part in what.split(","):
-        PARTS[part](seconds)
-    os._exit(7) if what == "quick" else sys.exit(7)
+    begin = time.monotonic_ns(), time.thread_time_ns()
+    PARTS[what](seconds)
+    end = time.monotonic_ns(), time.thread_time_ns()
+    os.write(int(os.environ["VICTIM_REPORT"]), struct.pack("IIQQQQ", os.getpid(), 0, begin[0], end[0], begin[1], end[1]))
+    sys.exit(7)
 
 
 if __name__ == "__main__":
