@@ -136,10 +136,18 @@ void made_interpreter_create(struct made_interpreter *made, const char *path, un
 		fake_object_put64(&made->leaf.code, PYTHON_OBJECT_TYPE, made->library.bytes_type);
 	put_frames(made);
 	put_threads(made, layout);
+	made->file = library;
 	made->runtime_interpreters = layout->runtime_interpreters;
 	memset(made->runtime, 0, MADE_RUNTIME_BYTES);
 	if (layout->minor >= 13)
 		put_offsets(made->runtime, layout);
+}
+
+void made_interpreter_destroy(struct made_interpreter *made)
+{
+	if (made->file)
+		dlclose(made->file);
+	made->file = NULL;
 }
 
 static void set_head(struct made_interpreter *made, uint64_t head)

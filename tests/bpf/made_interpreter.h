@@ -13,6 +13,7 @@
 struct made_interpreter {
 	struct python_library library; /* the layout and the types are filled */
 	made_python_loop *loop;
+	void *file; /* owns; NULL: it was let go */
 	uint64_t *runtime;
 	uint32_t runtime_interpreters; /* offset in it */
 	uint64_t interpreter[MADE_INTERPRETER_BYTES / sizeof(uint64_t)];
@@ -24,6 +25,8 @@ struct made_interpreter {
  * none. Nothing is seen yet. */
 void made_interpreter_create(struct made_interpreter *made, const char *path, unsigned threads,
 			     unsigned frames);
+
+void made_interpreter_destroy(struct made_interpreter *made); /* more than once, too */
 
 /* The calling thread is its only one. */
 void made_interpreter_start(struct made_interpreter *made);

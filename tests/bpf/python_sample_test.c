@@ -156,7 +156,7 @@ static void waits_lie_under_the_python_function_that_waits(void **state)
 {
 	const struct bpf_source_options options = {.off_cpu_min_ns = 30 * MS};
 	struct victim_report report;
-	struct bpf_fixture *fixture = capture_script(&options, "nap", 60 * MS, &report);
+	struct bpf_fixture *fixture = capture_script(&options, "nap", 40 * MS, &report);
 	uint32_t found = 0;
 
 	(void)state;
@@ -168,12 +168,13 @@ static void waits_lie_under_the_python_function_that_waits(void **state)
 			continue;
 		assert_int_equal(sample->kind, HOST_SAMPLE_OFF_CPU);
 		assert_true(is_frame(fixture, sample, depth, "nap", line_of("# naps")));
-		assert_true(is_frame(fixture, sample, depth + 1, "naps", line_of("# three times")));
+		assert_true(
+			is_frame(fixture, sample, depth + 1, "naps", line_of("# twenty times")));
 		assert_string_equal(bpf_fixture_text(fixture, sample->name_id), "sleep");
 		found++;
 	}
-	/* Of its first wait the agent did not know the process yet. */
-	assert_in_range(found, 2, 3);
+	/* When its first waits began, the agent did not know the process yet. */
+	assert_in_range(found, 10, 20);
 	bpf_fixture_destroy(fixture);
 }
 

@@ -24,8 +24,8 @@ def nap(seconds):
 
 
 def naps(seconds):
-    for _ in range(3):
-        nap(seconds)  # three times
+    for _ in range(20):
+        nap(seconds)  # twenty times
 
 
 def outer(seconds):

@@ -1,0 +1,408 @@
+#include "../node-agent/cmocka_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "made_interpreter.h"
+#include "node-agent/module_table.h"
+#include "node-agent/python_file.h"
+#include "node-agent/python_process.h"
+#include "node-agent/remote_memory.h"
+#include "node-agent/ring_source.h"
+#include "node-agent/stack_dictionary.h"
+#include "node-agent/string_dictionary.h"
+
+/* The process that is looked at is the test's own. */
+
+static const char *made_folder;
+static char notices[512];
+
+struct fixture {
+	struct ring_source_outputs outputs;
+	struct python_scope scope;
+	struct module_table *modules;
+	struct python_process *python;
+	struct sample_python where;
+	struct made_interpreter made;
+	struct python_process_frames frames;
+};
+
+static void note(void *context, const char *line)
+{
+	(void)context;
+	snprintf(notices, sizeof(notices), "%s", line);
+}
+
+/* An interpreter of this version in a library of its own name; what is loaded by other tests is let go. */
+static struct fixture *create(unsigned named, unsigned minor)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	char path[4096];
+
+	notices[0] = '\0';
+	snprintf(path, sizeof(path), "%s/libpython3.%u-made.so", made_folder, named);
+	made_interpreter_create(&fixture->made, path, minor, minor);
+	fixture->outputs.strings = string_dictionary_create();
+	fixture->outputs.stacks = stack_dictionary_create();
+	fixture->scope.files = python_files_create();
+	fixture->scope.notice = note;
+	fixture->modules = module_table_create(&fixture->outputs, getpid(), true);
+	fixture->python = python_process_create(&fixture->scope, &fixture->outputs, getpid());
+	assert_true(module_table_reread(fixture->modules));
+	return fixture;
+}
+
+static void destroy(struct fixture *fixture)
+{
+	python_process_destroy(fixture->python);
+	module_table_destroy(fixture->modules);
+	python_files_destroy(fixture->scope.files);
+	stack_dictionary_destroy(fixture->outputs.stacks);
+	string_dictionary_destroy(fixture->outputs.strings);
+	made_interpreter_destroy(&fixture->made);
+	free(fixture);
+}
+
+/* As the kernel's half reads it. */
+static struct sample_python_frame raw_frame(const struct fixture *fixture,
+					    const struct fake_code *code, unsigned high)
+{
+	const struct python_layout *layout = &fixture->made.library.layout;
+	const uint64_t address = fake_object_address(&code->code);
+	struct sample_python_identity identity = {
+		.file = fake_object_address(&code->file),
+		.name = fake_object_address(&code->name),
+		.lines = fake_object_address(&code->lines),
+	};
+
+	memcpy(&identity.first_line, (const char *)&code->code + layout->code_first_line, 4);
+	if (layout->code_version != PYTHON_LAYOUT_NONE)
+		memcpy(&identity.version, (const char *)&code->code + layout->code_version, 4);
+	memcpy(identity.file_head, (const char *)&code->file + SAMPLE_PYTHON_HEAD, 16);
+	memcpy(identity.name_head, (const char *)&code->name + SAMPLE_PYTHON_HEAD, 16);
+	memcpy(identity.lines_head, (const char *)&code->lines + SAMPLE_PYTHON_HEAD, 24);
+	memcpy(identity.lines_tail,
+	       (const char *)&code->lines + SAMPLE_PYTHON_HEAD + identity.lines_head[0], 16);
+	return (struct sample_python_frame){
+		.code = address | (uint64_t)high << SAMPLE_PYTHON_CODE_BITS,
+		.instruction = layout->instruction == PYTHON_INSTRUCTION_POINTER
+				       ? address + layout->code_bytecode + 8
+				       : 8,
+		.identity = sample_python_hash(&identity),
+	};
+}
+
+static bool read_frames(struct fixture *fixture, const struct sample_python_frame *raw, uint32_t nr)
+{
+	bool refused;
+
+	assert_int_equal(
+		python_process_frames(fixture->python, raw, nr, &fixture->frames, &refused), 0);
+	return refused;
+}
+
+static void check_text(const struct fixture *fixture, uint32_t id, const char *wanted)
+{
+	const struct message_text *text = string_dictionary_texts(fixture->outputs.strings, id);
+
+	assert_int_equal(text->size, strlen(wanted));
+	assert_memory_equal(text->data, wanted, text->size);
+}
+
+static void check_name(const struct fixture *fixture, uint32_t index, const char *name)
+{
+	const struct message_frame *frame = &fixture->frames.frames[index];
+
+	assert_true(index < fixture->frames.nr);
+	assert_int_equal(frame->module, MESSAGE_FRAME_NO_MODULE);
+	check_text(fixture, stack_dictionary_codes(fixture->outputs.stacks, frame->code)->name,
+		   name);
+}
+
+static void an_interpreter_is_found_and_its_frames_have_names(void **state)
+{
+	(void)state;
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		struct fixture *fixture = create(minor, minor);
+
+		made_interpreter_start(&fixture->made);
+		assert_true(
+			python_process_find(fixture->python, fixture->modules, &fixture->where));
+		assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_READY);
+		assert_int_equal(fixture->where.interpreters,
+				 (uint64_t)(uintptr_t)fixture->made.runtime +
+					 fixture->made.runtime_interpreters);
+		assert_true(fixture->where.frame_size <= SAMPLE_PYTHON_FRAME_MAX);
+		assert_true(fixture->where.code_size <= SAMPLE_PYTHON_CODE_MAX);
+		uint64_t loop;
+		memcpy(&loop, &fixture->made.loop, sizeof(loop));
+		assert_true(python_process_is_loop(fixture->python, loop));
+		assert_false(python_process_is_loop(fixture->python, loop - 1));
+
+		struct sample_python_frame raw[] = {raw_frame(fixture, &fixture->made.leaf, 0),
+						    raw_frame(fixture, &fixture->made.root, 0)};
+		assert_false(read_frames(fixture, raw, 2));
+		assert_false(fixture->frames.unread);
+		assert_int_equal(fixture->frames.nr, 2);
+		check_name(fixture, 0, "leaf");
+		check_name(fixture, 1, "root");
+		if (minor >= 11)
+			assert_int_equal(fixture->frames.frames[1].offset, 204);
+		/* It is known already, and still there. */
+		assert_false(
+			python_process_find(fixture->python, fixture->modules, &fixture->where));
+		assert_string_equal(notices, "");
+		destroy(fixture);
+	}
+}
+
+static struct fixture *create_ready(unsigned minor)
+{
+	struct fixture *fixture = create(minor, minor);
+
+	made_interpreter_start(&fixture->made);
+	assert_true(python_process_find(fixture->python, fixture->modules, &fixture->where));
+	return fixture;
+}
+
+static void segments_end_where_the_version_says(void **state)
+{
+	struct fixture *fixture = create_ready(9);
+	struct sample_python_frame raw[4];
+
+	(void)state;
+	raw[0] = raw[1] = raw_frame(fixture, &fixture->made.leaf, 0);
+	read_frames(fixture, raw, 2);
+	assert_true(fixture->frames.segment_end[0] && fixture->frames.segment_end[1]);
+	destroy(fixture);
+
+	fixture = create_ready(11);
+	raw[0] = raw[2] = raw_frame(fixture, &fixture->made.leaf, 0);
+	raw[1] = raw[3] = raw_frame(fixture, &fixture->made.root, 1u << SAMPLE_PYTHON_OWNER);
+	read_frames(fixture, raw, 4);
+	assert_int_equal(fixture->frames.nr, 4);
+	assert_false(fixture->frames.segment_end[0] || fixture->frames.segment_end[2]);
+	assert_true(fixture->frames.segment_end[1] && fixture->frames.segment_end[3]);
+	destroy(fixture);
+
+	/* The interpreter's own frames end them, and are not shown. */
+	fixture = create_ready(12);
+	raw[0] = raw[2] = raw_frame(fixture, &fixture->made.leaf, 0);
+	raw[1] = raw[3] = raw_frame(fixture, &fixture->made.root, 3u << SAMPLE_PYTHON_OWNER);
+	read_frames(fixture, raw, 4);
+	assert_int_equal(fixture->frames.nr, 2);
+	assert_true(fixture->frames.segment_end[0] && fixture->frames.segment_end[1]);
+	check_name(fixture, 1, "leaf");
+	destroy(fixture);
+}
+
+static void frames_that_have_not_begun_are_left_out(void **state)
+{
+	struct fixture *fixture = create_ready(12);
+	struct sample_python_frame raw[3];
+
+	(void)state;
+	fake_object_put32(&fixture->made.leaf.code,
+			  fixture->made.library.layout.code_first_traceable, 5);
+	raw[0] = raw_frame(fixture, &fixture->made.leaf, 0);
+	raw[1] = raw_frame(fixture, &fixture->made.root, 0);
+	raw[2] = raw_frame(fixture, &fixture->made.root, 3u << SAMPLE_PYTHON_OWNER);
+	read_frames(fixture, raw, 3);
+	assert_int_equal(fixture->frames.nr, 1);
+	check_name(fixture, 0, "root");
+	/* Unless a loop would run nothing; and generators have always begun. */
+	raw[1] = raw[2];
+	read_frames(fixture, raw, 2);
+	assert_int_equal(fixture->frames.nr, 1);
+	check_name(fixture, 0, "leaf");
+	raw[1] = raw_frame(fixture, &fixture->made.root, 0);
+	raw[0].code |= (uint64_t)PYTHON_OWNER_GENERATOR << SAMPLE_PYTHON_CODE_BITS;
+	read_frames(fixture, raw, 3);
+	assert_int_equal(fixture->frames.nr, 2);
+	destroy(fixture);
+}
+
+static void other_code_at_an_address_has_no_name_of_the_old(void **state)
+{
+	(void)state;
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		struct fixture *fixture = create_ready(minor);
+		struct fake_code *code = &fixture->made.leaf;
+		struct sample_python_frame old = raw_frame(fixture, code, 0);
+
+		read_frames(fixture, &old, 1);
+		check_name(fixture, 0, "leaf");
+		fake_code_fill(code, &fixture->made.library, "/made/made.py", "new", 100);
+		fake_object_put64(&code->name, PYTHON_STRING_HASH, 77);
+		if (minor >= 12)
+			fake_object_put32(&code->code, fixture->made.library.layout.code_version,
+					  9);
+		struct sample_python_frame new = raw_frame(fixture, code, 0);
+		read_frames(fixture, &new, 1);
+		check_name(fixture, 0, "new");
+		/* What was read before is kept; what was never read, and is not there any more, has no name. */
+		read_frames(fixture, &old, 1);
+		check_name(fixture, 0, "leaf");
+		assert_false(fixture->frames.unread);
+		old.identity ^= 1;
+		read_frames(fixture, &old, 1);
+		check_name(fixture, 0, "[frames missing]");
+		assert_true(fixture->frames.unread);
+		assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_READY);
+		destroy(fixture);
+	}
+}
+
+static void names_that_make_no_sense_cost_themselves_only(void **state)
+{
+	struct fixture *fixture = create_ready(12);
+	struct fake_code *code = &fixture->made.leaf;
+	struct sample_python_frame raw = raw_frame(fixture, &fixture->made.root, 0);
+	const uint32_t sizes[] = {0, 1u << 20, INT32_MAX};
+
+	(void)state;
+	read_frames(fixture, &raw, 1);
+	for (uint32_t i = 0; i < 3; i++) {
+		fake_object_put64(&code->name, PYTHON_OBJECT_SIZE, sizes[i]);
+		fake_object_put32(&code->code, fixture->made.library.layout.code_version, i + 1);
+		raw = raw_frame(fixture, code, 0);
+		read_frames(fixture, &raw, 1);
+		check_name(fixture, 0, i == 0 ? "<unknown>" : "<unreadable>");
+	}
+	/* Longer than anything, of no kind, not a string, not there at all. */
+	fake_object_put64(&code->name, PYTHON_OBJECT_SIZE, UINT64_MAX);
+	fake_object_put32(&code->code, fixture->made.library.layout.code_version, 10);
+	raw = raw_frame(fixture, code, 0);
+	read_frames(fixture, &raw, 1);
+	check_name(fixture, 0, "[frames missing]");
+	fake_object_put64(&code->code, fixture->made.library.layout.code_qualified_name, 8);
+	fake_object_put32(&code->code, fixture->made.library.layout.code_version, 11);
+	raw = raw_frame(fixture, code, 0);
+	read_frames(fixture, &raw, 1);
+	check_name(fixture, 0, "[frames missing]");
+	raw.code = 16;
+	raw.identity = 5;
+	read_frames(fixture, &raw, 1);
+	check_name(fixture, 0, "[frames missing]");
+	destroy(fixture);
+}
+
+static void frames_that_never_made_sense_are_refused_in_the_end(void **state)
+{
+	struct fixture *fixture = create_ready(12);
+	struct sample_python_frame raw = {.code = 4096, .identity = 1};
+	unsigned tries = 0;
+
+	(void)state;
+	while (!read_frames(fixture, &raw, 1) && tries < 1000) {
+		assert_int_equal(fixture->frames.nr, 0);
+		assert_true(fixture->frames.unread);
+		tries++;
+	}
+	assert_in_range(tries, 1, 999);
+	assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_REFUSED);
+	assert_non_null(strstr(notices, "its frames are not where they should be"));
+	read_frames(fixture, &raw, 1);
+	assert_int_equal(fixture->frames.nr, 0);
+	destroy(fixture);
+}
+
+static void another_version_is_refused_by_name(void **state)
+{
+	const unsigned named[] = {13, 14}, minors[] = {14, 13};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct fixture *fixture = create(named[i], minors[i]);
+
+		assert_false(
+			python_process_find(fixture->python, fixture->modules, &fixture->where));
+		assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_REFUSED);
+		assert_int_equal(fixture->where.interpreters, 0);
+		assert_non_null(strstr(notices, "its _PyRuntime is not that of this version"));
+		destroy(fixture);
+	}
+}
+
+static void threads_that_are_not_there_are_refused(void **state)
+{
+	struct fixture *fixture = create(12, 12);
+
+	(void)state;
+	fake_object_put64(&fixture->made.thread, fixture->made.library.layout.thread_interpreter,
+			  1234);
+	made_interpreter_start(&fixture->made);
+	assert_false(python_process_find(fixture->python, fixture->modules, &fixture->where));
+	assert_non_null(strstr(notices, "its threads are not where they should be"));
+	destroy(fixture);
+}
+
+static void an_interpreter_that_is_unmapped_is_forgotten(void **state)
+{
+	struct fixture *fixture = create_ready(12);
+
+	(void)state;
+	made_interpreter_destroy(&fixture->made);
+	assert_true(module_table_reread(fixture->modules));
+	assert_true(python_process_find(fixture->python, fixture->modules, &fixture->where));
+	assert_int_equal(fixture->where.interpreters, 0);
+	assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_NONE);
+	assert_false(python_process_find(fixture->python, fixture->modules, &fixture->where));
+	destroy(fixture);
+}
+
+static void files_are_looked_into_by_their_names(void **state)
+{
+	static const char *const yes[] = {"/usr/lib/libpython3.11.so.1.0", "/usr/bin/python3.12",
+					  "python"};
+	static const char *const no[] = {"/usr/lib/python3/libc.so.6", "/usr/bin/pypy3", "", "/"};
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(python_file_is_named(yes[i], strlen(yes[i])));
+	for (uint32_t i = 0; i < 4; i++)
+		assert_false(python_file_is_named(no[i], strlen(no[i])));
+}
+
+static void memory_is_read_whole_or_not(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *pages =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char bytes[16];
+
+	(void)state;
+	munmap(pages + page, page);
+	assert_int_equal(
+		remote_memory_read(getpid(), (uint64_t)(uintptr_t)(pages + page - 16), bytes, 16),
+		0);
+	assert_int_not_equal(
+		remote_memory_read(getpid(), (uint64_t)(uintptr_t)(pages + page - 8), bytes, 16),
+		0);
+	munmap(pages, page);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_interpreter_is_found_and_its_frames_have_names),
+		cmocka_unit_test(segments_end_where_the_version_says),
+		cmocka_unit_test(frames_that_have_not_begun_are_left_out),
+		cmocka_unit_test(other_code_at_an_address_has_no_name_of_the_old),
+		cmocka_unit_test(names_that_make_no_sense_cost_themselves_only),
+		cmocka_unit_test(frames_that_never_made_sense_are_refused_in_the_end),
+		cmocka_unit_test(another_version_is_refused_by_name),
+		cmocka_unit_test(threads_that_are_not_there_are_refused),
+		cmocka_unit_test(an_interpreter_that_is_unmapped_is_forgotten),
+		cmocka_unit_test(files_are_looked_into_by_their_names),
+		cmocka_unit_test(memory_is_read_whole_or_not),
+	};
+
+	if (argc != 2)
+		return 2;
+	made_folder = argv[1];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
