@@ -13,9 +13,9 @@
 #include "attach_point.h"
 #include "capture_options.h"
 #include "control_client.h"
-#include "duration.h"
 #include "job_environment.h"
 #include "proto/attach.h"
+#include "proto/duration.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
 #include "proto/record_ring.h"
@@ -382,12 +382,13 @@ static void end_capture(struct attach *attach)
 static int profile(struct attach *attach)
 {
 	bool came = await_guest(attach);
+	uint64_t nr_samples;
 	char *summary;
 
 	if (came)
 		watch(attach);
 	end_capture(attach);
-	recording_finish(&attach->recording, &summary);
+	recording_finish(&attach->recording, &nr_samples, &summary);
 	if (!came)
 		warn("attach", "process %d: its guest did not come", (int)attach->target.pid);
 	else if (summary && !attach->quiet)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "batch_builder.h"
+#include "bpf_source.h"
 #include "device_topology.h"
 #include "event_loop.h"
 #include "frame_names.h"
@@ -52,6 +53,7 @@ struct agent {
 	struct process_table *processes;
 	struct guest_listener *listener;
 	struct guest_control *control;
+	struct bpf_source *bpf; /* NULL: nothing of host threads */
 	struct guest_process_scope scope;
 	struct event_source publisher_ready, symbolizer_ready;
 	char *endpoint;
@@ -60,10 +62,11 @@ struct agent {
 	struct predecessor_table *predecessors;
 	uint64_t drain_interval_ns, give_up_ns;
 	enum phase phase;
-	uint32_t nr_processes;      /* ever taken in: the newest process id */
+	uint32_t nr_guests;         /* ever taken in */
+	uint32_t nr_processes;      /* the newest process id */
 	uint64_t launches, records; /* of processes that are over */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
-	bool waits_for_room, leaves_guests;
+	bool waits_for_room, leaves_guests, has_all_samples;
 	pthread_mutex_t lock; /* below: shared with other threads */
 	bool stop, has_command;
 	struct record_ring_command command; /* to be carried out */
@@ -79,6 +82,7 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 {
 	struct agent *agent = context;
 	struct guest_process *process;
+	uint32_t process_id;
 
 	*window = 1;
 	for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
@@ -92,13 +96,19 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_REFUSED_FULL;
 	}
-	if (guest_process_create(agent->nr_processes + 1, arrival, &agent->scope, &process))
+	if (bpf_source_claim(agent->bpf, arrival->pid, &process_id)) {
+		record_ring_unmap(arrival->ring);
+		return HANDSHAKE_REFUSED_FULL;
+	}
+	if (guest_process_create(process_id, arrival, &agent->scope, &process))
 		return HANDSHAKE_REFUSED_FULL;
 	if (process_table_add(agent->processes, process, arrival->pid)) {
 		guest_process_destroy(process);
 		return HANDSHAKE_REFUSED_FULL;
 	}
-	agent->nr_processes++;
+	/* Without memory for it, the guest's own data still is. */
+	bpf_source_attach(agent->bpf, arrival->pid, process);
+	agent->nr_guests++;
 	agent->next_pass_ns = 0;
 	guest_process_beat(process, event_loop_now_ns());
 	guest_control_arrived(agent->control, process);
@@ -136,6 +146,13 @@ static int send_message(void *context, struct message *message)
 	return publisher_send(agent->publisher, message);
 }
 
+static bool has_room(void *context)
+{
+	struct agent *agent = context;
+
+	return publisher_has_room(agent->publisher);
+}
+
 /* ---- passes
  * ------------------------------------------------------------------------------------------------
  */
@@ -150,7 +167,7 @@ static uint64_t count_read(const struct agent *agent, uint64_t *launches, uint64
 		*launches += guest_process_launches(process);
 		*records += guest_process_records(process);
 	}
-	return *launches + *records;
+	return *launches + *records + bpf_source_samples(agent->bpf);
 }
 
 static void remove_process(struct agent *agent, uint32_t index)
@@ -161,21 +178,20 @@ static void remove_process(struct agent *agent, uint32_t index)
 	agent->records += guest_process_records(process);
 	if (agent->predecessors && guest_process_is_left(process))
 		agent->leaves_guests = true;
+	bpf_source_detach(agent->bpf, process);
 	process_table_remove(agent->processes, index);
 }
 
-/* One pass over all rings, or the rest of one that had no room. */
-static int pass(struct agent *agent, uint64_t now_ns)
+static int pass_guests(struct agent *agent, uint64_t now_ns)
 {
-	uint64_t launches, records, before = count_read(agent, &launches, &records);
 	uint32_t i = 0;
-	int r = 0;
 
-	agent->waits_for_room = false;
 	while (i < process_table_count(agent->processes)) {
 		struct guest_process *process = process_table_at(agent->processes, i);
 
-		r = guest_process_pass(process, now_ns);
+		if (guest_process_is_ending(process))
+			bpf_source_account(agent->bpf, process);
+		int r = guest_process_pass(process, now_ns);
 		if (r < 0)
 			return r;
 		if (r == 1)
@@ -185,7 +201,22 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		else
 			i++;
 	}
-	r = frame_names_request(&agent->names);
+	return 0;
+}
+
+/* One pass over all rings, or the rest of one that had no room. The kernel's goes first: what a process's threads did is sent before its
+ * end. */
+static int pass(struct agent *agent, uint64_t now_ns)
+{
+	uint64_t launches, records, before = count_read(agent, &launches, &records);
+	int r = bpf_source_pass(agent->bpf, now_ns);
+
+	agent->waits_for_room = r == 1;
+	agent->has_all_samples = r == 0;
+	if (r == 0)
+		r = pass_guests(agent, now_ns);
+	if (r >= 0)
+		r = frame_names_request(&agent->names);
 	if (r == 0 && publisher_has_room(agent->publisher))
 		r = batch_builder_flush_dictionaries(agent->builder);
 
@@ -222,7 +253,7 @@ static bool take_wishes(struct agent *agent)
 	return stop;
 }
 
-static void begin_stop(struct agent *agent, uint64_t now_ns)
+static int begin_stop(struct agent *agent, uint64_t now_ns)
 {
 	agent->phase = PHASE_DRAINING;
 	agent->stop_ns = now_ns + agent->give_up_ns;
@@ -230,6 +261,7 @@ static void begin_stop(struct agent *agent, uint64_t now_ns)
 	guest_listener_destroy(agent->listener);
 	agent->listener = NULL;
 	process_table_end_all(agent->processes);
+	return bpf_source_stop(agent->bpf, now_ns);
 }
 
 /* No goodbye while processes run that the next agent will read on: the aggregator would close their accounts. */
@@ -246,7 +278,8 @@ static int advance(struct agent *agent, uint64_t now_ns)
 {
 	int r = 0;
 
-	if (agent->phase == PHASE_DRAINING && process_table_count(agent->processes) == 0)
+	if (agent->phase == PHASE_DRAINING && agent->has_all_samples &&
+	    process_table_count(agent->processes) == 0)
 		agent->phase = PHASE_NAMING;
 	/* Names may take half of the time: data without names is worth more than no data. */
 	if (agent->phase == PHASE_NAMING && (symbolizer_idle(agent->symbolizer) ||
@@ -272,7 +305,7 @@ static int advance(struct agent *agent, uint64_t now_ns)
 static void publish_status(struct agent *agent)
 {
 	struct agent_status status = {
-		.processes = agent->nr_processes,
+		.processes = agent->nr_guests,
 		.processes_running = process_table_count(agent->processes),
 		.sent_seq = publisher_last_seq(agent->publisher),
 		.acked_seq = publisher_acked_seq(agent->publisher),
@@ -282,6 +315,7 @@ static void publish_status(struct agent *agent)
 	};
 
 	count_read(agent, &status.launches, &status.records);
+	status.samples = bpf_source_samples(agent->bpf);
 	status.refused_guests = agent->listener ? guest_listener_refused(agent->listener)
 						: agent->status.refused_guests;
 	pthread_mutex_lock(&agent->lock);
@@ -302,16 +336,20 @@ static bool pass_is_due(const struct agent *agent, uint64_t now_ns)
 		return false;
 	if (agent->waits_for_room)
 		return publisher_has_room(agent->publisher);
-	return now_ns >= agent->next_pass_ns || agent->phase == PHASE_DRAINING;
+	return now_ns >= agent->next_pass_ns || agent->phase == PHASE_DRAINING ||
+	       bpf_source_is_urgent(agent->bpf);
 }
 
 static int step(struct agent *agent, uint64_t now_ns)
 {
 	uint64_t listener_ns = UINT64_MAX;
 
+	int r = 0;
+
 	if (take_wishes(agent) && agent->phase == PHASE_RUNNING)
-		begin_stop(agent, now_ns);
-	int r = publisher_step(agent->publisher, now_ns);
+		r = begin_stop(agent, now_ns);
+	if (r == 0)
+		r = publisher_step(agent->publisher, now_ns);
 	if (r)
 		return r;
 	release(agent);
@@ -488,6 +526,25 @@ static int start_symbolizer(struct agent *agent, const struct agent_options *opt
 	return event_loop_add(agent->loop, &agent->symbolizer_ready);
 }
 
+static int start_bpf(struct agent *agent, const struct agent_options *options)
+{
+	const struct bpf_source_scope scope = {
+		.strings = agent->strings,
+		.stacks = agent->stacks,
+		.builder = agent->builder,
+		.devices = &agent->devices,
+		.loop = agent->loop,
+		.nr_processes = &agent->nr_processes,
+		.send = send_message,
+		.has_room = has_room,
+		.module = on_module,
+		.notice = on_notice,
+		.context = agent,
+	};
+
+	return bpf_source_create(&options->bpf, &scope, &agent->bpf);
+}
+
 static int start(struct agent *agent, const struct agent_options *options, char **error)
 {
 	int r = event_loop_create(&agent->loop);
@@ -513,6 +570,8 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		r = start_publisher(agent, options, error);
 	if (r == 0)
 		r = start_symbolizer(agent, options);
+	if (r == 0)
+		r = start_bpf(agent, options);
 	if (r)
 		return r;
 	agent->scope = (struct guest_process_scope){
@@ -521,6 +580,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.builder = agent->builder,
 		.publisher = agent->publisher,
 		.devices = &agent->devices,
+		.nr_processes = &agent->nr_processes,
 		.module = on_module,
 		.notice = on_notice,
 		.context = agent,
@@ -575,6 +635,7 @@ void agent_destroy(struct agent *agent)
 	if (!agent)
 		return;
 	guest_listener_destroy(agent->listener);
+	bpf_source_destroy(agent->bpf);
 	process_table_destroy(agent->processes);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
 	batch_builder_destroy(agent->builder);

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf_source.h"
+
 struct agent;
 
 /* Strings are borrowed for agent_create() only. */
@@ -30,7 +32,8 @@ struct agent_options {
 	bool may_restart;    /* guests keep their memory for the agent that comes after this one */
 	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
 				counted before is not in it */
-	uid_t guest_uid; /* guests of this user are taken, too; 0: of no other */
+	struct bpf_source_options bpf; /* samples of host threads; zeros: none */
+	uid_t guest_uid;               /* guests of this user are taken, too; 0: of no other */
 };
 
 /* Binds the socket and prepares the loop. 0 or -errno; *error (if error is not NULL) is then one
@@ -54,6 +57,7 @@ struct agent_status {
 	uint64_t processes;         /* ever taken in */
 	uint64_t processes_running; /* not yet seen to end */
 	uint64_t launches, records; /* read from rings */
+	uint64_t samples;           /* of host threads */
 	uint64_t sent_seq, acked_seq;
 	uint64_t refused_guests;
 	uint64_t capturing;  /* processes whose capture is on, or is being ended */

@@ -157,10 +157,31 @@ static int send_description(struct guest_process *process)
 	int r = batch_builder_flush_dictionaries(process->scope->builder);
 
 	if (r == 0 && process_description_changed(process->description)) {
+		if (process->process_id == 0)
+			process->process_id = ++*process->scope->nr_processes;
 		process_description_message(process->description, &message);
+		message.process.process_id = process->process_id;
 		r = publisher_send(process->scope->publisher, &message);
 	}
 	return r;
+}
+
+int guest_process_introduce(struct guest_process *process, uint32_t *process_id)
+{
+	int r = process->process_id == 0 ? send_description(process) : 0;
+
+	*process_id = process->process_id;
+	return r;
+}
+
+struct process_ledger *guest_process_ledger(const struct guest_process *process)
+{
+	return process->ledger;
+}
+
+bool guest_process_is_ending(const struct guest_process *process)
+{
+	return process->ending;
 }
 
 /* After the process is known, and before its end. */
@@ -168,9 +189,10 @@ static int send_streams(struct guest_process *process)
 {
 	struct message message;
 
-	return process_description_streams(process->description, &message)
-		       ? publisher_send(process->scope->publisher, &message)
-		       : 0;
+	if (!process_description_streams(process->description, &message))
+		return 0;
+	message.streams.process_id = process->process_id;
+	return publisher_send(process->scope->publisher, &message);
 }
 
 static int send_batch(struct guest_process *process)

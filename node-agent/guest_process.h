@@ -14,6 +14,7 @@
 #include "string_dictionary.h"
 
 struct predecessor_table;
+struct process_ledger;
 struct record_ring_command;
 
 #define GUEST_PROCESS_LEDGER_INTERVAL_NS 500000000ull
@@ -28,6 +29,8 @@ struct guest_process_scope {
 	struct batch_builder *builder; /* its sink is publisher_send() */
 	struct publisher *publisher;
 	const struct device_list *devices;
+	uint32_t *
+		nr_processes; /* process ids that were given: each with the first word of its process */
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
 	void (*notice)(void *context, const char *text);
 	void *context;
@@ -37,7 +40,8 @@ struct guest_process_scope {
 	struct predecessor_table *predecessors;
 };
 
-/* Takes the arrival's ring, also on error. 0 or -ENOMEM; on error *process is NULL. */
+/* Takes the arrival's ring, also on error. process_id: what the process is known by already; 0: it is not. 0 or -ENOMEM; on error *process
+ * is NULL. */
 int guest_process_create(uint32_t process_id, const struct guest_arrival *arrival,
 			 const struct guest_process_scope *scope, struct guest_process **process);
 void guest_process_destroy(struct guest_process *process); /* accepts NULL */
@@ -53,6 +57,15 @@ uid_t guest_process_uid(const struct guest_process *process);
 void guest_process_command(struct guest_process *process,
 			   const struct record_ring_command *command);
 uint32_t guest_process_capture(const struct guest_process *process, uint32_t *nr_windows);
+
+/* Sends who it is, unless that was sent before, for what is known of the process by other means. 0 or -errno: the agent can't go on. */
+int guest_process_introduce(struct guest_process *process, uint32_t *process_id);
+
+/* Borrowed until guest_process_destroy(), for what is counted elsewhere (process_ledger_set()). */
+struct process_ledger *guest_process_ledger(const struct guest_process *process);
+
+/* It was told to end: the pass at hand is the last, or the next. */
+bool guest_process_is_ending(const struct guest_process *process);
 
 /* Tells the guest that its agent lives. */
 void guest_process_beat(struct guest_process *process, uint64_t now_ns);

@@ -6,6 +6,7 @@
 
 #define LINE_HEAD_MAX 128u
 #define DELETED       " (deleted)"
+#define VDSO          "[vdso]"
 
 /* START-END PERMISSIONS OFFSET DEVICE INODE   PATH */
 static bool parse_line(const char *line, size_t size, struct maps_file_entry *entry)
@@ -23,7 +24,11 @@ static bool parse_line(const char *line, size_t size, struct maps_file_entry *en
 		   &path_at) != 5)
 		return false;
 	entry->executable = permissions[2] == 'x';
-	if (path_at <= 0 || (size_t)path_at >= size || line[path_at] != '/')
+	if (path_at <= 0 || (size_t)path_at >= size)
+		return true;
+	entry->vdso = size - (size_t)path_at == strlen(VDSO) &&
+		      memcmp(line + path_at, VDSO, strlen(VDSO)) == 0;
+	if (line[path_at] != '/')
 		return true;
 	entry->path = line + path_at;
 	entry->path_size = size - (size_t)path_at;
@@ -78,4 +83,18 @@ bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps
 	}
 	memset(entry, 0, sizeof(*entry));
 	return false;
+}
+
+bool maps_file_next(const char **text, size_t *size, struct maps_file_entry *entry)
+{
+	const char *newline = *size ? memchr(*text, '\n', *size) : NULL;
+	size_t line_size = newline ? (size_t)(newline - *text) : *size;
+
+	if (*size == 0 || !parse_line(*text, line_size, entry)) {
+		memset(entry, 0, sizeof(*entry));
+		return false;
+	}
+	*text += newline ? line_size + 1 : line_size;
+	*size -= newline ? line_size + 1 : line_size;
+	return true;
 }

@@ -11,6 +11,7 @@ struct maps_file_entry {
 	uint64_t offset;     /* of start in the file, bytes */
 	uint64_t inode;      /* of the file; 0: not a file */
 	bool executable;
+	bool vdso;        /* the kernel's own code in every process, which is no file */
 	bool deleted;     /* the file was unlinked or replaced since */
 	const char *path; /* borrowed from the text, without " (deleted)"; not terminated */
 	size_t path_size; /* 0: not a file */
@@ -19,5 +20,8 @@ struct maps_file_entry {
 /* The mapping that holds address. false: none, or the text isn't a maps file; *entry is then
  * zeroed. */
 bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps_file_entry *entry);
+
+/* The next mapping of the text, which is then shortened by it. false: none is left; *entry is then zeroed. */
+bool maps_file_next(const char **text, size_t *size, struct maps_file_entry *entry);
 
 #endif

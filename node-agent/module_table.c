@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 
 #include "content_id.h"
@@ -17,13 +19,16 @@
 #include "ring_source.h"
 #include "symbolizer.h"
 
-#define MAPS_SIZE_MAX (16u << 20)
+#define MAPS_SIZE_MAX  (16u << 20)
+#define VDSO_NAME      "linux-vdso.so.1"
+#define IDENTIFY_READS 4u /* between two rereads, for files without a build id */
 
 struct module_table {
 	const struct ring_source_outputs *outputs;
 	struct process_maps *maps; /* owns */
 	struct mapped_file_view view;
 	bool reads_maps;
+	bool forgets; /* what is not mapped any more: nobody announces files */
 	uint32_t nr_file_reads;
 	char *text; /* owns; /proc/PID/maps as last read */
 	size_t text_size;
@@ -62,14 +67,66 @@ void module_table_destroy(struct module_table *table)
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
+static bool same_entry(const struct maps_file_entry *a, const struct maps_file_entry *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->inode == b->inode && a->executable == b->executable &&
+	       a->path_size == b->path_size &&
+	       (a->path_size == 0 || memcmp(a->path, b->path, a->path_size) == 0);
+}
+
+/* Both texts are in the order of addresses. */
+static void forget_unmapped(struct module_table *table, const char *before, size_t before_size)
+{
+	struct maps_file_entry old, now = {0};
+	const char *text = table->text;
+	size_t size = table->text_size;
+
+	while (maps_file_next(&before, &before_size, &old)) {
+		if (!old.executable)
+			continue;
+		while (now.start < old.start && maps_file_next(&text, &size, &now))
+			;
+		if (!same_entry(&old, &now))
+			process_maps_remove(table->maps, old.start, old.end);
+	}
+}
+
+/* Of a process that has ended, what was known counts. */
+static bool read_text(struct module_table *table)
+{
+	char *before = table->text;
+	size_t before_size = table->text_size;
+
+	table->text = NULL;
+	proc_file_read(table->view.pid, "maps", MAPS_SIZE_MAX, &table->text, &table->text_size);
+	if (!table->text || table->text_size == 0) {
+		free(table->text);
+		table->text = before;
+		table->text_size = before_size;
+		return false;
+	}
+	if (before && table->forgets)
+		forget_unmapped(table, before, before_size);
+	free(before);
+	return true;
+}
+
 static bool read_maps(struct module_table *table)
 {
 	if (!table->reads_maps || table->nr_file_reads == MODULE_TABLE_FILE_READS_MAX)
 		return false;
 	table->nr_file_reads++;
-	free(table->text);
-	proc_file_read(table->view.pid, "maps", MAPS_SIZE_MAX, &table->text, &table->text_size);
-	return table->text;
+	return read_text(table);
+}
+
+bool module_table_reread(struct module_table *table)
+{
+	if (!table->reads_maps)
+		return false;
+	table->forgets = true;
+	table->nr_file_reads = MODULE_TABLE_FILE_READS_MAX - IDENTIFY_READS;
+	return read_text(table);
 }
 
 static bool find_in_text(const struct module_table *table, uint64_t address,
@@ -156,6 +213,30 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	return r || !known ? r : announce(table, &place);
 }
 
+/* The same in all 64-bit processes of this kernel: ours tells which it is. */
+static int add_vdso(struct module_table *table, const struct maps_file_entry *entry)
+{
+	struct definition_module definition = {.start = entry->start,
+					       .end = entry->end,
+					       .bias = entry->start,
+					       .flags = DEFINITION_MODULE_VDSO};
+	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *header = image;
+	struct elf_file *file;
+
+	if (!image || entry->start <= UINT32_MAX ||
+	    elf_file_open_memory(
+		    image, header->e_shoff + (size_t)header->e_shnum * header->e_shentsize, &file))
+		return -ENOENT;
+	definition.build_id_size =
+		elf_file_build_id(file, definition.build_id, sizeof(definition.build_id));
+	elf_file_close(file);
+	int r = definition.build_id_size
+			? module_table_add(table, &definition, VDSO_NAME, strlen(VDSO_NAME))
+			: -ENOENT;
+	return r == -ENOMEM || r == 0 ? r : -ENOENT;
+}
+
 /* A file that the guest didn't announce, added as if it had. 0; -ENOENT: not found; -ENOMEM. */
 static int add_from_proc(struct module_table *table, uint64_t address)
 {
@@ -167,6 +248,8 @@ static int add_from_proc(struct module_table *table, uint64_t address)
 	if (!find_in_text(table, address, &entry) &&
 	    !(read_maps(table) && find_in_text(table, address, &entry)))
 		return -ENOENT;
+	if (entry.vdso)
+		return add_vdso(table, &entry);
 	if (!entry.executable || entry.path_size == 0 ||
 	    mapped_file_open(&table->view, &entry, &file))
 		return -ENOENT;
@@ -250,4 +333,14 @@ int module_table_find(struct module_table *table, uint64_t address, struct messa
 		r = 0;
 	}
 	return r;
+}
+
+int module_table_open(struct module_table *table, uint64_t address, struct elf_file **file)
+{
+	struct maps_file_entry entry;
+
+	*file = NULL;
+	if (!table->reads_maps || !find_in_text(table, address, &entry) || entry.path_size == 0)
+		return -ENOENT;
+	return mapped_file_open(&table->view, &entry, file);
 }

@@ -181,6 +181,13 @@ bool process_description_streams(struct process_description *description, struct
 	return true;
 }
 
+int process_description_set_command(struct process_description *description, const char *command)
+{
+	description->changed = true;
+	return string_dictionary_intern(description->strings, command, strlen(command),
+					&description->process.command);
+}
+
 void process_description_set_state(struct process_description *description,
 				   enum process_state state)
 {

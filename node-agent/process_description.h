@@ -47,6 +47,9 @@ int process_description_add_stream(struct process_description *description,
 				   const struct definition_stream *stream, const char *name,
 				   size_t name_size);
 
+/* What it is called, where that is known better than /proc tells. 0, -ENOSPC or -ENOMEM. */
+int process_description_set_command(struct process_description *description, const char *command);
+
 void process_description_set_state(struct process_description *description,
 				   enum process_state state);
 

@@ -8,6 +8,7 @@
 
 struct process_ledger {
 	uint64_t own[ROWS][LEDGER_REASONS];
+	struct ledger_entry said[LEDGER_REASONS]; /* of the process */
 	struct ledger_entry base[ROWS][LEDGER_REASONS];
 	struct ledger_entry entries[PROCESS_LEDGER_ENTRIES_MAX];
 	struct ledger_entry before[PROCESS_LEDGER_ENTRIES_MAX];
@@ -42,6 +43,13 @@ void process_ledger_count(struct process_ledger *ledger, uint32_t device_id,
 	uint64_t *own = &ledger->own[row_of(device_id)][reason];
 
 	*own = add(*own, count);
+}
+
+void process_ledger_set(struct process_ledger *ledger, enum ledger_reason reason, uint64_t count,
+			uint64_t ns)
+{
+	ledger->said[reason] = (struct ledger_entry){
+		.device_id = LEDGER_DEVICE_NONE, .reason = reason, .count = count, .ns = ns};
 }
 
 void process_ledger_set_base(struct process_ledger *ledger, const struct ledger_entry *guest,
@@ -79,9 +87,15 @@ bool process_ledger_update(struct process_ledger *ledger, const struct ledger_en
 			   uint32_t count)
 {
 	uint64_t own[ROWS][LEDGER_REASONS];
+	uint64_t own_ns[LEDGER_REASONS];
 	uint32_t nr_before = ledger->nr_entries, nr = 0;
 
 	memcpy(own, ledger->own, sizeof(own));
+	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
+		own[PROCESS_ROW][reason] =
+			add(own[PROCESS_ROW][reason], ledger->said[reason].count);
+		own_ns[reason] = ledger->said[reason].ns;
+	}
 	memcpy(ledger->before, ledger->entries, nr_before * sizeof(*ledger->before));
 	for (uint32_t i = 0; i < count && nr < PROCESS_LEDGER_ENTRIES_MAX / 2; i++) {
 		struct ledger_entry entry = since(ledger, &guest[i]);
@@ -91,17 +105,22 @@ bool process_ledger_update(struct process_ledger *ledger, const struct ledger_en
 
 			entry.count = add(entry.count, *mine);
 			*mine = 0;
+			if (row_of(entry.device_id) == PROCESS_ROW) {
+				entry.ns = add(entry.ns, own_ns[entry.reason]);
+				own_ns[entry.reason] = 0;
+			}
 		}
 		if (entry.count || entry.ns)
 			ledger->entries[nr++] = entry;
 	}
 	for (uint32_t row = 0; row < ROWS; row++)
 		for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++)
-			if (own[row][reason])
+			if (own[row][reason] || (row == PROCESS_ROW && own_ns[reason]))
 				ledger->entries[nr++] = (struct ledger_entry){
 					.device_id = row == PROCESS_ROW ? LEDGER_DEVICE_NONE : row,
 					.reason = reason,
 					.count = own[row][reason],
+					.ns = row == PROCESS_ROW ? own_ns[reason] : 0,
 				};
 	ledger->nr_entries = nr;
 	return nr != nr_before ||

@@ -22,6 +22,10 @@ void process_ledger_destroy(struct process_ledger *ledger);
 void process_ledger_count(struct process_ledger *ledger, uint32_t device_id,
 			  enum ledger_reason reason, uint64_t count);
 
+/* Says what a reason of the process has come to, of one that no guest counts; replaces what was said before. */
+void process_ledger_set(struct process_ledger *ledger, enum ledger_reason reason, uint64_t count,
+			uint64_t ns);
+
 /* What the guest has counted so far, before it was ours: later entries count from there. */
 void process_ledger_set_base(struct process_ledger *ledger, const struct ledger_entry *guest,
 			     uint32_t count);

@@ -56,15 +56,14 @@ static int reserve(struct process_maps *maps, uint32_t count)
 	return 0;
 }
 
-int process_maps_add(struct process_maps *maps, uint64_t start, uint64_t end, uint64_t bias,
-		     uint32_t module_id)
+/* Cuts [start, end) out and puts *interval there; NULL: nothing. */
+static int replace(struct process_maps *maps, uint64_t start, uint64_t end,
+		   const struct interval *interval)
 {
 	struct interval pieces[3];
 	uint32_t nr_pieces = 0;
-
-	if (start >= end)
-		return -EINVAL;
 	uint32_t first = first_ending_above(maps, start), after = first;
+
 	while (after < maps->count && maps->intervals[after].start < end)
 		after++;
 
@@ -72,7 +71,8 @@ int process_maps_add(struct process_maps *maps, uint64_t start, uint64_t end, ui
 		pieces[nr_pieces] = maps->intervals[first];
 		pieces[nr_pieces++].end = start;
 	}
-	pieces[nr_pieces++] = (struct interval){start, end, bias, module_id};
+	if (interval)
+		pieces[nr_pieces++] = *interval;
 	if (first < after && maps->intervals[after - 1].end > end) {
 		pieces[nr_pieces] = maps->intervals[after - 1];
 		pieces[nr_pieces++].start = end;
@@ -89,6 +89,19 @@ int process_maps_add(struct process_maps *maps, uint64_t start, uint64_t end, ui
 	memcpy(maps->intervals + first, pieces, nr_pieces * sizeof(*pieces));
 	maps->count = count;
 	return 0;
+}
+
+int process_maps_add(struct process_maps *maps, uint64_t start, uint64_t end, uint64_t bias,
+		     uint32_t module_id)
+{
+	if (start >= end)
+		return -EINVAL;
+	return replace(maps, start, end, &(struct interval){start, end, bias, module_id});
+}
+
+int process_maps_remove(struct process_maps *maps, uint64_t start, uint64_t end)
+{
+	return maps->count && start < end ? replace(maps, start, end, NULL) : 0;
 }
 
 bool process_maps_find(const struct process_maps *maps, uint64_t address, uint32_t *module_id,

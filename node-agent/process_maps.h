@@ -21,6 +21,9 @@ void process_maps_destroy(struct process_maps *maps);
 int process_maps_add(struct process_maps *maps, uint64_t start, uint64_t end, uint64_t bias,
 		     uint32_t module_id);
 
+/* Addresses from start up to end belong to nothing any more. 0; -ENOSPC; -ENOMEM. */
+int process_maps_remove(struct process_maps *maps, uint64_t start, uint64_t end);
+
 /* false: the address is in no interval, and the outputs are 0. */
 bool process_maps_find(const struct process_maps *maps, uint64_t address, uint32_t *module_id,
 		       uint64_t *vaddr);

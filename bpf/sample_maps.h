@@ -1,0 +1,197 @@
+/* What every BPF program of the agent shares: maps that the loader makes one of (bpf_ring.h), and how a sample is filled and sent. */
+#ifndef SAMPLE_MAPS_H
+#define SAMPLE_MAPS_H
+
+#include "bpf/kernel_types.h"
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "bpf/sample_event.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096); /* set by the loader */
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SAMPLE_PROCESSES_MAX);
+	__type(key, __u32);
+	__type(value, struct watched);
+} watched SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, SAMPLE_PROCESSES_MAX);
+	__type(key, __u32);
+	__type(value, struct sample_counts);
+} counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sample_viewer);
+} viewer SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sample_settings);
+} settings SEC(".maps");
+
+static __always_inline struct sample_viewer *get_viewer(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&viewer, &zero);
+}
+
+static __always_inline struct sample_settings *get_settings(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&settings, &zero);
+}
+
+/* By namespace, outermost first; 0 for a level that it does not have. */
+static __always_inline struct pid_number read_number(struct pid *pid, __u32 level)
+{
+	struct pid_number number = {};
+
+	if (level <= BPF_CORE_READ(pid, level))
+		bpf_probe_read_kernel(&number, sizeof(number),
+				      (char *)&pid->numbers[0] + level * sizeof(number));
+	return number;
+}
+
+/* The number of the task's process as the agent sees it; 0: it does not. */
+static __always_inline __u32 pid_of(struct task_struct *task)
+{
+	struct sample_viewer *from = get_viewer();
+	struct pid_number number;
+
+	if (!from)
+		return 0;
+	if (from->level == 0)
+		return (__u32)BPF_CORE_READ(task, tgid);
+	number = read_number(BPF_CORE_READ(task, group_leader, thread_pid), from->level);
+	return number.pid_namespace == from->pid_namespace ? (__u32)number.number : 0;
+}
+
+/* The task's own number, as it sees itself. */
+static __always_inline __u32 own_tid(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+
+	return (__u32)read_number(pid, BPF_CORE_READ(pid, level)).number;
+}
+
+/* Whether samples of this process are wanted. */
+static __always_inline bool is_watched(__u32 pid)
+{
+	struct watched *process = pid ? bpf_map_lookup_elem(&watched, &pid) : NULL;
+
+	return process && !(process->flags & WATCHED_CHILDREN_ONLY);
+}
+
+/* The agent is woken for the first event of a program only: its files may be gone by the next pass, and waking costs microseconds. */
+static __always_inline __u64 wake_flags(const struct sample_event *event)
+{
+	struct watched *process = bpf_map_lookup_elem(&watched, &event->pid);
+
+	if (!process || process->met == event->exec_id + 1)
+		return BPF_RB_NO_WAKEUP;
+	process->met = event->exec_id + 1;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+/* Who and where the current task is: all but times and kind. The context is the program's. */
+static __always_inline void fill_event(void *context, struct sample_event *event,
+				       struct task_struct *task, __u32 pid)
+{
+	long user, kernel;
+
+	event->process_start = BPF_CORE_READ(task, group_leader, start_boottime);
+	event->argument = 0;
+	event->pid = pid;
+	event->tid = own_tid(task);
+	event->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
+	event->code_pages = (__u32)BPF_CORE_READ(task, mm, exec_vm);
+	event->flags = 0;
+	event->stack_size = 0;
+	BPF_CORE_READ_STR_INTO(&event->command, task, group_leader, comm);
+	user = bpf_get_stack(context, event->addresses, SAMPLE_USER_DEPTH * sizeof(__u64),
+			     BPF_F_USER_STACK);
+	if (user < 0 || user > (long)(SAMPLE_USER_DEPTH * sizeof(__u64)))
+		user = 0;
+	event->user_size = (__u16)user;
+	kernel = bpf_get_stack(context, (char *)event->addresses + user,
+			       SAMPLE_KERNEL_DEPTH * sizeof(__u64), 0);
+	if (kernel < 0 || kernel > (long)(SAMPLE_KERNEL_DEPTH * sizeof(__u64)))
+		kernel = 0;
+	event->kernel_size = (__u16)kernel;
+}
+
+/* Copies the top of the user's stack behind the addresses, max_pages of room, page by page: the one above the stack can't be read. */
+static __always_inline void copy_stack(struct sample_event *event, struct task_struct *task,
+				       __u64 nr_pages, const __u32 max_pages)
+{
+	struct pt_regs *registers = NULL;
+	__u64 offset = event->user_size + event->kernel_size, done = 0, part;
+
+	if (!nr_pages || !event->user_size || offset > sizeof(event->addresses) ||
+	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) ||
+	    !bpf_core_field_exists(registers->bp))
+		return;
+	registers = (struct pt_regs *)bpf_task_pt_regs(task);
+	event->user_pc = BPF_CORE_READ(registers, ip);
+	event->user_sp = BPF_CORE_READ(registers, sp);
+	event->user_fp = BPF_CORE_READ(registers, bp);
+	part = 4096 - (event->user_sp & 4095);
+	for (__u32 i = 0; i < max_pages && i < nr_pages; i++) {
+		if (part > 4096 || done > (max_pages - 1) * 4096 ||
+		    bpf_probe_read_user((char *)event->addresses + offset + done, part,
+					(void *)(event->user_sp + done)))
+			break;
+		done += part;
+		part = 4096;
+	}
+	event->stack_size = (__u32)done;
+}
+
+/* Probes of different kinds can interrupt each other on one CPU. */
+static __always_inline void add(__u64 *counter, __u64 amount)
+{
+	__sync_fetch_and_add(counter, amount);
+}
+
+/* Counts the event and sends it, if there is room. max: bytes that lie there. */
+static __always_inline void send_event(struct sample_event *event, const __u64 max)
+{
+	struct sample_counts *count = bpf_map_lookup_elem(&counts, &event->pid);
+	__u64 size =
+		SAMPLE_EVENT_HEAD_SIZE + event->user_size + event->kernel_size + event->stack_size;
+
+	if (count) {
+		add(&count->samples, 1);
+		add(&count->samples_ns, event->duration_ns);
+	}
+	barrier_var(
+		size); /* else the compiler checks a copy that the verifier does not connect with it */
+	if (size > max)
+		size = max;
+	if (bpf_ringbuf_output(&events, event, size, wake_flags(event)) == 0 || !count)
+		return;
+	add(&count->lost, 1);
+	add(&count->lost_ns, event->duration_ns);
+}
+
+#endif

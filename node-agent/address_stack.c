@@ -1,0 +1,250 @@
+#include "address_stack.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elf_file.h"
+#include "kernel_symbols.h"
+#include "module_table.h"
+#include "ring_source.h"
+#include "stack_dictionary.h"
+#include "string_dictionary.h"
+#include "unwind_files.h"
+
+#define WALK_MAX      192u /* frames of one walk */
+#define KNOWN_MIN     256u
+#define KNOWN_MAX     (1u << 16) /* stacks; then all are forgotten, and found again */
+#define KERNEL_SUFFIX "_[k]"
+#define KERNEL_NONE   "[kernel]"
+#define NAME_MAX_SIZE 512
+
+/* A stack by the hash of its addresses; two of 2^16 are alike with a probability of 2^-33. */
+struct known {
+	uint64_t hash; /* 0: free */
+	uint32_t node_id;
+};
+
+struct address_stack {
+	const struct ring_source_outputs *outputs;
+	const struct kernel_symbols *kernel;
+	struct unwind_files *files;
+	struct module_table *modules; /* owns */
+	struct known *known; /* owns; max_known slots, a power of two, at most half of them used */
+	uint32_t nr_known, max_known;
+	uint32_t node_budget;
+	uint32_t code_pages;
+	bool has_read, may_read; /* the maps: ever; and again in this pass */
+	uint64_t walked[ADDRESS_STACK_DEPTH_MAX];
+	struct message_frame frames[ADDRESS_STACK_DEPTH_MAX];
+};
+
+struct address_stack *address_stack_create(const struct ring_source_outputs *outputs,
+					   const struct kernel_symbols *kernel,
+					   struct unwind_files *files, pid_t pid, bool reads_maps)
+{
+	struct address_stack *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return NULL;
+	stacks->outputs = outputs;
+	stacks->kernel = kernel;
+	stacks->files = files;
+	stacks->may_read = true;
+	stacks->node_budget = RING_SOURCE_NODES_MAX;
+	stacks->max_known = KNOWN_MIN;
+	stacks->known = calloc(KNOWN_MIN, sizeof(*stacks->known));
+	stacks->modules = module_table_create(outputs, pid, reads_maps);
+	if (!stacks->known || !stacks->modules) {
+		address_stack_destroy(stacks);
+		return NULL;
+	}
+	return stacks;
+}
+
+void address_stack_destroy(struct address_stack *stacks)
+{
+	if (!stacks)
+		return;
+	module_table_destroy(stacks->modules);
+	free(stacks->known);
+	free(stacks);
+}
+
+/* ---- stacks that were seen before --------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, const uint64_t *words, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+/* Where the user's part ends counts, too. */
+static uint64_t hash_of(const struct address_list *list)
+{
+	uint64_t hash = mix(list->nr_user + 1, list->user, list->nr_user);
+
+	hash = mix(hash, list->kernel, list->nr_kernel);
+	return hash ? hash : 1;
+}
+
+static struct known *slot_of(struct known *known, uint32_t max, uint64_t hash)
+{
+	uint32_t i = (uint32_t)(hash >> 32) & (max - 1);
+
+	while (known[i].hash && known[i].hash != hash)
+		i = (i + 1) & (max - 1);
+	return &known[i];
+}
+
+static void forget_all(struct address_stack *stacks)
+{
+	memset(stacks->known, 0, stacks->max_known * sizeof(*stacks->known));
+	stacks->nr_known = 0;
+}
+
+/* Without memory the stack is only not remembered. */
+static void remember(struct address_stack *stacks, uint64_t hash, uint32_t node_id)
+{
+	if (stacks->nr_known >= KNOWN_MAX)
+		forget_all(stacks);
+	if (stacks->nr_known >= stacks->max_known / 2) {
+		uint32_t max = stacks->max_known * 2;
+		struct known *bigger = calloc(max, sizeof(*bigger));
+
+		if (!bigger)
+			return;
+		for (uint32_t i = 0; i < stacks->max_known; i++)
+			if (stacks->known[i].hash)
+				*slot_of(bigger, max, stacks->known[i].hash) = stacks->known[i];
+		free(stacks->known);
+		stacks->known = bigger;
+		stacks->max_known = max;
+	}
+	*slot_of(stacks->known, stacks->max_known, hash) = (struct known){hash, node_id};
+	stacks->nr_known++;
+}
+
+/* ---- frames ------------------------------------------------------------------------------------- */
+
+static int kernel_frame(struct address_stack *stacks, uint64_t address, struct message_frame *frame)
+{
+	const char *name = stacks->kernel ? kernel_symbols_find(stacks->kernel, address) : NULL;
+	char text[NAME_MAX_SIZE] = KERNEL_NONE;
+	struct message_code code = {0};
+
+	if (name)
+		snprintf(text, sizeof(text), "%s" KERNEL_SUFFIX, name);
+	int r = string_dictionary_intern(stacks->outputs->strings, text, strlen(text), &code.name);
+	*frame = (struct message_frame){.module = MESSAGE_FRAME_NO_MODULE};
+	return r ? r : stack_dictionary_add_code(stacks->outputs->stacks, code, &frame->code);
+}
+
+/* Return addresses may lie behind the function that made the call. */
+static uint64_t place_of(const uint64_t *addresses, uint32_t i)
+{
+	return i == 0 || addresses[i] == 0 ? addresses[i] : addresses[i] - 1;
+}
+
+static int resolve(struct address_stack *stacks, const struct address_list *list, uint32_t *node_id)
+{
+	uint32_t depth = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < list->nr_kernel && r == 0; i++)
+		r = kernel_frame(stacks, place_of(list->kernel, i), &stacks->frames[depth++]);
+	for (uint32_t i = 0; i < list->nr_user && r == 0; i++)
+		r = module_table_find(stacks->modules, place_of(list->user, i),
+				      &stacks->frames[depth++]);
+	if (r || depth == 0)
+		return r;
+	return stack_dictionary_add_stack(stacks->outputs->stacks, stacks->frames, depth,
+					  &stacks->node_budget, node_id);
+}
+
+/* ---- passes ------------------------------------------------------------------------------------- */
+
+void address_stack_begin_pass(struct address_stack *stacks)
+{
+	stacks->may_read = true;
+}
+
+/* Where mappings have changed, addresses seen before may be something else. */
+static void reread(struct address_stack *stacks, uint32_t code_pages)
+{
+	if (!stacks->may_read || (stacks->has_read && stacks->code_pages == code_pages))
+		return;
+	stacks->may_read = false;
+	if (!module_table_reread(stacks->modules))
+		return;
+	stacks->has_read = true;
+	stacks->code_pages = code_pages;
+	forget_all(stacks);
+}
+
+/* ---- copies of stacks --------------------------------------------------------------------------- */
+
+static bool find_rule(void *context, uint64_t address, uint32_t *rule)
+{
+	struct address_stack *stacks = context;
+	struct message_frame frame;
+
+	if (module_table_find(stacks->modules, address, &frame) ||
+	    frame.module == MESSAGE_FRAME_NO_MODULE)
+		return false;
+	if (!unwind_files_has(stacks->files, frame.module)) {
+		struct elf_file *file = NULL;
+
+		module_table_open(stacks->modules, address, &file);
+		int r = unwind_files_add(stacks->files, frame.module, file);
+		elf_file_close(file);
+		if (r)
+			return false;
+	}
+	return unwind_files_find(stacks->files, frame.module, frame.offset, rule);
+}
+
+/* What leads farther counts. */
+static void walk_copy(struct address_stack *stacks, struct address_list *list)
+{
+	bool complete;
+	uint32_t max = ADDRESS_STACK_DEPTH_MAX - list->nr_kernel;
+	uint32_t nr = stack_copy_walk(&list->copy, find_rule, stacks, stacks->walked,
+				      max < WALK_MAX ? max : WALK_MAX, &complete);
+
+	if (!complete && nr < list->nr_user)
+		return;
+	list->user = stacks->walked;
+	list->nr_user = nr;
+}
+
+int address_stack_find(struct address_stack *stacks, const struct address_list *given,
+		       uint32_t *node_id)
+{
+	struct address_list walked = *given, *list = &walked;
+
+	*node_id = STACK_NODE_NONE;
+	if (list->nr_user + list->nr_kernel > ADDRESS_STACK_DEPTH_MAX)
+		return 0;
+	if (list->nr_user)
+		reread(stacks, list->code_pages);
+	if (list->copy.size && stacks->files)
+		walk_copy(stacks, list);
+	uint64_t hash = hash_of(list);
+	struct known *known = slot_of(stacks->known, stacks->max_known, hash);
+	if (known->hash) {
+		*node_id = known->node_id;
+		return 0;
+	}
+	int r = resolve(stacks, list, node_id);
+	if (r == -ENOMEM)
+		return r;
+	if (r)
+		*node_id = STACK_NODE_NONE;
+	remember(stacks, hash, *node_id);
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* Stacks of plain addresses, as the kernel walks them, as stacks of the agent: a process's own by its mapped files, the kernel's by
+ * name. Single-threaded: only the agent loop calls it. */
+#ifndef ADDRESS_STACK_H
+#define ADDRESS_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "stack_copy.h"
+
+#define ADDRESS_STACK_DEPTH_MAX 256u /* frames of one stack, the kernel's included */
+
+struct address_stack;
+struct kernel_symbols;
+struct ring_source_outputs;
+struct unwind_files;
+
+/* Stacks of one process. The outputs, of which dictionaries and module callback are used, and the kernel's names and the files' rules (NULL: none) are borrowed
+ * until address_stack_destroy() (accepts NULL). reads_maps: as in module_table.h. NULL: out of memory. */
+struct address_stack *address_stack_create(const struct ring_source_outputs *outputs,
+					   const struct kernel_symbols *kernel,
+					   struct unwind_files *files, pid_t pid, bool reads_maps);
+void address_stack_destroy(struct address_stack *stacks);
+
+struct address_list {
+	const uint64_t *user,
+		*kernel; /* leaf first; what interrupted or called, else return addresses */
+	uint32_t nr_user, nr_kernel; /* together ADDRESS_STACK_DEPTH_MAX at most */
+	struct stack_copy
+		copy; /* size 0: none. Else the user's part is walked by rules, where that leads farther */
+	uint32_t code_pages; /* another number than last time: mappings have changed */
+};
+
+/* A new pass of the agent: mappings that have changed are read once in each. */
+void address_stack_begin_pass(struct address_stack *stacks);
+
+/* The node of the stack, the kernel's frames inside the process's. *node_id is STACK_NODE_NONE for the empty one and where there is no
+ * room for it. 0 or -ENOMEM. */
+int address_stack_find(struct address_stack *stacks, const struct address_list *list,
+		       uint32_t *node_id);
+
+#endif

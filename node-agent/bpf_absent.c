@@ -1,0 +1,73 @@
+/* bpf_source.h of a build without BPF. */
+#include "bpf_source.h"
+
+#include <stddef.h>
+
+int bpf_source_create(const struct bpf_source_options *options,
+		      const struct bpf_source_scope *scope, struct bpf_source **source)
+{
+	*source = NULL;
+	if (options->cpu_hz || options->off_cpu_min_ns)
+		scope->notice(scope->context,
+			      "BPF was not built in: no CPU samples and no waits of host threads");
+	return 0;
+}
+
+void bpf_source_destroy(struct bpf_source *source)
+{
+	(void)source;
+}
+
+int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id)
+{
+	(void)source;
+	(void)pid;
+	*process_id = 0;
+	return 0;
+}
+
+int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process *guest)
+{
+	(void)source;
+	(void)pid;
+	(void)guest;
+	return 0;
+}
+
+void bpf_source_account(struct bpf_source *source, const struct guest_process *guest)
+{
+	(void)source;
+	(void)guest;
+}
+
+void bpf_source_detach(struct bpf_source *source, const struct guest_process *guest)
+{
+	(void)source;
+	(void)guest;
+}
+
+bool bpf_source_is_urgent(struct bpf_source *source)
+{
+	(void)source;
+	return false;
+}
+
+int bpf_source_pass(struct bpf_source *source, uint64_t now_ns)
+{
+	(void)source;
+	(void)now_ns;
+	return 0;
+}
+
+int bpf_source_stop(struct bpf_source *source, uint64_t now_ns)
+{
+	(void)source;
+	(void)now_ns;
+	return 0;
+}
+
+uint64_t bpf_source_samples(const struct bpf_source *source)
+{
+	(void)source;
+	return 0;
+}

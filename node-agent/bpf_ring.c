@@ -1,0 +1,255 @@
+#include "bpf_ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "process_watch.skel.h"
+
+struct bpf_ring {
+	struct process_watch_bpf *programs; /* owns; the maps are its own */
+	struct ring_buffer *buffer;         /* owns */
+	bpf_ring_event event;
+	void *context;
+	int wake_fd;
+	int watched_fd, counts_fd, viewer_fd;
+	uint32_t left; /* of this drain */
+	int nr_cpus;
+	struct sample_counts *per_cpu; /* owns; nr_cpus of them */
+};
+
+static int on_event(void *context, void *data, size_t size)
+{
+	struct bpf_ring *ring = context;
+	const struct sample_event *event = data;
+
+	ring->left--;
+	if (size >= SAMPLE_EVENT_HEAD_SIZE && SAMPLE_EVENT_HEAD_SIZE + (size_t)event->user_size +
+							      event->kernel_size +
+							      event->stack_size <=
+						      size) {
+		int r = ring->event(ring->context, event);
+
+		if (r)
+			return r;
+	}
+	return ring->left ? 0 : -EAGAIN;
+}
+
+static uint32_t ring_size(uint32_t wanted)
+{
+	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	if (wanted == 0)
+		wanted = BPF_RING_SIZE_DEFAULT;
+	while (size < wanted && size < BPF_RING_SIZE_MAX)
+		size *= 2;
+	return size;
+}
+
+/* libbpf has had this call under two names. */
+static int run_once(int program_fd)
+{
+	union bpf_attr attributes;
+
+	memset(&attributes, 0, sizeof(attributes));
+	attributes.test.prog_fd = (uint32_t)program_fd;
+	return syscall(SYS_bpf, BPF_PROG_TEST_RUN, &attributes, sizeof(attributes)) < 0 ? -errno
+											: 0;
+}
+
+static int load(struct bpf_ring *ring, uint32_t size_bytes, const char **what)
+{
+	*what = "BPF";
+	ring->programs = process_watch_bpf__open();
+	if (!ring->programs)
+		return -errno;
+	int r = bpf_map__set_max_entries(ring->programs->maps.events, ring_size(size_bytes));
+	if (r == 0)
+		r = process_watch_bpf__load(ring->programs);
+	if (r)
+		return r;
+	ring->watched_fd = bpf_map__fd(ring->programs->maps.watched);
+	ring->counts_fd = bpf_map__fd(ring->programs->maps.counts);
+	ring->viewer_fd = bpf_map__fd(ring->programs->maps.viewer);
+	*what = "BPF: the agent's pid namespace";
+	r = run_once(bpf_program__fd(ring->programs->progs.find_viewer));
+	if (r)
+		return r;
+	*what = "BPF: sched_process_fork";
+	ring->programs->links.on_fork = bpf_program__attach(ring->programs->progs.on_fork);
+	return ring->programs->links.on_fork ? 0 : -errno;
+}
+
+static int open_buffer(struct bpf_ring *ring, const char **what)
+{
+	struct epoll_event edge = {.events = EPOLLIN | EPOLLET};
+	int map_fd = bpf_map__fd(ring->programs->maps.events);
+
+	*what = "BPF: the ring buffer";
+	ring->buffer = ring_buffer__new(map_fd, on_event, ring, NULL);
+	if (!ring->buffer)
+		return -errno;
+	/* By edges: else it would be readable with every event that waits for a pass. */
+	ring->wake_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (ring->wake_fd < 0 || epoll_ctl(ring->wake_fd, EPOLL_CTL_ADD, map_fd, &edge))
+		return -errno;
+	ring->nr_cpus = libbpf_num_possible_cpus();
+	if (ring->nr_cpus < 0)
+		return ring->nr_cpus;
+	ring->per_cpu = calloc((size_t)ring->nr_cpus, sizeof(*ring->per_cpu));
+	return ring->per_cpu ? 0 : -ENOMEM;
+}
+
+int bpf_ring_create(uint32_t size_bytes, bpf_ring_event event, void *context,
+		    struct bpf_ring **ring, const char **what)
+{
+	struct bpf_ring *new_ring = calloc(1, sizeof(*new_ring));
+
+	*ring = NULL;
+	*what = "BPF";
+	if (!new_ring)
+		return -ENOMEM;
+	new_ring->wake_fd = -1;
+	new_ring->event = event;
+	new_ring->context = context;
+	int r = load(new_ring, size_bytes, what);
+	if (r == 0)
+		r = open_buffer(new_ring, what);
+	if (r) {
+		bpf_ring_destroy(new_ring);
+		return r;
+	}
+	*ring = new_ring;
+	return 0;
+}
+
+void bpf_ring_destroy(struct bpf_ring *ring)
+{
+	if (!ring)
+		return;
+	ring_buffer__free(ring->buffer);
+	process_watch_bpf__destroy(ring->programs);
+	if (ring->wake_fd >= 0)
+		close(ring->wake_fd);
+	free(ring->per_cpu);
+	free(ring);
+}
+
+int bpf_ring_share(const struct bpf_ring *ring, struct bpf_object *object)
+{
+	static const char *const names[] = {"events", "watched", "counts", "viewer"};
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(object, names[i]);
+
+		if (map)
+			r = bpf_map__reuse_fd(map, bpf_object__find_map_fd_by_name(
+							   ring->programs->obj, names[i]));
+	}
+	return r;
+}
+
+int bpf_ring_fd(const struct bpf_ring *ring)
+{
+	return ring->wake_fd;
+}
+
+void bpf_ring_quiet(struct bpf_ring *ring)
+{
+	struct epoll_event event;
+
+	epoll_wait(ring->wake_fd, &event, 1, 0);
+}
+
+int bpf_ring_drain(struct bpf_ring *ring, uint32_t max)
+{
+	ring->left = max;
+	if (max == 0)
+		return 1;
+	int r = ring_buffer__consume(ring->buffer);
+
+	if (r == -EAGAIN && ring->left == 0)
+		return 1;
+	return r < 0 ? r : 0;
+}
+
+int bpf_ring_watch(struct bpf_ring *ring, pid_t pid, uint64_t start, uint32_t flags)
+{
+	struct watched watched = {.start = start, .flags = flags};
+	uint32_t key = (uint32_t)pid;
+	int r = 0;
+
+	memset(ring->per_cpu, 0, (size_t)ring->nr_cpus * sizeof(*ring->per_cpu));
+	/* Counts first, and never twice: a program that finds the process counts for it. */
+	if (bpf_map_update_elem(ring->counts_fd, &key, ring->per_cpu, BPF_NOEXIST) &&
+	    errno != EEXIST)
+		r = -errno;
+	if (r == 0 && bpf_map_update_elem(ring->watched_fd, &key, &watched, BPF_ANY))
+		r = -errno;
+	return r;
+}
+
+void bpf_ring_unwatch(struct bpf_ring *ring, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+
+	bpf_map_delete_elem(ring->watched_fd, &key);
+	bpf_map_delete_elem(ring->counts_fd, &key);
+}
+
+bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *watched)
+{
+	uint32_t key = (uint32_t)pid;
+
+	return pid > 0 && bpf_map_lookup_elem(ring->watched_fd, &key, watched) == 0;
+}
+
+pid_t bpf_ring_next(const struct bpf_ring *ring, pid_t pid, struct watched *watched)
+{
+	uint32_t key = (uint32_t)pid, next;
+
+	while (bpf_map_get_next_key(ring->watched_fd, key ? &key : NULL, &next) == 0) {
+		if (bpf_map_lookup_elem(ring->watched_fd, &next, watched) == 0)
+			return (pid_t)next;
+		key = next; /* it went meanwhile */
+	}
+	return 0;
+}
+
+void bpf_ring_counts(const struct bpf_ring *ring, pid_t pid, struct sample_counts *counts)
+{
+	uint32_t key = (uint32_t)pid;
+
+	memset(counts, 0, sizeof(*counts));
+	if (bpf_map_lookup_elem(ring->counts_fd, &key, ring->per_cpu))
+		return;
+	for (int i = 0; i < ring->nr_cpus; i++) {
+		const struct sample_counts *part = &ring->per_cpu[i];
+
+		counts->samples += part->samples;
+		counts->samples_ns += part->samples_ns;
+		counts->lost += part->lost;
+		counts->lost_ns += part->lost_ns;
+		counts->short_waits += part->short_waits;
+		counts->short_waits_ns += part->short_waits_ns;
+		counts->probes_lost += part->probes_lost;
+	}
+}
+
+void bpf_ring_failures(const struct bpf_ring *ring, uint64_t *unwatched, uint64_t *unnoted)
+{
+	struct sample_viewer viewer = {0};
+	uint32_t zero = 0;
+
+	bpf_map_lookup_elem(ring->viewer_fd, &zero, &viewer);
+	*unwatched = viewer.unwatched;
+	*unnoted = viewer.unnoted;
+}

@@ -1,0 +1,55 @@
+/* What all BPF programs of the agent share: the ring buffer through which they send, which processes they look at, what they counted.
+ * Programs are loaded with these maps in place of their own. The kernel wakes the loop only for the first event of a process, whose files
+ * may be gone soon; all else waits for the next pass. Single-threaded: only the agent loop calls it. */
+#ifndef BPF_RING_H
+#define BPF_RING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/sample_event.h"
+
+#define BPF_RING_SIZE_DEFAULT (8u << 20) /* bytes */
+#define BPF_RING_SIZE_MAX     (1u << 30)
+
+struct bpf_object;
+struct bpf_ring;
+
+/* An event, borrowed for the call; its sizes are checked. 0, or -errno, which ends the drain after this event. */
+typedef int (*bpf_ring_event)(void *context, const struct sample_event *event);
+
+/* size_bytes is rounded up to a power of two of pages; 0: the default. Begins to follow the forks of watched processes. 0 or -errno of the
+ * kernel, and *what is then the step that failed, for bpf_rights_explain(). On error *ring is NULL. */
+int bpf_ring_create(uint32_t size_bytes, bpf_ring_event event, void *context,
+		    struct bpf_ring **ring, const char **what);
+void bpf_ring_destroy(struct bpf_ring *ring); /* accepts NULL */
+
+/* Makes an object that is open, and not loaded yet, use these maps. 0 or -errno. */
+int bpf_ring_share(const struct bpf_ring *ring, struct bpf_object *object);
+
+/* Readable when the loop should drain at once; level-triggered until bpf_ring_quiet(). */
+int bpf_ring_fd(const struct bpf_ring *ring);
+void bpf_ring_quiet(struct bpf_ring *ring);
+
+/* Calls back for what is there, max events at most. 1: there is more; 0: it is empty; the callback's -errno. */
+int bpf_ring_drain(struct bpf_ring *ring, uint32_t max);
+
+/* Whose threads are looked at, and all that they start from now on. flags: enum watched_flags. 0; -E2BIG: SAMPLE_PROCESSES_MAX; other
+ * -errno. */
+int bpf_ring_watch(struct bpf_ring *ring, pid_t pid, uint64_t start, uint32_t flags);
+void bpf_ring_unwatch(struct bpf_ring *ring, pid_t pid);
+
+/* false: the pid is not watched; *watched is then undefined. */
+bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *watched);
+
+/* The next one after pid, 0: the first. 0: there is none. One that was unwatched meanwhile begins anew. */
+pid_t bpf_ring_next(const struct bpf_ring *ring, pid_t pid, struct watched *watched);
+
+/* What was counted for a process since it was watched, over all CPUs; zeros: it is not. */
+void bpf_ring_counts(const struct bpf_ring *ring, pid_t pid, struct sample_counts *counts);
+
+/* Processes that could not be watched, waits that could not be noted, for lack of room. */
+void bpf_ring_failures(const struct bpf_ring *ring, uint64_t *unwatched, uint64_t *unnoted);
+
+#endif

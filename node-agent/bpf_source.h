@@ -1,0 +1,78 @@
+/* What the kernel tells of host threads, through BPF: CPU samples and waits of watched processes, as messages. What the kernel does not
+ * allow is said once, in one line, and the rest goes on. Without BPF in the build there is nothing but that line.
+ * Single-threaded: only the agent loop calls it. */
+#ifndef BPF_SOURCE_H
+#define BPF_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct batch_builder;
+struct bpf_source;
+struct device_list;
+struct event_loop;
+struct guest_process;
+struct message;
+struct stack_dictionary;
+struct string_dictionary;
+struct symbolizer_module;
+
+struct bpf_source_options {
+	uint32_t cpu_hz;         /* CPU samples a second; 0: none */
+	uint64_t off_cpu_min_ns; /* the shortest wait that is sampled; 0: none is */
+	uint32_t
+		stack_pages; /* of 4 KiB, copied with each sample, 4 at most, 2 of a wait: stacks without frame pointers. 0: by these alone */
+	uint32_t ring_bytes; /* bpf_ring.h; 0: the default */
+	pid_t watch_pid; /* this process, what it has started and starts: watched. The agent's own: what it starts from now on. 0: none;
+			    guests and what they start are watched in any case */
+};
+
+#define BPF_SOURCE_HZ_MAX          10000u
+#define BPF_SOURCE_STACK_PAGES_MAX 4u
+
+/* Borrowed until bpf_source_destroy(). */
+struct bpf_source_scope {
+	struct string_dictionary *strings;
+	struct stack_dictionary *stacks;
+	struct batch_builder *builder;
+	const struct device_list *devices;
+	struct event_loop *loop;
+	uint32_t *nr_processes; /* process ids that were given */
+	int (*send)(
+		void *context,
+		struct message *message); /* 0 or -errno, which the caller of this source gets */
+	bool (*has_room)(void *context);  /* for another message of samples */
+	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
+	void (*notice)(void *context, const char *line);
+	void *context;
+};
+
+/* Nothing is asked for, or nothing is allowed: 0 and *source is NULL, which everything below accepts. 0 or -ENOMEM. */
+int bpf_source_create(const struct bpf_source_options *options,
+		      const struct bpf_source_scope *scope, struct bpf_source **source);
+void bpf_source_destroy(struct bpf_source *source);
+
+/* A guest has arrived, before it has an id: what the process is known by already, 0: it is not. 0 or -errno. */
+int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id);
+
+/* It was taken in: samples of the pid are the guest's process from now on. Borrowed until it is let go. */
+int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process *guest);
+
+/* Before the guest's last pass: brings its ledger up to date; and before it is destroyed. */
+void bpf_source_account(struct bpf_source *source, const struct guest_process *guest);
+void bpf_source_detach(struct bpf_source *source, const struct guest_process *guest);
+
+/* The kernel has something that should not wait for the next pass: true once. */
+bool bpf_source_is_urgent(struct bpf_source *source);
+
+/* Reads and sends what is there. 1: there was no room for all of it, call again; 0; -errno: the agent can't go on. */
+int bpf_source_pass(struct bpf_source *source, uint64_t now_ns);
+
+/* No more events from now on; waits that last end now. Then passes until 0. The last of them sends the accounts. 0 or -errno. */
+int bpf_source_stop(struct bpf_source *source, uint64_t now_ns);
+
+/* Samples taken so far, of all processes. */
+uint64_t bpf_source_samples(const struct bpf_source *source);
+
+#endif

@@ -1,0 +1,480 @@
+#include "watched_process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "address_stack.h"
+#include "batch_builder.h"
+#include "event_loop.h"
+#include "guest_process.h"
+#include "proc_file.h"
+#include "process_description.h"
+#include "process_ledger.h"
+#include "wait_reason.h"
+
+#define NS_PER_S 1000000000ull
+
+struct watched_process {
+	const struct watched_scope *scope;
+	pid_t pid;
+	uint64_t start;
+	uint32_t exec_id, fork_exec_id; /* of the last event; and what it was at the fork */
+	bool has_exec_id, ended, reads_maps;
+	uint32_t process_id;                     /* 0: nothing was sent of it yet */
+	struct guest_process *guest;             /* borrowed; NULL: none */
+	struct process_description *description; /* owns; NULL: nothing was sent of it yet */
+	struct process_ledger *ledger;           /* owns */
+	struct address_stack *stacks;            /* owns; NULL: no stack came yet */
+	struct event_source source;              /* pidfd; -1: none */
+	bool has_command; /* as it is; else what could be had of it while it called exec */
+	char *command;    /* owns; NULL: not known */
+	char thread_command[SAMPLE_COMMAND_SIZE + 1];
+	struct host_sample *samples; /* owns */
+	uint32_t nr_samples, max_samples;
+	uint64_t received, received_ns, opened, opened_ns, no_stack;
+	struct sample_counts base, inherited, total;
+};
+
+static void on_end(void *context)
+{
+	struct watched_process *process = context;
+
+	event_loop_remove(process->scope->loop, &process->source);
+	close(process->source.fd);
+	process->source.fd = -1;
+	process->ended = true;
+}
+
+static uint64_t start_ticks(const struct watched_process *process)
+{
+	return process->start / (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* The process that has the pid now may be another. */
+static void watch(struct watched_process *process)
+{
+	process->source.fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	if (process->source.fd >= 0 &&
+	    event_loop_add(process->scope->loop, &process->source) != 0) {
+		close(process->source.fd);
+		process->source.fd = -1;
+	}
+	if (!proc_file_is_alive(process->pid, process->start ? start_ticks(process) : 0)) {
+		if (process->source.fd >= 0)
+			on_end(process);
+		process->ended = true;
+	}
+}
+
+static bool is_of_our_user(pid_t pid)
+{
+	char path[32];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return stat(path, &status) == 0 && status.st_uid == geteuid();
+}
+
+/* Between exec and its arguments there is a moment without. */
+static bool read_command(struct watched_process *process)
+{
+	char *arguments = NULL, *command = process->ended ? NULL : proc_file_command(process->pid);
+	size_t size = 0;
+
+	if (!command)
+		return false;
+	process->has_command =
+		proc_file_read(process->pid, "cmdline", 1, &arguments, &size) == 0 && size > 0;
+	free(arguments);
+	bool changed = !process->command || strcmp(process->command, command) != 0;
+	free(process->command);
+	process->command = command;
+	return changed;
+}
+
+struct watched_process *watched_process_create(const struct watched_scope *scope, pid_t pid,
+					       const struct watched *watched)
+{
+	struct watched_process *process = calloc(1, sizeof(*process));
+
+	if (!process)
+		return NULL;
+	*process = (struct watched_process){
+		.scope = scope,
+		.pid = pid,
+		.start = watched->start,
+		.fork_exec_id = watched->start ? watched->fork_exec_id : UINT32_MAX,
+		.source = {.fd = -1, .ready = on_end, .context = process},
+	};
+	process->ledger = process_ledger_create();
+	if (!process->ledger) {
+		watched_process_destroy(process);
+		return NULL;
+	}
+	watch(process);
+	process->reads_maps = !process->ended && (scope->trusts_all || is_of_our_user(pid));
+	read_command(process);
+	return process;
+}
+
+void watched_process_destroy(struct watched_process *process)
+{
+	if (!process)
+		return;
+	if (process->source.fd >= 0) {
+		event_loop_remove(process->scope->loop, &process->source);
+		close(process->source.fd);
+	}
+	process_description_destroy(process->description);
+	process_ledger_destroy(process->ledger);
+	address_stack_destroy(process->stacks);
+	free(process->command);
+	free(process->samples);
+	free(process);
+}
+
+pid_t watched_process_pid(const struct watched_process *process)
+{
+	return process->pid;
+}
+
+bool watched_process_has_ended(const struct watched_process *process)
+{
+	return process->ended;
+}
+
+bool watched_process_is_other(const struct watched_process *process,
+			      const struct sample_event *event)
+{
+	if (process->start && process->start != event->process_start)
+		return true;
+	return process->has_exec_id && process->exec_id != event->exec_id &&
+	       process->exec_id != process->fork_exec_id;
+}
+
+void watched_process_set_guest(struct watched_process *process, struct guest_process *guest)
+{
+	process->guest = guest;
+}
+
+struct guest_process *watched_process_guest(const struct watched_process *process)
+{
+	return process->guest;
+}
+
+uint32_t watched_process_claim(const struct watched_process *process)
+{
+	char *command = proc_file_command(process->pid);
+	bool same = (command && process->command && strcmp(command, process->command) == 0) ||
+		    (process->has_exec_id && process->exec_id == process->fork_exec_id) ||
+		    !process->has_command;
+
+	free(command);
+	return same && !process->guest ? process->process_id : 0;
+}
+
+/* ---- who it is ---------------------------------------------------------------------------------- */
+
+static uint64_t pid_namespace_of(pid_t pid)
+{
+	char path[40];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+static int describe(struct watched_process *process)
+{
+	struct guest_hello hello = {
+		.pid = (uint32_t)process->pid,
+		.start_ticks = start_ticks(process),
+		.pid_namespace = pid_namespace_of(process->ended ? getpid() : process->pid),
+	};
+
+	if (getrandom(hello.instance, sizeof(hello.instance), 0) != sizeof(hello.instance))
+		return -EIO;
+	process->description = process_description_create(0, process->ended ? 0 : process->pid,
+							  &hello, process->scope->outputs.strings,
+							  process->scope->devices);
+	if (!process->description)
+		return -ENOMEM;
+	const char *command =
+		process->command && *process->command ? process->command : process->thread_command;
+	return *command ? process_description_set_command(process->description, command) : 0;
+}
+
+/* Sends who it is, before anything else of it. */
+static int introduce(struct watched_process *process)
+{
+	struct message message;
+
+	if (process->guest)
+		return guest_process_introduce(process->guest, &process->process_id);
+	int r = process->description ? 0 : describe(process);
+	if (r == 0)
+		r = batch_builder_flush_dictionaries(process->scope->builder);
+	if (r || !process_description_changed(process->description))
+		return r;
+	if (process->process_id == 0)
+		process->process_id = ++*process->scope->nr_processes;
+	process_description_message(process->description, &message);
+	message.process.process_id = process->process_id;
+	return process->scope->send(process->scope->context, &message);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------ */
+
+void watched_process_begin_pass(struct watched_process *process)
+{
+	if (process->stacks)
+		address_stack_begin_pass(process->stacks);
+}
+
+static int find_stack(struct watched_process *process, const struct sample_event *event,
+		      uint32_t *node_id)
+{
+	const uint32_t nr_user = event->user_size / (uint32_t)sizeof(event->addresses[0]);
+	const struct address_list list = {
+		.user = (const uint64_t *)event->addresses,
+		.kernel = (const uint64_t *)event->addresses + nr_user,
+		.nr_user = nr_user,
+		.nr_kernel = event->kernel_size / (uint32_t)sizeof(event->addresses[0]),
+		.code_pages = event->code_pages,
+		.copy = {.pc = event->user_pc,
+			 .sp = event->user_sp,
+			 .fp = event->user_fp,
+			 .bytes = (const uint8_t *)event->addresses + event->user_size +
+				  event->kernel_size,
+			 .size = event->stack_size},
+	};
+	struct address_list shown = list;
+
+	if (event->kind == HOST_SAMPLE_OFF_CPU)
+		wait_reason_strip(process->scope->kernel, &shown);
+	if (nr_user == 0)
+		process->no_stack++;
+	if (!process->stacks)
+		process->stacks = address_stack_create(
+			&process->scope->outputs, process->scope->kernel, process->scope->files,
+			process->pid, process->reads_maps);
+	return process->stacks ? address_stack_find(process->stacks, &shown, node_id) : -ENOMEM;
+}
+
+static int find_name(const struct watched_process *process, const struct sample_event *event,
+		     uint32_t *name_id)
+{
+	char name[WAIT_REASON_MAX];
+
+	*name_id = STRING_NONE;
+	if (event->kind != HOST_SAMPLE_OFF_CPU)
+		return 0;
+	wait_reason_find(process->scope->kernel, event, name);
+	int r = string_dictionary_intern(process->scope->outputs.strings, name, strlen(name),
+					 name_id);
+	return r == -ENOMEM ? r : 0;
+}
+
+static int call_anew(struct watched_process *process)
+{
+	return read_command(process) && process->description
+		       ? process_description_set_command(process->description, process->command)
+		       : 0;
+}
+
+/* It has called exec: it is called otherwise, and none of its files is mapped any more. */
+static int become(struct watched_process *process)
+{
+	address_stack_destroy(process->stacks);
+	process->stacks = NULL;
+	return call_anew(process);
+}
+
+static int reserve(struct watched_process *process)
+{
+	if (process->nr_samples == WATCHED_SAMPLES_MAX)
+		return watched_process_flush(process);
+	if (process->nr_samples < process->max_samples)
+		return 0;
+	uint32_t max = process->max_samples ? process->max_samples * 2 : 64;
+	struct host_sample *samples = realloc(process->samples, max * sizeof(*samples));
+	if (!samples)
+		return -ENOMEM;
+	process->samples = samples;
+	process->max_samples = max;
+	return 0;
+}
+
+static int add(struct watched_process *process, const struct sample_event *event)
+{
+	struct host_sample sample = {
+		.time_ns = event->time_ns,
+		.duration_ns = event->duration_ns,
+		.tid = event->tid,
+		.kind = event->kind,
+	};
+	int r = process->has_exec_id && process->exec_id != event->exec_id ? become(process) : 0;
+
+	process->exec_id = event->exec_id;
+	process->has_exec_id = true;
+	if (r == 0)
+		r = reserve(process);
+	if (r == 0)
+		r = find_stack(process, event, &sample.stack_id);
+	if (r == 0)
+		r = find_name(process, event, &sample.name_id);
+	if (r)
+		return r;
+	if (process->start == 0)
+		process->start = event->process_start;
+	memcpy(process->thread_command, event->command, SAMPLE_COMMAND_SIZE);
+	process->samples[process->nr_samples++] = sample;
+	return 0;
+}
+
+int watched_process_add(struct watched_process *process, const struct sample_event *event)
+{
+	int r = add(process, event);
+
+	process->received += r == 0;
+	process->received_ns += r == 0 ? event->duration_ns : 0;
+	return r;
+}
+
+int watched_process_add_open(struct watched_process *process, const struct sample_event *event)
+{
+	int r = add(process, event);
+
+	process->opened += r == 0;
+	process->opened_ns += r == 0 ? event->duration_ns : 0;
+	return r;
+}
+
+void watched_process_count_short(struct watched_process *process, uint64_t duration_ns)
+{
+	process->inherited.short_waits++;
+	process->inherited.short_waits_ns += duration_ns;
+}
+
+int watched_process_flush(struct watched_process *process)
+{
+	struct message message = {
+		.type = MESSAGE_SAMPLES,
+		.samples = {.nr_samples = process->nr_samples, .samples = process->samples}};
+
+	if (process->nr_samples == 0)
+		return 0;
+	process->nr_samples = 0;
+	int r = process->has_command ? 0 : call_anew(process);
+	if (r == 0)
+		r = introduce(process);
+	if (r == 0) /* the guest's introduction does not send what its own batches will */
+		r = batch_builder_flush_dictionaries(process->scope->builder);
+	message.samples.process_id = process->process_id;
+	return r ? r : process->scope->send(process->scope->context, &message);
+}
+
+uint64_t watched_process_samples(const struct watched_process *process)
+{
+	return process->received + process->opened;
+}
+
+/* ---- the account -------------------------------------------------------------------------------- */
+
+void watched_process_set_base(struct watched_process *process, const struct sample_counts *base)
+{
+	process->base = *base;
+}
+
+static void add_counts(struct sample_counts *sum, const struct sample_counts *part, int sign)
+{
+	const uint64_t factor = sign < 0 ? UINT64_MAX : 1;
+
+	sum->samples += part->samples * factor;
+	sum->samples_ns += part->samples_ns * factor;
+	sum->lost += part->lost * factor;
+	sum->lost_ns += part->lost_ns * factor;
+	sum->short_waits += part->short_waits * factor;
+	sum->short_waits_ns += part->short_waits_ns * factor;
+	sum->probes_lost += part->probes_lost * factor;
+}
+
+void watched_process_account(struct watched_process *process, const struct sample_counts *counts)
+{
+	struct process_ledger *ledger =
+		process->guest ? guest_process_ledger(process->guest) : process->ledger;
+	struct sample_counts *total = &process->total;
+
+	*total = *counts;
+	add_counts(total, &process->base, -1);
+	add_counts(total, &process->inherited, 1);
+	process_ledger_set(ledger, LEDGER_SAMPLES, total->samples + process->opened,
+			   total->samples_ns + process->opened_ns);
+	process_ledger_set(ledger, LEDGER_SAMPLE_RING_FULL, total->lost, total->lost_ns);
+	process_ledger_set(ledger, LEDGER_SAMPLE_NO_STACK, process->no_stack, 0);
+	process_ledger_set(ledger, LEDGER_WAIT_SHORT, total->short_waits, total->short_waits_ns);
+	process_ledger_set(ledger, LEDGER_PROBE_LOST, total->probes_lost, 0);
+}
+
+void watched_process_taken(const struct watched_process *process, struct sample_counts *counts)
+{
+	*counts = process->total;
+	add_counts(counts, &process->inherited, -1);
+	add_counts(counts, &process->base, 1);
+	/* Of what the kernel has counted as sent, the next program's may be part. */
+	counts->samples =
+		process->base.samples + process->received + counts->lost - process->base.lost;
+	counts->samples_ns = process->base.samples_ns + process->received_ns + counts->lost_ns -
+			     process->base.lost_ns;
+}
+
+static bool has_counts(const struct watched_process *process)
+{
+	return process->total.samples || process->total.lost || process->total.short_waits ||
+	       process->total.probes_lost || process->opened;
+}
+
+int watched_process_send_ledger(struct watched_process *process)
+{
+	struct message message = {.type = MESSAGE_LEDGER};
+
+	if (process->guest || process->process_id == 0 ||
+	    !process_ledger_update(process->ledger, NULL, 0))
+		return 0;
+	message.ledger.process_id = process->process_id;
+	message.ledger.entries =
+		process_ledger_entries(process->ledger, &message.ledger.nr_entries);
+	return process->scope->send(process->scope->context, &message);
+}
+
+int watched_process_leave(struct watched_process *process)
+{
+	int r = watched_process_flush(process);
+
+	if (r == 0 && !process->guest && process->process_id == 0 && has_counts(process))
+		r = introduce(process);
+	return r ? r : watched_process_send_ledger(process);
+}
+
+int watched_process_finish(struct watched_process *process, struct watched_process *parent)
+{
+	int r = watched_process_flush(process);
+
+	if (r || process->guest)
+		return r;
+	if (process->process_id == 0 && parent) {
+		add_counts(&parent->inherited, &process->total, 1);
+		return 0;
+	}
+	r = watched_process_leave(process);
+	if (r || process->process_id == 0)
+		return r;
+	process_description_set_state(process->description, PROCESS_ENDED);
+	return introduce(process);
+}

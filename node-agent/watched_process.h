@@ -1,0 +1,96 @@
+/* One process whose threads the kernel tells of: its samples with the agent's ids, and its account. Where it has a guest, they are the
+ * guest's process; else it is one of its own, from its first sample until it ends or calls exec. Single-threaded: only the agent loop
+ * calls it. */
+#ifndef WATCHED_PROCESS_H
+#define WATCHED_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/sample_event.h"
+#include "proto/host_sample.h"
+#include "ring_source.h"
+
+#define WATCHED_SAMPLES_MAX 8192u /* in one message */
+
+struct batch_builder;
+struct device_list;
+struct event_loop;
+struct guest_process;
+struct kernel_symbols;
+struct unwind_files;
+struct watched_process;
+
+/* What all of them share; borrowed until the last watched_process_destroy(). */
+struct watched_scope {
+	struct ring_source_outputs outputs; /* strings, stacks, module and context */
+	struct batch_builder *builder;
+	int (*send)(void *context, struct message *message); /* in order; 0 or -errno */
+	void *context;
+	const struct device_list *devices;
+	const struct kernel_symbols *kernel; /* NULL: the kernel's functions have no names */
+	struct unwind_files *files;          /* NULL: copies of stacks are not walked */
+	struct event_loop *loop;
+	uint32_t *nr_processes; /* process ids that were given */
+	bool trusts_all; /* files of other users' processes are opened, too: we have started the job */
+};
+
+/* watched: what the kernel's half knows of it. NULL: out of memory. */
+struct watched_process *watched_process_create(const struct watched_scope *scope, pid_t pid,
+					       const struct watched *watched);
+void watched_process_destroy(struct watched_process *process); /* accepts NULL */
+
+pid_t watched_process_pid(const struct watched_process *process);
+
+/* Its end was seen. */
+bool watched_process_has_ended(const struct watched_process *process);
+
+/* The event comes from another process with this pid, or from another program in it. One that has not called exec since its fork becomes
+ * what it then calls, as a shell's children do. */
+bool watched_process_is_other(const struct watched_process *process,
+			      const struct sample_event *event);
+
+/* Its guest, which is borrowed until it is taken back with NULL. */
+void watched_process_set_guest(struct watched_process *process, struct guest_process *guest);
+struct guest_process *watched_process_guest(const struct watched_process *process);
+
+/* The process id under which it is known, for a guest that comes; 0: none, or it was that of another program. */
+uint32_t watched_process_claim(const struct watched_process *process);
+
+/* A new pass of the agent. */
+void watched_process_begin_pass(struct watched_process *process);
+
+/* Takes a sample. 0 or -errno: the agent can't go on. */
+int watched_process_add(struct watched_process *process, const struct sample_event *event);
+
+/* Takes one that the kernel did not count, as it did not come to its end. */
+int watched_process_add_open(struct watched_process *process, const struct sample_event *event);
+
+/* Counts one that was too short for a sample, likewise. */
+void watched_process_count_short(struct watched_process *process, uint64_t duration_ns);
+
+/* Sends the samples at hand. 0 or -errno, likewise. */
+int watched_process_flush(struct watched_process *process);
+
+/* What the kernel has counted for the pid; what it had for the program before it in the same process is taken off. */
+void watched_process_set_base(struct watched_process *process, const struct sample_counts *base);
+void watched_process_account(struct watched_process *process, const struct sample_counts *counts);
+
+/* Of the kernel's counts, what this program has taken: the base of the next. */
+void watched_process_taken(const struct watched_process *process, struct sample_counts *counts);
+
+/* Sends the ledger, if it has changed and is its own. 0 or -errno. */
+int watched_process_send_ledger(struct watched_process *process);
+
+/* Its last words, after watched_process_account(): it ended, or called exec. A process that was never sampled leaves its account to its
+ * parent, if that is there; NULL: it is not. 0 or -errno. */
+int watched_process_finish(struct watched_process *process, struct watched_process *parent);
+
+/* The agent goes, and it runs on. */
+int watched_process_leave(struct watched_process *process);
+
+/* Samples taken so far. */
+uint64_t watched_process_samples(const struct watched_process *process);
+
+#endif
