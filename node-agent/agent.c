@@ -19,6 +19,7 @@
 #include "guest_listener.h"
 #include "guest_process.h"
 #include "predecessor.h"
+#include "probe_source.h"
 #include "process_table.h"
 #include "proto/record_ring.h"
 #include "publisher.h"
@@ -30,6 +31,7 @@
 #define GIVE_UP_MS         10000u
 #define IDLE_INTERVALS     5u /* passes over idle rings come this much later, at most */
 #define SYMBOLIZER_WAIT_MS 2000u
+#define STACK_RETRY_NS     100000ull
 #define BEAT_NS            250000000ull /* guests give up after seconds */
 #define BOOT_ID_PATH       "/proc/sys/kernel/random/boot_id"
 
@@ -54,6 +56,7 @@ struct agent {
 	struct guest_listener *listener;
 	struct guest_control *control;
 	struct bpf_source *bpf; /* NULL: nothing of host threads */
+	struct probe_source *probe; /* NULL: guests walk their stacks themselves */
 	struct guest_process_scope scope;
 	struct event_source publisher_ready, symbolizer_ready;
 	char *endpoint;
@@ -66,6 +69,7 @@ struct agent {
 	uint32_t nr_processes;      /* the newest process id */
 	uint64_t launches, records; /* of processes that are over */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
+	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	bool waits_for_room, leaves_guests, has_all_samples;
 	pthread_mutex_t lock; /* below: shared with other threads */
 	bool stop, has_command;
@@ -89,6 +93,8 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 		if (!guest_process_is(process_table_at(agent->processes, i), arrival))
 			continue;
 		record_ring_unmap(arrival->ring);
+		if (guest_process_probe(process_table_at(agent->processes, i)))
+			*arrival->flags |= HANDSHAKE_PROBE;
 		return HANDSHAKE_OK; /* it had not heard of us for a while */
 	}
 	if (agent->nr_processes == WIRE_ID_MAX ||
@@ -108,6 +114,9 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	}
 	/* Without memory for it, the guest's own data still is. */
 	bpf_source_attach(agent->bpf, arrival->pid, process);
+	guest_process_set_probe(process, probe_source_attach(agent->probe, arrival->pid));
+	if (guest_process_probe(process))
+		*arrival->flags |= HANDSHAKE_PROBE;
 	agent->nr_guests++;
 	agent->next_pass_ns = 0;
 	guest_process_beat(process, event_loop_now_ns());
@@ -173,6 +182,7 @@ static uint64_t count_read(const struct agent *agent, uint64_t *launches, uint64
 static void remove_process(struct agent *agent, uint32_t index)
 {
 	const struct guest_process *process = process_table_at(agent->processes, index);
+	struct probe_stacks *probe = guest_process_probe(process);
 
 	agent->launches += guest_process_launches(process);
 	agent->records += guest_process_records(process);
@@ -180,15 +190,34 @@ static void remove_process(struct agent *agent, uint32_t index)
 		agent->leaves_guests = true;
 	bpf_source_detach(agent->bpf, process);
 	process_table_remove(agent->processes, index);
+	probe_source_detach(agent->probe, probe);
+}
+
+/* Stacks that the kernel walks: what the guests have published is fixed before they are read, so that each has come by then.
+ * 1: one has not; 0; -errno. */
+static int pass_probe(struct agent *agent, uint64_t now_ns)
+{
+	for (uint32_t i = 0; agent->probe && i < process_table_count(agent->processes); i++)
+		if (guest_process_probe(process_table_at(agent->processes, i)))
+			guest_process_begin(process_table_at(agent->processes, i), now_ns);
+	return probe_source_pass(agent->probe, now_ns);
 }
 
 static int pass_guests(struct agent *agent, uint64_t now_ns)
 {
 	uint32_t i = 0;
+	int stacks = pass_probe(agent, now_ns);
 
+	if (stacks < 0)
+		return stacks;
+	agent->waits_for_stack = stacks == 1;
 	while (i < process_table_count(agent->processes)) {
 		struct guest_process *process = process_table_at(agent->processes, i);
 
+		if (stacks == 1 && guest_process_probe(process)) {
+			i++;
+			continue;
+		}
 		if (guest_process_is_ending(process))
 			bpf_source_account(agent->bpf, process);
 		int r = guest_process_pass(process, now_ns);
@@ -225,7 +254,8 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		agent->interval_ns = agent->drain_interval_ns;
 	else if (agent->interval_ns > IDLE_INTERVALS * agent->drain_interval_ns)
 		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;
-	agent->next_pass_ns = now_ns + agent->interval_ns;
+	agent->next_pass_ns =
+		now_ns + (agent->waits_for_stack ? STACK_RETRY_NS : agent->interval_ns);
 	return r;
 }
 
@@ -542,7 +572,8 @@ static int start_bpf(struct agent *agent, const struct agent_options *options)
 		.context = agent,
 	};
 
-	return bpf_source_create(&options->bpf, &scope, &agent->bpf);
+	int r = bpf_source_create(&options->bpf, &scope, &agent->bpf);
+	return r ? r : probe_source_create(&options->probe, on_notice, agent, &agent->probe);
 }
 
 static int start(struct agent *agent, const struct agent_options *options, char **error)
@@ -637,6 +668,7 @@ void agent_destroy(struct agent *agent)
 	guest_listener_destroy(agent->listener);
 	bpf_source_destroy(agent->bpf);
 	process_table_destroy(agent->processes);
+	probe_source_destroy(agent->probe);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
 	batch_builder_destroy(agent->builder);
 	predecessor_table_destroy(agent->predecessors);

@@ -48,6 +48,11 @@ int ring_source_create(struct record_ring *ring, const struct ring_source_output
 		       pid_t pid, bool same_user, struct ring_source **source);
 void ring_source_destroy(struct ring_source *source); /* accepts NULL */
 
+/* Where launches have their stacks whose own the guest did not walk (RECORD_STACK_PROBE). Borrowed until ring_source_destroy(), or until it is
+ * replaced; NULL: nowhere, they are lost. */
+struct probe_stacks;
+void ring_source_set_probe(struct ring_source *source, struct probe_stacks *probe);
+
 /* Begins a pass: what is published by now will be read by it. Returns true if the guest had said
  * goodbye before. */
 bool ring_source_begin(struct ring_source *source);

@@ -164,7 +164,7 @@ static void a_launch_with_an_unknown_stack_is_kept_and_counted(void **state)
 	int lane = record_ring_claim_lane(fixture->guest);
 
 	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 1, 999);
-	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 2, RECORD_STACK_FULL - 1);
+	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 2, RECORD_STACKS_MAX + 1);
 	ring_source_fixture_pass(fixture);
 	assert_int_equal(fixture->nr_launches, 2);
 	assert_int_equal(fixture->launches[0].stack_id, STACK_NODE_NONE);
@@ -247,7 +247,7 @@ static void a_record_with_an_unknown_capture_is_kept_and_counted(void **state)
 
 	push_capture(fixture, 999, RECORD_GPU_KERNEL);
 	push_capture(fixture, RECORD_STACKS_MAX + 1, RECORD_GPU_MEMSET);
-	push_capture(fixture, RECORD_STACK_FULL - 1, RECORD_GPU_GRAPH);
+	push_capture(fixture, RECORD_STACKS_MAX + 1, RECORD_GPU_GRAPH);
 	ring_source_fixture_pass(fixture);
 	assert_int_equal(fixture->nr_gpu, 3);
 	for (uint32_t i = 0; i < 3; i++)
