@@ -26,6 +26,7 @@ struct run {
 	const char *output_path, *agent_path, *node_name, *devices_path, *symbol_cache;
 	struct capture_options capture;
 	struct report_options names;
+	enum stack_source stack_source;
 	bool inlines, nvtx, strict, quiet, dormant;
 	char **command;
 	/* state */
@@ -53,6 +54,11 @@ static const char usage[] =
 	"at "
 	"most\n"
 	"                       how many frames of each (default: 96 and 128)\n"
+	"      --stack-source guest|uprobe|auto\n"
+	"                       who walks launch stacks: the job's processes (default, and auto), "
+	"or the kernel\n"
+	"                       (flamegrid(1), STACK SOURCES; takes root or CAP_BPF and "
+	"CAP_PERFMON)\n"
 	"      --lines on|off   source lines in the names of frames (default: on)\n"
 	"      --inlines        find source lines and inlined functions of native code, too: "
 	"slower\n"
@@ -116,6 +122,7 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 
 enum long_option {
 	OPTION_CAPTURE = 256, /* one of capture_options.h */
+	OPTION_STACK_SOURCE,
 	OPTION_LINES,
 	OPTION_INLINES,
 	OPTION_NVTX,
@@ -135,6 +142,14 @@ static bool take_lines(struct run *run, const char *text)
 	if (!off && strcmp(text, "on") != 0)
 		warn("run: --lines %s: must be on or off", text);
 	return off || strcmp(text, "on") == 0;
+}
+
+static bool take_stack_source(struct run *run, const char *text)
+{
+	if (stack_source_parse(text, &run->stack_source) == 0)
+		return true;
+	warn("run: --stack-source %s: must be guest, uprobe or auto", text);
+	return false;
 }
 
 /* Says what is wrong. */
@@ -158,6 +173,7 @@ static const struct option option_table[] = {
 	{"duration", required_argument, NULL, OPTION_CAPTURE},
 	{"duty", required_argument, NULL, OPTION_CAPTURE},
 	{"capture-range", required_argument, NULL, OPTION_CAPTURE},
+	{"stack-source", required_argument, NULL, OPTION_STACK_SOURCE},
 	{"lines", required_argument, NULL, OPTION_LINES},
 	{"inlines", no_argument, NULL, OPTION_INLINES},
 	{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
@@ -189,6 +205,10 @@ static int parse_options(struct run *run, int argc, char **argv)
 			result = capture_options_take(&run->capture, option_table[index].name,
 						      optarg, &error);
 			if (!taken(result, error))
+				return EXIT_RUN_OWN + 1;
+			break;
+		case OPTION_STACK_SOURCE:
+			if (!take_stack_source(run, optarg))
 				return EXIT_RUN_OWN + 1;
 			break;
 		case OPTION_LINES:
@@ -282,6 +302,7 @@ static int start_own(struct run *run)
 		.names = run->names,
 		.inlines = run->inlines,
 		.quiet = run->quiet,
+		.stack_source = run->stack_source,
 	};
 	return recording_start(&options, run->socket_path, &run->recording);
 }
@@ -305,6 +326,8 @@ static int prepare(struct run *run, const char *program)
 			return -EBUSY;
 		run->other_injection = other;
 	}
+	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
+		warn("run: --stack-source is the agent's: there is none of this run's own");
 	if (run->dormant && !run->agent_path)
 		return 0;
 	if (!run->agent_path)
