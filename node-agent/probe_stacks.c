@@ -232,8 +232,6 @@ static int grow_waits(struct probe_stacks *stacks)
 	for (uint32_t i = 0; i < before; i++)
 		if (bigger[i].number)
 			insert(stacks, i, bigger[i].key, bigger[i].number);
-	/* The oldest are then met last. */
-	stacks->next_wait = before;
 	return 0;
 }
 
