@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch_probe.h"
 #include "proto/handshake.h"
 #include "proto/record_ring.h"
 
@@ -221,7 +220,6 @@ int agent_handshake(const char *path, struct agent_link *link, struct record_rin
 		return error;
 	}
 	*window = (uint16_t)welcome.window;
-	launch_probe_use(welcome.flags & HANDSHAKE_PROBE);
 	return 0;
 }
 
@@ -236,16 +234,12 @@ int agent_handshake_again(struct agent_link *link)
 		link->ring_fd = -1;
 		return -EBADF;
 	}
-	/* Whoever had our stacks by the probe is gone. */
-	launch_probe_use(false);
 	fd = connect_to(link->path);
 	if (fd < 0)
 		return fd;
 	error = send_hello(fd, link, link->ring_fd);
 	if (error == 0)
 		error = receive_welcome(fd, &welcome);
-	if (error == 0)
-		launch_probe_use(welcome.flags & HANDSHAKE_PROBE);
 	close(fd);
 	return error;
 }

@@ -40,7 +40,8 @@ static bool is_walked_by_kernel(const struct launch_callback *launch)
 {
 	enum stack_mode mode = launch->capture.options.mode;
 
-	return launch_probe_is_used() && mode != STACK_MODE_NONE && mode != STACK_MODE_PYTHON;
+	return record_ring_is_probed(launch->ring) && mode != STACK_MODE_NONE &&
+	       mode != STACK_MODE_PYTHON;
 }
 
 static __attribute__((noinline)) uint32_t take_watched(const struct launch_callback *launch,

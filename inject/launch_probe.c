@@ -21,18 +21,6 @@
 /* By its section in the file's data, though it is zero. */
 PROBE_POINT_SEMAPHORE unsigned short launch_probe_semaphore;
 
-static bool used;
-
-void launch_probe_use(bool by_agent)
-{
-	__atomic_store_n(&used, by_agent, __ATOMIC_RELAXED);
-}
-
-bool launch_probe_is_used(void)
-{
-	return __atomic_load_n(&used, __ATOMIC_RELAXED);
-}
-
 /* One copy, with a frame of its own: the kernel walks on from here. */
 __attribute__((noinline, noclone)) void launch_probe_fire(uint32_t correlation_id, uint32_t cbid,
 							  uint32_t device_id, uint32_t context_id,

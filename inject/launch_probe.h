@@ -14,11 +14,6 @@ static inline bool launch_probe_is_watched(void)
 	return __atomic_load_n(&launch_probe_semaphore, __ATOMIC_RELAXED) != 0;
 }
 
-/* What the agent said when it took the guest in: it watches, and its stacks stand for the guest's own. false: whoever
- * watches does so for himself. */
-void launch_probe_use(bool by_agent);
-bool launch_probe_is_used(void);
-
 /* Where the probe is. Its arguments are these, in this order: those of a C function. correlation_id and cbid as in struct
  * launch_record; device_id: RECORD_DEVICE_NONE where it is not known; stream: the handle, 0: not known, or the default
  * one. */

@@ -93,8 +93,6 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 		if (!guest_process_is(process_table_at(agent->processes, i), arrival))
 			continue;
 		record_ring_unmap(arrival->ring);
-		if (guest_process_probe(process_table_at(agent->processes, i)))
-			*arrival->flags |= HANDSHAKE_PROBE;
 		return HANDSHAKE_OK; /* it had not heard of us for a while */
 	}
 	if (agent->nr_processes == WIRE_ID_MAX ||
@@ -115,8 +113,6 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	/* Without memory for it, the guest's own data still is. */
 	bpf_source_attach(agent->bpf, arrival->pid, process);
 	guest_process_set_probe(process, probe_source_attach(agent->probe, arrival->pid));
-	if (guest_process_probe(process))
-		*arrival->flags |= HANDSHAKE_PROBE;
 	agent->nr_guests++;
 	agent->next_pass_ns = 0;
 	guest_process_beat(process, event_loop_now_ns());
@@ -290,6 +286,9 @@ static int begin_stop(struct agent *agent, uint64_t now_ns)
 	agent->next_pass_ns = 0;
 	guest_listener_destroy(agent->listener);
 	agent->listener = NULL;
+	/* Before the last look at what is published: what comes later has the guest's own stack. */
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++)
+		guest_process_leave_probe(process_table_at(agent->processes, i));
 	process_table_end_all(agent->processes);
 	return bpf_source_stop(agent->bpf, now_ns);
 }

@@ -113,11 +113,10 @@ static bool is_allowed(const struct guest_listener *listener, uid_t uid)
 }
 
 static enum handshake_status decide(struct peer *peer, const struct guest_hello *hello,
-				    ssize_t size, int fd, struct guest_welcome *welcome)
+				    ssize_t size, int fd, uint32_t *window)
 {
 	struct guest_listener *listener = peer->listener;
-	struct guest_arrival arrival = {
-		.pid = peer->pid, .uid = peer->uid, .hello = hello, .flags = &welcome->flags};
+	struct guest_arrival arrival = {.pid = peer->pid, .uid = peer->uid, .hello = hello};
 
 	if (!is_allowed(listener, peer->uid))
 		return HANDSHAKE_REFUSED_USER;
@@ -126,7 +125,7 @@ static enum handshake_status decide(struct peer *peer, const struct guest_hello 
 		return HANDSHAKE_REFUSED_VERSION;
 	if (fd < 0 || record_ring_map(fd, &arrival.ring))
 		return HANDSHAKE_REFUSED_RING;
-	return listener->arrival(listener->context, &arrival, &welcome->window);
+	return listener->arrival(listener->context, &arrival, window);
 }
 
 /* A peer that doesn't take its answer only harms itself: the ring is what counts. */
@@ -141,7 +140,7 @@ static bool answer_hello(struct peer *peer, const struct guest_hello *hello, ssi
 	struct guest_welcome welcome = {.magic = HANDSHAKE_MAGIC, .version = HANDSHAKE_VERSION};
 
 	welcome.flags = peer->listener->keep_rings ? HANDSHAKE_KEEP_RING : 0;
-	welcome.status = decide(peer, hello, size, fd, &welcome);
+	welcome.status = decide(peer, hello, size, fd, &welcome.window);
 	send_answer(peer, &welcome, sizeof(welcome));
 	return welcome.status == HANDSHAKE_OK;
 }

@@ -26,7 +26,6 @@ struct guest_arrival {
 	uid_t uid;
 	const struct guest_hello *hello; /* borrowed for the call */
 	struct record_ring *ring;        /* taken */
-	uint32_t *flags; /* of the answer, to be added to: enum handshake_flags; borrowed for the call */
 };
 
 /* Says whether the guest is taken in; *window becomes the number of its first capture window. */

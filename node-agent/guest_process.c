@@ -181,6 +181,11 @@ void guest_process_set_probe(struct guest_process *process, struct probe_stacks 
 	ring_source_set_probe(process->source, probe);
 }
 
+void guest_process_leave_probe(struct guest_process *process)
+{
+	ring_source_leave_probe(process->source);
+}
+
 struct probe_stacks *guest_process_probe(const struct guest_process *process)
 {
 	return process->probe;

@@ -79,6 +79,9 @@ struct probe_stacks;
 void guest_process_set_probe(struct guest_process *process, struct probe_stacks *probe);
 struct probe_stacks *guest_process_probe(const struct guest_process *process);
 
+/* It walks them itself from now on. What is on its way is still joined. */
+void guest_process_leave_probe(struct guest_process *process);
+
 /* Begins a pass, unless one is under way: what is published by now will be read by it. For what has to come between that and
  * guest_process_pass(), which else does so itself. false: there is nothing to read. */
 bool guest_process_begin(struct guest_process *process, uint64_t now_ns);

@@ -295,7 +295,8 @@ static void leave_earlier(struct probe_source *source, pid_t pid)
 	if (!earlier)
 		return;
 	probe_ring_read(source->ring, probe_ring_end(source->ring), on_event, source);
-	close(earlier->event_fd);
+	if (earlier->event_fd >= 0)
+		close(earlier->event_fd);
 	earlier->event_fd = -1;
 	earlier->pid = 0;
 }

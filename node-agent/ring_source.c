@@ -71,6 +71,12 @@ void ring_source_destroy(struct ring_source *source)
 void ring_source_set_probe(struct ring_source *source, struct probe_stacks *probe)
 {
 	source->probe = probe;
+	record_ring_probe(source->ring, probe != NULL);
+}
+
+void ring_source_leave_probe(struct ring_source *source)
+{
+	record_ring_probe(source->ring, false);
 }
 
 static void count(struct ring_source *source, uint32_t device_id, enum ledger_reason reason)

@@ -36,7 +36,6 @@ enum handshake_status {
 
 enum handshake_flags {
 	HANDSHAKE_KEEP_RING = 1u << 0, /* the agent may be started again while the guest runs */
-	HANDSHAKE_PROBE = 1u << 1, /* the agent watches the guest's probe: its stacks are to be used */
 };
 
 struct guest_welcome {
