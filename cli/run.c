@@ -57,7 +57,7 @@ static const char usage[] =
 	"      --stack-source guest|uprobe|auto\n"
 	"                       who walks launch stacks: the job's processes (default, and auto), "
 	"or the kernel\n"
-	"                       (flamegrid(1), STACK SOURCES; takes root or CAP_BPF and "
+	"                       (docs/stacks.md; takes root or CAP_BPF and "
 	"CAP_PERFMON)\n"
 	"      --lines on|off   source lines in the names of frames (default: on)\n"
 	"      --inlines        find source lines and inlined functions of native code, too: "

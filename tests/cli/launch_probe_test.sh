@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Launch stacks that the kernel walks, beside those of the guest's own walk. Takes root, and BPF.
-# shellcheck source=tests/cli/harness.sh
+# shellcheck source=tests/cli/harness.sh disable=SC2016 # scripts of other shells
 . "$(dirname "$0")/harness.sh"
 
 list=$(devices 2)
@@ -14,8 +14,8 @@ profile() {
 
 # folded NAME: by thread's function and inwards. What the C library does around it is not compiled with frame pointers.
 folded() {
-	"$flamegrid" report "$scratch/$1" --format folded --weight count --by gpu,stream 2>/dev/null |
-		sed 's/^\(GPU[0-9]*;stream[^;]*;\).*;run_thread;/\1run_thread;/' | awk '
+	"$flamegrid" report "$scratch/$1" --format folded --weight count --by gpu 2>/dev/null |
+		sed 's/^\(GPU[0-9]*;\).*;run_thread;/\1run_thread;/' | awk '
 			{ n = $NF; line = $0; sub(/ [0-9]+$/, "", line); sum[line] += n }
 			END { for (line in sum) print line, sum[line] }' | LC_ALL=C sort >"$scratch/$1.folded"
 }
