@@ -9,6 +9,7 @@
 #include "memory_account.h"
 #include "proto/message_seq.h"
 #include "roster.h"
+#include "session_samples.h"
 #include "session_stacks.h"
 #include "session_statistics.h"
 #include "timeline_table.h"
@@ -273,9 +274,11 @@ static bool is_memory(const struct gpu_record *record)
 }
 
 /* Of GPU work alone: a host that waits keeps no GPU busy. */
-static int add_to_timelines(struct timeline_table *timelines, const struct roster_process *process,
-			    uint32_t id, const struct gpu_record *record)
+static int add_to_timelines(struct collection *collection, const struct roster_process *process,
+			    uint32_t id, const struct message_events *events,
+			    const struct gpu_record *record)
 {
+	struct timeline_table *timelines = collection->timelines;
 	struct timeline_key stream = {
 		.level = TIMELINE_STREAM,
 		.process_id = id,
@@ -295,6 +298,8 @@ static int add_to_timelines(struct timeline_table *timelines, const struct roste
 					       .process_id = id,
 					       .device_id = record->device_id};
 	int error = timeline_table_add(timelines, &stream, record->start_ns, record->end_ns);
+	if (!error && store_device)
+		error = session_samples_work(collection, id, store_device, events, record);
 	return error ? error
 		     : timeline_table_add(timelines, &device, record->start_ns, record->end_ns);
 }
@@ -324,7 +329,7 @@ static int apply_events(struct agent_session *session, struct collection *collec
 			agent_session_translate(session, SESSION_NODES, record.capture_stack_id);
 		error = correlator_record(process->correlator, &record);
 		if (!error && !is_memory(&record))
-			error = add_to_timelines(collection->timelines, process, id, &record);
+			error = add_to_timelines(collection, process, id, events, &record);
 	}
 	return error;
 }
@@ -431,6 +436,9 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 		break;
 	case MESSAGE_STREAM:
 		error = apply_streams(session, collection, &message->streams, reason);
+		break;
+	case MESSAGE_SAMPLES:
+		error = session_samples_apply(session, collection, &message->samples, reason);
 		break;
 	default:
 		*reason = "a message that carries no data";

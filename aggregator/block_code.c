@@ -71,6 +71,20 @@ static const struct field interval_fields[] = {
 	FIELD(struct timeline_interval, end_ns),
 };
 
+static const struct field sample_fields[] = {
+	FIELD(struct host_sample, time_ns), FIELD(struct host_sample, duration_ns),
+	FIELD(struct host_sample, tid),     FIELD(struct host_sample, stack_id),
+	FIELD(struct host_sample, name_id), FIELD(struct host_sample, kind),
+};
+
+static const struct field work_fields[] = {
+	FIELD(struct idle_work, start_ns),
+	FIELD(struct idle_work, end_ns),
+	FIELD(struct idle_work, clock_offset_ns),
+	FIELD(struct idle_work, process_id),
+	FIELD(struct idle_work, tid),
+};
+
 void block_code_fini(struct block_code *code)
 {
 	free(code->bytes);
@@ -143,6 +157,16 @@ int block_code_intervals(struct block_code *code, const struct timeline_interval
 		      count);
 }
 
+int block_code_samples(struct block_code *code, const struct host_sample *samples, uint32_t count)
+{
+	return encode(code, sample_fields, COUNT(sample_fields), samples, sizeof(*samples), count);
+}
+
+int block_code_work(struct block_code *code, const struct idle_work *work, uint32_t count)
+{
+	return encode(code, work_fields, COUNT(work_fields), work, sizeof(*work), count);
+}
+
 static int decode(const uint8_t *bytes, size_t size, const struct field *fields, size_t nr_fields,
 		  void *array, size_t stride_bytes, uint32_t count)
 {
@@ -201,4 +225,16 @@ int block_decode_intervals(const uint8_t *bytes, size_t size, struct timeline_in
 {
 	return decode(bytes, size, interval_fields, COUNT(interval_fields), intervals,
 		      sizeof(*intervals), count);
+}
+
+int block_decode_samples(const uint8_t *bytes, size_t size, struct host_sample *samples,
+			 uint32_t count)
+{
+	return decode(bytes, size, sample_fields, COUNT(sample_fields), samples, sizeof(*samples),
+		      count);
+}
+
+int block_decode_work(const uint8_t *bytes, size_t size, struct idle_work *work, uint32_t count)
+{
+	return decode(bytes, size, work_fields, COUNT(work_fields), work, sizeof(*work), count);
 }

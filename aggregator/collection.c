@@ -6,6 +6,7 @@
 #include "agent_session.h"
 #include "catalog.h"
 #include "fold_table.h"
+#include "idle_log.h"
 #include "roster.h"
 #include "timeline_table.h"
 
@@ -18,9 +19,11 @@ struct collection *collection_create(void)
 	collection->catalog = catalog_create();
 	collection->roster = roster_create();
 	collection->totals = fold_table_create();
+	collection->samples = fold_table_create();
 	collection->timelines = timeline_table_create();
+	collection->idle = idle_log_create();
 	if (!collection->catalog || !collection->roster || !collection->totals ||
-	    !collection->timelines) {
+	    !collection->samples || !collection->timelines || !collection->idle) {
 		collection_destroy(collection);
 		return NULL;
 	}
@@ -37,7 +40,9 @@ void collection_destroy(struct collection *collection)
 	roster_destroy(collection->roster);
 	catalog_destroy(collection->catalog);
 	fold_table_destroy(collection->totals);
+	fold_table_destroy(collection->samples);
 	timeline_table_destroy(collection->timelines);
+	idle_log_destroy(collection->idle);
 	free(collection);
 }
 
@@ -69,7 +74,9 @@ void collection_saved(struct collection *collection)
 	catalog_saved(collection->catalog);
 	roster_saved(collection->roster);
 	fold_table_clear(collection->totals);
+	fold_table_clear(collection->samples);
 	timeline_table_saved(collection->timelines);
+	idle_log_saved(collection->idle);
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		agent_session_saved(collection->sessions[i]);
 }

@@ -10,6 +10,7 @@
 struct agent_session;
 struct catalog;
 struct fold_table;
+struct idle_log;
 struct roster;
 struct timeline_table;
 
@@ -17,7 +18,10 @@ struct collection {
 	struct catalog *catalog;
 	struct roster *roster;
 	struct fold_table *totals; /* what was added since the last commit */
+	struct fold_table
+		*samples; /* likewise, of host threads: kind is an enum host_sample_kind */
 	struct timeline_table *timelines;
+	struct idle_log *idle;
 	struct agent_session **sessions; /* owns; sessions[id - 1] */
 	uint32_t nr_sessions, room_sessions;
 };

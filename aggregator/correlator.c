@@ -283,6 +283,14 @@ int correlator_record(struct correlator *correlator, const struct gpu_record *re
 	return launch ? answer(correlator, launch, record) : wait_for_launch(correlator, record);
 }
 
+uint32_t correlator_thread(const struct correlator *correlator, const struct gpu_record *record)
+{
+	const struct launch *launch =
+		launch_history_find(&correlator->launches, record->window, record->correlation_id);
+
+	return launch ? launch->tid : 0;
+}
+
 int correlator_finish(struct correlator *correlator)
 {
 	while (correlator->waiting.count) {

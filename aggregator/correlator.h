@@ -65,6 +65,9 @@ void correlator_destroy(struct correlator *correlator);
 int correlator_launch(struct correlator *correlator, const struct launch_record *record);
 int correlator_record(struct correlator *correlator, const struct gpu_record *record);
 
+/* Who launched a record that came just now; 0: not known (yet). */
+uint32_t correlator_thread(const struct correlator *correlator, const struct gpu_record *record);
+
 /* The process has ended: waiting records are folded as unmatched, launches without a record expire,
  * nothing is left to save. 0 or -ENOMEM. */
 int correlator_finish(struct correlator *correlator);

@@ -19,6 +19,10 @@ struct dimension {
 	uint32_t stream_id, tid;
 };
 
+/* Of what host threads did; the page knows these, too. */
+#define NO_GPU    (-2)
+#define NO_STREAM UINT32_MAX
+
 struct dimension_table {
 	struct dimension *rows;
 	uint32_t nr_rows;
@@ -87,11 +91,12 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
+		const bool host = leaf->kind >= REPORT_KIND_HOST;
 		const struct dimension row = {report_plane_of(leaf->kind),
 					      leaf->host,
 					      leaf->rank,
-					      leaf->gpu,
-					      leaf->stream_id,
+					      report_kind_has_gpu(leaf->kind) ? leaf->gpu : NO_GPU,
+					      host ? NO_STREAM : leaf->stream_id,
 					      leaf->tid};
 
 		table->of_leaf[i] = dimension_table_add(table, &row);
@@ -417,7 +422,7 @@ static bool tree_is_valid(const struct report_tree *tree)
 		const struct report_leaf *leaf = &tree->leaves[i];
 
 		if (leaf->node >= tree->nr_nodes || leaf->name >= tree->nr_strings ||
-		    leaf->host >= tree->nr_strings || leaf->kind >= RECORD_GPU_KINDS)
+		    leaf->host >= tree->nr_strings || leaf->kind >= REPORT_KINDS)
 			return false;
 	}
 	for (uint32_t i = 0; i < tree->nr_processes; i++)

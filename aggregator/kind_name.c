@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "proto/record.h"
+#include "report_tree.h"
 
 static const char *const copies[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
 				     "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
@@ -29,7 +29,7 @@ static const struct {
 	const char *leaf, *column;
 	const char *const *details; /* NULL: none; [0] is what is not known */
 	size_t nr_details;
-} kinds[RECORD_GPU_KINDS] = {
+} kinds[REPORT_KINDS] = {
 	[RECORD_GPU_KERNEL] = {"Kernel", "kernel", NULL, 0},
 	[RECORD_GPU_MEMCPY] = {"Memcpy", "memcpy", DETAILS(copies)},
 	[RECORD_GPU_MEMSET] = {"Memset", "memset", NULL, 0},
@@ -40,21 +40,25 @@ static const struct {
 	[RECORD_GPU_MODULE] = {"Module", "module", NULL, 0},
 	[RECORD_GPU_ALLOC] = {"Alloc", "alloc", NULL, 0},
 	[RECORD_GPU_FREE] = {"Free", "free", NULL, 0},
+	[REPORT_KIND_CPU] = {"CPU", "cpu", NULL, 0},
+	[REPORT_KIND_OFF_CPU] = {"Off-CPU", "off-cpu", NULL, 0},
+	[REPORT_KIND_CALL] = {"GPU_Launch", "call", NULL, 0},
+	[REPORT_KIND_IDLE] = {"Idle", "idle", NULL, 0},
 };
 
 const char *kind_name_leaf(uint32_t kind)
 {
-	return kind < RECORD_GPU_KINDS ? kinds[kind].leaf : "Unknown";
+	return kind < REPORT_KINDS ? kinds[kind].leaf : "Unknown";
 }
 
 const char *kind_name_column(uint32_t kind)
 {
-	return kind < RECORD_GPU_KINDS ? kinds[kind].column : "unknown";
+	return kind < REPORT_KINDS ? kinds[kind].column : "unknown";
 }
 
 const char *kind_name_detail(uint32_t kind, uint32_t copy_kind)
 {
-	if (kind >= RECORD_GPU_KINDS || !kinds[kind].details)
+	if (kind >= REPORT_KINDS || !kinds[kind].details)
 		return "";
 	if (copy_kind >= kinds[kind].nr_details || !kinds[kind].details[copy_kind])
 		return kinds[kind].details[0];

@@ -11,6 +11,7 @@
 #include "database.h"
 #include "fold_table.h"
 #include "memory_account.h"
+#include "profile_idle.h"
 #include "roster.h"
 #include "store_loader.h"
 #include "store_schema.h"
@@ -47,6 +48,30 @@ static int load_totals(struct database *database, struct fold_table *totals)
 	return error ? error : more;
 }
 
+static int load_samples(struct database *database, struct fold_table *samples)
+{
+	struct statement *row;
+	int error = statement_create(database, "SELECT * FROM host_samples", &row), more = 0;
+
+	while (!error && (more = statement_step(row)) > 0) {
+		struct fold_key key = {
+			.process_id = number32(row, 0),
+			.tid = number32(row, 1),
+			.kind = (uint8_t)number32(row, 2),
+			.stack_id = number32(row, 3),
+			.name_id = number32(row, 4),
+		};
+
+		if (number32(row, 2) >= HOST_SAMPLE_KINDS)
+			error = -EPROTO;
+		else
+			error = fold_table_add(samples, &key, statement_number(row, 5),
+					       statement_number(row, 6), 0);
+	}
+	statement_destroy(row);
+	return error ? error : more;
+}
+
 static int load_title(struct database *database, char **title)
 {
 	char text[4096];
@@ -71,6 +96,10 @@ static int load_all(struct database *database, struct profile *profile)
 	error = store_loader_load(database, profile->collection);
 	if (!error)
 		error = load_totals(database, profile->collection->totals);
+	if (!error)
+		error = load_samples(database, profile->collection->samples);
+	if (!error)
+		error = profile_idle_load(database, profile);
 	if (!error)
 		error = load_title(database, &profile->title);
 	database_execute(database, "COMMIT");
@@ -160,6 +189,7 @@ void profile_destroy(struct profile *profile)
 	if (!profile)
 		return;
 	collection_destroy(profile->collection);
+	fold_table_destroy(profile->idle);
 	free(profile->title);
 	free(profile);
 }

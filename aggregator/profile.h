@@ -8,12 +8,17 @@
 #include "collection.h"
 
 /* Owns all of it; read only. collection.totals holds all totals, GPU records that still wait for
- * their launch included (as unmatched ones), so that nothing is missing while the job runs. */
+ * their launch included (as unmatched ones), so that nothing is missing while the job runs; collection.samples likewise
+ * all sums of host samples. */
 struct profile {
 	struct collection *collection;
 	char *title;          /* NULL: none */
 	uint32_t agents_open; /* epochs without a goodbye: still running, or gone */
 	uint64_t waiting;     /* the records that were still waiting */
+	struct fold_table
+		*idle; /* idle time of devices, by what the host did (idle_fold.h): device_id is the
+				    roster's; NULL: none */
+	uint64_t idle_left_out; /* records and samples that were not kept to explain it by */
 };
 
 /* 0; -ENOENT: no such file, or an empty one; -EPROTO: not a profile, damaged, or of a newer schema;

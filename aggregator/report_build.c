@@ -18,6 +18,7 @@
 #include "report_names.h"
 #include "report_notices.h"
 #include "report_paths.h"
+#include "report_samples.h"
 #include "roster.h"
 
 #define STREAM_TEXT_SIZE 512u
@@ -39,9 +40,10 @@ struct report {
 /* What is needed only while building. */
 struct builder {
 	struct report *report;
-	const struct collection *collection;
-	struct report_paths *paths;   /* owns */
-	struct hash_index leaf_index; /* leaf + 1 */
+	const struct profile *profile;
+	const struct collection *collection; /* the profile's */
+	struct report_paths *paths;          /* owns */
+	struct hash_index leaf_index;        /* leaf + 1 */
 	enum report_memory memory;
 	uint64_t unmatched;
 };
@@ -102,10 +104,12 @@ static int add_leaf(struct builder *builder, const struct report_leaf *leaf,
 }
 
 static int32_t gpu_of(const struct roster *roster, const struct roster_process *process,
-		      uint32_t device_id)
+		      const struct fold_key *key)
 {
 	const struct roster_device *device =
-		roster_device(roster, roster_process_device(process, device_id));
+		roster_device(roster, key->kind == REPORT_KIND_IDLE
+					      ? key->device_id
+					      : roster_process_device(process, key->device_id));
 
 	return device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
 }
@@ -180,7 +184,7 @@ static bool is_held(const struct builder *builder, const struct fold_key *key)
 
 	return roster_process(builder->collection->roster, key->process_id) &&
 	       key->stack_id <= size.nodes && key->capture_stack_id <= size.nodes &&
-	       key->name_id <= size.strings && key->kind < RECORD_GPU_KINDS;
+	       key->name_id <= size.strings && key->kind < REPORT_KINDS;
 }
 
 static int add_row_leaf(struct builder *builder, const struct fold_row *row)
@@ -194,7 +198,7 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 	leaf.host = builder->report->processes[key->process_id - 1].host;
 	leaf.process = key->process_id - 1;
 	leaf.rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
-	leaf.gpu = gpu_of(roster, process, key->device_id);
+	leaf.gpu = gpu_of(roster, process, key);
 	leaf.context_id = key->context_id;
 	leaf.stream_id = key->stream_id;
 	leaf.tid = key->tid;
@@ -202,7 +206,7 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
 		leaf.gpu = REPORT_GPU_NONE;
 	int error = report_paths_find(builder->paths, key, &leaf.node);
-	if (!error)
+	if (!error && key->kind < REPORT_KIND_HOST)
 		error = name_stream(builder, process, key, &leaf.stream);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
@@ -235,7 +239,7 @@ static int add_row(struct builder *builder, const struct fold_row *row)
 {
 	int error = 0;
 
-	if (!is_held(builder, &row->key))
+	if (!is_held(builder, &row->key) || row->key.kind >= RECORD_GPU_KINDS)
 		return -EPROTO;
 	if (is_memory(&row->key))
 		return add_memory_row(builder, row);
@@ -253,6 +257,21 @@ static int take_account_row(void *context, const struct fold_row *row)
 	return is_held(builder, &row->key) ? add_memory_leaf(builder, row) : -EPROTO;
 }
 
+/* What host threads did, and idle time, have neither launches nor anything that is unmatched. */
+static int take_sample_row(void *context, const struct fold_row *row)
+{
+	struct builder *builder = context;
+	int error = 0;
+
+	if (!is_held(builder, &row->key))
+		return -EPROTO;
+	if (builder->report->tree.planes & 1u << plane_of(&row->key))
+		error = add_row_leaf(builder, row);
+	if (!error)
+		add_to_plane(builder, row);
+	return error;
+}
+
 static int add_rows(struct builder *builder)
 {
 	uint32_t nr_rows;
@@ -260,7 +279,8 @@ static int add_rows(struct builder *builder)
 	int error = 0;
 
 	builder->report->leaves =
-		calloc((size_t)nr_rows + report_memory_count(builder->collection) + 1,
+		calloc((size_t)nr_rows + report_memory_count(builder->collection) +
+			       report_samples_count(builder->profile) + 1,
 		       sizeof(struct report_leaf));
 	if (!builder->report->leaves)
 		return -ENOMEM;
@@ -270,6 +290,8 @@ static int add_rows(struct builder *builder)
 	    (builder->memory == REPORT_MEMORY_PEAK || builder->memory == REPORT_MEMORY_LIVE))
 		error = report_memory_each(builder->collection, builder->memory, take_account_row,
 					   builder);
+	if (!error)
+		error = report_samples_each(builder->profile, take_sample_row, builder);
 	return error;
 }
 
@@ -383,7 +405,7 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 	struct ledger_sums sums;
 	int error = 0;
 
-	report->losses = calloc(LEDGER_REASONS + 1, sizeof(*report->losses));
+	report->losses = calloc(LEDGER_REASONS + 2, sizeof(*report->losses));
 	if (!report->losses)
 		return -ENOMEM;
 	sum_ledgers(builder, &sums);
@@ -399,6 +421,8 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 	report->tree.launches_failed = sums.count[LEDGER_LAUNCH_FAILED];
 	if (!error)
 		error = add_loss(builder, "agent_without_goodbye", profile->agents_open, 0);
+	if (!error)
+		error = add_loss(builder, "idle_left_out", profile->idle_left_out, 0);
 	return error;
 }
 
@@ -480,6 +504,7 @@ int report_tree_build(const struct profile *profile, const struct report_options
 	struct report *report = calloc(1, sizeof(*report));
 	struct builder builder = {.report = report,
 				  .collection = profile->collection,
+				  .profile = profile,
 				  .memory = options ? options->memory : REPORT_MEMORY_NONE};
 	int error = -ENOMEM;
 

@@ -11,6 +11,10 @@ static const char *const words_of[REPORT_DIMENSIONS] = {"host", "rank", "gpu", "
 /* Streams without a name are their id, others the text that has both. */
 #define STREAM_CALLED (1u << 31)
 
+/* Of what host threads did. No stream's id and no GPU's index is so high, and no text's. */
+#define NO_STREAM UINT32_MAX
+#define NO_GPU    (UINT32_MAX - 1)
+
 static bool take_word(struct report_by *by, const char *word, size_t length)
 {
 	for (uint32_t i = 0; i < REPORT_DIMENSIONS; i++) {
@@ -48,8 +52,10 @@ uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dime
 	case REPORT_BY_RANK:
 		return (uint32_t)leaf->rank;
 	case REPORT_BY_GPU:
-		return (uint32_t)leaf->gpu;
+		return report_kind_has_gpu(leaf->kind) ? (uint32_t)leaf->gpu : NO_GPU;
 	case REPORT_BY_STREAM:
+		if (leaf->kind >= REPORT_KIND_HOST)
+			return NO_STREAM;
 		return leaf->stream ? STREAM_CALLED | leaf->stream : leaf->stream_id;
 	default:
 		return leaf->tid;
@@ -65,6 +71,10 @@ const char *report_dimension_frame(const struct report_tree *tree, enum report_d
 		return "rank?";
 	if (dimension == REPORT_BY_GPU && (int32_t)value == REPORT_GPU_NONE)
 		return "GPU?";
+	if (dimension == REPORT_BY_GPU && value == NO_GPU)
+		return "no GPU";
+	if (dimension == REPORT_BY_STREAM && value == NO_STREAM)
+		return "no stream";
 	if (dimension == REPORT_BY_STREAM && (value & STREAM_CALLED))
 		return tree->strings[value & ~STREAM_CALLED];
 	if (dimension == REPORT_BY_THREAD && value == 0)

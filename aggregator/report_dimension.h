@@ -30,7 +30,8 @@ int report_by_parse(const char *words, struct report_by *by);
 /* One number that stands for the leaf's value in that dimension. */
 uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dimension dimension);
 
-/* The frame of that value; what is not known is "rank?", "GPU?", "thread?". Borrowed until the tree
+/* The frame of that value; what is not known is "rank?", "GPU?", "thread?", and of host
+ * threads "no GPU", "no stream". Borrowed until the tree
  * or text goes. */
 const char *report_dimension_frame(const struct report_tree *tree, enum report_dimension dimension,
 				   uint32_t value, char *text, size_t size);

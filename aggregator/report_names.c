@@ -329,13 +329,34 @@ static int memory_leaf(struct report_names *names, uint8_t kind, const char *gpu
 	return report_names_text(names, leaf, index);
 }
 
+/* Of no GPU. Without a reason or a function the kind says it all. */
+static int host_leaf(struct report_names *names, const struct fold_key *key, uint32_t *index)
+{
+	uint32_t text = 0;
+	char *leaf;
+	int error = key->name_id != RECORD_NAME_NONE
+			    ? report_names_string(names, key->name_id, &text)
+			    : 0;
+
+	if (error)
+		return error;
+	if (asprintf(&leaf, "[%s]%s", kind_name_leaf(key->kind), report_names_get(names, text)) < 0)
+		return -ENOMEM;
+	error = report_names_text(names, leaf, index);
+	free(leaf);
+	return error;
+}
+
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index)
 {
 	char number[16] = "?", *leaf;
 	const char *text;
-	int error = leaf_text(names, key, &text);
+	int error;
 
+	if (key->kind >= REPORT_KIND_HOST && key->kind < REPORT_KIND_IDLE)
+		return host_leaf(names, key, index);
+	error = leaf_text(names, key, &text);
 	if (error)
 		return error;
 	if (gpu != REPORT_GPU_NONE)

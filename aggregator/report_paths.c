@@ -8,13 +8,19 @@
 #include <string.h>
 
 #include "hash_index.h"
+#include "idle_fold.h"
+#include "idle_work.h"
 #include "proto/message.h"
 
 #define UNKNOWN_STACK "[unknown stack]"
 #define CAPTURED_AT   "[captured at]"
 #define NO_CALL_CUPTI "[CUPTI]"          /* overhead of no known call */
 #define NO_CALL_UM    "[unified memory]" /* what the driver did by itself */
+#define NO_SAMPLE     "[unknown]"        /* what the host did while a GPU was idle */
+#define SHORT_GAPS    "[gaps below 10 us]"
 #define ROOM_FIRST    1024u
+
+static_assert(IDLE_GAP_MIN_NS == 10000, "as the name says");
 
 /* The API function of either stack is a frame of its own. */
 static_assert(2 * (WIRE_STACK_DEPTH_MAX * REPORT_INLINES_MAX + 1) + 1 < REPORT_DEPTH_MAX,
@@ -209,10 +215,29 @@ static int find_capture(struct report_paths *paths, uint32_t stack_id, uint32_t 
 	return error ? error : keep_capture(paths, hash, &wanted);
 }
 
+/* What the host did stands as a frame under its stack. */
+static int find_idle(struct report_paths *paths, const struct fold_key *key, uint32_t *node)
+{
+	struct fold_key sample = *key;
+	uint32_t name;
+
+	if (key->copy_kind == IDLE_UNKNOWN)
+		return add_text(paths, REPORT_NODE_ROOT, NO_SAMPLE, node);
+	if (key->copy_kind == IDLE_SHORT)
+		return add_text(paths, REPORT_NODE_ROOT, SHORT_GAPS, node);
+	sample.kind = (uint8_t)(REPORT_KIND_HOST + key->copy_kind);
+	int error = report_paths_find(paths, &sample, node);
+	if (!error)
+		error = report_names_leaf(paths->names, &sample, REPORT_GPU_NONE, &name);
+	return error ? error : add_node(paths, *node, name, node);
+}
+
 int report_paths_find(struct report_paths *paths, const struct fold_key *key, uint32_t *node)
 {
 	int error = 0;
 
+	if (key->kind == REPORT_KIND_IDLE)
+		return find_idle(paths, key, node);
 	if (key->matched && key->stack_id != RECORD_STACK_NONE)
 		error = add_stack(paths, key->stack_id, REPORT_NODE_ROOT, node);
 	else if (key->kind == RECORD_GPU_OVERHEAD)

@@ -21,7 +21,8 @@ struct report_paths *report_paths_create(const struct catalog *catalog, struct r
 void report_paths_destroy(struct report_paths *paths);
 
 /* *node: the innermost one of the row's path, the leaf itself excluded; [unknown stack] where no
- * launch is known. The key's stacks must be in the catalog. 0; -EPROTO: a stack is deeper than the
+ * launch is known. key->kind: enum report_kind; of idle time copy_kind is its enum idle_cause, and the path ends with what
+ * the host did, "[CPU]", or is only "[unknown]" or "[gaps below 10 us]". The key's stacks must be in the catalog. 0; -EPROTO: a stack is deeper than the
  * wire allows; -ENOMEM. On error *node is not to be used. */
 int report_paths_find(struct report_paths *paths, const struct fold_key *key, uint32_t *node);
 

@@ -5,14 +5,16 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "proto/record.h"
+#include "report_tree.h"
 
-static const enum report_plane of_kind[RECORD_GPU_KINDS] = {
+static const enum report_plane of_kind[REPORT_KINDS] = {
 	[RECORD_GPU_KERNEL] = REPORT_PLANE_GPU,      [RECORD_GPU_MEMCPY] = REPORT_PLANE_GPU,
 	[RECORD_GPU_MEMSET] = REPORT_PLANE_GPU,      [RECORD_GPU_GRAPH] = REPORT_PLANE_GPU,
 	[RECORD_GPU_SYNC] = REPORT_PLANE_SYNC,       [RECORD_GPU_OVERHEAD] = REPORT_PLANE_OVERHEAD,
 	[RECORD_GPU_UNIFIED] = REPORT_PLANE_UNIFIED, [RECORD_GPU_MODULE] = REPORT_PLANE_MODULES,
 	[RECORD_GPU_ALLOC] = REPORT_PLANE_MEMORY,    [RECORD_GPU_FREE] = REPORT_PLANE_MEMORY,
+	[REPORT_KIND_CPU] = REPORT_PLANE_CPU,        [REPORT_KIND_OFF_CPU] = REPORT_PLANE_OFF_CPU,
+	[REPORT_KIND_CALL] = REPORT_PLANE_CALLS,     [REPORT_KIND_IDLE] = REPORT_PLANE_IDLE,
 };
 
 static const struct {
@@ -24,11 +26,15 @@ static const struct {
 	[REPORT_PLANE_UNIFIED] = {"um", "unified memory"},
 	[REPORT_PLANE_MODULES] = {"modules", "loads of GPU code"},
 	[REPORT_PLANE_MEMORY] = {"memory", "allocations"},
+	[REPORT_PLANE_CPU] = {"cpu", "host threads on the CPU"},
+	[REPORT_PLANE_OFF_CPU] = {"offcpu", "host threads off the CPU"},
+	[REPORT_PLANE_CALLS] = {"calls", "CUDA calls"},
+	[REPORT_PLANE_IDLE] = {"idle", "GPUs idle"},
 };
 
 enum report_plane report_plane_of(uint32_t kind)
 {
-	assert(kind < RECORD_GPU_KINDS);
+	assert(kind < REPORT_KINDS);
 	return of_kind[kind];
 }
 

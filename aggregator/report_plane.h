@@ -1,4 +1,4 @@
-/* Planes: what a profile holds besides GPU work lies beside it, never in it. Each kind of record belongs to one plane,
+/* Planes: what a profile holds besides GPU work lies beside it, never in it. Each kind of record or sample belongs to one plane,
  * and no total adds two of them. This is the one place that says which. Constant; any thread. */
 #ifndef REPORT_PLANE_H
 #define REPORT_PLANE_H
@@ -12,13 +12,17 @@ enum report_plane {
 	REPORT_PLANE_UNIFIED = 3,  /* "um" */
 	REPORT_PLANE_MODULES = 4,  /* "modules" */
 	REPORT_PLANE_MEMORY = 5,   /* "memory" */
+	REPORT_PLANE_CPU = 6,      /* "cpu": host threads ran */
+	REPORT_PLANE_OFF_CPU = 7,  /* "offcpu": host threads waited */
+	REPORT_PLANE_CALLS = 8,    /* "calls": host threads were in CUDA calls */
+	REPORT_PLANE_IDLE = 9,     /* "idle": GPUs did nothing */
 	REPORT_PLANES,
 };
 
 /* A set: 1 << enum report_plane. Without memory: what of it is shown is another choice (report_memory.h). */
-#define REPORT_PLANES_ALL ((1u << REPORT_PLANE_MEMORY) - 1)
+#define REPORT_PLANES_ALL (((1u << REPORT_PLANES) - 1) & ~(1u << REPORT_PLANE_MEMORY))
 
-/* Of an enum record_gpu_kind below RECORD_GPU_KINDS, asserted. */
+/* Of an enum report_kind below REPORT_KINDS, asserted: those below RECORD_GPU_KINDS are records' kinds. */
 enum report_plane report_plane_of(uint32_t kind);
 
 /* As in --planes and in file names; as people call its total. Static storage. */

@@ -11,6 +11,7 @@
 #include "correlator.h"
 #include "memory_account.h"
 #include "roster.h"
+#include "store_idle.h"
 #include "store_schema.h"
 #include "store_statistics.h"
 #include "timeline_table.h"
@@ -572,6 +573,8 @@ int store_loader_load(struct database *database, struct collection *collection)
 		error = load_table(database, collection, tables[i].sql, tables[i].take);
 	if (!error)
 		error = store_statistics_load(database, collection);
+	if (!error)
+		error = store_idle_load(database, collection);
 	if (!error)
 		error = end_processes(collection);
 	if (!error)

@@ -12,6 +12,7 @@
 #include "memory_account.h"
 #include "proto/definition.h"
 #include "roster.h"
+#include "store_idle.h"
 #include "store_schema.h"
 #include "store_statistics.h"
 #include "timeline_table.h"
@@ -45,6 +46,7 @@ enum command {
 	PUT_MEMORY,
 	PUT_MEMORY_STACK,
 	PUT_STREAM,
+	ADD_SAMPLE,
 	COMMANDS,
 };
 
@@ -86,6 +88,8 @@ static const char *const commands[COMMANDS] = {
 	[CLEAR_PENDING_OF_PROCESS] = "DELETE FROM pending WHERE process = ?",
 	[PUT_MEMORY] = "REPLACE INTO memory VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_MEMORY_STACK] = "REPLACE INTO memory_stacks VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[ADD_SAMPLE] = "INSERT INTO host_samples VALUES (?,?,?,?,?,?,?)"
+		       " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK("ns"),
 };
 
 struct store_writer {
@@ -93,6 +97,7 @@ struct store_writer {
 	struct statement *statements[COMMANDS];
 	struct block_code code;
 	struct store_statistics *statistics; /* owns */
+	struct store_idle *idle;             /* owns */
 };
 
 #define RUN(writer, command, ...)                                                                  \
@@ -112,6 +117,8 @@ int store_writer_create(struct database *database, struct store_writer **writer)
 		error = statement_create(database, commands[i], &(*writer)->statements[i]);
 	if (!error)
 		error = store_statistics_create(database, &(*writer)->statistics);
+	if (!error)
+		error = store_idle_create(database, &(*writer)->idle);
 	if (error) {
 		store_writer_destroy(*writer);
 		*writer = NULL;
@@ -126,6 +133,7 @@ void store_writer_destroy(struct store_writer *writer)
 	for (int i = 0; i < COMMANDS; i++)
 		statement_destroy(writer->statements[i]);
 	store_statistics_destroy(writer->statistics);
+	store_idle_destroy(writer->idle);
 	block_code_fini(&writer->code);
 	free(writer);
 }
@@ -420,6 +428,22 @@ static int write_totals(struct store_writer *writer, const struct fold_table *to
 	return error;
 }
 
+static int write_samples(struct store_writer *writer, const struct fold_table *samples)
+{
+	uint32_t nr_rows;
+	const struct fold_row *rows = fold_table_rows(samples, &nr_rows);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_rows && !error; i++) {
+		const struct fold_key *key = &rows[i].key;
+
+		error = RUN(writer, ADD_SAMPLE, NUMBER(key->process_id), NUMBER(key->tid),
+			    NUMBER(key->kind), NUMBER(key->stack_id), NUMBER(key->name_id),
+			    amount(rows[i].count), amount(rows[i].ns));
+	}
+	return error;
+}
+
 static int write_timeline_block(struct store_writer *writer, const struct timeline_entry *entry)
 {
 	const struct timeline_key *key = &entry->key;
@@ -520,7 +544,11 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 	if (!error)
 		error = write_totals(writer, collection->totals);
 	if (!error)
+		error = write_samples(writer, collection->samples);
+	if (!error)
 		error = write_timelines(writer, collection->timelines);
+	if (!error)
+		error = store_idle_write(writer->idle, collection->idle);
 	for (uint32_t i = 0; i < collection->nr_sessions && !error; i++)
 		error = write_session(writer, collection->sessions[i]);
 	return error;

@@ -8,7 +8,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct sample_event);
+	__type(value, struct sample_event_copy);
 } scratch SEC(".maps");
 
 SEC("perf_event")
@@ -17,18 +17,21 @@ int on_tick(void *context)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 zero = 0, pid = pid_of(task);
 	struct sample_settings *how = get_settings();
+	struct sample_event_copy *copy;
 	struct sample_event *event;
 
 	if (!how || !is_watched(pid))
 		return 0;
-	event = bpf_map_lookup_elem(&scratch, &zero);
-	if (!event)
+	copy = bpf_map_lookup_elem(&scratch, &zero);
+	if (!copy)
 		return 0;
+	event = &copy->event;
 	fill_event(context, event, task, pid);
 	event->time_ns = bpf_ktime_get_ns();
 	event->duration_ns = how->period_ns;
 	event->kind = HOST_SAMPLE_CPU;
-	send_event(event);
+	copy_stack(event, task, how->stack_pages, SAMPLE_STACK_PAGES_MAX);
+	send_event(event, sizeof(*copy));
 	return 0;
 }
 

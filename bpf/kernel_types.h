@@ -25,6 +25,10 @@ struct mm_struct {
 	unsigned long exec_vm; /* pages of code */
 };
 
+struct pt_regs { /* x86_64's */
+	unsigned long bp, ip, sp;
+};
+
 struct task_struct {
 	unsigned int __state; /* from Linux 5.14 on */
 	int pid, tgid;

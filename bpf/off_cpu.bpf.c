@@ -5,7 +5,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
+	__uint(max_entries, 4096);
 	__type(key, __u32);
 	__type(value, struct sample_wait);
 } waits SEC(".maps");
@@ -49,6 +49,7 @@ static __always_inline void leave(void *context, struct task_struct *task, bool 
 {
 	__u32 tid = (__u32)task->pid, pid = pid_of(task);
 	unsigned int state = state_of(task);
+	struct sample_settings *how = get_settings();
 	struct sample_wait *wait;
 
 	if (!is_watched(pid))
@@ -61,6 +62,8 @@ static __always_inline void leave(void *context, struct task_struct *task, bool 
 	if (!wait)
 		return;
 	fill_event(context, &wait->event, task, pid);
+	if (how)
+		copy_stack(&wait->event, task, how->stack_pages, SAMPLE_WAIT_PAGES_MAX);
 	if (preempted || state == 0)
 		wait->event.flags = SAMPLE_EVENT_PREEMPTED;
 	wait->event.kind = HOST_SAMPLE_OFF_CPU;
@@ -94,7 +97,7 @@ static __always_inline void come_back(struct task_struct *task, __u64 now_ns)
 	}
 	wait->event.time_ns = now_ns;
 	wait->event.duration_ns = duration_ns;
-	send_event(&wait->event);
+	send_event(&wait->event, sizeof(wait->event) + sizeof(wait->stack));
 }
 
 SEC("tp_btf/sched_switch")

@@ -15,6 +15,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	pid = pid_of(child);
 	process.start = child->start_boottime;
+	process.fork_exec_id = (__u32)child->self_exec_id;
 	if (bpf_map_update_elem(&counts, &pid, &none, BPF_ANY) ||
 	    bpf_map_update_elem(&watched, &pid, &process, BPF_ANY)) {
 		struct sample_viewer *agent = get_viewer();

@@ -28,12 +28,25 @@ struct sample_event {
 	__u8 kind;         /* enum host_sample_kind */
 	__u8 flags;        /* enum sample_event_flags */
 	__u8 reserved[2];  /* 0 */
+	__u32 stack_size; /* bytes of the user's stack from user_sp on, behind the addresses; 0: none */
+	__u32 reserved_2;                /* 0 */
+	__u64 user_pc, user_sp, user_fp; /* where the thread was in its program */
 	char command[SAMPLE_COMMAND_SIZE];
 	/* As many as there are: what is sent ends behind the last. */
 	__u64 addresses[SAMPLE_USER_DEPTH + SAMPLE_KERNEL_DEPTH];
 };
 
-#define SAMPLE_EVENT_HEAD_SIZE 72u /* bytes before addresses */
+#define SAMPLE_EVENT_HEAD_SIZE 104u /* bytes before addresses */
+
+#define SAMPLE_STACK_PAGES_MAX 4u /* of a CPU sample */
+#define SAMPLE_WAIT_PAGES_MAX  2u /* of a wait */
+#define SAMPLE_STACK_MAX       (SAMPLE_STACK_PAGES_MAX * 4096u)
+
+/* An event with room for a copy of the stack. */
+struct sample_event_copy {
+	struct sample_event event;
+	__u8 stack[SAMPLE_STACK_MAX];
+};
 
 /* Map "watched", by pid: whose threads are looked at. */
 enum watched_flags {
@@ -41,11 +54,11 @@ enum watched_flags {
 };
 
 struct watched {
-	__u64 start;  /* as process_start */
-	__u32 parent; /* pid; 0: the agent entered it */
-	__u32 flags;  /* enum watched_flags */
-	__u32 met;    /* exec_id + 1 of the program whose first event has woken the agent */
-	__u32 reserved;
+	__u64 start;        /* as process_start; 0: the agent entered it */
+	__u32 parent;       /* pid; 0: likewise */
+	__u32 flags;        /* enum watched_flags */
+	__u32 met;          /* exec_id + 1 of the program whose first event has woken the agent */
+	__u32 fork_exec_id; /* of its parent: until it calls exec itself. 0: not known */
 };
 
 /* Map "counts", by pid and CPU: everything that was to be sent, sent or not. */
@@ -69,12 +82,14 @@ struct sample_viewer {
 struct sample_settings {
 	__u64 period_ns;   /* of the sampling clock */
 	__u64 wait_min_ns; /* waits below are counted only */
+	__u64 stack_pages; /* of a stack, to copy */
 };
 
 /* Map "waits", by the first namespace's thread id: where a thread is that is not on a CPU. */
 struct sample_wait {
 	__u64 since_ns; /* 0: it runs */
 	struct sample_event event;
+	__u8 stack[SAMPLE_WAIT_PAGES_MAX * 4096u];
 };
 
 _Static_assert(sizeof(struct sample_event) == SAMPLE_EVENT_HEAD_SIZE + 8 * (127 + 48),
@@ -82,6 +97,6 @@ _Static_assert(sizeof(struct sample_event) == SAMPLE_EVENT_HEAD_SIZE + 8 * (127 
 _Static_assert(sizeof(struct watched) == 24, "watched");
 _Static_assert(sizeof(struct sample_counts) == 56, "sample_counts");
 _Static_assert(sizeof(struct sample_viewer) == 32, "sample_viewer");
-_Static_assert(sizeof(struct sample_settings) == 16, "sample_settings");
+_Static_assert(sizeof(struct sample_settings) == 24, "sample_settings");
 
 #endif

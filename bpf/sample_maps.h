@@ -126,6 +126,7 @@ static __always_inline void fill_event(void *context, struct sample_event *event
 	event->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
 	event->code_pages = (__u32)BPF_CORE_READ(task, mm, exec_vm);
 	event->flags = 0;
+	event->stack_size = 0;
 	BPF_CORE_READ_STR_INTO(&event->command, task, group_leader, comm);
 	user = bpf_get_stack(context, event->addresses, SAMPLE_USER_DEPTH * sizeof(__u64),
 			     BPF_F_USER_STACK);
@@ -139,24 +140,54 @@ static __always_inline void fill_event(void *context, struct sample_event *event
 	event->kernel_size = (__u16)kernel;
 }
 
+/* Copies the top of the user's stack behind the addresses, max_pages of room, page by page: the one above the stack can't be read. */
+static __always_inline void copy_stack(struct sample_event *event, struct task_struct *task,
+				       __u64 nr_pages, const __u32 max_pages)
+{
+	struct pt_regs *registers = NULL;
+	__u64 offset = event->user_size + event->kernel_size, done = 0, part;
+
+	if (!nr_pages || !event->user_size || offset > sizeof(event->addresses) ||
+	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) ||
+	    !bpf_core_field_exists(registers->bp))
+		return;
+	registers = (struct pt_regs *)bpf_task_pt_regs(task);
+	event->user_pc = BPF_CORE_READ(registers, ip);
+	event->user_sp = BPF_CORE_READ(registers, sp);
+	event->user_fp = BPF_CORE_READ(registers, bp);
+	part = 4096 - (event->user_sp & 4095);
+	for (__u32 i = 0; i < max_pages && i < nr_pages; i++) {
+		if (part > 4096 || done > (max_pages - 1) * 4096 ||
+		    bpf_probe_read_user((char *)event->addresses + offset + done, part,
+					(void *)(event->user_sp + done)))
+			break;
+		done += part;
+		part = 4096;
+	}
+	event->stack_size = (__u32)done;
+}
+
 /* Probes of different kinds can interrupt each other on one CPU. */
 static __always_inline void add(__u64 *counter, __u64 amount)
 {
 	__sync_fetch_and_add(counter, amount);
 }
 
-/* Counts the event and sends it, if there is room. */
-static __always_inline void send_event(struct sample_event *event)
+/* Counts the event and sends it, if there is room. max: bytes that lie there. */
+static __always_inline void send_event(struct sample_event *event, const __u64 max)
 {
 	struct sample_counts *count = bpf_map_lookup_elem(&counts, &event->pid);
-	__u64 size = SAMPLE_EVENT_HEAD_SIZE + event->user_size + event->kernel_size;
+	__u64 size =
+		SAMPLE_EVENT_HEAD_SIZE + event->user_size + event->kernel_size + event->stack_size;
 
 	if (count) {
 		add(&count->samples, 1);
 		add(&count->samples_ns, event->duration_ns);
 	}
-	if (size > sizeof(*event))
-		size = sizeof(*event);
+	barrier_var(
+		size); /* else the compiler checks a copy that the verifier does not connect with it */
+	if (size > max)
+		size = max;
 	if (bpf_ringbuf_output(&events, event, size, wake_flags(event)) == 0 || !count)
 		return;
 	add(&count->lost, 1);

@@ -55,6 +55,20 @@ static bool is_ours(const char *path)
 	       (status.st_uid == geteuid() || geteuid() == 0);
 }
 
+/* The folders may be one and the same, or links to it. */
+static bool is_known(const struct agent_sockets *sockets, const char *path)
+{
+	struct stat status, known;
+
+	if (stat(path, &status) < 0)
+		return true; /* it has just gone */
+	for (size_t i = 0; i < sockets->count; i++)
+		if (stat(sockets->paths[i], &known) == 0 && known.st_dev == status.st_dev &&
+		    known.st_ino == status.st_ino)
+			return true;
+	return false;
+}
+
 /* What private_dir.h and attach.h make. */
 static int add_all(struct agent_sockets *sockets)
 {
@@ -65,14 +79,13 @@ static int add_all(struct agent_sockets *sockets)
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
 		char pattern[PATH_MAX];
 
-		if (!folders[i] || folders[i][0] != '/' ||
-		    (i < 2 && strcmp(folders[i], "/tmp") == 0))
+		if (!folders[i] || folders[i][0] != '/')
 			continue;
 		snprintf(pattern, sizeof(pattern), "%s/flamegrid-*/" ATTACH_SOCKET, folders[i]);
 		glob(pattern, found.gl_pathc ? GLOB_APPEND : 0, NULL, &found);
 	}
 	for (size_t i = 0; i < found.gl_pathc && result == 0; i++)
-		if (is_ours(found.gl_pathv[i]))
+		if (is_ours(found.gl_pathv[i]) && !is_known(sockets, found.gl_pathv[i]))
 			result = add(sockets, found.gl_pathv[i]);
 	globfree(&found);
 	return result;

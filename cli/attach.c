@@ -13,9 +13,9 @@
 #include "attach_point.h"
 #include "capture_options.h"
 #include "control_client.h"
-#include "duration.h"
 #include "job_environment.h"
 #include "proto/attach.h"
+#include "proto/duration.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
 #include "proto/record_ring.h"
@@ -38,6 +38,7 @@ struct attach {
 	struct report_options names;
 	uint64_t duration_ns;
 	bool inlines, quiet;
+	bool asked_to_end; /* once and for all */
 	pid_t pid;
 	struct target_process target;
 	struct attach_point point;
@@ -317,7 +318,9 @@ static bool is_asked_to_end(struct attach *attach)
 	int signal_number = sigtimedwait(&attach->signals, NULL, &moment);
 
 	profiling_agent_status(attach->recording.profiling, &attach->status);
-	return signal_number > 0 || attach->status.asked_to_leave;
+	if (signal_number > 0 || attach->status.asked_to_leave)
+		attach->asked_to_end = true;
+	return attach->asked_to_end;
 }
 
 static bool is_over(const struct attach *attach)
@@ -379,12 +382,13 @@ static void end_capture(struct attach *attach)
 static int profile(struct attach *attach)
 {
 	bool came = await_guest(attach);
+	uint64_t nr_samples;
 	char *summary;
 
 	if (came)
 		watch(attach);
 	end_capture(attach);
-	recording_finish(&attach->recording, &summary);
+	recording_finish(&attach->recording, &nr_samples, &summary);
 	if (!came)
 		warn("attach", "process %d: its guest did not come", (int)attach->target.pid);
 	else if (summary && !attach->quiet)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "duration.h"
 #include "job_environment.h"
 #include "proto/api_options.h"
+#include "proto/duration.h"
 #include "proto/record_options.h"
 
 static int fail(char **error, const char *origin, const char *text, const char *why)

@@ -10,8 +10,8 @@
 
 #include "agent_sockets.h"
 #include "control_client.h"
-#include "duration.h"
 #include "node-agent/proc_file.h"
+#include "proto/duration.h"
 #include "proto/record_ring.h"
 #include "target_process.h"
 #include "verbs.h"

@@ -61,6 +61,7 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.quiet = options->quiet,
 		.attached = options->attached,
 		.guest_uid = options->guest_uid,
+		.bpf = options->bpf,
 	};
 	int result = aggregator_create(&aggregator, &profiling->aggregator, error);
 

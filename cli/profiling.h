@@ -24,6 +24,7 @@ struct profiling_options {
 	enum stack_source stack_source;
 	bool attached; /* agent.h, as the next */
 	uid_t guest_uid;
+	struct bpf_source_options bpf;
 };
 
 /* Starts both. 0 or -errno with *error one line, owns: free(). On error *profiling is NULL. */

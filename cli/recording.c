@@ -58,6 +58,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 		.stack_source = options->stack_source,
 		.attached = options->attached,
 		.guest_uid = options->guest_uid,
+		.bpf = options->bpf,
 	};
 	result = profiling_start(&profiling, &recording->profiling, &error);
 	if (result < 0)
@@ -66,7 +67,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 	return result;
 }
 
-uint64_t recording_finish(struct recording *recording, char **summary)
+uint64_t recording_finish(struct recording *recording, uint64_t *nr_samples, char **summary)
 {
 	struct profiling_status status;
 	char *error = NULL;
@@ -80,6 +81,7 @@ uint64_t recording_finish(struct recording *recording, char **summary)
 	if (output_files_write(&recording->output, &recording->options.names, summary, &error) < 0)
 		warn(recording, "%s", error ? error : "the reports could not be written");
 	free(error);
+	*nr_samples = status.agent.samples;
 	return status.agent.processes;
 }
 

@@ -20,6 +20,7 @@ struct recording_options {       /* strings are borrowed until the end */
 	enum stack_source stack_source;
 	bool attached; /* as in struct agent_options, these two */
 	uid_t guest_uid;
+	struct bpf_source_options bpf;
 };
 
 struct recording { /* zeroed but for output.fd, which is -1: nothing to close */
@@ -32,9 +33,9 @@ struct recording { /* zeroed but for output.fd, which is -1: nothing to close */
 int recording_start(const struct recording_options *options, const char *socket_path,
 		    struct recording *recording);
 
-/* Ends the two loops and writes the files. Returns the number of processes that took part. *summary is what to say of them, owns:
+/* Ends the two loops and writes the files. Returns the number of processes that took part. *nr_samples: of host threads. *summary is what to say of them, owns:
  * free(); NULL: it could not be written, and that was said. */
-uint64_t recording_finish(struct recording *recording, char **summary);
+uint64_t recording_finish(struct recording *recording, uint64_t *nr_samples, char **summary);
 
 void recording_close(struct recording *recording);
 

@@ -34,8 +34,8 @@ static const char usage[] =
 	"frees\n"
 	"      --demangle HOW   C++ names: full (default, but simple in tables), simple or none\n"
 	"      --planes LIST    what to show, with commas between: gpu (default), sync, overhead, "
-	"um, modules; or all;\n"
-	"                       memory has --memory\n"
+	"um, modules,\n"
+	"                       cpu, offcpu, calls, idle; or all; memory has --memory\n"
 	"      --lines on|off   source lines in the names of frames (default: on); off merges a "
 	"function's lines\n"
 	"      --top N          rows of the table\n"
@@ -118,7 +118,7 @@ static int take_planes(struct report *report, const char *text)
 	if (report_planes_parse(text, &report->names.planes) < 0) {
 		fprintf(stderr,
 			"flamegrid: report: --planes %s: must be all, or of gpu, sync, overhead, "
-			"um, modules\n",
+			"um, modules, cpu, offcpu, calls, idle\n",
 			text);
 		return -1;
 	}

@@ -12,6 +12,7 @@
 #include "install_paths.h"
 #include "job.h"
 #include "job_environment.h"
+#include "node-agent/bpf_options.h"
 #include "private_dir.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
@@ -26,6 +27,7 @@ struct run {
 	const char *output_path, *agent_path, *node_name, *devices_path, *symbol_cache;
 	struct capture_options capture;
 	struct report_options names;
+	struct bpf_source_options bpf;
 	enum stack_source stack_source;
 	bool inlines, nvtx, strict, quiet, dormant;
 	char **command;
@@ -92,6 +94,18 @@ static const char usage[] =
 	"                       capture between cudaProfilerStart and cudaProfilerStop, between "
 	"`flamegrid\n"
 	"                       control start` and `stop`, or within NVTX ranges NAME\n"
+	"      --cpu-hz N       sample the CPUs N times a second: what the job's threads do on "
+	"them "
+	"(flamegrid(1),\n"
+	"                       HOST THREADS; takes root or CAP_BPF and CAP_PERFMON)\n"
+	"      --off-cpu TIME   record where the job's threads wait, for waits of this length or "
+	"more, "
+	"such as 1ms\n"
+	"      --stack-copy KIB how much of a thread's stack is copied with each sample, to be "
+	"walked "
+	"without frame\n"
+	"                       pointers: 0, 4, 8, 12 or 16 (default)\n"
+	"      --bpf-buffer KIB room for both between two reads (default: 8192)\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -122,6 +136,7 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 
 enum long_option {
 	OPTION_CAPTURE = 256, /* one of capture_options.h */
+	OPTION_BPF,           /* one of bpf_options.h */
 	OPTION_STACK_SOURCE,
 	OPTION_LINES,
 	OPTION_INLINES,
@@ -173,6 +188,10 @@ static const struct option option_table[] = {
 	{"duration", required_argument, NULL, OPTION_CAPTURE},
 	{"duty", required_argument, NULL, OPTION_CAPTURE},
 	{"capture-range", required_argument, NULL, OPTION_CAPTURE},
+	{"cpu-hz", required_argument, NULL, OPTION_BPF},
+	{"off-cpu", required_argument, NULL, OPTION_BPF},
+	{"stack-copy", required_argument, NULL, OPTION_BPF},
+	{"bpf-buffer", required_argument, NULL, OPTION_BPF},
 	{"stack-source", required_argument, NULL, OPTION_STACK_SOURCE},
 	{"lines", required_argument, NULL, OPTION_LINES},
 	{"inlines", no_argument, NULL, OPTION_INLINES},
@@ -209,6 +228,12 @@ static int parse_options(struct run *run, int argc, char **argv)
 			break;
 		case OPTION_STACK_SOURCE:
 			if (!take_stack_source(run, optarg))
+				return EXIT_RUN_OWN + 1;
+			break;
+		case OPTION_BPF:
+			result = bpf_options_take(&run->bpf, option_table[index].name, optarg,
+						  &error);
+			if (!taken(result, error))
 				return EXIT_RUN_OWN + 1;
 			break;
 		case OPTION_LINES:
@@ -291,6 +316,8 @@ static int start_own(struct run *run)
 	}
 	snprintf(run->socket_path, sizeof(run->socket_path), "%s/agent", run->sockets.path);
 	job_title(run, run->title);
+	/* The job is the only child that this process will have. */
+	run->bpf.watch_pid = getpid();
 
 	const struct recording_options options = {
 		.verb = "run",
@@ -302,6 +329,7 @@ static int start_own(struct run *run)
 		.names = run->names,
 		.inlines = run->inlines,
 		.quiet = run->quiet,
+		.bpf = run->bpf,
 		.stack_source = run->stack_source,
 	};
 	return recording_start(&options, run->socket_path, &run->recording);
@@ -326,6 +354,9 @@ static int prepare(struct run *run, const char *program)
 			return -EBUSY;
 		run->other_injection = other;
 	}
+	if (bpf_options_wanted(&run->bpf) && (run->agent_path || run->dormant))
+		warn("run: --cpu-hz and --off-cpu are the agent's: there is none of this run's "
+		     "own");
 	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
 		warn("run: --stack-source is the agent's: there is none of this run's own");
 	if (run->dormant && !run->agent_path)
@@ -343,13 +374,14 @@ static int prepare(struct run *run, const char *program)
 static void finish(struct run *run)
 {
 	char *summary;
-	uint64_t nr_processes = recording_finish(&run->recording, &summary);
+	uint64_t nr_samples;
+	uint64_t nr_processes = recording_finish(&run->recording, &nr_samples, &summary);
 
 	unlink(run->socket_path);
 	private_dir_remove(&run->sockets);
-	if (summary && nr_processes == 0 && run->other_injection)
+	if (summary && nr_processes == 0 && nr_samples == 0 && run->other_injection)
 		; /* said at the start */
-	else if (summary && nr_processes == 0)
+	else if (summary && nr_processes == 0 && nr_samples == 0)
 		warn("run: no process of the command started CUDA under this profiler; "
 		     "%s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "} are empty",
 		     run->recording.output.path);
@@ -425,7 +457,9 @@ static int lead_in(const struct run *run, const char *socket_path,
 
 int verb_run(const char *program, int argc, char **argv)
 {
-	struct run run = {.output_path = DEFAULT_OUTPUT, .recording.output.fd = -1};
+	struct run run = {.output_path = DEFAULT_OUTPUT,
+			  .recording.output.fd = -1,
+			  .bpf.stack_pages = BPF_SOURCE_STACK_PAGES_MAX};
 	int status = parse_options(&run, argc, argv);
 
 	if (status)

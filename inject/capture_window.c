@@ -25,6 +25,7 @@
 #include "subscription.h"
 #include "window_callback.h"
 #include "window_schedule.h"
+#include "window_span.h"
 
 #define ENDING_NS      1000000000u /* to find a moment for cuptiFinalize() */
 #define STAYING_NS     20000000u   /* for records to come, where there will be none */
@@ -52,14 +53,13 @@ static struct {
 	bool started;
 	bool subscribed; /* with nothing on, or cuProfilerStart alone */
 	bool come_back;  /* CUPTI was left, and is to be subscribed to */
-	bool end_said;   /* the last window's end was told */
 	bool left;       /* it ended with CUPTI out of the process */
-	uint64_t begin_ns, end_ns;
+	struct window_span span;
 	uint64_t deadline_ns, retry_ns;
 	_Atomic uint64_t attempt_ns; /* no attempt before */
 	_Atomic bool has_lasting_kernels;
 	uint32_t command_seq;
-} self = {.lock = PTHREAD_MUTEX_INITIALIZER, .end_said = true};
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void take_command(void)
 {
@@ -102,6 +102,7 @@ void capture_window_init(const struct capture_window_parts *parts)
 {
 	self.parts = *parts;
 	self.schedule.options = parts->options;
+	window_span_init(&self.span, parts->ring, parts->definitions);
 	/* One that was given to all, before this process came. */
 	take_command();
 	window_callback_init(parts->options.range == WINDOW_RANGE_PROFILER, parts->record);
@@ -128,49 +129,36 @@ static void wake_gate(void)
 
 static uint64_t look(bool helper);
 
-static void tell_window(uint64_t end_ns, uint32_t flags)
-{
-	const struct definition_window window = {
-		.begin_ns = self.begin_ns,
-		.end_ns = end_ns,
-		.window = self.parts.launch.window,
-		.flags = flags,
-	};
-
-	definition_writer_put(self.parts.definitions, DEFINITION_WINDOW, &window, sizeof(window),
-			      NULL, 0);
-}
-
-/* What was captured is not the run: every report says so. */
-static void count_span(void)
-{
-	record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_CAPTURE_WINDOW, 1,
-			  self.end_ns - self.begin_ns);
-}
-
 /* Subscribed; the lock is held, but for the first. */
 static int open_subscribed(void)
 {
 	uint32_t nr = atomic_load(&self.nr_windows) + 1;
+	uint64_t now_ns = monotonic_ns();
+	unsigned int word;
 	int result;
 
 	atomic_store(&self.nr_windows, nr);
 	/* Wraps past 0, which no record has. */
 	self.parts.launch.window = (uint16_t)((nr - 1) % UINT16_MAX + 1);
-	self.begin_ns = monotonic_ns();
-	self.end_said = false;
 	/* With CUPTI's state went its numbers of nodes. */
 	if (nr > 1 && self.parts.launch.nodes)
 		graph_nodes_clear(self.parts.launch.nodes);
 	outstanding_launches_reset();
-	/* A later one opens amid launches, whose records may come without them. */
-	atomic_store(&capture_window_word, may_end() || nr > 1 ? CAPTURE_WINDOW_TRACK : 0);
+	/* What was launched before may run for ever, and wait for the host. And who never waits for all of the GPU may be about to
+	 * launch such a kernel, when CUPTI is left and not yet come back. */
+	outstanding_launches_begin_unknown(now_ns);
+	/* A later one opens amid launches, whose records may come without them; with the callbacks on already, what they
+	 * are told of counts from when the records are. */
+	word = may_end() || nr > 1 ? CAPTURE_WINDOW_TRACK : 0;
+	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_LISTEN))
+		atomic_store(&capture_window_word, word);
 	self.subscribed = false;
-	tell_window(0, 0);
+	window_span_begin(&self.span, self.parts.launch.window, now_ns);
 	activity_buffers_set_window(self.parts.launch.window);
 	result = subscription_start(&self.parts.launch, self.parts.events, self.parts.graphs,
 				    self.parts.record, self.parts.definitions);
 	if (result == CUPTI_ABI_SUCCESS) {
+		atomic_store(&capture_window_word, word);
 		set_state(RECORD_RING_CAPTURE_ON);
 		return result;
 	}
@@ -251,14 +239,14 @@ static void open_window(uint64_t now_ns, bool helper)
 }
 
 /* Subscribed already, with nothing on: that costs launches nothing, while to subscribe waits for all GPU work, as
- * measured (docs/figures.md), and must not be left for when the window opens. */
-static void set_idle(void)
+ * measured (docs/figures.md), and must not be left for when the window opens. paused: the callbacks are on. */
+static void set_idle(bool paused)
 {
 	bool listen = self.parts.options.range == WINDOW_RANGE_PROFILER;
 
 	self.subscribed = true;
-	atomic_store(&capture_window_word, listen ? CAPTURE_WINDOW_LISTEN : 0);
-	if (listen && subscription_listen() != CUPTI_ABI_SUCCESS)
+	atomic_store(&capture_window_word, listen || paused ? CAPTURE_WINDOW_LISTEN : 0);
+	if (listen && !paused && subscription_listen() != CUPTI_ABI_SUCCESS)
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI does not tell of cudaProfilerStart");
 	wake_gate();
@@ -269,7 +257,7 @@ void capture_window_start(void)
 	pthread_mutex_lock(&self.lock);
 	self.started = true;
 	if (!self.parts.options.dormant && get_ready(monotonic_ns()))
-		set_idle();
+		set_idle(false);
 	pthread_mutex_unlock(&self.lock);
 }
 
@@ -286,19 +274,19 @@ static bool is_shared(void)
 static bool must_stay(void)
 {
 	return window_callback_has_several_contexts() || atomic_load(&self.has_lasting_kernels) ||
-	       is_shared();
+	       is_shared() || !self.parts.library->finalize;
 }
 
 static void begin_end(uint64_t now_ns)
 {
 	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_TRACK)) {
 		/* Nobody expected an end: what was launched so far ends with the context's work. */
-		outstanding_launches_begin_unknown();
+		outstanding_launches_begin_unknown(now_ns);
 		atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_TRACK);
 		subscription_watch();
 	}
 	atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_OUTSIDE);
-	self.end_ns = now_ns;
+	self.span.end_ns = now_ns;
 	self.deadline_ns = now_ns + (must_stay() ? STAYING_NS : ENDING_NS);
 	/* A range often opens again soon, and to leave and come back costs milliseconds. */
 	if (self.parts.options.range != WINDOW_RANGE_NONE)
@@ -309,10 +297,7 @@ static void begin_end(uint64_t now_ns)
 /* CUPTI was not yet left, and the next window is due: the same numbers go on in another span. */
 static void resume(uint64_t now_ns)
 {
-	count_span();
-	tell_window(self.end_ns, DEFINITION_WINDOW_RESUMED);
-	self.begin_ns = now_ns;
-	tell_window(0, 0);
+	window_span_resume(&self.span, now_ns);
 	atomic_fetch_and(&capture_window_word, ~(unsigned int)CAPTURE_WINDOW_OUTSIDE);
 	set_state(RECORD_RING_CAPTURE_ON);
 }
@@ -335,11 +320,12 @@ static void fetch_rest(void)
 	activity_buffers_count_dropped();
 }
 
-static void set_over(enum record_ring_capture_state new_state)
+/* CUPTI stays. */
+static void set_loaded(bool paused)
 {
-	self.left = new_state == RECORD_RING_CAPTURE_OFF;
-	set_state(new_state);
-	set_idle();
+	self.left = false;
+	set_state(RECORD_RING_CAPTURE_LOADED);
+	set_idle(paused);
 }
 
 /* Who came to the gate in the meantime is inside a callback, and must be out of it: as measured, a thread that CUPTI leaves
@@ -365,7 +351,7 @@ static void leave_cupti(void)
 	let_out();
 	fetch_rest();
 	if (subscription_finalize() != CUPTI_ABI_SUCCESS) {
-		set_over(RECORD_RING_CAPTURE_LOADED);
+		set_loaded(false);
 		return;
 	}
 	activity_buffers_reclaim();
@@ -383,10 +369,9 @@ static void give_up_leaving(void)
 
 	self.parts.library->activity_flush_all(0);
 	outstanding = outstanding_launches_count();
-	close_gate();
-	subscription_stop();
+	subscription_pause();
 	fetch_rest();
-	set_over(RECORD_RING_CAPTURE_LOADED);
+	set_loaded(true);
 	definition_writer_notice(
 		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
 		"CUPTI stays in the process after a capture window, and launches still cost more: "
@@ -395,6 +380,8 @@ static void give_up_leaving(void)
 		: window_callback_has_several_contexts() ? "the process works on several GPUs"
 		: atomic_load(&self.has_lasting_kernels)
 			? "a kernel lasts, and may be waiting for the host"
+		: outstanding_launches_has_unknown()
+			? "no call waited for all of the GPU since the window began"
 		: outstanding ? "GPU work was outstanding at every call that waited"
 			      : "no call waited for the GPU within a second");
 }
@@ -440,36 +427,20 @@ void capture_window_context_waited(uint64_t since_ns)
 
 /* ---- helper */
 
-static void tell_end(void)
-{
-	if (self.end_said)
-		return;
-	self.end_said = true;
-	count_span();
-	tell_window(self.end_ns, self.left ? DEFINITION_WINDOW_LEFT : DEFINITION_WINDOW_LOADED);
-}
-
 /* As soon as the callback is over that CUPTI was left from: within it a new subscription crashes, as measured. While this
  * waits for the GPU, nothing can be on it that was launched before the quiet moment just now. */
 static void come_back(uint64_t now_ns)
 {
 	self.come_back = false;
 	if (get_ready(now_ns))
-		set_idle();
-}
-
-/* A dormant guest whose window could not end by leaving CUPTI. */
-static void step_aside(void)
-{
-	subscription_close();
-	self.subscribed = false;
+		set_idle(false);
 }
 
 /* The lock is held. With CUPTI went all that was enabled, and its numbers begin again: so does another window. */
 static void take_down(uint64_t now_ns)
 {
 	if (state() == RECORD_RING_CAPTURE_ON)
-		self.end_ns = now_ns;
+		self.span.end_ns = now_ns;
 	atomic_store(&capture_window_word, 0);
 	wake_gate();
 	activity_buffers_reclaim();
@@ -479,7 +450,7 @@ static void take_down(uint64_t now_ns)
 	self.come_back = !self.parts.options.dormant;
 	self.retry_ns = now_ns + LOST_GRACE_NS;
 	set_state(RECORD_RING_CAPTURE_OFF);
-	tell_end();
+	window_span_end(&self.span, self.left);
 }
 
 static void note_ranges(void)
@@ -515,11 +486,9 @@ static uint64_t look(bool helper)
 			give_up_leaving();
 		break;
 	default:
-		tell_end();
+		window_span_end(&self.span, self.left);
 		if (self.come_back && helper && !atomic_load(&self.lost) && now_ns >= self.retry_ns)
 			come_back(now_ns);
-		if (self.parts.options.dormant && self.subscribed && !wanted && helper)
-			step_aside();
 		if (wanted)
 			open_window(now_ns, helper);
 		break;
@@ -573,7 +542,7 @@ bool capture_window_may_change_agents(void)
 bool capture_window_is_resting(void)
 {
 	return capture_window_may_change_agents() && self.parts.options.dormant &&
-	       monotonic_ns() - self.end_ns >= RESTLESS_NS;
+	       monotonic_ns() - self.span.end_ns >= RESTLESS_NS;
 }
 
 bool capture_window_is_open(void)
@@ -584,16 +553,12 @@ bool capture_window_is_open(void)
 void capture_window_finish(void)
 {
 	if (state() == RECORD_RING_CAPTURE_ON)
-		self.end_ns = monotonic_ns();
+		self.span.end_ns = monotonic_ns();
 	self.left = true; /* with the process */
-	if (self.end_said)
-		return;
-	if (atomic_load(&self.nr_windows) > 1 || may_end()) {
-		tell_end();
-		return;
-	}
-	self.end_said = true;
-	tell_window(self.end_ns, DEFINITION_WINDOW_LEFT);
+	if (atomic_load(&self.nr_windows) > 1 || may_end())
+		window_span_end(&self.span, true);
+	else
+		window_span_whole(&self.span);
 }
 
 void capture_window_failed(void)

@@ -6,8 +6,9 @@
  *	   50 ms; finished records are fetched; if no launch is outstanding then (outstanding_launches.h), callbacks off,
  *	   kinds off, the rest fetched by force, the gate opens, cuptiFinalize(),
  *	   and the helper subscribes again at once, with nothing on, because that waits for all GPU work, too;
- *	3. if no such moment comes within a second, or the process has several contexts, callbacks and kinds are switched off and CUPTI stays:
- *	   the state then says that launches still cost (RECORD_RING_CAPTURE_LOADED).
+ *	3. if no such moment comes within a second, or the process has several contexts, the kinds are switched off and CUPTI
+ *	   stays, and so do the callbacks, which do nothing then (subscription_stop() says why): the state then says that
+ *	   launches still cost (RECORD_RING_CAPTURE_LOADED).
  *
  * Threads: "helper" is the guest's own thread; "callback" any thread of the application within CUPTI's callback. */
 #ifndef CAPTURE_WINDOW_H
@@ -55,8 +56,9 @@ bool capture_window_is_due(void);
 int capture_window_open_first(void);
 
 /* In its place where no window is due: subscribes, with nothing on but cudaProfilerStart if that opens windows; the helper
- * opens the others. A dormant guest does not even subscribe between windows, so that other profilers can; what that costs
- * is that its windows open only where to subscribe late is safe: not in a process that works on several GPUs. On the thread that loads the guest. */
+ * opens the others. A dormant guest does not even subscribe between windows, unless CUPTI stayed, so that other profilers
+ * can; what that costs is that its windows open only where to subscribe late is safe: not in a process that works on
+ * several GPUs. On the thread that loads the guest. */
 void capture_window_start(void);
 
 /* Helper: takes commands, opens and ends windows. Returns the nanoseconds until it must be called again; UINT64_MAX: not
@@ -106,7 +108,9 @@ enum capture_window_flags {
 	CAPTURE_WINDOW_TRACK = 1u << 0,   /* launches are counted out and in */
 	CAPTURE_WINDOW_GATE = 1u << 1,    /* CUPTI is being left: do not launch now */
 	CAPTURE_WINDOW_OUTSIDE = 1u << 2, /* the window is over, CUPTI not yet left */
-	CAPTURE_WINDOW_LISTEN = 1u << 3,  /* only cudaProfilerStart is listened for */
+	CAPTURE_WINDOW_LISTEN =
+		1u
+		<< 3, /* no window: callbacks are for cudaProfilerStart, or because CUPTI stayed */
 };
 
 extern atomic_uint capture_window_word __attribute__((visibility("hidden")));
@@ -114,6 +118,13 @@ extern atomic_uint capture_window_word __attribute__((visibility("hidden")));
 static inline bool capture_window_is_plain(void)
 {
 	return atomic_load_explicit(&capture_window_word, memory_order_relaxed) == 0;
+}
+
+/* No window is open, but callbacks may come. */
+static inline bool capture_window_is_between(void)
+{
+	return atomic_load_explicit(&capture_window_word, memory_order_relaxed) &
+	       CAPTURE_WINDOW_LISTEN;
 }
 
 /* Callback, at the exit of a call that waited for the GPU: leaves CUPTI if the window is over and nothing is outstanding. */

@@ -14,7 +14,7 @@ typedef _Atomic uint64_t bitmap[WORDS];
 static bitmap begun, pending, many, outside;
 static uint64_t marked[WORDS]; /* pending at marked_ns */
 static uint64_t marked_ns;
-static uint64_t seen[WORDS];      /* pending at the last call of outstanding_launches_last() */
+static uint64_t seen[WORDS]; /* pending at the last call of outstanding_launches_last() */
 
 /* Work that ends with its stream. */
 static struct {
@@ -93,11 +93,19 @@ void outstanding_launches_cancel(uint32_t correlation_id)
 }
 
 /* CUPTI gives no launch the id 0. */
-void outstanding_launches_begin_unknown(void)
+void outstanding_launches_begin_unknown(uint64_t now_ns)
 {
 	set(many, 0, true);
 	set(outside, 0, false);
 	set(pending, 0, true);
+	memset(marked, 0, sizeof(marked));
+	marked[0] = bit_of(0);
+	marked_ns = now_ns;
+}
+
+bool outstanding_launches_has_unknown(void)
+{
+	return has(pending, 0);
 }
 
 bool outstanding_launches_is_pending(uint32_t correlation_id)
@@ -163,6 +171,8 @@ bool outstanding_launches_last(void)
 	for (uint32_t i = 0; i < WORDS; i++) {
 		uint64_t word = atomic_load(&pending[i]);
 
+		if (i == 0)
+			word &= ~bit_of(0); /* nothing is known of it */
 		lasts |= (word & seen[i]) != 0;
 		seen[i] = word;
 	}

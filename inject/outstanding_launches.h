@@ -19,8 +19,10 @@ void outstanding_launches_begin(uint32_t correlation_id, bool outside);
 void outstanding_launches_begin_many(uint32_t correlation_id, bool outside, const void *stream,
 				     uint64_t now_ns);
 
-/* Launches were made that were not tracked: they are done when all of the context was waited for. */
-void outstanding_launches_begin_unknown(void);
+/* Launches may have been made until now_ns (CLOCK_MONOTONIC) that were not tracked: they are done when all of the only
+ * context was waited for. One thread at a time with outstanding_launches_context_waited(). */
+void outstanding_launches_begin_unknown(uint64_t now_ns);
+bool outstanding_launches_has_unknown(void);
 
 /* Nothing came of it: it failed, or went into a graph. */
 void outstanding_launches_cancel(uint32_t correlation_id);

@@ -142,6 +142,12 @@ static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_c
 	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER &&
 		      (api_statistics_is_launch(cbid) || !capture_window_is_plain());
 
+	if (capture_window_is_between()) {
+		if (domain == CUPTI_ABI_DOMAIN_DRIVER)
+			on_driver_call(cbid, call);
+		return;
+	}
+
 	if (call->site == CUPTI_ABI_API_ENTER) {
 		if (launch)
 			on_driver_call(cbid, call);
@@ -440,6 +446,11 @@ void subscription_stop(void)
 					      launch_cbids[i].cbid);
 	set_window_calls(0, false);
 	api_statistics_enable(self.library, self.subscriber, 0);
+	subscription_pause();
+}
+
+void subscription_pause(void)
+{
 	set_resources(resources, NR(resources), 0);
 	set_resources(node_resources, NR(node_resources), 0);
 	set_resources(stream_resources, NR(stream_resources), 0);

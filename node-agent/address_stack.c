@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf_file.h"
 #include "kernel_symbols.h"
 #include "module_table.h"
 #include "ring_source.h"
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
+#include "unwind_files.h"
 
+#define WALK_MAX      192u /* frames of one walk */
 #define KNOWN_MIN     256u
 #define KNOWN_MAX     (1u << 16) /* stacks; then all are forgotten, and found again */
 #define KERNEL_SUFFIX "_[k]"
@@ -26,18 +29,20 @@ struct known {
 struct address_stack {
 	const struct ring_source_outputs *outputs;
 	const struct kernel_symbols *kernel;
+	struct unwind_files *files;
 	struct module_table *modules; /* owns */
 	struct known *known; /* owns; max_known slots, a power of two, at most half of them used */
 	uint32_t nr_known, max_known;
 	uint32_t node_budget;
 	uint32_t code_pages;
 	bool has_read, may_read; /* the maps: ever; and again in this pass */
+	uint64_t walked[ADDRESS_STACK_DEPTH_MAX];
 	struct message_frame frames[ADDRESS_STACK_DEPTH_MAX];
 };
 
 struct address_stack *address_stack_create(const struct ring_source_outputs *outputs,
-					   const struct kernel_symbols *kernel, pid_t pid,
-					   bool reads_maps)
+					   const struct kernel_symbols *kernel,
+					   struct unwind_files *files, pid_t pid, bool reads_maps)
 {
 	struct address_stack *stacks = calloc(1, sizeof(*stacks));
 
@@ -45,6 +50,7 @@ struct address_stack *address_stack_create(const struct ring_source_outputs *out
 		return NULL;
 	stacks->outputs = outputs;
 	stacks->kernel = kernel;
+	stacks->files = files;
 	stacks->may_read = true;
 	stacks->node_budget = RING_SOURCE_NODES_MAX;
 	stacks->max_known = KNOWN_MIN;
@@ -149,8 +155,6 @@ static int resolve(struct address_stack *stacks, const struct address_list *list
 	uint32_t depth = 0;
 	int r = 0;
 
-	if (list->nr_user + list->nr_kernel > ADDRESS_STACK_DEPTH_MAX)
-		return -ENOSPC;
 	for (uint32_t i = 0; i < list->nr_kernel && r == 0; i++)
 		r = kernel_frame(stacks, place_of(list->kernel, i), &stacks->frames[depth++]);
 	for (uint32_t i = 0; i < list->nr_user && r == 0; i++)
@@ -182,14 +186,55 @@ static void reread(struct address_stack *stacks, uint32_t code_pages)
 	forget_all(stacks);
 }
 
-int address_stack_find(struct address_stack *stacks, const struct address_list *list,
+/* ---- copies of stacks --------------------------------------------------------------------------- */
+
+static bool find_rule(void *context, uint64_t address, uint32_t *rule)
+{
+	struct address_stack *stacks = context;
+	struct message_frame frame;
+
+	if (module_table_find(stacks->modules, address, &frame) ||
+	    frame.module == MESSAGE_FRAME_NO_MODULE)
+		return false;
+	if (!unwind_files_has(stacks->files, frame.module)) {
+		struct elf_file *file = NULL;
+
+		module_table_open(stacks->modules, address, &file);
+		int r = unwind_files_add(stacks->files, frame.module, file);
+		elf_file_close(file);
+		if (r)
+			return false;
+	}
+	return unwind_files_find(stacks->files, frame.module, frame.offset, rule);
+}
+
+/* What leads farther counts. */
+static void walk_copy(struct address_stack *stacks, struct address_list *list)
+{
+	bool complete;
+	uint32_t max = ADDRESS_STACK_DEPTH_MAX - list->nr_kernel;
+	uint32_t nr = stack_copy_walk(&list->copy, find_rule, stacks, stacks->walked,
+				      max < WALK_MAX ? max : WALK_MAX, &complete);
+
+	if (!complete && nr < list->nr_user)
+		return;
+	list->user = stacks->walked;
+	list->nr_user = nr;
+}
+
+int address_stack_find(struct address_stack *stacks, const struct address_list *given,
 		       uint32_t *node_id)
 {
-	uint64_t hash = hash_of(list);
+	struct address_list walked = *given, *list = &walked;
 
 	*node_id = STACK_NODE_NONE;
+	if (list->nr_user + list->nr_kernel > ADDRESS_STACK_DEPTH_MAX)
+		return 0;
 	if (list->nr_user)
 		reread(stacks, list->code_pages);
+	if (list->copy.size && stacks->files)
+		walk_copy(stacks, list);
+	uint64_t hash = hash_of(list);
 	struct known *known = slot_of(stacks->known, stacks->max_known, hash);
 	if (known->hash) {
 		*node_id = known->node_id;

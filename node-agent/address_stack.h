@@ -7,24 +7,29 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "stack_copy.h"
+
 #define ADDRESS_STACK_DEPTH_MAX 256u /* frames of one stack, the kernel's included */
 
 struct address_stack;
 struct kernel_symbols;
 struct ring_source_outputs;
+struct unwind_files;
 
-/* Stacks of one process. The outputs, of which dictionaries and module callback are used, and the kernel's names (NULL: none) are borrowed
+/* Stacks of one process. The outputs, of which dictionaries and module callback are used, and the kernel's names and the files' rules (NULL: none) are borrowed
  * until address_stack_destroy() (accepts NULL). reads_maps: as in module_table.h. NULL: out of memory. */
 struct address_stack *address_stack_create(const struct ring_source_outputs *outputs,
-					   const struct kernel_symbols *kernel, pid_t pid,
-					   bool reads_maps);
+					   const struct kernel_symbols *kernel,
+					   struct unwind_files *files, pid_t pid, bool reads_maps);
 void address_stack_destroy(struct address_stack *stacks);
 
 struct address_list {
 	const uint64_t *user,
 		*kernel; /* leaf first; what interrupted or called, else return addresses */
 	uint32_t nr_user, nr_kernel; /* together ADDRESS_STACK_DEPTH_MAX at most */
-	uint32_t code_pages;         /* another number than last time: mappings have changed */
+	struct stack_copy
+		copy; /* size 0: none. Else the user's part is walked by rules, where that leads farther */
+	uint32_t code_pages; /* another number than last time: mappings have changed */
 };
 
 /* A new pass of the agent: mappings that have changed are read once in each. */

@@ -55,7 +55,7 @@ struct agent {
 	struct process_table *processes;
 	struct guest_listener *listener;
 	struct guest_control *control;
-	struct bpf_source *bpf; /* NULL: nothing of host threads */
+	struct bpf_source *bpf;     /* NULL: nothing of host threads */
 	struct probe_source *probe; /* NULL: guests walk their stacks themselves */
 	struct guest_process_scope scope;
 	struct event_source publisher_ready, symbolizer_ready;
@@ -571,8 +571,12 @@ static int start_bpf(struct agent *agent, const struct agent_options *options)
 		.context = agent,
 	};
 
+	struct probe_source_options probe = options->probe;
 	int r = bpf_source_create(&options->bpf, &scope, &agent->bpf);
-	return r ? r : probe_source_create(&options->probe, on_notice, agent, &agent->probe);
+
+	if (probe.ring_bytes == 0)
+		probe.ring_bytes = options->bpf.ring_bytes;
+	return r ? r : probe_source_create(&probe, on_notice, agent, &agent->probe);
 }
 
 static int start(struct agent *agent, const struct agent_options *options, char **error)

@@ -52,7 +52,7 @@ static int set(const struct bpf_map *map, const struct sample_settings *settings
 
 /* ---- CPU samples -------------------------------------------------------------------------------- */
 
-static int load_cpu(struct bpf_programs *programs, uint64_t period_ns)
+static int load_cpu(struct bpf_programs *programs, uint64_t period_ns, uint32_t stack_pages)
 {
 	programs->cpu = cpu_sample_bpf__open();
 	if (!programs->cpu)
@@ -62,7 +62,8 @@ static int load_cpu(struct bpf_programs *programs, uint64_t period_ns)
 		r = cpu_sample_bpf__load(programs->cpu);
 	return r ? r
 		 : set(programs->cpu->maps.settings,
-		       &(struct sample_settings){.period_ns = period_ns});
+		       &(struct sample_settings){.period_ns = period_ns,
+						 .stack_pages = stack_pages});
 }
 
 /* A clock of its own for each CPU, at the same period. -ENODEV: that CPU is off. */
@@ -86,7 +87,8 @@ static int tick(struct bpf_programs *programs, int cpu, uint64_t period_ns)
 	return r;
 }
 
-int bpf_programs_start_cpu(struct bpf_programs *programs, uint32_t hz, const char **what)
+int bpf_programs_start_cpu(struct bpf_programs *programs, uint32_t hz, uint32_t stack_pages,
+			   const char **what)
 {
 	int r, nr_ticks = 0;
 
@@ -97,7 +99,7 @@ int bpf_programs_start_cpu(struct bpf_programs *programs, uint32_t hz, const cha
 	programs->ticks = calloc((size_t)programs->nr_cpus, sizeof(struct bpf_link *));
 	if (!programs->ticks)
 		return -ENOMEM;
-	r = load_cpu(programs, NS_PER_S / hz);
+	r = load_cpu(programs, NS_PER_S / hz, stack_pages);
 	if (r)
 		return r;
 	*what = "perf_event_open";
@@ -112,7 +114,8 @@ int bpf_programs_start_cpu(struct bpf_programs *programs, uint32_t hz, const cha
 
 /* ---- waits -------------------------------------------------------------------------------------- */
 
-int bpf_programs_start_off_cpu(struct bpf_programs *programs, uint64_t min_ns, const char **what)
+int bpf_programs_start_off_cpu(struct bpf_programs *programs, uint64_t min_ns, uint32_t stack_pages,
+			       const char **what)
 {
 	*what = "BPF: waits";
 	programs->off_cpu = off_cpu_bpf__open();
@@ -123,7 +126,8 @@ int bpf_programs_start_off_cpu(struct bpf_programs *programs, uint64_t min_ns, c
 		r = off_cpu_bpf__load(programs->off_cpu);
 	if (r == 0)
 		r = set(programs->off_cpu->maps.settings,
-			&(struct sample_settings){.wait_min_ns = min_ns});
+			&(struct sample_settings){.wait_min_ns = min_ns,
+						  .stack_pages = stack_pages});
 	if (r)
 		return r;
 	*what = "BPF: sched_switch";

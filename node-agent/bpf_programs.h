@@ -14,9 +14,11 @@ struct bpf_ring;
 struct bpf_programs *bpf_programs_create(struct bpf_ring *ring);
 void bpf_programs_destroy(struct bpf_programs *programs);
 
-/* Loads and starts one. 0 or -errno of the kernel; *what is then the step that failed, for bpf_rights_explain(). */
-int bpf_programs_start_cpu(struct bpf_programs *programs, uint32_t hz, const char **what);
-int bpf_programs_start_off_cpu(struct bpf_programs *programs, uint64_t min_ns, const char **what);
+/* Loads and starts one. stack_pages: of 4 KiB, to be copied with each event, SAMPLE_STACK_PAGES_MAX at most, of waits SAMPLE_WAIT_PAGES_MAX. 0 or -errno of the kernel; *what is then the step that failed, for bpf_rights_explain(). */
+int bpf_programs_start_cpu(struct bpf_programs *programs, uint32_t hz, uint32_t stack_pages,
+			   const char **what);
+int bpf_programs_start_off_cpu(struct bpf_programs *programs, uint64_t min_ns, uint32_t stack_pages,
+			       const char **what);
 
 /* Ends all of them; what they have counted stays. */
 void bpf_programs_stop(struct bpf_programs *programs);

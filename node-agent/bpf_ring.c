@@ -30,8 +30,10 @@ static int on_event(void *context, void *data, size_t size)
 	const struct sample_event *event = data;
 
 	ring->left--;
-	if (size >= SAMPLE_EVENT_HEAD_SIZE &&
-	    SAMPLE_EVENT_HEAD_SIZE + (size_t)event->user_size + event->kernel_size <= size) {
+	if (size >= SAMPLE_EVENT_HEAD_SIZE && SAMPLE_EVENT_HEAD_SIZE + (size_t)event->user_size +
+							      event->kernel_size +
+							      event->stack_size <=
+						      size) {
 		int r = ring->event(ring->context, event);
 
 		if (r)

@@ -17,6 +17,7 @@
 #include "guest_process.h"
 #include "kernel_symbols.h"
 #include "proc_file.h"
+#include "unwind_files.h"
 #include "watched_process.h"
 #include "watched_table.h"
 
@@ -34,6 +35,7 @@ struct bpf_source {
 	struct bpf_ring *ring; /* owns, and all below */
 	struct bpf_programs *programs;
 	struct kernel_symbols *kernel;
+	struct unwind_files *files;
 	struct watched_table *table;
 	struct event_source urgent;
 	uint64_t next_account_ns, next_look_ns, samples;
@@ -55,17 +57,17 @@ __attribute__((format(printf, 2, 3))) static void notice(struct bpf_source *sour
 
 /* ---- processes ----------------------------------------------------------------------------------- */
 
-/* The one that started it, if it is looked at itself. 0, or -ENOMEM. */
-static int find_parent(struct bpf_source *source, pid_t pid, struct watched_process **parent);
-
 /* The entry of a pid, new if need be. 0 or -ENOMEM. */
-static int get_process(struct bpf_source *source, pid_t pid, uint64_t start,
-		       struct watched_process **process)
+static int get_process(struct bpf_source *source, pid_t pid, struct watched_process **process)
 {
+	struct watched watched;
+
 	*process = watched_table_find(source->table, pid);
 	if (*process)
 		return 0;
-	*process = watched_process_create(&source->watched_scope, pid, start, NULL);
+	if (!bpf_ring_lookup(source->ring, pid, &watched))
+		watched = (struct watched){0};
+	*process = watched_process_create(&source->watched_scope, pid, &watched);
 	int r = *process ? watched_table_add(source->table, *process) : -ENOMEM;
 	if (r) {
 		watched_process_destroy(*process);
@@ -74,6 +76,7 @@ static int get_process(struct bpf_source *source, pid_t pid, uint64_t start,
 	return r;
 }
 
+/* The one that started it, if it is looked at itself. 0 or -ENOMEM. */
 static int find_parent(struct bpf_source *source, pid_t pid, struct watched_process **parent)
 {
 	struct watched watched, own;
@@ -83,7 +86,7 @@ static int find_parent(struct bpf_source *source, pid_t pid, struct watched_proc
 	    !bpf_ring_lookup(source->ring, (pid_t)own.parent, &watched) ||
 	    (watched.flags & WATCHED_CHILDREN_ONLY))
 		return 0;
-	return get_process(source, (pid_t)own.parent, watched.start, parent);
+	return get_process(source, (pid_t)own.parent, parent);
 }
 
 static void forget(struct bpf_source *source, struct watched_process *process)
@@ -93,7 +96,7 @@ static void forget(struct bpf_source *source, struct watched_process *process)
 }
 
 /* Another program runs in the process, or another process has the pid: what was counted until now is the old one's. */
-static int replace(struct bpf_source *source, struct watched_process **process, uint64_t start)
+static int replace(struct bpf_source *source, struct watched_process **process)
 {
 	pid_t pid = watched_process_pid(*process);
 	struct sample_counts counts;
@@ -106,7 +109,7 @@ static int replace(struct bpf_source *source, struct watched_process **process, 
 	forget(source, *process);
 	*process = NULL;
 	if (r == 0)
-		r = get_process(source, pid, start, process);
+		r = get_process(source, pid, process);
 	if (r == 0)
 		watched_process_set_base(*process, &counts);
 	return r;
@@ -115,10 +118,10 @@ static int replace(struct bpf_source *source, struct watched_process **process, 
 static int find_process(struct bpf_source *source, const struct sample_event *event,
 			struct watched_process **process)
 {
-	int r = get_process(source, (pid_t)event->pid, event->process_start, process);
+	int r = get_process(source, (pid_t)event->pid, process);
 
 	if (r == 0 && watched_process_is_other(*process, event))
-		r = replace(source, process, event->process_start);
+		r = replace(source, process);
 	return r;
 }
 
@@ -228,12 +231,14 @@ static void start_program(struct bpf_source *source, bool wanted, const char *lo
 
 static int start_cpu(struct bpf_source *source, const char **what)
 {
-	return bpf_programs_start_cpu(source->programs, source->options.cpu_hz, what);
+	return bpf_programs_start_cpu(source->programs, source->options.cpu_hz,
+				      source->options.stack_pages, what);
 }
 
 static int start_off_cpu(struct bpf_source *source, const char **what)
 {
-	return bpf_programs_start_off_cpu(source->programs, source->options.off_cpu_min_ns, what);
+	return bpf_programs_start_off_cpu(source->programs, source->options.off_cpu_min_ns,
+					  source->options.stack_pages, what);
 }
 
 static const char *lost_by(const struct bpf_source_options *options)
@@ -300,8 +305,9 @@ static int start(struct bpf_source *source)
 	if (r)
 		return r;
 	source->table = watched_table_create();
+	source->files = unwind_files_create();
 	source->programs = bpf_programs_create(source->ring);
-	if (!source->table || !source->programs)
+	if (!source->table || !source->files || !source->programs)
 		return -ENOMEM;
 	if (kernel_symbols_read(&source->kernel) || !kernel_symbols_count(source->kernel))
 		notice(source, "/proc/kallsyms: no addresses (kernel.kptr_restrict, CAP_SYSLOG): "
@@ -316,6 +322,7 @@ static int start(struct bpf_source *source)
 		.context = scope->context,
 		.devices = scope->devices,
 		.kernel = source->kernel,
+		.files = source->files,
 		.loop = scope->loop,
 		.nr_processes = scope->nr_processes,
 		.trusts_all = source->options.watch_pid != 0,
@@ -355,6 +362,7 @@ void bpf_source_destroy(struct bpf_source *source)
 	bpf_programs_destroy(source->programs);
 	watched_table_destroy(source->table);
 	bpf_ring_destroy(source->ring);
+	unwind_files_destroy(source->files);
 	kernel_symbols_destroy(source->kernel);
 	free(source);
 }
@@ -455,7 +463,7 @@ static int look_for_counts(struct bpf_source *source, bool all)
 		bpf_ring_counts(source->ring, next, &counts);
 		if (counts.samples || counts.short_waits || counts.probes_lost) {
 			struct watched_process *process;
-			int r = get_process(source, next, found.start, &process);
+			int r = get_process(source, next, &process);
 
 			if (r)
 				return r;
@@ -565,7 +573,7 @@ int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id)
 	/* Known by another name, or with a guest of its own: that was another program. */
 	if (*process_id == 0 &&
 	    (watched_process_samples(process) || watched_process_guest(process)))
-		r = replace(source, &process, 0);
+		r = replace(source, &process);
 	return r;
 }
 
@@ -585,7 +593,7 @@ int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process
 			return 0;
 		}
 	}
-	int r = get_process(source, pid, 0, &process);
+	int r = get_process(source, pid, &process);
 	if (r == 0)
 		watched_process_set_guest(process, guest);
 	return r;

@@ -21,12 +21,15 @@ struct symbolizer_module;
 struct bpf_source_options {
 	uint32_t cpu_hz;         /* CPU samples a second; 0: none */
 	uint64_t off_cpu_min_ns; /* the shortest wait that is sampled; 0: none is */
-	uint32_t ring_bytes;     /* bpf_ring.h; 0: the default */
+	uint32_t
+		stack_pages; /* of 4 KiB, copied with each sample, 4 at most, 2 of a wait: stacks without frame pointers. 0: by these alone */
+	uint32_t ring_bytes; /* bpf_ring.h; 0: the default */
 	pid_t watch_pid; /* this process, what it has started and starts: watched. The agent's own: what it starts from now on. 0: none;
 			    guests and what they start are watched in any case */
 };
 
-#define BPF_SOURCE_HZ_MAX 10000u
+#define BPF_SOURCE_HZ_MAX          10000u
+#define BPF_SOURCE_STACK_PAGES_MAX 4u
 
 /* Borrowed until bpf_source_destroy(). */
 struct bpf_source_scope {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "bpf_options.h"
 #include "proto/endpoint.h"
 #include "symbol_cache.h"
 
@@ -38,6 +39,17 @@ static const char usage[] =
 	"                      $XDG_CACHE_HOME/flamegrid/symbols, else "
 	"~/.cache/flamegrid/symbols)\n"
 	"  --insecure          allow an endpoint that other machines can reach, unprotected\n"
+	"  --cpu-hz N          sample the CPUs N times a second: what the threads of watched "
+	"processes "
+	"do\n"
+	"  --off-cpu TIME      record their waits of this length or more, such as 1ms\n"
+	"  --stack-copy KIB    how much of a stack is copied with each sample, 0 to 16 "
+	"(default: "
+	"16)\n"
+	"  --bpf-buffer KIB    room for both between two reads (default: 8192)\n"
+	"  --watch-pid PID     watch this process and all that it starts, beside those that are "
+	"taken "
+	"in\n"
 	"  --any-user          take in processes of all users, not only of this one and root\n"
 	"  --quiet             print errors only\n"
 	"  --help, --version\n";
@@ -47,6 +59,22 @@ struct arguments {
 	const char *symbol_cache;
 	int insecure;
 };
+
+static bool take_bpf(struct bpf_source_options *options, const char *name, const char *value)
+{
+	char *error = NULL;
+	int r = 0;
+
+	if (strcmp(name, "watch-pid") != 0)
+		r = bpf_options_take(options, name, value, &error);
+	else if ((options->watch_pid = atoi(value)) <= 0)
+		r = -EINVAL;
+	if (r)
+		fprintf(stderr, "flamegrid-agent: arguments: %s\n",
+			error ? error : "--watch-pid: must be a process id");
+	free(error);
+	return r == 0;
+}
 
 /* -1: go on; else the exit code. */
 static int parse(int argc, char **argv, struct arguments *arguments)
@@ -61,14 +89,19 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"symbol-cache", required_argument, NULL, 'y'},
 		{"insecure", no_argument, NULL, 'i'},
 		{"any-user", no_argument, NULL, 'a'},
+		{"cpu-hz", required_argument, NULL, 'b'},
+		{"off-cpu", required_argument, NULL, 'b'},
+		{"stack-copy", required_argument, NULL, 'b'},
+		{"bpf-buffer", required_argument, NULL, 'b'},
+		{"watch-pid", required_argument, NULL, 'b'},
 		{"quiet", no_argument, NULL, 'q'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{0},
 	};
-	int option;
+	int option, index = 0;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
 		switch (option) {
 		case 'c':
 			arguments->options.endpoint = optarg;
@@ -102,6 +135,10 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			break;
 		case 'a':
 			arguments->options.any_user = true;
+			break;
+		case 'b':
+			if (!take_bpf(&arguments->options.bpf, options[index].name, optarg))
+				return EXIT_USAGE;
 			break;
 		case 'q':
 			arguments->options.quiet = true;
@@ -171,7 +208,7 @@ static int run(struct agent *agent)
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = {0};
+	struct arguments arguments = {.options.bpf.stack_pages = BPF_SOURCE_STACK_PAGES_MAX};
 	struct agent *agent;
 	char *error = NULL, *symbol_cache;
 	sigset_t signals;

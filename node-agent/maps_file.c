@@ -6,6 +6,7 @@
 
 #define LINE_HEAD_MAX 128u
 #define DELETED       " (deleted)"
+#define VDSO          "[vdso]"
 
 /* START-END PERMISSIONS OFFSET DEVICE INODE   PATH */
 static bool parse_line(const char *line, size_t size, struct maps_file_entry *entry)
@@ -23,7 +24,11 @@ static bool parse_line(const char *line, size_t size, struct maps_file_entry *en
 		   &path_at) != 5)
 		return false;
 	entry->executable = permissions[2] == 'x';
-	if (path_at <= 0 || (size_t)path_at >= size || line[path_at] != '/')
+	if (path_at <= 0 || (size_t)path_at >= size)
+		return true;
+	entry->vdso = size - (size_t)path_at == strlen(VDSO) &&
+		      memcmp(line + path_at, VDSO, strlen(VDSO)) == 0;
+	if (line[path_at] != '/')
 		return true;
 	entry->path = line + path_at;
 	entry->path_size = size - (size_t)path_at;

@@ -11,6 +11,7 @@ struct maps_file_entry {
 	uint64_t offset;     /* of start in the file, bytes */
 	uint64_t inode;      /* of the file; 0: not a file */
 	bool executable;
+	bool vdso;        /* the kernel's own code in every process, which is no file */
 	bool deleted;     /* the file was unlinked or replaced since */
 	const char *path; /* borrowed from the text, without " (deleted)"; not terminated */
 	size_t path_size; /* 0: not a file */

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 
 #include "content_id.h"
@@ -18,6 +20,7 @@
 #include "symbolizer.h"
 
 #define MAPS_SIZE_MAX  (16u << 20)
+#define VDSO_NAME      "linux-vdso.so.1"
 #define IDENTIFY_READS 4u /* between two rereads, for files without a build id */
 
 struct module_table {
@@ -210,6 +213,30 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	return r || !known ? r : announce(table, &place);
 }
 
+/* The same in all 64-bit processes of this kernel: ours tells which it is. */
+static int add_vdso(struct module_table *table, const struct maps_file_entry *entry)
+{
+	struct definition_module definition = {.start = entry->start,
+					       .end = entry->end,
+					       .bias = entry->start,
+					       .flags = DEFINITION_MODULE_VDSO};
+	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *header = image;
+	struct elf_file *file;
+
+	if (!image || entry->start <= UINT32_MAX ||
+	    elf_file_open_memory(
+		    image, header->e_shoff + (size_t)header->e_shnum * header->e_shentsize, &file))
+		return -ENOENT;
+	definition.build_id_size =
+		elf_file_build_id(file, definition.build_id, sizeof(definition.build_id));
+	elf_file_close(file);
+	int r = definition.build_id_size
+			? module_table_add(table, &definition, VDSO_NAME, strlen(VDSO_NAME))
+			: -ENOENT;
+	return r == -ENOMEM || r == 0 ? r : -ENOENT;
+}
+
 /* A file that the guest didn't announce, added as if it had. 0; -ENOENT: not found; -ENOMEM. */
 static int add_from_proc(struct module_table *table, uint64_t address)
 {
@@ -221,6 +248,8 @@ static int add_from_proc(struct module_table *table, uint64_t address)
 	if (!find_in_text(table, address, &entry) &&
 	    !(read_maps(table) && find_in_text(table, address, &entry)))
 		return -ENOENT;
+	if (entry.vdso)
+		return add_vdso(table, &entry);
 	if (!entry.executable || entry.path_size == 0 ||
 	    mapped_file_open(&table->view, &entry, &file))
 		return -ENOENT;
@@ -304,4 +333,14 @@ int module_table_find(struct module_table *table, uint64_t address, struct messa
 		r = 0;
 	}
 	return r;
+}
+
+int module_table_open(struct module_table *table, uint64_t address, struct elf_file **file)
+{
+	struct maps_file_entry entry;
+
+	*file = NULL;
+	if (!table->reads_maps || !find_in_text(table, address, &entry) || entry.path_size == 0)
+		return -ENOENT;
+	return mapped_file_open(&table->view, &entry, file);
 }

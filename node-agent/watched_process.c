@@ -24,7 +24,7 @@ struct watched_process {
 	const struct watched_scope *scope;
 	pid_t pid;
 	uint64_t start;
-	uint32_t exec_id;
+	uint32_t exec_id, fork_exec_id; /* of the last event; and what it was at the fork */
 	bool has_exec_id, ended, reads_maps;
 	uint32_t process_id;                     /* 0: nothing was sent of it yet */
 	struct guest_process *guest;             /* borrowed; NULL: none */
@@ -32,7 +32,8 @@ struct watched_process {
 	struct process_ledger *ledger;           /* owns */
 	struct address_stack *stacks;            /* owns; NULL: no stack came yet */
 	struct event_source source;              /* pidfd; -1: none */
-	char *command;                           /* owns; NULL: not known */
+	bool has_command; /* as it is; else what could be had of it while it called exec */
+	char *command;    /* owns; NULL: not known */
 	char thread_command[SAMPLE_COMMAND_SIZE + 1];
 	struct host_sample *samples; /* owns */
 	uint32_t nr_samples, max_samples;
@@ -80,8 +81,25 @@ static bool is_of_our_user(pid_t pid)
 	return stat(path, &status) == 0 && status.st_uid == geteuid();
 }
 
+/* Between exec and its arguments there is a moment without. */
+static bool read_command(struct watched_process *process)
+{
+	char *arguments = NULL, *command = process->ended ? NULL : proc_file_command(process->pid);
+	size_t size = 0;
+
+	if (!command)
+		return false;
+	process->has_command =
+		proc_file_read(process->pid, "cmdline", 1, &arguments, &size) == 0 && size > 0;
+	free(arguments);
+	bool changed = !process->command || strcmp(process->command, command) != 0;
+	free(process->command);
+	process->command = command;
+	return changed;
+}
+
 struct watched_process *watched_process_create(const struct watched_scope *scope, pid_t pid,
-					       uint64_t start, const struct watched_process *parent)
+					       const struct watched *watched)
 {
 	struct watched_process *process = calloc(1, sizeof(*process));
 
@@ -90,7 +108,8 @@ struct watched_process *watched_process_create(const struct watched_scope *scope
 	*process = (struct watched_process){
 		.scope = scope,
 		.pid = pid,
-		.start = start,
+		.start = watched->start,
+		.fork_exec_id = watched->start ? watched->fork_exec_id : UINT32_MAX,
 		.source = {.fd = -1, .ready = on_end, .context = process},
 	};
 	process->ledger = process_ledger_create();
@@ -100,10 +119,7 @@ struct watched_process *watched_process_create(const struct watched_scope *scope
 	}
 	watch(process);
 	process->reads_maps = !process->ended && (scope->trusts_all || is_of_our_user(pid));
-	if (!process->ended)
-		process->command = proc_file_command(pid);
-	if (!process->command && parent && parent->command)
-		process->command = strdup(parent->command);
+	read_command(process);
 	return process;
 }
 
@@ -136,8 +152,10 @@ bool watched_process_has_ended(const struct watched_process *process)
 bool watched_process_is_other(const struct watched_process *process,
 			      const struct sample_event *event)
 {
-	return (process->has_exec_id && process->exec_id != event->exec_id) ||
-	       (process->start && process->start != event->process_start);
+	if (process->start && process->start != event->process_start)
+		return true;
+	return process->has_exec_id && process->exec_id != event->exec_id &&
+	       process->exec_id != process->fork_exec_id;
 }
 
 void watched_process_set_guest(struct watched_process *process, struct guest_process *guest)
@@ -153,7 +171,9 @@ struct guest_process *watched_process_guest(const struct watched_process *proces
 uint32_t watched_process_claim(const struct watched_process *process)
 {
 	char *command = proc_file_command(process->pid);
-	bool same = command && process->command && strcmp(command, process->command) == 0;
+	bool same = (command && process->command && strcmp(command, process->command) == 0) ||
+		    (process->has_exec_id && process->exec_id == process->fork_exec_id) ||
+		    !process->has_command;
 
 	free(command);
 	return same && !process->guest ? process->process_id : 0;
@@ -227,6 +247,12 @@ static int find_stack(struct watched_process *process, const struct sample_event
 		.nr_user = nr_user,
 		.nr_kernel = event->kernel_size / (uint32_t)sizeof(event->addresses[0]),
 		.code_pages = event->code_pages,
+		.copy = {.pc = event->user_pc,
+			 .sp = event->user_sp,
+			 .fp = event->user_fp,
+			 .bytes = (const uint8_t *)event->addresses + event->user_size +
+				  event->kernel_size,
+			 .size = event->stack_size},
 	};
 	struct address_list shown = list;
 
@@ -235,9 +261,9 @@ static int find_stack(struct watched_process *process, const struct sample_event
 	if (nr_user == 0)
 		process->no_stack++;
 	if (!process->stacks)
-		process->stacks =
-			address_stack_create(&process->scope->outputs, process->scope->kernel,
-					     process->pid, process->reads_maps);
+		process->stacks = address_stack_create(
+			&process->scope->outputs, process->scope->kernel, process->scope->files,
+			process->pid, process->reads_maps);
 	return process->stacks ? address_stack_find(process->stacks, &shown, node_id) : -ENOMEM;
 }
 
@@ -253,6 +279,21 @@ static int find_name(const struct watched_process *process, const struct sample_
 	int r = string_dictionary_intern(process->scope->outputs.strings, name, strlen(name),
 					 name_id);
 	return r == -ENOMEM ? r : 0;
+}
+
+static int call_anew(struct watched_process *process)
+{
+	return read_command(process) && process->description
+		       ? process_description_set_command(process->description, process->command)
+		       : 0;
+}
+
+/* It has called exec: it is called otherwise, and none of its files is mapped any more. */
+static int become(struct watched_process *process)
+{
+	address_stack_destroy(process->stacks);
+	process->stacks = NULL;
+	return call_anew(process);
 }
 
 static int reserve(struct watched_process *process)
@@ -278,16 +319,18 @@ static int add(struct watched_process *process, const struct sample_event *event
 		.tid = event->tid,
 		.kind = event->kind,
 	};
-	int r = reserve(process);
+	int r = process->has_exec_id && process->exec_id != event->exec_id ? become(process) : 0;
 
+	process->exec_id = event->exec_id;
+	process->has_exec_id = true;
+	if (r == 0)
+		r = reserve(process);
 	if (r == 0)
 		r = find_stack(process, event, &sample.stack_id);
 	if (r == 0)
 		r = find_name(process, event, &sample.name_id);
 	if (r)
 		return r;
-	process->exec_id = event->exec_id;
-	process->has_exec_id = true;
 	if (process->start == 0)
 		process->start = event->process_start;
 	memcpy(process->thread_command, event->command, SAMPLE_COMMAND_SIZE);
@@ -328,7 +371,9 @@ int watched_process_flush(struct watched_process *process)
 	if (process->nr_samples == 0)
 		return 0;
 	process->nr_samples = 0;
-	int r = introduce(process);
+	int r = process->has_command ? 0 : call_anew(process);
+	if (r == 0)
+		r = introduce(process);
 	if (r == 0) /* the guest's introduction does not send what its own batches will */
 		r = batch_builder_flush_dictionaries(process->scope->builder);
 	message.samples.process_id = process->process_id;

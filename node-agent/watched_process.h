@@ -19,6 +19,7 @@ struct device_list;
 struct event_loop;
 struct guest_process;
 struct kernel_symbols;
+struct unwind_files;
 struct watched_process;
 
 /* What all of them share; borrowed until the last watched_process_destroy(). */
@@ -29,16 +30,15 @@ struct watched_scope {
 	void *context;
 	const struct device_list *devices;
 	const struct kernel_symbols *kernel; /* NULL: the kernel's functions have no names */
+	struct unwind_files *files;          /* NULL: copies of stacks are not walked */
 	struct event_loop *loop;
 	uint32_t *nr_processes; /* process ids that were given */
 	bool trusts_all; /* files of other users' processes are opened, too: we have started the job */
 };
 
-/* start: as in sample_event.h. parent: what counts for it where it has nothing else to say; borrowed for the call; NULL: nobody.
- * NULL: out of memory. */
+/* watched: what the kernel's half knows of it. NULL: out of memory. */
 struct watched_process *watched_process_create(const struct watched_scope *scope, pid_t pid,
-					       uint64_t start,
-					       const struct watched_process *parent);
+					       const struct watched *watched);
 void watched_process_destroy(struct watched_process *process); /* accepts NULL */
 
 pid_t watched_process_pid(const struct watched_process *process);
@@ -46,7 +46,8 @@ pid_t watched_process_pid(const struct watched_process *process);
 /* Its end was seen. */
 bool watched_process_has_ended(const struct watched_process *process);
 
-/* The event comes from another process with this pid, or from another program in it. */
+/* The event comes from another process with this pid, or from another program in it. One that has not called exec since its fork becomes
+ * what it then calls, as a shell's children do. */
 bool watched_process_is_other(const struct watched_process *process,
 			      const struct sample_event *event);
 

@@ -9,6 +9,7 @@
 #include "proto/batch_decode_stacks.h"
 #include "proto/batch_reader.h"
 #include "proto/batch_rooms.h"
+#include "proto/event_fields.h"
 #include "proto/frame_check.h"
 #include "proto/list_fields.h"
 #include "proto/statistics_fields.h"
@@ -195,6 +196,28 @@ static void read_streams(struct batch_decoder *decoder, struct batch_reader *rea
 			  sizeof(*streams), count);
 }
 
+static void read_samples(struct batch_decoder *decoder, struct batch_reader *reader,
+			 struct message_samples *message)
+{
+	struct host_sample *samples;
+	struct batch_reader columns;
+	uint32_t count;
+
+	message->seq = batch_reader_seq(reader);
+	message->process_id = batch_reader_process_id(reader);
+	count = message->nr_samples = batch_reader_limited(reader, "nr_samples", WIRE_EVENTS_MAX);
+	columns = batch_reader_array(reader, "sample columns");
+	samples = batch_rooms_get(&decoder->rooms, reader->fault, 0, count, sizeof(*samples));
+	message->samples = samples;
+	if (samples)
+		memset(samples, 0, count * sizeof(*samples)); /* what does not travel is 0 */
+	batch_reader_rows(&columns, event_fields_sample, EVENT_FIELDS_SAMPLE, samples,
+			  sizeof(*samples), count);
+	for (uint32_t i = 0; i < count && !reader->fault->err; i++)
+		if (samples[i].duration_ns == 0)
+			batch_fault_set(reader->fault, -EBADMSG, "sample duration_ns is 0");
+}
+
 static void read_ack(struct batch_reader *reader, struct message_ack *ack)
 {
 	ack->seq = batch_reader_u64(reader, "seq");
@@ -222,6 +245,7 @@ static const char *message_name(uint64_t type)
 		[MESSAGE_BYE] = "BYE",
 		[MESSAGE_STATISTICS] = "STATISTICS",
 		[MESSAGE_STREAM] = "STREAM",
+		[MESSAGE_SAMPLES] = "SAMPLES",
 	};
 
 	return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
@@ -271,9 +295,11 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 	case MESSAGE_STREAM:
 		read_streams(decoder, reader, &message->streams);
 		break;
+	case MESSAGE_SAMPLES:
+		read_samples(decoder, reader, &message->samples);
+		break;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
-	case MESSAGE_SAMPLES:
 		break;
 	}
 }

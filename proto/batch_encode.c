@@ -6,6 +6,7 @@
 #include "proto/batch_encode_events.h"
 #include "proto/batch_encode_stacks.h"
 #include "proto/batch_writer.h"
+#include "proto/event_fields.h"
 #include "proto/list_fields.h"
 #include "proto/statistics_fields.h"
 
@@ -164,6 +165,24 @@ static void put_streams(struct batch_writer *writer, const struct message_stream
 			  count);
 }
 
+static void put_samples(struct batch_writer *writer, const struct message_samples *message)
+{
+	const struct host_sample *samples = message->samples;
+	uint32_t count = message->nr_samples;
+
+	batch_writer_seq(writer, message->seq);
+	batch_writer_require(writer, message->process_id > 0);
+	batch_writer_id(writer, message->process_id);
+	batch_writer_count(writer, count, WIRE_EVENTS_MAX);
+	if (writer->err)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		batch_writer_require(writer, samples[i].duration_ns > 0);
+	batch_writer_array(writer, EVENT_FIELDS_SAMPLE);
+	batch_writer_rows(writer, event_fields_sample, EVENT_FIELDS_SAMPLE, samples,
+			  sizeof(*samples), count);
+}
+
 static void put_ack(struct batch_writer *writer, const struct message_ack *ack)
 {
 	batch_writer_uint(writer, ack->seq);
@@ -196,6 +215,7 @@ static uint32_t nr_elements_of(enum message_type type)
 	case MESSAGE_PROCESS:
 		return 16;
 	case MESSAGE_STREAM:
+	case MESSAGE_SAMPLES:
 		return 6;
 	case MESSAGE_PING:
 	case MESSAGE_PONG:
@@ -205,7 +225,6 @@ static uint32_t nr_elements_of(enum message_type type)
 		return 8;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
-	case MESSAGE_SAMPLES:
 		break;
 	}
 	return 0;
@@ -256,9 +275,11 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 	case MESSAGE_STREAM:
 		put_streams(writer, &message->streams);
 		break;
+	case MESSAGE_SAMPLES:
+		put_samples(writer, &message->samples);
+		break;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
-	case MESSAGE_SAMPLES:
 		break;
 	}
 }

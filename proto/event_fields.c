@@ -32,3 +32,12 @@ const struct event_field event_fields_gpu[EVENT_FIELDS_GPU] = {
 	{"gpu capture_stack_id", offsetof(struct gpu_record, capture_stack_id), 4, WIRE_ID_MAX,
 	 false},
 };
+
+const struct event_field event_fields_sample[EVENT_FIELDS_SAMPLE] = {
+	{"sample time_ns", offsetof(struct host_sample, time_ns), 8, UINT64_MAX, false},
+	{"sample duration_ns", offsetof(struct host_sample, duration_ns), 8, UINT64_MAX, false},
+	{"sample tid", offsetof(struct host_sample, tid), 4, UINT32_MAX, false},
+	{"sample stack_id", offsetof(struct host_sample, stack_id), 4, WIRE_ID_MAX, false},
+	{"sample name_id", offsetof(struct host_sample, name_id), 4, WIRE_ID_MAX, false},
+	{"sample kind", offsetof(struct host_sample, kind), 1, HOST_SAMPLE_KINDS - 1, false},
+};

@@ -1,4 +1,4 @@
-/* Which fields of a record travel, in which order: the columns of an EVENTS message (wire.md).
+/* Which fields of a record travel, in which order: the columns of EVENTS and SAMPLES messages (wire.md).
  * Encoder and decoder read the same tables, so they can't disagree. Plain data. */
 #ifndef EVENT_FIELDS_H
 #define EVENT_FIELDS_H
@@ -8,6 +8,7 @@
 
 #define EVENT_FIELDS_LAUNCH 7u
 #define EVENT_FIELDS_GPU    14u
+#define EVENT_FIELDS_SAMPLE 6u
 
 struct event_field {
 	const char *name;                   /* as in wire.md */
@@ -19,5 +20,6 @@ struct event_field {
 
 extern const struct event_field event_fields_launch[EVENT_FIELDS_LAUNCH];
 extern const struct event_field event_fields_gpu[EVENT_FIELDS_GPU];
+extern const struct event_field event_fields_sample[EVENT_FIELDS_SAMPLE];
 
 #endif

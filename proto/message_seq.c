@@ -24,6 +24,8 @@ static const uint64_t *find(const struct message *message)
 		return &message->statistics.seq;
 	case MESSAGE_STREAM:
 		return &message->streams.seq;
+	case MESSAGE_SAMPLES:
+		return &message->samples.seq;
 	default:
 		return NULL;
 	}

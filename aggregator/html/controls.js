@@ -27,7 +27,7 @@ function makeControls() {
 				choice.split[event.target.checked ? "add" : "delete"](dimension);
 				remerge(zoomPath());
 			});
-	if (several("gpu"))
+	if (new Set(profile.rows.map((row) => row.gpu).filter((gpu) => gpu >= -1)).size > 1)
 		addChoice("shape", "checkbox", "shape", "join", "join GPUs", "Leaves of all GPUs as one: [GPU_Kernel]…")
 			.addEventListener("change", (event) => {
 				choice.join = event.target.checked;

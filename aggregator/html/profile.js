@@ -3,7 +3,10 @@
 const WEIGHTS = ["time", "count", "bytes"];
 const DIMENSIONS = ["plane", "host", "rank", "gpu", "stream", "thread"];
 const KINDS = ["kernel", "memcpy", "memset", "graph", "sync", "overhead", "um", "module", "memory",
-	"python", "native", "api", "group", "unknown", "other"];
+	"cpu", "offcpu", "call", "idle", "python", "native", "api", "group", "unknown", "other"];
+
+// Of what host threads did; their GPU is -2.
+const NO_STREAM = 2 ** 32 - 1;
 
 // Sums stay exact beyond 2^53: each number is lo + hi * 2^28, and both parts are summed on their own.
 const PART = 2 ** 28;
@@ -111,8 +114,8 @@ function dimensionName(dimension, value) {
 	switch (dimension) {
 	case "plane": return profile.planes.find(([name]) => name === value)[1];
 	case "rank": return value < 0 ? "rank?" : `rank${value}`;
-	case "gpu": return value < 0 ? "GPU?" : `GPU${value}`;
-	case "stream": return `stream${value}`;
+	case "gpu": return value < -1 ? "no GPU" : value < 0 ? "GPU?" : `GPU${value}`;
+	case "stream": return value === NO_STREAM ? "no stream" : `stream${value}`;
 	case "thread": return value === 0 ? "thread ?" : `thread ${value}`;
 	default: return value;
 	}
@@ -120,8 +123,11 @@ function dimensionName(dimension, value) {
 
 function kindOfName(name) {
 	if (name[0] === "[") {
-		const leaf = /^\[(?:GPU|Host)[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Memory|Managed)\]/.exec(name);
+		const host = /^\[(CPU|Off-CPU|GPU_Launch)\]/.exec(name);
+		const leaf = /^\[(?:GPU|Host)[^\]]*_(Kernel|Memcpy|Memset|Graph|Sync|Overhead|UM|Module|Memory|Managed|Idle)\]/.exec(name);
 
+		if (host)
+			return { "CPU": "cpu", "Off-CPU": "offcpu", "GPU_Launch": "call" }[host[1]];
 		if (name === "[captured at]")
 			return "graph";
 		if (name === "[CUPTI]" || name === "[unified memory]")

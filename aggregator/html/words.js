@@ -3,6 +3,7 @@
 
 const KIND_LABELS = { kernel: "kernel", memcpy: "memory copy", memset: "memset", graph: "CUDA graph",
 	sync: "host wait", overhead: "overhead", um: "unified memory", module: "load of GPU code", memory: "memory",
+	cpu: "on the CPU", offcpu: "off the CPU", call: "in a CUDA call", idle: "idle GPU",
 	python: "Python", native: "C++", api: "CUDA call", group: "split", unknown: "not known", other: "other" };
 
 function figuresOf(frame) {

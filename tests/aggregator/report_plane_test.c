@@ -19,7 +19,7 @@
 
 static void a_list_of_planes_is_a_set(void **state)
 {
-	static const char *const bad[] = {"", "gpu,", ",gpu", "cpu", "GPU", "gpu sync", "gp"};
+	static const char *const bad[] = {"", "gpu,", ",gpu", "cpus", "GPU", "gpu sync", "gp"};
 	uint32_t planes;
 
 	(void)state;
@@ -52,7 +52,7 @@ static void every_plane_is_called_by_its_name(void **state)
 static void only_work_is_gpu_time(void **state)
 {
 	(void)state;
-	for (uint32_t kind = 0; kind < RECORD_GPU_KINDS; kind++)
+	for (uint32_t kind = 0; kind < REPORT_KINDS; kind++)
 		assert_int_equal(report_plane_of(kind) == REPORT_PLANE_GPU,
 				 kind <= RECORD_GPU_GRAPH);
 }
@@ -71,8 +71,8 @@ static void kinds_of_kinds_have_names_and_unknown_ones_say_so(void **state)
 	assert_string_equal(kind_name_detail(RECORD_GPU_OVERHEAD, 255), "unknown");
 	assert_string_equal(kind_name_detail(RECORD_GPU_UNIFIED, 8), "migration DtoD");
 	assert_string_equal(kind_name_detail(RECORD_GPU_KERNEL, 1), "");
-	assert_string_equal(kind_name_detail(RECORD_GPU_KINDS, 1), "");
-	assert_string_equal(kind_name_leaf(RECORD_GPU_KINDS), "Unknown");
+	assert_string_equal(kind_name_detail(REPORT_KINDS, 1), "");
+	assert_string_equal(kind_name_leaf(REPORT_KINDS), "Unknown");
 	assert_string_equal(kind_name_column(RECORD_GPU_MODULE), "module");
 }
 

@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include "aggregator/csv_writer.h"
 #include "aggregator/folded_writer.h"
 #include "aggregator/profile.h"
 #include "aggregator/report_build.h"
 #include "aggregator/report_busy.h"
 #include "aggregator/report_statistics.h"
+#include "aggregator/report_summary.h"
 #include "aggregator/statistics_writer.h"
 #include "aggregator/table_writer.h"
 
@@ -31,6 +31,24 @@ static void write_memory(FILE *out, const struct profile *profile, enum report_m
 	options.weight = FOLDED_COUNT;
 	assert_int_equal(folded_writer_write(out, tree, &options), 0);
 	report_tree_destroy(tree);
+}
+
+/* Each plane's own, and all of them in one. */
+static void write_planes(FILE *out, const struct profile *profile)
+{
+	struct folded_options options = {.unit = FOLDED_NS};
+
+	assert_int_equal(report_by_parse("host,rank,gpu,stream,thread", &options.by), 0);
+	for (uint32_t plane = 0; plane <= REPORT_PLANES; plane++) {
+		const struct report_options planes = {
+			.planes = plane < REPORT_PLANES ? 1u << plane : REPORT_PLANES_ALL};
+		struct report_tree *tree;
+
+		assert_int_equal(report_tree_build(profile, &planes, &tree), 0);
+		assert_int_equal(folded_writer_write(out, tree, &options), 0);
+		report_summary_planes(out, tree, "");
+		report_tree_destroy(tree);
+	}
 }
 
 char *report_text_of(const char *path)
@@ -67,6 +85,7 @@ char *report_text_of(const char *path)
 			 0);
 	for (int memory = REPORT_MEMORY_PEAK; memory <= REPORT_MEMORY_FREES; memory++)
 		write_memory(out, profile, (enum report_memory)memory);
+	write_planes(out, profile);
 	fclose(out);
 	report_statistics_destroy(statistics);
 	report_busy_destroy(busy);

@@ -17,6 +17,7 @@
 	}
 #define ROUNDS   12u
 #define LAUNCHES 40u
+#define SAMPLES  25u
 
 struct scenario_frame scenario_encode(const struct message *message)
 {
@@ -190,7 +191,8 @@ static uint32_t random_below(uint64_t *seed, uint32_t limit)
 static struct gpu_record record_of(uint64_t *seed, uint32_t correlation_id)
 {
 	struct gpu_record record = {
-		.start_ns = 1000000ull + correlation_id * 1000ull,
+		.start_ns = 1000000ull + correlation_id * 1000ull +
+			    (correlation_id + 19) / 20 * 20000ull, /* some idle time */
 		.bytes = 0,
 		.correlation_id = correlation_id,
 		.context_id = 1,
@@ -314,6 +316,29 @@ static void add_ledger(struct scenario *scenario, uint32_t process_id, uint64_t 
 	add(scenario, &message);
 }
 
+/* Two threads that run, wait and call; some without a stack, a reason or a function. */
+static void add_samples(struct scenario *scenario, uint32_t process_id, uint32_t round,
+			uint64_t *seed)
+{
+	struct host_sample samples[SAMPLES];
+	struct message message = {.type = MESSAGE_SAMPLES,
+				  .samples = {.seq = next_seq(scenario),
+					      .process_id = process_id,
+					      .nr_samples = SAMPLES,
+					      .samples = samples}};
+
+	for (uint32_t i = 0; i < SAMPLES; i++)
+		samples[i] = (struct host_sample){
+			.time_ns = 1000000ull + round * 80000ull + i * 6000ull,
+			.duration_ns = 1 + random_below(seed, 9000),
+			.tid = 500 + i % 2,
+			.stack_id = random_below(seed, 9),
+			.name_id = random_below(seed, 3) ? 0 : 14 + random_below(seed, 3),
+			.kind = (uint8_t)random_below(seed, HOST_SAMPLE_KINDS),
+		};
+	add(scenario, &message);
+}
+
 static void add_streams(struct scenario *scenario, uint32_t process_id, int32_t priority)
 {
 	static const uint32_t flags[] = {5, 9, 9};
@@ -363,7 +388,7 @@ void scenario_init(struct scenario *scenario, uint32_t number)
 {
 	static const struct message_text nodes[] = {TEXT("node01"), TEXT("node02")};
 	struct message message = {.type = MESSAGE_HELLO};
-	uint64_t seed = number + 1;
+	uint64_t seed = number + 1, sample_seed = number + 7;
 
 	memset(scenario, 0, sizeof(*scenario));
 	memset(scenario->epoch, (int)(0xa0 + number), sizeof(scenario->epoch));
@@ -388,6 +413,8 @@ void scenario_init(struct scenario *scenario, uint32_t number)
 			add_ledger(scenario, 1 + round / 4 % 2, round * 100);
 		if (round == 6)
 			add_symbol(scenario);
+		if (round % 2)
+			add_samples(scenario, 1 + round / 2 % 2, round, &sample_seed);
 		if (round > 6)
 			add_statistics(scenario, 1 + round / 2 % 2, round);
 	}

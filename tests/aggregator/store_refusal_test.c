@@ -107,11 +107,13 @@ static void an_older_schema_is_refused_with_what_to_do(void **state)
 		const char *sql, *words;
 	} versions[] = {
 		{"PRAGMA user_version = 1",
-		 "version 1, this program reads version 4: make the report with"},
+		 "version 1, this program reads version 5: make the report with"},
 		{"PRAGMA user_version = 2",
-		 "version 2, this program reads version 4: make the report with"},
+		 "version 2, this program reads version 5: make the report with"},
 		{"PRAGMA user_version = 3",
-		 "version 3, this program reads version 4: make the report with"},
+		 "version 3, this program reads version 5: make the report with"},
+		{"PRAGMA user_version = 4",
+		 "version 4, this program reads version 5: make the report with"},
 	};
 
 	store_fixture_open_all();
@@ -201,6 +203,18 @@ static void a_store_with_impossible_content_is_refused(void **state)
 		"UPDATE kernel_configs SET name = 900",
 		"UPDATE kernel_configs SET block_x = 4294967296",
 		"UPDATE device_limits SET device = 9",
+		"UPDATE host_samples SET kind = 3 WHERE kind = 2",
+		"UPDATE sample_blocks SET block = block + 1",
+		"UPDATE sample_blocks SET process = 9 WHERE process = 1",
+		"UPDATE sample_blocks SET data = x'ff'",
+		"UPDATE sample_blocks SET count = count + 1",
+		"UPDATE sample_blocks SET count = 4000000000",
+		"UPDATE idle_blocks SET data = x'00'",
+		"UPDATE idle_blocks SET block = 5",
+		"UPDATE idle_blocks SET count = 4000000000",
+		"UPDATE idle_blocks SET records = 100000",
+		"UPDATE idle_devices SET device = 9 WHERE device = 1",
+		"DELETE FROM idle_devices",
 		"DELETE FROM devices",
 	};
 
@@ -210,7 +224,7 @@ static void a_store_with_impossible_content_is_refused(void **state)
 		sqlite3 *database;
 
 		store_fixture_open_all();
-		store_fixture_apply_up_to(17);
+		store_fixture_apply_up_to(21);
 		store_fixture_commit();
 		store_fixture_close_all();
 		assert_int_equal(sqlite3_open(store_fixture.path, &database), SQLITE_OK);

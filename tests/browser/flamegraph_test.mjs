@@ -426,9 +426,20 @@ test("of several planes the page opens on GPU work, and the others are a choice 
 	now = await state(page);
 	assert.equal(now.total.name, "all planes, side by side");
 	assert.deepEqual((await page.value("flamegrid.roots()")).map(({ name }) => name).sort(),
-		["GPU work", "host waits", "loads of GPU code", "overhead", "unified memory"]);
+		["CUDA calls", "GPU work", "GPUs idle", "host threads off the CPU", "host threads on the CPU", "host waits",
+			"loads of GPU code", "overhead", "unified memory"]);
+	for (const [name, kind] of [["[CPU]", "cpu"], ["[Off-CPU]futex", "offcpu"], ["[GPU_Launch]cuLaunchKernel", "call"],
+		["[GPU0_Idle]", "idle"]])
+		assert.equal((await page.value(`flamegrid.find('${name}')`)).kind, kind);
 	assert.equal(await page.value("location.hash"), "#plane=all");
 	await shoot(page, "planes");
+	await page.value(`(() => {
+		const select = document.querySelector("#only select[name=plane]");
+		select.value = "cpu";
+		select.dispatchEvent(new Event("change"));
+	})()`);
+	await choose(page, "split", "gpu");
+	assert.deepEqual((await page.value("flamegrid.roots()")).map(({ name }) => name), ["no GPU"]);
 	await finish(page);
 });
 

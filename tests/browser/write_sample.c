@@ -194,9 +194,14 @@ static uint32_t leaf_name(struct sample *sample, int32_t gpu, uint32_t kind, con
 {
 	static const char *const kinds[] = {"Kernel", "Memcpy",   "Memset", "Graph",
 					    "Sync",   "Overhead", "UM",     "Module"};
+	static const char *const hosts[] = {"CPU", "Off-CPU", "GPU_Launch"};
 	char text[512];
 
-	if (gpu < 0)
+	if (kind == REPORT_KIND_IDLE)
+		snprintf(text, sizeof(text), "[GPU%d_Idle]", gpu);
+	else if (kind >= REPORT_KIND_HOST)
+		snprintf(text, sizeof(text), "[%s]%s", hosts[kind - REPORT_KIND_HOST], name);
+	else if (gpu < 0)
 		snprintf(text, sizeof(text), "[GPU?_%s]%s", kinds[kind], name);
 	else
 		snprintf(text, sizeof(text), "[GPU%d_%s]%s", gpu, kinds[kind], name);
@@ -358,7 +363,11 @@ static void fill_planes(struct sample *sample)
 		      {"main", REPORT_KIND_SYNC, "stream", 7000000},
 		      {"[CUPTI]", REPORT_KIND_OVERHEAD, "activity buffer flush", 300},
 		      {"[unified memory]", REPORT_KIND_UNIFIED, "migration HtoD", 5000},
-		      {"main", REPORT_KIND_MODULE, "cuModuleLoadData", 600}};
+		      {"main", REPORT_KIND_MODULE, "cuModuleLoadData", 600},
+		      {"main", REPORT_KIND_CPU, "", 50000},
+		      {"main", REPORT_KIND_OFF_CPU, "futex", 90000},
+		      {"main", REPORT_KIND_CALL, "cuLaunchKernel", 400},
+		      {"[unknown]", REPORT_KIND_IDLE, "", 800}};
 
 	sample->tree.title = "several planes";
 	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++)

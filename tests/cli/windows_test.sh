@@ -33,7 +33,8 @@ for threads in 1 4; do
 		contains "$name: says that it is not the run" "$scratch/$name.err" "window"
 	done
 done
-captured range_stacks --capture-range profiler -- --rounds 5
+# Long enough for the unwind tables to be ready on a busy machine.
+captured range_stacks --capture-range profiler -- --milliseconds 500
 same "range: stacks are whole" "$(grep -c 'main;run_round;inside_window;launch;cudaLaunchKernel\|main;inside_window;launch;cudaLaunchKernel' "$scratch/range_stacks.folded")" 1
 
 # Graphs that were captured before the window: their nodes stand under the launch, and are counted.
@@ -52,6 +53,8 @@ check "held: kernels" [ "$(kernels held_duty inside)" -gt 0 ]
 # Several GPUs in one process: what one thread launches on one may wait for the other.
 captured devices --duty 20ms/60ms -- --milliseconds 1500 --threads 3 --devices 2
 check "devices: kernels" [ "$(kernels devices inside)" -gt 0 ]
+same "devices: records without a launch" "$(noted devices unmatched_record)" ""
+check "devices: launches have their records" [ "$(($(noted devices launch_expired)))" -le 30 ]
 contains "devices: CUPTI stays, and that is said" "$scratch/devices.err" "the process works on several GPUs"
 
 # By the clock: a part of the run, each launch with its record.

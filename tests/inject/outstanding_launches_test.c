@@ -79,11 +79,27 @@ static void more_graphs_than_are_followed_end_with_the_context(void **state)
 	assert_int_equal(outstanding_launches_count(), 0);
 }
 
+static void what_is_not_known_is_over_when_all_of_the_context_was_waited_for_since(void **state)
+{
+	static int stream;
+
+	(void)state;
+	outstanding_launches_begin_unknown(1000);
+	assert_true(outstanding_launches_has_unknown());
+	outstanding_launches_stream_waited(&stream, 2000);
+	assert_int_equal(outstanding_launches_count(), 1);
+	outstanding_launches_context_waited(900, 1100); /* began before */
+	assert_true(outstanding_launches_has_unknown());
+	outstanding_launches_context_waited(1200, 1300);
+	assert_false(outstanding_launches_has_unknown());
+	assert_int_equal(outstanding_launches_count(), 0);
+}
+
 static void waiting_twice_for_the_context_clears_what_never_comes(void **state)
 {
 	(void)state;
 	outstanding_launches_begin(9, false);
-	outstanding_launches_begin_unknown();
+	outstanding_launches_begin_unknown(150);
 	outstanding_launches_context_waited(100, 200);
 	assert_int_equal(outstanding_launches_count(), 2);
 	outstanding_launches_begin(10, false);         /* since then */
@@ -107,6 +123,9 @@ static void what_is_outstanding_twice_lasts(void **state)
 	assert_true(outstanding_launches_last());
 	outstanding_launches_record(4);
 	assert_false(outstanding_launches_last());
+	outstanding_launches_begin_unknown(1000);
+	assert_false(outstanding_launches_last());
+	assert_false(outstanding_launches_last());
 }
 
 int main(void)
@@ -118,6 +137,7 @@ int main(void)
 		TEST(ids_may_wrap),
 		TEST(a_graph_ends_with_its_stream),
 		TEST(more_graphs_than_are_followed_end_with_the_context),
+		TEST(what_is_not_known_is_over_when_all_of_the_context_was_waited_for_since),
 		TEST(waiting_twice_for_the_context_clears_what_never_comes),
 		TEST(what_is_outstanding_twice_lasts),
 	};

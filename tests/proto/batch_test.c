@@ -307,6 +307,58 @@ static void values_that_no_decoder_takes_are_invalid(void **state)
 	assert_encode_fails(*state, &process, -EINVAL);
 }
 
+static void samples_that_no_decoder_takes_are_invalid(void **state)
+{
+	const struct host_sample nothing[] = {{.time_ns = 9, .duration_ns = 1}, {.time_ns = 9}};
+	const struct host_sample kind = {.duration_ns = 1, .kind = HOST_SAMPLE_KINDS};
+	const struct host_sample stack = {.duration_ns = 1, .stack_id = WIRE_ID_MAX + 1};
+	const struct host_sample name = {.duration_ns = 1, .name_id = WIRE_ID_MAX + 1};
+	struct message message = {
+		.type = MESSAGE_SAMPLES,
+		.samples = {.seq = 1, .process_id = 1, .nr_samples = 2, .samples = nothing}};
+
+	assert_encode_fails(*state, &message, -EINVAL);
+	message.samples.nr_samples = 1;
+	message.samples.process_id = 0;
+	assert_encode_fails(*state, &message, -EINVAL);
+	message.samples.process_id = 1;
+	message.samples.samples = &kind;
+	assert_encode_fails(*state, &message, -EINVAL);
+	message.samples.samples = &stack;
+	assert_encode_fails(*state, &message, -EMSGSIZE);
+	message.samples.samples = &name;
+	assert_encode_fails(*state, &message, -EMSGSIZE);
+	message.samples.nr_samples = WIRE_EVENTS_MAX + 1;
+	assert_encode_fails(*state, &message, -EMSGSIZE);
+}
+
+static void a_decoder_takes_no_sample_that_cannot_be(void **state)
+{
+	static const struct {
+		const char *bytes, *error;
+		int err;
+	} cases[] = {
+		{"\x96\x12\x01\x01\x01\x02\x96\x09\x05\x01\x00\x00\x00", "", 0},
+		{"\x96\x12\x01\x01\x01\x02\x96\x09\x00\x01\x00\x00\x00",
+		 "SAMPLES: sample duration_ns is 0", -EBADMSG},
+		{"\x96\x12\x01\x01\x01\x02\x96\x09\x05\x01\x00\x00\x03", "SAMPLES: sample kind",
+		 -EBADMSG},
+		{"\x96\x12\x01\x01\x00\x02\x96\x09\x05\x01\x00\x00\x00", "SAMPLES: process_id",
+		 -EBADMSG},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct codec_fixture *codec = *state;
+		struct message message;
+
+		assert_int_equal(codec_fixture_decode(codec, cases[i].bytes, 13, &message),
+				 cases[i].err);
+		assert_memory_equal(batch_decoder_error(codec->decoder), cases[i].error,
+				    strlen(cases[i].error));
+		assert_int_equal(message.samples.nr_samples, cases[i].err ? 0 : 2);
+	}
+}
+
 static void kinds_that_mix_are_not_taken_for_one_that_does_not_exist(void **state)
 {
 	const struct gpu_record gpu[] = {{.start_ns = 5, .end_ns = 6, .kind = RECORD_GPU_MEMCPY},
@@ -465,6 +517,8 @@ int main(void)
 		cmocka_unit_test(reserved_fields_come_back_as_zero),
 		cmocka_unit_test(types_that_are_not_sent_are_invalid),
 		cmocka_unit_test(values_that_no_decoder_takes_are_invalid),
+		cmocka_unit_test(samples_that_no_decoder_takes_are_invalid),
+		cmocka_unit_test(a_decoder_takes_no_sample_that_cannot_be),
 		cmocka_unit_test(kinds_that_mix_are_not_taken_for_one_that_does_not_exist),
 		cmocka_unit_test(messages_over_a_limit_are_refused_whole),
 		cmocka_unit_test(an_encoder_works_after_an_error),

@@ -161,6 +161,28 @@ static const struct message_stream streams[] = {
 	 .flags = UINT32_MAX},
 };
 
+static const struct host_sample host_samples[] = {
+	{.time_ns = 5000000000ull, .duration_ns = 10101010, .tid = 4242, .stack_id = 7},
+	{.time_ns = 5010101010ull, .duration_ns = 10101010, .tid = 4242, .stack_id = 7},
+	{.time_ns = 5000300000ull,
+	 .duration_ns = 299999,
+	 .tid = 4243,
+	 .stack_id = 9,
+	 .name_id = 3,
+	 .kind = HOST_SAMPLE_OFF_CPU},
+	{.time_ns = 5000400000ull,
+	 .duration_ns = 1,
+	 .tid = 4243,
+	 .name_id = 4,
+	 .kind = HOST_SAMPLE_CALL},
+	{.time_ns = UINT64_MAX,
+	 .duration_ns = UINT64_MAX,
+	 .tid = UINT32_MAX,
+	 .stack_id = WIRE_ID_MAX,
+	 .name_id = WIRE_ID_MAX,
+	 .kind = HOST_SAMPLE_KINDS - 1},
+};
+
 static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_HELLO,
 	 .hello = {.version_min = 1,
@@ -256,6 +278,15 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 	 .streams =
 		 {.seq = 11, .process_id = 1, .nr_streams = LENGTH(streams), .streams = streams}},
 	{.type = MESSAGE_STREAM, .streams = {.seq = UINT64_MAX, .process_id = WIRE_ID_MAX}},
+	{.type = MESSAGE_SAMPLES,
+	 .samples = {.seq = 12,
+		     .process_id = 1,
+		     .nr_samples = LENGTH(host_samples),
+		     .samples = host_samples}},
+	{.type = MESSAGE_SAMPLES,
+	 .samples =
+		 {.seq = 13, .process_id = WIRE_ID_MAX, .nr_samples = 1, .samples = host_samples}},
+	{.type = MESSAGE_SAMPLES, .samples = {.seq = UINT64_MAX, .process_id = 2}},
 	{.type = MESSAGE_ACK,
 	 .ack = {.seq = 12, .window_frames = UINT32_MAX, .window_bytes = UINT64_MAX}},
 	{.type = MESSAGE_PING, .ping = {.token = UINT64_MAX}},
@@ -419,9 +450,14 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 		       list_equal(left->streams.streams, right->streams.streams,
 				  left->streams.nr_streams, right->streams.nr_streams,
 				  sizeof(*left->streams.streams));
+	case MESSAGE_SAMPLES:
+		return left->samples.seq == right->samples.seq &&
+		       left->samples.process_id == right->samples.process_id &&
+		       list_equal(left->samples.samples, right->samples.samples,
+				  left->samples.nr_samples, right->samples.nr_samples,
+				  sizeof(*left->samples.samples));
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
-	case MESSAGE_SAMPLES:
 		break;
 	}
 	return false;

@@ -37,17 +37,17 @@ kineto_torch() {
 kineto_program() {
 	local kernels launched
 
-	nvcc -O2 -arch=native -cudart shared "$here/programs/shared_cupti.cu" -o "$scratch/shared_cupti" \
+	nvcc -O2 -arch=native -cudart shared "$here/programs/shared_cupti.cu" -o "$scratch/programs/shared_cupti" \
 		-I/usr/local/cuda/extras/CUPTI/include -Xlinker -rpath -Xlinker "$(dirname "$cupti")" -Xlinker "$cupti" \
 		2>"$out/nvcc-shared.log" || { not_ok "nvcc: $out/nvcc-shared.log"; return; }
-	kineto_run shared_cupti "$scratch/shared_cupti" 20000 20000 20000 3
+	kineto_run shared_cupti "$scratch/programs/shared_cupti" 20000 20000 20000 3
 	same "shared_cupti: subscribed" "$(grep '^subscribed' "$out/shared_cupti.stdout")" "subscribed 0"
 	same "shared_cupti: its sessions are whole" "$(grep '^session' "$out/shared_cupti.stdout")" "session 60000 60000"
 	launched=$(sed -n 's/^launched //p' "$out/shared_cupti.stdout")
 	kernels=$(leaf_sum "$out/shared_cupti.folded" '_Kernel\]')
 	within "shared_cupti: records and those counted as missing" \
 		$((kernels + $(kineto_ledger shared_cupti activity_taken))) $((launched - 300)) $((launched + 300))
-	kineto_run shared_finalize "$scratch/shared_cupti" 20000 20000 20000 1 finalize
+	kineto_run shared_finalize "$scratch/programs/shared_cupti" 20000 20000 20000 1 finalize
 	same "shared_finalize: finalized" "$(grep '^finalized' "$out/shared_finalize.stdout")" "finalized 0"
 	same "shared_finalize: its session is whole" "$(grep '^session' "$out/shared_finalize.stdout")" "session 20000 20000"
 	within "shared_finalize: kernels outside, before and after" "$(leaf_sum "$out/shared_finalize.folded" '_Kernel\]')" 20100 99999999

@@ -40,10 +40,14 @@ overhead_of() {
 			name, n, f, o, o - f, o / f, o / n }'
 }
 
+# OVERHEAD_OF: launch_bound, tiny_train, graph_train; all of them if it is not set.
 overhead() {
-	overhead_of launch_bound 's/^thread 0 device 0 ns.launch://p' "$scratch/programs/launch_bound" 200000
-	have_torch && overhead_of tiny_train 's/^ *us.step://p' python3 "$here/programs/tiny_train.py"
-	have_torch && overhead_of graph_train 's/^ *us.step://p' python3 "$here/programs/graph_train.py"
+	local programs=" ${OVERHEAD_OF:-launch_bound tiny_train graph_train} "
+
+	case $programs in *" launch_bound "*) overhead_of launch_bound 's/^thread 0 device 0 ns.launch://p' "$scratch/programs/launch_bound" 200000 ;; esac
+	have_torch || return 0
+	case $programs in *" tiny_train "*) overhead_of tiny_train 's/^ *us.step://p' python3 "$here/programs/tiny_train.py" ;; esac
+	case $programs in *" graph_train "*) overhead_of graph_train 's/^ *us.step://p' python3 "$here/programs/graph_train.py" ;; esac
 }
 
 # Several threads that launch at once: what the guest's lanes cost, and where CUPTI itself serialises.

@@ -1,6 +1,6 @@
 /* Launches tiny kernels without pause, for what comes and goes meanwhile: capture windows, other profilers.
  * Usage: steady SECONDS [threads] [devices] [hold]
- * Each thread launches batches of 1,000 kernels on a stream of its own and waits for the stream. Thread 0 prints
+ * Each thread launches batches of 1,000 kernels on a stream of its own and waits for the device, with hold for the stream. Thread 0 prints
  * "batch MS NS" for each batch: the time since the epoch in ms and the ns a launch took.
  * hold: thread 0 keeps a kernel running on another stream that waits for a flag in host memory, which is set, and the
  * kernel launched anew, every two seconds.
@@ -92,7 +92,7 @@ static void work(int index, int device, double end, bool hold)
 		for (int i = 0; i < BATCH; i++)
 			tiny<<<8, 32, 0, stream>>>(p);
 		double took = seconds(CLOCK_MONOTONIC) - begin;
-		check(cudaStreamSynchronize(stream), "wait");
+		check(hold ? cudaStreamSynchronize(stream) : cudaDeviceSynchronize(), "wait");
 		launched += BATCH;
 		if (index == 0)
 			printf("batch %.0f %.0f\n", wall * 1e3, took * 1e9 / BATCH);

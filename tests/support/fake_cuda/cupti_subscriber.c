@@ -57,10 +57,10 @@ static void deliver(CUpti_CallbackDomain domain, uint32_t cbid, const void *data
 	in_callback = false;
 }
 
-static void report_call(struct sim_call *call, bool at_exit, void *result)
+static bool report_call(struct sim_call *call, bool at_exit, void *result)
 {
 	if (!atomic_load_explicit(&enabled[call->domain][call->cbid], memory_order_relaxed))
-		return;
+		return false;
 	struct sim_context *context = sim_context_current();
 	CUpti_CallbackData data = {
 		.callbackSite = at_exit ? CUPTI_API_EXIT : CUPTI_API_ENTER,
@@ -75,6 +75,7 @@ static void report_call(struct sim_call *call, bool at_exit, void *result)
 	};
 
 	deliver((CUpti_CallbackDomain)call->domain, call->cbid, &data);
+	return true;
 }
 
 static void report_resource(uint32_t cbid, struct sim_context *context, struct sim_stream *stream,

@@ -23,6 +23,8 @@ struct sim_call {
 	const char *symbol;      /* the kernel of a launch, else NULL */
 	uint32_t correlation_id; /* 0: not traced */
 	uint64_t correlation_data;
+	bool told;           /* the subscriber heard of its entry */
+	uint32_t generation; /* of correlation ids, at its entry */
 };
 
 /* One thing that a device ran, or still runs. */
@@ -50,7 +52,8 @@ struct sim_operation {
 };
 
 struct sim_tracer {
-	void (*call_site)(struct sim_call *call, bool at_exit, void *result);
+	bool (*call_site)(struct sim_call *call, bool at_exit,
+			  void *result); /* whether callbacks of it are on */
 	void (*resource)(uint32_t cbid, struct sim_context *context, struct sim_stream *stream,
 			 void *descriptor);
 	void (*operation)(const struct sim_operation *operation);
@@ -63,7 +66,9 @@ struct sim_tracer {
 void sim_trace_set_tracer(const struct sim_tracer *tracer);
 
 /* Around each API function. The outermost call of a thread draws a correlation id while somebody
- * traces; calls nested in it share it. result: CUresult or cudaError_t, shown to the callback. */
+ * traces; calls nested in it share it. As seen of CUPTI 13.0 (one thread that launched on two GPUs), a thread whose callback
+ * is switched off within a call keeps that call's id for all that follows, until ids begin anew. result: CUresult or
+ * cudaError_t, shown to the callback. */
 void sim_trace_enter(struct sim_call *call);
 void sim_trace_exit(struct sim_call *call, void *result);
 

@@ -12,8 +12,8 @@
 #include "fake_cuda.h"
 #include "sim_calls.h"
 #include "sim_device.h"
-#include "sim_shape.h"
 #include "sim_memory.h"
+#include "sim_shape.h"
 
 #define FIRST_SLOTS 16u
 

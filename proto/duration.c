@@ -1,4 +1,4 @@
-#include "duration.h"
+#include "proto/duration.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,0 +1,181 @@
+#include "idle_fold.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct folding {
+	struct fold_table *table;
+	uint32_t process, device;
+	const struct host_sample *samples;
+	uint32_t nr_samples;
+};
+
+static uint64_t start_of(const struct host_sample *sample)
+{
+	return sample->time_ns > sample->duration_ns ? sample->time_ns - sample->duration_ns : 0;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By thread, kind and end; then by all that tells them apart, so that the order is always the same. */
+static int by_place(const void *a, const void *b)
+{
+	const struct host_sample *x = a, *y = b;
+	int order = compare(x->tid, y->tid);
+
+	if (order == 0)
+		order = compare(x->kind, y->kind);
+	if (order == 0)
+		order = compare(x->time_ns, y->time_ns);
+	if (order == 0)
+		order = compare(x->duration_ns, y->duration_ns);
+	if (order == 0)
+		order = compare(x->stack_id, y->stack_id);
+	return order ? order : compare(x->name_id, y->name_id);
+}
+
+static bool same_thread(const struct host_sample *a, const struct host_sample *b)
+{
+	return a->tid == b->tid && a->kind == b->kind;
+}
+
+/* A thread waits for one thing at a time. Ends are in order: each wait is left what those before it have not. */
+static void cut_overlaps(struct host_sample *samples, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		const struct host_sample *last = &samples[i - 1];
+
+		if (samples[i].kind == HOST_SAMPLE_OFF_CPU && same_thread(last, &samples[i]) &&
+		    start_of(&samples[i]) < last->time_ns)
+			samples[i].duration_ns = samples[i].time_ns - last->time_ns;
+	}
+}
+
+/* The first sample of the thread and kind, or of those after it, that ended after time_ns. */
+static uint32_t first_after(const struct folding *folding, uint32_t tid, uint8_t kind,
+			    uint64_t time_ns)
+{
+	uint32_t low = 0, high = folding->nr_samples;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct host_sample *sample = &folding->samples[middle];
+		int order = compare(sample->tid, tid);
+
+		if (order == 0)
+			order = compare(sample->kind, kind);
+		if (order < 0 || (order == 0 && sample->time_ns <= time_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether there is such a sample at all. */
+static bool is_of(const struct folding *folding, uint32_t index, uint32_t tid, uint8_t kind)
+{
+	return index < folding->nr_samples && folding->samples[index].tid == tid &&
+	       folding->samples[index].kind == kind;
+}
+
+static int add(const struct folding *folding, uint32_t tid, const struct host_sample *sample,
+	       uint64_t ns)
+{
+	const struct fold_key key = {
+		.process_id = folding->process,
+		.device_id = folding->device,
+		.tid = tid,
+		.stack_id = sample ? sample->stack_id : 0,
+		.name_id = sample ? sample->name_id : 0,
+		.kind = sample ? sample->kind : IDLE_UNKNOWN,
+	};
+
+	return ns ? fold_table_add(folding->table, &key, 1, ns, 0) : 0;
+}
+
+static uint64_t overlap_of(const struct idle_gap *gap, const struct host_sample *sample)
+{
+	uint64_t start = start_of(sample), end = sample->time_ns;
+
+	start = start > gap->start_ns ? start : gap->start_ns;
+	end = end < gap->end_ns ? end : gap->end_ns;
+	return end > start ? end - start : 0;
+}
+
+/* *rest is what the waits leave. */
+static int add_waits(const struct folding *folding, const struct idle_gap *gap, uint64_t *rest)
+{
+	uint32_t i = first_after(folding, gap->tid, HOST_SAMPLE_OFF_CPU, gap->start_ns);
+	int error = 0;
+
+	*rest = gap->end_ns - gap->start_ns;
+	for (; is_of(folding, i, gap->tid, HOST_SAMPLE_OFF_CPU) && !error; i++) {
+		uint64_t ns = overlap_of(gap, &folding->samples[i]);
+
+		error = add(folding, gap->tid, &folding->samples[i], ns);
+		*rest -= ns;
+		if (folding->samples[i].time_ns >= gap->end_ns)
+			break;
+	}
+	return error;
+}
+
+/* Of whole nanoseconds: each sample gets what the sum up to it has more than the sum before, so that nothing is left. */
+static int share(const struct folding *folding, const struct idle_gap *gap, uint32_t first,
+		 uint32_t count, uint64_t rest)
+{
+	unsigned __int128 whole = 0, part = 0;
+	uint64_t given = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		whole += folding->samples[first + i].duration_ns;
+	for (uint32_t i = 0; i < count && !error; i++) {
+		const struct host_sample *sample = &folding->samples[first + i];
+
+		/* Of periods that no clock has the last one gets it all: the product would not fit. */
+		part += sample->duration_ns;
+		uint64_t sum = whole >> 64 ? rest * (uint64_t)(i + 1 == count)
+					   : (uint64_t)(part * rest / whole);
+		error = add(folding, gap->tid, sample, sum - given);
+		given = sum;
+	}
+	return error;
+}
+
+static int add_gap(const struct folding *folding, const struct idle_gap *gap)
+{
+	uint32_t first = first_after(folding, gap->tid, HOST_SAMPLE_CPU, gap->start_ns);
+	uint32_t end = first_after(folding, gap->tid, HOST_SAMPLE_CPU, gap->end_ns);
+	uint64_t rest = 0;
+	int error = add_waits(folding, gap, &rest);
+
+	if (error || rest == 0)
+		return error;
+	if (end > first)
+		return share(folding, gap, first, end - first, rest);
+	if (is_of(folding, end, gap->tid, HOST_SAMPLE_CPU) &&
+	    start_of(&folding->samples[end]) < gap->end_ns)
+		return add(folding, gap->tid, &folding->samples[end], rest);
+	return add(folding, gap->tid, NULL, rest);
+}
+
+int idle_fold(struct fold_table *table, uint32_t process, uint32_t device,
+	      const struct idle_gap *gaps, uint32_t nr_gaps, struct host_sample *samples,
+	      uint32_t nr_samples)
+{
+	const struct folding folding = {table, process, device, samples, nr_samples};
+	int error = 0;
+
+	if (nr_samples)
+		qsort(samples, nr_samples, sizeof(*samples), by_place);
+	cut_overlaps(samples, nr_samples);
+	for (uint32_t i = 0; i < nr_gaps && !error; i++)
+		error = gaps[i].tid ? add_gap(&folding, &gaps[i])
+				    : add(&folding, 0, NULL, gaps[i].end_ns - gaps[i].start_ns);
+	return error;
+}

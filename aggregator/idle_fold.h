@@ -1,0 +1,35 @@
+/* Puts idle time of a device under what a host thread did meanwhile. Pure. */
+#ifndef IDLE_FOLD_H
+#define IDLE_FOLD_H
+
+#include <stdint.h>
+
+#include "fold_table.h"
+#include "proto/host_sample.h"
+
+/* fold_key.kind of a row of idle time. */
+enum idle_cause {
+	IDLE_CPU = HOST_SAMPLE_CPU,
+	IDLE_OFF_CPU = HOST_SAMPLE_OFF_CPU,
+	IDLE_UNKNOWN = HOST_SAMPLE_KINDS, /* nothing is known of the thread then */
+	IDLE_SHORT,                       /* gaps below IDLE_GAP_MIN_NS (idle_work.h) */
+	IDLE_CAUSES,
+};
+
+/* A device did nothing, until a launch of that thread ended it. */
+struct idle_gap {
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint32_t tid;              /* 0: not known */
+};
+
+/* Adds the gaps of one process on one device to the table: exactly their whole time, with process and device in the
+ * keys; a row's count is in how many gaps it has a part.
+ *	- Waits of the thread count by how much of them lies in the gap.
+ *	- The rest goes to its samples on the CPU that were taken in the gap, in proportion to what they stand for; with
+ *	  none, to the next one if the gap reaches into the period that it stands for; else it is IDLE_UNKNOWN.
+ * samples, of that process and any threads, are brought into order, and waits that overlap are cut. 0 or -ENOMEM. */
+int idle_fold(struct fold_table *table, uint32_t process, uint32_t device,
+	      const struct idle_gap *gaps, uint32_t nr_gaps, struct host_sample *samples,
+	      uint32_t nr_samples);
+
+#endif

@@ -1,0 +1,241 @@
+#include "idle_log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct idle_log {
+	struct idle_device *devices; /* by id less one, as processes */
+	struct idle_samples *processes;
+	uint32_t nr_devices, nr_processes;
+};
+
+struct idle_log *idle_log_create(void)
+{
+	return calloc(1, sizeof(struct idle_log));
+}
+
+void idle_log_destroy(struct idle_log *log)
+{
+	if (!log)
+		return;
+	for (uint32_t i = 0; i < log->nr_devices; i++) {
+		struct idle_device *device = &log->devices[i];
+
+		for (uint32_t block = 0; block < device->nr_full; block++)
+			free(device->full[block].work);
+		free(device->full);
+		free(device->block.work);
+	}
+	for (uint32_t i = 0; i < log->nr_processes; i++)
+		free(log->processes[i].recent);
+	free(log->devices);
+	free(log->processes);
+	free(log);
+}
+
+/* Makes *array, of *count zeroed or used elements, hold id. */
+static int reach(void **array, uint32_t *count, uint32_t id, size_t size)
+{
+	if (id <= *count)
+		return 0;
+	uint8_t *bigger = realloc(*array, id * size);
+	if (!bigger)
+		return -ENOMEM;
+	memset(bigger + *count * size, 0, (id - *count) * size);
+	*array = bigger;
+	*count = id;
+	return 0;
+}
+
+static int get_device(struct idle_log *log, uint32_t id, struct idle_device **device)
+{
+	void *array = log->devices;
+	int error = reach(&array, &log->nr_devices, id, sizeof(**device));
+
+	log->devices = array;
+	*device = error ? NULL : &log->devices[id - 1];
+	return error;
+}
+
+static int get_samples(struct idle_log *log, uint32_t id, struct idle_samples **samples)
+{
+	void *array = log->processes;
+	int error = reach(&array, &log->nr_processes, id, sizeof(**samples));
+
+	log->processes = array;
+	*samples = error ? NULL : &log->processes[id - 1];
+	return error;
+}
+
+/* --- samples --- */
+
+int idle_log_sample(struct idle_log *log, uint32_t process, const struct host_sample *sample)
+{
+	struct idle_samples *samples;
+	int error = get_samples(log, process, &samples);
+
+	if (error || sample->kind == HOST_SAMPLE_CALL ||
+	    samples->nr_samples == IDLE_LOG_SAMPLES_MAX)
+		return error;
+	if (samples->nr_recent == samples->room_recent) {
+		uint32_t room = samples->room_recent ? 2 * samples->room_recent : 64;
+		struct host_sample *recent = realloc(samples->recent, room * sizeof(*recent));
+
+		if (!recent)
+			return -ENOMEM;
+		samples->recent = recent;
+		samples->room_recent = room;
+	}
+	samples->recent[samples->nr_recent++] = *sample;
+	samples->nr_samples++;
+	return 0;
+}
+
+/* --- work --- */
+
+bool idle_log_has_begun(const struct idle_log *log, uint32_t device)
+{
+	return device <= log->nr_devices && log->devices[device - 1].begun;
+}
+
+bool idle_log_wants(const struct idle_log *log, uint32_t process, uint32_t device)
+{
+	return idle_log_has_begun(log, device) ||
+	       (process <= log->nr_processes && log->processes[process - 1].nr_samples > 0);
+}
+
+/* The block that grows is full: it is put aside, and the next one begins. */
+static int end_block(struct idle_device *device)
+{
+	struct idle_block *block = &device->block;
+
+	if (device->nr_full == device->room_full) {
+		uint32_t room = device->room_full ? 2 * device->room_full : 4;
+		struct idle_block *full = realloc(device->full, room * sizeof(*full));
+
+		if (!full)
+			return -ENOMEM;
+		device->full = full;
+		device->room_full = room;
+	}
+	block->count = idle_work_merge(block->work, block->count);
+	device->nr_pieces += block->count;
+	device->full[device->nr_full++] = *block;
+	*block = (struct idle_block){.index = block->index + 1};
+	return 0;
+}
+
+int idle_log_work(struct idle_log *log, uint32_t id, const struct idle_work *work, uint64_t last_ns)
+{
+	struct idle_device *device;
+	int error = get_device(log, id, &device);
+
+	if (error)
+		return error;
+	if (!device->begun) {
+		device->begun = true;
+		device->from_ns = last_ns;
+		device->to_ns = UINT64_MAX;
+	}
+	device->changed = true;
+	if (device->nr_pieces >= IDLE_LOG_WORK_MAX) {
+		if (work->start_ns < device->to_ns)
+			device->to_ns = work->start_ns;
+		return 0;
+	}
+	if (!device->block.work) {
+		device->block.work = malloc(IDLE_LOG_BLOCK * sizeof(*work));
+		if (!device->block.work)
+			return -ENOMEM;
+	}
+	device->block.work[device->block.count++] = *work;
+	return ++device->block.records == IDLE_LOG_BLOCK ? end_block(device) : 0;
+}
+
+/* --- the store --- */
+
+struct idle_device *idle_log_devices(struct idle_log *log, uint32_t *count)
+{
+	for (uint32_t i = 0; i < log->nr_devices; i++) {
+		struct idle_block *block = &log->devices[i].block;
+
+		if (log->devices[i].changed)
+			block->count = idle_work_merge(block->work, block->count);
+	}
+	*count = log->nr_devices;
+	return log->devices;
+}
+
+const struct idle_samples *idle_log_processes(const struct idle_log *log, uint32_t *count)
+{
+	*count = log->nr_processes;
+	return log->processes;
+}
+
+void idle_log_saved(struct idle_log *log)
+{
+	for (uint32_t i = 0; i < log->nr_devices; i++) {
+		struct idle_device *device = &log->devices[i];
+
+		for (uint32_t block = 0; block < device->nr_full; block++)
+			free(device->full[block].work);
+		device->nr_full = 0;
+		device->changed = false;
+	}
+	for (uint32_t i = 0; i < log->nr_processes; i++) {
+		log->processes[i].nr_blocks += log->processes[i].nr_recent > 0;
+		log->processes[i].nr_recent = 0;
+	}
+}
+
+int idle_log_load_device(struct idle_log *log, uint32_t id, uint64_t from_ns, uint64_t to_ns,
+			 uint32_t nr_blocks, uint64_t nr_pieces)
+{
+	struct idle_device *device;
+	int error = get_device(log, id, &device);
+
+	if (error)
+		return error;
+	if (device->begun)
+		return -EINVAL;
+	device->begun = true;
+	device->from_ns = from_ns;
+	device->to_ns = to_ns;
+	device->block.index = nr_blocks;
+	device->nr_pieces = nr_pieces;
+	return 0;
+}
+
+int idle_log_load_block(struct idle_log *log, uint32_t id, const struct idle_block *block)
+{
+	if (!idle_log_has_begun(log, id))
+		return -EINVAL;
+
+	struct idle_device *device = &log->devices[id - 1];
+	if (device->block.work || block->index != device->block.index ||
+	    block->records >= IDLE_LOG_BLOCK || block->count > block->records)
+		return -EINVAL;
+	device->block = *block;
+	device->block.work = malloc(IDLE_LOG_BLOCK * sizeof(*block->work));
+	if (!device->block.work)
+		return -ENOMEM;
+	if (block->count)
+		memcpy(device->block.work, block->work, block->count * sizeof(*block->work));
+	return 0;
+}
+
+int idle_log_load_samples(struct idle_log *log, uint32_t process, uint32_t nr_blocks,
+			  uint64_t nr_samples)
+{
+	struct idle_samples *samples;
+	int error = get_samples(log, process, &samples);
+
+	if (error)
+		return error;
+	if (samples->nr_blocks || nr_samples > IDLE_LOG_SAMPLES_MAX)
+		return -EINVAL;
+	samples->nr_blocks = nr_blocks;
+	samples->nr_samples = nr_samples;
+	return 0;
+}

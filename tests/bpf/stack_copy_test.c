@@ -1,0 +1,125 @@
+#include "../node-agent/cmocka_test.h"
+
+#include <string.h>
+
+#include "inject/unwind_row.h"
+#include "node-agent/stack_copy.h"
+
+#define SP    0x7ffc00001000ull
+#define WORDS 64
+
+/* Code at 0x100, 0x200 and so on, each with a rule of its own. */
+struct code {
+	uint32_t rules[8];
+};
+
+static bool find(void *context, uint64_t address, uint32_t *rule)
+{
+	const struct code *code = context;
+
+	if (address < 0x100 || address >= 0x900)
+		return false;
+	*rule = code->rules[address / 0x100 - 1];
+	return true;
+}
+
+static uint64_t words[WORDS];
+
+static struct stack_copy copy_of(uint64_t pc, uint64_t fp)
+{
+	return (struct stack_copy){
+		.pc = pc, .sp = SP, .fp = fp, .bytes = (uint8_t *)words, .size = sizeof(words)};
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(words, 0, sizeof(words));
+	return 0;
+}
+
+static void rules_lead_to_the_first_function(void **state)
+{
+	struct code code = {{
+		unwind_rule(UNWIND_RSP, 3, -2), /* saves rbp */
+		unwind_rule(UNWIND_RBP, 2, -2), /* by its frame pointer */
+		unwind_rule_special(UNWIND_OUTERMOST),
+	}};
+	struct stack_copy copy = copy_of(0x110, 0);
+	uint64_t frames[8];
+	bool complete;
+
+	(void)state;
+	words[1] = SP + 64; /* the caller's rbp */
+	words[2] = 0x210;
+	words[8] = 0x1234;
+	words[9] = 0x310;
+	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, 8, &complete), 3);
+	assert_true(complete);
+	assert_int_equal(frames[0], 0x110);
+	assert_int_equal(frames[1], 0x210);
+	assert_int_equal(frames[2], 0x310);
+	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, 2, &complete), 2);
+	assert_false(complete);
+}
+
+static void a_stack_that_is_cut_ends_there(void **state)
+{
+	struct code code = {{unwind_rule(UNWIND_RSP, 2, UNWIND_RBP_KEPT)}};
+	struct stack_copy copy = copy_of(0x110, 0);
+	uint64_t frames[WORDS];
+	bool complete;
+
+	(void)state;
+	for (int i = 0; i < WORDS; i++)
+		words[i] = 0x120;
+	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, WORDS, &complete), 33);
+	assert_false(complete);
+	copy.size = 4;
+	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, WORDS, &complete), 1);
+	copy.size = 0;
+	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, WORDS, &complete), 1);
+}
+
+static void nothing_in_it_is_believed(void **state)
+{
+	static const uint64_t values[] = {0,      1,        SP - 8,     SP,
+					  SP + 8, SP + 504, UINT64_MAX, INT64_MAX};
+	const uint32_t rules[] = {
+		unwind_rule(UNWIND_RSP, 0, 0),
+		unwind_rule(UNWIND_RSP, UNWIND_NUMBER_MAX, -1),
+		unwind_rule(UNWIND_RBP, -4096, 4000),
+		unwind_rule(UNWIND_RBP, 4095, UNWIND_RBP_LOST),
+		unwind_rule(UNWIND_RBP_MEMORY, -5, -2),
+		unwind_rule(UNWIND_PLT, 11, UNWIND_RBP_KEPT),
+		unwind_rule_far(UNWIND_FAR_MAX, -3),
+		unwind_rule_special(UNWIND_SIGNAL),
+		unwind_rule_special(UNWIND_UNSUPPORTED),
+		UINT32_MAX,
+	};
+	uint64_t frames[16];
+	bool complete;
+
+	(void)state;
+	for (size_t i = 0; i < 10 * 8 * 8; i++) {
+		struct stack_copy copy = copy_of(0x110, values[i % 8]);
+		struct code code;
+
+		for (size_t at = 0; at < 8; at++)
+			code.rules[at] = rules[(i / 64 + at) % 10];
+		for (size_t at = 0; at < WORDS; at++)
+			words[at] = at % 3 ? values[i / 8 % 8] : 0x100 * (at % 8 + 1);
+		assert_in_range(stack_copy_walk(&copy, find, &code, frames, 16, &complete), 1, 16);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(rules_lead_to_the_first_function, set_up),
+		cmocka_unit_test_setup(a_stack_that_is_cut_ends_there, set_up),
+		cmocka_unit_test_setup(nothing_in_it_is_believed, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
