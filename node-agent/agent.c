@@ -112,7 +112,7 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	}
 	/* Without memory for it, the guest's own data still is. */
 	bpf_source_attach(agent->bpf, arrival->pid, process);
-	guest_process_set_probe(process, probe_source_attach(agent->probe, arrival->pid));
+	guest_process_set_probe(process, NULL); /* whatever an agent before us had */
 	agent->nr_guests++;
 	agent->next_pass_ns = 0;
 	guest_process_beat(process, event_loop_now_ns());
@@ -331,6 +331,25 @@ static int advance(struct agent *agent, uint64_t now_ns)
 /* ---- the loop
  * ---------------------------------------------------------------------------------------------- */
 
+/* The guest walks its stacks until its probe is watched: the kernel may take longer for that than a guest waits for its welcome. One at a
+ * time, so that others get theirs in between. true: there are more. */
+static bool watch_one(struct agent *agent)
+{
+	if (!agent->probe || agent->phase != PHASE_RUNNING)
+		return false;
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
+		struct guest_process *process = process_table_at(agent->processes, i);
+
+		if (guest_process_was_tried(process) || guest_process_is_ending(process))
+			continue;
+		guest_process_set_probe(
+			process, probe_source_attach(agent->probe, guest_process_pid(process)));
+		guest_process_tried(process);
+		return true;
+	}
+	return false;
+}
+
 static void publish_status(struct agent *agent)
 {
 	struct agent_status status = {
@@ -391,6 +410,8 @@ static int step(struct agent *agent, uint64_t now_ns)
 		agent->next_step_ns = listener_ns;
 	if (process_table_count(agent->processes) && agent->next_beat_ns < agent->next_step_ns)
 		agent->next_step_ns = agent->next_beat_ns;
+	if (watch_one(agent))
+		agent->next_step_ns = now_ns;
 	r = frame_names_collect(&agent->names);
 	if (r == 0 && pass_is_due(agent, now_ns))
 		r = pass(agent, now_ns);

@@ -23,6 +23,7 @@ struct guest_process {
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* somebody will say when it ends */
 	bool in_pass, finished, died, ending, last_pass, over;
+	bool tried; /* to watch its probe */
 	bool owned; /* its ring says that we read it, or nobody wants to know */
 	pid_t pid;
 	uid_t uid;
@@ -179,6 +180,16 @@ void guest_process_set_probe(struct guest_process *process, struct probe_stacks 
 {
 	process->probe = probe;
 	ring_source_set_probe(process->source, probe);
+}
+
+void guest_process_tried(struct guest_process *process)
+{
+	process->tried = true;
+}
+
+bool guest_process_was_tried(const struct guest_process *process)
+{
+	return process->tried;
 }
 
 void guest_process_leave_probe(struct guest_process *process)

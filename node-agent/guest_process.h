@@ -79,6 +79,10 @@ struct probe_stacks;
 void guest_process_set_probe(struct guest_process *process, struct probe_stacks *probe);
 struct probe_stacks *guest_process_probe(const struct guest_process *process);
 
+/* Whether somebody has tried to have them walked by the kernel. */
+void guest_process_tried(struct guest_process *process);
+bool guest_process_was_tried(const struct guest_process *process);
+
 /* It walks them itself from now on. What is on its way is still joined. */
 void guest_process_leave_probe(struct guest_process *process);
 

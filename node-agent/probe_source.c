@@ -336,8 +336,11 @@ struct probe_stacks *probe_source_attach(struct probe_source *source, pid_t pid)
 		r = add(source, guest);
 	if (r == 0)
 		return guest->stacks;
-	notice(source, "process %d: its launches cannot be watched: %s; it walks its stacks itself",
-	       (int)pid, strerror(-r));
+	/* One that has ended by now has nothing more to be watched. */
+	if (pid <= 0 || proc_file_is_alive(pid, 0))
+		notice(source,
+		       "process %d: its launches cannot be watched: %s; it walks its stacks itself",
+		       (int)pid, strerror(-r));
 	destroy_guest(guest);
 	return NULL;
 }

@@ -1,4 +1,4 @@
-/* Launch stacks that the kernel walks: the guest's probe (inject/launch_probe.h) is watched from the moment that the guest comes in, and what
+/* Launch stacks that the kernel walks: the guest's probe (inject/launch_probe.h) is watched soon after the guest has come in, and what
  * it tells is kept until the launches come by the guest's ring (probe_stacks.h). What the kernel does not allow is said in one line, and
  * guests walk their stacks themselves. Without BPF in the build there is nothing but that line.
  * Single-threaded: only the agent loop calls it. */
@@ -28,7 +28,7 @@ int probe_source_create(const struct probe_source_options *options,
 			struct probe_source **source);
 void probe_source_destroy(struct probe_source *source);
 
-/* A guest has come in: watches its probe. What is there of an earlier guest with this pid is read first, and its probe left. NULL: it can't be
+/* A guest has come in: watches its probe, for which the kernel may take tens of milliseconds. What is there of an earlier guest with this pid is read first, and its probe left. NULL: it can't be
  * watched, which is said, and the guest's own stacks are to be used. Borrowed until it is detached. */
 struct probe_stacks *probe_source_attach(struct probe_source *source, pid_t pid);
 

@@ -30,13 +30,23 @@ whole() {
 	check "$1: BPF can be used" sh -c '! grep -q "walk themselves" "$1"' sh "$scratch/$1.err"
 }
 
+# by_kernel NAME: how much the kernel has walked: it does not see the C library's outermost function.
+by_kernel() {
+	local nr
+	nr=$("$flamegrid" report "$scratch/$1" --format folded --weight count 2>/dev/null |
+		awk '/^start_thread;run_thread;/ { sum += $NF } END { printf "%d\n", sum }')
+	echo "$1: $nr stacks are the kernel's"
+	check "$1: some stacks are the kernel's" [ "$nr" -gt 0 ]
+}
+
 # ---- the same program by both
 work=("$fake_launches" --devices 2 --threads 4 --streams 3 --launches 20000 --kernels 7 --copies 50)
 export FAKE_CUDA_DEVICES=2
 profile guest -- "${work[@]}"
 folded guest
-profile uprobe --stack-source uprobe -- "${work[@]}"
+FAKE_CUDA_LAUNCH_NS=20000 profile uprobe --stack-source uprobe -- "${work[@]}"
 whole uprobe 80000 guest
+by_kernel uprobe
 profile auto --stack-source auto -- "${work[@]}"
 folded auto
 same_lines "auto: as the guest" "$scratch/auto.folded" "$scratch/guest.folded"
@@ -45,8 +55,9 @@ same_lines "auto: as the guest" "$scratch/auto.folded" "$scratch/guest.folded"
 two=(sh -c '"$@" & "$@" & wait' sh "${work[@]}")
 profile two.guest -- "${two[@]}"
 folded two.guest
-profile two --stack-source uprobe -- "${two[@]}"
+FAKE_CUDA_LAUNCH_NS=20000 profile two --stack-source uprobe -- "${two[@]}"
 whole two 160000 two.guest
+by_kernel two
 
 # ---- a process that ends at once, however it does
 for how in return _exit kill9-self; do
@@ -87,8 +98,10 @@ agent=$1 pipe=$2
 shift 2
 mkfifo "$pipe"
 "$@" --progress "$pipe" &
-read -r _ <"$pipe" # the guest is in
 exec 3<"$pipe"
+until ls -l "/proc/$agent/fd" | grep -q 'perf_event'; do read -r _ <&3; done # the probe is watched
+read -r _ <&3
+read -r _ <&3
 kill -STOP "$agent"
 count=0
 while [ $count -lt 60 ] && read -r _ <&3; do count=$((count + 1)); done
@@ -96,15 +109,15 @@ kill -CONT "$agent"
 cat <&3 >/dev/null
 wait
 STOP
-profile behind --stack-source uprobe -- sh -c 'exec sh "$0" $PPID "$@"' "$scratch/stop.sh" "$scratch/pipe" \
-	"$fake_launches" --threads 4 --launches 25000 --kernels 2
+FAKE_CUDA_LAUNCH_NS=10000 profile behind --stack-source uprobe -- sh -c 'exec sh "$0" $PPID "$@"' "$scratch/stop.sh" \
+	"$scratch/pipe" "$fake_launches" --threads 4 --launches 30000 --kernels 2
 folded behind
 lost=$(ledger "$scratch/behind" probe_lost)
-echo "behind: $lost of 100000 stacks were lost"
+echo "behind: $lost of 120000 stacks were lost"
 check "behind: stacks were lost" [ "$lost" -gt 0 ]
 same "behind: launches with a stack or a mark" "$(awk '
 	/(^|;)\[frames missing\];cuLaunchKernel;\[GPU0_Kernel\]/ { sum += $NF }
-	/;launch_from_k[0-9]+;cudaLaunchKernel;\[GPU0_Kernel\]/ { sum += $NF } END { printf "%d\n", sum }' "$scratch/behind.folded")" 100000
+	/;launch_from_k[0-9]+;cudaLaunchKernel;\[GPU0_Kernel\]/ { sum += $NF } END { printf "%d\n", sum }' "$scratch/behind.folded")" 120000
 same "behind: launches with a mark" \
 	"$(awk '/\[frames missing\];cuLaunchKernel;/ { sum += $NF } END { printf "%d\n", sum }' "$scratch/behind.folded")" "$lost"
 same "behind: GPU records under no launch" "$(ledger "$scratch/behind" unmatched_record)" 0
