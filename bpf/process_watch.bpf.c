@@ -1,5 +1,5 @@
 /* Which processes are looked at: those that the agent entered, and all that they start. */
-#include "bpf/sample_maps.h"
+#include "bpf/find_viewer.h"
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
@@ -23,21 +23,6 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		if (agent)
 			add(&agent->unwatched, 1);
 	}
-	return 0;
-}
-
-/* Run once by the agent itself. */
-SEC("raw_tp")
-int find_viewer(void *context)
-{
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct pid *pid = BPF_CORE_READ(task, group_leader, thread_pid);
-	struct sample_viewer *agent = get_viewer();
-
-	if (!agent)
-		return 1;
-	agent->level = BPF_CORE_READ(pid, level);
-	agent->pid_namespace = read_number(pid, agent->level).pid_namespace;
 	return 0;
 }
 

@@ -28,6 +28,7 @@ struct run {
 	struct capture_options capture;
 	struct report_options names;
 	struct bpf_source_options bpf;
+	enum stack_source stack_source;
 	bool inlines, nvtx, strict, quiet, dormant;
 	char **command;
 	/* state */
@@ -55,6 +56,11 @@ static const char usage[] =
 	"at "
 	"most\n"
 	"                       how many frames of each (default: 96 and 128)\n"
+	"      --stack-source guest|uprobe|auto\n"
+	"                       who walks launch stacks: the job's processes (default, and auto), "
+	"or the kernel\n"
+	"                       (docs/stacks.md; takes root or CAP_BPF and "
+	"CAP_PERFMON)\n"
 	"      --lines on|off   source lines in the names of frames (default: on)\n"
 	"      --inlines        find source lines and inlined functions of native code, too: "
 	"slower\n"
@@ -131,6 +137,7 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 enum long_option {
 	OPTION_CAPTURE = 256, /* one of capture_options.h */
 	OPTION_BPF,           /* one of bpf_options.h */
+	OPTION_STACK_SOURCE,
 	OPTION_LINES,
 	OPTION_INLINES,
 	OPTION_NVTX,
@@ -150,6 +157,14 @@ static bool take_lines(struct run *run, const char *text)
 	if (!off && strcmp(text, "on") != 0)
 		warn("run: --lines %s: must be on or off", text);
 	return off || strcmp(text, "on") == 0;
+}
+
+static bool take_stack_source(struct run *run, const char *text)
+{
+	if (stack_source_parse(text, &run->stack_source) == 0)
+		return true;
+	warn("run: --stack-source %s: must be guest, uprobe or auto", text);
+	return false;
 }
 
 /* Says what is wrong. */
@@ -177,6 +192,7 @@ static const struct option option_table[] = {
 	{"off-cpu", required_argument, NULL, OPTION_BPF},
 	{"stack-copy", required_argument, NULL, OPTION_BPF},
 	{"bpf-buffer", required_argument, NULL, OPTION_BPF},
+	{"stack-source", required_argument, NULL, OPTION_STACK_SOURCE},
 	{"lines", required_argument, NULL, OPTION_LINES},
 	{"inlines", no_argument, NULL, OPTION_INLINES},
 	{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
@@ -208,6 +224,10 @@ static int parse_options(struct run *run, int argc, char **argv)
 			result = capture_options_take(&run->capture, option_table[index].name,
 						      optarg, &error);
 			if (!taken(result, error))
+				return EXIT_RUN_OWN + 1;
+			break;
+		case OPTION_STACK_SOURCE:
+			if (!take_stack_source(run, optarg))
 				return EXIT_RUN_OWN + 1;
 			break;
 		case OPTION_BPF:
@@ -310,6 +330,7 @@ static int start_own(struct run *run)
 		.inlines = run->inlines,
 		.quiet = run->quiet,
 		.bpf = run->bpf,
+		.stack_source = run->stack_source,
 	};
 	return recording_start(&options, run->socket_path, &run->recording);
 }
@@ -336,6 +357,8 @@ static int prepare(struct run *run, const char *program)
 	if (bpf_options_wanted(&run->bpf) && (run->agent_path || run->dormant))
 		warn("run: --cpu-hz and --off-cpu are the agent's: there is none of this run's "
 		     "own");
+	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
+		warn("run: --stack-source is the agent's: there is none of this run's own");
 	if (run->dormant && !run->agent_path)
 		return 0;
 	if (!run->agent_path)

@@ -54,7 +54,7 @@ static uint32_t ring_size(uint32_t wanted)
 }
 
 /* libbpf has had this call under two names. */
-static int run_once(int program_fd)
+int bpf_ring_run_once(int program_fd)
 {
 	union bpf_attr attributes;
 
@@ -79,7 +79,7 @@ static int load(struct bpf_ring *ring, uint32_t size_bytes, const char **what)
 	ring->counts_fd = bpf_map__fd(ring->programs->maps.counts);
 	ring->viewer_fd = bpf_map__fd(ring->programs->maps.viewer);
 	*what = "BPF: the agent's pid namespace";
-	r = run_once(bpf_program__fd(ring->programs->progs.find_viewer));
+	r = bpf_ring_run_once(bpf_program__fd(ring->programs->progs.find_viewer));
 	if (r)
 		return r;
 	*what = "BPF: sched_process_fork";

@@ -25,6 +25,9 @@ int bpf_ring_create(uint32_t size_bytes, bpf_ring_event event, void *context,
 		    struct bpf_ring **ring, const char **what);
 void bpf_ring_destroy(struct bpf_ring *ring); /* accepts NULL */
 
+/* Runs a program that is loaded, without an argument, now. 0 or -errno. */
+int bpf_ring_run_once(int program_fd);
+
 /* Makes an object that is open, and not loaded yet, use these maps. 0 or -errno. */
 int bpf_ring_share(const struct bpf_ring *ring, struct bpf_object *object);
 

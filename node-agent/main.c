@@ -28,6 +28,10 @@ static const char usage[] =
 	"  --node-name NAME    the node's name in reports (default: Slurm's, else the hostname)\n"
 	"  --devices FILE      the node's GPUs, lines `INDEX PCI_BUS_ID UUID NAME...`, instead of\n"
 	"                      what the PCI buses show\n"
+	"  --stack-source guest|uprobe|auto\n"
+	"                      who walks launch stacks: the processes themselves (default, and "
+	"auto),\n"
+	"                      or the kernel, which takes root or CAP_BPF and CAP_PERFMON\n"
 	"  --inlines           find source lines and inlined functions, too: slower, with much "
 	"more\n"
 	"                      memory\n"
@@ -80,6 +84,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"socket", required_argument, NULL, 's'},
 		{"node-name", required_argument, NULL, 'n'},
 		{"devices", required_argument, NULL, 'd'},
+		{"stack-source", required_argument, NULL, 'S'},
 		{"inlines", no_argument, NULL, 'l'},
 		{"symbol-cache", required_argument, NULL, 'y'},
 		{"insecure", no_argument, NULL, 'i'},
@@ -109,6 +114,15 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			break;
 		case 'd':
 			arguments->options.devices_path = optarg;
+			break;
+		case 'S':
+			if (stack_source_parse(optarg, &arguments->options.probe.source)) {
+				fprintf(stderr,
+					"flamegrid-agent: arguments: --stack-source: %s: not "
+					"guest, uprobe or auto\n",
+					optarg);
+				return EXIT_USAGE;
+			}
 			break;
 		case 'l':
 			arguments->options.inlines = true;
