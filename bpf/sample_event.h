@@ -51,6 +51,7 @@ struct sample_event_copy {
 /* Map "watched", by pid: whose threads are looked at. */
 enum watched_flags {
 	WATCHED_CHILDREN_ONLY = 1, /* those that it starts from now on, and not itself */
+	WATCHED_HAS_GUEST = 2,     /* which tells of its calls itself */
 };
 
 struct watched {

@@ -105,7 +105,12 @@ static const char usage[] =
 	"walked "
 	"without frame\n"
 	"                       pointers: 0, 4, 8, 12 or 16 (default)\n"
-	"      --bpf-buffer KIB room for both between two reads (default: 8192)\n"
+	"      --host-calls on|off\n"
+	"                       time the job's calls of CUDA from the kernel's side and load no "
+	"guest: "
+	"no GPU times\n"
+	"                       (default: off)\n"
+	"      --bpf-buffer KIB room for all of these between two reads (default: 8192)\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -191,6 +196,7 @@ static const struct option option_table[] = {
 	{"cpu-hz", required_argument, NULL, OPTION_BPF},
 	{"off-cpu", required_argument, NULL, OPTION_BPF},
 	{"stack-copy", required_argument, NULL, OPTION_BPF},
+	{"host-calls", required_argument, NULL, OPTION_BPF},
 	{"bpf-buffer", required_argument, NULL, OPTION_BPF},
 	{"stack-source", required_argument, NULL, OPTION_STACK_SOURCE},
 	{"lines", required_argument, NULL, OPTION_LINES},
@@ -318,6 +324,7 @@ static int start_own(struct run *run)
 	job_title(run, run->title);
 	/* The job is the only child that this process will have. */
 	run->bpf.watch_pid = getpid();
+	run->bpf.required = run->bpf.host_calls;
 
 	const struct recording_options options = {
 		.verb = "run",
@@ -335,8 +342,8 @@ static int start_own(struct run *run)
 	return recording_start(&options, run->socket_path, &run->recording);
 }
 
-/* Everything that has to be there before the job starts. 0 or -errno after a warning. */
-static int prepare(struct run *run, const char *program)
+/* The guest, and nobody else's in its place. 0 or -errno after a warning. */
+static int prepare_guest(struct run *run, const char *program)
 {
 	const char *other = getenv(JOB_ENVIRONMENT_INJECTION);
 	int result = install_paths_find(program, &run->paths);
@@ -354,11 +361,22 @@ static int prepare(struct run *run, const char *program)
 			return -EBUSY;
 		run->other_injection = other;
 	}
-	if (bpf_options_wanted(&run->bpf) && (run->agent_path || run->dormant))
-		warn("run: --cpu-hz and --off-cpu are the agent's: there is none of this run's "
-		     "own");
+	return 0;
+}
+
+/* Everything that has to be there before the job starts. 0 or -errno after a warning. */
+static int prepare(struct run *run, const char *program)
+{
+	if (bpf_options_wanted(&run->bpf) && (run->agent_path || run->dormant)) {
+		warn("run: --cpu-hz, --off-cpu and --host-calls are the agent's: there is none of "
+		     "this run's own");
+		run->bpf.host_calls = false;
+	}
 	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
 		warn("run: --stack-source is the agent's: there is none of this run's own");
+	int result = run->bpf.host_calls ? 0 : prepare_guest(run, program);
+	if (result < 0)
+		return result;
 	if (run->dormant && !run->agent_path)
 		return 0;
 	if (!run->agent_path)
@@ -444,6 +462,8 @@ static int lead_in(const struct run *run, const char *socket_path,
 {
 	int result = job_environment_init(environment);
 
+	if (run->bpf.host_calls)
+		return result;
 	if (result == 0 && !run->other_injection)
 		result = job_environment_set(environment, JOB_ENVIRONMENT_INJECTION,
 					     run->paths.inject);

@@ -212,6 +212,18 @@ bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *wat
 	return pid > 0 && bpf_map_lookup_elem(ring->watched_fd, &key, watched) == 0;
 }
 
+/* What a program writes into the entry meanwhile is lost, and costs a wake-up at most. */
+void bpf_ring_set_flag(struct bpf_ring *ring, pid_t pid, uint32_t flag)
+{
+	uint32_t key = (uint32_t)pid;
+	struct watched watched;
+
+	if (!bpf_ring_lookup(ring, pid, &watched) || watched.flags & flag)
+		return;
+	watched.flags |= flag;
+	bpf_map_update_elem(ring->watched_fd, &key, &watched, BPF_EXIST);
+}
+
 pid_t bpf_ring_next(const struct bpf_ring *ring, pid_t pid, struct watched *watched)
 {
 	uint32_t key = (uint32_t)pid, next;

@@ -43,6 +43,9 @@ int bpf_ring_drain(struct bpf_ring *ring, uint32_t max);
 int bpf_ring_watch(struct bpf_ring *ring, pid_t pid, uint64_t start, uint32_t flags);
 void bpf_ring_unwatch(struct bpf_ring *ring, pid_t pid);
 
+/* One more of enum watched_flags; no change where the pid is not watched. */
+void bpf_ring_set_flag(struct bpf_ring *ring, pid_t pid, uint32_t flag);
+
 /* false: the pid is not watched; *watched is then undefined. */
 bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *watched);
 

@@ -46,7 +46,8 @@ static const char usage[] =
 	"  --stack-copy KIB    how much of a stack is copied with each sample, 0 to 16 "
 	"(default: "
 	"16)\n"
-	"  --bpf-buffer KIB    room for both between two reads (default: 8192)\n"
+	"  --host-calls on|off time their calls of CUDA where they have no guest (default: off)\n"
+	"  --bpf-buffer KIB    room for these between two reads (default: 8192)\n"
 	"  --watch-pid PID     watch this process and all that it starts, beside those that are "
 	"taken "
 	"in\n"
@@ -92,6 +93,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"cpu-hz", required_argument, NULL, 'b'},
 		{"off-cpu", required_argument, NULL, 'b'},
 		{"stack-copy", required_argument, NULL, 'b'},
+		{"host-calls", required_argument, NULL, 'b'},
 		{"bpf-buffer", required_argument, NULL, 'b'},
 		{"watch-pid", required_argument, NULL, 'b'},
 		{"quiet", no_argument, NULL, 'q'},
