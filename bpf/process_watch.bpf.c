@@ -1,5 +1,5 @@
 /* Which processes are looked at: those that the agent entered, and all that they start. */
-#include "bpf/sample_maps.h"
+#include "bpf/find_viewer.h"
 
 /* What a process starts has its memory until it calls exec. */
 static __always_inline void inherit_python(__u32 parent, __u32 pid, __u64 start)
@@ -38,21 +38,6 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	}
 	inherit_python(process.parent, pid, process.start);
-	return 0;
-}
-
-/* Run once by the agent itself. */
-SEC("raw_tp")
-int find_viewer(void *context)
-{
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct pid *pid = BPF_CORE_READ(task, group_leader, thread_pid);
-	struct sample_viewer *agent = get_viewer();
-
-	if (!agent)
-		return 1;
-	agent->level = BPF_CORE_READ(pid, level);
-	agent->pid_namespace = read_number(pid, agent->level).pid_namespace;
 	return 0;
 }
 

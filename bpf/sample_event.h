@@ -136,6 +136,7 @@ sample_python_hash(const struct sample_python_identity *code)
 /* Map "watched", by pid: whose threads are looked at. */
 enum watched_flags {
 	WATCHED_CHILDREN_ONLY = 1, /* those that it starts from now on, and not itself */
+	WATCHED_HAS_GUEST = 2,     /* which tells of its calls itself */
 };
 
 struct watched {

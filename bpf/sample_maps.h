@@ -120,12 +120,10 @@ static __always_inline __u64 wake_flags(const struct sample_event *event)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Who and where the current task is: all but times and kind. The context is the program's. */
-static __always_inline void fill_event(void *context, struct sample_event *event,
-				       struct task_struct *task, __u32 pid)
+/* Who the current task is. */
+static __always_inline void fill_who(struct sample_event *event, struct task_struct *task,
+				     __u32 pid)
 {
-	long user, kernel;
-
 	event->process_start = BPF_CORE_READ(task, group_leader, start_boottime);
 	event->argument = 0;
 	event->pid = pid;
@@ -136,6 +134,15 @@ static __always_inline void fill_event(void *context, struct sample_event *event
 	event->stack_size = 0;
 	event->python_size = 0;
 	BPF_CORE_READ_STR_INTO(&event->command, task, group_leader, comm);
+}
+
+/* Who and where the current task is: all but times and kind. The context is the program's. */
+static __always_inline void fill_event(void *context, struct sample_event *event,
+				       struct task_struct *task, __u32 pid)
+{
+	long user, kernel;
+
+	fill_who(event, task, pid);
 	user = bpf_get_stack(context, event->addresses, SAMPLE_USER_DEPTH * sizeof(__u64),
 			     BPF_F_USER_STACK);
 	if (user < 0 || user > (long)(SAMPLE_USER_DEPTH * sizeof(__u64)))

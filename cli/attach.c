@@ -13,6 +13,7 @@
 #include "attach_point.h"
 #include "capture_options.h"
 #include "control_client.h"
+#include "host_only.h"
 #include "job_environment.h"
 #include "proto/attach.h"
 #include "proto/duration.h"
@@ -39,6 +40,7 @@ struct attach {
 	uint64_t duration_ns;
 	bool inlines, quiet;
 	bool asked_to_end; /* once and for all */
+	bool host_only;    /* it has no guest */
 	pid_t pid;
 	struct target_process target;
 	struct attach_point point;
@@ -66,6 +68,8 @@ static const char attach_usage[] =
 	"  -q, --quiet          print nothing but warnings\n"
 	"  -h, --help           this text\n"
 	"\n"
+	"Of a process without a guest its calls of CUDA are timed, where this command may use BPF "
+	"(root).\n"
 	"A process that is profiled already keeps its agent: `flamegrid control` starts and stops "
 	"its capture.\n"
 	"Exit status: 0; 1 the process could not be attached to; 2 usage.\n";
@@ -212,7 +216,7 @@ static int parse(struct attach *attach, int argc, char **argv)
 /* ---- who it is */
 
 /* Says why it can't be attached to, and what would help. */
-static bool has_dormant_guest(const struct attach *attach)
+static bool may_attach(struct attach *attach)
 {
 	const struct target_process *target = &attach->target;
 	const char *injection = target_process_variable(target, JOB_ENVIRONMENT_INJECTION);
@@ -228,17 +232,11 @@ static bool has_dormant_guest(const struct attach *attach)
 	}
 	if (target->has_guest || named)
 		return true;
-	if (injection)
+	if (injection && !attach->quiet)
 		warn("attach", "process %d runs with another injection library: %s",
 		     (int)target->pid, injection);
-	else
-		warn("attach",
-		     "process %d has no guest of flamegrid's in it: its GPU work can't be seen. "
-		     "Start it with `flamegrid run --dormant COMMAND`, or "
-		     "set " JOB_ENVIRONMENT_INJECTION
-		     " and FLAMEGRID_WINDOW=dormant for all jobs (flamegrid(1), DORMANT GUESTS)",
-		     (int)target->pid);
-	return false;
+	attach->host_only = host_only_is_possible(target, attach->quiet);
+	return attach->host_only;
 }
 
 /* The guest's options as lines. 0 or -errno; *text owns: free(). */
@@ -278,6 +276,9 @@ static int start(struct attach *attach)
 		.quiet = attach->quiet,
 		.attached = true,
 		.guest_uid = attach->target.uid,
+		.bpf = {.host_calls = attach->host_only,
+			.required = attach->host_only,
+			.watch_pid = attach->host_only ? attach->pid : 0},
 	};
 
 	if (result == 0)
@@ -325,6 +326,8 @@ static bool is_asked_to_end(struct attach *attach)
 
 static bool is_over(const struct attach *attach)
 {
+	if (attach->host_only)
+		return !host_only_is_alive(&attach->target);
 	return attach->status.processes && attach->status.processes_running == 0;
 }
 
@@ -381,13 +384,14 @@ static void end_capture(struct attach *attach)
 
 static int profile(struct attach *attach)
 {
-	bool came = await_guest(attach);
+	bool came = attach->host_only || await_guest(attach);
 	uint64_t nr_samples;
 	char *summary;
 
 	if (came)
 		watch(attach);
-	end_capture(attach);
+	if (!attach->host_only)
+		end_capture(attach);
 	recording_finish(&attach->recording, &nr_samples, &summary);
 	if (!came)
 		warn("attach", "process %d: its guest did not come", (int)attach->target.pid);
@@ -424,7 +428,7 @@ int verb_attach(const char *program, int argc, char **argv)
 	/* Before there are threads, which inherit it. */
 	sigprocmask(SIG_BLOCK, &attach.signals, NULL);
 	status = EXIT_FAILED;
-	if (has_dormant_guest(&attach) && start(&attach) == 0)
+	if (may_attach(&attach) && start(&attach) == 0)
 		status = profile(&attach);
 	attach_point_remove(&attach.point);
 	recording_close(&attach.recording);

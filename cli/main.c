@@ -14,6 +14,7 @@ static const struct verb verbs[] = {
 	{"attach", "profile a running process with a dormant guest", verb_attach},
 	{"detach", "end that", verb_detach},
 	{"report", "show a profile as folded text, HTML, table, JSON or CSV", verb_report},
+	{"doctor", "what stands in the way of profiling here", verb_doctor},
 	{"agent", "the node agent, as a daemon", verb_agent},
 	{"aggregate", "the aggregator, as a daemon", verb_aggregate},
 };

@@ -57,6 +57,7 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.devices_path = options->devices_path,
 		.symbol_cache = symbol_cache,
 		.inlines = options->inlines,
+		.probe = {.source = options->stack_source},
 		.quiet = options->quiet,
 		.attached = options->attached,
 		.guest_uid = options->guest_uid,

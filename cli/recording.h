@@ -17,6 +17,7 @@ struct recording_options {       /* strings are borrowed until the end */
 	const char *title;
 	struct report_options names;
 	bool inlines, quiet;
+	enum stack_source stack_source;
 	bool attached; /* as in struct agent_options, these two */
 	uid_t guest_uid;
 	struct bpf_source_options bpf;

@@ -28,6 +28,7 @@ struct run {
 	struct capture_options capture;
 	struct report_options names;
 	struct bpf_source_options bpf;
+	enum stack_source stack_source;
 	bool inlines, nvtx, strict, quiet, dormant;
 	char **command;
 	/* state */
@@ -55,6 +56,11 @@ static const char usage[] =
 	"at "
 	"most\n"
 	"                       how many frames of each (default: 96 and 128)\n"
+	"      --stack-source guest|uprobe|auto\n"
+	"                       who walks launch stacks: the job's processes (default, and auto), "
+	"or the kernel\n"
+	"                       (docs/stacks.md; takes root or CAP_BPF and "
+	"CAP_PERFMON)\n"
 	"      --lines on|off   source lines in the names of frames (default: on)\n"
 	"      --inlines        find source lines and inlined functions of native code, too: "
 	"slower\n"
@@ -99,7 +105,12 @@ static const char usage[] =
 	"walked "
 	"without frame\n"
 	"                       pointers: 0, 4, 8, 12 or 16 (default)\n"
-	"      --bpf-buffer KIB room for both between two reads (default: 8192)\n"
+	"      --host-calls on|off\n"
+	"                       time the job's calls of CUDA from the kernel's side and load no "
+	"guest: "
+	"no GPU times\n"
+	"                       (default: off)\n"
+	"      --bpf-buffer KIB room for all of these between two reads (default: 8192)\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -131,6 +142,7 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 enum long_option {
 	OPTION_CAPTURE = 256, /* one of capture_options.h */
 	OPTION_BPF,           /* one of bpf_options.h */
+	OPTION_STACK_SOURCE,
 	OPTION_LINES,
 	OPTION_INLINES,
 	OPTION_NVTX,
@@ -150,6 +162,14 @@ static bool take_lines(struct run *run, const char *text)
 	if (!off && strcmp(text, "on") != 0)
 		warn("run: --lines %s: must be on or off", text);
 	return off || strcmp(text, "on") == 0;
+}
+
+static bool take_stack_source(struct run *run, const char *text)
+{
+	if (stack_source_parse(text, &run->stack_source) == 0)
+		return true;
+	warn("run: --stack-source %s: must be guest, uprobe or auto", text);
+	return false;
 }
 
 /* Says what is wrong. */
@@ -176,7 +196,9 @@ static const struct option option_table[] = {
 	{"cpu-hz", required_argument, NULL, OPTION_BPF},
 	{"off-cpu", required_argument, NULL, OPTION_BPF},
 	{"stack-copy", required_argument, NULL, OPTION_BPF},
+	{"host-calls", required_argument, NULL, OPTION_BPF},
 	{"bpf-buffer", required_argument, NULL, OPTION_BPF},
+	{"stack-source", required_argument, NULL, OPTION_STACK_SOURCE},
 	{"lines", required_argument, NULL, OPTION_LINES},
 	{"inlines", no_argument, NULL, OPTION_INLINES},
 	{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
@@ -208,6 +230,10 @@ static int parse_options(struct run *run, int argc, char **argv)
 			result = capture_options_take(&run->capture, option_table[index].name,
 						      optarg, &error);
 			if (!taken(result, error))
+				return EXIT_RUN_OWN + 1;
+			break;
+		case OPTION_STACK_SOURCE:
+			if (!take_stack_source(run, optarg))
 				return EXIT_RUN_OWN + 1;
 			break;
 		case OPTION_BPF:
@@ -299,6 +325,7 @@ static int start_own(struct run *run)
 	/* The job is the only child that this process will have. */
 	run->bpf.watch_pid = getpid();
 	run->bpf.stack_mode = run->capture.stacks.mode;
+	run->bpf.required = run->bpf.host_calls;
 
 	const struct recording_options options = {
 		.verb = "run",
@@ -311,12 +338,13 @@ static int start_own(struct run *run)
 		.inlines = run->inlines,
 		.quiet = run->quiet,
 		.bpf = run->bpf,
+		.stack_source = run->stack_source,
 	};
 	return recording_start(&options, run->socket_path, &run->recording);
 }
 
-/* Everything that has to be there before the job starts. 0 or -errno after a warning. */
-static int prepare(struct run *run, const char *program)
+/* The guest, and nobody else's in its place. 0 or -errno after a warning. */
+static int prepare_guest(struct run *run, const char *program)
 {
 	const char *other = getenv(JOB_ENVIRONMENT_INJECTION);
 	int result = install_paths_find(program, &run->paths);
@@ -334,9 +362,22 @@ static int prepare(struct run *run, const char *program)
 			return -EBUSY;
 		run->other_injection = other;
 	}
-	if (bpf_options_wanted(&run->bpf) && (run->agent_path || run->dormant))
-		warn("run: --cpu-hz and --off-cpu are the agent's: there is none of this run's "
-		     "own");
+	return 0;
+}
+
+/* Everything that has to be there before the job starts. 0 or -errno after a warning. */
+static int prepare(struct run *run, const char *program)
+{
+	if (bpf_options_wanted(&run->bpf) && (run->agent_path || run->dormant)) {
+		warn("run: --cpu-hz, --off-cpu and --host-calls are the agent's: there is none of "
+		     "this run's own");
+		run->bpf.host_calls = false;
+	}
+	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
+		warn("run: --stack-source is the agent's: there is none of this run's own");
+	int result = run->bpf.host_calls ? 0 : prepare_guest(run, program);
+	if (result < 0)
+		return result;
 	if (run->dormant && !run->agent_path)
 		return 0;
 	if (!run->agent_path)
@@ -422,6 +463,8 @@ static int lead_in(const struct run *run, const char *socket_path,
 {
 	int result = job_environment_init(environment);
 
+	if (run->bpf.host_calls)
+		return result;
 	if (result == 0 && !run->other_injection)
 		result = job_environment_set(environment, JOB_ENVIRONMENT_INJECTION,
 					     run->paths.inject);

@@ -77,6 +77,7 @@ int target_process_init(struct target_process *target, pid_t pid)
 		target->uid = (uid_t)number;
 	free(status);
 	target->pid_namespace = read_namespace(pid);
+	target->start_ticks = proc_file_start_ticks(pid);
 	result = proc_file_read(pid, "environ", ENVIRONMENT_MAX, &target->environment,
 				&target->environment_size);
 	if (result < 0)

@@ -10,6 +10,7 @@ struct target_process {
 	pid_t pid;
 	pid_t own_pid;                    /* as it sees itself, in its own pid namespace */
 	unsigned long long pid_namespace; /* its inode; 0: not known */
+	unsigned long long start_ticks;   /* when it started; 0: not known */
 	uid_t uid;                        /* effective */
 	bool has_guest;                   /* our injection library is mapped */
 	char *environment; /* owns: that of its start, with a NUL behind each variable */

@@ -120,6 +120,14 @@ struct cupti_graph_launch {
 	void *stream;
 };
 
+/* cuLaunchKernel_params, up to what we read. */
+struct cupti_launch_kernel {
+	void *function;
+	unsigned int grid[3], block[3];
+	unsigned int shared_bytes;
+	void *stream;
+};
+
 #define CUPTI_ABI_GRAPH_LAUNCH      514u /* CUpti_driver_api_trace_cbid */
 #define CUPTI_ABI_GRAPH_LAUNCH_PTSZ 515u
 

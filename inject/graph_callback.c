@@ -54,7 +54,7 @@ void graph_callback_created(const struct launch_callback *launch,
 	if (!thread || node_id == 0)
 		return;
 	if (thread->outer_correlation_id) {
-		graph_nodes_put(launch->nodes, node_id, thread->outer_stack_id);
+		graph_nodes_put(launch->nodes, node_id, launch_callback_stack(launch, thread));
 		return;
 	}
 	struct graph_copies *copies = copies_of(thread);
@@ -165,14 +165,14 @@ void graph_callback_changed(const struct launch_callback *launch,
 static void note_launch(const struct launch_callback *launch, const void *exec, bool wanted)
 {
 	struct graph_launches *launches = graph_nodes_launches(launch->nodes);
-	const struct launch_thread *thread = launch_thread_here(launch->ring);
+	struct launch_thread *thread = launch_thread_here(launch->ring);
 	uint32_t graph_id = graph_nodes_get_exec(launch->nodes, exec);
 
 	if (graph_id == 0)
 		return;
 	if (wanted && thread && thread->outer_correlation_id)
 		graph_launches_put(launches, graph_id, thread->outer_correlation_id,
-				   thread->outer_stack_id, thread->tid);
+				   launch_callback_stack(launch, thread), thread->tid);
 	else
 		graph_launches_spoil(launches, graph_id);
 }

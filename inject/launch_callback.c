@@ -1,6 +1,10 @@
 #include "launch_callback.h"
 
+#include <string.h>
+
+#include "context_devices.h"
 #include "launch_cbid.h"
+#include "launch_probe.h"
 #include "launch_thread.h"
 #include "module_load.h"
 #include "monotonic.h"
@@ -21,6 +25,44 @@ static void push(const struct launch_callback *launch, struct launch_thread *thr
 	};
 
 	record_ring_push_launch(launch->ring, (uint32_t)thread->lane, &record);
+}
+
+/* The stream of plain launches; other calls have theirs elsewhere. */
+static uint64_t stream_of(uint32_t cbid, const struct cupti_callback_data *data)
+{
+	const struct cupti_launch_kernel *params = data->function_params;
+
+	return cbid == LAUNCH_CBID_KERNEL && params ? (uint64_t)(uintptr_t)params->stream : 0;
+}
+
+/* The kernel walks native frames, by frame pointers; what is without them is not its to give. */
+static bool is_walked_by_kernel(const struct launch_callback *launch)
+{
+	enum stack_mode mode = launch->capture.options.mode;
+
+	return record_ring_is_probed(launch->ring) && mode != STACK_MODE_NONE &&
+	       mode != STACK_MODE_PYTHON;
+}
+
+static __attribute__((noinline)) uint32_t take_watched(const struct launch_callback *launch,
+						       struct launch_thread *thread, uint32_t cbid,
+						       const struct cupti_callback_data *data,
+						       uint64_t now_ns)
+{
+	bool by_kernel = is_walked_by_kernel(launch);
+
+	launch_probe_fire(data->correlation_id, cbid, context_devices_get(data->context_id),
+			  data->context_id, stream_of(cbid, data));
+	return by_kernel ? RECORD_STACK_PROBE
+			 : stack_capture_take(&launch->capture, &thread->scratch, now_ns);
+}
+
+uint32_t launch_callback_stack(const struct launch_callback *launch, struct launch_thread *thread)
+{
+	if (thread->outer_stack_id == RECORD_STACK_PROBE)
+		thread->outer_stack_id =
+			stack_capture_take(&launch->capture, &thread->scratch, monotonic_ns());
+	return thread->outer_stack_id;
 }
 
 static void count_without_lane(const struct launch_callback *launch, uint32_t flags)
@@ -100,7 +142,10 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 		count_without_lane(launch, flags);
 		return;
 	}
-	thread->outer_stack_id = stack_capture_take(&launch->capture, &thread->scratch, now_ns);
+	thread->outer_stack_id =
+		__builtin_expect(launch_probe_is_watched(), 0)
+			? take_watched(launch, thread, cbid, data, now_ns)
+			: stack_capture_take(&launch->capture, &thread->scratch, now_ns);
 	push(launch, thread, cbid, data->correlation_id, now_ns, thread->outer_stack_id, flags);
 }
 

@@ -24,6 +24,11 @@ struct launch_callback { /* set before the first call, then constant; all borrow
 void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 			   const struct cupti_callback_data *data);
 
+/* Within a call, its stack with an id that can be given to more than the call: the guest's own walk, also where the
+ * kernel has walked it. */
+struct launch_thread;
+uint32_t launch_callback_stack(const struct launch_callback *launch, struct launch_thread *thread);
+
 /* The call ends: if it returned an error, a second record with RECORD_LAUNCH_FAILED says that
  * nothing will come. */
 void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,

@@ -19,6 +19,7 @@ struct launch_cbid {
 
 extern const struct launch_cbid launch_cbids[LAUNCH_CBIDS]; /* by rising cbid */
 
+#define LAUNCH_CBID_KERNEL  307u /* cuLaunchKernel */
 #define LAUNCH_CBID_GRAPH   514u /* cuGraphLaunch */
 #define LAUNCH_CBID_GRAPH_T 515u
 

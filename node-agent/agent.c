@@ -19,6 +19,7 @@
 #include "guest_listener.h"
 #include "guest_process.h"
 #include "predecessor.h"
+#include "probe_source.h"
 #include "process_table.h"
 #include "proto/record_ring.h"
 #include "publisher.h"
@@ -30,6 +31,7 @@
 #define GIVE_UP_MS         10000u
 #define IDLE_INTERVALS     5u /* passes over idle rings come this much later, at most */
 #define SYMBOLIZER_WAIT_MS 2000u
+#define STACK_RETRY_NS     100000ull
 #define BEAT_NS            250000000ull /* guests give up after seconds */
 #define BOOT_ID_PATH       "/proc/sys/kernel/random/boot_id"
 
@@ -53,7 +55,8 @@ struct agent {
 	struct process_table *processes;
 	struct guest_listener *listener;
 	struct guest_control *control;
-	struct bpf_source *bpf; /* NULL: nothing of host threads */
+	struct bpf_source *bpf;     /* NULL: nothing of host threads */
+	struct probe_source *probe; /* NULL: guests walk their stacks themselves */
 	struct guest_process_scope scope;
 	struct event_source publisher_ready, symbolizer_ready;
 	char *endpoint;
@@ -66,6 +69,7 @@ struct agent {
 	uint32_t nr_processes;      /* the newest process id */
 	uint64_t launches, records; /* of processes that are over */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
+	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	bool waits_for_room, leaves_guests, has_all_samples;
 	pthread_mutex_t lock; /* below: shared with other threads */
 	bool stop, has_command;
@@ -108,6 +112,7 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	}
 	/* Without memory for it, the guest's own data still is. */
 	bpf_source_attach(agent->bpf, arrival->pid, process);
+	guest_process_set_probe(process, NULL); /* whatever an agent before us had */
 	agent->nr_guests++;
 	agent->next_pass_ns = 0;
 	guest_process_beat(process, event_loop_now_ns());
@@ -173,6 +178,7 @@ static uint64_t count_read(const struct agent *agent, uint64_t *launches, uint64
 static void remove_process(struct agent *agent, uint32_t index)
 {
 	const struct guest_process *process = process_table_at(agent->processes, index);
+	struct probe_stacks *probe = guest_process_probe(process);
 
 	agent->launches += guest_process_launches(process);
 	agent->records += guest_process_records(process);
@@ -180,15 +186,34 @@ static void remove_process(struct agent *agent, uint32_t index)
 		agent->leaves_guests = true;
 	bpf_source_detach(agent->bpf, process);
 	process_table_remove(agent->processes, index);
+	probe_source_detach(agent->probe, probe);
+}
+
+/* Stacks that the kernel walks: what the guests have published is fixed before they are read, so that each has come by then.
+ * 1: one has not; 0; -errno. */
+static int pass_probe(struct agent *agent, uint64_t now_ns)
+{
+	for (uint32_t i = 0; agent->probe && i < process_table_count(agent->processes); i++)
+		if (guest_process_probe(process_table_at(agent->processes, i)))
+			guest_process_begin(process_table_at(agent->processes, i), now_ns);
+	return probe_source_pass(agent->probe, now_ns);
 }
 
 static int pass_guests(struct agent *agent, uint64_t now_ns)
 {
 	uint32_t i = 0;
+	int stacks = pass_probe(agent, now_ns);
 
+	if (stacks < 0)
+		return stacks;
+	agent->waits_for_stack = stacks == 1;
 	while (i < process_table_count(agent->processes)) {
 		struct guest_process *process = process_table_at(agent->processes, i);
 
+		if (stacks == 1 && guest_process_probe(process)) {
+			i++;
+			continue;
+		}
 		if (guest_process_is_ending(process))
 			bpf_source_account(agent->bpf, process);
 		int r = guest_process_pass(process, now_ns);
@@ -225,7 +250,8 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		agent->interval_ns = agent->drain_interval_ns;
 	else if (agent->interval_ns > IDLE_INTERVALS * agent->drain_interval_ns)
 		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;
-	agent->next_pass_ns = now_ns + agent->interval_ns;
+	agent->next_pass_ns =
+		now_ns + (agent->waits_for_stack ? STACK_RETRY_NS : agent->interval_ns);
 	return r;
 }
 
@@ -260,6 +286,9 @@ static int begin_stop(struct agent *agent, uint64_t now_ns)
 	agent->next_pass_ns = 0;
 	guest_listener_destroy(agent->listener);
 	agent->listener = NULL;
+	/* Before the last look at what is published: what comes later has the guest's own stack. */
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++)
+		guest_process_leave_probe(process_table_at(agent->processes, i));
 	process_table_end_all(agent->processes);
 	return bpf_source_stop(agent->bpf, now_ns);
 }
@@ -301,6 +330,25 @@ static int advance(struct agent *agent, uint64_t now_ns)
 
 /* ---- the loop
  * ---------------------------------------------------------------------------------------------- */
+
+/* The guest walks its stacks until its probe is watched: the kernel may take longer for that than a guest waits for its welcome. One at a
+ * time, so that others get theirs in between. true: there are more. */
+static bool watch_one(struct agent *agent)
+{
+	if (!agent->probe || agent->phase != PHASE_RUNNING)
+		return false;
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
+		struct guest_process *process = process_table_at(agent->processes, i);
+
+		if (guest_process_was_tried(process) || guest_process_is_ending(process))
+			continue;
+		guest_process_set_probe(
+			process, probe_source_attach(agent->probe, guest_process_pid(process)));
+		guest_process_tried(process);
+		return true;
+	}
+	return false;
+}
 
 static void publish_status(struct agent *agent)
 {
@@ -362,6 +410,8 @@ static int step(struct agent *agent, uint64_t now_ns)
 		agent->next_step_ns = listener_ns;
 	if (process_table_count(agent->processes) && agent->next_beat_ns < agent->next_step_ns)
 		agent->next_step_ns = agent->next_beat_ns;
+	if (watch_one(agent))
+		agent->next_step_ns = now_ns;
 	r = frame_names_collect(&agent->names);
 	if (r == 0 && pass_is_due(agent, now_ns))
 		r = pass(agent, now_ns);
@@ -542,7 +592,12 @@ static int start_bpf(struct agent *agent, const struct agent_options *options)
 		.context = agent,
 	};
 
-	return bpf_source_create(&options->bpf, &scope, &agent->bpf);
+	struct probe_source_options probe = options->probe;
+	int r = bpf_source_create(&options->bpf, &scope, &agent->bpf);
+
+	if (probe.ring_bytes == 0)
+		probe.ring_bytes = options->bpf.ring_bytes;
+	return r ? r : probe_source_create(&probe, on_notice, agent, &agent->probe);
 }
 
 static int start(struct agent *agent, const struct agent_options *options, char **error)
@@ -637,6 +692,7 @@ void agent_destroy(struct agent *agent)
 	guest_listener_destroy(agent->listener);
 	bpf_source_destroy(agent->bpf);
 	process_table_destroy(agent->processes);
+	probe_source_destroy(agent->probe);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
 	batch_builder_destroy(agent->builder);
 	predecessor_table_destroy(agent->predecessors);

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "bpf_source.h"
+#include "probe_source.h"
 
 struct agent;
 
@@ -33,6 +34,7 @@ struct agent_options {
 	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
 				counted before is not in it */
 	struct bpf_source_options bpf; /* samples of host threads; zeros: none */
+	struct probe_source_options probe; /* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
 	uid_t guest_uid;               /* guests of this user are taken, too; 0: of no other */
 };
 

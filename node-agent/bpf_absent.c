@@ -1,16 +1,25 @@
 /* bpf_source.h of a build without BPF. */
 #include "bpf_source.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
+
+#define ABSENT "BPF was not built in"
+
+bool bpf_source_missing(const char *lost, char line[static BPF_SOURCE_LINE_MAX])
+{
+	snprintf(line, BPF_SOURCE_LINE_MAX, ABSENT ": %s", lost);
+	return true;
+}
 
 int bpf_source_create(const struct bpf_source_options *options,
 		      const struct bpf_source_scope *scope, struct bpf_source **source)
 {
 	*source = NULL;
-	if (options->cpu_hz || options->off_cpu_min_ns)
-		scope->notice(scope->context,
-			      "BPF was not built in: no CPU samples and no waits of host threads");
-	return 0;
+	if (options->cpu_hz || options->off_cpu_min_ns || options->host_calls)
+		scope->notice(scope->context, ABSENT ": nothing of host threads");
+	return options->required ? -EPERM : 0;
 }
 
 void bpf_source_destroy(struct bpf_source *source)
@@ -63,6 +72,12 @@ int bpf_source_stop(struct bpf_source *source, uint64_t now_ns)
 {
 	(void)source;
 	(void)now_ns;
+	return 0;
+}
+
+uint32_t bpf_source_probed_files(const struct bpf_source *source)
+{
+	(void)source;
 	return 0;
 }
 

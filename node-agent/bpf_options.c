@@ -44,6 +44,12 @@ int bpf_options_take(struct bpf_source_options *options, const char *name, const
 				       options->off_cpu_min_ns
 			       ? 0
 			       : refuse(name, value, "must be a time such as 1ms or 100us", error);
+	if (strcmp(name, "host-calls") == 0) {
+		options->host_calls = strcmp(value, "on") == 0;
+		return options->host_calls || strcmp(value, "off") == 0
+			       ? 0
+			       : refuse(name, value, "must be on or off", error);
+	}
 	if (strcmp(name, "stack-copy") == 0) {
 		if (!take_number(value, 4 * BPF_SOURCE_STACK_PAGES_MAX, &number) || number % 4)
 			return refuse(name, value, "must be 0, 4, 8, 12 or 16 KiB", error);
@@ -60,5 +66,5 @@ int bpf_options_take(struct bpf_source_options *options, const char *name, const
 
 bool bpf_options_wanted(const struct bpf_source_options *options)
 {
-	return options->cpu_hz || options->off_cpu_min_ns;
+	return options->cpu_hz || options->off_cpu_min_ns || options->host_calls;
 }

@@ -54,7 +54,7 @@ static uint32_t ring_size(uint32_t wanted)
 }
 
 /* libbpf has had this call under two names. */
-static int run_once(int program_fd)
+int bpf_ring_run_once(int program_fd)
 {
 	union bpf_attr attributes;
 
@@ -80,7 +80,7 @@ static int load(struct bpf_ring *ring, uint32_t size_bytes, const char **what)
 	ring->pythons_fd = bpf_map__fd(ring->programs->maps.pythons);
 	ring->viewer_fd = bpf_map__fd(ring->programs->maps.viewer);
 	*what = "BPF: the agent's pid namespace";
-	r = run_once(bpf_program__fd(ring->programs->progs.find_viewer));
+	r = bpf_ring_run_once(bpf_program__fd(ring->programs->progs.find_viewer));
 	if (r)
 		return r;
 	*what = "BPF: sched_process_fork";
@@ -222,6 +222,18 @@ bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *wat
 	uint32_t key = (uint32_t)pid;
 
 	return pid > 0 && bpf_map_lookup_elem(ring->watched_fd, &key, watched) == 0;
+}
+
+/* What a program writes into the entry meanwhile is lost, and costs a wake-up at most. */
+void bpf_ring_set_flag(struct bpf_ring *ring, pid_t pid, uint32_t flag)
+{
+	uint32_t key = (uint32_t)pid;
+	struct watched watched;
+
+	if (!bpf_ring_lookup(ring, pid, &watched) || watched.flags & flag)
+		return;
+	watched.flags |= flag;
+	bpf_map_update_elem(ring->watched_fd, &key, &watched, BPF_EXIST);
 }
 
 pid_t bpf_ring_next(const struct bpf_ring *ring, pid_t pid, struct watched *watched)

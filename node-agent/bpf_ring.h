@@ -25,6 +25,9 @@ int bpf_ring_create(uint32_t size_bytes, bpf_ring_event event, void *context,
 		    struct bpf_ring **ring, const char **what);
 void bpf_ring_destroy(struct bpf_ring *ring); /* accepts NULL */
 
+/* Runs a program that is loaded, without an argument, now. 0 or -errno. */
+int bpf_ring_run_once(int program_fd);
+
 /* Makes an object that is open, and not loaded yet, use these maps. 0 or -errno. */
 int bpf_ring_share(const struct bpf_ring *ring, struct bpf_object *object);
 
@@ -42,6 +45,8 @@ void bpf_ring_unwatch(struct bpf_ring *ring, pid_t pid);
 
 /* Where its interpreter has its Python frames, from now on; NULL: nowhere. Without room there are none. */
 void bpf_ring_set_python(struct bpf_ring *ring, pid_t pid, const struct sample_python *where);
+/* One more of enum watched_flags; no change where the pid is not watched. */
+void bpf_ring_set_flag(struct bpf_ring *ring, pid_t pid, uint32_t flag);
 
 /* false: the pid is not watched; *watched is then undefined. */
 bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *watched);

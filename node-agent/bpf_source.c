@@ -13,6 +13,7 @@
 #include "bpf_programs.h"
 #include "bpf_rights.h"
 #include "bpf_ring.h"
+#include "call_probes.h"
 #include "event_loop.h"
 #include "guest_process.h"
 #include "kernel_symbols.h"
@@ -37,6 +38,7 @@ struct bpf_source {
 	struct watched_scope watched_scope;
 	struct bpf_ring *ring; /* owns, and all below */
 	struct bpf_programs *programs;
+	struct call_probes *calls; /* NULL: not asked for, or not possible */
 	struct kernel_symbols *kernel;
 	struct unwind_files *files;
 	struct python_files *python_files;
@@ -247,8 +249,22 @@ static int start_off_cpu(struct bpf_source *source, const char **what)
 					  source->options.stack_pages, what);
 }
 
+static void on_notice(void *context, const char *line)
+{
+	notice(context, "%s", line);
+}
+
+static int start_calls(struct bpf_source *source, const char **what)
+{
+	return call_probes_create(source->ring, source->options.call_way,
+				  source->options.watch_pid != 0, on_notice, source, &source->calls,
+				  what);
+}
+
 static const char *lost_by(const struct bpf_source_options *options)
 {
+	if (options->host_calls)
+		return "no calls of CUDA";
 	if (options->cpu_hz && options->off_cpu_min_ns)
 		return "no CPU samples and no waits of host threads";
 	return options->cpu_hz ? "no CPU samples" : "no waits of host threads";
@@ -384,6 +400,11 @@ static int start(struct bpf_source *source)
 	start_program(source, source->options.off_cpu_min_ns, "no waits of host threads", &started,
 		      start_off_cpu);
 	say_python(source);
+	start_program(source, source->options.host_calls, "no calls of CUDA", &started,
+		      start_calls);
+	/* What runs already is probed before anybody says so. */
+	if (source->calls && (r = call_probes_scan(source->calls, event_loop_now_ns())) != 0)
+		return r;
 	return started ? listen(source) : -ECANCELED;
 }
 
@@ -391,7 +412,7 @@ int bpf_source_create(const struct bpf_source_options *options,
 		      const struct bpf_source_scope *scope, struct bpf_source **source)
 {
 	*source = NULL;
-	if (!options->cpu_hz && !options->off_cpu_min_ns)
+	if (!options->cpu_hz && !options->off_cpu_min_ns && !options->host_calls)
 		return 0;
 	struct bpf_source *new_source = calloc(1, sizeof(*new_source));
 	if (!new_source)
@@ -403,7 +424,17 @@ int bpf_source_create(const struct bpf_source_options *options,
 		*source = new_source;
 	else
 		bpf_source_destroy(new_source);
-	return r == -ECANCELED ? 0 : r;
+	if (r == -ECANCELED)
+		return options->required ? -EPERM : 0;
+	return r;
+}
+
+bool bpf_source_missing(const char *lost, char line[static BPF_SOURCE_LINE_MAX])
+{
+	struct bpf_rights rights;
+
+	bpf_rights_read(&rights, "");
+	return bpf_rights_missing(&rights, lost, line);
 }
 
 void bpf_source_destroy(struct bpf_source *source)
@@ -412,6 +443,7 @@ void bpf_source_destroy(struct bpf_source *source)
 		return;
 	if (source->listens)
 		event_loop_remove(source->scope.loop, &source->urgent);
+	call_probes_destroy(source->calls);
 	bpf_programs_destroy(source->programs);
 	watched_table_destroy(source->table);
 	bpf_ring_destroy(source->ring);
@@ -563,7 +595,9 @@ int bpf_source_pass(struct bpf_source *source, uint64_t now_ns)
 	if (!source)
 		return 0;
 	source->is_urgent = false;
-	int r = drain(source, true);
+	int r = source->calls ? call_probes_scan(source->calls, now_ns) : 0;
+	if (r == 0)
+		r = drain(source, true);
 	if (r)
 		return r < 0 ? r : 1;
 	if (source->stopped || now_ns >= source->next_look_ns) {
@@ -585,6 +619,8 @@ int bpf_source_stop(struct bpf_source *source, uint64_t now_ns)
 		return 0;
 	source->stopped = true;
 	bpf_programs_stop(source->programs);
+	call_probes_destroy(source->calls);
+	source->calls = NULL;
 	/* What came to its end by now goes before what did not. */
 	int r = drain(source, false);
 	if (r >= 0)
@@ -595,6 +631,11 @@ int bpf_source_stop(struct bpf_source *source, uint64_t now_ns)
 bool bpf_source_is_urgent(struct bpf_source *source)
 {
 	return source && source->is_urgent;
+}
+
+uint32_t bpf_source_probed_files(const struct bpf_source *source)
+{
+	return source && source->calls ? call_probes_files(source->calls) : 0;
 }
 
 uint64_t bpf_source_samples(const struct bpf_source *source)
@@ -650,6 +691,7 @@ int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process
 	int r = get_process(source, pid, &process);
 	if (r == 0)
 		watched_process_set_guest(process, guest);
+	bpf_ring_set_flag(source->ring, pid, WATCHED_HAS_GUEST);
 	return r;
 }
 

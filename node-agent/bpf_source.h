@@ -28,12 +28,16 @@ struct bpf_source_options {
 	uint32_t ring_bytes; /* bpf_ring.h; 0: the default */
 	enum stack_mode
 		stack_mode; /* how native and Python frames stand together; STACK_MODE_NATIVE, STACK_MODE_NONE: no Python frames */
+	bool host_calls;   /* calls of CUDA in watched processes without a guest (call_probes.h) */
+	uint32_t call_way; /* enum call_links_way; 0: the best that the kernel has */
+	bool required;     /* without any of it there is nothing to do: bpf_source_create() fails */
 	pid_t watch_pid; /* this process, what it has started and starts: watched. The agent's own: what it starts from now on. 0: none;
 			    guests and what they start are watched in any case */
 };
 
 #define BPF_SOURCE_HZ_MAX          10000u
 #define BPF_SOURCE_STACK_PAGES_MAX 4u
+#define BPF_SOURCE_LINE_MAX        512u /* bytes, with the NUL */
 
 /* Borrowed until bpf_source_destroy(). */
 struct bpf_source_scope {
@@ -52,7 +56,11 @@ struct bpf_source_scope {
 	void *context;
 };
 
-/* Nothing is asked for, or nothing is allowed: 0 and *source is NULL, which everything below accepts. 0 or -ENOMEM. */
+/* Puts one line on what this agent is not allowed in line; lost says what the user goes without. false: nothing is missing, line is "". */
+bool bpf_source_missing(const char *lost, char line[static BPF_SOURCE_LINE_MAX]);
+
+/* Nothing is asked for, or nothing is allowed: 0 and *source is NULL, which everything below accepts. 0; -ENOMEM; -EPERM: what is required is
+ * not allowed, and that was said. */
 int bpf_source_create(const struct bpf_source_options *options,
 		      const struct bpf_source_scope *scope, struct bpf_source **source);
 void bpf_source_destroy(struct bpf_source *source);
@@ -75,6 +83,9 @@ int bpf_source_pass(struct bpf_source *source, uint64_t now_ns);
 
 /* No more events from now on; waits that last end now. Then passes until 0. The last of them sends the accounts. 0 or -errno. */
 int bpf_source_stop(struct bpf_source *source, uint64_t now_ns);
+
+/* Files whose calls are timed now. */
+uint32_t bpf_source_probed_files(const struct bpf_source *source);
 
 /* Samples taken so far, of all processes. */
 uint64_t bpf_source_samples(const struct bpf_source *source);

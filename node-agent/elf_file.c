@@ -149,6 +149,26 @@ bool elf_file_vaddr(struct elf_file *file, uint64_t offset, uint64_t *vaddr)
 	return false;
 }
 
+bool elf_file_offset(struct elf_file *file, uint64_t vaddr, uint64_t *offset)
+{
+	size_t nr_segments = 0;
+
+	*offset = 0;
+	if (elf_getphdrnum(file->elf, &nr_segments))
+		return false;
+	for (size_t i = 0; i < nr_segments; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(file->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
+			continue;
+		if (vaddr >= segment.p_vaddr && vaddr - segment.p_vaddr < segment.p_filesz) {
+			*offset = vaddr - segment.p_vaddr + segment.p_offset;
+			return true;
+		}
+	}
+	return false;
+}
+
 static Elf_Scn *find_section(Elf *elf, uint32_t type, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;

@@ -53,6 +53,9 @@ struct Elf *elf_file_handle(struct elf_file *file);
  * then 0. */
 bool elf_file_vaddr(struct elf_file *file, uint64_t offset, uint64_t *vaddr);
 
+/* The other way. false: no segment has file contents there; *offset is then 0. */
+bool elf_file_offset(struct elf_file *file, uint64_t vaddr, uint64_t *offset);
+
 struct elf_file_function {
 	uint64_t start;   /* virtual address in the file */
 	uint64_t size;    /* bytes; 0: not known */

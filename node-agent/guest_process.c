@@ -19,9 +19,11 @@ struct guest_process {
 	struct process_ledger *ledger;           /* owns */
 	struct process_statistics *statistics;   /* owns */
 	struct ring_source *source;              /* owns */
+	struct probe_stacks *probe;              /* borrowed; NULL: its stacks are its own */
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* somebody will say when it ends */
 	bool in_pass, finished, died, ending, last_pass, over;
+	bool tried; /* to watch its probe */
 	bool owned; /* its ring says that we read it, or nobody wants to know */
 	pid_t pid;
 	uid_t uid;
@@ -174,6 +176,32 @@ int guest_process_introduce(struct guest_process *process, uint32_t *process_id)
 	return r;
 }
 
+void guest_process_set_probe(struct guest_process *process, struct probe_stacks *probe)
+{
+	process->probe = probe;
+	ring_source_set_probe(process->source, probe);
+}
+
+void guest_process_tried(struct guest_process *process)
+{
+	process->tried = true;
+}
+
+bool guest_process_was_tried(const struct guest_process *process)
+{
+	return process->tried;
+}
+
+void guest_process_leave_probe(struct guest_process *process)
+{
+	ring_source_leave_probe(process->source);
+}
+
+struct probe_stacks *guest_process_probe(const struct guest_process *process)
+{
+	return process->probe;
+}
+
 struct process_ledger *guest_process_ledger(const struct guest_process *process)
 {
 	return process->ledger;
@@ -273,15 +301,13 @@ static int send_end(struct guest_process *process, uint64_t now_ns)
 	return send_description(process);
 }
 
-int guest_process_pass(struct guest_process *process, uint64_t now_ns)
+bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 {
-	int r;
-
 	if (!process->owned && !take_over(process, now_ns))
-		return 0;
+		return false;
 	if (process->scope->epoch && !ring_source_is_own(process->source, process->scope->epoch)) {
 		process->over = true; /* the guest went to another agent, which has all of it */
-		return 0;
+		return false;
 	}
 	if (!process->in_pass) {
 		/* Whoever is gone writes no more: what is published now is all there will be. */
@@ -289,6 +315,15 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 		process->finished = ring_source_begin(process->source);
 		process->in_pass = true;
 	}
+	return true;
+}
+
+int guest_process_pass(struct guest_process *process, uint64_t now_ns)
+{
+	int r;
+
+	if (!guest_process_begin(process, now_ns))
+		return 0;
 	do {
 		if (!publisher_has_room(process->scope->publisher) ||
 		    (process->scope->epoch && !ring_source_can_announce(process->source)))

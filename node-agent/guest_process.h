@@ -74,6 +74,22 @@ void guest_process_beat(struct guest_process *process, uint64_t now_ns);
  */
 void guest_process_end(struct guest_process *process, bool died);
 
+/* Where its launches have the stacks that the kernel walks; borrowed until guest_process_destroy(). NULL: it walks them itself. */
+struct probe_stacks;
+void guest_process_set_probe(struct guest_process *process, struct probe_stacks *probe);
+struct probe_stacks *guest_process_probe(const struct guest_process *process);
+
+/* Whether somebody has tried to have them walked by the kernel. */
+void guest_process_tried(struct guest_process *process);
+bool guest_process_was_tried(const struct guest_process *process);
+
+/* It walks them itself from now on. What is on its way is still joined. */
+void guest_process_leave_probe(struct guest_process *process);
+
+/* Begins a pass, unless one is under way: what is published by now will be read by it. For what has to come between that and
+ * guest_process_pass(), which else does so itself. false: there is nothing to read. */
+bool guest_process_begin(struct guest_process *process, uint64_t now_ns);
+
 /* Reads what was published by the time that the pass began, and sends it as far as the window has
  * room. 1: there was no room for all of it, call again; 0: the pass is complete; -errno: the agent
  * can't go on. */

@@ -28,6 +28,10 @@ static const char usage[] =
 	"  --node-name NAME    the node's name in reports (default: Slurm's, else the hostname)\n"
 	"  --devices FILE      the node's GPUs, lines `INDEX PCI_BUS_ID UUID NAME...`, instead of\n"
 	"                      what the PCI buses show\n"
+	"  --stack-source guest|uprobe|auto\n"
+	"                      who walks launch stacks: the processes themselves (default, and "
+	"auto),\n"
+	"                      or the kernel, which takes root or CAP_BPF and CAP_PERFMON\n"
 	"  --inlines           find source lines and inlined functions, too: slower, with much "
 	"more\n"
 	"                      memory\n"
@@ -42,7 +46,8 @@ static const char usage[] =
 	"  --stack-copy KIB    how much of a stack is copied with each sample, 0 to 16 "
 	"(default: "
 	"16)\n"
-	"  --bpf-buffer KIB    room for both between two reads (default: 8192)\n"
+	"  --host-calls on|off time their calls of CUDA where they have no guest (default: off)\n"
+	"  --bpf-buffer KIB    room for these between two reads (default: 8192)\n"
 	"  --watch-pid PID     watch this process and all that it starts, beside those that are "
 	"taken "
 	"in\n"
@@ -80,6 +85,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"socket", required_argument, NULL, 's'},
 		{"node-name", required_argument, NULL, 'n'},
 		{"devices", required_argument, NULL, 'd'},
+		{"stack-source", required_argument, NULL, 'S'},
 		{"inlines", no_argument, NULL, 'l'},
 		{"symbol-cache", required_argument, NULL, 'y'},
 		{"insecure", no_argument, NULL, 'i'},
@@ -87,6 +93,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"cpu-hz", required_argument, NULL, 'b'},
 		{"off-cpu", required_argument, NULL, 'b'},
 		{"stack-copy", required_argument, NULL, 'b'},
+		{"host-calls", required_argument, NULL, 'b'},
 		{"bpf-buffer", required_argument, NULL, 'b'},
 		{"watch-pid", required_argument, NULL, 'b'},
 		{"quiet", no_argument, NULL, 'q'},
@@ -109,6 +116,15 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			break;
 		case 'd':
 			arguments->options.devices_path = optarg;
+			break;
+		case 'S':
+			if (stack_source_parse(optarg, &arguments->options.probe.source)) {
+				fprintf(stderr,
+					"flamegrid-agent: arguments: --stack-source: %s: not "
+					"guest, uprobe or auto\n",
+					optarg);
+				return EXIT_USAGE;
+			}
 			break;
 		case 'l':
 			arguments->options.inlines = true;

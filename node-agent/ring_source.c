@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe_stacks.h"
 #include "release_queue.h"
 #include "ring_definitions.h"
 #include "stack_resolver.h"
@@ -20,6 +21,7 @@ struct ring_source {
 	struct ring_source_outputs outputs;
 	struct ring_definitions definitions;
 	struct stack_resolver *stacks; /* owns */
+	struct probe_stacks *probe;    /* borrowed; NULL: none */
 	struct release_queue releases;
 	bool activity_mad;
 	bool lane_mad[RECORD_RING_LANES_MAX];
@@ -66,6 +68,17 @@ void ring_source_destroy(struct ring_source *source)
 	free(source);
 }
 
+void ring_source_set_probe(struct ring_source *source, struct probe_stacks *probe)
+{
+	source->probe = probe;
+	record_ring_probe(source->ring, probe != NULL);
+}
+
+void ring_source_leave_probe(struct ring_source *source)
+{
+	record_ring_probe(source->ring, false);
+}
+
 static void count(struct ring_source *source, uint32_t device_id, enum ledger_reason reason)
 {
 	process_ledger_count(source->outputs.ledger, device_id, reason, 1);
@@ -73,6 +86,24 @@ static void count(struct ring_source *source, uint32_t device_id, enum ledger_re
 
 /* ---- launches
  * ---------------------------------------------------------------------------------------------- */
+
+static int find_probed(struct ring_source *source, const struct launch_record *launch,
+		       uint32_t *node_id)
+{
+	uint32_t depth, number = PROBE_STACKS_NONE;
+
+	if (source->probe)
+		number = probe_stacks_take(source->probe, launch->tid, launch->correlation_id);
+	if (number == PROBE_STACKS_FULL)
+		return stack_resolver_node(source->stacks, RECORD_STACK_FULL, launch->cbid,
+					   node_id);
+	if (number == PROBE_STACKS_NONE) {
+		count(source, LEDGER_DEVICE_NONE, LEDGER_PROBE_LOST);
+		return stack_resolver_lost(source->stacks, launch->cbid, node_id);
+	}
+	const uint64_t *words = probe_stacks_words(source->probe, number, &depth);
+	return stack_resolver_words(source->stacks, number, words, depth, launch->cbid, node_id);
+}
 
 static int translate_launch(struct ring_source *source, struct launch_record *launch)
 {
@@ -83,8 +114,10 @@ static int translate_launch(struct ring_source *source, struct launch_record *la
 		launch->stack_id = STACK_NODE_NONE;
 		return 0;
 	}
-	int r = stack_resolver_node(source->stacks, launch->stack_id, launch->cbid,
-				    &launch->stack_id);
+	int r = launch->stack_id == RECORD_STACK_PROBE
+			? find_probed(source, launch, &launch->stack_id)
+			: stack_resolver_node(source->stacks, launch->stack_id, launch->cbid,
+					      &launch->stack_id);
 	if (r == 0 && launch->stack_id == STACK_NODE_NONE)
 		count(source, LEDGER_DEVICE_NONE, LEDGER_STACK_TABLE_FULL);
 	return r;

@@ -48,6 +48,14 @@ int ring_source_create(struct record_ring *ring, const struct ring_source_output
 		       pid_t pid, bool same_user, struct ring_source **source);
 void ring_source_destroy(struct ring_source *source); /* accepts NULL */
 
+/* Where launches have their stacks that the guest does not walk from now on (RECORD_STACK_PROBE). Borrowed until ring_source_destroy(); NULL:
+ * nowhere, and it walks them. */
+struct probe_stacks;
+void ring_source_set_probe(struct ring_source *source, struct probe_stacks *probe);
+
+/* The guest walks them from now on; those that came are still joined. */
+void ring_source_leave_probe(struct ring_source *source);
+
 /* Begins a pass: what is published by now will be read by it. Returns true if the guest had said
  * goodbye before. */
 bool ring_source_begin(struct ring_source *source);

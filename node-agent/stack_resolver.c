@@ -30,7 +30,9 @@ struct stack_resolver {
 	struct id_table codes;    /* guest's code id to code id */
 	struct id_table ranges;   /* likewise, of NVTX ranges */
 	struct id_table calls;    /* cbid to node id + 1, of launches without a stack */
-	uint32_t full_node;       /* of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
+	struct id_table others; /* number to node id + 1, of stacks that did not come in the ring */
+	struct id_table lost;   /* cbid to node id + 1, of those that did not come at all */
+	uint32_t full_node;     /* of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
 	uint32_t node_budget;
 	uint64_t words[RECORD_STACK_DEPTH];
 	/* The words' frames from index 1 on; the one before the first that stays is the API's. */
@@ -63,6 +65,8 @@ void stack_resolver_destroy(struct stack_resolver *resolver)
 	id_table_fini(&resolver->codes);
 	id_table_fini(&resolver->ranges);
 	id_table_fini(&resolver->calls);
+	id_table_fini(&resolver->others);
+	id_table_fini(&resolver->lost);
 	free(resolver);
 }
 
@@ -279,22 +283,26 @@ static int add_capture(struct stack_resolver *resolver, uint32_t depth, uint32_t
 					  depth - run, &resolver->node_budget, node_id);
 }
 
-/* cbid: CBID_CAPTURE, or the launch's. */
-static int resolve(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
-		   uint32_t *node_id)
+/* The words at hand. cbid: CBID_CAPTURE, or the launch's. */
+static int resolve_words(struct stack_resolver *resolver, uint32_t depth, uint32_t cbid,
+			 uint32_t *node_id)
 {
-	int depth = record_ring_read_stack(resolver->ring, stack_id, resolver->words);
-
-	for (int i = 0; i < depth; i++) {
+	for (uint32_t i = 0; i < depth; i++) {
 		int r = translate(resolver, resolver->words[i], &resolver->frames[1 + i]);
 
 		if (r)
 			return r;
 	}
-	if (depth <= 0)
-		return -ENOENT;
-	return cbid == CBID_CAPTURE ? add_capture(resolver, (uint32_t)depth, node_id)
-				    : add_stack(resolver, (uint32_t)depth, cbid, node_id);
+	return cbid == CBID_CAPTURE ? add_capture(resolver, depth, node_id)
+				    : add_stack(resolver, depth, cbid, node_id);
+}
+
+static int resolve(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
+		   uint32_t *node_id)
+{
+	int depth = record_ring_read_stack(resolver->ring, stack_id, resolver->words);
+
+	return depth > 0 ? resolve_words(resolver, (uint32_t)depth, cbid, node_id) : -ENOENT;
 }
 
 static int resolve_full(struct stack_resolver *resolver)
@@ -363,4 +371,32 @@ int stack_resolver_capture(struct stack_resolver *resolver, uint32_t stack_id, u
 	if (stack_id == RECORD_STACK_NONE)
 		return 0;
 	return find_node(resolver, &resolver->captures, stack_id, CBID_CAPTURE, node_id);
+}
+
+int stack_resolver_words(struct stack_resolver *resolver, uint32_t number, const uint64_t *words,
+			 uint32_t depth, uint32_t cbid, uint32_t *node_id)
+{
+	uint32_t known = id_table_get(&resolver->others, number);
+
+	*node_id = known - 1;
+	if (known != NODE_UNKNOWN)
+		return 0;
+	*node_id = STACK_NODE_NONE;
+	depth = depth < RECORD_STACK_DEPTH ? depth : RECORD_STACK_DEPTH;
+	memcpy(resolver->words, words, depth * sizeof(*words));
+	int r = tolerate(resolve_words(resolver, depth, cbid, node_id));
+	return r ? r : id_table_set(&resolver->others, number, *node_id + 1);
+}
+
+int stack_resolver_lost(struct stack_resolver *resolver, uint32_t cbid, uint32_t *node_id)
+{
+	uint32_t known = id_table_get(&resolver->lost, cbid);
+
+	*node_id = known - 1;
+	if (known != NODE_UNKNOWN)
+		return 0;
+	*node_id = STACK_NODE_NONE;
+	resolver->words[0] = stack_word_mark(STACK_MARK_MISSING);
+	int r = tolerate(resolve_words(resolver, 1, cbid, node_id));
+	return r ? r : id_table_set(&resolver->lost, cbid, *node_id + 1);
 }

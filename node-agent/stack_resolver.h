@@ -35,6 +35,14 @@ void stack_resolver_destroy(struct stack_resolver *resolver);
 int stack_resolver_node(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
 			uint32_t *node_id);
 
+/* The same of a stack that did not come in the ring: words leaf first, 1 of them at least, borrowed for the call; equal ones have the
+ * same number, from 1, without gaps, RECORD_STACKS_MAX at most. */
+int stack_resolver_words(struct stack_resolver *resolver, uint32_t number, const uint64_t *words,
+			 uint32_t depth, uint32_t cbid, uint32_t *node_id);
+
+/* The same of a stack that should have come and was lost: the API function, and a mark. */
+int stack_resolver_lost(struct stack_resolver *resolver, uint32_t cbid, uint32_t *node_id);
+
 /* The same of a GPU record's capture_stack_id, with ids of its own: one stack_id may be both a
  * launch's and a capture's. RECORD_STACK_NONE, and a stack of CUDA's frames alone, is
  * STACK_NODE_NONE. */

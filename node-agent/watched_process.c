@@ -11,6 +11,7 @@
 
 #include "address_stack.h"
 #include "batch_builder.h"
+#include "call_function.h"
 #include "event_loop.h"
 #include "guest_process.h"
 #include "proc_file.h"
@@ -278,6 +279,18 @@ static void count_lacks(struct watched_process *process, uint32_t lacks)
 	process->truncated += (lacks & ADDRESS_STACK_TRUNCATED) != 0;
 }
 
+/* The caller may be there twice (host_call.bpf.c). */
+static void show_callers(struct address_list *list, uint64_t callers[static SAMPLE_USER_DEPTH])
+{
+	if (list->nr_user < 2 || list->nr_user > SAMPLE_USER_DEPTH ||
+	    list->user[1] != list->user[0] + 1)
+		return;
+	callers[0] = list->user[0];
+	memcpy(&callers[1], &list->user[2], (list->nr_user - 2) * sizeof(callers[0]));
+	list->user = callers;
+	list->nr_user--;
+}
+
 static int find_stack(struct watched_process *process, const struct sample_event *event,
 		      uint32_t *node_id)
 {
@@ -304,9 +317,11 @@ static int find_stack(struct watched_process *process, const struct sample_event
 		.python_cut = event->flags & SAMPLE_EVENT_PYTHON_CUT,
 	};
 	struct address_list shown = list;
+	uint64_t callers[SAMPLE_USER_DEPTH];
 
 	memcpy(python, copy + event->stack_size, list.nr_python * sizeof(python[0]));
-
+	if (event->kind == HOST_SAMPLE_CALL)
+		show_callers(&shown, callers);
 	if (event->kind == HOST_SAMPLE_OFF_CPU)
 		wait_reason_strip(process->scope->kernel, &shown);
 	if (nr_user == 0)
@@ -323,12 +338,16 @@ static int find_stack(struct watched_process *process, const struct sample_event
 static int find_name(const struct watched_process *process, const struct sample_event *event,
 		     uint32_t *name_id)
 {
-	char name[WAIT_REASON_MAX];
+	char reason[WAIT_REASON_MAX];
+	const char *name = reason;
 
 	*name_id = STRING_NONE;
-	if (event->kind != HOST_SAMPLE_OFF_CPU)
+	if (event->kind == HOST_SAMPLE_OFF_CPU)
+		wait_reason_find(process->scope->kernel, event, reason);
+	else
+		name = event->kind == HOST_SAMPLE_CALL ? call_function_name(event->argument) : NULL;
+	if (!name)
 		return 0;
-	wait_reason_find(process->scope->kernel, event, name);
 	int r = string_dictionary_intern(process->scope->outputs.strings, name, strlen(name),
 					 name_id);
 	return r == -ENOMEM ? r : 0;

@@ -43,11 +43,12 @@ enum ledger_reason {
 		19, /* launches whose native frames end early: a file's unwind table was not ready */
 	LEDGER_STACK_NO_ROOT =
 		20, /* launches whose native frames end in code without usable unwind rules */
-	LEDGER_STACK_TRUNCATED = 21, /* launches whose stack is deeper than the depth cap */
+	LEDGER_STACK_TRUNCATED =
+		21, /* launches and host samples whose stack is deeper than the depth cap */
 	LEDGER_STACK_MISMATCH =
-		22, /* launches whose native and Python frames could not be interleaved */
+		22, /* launches and host samples whose native and Python frames could not be interleaved */
 	LEDGER_PYTHON_OFF =
-		23, /* launches in a Python process whose interpreter's frames cannot be read */
+		23, /* launches and host samples with Python frames that cannot be read */
 	LEDGER_CODE_TABLE_FULL = 24, /* stacks with a Python frame whose name found no room */
 	LEDGER_CAPTURE_UNKNOWN =
 		25, /* GPU records of a graph's nodes without the stack that captured them */

@@ -11,6 +11,8 @@
 #define RECORD_STACK_NONE  0u          /* no stack was captured */
 #define RECORD_NAME_NONE   0u          /* no name, or it was lost */
 #define RECORD_STACK_FULL  0xffffffffu /* in a ring: there was no room for another stack */
+#define RECORD_STACK_PROBE                                                                         \
+	0xfffffffeu /* in a ring: the kernel walked it, and the agent has it by the probe (launch_probe.h) */
 #define RECORD_STACK_DEPTH 255u        /* words (stack_word.h) of one stack at most */
 #define RECORD_CODES_MAX   (1u << 16)  /* Python functions of one process */
 #define RECORD_CODE_TEXT_MAX                                                                       \
@@ -37,7 +39,7 @@ enum record_launch_flags {
 struct launch_record {
 	uint64_t time_ns;        /* CLOCK_MONOTONIC, at the call's entry */
 	uint32_t correlation_id; /* CUPTI's; wraps, and may start again in a new capture window */
-	uint32_t stack_id;       /* RECORD_STACK_NONE: none */
+	uint32_t stack_id;       /* RECORD_STACK_NONE: none; in a ring also RECORD_STACK_FULL, _PROBE */
 	uint32_t tid;            /* of the calling thread, in its own pid namespace */
 	uint16_t cbid;           /* CUpti_driver_api_trace_cbid */
 	uint16_t window;         /* capture window, from 1 */

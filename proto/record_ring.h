@@ -159,6 +159,9 @@ void record_ring_finish(struct record_ring *ring); /* the state becomes RECORD_R
 /* When the agent last looked at this ring, by CLOCK_MONOTONIC; 0: never. */
 uint64_t record_ring_last_beat(const struct record_ring *ring);
 
+/* Whether the agent has the stacks of launches by the guest's probe, and the guest need not walk them. */
+bool record_ring_is_probed(const struct record_ring *ring);
+
 /* --- agent --------------------------------------------------------------------------------------------------- */
 
 /* Maps a guest's memfd after checking type, seals, size and layout. fd stays the caller's and may be closed.
@@ -173,6 +176,9 @@ void record_ring_command(struct record_ring *ring, const struct record_ring_comm
 uint32_t record_ring_capture(const struct record_ring *ring, uint32_t *nr_windows);
 /* The agent still lives. */
 void record_ring_beat(struct record_ring *ring, uint64_t now_ns);
+
+/* What record_ring_is_probed() answers. */
+void record_ring_probe(struct record_ring *ring, bool on);
 
 /* How far one pass reads. */
 struct record_ring_snapshot {

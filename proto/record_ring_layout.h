@@ -61,6 +61,7 @@ struct ring_header {
 	/* The agent's: when it last looked, and who it is (zeros: none that keeps marks). */
 	_Alignas(RING_LINE) _Atomic uint64_t beat_ns;
 	_Atomic uint64_t owner[2];
+	_Atomic uint32_t probe; /* 1: it has the stacks of launches by the guest's probe */
 };
 
 struct ring_counter {

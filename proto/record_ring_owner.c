@@ -7,6 +7,11 @@ void record_ring_beat(struct record_ring *ring, uint64_t now_ns)
 	atomic_store_explicit(&ring->header->beat_ns, now_ns, memory_order_relaxed);
 }
 
+void record_ring_probe(struct record_ring *ring, bool on)
+{
+	atomic_store_explicit(&ring->header->probe, on, memory_order_relaxed);
+}
+
 static_assert(RECORD_RING_EPOCH == sizeof(((struct ring_header *)0)->owner), "an epoch's bytes");
 
 bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECORD_RING_EPOCH])

@@ -447,3 +447,8 @@ uint64_t record_ring_last_beat(const struct record_ring *ring)
 {
 	return atomic_load_explicit(&ring->header->beat_ns, memory_order_relaxed);
 }
+
+bool record_ring_is_probed(const struct record_ring *ring)
+{
+	return atomic_load_explicit(&ring->header->probe, memory_order_relaxed) != 0;
+}

@@ -1,6 +1,7 @@
 /* What the BPF programs cost: ns an event by the kernel's own clock of programs, with threads that work, threads that hand a byte to and fro,
  * and processes that come and go; and what the agent's side takes to read an event. Needs root. Prints; asserts nothing about time. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,12 @@
 
 #include "node-agent/bpf_programs.h"
 #include "node-agent/bpf_ring.h"
+#include "node-agent/module_table.h"
+#include "node-agent/python_file.h"
+#include "node-agent/python_process.h"
+#include "node-agent/ring_source.h"
+#include "node-agent/stack_dictionary.h"
+#include "node-agent/string_dictionary.h"
 
 #define SWITCHES   200000u
 #define FORKS      1000u
@@ -28,14 +35,17 @@ static uint64_t now_ns(clockid_t clock)
 }
 
 static volatile uint64_t sink;
-static uint64_t nr_events, nr_bytes;
+static uint64_t nr_events, nr_bytes, nr_python;
+static struct sample_event last; /* but for its addresses */
 
 static int on_event(void *context, const struct sample_event *event)
 {
 	(void)context;
 	nr_events++;
-	nr_bytes +=
-		SAMPLE_EVENT_HEAD_SIZE + event->user_size + event->kernel_size + event->stack_size;
+	nr_bytes += SAMPLE_EVENT_HEAD_SIZE + event->user_size + event->kernel_size +
+		    event->stack_size + event->python_size;
+	nr_python += event->python_size / sizeof(struct sample_python_frame);
+	last = *event;
 	return 0;
 }
 
@@ -153,6 +163,90 @@ static void stop(struct bpf_ring *ring, struct bpf_programs *programs)
 	bpf_ring_destroy(ring);
 }
 
+/* ---- Python frames ------------------------------------------------------------------------------- */
+
+static struct bpf_prog_info program_info(const char *name)
+{
+	struct bpf_prog_info info = {0}, found = {0};
+	uint32_t id = 0;
+
+	while (bpf_prog_get_next_id(id, &id) == 0) {
+		uint32_t size = sizeof(info);
+		int fd = bpf_prog_get_fd_by_id(id);
+
+		memset(&info, 0, sizeof(info));
+		if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
+		    strcmp(info.name, name) == 0)
+			found = info;
+		if (fd >= 0)
+			close(fd);
+	}
+	return found;
+}
+
+static pid_t start_python(unsigned depth)
+{
+	char script[256];
+
+	snprintf(script, sizeof(script),
+		 "def f(n):\n  if n > 1: f(n - 1)\n  while n == 1: pass\nf(%u)", depth);
+	pid_t pid = fork();
+	if (pid == 0) {
+		execl("/usr/bin/python3", "python3", "-c", script, NULL);
+		_exit(1);
+	}
+	return pid;
+}
+
+/* ns a sample of what has run since. */
+static double measure(struct bpf_ring *ring)
+{
+	struct bpf_prog_info before = program_info("on_tick");
+
+	nr_events = nr_python = 0;
+	work();
+	while (bpf_ring_drain(ring, 100000) == 1)
+		;
+	struct bpf_prog_info after = program_info("on_tick");
+	return (double)(after.run_time_ns - before.run_time_ns) / (double)(nr_events + 1);
+}
+
+static void measure_python(unsigned depth)
+{
+	struct ring_source_outputs outputs = {.strings = string_dictionary_create(),
+					      .stacks = stack_dictionary_create()};
+	const struct python_scope scope = {.files = python_files_create()};
+	struct sample_python where;
+	struct bpf_programs *programs;
+	struct bpf_ring *ring;
+
+	if (start(&ring, &programs, 0, 4, RING_BYTES))
+		return;
+	pid_t pid = start_python(depth);
+	bpf_ring_unwatch(ring, getpid());
+	bpf_ring_watch(ring, pid, 0, 0);
+	double without = measure(ring);
+	struct module_table *modules = module_table_create(&outputs, pid, true);
+	struct python_process *python = python_process_create(&scope, &outputs, pid);
+	module_table_reread(modules);
+	if (python_process_find(python, modules, &where)) {
+		where.start = last.process_start;
+		where.exec_id = last.exec_id;
+		bpf_ring_set_python(ring, pid, &where);
+	}
+	double with = measure(ring);
+	printf("%3u deep  %7.0f ns a sample without, %7.0f with %.1f Python frames\n", depth,
+	       without, with, (double)nr_python / (double)(nr_events + 1));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	stop(ring, programs);
+	python_process_destroy(python);
+	module_table_destroy(modules);
+	python_files_destroy(scope.files);
+	stack_dictionary_destroy(outputs.stacks);
+	string_dictionary_destroy(outputs.strings);
+}
+
 int main(void)
 {
 	int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
@@ -169,6 +263,11 @@ int main(void)
 		drain(ring, "CPU samples");
 		stop(ring, programs);
 	}
+	printf("CPU samples of python3, %u Hz, 16 KiB of the stack (all threads' ticks are in the "
+	       "figures)\n",
+	       HZ);
+	for (unsigned depth = 1; depth <= 100; depth = depth == 1 ? 10 : depth + 30)
+		measure_python(depth);
 	if (start(&ring, &programs, 0, 0, 4096))
 		return 1;
 	printf("forks      %7.0f ns without, %7.0f with\n", plain_fork, fork_ns());

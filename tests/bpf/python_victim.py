@@ -69,6 +69,7 @@ def with_threads(seconds):
         thread.start()
     for thread in threads:
         thread.join()
+    spin(seconds / 2)  # until what they ran is known
 
 
 def thread_spin(seconds):

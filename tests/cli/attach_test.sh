@@ -134,6 +134,14 @@ refused() {
 	same "$what: status" $? "$wanted"
 	contains "$what: says why" "$scratch/refused" "$text"
 }
+# With the right to BPF they are profiled all the same (host_only_test).
+flamegrid_binary=$flamegrid
+if [ "$(id -u)" = 0 ]; then
+	flamegrid=$scratch/without_bpf
+	printf '#!/bin/sh\nexec setpriv --bounding-set -sys_admin,-bpf,-perfmon --inh-caps -sys_admin,-bpf,-perfmon "%s" "$@"\n' \
+		"$flamegrid_binary" >"$flamegrid"
+	chmod +x "$flamegrid"
+fi
 refused "no guest" 1 "flamegrid run --dormant" attach --pid $$ -o "$scratch/refused_profile"
 check "no guest: no profile" [ ! -e "$scratch/refused_profile" ]
 refused "no process" 1 "No such process" attach --pid 4000000
@@ -148,6 +156,7 @@ pid=$!
 until [ "$(tr '\0' ' ' <"/proc/$pid/cmdline")" = "sleep 1000 " ]; do moment; done
 refused "another library" 1 "/other/library.so" attach --pid $pid
 kill $pid
+flamegrid=$flamegrid_binary
 "$flamegrid" run --devices "$list" -o "$scratch/profiled" -q -- "$fake_windows" --until "$scratch/over2" &
 run=$!
 until pid=$(pgrep -P $run fake_windows) && "$flamegrid" control status --pid "$pid" >/dev/null 2>&1; do moment; done

@@ -10,6 +10,7 @@
 
 #include "inject/definition_writer.h"
 #include "inject/graph_nodes.h"
+#include "inject/launch_probe.h"
 #include "inject/launch_thread.h"
 #include "inject/module_watch.h"
 #include "inject/unwind_table.h"
@@ -169,6 +170,28 @@ static void a_captured_launchs_stack_is_its_nodes_and_an_added_node_has_its_own(
 	assert_int_not_equal(stack_of(fixture, (1ul << 32) + 2), RECORD_STACK_NONE);
 	assert_int_not_equal(stack_of(fixture, (1ul << 32) + 2), records[0].stack_id);
 	assert_int_equal(stack_of(fixture, 0xdead), RECORD_STACK_NONE);
+}
+
+static void capture_in_a_watched_launch(struct fixture *fixture)
+{
+	launch_probe_semaphore++;
+	capture_in_a_launch(fixture);
+	launch_probe_semaphore--;
+}
+
+/* The kernel's stack is the launch's alone. */
+static void a_captured_launch_that_the_agent_watches_is_walked_for_its_nodes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[4];
+
+	record_ring_probe(fixture->ring.agent, true);
+	on_a_thread(fixture, capture_in_a_watched_launch);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 1);
+	assert_int_equal(records[0].stack_id, RECORD_STACK_PROBE);
+	assert_int_not_equal(stack_of(fixture, 1ul << 32), RECORD_STACK_NONE);
+	assert_int_not_equal(stack_of(fixture, 1ul << 32), RECORD_STACK_PROBE);
+	assert_int_equal(stack_of(fixture, (1ul << 32) + 1), stack_of(fixture, 1ul << 32));
 }
 
 static void copies_have_the_stack_of_their_original(void **state)
@@ -355,6 +378,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_captured_launchs_stack_is_its_nodes_and_an_added_node_has_its_own),
+		TEST(a_captured_launch_that_the_agent_watches_is_walked_for_its_nodes),
 		TEST(copies_have_the_stack_of_their_original),
 		TEST(an_updated_node_has_the_stack_of_what_it_was_given),
 		TEST(a_copy_of_what_is_not_known_is_not_known),

@@ -13,6 +13,7 @@
 
 #include "inject/definition_writer.h"
 #include "inject/launch_cbid.h"
+#include "inject/launch_probe.h"
 #include "inject/launch_thread.h"
 #include "inject/module_load.h"
 #include "inject/module_watch.h"
@@ -385,6 +386,69 @@ static void loads_that_find_no_room_are_counted(void **state)
 		;
 }
 
+/* As the kernel counts watchers. */
+static void launch_watched(struct fixture *fixture)
+{
+	launch_probe_semaphore++;
+	launch_twice(fixture);
+	launch_probe_semaphore--;
+	call(fixture, 307, 12);
+	end(fixture, 307, 12, 0);
+}
+
+static void a_launch_that_the_agent_watches_is_not_walked(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[4];
+
+	record_ring_probe(fixture->ring.agent, true);
+	on_a_thread(fixture, launch_watched);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 3);
+	assert_int_equal(records[0].stack_id, RECORD_STACK_PROBE);
+	assert_int_equal(records[1].stack_id, RECORD_STACK_PROBE);
+	assert_true(records[2].stack_id > RECORD_STACK_NONE &&
+		    records[2].stack_id <= TEST_RING_STACKS);
+	assert_int_equal(count(fixture, LEDGER_LAUNCHES), 3);
+}
+
+static void a_launch_that_somebody_else_watches_is_walked(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[4];
+
+	on_a_thread(fixture, launch_watched);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(records[i].stack_id > RECORD_STACK_NONE &&
+			    records[i].stack_id <= TEST_RING_STACKS);
+}
+
+static void an_agent_that_leaves_the_stacks_to_the_guest_gets_its_walk(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[4];
+
+	record_ring_probe(fixture->ring.agent, true);
+	record_ring_probe(fixture->ring.agent, false);
+	on_a_thread(fixture, launch_watched);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 3);
+	assert_int_not_equal(records[0].stack_id, RECORD_STACK_PROBE);
+}
+
+/* The kernel has no Python frames to give, and who wants none at all gets none. */
+static void stacks_without_native_frames_stay_the_guests(void **state)
+{
+	struct fixture *fixture = *state;
+	struct launch_record records[4];
+
+	record_ring_probe(fixture->ring.agent, true);
+	fixture->launch.capture.options.mode = STACK_MODE_NONE;
+	on_a_thread(fixture, launch_watched);
+	assert_int_equal(test_ring_launches(&fixture->ring, 0, records, 4), 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(records[i].stack_id, RECORD_STACK_NONE);
+}
+
 static void table_of_calls_is_sorted_and_knows_what_has_many_records(void **state)
 {
 	(void)state;
@@ -425,6 +489,15 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(loads_that_find_no_room_are_counted, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_launch_that_the_agent_watches_is_not_walked,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_launch_that_somebody_else_watches_is_walked,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			an_agent_that_leaves_the_stacks_to_the_guest_gets_its_walk, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(stacks_without_native_frames_stay_the_guests,
+						set_up, tear_down),
 		cmocka_unit_test(table_of_calls_is_sorted_and_knows_what_has_many_records),
 	};
 

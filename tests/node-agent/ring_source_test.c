@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "node-agent/probe_stacks.h"
 #include "proto/definition.h"
 #include "proto/stack_word.h"
 #include "ring_source_fixture.h"
@@ -164,7 +165,7 @@ static void a_launch_with_an_unknown_stack_is_kept_and_counted(void **state)
 	int lane = record_ring_claim_lane(fixture->guest);
 
 	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 1, 999);
-	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 2, RECORD_STACK_FULL - 1);
+	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 2, RECORD_STACKS_MAX + 1);
 	ring_source_fixture_pass(fixture);
 	assert_int_equal(fixture->nr_launches, 2);
 	assert_int_equal(fixture->launches[0].stack_id, STACK_NODE_NONE);
@@ -188,6 +189,64 @@ static void a_launch_that_found_the_stack_table_full_has_a_stack_that_says_so(vo
 	assert_int_equal(ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE,
 							  LEDGER_STACK_TABLE_FULL),
 			 0);
+}
+
+static uint64_t probe_lost(struct ring_source_fixture *fixture)
+{
+	return ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE, LEDGER_PROBE_LOST);
+}
+
+static void launches_have_the_stacks_that_came_by_the_probe(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	struct probe_stacks *probe = probe_stacks_create();
+	const uint64_t addresses[] = {0x1101, 0x1201};
+	int lane = record_ring_claim_lane(fixture->guest);
+	const struct launch_record other = {
+		.correlation_id = 1, .tid = 12345, .cbid = 0, .stack_id = RECORD_STACK_PROBE};
+
+	ring_source_set_probe(fixture->source, probe);
+	assert_true(record_ring_is_probed(fixture->guest));
+	ring_source_fixture_define_module(fixture, 0x1000, 0x2000, DEFINITION_MODULE_MAIN,
+					  "/bin/app");
+	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 1, RECORD_STACK_PROBE);
+	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 2, RECORD_STACK_PROBE);
+	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 3, RECORD_STACK_PROBE);
+	record_ring_push_launch(fixture->guest, (uint32_t)lane, &other);
+	for (uint32_t id = 1; id <= 2; id++)
+		assert_int_equal(probe_stacks_put(probe, 0, id, addresses, 2, 1), 0);
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(fixture->nr_launches, 4);
+	/* The driver's function, and the frames outwards of it: of return addresses. */
+	const struct message_node *node =
+		stack_dictionary_nodes(fixture->stacks, fixture->launches[0].stack_id);
+	node = stack_dictionary_nodes(fixture->stacks, node->parent);
+	assert_int_equal(stack_dictionary_frames(fixture->stacks, node->frame)->offset, 0x100);
+	node = stack_dictionary_nodes(fixture->stacks, node->parent);
+	assert_int_equal(stack_dictionary_frames(fixture->stacks, node->frame)->offset, 0x200);
+	assert_int_equal(fixture->launches[1].stack_id, fixture->launches[0].stack_id);
+	/* No event of this id; and one of another thread. */
+	assert_int_not_equal(fixture->launches[2].stack_id, STACK_NODE_NONE);
+	assert_int_not_equal(fixture->launches[2].stack_id, fixture->launches[0].stack_id);
+	assert_int_equal(fixture->launches[3].stack_id, fixture->launches[2].stack_id);
+	assert_int_equal(probe_lost(fixture), 2);
+	assert_int_equal(probe_stacks_waiting(probe), 0);
+	ring_source_leave_probe(fixture->source);
+	assert_false(record_ring_is_probed(fixture->guest));
+	ring_source_set_probe(fixture->source, NULL);
+	probe_stacks_destroy(probe);
+}
+
+static void a_guest_that_says_so_without_a_probe_has_lost_its_stacks(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	int lane = record_ring_claim_lane(fixture->guest);
+
+	ring_source_fixture_push_launch(fixture, (uint32_t)lane, 1, RECORD_STACK_PROBE);
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(fixture->nr_launches, 1);
+	assert_int_not_equal(fixture->launches[0].stack_id, STACK_NODE_NONE);
+	assert_int_equal(probe_lost(fixture), 1);
 }
 
 static void a_record_with_an_unknown_name_is_kept_and_counted(void **state)
@@ -247,7 +306,7 @@ static void a_record_with_an_unknown_capture_is_kept_and_counted(void **state)
 
 	push_capture(fixture, 999, RECORD_GPU_KERNEL);
 	push_capture(fixture, RECORD_STACKS_MAX + 1, RECORD_GPU_MEMSET);
-	push_capture(fixture, RECORD_STACK_FULL - 1, RECORD_GPU_GRAPH);
+	push_capture(fixture, RECORD_STACKS_MAX + 1, RECORD_GPU_GRAPH);
 	ring_source_fixture_pass(fixture);
 	assert_int_equal(fixture->nr_gpu, 3);
 	for (uint32_t i = 0; i < 3; i++)
@@ -400,6 +459,8 @@ int main(void)
 		TEST(room_in_a_crowded_lane_comes_back_when_it_is_read),
 		TEST(a_launch_with_an_unknown_stack_is_kept_and_counted),
 		TEST(a_launch_that_found_the_stack_table_full_has_a_stack_that_says_so),
+		TEST(launches_have_the_stacks_that_came_by_the_probe),
+		TEST(a_guest_that_says_so_without_a_probe_has_lost_its_stacks),
 		TEST(a_record_with_an_unknown_name_is_kept_and_counted),
 		TEST(the_stack_of_a_capture_becomes_the_agents_own),
 		TEST(a_record_with_an_unknown_capture_is_kept_and_counted),

@@ -517,11 +517,11 @@ static void a_stack_that_nobody_added_is_none(void **state)
 	assert_int_equal(node_of(&one, 3, LAUNCH_KERNEL), STACK_NODE_NONE);
 	assert_int_equal(node_of(&one, RECORD_STACKS_MAX, LAUNCH_KERNEL), STACK_NODE_NONE);
 	assert_int_equal(node_of(&one, RECORD_STACKS_MAX + 1, LAUNCH_KERNEL), STACK_NODE_NONE);
-	assert_int_equal(node_of(&one, RECORD_STACK_FULL - 1, LAUNCH_KERNEL), STACK_NODE_NONE);
+	assert_int_equal(node_of(&one, RECORD_STACKS_MAX + 1, LAUNCH_KERNEL), STACK_NODE_NONE);
 	assert_int_equal(capture_of(&one, 3), STACK_NODE_NONE);
 	assert_int_equal(capture_of(&one, RECORD_STACKS_MAX), STACK_NODE_NONE);
 	assert_int_equal(capture_of(&one, RECORD_STACKS_MAX + 1), STACK_NODE_NONE);
-	assert_int_equal(capture_of(&one, RECORD_STACK_FULL - 1), STACK_NODE_NONE);
+	assert_int_equal(capture_of(&one, RECORD_STACKS_MAX + 1), STACK_NODE_NONE);
 	assert_int_equal(stack_dictionary_nr_nodes(stacks), 0);
 }
 

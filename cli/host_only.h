@@ -1,0 +1,15 @@
+/* A profile of a running process without a guest: its calls of CUDA, as the kernel sees them. The main thread alone. */
+#ifndef HOST_ONLY_H
+#define HOST_ONLY_H
+
+#include <stdbool.h>
+
+struct target_process;
+
+/* Says what there will be of this process, and how to have more (not if quiet); or, always, why there can't be anything. */
+bool host_only_is_possible(const struct target_process *target, bool quiet);
+
+/* The process, as it was meant, is there. */
+bool host_only_is_alive(const struct target_process *target);
+
+#endif

@@ -1,0 +1,44 @@
+/* A USDT probe: one instruction that does nothing, and beside the code a note for tracers that says where it is, which
+ * counter tells that somebody watches it, and where its arguments are. The note is what SystemTap's sys/sdt.h makes
+ * (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation), which a machine need not have.
+ *
+ * From Linux 6.18 on x86-64 a watched 5-byte nop becomes a call, which pushes. Code that holds one must be compiled
+ * with -mno-red-zone, or the variables of a leaf function are overwritten (tests/node-agent/red_zone_test.c). */
+#ifndef PROBE_POINT_H
+#define PROBE_POINT_H
+
+#if defined(__x86_64__)
+/* Aligned, so that it lies in one page: another one stays a breakpoint, and slow. */
+#define PROBE_POINT_NOP ".balign 8\n990:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+#else
+#define PROBE_POINT_NOP "990:\tnop\n"
+#endif
+
+/* The instruction and its note. semaphore: an unsigned short in section ".probes". arguments: "SIZE@OPERAND ..." as
+ * the assembler knows operands; in an asm statement with operands, %% for a %. */
+#define PROBE_POINT(provider, name, semaphore, arguments)                                          \
+	PROBE_POINT_NOP                                                                            \
+	".pushsection .note.stapsdt, \"\", \"note\"\n"                                             \
+	"\t.balign 4\n"                                                                            \
+	"\t.4byte 992f - 991f, 994f - 993f, 3\n"                                                   \
+	"991:\t.asciz \"stapsdt\"\n"                                                               \
+	"992:\t.balign 4\n"                                                                        \
+	"993:\t.8byte 990b, _.stapsdt.base, " semaphore "\n"                                       \
+	"\t.asciz \"" provider "\"\n"                                                              \
+	"\t.asciz \"" name "\"\n"                                                                  \
+	"\t.asciz \"" arguments "\"\n"                                                             \
+	"994:\t.balign 4\n"                                                                        \
+	".popsection\n"                                                                            \
+	".ifndef _.stapsdt.base\n"                                                                 \
+	".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"                \
+	".weak _.stapsdt.base\n"                                                                   \
+	".hidden _.stapsdt.base\n"                                                                 \
+	"_.stapsdt.base:\t.space 1\n"                                                              \
+	".size _.stapsdt.base, 1\n"                                                                \
+	".popsection\n"                                                                            \
+	".endif\n"
+
+/* Counted up by the kernel while somebody watches; must lie in the file, and stay writable. */
+#define PROBE_POINT_SEMAPHORE __attribute__((section(".probes"), visibility("hidden"), used))
+
+#endif

@@ -1,0 +1,288 @@
+#include "call_links.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "bpf/host_call.h"
+#include "bpf_ring.h"
+#include "call_sites.h"
+#include "host_call.skel.h"
+
+/* linux/bpf.h of Linux 6.13, which is younger than some headers: enum bpf_attach_type, and of union bpf_attr what creates such a link. */
+#define ATTACH_MULTI   48u
+#define ATTACH_SESSION 57u
+#define MULTI_RETURN   1u
+
+struct link_attributes {
+	uint32_t program_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, reference_counters, cookies;
+	uint32_t count, multi_flags, pid, reserved;
+};
+
+/* An end of a single link waits for all CPUs, as long for one as for many at the same time. */
+#define CLOSERS_MAX 64u
+
+struct call_program {
+	struct host_call_bpf *bpf; /* owns */
+	enum call_links_way way;
+};
+
+struct call_links {
+	struct bpf_link **singles; /* owns, and each */
+	int *fds;                  /* owns, and each */
+	uint32_t nr_singles, nr_fds;
+};
+
+/* ---- the program -------------------------------------------------------------------------------- */
+
+static int create_link(const struct call_program *program, uint32_t attach_type,
+		       const struct link_attributes *attributes)
+{
+	struct link_attributes own = *attributes;
+
+	own.program_fd = (uint32_t)bpf_program__fd(program->bpf->progs.on_call);
+	own.attach_type = attach_type;
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &own, sizeof(own));
+	return fd < 0 ? -errno : fd;
+}
+
+/* A kernel that knows the way finds that a folder is no file; others don't come that far. */
+static bool is_supported(const struct call_program *program, uint32_t attach_type)
+{
+	static const char folder[] = "/";
+	uint64_t offset = 0;
+	int r = create_link(program, attach_type,
+			    &(struct link_attributes){.path = (uintptr_t)folder,
+						      .offsets = (uintptr_t)&offset,
+						      .count = 1});
+
+	if (r >= 0)
+		close(r);
+	return r == -EBADF;
+}
+
+static int load(struct call_program *program, const struct bpf_ring *ring)
+{
+	static const uint32_t types[] = {
+		[CALL_LINKS_SESSION] = ATTACH_SESSION,
+		[CALL_LINKS_MULTI] = ATTACH_MULTI,
+		[CALL_LINKS_SINGLE] = 0,
+	};
+	uint32_t type = types[program->way];
+
+	program->bpf = host_call_bpf__open();
+	if (!program->bpf)
+		return -errno;
+	program->bpf->rodata->answer_ignored = program->way == CALL_LINKS_SESSION;
+	if (type)
+		bpf_program__set_expected_attach_type(program->bpf->progs.on_call,
+						      (enum bpf_attach_type)type);
+	int r = bpf_ring_share(ring, program->bpf->obj);
+	if (r == 0)
+		r = host_call_bpf__load(program->bpf);
+	if (r == 0 && type && !is_supported(program, type))
+		r = -EOPNOTSUPP;
+	if (r) {
+		host_call_bpf__destroy(program->bpf);
+		program->bpf = NULL;
+	}
+	return r;
+}
+
+int call_program_create(struct bpf_ring *ring, enum call_links_way way,
+			struct call_program **program, const char **what)
+{
+	struct call_program *new_program = calloc(1, sizeof(*new_program));
+	int r = -EOPNOTSUPP;
+
+	*what = "BPF: calls";
+	*program = NULL;
+	if (!new_program)
+		return -ENOMEM;
+	if (way != CALL_LINKS_BEST) {
+		new_program->way = way;
+		r = load(new_program, ring);
+	}
+	for (enum call_links_way one = CALL_LINKS_SESSION;
+	     way == CALL_LINKS_BEST && r && one <= CALL_LINKS_SINGLE; one++) {
+		new_program->way = one;
+		r = load(new_program, ring);
+	}
+	if (r)
+		call_program_destroy(new_program);
+	else
+		*program = new_program;
+	return r;
+}
+
+void call_program_destroy(struct call_program *program)
+{
+	if (!program)
+		return;
+	host_call_bpf__destroy(program->bpf);
+	free(program);
+}
+
+void call_program_silence(struct call_program *program)
+{
+	program->bpf->bss->is_silent = 1;
+}
+
+enum call_links_way call_program_way(const struct call_program *program)
+{
+	return program->way;
+}
+
+/* ---- links -------------------------------------------------------------------------------------- */
+
+/* So many functions from sites on, in one link. Its descriptor, or -errno. */
+static int link_some(const struct call_program *program, const char *path,
+		     const struct call_sites *sites, uint32_t from, uint32_t count, bool returns)
+{
+	uint64_t cookies[CALL_SITES_MAX];
+
+	for (uint32_t i = 0; i < count; i++)
+		cookies[i] = sites->functions[from + i] | (returns ? HOST_CALL_RETURN : 0);
+	return create_link(program,
+			   program->way == CALL_LINKS_SESSION ? ATTACH_SESSION : ATTACH_MULTI,
+			   &(struct link_attributes){
+				   .path = (uintptr_t)path,
+				   .offsets = (uintptr_t)&sites->offsets[from],
+				   .cookies = (uintptr_t)cookies,
+				   .count = count,
+				   .multi_flags = returns ? MULTI_RETURN : 0,
+			   });
+}
+
+/* Returns first: an entry without its return would never end. */
+static int link_range(struct call_links *links, const struct call_program *program,
+		      const char *path, const struct call_sites *sites, uint32_t from,
+		      uint32_t count)
+{
+	bool pairs = program->way == CALL_LINKS_MULTI;
+	int returns = pairs ? link_some(program, path, sites, from, count, true) : 0;
+	int entries = returns < 0 ? returns : link_some(program, path, sites, from, count, false);
+
+	if (pairs && returns >= 0 && entries < 0)
+		close(returns);
+	if (entries < 0)
+		return entries;
+	links->fds[links->nr_fds++] = entries;
+	if (pairs)
+		links->fds[links->nr_fds++] = returns;
+	return 0;
+}
+
+static int link_single(struct call_links *links, const struct call_program *program,
+		       const char *path, uint64_t offset, uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie,
+		    .retprobe = (cookie & HOST_CALL_RETURN) != 0);
+	struct bpf_link *link = bpf_program__attach_uprobe_opts(program->bpf->progs.on_call, -1,
+								path, offset, &options);
+
+	if (!link)
+		return -errno;
+	links->singles[links->nr_singles++] = link;
+	return 0;
+}
+
+static int link_pair(struct call_links *links, const struct call_program *program, const char *path,
+		     const struct call_sites *sites, uint32_t i)
+{
+	int r = link_single(links, program, path, sites->offsets[i],
+			    sites->functions[i] | HOST_CALL_RETURN);
+
+	return r ? r : link_single(links, program, path, sites->offsets[i], sites->functions[i]);
+}
+
+/* All at once; where that fails, those that can. */
+static int link_all(struct call_links *links, const struct call_program *program, const char *path,
+		    const struct call_sites *sites, uint32_t *nr_failed)
+{
+	int r = program->way == CALL_LINKS_SINGLE
+			? -EOPNOTSUPP
+			: link_range(links, program, path, sites, 0, sites->count);
+
+	if (r == 0)
+		return 0;
+	for (uint32_t i = 0; i < sites->count; i++) {
+		r = program->way == CALL_LINKS_SINGLE
+			    ? link_pair(links, program, path, sites, i)
+			    : link_range(links, program, path, sites, i, 1);
+		*nr_failed += r != 0;
+		if (r == -ENOMEM || r == -EMFILE)
+			break;
+	}
+	return links->nr_fds || links->nr_singles ? 0 : r;
+}
+
+int call_links_create(struct call_program *program, int fd, const struct call_sites *sites,
+		      uint32_t *nr_failed, struct call_links **links)
+{
+	struct call_links *new_links = calloc(1, sizeof(*new_links));
+	char path[32];
+	int r = -ENOMEM;
+
+	*nr_failed = 0;
+	*links = NULL;
+	if (!new_links)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	new_links->fds = calloc(2ul * sites->count + 1, sizeof(*new_links->fds));
+	new_links->singles = calloc(2ul * sites->count + 1, sizeof(*new_links->singles));
+	if (new_links->fds && new_links->singles)
+		r = link_all(new_links, program, path, sites, nr_failed);
+	if (r)
+		call_links_destroy(new_links);
+	else
+		*links = new_links;
+	return r;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+static void *close_single(void *argument)
+{
+	bpf_link__destroy(argument);
+	return NULL;
+}
+
+static void close_singles(const struct call_links *links)
+{
+	pthread_t closers[CLOSERS_MAX];
+
+	for (uint32_t i = 0; i < links->nr_singles;) {
+		uint32_t count = 0;
+
+		for (; count < CLOSERS_MAX && i + count < links->nr_singles; count++)
+			if (pthread_create(&closers[count], NULL, close_single,
+					   links->singles[i + count]))
+				break;
+		if (count == 0)
+			close_single(links->singles[i++]);
+		for (uint32_t j = 0; j < count; j++)
+			pthread_join(closers[j], NULL);
+		i += count;
+	}
+}
+
+void call_links_destroy(struct call_links *links)
+{
+	if (!links)
+		return;
+	for (uint32_t i = 0; i < links->nr_fds; i++)
+		close(links->fds[i]);
+	if (links->singles)
+		close_singles(links);
+	free(links->fds);
+	free(links->singles);
+	free(links);
+}

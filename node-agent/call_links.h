@@ -1,0 +1,39 @@
+/* The BPF program that times calls, and how it is put on the functions of a file: of all processes that map it, and that will. Kernels have
+ * three ways, the best of which is taken. Single-threaded: only the agent loop calls it. */
+#ifndef CALL_LINKS_H
+#define CALL_LINKS_H
+
+#include <stdint.h>
+
+struct bpf_ring;
+struct call_links;
+struct call_program;
+struct call_sites;
+
+enum call_links_way {
+	CALL_LINKS_BEST = 0,
+	CALL_LINKS_SESSION, /* Linux 6.13: one probe for both ends, and the return only of calls that count */
+	CALL_LINKS_MULTI,  /* Linux 6.6: all entries in one link, all returns in another */
+	CALL_LINKS_SINGLE, /* Linux 5.15: two links for each function */
+};
+
+/* Loads it. 0 or -errno of the kernel, and *what is then the step that failed, for bpf_rights_explain(). On error *program is NULL. The
+ * ring is borrowed for the call. */
+int call_program_create(struct bpf_ring *ring, enum call_links_way way,
+			struct call_program **program, const char **what);
+void call_program_destroy(struct call_program *program); /* accepts NULL */
+
+/* From now on no call is taken any more; also none that was entered before. */
+void call_program_silence(struct call_program *program);
+
+enum call_links_way call_program_way(const struct call_program *program);
+
+/* Begins to time the functions of the file that fd is open on, which may be closed afterwards. *nr_failed: those of them on which the kernel
+ * puts no probe. 0; -errno: none was put. On error *links is NULL. Links go before their program. */
+int call_links_create(struct call_program *program, int fd, const struct call_sites *sites,
+		      uint32_t *nr_failed, struct call_links **links);
+
+/* Ends it: no more calls from then on. Takes up to a tenth of a second. Accepts NULL. */
+void call_links_destroy(struct call_links *links);
+
+#endif

@@ -1,0 +1,453 @@
+#include "call_probes.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bpf_ring.h"
+#include "call_sites.h"
+#include "elf_file.h"
+#include "mapped_file.h"
+#include "maps_file.h"
+#include "proc_file.h"
+
+/* How often a process's code is looked at: as long as it has no CUDA, and afterwards. */
+#define LOOK_NS       20000000ull
+#define LOOK_AGAIN_NS 250000000ull
+/* Code of the same size may be other code. */
+#define READ_AGAIN_NS 5000000000ull
+
+#define STATUS_MAX        (64u << 10)
+#define MAPS_MAX          (64u << 20)
+#define CODE_SIZE         "\nVmLib:"
+#define NAME_SIZE         512u
+#define PROCESS_FILES_MAX 16u
+
+/* A file that processes map. */
+struct probed_file {
+	dev_t device;
+	ino_t inode;
+	uint32_t nr_users;
+	bool has_links;
+	struct call_links *links; /* owns; NULL: it has nothing to probe, or can't be */
+};
+
+struct prober {
+	pid_t pid;
+	uint64_t start;   /* sample_event.h */
+	uint64_t code_kb; /* at the last look; 0: none yet */
+	uint64_t next_look_ns, next_read_ns;
+	bool seen; /* in this scan */
+	uint32_t nr_files;
+	struct probed_file *files[PROCESS_FILES_MAX]; /* counted in their nr_users */
+};
+
+struct call_probes {
+	struct bpf_ring *ring;
+	bool trusts_all;
+	struct call_program *program; /* owns */
+	void (*notice)(void *context, const char *line);
+	void *context;
+	struct prober *processes; /* owns */
+	uint32_t nr_processes, max_processes;
+	uint32_t
+		cursor; /* behind the one that was found last: the ring keeps its order, most often */
+	struct probed_file **files; /* owns, and each */
+	uint32_t nr_files, max_files;
+	struct call_sites sites; /* for one call */
+};
+
+int call_probes_create(struct bpf_ring *ring, enum call_links_way way, bool trusts_all,
+		       void (*notice)(void *context, const char *line), void *context,
+		       struct call_probes **probes, const char **what)
+{
+	struct call_probes *new_probes = calloc(1, sizeof(*new_probes));
+
+	*probes = NULL;
+	*what = "BPF: calls";
+	if (!new_probes)
+		return -ENOMEM;
+	new_probes->ring = ring;
+	new_probes->trusts_all = trusts_all;
+	new_probes->notice = notice;
+	new_probes->context = context;
+	int r = call_program_create(ring, way, &new_probes->program, what);
+	if (r)
+		call_probes_destroy(new_probes);
+	else
+		*probes = new_probes;
+	return r;
+}
+
+void call_probes_destroy(struct call_probes *probes)
+{
+	if (!probes)
+		return;
+	/* At one moment for all files: see use_mappings(). */
+	if (probes->program)
+		call_program_silence(probes->program);
+	for (uint32_t i = 0; i < probes->nr_files; i++) {
+		call_links_destroy(probes->files[i]->links);
+		free(probes->files[i]);
+	}
+	call_program_destroy(probes->program);
+	free(probes->files);
+	free(probes->processes);
+	free(probes);
+}
+
+uint32_t call_probes_files(const struct call_probes *probes)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < probes->nr_files; i++)
+		count += probes->files[i]->links != NULL;
+	return count;
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+/* Puts probes on its functions; that there are none is no failure, that they can't be is said. */
+static void probe(struct call_probes *probes, struct probed_file *file, struct elf_file *elf,
+		  const char *name)
+{
+	char line[NAME_SIZE + 128];
+	uint32_t nr_failed = 0;
+
+	call_sites_find(elf, &probes->sites);
+	if (probes->sites.count == 0)
+		return;
+	int r = call_links_create(probes->program, elf_file_fd(elf), &probes->sites, &nr_failed,
+				  &file->links);
+	if (r == 0 && nr_failed == 0)
+		return;
+	snprintf(line, sizeof(line), "%s: %u of %u functions can't be probed: %s", name,
+		 r ? probes->sites.count : nr_failed, probes->sites.count,
+		 r ? strerror(-r) : "their calls are not seen");
+	probes->notice(probes->context, line);
+}
+
+/* The file that is open; new if need be. NULL: out of memory, or it is nothing that could be known again. */
+static struct probed_file *get_file(struct call_probes *probes, struct elf_file *elf,
+				    const char *name)
+{
+	struct stat status;
+
+	if (fstat(elf_file_fd(elf), &status))
+		return NULL;
+	for (uint32_t i = 0; i < probes->nr_files; i++)
+		if (probes->files[i]->inode == status.st_ino &&
+		    probes->files[i]->device == status.st_dev)
+			return probes->files[i];
+	if (probes->nr_files == probes->max_files) {
+		uint32_t max = probes->max_files ? 2 * probes->max_files : 16;
+		struct probed_file **files =
+			realloc(probes->files, max * sizeof(struct probed_file *));
+
+		if (!files)
+			return NULL;
+		probes->files = files;
+		probes->max_files = max;
+	}
+	struct probed_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return NULL;
+	file->device = status.st_dev;
+	file->inode = status.st_ino;
+	probe(probes, file, elf, name);
+	probes->files[probes->nr_files++] = file;
+	return file;
+}
+
+static void drop_unused_files(struct call_probes *probes)
+{
+	uint32_t i = 0;
+
+	while (i < probes->nr_files) {
+		struct probed_file *file = probes->files[i];
+
+		if (file->nr_users) {
+			i++;
+			continue;
+		}
+		call_links_destroy(file->links);
+		free(file);
+		probes->files[i] = probes->files[--probes->nr_files];
+	}
+}
+
+/* ---- what a process has mapped ------------------------------------------------------------------ */
+
+static bool begins_with(const char *text, size_t size, const char *prefix)
+{
+	return size >= strlen(prefix) && memcmp(text, prefix, strlen(prefix)) == 0;
+}
+
+enum cuda_library {
+	CUDA_NONE,
+	CUDA_RUNTIME,
+	CUDA_DRIVER,
+};
+
+/* By the file's own name; wheels put a hash into that of the runtime. */
+static enum cuda_library library_of(const struct maps_file_entry *entry)
+{
+	const char *slash = memrchr(entry->path, '/', entry->path_size);
+	const char *name = slash ? slash + 1 : entry->path;
+	size_t size = entry->path_size - (size_t)(name - entry->path);
+
+	if (begins_with(name, size, "libcudart.so") || begins_with(name, size, "libcudart-"))
+		return CUDA_RUNTIME;
+	return begins_with(name, size, "libcuda.so") ? CUDA_DRIVER : CUDA_NONE;
+}
+
+static void use(struct prober *process, struct probed_file *file)
+{
+	for (uint32_t i = 0; i < process->nr_files; i++)
+		if (process->files[i] == file)
+			return;
+	if (process->nr_files == PROCESS_FILES_MAX)
+		return;
+	file->nr_users++;
+	process->files[process->nr_files++] = file;
+}
+
+static int use_mapping(struct call_probes *probes, struct prober *process,
+		       const struct mapped_file_view *view, const struct maps_file_entry *entry)
+{
+	char name[NAME_SIZE];
+	struct elf_file *elf;
+	int r = mapped_file_open(view, entry, &elf);
+
+	if (r)
+		return r == -ENOMEM ? r : 0; /* it is gone again, or not ours to read */
+	snprintf(name, sizeof(name), "%.*s", (int)entry->path_size, entry->path);
+	struct probed_file *file = get_file(probes, elf, name);
+	elf_file_close(elf);
+	if (!file)
+		return -ENOMEM;
+	use(process, file);
+	return 0;
+}
+
+/* What another user could have made is not opened, but for who has started it. */
+static bool is_trusted(const struct call_probes *probes, pid_t pid)
+{
+	char path[32];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return probes->trusts_all || (stat(path, &status) == 0 && status.st_uid == geteuid());
+}
+
+static ino_t executable_of(pid_t pid)
+{
+	char path[32];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+struct mappings {
+	const char *text;
+	size_t size;
+	struct mapped_file_view view;
+};
+
+static int use_libraries(struct call_probes *probes, struct prober *process,
+			 const struct mappings *mappings, enum cuda_library library)
+{
+	const char *text = mappings->text;
+	size_t size = mappings->size;
+	struct maps_file_entry entry;
+	int r = 0;
+
+	while (r == 0 && maps_file_next(&text, &size, &entry)) {
+		if (!entry.executable || entry.path_size == 0 || library_of(&entry) != library)
+			continue;
+		r = use_mapping(probes, process, &mappings->view, &entry);
+	}
+	return r;
+}
+
+static int use_executable(struct call_probes *probes, struct prober *process,
+			  const struct mappings *mappings)
+{
+	const char *text = mappings->text;
+	size_t size = mappings->size;
+	ino_t inode = executable_of(process->pid);
+	struct maps_file_entry entry;
+
+	while (maps_file_next(&text, &size, &entry))
+		if (entry.executable && entry.path_size && entry.inode == inode)
+			return use_mapping(probes, process, &mappings->view, &entry);
+	return 0;
+}
+
+static bool has_cuda(const struct mappings *mappings)
+{
+	const char *text = mappings->text;
+	size_t size = mappings->size;
+	struct maps_file_entry entry;
+
+	while (maps_file_next(&text, &size, &entry))
+		if (entry.path_size && library_of(&entry) != CUDA_NONE)
+			return true;
+	return false;
+}
+
+/* The driver last: else what the runtime calls of it would count by itself meanwhile. The executable may hold the runtime,
+ * and the driver has no other form. */
+static int use_mappings(struct call_probes *probes, struct prober *process,
+			const struct mappings *mappings)
+{
+	int r;
+
+	if (!has_cuda(mappings))
+		return 0;
+	r = use_libraries(probes, process, mappings, CUDA_RUNTIME);
+	if (r == 0)
+		r = use_executable(probes, process, mappings);
+	if (r == 0)
+		r = use_libraries(probes, process, mappings, CUDA_DRIVER);
+	return r;
+}
+
+/* Files are counted anew before the old count is taken back: what stays keeps its probes. */
+static int look_into(struct call_probes *probes, struct prober *process)
+{
+	struct prober before = *process;
+	struct mappings mappings;
+	char *text;
+	int r = is_trusted(probes, process->pid)
+			? proc_file_read(process->pid, "maps", MAPS_MAX, &text, &mappings.size)
+			: -EACCES;
+
+	if (r)
+		return r == -ENOMEM ? r : 0;
+	process->nr_files = 0;
+	mappings.text = text;
+	mapped_file_view_init(&mappings.view, process->pid);
+	r = use_mappings(probes, process, &mappings);
+	free(text);
+	for (uint32_t i = 0; i < before.nr_files; i++)
+		before.files[i]->nr_users--;
+	return r;
+}
+
+/* kB of files of code, beside the executable. 0: there is no such process any more, or none of its own memory. */
+static uint64_t code_size(pid_t pid)
+{
+	uint64_t kb = 0;
+	size_t size;
+	char *status;
+
+	if (proc_file_read(pid, "status", STATUS_MAX, &status, &size))
+		return 0;
+	const char *line = strstr(status, CODE_SIZE);
+	if (line)
+		kb = strtoull(line + strlen(CODE_SIZE), NULL, 10) + 1;
+	free(status);
+	return kb;
+}
+
+/* ---- processes ---------------------------------------------------------------------------------- */
+
+static void forget_files(struct prober *process)
+{
+	for (uint32_t i = 0; i < process->nr_files; i++)
+		process->files[i]->nr_users--;
+	process->nr_files = 0;
+	process->code_kb = 0;
+}
+
+static struct prober *get_process(struct call_probes *probes, pid_t pid, uint64_t start)
+{
+	for (uint32_t i = 0; i < probes->nr_processes; i++) {
+		uint32_t at = (probes->cursor + i) % probes->nr_processes;
+		struct prober *process = &probes->processes[at];
+
+		if (process->pid != pid || process->start != start)
+			continue;
+		probes->cursor = at + 1;
+		return process;
+	}
+	if (probes->nr_processes == probes->max_processes) {
+		uint32_t max = probes->max_processes ? 2 * probes->max_processes : 64;
+		struct prober *processes = realloc(probes->processes, max * sizeof(*processes));
+
+		if (!processes)
+			return NULL;
+		probes->processes = processes;
+		probes->max_processes = max;
+	}
+	struct prober *process = &probes->processes[probes->nr_processes++];
+	*process = (struct prober){.pid = pid, .start = start};
+	return process;
+}
+
+static int look_at(struct call_probes *probes, struct prober *process, uint64_t now_ns)
+{
+	uint64_t kb;
+	int r = 0;
+
+	if (now_ns < process->next_look_ns)
+		return 0;
+	kb = code_size(process->pid);
+	if (kb != process->code_kb || now_ns >= process->next_read_ns) {
+		r = look_into(probes, process);
+		process->next_read_ns = now_ns + READ_AGAIN_NS;
+	}
+	process->code_kb = kb;
+	process->next_look_ns = now_ns + (process->nr_files ? LOOK_AGAIN_NS : LOOK_NS);
+	return r;
+}
+
+static void drop_gone(struct call_probes *probes)
+{
+	uint32_t i = 0;
+
+	while (i < probes->nr_processes) {
+		struct prober *process = &probes->processes[i];
+
+		if (process->seen && process->code_kb) {
+			i++;
+			continue;
+		}
+		forget_files(process);
+		if (process->seen) /* a zombie, which may leave the ring later */
+			i++;
+		else
+			*process = probes->processes[--probes->nr_processes];
+	}
+}
+
+/* New processes come before those that are gone leave: a child has its parent's files. */
+int call_probes_scan(struct call_probes *probes, uint64_t now_ns)
+{
+	struct watched watched;
+	int r = 0;
+
+	for (uint32_t i = 0; i < probes->nr_processes; i++)
+		probes->processes[i].seen = false;
+	for (pid_t pid = bpf_ring_next(probes->ring, 0, &watched); pid && r == 0;
+	     pid = bpf_ring_next(probes->ring, pid, &watched)) {
+		if (watched.flags & (WATCHED_CHILDREN_ONLY | WATCHED_HAS_GUEST))
+			continue;
+		struct prober *process = get_process(probes, pid, watched.start);
+		if (!process)
+			return -ENOMEM;
+		process->seen = true;
+		r = look_at(probes, process, now_ns);
+	}
+	if (r)
+		return r;
+	drop_gone(probes);
+	drop_unused_files(probes);
+	return 0;
+}

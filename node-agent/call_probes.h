@@ -1,0 +1,29 @@
+/* Times the calls that watched processes make of CUDA, in whichever files they have mapped it: libcudart and libcuda, copies of them, and the
+ * executable where the runtime is part of it. A file is probed once, however many processes map it, from the first of them until the last
+ * is gone; in between the kernel sees to it that every process that maps it is, from its first call on. Which files there are is read from
+ * /proc, whenever the size of a process's code has changed. Single-threaded: only the agent loop calls it. */
+#ifndef CALL_PROBES_H
+#define CALL_PROBES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "call_links.h"
+
+struct bpf_ring;
+struct call_probes;
+
+/* The ring is borrowed until call_probes_destroy() (accepts NULL), which ends all calls. trusts_all: other users' processes are looked into, too. notice: a line that begins with what it is about, for
+ * people. 0 or -errno of the kernel, and *what is then the step that failed, for bpf_rights_explain(). On error *probes is NULL. */
+int call_probes_create(struct bpf_ring *ring, enum call_links_way way, bool trusts_all,
+		       void (*notice)(void *context, const char *line), void *context,
+		       struct call_probes **probes, const char **what);
+void call_probes_destroy(struct call_probes *probes);
+
+/* Looks for what has changed. Cheap, and most often nothing. 0 or -ENOMEM. */
+int call_probes_scan(struct call_probes *probes, uint64_t now_ns);
+
+/* Files that are probed now. */
+uint32_t call_probes_files(const struct call_probes *probes);
+
+#endif
