@@ -65,7 +65,7 @@ static __always_inline void leave(void *context, struct task_struct *task, bool 
 	fill_event(context, &wait->event, task, pid);
 	if (how)
 		copy_stack(&wait->event, task, how->stack_pages, SAMPLE_WAIT_PAGES_MAX);
-	copy_python(&wait->event, task, sizeof(wait->event.addresses) + sizeof(wait->stack));
+	copy_python(&wait->event, task, sizeof(wait->event.addresses) + sizeof(wait->stack), false);
 	if (preempted || state == 0)
 		wait->event.flags |= SAMPLE_EVENT_PREEMPTED;
 	wait->event.kind = HOST_SAMPLE_OFF_CPU;

@@ -127,9 +127,10 @@ static __always_inline bool read_contents(struct sample_python_identity *to)
 	       read_user(to->lines_tail, sizeof(to->lines_tail), lines + to->lines_head[0]);
 }
 
-static __always_inline __u64 identity_of(const struct sample_python *python, __u8 *copy, __u64 code)
+static __always_inline __u64 identity_of(const struct sample_python *python, __u8 *copy, __u64 code,
+					 const bool contents)
 {
-	struct sample_python_identity identity;
+	struct sample_python_identity identity = {};
 	__u32 size = python->code_size;
 
 	if (size > SAMPLE_PYTHON_CODE_MAX || !read_user(copy, size, code + python->code_low))
@@ -141,14 +142,15 @@ static __always_inline __u64 identity_of(const struct sample_python *python, __u
 	identity.version = 0;
 	if (python->code_version != SAMPLE_PYTHON_NONE)
 		identity.version = (__u32)word_at(copy, python->code_version);
-	if (!identity.version && !read_contents(&identity))
+	if (contents && !identity.version && !read_contents(&identity))
 		return 0;
 	return sample_python_hash(&identity);
 }
 
 /* Frames of the interpreter itself included, which the agent leaves out. Returns their number; *cut: there are more. */
 static __always_inline __u32 walk_python(const struct sample_python *python,
-					 struct python_scratch *scratch, __u64 frame, bool *cut)
+					 struct python_scratch *scratch, __u64 frame,
+					 const bool contents, bool *cut)
 {
 	__u32 size = python->frame_size, nr = 0;
 
@@ -164,7 +166,7 @@ static __always_inline __u32 walk_python(const struct sample_python *python,
 		instruction = word_at(scratch->frame, python->frame_instruction);
 		to->instruction =
 			python->instruction_size == 4 ? (instruction & 0xffffffff) : instruction;
-		to->identity = identity_of(python, scratch->code, code);
+		to->identity = identity_of(python, scratch->code, code, contents);
 		to->code =
 			code | (byte_at(scratch->frame, python->frame_owner) |
 				byte_at(scratch->frame, python->frame_mark) << SAMPLE_PYTHON_OWNER)
@@ -184,9 +186,10 @@ static __always_inline const struct sample_python *python_of(const struct sample
 		       : NULL;
 }
 
-/* Puts them behind the stack. max: bytes of addresses and stack that there is room for, before the room for frames. */
+/* Puts them behind the stack. max: bytes of addresses and stack that there is room for, before the room for frames. contents: code is also told by
+ * what its names and lines hold, where versions give it no number: two thirds of what a frame costs. */
 static __always_inline void copy_python(struct sample_event *event, struct task_struct *task,
-					const __u64 max)
+					const __u64 max, const bool contents)
 {
 	__u64 offset = event->user_size + event->kernel_size + event->stack_size;
 	const struct sample_python *python;
@@ -207,7 +210,8 @@ static __always_inline void copy_python(struct sample_event *event, struct task_
 	frame = read_user_word(state + python->thread_frame);
 	if (frame && python->c_frame_frame != SAMPLE_PYTHON_NONE)
 		frame = read_user_word(frame + python->c_frame_frame);
-	size = walk_python(python, scratch, frame, &cut) * sizeof(struct sample_python_frame);
+	size = walk_python(python, scratch, frame, contents, &cut) *
+	       sizeof(struct sample_python_frame);
 	barrier_var(size);
 	if (!size || size > SAMPLE_PYTHON_MAX ||
 	    bpf_probe_read_kernel((char *)event->addresses + offset, size, scratch->frames))

@@ -173,8 +173,21 @@ static int read_lines(struct python_codes *codes, uint64_t address, struct pytho
 	return read_memory(codes, address + PYTHON_BYTES_DATA, code->lines, size);
 }
 
-/* 0: it cannot be read. */
-static uint64_t identity_of(const struct python_codes *codes, const uint8_t *object)
+static bool read_contents(const struct python_codes *codes, struct sample_python_identity *to)
+{
+	const uint64_t lines = to->lines + SAMPLE_PYTHON_HEAD;
+
+	return read_memory(codes, to->file + SAMPLE_PYTHON_HEAD, to->file_head,
+			   sizeof(to->file_head)) == 0 &&
+	       read_memory(codes, to->name + SAMPLE_PYTHON_HEAD, to->name_head,
+			   sizeof(to->name_head)) == 0 &&
+	       read_memory(codes, lines, to->lines_head, sizeof(to->lines_head)) == 0 &&
+	       read_memory(codes, lines + to->lines_head[0], to->lines_tail,
+			   sizeof(to->lines_tail)) == 0;
+}
+
+/* With its contents, or without, as the kernel's half does for waits. */
+static bool is_identity(const struct python_codes *codes, const uint8_t *object, uint64_t wanted)
 {
 	const struct python_layout *layout = &codes->layout;
 	struct sample_python_identity identity = {
@@ -186,18 +199,11 @@ static uint64_t identity_of(const struct python_codes *codes, const uint8_t *obj
 				   ? 0
 				   : (uint32_t)word_at(object, layout->code_version),
 	};
-	const uint64_t lines = identity.lines + SAMPLE_PYTHON_HEAD;
 
-	if (!identity.version &&
-	    (read_memory(codes, identity.file + SAMPLE_PYTHON_HEAD, identity.file_head,
-			 sizeof(identity.file_head)) ||
-	     read_memory(codes, identity.name + SAMPLE_PYTHON_HEAD, identity.name_head,
-			 sizeof(identity.name_head)) ||
-	     read_memory(codes, lines, identity.lines_head, sizeof(identity.lines_head)) ||
-	     read_memory(codes, lines + identity.lines_head[0], identity.lines_tail,
-			 sizeof(identity.lines_tail))))
-		return 0;
-	return sample_python_hash(&identity);
+	if (sample_python_hash(&identity) == wanted)
+		return true;
+	return !identity.version && read_contents(codes, &identity) &&
+	       sample_python_hash(&identity) == wanted;
 }
 
 static int read_names(struct python_codes *codes, const uint8_t *object, uint32_t *code_id)
@@ -225,7 +231,7 @@ static int read_code(struct python_codes *codes, struct python_code *code)
 
 	if (r)
 		return r;
-	if (identity_of(codes, object) != code->identity)
+	if (!is_identity(codes, object, code->identity))
 		return -ESTALE;
 	if (!is_code(codes, object))
 		return -EPROTO;
@@ -239,7 +245,7 @@ static int read_code(struct python_codes *codes, struct python_code *code)
 	if (r == -ENOMEM)
 		return r;
 	if (read_memory(codes, code->address, again, codes->code_size) ||
-	    identity_of(codes, again) != code->identity || !is_code(codes, again))
+	    !is_identity(codes, again, code->identity) || !is_code(codes, again))
 		return -ESTALE;
 	return r;
 }

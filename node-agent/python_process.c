@@ -167,9 +167,11 @@ static const char *check_threads(const struct python_process *python,
 
 	if (!read_word(python, where->interpreters, &interpreter) || !interpreter)
 		return NULL;
-	if (!read_word(python, interpreter + where->interpreter_threads, &thread))
+	int r = remote_memory_read(python->pid, interpreter + where->interpreter_threads, &thread,
+				   sizeof(thread));
+	if (r == -EFAULT)
 		return "its interpreters are not where they should be";
-	if (!thread)
+	if (r || !thread)
 		return NULL;
 	bool found = read_word(python, thread + where->thread_interpreter, &owner) &&
 		     owner == interpreter;

@@ -184,6 +184,8 @@ static struct bpf_prog_info program_info(const char *name)
 	return found;
 }
 
+static const char *interpreter = "/usr/bin/python3";
+
 static pid_t start_python(unsigned depth)
 {
 	char script[256];
@@ -192,7 +194,7 @@ static pid_t start_python(unsigned depth)
 		 "def f(n):\n  if n > 1: f(n - 1)\n  while n == 1: pass\nf(%u)", depth);
 	pid_t pid = fork();
 	if (pid == 0) {
-		execl("/usr/bin/python3", "python3", "-c", script, NULL);
+		execl(interpreter, "python3", "-c", script, NULL);
 		_exit(1);
 	}
 	return pid;
@@ -247,8 +249,12 @@ static void measure_python(unsigned depth)
 	string_dictionary_destroy(outputs.strings);
 }
 
-int main(void)
+/* argument: a python3, else the system's */
+int main(int argc, char **argv)
 {
+	if (argc > 1)
+		interpreter = argv[1];
+
 	int stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	double plain_switch = switch_ns(), plain_fork = fork_ns();
 	struct bpf_programs *programs;
