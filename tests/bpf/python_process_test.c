@@ -256,6 +256,30 @@ static void other_code_at_an_address_has_no_name_of_the_old(void **state)
 	}
 }
 
+static void waits_tell_code_by_its_addresses(void **state)
+{
+	struct fixture *fixture = create_ready(10);
+	const struct fake_code *code = &fixture->made.leaf;
+	struct sample_python_frame raw = raw_frame(fixture, code, 0);
+	struct sample_python_identity identity = {
+		.file = fake_object_address(&code->file),
+		.name = fake_object_address(&code->name),
+		.lines = fake_object_address(&code->lines),
+		.first_line = 100,
+	};
+
+	(void)state;
+	assert_int_not_equal(raw.identity, sample_python_hash(&identity));
+	raw.identity = sample_python_hash(&identity);
+	read_frames(fixture, &raw, 1);
+	check_name(fixture, 0, "leaf");
+	identity.first_line++;
+	raw.identity = sample_python_hash(&identity);
+	read_frames(fixture, &raw, 1);
+	check_name(fixture, 0, "[frames missing]");
+	destroy(fixture);
+}
+
 static void names_that_make_no_sense_cost_themselves_only(void **state)
 {
 	struct fixture *fixture = create_ready(12);
@@ -392,6 +416,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(segments_end_where_the_version_says),
 		cmocka_unit_test(frames_that_have_not_begun_are_left_out),
 		cmocka_unit_test(other_code_at_an_address_has_no_name_of_the_old),
+		cmocka_unit_test(waits_tell_code_by_its_addresses),
 		cmocka_unit_test(names_that_make_no_sense_cost_themselves_only),
 		cmocka_unit_test(frames_that_never_made_sense_are_refused_in_the_end),
 		cmocka_unit_test(another_version_is_refused_by_name),
