@@ -1,15 +1,13 @@
 #include "agent.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
+#include "agent_exchange.h"
+#include "agent_hello.h"
 #include "batch_builder.h"
 #include "bpf_source.h"
 #include "device_topology.h"
@@ -33,7 +31,6 @@
 #define SYMBOLIZER_WAIT_MS 2000u
 #define STACK_RETRY_NS     100000ull
 #define BEAT_NS            250000000ull /* guests give up after seconds */
-#define BOOT_ID_PATH       "/proc/sys/kernel/random/boot_id"
 
 enum phase {
 	PHASE_RUNNING,
@@ -71,10 +68,8 @@ struct agent {
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	bool waits_for_room, leaves_guests, has_all_samples;
-	pthread_mutex_t lock; /* below: shared with other threads */
-	bool stop, has_command;
-	struct record_ring_command command; /* to be carried out */
-	struct agent_status status;
+	uint64_t refused_guests;
+	struct agent_exchange exchange; /* with other threads */
 };
 
 /* ---- guests
@@ -269,12 +264,10 @@ static void release(struct agent *agent)
 /* What other threads want. */
 static bool take_wishes(struct agent *agent)
 {
-	pthread_mutex_lock(&agent->lock);
-	bool stop = agent->stop, has_command = agent->has_command;
-	struct record_ring_command command = agent->command;
-	agent->has_command = false;
-	pthread_mutex_unlock(&agent->lock);
-	if (has_command)
+	struct record_ring_command command;
+	bool stop;
+
+	if (agent_exchange_take(&agent->exchange, &command, &stop))
 		guest_control_command(agent->control, &command);
 	return stop;
 }
@@ -364,11 +357,10 @@ static void publish_status(struct agent *agent)
 
 	count_read(agent, &status.launches, &status.records);
 	status.samples = bpf_source_samples(agent->bpf);
-	status.refused_guests = agent->listener ? guest_listener_refused(agent->listener)
-						: agent->status.refused_guests;
-	pthread_mutex_lock(&agent->lock);
-	agent->status = status;
-	pthread_mutex_unlock(&agent->lock);
+	status.refused_guests =
+		agent->listener ? guest_listener_refused(agent->listener) : agent->refused_guests;
+	agent->refused_guests = status.refused_guests;
+	agent_exchange_publish(&agent->exchange, &status);
 }
 
 static void beat(struct agent *agent, uint64_t now_ns)
@@ -473,26 +465,19 @@ int agent_run(struct agent *agent)
 
 void agent_stop(struct agent *agent)
 {
-	pthread_mutex_lock(&agent->lock);
-	agent->stop = true;
-	pthread_mutex_unlock(&agent->lock);
+	agent_exchange_stop(&agent->exchange);
 	event_loop_wake(agent->loop);
 }
 
 void agent_command(struct agent *agent, const struct record_ring_command *command)
 {
-	pthread_mutex_lock(&agent->lock);
-	agent->command = *command;
-	agent->has_command = true;
-	pthread_mutex_unlock(&agent->lock);
+	agent_exchange_command(&agent->exchange, command);
 	event_loop_wake(agent->loop);
 }
 
 void agent_status(struct agent *agent, struct agent_status *status)
 {
-	pthread_mutex_lock(&agent->lock);
-	*status = agent->status;
-	pthread_mutex_unlock(&agent->lock);
+	agent_exchange_status(&agent->exchange, status);
 }
 
 /* ---- start and end
@@ -504,45 +489,21 @@ static void nothing(void *context)
 	(void)context;
 }
 
-static void read_boot_id(char boot_id[64])
-{
-	int fd = open(BOOT_ID_PATH, O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? 0 : read(fd, boot_id, 63);
-
-	if (fd >= 0)
-		close(fd);
-	boot_id[size > 0 ? size : 0] = '\0';
-	boot_id[strcspn(boot_id, "\n")] = '\0';
-}
-
-static struct message_text text_of(const char *text)
-{
-	return (struct message_text){.data = text, .size = (uint32_t)strlen(text)};
-}
-
 static int start_publisher(struct agent *agent, const struct agent_options *options, char **error)
 {
-	char host[HOST_NAME_MAX + 1] = "", boot_id[64];
-	const char *node = options->node_name ? options->node_name : getenv("SLURMD_NODENAME");
 	struct publisher_options publisher = {
 		.endpoint = options->endpoint,
 		.zmq_context = options->zmq_context,
 		.window_bytes = options->window_bytes ? options->window_bytes : WINDOW_BYTES,
 	};
+	struct agent_hello hello;
+	int r = agent_hello_init(&hello, options->node_name);
 
-	gethostname(host, sizeof(host) - 1);
-	read_boot_id(boot_id);
-	publisher.hello = (struct message_hello){
-		.version_min = WIRE_VERSION,
-		.version_max = WIRE_VERSION,
-		.software = text_of("flamegrid " FLAMEGRID_VERSION),
-		.node = text_of(node && *node ? node : host),
-		.boot_id = text_of(boot_id),
-	};
-	if (getrandom(publisher.hello.epoch, WIRE_EPOCH_SIZE, 0) != WIRE_EPOCH_SIZE)
-		return -EIO;
+	if (r)
+		return r;
+	publisher.hello = hello.hello;
 	memcpy(agent->epoch, publisher.hello.epoch, sizeof(agent->epoch));
-	int r = publisher_create(&publisher, &agent->publisher, error);
+	r = publisher_create(&publisher, &agent->publisher, error);
 	if (r)
 		return r;
 	if (options->may_restart) {
@@ -660,7 +621,7 @@ int agent_create(const struct agent_options *options, struct agent **agent, char
 
 	*agent = NULL;
 	if (new_agent) {
-		pthread_mutex_init(&new_agent->lock, NULL);
+		agent_exchange_init(&new_agent->exchange);
 		new_agent->quiet = options->quiet;
 		new_agent->drain_interval_ns =
 			(options->drain_interval_ms ? options->drain_interval_ms
@@ -701,7 +662,7 @@ void agent_destroy(struct agent *agent)
 	string_dictionary_destroy(agent->strings);
 	device_list_fini(&agent->devices);
 	event_loop_destroy(agent->loop);
-	pthread_mutex_destroy(&agent->lock);
+	agent_exchange_fini(&agent->exchange);
 	free(agent->endpoint);
 	free(agent->control);
 	free(agent);

@@ -1,0 +1,54 @@
+#include "agent_exchange.h"
+
+void agent_exchange_init(struct agent_exchange *exchange)
+{
+	*exchange = (struct agent_exchange){.stop = false};
+	pthread_mutex_init(&exchange->lock, NULL);
+}
+
+void agent_exchange_fini(struct agent_exchange *exchange)
+{
+	pthread_mutex_destroy(&exchange->lock);
+}
+
+void agent_exchange_stop(struct agent_exchange *exchange)
+{
+	pthread_mutex_lock(&exchange->lock);
+	exchange->stop = true;
+	pthread_mutex_unlock(&exchange->lock);
+}
+
+void agent_exchange_command(struct agent_exchange *exchange,
+			    const struct record_ring_command *command)
+{
+	pthread_mutex_lock(&exchange->lock);
+	exchange->command = *command;
+	exchange->has_command = true;
+	pthread_mutex_unlock(&exchange->lock);
+}
+
+void agent_exchange_status(struct agent_exchange *exchange, struct agent_status *status)
+{
+	pthread_mutex_lock(&exchange->lock);
+	*status = exchange->status;
+	pthread_mutex_unlock(&exchange->lock);
+}
+
+bool agent_exchange_take(struct agent_exchange *exchange, struct record_ring_command *command,
+			 bool *stop)
+{
+	pthread_mutex_lock(&exchange->lock);
+	bool has_command = exchange->has_command;
+	*command = exchange->command;
+	*stop = exchange->stop;
+	exchange->has_command = false;
+	pthread_mutex_unlock(&exchange->lock);
+	return has_command;
+}
+
+void agent_exchange_publish(struct agent_exchange *exchange, const struct agent_status *status)
+{
+	pthread_mutex_lock(&exchange->lock);
+	exchange->status = *status;
+	pthread_mutex_unlock(&exchange->lock);
+}

@@ -1,0 +1,32 @@
+/* What the agent's loop and other threads tell each other: their wishes, its status. Any thread. */
+#ifndef AGENT_EXCHANGE_H
+#define AGENT_EXCHANGE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "agent.h"
+#include "proto/record_ring.h"
+
+struct agent_exchange {
+	pthread_mutex_t lock; /* all below */
+	bool stop, has_command;
+	struct record_ring_command command; /* the newest that was not taken */
+	struct agent_status status;
+};
+
+void agent_exchange_init(struct agent_exchange *exchange);
+void agent_exchange_fini(struct agent_exchange *exchange);
+
+/* Others. The loop is to be woken afterwards. */
+void agent_exchange_stop(struct agent_exchange *exchange);
+void agent_exchange_command(struct agent_exchange *exchange,
+			    const struct record_ring_command *command);
+void agent_exchange_status(struct agent_exchange *exchange, struct agent_status *status);
+
+/* The loop: whether there is a command, which is then taken; *stop: whether it is to stop, and stays so. */
+bool agent_exchange_take(struct agent_exchange *exchange, struct record_ring_command *command,
+			 bool *stop);
+void agent_exchange_publish(struct agent_exchange *exchange, const struct agent_status *status);
+
+#endif
