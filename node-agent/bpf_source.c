@@ -137,10 +137,14 @@ static int on_event(void *context, const struct sample_event *event)
 {
 	struct bpf_source *source = context;
 	struct watched_process *process;
-	int r = event->duration_ns ? find_process(source, event, &process) : -EINVAL;
+	struct watched watched;
 
-	if (r == -EINVAL)
+	/* Of a process that is no longer watched, on its way out: its account is closed, and was without it. */
+	if (event->duration_ns == 0 ||
+	    (!watched_table_find(source->table, (pid_t)event->pid) &&
+	     !bpf_ring_lookup(source->ring, (pid_t)event->pid, &watched)))
 		return 0;
+	int r = find_process(source, event, &process);
 	return r ? r : watched_process_add(process, event);
 }
 
@@ -505,6 +509,17 @@ static int finish(struct bpf_source *source, struct watched_process *process)
 	return r;
 }
 
+/* After the capture nothing comes any more. */
+static bool may_finish(struct bpf_source *source, const struct watched_process *process)
+{
+	struct sample_counts counts;
+
+	if (!watched_process_has_ended(process) || watched_process_guest(process))
+		return false;
+	bpf_ring_counts(source->ring, watched_process_pid(process), &counts);
+	return source->stopped || watched_process_is_settled(process, &counts);
+}
+
 /* Those that were never sampled go first: they may leave something to others. */
 static int finish_ended(struct bpf_source *source)
 {
@@ -514,8 +529,8 @@ static int finish_ended(struct bpf_source *source)
 		while (i < watched_table_count(source->table)) {
 			struct watched_process *process = watched_table_at(source->table, i);
 
-			if (!watched_process_has_ended(process) || watched_process_guest(process) ||
-			    (!sampled && watched_process_samples(process))) {
+			if ((!sampled && watched_process_samples(process)) ||
+			    !may_finish(source, process)) {
 				i++;
 				continue;
 			}

@@ -497,6 +497,13 @@ void watched_process_account(struct watched_process *process, const struct sampl
 	process_ledger_set(ledger, LEDGER_PROBE_LOST, total->probes_lost, 0);
 }
 
+bool watched_process_is_settled(const struct watched_process *process,
+				const struct sample_counts *counts)
+{
+	return counts->samples - process->base.samples ==
+	       process->received + counts->lost - process->base.lost;
+}
+
 void watched_process_taken(const struct watched_process *process, struct sample_counts *counts)
 {
 	*counts = process->total;
