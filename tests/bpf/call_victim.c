@@ -48,7 +48,9 @@ static struct {
 	void *memory;
 } libraries[LIBRARIES], *now = libraries;
 
-static volatile uint64_t sink;
+/* Of each thread its own: what several write would be a race. */
+static _Thread_local volatile uint64_t sink;
+static _Thread_local size_t slot;
 
 static uint64_t clock_ns(void)
 {
@@ -75,9 +77,10 @@ static NOINLINE void victim_launch(void)
 static NOINLINE void victim_copy(void)
 {
 	char bytes[8] = {0};
+	char *memory = (char *)now->memory + slot * sizeof(bytes);
 
-	require((int)now->copy(now->memory, bytes, sizeof(bytes), cudaMemcpyHostToDevice, NULL));
-	require((int)now->set(now->memory, 0, 8, NULL));
+	require((int)now->copy(memory, bytes, sizeof(bytes), cudaMemcpyHostToDevice, NULL));
+	require((int)now->set(memory, 0, sizeof(bytes), NULL));
 	sink++;
 }
 
@@ -109,21 +112,32 @@ static NOINLINE uint64_t victim_driver(long count)
 	return 2 * (uint64_t)count;
 }
 
+struct player {
+	pthread_t thread;
+	size_t slot;
+	long count;
+};
+
 static void *play_thread(void *argument)
 {
-	victim_rounds(*(long *)argument);
+	const struct player *player = argument;
+
+	slot = player->slot;
+	victim_rounds(player->count);
 	return NULL;
 }
 
 static uint64_t run_threads(long count)
 {
-	pthread_t threads[NR_THREADS];
+	struct player players[NR_THREADS];
 
-	for (int i = 0; i < NR_THREADS; i++)
-		if (pthread_create(&threads[i], NULL, play_thread, &count))
+	for (size_t i = 0; i < NR_THREADS; i++) {
+		players[i] = (struct player){.slot = i, .count = count};
+		if (pthread_create(&players[i].thread, NULL, play_thread, &players[i]))
 			abort();
+	}
 	for (int i = 0; i < NR_THREADS; i++)
-		pthread_join(threads[i], NULL);
+		pthread_join(players[i].thread, NULL);
 	return NR_THREADS * CALLS_ROUND * (uint64_t)count;
 }
 
