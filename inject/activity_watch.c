@@ -1,10 +1,10 @@
 #include "activity_watch.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "cupti_library.h"
 #include "definition_writer.h"
+#include "monotonic.h"
 #include "proto/record_ring.h"
 
 #define NS_PER_S     1000000000u
@@ -96,10 +96,7 @@ static uint64_t missing(const struct activity_watch *watch,
 
 static void note_time(struct activity_watch *watch)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	watch->taken_at_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	watch->taken_at_ns = realtime_ns();
 }
 
 static void ask(struct activity_watch *watch, const struct activity_watch_counts *counts)

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "activity_buffers.h"
@@ -16,11 +15,11 @@
 #include "definition_writer.h"
 #include "device_query.h"
 #include "graph_nodes.h"
+#include "leave_obstacle.h"
 #include "monotonic.h"
 #include "outstanding_launches.h"
 #include "proto/record_ring.h"
 #include "shared_session.h"
-#include "shared_subscriber.h"
 #include "stream_names.h"
 #include "subscription.h"
 #include "window_callback.h"
@@ -57,7 +56,6 @@ static struct {
 	struct window_span span;
 	uint64_t deadline_ns, retry_ns;
 	_Atomic uint64_t attempt_ns; /* no attempt before */
-	_Atomic bool has_lasting_kernels;
 	uint32_t command_seq;
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -67,14 +65,6 @@ static void take_command(void)
 
 	if (record_ring_commanded(self.parts.ring, &self.command_seq, &command))
 		window_schedule_command(&self.schedule, &command);
-}
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static uint32_t state(void)
@@ -126,8 +116,6 @@ static void wake_gate(void)
 }
 
 /* ---- windows open */
-
-static uint64_t look(bool helper);
 
 /* Subscribed; the lock is held, but for the first. */
 static int open_subscribed(void)
@@ -263,18 +251,9 @@ void capture_window_start(void)
 
 /* ---- windows end */
 
-static bool is_shared(void)
+static bool may_leave(void)
 {
-	return shared_subscriber_is_there() || shared_session_is_on();
-}
-
-/* Where there are several contexts, what one thread launches on one GPU while CUPTI leaves, or comes back, may wait for what
- * it or another would launch on the next; a kernel that lasts may wait for the host; who shares the subscription would lose
- * its session. */
-static bool must_stay(void)
-{
-	return window_callback_has_several_contexts() || atomic_load(&self.has_lasting_kernels) ||
-	       is_shared() || !self.parts.library->finalize;
+	return leave_obstacle_now(self.parts.library) == LEAVE_OBSTACLE_NONE;
 }
 
 static void begin_end(uint64_t now_ns)
@@ -287,7 +266,7 @@ static void begin_end(uint64_t now_ns)
 	}
 	atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_OUTSIDE);
 	self.span.end_ns = now_ns;
-	self.deadline_ns = now_ns + (must_stay() ? STAYING_NS : ENDING_NS);
+	self.deadline_ns = now_ns + (may_leave() ? ENDING_NS : STAYING_NS);
 	/* A range often opens again soon, and to leave and come back costs milliseconds. */
 	if (self.parts.options.range != WINDOW_RANGE_NONE)
 		atomic_store(&self.attempt_ns, now_ns + RANGE_GRACE_NS);
@@ -376,23 +355,7 @@ static void give_up_leaving(void)
 		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
 		"CUPTI stays in the process after a capture window, and launches still cost more: "
 		"%s",
-		is_shared()                              ? "another profiler shares it"
-		: window_callback_has_several_contexts() ? "the process works on several GPUs"
-		: atomic_load(&self.has_lasting_kernels)
-			? "a kernel lasts, and may be waiting for the host"
-		: outstanding_launches_has_unknown()
-			? "no call waited for all of the GPU since the window began"
-		: outstanding ? "GPU work was outstanding at every call that waited"
-			      : "no call waited for the GPU within a second");
-}
-
-/* Something is outstanding. What still is at the next attempt may be waiting for the host: as long as this process has such
- * kernels, to come back, which waits for them, would be as dangerous as to leave. */
-static void stay(void)
-{
-	if (outstanding_launches_last())
-		atomic_store(&self.has_lasting_kernels, true);
-	open_gate();
+		leave_obstacle_text(leave_obstacle_now(self.parts.library), outstanding != 0));
 }
 
 void capture_window_try_to_leave(void)
@@ -400,16 +363,18 @@ void capture_window_try_to_leave(void)
 	uint64_t now_ns = monotonic_ns();
 
 	if (state() != RECORD_RING_CAPTURE_ENDING || now_ns < atomic_load(&self.attempt_ns) ||
-	    must_stay() || pthread_mutex_trylock(&self.lock) != 0)
+	    !may_leave() || pthread_mutex_trylock(&self.lock) != 0)
 		return;
 	if (state() == RECORD_RING_CAPTURE_ENDING) {
 		atomic_store(&self.leaving, true);
 		close_gate();
 		self.parts.library->activity_flush_all(0);
-		if (outstanding_launches_count() == 0)
+		if (outstanding_launches_count() == 0) {
 			leave_cupti();
-		else
-			stay();
+		} else {
+			leave_obstacle_outstanding();
+			open_gate();
+		}
 		atomic_store(&self.attempt_ns, monotonic_ns() + ATTEMPT_NS);
 		atomic_store(&self.leaving, false);
 	}

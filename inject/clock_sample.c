@@ -1,19 +1,11 @@
 #include "clock_sample.h"
 
 #include <errno.h>
-#include <time.h>
 
 #include "cupti_library.h"
+#include "monotonic.h"
 
 #define SAMPLES 20
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec now;
-
-	clock_gettime(id, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int clock_sample_take(const struct cupti_library *library, struct definition_clock *clock)
 {
@@ -22,17 +14,17 @@ int clock_sample_take(const struct cupti_library *library, struct definition_clo
 	*clock = (struct definition_clock){0};
 	for (int i = 0; i < SAMPLES; i++) {
 		uint64_t cupti_ns = 0;
-		uint64_t before_ns = clock_ns(CLOCK_MONOTONIC);
+		uint64_t before_ns = monotonic_ns();
 		int result = library->get_timestamp(&cupti_ns);
-		uint64_t realtime_ns = clock_ns(CLOCK_REALTIME);
-		uint64_t after_ns = clock_ns(CLOCK_MONOTONIC);
+		uint64_t wall_ns = realtime_ns();
+		uint64_t after_ns = monotonic_ns();
 
 		if (result != CUPTI_ABI_SUCCESS || cupti_ns == 0)
 			return -EIO;
 		if (after_ns - before_ns < best.error_ns)
 			best = (struct definition_clock){
 				.monotonic_ns = before_ns + (after_ns - before_ns) / 2,
-				.realtime_ns = realtime_ns,
+				.realtime_ns = wall_ns,
 				.cupti_ns = cupti_ns,
 				.error_ns = after_ns - before_ns,
 			};

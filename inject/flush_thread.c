@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "activity_buffers.h"
@@ -155,13 +154,9 @@ static void calibrate(void)
 /* Without a sample there has been no GPU work, and CUPTI's clock is the system's. */
 static uint64_t cupti_time(uint64_t time_ns)
 {
-	struct timespec now;
-
 	if (self.clock.cupti_ns)
 		return time_ns - self.clock.monotonic_ns + self.clock.cupti_ns;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return time_ns - monotonic_ns() + (uint64_t)now.tv_sec * 1000000000u +
-	       (uint64_t)now.tv_nsec;
+	return time_ns - monotonic_ns() + realtime_ns();
 }
 
 static void pass_on_loads(void)

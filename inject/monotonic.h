@@ -1,17 +1,27 @@
-/* The clock of launches and deadlines: CLOCK_MONOTONIC, ns. Any thread; a call into the vDSO, no
- * system call. */
+/* The clock of launches and deadlines, CLOCK_MONOTONIC, and the one that nodes share, CLOCK_REALTIME; ns. Any
+ * thread; calls into the vDSO, no system calls. */
 #ifndef MONOTONIC_H
 #define MONOTONIC_H
 
 #include <stdint.h>
 #include <time.h>
 
-static inline uint64_t monotonic_ns(void)
+static inline uint64_t clock_now_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t monotonic_ns(void)
+{
+	return clock_now_ns(CLOCK_MONOTONIC);
+}
+
+static inline uint64_t realtime_ns(void)
+{
+	return clock_now_ns(CLOCK_REALTIME);
 }
 
 #endif

@@ -17,6 +17,7 @@
 #include "guest_listener.h"
 #include "guest_process.h"
 #include "predecessor.h"
+#include "probe_guests.h"
 #include "probe_source.h"
 #include "process_table.h"
 #include "proto/record_ring.h"
@@ -62,9 +63,8 @@ struct agent {
 	struct predecessor_table *predecessors;
 	uint64_t drain_interval_ns, give_up_ns;
 	enum phase phase;
-	uint32_t nr_guests;         /* ever taken in */
-	uint32_t nr_processes;      /* the newest process id */
-	uint64_t launches, records; /* of processes that are over */
+	uint32_t nr_guests;    /* ever taken in */
+	uint32_t nr_processes; /* the newest process id */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	bool waits_for_room, leaves_guests, has_all_samples;
@@ -84,18 +84,13 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	uint32_t process_id;
 
 	*window = 1;
-	for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
-		if (!guest_process_is(process_table_at(agent->processes, i), arrival))
-			continue;
+	if (process_table_has(agent->processes, arrival)) {
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_OK; /* it had not heard of us for a while */
 	}
 	if (agent->nr_processes == WIRE_ID_MAX ||
-	    process_table_count(agent->processes) == PROCESS_TABLE_MAX) {
-		record_ring_unmap(arrival->ring);
-		return HANDSHAKE_REFUSED_FULL;
-	}
-	if (bpf_source_claim(agent->bpf, arrival->pid, &process_id)) {
+	    process_table_count(agent->processes) == PROCESS_TABLE_MAX ||
+	    bpf_source_claim(agent->bpf, arrival->pid, &process_id)) {
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_REFUSED_FULL;
 	}
@@ -157,17 +152,12 @@ static bool has_room(void *context)
  * ------------------------------------------------------------------------------------------------
  */
 
-static uint64_t count_read(const struct agent *agent, uint64_t *launches, uint64_t *records)
+static uint64_t count_read(const struct agent *agent)
 {
-	*launches = agent->launches;
-	*records = agent->records;
-	for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
-		const struct guest_process *process = process_table_at(agent->processes, i);
+	uint64_t launches, records;
 
-		*launches += guest_process_launches(process);
-		*records += guest_process_records(process);
-	}
-	return *launches + *records + bpf_source_samples(agent->bpf);
+	process_table_counts(agent->processes, &launches, &records);
+	return launches + records + bpf_source_samples(agent->bpf);
 }
 
 static void remove_process(struct agent *agent, uint32_t index)
@@ -175,8 +165,6 @@ static void remove_process(struct agent *agent, uint32_t index)
 	const struct guest_process *process = process_table_at(agent->processes, index);
 	struct probe_stacks *probe = guest_process_probe(process);
 
-	agent->launches += guest_process_launches(process);
-	agent->records += guest_process_records(process);
 	if (agent->predecessors && guest_process_is_left(process))
 		agent->leaves_guests = true;
 	bpf_source_detach(agent->bpf, process);
@@ -184,20 +172,10 @@ static void remove_process(struct agent *agent, uint32_t index)
 	probe_source_detach(agent->probe, probe);
 }
 
-/* Stacks that the kernel walks: what the guests have published is fixed before they are read, so that each has come by then.
- * 1: one has not; 0; -errno. */
-static int pass_probe(struct agent *agent, uint64_t now_ns)
-{
-	for (uint32_t i = 0; agent->probe && i < process_table_count(agent->processes); i++)
-		if (guest_process_probe(process_table_at(agent->processes, i)))
-			guest_process_begin(process_table_at(agent->processes, i), now_ns);
-	return probe_source_pass(agent->probe, now_ns);
-}
-
 static int pass_guests(struct agent *agent, uint64_t now_ns)
 {
 	uint32_t i = 0;
-	int stacks = pass_probe(agent, now_ns);
+	int stacks = probe_guests_pass(agent->probe, agent->processes, now_ns);
 
 	if (stacks < 0)
 		return stacks;
@@ -228,7 +206,7 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
  * end. */
 static int pass(struct agent *agent, uint64_t now_ns)
 {
-	uint64_t launches, records, before = count_read(agent, &launches, &records);
+	uint64_t before = count_read(agent);
 	int r = bpf_source_pass(agent->bpf, now_ns);
 
 	agent->waits_for_room = r == 1;
@@ -241,21 +219,13 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		r = batch_builder_flush_dictionaries(agent->builder);
 
 	agent->interval_ns += agent->drain_interval_ns;
-	if (count_read(agent, &launches, &records) != before)
+	if (count_read(agent) != before)
 		agent->interval_ns = agent->drain_interval_ns;
 	else if (agent->interval_ns > IDLE_INTERVALS * agent->drain_interval_ns)
 		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;
 	agent->next_pass_ns =
 		now_ns + (agent->waits_for_stack ? STACK_RETRY_NS : agent->interval_ns);
 	return r;
-}
-
-static void release(struct agent *agent)
-{
-	uint64_t acked_seq = publisher_acked_seq(agent->publisher);
-
-	for (uint32_t i = 0; i < process_table_count(agent->processes); i++)
-		guest_process_release(process_table_at(agent->processes, i), acked_seq);
 }
 
 /* ---- stopping
@@ -279,9 +249,6 @@ static int begin_stop(struct agent *agent, uint64_t now_ns)
 	agent->next_pass_ns = 0;
 	guest_listener_destroy(agent->listener);
 	agent->listener = NULL;
-	/* Before the last look at what is published: what comes later has the guest's own stack. */
-	for (uint32_t i = 0; i < process_table_count(agent->processes); i++)
-		guest_process_leave_probe(process_table_at(agent->processes, i));
 	process_table_end_all(agent->processes);
 	return bpf_source_stop(agent->bpf, now_ns);
 }
@@ -324,25 +291,6 @@ static int advance(struct agent *agent, uint64_t now_ns)
 /* ---- the loop
  * ---------------------------------------------------------------------------------------------- */
 
-/* The guest walks its stacks until its probe is watched: the kernel may take longer for that than a guest waits for its welcome. One at a
- * time, so that others get theirs in between. true: there are more. */
-static bool watch_one(struct agent *agent)
-{
-	if (!agent->probe || agent->phase != PHASE_RUNNING)
-		return false;
-	for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
-		struct guest_process *process = process_table_at(agent->processes, i);
-
-		if (guest_process_was_tried(process) || guest_process_is_ending(process))
-			continue;
-		guest_process_set_probe(
-			process, probe_source_attach(agent->probe, guest_process_pid(process)));
-		guest_process_tried(process);
-		return true;
-	}
-	return false;
-}
-
 static void publish_status(struct agent *agent)
 {
 	struct agent_status status = {
@@ -355,19 +303,12 @@ static void publish_status(struct agent *agent)
 		.asked_to_leave = agent->control->asked_to_leave,
 	};
 
-	count_read(agent, &status.launches, &status.records);
+	process_table_counts(agent->processes, &status.launches, &status.records);
 	status.samples = bpf_source_samples(agent->bpf);
 	status.refused_guests =
 		agent->listener ? guest_listener_refused(agent->listener) : agent->refused_guests;
 	agent->refused_guests = status.refused_guests;
 	agent_exchange_publish(&agent->exchange, &status);
-}
-
-static void beat(struct agent *agent, uint64_t now_ns)
-{
-	for (uint32_t i = 0; i < process_table_count(agent->processes); i++)
-		guest_process_beat(process_table_at(agent->processes, i), now_ns);
-	agent->next_beat_ns = now_ns + BEAT_NS;
 }
 
 static bool pass_is_due(const struct agent *agent, uint64_t now_ns)
@@ -392,9 +333,11 @@ static int step(struct agent *agent, uint64_t now_ns)
 		r = publisher_step(agent->publisher, now_ns);
 	if (r)
 		return r;
-	release(agent);
-	if (now_ns >= agent->next_beat_ns)
-		beat(agent, now_ns);
+	process_table_release(agent->processes, publisher_acked_seq(agent->publisher));
+	if (now_ns >= agent->next_beat_ns) {
+		process_table_beat(agent->processes, now_ns);
+		agent->next_beat_ns = now_ns + BEAT_NS;
+	}
 	if (agent->listener)
 		listener_ns = guest_listener_step(agent->listener, now_ns);
 	agent->next_step_ns = process_table_step(agent->processes, now_ns);
@@ -402,7 +345,7 @@ static int step(struct agent *agent, uint64_t now_ns)
 		agent->next_step_ns = listener_ns;
 	if (process_table_count(agent->processes) && agent->next_beat_ns < agent->next_step_ns)
 		agent->next_step_ns = agent->next_beat_ns;
-	if (watch_one(agent))
+	if (agent->phase == PHASE_RUNNING && probe_guests_watch_one(agent->probe, agent->processes))
 		agent->next_step_ns = now_ns;
 	r = frame_names_collect(&agent->names);
 	if (r == 0 && pass_is_due(agent, now_ns))

@@ -1,6 +1,5 @@
 #include "bpf_source.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,28 +13,23 @@
 #include "bpf_rights.h"
 #include "bpf_ring.h"
 #include "call_probes.h"
+#include "descendants.h"
 #include "event_loop.h"
-#include "guest_process.h"
 #include "kernel_symbols.h"
-#include "proc_file.h"
 #include "python_file.h"
 #include "python_process.h"
 #include "unwind_files.h"
-#include "watched_process.h"
-#include "watched_table.h"
+#include "watched_set.h"
 
-#define NS_PER_S           1000000000ull
 #define EVENTS_AT_ONCE     8192u /* between two looks at the publisher's room */
 #define DRAINS_MAX         64u   /* of one pass: the kernel may write as fast as we read */
 #define ACCOUNT_NS         500000000ull
 #define LOOK_NS            100000000ull /* between two looks for processes that ended and were never sampled */
-#define PARENT_STAT_MAX    4096u
 #define PYTHON_NOTICES_MAX 8u
 
 struct bpf_source {
 	struct bpf_source_options options;
 	struct bpf_source_scope scope;
-	struct watched_scope watched_scope;
 	struct bpf_ring *ring; /* owns, and all below */
 	struct bpf_programs *programs;
 	struct call_probes *calls; /* NULL: not asked for, or not possible */
@@ -43,12 +37,12 @@ struct bpf_source {
 	struct unwind_files *files;
 	struct python_files *python_files;
 	struct python_scope python;
-	struct watched_table *table;
+	struct watched_set set;
 	struct event_source urgent;
 	uint32_t nr_python_notices;
-	uint64_t next_account_ns, next_look_ns, samples;
+	uint64_t next_account_ns, next_look_ns;
 	uint64_t unwatched, unnoted; /* as last said */
-	bool is_urgent, listens, stopped;
+	bool is_urgent, listens;
 };
 
 __attribute__((format(printf, 2, 3))) static void notice(struct bpf_source *source,
@@ -63,89 +57,18 @@ __attribute__((format(printf, 2, 3))) static void notice(struct bpf_source *sour
 	source->scope.notice(source->scope.context, line);
 }
 
-/* ---- processes ----------------------------------------------------------------------------------- */
-
-/* The entry of a pid, new if need be. 0 or -ENOMEM. */
-static int get_process(struct bpf_source *source, pid_t pid, struct watched_process **process)
-{
-	struct watched watched;
-
-	*process = watched_table_find(source->table, pid);
-	if (*process)
-		return 0;
-	if (!bpf_ring_lookup(source->ring, pid, &watched))
-		watched = (struct watched){0};
-	*process = watched_process_create(&source->watched_scope, pid, &watched);
-	int r = *process ? watched_table_add(source->table, *process) : -ENOMEM;
-	if (r) {
-		watched_process_destroy(*process);
-		*process = NULL;
-	}
-	return r;
-}
-
-/* The one that started it, if it is looked at itself. 0 or -ENOMEM. */
-static int find_parent(struct bpf_source *source, pid_t pid, struct watched_process **parent)
-{
-	struct watched watched, own;
-
-	*parent = NULL;
-	if (!bpf_ring_lookup(source->ring, pid, &own) || own.parent == 0 ||
-	    !bpf_ring_lookup(source->ring, (pid_t)own.parent, &watched) ||
-	    (watched.flags & WATCHED_CHILDREN_ONLY))
-		return 0;
-	return get_process(source, (pid_t)own.parent, parent);
-}
-
-static void forget(struct bpf_source *source, struct watched_process *process)
-{
-	source->samples += watched_process_samples(process);
-	watched_table_remove(source->table, watched_table_index(source->table, process));
-}
-
-/* Another program runs in the process, or another process has the pid: what was counted until now is the old one's. */
-static int replace(struct bpf_source *source, struct watched_process **process)
-{
-	pid_t pid = watched_process_pid(*process);
-	struct sample_counts counts;
-
-	bpf_ring_counts(source->ring, pid, &counts);
-	watched_process_account(*process, &counts);
-	watched_process_taken(*process, &counts);
-	watched_process_account(*process, &counts);
-	int r = watched_process_finish(*process, NULL);
-	forget(source, *process);
-	*process = NULL;
-	if (r == 0)
-		r = get_process(source, pid, process);
-	if (r == 0)
-		watched_process_set_base(*process, &counts);
-	return r;
-}
-
-static int find_process(struct bpf_source *source, const struct sample_event *event,
-			struct watched_process **process)
-{
-	int r = get_process(source, (pid_t)event->pid, process);
-
-	if (r == 0 && watched_process_is_other(*process, event))
-		r = replace(source, process);
-	return r;
-}
+/* ---- events ----------------------------------------------------------------------------------- */
 
 static int on_event(void *context, const struct sample_event *event)
 {
 	struct bpf_source *source = context;
 	struct watched_process *process;
-	struct watched watched;
 
-	/* Of a process that is no longer watched, on its way out: its account is closed, and was without it. */
-	if (event->duration_ns == 0 ||
-	    (!watched_table_find(source->table, (pid_t)event->pid) &&
-	     !bpf_ring_lookup(source->ring, (pid_t)event->pid, &watched)))
+	if (event->duration_ns == 0)
 		return 0;
-	int r = find_process(source, event, &process);
-	return r ? r : watched_process_add(process, event);
+	int r = watched_set_find(&source->set, event, &process);
+
+	return r || !process ? r : watched_process_add(process, event);
 }
 
 /* It ends with the capture, and the kernel has not counted it. */
@@ -153,9 +76,9 @@ static int on_open_wait(void *context, const struct sample_event *event)
 {
 	struct bpf_source *source = context;
 	struct watched_process *process;
-	int r = find_process(source, event, &process);
+	int r = watched_set_find(&source->set, event, &process);
 
-	if (r)
+	if (r || !process)
 		return r;
 	if (event->duration_ns < source->options.off_cpu_min_ns) {
 		watched_process_count_short(process, event->duration_ns);
@@ -166,51 +89,6 @@ static int on_open_wait(void *context, const struct sample_event *event)
 
 /* ---- start -------------------------------------------------------------------------------------- */
 
-static pid_t parent_of(pid_t pid)
-{
-	char *text;
-	size_t size;
-	int parent = 0;
-
-	if (proc_file_read(pid, "stat", PARENT_STAT_MAX, &text, &size))
-		return 0;
-	const char *bracket = strrchr(text, ')');
-	if (bracket && sscanf(bracket, ") %*c %d", &parent) != 1)
-		parent = 0;
-	free(text);
-	return parent;
-}
-
-static int watch(struct bpf_source *source, pid_t pid, uint32_t flags)
-{
-	return bpf_ring_watch(source->ring, pid, 0, flags);
-}
-
-/* What a process has started before. A process that is started while this goes on is caught by its parent, which is watched before its
- * children are looked for; rounds end when nothing new was found. */
-static void watch_descendants(struct bpf_source *source)
-{
-	struct watched watched;
-	bool found = true;
-
-	while (found) {
-		DIR *processes = opendir("/proc");
-		const struct dirent *entry;
-
-		found = false;
-		while (processes && (entry = readdir(processes))) {
-			pid_t pid = (pid_t)atoi(entry->d_name);
-
-			if (pid > 0 && !bpf_ring_lookup(source->ring, pid, &watched) &&
-			    bpf_ring_lookup(source->ring, parent_of(pid), &watched) &&
-			    !(watched.flags & WATCHED_CHILDREN_ONLY))
-				found |= watch(source, pid, 0) == 0;
-		}
-		if (processes)
-			closedir(processes);
-	}
-}
-
 static void watch_job(struct bpf_source *source)
 {
 	pid_t pid = source->options.watch_pid;
@@ -218,9 +96,10 @@ static void watch_job(struct bpf_source *source)
 
 	if (pid == 0)
 		return;
-	r = watch(source, pid, pid == getpid() ? WATCHED_CHILDREN_ONLY : 0);
-	if (r == 0 && pid != getpid())
-		watch_descendants(source);
+	if (pid == getpid())
+		r = bpf_ring_watch(source->ring, pid, 0, WATCHED_CHILDREN_ONLY);
+	else
+		r = descendants_watch(source->ring, pid);
 	if (r)
 		notice(source, "process %d cannot be watched: %s", (int)pid, strerror(-r));
 }
@@ -351,10 +230,10 @@ static void prepare_python(struct bpf_source *source)
 		return;
 	source->python = (struct python_scope){
 		.files = source->python_files, .notice = notice_python, .context = source};
-	source->watched_scope.python = &source->python;
-	source->watched_scope.stack_mode = source->options.stack_mode;
-	source->watched_scope.set_python = set_python;
-	source->watched_scope.python_context = source;
+	source->set.scope.python = &source->python;
+	source->set.scope.stack_mode = source->options.stack_mode;
+	source->set.scope.set_python = set_python;
+	source->set.scope.python_context = source;
 }
 
 static void say_python(struct bpf_source *source)
@@ -372,18 +251,20 @@ static int start(struct bpf_source *source)
 	bool started = false;
 	int r = start_ring(source);
 
+	if (r == 0)
+		r = watched_set_init(&source->set);
 	if (r)
 		return r;
-	source->table = watched_table_create();
+	source->set.ring = source->ring;
 	source->files = unwind_files_create();
 	source->python_files = python_files_create();
 	source->programs = bpf_programs_create(source->ring);
-	if (!source->table || !source->files || !source->python_files || !source->programs)
+	if (!source->files || !source->python_files || !source->programs)
 		return -ENOMEM;
 	if (kernel_symbols_read(&source->kernel) || !kernel_symbols_count(source->kernel))
 		notice(source, "/proc/kallsyms: no addresses (kernel.kptr_restrict, CAP_SYSLOG): "
 			       "the kernel's functions have no names, waits no reasons");
-	source->watched_scope = (struct watched_scope){
+	source->set.scope = (struct watched_scope){
 		.outputs = {.strings = scope->strings,
 			    .stacks = scope->stacks,
 			    .module = scope->module,
@@ -449,7 +330,7 @@ void bpf_source_destroy(struct bpf_source *source)
 		event_loop_remove(source->scope.loop, &source->urgent);
 	call_probes_destroy(source->calls);
 	bpf_programs_destroy(source->programs);
-	watched_table_destroy(source->table);
+	watched_set_fini(&source->set);
 	bpf_ring_destroy(source->ring);
 	unwind_files_destroy(source->files);
 	python_files_destroy(source->python_files);
@@ -459,120 +340,21 @@ void bpf_source_destroy(struct bpf_source *source)
 
 /* ---- passes ------------------------------------------------------------------------------------- */
 
-static int flush_all(struct bpf_source *source)
-{
-	int r = 0;
-
-	for (uint32_t i = 0; i < watched_table_count(source->table) && r == 0; i++)
-		r = watched_process_flush(watched_table_at(source->table, i));
-	return r;
-}
-
 /* bounded: as far as there is room for messages. 1: it was not all. */
 static int drain(struct bpf_source *source, bool bounded)
 {
 	int r = 1;
 
-	for (uint32_t i = 0; i < watched_table_count(source->table); i++)
-		watched_process_begin_pass(watched_table_at(source->table, i));
+	watched_set_begin_pass(&source->set);
 	for (uint32_t i = 0; r == 1 && i < DRAINS_MAX; i++) {
 		if (bounded && !source->scope.has_room(source->scope.context))
 			return 1;
 		r = bpf_ring_drain(source->ring, EVENTS_AT_ONCE);
-		int flushed = r < 0 ? r : flush_all(source);
+		int flushed = r < 0 ? r : watched_set_flush(&source->set);
 		if (flushed)
 			return flushed;
 	}
 	return r;
-}
-
-static void account(struct bpf_source *source, struct watched_process *process)
-{
-	struct sample_counts counts;
-
-	bpf_ring_counts(source->ring, watched_process_pid(process), &counts);
-	watched_process_account(process, &counts);
-}
-
-/* All events of a process that ended are in the ring before its end can be seen. */
-static int finish(struct bpf_source *source, struct watched_process *process)
-{
-	struct watched_process *parent;
-	pid_t pid = watched_process_pid(process);
-	int r = find_parent(source, pid, &parent);
-
-	account(source, process);
-	if (r == 0)
-		r = watched_process_finish(process, parent);
-	forget(source, process);
-	bpf_ring_unwatch(source->ring, pid);
-	return r;
-}
-
-/* After the capture nothing comes any more. */
-static bool may_finish(struct bpf_source *source, const struct watched_process *process)
-{
-	struct sample_counts counts;
-
-	if (!watched_process_has_ended(process) || watched_process_guest(process))
-		return false;
-	bpf_ring_counts(source->ring, watched_process_pid(process), &counts);
-	return source->stopped || watched_process_is_settled(process, &counts);
-}
-
-/* Those that were never sampled go first: they may leave something to others. */
-static int finish_ended(struct bpf_source *source)
-{
-	for (int sampled = 0; sampled < 2; sampled++) {
-		uint32_t i = 0;
-
-		while (i < watched_table_count(source->table)) {
-			struct watched_process *process = watched_table_at(source->table, i);
-
-			if ((!sampled && watched_process_samples(process)) ||
-			    !may_finish(source, process)) {
-				i++;
-				continue;
-			}
-			int r = finish(source, process);
-			if (r)
-				return r;
-			i = 0;
-		}
-	}
-	return 0;
-}
-
-/* Of processes that ended without a sample, the kernel may yet have counted something. all: of those that live, too. */
-static int look_for_counts(struct bpf_source *source, bool all)
-{
-	struct watched watched;
-	struct sample_counts counts;
-	pid_t pid = 0, next;
-
-	for (next = bpf_ring_next(source->ring, 0, &watched); next; next = pid) {
-		struct watched found = watched;
-		uint64_t ticks = found.start / (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
-
-		pid = bpf_ring_next(source->ring, next, &watched);
-		if ((found.flags & WATCHED_CHILDREN_ONLY) ||
-		    watched_table_find(source->table, next))
-			continue;
-		bool alive = proc_file_is_alive(next, ticks);
-		if (alive && !all)
-			continue;
-		bpf_ring_counts(source->ring, next, &counts);
-		if (counts.samples || counts.short_waits || counts.probes_lost) {
-			struct watched_process *process;
-			int r = get_process(source, next, &process);
-
-			if (r)
-				return r;
-		} else if (!alive) {
-			bpf_ring_unwatch(source->ring, next);
-		}
-	}
-	return 0;
 }
 
 static void say_failures(struct bpf_source *source)
@@ -590,21 +372,6 @@ static void say_failures(struct bpf_source *source)
 	source->unnoted = unnoted;
 }
 
-static int account_all(struct bpf_source *source)
-{
-	int r = 0;
-
-	for (uint32_t i = 0; i < watched_table_count(source->table) && r == 0; i++) {
-		struct watched_process *process = watched_table_at(source->table, i);
-
-		account(source, process);
-		r = source->stopped ? watched_process_leave(process)
-				    : watched_process_send_ledger(process);
-	}
-	say_failures(source);
-	return r;
-}
-
 int bpf_source_pass(struct bpf_source *source, uint64_t now_ns)
 {
 	if (!source)
@@ -615,24 +382,25 @@ int bpf_source_pass(struct bpf_source *source, uint64_t now_ns)
 		r = drain(source, true);
 	if (r)
 		return r < 0 ? r : 1;
-	if (source->stopped || now_ns >= source->next_look_ns) {
+	if (source->set.stopped || now_ns >= source->next_look_ns) {
 		source->next_look_ns = now_ns + LOOK_NS;
-		r = look_for_counts(source, source->stopped);
+		r = watched_set_look(&source->set, source->set.stopped);
 	}
 	if (r == 0)
-		r = finish_ended(source);
-	if (r == 0 && (source->stopped || now_ns >= source->next_account_ns)) {
+		r = watched_set_finish(&source->set);
+	if (r == 0 && (source->set.stopped || now_ns >= source->next_account_ns)) {
 		source->next_account_ns = now_ns + ACCOUNT_NS;
-		r = account_all(source);
+		r = watched_set_account(&source->set);
+		say_failures(source);
 	}
 	return r;
 }
 
 int bpf_source_stop(struct bpf_source *source, uint64_t now_ns)
 {
-	if (!source || source->stopped)
+	if (!source || source->set.stopped)
 		return 0;
-	source->stopped = true;
+	source->set.stopped = true;
 	bpf_programs_stop(source->programs);
 	call_probes_destroy(source->calls);
 	source->calls = NULL;
@@ -655,47 +423,29 @@ uint32_t bpf_source_probed_files(const struct bpf_source *source)
 
 uint64_t bpf_source_samples(const struct bpf_source *source)
 {
-	uint64_t samples = source ? source->samples : 0;
-
-	for (uint32_t i = 0; source && i < watched_table_count(source->table); i++)
-		samples += watched_process_samples(watched_table_at(source->table, i));
-	return samples;
+	return source ? watched_set_samples(&source->set) : 0;
 }
 
 /* ---- guests ------------------------------------------------------------------------------------- */
 
 int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id)
 {
-	struct watched_process *process;
-	int r = 0;
-
 	*process_id = 0;
 	if (!source || pid <= 0)
 		return 0;
 	/* What is in the ring was before the guest. */
-	r = drain(source, false);
-	if (r < 0)
-		return r;
-	process = watched_table_find(source->table, pid);
-	if (!process)
-		return 0;
-	*process_id = watched_process_claim(process);
-	/* Known by another name, or with a guest of its own: that was another program. */
-	if (*process_id == 0 &&
-	    (watched_process_samples(process) || watched_process_guest(process)))
-		r = replace(source, &process);
-	return r;
+	int r = drain(source, false);
+	return r < 0 ? r : watched_set_claim(&source->set, pid, process_id);
 }
 
 int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process *guest)
 {
-	struct watched_process *process;
 	struct watched watched;
 
 	if (!source || pid <= 0)
 		return 0;
 	if (!bpf_ring_lookup(source->ring, pid, &watched)) {
-		int failed = watch(source, pid, 0);
+		int failed = bpf_ring_watch(source->ring, pid, 0, 0);
 
 		if (failed) {
 			notice(source, "process %d cannot be watched: %s", (int)pid,
@@ -703,40 +453,19 @@ int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process
 			return 0;
 		}
 	}
-	int r = get_process(source, pid, &process);
-	if (r == 0)
-		watched_process_set_guest(process, guest);
+	int r = watched_set_attach(&source->set, pid, guest);
 	bpf_ring_set_flag(source->ring, pid, WATCHED_HAS_GUEST);
 	return r;
 }
 
-static struct watched_process *process_of(const struct bpf_source *source,
-					  const struct guest_process *guest)
-{
-	struct watched_process *process =
-		source ? watched_table_find(source->table, guest_process_pid(guest)) : NULL;
-
-	return process && watched_process_guest(process) == guest ? process : NULL;
-}
-
 void bpf_source_account(struct bpf_source *source, const struct guest_process *guest)
 {
-	struct watched_process *process = process_of(source, guest);
-
-	if (process)
-		account(source, process);
+	if (source)
+		watched_set_account_guest(&source->set, guest);
 }
 
 void bpf_source_detach(struct bpf_source *source, const struct guest_process *guest)
 {
-	struct watched_process *process = process_of(source, guest);
-
-	if (!process)
-		return;
-	bool ended = watched_process_has_ended(process);
-	pid_t pid = guest_process_pid(guest);
-
-	forget(source, process);
-	if (ended)
-		bpf_ring_unwatch(source->ring, pid);
+	if (source)
+		watched_set_detach(&source->set, guest);
 }

@@ -129,44 +129,39 @@ uint32_t elf_file_build_id(struct elf_file *file, uint8_t *build_id, uint32_t ma
 	return 0;
 }
 
-bool elf_file_vaddr(struct elf_file *file, uint64_t offset, uint64_t *vaddr)
+/* The loaded segment whose bytes of the file are at an offset in it, or at an address. */
+static bool find_segment(struct elf_file *file, bool by_address, uint64_t where, GElf_Phdr *segment)
 {
 	size_t nr_segments = 0;
 
-	*vaddr = 0;
 	if (elf_getphdrnum(file->elf, &nr_segments))
 		return false;
 	for (size_t i = 0; i < nr_segments; i++) {
-		GElf_Phdr segment;
-
-		if (!gelf_getphdr(file->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
+		if (!gelf_getphdr(file->elf, (int)i, segment) || segment->p_type != PT_LOAD)
 			continue;
-		if (offset >= segment.p_offset && offset - segment.p_offset < segment.p_filesz) {
-			*vaddr = offset - segment.p_offset + segment.p_vaddr;
+		uint64_t begin = by_address ? segment->p_vaddr : segment->p_offset;
+		if (where >= begin && where - begin < segment->p_filesz)
 			return true;
-		}
 	}
 	return false;
 }
 
+bool elf_file_vaddr(struct elf_file *file, uint64_t offset, uint64_t *vaddr)
+{
+	GElf_Phdr segment;
+	bool found = find_segment(file, false, offset, &segment);
+
+	*vaddr = found ? offset - segment.p_offset + segment.p_vaddr : 0;
+	return found;
+}
+
 bool elf_file_offset(struct elf_file *file, uint64_t vaddr, uint64_t *offset)
 {
-	size_t nr_segments = 0;
+	GElf_Phdr segment;
+	bool found = find_segment(file, true, vaddr, &segment);
 
-	*offset = 0;
-	if (elf_getphdrnum(file->elf, &nr_segments))
-		return false;
-	for (size_t i = 0; i < nr_segments; i++) {
-		GElf_Phdr segment;
-
-		if (!gelf_getphdr(file->elf, (int)i, &segment) || segment.p_type != PT_LOAD)
-			continue;
-		if (vaddr >= segment.p_vaddr && vaddr - segment.p_vaddr < segment.p_filesz) {
-			*offset = vaddr - segment.p_vaddr + segment.p_offset;
-			return true;
-		}
-	}
-	return false;
+	*offset = found ? vaddr - segment.p_vaddr + segment.p_offset : 0;
+	return found;
 }
 
 static Elf_Scn *find_section(Elf *elf, uint32_t type, GElf_Shdr *header)

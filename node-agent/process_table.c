@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,6 +23,7 @@ struct process_table {
 	struct entry *entries[PROCESS_TABLE_MAX]; /* owns */
 	uint32_t count;
 	uint64_t poll_ns;
+	uint64_t launches, records; /* of processes that were removed */
 };
 
 struct process_table *process_table_create(struct event_loop *loop)
@@ -112,6 +112,8 @@ void process_table_remove(struct process_table *table, uint32_t index)
 	struct entry *entry = table->entries[index];
 
 	table->entries[index] = table->entries[--table->count];
+	table->launches += guest_process_launches(entry->process);
+	table->records += guest_process_records(entry->process);
 	unwatch(entry);
 	guest_process_destroy(entry->process);
 	free(entry);
@@ -135,8 +137,41 @@ uint64_t process_table_step(struct process_table *table, uint64_t now_ns)
 	return watched ? table->poll_ns : UINT64_MAX;
 }
 
+bool process_table_has(const struct process_table *table, const struct guest_arrival *arrival)
+{
+	for (uint32_t i = 0; i < table->count; i++)
+		if (guest_process_is(table->entries[i]->process, arrival))
+			return true;
+	return false;
+}
+
+void process_table_beat(struct process_table *table, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < table->count; i++)
+		guest_process_beat(table->entries[i]->process, now_ns);
+}
+
+void process_table_release(struct process_table *table, uint64_t seq)
+{
+	for (uint32_t i = 0; i < table->count; i++)
+		guest_process_release(table->entries[i]->process, seq);
+}
+
+void process_table_counts(const struct process_table *table, uint64_t *launches, uint64_t *records)
+{
+	*launches = table->launches;
+	*records = table->records;
+	for (uint32_t i = 0; i < table->count; i++) {
+		*launches += guest_process_launches(table->entries[i]->process);
+		*records += guest_process_records(table->entries[i]->process);
+	}
+}
+
 void process_table_end_all(struct process_table *table)
 {
+	/* Before the last look at what is published. */
+	for (uint32_t i = 0; i < table->count; i++)
+		guest_process_leave_probe(table->entries[i]->process);
 	for (uint32_t i = 0; i < table->count; i++) {
 		struct entry *entry = table->entries[i];
 		struct pollfd pidfd = {.fd = entry->source.fd, .events = POLLIN};

@@ -3,6 +3,7 @@
 #ifndef PROCESS_TABLE_H
 #define PROCESS_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -10,6 +11,7 @@
 #define PROCESS_TABLE_POLL_NS 500000000ull /* between looks at processes without a pidfd */
 
 struct event_loop;
+struct guest_arrival;
 struct guest_process;
 struct process_table;
 
@@ -34,8 +36,18 @@ void process_table_remove(struct process_table *table, uint32_t index);
 /* Looks at processes without a pidfd. Returns when to call again; UINT64_MAX: there are none. */
 uint64_t process_table_step(struct process_table *table, uint64_t now_ns);
 
+/* Whether it is the guest of one of them that speaks again. */
+bool process_table_has(const struct process_table *table, const struct guest_arrival *arrival);
+
+/* Of each process: tells its guest that the agent lives; gives it its room back up to seq. */
+void process_table_beat(struct process_table *table, uint64_t now_ns);
+void process_table_release(struct process_table *table, uint64_t seq);
+
+/* Read so far, of processes that were removed, too. */
+void process_table_counts(const struct process_table *table, uint64_t *launches, uint64_t *records);
+
 /* Tells every process that ended, but wasn't noticed yet, so; and all others that the agent is
- * about to go. */
+ * about to go: what they launch from then on has their own stacks. */
 void process_table_end_all(struct process_table *table);
 
 #endif

@@ -20,7 +20,8 @@
 #include "python_process.h"
 #include "wait_reason.h"
 
-#define NS_PER_S 1000000000ull
+#define NS_PER_S      1000000000ull
+#define SETTLE_PASSES 20u
 
 struct watched_process {
 	const struct watched_scope *scope;
@@ -39,6 +40,7 @@ struct watched_process {
 	char thread_command[SAMPLE_COMMAND_SIZE + 1];
 	struct host_sample *samples; /* owns */
 	uint32_t nr_samples, max_samples;
+	uint32_t nr_asked; /* whether it has settled */
 	uint64_t received, received_ns, opened, opened_ns, no_stack;
 	uint64_t no_python, mismatched, truncated; /* samples */
 	uint64_t event_start;                      /* process_start of the last event */
@@ -497,11 +499,21 @@ void watched_process_account(struct watched_process *process, const struct sampl
 	process_ledger_set(ledger, LEDGER_PROBE_LOST, total->probes_lost, 0);
 }
 
-bool watched_process_is_settled(const struct watched_process *process,
-				const struct sample_counts *counts)
+bool watched_process_settles(struct watched_process *process, struct sample_counts *counts,
+			     bool last)
 {
-	return counts->samples - process->base.samples ==
-	       process->received + counts->lost - process->base.lost;
+	const struct sample_counts *base = &process->base;
+	uint64_t come = base->samples + process->received + counts->lost - base->lost;
+	uint64_t come_ns =
+		base->samples_ns + process->received_ns + counts->lost_ns - base->lost_ns;
+
+	if (counts->samples <= come)
+		return true;
+	if (!last && process->nr_asked++ < SETTLE_PASSES)
+		return false;
+	counts->lost += counts->samples - come;
+	counts->lost_ns += counts->samples_ns - come_ns;
+	return true;
 }
 
 void watched_process_taken(const struct watched_process *process, struct sample_counts *counts)

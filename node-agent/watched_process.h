@@ -85,9 +85,9 @@ void watched_process_set_base(struct watched_process *process, const struct samp
 void watched_process_account(struct watched_process *process, const struct sample_counts *counts);
 
 /* Whether every sample that the kernel has counted as sent has come: a process may yet be sampled on its way out, after its end can be
- * seen. */
-bool watched_process_is_settled(const struct watched_process *process,
-				const struct sample_counts *counts);
+ * seen. Once a pass; last, or when it has been asked often enough: true, and what has not come is lost, in *counts. */
+bool watched_process_settles(struct watched_process *process, struct sample_counts *counts,
+			     bool last);
 
 /* Of the kernel's counts, what this program has taken: the base of the next. */
 void watched_process_taken(const struct watched_process *process, struct sample_counts *counts);

@@ -1,0 +1,48 @@
+#include "leave_obstacle.h"
+
+#include <stdatomic.h>
+
+#include "cupti_library.h"
+#include "outstanding_launches.h"
+#include "shared_session.h"
+#include "shared_subscriber.h"
+#include "window_callback.h"
+
+static atomic_bool has_lasting_kernels;
+
+void leave_obstacle_outstanding(void)
+{
+	if (outstanding_launches_last())
+		atomic_store(&has_lasting_kernels, true);
+}
+
+enum leave_obstacle leave_obstacle_now(const struct cupti_library *library)
+{
+	if (!library->finalize)
+		return LEAVE_OBSTACLE_LIBRARY;
+	if (shared_subscriber_is_there() || shared_session_is_on())
+		return LEAVE_OBSTACLE_SHARED;
+	if (window_callback_has_several_contexts())
+		return LEAVE_OBSTACLE_CONTEXTS;
+	return atomic_load(&has_lasting_kernels) ? LEAVE_OBSTACLE_LASTING : LEAVE_OBSTACLE_NONE;
+}
+
+const char *leave_obstacle_text(enum leave_obstacle obstacle, bool outstanding)
+{
+	switch (obstacle) {
+	case LEAVE_OBSTACLE_LIBRARY:
+		return "this CUPTI cannot be left";
+	case LEAVE_OBSTACLE_SHARED:
+		return "another profiler shares it";
+	case LEAVE_OBSTACLE_CONTEXTS:
+		return "the process works on several GPUs";
+	case LEAVE_OBSTACLE_LASTING:
+		return "a kernel lasts, and may be waiting for the host";
+	case LEAVE_OBSTACLE_NONE:
+		break;
+	}
+	if (outstanding_launches_has_unknown())
+		return "no call waited for all of the GPU since the window began";
+	return outstanding ? "GPU work was outstanding at every call that waited"
+			   : "no call waited for the GPU within a second";
+}
