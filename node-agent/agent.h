@@ -13,6 +13,7 @@
 #include "probe_source.h"
 
 struct agent;
+struct capability_set;
 
 /* Strings are borrowed for agent_create() only. */
 struct agent_options {
@@ -34,8 +35,12 @@ struct agent_options {
 	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
 				counted before is not in it */
 	struct bpf_source_options bpf; /* samples of host threads; zeros: none */
-	struct probe_source_options probe; /* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
-	uid_t guest_uid;               /* guests of this user are taken, too; 0: of no other */
+	struct probe_source_options
+		probe; /* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
+	const struct capability_set *
+		rights; /* threads that are started keep no others (agent_rights.h); NULL: what the caller has. Whoever runs
+						agent_run() gives up its own by itself, after agent_create() */
+	uid_t guest_uid; /* guests of this user are taken, too; 0: of no other */
 };
 
 /* Binds the socket and prepares the loop. 0 or -errno; *error (if error is not NULL) is then one

@@ -1,0 +1,39 @@
+#include "agent_rights.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent.h"
+
+/* A process that is not there has no user yet. */
+static bool is_of_another_user(pid_t pid)
+{
+	char path[32];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return stat(path, &status) == 0 && status.st_uid != geteuid();
+}
+
+/* Root's processes are allowed all, and an agent that is allowed less needs CAP_SYS_PTRACE to look at them. */
+static bool serves_others(const struct agent_options *options)
+{
+	pid_t pid = options->bpf.watch_pid;
+
+	return options->any_user || geteuid() == 0 ||
+	       (options->guest_uid && options->guest_uid != geteuid()) ||
+	       (pid && is_of_another_user(pid));
+}
+
+void agent_rights_choose(const struct agent_options *options, struct capability_set *rights)
+{
+	enum capability_role role = CAPABILITY_ROLE_USER;
+
+	if (serves_others(options))
+		role = CAPABILITY_ROLE_SITE;
+	else if (options->bpf.watch_pid == getpid())
+		role = CAPABILITY_ROLE_JOB;
+	capability_set_choose(role, rights);
+}
