@@ -13,6 +13,7 @@
 
 #include "agent_session.h"
 #include "collection.h"
+#include "raw_log.h"
 #include "correlator.h"
 #include "fold_table.h"
 #include "proto/endpoint.h"
@@ -159,6 +160,8 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
 	if (status)
 		return explain(error, status, "cannot start the aggregator: %s", strerror(-status));
+	if (options->raw_samples)
+		raw_log_start(aggregator->collection->raw);
 	status = open_store(aggregator, options, error);
 	for (uint32_t i = 0; i < options->nr_endpoints && !status; i++)
 		status = bind_endpoint(aggregator, options->endpoints[i], options, error);

@@ -18,6 +18,7 @@ struct aggregator_options {
 	const char *title;           /* for reports: the job or its command; may be NULL */
 	uint32_t commit_interval_ms; /* 0: 100 */
 	bool insecure; /* allow endpoints other than loopback, ipc and inproc although nothing is authenticated */
+	bool raw_samples; /* samples of host threads are kept one by one, too (store.md) */
 	bool quiet; /* errors only on stderr */
 };
 

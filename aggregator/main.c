@@ -23,6 +23,8 @@ static const char usage[] =
 	"                     port *: any that is free; may be given several times\n"
 	"  --store FILE       the profile; made if missing, else continued\n"
 	"  --title TEXT       heading of its reports\n"
+	"  --raw-samples on|off\n"
+	"                     keep each sample of host threads by itself, too (default: off)\n"
 	"  --insecure         allow endpoints that other machines can reach: nothing is\n"
 	"                     authenticated or encrypted\n"
 	"  --quiet            print errors only\n"
@@ -73,7 +75,8 @@ int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		{"listen", required_argument, NULL, 'l'}, {"store", required_argument, NULL, 's'},
-		{"title", required_argument, NULL, 't'},  {"insecure", no_argument, NULL, 'i'},
+		{"title", required_argument, NULL, 't'},  {"raw-samples", required_argument, NULL, 'r'},
+		{"insecure", no_argument, NULL, 'i'},
 		{"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0},
 	};
@@ -93,6 +96,11 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			options.title = optarg;
+			break;
+		case 'r':
+			options.raw_samples = strcmp(optarg, "on") == 0;
+			if (!options.raw_samples && strcmp(optarg, "off") != 0)
+				return usage_error("--raw-samples must be on or off");
 			break;
 		case 'i':
 			options.insecure = true;

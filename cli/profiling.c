@@ -64,6 +64,7 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.zmq_context = profiling->zmq_context,
 		.store_path = options->store_path,
 		.title = options->title,
+		.raw_samples = options->raw_samples,
 		.quiet = true,
 	};
 	char *symbol_cache = symbol_cache_directory(options->symbol_cache);

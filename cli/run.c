@@ -29,7 +29,7 @@ struct run {
 	struct report_options names;
 	struct bpf_source_options bpf;
 	enum stack_source stack_source;
-	bool inlines, nvtx, strict, quiet, dormant;
+	bool inlines, nvtx, strict, quiet, dormant, raw_samples;
 	char **command;
 	/* state */
 	const char *other_injection; /* somebody else's library, which the job keeps; NULL: none */
@@ -111,6 +111,10 @@ static const char usage[] =
 	"no GPU times\n"
 	"                       (default: off)\n"
 	"      --bpf-buffer KIB room for all of these between two reads (default: 8192)\n"
+	"      --raw-samples on|off\n"
+	"                       keep each of these samples by itself, too, for report --format "
+	"samples\n"
+	"                       (default: off)\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -143,6 +147,7 @@ enum long_option {
 	OPTION_CAPTURE = 256, /* one of capture_options.h */
 	OPTION_BPF,           /* one of bpf_options.h */
 	OPTION_STACK_SOURCE,
+	OPTION_RAW_SAMPLES,
 	OPTION_LINES,
 	OPTION_INLINES,
 	OPTION_NVTX,
@@ -172,6 +177,15 @@ static bool take_stack_source(struct run *run, const char *text)
 	return false;
 }
 
+static bool take_raw_samples(struct run *run, const char *text)
+{
+	run->raw_samples = strcmp(text, "on") == 0;
+	if (run->raw_samples || strcmp(text, "off") == 0)
+		return true;
+	warn("run: --raw-samples %s: must be on or off", text);
+	return false;
+}
+
 /* Says what is wrong. */
 static bool taken(int result, char *error)
 {
@@ -198,6 +212,7 @@ static const struct option option_table[] = {
 	{"stack-copy", required_argument, NULL, OPTION_BPF},
 	{"host-calls", required_argument, NULL, OPTION_BPF},
 	{"bpf-buffer", required_argument, NULL, OPTION_BPF},
+	{"raw-samples", required_argument, NULL, OPTION_RAW_SAMPLES},
 	{"stack-source", required_argument, NULL, OPTION_STACK_SOURCE},
 	{"lines", required_argument, NULL, OPTION_LINES},
 	{"inlines", no_argument, NULL, OPTION_INLINES},
@@ -234,6 +249,10 @@ static int parse_options(struct run *run, int argc, char **argv)
 			break;
 		case OPTION_STACK_SOURCE:
 			if (!take_stack_source(run, optarg))
+				return EXIT_RUN_OWN + 1;
+			break;
+		case OPTION_RAW_SAMPLES:
+			if (!take_raw_samples(run, optarg))
 				return EXIT_RUN_OWN + 1;
 			break;
 		case OPTION_BPF:
@@ -338,6 +357,7 @@ static int start_own(struct run *run)
 		.inlines = run->inlines,
 		.quiet = run->quiet,
 		.bpf = run->bpf,
+		.raw_samples = run->raw_samples,
 		.stack_source = run->stack_source,
 	};
 	return recording_start(&options, run->socket_path, &run->recording);
@@ -373,6 +393,8 @@ static int prepare(struct run *run, const char *program)
 		     "this run's own");
 		run->bpf.host_calls = false;
 	}
+	if (run->raw_samples && (run->agent_path || run->dormant))
+		warn("run: --raw-samples is the aggregator's: there is none of this run's own");
 	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
 		warn("run: --stack-source is the agent's: there is none of this run's own");
 	int result = run->bpf.host_calls ? 0 : prepare_guest(run, program);

@@ -1,11 +1,14 @@
 #include "agent_rights.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "agent.h"
+#include "probe_event.h"
 
 /* A process that is not there has no user yet. */
 static bool is_of_another_user(pid_t pid)
@@ -27,6 +30,26 @@ static bool serves_others(const struct agent_options *options)
 	       (pid && is_of_another_user(pid));
 }
 
+/* Probes of their own for processes and files that come later. Since Linux 6.6 host calls have another way. */
+static bool wants_probes(const struct agent_options *options)
+{
+	struct utsname kernel;
+	int major = 0, minor = 0;
+
+	if (options->probe.source == STACK_SOURCE_UPROBE)
+		return true;
+	if (!options->bpf.host_calls || uname(&kernel) ||
+	    sscanf(kernel.release, "%d.%d", &major, &minor) != 2)
+		return options->bpf.host_calls;
+	return major < 6 || (major == 6 && minor < 6);
+}
+
+static int try_probe(void *context)
+{
+	(void)context;
+	return probe_event_try();
+}
+
 void agent_rights_choose(const struct agent_options *options, struct capability_set *rights)
 {
 	enum capability_role role = CAPABILITY_ROLE_USER;
@@ -36,4 +59,6 @@ void agent_rights_choose(const struct agent_options *options, struct capability_
 	else if (options->bpf.watch_pid == getpid())
 		role = CAPABILITY_ROLE_JOB;
 	capability_set_choose(role, rights);
+	if (wants_probes(options) && capability_set_call(rights, try_probe, NULL) == -EACCES)
+		capability_set_add_admin(rights);
 }

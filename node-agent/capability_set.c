@@ -129,6 +129,14 @@ void capability_set_choose(enum capability_role role, struct capability_set *set
 	set->bits = wanted & rights.permitted;
 }
 
+void capability_set_add_admin(struct capability_set *set)
+{
+	struct rights rights = {0};
+
+	get(&rights);
+	set->bits |= BIT(SYS_ADMIN) & rights.permitted;
+}
+
 int capability_set_keep(const struct capability_set *set)
 {
 	struct rights rights;

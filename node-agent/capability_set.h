@@ -22,6 +22,9 @@ enum capability_role {
 /* What the calling thread keeps in that role, of what it is permitted (docs/bpf.md has the table). */
 void capability_set_choose(enum capability_role role, struct capability_set *set);
 
+/* Adds CAP_SYS_ADMIN, if the calling thread is permitted it. */
+void capability_set_add_admin(struct capability_set *set);
+
 /* The calling thread is permitted these from now on, and passes none on; what it was not permitted before it is not after. It and what
  * it starts gain nothing by exec any more. 0, also where there was nothing to give up, or -errno. */
 int capability_set_keep(const struct capability_set *set);

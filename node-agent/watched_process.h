@@ -40,6 +40,7 @@ struct watched_scope {
 	void *python_context;
 	struct event_loop *loop;
 	uint32_t *nr_processes; /* process ids that were given */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	bool trusts_all; /* files of other users' processes are opened, too: we have started the job */
 };
 
