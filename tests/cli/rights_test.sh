@@ -60,6 +60,16 @@ echo >"$scratch/end"
 wait $run
 same "root's run: status" $? 0
 
+# Probes of processes that come later: newer kernels take CAP_SYS_ADMIN for them.
+"$flamegrid" run -q -o "$scratch/probes" --stack-source uprobe -- sh -c "echo >'$scratch/begun'; read end <'$scratch/end'" 2>/dev/null &
+run=$!
+read -r _ <"$scratch/begun"
+set=$(threads $run | awk '/^agent / { print $2 }')
+check "root's run with probes: keeps CAP_SYS_ADMIN at most" [ "$set" = $sites -o "$set" = 000001c000280004 ]
+keeps "root's run with probes" $run 'flamegrid|aggregator' "$set"
+echo >"$scratch/end"
+wait $run
+
 # A user with no more than the two.
 mkdir "$scratch/user"
 chown 65534:65534 "$scratch/user"
