@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aggregator.h"
+#include "proto/key_set.h"
 
 #define ENDPOINTS_MAX 16u
 
@@ -25,8 +26,10 @@ static const char usage[] =
 	"  --title TEXT       heading of its reports\n"
 	"  --raw-samples on|off\n"
 	"                     keep each sample of host threads by itself, too (default: off)\n"
-	"  --insecure         allow endpoints that other machines can reach: nothing is\n"
-	"                     authenticated or encrypted\n"
+	"  --keys FILE        take only agents that have this aggregator's keys, and encrypt what\n"
+	"                     passes (flamegrid keygen makes them); else, endpoints that other\n"
+	"                     machines can reach are refused\n"
+	"  --insecure         without keys: allow them, with nothing authenticated or encrypted\n"
 	"  --quiet            print errors only\n"
 	"  --help, --version\n"
 	"\n"
@@ -47,6 +50,18 @@ static int usage_error(const char *what)
 	return EXIT_USAGE;
 }
 
+static int read_keys(const char *path, struct key_set *keys)
+{
+	char *error;
+	int status = key_set_read(path, KEY_ROLE_AGGREGATOR, keys, &error);
+
+	if (status)
+		fprintf(stderr, "flamegrid-aggregator: --keys: %s\n",
+			error ? error : strerror(-status));
+	free(error);
+	return status ? EXIT_FAILED : EXIT_SUCCESS;
+}
+
 static int run(const struct aggregator_options *options)
 {
 	struct sigaction action = {.sa_handler = stop};
@@ -58,6 +73,7 @@ static int run(const struct aggregator_options *options)
 		free(error);
 		return EXIT_FAILED;
 	}
+	signal(SIGPIPE, SIG_IGN); /* whoever read our words may be gone: the profile goes on */
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	for (uint32_t i = 0; i < options->nr_endpoints && !options->quiet; i++)
@@ -74,14 +90,21 @@ static int run(const struct aggregator_options *options)
 int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{"listen", required_argument, NULL, 'l'}, {"store", required_argument, NULL, 's'},
-		{"title", required_argument, NULL, 't'},  {"raw-samples", required_argument, NULL, 'r'},
+		{"listen", required_argument, NULL, 'l'},
+		{"store", required_argument, NULL, 's'},
+		{"title", required_argument, NULL, 't'},
+		{"raw-samples", required_argument, NULL, 'r'},
 		{"insecure", no_argument, NULL, 'i'},
-		{"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0},
+		{"keys", required_argument, NULL, 'k'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{NULL, 0, NULL, 0},
 	};
 	const char *endpoints[ENDPOINTS_MAX];
 	struct aggregator_options options = {.endpoints = endpoints};
+	struct key_set keys;
+	const char *keys_path = NULL;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -105,6 +128,9 @@ int main(int argc, char **argv)
 		case 'i':
 			options.insecure = true;
 			break;
+		case 'k':
+			keys_path = optarg;
+			break;
 		case 'q':
 			options.quiet = true;
 			break;
@@ -122,5 +148,10 @@ int main(int argc, char **argv)
 		return usage_error("unexpected argument");
 	if (options.nr_endpoints == 0 || !options.store_path)
 		return usage_error("--listen and --store are needed");
+	if (keys_path) {
+		if (read_keys(keys_path, &keys))
+			return EXIT_FAILED;
+		options.keys = &keys;
+	}
 	return run(&options);
 }
