@@ -13,11 +13,11 @@
 
 #include "agent_session.h"
 #include "collection.h"
-#include "raw_log.h"
 #include "correlator.h"
 #include "fold_table.h"
 #include "proto/endpoint.h"
 #include "proto/message_seq.h"
+#include "raw_log.h"
 #include "receiver.h"
 #include "roster.h"
 #include "store.h"

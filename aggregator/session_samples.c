@@ -38,7 +38,8 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 		return error;
 
 	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
-	error = raw_log_clock(collection->raw, roster_process(collection->roster, id)->identity.host,
+	error = raw_log_clock(collection->raw,
+			      roster_process(collection->roster, id)->identity.host,
 			      message->realtime_offset_ns);
 	for (uint32_t i = 0; i < message->nr_samples && !error; i++) {
 		const struct host_sample *sample = &message->samples[i];

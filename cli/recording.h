@@ -19,7 +19,7 @@ struct recording_options {       /* strings are borrowed until the end */
 	bool inlines, quiet;
 	enum stack_source stack_source;
 	bool raw_samples; /* aggregator.h */
-	bool attached; /* as in struct agent_options, these two */
+	bool attached;    /* as in struct agent_options, these two */
 	uid_t guest_uid;
 	struct bpf_source_options bpf;
 };

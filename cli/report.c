@@ -54,9 +54,12 @@ struct word {
 	int value;
 };
 
-static const struct word formats[] = {{"folded", REPORT_FOLDED}, {"html", REPORT_HTML},
-				      {"table", REPORT_TABLE},   {"json", REPORT_JSON},
-				      {"csv", REPORT_CSV},       {"samples", REPORT_SAMPLES},
+static const struct word formats[] = {{"folded", REPORT_FOLDED},
+				      {"html", REPORT_HTML},
+				      {"table", REPORT_TABLE},
+				      {"json", REPORT_JSON},
+				      {"csv", REPORT_CSV},
+				      {"samples", REPORT_SAMPLES},
 				      {0}};
 static const struct word units[] = {{"us", FOLDED_US}, {"ns", FOLDED_NS}, {0}};
 static const struct word weights[] = {
@@ -311,8 +314,8 @@ int verb_report(const char *program, int argc, char **argv)
 	else if (write_report(&report, &view) == 0)
 		status = report.strict && view.tree->lost ? EXIT_LOSS : EXIT_OK;
 	/* Folded text has no place for it, the other formats have it within. */
-	if (status != EXIT_FAILED && (report.view.format == REPORT_FOLDED ||
-				      report.view.format == REPORT_SAMPLES)) {
+	if (status != EXIT_FAILED &&
+	    (report.view.format == REPORT_FOLDED || report.view.format == REPORT_SAMPLES)) {
 		if (report.view.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
 			fputs("flamegrid: no sample was kept by itself (run --raw-samples on)\n",
 			      stderr);

@@ -19,7 +19,7 @@ enum report_format {
 	REPORT_JSON,
 	REPORT_CSV,
 	REPORT_SAMPLES, /* of host threads, one by one */
-	REPORT_API, /* tables of CUDA's API calls alone */
+	REPORT_API,     /* tables of CUDA's API calls alone */
 };
 
 enum report_rows { /* of CSV */

@@ -38,7 +38,7 @@ struct watched_process {
 	bool has_command; /* as it is; else what could be had of it while it called exec */
 	char *command;    /* owns; NULL: not known */
 	char thread_command[SAMPLE_COMMAND_SIZE + 1];
-	uint32_t command_id; /* of thread_command; STRING_NONE: it has none */
+	uint32_t command_id;         /* of thread_command; STRING_NONE: it has none */
 	struct host_sample *samples; /* owns */
 	uint32_t nr_samples, max_samples;
 	uint32_t nr_asked; /* whether it has settled */
