@@ -83,7 +83,7 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.bpf = options->bpf,
 	};
 
-	agent_rights_choose(&agent, &profiling->rights);
+	agent_rights_choose(&agent, true, &profiling->rights);
 	agent.rights = &profiling->rights;
 	int result = capability_set_call(&profiling->rights, start_zmq, profiling->zmq_context);
 	if (result == 0)

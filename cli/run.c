@@ -380,6 +380,7 @@ static int start_ranks(struct run *run)
 		.title = run->title,
 		.names = run->names,
 		.quiet = run->quiet,
+		.raw_samples = run->raw_samples,
 		.agent = {.node_name = run->node_name,
 			  .devices_path = run->devices_path,
 			  .symbol_cache = symbol_cache,

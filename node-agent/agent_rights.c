@@ -1,7 +1,6 @@
 #include "agent_rights.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -50,13 +49,14 @@ static int try_probe(void *context)
 	return probe_event_try();
 }
 
-void agent_rights_choose(const struct agent_options *options, struct capability_set *rights)
+void agent_rights_choose(const struct agent_options *options, bool beside_job,
+			 struct capability_set *rights)
 {
 	enum capability_role role = CAPABILITY_ROLE_USER;
 
 	if (serves_others(options))
 		role = CAPABILITY_ROLE_SITE;
-	else if (options->bpf.watch_pid == getpid())
+	else if (beside_job)
 		role = CAPABILITY_ROLE_JOB;
 	capability_set_choose(role, rights);
 	if (wants_probes(options) && capability_set_call(rights, try_probe, NULL) == -EACCES)

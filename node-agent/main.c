@@ -280,7 +280,7 @@ int main(int argc, char **argv)
 	arguments.options.may_restart = true;
 	symbol_cache = symbol_cache_directory(arguments.symbol_cache);
 	arguments.options.symbol_cache = symbol_cache;
-	agent_rights_choose(&arguments.options, &rights);
+	agent_rights_choose(&arguments.options, false, &rights);
 	arguments.options.rights = &rights;
 	int r = agent_create(&arguments.options, &agent, &error);
 	free(symbol_cache);

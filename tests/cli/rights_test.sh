@@ -10,6 +10,8 @@ victim=$BUILD/tests/bpf_victim
 nobody='--reuid 65534 --regid 65534 --clear-groups'
 users=000000c000000000 sites=000001c000080004 none=0000000000000000
 
+ask='grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp|Sig(Blk|Ign|Cgt))" /proc/self/status; setpriv --dump'
+
 # threads PID: "NAME permitted effective inheritable ambient no_new_privs", a line a thread.
 threads() {
 	local task
@@ -70,6 +72,24 @@ keeps "root's run with probes" $run 'flamegrid|aggregator' "$set"
 echo >"$scratch/end"
 wait $run
 
+# The agent of ranks is a process for itself.
+mkdir -m 700 "$scratch/runtime"
+env XDG_RUNTIME_DIR="$scratch/runtime" PMIX_NAMESPACE="rights-$$" OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 \
+	"$flamegrid" run -q -o "$scratch/ranks" -- sh -c "echo >'$scratch/begun'; read end <'$scratch/end'; $ask" >"$scratch/with" 2>/dev/null &
+run=$!
+read -r _ <"$scratch/begun"
+keeper=
+for keeper in $(grep -lx flamegrid-node /proc/[0-9]*/comm 2>/dev/null | cut -d/ -f3); do
+	grep -qzx "PMIX_NAMESPACE=rights-$$" "/proc/$keeper/environ" 2>/dev/null && break
+done
+keeps "a rank's agent" "$keeper" nobody $sites
+echo >"$scratch/end"
+wait $run
+same "rank: status" $? 0
+sh -c "$ask" >"$scratch/without" & # with the signals of a background job, as above
+wait $!
+same_lines "job's rights: a rank" "$scratch/with" "$scratch/without"
+
 # A user with no more than the two.
 mkdir "$scratch/user"
 chown 65534:65534 "$scratch/user"
@@ -100,12 +120,11 @@ same "user without: status" $? 7
 same "user without: one line" "$(grep -c CAP_ "$scratch/none.err")" 1
 
 # The job's rights are what they are without us, byte for byte.
-job='grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp|Sig(Blk|Ign|Cgt))" /proc/self/status; setpriv --dump'
 jobs_rights() { # NAME COMMAND-PREFIX...
 	local name=$1
 	shift
-	"$@" sh -c "$job" >"$scratch/without" 2>&1
-	"$@" "$flamegrid" run -q -o "$scratch/user/job" --cpu-hz 99 --off-cpu 1ms -- sh -c "$job" >"$scratch/with" 2>/dev/null
+	"$@" sh -c "$ask" >"$scratch/without" 2>&1
+	"$@" "$flamegrid" run -q -o "$scratch/user/job" --cpu-hz 99 --off-cpu 1ms -- sh -c "$ask" >"$scratch/with" 2>/dev/null
 	same_lines "job's rights: $name" "$scratch/with" "$scratch/without"
 	rm -rf "$scratch/user/job"
 }
