@@ -366,7 +366,10 @@ static int find_output(struct run *run)
 		     at);
 	else if (result)
 		warn("run: --output %s: %s", template, strerror(-result));
-	run->in_step = run->in_step && !output_template_is_per_process(template);
+	if (run->in_step && run->bpf.host_calls)
+		warn("run: --host-calls: each rank writes a profile of its own");
+	run->in_step =
+		run->in_step && !run->bpf.host_calls && !output_template_is_per_process(template);
 	return result;
 }
 

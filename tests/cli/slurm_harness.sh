@@ -7,7 +7,12 @@ slurm_await() { # FILE PATTERN PID
 	timeout 60 tail -F -n +1 --pid="$3" "$1" 2>/dev/null | grep -m1 -q "$2"
 }
 slurm_end() {
-	kill -9 $slurm_pids 2>/dev/null
+	local pid
+	# Those that serve steps are nobody's children, and go on trying to report to a controller that is gone.
+	for pid in $(pgrep -x slurmstepd) $slurm_pids; do
+		grep -qF "SLURM_CONF=$slurm" "/proc/$pid/environ" && kill -9 "$pid"
+	done
+	kill -9 $slurm_pids
 	wait $slurm_pids 2>/dev/null
 } 2>/dev/null
 
@@ -17,7 +22,7 @@ slurm_start() {
 	mkdir -p "$slurm/state" && chmod 755 "$scratch" "$slurm"
 	(umask 077; head -c 1024 /dev/urandom >"$slurm/munge.key")
 	munged --foreground --force --key-file="$slurm/munge.key" --socket="$slurm/munge.socket" --pid-file="$slurm/munge.pid" \
-		--seed-file="$slurm/munge.seed" --log-file="$slurm/munge.log" >"$slurm/munged.out" 2>&1 &
+		--seed-file="$slurm/munge.seed" >"$slurm/munged.out" 2>&1 &
 	slurm_pids="$slurm_pids $!"
 	slurm_await "$slurm/munged.out" 'Created .* work threads' $! || cat "$slurm/munged.out"
 
