@@ -137,11 +137,29 @@ static void on_notice(void *context, const char *line)
 	notice(context, "%s", line);
 }
 
+/* What its calls hold can be read from the first on. */
+static int prepare_process(void *context, pid_t pid)
+{
+	struct bpf_source *source = context;
+
+	return watched_set_prepare(&source->set, pid);
+}
+
+static bool wants_python(const struct bpf_source *source)
+{
+	return source->options.stack_mode != STACK_MODE_NATIVE &&
+	       source->options.stack_mode != STACK_MODE_NONE;
+}
+
 static int start_calls(struct bpf_source *source, const char **what)
 {
-	return call_probes_create(source->ring, source->options.call_way,
-				  source->options.watch_pid != 0, on_notice, source, &source->calls,
-				  what);
+	const struct call_program_options options = {.way = source->options.call_way,
+						     .wants_python = wants_python(source),
+						     .stack_pages = source->options.stack_pages};
+	const struct call_probes_scope scope = {on_notice, prepare_process, source};
+
+	return call_probes_create(source->ring, &options, source->options.watch_pid != 0, &scope,
+				  &source->calls, what);
 }
 
 static const char *lost_by(const struct bpf_source_options *options)
@@ -201,12 +219,6 @@ static int listen(struct bpf_source *source)
 	return r;
 }
 
-static bool wants_python(const struct bpf_source *source)
-{
-	return source->options.stack_mode != STACK_MODE_NATIVE &&
-	       source->options.stack_mode != STACK_MODE_NONE;
-}
-
 static void set_python(void *context, pid_t pid, const struct sample_python *where)
 {
 	struct bpf_source *source = context;
@@ -240,6 +252,8 @@ static void say_python(struct bpf_source *source)
 {
 	int error = bpf_programs_python(source->programs);
 
+	if (!error && source->calls)
+		error = call_probes_python(source->calls);
 	if (error)
 		notice(source, "BPF: this kernel does not read Python frames: %s: none in samples",
 		       strerror(-error));
@@ -284,9 +298,9 @@ static int start(struct bpf_source *source)
 	start_program(source, source->options.cpu_hz, "no CPU samples", &started, start_cpu);
 	start_program(source, source->options.off_cpu_min_ns, "no waits of host threads", &started,
 		      start_off_cpu);
-	say_python(source);
 	start_program(source, source->options.host_calls, "no calls of CUDA", &started,
 		      start_calls);
+	say_python(source);
 	/* What runs already is probed before anybody says so. */
 	if (source->calls && (r = call_probes_scan(source->calls, event_loop_now_ns())) != 0)
 		return r;

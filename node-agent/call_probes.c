@@ -50,8 +50,7 @@ struct call_probes {
 	struct bpf_ring *ring;
 	bool trusts_all;
 	struct call_program *program; /* owns */
-	void (*notice)(void *context, const char *line);
-	void *context;
+	struct call_probes_scope scope;
 	struct prober *processes; /* owns */
 	uint32_t nr_processes, max_processes;
 	uint32_t
@@ -61,8 +60,8 @@ struct call_probes {
 	struct call_sites sites; /* for one call */
 };
 
-int call_probes_create(struct bpf_ring *ring, enum call_links_way way, bool trusts_all,
-		       void (*notice)(void *context, const char *line), void *context,
+int call_probes_create(struct bpf_ring *ring, const struct call_program_options *options,
+		       bool trusts_all, const struct call_probes_scope *scope,
 		       struct call_probes **probes, const char **what)
 {
 	struct call_probes *new_probes = calloc(1, sizeof(*new_probes));
@@ -73,9 +72,8 @@ int call_probes_create(struct bpf_ring *ring, enum call_links_way way, bool trus
 		return -ENOMEM;
 	new_probes->ring = ring;
 	new_probes->trusts_all = trusts_all;
-	new_probes->notice = notice;
-	new_probes->context = context;
-	int r = call_program_create(ring, way, &new_probes->program, what);
+	new_probes->scope = *scope;
+	int r = call_program_create(ring, options, &new_probes->program, what);
 	if (r)
 		call_probes_destroy(new_probes);
 	else
@@ -98,6 +96,11 @@ void call_probes_destroy(struct call_probes *probes)
 	free(probes->files);
 	free(probes->processes);
 	free(probes);
+}
+
+int call_probes_python(const struct call_probes *probes)
+{
+	return call_program_python(probes->program);
 }
 
 uint32_t call_probes_files(const struct call_probes *probes)
@@ -128,7 +131,7 @@ static void probe(struct call_probes *probes, struct probed_file *file, struct e
 	snprintf(line, sizeof(line), "%s: %u of %u functions can't be probed: %s", name,
 		 r ? probes->sites.count : nr_failed, probes->sites.count,
 		 r ? strerror(-r) : "their calls are not seen");
-	probes->notice(probes->context, line);
+	probes->scope.notice(probes->scope.context, line);
 }
 
 /* The file that is open; new if need be. NULL: out of memory, or it is nothing that could be known again. */
@@ -310,7 +313,9 @@ static int use_mappings(struct call_probes *probes, struct prober *process,
 
 	if (!has_cuda(mappings))
 		return 0;
-	r = use_libraries(probes, process, mappings, CUDA_RUNTIME);
+	r = probes->scope.prepare(probes->scope.context, process->pid);
+	if (r == 0)
+		r = use_libraries(probes, process, mappings, CUDA_RUNTIME);
 	if (r == 0)
 		r = use_executable(probes, process, mappings);
 	if (r == 0)

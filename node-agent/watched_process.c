@@ -44,6 +44,7 @@ struct watched_process {
 	uint64_t received, received_ns, opened, opened_ns, no_stack;
 	uint64_t no_python, mismatched, truncated; /* samples */
 	uint64_t event_start;                      /* process_start of the last event */
+	struct sample_python python; /* as the kernel's half has it; zeros: it has none */
 	struct sample_counts base, inherited, total;
 };
 
@@ -245,10 +246,11 @@ void watched_process_begin_pass(struct watched_process *process)
 
 static void publish_python(void *context, struct sample_python *where)
 {
-	const struct watched_process *process = context;
+	struct watched_process *process = context;
 
 	where->start = process->event_start;
 	where->exec_id = process->exec_id;
+	process->python = *where;
 	process->scope->set_python(process->scope->python_context, process->pid,
 				   where->interpreters ? where : NULL);
 }
@@ -272,6 +274,24 @@ static int create_stacks(struct watched_process *process)
 	};
 	address_stack_set_python(process->stacks, &python);
 	return python.process ? 0 : -ENOMEM;
+}
+
+int watched_process_prepare(struct watched_process *process)
+{
+	if (process->has_exec_id)
+		return 0;
+	int r = process->stacks ? 0 : create_stacks(process);
+
+	if (r == 0)
+		address_stack_prepare(process->stacks);
+	return r;
+}
+
+/* What was found before the first sample is the program's that this is of, if its files are still there: they have been read anew. */
+static void confirm_python(struct watched_process *process)
+{
+	if (process->python.interpreters && process->python.start == 0)
+		publish_python(process, &process->python);
 }
 
 static void count_lacks(struct watched_process *process, uint32_t lacks)
@@ -332,9 +352,11 @@ static int find_stack(struct watched_process *process, const struct sample_event
 	int r = process->stacks ? 0 : create_stacks(process);
 	if (r == 0)
 		r = address_stack_find(process->stacks, &shown, node_id, &lacks);
-	if (r == 0)
-		count_lacks(process, lacks);
-	return r;
+	if (r)
+		return r;
+	count_lacks(process, lacks);
+	confirm_python(process);
+	return 0;
 }
 
 static int find_name(const struct watched_process *process, const struct sample_event *event,
@@ -393,7 +415,12 @@ static int add(struct watched_process *process, const struct sample_event *event
 		.tid = event->tid,
 		.kind = event->kind,
 	};
-	int r = process->has_exec_id && process->exec_id != event->exec_id ? become(process) : 0;
+	int r = 0;
+
+	if (process->has_exec_id && process->exec_id != event->exec_id)
+		r = become(process);
+	else if (!process->has_exec_id && process->stacks)
+		r = call_anew(process); /* it may have called exec since it was prepared */
 
 	process->exec_id = event->exec_id;
 	process->has_exec_id = true;

@@ -65,6 +65,10 @@ struct guest_process *watched_process_guest(const struct watched_process *proces
 /* The process id under which it is known, for a guest that comes; 0: none, or it was that of another program. */
 uint32_t watched_process_claim(const struct watched_process *process);
 
+/* Reads what there is to know of its files and its interpreter before its first sample, which then can have names and Python frames. Nothing
+ * once there is one. 0 or -ENOMEM. */
+int watched_process_prepare(struct watched_process *process);
+
 /* A new pass of the agent. */
 void watched_process_begin_pass(struct watched_process *process);
 

@@ -113,6 +113,18 @@ int watched_set_find(struct watched_set *set, const struct sample_event *event,
 	return r;
 }
 
+int watched_set_prepare(struct watched_set *set, pid_t pid)
+{
+	struct watched_process *process;
+	struct watched watched;
+
+	if (!bpf_ring_lookup(set->ring, pid, &watched))
+		return 0;
+	int r = get_process(set, pid, &process);
+
+	return r ? r : watched_process_prepare(process);
+}
+
 static int finish(struct watched_set *set, struct watched_process *process,
 		  const struct sample_counts *counts)
 {
