@@ -180,6 +180,14 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
 	return 0;
 }
 
+/* Copies of stacks are large, and there are as many as a program makes calls. */
+static uint32_t ring_bytes(const struct bpf_source_options *options)
+{
+	if (options->ring_bytes == 0 && options->host_calls && options->stack_pages)
+		return BPF_SOURCE_CALLS_RING;
+	return options->ring_bytes;
+}
+
 /* -ECANCELED: that nothing came of it was said. */
 static int start_ring(struct bpf_source *source)
 {
@@ -194,7 +202,8 @@ static int start_ring(struct bpf_source *source)
 	}
 	libbpf_set_print(be_quiet);
 	bpf_rights_raise_memory();
-	int r = bpf_ring_create(source->options.ring_bytes, on_event, source, &source->ring, &what);
+	int r = bpf_ring_create(ring_bytes(&source->options), on_event, source, &source->ring,
+				&what);
 	if (r == 0)
 		return 0;
 	bpf_rights_explain(what, r, lost_by(&source->options), line);

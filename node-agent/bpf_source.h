@@ -25,7 +25,7 @@ struct bpf_source_options {
 	uint64_t off_cpu_min_ns; /* the shortest wait that is sampled; 0: none is */
 	uint32_t
 		stack_pages; /* of 4 KiB, copied with each sample, 4 at most, 2 of a wait: stacks without frame pointers. 0: by these alone */
-	uint32_t ring_bytes; /* bpf_ring.h; 0: the default */
+	uint32_t ring_bytes; /* bpf_ring.h; 0: the default; BPF_SOURCE_CALLS_RING of calls with copies */
 	enum stack_mode
 		stack_mode; /* how native and Python frames stand together; STACK_MODE_NATIVE, STACK_MODE_NONE: no Python frames */
 	bool host_calls;   /* calls of CUDA in watched processes without a guest (call_probes.h) */
@@ -36,6 +36,7 @@ struct bpf_source_options {
 };
 
 #define BPF_SOURCE_HZ_MAX          10000u
+#define BPF_SOURCE_CALLS_RING      (64u << 20) /* bytes */
 #define BPF_SOURCE_STACK_PAGES_MAX 4u
 #define BPF_SOURCE_LINE_MAX        512u /* bytes, with the NUL */
 

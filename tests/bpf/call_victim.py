@@ -115,14 +115,21 @@ def load(path):
     return 0
 
 
-ORDERS = {"rounds": rounds, "many": many, "threads": threads, "fork": fork, "reap": reap}
+def probed(_):
+    """As call_victim.c."""
+    functions = runtime.cudaLaunchKernel, runtime.cuLaunchKernel
+    addresses = [ctypes.cast(function, ctypes.c_void_p).value for function in functions]
+    return int(all(ctypes.c_ubyte.from_address(address).value == 0xCC for address in addresses))
+
+
+ORDERS = {"rounds": rounds, "many": many, "threads": threads, "fork": fork, "reap": reap, "probed": probed}
 
 
 def main():
     global notes
     notes = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
     for line in iter(sys.stdin.readline, "end\n"):
-        word, argument = line.split()
+        word, argument = (line.split() + ["0"])[:2]
         calls = load(argument) if word == "load" else ORDERS[word](int(argument))
         print(calls, 0, flush=True)
     os._exit(7)

@@ -58,6 +58,19 @@ end
 whole run "$scratch/run" 200
 check "run: calls.folded" [ -s "$scratch/run/calls.folded" ]
 
+# Python: each call under the script's frames, from the first call on.
+begin python "$flamegrid" run --host-calls on -o "$scratch/python" -- python3 "$(dirname "$0")/../bpf/call_victim.py" "$scratch/notes"
+order load "$BUILD/lib/fake-cuda/libcudart.so.13"
+probed
+order rounds 20
+order threads 5
+end
+"$flamegrid" report --strict "$scratch/python" --planes calls --weight count --format folded --lines off >"$scratch/python.calls" 2>"$scratch/python.report"
+same "python: nothing lost (--strict)" $? 0
+same "python: calls" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/python.calls")" $((8 * 40))
+same "python: of the script's main thread" "$(awk '/^call_victim.py:<module>;call_victim.py:main;call_victim.py:rounds;/ { n += $NF } END { print n + 0 }' "$scratch/python.calls")" 160
+same "python: under the function that makes them" "$(awk '/;call_victim.py:(wait|dive|generate|key_of|Thing.inner|inner);.*\[GPU_Launch\]cuda(Device|Stream)Synchronize / { n += $NF } END { print n + 0 }' "$scratch/python.calls")" 320
+
 # A process that runs already, twice; and nothing of it in between.
 begin running "$victim"
 order load "$BUILD/lib/fake-cuda/libcudart.so.13"
