@@ -47,7 +47,7 @@ static const char usage[] =
 	"(default: "
 	"16)\n"
 	"  --host-calls on|off time their calls of CUDA where they have no guest (default: off)\n"
-	"  --bpf-buffer KIB    room for these between two reads (default: 8192)\n"
+	"  --bpf-buffer KIB    room for these between two reads (default: 8192; with calls: 65536)\n"
 	"  --watch-pid PID     watch this process and all that it starts, beside those that are "
 	"taken "
 	"in\n"
