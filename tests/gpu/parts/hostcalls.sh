@@ -33,7 +33,7 @@ host_launch_bound() {
 
 # In a hundred calls that no autograd thread makes (those have no Python): how many stand under the script's frames.
 python_share() {
-	awk -v script="$2" '/autograd::(python::Python)?Engine::thread_/ { next } { n += $NF } index($0, script ":") { p += $NF } END { printf "%d\n", n ? 100 * p / n : 0 }' "$1"
+	awk -v script="$2" '/autograd::(python::Python)?Engine::(thread_|evaluate_function)/ { next } { n += $NF } index($0, script ":") { p += $NF } END { printf "%d\n", n ? 100 * p / n : 0 }' "$1"
 }
 
 # us a step, or ns a launch: without a profiler, host-only, with a guest, in turn.
