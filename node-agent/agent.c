@@ -67,6 +67,7 @@ struct agent {
 	uint32_t nr_processes; /* the newest process id */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
+	bool refusal_said;
 	bool waits_for_room, leaves_guests, has_all_samples;
 	uint64_t refused_guests;
 	struct agent_exchange exchange; /* with other threads */
@@ -392,12 +393,26 @@ static void report_failure(const struct agent *agent, int r)
 		fprintf(stderr, "flamegrid-agent: loop: %s\n", strerror(-r));
 }
 
+/* Once: it is tried again every few seconds, and the job may well go on for days. */
+static void say_refusal(struct agent *agent)
+{
+	if (agent->refusal_said || !publisher_refusals(agent->publisher))
+		return;
+	agent->refusal_said = true;
+	fprintf(stderr,
+		"flamegrid-agent: connect: %s: the keys do not fit: who listens there does not "
+		"take ours, "
+		"or does not have those that we expect\n",
+		agent->endpoint);
+}
+
 int agent_run(struct agent *agent)
 {
 	int r = 0;
 
 	while (r == 0 && agent->phase != PHASE_DONE) {
 		r = step(agent, event_loop_now_ns());
+		say_refusal(agent);
 		if (r == 0 && agent->phase != PHASE_DONE)
 			r = event_loop_wait(agent->loop, deadline_ns(agent));
 	}
@@ -437,6 +452,7 @@ static int start_publisher(struct agent *agent, const struct agent_options *opti
 	struct publisher_options publisher = {
 		.endpoint = options->endpoint,
 		.zmq_context = options->zmq_context,
+		.keys = options->keys,
 		.window_bytes = options->window_bytes ? options->window_bytes : WINDOW_BYTES,
 	};
 	struct agent_hello hello;

@@ -13,14 +13,17 @@
 #include "probe_source.h"
 
 struct agent;
+struct key_set;
 
 /* Strings are borrowed for agent_create() only. */
 struct agent_options {
 	const char
-		*socket_path;  /* where guests connect; created 0600, removed by agent_destroy() */
-	const char *endpoint;  /* the aggregator's ZeroMQ endpoint */
-	void *zmq_context;     /* NULL: one of its own; needed for inproc:// */
-	const char *node_name; /* NULL: SLURMD_NODENAME, else the hostname */
+		*socket_path; /* where guests connect; created 0600, removed by agent_destroy() */
+	const char *endpoint; /* the aggregator's ZeroMQ endpoint */
+	const struct key_set
+		*keys; /* an agent's, for that aggregator; NULL: nothing protects the connection */
+	void *zmq_context;        /* NULL: one of its own; needed for inproc:// */
+	const char *node_name;    /* NULL: SLURMD_NODENAME, else the hostname */
 	const char *devices_path; /* NULL: hwloc */
 	const char *symbol_cache; /* the directory of symbol tables (symbol_cache.h); NULL: none */
 	uint64_t window_bytes;    /* of unacknowledged frames kept in memory; 0: 64 MiB */
@@ -34,8 +37,9 @@ struct agent_options {
 	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
 				counted before is not in it */
 	struct bpf_source_options bpf; /* samples of host threads; zeros: none */
-	struct probe_source_options probe; /* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
-	uid_t guest_uid;               /* guests of this user are taken, too; 0: of no other */
+	struct probe_source_options
+		probe; /* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
+	uid_t guest_uid; /* guests of this user are taken, too; 0: of no other */
 };
 
 /* Binds the socket and prepares the loop. 0 or -errno; *error (if error is not NULL) is then one

@@ -366,7 +366,8 @@ static int set_up(struct publisher *publisher, const struct publisher_options *o
 	publisher->window = send_window_create();
 	if (!publisher->encoder || !publisher->decoder || !publisher->window)
 		return -ENOMEM;
-	int r = dealer_socket_create(options->endpoint, options->zmq_context, &publisher->dealer);
+	int r = dealer_socket_create(options->endpoint, options->zmq_context, options->keys,
+				     &publisher->dealer);
 	return r ? r : open_connection(publisher);
 }
 
@@ -442,6 +443,11 @@ uint64_t publisher_acked_seq(const struct publisher *publisher)
 {
 	return publisher->asks_only ? publisher->durable_seq
 				    : send_window_acked_seq(publisher->window);
+}
+
+uint64_t publisher_refusals(const struct publisher *publisher)
+{
+	return dealer_socket_refusals(publisher->dealer);
 }
 
 bool publisher_connected(const struct publisher *publisher)

@@ -9,11 +9,14 @@
 
 #include "proto/message.h"
 
+struct key_set;
 struct publisher;
 
 struct publisher_options {
-	const char *endpoint;       /* borrowed for publisher_create() only */
-	void *zmq_context;          /* borrowed until publisher_destroy(); NULL: one of its own */
+	const char *endpoint; /* borrowed for publisher_create() only */
+	void *zmq_context;    /* borrowed until publisher_destroy(); NULL: one of its own */
+	const struct key_set
+		*keys; /* an agent's; borrowed likewise; NULL: nothing protects the connection */
 	struct message_hello hello; /* texts borrowed for publisher_create() only */
 	uint64_t window_bytes; /* of frames kept in memory; publisher_has_room() is false from there
 				  on */
@@ -52,6 +55,8 @@ bool publisher_has_room(const struct publisher *publisher);
 uint64_t publisher_last_seq(const struct publisher *publisher); /* 0: nothing sent yet */
 /* Everything up to here is safe; asks_only: what the aggregator has of that epoch, once connected. */
 uint64_t publisher_acked_seq(const struct publisher *publisher);
+/* How often who listens at the endpoint did not take our keys, or did not have those that we expect. It is tried again and again. */
+uint64_t publisher_refusals(const struct publisher *publisher);
 bool publisher_connected(const struct publisher *publisher); /* welcomed, and not lost since */
 
 /* One line about why publisher_step() failed, borrowed until destroy; "": it didn't. */
