@@ -137,6 +137,7 @@ sample_python_hash(const struct sample_python_identity *code)
 enum watched_flags {
 	WATCHED_CHILDREN_ONLY = 1, /* those that it starts from now on, and not itself */
 	WATCHED_HAS_GUEST = 2,     /* which tells of its calls itself */
+	WATCHED_NO_CAPTURE = 4,    /* it has a guest that cannot, or had one that was sent away */
 };
 
 struct watched {

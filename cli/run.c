@@ -105,12 +105,13 @@ static const char usage[] =
 	"walked "
 	"without frame\n"
 	"                       pointers: 0, 4, 8, 12 or 16 (default)\n"
-	"      --host-calls on|off\n"
+	"      --host-calls on|off|auto\n"
 	"                       time the job's calls of CUDA from the kernel's side and load no "
 	"guest: "
-	"no GPU times\n"
-	"                       (default: off)\n"
-	"      --bpf-buffer KIB room for all of these between two reads (default: 8192; with calls: "
+	"no GPU times;\n"
+	"                       auto: beside the guest, where it cannot capture (default: off)\n"
+	"      --bpf-buffer KIB room for all of these between two reads (default: 8192; with "
+	"calls: "
 	"65536)\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
@@ -312,6 +313,12 @@ static void job_title(const struct run *run, char title[static TITLE_MAX])
 			 run->other_injection);
 }
 
+/* No guest is wanted at all. */
+static bool is_host_only(const struct run *run)
+{
+	return run->bpf.host_calls && !run->bpf.calls_auto;
+}
+
 /* Our own agent and aggregator, writing into the output directory. 0 or -errno after a warning. */
 static int start_own(struct run *run)
 {
@@ -326,7 +333,7 @@ static int start_own(struct run *run)
 	/* The job is the only child that this process will have. */
 	run->bpf.watch_pid = getpid();
 	run->bpf.stack_mode = run->capture.stacks.mode;
-	run->bpf.required = run->bpf.host_calls;
+	run->bpf.required = is_host_only(run);
 
 	const struct recording_options options = {
 		.verb = "run",
@@ -376,7 +383,7 @@ static int prepare(struct run *run, const char *program)
 	}
 	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
 		warn("run: --stack-source is the agent's: there is none of this run's own");
-	int result = run->bpf.host_calls ? 0 : prepare_guest(run, program);
+	int result = is_host_only(run) ? 0 : prepare_guest(run, program);
 	if (result < 0)
 		return result;
 	if (run->dormant && !run->agent_path)
@@ -464,7 +471,7 @@ static int lead_in(const struct run *run, const char *socket_path,
 {
 	int result = job_environment_init(environment);
 
-	if (run->bpf.host_calls)
+	if (is_host_only(run))
 		return result;
 	if (result == 0 && !run->other_injection)
 		result = job_environment_set(environment, JOB_ENVIRONMENT_INJECTION,

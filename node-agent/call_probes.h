@@ -20,6 +20,9 @@ struct call_probes_scope {
 	/* A process maps CUDA, before its files are probed, and again when its mappings have changed. 0 or -ENOMEM. */
 	int (*prepare)(void *context, pid_t pid);
 	void *context;
+	/* 0: whoever has no guest is probed. Else who has mapped the driver for so long and into whom no guest was loaded, and
+	 * whose guest can't capture. */
+	uint64_t patience_ns;
 };
 
 /* The ring is borrowed until call_probes_destroy() (accepts NULL), which ends all calls. trusts_all: other users' processes are looked into, too. 0 or -errno of the kernel, and *what is then the step that failed, for bpf_rights_explain(). On error *probes is NULL. */

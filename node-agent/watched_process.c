@@ -22,13 +22,17 @@
 
 #define NS_PER_S      1000000000ull
 #define SETTLE_PASSES 20u
+#define NOTICE_MAX    256
+#define NO_GUEST      "no guest came into this process, or it was sent away: "
+#define UNTIL_GUEST   "until its guest came, the kernel timed its calls of CUDA (--host-calls auto)"
+#define REPLACED      "the kernel times its calls of CUDA (--host-calls auto), GPU times are missing"
 
 struct watched_process {
 	const struct watched_scope *scope;
 	pid_t pid;
 	uint64_t start;
 	uint32_t exec_id, fork_exec_id; /* of the last event; and what it was at the fork */
-	bool has_exec_id, ended, reads_maps;
+	bool has_exec_id, ended, reads_maps, replaces_guest;
 	uint32_t process_id;                     /* 0: nothing was sent of it yet */
 	struct guest_process *guest;             /* borrowed; NULL: none */
 	struct process_description *description; /* owns; NULL: nothing was sent of it yet */
@@ -168,6 +172,8 @@ bool watched_process_is_other(const struct watched_process *process,
 void watched_process_set_guest(struct watched_process *process, struct guest_process *guest)
 {
 	process->guest = guest;
+	if (guest && process->replaces_guest)
+		guest_process_add_notice(guest, UNTIL_GUEST);
 }
 
 struct guest_process *watched_process_guest(const struct watched_process *process)
@@ -217,6 +223,21 @@ static int describe(struct watched_process *process)
 	return *command ? process_description_set_command(process->description, command) : 0;
 }
 
+void watched_process_replace_guest(struct watched_process *process,
+				   void (*notice)(void *context, const char *line), void *context)
+{
+	char line[NOTICE_MAX];
+
+	if (process->replaces_guest)
+		return;
+	process->replaces_guest = true;
+	if (process->guest)
+		guest_process_add_notice(process->guest, REPLACED);
+	snprintf(line, sizeof(line), "process %d: %s%s", (int)process->pid,
+		 process->guest ? "" : NO_GUEST, REPLACED);
+	notice(context, line);
+}
+
 /* Sends who it is, before anything else of it. */
 static int introduce(struct watched_process *process)
 {
@@ -225,6 +246,10 @@ static int introduce(struct watched_process *process)
 	if (process->guest)
 		return guest_process_introduce(process->guest, &process->process_id);
 	int r = process->description ? 0 : describe(process);
+	if (r == 0 && process->replaces_guest)
+		r = process_description_add_notice(process->description, NO_GUEST REPLACED,
+						   strlen(NO_GUEST REPLACED));
+	r = r == -ENOMEM ? r : 0;
 	if (r == 0)
 		r = batch_builder_flush_dictionaries(process->scope->builder);
 	if (r || !process_description_changed(process->description))

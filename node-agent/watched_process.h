@@ -69,6 +69,10 @@ uint32_t watched_process_claim(const struct watched_process *process);
  * once there is one. 0 or -ENOMEM. */
 int watched_process_prepare(struct watched_process *process);
 
+/* Its calls are timed in place of what a guest would tell: says so, once, in its own notices and by notice. */
+void watched_process_replace_guest(struct watched_process *process,
+				   void (*notice)(void *context, const char *line), void *context);
+
 /* A new pass of the agent. */
 void watched_process_begin_pass(struct watched_process *process);
 

@@ -274,6 +274,11 @@ static struct watched_process *process_of(const struct watched_set *set,
 	return process && watched_process_guest(process) == guest ? process : NULL;
 }
 
+pid_t watched_set_pid_of(const struct watched_set *set, const struct guest_process *guest)
+{
+	return process_of(set, guest) ? guest_process_pid(guest) : 0;
+}
+
 void watched_set_account_guest(struct watched_set *set, const struct guest_process *guest)
 {
 	struct watched_process *process = process_of(set, guest);

@@ -54,6 +54,8 @@ int watched_set_claim(struct watched_set *set, pid_t pid, uint32_t *process_id);
 
 /* It has come; its account; it goes. */
 int watched_set_attach(struct watched_set *set, pid_t pid, struct guest_process *guest);
+pid_t watched_set_pid_of(const struct watched_set *set,
+			 const struct guest_process *guest); /* 0: it is not known here */
 void watched_set_account_guest(struct watched_set *set, const struct guest_process *guest);
 void watched_set_detach(struct watched_set *set, const struct guest_process *guest);
 
