@@ -325,7 +325,8 @@ static uint64_t address_of(const char *text, size_t size, const char *prefix)
 	return 0;
 }
 
-/* With the memory of its parent it has the guest's library, and a CUDA that is of no use to it: nobody knows where that would be by chance. */
+/* With the memory of its parent it has the guest's library, and a CUDA that is of no use to it: nobody knows where that would be by chance.
+ * So is whoever has it and no parent to compare it with. */
 static bool is_forked_guest(const struct prober *process, const struct mappings *mappings)
 {
 	uint64_t address = address_of(mappings->text, mappings->size, GUEST);
@@ -335,7 +336,7 @@ static bool is_forked_guest(const struct prober *process, const struct mappings 
 	if (address == 0)
 		return false;
 	if (process->parent == 0 || proc_file_read(process->parent, "maps", MAPS_MAX, &text, &size))
-		return process->parent != 0;
+		return true;
 	bool same = size == 0 || address_of(text, size, GUEST) == address;
 	free(text);
 	return same;

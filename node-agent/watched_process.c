@@ -13,6 +13,7 @@
 #include "batch_builder.h"
 #include "call_function.h"
 #include "event_loop.h"
+#include "event_stack.h"
 #include "guest_process.h"
 #include "proc_file.h"
 #include "process_description.h"
@@ -326,57 +327,21 @@ static void count_lacks(struct watched_process *process, uint32_t lacks)
 	process->truncated += (lacks & ADDRESS_STACK_TRUNCATED) != 0;
 }
 
-/* The caller may be there twice (host_call.bpf.c). */
-static void show_callers(struct address_list *list, uint64_t callers[static SAMPLE_USER_DEPTH])
-{
-	if (list->nr_user < 2 || list->nr_user > SAMPLE_USER_DEPTH ||
-	    list->user[1] != list->user[0] + 1)
-		return;
-	callers[0] = list->user[0];
-	memcpy(&callers[1], &list->user[2], (list->nr_user - 2) * sizeof(callers[0]));
-	list->user = callers;
-	list->nr_user--;
-}
-
 static int find_stack(struct watched_process *process, const struct sample_event *event,
 		      uint32_t *node_id)
 {
-	const uint8_t *copy =
-		(const uint8_t *)event->addresses + event->user_size + event->kernel_size;
-	struct sample_python_frame python[SAMPLE_PYTHON_DEPTH];
+	struct event_stack shown;
 	uint32_t lacks;
-	const uint32_t nr_user = event->user_size / (uint32_t)sizeof(event->addresses[0]);
-	const struct address_list list = {
-		.user = (const uint64_t *)event->addresses,
-		.kernel = (const uint64_t *)event->addresses + nr_user,
-		.nr_user = nr_user,
-		.nr_kernel = event->kernel_size / (uint32_t)sizeof(event->addresses[0]),
-		.code_pages = event->code_pages,
-		.copy = {.pc = event->user_pc,
-			 .sp = event->user_sp,
-			 .fp = event->user_fp,
-			 .bytes = copy,
-			 .size = event->stack_size},
-		.python = python,
-		.nr_python = event->python_size < sizeof(python)
-				     ? event->python_size / (uint32_t)sizeof(python[0])
-				     : SAMPLE_PYTHON_DEPTH,
-		.python_cut = event->flags & SAMPLE_EVENT_PYTHON_CUT,
-	};
-	struct address_list shown = list;
-	uint64_t callers[SAMPLE_USER_DEPTH];
 
-	memcpy(python, copy + event->stack_size, list.nr_python * sizeof(python[0]));
-	if (event->kind == HOST_SAMPLE_CALL)
-		show_callers(&shown, callers);
+	event_stack_init(&shown, event);
 	if (event->kind == HOST_SAMPLE_OFF_CPU)
-		wait_reason_strip(process->scope->kernel, &shown);
-	if (nr_user == 0)
+		wait_reason_strip(process->scope->kernel, &shown.list);
+	if (event->user_size == 0)
 		process->no_stack++;
 	process->event_start = event->process_start;
 	int r = process->stacks ? 0 : create_stacks(process);
 	if (r == 0)
-		r = address_stack_find(process->stacks, &shown, node_id, &lacks);
+		r = address_stack_find(process->stacks, &shown.list, node_id, &lacks);
 	if (r)
 		return r;
 	count_lacks(process, lacks);
