@@ -316,6 +316,8 @@ static uint64_t address_of(const char *text, size_t size, const char *prefix)
 	struct maps_file_entry entry;
 
 	while (maps_file_next(&text, &size, &entry)) {
+		if (entry.path_size == 0)
+			continue;
 		const char *slash = memrchr(entry.path, '/', entry.path_size);
 		const char *name = slash ? slash + 1 : entry.path;
 

@@ -66,7 +66,10 @@ whole run "$scratch/run" 200
 check "run: calls.folded" [ -s "$scratch/run/calls.folded" ]
 
 # Python: each call under the script's frames, from the first call on.
-begin python "$flamegrid" run --host-calls on -o "$scratch/python" -- python3 "$(dirname "$0")/../bpf/call_victim.py" "$scratch/notes"
+# An interpreter that was not built with a sanitizer has to be given its library before all others.
+sanitizer=$(ldd "$BUILD/lib/fake-cuda/libcudart.so.13" | awk '/lib[at]san/ { print $3 }')
+begin python "$flamegrid" run --host-calls on -o "$scratch/python" -- env ${sanitizer:+LD_PRELOAD="$sanitizer" ASAN_OPTIONS=detect_leaks=0} \
+	python3 "$(dirname "$0")/../bpf/call_victim.py" "$scratch/notes"
 order load "$BUILD/lib/fake-cuda/libcudart.so.13"
 probed
 order rounds 20
