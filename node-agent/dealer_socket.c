@@ -30,8 +30,10 @@ struct dealer_socket {
 
 static int take_keys(struct dealer_socket *dealer, const struct key_set *keys)
 {
-	if (!keys)
+	if (!keys) {
+		dealer->has_keys = false;
 		return 0;
+	}
 	if (!zmq_has("curve"))
 		return -ENOTSUP;
 	if (!key_set_serves(keys, KEY_ROLE_AGENT))
@@ -41,11 +43,8 @@ static int take_keys(struct dealer_socket *dealer, const struct key_set *keys)
 	return 0;
 }
 
-static int set_up(struct dealer_socket *dealer, const char *endpoint, void *zmq_context)
+static int set_up(struct dealer_socket *dealer, void *zmq_context)
 {
-	dealer->endpoint = strdup(endpoint);
-	if (!dealer->endpoint)
-		return -ENOMEM;
 	dealer->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (dealer->epoll_fd < 0)
 		return -errno;
@@ -65,14 +64,29 @@ int dealer_socket_create(const char *endpoint, void *zmq_context, const struct k
 		return -ENOMEM;
 	new_dealer->epoll_fd = -1;
 	zmq_msg_init(&new_dealer->frame);
-	int r = take_keys(new_dealer, keys);
+	int r = endpoint ? dealer_socket_aim(new_dealer, endpoint, keys) : 0;
 	if (r == 0)
-		r = set_up(new_dealer, endpoint, zmq_context);
+		r = set_up(new_dealer, zmq_context);
 	if (r) {
 		dealer_socket_destroy(new_dealer);
 		return r;
 	}
 	*dealer = new_dealer;
+	return 0;
+}
+
+int dealer_socket_aim(struct dealer_socket *dealer, const char *endpoint,
+		      const struct key_set *keys)
+{
+	char *copy = strdup(endpoint);
+	int r = copy ? take_keys(dealer, keys) : -ENOMEM;
+
+	if (r) {
+		free(copy);
+		return r;
+	}
+	free(dealer->endpoint);
+	dealer->endpoint = copy;
 	return 0;
 }
 
@@ -172,6 +186,8 @@ static void open_monitor(struct dealer_socket *dealer)
 int dealer_socket_open(struct dealer_socket *dealer)
 {
 	dealer_socket_close(dealer);
+	if (!dealer->endpoint)
+		return -EDESTADDRREQ;
 	dealer->socket = zmq_socket(dealer->context, ZMQ_DEALER);
 	if (!dealer->socket)
 		return -errno;

@@ -10,11 +10,15 @@
 struct dealer_socket;
 struct key_set;
 
-/* Not connected. zmq_context is borrowed until destroy; NULL: one of its own. keys: an agent's, copied; NULL: the connection is neither
+/* Not connected. endpoint NULL: it is not known yet, and opening fails with -EDESTADDRREQ until dealer_socket_aim(). zmq_context is borrowed until destroy; NULL: one of its own. keys: an agent's, copied; NULL: the connection is neither
  * authenticated nor encrypted. 0; -ENOTSUP: this ZeroMQ was built without CURVE; -EINVAL: these are not an agent's keys; or -errno of ZeroMQ: *dealer is then NULL. */
 int dealer_socket_create(const char *endpoint, void *zmq_context, const struct key_set *keys,
 			 struct dealer_socket **dealer);
 void dealer_socket_destroy(struct dealer_socket *dealer); /* accepts NULL; drops what isn't sent */
+
+/* Another endpoint, and its keys, both copied, from the next opening on. 0; -EINVAL, -ENOTSUP: as above; -ENOMEM. On error everything is as it was. */
+int dealer_socket_aim(struct dealer_socket *dealer, const char *endpoint,
+		      const struct key_set *keys);
 
 /* For epoll, level-triggered, the same for life: readable when there is news of whatever is open. */
 int dealer_socket_fd(const struct dealer_socket *dealer);

@@ -13,8 +13,9 @@ struct key_set;
 struct publisher;
 
 struct publisher_options {
-	const char *endpoint; /* borrowed for publisher_create() only */
-	void *zmq_context;    /* borrowed until publisher_destroy(); NULL: one of its own */
+	const char
+		*endpoint; /* borrowed for publisher_create() only; NULL: see publisher_connect() */
+	void *zmq_context; /* borrowed until publisher_destroy(); NULL: one of its own */
 	const struct key_set
 		*keys; /* an agent's; borrowed likewise; NULL: nothing protects the connection */
 	struct message_hello hello; /* texts borrowed for publisher_create() only */
@@ -32,6 +33,11 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 		     char **error);
 void publisher_destroy(
 	struct publisher *publisher); /* accepts NULL; what isn't sent by then is dropped */
+
+/* From now on to this endpoint, with these keys (NULL: none), both copied: of one that was created without. Frames were kept until now. 0 or
+ * -errno: as it was. */
+int publisher_connect(struct publisher *publisher, const char *endpoint,
+		      const struct key_set *keys);
 
 /* For epoll, level-triggered: readable when publisher_step() has something to do. The same for
  * life. */

@@ -5,6 +5,7 @@
 #define KEY_SET_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #define KEY_SET_TEXT 41u /* a key of 32 bytes in Z85 (ZeroMQ RFC 32), with its NUL */
 
@@ -21,17 +22,19 @@ struct key_set { /* "": not there */
 /* Has what that role needs, each a key by its form. */
 bool key_set_serves(const struct key_set *keys, enum key_role role);
 
-/* Takes one line of a file, "name value" without its newline. 0; -ENOENT: no key has that name; -EINVAL: the value is not a key, or the key
- * was there before. */
-int key_set_take(struct key_set *keys, const char *name, const char *value);
+/* Takes one line of a file (key_file.h). 0; -ENOENT: no key has that name; -EINVAL: the value is not a key, or the key was there before, as
+ * *why says (static storage). */
+int key_set_take(struct key_set *keys, const char *name, const char *value, const char **why);
 
-/* Reads a file of key_set_write(). It must be a regular file of this user's, or root's, that nobody else can read or write.
- * 0 or -errno with *error one line, owns: free() (NULL if there was no memory for it): -EPERM: whose it is, or who can read it; -EINVAL: what is wrong in
+/* Reads a file of key_set_write(), by key_file.h's rules. 0 or -errno with *error one line, owns: free() (NULL if there was no memory for it): -EPERM: whose it is, or who can read it; -EINVAL: what is wrong in
  * which line, or which key that role needs is missing. On error *keys is empty. */
 int key_set_read(const char *path, enum key_role role, struct key_set *keys, char **error);
 
 /* Writes what the role needs, and nothing else, into a new file that only this user can read (0600). 0 or -errno: -EEXIST: there is
  * a file of that name, which stays; then nothing is left behind. */
 int key_set_write(const char *path, enum key_role role, const struct key_set *keys);
+
+/* The same lines, into a file that is open. */
+void key_set_print(const struct key_set *keys, enum key_role role, FILE *file);
 
 #endif

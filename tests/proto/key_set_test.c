@@ -154,9 +154,9 @@ static void damaged_lines_are_named(void **state)
 	} cases[] = {
 		{"", "server-public is missing"},
 		{"server-public " KEY_A "\n", "client-public is missing"},
-		{"server-public\n", "line 1: not `NAME KEY`"},
-		{"server-public " KEY_A " " KEY_A "\n", "line 1: not `NAME KEY`"},
-		{"# words\n\nserver-publik " KEY_A "\n", "line 3: server-publik: no such key"},
+		{"server-public\n", "line 1: not `NAME VALUE`"},
+		{"server-public " KEY_A " " KEY_A "\n", "line 1: not `NAME VALUE`"},
+		{"# words\n\nserver-publik " KEY_A "\n", "line 3: server-publik: no such name"},
 		{"server-public " KEY_A "\nserver-public " KEY_A "\n",
 		 "line 2: server-public: is there twice"},
 		{"server-public " KEY_A "x\n", "line 1: server-public: not a key"},
