@@ -7,6 +7,7 @@
 #include "catalog.h"
 #include "fold_table.h"
 #include "idle_log.h"
+#include "raw_log.h"
 #include "roster.h"
 #include "timeline_table.h"
 
@@ -22,8 +23,10 @@ struct collection *collection_create(void)
 	collection->samples = fold_table_create();
 	collection->timelines = timeline_table_create();
 	collection->idle = idle_log_create();
+	collection->raw = raw_log_create();
 	if (!collection->catalog || !collection->roster || !collection->totals ||
-	    !collection->samples || !collection->timelines || !collection->idle) {
+	    !collection->samples || !collection->timelines || !collection->idle ||
+	    !collection->raw) {
 		collection_destroy(collection);
 		return NULL;
 	}
@@ -43,6 +46,7 @@ void collection_destroy(struct collection *collection)
 	fold_table_destroy(collection->samples);
 	timeline_table_destroy(collection->timelines);
 	idle_log_destroy(collection->idle);
+	raw_log_destroy(collection->raw);
 	free(collection);
 }
 
@@ -77,6 +81,7 @@ void collection_saved(struct collection *collection)
 	fold_table_clear(collection->samples);
 	timeline_table_saved(collection->timelines);
 	idle_log_saved(collection->idle);
+	raw_log_saved(collection->raw);
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		agent_session_saved(collection->sessions[i]);
 }

@@ -125,6 +125,12 @@ static const char schema[] =
 	"CREATE TABLE idle_blocks (device INTEGER NOT NULL, block INTEGER NOT NULL,"
 	" records INTEGER NOT NULL, count INTEGER NOT NULL, data BLOB NOT NULL,"
 	" PRIMARY KEY (device, block)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE raw_samples (id INTEGER PRIMARY KEY, process INTEGER NOT NULL,"
+	" time_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, kind INTEGER NOT NULL,"
+	" node INTEGER NOT NULL, name INTEGER NOT NULL, tid INTEGER NOT NULL,"
+	" cpu INTEGER NOT NULL, command INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE host_clocks (host INTEGER PRIMARY KEY,"
+	" realtime_offset_ns INTEGER NOT NULL) STRICT;"
 	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"
 	"PRAGMA application_id = " TEXT_OF(
 		STORE_APPLICATION_ID) ";"

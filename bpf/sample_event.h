@@ -28,7 +28,7 @@ struct sample_event {
 	__u16 kernel_size; /* ... then the kernel's, likewise */
 	__u8 kind;         /* enum host_sample_kind */
 	__u8 flags;        /* enum sample_event_flags */
-	__u8 reserved[2];  /* 0 */
+	__u16 cpu;         /* where it ran, and a thread that waits left */
 	__u32 stack_size; /* bytes of the user's stack from user_sp on, behind the addresses; 0: none */
 	__u32 python_size; /* bytes of Python frames (struct sample_python_frame), leaf first, behind the stack */
 	__u64 user_pc, user_sp, user_fp; /* where the thread was in its program */

@@ -131,6 +131,7 @@ static __always_inline void fill_who(struct sample_event *event, struct task_str
 	event->exec_id = (__u32)BPF_CORE_READ(task, self_exec_id);
 	event->code_pages = (__u32)BPF_CORE_READ(task, mm, exec_vm);
 	event->flags = 0;
+	event->cpu = (__u16)bpf_get_smp_processor_id();
 	event->stack_size = 0;
 	event->python_size = 0;
 	BPF_CORE_READ_STR_INTO(&event->command, task, group_leader, comm);

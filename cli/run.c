@@ -33,7 +33,7 @@ struct run {
 	struct report_options names;
 	struct bpf_source_options bpf;
 	enum stack_source stack_source;
-	bool inlines, nvtx, strict, quiet, dormant;
+	bool inlines, nvtx, strict, quiet, dormant, raw_samples;
 	char **command;
 	/* state */
 	const char *other_injection; /* somebody else's library, which the job keeps; NULL: none */
@@ -127,6 +127,10 @@ static const char usage[] =
 	"      --bpf-buffer KIB room for all of these between two reads (default: 8192; with "
 	"calls: "
 	"65536)\n"
+	"      --raw-samples on|off\n"
+	"                       keep each of these samples by itself, too, for report --format "
+	"samples\n"
+	"                       (default: off)\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -159,6 +163,7 @@ enum long_option {
 	OPTION_CAPTURE = 256, /* one of capture_options.h */
 	OPTION_BPF,           /* one of bpf_options.h */
 	OPTION_STACK_SOURCE,
+	OPTION_RAW_SAMPLES,
 	OPTION_LINES,
 	OPTION_INLINES,
 	OPTION_NVTX,
@@ -189,6 +194,15 @@ static bool take_stack_source(struct run *run, const char *text)
 	return false;
 }
 
+static bool take_raw_samples(struct run *run, const char *text)
+{
+	run->raw_samples = strcmp(text, "on") == 0;
+	if (run->raw_samples || strcmp(text, "off") == 0)
+		return true;
+	warn("run: --raw-samples %s: must be on or off", text);
+	return false;
+}
+
 /* Says what is wrong. */
 static bool taken(int result, char *error)
 {
@@ -215,6 +229,7 @@ static const struct option option_table[] = {
 	{"stack-copy", required_argument, NULL, OPTION_BPF},
 	{"host-calls", required_argument, NULL, OPTION_BPF},
 	{"bpf-buffer", required_argument, NULL, OPTION_BPF},
+	{"raw-samples", required_argument, NULL, OPTION_RAW_SAMPLES},
 	{"stack-source", required_argument, NULL, OPTION_STACK_SOURCE},
 	{"lines", required_argument, NULL, OPTION_LINES},
 	{"inlines", no_argument, NULL, OPTION_INLINES},
@@ -252,6 +267,10 @@ static int parse_options(struct run *run, int argc, char **argv)
 			break;
 		case OPTION_STACK_SOURCE:
 			if (!take_stack_source(run, optarg))
+				return EXIT_RUN_OWN + 1;
+			break;
+		case OPTION_RAW_SAMPLES:
+			if (!take_raw_samples(run, optarg))
 				return EXIT_RUN_OWN + 1;
 			break;
 		case OPTION_BPF:
@@ -355,7 +374,10 @@ static int find_output(struct run *run)
 		     at);
 	else if (result)
 		warn("run: --output %s: %s", template, strerror(-result));
-	run->in_step = run->in_step && !output_template_is_per_process(template);
+	if (run->in_step && run->bpf.host_calls)
+		warn("run: --host-calls: each rank writes a profile of its own");
+	run->in_step =
+		run->in_step && !run->bpf.host_calls && !output_template_is_per_process(template);
 	return result;
 }
 
@@ -369,6 +391,7 @@ static int start_ranks(struct run *run)
 		.title = run->title,
 		.names = run->names,
 		.quiet = run->quiet,
+		.raw_samples = run->raw_samples,
 		.agent = {.node_name = run->node_name,
 			  .devices_path = run->devices_path,
 			  .symbol_cache = symbol_cache,
@@ -416,6 +439,7 @@ static int start_own(struct run *run)
 		.inlines = run->inlines,
 		.quiet = run->quiet,
 		.bpf = run->bpf,
+		.raw_samples = run->raw_samples,
 		.stack_source = run->stack_source,
 	};
 	return recording_start(&options, run->socket_path, &run->recording);
@@ -451,6 +475,8 @@ static int prepare(struct run *run, const char *program)
 		     "this run's own");
 		run->bpf.host_calls = false;
 	}
+	if (run->raw_samples && (run->agent_path || run->dormant))
+		warn("run: --raw-samples is the aggregator's: there is none of this run's own");
 	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
 		warn("run: --stack-source is the agent's: there is none of this run's own");
 	int result = find_output(run);

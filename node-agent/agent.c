@@ -10,6 +10,7 @@
 #include "agent_hello.h"
 #include "batch_builder.h"
 #include "bpf_source.h"
+#include "capability_set.h"
 #include "device_topology.h"
 #include "event_loop.h"
 #include "frame_names.h"
@@ -536,6 +537,21 @@ static int start_symbolizer(struct agent *agent, const struct agent_options *opt
 	return event_loop_add(agent->loop, &agent->symbolizer_ready);
 }
 
+struct start {
+	struct agent *agent;
+	const struct agent_options *options;
+	char **error;
+};
+
+/* What has threads: ZeroMQ, and names. */
+static int start_threads(void *context)
+{
+	const struct start *start = context;
+	int r = start_publisher(start->agent, start->options, start->error);
+
+	return r ? r : start_symbolizer(start->agent, start->options);
+}
+
 static int start_bpf(struct agent *agent, const struct agent_options *options)
 {
 	const struct bpf_source_scope scope = {
@@ -581,10 +597,10 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		return -ENOMEM;
 	r = options->devices_path ? device_list_read(options->devices_path, &agent->devices, error)
 				  : device_topology_read(&agent->devices);
+	struct start threads = {agent, options, error};
 	if (r == 0)
-		r = start_publisher(agent, options, error);
-	if (r == 0)
-		r = start_symbolizer(agent, options);
+		r = options->rights ? capability_set_call(options->rights, start_threads, &threads)
+				    : start_threads(&threads);
 	if (r == 0)
 		r = start_bpf(agent, options);
 	if (r)

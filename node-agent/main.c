@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "agent_rights.h"
 #include "bpf_options.h"
 #include "proto/endpoint.h"
 #include "proto/key_set.h"
@@ -238,9 +239,24 @@ static int run(struct agent *agent)
 	return r;
 }
 
+/* All is open that takes more. */
+static int give_up(const struct capability_set *rights, bool quiet)
+{
+	char text[CAPABILITY_SET_TEXT_MAX];
+	int r = capability_set_keep(rights);
+
+	if (r)
+		fprintf(stderr, "flamegrid-agent: start: capabilities cannot be given up: %s\n",
+			strerror(-r));
+	else if (!quiet)
+		fprintf(stderr, "flamegrid-agent: keeps %s\n", capability_set_text(rights, text));
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {.options.bpf.stack_pages = BPF_SOURCE_STACK_PAGES_MAX};
+	struct capability_set rights;
 	struct agent *agent;
 	char *error = NULL, *symbol_cache;
 	sigset_t signals;
@@ -267,6 +283,8 @@ int main(int argc, char **argv)
 	arguments.options.may_restart = true;
 	symbol_cache = symbol_cache_directory(arguments.symbol_cache);
 	arguments.options.symbol_cache = symbol_cache;
+	agent_rights_choose(&arguments.options, false, &rights);
+	arguments.options.rights = &rights;
 	int r = agent_create(&arguments.options, &agent, &error);
 	free(symbol_cache);
 	if (r) {
@@ -274,9 +292,11 @@ int main(int argc, char **argv)
 		free(error);
 		return EXIT_FAILED;
 	}
-	if (!arguments.options.quiet)
+	code = give_up(&rights, arguments.options.quiet) ? EXIT_FAILED : EXIT_OK;
+	if (code == EXIT_OK && !arguments.options.quiet)
 		fprintf(stderr, "listening on %s\n", arguments.options.socket_path);
-	code = run(agent) ? EXIT_FAILED : EXIT_OK;
+	if (code == EXIT_OK && run(agent))
+		code = EXIT_FAILED;
 	agent_destroy(agent);
 	return code;
 }

@@ -43,6 +43,7 @@ struct watched_process {
 	bool has_command; /* as it is; else what could be had of it while it called exec */
 	char *command;    /* owns; NULL: not known */
 	char thread_command[SAMPLE_COMMAND_SIZE + 1];
+	uint32_t command_id;         /* of thread_command; STRING_NONE: it has none */
 	struct host_sample *samples; /* owns */
 	uint32_t nr_samples, max_samples;
 	uint32_t nr_asked; /* whether it has settled */
@@ -374,6 +375,19 @@ static int call_anew(struct watched_process *process)
 		       : 0;
 }
 
+/* What the kernel calls the process. 0 or -ENOMEM. */
+static int name_command(struct watched_process *process, const struct sample_event *event)
+{
+	if (process->command_id != STRING_NONE &&
+	    memcmp(process->thread_command, event->command, SAMPLE_COMMAND_SIZE) == 0)
+		return 0;
+	process->command_id = STRING_NONE;
+	memcpy(process->thread_command, event->command, SAMPLE_COMMAND_SIZE);
+	int r = string_dictionary_intern(process->scope->outputs.strings, process->thread_command,
+					 strlen(process->thread_command), &process->command_id);
+	return r == -ENOMEM ? r : 0;
+}
+
 /* It has called exec: it is called otherwise, and none of its files is mapped any more. */
 static int become(struct watched_process *process)
 {
@@ -403,6 +417,7 @@ static int add(struct watched_process *process, const struct sample_event *event
 		.time_ns = event->time_ns,
 		.duration_ns = event->duration_ns,
 		.tid = event->tid,
+		.cpu = event->cpu,
 		.kind = event->kind,
 	};
 	int r = 0;
@@ -420,11 +435,13 @@ static int add(struct watched_process *process, const struct sample_event *event
 		r = find_stack(process, event, &sample.stack_id);
 	if (r == 0)
 		r = find_name(process, event, &sample.name_id);
+	if (r == 0)
+		r = name_command(process, event);
 	if (r)
 		return r;
+	sample.command_id = process->command_id;
 	if (process->start == 0)
 		process->start = event->process_start;
-	memcpy(process->thread_command, event->command, SAMPLE_COMMAND_SIZE);
 	process->samples[process->nr_samples++] = sample;
 	return 0;
 }
@@ -457,7 +474,9 @@ int watched_process_flush(struct watched_process *process)
 {
 	struct message message = {
 		.type = MESSAGE_SAMPLES,
-		.samples = {.nr_samples = process->nr_samples, .samples = process->samples}};
+		.samples = {.nr_samples = process->nr_samples,
+			    .samples = process->samples,
+			    .realtime_offset_ns = process->scope->realtime_offset_ns}};
 
 	if (process->nr_samples == 0)
 		return 0;

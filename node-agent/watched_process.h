@@ -39,7 +39,8 @@ struct watched_scope {
 			   const struct sample_python *where); /* NULL: nowhere */
 	void *python_context;
 	struct event_loop *loop;
-	uint32_t *nr_processes; /* process ids that were given */
+	uint32_t *nr_processes;     /* process ids that were given */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	bool trusts_all; /* files of other users' processes are opened, too: we have started the job */
 };
 

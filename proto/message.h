@@ -224,6 +224,7 @@ struct message_samples {
 	uint32_t process_id;
 	uint32_t nr_samples; /* WIRE_EVENTS_MAX at most */
 	const struct host_sample *samples;
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the node, once and for all of the agent; 0: not known */
 };
 
 /* The process's whole ledger so far (ledger.h): replaces what was sent before. */

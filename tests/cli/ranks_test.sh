@@ -117,6 +117,12 @@ contains "so does rank 0" "$scratch/err.0" "did not say goodbye"
 check "the profile is there" test -s "$scratch/beheaded/flame.html"
 check "with the other node" grep -q . <("$flamegrid" report "$scratch/beheaded" --by host 2>/dev/null | grep '^node0;')
 
+# ---- a node that does not join, where the launcher tells how many there are
+env SLURM_JOB_ID=12 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURMD_NODENAME=node0 FAKE_CUDA_DEVICES=2 \
+	"$flamegrid" run --devices "$scratch/devices.0" -o "$scratch/half" -- $work --launches 100 >"$scratch/out.0" 2>"$scratch/err.0"
+same "rank 0's status without the other node" $? 0
+contains "it says what is missing" "$scratch/err.0" "1 of 2 nodes did not join"
+
 # ---- each rank its own
 for r in 0 1; do rank 'own-%r' $r 2 0 -- $work --launches 100; done
 await 0 0
