@@ -79,10 +79,9 @@ struct agent {
  * ------------------------------------------------------------------------------------------------
  */
 
-static enum handshake_status on_arrival(void *context, const struct guest_arrival *arrival,
-					uint32_t *window)
+static enum handshake_status take_in(struct agent *agent, const struct guest_arrival *arrival,
+				     uint32_t *window)
 {
-	struct agent *agent = context;
 	struct guest_process *process;
 	uint32_t process_id;
 
@@ -111,6 +110,17 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	guest_process_beat(process, event_loop_now_ns());
 	guest_control_arrived(agent->control, process);
 	return HANDSHAKE_OK;
+}
+
+static enum handshake_status on_arrival(void *context, const struct guest_arrival *arrival,
+					uint32_t *window)
+{
+	struct agent *agent = context;
+	enum handshake_status status = take_in(agent, arrival, window);
+
+	if (status != HANDSHAKE_OK)
+		bpf_source_refuse(agent->bpf, arrival->pid);
+	return status;
 }
 
 static const void *on_control(void *context, uid_t uid, const struct control_request *request,
@@ -197,6 +207,7 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 			return r;
 		if (r == 1)
 			agent->waits_for_room = true;
+		bpf_source_set_blocked(agent->bpf, process, guest_process_is_blocked(process));
 		if (guest_process_is_over(process))
 			remove_process(agent, i);
 		else

@@ -29,9 +29,15 @@ struct link_attributes {
 /* An end of a single link waits for all CPUs, as long for one as for many at the same time. */
 #define CLOSERS_MAX 64u
 
+/* Threads whose calls have more than addresses: 25 MB. The calls of others have those. */
+#define THREADS_MAX 1024u
+
 struct call_program {
 	struct host_call_bpf *bpf; /* owns */
 	enum call_links_way way;
+	bool wants_python;
+	uint32_t stack_pages;
+	int python_error;
 };
 
 struct call_links {
@@ -68,6 +74,33 @@ static bool is_supported(const struct call_program *program, uint32_t attach_typ
 	return r == -EBADF;
 }
 
+static int open_program(struct call_program *program, const struct bpf_ring *ring,
+			uint32_t attach_type)
+{
+	const bool has_stacks = program->wants_python || program->stack_pages;
+
+	program->bpf = host_call_bpf__open();
+	if (!program->bpf)
+		return -errno;
+	program->bpf->rodata->answer_ignored = program->way == CALL_LINKS_SESSION;
+	program->bpf->rodata->has_python = program->wants_python;
+	program->bpf->rodata->stack_pages = program->stack_pages;
+	bpf_map__set_max_entries(program->bpf->maps.call_stacks, has_stacks ? THREADS_MAX : 1);
+	bpf_program__set_autoload(program->bpf->progs.on_thread_end, has_stacks);
+	if (attach_type)
+		bpf_program__set_expected_attach_type(program->bpf->progs.on_call,
+						      (enum bpf_attach_type)attach_type);
+	return bpf_ring_share(ring, program->bpf->obj);
+}
+
+static int start_program(struct call_program *program)
+{
+	if (!program->wants_python && !program->stack_pages)
+		return 0;
+	program->bpf->links.on_thread_end = bpf_program__attach(program->bpf->progs.on_thread_end);
+	return program->bpf->links.on_thread_end ? 0 : -errno;
+}
+
 static int load(struct call_program *program, const struct bpf_ring *ring)
 {
 	static const uint32_t types[] = {
@@ -76,19 +109,14 @@ static int load(struct call_program *program, const struct bpf_ring *ring)
 		[CALL_LINKS_SINGLE] = 0,
 	};
 	uint32_t type = types[program->way];
+	int r = open_program(program, ring, type);
 
-	program->bpf = host_call_bpf__open();
-	if (!program->bpf)
-		return -errno;
-	program->bpf->rodata->answer_ignored = program->way == CALL_LINKS_SESSION;
-	if (type)
-		bpf_program__set_expected_attach_type(program->bpf->progs.on_call,
-						      (enum bpf_attach_type)type);
-	int r = bpf_ring_share(ring, program->bpf->obj);
 	if (r == 0)
 		r = host_call_bpf__load(program->bpf);
 	if (r == 0 && type && !is_supported(program, type))
 		r = -EOPNOTSUPP;
+	if (r == 0)
+		r = start_program(program);
 	if (r) {
 		host_call_bpf__destroy(program->bpf);
 		program->bpf = NULL;
@@ -96,30 +124,49 @@ static int load(struct call_program *program, const struct bpf_ring *ring)
 	return r;
 }
 
-int call_program_create(struct bpf_ring *ring, enum call_links_way way,
+static int load_best(struct call_program *program, const struct bpf_ring *ring,
+		     enum call_links_way way)
+{
+	int r = -EOPNOTSUPP;
+
+	if (way != CALL_LINKS_BEST) {
+		program->way = way;
+		return load(program, ring);
+	}
+	for (enum call_links_way one = CALL_LINKS_SESSION; r && one <= CALL_LINKS_SINGLE; one++) {
+		program->way = one;
+		r = load(program, ring);
+	}
+	return r;
+}
+
+int call_program_create(struct bpf_ring *ring, const struct call_program_options *options,
 			struct call_program **program, const char **what)
 {
 	struct call_program *new_program = calloc(1, sizeof(*new_program));
-	int r = -EOPNOTSUPP;
 
 	*what = "BPF: calls";
 	*program = NULL;
 	if (!new_program)
 		return -ENOMEM;
-	if (way != CALL_LINKS_BEST) {
-		new_program->way = way;
-		r = load(new_program, ring);
-	}
-	for (enum call_links_way one = CALL_LINKS_SESSION;
-	     way == CALL_LINKS_BEST && r && one <= CALL_LINKS_SINGLE; one++) {
-		new_program->way = one;
-		r = load(new_program, ring);
+	new_program->wants_python = options->wants_python;
+	new_program->stack_pages = options->stack_pages;
+	int r = load_best(new_program, ring, options->way);
+	if (r && options->wants_python) {
+		new_program->wants_python = false;
+		new_program->python_error = r;
+		r = load_best(new_program, ring, options->way);
 	}
 	if (r)
 		call_program_destroy(new_program);
 	else
 		*program = new_program;
 	return r;
+}
+
+int call_program_python(const struct call_program *program)
+{
+	return program->python_error;
 }
 
 void call_program_destroy(struct call_program *program)

@@ -13,6 +13,7 @@
 #include "batch_builder.h"
 #include "call_function.h"
 #include "event_loop.h"
+#include "event_stack.h"
 #include "guest_process.h"
 #include "proc_file.h"
 #include "process_description.h"
@@ -22,13 +23,17 @@
 
 #define NS_PER_S      1000000000ull
 #define SETTLE_PASSES 20u
+#define NOTICE_MAX    256
+#define NO_GUEST      "no guest came into this process, or it was sent away: "
+#define UNTIL_GUEST   "until its guest came, the kernel timed its calls of CUDA (--host-calls auto)"
+#define REPLACED      "the kernel times its calls of CUDA (--host-calls auto), GPU times are missing"
 
 struct watched_process {
 	const struct watched_scope *scope;
 	pid_t pid;
 	uint64_t start;
 	uint32_t exec_id, fork_exec_id; /* of the last event; and what it was at the fork */
-	bool has_exec_id, ended, reads_maps;
+	bool has_exec_id, ended, reads_maps, replaces_guest;
 	uint32_t process_id;                     /* 0: nothing was sent of it yet */
 	struct guest_process *guest;             /* borrowed; NULL: none */
 	struct process_description *description; /* owns; NULL: nothing was sent of it yet */
@@ -45,6 +50,7 @@ struct watched_process {
 	uint64_t received, received_ns, opened, opened_ns, no_stack;
 	uint64_t no_python, mismatched, truncated; /* samples */
 	uint64_t event_start;                      /* process_start of the last event */
+	struct sample_python python; /* as the kernel's half has it; zeros: it has none */
 	struct sample_counts base, inherited, total;
 };
 
@@ -168,6 +174,8 @@ bool watched_process_is_other(const struct watched_process *process,
 void watched_process_set_guest(struct watched_process *process, struct guest_process *guest)
 {
 	process->guest = guest;
+	if (guest && process->replaces_guest)
+		guest_process_add_notice(guest, UNTIL_GUEST);
 }
 
 struct guest_process *watched_process_guest(const struct watched_process *process)
@@ -217,6 +225,21 @@ static int describe(struct watched_process *process)
 	return *command ? process_description_set_command(process->description, command) : 0;
 }
 
+void watched_process_replace_guest(struct watched_process *process,
+				   void (*notice)(void *context, const char *line), void *context)
+{
+	char line[NOTICE_MAX];
+
+	if (process->replaces_guest)
+		return;
+	process->replaces_guest = true;
+	if (process->guest)
+		guest_process_add_notice(process->guest, REPLACED);
+	snprintf(line, sizeof(line), "process %d: %s%s", (int)process->pid,
+		 process->guest ? "" : NO_GUEST, REPLACED);
+	notice(context, line);
+}
+
 /* Sends who it is, before anything else of it. */
 static int introduce(struct watched_process *process)
 {
@@ -225,6 +248,10 @@ static int introduce(struct watched_process *process)
 	if (process->guest)
 		return guest_process_introduce(process->guest, &process->process_id);
 	int r = process->description ? 0 : describe(process);
+	if (r == 0 && process->replaces_guest)
+		r = process_description_add_notice(process->description, NO_GUEST REPLACED,
+						   strlen(NO_GUEST REPLACED));
+	r = r == -ENOMEM ? r : 0;
 	if (r == 0)
 		r = batch_builder_flush_dictionaries(process->scope->builder);
 	if (r || !process_description_changed(process->description))
@@ -246,10 +273,11 @@ void watched_process_begin_pass(struct watched_process *process)
 
 static void publish_python(void *context, struct sample_python *where)
 {
-	const struct watched_process *process = context;
+	struct watched_process *process = context;
 
 	where->start = process->event_start;
 	where->exec_id = process->exec_id;
+	process->python = *where;
 	process->scope->set_python(process->scope->python_context, process->pid,
 				   where->interpreters ? where : NULL);
 }
@@ -275,6 +303,24 @@ static int create_stacks(struct watched_process *process)
 	return python.process ? 0 : -ENOMEM;
 }
 
+int watched_process_prepare(struct watched_process *process)
+{
+	if (process->has_exec_id)
+		return 0;
+	int r = process->stacks ? 0 : create_stacks(process);
+
+	if (r == 0)
+		address_stack_prepare(process->stacks);
+	return r;
+}
+
+/* What was found before the first sample is the program's that this is of, if its files are still there: they have been read anew. */
+static void confirm_python(struct watched_process *process)
+{
+	if (process->python.interpreters && process->python.start == 0)
+		publish_python(process, &process->python);
+}
+
 static void count_lacks(struct watched_process *process, uint32_t lacks)
 {
 	process->no_python += (lacks & ADDRESS_STACK_NO_PYTHON) != 0;
@@ -282,60 +328,26 @@ static void count_lacks(struct watched_process *process, uint32_t lacks)
 	process->truncated += (lacks & ADDRESS_STACK_TRUNCATED) != 0;
 }
 
-/* The caller may be there twice (host_call.bpf.c). */
-static void show_callers(struct address_list *list, uint64_t callers[static SAMPLE_USER_DEPTH])
-{
-	if (list->nr_user < 2 || list->nr_user > SAMPLE_USER_DEPTH ||
-	    list->user[1] != list->user[0] + 1)
-		return;
-	callers[0] = list->user[0];
-	memcpy(&callers[1], &list->user[2], (list->nr_user - 2) * sizeof(callers[0]));
-	list->user = callers;
-	list->nr_user--;
-}
-
 static int find_stack(struct watched_process *process, const struct sample_event *event,
 		      uint32_t *node_id)
 {
-	const uint8_t *copy =
-		(const uint8_t *)event->addresses + event->user_size + event->kernel_size;
-	struct sample_python_frame python[SAMPLE_PYTHON_DEPTH];
+	struct event_stack shown;
 	uint32_t lacks;
-	const uint32_t nr_user = event->user_size / (uint32_t)sizeof(event->addresses[0]);
-	const struct address_list list = {
-		.user = (const uint64_t *)event->addresses,
-		.kernel = (const uint64_t *)event->addresses + nr_user,
-		.nr_user = nr_user,
-		.nr_kernel = event->kernel_size / (uint32_t)sizeof(event->addresses[0]),
-		.code_pages = event->code_pages,
-		.copy = {.pc = event->user_pc,
-			 .sp = event->user_sp,
-			 .fp = event->user_fp,
-			 .bytes = copy,
-			 .size = event->stack_size},
-		.python = python,
-		.nr_python = event->python_size < sizeof(python)
-				     ? event->python_size / (uint32_t)sizeof(python[0])
-				     : SAMPLE_PYTHON_DEPTH,
-		.python_cut = event->flags & SAMPLE_EVENT_PYTHON_CUT,
-	};
-	struct address_list shown = list;
-	uint64_t callers[SAMPLE_USER_DEPTH];
 
-	memcpy(python, copy + event->stack_size, list.nr_python * sizeof(python[0]));
-	if (event->kind == HOST_SAMPLE_CALL)
-		show_callers(&shown, callers);
+	event_stack_init(&shown, event);
 	if (event->kind == HOST_SAMPLE_OFF_CPU)
-		wait_reason_strip(process->scope->kernel, &shown);
-	if (nr_user == 0)
+		wait_reason_strip(process->scope->kernel, &shown.list);
+	if (event->user_size == 0)
 		process->no_stack++;
 	process->event_start = event->process_start;
 	int r = process->stacks ? 0 : create_stacks(process);
 	if (r == 0)
-		r = address_stack_find(process->stacks, &shown, node_id, &lacks);
-	if (r == 0)
-		count_lacks(process, lacks);
-	return r;
+		r = address_stack_find(process->stacks, &shown.list, node_id, &lacks);
+	if (r)
+		return r;
+	count_lacks(process, lacks);
+	confirm_python(process);
+	return 0;
 }
 
 static int find_name(const struct watched_process *process, const struct sample_event *event,
@@ -408,7 +420,12 @@ static int add(struct watched_process *process, const struct sample_event *event
 		.cpu = event->cpu,
 		.kind = event->kind,
 	};
-	int r = process->has_exec_id && process->exec_id != event->exec_id ? become(process) : 0;
+	int r = 0;
+
+	if (process->has_exec_id && process->exec_id != event->exec_id)
+		r = become(process);
+	else if (!process->has_exec_id && process->stacks)
+		r = call_anew(process); /* it may have called exec since it was prepared */
 
 	process->exec_id = event->exec_id;
 	process->has_exec_id = true;

@@ -1,0 +1,48 @@
+#include "event_stack.h"
+
+#include <string.h>
+
+#include "proto/host_sample.h"
+
+/* The caller may be there twice (host_call.bpf.c). */
+static void show_callers(struct event_stack *stack)
+{
+	struct address_list *list = &stack->list;
+
+	if (list->nr_user < 2 || list->nr_user > SAMPLE_USER_DEPTH ||
+	    list->user[1] != list->user[0] + 1)
+		return;
+	stack->callers[0] = list->user[0];
+	memcpy(&stack->callers[1], &list->user[2], (list->nr_user - 2) * sizeof(list->user[0]));
+	list->user = stack->callers;
+	list->nr_user--;
+}
+
+void event_stack_init(struct event_stack *stack, const struct sample_event *event)
+{
+	const uint8_t *copy =
+		(const uint8_t *)event->addresses + event->user_size + event->kernel_size;
+	const uint32_t nr_user = event->user_size / (uint32_t)sizeof(event->addresses[0]);
+
+	stack->list = (struct address_list){
+		.user = (const uint64_t *)event->addresses,
+		.kernel = (const uint64_t *)event->addresses + nr_user,
+		.nr_user = nr_user,
+		.nr_kernel = event->kernel_size / (uint32_t)sizeof(event->addresses[0]),
+		.code_pages = event->code_pages,
+		.copy = {.pc = event->user_pc,
+			 .sp = event->user_sp,
+			 .fp = event->user_fp,
+			 .bytes = copy,
+			 .size = event->stack_size},
+		.python = stack->python,
+		.nr_python = event->python_size < sizeof(stack->python)
+				     ? event->python_size / (uint32_t)sizeof(stack->python[0])
+				     : SAMPLE_PYTHON_DEPTH,
+		.python_cut = event->flags & SAMPLE_EVENT_PYTHON_CUT,
+	};
+	memcpy(stack->python, copy + event->stack_size,
+	       stack->list.nr_python * sizeof(stack->python[0]));
+	if (event->kind == HOST_SAMPLE_CALL)
+		show_callers(stack);
+}
