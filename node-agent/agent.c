@@ -68,7 +68,7 @@ struct agent {
 	uint32_t nr_processes; /* the newest process id */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
-	uint64_t nr_passes;
+	uint64_t nr_passes, nr_watches;
 	bool refusal_said;
 	bool waits_for_room, leaves_guests, has_all_samples;
 	uint64_t refused_guests;
@@ -259,6 +259,20 @@ static int take_endpoint(struct agent *agent)
 	return publisher_connect(agent->publisher, endpoint, has_keys ? &keys : NULL);
 }
 
+static void take_watches(struct agent *agent)
+{
+	pid_t pid;
+
+	while ((pid = agent_exchange_take_watch(&agent->exchange)) != 0) {
+		int r = bpf_source_watch_children(agent->bpf, pid > 0 ? pid : -pid, pid > 0);
+
+		if (r)
+			fprintf(stderr, "flamegrid-agent: bpf: process %d cannot be watched: %s\n",
+				(int)pid, strerror(-r));
+		agent->nr_watches++;
+	}
+}
+
 /* What other threads want. */
 static bool take_wishes(struct agent *agent)
 {
@@ -325,6 +339,7 @@ static void publish_status(struct agent *agent)
 		.processes = agent->nr_guests,
 		.processes_running = process_table_count(agent->processes),
 		.passes = agent->nr_passes,
+		.watches = agent->nr_watches,
 		.sent_seq = publisher_last_seq(agent->publisher),
 		.acked_seq = publisher_acked_seq(agent->publisher),
 		.connected = publisher_connected(agent->publisher),
@@ -360,6 +375,7 @@ static int step(struct agent *agent, uint64_t now_ns)
 		r = begin_stop(agent, now_ns);
 	if (r == 0)
 		r = take_endpoint(agent);
+	take_watches(agent);
 	if (r == 0)
 		r = publisher_step(agent->publisher, now_ns);
 	if (r)
@@ -472,6 +488,14 @@ int agent_connect(struct agent *agent, const char *endpoint, const struct key_se
 	agent_exchange_connect(&agent->exchange, copy, keys);
 	event_loop_wake(agent->loop);
 	return 0;
+}
+
+int agent_watch(struct agent *agent, pid_t pid, bool on)
+{
+	int r = agent_exchange_watch(&agent->exchange, pid, on);
+
+	event_loop_wake(agent->loop);
+	return r;
 }
 
 void agent_status(struct agent *agent, struct agent_status *status)
