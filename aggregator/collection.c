@@ -5,6 +5,7 @@
 
 #include "agent_session.h"
 #include "catalog.h"
+#include "collective_log.h"
 #include "fold_table.h"
 #include "idle_log.h"
 #include "roster.h"
@@ -22,8 +23,10 @@ struct collection *collection_create(void)
 	collection->samples = fold_table_create();
 	collection->timelines = timeline_table_create();
 	collection->idle = idle_log_create();
+	collection->collectives = collective_log_create();
 	if (!collection->catalog || !collection->roster || !collection->totals ||
-	    !collection->samples || !collection->timelines || !collection->idle) {
+	    !collection->samples || !collection->timelines || !collection->idle ||
+	    !collection->collectives) {
 		collection_destroy(collection);
 		return NULL;
 	}
@@ -43,6 +46,7 @@ void collection_destroy(struct collection *collection)
 	fold_table_destroy(collection->samples);
 	timeline_table_destroy(collection->timelines);
 	idle_log_destroy(collection->idle);
+	collective_log_destroy(collection->collectives);
 	free(collection);
 }
 
@@ -77,6 +81,7 @@ void collection_saved(struct collection *collection)
 	fold_table_clear(collection->samples);
 	timeline_table_saved(collection->timelines);
 	idle_log_saved(collection->idle);
+	collective_log_saved(collection->collectives);
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		agent_session_saved(collection->sessions[i]);
 }
