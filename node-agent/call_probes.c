@@ -281,11 +281,7 @@ static int use_mapping(struct call_probes *probes, struct prober *process,
 /* What another user could have made is not opened, but for who has started it. */
 static bool is_trusted(const struct call_probes *probes, pid_t pid)
 {
-	char path[32];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return probes->trusts_all || (stat(path, &status) == 0 && status.st_uid == geteuid());
+	return probes->trusts_all || proc_file_is_ours(pid);
 }
 
 static ino_t executable_of(pid_t pid)

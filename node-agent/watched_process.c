@@ -1,11 +1,9 @@
 #include "watched_process.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -82,15 +80,6 @@ static void watch(struct watched_process *process)
 	}
 }
 
-static bool is_of_our_user(pid_t pid)
-{
-	char path[32];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return stat(path, &status) == 0 && status.st_uid == geteuid();
-}
-
 /* Between exec and its arguments there is a moment without. */
 static bool read_command(struct watched_process *process)
 {
@@ -129,7 +118,7 @@ struct watched_process *watched_process_create(const struct watched_scope *scope
 		return NULL;
 	}
 	watch(process);
-	process->reads_maps = !process->ended && (scope->trusts_all || is_of_our_user(pid));
+	process->reads_maps = !process->ended && (scope->trusts_all || proc_file_is_ours(pid));
 	read_command(process);
 	return process;
 }
@@ -193,21 +182,12 @@ uint32_t watched_process_claim(const struct watched_process *process)
 
 /* ---- who it is ---------------------------------------------------------------------------------- */
 
-static uint64_t pid_namespace_of(pid_t pid)
-{
-	char path[40];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-	return stat(path, &status) == 0 ? status.st_ino : 0;
-}
-
 static int describe(struct watched_process *process)
 {
 	struct guest_hello hello = {
 		.pid = (uint32_t)process->pid,
 		.start_ticks = start_ticks(process),
-		.pid_namespace = pid_namespace_of(process->ended ? getpid() : process->pid),
+		.pid_namespace = proc_file_pid_namespace(process->ended ? getpid() : process->pid),
 	};
 
 	if (getrandom(hello.instance, sizeof(hello.instance), 0) != sizeof(hello.instance))
