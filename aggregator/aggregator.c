@@ -53,6 +53,7 @@ struct aggregator {
 	uint64_t frames_since, bytes_since; /* the last commit */
 	uint64_t commits, launches, records;
 	uint64_t refused_messages;
+	bool stranger_said;
 
 	pthread_mutex_t lock; /* of status, which other threads read */
 	struct aggregator_status status;
@@ -98,11 +99,12 @@ static int explain(char **error, int status, const char *format, ...)
 static int bind_endpoint(struct aggregator *aggregator, const char *endpoint,
 			 const struct aggregator_options *options, char **error)
 {
-	if (!endpoint_is_local(endpoint)) {
+	if (!options->keys && !endpoint_is_local(endpoint)) {
 		if (!options->insecure)
 			return explain(error, -EACCES,
 				       "%s: others than this machine could connect, and nothing is "
-				       "authenticated or encrypted: refused without --insecure",
+				       "authenticated or encrypted: refused without --keys or "
+				       "--insecure",
 				       endpoint);
 		say("warning: %s: anybody who can reach it can read and write this profile",
 		    endpoint);
@@ -159,6 +161,12 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
 	if (status)
 		return explain(error, status, "cannot start the aggregator: %s", strerror(-status));
+	if (options->keys) {
+		status = receiver_protect(aggregator->receiver, options->keys);
+		if (status)
+			return explain(error, status, "the keys cannot be used: %s",
+				       strerror(-status));
+	}
 	status = open_store(aggregator, options, error);
 	for (uint32_t i = 0; i < options->nr_endpoints && !status; i++)
 		status = bind_endpoint(aggregator, options->endpoints[i], options, error);
@@ -467,6 +475,7 @@ static void publish_status(struct aggregator *aggregator)
 	aggregator->status.commits = aggregator->commits;
 	aggregator->status.bad_frames = counts->bad_frames;
 	aggregator->status.refused = counts->refused;
+	aggregator->status.strangers = counts->strangers;
 	aggregator->status.launches = aggregator->launches;
 	aggregator->status.records = aggregator->records;
 	pthread_mutex_unlock(&aggregator->lock);
@@ -503,6 +512,18 @@ static int take_messages(struct aggregator *aggregator)
 	return status < 0 ? status : 0;
 }
 
+/* Once: who tries it again and again shall not fill a log. */
+static void say_stranger(struct aggregator *aggregator)
+{
+	if (aggregator->stranger_said || !receiver_counts(aggregator->receiver)->strangers)
+		return;
+	aggregator->stranger_said = true;
+	if (!aggregator->quiet)
+		say("a connection was turned away: it does not have this aggregator's keys; "
+		    "further "
+		    "ones are only counted");
+}
+
 static bool stopping(const struct aggregator *aggregator)
 {
 	uint64_t count;
@@ -523,6 +544,7 @@ int aggregator_run(struct aggregator *aggregator)
 			error = -ENOMEM;
 		if (!error)
 			send_acks(aggregator);
+		say_stranger(aggregator);
 		publish_status(aggregator);
 	}
 	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must

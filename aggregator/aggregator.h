@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct aggregator;
+struct key_set;
 
 /* Strings are borrowed for aggregator_create() only. */
 struct aggregator_options {
@@ -17,12 +18,14 @@ struct aggregator_options {
 	const char *store_path;      /* created if missing, continued if it is one of ours */
 	const char *title;           /* for reports: the job or its command; may be NULL */
 	uint32_t commit_interval_ms; /* 0: 100 */
-	bool insecure; /* allow endpoints other than loopback, ipc and inproc although nothing is authenticated */
-	bool quiet; /* errors only on stderr */
+	const struct key_set *
+		keys; /* an aggregator's: only agents that have its keys may connect, but by inproc://; NULL: everybody may */
+	bool insecure; /* without keys: allow endpoints other than loopback, ipc and inproc although nothing is authenticated */
+	bool quiet;    /* errors only on stderr */
 };
 
 /* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line that names what and where,
- * owns: free(). -EACCES: an endpoint that needs `insecure`. -EPROTO: the store is not one of ours, damaged, or of a newer
+ * owns: free(). -EACCES: an endpoint that needs keys, or `insecure`. -EPROTO: the store is not one of ours, damaged, or of a newer
  * schema. On error *aggregator is NULL. */
 int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
 		      char **error);
@@ -41,6 +44,7 @@ struct aggregator_status {
 	uint64_t launches, records; /* committed or in hand */
 	uint64_t commits;
 	uint64_t bad_frames, refused;
+	uint64_t strangers; /* connections turned away for their key */
 };
 void aggregator_status(struct aggregator *aggregator, struct aggregator_status *status);
 

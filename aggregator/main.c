@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aggregator.h"
+#include "proto/key_set.h"
 
 #define ENDPOINTS_MAX 16u
 
@@ -23,8 +24,10 @@ static const char usage[] =
 	"                     port *: any that is free; may be given several times\n"
 	"  --store FILE       the profile; made if missing, else continued\n"
 	"  --title TEXT       heading of its reports\n"
-	"  --insecure         allow endpoints that other machines can reach: nothing is\n"
-	"                     authenticated or encrypted\n"
+	"  --keys FILE        take only agents that have this aggregator's keys, and encrypt what\n"
+	"                     passes (flamegrid keygen makes them); else, endpoints that other\n"
+	"                     machines can reach are refused\n"
+	"  --insecure         without keys: allow them, with nothing authenticated or encrypted\n"
 	"  --quiet            print errors only\n"
 	"  --help, --version\n"
 	"\n"
@@ -45,6 +48,18 @@ static int usage_error(const char *what)
 	return EXIT_USAGE;
 }
 
+static int read_keys(const char *path, struct key_set *keys)
+{
+	char *error;
+	int status = key_set_read(path, KEY_ROLE_AGGREGATOR, keys, &error);
+
+	if (status)
+		fprintf(stderr, "flamegrid-aggregator: --keys: %s\n",
+			error ? error : strerror(-status));
+	free(error);
+	return status ? EXIT_FAILED : EXIT_SUCCESS;
+}
+
 static int run(const struct aggregator_options *options)
 {
 	struct sigaction action = {.sa_handler = stop};
@@ -56,6 +71,7 @@ static int run(const struct aggregator_options *options)
 		free(error);
 		return EXIT_FAILED;
 	}
+	signal(SIGPIPE, SIG_IGN); /* whoever read our words may be gone: the profile goes on */
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	for (uint32_t i = 0; i < options->nr_endpoints && !options->quiet; i++)
@@ -72,13 +88,20 @@ static int run(const struct aggregator_options *options)
 int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
-		{"listen", required_argument, NULL, 'l'}, {"store", required_argument, NULL, 's'},
-		{"title", required_argument, NULL, 't'},  {"insecure", no_argument, NULL, 'i'},
-		{"quiet", no_argument, NULL, 'q'},        {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},      {NULL, 0, NULL, 0},
+		{"listen", required_argument, NULL, 'l'},
+		{"store", required_argument, NULL, 's'},
+		{"title", required_argument, NULL, 't'},
+		{"insecure", no_argument, NULL, 'i'},
+		{"keys", required_argument, NULL, 'k'},
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{NULL, 0, NULL, 0},
 	};
 	const char *endpoints[ENDPOINTS_MAX];
 	struct aggregator_options options = {.endpoints = endpoints};
+	struct key_set keys;
+	const char *keys_path = NULL;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -97,6 +120,9 @@ int main(int argc, char **argv)
 		case 'i':
 			options.insecure = true;
 			break;
+		case 'k':
+			keys_path = optarg;
+			break;
 		case 'q':
 			options.quiet = true;
 			break;
@@ -114,5 +140,10 @@ int main(int argc, char **argv)
 		return usage_error("unexpected argument");
 	if (options.nr_endpoints == 0 || !options.store_path)
 		return usage_error("--listen and --store are needed");
+	if (keys_path) {
+		if (read_keys(keys_path, &keys))
+			return EXIT_FAILED;
+		options.keys = &keys;
+	}
 	return run(&options);
 }

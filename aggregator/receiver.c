@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zmq.h>
 
+#include "admission.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
 
@@ -19,6 +20,7 @@ struct receiver {
 	void *context; /* owned if own_context */
 	void *own_context;
 	void *socket;
+	struct admission *admission; /* owns; NULL: everybody may connect */
 	struct batch_decoder *decoder;
 	struct batch_encoder *encoder;
 	struct peer_table *peers;
@@ -69,7 +71,7 @@ int receiver_create(void *zmq_context, struct receiver **receiver)
 	new->decoder = batch_decoder_create();
 	new->encoder = batch_encoder_create();
 	new->peers = peer_table_create();
-	if (new->context && new->decoder && new->encoder && new->peers) {
+	if (new->context &&new->decoder &&new->encoder &&new->peers) {
 		new->socket = zmq_socket(new->context, ZMQ_ROUTER);
 		error = new->socket ? configure(new->socket) : -errno;
 	}
@@ -114,12 +116,20 @@ void receiver_destroy(struct receiver *receiver)
 	release_names(receiver);
 	if (receiver->socket)
 		zmq_close(receiver->socket);
+	admission_destroy(receiver->admission);
 	if (receiver->own_context)
 		zmq_ctx_term(receiver->own_context);
 	batch_decoder_destroy(receiver->decoder);
 	batch_encoder_destroy(receiver->encoder);
 	peer_table_destroy(receiver->peers);
 	free(receiver);
+}
+
+int receiver_protect(struct receiver *receiver, const struct key_set *keys)
+{
+	int r = admission_create(receiver->context, keys, &receiver->admission);
+
+	return r ? r : admission_guard(receiver->admission, receiver->socket);
 }
 
 int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual)
@@ -148,10 +158,18 @@ int receiver_wait(struct receiver *receiver, int wake_fd, int timeout_ms)
 	zmq_pollitem_t items[] = {
 		{.socket = receiver->socket, .events = ZMQ_POLLIN},
 		{.fd = wake_fd, .events = ZMQ_POLLIN},
+		{.events = ZMQ_POLLIN},
 	};
+	int nr_items = 2;
 
-	if (zmq_poll(items, 2, timeout_ms) < 0 && errno != EINTR)
+	if (receiver->admission)
+		items[nr_items++].socket = admission_socket(receiver->admission);
+	if (zmq_poll(items, nr_items, timeout_ms) < 0 && errno != EINTR)
 		return -errno;
+	if (receiver->admission) {
+		admission_step(receiver->admission);
+		receiver->counts.strangers = admission_refused(receiver->admission);
+	}
 	return 0;
 }
 

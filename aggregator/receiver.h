@@ -1,5 +1,5 @@
-/* The aggregator's ZeroMQ socket: frames in, checked messages out, answers back. The only file here
- * that includes zmq.h. Sending never blocks: an answer that cannot be sent is dropped, because
+/* The aggregator's ZeroMQ socket: frames in, checked messages out, answers back. Beside admission.c the
+ * only file here that includes zmq.h. Sending never blocks: an answer that cannot be sent is dropped, because
  * every answer may be repeated. Used by one thread. */
 #ifndef RECEIVER_H
 #define RECEIVER_H
@@ -12,12 +12,17 @@
 
 #define RECEIVER_BAD_FRAMES_MAX 3u
 
+struct key_set;
 struct receiver;
 
 /* zmq_context NULL: one of its own; else borrowed until destroy. 0 or -errno with *receiver NULL.
  */
 int receiver_create(void *zmq_context, struct receiver **receiver);
 void receiver_destroy(struct receiver *receiver); /* accepts NULL */
+
+/* Before anything is bound: from now on only those who have the agents' key may connect by network or ipc://, and all that passes is encrypted;
+ * inproc:// is as it was. keys: an aggregator's, copied. 0 or -errno as admission_create(). */
+int receiver_protect(struct receiver *receiver, const struct key_set *keys);
 
 /* *actual: the endpoint with its port resolved (owns: free()). 0 or -errno (-EPROTONOSUPPORT: not
  * an endpoint). */
@@ -48,8 +53,9 @@ struct peer_table *receiver_peers(struct receiver *receiver); /* borrowed until 
 struct receiver_counts {
 	uint64_t frames, bytes;
 	uint64_t bad_frames;
-	uint64_t unknown; /* messages of a type or version that we do not know */
-	uint64_t refused; /* REFUSE messages sent */
+	uint64_t unknown;   /* messages of a type or version that we do not know */
+	uint64_t refused;   /* REFUSE messages sent */
+	uint64_t strangers; /* connections that were turned away for their key */
 };
 const struct receiver_counts *receiver_counts(const struct receiver *receiver);
 

@@ -34,6 +34,10 @@ struct thread_struct { /* x86_64's */
 	unsigned long fsbase;
 };
 
+struct sched_entity {
+	__u64 sum_exec_runtime; /* ns */
+};
+
 struct task_struct {
 	unsigned int __state; /* from Linux 5.14 on */
 	int pid, tgid;
@@ -43,6 +47,7 @@ struct task_struct {
 	__u64 start_boottime;
 	__u64 self_exec_id; /* 32 bits before Linux 5.8 */
 	char comm[16];
+	struct sched_entity se;
 	struct thread_struct thread;
 };
 

@@ -44,47 +44,10 @@ static __always_inline struct sample_wait *find_wait(__u32 tid)
 	return bpf_map_lookup_elem(&waits, &tid);
 }
 
-/* The kernel runs in the thread that leaves, so its stacks can be read. */
-static __always_inline void leave(void *context, struct task_struct *task, bool preempted,
-				  __u64 now_ns)
+/* The wait that is noted is over, and how long it was. */
+static __always_inline void end_wait(struct sample_wait *wait, const struct sample_settings *how,
+				     __u64 end_ns, __u64 duration_ns)
 {
-	__u32 tid = (__u32)task->pid, pid = pid_of(task);
-	unsigned int state = state_of(task);
-	struct sample_settings *how = get_settings();
-	struct sample_wait *wait;
-
-	if (!is_watched(pid))
-		return;
-	if (state & TASK_DEAD) {
-		bpf_map_delete_elem(&waits, &tid);
-		return;
-	}
-	wait = find_wait(tid);
-	if (!wait)
-		return;
-	fill_event(context, &wait->event, task, pid);
-	if (how)
-		copy_stack(&wait->event, task, how->stack_pages, SAMPLE_WAIT_PAGES_MAX);
-	copy_python(&wait->event, task, sizeof(wait->event.addresses) + sizeof(wait->stack), false);
-	if (preempted || state == 0)
-		wait->event.flags |= SAMPLE_EVENT_PREEMPTED;
-	wait->event.kind = HOST_SAMPLE_OFF_CPU;
-	wait->since_ns = now_ns;
-}
-
-static __always_inline void come_back(struct task_struct *task, __u64 now_ns)
-{
-	__u32 tid = (__u32)task->pid;
-	struct sample_settings *how = get_settings();
-	struct sample_wait *wait;
-	__u64 duration_ns;
-
-	if (!how || !is_watched(pid_of(task)))
-		return;
-	wait = bpf_map_lookup_elem(&waits, &tid);
-	if (!wait || !wait->since_ns)
-		return;
-	duration_ns = now_ns - wait->since_ns;
 	wait->since_ns = 0;
 	if (duration_ns == 0)
 		duration_ns = 1;
@@ -97,9 +60,69 @@ static __always_inline void come_back(struct task_struct *task, __u64 now_ns)
 		}
 		return;
 	}
-	wait->event.time_ns = now_ns;
+	wait->event.time_ns = end_ns;
 	wait->event.duration_ns = duration_ns;
 	send_event(&wait->event, sizeof(wait->event) + sizeof(wait->stack) + sizeof(wait->python));
+}
+
+/* The thread leaves and was never seen to come back: some kernels of virtual machines switch threads without a word. What it has run
+ * since is known, and the rest of the time was the wait. */
+static __always_inline void end_unseen(struct sample_wait *wait, const struct sample_settings *how,
+				       __u64 ran_ns, __u64 now_ns)
+{
+	__u64 since_ns = now_ns - wait->since_ns;
+
+	ran_ns -= wait->ran_ns;
+	if (ran_ns > since_ns)
+		ran_ns = since_ns;
+	end_wait(wait, how, now_ns - ran_ns, since_ns - ran_ns);
+}
+
+/* The kernel runs in the thread that leaves, so its stacks can be read. */
+static __always_inline void leave(void *context, struct task_struct *task, bool preempted,
+				  __u64 now_ns)
+{
+	__u32 tid = (__u32)task->pid, pid = pid_of(task);
+	unsigned int state = state_of(task);
+	struct sample_settings *how = get_settings();
+	__u64 ran_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	struct sample_wait *wait;
+
+	if (!is_watched(pid))
+		return;
+	if (state & TASK_DEAD) {
+		wait = bpf_map_lookup_elem(&waits, &tid);
+		if (wait && wait->since_ns && how)
+			end_unseen(wait, how, ran_ns, now_ns);
+		bpf_map_delete_elem(&waits, &tid);
+		return;
+	}
+	wait = find_wait(tid);
+	if (!wait || !how)
+		return;
+	if (wait->since_ns)
+		end_unseen(wait, how, ran_ns, now_ns);
+	fill_event(context, &wait->event, task, pid);
+	copy_stack(&wait->event, task, how->stack_pages, SAMPLE_WAIT_PAGES_MAX);
+	copy_python(&wait->event, task, sizeof(wait->event.addresses) + sizeof(wait->stack), false);
+	if (preempted || state == 0)
+		wait->event.flags |= SAMPLE_EVENT_PREEMPTED;
+	wait->event.kind = HOST_SAMPLE_OFF_CPU;
+	wait->since_ns = now_ns;
+	wait->ran_ns = ran_ns;
+}
+
+static __always_inline void come_back(struct task_struct *task, __u64 now_ns)
+{
+	__u32 tid = (__u32)task->pid;
+	struct sample_settings *how = get_settings();
+	struct sample_wait *wait;
+
+	if (!how || !is_watched(pid_of(task)))
+		return;
+	wait = bpf_map_lookup_elem(&waits, &tid);
+	if (wait && wait->since_ns)
+		end_wait(wait, how, now_ns, now_ns - wait->since_ns);
 }
 
 SEC("tp_btf/sched_switch")

@@ -176,6 +176,7 @@ struct sample_settings {
 /* Map "waits", by the first namespace's thread id: where a thread is that is not on a CPU. */
 struct sample_wait {
 	__u64 since_ns; /* 0: it runs */
+	__u64 ran_ns;   /* all that it had run by then */
 	struct sample_event event;
 	__u8 stack[SAMPLE_WAIT_PAGES_MAX * 4096u];
 	__u8 python[SAMPLE_PYTHON_MAX];

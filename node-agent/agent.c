@@ -67,6 +67,8 @@ struct agent {
 	uint32_t nr_processes; /* the newest process id */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
+	uint64_t nr_passes;
+	bool refusal_said;
 	bool waits_for_room, leaves_guests, has_all_samples;
 	uint64_t refused_guests;
 	struct agent_exchange exchange; /* with other threads */
@@ -217,6 +219,7 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		r = frame_names_request(&agent->names);
 	if (r == 0 && publisher_has_room(agent->publisher))
 		r = batch_builder_flush_dictionaries(agent->builder);
+	agent->nr_passes += r == 0 && !agent->waits_for_room && !agent->waits_for_stack;
 
 	agent->interval_ns += agent->drain_interval_ns;
 	if (count_read(agent) != before)
@@ -230,6 +233,19 @@ static int pass(struct agent *agent, uint64_t now_ns)
 
 /* ---- stopping
  * ---------------------------------------------------------------------------------------------- */
+
+static int take_endpoint(struct agent *agent)
+{
+	struct key_set keys;
+	bool has_keys;
+	char *endpoint = agent_exchange_take_endpoint(&agent->exchange, &keys, &has_keys);
+
+	if (!endpoint)
+		return 0;
+	free(agent->endpoint);
+	agent->endpoint = endpoint;
+	return publisher_connect(agent->publisher, endpoint, has_keys ? &keys : NULL);
+}
 
 /* What other threads want. */
 static bool take_wishes(struct agent *agent)
@@ -296,6 +312,7 @@ static void publish_status(struct agent *agent)
 	struct agent_status status = {
 		.processes = agent->nr_guests,
 		.processes_running = process_table_count(agent->processes),
+		.passes = agent->nr_passes,
 		.sent_seq = publisher_last_seq(agent->publisher),
 		.acked_seq = publisher_acked_seq(agent->publisher),
 		.connected = publisher_connected(agent->publisher),
@@ -329,6 +346,8 @@ static int step(struct agent *agent, uint64_t now_ns)
 
 	if (take_wishes(agent) && agent->phase == PHASE_RUNNING)
 		r = begin_stop(agent, now_ns);
+	if (r == 0)
+		r = take_endpoint(agent);
 	if (r == 0)
 		r = publisher_step(agent->publisher, now_ns);
 	if (r)
@@ -392,12 +411,26 @@ static void report_failure(const struct agent *agent, int r)
 		fprintf(stderr, "flamegrid-agent: loop: %s\n", strerror(-r));
 }
 
+/* Once: it is tried again every few seconds, and the job may well go on for days. */
+static void say_refusal(struct agent *agent)
+{
+	if (agent->refusal_said || !publisher_refusals(agent->publisher))
+		return;
+	agent->refusal_said = true;
+	fprintf(stderr,
+		"flamegrid-agent: connect: %s: the keys do not fit: who listens there does not "
+		"take ours, "
+		"or does not have those that we expect\n",
+		agent->endpoint);
+}
+
 int agent_run(struct agent *agent)
 {
 	int r = 0;
 
 	while (r == 0 && agent->phase != PHASE_DONE) {
 		r = step(agent, event_loop_now_ns());
+		say_refusal(agent);
 		if (r == 0 && agent->phase != PHASE_DONE)
 			r = event_loop_wait(agent->loop, deadline_ns(agent));
 	}
@@ -416,6 +449,17 @@ void agent_command(struct agent *agent, const struct record_ring_command *comman
 {
 	agent_exchange_command(&agent->exchange, command);
 	event_loop_wake(agent->loop);
+}
+
+int agent_connect(struct agent *agent, const char *endpoint, const struct key_set *keys)
+{
+	char *copy = strdup(endpoint);
+
+	if (!copy)
+		return -ENOMEM;
+	agent_exchange_connect(&agent->exchange, copy, keys);
+	event_loop_wake(agent->loop);
+	return 0;
 }
 
 void agent_status(struct agent *agent, struct agent_status *status)
@@ -437,6 +481,7 @@ static int start_publisher(struct agent *agent, const struct agent_options *opti
 	struct publisher_options publisher = {
 		.endpoint = options->endpoint,
 		.zmq_context = options->zmq_context,
+		.keys = options->keys,
 		.window_bytes = options->window_bytes ? options->window_bytes : WINDOW_BYTES,
 	};
 	struct agent_hello hello;
@@ -449,7 +494,7 @@ static int start_publisher(struct agent *agent, const struct agent_options *opti
 	r = publisher_create(&publisher, &agent->publisher, error);
 	if (r)
 		return r;
-	if (options->may_restart) {
+	if (options->may_restart && options->endpoint) {
 		agent->predecessors = predecessor_table_create(&publisher);
 		if (!agent->predecessors)
 			return -ENOMEM;
@@ -510,7 +555,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 
 	if (r)
 		return r;
-	agent->endpoint = strdup(options->endpoint);
+	agent->endpoint = strdup(options->endpoint ? options->endpoint : "(not known yet)");
 	agent->strings = string_dictionary_create();
 	agent->stacks = stack_dictionary_create();
 	agent->processes = process_table_create(agent->loop);

@@ -13,14 +13,18 @@
 #include "probe_source.h"
 
 struct agent;
+struct key_set;
 
 /* Strings are borrowed for agent_create() only. */
 struct agent_options {
 	const char
-		*socket_path;  /* where guests connect; created 0600, removed by agent_destroy() */
-	const char *endpoint;  /* the aggregator's ZeroMQ endpoint */
-	void *zmq_context;     /* NULL: one of its own; needed for inproc:// */
-	const char *node_name; /* NULL: SLURMD_NODENAME, else the hostname */
+		*socket_path; /* where guests connect; created 0600, removed by agent_destroy() */
+	const char *
+		endpoint; /* the aggregator's ZeroMQ endpoint; NULL: agent_connect() will say, and what is recorded until then is kept */
+	const struct key_set
+		*keys; /* an agent's, for that aggregator; NULL: nothing protects the connection */
+	void *zmq_context;        /* NULL: one of its own; needed for inproc:// */
+	const char *node_name;    /* NULL: SLURMD_NODENAME, else the hostname */
 	const char *devices_path; /* NULL: hwloc */
 	const char *symbol_cache; /* the directory of symbol tables (symbol_cache.h); NULL: none */
 	uint64_t window_bytes;    /* of unacknowledged frames kept in memory; 0: 64 MiB */
@@ -30,12 +34,13 @@ struct agent_options {
 	bool inlines;        /* names hold source lines and inlined functions (symbolizer.h) */
 	bool any_user;       /* take guests of other users than our own and root (a site's agent) */
 	bool quiet;          /* errors only on stderr */
-	bool may_restart;    /* guests keep their memory for the agent that comes after this one */
+	bool may_restart;    /* with an endpoint: guests keep their memory for the agent that comes after this one */
 	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
 				counted before is not in it */
 	struct bpf_source_options bpf; /* samples of host threads; zeros: none */
-	struct probe_source_options probe; /* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
-	uid_t guest_uid;               /* guests of this user are taken, too; 0: of no other */
+	struct probe_source_options
+		probe; /* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
+	uid_t guest_uid; /* guests of this user are taken, too; 0: of no other */
 };
 
 /* Binds the socket and prepares the loop. 0 or -errno; *error (if error is not NULL) is then one
@@ -50,6 +55,9 @@ void agent_destroy(struct agent *agent); /* accepts NULL */
 int agent_run(struct agent *agent);
 void agent_stop(struct agent *agent);
 
+/* Where the aggregator is, for an agent that was created without an endpoint; and its keys (NULL: none). Any thread, also while the loop runs. 0 or -ENOMEM. */
+int agent_connect(struct agent *agent, const char *endpoint, const struct key_set *keys);
+
 struct record_ring_command;
 
 /* Commands all guests, those that are still to come included. Any thread, also while the loop runs. */
@@ -58,6 +66,8 @@ void agent_command(struct agent *agent, const struct record_ring_command *comman
 struct agent_status {
 	uint64_t processes;         /* ever taken in */
 	uint64_t processes_running; /* not yet seen to end */
+	uint64_t
+		passes; /* complete ones over all rings: what was in them before a pass began is behind sent_seq after it */
 	uint64_t launches, records; /* read from rings */
 	uint64_t samples;           /* of host threads */
 	uint64_t sent_seq, acked_seq;

@@ -1,5 +1,7 @@
 #include "agent_exchange.h"
 
+#include <stdlib.h>
+
 void agent_exchange_init(struct agent_exchange *exchange)
 {
 	*exchange = (struct agent_exchange){.stop = false};
@@ -8,6 +10,7 @@ void agent_exchange_init(struct agent_exchange *exchange)
 
 void agent_exchange_fini(struct agent_exchange *exchange)
 {
+	free(exchange->endpoint);
 	pthread_mutex_destroy(&exchange->lock);
 }
 
@@ -25,6 +28,30 @@ void agent_exchange_command(struct agent_exchange *exchange,
 	exchange->command = *command;
 	exchange->has_command = true;
 	pthread_mutex_unlock(&exchange->lock);
+}
+
+void agent_exchange_connect(struct agent_exchange *exchange, char *endpoint,
+			    const struct key_set *keys)
+{
+	pthread_mutex_lock(&exchange->lock);
+	free(exchange->endpoint);
+	exchange->endpoint = endpoint;
+	exchange->has_keys = keys != NULL;
+	if (keys)
+		exchange->keys = *keys;
+	pthread_mutex_unlock(&exchange->lock);
+}
+
+char *agent_exchange_take_endpoint(struct agent_exchange *exchange, struct key_set *keys,
+				   bool *has_keys)
+{
+	pthread_mutex_lock(&exchange->lock);
+	char *endpoint = exchange->endpoint;
+	*keys = exchange->keys;
+	*has_keys = exchange->has_keys;
+	exchange->endpoint = NULL;
+	pthread_mutex_unlock(&exchange->lock);
+	return endpoint;
 }
 
 void agent_exchange_status(struct agent_exchange *exchange, struct agent_status *status)

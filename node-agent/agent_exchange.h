@@ -6,12 +6,16 @@
 #include <stdbool.h>
 
 #include "agent.h"
+#include "proto/key_set.h"
 #include "proto/record_ring.h"
 
 struct agent_exchange {
 	pthread_mutex_t lock; /* all below */
 	bool stop, has_command;
 	struct record_ring_command command; /* the newest that was not taken */
+	char *endpoint;                     /* likewise; owns; NULL: none */
+	struct key_set keys;
+	bool has_keys;
 	struct agent_status status;
 };
 
@@ -23,6 +27,14 @@ void agent_exchange_stop(struct agent_exchange *exchange);
 void agent_exchange_command(struct agent_exchange *exchange,
 			    const struct record_ring_command *command);
 void agent_exchange_status(struct agent_exchange *exchange, struct agent_status *status);
+
+/* Takes endpoint; keys are copied, NULL: none. */
+void agent_exchange_connect(struct agent_exchange *exchange, char *endpoint,
+			    const struct key_set *keys);
+
+/* The loop: where to connect, which is then taken, owns: free(); NULL: nothing new. *has_keys: whether there are any. */
+char *agent_exchange_take_endpoint(struct agent_exchange *exchange, struct key_set *keys,
+				   bool *has_keys);
 
 /* The loop: whether there is a command, which is then taken; *stop: whether it is to stop, and stays so. */
 bool agent_exchange_take(struct agent_exchange *exchange, struct record_ring_command *command,

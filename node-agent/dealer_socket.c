@@ -8,7 +8,12 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "proto/key_set.h"
 #include "proto/message.h"
+
+#define HANDSHAKE_FAILED                                                                           \
+	(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |              \
+	 ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
 
 struct dealer_socket {
 	char *endpoint; /* owns */
@@ -16,15 +21,30 @@ struct dealer_socket {
 	void *socket, *monitor;
 	int epoll_fd;
 	uint32_t nr_sockets; /* names the monitors */
+	bool has_keys;
+	struct key_set keys;
+	uint64_t refusals;
 	bool wants_write;
 	zmq_msg_t frame; /* received last */
 };
 
-static int set_up(struct dealer_socket *dealer, const char *endpoint, void *zmq_context)
+static int take_keys(struct dealer_socket *dealer, const struct key_set *keys)
 {
-	dealer->endpoint = strdup(endpoint);
-	if (!dealer->endpoint)
-		return -ENOMEM;
+	if (!keys) {
+		dealer->has_keys = false;
+		return 0;
+	}
+	if (!zmq_has("curve"))
+		return -ENOTSUP;
+	if (!key_set_serves(keys, KEY_ROLE_AGENT))
+		return -EINVAL;
+	dealer->has_keys = true;
+	dealer->keys = *keys;
+	return 0;
+}
+
+static int set_up(struct dealer_socket *dealer, void *zmq_context)
+{
 	dealer->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (dealer->epoll_fd < 0)
 		return -errno;
@@ -34,7 +54,8 @@ static int set_up(struct dealer_socket *dealer, const char *endpoint, void *zmq_
 	return dealer->context ? 0 : -errno;
 }
 
-int dealer_socket_create(const char *endpoint, void *zmq_context, struct dealer_socket **dealer)
+int dealer_socket_create(const char *endpoint, void *zmq_context, const struct key_set *keys,
+			 struct dealer_socket **dealer)
 {
 	struct dealer_socket *new_dealer = calloc(1, sizeof(*new_dealer));
 
@@ -43,12 +64,29 @@ int dealer_socket_create(const char *endpoint, void *zmq_context, struct dealer_
 		return -ENOMEM;
 	new_dealer->epoll_fd = -1;
 	zmq_msg_init(&new_dealer->frame);
-	int r = set_up(new_dealer, endpoint, zmq_context);
+	int r = endpoint ? dealer_socket_aim(new_dealer, endpoint, keys) : 0;
+	if (r == 0)
+		r = set_up(new_dealer, zmq_context);
 	if (r) {
 		dealer_socket_destroy(new_dealer);
 		return r;
 	}
 	*dealer = new_dealer;
+	return 0;
+}
+
+int dealer_socket_aim(struct dealer_socket *dealer, const char *endpoint,
+		      const struct key_set *keys)
+{
+	char *copy = strdup(endpoint);
+	int r = copy ? take_keys(dealer, keys) : -ENOMEM;
+
+	if (r) {
+		free(copy);
+		return r;
+	}
+	free(dealer->endpoint);
+	dealer->endpoint = copy;
 	return 0;
 }
 
@@ -63,6 +101,7 @@ void dealer_socket_destroy(struct dealer_socket *dealer)
 	if (dealer->epoll_fd >= 0)
 		close(dealer->epoll_fd);
 	free(dealer->endpoint);
+	memset(&dealer->keys, 0, sizeof(dealer->keys));
 	free(dealer);
 }
 
@@ -90,6 +129,15 @@ void dealer_socket_close(struct dealer_socket *dealer)
 	if (dealer->monitor)
 		zmq_close(dealer->monitor);
 	dealer->socket = dealer->monitor = NULL;
+}
+
+static int use_keys(void *socket, const struct key_set *keys)
+{
+	if (zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, keys->server_public, KEY_SET_TEXT) ||
+	    zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, keys->client_public, KEY_SET_TEXT) ||
+	    zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, keys->client_secret, KEY_SET_TEXT))
+		return -errno;
+	return 0;
 }
 
 static int set_options(void *socket, const char *endpoint)
@@ -126,7 +174,7 @@ static void open_monitor(struct dealer_socket *dealer)
 
 	snprintf(name, sizeof(name), "inproc://publisher-%p-%u", (void *)dealer,
 		 ++dealer->nr_sockets);
-	if (zmq_socket_monitor(dealer->socket, name, ZMQ_EVENT_DISCONNECTED))
+	if (zmq_socket_monitor(dealer->socket, name, ZMQ_EVENT_DISCONNECTED | HANDSHAKE_FAILED))
 		return;
 	dealer->monitor = zmq_socket(dealer->context, ZMQ_PAIR);
 	if (dealer->monitor && zmq_connect(dealer->monitor, name)) {
@@ -138,10 +186,14 @@ static void open_monitor(struct dealer_socket *dealer)
 int dealer_socket_open(struct dealer_socket *dealer)
 {
 	dealer_socket_close(dealer);
+	if (!dealer->endpoint)
+		return -EDESTADDRREQ;
 	dealer->socket = zmq_socket(dealer->context, ZMQ_DEALER);
 	if (!dealer->socket)
 		return -errno;
 	int r = set_options(dealer->socket, dealer->endpoint);
+	if (r == 0 && dealer->has_keys)
+		r = use_keys(dealer->socket, &dealer->keys);
 	if (r == 0) {
 		open_monitor(dealer);
 		r = zmq_connect(dealer->socket, dealer->endpoint) ? -errno : 0;
@@ -184,20 +236,40 @@ int dealer_socket_send(struct dealer_socket *dealer, const uint8_t *frame, size_
 	return 0;
 }
 
+/* The event of the next message of the monitor, which is its first part's first 16 bits; 0: there is none. */
+static uint16_t next_event(struct dealer_socket *dealer)
+{
+	uint8_t part[64];
+	uint16_t event = 0;
+	int more = 1;
+
+	for (size_t size = sizeof(more); more && dealer->monitor;) {
+		int received = zmq_recv(dealer->monitor, part, sizeof(part), ZMQ_DONTWAIT);
+
+		if (received < 0)
+			return 0;
+		if (!event && received >= (int)sizeof(event))
+			memcpy(&event, part, sizeof(event));
+		zmq_getsockopt(dealer->monitor, ZMQ_RCVMORE, &more, &size);
+	}
+	return event;
+}
+
 bool dealer_socket_was_lost(struct dealer_socket *dealer)
 {
-	uint8_t event[64];
 	bool lost = false;
+	uint16_t event;
 
-	while (dealer->monitor &&
-	       zmq_recv(dealer->monitor, event, sizeof(event), ZMQ_DONTWAIT) >= 0) {
-		int more = 0;
-		size_t size = sizeof(more);
-
-		zmq_getsockopt(dealer->monitor, ZMQ_RCVMORE, &more, &size);
-		lost |= more != 0;
+	while ((event = next_event(dealer)) != 0) {
+		lost |= event == ZMQ_EVENT_DISCONNECTED;
+		dealer->refusals += dealer->has_keys && event & HANDSHAKE_FAILED;
 	}
 	return lost;
+}
+
+uint64_t dealer_socket_refusals(const struct dealer_socket *dealer)
+{
+	return dealer->refusals;
 }
 
 bool dealer_socket_has_work(struct dealer_socket *dealer)

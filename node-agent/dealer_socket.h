@@ -8,10 +8,17 @@
 #include <stdint.h>
 
 struct dealer_socket;
+struct key_set;
 
-/* Not connected. zmq_context is borrowed until destroy; NULL: one of its own. 0 or -errno of ZeroMQ: *dealer is then NULL. */
-int dealer_socket_create(const char *endpoint, void *zmq_context, struct dealer_socket **dealer);
+/* Not connected. endpoint NULL: it is not known yet, and opening fails with -EDESTADDRREQ until dealer_socket_aim(). zmq_context is borrowed until destroy; NULL: one of its own. keys: an agent's, copied; NULL: the connection is neither
+ * authenticated nor encrypted. 0; -ENOTSUP: this ZeroMQ was built without CURVE; -EINVAL: these are not an agent's keys; or -errno of ZeroMQ: *dealer is then NULL. */
+int dealer_socket_create(const char *endpoint, void *zmq_context, const struct key_set *keys,
+			 struct dealer_socket **dealer);
 void dealer_socket_destroy(struct dealer_socket *dealer); /* accepts NULL; drops what isn't sent */
+
+/* Another endpoint, and its keys, both copied, from the next opening on. 0; -EINVAL, -ENOTSUP: as above; -ENOMEM. On error everything is as it was. */
+int dealer_socket_aim(struct dealer_socket *dealer, const char *endpoint,
+		      const struct key_set *keys);
 
 /* For epoll, level-triggered, the same for life: readable when there is news of whatever is open. */
 int dealer_socket_fd(const struct dealer_socket *dealer);
@@ -29,6 +36,10 @@ int dealer_socket_send(struct dealer_socket *dealer, const uint8_t *frame, size_
 
 /* Whether the connection went since the last call. It is made again without us, perhaps to another aggregator. */
 bool dealer_socket_was_lost(struct dealer_socket *dealer);
+
+/* How often who listens there has not taken our keys, or could not prove to have those that we expect; as told by
+ * dealer_socket_was_lost(). */
+uint64_t dealer_socket_refusals(const struct dealer_socket *dealer);
 
 /* The descriptor only tells of news: as long as this is true, there is more to receive, or to send again what could not be. */
 bool dealer_socket_has_work(struct dealer_socket *dealer);

@@ -10,6 +10,7 @@
 #include "agent.h"
 #include "bpf_options.h"
 #include "proto/endpoint.h"
+#include "proto/key_set.h"
 #include "symbol_cache.h"
 
 enum exit_code {
@@ -38,7 +39,12 @@ static const char usage[] =
 	"  --symbol-cache DIR  where symbol tables are kept for the next time, or off (default:\n"
 	"                      $XDG_CACHE_HOME/flamegrid/symbols, else "
 	"~/.cache/flamegrid/symbols)\n"
-	"  --insecure          allow an endpoint that other machines can reach, unprotected\n"
+	"  --keys FILE         the aggregator's agents' keys (flamegrid keygen makes them): it "
+	"proves to "
+	"be\n"
+	"                      that one, and nobody else can read what passes\n"
+	"  --insecure          without keys: allow an endpoint that other machines can reach, "
+	"unprotected\n"
 	"  --cpu-hz N          sample the CPUs N times a second: what the threads of watched "
 	"processes "
 	"do\n"
@@ -59,7 +65,8 @@ static const char usage[] =
 
 struct arguments {
 	struct agent_options options;
-	const char *symbol_cache;
+	const char *symbol_cache, *keys_path;
+	struct key_set keys;
 	int insecure;
 };
 
@@ -90,6 +97,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		{"stack-source", required_argument, NULL, 'S'},
 		{"inlines", no_argument, NULL, 'l'},
 		{"symbol-cache", required_argument, NULL, 'y'},
+		{"keys", required_argument, NULL, 'k'},
 		{"insecure", no_argument, NULL, 'i'},
 		{"any-user", no_argument, NULL, 'a'},
 		{"cpu-hz", required_argument, NULL, 'b'},
@@ -134,6 +142,9 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 		case 'y':
 			arguments->symbol_cache = optarg;
 			break;
+		case 'k':
+			arguments->keys_path = optarg;
+			break;
 		case 'i':
 			arguments->insecure = 1;
 			break;
@@ -170,14 +181,30 @@ static int check(int argc, char **argv, const struct arguments *arguments)
 		fputs("flamegrid-agent: arguments: --connect: it is needed\n", stderr);
 	else if (!arguments->options.socket_path)
 		fputs("flamegrid-agent: arguments: --socket: it is needed\n", stderr);
-	else if (!endpoint_is_local(endpoint) && !arguments->insecure)
+	else if (!endpoint_is_local(endpoint) && !arguments->keys_path && !arguments->insecure)
 		fprintf(stderr,
 			"flamegrid-agent: connect: %s: other machines can reach it and nothing "
-			"protects it; --insecure allows that\n",
+			"protects it: --keys does; --insecure allows that\n",
 			endpoint);
 	else
 		return -1;
 	return EXIT_USAGE;
+}
+
+/* 0 or the exit code. */
+static int read_keys(struct arguments *arguments)
+{
+	char *error;
+	int r;
+
+	if (!arguments->keys_path)
+		return EXIT_OK;
+	r = key_set_read(arguments->keys_path, KEY_ROLE_AGENT, &arguments->keys, &error);
+	if (r)
+		fprintf(stderr, "flamegrid-agent: --keys: %s\n", error ? error : strerror(-r));
+	free(error);
+	arguments->options.keys = &arguments->keys;
+	return r ? EXIT_FAILED : EXIT_OK;
 }
 
 static void *wait_for_signal(void *argument)
@@ -220,9 +247,11 @@ int main(int argc, char **argv)
 
 	if (code < 0)
 		code = check(argc, argv, &arguments);
+	if (code < 0 && read_keys(&arguments))
+		code = EXIT_FAILED;
 	if (code >= 0)
 		return code;
-	if (!endpoint_is_local(arguments.options.endpoint))
+	if (!arguments.keys_path && !endpoint_is_local(arguments.options.endpoint))
 		fprintf(stderr,
 			"flamegrid-agent: warning: %s: what is sent there can be read and forged "
 			"on the way\n",

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/key_set.h"
+
 #define TEXTS 3
 
 struct predecessor {
@@ -15,6 +17,7 @@ struct predecessor {
 
 struct predecessor_table {
 	struct publisher_options options;
+	struct key_set keys;
 	char *endpoint, *texts[TEXTS]; /* own */
 	struct predecessor entries[PREDECESSORS_MAX];
 	uint32_t count;
@@ -34,6 +37,10 @@ struct predecessor_table *predecessor_table_create(const struct publisher_option
 		return NULL;
 	table->options = *own;
 	table->options.asks_only = true;
+	if (own->keys) {
+		table->keys = *own->keys;
+		table->options.keys = &table->keys;
+	}
 	table->options.endpoint = table->endpoint = strdup(own->endpoint);
 	text_copy(&table->options.hello.software, &table->texts[0]);
 	text_copy(&table->options.hello.node, &table->texts[1]);
@@ -53,6 +60,7 @@ void predecessor_table_destroy(struct predecessor_table *table)
 	for (int i = 0; i < TEXTS; i++)
 		free(table->texts[i]);
 	free(table->endpoint);
+	memset(&table->keys, 0, sizeof(table->keys));
 	free(table);
 }
 

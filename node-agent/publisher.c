@@ -366,8 +366,15 @@ static int set_up(struct publisher *publisher, const struct publisher_options *o
 	publisher->window = send_window_create();
 	if (!publisher->encoder || !publisher->decoder || !publisher->window)
 		return -ENOMEM;
-	int r = dealer_socket_create(options->endpoint, options->zmq_context, &publisher->dealer);
-	return r ? r : open_connection(publisher);
+	int r = dealer_socket_create(options->endpoint, options->zmq_context, options->keys,
+				     &publisher->dealer);
+	if (r)
+		return r;
+	if (options->endpoint)
+		return open_connection(publisher);
+	publisher->state = STATE_CLOSED;
+	publisher->retry_ns = UINT64_MAX;
+	return 0;
 }
 
 int publisher_create(const struct publisher_options *options, struct publisher **publisher,
@@ -396,10 +403,23 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 		return 0;
 	}
 	publisher_destroy(new_publisher);
-	if (error &&
-	    asprintf(error, "connect: %s: %s", options->endpoint, dealer_socket_error(r)) < 0)
+	if (error && asprintf(error, "connect: %s: %s",
+			      options->endpoint ? options->endpoint : "(not known yet)",
+			      dealer_socket_error(r)) < 0)
 		*error = NULL;
 	return r;
+}
+
+int publisher_connect(struct publisher *publisher, const char *endpoint, const struct key_set *keys)
+{
+	int r = dealer_socket_aim(publisher->dealer, endpoint, keys);
+
+	if (r)
+		return r;
+	dealer_socket_close(publisher->dealer);
+	publisher->state = STATE_CLOSED;
+	publisher->retry_ns = publisher->now_ns;
+	return 0;
 }
 
 void publisher_destroy(struct publisher *publisher)
@@ -442,6 +462,11 @@ uint64_t publisher_acked_seq(const struct publisher *publisher)
 {
 	return publisher->asks_only ? publisher->durable_seq
 				    : send_window_acked_seq(publisher->window);
+}
+
+uint64_t publisher_refusals(const struct publisher *publisher)
+{
+	return dealer_socket_refusals(publisher->dealer);
 }
 
 bool publisher_connected(const struct publisher *publisher)

@@ -9,11 +9,15 @@
 
 #include "proto/message.h"
 
+struct key_set;
 struct publisher;
 
 struct publisher_options {
-	const char *endpoint;       /* borrowed for publisher_create() only */
-	void *zmq_context;          /* borrowed until publisher_destroy(); NULL: one of its own */
+	const char
+		*endpoint; /* borrowed for publisher_create() only; NULL: see publisher_connect() */
+	void *zmq_context; /* borrowed until publisher_destroy(); NULL: one of its own */
+	const struct key_set
+		*keys; /* an agent's; borrowed likewise; NULL: nothing protects the connection */
 	struct message_hello hello; /* texts borrowed for publisher_create() only */
 	uint64_t window_bytes; /* of frames kept in memory; publisher_has_room() is false from there
 				  on */
@@ -29,6 +33,11 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 		     char **error);
 void publisher_destroy(
 	struct publisher *publisher); /* accepts NULL; what isn't sent by then is dropped */
+
+/* From now on to this endpoint, with these keys (NULL: none), both copied: of one that was created without. Frames were kept until now. 0 or
+ * -errno: as it was. */
+int publisher_connect(struct publisher *publisher, const char *endpoint,
+		      const struct key_set *keys);
 
 /* For epoll, level-triggered: readable when publisher_step() has something to do. The same for
  * life. */
@@ -52,6 +61,8 @@ bool publisher_has_room(const struct publisher *publisher);
 uint64_t publisher_last_seq(const struct publisher *publisher); /* 0: nothing sent yet */
 /* Everything up to here is safe; asks_only: what the aggregator has of that epoch, once connected. */
 uint64_t publisher_acked_seq(const struct publisher *publisher);
+/* How often who listens at the endpoint did not take our keys, or did not have those that we expect. It is tried again and again. */
+uint64_t publisher_refusals(const struct publisher *publisher);
 bool publisher_connected(const struct publisher *publisher); /* welcomed, and not lost since */
 
 /* One line about why publisher_step() failed, borrowed until destroy; "": it didn't. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two agents and an aggregator as three hosts (network namespaces on a bridge): one profile, both hosts told apart.
-# Needs root.
+# Two agents and an aggregator as three hosts (network namespaces on a bridge): one profile, both hosts told apart, and
+# nobody else let in. Needs root.
 . "$(dirname "$0")/harness.sh"
 tag=fg$$
 daemons=
@@ -25,22 +25,59 @@ done
 on() { local host=$1; shift; ip netns exec "$tag-$host" "$@"; } # not for the background: $! would be the shell
 
 on hub "$BUILD/bin/flamegrid-aggregator" --listen tcp://10.213.77.1:5599 --store "$scratch/refused.db" 2>"$scratch/err"
-same "an address of the network without --insecure" $? 1
-contains "says what it wants" "$scratch/err" --insecure
+same "an address of the network without keys" $? 1
+contains "says what it wants" "$scratch/err" --keys
+
+"$flamegrid" keygen "$scratch/keys" >"$scratch/out"
+same "keygen" $? 0
+same "its files" "$(cat "$scratch/out")" "$scratch/keys/aggregator.keys
+$scratch/keys/agent.keys"
+same "their modes" "$(stat -c %a "$scratch/keys/aggregator.keys" "$scratch/keys/agent.keys" | tr '\n' ' ')" "600 600 "
+"$flamegrid" keygen "$scratch/keys" >"$scratch/out" 2>"$scratch/err"
+same "keys that are there stay" $? 1
+contains "and are named" "$scratch/err" "$scratch/keys/aggregator.keys: File exists"
+"$flamegrid" keygen "$scratch/others" >"$scratch/out"
+same "other keys" "$(cmp -s "$scratch/keys/agent.keys" "$scratch/others/agent.keys"; echo $?)" 1
 
 mkfifo "$scratch/ready"
-ip netns exec "$tag-hub" "$BUILD/bin/flamegrid-aggregator" --insecure --listen tcp://10.213.77.1:5599 --store "$scratch/profile.db" \
-	2> >(tee "$scratch/ready" >"$scratch/aggregator.log") &
+ip netns exec "$tag-hub" "$BUILD/bin/flamegrid-aggregator" --keys "$scratch/keys/aggregator.keys" --listen tcp://10.213.77.1:5599 --store "$scratch/profile.db" \
+	2> >(tee -p "$scratch/ready" >"$scratch/aggregator.log") &
 aggregator=$!
 daemons=$aggregator
 grep -m1 -q 'listening on' "$scratch/ready"
-contains "warns at start" "$scratch/aggregator.log" "anybody who can reach it"
+
+# stranger NAME SAYS ARGUMENT...: an agent of another host that is not let in, until it says so.
+stranger() {
+	local name=$1 says=$2 pid
+	shift 2
+	mkfifo "$scratch/stranger"
+	ip netns exec "$tag-two" "$BUILD/bin/flamegrid-agent" "$@" --connect tcp://10.213.77.1:5599 --socket "$scratch/agent.stranger" \
+		2> >(tee "$scratch/stranger" >"$scratch/stranger.log") &
+	pid=$!
+	daemons="$daemons $pid"
+	check "$name: it says so" grep -m1 -q "$says" "$scratch/stranger"
+	rm -f "$scratch/stranger"
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+}
+stranger "other keys" 'the keys do not fit' --keys "$scratch/others/agent.keys"
+(umask 077; grep server-public "$scratch/keys/agent.keys"; grep client- "$scratch/others/agent.keys") >"$scratch/mixed.keys"
+chmod 600 "$scratch/mixed.keys"
+stranger "a pair of its own" 'the keys do not fit' --keys "$scratch/mixed.keys"
+contains "the aggregator says so" "$scratch/aggregator.log" "a connection was turned away"
+on two "$BUILD/bin/flamegrid-agent" --connect tcp://10.213.77.1:5599 --socket "$scratch/agent.stranger" 2>"$scratch/err"
+same "no keys" $? 2
+contains "names them" "$scratch/err" "--keys"
+on two "$BUILD/bin/flamegrid-agent" --keys "$scratch/keys/aggregator.keys" --connect tcp://10.213.77.1:5599 \
+	--socket "$scratch/agent.stranger" 2>"$scratch/err"
+same "the wrong file" $? 1
+contains "names it" "$scratch/err" "this is an aggregator's file"
 
 seed=1
 for host in one two; do
 	FAKE_CUDA_HOST_SEED=$seed FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$host"
 	mkfifo "$scratch/ready.$host"
-	ip netns exec "$tag-$host" "$BUILD/bin/flamegrid-agent" --insecure --connect tcp://10.213.77.1:5599 --socket "$scratch/agent.$host" \
+	ip netns exec "$tag-$host" "$BUILD/bin/flamegrid-agent" --keys "$scratch/keys/agent.keys" --connect tcp://10.213.77.1:5599 --socket "$scratch/agent.$host" \
 		--node-name "node-$host" --devices "$scratch/devices.$host" \
 		2> >(tee "$scratch/ready.$host" >"$scratch/agent.$host.log") &
 	eval "agent_$host=$!"

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "node-agent/dealer_socket.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
+#include "proto/key_set.h"
 #include "router_fixture.h"
 
 #define WAIT_MS 20000
@@ -25,7 +27,7 @@ static int set_up(void **state)
 	fixture->router = router_fixture_create("tcp://127.0.0.1:*");
 	fixture->encoder = batch_encoder_create();
 	fixture->decoder = batch_decoder_create();
-	assert_int_equal(dealer_socket_create(router_fixture_endpoint(fixture->router), NULL,
+	assert_int_equal(dealer_socket_create(router_fixture_endpoint(fixture->router), NULL, NULL,
 					      &fixture->dealer),
 			 0);
 	*state = fixture;
@@ -131,12 +133,42 @@ static void what_is_closed_has_nothing_to_say(void **state)
 	}
 }
 
+/* The router has none, which ends the handshake; it is tried again and again. */
+static void an_end_without_keys_is_a_refusal(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct key_set keys = {
+		.server_public = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7",
+		.client_public = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID",
+		.client_secret = "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs",
+	};
+	struct key_set half = keys;
+	struct dealer_socket *dealer;
+
+	memset(half.client_secret, 0, sizeof(half.client_secret));
+	assert_int_equal(dealer_socket_create("tcp://127.0.0.1:1", NULL, &half, &dealer), -EINVAL);
+	assert_null(dealer);
+	assert_int_equal(dealer_socket_create(router_fixture_endpoint(fixture->router), NULL, &keys,
+					      &dealer),
+			 0);
+	assert_int_equal(dealer_socket_open(dealer), 0);
+	while (dealer_socket_refusals(dealer) == 0) {
+		struct pollfd news = {.fd = dealer_socket_fd(dealer), .events = POLLIN};
+
+		assert_int_equal(poll(&news, 1, WAIT_MS), 1);
+		dealer_socket_has_work(dealer);
+		dealer_socket_was_lost(dealer);
+	}
+	assert_null(router_fixture_receive(fixture->router, 0));
+	dealer_socket_destroy(dealer);
+}
+
 static void an_endpoint_that_is_none_is_an_error(void **state)
 {
 	struct dealer_socket *dealer;
 
 	(void)state;
-	assert_int_equal(dealer_socket_create("nowhere", NULL, &dealer), 0);
+	assert_int_equal(dealer_socket_create("nowhere", NULL, NULL, &dealer), 0);
 	assert_int_equal(dealer_socket_open(dealer), -EINVAL);
 	assert_false(dealer_socket_is_open(dealer));
 	assert_non_null(dealer_socket_error(-EINVAL));
@@ -153,6 +185,7 @@ int main(void)
 		TEST(a_connection_can_be_made_anew),
 		TEST(a_peer_that_goes_is_noticed_once),
 		TEST(what_is_closed_has_nothing_to_say),
+		TEST(an_end_without_keys_is_a_refusal),
 		TEST(an_endpoint_that_is_none_is_an_error),
 	};
 

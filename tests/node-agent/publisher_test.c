@@ -150,6 +150,24 @@ static void a_hello_comes_first_and_frames_only_after_the_welcome(void **state)
 	await_ack(fixture, 3);
 }
 
+static void frames_wait_for_an_aggregator_that_is_not_known_yet(void **state)
+{
+	struct fixture *fixture = *state;
+
+	publisher_destroy(fixture->publisher);
+	fixture->publisher = open_publisher(NULL, 1u << 20, NULL);
+	publish(fixture, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(turn(fixture), 0);
+	assert_int_equal(publisher_deadline_ns(fixture->publisher), UINT64_MAX);
+	assert_null(router_fixture_receive(fixture->router, 0));
+	assert_int_equal(publisher_connect(fixture->publisher, fixture->endpoint, NULL), 0);
+	welcome(fixture, 0);
+	expect(fixture, 1, 3);
+	router_fixture_ack(fixture->router, 3);
+	await_ack(fixture, 3);
+}
+
 static void acknowledgements_are_cumulative_and_may_come_twice_or_late(void **state)
 {
 	struct fixture *fixture = *state;
@@ -419,6 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_hello_comes_first_and_frames_only_after_the_welcome),
+		TEST(frames_wait_for_an_aggregator_that_is_not_known_yet),
 		TEST(acknowledgements_are_cumulative_and_may_come_twice_or_late),
 		TEST(a_lost_acknowledgement_leads_to_a_new_hello_and_no_loss),
 		TEST(pongs_without_progress_do_not_keep_a_connection_alive),

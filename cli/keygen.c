@@ -1,0 +1,82 @@
+/* The verb `keygen`: keys for an aggregator of its own and the agents that send to it. */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregator/admission.h"
+#include "proto/key_set.h"
+#include "verbs.h"
+
+static const char usage[] =
+	"Usage: flamegrid keygen DIR\n"
+	"Makes new keys for an aggregator and the agents that send to it: DIR/aggregator.keys for\n"
+	"`flamegrid-aggregator --keys`, DIR/agent.keys for `flamegrid-agent --keys`. Both are "
+	"secret:\n"
+	"only this user can read them. DIR is made if it is missing; keys that are there stay.\n"
+	"\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Exit status: 0; 1 the keys could not be made or written; 2 usage.\n";
+
+static int fail(const char *what, int error)
+{
+	fprintf(stderr, "flamegrid: keygen: %s: %s\n", what, strerror(error));
+	return EXIT_FAILED;
+}
+
+static int join(char path[static PATH_MAX], const char *directory, const char *name)
+{
+	return snprintf(path, PATH_MAX, "%s/%s", directory, name) < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static int make_keys(const char *directory)
+{
+	char aggregator[PATH_MAX], agent[PATH_MAX];
+	struct key_set keys = {0};
+	int r;
+
+	if (mkdir(directory, 0700) < 0 && errno != EEXIST)
+		return fail(directory, errno);
+	r = join(aggregator, directory, "aggregator.keys");
+	if (r == 0)
+		r = join(agent, directory, "agent.keys");
+	if (r)
+		return fail(directory, -r);
+	r = admission_make_keys(&keys);
+	if (r)
+		return fail("this ZeroMQ was built without CURVE", -r);
+	r = key_set_write(aggregator, KEY_ROLE_AGGREGATOR, &keys);
+	if (r)
+		return fail(aggregator, -r);
+	r = key_set_write(agent, KEY_ROLE_AGENT, &keys);
+	if (r) {
+		unlink(aggregator); /* one without the other is of no use */
+		return fail(agent, -r);
+	}
+	printf("%s\n%s\n", aggregator, agent);
+	return EXIT_OK;
+}
+
+int verb_keygen(const char *program, int argc, char **argv)
+{
+	static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	int option;
+
+	(void)program;
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (option != 'h')
+			return EXIT_USAGE;
+		fputs(usage, stdout);
+		return EXIT_OK;
+	}
+	if (argc - optind != 1) {
+		fputs("flamegrid: keygen: one directory must be given (flamegrid keygen --help)\n",
+		      stderr);
+		return EXIT_USAGE;
+	}
+	return make_keys(argv[optind]);
+}

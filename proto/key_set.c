@@ -1,0 +1,111 @@
+#include "key_set.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "key_file.h"
+
+static const char z85[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			  ".-:+=^!/*?&<>()[]{}@%$#";
+
+static const struct {
+	const char *name;
+	size_t offset;
+	bool needed[2]; /* by role */
+} members[] = {
+	{"server-public", offsetof(struct key_set, server_public), {true, true}},
+	{"server-secret", offsetof(struct key_set, server_secret), {true, false}},
+	{"client-public", offsetof(struct key_set, client_public), {true, true}},
+	{"client-secret", offsetof(struct key_set, client_secret), {false, true}},
+};
+#define NR_MEMBERS (sizeof(members) / sizeof(*members))
+
+static const char *member(const struct key_set *keys, size_t i)
+{
+	return (const char *)keys + members[i].offset;
+}
+
+static bool is_key(const char *text)
+{
+	return strlen(text) == KEY_SET_TEXT - 1 && strspn(text, z85) == KEY_SET_TEXT - 1;
+}
+
+/* NULL: none. */
+static const char *missing(const struct key_set *keys, enum key_role role)
+{
+	for (size_t i = 0; i < NR_MEMBERS; i++)
+		if (members[i].needed[role] && !is_key(member(keys, i)))
+			return members[i].name;
+	return NULL;
+}
+
+bool key_set_serves(const struct key_set *keys, enum key_role role)
+{
+	return !missing(keys, role);
+}
+
+int key_set_take(struct key_set *keys, const char *name, const char *value, const char **why)
+{
+	for (size_t i = 0; i < NR_MEMBERS; i++) {
+		char *to = (char *)keys + members[i].offset;
+
+		if (strcmp(name, members[i].name) != 0)
+			continue;
+		*why = *to ? "is there twice" : "not a key of 40 characters";
+		if (*to || !is_key(value))
+			return -EINVAL;
+		memcpy(to, value, KEY_SET_TEXT);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static int take_line(void *context, const char *name, const char *value, const char **why)
+{
+	return key_set_take(context, name, value, why);
+}
+
+int key_set_read(const char *path, enum key_role role, struct key_set *keys, char **error)
+{
+	const enum key_role other = role == KEY_ROLE_AGENT ? KEY_ROLE_AGGREGATOR : KEY_ROLE_AGENT;
+	const char *name;
+	int status;
+
+	memset(keys, 0, sizeof(*keys));
+	status = key_file_read(path, take_line, keys, error);
+	name = status == 0 ? missing(keys, role) : NULL;
+	if (name) {
+		status = -EINVAL;
+		if (asprintf(error, "%s: %s is missing%s", path, name,
+			     !key_set_serves(keys, other) ? ""
+			     : other == KEY_ROLE_AGENT    ? ": this is an agent's file"
+							  : ": this is an aggregator's file") < 0)
+			*error = NULL;
+	}
+	if (status)
+		memset(keys, 0, sizeof(*keys));
+	return status;
+}
+
+void key_set_print(const struct key_set *keys, enum key_role role, FILE *file)
+{
+	for (size_t i = 0; i < NR_MEMBERS; i++)
+		if (members[i].needed[role])
+			fprintf(file, "%s %s\n", members[i].name, member(keys, i));
+}
+
+int key_set_write(const char *path, enum key_role role, const struct key_set *keys)
+{
+	FILE *file;
+	int status = key_file_create(path, &file);
+
+	if (status)
+		return status;
+	fprintf(file, "# Keys of Flamegrid's %s. Whoever can read this can %s.\n",
+		role == KEY_ROLE_AGENT ? "agents" : "aggregator",
+		role == KEY_ROLE_AGENT ? "send to it" : "take its place");
+	key_set_print(keys, role, file);
+	return key_file_finish(path, file, NULL);
+}
