@@ -176,6 +176,10 @@ static void play_together(const char *id)
 		victim_reduce(halves[i], NULL, 201);
 	}
 	require(ncclGroupEnd());
+	for (int i = 0; i < 2; i++) {
+		require(ncclCommDestroy(halves[i]));
+		require(ncclCommDestroy(comms[i]));
+	}
 }
 
 static ncclComm_t begin_alone(const char *id)
@@ -209,6 +213,7 @@ static void play_split(void)
 
 	require(ncclCommSplit(kept, 1, 0, &half, NULL));
 	require(ncclBroadcast(NULL, NULL, 500, ncclInt8, 0, half, NULL));
+	require(ncclCommDestroy(half));
 }
 
 static void play_wrong(void)
