@@ -35,6 +35,7 @@
 #define SESSIONS_MAX  65536u
 #define REFUSALS_SAID 10u /* on stderr; all are counted */
 #define NS_PER_MS     1000000u
+#define SILENT_NS     5000000000u
 
 struct aggregator {
 	struct store *store;
@@ -388,6 +389,7 @@ static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 
 static int handle(struct aggregator *aggregator, struct peer *peer, const struct message *message)
 {
+	peer->heard_ns = now_ns();
 	switch (message->type) {
 	case MESSAGE_HELLO:
 		return handle_hello(aggregator, peer, &message->hello);
@@ -465,13 +467,18 @@ static void publish_status(struct aggregator *aggregator)
 	uint32_t nr_peers;
 	const struct peer *peers =
 		peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
-	uint64_t connected = 0;
+	uint64_t connected = 0, silent = 0, heard_ns = now_ns() - SILENT_NS;
 
-	for (uint32_t i = 0; i < nr_peers; i++)
-		connected += peers[i].session && !peers[i].session->ended;
+	for (uint32_t i = 0; i < nr_peers; i++) {
+		if (!peers[i].session || peers[i].session->ended)
+			continue;
+		connected += peers[i].heard_ns >= heard_ns;
+		silent += peers[i].heard_ns < heard_ns;
+	}
 	pthread_mutex_lock(&aggregator->lock);
 	aggregator->status.agents = aggregator->collection->nr_sessions;
 	aggregator->status.agents_connected = connected;
+	aggregator->status.agents_silent = silent;
 	aggregator->status.commits = aggregator->commits;
 	aggregator->status.bad_frames = counts->bad_frames;
 	aggregator->status.refused = counts->refused;

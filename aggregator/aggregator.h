@@ -39,8 +39,10 @@ int aggregator_run(struct aggregator *aggregator);
 void aggregator_stop(struct aggregator *aggregator);
 
 struct aggregator_status {
-	uint64_t agents;            /* epochs ever welcomed */
-	uint64_t agents_connected;  /* said hello, not yet BYE */
+	uint64_t agents; /* epochs ever welcomed */
+	uint64_t
+		agents_connected; /* said hello, not yet BYE, and something within 5 s: they say something each second */
+	uint64_t agents_silent;     /* likewise, but for that */
 	uint64_t launches, records; /* committed or in hand */
 	uint64_t commits;
 	uint64_t bad_frames, refused;

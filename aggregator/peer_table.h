@@ -21,6 +21,7 @@ struct peer {
 	bool ack_due;      /* it may have missed an acknowledgement */
 	uint32_t bad_frames;
 	uint64_t heard;                /* tick of its last frame */
+	uint64_t heard_ns;             /* CLOCK_MONOTONIC, of its last good message */
 	uint64_t acked_seq;            /* last acknowledged over this connection */
 	struct agent_session *session; /* borrowed; NULL: no HELLO yet */
 };

@@ -13,10 +13,13 @@
 #include "job.h"
 #include "job_environment.h"
 #include "node-agent/bpf_options.h"
+#include "node-agent/symbol_cache.h"
+#include "output_template.h"
 #include "private_dir.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
 #include "recording.h"
+#include "step_run.h"
 #include "verbs.h"
 
 #define DEFAULT_OUTPUT "flamegrid-profile"
@@ -24,7 +27,8 @@
 
 struct run {
 	/* options */
-	const char *output_path, *agent_path, *node_name, *devices_path, *symbol_cache;
+	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,
+		*interface;
 	struct capture_options capture;
 	struct report_options names;
 	struct bpf_source_options bpf;
@@ -38,6 +42,10 @@ struct run {
 	struct private_dir sockets;
 	char title[TITLE_MAX];
 	struct job job;
+	struct job_step step;
+	bool in_step; /* one of several processes, which write one profile */
+	struct step_run ranks;
+	char output_path[PATH_MAX];
 	char socket_path[PRIVATE_DIR_MAX + 16];
 };
 
@@ -47,8 +55,14 @@ static const char usage[] =
 	"are its own.\n"
 	"\n"
 	"  -o, --output DIR     where profile.db, gpu.folded and flame.html go "
-	"(default: " DEFAULT_OUTPUT ");\n"
-	"                       an earlier profile there is kept as *.old\n"
+	"(default: " DEFAULT_OUTPUT ",\n"
+	"                       of several ranks " DEFAULT_OUTPUT
+	"-%j); an earlier profile there is "
+	"kept as *.old;\n"
+	"                       %j the job, %h the host, %r the rank, %p the process, %q{NAME} a "
+	"variable\n"
+	"      --interface NAME of several ranks: the aggregator listens on this network interface "
+	"alone\n"
 	"      --stacks MODE[,NATIVE[,PYTHON]]\n"
 	"                       what a launch's stack holds: leaf (default: native frames down to "
 	"the first\n"
@@ -150,7 +164,8 @@ enum long_option {
 	OPTION_NODE_NAME,
 	OPTION_DEVICES,
 	OPTION_STRICT,
-	OPTION_DORMANT
+	OPTION_DORMANT,
+	OPTION_INTERFACE
 };
 
 static bool take_lines(struct run *run, const char *text)
@@ -206,6 +221,7 @@ static const struct option option_table[] = {
 	{"devices", required_argument, NULL, OPTION_DEVICES},
 	{"strict", no_argument, NULL, OPTION_STRICT},
 	{"dormant", no_argument, NULL, OPTION_DORMANT},
+	{"interface", required_argument, NULL, OPTION_INTERFACE},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -223,7 +239,7 @@ static int parse_options(struct run *run, int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "+o:qh", option_table, &index)) != -1) {
 		switch (option) {
 		case 'o':
-			run->output_path = optarg;
+			run->output_template = optarg;
 			break;
 		case OPTION_CAPTURE:
 			result = capture_options_take(&run->capture, option_table[index].name,
@@ -265,6 +281,9 @@ static int parse_options(struct run *run, int argc, char **argv)
 			break;
 		case OPTION_DORMANT:
 			run->dormant = true;
+			break;
+		case OPTION_INTERFACE:
+			run->interface = optarg;
 			break;
 		case OPTION_STRICT:
 			run->strict = true;
@@ -310,21 +329,75 @@ static void job_title(const struct run *run, char title[static TITLE_MAX])
 			 run->other_injection);
 }
 
+/* Of several ranks one profile, unless each is told to write another one. 0 or -errno after a warning. */
+static int find_output(struct run *run)
+{
+	const char *template = run->output_template, *at;
+	int result;
+
+	run->in_step = job_step_read_own(&run->step) && !run->dormant && !run->agent_path;
+	if (!template)
+		template = run->in_step && * run->step.job ? DEFAULT_OUTPUT "-%j" : DEFAULT_OUTPUT;
+	result = output_template_expand(template, &run->step, run->in_step, run->output_path, &at);
+	if (result == -ENOENT)
+		warn("run: --output %s: nothing is known for %.2s", template, at);
+	else if (result == -EINVAL)
+		warn("run: --output %s: %.2s: not one of %%j %%h %%r %%p %%q{NAME} %%%%", template,
+		     at);
+	else if (result)
+		warn("run: --output %s: %s", template, strerror(-result));
+	if (run->in_step && run->bpf.host_calls)
+		warn("run: --host-calls: each rank writes a profile of its own");
+	run->in_step =
+		run->in_step && !run->bpf.host_calls && !output_template_is_per_process(template);
+	return result;
+}
+
+/* The agent of this node and the aggregator of the step. 0 or -errno after a warning. */
+static int start_ranks(struct run *run)
+{
+	char *symbol_cache = symbol_cache_directory(run->symbol_cache);
+	const struct step_run_options options = {
+		.output_path = run->output_path,
+		.interface = run->interface,
+		.title = run->title,
+		.names = run->names,
+		.quiet = run->quiet,
+		.agent = {.node_name = run->node_name,
+			  .devices_path = run->devices_path,
+			  .symbol_cache = symbol_cache,
+			  .inlines = run->inlines,
+			  .quiet = run->quiet,
+			  .bpf = run->bpf,
+			  .probe = {.source = run->stack_source}},
+	};
+	int result = step_run_start(&run->ranks, &run->step, &options);
+
+	free(symbol_cache);
+	if (result == 0)
+		snprintf(run->socket_path, sizeof(run->socket_path), "%s", run->ranks.socket_path);
+	return result;
+}
+
 /* Our own agent and aggregator, writing into the output directory. 0 or -errno after a warning. */
 static int start_own(struct run *run)
 {
-	int result = private_dir_create(&run->sockets);
+	int result;
+
+	job_title(run, run->title);
+	run->bpf.stack_mode = run->capture.stacks.mode;
+	run->bpf.required = run->bpf.host_calls;
+	if (run->in_step)
+		return start_ranks(run);
+	result = private_dir_create(&run->sockets);
 
 	if (result < 0) {
 		warn("run: no directory for the agent's socket: %s", strerror(-result));
 		return result;
 	}
 	snprintf(run->socket_path, sizeof(run->socket_path), "%s/agent", run->sockets.path);
-	job_title(run, run->title);
 	/* The job is the only child that this process will have. */
 	run->bpf.watch_pid = getpid();
-	run->bpf.stack_mode = run->capture.stacks.mode;
-	run->bpf.required = run->bpf.host_calls;
 
 	const struct recording_options options = {
 		.verb = "run",
@@ -374,7 +447,9 @@ static int prepare(struct run *run, const char *program)
 	}
 	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
 		warn("run: --stack-source is the agent's: there is none of this run's own");
-	int result = run->bpf.host_calls ? 0 : prepare_guest(run, program);
+	int result = find_output(run);
+	if (result == 0 && !run->bpf.host_calls)
+		result = prepare_guest(run, program);
 	if (result < 0)
 		return result;
 	if (run->dormant && !run->agent_path)
@@ -477,8 +552,8 @@ static int lead_in(const struct run *run, const char *socket_path,
 
 int verb_run(const char *program, int argc, char **argv)
 {
-	struct run run = {.output_path = DEFAULT_OUTPUT,
-			  .recording.output.fd = -1,
+	struct run run = {.recording.output.fd = -1,
+			  .ranks = {.aggregator.fd = -1, .member.fd = -1},
 			  .bpf.stack_pages = BPF_SOURCE_STACK_PAGES_MAX};
 	int status = parse_options(&run, argc, argv);
 
@@ -507,6 +582,8 @@ int verb_run(const char *program, int argc, char **argv)
 		status = job_wait(&run.job);
 	if (run.recording.profiling)
 		finish(&run);
+	if (run.in_step)
+		step_run_finish(&run.ranks, error < 0 || status != 0);
 	if (error < 0)
 		return exec_status(error);
 	job_exit_like(status);

@@ -1,0 +1,88 @@
+#include "background.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Whoever waits for the other end of one of them to close (a launcher's, a lock's) shall not wait for us. */
+static void close_all_but(int kept, int ready)
+{
+	DIR *open_files = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
+	while (open_files && (entry = readdir(open_files)) != NULL) {
+		int fd = atoi(entry->d_name);
+
+		if (fd > STDERR_FILENO && fd != kept && fd != ready && fd != dirfd(open_files))
+			close(fd);
+	}
+	if (open_files)
+		closedir(open_files);
+}
+
+static void run_apart(void (*body)(void *argument, int ready), void *argument, int kept, int ready)
+{
+	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	pid_t pid = setsid() < 0 ? -1 : fork();
+
+	/* The first child is gone at once, so that nobody's wait() ever finds the second. */
+	if (pid != 0)
+		_exit(pid < 0);
+	if (nowhere >= 0) {
+		dup2(nowhere, STDIN_FILENO);
+		dup2(nowhere, STDOUT_FILENO);
+		close(nowhere);
+	}
+	close_all_but(kept, ready);
+	body(argument, ready);
+	_exit(0);
+}
+
+static int await_ready(int fd, int timeout_ms)
+{
+	struct pollfd news = {.fd = fd, .events = POLLIN};
+	char byte;
+	int r;
+
+	do
+		r = poll(&news, 1, timeout_ms);
+	while (r < 0 && errno == EINTR);
+	if (r <= 0)
+		return r ? -errno : -ETIMEDOUT;
+	return read(fd, &byte, sizeof(byte)) == sizeof(byte) ? 0 : -ECHILD;
+}
+
+int background_start(void (*body)(void *argument, int ready), void *argument, int kept,
+		     int timeout_ms)
+{
+	int ready[2], result;
+
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(ready[0]);
+		run_apart(body, argument, kept, ready[1]);
+	}
+	result = pid < 0 ? -errno : 0;
+	close(ready[1]);
+	if (result == 0) {
+		waitpid(pid, NULL, 0);
+		result = await_ready(ready[0], timeout_ms);
+	}
+	close(ready[0]);
+	return result;
+}
+
+void background_ready(int ready)
+{
+	const char byte = 1;
+
+	if (write(ready, &byte, sizeof(byte)) < 0)
+		errno = 0; /* nobody waits any more */
+	close(ready);
+}

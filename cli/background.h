@@ -1,0 +1,12 @@
+/* A part of this program that goes on in a process of its own, apart from the terminal and from who started it. Before any thread is started. */
+#ifndef BACKGROUND_H
+#define BACKGROUND_H
+
+/* Forks; body runs in the new process, which is nobody's child, in a session of its own, with its standard input and output at /dev/null, the
+ * error stream of this one and no other descriptor but kept (-1: none), until it returns; it says that it is ready by background_ready(ready).
+ * Returns 0 then; -ECHILD: it ended before that; -ETIMEDOUT; other -errno. */
+int background_start(void (*body)(void *argument, int ready), void *argument, int kept,
+		     int timeout_ms);
+void background_ready(int ready);
+
+#endif

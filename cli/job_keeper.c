@@ -1,0 +1,282 @@
+#include "job_keeper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "address_list.h"
+#include "aggregator/admission.h"
+#include "aggregator/aggregator.h"
+#include "background.h"
+#include "node-agent/event_loop.h"
+#include "output_dir.h"
+#include "output_files.h"
+
+#define READY_MS 10000
+#define LOOK_MS  20
+#define LAST_WORDS_MS                                                                              \
+	100 /* for the agents to read their last acknowledgements before the connection goes */
+#define FAILED_MS   2000  /* for the agents' goodbyes, if rank 0 failed or is gone */
+#define JOIN_MS     5000  /* for nodes that have not come by rank 0's end */
+#define GOODBYE_MS  60000 /* for those that have, and whose ranks may still run */
+#define NS_PER_MS   1000000u
+#define ENDPOINTS   2u
+#define WORD_ENDED  'e' /* from rank 0: it has ended well */
+#define WORD_FAILED 'f' /* it has not; so does the end of its connection */
+#define WORD_DONE   'd' /* to rank 0: the profile is written */
+
+struct job_keeper_process {
+	const struct job_keeper_options *options;
+	int control;
+	struct output_dir output;
+	struct aggregator *aggregator;
+	pthread_t thread;
+	int result;
+	struct key_set keys;
+};
+
+__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("flamegrid: run: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}
+
+/* ---- start */
+
+static int open_output(struct job_keeper_process *process, char store_path[static PATH_MAX])
+{
+	const char *wanted = process->options->output_path;
+	int r = output_dir_open(&process->output, wanted);
+
+	if (r) {
+		warn("%s: cannot be written: %s", wanted, strerror(-r));
+		return r;
+	}
+	if (strcmp(process->output.path, wanted) != 0)
+		warn("%s is in use by another run: writing to %s", wanted, process->output.path);
+	return output_dir_file(&process->output, OUTPUT_STORE, store_path);
+}
+
+static int create_aggregator(struct job_keeper_process *process)
+{
+	const char *endpoints[ENDPOINTS] = {"tcp://0.0.0.0:*", "tcp://[::]:*"};
+	char store_path[PATH_MAX], one[RENDEZVOUS_ENDPOINT_SIZE], *error = NULL;
+	const char *interface = process->options->interface;
+	struct aggregator_options options = {
+		.endpoints = endpoints,
+		.nr_endpoints = ENDPOINTS,
+		.store_path = store_path,
+		.title = process->options->title,
+		.keys = &process->keys,
+	};
+	int r = open_output(process, store_path);
+
+	if (r == 0 && (r = admission_make_keys(&process->keys)) != 0)
+		warn("no keys for the job: %s", strerror(-r));
+	if (r == 0 && interface) {
+		r = address_list_of_interface(interface, one);
+		endpoints[0] = one;
+		options.nr_endpoints = 1;
+		if (r)
+			warn("--interface %s: it has no address: %s", interface, strerror(-r));
+	}
+	if (r)
+		return r;
+	r = aggregator_create(&options, &process->aggregator, &error);
+	if (r && !interface) { /* a host without IPv6 */
+		free(error);
+		options.nr_endpoints = 1;
+		r = aggregator_create(&options, &process->aggregator, &error);
+	}
+	if (r)
+		warn("%s", error ? error : strerror(-r));
+	free(error);
+	return r;
+}
+
+static int tell_agents(const struct job_keeper_process *process)
+{
+	struct rendezvous rendezvous = {.keys = process->keys};
+	const char *bound;
+	int r = 0;
+
+	strcpy(rendezvous.step, process->options->step->key);
+	for (uint32_t i = 0;
+	     (bound = aggregator_endpoint(process->aggregator, i)) != NULL && r == 0; i++)
+		r = address_list_add(&rendezvous, bound);
+	if (r == 0)
+		r = rendezvous_write(process->options->rendezvous_path, &rendezvous);
+	if (r)
+		warn("%s: cannot be written, so no node will find the aggregator: %s",
+		     process->options->rendezvous_path, strerror(-r));
+	return r;
+}
+
+static void *run_aggregator(void *argument)
+{
+	struct job_keeper_process *process = argument;
+
+	process->result = aggregator_run(process->aggregator);
+	return NULL;
+}
+
+static int start(struct job_keeper_process *process)
+{
+	int r = create_aggregator(process);
+
+	if (r)
+		return r;
+	r = -pthread_create(&process->thread, NULL, run_aggregator, process);
+	if (r) {
+		warn("the aggregator's thread: %s", strerror(-r));
+		return r;
+	}
+	r = tell_agents(process);
+	if (r) {
+		aggregator_stop(process->aggregator);
+		pthread_join(process->thread, NULL);
+	}
+	return r;
+}
+
+/* ---- end */
+
+/* Whether rank 0 ended well. */
+static bool await_rank_0(const struct job_keeper_process *process)
+{
+	char word = WORD_FAILED;
+	ssize_t size;
+
+	do
+		size = recv(process->control, &word, sizeof(word), 0);
+	while (size < 0 && errno == EINTR);
+	return size == sizeof(word) && word == WORD_ENDED;
+}
+
+/* All that are to come have come, and said goodbye. */
+static bool is_complete(const struct job_keeper_process *process, uint64_t since_ms)
+{
+	struct aggregator_status status;
+	int32_t nr_nodes = process->options->step->nr_nodes;
+
+	aggregator_status(process->aggregator, &status);
+	if (status.agents_connected)
+		return false;
+	if (nr_nodes == JOB_STEP_UNKNOWN)
+		return status.agents > 0 || since_ms >= JOIN_MS;
+	return status.agents >= (uint64_t)nr_nodes || since_ms >= JOIN_MS;
+}
+
+static void await_agents(const struct job_keeper_process *process, bool rank_0_is_well)
+{
+	const uint64_t limit_ms = rank_0_is_well ? GOODBYE_MS : FAILED_MS;
+	uint64_t begin_ns = event_loop_now_ns(), since_ms = 0;
+
+	while (since_ms < limit_ms && !is_complete(process, since_ms)) {
+		poll(NULL, 0, LOOK_MS);
+		since_ms = (event_loop_now_ns() - begin_ns) / NS_PER_MS;
+	}
+}
+
+static void say_who_is_missing(const struct job_keeper_process *process)
+{
+	struct aggregator_status status;
+	int32_t nr_nodes = process->options->step->nr_nodes;
+
+	aggregator_status(process->aggregator, &status);
+	if (nr_nodes != JOB_STEP_UNKNOWN && status.agents < (uint64_t)nr_nodes)
+		warn("%llu of %d nodes did not join: their GPU work is not in the profile",
+		     (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
+	else if (status.agents == 0)
+		warn("no node has joined: the profile is empty");
+	if (status.agents_connected + status.agents_silent)
+		warn("%llu nodes did not say goodbye: the end of their work may be missing",
+		     (unsigned long long)(status.agents_connected + status.agents_silent));
+	if (status.strangers)
+		warn("%llu connections without this job's keys were turned away",
+		     (unsigned long long)status.strangers);
+}
+
+static void write_reports(struct job_keeper_process *process)
+{
+	char *summary = NULL, *error = NULL;
+
+	if (output_files_write(&process->output, &process->options->names, &summary, &error) < 0)
+		warn("%s", error ? error : "the reports could not be written");
+	else if (!process->options->quiet)
+		fputs(summary, stderr);
+	free(summary);
+	free(error);
+}
+
+static void keep(void *argument, int ready)
+{
+	struct job_keeper_process *process = argument;
+	const char done = WORD_DONE;
+
+	prctl(PR_SET_NAME, "flamegrid-job");
+	if (start(process) == 0) {
+		background_ready(ready);
+		await_agents(process, await_rank_0(process));
+		unlink(process->options->rendezvous_path);
+		say_who_is_missing(process);
+		poll(NULL, 0, LAST_WORDS_MS);
+		aggregator_stop(process->aggregator);
+		pthread_join(process->thread, NULL);
+		if (process->result)
+			warn("the profile is incomplete: %s", strerror(-process->result));
+		aggregator_destroy(process->aggregator);
+		write_reports(process);
+		if (send(process->control, &done, sizeof(done), MSG_NOSIGNAL) < 0)
+			errno = 0; /* rank 0 is gone */
+	}
+	output_dir_close(&process->output);
+}
+
+int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options)
+{
+	struct job_keeper_process process = {.options = options, .output.fd = -1};
+	int pair[2], r;
+
+	keeper->fd = -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	process.control = pair[1];
+	r = background_start(keep, &process, pair[1], READY_MS);
+	close(pair[1]);
+	if (r)
+		close(pair[0]);
+	else
+		keeper->fd = pair[0];
+	return r;
+}
+
+void job_keeper_finish(struct job_keeper *keeper, bool failed)
+{
+	const char word = failed ? WORD_FAILED : WORD_ENDED;
+	char done = 0;
+
+	if (keeper->fd < 0)
+		return;
+	if (send(keeper->fd, &word, sizeof(word), MSG_NOSIGNAL) == sizeof(word))
+		while (recv(keeper->fd, &done, sizeof(done), 0) < 0 && errno == EINTR)
+			;
+	if (done != WORD_DONE)
+		warn("the aggregator was ended by somebody: the profile has what had come by then, "
+		     "and no "
+		     "reports (flamegrid report makes them)");
+	close(keeper->fd);
+	keeper->fd = -1;
+}

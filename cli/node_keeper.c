@@ -1,0 +1,282 @@
+#include "node_keeper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "background.h"
+#include "node-agent/socket_path.h"
+#include "rendezvous_search.h"
+
+#define MEMBERS_MAX 1024
+#define LOOK_MS     20   /* at an agent that somebody waits for */
+#define GIVE_UP_MS  2000 /* for what is not acknowledged at the end */
+#define PASSES_TO_WAIT                                                                             \
+	2            /* the pass at hand may have been past a ring when its process wrote last */
+#define AGENT_RUNS 1 /* else 0 or -errno */
+
+enum member_state { MEMBER_RUNS, MEMBER_WAITS_FOR_PASS, MEMBER_WAITS_FOR_ACK, MEMBER_ANSWERED };
+
+struct member {
+	int fd;
+	enum member_state state;
+	bool leaves;
+	uint64_t target; /* of passes, then of frames */
+};
+
+struct node_keeper {
+	struct step_dir dir;
+	int listener;
+	char members_path[STEP_DIR_MAX + 16], agent_path[STEP_DIR_MAX + 16];
+	struct member members[MEMBERS_MAX];
+	int nr_members;
+	bool had_members;
+	struct agent *agent;
+	pthread_t agent_thread;
+	atomic_int agent_result;
+	struct rendezvous_search search;
+};
+
+static void warn(const char *what, int error)
+{
+	fprintf(stderr, "flamegrid: run: %s: %s\n", what, strerror(-error));
+}
+
+/* ---- members */
+
+static void accept_members(struct node_keeper *keeper)
+{
+	int fd;
+
+	while (keeper->nr_members < MEMBERS_MAX &&
+	       (fd = accept4(keeper->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+		keeper->members[keeper->nr_members++] = (struct member){.fd = fd};
+		keeper->had_members = true;
+	}
+}
+
+static void hear_member(struct node_keeper *keeper, struct member *member)
+{
+	struct agent_status status;
+	char word;
+	ssize_t size = recv(member->fd, &word, sizeof(word), MSG_DONTWAIT);
+
+	if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
+		member->leaves = true;
+	if (size != 1 || word != NODE_KEEPER_DRAIN || member->state != MEMBER_RUNS)
+		return;
+	agent_status(keeper->agent, &status);
+	member->state = MEMBER_WAITS_FOR_PASS;
+	member->target = status.passes + PASSES_TO_WAIT;
+}
+
+static int count_staying(const struct node_keeper *keeper)
+{
+	int count = 0;
+
+	for (int i = 0; i < keeper->nr_members; i++)
+		count += !keeper->members[i].leaves;
+	return count;
+}
+
+/* Those that leave are let go; the last ones stay connected until all is done, which they wait for. */
+static void hear_members(struct node_keeper *keeper)
+{
+	for (int i = 0; i < keeper->nr_members; i++)
+		if (!keeper->members[i].leaves)
+			hear_member(keeper, &keeper->members[i]);
+	if (count_staying(keeper) == 0)
+		return;
+	for (int i = 0; i < keeper->nr_members;) {
+		if (!keeper->members[i].leaves) {
+			i++;
+			continue;
+		}
+		close(keeper->members[i].fd);
+		keeper->members[i] = keeper->members[--keeper->nr_members];
+	}
+}
+
+static void answer(struct member *member, enum node_keeper_word word)
+{
+	const char byte = (char)word;
+
+	/* Who no longer listens only harms itself. */
+	if (send(member->fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		errno = 0;
+	member->state = MEMBER_ANSWERED;
+}
+
+/* Returns whether somebody still waits. */
+static bool answer_members(struct node_keeper *keeper)
+{
+	const bool failed = atomic_load(&keeper->agent_result) != AGENT_RUNS;
+	struct agent_status status;
+	bool waits = false;
+
+	agent_status(keeper->agent, &status);
+	for (int i = 0; i < keeper->nr_members; i++) {
+		struct member *member = &keeper->members[i];
+
+		if (member->state == MEMBER_WAITS_FOR_PASS && status.passes >= member->target) {
+			member->state = MEMBER_WAITS_FOR_ACK;
+			member->target = status.sent_seq;
+		}
+		if (member->state != MEMBER_WAITS_FOR_PASS && member->state != MEMBER_WAITS_FOR_ACK)
+			continue;
+		if (failed)
+			answer(member, NODE_KEEPER_FAILED);
+		else if (member->state == MEMBER_WAITS_FOR_ACK &&
+			 status.acked_seq >= member->target)
+			answer(member, NODE_KEEPER_STORED);
+		else
+			waits = true;
+	}
+	return waits;
+}
+
+/* ---- the process */
+
+static void *run_agent(void *argument)
+{
+	struct node_keeper *keeper = argument;
+
+	atomic_store(&keeper->agent_result, agent_run(keeper->agent));
+	return NULL;
+}
+
+static void wait_for_news(const struct node_keeper *keeper, int timeout_ms)
+{
+	struct pollfd news[MEMBERS_MAX + 1];
+
+	news[0] = (struct pollfd){.fd = keeper->listener, .events = POLLIN};
+	for (int i = 0; i < keeper->nr_members; i++)
+		news[i + 1] = (struct pollfd){.fd = keeper->members[i].fd, .events = POLLIN};
+	poll(news, (nfds_t)keeper->nr_members + 1, timeout_ms);
+}
+
+static void look_for_aggregator(struct node_keeper *keeper)
+{
+	const char *endpoint;
+	const struct key_set *keys;
+
+	if (rendezvous_search_step(&keeper->search, &endpoint, &keys) == 1 &&
+	    agent_connect(keeper->agent, endpoint, keys))
+		warn("the aggregator's endpoint", -ENOMEM);
+}
+
+static void serve(struct node_keeper *keeper)
+{
+	bool waits = false;
+
+	while (!keeper->had_members || count_staying(keeper)) {
+		int timeout_ms = rendezvous_search_wait_ms(&keeper->search);
+
+		if (waits && (timeout_ms < 0 || timeout_ms > LOOK_MS))
+			timeout_ms = LOOK_MS;
+		wait_for_news(keeper, timeout_ms);
+		look_for_aggregator(keeper);
+		accept_members(keeper);
+		hear_members(keeper);
+		waits = answer_members(keeper);
+	}
+}
+
+/* Under the lock nobody is about to join. false: somebody had joined before it. */
+static bool close_doors(struct node_keeper *keeper)
+{
+	if (step_dir_relock(&keeper->dir))
+		return true; /* the directory is gone, and so is every way to us */
+	accept_members(keeper);
+	hear_members(keeper);
+	if (count_staying(keeper)) {
+		step_dir_unlock(&keeper->dir);
+		return false;
+	}
+	unlink(keeper->members_path);
+	return true;
+}
+
+static int start(struct node_keeper *keeper, const struct node_keeper_options *options)
+{
+	struct agent_options agent = options->agent;
+	const char *problem;
+	char *error = NULL;
+	int r;
+
+	agent.socket_path = keeper->agent_path;
+	agent.give_up_ms = GIVE_UP_MS;
+	r = agent_create(&agent, &keeper->agent, &error);
+	if (r) {
+		fprintf(stderr, "flamegrid: run: %s\n", error ? error : strerror(-r));
+		free(error);
+		return r;
+	}
+	keeper->listener = socket_path_listen(keeper->members_path, 0600, &problem);
+	if (keeper->listener < 0) {
+		warn(problem, keeper->listener);
+		return keeper->listener;
+	}
+	atomic_store(&keeper->agent_result, AGENT_RUNS);
+	r = -pthread_create(&keeper->agent_thread, NULL, run_agent, keeper);
+	if (r)
+		warn("the agent's thread", r);
+	return r;
+}
+
+static void end(struct node_keeper *keeper)
+{
+	agent_stop(keeper->agent);
+	pthread_join(keeper->agent_thread, NULL);
+	agent_destroy(keeper->agent);
+	step_dir_remove(&keeper->dir);
+	close(keeper->listener);
+	for (int i = 0; i < keeper->nr_members; i++)
+		close(keeper->members[i].fd);
+}
+
+struct start_arguments {
+	const struct node_keeper_options *options;
+	const struct step_dir *dir;
+};
+
+static void keep(void *argument, int ready)
+{
+	const struct start_arguments *arguments = argument;
+	struct node_keeper *keeper = calloc(1, sizeof(*keeper));
+
+	if (!keeper)
+		return;
+	prctl(PR_SET_NAME, "flamegrid-node");
+	keeper->dir = *arguments->dir;
+	keeper->dir.lock = -1; /* it stays with who started us, until we are ready */
+	step_dir_file(&keeper->dir, NODE_KEEPER_MEMBERS, keeper->members_path,
+		      sizeof(keeper->members_path));
+	step_dir_file(&keeper->dir, NODE_KEEPER_AGENT, keeper->agent_path,
+		      sizeof(keeper->agent_path));
+	rendezvous_search_init(&keeper->search, arguments->options->rendezvous_path,
+			       arguments->options->step);
+	if (start(keeper, arguments->options) == 0) {
+		background_ready(ready);
+		do
+			serve(keeper);
+		while (!close_doors(keeper));
+		end(keeper);
+	}
+	free(keeper);
+}
+
+int node_keeper_start(const struct node_keeper_options *options, const struct step_dir *dir,
+		      int timeout_ms)
+{
+	struct start_arguments arguments = {options, dir};
+
+	return background_start(keep, &arguments, -1, timeout_ms);
+}

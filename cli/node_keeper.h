@@ -1,0 +1,31 @@
+/* The agent of one step on one node, in a process of its own: the first `flamegrid run` of the step on the node starts it, the others join
+ * (node_member.h), and it ends with the last. So each rank's status reaches its launcher at once, whichever rank was first. */
+#ifndef NODE_KEEPER_H
+#define NODE_KEEPER_H
+
+#include "job_step.h"
+#include "node-agent/agent.h"
+#include "step_dir.h"
+
+#define NODE_KEEPER_AGENT "agent" /* the agent's socket in the step's directory (handshake.h) */
+#define NODE_KEEPER_MEMBERS                                                                        \
+	"members" /* the keeper's: SOCK_SEQPACKET; who is connected is a member */
+
+/* What is said there, a byte each. The keeper closes the connection of a member that has shut down its end; of the last one when all is done. */
+enum node_keeper_word {
+	NODE_KEEPER_DRAIN = 'd',  /* the member: my processes have ended */
+	NODE_KEEPER_STORED = 's', /* the keeper: all that came from them is stored */
+	NODE_KEEPER_FAILED = 'f', /* the keeper: that will not be, the agent has failed */
+};
+
+struct node_keeper_options { /* strings are borrowed for the call */
+	const struct job_step *step;
+	const char *rendezvous_path; /* where the aggregator will be told (rendezvous.h) */
+	struct agent_options agent;  /* all but where it listens and connects */
+};
+
+/* Starts it in this directory, which the caller has locked. 0: members can join; -errno. Before any thread is started. */
+int node_keeper_start(const struct node_keeper_options *options, const struct step_dir *dir,
+		      int timeout_ms);
+
+#endif

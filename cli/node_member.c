@@ -1,0 +1,86 @@
+#include "node_member.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define READY_MS 10000
+
+static void warn(const char *what, int error)
+{
+	fprintf(stderr, "flamegrid: run: %s: %s\n", what, strerror(-error));
+}
+
+/* The descriptor or -errno: nobody is there. */
+static int connect_to_keeper(const struct step_dir *dir)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	step_dir_file(dir, NODE_KEEPER_MEMBERS, address.sun_path, sizeof(address.sun_path));
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+		return fd;
+	int error = -errno;
+	close(fd);
+	return error;
+}
+
+int node_member_join(struct node_member *member, const struct node_keeper_options *options)
+{
+	int r = step_dir_lock(&member->dir, options->step, options->agent.node_name);
+
+	member->fd = -1;
+	if (r) {
+		warn("no directory for the agent of this node", r);
+		return r;
+	}
+	member->fd = connect_to_keeper(&member->dir);
+	if (member->fd < 0) {
+		r = node_keeper_start(options, &member->dir, READY_MS);
+		if (r)
+			warn("the agent of this node", r);
+		else
+			member->fd = connect_to_keeper(&member->dir);
+	}
+	step_dir_unlock(&member->dir);
+	return r ? r : member->fd < 0 ? member->fd : 0;
+}
+
+/* The next word, or 0: none in time, or the keeper is gone. */
+static char hear(const struct node_member *member, int timeout_ms)
+{
+	struct pollfd news = {.fd = member->fd, .events = POLLIN};
+	char word;
+
+	if (poll(&news, 1, timeout_ms) != 1 ||
+	    recv(member->fd, &word, sizeof(word), 0) != sizeof(word))
+		return 0;
+	return word;
+}
+
+bool node_member_drain(struct node_member *member, int timeout_ms)
+{
+	const char word = NODE_KEEPER_DRAIN;
+
+	if (member->fd < 0 || send(member->fd, &word, sizeof(word), MSG_NOSIGNAL) != sizeof(word))
+		return false;
+	return hear(member, timeout_ms) == NODE_KEEPER_STORED;
+}
+
+void node_member_leave(struct node_member *member, int timeout_ms)
+{
+	if (member->fd < 0)
+		return;
+	shutdown(
+		member->fd,
+		SHUT_WR); /* the keeper closes its end at once, or, if we were the last, when it is done */
+	hear(member, timeout_ms);
+	close(member->fd);
+	member->fd = -1;
+}

@@ -1,0 +1,24 @@
+/* A `flamegrid run` as one of those of its step on this node, which share one agent (node_keeper.h). Single-threaded. */
+#ifndef NODE_MEMBER_H
+#define NODE_MEMBER_H
+
+#include <stdbool.h>
+
+#include "node_keeper.h"
+#include "step_dir.h"
+
+struct node_member {
+	struct step_dir dir;
+	int fd; /* -1: not a member */
+};
+
+/* Becomes a member, with an agent that listens: the first one starts it. 0 or -errno after a warning. Before any thread is started. */
+int node_member_join(struct node_member *member, const struct node_keeper_options *options);
+
+/* After the job's processes have ended: waits until all that they recorded is stored, at most that long. false: it is not, or not known. */
+bool node_member_drain(struct node_member *member, int timeout_ms);
+
+/* Is a member no longer. The last one waits until the agent has said goodbye, at most that long. */
+void node_member_leave(struct node_member *member, int timeout_ms);
+
+#endif

@@ -1,0 +1,115 @@
+#include "step_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRIES 100 /* of a directory that others remove meanwhile */
+
+/* FNV-1a (draft-eastlake-fnv): short names of long keys. */
+static uint64_t hash(uint64_t seed, const char *text)
+{
+	for (; *text; text++)
+		seed = (seed ^ (unsigned char)*text) * 0x100000001b3u;
+	return (seed ^ 0xff) * 0x100000001b3u; /* the end counts, too */
+}
+
+/* Without a key, what the processes of a step on a node have in common is who started them. */
+static uint64_t name_of(const struct job_step *step, const char *node)
+{
+	char host[256] = "", who[32];
+	uint64_t name;
+
+	if (!node)
+		node = getenv("SLURMD_NODENAME");
+	if (!node || !*node) {
+		gethostname(host, sizeof(host) - 1);
+		node = host;
+	}
+	snprintf(who, sizeof(who), "%ld", *step->key ? (long)geteuid() : (long)getppid());
+	name = hash(0xcbf29ce484222325u, step->key);
+	return hash(hash(name, node), who);
+}
+
+static bool is_ours(const struct stat *status)
+{
+	return S_ISDIR(status->st_mode) && status->st_uid == geteuid() &&
+	       !(status->st_mode & (S_IRWXG | S_IRWXO));
+}
+
+/* 0; -EAGAIN: it was removed meanwhile; other -errno. */
+static int open_locked(struct step_dir *dir)
+{
+	struct stat opened, named;
+	int error = 0;
+
+	if (mkdir(dir->path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	dir->lock = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (dir->lock < 0)
+		return errno == ENOENT ? -EAGAIN : -errno;
+	if (fstat(dir->lock, &opened) < 0 || !is_ours(&opened))
+		error = -EPERM;
+	else if (flock(dir->lock, LOCK_EX) < 0)
+		error = -errno;
+	else if (lstat(dir->path, &named) < 0 || named.st_ino != opened.st_ino ||
+		 named.st_dev != opened.st_dev)
+		error = -EAGAIN;
+	if (error)
+		step_dir_unlock(dir);
+	return error;
+}
+
+int step_dir_lock(struct step_dir *dir, const struct job_step *step, const char *node)
+{
+	const char *const parents[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+	const uint64_t name = name_of(step, node);
+	int error = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(parents) / sizeof(*parents); i++) {
+		if (!parents[i] || parents[i][0] != '/')
+			continue;
+		int size = snprintf(dir->path, sizeof(dir->path), "%s/flamegrid-step-%016llx",
+				    parents[i], (unsigned long long)name);
+		error = size < 0 || (size_t)size >= sizeof(dir->path) ? -ENAMETOOLONG : -EAGAIN;
+		for (int try = 0; error == -EAGAIN && try < TRIES; try++)
+			error = open_locked(dir);
+		if (error == 0)
+			return 0;
+	}
+	dir->path[0] = '\0';
+	dir->lock = -1;
+	return error;
+}
+
+void step_dir_unlock(struct step_dir *dir)
+{
+	if (dir->lock >= 0)
+		close(dir->lock);
+	dir->lock = -1;
+}
+
+void step_dir_file(const struct step_dir *dir, const char *name, char *out, size_t size)
+{
+	snprintf(out, size, "%s/%s", dir->path, name);
+}
+
+int step_dir_relock(struct step_dir *dir)
+{
+	int error = -EAGAIN;
+
+	for (int try = 0; error == -EAGAIN && try < TRIES; try++)
+		error = open_locked(dir);
+	return error;
+}
+
+void step_dir_remove(struct step_dir *dir)
+{
+	rmdir(dir->path);
+	step_dir_unlock(dir);
+}

@@ -1,0 +1,57 @@
+#include "step_run.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+
+#define RENDEZVOUS_SUFFIX ".rendezvous"
+#define DRAIN_MS          2000
+#define LEAVE_MS          5000 /* the agent gives up before */
+
+int step_run_start(struct step_run *run, const struct job_step *step,
+		   const struct step_run_options *options)
+{
+	char rendezvous_path[PATH_MAX];
+	const struct node_keeper_options node = {
+		.step = step,
+		.rendezvous_path = rendezvous_path,
+		.agent = options->agent,
+	};
+	const struct job_keeper_options job = {
+		.step = step,
+		.output_path = options->output_path,
+		.rendezvous_path = rendezvous_path,
+		.interface = options->interface,
+		.title = options->title,
+		.names = options->names,
+		.quiet = options->quiet,
+	};
+	int r = 0;
+
+	*run = (struct step_run){.aggregator.fd = -1, .member.fd = -1};
+	if (snprintf(rendezvous_path, sizeof(rendezvous_path), "%s" RENDEZVOUS_SUFFIX,
+		     options->output_path) >= (int)sizeof(rendezvous_path))
+		r = -ENAMETOOLONG;
+	/* First, so that the agent of this node does not have to look for long; a job whose aggregator cannot start is still one job. */
+	if (r == 0 && step->rank == 0)
+		r = job_keeper_start(&run->aggregator, &job);
+	if (r == 0)
+		r = node_member_join(&run->member, &node);
+	if (r) {
+		job_keeper_finish(&run->aggregator, true);
+		return r;
+	}
+	step_dir_file(&run->member.dir, NODE_KEEPER_AGENT, run->socket_path,
+		      sizeof(run->socket_path));
+	return 0;
+}
+
+void step_run_finish(struct step_run *run, bool failed)
+{
+	if (!node_member_drain(&run->member, DRAIN_MS))
+		fputs("flamegrid: run: the last of what this rank recorded may be missing in the "
+		      "profile: the aggregator has not confirmed it\n",
+		      stderr);
+	node_member_leave(&run->member, LEAVE_MS);
+	job_keeper_finish(&run->aggregator, failed);
+}

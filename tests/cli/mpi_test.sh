@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Ranks that real launchers start: Open MPI and MPICH's Hydra. One profile each, exact; statuses are the launcher's business as ever.
+. "$(dirname "$0")/harness.sh"
+list=$(devices 2)
+export FAKE_CUDA_DEVICES=2 XDG_RUNTIME_DIR=$scratch/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+cd "$scratch" || exit 1
+work="$fake_launches --devices 2 --streams 2 --threads 2 --launches 5000 --kernels 3"
+
+# launcher NAME COMMAND...: four ranks, then four of which one fails.
+launcher() {
+	local name=$1
+	shift
+	"$@" -np 4 "$flamegrid" run --devices "$list" -o "$name" -- sh -c "FAKE_CUDA_TRUTH=truth.\$\$ exec $work" >"$name.out" 2>"$name.err"
+	same "$name: status" $? 0
+	for r in 0 1 2 3; do
+		check "$name: rank $r is there" grep -q "^rank$r;" <("$flamegrid" report "$name" --by rank 2>/dev/null)
+	done
+	same "$name: ns" "$("$flamegrid" report "$name" --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" \
+		"$(truth_sum valid_ns truth.*)"
+	check "$name: nothing lost" "$flamegrid" report "$name" --strict -o /dev/null
+	same "$name: one summary" "$(grep -c 'nothing lost' "$name.err")" 1
+	rm -f truth.*
+
+	"$@" -np 4 sh -c 'exit 7' >/dev/null 2>&1
+	local plain=$?
+	"$@" -np 4 "$flamegrid" run --devices "$list" -o "$name.7" -- sh -c 'exit 7' >/dev/null 2>"$name.err"
+	same "$name: the status of ranks that fail" $? $plain
+	same "$name: what is left on the node" "$(ls "$XDG_RUNTIME_DIR")" ""
+	same "$name: what is left of the rendezvous" "$(ls | grep -c rendezvous)" 0
+}
+root=
+[ "$(id -u)" = 0 ] && root=--allow-run-as-root
+# Its own checks of where ranks may run are not what this is about.
+launcher open-mpi mpirun.openmpi $root --oversubscribe
+launcher mpich mpiexec.hydra

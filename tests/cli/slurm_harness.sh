@@ -1,0 +1,65 @@
+# A Slurm of its own on this machine: munge, a controller, four nodes; sourced after harness.sh. Needs root, as slurmd does.
+slurm=$scratch/slurm
+slurm_pids=
+
+# Waits for an event in a growing file, with what it is named after in case that the daemon dies.
+slurm_await() { # FILE PATTERN PID
+	timeout 60 tail -F -n +1 --pid="$3" "$1" 2>/dev/null | grep -m1 -q "$2"
+}
+slurm_end() {
+	local pid
+	# Those that serve steps are nobody's children, and go on trying to report to a controller that is gone.
+	for pid in $(pgrep -x slurmstepd) $slurm_pids; do
+		grep -qF "SLURM_CONF=$slurm" "/proc/$pid/environ" && kill -9 "$pid"
+	done
+	kill -9 $slurm_pids
+	wait $slurm_pids 2>/dev/null
+} 2>/dev/null
+
+slurm_start() {
+	local base=$((20000 + $$ % 1000 * 10)) node host
+	host=$(hostname)
+	mkdir -p "$slurm/state" && chmod 755 "$scratch" "$slurm"
+	(umask 077; head -c 1024 /dev/urandom >"$slurm/munge.key")
+	munged --foreground --force --key-file="$slurm/munge.key" --socket="$slurm/munge.socket" --pid-file="$slurm/munge.pid" \
+		--seed-file="$slurm/munge.seed" >"$slurm/munged.out" 2>&1 &
+	slurm_pids="$slurm_pids $!"
+	slurm_await "$slurm/munged.out" 'Created .* work threads' $! || cat "$slurm/munged.out"
+
+	cat >"$slurm/slurm.conf" <<-TEXT
+		ClusterName=flamegrid
+		SlurmctldHost=$host(127.0.0.1)
+		SlurmctldPort=$base
+		SlurmUser=root
+		AuthType=auth/munge
+		AuthInfo=socket=$slurm/munge.socket
+		CredType=cred/munge
+		StateSaveLocation=$slurm/state
+		SlurmdSpoolDir=$slurm/spool.%n
+		SlurmctldPidFile=$slurm/controller.pid
+		SlurmdPidFile=$slurm/node.%n.pid
+		SlurmctldLogFile=$slurm/controller.log
+		SlurmdLogFile=$slurm/node.%n.log
+		ProctrackType=proctrack/linuxproc
+		TaskPlugin=task/none
+		SelectType=select/linear
+		SlurmdParameters=config_overrides
+		MpiDefault=none
+		ReturnToService=2
+		KillWait=5
+		SlurmdTimeout=60
+		MailProg=/bin/true
+		NodeName=n[1-4] NodeAddr=127.0.0.1 NodeHostname=$host Port=[$((base + 1))-$((base + 4))] CPUs=8 State=UNKNOWN
+		PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=FORCE:8 State=UP
+	TEXT
+	export SLURM_CONF=$slurm/slurm.conf
+	slurmctld -D -i >"$slurm/controller.out" 2>&1 &
+	slurm_pids="$slurm_pids $!"
+	slurm_await "$slurm/controller.log" 'Running as primary controller' $! || cat "$slurm/controller.log" "$slurm/controller.out"
+	for node in n1 n2 n3 n4; do
+		mkdir -p "$slurm/spool.$node"
+		slurmd -D -N $node >"$slurm/node.$node.out" 2>&1 &
+		slurm_pids="$slurm_pids $!"
+		slurm_await "$slurm/node.$node.log" 'slurmd started' $! || cat "$slurm/node.$node.log" "$slurm/node.$node.out"
+	done
+}
