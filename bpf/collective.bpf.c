@@ -3,6 +3,7 @@
  * calls within calls only the outermost counts; a group is no call. One program for both ends, as host_call.bpf.c. x86-64: the System V ABI
  * passes six arguments in registers, the others, and structs such as ncclUniqueId, on the stack above the return address. */
 #include "bpf/collective_event.h"
+#include "bpf/collective_key.h"
 #include "bpf/host_call.h"
 #include "bpf/sample_maps.h"
 
@@ -131,48 +132,11 @@ static __always_inline void count_lost(__u32 pid)
 	add(&count->collectives_lost, 1);
 }
 
-/* ---- keys (proto/collective.h) ------------------------------------------------------------------ */
-
-static __always_inline __u64 known_key(__u64 hash)
-{
-	return hash ? hash : 1;
-}
-
-static __always_inline __u64 hash_number(__u64 hash, __u64 number, int bytes)
-{
-	for (int i = 0; i < bytes; i++)
-		hash = (hash ^ ((number >> 8 * i) & 0xff)) * COLLECTIVE_HASH_PRIME;
-	return hash;
-}
-
 static __always_inline __u64 unique_id_key(struct thread *thread, __u64 address)
 {
-	__u64 hash = COLLECTIVE_HASH_START;
-
 	if (bpf_probe_read_user(thread->unique_id, sizeof(thread->unique_id), (void *)address))
 		return 0;
-	for (__u32 i = 0; i < sizeof(thread->unique_id); i++)
-		hash = (hash ^ thread->unique_id[i]) * COLLECTIVE_HASH_PRIME;
-	return known_key(hash);
-}
-
-static __always_inline __u64 split_key(__u64 parent_key, __s32 color, __u32 split)
-{
-	__u64 hash = hash_number(COLLECTIVE_HASH_START, parent_key, 8);
-
-	if (!parent_key)
-		return 0;
-	hash = hash_number(hash, (__u32)color, 4);
-	return known_key(hash_number(hash, split, 4));
-}
-
-static __always_inline __u64 own_key(const struct sample_event *event, __u64 now_ns)
-{
-	__u64 hash = hash_number(COLLECTIVE_HASH_START, boot_key, 8);
-
-	hash = hash_number(hash, event->process_start, 8);
-	hash = hash_number(hash, event->pid, 4);
-	return known_key(hash_number(hash, now_ns, 8));
+	return unique_id_hash(thread->unique_id);
 }
 
 /* ---- communicators ------------------------------------------------------------------------------ */
@@ -354,7 +318,7 @@ static __always_inline void prepare_init(struct thread *thread, __u64 now_ns)
 	made->rank = (__u32)thread->arguments[2];
 	if (thread->site == COLLECTIVE_SITE_INIT_ALL) {
 		made->origin = COMMUNICATOR_INIT_ALL;
-		made->key = own_key(&thread->event, now_ns);
+		made->key = own_key(boot_key, &thread->event, now_ns);
 		return;
 	}
 	made->origin = COMMUNICATOR_UNIQUE_ID;
