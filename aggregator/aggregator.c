@@ -17,6 +17,7 @@
 #include "fold_table.h"
 #include "proto/endpoint.h"
 #include "proto/message_seq.h"
+#include "raw_log.h"
 #include "receiver.h"
 #include "roster.h"
 #include "store.h"
@@ -162,6 +163,8 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
 	if (status)
 		return explain(error, status, "cannot start the aggregator: %s", strerror(-status));
+	if (options->raw_samples)
+		raw_log_start(aggregator->collection->raw);
 	if (options->keys) {
 		status = receiver_protect(aggregator->receiver, options->keys);
 		if (status)

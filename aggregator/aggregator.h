@@ -21,7 +21,8 @@ struct aggregator_options {
 	const struct key_set *
 		keys; /* an aggregator's: only agents that have its keys may connect, but by inproc://; NULL: everybody may */
 	bool insecure; /* without keys: allow endpoints other than loopback, ipc and inproc although nothing is authenticated */
-	bool quiet;    /* errors only on stderr */
+	bool raw_samples; /* samples of host threads are kept one by one, too (store.md) */
+	bool quiet;       /* errors only on stderr */
 };
 
 /* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line that names what and where,

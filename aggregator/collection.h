@@ -12,6 +12,7 @@ struct catalog;
 struct collective_log;
 struct fold_table;
 struct idle_log;
+struct raw_log;
 struct roster;
 struct timeline_table;
 
@@ -24,6 +25,7 @@ struct collection {
 	struct timeline_table *timelines;
 	struct idle_log *idle;
 	struct collective_log *collectives;
+	struct raw_log *raw;
 	struct agent_session **sessions; /* owns; sessions[id - 1] */
 	uint32_t nr_sessions, room_sessions;
 };

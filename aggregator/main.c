@@ -24,6 +24,8 @@ static const char usage[] =
 	"                     port *: any that is free; may be given several times\n"
 	"  --store FILE       the profile; made if missing, else continued\n"
 	"  --title TEXT       heading of its reports\n"
+	"  --raw-samples on|off\n"
+	"                     keep each sample of host threads by itself, too (default: off)\n"
 	"  --keys FILE        take only agents that have this aggregator's keys, and encrypt what\n"
 	"                     passes (flamegrid keygen makes them); else, endpoints that other\n"
 	"                     machines can reach are refused\n"
@@ -91,6 +93,7 @@ int main(int argc, char **argv)
 		{"listen", required_argument, NULL, 'l'},
 		{"store", required_argument, NULL, 's'},
 		{"title", required_argument, NULL, 't'},
+		{"raw-samples", required_argument, NULL, 'r'},
 		{"insecure", no_argument, NULL, 'i'},
 		{"keys", required_argument, NULL, 'k'},
 		{"quiet", no_argument, NULL, 'q'},
@@ -116,6 +119,11 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			options.title = optarg;
+			break;
+		case 'r':
+			options.raw_samples = strcmp(optarg, "on") == 0;
+			if (!options.raw_samples && strcmp(optarg, "off") != 0)
+				return usage_error("--raw-samples must be on or off");
 			break;
 		case 'i':
 			options.insecure = true;

@@ -14,6 +14,7 @@
 #include "profile_idle.h"
 #include "roster.h"
 #include "store_loader.h"
+#include "store_raw.h"
 #include "store_schema.h"
 
 static uint32_t number32(struct statement *row, uint32_t column)
@@ -100,6 +101,8 @@ static int load_all(struct database *database, struct profile *profile)
 		error = load_samples(database, profile->collection->samples);
 	if (!error)
 		error = profile_idle_load(database, profile);
+	if (!error)
+		error = store_raw_newest(database, &profile->raw_samples);
 	if (!error)
 		error = load_title(database, &profile->title);
 	database_execute(database, "COMMIT");

@@ -18,6 +18,8 @@ struct profile {
 	struct fold_table
 		*idle; /* idle time of devices, by what the host did (idle_fold.h): device_id is the
 				    roster's; NULL: none */
+	uint64_t
+		raw_samples; /* row of the newest sample that was kept by itself; 0: there is none (sample_writer.h) */
 	uint64_t idle_left_out; /* records and samples that were not kept to explain it by */
 };
 

@@ -251,6 +251,11 @@ int report_paths_find(struct report_paths *paths, const struct fold_key *key, ui
 	return error;
 }
 
+const struct report_node *report_paths_node(const struct report_paths *paths, uint32_t node)
+{
+	return &paths->nodes[node];
+}
+
 struct report_node *report_paths_take(struct report_paths *paths, uint32_t *nr_nodes)
 {
 	struct report_node *nodes = paths->nodes;

@@ -26,6 +26,9 @@ void report_paths_destroy(struct report_paths *paths);
  * wire allows; -ENOMEM. On error *node is not to be used. */
 int report_paths_find(struct report_paths *paths, const struct fold_key *key, uint32_t *node);
 
+/* A node that was found. Borrowed until the next call. */
+const struct report_node *report_paths_node(const struct report_paths *paths, uint32_t node);
+
 /* All nodes made so far. The caller owns them (free()); nothing can be found any more. */
 struct report_node *report_paths_take(struct report_paths *paths, uint32_t *nr_nodes);
 

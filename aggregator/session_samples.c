@@ -4,6 +4,7 @@
 
 #include "fold_table.h"
 #include "idle_log.h"
+#include "raw_log.h"
 #include "roster.h"
 #include "timeline_table.h"
 
@@ -18,7 +19,8 @@ static int check(const struct agent_session *session, const struct message_sampl
 		const struct host_sample *sample = &message->samples[i];
 
 		if (!agent_session_defined(session, SESSION_NODES, sample->stack_id) ||
-		    !agent_session_defined(session, SESSION_STRINGS, sample->name_id))
+		    !agent_session_defined(session, SESSION_STRINGS, sample->name_id) ||
+		    !agent_session_defined(session, SESSION_STRINGS, sample->command_id))
 			return REFUSE_UNDEFINED;
 		if (sample->kind >= HOST_SAMPLE_KINDS) {
 			*reason = "a sample of a kind that does not exist";
@@ -36,6 +38,9 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 		return error;
 
 	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
+	error = raw_log_clock(collection->raw,
+			      roster_process(collection->roster, id)->identity.host,
+			      message->realtime_offset_ns);
 	for (uint32_t i = 0; i < message->nr_samples && !error; i++) {
 		const struct host_sample *sample = &message->samples[i];
 		const struct fold_key key = {
@@ -52,9 +57,13 @@ int session_samples_apply(struct agent_session *session, struct collection *coll
 
 		translated.stack_id = key.stack_id;
 		translated.name_id = key.name_id;
+		translated.command_id =
+			agent_session_translate(session, SESSION_STRINGS, sample->command_id);
 		error = fold_table_add(collection->samples, &key, 1, sample->duration_ns, 0);
 		if (!error)
 			error = idle_log_sample(collection->idle, id, &translated);
+		if (!error)
+			error = raw_log_add(collection->raw, id, &translated);
 	}
 	return error;
 }

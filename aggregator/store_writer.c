@@ -14,6 +14,7 @@
 #include "roster.h"
 #include "store_collectives.h"
 #include "store_idle.h"
+#include "store_raw.h"
 #include "store_schema.h"
 #include "store_statistics.h"
 #include "timeline_table.h"
@@ -99,6 +100,7 @@ struct store_writer {
 	struct block_code code;
 	struct store_statistics *statistics;   /* owns */
 	struct store_idle *idle;               /* owns */
+	struct store_raw *raw;                 /* owns */
 	struct store_collectives *collectives; /* owns */
 };
 
@@ -122,6 +124,8 @@ int store_writer_create(struct database *database, struct store_writer **writer)
 	if (!error)
 		error = store_idle_create(database, &(*writer)->idle);
 	if (!error)
+		error = store_raw_create(database, &(*writer)->raw);
+	if (!error)
 		error = store_collectives_create(database, &(*writer)->collectives);
 	if (error) {
 		store_writer_destroy(*writer);
@@ -138,6 +142,7 @@ void store_writer_destroy(struct store_writer *writer)
 		statement_destroy(writer->statements[i]);
 	store_statistics_destroy(writer->statistics);
 	store_idle_destroy(writer->idle);
+	store_raw_destroy(writer->raw);
 	store_collectives_destroy(writer->collectives);
 	block_code_fini(&writer->code);
 	free(writer);
@@ -554,6 +559,8 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 		error = write_timelines(writer, collection->timelines);
 	if (!error)
 		error = store_idle_write(writer->idle, collection->idle);
+	if (!error)
+		error = store_raw_write(writer->raw, collection->raw);
 	if (!error)
 		error = store_collectives_write(writer->collectives, collection->collectives);
 	for (uint32_t i = 0; i < collection->nr_sessions && !error; i++)

@@ -28,7 +28,7 @@ struct sample_event {
 	__u16 kernel_size; /* ... then the kernel's, likewise */
 	__u8 kind;         /* enum host_sample_kind */
 	__u8 flags;        /* enum sample_event_flags */
-	__u8 reserved[2];  /* 0 */
+	__u16 cpu;         /* where it ran, and a thread that waits left */
 	__u32 stack_size; /* bytes of the user's stack from user_sp on, behind the addresses; 0: none */
 	__u32 python_size; /* bytes of Python frames (struct sample_python_frame), leaf first, behind the stack */
 	__u64 user_pc, user_sp, user_fp; /* where the thread was in its program */
@@ -74,7 +74,7 @@ struct sample_event_copy {
 /* Map "pythons", by pid: where a process's CPython has what a walk needs. Offsets as in proto/python_layout.h; every field that is read
  * of a frame or a code lies within frame_size and code_size. */
 struct sample_python {
-	__u64 start; /* as process_start, and exec_id: of the program that this was found in */
+	__u64 start; /* as process_start, and exec_id: of the program that this was found in. 0: nothing of it was seen yet, whichever it is */
 	__u64 interpreters; /* address of the list of interpreters */
 	__u64 code_mask;    /* of a frame's pointer to its code */
 	__u32 exec_id;
@@ -137,6 +137,7 @@ sample_python_hash(const struct sample_python_identity *code)
 enum watched_flags {
 	WATCHED_CHILDREN_ONLY = 1, /* those that it starts from now on, and not itself */
 	WATCHED_HAS_GUEST = 2,     /* which tells of its calls itself */
+	WATCHED_NO_CAPTURE = 4,    /* it has a guest that cannot, or had one that was sent away */
 };
 
 struct watched {

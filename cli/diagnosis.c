@@ -16,6 +16,7 @@
 #include "install_paths.h"
 #include "job_environment.h"
 #include "node-agent/bpf_rights.h"
+#include "node-agent/capability_set.h"
 #include "node-agent/device_list.h"
 #include "node-agent/device_topology.h"
 #include "private_dir.h"
@@ -259,6 +260,16 @@ static void ask_kernel(struct diagnosis *diagnosis)
 		       "sysctl kernel.perf_event_paranoid=%d, for CPU samples", PARANOID_MAX);
 }
 
+static void ask_rights(struct diagnosis *diagnosis)
+{
+	char text[CAPABILITY_SET_TEXT_MAX];
+	struct capability_set rights;
+
+	capability_set_choose(geteuid() == 0 ? CAPABILITY_ROLE_SITE : CAPABILITY_ROLE_JOB, &rights);
+	find(diagnosis, "rights", DIAGNOSIS_GOOD, "once it is set up an agent keeps %s",
+	     capability_set_text(&rights, text));
+}
+
 static void ask_symbols(struct diagnosis *diagnosis)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
@@ -282,6 +293,7 @@ void diagnosis_make(struct diagnosis *diagnosis, const char *program)
 	ask_memory(diagnosis);
 	ask_limits(diagnosis);
 	ask_kernel(diagnosis);
+	ask_rights(diagnosis);
 	ask_symbols(diagnosis);
 }
 

@@ -80,6 +80,7 @@ static int create_aggregator(struct job_keeper_process *process)
 		.store_path = store_path,
 		.title = process->options->title,
 		.keys = &process->keys,
+		.raw_samples = process->options->raw_samples,
 	};
 	int r = open_output(process, store_path);
 

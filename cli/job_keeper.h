@@ -16,6 +16,7 @@ struct job_keeper_options { /* strings are borrowed for the call */
 	const char *title;
 	struct report_options names;
 	bool quiet;
+	bool raw_samples; /* aggregator.h */
 };
 
 struct job_keeper {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "background.h"
+#include "node-agent/agent_rights.h"
 #include "node-agent/socket_path.h"
 #include "rendezvous_search.h"
 
@@ -207,12 +208,15 @@ static bool close_doors(struct node_keeper *keeper)
 static int start(struct node_keeper *keeper, const struct node_keeper_options *options)
 {
 	struct agent_options agent = options->agent;
+	struct capability_set rights;
 	const char *problem;
 	char *error = NULL;
 	int r;
 
 	agent.socket_path = keeper->agent_path;
 	agent.give_up_ms = GIVE_UP_MS;
+	agent_rights_choose(&agent, true, &rights);
+	agent.rights = &rights;
 	r = agent_create(&agent, &keeper->agent, &error);
 	if (r) {
 		fprintf(stderr, "flamegrid: run: %s\n", error ? error : strerror(-r));
@@ -224,6 +228,10 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 		warn(problem, keeper->listener);
 		return keeper->listener;
 	}
+	/* The agent's thread, too, which is started below. */
+	r = capability_set_keep(&rights);
+	if (r)
+		warn("capabilities cannot be given up", r);
 	atomic_store(&keeper->agent_result, AGENT_RUNS);
 	r = -pthread_create(&keeper->agent_thread, NULL, run_agent, keeper);
 	if (r)

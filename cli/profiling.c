@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <zmq.h>
 
+#include "node-agent/agent_rights.h"
 #include "node-agent/symbol_cache.h"
 
 #define ENDPOINT "inproc://flamegrid"
@@ -15,6 +17,8 @@ struct profiling {
 	void *zmq_context;
 	struct agent *agent;
 	struct aggregator *aggregator;
+	struct capability_set rights; /* of the agent's threads */
+	bool quiet;
 	pthread_t agent_thread, aggregator_thread;
 	bool agent_runs, aggregator_runs;
 	int agent_result, aggregator_result;
@@ -23,7 +27,12 @@ struct profiling {
 static void *run_agent(void *argument)
 {
 	struct profiling *profiling = argument;
+	int result = capability_set_keep(&profiling->rights);
 
+	pthread_setname_np(pthread_self(), "agent");
+	if (result < 0 && !profiling->quiet)
+		fprintf(stderr, "flamegrid: the agent keeps its capabilities: %s\n",
+			strerror(-result));
 	profiling->agent_result = agent_run(profiling->agent);
 	return NULL;
 }
@@ -32,8 +41,17 @@ static void *run_aggregator(void *argument)
 {
 	struct profiling *profiling = argument;
 
+	pthread_setname_np(pthread_self(), "aggregator");
 	profiling->aggregator_result = aggregator_run(profiling->aggregator);
 	return NULL;
+}
+
+/* A context has its threads from its first socket on. */
+static int start_zmq(void *context)
+{
+	void *socket = zmq_socket(context, ZMQ_PAIR);
+
+	return socket && zmq_close(socket) == 0 ? 0 : -errno;
 }
 
 static int create_parts(struct profiling *profiling, const struct profiling_options *options,
@@ -46,10 +64,11 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.zmq_context = profiling->zmq_context,
 		.store_path = options->store_path,
 		.title = options->title,
+		.raw_samples = options->raw_samples,
 		.quiet = true,
 	};
 	char *symbol_cache = symbol_cache_directory(options->symbol_cache);
-	const struct agent_options agent = {
+	struct agent_options agent = {
 		.socket_path = options->socket_path,
 		.endpoint = ENDPOINT,
 		.zmq_context = profiling->zmq_context,
@@ -63,8 +82,12 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.guest_uid = options->guest_uid,
 		.bpf = options->bpf,
 	};
-	int result = aggregator_create(&aggregator, &profiling->aggregator, error);
 
+	agent_rights_choose(&agent, true, &profiling->rights);
+	agent.rights = &profiling->rights;
+	int result = capability_set_call(&profiling->rights, start_zmq, profiling->zmq_context);
+	if (result == 0)
+		result = aggregator_create(&aggregator, &profiling->aggregator, error);
 	if (result == 0)
 		result = agent_create(&agent, &profiling->agent, error);
 	free(symbol_cache);
@@ -93,6 +116,8 @@ int profiling_start(const struct profiling_options *options, struct profiling **
 
 	*profiling = NULL;
 	*error = NULL;
+	if (self)
+		self->quiet = options->quiet;
 	if (self && (self->zmq_context = zmq_ctx_new()) != NULL)
 		result = create_parts(self, options, error);
 	if (result == 0)

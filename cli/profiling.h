@@ -25,6 +25,7 @@ struct profiling_options {
 	bool attached; /* agent.h, as the next */
 	uid_t guest_uid;
 	struct bpf_source_options bpf;
+	bool raw_samples; /* aggregator.h */
 };
 
 /* Starts both. 0 or -errno with *error one line, owns: free(). On error *profiling is NULL. */

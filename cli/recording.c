@@ -59,6 +59,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 		.attached = options->attached,
 		.guest_uid = options->guest_uid,
 		.bpf = options->bpf,
+		.raw_samples = options->raw_samples,
 	};
 	result = profiling_start(&profiling, &recording->profiling, &error);
 	if (result < 0)

@@ -18,7 +18,8 @@ struct recording_options {       /* strings are borrowed until the end */
 	struct report_options names;
 	bool inlines, quiet;
 	enum stack_source stack_source;
-	bool attached; /* as in struct agent_options, these two */
+	bool raw_samples; /* aggregator.h */
+	bool attached;    /* as in struct agent_options, these two */
 	uid_t guest_uid;
 	struct bpf_source_options bpf;
 };

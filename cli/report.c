@@ -23,7 +23,8 @@ static const char usage[] =
 	"Usage: flamegrid report [OPTION...] PROFILE\n"
 	"Writes a report of PROFILE, a directory that `flamegrid run` made or a profile.db.\n"
 	"\n"
-	"  -f, --format FORMAT  folded (default), html, table, json or csv\n"
+	"  -f, --format FORMAT  folded (default), html, table, json, csv, or samples: those of\n"
+	"                       host threads one by one, with their times (run --raw-samples on)\n"
 	"  -b, --by KEYS        root frames, in this order: host, rank, gpu, stream, thread\n"
 	"  -u, --unit UNIT      of folded time: us (default) or ns\n"
 	"  -w, --weight WEIGHT  of folded stacks: time (default), count or bytes\n"
@@ -56,9 +57,13 @@ struct word {
 	int value;
 };
 
-static const struct word formats[] = {{"folded", REPORT_FOLDED}, {"html", REPORT_HTML},
-				      {"table", REPORT_TABLE},   {"json", REPORT_JSON},
-				      {"csv", REPORT_CSV},       {0}};
+static const struct word formats[] = {{"folded", REPORT_FOLDED},
+				      {"html", REPORT_HTML},
+				      {"table", REPORT_TABLE},
+				      {"json", REPORT_JSON},
+				      {"csv", REPORT_CSV},
+				      {"samples", REPORT_SAMPLES},
+				      {0}};
 static const struct word units[] = {{"us", FOLDED_US}, {"ns", FOLDED_NS}, {0}};
 static const struct word weights[] = {
 	{"time", FOLDED_TIME}, {"count", FOLDED_COUNT}, {"bytes", FOLDED_BYTES}, {0}};
@@ -280,6 +285,11 @@ static int parse_options(struct report *report, int argc, char **argv)
 		return EXIT_USAGE + 1;
 	if (!set_memory_weight(report))
 		return EXIT_USAGE + 1;
+	if (report->view.format == REPORT_SAMPLES &&
+	    (report->names.memory != REPORT_MEMORY_NONE || report->view.folded.by.nr_dimensions)) {
+		fprintf(stderr, "flamegrid: report: --by and --memory are not for samples\n");
+		return EXIT_USAGE + 1;
+	}
 	report->profile_path = argv[optind];
 	/* Whole C++ names make lines of a thousand characters, which no terminal shows. */
 	if (!report->demangle_given && report->view.format == REPORT_TABLE)
@@ -332,7 +342,11 @@ int verb_report(const char *program, int argc, char **argv)
 	else if (write_report(&report, &view) == 0)
 		status = report.strict && view.tree->lost ? EXIT_LOSS : EXIT_OK;
 	/* Folded text has no place for it, the other formats have it within. */
-	if (status != EXIT_FAILED && report.view.format == REPORT_FOLDED) {
+	if (status != EXIT_FAILED &&
+	    (report.view.format == REPORT_FOLDED || report.view.format == REPORT_SAMPLES)) {
+		if (report.view.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
+			fputs("flamegrid: no sample was kept by itself (run --raw-samples on)\n",
+			      stderr);
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
 		report_summary_planes(stderr, view.tree, "flamegrid: ");

@@ -9,6 +9,7 @@
 #include "aggregator/html_writer.h"
 #include "aggregator/json_writer.h"
 #include "aggregator/profile_collectives.h"
+#include "aggregator/sample_writer.h"
 #include "aggregator/statistics_writer.h"
 #include "aggregator/table_writer.h"
 
@@ -17,6 +18,8 @@ int report_view_open(struct report_view *view, const char *store_path,
 {
 	memset(view, 0, sizeof(*view));
 	*error = NULL;
+	view->store_path = store_path;
+	view->options = options;
 
 	int result = profile_load(store_path, &view->profile, error);
 	if (result < 0)
@@ -52,6 +55,7 @@ int report_view_read_collectives(struct report_view *view, const char *store_pat
 int report_view_rebuild(struct report_view *view, const struct report_options *options)
 {
 	report_tree_destroy(view->tree);
+	view->options = options;
 	return report_tree_build(view->profile, options, &view->tree);
 }
 
@@ -142,6 +146,8 @@ int report_view_write(const struct report_view *view, FILE *out,
 					 view->collectives);
 	case REPORT_CSV:
 		return write_csv(view, out, options->rows);
+	case REPORT_SAMPLES:
+		return sample_writer_write(out, view->store_path, view->profile, view->options);
 	case REPORT_API:
 		return write_api(view, out);
 	}

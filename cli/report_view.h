@@ -19,7 +19,8 @@ enum report_format {
 	REPORT_TABLE,
 	REPORT_JSON,
 	REPORT_CSV,
-	REPORT_API, /* tables of CUDA's API calls alone */
+	REPORT_SAMPLES, /* of host threads, one by one */
+	REPORT_API,     /* tables of CUDA's API calls alone */
 };
 
 enum report_rows { /* of CSV */
@@ -45,6 +46,8 @@ struct report_view {
 	struct report_busy *busy;
 	struct report_statistics *statistics;
 	struct report_collectives *collectives; /* NULL: not read */
+	const char *store_path;                 /* borrowed until report_view_close(), as options */
+	const struct report_options *options;
 };
 
 /* 0 or -errno with one line in *error that names the path, owns: free(). report_view_close() in either case. */

@@ -33,7 +33,7 @@ struct run {
 	struct report_options names;
 	struct bpf_source_options bpf;
 	enum stack_source stack_source;
-	bool inlines, nvtx, strict, quiet, dormant;
+	bool inlines, nvtx, strict, quiet, dormant, raw_samples;
 	char **command;
 	/* state */
 	const char *other_injection; /* somebody else's library, which the job keeps; NULL: none */
@@ -119,11 +119,17 @@ static const char usage[] =
 	"walked "
 	"without frame\n"
 	"                       pointers: 0, 4, 8, 12 or 16 (default)\n"
-	"      --host-calls on|off\n"
+	"      --host-calls on|off|auto\n"
 	"                       time the job's calls of CUDA and NCCL from the kernel's side and "
-	"load no guest:\n"
-	"                       no GPU times (default: off)\n"
-	"      --bpf-buffer KIB room for all of these between two reads (default: 8192)\n"
+	"load no guest: no GPU times;\n"
+	"                       auto: beside the guest, where it cannot capture (default: off)\n"
+	"      --bpf-buffer KIB room for all of these between two reads (default: 8192; with "
+	"calls: "
+	"65536)\n"
+	"      --raw-samples on|off\n"
+	"                       keep each of these samples by itself, too, for report --format "
+	"samples\n"
+	"                       (default: off)\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -156,6 +162,7 @@ enum long_option {
 	OPTION_CAPTURE = 256, /* one of capture_options.h */
 	OPTION_BPF,           /* one of bpf_options.h */
 	OPTION_STACK_SOURCE,
+	OPTION_RAW_SAMPLES,
 	OPTION_LINES,
 	OPTION_INLINES,
 	OPTION_NVTX,
@@ -186,6 +193,15 @@ static bool take_stack_source(struct run *run, const char *text)
 	return false;
 }
 
+static bool take_raw_samples(struct run *run, const char *text)
+{
+	run->raw_samples = strcmp(text, "on") == 0;
+	if (run->raw_samples || strcmp(text, "off") == 0)
+		return true;
+	warn("run: --raw-samples %s: must be on or off", text);
+	return false;
+}
+
 /* Says what is wrong. */
 static bool taken(int result, char *error)
 {
@@ -212,6 +228,7 @@ static const struct option option_table[] = {
 	{"stack-copy", required_argument, NULL, OPTION_BPF},
 	{"host-calls", required_argument, NULL, OPTION_BPF},
 	{"bpf-buffer", required_argument, NULL, OPTION_BPF},
+	{"raw-samples", required_argument, NULL, OPTION_RAW_SAMPLES},
 	{"stack-source", required_argument, NULL, OPTION_STACK_SOURCE},
 	{"lines", required_argument, NULL, OPTION_LINES},
 	{"inlines", no_argument, NULL, OPTION_INLINES},
@@ -249,6 +266,10 @@ static int parse_options(struct run *run, int argc, char **argv)
 			break;
 		case OPTION_STACK_SOURCE:
 			if (!take_stack_source(run, optarg))
+				return EXIT_RUN_OWN + 1;
+			break;
+		case OPTION_RAW_SAMPLES:
+			if (!take_raw_samples(run, optarg))
 				return EXIT_RUN_OWN + 1;
 			break;
 		case OPTION_BPF:
@@ -329,6 +350,12 @@ static void job_title(const struct run *run, char title[static TITLE_MAX])
 			 run->other_injection);
 }
 
+/* No guest is wanted at all. */
+static bool is_host_only(const struct run *run)
+{
+	return run->bpf.host_calls && !run->bpf.calls_auto;
+}
+
 /* Of several ranks one profile, unless each is told to write another one. 0 or -errno after a warning. */
 static int find_output(struct run *run)
 {
@@ -363,6 +390,7 @@ static int start_ranks(struct run *run)
 		.title = run->title,
 		.names = run->names,
 		.quiet = run->quiet,
+		.raw_samples = run->raw_samples,
 		.agent = {.node_name = run->node_name,
 			  .devices_path = run->devices_path,
 			  .symbol_cache = symbol_cache,
@@ -386,7 +414,7 @@ static int start_own(struct run *run)
 
 	job_title(run, run->title);
 	run->bpf.stack_mode = run->capture.stacks.mode;
-	run->bpf.required = run->bpf.host_calls;
+	run->bpf.required = is_host_only(run);
 	if (run->in_step)
 		return start_ranks(run);
 	result = private_dir_create(&run->sockets);
@@ -410,6 +438,7 @@ static int start_own(struct run *run)
 		.inlines = run->inlines,
 		.quiet = run->quiet,
 		.bpf = run->bpf,
+		.raw_samples = run->raw_samples,
 		.stack_source = run->stack_source,
 	};
 	return recording_start(&options, run->socket_path, &run->recording);
@@ -445,10 +474,12 @@ static int prepare(struct run *run, const char *program)
 		     "this run's own");
 		run->bpf.host_calls = false;
 	}
+	if (run->raw_samples && (run->agent_path || run->dormant))
+		warn("run: --raw-samples is the aggregator's: there is none of this run's own");
 	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
 		warn("run: --stack-source is the agent's: there is none of this run's own");
 	int result = find_output(run);
-	if (result == 0 && !run->bpf.host_calls)
+	if (result == 0 && !is_host_only(run))
 		result = prepare_guest(run, program);
 	if (result < 0)
 		return result;
@@ -537,7 +568,7 @@ static int lead_in(const struct run *run, const char *socket_path,
 {
 	int result = job_environment_init(environment);
 
-	if (run->bpf.host_calls)
+	if (is_host_only(run))
 		return result;
 	if (result == 0 && !run->other_injection)
 		result = job_environment_set(environment, JOB_ENVIRONMENT_INJECTION,

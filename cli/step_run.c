@@ -25,6 +25,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.title = options->title,
 		.names = options->names,
 		.quiet = options->quiet,
+		.raw_samples = options->raw_samples,
 	};
 	int r = 0;
 

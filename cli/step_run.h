@@ -16,6 +16,7 @@ struct step_run_options { /* strings are borrowed for the call */
 	const char *title;
 	struct report_options names;
 	bool quiet;
+	bool raw_samples;           /* aggregator.h */
 	struct agent_options agent; /* as in node_keeper.h */
 };
 

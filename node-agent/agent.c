@@ -10,6 +10,7 @@
 #include "agent_hello.h"
 #include "batch_builder.h"
 #include "bpf_source.h"
+#include "capability_set.h"
 #include "device_topology.h"
 #include "event_loop.h"
 #include "frame_names.h"
@@ -78,10 +79,9 @@ struct agent {
  * ------------------------------------------------------------------------------------------------
  */
 
-static enum handshake_status on_arrival(void *context, const struct guest_arrival *arrival,
-					uint32_t *window)
+static enum handshake_status take_in(struct agent *agent, const struct guest_arrival *arrival,
+				     uint32_t *window)
 {
-	struct agent *agent = context;
 	struct guest_process *process;
 	uint32_t process_id;
 
@@ -110,6 +110,17 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	guest_process_beat(process, event_loop_now_ns());
 	guest_control_arrived(agent->control, process);
 	return HANDSHAKE_OK;
+}
+
+static enum handshake_status on_arrival(void *context, const struct guest_arrival *arrival,
+					uint32_t *window)
+{
+	struct agent *agent = context;
+	enum handshake_status status = take_in(agent, arrival, window);
+
+	if (status != HANDSHAKE_OK)
+		bpf_source_refuse(agent->bpf, arrival->pid);
+	return status;
 }
 
 static const void *on_control(void *context, uid_t uid, const struct control_request *request,
@@ -196,6 +207,7 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 			return r;
 		if (r == 1)
 			agent->waits_for_room = true;
+		bpf_source_set_blocked(agent->bpf, process, guest_process_is_blocked(process));
 		if (guest_process_is_over(process))
 			remove_process(agent, i);
 		else
@@ -525,6 +537,21 @@ static int start_symbolizer(struct agent *agent, const struct agent_options *opt
 	return event_loop_add(agent->loop, &agent->symbolizer_ready);
 }
 
+struct start {
+	struct agent *agent;
+	const struct agent_options *options;
+	char **error;
+};
+
+/* What has threads: ZeroMQ, and names. */
+static int start_threads(void *context)
+{
+	const struct start *start = context;
+	int r = start_publisher(start->agent, start->options, start->error);
+
+	return r ? r : start_symbolizer(start->agent, start->options);
+}
+
 static int start_bpf(struct agent *agent, const struct agent_options *options)
 {
 	const struct bpf_source_scope scope = {
@@ -570,10 +597,10 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		return -ENOMEM;
 	r = options->devices_path ? device_list_read(options->devices_path, &agent->devices, error)
 				  : device_topology_read(&agent->devices);
+	struct start threads = {agent, options, error};
 	if (r == 0)
-		r = start_publisher(agent, options, error);
-	if (r == 0)
-		r = start_symbolizer(agent, options);
+		r = options->rights ? capability_set_call(options->rights, start_threads, &threads)
+				    : start_threads(&threads);
 	if (r == 0)
 		r = start_bpf(agent, options);
 	if (r)

@@ -13,6 +13,7 @@
 #include "probe_source.h"
 
 struct agent;
+struct capability_set;
 struct key_set;
 
 /* Strings are borrowed for agent_create() only. */
@@ -34,12 +35,15 @@ struct agent_options {
 	bool inlines;        /* names hold source lines and inlined functions (symbolizer.h) */
 	bool any_user;       /* take guests of other users than our own and root (a site's agent) */
 	bool quiet;          /* errors only on stderr */
-	bool may_restart;    /* with an endpoint: guests keep their memory for the agent that comes after this one */
+	bool may_restart; /* with an endpoint: guests keep their memory for the agent that comes after this one */
 	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
 				counted before is not in it */
 	struct bpf_source_options bpf; /* samples of host threads; zeros: none */
 	struct probe_source_options
 		probe; /* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
+	const struct capability_set *
+		rights; /* threads that are started keep no others (agent_rights.h); NULL: what the caller has. Whoever runs
+						agent_run() gives up its own by itself, after agent_create() */
 	uid_t guest_uid; /* guests of this user are taken, too; 0: of no other */
 };
 

@@ -43,6 +43,20 @@ int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process
 	return 0;
 }
 
+void bpf_source_set_blocked(struct bpf_source *source, const struct guest_process *guest,
+			    bool blocked)
+{
+	(void)source;
+	(void)guest;
+	(void)blocked;
+}
+
+void bpf_source_refuse(struct bpf_source *source, pid_t pid)
+{
+	(void)source;
+	(void)pid;
+}
+
 void bpf_source_account(struct bpf_source *source, const struct guest_process *guest)
 {
 	(void)source;

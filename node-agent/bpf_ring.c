@@ -226,14 +226,17 @@ bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *wat
 }
 
 /* What a program writes into the entry meanwhile is lost, and costs a wake-up at most. */
-void bpf_ring_set_flag(struct bpf_ring *ring, pid_t pid, uint32_t flag)
+void bpf_ring_set_flags(struct bpf_ring *ring, pid_t pid, uint32_t set, uint32_t cleared)
 {
-	uint32_t key = (uint32_t)pid;
+	uint32_t key = (uint32_t)pid, flags;
 	struct watched watched;
 
-	if (!bpf_ring_lookup(ring, pid, &watched) || watched.flags & flag)
+	if (!bpf_ring_lookup(ring, pid, &watched))
 		return;
-	watched.flags |= flag;
+	flags = (watched.flags | set) & ~cleared;
+	if (flags == watched.flags)
+		return;
+	watched.flags = flags;
 	bpf_map_update_elem(ring->watched_fd, &key, &watched, BPF_EXIST);
 }
 

@@ -32,6 +32,9 @@ struct link_attributes {
 /* An end of a single link waits for all CPUs, as long for one as for many at the same time. */
 #define CLOSERS_MAX 64u
 
+/* Threads whose calls have more than addresses: 25 MB. The calls of others have those. */
+#define THREADS_MAX 1024u
+
 struct call_program {
 	/* Of its kind; owns. */
 	struct host_call_bpf *calls;
@@ -42,6 +45,9 @@ struct call_program {
 	volatile int *is_silent;
 	enum call_program_kind kind;
 	enum call_links_way way;
+	bool wants_python;
+	uint32_t stack_pages;
+	int python_error;
 };
 
 struct call_links {
@@ -101,12 +107,18 @@ static uint64_t boot_key(void)
 
 static int open_calls(struct call_program *program)
 {
+	const bool has_stacks = program->wants_python || program->stack_pages;
+
 	program->calls = host_call_bpf__open();
 	if (!program->calls)
 		return -errno;
 	program->object = program->calls->obj;
 	program->on_call = program->calls->progs.on_call;
 	program->calls->rodata->answer_ignored = program->way == CALL_LINKS_SESSION;
+	program->calls->rodata->has_python = program->wants_python;
+	program->calls->rodata->stack_pages = program->stack_pages;
+	bpf_map__set_max_entries(program->calls->maps.call_stacks, has_stacks ? THREADS_MAX : 1);
+	bpf_program__set_autoload(program->calls->progs.on_thread_end, has_stacks);
 	return 0;
 }
 
@@ -120,6 +132,20 @@ static int open_collectives(struct call_program *program)
 	program->collectives->rodata->answer_ignored = program->way == CALL_LINKS_SESSION;
 	program->collectives->rodata->boot_key = boot_key();
 	return 0;
+}
+
+static int open_program(struct call_program *program, const struct bpf_ring *ring,
+			uint32_t attach_type)
+{
+	int r = program->kind == CALL_PROGRAM_CUDA ? open_calls(program)
+						   : open_collectives(program);
+
+	if (r)
+		return r;
+	if (attach_type)
+		bpf_program__set_expected_attach_type(program->on_call,
+						      (enum bpf_attach_type)attach_type);
+	return bpf_ring_share(ring, program->object);
 }
 
 static int load_object(struct call_program *program)
@@ -136,6 +162,15 @@ static int load_object(struct call_program *program)
 	return r;
 }
 
+static int start_program(struct call_program *program)
+{
+	if (program->kind != CALL_PROGRAM_CUDA || (!program->wants_python && !program->stack_pages))
+		return 0;
+	program->calls->links.on_thread_end =
+		bpf_program__attach(program->calls->progs.on_thread_end);
+	return program->calls->links.on_thread_end ? 0 : -errno;
+}
+
 static int load(struct call_program *program, const struct bpf_ring *ring)
 {
 	static const uint32_t types[] = {
@@ -144,48 +179,64 @@ static int load(struct call_program *program, const struct bpf_ring *ring)
 		[CALL_LINKS_SINGLE] = 0,
 	};
 	uint32_t type = types[program->way];
-	int r = program->kind == CALL_PROGRAM_CUDA ? open_calls(program)
-						   : open_collectives(program);
+	int r = open_program(program, ring, type);
 
-	if (r)
-		return r;
-	if (type)
-		bpf_program__set_expected_attach_type(program->on_call, (enum bpf_attach_type)type);
-	r = bpf_ring_share(ring, program->object);
 	if (r == 0)
 		r = load_object(program);
 	if (r == 0 && type && !is_supported(program, type))
 		r = -EOPNOTSUPP;
+	if (r == 0)
+		r = start_program(program);
 	if (r)
 		unload(program);
 	return r;
 }
 
-int call_program_create(struct bpf_ring *ring, enum call_program_kind kind, enum call_links_way way,
-			struct call_program **program, const char **what)
+static int load_best(struct call_program *program, const struct bpf_ring *ring,
+		     enum call_links_way way)
+{
+	int r = -EOPNOTSUPP;
+
+	if (way != CALL_LINKS_BEST) {
+		program->way = way;
+		return load(program, ring);
+	}
+	for (enum call_links_way one = CALL_LINKS_SESSION; r && one <= CALL_LINKS_SINGLE; one++) {
+		program->way = one;
+		r = load(program, ring);
+	}
+	return r;
+}
+
+int call_program_create(struct bpf_ring *ring, enum call_program_kind kind,
+			const struct call_program_options *options, struct call_program **program,
+			const char **what)
 {
 	struct call_program *new_program = calloc(1, sizeof(*new_program));
-	int r = -EOPNOTSUPP;
 
 	*what = "BPF: calls";
 	*program = NULL;
 	if (!new_program)
 		return -ENOMEM;
 	new_program->kind = kind;
-	if (way != CALL_LINKS_BEST) {
-		new_program->way = way;
-		r = load(new_program, ring);
-	}
-	for (enum call_links_way one = CALL_LINKS_SESSION;
-	     way == CALL_LINKS_BEST && r && one <= CALL_LINKS_SINGLE; one++) {
-		new_program->way = one;
-		r = load(new_program, ring);
+	new_program->wants_python = options->wants_python;
+	new_program->stack_pages = options->stack_pages;
+	int r = load_best(new_program, ring, options->way);
+	if (r && options->wants_python) {
+		new_program->wants_python = false;
+		new_program->python_error = r;
+		r = load_best(new_program, ring, options->way);
 	}
 	if (r)
 		call_program_destroy(new_program);
 	else
 		*program = new_program;
 	return r;
+}
+
+int call_program_python(const struct call_program *program)
+{
+	return program->python_error;
 }
 
 void call_program_destroy(struct call_program *program)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "agent_rights.h"
 #include "bpf_options.h"
 #include "proto/endpoint.h"
 #include "proto/key_set.h"
@@ -52,10 +53,11 @@ static const char usage[] =
 	"  --stack-copy KIB    how much of a stack is copied with each sample, 0 to 16 "
 	"(default: "
 	"16)\n"
-	"  --host-calls on|off time their calls of CUDA and NCCL where they have no guest "
-	"(default:\n"
-	"                      off)\n"
-	"  --bpf-buffer KIB    room for these between two reads (default: 8192)\n"
+	"  --host-calls on|off|auto\n"
+	"                      time their calls of CUDA and NCCL where they have no guest; auto: "
+	"where none captures (default: off)\n"
+	"  --bpf-buffer KIB    room for these between two reads (default: 8192; with calls: "
+	"65536)\n"
 	"  --watch-pid PID     watch this process and all that it starts, beside those that are "
 	"taken "
 	"in\n"
@@ -237,9 +239,24 @@ static int run(struct agent *agent)
 	return r;
 }
 
+/* All is open that takes more. */
+static int give_up(const struct capability_set *rights, bool quiet)
+{
+	char text[CAPABILITY_SET_TEXT_MAX];
+	int r = capability_set_keep(rights);
+
+	if (r)
+		fprintf(stderr, "flamegrid-agent: start: capabilities cannot be given up: %s\n",
+			strerror(-r));
+	else if (!quiet)
+		fprintf(stderr, "flamegrid-agent: keeps %s\n", capability_set_text(rights, text));
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {.options.bpf.stack_pages = BPF_SOURCE_STACK_PAGES_MAX};
+	struct capability_set rights;
 	struct agent *agent;
 	char *error = NULL, *symbol_cache;
 	sigset_t signals;
@@ -266,6 +283,8 @@ int main(int argc, char **argv)
 	arguments.options.may_restart = true;
 	symbol_cache = symbol_cache_directory(arguments.symbol_cache);
 	arguments.options.symbol_cache = symbol_cache;
+	agent_rights_choose(&arguments.options, false, &rights);
+	arguments.options.rights = &rights;
 	int r = agent_create(&arguments.options, &agent, &error);
 	free(symbol_cache);
 	if (r) {
@@ -273,9 +292,11 @@ int main(int argc, char **argv)
 		free(error);
 		return EXIT_FAILED;
 	}
-	if (!arguments.options.quiet)
+	code = give_up(&rights, arguments.options.quiet) ? EXIT_FAILED : EXIT_OK;
+	if (code == EXIT_OK && !arguments.options.quiet)
 		fprintf(stderr, "listening on %s\n", arguments.options.socket_path);
-	code = run(agent) ? EXIT_FAILED : EXIT_OK;
+	if (code == EXIT_OK && run(agent))
+		code = EXIT_FAILED;
 	agent_destroy(agent);
 	return code;
 }

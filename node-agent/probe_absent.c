@@ -1,6 +1,8 @@
 /* probe_source.h of a build without BPF. */
+#include "probe_event.h"
 #include "probe_source.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 int probe_source_create(const struct probe_source_options *options,
@@ -12,6 +14,11 @@ int probe_source_create(const struct probe_source_options *options,
 		notice(context, "BPF was not built in: launches have the stacks that their "
 				"processes walk themselves");
 	return 0;
+}
+
+int probe_event_try(void)
+{
+	return -EOPNOTSUPP;
 }
 
 void probe_source_destroy(struct probe_source *source)

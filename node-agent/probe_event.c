@@ -30,6 +30,24 @@ static int read_type(uint32_t *type)
 	return 0;
 }
 
+int probe_event_try(void)
+{
+	struct perf_event_attr attributes = {
+		.size = sizeof(attributes),
+		.uprobe_path = (uint64_t)(uintptr_t) "",
+	};
+	int r = read_type(&attributes.type);
+
+	if (r)
+		return r;
+	/* The right is looked at before the path (perf_uprobe_event_init() in kernel/events/core.c). */
+	r = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (r < 0)
+		return -errno;
+	close(r);
+	return 0;
+}
+
 int probe_event_open(const char *path, const struct probe_note *note, pid_t pid, int program_fd,
 		     int *fd)
 {

@@ -11,4 +11,7 @@ struct probe_note;
 int probe_event_open(const char *path, const struct probe_note *note, pid_t pid, int program_fd,
 		     int *fd);
 
+/* What the kernel says to the calling thread about a probe that is nowhere: -EACCES where it may have none. */
+int probe_event_try(void);
+
 #endif

@@ -1,6 +1,7 @@
 #include "watched_process.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -12,6 +13,7 @@
 #include "bpf/collective_event.h"
 #include "call_function.h"
 #include "event_loop.h"
+#include "event_stack.h"
 #include "guest_process.h"
 #include "proc_file.h"
 #include "process_description.h"
@@ -23,13 +25,17 @@
 
 #define NS_PER_S      1000000000ull
 #define SETTLE_PASSES 20u
+#define NOTICE_MAX    256
+#define NO_GUEST      "no guest came into this process, or it was sent away: "
+#define UNTIL_GUEST   "until its guest came, the kernel timed its calls of CUDA (--host-calls auto)"
+#define REPLACED      "the kernel times its calls of CUDA (--host-calls auto), GPU times are missing"
 
 struct watched_process {
 	const struct watched_scope *scope;
 	pid_t pid;
 	uint64_t start;
 	uint32_t exec_id, fork_exec_id; /* of the last event; and what it was at the fork */
-	bool has_exec_id, ended, reads_maps;
+	bool has_exec_id, ended, reads_maps, replaces_guest;
 	uint32_t process_id;                     /* 0: nothing was sent of it yet */
 	struct guest_process *guest;             /* borrowed; NULL: none */
 	struct process_description *description; /* owns; NULL: nothing was sent of it yet */
@@ -39,6 +45,7 @@ struct watched_process {
 	bool has_command; /* as it is; else what could be had of it while it called exec */
 	char *command;    /* owns; NULL: not known */
 	char thread_command[SAMPLE_COMMAND_SIZE + 1];
+	uint32_t command_id;                     /* of thread_command; STRING_NONE: it has none */
 	struct watched_collectives *collectives; /* owns */
 	struct host_sample *samples;             /* owns */
 	uint32_t nr_samples, max_samples;
@@ -46,6 +53,7 @@ struct watched_process {
 	uint64_t received, received_ns, opened, opened_ns, no_stack;
 	uint64_t no_python, mismatched, truncated; /* samples */
 	uint64_t event_start;                      /* process_start of the last event */
+	struct sample_python python; /* as the kernel's half has it; zeros: it has none */
 	struct sample_counts base, inherited, total;
 };
 
@@ -162,6 +170,8 @@ bool watched_process_is_other(const struct watched_process *process,
 void watched_process_set_guest(struct watched_process *process, struct guest_process *guest)
 {
 	process->guest = guest;
+	if (guest && process->replaces_guest)
+		guest_process_add_notice(guest, UNTIL_GUEST);
 }
 
 struct guest_process *watched_process_guest(const struct watched_process *process)
@@ -202,6 +212,21 @@ static int describe(struct watched_process *process)
 	return *command ? process_description_set_command(process->description, command) : 0;
 }
 
+void watched_process_replace_guest(struct watched_process *process,
+				   void (*notice)(void *context, const char *line), void *context)
+{
+	char line[NOTICE_MAX];
+
+	if (process->replaces_guest)
+		return;
+	process->replaces_guest = true;
+	if (process->guest)
+		guest_process_add_notice(process->guest, REPLACED);
+	snprintf(line, sizeof(line), "process %d: %s%s", (int)process->pid,
+		 process->guest ? "" : NO_GUEST, REPLACED);
+	notice(context, line);
+}
+
 /* Sends who it is, before anything else of it. */
 static int introduce(struct watched_process *process)
 {
@@ -210,6 +235,10 @@ static int introduce(struct watched_process *process)
 	if (process->guest)
 		return guest_process_introduce(process->guest, &process->process_id);
 	int r = process->description ? 0 : describe(process);
+	if (r == 0 && process->replaces_guest)
+		r = process_description_add_notice(process->description, NO_GUEST REPLACED,
+						   strlen(NO_GUEST REPLACED));
+	r = r == -ENOMEM ? r : 0;
 	if (r == 0)
 		r = batch_builder_flush_dictionaries(process->scope->builder);
 	if (r || !process_description_changed(process->description))
@@ -231,10 +260,11 @@ void watched_process_begin_pass(struct watched_process *process)
 
 static void publish_python(void *context, struct sample_python *where)
 {
-	const struct watched_process *process = context;
+	struct watched_process *process = context;
 
 	where->start = process->event_start;
 	where->exec_id = process->exec_id;
+	process->python = *where;
 	process->scope->set_python(process->scope->python_context, process->pid,
 				   where->interpreters ? where : NULL);
 }
@@ -260,6 +290,24 @@ static int create_stacks(struct watched_process *process)
 	return python.process ? 0 : -ENOMEM;
 }
 
+int watched_process_prepare(struct watched_process *process)
+{
+	if (process->has_exec_id)
+		return 0;
+	int r = process->stacks ? 0 : create_stacks(process);
+
+	if (r == 0)
+		address_stack_prepare(process->stacks);
+	return r;
+}
+
+/* What was found before the first sample is the program's that this is of, if its files are still there: they have been read anew. */
+static void confirm_python(struct watched_process *process)
+{
+	if (process->python.interpreters && process->python.start == 0)
+		publish_python(process, &process->python);
+}
+
 static void count_lacks(struct watched_process *process, uint32_t lacks)
 {
 	process->no_python += (lacks & ADDRESS_STACK_NO_PYTHON) != 0;
@@ -267,63 +315,26 @@ static void count_lacks(struct watched_process *process, uint32_t lacks)
 	process->truncated += (lacks & ADDRESS_STACK_TRUNCATED) != 0;
 }
 
-/* The caller may be there twice (host_call.bpf.c). */
-static void show_callers(struct address_list *list, uint64_t callers[static SAMPLE_USER_DEPTH])
-{
-	if (list->nr_user < 2 || list->nr_user > SAMPLE_USER_DEPTH ||
-	    list->user[1] != list->user[0] + 1)
-		return;
-	callers[0] = list->user[0];
-	memcpy(&callers[1], &list->user[2], (list->nr_user - 2) * sizeof(callers[0]));
-	list->user = callers;
-	list->nr_user--;
-}
-
 static int find_stack(struct watched_process *process, const struct sample_event *event,
 		      uint32_t *node_id)
 {
-	const uint8_t *copy =
-		(const uint8_t *)event->addresses + event->user_size + event->kernel_size;
-	struct sample_python_frame python[SAMPLE_PYTHON_DEPTH];
+	struct event_stack shown;
 	uint32_t lacks;
-	/* Those of a collective begin with the call itself. */
-	const uint32_t nr_words = watched_collectives_has(event) ? COLLECTIVE_CALL_WORDS : 0;
-	const uint32_t nr_user =
-		event->user_size / (uint32_t)sizeof(event->addresses[0]) - nr_words;
-	const struct address_list list = {
-		.user = (const uint64_t *)event->addresses + nr_words,
-		.kernel = (const uint64_t *)event->addresses + nr_words + nr_user,
-		.nr_user = nr_user,
-		.nr_kernel = event->kernel_size / (uint32_t)sizeof(event->addresses[0]),
-		.code_pages = event->code_pages,
-		.copy = {.pc = event->user_pc,
-			 .sp = event->user_sp,
-			 .fp = event->user_fp,
-			 .bytes = copy,
-			 .size = event->stack_size},
-		.python = python,
-		.nr_python = event->python_size < sizeof(python)
-				     ? event->python_size / (uint32_t)sizeof(python[0])
-				     : SAMPLE_PYTHON_DEPTH,
-		.python_cut = event->flags & SAMPLE_EVENT_PYTHON_CUT,
-	};
-	struct address_list shown = list;
-	uint64_t callers[SAMPLE_USER_DEPTH];
 
-	memcpy(python, copy + event->stack_size, list.nr_python * sizeof(python[0]));
-	if (event->kind == HOST_SAMPLE_CALL || nr_words)
-		show_callers(&shown, callers);
+	event_stack_init(&shown, event);
 	if (event->kind == HOST_SAMPLE_OFF_CPU)
-		wait_reason_strip(process->scope->kernel, &shown);
-	if (nr_user == 0)
+		wait_reason_strip(process->scope->kernel, &shown.list);
+	if (event->user_size == 0)
 		process->no_stack++;
 	process->event_start = event->process_start;
 	int r = process->stacks ? 0 : create_stacks(process);
 	if (r == 0)
-		r = address_stack_find(process->stacks, &shown, node_id, &lacks);
-	if (r == 0)
-		count_lacks(process, lacks);
-	return r;
+		r = address_stack_find(process->stacks, &shown.list, node_id, &lacks);
+	if (r)
+		return r;
+	count_lacks(process, lacks);
+	confirm_python(process);
+	return 0;
 }
 
 static int find_name(const struct watched_process *process, const struct sample_event *event,
@@ -349,6 +360,19 @@ static int call_anew(struct watched_process *process)
 	return read_command(process) && process->description
 		       ? process_description_set_command(process->description, process->command)
 		       : 0;
+}
+
+/* What the kernel calls the process. 0 or -ENOMEM. */
+static int name_command(struct watched_process *process, const struct sample_event *event)
+{
+	if (process->command_id != STRING_NONE &&
+	    memcmp(process->thread_command, event->command, SAMPLE_COMMAND_SIZE) == 0)
+		return 0;
+	process->command_id = STRING_NONE;
+	memcpy(process->thread_command, event->command, SAMPLE_COMMAND_SIZE);
+	int r = string_dictionary_intern(process->scope->outputs.strings, process->thread_command,
+					 strlen(process->thread_command), &process->command_id);
+	return r == -ENOMEM ? r : 0;
 }
 
 /* It has called exec: it is called otherwise, and none of its files is mapped any more. */
@@ -377,14 +401,17 @@ static int reserve(struct watched_process *process)
 
 static int meet(struct watched_process *process, const struct sample_event *event)
 {
-	int r = process->has_exec_id && process->exec_id != event->exec_id ? become(process) : 0;
+	int r = 0;
 
+	if (process->has_exec_id && process->exec_id != event->exec_id)
+		r = become(process);
+	else if (!process->has_exec_id && process->stacks)
+		r = call_anew(process); /* it may have called exec since it was prepared */
 	process->exec_id = event->exec_id;
 	process->has_exec_id = true;
 	if (process->start == 0)
 		process->start = event->process_start;
-	memcpy(process->thread_command, event->command, SAMPLE_COMMAND_SIZE);
-	return r;
+	return r ? r : name_command(process, event);
 }
 
 static int add(struct watched_process *process, const struct sample_event *event)
@@ -393,6 +420,7 @@ static int add(struct watched_process *process, const struct sample_event *event
 		.time_ns = event->time_ns,
 		.duration_ns = event->duration_ns,
 		.tid = event->tid,
+		.cpu = event->cpu,
 		.kind = event->kind,
 	};
 	int r = meet(process, event);
@@ -405,6 +433,7 @@ static int add(struct watched_process *process, const struct sample_event *event
 		r = find_name(process, event, &sample.name_id);
 	if (r)
 		return r;
+	sample.command_id = process->command_id;
 	process->samples[process->nr_samples++] = sample;
 	return 0;
 }
@@ -462,7 +491,9 @@ int watched_process_flush(struct watched_process *process)
 {
 	struct message message = {
 		.type = MESSAGE_SAMPLES,
-		.samples = {.nr_samples = process->nr_samples, .samples = process->samples}};
+		.samples = {.nr_samples = process->nr_samples,
+			    .samples = process->samples,
+			    .realtime_offset_ns = process->scope->realtime_offset_ns}};
 
 	if (process->nr_samples == 0 && watched_collectives_count(process->collectives) == 0)
 		return 0;

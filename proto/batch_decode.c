@@ -214,6 +214,8 @@ static void read_samples(struct batch_decoder *decoder, struct batch_reader *rea
 		memset(samples, 0, count * sizeof(*samples)); /* what does not travel is 0 */
 	batch_reader_rows(&columns, event_fields_sample, EVENT_FIELDS_SAMPLE, samples,
 			  sizeof(*samples), count);
+	message->realtime_offset_ns =
+		batch_reader_int(reader, "realtime_offset_ns", INT64_MIN, INT64_MAX);
 	for (uint32_t i = 0; i < count && !reader->fault->err; i++)
 		if (samples[i].duration_ns == 0)
 			batch_fault_set(reader->fault, -EBADMSG, "sample duration_ns is 0");

@@ -182,6 +182,7 @@ static void put_samples(struct batch_writer *writer, const struct message_sample
 	batch_writer_array(writer, EVENT_FIELDS_SAMPLE);
 	batch_writer_rows(writer, event_fields_sample, EVENT_FIELDS_SAMPLE, samples,
 			  sizeof(*samples), count);
+	batch_writer_int(writer, message->realtime_offset_ns);
 }
 
 static void put_ack(struct batch_writer *writer, const struct message_ack *ack)
@@ -216,8 +217,9 @@ static uint32_t nr_elements_of(enum message_type type)
 	case MESSAGE_PROCESS:
 		return 16;
 	case MESSAGE_STREAM:
-	case MESSAGE_SAMPLES:
 		return 6;
+	case MESSAGE_SAMPLES:
+		return 7;
 	case MESSAGE_PING:
 	case MESSAGE_PONG:
 	case MESSAGE_BYE:

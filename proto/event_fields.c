@@ -40,4 +40,6 @@ const struct event_field event_fields_sample[EVENT_FIELDS_SAMPLE] = {
 	{"sample stack_id", offsetof(struct host_sample, stack_id), 4, WIRE_ID_MAX, false},
 	{"sample name_id", offsetof(struct host_sample, name_id), 4, WIRE_ID_MAX, false},
 	{"sample kind", offsetof(struct host_sample, kind), 1, HOST_SAMPLE_KINDS - 1, false},
+	{"sample cpu", offsetof(struct host_sample, cpu), 4, UINT32_MAX, false},
+	{"sample command_id", offsetof(struct host_sample, command_id), 4, WIRE_ID_MAX, false},
 };

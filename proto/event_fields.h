@@ -8,7 +8,7 @@
 
 #define EVENT_FIELDS_LAUNCH 7u
 #define EVENT_FIELDS_GPU    14u
-#define EVENT_FIELDS_SAMPLE 6u
+#define EVENT_FIELDS_SAMPLE 8u
 
 struct event_field {
 	const char *name;                   /* as in wire.md */

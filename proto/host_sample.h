@@ -20,8 +20,11 @@ struct host_sample {
 	uint32_t stack_id;    /* stack node id, STACK_NODE_NONE: none */
 	uint32_t
 		name_id; /* string id: why it waited ("futex"), or which function it called; 0: not known */
+	uint32_t cpu; /* on which it ran, which it left to wait, or where it called */
+	uint32_t
+		command_id; /* string id: the process's name in the kernel then ("python3"); 0: not known */
 	uint8_t kind;        /* enum host_sample_kind */
-	uint8_t reserved[3]; /* 0 */
+	uint8_t reserved[7]; /* 0 */
 };
 
 #endif

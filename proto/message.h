@@ -226,6 +226,7 @@ struct message_samples {
 	uint32_t process_id;
 	uint32_t nr_samples; /* WIRE_EVENTS_MAX at most */
 	const struct host_sample *samples;
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the node, once and for all of the agent; 0: not known */
 };
 
 /* Calls of a collective library by one process, and the communicators that they are the first to name, which are defined by ids from 1 without

@@ -75,6 +75,7 @@ void aggregator_fixture_start_with(struct aggregator_fixture *fixture, uint32_t 
 		.store_path = fixture->path,
 		.title = "a test",
 		.commit_interval_ms = commit_interval_ms,
+		.raw_samples = fixture->raw_samples,
 		.quiet = true,
 	};
 	char *error;

@@ -4,6 +4,7 @@
 #define AGGREGATOR_FIXTURE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "aggregator/aggregator.h"
@@ -18,6 +19,7 @@ struct aggregator_fixture {
 	char socket_endpoint[96]; /* in the folder; nobody listens there unless told to */
 	struct scenario scenarios[AGGREGATOR_FIXTURE_SCENARIOS];
 	void *context;                 /* ZeroMQ's, shared with the agents; owns */
+	bool raw_samples;              /* from the next start on */
 	struct aggregator *aggregator; /* between start and stop; owns */
 	pthread_t thread;
 };

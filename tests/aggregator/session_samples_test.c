@@ -8,6 +8,7 @@
 
 #include "aggregator/catalog.h"
 #include "aggregator/fold_table.h"
+#include "aggregator/raw_log.h"
 #include "aggregator/roster.h"
 
 static struct collection *collection;
@@ -100,6 +101,8 @@ static void what_is_not_defined_is_refused_and_changes_nothing(void **state)
 {
 	const struct host_sample stack[] = {{.duration_ns = 1}, {.duration_ns = 1, .stack_id = 3}};
 	const struct host_sample name[] = {{.duration_ns = 1}, {.duration_ns = 1, .name_id = 3}};
+	const struct host_sample command[] = {{.duration_ns = 1},
+					      {.duration_ns = 1, .command_id = 3}};
 	const struct host_sample kind[] = {{.duration_ns = 1},
 					   {.duration_ns = 1, .kind = HOST_SAMPLE_KINDS}};
 	uint32_t count;
@@ -109,6 +112,7 @@ static void what_is_not_defined_is_refused_and_changes_nothing(void **state)
 	assert_int_equal(apply(2, stack, 1), REFUSE_UNDEFINED);
 	assert_int_equal(apply(1, stack, 2), REFUSE_UNDEFINED);
 	assert_int_equal(apply(1, name, 2), REFUSE_UNDEFINED);
+	assert_int_equal(apply(1, command, 2), REFUSE_UNDEFINED);
 	assert_int_equal(apply(1, kind, 2), REFUSE_MALFORMED);
 	fold_table_rows(collection->samples, &count);
 	assert_int_equal(count, 0);
@@ -127,6 +131,63 @@ static void sums_stick_where_an_agent_sends_nonsense(void **state)
 	assert_int_equal(rows[0].count, 2);
 }
 
+static void samples_are_kept_by_themselves_where_that_is_wanted(void **state)
+{
+	const struct host_sample sample = {.time_ns = 130,
+					   .duration_ns = 6,
+					   .tid = 8,
+					   .stack_id = 2,
+					   .name_id = 1,
+					   .cpu = 5,
+					   .command_id = 2,
+					   .kind = HOST_SAMPLE_OFF_CPU};
+	uint32_t count;
+
+	(void)state;
+	assert_int_equal(apply(1, &sample, 1), 0);
+	raw_log_samples(collection->raw, &count);
+	assert_int_equal(count, 0);
+	raw_log_start(collection->raw);
+	assert_int_equal(apply(1, &sample, 1), 0);
+	assert_int_equal(apply(1, &sample, 1), 0);
+	const struct raw_sample *raw = raw_log_samples(collection->raw, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(raw[1].process_id, process_id);
+	assert_int_equal(raw[1].sample.time_ns, 130);
+	assert_int_equal(raw[1].sample.duration_ns, 6);
+	assert_int_equal(raw[1].sample.stack_id, 9);
+	assert_int_equal(raw[1].sample.name_id, 5);
+	assert_int_equal(raw[1].sample.command_id, 6);
+	assert_int_equal(raw[1].sample.cpu, 5);
+	assert_int_equal(raw[1].sample.kind, HOST_SAMPLE_OFF_CPU);
+	raw_log_saved(collection->raw);
+	raw_log_samples(collection->raw, &count);
+	assert_int_equal(count, 0);
+}
+
+static void a_hosts_first_clock_counts(void **state)
+{
+	uint32_t count;
+
+	(void)state;
+	assert_int_equal(raw_log_clock(collection->raw, 1, 5), 0);
+	raw_log_clocks(collection->raw, &count);
+	assert_int_equal(count, 0);
+	raw_log_start(collection->raw);
+	assert_int_equal(raw_log_clock(collection->raw, 0, 5), 0);
+	assert_int_equal(raw_log_clock(collection->raw, 3, 0), 0);
+	assert_int_equal(raw_log_clock(collection->raw, 3, -7), 0);
+	assert_int_equal(raw_log_clock(collection->raw, 3, 8), 0);
+	const struct raw_clock *clocks = raw_log_clocks(collection->raw, &count);
+	assert_int_equal(count, 3);
+	assert_int_equal(clocks[1].realtime_offset_ns, 0);
+	assert_int_equal(clocks[2].realtime_offset_ns, -7);
+	assert_false(clocks[2].saved);
+	raw_log_saved(collection->raw);
+	assert_true(clocks[2].saved);
+	assert_false(clocks[1].saved);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -134,6 +195,8 @@ int main(void)
 		TEST(samples_of_one_key_are_added_up_and_ids_translated),
 		TEST(what_is_not_defined_is_refused_and_changes_nothing),
 		TEST(sums_stick_where_an_agent_sends_nonsense),
+		TEST(samples_are_kept_by_themselves_where_that_is_wanted),
+		TEST(a_hosts_first_clock_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,7 @@ planted() {
 
 doctor sound "$flamegrid"
 same "sound: status" $status 0
+contains "sound: what an agent keeps" "$scratch/sound.out" "ok       rights: once it is set up an agent keeps "
 same "sound: no problem" "$(subjects sound PROBLEM)" ""
 same "sound: every note and problem but those of fact has a remedy" \
 	"$(grep -c '^note     \(CUPTI\|BPF\|open files\)' "$scratch/sound.out")" \
@@ -59,6 +60,7 @@ if [ "$(id -u)" = 0 ]; then
 		env TMPDIR=/tmp XDG_RUNTIME_DIR=/tmp "$flamegrid"
 	same "rights: status" $status 0
 	contains "rights: what is missing" "$scratch/rights.out" "note     BPF: CAP_BPF is missing"
+	contains "rights: what an agent keeps" "$scratch/rights.out" "agent keeps no capabilities"
 	contains "rights: what to do" "$scratch/rights.out" "only --cpu-hz and --off-cpu need it"
 	doctor sockets unshare -m bash -c 'mount -t tmpfs -o ro none /tmp && XDG_RUNTIME_DIR=/tmp TMPDIR=/tmp exec "$0" "$@"' "$flamegrid"
 	planted sockets sockets "Read-only file system" "set TMPDIR"

@@ -109,6 +109,7 @@ done
 
 # ---- the agent of a node is killed in the middle
 begin_held beheaded
+until "$flamegrid" report "$scratch/beheaded" --by host 2>/dev/null | grep -q '^node1;'; do :; done # its agent has been there
 keeper=$(pid_of beheaded 1 node)
 check "the agent of node1" kill -KILL "$keeper"
 end_held

@@ -313,6 +313,7 @@ static void samples_that_no_decoder_takes_are_invalid(void **state)
 	const struct host_sample kind = {.duration_ns = 1, .kind = HOST_SAMPLE_KINDS};
 	const struct host_sample stack = {.duration_ns = 1, .stack_id = WIRE_ID_MAX + 1};
 	const struct host_sample name = {.duration_ns = 1, .name_id = WIRE_ID_MAX + 1};
+	const struct host_sample command = {.duration_ns = 1, .command_id = WIRE_ID_MAX + 1};
 	struct message message = {
 		.type = MESSAGE_SAMPLES,
 		.samples = {.seq = 1, .process_id = 1, .nr_samples = 2, .samples = nothing}};
@@ -328,6 +329,8 @@ static void samples_that_no_decoder_takes_are_invalid(void **state)
 	assert_encode_fails(*state, &message, -EMSGSIZE);
 	message.samples.samples = &name;
 	assert_encode_fails(*state, &message, -EMSGSIZE);
+	message.samples.samples = &command;
+	assert_encode_fails(*state, &message, -EMSGSIZE);
 	message.samples.nr_samples = WIRE_EVENTS_MAX + 1;
 	assert_encode_fails(*state, &message, -EMSGSIZE);
 }
@@ -338,20 +341,22 @@ static void a_decoder_takes_no_sample_that_cannot_be(void **state)
 		const char *bytes, *error;
 		int err;
 	} cases[] = {
-		{"\x96\x12\x01\x01\x01\x02\x96\x09\x05\x01\x00\x00\x00", "", 0},
-		{"\x96\x12\x01\x01\x01\x02\x96\x09\x00\x01\x00\x00\x00",
+		{"\x97\x12\x01\x01\x01\x02\x98\x09\x05\x01\x00\x00\x00\x02\x00\x07", "", 0},
+		{"\x97\x12\x01\x01\x01\x02\x98\x09\x00\x01\x00\x00\x00\x02\x00\x07",
 		 "SAMPLES: sample duration_ns is 0", -EBADMSG},
-		{"\x96\x12\x01\x01\x01\x02\x96\x09\x05\x01\x00\x00\x03", "SAMPLES: sample kind",
-		 -EBADMSG},
-		{"\x96\x12\x01\x01\x00\x02\x96\x09\x05\x01\x00\x00\x00", "SAMPLES: process_id",
-		 -EBADMSG},
+		{"\x97\x12\x01\x01\x01\x02\x98\x09\x05\x01\x00\x00\x03\x02\x00\x07",
+		 "SAMPLES: sample kind", -EBADMSG},
+		{"\x97\x12\x01\x01\x00\x02\x98\x09\x05\x01\x00\x00\x00\x02\x00\x07",
+		 "SAMPLES: process_id", -EBADMSG},
+		{"\x97\x12\x01\x01\x01\x02\x98\x09\x05\x01\x00\x00\x00\x02\x00\xc0",
+		 "SAMPLES: realtime_offset_ns", -EBADMSG},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct codec_fixture *codec = *state;
 		struct message message;
 
-		assert_int_equal(codec_fixture_decode(codec, cases[i].bytes, 13, &message),
+		assert_int_equal(codec_fixture_decode(codec, cases[i].bytes, 16, &message),
 				 cases[i].err);
 		assert_memory_equal(batch_decoder_error(codec->decoder), cases[i].error,
 				    strlen(cases[i].error));

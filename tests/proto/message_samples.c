@@ -162,7 +162,12 @@ static const struct message_stream streams[] = {
 };
 
 static const struct host_sample host_samples[] = {
-	{.time_ns = 5000000000ull, .duration_ns = 10101010, .tid = 4242, .stack_id = 7},
+	{.time_ns = 5000000000ull,
+	 .duration_ns = 10101010,
+	 .tid = 4242,
+	 .stack_id = 7,
+	 .cpu = 3,
+	 .command_id = 2},
 	{.time_ns = 5010101010ull, .duration_ns = 10101010, .tid = 4242, .stack_id = 7},
 	{.time_ns = 5000300000ull,
 	 .duration_ns = 299999,
@@ -180,6 +185,8 @@ static const struct host_sample host_samples[] = {
 	 .tid = UINT32_MAX,
 	 .stack_id = WIRE_ID_MAX,
 	 .name_id = WIRE_ID_MAX,
+	 .cpu = UINT32_MAX,
+	 .command_id = WIRE_ID_MAX,
 	 .kind = HOST_SAMPLE_KINDS - 1},
 };
 
@@ -341,11 +348,13 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 	 .samples = {.seq = 12,
 		     .process_id = 1,
 		     .nr_samples = LENGTH(host_samples),
-		     .samples = host_samples}},
+		     .samples = host_samples,
+		     .realtime_offset_ns = 1732213912000000000ll}},
 	{.type = MESSAGE_SAMPLES,
 	 .samples =
 		 {.seq = 13, .process_id = WIRE_ID_MAX, .nr_samples = 1, .samples = host_samples}},
-	{.type = MESSAGE_SAMPLES, .samples = {.seq = UINT64_MAX, .process_id = 2}},
+	{.type = MESSAGE_SAMPLES,
+	 .samples = {.seq = UINT64_MAX, .process_id = 2, .realtime_offset_ns = INT64_MIN}},
 	{.type = MESSAGE_ACK,
 	 .ack = {.seq = 12, .window_frames = UINT32_MAX, .window_bytes = UINT64_MAX}},
 	{.type = MESSAGE_PING, .ping = {.token = UINT64_MAX}},
@@ -535,6 +544,7 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 	case MESSAGE_SAMPLES:
 		return left->samples.seq == right->samples.seq &&
 		       left->samples.process_id == right->samples.process_id &&
+		       left->samples.realtime_offset_ns == right->samples.realtime_offset_ns &&
 		       list_equal(left->samples.samples, right->samples.samples,
 				  left->samples.nr_samples, right->samples.nr_samples,
 				  sizeof(*left->samples.samples));

@@ -1,0 +1,87 @@
+#include "raw_log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_FIRST 1024u
+
+struct raw_log {
+	bool wanted;
+	struct raw_sample *samples; /* owns, as clocks */
+	struct raw_clock *clocks;
+	uint32_t nr_samples, room_samples, nr_clocks;
+};
+
+struct raw_log *raw_log_create(void)
+{
+	return calloc(1, sizeof(struct raw_log));
+}
+
+void raw_log_destroy(struct raw_log *log)
+{
+	if (!log)
+		return;
+	free(log->samples);
+	free(log->clocks);
+	free(log);
+}
+
+void raw_log_start(struct raw_log *log)
+{
+	log->wanted = true;
+}
+
+int raw_log_add(struct raw_log *log, uint32_t process, const struct host_sample *sample)
+{
+	if (!log->wanted)
+		return 0;
+	if (log->nr_samples == log->room_samples) {
+		uint32_t room = log->room_samples ? 2 * log->room_samples : ROOM_FIRST;
+		struct raw_sample *samples = realloc(log->samples, room * sizeof(*samples));
+
+		if (!samples)
+			return -ENOMEM;
+		log->samples = samples;
+		log->room_samples = room;
+	}
+	log->samples[log->nr_samples++] = (struct raw_sample){process, *sample};
+	return 0;
+}
+
+int raw_log_clock(struct raw_log *log, uint32_t host, int64_t realtime_offset_ns)
+{
+	if (!log->wanted || host == 0 || realtime_offset_ns == 0)
+		return 0;
+	if (host > log->nr_clocks) {
+		struct raw_clock *clocks = realloc(log->clocks, host * sizeof(*clocks));
+
+		if (!clocks)
+			return -ENOMEM;
+		memset(clocks + log->nr_clocks, 0, (host - log->nr_clocks) * sizeof(*clocks));
+		log->clocks = clocks;
+		log->nr_clocks = host;
+	}
+	if (log->clocks[host - 1].realtime_offset_ns == 0)
+		log->clocks[host - 1].realtime_offset_ns = realtime_offset_ns;
+	return 0;
+}
+
+const struct raw_sample *raw_log_samples(const struct raw_log *log, uint32_t *count)
+{
+	*count = log->nr_samples;
+	return log->samples;
+}
+
+const struct raw_clock *raw_log_clocks(const struct raw_log *log, uint32_t *count)
+{
+	*count = log->nr_clocks;
+	return log->clocks;
+}
+
+void raw_log_saved(struct raw_log *log)
+{
+	log->nr_samples = 0;
+	for (uint32_t i = 0; i < log->nr_clocks; i++)
+		log->clocks[i].saved = log->clocks[i].realtime_offset_ns != 0;
+}

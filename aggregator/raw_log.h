@@ -1,0 +1,40 @@
+/* Samples of host threads as they came, each by itself, where that is wanted: what was added since the last commit, and how clocks of hosts
+ * stand. It is only written here; reports read it in the store (sample_writer.h). One log is used by one thread. */
+#ifndef RAW_LOG_H
+#define RAW_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/host_sample.h"
+
+struct raw_log;
+
+struct raw_sample {
+	uint32_t process_id;
+	struct host_sample sample; /* ids are the store's */
+};
+
+/* Of a host, by its id less one. */
+struct raw_clock {
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, as first said; 0: not known */
+	bool saved;
+};
+
+/* NULL: out of memory. raw_log_destroy() accepts NULL. */
+struct raw_log *raw_log_create(void);
+void raw_log_destroy(struct raw_log *log);
+
+/* From now on samples are kept; before, the next two do nothing. */
+void raw_log_start(struct raw_log *log);
+
+/* 0 or -ENOMEM. Of a host (0: none) only the first offset counts. */
+int raw_log_add(struct raw_log *log, uint32_t process, const struct host_sample *sample);
+int raw_log_clock(struct raw_log *log, uint32_t host, int64_t realtime_offset_ns);
+
+/* For the store; borrowed until the next call that adds. */
+const struct raw_sample *raw_log_samples(const struct raw_log *log, uint32_t *count);
+const struct raw_clock *raw_log_clocks(const struct raw_log *log, uint32_t *count);
+void raw_log_saved(struct raw_log *log);
+
+#endif

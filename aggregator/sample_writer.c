@@ -1,0 +1,130 @@
+#include "sample_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "catalog.h"
+#include "database.h"
+#include "report_paths.h"
+#include "roster.h"
+#include "store_raw.h"
+
+#define NS_PER_S 1000000000u
+
+struct sample_writer {
+	FILE *out;
+	const struct profile *profile;
+	uint32_t planes;
+	struct report_names *names; /* owns */
+	struct report_paths *paths; /* owns */
+};
+
+/* One word, without what separates words, frames and lines. */
+static void write_word(FILE *out, const char *text, uint32_t size)
+{
+	if (size == 0)
+		fputc('-', out);
+	for (uint32_t i = 0; i < size; i++) {
+		unsigned char byte = (unsigned char)text[i];
+
+		if (byte <= ' ' || byte == ';' || byte == '\\' || byte >= 0x7f)
+			fprintf(out, "\\x%02x", byte);
+		else
+			fputc(byte, out);
+	}
+}
+
+static void write_path(const struct sample_writer *writer, uint32_t node)
+{
+	uint32_t chain[REPORT_DEPTH_MAX], depth = 0;
+
+	for (; node != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
+	     node = report_paths_node(writer->paths, node)->parent)
+		chain[depth++] = node;
+	while (depth > 0) {
+		const struct report_node *frame = report_paths_node(writer->paths, chain[--depth]);
+
+		fputs(report_names_get(writer->names, frame->name), writer->out);
+		fputc(';', writer->out);
+	}
+}
+
+static bool is_held(const struct sample_writer *writer, const struct raw_sample *raw)
+{
+	const struct collection *collection = writer->profile->collection;
+	struct catalog_size size = catalog_size(collection->catalog);
+
+	return roster_process(collection->roster, raw->process_id) &&
+	       raw->sample.stack_id <= size.nodes && raw->sample.name_id <= size.strings &&
+	       raw->sample.command_id <= size.strings;
+}
+
+static int write_sample(void *context, const struct raw_sample *raw, int64_t realtime_offset_ns)
+{
+	const struct sample_writer *writer = context;
+	const struct collection *collection = writer->profile->collection;
+	const struct host_sample *sample = &raw->sample;
+	const struct fold_key key = {
+		.process_id = raw->process_id,
+		.tid = sample->tid,
+		.stack_id = sample->stack_id,
+		.name_id = sample->name_id,
+		.kind = (uint8_t)(REPORT_KIND_HOST + sample->kind),
+		.matched = 1,
+	};
+	uint64_t time_ns = sample->time_ns + (uint64_t)realtime_offset_ns;
+	uint32_t node, leaf, size;
+
+	if (!is_held(writer, raw))
+		return -EPROTO;
+	if (writer->planes && !(writer->planes & 1u << report_plane_of(key.kind)))
+		return 0;
+	int error = report_paths_find(writer->paths, &key, &node);
+	if (!error)
+		error = report_names_leaf(writer->names, &key, REPORT_GPU_NONE, &leaf);
+	if (error)
+		return error;
+	const char *command = catalog_string(collection->catalog, sample->command_id, &size);
+	fprintf(writer->out, "%" PRIu64 ".%09" PRIu64 " ", time_ns / NS_PER_S, time_ns % NS_PER_S);
+	write_word(writer->out, command, size);
+	fprintf(writer->out, " %" PRIu32 " %" PRIu32 " %" PRIu32 " ",
+		roster_process(collection->roster, raw->process_id)->identity.pid, sample->tid,
+		sample->cpu);
+	write_path(writer, node);
+	fprintf(writer->out, "%s\n", report_names_get(writer->names, leaf));
+	return ferror(writer->out) ? -EIO : 0;
+}
+
+static int write_all(struct sample_writer *writer, const char *path)
+{
+	struct database *database;
+	int error = database_open(path, true, &database, NULL);
+
+	if (error)
+		return error;
+	error = store_raw_each(database, writer->profile->raw_samples, write_sample, writer);
+	database_close(database);
+	if (!error && (fflush(writer->out) || ferror(writer->out)))
+		error = -EIO;
+	return error;
+}
+
+int sample_writer_write(FILE *out, const char *path, const struct profile *profile,
+			const struct report_options *options)
+{
+	static const struct report_options defaults;
+	struct sample_writer writer = {.out = out, .profile = profile};
+	int error = -ENOMEM;
+
+	if (!options)
+		options = &defaults;
+	writer.planes = options->planes;
+	writer.names = report_names_create(profile, options->demangle, options->lines);
+	if (writer.names)
+		writer.paths = report_paths_create(profile->collection->catalog, writer.names);
+	if (writer.paths)
+		error = write_all(&writer, path);
+	report_paths_destroy(writer.paths);
+	report_names_destroy(writer.names);
+	return error;
+}

@@ -1,0 +1,123 @@
+#include "store_raw.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum command { PUT_SAMPLE, PUT_CLOCK, COMMANDS };
+
+static const char *const commands[COMMANDS] = {
+	[PUT_SAMPLE] = "INSERT INTO raw_samples VALUES (NULL,?,?,?,?,?,?,?,?,?)",
+	/* An agent that is started again may have read its clocks anew: times of a host go by one offset. */
+	[PUT_CLOCK] = "INSERT OR IGNORE INTO host_clocks VALUES (?,?)",
+};
+
+struct store_raw {
+	struct statement *statements[COMMANDS];
+};
+
+#define RUN(raw, command, ...)                                                                     \
+	statement_run((raw)->statements[command], (struct database_value[]){__VA_ARGS__},          \
+		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
+			      sizeof(struct database_value))
+#define NUMBER(number) database_number(number)
+
+int store_raw_create(struct database *database, struct store_raw **raw)
+{
+	int error = 0;
+
+	*raw = calloc(1, sizeof(**raw));
+	if (!*raw)
+		return -ENOMEM;
+	for (int i = 0; i < COMMANDS && !error; i++)
+		error = statement_create(database, commands[i], &(*raw)->statements[i]);
+	if (error) {
+		store_raw_destroy(*raw);
+		*raw = NULL;
+	}
+	return error;
+}
+
+void store_raw_destroy(struct store_raw *raw)
+{
+	if (!raw)
+		return;
+	for (int i = 0; i < COMMANDS; i++)
+		statement_destroy(raw->statements[i]);
+	free(raw);
+}
+
+int store_raw_write(struct store_raw *raw, const struct raw_log *log)
+{
+	uint32_t nr_samples, nr_clocks;
+	const struct raw_sample *samples = raw_log_samples(log, &nr_samples);
+	const struct raw_clock *clocks = raw_log_clocks(log, &nr_clocks);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_samples && !error; i++) {
+		const struct host_sample *sample = &samples[i].sample;
+
+		error = RUN(raw, PUT_SAMPLE, NUMBER(samples[i].process_id), NUMBER(sample->time_ns),
+			    NUMBER(sample->duration_ns), NUMBER(sample->kind),
+			    NUMBER(sample->stack_id), NUMBER(sample->name_id), NUMBER(sample->tid),
+			    NUMBER(sample->cpu), NUMBER(sample->command_id));
+	}
+	for (uint32_t i = 0; i < nr_clocks && !error; i++)
+		if (clocks[i].realtime_offset_ns && !clocks[i].saved)
+			error = RUN(raw, PUT_CLOCK, NUMBER(i + 1),
+				    database_signed(clocks[i].realtime_offset_ns));
+	return error;
+}
+
+int store_raw_newest(struct database *database, uint64_t *newest)
+{
+	int64_t number = 0;
+	int error = database_query_number(database, "SELECT coalesce(max(id), 0) FROM raw_samples",
+					  &number);
+
+	*newest = number > 0 ? (uint64_t)number : 0;
+	return error;
+}
+
+/* false: it is not of 32 bits. */
+static bool read32(struct statement *row, uint32_t column, uint32_t *number)
+{
+	*number = (uint32_t)statement_number(row, column);
+	return statement_number(row, column) <= UINT32_MAX;
+}
+
+static int take_row(struct statement *row, store_raw_take *take, void *context)
+{
+	struct raw_sample raw = {.sample = {.time_ns = statement_number(row, 1),
+					    .duration_ns = statement_number(row, 2)}};
+	struct host_sample *sample = &raw.sample;
+	uint32_t kind;
+
+	if (!read32(row, 0, &raw.process_id) || !read32(row, 3, &kind) ||
+	    !read32(row, 4, &sample->stack_id) || !read32(row, 5, &sample->name_id) ||
+	    !read32(row, 6, &sample->tid) || !read32(row, 7, &sample->cpu) ||
+	    !read32(row, 8, &sample->command_id) || kind >= HOST_SAMPLE_KINDS)
+		return -EPROTO;
+	sample->kind = (uint8_t)kind;
+	return take(context, &raw, statement_signed(row, 9));
+}
+
+int store_raw_each(struct database *database, uint64_t newest, store_raw_take *take, void *context)
+{
+	char text[400];
+	struct statement *row;
+	int more = 0;
+
+	snprintf(text, sizeof(text),
+		 "SELECT s.process, s.time_ns, s.duration_ns, s.kind, s.node, s.name, s.tid, s.cpu,"
+		 " s.command, coalesce(c.realtime_offset_ns, 0) AS offset FROM raw_samples s"
+		 " LEFT JOIN processes p ON p.id = s.process LEFT JOIN host_clocks c"
+		 " ON c.host = p.host WHERE s.id <= %" PRIu64 " ORDER BY s.time_ns + offset, s.id",
+		 newest);
+	int error = statement_create(database, text, &row);
+	while (!error && (more = statement_step(row)) > 0)
+		error = take_row(row, take, context);
+	statement_destroy(row);
+	return error ? error : more;
+}

@@ -1,0 +1,64 @@
+#include "agent_rights.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "probe_event.h"
+
+/* A process that is not there has no user yet. */
+static bool is_of_another_user(pid_t pid)
+{
+	char path[32];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return stat(path, &status) == 0 && status.st_uid != geteuid();
+}
+
+/* Root's processes are allowed all, and an agent that is allowed less needs CAP_SYS_PTRACE to look at them. */
+static bool serves_others(const struct agent_options *options)
+{
+	pid_t pid = options->bpf.watch_pid;
+
+	return options->any_user || geteuid() == 0 ||
+	       (options->guest_uid && options->guest_uid != geteuid()) ||
+	       (pid && is_of_another_user(pid));
+}
+
+/* Probes of their own for processes and files that come later. Since Linux 6.6 host calls have another way. */
+static bool wants_probes(const struct agent_options *options)
+{
+	struct utsname kernel;
+	int major = 0, minor = 0;
+
+	if (options->probe.source == STACK_SOURCE_UPROBE)
+		return true;
+	if (!options->bpf.host_calls || uname(&kernel) ||
+	    sscanf(kernel.release, "%d.%d", &major, &minor) != 2)
+		return options->bpf.host_calls;
+	return major < 6 || (major == 6 && minor < 6);
+}
+
+static int try_probe(void *context)
+{
+	(void)context;
+	return probe_event_try();
+}
+
+void agent_rights_choose(const struct agent_options *options, bool beside_job,
+			 struct capability_set *rights)
+{
+	enum capability_role role = CAPABILITY_ROLE_USER;
+
+	if (serves_others(options))
+		role = CAPABILITY_ROLE_SITE;
+	else if (beside_job)
+		role = CAPABILITY_ROLE_JOB;
+	capability_set_choose(role, rights);
+	if (wants_probes(options) && capability_set_call(rights, try_probe, NULL) == -EACCES)
+		capability_set_add_admin(rights);
+}
