@@ -364,7 +364,7 @@ static int find_output(struct run *run)
 
 	run->in_step = job_step_read_own(&run->step) && !run->dormant && !run->agent_path;
 	if (!template)
-		template = run->in_step && * run->step.job ? DEFAULT_OUTPUT "-%j" : DEFAULT_OUTPUT;
+		template = run->in_step && run->step.job[0] ? DEFAULT_OUTPUT "-%j" : DEFAULT_OUTPUT;
 	result = output_template_expand(template, &run->step, run->in_step, run->output_path, &at);
 	if (result == -ENOENT)
 		warn("run: --output %s: nothing is known for %.2s", template, at);
@@ -373,10 +373,7 @@ static int find_output(struct run *run)
 		     at);
 	else if (result)
 		warn("run: --output %s: %s", template, strerror(-result));
-	if (run->in_step && run->bpf.host_calls)
-		warn("run: --host-calls: each rank writes a profile of its own");
-	run->in_step =
-		run->in_step && !run->bpf.host_calls && !output_template_is_per_process(template);
+	run->in_step = run->in_step && !output_template_is_per_process(template);
 	return result;
 }
 

@@ -27,6 +27,14 @@ void bpf_source_destroy(struct bpf_source *source)
 	(void)source;
 }
 
+int bpf_source_watch_children(struct bpf_source *source, pid_t pid, bool on)
+{
+	(void)source;
+	(void)pid;
+	(void)on;
+	return 0;
+}
+
 int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id)
 {
 	(void)source;

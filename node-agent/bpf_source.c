@@ -392,6 +392,16 @@ void bpf_source_destroy(struct bpf_source *source)
 	free(source);
 }
 
+int bpf_source_watch_children(struct bpf_source *source, pid_t pid, bool on)
+{
+	if (!source)
+		return 0;
+	if (on)
+		return bpf_ring_watch(source->ring, pid, 0, WATCHED_CHILDREN_ONLY);
+	bpf_ring_unwatch(source->ring, pid);
+	return 0;
+}
+
 /* ---- passes ------------------------------------------------------------------------------------- */
 
 /* bounded: as far as there is room for messages. 1: it was not all. */

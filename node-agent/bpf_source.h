@@ -68,6 +68,9 @@ int bpf_source_create(const struct bpf_source_options *options,
 		      const struct bpf_source_scope *scope, struct bpf_source **source);
 void bpf_source_destroy(struct bpf_source *source);
 
+/* All that this process starts from now on is watched; or no longer, where it was that which this began. 0 or -errno: it can't be watched. */
+int bpf_source_watch_children(struct bpf_source *source, pid_t pid, bool on);
+
 /* A guest has arrived, before it has an id: what the process is known by already, 0: it is not. 0 or -errno. */
 int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id);
 
