@@ -15,7 +15,7 @@
 #define ARGV(...)        ((const char *const[]){FAKE_PROFILER, __VA_ARGS__ __VA_OPT__(, ) NULL})
 #define ENVIRONMENT(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* The program synchronizes after each 100 launches. */
+/* The program synchronizes after each 100 launches, and the guest looks but now and then: on a slow machine several such rounds later. */
 #define IN_FLIGHT_MAX 500u
 
 static struct test_agent agent;
