@@ -9,6 +9,7 @@
 #include "aggregator/profile.h"
 #include "aggregator/report_build.h"
 #include "aggregator/report_busy.h"
+#include "aggregator/report_ranks.h"
 #include "aggregator/report_statistics.h"
 #include "aggregator/report_tree.h"
 
@@ -20,6 +21,8 @@ enum report_format {
 	REPORT_CSV,
 	REPORT_SAMPLES, /* of host threads, one by one */
 	REPORT_API,     /* tables of CUDA's API calls alone */
+	REPORT_RANKS_TABLE,
+	REPORT_RANKS_JSON,
 };
 
 enum report_rows { /* of CSV */
@@ -27,6 +30,7 @@ enum report_rows { /* of CSV */
 		   REPORT_ROWS_CALLS,
 		   REPORT_ROWS_FAILURES,
 		   REPORT_ROWS_CONFIGURATIONS,
+		   REPORT_ROWS_RANKS,
 };
 
 /* Zeroed: folded stacks, time in microseconds, nothing split, full names. */
@@ -42,6 +46,7 @@ struct report_view {
 	struct profile *profile;
 	struct report_tree *tree;
 	struct report_busy *busy;
+	struct report_ranks *ranks;
 	struct report_statistics *statistics;
 	const char *store_path; /* borrowed until report_view_close(), as options */
 	const struct report_options *options;
