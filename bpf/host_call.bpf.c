@@ -1,6 +1,7 @@
 /* A watched thread calls a function that is probed, and returns from it: the call is sent then. Of calls within calls only the outermost
  * counts. One program for both ends, so that it can be attached in every way that kernels have (call_links.h). x86-64. */
 #include "bpf/host_call.h"
+#include "bpf/python_walk.h"
 #include "bpf/sample_maps.h"
 
 #include "proto/host_sample.h"
@@ -10,7 +11,14 @@ struct call {
 	__u64 since_ns;
 	__u64 stack_pointer;  /* at its entry, where the return address lies ... */
 	__u64 return_address; /* ... until the kernel puts its own in its place */
+	bool is_large;        /* the event is in call_stacks */
 	struct sample_event event;
+};
+
+/* Of a thread whose calls have more than addresses. Its own: threads can interrupt each other here, so nothing is the CPU's. */
+struct call_stack {
+	struct sample_event_copy copy;
+	struct python_scratch scratch;
 };
 
 struct {
@@ -19,6 +27,25 @@ struct {
 	__type(key, int);
 	__type(value, struct call);
 } calls SEC(".maps");
+
+/* By the first namespace's thread id; until the thread ends. No task storage: from Linux 6.19 on that has 8 KiB at most. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set by the loader */
+	__type(key, __u32);
+	__type(value, struct call_stack);
+} call_stacks SEC(".maps");
+
+/* What an entry of call_stacks begins as. Nobody writes it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct call_stack);
+} blank SEC(".maps");
+
+/* Pages of the stack that go with each call. Set by the loader. */
+const volatile __u32 stack_pages;
 
 /* The return of a call that was answered with IGNORED is not looked at, where the kernel knows the difference. Else this must be 0: some
  * kernels take another answer to mean that the probe is to go. Set by the loader. */
@@ -73,8 +100,50 @@ static __always_inline void fill_stack(struct pt_regs *context, struct sample_ev
 	event->kernel_size = 0;
 }
 
+static __always_inline struct call_stack *find_stack(struct task_struct *task)
+{
+	__u32 tid = (__u32)task->pid, zero = 0;
+	struct call_stack *stack = bpf_map_lookup_elem(&call_stacks, &tid);
+
+	if (stack)
+		return stack;
+	stack = bpf_map_lookup_elem(&blank, &zero);
+	if (!stack || bpf_map_update_elem(&call_stacks, &tid, stack, BPF_NOEXIST))
+		return NULL;
+	return bpf_map_lookup_elem(&call_stacks, &tid);
+}
+
+/* As fill_stack(), with a copy of the stack as it is for the caller, once the function has returned to it, and with Python's frames. event: who it
+ * is. false: that is not wanted, or there is no room for it. */
+static __always_inline bool fill_large(struct pt_regs *context, struct task_struct *task,
+				       const struct sample_event *event, __u64 stack_pointer,
+				       __u64 frame_pointer, __u64 return_address)
+{
+	struct sample_event *large;
+	struct call_stack *stack;
+
+	if (!stack_pages && (!has_python || !python_of(event)))
+		return false;
+	stack = find_stack(task);
+	if (!stack)
+		return false;
+	large = &stack->copy.event;
+	__builtin_memcpy(large, event, SAMPLE_EVENT_HEAD_SIZE);
+	fill_stack(context, large, return_address);
+	if (stack_pages) {
+		large->user_pc = return_address - 1;
+		large->user_sp = stack_pointer + sizeof(return_address);
+		large->user_fp = frame_pointer;
+		copy_stack_from(large, stack_pages, SAMPLE_STACK_PAGES_MAX);
+	}
+	copy_python_by(&stack->scratch, large, task, sizeof(large->addresses) + SAMPLE_STACK_MAX,
+		       false);
+	return true;
+}
+
 static __always_inline int enter(struct pt_regs *context, struct task_struct *task, __u32 pid,
-				 struct call *call, __u64 stack_pointer, __u64 function)
+				 struct call *call, __u64 stack_pointer, __u64 frame_pointer,
+				 __u64 function)
 {
 	__u64 return_address;
 
@@ -89,19 +158,40 @@ static __always_inline int enter(struct pt_regs *context, struct task_struct *ta
 	call->event.kind = HOST_SAMPLE_CALL;
 	call->stack_pointer = stack_pointer;
 	call->return_address = return_address;
-	fill_stack(context, &call->event, return_address);
+	call->is_large = fill_large(context, task, &call->event, stack_pointer, frame_pointer,
+				    return_address);
+	if (!call->is_large)
+		fill_stack(context, &call->event, return_address);
 	call->since_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
-static __always_inline void leave(struct call *call, __u64 now_ns)
+static __always_inline void send_call(struct sample_event *event, __u64 since_ns, __u64 now_ns,
+				      const __u64 max)
 {
-	__u64 duration_ns = now_ns - call->since_ns;
+	__u64 duration_ns = now_ns - since_ns;
 
-	call->event.time_ns = now_ns;
-	call->event.duration_ns = duration_ns ? duration_ns : 1;
+	event->time_ns = now_ns;
+	event->duration_ns = duration_ns ? duration_ns : 1;
+	send_event(event, max);
+}
+
+static __always_inline void leave(struct task_struct *task, struct call *call, __u64 now_ns)
+{
+	__u64 since_ns = call->since_ns;
+
 	call->since_ns = 0;
-	send_event(&call->event, sizeof(call->event));
+	if (call->is_large) {
+		__u32 tid = (__u32)task->pid;
+		struct call_stack *stack = bpf_map_lookup_elem(&call_stacks, &tid);
+
+		if (stack)
+			send_call(&stack->copy.event, since_ns, now_ns, sizeof(stack->copy));
+		else
+			count_lost(call->event.pid);
+	} else {
+		send_call(&call->event, since_ns, now_ns, sizeof(call->event));
+	}
 }
 
 SEC("uprobe")
@@ -110,7 +200,7 @@ int on_call(struct pt_regs *context)
 	__u64 now_ns = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
 	/* Each is read once: the verifier takes no pointer into the context but the context itself. */
-	__u64 ip = context->ip, stack_pointer = context->sp;
+	__u64 ip = context->ip, stack_pointer = context->sp, frame_pointer = context->bp;
 	__u64 cookie = bpf_get_attach_cookie(context);
 	bool is_return = cookie & HOST_CALL_RETURN, at_return;
 	__u32 pid = pid_of(task);
@@ -126,9 +216,19 @@ int on_call(struct pt_regs *context)
 	}
 	at_return = ip == call->return_address && stack_pointer > call->stack_pointer;
 	if (!is_return && !at_return)
-		return enter(context, task, pid, call, stack_pointer, cookie);
+		return enter(context, task, pid, call, stack_pointer, frame_pointer, cookie);
 	if (at_return && call->since_ns)
-		leave(call, now_ns);
+		leave(task, call, now_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_thread_end, struct task_struct *task)
+{
+	__u32 tid = (__u32)task->pid;
+
+	if (bpf_map_lookup_elem(&call_stacks, &tid))
+		bpf_map_delete_elem(&call_stacks, &tid);
 	return 0;
 }
 

@@ -10,7 +10,7 @@ static __always_inline void inherit_python(__u32 parent, __u32 pid, __u64 start)
 	if (!python)
 		return;
 	own = *python;
-	own.start = start;
+	own.start = own.start ? start : 0;
 	bpf_map_update_elem(&pythons, &pid, &own, BPF_ANY);
 }
 

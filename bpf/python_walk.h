@@ -181,28 +181,28 @@ static __always_inline const struct sample_python *python_of(const struct sample
 {
 	const struct sample_python *python = bpf_map_lookup_elem(&pythons, &event->pid);
 
-	return python && python->start == event->process_start && python->exec_id == event->exec_id
-		       ? python
-		       : NULL;
+	if (!python || !python->start)
+		return python;
+	return python->start == event->process_start && python->exec_id == event->exec_id ? python
+											  : NULL;
 }
 
 /* Puts them behind the stack. max: bytes of addresses and stack that there is room for, before the room for frames. contents: code is also told by
- * what its names and lines hold, where versions give it no number: two thirds of what a frame costs. */
-static __always_inline void copy_python(struct sample_event *event, struct task_struct *task,
-					const __u64 max, const bool contents)
+ * what its names and lines hold, where versions give it no number: two thirds of what a frame costs. scratch: nobody else's meanwhile. */
+static __always_inline void copy_python_by(struct python_scratch *scratch,
+					   struct sample_event *event, struct task_struct *task,
+					   const __u64 max, const bool contents)
 {
 	__u64 offset = event->user_size + event->kernel_size + event->stack_size;
 	const struct sample_python *python;
-	struct python_scratch *scratch;
 	__u64 state, frame;
-	__u32 zero = 0, size;
+	__u32 size;
 	bool cut;
 
 	if (!has_python || !bpf_core_field_exists(task->thread.fsbase))
 		return;
 	python = python_of(event);
-	scratch = bpf_map_lookup_elem(&python_scratch, &zero);
-	if (!python || !scratch || offset > max)
+	if (!python || offset > max)
 		return;
 	state = find_state(python, task);
 	if (!state)
@@ -219,6 +219,20 @@ static __always_inline void copy_python(struct sample_event *event, struct task_
 	event->python_size = size;
 	if (cut)
 		event->flags |= SAMPLE_EVENT_PYTHON_CUT;
+}
+
+/* Of programs that no other thread of this CPU can interrupt. */
+static __always_inline void copy_python(struct sample_event *event, struct task_struct *task,
+					const __u64 max, const bool contents)
+{
+	struct python_scratch *scratch;
+	__u32 zero = 0;
+
+	if (!has_python)
+		return;
+	scratch = bpf_map_lookup_elem(&python_scratch, &zero);
+	if (scratch)
+		copy_python_by(scratch, event, task, max, contents);
 }
 
 #endif

@@ -74,7 +74,7 @@ struct sample_event_copy {
 /* Map "pythons", by pid: where a process's CPython has what a walk needs. Offsets as in proto/python_layout.h; every field that is read
  * of a frame or a code lies within frame_size and code_size. */
 struct sample_python {
-	__u64 start; /* as process_start, and exec_id: of the program that this was found in */
+	__u64 start; /* as process_start, and exec_id: of the program that this was found in. 0: nothing of it was seen yet, whichever it is */
 	__u64 interpreters; /* address of the list of interpreters */
 	__u64 code_mask;    /* of a frame's pointer to its code */
 	__u32 exec_id;
@@ -137,6 +137,7 @@ sample_python_hash(const struct sample_python_identity *code)
 enum watched_flags {
 	WATCHED_CHILDREN_ONLY = 1, /* those that it starts from now on, and not itself */
 	WATCHED_HAS_GUEST = 2,     /* which tells of its calls itself */
+	WATCHED_NO_CAPTURE = 4,    /* it has a guest that cannot, or had one that was sent away */
 };
 
 struct watched {
@@ -152,7 +153,9 @@ struct sample_counts {
 	__u64 samples, samples_ns;
 	__u64 lost, lost_ns; /* of these, for lack of room */
 	__u64 short_waits, short_waits_ns;
-	__u64 probes_lost; /* stacks of launches for which there was no room */
+	__u64 probes_lost;      /* stacks of launches for which there was no room */
+	__u64 collectives;      /* calls of a collective library (collective_event.h) ... */
+	__u64 collectives_lost; /* ... of these, for lack of room */
 };
 
 /* Map "viewer", one entry: from which pid namespace the agent looks, and what went wrong for all. */
@@ -185,7 +188,7 @@ _Static_assert(sizeof(struct sample_event) == SAMPLE_EVENT_HEAD_SIZE + 8 * (127 
 _Static_assert(sizeof(struct sample_python_frame) == 24, "sample_python_frame");
 _Static_assert(sizeof(struct sample_python) == 72, "sample_python");
 _Static_assert(sizeof(struct watched) == 24, "watched");
-_Static_assert(sizeof(struct sample_counts) == 56, "sample_counts");
+_Static_assert(sizeof(struct sample_counts) == 72, "sample_counts");
 _Static_assert(sizeof(struct sample_viewer) == 32, "sample_viewer");
 _Static_assert(sizeof(struct sample_settings) == 24, "sample_settings");
 

@@ -156,21 +156,14 @@ static __always_inline void fill_event(void *context, struct sample_event *event
 	event->kernel_size = (__u16)kernel;
 }
 
-/* Copies the top of the user's stack behind the addresses, max_pages of room, page by page: the one above the stack can't be read. */
-static __always_inline void copy_stack(struct sample_event *event, struct task_struct *task,
-				       __u64 nr_pages, const __u32 max_pages)
+/* Copies the user's stack from user_sp on behind the addresses, max_pages of room, page by page: the one above the stack can't be read. */
+static __always_inline void copy_stack_from(struct sample_event *event, __u64 nr_pages,
+					    const __u32 max_pages)
 {
-	struct pt_regs *registers = NULL;
 	__u64 offset = event->user_size + event->kernel_size, done = 0, part;
 
-	if (!nr_pages || !event->user_size || offset > sizeof(event->addresses) ||
-	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) ||
-	    !bpf_core_field_exists(registers->bp))
+	if (offset > sizeof(event->addresses))
 		return;
-	registers = (struct pt_regs *)bpf_task_pt_regs(task);
-	event->user_pc = BPF_CORE_READ(registers, ip);
-	event->user_sp = BPF_CORE_READ(registers, sp);
-	event->user_fp = BPF_CORE_READ(registers, bp);
 	part = 4096 - (event->user_sp & 4095);
 	for (__u32 i = 0; i < max_pages && i < nr_pages; i++) {
 		if (part > 4096 || done > (max_pages - 1) * 4096 ||
@@ -181,6 +174,23 @@ static __always_inline void copy_stack(struct sample_event *event, struct task_s
 		part = 4096;
 	}
 	event->stack_size = (__u32)done;
+}
+
+/* The top of the stack, where the task was when it came into the kernel. */
+static __always_inline void copy_stack(struct sample_event *event, struct task_struct *task,
+				       __u64 nr_pages, const __u32 max_pages)
+{
+	struct pt_regs *registers = NULL;
+
+	if (!nr_pages || !event->user_size ||
+	    !bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs) ||
+	    !bpf_core_field_exists(registers->bp))
+		return;
+	registers = (struct pt_regs *)bpf_task_pt_regs(task);
+	event->user_pc = BPF_CORE_READ(registers, ip);
+	event->user_sp = BPF_CORE_READ(registers, sp);
+	event->user_fp = BPF_CORE_READ(registers, bp);
+	copy_stack_from(event, nr_pages, max_pages);
 }
 
 /* Probes of different kinds can interrupt each other on one CPU. */

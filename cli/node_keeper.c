@@ -23,13 +23,20 @@
 	2            /* the pass at hand may have been past a ring when its process wrote last */
 #define AGENT_RUNS 1 /* else 0 or -errno */
 
-enum member_state { MEMBER_RUNS, MEMBER_WAITS_FOR_PASS, MEMBER_WAITS_FOR_ACK, MEMBER_ANSWERED };
+enum member_state {
+	MEMBER_COMES,
+	MEMBER_RUNS,
+	MEMBER_WAITS_FOR_PASS,
+	MEMBER_WAITS_FOR_ACK,
+	MEMBER_ANSWERED
+};
 
 struct member {
 	int fd;
 	enum member_state state;
 	bool leaves;
-	uint64_t target; /* of passes, then of frames */
+	pid_t pid;       /* 0: not visible from here */
+	uint64_t target; /* of watches, of passes, of frames, one after the other */
 };
 
 struct node_keeper {
@@ -39,6 +46,7 @@ struct node_keeper {
 	struct member members[MEMBERS_MAX];
 	int nr_members;
 	bool had_members;
+	uint64_t nr_watches; /* asked for */
 	struct agent *agent;
 	pthread_t agent_thread;
 	atomic_int agent_result;
@@ -52,13 +60,31 @@ static void warn(const char *what, int error)
 
 /* ---- members */
 
+static pid_t pid_of(int fd)
+{
+	struct ucred credentials = {0};
+	socklen_t size = sizeof(credentials);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) ? 0 : credentials.pid;
+}
+
+static void watch(struct node_keeper *keeper, const struct member *member, bool on)
+{
+	if (member->pid > 0 && agent_watch(keeper->agent, member->pid, on) == 0)
+		keeper->nr_watches++;
+}
+
 static void accept_members(struct node_keeper *keeper)
 {
 	int fd;
 
 	while (keeper->nr_members < MEMBERS_MAX &&
 	       (fd = accept4(keeper->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		keeper->members[keeper->nr_members++] = (struct member){.fd = fd};
+		struct member *member = &keeper->members[keeper->nr_members++];
+
+		*member = (struct member){.fd = fd, .pid = pid_of(fd)};
+		watch(keeper, member, true);
+		member->target = keeper->nr_watches;
 		keeper->had_members = true;
 	}
 }
@@ -100,18 +126,24 @@ static void hear_members(struct node_keeper *keeper)
 			i++;
 			continue;
 		}
+		watch(keeper, &keeper->members[i], false);
 		close(keeper->members[i].fd);
 		keeper->members[i] = keeper->members[--keeper->nr_members];
 	}
 }
 
-static void answer(struct member *member, enum node_keeper_word word)
+static void say(const struct member *member, enum node_keeper_word word)
 {
 	const char byte = (char)word;
 
 	/* Who no longer listens only harms itself. */
 	if (send(member->fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		errno = 0;
+}
+
+static void answer(struct member *member, enum node_keeper_word word)
+{
+	say(member, word);
 	member->state = MEMBER_ANSWERED;
 }
 
@@ -126,6 +158,11 @@ static bool answer_members(struct node_keeper *keeper)
 	for (int i = 0; i < keeper->nr_members; i++) {
 		struct member *member = &keeper->members[i];
 
+		if (member->state == MEMBER_COMES && (failed || status.watches >= member->target)) {
+			say(member, NODE_KEEPER_WELCOME);
+			member->state = MEMBER_RUNS;
+		}
+		waits |= member->state == MEMBER_COMES;
 		if (member->state == MEMBER_WAITS_FOR_PASS && status.passes >= member->target) {
 			member->state = MEMBER_WAITS_FOR_ACK;
 			member->target = status.sent_seq;

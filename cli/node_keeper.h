@@ -13,6 +13,8 @@
 
 /* What is said there, a byte each. The keeper closes the connection of a member that has shut down its end; of the last one when all is done. */
 enum node_keeper_word {
+	NODE_KEEPER_WELCOME =
+		'w', /* the keeper, first: from now on all that the member starts is watched */
 	NODE_KEEPER_DRAIN = 'd',  /* the member: my processes have ended */
 	NODE_KEEPER_STORED = 's', /* the keeper: all that came from them is stored */
 	NODE_KEEPER_FAILED = 'f', /* the keeper: that will not be, the agent has failed */

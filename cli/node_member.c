@@ -31,6 +31,18 @@ static int connect_to_keeper(const struct step_dir *dir)
 	return error;
 }
 
+/* The next word, or 0: none in time, or the keeper is gone. */
+static char hear(const struct node_member *member, int timeout_ms)
+{
+	struct pollfd news = {.fd = member->fd, .events = POLLIN};
+	char word;
+
+	if (poll(&news, 1, timeout_ms) != 1 ||
+	    recv(member->fd, &word, sizeof(word), 0) != sizeof(word))
+		return 0;
+	return word;
+}
+
 int node_member_join(struct node_member *member, const struct node_keeper_options *options)
 {
 	int r = step_dir_lock(&member->dir, options->step, options->agent.node_name);
@@ -49,19 +61,12 @@ int node_member_join(struct node_member *member, const struct node_keeper_option
 			member->fd = connect_to_keeper(&member->dir);
 	}
 	step_dir_unlock(&member->dir);
-	return r ? r : member->fd < 0 ? member->fd : 0;
-}
-
-/* The next word, or 0: none in time, or the keeper is gone. */
-static char hear(const struct node_member *member, int timeout_ms)
-{
-	struct pollfd news = {.fd = member->fd, .events = POLLIN};
-	char word;
-
-	if (poll(&news, 1, timeout_ms) != 1 ||
-	    recv(member->fd, &word, sizeof(word), 0) != sizeof(word))
-		return 0;
-	return word;
+	if (r == 0 && member->fd < 0)
+		r = member->fd;
+	/* Without the word it is a member all the same, and what it starts first may not be watched. */
+	if (r == 0 && hear(member, READY_MS) != NODE_KEEPER_WELCOME)
+		warn("the agent of this node has not said that it is ready", -ETIMEDOUT);
+	return r;
 }
 
 bool node_member_drain(struct node_member *member, int timeout_ms)

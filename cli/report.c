@@ -16,7 +16,7 @@ struct report {
 	struct report_view_options view;
 	struct report_options names;
 	const char *profile_path, *output_path;
-	bool strict, demangle_given, weight_given, format_given, ranks;
+	bool strict, demangle_given, weight_given, format_given, ranks, collectives;
 };
 
 static const char usage[] =
@@ -42,9 +42,13 @@ static const char usage[] =
 	"      --ranks          what each rank did on its GPUs, and which rank stands out: table\n"
 	"                       (default), json or csv\n"
 	"      --top N          rows of the table\n"
-	"      --rows WHAT      rows of csv: activities (default), calls, failures (failed calls), "
-	"\n"
-	"                       configurations (of kernel launches) or ranks (as --ranks)\n"
+	"      --collectives    calls of NCCL by communicator and function: a table of their own, "
+	"and in json\n"
+	"      --rows WHAT      rows of csv: activities (default), calls, failures (failed "
+	"calls),\n"
+	"                       configurations (of kernel launches), collectives (each call of "
+	"NCCL)\n"
+	"                       or ranks (as --ranks)\n"
 	"  -o, --output FILE    write there instead of to standard output\n"
 	"      --strict         exit with 3 if any record was lost\n"
 	"  -h, --help           this text\n"
@@ -72,10 +76,13 @@ static const struct word memories[] = {{"peak", REPORT_MEMORY_PEAK},
 				       {"frees", REPORT_MEMORY_FREES},
 				       {0}};
 static const struct word lines[] = {{"on", REPORT_LINES_ON}, {"off", REPORT_LINES_OFF}, {0}};
-static const struct word rows[] = {
-	{"activities", REPORT_ROWS_ACTIVITIES}, {"calls", REPORT_ROWS_CALLS},
-	{"failures", REPORT_ROWS_FAILURES},     {"configurations", REPORT_ROWS_CONFIGURATIONS},
-	{"ranks", REPORT_ROWS_RANKS},           {0}};
+static const struct word rows[] = {{"activities", REPORT_ROWS_ACTIVITIES},
+				   {"calls", REPORT_ROWS_CALLS},
+				   {"failures", REPORT_ROWS_FAILURES},
+				   {"configurations", REPORT_ROWS_CONFIGURATIONS},
+				   {"collectives", REPORT_ROWS_COLLECTIVES},
+				   {"ranks", REPORT_ROWS_RANKS},
+				   {0}};
 static const struct word demanglings[] = {
 	{"full", DEMANGLE_FULL}, {"simple", DEMANGLE_SIMPLE}, {"none", DEMANGLE_NONE}, {0}};
 
@@ -117,6 +124,7 @@ enum long_option {
 	OPTION_PLANES,
 	OPTION_ROWS,
 	OPTION_RANKS,
+	OPTION_COLLECTIVES,
 };
 
 /* 0; -1 after saying what is wrong. Memory's plane is shown in several ways, of which none is the plane. */
@@ -193,6 +201,9 @@ static int take_option(struct report *report, int option)
 	case 'o':
 		report->output_path = optarg;
 		return 0;
+	case OPTION_COLLECTIVES:
+		report->collectives = true;
+		return 0;
 	case OPTION_STRICT:
 		report->strict = true;
 		return 0;
@@ -236,8 +247,8 @@ static bool set_ranks(struct report *report)
 	if (!report->ranks)
 		return true;
 	if ((format != REPORT_TABLE && format != REPORT_JSON && format != REPORT_CSV) ||
-	    rows_given || report->names.memory != REPORT_MEMORY_NONE || report->names.planes ||
-	    report->view.folded.by.nr_dimensions) {
+	    rows_given || report->collectives || report->names.memory != REPORT_MEMORY_NONE ||
+	    report->names.planes || report->view.folded.by.nr_dimensions) {
 		fputs("flamegrid: report: --ranks is for --format table, json or csv, and nothing "
 		      "else\n",
 		      stderr);
@@ -247,6 +258,22 @@ static bool set_ranks(struct report *report)
 	report->view.format = format == REPORT_TABLE  ? REPORT_RANKS_TABLE
 			      : format == REPORT_JSON ? REPORT_RANKS_JSON
 						      : REPORT_CSV;
+	return true;
+}
+
+/* false after saying what is wrong. */
+static bool set_collectives(struct report *report)
+{
+	enum report_format format = report->view.format;
+
+	if (report->view.rows == REPORT_ROWS_COLLECTIVES)
+		report->collectives = true;
+	else if (report->collectives && format != REPORT_TABLE && format != REPORT_JSON) {
+		fputs("flamegrid: report: --collectives is for --format table and json; csv has "
+		      "--rows collectives\n",
+		      stderr);
+		return false;
+	}
 	return true;
 }
 
@@ -265,6 +292,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"top", required_argument, NULL, OPTION_TOP},
 		{"rows", required_argument, NULL, OPTION_ROWS},
 		{"ranks", no_argument, NULL, OPTION_RANKS},
+		{"collectives", no_argument, NULL, OPTION_COLLECTIVES},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
 		{"help", no_argument, NULL, 'h'},
@@ -291,6 +319,8 @@ static int parse_options(struct report *report, int argc, char **argv)
 		fprintf(stderr, "flamegrid: report: --rows is for --format csv\n");
 		return EXIT_USAGE + 1;
 	}
+	if (!set_collectives(report))
+		return EXIT_USAGE + 1;
 	if (!set_memory_weight(report))
 		return EXIT_USAGE + 1;
 	if (report->view.format == REPORT_SAMPLES &&
@@ -341,8 +371,11 @@ int verb_report(const char *program, int argc, char **argv)
 	if (status)
 		return status - 1;
 	status = EXIT_FAILED;
-	if (report_view_open(&view, store_of(report.profile_path, store), &report.names, &error) <
-	    0)
+	const char *path = store_of(report.profile_path, store);
+	int result = report_view_open(&view, path, &report.names, &error);
+	if (result == 0 && report.collectives)
+		result = report_view_read_collectives(&view, path, &report.names, &error);
+	if (result < 0)
 		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
 	else if (write_report(&report, &view) == 0)
 		status = report.strict && view.tree->lost ? EXIT_LOSS : EXIT_OK;

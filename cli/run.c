@@ -119,12 +119,13 @@ static const char usage[] =
 	"walked "
 	"without frame\n"
 	"                       pointers: 0, 4, 8, 12 or 16 (default)\n"
-	"      --host-calls on|off\n"
-	"                       time the job's calls of CUDA from the kernel's side and load no "
-	"guest: "
-	"no GPU times\n"
-	"                       (default: off)\n"
-	"      --bpf-buffer KIB room for all of these between two reads (default: 8192)\n"
+	"      --host-calls on|off|auto\n"
+	"                       time the job's calls of CUDA and NCCL from the kernel's side and "
+	"load no guest: no GPU times;\n"
+	"                       auto: beside the guest, where it cannot capture (default: off)\n"
+	"      --bpf-buffer KIB room for all of these between two reads (default: 8192; with "
+	"calls: "
+	"65536)\n"
 	"      --raw-samples on|off\n"
 	"                       keep each of these samples by itself, too, for report --format "
 	"samples\n"
@@ -349,6 +350,12 @@ static void job_title(const struct run *run, char title[static TITLE_MAX])
 			 run->other_injection);
 }
 
+/* No guest is wanted at all. */
+static bool is_host_only(const struct run *run)
+{
+	return run->bpf.host_calls && !run->bpf.calls_auto;
+}
+
 /* Of several ranks one profile, unless each is told to write another one. 0 or -errno after a warning. */
 static int find_output(struct run *run)
 {
@@ -357,7 +364,7 @@ static int find_output(struct run *run)
 
 	run->in_step = job_step_read_own(&run->step) && !run->dormant && !run->agent_path;
 	if (!template)
-		template = run->in_step && * run->step.job ? DEFAULT_OUTPUT "-%j" : DEFAULT_OUTPUT;
+		template = run->in_step && run->step.job[0] ? DEFAULT_OUTPUT "-%j" : DEFAULT_OUTPUT;
 	result = output_template_expand(template, &run->step, run->in_step, run->output_path, &at);
 	if (result == -ENOENT)
 		warn("run: --output %s: nothing is known for %.2s", template, at);
@@ -366,10 +373,7 @@ static int find_output(struct run *run)
 		     at);
 	else if (result)
 		warn("run: --output %s: %s", template, strerror(-result));
-	if (run->in_step && run->bpf.host_calls)
-		warn("run: --host-calls: each rank writes a profile of its own");
-	run->in_step =
-		run->in_step && !run->bpf.host_calls && !output_template_is_per_process(template);
+	run->in_step = run->in_step && !output_template_is_per_process(template);
 	return result;
 }
 
@@ -407,7 +411,7 @@ static int start_own(struct run *run)
 
 	job_title(run, run->title);
 	run->bpf.stack_mode = run->capture.stacks.mode;
-	run->bpf.required = run->bpf.host_calls;
+	run->bpf.required = is_host_only(run);
 	if (run->in_step)
 		return start_ranks(run);
 	result = private_dir_create(&run->sockets);
@@ -472,7 +476,7 @@ static int prepare(struct run *run, const char *program)
 	if (run->stack_source != STACK_SOURCE_GUEST && (run->agent_path || run->dormant))
 		warn("run: --stack-source is the agent's: there is none of this run's own");
 	int result = find_output(run);
-	if (result == 0 && !run->bpf.host_calls)
+	if (result == 0 && !is_host_only(run))
 		result = prepare_guest(run, program);
 	if (result < 0)
 		return result;
@@ -561,7 +565,7 @@ static int lead_in(const struct run *run, const char *socket_path,
 {
 	int result = job_environment_init(environment);
 
-	if (run->bpf.host_calls)
+	if (is_host_only(run))
 		return result;
 	if (result == 0 && !run->other_injection)
 		result = job_environment_set(environment, JOB_ENVIRONMENT_INJECTION,

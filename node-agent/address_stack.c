@@ -285,6 +285,12 @@ static void find_python(struct address_stack *stacks)
 		python->publish(python->context, &where);
 }
 
+void address_stack_prepare(struct address_stack *stacks)
+{
+	if (module_table_reread(stacks->modules))
+		find_python(stacks);
+}
+
 /* Where mappings have changed, addresses seen before may be something else. */
 static void reread(struct address_stack *stacks, uint32_t code_pages)
 {

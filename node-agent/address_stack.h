@@ -50,6 +50,9 @@ struct address_list {
 	uint32_t code_pages; /* another number than last time: mappings have changed */
 };
 
+/* Reads the mappings and looks for the interpreter now, before the first stack, for which they are read again. */
+void address_stack_prepare(struct address_stack *stacks);
+
 /* A new pass of the agent: mappings that have changed are read once in each. */
 void address_stack_begin_pass(struct address_stack *stacks);
 

@@ -67,9 +67,14 @@ struct record_ring_command;
 /* Commands all guests, those that are still to come included. Any thread, also while the loop runs. */
 void agent_command(struct agent *agent, const struct record_ring_command *command);
 
+/* All that this process starts from now on is watched by the kernel, if anything is (bpf); or no longer. Any thread, also while the loop
+ * runs; done once agent_status() counts it. 0; -EAGAIN: too many at once. */
+int agent_watch(struct agent *agent, pid_t pid, bool on);
+
 struct agent_status {
 	uint64_t processes;         /* ever taken in */
 	uint64_t processes_running; /* not yet seen to end */
+	uint64_t watches;           /* calls of agent_watch() that are done */
 	uint64_t
 		passes; /* complete ones over all rings: what was in them before a pass began is behind sent_seq after it */
 	uint64_t launches, records; /* read from rings */

@@ -1,6 +1,8 @@
 #include "agent_exchange.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 void agent_exchange_init(struct agent_exchange *exchange)
 {
@@ -52,6 +54,33 @@ char *agent_exchange_take_endpoint(struct agent_exchange *exchange, struct key_s
 	exchange->endpoint = NULL;
 	pthread_mutex_unlock(&exchange->lock);
 	return endpoint;
+}
+
+int agent_exchange_watch(struct agent_exchange *exchange, pid_t pid, bool on)
+{
+	int r = -EAGAIN;
+
+	pthread_mutex_lock(&exchange->lock);
+	if (exchange->nr_watches < AGENT_EXCHANGE_WATCHES) {
+		exchange->watches[exchange->nr_watches++] = on ? pid : -pid;
+		r = 0;
+	}
+	pthread_mutex_unlock(&exchange->lock);
+	return r;
+}
+
+pid_t agent_exchange_take_watch(struct agent_exchange *exchange)
+{
+	pid_t pid = 0;
+
+	pthread_mutex_lock(&exchange->lock);
+	if (exchange->nr_watches) {
+		pid = exchange->watches[0];
+		memmove(exchange->watches, exchange->watches + 1,
+			--exchange->nr_watches * sizeof(*exchange->watches));
+	}
+	pthread_mutex_unlock(&exchange->lock);
+	return pid;
 }
 
 void agent_exchange_status(struct agent_exchange *exchange, struct agent_status *status)

@@ -9,6 +9,8 @@
 #include "proto/key_set.h"
 #include "proto/record_ring.h"
 
+#define AGENT_EXCHANGE_WATCHES 2048u
+
 struct agent_exchange {
 	pthread_mutex_t lock; /* all below */
 	bool stop, has_command;
@@ -16,6 +18,8 @@ struct agent_exchange {
 	char *endpoint;                     /* likewise; owns; NULL: none */
 	struct key_set keys;
 	bool has_keys;
+	pid_t watches[AGENT_EXCHANGE_WATCHES]; /* to begin; below 0: to end */
+	uint32_t nr_watches;
 	struct agent_status status;
 };
 
@@ -35,6 +39,12 @@ void agent_exchange_connect(struct agent_exchange *exchange, char *endpoint,
 /* The loop: where to connect, which is then taken, owns: free(); NULL: nothing new. *has_keys: whether there are any. */
 char *agent_exchange_take_endpoint(struct agent_exchange *exchange, struct key_set *keys,
 				   bool *has_keys);
+
+/* 0; -EAGAIN: there is no room for more at the moment. */
+int agent_exchange_watch(struct agent_exchange *exchange, pid_t pid, bool on);
+
+/* The loop: the next one, in order; 0: none. */
+pid_t agent_exchange_take_watch(struct agent_exchange *exchange);
 
 /* The loop: whether there is a command, which is then taken; *stop: whether it is to stop, and stays so. */
 bool agent_exchange_take(struct agent_exchange *exchange, struct record_ring_command *command,

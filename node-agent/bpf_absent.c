@@ -27,6 +27,14 @@ void bpf_source_destroy(struct bpf_source *source)
 	(void)source;
 }
 
+int bpf_source_watch_children(struct bpf_source *source, pid_t pid, bool on)
+{
+	(void)source;
+	(void)pid;
+	(void)on;
+	return 0;
+}
+
 int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id)
 {
 	(void)source;
@@ -41,6 +49,20 @@ int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process
 	(void)pid;
 	(void)guest;
 	return 0;
+}
+
+void bpf_source_set_blocked(struct bpf_source *source, const struct guest_process *guest,
+			    bool blocked)
+{
+	(void)source;
+	(void)guest;
+	(void)blocked;
+}
+
+void bpf_source_refuse(struct bpf_source *source, pid_t pid)
+{
+	(void)source;
+	(void)pid;
 }
 
 void bpf_source_account(struct bpf_source *source, const struct guest_process *guest)

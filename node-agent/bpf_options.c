@@ -45,10 +45,11 @@ int bpf_options_take(struct bpf_source_options *options, const char *name, const
 			       ? 0
 			       : refuse(name, value, "must be a time such as 1ms or 100us", error);
 	if (strcmp(name, "host-calls") == 0) {
-		options->host_calls = strcmp(value, "on") == 0;
+		options->calls_auto = strcmp(value, "auto") == 0;
+		options->host_calls = options->calls_auto || strcmp(value, "on") == 0;
 		return options->host_calls || strcmp(value, "off") == 0
 			       ? 0
-			       : refuse(name, value, "must be on or off", error);
+			       : refuse(name, value, "must be on, off or auto", error);
 	}
 	if (strcmp(name, "stack-copy") == 0) {
 		if (!take_number(value, 4 * BPF_SOURCE_STACK_PAGES_MAX, &number) || number % 4)

@@ -11,6 +11,7 @@
 #include <bpf/libbpf.h>
 
 #include "process_watch.skel.h"
+#include "sample_counts.h"
 
 struct bpf_ring {
 	struct process_watch_bpf *programs; /* owns; the maps are its own */
@@ -225,14 +226,17 @@ bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *wat
 }
 
 /* What a program writes into the entry meanwhile is lost, and costs a wake-up at most. */
-void bpf_ring_set_flag(struct bpf_ring *ring, pid_t pid, uint32_t flag)
+void bpf_ring_set_flags(struct bpf_ring *ring, pid_t pid, uint32_t set, uint32_t cleared)
 {
-	uint32_t key = (uint32_t)pid;
+	uint32_t key = (uint32_t)pid, flags;
 	struct watched watched;
 
-	if (!bpf_ring_lookup(ring, pid, &watched) || watched.flags & flag)
+	if (!bpf_ring_lookup(ring, pid, &watched))
 		return;
-	watched.flags |= flag;
+	flags = (watched.flags | set) & ~cleared;
+	if (flags == watched.flags)
+		return;
+	watched.flags = flags;
 	bpf_map_update_elem(ring->watched_fd, &key, &watched, BPF_EXIST);
 }
 
@@ -255,17 +259,8 @@ void bpf_ring_counts(const struct bpf_ring *ring, pid_t pid, struct sample_count
 	memset(counts, 0, sizeof(*counts));
 	if (bpf_map_lookup_elem(ring->counts_fd, &key, ring->per_cpu))
 		return;
-	for (int i = 0; i < ring->nr_cpus; i++) {
-		const struct sample_counts *part = &ring->per_cpu[i];
-
-		counts->samples += part->samples;
-		counts->samples_ns += part->samples_ns;
-		counts->lost += part->lost;
-		counts->lost_ns += part->lost_ns;
-		counts->short_waits += part->short_waits;
-		counts->short_waits_ns += part->short_waits_ns;
-		counts->probes_lost += part->probes_lost;
-	}
+	for (int i = 0; i < ring->nr_cpus; i++)
+		sample_counts_add(counts, &ring->per_cpu[i]);
 }
 
 void bpf_ring_failures(const struct bpf_ring *ring, uint64_t *unwatched, uint64_t *unnoted)

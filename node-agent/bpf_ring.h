@@ -45,8 +45,9 @@ void bpf_ring_unwatch(struct bpf_ring *ring, pid_t pid);
 
 /* Where its interpreter has its Python frames, from now on; NULL: nowhere. Without room there are none. */
 void bpf_ring_set_python(struct bpf_ring *ring, pid_t pid, const struct sample_python *where);
-/* One more of enum watched_flags; no change where the pid is not watched. */
-void bpf_ring_set_flag(struct bpf_ring *ring, pid_t pid, uint32_t flag);
+
+/* More of enum watched_flags, and less; no change where the pid is not watched. */
+void bpf_ring_set_flags(struct bpf_ring *ring, pid_t pid, uint32_t set, uint32_t cleared);
 
 /* false: the pid is not watched; *watched is then undefined. */
 bool bpf_ring_lookup(const struct bpf_ring *ring, pid_t pid, struct watched *watched);

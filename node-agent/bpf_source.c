@@ -28,6 +28,9 @@
 #define ACCOUNT_NS         500000000ull
 #define LOOK_NS            100000000ull /* between two looks for processes that ended and were never sampled */
 #define PYTHON_NOTICES_MAX 8u
+#define PATIENCE_NS        1000000000ull /* a guest comes within milliseconds of cuInit() */
+#define LOST_CALLS         "no calls of CUDA"
+#define LOST_CALLS_AUTO    "no calls of CUDA in processes that no guest captures"
 
 struct bpf_source {
 	struct bpf_source_options options;
@@ -59,6 +62,11 @@ __attribute__((format(printf, 2, 3))) static void notice(struct bpf_source *sour
 	source->scope.notice(source->scope.context, line);
 }
 
+static void on_notice(void *context, const char *line)
+{
+	notice(context, "%s", line);
+}
+
 /* ---- events ----------------------------------------------------------------------------------- */
 
 static int on_event(void *context, const struct sample_event *event)
@@ -70,7 +78,12 @@ static int on_event(void *context, const struct sample_event *event)
 		return 0;
 	int r = watched_set_find(&source->set, event, &process);
 
-	return r || !process ? r : watched_process_add(process, event);
+	if (r || !process)
+		return r;
+	r = watched_process_add(process, event);
+	if (r == 0 && source->options.calls_auto && event->kind == HOST_SAMPLE_CALL)
+		watched_process_replace_guest(process, on_notice, source);
+	return r;
 }
 
 /* It ends with the capture, and the kernel has not counted it. */
@@ -134,22 +147,45 @@ static int start_off_cpu(struct bpf_source *source, const char **what)
 					  source->options.stack_pages, what);
 }
 
-static void on_notice(void *context, const char *line)
+/* What its calls hold can be read from the first on. */
+static int prepare_process(void *context, pid_t pid)
 {
-	notice(context, "%s", line);
+	struct bpf_source *source = context;
+
+	return watched_set_prepare(&source->set, pid);
+}
+
+static bool wants_python(const struct bpf_source *source)
+{
+	return source->options.stack_mode != STACK_MODE_NATIVE &&
+	       source->options.stack_mode != STACK_MODE_NONE;
 }
 
 static int start_calls(struct bpf_source *source, const char **what)
 {
-	return call_probes_create(source->ring, source->options.call_way,
-				  source->options.watch_pid != 0, on_notice, source, &source->calls,
-				  what);
+	/* The other ways change the stacks of processes that have a guest. */
+	const enum call_links_way way =
+		source->options.calls_auto ? CALL_LINKS_SESSION : source->options.call_way;
+	const struct call_program_options options = {.way = way,
+						     .wants_python = wants_python(source),
+						     .stack_pages = source->options.stack_pages};
+	const struct call_probes_scope scope = {
+		.notice = on_notice,
+		.prepare = prepare_process,
+		.context = source,
+		.patience_ns = source->options.calls_auto ? PATIENCE_NS : 0,
+	};
+
+	return call_probes_create(source->ring, &options, source->options.watch_pid != 0, &scope,
+				  &source->calls, what);
 }
 
 static const char *lost_by(const struct bpf_source_options *options)
 {
-	if (options->host_calls)
-		return "no calls of CUDA";
+	if (options->host_calls && !options->calls_auto)
+		return LOST_CALLS;
+	if (options->host_calls && !options->cpu_hz && !options->off_cpu_min_ns)
+		return LOST_CALLS_AUTO;
 	if (options->cpu_hz && options->off_cpu_min_ns)
 		return "no CPU samples and no waits of host threads";
 	return options->cpu_hz ? "no CPU samples" : "no waits of host threads";
@@ -162,6 +198,14 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
 	(void)format;
 	(void)arguments;
 	return 0;
+}
+
+/* Copies of stacks are large, and there are as many as a program makes calls. */
+static uint32_t ring_bytes(const struct bpf_source_options *options)
+{
+	if (options->ring_bytes == 0 && options->host_calls && options->stack_pages)
+		return BPF_SOURCE_CALLS_RING;
+	return options->ring_bytes;
 }
 
 /* -ECANCELED: that nothing came of it was said. */
@@ -178,7 +222,8 @@ static int start_ring(struct bpf_source *source)
 	}
 	libbpf_set_print(be_quiet);
 	bpf_rights_raise_memory();
-	int r = bpf_ring_create(source->options.ring_bytes, on_event, source, &source->ring, &what);
+	int r = bpf_ring_create(ring_bytes(&source->options), on_event, source, &source->ring,
+				&what);
 	if (r == 0)
 		return 0;
 	bpf_rights_explain(what, r, lost_by(&source->options), line);
@@ -201,12 +246,6 @@ static int listen(struct bpf_source *source)
 
 	source->listens = r == 0;
 	return r;
-}
-
-static bool wants_python(const struct bpf_source *source)
-{
-	return source->options.stack_mode != STACK_MODE_NATIVE &&
-	       source->options.stack_mode != STACK_MODE_NONE;
 }
 
 static void set_python(void *context, pid_t pid, const struct sample_python *where)
@@ -242,6 +281,8 @@ static void say_python(struct bpf_source *source)
 {
 	int error = bpf_programs_python(source->programs);
 
+	if (!error && source->calls)
+		error = call_probes_python(source->calls);
 	if (error)
 		notice(source, "BPF: this kernel does not read Python frames: %s: none in samples",
 		       strerror(-error));
@@ -296,9 +337,10 @@ static int start(struct bpf_source *source)
 	start_program(source, source->options.cpu_hz, "no CPU samples", &started, start_cpu);
 	start_program(source, source->options.off_cpu_min_ns, "no waits of host threads", &started,
 		      start_off_cpu);
-	say_python(source);
-	start_program(source, source->options.host_calls, "no calls of CUDA", &started,
+	start_program(source, source->options.host_calls,
+		      source->options.calls_auto ? LOST_CALLS_AUTO : LOST_CALLS, &started,
 		      start_calls);
+	say_python(source);
 	/* What runs already is probed before anybody says so. */
 	if (source->calls && (r = call_probes_scan(source->calls, event_loop_now_ns())) != 0)
 		return r;
@@ -348,6 +390,16 @@ void bpf_source_destroy(struct bpf_source *source)
 	python_files_destroy(source->python_files);
 	kernel_symbols_destroy(source->kernel);
 	free(source);
+}
+
+int bpf_source_watch_children(struct bpf_source *source, pid_t pid, bool on)
+{
+	if (!source)
+		return 0;
+	if (on)
+		return bpf_ring_watch(source->ring, pid, 0, WATCHED_CHILDREN_ONLY);
+	bpf_ring_unwatch(source->ring, pid);
+	return 0;
 }
 
 /* ---- passes ------------------------------------------------------------------------------------- */
@@ -466,8 +518,32 @@ int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process
 		}
 	}
 	int r = watched_set_attach(&source->set, pid, guest);
-	bpf_ring_set_flag(source->ring, pid, WATCHED_HAS_GUEST);
+	bpf_ring_set_flags(source->ring, pid, WATCHED_HAS_GUEST, WATCHED_NO_CAPTURE);
 	return r;
+}
+
+void bpf_source_set_blocked(struct bpf_source *source, const struct guest_process *guest,
+			    bool blocked)
+{
+	pid_t pid =
+		source && source->options.calls_auto ? watched_set_pid_of(&source->set, guest) : 0;
+
+	if (pid && blocked)
+		bpf_ring_set_flags(source->ring, pid, WATCHED_NO_CAPTURE, WATCHED_HAS_GUEST);
+	else if (pid)
+		bpf_ring_set_flags(source->ring, pid, WATCHED_HAS_GUEST, WATCHED_NO_CAPTURE);
+}
+
+void bpf_source_refuse(struct bpf_source *source, pid_t pid)
+{
+	struct watched watched;
+
+	if (!source || !source->options.calls_auto || pid <= 0)
+		return;
+	if (bpf_ring_lookup(source->ring, pid, &watched))
+		bpf_ring_set_flags(source->ring, pid, WATCHED_NO_CAPTURE, 0);
+	else
+		bpf_ring_watch(source->ring, pid, 0, WATCHED_NO_CAPTURE);
 }
 
 void bpf_source_account(struct bpf_source *source, const struct guest_process *guest)

@@ -25,10 +25,12 @@ struct bpf_source_options {
 	uint64_t off_cpu_min_ns; /* the shortest wait that is sampled; 0: none is */
 	uint32_t
 		stack_pages; /* of 4 KiB, copied with each sample, 4 at most, 2 of a wait: stacks without frame pointers. 0: by these alone */
-	uint32_t ring_bytes; /* bpf_ring.h; 0: the default */
+	uint32_t
+		ring_bytes; /* bpf_ring.h; 0: the default; BPF_SOURCE_CALLS_RING of calls with copies */
 	enum stack_mode
 		stack_mode; /* how native and Python frames stand together; STACK_MODE_NATIVE, STACK_MODE_NONE: no Python frames */
-	bool host_calls;   /* calls of CUDA in watched processes without a guest (call_probes.h) */
+	bool host_calls;    /* calls of CUDA in watched processes without a guest (call_probes.h) */
+	bool calls_auto; /* with host_calls, beside guests: of those only in which none captures, after a second in which it might have come */
 	uint32_t call_way; /* enum call_links_way; 0: the best that the kernel has */
 	bool required;     /* without any of it there is nothing to do: bpf_source_create() fails */
 	pid_t watch_pid; /* this process, what it has started and starts: watched. The agent's own: what it starts from now on. 0: none;
@@ -36,6 +38,7 @@ struct bpf_source_options {
 };
 
 #define BPF_SOURCE_HZ_MAX          10000u
+#define BPF_SOURCE_CALLS_RING      (64u << 20) /* bytes */
 #define BPF_SOURCE_STACK_PAGES_MAX 4u
 #define BPF_SOURCE_LINE_MAX        512u /* bytes, with the NUL */
 
@@ -65,11 +68,21 @@ int bpf_source_create(const struct bpf_source_options *options,
 		      const struct bpf_source_scope *scope, struct bpf_source **source);
 void bpf_source_destroy(struct bpf_source *source);
 
+/* All that this process starts from now on is watched; or no longer, where it was that which this began. 0 or -errno: it can't be watched. */
+int bpf_source_watch_children(struct bpf_source *source, pid_t pid, bool on);
+
 /* A guest has arrived, before it has an id: what the process is known by already, 0: it is not. 0 or -errno. */
 int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id);
 
 /* It was taken in: samples of the pid are the guest's process from now on. Borrowed until it is let go. */
 int bpf_source_attach(struct bpf_source *source, pid_t pid, struct guest_process *guest);
+
+/* Whether the guest can capture, as far as it has said: if not, its process's calls are timed, with calls_auto. */
+void bpf_source_set_blocked(struct bpf_source *source, const struct guest_process *guest,
+			    bool blocked);
+
+/* A guest has come and was sent away. */
+void bpf_source_refuse(struct bpf_source *source, pid_t pid);
 
 /* Before the guest's last pass: brings its ledger up to date; and before it is destroyed. */
 void bpf_source_account(struct bpf_source *source, const struct guest_process *guest);

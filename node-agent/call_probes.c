@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "bpf_ring.h"
+#include "call_function.h"
 #include "call_sites.h"
+#include "collective_function.h"
 #include "elf_file.h"
 #include "mapped_file.h"
 #include "maps_file.h"
@@ -25,6 +27,8 @@
 #define MAPS_MAX          (64u << 20)
 #define CODE_SIZE         "\nVmLib:"
 #define NAME_SIZE         512u
+#define DRIVER            "libcuda.so"
+#define GUEST             "libflamegrid_inject"
 #define PROCESS_FILES_MAX 16u
 
 /* A file that processes map. */
@@ -32,8 +36,8 @@ struct probed_file {
 	dev_t device;
 	ino_t inode;
 	uint32_t nr_users;
-	bool has_links;
-	struct call_links *links; /* owns; NULL: it has nothing to probe, or can't be */
+	struct call_links
+		*links[CALL_PROGRAM_KINDS]; /* owns; NULL: it has nothing to probe, or can't be */
 };
 
 struct prober {
@@ -41,7 +45,11 @@ struct prober {
 	uint64_t start;   /* sample_event.h */
 	uint64_t code_kb; /* at the last look; 0: none yet */
 	uint64_t next_look_ns, next_read_ns;
-	bool seen; /* in this scan */
+	uint64_t due_ns; /* then a guest would have come. 0: it has no driver, or it is due */
+	uint32_t flags;  /* enum watched_flags */
+	pid_t parent;    /* as the ring has it */
+	bool seen;       /* in this scan */
+	bool was_due;
 	uint32_t nr_files;
 	struct probed_file *files[PROCESS_FILES_MAX]; /* counted in their nr_users */
 };
@@ -49,9 +57,9 @@ struct prober {
 struct call_probes {
 	struct bpf_ring *ring;
 	bool trusts_all;
-	struct call_program *program; /* owns */
-	void (*notice)(void *context, const char *line);
-	void *context;
+	struct call_program
+		*programs[CALL_PROGRAM_KINDS]; /* owns; NULL: the kernel does not take it */
+	struct call_probes_scope scope;
 	struct prober *processes; /* owns */
 	uint32_t nr_processes, max_processes;
 	uint32_t
@@ -61,8 +69,30 @@ struct call_probes {
 	struct call_sites sites; /* for one call */
 };
 
-int call_probes_create(struct bpf_ring *ring, enum call_links_way way, bool trusts_all,
-		       void (*notice)(void *context, const char *line), void *context,
+/* A kernel that takes the one may not take the other. Their stacks are by frame pointers alone. */
+static void add_collectives(struct call_probes *probes, enum call_links_way way)
+{
+	const struct call_program_options options = {.way = way};
+	char line[128];
+	const char *what;
+	int r = call_program_create(probes->ring, CALL_PROGRAM_COLLECTIVE, &options,
+				    &probes->programs[CALL_PROGRAM_COLLECTIVE], &what);
+
+	if (r == 0)
+		return;
+	snprintf(line, sizeof(line), "BPF: calls of NCCL are not seen: %s", strerror(-r));
+	probes->scope.notice(probes->scope.context, line);
+}
+
+static void drop_file(struct probed_file *file)
+{
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		call_links_destroy(file->links[kind]);
+	free(file);
+}
+
+int call_probes_create(struct bpf_ring *ring, const struct call_program_options *options,
+		       bool trusts_all, const struct call_probes_scope *scope,
 		       struct call_probes **probes, const char **what)
 {
 	struct call_probes *new_probes = calloc(1, sizeof(*new_probes));
@@ -73,14 +103,16 @@ int call_probes_create(struct bpf_ring *ring, enum call_links_way way, bool trus
 		return -ENOMEM;
 	new_probes->ring = ring;
 	new_probes->trusts_all = trusts_all;
-	new_probes->notice = notice;
-	new_probes->context = context;
-	int r = call_program_create(ring, way, &new_probes->program, what);
-	if (r)
+	new_probes->scope = *scope;
+	int r = call_program_create(ring, CALL_PROGRAM_CUDA, options,
+				    &new_probes->programs[CALL_PROGRAM_CUDA], what);
+	if (r) {
 		call_probes_destroy(new_probes);
-	else
-		*probes = new_probes;
-	return r;
+		return r;
+	}
+	add_collectives(new_probes, options->way);
+	*probes = new_probes;
+	return 0;
 }
 
 void call_probes_destroy(struct call_probes *probes)
@@ -88,16 +120,29 @@ void call_probes_destroy(struct call_probes *probes)
 	if (!probes)
 		return;
 	/* At one moment for all files: see use_mappings(). */
-	if (probes->program)
-		call_program_silence(probes->program);
-	for (uint32_t i = 0; i < probes->nr_files; i++) {
-		call_links_destroy(probes->files[i]->links);
-		free(probes->files[i]);
-	}
-	call_program_destroy(probes->program);
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		if (probes->programs[kind])
+			call_program_silence(probes->programs[kind]);
+	for (uint32_t i = 0; i < probes->nr_files; i++)
+		drop_file(probes->files[i]);
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		call_program_destroy(probes->programs[kind]);
 	free(probes->files);
 	free(probes->processes);
 	free(probes);
+}
+
+int call_probes_python(const struct call_probes *probes)
+{
+	return call_program_python(probes->programs[CALL_PROGRAM_CUDA]);
+}
+
+static bool is_probed(const struct probed_file *file)
+{
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		if (file->links[kind])
+			return true;
+	return false;
 }
 
 uint32_t call_probes_files(const struct call_probes *probes)
@@ -105,30 +150,36 @@ uint32_t call_probes_files(const struct call_probes *probes)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < probes->nr_files; i++)
-		count += probes->files[i]->links != NULL;
+		count += is_probed(probes->files[i]);
 	return count;
 }
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
 /* Puts probes on its functions; that there are none is no failure, that they can't be is said. */
-static void probe(struct call_probes *probes, struct probed_file *file, struct elf_file *elf,
-		  const char *name)
+static void probe(struct call_probes *probes, enum call_program_kind kind, struct probed_file *file,
+		  struct elf_file *elf, const char *name)
 {
+	static uint32_t (*const finds[CALL_PROGRAM_KINDS])(const char *symbol) = {
+		[CALL_PROGRAM_CUDA] = call_function_find,
+		[CALL_PROGRAM_COLLECTIVE] = collective_function_find,
+	};
 	char line[NAME_SIZE + 128];
 	uint32_t nr_failed = 0;
 
-	call_sites_find(elf, &probes->sites);
+	if (!probes->programs[kind])
+		return;
+	call_sites_find(elf, finds[kind], &probes->sites);
 	if (probes->sites.count == 0)
 		return;
-	int r = call_links_create(probes->program, elf_file_fd(elf), &probes->sites, &nr_failed,
-				  &file->links);
+	int r = call_links_create(probes->programs[kind], elf_file_fd(elf), &probes->sites,
+				  &nr_failed, &file->links[kind]);
 	if (r == 0 && nr_failed == 0)
 		return;
 	snprintf(line, sizeof(line), "%s: %u of %u functions can't be probed: %s", name,
 		 r ? probes->sites.count : nr_failed, probes->sites.count,
 		 r ? strerror(-r) : "their calls are not seen");
-	probes->notice(probes->context, line);
+	probes->scope.notice(probes->scope.context, line);
 }
 
 /* The file that is open; new if need be. NULL: out of memory, or it is nothing that could be known again. */
@@ -158,7 +209,8 @@ static struct probed_file *get_file(struct call_probes *probes, struct elf_file 
 		return NULL;
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
-	probe(probes, file, elf, name);
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		probe(probes, (enum call_program_kind)kind, file, elf, name);
 	probes->files[probes->nr_files++] = file;
 	return file;
 }
@@ -174,8 +226,7 @@ static void drop_unused_files(struct call_probes *probes)
 			i++;
 			continue;
 		}
-		call_links_destroy(file->links);
-		free(file);
+		drop_file(file);
 		probes->files[i] = probes->files[--probes->nr_files];
 	}
 }
@@ -191,6 +242,7 @@ enum cuda_library {
 	CUDA_NONE,
 	CUDA_RUNTIME,
 	CUDA_DRIVER,
+	CUDA_COLLECTIVE, /* NCCL, or PyTorch's own library, which may hold it */
 };
 
 /* By the file's own name; wheels put a hash into that of the runtime. */
@@ -202,7 +254,9 @@ static enum cuda_library library_of(const struct maps_file_entry *entry)
 
 	if (begins_with(name, size, "libcudart.so") || begins_with(name, size, "libcudart-"))
 		return CUDA_RUNTIME;
-	return begins_with(name, size, "libcuda.so") ? CUDA_DRIVER : CUDA_NONE;
+	if (begins_with(name, size, "libnccl.so") || begins_with(name, size, "libtorch_cuda.so"))
+		return CUDA_COLLECTIVE;
+	return begins_with(name, size, DRIVER) ? CUDA_DRIVER : CUDA_NONE;
 }
 
 static void use(struct prober *process, struct probed_file *file)
@@ -237,11 +291,7 @@ static int use_mapping(struct call_probes *probes, struct prober *process,
 /* What another user could have made is not opened, but for who has started it. */
 static bool is_trusted(const struct call_probes *probes, pid_t pid)
 {
-	char path[32];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return probes->trusts_all || (stat(path, &status) == 0 && status.st_uid == geteuid());
+	return probes->trusts_all || proc_file_is_ours(pid);
 }
 
 static ino_t executable_of(pid_t pid)
@@ -301,16 +351,72 @@ static bool has_cuda(const struct mappings *mappings)
 	return false;
 }
 
+/* Where the first file with such a name is mapped; 0: there is none. */
+static uint64_t address_of(const char *text, size_t size, const char *prefix)
+{
+	struct maps_file_entry entry;
+
+	while (maps_file_next(&text, &size, &entry)) {
+		if (entry.path_size == 0)
+			continue;
+		const char *slash = memrchr(entry.path, '/', entry.path_size);
+		const char *name = slash ? slash + 1 : entry.path;
+
+		if (begins_with(name, entry.path_size - (size_t)(name - entry.path), prefix))
+			return entry.start;
+	}
+	return 0;
+}
+
+/* With the memory of its parent it has the guest's library, and a CUDA that is of no use to it: nobody knows where that would be by chance.
+ * So is whoever has it and no parent to compare it with. */
+static bool is_forked_guest(const struct prober *process, const struct mappings *mappings)
+{
+	uint64_t address = address_of(mappings->text, mappings->size, GUEST);
+	char *text;
+	size_t size;
+
+	if (address == 0)
+		return false;
+	if (process->parent == 0 || proc_file_read(process->parent, "maps", MAPS_MAX, &text, &size))
+		return true;
+	bool same = size == 0 || address_of(text, size, GUEST) == address;
+	free(text);
+	return same;
+}
+
+/* No guest is to be expected any more. */
+static bool is_due(const struct call_probes *probes, struct prober *process,
+		   const struct mappings *mappings, uint64_t now_ns)
+{
+	if (probes->scope.patience_ns == 0 || process->flags & WATCHED_NO_CAPTURE)
+		return true;
+	if (!address_of(mappings->text, mappings->size, DRIVER) ||
+	    is_forked_guest(process, mappings)) {
+		process->due_ns = 0;
+		process->was_due = false;
+		return false;
+	}
+	if (process->due_ns == 0)
+		process->due_ns = now_ns + probes->scope.patience_ns;
+	process->was_due |= now_ns >= process->due_ns;
+	return process->was_due;
+}
+
 /* The driver last: else what the runtime calls of it would count by itself meanwhile. The executable may hold the runtime,
  * and the driver has no other form. */
 static int use_mappings(struct call_probes *probes, struct prober *process,
-			const struct mappings *mappings)
+			const struct mappings *mappings, uint64_t now_ns)
 {
 	int r;
 
-	if (!has_cuda(mappings))
+	if (!has_cuda(mappings) || !is_due(probes, process, mappings, now_ns))
 		return 0;
-	r = use_libraries(probes, process, mappings, CUDA_RUNTIME);
+	r = probes->scope.prepare(probes->scope.context, process->pid);
+	if (r == 0)
+		r = use_libraries(probes, process, mappings, CUDA_RUNTIME);
+	if (r == 0)
+		r = use_libraries(probes, process, mappings, CUDA_COLLECTIVE);
 	if (r == 0)
 		r = use_executable(probes, process, mappings);
 	if (r == 0)
@@ -319,7 +425,7 @@ static int use_mappings(struct call_probes *probes, struct prober *process,
 }
 
 /* Files are counted anew before the old count is taken back: what stays keeps its probes. */
-static int look_into(struct call_probes *probes, struct prober *process)
+static int look_into(struct call_probes *probes, struct prober *process, uint64_t now_ns)
 {
 	struct prober before = *process;
 	struct mappings mappings;
@@ -333,7 +439,7 @@ static int look_into(struct call_probes *probes, struct prober *process)
 	process->nr_files = 0;
 	mappings.text = text;
 	mapped_file_view_init(&mappings.view, process->pid);
-	r = use_mappings(probes, process, &mappings);
+	r = use_mappings(probes, process, &mappings, now_ns);
 	free(text);
 	for (uint32_t i = 0; i < before.nr_files; i++)
 		before.files[i]->nr_users--;
@@ -399,8 +505,9 @@ static int look_at(struct call_probes *probes, struct prober *process, uint64_t 
 	if (now_ns < process->next_look_ns)
 		return 0;
 	kb = code_size(process->pid);
-	if (kb != process->code_kb || now_ns >= process->next_read_ns) {
-		r = look_into(probes, process);
+	bool due = process->due_ns && !process->was_due && now_ns >= process->due_ns;
+	if (kb != process->code_kb || now_ns >= process->next_read_ns || due) {
+		r = look_into(probes, process, now_ns);
 		process->next_read_ns = now_ns + READ_AGAIN_NS;
 	}
 	process->code_kb = kb;
@@ -420,6 +527,9 @@ static void drop_gone(struct call_probes *probes)
 			continue;
 		}
 		forget_files(process);
+		if (!process->seen && probes->programs[CALL_PROGRAM_COLLECTIVE])
+			call_program_forget(probes->programs[CALL_PROGRAM_COLLECTIVE],
+					    process->pid);
 		if (process->seen) /* a zombie, which may leave the ring later */
 			i++;
 		else
@@ -443,6 +553,10 @@ int call_probes_scan(struct call_probes *probes, uint64_t now_ns)
 		if (!process)
 			return -ENOMEM;
 		process->seen = true;
+		if (watched.flags != process->flags)
+			process->next_read_ns = 0;
+		process->flags = watched.flags;
+		process->parent = (pid_t)watched.parent;
 		r = look_at(probes, process, now_ns);
 	}
 	if (r)

@@ -207,6 +207,20 @@ struct process_ledger *guest_process_ledger(const struct guest_process *process)
 	return process->ledger;
 }
 
+bool guest_process_is_blocked(const struct guest_process *process)
+{
+	uint32_t nr_windows, state = ring_source_capture(process->source, &nr_windows);
+
+	return state == RECORD_RING_CAPTURE_BLOCKED ||
+	       (state == RECORD_RING_CAPTURE_OFF && nr_windows == 0 &&
+		ring_source_lacks_cupti(process->source));
+}
+
+void guest_process_add_notice(struct guest_process *process, const char *line)
+{
+	process_description_add_notice(process->description, line, strlen(line));
+}
+
 bool guest_process_is_ending(const struct guest_process *process)
 {
 	return process->ending;

@@ -64,6 +64,12 @@ int guest_process_introduce(struct guest_process *process, uint32_t *process_id)
 /* Borrowed until guest_process_destroy(), for what is counted elsewhere (process_ledger_set()). */
 struct process_ledger *guest_process_ledger(const struct guest_process *process);
 
+/* It has said that CUPTI cannot be had, and has not captured since. */
+bool guest_process_is_blocked(const struct guest_process *process);
+
+/* A line of ours among its notices. Without room for it, none. */
+void guest_process_add_notice(struct guest_process *process, const char *line);
+
 /* It was told to end: the pass at hand is the last, or the next. */
 bool guest_process_is_ending(const struct guest_process *process);
 

@@ -164,13 +164,13 @@ static int read_lines(struct python_codes *codes, uint64_t address, struct pytho
 	uint64_t size = word_at(head, PYTHON_OBJECT_SIZE);
 	if (word_at(head, PYTHON_OBJECT_TYPE) != codes->types.bytes)
 		return -EPROTO;
-	if (size == 0 || size > LINES_MAX)
+	if (size > LINES_MAX)
 		return 0;
-	code->lines = malloc(size);
+	code->lines = malloc(size + 1); /* up to 3.9, without any step it is empty */
 	if (!code->lines)
 		return -ENOMEM;
 	code->lines_size = (uint32_t)size;
-	return read_memory(codes, address + PYTHON_BYTES_DATA, code->lines, size);
+	return size == 0 ? 0 : read_memory(codes, address + PYTHON_BYTES_DATA, code->lines, size);
 }
 
 static bool read_contents(const struct python_codes *codes, struct sample_python_identity *to)

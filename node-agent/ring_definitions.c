@@ -103,6 +103,9 @@ static int define_notice(struct ring_definitions *definitions, const struct defi
 {
 	char line[PROCESS_NOTICE_SIZE + 1];
 
+	if (head->code == NOTICE_NO_CUPTI || head->code == NOTICE_SUBSCRIBER_TAKEN ||
+	    head->code == NOTICE_CUPTI_FAILED)
+		definitions->lacks_cupti = true;
 	size = strnlen(text, size < PROCESS_NOTICE_SIZE ? size : PROCESS_NOTICE_SIZE);
 	for (size_t i = 0; i < size; i++)
 		line[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' ' : text[i];

@@ -21,6 +21,7 @@ struct ring_definitions {
 	int64_t clock_offset_ns;
 	bool clock_valid; /* the offset is that of the newest calibration */
 	bool given_up;    /* the lane made no sense, which was counted */
+	bool lacks_cupti; /* the guest has said so */
 	_Alignas(8) uint8_t definition[DEFINITION_SIZE_MAX];
 };
 

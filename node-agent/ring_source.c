@@ -339,6 +339,11 @@ uint32_t ring_source_capture(const struct ring_source *source, uint32_t *nr_wind
 	return record_ring_capture(source->ring, nr_windows);
 }
 
+bool ring_source_lacks_cupti(const struct ring_source *source)
+{
+	return source->definitions.lacks_cupti;
+}
+
 bool ring_source_update_ledger(struct ring_source *source)
 {
 	struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];

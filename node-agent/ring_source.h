@@ -101,6 +101,9 @@ void ring_source_beat(struct ring_source *source, uint64_t now_ns);
 void ring_source_command(struct ring_source *source, const struct record_ring_command *command);
 uint32_t ring_source_capture(const struct ring_source *source, uint32_t *nr_windows);
 
+/* It has said that there is no CUPTI for it (definition.h). */
+bool ring_source_lacks_cupti(const struct ring_source *source);
+
 /* Gives the guest back the room of what is covered by messages up to seq. */
 void ring_source_release(struct ring_source *source, uint64_t seq);
 

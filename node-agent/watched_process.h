@@ -66,6 +66,14 @@ struct guest_process *watched_process_guest(const struct watched_process *proces
 /* The process id under which it is known, for a guest that comes; 0: none, or it was that of another program. */
 uint32_t watched_process_claim(const struct watched_process *process);
 
+/* Reads what there is to know of its files and its interpreter before its first sample, which then can have names and Python frames. Nothing
+ * once there is one. 0 or -ENOMEM. */
+int watched_process_prepare(struct watched_process *process);
+
+/* Its calls are timed in place of what a guest would tell: says so, once, in its own notices and by notice. */
+void watched_process_replace_guest(struct watched_process *process,
+				   void (*notice)(void *context, const char *line), void *context);
+
 /* A new pass of the agent. */
 void watched_process_begin_pass(struct watched_process *process);
 

@@ -113,6 +113,18 @@ int watched_set_find(struct watched_set *set, const struct sample_event *event,
 	return r;
 }
 
+int watched_set_prepare(struct watched_set *set, pid_t pid)
+{
+	struct watched_process *process;
+	struct watched watched;
+
+	if (!bpf_ring_lookup(set->ring, pid, &watched))
+		return 0;
+	int r = get_process(set, pid, &process);
+
+	return r ? r : watched_process_prepare(process);
+}
+
 static int finish(struct watched_set *set, struct watched_process *process,
 		  const struct sample_counts *counts)
 {
@@ -179,7 +191,8 @@ int watched_set_look(struct watched_set *set, bool all)
 		if (alive && !all)
 			continue;
 		bpf_ring_counts(set->ring, next, &counts);
-		if (counts.samples || counts.short_waits || counts.probes_lost) {
+		if (counts.samples || counts.short_waits || counts.probes_lost ||
+		    counts.collectives) {
 			struct watched_process *process;
 			int r = get_process(set, next, &process);
 
@@ -260,6 +273,11 @@ static struct watched_process *process_of(const struct watched_set *set,
 	struct watched_process *process = watched_table_find(set->table, guest_process_pid(guest));
 
 	return process && watched_process_guest(process) == guest ? process : NULL;
+}
+
+pid_t watched_set_pid_of(const struct watched_set *set, const struct guest_process *guest)
+{
+	return process_of(set, guest) ? guest_process_pid(guest) : 0;
 }
 
 void watched_set_account_guest(struct watched_set *set, const struct guest_process *guest)

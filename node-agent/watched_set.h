@@ -30,6 +30,9 @@ void watched_set_fini(struct watched_set *set); /* accepts zeroed memory */
 int watched_set_find(struct watched_set *set, const struct sample_event *event,
 		     struct watched_process **process);
 
+/* As watched_process_prepare(), of a pid that is watched; another: nothing. 0 or -ENOMEM. */
+int watched_set_prepare(struct watched_set *set, pid_t pid);
+
 /* Before and after a batch of events. 0 or -errno. */
 void watched_set_begin_pass(struct watched_set *set);
 int watched_set_flush(struct watched_set *set);
@@ -51,6 +54,8 @@ int watched_set_claim(struct watched_set *set, pid_t pid, uint32_t *process_id);
 
 /* It has come; its account; it goes. */
 int watched_set_attach(struct watched_set *set, pid_t pid, struct guest_process *guest);
+pid_t watched_set_pid_of(const struct watched_set *set,
+			 const struct guest_process *guest); /* 0: it is not known here */
 void watched_set_account_guest(struct watched_set *set, const struct guest_process *guest);
 void watched_set_detach(struct watched_set *set, const struct guest_process *guest);
 

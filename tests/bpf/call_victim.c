@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,12 +219,18 @@ static void mount_over(const char *source, const char *folder)
 	}
 }
 
+static bool begins_with_breakpoint(const void *function)
+{
+	return *(const volatile unsigned char *)function == 0xcc; /* int3 */
+}
+
 static uint64_t is_probed(void)
 {
-	const unsigned char breakpoint = 0xcc; /* int3 */
+	const void *functions[2];
 
-	return **(volatile const unsigned char **)&now->launch == breakpoint &&
-	       **(volatile const unsigned char **)&now->driver_launch == breakpoint;
+	memcpy(&functions[0], &now->launch, sizeof(functions[0]));
+	memcpy(&functions[1], &now->driver_launch, sizeof(functions[1]));
+	return begins_with_breakpoint(functions[0]) && begins_with_breakpoint(functions[1]);
 }
 
 /* What a process does first takes its time, and is no call of those that count. */

@@ -11,6 +11,7 @@
 
 #include "bpf_fixture.h"
 #include "node-agent/call_links.h"
+#include "victim_orders.h"
 
 #define ROUNDS      50u
 #define NR_KINDS    4u /* of calls in a round */
@@ -24,71 +25,6 @@
 
 static const char *victim_path, *static_victim_path, *runtime_path;
 static char folder[] = "/tmp/flamegrid-host-calls.XXXXXX";
-
-/* ---- the victim --------------------------------------------------------------------------------- */
-
-struct victim {
-	pid_t pid;
-	FILE *orders, *answers;
-	uint64_t calls, ns; /* of all answers */
-};
-
-static void begin(struct victim *victim, const char *path)
-{
-	int orders[2], answers[2];
-
-	assert_int_equal(pipe2(orders, O_CLOEXEC), 0);
-	assert_int_equal(pipe2(answers, O_CLOEXEC), 0);
-	victim->pid = fork();
-	if (victim->pid == 0) {
-		dup2(orders[0], STDIN_FILENO);
-		dup2(answers[1], STDOUT_FILENO);
-		execl(path, path, NULL);
-		_exit(1);
-	}
-	assert_true(victim->pid > 0);
-	close(orders[0]);
-	close(answers[1]);
-	victim->orders = fdopen(orders[1], "w");
-	victim->answers = fdopen(answers[0], "r");
-	victim->calls = victim->ns = 0;
-}
-
-/* Tells it to do something, and waits until it has, while the fixture, if there is one, passes. Returns the calls that it made. */
-static uint64_t order_in(struct bpf_fixture *fixture, struct victim *victim, const char *format,
-			 ...)
-{
-	unsigned long long calls, ns;
-	va_list arguments;
-
-	va_start(arguments, format);
-	vfprintf(victim->orders, format, arguments);
-	va_end(arguments);
-	fputc('\n', victim->orders);
-	fflush(victim->orders);
-	struct pollfd answer = {fileno(victim->answers), POLLIN, 0};
-	while (fixture && poll(&answer, 1, 0) == 0)
-		bpf_fixture_pass(fixture, 1);
-	assert_int_equal(fscanf(victim->answers, "%llu %llu", &calls, &ns), 2);
-	victim->calls += calls;
-	victim->ns += ns;
-	if (fixture)
-		bpf_fixture_pass(fixture, 0);
-	return calls;
-}
-
-#define order(victim, ...) order_in(NULL, victim, __VA_ARGS__)
-
-static void end(struct victim *victim)
-{
-	int status;
-
-	fputs("end\n", victim->orders);
-	fclose(victim->orders);
-	fclose(victim->answers);
-	assert_int_equal(waitpid(victim->pid, &status, 0), victim->pid);
-	assert_int_equal(WEXITSTATUS(status), 7);
-}
 
 /* ---- the source --------------------------------------------------------------------------------- */
 
@@ -118,7 +54,7 @@ static void await_files(struct bpf_fixture *fixture, uint32_t count)
 /* Ends the capture and then the victim. */
 static void stop(struct bpf_fixture *fixture, struct victim *victim)
 {
-	end(victim);
+	victim_end(victim);
 	for (int i = 0; i < 3; i++)
 		bpf_fixture_pass(fixture, 1);
 	bpf_fixture_stop(fixture);
@@ -215,13 +151,13 @@ static const char *copy_of_runtime(const char *name, char path[static PATH_SIZE]
 static void check_way(enum call_links_way way)
 {
 	struct victim victim;
-	begin(&victim, victim_path);
-	order(&victim, "load %s", runtime_path);
+	victim_begin(&victim, victim_path);
+	victim_order(NULL, &victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture =
 		watch(&(struct bpf_source_options){.call_way = way}, victim.pid);
 
 	await_files(fixture, FILES_BOTH);
-	order_in(fixture, &victim, "rounds %u", ROUNDS);
+	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
 	check_rounds(fixture, ROUNDS);
@@ -247,13 +183,13 @@ static void calls_of_the_driver_count_where_no_runtime_makes_them(void **state)
 {
 	struct victim victim;
 	(void)state;
-	begin(&victim, victim_path);
-	order(&victim, "load %s", runtime_path);
+	victim_begin(&victim, victim_path);
+	victim_order(NULL, &victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
 	await_files(fixture, FILES_BOTH);
-	order_in(fixture, &victim, "driver %u", ROUNDS);
-	order_in(fixture, &victim, "rounds 1");
+	victim_order(fixture, &victim, "driver %u", ROUNDS);
+	victim_order(fixture, &victim, "rounds 1");
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
 	check_rounds(fixture, 1);
@@ -266,12 +202,12 @@ static void threads_do_not_mix(void **state)
 {
 	struct victim victim;
 	(void)state;
-	begin(&victim, victim_path);
-	order(&victim, "load %s", runtime_path);
+	victim_begin(&victim, victim_path);
+	victim_order(NULL, &victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
 	await_files(fixture, FILES_BOTH);
-	order_in(fixture, &victim, "threads %u", ROUNDS);
+	victim_order(fixture, &victim, "threads %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
 	uint32_t tids[NR_THREADS + 1] = {0}, nr_tids = 0;
@@ -293,13 +229,13 @@ static void a_runtime_that_is_loaded_late_is_found(void **state)
 {
 	struct victim victim;
 	(void)state;
-	begin(&victim, victim_path);
+	victim_begin(&victim, victim_path);
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
 	await_files(fixture, 0);
-	order_in(fixture, &victim, "load %s", runtime_path);
+	victim_order(fixture, &victim, "load %s", runtime_path);
 	await_files(fixture, FILES_BOTH);
-	order_in(fixture, &victim, "rounds %u", ROUNDS);
+	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
 	bpf_fixture_destroy(fixture);
@@ -310,16 +246,17 @@ static void two_copies_at_once_are_both_seen(void **state)
 	char path[PATH_SIZE];
 	struct victim victim;
 	(void)state;
-	begin(&victim, victim_path);
+	victim_begin(&victim, victim_path);
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
-	order_in(fixture, &victim, "load %s", runtime_path);
-	order_in(fixture, &victim, "load %s", copy_of_runtime("libcudart-d0da41ae.so.11.0", path));
+	victim_order(fixture, &victim, "load %s", runtime_path);
+	victim_order(fixture, &victim, "load %s",
+		     copy_of_runtime("libcudart-d0da41ae.so.11.0", path));
 	await_files(fixture, FILES_BOTH + 1);
-	order_in(fixture, &victim, "rounds %u", ROUNDS);
-	order_in(fixture, &victim, "unload");
+	victim_order(fixture, &victim, "rounds %u", ROUNDS);
+	victim_order(fixture, &victim, "unload");
 	await_files(fixture, FILES_BOTH);
-	order_in(fixture, &victim, "rounds %u", ROUNDS);
+	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
 	check_rounds(fixture, 2 * ROUNDS);
@@ -330,12 +267,12 @@ static void a_runtime_in_the_executable_is_found(void **state)
 {
 	struct victim victim;
 	(void)state;
-	begin(&victim, static_victim_path);
-	order(&victim, "load -");
+	victim_begin(&victim, static_victim_path);
+	victim_order(NULL, &victim, "load -");
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
 	await_files(fixture, FILES_BOTH);
-	order_in(fixture, &victim, "rounds %u", ROUNDS);
+	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
 	check_rounds(fixture, ROUNDS);
@@ -352,16 +289,16 @@ static void a_runtime_of_another_mount_namespace_is_found(void **state)
 	snprintf(inside, sizeof(inside), "%s/outside", folder);
 	assert_int_equal(mkdir(inside, 0700), 0);
 	copy_of_runtime("inside/libcudart.so.13", path);
-	begin(&victim, victim_path);
+	victim_begin(&victim, victim_path);
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
 	/* Where it is for the victim, there is nothing for the agent. */
-	order_in(fixture, &victim, "mount %s/inside %s/outside", folder, folder);
-	order_in(fixture, &victim, "load %s/outside/libcudart.so.13", folder);
+	victim_order(fixture, &victim, "mount %s/inside %s/outside", folder, folder);
+	victim_order(fixture, &victim, "load %s/outside/libcudart.so.13", folder);
 	snprintf(path, sizeof(path), "%s/outside/libcudart.so.13", folder);
 	assert_int_not_equal(access(path, F_OK), 0);
 	await_files(fixture, FILES_BOTH);
-	order_in(fixture, &victim, "rounds %u", ROUNDS);
+	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
 	check_rounds(fixture, ROUNDS);
@@ -372,12 +309,12 @@ static void a_child_is_seen_from_its_first_call_on(void **state)
 {
 	struct victim victim;
 	(void)state;
-	begin(&victim, victim_path);
-	order(&victim, "load %s", runtime_path);
+	victim_begin(&victim, victim_path);
+	victim_order(NULL, &victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
 	await_files(fixture, FILES_BOTH);
-	order_in(fixture, &victim, "fork %u", ROUNDS);
+	victim_order(fixture, &victim, "fork %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
 	assert_int_equal(sum_of(fixture, "cudaDeviceSynchronize", NULL).calls, ROUNDS);
@@ -391,13 +328,13 @@ static void a_burst_is_received_or_counted_as_lost(void **state)
 {
 	struct victim victim;
 	(void)state;
-	begin(&victim, victim_path);
-	order(&victim, "load %s", runtime_path);
+	victim_begin(&victim, victim_path);
+	victim_order(NULL, &victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture =
 		watch(&(struct bpf_source_options){.ring_bytes = SMALL_RING}, victim.pid);
 
 	await_files(fixture, FILES_BOTH);
-	order(&victim, "rounds %u", BURST / NR_KINDS);
+	victim_order(NULL, &victim, "rounds %u", BURST / NR_KINDS);
 	stop(fixture, &victim);
 	struct sums all = sum_of(fixture, NULL, NULL);
 	assert_true(all.calls > 0);
@@ -410,27 +347,27 @@ static void a_process_is_left_as_it_was(void **state)
 {
 	struct victim victim, other;
 	(void)state;
-	begin(&victim, victim_path);
-	order(&victim, "load %s", runtime_path);
-	order(&victim, "rounds %u", ROUNDS);
-	begin(&other, victim_path);
-	order(&other, "load %s", runtime_path);
+	victim_begin(&victim, victim_path);
+	victim_order(NULL, &victim, "load %s", runtime_path);
+	victim_order(NULL, &victim, "rounds %u", ROUNDS);
+	victim_begin(&other, victim_path);
+	victim_order(NULL, &other, "load %s", runtime_path);
 	for (int i = 0; i < 2; i++) {
 		struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
 		/* It was there before, and so were its files. */
 		assert_int_equal(bpf_source_probed_files(fixture->source), FILES_BOTH);
-		uint64_t calls = order_in(fixture, &victim, "rounds %u", ROUNDS);
-		order_in(fixture, &other, "rounds %u",
-			 ROUNDS); /* the same files, and nobody's business */
+		uint64_t calls = victim_order(fixture, &victim, "rounds %u", ROUNDS);
+		victim_order(fixture, &other, "rounds %u",
+			     ROUNDS); /* the same files, and nobody's business */
 		bpf_fixture_stop(fixture);
-		order_in(fixture, &victim, "rounds %u", ROUNDS);
+		victim_order(fixture, &victim, "rounds %u", ROUNDS);
 		assert_int_equal(sum_of(fixture, NULL, NULL).calls, calls);
 		check_account(fixture, calls);
 		bpf_fixture_destroy(fixture);
 	}
-	end(&other);
-	end(&victim);
+	victim_end(&other);
+	victim_end(&victim);
 }
 
 static void probes_go_with_the_last_process(void **state)
@@ -438,19 +375,19 @@ static void probes_go_with_the_last_process(void **state)
 	struct victim first, second;
 	(void)state;
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, getpid());
-	begin(&first, victim_path);
-	order_in(fixture, &first, "load %s", runtime_path);
-	begin(&second, victim_path);
-	order_in(fixture, &second, "load %s", runtime_path);
+	victim_begin(&first, victim_path);
+	victim_order(fixture, &first, "load %s", runtime_path);
+	victim_begin(&second, victim_path);
+	victim_order(fixture, &second, "load %s", runtime_path);
 
 	await_files(fixture, FILES_BOTH);
-	order_in(fixture, &first, "rounds %u", ROUNDS);
-	end(&first);
+	victim_order(fixture, &first, "rounds %u", ROUNDS);
+	victim_end(&first);
 	for (int i = 0; i < 50; i++)
 		bpf_fixture_pass(fixture, 10);
 	assert_int_equal(bpf_source_probed_files(fixture->source), FILES_BOTH);
-	order_in(fixture, &second, "rounds %u", ROUNDS);
-	end(&second);
+	victim_order(fixture, &second, "rounds %u", ROUNDS);
+	victim_end(&second);
 	await_files(fixture, 0);
 	bpf_fixture_stop(fixture);
 	assert_int_equal(sum_of(fixture, NULL, NULL).calls, first.calls + second.calls);

@@ -32,6 +32,13 @@ end() {
 	same "$name: status" $? 7
 }
 probed() { until order probed && [ "$calls" = 1 ]; do moment; done; }
+# seen PROFILE CALLS: until the profile has so many; what is named by then needs no process any more.
+seen() {
+	until [ "$("$flamegrid" report "$1" --planes calls --weight count --format folded 2>/dev/null | awk '{ n += $NF } END { print n + 0 }')" -ge "$2" ]; do
+		kill -0 "$pid" 2>/dev/null || { not_ok "$1: $2 calls were never seen"; break; }
+		moment
+	done
+}
 # calls PROFILE FUNCTION CALLER: how many there are.
 calls() {
 	awk -v text=";$3;[GPU_Launch]$2 " 'index($0, text) { n += $NF } END { print n + 0 }' "$scratch/$1.calls"
@@ -57,6 +64,23 @@ same "run: no guest" "$(grep -lE 'flamegrid_inject|libcupti' /proc/[0-9]*/maps 2
 end
 whole run "$scratch/run" 200
 check "run: calls.folded" [ -s "$scratch/run/calls.folded" ]
+
+# Python: each call under the script's frames, from the first call on.
+# An interpreter that was not built with a sanitizer has to be given its library before all others.
+sanitizer=$(ldd "$BUILD/lib/fake-cuda/libcudart.so.13" | awk '/lib[at]san/ { print $3 }')
+begin python "$flamegrid" run --host-calls on -o "$scratch/python" -- env ${sanitizer:+LD_PRELOAD="$sanitizer" ASAN_OPTIONS=detect_leaks=0} \
+	python3 "$(dirname "$0")/../bpf/call_victim.py" "$scratch/notes"
+order load "$BUILD/lib/fake-cuda/libcudart.so.13"
+probed
+order rounds 20
+order threads 5
+seen "$scratch/python" 320
+end
+"$flamegrid" report --strict "$scratch/python" --planes calls --weight count --format folded --lines off >"$scratch/python.calls" 2>"$scratch/python.report"
+same "python: nothing lost (--strict)" $? 0
+same "python: calls" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/python.calls")" $((8 * 40))
+same "python: of the script's main thread" "$(awk '/^call_victim.py:<module>;call_victim.py:main;call_victim.py:rounds;/ { n += $NF } END { print n + 0 }' "$scratch/python.calls")" 160
+same "python: under the function that makes them" "$(awk '/;call_victim.py:(wait|dive|generate|key_of|Thing.inner|inner);.*\[GPU_Launch\]cuda(Device|Stream)Synchronize / { n += $NF } END { print n + 0 }' "$scratch/python.calls")" 320
 
 # A process that runs already, twice; and nothing of it in between.
 begin running "$victim"
@@ -106,6 +130,36 @@ end_all $!
 whole agent "$scratch/profile.db" 20
 same "guest: its kernels" "$("$flamegrid" report "$scratch/profile.db" --format folded --weight count | awk '/_Kernel]/ { n += $NF } END { print n + 0 }')" 500
 
+# auto: a guest that captures is all there is; where none can, its calls are timed, and one line says so.
+# said PROFILE: its processes' notices.
+said() { "$flamegrid" report "$1" --format json >"$scratch/said" 2>/dev/null; }
+"$flamegrid" run --host-calls auto --devices "$list" -o "$scratch/captured" -- "$fake_launches" --launches 500 >"$scratch/launches.out" 2>"$scratch/captured.err"
+same "auto, a guest: status" $? 0
+same "auto, a guest: its kernels" "$("$flamegrid" report "$scratch/captured" --format folded --weight count 2>/dev/null | awk '/_Kernel]/ { n += $NF } END { print n + 0 }')" 500
+check "auto, a guest: no calls" [ ! -s "$scratch/captured/calls.folded" ]
+same "auto, a guest: nothing is said" "$(grep -c 'times its calls' "$scratch/captured.err")" 0
+begin uninjected "$flamegrid" run --host-calls auto -o "$scratch/uninjected" -- env -u CUDA_INJECTION64_PATH "$victim"
+order load "$BUILD/lib/fake-cuda/libcudart.so.13"
+probed
+order rounds 30
+seen "$scratch/uninjected" 120
+end
+whole uninjected "$scratch/uninjected" 30
+said "$scratch/uninjected"
+contains "auto, not injected: said in the report" "$scratch/said" "no guest came into this process, or it was sent away: the kernel times its calls of CUDA"
+same "auto, not injected: said once" "$(grep -c 'times its calls' "$scratch/uninjected.err")" 1
+FAKE_CUPTI_TAKEN=1 begin taken "$flamegrid" run --host-calls auto -o "$scratch/taken" -- "$victim"
+order load "$BUILD/lib/fake-cuda/libcudart.so.13"
+order rounds 0
+probed
+order rounds 30
+seen "$scratch/taken" 120
+end
+whole taken "$scratch/taken" 30
+said "$scratch/taken"
+contains "auto, CUPTI is taken: why" "$scratch/said" "another profiler holds CUPTI in this process"
+contains "auto, CUPTI is taken: what is missing" "$scratch/said" "the kernel times its calls of CUDA (--host-calls auto), GPU times are missing"
+
 # Without the right to it: an attach is refused, a run is a run without a profiler, or none (--strict).
 without() { setpriv --bounding-set -sys_admin,-bpf,-perfmon --inh-caps -sys_admin,-bpf,-perfmon "$@"; }
 without "$flamegrid" attach --pid $$ -o "$scratch/refused" 2>"$scratch/refused.err"
@@ -118,6 +172,11 @@ same "no rights: run" $? 9
 contains "no rights: run says what is missing" "$scratch/refused.err" "CAP_BPF is missing"
 without "$flamegrid" run --host-calls on --strict -o "$scratch/refused" -- sh -c 'exit 9' 2>"$scratch/refused.err"
 same "no rights: run --strict" $? 125
+without "$flamegrid" run --host-calls auto --devices "$list" -o "$scratch/guests" -- "$fake_launches" --launches 500 >/dev/null 2>"$scratch/guests.err"
+same "no rights: run with auto" $? 0
+same "no rights: auto says it once" "$(grep -c 'CAP_BPF is missing' "$scratch/guests.err")" 1
+contains "no rights: auto says what is missing" "$scratch/guests.err" "no calls of CUDA in processes that no guest captures"
+same "no rights: kernels of a run with auto" "$("$flamegrid" report "$scratch/guests" --format folded --weight count 2>/dev/null | awk '/_Kernel]/ { n += $NF } END { print n + 0 }')" 500
 "$flamegrid" run --host-calls perhaps -- true 2>"$scratch/wrong.err"
 same "--host-calls perhaps: status" $? 125
-contains "--host-calls perhaps: said" "$scratch/wrong.err" "must be on or off"
+contains "--host-calls perhaps: said" "$scratch/wrong.err" "must be on, off or auto"

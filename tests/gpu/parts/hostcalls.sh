@@ -31,6 +31,11 @@ host_launch_bound() {
 		$((2 * 5 * (50000 / 1024 + 1)))
 }
 
+# In a hundred calls that no autograd thread makes (those have no Python): how many stand under the script's frames.
+python_share() {
+	awk -v script="$2" '/autograd::(python::Python)?Engine::(thread_|evaluate_function)/ { next } { n += $NF } index($0, script ":") { p += $NF } END { printf "%d\n", n ? 100 * p / n : 0 }' "$1"
+}
+
 # us a step, or ns a launch: without a profiler, host-only, with a guest, in turn.
 host_cost() {
 	local name=$1 cut=$2 kind
@@ -65,6 +70,11 @@ hostcalls() {
 	head -n 20 "$out/hostcalls_guest.calls.csv"
 	host_profile hostcalls_train python3 "$here/programs/tiny_train.py"
 	same "hostcalls_train: launches, as CUPTI counts kernels of a run with a guest" "$(launches "$out/hostcalls_train.calls.folded")" "$kernels"
+	at_least "hostcalls_train: of 100 calls outside of autograd's threads, under tiny_train.py's frames" \
+		"$(python_share "$out/hostcalls_train.calls.folded" tiny_train.py)" 95
+	at_least "hostcalls_train: calls under tiny_train.py's frames" "$(awk '/(^|;)tiny_train.py:/ { n += $NF } END { print n + 0 }' "$out/hostcalls_train.calls.folded")" 1000
+	awk '{ n += $NF } /tiny_train.py:/ { p += $NF } /frames missing/ { m += $NF } /frames differ/ { d += $NF }
+		END { printf "hostcalls_train: of %d calls %d under Python, %d with missing frames, %d where native and Python frames differ\n", n, p, m, d }' "$out/hostcalls_train.calls.folded"
 	host_cost tiny_train 's/^ *us.step://p' python3 "$here/programs/tiny_train.py"
 
 	python3 "$here/programs/duty_train.py" 30 >"$out/hostcalls_attach.stdout" 2>&1 &
