@@ -337,6 +337,9 @@ static int apply_events(struct agent_session *session, struct collection *collec
 	struct roster_process *process = roster_process(collection->roster, id);
 	error = start_correlator(collection, process, id);
 	process->changed = true;
+	if (!error)
+		correlator_set_clock(process->correlator, events->clock_offset_ns,
+				     events->clock_valid);
 	for (uint32_t i = 0; i < events->nr_launches && !error; i++) {
 		struct launch_record launch = events->launches[i];
 

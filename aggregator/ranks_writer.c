@@ -133,6 +133,12 @@ static void write_table_row(FILE *out, const struct report_ranks_row *row)
 		report_summary_time(row->fills.ns, other));
 	fprintf(out, " %6.2f%%%s", share_of(row->window_ns - row->busy_ns, row->window_ns),
 		mark_of(row, REPORT_RANKS_IDLE));
+	if (row->delays)
+		fprintf(out, " %12s%s %12s", report_summary_time(row->delay_ns, time),
+			mark_of(row, REPORT_RANKS_DELAY),
+			report_summary_time(row->delay_max_ns, other));
+	else
+		fprintf(out, " %12s  %12s", "-", "-");
 	fprintf(out, " %12s", row->has_memory ? report_summary_bytes(row->peak_bytes, time) : "-");
 	fprintf(out, "  %s ", row->host);
 	if (row->gpu < 0)
@@ -171,9 +177,9 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 
 	if (*tree->title)
 		fprintf(out, "%s\n\n", tree->title);
-	fprintf(out, "%5s %12s %12s  %7s %12s  %12s  %7s %12s %12s %7s  %12s  %s\n", "rank",
-		"window", "busy", "share", "compute", "NCCL", "overlap", "memcpy", "memset", "idle",
-		"peak memory", "GPU");
+	fprintf(out, "%5s %12s %12s  %7s %12s  %12s  %7s %12s %12s %7s  %12s  %12s %12s  %s\n",
+		"rank", "window", "busy", "share", "compute", "NCCL", "overlap", "memcpy", "memset",
+		"idle", "delay", "longest", "peak memory", "GPU");
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		write_table_row(out, &ranks->rows[i]);
 	fputc('\n', out);
@@ -245,6 +251,9 @@ static void write_json_row(FILE *out, const struct report_ranks_row *row)
 	write_work(out, "copies", "memcpy_ns", &row->copies);
 	write_work(out, "fills", "memset_ns", &row->fills);
 	write_work(out, "graphs", "graph_ns", &row->graphs);
+	fprintf(out,
+		"\"delays\":%" PRIu64 ",\"delay_ns\":%" PRIu64 ",\"delay_max_ns\":%" PRIu64 ",",
+		row->delays, row->delay_ns, row->delay_max_ns);
 	if (row->has_memory)
 		fprintf(out, "\"peak_bytes\":%" PRIu64 ",", row->peak_bytes);
 	else
@@ -304,7 +313,8 @@ static void write_csv_row(FILE *out, const struct report_ranks_row *row)
 		row->records, row->window_ns, row->busy_ns, row->window_ns - row->busy_ns);
 	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
 		fprintf(out, ",%" PRIu64 ",%" PRIu64, works[i]->count, works[i]->ns);
-	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",", row->nccl_busy_ns, row->overlap_ns);
+	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
+		row->nccl_busy_ns, row->overlap_ns, row->delays, row->delay_ns, row->delay_max_ns);
 	if (row->has_memory)
 		fprintf(out, "%" PRIu64, row->peak_bytes);
 	fprintf(out, ",%" PRIu64 ",", row->late);
@@ -318,7 +328,7 @@ int ranks_writer_csv(FILE *out, const struct report_ranks *ranks, const struct r
 
 	fputs("rank,host,gpu,pid,records,window_ns,busy_ns,idle_ns,compute_kernels,compute_ns,"
 	      "nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,graphs,graph_ns,nccl_busy_ns,"
-	      "overlap_ns,peak_bytes,late,outliers\n",
+	      "overlap_ns,delays,delay_ns,delay_max_ns,peak_bytes,late,outliers\n",
 	      out);
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		write_csv_row(out, &ranks->rows[i]);

@@ -7,6 +7,7 @@
 #include "catalog.h"
 #include "fold_table.h"
 #include "frame_text.h"
+#include "launch_delay.h"
 #include "memory_account.h"
 #include "nccl_kernel.h"
 #include "outlier.h"
@@ -40,6 +41,8 @@ uint64_t report_ranks_value(const struct report_ranks_row *row, enum report_rank
 		return row->nccl.ns;
 	case REPORT_RANKS_IDLE:
 		return row->window_ns - row->busy_ns;
+	case REPORT_RANKS_DELAY:
+		return row->delay_ns;
 	case REPORT_RANKS_COLUMNS:
 		break;
 	}
@@ -49,10 +52,9 @@ uint64_t report_ranks_value(const struct report_ranks_row *row, enum report_rank
 const char *report_ranks_name(enum report_ranks_column column)
 {
 	static const char *const names[REPORT_RANKS_COLUMNS] = {
-		[REPORT_RANKS_BUSY] = "busy",
-		[REPORT_RANKS_COMPUTE] = "compute",
-		[REPORT_RANKS_NCCL] = "nccl",
-		[REPORT_RANKS_IDLE] = "idle",
+		[REPORT_RANKS_BUSY] = "busy",   [REPORT_RANKS_COMPUTE] = "compute",
+		[REPORT_RANKS_NCCL] = "nccl",   [REPORT_RANKS_IDLE] = "idle",
+		[REPORT_RANKS_DELAY] = "delay",
 	};
 
 	return names[column];
@@ -143,6 +145,20 @@ static void take_memory(const struct drafts *drafts, struct draft *draft)
 	}
 }
 
+static void take_delay(const struct drafts *drafts, struct draft *draft)
+{
+	const struct roster_process *process =
+		roster_process(drafts->collection->roster, draft->process_id);
+	const struct launch_delay *delay =
+		process->delays ? launch_delays_of(process->delays, draft->device_id) : NULL;
+
+	if (!delay || !delay->count)
+		return;
+	draft->row.delays = delay->count;
+	draft->row.delay_ns = delay->sum_ns / delay->count;
+	draft->row.delay_max_ns = delay->max_ns;
+}
+
 static int add_draft(struct drafts *drafts, const struct timeline_entry *entry)
 {
 	struct draft *draft = &drafts->at[drafts->count++];
@@ -162,6 +178,7 @@ static int add_draft(struct drafts *drafts, const struct timeline_entry *entry)
 		return error;
 	take_overlap(drafts, draft);
 	take_memory(drafts, draft);
+	take_delay(drafts, draft);
 	return draft->row.busy_ns <= draft->row.window_ns ? 0 : -EPROTO;
 }
 
@@ -231,13 +248,18 @@ static uint32_t count_ranks(const struct report_ranks *ranks)
 	return count;
 }
 
-/* Little idle time varies much, and tells little: it is judged by the window. */
+/* Little idle time varies much, and tells little: it is judged by the window. So does delay, with all that is queued: half
+ * of the median is the least that counts. */
 static int compare_column(struct report_ranks *ranks, enum report_ranks_column column,
 			  uint64_t *values, bool *out)
 {
 	uint64_t scale = column == REPORT_RANKS_IDLE ? ranks->median_window_ns : 0;
 	int error;
 
+	for (uint32_t i = 0; i < ranks->nr_rows; i++)
+		values[i] = report_ranks_value(&ranks->rows[i], column);
+	if (column == REPORT_RANKS_DELAY)
+		scale = outlier_median(values, ranks->nr_rows) * OUTLIER_SCALE_PART / 2;
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		values[i] = report_ranks_value(&ranks->rows[i], column);
 	error = outlier_find(values, ranks->nr_rows, scale, out, &ranks->medians_ns[column]);

@@ -15,6 +15,7 @@ enum report_ranks_column {
 	REPORT_RANKS_COMPUTE,
 	REPORT_RANKS_NCCL,
 	REPORT_RANKS_IDLE,
+	REPORT_RANKS_DELAY,
 	REPORT_RANKS_COLUMNS,
 };
 
@@ -38,6 +39,9 @@ struct report_ranks_row {
 	struct report_ranks_work graphs; /* as a whole: what kernels they had is not known */
 	uint64_t nccl_busy_ns;           /* some kernel of NCCL's ran */
 	uint64_t overlap_ns;             /* of nccl_busy_ns: some other kernel ran, too */
+	/* Of kernels of which it is known how long after their launch they began: how many, the mean, rounded down, and
+	 * the longest. */
+	uint64_t delays, delay_ns, delay_max_ns;
 	uint64_t
 		late; /* records that came too late to be put in order: the times above may be short of them */
 	bool has_memory; /* recorded: */

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "aggregator/launch_delay.h"
 #include "aggregator/memory_account.h"
 #include "aggregator/ranks_writer.h"
 #include "aggregator/roster.h"
@@ -235,6 +236,31 @@ static void the_peak_is_that_of_device_memory(void **state)
 	assert_int_equal(ranks->rows[0].peak_bytes, 4096);
 }
 
+static void the_one_whose_kernels_wait_longest_is_named(void **state)
+{
+	(void)state;
+	static const uint64_t delays_ns[] = {5000, 5600, 4100, 5200, 21000, 4700};
+
+	for (uint32_t i = 0; i < 6; i++) {
+		uint32_t id = report_fixture_process("node01", 10 + i, (int32_t)i, 0);
+		struct roster_process *process =
+			roster_process(report_fixture.collection->roster, id);
+
+		add(id, RECORD_GPU_KERNEL, "gemm", 1000, 2000);
+		process->delays = calloc(1, sizeof(*process->delays));
+		assert_non_null(process->delays);
+		launch_delays_add(process->delays, 0, 1000, 1000 + delays_ns[i] - 1000);
+		launch_delays_add(process->delays, 0, 1000, 1000 + delays_ns[i] + 1001);
+	}
+	build();
+	assert_int_equal(ranks->rows[4].delays, 2);
+	assert_int_equal(ranks->rows[4].delay_ns, 21000);
+	assert_int_equal(ranks->rows[4].delay_max_ns, 22001);
+	assert_int_equal(nr_outliers(), 1);
+	assert_int_equal(ranks->rows[4].outliers, 1u << REPORT_RANKS_DELAY);
+	assert_string_equal(line(), "stands out: rank 4 on node01 GPU0 (delay +311.8 %)");
+}
+
 static void a_process_that_is_not_there_is_an_error(void **state)
 {
 	(void)state;
@@ -277,11 +303,13 @@ static void csv_has_integers(void **state)
 	add(id, RECORD_GPU_KERNEL, NCCL, 1700, 3000);
 	build();
 	char *text = text_of(ranks_writer_csv);
-	assert_holds(text, "rank,host,gpu,pid,records,window_ns,busy_ns,idle_ns,compute_kernels,"
-			   "compute_ns,nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,"
-			   "graphs,graph_ns,nccl_busy_ns,overlap_ns,peak_bytes,late,outliers\n"
-			   ",node02,1,7,2,2000,2000,0,1,1000,1,1300,0,0,0,0,0,0,1300,300,,0,\n"
-			   "# fewer than 4 ranks: not compared\n# ");
+	assert_holds(text,
+		     "rank,host,gpu,pid,records,window_ns,busy_ns,idle_ns,compute_kernels,"
+		     "compute_ns,nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,"
+		     "graphs,graph_ns,nccl_busy_ns,overlap_ns,delays,delay_ns,delay_max_ns,peak_"
+		     "bytes,late,outliers\n"
+		     ",node02,1,7,2,2000,2000,0,1,1000,1,1300,0,0,0,0,0,0,1300,300,0,0,0,,0,\n"
+		     "# fewer than 4 ranks: not compared\n# ");
 	free(text);
 }
 
@@ -344,6 +372,7 @@ int main(void)
 		TEST(three_ranks_are_not_compared),
 		TEST(several_programs_of_a_rank_are_no_more_ranks),
 		TEST(the_peak_is_that_of_device_memory),
+		TEST(the_one_whose_kernels_wait_longest_is_named),
 		TEST(a_process_that_is_not_there_is_an_error),
 		TEST(csv_has_integers),
 		TEST(json_has_integers_too),

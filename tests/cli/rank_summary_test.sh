@@ -74,6 +74,9 @@ for r in 0 1 2 3 4 5 6 7; do
 		"$(truth valid_count memset . 1 "$file") $(truth valid_ns memset . 1 "$file")"
 	same "rank $r: window, busy, NCCL's time, overlap" \
 		"$(column window_ns $r) $(column busy_ns $r) $(column nccl_busy_ns $r) $(column overlap_ns $r)" "$(unions "$scratch/whole.records.$r")"
+	same "rank $r: each kernel has a delay" "$(column delays $r)" "$(truth valid_count kernel . 0 "$file")"
+	check "rank $r: which is some time, of the window" test "$(column delay_ns $r)" -gt 0 -a "$(column delay_ns $r)" -lt "$(column delay_max_ns $r)" \
+		-a "$(column delay_max_ns $r)" -lt "$(column window_ns $r)"
 	check "rank $r: some overlap, but not all" test "$(column overlap_ns $r)" -gt 0 -a "$(column overlap_ns $r)" -lt "$(column nccl_busy_ns $r)"
 done
 same "records of all" "$(awk -F, 'NR > 1 && !/^#/ { sum += $5 } END { print sum }' "$scratch/csv")" \
