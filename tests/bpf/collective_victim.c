@@ -10,10 +10,10 @@
  *   burst N              N all_reduces on it
  *   split                a split of it, on which one broadcast is called
  *   wrong                calls that fail
- *   probed               answers with 1 where ncclAllReduce begins with a breakpoint, else with 0
+ *   probed               answers with 1 where all functions begin with a breakpoint, else with 0
  *   end
  *
- * With arguments, an id and a process: waits until it is probed, does "world", and ends. FAKE_NCCL_TRUTH has what was called. Frame pointers keep
+ * With arguments, an id, a process and a file: waits until it is probed, does "world", and ends when the file is there. FAKE_NCCL_TRUTH has what was called. Frame pointers keep
  * its stacks exact. */
 #include <pthread.h>
 #include <stdint.h>
@@ -227,8 +227,34 @@ static void play_wrong(void)
 static int is_probed(void)
 {
 	const unsigned char breakpoint = 0xcc; /* int3 */
+	/* One after the other gets its probe. */
+	const uintptr_t functions[] = {
+		(uintptr_t)ncclAllGather,
+		(uintptr_t)ncclAllReduce,
+		(uintptr_t)ncclBroadcast,
+		(uintptr_t)ncclCommDestroy,
+		(uintptr_t)ncclCommInitAll,
+		(uintptr_t)ncclCommInitRank,
+		(uintptr_t)ncclCommSplit,
+		(uintptr_t)ncclGroupEnd,
+		(uintptr_t)ncclGroupStart,
+		(uintptr_t)ncclRecv,
+		(uintptr_t)ncclReduce,
+		(uintptr_t)ncclReduceScatter,
+		(uintptr_t)ncclSend,
+		(uintptr_t)ncclAlltoAll,
+		(uintptr_t)ncclBcast,
+		(uintptr_t)ncclCommAbort,
+		(uintptr_t)ncclCommInitRankConfig,
+		(uintptr_t)ncclCommInitRankScalable,
+		(uintptr_t)ncclGather,
+		(uintptr_t)ncclScatter,
+	};
 
-	return *(volatile const unsigned char *)(uintptr_t)ncclAllReduce == breakpoint;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+		if (*(volatile const unsigned char *)functions[i] != breakpoint)
+			return 0;
+	return 1;
 }
 
 static int obey(const char *word, const char *first, const char *second)
@@ -257,10 +283,12 @@ int main(int argc, char **argv)
 {
 	char line[256], word[16], first[64], second[64];
 
-	if (argc == 3) {
+	if (argc == 4) {
 		while (!is_probed())
 			usleep(1000);
 		play_world(argv[1], (int)strtol(argv[2], NULL, 10));
+		while (access(argv[3], F_OK) < 0)
+			usleep(1000);
 		return 0;
 	}
 	while (fgets(line, sizeof(line), stdin)) {
