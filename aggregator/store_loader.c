@@ -9,7 +9,6 @@
 #include "block_code.h"
 #include "catalog.h"
 #include "correlator.h"
-#include "launch_delay.h"
 #include "memory_account.h"
 #include "roster.h"
 #include "store_collectives.h"
@@ -422,25 +421,6 @@ static int take_memory(struct collection *collection, struct statement *row)
 	return error == -EINVAL ? -EPROTO : error;
 }
 
-static int take_launch_delay(struct collection *collection, struct statement *row)
-{
-	struct roster_process *process = roster_process(collection->roster, number32(row, 0));
-
-	if (!process || number32(row, 1) >= RECORD_DEVICES_MAX)
-		return -EPROTO;
-	if (!process->delays)
-		process->delays = calloc(1, sizeof(*process->delays));
-	if (!process->delays)
-		return -ENOMEM;
-	*launch_delays_of(process->delays, number32(row, 1)) = (struct launch_delay){
-		.count = statement_number(row, 2),
-		.sum_ns = statement_number(row, 3),
-		.max_ns = statement_number(row, 4),
-		.unclear = statement_number(row, 5),
-	};
-	return 0;
-}
-
 static int take_memory_stack(struct collection *collection, struct statement *row)
 {
 	struct memory_account *memory;
@@ -586,7 +566,6 @@ int store_loader_load(struct database *database, struct collection *collection)
 		{"SELECT * FROM timelines", take_timeline},
 		{"SELECT * FROM memory", take_memory},
 		{"SELECT * FROM memory_stacks", take_memory_stack},
-		{"SELECT * FROM launch_delays", take_launch_delay},
 		{"SELECT * FROM pending", take_pending},
 	};
 	int error = 0;

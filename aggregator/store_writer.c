@@ -9,7 +9,6 @@
 #include "catalog.h"
 #include "correlator.h"
 #include "fold_table.h"
-#include "launch_delay.h"
 #include "memory_account.h"
 #include "proto/definition.h"
 #include "roster.h"
@@ -49,7 +48,6 @@ enum command {
 	PUT_MEMORY,
 	PUT_MEMORY_STACK,
 	PUT_STREAM,
-	PUT_LAUNCH_DELAY,
 	ADD_SAMPLE,
 	COMMANDS,
 };
@@ -92,7 +90,6 @@ static const char *const commands[COMMANDS] = {
 	[CLEAR_PENDING_OF_PROCESS] = "DELETE FROM pending WHERE process = ?",
 	[PUT_MEMORY] = "REPLACE INTO memory VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_MEMORY_STACK] = "REPLACE INTO memory_stacks VALUES (?,?,?,?,?,?,?,?,?,?)",
-	[PUT_LAUNCH_DELAY] = "REPLACE INTO launch_delays VALUES (?,?,?,?,?,?)",
 	[ADD_SAMPLE] = "INSERT INTO host_samples VALUES (?,?,?,?,?,?,?)"
 		       " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK("ns"),
 };
@@ -371,21 +368,6 @@ static int write_ledger(struct store_writer *writer, uint32_t epoch, uint32_t pr
 	return error;
 }
 
-static int write_delays(struct store_writer *writer, uint32_t process, struct launch_delays *delays)
-{
-	int error = 0;
-
-	for (uint32_t id = 0; id < RECORD_DEVICES_MAX && !error; id++) {
-		const struct launch_delay *delay = launch_delays_of(delays, id);
-
-		if (delay->changed)
-			error = RUN(writer, PUT_LAUNCH_DELAY, NUMBER(process), NUMBER(id),
-				    amount(delay->count), amount(delay->sum_ns),
-				    amount(delay->max_ns), amount(delay->unclear));
-	}
-	return error;
-}
-
 static int write_process(struct store_writer *writer, uint32_t id,
 			 const struct roster_process *process)
 {
@@ -408,8 +390,6 @@ static int write_process(struct store_writer *writer, uint32_t id,
 		error = correlator_save(process->correlator, write_block, &context);
 	if (!error && process->memory)
 		error = memory_account_save(process->memory, &memory);
-	if (!error && process->delays)
-		error = write_delays(writer, id, process->delays);
 	return error;
 }
 
