@@ -7,6 +7,7 @@
 
 #include "catalog.h"
 #include "memory_account.h"
+#include "nccl_kernel.h"
 #include "proto/message_seq.h"
 #include "roster.h"
 #include "session_collectives.h"
@@ -274,6 +275,24 @@ static bool is_memory(const struct gpu_record *record)
 	return record->kind == RECORD_GPU_ALLOC || record->kind == RECORD_GPU_FREE;
 }
 
+/* What a process did on a device. A graph that is traced as a whole does not tell its kernels. */
+static int add_to_process(struct collection *collection, uint32_t id,
+			  const struct gpu_record *record)
+{
+	const struct timeline_key work = {
+		.level = TIMELINE_WORK, .process_id = id, .device_id = record->device_id};
+	int error =
+		timeline_table_add(collection->timelines, &work, record->start_ns, record->end_ns);
+	uint32_t size;
+
+	if (error || record->kind != RECORD_GPU_KERNEL)
+		return error;
+	const char *name = catalog_string(collection->catalog, record->name_id, &size);
+	return timeline_table_add_kernel(collection->timelines, id, record->device_id,
+					 nccl_kernel_is(name, size), record->start_ns,
+					 record->end_ns);
+}
+
 /* Of GPU work alone: a host that waits keeps no GPU busy. */
 static int add_to_timelines(struct collection *collection, const struct roster_process *process,
 			    uint32_t id, const struct message_events *events,
@@ -299,6 +318,8 @@ static int add_to_timelines(struct collection *collection, const struct roster_p
 					       .process_id = id,
 					       .device_id = record->device_id};
 	int error = timeline_table_add(timelines, &stream, record->start_ns, record->end_ns);
+	if (!error)
+		error = add_to_process(collection, id, record);
 	if (!error && store_device)
 		error = session_samples_work(collection, id, store_device, events, record);
 	return error ? error
@@ -316,6 +337,9 @@ static int apply_events(struct agent_session *session, struct collection *collec
 	struct roster_process *process = roster_process(collection->roster, id);
 	error = start_correlator(collection, process, id);
 	process->changed = true;
+	if (!error)
+		correlator_set_clock(process->correlator, events->clock_offset_ns,
+				     events->clock_valid);
 	for (uint32_t i = 0; i < events->nr_launches && !error; i++) {
 		struct launch_record launch = events->launches[i];
 

@@ -27,6 +27,7 @@ static const struct field launch_fields[] = {
 	FIELD(struct launch, stack_id),
 	FIELD(struct launch, tid),
 	FIELD(struct launch, order),
+	FIELD(struct launch, time_ns),
 };
 
 static const struct field record_fields[] = {

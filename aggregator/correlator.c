@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "launch_delay.h"
 #include "launch_history.h"
 #include "memory_account.h"
 #include "waiting_records.h"
@@ -17,6 +18,8 @@ struct correlator {
 	struct launch_history launches;
 	struct waiting_records waiting;
 	struct correlator_counts counts;
+	int64_t clock_offset_ns;
+	bool clock_valid;
 };
 
 struct correlator *correlator_create(uint32_t process_id, const struct correlator_options *options,
@@ -53,6 +56,23 @@ void correlator_destroy(struct correlator *correlator)
 	launch_history_fini(&correlator->launches);
 	waiting_records_fini(&correlator->waiting);
 	free(correlator);
+}
+
+void correlator_set_clock(struct correlator *correlator, int64_t offset_ns, bool valid)
+{
+	correlator->clock_offset_ns = offset_ns;
+	correlator->clock_valid = valid;
+}
+
+/* A graph's kernels were all asked for by one call, and each waits for those before it. */
+static void note_delay(struct correlator *correlator, const struct gpu_record *record,
+		       const struct launch *launch)
+{
+	if (!correlator->options.delays || !correlator->clock_valid || !launch->time_ns ||
+	    record->kind != RECORD_GPU_KERNEL || launch->flags & (LAUNCH_MANY | LAUNCH_HOST))
+		return;
+	launch_delays_add(correlator->options.delays, record->device_id, launch->time_ns,
+			  record->start_ns + (uint64_t)correlator->clock_offset_ns);
 }
 
 /* launch NULL: it is not known. */
@@ -148,6 +168,7 @@ static int answer(struct correlator *correlator, struct launch *launch,
 	launch->flags |= LAUNCH_MATCHED;
 	if (error || !first)
 		return error;
+	note_delay(correlator, record, launch);
 	if (!(launch->flags & (LAUNCH_MANY | LAUNCH_RETIRED)))
 		return retire(correlator, launch);
 	return launch_history_touch(&correlator->launches, launch);
@@ -240,6 +261,7 @@ int correlator_launch(struct correlator *correlator, const struct launch_record 
 		.stack_id = record->stack_id,
 		.tid = record->tid,
 		.order = correlator->counts.launch_order++,
+		.time_ns = record->time_ns,
 	};
 	error = launch_history_add(&correlator->launches, &launch);
 	if (!error && correlator->waiting.count)

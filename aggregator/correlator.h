@@ -35,6 +35,7 @@
 #define CORRELATOR_DURATION_MAX_NS (1ull << 58)
 
 struct correlator;
+struct launch_delays;
 struct memory_account;
 
 /* 0: the default above. */
@@ -42,6 +43,8 @@ struct correlator_options {
 	uint32_t launches_max, retired_max, waiting_max;
 	struct memory_account *
 		memory; /* where allocations and frees go, too; borrowed until destroy; NULL: nowhere */
+	struct launch_delays *
+		delays; /* of kernels that a call of their own launched; borrowed until destroy; NULL: nowhere */
 	bool track_changes; /* for correlator_save() */
 };
 
@@ -60,6 +63,9 @@ struct correlator_counts {
 struct correlator *correlator_create(uint32_t process_id, const struct correlator_options *options,
 				     struct fold_table *table);
 void correlator_destroy(struct correlator *correlator);
+
+/* CLOCK_MONOTONIC - CUPTI's clock, for what is joined from now on; not valid: delays are not known. Is not saved. */
+void correlator_set_clock(struct correlator *correlator, int64_t offset_ns, bool valid);
 
 /* 0 or -ENOMEM (the correlator is then no longer exact: give it up). */
 int correlator_launch(struct correlator *correlator, const struct launch_record *record);

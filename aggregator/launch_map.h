@@ -22,7 +22,8 @@ struct launch {
 	uint16_t flags; /* enum launch_flags */
 	uint32_t stack_id;
 	uint32_t tid;
-	uint64_t order; /* of arrival; of retirement once LAUNCH_RETIRED */
+	uint64_t order;   /* of arrival; of retirement once LAUNCH_RETIRED */
+	uint64_t time_ns; /* CLOCK_MONOTONIC, at the call's entry; 0: not known */
 };
 
 /* Embedded; zeroed memory is an empty map. */

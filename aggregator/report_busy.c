@@ -120,14 +120,15 @@ int report_busy_create(const struct profile *profile, struct report_busy **busy)
 	if (!(*busy)->rows || !(*busy)->texts)
 		error = -ENOMEM;
 	for (uint32_t i = 0; i < nr_entries && !error; i++)
-		error = add_row(*busy, profile->collection, &entries[i]);
+		if (entries[i].key.level <= TIMELINE_ORDINAL)
+			error = add_row(*busy, profile->collection, &entries[i]);
 	if (error) {
 		report_busy_destroy(*busy);
 		*busy = NULL;
 		return error;
 	}
-	if (nr_entries)
-		qsort((*busy)->rows, nr_entries, sizeof(*(*busy)->rows), by_place);
+	if ((*busy)->nr_rows)
+		qsort((*busy)->rows, (*busy)->nr_rows, sizeof(*(*busy)->rows), by_place);
 	return 0;
 }
 

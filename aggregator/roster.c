@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hash_index.h"
+#include "launch_delay.h"
 #include "memory_account.h"
 #include "proto/statistics_table.h"
 
@@ -30,6 +31,7 @@ void roster_destroy(struct roster *roster)
 
 		correlator_destroy(process->correlator);
 		memory_account_destroy(process->memory);
+		free(process->delays);
 		free(process->devices);
 		free(process->notices);
 		free(process->ledger);
@@ -228,8 +230,11 @@ int roster_process_correlate(struct roster_process *process, uint32_t id, struct
 
 	if (!process->memory)
 		process->memory = memory_account_create(&memory);
+	if (!process->delays)
+		process->delays = calloc(1, sizeof(*process->delays));
 	options.memory = process->memory;
-	if (process->memory && !process->correlator)
+	options.delays = process->delays;
+	if (process->memory && process->delays && !process->correlator)
 		process->correlator = correlator_create(id, &options, totals);
 	return process->correlator ? 0 : -ENOMEM;
 }
@@ -268,5 +273,7 @@ void roster_saved(struct roster *roster)
 			correlator_saved(process->correlator);
 		if (process->memory)
 			memory_account_saved(process->memory);
+		if (process->delays)
+			launch_delays_saved(process->delays);
 	}
 }

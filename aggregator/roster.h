@@ -12,6 +12,7 @@
 #include "proto/message.h"
 #include "proto/stream_list.h"
 
+struct launch_delays;
 struct roster;
 struct statistics_table;
 
@@ -54,8 +55,9 @@ struct roster_process {
 	struct stream_list streams;
 	struct correlator *correlator;   /* owns; NULL: nothing came, or the process has ended */
 	struct correlator_counts counts; /* of correlators past; without waiting ones */
-	struct statistics_table *statistics;                   /* owns; NULL: none came */
-	struct memory_account *memory;   /* owns; NULL: no correlator was needed yet */
+	struct statistics_table *statistics; /* owns; NULL: none came */
+	struct launch_delays *delays;        /* owns; NULL: likewise */
+	struct memory_account *memory;       /* owns; NULL: no correlator was needed yet */
 	bool changed, lists_changed, ledger_changed, finished; /* since roster_saved() */
 };
 

@@ -142,6 +142,9 @@ static const char schema[] =
 	" bytes INTEGER NOT NULL, peer INTEGER, call_group INTEGER NOT NULL,"
 	" stream INTEGER NOT NULL, result INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
 	" duration_ns INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE launch_delays (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
+	" count INTEGER NOT NULL, sum_ns INTEGER NOT NULL, max_ns INTEGER NOT NULL,"
+	" unclear INTEGER NOT NULL, PRIMARY KEY (process, device_id)) STRICT, WITHOUT ROWID;"
 	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"
 	"PRAGMA application_id = " TEXT_OF(
 		STORE_APPLICATION_ID) ";"

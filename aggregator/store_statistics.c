@@ -5,18 +5,20 @@
 #include <string.h>
 
 #include "catalog.h"
+#include "launch_delay.h"
 #include "proto/statistics_fields.h"
 #include "proto/statistics_table.h"
 #include "roster.h"
 
 #define ROW_MAX 17u /* columns */
 
-enum command { PUT_LIMITS, PUT_CALL, PUT_CONFIG, COMMANDS };
+enum command { PUT_LIMITS, PUT_CALL, PUT_CONFIG, PUT_DELAY, COMMANDS };
 
 static const char *const commands[COMMANDS] = {
 	[PUT_LIMITS] = "REPLACE INTO device_limits VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_CALL] = "REPLACE INTO api_calls VALUES (?,?,?,?,?,?,?,?,?,?)",
 	[PUT_CONFIG] = "REPLACE INTO kernel_configs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[PUT_DELAY] = "REPLACE INTO launch_delays VALUES (?,?,?,?,?,?)",
 };
 
 struct store_statistics {
@@ -112,6 +114,25 @@ static int write_limits(struct store_statistics *statistics, uint32_t id,
 	return statement_run(statistics->statements[PUT_LIMITS], values, DEVICE_LIMITS + 1);
 }
 
+static int write_delays(struct store_statistics *statistics, uint32_t process,
+			struct launch_delays *delays)
+{
+	int error = 0;
+
+	for (uint32_t id = 0; id < RECORD_DEVICES_MAX && !error; id++) {
+		const struct launch_delay *delay = launch_delays_of(delays, id);
+		const struct database_value values[] = {
+			database_number(process), database_number(id),   amount(delay->count),
+			amount(delay->sum_ns),    amount(delay->max_ns), amount(delay->unclear),
+		};
+
+		if (delay->changed)
+			error = statement_run(statistics->statements[PUT_DELAY], values,
+					      sizeof(values) / sizeof(values[0]));
+	}
+	return error;
+}
+
 int store_statistics_write(struct store_statistics *statistics, const struct roster *roster)
 {
 	struct roster_size size = roster_size(roster);
@@ -124,10 +145,12 @@ int store_statistics_write(struct store_statistics *statistics, const struct ros
 			error = write_limits(statistics, id, &device->limits);
 	}
 	for (uint32_t id = 1; id <= size.processes && !error; id++) {
-		const struct statistics_table *table = roster_process(roster, id)->statistics;
+		const struct roster_process *process = roster_process(roster, id);
 
-		if (statistics_table_changed(table))
-			error = write_process(statistics, id, table);
+		if (statistics_table_changed(process->statistics))
+			error = write_process(statistics, id, process->statistics);
+		if (!error && process->delays)
+			error = write_delays(statistics, id, process->delays);
 	}
 	return error;
 }
@@ -204,6 +227,27 @@ static int take_config(struct collection *collection, struct statement *row)
 	return error ? error : refuse_full(statistics_table_put_config(table, &config));
 }
 
+static int take_launch_delay(struct collection *collection, struct statement *row)
+{
+	uint64_t device_id = statement_number(row, 1);
+	struct roster_process *process =
+		roster_process(collection->roster, (uint32_t)statement_number(row, 0));
+
+	if (!process || device_id >= RECORD_DEVICES_MAX)
+		return -EPROTO;
+	if (!process->delays)
+		process->delays = calloc(1, sizeof(*process->delays));
+	if (!process->delays)
+		return -ENOMEM;
+	*launch_delays_of(process->delays, (uint32_t)device_id) = (struct launch_delay){
+		.count = statement_number(row, 2),
+		.sum_ns = statement_number(row, 3),
+		.max_ns = statement_number(row, 4),
+		.unclear = statement_number(row, 5),
+	};
+	return 0;
+}
+
 int store_statistics_load(struct database *database, struct collection *collection)
 {
 	static const struct {
@@ -213,6 +257,7 @@ int store_statistics_load(struct database *database, struct collection *collecti
 		{"SELECT * FROM device_limits", take_limits},
 		{"SELECT * FROM api_calls", take_call},
 		{"SELECT * FROM kernel_configs", take_config},
+		{"SELECT * FROM launch_delays", take_launch_delay},
 	};
 	int error = 0;
 

@@ -250,6 +250,21 @@ int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uin
 	return 0;
 }
 
+int stream_timeline_copy(struct stream_timeline *to, struct stream_timeline *from)
+{
+	assert(to->intervals_max == from->intervals_max && to->sums.records == 0);
+	merge_recent(from);
+	if (reserve(&to->open, from->open.count))
+		return -ENOMEM;
+	if (from->open.count)
+		memcpy(to->open.at, from->open.at, from->open.count * sizeof(*to->open.at));
+	to->open.count = from->open.count;
+	to->open_ns = from->open_ns;
+	to->sums = from->sums;
+	to->all_unsaved = true;
+	return 0;
+}
+
 void stream_timeline_sums(const struct stream_timeline *timeline, struct timeline_sums *sums)
 {
 	*sums = timeline->sums;

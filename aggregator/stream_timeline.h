@@ -49,6 +49,10 @@ void stream_timeline_destroy(struct stream_timeline *timeline);
  * for n open intervals in random order. 0 or -ENOMEM: unchanged. */
 int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uint64_t end_ns);
 
+/* Makes a fresh timeline, of the same intervals_max, go on as from would; all of it is unsaved. 0 or -ENOMEM: to is
+ * unchanged. */
+int stream_timeline_copy(struct stream_timeline *to, struct stream_timeline *from);
+
 void stream_timeline_sums(const struct stream_timeline *timeline, struct timeline_sums *sums);
 uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline);
 

@@ -6,13 +6,11 @@
 
 #include "hash_index.h"
 
-#define LEVELS 3u
-
 struct timeline_table {
 	struct timeline_entry *entries;
 	uint32_t nr_entries, room;
-	struct hash_index index; /* entry index + 1 */
-	uint32_t last[LEVELS];   /* the entry found last: records come in runs */
+	struct hash_index index;        /* entry index + 1 */
+	uint32_t last[TIMELINE_LEVELS]; /* the entry found last: records come in runs */
 };
 
 struct timeline_table *timeline_table_create(void)
@@ -64,13 +62,21 @@ static struct timeline_entry *append(struct timeline_table *table, const struct 
 	return entry;
 }
 
+static struct timeline_entry *find_last(const struct timeline_table *table,
+					const struct timeline_key *key)
+{
+	uint32_t last = table->last[key->level % TIMELINE_LEVELS];
+
+	return last && entry_equals(table, last, key) ? &table->entries[last - 1] : NULL;
+}
+
 struct timeline_entry *timeline_table_get(struct timeline_table *table,
 					  const struct timeline_key *key)
 {
-	uint32_t *last = &table->last[key->level % LEVELS];
+	uint32_t *last = &table->last[key->level % TIMELINE_LEVELS];
 
-	if (*last && entry_equals(table, *last, key))
-		return &table->entries[*last - 1];
+	if (find_last(table, key))
+		return find_last(table, key);
 
 	uint32_t hash = hash_index_hash(key, sizeof(*key));
 	uint32_t id = hash_index_find(&table->index, hash, entry_equals, table, key);
@@ -89,6 +95,57 @@ int timeline_table_add(struct timeline_table *table, const struct timeline_key *
 		return -ENOMEM;
 	entry->changed = true;
 	return stream_timeline_add(entry->timeline, start_ns, end_ns);
+}
+
+const struct timeline_entry *timeline_table_find(const struct timeline_table *table,
+						 const struct timeline_key *key)
+{
+	if (find_last(table, key))
+		return find_last(table, key);
+
+	uint32_t hash = hash_index_hash(key, sizeof(*key));
+	uint32_t id = hash_index_find(&table->index, hash, entry_equals, table, key);
+
+	return id ? &table->entries[id - 1] : NULL;
+}
+
+/* All kernels were computation until the first that is not. */
+static int begin_kernels(struct timeline_table *table, const struct timeline_key *kernels)
+{
+	struct timeline_key computation = *kernels;
+	const struct timeline_entry *from;
+	struct timeline_entry *to;
+
+	computation.level = TIMELINE_COMPUTATION;
+	if (timeline_table_find(table, kernels))
+		return 0;
+	to = timeline_table_get(table, kernels);
+	if (!to)
+		return -ENOMEM;
+	to->changed = true;
+	from = timeline_table_find(table, &computation);
+	return from ? stream_timeline_copy(to->timeline, from->timeline) : 0;
+}
+
+int timeline_table_add_kernel(struct timeline_table *table, uint32_t process_id, uint32_t device_id,
+			      bool communicates, uint64_t start_ns, uint64_t end_ns)
+{
+	struct timeline_key part = {
+		.level = communicates ? TIMELINE_COMMUNICATION : TIMELINE_COMPUTATION,
+		.process_id = process_id,
+		.device_id = device_id,
+	};
+	struct timeline_key kernels = part;
+	int error = 0;
+
+	kernels.level = TIMELINE_KERNELS;
+	if (communicates)
+		error = begin_kernels(table, &kernels);
+	if (!error)
+		error = timeline_table_add(table, &part, start_ns, end_ns);
+	if (error || !(communicates || timeline_table_find(table, &kernels)))
+		return error;
+	return timeline_table_add(table, &kernels, start_ns, end_ns);
 }
 
 void timeline_table_close(struct timeline_table *table, uint32_t process_id)

@@ -16,7 +16,7 @@ struct report {
 	struct report_view_options view;
 	struct report_options names;
 	const char *profile_path, *output_path;
-	bool strict, demangle_given, weight_given, collectives;
+	bool strict, demangle_given, weight_given, format_given, ranks, collectives;
 };
 
 static const char usage[] =
@@ -39,13 +39,16 @@ static const char usage[] =
 	"                       cpu, offcpu, calls, idle; or all; memory has --memory\n"
 	"      --lines on|off   source lines in the names of frames (default: on); off merges a "
 	"function's lines\n"
+	"      --ranks          what each rank did on its GPUs, and which rank stands out: table\n"
+	"                       (default), json or csv\n"
 	"      --top N          rows of the table\n"
 	"      --collectives    calls of NCCL by communicator and function: a table of their own, "
 	"and in json\n"
 	"      --rows WHAT      rows of csv: activities (default), calls, failures (failed "
 	"calls),\n"
-	"                       configurations (of kernel launches) or collectives (each call of "
+	"                       configurations (of kernel launches), collectives (each call of "
 	"NCCL)\n"
+	"                       or ranks (as --ranks)\n"
 	"  -o, --output FILE    write there instead of to standard output\n"
 	"      --strict         exit with 3 if any record was lost\n"
 	"  -h, --help           this text\n"
@@ -73,10 +76,13 @@ static const struct word memories[] = {{"peak", REPORT_MEMORY_PEAK},
 				       {"frees", REPORT_MEMORY_FREES},
 				       {0}};
 static const struct word lines[] = {{"on", REPORT_LINES_ON}, {"off", REPORT_LINES_OFF}, {0}};
-static const struct word rows[] = {
-	{"activities", REPORT_ROWS_ACTIVITIES},   {"calls", REPORT_ROWS_CALLS},
-	{"failures", REPORT_ROWS_FAILURES},       {"configurations", REPORT_ROWS_CONFIGURATIONS},
-	{"collectives", REPORT_ROWS_COLLECTIVES}, {0}};
+static const struct word rows[] = {{"activities", REPORT_ROWS_ACTIVITIES},
+				   {"calls", REPORT_ROWS_CALLS},
+				   {"failures", REPORT_ROWS_FAILURES},
+				   {"configurations", REPORT_ROWS_CONFIGURATIONS},
+				   {"collectives", REPORT_ROWS_COLLECTIVES},
+				   {"ranks", REPORT_ROWS_RANKS},
+				   {0}};
 static const struct word demanglings[] = {
 	{"full", DEMANGLE_FULL}, {"simple", DEMANGLE_SIMPLE}, {"none", DEMANGLE_NONE}, {0}};
 
@@ -117,6 +123,7 @@ enum long_option {
 	OPTION_MEMORY,
 	OPTION_PLANES,
 	OPTION_ROWS,
+	OPTION_RANKS,
 	OPTION_COLLECTIVES,
 };
 
@@ -148,6 +155,7 @@ static int take_option(struct report *report, int option)
 	case 'f':
 		value = word_value(formats, "format", optarg);
 		report->view.format = (enum report_format)value;
+		report->format_given = true;
 		return value < 0 ? -1 : 0;
 	case 'b':
 		if (report_by_parse(optarg, &report->view.folded.by) == 0)
@@ -187,6 +195,9 @@ static int take_option(struct report *report, int option)
 		return value < 0 ? -1 : 0;
 	case OPTION_TOP:
 		return parse_top(optarg, &report->view.top);
+	case OPTION_RANKS:
+		report->ranks = true;
+		return 0;
 	case 'o':
 		report->output_path = optarg;
 		return 0;
@@ -226,6 +237,30 @@ static bool set_memory_weight(struct report *report)
 	return false;
 }
 
+/* Whichever format is asked for, of ranks. false after saying what is wrong. */
+static bool set_ranks(struct report *report)
+{
+	enum report_format format = report->format_given ? report->view.format : REPORT_TABLE;
+	bool rows_given = report->view.rows != REPORT_ROWS_ACTIVITIES &&
+			  report->view.rows != REPORT_ROWS_RANKS;
+
+	if (!report->ranks)
+		return true;
+	if ((format != REPORT_TABLE && format != REPORT_JSON && format != REPORT_CSV) ||
+	    rows_given || report->collectives || report->names.memory != REPORT_MEMORY_NONE ||
+	    report->names.planes || report->view.folded.by.nr_dimensions) {
+		fputs("flamegrid: report: --ranks is for --format table, json or csv, and nothing "
+		      "else\n",
+		      stderr);
+		return false;
+	}
+	report->view.rows = format == REPORT_CSV ? REPORT_ROWS_RANKS : REPORT_ROWS_ACTIVITIES;
+	report->view.format = format == REPORT_TABLE  ? REPORT_RANKS_TABLE
+			      : format == REPORT_JSON ? REPORT_RANKS_JSON
+						      : REPORT_CSV;
+	return true;
+}
+
 /* false after saying what is wrong. */
 static bool set_collectives(struct report *report)
 {
@@ -256,6 +291,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"planes", required_argument, NULL, OPTION_PLANES},
 		{"top", required_argument, NULL, OPTION_TOP},
 		{"rows", required_argument, NULL, OPTION_ROWS},
+		{"ranks", no_argument, NULL, OPTION_RANKS},
 		{"collectives", no_argument, NULL, OPTION_COLLECTIVES},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
@@ -277,6 +313,8 @@ static int parse_options(struct report *report, int argc, char **argv)
 			optind == argc ? "no profile given" : "more than one profile given");
 		return EXIT_USAGE + 1;
 	}
+	if (!set_ranks(report))
+		return EXIT_USAGE + 1;
 	if (report->view.rows != REPORT_ROWS_ACTIVITIES && report->view.format != REPORT_CSV) {
 		fprintf(stderr, "flamegrid: report: --rows is for --format csv\n");
 		return EXIT_USAGE + 1;

@@ -9,6 +9,7 @@
 #include "aggregator/html_writer.h"
 #include "aggregator/json_writer.h"
 #include "aggregator/profile_collectives.h"
+#include "aggregator/ranks_writer.h"
 #include "aggregator/sample_writer.h"
 #include "aggregator/statistics_writer.h"
 #include "aggregator/table_writer.h"
@@ -27,6 +28,8 @@ int report_view_open(struct report_view *view, const char *store_path,
 	result = report_tree_build(view->profile, options, &view->tree);
 	if (result == 0)
 		result = report_busy_create(view->profile, &view->busy);
+	if (result == 0)
+		result = report_ranks_create(view->profile, &view->ranks);
 	if (result == 0)
 		result = report_statistics_create(view->profile,
 						  options ? options->demangle : DEMANGLE_FULL,
@@ -63,6 +66,7 @@ void report_view_close(struct report_view *view)
 {
 	report_collectives_destroy(view->collectives);
 	report_statistics_destroy(view->statistics);
+	report_ranks_destroy(view->ranks);
 	report_busy_destroy(view->busy);
 	report_tree_destroy(view->tree);
 	profile_destroy(view->profile);
@@ -111,6 +115,8 @@ static int write_csv(const struct report_view *view, FILE *out, enum report_rows
 		return statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_FAILURES);
 	case REPORT_ROWS_CONFIGURATIONS:
 		return statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CONFIGS);
+	case REPORT_ROWS_RANKS:
+		return ranks_writer_csv(out, view->ranks, view->tree);
 	case REPORT_ROWS_COLLECTIVES:
 		return view->collectives
 			       ? collectives_writer_csv(out, view->collectives, view->tree)
@@ -150,6 +156,10 @@ int report_view_write(const struct report_view *view, FILE *out,
 		return sample_writer_write(out, view->store_path, view->profile, view->options);
 	case REPORT_API:
 		return write_api(view, out);
+	case REPORT_RANKS_TABLE:
+		return ranks_writer_table(out, view->ranks, view->tree);
+	case REPORT_RANKS_JSON:
+		return ranks_writer_json(out, view->ranks, view->tree);
 	}
 	return -EINVAL;
 }

@@ -10,6 +10,7 @@
 #include "aggregator/report_build.h"
 #include "aggregator/report_busy.h"
 #include "aggregator/report_collectives.h"
+#include "aggregator/report_ranks.h"
 #include "aggregator/report_statistics.h"
 #include "aggregator/report_tree.h"
 
@@ -21,6 +22,8 @@ enum report_format {
 	REPORT_CSV,
 	REPORT_SAMPLES, /* of host threads, one by one */
 	REPORT_API,     /* tables of CUDA's API calls alone */
+	REPORT_RANKS_TABLE,
+	REPORT_RANKS_JSON,
 };
 
 enum report_rows { /* of CSV */
@@ -28,6 +31,7 @@ enum report_rows { /* of CSV */
 		   REPORT_ROWS_CALLS,
 		   REPORT_ROWS_FAILURES,
 		   REPORT_ROWS_CONFIGURATIONS,
+		   REPORT_ROWS_RANKS,
 		   REPORT_ROWS_COLLECTIVES, /* after report_view_read_collectives() */
 };
 
@@ -44,6 +48,7 @@ struct report_view {
 	struct profile *profile;
 	struct report_tree *tree;
 	struct report_busy *busy;
+	struct report_ranks *ranks;
 	struct report_statistics *statistics;
 	struct report_collectives *collectives; /* NULL: not read */
 	const char *store_path;                 /* borrowed until report_view_close(), as options */

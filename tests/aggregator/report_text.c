@@ -11,6 +11,7 @@
 
 #include "aggregator/folded_writer.h"
 #include "aggregator/profile.h"
+#include "aggregator/ranks_writer.h"
 #include "aggregator/report_build.h"
 #include "aggregator/report_busy.h"
 #include "aggregator/report_statistics.h"
@@ -51,6 +52,16 @@ static void write_planes(FILE *out, const struct profile *profile)
 	}
 }
 
+static void write_ranks(FILE *out, const struct profile *profile, const struct report_tree *tree)
+{
+	struct report_ranks *ranks;
+
+	assert_int_equal(report_ranks_create(profile, &ranks), 0);
+	assert_true(ranks->nr_rows > 0);
+	assert_int_equal(ranks_writer_csv(out, ranks, tree), 0);
+	report_ranks_destroy(ranks);
+}
+
 char *report_text_of(const char *path)
 {
 	struct folded_options options = {.unit = FOLDED_NS};
@@ -86,6 +97,7 @@ char *report_text_of(const char *path)
 	for (int memory = REPORT_MEMORY_PEAK; memory <= REPORT_MEMORY_FREES; memory++)
 		write_memory(out, profile, (enum report_memory)memory);
 	write_planes(out, profile);
+	write_ranks(out, profile, tree);
 	fclose(out);
 	report_statistics_destroy(statistics);
 	report_busy_destroy(busy);

@@ -57,7 +57,7 @@ static void add_strings(struct scenario *scenario)
 		TEXT("cudaLaunchKernel"),
 		TEXT("inner;function\n"),
 		TEXT("_Z4gemmIfEvPT_i"),
-		TEXT("reduce_kernel"),
+		TEXT("ncclDevKernel_AllReduce_Sum_f32_RING_LL"),
 		TEXT("NVIDIA H100"),
 		TEXT("0000:17:00.0"),
 		TEXT("./train --fast"),

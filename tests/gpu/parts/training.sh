@@ -14,6 +14,26 @@ train() {
 	cp "$scratch/tiny_train/flame.html" "$out/tiny_train.html"
 }
 
+# A row a rank; all have communicated, and what overlaps is part of that. Kernels and copies are all that the report has.
+ddp_ranks() {
+	"$flamegrid" report "$scratch/ddp" --ranks | tee "$out/ddp.ranks"
+	"$flamegrid" report "$scratch/ddp" --ranks -f json >"$out/ddp.ranks.json"
+	python3 - "$out/ddp.ranks.json" "$gpus" <<-'PY' >"$out/ddp.ranks.check" 2>&1
+		import json, sys
+		rows = json.load(open(sys.argv[1]))["ranks"]
+		assert [row["rank"] for row in rows] == list(range(int(sys.argv[2]))), "a row a rank"
+		for row in rows:
+		    assert row["nccl_kernels"] >= 220, row # one bucket a step at least
+		    assert 0 < row["overlap_ns"] <= row["nccl_busy_ns"] <= row["nccl_ns"], row
+		    assert row["nccl_busy_ns"] <= row["busy_ns"] <= row["window_ns"], row
+		    assert row["busy_ns"] + row["idle_ns"] == row["window_ns"] and row["late"] == 0, row
+	PY
+	if [ $? -eq 0 ]; then ok "ddp: --ranks"; else not_ok "ddp: --ranks: $(tail -n 1 "$out/ddp.ranks.check")"; fi
+	same "ddp: kernels of all ranks" \
+		"$(python3 -c 'import json, sys; print(sum(row["kernels"] for row in json.load(open(sys.argv[1]))["ranks"]))' "$out/ddp.ranks.json")" \
+		"$("$flamegrid" report "$scratch/ddp" -f json | python3 -c 'import json, sys; print(json.load(sys.stdin)["totals"]["kernels"])')"
+}
+
 ddp() {
 	have_torch || { echo "left out: no PyTorch"; return; }
 	[ "$gpus" -ge 2 ] || { echo "left out: ddp.py wants two GPUs"; return; }
@@ -24,6 +44,7 @@ ddp() {
 		if grep -q "\\[GPU${gpu}_Kernel\\]" "$out/ddp.count.folded"; then ok "ddp: GPU$gpu is there"; else
 			not_ok "ddp: GPU$gpu is missing"; fi
 	done
+	ddp_ranks
 	cp "$scratch/ddp/flame.html" "$out/ddp.html"
 }
 

@@ -10,6 +10,7 @@
 #include "activity_host.h"
 #include "sim_clock.h"
 #include "sim_config.h"
+#include "sim_record_log.h"
 #include "sim_shape.h"
 #include "sim_stream.h"
 
@@ -272,8 +273,10 @@ static void settle(struct buffer *buffer, uint64_t now_ns)
 			atomic_fetch_add_explicit(&row->valid_ns, note->end_ns - note->start_ns,
 						  memory_order_relaxed);
 			sim_shape_count(note->shape, note->end_ns - note->start_ns);
+			sim_record_log_add(row, note->start_ns, note->end_ns);
 		}
 	}
+	sim_record_log_flush();
 }
 
 static void shuffle(struct buffer *buffer, uint64_t seed)

@@ -3,12 +3,13 @@
  *
  *   fake_launches [--devices D] [--streams S] [--threads T] [--launches N] [--kernels K]
  * [--mangled]
- *                 [--copies M] [--sync-every N] [--no-final-sync] [--forever] [--shapes N]
+ *                 [--nccl] [--copies M] [--sync-every N] [--no-final-sync] [--forever] [--shapes N]
  *                 [--progress FILE] [--exit return|_exit|kill9-self|abort]
  *
  * Thread t works on device t % D: N launches in turn over K kernels and S streams, then M rounds of
  * copies.
  * --shapes: the kernels are launched with N configurations in turn, round by round; else with one.
+ * --nccl: the last of the K kernels has the name of one of NCCL's.
  * --progress writes "PID LAUNCHES" to FILE (a pipe, say) after every 1,000 launches of the process.
  * Kernel i is launched by launch_from_k<i>(), called by step(), called by run_thread(). Prints
  * "ready PID" before the first launch, and at the end "launched DEVICE KERNEL COUNT", "copied
@@ -51,14 +52,18 @@
 static struct fake_cuda_kernel plain_kernels[KERNELS] = {SIXTEEN(PLAIN)};
 static struct fake_cuda_kernel mangled_kernels[KERNELS] = {SIXTEEN(MANGLED)};
 
+static const struct fake_cuda_kernel nccl_kernel = FAKE_CUDA_KERNEL_INIT(
+	"_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE", 4000,
+	9000, 1);
+
 static struct {
 	int devices, streams, threads, kernels;
 	long launches, copies, sync_every, shapes;
-	bool forever, no_final_sync;
+	bool forever, no_final_sync, nccl;
 	const char *how_to_exit;
 	_Atomic int progress; /* descriptor, -1: none */
 	struct fake_cuda_kernel *set;
-} options = {1, 1, 1, 4, 1000, 0, 0, 1, false, false, "return", -1, plain_kernels};
+} options = {1, 1, 1, 4, 1000, 0, 0, 1, false, false, false, "return", -1, plain_kernels};
 
 static struct {
 	_Atomic uint64_t kernels[KERNELS];
@@ -189,13 +194,21 @@ static void print_counts(void)
 }
 
 static const struct option long_options[] = {
-	{"devices", required_argument, NULL, 'd'},    {"streams", required_argument, NULL, 's'},
-	{"threads", required_argument, NULL, 't'},    {"launches", required_argument, NULL, 'n'},
-	{"kernels", required_argument, NULL, 'k'},    {"copies", required_argument, NULL, 'c'},
-	{"sync-every", required_argument, NULL, 'y'}, {"shapes", required_argument, NULL, 'h'},
-	{"exit", required_argument, NULL, 'e'},       {"mangled", no_argument, NULL, 'm'},
-	{"no-final-sync", no_argument, NULL, 'x'},    {"forever", no_argument, NULL, 'f'},
-	{"progress", required_argument, NULL, 'p'},   {NULL, 0, NULL, 0},
+	{"devices", required_argument, NULL, 'd'},
+	{"streams", required_argument, NULL, 's'},
+	{"threads", required_argument, NULL, 't'},
+	{"launches", required_argument, NULL, 'n'},
+	{"kernels", required_argument, NULL, 'k'},
+	{"copies", required_argument, NULL, 'c'},
+	{"sync-every", required_argument, NULL, 'y'},
+	{"shapes", required_argument, NULL, 'h'},
+	{"exit", required_argument, NULL, 'e'},
+	{"mangled", no_argument, NULL, 'm'},
+	{"no-final-sync", no_argument, NULL, 'x'},
+	{"forever", no_argument, NULL, 'f'},
+	{"progress", required_argument, NULL, 'p'},
+	{"nccl", no_argument, NULL, 'l'},
+	{NULL, 0, NULL, 0},
 };
 
 static bool read_option(int option, const char *value)
@@ -236,6 +249,9 @@ static bool read_option(int option, const char *value)
 		break;
 	case 'f':
 		options.forever = true;
+		break;
+	case 'l':
+		options.nccl = true;
 		break;
 	case 'p':
 		options.progress = open(value, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -279,6 +295,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "fake_launches: bad arguments; its source says which there are\n");
 		return 2;
 	}
+	if (options.nccl)
+		options.set[options.kernels - 1] = nccl_kernel;
 	signal(SIGPIPE, SIG_IGN);
 	require(cudaSetDevice(0), "cudaSetDevice");
 	printf("ready %d\n", (int)getpid());
