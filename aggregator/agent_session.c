@@ -9,6 +9,7 @@
 #include "memory_account.h"
 #include "proto/message_seq.h"
 #include "roster.h"
+#include "session_collectives.h"
 #include "session_samples.h"
 #include "session_stacks.h"
 #include "session_statistics.h"
@@ -439,6 +440,10 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 		break;
 	case MESSAGE_SAMPLES:
 		error = session_samples_apply(session, collection, &message->samples, reason);
+		break;
+	case MESSAGE_COLLECTIVES:
+		error = session_collectives_apply(session, collection, &message->collectives,
+						  reason);
 		break;
 	default:
 		*reason = "a message that carries no data";

@@ -5,6 +5,7 @@
 
 #include "agent_session.h"
 #include "catalog.h"
+#include "collective_log.h"
 #include "fold_table.h"
 #include "idle_log.h"
 #include "raw_log.h"
@@ -24,9 +25,10 @@ struct collection *collection_create(void)
 	collection->timelines = timeline_table_create();
 	collection->idle = idle_log_create();
 	collection->raw = raw_log_create();
+	collection->collectives = collective_log_create();
 	if (!collection->catalog || !collection->roster || !collection->totals ||
 	    !collection->samples || !collection->timelines || !collection->idle ||
-	    !collection->raw) {
+	    !collection->raw || !collection->collectives) {
 		collection_destroy(collection);
 		return NULL;
 	}
@@ -46,6 +48,7 @@ void collection_destroy(struct collection *collection)
 	fold_table_destroy(collection->samples);
 	timeline_table_destroy(collection->timelines);
 	idle_log_destroy(collection->idle);
+	collective_log_destroy(collection->collectives);
 	raw_log_destroy(collection->raw);
 	free(collection);
 }
@@ -81,6 +84,7 @@ void collection_saved(struct collection *collection)
 	fold_table_clear(collection->samples);
 	timeline_table_saved(collection->timelines);
 	idle_log_saved(collection->idle);
+	collective_log_saved(collection->collectives);
 	raw_log_saved(collection->raw);
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		agent_session_saved(collection->sessions[i]);

@@ -9,6 +9,7 @@
 
 struct agent_session;
 struct catalog;
+struct collective_log;
 struct fold_table;
 struct idle_log;
 struct raw_log;
@@ -23,6 +24,7 @@ struct collection {
 		*samples; /* likewise, of host threads: kind is an enum host_sample_kind */
 	struct timeline_table *timelines;
 	struct idle_log *idle;
+	struct collective_log *collectives;
 	struct raw_log *raw;
 	struct agent_session **sessions; /* owns; sessions[id - 1] */
 	uint32_t nr_sessions, room_sessions;

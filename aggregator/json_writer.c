@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "collectives_writer.h"
 #include "proto/memory_kind.h"
 #include "report_groups.h"
 #include "report_summary.h"
@@ -214,7 +215,8 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 }
 
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
-		      const struct report_statistics *statistics)
+		      const struct report_statistics *statistics,
+		      const struct report_collectives *collectives)
 {
 	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
 	write_member(out, "title", tree->title);
@@ -227,6 +229,8 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	write_busy(out, busy, "streams", 0);
 	if (statistics)
 		statistics_writer_json(out, statistics);
+	if (collectives)
+		collectives_writer_json(out, collectives);
 	write_memory(out, tree);
 	fputs("\"leaves\":[", out);
 	for (uint32_t i = 0; i < tree->nr_leaves; i++) {

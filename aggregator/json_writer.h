@@ -11,11 +11,13 @@
 
 #define JSON_WRITER_SCHEMA 1
 
+struct report_collectives;
 struct report_statistics;
 
-/* statistics may be NULL: then its members are missing. 0; -EIO: out did not take everything. */
+/* statistics and collectives may be NULL: then their members are missing. 0; -EIO: out did not take everything. */
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
-		      const struct report_statistics *statistics);
+		      const struct report_statistics *statistics,
+		      const struct report_collectives *collectives);
 
 /* Clean text (frame_text.h) as a string. */
 void json_writer_text(FILE *out, const char *text);

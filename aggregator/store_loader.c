@@ -11,6 +11,7 @@
 #include "correlator.h"
 #include "memory_account.h"
 #include "roster.h"
+#include "store_collectives.h"
 #include "store_idle.h"
 #include "store_schema.h"
 #include "store_statistics.h"
@@ -575,6 +576,8 @@ int store_loader_load(struct database *database, struct collection *collection)
 		error = store_statistics_load(database, collection);
 	if (!error)
 		error = store_idle_load(database, collection);
+	if (!error)
+		error = store_collectives_load(database, collection);
 	if (!error)
 		error = end_processes(collection);
 	if (!error)

@@ -12,6 +12,7 @@
 #include "memory_account.h"
 #include "proto/definition.h"
 #include "roster.h"
+#include "store_collectives.h"
 #include "store_idle.h"
 #include "store_raw.h"
 #include "store_schema.h"
@@ -97,9 +98,10 @@ struct store_writer {
 	struct database *database; /* borrowed */
 	struct statement *statements[COMMANDS];
 	struct block_code code;
-	struct store_statistics *statistics; /* owns */
-	struct store_idle *idle;             /* owns */
-	struct store_raw *raw;               /* owns */
+	struct store_statistics *statistics;   /* owns */
+	struct store_idle *idle;               /* owns */
+	struct store_raw *raw;                 /* owns */
+	struct store_collectives *collectives; /* owns */
 };
 
 #define RUN(writer, command, ...)                                                                  \
@@ -123,6 +125,8 @@ int store_writer_create(struct database *database, struct store_writer **writer)
 		error = store_idle_create(database, &(*writer)->idle);
 	if (!error)
 		error = store_raw_create(database, &(*writer)->raw);
+	if (!error)
+		error = store_collectives_create(database, &(*writer)->collectives);
 	if (error) {
 		store_writer_destroy(*writer);
 		*writer = NULL;
@@ -139,6 +143,7 @@ void store_writer_destroy(struct store_writer *writer)
 	store_statistics_destroy(writer->statistics);
 	store_idle_destroy(writer->idle);
 	store_raw_destroy(writer->raw);
+	store_collectives_destroy(writer->collectives);
 	block_code_fini(&writer->code);
 	free(writer);
 }
@@ -556,6 +561,8 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 		error = store_idle_write(writer->idle, collection->idle);
 	if (!error)
 		error = store_raw_write(writer->raw, collection->raw);
+	if (!error)
+		error = store_collectives_write(writer->collectives, collection->collectives);
 	for (uint32_t i = 0; i < collection->nr_sessions && !error; i++)
 		error = write_session(writer, collection->sessions[i]);
 	return error;

@@ -27,6 +27,7 @@ struct mm_struct {
 
 struct pt_regs { /* x86_64's */
 	unsigned long bp, ip, sp;
+	unsigned long ax, di, si, dx, cx, r8, r9;
 };
 
 struct thread_struct { /* x86_64's */

@@ -153,7 +153,9 @@ struct sample_counts {
 	__u64 samples, samples_ns;
 	__u64 lost, lost_ns; /* of these, for lack of room */
 	__u64 short_waits, short_waits_ns;
-	__u64 probes_lost; /* stacks of launches for which there was no room */
+	__u64 probes_lost;      /* stacks of launches for which there was no room */
+	__u64 collectives;      /* calls of a collective library (collective_event.h) ... */
+	__u64 collectives_lost; /* ... of these, for lack of room */
 };
 
 /* Map "viewer", one entry: from which pid namespace the agent looks, and what went wrong for all. */
@@ -186,7 +188,7 @@ _Static_assert(sizeof(struct sample_event) == SAMPLE_EVENT_HEAD_SIZE + 8 * (127 
 _Static_assert(sizeof(struct sample_python_frame) == 24, "sample_python_frame");
 _Static_assert(sizeof(struct sample_python) == 72, "sample_python");
 _Static_assert(sizeof(struct watched) == 24, "watched");
-_Static_assert(sizeof(struct sample_counts) == 56, "sample_counts");
+_Static_assert(sizeof(struct sample_counts) == 72, "sample_counts");
 _Static_assert(sizeof(struct sample_viewer) == 32, "sample_viewer");
 _Static_assert(sizeof(struct sample_settings) == 24, "sample_settings");
 

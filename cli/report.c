@@ -16,7 +16,7 @@ struct report {
 	struct report_view_options view;
 	struct report_options names;
 	const char *profile_path, *output_path;
-	bool strict, demangle_given, weight_given;
+	bool strict, demangle_given, weight_given, collectives;
 };
 
 static const char usage[] =
@@ -40,9 +40,12 @@ static const char usage[] =
 	"      --lines on|off   source lines in the names of frames (default: on); off merges a "
 	"function's lines\n"
 	"      --top N          rows of the table\n"
-	"      --rows WHAT      rows of csv: activities (default), calls, failures (failed calls) "
-	"or\n"
-	"                       configurations (of kernel launches)\n"
+	"      --collectives    calls of NCCL by communicator and function: a table of their own, "
+	"and in json\n"
+	"      --rows WHAT      rows of csv: activities (default), calls, failures (failed "
+	"calls),\n"
+	"                       configurations (of kernel launches) or collectives (each call of "
+	"NCCL)\n"
 	"  -o, --output FILE    write there instead of to standard output\n"
 	"      --strict         exit with 3 if any record was lost\n"
 	"  -h, --help           this text\n"
@@ -70,11 +73,10 @@ static const struct word memories[] = {{"peak", REPORT_MEMORY_PEAK},
 				       {"frees", REPORT_MEMORY_FREES},
 				       {0}};
 static const struct word lines[] = {{"on", REPORT_LINES_ON}, {"off", REPORT_LINES_OFF}, {0}};
-static const struct word rows[] = {{"activities", REPORT_ROWS_ACTIVITIES},
-				   {"calls", REPORT_ROWS_CALLS},
-				   {"failures", REPORT_ROWS_FAILURES},
-				   {"configurations", REPORT_ROWS_CONFIGURATIONS},
-				   {0}};
+static const struct word rows[] = {
+	{"activities", REPORT_ROWS_ACTIVITIES},   {"calls", REPORT_ROWS_CALLS},
+	{"failures", REPORT_ROWS_FAILURES},       {"configurations", REPORT_ROWS_CONFIGURATIONS},
+	{"collectives", REPORT_ROWS_COLLECTIVES}, {0}};
 static const struct word demanglings[] = {
 	{"full", DEMANGLE_FULL}, {"simple", DEMANGLE_SIMPLE}, {"none", DEMANGLE_NONE}, {0}};
 
@@ -115,6 +117,7 @@ enum long_option {
 	OPTION_MEMORY,
 	OPTION_PLANES,
 	OPTION_ROWS,
+	OPTION_COLLECTIVES,
 };
 
 /* 0; -1 after saying what is wrong. Memory's plane is shown in several ways, of which none is the plane. */
@@ -187,6 +190,9 @@ static int take_option(struct report *report, int option)
 	case 'o':
 		report->output_path = optarg;
 		return 0;
+	case OPTION_COLLECTIVES:
+		report->collectives = true;
+		return 0;
 	case OPTION_STRICT:
 		report->strict = true;
 		return 0;
@@ -220,6 +226,22 @@ static bool set_memory_weight(struct report *report)
 	return false;
 }
 
+/* false after saying what is wrong. */
+static bool set_collectives(struct report *report)
+{
+	enum report_format format = report->view.format;
+
+	if (report->view.rows == REPORT_ROWS_COLLECTIVES)
+		report->collectives = true;
+	else if (report->collectives && format != REPORT_TABLE && format != REPORT_JSON) {
+		fputs("flamegrid: report: --collectives is for --format table and json; csv has "
+		      "--rows collectives\n",
+		      stderr);
+		return false;
+	}
+	return true;
+}
+
 /* 0: go on; otherwise the exit status, less one. */
 static int parse_options(struct report *report, int argc, char **argv)
 {
@@ -234,6 +256,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"planes", required_argument, NULL, OPTION_PLANES},
 		{"top", required_argument, NULL, OPTION_TOP},
 		{"rows", required_argument, NULL, OPTION_ROWS},
+		{"collectives", no_argument, NULL, OPTION_COLLECTIVES},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
 		{"help", no_argument, NULL, 'h'},
@@ -258,6 +281,8 @@ static int parse_options(struct report *report, int argc, char **argv)
 		fprintf(stderr, "flamegrid: report: --rows is for --format csv\n");
 		return EXIT_USAGE + 1;
 	}
+	if (!set_collectives(report))
+		return EXIT_USAGE + 1;
 	if (!set_memory_weight(report))
 		return EXIT_USAGE + 1;
 	if (report->view.format == REPORT_SAMPLES &&
@@ -308,8 +333,11 @@ int verb_report(const char *program, int argc, char **argv)
 	if (status)
 		return status - 1;
 	status = EXIT_FAILED;
-	if (report_view_open(&view, store_of(report.profile_path, store), &report.names, &error) <
-	    0)
+	const char *path = store_of(report.profile_path, store);
+	int result = report_view_open(&view, path, &report.names, &error);
+	if (result == 0 && report.collectives)
+		result = report_view_read_collectives(&view, path, &report.names, &error);
+	if (result < 0)
 		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
 	else if (write_report(&report, &view) == 0)
 		status = report.strict && view.tree->lost ? EXIT_LOSS : EXIT_OK;

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/collectives_writer.h"
 #include "aggregator/csv_writer.h"
 #include "aggregator/html_writer.h"
 #include "aggregator/json_writer.h"
+#include "aggregator/profile_collectives.h"
 #include "aggregator/sample_writer.h"
 #include "aggregator/statistics_writer.h"
 #include "aggregator/table_writer.h"
@@ -36,6 +38,20 @@ int report_view_open(struct report_view *view, const char *store_path,
 	return result;
 }
 
+int report_view_read_collectives(struct report_view *view, const char *store_path,
+				 const struct report_options *options, char **error)
+{
+	struct collective_log *log;
+	int result = profile_collectives_load(store_path, &log, error);
+
+	if (result < 0)
+		return result;
+	result = report_collectives_create(view->profile, log, options, &view->collectives);
+	if (result < 0 && asprintf(error, "%s: %s", store_path, strerror(-result)) < 0)
+		*error = NULL;
+	return result;
+}
+
 int report_view_rebuild(struct report_view *view, const struct report_options *options)
 {
 	report_tree_destroy(view->tree);
@@ -45,6 +61,7 @@ int report_view_rebuild(struct report_view *view, const struct report_options *o
 
 void report_view_close(struct report_view *view)
 {
+	report_collectives_destroy(view->collectives);
 	report_statistics_destroy(view->statistics);
 	report_busy_destroy(view->busy);
 	report_tree_destroy(view->tree);
@@ -94,6 +111,10 @@ static int write_csv(const struct report_view *view, FILE *out, enum report_rows
 		return statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_FAILURES);
 	case REPORT_ROWS_CONFIGURATIONS:
 		return statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CONFIGS);
+	case REPORT_ROWS_COLLECTIVES:
+		return view->collectives
+			       ? collectives_writer_csv(out, view->collectives, view->tree)
+			       : -EINVAL;
 	}
 	return -EINVAL;
 }
@@ -116,9 +137,13 @@ int report_view_write(const struct report_view *view, FILE *out,
 	case REPORT_HTML:
 		return write_html(view, out, options);
 	case REPORT_TABLE:
+		if (view->collectives)
+			return collectives_writer_table(out, view->collectives, view->tree,
+							options->top);
 		return table_writer_write(out, view->tree, view->busy, &table);
 	case REPORT_JSON:
-		return json_writer_write(out, view->tree, view->busy, view->statistics);
+		return json_writer_write(out, view->tree, view->busy, view->statistics,
+					 view->collectives);
 	case REPORT_CSV:
 		return write_csv(view, out, options->rows);
 	case REPORT_SAMPLES:

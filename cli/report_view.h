@@ -9,6 +9,7 @@
 #include "aggregator/profile.h"
 #include "aggregator/report_build.h"
 #include "aggregator/report_busy.h"
+#include "aggregator/report_collectives.h"
 #include "aggregator/report_statistics.h"
 #include "aggregator/report_tree.h"
 
@@ -27,6 +28,7 @@ enum report_rows { /* of CSV */
 		   REPORT_ROWS_CALLS,
 		   REPORT_ROWS_FAILURES,
 		   REPORT_ROWS_CONFIGURATIONS,
+		   REPORT_ROWS_COLLECTIVES, /* after report_view_read_collectives() */
 };
 
 /* Zeroed: folded stacks, time in microseconds, nothing split, full names. */
@@ -43,13 +45,18 @@ struct report_view {
 	struct report_tree *tree;
 	struct report_busy *busy;
 	struct report_statistics *statistics;
-	const char *store_path; /* borrowed until report_view_close(), as options */
+	struct report_collectives *collectives; /* NULL: not read */
+	const char *store_path;                 /* borrowed until report_view_close(), as options */
 	const struct report_options *options;
 };
 
 /* 0 or -errno with one line in *error that names the path, owns: free(). report_view_close() in either case. */
 int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error);
+/* Reads calls of collective libraries, too: tables are then of these alone, and JSON has them. 0 or -errno, likewise. */
+int report_view_read_collectives(struct report_view *view, const char *store_path,
+				 const struct report_options *options, char **error);
+
 /* Makes the tree anew, of the same profile. 0 or -errno; on error the tree is NULL. */
 int report_view_rebuild(struct report_view *view, const struct report_options *options);
 void report_view_close(struct report_view *view);

@@ -11,6 +11,7 @@
 #include <bpf/libbpf.h>
 
 #include "process_watch.skel.h"
+#include "sample_counts.h"
 
 struct bpf_ring {
 	struct process_watch_bpf *programs; /* owns; the maps are its own */
@@ -258,17 +259,8 @@ void bpf_ring_counts(const struct bpf_ring *ring, pid_t pid, struct sample_count
 	memset(counts, 0, sizeof(*counts));
 	if (bpf_map_lookup_elem(ring->counts_fd, &key, ring->per_cpu))
 		return;
-	for (int i = 0; i < ring->nr_cpus; i++) {
-		const struct sample_counts *part = &ring->per_cpu[i];
-
-		counts->samples += part->samples;
-		counts->samples_ns += part->samples_ns;
-		counts->lost += part->lost;
-		counts->lost_ns += part->lost_ns;
-		counts->short_waits += part->short_waits;
-		counts->short_waits_ns += part->short_waits_ns;
-		counts->probes_lost += part->probes_lost;
-	}
+	for (int i = 0; i < ring->nr_cpus; i++)
+		sample_counts_add(counts, &ring->per_cpu[i]);
 }
 
 void bpf_ring_failures(const struct bpf_ring *ring, uint64_t *unwatched, uint64_t *unnoted)

@@ -8,12 +8,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "bpf/host_call.h"
 #include "bpf_ring.h"
 #include "call_sites.h"
+#include "collective.skel.h"
 #include "host_call.skel.h"
+#include "proto/collective.h"
 
 /* linux/bpf.h of Linux 6.13, which is younger than some headers: enum bpf_attach_type, and of union bpf_attr what creates such a link. */
 #define ATTACH_MULTI   48u
@@ -33,7 +36,14 @@ struct link_attributes {
 #define THREADS_MAX 1024u
 
 struct call_program {
-	struct host_call_bpf *bpf; /* owns */
+	/* Of its kind; owns. */
+	struct host_call_bpf *calls;
+	struct collective_bpf *collectives;
+	/* The same for both; of one of these. */
+	struct bpf_object *object;
+	struct bpf_program *on_call;
+	volatile int *is_silent;
+	enum call_program_kind kind;
 	enum call_links_way way;
 	bool wants_python;
 	uint32_t stack_pages;
@@ -53,7 +63,7 @@ static int create_link(const struct call_program *program, uint32_t attach_type,
 {
 	struct link_attributes own = *attributes;
 
-	own.program_fd = (uint32_t)bpf_program__fd(program->bpf->progs.on_call);
+	own.program_fd = (uint32_t)bpf_program__fd(program->on_call);
 	own.attach_type = attach_type;
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &own, sizeof(own));
 	return fd < 0 ? -errno : fd;
@@ -74,31 +84,91 @@ static bool is_supported(const struct call_program *program, uint32_t attach_typ
 	return r == -EBADF;
 }
 
-static int open_program(struct call_program *program, const struct bpf_ring *ring,
-			uint32_t attach_type)
+static void unload(struct call_program *program)
+{
+	host_call_bpf__destroy(program->calls);
+	collective_bpf__destroy(program->collectives);
+	program->calls = NULL;
+	program->collectives = NULL;
+}
+
+/* What no other host has. */
+static uint64_t boot_key(void)
+{
+	char boot_id[64] = "";
+	FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (file && !fgets(boot_id, sizeof(boot_id), file))
+		boot_id[0] = '\0';
+	if (file)
+		fclose(file);
+	return collective_hash(COLLECTIVE_HASH_START, boot_id, strlen(boot_id));
+}
+
+static int open_calls(struct call_program *program)
 {
 	const bool has_stacks = program->wants_python || program->stack_pages;
 
-	program->bpf = host_call_bpf__open();
-	if (!program->bpf)
+	program->calls = host_call_bpf__open();
+	if (!program->calls)
 		return -errno;
-	program->bpf->rodata->answer_ignored = program->way == CALL_LINKS_SESSION;
-	program->bpf->rodata->has_python = program->wants_python;
-	program->bpf->rodata->stack_pages = program->stack_pages;
-	bpf_map__set_max_entries(program->bpf->maps.call_stacks, has_stacks ? THREADS_MAX : 1);
-	bpf_program__set_autoload(program->bpf->progs.on_thread_end, has_stacks);
+	program->object = program->calls->obj;
+	program->on_call = program->calls->progs.on_call;
+	program->calls->rodata->answer_ignored = program->way == CALL_LINKS_SESSION;
+	program->calls->rodata->has_python = program->wants_python;
+	program->calls->rodata->stack_pages = program->stack_pages;
+	bpf_map__set_max_entries(program->calls->maps.call_stacks, has_stacks ? THREADS_MAX : 1);
+	bpf_program__set_autoload(program->calls->progs.on_thread_end, has_stacks);
+	return 0;
+}
+
+static int open_collectives(struct call_program *program)
+{
+	program->collectives = collective_bpf__open();
+	if (!program->collectives)
+		return -errno;
+	program->object = program->collectives->obj;
+	program->on_call = program->collectives->progs.on_call;
+	program->collectives->rodata->answer_ignored = program->way == CALL_LINKS_SESSION;
+	program->collectives->rodata->boot_key = boot_key();
+	return 0;
+}
+
+static int open_program(struct call_program *program, const struct bpf_ring *ring,
+			uint32_t attach_type)
+{
+	int r = program->kind == CALL_PROGRAM_CUDA ? open_calls(program)
+						   : open_collectives(program);
+
+	if (r)
+		return r;
 	if (attach_type)
-		bpf_program__set_expected_attach_type(program->bpf->progs.on_call,
+		bpf_program__set_expected_attach_type(program->on_call,
 						      (enum bpf_attach_type)attach_type);
-	return bpf_ring_share(ring, program->bpf->obj);
+	return bpf_ring_share(ring, program->object);
+}
+
+static int load_object(struct call_program *program)
+{
+	int r;
+
+	if (program->kind == CALL_PROGRAM_CUDA) {
+		r = host_call_bpf__load(program->calls);
+		program->is_silent = r ? NULL : &program->calls->bss->is_silent;
+		return r;
+	}
+	r = collective_bpf__load(program->collectives);
+	program->is_silent = r ? NULL : &program->collectives->bss->is_silent;
+	return r;
 }
 
 static int start_program(struct call_program *program)
 {
-	if (!program->wants_python && !program->stack_pages)
+	if (program->kind != CALL_PROGRAM_CUDA || (!program->wants_python && !program->stack_pages))
 		return 0;
-	program->bpf->links.on_thread_end = bpf_program__attach(program->bpf->progs.on_thread_end);
-	return program->bpf->links.on_thread_end ? 0 : -errno;
+	program->calls->links.on_thread_end =
+		bpf_program__attach(program->calls->progs.on_thread_end);
+	return program->calls->links.on_thread_end ? 0 : -errno;
 }
 
 static int load(struct call_program *program, const struct bpf_ring *ring)
@@ -112,15 +182,13 @@ static int load(struct call_program *program, const struct bpf_ring *ring)
 	int r = open_program(program, ring, type);
 
 	if (r == 0)
-		r = host_call_bpf__load(program->bpf);
+		r = load_object(program);
 	if (r == 0 && type && !is_supported(program, type))
 		r = -EOPNOTSUPP;
 	if (r == 0)
 		r = start_program(program);
-	if (r) {
-		host_call_bpf__destroy(program->bpf);
-		program->bpf = NULL;
-	}
+	if (r)
+		unload(program);
 	return r;
 }
 
@@ -140,8 +208,9 @@ static int load_best(struct call_program *program, const struct bpf_ring *ring,
 	return r;
 }
 
-int call_program_create(struct bpf_ring *ring, const struct call_program_options *options,
-			struct call_program **program, const char **what)
+int call_program_create(struct bpf_ring *ring, enum call_program_kind kind,
+			const struct call_program_options *options, struct call_program **program,
+			const char **what)
 {
 	struct call_program *new_program = calloc(1, sizeof(*new_program));
 
@@ -149,6 +218,7 @@ int call_program_create(struct bpf_ring *ring, const struct call_program_options
 	*program = NULL;
 	if (!new_program)
 		return -ENOMEM;
+	new_program->kind = kind;
 	new_program->wants_python = options->wants_python;
 	new_program->stack_pages = options->stack_pages;
 	int r = load_best(new_program, ring, options->way);
@@ -173,13 +243,33 @@ void call_program_destroy(struct call_program *program)
 {
 	if (!program)
 		return;
-	host_call_bpf__destroy(program->bpf);
+	unload(program);
 	free(program);
+}
+
+/* The key is read as the BPF program has it; a process's keys are few, and its end is rare. */
+void call_program_forget(struct call_program *program, pid_t pid)
+{
+	struct {
+		uint64_t process_start, handle;
+		uint32_t pid, exec_id;
+	} key, next;
+
+	if (program->kind != CALL_PROGRAM_COLLECTIVE)
+		return;
+	int fd = bpf_map__fd(program->collectives->maps.communicators);
+	int r = bpf_map_get_next_key(fd, NULL, &next);
+	while (r == 0) {
+		key = next;
+		r = bpf_map_get_next_key(fd, &key, &next);
+		if (key.pid == (uint32_t)pid)
+			bpf_map_delete_elem(fd, &key);
+	}
 }
 
 void call_program_silence(struct call_program *program)
 {
-	program->bpf->bss->is_silent = 1;
+	*program->is_silent = 1;
 }
 
 enum call_links_way call_program_way(const struct call_program *program)
@@ -232,8 +322,8 @@ static int link_single(struct call_links *links, const struct call_program *prog
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = cookie,
 		    .retprobe = (cookie & HOST_CALL_RETURN) != 0);
-	struct bpf_link *link = bpf_program__attach_uprobe_opts(program->bpf->progs.on_call, -1,
-								path, offset, &options);
+	struct bpf_link *link =
+		bpf_program__attach_uprobe_opts(program->on_call, -1, path, offset, &options);
 
 	if (!link)
 		return -errno;

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "bpf_ring.h"
+#include "call_function.h"
 #include "call_sites.h"
+#include "collective_function.h"
 #include "elf_file.h"
 #include "mapped_file.h"
 #include "maps_file.h"
@@ -34,8 +36,8 @@ struct probed_file {
 	dev_t device;
 	ino_t inode;
 	uint32_t nr_users;
-	bool has_links;
-	struct call_links *links; /* owns; NULL: it has nothing to probe, or can't be */
+	struct call_links
+		*links[CALL_PROGRAM_KINDS]; /* owns; NULL: it has nothing to probe, or can't be */
 };
 
 struct prober {
@@ -55,7 +57,8 @@ struct prober {
 struct call_probes {
 	struct bpf_ring *ring;
 	bool trusts_all;
-	struct call_program *program; /* owns */
+	struct call_program
+		*programs[CALL_PROGRAM_KINDS]; /* owns; NULL: the kernel does not take it */
 	struct call_probes_scope scope;
 	struct prober *processes; /* owns */
 	uint32_t nr_processes, max_processes;
@@ -65,6 +68,28 @@ struct call_probes {
 	uint32_t nr_files, max_files;
 	struct call_sites sites; /* for one call */
 };
+
+/* A kernel that takes the one may not take the other. Their stacks are by frame pointers alone. */
+static void add_collectives(struct call_probes *probes, enum call_links_way way)
+{
+	const struct call_program_options options = {.way = way};
+	char line[128];
+	const char *what;
+	int r = call_program_create(probes->ring, CALL_PROGRAM_COLLECTIVE, &options,
+				    &probes->programs[CALL_PROGRAM_COLLECTIVE], &what);
+
+	if (r == 0)
+		return;
+	snprintf(line, sizeof(line), "BPF: calls of NCCL are not seen: %s", strerror(-r));
+	probes->scope.notice(probes->scope.context, line);
+}
+
+static void drop_file(struct probed_file *file)
+{
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		call_links_destroy(file->links[kind]);
+	free(file);
+}
 
 int call_probes_create(struct bpf_ring *ring, const struct call_program_options *options,
 		       bool trusts_all, const struct call_probes_scope *scope,
@@ -79,12 +104,15 @@ int call_probes_create(struct bpf_ring *ring, const struct call_program_options 
 	new_probes->ring = ring;
 	new_probes->trusts_all = trusts_all;
 	new_probes->scope = *scope;
-	int r = call_program_create(ring, options, &new_probes->program, what);
-	if (r)
+	int r = call_program_create(ring, CALL_PROGRAM_CUDA, options,
+				    &new_probes->programs[CALL_PROGRAM_CUDA], what);
+	if (r) {
 		call_probes_destroy(new_probes);
-	else
-		*probes = new_probes;
-	return r;
+		return r;
+	}
+	add_collectives(new_probes, options->way);
+	*probes = new_probes;
+	return 0;
 }
 
 void call_probes_destroy(struct call_probes *probes)
@@ -92,13 +120,13 @@ void call_probes_destroy(struct call_probes *probes)
 	if (!probes)
 		return;
 	/* At one moment for all files: see use_mappings(). */
-	if (probes->program)
-		call_program_silence(probes->program);
-	for (uint32_t i = 0; i < probes->nr_files; i++) {
-		call_links_destroy(probes->files[i]->links);
-		free(probes->files[i]);
-	}
-	call_program_destroy(probes->program);
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		if (probes->programs[kind])
+			call_program_silence(probes->programs[kind]);
+	for (uint32_t i = 0; i < probes->nr_files; i++)
+		drop_file(probes->files[i]);
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		call_program_destroy(probes->programs[kind]);
 	free(probes->files);
 	free(probes->processes);
 	free(probes);
@@ -106,7 +134,15 @@ void call_probes_destroy(struct call_probes *probes)
 
 int call_probes_python(const struct call_probes *probes)
 {
-	return call_program_python(probes->program);
+	return call_program_python(probes->programs[CALL_PROGRAM_CUDA]);
+}
+
+static bool is_probed(const struct probed_file *file)
+{
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		if (file->links[kind])
+			return true;
+	return false;
 }
 
 uint32_t call_probes_files(const struct call_probes *probes)
@@ -114,24 +150,30 @@ uint32_t call_probes_files(const struct call_probes *probes)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < probes->nr_files; i++)
-		count += probes->files[i]->links != NULL;
+		count += is_probed(probes->files[i]);
 	return count;
 }
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
 /* Puts probes on its functions; that there are none is no failure, that they can't be is said. */
-static void probe(struct call_probes *probes, struct probed_file *file, struct elf_file *elf,
-		  const char *name)
+static void probe(struct call_probes *probes, enum call_program_kind kind, struct probed_file *file,
+		  struct elf_file *elf, const char *name)
 {
+	static uint32_t (*const finds[CALL_PROGRAM_KINDS])(const char *symbol) = {
+		[CALL_PROGRAM_CUDA] = call_function_find,
+		[CALL_PROGRAM_COLLECTIVE] = collective_function_find,
+	};
 	char line[NAME_SIZE + 128];
 	uint32_t nr_failed = 0;
 
-	call_sites_find(elf, &probes->sites);
+	if (!probes->programs[kind])
+		return;
+	call_sites_find(elf, finds[kind], &probes->sites);
 	if (probes->sites.count == 0)
 		return;
-	int r = call_links_create(probes->program, elf_file_fd(elf), &probes->sites, &nr_failed,
-				  &file->links);
+	int r = call_links_create(probes->programs[kind], elf_file_fd(elf), &probes->sites,
+				  &nr_failed, &file->links[kind]);
 	if (r == 0 && nr_failed == 0)
 		return;
 	snprintf(line, sizeof(line), "%s: %u of %u functions can't be probed: %s", name,
@@ -167,7 +209,8 @@ static struct probed_file *get_file(struct call_probes *probes, struct elf_file 
 		return NULL;
 	file->device = status.st_dev;
 	file->inode = status.st_ino;
-	probe(probes, file, elf, name);
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		probe(probes, (enum call_program_kind)kind, file, elf, name);
 	probes->files[probes->nr_files++] = file;
 	return file;
 }
@@ -183,8 +226,7 @@ static void drop_unused_files(struct call_probes *probes)
 			i++;
 			continue;
 		}
-		call_links_destroy(file->links);
-		free(file);
+		drop_file(file);
 		probes->files[i] = probes->files[--probes->nr_files];
 	}
 }
@@ -200,6 +242,7 @@ enum cuda_library {
 	CUDA_NONE,
 	CUDA_RUNTIME,
 	CUDA_DRIVER,
+	CUDA_COLLECTIVE, /* NCCL, or PyTorch's own library, which may hold it */
 };
 
 /* By the file's own name; wheels put a hash into that of the runtime. */
@@ -211,6 +254,8 @@ static enum cuda_library library_of(const struct maps_file_entry *entry)
 
 	if (begins_with(name, size, "libcudart.so") || begins_with(name, size, "libcudart-"))
 		return CUDA_RUNTIME;
+	if (begins_with(name, size, "libnccl.so") || begins_with(name, size, "libtorch_cuda.so"))
+		return CUDA_COLLECTIVE;
 	return begins_with(name, size, DRIVER) ? CUDA_DRIVER : CUDA_NONE;
 }
 
@@ -246,11 +291,7 @@ static int use_mapping(struct call_probes *probes, struct prober *process,
 /* What another user could have made is not opened, but for who has started it. */
 static bool is_trusted(const struct call_probes *probes, pid_t pid)
 {
-	char path[32];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return probes->trusts_all || (stat(path, &status) == 0 && status.st_uid == geteuid());
+	return probes->trusts_all || proc_file_is_ours(pid);
 }
 
 static ino_t executable_of(pid_t pid)
@@ -375,6 +416,8 @@ static int use_mappings(struct call_probes *probes, struct prober *process,
 	if (r == 0)
 		r = use_libraries(probes, process, mappings, CUDA_RUNTIME);
 	if (r == 0)
+		r = use_libraries(probes, process, mappings, CUDA_COLLECTIVE);
+	if (r == 0)
 		r = use_executable(probes, process, mappings);
 	if (r == 0)
 		r = use_libraries(probes, process, mappings, CUDA_DRIVER);
@@ -484,6 +527,9 @@ static void drop_gone(struct call_probes *probes)
 			continue;
 		}
 		forget_files(process);
+		if (!process->seen && probes->programs[CALL_PROGRAM_COLLECTIVE])
+			call_program_forget(probes->programs[CALL_PROGRAM_COLLECTIVE],
+					    process->pid);
 		if (process->seen) /* a zombie, which may leave the ring later */
 			i++;
 		else

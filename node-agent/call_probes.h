@@ -1,5 +1,5 @@
-/* Times the calls that watched processes make of CUDA, in whichever files they have mapped it: libcudart and libcuda, copies of them, and the
- * executable where the runtime is part of it. A file is probed once, however many processes map it, from the first of them until the last
+/* Times the calls that watched processes make of CUDA and NCCL, in whichever files they have mapped it: libcudart, libcuda and libnccl, copies
+ * of them, libtorch_cuda where NCCL is part of it, and the executable where the runtime is. A file is probed once, however many processes map it, from the first of them until the last
  * is gone; in between the kernel sees to it that every process that maps it is, from its first call on. Which files there are is read from
  * /proc, whenever the size of a process's code has changed. Single-threaded: only the agent loop calls it. */
 #ifndef CALL_PROBES_H

@@ -2,11 +2,11 @@
 
 #include <stdbool.h>
 
-#include "call_function.h"
 #include "elf_file.h"
 
 struct search {
 	struct elf_file *file;
+	uint32_t (*find)(const char *symbol);
 	struct call_sites *sites;
 };
 
@@ -22,10 +22,10 @@ static int on_function(void *context, const struct elf_file_function *function)
 {
 	const struct search *search = context;
 	struct call_sites *sites = search->sites;
-	uint32_t number = call_function_find(function->name);
+	uint32_t number = search->find(function->name);
 	uint64_t offset;
 
-	if (number == CALL_FUNCTION_NONE || sites->count == CALL_SITES_MAX ||
+	if (number == 0 || sites->count == CALL_SITES_MAX ||
 	    !elf_file_offset(search->file, function->start, &offset) || is_known(sites, offset))
 		return 0;
 	sites->offsets[sites->count] = offset;
@@ -33,9 +33,10 @@ static int on_function(void *context, const struct elf_file_function *function)
 	return 0;
 }
 
-void call_sites_find(struct elf_file *file, struct call_sites *sites)
+void call_sites_find(struct elf_file *file, uint32_t (*find)(const char *symbol),
+		     struct call_sites *sites)
 {
-	struct search search = {file, sites};
+	struct search search = {file, find, sites};
 
 	sites->count = 0;
 	elf_file_each_function(file, on_function, &search);

@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "bpf/collective_event.h"
 #include "proto/host_sample.h"
+#include "watched_collectives.h"
 
 /* The caller may be there twice (host_call.bpf.c). */
 static void show_callers(struct event_stack *stack)
@@ -22,11 +24,14 @@ void event_stack_init(struct event_stack *stack, const struct sample_event *even
 {
 	const uint8_t *copy =
 		(const uint8_t *)event->addresses + event->user_size + event->kernel_size;
-	const uint32_t nr_user = event->user_size / (uint32_t)sizeof(event->addresses[0]);
+	/* Those of a collective begin with the call itself. */
+	const uint32_t nr_words = watched_collectives_has(event) ? COLLECTIVE_CALL_WORDS : 0;
+	const uint32_t nr_user =
+		event->user_size / (uint32_t)sizeof(event->addresses[0]) - nr_words;
 
 	stack->list = (struct address_list){
-		.user = (const uint64_t *)event->addresses,
-		.kernel = (const uint64_t *)event->addresses + nr_user,
+		.user = (const uint64_t *)event->addresses + nr_words,
+		.kernel = (const uint64_t *)event->addresses + nr_words + nr_user,
 		.nr_user = nr_user,
 		.nr_kernel = event->kernel_size / (uint32_t)sizeof(event->addresses[0]),
 		.code_pages = event->code_pages,
@@ -43,6 +48,6 @@ void event_stack_init(struct event_stack *stack, const struct sample_event *even
 	};
 	memcpy(stack->python, copy + event->stack_size,
 	       stack->list.nr_python * sizeof(stack->python[0]));
-	if (event->kind == HOST_SAMPLE_CALL)
+	if (event->kind == HOST_SAMPLE_CALL || nr_words)
 		show_callers(stack);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define COMMAND_MAX      4096u
@@ -130,4 +131,22 @@ char *proc_file_command(pid_t pid)
 	if (size > 0 && text[size - 1] == '\n')
 		text[size - 1] = '\0';
 	return text;
+}
+
+bool proc_file_is_ours(pid_t pid)
+{
+	char path[32];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return stat(path, &status) == 0 && status.st_uid == geteuid();
+}
+
+uint64_t proc_file_pid_namespace(pid_t pid)
+{
+	char path[40];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	return stat(path, &status) == 0 ? status.st_ino : 0;
 }

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "address_stack.h"
 #include "batch_builder.h"
+#include "bpf/collective_event.h"
 #include "call_function.h"
 #include "event_loop.h"
 #include "event_stack.h"
@@ -19,7 +19,9 @@
 #include "process_description.h"
 #include "process_ledger.h"
 #include "python_process.h"
+#include "sample_counts.h"
 #include "wait_reason.h"
+#include "watched_collectives.h"
 
 #define NS_PER_S      1000000000ull
 #define SETTLE_PASSES 20u
@@ -43,8 +45,9 @@ struct watched_process {
 	bool has_command; /* as it is; else what could be had of it while it called exec */
 	char *command;    /* owns; NULL: not known */
 	char thread_command[SAMPLE_COMMAND_SIZE + 1];
-	uint32_t command_id;         /* of thread_command; STRING_NONE: it has none */
-	struct host_sample *samples; /* owns */
+	uint32_t command_id;                     /* of thread_command; STRING_NONE: it has none */
+	struct watched_collectives *collectives; /* owns */
+	struct host_sample *samples;             /* owns */
 	uint32_t nr_samples, max_samples;
 	uint32_t nr_asked; /* whether it has settled */
 	uint64_t received, received_ns, opened, opened_ns, no_stack;
@@ -85,15 +88,6 @@ static void watch(struct watched_process *process)
 	}
 }
 
-static bool is_of_our_user(pid_t pid)
-{
-	char path[32];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	return stat(path, &status) == 0 && status.st_uid == geteuid();
-}
-
 /* Between exec and its arguments there is a moment without. */
 static bool read_command(struct watched_process *process)
 {
@@ -126,12 +120,13 @@ struct watched_process *watched_process_create(const struct watched_scope *scope
 		.source = {.fd = -1, .ready = on_end, .context = process},
 	};
 	process->ledger = process_ledger_create();
-	if (!process->ledger) {
+	process->collectives = watched_collectives_create();
+	if (!process->ledger || !process->collectives) {
 		watched_process_destroy(process);
 		return NULL;
 	}
 	watch(process);
-	process->reads_maps = !process->ended && (scope->trusts_all || is_of_our_user(pid));
+	process->reads_maps = !process->ended && (scope->trusts_all || proc_file_is_ours(pid));
 	read_command(process);
 	return process;
 }
@@ -147,6 +142,7 @@ void watched_process_destroy(struct watched_process *process)
 	process_description_destroy(process->description);
 	process_ledger_destroy(process->ledger);
 	address_stack_destroy(process->stacks);
+	watched_collectives_destroy(process->collectives);
 	free(process->command);
 	free(process->samples);
 	free(process);
@@ -196,21 +192,12 @@ uint32_t watched_process_claim(const struct watched_process *process)
 
 /* ---- who it is ---------------------------------------------------------------------------------- */
 
-static uint64_t pid_namespace_of(pid_t pid)
-{
-	char path[40];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
-	return stat(path, &status) == 0 ? status.st_ino : 0;
-}
-
 static int describe(struct watched_process *process)
 {
 	struct guest_hello hello = {
 		.pid = (uint32_t)process->pid,
 		.start_ticks = start_ticks(process),
-		.pid_namespace = pid_namespace_of(process->ended ? getpid() : process->pid),
+		.pid_namespace = proc_file_pid_namespace(process->ended ? getpid() : process->pid),
 	};
 
 	if (getrandom(hello.instance, sizeof(hello.instance), 0) != sizeof(hello.instance))
@@ -393,6 +380,7 @@ static int become(struct watched_process *process)
 {
 	address_stack_destroy(process->stacks);
 	process->stacks = NULL;
+	watched_collectives_forget(process->collectives);
 	return call_anew(process);
 }
 
@@ -411,6 +399,21 @@ static int reserve(struct watched_process *process)
 	return 0;
 }
 
+static int meet(struct watched_process *process, const struct sample_event *event)
+{
+	int r = 0;
+
+	if (process->has_exec_id && process->exec_id != event->exec_id)
+		r = become(process);
+	else if (!process->has_exec_id && process->stacks)
+		r = call_anew(process); /* it may have called exec since it was prepared */
+	process->exec_id = event->exec_id;
+	process->has_exec_id = true;
+	if (process->start == 0)
+		process->start = event->process_start;
+	return r ? r : name_command(process, event);
+}
+
 static int add(struct watched_process *process, const struct sample_event *event)
 {
 	struct host_sample sample = {
@@ -420,34 +423,37 @@ static int add(struct watched_process *process, const struct sample_event *event
 		.cpu = event->cpu,
 		.kind = event->kind,
 	};
-	int r = 0;
+	int r = meet(process, event);
 
-	if (process->has_exec_id && process->exec_id != event->exec_id)
-		r = become(process);
-	else if (!process->has_exec_id && process->stacks)
-		r = call_anew(process); /* it may have called exec since it was prepared */
-
-	process->exec_id = event->exec_id;
-	process->has_exec_id = true;
 	if (r == 0)
 		r = reserve(process);
 	if (r == 0)
 		r = find_stack(process, event, &sample.stack_id);
 	if (r == 0)
 		r = find_name(process, event, &sample.name_id);
-	if (r == 0)
-		r = name_command(process, event);
 	if (r)
 		return r;
 	sample.command_id = process->command_id;
-	if (process->start == 0)
-		process->start = event->process_start;
 	process->samples[process->nr_samples++] = sample;
 	return 0;
 }
 
+static int add_collective(struct watched_process *process, const struct sample_event *event)
+{
+	uint32_t stack_id = STACK_NODE_NONE;
+	int r = meet(process, event);
+
+	if (r == 0 && watched_collectives_count(process->collectives) >= WATCHED_COLLECTIVES_MAX)
+		r = watched_process_flush(process);
+	if (r == 0 && event->kind == SAMPLE_EVENT_COLLECTIVE)
+		r = find_stack(process, event, &stack_id);
+	return r ? r : watched_collectives_add(process->collectives, event, stack_id);
+}
+
 int watched_process_add(struct watched_process *process, const struct sample_event *event)
 {
+	if (watched_collectives_has(event))
+		return add_collective(process, event);
 	int r = add(process, event);
 
 	process->received += r == 0;
@@ -470,6 +476,17 @@ void watched_process_count_short(struct watched_process *process, uint64_t durat
 	process->inherited.short_waits_ns += duration_ns;
 }
 
+static int send_collectives(struct watched_process *process)
+{
+	struct message message;
+
+	if (watched_collectives_count(process->collectives) == 0)
+		return 0;
+	watched_collectives_take(process->collectives, &message);
+	message.collectives.process_id = process->process_id;
+	return process->scope->send(process->scope->context, &message);
+}
+
 int watched_process_flush(struct watched_process *process)
 {
 	struct message message = {
@@ -478,7 +495,7 @@ int watched_process_flush(struct watched_process *process)
 			    .samples = process->samples,
 			    .realtime_offset_ns = process->scope->realtime_offset_ns}};
 
-	if (process->nr_samples == 0)
+	if (process->nr_samples == 0 && watched_collectives_count(process->collectives) == 0)
 		return 0;
 	process->nr_samples = 0;
 	int r = process->has_command ? 0 : call_anew(process);
@@ -487,12 +504,15 @@ int watched_process_flush(struct watched_process *process)
 	if (r == 0) /* the guest's introduction does not send what its own batches will */
 		r = batch_builder_flush_dictionaries(process->scope->builder);
 	message.samples.process_id = process->process_id;
-	return r ? r : process->scope->send(process->scope->context, &message);
+	if (r == 0 && message.samples.nr_samples)
+		r = process->scope->send(process->scope->context, &message);
+	return r ? r : send_collectives(process);
 }
 
 uint64_t watched_process_samples(const struct watched_process *process)
 {
-	return process->received + process->opened;
+	return process->received + process->opened +
+	       watched_collectives_received(process->collectives);
 }
 
 /* ---- the account -------------------------------------------------------------------------------- */
@@ -502,19 +522,6 @@ void watched_process_set_base(struct watched_process *process, const struct samp
 	process->base = *base;
 }
 
-static void add_counts(struct sample_counts *sum, const struct sample_counts *part, int sign)
-{
-	const uint64_t factor = sign < 0 ? UINT64_MAX : 1;
-
-	sum->samples += part->samples * factor;
-	sum->samples_ns += part->samples_ns * factor;
-	sum->lost += part->lost * factor;
-	sum->lost_ns += part->lost_ns * factor;
-	sum->short_waits += part->short_waits * factor;
-	sum->short_waits_ns += part->short_waits_ns * factor;
-	sum->probes_lost += part->probes_lost * factor;
-}
-
 void watched_process_account(struct watched_process *process, const struct sample_counts *counts)
 {
 	struct process_ledger *ledger =
@@ -522,8 +529,8 @@ void watched_process_account(struct watched_process *process, const struct sampl
 	struct sample_counts *total = &process->total;
 
 	*total = *counts;
-	add_counts(total, &process->base, -1);
-	add_counts(total, &process->inherited, 1);
+	sample_counts_subtract(total, &process->base);
+	sample_counts_add(total, &process->inherited);
 	process_ledger_set(ledger, LEDGER_SAMPLES, total->samples + process->opened,
 			   total->samples_ns + process->opened_ns);
 	process_ledger_set(ledger, LEDGER_SAMPLE_RING_FULL, total->lost, total->lost_ns);
@@ -533,41 +540,49 @@ void watched_process_account(struct watched_process *process, const struct sampl
 	process_ledger_set(ledger, LEDGER_STACK_TRUNCATED, process->truncated, 0);
 	process_ledger_set(ledger, LEDGER_WAIT_SHORT, total->short_waits, total->short_waits_ns);
 	process_ledger_set(ledger, LEDGER_PROBE_LOST, total->probes_lost, 0);
+	process_ledger_set(ledger, LEDGER_COLLECTIVES, total->collectives, 0);
+	process_ledger_set(ledger, LEDGER_COLLECTIVE_LOST, total->collectives_lost, 0);
+}
+
+static bool has_come(const struct watched_process *process, const struct sample_counts *counts,
+		     struct sample_counts *come)
+{
+	const struct sample_counts received = {
+		.samples = process->received,
+		.samples_ns = process->received_ns,
+		.collectives = watched_collectives_received(process->collectives),
+	};
+
+	return sample_counts_come(counts, &process->base, &received, come);
 }
 
 bool watched_process_settles(struct watched_process *process, struct sample_counts *counts,
 			     bool last)
 {
-	const struct sample_counts *base = &process->base;
-	uint64_t come = base->samples + process->received + counts->lost - base->lost;
-	uint64_t come_ns =
-		base->samples_ns + process->received_ns + counts->lost_ns - base->lost_ns;
+	struct sample_counts come;
 
-	if (counts->samples <= come)
+	if (has_come(process, counts, &come))
 		return true;
 	if (!last && process->nr_asked++ < SETTLE_PASSES)
 		return false;
-	counts->lost += counts->samples - come;
-	counts->lost_ns += counts->samples_ns - come_ns;
+	sample_counts_give_up(counts, &come);
 	return true;
 }
 
 void watched_process_taken(const struct watched_process *process, struct sample_counts *counts)
 {
-	*counts = process->total;
-	add_counts(counts, &process->inherited, -1);
-	add_counts(counts, &process->base, 1);
+	struct sample_counts total = process->total;
+
+	sample_counts_subtract(&total, &process->inherited);
+	sample_counts_add(&total, &process->base);
 	/* Of what the kernel has counted as sent, the next program's may be part. */
-	counts->samples =
-		process->base.samples + process->received + counts->lost - process->base.lost;
-	counts->samples_ns = process->base.samples_ns + process->received_ns + counts->lost_ns -
-			     process->base.lost_ns;
+	has_come(process, &total, counts);
 }
 
 static bool has_counts(const struct watched_process *process)
 {
 	return process->total.samples || process->total.lost || process->total.short_waits ||
-	       process->total.probes_lost || process->opened;
+	       process->total.probes_lost || process->total.collectives || process->opened;
 }
 
 int watched_process_send_ledger(struct watched_process *process)
@@ -599,7 +614,7 @@ int watched_process_finish(struct watched_process *process, struct watched_proce
 	if (r || process->guest)
 		return r;
 	if (process->process_id == 0 && parent) {
-		add_counts(&parent->inherited, &process->total, 1);
+		sample_counts_add(&parent->inherited, &process->total);
 		return 0;
 	}
 	r = watched_process_leave(process);

@@ -191,7 +191,8 @@ int watched_set_look(struct watched_set *set, bool all)
 		if (alive && !all)
 			continue;
 		bpf_ring_counts(set->ring, next, &counts);
-		if (counts.samples || counts.short_waits || counts.probes_lost) {
+		if (counts.samples || counts.short_waits || counts.probes_lost ||
+		    counts.collectives) {
 			struct watched_process *process;
 			int r = get_process(set, next, &process);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/batch_decode_collectives.h"
 #include "proto/batch_decode_events.h"
 #include "proto/batch_decode_stacks.h"
 #include "proto/batch_reader.h"
@@ -248,6 +249,7 @@ static const char *message_name(uint64_t type)
 		[MESSAGE_STATISTICS] = "STATISTICS",
 		[MESSAGE_STREAM] = "STREAM",
 		[MESSAGE_SAMPLES] = "SAMPLES",
+		[MESSAGE_COLLECTIVES] = "COLLECTIVES",
 	};
 
 	return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
@@ -299,6 +301,9 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 		break;
 	case MESSAGE_SAMPLES:
 		read_samples(decoder, reader, &message->samples);
+		break;
+	case MESSAGE_COLLECTIVES:
+		batch_decode_collectives(&decoder->rooms, reader, &message->collectives);
 		break;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "proto/batch_encode_collectives.h"
 #include "proto/batch_encode_events.h"
 #include "proto/batch_encode_stacks.h"
 #include "proto/batch_writer.h"
@@ -224,6 +225,7 @@ static uint32_t nr_elements_of(enum message_type type)
 	case MESSAGE_BYE:
 		return 3;
 	case MESSAGE_STATISTICS:
+	case MESSAGE_COLLECTIVES:
 		return 8;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
@@ -279,6 +281,9 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 		break;
 	case MESSAGE_SAMPLES:
 		put_samples(writer, &message->samples);
+		break;
+	case MESSAGE_COLLECTIVES:
+		batch_encode_collectives(writer, &message->collectives);
 		break;
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:

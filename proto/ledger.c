@@ -101,6 +101,11 @@ static const struct {
 	[LEDGER_PROBE_LOST] = {"probe_lost",
 			       "launches without their stack: the kernel had no room for it",
 			       LEDGER_NOTED},
+	[LEDGER_COLLECTIVES] = {"collectives", "calls of a collective library", LEDGER_PRODUCED},
+	[LEDGER_COLLECTIVE_LOST] =
+		{"collective_lost",
+		 "calls of a collective library lost: the kernel had no room for them",
+		 LEDGER_LOST},
 };
 
 static int is_known(uint32_t reason)

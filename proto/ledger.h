@@ -6,6 +6,7 @@
  * and for each process:
  *	LEDGER_LAUNCHES = received + LEDGER_LAUNCH_RING_FULL + LEDGER_LAUNCH_NO_LANE + in flight
  *	LEDGER_SAMPLES = received + LEDGER_SAMPLE_RING_FULL
+ *	LEDGER_COLLECTIVES = received + LEDGER_COLLECTIVE_LOST
  * The numbers are part of the wire and of the store's schema: append only. */
 #ifndef LEDGER_H
 #define LEDGER_H
@@ -67,8 +68,11 @@ enum ledger_reason {
 	LEDGER_SAMPLES = 34,          /* host samples (ns: the time that they stand for) */
 	LEDGER_SAMPLE_RING_FULL = 35, /* host samples lost: no room between kernel and agent */
 	LEDGER_SAMPLE_NO_STACK = 36,  /* host samples whose stack could not be read */
-	LEDGER_WAIT_SHORT = 37, /* waits below the minimum, not sampled (ns: what they lasted) */
-	LEDGER_PROBE_LOST = 38, /* launches whose stack the kernel had no room to pass on */
+	LEDGER_WAIT_SHORT = 37,  /* waits below the minimum, not sampled (ns: what they lasted) */
+	LEDGER_PROBE_LOST = 38,  /* launches whose stack the kernel had no room to pass on */
+	LEDGER_COLLECTIVES = 39, /* calls of a collective library, and its groups */
+	LEDGER_COLLECTIVE_LOST =
+		40, /* calls of a collective library lost: no room between kernel and agent, or for their communicator */
 	LEDGER_REASONS,
 };
 

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "proto/collective.h"
 #include "proto/device_limits.h"
 #include "proto/host_sample.h"
 #include "proto/kernel_config.h"
@@ -49,6 +50,7 @@ enum message_type {
 	MESSAGE_STATISTICS = 15,
 	MESSAGE_STREAM = 17,
 	MESSAGE_SAMPLES = 18,
+	MESSAGE_COLLECTIVES = 19,
 };
 
 struct message_text {
@@ -227,6 +229,17 @@ struct message_samples {
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the node, once and for all of the agent; 0: not known */
 };
 
+/* Calls of a collective library by one process, and the communicators that they are the first to name, which are defined by ids from 1 without
+ * gaps; a later word on a communicator replaces the earlier one. stack_id is a node id. */
+struct message_collectives {
+	uint64_t seq;
+	uint32_t process_id;
+	uint32_t nr_communicators; /* WIRE_ITEMS_MAX at most */
+	uint32_t nr_collectives;   /* WIRE_EVENTS_MAX at most */
+	const struct communicator *communicators;
+	const struct collective *collectives;
+};
+
 /* The process's whole ledger so far (ledger.h): replaces what was sent before. */
 struct message_ledger {
 	uint64_t seq;
@@ -293,6 +306,7 @@ struct message {
 		struct message_bye bye;
 		struct message_streams streams;
 		struct message_samples samples;
+		struct message_collectives collectives;
 	};
 };
 

@@ -26,6 +26,8 @@ static const uint64_t *find(const struct message *message)
 		return &message->streams.seq;
 	case MESSAGE_SAMPLES:
 		return &message->samples.seq;
+	case MESSAGE_COLLECTIVES:
+		return &message->collectives.seq;
 	default:
 		return NULL;
 	}

@@ -114,7 +114,8 @@ static void start(struct probes *probes, const struct call_program_options *opti
 	int fd = open(library, O_RDONLY | O_CLOEXEC);
 
 	if (r == 0)
-		r = call_program_create(probes->ring, options, &probes->program, &what);
+		r = call_program_create(probes->ring, CALL_PROGRAM_CUDA, options, &probes->program,
+					&what);
 	if (r == 0)
 		r = call_links_create(probes->program, fd, &sites, &nr_failed, &probes->links);
 	close(fd);

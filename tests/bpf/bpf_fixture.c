@@ -105,6 +105,37 @@ static void take_samples(struct bpf_fixture *fixture, const struct message_sampl
 	}
 }
 
+static void take_collectives(struct bpf_fixture *fixture, const struct message_collectives *message)
+{
+	struct bpf_fixture_process *process = known_process(fixture, message->process_id);
+
+	assert_in_range(message->nr_communicators + message->nr_collectives, 1, WIRE_EVENTS_MAX);
+	fixture->communicators = realloc(fixture->communicators,
+					 (fixture->nr_communicators + message->nr_communicators +
+					  1) * sizeof(*fixture->communicators));
+	fixture->collectives = realloc(fixture->collectives,
+				       (fixture->nr_collectives + message->nr_collectives + 1) *
+					       sizeof(*fixture->collectives));
+	for (uint32_t i = 0; i < message->nr_communicators; i++) {
+		assert_int_equal(message->communicators[i].communicator_id,
+				 ++process->nr_communicators);
+		fixture->communicators[fixture->nr_communicators++] =
+			(struct bpf_fixture_communicator){message->process_id,
+							  message->communicators[i]};
+	}
+	for (uint32_t i = 0; i < message->nr_collectives; i++) {
+		const struct collective *collective = &message->collectives[i];
+
+		assert_true(collective->function < COLLECTIVE_FUNCTIONS);
+		assert_true(collective->duration_ns > 0);
+		assert_true(collective->stack_id <= stack_dictionary_nr_nodes(fixture->stacks));
+		assert_true(collective->communicator_id <= process->nr_communicators);
+		process->nr_collectives++;
+		fixture->collectives[fixture->nr_collectives++] =
+			(struct bpf_fixture_collective){message->process_id, *collective};
+	}
+}
+
 static void take_ledger(struct bpf_fixture *fixture, const struct message_ledger *message)
 {
 	struct bpf_fixture_process *process = known_process(fixture, message->process_id);
@@ -132,6 +163,9 @@ static int take(void *context, struct message *message)
 		break;
 	case MESSAGE_SAMPLES:
 		take_samples(fixture, &message->samples);
+		break;
+	case MESSAGE_COLLECTIVES:
+		take_collectives(fixture, &message->collectives);
 		break;
 	case MESSAGE_LEDGER:
 		take_ledger(fixture, &message->ledger);
@@ -208,6 +242,8 @@ void bpf_fixture_destroy(struct bpf_fixture *fixture)
 	free(fixture->texts);
 	free(fixture->names);
 	free(fixture->samples);
+	free(fixture->communicators);
+	free(fixture->collectives);
 	free(fixture->symbols);
 	free(fixture);
 }

@@ -18,12 +18,24 @@ struct bpf_fixture_process {
 	uint32_t pid, state;
 	char command[128];
 	uint64_t nr_samples[HOST_SAMPLE_KINDS], ns[HOST_SAMPLE_KINDS];
+	uint64_t nr_collectives;
+	uint32_t nr_communicators;
 	struct ledger_entry ledger[LEDGER_REASONS];
 };
 
 struct bpf_fixture_sample {
 	uint32_t process_id;
 	struct host_sample sample;
+};
+
+struct bpf_fixture_communicator {
+	uint32_t process_id;
+	struct communicator communicator;
+};
+
+struct bpf_fixture_collective {
+	uint32_t process_id;
+	struct collective collective;
 };
 
 struct bpf_fixture {
@@ -40,6 +52,10 @@ struct bpf_fixture {
 	uint32_t nr_processes;
 	struct bpf_fixture_sample *samples; /* owns */
 	uint32_t nr_samples, max_samples;
+	struct bpf_fixture_communicator *communicators; /* owns */
+	uint32_t nr_communicators;
+	struct bpf_fixture_collective *collectives; /* owns; in the order in which they came */
+	uint32_t nr_collectives;
 	uint32_t *symbols; /* owns; frame id to name id */
 	uint32_t max_symbols;
 	char **texts; /* owns; by string id */

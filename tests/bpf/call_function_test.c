@@ -61,7 +61,7 @@ static void sites_of_a_file_are_its_functions_each_once(void **state)
 	uint32_t nr_launches = 0;
 	(void)state;
 	assert_int_equal(elf_file_open(runtime_path, &file), 0);
-	call_sites_find(file, &sites);
+	call_sites_find(file, call_function_find, &sites);
 	assert_true(sites.count > 10);
 	for (uint32_t i = 0; i < sites.count; i++) {
 		uint64_t vaddr, offset;
@@ -85,7 +85,7 @@ static void a_file_without_them_has_no_sites(void **state)
 	struct elf_file *file;
 	(void)state;
 	assert_int_equal(elf_file_open("/proc/self/exe", &file), 0);
-	call_sites_find(file, &sites);
+	call_sites_find(file, call_function_find, &sites);
 	assert_int_equal(sites.count, 0);
 	elf_file_close(file);
 }

@@ -118,6 +118,22 @@ contains "so does rank 0" "$scratch/err.0" "did not say goodbye"
 check "the profile is there" test -s "$scratch/beheaded/flame.html"
 check "with the other node" grep -q . <("$flamegrid" report "$scratch/beheaded" --by host 2>/dev/null | grep '^node0;')
 
+# ---- a stranger who knows where the aggregator is, and its public key
+begin_held strange
+same "who can read the rendezvous" "$(stat -c %a "$scratch/strange.rendezvous")" 600
+"$flamegrid" keygen "$scratch/own-keys" >/dev/null
+(umask 077; grep -h -e '^server-public' "$scratch/strange.rendezvous" >"$scratch/mixed.keys"; grep '^client' "$scratch/own-keys/agent.keys" >>"$scratch/mixed.keys")
+mkfifo "$scratch/stranger"
+"$BUILD/bin/flamegrid-agent" --keys "$scratch/mixed.keys" --connect "$(awk '$1 == "endpoint" { print $2; exit }' "$scratch/strange.rendezvous")" \
+	--socket "$scratch/stranger.socket" 2> >(tee -p "$scratch/stranger" >/dev/null) &
+stranger=$!
+check "the stranger is told" grep -m1 -q 'the keys do not fit' "$scratch/stranger"
+kill -KILL $stranger
+wait $stranger 2>/dev/null
+end_held
+contains "rank 0 says so" "$scratch/err.0" "connections without this job's keys were turned away"
+same "hosts" "$("$flamegrid" report "$scratch/strange" --by host 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "node0 node1 "
+
 # ---- a node that does not join, where the launcher tells how many there are
 env SLURM_JOB_ID=12 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURMD_NODENAME=node0 FAKE_CUDA_DEVICES=2 \
 	"$flamegrid" run --devices "$scratch/devices.0" -o "$scratch/half" -- $work --launches 100 >"$scratch/out.0" 2>"$scratch/err.0"

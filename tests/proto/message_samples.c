@@ -190,6 +190,65 @@ static const struct host_sample host_samples[] = {
 	 .kind = HOST_SAMPLE_KINDS - 1},
 };
 
+static const struct communicator communicators[] = {
+	{.key = 0xcbf29ce484222325ull, .communicator_id = 1, .rank = 1, .nr_ranks = 8},
+	{.key = 77,
+	 .parent_key = 0xcbf29ce484222325ull,
+	 .communicator_id = 2,
+	 .rank = COLLECTIVE_NOT_KNOWN,
+	 .nr_ranks = COLLECTIVE_NOT_KNOWN,
+	 .color = -2,
+	 .split = 3,
+	 .origin = COMMUNICATOR_SPLIT},
+	{.key = UINT64_MAX,
+	 .parent_key = UINT64_MAX,
+	 .communicator_id = COLLECTIVE_COMMUNICATORS_MAX,
+	 .color = INT32_MIN,
+	 .split = UINT32_MAX,
+	 .origin = COMMUNICATOR_ORIGINS - 1},
+};
+
+static const struct collective collectives[] = {
+	{.start_ns = 5000000000ull,
+	 .duration_ns = 12345,
+	 .sequence = 1,
+	 .function_sequence = 1,
+	 .count = 1024,
+	 .bytes = 4096,
+	 .stream = 0x7f0012345678ull,
+	 .communicator_id = 1,
+	 .tid = 4242,
+	 .peer = COLLECTIVE_NOT_KNOWN,
+	 .stack_id = 7,
+	 .data_type = COLLECTIVE_FLOAT32},
+	{.start_ns = 5000100000ull,
+	 .duration_ns = 1,
+	 .count = 3,
+	 .group = 9,
+	 .tid = 4242,
+	 .peer = COLLECTIVE_NOT_KNOWN,
+	 .result = -1,
+	 .function = COLLECTIVE_GROUP,
+	 .data_type = COLLECTIVE_TYPE_NONE,
+	 .reduce_op = COLLECTIVE_OP_NONE},
+	{.start_ns = UINT64_MAX,
+	 .duration_ns = UINT64_MAX,
+	 .sequence = UINT64_MAX,
+	 .function_sequence = UINT64_MAX,
+	 .count = UINT64_MAX,
+	 .bytes = UINT64_MAX,
+	 .group = UINT64_MAX,
+	 .stream = UINT64_MAX,
+	 .communicator_id = COLLECTIVE_COMMUNICATORS_MAX,
+	 .tid = UINT32_MAX,
+	 .peer = UINT32_MAX,
+	 .stack_id = WIRE_ID_MAX,
+	 .result = INT32_MIN,
+	 .function = COLLECTIVE_FUNCTIONS - 1,
+	 .data_type = UINT8_MAX,
+	 .reduce_op = UINT8_MAX},
+};
+
 static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_HELLO,
 	 .hello = {.version_min = 1,
@@ -314,6 +373,19 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 			.nr_configs = 1,
 			.configs = configs}},
 	{.type = MESSAGE_STATISTICS, .statistics = {.seq = 14, .process_id = 2}},
+	{.type = MESSAGE_COLLECTIVES,
+	 .collectives = {.seq = 15,
+			 .process_id = 1,
+			 .nr_communicators = LENGTH(communicators),
+			 .nr_collectives = LENGTH(collectives),
+			 .communicators = communicators,
+			 .collectives = collectives}},
+	{.type = MESSAGE_COLLECTIVES,
+	 .collectives = {.seq = UINT64_MAX,
+			 .process_id = WIRE_ID_MAX,
+			 .nr_collectives = 1,
+			 .collectives = collectives}},
+	{.type = MESSAGE_COLLECTIVES, .collectives = {.seq = 16, .process_id = 2}},
 };
 
 const struct message *message_samples_get(uint32_t index)
@@ -420,6 +492,16 @@ static bool welcome_equal(const struct message_welcome *left, const struct messa
 	       left->window_bytes == right->window_bytes && left->durable_seq == right->durable_seq;
 }
 
+static bool collectives_equal(const struct message_collectives *left,
+			      const struct message_collectives *right)
+{
+	return left->seq == right->seq && left->process_id == right->process_id &&
+	       list_equal(left->communicators, right->communicators, left->nr_communicators,
+			  right->nr_communicators, sizeof(*left->communicators)) &&
+	       list_equal(left->collectives, right->collectives, left->nr_collectives,
+			  right->nr_collectives, sizeof(*left->collectives));
+}
+
 bool message_samples_equal(const struct message *left, const struct message *right)
 {
 	if (left->type != right->type)
@@ -466,6 +548,8 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 		       list_equal(left->samples.samples, right->samples.samples,
 				  left->samples.nr_samples, right->samples.nr_samples,
 				  sizeof(*left->samples.samples));
+	case MESSAGE_COLLECTIVES:
+		return collectives_equal(&left->collectives, &right->collectives);
 	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
 		break;

@@ -1,0 +1,11 @@
+/* What calls of collective libraries do to the collection; part of agent_session. Single-threaded. */
+#ifndef SESSION_COLLECTIVES_H
+#define SESSION_COLLECTIVES_H
+
+#include "agent_session.h"
+
+/* As agent_session_apply(): 0, an enum refuse_code with *reason and nothing changed, or -ENOMEM. */
+int session_collectives_apply(struct agent_session *session, struct collection *collection,
+			      const struct message_collectives *message, const char **reason);
+
+#endif

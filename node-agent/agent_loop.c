@@ -1,0 +1,328 @@
+#include "agent_loop.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch_builder.h"
+#include "bpf_source.h"
+#include "guest_control.h"
+#include "guest_listener.h"
+#include "probe_guests.h"
+#include "probe_source.h"
+#include "process_table.h"
+#include "publisher.h"
+#include "symbolizer.h"
+
+#define NS_PER_MS      1000000ull
+#define IDLE_INTERVALS 5u /* passes over idle rings come this much later, at most */
+#define STACK_RETRY_NS 100000ull
+#define BEAT_NS        250000000ull /* guests give up after seconds */
+
+/* ---- passes
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t count_read(const struct agent *agent)
+{
+	uint64_t launches, records;
+
+	process_table_counts(agent->processes, &launches, &records);
+	return launches + records + bpf_source_samples(agent->bpf);
+}
+
+static void remove_process(struct agent *agent, uint32_t index)
+{
+	const struct guest_process *process = process_table_at(agent->processes, index);
+	struct probe_stacks *probe = guest_process_probe(process);
+
+	if (agent->predecessors && guest_process_is_left(process))
+		agent->leaves_guests = true;
+	bpf_source_detach(agent->bpf, process);
+	process_table_remove(agent->processes, index);
+	probe_source_detach(agent->probe, probe);
+}
+
+static int pass_guests(struct agent *agent, uint64_t now_ns)
+{
+	uint32_t i = 0;
+	int stacks = probe_guests_pass(agent->probe, agent->processes, now_ns);
+
+	if (stacks < 0)
+		return stacks;
+	agent->waits_for_stack = stacks == 1;
+	while (i < process_table_count(agent->processes)) {
+		struct guest_process *process = process_table_at(agent->processes, i);
+
+		if (stacks == 1 && guest_process_probe(process)) {
+			i++;
+			continue;
+		}
+		if (guest_process_is_ending(process))
+			bpf_source_account(agent->bpf, process);
+		int r = guest_process_pass(process, now_ns);
+		if (r < 0)
+			return r;
+		if (r == 1)
+			agent->waits_for_room = true;
+		bpf_source_set_blocked(agent->bpf, process, guest_process_is_blocked(process));
+		if (guest_process_is_over(process))
+			remove_process(agent, i);
+		else
+			i++;
+	}
+	return 0;
+}
+
+/* One pass over all rings, or the rest of one that had no room. The kernel's goes first: what a process's threads did is sent before its
+ * end. */
+static int pass(struct agent *agent, uint64_t now_ns)
+{
+	uint64_t before = count_read(agent);
+	int r = bpf_source_pass(agent->bpf, now_ns);
+
+	agent->waits_for_room = r == 1;
+	agent->has_all_samples = r == 0;
+	if (r == 0)
+		r = pass_guests(agent, now_ns);
+	if (r >= 0)
+		r = frame_names_request(&agent->names);
+	if (r == 0 && publisher_has_room(agent->publisher))
+		r = batch_builder_flush_dictionaries(agent->builder);
+	agent->nr_passes += r == 0 && !agent->waits_for_room && !agent->waits_for_stack;
+
+	agent->interval_ns += agent->drain_interval_ns;
+	if (count_read(agent) != before)
+		agent->interval_ns = agent->drain_interval_ns;
+	else if (agent->interval_ns > IDLE_INTERVALS * agent->drain_interval_ns)
+		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;
+	agent->next_pass_ns =
+		now_ns + (agent->waits_for_stack ? STACK_RETRY_NS : agent->interval_ns);
+	return r;
+}
+
+/* ---- stopping
+ * ---------------------------------------------------------------------------------------------- */
+
+static int take_endpoint(struct agent *agent)
+{
+	struct key_set keys;
+	bool has_keys;
+	char *endpoint = agent_exchange_take_endpoint(&agent->exchange, &keys, &has_keys);
+
+	if (!endpoint)
+		return 0;
+	free(agent->endpoint);
+	agent->endpoint = endpoint;
+	return publisher_connect(agent->publisher, endpoint, has_keys ? &keys : NULL);
+}
+
+static void take_watches(struct agent *agent)
+{
+	enum bpf_source_watch what;
+	pid_t pid;
+
+	while ((pid = agent_exchange_take_watch(&agent->exchange, &what)) != 0) {
+		int r = bpf_source_watch(agent->bpf, pid, what);
+
+		if (r)
+			fprintf(stderr, "flamegrid-agent: bpf: process %d cannot be watched: %s\n",
+				(int)pid, strerror(-r));
+		agent->nr_watches++;
+	}
+}
+
+/* What other threads want. */
+static bool take_wishes(struct agent *agent)
+{
+	struct record_ring_command command;
+	bool stop;
+
+	if (agent_exchange_take(&agent->exchange, &command, &stop))
+		guest_control_command(agent->control, &command);
+	return stop;
+}
+
+static int begin_stop(struct agent *agent, uint64_t now_ns)
+{
+	agent->phase = PHASE_DRAINING;
+	agent->stop_ns = now_ns + agent->give_up_ns;
+	agent->next_pass_ns = 0;
+	guest_listener_destroy(agent->listener);
+	agent->listener = NULL;
+	process_table_end_all(agent->processes);
+	return bpf_source_stop(agent->bpf, now_ns);
+}
+
+/* No goodbye while processes run that the next agent will read on: the aggregator would close their accounts. */
+static int send_bye(struct agent *agent)
+{
+	struct message message = {.type = MESSAGE_BYE};
+	int r = batch_builder_flush_dictionaries(agent->builder);
+
+	return r || agent->leaves_guests ? r : publisher_send(agent->publisher, &message);
+}
+
+/* Goes from one phase of the end to the next, as far as it can. */
+static int advance(struct agent *agent, uint64_t now_ns)
+{
+	int r = 0;
+
+	if (agent->phase == PHASE_DRAINING && agent->has_all_samples &&
+	    process_table_count(agent->processes) == 0)
+		agent->phase = PHASE_NAMING;
+	/* Names may take half of the time: data without names is worth more than no data. */
+	if (agent->phase == PHASE_NAMING && (symbolizer_idle(agent->symbolizer) ||
+					     now_ns >= agent->stop_ns - agent->give_up_ns / 2)) {
+		r = send_bye(agent);
+		agent->phase = PHASE_LEAVING;
+	}
+	if (r == 0)
+		r = publisher_step(agent->publisher, now_ns);
+	if (r)
+		return r;
+	if (agent->phase == PHASE_LEAVING &&
+	    publisher_acked_seq(agent->publisher) == publisher_last_seq(agent->publisher))
+		agent->phase = PHASE_DONE;
+	else if (agent->phase != PHASE_RUNNING && now_ns >= agent->stop_ns)
+		return -ETIMEDOUT;
+	return 0;
+}
+
+/* ---- the loop
+ * ---------------------------------------------------------------------------------------------- */
+
+static void publish_status(struct agent *agent)
+{
+	struct agent_status status = {
+		.processes = agent->nr_guests,
+		.processes_running = process_table_count(agent->processes),
+		.passes = agent->nr_passes,
+		.watches = agent->nr_watches,
+		.sent_seq = publisher_last_seq(agent->publisher),
+		.acked_seq = publisher_acked_seq(agent->publisher),
+		.connected = publisher_connected(agent->publisher),
+		.capturing = guest_control_capturing(agent->control),
+		.asked_to_leave = agent->control->asked_to_leave,
+	};
+
+	process_table_counts(agent->processes, &status.launches, &status.records);
+	status.samples = bpf_source_samples(agent->bpf);
+	status.refused_guests =
+		agent->listener ? guest_listener_refused(agent->listener) : agent->refused_guests;
+	agent->refused_guests = status.refused_guests;
+	agent_exchange_publish(&agent->exchange, &status);
+}
+
+static bool pass_is_due(const struct agent *agent, uint64_t now_ns)
+{
+	if (agent->phase > PHASE_DRAINING)
+		return false;
+	if (agent->waits_for_room)
+		return publisher_has_room(agent->publisher);
+	return now_ns >= agent->next_pass_ns || agent->phase == PHASE_DRAINING ||
+	       bpf_source_is_urgent(agent->bpf);
+}
+
+static int step(struct agent *agent, uint64_t now_ns)
+{
+	uint64_t listener_ns = UINT64_MAX;
+
+	int r = 0;
+
+	if (take_wishes(agent) && agent->phase == PHASE_RUNNING)
+		r = begin_stop(agent, now_ns);
+	if (r == 0)
+		r = take_endpoint(agent);
+	take_watches(agent);
+	if (r == 0)
+		r = publisher_step(agent->publisher, now_ns);
+	if (r)
+		return r;
+	process_table_release(agent->processes, publisher_acked_seq(agent->publisher));
+	if (now_ns >= agent->next_beat_ns) {
+		process_table_beat(agent->processes, now_ns);
+		agent->next_beat_ns = now_ns + BEAT_NS;
+	}
+	if (agent->listener)
+		listener_ns = guest_listener_step(agent->listener, now_ns);
+	agent->next_step_ns = process_table_step(agent->processes, now_ns);
+	if (listener_ns < agent->next_step_ns)
+		agent->next_step_ns = listener_ns;
+	if (process_table_count(agent->processes) && agent->next_beat_ns < agent->next_step_ns)
+		agent->next_step_ns = agent->next_beat_ns;
+	if (agent->phase == PHASE_RUNNING && probe_guests_watch_one(agent->probe, agent->processes))
+		agent->next_step_ns = now_ns;
+	r = frame_names_collect(&agent->names);
+	if (r == 0 && pass_is_due(agent, now_ns))
+		r = pass(agent, now_ns);
+	if (r == 0)
+		r = advance(agent, now_ns);
+	publish_status(agent);
+	return r;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t deadline_ns(const struct agent *agent)
+{
+	uint64_t deadline = earlier(publisher_deadline_ns(agent->publisher), agent->next_step_ns);
+
+	if (agent->phase != PHASE_RUNNING)
+		deadline = earlier(deadline, agent->stop_ns);
+	if (agent->phase == PHASE_NAMING)
+		deadline = earlier(deadline, agent->stop_ns - agent->give_up_ns / 2);
+	if (agent->phase <= PHASE_DRAINING && !agent->waits_for_room)
+		deadline = earlier(deadline, agent->next_pass_ns);
+	return deadline;
+}
+
+static void report_failure(const struct agent *agent, int r)
+{
+	if (r == -ETIMEDOUT)
+		fprintf(stderr,
+			"flamegrid-agent: connect: %s: %llu of %llu frames were not acknowledged "
+			"in %llu ms\n",
+			agent->endpoint,
+			(unsigned long long)(publisher_last_seq(agent->publisher) -
+					     publisher_acked_seq(agent->publisher)),
+			(unsigned long long)publisher_last_seq(agent->publisher),
+			(unsigned long long)(agent->give_up_ns / NS_PER_MS));
+	else if (*publisher_error(agent->publisher))
+		fprintf(stderr, "flamegrid-agent: connect: %s: %s\n", agent->endpoint,
+			publisher_error(agent->publisher));
+	else
+		fprintf(stderr, "flamegrid-agent: loop: %s\n", strerror(-r));
+}
+
+/* Once: it is tried again every few seconds, and the job may well go on for days. */
+static void say_refusal(struct agent *agent)
+{
+	if (agent->refusal_said || !publisher_refusals(agent->publisher))
+		return;
+	agent->refusal_said = true;
+	fprintf(stderr,
+		"flamegrid-agent: connect: %s: the keys do not fit: who listens there does not "
+		"take ours, "
+		"or does not have those that we expect\n",
+		agent->endpoint);
+}
+
+int agent_loop_run(struct agent *agent)
+{
+	int r = 0;
+
+	while (r == 0 && agent->phase != PHASE_DONE) {
+		r = step(agent, event_loop_now_ns());
+		say_refusal(agent);
+		if (r == 0 && agent->phase != PHASE_DONE)
+			r = event_loop_wait(agent->loop, deadline_ns(agent));
+	}
+	if (r)
+		report_failure(agent, r);
+	return r;
+}

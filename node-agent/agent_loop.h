@@ -1,0 +1,69 @@
+/* The agent's loop, and struct agent as its two files see it: agent.c makes it and takes others' wishes, this one runs it. Single-threaded
+ * but for the exchange. */
+#ifndef AGENT_LOOP_H
+#define AGENT_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agent.h"
+#include "agent_exchange.h"
+#include "device_list.h"
+#include "event_loop.h"
+#include "frame_names.h"
+#include "guest_process.h"
+#include "proto/message.h"
+
+struct batch_builder;
+struct guest_control;
+struct guest_listener;
+struct predecessor_table;
+struct process_table;
+struct publisher;
+struct symbolizer;
+
+enum phase {
+	PHASE_RUNNING,
+	PHASE_DRAINING, /* agent_stop(): last passes over all rings */
+	PHASE_NAMING,   /* everything is read; names are still looked up */
+	PHASE_LEAVING,  /* BYE is sent */
+	PHASE_DONE,
+};
+
+struct agent {
+	struct event_loop *loop; /* owns, and all below */
+	struct string_dictionary *strings;
+	struct stack_dictionary *stacks;
+	struct device_list devices;
+	struct publisher *publisher;
+	struct batch_builder *builder;
+	struct symbolizer *symbolizer;
+	struct frame_names names;
+	struct process_table *processes;
+	struct guest_listener *listener;
+	struct guest_control *control;
+	struct bpf_source *bpf;     /* NULL: nothing of host threads */
+	struct probe_source *probe; /* NULL: guests walk their stacks themselves */
+	struct guest_process_scope scope;
+	struct event_source publisher_ready, symbolizer_ready;
+	char *endpoint;
+	bool quiet;
+	uint8_t epoch[WIRE_EPOCH_SIZE];
+	struct predecessor_table *predecessors;
+	uint64_t drain_interval_ns, give_up_ns;
+	enum phase phase;
+	uint32_t nr_guests;    /* ever taken in */
+	uint32_t nr_processes; /* the newest process id */
+	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
+	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
+	uint64_t nr_passes, nr_watches;
+	bool refusal_said;
+	bool waits_for_room, leaves_guests, has_all_samples;
+	uint64_t refused_guests;
+	struct agent_exchange exchange; /* with other threads */
+};
+
+/* agent_run() (agent.h). */
+int agent_loop_run(struct agent *agent);
+
+#endif

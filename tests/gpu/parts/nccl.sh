@@ -1,0 +1,56 @@
+# Calls of NCCL in processes without a guest, as the kernel sees them: both ranks of a job must tell the same.
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of measure.sh
+
+# Reads rows of `report --rows collectives`. A line for each communicator with what its ranks say; then checks, a line each that begins with
+# "ok" or "NOT OK".
+nccl_check() {
+	python3 - "$1" "$2" <<'PY'
+import csv, sys
+
+def verdict(what, holds):
+    print(('ok      ' if holds else 'NOT OK  ') + what)
+    return holds
+
+rows = list(csv.DictReader(line for line in open(sys.argv[1]) if not line.startswith('#')))
+ranks = int(sys.argv[2])
+calls = [row for row in rows if row['function'] != 'group']
+whole = {}
+for row in calls:
+    if row['communicator'] and row['ranks'] == str(ranks):
+        rank = whole.setdefault(row['communicator'], {}).setdefault(int(row['communicator_rank']), {})
+        function = 'send or recv' if row['function'] in ('send', 'recv') else row['function']
+        rank[int(row['sequence'])] = (function, row['type'], row['op'], row['count'], row['bytes'], row['result'])
+for key, by_rank in whole.items():
+    for rank, by_sequence in sorted(by_rank.items()):
+        print('nccl: %s rank %d: %d calls, sequence %d..%d, %d bytes, %s' % (
+            key, rank, len(by_sequence), min(by_sequence), max(by_sequence), sum(int(call[4]) for call in by_sequence.values()),
+            ' '.join(sorted(set(call[0] for call in by_sequence.values())))))
+good = verdict('nccl: a communicator of all %d ranks is there' % ranks, len(whole) > 0)
+good &= verdict('nccl: calls of communicators that are not known: %d' % sum(not row['communicator'] for row in calls),
+                all(row['communicator'] for row in calls))
+good &= verdict('nccl: calls that failed: %d' % sum(row['result'] not in '07' for row in calls), all(row['result'] in '07' for row in calls))
+for key, by_rank in whole.items():
+    good &= verdict('nccl: %s: every rank' % key, sorted(by_rank) == list(range(ranks)))
+    first = by_rank[min(by_rank)]
+    good &= verdict('nccl: %s: sequences without gaps' % key, sorted(first) == list(range(1, len(first) + 1)))
+    good &= verdict('nccl: %s: function, type, count and bytes of each number the same on all ranks' % key,
+                    all(other == first for other in by_rank.values()))
+    good &= verdict('nccl: %s: bytes' % key, all(int(call[4]) > 0 for call in first.values()))
+sys.exit(not good)
+PY
+}
+
+nccl() {
+	if ! have_torch || [ "$gpus" -lt 2 ]; then echo "left out: no PyTorch, or one GPU"; return; fi
+	timeout 300 "$flamegrid" run --host-calls on --bpf-buffer 131072 -o "$scratch/nccl" -- \
+		torchrun --nproc_per_node=2 "$here/programs/ddp.py" >"$out/nccl.stdout" 2>"$out/nccl.stderr"
+	same "nccl: exit status" $? 0
+	cat "$out/nccl.stdout"
+	grep '^flamegrid:' "$out/nccl.stderr"
+	"$flamegrid" report "$scratch/nccl" --format table --collectives --strict | tee "$out/nccl.table"
+	same "nccl: nothing lost (report --strict)" "${PIPESTATUS[0]}" 0
+	"$flamegrid" report "$scratch/nccl" --format csv --rows collectives >"$out/nccl.csv"
+	# As the program was: 220 steps, each with the same gradients.
+	at_least "nccl: all_reduces" "$(grep -c ',all_reduce,' "$out/nccl.csv")" 440
+	nccl_check "$out/nccl.csv" 2 || failed=1
+}
