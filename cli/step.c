@@ -253,7 +253,7 @@ static size_t read_environment(int fd, char text[static ENVIRONMENT_MAX])
 			used += (size_t)size;
 		else if (size == 0 || errno != EINTR)
 			return 0;
-	} while (text[used - 1] || (used > 1 && text[used - 2]));
+	} while (used == 0 || text[used - 1] || (used > 1 && text[used - 2]));
 	return used;
 }
 

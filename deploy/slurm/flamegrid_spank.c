@@ -105,10 +105,8 @@ int slurm_spank_user_init(spank_t spank, int argc, char *argv[])
 			    strerror(errno));
 		return ESPANK_SUCCESS;
 	}
-	if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &nr_tasks) != ESPANK_SUCCESS)
-		nr_tasks = 0;
-	tasks = calloc(nr_tasks ? nr_tasks : 1, sizeof(*tasks));
-	if (!tasks)
+	if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &nr_tasks) != ESPANK_SUCCESS ||
+	    !(tasks = calloc(nr_tasks, sizeof(*tasks))))
 		nr_tasks = 0;
 	for (uint32_t i = 0; i < nr_tasks; i++) {
 		int pair[2] = {-1, -1};
@@ -246,8 +244,8 @@ int slurm_spank_task_exit(spank_t spank, int argc, char *argv[])
 	spank_get_item(spank, S_TASK_EXIT_STATUS, &status);
 	if (spank_get_item(spank, S_TASK_GLOBAL_ID, &rank) == ESPANK_SUCCESS && rank == 0)
 		has_rank_0 = true;
-	if (task->ours >= 0 && send(task->ours, status ? "f" : "e", 1, MSG_NOSIGNAL) < 0)
-		errno = 0; /* it was not started, or is gone */
+	if (task->ours >= 0) /* if nobody listens, it was not started, or is gone */
+		send(task->ours, status ? "f" : "e", 1, MSG_NOSIGNAL);
 	if (++nr_ended == nr_tasks)
 		await_all();
 	return ESPANK_SUCCESS;
