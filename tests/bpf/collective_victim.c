@@ -13,7 +13,7 @@
  *   probed               answers with 1 where all functions begin with a breakpoint, else with 0
  *   end
  *
- * With arguments, an id and a process: waits until it is probed, does "world", and ends. FAKE_NCCL_TRUTH has what was called. Frame pointers keep
+ * With arguments, an id, a process and a file: waits until it is probed, does "world", and ends when the file is there. FAKE_NCCL_TRUTH has what was called. Frame pointers keep
  * its stacks exact. */
 #include <pthread.h>
 #include <stdint.h>
@@ -283,10 +283,12 @@ int main(int argc, char **argv)
 {
 	char line[256], word[16], first[64], second[64];
 
-	if (argc == 3) {
+	if (argc == 4) {
 		while (!is_probed())
 			usleep(1000);
 		play_world(argv[1], (int)strtol(argv[2], NULL, 10));
+		while (access(argv[3], F_OK) < 0)
+			usleep(1000);
 		return 0;
 	}
 	while (fgets(line, sizeof(line), stdin)) {

@@ -5,7 +5,15 @@ victim=$BUILD/tests/collective_victim
 export FAKE_NCCL_TRUTH=$scratch/truth.%p
 id=$(od -An -tx1 -N16 /dev/urandom | tr -d ' \n')
 
-"$flamegrid" run --host-calls on -o "$scratch/run" -- sh -c '"$0" '"$id"' 0 & "$0" '"$id"' 1; wait' "$victim" >"$scratch/run.out" 2>"$scratch/run.err"
+"$flamegrid" run --host-calls on -o "$scratch/run" -- sh -c '"$0" '"$id"' 0 "$1" & "$0" '"$id"' 1 "$1"; wait' "$victim" "$scratch/go" \
+	>"$scratch/run.out" 2>"$scratch/run.err" &
+job=$!
+# Processes that are gone before the agent has read their first calls have no names: they stay until both have.
+until [ "$("$flamegrid" report "$scratch/run" --format csv --rows collectives 2>/dev/null | awk -F, '/play_rank/ { print $2 }' | sort -u | wc -l)" = 2 ]; do
+	kill -0 $job || break
+done
+touch "$scratch/go"
+wait $job
 same "run: status" $? 0
 "$flamegrid" report "$scratch/run" --strict --format csv --rows collectives >"$scratch/rows.csv"
 same "report: nothing lost (--strict)" $? 0

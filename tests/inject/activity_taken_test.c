@@ -16,7 +16,7 @@
 #define ENVIRONMENT(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 /* The program synchronizes after each 100 launches. */
-#define IN_FLIGHT_MAX 100u
+#define IN_FLIGHT_MAX 500u
 
 static struct test_agent agent;
 static uint32_t wanted_records;

@@ -47,7 +47,7 @@ static void await_all(struct meeting *meeting, uint32_t nr_ranks)
 int meeting_hold(uint64_t name, uint32_t rank, uint32_t nr_ranks, const struct meeting_word *mine,
 		 struct meeting_word words[])
 {
-	struct meeting *meeting;
+	struct meeting *meeting = NULL;
 	char path[48];
 
 	snprintf(path, sizeof(path), "/fake-nccl-%016" PRIx64, name);
