@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* Whoever waits for the other end of one of them to close (a launcher's, a lock's) shall not wait for us. */
-static void close_all_but(int kept, int ready)
+static void close_all_but(const int kept[static BACKGROUND_KEPT], int ready)
 {
 	DIR *open_files = opendir("/proc/self/fd");
 	const struct dirent *entry;
@@ -17,14 +17,16 @@ static void close_all_but(int kept, int ready)
 	while (open_files && (entry = readdir(open_files)) != NULL) {
 		int fd = atoi(entry->d_name);
 
-		if (fd > STDERR_FILENO && fd != kept && fd != ready && fd != dirfd(open_files))
+		if (fd > STDERR_FILENO && fd != kept[0] && fd != kept[1] && fd != ready &&
+		    fd != dirfd(open_files))
 			close(fd);
 	}
 	if (open_files)
 		closedir(open_files);
 }
 
-static void run_apart(void (*body)(void *argument, int ready), void *argument, int kept, int ready)
+static void run_apart(void (*body)(void *argument, int ready), void *argument,
+		      const int kept[static BACKGROUND_KEPT], int ready)
 {
 	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
 	pid_t pid = setsid() < 0 ? -1 : fork();
@@ -56,8 +58,8 @@ static int await_ready(int fd, int timeout_ms)
 	return read(fd, &byte, sizeof(byte)) == sizeof(byte) ? 0 : -ECHILD;
 }
 
-int background_start(void (*body)(void *argument, int ready), void *argument, int kept,
-		     int timeout_ms)
+int background_start(void (*body)(void *argument, int ready), void *argument,
+		     const int kept[static BACKGROUND_KEPT], int timeout_ms)
 {
 	int ready[2], result;
 

@@ -255,7 +255,8 @@ int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	process.control = pair[1];
-	r = background_start(keep, &process, pair[1], READY_MS);
+	const int kept[BACKGROUND_KEPT] = {pair[1], -1};
+	r = background_start(keep, &process, kept, READY_MS);
 	close(pair[1]);
 	if (r)
 		close(pair[0]);

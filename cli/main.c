@@ -15,6 +15,7 @@ static const struct verb verbs[] = {
 	{"detach", "end that", verb_detach},
 	{"report", "show a profile as folded text, HTML, table, JSON or CSV", verb_report},
 	{"doctor", "what stands in the way of profiling here", verb_doctor},
+	{"step", "profile the tasks of a Slurm step, for its plugin and prolog", verb_step},
 	{"keygen", "keys for an aggregator and its agents", verb_keygen},
 	{"agent", "the node agent, as a daemon", verb_agent},
 	{"aggregate", "the aggregator, as a daemon", verb_aggregate},

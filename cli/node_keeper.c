@@ -1,6 +1,7 @@
 #include "node_keeper.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,10 +14,12 @@
 
 #include "background.h"
 #include "node-agent/agent_rights.h"
+#include "node-agent/proc_file.h"
 #include "node-agent/socket_path.h"
 #include "rendezvous_search.h"
 
 #define MEMBERS_MAX 1024
+#define STATUS_MAX  4096u
 #define LOOK_MS     20   /* at an agent that somebody waits for */
 #define GIVE_UP_MS  2000 /* for what is not acknowledged at the end */
 #define PASSES_TO_WAIT                                                                             \
@@ -25,6 +28,7 @@
 
 enum member_state {
 	MEMBER_COMES,
+	MEMBER_BRINGS_TASK,
 	MEMBER_RUNS,
 	MEMBER_WAITS_FOR_PASS,
 	MEMBER_WAITS_FOR_ACK,
@@ -68,10 +72,36 @@ static pid_t pid_of(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) ? 0 : credentials.pid;
 }
 
-static void watch(struct node_keeper *keeper, const struct member *member, bool on)
+static void watch(struct node_keeper *keeper, const struct member *member,
+		  enum bpf_source_watch what)
 {
-	if (member->pid > 0 && agent_watch(keeper->agent, member->pid, on) == 0)
+	if (member->pid > 0 && agent_watch(keeper->agent, member->pid, what) == 0)
 		keeper->nr_watches++;
+}
+
+/* Its real user: who owns its files is not told before it has become another program (proc(5)). The agent may be allowed more than its user. */
+static bool is_of_our_user(pid_t pid)
+{
+	char *text;
+	size_t size;
+	unsigned int uid = UINT_MAX;
+
+	if (proc_file_read(pid, "status", STATUS_MAX, &text, &size))
+		return false;
+	const char *line = strstr(text, "\nUid:");
+	if (line && sscanf(line, "\nUid: %u", &uid) != 1)
+		uid = UINT_MAX;
+	free(text);
+	return uid == geteuid();
+}
+
+static void watch_task(struct node_keeper *keeper, struct member *member, int32_t pid)
+{
+	watch(keeper, member, BPF_SOURCE_WATCH_END);
+	member->pid = pid > 0 && is_of_our_user(pid) ? pid : 0;
+	watch(keeper, member, BPF_SOURCE_WATCH_PROCESS);
+	member->state = MEMBER_BRINGS_TASK;
+	member->target = keeper->nr_watches;
 }
 
 static void accept_members(struct node_keeper *keeper)
@@ -83,7 +113,7 @@ static void accept_members(struct node_keeper *keeper)
 		struct member *member = &keeper->members[keeper->nr_members++];
 
 		*member = (struct member){.fd = fd, .pid = pid_of(fd)};
-		watch(keeper, member, true);
+		watch(keeper, member, BPF_SOURCE_WATCH_CHILDREN);
 		member->target = keeper->nr_watches;
 		keeper->had_members = true;
 	}
@@ -92,12 +122,18 @@ static void accept_members(struct node_keeper *keeper)
 static void hear_member(struct node_keeper *keeper, struct member *member)
 {
 	struct agent_status status;
-	char word;
-	ssize_t size = recv(member->fd, &word, sizeof(word), MSG_DONTWAIT);
+	char words[NODE_KEEPER_TASK_SIZE];
+	int32_t task;
+	ssize_t size = recv(member->fd, words, sizeof(words), MSG_DONTWAIT);
 
 	if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
 		member->leaves = true;
-	if (size != 1 || word != NODE_KEEPER_DRAIN || member->state != MEMBER_RUNS)
+	if (size == NODE_KEEPER_TASK_SIZE && words[0] == NODE_KEEPER_TASK &&
+	    member->state <= MEMBER_RUNS) {
+		memcpy(&task, words + 1, sizeof(task));
+		watch_task(keeper, member, task);
+	}
+	if (size != 1 || words[0] != NODE_KEEPER_DRAIN || member->state != MEMBER_RUNS)
 		return;
 	agent_status(keeper->agent, &status);
 	member->state = MEMBER_WAITS_FOR_PASS;
@@ -126,7 +162,7 @@ static void hear_members(struct node_keeper *keeper)
 			i++;
 			continue;
 		}
-		watch(keeper, &keeper->members[i], false);
+		watch(keeper, &keeper->members[i], BPF_SOURCE_WATCH_END);
 		close(keeper->members[i].fd);
 		keeper->members[i] = keeper->members[--keeper->nr_members];
 	}
@@ -158,11 +194,12 @@ static bool answer_members(struct node_keeper *keeper)
 	for (int i = 0; i < keeper->nr_members; i++) {
 		struct member *member = &keeper->members[i];
 
-		if (member->state == MEMBER_COMES && (failed || status.watches >= member->target)) {
-			say(member, NODE_KEEPER_WELCOME);
+		if (member->state < MEMBER_RUNS && (failed || status.watches >= member->target)) {
+			say(member, member->state == MEMBER_COMES ? NODE_KEEPER_WELCOME
+								  : NODE_KEEPER_WATCHED);
 			member->state = MEMBER_RUNS;
 		}
-		waits |= member->state == MEMBER_COMES;
+		waits |= member->state < MEMBER_RUNS;
 		if (member->state == MEMBER_WAITS_FOR_PASS && status.passes >= member->target) {
 			member->state = MEMBER_WAITS_FOR_ACK;
 			member->target = status.sent_seq;
@@ -322,6 +359,7 @@ int node_keeper_start(const struct node_keeper_options *options, const struct st
 		      int timeout_ms)
 {
 	struct start_arguments arguments = {options, dir};
+	const int kept[BACKGROUND_KEPT] = {-1, -1};
 
-	return background_start(keep, &arguments, -1, timeout_ms);
+	return background_start(keep, &arguments, kept, timeout_ms);
 }

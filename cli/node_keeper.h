@@ -11,18 +11,24 @@
 #define NODE_KEEPER_MEMBERS                                                                        \
 	"members" /* the keeper's: SOCK_SEQPACKET; who is connected is a member */
 
-/* What is said there, a byte each. The keeper closes the connection of a member that has shut down its end; of the last one when all is done. */
+#define NODE_KEEPER_TASK_SIZE (1 + sizeof(int32_t))
+
+/* What is said there, a byte each but for the task. The keeper closes the connection of a member that has shut down its end; of the last one when all is done. */
 enum node_keeper_word {
 	NODE_KEEPER_WELCOME =
 		'w', /* the keeper, first: from now on all that the member starts is watched */
-	NODE_KEEPER_DRAIN = 'd',  /* the member: my processes have ended */
-	NODE_KEEPER_STORED = 's', /* the keeper: all that came from them is stored */
-	NODE_KEEPER_FAILED = 'f', /* the keeper: that will not be, the agent has failed */
+	NODE_KEEPER_TASK =
+		't', /* the member: not what I start, but this process, with its pid behind (int32_t) */
+	NODE_KEEPER_WATCHED = 'p', /* the keeper: it is watched, or cannot be */
+	NODE_KEEPER_DRAIN = 'd',   /* the member: my processes have ended */
+	NODE_KEEPER_STORED = 's',  /* the keeper: all that came from them is stored */
+	NODE_KEEPER_FAILED = 'f',  /* the keeper: that will not be, the agent has failed */
 };
 
 struct node_keeper_options { /* strings are borrowed for the call */
 	const struct job_step *step;
 	const char *rendezvous_path; /* where the aggregator will be told (rendezvous.h) */
+	pid_t task;                  /* the member's process, in place of what it starts; 0: none */
 	struct agent_options agent;  /* all but where it listens and connects */
 };
 

@@ -43,6 +43,22 @@ static char hear(const struct node_member *member, int timeout_ms)
 	return word;
 }
 
+static bool become_watched(const struct node_member *member, int32_t task)
+{
+	char words[NODE_KEEPER_TASK_SIZE] = {NODE_KEEPER_TASK};
+	char word;
+
+	if (task == 0)
+		return hear(member, READY_MS) == NODE_KEEPER_WELCOME;
+	memcpy(words + 1, &task, sizeof(task));
+	if (send(member->fd, words, sizeof(words), MSG_NOSIGNAL) != sizeof(words))
+		return false;
+	do
+		word = hear(member, READY_MS); /* the welcome may have been first */
+	while (word == NODE_KEEPER_WELCOME);
+	return word == NODE_KEEPER_WATCHED;
+}
+
 int node_member_join(struct node_member *member, const struct node_keeper_options *options)
 {
 	int r = step_dir_lock(&member->dir, options->step, options->agent.node_name);
@@ -64,7 +80,7 @@ int node_member_join(struct node_member *member, const struct node_keeper_option
 	if (r == 0 && member->fd < 0)
 		r = member->fd;
 	/* Without the word it is a member all the same, and what it starts first may not be watched. */
-	if (r == 0 && hear(member, READY_MS) != NODE_KEEPER_WELCOME)
+	if (r == 0 && !become_watched(member, options->task))
 		warn("the agent of this node has not said that it is ready", -ETIMEDOUT);
 	return r;
 }

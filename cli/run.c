@@ -28,12 +28,13 @@
 struct run {
 	/* options */
 	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,
-		*interface;
+		*interface, *wanted_title;
 	struct capture_options capture;
 	struct report_options names;
 	struct bpf_source_options bpf;
 	enum stack_source stack_source;
 	bool inlines, nvtx, strict, quiet, dormant, raw_samples;
+	pid_t task; /* what the profile is about, in place of the command; 0: the command */
 	char **command;
 	/* state */
 	const char *other_injection; /* somebody else's library, which the job keeps; NULL: none */
@@ -61,6 +62,9 @@ static const char usage[] =
 	"kept as *.old;\n"
 	"                       %j the job, %h the host, %r the rank, %p the process, %q{NAME} a "
 	"variable\n"
+	"      --title TEXT     what the profile is called in reports (default: the command)\n"
+	"      --task PID       of this process, not of COMMAND, are CPU samples, waits and host "
+	"calls (flamegrid step)\n"
 	"      --interface NAME of several ranks: the aggregator listens on this network interface "
 	"alone\n"
 	"      --stacks MODE[,NATIVE[,PYTHON]]\n"
@@ -172,7 +176,9 @@ enum long_option {
 	OPTION_DEVICES,
 	OPTION_STRICT,
 	OPTION_DORMANT,
-	OPTION_INTERFACE
+	OPTION_INTERFACE,
+	OPTION_TITLE,
+	OPTION_TASK
 };
 
 static bool take_lines(struct run *run, const char *text)
@@ -239,6 +245,8 @@ static const struct option option_table[] = {
 	{"strict", no_argument, NULL, OPTION_STRICT},
 	{"dormant", no_argument, NULL, OPTION_DORMANT},
 	{"interface", required_argument, NULL, OPTION_INTERFACE},
+	{"title", required_argument, NULL, OPTION_TITLE},
+	{"task", required_argument, NULL, OPTION_TASK},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -306,6 +314,12 @@ static int parse_options(struct run *run, int argc, char **argv)
 		case OPTION_INTERFACE:
 			run->interface = optarg;
 			break;
+		case OPTION_TITLE:
+			run->wanted_title = optarg;
+			break;
+		case OPTION_TASK:
+			run->task = atoi(optarg);
+			break;
 		case OPTION_STRICT:
 			run->strict = true;
 			break;
@@ -334,7 +348,8 @@ static int parse_options(struct run *run, int argc, char **argv)
 
 static void job_title(const struct run *run, char title[static TITLE_MAX])
 {
-	char *const *command = run->command;
+	char *const one[] = {(char *)run->wanted_title, NULL};
+	char *const *command = run->wanted_title ? one : run->command;
 	size_t used = 0;
 
 	title[0] = '\0';
@@ -388,6 +403,7 @@ static int start_ranks(struct run *run)
 		.names = run->names,
 		.quiet = run->quiet,
 		.raw_samples = run->raw_samples,
+		.task = run->task,
 		.agent = {.node_name = run->node_name,
 			  .devices_path = run->devices_path,
 			  .symbol_cache = symbol_cache,
@@ -422,7 +438,7 @@ static int start_own(struct run *run)
 	}
 	snprintf(run->socket_path, sizeof(run->socket_path), "%s/agent", run->sockets.path);
 	/* The job is the only child that this process will have. */
-	run->bpf.watch_pid = getpid();
+	run->bpf.watch_pid = run->task ? run->task : getpid();
 
 	const struct recording_options options = {
 		.verb = "run",

@@ -15,6 +15,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	const struct node_keeper_options node = {
 		.step = step,
 		.rendezvous_path = rendezvous_path,
+		.task = options->task,
 		.agent = options->agent,
 	};
 	const struct job_keeper_options job = {

@@ -17,6 +17,7 @@ struct step_run_options { /* strings are borrowed for the call */
 	struct report_options names;
 	bool quiet;
 	bool raw_samples;           /* aggregator.h */
+	pid_t task;                 /* as in node_keeper.h */
 	struct agent_options agent; /* as in node_keeper.h */
 };
 

@@ -149,9 +149,9 @@ int agent_connect(struct agent *agent, const char *endpoint, const struct key_se
 	return 0;
 }
 
-int agent_watch(struct agent *agent, pid_t pid, bool on)
+int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what)
 {
-	int r = agent_exchange_watch(&agent->exchange, pid, on);
+	int r = agent_exchange_watch(&agent->exchange, pid, what);
 
 	event_loop_wake(agent->loop);
 	return r;

@@ -67,9 +67,9 @@ struct record_ring_command;
 /* Commands all guests, those that are still to come included. Any thread, also while the loop runs. */
 void agent_command(struct agent *agent, const struct record_ring_command *command);
 
-/* All that this process starts from now on is watched by the kernel, if anything is (bpf); or no longer. Any thread, also while the loop
+/* What of this process is watched by the kernel, if anything is (bpf). Any thread, also while the loop
  * runs; done once agent_status() counts it. 0; -EAGAIN: too many at once. */
-int agent_watch(struct agent *agent, pid_t pid, bool on);
+int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what);
 
 struct agent_status {
 	uint64_t processes;         /* ever taken in */

@@ -56,26 +56,28 @@ char *agent_exchange_take_endpoint(struct agent_exchange *exchange, struct key_s
 	return endpoint;
 }
 
-int agent_exchange_watch(struct agent_exchange *exchange, pid_t pid, bool on)
+int agent_exchange_watch(struct agent_exchange *exchange, pid_t pid, enum bpf_source_watch what)
 {
 	int r = -EAGAIN;
 
 	pthread_mutex_lock(&exchange->lock);
 	if (exchange->nr_watches < AGENT_EXCHANGE_WATCHES) {
-		exchange->watches[exchange->nr_watches++] = on ? pid : -pid;
+		exchange->watches[exchange->nr_watches++] =
+			(struct agent_exchange_watch){pid, what};
 		r = 0;
 	}
 	pthread_mutex_unlock(&exchange->lock);
 	return r;
 }
 
-pid_t agent_exchange_take_watch(struct agent_exchange *exchange)
+pid_t agent_exchange_take_watch(struct agent_exchange *exchange, enum bpf_source_watch *what)
 {
 	pid_t pid = 0;
 
 	pthread_mutex_lock(&exchange->lock);
 	if (exchange->nr_watches) {
-		pid = exchange->watches[0];
+		pid = exchange->watches[0].pid;
+		*what = exchange->watches[0].what;
 		memmove(exchange->watches, exchange->watches + 1,
 			--exchange->nr_watches * sizeof(*exchange->watches));
 	}

@@ -18,7 +18,10 @@ struct agent_exchange {
 	char *endpoint;                     /* likewise; owns; NULL: none */
 	struct key_set keys;
 	bool has_keys;
-	pid_t watches[AGENT_EXCHANGE_WATCHES]; /* to begin; below 0: to end */
+	struct agent_exchange_watch {
+		pid_t pid;
+		enum bpf_source_watch what;
+	} watches[AGENT_EXCHANGE_WATCHES];
 	uint32_t nr_watches;
 	struct agent_status status;
 };
@@ -41,10 +44,10 @@ char *agent_exchange_take_endpoint(struct agent_exchange *exchange, struct key_s
 				   bool *has_keys);
 
 /* 0; -EAGAIN: there is no room for more at the moment. */
-int agent_exchange_watch(struct agent_exchange *exchange, pid_t pid, bool on);
+int agent_exchange_watch(struct agent_exchange *exchange, pid_t pid, enum bpf_source_watch what);
 
 /* The loop: the next one, in order; 0: none. */
-pid_t agent_exchange_take_watch(struct agent_exchange *exchange);
+pid_t agent_exchange_take_watch(struct agent_exchange *exchange, enum bpf_source_watch *what);
 
 /* The loop: whether there is a command, which is then taken; *stop: whether it is to stop, and stays so. */
 bool agent_exchange_take(struct agent_exchange *exchange, struct record_ring_command *command,

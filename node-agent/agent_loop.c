@@ -120,10 +120,11 @@ static int take_endpoint(struct agent *agent)
 
 static void take_watches(struct agent *agent)
 {
+	enum bpf_source_watch what;
 	pid_t pid;
 
-	while ((pid = agent_exchange_take_watch(&agent->exchange)) != 0) {
-		int r = bpf_source_watch_children(agent->bpf, pid > 0 ? pid : -pid, pid > 0);
+	while ((pid = agent_exchange_take_watch(&agent->exchange, &what)) != 0) {
+		int r = bpf_source_watch(agent->bpf, pid, what);
 
 		if (r)
 			fprintf(stderr, "flamegrid-agent: bpf: process %d cannot be watched: %s\n",

@@ -27,11 +27,11 @@ void bpf_source_destroy(struct bpf_source *source)
 	(void)source;
 }
 
-int bpf_source_watch_children(struct bpf_source *source, pid_t pid, bool on)
+int bpf_source_watch(struct bpf_source *source, pid_t pid, enum bpf_source_watch what)
 {
 	(void)source;
 	(void)pid;
-	(void)on;
+	(void)what;
 	return 0;
 }
 

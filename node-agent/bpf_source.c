@@ -392,12 +392,14 @@ void bpf_source_destroy(struct bpf_source *source)
 	free(source);
 }
 
-int bpf_source_watch_children(struct bpf_source *source, pid_t pid, bool on)
+int bpf_source_watch(struct bpf_source *source, pid_t pid, enum bpf_source_watch what)
 {
 	if (!source)
 		return 0;
-	if (on)
-		return bpf_ring_watch(source->ring, pid, 0, WATCHED_CHILDREN_ONLY);
+	if (what != BPF_SOURCE_WATCH_END)
+		return bpf_ring_watch(source->ring, pid, 0,
+				      what == BPF_SOURCE_WATCH_CHILDREN ? WATCHED_CHILDREN_ONLY
+									: 0);
 	bpf_ring_unwatch(source->ring, pid);
 	return 0;
 }

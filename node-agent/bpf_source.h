@@ -68,8 +68,14 @@ int bpf_source_create(const struct bpf_source_options *options,
 		      const struct bpf_source_scope *scope, struct bpf_source **source);
 void bpf_source_destroy(struct bpf_source *source);
 
-/* All that this process starts from now on is watched; or no longer, where it was that which this began. 0 or -errno: it can't be watched. */
-int bpf_source_watch_children(struct bpf_source *source, pid_t pid, bool on);
+enum bpf_source_watch {
+	BPF_SOURCE_WATCH_END,      /* no longer, where it was the following that this began */
+	BPF_SOURCE_WATCH_CHILDREN, /* what this process starts from now on */
+	BPF_SOURCE_WATCH_PROCESS,  /* and the process itself, with what it becomes by exec */
+};
+
+/* 0 or -errno: it can't be watched. */
+int bpf_source_watch(struct bpf_source *source, pid_t pid, enum bpf_source_watch what);
 
 /* A guest has arrived, before it has an id: what the process is known by already, 0: it is not. 0 or -errno. */
 int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id);

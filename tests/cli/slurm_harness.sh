@@ -52,6 +52,7 @@ slurm_start() {
 		NodeName=n[1-4] NodeAddr=127.0.0.1 NodeHostname=$host Port=[$((base + 1))-$((base + 4))] CPUs=8 State=UNKNOWN
 		PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=FORCE:8 State=UP
 	TEXT
+	printf '%s\n' "${slurm_lines:-}" >>"$slurm/slurm.conf" # a test's own
 	export SLURM_CONF=$slurm/slurm.conf
 	slurmctld -D -i >"$slurm/controller.out" 2>&1 &
 	slurm_pids="$slurm_pids $!"

@@ -1,0 +1,408 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "background.h"
+#include "install_paths.h"
+#include "job_environment.h"
+#include "step_dir.h"
+#include "step_options.h"
+#include "verbs.h"
+
+#define DEFAULT_OUTPUT  "--output=flamegrid-profile-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}"
+#define OWN_PREFIX      "FLAMEGRID_"
+#define READY_MS        25000 /* two keepers that start, each for ten seconds at most */
+#define END_S           75    /* `run` waits for other nodes a minute at most */
+#define LOOK_MS         100
+#define ENVIRONMENT_MAX 65536u
+#define WORD_ENDED      'e' /* the plugin: the task has ended well */
+#define NUMBER_SIZE     16
+
+static const char usage[] =
+	"Usage: flamegrid step check [OPTIONS]\n"
+	"       flamegrid step begin --pid PID [--hook FD] [--title TEXT] [OPTIONS]\n"
+	"       flamegrid step end\n"
+	"Profiles the tasks of a Slurm step from within Slurm's hooks: for flamegrid.so and "
+	"task_prolog.sh\n"
+	"(docs/cluster.md). OPTIONS are long options of `flamegrid run` without dashes, with "
+	"blanks between:\n"
+	"\"output=prof-%j record=sync,um\".\n"
+	"\n"
+	"  check   whether they are understood\n"
+	"  begin   in the environment of a task that is about to start as process PID: prints the "
+	"variables that\n"
+	"          it shall have, NAME=VALUE, one a line. What it records goes into the step's "
+	"profile, as behind\n"
+	"          `flamegrid run`, until it has ended: PID is gone, or the other end of socket FD "
+	"says so. That\n"
+	"          socket is closed when all is written\n"
+	"  end     in the environment of a task that has ended, and had no --hook: waits until all "
+	"is written, 75\n"
+	"          seconds at most\n"
+	"\n"
+	"Exit status: 0; 1 the task is not profiled, or not all is written in time; 2 not "
+	"understood.\n";
+
+__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("flamegrid: step: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}
+
+/* A prolog starts without standard streams (slurmstepd's task.c): what is opened must not take their places. */
+static void open_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd < STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+static bool read_options(struct step_options *options, int argc, char **argv)
+{
+	char *error;
+	int r = 0;
+
+	for (int i = 0; i < argc && r == 0; i++) {
+		r = step_options_add(options, argv[i], &error);
+		if (r)
+			warn("%s", error ? error : strerror(-r));
+		free(error);
+	}
+	return r == 0;
+}
+
+/* ---- check */
+
+static int check(const char *program, int argc, char **argv)
+{
+	struct step_options options = {0};
+	char *run[STEP_OPTIONS_MAX + 3] = {(char *)"run"};
+	int status = EXIT_USAGE, nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	int nr = 1;
+
+	if (read_options(&options, argc, argv)) {
+		for (size_t i = 0; i < options.nr; i++)
+			run[nr++] = options.list[i];
+		run[nr++] = (char *)"--help"; /* after all others have been understood */
+		dup2(nowhere, STDOUT_FILENO);
+		optind = 0;
+		status = verb_run(program, nr, run) == EXIT_OK ? EXIT_OK : EXIT_USAGE;
+	}
+	close(nowhere);
+	step_options_fini(&options);
+	return status;
+}
+
+/* ---- hold: the command of the run, in place of the task */
+
+static bool is_for_task(const char *variable)
+{
+	static const char *const names[] = {OWN_PREFIX, JOB_ENVIRONMENT_INJECTION "=",
+					    JOB_ENVIRONMENT_NVTX "="};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strncmp(variable, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Those with their NULs, then one more. */
+static bool send_environment(int fd)
+{
+	bool sent = true;
+
+	for (char **variable = environ; *variable && sent; variable++) {
+		size_t size = strlen(*variable) + 1;
+
+		if (is_for_task(*variable))
+			sent = write(fd, *variable, size) == (ssize_t)size;
+	}
+	return sent && write(fd, "", 1) == 1;
+}
+
+static void await_process(int pid, int process)
+{
+	struct pollfd news = {.fd = process, .events = POLLIN};
+
+	if (process >= 0) {
+		while (poll(&news, 1, -1) < 0 && errno == EINTR)
+			;
+		return;
+	}
+	while (kill(pid, 0) == 0) /* before Linux 5.3 */
+		poll(NULL, 0, LOOK_MS);
+}
+
+static bool ended_well(int hook)
+{
+	char word = 0;
+	ssize_t size;
+
+	do
+		size = recv(hook, &word, sizeof(word), 0);
+	while (size < 0 && errno == EINTR);
+	return size == sizeof(word) && word == WORD_ENDED;
+}
+
+/* PID HOOK READY ENVIRONMENT. Its status is what the run goes by: the task failed, or not. */
+static int hold(int argc, char **argv)
+{
+	sigset_t all;
+
+	if (argc != 4)
+		return EXIT_USAGE;
+	const int pid = atoi(argv[0]), hook = atoi(argv[1]), ready = atoi(argv[2]);
+	const int environment = atoi(argv[3]);
+
+	/* Whoever signals a step means its tasks. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	prctl(PR_SET_NAME, "flamegrid-step");
+	int process = hook < 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	background_ready(ready);
+	if (!send_environment(environment))
+		return EXIT_FAILED; /* who asked has gone */
+	close(environment);
+	if (hook >= 0)
+		return ended_well(hook) ? EXIT_OK : EXIT_FAILED;
+	await_process(pid, process);
+	return EXIT_OK;
+}
+
+/* ---- begin */
+
+struct task {
+	const char *program, *title;
+	struct step_options options;
+	int pid, hook;       /* hook: -1: none */
+	struct step_dir end; /* locked until all is written: by this `end` knows */
+	int environment[2];
+};
+
+static void keep_over_exec(int fd)
+{
+	if (fd >= 0)
+		fcntl(fd, F_SETFD, 0);
+}
+
+/* The run, in a process of its own. */
+static void run_task(void *argument, int ready)
+{
+	struct task *task = argument;
+	struct install_paths paths = {0};
+	char *run[STEP_OPTIONS_MAX + 16] = {(char *)"run", (char *)"--strict",
+					    (char *)DEFAULT_OUTPUT};
+	char exe[PATH_MAX + 16], title[320], pid[32], numbers[4][NUMBER_SIZE];
+	const int values[4] = {task->pid, task->hook, ready, task->environment[1]};
+	int nr = 3;
+
+	prctl(PR_SET_NAME, "flamegrid-step");
+	install_paths_find(task->program, &paths);
+	snprintf(exe, sizeof(exe), "%s/bin/flamegrid", paths.root);
+	snprintf(title, sizeof(title), "--title=%s", task->title);
+	snprintf(pid, sizeof(pid), "--task=%d", task->pid);
+	run[nr++] = title;
+	run[nr++] = pid;
+	for (size_t i = 0; i < task->options.nr; i++)
+		run[nr++] = task->options.list[i];
+	run[nr++] = (char *)"--";
+	run[nr++] = exe;
+	run[nr++] = (char *)"step";
+	run[nr++] = (char *)"hold";
+	for (int i = 0; i < 4; i++) {
+		snprintf(numbers[i], NUMBER_SIZE, "%d", values[i]);
+		run[nr++] = numbers[i];
+	}
+	keep_over_exec(task->hook);
+	keep_over_exec(ready);
+	keep_over_exec(task->environment[1]);
+	optind = 0;
+	_exit(verb_run(task->program, nr, run));
+}
+
+/* Reads it all. Its size, 0: it did not come whole. */
+static size_t read_environment(int fd, char text[static ENVIRONMENT_MAX])
+{
+	size_t used = 0;
+	ssize_t size;
+
+	do {
+		size = read(fd, text + used, ENVIRONMENT_MAX - used);
+		if (size > 0)
+			used += (size_t)size;
+		else if (size == 0 || errno != EINTR)
+			return 0;
+	} while (used == 0 || text[used - 1] || (used > 1 && text[used - 2]));
+	return used;
+}
+
+static int print_environment(int fd)
+{
+	static char text[ENVIRONMENT_MAX];
+	size_t size = read_environment(fd, text);
+
+	if (size == 0) {
+		warn("its environment did not come");
+		return EXIT_FAILED;
+	}
+	for (const char *entry = text; *entry; entry += strlen(entry) + 1) {
+		const char *value = strchr(entry, '=');
+		char name[128];
+
+		if (!value || (size_t)(value - entry) >= sizeof(name) || strchr(entry, '\n'))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(value - entry), entry);
+		const char *had = getenv(name);
+		if (!had || strcmp(had, value + 1) != 0)
+			puts(entry);
+	}
+	return fflush(stdout) == 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+/* Which task this is, as a step of its own. false, after a warning: none of a step. */
+static bool find_task(struct job_step *task)
+{
+	const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID"),
+		   *rank = getenv("SLURM_PROCID");
+
+	*task = (struct job_step){.world_size = 1};
+	if (job && step && rank) {
+		snprintf(task->key, sizeof(task->key), "task.%s.%s.%s", job, step, rank);
+		return true;
+	}
+	warn("not a task of a Slurm step: SLURM_JOB_ID, SLURM_STEP_ID or SLURM_PROCID is not set");
+	return false;
+}
+
+static bool lock_end(struct step_dir *dir, const struct job_step *task)
+{
+	int r = step_dir_lock(dir, task, NULL);
+
+	if (r)
+		warn("no directory by which to wait for the end: %s", strerror(-r));
+	return r == 0;
+}
+
+static int start_task(struct task *task)
+{
+	struct job_step identity;
+	int guard = task->hook, r;
+
+	if (!find_task(&identity))
+		return EXIT_FAILED;
+	if (task->hook < 0 && lock_end(&task->end, &identity))
+		guard = task->end.lock;
+	if (pipe2(task->environment, O_CLOEXEC) < 0) {
+		warn("%s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	const int kept[BACKGROUND_KEPT] = {task->environment[1], guard};
+	r = background_start(run_task, task, kept, READY_MS);
+	close(task->environment[1]);
+	if (r && r != -ECHILD)
+		warn("%s", strerror(-r));
+	r = r ? EXIT_FAILED : print_environment(task->environment[0]);
+	close(task->environment[0]);
+	if (r)
+		warn("this task runs unprofiled");
+	return r;
+}
+
+static int begin(const char *program, int argc, char **argv)
+{
+	static const struct option table[] = {
+		{"pid", required_argument, NULL, 'p'},
+		{"hook", required_argument, NULL, 'h'},
+		{"title", required_argument, NULL, 't'},
+		{0},
+	};
+	struct task task = {.program = program, .title = "a step of Slurm", .hook = -1};
+	int option, status = EXIT_USAGE;
+
+	optind = 0;
+	while ((option = getopt_long(argc, argv, "+", table, NULL)) != -1) {
+		if (option == 'p')
+			task.pid = atoi(optarg);
+		else if (option == 'h')
+			task.hook = atoi(optarg);
+		else if (option == 't')
+			task.title = optarg;
+		else
+			return EXIT_USAGE;
+	}
+	if (task.pid <= 0)
+		warn("begin: no process given (--pid)");
+	else if (task.hook != -1 && (task.hook <= STDERR_FILENO || fcntl(task.hook, F_GETFD) < 0))
+		warn("begin: --hook %d: not a socket", task.hook);
+	else if (read_options(&task.options, argc - optind, argv + optind))
+		status = start_task(&task);
+	step_options_fini(&task.options);
+	return status;
+}
+
+/* ---- end */
+
+static volatile sig_atomic_t too_late;
+
+static void on_alarm(int signal)
+{
+	too_late = signal;
+}
+
+static int end(void)
+{
+	const struct sigaction action = {.sa_handler = on_alarm}; /* flock() is not restarted */
+	struct job_step identity;
+	struct step_dir dir;
+
+	sigaction(SIGALRM, &action, NULL);
+	alarm(END_S);
+	if (!find_task(&identity) || !lock_end(&dir, &identity))
+		return EXIT_FAILED;
+	step_dir_remove(&dir);
+	if (too_late)
+		warn("what this task recorded is not written yet");
+	return too_late ? EXIT_FAILED : EXIT_OK;
+}
+
+int verb_step(const char *program, int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	open_streams();
+	if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0) {
+		fputs(usage, stdout);
+		return EXIT_OK;
+	}
+	if (strcmp(what, "check") == 0)
+		return check(program, argc - 2, argv + 2);
+	if (strcmp(what, "begin") == 0)
+		return begin(program, argc - 1, argv + 1);
+	if (strcmp(what, "hold") == 0)
+		return hold(argc - 2, argv + 2);
+	if (strcmp(what, "end") == 0 && argc == 2)
+		return end();
+	fputs(usage, stderr);
+	return EXIT_USAGE;
+}
