@@ -1,0 +1,325 @@
+#include "run_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node-agent/bpf_options.h"
+#include "proto/record_options.h"
+#include "verbs.h"
+
+static const char usage[] =
+	"Usage: flamegrid run [OPTION...] [--] COMMAND [ARGUMENT...]\n"
+	"Runs COMMAND and writes a profile of its GPU work. Its exit status, signals and streams "
+	"are its own.\n"
+	"\n"
+	"  -o, --output DIR     where profile.db, gpu.folded and flame.html go "
+	"(default: " RUN_OUTPUT ",\n"
+	"                       of several ranks " RUN_OUTPUT "-%j); an earlier profile there is "
+	"kept as *.old;\n"
+	"                       %j the job, %h the host, %r the rank, %p the process, %q{NAME} a "
+	"variable\n"
+	"      --title TEXT     what the profile is called in reports (default: the command)\n"
+	"      --task PID       of this process, not of COMMAND, are CPU samples, waits and host "
+	"calls (flamegrid step)\n"
+	"      --interface NAME of several ranks: the aggregator listens on this network interface "
+	"alone\n"
+	"      --stacks MODE[,NATIVE[,PYTHON]]\n"
+	"                       what a launch's stack holds: leaf (default: native frames down to "
+	"the first\n"
+	"                       Python function, then Python's), full, native, python or none; and "
+	"at "
+	"most\n"
+	"                       how many frames of each (default: 96 and 128)\n"
+	"      --stack-source guest|uprobe|auto\n"
+	"                       who walks launch stacks: the job's processes (default, and auto), "
+	"or the kernel\n"
+	"                       (docs/stacks.md; takes root or CAP_BPF and "
+	"CAP_PERFMON)\n"
+	"      --lines on|off   source lines in the names of frames (default: on)\n"
+	"      --inlines        find source lines and inlined functions of native code, too: "
+	"slower\n"
+	"      --symbol-cache DIR\n"
+	"                       where symbol tables are kept for the next time, or off\n"
+	"      --graphs nodes|launch\n"
+	"                       CUDA graphs as the nodes that run (default), or as one record a "
+	"launch: "
+	"cheaper,\n"
+	"                       without names\n"
+	"      --record LIST    record more than GPU work, with commas between: sync (host waits), "
+	"overhead,\n"
+	"                       um (unified memory), modules, memory, nvtx; or all\n"
+	"      --nvtx           NVTX ranges as frames and names of streams: short for --record "
+	"nvtx\n"
+	"      --nvtx-digits auto|keep|mask\n"
+	"                       numbers in the names of ranges: kept while few names differ in "
+	"them "
+	"alone\n"
+	"                       (default), kept, or all #\n"
+	"      --api LIST       count and time calls of CUDA's API: names of functions with commas "
+	"between, * in\n"
+	"                       them for any text (cudaMalloc*,cuLaunchKernel); runtime, driver or "
+	"all\n"
+	"      --delay TIME     begin to capture later; to end earlier:\n"
+	"      --duration TIME\n"
+	"      --duty ON/PERIOD capture the first ON of each PERIOD of the clock, such as 1s/30s, "
+	"on all "
+	"nodes at once\n"
+	"      --capture-range profiler|control|nvtx:NAME\n"
+	"                       capture between cudaProfilerStart and cudaProfilerStop, between "
+	"`flamegrid\n"
+	"                       control start` and `stop`, or within NVTX ranges NAME\n"
+	"      --cpu-hz N       sample the CPUs N times a second: what the job's threads do on "
+	"them "
+	"(flamegrid(1),\n"
+	"                       HOST THREADS; takes root or CAP_BPF and CAP_PERFMON)\n"
+	"      --off-cpu TIME   record where the job's threads wait, for waits of this length or "
+	"more, "
+	"such as 1ms\n"
+	"      --stack-copy KIB how much of a thread's stack is copied with each sample, to be "
+	"walked "
+	"without frame\n"
+	"                       pointers: 0, 4, 8, 12 or 16 (default)\n"
+	"      --host-calls on|off|auto\n"
+	"                       time the job's calls of CUDA and NCCL from the kernel's side and "
+	"load no guest: no GPU times;\n"
+	"                       auto: beside the guest, where it cannot capture (default: off)\n"
+	"      --bpf-buffer KIB room for all of these between two reads (default: 8192; with "
+	"calls: "
+	"65536)\n"
+	"      --raw-samples on|off\n"
+	"                       keep each of these samples by itself, too, for report --format "
+	"samples\n"
+	"                       (default: off)\n"
+	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
+	"keep the profile\n"
+	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
+	"else the host's)\n"
+	"      --devices FILE   the GPUs of this host, in place of what hwloc sees\n"
+	"      --dormant        load the guest and capture nothing, at no cost, until `flamegrid "
+	"attach --pid PID`\n"
+	"                       (or, with --agent, `flamegrid control start`)\n"
+	"      --strict         if profiling cannot start, do not run COMMAND and exit with 125\n"
+	"  -q, --quiet          print nothing but warnings\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Another injection library in CUDA_INJECTION64_PATH is left alone: COMMAND runs with it, "
+	"unprofiled.\n"
+	"Exit status: COMMAND's; 125 a failure of flamegrid's own, 126 COMMAND could not be "
+	"started, 127 not found.\n";
+
+__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("flamegrid: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}
+
+enum long_option {
+	OPTION_CAPTURE = 256, /* one of capture_options.h */
+	OPTION_BPF,           /* one of bpf_options.h */
+	OPTION_STACK_SOURCE,
+	OPTION_RAW_SAMPLES,
+	OPTION_LINES,
+	OPTION_INLINES,
+	OPTION_NVTX,
+	OPTION_SYMBOL_CACHE,
+	OPTION_AGENT,
+	OPTION_NODE_NAME,
+	OPTION_DEVICES,
+	OPTION_STRICT,
+	OPTION_DORMANT,
+	OPTION_INTERFACE,
+	OPTION_TITLE,
+	OPTION_TASK
+};
+
+static bool take_lines(struct run_options *options, const char *text)
+{
+	bool off = strcmp(text, "off") == 0;
+
+	options->names.lines = off ? REPORT_LINES_OFF : REPORT_LINES_ON;
+	if (!off && strcmp(text, "on") != 0)
+		warn("run: --lines %s: must be on or off", text);
+	return off || strcmp(text, "on") == 0;
+}
+
+static bool take_stack_source(struct run_options *options, const char *text)
+{
+	if (stack_source_parse(text, &options->stack_source) == 0)
+		return true;
+	warn("run: --stack-source %s: must be guest, uprobe or auto", text);
+	return false;
+}
+
+static bool take_raw_samples(struct run_options *options, const char *text)
+{
+	options->raw_samples = strcmp(text, "on") == 0;
+	if (options->raw_samples || strcmp(text, "off") == 0)
+		return true;
+	warn("run: --raw-samples %s: must be on or off", text);
+	return false;
+}
+
+/* Says what is wrong. */
+static bool taken(int result, char *error)
+{
+	if (result < 0)
+		warn("run: %s", error ? error : strerror(-result));
+	free(error);
+	return result == 0;
+}
+
+static const struct option option_table[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"stacks", required_argument, NULL, OPTION_CAPTURE},
+	{"graphs", required_argument, NULL, OPTION_CAPTURE},
+	{"record", required_argument, NULL, OPTION_CAPTURE},
+	{"nvtx", no_argument, NULL, OPTION_NVTX},
+	{"nvtx-digits", required_argument, NULL, OPTION_CAPTURE},
+	{"api", required_argument, NULL, OPTION_CAPTURE},
+	{"delay", required_argument, NULL, OPTION_CAPTURE},
+	{"duration", required_argument, NULL, OPTION_CAPTURE},
+	{"duty", required_argument, NULL, OPTION_CAPTURE},
+	{"capture-range", required_argument, NULL, OPTION_CAPTURE},
+	{"cpu-hz", required_argument, NULL, OPTION_BPF},
+	{"off-cpu", required_argument, NULL, OPTION_BPF},
+	{"stack-copy", required_argument, NULL, OPTION_BPF},
+	{"host-calls", required_argument, NULL, OPTION_BPF},
+	{"bpf-buffer", required_argument, NULL, OPTION_BPF},
+	{"raw-samples", required_argument, NULL, OPTION_RAW_SAMPLES},
+	{"stack-source", required_argument, NULL, OPTION_STACK_SOURCE},
+	{"lines", required_argument, NULL, OPTION_LINES},
+	{"inlines", no_argument, NULL, OPTION_INLINES},
+	{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
+	{"agent", required_argument, NULL, OPTION_AGENT},
+	{"node-name", required_argument, NULL, OPTION_NODE_NAME},
+	{"devices", required_argument, NULL, OPTION_DEVICES},
+	{"strict", no_argument, NULL, OPTION_STRICT},
+	{"dormant", no_argument, NULL, OPTION_DORMANT},
+	{"interface", required_argument, NULL, OPTION_INTERFACE},
+	{"title", required_argument, NULL, OPTION_TITLE},
+	{"task", required_argument, NULL, OPTION_TASK},
+	{"quiet", no_argument, NULL, 'q'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static bool take_capture(struct run_options *options, const char *name, const char *text)
+{
+	char *error;
+	int result = capture_options_take(&options->capture, name, text, &error);
+
+	return taken(result, error);
+}
+
+static bool take_bpf(struct run_options *options, const char *name, const char *text)
+{
+	char *error;
+	int result = bpf_options_take(&options->bpf, name, text, &error);
+
+	return taken(result, error);
+}
+
+/* One that is a name alone, or whose text is kept as it is. false: it is not one of these. */
+static bool keep_option(struct run_options *options, int option)
+{
+	switch (option) {
+	case 'o':
+		options->output_template = optarg;
+		return true;
+	case 'q':
+		options->quiet = true;
+		return true;
+	case OPTION_AGENT:
+		options->agent_path = optarg;
+		return true;
+	case OPTION_DEVICES:
+		options->devices_path = optarg;
+		return true;
+	case OPTION_DORMANT:
+		options->dormant = true;
+		return true;
+	case OPTION_INLINES:
+		options->inlines = true;
+		return true;
+	case OPTION_INTERFACE:
+		options->interface = optarg;
+		return true;
+	case OPTION_NODE_NAME:
+		options->node_name = optarg;
+		return true;
+	case OPTION_NVTX:
+		options->nvtx = true;
+		return true;
+	case OPTION_STRICT:
+		options->strict = true;
+		return true;
+	case OPTION_SYMBOL_CACHE:
+		options->symbol_cache = optarg;
+		return true;
+	case OPTION_TASK:
+		options->task = atoi(optarg);
+		return true;
+	case OPTION_TITLE:
+		options->wanted_title = optarg;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* One whose text is checked. false: it is wrong, which was said. */
+static bool check_option(struct run_options *options, int option, const char *name)
+{
+	switch (option) {
+	case OPTION_BPF:
+		return take_bpf(options, name, optarg);
+	case OPTION_CAPTURE:
+		return take_capture(options, name, optarg);
+	case OPTION_LINES:
+		return take_lines(options, optarg);
+	case OPTION_RAW_SAMPLES:
+		return take_raw_samples(options, optarg);
+	case OPTION_STACK_SOURCE:
+		return take_stack_source(options, optarg);
+	default: /* getopt has said what is wrong */
+		warn("run: flamegrid run --help lists the options");
+		return false;
+	}
+}
+
+int run_options_parse(struct run_options *options, int argc, char **argv)
+{
+	char *error;
+	int option, index = 0, result = capture_options_init(&options->capture, &error);
+
+	if (!taken(result, error))
+		return EXIT_RUN_OWN + 1;
+	while ((option = getopt_long(argc, argv, "+o:qh", option_table, &index)) != -1) {
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return EXIT_OK + 1;
+		}
+		if (!keep_option(options, option) &&
+		    !check_option(options, option, option_table[index].name))
+			return EXIT_RUN_OWN + 1;
+	}
+	if (optind == argc) {
+		warn("run: no command given");
+		return EXIT_RUN_OWN + 1;
+	}
+	if (options->dormant)
+		options->capture.window = (struct window_options){.dormant = true};
+	if (options->nvtx)
+		options->capture.record |= RECORD_OPTION_NVTX;
+	options->command = argv + optind;
+	return 0;
+}

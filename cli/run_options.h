@@ -1,0 +1,30 @@
+/* The options of `flamegrid run`. The main thread. */
+#ifndef RUN_OPTIONS_H
+#define RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "aggregator/report_build.h"
+#include "capture_options.h"
+#include "node-agent/bpf_source.h"
+#include "proto/stack_source.h"
+
+#define RUN_OUTPUT "flamegrid-profile" /* without --output; a step's job is added */
+
+struct run_options { /* strings are the command line's */
+	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,
+		*interface, *wanted_title;
+	struct capture_options capture;
+	struct report_options names;
+	struct bpf_source_options bpf;
+	enum stack_source stack_source;
+	bool inlines, nvtx, strict, quiet, dormant, raw_samples;
+	pid_t task; /* what the profile is about, in place of the command; 0: the command */
+	char **command;
+};
+
+/* Takes the command line's, into what is zeroed but for defaults. 0: go on; otherwise the exit status, plus one, after what there was to say. */
+int run_options_parse(struct run_options *options, int argc, char **argv);
+
+#endif
