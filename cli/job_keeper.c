@@ -222,6 +222,19 @@ static void write_reports(struct job_keeper_process *process)
 	free(error);
 }
 
+/* Another job that was given the same place may have put its own there. */
+static void remove_rendezvous(const struct job_keeper_process *process)
+{
+	const char *path = process->options->rendezvous_path;
+	struct rendezvous rendezvous;
+	char *error;
+
+	if (rendezvous_read(path, &rendezvous, &error) == 0 &&
+	    strcmp(rendezvous.keys.server_public, process->keys.server_public) == 0)
+		unlink(path);
+	free(error);
+}
+
 static void keep(void *argument, int ready)
 {
 	struct job_keeper_process *process = argument;
@@ -231,7 +244,7 @@ static void keep(void *argument, int ready)
 	if (start(process) == 0) {
 		background_ready(ready);
 		await_agents(process, await_rank_0(process));
-		unlink(process->options->rendezvous_path);
+		remove_rendezvous(process);
 		say_who_is_missing(process);
 		poll(NULL, 0, LAST_WORDS_MS);
 		aggregator_stop(process->aggregator);

@@ -88,6 +88,16 @@ static bool take_bpf(struct bpf_source_options *options, const char *name, const
 	return r == 0;
 }
 
+static bool take_stack_source(struct probe_source_options *options, const char *value)
+{
+	if (stack_source_parse(value, &options->source) == 0)
+		return true;
+	fprintf(stderr,
+		"flamegrid-agent: arguments: --stack-source: %s: not guest, uprobe or auto\n",
+		value);
+	return false;
+}
+
 /* -1: go on; else the exit code. */
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
@@ -130,13 +140,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			arguments->options.devices_path = optarg;
 			break;
 		case 'S':
-			if (stack_source_parse(optarg, &arguments->options.probe.source)) {
-				fprintf(stderr,
-					"flamegrid-agent: arguments: --stack-source: %s: not "
-					"guest, uprobe or auto\n",
-					optarg);
+			if (!take_stack_source(&arguments->options.probe, optarg))
 				return EXIT_USAGE;
-			}
 			break;
 		case 'l':
 			arguments->options.inlines = true;

@@ -18,7 +18,8 @@
 #include "node-agent/string_dictionary.h"
 #include "node-agent/symbolizer.h"
 
-#define MS 1000000ull
+#define FILES_PASSES_MAX 2000
+#define MS               1000000ull
 
 static const char *victim_path, *script_path;
 static const struct device_list no_devices;
@@ -326,6 +327,17 @@ struct victim_report bpf_fixture_await(struct bpf_fixture *fixture, pid_t pid)
 	for (int i = 0; i < 3; i++)
 		bpf_fixture_pass(fixture, 1);
 	return report;
+}
+
+void bpf_fixture_await_files(struct bpf_fixture *fixture, uint32_t count)
+{
+	for (int i = 0; i < FILES_PASSES_MAX; i++) {
+		if (bpf_source_probed_files(fixture->source) == count)
+			return;
+		bpf_fixture_pass(fixture, 10);
+	}
+	fail_msg("%u files are probed, not %u; %s", bpf_source_probed_files(fixture->source), count,
+		 fixture->notices);
 }
 
 void bpf_fixture_stop(struct bpf_fixture *fixture)

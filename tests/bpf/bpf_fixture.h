@@ -80,6 +80,9 @@ struct victim_report bpf_fixture_await(struct bpf_fixture *fixture, pid_t pid);
 /* One pass of an agent's loop, after at most so long. */
 void bpf_fixture_pass(struct bpf_fixture *fixture, uint32_t wait_ms);
 
+/* Makes passes until so many files are probed. */
+void bpf_fixture_await_files(struct bpf_fixture *fixture, uint32_t count);
+
 /* Ends the capture; all names are known afterwards. */
 void bpf_fixture_stop(struct bpf_fixture *fixture);
 

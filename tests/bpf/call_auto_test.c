@@ -9,7 +9,6 @@
 
 #define ROUNDS      20u
 #define CALLS       (4u * ROUNDS)
-#define PASSES_MAX  2000
 #define FILES_BOTH  2u /* the runtime and the driver */
 #define NO_GUEST    "no guest came into this process, or it was sent away"
 #define FEW_PASSES  20 /* of 10 ms: less than the second that a guest has */
@@ -28,16 +27,6 @@ static struct bpf_fixture *watch(pid_t pid)
 	return fixture;
 }
 
-static void await_files(struct bpf_fixture *fixture, uint32_t count)
-{
-	for (int i = 0; i < PASSES_MAX; i++) {
-		if (bpf_source_probed_files(fixture->source) == count)
-			return;
-		bpf_fixture_pass(fixture, 10);
-	}
-	fail_msg("%u files are probed, not %u", bpf_source_probed_files(fixture->source), count);
-}
-
 static void stop(struct bpf_fixture *fixture, struct victim *victim)
 {
 	victim_end(victim);
@@ -54,7 +43,7 @@ static void a_process_without_a_guest_is_timed_and_one_line_says_so(void **state
 	struct bpf_fixture *fixture = watch(victim.pid);
 
 	victim_order(fixture, &victim, "load %s", runtime_path);
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	assert_string_equal(fixture->notices, "");
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
@@ -93,11 +82,11 @@ static void calls_are_timed_until_a_guest_comes_and_not_afterwards(void **state)
 	victim_order(NULL, &victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture = watch(victim.pid);
 
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	bpf_source_attach(fixture->source, victim.pid, NULL);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
-	await_files(fixture, 0);
+	bpf_fixture_await_files(fixture, 0);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	assert_int_equal(fixture->nr_samples, CALLS);
@@ -116,7 +105,7 @@ static void a_guest_that_was_sent_away_is_not_waited_for(void **state)
 
 	bpf_source_refuse(fixture->source, victim.pid);
 	victim_order(fixture, &victim, "load %s", runtime_path);
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	assert_int_equal(fixture->nr_samples, CALLS);

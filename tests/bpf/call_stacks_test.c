@@ -11,7 +11,6 @@
 #include "victim_orders.h"
 
 #define ROUNDS      30u
-#define PASSES_MAX  2000
 #define NR_THREADS  4u
 #define FILES_BOTH  2u /* the runtime and the driver */
 #define SMALL_RING  65536u
@@ -37,16 +36,6 @@ static struct bpf_fixture *watch(const struct bpf_source_options *options, pid_t
 	return fixture;
 }
 
-static void await_files(struct bpf_fixture *fixture, uint32_t count)
-{
-	for (int i = 0; i < PASSES_MAX; i++) {
-		if (bpf_source_probed_files(fixture->source) == count)
-			return;
-		bpf_fixture_pass(fixture, 10);
-	}
-	fail_msg("%u files are probed, not %u", bpf_source_probed_files(fixture->source), count);
-}
-
 /* A victim that has mapped CUDA, and whose calls are timed from now on. */
 static struct bpf_fixture *begin(struct victim *victim, const char *path,
 				 const struct bpf_source_options *options)
@@ -58,7 +47,7 @@ static struct bpf_fixture *begin(struct victim *victim, const char *path,
 	victim_order(NULL, victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture = watch(options, victim->pid);
 
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	return fixture;
 }
 

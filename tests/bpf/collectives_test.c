@@ -17,7 +17,6 @@
 #include "node-agent/call_links.h"
 #include "node-agent/event_loop.h"
 
-#define PASSES_MAX  500
 #define FILES       3u /* NCCL, the runtime, the driver */
 #define NR_RANKS    4u
 #define BURST       3000u
@@ -117,17 +116,6 @@ static struct bpf_fixture *watch(const struct bpf_source_options *options, pid_t
 	if (!fixture->source)
 		fail_msg("BPF is needed here: %s", fixture->notices);
 	return fixture;
-}
-
-static void await_files(struct bpf_fixture *fixture)
-{
-	for (int i = 0; i < PASSES_MAX; i++) {
-		if (bpf_source_probed_files(fixture->source) == FILES)
-			return;
-		bpf_fixture_pass(fixture, 10);
-	}
-	fail_msg("%u files are probed: %s", bpf_source_probed_files(fixture->source),
-		 fixture->notices);
 }
 
 static void stop(struct bpf_fixture *fixture)
@@ -250,7 +238,7 @@ static void check_way(enum call_links_way way)
 		begin(&victims[i]);
 	for (int i = 0; i < 2; i++)
 		order(fixture, &victims[i], "probed");
-	await_files(fixture);
+	bpf_fixture_await_files(fixture, FILES);
 	play_world(fixture, victims);
 	for (int i = 0; i < 2; i++)
 		end(&victims[i]);
@@ -285,7 +273,7 @@ static struct bpf_fixture *begin_one(struct victim *victim,
 	begin(victim);
 	order(NULL, victim, "probed");
 	struct bpf_fixture *fixture = watch(options, victim->pid);
-	await_files(fixture);
+	bpf_fixture_await_files(fixture, FILES);
 	return fixture;
 }
 
@@ -386,7 +374,7 @@ static void a_communicator_of_before_says_so(void **state)
 	uint64_t from_ns = event_loop_now_ns();
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
-	await_files(fixture);
+	bpf_fixture_await_files(fixture, FILES);
 	order(fixture, &victim, "burst 3");
 	order(fixture, &victim, "split");
 	end_one(fixture, &victim);

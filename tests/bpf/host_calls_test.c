@@ -15,7 +15,6 @@
 
 #define ROUNDS      50u
 #define NR_KINDS    4u /* of calls in a round */
-#define PASSES_MAX  2000
 #define SMALL_RING  4096u
 #define BURST       3000u
 #define PATH_SIZE   512
@@ -38,17 +37,6 @@ static struct bpf_fixture *watch(const struct bpf_source_options *options, pid_t
 	if (!fixture->source)
 		fail_msg("BPF is needed here: %s", fixture->notices);
 	return fixture;
-}
-
-/* Until so many files are probed. */
-static void await_files(struct bpf_fixture *fixture, uint32_t count)
-{
-	for (int i = 0; i < PASSES_MAX; i++) {
-		if (bpf_source_probed_files(fixture->source) == count)
-			return;
-		bpf_fixture_pass(fixture, 10);
-	}
-	fail_msg("%u files are probed, not %u", bpf_source_probed_files(fixture->source), count);
 }
 
 /* Ends the capture and then the victim. */
@@ -156,7 +144,7 @@ static void check_way(enum call_links_way way)
 	struct bpf_fixture *fixture =
 		watch(&(struct bpf_source_options){.call_way = way}, victim.pid);
 
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
@@ -187,7 +175,7 @@ static void calls_of_the_driver_count_where_no_runtime_makes_them(void **state)
 	victim_order(NULL, &victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "driver %u", ROUNDS);
 	victim_order(fixture, &victim, "rounds 1");
 	stop(fixture, &victim);
@@ -206,7 +194,7 @@ static void threads_do_not_mix(void **state)
 	victim_order(NULL, &victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "threads %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
@@ -232,9 +220,9 @@ static void a_runtime_that_is_loaded_late_is_found(void **state)
 	victim_begin(&victim, victim_path);
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
-	await_files(fixture, 0);
+	bpf_fixture_await_files(fixture, 0);
 	victim_order(fixture, &victim, "load %s", runtime_path);
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
@@ -252,10 +240,10 @@ static void two_copies_at_once_are_both_seen(void **state)
 	victim_order(fixture, &victim, "load %s", runtime_path);
 	victim_order(fixture, &victim, "load %s",
 		     copy_of_runtime("libcudart-d0da41ae.so.11.0", path));
-	await_files(fixture, FILES_BOTH + 1);
+	bpf_fixture_await_files(fixture, FILES_BOTH + 1);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	victim_order(fixture, &victim, "unload");
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
@@ -271,7 +259,7 @@ static void a_runtime_in_the_executable_is_found(void **state)
 	victim_order(NULL, &victim, "load -");
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
@@ -297,7 +285,7 @@ static void a_runtime_of_another_mount_namespace_is_found(void **state)
 	victim_order(fixture, &victim, "load %s/outside/libcudart.so.13", folder);
 	snprintf(path, sizeof(path), "%s/outside/libcudart.so.13", folder);
 	assert_int_not_equal(access(path, F_OK), 0);
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
@@ -313,7 +301,7 @@ static void a_child_is_seen_from_its_first_call_on(void **state)
 	victim_order(NULL, &victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
 
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "fork %u", ROUNDS);
 	stop(fixture, &victim);
 	check_all(fixture, &victim);
@@ -333,7 +321,7 @@ static void a_burst_is_received_or_counted_as_lost(void **state)
 	struct bpf_fixture *fixture =
 		watch(&(struct bpf_source_options){.ring_bytes = SMALL_RING}, victim.pid);
 
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(NULL, &victim, "rounds %u", BURST / NR_KINDS);
 	stop(fixture, &victim);
 	struct sums all = sum_of(fixture, NULL, NULL);
@@ -380,7 +368,7 @@ static void probes_go_with_the_last_process(void **state)
 	victim_begin(&second, victim_path);
 	victim_order(fixture, &second, "load %s", runtime_path);
 
-	await_files(fixture, FILES_BOTH);
+	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &first, "rounds %u", ROUNDS);
 	victim_end(&first);
 	for (int i = 0; i < 50; i++)
@@ -388,7 +376,7 @@ static void probes_go_with_the_last_process(void **state)
 	assert_int_equal(bpf_source_probed_files(fixture->source), FILES_BOTH);
 	victim_order(fixture, &second, "rounds %u", ROUNDS);
 	victim_end(&second);
-	await_files(fixture, 0);
+	bpf_fixture_await_files(fixture, 0);
 	bpf_fixture_stop(fixture);
 	assert_int_equal(sum_of(fixture, NULL, NULL).calls, first.calls + second.calls);
 	check_account(fixture, first.calls + second.calls);

@@ -134,6 +134,14 @@ end_held
 contains "rank 0 says so" "$scratch/err.0" "connections without this job's keys were turned away"
 same "hosts" "$("$flamegrid" report "$scratch/strange" --by host 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "node0 node1 "
 
+# ---- another job's rendezvous in the place of ours stays
+begin_held replaced
+sed 's/^step .*/step other/; s/^server-public .*/server-public rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL\/@{H8]yf7/' "$scratch/replaced.rendezvous" >"$scratch/other"
+chmod 600 "$scratch/other"
+mv "$scratch/other" "$scratch/replaced.rendezvous"
+end_held
+contains "it is there" "$scratch/replaced.rendezvous" "step other"
+
 # ---- a node that does not join, where the launcher tells how many there are
 env SLURM_JOB_ID=12 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURMD_NODENAME=node0 FAKE_CUDA_DEVICES=2 \
 	"$flamegrid" run --devices "$scratch/devices.0" -o "$scratch/half" -- $work --launches 100 >"$scratch/out.0" 2>"$scratch/err.0"
