@@ -159,8 +159,9 @@ static void write_call(FILE *out, const struct report_collectives *collectives,
 		collective_type_name(call->data_type), collective_op_name(call->reduce_op),
 		call->count, call->bytes);
 	write_known(out, call->peer);
-	fprintf(out, "%" PRIu64 ",0x%" PRIx64 ",%" PRId32 ",%" PRIu64 ",%" PRIu64 ",", call->group,
-		call->stream, call->result, call->start_ns, call->duration_ns);
+	fprintf(out, "%" PRIu64 ",0x%" PRIx64 ",%" PRId32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",",
+		call->group, call->stream, call->result, call->start_ns, call->duration_ns,
+		call->correlation_id);
 	write_stack(out, collectives, row->node);
 	fputc('\n', out);
 }
@@ -173,7 +174,7 @@ int collectives_writer_csv(FILE *out, const struct report_collectives *collectiv
 	fputs("host,pid,rank,thread,communicator,communicator_id,ranks,communicator_rank,origin,"
 	      "parent,sequence,"
 	      "function_sequence,function,type,op,count,bytes,peer,group,stream,result,start_ns,"
-	      "duration_ns,stack\n",
+	      "duration_ns,correlation_id,stack\n",
 	      out);
 	for (uint32_t i = 0; i < collectives->nr_calls; i++)
 		write_call(out, collectives, &collectives->calls[i]);

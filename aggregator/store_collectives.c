@@ -10,7 +10,7 @@ enum command { PUT_COMMUNICATOR, ADD_CALL, COMMANDS };
 
 static const char *const commands[COMMANDS] = {
 	[PUT_COMMUNICATOR] = "REPLACE INTO communicators VALUES (?,?,?,?,?,?,?,?,?)",
-	[ADD_CALL] = "INSERT INTO collectives VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[ADD_CALL] = "INSERT INTO collectives VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 };
 
 struct store_collectives {
@@ -77,7 +77,7 @@ static int write_call(struct store_collectives *collectives,
 		   NUMBER(call->function_sequence), NUMBER(call->count), NUMBER(call->bytes),
 		   known(call->peer), NUMBER(call->group), NUMBER(call->stream),
 		   database_signed(call->result), NUMBER(call->start_ns),
-		   NUMBER(call->duration_ns));
+		   NUMBER(call->duration_ns), NUMBER(call->correlation_id));
 }
 
 int store_collectives_write(struct store_collectives *collectives, const struct collective_log *log)
@@ -170,6 +170,7 @@ static int take_call(struct collective_log *log, struct statement *row)
 		.result = (int32_t)statement_signed(row, 15),
 		.start_ns = statement_number(row, 16),
 		.duration_ns = statement_number(row, 17),
+		.correlation_id = number32(row, 18),
 	};
 	uint32_t process = number32(row, 1);
 

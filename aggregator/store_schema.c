@@ -141,7 +141,7 @@ static const char schema[] =
 	" sequence INTEGER NOT NULL, function_sequence INTEGER NOT NULL, count INTEGER NOT NULL,"
 	" bytes INTEGER NOT NULL, peer INTEGER, call_group INTEGER NOT NULL,"
 	" stream INTEGER NOT NULL, result INTEGER NOT NULL, start_ns INTEGER NOT NULL,"
-	" duration_ns INTEGER NOT NULL) STRICT;"
+	" duration_ns INTEGER NOT NULL, correlation_id INTEGER NOT NULL) STRICT;"
 	"CREATE TABLE launch_delays (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
 	" count INTEGER NOT NULL, sum_ns INTEGER NOT NULL, max_ns INTEGER NOT NULL,"
 	" unclear INTEGER NOT NULL, PRIMARY KEY (process, device_id)) STRICT, WITHOUT ROWID;"

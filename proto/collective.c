@@ -108,6 +108,7 @@ const char *communicator_origin_name(uint32_t origin)
 		[COMMUNICATOR_INIT_ALL] = "init all",
 		[COMMUNICATOR_MIDDLE] = "seen in the middle",
 		[COMMUNICATOR_SHRINK] = "shrink",
+		[COMMUNICATOR_PROFILER] = "profiler",
 	};
 
 	return origin < COMMUNICATOR_ORIGINS ? names[origin] : "unknown";

@@ -19,6 +19,7 @@ enum communicator_origin {
 	COMMUNICATOR_INIT_ALL = 2,  /* ncclCommInitAll: all of its ranks are in this process */
 	COMMUNICATOR_MIDDLE = 3,    /* made before anybody looked: its key is 0, not known */
 	COMMUNICATOR_SHRINK = 4,    /* ncclCommShrink */
+	COMMUNICATOR_PROFILER = 5,  /* as the library's profiler interface tells it */
 	COMMUNICATOR_ORIGINS,
 };
 
@@ -27,7 +28,8 @@ enum communicator_origin {
  * Keys are FNV-1a hashes of 64 bits (collective_hash()), 1 in place of 0:
  *	of a unique id: its 128 bytes (of several, ncclCommInitRankScalable: the first);
  *	of a split or a shrink: 16 bytes, little-endian: the parent's key (8), the colour (4), the split's number on the parent (4);
- *	of ncclCommInitAll: whatever no other process makes.
+ *	of ncclCommInitAll: whatever no other process makes;
+ *	of one that the library's profiler interface tells of: its hash there (8 bytes, little-endian). Such a key never equals one of the others.
  * What comes from a parent whose key is 0 has key 0. */
 struct communicator {
 	uint64_t key;             /* 0: not known */
@@ -99,11 +101,13 @@ struct collective {
 	uint32_t tid;             /* in the process's own pid namespace */
 	uint32_t peer;     /* root or peer rank; COLLECTIVE_NOT_KNOWN: the function has none */
 	uint32_t stack_id; /* stack node id; 0: none */
-	int32_t result;    /* ncclResult_t: 0 success, 7 in progress */
-	uint8_t function;  /* enum collective_function */
-	uint8_t data_type; /* enum collective_type */
-	uint8_t reduce_op; /* enum collective_op */
-	uint8_t reserved;  /* 0 */
+	uint32_t
+		correlation_id; /* of the launch that carries it, alone or with others of its group, on tid; 0: not known, or a group */
+	int32_t result;         /* ncclResult_t: 0 success, 7 in progress */
+	uint8_t function;       /* enum collective_function */
+	uint8_t data_type;      /* enum collective_type */
+	uint8_t reduce_op;      /* enum collective_op */
+	uint8_t reserved;       /* 0 */
 };
 
 #define COLLECTIVE_SUCCESS     0

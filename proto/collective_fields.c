@@ -40,4 +40,6 @@ const struct event_field collective_fields_call[COLLECTIVE_FIELDS_CALL] = {
 	{"collective data_type", offsetof(struct collective, data_type), 1, UINT8_MAX, false},
 	{"collective reduce_op", offsetof(struct collective, reduce_op), 1, UINT8_MAX, false},
 	{"collective result", offsetof(struct collective, result), 4, UINT32_MAX, false},
+	{"collective correlation_id", offsetof(struct collective, correlation_id), 4, UINT32_MAX,
+	 false},
 };

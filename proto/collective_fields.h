@@ -6,7 +6,7 @@
 #include "proto/event_fields.h"
 
 #define COLLECTIVE_FIELDS_COMMUNICATOR 8u
-#define COLLECTIVE_FIELDS_CALL         16u
+#define COLLECTIVE_FIELDS_CALL         17u
 
 extern const struct event_field collective_fields_communicator[COLLECTIVE_FIELDS_COMMUNICATOR];
 extern const struct event_field collective_fields_call[COLLECTIVE_FIELDS_CALL];

@@ -103,7 +103,7 @@ static void a_message_has_these_bytes(void **state)
 		1,    0x98, 1,    7,    0,
 		0,    2,                      /* a communicator: id, key, parent, rank, nr_ranks */
 		0,    0,    0,                /* color, split, origin */
-		2,    0xdc, 0,    16,         /* two calls, 16 columns */
+		2,    0xdc, 0,    17,         /* two calls, 17 columns */
 		0x92, 100,  10,               /* start_ns: steps from 100 by 10 */
 		5,    1,    9,                /* duration_ns, communicator_id, tid */
 		0x92, 1,    1,                /* sequence: steps from 1 by 1 */
@@ -112,6 +112,7 @@ static void a_message_has_these_bytes(void **state)
 		0xce, 0xff, 0xff, 0xff, 0xff, /* peer: none */
 		4,    0,    0,                /* stack_id, group, stream */
 		0,    7,    0,    0,          /* function, data_type, reduce_op, result */
+		0x92, 77,   1,                /* correlation_id: steps from 77 by 1 */
 	};
 	const struct communicator communicator = {.communicator_id = 1, .key = 7, .nr_ranks = 2};
 	struct collective calls[2];
@@ -127,6 +128,7 @@ static void a_message_has_these_bytes(void **state)
 					       .tid = 9,
 					       .peer = COLLECTIVE_NOT_KNOWN,
 					       .stack_id = 4,
+					       .correlation_id = 77 + i,
 					       .data_type = COLLECTIVE_FLOAT32};
 	const struct message message = {.type = MESSAGE_COLLECTIVES,
 					.collectives = {.seq = 5,
@@ -176,7 +178,7 @@ static void a_decoder_takes_nothing_that_cannot_be(void **state)
 {
 #define HEAD        "\x98\x13\x01\x01\x01"
 #define NOTHING     "\x00\x90"
-#define CALLS(rest) HEAD NOTHING "\x02\xdc\x00\x10" rest
+#define CALLS(rest) HEAD NOTHING "\x02\xdc\x00\x11" rest
 	static const struct {
 		const char *bytes;
 		size_t size;
@@ -187,14 +189,14 @@ static void a_decoder_takes_nothing_that_cannot_be(void **state)
 		{HEAD "\x01\x98\x01\x07\x00\x00\x02\x00\x00\x00" NOTHING, 17, ""},
 		{HEAD "\x01\x98\x00\x07\x00\x00\x02\x00\x00\x00" NOTHING, 17,
 		 "COLLECTIVES: communicator_id is 0"},
-		{HEAD "\x01\x98\x01\x07\x00\x00\x02\x00\x00\x05" NOTHING, 17,
+		{HEAD "\x01\x98\x01\x07\x00\x00\x02\x00\x00\x06" NOTHING, 17,
 		 "COLLECTIVES: communicator origin"},
 		{HEAD "\x01\x97\x01\x07\x00\x00\x02\x00\x00" NOTHING, 16,
 		 "COLLECTIVES: communicator origin is missing"},
-		{CALLS("\x01\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 27, ""},
-		{CALLS("\x01\x00\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 27,
+		{CALLS("\x01\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 28, ""},
+		{CALLS("\x01\x00\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), 28,
 		 "COLLECTIVES: collective duration_ns is 0"},
-		{CALLS("\x01\x01\0\0\0\0\0\0\0\0\0\0\x0b\0\0\0"), 27,
+		{CALLS("\x01\x01\0\0\0\0\0\0\0\0\0\0\x0b\0\0\0\0"), 28,
 		 "COLLECTIVES: collective function"},
 	};
 
