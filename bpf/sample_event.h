@@ -39,9 +39,12 @@ struct sample_event {
 
 #define SAMPLE_EVENT_HEAD_SIZE 104u /* bytes before addresses */
 
-#define SAMPLE_STACK_PAGES_MAX 4u /* of a CPU sample */
-#define SAMPLE_WAIT_PAGES_MAX  2u /* of a wait */
-#define SAMPLE_STACK_MAX       (SAMPLE_STACK_PAGES_MAX * 4096u)
+#define SAMPLE_STACK_PAGES_MAX                                                                     \
+	4u /* of a CPU sample: a value of a map of each CPU has 32 KiB at most */
+#define SAMPLE_WAIT_PAGES_MAX 2u /* of a wait */
+#define SAMPLE_CALL_PAGES_MAX 8u /* of a call: cuBLAS's own frames take more than 16 KiB */
+#define SAMPLE_STACK_MAX      (SAMPLE_STACK_PAGES_MAX * 4096u)
+#define SAMPLE_CALL_STACK_MAX (SAMPLE_CALL_PAGES_MAX * 4096u)
 
 #define SAMPLE_PYTHON_DEPTH 128u
 
@@ -62,6 +65,13 @@ struct sample_python_frame {
 struct sample_event_copy {
 	struct sample_event event;
 	__u8 stack[SAMPLE_STACK_MAX];
+	__u8 python[SAMPLE_PYTHON_MAX];
+};
+
+/* Likewise, of a call. */
+struct sample_call_copy {
+	struct sample_event event;
+	__u8 stack[SAMPLE_CALL_STACK_MAX];
 	__u8 python[SAMPLE_PYTHON_MAX];
 };
 
