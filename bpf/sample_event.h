@@ -9,10 +9,18 @@
 #define SAMPLE_KERNEL_DEPTH  48u   /* frames */
 #define SAMPLE_PROCESSES_MAX 2048u /* watched at the same time */
 #define SAMPLE_COMMAND_SIZE  16u   /* TASK_COMM_LEN */
+#define SAMPLE_PARTS         3u    /* of a copied stack, beside the first */
 
 enum sample_event_flags {
 	SAMPLE_EVENT_PREEMPTED = 1,  /* it would have run on */
 	SAMPLE_EVENT_PYTHON_CUT = 2, /* there were more Python frames */
+};
+
+/* Where a copy of a stack goes on, above frames too large to be copied. */
+struct sample_part {
+	__u64 sp;       /* of its first byte; 0: there is no such part */
+	__u32 offset;   /* of it in the copy */
+	__u32 reserved; /* 0 */
 };
 
 struct sample_event {
@@ -29,18 +37,16 @@ struct sample_event {
 	__u8 kind;         /* enum host_sample_kind */
 	__u8 flags;        /* enum sample_event_flags */
 	__u16 cpu;         /* where it ran, and a thread that waits left */
-	__u32 stack_size; /* bytes of the user's stack from user_sp on, both parts, behind the addresses; 0: none */
+	__u32 stack_size; /* bytes of the user's stack from user_sp on, all parts, behind the addresses; 0: none */
 	__u32 python_size; /* bytes of Python frames (struct sample_python_frame), leaf first, behind the stack */
-	__u64 user_pc, user_sp, user_fp; /* where the thread was in its program */
-	__u64 far_sp; /* the copy's second part begins here, above a frame too large to be copied; 0: there is one part */
-	__u32 near_size; /* bytes of the first of two parts */
-	__u32 reserved;  /* 0 */
+	__u64 user_pc, user_sp, user_fp;        /* where the thread was in its program */
+	struct sample_part parts[SAMPLE_PARTS]; /* of the copy, but for the first */
 	char command[SAMPLE_COMMAND_SIZE];
 	/* As many as there are: what is sent ends behind the last. */
 	__u64 addresses[SAMPLE_USER_DEPTH + SAMPLE_KERNEL_DEPTH];
 };
 
-#define SAMPLE_EVENT_HEAD_SIZE 120u /* bytes before addresses */
+#define SAMPLE_EVENT_HEAD_SIZE 152u /* bytes before addresses */
 
 #define SAMPLE_STACK_PAGES_MAX                                                                     \
 	4u /* of a CPU sample: a value of a map of each CPU has 32 KiB at most */

@@ -39,15 +39,16 @@ void event_stack_init(struct event_stack *stack, const struct sample_event *even
 			 .sp = event->user_sp,
 			 .fp = event->user_fp,
 			 .bytes = copy,
-			 .size = event->stack_size,
-			 .near_size = event->near_size,
-			 .far_sp = event->far_sp},
+			 .size = event->stack_size},
 		.python = stack->python,
 		.nr_python = event->python_size < sizeof(stack->python)
 				     ? event->python_size / (uint32_t)sizeof(stack->python[0])
 				     : SAMPLE_PYTHON_DEPTH,
 		.python_cut = event->flags & SAMPLE_EVENT_PYTHON_CUT,
 	};
+	for (uint32_t i = 0; i < SAMPLE_PARTS; i++)
+		stack->list.copy.parts[i] =
+			(struct stack_copy_part){event->parts[i].sp, event->parts[i].offset};
 	memcpy(stack->python, copy + event->stack_size,
 	       stack->list.nr_python * sizeof(stack->python[0]));
 	if (event->kind == HOST_SAMPLE_CALL || nr_words)

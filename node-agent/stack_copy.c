@@ -30,13 +30,23 @@ static bool read_part(const uint8_t *bytes, uint64_t size, uint64_t offset, uint
 static bool read_word(const struct walk *walk, uint64_t address, uint64_t *word)
 {
 	const struct stack_copy *copy = walk->copy;
-	uint32_t near_size =
-		copy->far_sp && copy->near_size < copy->size ? copy->near_size : copy->size;
+	uint64_t sp = copy->sp;
+	uint32_t begin = 0;
 
 	*word = 0;
-	return read_part(copy->bytes, near_size, address - copy->sp, word) ||
-	       read_part(copy->bytes + near_size, copy->size - near_size, address - copy->far_sp,
-			 word);
+	for (uint32_t i = 0;; i++) {
+		const struct stack_copy_part *next = &copy->parts[i];
+		bool is_last = i == STACK_COPY_PARTS || next->sp == 0 || next->offset < begin ||
+			       next->offset > copy->size;
+		uint32_t end = is_last ? copy->size : next->offset;
+
+		if (read_part(copy->bytes + begin, end - begin, address - sp, word))
+			return true;
+		if (is_last)
+			return false;
+		sp = next->sp;
+		begin = end;
+	}
 }
 
 /* Into the caller's frame. rbp: where it was saved, in words from base. */

@@ -6,12 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define STACK_COPY_PARTS 3u
+
+/* Of a copy that goes on above frames too large to be copied. */
+struct stack_copy_part {
+	uint64_t sp;     /* of its first byte; 0: there is no such part, nor one after it */
+	uint32_t offset; /* of it in the copy */
+};
+
 /* Borrowed. */
 struct stack_copy {
-	uint64_t pc, sp, fp;      /* where the thread was */
-	const uint8_t *bytes;     /* of its memory: from sp on ... */
-	uint32_t size, near_size; /* ... with the last size - near_size bytes from far_sp on */
-	uint64_t far_sp;          /* 0: all are from sp on */
+	uint64_t pc, sp, fp;  /* where the thread was */
+	const uint8_t *bytes; /* of its memory, from sp on, as far as the first part */
+	uint32_t size;
+	struct stack_copy_part parts[STACK_COPY_PARTS];
 };
 
 /* The rule (inject/unwind_row.h) of the code at an address. false: there is none. */

@@ -343,7 +343,8 @@ static void frames_of_many_kib_do_not_end_the_chain(void **state)
 		if (!is_chain(fixture, sample, "victim_launch", "victim_large", "main"))
 			bpf_fixture_print(fixture, sample);
 		assert_true(is_chain(fixture, sample, "victim_launch", "victim_large", "main"));
-		assert_int_equal(bpf_fixture_depth_of(fixture, sample, "victim_above"), 2);
+		assert_int_equal(bpf_fixture_depth_of(fixture, sample, "victim_larger"), 2);
+		assert_int_equal(bpf_fixture_depth_of(fixture, sample, "victim_above"), 3);
 	}
 	bpf_fixture_destroy(fixture);
 }

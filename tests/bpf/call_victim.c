@@ -114,12 +114,22 @@ victim_large(long a, long b, long c, long d, long e, long f, volatile long *last
 	*last += room[0] + a + b + c + d + e + f + other;
 }
 
+static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void
+victim_larger(long a, long b, long c, long d, long e, long f, volatile long *last, long other)
+{
+	volatile char room[20 << 10] __attribute__((aligned(64)));
+
+	room[0] = room[sizeof(room) - 1] = (char)other;
+	victim_large(a, b, c, d, e, f, last, other);
+	*last += room[0];
+}
+
 static NOINLINE uint64_t victim_above(long count)
 {
 	volatile long last = 0;
 
 	for (long i = 0; i < count; i++)
-		victim_large(i, 1, 2, 3, 4, 5, &last, 6);
+		victim_larger(i, 1, 2, 3, 4, 5, &last, 6);
 	sink++;
 	return (uint64_t)count;
 }

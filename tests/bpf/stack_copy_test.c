@@ -95,8 +95,7 @@ static void walk_goes_on_in_the_second_part(void **state)
 	bool complete;
 
 	(void)state;
-	copy.near_size = 32 * 8;
-	copy.far_sp = SP + 65536;
+	copy.parts[0] = (struct stack_copy_part){SP + 65536, 32 * 8};
 	words[1] = 0x210;
 	words[32 + 8] = 0x1234; /* at the frame pointer */
 	words[32 + 9] = 0x310;
@@ -104,11 +103,16 @@ static void walk_goes_on_in_the_second_part(void **state)
 	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, 8, &complete), 4);
 	assert_true(complete);
 	assert_int_equal(frames[3], 0x410);
-	copy.far_sp = SP + 65536 + 8 * 32; /* all of it lies below */
+	/* The caller's lies in a third. */
+	copy.parts[1] = (struct stack_copy_part){SP + 65536 + 8 * 12 + 4096, 32 * 8 + 8 * 12};
+	copy.parts[2] = (struct stack_copy_part){SP, 3};
+	code.rules[2] = unwind_rule(UNWIND_RSP, 3 + 4096 / 8, UNWIND_RBP_KEPT);
+	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, 8, &complete), 4);
+	assert_true(complete);
+	copy.parts[0].sp += 8 * 32; /* all of it lies below */
 	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, 8, &complete), 2);
 	assert_false(complete);
-	copy.far_sp = UINT64_MAX - 100;
-	copy.near_size = UINT32_MAX;
+	copy.parts[0] = (struct stack_copy_part){UINT64_MAX - 100, UINT32_MAX};
 	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, 8, &complete), 2);
 }
 
@@ -141,8 +145,9 @@ static void nothing_in_it_is_believed(void **state)
 		for (size_t at = 0; at < WORDS; at++)
 			words[at] = at % 3 ? values[i / 8 % 8] : 0x100 * (at % 8 + 1);
 		assert_in_range(stack_copy_walk(&copy, find, &code, frames, 16, &complete), 1, 16);
-		copy.near_size = (uint32_t)values[i % 7];
-		copy.far_sp = values[i % 5 + 1];
+		for (size_t at = 0; at < STACK_COPY_PARTS; at++)
+			copy.parts[at] = (struct stack_copy_part){
+				values[(i + at) % 5 + 1], (uint32_t)values[(i + at) % 7] % 600};
 		assert_in_range(stack_copy_walk(&copy, find, &code, frames, 16, &complete), 1, 16);
 	}
 }
