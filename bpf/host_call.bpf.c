@@ -7,6 +7,8 @@
 #include "proto/host_sample.h"
 
 /* Of a thread that is in a call: from since_ns on, which is else 0. */
+#define CALLS_UNTIL 7u /* eighths of the ring buffer */
+
 struct call {
 	__u64 since_ns;
 	__u64 stack_pointer;  /* at its entry, where the return address lies ... */
@@ -113,6 +115,15 @@ static __always_inline struct call_stack *find_stack(struct task_struct *task)
 	return bpf_map_lookup_elem(&call_stacks, &tid);
 }
 
+/* How full the ring buffer is, in eighths. Where many processes launch, calls come faster than they can be read: what is rare, collectives for one,
+ * keeps its room. */
+static __always_inline __u64 fullness(void)
+{
+	__u64 size = bpf_ringbuf_query(&events, BPF_RB_RING_SIZE);
+
+	return size ? bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) * 8 / size : 0;
+}
+
 /* As fill_stack(), with a copy of the stack as it is for the caller, once the function has returned to it, and with Python's frames. event: who it
  * is. false: that is not wanted, or there is no room for it. */
 static __always_inline bool fill_large(struct pt_regs *context, struct task_struct *task,
@@ -173,7 +184,10 @@ static __always_inline void send_call(struct sample_event *event, __u64 since_ns
 
 	event->time_ns = now_ns;
 	event->duration_ns = duration_ns ? duration_ns : 1;
-	send_event(event, max);
+	if (fullness() < CALLS_UNTIL)
+		send_event(event, max);
+	else
+		count_unsent(event);
 }
 
 static __always_inline void leave(struct task_struct *task, struct call *call, __u64 now_ns)

@@ -254,6 +254,19 @@ static __always_inline void add(__u64 *counter, __u64 amount)
 	__sync_fetch_and_add(counter, amount);
 }
 
+/* An event that is not sent. */
+static __always_inline void count_unsent(const struct sample_event *event)
+{
+	struct sample_counts *count = bpf_map_lookup_elem(&counts, &event->pid);
+
+	if (!count)
+		return;
+	add(&count->samples, 1);
+	add(&count->samples_ns, event->duration_ns);
+	add(&count->lost, 1);
+	add(&count->lost_ns, event->duration_ns);
+}
+
 /* Counts the event and sends it, if there is room. max: bytes that lie there. */
 static __always_inline void send_event(struct sample_event *event, const __u64 max)
 {
