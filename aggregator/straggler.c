@@ -7,7 +7,7 @@
 /* The median distance of a normal distribution's values from their median. */
 #define MAD_UNIT 0.6745
 
-/* Of more ranks z is worked out where all else speaks for it: it costs a look at all others each time. */
+/* Of more ranks only those that may be late are held against all others: that costs a look at each, each time. */
 #define Z_RANKS 64u
 
 double straggler_tail(uint32_t count, uint32_t total, double p)
@@ -190,8 +190,30 @@ static double mean_late(const struct work *work, uint32_t rank)
 	return sum / work->nr_stretches;
 }
 
+/* As how many stretches that have nothing to do with each other they count: n (1 - r) / (1 + r), r being how alike neighbours are in the
+ * lateness of the others (as of an autoregressive process of first order). That of the rank itself is what is asked about. */
+static double independent_stretches(const struct work *work, const double *means, uint32_t rank)
+{
+	const uint32_t nr_stretches = work->nr_stretches;
+	double products = 0, squares = 0;
+
+	for (uint32_t j = 0; j < work->input->nr_ranks; j++) {
+		const double *late = work->late + (size_t)j * nr_stretches;
+
+		for (uint32_t i = 0; i < nr_stretches && j != rank; i++) {
+			squares += (late[i] - means[j]) * (late[i] - means[j]);
+			if (i > 0)
+				products += (late[i] - means[j]) * (late[i - 1] - means[j]);
+		}
+	}
+	if (products <= 0)
+		return nr_stretches;
+	double alike = products / squares;
+	return nr_stretches * (1 - alike) / (1 + alike);
+}
+
 /* The noise of the others: how their means differ, and how far a mean of stretches that vary as theirs do may be off. */
-static double z_of(struct work *work, const double *means, uint32_t rank)
+static double z_of(struct work *work, const double *means, uint32_t rank, double independent)
 {
 	const uint32_t nr_ranks = work->input->nr_ranks, nr_stretches = work->nr_stretches;
 	uint32_t count = 0, others = 0;
@@ -199,7 +221,7 @@ static double z_of(struct work *work, const double *means, uint32_t rank)
 	for (uint32_t j = 0; j < nr_ranks; j++)
 		for (uint32_t i = 0; i < nr_stretches && j != rank; i++)
 			work->values[count++] = work->late[(size_t)j * nr_stretches + i] - means[j];
-	double noise = spread_of(work->values, count) / sqrt(nr_stretches);
+	double noise = spread_of(work->values, count) / sqrt(independent);
 	for (uint32_t j = 0; j < nr_ranks; j++)
 		if (j != rank)
 			work->values[others++] = means[j];
@@ -242,13 +264,19 @@ static void judge(struct work *work, const double *means, uint32_t index,
 
 	rank->late_ns = (int64_t)llround(means[index]);
 	rank->p = straggler_tail(rank->last, input->nr_collectives, equal);
-	rank->p_stretches = straggler_tail(rank->stretches, work->nr_stretches, equal);
-	rank->z = z_of(work, means, index);
 	if (input->span_ns)
 		rank->share =
 			(double)rank->others_ns / (input->nr_ranks - 1) / (double)input->span_ns;
-	rank->named = rank->p < p_max && rank->p_stretches < p_max &&
-		      rank->share > STRAGGLER_SHARE_MIN && rank->z > STRAGGLER_Z_MIN;
+	bool suspect = rank->p < p_max && rank->share > STRAGGLER_SHARE_MIN;
+	if (!suspect && input->nr_ranks > Z_RANKS)
+		return;
+
+	double independent = independent_stretches(work, means, index);
+	double part = independent / work->nr_stretches;
+	rank->p_stretches = straggler_tail((uint32_t)(rank->stretches * part),
+					   (uint32_t)(work->nr_stretches * part), equal);
+	rank->z = z_of(work, means, index, independent);
+	rank->named = suspect && rank->p_stretches < p_max && rank->z > STRAGGLER_Z_MIN;
 }
 
 int straggler_find(const struct straggler_input *input, struct straggler_rank *ranks)

@@ -5,7 +5,8 @@
  *	- It is last more often than one of equal ranks: of n ranks each is last with probability 1/n, so the number of times is binomial;
  *	  p < STRAGGLER_P_MAX / tests. A collective in which two were last together counts for nobody.
  *	- Likewise in stretches of the run, STRAGGLER_STRETCHES of equal numbers of collectives (or each by itself): in more of them than by
- *	  chance it has kept the others waiting longer than any other rank has. One hiccup, however long, is one stretch.
+ *	  chance it has kept the others waiting longer than any other rank has. One hiccup, however long, is one stretch. Where
+ *	  neighbouring stretches of the others are alike, fewer are counted.
  *	- The mean of the others has waited for it for more than STRAGGLER_SHARE_MIN of the span.
  *	- Its lateness lies beyond the noise of the others: modified z > STRAGGLER_Z_MIN. */
 #ifndef STRAGGLER_H
@@ -27,7 +28,7 @@ struct straggler_rank {
 	uint64_t behind_ns; /* where it was last: behind the one before it, the median */
 	int64_t late_ns; /* behind the median of the others, the mean over all; below 0: before it */
 	double p, p_stretches; /* of equal ranks to be last so often */
-	double z; /* of late_ns; 0 where that was not worked out: of many ranks, one that is not late */
+	double z;     /* of late_ns; 0, and p_stretches 1: of many ranks, one that cannot be late */
 	double share; /* others_ns by others and span */
 	bool named;
 };

@@ -158,20 +158,23 @@ static void look_fini(struct look *look)
 
 /* ---- in words ----------------------------------------------------------------------------------- */
 
-/* What is no function of the program's: the kernel's own frames, CUDA's calls, and words in brackets. */
-static bool is_function(const char *name)
+/* What is no function of the program's: the kernel's own frames, CUDA's calls, and words in brackets. Nor does a C function that is called as
+ * what it waits for say more than that (poll, __poll, futex_wait). */
+static bool is_function(const char *name, const char *what)
 {
 	size_t size = strlen(name);
 
-	return size > 0 && name[0] != '[' && cuda_name_of(name, size) == CUDA_NAME_NONE &&
-	       (size < 4 || strcmp(name + size - 4, "_[k]") != 0);
+	if (size == 0 || name[0] == '[' || cuda_name_of(name, size) != CUDA_NAME_NONE ||
+	    (size >= 4 && strcmp(name + size - 4, "_[k]") == 0))
+		return false;
+	return !*what || !strstr(name, what) || strchr(name, ':');
 }
 
-static char *name_function(const struct look *look, uint32_t node)
+static char *name_function(const struct look *look, uint32_t node, const char *what)
 {
 	for (; node; node = straggler_work_parent(look->work, node))
 		if (!straggler_work_is_leaf(look->work, node) &&
-		    is_function(straggler_work_name(look->work, node)))
+		    is_function(straggler_work_name(look->work, node), what))
 			return strdup(straggler_work_name(look->work, node));
 	return strdup("");
 }
@@ -272,10 +275,11 @@ static int add_cause(const struct look *look, uint32_t node, struct causes *caus
 		.in_windows = look->in_windows,
 		.excess_ns = (uint64_t)llround(look->excess[node]),
 		.share = late_of(look) > 0 ? look->excess[node] / late_of(look) : 0,
-		.function = name_function(look, node),
 		.what = name_what(look, node),
 		.stack = name_stack(look, node),
 	};
+	cause->function = name_function(
+		look, node, cause->what && look->plane == REPORT_PLANE_OFF_CPU ? cause->what : "");
 	if (look->plane == REPORT_PLANE_GPU)
 		compare_launches(look, node, cause);
 	return cause->function && cause->what && cause->stack ? 0 : -ENOMEM;
