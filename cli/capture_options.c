@@ -8,6 +8,7 @@
 
 #include "job_environment.h"
 #include "proto/api_options.h"
+#include "proto/collectives_option.h"
 #include "proto/duration.h"
 #include "proto/record_options.h"
 
@@ -70,6 +71,14 @@ static int take_api(struct capture_options *options, const char *origin, const c
 			    "for any text");
 	options->api = text;
 	return 0;
+}
+
+static int take_collectives(struct capture_options *options, const char *origin, const char *text,
+			    char **error)
+{
+	if (collectives_option_parse(text, &options->collectives) == 0)
+		return 0;
+	return fail(error, origin, text, "not on or off");
 }
 
 static int take_window(struct capture_options *options, const char *origin, const char *text,
@@ -140,6 +149,7 @@ static const struct {
 	{"record", RECORD_OPTIONS_ENV, take_record},
 	{"nvtx-digits", NVTX_DIGITS_ENV, take_nvtx_digits},
 	{"api", API_OPTIONS_ENV, take_api},
+	{"collectives", COLLECTIVES_OPTION_ENV, take_collectives},
 	{"window", WINDOW_OPTIONS_ENV, take_window},
 	{"delay", NULL, take_delay},
 	{"duration", NULL, take_duration},
@@ -221,6 +231,9 @@ int capture_options_export(const struct capture_options *options, uint64_t now_n
 	if (result == 0 && (options->nvtx_digits != NVTX_DIGITS_AUTO || getenv(NVTX_DIGITS_ENV)))
 		result = job_environment_set(environment, NVTX_DIGITS_ENV,
 					     nvtx_digits_name(options->nvtx_digits));
+	if (result == 0 && (!options->collectives || getenv(COLLECTIVES_OPTION_ENV)))
+		result = job_environment_set(environment, COLLECTIVES_OPTION_ENV,
+					     options->collectives ? "on" : "off");
 	if (result == 0 && options->api)
 		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);
 	return result ? result : export_window(options, now_ns, environment);

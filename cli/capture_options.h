@@ -20,6 +20,7 @@ struct capture_options {
 	enum nvtx_digits nvtx_digits;
 	struct window_options window;   /* from_ns and until_ns of the environment alone */
 	uint64_t delay_ns, duration_ns; /* from the job's start; 0: none */
+	bool collectives;
 	/* a list of api_options.h; borrowed from the command line or the environment; NULL: none */
 	const char *api;
 };
@@ -28,7 +29,7 @@ struct capture_options {
  * owns: free(), NULL: out of memory. */
 int capture_options_init(struct capture_options *options, char **error);
 
-/* Takes the value of --name, NULL where it has none ("stacks", "graphs", "record", "api", "delay", "duration", "duty",
+/* Takes the value of --name, NULL where it has none ("stacks", "graphs", "record", "api", "collectives", "delay", "duration", "duty",
  * "capture-range"). 0; -ENOENT: another option; -EINVAL with *error as above. */
 int capture_options_take(struct capture_options *options, const char *name, const char *value,
 			 char **error);

@@ -6,6 +6,8 @@
 
 #define JOB_ENVIRONMENT_INJECTION "CUDA_INJECTION64_PATH" /* the CUDA driver's own variable */
 #define JOB_ENVIRONMENT_NVTX      "NVTX_INJECTION64_PATH" /* NVTX's own */
+#define JOB_ENVIRONMENT_NCCL      "NCCL_PROFILER_PLUGIN"  /* NCCL's own */
+#define JOB_ENVIRONMENT_NCCL_MAX  254u /* bytes of it that NCCL reads (src/plugin/plugin_open.cc) */
 #define JOB_ENVIRONMENT_SET_MAX   16u
 
 struct job_environment {

@@ -283,6 +283,25 @@ static int lead_in_nvtx(const struct run *run, struct job_environment *environme
 	return 0;
 }
 
+/* Another plugin stays, whoever wants it. NCCL would not find a path that it cuts. */
+static int lead_in_nccl(const struct run *run, struct job_environment *environment)
+{
+	const char *other = getenv(JOB_ENVIRONMENT_NCCL);
+
+	if (other && *other && strcmp(other, run->paths.inject) != 0) {
+		warn("run: " JOB_ENVIRONMENT_NCCL
+		     " is already set to %s and is left alone: no collectives",
+		     other);
+		return 0;
+	}
+	if (strlen(run->paths.inject) > JOB_ENVIRONMENT_NCCL_MAX) {
+		warn("run: %s: too long a path for " JOB_ENVIRONMENT_NCCL ": no collectives",
+		     run->paths.inject);
+		return 0;
+	}
+	return job_environment_set(environment, JOB_ENVIRONMENT_NCCL, run->paths.inject);
+}
+
 /* The environment that leads the guest into the job's processes. 0 or -ENOMEM; fini in either case. */
 static int lead_in(const struct run *run, const char *socket_path,
 		   struct job_environment *environment)
@@ -299,6 +318,8 @@ static int lead_in(const struct run *run, const char *socket_path,
 		result = job_environment_set(environment, HANDSHAKE_SOCKET_ENV, socket_path);
 	if (result == 0 && wants_nvtx(&run->options.capture))
 		result = lead_in_nvtx(run, environment);
+	if (result == 0 && run->options.capture.collectives && !run->other_injection)
+		result = lead_in_nccl(run, environment);
 	return result ? result
 		      : capture_options_export(&run->options.capture, realtime_ns(), environment);
 }

@@ -52,6 +52,8 @@ static const char usage[] =
 	"      --record LIST    record more than GPU work, with commas between: sync (host waits), "
 	"overhead,\n"
 	"                       um (unified memory), modules, memory, nvtx; or all\n"
+	"      --collectives on|off\n"
+	"                       calls of NCCL, each with the launch that carries it (default: on)\n"
 	"      --nvtx           NVTX ranges as frames and names of streams: short for --record "
 	"nvtx\n"
 	"      --nvtx-digits auto|keep|mask\n"
@@ -185,6 +187,7 @@ static const struct option option_table[] = {
 	{"nvtx", no_argument, NULL, OPTION_NVTX},
 	{"nvtx-digits", required_argument, NULL, OPTION_CAPTURE},
 	{"api", required_argument, NULL, OPTION_CAPTURE},
+	{"collectives", required_argument, NULL, OPTION_CAPTURE},
 	{"delay", required_argument, NULL, OPTION_CAPTURE},
 	{"duration", required_argument, NULL, OPTION_CAPTURE},
 	{"duty", required_argument, NULL, OPTION_CAPTURE},

@@ -119,7 +119,7 @@ static int check(const char *program, int argc, char **argv)
 static bool is_for_task(const char *variable)
 {
 	static const char *const names[] = {OWN_PREFIX, JOB_ENVIRONMENT_INJECTION "=",
-					    JOB_ENVIRONMENT_NVTX "="};
+					    JOB_ENVIRONMENT_NVTX "=", JOB_ENVIRONMENT_NCCL "="};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strncmp(variable, names[i], strlen(names[i])) == 0)

@@ -75,7 +75,7 @@ bool capture_window_may_change_agents(void);
 /* Helper: the guest is dormant again, and what a window left has been seen to. */
 bool capture_window_is_resting(void);
 
-/* Helper, within a lock: the window is open, not about to end. */
+/* Helper, within a lock: the window is open, not about to end. Any thread: it is, or was just now. */
 bool capture_window_is_open(void);
 
 /* Helper, at the process's end, within a lock: the window is over. */

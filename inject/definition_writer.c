@@ -16,6 +16,18 @@ bool definition_writer_put(struct definition_writer *writer, uint32_t type, cons
 	return put;
 }
 
+bool definition_writer_try(struct definition_writer *writer, uint32_t type, const void *head,
+			   uint32_t head_size)
+{
+	bool put;
+
+	if (pthread_mutex_trylock(&writer->lock) != 0)
+		return false;
+	put = record_ring_define(writer->ring, type, head, head_size, NULL, 0);
+	pthread_mutex_unlock(&writer->lock);
+	return put;
+}
+
 void definition_writer_notice(struct definition_writer *writer, enum definition_notice_code code,
 			      int32_t value, const char *format, ...)
 {

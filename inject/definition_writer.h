@@ -23,6 +23,10 @@ struct definition_writer {
 bool definition_writer_put(struct definition_writer *writer, uint32_t type, const void *head,
 			   uint32_t head_size, const void *tail, uint32_t tail_size);
 
+/* The same of a head alone, without waiting; false also: somebody else defines something. */
+bool definition_writer_try(struct definition_writer *writer, uint32_t type, const void *head,
+			   uint32_t head_size);
+
 /* Appends a DEFINITION_NOTICE with a line of text, cut at 1,500 bytes. Not from CUPTI's callbacks:
  * it formats. */
 void definition_writer_notice(struct definition_writer *writer, enum definition_notice_code code,

@@ -50,6 +50,7 @@ void graph_callback_created(const struct launch_callback *launch,
 	if (thread && thread->outer_correlation_id) {
 		atomic_fetch_add_explicit(&captured, 1, memory_order_relaxed);
 		window_callback_captured(thread->outer_correlation_id);
+		thread->last_launch.captured = true;
 	}
 	if (!thread || node_id == 0)
 		return;

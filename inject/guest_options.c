@@ -10,6 +10,7 @@
 #include "definition_writer.h"
 #include "proto/api_options.h"
 #include "proto/attach.h"
+#include "proto/collectives_option.h"
 #include "proto/record_options.h"
 
 static struct {
@@ -65,10 +66,20 @@ void guest_options_read(struct guest_options *options, struct definition_writer 
 		misunderstood(notices, NVTX_DIGITS_ENV, by_default);
 	if (window_options_parse(text_of(WINDOW_OPTIONS_ENV), &options->window) < 0)
 		misunderstood(notices, WINDOW_OPTIONS_ENV, "the whole run is captured");
+	if (collectives_option_parse(text_of(COLLECTIVES_OPTION_ENV), &options->collectives) < 0)
+		misunderstood(notices, COLLECTIVES_OPTION_ENV, by_default);
 	options->api = text_of(API_OPTIONS_ENV);
 	/* Who attaches begins the capture by command, when all is ready. */
 	if (self.from_file)
 		options->window.dormant = true;
+}
+
+bool guest_options_may_want_collectives(void)
+{
+	bool on;
+
+	collectives_option_parse(getenv(COLLECTIVES_OPTION_ENV), &on);
+	return on;
 }
 
 bool guest_options_want_dormant(void)

@@ -3,6 +3,7 @@
 #ifndef GUEST_OPTIONS_H
 #define GUEST_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/graph_mode.h"
@@ -18,6 +19,7 @@ struct guest_options {
 	uint32_t record; /* a set of enum record_option */
 	enum nvtx_digits digits;
 	struct window_options window;
+	bool collectives;
 	const char *api; /* NULL: no calls are counted; borrowed for good */
 };
 
@@ -27,6 +29,9 @@ void guest_options_use_file(const char *path);
 
 /* *options is filled in; what is not understood is the default, and said in a notice. */
 void guest_options_read(struct guest_options *options, struct definition_writer *notices);
+
+/* Whether the environment leaves it open that collectives are recorded once somebody attaches. */
+bool guest_options_may_want_collectives(void);
 
 /* Whether the environment wants the guest to wait until somebody attaches. */
 bool guest_options_want_dormant(void);

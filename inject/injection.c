@@ -21,6 +21,7 @@
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "module_watch.h"
+#include "nccl_profiler.h"
 #include "nvtx_ranges.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
@@ -239,6 +240,18 @@ static bool capture_later(void)
 	return lifecycle_start(at_end) == 0 && start_flush_thread(true) == 0;
 }
 
+static void start_collectives(void)
+{
+	const struct nccl_profiler_parts parts = {
+		.ring = guest.ring,
+		.definitions = &guest.definitions,
+		.is_recording = capture_window_is_open,
+	};
+
+	if (guest.options.collectives)
+		nccl_profiler_start(&parts);
+}
+
 /* Returns whether there is an agent, which then knows what came of it. */
 static bool start(const char *socket_path)
 {
@@ -253,6 +266,7 @@ static bool start(const char *socket_path)
 	guest.modules = module_watch_create(&guest.definitions, guest.tables);
 	if (guest.tables && guest.modules && prepare_launches()) {
 		prepare_windows();
+		start_collectives();
 		/* Where somebody attached, CUDA has long been in use: also what is due at once comes late. */
 		if (!guest.options.window.dormant && capture_window_is_due() ? capture_now()
 									     : capture_later())
@@ -285,6 +299,8 @@ int InitializeInjection(void)
 	    !(wanted && start(socket_path))) {
 		/* Ranges that were opened before somebody attaches are not remembered. */
 		nvtx_ranges_off();
+		if (dormant && guest_options_may_want_collectives())
+			nccl_profiler_expect();
 		if (dormant)
 			dormant_start(attach);
 	}

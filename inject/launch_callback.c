@@ -133,6 +133,8 @@ void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
 	thread->outer_correlation_id = data->correlation_id;
 	thread->nested = 0;
 	thread->exit_counts = false;
+	thread->last_launch = (struct launch_mark){
+		.time_ns = now_ns, .correlation_id = data->correlation_id, .cbid = (uint16_t)cbid};
 	if (flags & RECORD_LAUNCH_HOST && loads_code(cbid)) {
 		thread->load_begin_ns = now_ns;
 		thread->exit_counts = true;

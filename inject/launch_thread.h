@@ -18,19 +18,34 @@ struct api_thread;
 struct graph_copies;
 struct record_ring;
 
+/* A launch as the thread made it; all 0: none. */
+struct launch_mark {
+	uint64_t time_ns;
+	uint32_t correlation_id;
+	uint16_t cbid;
+	bool captured; /* it became a graph's node */
+};
+
 struct launch_thread {
 	struct record_ring *ring; /* borrowed for good */
 	int lane;                 /* LAUNCH_THREAD_NO_LANE: all were taken */
 	uint32_t tid;
-	uint64_t next_claim_ns;        /* when to ask again */
-	uint32_t outer_correlation_id; /* of the call that this thread is in */
-	uint32_t outer_stack_id;       /* and its stack */
-	uint32_t nested;               /* calls within it that share its id */
-	bool exit_counts;              /* its call has more to do at its exit: it polls or loads */
-	uint64_t load_begin_ns;        /* since when it loads GPU code; 0: it does not */
-	struct api_thread *api;        /* api_thread.h; NULL: none yet */
-	uint64_t next_api_ns;          /* when to ask for one again */
-	struct graph_copies *copies;   /* owns; NULL: none yet */
+	uint64_t next_claim_ns;         /* when to ask again */
+	uint32_t outer_correlation_id;  /* of the call that this thread is in */
+	uint32_t outer_stack_id;        /* and its stack */
+	uint32_t nested;                /* calls within it that share its id */
+	struct launch_mark last_launch; /* until somebody has taken it (nccl_profiler.h) */
+	bool exit_counts;               /* its call has more to do at its exit: it polls or loads */
+	uint64_t load_begin_ns;         /* since when it loads GPU code; 0: it does not */
+	struct api_thread *api;         /* api_thread.h; NULL: none yet */
+	uint64_t next_api_ns;           /* when to ask for one again */
+	struct graph_copies *copies;    /* owns; NULL: none yet */
+	struct {
+		struct launch_mark
+			launch; /* that carries NCCL's plan; none: made by another thread, or not seen */
+		uint32_t stack_id; /* and its stack */
+		uint64_t stream, next_stream;
+	} plan;
 	struct stack_scratch scratch;
 };
 

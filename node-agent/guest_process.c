@@ -237,6 +237,23 @@ static int send_streams(struct guest_process *process)
 	return publisher_send(process->scope->publisher, &message);
 }
 
+/* Those that were read come alone: no record that a batch would carry has been read since the last message. */
+static int send_collectives(struct guest_process *process)
+{
+	struct message message;
+
+	if (!ring_source_collectives(process->source, &message))
+		return 0;
+	message.collectives.process_id = process->process_id;
+	return publisher_send(process->scope->publisher, &message);
+}
+
+static bool has_records(const struct guest_process *process)
+{
+	return batch_builder_has_records(process->scope->builder) ||
+	       ring_source_has_collectives(process->source);
+}
+
 static int send_batch(struct guest_process *process)
 {
 	struct publisher *publisher = process->scope->publisher;
@@ -245,11 +262,13 @@ static int send_batch(struct guest_process *process)
 	bool clock_valid = ring_source_clock(process->source, &clock_offset_ns);
 	int r = send_description(process);
 
-	/* In the ring before the message can leave: it may be the last thing that we do. */
-	if (r == 0 && process->scope->epoch && batch_builder_has_records(process->scope->builder))
-		r = ring_source_announce(process->source, publisher_last_seq(publisher) + 1);
 	if (r == 0)
 		r = send_streams(process);
+	/* In the ring before the message can leave: it may be the last thing that we do. */
+	if (r == 0 && process->scope->epoch && has_records(process))
+		r = ring_source_announce(process->source, publisher_last_seq(publisher) + 1);
+	if (r == 0)
+		r = send_collectives(process);
 	if (r == 0)
 		r = batch_builder_flush(process->scope->builder, process->process_id,
 					clock_offset_ns, clock_valid);
@@ -328,6 +347,8 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 		process->last_pass = process->ending;
 		process->finished = ring_source_begin(process->source);
 		process->in_pass = true;
+		if (process->last_pass && (process->died || process->finished))
+			ring_source_abandon(process->source);
 	}
 	return true;
 }

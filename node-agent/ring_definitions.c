@@ -10,13 +10,15 @@ int ring_definitions_init(struct ring_definitions *definitions,
 		.outputs = outputs,
 		.text_room = RING_SOURCE_NAMES_SIZE_MAX,
 		.modules = module_table_create(outputs, pid, same_user),
+		.collectives = ring_collectives_create(outputs->ledger),
 	};
-	return definitions->modules ? 0 : -ENOMEM;
+	return definitions->modules && definitions->collectives ? 0 : -ENOMEM;
 }
 
 void ring_definitions_fini(struct ring_definitions *definitions)
 {
 	module_table_destroy(definitions->modules);
+	ring_collectives_destroy(definitions->collectives);
 	id_table_fini(&definitions->names);
 }
 
@@ -168,6 +170,17 @@ static int define_kernel_config(struct ring_definitions *definitions,
 		1);
 }
 
+static int define_communicator(struct ring_definitions *definitions,
+			       const struct definition_communicator *communicator)
+{
+	int r = ring_collectives_define(definitions->collectives, communicator);
+
+	if (r != -EINVAL)
+		return r;
+	count_untrusted(definitions);
+	return 0;
+}
+
 static uint32_t head_size(uint32_t type)
 {
 	switch (type) {
@@ -189,6 +202,8 @@ static uint32_t head_size(uint32_t type)
 		return sizeof(struct definition_kernel_config);
 	case DEFINITION_STREAM:
 		return sizeof(struct definition_stream);
+	case DEFINITION_COMMUNICATOR:
+		return sizeof(struct definition_communicator);
 	default:
 		return UINT32_MAX;
 	}
@@ -222,6 +237,8 @@ static int define(struct ring_definitions *definitions, uint32_t type, uint32_t 
 		return define_api_statistic(definitions, head, text, text_size);
 	case DEFINITION_KERNEL_CONFIG:
 		return define_kernel_config(definitions, head);
+	case DEFINITION_COMMUNICATOR:
+		return define_communicator(definitions, head);
 	default:
 		return 0; /* DEFINITION_WINDOW: the records carry their window's number */
 	}

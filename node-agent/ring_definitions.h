@@ -10,12 +10,14 @@
 #include "id_table.h"
 #include "module_table.h"
 #include "proto/definition.h"
+#include "ring_collectives.h"
 #include "ring_source.h"
 
 /* Embedded. */
 struct ring_definitions {
 	const struct ring_source_outputs *outputs; /* borrowed until fini */
 	struct module_table *modules;              /* owns */
+	struct ring_collectives *collectives;      /* owns */
 	struct id_table names;                     /* guest's name id to string id */
 	uint64_t text_room; /* bytes of names and paths that may yet be taken */
 	int64_t clock_offset_ns;

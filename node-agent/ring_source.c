@@ -11,6 +11,7 @@
 
 enum phase {
 	PHASE_DEFINITIONS,
+	PHASE_COLLECTIVES,
 	PHASE_LAUNCHES,
 	PHASE_ACTIVITY,
 	PHASE_DONE,
@@ -24,6 +25,7 @@ struct ring_source {
 	struct probe_stacks *probe;    /* borrowed; NULL: none */
 	struct release_queue releases;
 	bool activity_mad;
+	bool abandoned;
 	bool lane_mad[RECORD_RING_LANES_MAX];
 	uint64_t nr_launches, nr_records;
 	enum phase phase;
@@ -225,6 +227,32 @@ static int read_activity(struct ring_source *source, struct batch_builder *build
 	}
 }
 
+/* ---- collectives: a message of their own, so that a mark in the ring covers one message's records */
+
+/* 1: some wait to be sent; 0: all are read; -ENOMEM. */
+static int read_collectives(struct ring_source *source)
+{
+	int r = ring_collectives_read(source->definitions.collectives, source->ring,
+				      &source->snapshot, source->abandoned, source->stacks);
+
+	return r ? r : ring_collectives_waits(source->definitions.collectives);
+}
+
+bool ring_source_collectives(struct ring_source *source, struct message *message)
+{
+	return ring_collectives_take(source->definitions.collectives, message);
+}
+
+bool ring_source_has_collectives(const struct ring_source *source)
+{
+	return ring_collectives_waits(source->definitions.collectives);
+}
+
+void ring_source_abandon(struct ring_source *source)
+{
+	source->abandoned = true;
+}
+
 /* ---- passes
  * ------------------------------------------------------------------------------------------------
  */
@@ -245,6 +273,8 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder)
 		if (source->phase == PHASE_DEFINITIONS)
 			r = ring_definitions_read(&source->definitions, source->ring,
 						  &source->snapshot);
+		else if (source->phase == PHASE_COLLECTIVES)
+			r = read_collectives(source);
 		else if (source->phase == PHASE_LAUNCHES)
 			r = read_launches(source, builder);
 		else
@@ -289,6 +319,9 @@ void ring_source_take_over(struct ring_source *source,
 	if (gap.launches)
 		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
 				     LEDGER_LAUNCH_RING_FULL, gap.launches);
+	if (gap.collectives)
+		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
+				     LEDGER_COLLECTIVE_LOST, gap.collectives);
 	if (gap.records)
 		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
 				     LEDGER_RECORD_RING_FULL, gap.records);

@@ -22,6 +22,7 @@
 	(64u << 20) /* bytes of its names and paths together, Python functions included */
 #define RING_SOURCE_NODES_MAX (1u << 22) /* new nodes that its stacks may make */
 
+struct message;
 struct symbolizer_module;
 
 /* What a source reads into; all borrowed until ring_source_destroy(). */
@@ -60,9 +61,16 @@ void ring_source_leave_probe(struct ring_source *source);
  * goodbye before. */
 bool ring_source_begin(struct ring_source *source);
 
-/* Reads on within the pass, definitions first, then launches, then GPU records, until the batch is
- * full. 1: the batch is full, there may be more; 0: the pass is complete; -ENOMEM. */
+/* Whoever writes the ring is gone: what it has begun to write, and nobody will end, is left out from now on. */
+void ring_source_abandon(struct ring_source *source);
+
+/* Reads on within the pass, definitions first, then collectives, launches and GPU records, until the batch is
+ * full, or there are collectives to be sent, which come with nothing else. 1: that is so, there may be more; 0: the pass is complete; -ENOMEM. */
 int ring_source_read(struct ring_source *source, struct batch_builder *builder);
+
+/* Collectives that were read and wait to be sent, as a message but for its process; borrowed until the next ring_source_read(). false: none. */
+bool ring_source_collectives(struct ring_source *source, struct message *message);
+bool ring_source_has_collectives(const struct ring_source *source);
 
 /* Everything read so far went into the message with this sequence number or lower ones, which the
  * publisher keeps. Crowded lanes get their room back at once, the others when it is acknowledged.

@@ -23,6 +23,7 @@ enum definition_type {
 		7, /* struct definition_api_statistic, then the function's name */
 	DEFINITION_KERNEL_CONFIG = 8, /* struct definition_kernel_config */
 	DEFINITION_STREAM = 9,        /* struct definition_stream, then its name */
+	DEFINITION_COMMUNICATOR = 10, /* struct definition_communicator */
 };
 
 struct definition_name {
@@ -131,6 +132,15 @@ enum definition_stream_flags {
 	DEFINITION_STREAM_NAMED = 1u << 3,        /* the program has named it */
 };
 
+/* A communicator of a collective library, before the first call on it that is recorded. */
+struct definition_communicator {
+	uint64_t key;             /* as in collective.h */
+	uint32_t communicator_id; /* the guest's, from 1, without gaps */
+	uint32_t rank, nr_ranks;  /* COLLECTIVE_NOT_KNOWN: not known */
+	uint32_t reserved;        /* 0 */
+};
+
+static_assert(sizeof(struct definition_communicator) == 24, "shared-memory format");
 static_assert(sizeof(struct definition_module) == 64, "shared-memory format");
 static_assert(sizeof(struct definition_device) == 84, "shared-memory format");
 static_assert(sizeof(struct definition_api_statistic) == 56, "shared-memory format");

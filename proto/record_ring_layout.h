@@ -1,7 +1,7 @@
 /* The bytes of a record ring, shared by record_ring_writer.c and record_ring_reader.h and included nowhere else.
  *
  *	header | counters | lane controls | marks | log | stack index | stack arena | code index | code arena | definitions |
- *	activity | launch lane 0 | 1 | …
+ *	activity | collectives | launch lane 0 | 1 | …
  *
  * every part on a page boundary, all offsets a function of the sizes (ring_layout()), so that a reader computes them
  * itself and believes none. Counters only grow; positions in a lane are counters modulo its size. */
@@ -16,7 +16,7 @@
 #include "proto/record_ring.h"
 
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
-#define RING_VERSION 4u
+#define RING_VERSION 5u
 #define RING_PAGE    4096u
 #define RING_REASONS 64u /* room for reasons to come; LEDGER_REASONS of them are in use */
 #define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last: the process itself */
@@ -61,7 +61,14 @@ struct ring_header {
 	/* The agent's: when it last looked, and who it is (zeros: none that keeps marks). */
 	_Alignas(RING_LINE) _Atomic uint64_t beat_ns;
 	_Atomic uint64_t owner[2];
-	_Atomic uint32_t probe; /* 1: it has the stacks of launches by the guest's probe */
+	_Atomic uint32_t probe;      /* 1: it has the stacks of launches by the guest's probe */
+	struct ring_lane collective; /* produced: claimed */
+};
+
+/* A place in the collective lane: turn is one more than the record's number once it is written. */
+struct ring_collective {
+	_Atomic uint64_t turn;
+	struct collective_record record;
 };
 
 struct ring_counter {
@@ -69,11 +76,12 @@ struct ring_counter {
 };
 
 /* A mark: how far the agent had read when it sent a message. Words; `seq` is one more than the message's number, 0: not
- * in use, and is written last; then the cursors of the activity lane, the definition lane and each launch lane. */
+ * in use, and is written last; then the cursors of the activity, the definition and the collective lane and of each launch lane. */
 enum ring_mark_word {
 	RING_MARK_SEQ = 0,
 	RING_MARK_ACTIVITY,
 	RING_MARK_DEFINITION,
+	RING_MARK_COLLECTIVE,
 	RING_MARK_LANES, /* launch lanes that follow */
 	RING_MARK_LAUNCH,
 };
@@ -86,7 +94,7 @@ static inline uint64_t ring_mark_words(const struct record_ring_sizes *sizes)
 struct ring_layout {
 	uint64_t counters, lane_controls, marks, log, stack_index, stack_arena, code_index,
 		code_arena;
-	uint64_t definition, activity, launch;
+	uint64_t definition, activity, collective, launch;
 	uint64_t size;
 };
 
@@ -121,7 +129,8 @@ static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring
 	    !ring_power_of_two(sizes->stack_words) || sizes->codes > RECORD_CODES_MAX ||
 	    !ring_power_of_two(sizes->codes) || !ring_power_of_two(sizes->code_words) ||
 	    sizes->definition_bytes < 2 * DEFINITION_SIZE_MAX ||
-	    sizes->log_bytes > RECORD_RING_LOG_MAX)
+	    sizes->log_bytes > RECORD_RING_LOG_MAX ||
+	    (sizes->collectives && !ring_power_of_two(sizes->collectives)))
 		return -EPROTO;
 	layout->counters = RING_PAGE;
 	layout->lane_controls = layout->counters + ring_pages(sizeof(struct ring_counter) *
@@ -135,8 +144,10 @@ static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring
 	layout->code_arena = layout->code_index + ring_pages(8ull * sizes->codes);
 	layout->definition = layout->code_arena + ring_pages(8ull * sizes->code_words);
 	layout->activity = layout->definition + ring_pages(sizes->definition_bytes);
-	layout->launch = layout->activity +
-			 ring_pages(sizeof(struct gpu_record) * (uint64_t)sizes->activity_records);
+	layout->collective = layout->activity + ring_pages(sizeof(struct gpu_record) *
+							   (uint64_t)sizes->activity_records);
+	layout->launch = layout->collective +
+			 ring_pages(sizeof(struct ring_collective) * (uint64_t)sizes->collectives);
 	layout->size = layout->launch +
 		       ring_pages(sizeof(struct launch_record) * (uint64_t)sizes->launch_lanes *
 				  sizes->launch_lane_records);

@@ -36,6 +36,7 @@ static struct ring_cursors cursors_now(const struct record_ring *ring,
 	return (struct ring_cursors){
 		.activity = ring->activity.read,
 		.definition = ring->definition.read,
+		.collective = ring->collective.read,
 		.lanes = lanes,
 		.launch = launch,
 	};
@@ -95,6 +96,8 @@ void record_ring_skip(struct record_ring *ring)
 	record_ring_snapshot(ring, &now);
 	lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
 		   now.activity);
+	lane_go_to(&ring->collective, &ring->header->collective, ring->sizes.collectives,
+		   now.collective);
 	for (uint32_t i = 0; i < now.lanes; i++)
 		lane_go_to(&ring->lanes[i], &ring->lane_controls[i],
 			   ring->sizes.launch_lane_records, now.launch[i]);
@@ -111,6 +114,9 @@ void record_ring_resume(struct record_ring *ring, uint64_t durable_seq, struct r
 	gap->records =
 		lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
 			   atomic_load_explicit(mark + RING_MARK_ACTIVITY, memory_order_relaxed));
+	gap->collectives =
+		lane_go_to(&ring->collective, &ring->header->collective, ring->sizes.collectives,
+			   atomic_load_explicit(mark + RING_MARK_COLLECTIVE, memory_order_relaxed));
 	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++) {
 		/* A lane that was claimed later begins at 0. */
 		uint64_t position = i < lanes ? atomic_load_explicit(mark + RING_MARK_LAUNCH + i,

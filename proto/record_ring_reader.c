@@ -33,7 +33,9 @@ static void ring_lay_out(struct record_ring *ring, const struct ring_layout *lay
 	ring->activity_records = (const struct gpu_record *)(ring->base + layout->activity);
 	ring->launch_records = (const struct launch_record *)(ring->base + layout->launch);
 	lane_resume(&ring->activity, &ring->header->activity);
+	ring->collectives = (struct ring_collective *)(ring->base + layout->collective);
 	lane_resume(&ring->definition, &ring->header->definition);
+	lane_resume(&ring->collective, &ring->header->collective);
 	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++)
 		lane_resume(&ring->lanes[i], &ring->lane_controls[i]);
 	if (ring->definition.released == 0)
@@ -122,6 +124,8 @@ void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot 
 	for (uint32_t i = 0; i < snapshot->lanes; i++)
 		snapshot->launch[i] = lane_produced(&ring->lanes[i], &ring->lane_controls[i],
 						    ring->sizes.launch_lane_records);
+	snapshot->collective = lane_produced(&ring->collective, &ring->header->collective,
+					     ring->sizes.collectives);
 	snapshot->definition = lane_produced(&ring->definition, &ring->header->definition,
 					     ring->sizes.definition_bytes);
 }
@@ -184,6 +188,31 @@ int record_ring_read_activity(struct record_ring *ring, const struct record_ring
 		lane_advance(own, &ring->header->activity, count);
 		done += count;
 	}
+	return (int)done;
+}
+
+int record_ring_read_collectives(struct record_ring *ring,
+				 const struct record_ring_snapshot *snapshot, bool gone,
+				 struct collective_record *out, uint32_t max, uint32_t *nr_lost)
+{
+	struct reader_lane *own = &ring->collective;
+	uint32_t done = 0;
+
+	*nr_lost = 0;
+	if (own->given_up)
+		return -EPROTO;
+	for (; done < max && own->read < snapshot->collective; own->read++) {
+		struct ring_collective *place =
+			&ring->collectives[own->read & (ring->sizes.collectives - 1)];
+
+		if (atomic_load_explicit(&place->turn, memory_order_acquire) == own->read + 1)
+			memcpy(&out[done++], &place->record, sizeof(*out));
+		else if (gone)
+			++*nr_lost;
+		else
+			break;
+	}
+	lane_advance(own, &ring->header->collective, 0);
 	return (int)done;
 }
 
@@ -312,6 +341,7 @@ int record_ring_position(const struct record_ring *ring, struct record_ring_posi
 	position->lanes = lanes < ring->sizes.launch_lanes ? lanes : ring->sizes.launch_lanes;
 	position->activity = ring->activity.read;
 	position->definition = ring->definition.read;
+	position->collective = ring->collective.read;
 	position->launch = malloc((position->lanes + 1) * sizeof(*position->launch));
 	if (!position->launch)
 		return -ENOMEM;
@@ -332,6 +362,7 @@ void record_ring_release(struct record_ring *ring, const struct record_ring_posi
 {
 	lane_release(&ring->activity, &ring->header->activity, position->activity);
 	lane_release(&ring->definition, &ring->header->definition, position->definition);
+	lane_release(&ring->collective, &ring->header->collective, position->collective);
 	for (uint32_t i = 0; i < position->lanes; i++)
 		lane_release(&ring->lanes[i], &ring->lane_controls[i], position->launch[i]);
 }
@@ -351,7 +382,9 @@ uint32_t record_ring_release_crowded(struct record_ring *ring)
 	uint32_t crowded = lane_release_crowded(&ring->activity, &ring->header->activity,
 						ring->sizes.activity_records) +
 			   lane_release_crowded(&ring->definition, &ring->header->definition,
-						ring->sizes.definition_bytes);
+						ring->sizes.definition_bytes) +
+			   lane_release_crowded(&ring->collective, &ring->header->collective,
+						ring->sizes.collectives);
 
 	for (uint32_t i = 0; i < lanes && i < ring->sizes.launch_lanes; i++)
 		crowded += lane_release_crowded(&ring->lanes[i], &ring->lane_controls[i],
@@ -367,6 +400,10 @@ uint64_t record_ring_unread(const struct record_ring *ring)
 		unread += atomic_load_explicit(&ring->header->activity.produced,
 					       memory_order_acquire) -
 			  ring->activity.read;
+	if (!ring->collective.given_up)
+		unread += atomic_load_explicit(&ring->header->collective.produced,
+					       memory_order_acquire) -
+			  ring->collective.read;
 	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++)
 		if (!ring->lanes[i].given_up)
 			unread += atomic_load_explicit(&ring->lane_controls[i].produced,

@@ -31,7 +31,8 @@ struct record_ring {
 	uint64_t log_read, log_end; /* of what an earlier agent's lane has lost */
 	const struct gpu_record *activity_records;
 	const struct launch_record *launch_records;
-	struct reader_lane activity, definition;
+	struct ring_collective *collectives;
+	struct reader_lane activity, definition, collective;
 	struct reader_lane lanes[RECORD_RING_LANES_MAX];
 	struct ring_marks marks;
 };

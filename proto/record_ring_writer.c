@@ -47,6 +47,8 @@ struct record_ring {
 	uint64_t *code_arena;
 	uint8_t *definitions, *log;
 	struct gpu_record *activity;
+	struct ring_collective *collectives;
+	uint64_t nr_collectives; /* places */
 	struct launch_lane lanes[];
 };
 
@@ -89,6 +91,8 @@ static void ring_lay_out(struct record_ring *ring, const struct record_ring_size
 	ring->log = ring->base + layout->log;
 	ring->log_bytes = sizes->log_bytes;
 	ring->activity = (struct gpu_record *)(ring->base + layout->activity);
+	ring->collectives = (struct ring_collective *)(ring->base + layout->collective);
+	ring->nr_collectives = sizes->collectives;
 	ring->launch_mask = sizes->launch_lane_records - 1;
 	ring->activity_mask = sizes->activity_records - 1;
 	ring->definition_mask = sizes->definition_bytes - 1;
@@ -214,6 +218,24 @@ bool record_ring_push_launch(struct record_ring *ring, uint32_t lane,
 		add_alone(&control->marks);
 	own->records[produced & ring->launch_mask] = *record;
 	atomic_store_explicit(&control->produced, produced + 1, memory_order_release);
+	return true;
+}
+
+bool record_ring_push_collective(struct record_ring *ring, const struct collective_record *record)
+{
+	struct ring_lane *control = &ring->header->collective;
+	uint64_t at = atomic_load_explicit(&control->produced, memory_order_relaxed);
+
+	do {
+		/* Acquire: what the reader copied of the place is copied. */
+		if (at - atomic_load_explicit(&control->release, memory_order_acquire) >=
+		    ring->nr_collectives)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&control->produced, &at, at + 1, memory_order_relaxed, memory_order_relaxed));
+	struct ring_collective *place = &ring->collectives[at & (ring->nr_collectives - 1)];
+	place->record = *record;
+	atomic_store_explicit(&place->turn, at + 1, memory_order_release);
 	return true;
 }
 

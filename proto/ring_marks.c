@@ -42,6 +42,8 @@ int ring_marks_add(struct ring_marks *marks, uint64_t seq, const struct ring_cur
 	atomic_store_explicit(words + RING_MARK_ACTIVITY, cursors->activity, memory_order_relaxed);
 	atomic_store_explicit(words + RING_MARK_DEFINITION, cursors->definition,
 			      memory_order_relaxed);
+	atomic_store_explicit(words + RING_MARK_COLLECTIVE, cursors->collective,
+			      memory_order_relaxed);
 	atomic_store_explicit(words + RING_MARK_LANES, lanes, memory_order_relaxed);
 	for (uint32_t i = 0; i < lanes; i++)
 		atomic_store_explicit(words + RING_MARK_LAUNCH + i, cursors->launch[i],

@@ -21,7 +21,7 @@ struct ring_marks {
 
 /* Where a mark lies: cursors as in enum ring_mark_word. Owns launch, which holds launch_lanes of them. */
 struct ring_cursors {
-	uint64_t activity, definition;
+	uint64_t activity, definition, collective;
 	uint32_t lanes;
 	const uint64_t *launch;
 };

@@ -35,7 +35,7 @@ compare_with_truth "$root/job/profile" "$root/job/truth" "from the tarball"
 inside "/opt/$name/bin/flamegrid" report /job/profile --format table >"$scratch/table"
 same "reports there: status" $? 0
 inside ONE=1 "/opt/$name/bin/flamegrid" run -q -o /job/p2 --devices /job/devices -- /job/env |
-	sed '/^CUDA_INJECTION64_PATH=/d; /^FLAMEGRID_SOCKET=/d; /^FLAMEGRID_STACKS=/d; /^FLAMEGRID_GRAPHS=/d; /^FLAMEGRID_RECORD=/d' >"$scratch/env"
+	sed '/^CUDA_INJECTION64_PATH=/d; /^FLAMEGRID_SOCKET=/d; /^FLAMEGRID_STACKS=/d; /^FLAMEGRID_GRAPHS=/d; /^FLAMEGRID_RECORD=/d; /^NCCL_PROFILER_PLUGIN=/d' >"$scratch/env"
 same "the job's environment" "$(cat "$scratch/env")" ONE=1
 inside "/opt/$name/bin/flamegrid" run -q -o /job/p3 --devices /job/devices -- /job/bash -c 'exit 7'
 same "the job's status" $? 7

@@ -28,7 +28,7 @@ same "standard error, but for the warning of a job without GPU work (-q)" \
 same "arguments with options and spaces" "$(run printf '%s|' -o --strict 'x y' '')" "-o|--strict|x y||"
 same "descriptors" "$(run -- ls /proc/self/fd)" "$(ls /proc/self/fd)"
 env | sed '/^_=/d' | sort >"$scratch/env.before"
-run -- env | sed '/^_=/d; /^CUDA_INJECTION64_PATH=/d; /^FLAMEGRID_SOCKET=/d; /^FLAMEGRID_STACKS=/d; /^FLAMEGRID_GRAPHS=/d; /^FLAMEGRID_RECORD=/d' | sort >"$scratch/env.in"
+run -- env | sed '/^_=/d; /^CUDA_INJECTION64_PATH=/d; /^FLAMEGRID_SOCKET=/d; /^FLAMEGRID_STACKS=/d; /^FLAMEGRID_GRAPHS=/d; /^FLAMEGRID_RECORD=/d; /^NCCL_PROFILER_PLUGIN=/d' | sort >"$scratch/env.in"
 same_lines "environment" "$scratch/env.in" "$scratch/env.before"
 same "ignored and blocked signals" "$(run -- grep -E '^Sig(Blk|Ign)' /proc/self/status)" \
 	"$(grep -E '^Sig(Blk|Ign)' /proc/self/status)"

@@ -91,7 +91,7 @@ static CUresult query_stream(CUstream handle, bool per_thread)
 	if (stream->capture)
 		return driver_spoil_capture(stream);
 	uint64_t now_ns = sim_clock_now();
-	bool done = sim_stream_ready_ns(stream) <= now_ns;
+	bool done = sim_stream_is_known(stream) && sim_stream_ready_ns(stream) <= now_ns;
 	sim_host_asked(stream->context, SIM_SYNC_STREAM, stream->stream_id, now_ns, done);
 	return done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }

@@ -3,6 +3,7 @@
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,6 +58,18 @@ int fake_cuda_touch(const void *address, size_t size_bytes, int device);
 
 /* Whether a CUpti_ActivityKind is recorded now: 1 or 0. */
 int fake_cuda_traces(uint32_t kind);
+
+/* A kernel whose end is decided elsewhere, once it has begun. Called by fake CUDA's threads under locks of its own: no CUDA within. */
+struct fake_cuda_open {
+	void (*begin)(struct fake_cuda_open *open,
+		      uint64_t start_ns); /* once: the device begins it then */
+	/* Whether the end is known: *end_ns, not before start_ns. Asked until it is, and never again. */
+	bool (*end)(struct fake_cuda_open *open, uint64_t *end_ns);
+};
+
+/* The calling thread's next kernel that runs on a stream is such a one. Borrowed until end() has said true. Its duration is not the
+ * kernel's; what is submitted to the stream after it begins when it has ended. */
+void fake_cuda_open_next(struct fake_cuda_open *open);
 
 /* Writes the truth (README.md) to path now, NULL: to what FAKE_CUDA_TRUTH names. Launches that run
  * meanwhile may be in it or not. Returns 0; -EINVAL: no path; -ENOMEM; -errno of the file. */

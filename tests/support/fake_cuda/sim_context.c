@@ -65,6 +65,19 @@ void sim_context_destroy(struct sim_context *context)
 		thread.depth--;
 }
 
+bool sim_context_settle(struct sim_context *context)
+{
+	bool waits = false;
+
+	pthread_mutex_lock(&context->lock);
+	if (context->default_stream)
+		waits = sim_stream_settle(context->default_stream);
+	for (struct sim_stream *stream = context->streams; stream; stream = stream->next)
+		waits |= sim_stream_settle(stream);
+	pthread_mutex_unlock(&context->lock);
+	return waits;
+}
+
 void sim_context_each(void (*visit)(struct sim_context *context))
 {
 	for (struct sim_context *context = atomic_load(&contexts); context; context = context->next)
@@ -147,6 +160,8 @@ struct sim_context *sim_context_pop(void)
 
 void sim_context_synchronize(struct sim_context *context)
 {
+	while (sim_context_settle(context))
+		sim_open_pause();
 	pthread_mutex_lock(&context->lock);
 	uint64_t end_ns = context->retired_ns;
 	uint64_t stream_ns = sim_stream_ready_ns(context->default_stream);

@@ -39,6 +39,9 @@ bool sim_context_primary_active(int ordinal);
 /* Calls visit for each live context. */
 void sim_context_each(void (*visit)(struct sim_context *context));
 
+/* Gives times to what can have them by now on its streams. Returns whether something still waits. */
+bool sim_context_settle(struct sim_context *context);
+
 /* NULL: handle is no live context. */
 struct sim_context *sim_context_check(void *handle);
 

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "fake_cuda.h"
 #include "sim_clock.h"
 #include "sim_context.h"
 #include "sim_device.h"
@@ -76,6 +77,8 @@ void sim_stream_destroy(struct sim_stream *stream)
 {
 	struct sim_context *context = stream->context;
 
+	while (sim_stream_settle(stream))
+		sim_open_pause();
 	if (stream != context->default_stream && stream->thread_token == 0)
 		sim_trace_resource(RESOURCE_STREAM_DESTROY_STARTING, context, stream, NULL);
 	pthread_mutex_lock(&context->lock);
@@ -138,6 +141,12 @@ static uint64_t transfer_ns(const struct sim_operation *operation)
 static void lock_with_room(struct sim_stream *stream)
 {
 	pthread_mutex_lock(&stream->lock);
+	while (stream->open.nr >= SIM_QUEUE_DEPTH) {
+		pthread_mutex_unlock(&stream->lock);
+		sim_stream_settle(stream);
+		sim_open_pause();
+		pthread_mutex_lock(&stream->lock);
+	}
 	while (stream->queue_ns[stream->nr_operations % SIM_QUEUE_DEPTH] > sim_clock_now()) {
 		uint64_t oldest_ns = stream->queue_ns[stream->nr_operations % SIM_QUEUE_DEPTH];
 
@@ -182,16 +191,76 @@ static void load_lazily(const struct sim_context *context)
 	sim_host_note(&cost, "lazy function loading", context->ordinal);
 }
 
+/* The operation, whose start is known, ends then. The lock is held. */
+static void count_run(struct sim_stream *stream, struct sim_operation *operation, uint64_t end_ns)
+{
+	struct sim_truth_row *row = operation->row;
+
+	operation->end_ns = end_ns;
+	stream->ready_ns = end_ns;
+	stream->queue_ns[stream->nr_operations++ % SIM_QUEUE_DEPTH] = end_ns;
+	atomic_fetch_add_explicit(&row->ran_ns, end_ns - operation->start_ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&row->bytes, operation->bytes, memory_order_relaxed);
+}
+
+static uint64_t start_of(const struct sim_stream *stream, uint64_t submitted_ns)
+{
+	return submitted_ns > stream->ready_ns ? submitted_ns : stream->ready_ns;
+}
+
+/* true: the first that waits has its times now, and is told of. The lock is held. */
+static bool settle_first(struct sim_stream *stream)
+{
+	struct sim_open *first = stream->open.first;
+	uint64_t end_ns;
+
+	if (!first->begun) {
+		first->begun = true;
+		first->operation.start_ns = start_of(stream, first->submitted_ns);
+		if (first->open)
+			first->open->begin(first->open, first->operation.start_ns);
+	}
+	end_ns = first->operation.start_ns + first->duration_ns;
+	if (first->open && !first->open->end(first->open, &end_ns))
+		return false;
+	count_run(stream, &first->operation, end_ns);
+	sim_open_take(&stream->open);
+	pthread_mutex_unlock(&stream->lock);
+	sim_trace_operation(&first->operation);
+	free(first);
+	pthread_mutex_lock(&stream->lock);
+	return true;
+}
+
+/* One thread at a time, so that records come in order. */
+bool sim_stream_settle(struct sim_stream *stream)
+{
+	pthread_mutex_lock(&stream->lock);
+	if (!stream->open.settling) {
+		stream->open.settling = true;
+		while (stream->open.first && settle_first(stream))
+			;
+		stream->open.settling = false;
+	}
+	bool waits = stream->open.first || stream->open.settling;
+	pthread_mutex_unlock(&stream->lock);
+	return waits;
+}
+
 int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
 		   const struct sim_kernel *kernel)
 {
 	const struct sim_context *context = stream->context;
+	struct fake_cuda_open *open = kernel ? sim_open_next() : NULL;
+	struct sim_open *waiting = NULL;
 
 	if (kernel && sim_kernel_is_first_use(kernel))
 		load_lazily(context);
 	lock_with_room(stream);
 	struct sim_truth_row *row = identify(stream, operation);
-	if (!row) {
+	if (row && (open || stream->open.first || stream->open.settling))
+		waiting = calloc(1, sizeof(*waiting));
+	if (!row || ((open || stream->open.first || stream->open.settling) && !waiting)) {
 		pthread_mutex_unlock(&stream->lock);
 		return -ENOMEM;
 	}
@@ -203,12 +272,19 @@ int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
 
 	operation->sequence =
 		kernel ? atomic_fetch_add_explicit(&kernels, 1, memory_order_relaxed) + 1 : 0;
-	operation->start_ns = now_ns > stream->ready_ns ? now_ns : stream->ready_ns;
-	operation->end_ns = operation->start_ns + duration_ns;
-	stream->ready_ns = operation->end_ns;
-	stream->queue_ns[stream->nr_operations++ % SIM_QUEUE_DEPTH] = operation->end_ns;
-	atomic_fetch_add_explicit(&row->ran_ns, duration_ns, memory_order_relaxed);
-	atomic_fetch_add_explicit(&row->bytes, operation->bytes, memory_order_relaxed);
+	if (waiting) {
+		*waiting = (struct sim_open){.operation = *operation,
+					     .submitted_ns = now_ns,
+					     .duration_ns = duration_ns,
+					     .open = open};
+		sim_open_put(&stream->open, waiting);
+		pthread_mutex_unlock(&stream->lock);
+		if (sim_stream_settle(stream))
+			sim_open_watch();
+		return 0;
+	}
+	operation->start_ns = start_of(stream, now_ns);
+	count_run(stream, operation, operation->start_ns + duration_ns);
 	pthread_mutex_unlock(&stream->lock);
 	sim_trace_operation(operation);
 	return 0;
@@ -228,8 +304,15 @@ int sim_stream_note(struct sim_stream *stream, struct sim_operation *operation)
 	return 0;
 }
 
+bool sim_stream_is_known(struct sim_stream *stream)
+{
+	return !sim_stream_settle(stream);
+}
+
 uint64_t sim_stream_ready_ns(struct sim_stream *stream)
 {
+	while (sim_stream_settle(stream))
+		sim_open_pause();
 	pthread_mutex_lock(&stream->lock);
 	uint64_t ready_ns = stream->ready_ns;
 	pthread_mutex_unlock(&stream->lock);
@@ -243,6 +326,8 @@ void sim_stream_synchronize(struct sim_stream *stream)
 
 void sim_stream_wait_until(struct sim_stream *stream, uint64_t end_ns)
 {
+	while (sim_stream_settle(stream))
+		sim_open_pause();
 	pthread_mutex_lock(&stream->lock);
 	if (end_ns > stream->ready_ns)
 		stream->ready_ns = end_ns;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sim_open.h"
 #include "sim_trace.h"
 
 struct sim_context;
@@ -33,6 +34,7 @@ struct sim_stream {
 	uint64_t nr_operations;
 	uint64_t queue_ns[SIM_QUEUE_DEPTH]; /* when operation n % SIM_QUEUE_DEPTH ends */
 	struct sim_truth_table truth;
+	struct sim_open_queue open; /* what waits for a kernel whose end is not known */
 };
 
 struct sim_event {
@@ -66,7 +68,11 @@ int sim_stream_run(struct sim_stream *stream, struct sim_operation *operation,
  * graph launch. Returns 0 or -ENOMEM. */
 int sim_stream_note(struct sim_stream *stream, struct sim_operation *operation);
 
+/* Waits until it is known. */
 uint64_t sim_stream_ready_ns(struct sim_stream *stream);
+bool sim_stream_is_known(struct sim_stream *stream);
+/* Gives times to what can have them by now. Returns whether something still waits. */
+bool sim_stream_settle(struct sim_stream *stream);
 void sim_stream_synchronize(struct sim_stream *stream);
 /* What is submitted later starts at end_ns at the earliest. */
 void sim_stream_wait_until(struct sim_stream *stream, uint64_t end_ns);

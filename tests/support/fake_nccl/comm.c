@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "encounter.h"
 #include "meeting.h"
+#include "profiler.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ncclComm *given_back;
@@ -25,6 +27,7 @@ struct ncclComm *comm_create(void)
 
 void comm_destroy(struct ncclComm *comm)
 {
+	profiler_end(comm);
 	pthread_mutex_lock(&lock);
 	comm->next = given_back;
 	given_back = comm;
@@ -59,9 +62,15 @@ ncclResult_t comm_join(struct ncclComm *comm)
 	const struct meeting_word nothing = {0, 0};
 	struct meeting_word words[MEETING_RANKS_MAX];
 
-	return meeting_hold(comm->key, comm->rank, comm->nr_ranks, &nothing, words)
-		       ? ncclSystemError
-		       : ncclSuccess;
+	comm->hash = comm_hash(&comm->key, sizeof(comm->key));
+	if (comm->nr_ranks > 1)
+		comm->area = encounter_open(comm->key);
+	if (meeting_hold(comm->key, comm->rank, comm->nr_ranks, &nothing, words))
+		return ncclSystemError;
+	if (comm->nr_ranks > 1 && comm->rank == 0)
+		encounter_unlink(comm->key);
+	profiler_begin(comm);
+	return ncclSuccess;
 }
 
 /* Before the rank of the parent that has the word `mine`. */
@@ -93,6 +102,7 @@ ncclResult_t comm_split(struct ncclComm *parent, uint32_t split, int color, int 
 		comm->nr_ranks += words[rank].color == color;
 		comm->rank += words[rank].color == color && is_before(words, rank, parent->rank);
 	}
+	ncclResult_t result = comm_join(comm);
 	*newcomm = comm;
-	return ncclSuccess;
+	return result;
 }

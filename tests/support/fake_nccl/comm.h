@@ -2,9 +2,14 @@
 #ifndef COMM_H
 #define COMM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "nccl.h"
+
+#define COMM_RANKS_MAX 64u
+
+struct encounter_area;
 
 enum fake_function {
 	FAKE_ALL_REDUCE,
@@ -28,6 +33,18 @@ struct ncclComm {
 	int device;
 	uint32_t nr_splits; /* that it is the parent of */
 	uint64_t sequence, function_sequences[FAKE_FUNCTIONS];
+
+	/* What the plugin is told (profiler.h): a hash of its own, and how often each function was posted; and the truth of that. */
+	uint64_t hash;
+	void *profiler_context;
+	bool profiled;
+	uint64_t profiler_sequences[FAKE_FUNCTIONS];
+	uint64_t nr_told, nr_told_by[FAKE_FUNCTIONS];
+
+	/* On the device (encounter.h). */
+	struct encounter_area *area;
+	uint64_t nr_met;
+	uint32_t nr_sent[COMM_RANKS_MAX], nr_received[COMM_RANKS_MAX]; /* by peer */
 };
 
 /* NULL: out of memory. */

@@ -3,34 +3,17 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "fake_cuda.h"
+#include "plan.h"
 #include "truth.h"
 
-#define JOBS_MAX     64u
-#define LAUNCHES_MAX 4096u
+#define JOBS_MAX 64u
 
 static _Thread_local struct {
-	uint32_t depth, nr_jobs, nr_launches;
+	uint32_t depth, nr_jobs, nr_tasks;
 	uint64_t nr_groups, number, start_ns;
 	struct group_job jobs[JOBS_MAX];
-	struct group_launch launches[LAUNCHES_MAX];
+	struct profiler_task *tasks; /* owns; PLAN_TASKS_MAX, until the group ends */
 } group;
-
-#define KERNEL(name) FAKE_CUDA_KERNEL_INIT("ncclDevKernel_" name, FAKE_CUDA_FIXED_NS(20000))
-
-/* One each, as the first launch writes into it. */
-static struct fake_cuda_kernel kernels[FAKE_FUNCTIONS] = {
-	[FAKE_ALL_REDUCE] = KERNEL("AllReduce_Sum_f32_RING_LL"),
-	[FAKE_BROADCAST] = KERNEL("Broadcast_RING_LL"),
-	[FAKE_REDUCE] = KERNEL("Reduce_Sum_f32_RING_LL"),
-	[FAKE_ALL_GATHER] = KERNEL("AllGather_RING_LL"),
-	[FAKE_REDUCE_SCATTER] = KERNEL("ReduceScatter_Sum_f32_RING_LL"),
-	[FAKE_SEND] = KERNEL("SendRecv"),
-	[FAKE_RECV] = KERNEL("SendRecv"),
-	[FAKE_ALL_TO_ALL] = KERNEL("SendRecv"),
-	[FAKE_GATHER] = KERNEL("SendRecv"),
-	[FAKE_SCATTER] = KERNEL("SendRecv"),
-};
 
 static ncclResult_t run_job(struct group_job *job)
 {
@@ -46,15 +29,28 @@ static void *run_in_thread(void *argument)
 	return NULL;
 }
 
-static ncclResult_t run_launch(const struct group_launch *launch)
+/* All plans, in the order in which their communicators first came. */
+static ncclResult_t run_plans(void)
 {
-	int device;
+	struct profiler_task *own = malloc((group.nr_tasks + 1) * sizeof(*own));
+	ncclResult_t result = own ? ncclSuccess : ncclSystemError;
 
-	if (cudaGetDevice(&device) || cudaSetDevice(launch->comm->device))
-		return ncclUnhandledCudaError;
-	cudaError_t error = cudaLaunchKernel(&kernels[launch->function], (dim3){1, 1, 1},
-					     (dim3){96, 1, 1}, NULL, 0, launch->stream);
-	return cudaSetDevice(device) || error ? ncclUnhandledCudaError : ncclSuccess;
+	for (uint32_t i = 0; i < group.nr_tasks && !result; i++) {
+		struct ncclComm *comm = group.tasks[i].comm;
+		uint32_t nr = 0;
+
+		for (uint32_t j = i; comm && j < group.nr_tasks; j++) {
+			if (group.tasks[j].comm != comm)
+				continue;
+			own[nr++] = group.tasks[j];
+			group.tasks[j].comm = NULL;
+		}
+		if (nr)
+			result = plan_run(comm, own, nr);
+	}
+	free(own);
+	group.nr_tasks = 0;
+	return result;
 }
 
 ncclResult_t group_make(const struct group_job *job)
@@ -69,14 +65,43 @@ ncclResult_t group_make(const struct group_job *job)
 	return ncclSuccess;
 }
 
-ncclResult_t group_launch(const struct group_launch *launch)
+static struct profiler_task *room(void)
 {
-	if (group.depth == 0)
-		return run_launch(launch);
-	if (group.nr_launches == LAUNCHES_MAX)
+	if (!group.tasks)
+		group.tasks = malloc(PLAN_TASKS_MAX * sizeof(*group.tasks));
+	return group.tasks;
+}
+
+static ncclResult_t end_tasks(ncclResult_t result)
+{
+	profiler_group_ends();
+	if (!result)
+		result = run_plans();
+	group.nr_tasks = 0;
+	free(group.tasks);
+	group.tasks = NULL;
+	profiler_group_is_over();
+	return result;
+}
+
+ncclResult_t group_launch(const struct profiler_task *call)
+{
+	enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+	struct profiler_task ordered = *call;
+
+	if (!room())
+		return ncclSystemError;
+	cudaStreamIsCapturing(call->stream, &capturing);
+	ordered.captured = capturing == cudaStreamCaptureStatusActive;
+	ordered.order = group.nr_tasks;
+	uint32_t left = PLAN_TASKS_MAX - group.nr_tasks;
+	uint32_t nr = plan_append(&ordered, group.tasks + group.nr_tasks, left);
+	if (nr > left)
 		return ncclInternalError;
-	group.launches[group.nr_launches++] = *launch;
-	return ncclSuccess;
+	for (uint32_t i = 0; i < nr; i++)
+		group.tasks[group.nr_tasks + i].order = group.nr_tasks + i;
+	group.nr_tasks += nr;
+	return group.depth == 0 ? end_tasks(ncclSuccess) : ncclSuccess;
 }
 
 void group_start(bool counts)
@@ -110,10 +135,8 @@ ncclResult_t group_end(void)
 	if (--group.depth)
 		return ncclSuccess;
 	ncclResult_t result = run_jobs();
-	for (uint32_t i = 0; i < group.nr_launches && !result; i++)
-		result = run_launch(&group.launches[i]);
-	group.nr_jobs = group.nr_launches = 0;
-	return result;
+	group.nr_jobs = 0;
+	return end_tasks(result);
 }
 
 uint32_t group_depth(void)

@@ -17,15 +17,10 @@ struct group_job {
 	ncclResult_t result;
 };
 
-struct group_launch {
-	struct ncclComm *comm;
-	enum fake_function function;
-	cudaStream_t stream;
-};
-
 /* Now, or at the end of the group that is open. */
 ncclResult_t group_make(const struct group_job *job);
-ncclResult_t group_launch(const struct group_launch *launch);
+struct profiler_task;
+ncclResult_t group_launch(const struct profiler_task *call);
 
 /* counts: the program has asked for it, and so it has a number if it is the outermost. */
 void group_start(bool counts);

@@ -13,11 +13,17 @@
 #include <unistd.h>
 
 #include "group.h"
+#include "profiler.h"
 
 static _Thread_local uint32_t depth;
 
-static int truth_fd = -1;
-static pid_t truth_pid;
+struct log {
+	const char *variable;
+	int fd;
+	pid_t pid;
+};
+
+static struct log calls = {"FAKE_NCCL_TRUTH", -1, 0}, told = {"FAKE_NCCL_TASKS", -1, 0};
 static pthread_mutex_t truth_lock = PTHREAD_MUTEX_INITIALIZER;
 
 uint64_t truth_now_ns(void)
@@ -29,14 +35,14 @@ uint64_t truth_now_ns(void)
 }
 
 /* %p in the name becomes the process id. A forked child has a file of its own. */
-static void open_truth(void)
+static void open_log(struct log *log)
 {
-	const char *pattern = getenv("FAKE_NCCL_TRUTH");
+	const char *pattern = getenv(log->variable);
 	const char *mark = pattern ? strstr(pattern, "%p") : NULL;
 	char path[PATH_MAX];
 
-	truth_pid = getpid();
-	truth_fd = -1;
+	log->pid = getpid();
+	log->fd = -1;
 	if (!pattern || !*pattern)
 		return;
 	if (mark)
@@ -44,15 +50,15 @@ static void open_truth(void)
 			 (int)getpid(), mark + 2);
 	else
 		snprintf(path, sizeof(path), "%s", pattern);
-	truth_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
-static void write_line(const char *line)
+static void write_line(struct log *log, const char *line)
 {
 	pthread_mutex_lock(&truth_lock);
-	if (truth_pid != getpid())
-		open_truth();
-	if (truth_fd >= 0 && write(truth_fd, line, strlen(line)) < 0)
+	if (log->pid != getpid())
+		open_log(log);
+	if (log->fd >= 0 && write(log->fd, line, strlen(line)) < 0)
 		abort();
 	pthread_mutex_unlock(&truth_lock);
 }
@@ -103,6 +109,11 @@ static const struct {
 	[ncclFloat8e5m2] = {"float8_e5m2", 1},
 };
 
+size_t truth_type_size(int data_type)
+{
+	return types[data_type].size;
+}
+
 static int tid(void)
 {
 	return (int)syscall(SYS_gettid);
@@ -131,7 +142,7 @@ void truth_write_call(const struct truth_call *call)
 		 known ? types[call->data_type].name : "", call->count,
 		 known ? call->count * types[call->data_type].size : 0, peer, group_number(),
 		 (int)call->result, call->start_ns, truth_now_ns());
-	write_line(line);
+	write_line(&calls, line);
 }
 
 void truth_write_group(uint64_t group, uint64_t start_ns, ncclResult_t result)
@@ -142,7 +153,7 @@ void truth_write_group(uint64_t group, uint64_t start_ns, ncclResult_t result)
 		return;
 	snprintf(line, sizeof(line), "group\t%d\t%d\t%" PRIu64 "\t%d\t%" PRIu64 "\t%" PRIu64 "\n",
 		 (int)getpid(), tid(), group, (int)result, start_ns, truth_now_ns());
-	write_line(line);
+	write_line(&calls, line);
 }
 
 void truth_write_communicator(const struct ncclComm *comm)
@@ -151,5 +162,40 @@ void truth_write_communicator(const struct ncclComm *comm)
 
 	snprintf(line, sizeof(line), "communicator\t%d\t%016" PRIx64 "\t%u\t%u\n", (int)getpid(),
 		 comm->key, comm->rank, comm->nr_ranks);
-	write_line(line);
+	write_line(&calls, line);
+}
+
+static void write_task(struct ncclComm *comm, const struct profiler_task *task, uint64_t plan)
+{
+	const bool in_bytes = task->function == FAKE_ALL_GATHER || task->function == FAKE_BROADCAST;
+	const bool has_peer =
+		task->p2p || task->function == FAKE_BROADCAST || task->function == FAKE_REDUCE;
+	char line[512], peer[16] = "";
+
+	if (has_peer)
+		snprintf(peer, sizeof(peer), "%d", task->peer);
+	snprintf(line, sizeof(line),
+		 "task\t%d\t%d\t%016" PRIx64 "\t%u\t%u\t%" PRIu64 "\t%" PRIu64
+		 "\t%s\t%s\t%zu\t%" PRIu64 "\t%s\t%" PRIu64 "\t%d\n",
+		 (int)getpid(), tid(), comm_hash(&comm->hash, sizeof(comm->hash)), comm->rank,
+		 comm->nr_ranks, ++comm->nr_told, ++comm->nr_told_by[task->function],
+		 functions[task->function], in_bytes ? "int8" : types[task->data_type].name,
+		 in_bytes ? (size_t)task->bytes : task->count, task->bytes, peer, plan,
+		 task->captured);
+	write_line(&told, line);
+}
+
+void truth_write_plan(struct ncclComm *comm, const struct profiler_task *tasks, uint32_t nr_tasks,
+		      const char *kernel)
+{
+	static _Atomic uint64_t nr_plans;
+	char line[512];
+	uint64_t plan = ++nr_plans;
+
+	snprintf(line, sizeof(line), "plan\t%d\t%d\t%" PRIu64 "\t%016" PRIx64 "\t%s\t%u\n",
+		 (int)getpid(), tid(), plan, comm_hash(&comm->hash, sizeof(comm->hash)), kernel,
+		 nr_tasks);
+	write_line(&told, line);
+	for (uint32_t i = 0; i < nr_tasks; i++)
+		write_task(comm, &tasks[i], plan);
 }

@@ -27,6 +27,13 @@ void truth_write_call(const struct truth_call *call);
 void truth_write_group(uint64_t group, uint64_t start_ns, ncclResult_t result);
 void truth_write_communicator(const struct ncclComm *comm);
 
+struct profiler_task;
+/* Writes a plan and what a plugin is told of it: tasks in its order. */
+void truth_write_plan(struct ncclComm *comm, const struct profiler_task *tasks, uint32_t nr_tasks,
+		      const char *kernel);
+
 uint64_t truth_now_ns(void);
+
+size_t truth_type_size(int data_type); /* bytes of an element */
 
 #endif

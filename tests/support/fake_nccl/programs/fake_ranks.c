@@ -1,0 +1,260 @@
+/* A job of several ranks on fake NCCL, each a process with a device of its own, as torchrun starts them:
+ *
+ *   --ranks N          processes (2); each has RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE in its environment
+ *   --steps N          steps (10): a kernel that computes (50 µs), then an all_reduce of all ranks, then the host waits
+ *   --late-host R:US   rank R's host sleeps so long before it calls, in each step
+ *   --late-gpu R:US    rank R's computing kernel lasts so long
+ *   --ahead            the host waits for the last step alone
+ *   --mix              after the steps: groups, all functions, split communicators, sends and receives, a captured all_reduce
+ *   --wait FILE        each rank ends when the file is there
+ *
+ * Ends with the largest status of its ranks. Functions have the names that stacks show; frame pointers keep them exact. */
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include "fake_cuda.h"
+
+#define NOINLINE      __attribute__((noinline, noclone))
+#define RANK_VARIABLE "FAKE_RANKS_RANK"
+#define ID_VARIABLE   "FAKE_RANKS_ID"
+#define RANKS_MAX     64
+
+FAKE_CUDA_KERNEL(fake_compute, FAKE_CUDA_FIXED_NS(50000));
+
+struct lateness {
+	int rank;
+	unsigned int us;
+};
+
+static struct {
+	int ranks, steps;
+	struct lateness host, gpu;
+	bool ahead, mix;
+	const char *wait;
+} options = {.ranks = 2, .steps = 10, .host.rank = -1, .gpu.rank = -1};
+
+static volatile uint64_t sink;
+
+static void require(int error, const char *what)
+{
+	if (error == 0)
+		return;
+	fprintf(stderr, "fake_ranks: %s: error %d\n", what, error);
+	exit(2);
+}
+
+#define REQUIRE(call) require((int)(call), #call)
+
+/* ---- a rank */
+
+static NOINLINE void rank_compute(cudaStream_t stream)
+{
+	REQUIRE(cudaLaunchKernel(fake_compute, (dim3){1, 1, 1}, (dim3){32, 1, 1}, NULL, 0, stream));
+	sink++;
+}
+
+static NOINLINE void rank_reduce(ncclComm_t comm, cudaStream_t stream, size_t count)
+{
+	REQUIRE(ncclAllReduce(NULL, NULL, count, ncclFloat32, ncclSum, comm, stream));
+	sink++;
+}
+
+static NOINLINE void rank_step(ncclComm_t comm, cudaStream_t stream, int rank)
+{
+	rank_compute(stream);
+	if (rank == options.host.rank)
+		usleep(options.host.us);
+	rank_reduce(comm, stream, 1000);
+	if (!options.ahead)
+		REQUIRE(cudaStreamSynchronize(stream));
+	sink++;
+}
+
+/* Called in another order than that of their bytes, which is NCCL's. */
+static NOINLINE void rank_group(ncclComm_t comm, cudaStream_t stream)
+{
+	REQUIRE(ncclGroupStart());
+	rank_reduce(comm, stream, 10);
+	rank_reduce(comm, stream, 1000000);
+	REQUIRE(ncclAllGather(NULL, NULL, 100, ncclFloat16, comm, stream));
+	REQUIRE(ncclGroupEnd());
+	sink++;
+}
+
+static NOINLINE void rank_functions(ncclComm_t comm, cudaStream_t stream)
+{
+	REQUIRE(ncclBroadcast(NULL, NULL, 10, ncclInt32, 1, comm, stream));
+	REQUIRE(ncclReduce(NULL, NULL, 12, ncclInt32, ncclMax, 0, comm, stream));
+	REQUIRE(ncclReduceScatter(NULL, NULL, 14, ncclBfloat16, ncclAvg, comm, stream));
+	REQUIRE(ncclAlltoAll(NULL, NULL, 15, ncclUint64, comm, stream));
+	sink++;
+}
+
+static NOINLINE void rank_exchange(ncclComm_t comm, cudaStream_t stream, int rank)
+{
+	REQUIRE(ncclGroupStart());
+	REQUIRE(ncclSend(NULL, 20, ncclFloat32, (rank + 1) % options.ranks, comm, stream));
+	REQUIRE(ncclRecv(NULL, 20, ncclFloat32, (rank + options.ranks - 1) % options.ranks, comm,
+			 stream));
+	REQUIRE(ncclGroupEnd());
+	sink++;
+}
+
+static NOINLINE void rank_split(ncclComm_t comm, cudaStream_t stream, int rank)
+{
+	ncclComm_t half;
+
+	REQUIRE(ncclCommSplit(comm, rank / 2, rank, &half, NULL));
+	rank_reduce(half, stream, 30);
+	REQUIRE(ncclCommDestroy(half));
+}
+
+/* Called once and run twice; what a plugin hears of it is what it hears at the capture. */
+static NOINLINE void rank_capture(ncclComm_t comm, cudaStream_t stream)
+{
+	cudaGraph_t graph;
+	cudaGraphExec_t exec;
+
+	REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+	rank_reduce(comm, stream, 40);
+	REQUIRE(cudaStreamEndCapture(stream, &graph));
+	REQUIRE(cudaGraphInstantiate(&exec, graph, 0));
+	REQUIRE(cudaGraphLaunch(exec, stream));
+	REQUIRE(cudaGraphLaunch(exec, stream));
+	REQUIRE(cudaStreamSynchronize(stream));
+	REQUIRE(cudaGraphExecDestroy(exec));
+	REQUIRE(cudaGraphDestroy(graph));
+}
+
+static int be_rank(int rank, const char *id)
+{
+	ncclUniqueId unique;
+	ncclComm_t comm;
+	cudaStream_t stream;
+
+	memset(&unique, 0, sizeof(unique));
+	strncpy(unique.internal, id, sizeof(unique.internal) - 1);
+	REQUIRE(cudaSetDevice(rank));
+	REQUIRE(cudaStreamCreate(&stream));
+	if (rank == options.gpu.rank)
+		fake_cuda_set_kernel_ns("fake_compute", 1000ull * options.gpu.us,
+					1000ull * options.gpu.us);
+	REQUIRE(ncclCommInitRank(&comm, options.ranks, unique, rank));
+	for (int i = 0; i < options.steps; i++)
+		rank_step(comm, stream, rank);
+	REQUIRE(cudaStreamSynchronize(stream));
+	if (options.mix) {
+		rank_group(comm, stream);
+		rank_functions(comm, stream);
+		rank_exchange(comm, stream, rank);
+		rank_split(comm, stream, rank);
+		rank_capture(comm, stream);
+		rank_reduce(comm, stream, 50);
+	}
+	REQUIRE(cudaStreamSynchronize(stream));
+	while (options.wait && access(options.wait, F_OK) < 0)
+		usleep(1000);
+	REQUIRE(ncclCommDestroy(comm));
+	return 0;
+}
+
+/* ---- the job */
+
+static void set_number(const char *name, int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", value);
+	setenv(name, text, 1);
+}
+
+static void start_rank(int rank, char **argv)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		require(1, "fork");
+	if (pid > 0)
+		return;
+	set_number(RANK_VARIABLE, rank);
+	set_number("RANK", rank);
+	set_number("LOCAL_RANK", rank);
+	set_number("WORLD_SIZE", options.ranks);
+	set_number("LOCAL_WORLD_SIZE", options.ranks);
+	execv("/proc/self/exe", argv);
+	_exit(127);
+}
+
+static int start_ranks(char **argv)
+{
+	char id[64];
+	int worst = 0, status;
+
+	snprintf(id, sizeof(id), "fake_ranks %d", (int)getpid());
+	setenv(ID_VARIABLE, id, 1);
+	set_number("FAKE_CUDA_DEVICES", options.ranks);
+	for (int rank = 0; rank < options.ranks; rank++)
+		start_rank(rank, argv);
+	while (wait(&status) > 0) {
+		int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+
+		worst = exit_status > worst ? exit_status : worst;
+	}
+	return worst;
+}
+
+static void read_lateness(struct lateness *lateness)
+{
+	if (sscanf(optarg, "%d:%u", &lateness->rank, &lateness->us) != 2)
+		require(1, "RANK:MICROSECONDS");
+}
+
+static void read_options(int argc, char **argv)
+{
+	static const struct option table[] = {{"ranks", required_argument, NULL, 'n'},
+					      {"steps", required_argument, NULL, 's'},
+					      {"late-host", required_argument, NULL, 'h'},
+					      {"late-gpu", required_argument, NULL, 'g'},
+					      {"ahead", no_argument, NULL, 'a'},
+					      {"mix", no_argument, NULL, 'm'},
+					      {"wait", required_argument, NULL, 'w'},
+					      {0}};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", table, NULL)) != -1) {
+		if (option == 'n')
+			options.ranks = atoi(optarg);
+		else if (option == 's')
+			options.steps = atoi(optarg);
+		else if (option == 'h')
+			read_lateness(&options.host);
+		else if (option == 'g')
+			read_lateness(&options.gpu);
+		else if (option == 'a')
+			options.ahead = true;
+		else if (option == 'm')
+			options.mix = true;
+		else if (option == 'w')
+			options.wait = optarg;
+		else
+			exit(2);
+	}
+	require(options.ranks < 1 || options.ranks > RANKS_MAX, "--ranks");
+}
+
+int main(int argc, char **argv)
+{
+	const char *rank = getenv(RANK_VARIABLE), *id = getenv(ID_VARIABLE);
+
+	read_options(argc, argv);
+	return rank && id ? be_rank(atoi(rank), id) : start_ranks(argv);
+}
