@@ -170,6 +170,14 @@ static bool is_function(const char *name, const char *what)
 	return !*what || !strstr(name, what) || strchr(name, ':');
 }
 
+/* "sleep" of what was waited for, or of "[Off-CPU]sleep" while a GPU was idle. */
+static const char *reason_of(enum report_plane plane, const char *what)
+{
+	if (plane != REPORT_PLANE_IDLE)
+		return what && plane == REPORT_PLANE_OFF_CPU ? what : "";
+	return what && strncmp(what, "[Off-CPU]", 9) == 0 ? what + 9 : "";
+}
+
 static char *name_function(const struct look *look, uint32_t node, const char *what)
 {
 	for (; node; node = straggler_work_parent(look->work, node))
@@ -278,8 +286,7 @@ static int add_cause(const struct look *look, uint32_t node, struct causes *caus
 		.what = name_what(look, node),
 		.stack = name_stack(look, node),
 	};
-	cause->function = name_function(
-		look, node, cause->what && look->plane == REPORT_PLANE_OFF_CPU ? cause->what : "");
+	cause->function = name_function(look, node, reason_of(look->plane, cause->what));
 	if (look->plane == REPORT_PLANE_GPU)
 		compare_launches(look, node, cause);
 	return cause->function && cause->what && cause->stack ? 0 : -ENOMEM;
