@@ -226,6 +226,11 @@ static void keep_definition(struct test_agent *agent, uint32_t type, const uint8
 	case DEFINITION_KERNEL_CONFIG:
 		keep_config(agent, body, size);
 		break;
+	case DEFINITION_COMMUNICATOR:
+		assert_true(agent->nr_communicators < TEST_AGENT_COMMUNICATORS);
+		memcpy(&agent->communicators[agent->nr_communicators++], body,
+		       sizeof(agent->communicators[0]));
+		break;
 	default:
 		assert_int_equal(type, DEFINITION_WINDOW);
 		agent->nr_windows++;
@@ -257,6 +262,12 @@ static void read_all(struct test_agent *agent)
 				       RECORDS_MAX - agent->nr_records);
 	assert_true(nr >= 0);
 	agent->nr_records += (uint32_t)nr;
+	uint32_t nr_lost;
+	nr = record_ring_read_collectives(
+		agent->ring, &snapshot, false, agent->collectives + agent->nr_collectives,
+		TEST_AGENT_CALLS_OF_NCCL - agent->nr_collectives, &nr_lost);
+	assert_true(nr >= 0);
+	agent->nr_collectives += (uint32_t)nr;
 	if (agent->greedy)
 		return;
 	assert_int_equal(record_ring_position(agent->ring, &position), 0);

@@ -11,12 +11,14 @@
 #include "proto/handshake.h"
 #include "proto/record_ring.h"
 
-#define TEST_AGENT_NAMES   256u
-#define TEST_AGENT_MODULES 256u
-#define TEST_AGENT_DEVICES 64u
-#define TEST_AGENT_NOTICES 16u
-#define TEST_AGENT_CALLS   512u
-#define TEST_AGENT_CONFIGS 512u
+#define TEST_AGENT_NAMES         256u
+#define TEST_AGENT_MODULES       256u
+#define TEST_AGENT_DEVICES       64u
+#define TEST_AGENT_NOTICES       16u
+#define TEST_AGENT_CALLS         512u
+#define TEST_AGENT_CONFIGS       512u
+#define TEST_AGENT_CALLS_OF_NCCL 4096u
+#define TEST_AGENT_COMMUNICATORS 64u
 
 struct test_module {
 	struct definition_module head;
@@ -58,6 +60,10 @@ struct test_agent {
 	uint32_t nr_calls;
 	struct definition_kernel_config configs[TEST_AGENT_CONFIGS];
 	uint32_t nr_configs;
+	struct collective_record collectives[TEST_AGENT_CALLS_OF_NCCL];
+	uint32_t nr_collectives;
+	struct definition_communicator communicators[TEST_AGENT_COMMUNICATORS]; /* by id - 1 */
+	uint32_t nr_communicators;
 
 	pid_t pid; /* of the program */
 	int pidfd;

@@ -170,16 +170,21 @@ static void write_task(struct ncclComm *comm, const struct profiler_task *task, 
 	const bool in_bytes = task->function == FAKE_ALL_GATHER || task->function == FAKE_BROADCAST;
 	const bool has_peer =
 		task->p2p || task->function == FAKE_BROADCAST || task->function == FAKE_REDUCE;
+	uint64_t sequence = 0, function_sequence = 0;
 	char line[512], peer[16] = "";
 
+	if (!task->captured) {
+		sequence = ++comm->nr_told;
+		function_sequence = ++comm->nr_told_by[task->function];
+	}
 	if (has_peer)
 		snprintf(peer, sizeof(peer), "%d", task->peer);
 	snprintf(line, sizeof(line),
 		 "task\t%d\t%d\t%016" PRIx64 "\t%u\t%u\t%" PRIu64 "\t%" PRIu64
 		 "\t%s\t%s\t%zu\t%" PRIu64 "\t%s\t%" PRIu64 "\t%d\n",
 		 (int)getpid(), tid(), comm_hash(&comm->hash, sizeof(comm->hash)), comm->rank,
-		 comm->nr_ranks, ++comm->nr_told, ++comm->nr_told_by[task->function],
-		 functions[task->function], in_bytes ? "int8" : types[task->data_type].name,
+		 comm->nr_ranks, sequence, function_sequence, functions[task->function],
+		 in_bytes ? "int8" : types[task->data_type].name,
 		 in_bytes ? (size_t)task->bytes : task->count, task->bytes, peer, plan,
 		 task->captured);
 	write_line(&told, line);

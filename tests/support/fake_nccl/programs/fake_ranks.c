@@ -6,10 +6,12 @@
  *   --late-gpu R:US    rank R's computing kernel lasts so long
  *   --ahead            the host waits for the last step alone
  *   --mix              after the steps: groups, all functions, split communicators, sends and receives, a captured all_reduce
+ *   --threads          ranks are threads of one process
  *   --wait FILE        each rank ends when the file is there
  *
  * Ends with the largest status of its ranks. Functions have the names that stacks show; frame pointers keep them exact. */
 #include <getopt.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +40,7 @@ struct lateness {
 static struct {
 	int ranks, steps;
 	struct lateness host, gpu;
-	bool ahead, mix;
+	bool ahead, mix, threads;
 	const char *wait;
 } options = {.ranks = 2, .steps = 10, .host.rank = -1, .gpu.rank = -1};
 
@@ -212,6 +214,27 @@ static int start_ranks(char **argv)
 	return worst;
 }
 
+static void *be_thread(void *rank)
+{
+	be_rank((int)(intptr_t)rank, getenv(ID_VARIABLE));
+	return NULL;
+}
+
+static int start_threads(void)
+{
+	pthread_t threads[RANKS_MAX];
+	char id[64];
+
+	snprintf(id, sizeof(id), "fake_ranks %d", (int)getpid());
+	setenv(ID_VARIABLE, id, 1);
+	set_number("FAKE_CUDA_DEVICES", options.ranks);
+	for (intptr_t rank = 0; rank < options.ranks; rank++)
+		REQUIRE(pthread_create(&threads[rank], NULL, be_thread, (void *)rank));
+	for (int rank = 0; rank < options.ranks; rank++)
+		pthread_join(threads[rank], NULL);
+	return 0;
+}
+
 static void read_lateness(struct lateness *lateness)
 {
 	if (sscanf(optarg, "%d:%u", &lateness->rank, &lateness->us) != 2)
@@ -227,6 +250,7 @@ static void read_options(int argc, char **argv)
 					      {"ahead", no_argument, NULL, 'a'},
 					      {"mix", no_argument, NULL, 'm'},
 					      {"wait", required_argument, NULL, 'w'},
+					      {"threads", no_argument, NULL, 't'},
 					      {0}};
 	int option;
 
@@ -243,6 +267,8 @@ static void read_options(int argc, char **argv)
 			options.ahead = true;
 		else if (option == 'm')
 			options.mix = true;
+		else if (option == 't')
+			options.threads = true;
 		else if (option == 'w')
 			options.wait = optarg;
 		else
@@ -256,5 +282,7 @@ int main(int argc, char **argv)
 	const char *rank = getenv(RANK_VARIABLE), *id = getenv(ID_VARIABLE);
 
 	read_options(argc, argv);
+	if (options.threads)
+		return start_threads();
 	return rank && id ? be_rank(atoi(rank), id) : start_ranks(argv);
 }
