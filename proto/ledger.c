@@ -104,7 +104,7 @@ static const struct {
 	[LEDGER_COLLECTIVES] = {"collectives", "calls of a collective library", LEDGER_PRODUCED},
 	[LEDGER_COLLECTIVE_LOST] =
 		{"collective_lost",
-		 "calls of a collective library lost: the kernel had no room for them",
+		 "calls of a collective library lost: no room on their way to the agent",
 		 LEDGER_LOST},
 };
 

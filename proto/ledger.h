@@ -72,7 +72,7 @@ enum ledger_reason {
 	LEDGER_PROBE_LOST = 38,  /* launches whose stack the kernel had no room to pass on */
 	LEDGER_COLLECTIVES = 39, /* calls of a collective library, and its groups */
 	LEDGER_COLLECTIVE_LOST =
-		40, /* calls of a collective library lost: no room between kernel and agent, or for their communicator */
+		40, /* calls of a collective library lost: no room on their way to the agent, or for their communicator */
 	LEDGER_REASONS,
 };
 
