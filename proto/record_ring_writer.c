@@ -234,6 +234,8 @@ bool record_ring_push_collective(struct record_ring *ring, const struct collecti
 	} while (!atomic_compare_exchange_weak_explicit(
 		&control->produced, &at, at + 1, memory_order_relaxed, memory_order_relaxed));
 	struct ring_collective *place = &ring->collectives[at & (ring->nr_collectives - 1)];
+	/* Whoever wrote here before is through with it: so the release says, and so, on our own side, does this. */
+	(void)atomic_load_explicit(&place->turn, memory_order_acquire);
 	place->record = *record;
 	atomic_store_explicit(&place->turn, at + 1, memory_order_release);
 	return true;

@@ -36,6 +36,10 @@ static struct {
 	int (*end_capture)(void *stream, void **graph);
 	int (*instantiate)(void **exec, void *graph, unsigned long long flags);
 	int (*launch_graph)(void *exec, void *stream);
+	int (*destroy_exec)(void *exec);
+	int (*destroy_graph)(void *graph);
+	int (*stream_destroy)(void *stream);
+	int (*free)(void *memory);
 } cuda;
 
 static struct {
@@ -104,6 +108,10 @@ static void load(const char *nccl_path, const char *cudart_path)
 	FIND(cudart, cuda, end_capture, "cudaStreamEndCapture");
 	FIND(cudart, cuda, instantiate, "cudaGraphInstantiate");
 	FIND(cudart, cuda, launch_graph, "cudaGraphLaunch");
+	FIND(cudart, cuda, destroy_exec, "cudaGraphExecDestroy");
+	FIND(cudart, cuda, destroy_graph, "cudaGraphDestroy");
+	FIND(cudart, cuda, stream_destroy, "cudaStreamDestroy");
+	FIND(cudart, cuda, free, "cudaFree");
 	FIND(library, nccl, get_version, "ncclGetVersion");
 	FIND(library, nccl, get_unique_id, "ncclGetUniqueId");
 	FIND(library, nccl, init_rank, "ncclCommInitRank");
@@ -164,8 +172,13 @@ static void *be_rank(void *argument)
 	part_ends(stream); /* 5: captured, run twice */
 	REQUIRE(nccl.all_reduce(from, to, 60, FLOAT32, 0, comm, stream));
 	part_ends(stream); /* 6: and after it */
+	REQUIRE(cuda.destroy_exec(exec));
+	REQUIRE(cuda.destroy_graph(graph));
 	REQUIRE(nccl.destroy(half));
 	REQUIRE(nccl.destroy(comm));
+	REQUIRE(cuda.free(from));
+	REQUIRE(cuda.free(to));
+	REQUIRE(cuda.stream_destroy(stream));
 	return NULL;
 }
 
