@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "catalog.h"
+#include "collective_log.h"
 #include "memory_account.h"
 #include "nccl_kernel.h"
 #include "proto/message_seq.h"
@@ -185,6 +186,7 @@ static int finish_process(struct collection *collection, uint32_t id)
 
 	process->changed = process->finished = true;
 	timeline_table_close(collection->timelines, id);
+	collective_log_end(collection->collectives, id);
 	if (!process->correlator)
 		return 0;
 	int error = correlator_finish(process->correlator);
@@ -355,6 +357,8 @@ static int apply_events(struct agent_session *session, struct collection *collec
 		error = correlator_record(process->correlator, &record);
 		if (!error && !is_memory(&record))
 			error = add_to_timelines(collection, process, id, events, &record);
+		if (!error)
+			error = session_collectives_record(collection, id, events, &record);
 	}
 	return error;
 }

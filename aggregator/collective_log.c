@@ -4,13 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct process {
+	uint32_t defined; /* communicators */
+	uint32_t nr_early;
+	struct collective_log_kernel *early; /* owns; the n-th is at n % COLLECTIVE_LOG_EARLY */
+	uint32_t *asked; /* owns; correlation ids, each at its remainder by COLLECTIVE_LOG_ASKED */
+	struct collective_log_joins joins;
+};
+
 struct collective_log {
-	uint32_t *defined; /* owns; defined[process - 1] */
+	struct process *processes; /* owns; processes[process - 1] */
 	uint32_t nr_processes;
 	struct collective_log_communicator *communicators; /* owns */
 	uint32_t nr_communicators, max_communicators;
 	struct collective_log_call *calls; /* owns */
 	uint32_t nr_calls, max_calls;
+	struct collective_log_kernel *kernels; /* owns */
+	uint32_t nr_kernels, max_kernels;
 };
 
 struct collective_log *collective_log_create(void)
@@ -18,19 +28,31 @@ struct collective_log *collective_log_create(void)
 	return calloc(1, sizeof(struct collective_log));
 }
 
+static void forget(struct process *process)
+{
+	free(process->early);
+	free(process->asked);
+	process->early = NULL;
+	process->asked = NULL;
+	process->nr_early = 0;
+}
+
 void collective_log_destroy(struct collective_log *log)
 {
 	if (!log)
 		return;
-	free(log->defined);
+	for (uint32_t i = 0; i < log->nr_processes; i++)
+		forget(&log->processes[i]);
+	free(log->processes);
 	free(log->communicators);
 	free(log->calls);
+	free(log->kernels);
 	free(log);
 }
 
 uint32_t collective_log_defined(const struct collective_log *log, uint32_t process)
 {
-	return process && process <= log->nr_processes ? log->defined[process - 1] : 0;
+	return process && process <= log->nr_processes ? log->processes[process - 1].defined : 0;
 }
 
 static int reserve_process(struct collective_log *log, uint32_t process)
@@ -40,12 +62,51 @@ static int reserve_process(struct collective_log *log, uint32_t process)
 	uint32_t more = log->nr_processes < 16 ? 16 : 2 * log->nr_processes;
 	if (more < process)
 		more = process;
-	uint32_t *defined = realloc(log->defined, more * sizeof(*defined));
-	if (!defined)
+	struct process *processes = realloc(log->processes, more * sizeof(*processes));
+	if (!processes)
 		return -ENOMEM;
-	memset(defined + log->nr_processes, 0, (more - log->nr_processes) * sizeof(*defined));
-	log->defined = defined;
+	memset(processes + log->nr_processes, 0, (more - log->nr_processes) * sizeof(*processes));
+	log->processes = processes;
 	log->nr_processes = more;
+	return 0;
+}
+
+/* Room for count more. 0 or -ENOMEM. */
+static int reserve_kernels(struct collective_log *log, uint32_t count)
+{
+	if (count <= log->max_kernels - log->nr_kernels)
+		return 0;
+	uint32_t max = log->max_kernels ? 2 * log->max_kernels : 256;
+	while (max - log->nr_kernels < count)
+		max *= 2;
+	struct collective_log_kernel *more = realloc(log->kernels, max * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	log->kernels = more;
+	log->max_kernels = max;
+	return 0;
+}
+
+static void put_kernel(struct collective_log *log, struct process *process,
+		       const struct collective_log_kernel *kernel)
+{
+	log->kernels[log->nr_kernels] = *kernel;
+	log->kernels[log->nr_kernels++].position = ++process->joins.kernels;
+}
+
+/* What came before the first communicator. */
+static int take_early(struct collective_log *log, struct process *process)
+{
+	uint32_t count =
+		process->nr_early < COLLECTIVE_LOG_EARLY ? process->nr_early : COLLECTIVE_LOG_EARLY;
+
+	if (reserve_kernels(log, count))
+		return -ENOMEM;
+	for (uint32_t i = process->nr_early - count; i != process->nr_early; i++)
+		put_kernel(log, process, &process->early[i % COLLECTIVE_LOG_EARLY]);
+	free(process->early);
+	process->early = NULL;
+	process->nr_early = 0;
 	return 0;
 }
 
@@ -54,6 +115,8 @@ int collective_log_put(struct collective_log *log, uint32_t process,
 {
 	int error = reserve_process(log, process);
 
+	if (!error)
+		error = take_early(log, &log->processes[process - 1]);
 	if (error)
 		return error;
 	if (log->nr_communicators == log->max_communicators) {
@@ -68,13 +131,32 @@ int collective_log_put(struct collective_log *log, uint32_t process,
 	}
 	log->communicators[log->nr_communicators++] =
 		(struct collective_log_communicator){process, *communicator};
-	if (communicator->communicator_id > log->defined[process - 1])
-		log->defined[process - 1] = communicator->communicator_id;
+	if (communicator->communicator_id > log->processes[process - 1].defined)
+		log->processes[process - 1].defined = communicator->communicator_id;
+	return 0;
+}
+
+int collective_log_ask(struct collective_log *log, uint32_t process, uint32_t correlation_id)
+{
+	int error = reserve_process(log, process);
+
+	if (error || !correlation_id)
+		return error;
+	uint32_t **asked = &log->processes[process - 1].asked;
+	if (!*asked)
+		*asked = calloc(COLLECTIVE_LOG_ASKED, sizeof(**asked));
+	if (!*asked)
+		return -ENOMEM;
+	(*asked)[correlation_id % COLLECTIVE_LOG_ASKED] = correlation_id;
 	return 0;
 }
 
 int collective_log_add(struct collective_log *log, uint32_t process, const struct collective *call)
 {
+	int error = collective_log_ask(log, process, call->correlation_id);
+
+	if (error)
+		return error;
 	if (log->nr_calls == log->max_calls) {
 		uint32_t max = log->max_calls ? 2 * log->max_calls : 256;
 		struct collective_log_call *more = realloc(log->calls, max * sizeof(*more));
@@ -84,8 +166,64 @@ int collective_log_add(struct collective_log *log, uint32_t process, const struc
 		log->calls = more;
 		log->max_calls = max;
 	}
-	log->calls[log->nr_calls++] = (struct collective_log_call){process, *call};
+	log->calls[log->nr_calls++] = (struct collective_log_call){process, *call, {0}};
 	return 0;
+}
+
+static int add_early(struct process *process, const struct collective_log_kernel *kernel)
+{
+	if (!process->early)
+		process->early = calloc(COLLECTIVE_LOG_EARLY, sizeof(*process->early));
+	if (!process->early)
+		return -ENOMEM;
+	/* Twice as many stand for all beyond, so that the number cannot wrap. */
+	if (process->nr_early == 2 * COLLECTIVE_LOG_EARLY)
+		process->nr_early = COLLECTIVE_LOG_EARLY;
+	process->early[process->nr_early++ % COLLECTIVE_LOG_EARLY] = *kernel;
+	return 0;
+}
+
+int collective_log_kernel(struct collective_log *log, uint32_t process,
+			  const struct gpu_record *record, bool is_nccl,
+			  const int64_t *clock_offset_ns)
+{
+	const struct collective_log_kernel kernel = {
+		.process = process,
+		.correlation_id = record->correlation_id,
+		.gpu = {.start_ns = record->start_ns,
+			.ns = record->end_ns - record->start_ns,
+			.clock_offset_ns = clock_offset_ns ? *clock_offset_ns : 0,
+			.device_id = record->device_id,
+			.known = true,
+			.clock_known = clock_offset_ns},
+	};
+	bool known = process <= log->nr_processes;
+
+	if (!kernel.correlation_id || (!is_nccl && !known))
+		return 0;
+	int error = reserve_process(log, process);
+	if (error)
+		return error;
+
+	struct process *from = &log->processes[process - 1];
+	if (!is_nccl &&
+	    (!from->asked ||
+	     from->asked[kernel.correlation_id % COLLECTIVE_LOG_ASKED] != kernel.correlation_id))
+		return 0;
+	if (!from->defined)
+		return add_early(from, &kernel);
+	error = reserve_kernels(log, 1);
+	if (!error)
+		put_kernel(log, from, &kernel);
+	return error;
+}
+
+void collective_log_end(struct collective_log *log, uint32_t process)
+{
+	if (process == 0 || process > log->nr_processes)
+		return;
+	forget(&log->processes[process - 1]);
+	log->processes[process - 1].joins.ended = true;
 }
 
 const struct collective_log_communicator *
@@ -102,9 +240,28 @@ const struct collective_log_call *collective_log_calls(const struct collective_l
 	return log->calls;
 }
 
+const struct collective_log_kernel *collective_log_kernels(const struct collective_log *log,
+							   uint32_t *count)
+{
+	*count = log->nr_kernels;
+	return log->kernels;
+}
+
+const struct collective_log_joins *collective_log_joins(const struct collective_log *log,
+							uint32_t process)
+{
+	return process && process <= log->nr_processes ? &log->processes[process - 1].joins : NULL;
+}
+
 void collective_log_saved(struct collective_log *log)
 {
-	log->nr_communicators = log->nr_calls = 0;
+	log->nr_communicators = log->nr_calls = log->nr_kernels = 0;
+	for (uint32_t i = 0; i < log->nr_processes; i++) {
+		struct collective_log_joins *joins = &log->processes[i].joins;
+
+		joins->saved = joins->kernels;
+		joins->ended = false;
+	}
 }
 
 int collective_log_load(struct collective_log *log, uint32_t process, uint32_t defined)
@@ -112,6 +269,21 @@ int collective_log_load(struct collective_log *log, uint32_t process, uint32_t d
 	int error = reserve_process(log, process);
 
 	if (!error)
-		log->defined[process - 1] = defined;
+		log->processes[process - 1].defined = defined;
 	return error;
+}
+
+int collective_log_load_kernels(struct collective_log *log, uint32_t process, uint64_t kernels)
+{
+	int error = reserve_process(log, process);
+
+	if (!error)
+		log->processes[process - 1].joins.kernels = kernels;
+	return error;
+}
+
+void collective_log_set_gpu(struct collective_log *log, const struct collective_gpu *gpu)
+{
+	if (log->nr_calls)
+		log->calls[log->nr_calls - 1].gpu = *gpu;
 }

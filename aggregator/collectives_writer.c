@@ -162,6 +162,11 @@ static void write_call(FILE *out, const struct report_collectives *collectives,
 	fprintf(out, "%" PRIu64 ",0x%" PRIx64 ",%" PRId32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",",
 		call->group, call->stream, call->result, call->start_ns, call->duration_ns,
 		call->correlation_id);
+	if (row->gpu->known)
+		fprintf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",", row->gpu->start_ns,
+			row->gpu->ns, row->gpu->device_id);
+	else
+		fputs(",,,", out);
 	write_stack(out, collectives, row->node);
 	fputc('\n', out);
 }
@@ -174,7 +179,7 @@ int collectives_writer_csv(FILE *out, const struct report_collectives *collectiv
 	fputs("host,pid,rank,thread,communicator,communicator_id,ranks,communicator_rank,origin,"
 	      "parent,sequence,"
 	      "function_sequence,function,type,op,count,bytes,peer,group,stream,result,start_ns,"
-	      "duration_ns,correlation_id,stack\n",
+	      "duration_ns,correlation_id,gpu_start_ns,gpu_ns,device_id,stack\n",
 	      out);
 	for (uint32_t i = 0; i < collectives->nr_calls; i++)
 		write_call(out, collectives, &collectives->calls[i]);
@@ -215,9 +220,10 @@ static void write_json_sum(FILE *out, const struct report_collectives *collectiv
 	fprintf(out,
 		"\"ranks_seen\":%" PRIu32 ",\"calls\":%" PRIu64 ",\"failed\":%" PRIu64
 		",\"bytes\":%" PRIu64 ",\"host_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64
-		",\"first_sequence\":%" PRIu64 ",\"last_sequence\":%" PRIu64 "}",
+		",\"first_sequence\":%" PRIu64 ",\"last_sequence\":%" PRIu64
+		",\"gpu_calls\":%" PRIu64 ",\"gpu_ns\":%" PRIu64 "}",
 		sum->nr_seen, sum->calls, sum->failed, sum->bytes, sum->total_ns, sum->max_ns,
-		sum->first, sum->last);
+		sum->first, sum->last, sum->gpu_calls, sum->gpu_ns);
 }
 
 void collectives_writer_json(FILE *out, const struct report_collectives *collectives)

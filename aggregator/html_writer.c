@@ -291,8 +291,24 @@ static void put_leaves(struct column_writer *writer, const struct report_tree *t
 	end_column(writer);
 }
 
+/* Of a difference, what it is held against: count, ns, bytes. */
+static void put_before(struct column_writer *writer, const struct report_diff *diff)
+{
+	const uint32_t nr = diff->tree.nr_leaves;
+
+	for (uint32_t i = 0; i < nr; i++)
+		put_value(writer, diff->before[i].count);
+	end_column(writer);
+	for (uint32_t i = 0; i < nr; i++)
+		put_value(writer, diff->before[i].ns);
+	end_column(writer);
+	for (uint32_t i = 0; i < nr; i++)
+		put_value(writer, diff->before[i].bytes);
+	end_column(writer);
+}
+
 static void write_columns(FILE *out, const struct report_tree *tree,
-			  const struct dimension_table *table)
+			  const struct dimension_table *table, const struct report_diff *diff)
 {
 	struct column_writer writer = {.out = out};
 
@@ -303,6 +319,8 @@ static void write_columns(FILE *out, const struct report_tree *tree,
 	put_nodes(&writer, tree);
 	put_dimensions(&writer, table);
 	put_leaves(&writer, tree, table);
+	if (diff)
+		put_before(&writer, diff);
 	if (writer.nr_pending)
 		write_base64(out, writer.pending, writer.nr_pending);
 	putc('"', out);
@@ -400,7 +418,14 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	write_losses(out, tree);
 	write_processes(out, tree);
 	write_strings(out, tree);
-	write_columns(out, tree, table);
+	if (options->diff) {
+		fputs(",\n\"diff\":[", out);
+		write_json_string(out, options->diff->label_before);
+		putc(',', out);
+		write_json_string(out, options->diff->label_after);
+		putc(']', out);
+	}
+	write_columns(out, tree, table, options->diff);
 	putc('}', out);
 }
 

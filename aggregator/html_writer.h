@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "report_diff.h"
 #include "report_tree.h"
 
 /* What the width of a frame means when the page opens; the reader can switch. */
@@ -29,6 +30,8 @@ struct html_options {
 	uint32_t split;       /* HTML_SPLIT_… bits */
 	const char *subtitle; /* shown beside the title: when, where; borrowed until the call
 				 returns; NULL: none */
+	const struct report_diff *
+		diff; /* of which the tree is: frames are coloured by change; borrowed likewise; NULL: none */
 };
 
 /* Writes the page and flushes out, which stays the caller's. Bytes that are not UTF-8 become

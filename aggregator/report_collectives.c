@@ -91,8 +91,10 @@ static int name_call(struct builder *builder, const struct collective_log_call *
 
 	if (!process)
 		return 0;
-	*out = (struct report_collective){
-		.pid = process->identity.pid, .rank = process->rank, .call = &entry->call};
+	*out = (struct report_collective){.pid = process->identity.pid,
+					  .rank = process->rank,
+					  .call = &entry->call,
+					  .gpu = &entry->gpu};
 	if (entry->call.communicator_id)
 		out->communicator = builder->communicators[place_of(builder, entry->process,
 								    entry->call.communicator_id)];
@@ -178,6 +180,8 @@ static int add_to_sum(struct builder *builder, const struct collective_log_call 
 	sum->failed += failed;
 	sum->bytes += failed ? 0 : call->bytes;
 	sum->total_ns += call->duration_ns;
+	sum->gpu_calls += entry->gpu.known;
+	sum->gpu_ns += entry->gpu.known ? entry->gpu.ns : 0;
 	if (call->duration_ns > sum->max_ns)
 		sum->max_ns = call->duration_ns;
 	if (call->sequence && (sum->first == 0 || call->sequence < sum->first))

@@ -18,6 +18,7 @@ struct report_collective {
 	uint32_t node;                           /* of nodes; REPORT_NODE_ROOT: no stack */
 	const struct communicator *communicator; /* NULL: not known, or a group */
 	const struct collective *call;
+	const struct collective_gpu *gpu;
 };
 
 /* Calls of one function on one communicator, in all processes. One whose key is not known is not put together with another. */
@@ -32,6 +33,7 @@ struct report_collective_sum {
 	uint64_t calls, failed, bytes; /* bytes: of those that did not fail */
 	uint64_t total_ns, max_ns;     /* of host time */
 	uint64_t first, last;          /* sequence; 0: none */
+	uint64_t gpu_calls, gpu_ns;    /* calls whose kernel is known, and its time */
 };
 
 struct report_collectives {

@@ -1,6 +1,9 @@
 #include "session_collectives.h"
 
+#include "catalog.h"
 #include "collective_log.h"
+#include "correlator.h"
+#include "nccl_kernel.h"
 
 static int check(const struct agent_session *session, const struct collection *collection,
 		 const struct message_collectives *message, const char **reason)
@@ -49,4 +52,21 @@ int session_collectives_apply(struct agent_session *session, struct collection *
 		error = collective_log_add(collection->collectives, id, &call);
 	}
 	return error;
+}
+
+/* A graph's kernels all have the id of its launch: none was launched for a call. */
+int session_collectives_record(struct collection *collection, uint32_t process,
+			       const struct message_events *events, const struct gpu_record *record)
+{
+	const int64_t offset_ns = events->clock_offset_ns;
+	uint32_t size;
+
+	if (record->kind != RECORD_GPU_KERNEL || record->graph_node_id || record->graph_id ||
+	    record->start_ns == 0 || record->end_ns < record->start_ns ||
+	    record->end_ns - record->start_ns > CORRELATOR_DURATION_MAX_NS)
+		return 0;
+	const char *name = catalog_string(collection->catalog, record->name_id, &size);
+	return collective_log_kernel(collection->collectives, process, record,
+				     nccl_kernel_is(name, size),
+				     events->clock_valid ? &offset_ns : NULL);
 }

@@ -8,4 +8,9 @@
 int session_collectives_apply(struct agent_session *session, struct collection *collection,
 			      const struct message_collectives *message, const char **reason);
 
+/* A GPU record of a process, which may carry a call: ids are the store's. 0 or -ENOMEM. */
+int session_collectives_record(struct collection *collection, uint32_t process,
+			       const struct message_events *events,
+			       const struct gpu_record *record);
+
 #endif

@@ -5,16 +5,21 @@
 
 #include "proto/message.h"
 #include "roster.h"
+#include "store_joins.h"
 
 enum command { PUT_COMMUNICATOR, ADD_CALL, COMMANDS };
 
 static const char *const commands[COMMANDS] = {
 	[PUT_COMMUNICATOR] = "REPLACE INTO communicators VALUES (?,?,?,?,?,?,?,?,?)",
-	[ADD_CALL] = "INSERT INTO collectives VALUES (NULL,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[ADD_CALL] = "INSERT INTO collectives SELECT NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
+		     "?13,?14,?15,?16,?17,?18,start_ns,ns,device_id,clock_offset_ns"
+		     " FROM (SELECT 1) LEFT JOIN collective_kernels"
+		     " ON process = ?1 AND correlation_id = ?18",
 };
 
 struct store_collectives {
 	struct statement *statements[COMMANDS];
+	struct store_joins *joins; /* owns */
 };
 
 #define RUN(collectives, command, ...)                                                             \
@@ -32,6 +37,8 @@ int store_collectives_create(struct database *database, struct store_collectives
 		return -ENOMEM;
 	for (int i = 0; i < COMMANDS && !error; i++)
 		error = statement_create(database, commands[i], &(*collectives)->statements[i]);
+	if (!error)
+		error = store_joins_create(database, &(*collectives)->joins);
 	if (error) {
 		store_collectives_destroy(*collectives);
 		*collectives = NULL;
@@ -45,6 +52,7 @@ void store_collectives_destroy(struct store_collectives *collectives)
 		return;
 	for (int i = 0; i < COMMANDS; i++)
 		statement_destroy(collectives->statements[i]);
+	store_joins_destroy(collectives->joins);
 	free(collectives);
 }
 
@@ -70,14 +78,17 @@ static int write_call(struct store_collectives *collectives,
 		      const struct collective_log_call *entry)
 {
 	const struct collective *call = &entry->call;
+	int error =
+		RUN(collectives, ADD_CALL, NUMBER(entry->process), NUMBER(call->communicator_id),
+		    NUMBER(call->tid), NUMBER(call->stack_id), NUMBER(call->function),
+		    NUMBER(call->data_type), NUMBER(call->reduce_op), NUMBER(call->sequence),
+		    NUMBER(call->function_sequence), NUMBER(call->count), NUMBER(call->bytes),
+		    known(call->peer), NUMBER(call->group), NUMBER(call->stream),
+		    database_signed(call->result), NUMBER(call->start_ns),
+		    NUMBER(call->duration_ns), NUMBER(call->correlation_id));
 
-	return RUN(collectives, ADD_CALL, NUMBER(entry->process), NUMBER(call->communicator_id),
-		   NUMBER(call->tid), NUMBER(call->stack_id), NUMBER(call->function),
-		   NUMBER(call->data_type), NUMBER(call->reduce_op), NUMBER(call->sequence),
-		   NUMBER(call->function_sequence), NUMBER(call->count), NUMBER(call->bytes),
-		   known(call->peer), NUMBER(call->group), NUMBER(call->stream),
-		   database_signed(call->result), NUMBER(call->start_ns),
-		   NUMBER(call->duration_ns), NUMBER(call->correlation_id));
+	return error ? error
+		     : store_joins_asked(collectives->joins, entry->process, call->correlation_id);
 }
 
 int store_collectives_write(struct store_collectives *collectives, const struct collective_log *log)
@@ -86,13 +97,13 @@ int store_collectives_write(struct store_collectives *collectives, const struct 
 	const struct collective_log_communicator *communicators =
 		collective_log_communicators(log, &nr_communicators);
 	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
-	int error = 0;
+	int error = store_joins_kernels(collectives->joins, log);
 
 	for (uint32_t i = 0; i < nr_communicators && !error; i++)
 		error = write_communicator(collectives, &communicators[i]);
 	for (uint32_t i = 0; i < nr_calls && !error; i++)
 		error = write_call(collectives, &calls[i]);
-	return error;
+	return error ? error : store_joins_end(collectives->joins, log);
 }
 
 /* --- reading --- */
@@ -127,7 +138,11 @@ int store_collectives_load(struct database *database, struct collection *collect
 			error = collective_log_load(collection->collectives, process, count);
 	}
 	statement_destroy(row);
-	return error ? error : more;
+	if (!error)
+		error = more;
+	return error ? error
+		     : store_joins_load(database, collection->collectives,
+					roster_size(collection->roster).processes);
 }
 
 static int take_communicator(struct collective_log *log, struct statement *row)
@@ -172,12 +187,24 @@ static int take_call(struct collective_log *log, struct statement *row)
 		.duration_ns = statement_number(row, 17),
 		.correlation_id = number32(row, 18),
 	};
+	const struct collective_gpu gpu = {
+		.known = !statement_null(row, 20),
+		.start_ns = statement_number(row, 19),
+		.ns = statement_number(row, 20),
+		.device_id = number32(row, 21),
+		.clock_known = !statement_null(row, 22),
+		.clock_offset_ns = statement_signed(row, 22),
+	};
 	uint32_t process = number32(row, 1);
 
-	if (process == 0 || call.communicator_id > collective_log_defined(log, process) ||
+	if (process == 0 || process > WIRE_ID_MAX ||
+	    call.communicator_id > collective_log_defined(log, process) ||
 	    number32(row, 5) >= COLLECTIVE_FUNCTIONS)
 		return -EPROTO;
-	return collective_log_add(log, process, &call);
+	int error = collective_log_add(log, process, &call);
+	if (!error)
+		collective_log_set_gpu(log, &gpu);
+	return error;
 }
 
 int store_collectives_read(struct database *database, struct collective_log *log)

@@ -14,6 +14,7 @@ static const struct verb verbs[] = {
 	{"attach", "profile a running process with a dormant guest", verb_attach},
 	{"detach", "end that", verb_detach},
 	{"report", "show a profile as folded text, HTML, table, JSON or CSV", verb_report},
+	{"diff", "how a rank differs from others, as folded text or HTML", verb_diff},
 	{"doctor", "what stands in the way of profiling here", verb_doctor},
 	{"step", "profile the tasks of a Slurm step, for its plugin and prolog", verb_step},
 	{"keygen", "keys for an aggregator and its agents", verb_keygen},

@@ -16,7 +16,7 @@ struct report {
 	struct report_view_options view;
 	struct report_options names;
 	const char *profile_path, *output_path;
-	bool strict, demangle_given, weight_given, format_given, ranks, collectives;
+	bool strict, demangle_given, weight_given, format_given, ranks, collectives, straggler;
 };
 
 static const char usage[] =
@@ -41,6 +41,9 @@ static const char usage[] =
 	"function's lines\n"
 	"      --ranks          what each rank did on its GPUs, and which rank stands out: table\n"
 	"                       (default), json or csv\n"
+	"      --straggler      which rank the others wait for in collectives, and why: table "
+	"(default), json\n"
+	"                       or csv\n"
 	"      --top N          rows of the table\n"
 	"      --collectives    calls of NCCL by communicator and function: a table of their own, "
 	"and in json\n"
@@ -125,6 +128,7 @@ enum long_option {
 	OPTION_ROWS,
 	OPTION_RANKS,
 	OPTION_COLLECTIVES,
+	OPTION_STRAGGLER,
 };
 
 /* 0; -1 after saying what is wrong. Memory's plane is shown in several ways, of which none is the plane. */
@@ -204,6 +208,9 @@ static int take_option(struct report *report, int option)
 	case OPTION_COLLECTIVES:
 		report->collectives = true;
 		return 0;
+	case OPTION_STRAGGLER:
+		report->straggler = true;
+		return 0;
 	case OPTION_STRICT:
 		report->strict = true;
 		return 0;
@@ -261,6 +268,28 @@ static bool set_ranks(struct report *report)
 	return true;
 }
 
+/* Likewise, of who is late. */
+static bool set_straggler(struct report *report)
+{
+	enum report_format format = report->format_given ? report->view.format : REPORT_TABLE;
+
+	if (!report->straggler)
+		return true;
+	if ((format != REPORT_TABLE && format != REPORT_JSON && format != REPORT_CSV) ||
+	    report->view.rows != REPORT_ROWS_ACTIVITIES || report->ranks || report->collectives ||
+	    report->names.memory != REPORT_MEMORY_NONE || report->names.planes ||
+	    report->view.folded.by.nr_dimensions) {
+		fputs("flamegrid: report: --straggler is for --format table, json or csv, and "
+		      "nothing else\n",
+		      stderr);
+		return false;
+	}
+	report->view.format = format == REPORT_TABLE  ? REPORT_STRAGGLER_TABLE
+			      : format == REPORT_JSON ? REPORT_STRAGGLER_JSON
+						      : REPORT_STRAGGLER_CSV;
+	return true;
+}
+
 /* false after saying what is wrong. */
 static bool set_collectives(struct report *report)
 {
@@ -293,6 +322,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"rows", required_argument, NULL, OPTION_ROWS},
 		{"ranks", no_argument, NULL, OPTION_RANKS},
 		{"collectives", no_argument, NULL, OPTION_COLLECTIVES},
+		{"straggler", no_argument, NULL, OPTION_STRAGGLER},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
 		{"help", no_argument, NULL, 'h'},
@@ -313,7 +343,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 			optind == argc ? "no profile given" : "more than one profile given");
 		return EXIT_USAGE + 1;
 	}
-	if (!set_ranks(report))
+	if (!set_straggler(report) || !set_ranks(report))
 		return EXIT_USAGE + 1;
 	if (report->view.rows != REPORT_ROWS_ACTIVITIES && report->view.format != REPORT_CSV) {
 		fprintf(stderr, "flamegrid: report: --rows is for --format csv\n");
@@ -375,6 +405,8 @@ int verb_report(const char *program, int argc, char **argv)
 	int result = report_view_open(&view, path, &report.names, &error);
 	if (result == 0 && report.collectives)
 		result = report_view_read_collectives(&view, path, &report.names, &error);
+	if (result == 0 && report.straggler)
+		result = report_view_read_straggler(&view, path, &error);
 	if (result < 0)
 		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
 	else if (write_report(&report, &view) == 0)

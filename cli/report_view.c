@@ -12,6 +12,7 @@
 #include "aggregator/ranks_writer.h"
 #include "aggregator/sample_writer.h"
 #include "aggregator/statistics_writer.h"
+#include "aggregator/straggler_writer.h"
 #include "aggregator/table_writer.h"
 
 int report_view_open(struct report_view *view, const char *store_path,
@@ -55,6 +56,22 @@ int report_view_read_collectives(struct report_view *view, const char *store_pat
 	return result;
 }
 
+int report_view_read_straggler(struct report_view *view, const char *store_path, char **error)
+{
+	struct collective_log *log;
+	int result = profile_collectives_load(store_path, &log, error);
+
+	if (result < 0)
+		return result;
+	result = report_straggler_create(view->profile, store_path, log, &view->straggler);
+	collective_log_destroy(log);
+	if (result < 0 && asprintf(error, "%s: %s", store_path,
+				   result == -EPROTO ? "damaged: it names what it does not hold"
+						     : strerror(-result)) < 0)
+		*error = NULL;
+	return result;
+}
+
 int report_view_rebuild(struct report_view *view, const struct report_options *options)
 {
 	report_tree_destroy(view->tree);
@@ -64,6 +81,7 @@ int report_view_rebuild(struct report_view *view, const struct report_options *o
 
 void report_view_close(struct report_view *view)
 {
+	report_straggler_destroy(view->straggler);
 	report_collectives_destroy(view->collectives);
 	report_statistics_destroy(view->statistics);
 	report_ranks_destroy(view->ranks);
@@ -160,6 +178,12 @@ int report_view_write(const struct report_view *view, FILE *out,
 		return ranks_writer_table(out, view->ranks, view->tree);
 	case REPORT_RANKS_JSON:
 		return ranks_writer_json(out, view->ranks, view->tree);
+	case REPORT_STRAGGLER_TABLE:
+		return straggler_writer_table(out, view->straggler, view->tree, options->top);
+	case REPORT_STRAGGLER_JSON:
+		return straggler_writer_json(out, view->straggler, view->tree);
+	case REPORT_STRAGGLER_CSV:
+		return straggler_writer_csv(out, view->straggler, view->tree);
 	}
 	return -EINVAL;
 }

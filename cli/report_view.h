@@ -12,6 +12,7 @@
 #include "aggregator/report_collectives.h"
 #include "aggregator/report_ranks.h"
 #include "aggregator/report_statistics.h"
+#include "aggregator/report_straggler.h"
 #include "aggregator/report_tree.h"
 
 enum report_format {
@@ -24,6 +25,9 @@ enum report_format {
 	REPORT_API,     /* tables of CUDA's API calls alone */
 	REPORT_RANKS_TABLE,
 	REPORT_RANKS_JSON,
+	REPORT_STRAGGLER_TABLE, /* after report_view_read_straggler(), as the next two */
+	REPORT_STRAGGLER_JSON,
+	REPORT_STRAGGLER_CSV,
 };
 
 enum report_rows { /* of CSV */
@@ -51,6 +55,7 @@ struct report_view {
 	struct report_ranks *ranks;
 	struct report_statistics *statistics;
 	struct report_collectives *collectives; /* NULL: not read */
+	struct report_straggler *straggler;     /* NULL: not read */
 	const char *store_path;                 /* borrowed until report_view_close(), as options */
 	const struct report_options *options;
 };
@@ -61,6 +66,9 @@ int report_view_open(struct report_view *view, const char *store_path,
 /* Reads calls of collective libraries, too: tables are then of these alone, and JSON has them. 0 or -errno, likewise. */
 int report_view_read_collectives(struct report_view *view, const char *store_path,
 				 const struct report_options *options, char **error);
+
+/* Reads them to find who is late. 0 or -errno, likewise. */
+int report_view_read_straggler(struct report_view *view, const char *store_path, char **error);
 
 /* Makes the tree anew, of the same profile. 0 or -errno; on error the tree is NULL. */
 int report_view_rebuild(struct report_view *view, const struct report_options *options);

@@ -29,7 +29,14 @@ function fillOf(frame) {
 
 	if (search.names?.[id])
 		return `hsl(${theme.hit[0]} ${theme.hit[1]}% ${theme.hit[2]}%)`;
+	if (changes)
+		return fillOfChange(changes.most ? changes.of[frame] / changes.most : 0);
 	return fillOfName[id] ??= fillOfKind(kindOf(frame), hashName(profile.names[id]));
+}
+
+// More is red, less is blue, the more the stronger; what is as it was is grey.
+function fillOfChange(change) {
+	return change === 0 ? "hsl(0 0% 84%)" : `hsl(${change > 0 ? 8 : 214} 85% ${90 - 36 * Math.abs(change)}%)`;
 }
 
 function fillOfKind(kind, hash) {

@@ -22,6 +22,7 @@ function afterZoom() {
 
 function relayOut(path) {
 	layout = layOut(frames, profile.names, choice.weight);
+	changes = frames.before && changesOf(frames, choice.weight);
 	zoom = focus = findPath(path);
 	hover = -1;
 	zoomStart = null;

@@ -33,9 +33,35 @@ function mergeFrames(profile, split, only, join) {
 
 		leafFrame[leaf] = child(pathFrame(profile, leaf, group, frameOfNode, parent, name), id);
 	});
-	return { parent: Int32Array.from(parent), name: Int32Array.from(name), nrGroups, nr: parent.length,
-		sums: Object.fromEntries(WEIGHTS.map((weight) =>
-			[weight, sumFrames(profile.values[weight], leafFrame, parent)])) };
+	const sums = (values) => Object.fromEntries(WEIGHTS.map((weight) =>
+		[weight, sumFrames(values[weight], leafFrame, parent)]));
+
+	return { parent: Int32Array.from(parent), name: Int32Array.from(name), nrGroups, nr: parent.length, leafFrame,
+		ranks: new Map(), sums: sums(profile.values), before: profile.before && sums(profile.before) };
+}
+
+// How many ranks have something of a frame. Looked for when it is asked for: a parent's number is below its children's.
+function countRanks(profile, frames, frame) {
+	if (!frames.ranks.has(frame)) {
+		const ranks = new Set();
+
+		frames.leafFrame.forEach((at, leaf) => {
+			while (at > frame)
+				at = frames.parent[at];
+			if (at === frame && profile.rows[profile.leafRow[leaf]].rank >= 0)
+				ranks.add(profile.rows[profile.leafRow[leaf]].rank);
+		});
+		frames.ranks.set(frame, ranks.size);
+	}
+	return frames.ranks.get(frame);
+}
+
+// By how much frames have changed: more is above 0.
+function changesOf(frames, weight) {
+	const { lo, hi } = frames.sums[weight], before = frames.before[weight];
+	const of = lo.map((low, i) => low - before.lo[i] + (hi[i] - before.hi[i]) * PART);
+
+	return { of, most: of.reduce((most, change) => Math.max(most, Math.abs(change)), 0) };
 }
 
 // Leaves group by group, so that one table of frames by node serves all groups in turn.

@@ -89,6 +89,12 @@ function decodeProfile(profile) {
 	profile.leafRow = Int32Array.from(reader.numbers(leaves));
 	const count = reader.wide(leaves), time = reader.wide(leaves), bytes = reader.wide(leaves);
 	profile.values = { time, count, bytes };
+	if (profile.diff) {
+		const [count, time, bytes] = [reader.wide(leaves), reader.wide(leaves), reader.wide(leaves)];
+
+		profile.before = { time, count, bytes };
+	}
+	profile.nrRanks = new Set(profile.rows.map((row) => row.rank).filter((rank) => rank >= 0)).size;
 	profile.names = profile.strings.slice();
 	profile.names[profile.nodeName[0]] ||= "all";
 	profile.nameIds = new Map();

@@ -14,7 +14,7 @@ function element(tag, text, className) {
 	return made;
 }
 
-let profile, frames, layout;
+let profile, frames, layout, changes; // changes: of a difference
 let zoom = 0, focus = 0, hover = -1;
 let search = { query: "", names: null, hits: 0, matched: 0n, error: "" };
 let printing = false, drawMs = 0, drawQueued = false;

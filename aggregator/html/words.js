@@ -17,9 +17,25 @@ function figuresOf(frame) {
 	figures.push(["count", grouped(count)]);
 	if (count > 0n)
 		figures.push(["average", timeText(Number(time) / Number(count))]);
+	if (profile.diff) {
+		figures.push([profile.diff[0], weightText(choice.weight, exact(frames.before[choice.weight], frame))]);
+		figures.push(["change", changeText(frame)]);
+	} else if (profile.nrRanks > 1) {
+		figures.push(["on", ranksText(frame)]);
+	}
 	if (bytes > 0n)
 		figures.push(["bytes", bytes < 1024n ? `${bytes} B` : `${bytesText(bytes)} (${grouped(bytes)} B)`]);
 	return figures;
+}
+
+const ranksText = (frame) => `${countRanks(profile, frames, frame)} of ${profile.nrRanks} ranks`;
+
+function changeText(frame) {
+	const before = exact(frames.before[choice.weight], frame), change = sumOf(frame) - before;
+	const text = weightText(choice.weight, change < 0n ? -change : change);
+
+	return `${change < 0n ? "−" : "+"}${text}` +
+		(before > 0n ? ` (${change < 0n ? "−" : "+"}${(100 * Math.abs(Number(change)) / Number(before)).toFixed(1)} %)` : "");
 }
 
 function showDetails() {
@@ -43,7 +59,9 @@ function showTip(event) {
 		return;
 	tip.firstElementChild.textContent = nameOf(hover);
 	tip.lastElementChild.textContent =
-		`${weightText(choice.weight, sumOf(hover))} · ${percentText(sumOf(hover), sumOf(0))} of all`;
+		`${weightText(choice.weight, sumOf(hover))} · ${percentText(sumOf(hover), sumOf(0))} of all` +
+		(profile.diff ? ` · ${changeText(hover)} against ${profile.diff[0]}` :
+			profile.nrRanks > 1 ? ` · on ${ranksText(hover)}` : "");
 	const left = event.clientX + 14, top = event.clientY + 18;
 	tip.style.left = `${Math.max(4, Math.min(left, innerWidth - tip.offsetWidth - 8))}px`;
 	tip.style.top = `${top + tip.offsetHeight > innerHeight - 8 ? event.clientY - tip.offsetHeight - 10 : top}px`;
@@ -120,8 +138,23 @@ function showLosses() {
 		`${profile.strings[host]} ${pid}: ${profile.strings[command]}`).join("\n").slice(0, 4000);
 }
 
+function showChangeLegend() {
+	$("legend").replaceChildren(...[[1, "more"], [0, "as much"], [-1, "less"]].map(([change, text]) => {
+		const item = element("li"), swatch = element("i");
+
+		swatch.style.background = fillOfChange(change);
+		item.append(swatch, `${text}${change < 0 ? ` than ${profile.diff[0]}` : ""}`);
+		return item;
+	}));
+}
+
 function showLegend() {
 	const present = new Set();
+
+	if (profile.diff) {
+		showChangeLegend();
+		return;
+	}
 
 	for (let frame = 1; frame < frames.nr; frame++)
 		present.add(kindOf(frame));

@@ -374,7 +374,7 @@ static void every_format_shows_them(void **state)
 	assert_line(text, "71.3 (not known)  5..5\n");
 	assert_line(text, "note: communicators \"not known\"");
 	assert_line(text, "node01,71,0,9,abcdef0123456789,1,2,1,unique id,,1,1,all_reduce,float32,"
-			  "sum,5,20,,0,0xfffffffffffffffe,0,1000,11,0,"
+			  "sum,5,20,,0,0xfffffffffffffffe,0,1000,11,0,,,,"
 			  "\"train.py:main:7;train.py:step:9\"\n");
 	assert_line(text, "node01,72,1,9,abcdef0123456789,1,2,0,unique id,,0,2,");
 	assert_line(text, "node01,71,0,9,,3,,,seen in the middle,,5,5,all_reduce,");
@@ -382,7 +382,7 @@ static void every_format_shows_them(void **state)
 	assert_line(text, "{\"communicator\":\"abcdef0123456789\",\"origin\":\"unique id\","
 			  "\"function\":\"all_reduce\",\"ranks\":2,\"ranks_seen\":2,\"calls\":4,"
 			  "\"failed\":1,\"bytes\":60,\"host_ns\":46,\"max_ns\":12,"
-			  "\"first_sequence\":1,\"last_sequence\":2}");
+			  "\"first_sequence\":1,\"last_sequence\":2,\"gpu_calls\":0,\"gpu_ns\":0}");
 	assert_line(text, "\"host\":\"node01\",\"pid\":71,\"communicator_id\":3,");
 	free(text);
 	close_reports(&reports);

@@ -158,7 +158,7 @@ test("a hovered frame is described with time, count, average, bytes and shares",
 	const text = await page.value("document.getElementById('figures').textContent");
 	const { hover } = await state(page);
 	assert.ok(text.includes(`${hover.time.replace(/\B(?=(\d{3})+$)/g, ",")} ns`), text);
-	assert.match(text, /of all1\.\d\d %of parent100 %count2,406average\d+\.\d µsbytes18\.75 GiB \(20,132,659,200 B\)$/);
+	assert.match(text, /of all1\.\d\d %of parent100 %count2,406average\d+\.\d µson4 of 4 ranksbytes18\.75 GiB \(20,132,659,200 B\)$/);
 	assert.equal(await page.value("document.querySelector('#tip bdi').textContent"), "loader.py:__next__:55");
 	await shoot(page, "hover");
 	await finish(page);
@@ -440,6 +440,32 @@ test("of several planes the page opens on GPU work, and the others are a choice 
 	})()`);
 	await choose(page, "split", "gpu");
 	assert.deepEqual((await page.value("flamegrid.roots()")).map(({ name }) => name), ["no GPU"]);
+	await finish(page);
+});
+
+test("a difference is coloured by change, and says what it is held against", async () => {
+	const page = await open("diff");
+	const places = [];
+
+	for (const name of ["more", "less", "equal"])
+		places.push(await placeOf(page, "main", `[GPU0_Kernel]${name}`));
+	const [more, less, equal] = await page.value(`(() => {
+		const canvas = document.getElementById("graph"), box = canvas.getBoundingClientRect(), ratio = canvas.width / box.width;
+		const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+
+		return ${JSON.stringify(places)}.map(({ x, y }) => {
+			const at = 4 * (Math.round((y - box.y - 7) * ratio) * canvas.width + Math.round((x - box.x) * ratio));
+
+			return [...data.subarray(at, at + 3)];
+		});
+	})()`);
+
+	assert.ok(more[0] > more[2] + 100, String(more));
+	assert.ok(less[2] > less[0] + 100, String(less));
+	assert.ok(equal[0] === equal[1] && equal[1] === equal[2], String(equal));
+	await clickFrame(page, "main", "[GPU0_Kernel]less");
+	assert.match(await page.value("document.getElementById('figures').textContent"), /median of 7 ranks2\.500 µschange−2\.000 µs \(−80\.0 %\)$/);
+	assert.equal(await page.value("document.getElementById('legend').textContent"), "moreas muchless than median of 7 ranks");
 	await finish(page);
 });
 

@@ -383,6 +383,30 @@ static void fill_planes(struct sample *sample)
 	sample->tree.matched = 1;
 }
 
+/* A rank beside others: more of one kernel, less of another, as much of a third. */
+static void fill_diff(struct sample *sample)
+{
+	static const char *const names[] = {"more", "less", "equal"};
+	static const uint64_t after[] = {3000, 500, 1000};
+	static const struct report_diff_amount before[] = {
+		{1, 1000, 0}, {1, 2500, 0}, {1, 1000, 0}};
+	static struct report_diff diff = {
+		.before = before, .label_before = "median of 7 ranks", .label_after = "rank 5"};
+
+	sample->tree.title = "a difference";
+	for (uint32_t i = 0; i < 3; i++)
+		add_leaf(sample, (struct report_leaf){
+					 .node = add_node(sample, REPORT_NODE_ROOT, "main"),
+					 .name = leaf_name(sample, 0, REPORT_KIND_KERNEL, names[i]),
+					 .host = add_string(sample, "node01"),
+					 .rank = 5,
+					 .count = 1,
+					 .ns = after[i]});
+	sample->tree.matched = 3;
+	diff.tree.nr_leaves = sample->tree.nr_leaves;
+	sample->options.diff = &diff;
+}
+
 /* Sums that no double holds. */
 static void fill_huge(struct sample *sample)
 {
@@ -458,7 +482,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*fill)(struct sample *sample);
 	} kinds[] = {{"training", fill_training}, {"hostile", fill_hostile}, {"large", fill_large},
-		     {"huge", fill_huge},         {"planes", fill_planes},   {"empty", fill_empty}};
+		     {"huge", fill_huge},         {"planes", fill_planes},   {"empty", fill_empty},
+		     {"diff", fill_diff}};
 	static struct sample sample;
 
 	if (argc != 3)

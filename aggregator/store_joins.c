@@ -1,0 +1,172 @@
+#include "store_joins.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum command { ADD_KERNEL, TELL_CALLS, ASK, PUT_COUNT, COUNT_DROPPED, DROP, DROP_ALL, COMMANDS };
+
+/* The terms of the index collectives_waiting, by which SQLite finds it. */
+#define WAITS "process = ?1 AND correlation_id = ?2 AND gpu_ns IS NULL AND correlation_id != 0"
+
+static const char *const commands[COMMANDS] = {
+	[ADD_KERNEL] = "REPLACE INTO collective_kernels VALUES (?1,?2,?3,?4,?5,?6,?7,"
+		       "EXISTS (SELECT 1 FROM collectives WHERE " WAITS "))",
+	[TELL_CALLS] = "UPDATE collectives SET gpu_start_ns = ?4, gpu_ns = ?5, device_id = ?6,"
+		       " gpu_clock_offset_ns = ?7 WHERE " WAITS " AND ?3 > 0",
+	[ASK] = "UPDATE collective_kernels SET asked = 1 WHERE process = ?1 AND correlation_id = "
+		"?2",
+	[PUT_COUNT] = "INSERT INTO collective_joins VALUES (?1,?2,0)"
+		      " ON CONFLICT DO UPDATE SET kernels = excluded.kernels",
+	[COUNT_DROPPED] = "UPDATE collective_joins SET dropped = dropped + (SELECT count(*)"
+			  " FROM collective_kernels WHERE process = ?1 AND position <= ?2"
+			  " AND asked = 0) WHERE process = ?1",
+	[DROP] = "DELETE FROM collective_kernels WHERE process = ?1 AND position <= ?2",
+	[DROP_ALL] = "DELETE FROM collective_kernels WHERE process = ?1",
+};
+
+struct store_joins {
+	struct statement *statements[COMMANDS];
+};
+
+#define RUN(joins, command, ...)                                                                   \
+	statement_run((joins)->statements[command], (struct database_value[]){__VA_ARGS__},        \
+		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
+			      sizeof(struct database_value))
+#define NUMBER(number) database_number(number)
+
+int store_joins_create(struct database *database, struct store_joins **joins)
+{
+	int error = 0;
+
+	*joins = calloc(1, sizeof(**joins));
+	if (!*joins)
+		return -ENOMEM;
+	for (int i = 0; i < COMMANDS && !error; i++)
+		error = statement_create(database, commands[i], &(*joins)->statements[i]);
+	if (error) {
+		store_joins_destroy(*joins);
+		*joins = NULL;
+	}
+	return error;
+}
+
+void store_joins_destroy(struct store_joins *joins)
+{
+	if (!joins)
+		return;
+	for (int i = 0; i < COMMANDS; i++)
+		statement_destroy(joins->statements[i]);
+	free(joins);
+}
+
+static int write_kernel(struct store_joins *joins, enum command command,
+			const struct collective_log_kernel *kernel)
+{
+	const struct collective_gpu *gpu = &kernel->gpu;
+
+	return RUN(joins, command, NUMBER(kernel->process), NUMBER(kernel->correlation_id),
+		   NUMBER(kernel->position), NUMBER(gpu->start_ns), NUMBER(gpu->ns),
+		   NUMBER(gpu->device_id),
+		   gpu->clock_known ? database_signed(gpu->clock_offset_ns)
+				    : (struct database_value){.type = DATABASE_NULL});
+}
+
+int store_joins_kernels(struct store_joins *joins, const struct collective_log *log)
+{
+	uint32_t count;
+	const struct collective_log_kernel *kernels = collective_log_kernels(log, &count);
+	int error = 0;
+
+	for (uint32_t i = 0; i < count && !error; i++) {
+		error = write_kernel(joins, ADD_KERNEL, &kernels[i]);
+		if (!error)
+			error = write_kernel(joins, TELL_CALLS, &kernels[i]);
+	}
+	return error;
+}
+
+int store_joins_asked(struct store_joins *joins, uint32_t process, uint32_t correlation_id)
+{
+	return correlation_id ? RUN(joins, ASK, NUMBER(process), NUMBER(correlation_id)) : 0;
+}
+
+/* Once in a chunk, as each looks at all that wait. */
+static int drop_oldest(struct store_joins *joins, uint32_t process,
+		       const struct collective_log_joins *state)
+{
+	uint64_t last = state->kernels > STORE_JOINS_ROOM ? state->kernels - STORE_JOINS_ROOM : 0;
+
+	if (!last || state->kernels / STORE_JOINS_CHUNK == state->saved / STORE_JOINS_CHUNK)
+		return 0;
+	int error = RUN(joins, COUNT_DROPPED, NUMBER(process), NUMBER(last));
+	return error ? error : RUN(joins, DROP, NUMBER(process), NUMBER(last));
+}
+
+int store_joins_end(struct store_joins *joins, const struct collective_log *log)
+{
+	const struct collective_log_joins *state;
+	int error = 0;
+
+	for (uint32_t process = 1; (state = collective_log_joins(log, process)) && !error;
+	     process++) {
+		if (state->kernels != state->saved)
+			error = RUN(joins, PUT_COUNT, NUMBER(process), NUMBER(state->kernels));
+		if (!error && state->kernels != state->saved)
+			error = drop_oldest(joins, process, state);
+		if (!error && state->ended && state->kernels)
+			error = RUN(joins, DROP_ALL, NUMBER(process));
+	}
+	return error;
+}
+
+static int take_count(struct collective_log *log, struct statement *row)
+{
+	return collective_log_load_kernels(log, (uint32_t)statement_number(row, 0),
+					   statement_number(row, 1));
+}
+
+static int take_waiting(struct collective_log *log, struct statement *row)
+{
+	return collective_log_ask(log, (uint32_t)statement_number(row, 0),
+				  (uint32_t)statement_number(row, 1));
+}
+
+int store_joins_load(struct database *database, struct collective_log *log, uint32_t nr_processes)
+{
+	static const struct {
+		const char *sql;
+		int (*take)(struct collective_log *log, struct statement *row);
+	} tables[] = {
+		{"SELECT process, kernels FROM collective_joins", take_count},
+		{"SELECT process, correlation_id FROM collectives"
+		 " WHERE gpu_ns IS NULL AND correlation_id != 0 ORDER BY id",
+		 take_waiting},
+	};
+	int error = 0;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !error; i++) {
+		struct statement *row;
+		int more = 0;
+
+		error = statement_create(database, tables[i].sql, &row);
+		while (!error && (more = statement_step(row)) > 0) {
+			uint64_t process = statement_number(row, 0);
+
+			error = process == 0 || process > nr_processes ? -EPROTO
+								       : tables[i].take(log, row);
+		}
+		statement_destroy(row);
+		error = error ? error : more;
+	}
+	return error;
+}
+
+int store_joins_dropped(struct database *database, uint64_t *dropped)
+{
+	int64_t number = 0;
+	int error = database_query_number(
+		database, "SELECT coalesce(sum(dropped), 0) FROM collective_joins", &number);
+
+	*dropped = number > 0 ? (uint64_t)number : 0;
+	return error;
+}
