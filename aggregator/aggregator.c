@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent_session.h"
+#include "clock_service.h"
 #include "collection.h"
 #include "correlator.h"
 #include "fold_table.h"
@@ -47,6 +48,7 @@ struct aggregator {
 	uint32_t commit_interval_ms;
 	bool quiet;
 	int wake_fd;
+	char *clock_reference; /* owns */
 
 	bool changed;                       /* since the last commit */
 	bool commit_now;                    /* an agent waits for its last acknowledgement */
@@ -160,6 +162,8 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	else if (!aggregator->collection || !aggregator->endpoints)
 		status = -ENOMEM;
 	if (!status)
+		status = clock_service_reference(&aggregator->clock_reference);
+	if (!status)
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
 	if (status)
 		return explain(error, status, "cannot start the aggregator: %s", strerror(-status));
@@ -206,6 +210,7 @@ void aggregator_destroy(struct aggregator *aggregator)
 	for (uint32_t i = 0; i < aggregator->nr_endpoints; i++)
 		free(aggregator->endpoints[i]);
 	free(aggregator->endpoints);
+	free(aggregator->clock_reference);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
 	pthread_mutex_destroy(&aggregator->lock);
@@ -390,6 +395,16 @@ static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 	peer->ack_due = peer->session != NULL;
 }
 
+static int handle_clock(struct aggregator *aggregator, struct peer *peer,
+			const struct message_clock *clock)
+{
+	if (!clock_service_handle(aggregator->receiver, peer, clock, peer->heard_ns))
+		return 0;
+	aggregator->changed = true;
+	return clock_service_keep(aggregator->collection, peer->session,
+				  aggregator->clock_reference, clock);
+}
+
 static int handle(struct aggregator *aggregator, struct peer *peer, const struct message *message)
 {
 	peer->heard_ns = now_ns();
@@ -399,6 +414,8 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 	case MESSAGE_PING:
 		handle_ping(aggregator, peer, &message->ping);
 		return 0;
+	case MESSAGE_CLOCK:
+		return handle_clock(aggregator, peer, &message->clock);
 	case MESSAGE_STRINGS:
 	case MESSAGE_STACKS:
 	case MESSAGE_EVENTS:

@@ -9,6 +9,7 @@
 
 struct agent_session;
 struct catalog;
+struct clock_log;
 struct collective_log;
 struct fold_table;
 struct idle_log;
@@ -25,6 +26,7 @@ struct collection {
 	struct timeline_table *timelines;
 	struct idle_log *idle;
 	struct collective_log *collectives;
+	struct clock_log *clocks;
 	struct raw_log *raw;
 	struct agent_session **sessions; /* owns; sessions[id - 1] */
 	uint32_t nr_sessions, room_sessions;

@@ -145,6 +145,11 @@ static const char schema[] =
 	"CREATE TABLE launch_delays (process INTEGER NOT NULL, device_id INTEGER NOT NULL,"
 	" count INTEGER NOT NULL, sum_ns INTEGER NOT NULL, max_ns INTEGER NOT NULL,"
 	" unclear INTEGER NOT NULL, PRIMARY KEY (process, device_id)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE clock_offsets (host INTEGER NOT NULL, reference INTEGER NOT NULL,"
+	" time_ns INTEGER NOT NULL, offset_ns INTEGER NOT NULL, bound_ns INTEGER NOT NULL,"
+	" round_trip_ns INTEGER NOT NULL, realtime_offset_ns INTEGER NOT NULL,"
+	" reference_realtime_offset_ns INTEGER NOT NULL,"
+	" PRIMARY KEY (host, reference, time_ns)) STRICT, WITHOUT ROWID;"
 	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"
 	"PRAGMA application_id = " TEXT_OF(
 		STORE_APPLICATION_ID) ";"

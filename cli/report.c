@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "aggregator/clocks_writer.h"
 #include "aggregator/report_summary.h"
 #include "output_dir.h"
 #include "report_view.h"
@@ -16,7 +17,7 @@ struct report {
 	struct report_view_options view;
 	struct report_options names;
 	const char *profile_path, *output_path;
-	bool strict, demangle_given, weight_given, format_given, ranks, collectives;
+	bool strict, demangle_given, weight_given, format_given, ranks, collectives, clocks;
 };
 
 static const char usage[] =
@@ -41,6 +42,9 @@ static const char usage[] =
 	"function's lines\n"
 	"      --ranks          what each rank did on its GPUs, and which rank stands out: table\n"
 	"                       (default), json or csv\n"
+	"      --clocks         how each host's clocks stood to the aggregator's: table (default), "
+	"json or\n"
+	"                       csv; with samples: the host, the time on one clock and its bound\n"
 	"      --top N          rows of the table\n"
 	"      --collectives    calls of NCCL by communicator and function: a table of their own, "
 	"and in json\n"
@@ -125,6 +129,7 @@ enum long_option {
 	OPTION_ROWS,
 	OPTION_RANKS,
 	OPTION_COLLECTIVES,
+	OPTION_CLOCKS,
 };
 
 /* 0; -1 after saying what is wrong. Memory's plane is shown in several ways, of which none is the plane. */
@@ -204,6 +209,9 @@ static int take_option(struct report *report, int option)
 	case OPTION_COLLECTIVES:
 		report->collectives = true;
 		return 0;
+	case OPTION_CLOCKS:
+		report->clocks = true;
+		return 0;
 	case OPTION_STRICT:
 		report->strict = true;
 		return 0;
@@ -261,6 +269,32 @@ static bool set_ranks(struct report *report)
 	return true;
 }
 
+/* What is asked for, of clocks. false after saying what is wrong. */
+static bool set_clocks(struct report *report)
+{
+	enum report_format format = report->format_given ? report->view.format : REPORT_TABLE;
+
+	if (!report->clocks)
+		return true;
+	if (format == REPORT_SAMPLES) {
+		report->view.clocks = true;
+		return true;
+	}
+	if ((format != REPORT_TABLE && format != REPORT_JSON && format != REPORT_CSV) ||
+	    report->ranks || report->collectives || report->view.rows != REPORT_ROWS_ACTIVITIES ||
+	    report->names.memory != REPORT_MEMORY_NONE || report->names.planes ||
+	    report->view.folded.by.nr_dimensions) {
+		fputs("flamegrid: report: --clocks is for --format table, json, csv or samples, "
+		      "and nothing else\n",
+		      stderr);
+		return false;
+	}
+	report->view.format = format == REPORT_TABLE  ? REPORT_CLOCKS_TABLE
+			      : format == REPORT_JSON ? REPORT_CLOCKS_JSON
+						      : REPORT_CLOCKS_CSV;
+	return true;
+}
+
 /* false after saying what is wrong. */
 static bool set_collectives(struct report *report)
 {
@@ -293,6 +327,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"rows", required_argument, NULL, OPTION_ROWS},
 		{"ranks", no_argument, NULL, OPTION_RANKS},
 		{"collectives", no_argument, NULL, OPTION_COLLECTIVES},
+		{"clocks", no_argument, NULL, OPTION_CLOCKS},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
 		{"help", no_argument, NULL, 'h'},
@@ -313,7 +348,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 			optind == argc ? "no profile given" : "more than one profile given");
 		return EXIT_USAGE + 1;
 	}
-	if (!set_ranks(report))
+	if (!set_ranks(report) || !set_clocks(report))
 		return EXIT_USAGE + 1;
 	if (report->view.rows != REPORT_ROWS_ACTIVITIES && report->view.format != REPORT_CSV) {
 		fprintf(stderr, "flamegrid: report: --rows is for --format csv\n");
@@ -385,6 +420,11 @@ int verb_report(const char *program, int argc, char **argv)
 		if (report.view.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
 			fputs("flamegrid: no sample was kept by itself (run --raw-samples on)\n",
 			      stderr);
+		if (report.view.format == REPORT_SAMPLES &&
+		    *clocks_writer_line(view.clocks, line, sizeof(line)))
+			fprintf(stderr,
+				"flamegrid: each sample's time is its own host's; %s (--clocks)\n",
+				line);
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
 		report_summary_planes(stderr, view.tree, "flamegrid: ");

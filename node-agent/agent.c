@@ -30,6 +30,7 @@
 #define DRAIN_INTERVAL_MS  10u
 #define GIVE_UP_MS         10000u
 #define SYMBOLIZER_WAIT_MS 2000u
+#define CLOCK_MS           30000u
 
 /* ---- guests
  * ------------------------------------------------------------------------------------------------
@@ -178,6 +179,7 @@ static int start_publisher(struct agent *agent, const struct agent_options *opti
 		.zmq_context = options->zmq_context,
 		.keys = options->keys,
 		.window_bytes = options->window_bytes ? options->window_bytes : WINDOW_BYTES,
+		.clock_ms = CLOCK_MS,
 	};
 	struct agent_hello hello;
 	int r = agent_hello_init(&hello, options->node_name);

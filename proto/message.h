@@ -41,7 +41,7 @@ enum message_type {
 	MESSAGE_EVENTS = 6,
 	MESSAGE_FOLD = 7, /* reserved */
 	MESSAGE_LEDGER = 8,
-	MESSAGE_CLOCK = 9, /* reserved */
+	MESSAGE_CLOCK = 9,
 	MESSAGE_ACK = 10,
 	MESSAGE_PROCESS = 11,
 	MESSAGE_PING = 12,
@@ -289,6 +289,28 @@ struct message_bye {
 	uint64_t seq;
 };
 
+enum clock_kind {
+	CLOCK_ASK = 0,    /* agent: t1_ns */
+	CLOCK_ANSWER = 1, /* aggregator: t1_ns given back, t2_ns, t3_ns, realtime_offset_ns */
+	CLOCK_RESULT =
+		2, /* agent: t1_ns, when its clock was compared, and all from realtime_offset_ns on */
+	CLOCK_KINDS,
+};
+
+#define CLOCK_BOUND_MAX_NS 60000000000ll /* a worse comparison says nothing */
+
+/* How two nodes' clocks stand, asked and told without numbers: each may be lost. t1_ns and t4_ns (the answer's arrival, which nobody
+ * sends) are the agent's CLOCK_MONOTONIC, t2_ns (the question's arrival) and t3_ns (the answer's leaving) the aggregator's. What a kind does
+ * not have is 0. */
+struct message_clock {
+	uint32_t kind; /* enum clock_kind */
+	uint64_t t1_ns, t2_ns, t3_ns;
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of who sends it; 0: not known */
+	int64_t offset_ns;          /* the agent's CLOCK_MONOTONIC - the aggregator's */
+	uint64_t bound_ns;      /* the truth is within offset_ns +- this; 1 to CLOCK_BOUND_MAX_NS */
+	uint64_t round_trip_ns; /* without the aggregator's own time */
+};
+
 struct message {
 	enum message_type type;
 	union {
@@ -304,6 +326,7 @@ struct message {
 		struct message_ack ack;
 		struct message_ping ping; /* and PONG */
 		struct message_bye bye;
+		struct message_clock clock;
 		struct message_streams streams;
 		struct message_samples samples;
 		struct message_collectives collectives;

@@ -362,6 +362,20 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_PING, .ping = {.token = UINT64_MAX}},
 	{.type = MESSAGE_PONG, .ping = {.token = 0}},
 	{.type = MESSAGE_BYE, .bye = {.seq = 12}},
+	{.type = MESSAGE_CLOCK, .clock = {.kind = CLOCK_ASK, .t1_ns = UINT64_MAX}},
+	{.type = MESSAGE_CLOCK,
+	 .clock = {.kind = CLOCK_ANSWER,
+		   .t1_ns = 1,
+		   .t2_ns = 7000000000,
+		   .t3_ns = 7000020000,
+		   .realtime_offset_ns = 1732213912000000000ll}},
+	{.type = MESSAGE_CLOCK,
+	 .clock = {.kind = CLOCK_RESULT,
+		   .t1_ns = 9,
+		   .realtime_offset_ns = INT64_MIN,
+		   .offset_ns = INT64_MIN,
+		   .bound_ns = UINT64_MAX,
+		   .round_trip_ns = UINT64_MAX}},
 	{.type = MESSAGE_STATISTICS,
 	 .statistics = {.seq = 13,
 			.process_id = 1,
@@ -504,6 +518,15 @@ static bool collectives_equal(const struct message_collectives *left,
 			  right->nr_collectives, sizeof(*left->collectives));
 }
 
+static bool clock_equal(const struct message_clock *left, const struct message_clock *right)
+{
+	return left->kind == right->kind && left->t1_ns == right->t1_ns &&
+	       left->t2_ns == right->t2_ns && left->t3_ns == right->t3_ns &&
+	       left->realtime_offset_ns == right->realtime_offset_ns &&
+	       left->offset_ns == right->offset_ns && left->bound_ns == right->bound_ns &&
+	       left->round_trip_ns == right->round_trip_ns;
+}
+
 bool message_samples_equal(const struct message *left, const struct message *right)
 {
 	if (left->type != right->type)
@@ -552,8 +575,9 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 				  sizeof(*left->samples.samples));
 	case MESSAGE_COLLECTIVES:
 		return collectives_equal(&left->collectives, &right->collectives);
-	case MESSAGE_FOLD:
 	case MESSAGE_CLOCK:
+		return clock_equal(&left->clock, &right->clock);
+	case MESSAGE_FOLD:
 		break;
 	}
 	return false;
