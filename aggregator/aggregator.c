@@ -14,6 +14,7 @@
 #include "agent_session.h"
 #include "clock_service.h"
 #include "collection.h"
+#include "control_service.h"
 #include "correlator.h"
 #include "fold_table.h"
 #include "proto/endpoint.h"
@@ -48,7 +49,8 @@ struct aggregator {
 	uint32_t commit_interval_ms;
 	bool quiet;
 	int wake_fd;
-	char *clock_reference; /* owns */
+	struct clock_service clocks;
+	struct control_service control;
 
 	bool changed;                       /* since the last commit */
 	bool commit_now;                    /* an agent waits for its last acknowledgement */
@@ -162,9 +164,11 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	else if (!aggregator->collection || !aggregator->endpoints)
 		status = -ENOMEM;
 	if (!status)
-		status = clock_service_reference(&aggregator->clock_reference);
-	if (!status)
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
+	if (!status)
+		status = clock_service_init(&aggregator->clocks, aggregator->receiver,
+					    aggregator->collection);
+	control_service_init(&aggregator->control, aggregator->receiver, aggregator->collection);
 	if (status)
 		return explain(error, status, "cannot start the aggregator: %s", strerror(-status));
 	if (options->raw_samples)
@@ -210,7 +214,8 @@ void aggregator_destroy(struct aggregator *aggregator)
 	for (uint32_t i = 0; i < aggregator->nr_endpoints; i++)
 		free(aggregator->endpoints[i]);
 	free(aggregator->endpoints);
-	free(aggregator->clock_reference);
+	clock_service_fini(&aggregator->clocks);
+	control_service_fini(&aggregator->control);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
 	pthread_mutex_destroy(&aggregator->lock);
@@ -327,6 +332,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	}
 	message.welcome.durable_seq = session->durable_seq;
 	receiver_send(aggregator->receiver, peer, &message);
+	control_service_greet(&aggregator->control, peer);
 	return 0;
 }
 
@@ -395,16 +401,6 @@ static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 	peer->ack_due = peer->session != NULL;
 }
 
-static int handle_clock(struct aggregator *aggregator, struct peer *peer,
-			const struct message_clock *clock)
-{
-	if (!clock_service_handle(aggregator->receiver, peer, clock, peer->heard_ns))
-		return 0;
-	aggregator->changed = true;
-	return clock_service_keep(aggregator->collection, peer->session,
-				  aggregator->clock_reference, clock);
-}
-
 static int handle(struct aggregator *aggregator, struct peer *peer, const struct message *message)
 {
 	peer->heard_ns = now_ns();
@@ -415,7 +411,11 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 		handle_ping(aggregator, peer, &message->ping);
 		return 0;
 	case MESSAGE_CLOCK:
-		return handle_clock(aggregator, peer, &message->clock);
+		return clock_service_handle(&aggregator->clocks, peer, &message->clock,
+					    peer->heard_ns, &aggregator->changed);
+	case MESSAGE_CONTROL:
+		control_service_handle(&aggregator->control, peer, &message->control);
+		return 0;
 	case MESSAGE_STRINGS:
 	case MESSAGE_STACKS:
 	case MESSAGE_EVENTS:

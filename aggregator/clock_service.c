@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +16,8 @@
 #define TIME_NAMESPACE "/proc/self/ns/time"
 #define OFFSET_MAX_NS  (INT64_MAX / 4) /* 73 years: sums of four still fit */
 
-int clock_service_reference(char **text)
+/* 0 or -ENOMEM. */
+static int describe(char **text)
 {
 	char boot_id[64] = "", namespace[64];
 	FILE *file = fopen(BOOT_ID_FILE, "re");
@@ -32,6 +34,19 @@ int clock_service_reference(char **text)
 		return 0;
 	*text = NULL;
 	return -ENOMEM;
+}
+
+int clock_service_init(struct clock_service *service, struct receiver *receiver,
+		       struct collection *collection)
+{
+	service->receiver = receiver;
+	service->collection = collection;
+	return describe(&service->reference);
+}
+
+void clock_service_fini(struct clock_service *service)
+{
+	free(service->reference);
 }
 
 static uint64_t now_ns(void)
@@ -69,27 +84,10 @@ static bool is_possible(const struct message_clock *result)
 	       is_within(result->realtime_offset_ns) && result->t1_ns <= (uint64_t)OFFSET_MAX_NS;
 }
 
-bool clock_service_handle(struct receiver *receiver, struct peer *peer,
-			  const struct message_clock *clock, uint64_t arrived_ns)
+static int keep(struct clock_service *service, const struct agent_session *session,
+		const struct message_clock *clock)
 {
-	if (clock->kind == CLOCK_ASK) {
-		answer(receiver, peer, clock, arrived_ns);
-		return false;
-	}
-	if (clock->kind != CLOCK_RESULT || !is_possible(clock)) {
-		receiver_count_bad(receiver, peer, "a clock that there cannot be");
-		return false;
-	}
-	if (!peer->session ||
-	    (peer->clock_ns && arrived_ns - peer->clock_ns < CLOCK_SERVICE_RESULT_NS))
-		return false;
-	peer->clock_ns = arrived_ns;
-	return true;
-}
-
-int clock_service_keep(struct collection *collection, const struct agent_session *session,
-		       const char *reference, const struct message_clock *clock)
-{
+	struct collection *collection = service->collection;
 	struct clock_offset offset = {
 		.host = session->host,
 		.time_ns = clock->t1_ns,
@@ -99,8 +97,27 @@ int clock_service_keep(struct collection *collection, const struct agent_session
 		.realtime_offset_ns = clock->realtime_offset_ns,
 		.reference_realtime_offset_ns = realtime_offset_read(),
 	};
-	int error = catalog_add_string(collection->catalog, reference, (uint32_t)strlen(reference),
-				       &offset.reference);
+	int error = catalog_add_string(collection->catalog, service->reference,
+				       (uint32_t)strlen(service->reference), &offset.reference);
 
 	return error ? error : clock_log_add(collection->clocks, &offset);
+}
+
+int clock_service_handle(struct clock_service *service, struct peer *peer,
+			 const struct message_clock *clock, uint64_t arrived_ns, bool *changed)
+{
+	if (clock->kind == CLOCK_ASK) {
+		answer(service->receiver, peer, clock, arrived_ns);
+		return 0;
+	}
+	if (clock->kind != CLOCK_RESULT || !is_possible(clock)) {
+		receiver_count_bad(service->receiver, peer, "a clock that there cannot be");
+		return 0;
+	}
+	if (!peer->session ||
+	    (peer->clock_ns && arrived_ns - peer->clock_ns < CLOCK_SERVICE_RESULT_NS))
+		return 0;
+	peer->clock_ns = arrived_ns;
+	*changed = true;
+	return keep(service, peer->session, clock);
 }

@@ -13,16 +13,20 @@
 #define CLOCK_SERVICE_RESULT_NS                                                                    \
 	1000000000ull /* of one agent no more than one result in this time */
 
-/* *text: whose CLOCK_MONOTONIC this process has: the boot's id, and the time namespace where there are such; owns: free(). 0, -ENOMEM. */
-int clock_service_reference(char **text);
+struct clock_service {
+	struct receiver *receiver;
+	struct collection *collection;
+	char *reference; /* owns: whose CLOCK_MONOTONIC this process has: the boot's id, and the time namespace where there are such */
+};
 
-/* What an agent asked or told. arrived_ns: CLOCK_MONOTONIC, read after it came. true, and *taken is to be kept by the collection: it told
- * something new. Else it was answered, or is too much, or can't be true (counted as bad). */
-bool clock_service_handle(struct receiver *receiver, struct peer *peer,
-			  const struct message_clock *clock, uint64_t arrived_ns);
+/* Both are borrowed until fini. 0 or -ENOMEM. */
+int clock_service_init(struct clock_service *service, struct receiver *receiver,
+		       struct collection *collection);
+void clock_service_fini(struct clock_service *service); /* zeroed memory is fine */
 
-/* Keeps a result of that session's agent. 0 or -ENOMEM. */
-int clock_service_keep(struct collection *collection, const struct agent_session *session,
-		       const char *reference, const struct message_clock *clock);
+/* What an agent asked is answered, what it found goes into the collection: *changed is then set. What is too much is dropped, what can't be
+ * true counted as bad. arrived_ns: CLOCK_MONOTONIC, read after it came. 0 or -ENOMEM. */
+int clock_service_handle(struct clock_service *service, struct peer *peer,
+			 const struct message_clock *clock, uint64_t arrived_ns, bool *changed);
 
 #endif

@@ -47,6 +47,8 @@ struct publisher {
 	uint64_t now_ns, heard_ns, progress_ns, pinged_ns, retry_ns;
 	struct backoff backoff;
 	struct clock_exchange clocks;
+	struct message_control order, taken; /* of taken: token 0: nothing to tell */
+	bool has_order, tells_taken;
 	bool has_more, asks_only;
 	uint64_t durable_seq; /* asks_only: the answer */
 	int failed;           /* -errno for good */
@@ -162,6 +164,21 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 	}
 }
 
+/* One that was taken already is asked about again: the answer was lost. */
+static void on_order(struct publisher *publisher, const struct message_control *order)
+{
+	if (order->kind != CONTROL_ORDER || publisher->asks_only)
+		return;
+	if (order->token == publisher->taken.token) {
+		publisher->tells_taken = true;
+		return;
+	}
+	publisher->order = *order;
+	publisher->order.nr_agents = 0;
+	publisher->order.agents = NULL;
+	publisher->has_order = true;
+}
+
 static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t size)
 {
 	struct message message;
@@ -188,6 +205,9 @@ static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t si
 	case MESSAGE_CLOCK:
 		/* Not by now_ns: that was read before the answer came, and would make it faster than it was. */
 		clock_exchange_answered(&publisher->clocks, &message.clock, event_loop_now_ns());
+		return 0;
+	case MESSAGE_CONTROL:
+		on_order(publisher, &message.control);
 		return 0;
 	default:
 		return 0;
@@ -294,6 +314,17 @@ static int send_clock(struct publisher *publisher)
 	return r < 0 ? r : 0;
 }
 
+static int send_taken(struct publisher *publisher)
+{
+	const struct message message = {.type = MESSAGE_CONTROL, .control = publisher->taken};
+
+	if (!publisher->tells_taken)
+		return 0;
+	publisher->tells_taken = false;
+	int r = send_message(publisher, &message);
+	return r < 0 ? r : 0;
+}
+
 /* ---- time */
 
 static bool in_flight(const struct publisher *publisher)
@@ -374,6 +405,8 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 			r = send_frames(publisher);
 		if (r == 0 && publisher->state == STATE_WELCOMED)
 			r = send_clock(publisher);
+		if (r == 0 && publisher->state == STATE_WELCOMED)
+			r = send_taken(publisher);
 		publisher->has_more = dealer_socket_has_work(publisher->dealer);
 	}
 	if (r && !publisher->failed)
@@ -506,6 +539,21 @@ uint64_t publisher_refusals(const struct publisher *publisher)
 bool publisher_connected(const struct publisher *publisher)
 {
 	return publisher->state == STATE_WELCOMED;
+}
+
+bool publisher_take_order(struct publisher *publisher, struct message_control *order)
+{
+	bool has_order = publisher->has_order;
+
+	*order = publisher->order;
+	publisher->has_order = false;
+	return has_order;
+}
+
+void publisher_answer_order(struct publisher *publisher, const struct message_control *taken)
+{
+	publisher->taken = *taken;
+	publisher->tells_taken = true;
 }
 
 bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,

@@ -72,6 +72,10 @@ bool publisher_connected(const struct publisher *publisher); /* welcomed, and no
 bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,
 		     struct clock_exchange_estimate *estimate);
 
+/* A command for all agents that came, once: true. What the next call tells of it goes out with the next step, as often as it is asked for. */
+bool publisher_take_order(struct publisher *publisher, struct message_control *order);
+void publisher_answer_order(struct publisher *publisher, const struct message_control *taken);
+
 /* One line about why publisher_step() failed, borrowed until destroy; "": it didn't. */
 const char *publisher_error(const struct publisher *publisher);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/batch_control.h"
 #include "proto/batch_decode_collectives.h"
 #include "proto/batch_decode_events.h"
 #include "proto/batch_decode_stacks.h"
@@ -264,6 +265,7 @@ static const char *message_name(uint64_t type)
 		[MESSAGE_SAMPLES] = "SAMPLES",
 		[MESSAGE_COLLECTIVES] = "COLLECTIVES",
 		[MESSAGE_CLOCK] = "CLOCK",
+		[MESSAGE_CONTROL] = "CONTROL",
 	};
 
 	return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
@@ -321,6 +323,9 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 		break;
 	case MESSAGE_CLOCK:
 		read_clock(reader, &message->clock);
+		break;
+	case MESSAGE_CONTROL:
+		batch_decode_control(&decoder->rooms, reader, &message->control);
 		break;
 	case MESSAGE_FOLD:
 		break;

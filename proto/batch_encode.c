@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "proto/batch_control.h"
 #include "proto/batch_encode_collectives.h"
 #include "proto/batch_encode_events.h"
 #include "proto/batch_encode_stacks.h"
@@ -242,6 +243,8 @@ static uint32_t nr_elements_of(enum message_type type)
 		return 8;
 	case MESSAGE_CLOCK:
 		return 10;
+	case MESSAGE_CONTROL:
+		return 12;
 	case MESSAGE_FOLD:
 		break;
 	}
@@ -301,6 +304,9 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 		break;
 	case MESSAGE_CLOCK:
 		put_clock(writer, &message->clock);
+		break;
+	case MESSAGE_CONTROL:
+		batch_encode_control(writer, &message->control);
 		break;
 	case MESSAGE_FOLD:
 		break;

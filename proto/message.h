@@ -48,6 +48,7 @@ enum message_type {
 	MESSAGE_PONG = 13,
 	MESSAGE_BYE = 14,
 	MESSAGE_STATISTICS = 15,
+	MESSAGE_CONTROL = 16,
 	MESSAGE_STREAM = 17,
 	MESSAGE_SAMPLES = 18,
 	MESSAGE_COLLECTIVES = 19,
@@ -311,6 +312,46 @@ struct message_clock {
 	uint64_t round_trip_ns; /* without the aggregator's own time */
 };
 
+enum control_kind {
+	CONTROL_ASK = 0,    /* who commands: everything but what agents tell */
+	CONTROL_ORDER = 1,  /* aggregator to agents: the same, with absolute times */
+	CONTROL_TAKEN = 2,  /* agent: token, state, nr_processes, bound_ns */
+	CONTROL_ANSWER = 3, /* aggregator to who commands: as the order, and how far it came */
+	CONTROL_KINDS,
+};
+
+enum control_state {
+	CONTROL_WAITING = 0, /* not heard of, yet */
+	CONTROL_IN_TIME = 1,
+	CONTROL_LATE = 2, /* the time had come before the agent heard of it */
+	CONTROL_STATES,
+};
+
+#define WIRE_CONTROL_ACTION_MAX 2u
+#define WIRE_CONTROL_AGENTS_MAX 4096u
+
+struct message_control_agent {
+	struct message_text node;
+	uint32_t state;        /* enum control_state */
+	uint32_t nr_processes; /* that it commands now */
+	uint64_t
+		bound_ns; /* how far off its CLOCK_REALTIME's translation may be; 0: it could not be translated */
+};
+
+/* A command to all agents of a job. Nothing of it is numbered: who commands asks again, with the same token, until all have taken it. */
+struct message_control {
+	uint32_t kind;              /* enum control_kind */
+	uint64_t token;             /* of the command: random, never 0 */
+	uint32_t action;            /* 0 as the run's options say, 1 start, 2 stop */
+	uint32_t relative;          /* CONTROL_ASK: 1: the times count from when it comes */
+	uint64_t from_ns, until_ns; /* the aggregator's CLOCK_REALTIME; 0: at once, without end */
+	uint32_t state;             /* CONTROL_TAKEN, as the next two */
+	uint32_t nr_processes;
+	uint64_t bound_ns;
+	uint32_t nr_agents; /* CONTROL_ANSWER */
+	const struct message_control_agent *agents;
+};
+
 struct message {
 	enum message_type type;
 	union {
@@ -327,6 +368,7 @@ struct message {
 		struct message_ping ping; /* and PONG */
 		struct message_bye bye;
 		struct message_clock clock;
+		struct message_control control;
 		struct message_streams streams;
 		struct message_samples samples;
 		struct message_collectives collectives;

@@ -251,6 +251,11 @@ static const struct collective collectives[] = {
 	 .reduce_op = UINT8_MAX},
 };
 
+static const struct message_control_agent control_agents[] = {
+	{.node = {"node01", 6}, .state = CONTROL_IN_TIME, .nr_processes = 8, .bound_ns = 45100},
+	{.node = {"", 0}, .state = CONTROL_WAITING},
+};
+
 static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_HELLO,
 	 .hello = {.version_min = 1,
@@ -362,6 +367,25 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_PING, .ping = {.token = UINT64_MAX}},
 	{.type = MESSAGE_PONG, .ping = {.token = 0}},
 	{.type = MESSAGE_BYE, .bye = {.seq = 12}},
+	{.type = MESSAGE_CONTROL,
+	 .control = {.kind = CONTROL_ASK,
+		     .token = UINT64_MAX,
+		     .action = WIRE_CONTROL_ACTION_MAX,
+		     .relative = 1,
+		     .from_ns = UINT64_MAX,
+		     .until_ns = UINT64_MAX}},
+	{.type = MESSAGE_CONTROL,
+	 .control = {.kind = CONTROL_TAKEN,
+		     .token = 1,
+		     .state = CONTROL_LATE,
+		     .nr_processes = UINT32_MAX,
+		     .bound_ns = UINT64_MAX}},
+	{.type = MESSAGE_CONTROL,
+	 .control = {.kind = CONTROL_ANSWER,
+		     .token = 2,
+		     .action = 1,
+		     .nr_agents = LENGTH(control_agents),
+		     .agents = control_agents}},
 	{.type = MESSAGE_CLOCK, .clock = {.kind = CLOCK_ASK, .t1_ns = UINT64_MAX}},
 	{.type = MESSAGE_CLOCK,
 	 .clock = {.kind = CLOCK_ANSWER,
@@ -527,6 +551,22 @@ static bool clock_equal(const struct message_clock *left, const struct message_c
 	       left->round_trip_ns == right->round_trip_ns;
 }
 
+static bool control_equal(const struct message_control *left, const struct message_control *right)
+{
+	bool equal = left->kind == right->kind && left->token == right->token &&
+		     left->action == right->action && left->relative == right->relative &&
+		     left->from_ns == right->from_ns && left->until_ns == right->until_ns &&
+		     left->state == right->state && left->nr_processes == right->nr_processes &&
+		     left->bound_ns == right->bound_ns && left->nr_agents == right->nr_agents;
+
+	for (uint32_t i = 0; equal && i < left->nr_agents; i++)
+		equal = text_equal(&left->agents[i].node, &right->agents[i].node) &&
+			left->agents[i].state == right->agents[i].state &&
+			left->agents[i].nr_processes == right->agents[i].nr_processes &&
+			left->agents[i].bound_ns == right->agents[i].bound_ns;
+	return equal;
+}
+
 bool message_samples_equal(const struct message *left, const struct message *right)
 {
 	if (left->type != right->type)
@@ -575,6 +615,8 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 				  sizeof(*left->samples.samples));
 	case MESSAGE_COLLECTIVES:
 		return collectives_equal(&left->collectives, &right->collectives);
+	case MESSAGE_CONTROL:
+		return control_equal(&left->control, &right->control);
 	case MESSAGE_CLOCK:
 		return clock_equal(&left->clock, &right->clock);
 	case MESSAGE_FOLD:
