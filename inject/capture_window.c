@@ -95,7 +95,8 @@ void capture_window_init(const struct capture_window_parts *parts)
 	window_span_init(&self.span, parts->ring, parts->definitions);
 	/* One that was given to all, before this process came. */
 	take_command();
-	window_callback_init(parts->options.range == WINDOW_RANGE_PROFILER, parts->record);
+	window_callback_init(parts->options.range == WINDOW_RANGE_PROFILER, parts->options.every,
+			     parts->record);
 }
 
 bool capture_window_is_due(void)
