@@ -44,7 +44,9 @@ for r in 0 1 2 3; do
 	same "pairs: rank $r: what was captured but others" "$(kernels pairs $r | tr ',' '\n' | grep -v '^other ' | paste -sd, -)" \
 		"step7 $n,step14 $n,step21 $n,step28 $n"
 done
-"$flamegrid" report "$scratch/pairs" --format table >"$scratch/pairs.table"
+FAKE_CUDA_DEVICES=1 "$flamegrid" run --devices "$scratch/devices.0" --every-steps 300 -o "$scratch/long" -- \
+	"$BUILD/tests/fake_windows" --steps --milliseconds 600 >"$scratch/long.out" 2>&1
+"$flamegrid" report "$scratch/long" --format table >"$scratch/pairs.table"
 contains "pairs: says why CUPTI stays" "$scratch/pairs.table" "it tells where the program's steps begin, which are counted"
 
 # NVTX ranges, from the very first: what ran before CUDA started counts, too.
