@@ -17,7 +17,7 @@ struct call {
 
 /* Of a thread whose calls have more than addresses. Its own: threads can interrupt each other here, so nothing is the CPU's. */
 struct call_stack {
-	struct sample_event_copy copy;
+	struct sample_call_copy copy;
 	struct python_scratch scratch;
 };
 
@@ -134,10 +134,10 @@ static __always_inline bool fill_large(struct pt_regs *context, struct task_stru
 		large->user_pc = return_address - 1;
 		large->user_sp = stack_pointer + sizeof(return_address);
 		large->user_fp = frame_pointer;
-		copy_stack_from(large, stack_pages, SAMPLE_STACK_PAGES_MAX);
+		copy_stack_from(large, stack_pages, SAMPLE_CALL_PAGES_MAX);
 	}
-	copy_python_by(&stack->scratch, large, task, sizeof(large->addresses) + SAMPLE_STACK_MAX,
-		       false);
+	copy_python_by(&stack->scratch, large, task,
+		       sizeof(large->addresses) + SAMPLE_CALL_STACK_MAX, false);
 	return true;
 }
 

@@ -29,19 +29,25 @@ struct sample_event {
 	__u8 kind;         /* enum host_sample_kind */
 	__u8 flags;        /* enum sample_event_flags */
 	__u16 cpu;         /* where it ran, and a thread that waits left */
-	__u32 stack_size; /* bytes of the user's stack from user_sp on, behind the addresses; 0: none */
+	__u32 stack_size; /* bytes of the user's stack from user_sp on, both parts, behind the addresses; 0: none */
 	__u32 python_size; /* bytes of Python frames (struct sample_python_frame), leaf first, behind the stack */
 	__u64 user_pc, user_sp, user_fp; /* where the thread was in its program */
+	__u64 far_sp; /* the copy's second part begins here, above a frame too large to be copied; 0: there is one part */
+	__u32 near_size; /* bytes of the first of two parts */
+	__u32 reserved;  /* 0 */
 	char command[SAMPLE_COMMAND_SIZE];
 	/* As many as there are: what is sent ends behind the last. */
 	__u64 addresses[SAMPLE_USER_DEPTH + SAMPLE_KERNEL_DEPTH];
 };
 
-#define SAMPLE_EVENT_HEAD_SIZE 104u /* bytes before addresses */
+#define SAMPLE_EVENT_HEAD_SIZE 120u /* bytes before addresses */
 
-#define SAMPLE_STACK_PAGES_MAX 4u /* of a CPU sample */
-#define SAMPLE_WAIT_PAGES_MAX  2u /* of a wait */
-#define SAMPLE_STACK_MAX       (SAMPLE_STACK_PAGES_MAX * 4096u)
+#define SAMPLE_STACK_PAGES_MAX                                                                     \
+	4u /* of a CPU sample: a value of a map of each CPU has 32 KiB at most */
+#define SAMPLE_WAIT_PAGES_MAX 2u /* of a wait */
+#define SAMPLE_CALL_PAGES_MAX 8u /* of a call */
+#define SAMPLE_STACK_MAX      (SAMPLE_STACK_PAGES_MAX * 4096u)
+#define SAMPLE_CALL_STACK_MAX (SAMPLE_CALL_PAGES_MAX * 4096u)
 
 #define SAMPLE_PYTHON_DEPTH 128u
 
@@ -62,6 +68,13 @@ struct sample_python_frame {
 struct sample_event_copy {
 	struct sample_event event;
 	__u8 stack[SAMPLE_STACK_MAX];
+	__u8 python[SAMPLE_PYTHON_MAX];
+};
+
+/* Likewise, of a call. */
+struct sample_call_copy {
+	struct sample_event event;
+	__u8 stack[SAMPLE_CALL_STACK_MAX];
 	__u8 python[SAMPLE_PYTHON_MAX];
 };
 

@@ -134,6 +134,9 @@ static __always_inline void fill_who(struct sample_event *event, struct task_str
 	event->cpu = (__u16)bpf_get_smp_processor_id();
 	event->stack_size = 0;
 	event->python_size = 0;
+	event->far_sp = 0;
+	event->near_size = 0;
+	event->reserved = 0;
 	BPF_CORE_READ_STR_INTO(&event->command, task, group_leader, comm);
 }
 
@@ -156,23 +159,76 @@ static __always_inline void fill_event(void *context, struct sample_event *event
 	event->kernel_size = (__u16)kernel;
 }
 
-/* Copies the user's stack from user_sp on behind the addresses, max_pages of room, page by page: the one above the stack can't be read. */
-static __always_inline void copy_stack_from(struct sample_event *event, __u64 nr_pages,
-					    const __u32 max_pages)
-{
-	__u64 offset = event->user_size + event->kernel_size, done = 0, part;
+#define FAR_FRAMES 48u        /* frame pointers that are followed */
+#define FAR_MAX    (8u << 20) /* bytes between two */
+#define FAR_BELOW                                                                                  \
+	256u /* of a frame pointer: a function that realigns its stack keeps there where its frame was */
 
-	if (offset > sizeof(event->addresses))
-		return;
-	part = 4096 - (event->user_sp & 4095);
+/* Where the copy goes on when it has come to `reached`: past a frame of many KiB (cuBLAS has one of 36, CUDA 13.0), whose pages may never have
+ * been touched and then can't be read, if frame pointers lead there. 0: they don't. */
+static __always_inline __u64 find_far(const struct sample_event *event, __u64 reached)
+{
+	__u64 low = event->user_sp, fp = event->user_fp;
+
+	for (__u32 i = 0; i < FAR_FRAMES; i++) {
+		__u64 next;
+
+		if (fp <= low || fp - low > FAR_MAX || fp & 7)
+			return 0;
+		if (fp >= reached) {
+			low = fp - FAR_BELOW;
+			return bpf_probe_read_user(&next, sizeof(next), (void *)low) ? fp & ~4095ull
+										     : low;
+		}
+		if (bpf_probe_read_user(&next, sizeof(next), (void *)fp))
+			return 0;
+		low = fp;
+		fp = next;
+	}
+	return 0;
+}
+
+/* Copies from an address on, page by page: the one above the stack can't be read. done: bytes that were copied before. Returns as many with them. */
+static __always_inline __u64 copy_pages(struct sample_event *event, __u64 offset, __u64 done,
+					__u64 from, __u64 nr_pages, const __u32 max_pages)
+{
+	__u64 part = 4096 - (from & 4095);
+
 	for (__u32 i = 0; i < max_pages && i < nr_pages; i++) {
 		if (part > 4096 || done > (max_pages - 1) * 4096 ||
 		    bpf_probe_read_user((char *)event->addresses + offset + done, part,
-					(void *)(event->user_sp + done)))
+					(void *)from))
 			break;
 		done += part;
+		from += part;
 		part = 4096;
 	}
+	return done;
+}
+
+/* Copies the user's stack from user_sp on behind the addresses, max_pages of room: what lies there, or half of it and as much from farther up. */
+static __always_inline void copy_stack_from(struct sample_event *event, __u64 nr_pages,
+					    const __u32 max_pages)
+{
+	__u64 offset = event->user_size + event->kernel_size, half = (nr_pages + 1) / 2;
+	__u64 done, from;
+	bool whole;
+
+	event->far_sp = 0;
+	event->near_size = 0;
+	if (offset > sizeof(event->addresses))
+		return;
+	done = copy_pages(event, offset, 0, event->user_sp, half, max_pages);
+	from = event->user_sp + done;
+	/* What lies in the next page is copied anyway, if it can be read. */
+	whole = done == half * 4096 - (event->user_sp & 4095);
+	event->far_sp = find_far(event, whole ? from + 4096 : from);
+	if (event->far_sp) {
+		event->near_size = (__u32)done;
+		from = event->far_sp;
+	}
+	if (whole || event->far_sp)
+		done = copy_pages(event, offset, done, from, nr_pages - half, max_pages);
 	event->stack_size = (__u32)done;
 }
 

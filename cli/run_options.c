@@ -86,7 +86,7 @@ static const char usage[] =
 	"      --stack-copy KIB how much of a thread's stack is copied with each sample, to be "
 	"walked "
 	"without frame\n"
-	"                       pointers: 0, 4, 8, 12 or 16 (default)\n"
+	"                       pointers: a multiple of 4, 32 at most (default: 32)\n"
 	"      --host-calls on|off|auto\n"
 	"                       time the job's calls of CUDA and NCCL from the kernel's side and "
 	"load no guest: no GPU times;\n"

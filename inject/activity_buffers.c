@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "activity_clock.h"
 #include "activity_record.h"
 #include "buffer_pool.h"
 #include "context_devices.h"
@@ -298,12 +299,28 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 	self.nr_records++;
 }
 
-static void take(const void *activity)
+/* By the system's clock. */
+static enum activity_verdict place(enum activity_verdict verdict,
+				   const struct activity_clock *clock, struct gpu_record *record)
 {
-	const char *name;
-	enum activity_verdict verdict = activity_record_read(activity, self.library->version,
-							     &self.records[self.nr_records], &name);
+	uint64_t none_ns = record->start_ns;
+	bool is_valid = verdict == ACTIVITY_VALID;
 
+	if (!is_valid && verdict != ACTIVITY_STILL_RUNNING)
+		return verdict;
+	if (activity_clock_convert(clock, &record->start_ns, is_valid ? &record->end_ns : &none_ns))
+		return verdict;
+	return ACTIVITY_INVALID_TIME;
+}
+
+static void take(const void *activity, const struct activity_clock *clock)
+{
+	struct gpu_record *record = &self.records[self.nr_records];
+	const char *name;
+	enum activity_verdict verdict =
+		activity_record_read(activity, self.library->version, record, &name);
+
+	verdict = place(verdict, clock, record);
 	if (verdict != ACTIVITY_UNKNOWN)
 		add(verdict, name, activity);
 	else if (stream_names_record(activity))
@@ -316,11 +333,13 @@ static void take(const void *activity)
 static void convert(uint8_t *buffer, size_t valid_size)
 {
 	uint64_t deadline_ns = wait_deadline();
+	struct activity_clock clock;
 	void *record = NULL;
 
+	activity_clock_get(&clock);
 	while (self.library->activity_get_next_record(buffer, valid_size, &record) ==
 	       CUPTI_ABI_SUCCESS) {
-		take(record);
+		take(record, &clock);
 		if (self.nr_records == CHUNK_RECORDS)
 			pass_on(deadline_ns);
 	}

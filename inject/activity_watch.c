@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "activity_clock.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "monotonic.h"
@@ -109,6 +110,8 @@ static void ask(struct activity_watch *watch, const struct activity_watch_counts
 
 static void hear(struct activity_watch *watch, const struct activity_watch_counts *counts)
 {
+	struct activity_clock clock;
+
 	if (counts->resources == watch->resources) {
 		say_taken(watch);
 		enter(watch, ACTIVITY_WATCH_TAKEN);
@@ -116,7 +119,9 @@ static void hear(struct activity_watch *watch, const struct activity_watch_count
 	}
 	watch->take_up(false);
 	watch->again_launches = counts->launches;
+	activity_clock_get(&clock);
 	watch->library->get_timestamp(&watch->again_ns);
+	watch->again_ns = activity_clock_realtime(&clock, watch->again_ns);
 	enter(watch, ACTIVITY_WATCH_WAITING);
 }
 

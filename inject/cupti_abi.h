@@ -281,6 +281,7 @@ struct cupti_unified_config {
 
 typedef void cupti_callback_fn(void *user, uint32_t domain, uint32_t cbid, const void *data);
 typedef void cupti_buffer_request_fn(uint8_t **buffer, size_t *size, size_t *max_records);
+typedef uint64_t cupti_timestamp_fn(void);
 typedef void cupti_buffer_complete_fn(void *context, uint32_t stream_id, uint8_t *buffer,
 				      size_t size, size_t valid_size);
 

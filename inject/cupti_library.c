@@ -41,6 +41,7 @@ static const struct symbol symbols[] = {
 	SYMBOL("cuptiGetCallbackName", get_callback_name, true),
 	SYMBOL("cuptiEnableDomain", enable_domain, true),
 	SYMBOL("cuptiEnableAllDomains", enable_all_domains, true),
+	SYMBOL("cuptiActivityRegisterTimestampCallback", activity_register_timestamp, true),
 };
 
 static int resolve(void *handle, struct cupti_library *library)

@@ -40,6 +40,7 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*enable_domain)(uint32_t enable, void *subscriber, uint32_t domain);
 	int (*enable_all_domains)(uint32_t enable, void *subscriber);
 	int (*get_graph_exec_id)(void *graph_exec, uint32_t *graph_id);
+	int (*activity_register_timestamp)(cupti_timestamp_fn *read);
 };
 
 /* Maps `path` (already_mapped: takes the copy that the process has, or fails) and resolves its

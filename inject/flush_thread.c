@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "activity_buffers.h"
+#include "activity_clock.h"
 #include "activity_watch.h"
 #include "agent_watch.h"
 #include "api_statistics.h"
@@ -60,7 +61,7 @@ static struct {
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* likewise */
 	atomic_bool flush_soon;
-	bool devices_known, failure_said, unified_asked;
+	bool devices_known, failure_said, unified_asked, clock_said;
 	struct definition_clock clock; /* the last sample; zeroed: none */
 	enum python_state python_said;
 	uint64_t next_flush_ns, next_statistics_ns;
@@ -140,12 +141,29 @@ static void watch_python(void)
 					 python_frames_text(self.parts.python));
 }
 
+static void say_clock(const struct activity_clock *clock)
+{
+	if (self.clock_said)
+		return;
+	self.clock_said = true;
+	definition_writer_notice(self.parts.definitions, NOTICE_ACTIVITY_TAKEN, 0,
+				 "another user of CUPTI has given it a clock of its own (%.4f ns a "
+				 "unit): times are converted",
+				 clock->scale);
+}
+
 static void calibrate(void)
 {
 	struct definition_clock clock;
+	struct activity_clock activity;
 
+	activity_clock_look(self.parts.library);
+	activity_clock_get(&activity);
+	if (activity.scale > 0)
+		say_clock(&activity);
 	if (clock_sample_take(self.parts.library, &clock) != 0)
 		return;
+	clock.cupti_ns = activity_clock_realtime(&activity, clock.cupti_ns);
 	self.clock = clock;
 	definition_writer_put(self.parts.definitions, DEFINITION_CLOCK, &clock, sizeof(clock), NULL,
 			      0);
@@ -279,6 +297,7 @@ void flush_thread_lend(void)
 		return;
 	locked = capture_window_yield();
 	if (locked && capture_window_is_open()) {
+		activity_clock_look(self.parts.library);
 		self.parts.library->activity_flush_all(0);
 		struct activity_watch_counts counts = seen();
 

@@ -132,6 +132,14 @@ static int slot_flush_all(uint32_t flag)
 	return result;
 }
 
+/* CUPTI puts times on the clock when it gives records out: those that it has by now are the system's. */
+static int slot_clock(cupti_timestamp_fn *read)
+{
+	if (lifecycle_state() != LIFECYCLE_FORKED && read && !shared_session_is_on())
+		flush_thread_lend();
+	return cupti()->activity_register_timestamp(read);
+}
+
 void shared_session_slots(const struct cupti_library *library,
 			  struct import_slot slots[static SHARED_SESSION_SLOTS])
 {
@@ -146,4 +154,7 @@ void shared_session_slots(const struct cupti_library *library,
 	slots[3] =
 		(struct import_slot){"cuptiActivityFlushAll", (void *)library->activity_flush_all,
 				     (void *)slot_flush_all};
+	slots[4] = (struct import_slot){"cuptiActivityRegisterTimestampCallback",
+					(void *)library->activity_register_timestamp,
+					(void *)slot_clock};
 }

@@ -3,7 +3,7 @@
  * for as long as a session lasts, and taken back as soon as it is over; what activity_watch.h has to guess is known here.
  * A session begins when callbacks are registered, or kinds enabled again with those of before. It is over once all kinds
  * that were enabled are disabled and CUPTI was flushed afterwards, because that brings its last records; or two
- * seconds later.
+ * seconds later. Who gives CUPTI another clock is about to begin one: what was recorded by the system's is fetched before.
  *
  * "Slot functions" run on any thread of the application. No lock. */
 #ifndef SHARED_SESSION_H
@@ -15,7 +15,7 @@
 
 #include "import_slots.h"
 
-#define SHARED_SESSION_SLOTS 4u
+#define SHARED_SESSION_SLOTS 5u
 
 struct cupti_library;
 

@@ -24,7 +24,7 @@ struct bpf_source_options {
 	uint32_t cpu_hz;         /* CPU samples a second; 0: none */
 	uint64_t off_cpu_min_ns; /* the shortest wait that is sampled; 0: none is */
 	uint32_t
-		stack_pages; /* of 4 KiB, copied with each sample, 4 at most, 2 of a wait: stacks without frame pointers. 0: by these alone */
+		stack_pages; /* of 4 KiB, copied with each call, BPF_SOURCE_STACK_PAGES_MAX at most, with a sample 4, with a wait 2: stacks without frame pointers. 0: by these alone */
 	uint32_t
 		ring_bytes; /* bpf_ring.h; 0: the default; BPF_SOURCE_CALLS_RING of calls with copies */
 	enum stack_mode
@@ -39,7 +39,7 @@ struct bpf_source_options {
 
 #define BPF_SOURCE_HZ_MAX          10000u
 #define BPF_SOURCE_CALLS_RING      (64u << 20) /* bytes */
-#define BPF_SOURCE_STACK_PAGES_MAX 4u
+#define BPF_SOURCE_STACK_PAGES_MAX 8u
 #define BPF_SOURCE_LINE_MAX        512u /* bytes, with the NUL */
 
 /* Borrowed until bpf_source_destroy(). */

@@ -29,7 +29,7 @@ struct call_program_options {
 	enum call_links_way way;
 	bool wants_python; /* with the calling thread's Python frames */
 	uint32_t
-		stack_pages; /* of the calling thread's stack, with each call; SAMPLE_STACK_PAGES_MAX at most */
+		stack_pages; /* of the calling thread's stack, with each call; SAMPLE_CALL_PAGES_MAX at most */
 };
 
 /* Loads it. 0 or -errno of the kernel, and *what is then the step that failed, for bpf_rights_explain(). On error *program is NULL. The

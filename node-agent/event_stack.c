@@ -39,7 +39,9 @@ void event_stack_init(struct event_stack *stack, const struct sample_event *even
 			 .sp = event->user_sp,
 			 .fp = event->user_fp,
 			 .bytes = copy,
-			 .size = event->stack_size},
+			 .size = event->stack_size,
+			 .near_size = event->near_size,
+			 .far_sp = event->far_sp},
 		.python = stack->python,
 		.nr_python = event->python_size < sizeof(stack->python)
 				     ? event->python_size / (uint32_t)sizeof(stack->python[0])

@@ -19,21 +19,30 @@ struct walk {
 	bool complete;
 };
 
+static bool read_part(const uint8_t *bytes, uint64_t size, uint64_t offset, uint64_t *word)
+{
+	if (size < WORD || offset > size - WORD)
+		return false;
+	memcpy(word, bytes + offset, WORD);
+	return true;
+}
+
 static bool read_word(const struct walk *walk, uint64_t address, uint64_t *word)
 {
-	uint64_t offset = address - walk->copy->sp;
+	const struct stack_copy *copy = walk->copy;
+	uint32_t near_size =
+		copy->far_sp && copy->near_size < copy->size ? copy->near_size : copy->size;
 
 	*word = 0;
-	if (walk->copy->size < WORD || offset > walk->copy->size - WORD)
-		return false;
-	memcpy(word, walk->copy->bytes + offset, WORD);
-	return true;
+	return read_part(copy->bytes, near_size, address - copy->sp, word) ||
+	       read_part(copy->bytes + near_size, copy->size - near_size, address - copy->far_sp,
+			 word);
 }
 
 /* Into the caller's frame. rbp: where it was saved, in words from base. */
 static bool move(struct walk *walk, uint64_t cfa, uint64_t base, int32_t rbp)
 {
-	if (cfa - walk->sp < WORD || cfa - walk->sp > walk->copy->size)
+	if (cfa < walk->sp || cfa - walk->sp < WORD)
 		return false;
 	if (rbp == UNWIND_RBP_LOST)
 		walk->has_fp = false;

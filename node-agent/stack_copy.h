@@ -8,9 +8,10 @@
 
 /* Borrowed. */
 struct stack_copy {
-	uint64_t pc, sp, fp;  /* where the thread was */
-	const uint8_t *bytes; /* of its memory from sp on */
-	uint32_t size;
+	uint64_t pc, sp, fp;      /* where the thread was */
+	const uint8_t *bytes;     /* of its memory: from sp on ... */
+	uint32_t size, near_size; /* ... with the last size - near_size bytes from far_sp on */
+	uint64_t far_sp;          /* 0: all are from sp on */
 };
 
 /* The rule (inject/unwind_row.h) of the code at an address. false: there is none. */

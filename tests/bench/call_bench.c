@@ -316,9 +316,9 @@ int main(int argc, char **argv)
 	measure_native(0);
 	measure_native(0);
 #else
-	for (uint32_t pages = 0; pages <= SAMPLE_STACK_PAGES_MAX; pages++)
+	for (uint32_t pages = 0; pages <= SAMPLE_CALL_PAGES_MAX; pages++)
 		measure_native(pages);
-	for (uint32_t pages = 0; pages <= SAMPLE_STACK_PAGES_MAX; pages += SAMPLE_STACK_PAGES_MAX)
+	for (uint32_t pages = 0; pages <= SAMPLE_CALL_PAGES_MAX; pages += SAMPLE_CALL_PAGES_MAX)
 		for (unsigned depth = 2; depth <= 100; depth = depth == 2 ? 10 : depth + 30)
 			measure_python(depth, pages);
 #endif

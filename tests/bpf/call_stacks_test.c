@@ -325,6 +325,29 @@ static void code_without_frame_pointers_has_its_whole_chain(void **state)
 	check_native(CALL_LINKS_SINGLE, "rounds", "main");
 }
 
+/* The copy skips what lies between two frame pointers. */
+static void frames_of_many_kib_do_not_end_the_chain(void **state)
+{
+	const struct bpf_source_options options = {.stack_pages = ALL_PAGES};
+	struct victim victim;
+	struct bpf_fixture *fixture = begin(&victim, bare_path, &options);
+
+	(void)state;
+	victim_order(fixture, &victim, "large %u", ROUNDS);
+	stop(fixture, &victim);
+	assert_int_equal(check_account(fixture, victim.calls), ROUNDS);
+	assert_int_equal(fixture->nr_samples, ROUNDS);
+	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
+		const struct host_sample *sample = &fixture->samples[i].sample;
+
+		if (!is_chain(fixture, sample, "victim_launch", "victim_large", "main"))
+			bpf_fixture_print(fixture, sample);
+		assert_true(is_chain(fixture, sample, "victim_launch", "victim_large", "main"));
+		assert_int_equal(bpf_fixture_depth_of(fixture, sample, "victim_above"), 2);
+	}
+	bpf_fixture_destroy(fixture);
+}
+
 static void threads_have_their_chains_to_their_own_roots(void **state)
 {
 	(void)state;
@@ -441,6 +464,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(full_stacks_have_native_frames_between_pythons),
 		cmocka_unit_test(native_stacks_have_no_python_frames),
 		cmocka_unit_test(code_without_frame_pointers_has_its_whole_chain),
+		cmocka_unit_test(frames_of_many_kib_do_not_end_the_chain),
 		cmocka_unit_test(threads_have_their_chains_to_their_own_roots),
 		cmocka_unit_test(without_copies_only_the_caller_is_known),
 		cmocka_unit_test(a_burst_of_large_events_is_received_or_counted_as_lost),

@@ -4,6 +4,7 @@
  *   load PATH        opens a copy of the runtime; calls go to the newest
  *   unload           closes the newest
  *   rounds N         a launch, a copy, a memset and a wait, N times
+ *   large N          N launches under a function with a frame of 40 KiB, and a frame pointer
  *   driver N         N launches and N waits by the driver's own functions
  *   threads N        rounds of N in each of 4 threads
  *   fork N           rounds of N in a child, until it has ended
@@ -100,6 +101,24 @@ static NOINLINE uint64_t victim_rounds(long count)
 	}
 	sink++;
 	return CALLS_ROUND * (uint64_t)count;
+}
+
+/* As cuBLAS has them: more than is copied of a stack. */
+static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void victim_large(void)
+{
+	volatile char room[40 << 10];
+
+	room[0] = room[sizeof(room) - 1] = 1;
+	victim_launch();
+	sink += (uint64_t)room[0];
+}
+
+static NOINLINE uint64_t victim_above(long count)
+{
+	for (long i = 0; i < count; i++)
+		victim_large();
+	sink++;
+	return (uint64_t)count;
 }
 
 /* The launch has no function to start, which the driver says after it was called. */
@@ -261,6 +280,8 @@ static uint64_t obey(const char *word, const char *first, const char *second, ui
 		return victim_rounds(count);
 	if (strcmp(word, "driver") == 0)
 		return victim_driver(count);
+	if (strcmp(word, "large") == 0)
+		return victim_above(count);
 	return strcmp(word, "threads") == 0 ? run_threads(count) : 0;
 }
 

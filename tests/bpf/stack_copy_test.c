@@ -81,6 +81,37 @@ static void a_stack_that_is_cut_ends_there(void **state)
 	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, WORDS, &complete), 1);
 }
 
+/* A frame of 64 KiB lies between the parts. */
+static void walk_goes_on_in_the_second_part(void **state)
+{
+	struct code code = {{
+		unwind_rule(UNWIND_RSP, 2, UNWIND_RBP_KEPT),
+		unwind_rule(UNWIND_RBP, 2, -2),
+		unwind_rule(UNWIND_RSP, 3, UNWIND_RBP_KEPT),
+		unwind_rule_special(UNWIND_OUTERMOST),
+	}};
+	struct stack_copy copy = copy_of(0x110, SP + 65536 + 64);
+	uint64_t frames[8];
+	bool complete;
+
+	(void)state;
+	copy.near_size = 32 * 8;
+	copy.far_sp = SP + 65536;
+	words[1] = 0x210;
+	words[32 + 8] = 0x1234; /* at the frame pointer */
+	words[32 + 9] = 0x310;
+	words[32 + 12] = 0x410;
+	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, 8, &complete), 4);
+	assert_true(complete);
+	assert_int_equal(frames[3], 0x410);
+	copy.far_sp = SP + 65536 + 8 * 32; /* all of it lies below */
+	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, 8, &complete), 2);
+	assert_false(complete);
+	copy.far_sp = UINT64_MAX - 100;
+	copy.near_size = UINT32_MAX;
+	assert_int_equal(stack_copy_walk(&copy, find, &code, frames, 8, &complete), 2);
+}
+
 static void nothing_in_it_is_believed(void **state)
 {
 	static const uint64_t values[] = {0,      1,        SP - 8,     SP,
@@ -110,6 +141,9 @@ static void nothing_in_it_is_believed(void **state)
 		for (size_t at = 0; at < WORDS; at++)
 			words[at] = at % 3 ? values[i / 8 % 8] : 0x100 * (at % 8 + 1);
 		assert_in_range(stack_copy_walk(&copy, find, &code, frames, 16, &complete), 1, 16);
+		copy.near_size = (uint32_t)values[i % 7];
+		copy.far_sp = values[i % 5 + 1];
+		assert_in_range(stack_copy_walk(&copy, find, &code, frames, 16, &complete), 1, 16);
 	}
 }
 
@@ -118,6 +152,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(rules_lead_to_the_first_function, set_up),
 		cmocka_unit_test_setup(a_stack_that_is_cut_ends_there, set_up),
+		cmocka_unit_test_setup(walk_goes_on_in_the_second_part, set_up),
 		cmocka_unit_test_setup(nothing_in_it_is_believed, set_up),
 	};
 

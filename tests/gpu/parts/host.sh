@@ -23,7 +23,7 @@ for line in open(sys.argv[4]):
     if '[unknown]' in stack:
         unknown[leaf] = unknown.get(leaf, 0) + int(ns)
 devices = json.load(open(sys.argv[3]))['devices']
-expected = {'[GPU%d_Idle]' % device['index']: device['idle_ns'] for device in devices}
+expected = {'[GPU%d_Idle]' % device['gpu']: device['idle_ns'] for device in devices}
 same = {leaf: ns for leaf, ns in expected.items() if ns} == idle
 print('%s host: idle time by device equals span less busy: %s' % ('ok     ' if same else 'NOT OK ', idle if same else (idle, expected)))
 for leaf, ns in idle.items():
@@ -35,7 +35,10 @@ PY
 host() {
 	have_torch || { echo "left out: no PyTorch"; return; }
 	[ "$(id -u)" = 0 ] || { echo "left out: not root"; return; }
-	"$flamegrid" run --cpu-hz 499 --off-cpu 20us -o "$scratch/host" -- python3 "$here/programs/duty_train.py" 8 >"$out/host.stdout" 2>"$out/host.stderr"
+	# From its fork to its end: CUDA takes its time to go.
+	# shellcheck disable=SC2016
+	"$flamegrid" run --cpu-hz 499 --off-cpu 20us -o "$scratch/host" -- bash -c 'TIMEFORMAT="lifetime %3R"; time python3 "$@"' bash \
+		"$here/programs/duty_train.py" 8 >"$out/host.stdout" 2>"$out/host.stderr"
 	same "host: exit status" $? 0
 	cat "$out/host.stdout"
 	grep '^flamegrid:' "$out/host.stderr"
@@ -45,7 +48,7 @@ host() {
 	"$flamegrid" report "$scratch/host" --planes offcpu --unit ns >"$out/host.offcpu.folded"
 	"$flamegrid" report "$scratch/host" --strict >/dev/null 2>"$out/host.strict"
 	same "host: nothing lost (report --strict)" $? 0
-	host_account "$(sed -n 's/^lifetime //p' "$out/host.stdout")"
+	host_account "$(sed -n 's/^lifetime //p' "$out/host.stderr")"
 	echo "host: waits by reason:"
 	sed -n 's/.*\[Off-CPU\]\(.*\) \([0-9]*\)$/\1 \2/p' "$out/host.offcpu.folded" | awk '{ n = $NF; $NF = ""; s[$0] += n } END { for (r in s) printf "%12.3f ms %s\n", s[r] / 1e6, r }' | sort -rn
 	at_least "host: frames of the GPU's driver in waits" "$(grep -cE ';(nvidia|uvm|nv)_[a-z_]*_\[k\]' "$out/host.offcpu.folded")" 0

@@ -30,7 +30,29 @@ kineto_torch() {
 	same "$name: kernels within" "$inside" 0
 	within "$name: kernels after" "$outside_after" 390000 400000
 	within "$name: records and those counted as missing" \
-		$((outside_before + inside + outside_after + $(kineto_ledger "$name" activity_taken))) 439900 440200
+		$((outside_before + inside + outside_after + $(kineto_ledger "$name" activity_taken) + $(kineto_ledger "$name" invalid_time))) 439900 440200
+	kineto_times "$name"
+}
+
+# The profiler leaves CUPTI a clock that counts cycles: the same kernel takes as long afterwards, by the clock of before.
+kineto_times() {
+	python3 - "$out/$1.json" "$1" <<'PY' || failed=1
+import json, sys
+profile = json.load(open(sys.argv[1]))
+mean = {}
+for leaf in profile['leaves']:
+    for phase in ('outside_before', 'outside_after'):
+        if leaf['kind'] == 'kernel' and any(':%s:' % phase in frame for frame in leaf['frames']):
+            count, ns = mean.get(phase, (0, 0))
+            mean[phase] = (count + leaf['count'], ns + leaf['ns'])
+before, after = (mean[phase][1] / mean[phase][0] for phase in ('outside_before', 'outside_after'))
+alike = 0.8 < after / before < 1.25
+print('%s %s: a kernel takes %.0f ns before, %.0f ns after' % ('ok     ' if alike else 'NOT OK ', sys.argv[2], before, after))
+device = profile['devices'][0]
+span = (device['last_ns'] - device['first_ns']) / 1e9
+print('%s %s: all times lie within %.1f s' % ('ok     ' if span < 300 else 'NOT OK ', sys.argv[2], span))
+sys.exit(not (alike and span < 300))
+PY
 }
 
 # A program that uses CUPTI so itself; also one that ends it.

@@ -22,6 +22,3 @@ while time.perf_counter() - begin < seconds:
     torch.cuda.synchronize()
     steps += 20
 print('steps/s %.3f' % (steps / (time.perf_counter() - begin)))
-uptime = float(open('/proc/uptime').read().split()[0])
-born = int(open('/proc/self/stat').read().rsplit(')', 1)[1].split()[19]) / 100
-print('lifetime %.3f' % (uptime - born))

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "activity_host.h"
+#include "cupti_clock.h"
 #include "sim_clock.h"
 #include "sim_config.h"
 #include "sim_record_log.h"
@@ -253,6 +254,27 @@ static void set_times(uint8_t *record, uint64_t start_ns, uint64_t end_ns)
 	}
 }
 
+/* By the program's clock, if it has put one there. */
+static void translate(struct buffer *buffer, uint64_t now_ns)
+{
+	if (!cupti_clock_is_foreign())
+		return;
+	for (uint32_t i = 0; i < buffer->nr_notes; i++) {
+		const struct note *note = &buffer->notes[i];
+		bool changed = cupti_clock_changed_within(note->start_ns, note->end_ns);
+		uint64_t start = changed ? 0 : cupti_clock_of(note->start_ns);
+		uint64_t end = cupti_clock_of(note->end_ns);
+		uint8_t *record = buffer->data + note->offset;
+
+		if (note->zeroed || !has_ended(note->end_ns, note->sequence, now_ns))
+			continue;
+		if (note->row)
+			set_times(record, start, end);
+		else
+			activity_host_set_times(record, start, end);
+	}
+}
+
 /* The moment of truth: what the application is about to read. */
 static void settle(struct buffer *buffer, uint64_t now_ns)
 {
@@ -341,6 +363,7 @@ static void deliver_ready(bool forced)
 
 		next = buffer->next;
 		settle(buffer, now_ns);
+		translate(buffer, now_ns);
 		if (seed)
 			shuffle(buffer, seed);
 		if (complete)

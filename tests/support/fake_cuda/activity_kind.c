@@ -11,6 +11,7 @@
 #include "activity_host.h"
 #include "activity_resource.h"
 #include "cupti_build.h"
+#include "cupti_clock.h"
 #include "cupti_subscriber.h"
 #include "sim_clock.h"
 #include "sim_config.h"
@@ -407,6 +408,7 @@ CUptiResult cuptiFinalize(void)
 	cupti_subscriber_refresh_tracer();
 	activity_buffer_forget();
 	activity_buffer_set_callbacks(NULL, NULL);
+	cupti_clock_reset();
 	sim_trace_restart_ids();
 	return CUPTI_SUCCESS;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "cupti_build.h"
-#include "sim_clock.h"
+#include "cupti_clock.h"
 #include "sim_config.h"
 #include "sim_context.h"
 #include "sim_graph.h"
@@ -36,7 +36,7 @@ CUptiResult cuptiGetVersion(uint32_t *version)
 
 CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 {
-	*timestamp = sim_clock_now();
+	*timestamp = cupti_clock_now();
 	return CUPTI_SUCCESS;
 }
 

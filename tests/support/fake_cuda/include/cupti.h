@@ -678,6 +678,9 @@ CUptiResult cuptiFinalize(void);
 
 CUptiResult cuptiGetVersion(uint32_t *version);
 CUptiResult cuptiGetTimestamp(uint64_t *timestamp);
+
+typedef uint64_t (*CUpti_TimestampCallbackFunc)(void);
+CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp);
 CUptiResult cuptiGetContextId(CUcontext context, uint32_t *contextId);
 CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t *deviceId);
 CUptiResult cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *streamId);
