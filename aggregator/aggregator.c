@@ -426,6 +426,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 	case MESSAGE_STREAM:
 	case MESSAGE_SAMPLES:
 	case MESSAGE_COLLECTIVES:
+	case MESSAGE_PLACEMENT:
 		return handle_sequenced(aggregator, peer, message);
 	default:
 		receiver_count_bad(aggregator->receiver, peer, "a message that agents do not send");

@@ -15,6 +15,7 @@
 #include "roster.h"
 #include "store_clocks.h"
 #include "store_loader.h"
+#include "store_placement.h"
 #include "store_raw.h"
 #include "store_schema.h"
 
@@ -102,6 +103,8 @@ static int load_all(struct database *database, struct profile *profile)
 		error = load_samples(database, profile->collection->samples);
 	if (!error)
 		error = profile_idle_load(database, profile);
+	if (!error)
+		error = store_placement_read(database, profile->collection);
 	if (!error)
 		error = store_clocks_read(database, profile->collection);
 	if (!error)

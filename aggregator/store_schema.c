@@ -150,6 +150,11 @@ static const char schema[] =
 	" round_trip_ns INTEGER NOT NULL, realtime_offset_ns INTEGER NOT NULL,"
 	" reference_realtime_offset_ns INTEGER NOT NULL,"
 	" PRIMARY KEY (host, reference, time_ns)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE device_topology (device INTEGER PRIMARY KEY, numa_node INTEGER,"
+	" cpus INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE launch_cpus (process INTEGER NOT NULL, tid INTEGER NOT NULL,"
+	" numa_node INTEGER NOT NULL, count INTEGER NOT NULL,"
+	" PRIMARY KEY (process, tid, numa_node)) STRICT, WITHOUT ROWID;"
 	"INSERT INTO meta VALUES ('created_by', 'flamegrid " FLAMEGRID_VERSION "');"
 	"PRAGMA application_id = " TEXT_OF(
 		STORE_APPLICATION_ID) ";"

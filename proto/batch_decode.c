@@ -9,6 +9,7 @@
 #include "proto/batch_decode_collectives.h"
 #include "proto/batch_decode_events.h"
 #include "proto/batch_decode_stacks.h"
+#include "proto/batch_placement.h"
 #include "proto/batch_reader.h"
 #include "proto/batch_rooms.h"
 #include "proto/event_fields.h"
@@ -264,6 +265,7 @@ static const char *message_name(uint64_t type)
 		[MESSAGE_STREAM] = "STREAM",
 		[MESSAGE_SAMPLES] = "SAMPLES",
 		[MESSAGE_COLLECTIVES] = "COLLECTIVES",
+		[MESSAGE_PLACEMENT] = "PLACEMENT",
 		[MESSAGE_CLOCK] = "CLOCK",
 		[MESSAGE_CONTROL] = "CONTROL",
 	};
@@ -320,6 +322,9 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 		break;
 	case MESSAGE_COLLECTIVES:
 		batch_decode_collectives(&decoder->rooms, reader, &message->collectives);
+		break;
+	case MESSAGE_PLACEMENT:
+		batch_decode_placement(&decoder->rooms, reader, &message->placement);
 		break;
 	case MESSAGE_CLOCK:
 		read_clock(reader, &message->clock);

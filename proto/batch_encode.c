@@ -7,6 +7,7 @@
 #include "proto/batch_encode_collectives.h"
 #include "proto/batch_encode_events.h"
 #include "proto/batch_encode_stacks.h"
+#include "proto/batch_placement.h"
 #include "proto/batch_writer.h"
 #include "proto/event_fields.h"
 #include "proto/list_fields.h"
@@ -241,6 +242,8 @@ static uint32_t nr_elements_of(enum message_type type)
 	case MESSAGE_STATISTICS:
 	case MESSAGE_COLLECTIVES:
 		return 8;
+	case MESSAGE_PLACEMENT:
+		return 8;
 	case MESSAGE_CLOCK:
 		return 10;
 	case MESSAGE_CONTROL:
@@ -301,6 +304,9 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 		break;
 	case MESSAGE_COLLECTIVES:
 		batch_encode_collectives(writer, &message->collectives);
+		break;
+	case MESSAGE_PLACEMENT:
+		batch_encode_placement(writer, &message->placement);
 		break;
 	case MESSAGE_CLOCK:
 		put_clock(writer, &message->clock);

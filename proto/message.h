@@ -52,6 +52,7 @@ enum message_type {
 	MESSAGE_STREAM = 17,
 	MESSAGE_SAMPLES = 18,
 	MESSAGE_COLLECTIVES = 19,
+	MESSAGE_PLACEMENT = 20,
 };
 
 struct message_text {
@@ -290,6 +291,29 @@ struct message_bye {
 	uint64_t seq;
 };
 
+#define PLACEMENT_NODE_NONE UINT32_MAX /* not known */
+
+struct message_placed_device {
+	uint32_t device_id; /* CUDA ordinal, which PROCESS has described */
+	uint32_t numa_node; /* the operating system's number; PLACEMENT_NODE_NONE */
+	uint32_t cpus;      /* string id: the CPUs there, as a list: "0-15,32-47"; 0: not known */
+};
+
+struct message_placed_thread {
+	uint32_t tid;
+	uint32_t numa_node;
+	uint64_t count; /* how often it was seen on a CPU of that node, so far */
+};
+
+/* Where a process's devices are, and where the threads that launch on them run. A row replaces that of its key (device_id; tid and numa_node). */
+struct message_placement {
+	uint64_t seq;
+	uint32_t process_id;
+	uint32_t nr_devices, nr_threads;
+	const struct message_placed_device *devices;
+	const struct message_placed_thread *threads;
+};
+
 enum clock_kind {
 	CLOCK_ASK = 0,    /* agent: t1_ns */
 	CLOCK_ANSWER = 1, /* aggregator: t1_ns given back, t2_ns, t3_ns, realtime_offset_ns */
@@ -367,6 +391,7 @@ struct message {
 		struct message_ack ack;
 		struct message_ping ping; /* and PONG */
 		struct message_bye bye;
+		struct message_placement placement;
 		struct message_clock clock;
 		struct message_control control;
 		struct message_streams streams;

@@ -251,6 +251,16 @@ static const struct collective collectives[] = {
 	 .reduce_op = UINT8_MAX},
 };
 
+static const struct message_placed_device placed_devices[] = {
+	{0, 1, 4},
+	{UINT32_MAX, PLACEMENT_NODE_NONE, WIRE_ID_MAX},
+};
+static const struct message_placed_thread placed_threads[] = {
+	{4711, 0, 1},
+	{4711, 1, UINT64_MAX},
+	{UINT32_MAX, UINT32_MAX, 0},
+};
+
 static const struct message_control_agent control_agents[] = {
 	{.node = {"node01", 6}, .state = CONTROL_IN_TIME, .nr_processes = 8, .bound_ns = 45100},
 	{.node = {"", 0}, .state = CONTROL_WAITING},
@@ -367,6 +377,14 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_PING, .ping = {.token = UINT64_MAX}},
 	{.type = MESSAGE_PONG, .ping = {.token = 0}},
 	{.type = MESSAGE_BYE, .bye = {.seq = 12}},
+	{.type = MESSAGE_PLACEMENT,
+	 .placement = {.seq = 17,
+		       .process_id = 1,
+		       .nr_devices = LENGTH(placed_devices),
+		       .devices = placed_devices,
+		       .nr_threads = LENGTH(placed_threads),
+		       .threads = placed_threads}},
+	{.type = MESSAGE_PLACEMENT, .placement = {.seq = UINT64_MAX, .process_id = WIRE_ID_MAX}},
 	{.type = MESSAGE_CONTROL,
 	 .control = {.kind = CONTROL_ASK,
 		     .token = UINT64_MAX,
@@ -615,6 +633,15 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 				  sizeof(*left->samples.samples));
 	case MESSAGE_COLLECTIVES:
 		return collectives_equal(&left->collectives, &right->collectives);
+	case MESSAGE_PLACEMENT:
+		return left->placement.seq == right->placement.seq &&
+		       left->placement.process_id == right->placement.process_id &&
+		       list_equal(left->placement.devices, right->placement.devices,
+				  left->placement.nr_devices, right->placement.nr_devices,
+				  sizeof(*left->placement.devices)) &&
+		       list_equal(left->placement.threads, right->placement.threads,
+				  left->placement.nr_threads, right->placement.nr_threads,
+				  sizeof(*left->placement.threads));
 	case MESSAGE_CONTROL:
 		return control_equal(&left->control, &right->control);
 	case MESSAGE_CLOCK:
