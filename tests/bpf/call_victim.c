@@ -103,20 +103,23 @@ static NOINLINE uint64_t victim_rounds(long count)
 	return CALLS_ROUND * (uint64_t)count;
 }
 
-/* As cuBLAS has them: more than is copied of a stack. */
-static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void victim_large(void)
+/* As cuBLAS has them: more than is copied of a stack, and aligned, so that the frame's caller is found through memory. */
+static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void
+victim_large(long a, long b, long c, long d, long e, long f, volatile long *last, long other)
 {
-	volatile char room[40 << 10];
+	volatile char room[40 << 10] __attribute__((aligned(64)));
 
-	room[0] = room[sizeof(room) - 1] = 1;
+	room[0] = room[sizeof(room) - 1] = (char)other;
 	victim_launch();
-	sink += (uint64_t)room[0];
+	*last += room[0] + a + b + c + d + e + f + other;
 }
 
 static NOINLINE uint64_t victim_above(long count)
 {
+	volatile long last = 0;
+
 	for (long i = 0; i < count; i++)
-		victim_large();
+		victim_large(i, 1, 2, 3, 4, 5, &last, 6);
 	sink++;
 	return (uint64_t)count;
 }

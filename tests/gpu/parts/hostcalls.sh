@@ -81,7 +81,7 @@ hostcalls() {
 
 	python3 "$here/programs/duty_train.py" 30 >"$out/hostcalls_attach.stdout" 2>&1 &
 	attached=$!
-	until grep -q libcudart "/proc/$attached/maps" 2>/dev/null; do sleep 0.1; done
+	until grep -q ready "$out/hostcalls_attach.stdout"; do sleep 0.1; done
 	"$flamegrid" attach --pid $attached --duration 5s -o "$scratch/hostcalls_attach" 2>"$out/hostcalls_attach.stderr"
 	same "hostcalls_attach: exit status" $? 0
 	grep '^flamegrid:' "$out/hostcalls_attach.stderr"

@@ -15,6 +15,7 @@ def step():
 for _ in range(50):
     step()
 torch.cuda.synchronize()
+print('ready', flush=True)
 begin, steps = time.perf_counter(), 0
 while time.perf_counter() - begin < seconds:
     for _ in range(20):
