@@ -31,7 +31,7 @@ static struct publisher *open_with_clock(const char *endpoint, uint64_t window_b
 		.window_bytes = window_bytes,
 		.clock_ms = clock_ms,
 		.ping_ms = 50,
-		.silence_ms = 300,
+		.silence_ms = clock_ms ? 10000 : 300, /* nobody answers a second HELLO there */
 		.hello = {.version_min = WIRE_VERSION,
 			  .version_max = WIRE_VERSION,
 			  .epoch = {7},
