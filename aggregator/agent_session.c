@@ -12,6 +12,7 @@
 #include "proto/message_seq.h"
 #include "roster.h"
 #include "session_collectives.h"
+#include "session_placement.h"
 #include "session_samples.h"
 #include "session_stacks.h"
 #include "session_statistics.h"
@@ -468,6 +469,9 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 		break;
 	case MESSAGE_SAMPLES:
 		error = session_samples_apply(session, collection, &message->samples, reason);
+		break;
+	case MESSAGE_PLACEMENT:
+		error = session_placement_apply(session, collection, &message->placement, reason);
 		break;
 	case MESSAGE_COLLECTIVES:
 		error = session_collectives_apply(session, collection, &message->collectives,

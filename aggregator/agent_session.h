@@ -39,6 +39,11 @@ struct agent_session {
 	uint64_t received_seq;        /* applied to the collection */
 	uint64_t durable_seq;         /* in the store */
 	bool ended;                   /* BYE was applied */
+	struct session_control { /* the last command that it told to have taken (control_service.h) */
+		uint64_t token;
+		uint32_t state, nr_processes;
+		uint64_t bound_ns;
+	} control;
 	bool changed, ledger_changed; /* since the last commit */
 };
 

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "agent_session.h"
+#include "clock_service.h"
 #include "collection.h"
+#include "control_service.h"
 #include "correlator.h"
 #include "fold_table.h"
 #include "proto/endpoint.h"
@@ -47,6 +49,8 @@ struct aggregator {
 	uint32_t commit_interval_ms;
 	bool quiet;
 	int wake_fd;
+	struct clock_service clocks;
+	struct control_service control;
 
 	bool changed;                       /* since the last commit */
 	bool commit_now;                    /* an agent waits for its last acknowledgement */
@@ -161,6 +165,10 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 		status = -ENOMEM;
 	if (!status)
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
+	if (!status)
+		status = clock_service_init(&aggregator->clocks, aggregator->receiver,
+					    aggregator->collection);
+	control_service_init(&aggregator->control, aggregator->receiver, aggregator->collection);
 	if (status)
 		return explain(error, status, "cannot start the aggregator: %s", strerror(-status));
 	if (options->raw_samples)
@@ -206,6 +214,8 @@ void aggregator_destroy(struct aggregator *aggregator)
 	for (uint32_t i = 0; i < aggregator->nr_endpoints; i++)
 		free(aggregator->endpoints[i]);
 	free(aggregator->endpoints);
+	clock_service_fini(&aggregator->clocks);
+	control_service_fini(&aggregator->control);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
 	pthread_mutex_destroy(&aggregator->lock);
@@ -322,6 +332,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	}
 	message.welcome.durable_seq = session->durable_seq;
 	receiver_send(aggregator->receiver, peer, &message);
+	control_service_greet(&aggregator->control, peer);
 	return 0;
 }
 
@@ -399,6 +410,12 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 	case MESSAGE_PING:
 		handle_ping(aggregator, peer, &message->ping);
 		return 0;
+	case MESSAGE_CLOCK:
+		return clock_service_handle(&aggregator->clocks, peer, &message->clock,
+					    peer->heard_ns, &aggregator->changed);
+	case MESSAGE_CONTROL:
+		control_service_handle(&aggregator->control, peer, &message->control);
+		return 0;
 	case MESSAGE_STRINGS:
 	case MESSAGE_STACKS:
 	case MESSAGE_EVENTS:
@@ -409,6 +426,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 	case MESSAGE_STREAM:
 	case MESSAGE_SAMPLES:
 	case MESSAGE_COLLECTIVES:
+	case MESSAGE_PLACEMENT:
 		return handle_sequenced(aggregator, peer, message);
 	default:
 		receiver_count_bad(aggregator->receiver, peer, "a message that agents do not send");

@@ -5,9 +5,11 @@
 
 #include "agent_session.h"
 #include "catalog.h"
+#include "clock_log.h"
 #include "collective_log.h"
 #include "fold_table.h"
 #include "idle_log.h"
+#include "placement_log.h"
 #include "raw_log.h"
 #include "roster.h"
 #include "timeline_table.h"
@@ -26,9 +28,12 @@ struct collection *collection_create(void)
 	collection->idle = idle_log_create();
 	collection->raw = raw_log_create();
 	collection->collectives = collective_log_create();
+	collection->clocks = clock_log_create();
+	collection->placements = placement_log_create();
 	if (!collection->catalog || !collection->roster || !collection->totals ||
 	    !collection->samples || !collection->timelines || !collection->idle ||
-	    !collection->raw || !collection->collectives) {
+	    !collection->raw || !collection->collectives || !collection->clocks ||
+	    !collection->placements) {
 		collection_destroy(collection);
 		return NULL;
 	}
@@ -49,6 +54,8 @@ void collection_destroy(struct collection *collection)
 	timeline_table_destroy(collection->timelines);
 	idle_log_destroy(collection->idle);
 	collective_log_destroy(collection->collectives);
+	clock_log_destroy(collection->clocks);
+	placement_log_destroy(collection->placements);
 	raw_log_destroy(collection->raw);
 	free(collection);
 }
@@ -85,6 +92,8 @@ void collection_saved(struct collection *collection)
 	timeline_table_saved(collection->timelines);
 	idle_log_saved(collection->idle);
 	collective_log_saved(collection->collectives);
+	clock_log_saved(collection->clocks);
+	placement_log_saved(collection->placements);
 	raw_log_saved(collection->raw);
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		agent_session_saved(collection->sessions[i]);

@@ -9,9 +9,11 @@
 
 struct agent_session;
 struct catalog;
+struct clock_log;
 struct collective_log;
 struct fold_table;
 struct idle_log;
+struct placement_log;
 struct raw_log;
 struct roster;
 struct timeline_table;
@@ -25,6 +27,8 @@ struct collection {
 	struct timeline_table *timelines;
 	struct idle_log *idle;
 	struct collective_log *collectives;
+	struct clock_log *clocks;
+	struct placement_log *placements;
 	struct raw_log *raw;
 	struct agent_session **sessions; /* owns; sessions[id - 1] */
 	uint32_t nr_sessions, room_sessions;

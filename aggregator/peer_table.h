@@ -22,6 +22,7 @@ struct peer {
 	uint32_t bad_frames;
 	uint64_t heard;                /* tick of its last frame */
 	uint64_t heard_ns;             /* CLOCK_MONOTONIC, of its last good message */
+	uint64_t clock_ns;             /* of its last result about clocks that was kept; 0: none */
 	uint64_t acked_seq;            /* last acknowledged over this connection */
 	struct agent_session *session; /* borrowed; NULL: no HELLO yet */
 };

@@ -13,7 +13,9 @@
 #include "memory_account.h"
 #include "profile_idle.h"
 #include "roster.h"
+#include "store_clocks.h"
 #include "store_loader.h"
+#include "store_placement.h"
 #include "store_raw.h"
 #include "store_schema.h"
 
@@ -101,6 +103,10 @@ static int load_all(struct database *database, struct profile *profile)
 		error = load_samples(database, profile->collection->samples);
 	if (!error)
 		error = profile_idle_load(database, profile);
+	if (!error)
+		error = store_placement_read(database, profile->collection);
+	if (!error)
+		error = store_clocks_read(database, profile->collection);
 	if (!error)
 		error = store_raw_newest(database, &profile->raw_samples);
 	if (!error)

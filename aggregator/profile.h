@@ -9,7 +9,7 @@
 
 /* Owns all of it; read only. collection.totals holds all totals, GPU records that still wait for
  * their launch included (as unmatched ones), so that nothing is missing while the job runs; collection.samples likewise
- * all sums of host samples. */
+ * all sums of host samples, collection.clocks all comparisons of clocks (store_clocks_read()). */
 struct profile {
 	struct collection *collection;
 	char *title;          /* NULL: none */

@@ -8,6 +8,7 @@
 #include "csv_writer.h"
 #include "json_writer.h"
 #include "outlier.h"
+#include "placement_writer.h"
 #include "proto/ledger.h"
 #include "report_summary.h"
 
@@ -190,6 +191,8 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 			report_summary_count(count_graphs(ranks), count));
 	if (has_windows(tree))
 		fputs("captured in windows: idle holds the time between them\n", out);
+	if (ranks->placement)
+		placement_writer_table(out, ranks->placement);
 	fprintf(out, "%s\n", ranks_writer_line(ranks, line, sizeof(line)));
 	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
 	report_summary_notices(out, tree, "");
@@ -282,7 +285,10 @@ int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct 
 		fprintf(out, "%s\"%s\":%" PRIu64, column ? "," : "",
 			report_ranks_name((enum report_ranks_column)column),
 			ranks->medians_ns[column]);
-	fputs("},\n\"ranks\":[", out);
+	fputs("},\n", out);
+	if (ranks->placement)
+		placement_writer_json(out, ranks->placement);
+	fputs("\"ranks\":[", out);
 	for (uint32_t i = 0; i < ranks->nr_rows; i++) {
 		fputs(i ? ",\n{" : "\n{", out);
 		write_json_row(out, &ranks->rows[i]);
@@ -332,6 +338,8 @@ int ranks_writer_csv(FILE *out, const struct report_ranks *ranks, const struct r
 	      out);
 	for (uint32_t i = 0; i < ranks->nr_rows; i++)
 		write_csv_row(out, &ranks->rows[i]);
+	if (ranks->placement)
+		placement_writer_csv(out, ranks->placement);
 	fprintf(out, "# %s\n", ranks_writer_line(ranks, line, sizeof(line)));
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
 	return end_of(out);

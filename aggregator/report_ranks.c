@@ -13,6 +13,7 @@
 #include "outlier.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
+#include "report_placement.h"
 #include "report_tree.h"
 #include "roster.h"
 #include "timeline_table.h"
@@ -337,6 +338,8 @@ int report_ranks_create(const struct profile *profile, struct report_ranks **ran
 		return -ENOMEM;
 	error = make_rows(&drafts);
 	free(drafts.at);
+	if (!error)
+		error = report_placement_create(profile, &(*ranks)->placement);
 	if (error) {
 		report_ranks_destroy(*ranks);
 		*ranks = NULL;
@@ -350,6 +353,7 @@ void report_ranks_destroy(struct report_ranks *ranks)
 		return;
 	for (uint32_t i = 0; i < ranks->nr_texts; i++)
 		free(ranks->texts[i]);
+	report_placement_destroy(ranks->placement);
 	free(ranks->texts);
 	free(ranks->rows);
 	free(ranks);

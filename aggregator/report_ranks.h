@@ -9,6 +9,8 @@
 
 #include "profile.h"
 
+struct report_placement;
+
 /* What rows are compared by. */
 enum report_ranks_column {
 	REPORT_RANKS_BUSY,
@@ -55,6 +57,7 @@ struct report_ranks {
 	bool compared; /* there are enough ranks (outlier.h) */
 	uint64_t medians_ns[REPORT_RANKS_COLUMNS];
 	uint64_t median_window_ns;
+	struct report_placement *placement; /* owns; NULL: not looked at */
 	char **texts; /* owns what the rows borrow */
 	uint32_t nr_texts;
 };

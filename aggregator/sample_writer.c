@@ -5,6 +5,7 @@
 
 #include "catalog.h"
 #include "database.h"
+#include "report_clocks.h"
 #include "report_paths.h"
 #include "roster.h"
 #include "store_raw.h"
@@ -14,6 +15,7 @@
 struct sample_writer {
 	FILE *out;
 	const struct profile *profile;
+	const struct report_clocks *clocks; /* NULL: not wanted */
 	uint32_t planes;
 	struct report_names *names; /* owns */
 	struct report_paths *paths; /* owns */
@@ -59,6 +61,27 @@ static bool is_held(const struct sample_writer *writer, const struct raw_sample 
 	       raw->sample.command_id <= size.strings;
 }
 
+/* Whose clock it was, and when it was by the aggregator's CLOCK_REALTIME, give or take how much. */
+static void write_clock(const struct sample_writer *writer, const struct raw_sample *raw)
+{
+	const struct collection *collection = writer->profile->collection;
+	uint32_t size, host = roster_process(collection->roster, raw->process_id)->identity.host;
+	const struct roster_host *known = roster_host(collection->roster, host);
+	const char *node = catalog_string(collection->catalog, known ? known->node : 0, &size);
+	struct clock_map_place place;
+
+	write_word(writer->out, node, size);
+	if (!clock_map_find(writer->clocks->map, host, raw->sample.time_ns, &place) ||
+	    !place.reference_realtime_offset_ns) {
+		fputs(" - - ", writer->out);
+		return;
+	}
+	uint64_t time_ns = raw->sample.time_ns - (uint64_t)place.offset_ns +
+			   (uint64_t)place.reference_realtime_offset_ns;
+	fprintf(writer->out, " %" PRIu64 ".%09" PRIu64 " %" PRIu64 " ", time_ns / NS_PER_S,
+		time_ns % NS_PER_S, place.bound_ns);
+}
+
 static int write_sample(void *context, const struct raw_sample *raw, int64_t realtime_offset_ns)
 {
 	const struct sample_writer *writer = context;
@@ -86,6 +109,8 @@ static int write_sample(void *context, const struct raw_sample *raw, int64_t rea
 		return error;
 	const char *command = catalog_string(collection->catalog, sample->command_id, &size);
 	fprintf(writer->out, "%" PRIu64 ".%09" PRIu64 " ", time_ns / NS_PER_S, time_ns % NS_PER_S);
+	if (writer->clocks)
+		write_clock(writer, raw);
 	write_word(writer->out, command, size);
 	fprintf(writer->out, " %" PRIu32 " %" PRIu32 " %" PRIu32 " ",
 		roster_process(collection->roster, raw->process_id)->identity.pid, sample->tid,
@@ -110,10 +135,10 @@ static int write_all(struct sample_writer *writer, const char *path)
 }
 
 int sample_writer_write(FILE *out, const char *path, const struct profile *profile,
-			const struct report_options *options)
+			const struct report_options *options, const struct report_clocks *clocks)
 {
 	static const struct report_options defaults;
-	struct sample_writer writer = {.out = out, .profile = profile};
+	struct sample_writer writer = {.out = out, .profile = profile, .clocks = clocks};
 	int error = -ENOMEM;
 
 	if (!options)

@@ -12,8 +12,10 @@
 #include "memory_account.h"
 #include "proto/definition.h"
 #include "roster.h"
+#include "store_clocks.h"
 #include "store_collectives.h"
 #include "store_idle.h"
+#include "store_placement.h"
 #include "store_raw.h"
 #include "store_schema.h"
 #include "store_statistics.h"
@@ -102,6 +104,8 @@ struct store_writer {
 	struct store_idle *idle;               /* owns */
 	struct store_raw *raw;                 /* owns */
 	struct store_collectives *collectives; /* owns */
+	struct store_clocks *clocks;           /* owns */
+	struct store_placement *placement;     /* owns */
 };
 
 #define RUN(writer, command, ...)                                                                  \
@@ -127,6 +131,10 @@ int store_writer_create(struct database *database, struct store_writer **writer)
 		error = store_raw_create(database, &(*writer)->raw);
 	if (!error)
 		error = store_collectives_create(database, &(*writer)->collectives);
+	if (!error)
+		error = store_clocks_create(database, &(*writer)->clocks);
+	if (!error)
+		error = store_placement_create(database, &(*writer)->placement);
 	if (error) {
 		store_writer_destroy(*writer);
 		*writer = NULL;
@@ -144,6 +152,8 @@ void store_writer_destroy(struct store_writer *writer)
 	store_idle_destroy(writer->idle);
 	store_raw_destroy(writer->raw);
 	store_collectives_destroy(writer->collectives);
+	store_clocks_destroy(writer->clocks);
+	store_placement_destroy(writer->placement);
 	block_code_fini(&writer->code);
 	free(writer);
 }
@@ -563,6 +573,10 @@ static int write_all(struct store_writer *writer, const struct collection *colle
 		error = store_raw_write(writer->raw, collection->raw);
 	if (!error)
 		error = store_collectives_write(writer->collectives, collection->collectives);
+	if (!error)
+		error = store_clocks_write(writer->clocks, collection->clocks);
+	if (!error)
+		error = store_placement_write(writer->placement, collection->placements);
 	for (uint32_t i = 0; i < collection->nr_sessions && !error; i++)
 		error = write_session(writer, collection->sessions[i]);
 	return error;

@@ -12,6 +12,8 @@
 #include "proto/duration.h"
 #include "proto/record_options.h"
 
+#define NO_STEPS "flamegrid control knows no steps: --every-steps is for the others"
+
 static int fail(char **error, const char *origin, const char *text, const char *why)
 {
 	if (asprintf(error, "%s: %s: %s", origin, text, why) < 0)
@@ -133,8 +135,42 @@ static int take_range(struct capture_options *options, const char *origin, const
 
 	if (size < 0 || (size_t)size >= sizeof(item) || window_options_parse(item, &range) < 0)
 		return fail(error, origin, text, "not profiler, control or nvtx:NAME");
+	if (options->window.every && range.range == WINDOW_RANGE_CONTROL)
+		return fail(error, origin, text, NO_STEPS);
 	options->window.range = range.range;
 	memcpy(options->window.range_name, range.range_name, sizeof(range.range_name));
+	return 0;
+}
+
+static int take_step_range(struct capture_options *options, const char *origin, const char *text,
+			   char **error)
+{
+	size_t size = strlen(text);
+
+	if (size == 0 || size > WINDOW_OPTIONS_NAME_MAX)
+		return fail(error, origin, text, "not the name of a range");
+	options->window.range = WINDOW_RANGE_NVTX;
+	memcpy(options->window.range_name, text, size + 1);
+	return 0;
+}
+
+/* Where nothing else says what a step is, it is from cudaProfilerStart to cudaProfilerStop. */
+static int take_every_steps(struct capture_options *options, const char *origin, const char *text,
+			    char **error)
+{
+	char *end;
+	unsigned long long every;
+
+	errno = 0;
+	every = strtoull(text, &end, 10);
+	if (errno || end == text || *end || *text < '0' || *text > '9' || every == 0 ||
+	    every > WINDOW_OPTIONS_EVERY_MAX)
+		return fail(error, origin, text, "not a whole number from 1 to 1000000000");
+	if (options->window.range == WINDOW_RANGE_CONTROL)
+		return fail(error, origin, text, NO_STEPS);
+	options->window.every = (uint32_t)every;
+	if (options->window.range == WINDOW_RANGE_NONE)
+		options->window.range = WINDOW_RANGE_PROFILER;
 	return 0;
 }
 
@@ -155,6 +191,8 @@ static const struct {
 	{"duration", NULL, take_duration},
 	{"duty", NULL, take_duty},
 	{"capture-range", NULL, take_range},
+	{"step-range", NULL, take_step_range},
+	{"every-steps", NULL, take_every_steps},
 };
 
 #define NR_OPTIONS (sizeof(table) / sizeof(table[0]))

@@ -10,6 +10,7 @@
 
 #include "agent_sockets.h"
 #include "control_client.h"
+#include "control_job.h"
 #include "node-agent/proc_file.h"
 #include "proto/duration.h"
 #include "proto/record_ring.h"
@@ -24,7 +25,9 @@ struct control {
 	const char *agent_path;
 	pid_t pid;
 	uint64_t delay_ns, duration_ns, at_ns;
-	bool no_wait, quiet;
+	bool no_wait, quiet, at_relative;
+	const char *profile, *endpoint,
+		*keys_path; /* of a job of several nodes; NULL: processes of this one */
 	struct control_request request;
 	struct agent_sockets sockets;
 	size_t nr_answers; /* agents that answered last */
@@ -33,26 +36,30 @@ struct control {
 
 static const char usage[] =
 	"Usage: flamegrid control start|stop|auto|status [OPTION...]\n"
+	"       flamegrid control start|stop|auto PROFILE [OPTION...]\n"
 	"Starts and ends the capture of processes that `flamegrid run` profiles on this node; "
 	"`auto` gives it back to\n"
 	"the options of the run, `status` shows how it stands. Without options: of the profile "
 	"that "
 	"this shell runs\n"
 	"under, else of all of this user.\n"
+	"With PROFILE, what the -o of a job of several ranks names: all processes of all its "
+	"nodes, "
+	"by one clock.\n"
 	"\n"
 	"  -p, --pid PID        this process alone\n"
 	"      --agent PATH     the processes of the agent that listens on this socket\n"
 	"      --delay TIME     start or stop so much later (500ms, 30s, 2m)\n"
-	"      --at SECONDS     or at a time since 1970, the same on all nodes: $(( $(date +%s) + "
-	"2 "
-	"))\n"
+	"      --at TIME        or at a time in seconds since 1970, or so much from now (+5s)\n"
 	"      --duration TIME  of a start: and stop after this time\n"
+	"      --connect ENDPOINT  a job whose aggregator is there, in place of PROFILE\n"
+	"      --keys FILE      of the agents, for it\n"
 	"      --no-wait        do not wait until the processes have taken it\n"
 	"  -q, --quiet          print nothing but errors\n"
 	"  -h, --help           this text\n"
 	"\n"
-	"Exit status: 0; 1 no agent answers, or a process did not take the command in 5 s; 2 "
-	"usage.\n";
+	"Exit status: 0; 1 no agent answers, or a process or a node did not take the command in 5 "
+	"s; 2 usage.\n";
 
 __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 {
@@ -97,7 +104,14 @@ static bool take_option(struct control *control, int option)
 	case 'd':
 		return take_time("delay", optarg, &control->delay_ns);
 	case 't':
-		return take_time("at", optarg, &control->at_ns);
+		control->at_relative = *optarg == '+';
+		return take_time("at", optarg + control->at_relative, &control->at_ns);
+	case 'c':
+		control->endpoint = optarg;
+		return true;
+	case 'k':
+		control->keys_path = optarg;
+		return true;
 	case 'D':
 		return take_time("duration", optarg, &control->duration_ns);
 	case 'n':
@@ -111,26 +125,56 @@ static bool take_option(struct control *control, int option)
 	}
 }
 
+struct word {
+	const char *name;
+	uint32_t wish, action;
+};
+
+static const struct word words[] = {
+	{"status", CONTROL_STATUS, 0},
+	{"start", CONTROL_COMMAND, RECORD_RING_COMMAND_START},
+	{"stop", CONTROL_COMMAND, RECORD_RING_COMMAND_STOP},
+	{"auto", CONTROL_COMMAND, RECORD_RING_COMMAND_NONE},
+};
+
+static const struct word *find_word(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(name, words[i].name) == 0)
+			return &words[i];
+	return NULL;
+}
+
 static bool take_word(struct control *control, const char *word)
 {
-	static const struct {
-		const char *name;
-		uint32_t wish, action;
-	} words[] = {
-		{"status", CONTROL_STATUS, 0},
-		{"start", CONTROL_COMMAND, RECORD_RING_COMMAND_START},
-		{"stop", CONTROL_COMMAND, RECORD_RING_COMMAND_STOP},
-		{"auto", CONTROL_COMMAND, RECORD_RING_COMMAND_NONE},
-	};
+	const struct word *found = find_word(word);
 
-	for (size_t i = 0; word && i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(word, words[i].name) != 0)
-			continue;
-		control->request.wish = words[i].wish;
-		control->request.action = words[i].action;
+	if (found) {
+		control->request.wish = found->wish;
+		control->request.action = found->action;
 		return true;
 	}
 	warn("%s: not start, stop, auto or status", word ? word : "nothing given");
+	return false;
+}
+
+/* What goes together, of a whole job. false after saying what is wrong. */
+static bool check_job(const struct control *control)
+{
+	bool job = control->profile || control->endpoint;
+
+	if (control->keys_path && !control->endpoint)
+		warn("--keys is for --connect");
+	else if (control->profile && control->endpoint)
+		warn("%s and --connect: only one of them", control->profile);
+	else if (job && control->request.wish == CONTROL_STATUS)
+		warn("status is of this node: without a profile");
+	else if (job && (control->pid || control->agent_path))
+		warn("--pid and --agent are of this node: without a profile");
+	else if (job && control->no_wait)
+		warn("--no-wait is of this node: without a profile");
+	else
+		return true;
 	return false;
 }
 
@@ -143,6 +187,8 @@ static int parse(struct control *control, int argc, char **argv)
 		{"delay", required_argument, NULL, 'd'},
 		{"at", required_argument, NULL, 't'},
 		{"duration", required_argument, NULL, 'D'},
+		{"connect", required_argument, NULL, 'c'},
+		{"keys", required_argument, NULL, 'k'},
 		{"no-wait", no_argument, NULL, 'n'},
 		{"quiet", no_argument, NULL, 'q'},
 		{"help", no_argument, NULL, 'h'},
@@ -160,13 +206,21 @@ static int parse(struct control *control, int argc, char **argv)
 	}
 	if (!take_word(control, argv[optind]))
 		return EXIT_USAGE + 1;
-	if (argv[optind + 1]) {
-		warn("%s: one word is enough", argv[optind + 1]);
+	control->profile = argv[optind + 1];
+	if (control->profile && (argv[optind + 2] || find_word(control->profile))) {
+		warn("%s: one word and one profile are enough",
+		     argv[optind + 2] ? argv[optind + 2] : control->profile);
 		return EXIT_USAGE + 1;
 	}
+	if (!check_job(control))
+		return EXIT_USAGE + 1;
 	if (control->at_ns && control->delay_ns) {
 		warn("--at and --delay: only one of them");
 		return EXIT_USAGE + 1;
+	}
+	if (control->at_relative) {
+		control->delay_ns = control->at_ns;
+		control->at_ns = 0;
 	}
 	return 0;
 }
@@ -304,6 +358,25 @@ static int carry_out(struct control *control)
 	return EXIT_OK;
 }
 
+/* Of a whole job. Times are the aggregator's, so what counts from now is left to it. */
+static int command_job(const struct control *control)
+{
+	struct control_job_options options = {
+		.profile = control->profile,
+		.endpoint = control->endpoint,
+		.keys_path = control->keys_path,
+		.action = control->request.action,
+		.relative = control->at_ns == 0,
+		.from_ns = control->at_ns ? control->at_ns : control->delay_ns,
+		.wait_ns = TAKE_NS,
+		.quiet = control->quiet,
+	};
+
+	if (control->duration_ns)
+		options.until_ns = options.from_ns + control->duration_ns;
+	return control_job(&options);
+}
+
 int verb_control(const char *program, int argc, char **argv)
 {
 	struct control control = {0};
@@ -312,6 +385,8 @@ int verb_control(const char *program, int argc, char **argv)
 	(void)program;
 	if (result)
 		return result - 1;
+	if (control.profile || control.endpoint)
+		return command_job(&control);
 	control.request.pid = (uint32_t)control.pid;
 	set_times(&control);
 	result = agent_sockets_find(control.agent_path, control.pid, &control.sockets);

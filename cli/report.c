@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "aggregator/clocks_writer.h"
 #include "aggregator/report_summary.h"
 #include "output_dir.h"
 #include "report_view.h"
@@ -16,7 +17,8 @@ struct report {
 	struct report_view_options view;
 	struct report_options names;
 	const char *profile_path, *output_path;
-	bool strict, demangle_given, weight_given, format_given, ranks, collectives, straggler;
+	bool strict, demangle_given, weight_given, format_given, ranks, collectives, straggler,
+		clocks;
 };
 
 static const char usage[] =
@@ -44,6 +46,9 @@ static const char usage[] =
 	"      --straggler      which rank the others wait for in collectives, and why: table "
 	"(default), json\n"
 	"                       or csv\n"
+	"      --clocks         how each host's clocks stood to the aggregator's: table (default), "
+	"json or\n"
+	"                       csv; with samples: the host, the time on one clock and its bound\n"
 	"      --top N          rows of the table\n"
 	"      --collectives    calls of NCCL by communicator and function: a table of their own, "
 	"and in json\n"
@@ -129,6 +134,7 @@ enum long_option {
 	OPTION_RANKS,
 	OPTION_COLLECTIVES,
 	OPTION_STRAGGLER,
+	OPTION_CLOCKS,
 };
 
 /* 0; -1 after saying what is wrong. Memory's plane is shown in several ways, of which none is the plane. */
@@ -211,6 +217,9 @@ static int take_option(struct report *report, int option)
 	case OPTION_STRAGGLER:
 		report->straggler = true;
 		return 0;
+	case OPTION_CLOCKS:
+		report->clocks = true;
+		return 0;
 	case OPTION_STRICT:
 		report->strict = true;
 		return 0;
@@ -277,7 +286,7 @@ static bool set_straggler(struct report *report)
 		return true;
 	if ((format != REPORT_TABLE && format != REPORT_JSON && format != REPORT_CSV) ||
 	    report->view.rows != REPORT_ROWS_ACTIVITIES || report->ranks || report->collectives ||
-	    report->names.memory != REPORT_MEMORY_NONE || report->names.planes ||
+	    report->clocks || report->names.memory != REPORT_MEMORY_NONE || report->names.planes ||
 	    report->view.folded.by.nr_dimensions) {
 		fputs("flamegrid: report: --straggler is for --format table, json or csv, and "
 		      "nothing else\n",
@@ -287,6 +296,32 @@ static bool set_straggler(struct report *report)
 	report->view.format = format == REPORT_TABLE  ? REPORT_STRAGGLER_TABLE
 			      : format == REPORT_JSON ? REPORT_STRAGGLER_JSON
 						      : REPORT_STRAGGLER_CSV;
+	return true;
+}
+
+/* What is asked for, of clocks. false after saying what is wrong. */
+static bool set_clocks(struct report *report)
+{
+	enum report_format format = report->format_given ? report->view.format : REPORT_TABLE;
+
+	if (!report->clocks)
+		return true;
+	if (format == REPORT_SAMPLES) {
+		report->view.clocks = true;
+		return true;
+	}
+	if ((format != REPORT_TABLE && format != REPORT_JSON && format != REPORT_CSV) ||
+	    report->ranks || report->collectives || report->view.rows != REPORT_ROWS_ACTIVITIES ||
+	    report->names.memory != REPORT_MEMORY_NONE || report->names.planes ||
+	    report->view.folded.by.nr_dimensions) {
+		fputs("flamegrid: report: --clocks is for --format table, json, csv or samples, "
+		      "and nothing else\n",
+		      stderr);
+		return false;
+	}
+	report->view.format = format == REPORT_TABLE  ? REPORT_CLOCKS_TABLE
+			      : format == REPORT_JSON ? REPORT_CLOCKS_JSON
+						      : REPORT_CLOCKS_CSV;
 	return true;
 }
 
@@ -323,6 +358,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"ranks", no_argument, NULL, OPTION_RANKS},
 		{"collectives", no_argument, NULL, OPTION_COLLECTIVES},
 		{"straggler", no_argument, NULL, OPTION_STRAGGLER},
+		{"clocks", no_argument, NULL, OPTION_CLOCKS},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
 		{"help", no_argument, NULL, 'h'},
@@ -343,7 +379,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 			optind == argc ? "no profile given" : "more than one profile given");
 		return EXIT_USAGE + 1;
 	}
-	if (!set_straggler(report) || !set_ranks(report))
+	if (!set_straggler(report) || !set_ranks(report) || !set_clocks(report))
 		return EXIT_USAGE + 1;
 	if (report->view.rows != REPORT_ROWS_ACTIVITIES && report->view.format != REPORT_CSV) {
 		fprintf(stderr, "flamegrid: report: --rows is for --format csv\n");
@@ -417,6 +453,11 @@ int verb_report(const char *program, int argc, char **argv)
 		if (report.view.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
 			fputs("flamegrid: no sample was kept by itself (run --raw-samples on)\n",
 			      stderr);
+		if (report.view.format == REPORT_SAMPLES &&
+		    *clocks_writer_line(view.clocks, line, sizeof(line)))
+			fprintf(stderr,
+				"flamegrid: each sample's time is its own host's; %s (--clocks)\n",
+				line);
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
 		report_summary_planes(stderr, view.tree, "flamegrid: ");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aggregator/clocks_writer.h"
 #include "aggregator/collectives_writer.h"
 #include "aggregator/csv_writer.h"
 #include "aggregator/html_writer.h"
@@ -31,6 +32,8 @@ int report_view_open(struct report_view *view, const char *store_path,
 		result = report_busy_create(view->profile, &view->busy);
 	if (result == 0)
 		result = report_ranks_create(view->profile, &view->ranks);
+	if (result == 0)
+		result = report_clocks_create(view->profile, &view->clocks);
 	if (result == 0)
 		result = report_statistics_create(view->profile,
 						  options ? options->demangle : DEMANGLE_FULL,
@@ -84,6 +87,7 @@ void report_view_close(struct report_view *view)
 	report_straggler_destroy(view->straggler);
 	report_collectives_destroy(view->collectives);
 	report_statistics_destroy(view->statistics);
+	report_clocks_destroy(view->clocks);
 	report_ranks_destroy(view->ranks);
 	report_busy_destroy(view->busy);
 	report_tree_destroy(view->tree);
@@ -171,7 +175,8 @@ int report_view_write(const struct report_view *view, FILE *out,
 	case REPORT_CSV:
 		return write_csv(view, out, options->rows);
 	case REPORT_SAMPLES:
-		return sample_writer_write(out, view->store_path, view->profile, view->options);
+		return sample_writer_write(out, view->store_path, view->profile, view->options,
+					   options->clocks ? view->clocks : NULL);
 	case REPORT_API:
 		return write_api(view, out);
 	case REPORT_RANKS_TABLE:
@@ -184,6 +189,12 @@ int report_view_write(const struct report_view *view, FILE *out,
 		return straggler_writer_json(out, view->straggler, view->tree);
 	case REPORT_STRAGGLER_CSV:
 		return straggler_writer_csv(out, view->straggler, view->tree);
+	case REPORT_CLOCKS_TABLE:
+		return clocks_writer_table(out, view->clocks, view->tree);
+	case REPORT_CLOCKS_JSON:
+		return clocks_writer_json(out, view->clocks, view->tree);
+	case REPORT_CLOCKS_CSV:
+		return clocks_writer_csv(out, view->clocks, view->tree);
 	}
 	return -EINVAL;
 }

@@ -2,6 +2,7 @@
 #ifndef REPORT_VIEW_H
 #define REPORT_VIEW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -9,6 +10,7 @@
 #include "aggregator/profile.h"
 #include "aggregator/report_build.h"
 #include "aggregator/report_busy.h"
+#include "aggregator/report_clocks.h"
 #include "aggregator/report_collectives.h"
 #include "aggregator/report_ranks.h"
 #include "aggregator/report_statistics.h"
@@ -28,6 +30,9 @@ enum report_format {
 	REPORT_STRAGGLER_TABLE, /* after report_view_read_straggler(), as the next two */
 	REPORT_STRAGGLER_JSON,
 	REPORT_STRAGGLER_CSV,
+	REPORT_CLOCKS_TABLE,
+	REPORT_CLOCKS_JSON,
+	REPORT_CLOCKS_CSV,
 };
 
 enum report_rows { /* of CSV */
@@ -45,6 +50,7 @@ struct report_view_options {
 	struct folded_options folded; /* weight and by are HTML's too */
 	uint32_t top;                 /* rows of the table; 0: its default */
 	enum report_rows rows;
+	bool clocks;          /* of samples: each with its host, and its time on one clock */
 	const char *subtitle; /* HTML's; NULL: none */
 };
 
@@ -53,6 +59,7 @@ struct report_view {
 	struct report_tree *tree;
 	struct report_busy *busy;
 	struct report_ranks *ranks;
+	struct report_clocks *clocks;
 	struct report_statistics *statistics;
 	struct report_collectives *collectives; /* NULL: not read */
 	struct report_straggler *straggler;     /* NULL: not read */

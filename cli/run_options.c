@@ -74,6 +74,10 @@ static const char usage[] =
 	"                       capture between cudaProfilerStart and cudaProfilerStop, between "
 	"`flamegrid\n"
 	"                       control start` and `stop`, or within NVTX ranges NAME\n"
+	"      --every-steps N  of such ranges one in N, the same on all ranks: the N-th, the "
+	"2N-th ...\n"
+	"      --step-range NAME  what a step is: NVTX ranges NAME (default: cudaProfilerStart to "
+	"Stop)\n"
 	"      --cpu-hz N       sample the CPUs N times a second: what the job's threads do on "
 	"them "
 	"(flamegrid(1),\n"
@@ -192,6 +196,8 @@ static const struct option option_table[] = {
 	{"duration", required_argument, NULL, OPTION_CAPTURE},
 	{"duty", required_argument, NULL, OPTION_CAPTURE},
 	{"capture-range", required_argument, NULL, OPTION_CAPTURE},
+	{"step-range", required_argument, NULL, OPTION_CAPTURE},
+	{"every-steps", required_argument, NULL, OPTION_CAPTURE},
 	{"cpu-hz", required_argument, NULL, OPTION_BPF},
 	{"off-cpu", required_argument, NULL, OPTION_BPF},
 	{"stack-copy", required_argument, NULL, OPTION_BPF},

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define RENDEZVOUS_SUFFIX ".rendezvous"
 #define DRAIN_MS          2000
 #define LEAVE_MS          5000 /* the agent gives up before */
 

@@ -16,6 +16,7 @@
 #include "device_query.h"
 #include "graph_nodes.h"
 #include "leave_obstacle.h"
+#include "lifecycle.h"
 #include "monotonic.h"
 #include "outstanding_launches.h"
 #include "proto/record_ring.h"
@@ -95,7 +96,8 @@ void capture_window_init(const struct capture_window_parts *parts)
 	window_span_init(&self.span, parts->ring, parts->definitions);
 	/* One that was given to all, before this process came. */
 	take_command();
-	window_callback_init(parts->options.range == WINDOW_RANGE_PROFILER, parts->record);
+	window_callback_init(parts->options.range == WINDOW_RANGE_PROFILER, parts->options.every,
+			     parts->record);
 }
 
 bool capture_window_is_due(void)
@@ -222,6 +224,8 @@ static void open_window(uint64_t now_ns, bool helper)
 		return;
 	if (helper)
 		self.parts.prepare();
+	else
+		lifecycle_came_late(); /* the process may be over before the helper has looked */
 	if (open_subscribed() != CUPTI_ABI_SUCCESS)
 		self.retry_ns = now_ns + RETRY_NS;
 }

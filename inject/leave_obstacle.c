@@ -24,6 +24,8 @@ enum leave_obstacle leave_obstacle_now(const struct cupti_library *library)
 		return LEAVE_OBSTACLE_SHARED;
 	if (window_callback_has_several_contexts())
 		return LEAVE_OBSTACLE_CONTEXTS;
+	if (window_callback_counts_steps())
+		return LEAVE_OBSTACLE_STEPS;
 	return atomic_load(&has_lasting_kernels) ? LEAVE_OBSTACLE_LASTING : LEAVE_OBSTACLE_NONE;
 }
 
@@ -36,6 +38,8 @@ const char *leave_obstacle_text(enum leave_obstacle obstacle, bool outstanding)
 		return "another profiler shares it";
 	case LEAVE_OBSTACLE_CONTEXTS:
 		return "the process works on several GPUs";
+	case LEAVE_OBSTACLE_STEPS:
+		return "it tells where the program's steps begin, which are counted";
 	case LEAVE_OBSTACLE_LASTING:
 		return "a kernel lasts, and may be waiting for the host";
 	case LEAVE_OBSTACLE_NONE:

@@ -12,6 +12,7 @@ enum leave_obstacle {
 	LEAVE_OBSTACLE_SHARED,  /* who shares the subscription would lose its session */
 	LEAVE_OBSTACLE_CONTEXTS, /* what one thread launches on one GPU while CUPTI leaves, or comes back, may wait for what
 				  * it or another would launch on the next */
+	LEAVE_OBSTACLE_STEPS, /* cudaProfilerStart is counted, and would not be heard of before CUPTI is back */
 	LEAVE_OBSTACLE_LASTING, /* a kernel that lasts may wait for the host */
 };
 

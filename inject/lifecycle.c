@@ -15,6 +15,7 @@ atomic_int lifecycle_word;
 static void (*end_handler)(void);
 static atomic_flag ended = ATOMIC_FLAG_INIT;
 static atomic_flag again = ATOMIC_FLAG_INIT;
+static atomic_flag late = ATOMIC_FLAG_INIT;
 static pid_t own_pid;
 
 static void in_child(void)
@@ -58,5 +59,6 @@ void lifecycle_context_created(void)
 
 void lifecycle_came_late(void)
 {
-	__cxa_atexit(at_exit, NULL, NULL);
+	if (!atomic_flag_test_and_set(&late))
+		__cxa_atexit(at_exit, NULL, NULL);
 }

@@ -32,7 +32,7 @@ void lifecycle_off(void);
  * ours must come before those that CUDA registered on the way to its first context. */
 void lifecycle_context_created(void);
 
-/* The same, for a process whose first context may have been created before anybody looked. Once. */
+/* The same, for a process whose first context may have been created before anybody looked. */
 void lifecycle_came_late(void);
 
 #endif

@@ -14,11 +14,13 @@
 #include "proto/record_options.h"
 #include "proto/window_options.h"
 #include "stream_names.h"
+#include "window_steps.h"
 
 #define VERSION 3u /* of NVTX that the guest is made for */
 
 static struct nvtx_names *names;
 static struct window_options window; /* as the environment has it */
+static struct window_steps steps;
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -251,13 +253,13 @@ static void take_over(const struct nvtx_callbacks *callbacks)
 /* A forked child has no windows, and its copy of their lock may be held for good. */
 static void range_opens(void)
 {
-	if (lifecycle_state() != LIFECYCLE_FORKED)
+	if (lifecycle_state() != LIFECYCLE_FORKED && window_steps_begin(&steps))
 		capture_window_range(true);
 }
 
 static void range_closes(void)
 {
-	if (lifecycle_state() != LIFECYCLE_FORKED)
+	if (lifecycle_state() != LIFECYCLE_FORKED && window_steps_end(&steps))
 		capture_window_range(false);
 }
 
@@ -289,8 +291,10 @@ static void watch_for_windows(void)
 {
 	static atomic_flag watched = ATOMIC_FLAG_INIT;
 
-	if (!atomic_flag_test_and_set(&watched) && are_windows())
+	if (!atomic_flag_test_and_set(&watched) && are_windows()) {
+		steps.every = window.every;
 		nvtx_ranges_watch(window.range_name, range_opens, range_closes);
+	}
 }
 
 int InitializeInjectionNvtx2(nvtx_get_export_table *get_export_table)

@@ -12,22 +12,35 @@
 #include "monotonic.h"
 #include "outstanding_launches.h"
 #include "window_cbid.h"
+#include "window_steps.h"
 
 #define GATE_NS     50000000u /* the most that a launch waits */
 #define THREAD_MARK 16u       /* streams are aligned; default ones are told apart by context */
 
 static struct {
 	bool by_profiler;
+	struct window_steps steps;
 	uint32_t record;             /* a set of enum record_option */
 	_Atomic uint32_t context_id; /* the first that launched; 0: none yet */
 	_Atomic bool several_contexts;
 	_Atomic uint32_t nr_waiting; /* at the gate */
 } self;
 
-void window_callback_init(bool by_profiler, uint32_t record)
+void window_callback_init(bool by_profiler, uint32_t every, uint32_t record)
 {
+	self.steps.every = every;
 	self.by_profiler = by_profiler;
 	self.record = record;
+}
+
+static bool is_counting(void)
+{
+	return self.steps.every > 1;
+}
+
+bool window_callback_counts_steps(void)
+{
+	return self.by_profiler && is_counting();
 }
 
 bool window_callback_has_several_contexts(void)
@@ -132,11 +145,16 @@ bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call
 	bool host = launch && launch->flags & RECORD_LAUNCH_HOST;
 	bool blocker = role == WINDOW_ROLE_BLOCKER || role == WINDOW_ROLE_BLOCKER_T;
 
-	if (word & CAPTURE_WINDOW_LISTEN)
+	if (word & CAPTURE_WINDOW_LISTEN) {
+		/* Of a step whose window could not be opened: the next one would be taken for a part of it. */
+		if (role == WINDOW_ROLE_PROFILER_STOP && self.by_profiler && is_counting() &&
+		    window_steps_stop(&self.steps))
+			capture_window_range(false);
 		return false;
+	}
 	if (role != WINDOW_ROLE_NONE && !blocker && call->correlation_data)
 		*call->correlation_data = monotonic_ns();
-	if (role == WINDOW_ROLE_PROFILER_STOP && self.by_profiler)
+	if (role == WINDOW_ROLE_PROFILER_STOP && self.by_profiler && window_steps_stop(&self.steps))
 		capture_window_range(false);
 	if (launch && launch->option && !(launch->option & self.record))
 		launch = NULL; /* enabled for its role alone */
@@ -184,7 +202,8 @@ bool window_callback_exit(uint32_t cbid, const struct cupti_callback_data *call)
 	enum window_role role = window_cbid_role(cbid);
 	bool failed = call->return_value && *call->return_value != 0;
 
-	if (role == WINDOW_ROLE_PROFILER_START && !failed && self.by_profiler)
+	if (role == WINDOW_ROLE_PROFILER_START && !failed && self.by_profiler &&
+	    window_steps_start(&self.steps))
 		capture_window_range(true);
 	if (word & CAPTURE_WINDOW_LISTEN)
 		return false;

@@ -9,9 +9,9 @@
 
 #include "cupti_abi.h"
 
-/* Once, before the others. by_profiler: cudaProfilerStart and cudaProfilerStop open and close windows. record: a set of enum
- * record_option. */
-void window_callback_init(bool by_profiler, uint32_t record);
+/* Once, before the others. by_profiler: cudaProfilerStart and cudaProfilerStop open and close windows, of every such many steps one
+ * (window_steps.h; 0, 1: all). record: a set of enum record_option. */
+void window_callback_init(bool by_profiler, uint32_t every, uint32_t record);
 
 /* At the entry and exit of a driver call where capture_window_word is not plain. Returns whether the call is to be recorded
  * if it is a launch. */
@@ -24,8 +24,9 @@ void window_callback_captured(uint32_t correlation_id);
 /* CUPTI's thread: a finished record came, not of a graph's node or the like. Whether it belongs to the window. */
 bool window_callback_wants(uint32_t correlation_id);
 
-/* Any thread: whether launches were seen in more than one context; whether a thread waits at the gate. */
+/* Any thread: whether launches were seen in more than one context; whether steps are counted; whether a thread waits at the gate. */
 bool window_callback_has_several_contexts(void);
+bool window_callback_counts_steps(void); /* by cudaProfilerStart */
 bool window_callback_is_at_gate(void);
 
 #endif

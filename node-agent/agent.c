@@ -30,6 +30,7 @@
 #define DRAIN_INTERVAL_MS  10u
 #define GIVE_UP_MS         10000u
 #define SYMBOLIZER_WAIT_MS 2000u
+#define CLOCK_MS           30000u
 
 /* ---- guests
  * ------------------------------------------------------------------------------------------------
@@ -171,6 +172,19 @@ static void nothing(void *context)
 	(void)context;
 }
 
+/* Where there is one node, or none is told of, it is of no interest who runs where. */
+static int map_nodes(struct agent *agent)
+{
+	agent->numa = malloc(sizeof(*agent->numa));
+	if (!agent->numa)
+		return -ENOMEM;
+	if (device_topology_map(agent->numa) < 0 || agent->numa->nr_nodes < 2) {
+		free(agent->numa);
+		agent->numa = NULL;
+	}
+	return 0;
+}
+
 static int start_publisher(struct agent *agent, const struct agent_options *options, char **error)
 {
 	struct publisher_options publisher = {
@@ -178,6 +192,7 @@ static int start_publisher(struct agent *agent, const struct agent_options *opti
 		.zmq_context = options->zmq_context,
 		.keys = options->keys,
 		.window_bytes = options->window_bytes ? options->window_bytes : WINDOW_BYTES,
+		.clock_ms = CLOCK_MS,
 	};
 	struct agent_hello hello;
 	int r = agent_hello_init(&hello, options->node_name);
@@ -280,6 +295,8 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		return -ENOMEM;
 	r = options->devices_path ? device_list_read(options->devices_path, &agent->devices, error)
 				  : device_topology_read(&agent->devices);
+	if (r == 0)
+		r = map_nodes(agent);
 	struct start threads = {agent, options, error};
 	if (r == 0)
 		r = options->rights ? capability_set_call(options->rights, start_threads, &threads)
@@ -294,6 +311,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.builder = agent->builder,
 		.publisher = agent->publisher,
 		.devices = &agent->devices,
+		.numa = agent->numa,
 		.nr_processes = &agent->nr_processes,
 		.module = on_module,
 		.notice = on_notice,
@@ -363,5 +381,6 @@ void agent_destroy(struct agent *agent)
 	agent_exchange_fini(&agent->exchange);
 	free(agent->endpoint);
 	free(agent->control);
+	free(agent->numa);
 	free(agent);
 }

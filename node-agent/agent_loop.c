@@ -9,9 +9,11 @@
 #include "bpf_source.h"
 #include "guest_control.h"
 #include "guest_listener.h"
+#include "job_order.h"
 #include "probe_guests.h"
 #include "probe_source.h"
 #include "process_table.h"
+#include "proto/realtime_offset.h"
 #include "publisher.h"
 #include "symbolizer.h"
 
@@ -144,6 +146,24 @@ static bool take_wishes(struct agent *agent)
 	return stop;
 }
 
+/* What was commanded of all agents of the job; the answer goes out at once. */
+static int take_order(struct agent *agent, uint64_t now_ns)
+{
+	struct message_control order, taken;
+	struct clock_exchange_estimate estimate;
+	struct record_ring_command command;
+
+	if (!publisher_take_order(agent->publisher, &order))
+		return 0;
+	bool known = publisher_clock(agent->publisher, now_ns, &estimate);
+	job_order_take(&order, known ? &estimate : NULL, realtime_offset_read(), now_ns, &command,
+		       &taken);
+	taken.nr_processes = process_table_count(agent->processes);
+	guest_control_command(agent->control, &command);
+	publisher_answer_order(agent->publisher, &taken);
+	return publisher_step(agent->publisher, now_ns);
+}
+
 static int begin_stop(struct agent *agent, uint64_t now_ns)
 {
 	agent->phase = PHASE_DRAINING;
@@ -238,6 +258,8 @@ static int step(struct agent *agent, uint64_t now_ns)
 	take_watches(agent);
 	if (r == 0)
 		r = publisher_step(agent->publisher, now_ns);
+	if (r == 0)
+		r = take_order(agent, now_ns);
 	if (r)
 		return r;
 	process_table_release(agent->processes, publisher_acked_seq(agent->publisher));

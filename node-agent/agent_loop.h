@@ -17,6 +17,7 @@
 struct batch_builder;
 struct guest_control;
 struct guest_listener;
+struct numa_map;
 struct predecessor_table;
 struct process_table;
 struct publisher;
@@ -35,6 +36,7 @@ struct agent {
 	struct string_dictionary *strings;
 	struct stack_dictionary *stacks;
 	struct device_list devices;
+	struct numa_map *numa; /* NULL: of no interest */
 	struct publisher *publisher;
 	struct batch_builder *builder;
 	struct symbolizer *symbolizer;

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "predecessor.h"
+#include "proc_file.h"
 #include "process_description.h"
 #include "process_ledger.h"
+#include "process_placement.h"
 #include "process_statistics.h"
 #include "proto/record_ring.h"
 #include "ring_source.h"
@@ -18,6 +20,7 @@ struct guest_process {
 	struct process_description *description; /* owns */
 	struct process_ledger *ledger;           /* owns */
 	struct process_statistics *statistics;   /* owns */
+	struct process_placement *placement;     /* owns; NULL: not wanted */
 	struct ring_source *source;              /* owns */
 	struct probe_stacks *probe;              /* borrowed; NULL: its stacks are its own */
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
@@ -56,12 +59,17 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		guest_process_destroy(new_process);
 		return -ENOMEM;
 	}
+	/* Without memory for it, it is not known. Threads have other numbers in another pid namespace than ours. */
+	if (scope->numa && arrival->pid > 0 &&
+	    arrival->hello->pid_namespace == proc_file_pid_namespace(getpid()))
+		new_process->placement = process_placement_create(scope->numa, arrival->pid);
 	struct ring_source_outputs outputs = {
 		.strings = scope->strings,
 		.stacks = scope->stacks,
 		.description = new_process->description,
 		.ledger = new_process->ledger,
 		.statistics = new_process->statistics,
+		.placement = new_process->placement,
 		.module = scope->module,
 		.notice = scope->notice,
 		.context = scope->context,
@@ -89,6 +97,7 @@ void guest_process_destroy(struct guest_process *process)
 	process_description_destroy(process->description);
 	process_ledger_destroy(process->ledger);
 	process_statistics_destroy(process->statistics);
+	process_placement_destroy(process->placement);
 	free(process);
 }
 
@@ -295,6 +304,22 @@ static int send_statistics(struct guest_process *process)
 					   publisher);
 }
 
+/* Likewise. */
+static int send_placement(struct guest_process *process)
+{
+	struct publisher *publisher = process->scope->publisher;
+	struct message message;
+
+	if (!process->last_pass && !publisher_has_room(publisher))
+		return 0;
+	int r = process_placement_message(process->placement, process->scope->strings, &message);
+	if (r != 1)
+		return r;
+	message.placement.process_id = process->process_id;
+	r = batch_builder_flush_dictionaries(process->scope->builder);
+	return r ? r : publisher_send(publisher, &message);
+}
+
 static int send_ledger(struct guest_process *process, uint64_t now_ns)
 {
 	struct message message = {.type = MESSAGE_LEDGER,
@@ -303,7 +328,10 @@ static int send_ledger(struct guest_process *process, uint64_t now_ns)
 	if (!process->last_pass && now_ns - process->ledger_ns < GUEST_PROCESS_LEDGER_INTERVAL_NS)
 		return 0;
 	process->ledger_ns = now_ns;
+	process_placement_look(process->placement, now_ns);
 	int r = send_statistics(process);
+	if (r == 0)
+		r = send_placement(process);
 	if (r)
 		return r;
 	if (!ring_source_update_ledger(process->source))

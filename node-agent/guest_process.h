@@ -13,6 +13,7 @@
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
+struct numa_map;
 struct predecessor_table;
 struct process_ledger;
 struct record_ring_command;
@@ -29,6 +30,7 @@ struct guest_process_scope {
 	struct batch_builder *builder; /* its sink is publisher_send() */
 	struct publisher *publisher;
 	const struct device_list *devices;
+	const struct numa_map *numa; /* NULL: it is of no interest where threads run */
 	uint32_t *
 		nr_processes; /* process ids that were given: each with the first word of its process */
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */

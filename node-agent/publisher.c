@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "backoff.h"
+#include "clock_exchange.h"
 #include "dealer_socket.h"
+#include "event_loop.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
 #include "proto/message_seq.h"
+#include "proto/realtime_offset.h"
 #include "send_window.h"
 
 #define PING_MS         1000u
@@ -43,6 +46,9 @@ struct publisher {
 	uint64_t credit_bytes;
 	uint64_t now_ns, heard_ns, progress_ns, pinged_ns, retry_ns;
 	struct backoff backoff;
+	struct clock_exchange clocks;
+	struct message_control order, taken; /* of taken: token 0: nothing to tell */
+	bool has_order, tells_taken;
 	bool has_more, asks_only;
 	uint64_t durable_seq; /* asks_only: the answer */
 	int failed;           /* -errno for good */
@@ -134,6 +140,7 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 	publisher->credit_bytes = welcome->window_bytes;
 	publisher->progress_ns = publisher->now_ns;
 	publisher->state = STATE_WELCOMED;
+	clock_exchange_restart(&publisher->clocks, publisher->now_ns);
 	return 0;
 }
 
@@ -155,6 +162,21 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 			    (int)(refuse->reason.size < 160 ? refuse->reason.size : 160),
 			    refuse->reason.data ? refuse->reason.data : "");
 	}
+}
+
+/* One that was taken already is asked about again: the answer was lost. */
+static void on_order(struct publisher *publisher, const struct message_control *order)
+{
+	if (order->kind != CONTROL_ORDER || publisher->asks_only)
+		return;
+	if (order->token == publisher->taken.token) {
+		publisher->tells_taken = true;
+		return;
+	}
+	publisher->order = *order;
+	publisher->order.nr_agents = 0;
+	publisher->order.agents = NULL;
+	publisher->has_order = true;
 }
 
 static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t size)
@@ -179,6 +201,13 @@ static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t si
 		acknowledge(publisher, message.ack.seq);
 		publisher->credit_frames = message.ack.window_frames;
 		publisher->credit_bytes = message.ack.window_bytes;
+		return 0;
+	case MESSAGE_CLOCK:
+		/* Not by now_ns: that was read before the answer came, and would make it faster than it was. */
+		clock_exchange_answered(&publisher->clocks, &message.clock, event_loop_now_ns());
+		return 0;
+	case MESSAGE_CONTROL:
+		on_order(publisher, &message.control);
 		return 0;
 	default:
 		return 0;
@@ -266,6 +295,36 @@ static int send_ping(struct publisher *publisher)
 	return r < 0 ? r : 0;
 }
 
+/* What is to be asked or told of clocks. Where there is no room for it, it is left out. */
+static int send_clock(struct publisher *publisher)
+{
+	struct message message = {.type = MESSAGE_CLOCK};
+	int r = 0;
+
+	if (clock_exchange_result(&publisher->clocks, event_loop_now_ns(), &message.clock)) {
+		message.clock.realtime_offset_ns = realtime_offset_read();
+		r = send_message(publisher, &message);
+	}
+	if (r < 0 || !clock_exchange_wants(&publisher->clocks, event_loop_now_ns()))
+		return r < 0 ? r : 0;
+	message.clock = (struct message_clock){.kind = CLOCK_ASK, .t1_ns = event_loop_now_ns()};
+	r = send_message(publisher, &message);
+	if (r >= 0)
+		clock_exchange_asked(&publisher->clocks, message.clock.t1_ns);
+	return r < 0 ? r : 0;
+}
+
+static int send_taken(struct publisher *publisher)
+{
+	const struct message message = {.type = MESSAGE_CONTROL, .control = publisher->taken};
+
+	if (!publisher->tells_taken)
+		return 0;
+	publisher->tells_taken = false;
+	int r = send_message(publisher, &message);
+	return r < 0 ? r : 0;
+}
+
 /* ---- time */
 
 static bool in_flight(const struct publisher *publisher)
@@ -318,6 +377,9 @@ uint64_t publisher_deadline_ns(const struct publisher *publisher)
 	if (publisher->state == STATE_WELCOMED && publisher->pinged_ns == 0 &&
 	    publisher->heard_ns + publisher->ping_ns < deadline_ns)
 		deadline_ns = publisher->heard_ns + publisher->ping_ns;
+	if (publisher->state == STATE_WELCOMED &&
+	    clock_exchange_deadline_ns(&publisher->clocks) < deadline_ns)
+		deadline_ns = clock_exchange_deadline_ns(&publisher->clocks);
 	if (in_flight(publisher) &&
 	    publisher->progress_ns + 2 * publisher->silence_ns < deadline_ns)
 		deadline_ns = publisher->progress_ns + 2 * publisher->silence_ns;
@@ -341,6 +403,10 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 			r = send_hello(publisher);
 		if (r == 0 && publisher->state == STATE_WELCOMED)
 			r = send_frames(publisher);
+		if (r == 0 && publisher->state == STATE_WELCOMED)
+			r = send_clock(publisher);
+		if (r == 0 && publisher->state == STATE_WELCOMED)
+			r = send_taken(publisher);
 		publisher->has_more = dealer_socket_has_work(publisher->dealer);
 	}
 	if (r && !publisher->failed)
@@ -391,6 +457,7 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 		new_publisher->silence_ns =
 			(options->silence_ms ? options->silence_ms : SILENCE_MS) * MS;
 		backoff_init(&new_publisher->backoff);
+		clock_exchange_init(&new_publisher->clocks, options->clock_ms);
 		new_publisher->next_seq = 1;
 		new_publisher->hello = options->hello;
 		copy_text(new_publisher->texts[0], &new_publisher->hello.software);
@@ -472,6 +539,27 @@ uint64_t publisher_refusals(const struct publisher *publisher)
 bool publisher_connected(const struct publisher *publisher)
 {
 	return publisher->state == STATE_WELCOMED;
+}
+
+bool publisher_take_order(struct publisher *publisher, struct message_control *order)
+{
+	bool has_order = publisher->has_order;
+
+	*order = publisher->order;
+	publisher->has_order = false;
+	return has_order;
+}
+
+void publisher_answer_order(struct publisher *publisher, const struct message_control *taken)
+{
+	publisher->taken = *taken;
+	publisher->tells_taken = true;
+}
+
+bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,
+		     struct clock_exchange_estimate *estimate)
+{
+	return clock_exchange_estimate(&publisher->clocks, now_ns, estimate);
 }
 
 const char *publisher_error(const struct publisher *publisher)

@@ -9,6 +9,7 @@
 
 #include "proto/message.h"
 
+struct clock_exchange_estimate;
 struct key_set;
 struct publisher;
 
@@ -22,6 +23,8 @@ struct publisher_options {
 	uint64_t window_bytes; /* of frames kept in memory; publisher_has_room() is false from there
 				  on */
 	bool asks_only; /* for an epoch that is over: never sends data, only hears how far it came */
+	uint32_t
+		clock_ms; /* from one comparison of clocks to the next (clock_exchange.h); 0: none is made */
 	uint32_t ping_ms;    /* quiet time before a PING; 0: 1,000 */
 	uint32_t silence_ms; /* quiet time before the connection is given up and made anew; 0: 5,000
 			      */
@@ -64,6 +67,14 @@ uint64_t publisher_acked_seq(const struct publisher *publisher);
 /* How often who listens at the endpoint did not take our keys, or did not have those that we expect. It is tried again and again. */
 uint64_t publisher_refusals(const struct publisher *publisher);
 bool publisher_connected(const struct publisher *publisher); /* welcomed, and not lost since */
+
+/* How this node's clock stands to the aggregator's. false: nothing is known, *estimate is nothing. */
+bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,
+		     struct clock_exchange_estimate *estimate);
+
+/* A command for all agents that came, once: true. What the next call tells of it goes out with the next step, as often as it is asked for. */
+bool publisher_take_order(struct publisher *publisher, struct message_control *order);
+void publisher_answer_order(struct publisher *publisher, const struct message_control *taken);
 
 /* One line about why publisher_step() failed, borrowed until destroy; "": it didn't. */
 const char *publisher_error(const struct publisher *publisher);

@@ -69,6 +69,8 @@ static int define_module(struct ring_definitions *definitions,
 static int define_device(struct ring_definitions *definitions,
 			 const struct definition_device *device, const char *name, size_t size)
 {
+	process_placement_device(definitions->outputs->placement, device->device_id,
+				 device->pci_domain, device->pci_bus, device->pci_device);
 	return process_description_add_device(definitions->outputs->description, device, name,
 					      size);
 }

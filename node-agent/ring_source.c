@@ -116,6 +116,7 @@ static int translate_launch(struct ring_source *source, struct launch_record *la
 		launch->stack_id = STACK_NODE_NONE;
 		return 0;
 	}
+	process_placement_launch(source->outputs.placement, launch->tid);
 	int r = launch->stack_id == RECORD_STACK_PROBE
 			? find_probed(source, launch, &launch->stack_id)
 			: stack_resolver_node(source->stacks, launch->stack_id, launch->cbid,

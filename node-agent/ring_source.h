@@ -12,6 +12,7 @@
 #include "batch_builder.h"
 #include "process_description.h"
 #include "process_ledger.h"
+#include "process_placement.h"
 #include "process_statistics.h"
 #include "proto/record_ring.h"
 #include "stack_dictionary.h"
@@ -31,6 +32,7 @@ struct ring_source_outputs {
 	struct stack_dictionary *stacks;
 	struct process_description *description;
 	struct process_ledger *ledger;
+	struct process_placement *placement;   /* NULL: nobody wants to know where it runs */
 	struct process_statistics *statistics; /* NULL: what the guest counts is thrown away */
 	/* A module was seen, perhaps not for the first time: where its file can be found. May be
 	 * NULL. */

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/batch_control.h"
 #include "proto/batch_decode_collectives.h"
 #include "proto/batch_decode_events.h"
 #include "proto/batch_decode_stacks.h"
+#include "proto/batch_placement.h"
 #include "proto/batch_reader.h"
 #include "proto/batch_rooms.h"
 #include "proto/event_fields.h"
@@ -228,6 +230,19 @@ static void read_ack(struct batch_reader *reader, struct message_ack *ack)
 	ack->window_bytes = batch_reader_u64(reader, "window_bytes");
 }
 
+static void read_clock(struct batch_reader *reader, struct message_clock *clock)
+{
+	clock->kind = (uint32_t)batch_reader_uint(reader, "kind", 0, CLOCK_KINDS - 1);
+	clock->t1_ns = batch_reader_u64(reader, "t1_ns");
+	clock->t2_ns = batch_reader_u64(reader, "t2_ns");
+	clock->t3_ns = batch_reader_u64(reader, "t3_ns");
+	clock->realtime_offset_ns =
+		batch_reader_int(reader, "realtime_offset_ns", INT64_MIN, INT64_MAX);
+	clock->offset_ns = batch_reader_int(reader, "offset_ns", INT64_MIN, INT64_MAX);
+	clock->bound_ns = batch_reader_u64(reader, "bound_ns");
+	clock->round_trip_ns = batch_reader_u64(reader, "round_trip_ns");
+}
+
 /* --- whole messages --- */
 
 /* NULL: a type that this version does not read. */
@@ -250,6 +265,9 @@ static const char *message_name(uint64_t type)
 		[MESSAGE_STREAM] = "STREAM",
 		[MESSAGE_SAMPLES] = "SAMPLES",
 		[MESSAGE_COLLECTIVES] = "COLLECTIVES",
+		[MESSAGE_PLACEMENT] = "PLACEMENT",
+		[MESSAGE_CLOCK] = "CLOCK",
+		[MESSAGE_CONTROL] = "CONTROL",
 	};
 
 	return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
@@ -305,8 +323,16 @@ static void read_body(struct batch_decoder *decoder, struct batch_reader *reader
 	case MESSAGE_COLLECTIVES:
 		batch_decode_collectives(&decoder->rooms, reader, &message->collectives);
 		break;
-	case MESSAGE_FOLD:
+	case MESSAGE_PLACEMENT:
+		batch_decode_placement(&decoder->rooms, reader, &message->placement);
+		break;
 	case MESSAGE_CLOCK:
+		read_clock(reader, &message->clock);
+		break;
+	case MESSAGE_CONTROL:
+		batch_decode_control(&decoder->rooms, reader, &message->control);
+		break;
+	case MESSAGE_FOLD:
 		break;
 	}
 }

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "proto/batch_control.h"
 #include "proto/batch_encode_collectives.h"
 #include "proto/batch_encode_events.h"
 #include "proto/batch_encode_stacks.h"
+#include "proto/batch_placement.h"
 #include "proto/batch_writer.h"
 #include "proto/event_fields.h"
 #include "proto/list_fields.h"
@@ -185,6 +187,19 @@ static void put_samples(struct batch_writer *writer, const struct message_sample
 	batch_writer_int(writer, message->realtime_offset_ns);
 }
 
+static void put_clock(struct batch_writer *writer, const struct message_clock *clock)
+{
+	batch_writer_require(writer, clock->kind < CLOCK_KINDS);
+	batch_writer_uint(writer, clock->kind);
+	batch_writer_uint(writer, clock->t1_ns);
+	batch_writer_uint(writer, clock->t2_ns);
+	batch_writer_uint(writer, clock->t3_ns);
+	batch_writer_int(writer, clock->realtime_offset_ns);
+	batch_writer_int(writer, clock->offset_ns);
+	batch_writer_uint(writer, clock->bound_ns);
+	batch_writer_uint(writer, clock->round_trip_ns);
+}
+
 static void put_ack(struct batch_writer *writer, const struct message_ack *ack)
 {
 	batch_writer_uint(writer, ack->seq);
@@ -227,8 +242,13 @@ static uint32_t nr_elements_of(enum message_type type)
 	case MESSAGE_STATISTICS:
 	case MESSAGE_COLLECTIVES:
 		return 8;
-	case MESSAGE_FOLD:
+	case MESSAGE_PLACEMENT:
+		return 8;
 	case MESSAGE_CLOCK:
+		return 10;
+	case MESSAGE_CONTROL:
+		return 12;
+	case MESSAGE_FOLD:
 		break;
 	}
 	return 0;
@@ -285,8 +305,16 @@ static void put_body(struct batch_encoder *encoder, const struct message *messag
 	case MESSAGE_COLLECTIVES:
 		batch_encode_collectives(writer, &message->collectives);
 		break;
-	case MESSAGE_FOLD:
+	case MESSAGE_PLACEMENT:
+		batch_encode_placement(writer, &message->placement);
+		break;
 	case MESSAGE_CLOCK:
+		put_clock(writer, &message->clock);
+		break;
+	case MESSAGE_CONTROL:
+		batch_encode_control(writer, &message->control);
+		break;
+	case MESSAGE_FOLD:
 		break;
 	}
 }

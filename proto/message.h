@@ -41,16 +41,18 @@ enum message_type {
 	MESSAGE_EVENTS = 6,
 	MESSAGE_FOLD = 7, /* reserved */
 	MESSAGE_LEDGER = 8,
-	MESSAGE_CLOCK = 9, /* reserved */
+	MESSAGE_CLOCK = 9,
 	MESSAGE_ACK = 10,
 	MESSAGE_PROCESS = 11,
 	MESSAGE_PING = 12,
 	MESSAGE_PONG = 13,
 	MESSAGE_BYE = 14,
 	MESSAGE_STATISTICS = 15,
+	MESSAGE_CONTROL = 16,
 	MESSAGE_STREAM = 17,
 	MESSAGE_SAMPLES = 18,
 	MESSAGE_COLLECTIVES = 19,
+	MESSAGE_PLACEMENT = 20,
 };
 
 struct message_text {
@@ -289,6 +291,91 @@ struct message_bye {
 	uint64_t seq;
 };
 
+#define PLACEMENT_NODE_NONE UINT32_MAX /* not known */
+
+struct message_placed_device {
+	uint32_t device_id; /* CUDA ordinal, which PROCESS has described */
+	uint32_t numa_node; /* the operating system's number; PLACEMENT_NODE_NONE */
+	uint32_t cpus;      /* string id: the CPUs there, as a list: "0-15,32-47"; 0: not known */
+};
+
+struct message_placed_thread {
+	uint32_t tid;
+	uint32_t numa_node;
+	uint64_t count; /* how often it was seen on a CPU of that node, so far */
+};
+
+/* Where a process's devices are, and where the threads that launch on them run. A row replaces that of its key (device_id; tid and numa_node). */
+struct message_placement {
+	uint64_t seq;
+	uint32_t process_id;
+	uint32_t nr_devices, nr_threads;
+	const struct message_placed_device *devices;
+	const struct message_placed_thread *threads;
+};
+
+enum clock_kind {
+	CLOCK_ASK = 0,    /* agent: t1_ns */
+	CLOCK_ANSWER = 1, /* aggregator: t1_ns given back, t2_ns, t3_ns, realtime_offset_ns */
+	CLOCK_RESULT =
+		2, /* agent: t1_ns, when its clock was compared, and all from realtime_offset_ns on */
+	CLOCK_KINDS,
+};
+
+#define CLOCK_BOUND_MAX_NS 60000000000ll /* a worse comparison says nothing */
+
+/* How two nodes' clocks stand, asked and told without numbers: each may be lost. t1_ns and t4_ns (the answer's arrival, which nobody
+ * sends) are the agent's CLOCK_MONOTONIC, t2_ns (the question's arrival) and t3_ns (the answer's leaving) the aggregator's. What a kind does
+ * not have is 0. */
+struct message_clock {
+	uint32_t kind; /* enum clock_kind */
+	uint64_t t1_ns, t2_ns, t3_ns;
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of who sends it; 0: not known */
+	int64_t offset_ns;          /* the agent's CLOCK_MONOTONIC - the aggregator's */
+	uint64_t bound_ns;      /* the truth is within offset_ns +- this; 1 to CLOCK_BOUND_MAX_NS */
+	uint64_t round_trip_ns; /* without the aggregator's own time */
+};
+
+enum control_kind {
+	CONTROL_ASK = 0,    /* who commands: everything but what agents tell */
+	CONTROL_ORDER = 1,  /* aggregator to agents: the same, with absolute times */
+	CONTROL_TAKEN = 2,  /* agent: token, state, nr_processes, bound_ns */
+	CONTROL_ANSWER = 3, /* aggregator to who commands: as the order, and how far it came */
+	CONTROL_KINDS,
+};
+
+enum control_state {
+	CONTROL_WAITING = 0, /* not heard of, yet */
+	CONTROL_IN_TIME = 1,
+	CONTROL_LATE = 2, /* the time had come before the agent heard of it */
+	CONTROL_STATES,
+};
+
+#define WIRE_CONTROL_ACTION_MAX 2u
+#define WIRE_CONTROL_AGENTS_MAX 4096u
+
+struct message_control_agent {
+	struct message_text node;
+	uint32_t state;        /* enum control_state */
+	uint32_t nr_processes; /* that it commands now */
+	uint64_t
+		bound_ns; /* how far off its CLOCK_REALTIME's translation may be; 0: it could not be translated */
+};
+
+/* A command to all agents of a job. Nothing of it is numbered: who commands asks again, with the same token, until all have taken it. */
+struct message_control {
+	uint32_t kind;              /* enum control_kind */
+	uint64_t token;             /* of the command: random, never 0 */
+	uint32_t action;            /* 0 as the run's options say, 1 start, 2 stop */
+	uint32_t relative;          /* CONTROL_ASK: 1: the times count from when it comes */
+	uint64_t from_ns, until_ns; /* the aggregator's CLOCK_REALTIME; 0: at once, without end */
+	uint32_t state;             /* CONTROL_TAKEN, as the next two */
+	uint32_t nr_processes;
+	uint64_t bound_ns;
+	uint32_t nr_agents; /* CONTROL_ANSWER */
+	const struct message_control_agent *agents;
+};
+
 struct message {
 	enum message_type type;
 	union {
@@ -304,6 +391,9 @@ struct message {
 		struct message_ack ack;
 		struct message_ping ping; /* and PONG */
 		struct message_bye bye;
+		struct message_placement placement;
+		struct message_clock clock;
+		struct message_control control;
 		struct message_streams streams;
 		struct message_samples samples;
 		struct message_collectives collectives;

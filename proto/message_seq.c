@@ -28,6 +28,8 @@ static const uint64_t *find(const struct message *message)
 		return &message->samples.seq;
 	case MESSAGE_COLLECTIVES:
 		return &message->collectives.seq;
+	case MESSAGE_PLACEMENT:
+		return &message->placement.seq;
 	default:
 		return NULL;
 	}

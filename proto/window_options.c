@@ -53,6 +53,17 @@ static const char *take_range(const char *text, struct window_options *options)
 	return name + strlen(name);
 }
 
+static const char *take_every(const char *text, struct window_options *options)
+{
+	uint64_t every;
+
+	text = take_number(text, &every);
+	if (!text || every == 0 || every > WINDOW_OPTIONS_EVERY_MAX)
+		return NULL;
+	options->every = (uint32_t)every;
+	return text;
+}
+
 /* One item; returns what follows it, NULL: not understood. */
 static const char *take_item(const char *text, struct window_options *options)
 {
@@ -68,6 +79,8 @@ static const char *take_item(const char *text, struct window_options *options)
 		options->dormant = true;
 		return value;
 	}
+	if ((value = after(text, "every=")) && options->every == 0)
+		return take_every(value, options);
 	if ((value = after(text, "range=")))
 		return take_range(value, options);
 	return NULL;
@@ -132,6 +145,8 @@ void window_options_format(const struct window_options *options, char text[WINDO
 	}
 	if (options->dormant)
 		at = put_word(at, text, "dormant");
+	if (options->every)
+		at = put_number(put_word(at, text, "every="), options->every);
 	if (options->range == WINDOW_RANGE_PROFILER)
 		at = put_word(at, text, "range=profiler");
 	if (options->range == WINDOW_RANGE_CONTROL)

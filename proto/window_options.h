@@ -10,6 +10,7 @@
 
 #define WINDOW_OPTIONS_ENV      "FLAMEGRID_WINDOW"
 #define WINDOW_OPTIONS_NAME_MAX 127u /* bytes of an NVTX range's name */
+#define WINDOW_OPTIONS_EVERY_MAX 1000000000u
 #define WINDOW_OPTIONS_SIZE     384u /* bytes of the text at most, with its NUL */
 
 enum window_range {
@@ -25,11 +26,13 @@ struct window_options {
 	uint64_t on_ns,
 		period_ns; /* the first on_ns of each period since the epoch; 0: all of it */
 	enum window_range range;
+	uint32_t
+		every; /* of ranges of the profiler or NVTX one in so many, the last of each so many; 0: all */
 	bool dormant; /* not before a command says so, and CUPTI is not even subscribed to until then */
 	char range_name[WINDOW_OPTIONS_NAME_MAX + 1];
 };
 
-/* "from=NS,until=NS,duty=NS/NS,dormant,range=profiler", "range=control" or "range=nvtx:NAME", each at most once and range
+/* "from=NS,until=NS,duty=NS/NS,dormant,every=N,range=profiler", "range=control" or "range=nvtx:NAME", each at most once and range
  * last, because the name may hold anything. NULL or "": the whole run. 0; -EINVAL: not understood, *options is the whole run. */
 int window_options_parse(const char *text, struct window_options *options);
 

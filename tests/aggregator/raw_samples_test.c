@@ -225,6 +225,33 @@ static int64_t ask(const struct aggregator_fixture *fixture, const char *sql)
 	return number;
 }
 
+/* The node is 7 s behind the aggregator, whose own clocks are 1 s apart. */
+static void on_one_clock_each_line_has_its_host_and_its_bound(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	char line[LINE_MAX], expected[LINE_MAX + 64];
+
+	play(fixture, true, OFFSET_NS);
+	ask(fixture,
+	    "INSERT INTO clock_offsets VALUES (1, 1, 0, -7000000000, 50, 100, 5, 1000000000),"
+	    " (1, 1, 9000000000, -7000000000, 50, 100, 5, 1000000000)");
+	FILE *report = open_report(fixture, "--clocks");
+	for (uint32_t i = 0; i < BATCHES * SAMPLES; i++) {
+		uint64_t time_ns = truth[i].time_ns - (uint64_t)OFFSET_NS;
+		uint64_t far_ns = time_ns < 4500000000u ? time_ns : 9000000000u - time_ns;
+		const char *rest = strchr(truth[i].text, ' ');
+
+		snprintf(expected, sizeof(expected),
+			 "%.*s node01 %" PRIu64 ".%09" PRIu64 " %" PRIu64 "%s",
+			 (int)(rest - truth[i].text), truth[i].text, time_ns / 1000000000u + 8,
+			 time_ns % 1000000000u, 50 + far_ns * 15 / 1000000, rest);
+		assert_non_null(fgets(line, sizeof(line), report));
+		assert_string_equal(line, expected);
+	}
+	assert_null(fgets(line, sizeof(line), report));
+	close_report(fixture, report, 0);
+}
+
 static void single_samples_add_up_to_the_sums(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
@@ -320,6 +347,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(each_sample_is_a_line_in_order_of_time),
 		TEST(without_the_nodes_clock_times_are_monotonic),
+		TEST(on_one_clock_each_line_has_its_host_and_its_bound),
 		TEST(single_samples_add_up_to_the_sums),
 		TEST(a_restart_in_the_middle_keeps_each_sample_once),
 		TEST(nothing_is_kept_that_was_not_asked_for),

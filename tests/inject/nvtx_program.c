@@ -261,6 +261,21 @@ static void window(long nr)
 	launch("after");
 }
 
+/* Steps of a training, with something between. */
+static void training(long nr)
+{
+	for (long i = 1; i <= nr; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "in_step_%ld", i);
+		launch("between");
+		nvtxRangePushA("step");
+		launch(name);
+		cudaDeviceSynchronize();
+		nvtxRangePop();
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "ranges";
@@ -288,6 +303,8 @@ int main(int argc, char **argv)
 		streams();
 	} else if (strcmp(what, "window") == 0) {
 		window(nr);
+	} else if (strcmp(what, "training") == 0) {
+		training(nr);
 	}
 	cudaDeviceSynchronize();
 	return 0;

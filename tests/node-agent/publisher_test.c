@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node-agent/clock_exchange.h"
 #include "node-agent/event_loop.h"
 #include "node-agent/publisher.h"
 #include "router_fixture.h"
 
 #define WAIT_NS     20000000000ull
+#define AHEAD_NS    5000000000ull
 #define CREDIT      64u
 #define CREDIT_SIZE (1u << 24)
 
@@ -20,15 +22,16 @@ struct fixture {
 	char endpoint[128];
 };
 
-static struct publisher *open_publisher(const char *endpoint, uint64_t window_bytes,
-					void *zmq_context)
+static struct publisher *open_with_clock(const char *endpoint, uint64_t window_bytes,
+					 void *zmq_context, uint32_t clock_ms)
 {
 	struct publisher_options options = {
 		.endpoint = endpoint,
 		.zmq_context = zmq_context,
 		.window_bytes = window_bytes,
+		.clock_ms = clock_ms,
 		.ping_ms = 50,
-		.silence_ms = 300,
+		.silence_ms = clock_ms ? 10000 : 300, /* nobody answers a second HELLO there */
 		.hello = {.version_min = WIRE_VERSION,
 			  .version_max = WIRE_VERSION,
 			  .epoch = {7},
@@ -40,6 +43,17 @@ static struct publisher *open_publisher(const char *endpoint, uint64_t window_by
 
 	assert_int_equal(publisher_create(&options, &publisher, NULL), 0);
 	return publisher;
+}
+
+static struct publisher *open_publisher(const char *endpoint, uint64_t window_bytes,
+					void *zmq_context)
+{
+	return open_with_clock(endpoint, window_bytes, zmq_context, 0);
+}
+
+static struct publisher *open_clock_publisher(const char *endpoint)
+{
+	return open_with_clock(endpoint, 1u << 20, NULL, 30000);
 }
 
 static int set_up(void **state)
@@ -418,6 +432,63 @@ static void an_aggregator_in_this_process_may_come_before_or_after_us(void **sta
 	await_ack(fixture, 50);
 }
 
+/* Of an aggregator whose clock is five seconds ahead of ours. */
+static void answer_clock(struct fixture *fixture, const struct message_clock *question)
+{
+	uint64_t then_ns = event_loop_now_ns() + AHEAD_NS;
+	struct message answer = {
+		.type = MESSAGE_CLOCK,
+		.clock = {.kind = CLOCK_ANSWER,
+			  .t1_ns = question->t1_ns,
+			  .t2_ns = then_ns,
+			  .t3_ns = then_ns,
+			  .realtime_offset_ns = 77},
+	};
+
+	router_fixture_send(fixture->router, &answer);
+}
+
+static void clocks_are_compared_beside_data_and_the_result_is_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct clock_exchange_estimate estimate;
+	uint32_t asked = 0;
+	const struct message *message;
+
+	publisher_destroy(fixture->publisher);
+	fixture->publisher = open_clock_publisher(fixture->endpoint);
+	welcome(fixture, 0);
+	publish(fixture, 3);
+	while ((message = await(fixture, MESSAGE_CLOCK))->clock.kind == CLOCK_ASK) {
+		asked++;
+		assert_in_range(message->clock.t1_ns, 1, event_loop_now_ns());
+		answer_clock(fixture, &message->clock);
+	}
+	assert_int_equal(asked, CLOCK_EXCHANGE_BURST);
+	assert_int_equal(message->clock.kind, CLOCK_RESULT);
+	int64_t off_ns = message->clock.offset_ns + (int64_t)AHEAD_NS;
+	assert_true((uint64_t)(off_ns < 0 ? -off_ns : off_ns) <= message->clock.bound_ns);
+	assert_true(message->clock.realtime_offset_ns != 0);
+	assert_true(publisher_clock(fixture->publisher, event_loop_now_ns(), &estimate));
+	assert_int_equal(estimate.offset_ns, message->clock.offset_ns);
+	assert_int_equal(estimate.realtime_offset_ns, 77);
+}
+
+static void an_aggregator_that_knows_nothing_of_clocks_gets_its_data(void **state)
+{
+	struct fixture *fixture = *state;
+	struct clock_exchange_estimate estimate;
+
+	publisher_destroy(fixture->publisher);
+	fixture->publisher = open_clock_publisher(fixture->endpoint);
+	welcome(fixture, 0);
+	publish(fixture, 50);
+	expect(fixture, 1, 50);
+	router_fixture_ack(fixture->router, 50);
+	await_ack(fixture, 50);
+	assert_false(publisher_clock(fixture->publisher, event_loop_now_ns(), &estimate));
+}
+
 static void an_impossible_endpoint_is_an_error_that_names_it(void **state)
 {
 	struct publisher_options options = {.endpoint = "tcp://nonsense"};
@@ -453,6 +524,8 @@ int main(void)
 		TEST(a_full_window_says_that_it_has_no_room_until_it_is_acknowledged),
 		TEST(nonsense_from_the_other_side_is_passed_over),
 		TEST(an_aggregator_in_this_process_may_come_before_or_after_us),
+		TEST(clocks_are_compared_beside_data_and_the_result_is_told),
+		TEST(an_aggregator_that_knows_nothing_of_clocks_gets_its_data),
 		cmocka_unit_test(an_impossible_endpoint_is_an_error_that_names_it),
 	};
 

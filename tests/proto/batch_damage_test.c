@@ -116,7 +116,7 @@ static void unknown_types_and_versions_are_told_apart_from_damage(void **state)
 	assert_int_equal(codec_fixture_decode(codec, "\x93\x07\x01\x01", 4, &message),
 			 -EPROTONOSUPPORT);
 	assert_int_equal(message.type, MESSAGE_FOLD);
-	assert_int_equal(codec_fixture_decode(codec, "\x93\x09\x01\x01", 4, &message),
+	assert_int_equal(codec_fixture_decode(codec, "\x93\x09\x02\x01", 4, &message),
 			 -EPROTONOSUPPORT);
 	assert_int_equal(message.type, MESSAGE_CLOCK);
 	assert_int_equal(codec_fixture_decode(codec, "\x91\xcd\x03\xe8", 4, &message),
@@ -141,6 +141,9 @@ static void elements_that_are_missing_or_of_another_type_are_named(void **state)
 	DECODE_FAILS(codec, "\x93\x0e\x01\xa1x", -EBADMSG, "BYE: seq is of the wrong type");
 	DECODE_FAILS(codec, "\x93\x0e\x01\x00", -EBADMSG, "BYE: seq is out of range");
 	DECODE_FAILS(codec, "\x93\x0c\x01\xff", -EBADMSG, "PING: token is of the wrong type");
+	DECODE_FAILS(codec, "\x9a\x09\x01\x03\x01\x01\x01\x00\x00\x01\x01", -EBADMSG,
+		     "CLOCK: kind");
+	DECODE_FAILS(codec, "\x93\x09\x01\x00", -EBADMSG, "CLOCK: t1_ns");
 	DECODE_FAILS(codec, "\x95\x0a\x01\x00\xcf\x00\x00\x00\x01\x00\x00\x00\x00\x00", -EBADMSG,
 		     "ACK: window_frames is out of range");
 	DECODE_FAILS(codec, "\x94\x03\x01\x01\xc4\x00", -EBADMSG,

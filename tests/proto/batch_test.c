@@ -249,7 +249,10 @@ static void reserved_fields_come_back_as_zero(void **state)
 static void types_that_are_not_sent_are_invalid(void **state)
 {
 	assert_encode_fails(*state, &(struct message){.type = MESSAGE_FOLD}, -EINVAL);
-	assert_encode_fails(*state, &(struct message){.type = MESSAGE_CLOCK}, -EINVAL);
+	assert_encode_fails(*state, &(struct message){.type = MESSAGE_CONTROL}, -EINVAL);
+	assert_encode_fails(*state,
+			    &(struct message){.type = MESSAGE_CLOCK, .clock.kind = CLOCK_KINDS},
+			    -EINVAL);
 	assert_encode_fails(*state, &(struct message){.type = (enum message_type)0}, -EINVAL);
 	assert_encode_fails(*state, &(struct message){.type = (enum message_type)99}, -EINVAL);
 }

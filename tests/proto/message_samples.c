@@ -251,6 +251,21 @@ static const struct collective collectives[] = {
 	 .reduce_op = UINT8_MAX},
 };
 
+static const struct message_placed_device placed_devices[] = {
+	{0, 1, 4},
+	{UINT32_MAX, PLACEMENT_NODE_NONE, WIRE_ID_MAX},
+};
+static const struct message_placed_thread placed_threads[] = {
+	{4711, 0, 1},
+	{4711, 1, UINT64_MAX},
+	{UINT32_MAX, UINT32_MAX, 0},
+};
+
+static const struct message_control_agent control_agents[] = {
+	{.node = {"node01", 6}, .state = CONTROL_IN_TIME, .nr_processes = 8, .bound_ns = 45100},
+	{.node = {"", 0}, .state = CONTROL_WAITING},
+};
+
 static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_HELLO,
 	 .hello = {.version_min = 1,
@@ -362,6 +377,47 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_PING, .ping = {.token = UINT64_MAX}},
 	{.type = MESSAGE_PONG, .ping = {.token = 0}},
 	{.type = MESSAGE_BYE, .bye = {.seq = 12}},
+	{.type = MESSAGE_PLACEMENT,
+	 .placement = {.seq = 17,
+		       .process_id = 1,
+		       .nr_devices = LENGTH(placed_devices),
+		       .devices = placed_devices,
+		       .nr_threads = LENGTH(placed_threads),
+		       .threads = placed_threads}},
+	{.type = MESSAGE_PLACEMENT, .placement = {.seq = UINT64_MAX, .process_id = WIRE_ID_MAX}},
+	{.type = MESSAGE_CONTROL,
+	 .control = {.kind = CONTROL_ASK,
+		     .token = UINT64_MAX,
+		     .action = WIRE_CONTROL_ACTION_MAX,
+		     .relative = 1,
+		     .from_ns = UINT64_MAX,
+		     .until_ns = UINT64_MAX}},
+	{.type = MESSAGE_CONTROL,
+	 .control = {.kind = CONTROL_TAKEN,
+		     .token = 1,
+		     .state = CONTROL_LATE,
+		     .nr_processes = UINT32_MAX,
+		     .bound_ns = UINT64_MAX}},
+	{.type = MESSAGE_CONTROL,
+	 .control = {.kind = CONTROL_ANSWER,
+		     .token = 2,
+		     .action = 1,
+		     .nr_agents = LENGTH(control_agents),
+		     .agents = control_agents}},
+	{.type = MESSAGE_CLOCK, .clock = {.kind = CLOCK_ASK, .t1_ns = UINT64_MAX}},
+	{.type = MESSAGE_CLOCK,
+	 .clock = {.kind = CLOCK_ANSWER,
+		   .t1_ns = 1,
+		   .t2_ns = 7000000000,
+		   .t3_ns = 7000020000,
+		   .realtime_offset_ns = 1732213912000000000ll}},
+	{.type = MESSAGE_CLOCK,
+	 .clock = {.kind = CLOCK_RESULT,
+		   .t1_ns = 9,
+		   .realtime_offset_ns = INT64_MIN,
+		   .offset_ns = INT64_MIN,
+		   .bound_ns = UINT64_MAX,
+		   .round_trip_ns = UINT64_MAX}},
 	{.type = MESSAGE_STATISTICS,
 	 .statistics = {.seq = 13,
 			.process_id = 1,
@@ -504,6 +560,31 @@ static bool collectives_equal(const struct message_collectives *left,
 			  right->nr_collectives, sizeof(*left->collectives));
 }
 
+static bool clock_equal(const struct message_clock *left, const struct message_clock *right)
+{
+	return left->kind == right->kind && left->t1_ns == right->t1_ns &&
+	       left->t2_ns == right->t2_ns && left->t3_ns == right->t3_ns &&
+	       left->realtime_offset_ns == right->realtime_offset_ns &&
+	       left->offset_ns == right->offset_ns && left->bound_ns == right->bound_ns &&
+	       left->round_trip_ns == right->round_trip_ns;
+}
+
+static bool control_equal(const struct message_control *left, const struct message_control *right)
+{
+	bool equal = left->kind == right->kind && left->token == right->token &&
+		     left->action == right->action && left->relative == right->relative &&
+		     left->from_ns == right->from_ns && left->until_ns == right->until_ns &&
+		     left->state == right->state && left->nr_processes == right->nr_processes &&
+		     left->bound_ns == right->bound_ns && left->nr_agents == right->nr_agents;
+
+	for (uint32_t i = 0; equal && i < left->nr_agents; i++)
+		equal = text_equal(&left->agents[i].node, &right->agents[i].node) &&
+			left->agents[i].state == right->agents[i].state &&
+			left->agents[i].nr_processes == right->agents[i].nr_processes &&
+			left->agents[i].bound_ns == right->agents[i].bound_ns;
+	return equal;
+}
+
 bool message_samples_equal(const struct message *left, const struct message *right)
 {
 	if (left->type != right->type)
@@ -552,8 +633,20 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 				  sizeof(*left->samples.samples));
 	case MESSAGE_COLLECTIVES:
 		return collectives_equal(&left->collectives, &right->collectives);
-	case MESSAGE_FOLD:
+	case MESSAGE_PLACEMENT:
+		return left->placement.seq == right->placement.seq &&
+		       left->placement.process_id == right->placement.process_id &&
+		       list_equal(left->placement.devices, right->placement.devices,
+				  left->placement.nr_devices, right->placement.nr_devices,
+				  sizeof(*left->placement.devices)) &&
+		       list_equal(left->placement.threads, right->placement.threads,
+				  left->placement.nr_threads, right->placement.nr_threads,
+				  sizeof(*left->placement.threads));
+	case MESSAGE_CONTROL:
+		return control_equal(&left->control, &right->control);
 	case MESSAGE_CLOCK:
+		return clock_equal(&left->clock, &right->clock);
+	case MESSAGE_FOLD:
 		break;
 	}
 	return false;

@@ -17,6 +17,10 @@ static void options_survive_their_text(void **state)
 		{.from_ns = UINT64_MAX, .until_ns = UINT64_MAX},
 		{.on_ns = 1, .period_ns = UINT64_MAX, .dormant = true},
 		{.range = WINDOW_RANGE_PROFILER, .until_ns = 5},
+		{.range = WINDOW_RANGE_PROFILER, .every = 1},
+		{.range = WINDOW_RANGE_NVTX,
+		 .every = WINDOW_OPTIONS_EVERY_MAX,
+		 .range_name = "step,every=3"},
 		{.range = WINDOW_RANGE_NVTX,
 		 .range_name = "a,range=profiler, \"b\"",
 		 .dormant = true},
@@ -39,6 +43,7 @@ static void the_longest_text_has_room(void **state)
 					 .on_ns = UINT64_MAX,
 					 .period_ns = UINT64_MAX,
 					 .dormant = true,
+					 .every = WINDOW_OPTIONS_EVERY_MAX,
 					 .range = WINDOW_RANGE_NVTX};
 	char text[WINDOW_OPTIONS_SIZE];
 	struct window_options parsed;
@@ -65,6 +70,9 @@ static void other_words_are_refused(void **state)
 		"duty=0/1",
 		"dormantly",
 		"dormant,dormant",
+		"every=0",
+		"every=1000000001",
+		"every=2,every=2",
 		"range=",
 		"range=nvtx:",
 		"range=other",

@@ -1,13 +1,14 @@
 /* Launches in known numbers within and outside of marked ranges, for tests of capture windows.
  *
  *   fake_windows [--rounds R] [--inside I] [--outside O] [--threads T] [--devices D] [--graphs]
- *                [--wait device|stream|event|none] [--hold] [--milliseconds M] [--until FILE]
+ *                [--wait device|stream|event|none] [--hold] [--steps] [--milliseconds M] [--until FILE]
  *
  * In each of R rounds the main thread launches O kernels (kernel "outside") and waits for the device, calls
  * cudaProfilerStart(), launches I kernels (kernel "inside", from inside_window()), waits as it was told to, calls
  * cudaProfilerStop(), and launches O kernels again. T - 1 other threads launch kernel "other" and wait for their stream, from
  * the first round to the last. With --devices thread t works on device t % D.
  * With --graphs what is launched inside is a graph of one kernel, captured before the first round.
+ * With --steps what is launched inside of round R, from 1, is kernel "stepR".
  * With --hold the last kernel of a round's inside does not end before the next round begins (a kernel that waits for the
  * host), for which FAKE_CUDA_RUN_ON must not be set.
  * With --milliseconds rounds go on for so long, whatever R is; with --until, until FILE exists.
@@ -38,11 +39,14 @@ static struct fake_cuda_kernel other = FAKE_CUDA_KERNEL_INIT("other", FAKE_CUDA_
 
 static struct {
 	long rounds, inside, outside, threads, devices, milliseconds;
-	bool graphs, hold;
+	bool graphs, hold, steps;
 	const char *wait, *until;
 } options = {
 	.rounds = 10, .inside = 100, .outside = 50, .threads = 1, .devices = 1, .wait = "device"};
 
+#define STEPS_MAX 1024
+
+static long round_nr; /* from 0 */
 static _Atomic uint64_t nr_other;
 static _Atomic bool over;
 
@@ -60,12 +64,27 @@ NAMED static void launch(struct fake_cuda_kernel *kernel, cudaStream_t stream)
 		"launch");
 }
 
+/* "step1" and so on, a kernel of its own for each round. */
+static struct fake_cuda_kernel *kernel_of_step(void)
+{
+	static struct fake_cuda_kernel steps[STEPS_MAX];
+	static char names[STEPS_MAX][32];
+	struct fake_cuda_kernel *kernel = &steps[round_nr % STEPS_MAX];
+
+	if (!kernel->name) {
+		snprintf(names[round_nr % STEPS_MAX], sizeof(names[0]), "step%ld", round_nr + 1);
+		*kernel = (struct fake_cuda_kernel)FAKE_CUDA_KERNEL_INIT(
+			names[round_nr % STEPS_MAX], FAKE_CUDA_FIXED_NS(2000));
+	}
+	return kernel;
+}
+
 NAMED static void inside_window(cudaStream_t stream, cudaGraphExec_t graph)
 {
 	if (graph)
 		require(cudaGraphLaunch(graph, stream), "graph launch");
 	else
-		launch(&inside, stream);
+		launch(options.steps ? kernel_of_step() : &inside, stream);
 	__asm__ volatile("");
 }
 
@@ -156,6 +175,7 @@ static void parse(int argc, char **argv)
 		{"graphs", no_argument, NULL, 'g'},
 		{"wait", required_argument, NULL, 'w'},
 		{"hold", no_argument, NULL, 'h'},
+		{"steps", no_argument, NULL, 's'},
 		{"milliseconds", required_argument, NULL, 'm'},
 		{"until", required_argument, NULL, 'u'},
 		{0},
@@ -187,6 +207,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'g':
 			options.graphs = true;
+			break;
+		case 's':
+			options.steps = true;
 			break;
 		case 'h':
 			options.hold = true;
@@ -224,6 +247,7 @@ int main(int argc, char **argv)
 	while (options.until          ? access(options.until, F_OK) != 0
 	       : options.milliseconds ? milliseconds() < until
 				      : rounds < options.rounds) {
+		round_nr = rounds;
 		run_round(stream, held, event, graph);
 		rounds++;
 	}

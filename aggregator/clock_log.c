@@ -1,0 +1,50 @@
+#include "clock_log.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define ROOM_FIRST 16u
+
+struct clock_log {
+	struct clock_offset *offsets; /* owns */
+	uint32_t count, room;
+};
+
+struct clock_log *clock_log_create(void)
+{
+	return calloc(1, sizeof(struct clock_log));
+}
+
+void clock_log_destroy(struct clock_log *log)
+{
+	if (!log)
+		return;
+	free(log->offsets);
+	free(log);
+}
+
+int clock_log_add(struct clock_log *log, const struct clock_offset *offset)
+{
+	if (log->count == log->room) {
+		uint32_t room = log->room ? 2 * log->room : ROOM_FIRST;
+		struct clock_offset *offsets = realloc(log->offsets, room * sizeof(*offsets));
+
+		if (!offsets)
+			return -ENOMEM;
+		log->offsets = offsets;
+		log->room = room;
+	}
+	log->offsets[log->count++] = *offset;
+	return 0;
+}
+
+const struct clock_offset *clock_log_offsets(const struct clock_log *log, uint32_t *count)
+{
+	*count = log->count;
+	return log->offsets;
+}
+
+void clock_log_saved(struct clock_log *log)
+{
+	log->count = 0;
+}

@@ -1,0 +1,195 @@
+#include "clocks_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "csv_writer.h"
+#include "json_writer.h"
+#include "report_summary.h"
+
+#define NUMBER_SIZE 64u
+
+static int end_of(FILE *out)
+{
+	return fflush(out) || ferror(out) ? -EIO : 0;
+}
+
+/* Offsets are bounded by the store: the lowest number of all has no positive. */
+static uint64_t amount(int64_t number)
+{
+	return (uint64_t)(number < 0 ? -number : number);
+}
+
+const char *clocks_writer_line(const struct report_clocks *clocks, char *line, size_t size)
+{
+	char spread[NUMBER_SIZE];
+
+	*line = '\0';
+	if (clocks->nr_rows < 2)
+		return line;
+	if (clocks->nr_unknown == clocks->nr_rows)
+		snprintf(line, size, "clocks of %" PRIu32 " hosts: how far apart is not known",
+			 clocks->nr_rows);
+	else if (clocks->nr_unknown)
+		snprintf(line, size,
+			 "CLOCK_REALTIME of %" PRIu32 " of %" PRIu32
+			 " hosts: at most %s apart; of the others it is not known",
+			 clocks->nr_rows - clocks->nr_unknown, clocks->nr_rows,
+			 report_summary_time(clocks->spread_ns, spread));
+	else
+		snprintf(line, size, "CLOCK_REALTIME of %" PRIu32 " hosts: at most %s apart",
+			 clocks->nr_rows, report_summary_time(clocks->spread_ns, spread));
+	return line;
+}
+
+/* --- text --- */
+
+static char sign_of(int64_t number)
+{
+	return number < 0 ? '-' : '+';
+}
+
+/* "+12.345678901 s": to the nanosecond, as clocks that were never set alike differ by days. */
+static const char *seconds(int64_t ns, char text[static NUMBER_SIZE])
+{
+	snprintf(text, NUMBER_SIZE, "%c%" PRIu64 ".%09" PRIu64 " s", sign_of(ns),
+		 amount(ns) / 1000000000u, amount(ns) % 1000000000u);
+	return text;
+}
+
+static const char *parts_per_million(const struct report_clocks_row *row,
+				     char text[static NUMBER_SIZE])
+{
+	uint64_t drift = amount(row->drift_ppb), bound = row->drift_bound_ppb;
+
+	snprintf(text, NUMBER_SIZE, "%c%" PRIu64 ".%03" PRIu64 " +-%" PRIu64 ".%03" PRIu64 " ppm",
+		 sign_of(row->drift_ppb), drift / 1000, drift % 1000, bound / 1000, bound % 1000);
+	return text;
+}
+
+static void write_table_row(FILE *out, const struct report_clocks_row *row)
+{
+	char text[NUMBER_SIZE];
+
+	if (!row->measured) {
+		fprintf(out, "%26s %12s %12s %24s %22s %8d  %s", "-", "-", "-", "-", "-", 0,
+			row->host);
+	} else {
+		fprintf(out, "%26s", seconds(row->offset_ns, text));
+		fprintf(out, " %12s", report_summary_time(row->bound_ns, text));
+		fprintf(out, " %12s", report_summary_time(row->round_trip_ns, text));
+		fprintf(out, " %24s", row->has_drift ? parts_per_million(row, text) : "-");
+		fprintf(out, " %22s", row->has_realtime ? seconds(row->realtime_ns, text) : "-");
+		fprintf(out, " %8" PRIu32 "  %s", row->measured, row->host);
+	}
+	if (row->elsewhere)
+		fprintf(out, "; %" PRIu32 " more with another aggregator's clock, not used",
+			row->elsewhere);
+	fputc('\n', out);
+}
+
+int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
+			const struct report_tree *tree)
+{
+	char line[REPORT_SUMMARY_SIZE];
+
+	if (*tree->title)
+		fprintf(out, "%s\n\n", tree->title);
+	fputs("each host's clocks less the aggregator's, give or take the bound, when last "
+	      "compared\n\n",
+	      out);
+	fprintf(out, "%26s %12s %12s %24s %22s %8s  %s\n", "CLOCK_MONOTONIC", "bound", "round trip",
+		"drift", "CLOCK_REALTIME", "compared", "host");
+	for (uint32_t i = 0; i < clocks->nr_rows; i++)
+		write_table_row(out, &clocks->rows[i]);
+	fputc('\n', out);
+	if (*clocks_writer_line(clocks, line, sizeof(line)))
+		fprintf(out, "%s\n", line);
+	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
+	return end_of(out);
+}
+
+/* --- JSON --- */
+
+static void write_number(FILE *out, const char *name, bool known, int64_t number)
+{
+	if (known)
+		fprintf(out, ",\"%s\":%" PRId64, name, number);
+	else
+		fprintf(out, ",\"%s\":null", name);
+}
+
+static void write_json_row(FILE *out, const struct report_clocks_row *row)
+{
+	bool known = row->measured > 0;
+
+	fputs("{\"host\":", out);
+	json_writer_text(out, row->host);
+	write_number(out, "compared", true, row->measured);
+	write_number(out, "elsewhere", true, row->elsewhere);
+	write_number(out, "time_ns", known, (int64_t)row->time_ns);
+	write_number(out, "offset_ns", known, row->offset_ns);
+	write_number(out, "bound_ns", known, (int64_t)row->bound_ns);
+	write_number(out, "round_trip_ns", known, (int64_t)row->round_trip_ns);
+	write_number(out, "drift_ppb", row->has_drift, row->drift_ppb);
+	write_number(out, "drift_bound_ppb", row->has_drift, (int64_t)row->drift_bound_ppb);
+	write_number(out, "realtime_ns", row->has_realtime, row->realtime_ns);
+	fputc('}', out);
+}
+
+int clocks_writer_json(FILE *out, const struct report_clocks *clocks,
+		       const struct report_tree *tree)
+{
+	char line[REPORT_SUMMARY_SIZE];
+
+	fprintf(out, "{\"schema\":%d,\n\"title\":", JSON_WRITER_SCHEMA);
+	json_writer_text(out, tree->title);
+	fputs(",\n\"summary\":", out);
+	json_writer_text(out, report_summary_line(tree, line, sizeof(line)));
+	write_number(out, "realtime_spread_ns", clocks->nr_unknown < clocks->nr_rows,
+		     (int64_t)clocks->spread_ns);
+	write_number(out, "realtime_unknown", true, clocks->nr_unknown);
+	fputs(",\n\"clocks\":[", out);
+	for (uint32_t i = 0; i < clocks->nr_rows; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		write_json_row(out, &clocks->rows[i]);
+	}
+	fputs("]}\n", out);
+	return end_of(out);
+}
+
+/* --- CSV --- */
+
+static void write_field(FILE *out, bool known, int64_t number)
+{
+	fputc(',', out);
+	if (known)
+		fprintf(out, "%" PRId64, number);
+}
+
+int clocks_writer_csv(FILE *out, const struct report_clocks *clocks, const struct report_tree *tree)
+{
+	char line[REPORT_SUMMARY_SIZE];
+
+	fputs("host,compared,elsewhere,time_ns,offset_ns,bound_ns,round_trip_ns,drift_ppb,"
+	      "drift_bound_ppb,realtime_ns\n",
+	      out);
+	for (uint32_t i = 0; i < clocks->nr_rows; i++) {
+		const struct report_clocks_row *row = &clocks->rows[i];
+		bool known = row->measured > 0;
+
+		csv_writer_text(out, row->host);
+		write_field(out, true, row->measured);
+		write_field(out, true, row->elsewhere);
+		write_field(out, known, (int64_t)row->time_ns);
+		write_field(out, known, row->offset_ns);
+		write_field(out, known, (int64_t)row->bound_ns);
+		write_field(out, known, (int64_t)row->round_trip_ns);
+		write_field(out, row->has_drift, row->drift_ppb);
+		write_field(out, row->has_drift, (int64_t)row->drift_bound_ppb);
+		write_field(out, row->has_realtime, row->realtime_ns);
+		fputc('\n', out);
+	}
+	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
+	return end_of(out);
+}

@@ -1,0 +1,36 @@
+/* Where devices are and where threads that launch run: what came since the last commit, or all that a store has. A later row replaces an
+ * earlier one of its key. Ids are the store's. Part of the collection; single-threaded. */
+#ifndef PLACEMENT_LOG_H
+#define PLACEMENT_LOG_H
+
+#include <stdint.h>
+
+struct placement_log;
+
+struct placement_device {
+	uint32_t device;    /* key */
+	uint32_t numa_node; /* PLACEMENT_NODE_NONE */
+	uint32_t cpus;      /* string id; 0: not known */
+};
+
+struct placement_thread {
+	uint32_t process, tid, numa_node; /* key */
+	uint64_t count;
+};
+
+/* NULL: out of memory. destroy() accepts NULL. */
+struct placement_log *placement_log_create(void);
+void placement_log_destroy(struct placement_log *log);
+
+/* 0 or -ENOMEM: unchanged. */
+int placement_log_add_device(struct placement_log *log, const struct placement_device *device);
+int placement_log_add_thread(struct placement_log *log, const struct placement_thread *thread);
+
+/* In the order in which they came. Borrowed until the next change. */
+const struct placement_device *placement_log_devices(const struct placement_log *log,
+						     uint32_t *count);
+const struct placement_thread *placement_log_threads(const struct placement_log *log,
+						     uint32_t *count);
+void placement_log_saved(struct placement_log *log); /* empties it */
+
+#endif

@@ -1,0 +1,51 @@
+#include "session_placement.h"
+
+#include "placement_log.h"
+#include "roster.h"
+
+static int check(const struct agent_session *session, const struct collection *collection,
+		 const struct message_placement *message, const char **reason)
+{
+	*reason = "a placement names what is not defined";
+	if (message->process_id == 0 ||
+	    !agent_session_defined(session, SESSION_PROCESSES, message->process_id))
+		return REFUSE_UNDEFINED;
+
+	const struct roster_process *process = roster_process(
+		collection->roster,
+		agent_session_translate(session, SESSION_PROCESSES, message->process_id));
+	for (uint32_t i = 0; i < message->nr_devices; i++)
+		if (!agent_session_defined(session, SESSION_STRINGS, message->devices[i].cpus) ||
+		    roster_process_device(process, message->devices[i].device_id) == 0)
+			return REFUSE_UNDEFINED;
+	return 0;
+}
+
+int session_placement_apply(struct agent_session *session, struct collection *collection,
+			    const struct message_placement *message, const char **reason)
+{
+	int error = check(session, collection, message, reason);
+	if (error)
+		return error;
+
+	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
+	const struct roster_process *process = roster_process(collection->roster, id);
+	for (uint32_t i = 0; i < message->nr_devices && !error; i++) {
+		const struct message_placed_device *from = &message->devices[i];
+		const struct placement_device device = {
+			.device = roster_process_device(process, from->device_id),
+			.numa_node = from->numa_node,
+			.cpus = agent_session_translate(session, SESSION_STRINGS, from->cpus),
+		};
+
+		error = placement_log_add_device(collection->placements, &device);
+	}
+	for (uint32_t i = 0; i < message->nr_threads && !error; i++) {
+		const struct message_placed_thread *from = &message->threads[i];
+		const struct placement_thread thread = {id, from->tid, from->numa_node,
+							from->count};
+
+		error = placement_log_add_thread(collection->placements, &thread);
+	}
+	return error;
+}

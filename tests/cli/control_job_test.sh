@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# `flamegrid control` of a whole job, on fake CUDA: four ranks on two nodes open the same window; who takes a command, and who does not.
+. "$(dirname "$0")/harness.sh"
+fake_windows=$BUILD/tests/fake_windows
+export XDG_RUNTIME_DIR=$scratch/runtime
+export TMPDIR=$XDG_RUNTIME_DIR # other tests run beside this one
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+for node in 0 1; do
+	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
+done
+declare -A rank_pid
+daemons=
+at_end() { kill -9 ${rank_pid[*]} $daemons 2>/dev/null; }
+mkfifo "$scratch/nothing"
+pause() { read -r -t 0.05 _ <>"$scratch/nothing"; }
+
+rank() { # RANK NODE
+	env PMIX_NAMESPACE=job OMPI_COMM_WORLD_RANK="$1" OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=$(($1 % 2)) \
+		FAKE_CUDA_HOST_SEED=$(($2 + 1)) FAKE_CUDA_DEVICES=2 timeout 120 \
+		"$flamegrid" run --node-name "node$2" --devices "$scratch/devices.$2" -o "$scratch/job" --capture-range control -- \
+		"$fake_windows" --until "$scratch/over" >"$scratch/out.$1" 2>"$scratch/err.$1" &
+	rank_pid[$1]=$!
+}
+for r in 0 1 2 3; do rank $r $((r / 2)); done
+processes() { awk '/node/ { n += $2 } END { print n + 0 }' "$scratch/taken"; }
+# Until all four are there: a stop that changes nothing counts them.
+for _ in $(seq 200); do
+	"$flamegrid" control stop "$scratch/job" >"$scratch/taken" 2>/dev/null && [ "$(processes)" = 4 ] && break
+	pause
+done
+same "nodes that have taken it" "$(awk '/node/ { print $1, $2, $NF }' "$scratch/taken" | LC_ALL=C sort | paste -sd, -)" "yes 2 node0,yes 2 node1"
+check "clocks were compared" [ "$(grep -c ' us ' "$scratch/taken")" = 2 ]
+"$flamegrid" control start "$scratch/job" --at +1s --duration 300ms >"$scratch/taken" 2>"$scratch/err"
+same "start: status" $? 0
+same "start: said to standard error" "$(cat "$scratch/err")" ""
+same "start: nodes" "$(grep -c '^yes ' "$scratch/taken")" 2
+windows() { "$flamegrid" control status 2>/dev/null | awk '/fake_windows/ { print $2, $3 }' | sort | uniq -c | awk '{ print $1, $2, $3 }' | paste -sd, -; }
+for _ in $(seq 200); do
+	[ "$(windows)" = "4 off 1" ] && break
+	pause
+done
+same "each process had one window, and is out of it" "$(windows)" "4 off 1"
+"$flamegrid" control start "$scratch/job" --at 1 --duration 1s >"$scratch/taken" 2>"$scratch/err"
+same "a time that has passed: status" $? 1
+contains "a time that has passed: says so" "$scratch/err" "2 of 2 agents heard of it after its time had come"
+touch "$scratch/over"
+for r in 0 1 2 3; do
+	wait ${rank_pid[$r]}
+	same "rank $r: status" $? 0
+done
+rank_pid=()
+for r in 0 1 2 3; do
+	check "rank $r: has kernels" [ "$("$flamegrid" report "$scratch/job" --by rank --weight count 2>/dev/null |
+		awk -v rank="^rank$r;" '$0 ~ rank { n += $NF } END { print n + 0 }')" -gt 0 ]
+done
+"$flamegrid" report "$scratch/job" >"$scratch/folded" 2>"$scratch/err"
+contains "four windows in all" "$scratch/err" "in 4 windows, not the run"
+"$flamegrid" control start "$scratch/job" 2>"$scratch/err"
+same "a job that is over: status" $? 1
+contains "a job that is over: says so" "$scratch/err" "no job of several ranks writes there now"
+
+# Daemons; one of them is stopped and can't hear.
+endpoint=ipc://$scratch/aggregator
+mkfifo "$scratch/ready"
+start() { # COMMAND...: until it says that it listens; $!
+	"$@" 2> >(tee -p "$scratch/ready" >/dev/null) &
+	started=$!
+	daemons="$daemons $started"
+	grep -m1 -q 'listening on' "$scratch/ready"
+}
+start "$BUILD/bin/flamegrid-aggregator" --listen "$endpoint" --store "$scratch/profile.db"
+for node in 0 1; do
+	start "$BUILD/bin/flamegrid-agent" --connect "$endpoint" --socket "$scratch/agent.$node" --devices "$scratch/devices.$node" --node-name "node$node"
+done
+for _ in $(seq 200); do
+	"$flamegrid" control stop --connect "$endpoint" >"$scratch/taken" 2>/dev/null && [ "$(grep -c '^yes ' "$scratch/taken")" = 2 ] && break
+	pause
+done
+same "daemons: both have taken it" "$(grep -c '^yes ' "$scratch/taken")" 2
+kill -STOP $started
+"$flamegrid" control start --connect "$endpoint" >"$scratch/taken" 2>"$scratch/err"
+same "one is stopped: status" $? 1
+contains "one is stopped: says how many" "$scratch/err" "1 of 2 agents did not take it in time"
+same "one is stopped: which" "$(awk '$1 == "no" { print $NF }' "$scratch/taken")" "node1"
+kill -CONT $started
+
+for wrong in "status $scratch/job" "start $scratch/job --pid 1" "start $scratch/job --no-wait" "start $scratch/job --connect $endpoint" \
+	"start --keys x" "start $scratch/job --at yesterday" "start $scratch/job more"; do
+	"$flamegrid" control $wrong >/dev/null 2>"$scratch/err"
+	same "control ${wrong//$scratch\//}" $? 2
+done
