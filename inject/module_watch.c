@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "definition_writer.h"
+#include "proto/module_flags.h"
 #include "proto/record_ring.h"
 #include "unwind_table.h"
 
@@ -79,29 +80,6 @@ uint32_t module_watch_build_id(const uint8_t *notes, size_t size, size_t align, 
 		if (at > size)
 			break;
 	}
-	return 0;
-}
-
-uint32_t module_watch_path_flags(const char *path)
-{
-	static const struct {
-		const char *name;
-		uint32_t flags;
-	} cuda[] = {
-		{"libcuda.so", DEFINITION_MODULE_CUDA},
-		{"libcudart", DEFINITION_MODULE_CUDA | DEFINITION_MODULE_CUDART},
-		{"libcupti.so", DEFINITION_MODULE_CUDA},
-		{"libflamegrid_inject.so", DEFINITION_MODULE_CUDA},
-	};
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-
-	if (!slash && (strncmp(name, "linux-vdso.so", strlen("linux-vdso.so")) == 0 ||
-		       strncmp(name, "linux-gate.so", strlen("linux-gate.so")) == 0))
-		return DEFINITION_MODULE_VDSO;
-	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
-		if (strncmp(name, cuda[i].name, strlen(cuda[i].name)) == 0)
-			return cuda[i].flags;
 	return 0;
 }
 
@@ -218,7 +196,7 @@ static uint32_t find_path(struct module_watch *watch, const struct dl_phdr_info 
 		return DEFINITION_MODULE_MAIN;
 	}
 
-	uint32_t flags = module_watch_path_flags(info->dlpi_name);
+	uint32_t flags = module_flags_of_path(info->dlpi_name, strlen(info->dlpi_name));
 	bool relative = info->dlpi_name[0] != '/' && !(flags & DEFINITION_MODULE_VDSO);
 	if (!relative || !realpath(info->dlpi_name, watch->path)) {
 		size_t size = strnlen(info->dlpi_name, sizeof(watch->path) - 1);

@@ -34,7 +34,4 @@ bool module_watch_poll(struct module_watch *watch, bool last);
  * Pure; reads only inside notes[0..size). align: the segment's, 4 or 8. */
 uint32_t module_watch_build_id(const uint8_t *notes, size_t size, size_t align, uint8_t *build_id);
 
-/* Flags of a file by its path (DEFINITION_MODULE_CUDA, _CUDART, _VDSO). Pure. */
-uint32_t module_watch_path_flags(const char *path);
-
 #endif

@@ -11,6 +11,8 @@
 #include "definition_writer.h"
 #include "import_slots.h"
 #include "module_watch.h"
+#include "proto/definition.h"
+#include "proto/module_flags.h"
 #include "shared_session.h"
 #include "shared_subscriber.h"
 
@@ -81,7 +83,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *user)
 	int error = look->result.error;
 
 	(void)size;
-	if (module_watch_path_flags(info->dlpi_name) & DEFINITION_MODULE_CUDA ||
+	if (module_flags_of_path(info->dlpi_name, strlen(info->dlpi_name)) &
+		    DEFINITION_MODULE_CUDA ||
 	    !import_slots_needs(info, "libcupti.so"))
 		return 0;
 	import_slots_set(info, look->slots, SLOTS, look->unbound, &look->result);

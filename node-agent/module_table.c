@@ -16,6 +16,7 @@
 #include "perf_map.h"
 #include "proc_file.h"
 #include "process_maps.h"
+#include "proto/module_flags.h"
 #include "ring_source.h"
 #include "symbolizer.h"
 
@@ -255,6 +256,7 @@ static int add_from_proc(struct module_table *table, uint64_t address)
 		return -ENOENT;
 	definition.start = entry.start;
 	definition.end = entry.end;
+	definition.flags = module_flags_of_path(entry.path, entry.path_size);
 	definition.build_id_size =
 		elf_file_build_id(file, definition.build_id, sizeof(definition.build_id));
 	bool found = elf_file_vaddr(file, address - entry.start + entry.offset, &vaddr);

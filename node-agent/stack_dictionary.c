@@ -85,7 +85,7 @@ int stack_dictionary_add_module(struct stack_dictionary *stacks,
 				const struct message_module *module, uint32_t *module_id)
 {
 	struct entries *modules = &stacks->modules;
-	const struct message_module *array = modules->array;
+	struct message_module *array = modules->array;
 	struct message_module copy = {.path = module->path, .flags = module->flags};
 	uint32_t id;
 
@@ -100,6 +100,7 @@ int stack_dictionary_add_module(struct stack_dictionary *stacks,
 	uint32_t cursor = hash;
 	while ((id = id_index_next(&modules->index, hash, &cursor)) != ID_INDEX_NONE) {
 		if (same_module(&array[id - 1], &copy)) {
+			array[id - 1].flags |= copy.flags;
 			*module_id = id;
 			return 0;
 		}

@@ -17,7 +17,7 @@ struct stack_dictionary *stack_dictionary_create(void);
 void stack_dictionary_destroy(struct stack_dictionary *stacks);
 
 /* Files with the same build id are one module, whatever their paths; files without one are told
- * apart by path. 0; -ENOSPC: WIRE_ID_MAX modules are there; -ENOMEM. On error *module_id is
+ * apart by path. Its flags are those of all who said so. 0; -ENOSPC: WIRE_ID_MAX modules are there; -ENOMEM. On error *module_id is
  * MESSAGE_FRAME_NO_MODULE. */
 int stack_dictionary_add_module(struct stack_dictionary *stacks,
 				const struct message_module *module, uint32_t *module_id);

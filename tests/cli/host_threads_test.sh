@@ -29,6 +29,8 @@ same "guest: status" $? 0
 compare_with_truth "$scratch/guest" "$scratch/truth" "guest"
 same "guest: processes" "$(sql "$scratch/guest" 'select state, count(*) from processes')" "1	1"
 check "guest: threads of the launches" grep -q 'launch_from_k.*\[CPU\]' "$scratch/guest/cpu.folded"
+# Whoever meets CUDA's libraries first, the samples or the guest: a launch's stack ends where CUDA begins.
+same "guest: frames of CUDA's own and the guest's in launch stacks" "$(grep -c 'launch_callback_enter\|on_driver_call' "$scratch/guest/gpu.folded")" 0
 samples=$(sql "$scratch/guest" 'select sum(count) from ledger where reason = 34')
 check "guest: samples" [ "$samples" -gt 20 ]
 

@@ -11,6 +11,7 @@
 
 #include "inject/definition_writer.h"
 #include "inject/unwind_table.h"
+#include "proto/module_flags.h"
 #include "test_ring.h"
 
 struct fixture {
@@ -204,13 +205,14 @@ static void files_of_cuda_are_flagged_by_name(void **state)
 				      "/libcuda.so/libm.so.6", ""};
 
 	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
-		assert_int_equal(module_watch_path_flags(cuda[i]),
+		assert_int_equal(module_flags_of_path(cuda[i], strlen(cuda[i])),
 				 strstr(cuda[i], "libcudart")
 					 ? DEFINITION_MODULE_CUDA | DEFINITION_MODULE_CUDART
 					 : DEFINITION_MODULE_CUDA);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		assert_int_equal(module_watch_path_flags(others[i]), 0);
-	assert_int_equal(module_watch_path_flags("linux-vdso.so.1"), DEFINITION_MODULE_VDSO);
+		assert_int_equal(module_flags_of_path(others[i], strlen(others[i])), 0);
+	assert_int_equal(module_flags_of_path("linux-vdso.so.1", strlen("linux-vdso.so.1")),
+			 DEFINITION_MODULE_VDSO);
 }
 
 int main(void)

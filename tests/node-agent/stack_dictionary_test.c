@@ -197,6 +197,23 @@ static void a_used_up_budget_refuses_new_nodes_but_finds_old_ones(void **state)
 	assert_int_equal(node, STACK_NODE_NONE);
 }
 
+/* Whoever meets it first: the guest, or the samples of host threads. */
+static void a_module_has_the_flags_that_anybody_gave_it(void **state)
+{
+	struct fixture *fixture = *state;
+	struct message_module module = {.path = 9, .build_id_size = 2, .build_id = {1, 2}};
+	uint32_t first, second;
+
+	assert_int_equal(stack_dictionary_add_module(fixture->stacks, &module, &first), 0);
+	module.flags = DEFINITION_MODULE_CUDA;
+	assert_int_equal(stack_dictionary_add_module(fixture->stacks, &module, &second), 0);
+	assert_int_equal(first, second);
+	module.flags = 0;
+	assert_int_equal(stack_dictionary_add_module(fixture->stacks, &module, &second), 0);
+	assert_int_equal(stack_dictionary_modules(fixture->stacks, first)->flags,
+			 DEFINITION_MODULE_CUDA);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -206,6 +223,7 @@ int main(void)
 		TEST(equal_stacks_are_one_node_and_prefixes_are_shared),
 		TEST(processes_that_load_a_file_elsewhere_share_its_module),
 		TEST(without_a_build_id_the_path_tells_modules_apart),
+		TEST(a_module_has_the_flags_that_anybody_gave_it),
 		TEST(codes_are_equal_by_file_and_name),
 		TEST(frames_of_a_code_are_told_apart_by_line),
 		TEST(frames_without_a_module_are_kept_as_they_are),
