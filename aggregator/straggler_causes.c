@@ -10,12 +10,13 @@
 #include "report_tree.h"
 #include "straggler_work.h"
 
-#define SPREADS   3.0  /* of the others, that an excess must be above */
-#define PART_MIN  0.02 /* of the lateness, likewise */
-#define LONGER    1.02 /* a launch that takes so much more is a longer one */
-#define MAD_UNIT  0.6745
-#define CUT_STACK "…;"
-#define STACK_MAX 12u /* innermost frames of a stack that is shown */
+#define EFFECT_SHARE 0.25 /* of the lateness: what something else must explain */
+#define SPREADS      3.0  /* of the others, that an excess must be above */
+#define PART_MIN     0.02 /* of the lateness, likewise */
+#define LONGER       1.02 /* a launch that takes so much more is a longer one */
+#define MAD_UNIT     0.6745
+#define CUT_STACK    "…;"
+#define STACK_MAX    12u /* innermost frames of a stack that is shown */
 
 static const enum report_plane planes[] = {REPORT_PLANE_GPU, REPORT_PLANE_CPU, REPORT_PLANE_OFF_CPU,
 					   REPORT_PLANE_IDLE};
@@ -158,13 +159,23 @@ static void look_fini(struct look *look)
 
 /* ---- in words ----------------------------------------------------------------------------------- */
 
-/* What is no function of the program's: the kernel's own frames, CUDA's calls, and words in brackets. Nor does a C function that is called as
+/* "libc.so.6+0x98e51" */
+static bool is_address(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+
+	return plus && plus > name && strncmp(plus, "+0x", 3) == 0 &&
+	       plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0';
+}
+
+/* What is no function of the program's: the kernel's own frames, CUDA's calls, words in brackets, and code without a name. Nor does a C function that is called as
  * what it waits for say more than that (poll, __poll, futex_wait). */
 static bool is_function(const char *name, const char *what)
 {
 	size_t size = strlen(name);
 
-	if (size == 0 || name[0] == '[' || cuda_name_of(name, size) != CUDA_NAME_NONE ||
+	if (size == 0 || name[0] == '[' || is_address(name) ||
+	    cuda_name_of(name, size) != CUDA_NAME_NONE ||
 	    (size >= 4 && strcmp(name + size - 4, "_[k]") == 0))
 		return false;
 	return !*what || !strstr(name, what) || strchr(name, ':');
@@ -340,13 +351,33 @@ static int look_at(const struct straggler_work *work, const struct straggler_que
 static int by_excess(const void *a, const void *b)
 {
 	const struct straggler_cause *x = a, *y = b;
-	int idle = (x->plane == REPORT_PLANE_IDLE) - (y->plane == REPORT_PLANE_IDLE);
 
-	if (idle)
-		return idle;
+	if (x->is_effect != y->is_effect)
+		return x->is_effect - y->is_effect;
 	if (x->excess_ns != y->excess_ns)
 		return x->excess_ns > y->excess_ns ? -1 : 1;
 	return strcmp(x->stack, y->stack);
+}
+
+/* An idle GPU, and a thread that waits for another one of its process (PyTorch's backward pass for the forward one), are what something else comes to,
+ * if there is something that counts. */
+static void find_effects(struct causes *causes)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < causes->count; i++) {
+		struct straggler_cause *cause = &causes->list[i];
+
+		cause->is_effect = cause->plane == REPORT_PLANE_IDLE
+					   ? 2
+					   : cause->plane == REPORT_PLANE_OFF_CPU &&
+						     !strcmp(cause->what, "futex");
+		if (!cause->is_effect && cause->share > most)
+			most = cause->share;
+	}
+	for (uint32_t i = 0; i < causes->count && most < EFFECT_SHARE; i++)
+		if (causes->list[i].is_effect == 1)
+			causes->list[i].is_effect = 0;
 }
 
 int straggler_causes_find(const struct profile *profile, const char *store_path,
@@ -374,6 +405,7 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 		straggler_causes_free(causes.list, causes.count);
 		return error;
 	}
+	find_effects(&causes);
 	if (causes.count)
 		qsort(causes.list, causes.count, sizeof(*causes.list), by_excess);
 	*list = causes.list;

@@ -42,8 +42,9 @@ struct straggler_question {
 
 struct straggler_cause {
 	enum report_plane plane;
-	bool in_windows;    /* else of the whole run */
-	bool more;          /* of GPU work: more launches rather than longer ones */
+	bool in_windows; /* else of the whole run */
+	bool more;       /* of GPU work: more launches rather than longer ones */
+	uint8_t is_effect; /* of another cause: 1 a thread that waits for another of its process, 2 an idle GPU */
 	uint64_t excess_ns; /* each time */
 	double share;       /* of the lateness */
 	double launches;    /* of GPU work: more than the others, each time */
@@ -59,7 +60,7 @@ struct straggler_scope {
 	uint64_t late_ns;
 };
 
-/* *causes: at most STRAGGLER_CAUSES_MAX, the greatest first, but idle time, which is what others say from the GPU's side, last. 0; -EPROTO;
+/* *causes: at most STRAGGLER_CAUSES_MAX, the greatest first, but those that are effects of others last. 0; -EPROTO;
  * other errors of database.h; -ENOMEM. The caller owns *causes: straggler_causes_free(). */
 int straggler_causes_find(const struct profile *profile, const char *store_path,
 			  const struct collective_log *log,

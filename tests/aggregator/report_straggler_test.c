@@ -86,6 +86,7 @@ static double work(const struct training *training, struct trainee *trainee, uin
 	bool late = training->plant != PLANT_NOTHING && rank == training->late_rank;
 	double load_ms = 10 + (late && training->plant == PLANT_LOADER ? 12 : 0);
 	double host_ms = 100 * (late && training->plant == PLANT_HOST ? 1.1 : 1), forward_ms = 20;
+	double begin_ms = now_ms;
 	double gemm_ms = 30 * (late && training->plant == PLANT_KERNELS ? 1.3 : 1);
 
 	load_ms += training->noise_ms * (0.5 + job_uniform(seed));
@@ -98,6 +99,9 @@ static double work(const struct training *training, struct trainee *trainee, uin
 	run_on_cpu(trainee, "train.py:main;train.py:augment;numpy.py:resize", now_ms,
 		   now_ms + host_ms);
 	now_ms += host_ms;
+	/* The thread of the backward pass, which launches later, waits for all that: as long as it takes, and no cause of it. */
+	wait_for(trainee, "engine.cpp:thread_main;libc.so.6+0x98e51;futex_wait_[k]", "futex",
+		 begin_ms, now_ms);
 	run_kernel(trainee, "gemm", "train.py:main;train.py:forward;cudaLaunchKernel", now_ms,
 		   gemm_ms);
 	run_kernel(trainee, "softmax", "train.py:main;train.py:forward;cudaLaunchKernel",
