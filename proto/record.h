@@ -8,13 +8,13 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define RECORD_STACK_NONE  0u          /* no stack was captured */
-#define RECORD_NAME_NONE   0u          /* no name, or it was lost */
-#define RECORD_STACK_FULL  0xffffffffu /* in a ring: there was no room for another stack */
+#define RECORD_STACK_NONE 0u          /* no stack was captured */
+#define RECORD_NAME_NONE  0u          /* no name, or it was lost */
+#define RECORD_STACK_FULL 0xffffffffu /* in a ring: there was no room for another stack */
 #define RECORD_STACK_PROBE                                                                         \
 	0xfffffffeu /* in a ring: the kernel walked it, and the agent has it by the probe (launch_probe.h) */
-#define RECORD_STACK_DEPTH 255u        /* words (stack_word.h) of one stack at most */
-#define RECORD_CODES_MAX   (1u << 16)  /* Python functions of one process */
+#define RECORD_STACK_DEPTH 255u       /* words (stack_word.h) of one stack at most */
+#define RECORD_CODES_MAX   (1u << 16) /* Python functions of one process */
 #define RECORD_CODE_TEXT_MAX                                                                       \
 	4096u /* bytes of a file's name and a function's, each; a longer one is cut at its front */
 #define RECORD_STACKS_MAX (1u << 18) /* stacks of one process */
@@ -39,12 +39,12 @@ enum record_launch_flags {
 struct launch_record {
 	uint64_t time_ns;        /* CLOCK_MONOTONIC, at the call's entry */
 	uint32_t correlation_id; /* CUPTI's; wraps, and may start again in a new capture window */
-	uint32_t stack_id;       /* RECORD_STACK_NONE: none; in a ring also RECORD_STACK_FULL, _PROBE */
-	uint32_t tid;            /* of the calling thread, in its own pid namespace */
-	uint16_t cbid;           /* CUpti_driver_api_trace_cbid */
-	uint16_t window;         /* capture window, from 1 */
-	uint32_t flags;          /* enum record_launch_flags */
-	uint32_t reserved;       /* 0 */
+	uint32_t stack_id; /* RECORD_STACK_NONE: none; in a ring also RECORD_STACK_FULL, _PROBE */
+	uint32_t tid;      /* of the calling thread, in its own pid namespace */
+	uint16_t cbid;     /* CUpti_driver_api_trace_cbid */
+	uint16_t window;   /* capture window, from 1 */
+	uint32_t flags;    /* enum record_launch_flags */
+	uint32_t reserved; /* 0 */
 };
 
 enum record_gpu_kind {
@@ -68,7 +68,7 @@ enum record_gpu_kind {
  * become a gpu_record, they are counted (ledger.h). */
 struct gpu_record {
 	uint64_t start_ns,
-		end_ns; /* CUPTI's clock: CLOCK_REALTIME unless the application changed it */
+		end_ns; /* CUPTI's clock: CLOCK_REALTIME; the application's own if it has another one that counts ns */
 	uint64_t bytes; /* memcpy, memset, unified memory, allocations; else 0 */
 	union {
 		uint64_t graph_node_id; /* kernel, memcpy, memset; 0: not from a graph */
