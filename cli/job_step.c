@@ -14,6 +14,11 @@ static const struct launcher {
 	const char *parts[3]; /* of the key; the first must be there */
 	const char *nr_nodes; /* NULL: it does not tell */
 } launchers[] = {
+	/* An id is "none" unless somebody chose one, so rank 0's address tells jobs apart
+	 * (docs.pytorch.org/docs/stable/elastic/run.html). */
+	{"TORCHELASTIC_RUN_ID",
+	 {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"},
+	 "GROUP_WORLD_SIZE"},
 	{"OMPI_COMM_WORLD_RANK", {"PMIX_NAMESPACE"}, NULL},
 	{"PALS_RANKID", {"PALS_APID"}, NULL},
 	{"FLUX_TASK_RANK", {"FLUX_JOB_ID"}, "FLUX_JOB_NNODES"},

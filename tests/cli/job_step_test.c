@@ -53,6 +53,19 @@ static const struct {
 	 "f7xQ", "f7xQ", 1, 2, 2},
 	{"PALS", "PALS_RANKID=1 PALS_LOCAL_RANKID=0 PALS_SIZE=4 PALS_APID=1234-55 PBS_JOBID=88",
 	 "1234-55", "88", 1, 4, JOB_STEP_UNKNOWN},
+	{"a worker of torchrun",
+	 "TORCHELASTIC_RUN_ID=none MASTER_ADDR=node1 MASTER_PORT=40111 RANK=9 LOCAL_RANK=1 "
+	 "GROUP_RANK=1 WORLD_SIZE=16 "
+	 "LOCAL_WORLD_SIZE=8 GROUP_WORLD_SIZE=2 TORCHELASTIC_RESTART_COUNT=0",
+	 "none.node1.40111", "", 9, 16, 2},
+	{"a worker of torchrun within a step of Slurm",
+	 "SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_LOCALID=0 SLURM_STEP_NUM_TASKS=2 "
+	 "SLURM_STEP_NUM_NODES=3 "
+	 "TORCHELASTIC_RUN_ID=mine MASTER_ADDR=fe80::1 MASTER_PORT=29500 RANK=3 LOCAL_RANK=1 "
+	 "WORLD_SIZE=4 GROUP_WORLD_SIZE=2",
+	 "mine.fe80::1.29500", "5", 3, 4, 2},
+	{"a worker of torchrun that tells no address",
+	 "TORCHELASTIC_RUN_ID=mine RANK=0 WORLD_SIZE=2", "mine", "mine", 0, 2, JOB_STEP_UNKNOWN},
 	{"torchrun in each task of srun",
 	 "SLURM_JOB_ID=5 SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_LOCALID=0 SLURM_STEP_NUM_TASKS=2 "
 	 "SLURM_STEP_NUM_NODES=2",
@@ -87,6 +100,19 @@ static void all_ranks_of_a_step_have_one_key_and_other_steps_another(void **stat
 		"SLURM_JOB_ID=4711 SLURM_STEP_ID=3 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2", &a));
 	assert_true(read_step(
 		"SLURM_JOB_ID=4711 SLURM_STEP_ID=4 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2", &other));
+	assert_string_not_equal(a.key, other.key);
+
+	/* Two jobs of torchrun's that nobody gave an id. */
+	assert_true(read_step("TORCHELASTIC_RUN_ID=none MASTER_ADDR=n MASTER_PORT=4000 RANK=0 "
+			      "GROUP_RANK=0 WORLD_SIZE=2",
+			      &a));
+	assert_true(read_step("TORCHELASTIC_RUN_ID=none MASTER_ADDR=n MASTER_PORT=4000 RANK=1 "
+			      "GROUP_RANK=1 WORLD_SIZE=2",
+			      &b));
+	assert_string_equal(a.key, b.key);
+	assert_true(read_step("TORCHELASTIC_RUN_ID=none MASTER_ADDR=n MASTER_PORT=4001 RANK=0 "
+			      "GROUP_RANK=0 WORLD_SIZE=2",
+			      &other));
 	assert_string_not_equal(a.key, other.key);
 }
 
