@@ -20,24 +20,35 @@ struct process_description {
 	bool changed;
 };
 
-/* The environment that the process was started with; later setenv() calls don't show, and need not.
- */
-static void read_job(struct process_description *description, pid_t pid)
+static void set_job(struct process_description *description, const struct job_identity *identity)
 {
 	struct message_process *process = &description->process;
+	uint32_t job = process->job;
+
+	string_dictionary_intern(description->strings, identity->job, strlen(identity->job), &job);
+	if (process->rank != identity->rank || process->local_rank != identity->local_rank ||
+	    process->world_size != identity->world_size || process->job != job)
+		description->changed = true;
+	process->rank = identity->rank;
+	process->local_rank = identity->local_rank;
+	process->world_size = identity->world_size;
+	process->job = job;
+}
+
+/* The environment that the program was started with; later setenv() calls don't show, and need not. */
+void process_description_read_job(struct process_description *description, pid_t pid)
+{
 	struct job_identity identity;
 	char *environment = NULL;
 	size_t size = 0;
 
 	if (pid > 0)
 		proc_file_read(pid, "environ", ENVIRONMENT_MAX, &environment, &size);
-	job_identity_read(environment ? environment : "", size, &identity);
+	if (size) {
+		job_identity_read(environment, size, &identity);
+		set_job(description, &identity);
+	}
 	free(environment);
-	process->rank = identity.rank;
-	process->local_rank = identity.local_rank;
-	process->world_size = identity.world_size;
-	string_dictionary_intern(description->strings, identity.job, strlen(identity.job),
-				 &process->job);
 }
 
 static void read_command(struct process_description *description, pid_t pid)
@@ -57,6 +68,7 @@ struct process_description *process_description_create(uint32_t process_id, pid_
 {
 	struct process_description *description = calloc(1, sizeof(*description));
 	uint64_t start_ticks = proc_file_start_ticks(pid);
+	struct job_identity nobody;
 
 	if (!description)
 		return NULL;
@@ -70,7 +82,9 @@ struct process_description *process_description_create(uint32_t process_id, pid_
 	process->pid_namespace = hello->pid_namespace;
 	memcpy(process->instance, hello->instance, sizeof(process->instance));
 	process->state = PROCESS_RUNNING;
-	read_job(description, pid);
+	job_identity_read("", 0, &nobody);
+	set_job(description, &nobody);
+	process_description_read_job(description, pid);
 	read_command(description, pid);
 	return description;
 }

@@ -357,6 +357,8 @@ static int find_name(const struct watched_process *process, const struct sample_
 
 static int call_anew(struct watched_process *process)
 {
+	if (process->description && !process->ended)
+		process_description_read_job(process->description, process->pid);
 	return read_command(process) && process->description
 		       ? process_description_set_command(process->description, process->command)
 		       : 0;

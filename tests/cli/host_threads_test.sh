@@ -34,6 +34,12 @@ same "guest: frames of CUDA's own and the guest's in launch stacks" "$(grep -c '
 samples=$(sql "$scratch/guest" 'select sum(count) from ledger where reason = 34')
 check "guest: samples" [ "$samples" -gt 20 ]
 
+# A process that becomes a rank by exec, after it was sampled.
+"$flamegrid" run -o "$scratch/exec" --cpu-hz 999 -- bash -c 'for ((i = 0; i < 100000; i++)); do :; done; exec env RANK=5 LOCAL_RANK=1 WORLD_SIZE=8 "$1" spin 100000000' bash "$victim" \
+	2>"$scratch/exec.err"
+same "exec: status" $? 7
+same "exec: who it is in the end" "$(sql "$scratch/exec" 'select rank, local_rank, world_size from processes order by id desc limit 1')" "5	1	8"
+
 # A shell, its children, a pid namespace around all.
 "$flamegrid" run -o "$scratch/tree" --cpu-hz 499 -- bash -c "'$victim' spin 100000000; '$victim' spin 100000000 & wait; exit 3" 2>"$scratch/tree.err"
 same "tree: status" $? 3
