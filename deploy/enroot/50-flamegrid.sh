@@ -3,6 +3,7 @@
 # with the host's environment, and starts none whose hook fails: this one never does. Jobs that are not profiled are left alone.
 inject=libflamegrid_inject.so
 library=${CUDA_INJECTION64_PATH:-} socket=${FLAMEGRID_SOCKET:-} root=${FLAMEGRID_ROOT:-/opt/flamegrid}
+root=${root%/}
 [ "${library##*/}" = $inject ] || library=
 # Under pyxis containers start before their tasks, so that only these two can tell.
 wanted=${FLAMEGRID_ROOT:-}${FLAMEGRID_STEP+step}

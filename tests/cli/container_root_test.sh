@@ -13,8 +13,9 @@ cp "$BUILD/lib/libflamegrid_inject.so" "$site/lib/"
 image=$scratch/image
 mkdir -p "$image"/{lib64,lib/x86_64-linux-gnu,job,proc,tmp}
 cp -L /lib64/ld-linux-x86-64.so.2 "$image/lib64/"
-for library in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1; do
-	cp -L "/lib/x86_64-linux-gnu/$library" "$image/lib/x86_64-linux-gnu/"
+for library in libdl.so.2 libpthread.so.0 $(ldd "$fake_launches" "$BUILD"/lib/fake-cuda/lib*.so "$site/lib/libflamegrid_inject.so" "$(command -v env)" |
+	awk '$3 ~ "^/" && $1 !~ /^libcu/ { print $3 }' | sort -u); do
+	cp -L "/lib/x86_64-linux-gnu/${library##*/}" "$image/lib/x86_64-linux-gnu/"
 done
 cp "$fake_launches" "$(command -v env)" "$image/job/"
 cp -a "$BUILD"/lib/fake-cuda/lib*.so* "$image/job/"

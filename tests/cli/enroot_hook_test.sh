@@ -82,6 +82,11 @@ start FLAMEGRID_ROOT="$scratch/a site" CUDA_INJECTION64_PATH="$scratch/a site/li
 mounted "blanks in a path" "$(directory "$scratch/a\\040site")"
 mv "$scratch/a site" "$root"
 
+start FLAMEGRID_ROOT="$root/" CUDA_INJECTION64_PATH="$library"
+mounted "a slash at the end of FLAMEGRID_ROOT" "$(directory "$root")"
+start FLAMEGRID_ROOT=/ CUDA_INJECTION64_PATH="$library"
+mounted "an installation in / hides nothing" "$(file "$library")"
+
 # Pyxis starts the container before the task, and what runs in it begins to profile itself.
 start FLAMEGRID_ROOT="$root" SLURM_JOB_ID=1
 mounted "asked for by FLAMEGRID_ROOT: the installation" "$(directory "$root")"
