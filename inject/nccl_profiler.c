@@ -1,6 +1,7 @@
 #include "nccl_profiler.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 #include "monotonic.h"
 #include "proto/record_ring.h"
 
-#define DEFINE_TRIES   1000u /* of a lock that others hold for the time of a copy */
+#define DEFINE_NS      20000000u /* the most that a call waits for another thread's first one */
+#define DEFINE_TRIES   1000u     /* of a lock that others hold for the time of a copy */
 #define CAPTURED_BIT   1u
 #define CALLED_SHIFT   1
 #define DEFINED_IN_ALL COLLECTIVE_COMMUNICATORS_MAX
@@ -139,16 +141,23 @@ static uint32_t define(struct nccl_communicator *communicator)
 	return self.nr_defined;
 }
 
+/* Once a communicator. Ranks that are threads meet theirs at the same moment, and the one that defines may be interrupted: the other waits. */
 static uint32_t id_of(struct nccl_communicator *communicator)
 {
 	uint32_t id = atomic_load_explicit(&communicator->communicator_id, memory_order_acquire);
+	uint64_t begin_ns;
 
-	for (uint32_t i = 0; id == 0 && i < DEFINE_TRIES; i++) {
-		if (atomic_flag_test_and_set_explicit(&self.defining, memory_order_acquire))
-			continue;
-		id = define(communicator);
-		atomic_flag_clear_explicit(&self.defining, memory_order_release);
+	if (id)
+		return id;
+	begin_ns = monotonic_ns();
+	while (atomic_flag_test_and_set_explicit(&self.defining, memory_order_acquire)) {
+		if (monotonic_ns() > begin_ns + DEFINE_NS)
+			return 0;
+		sched_yield();
 	}
+	for (uint32_t i = 0; id == 0 && i < DEFINE_TRIES; i++)
+		id = define(communicator);
+	atomic_flag_clear_explicit(&self.defining, memory_order_release);
 	return id;
 }
 

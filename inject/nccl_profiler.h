@@ -4,7 +4,7 @@
  * What is relied upon (docs/collectives.md has it in full): NCCL tells of a plan's tasks right after it has launched the plan's kernel, on the
  * thread that did, the Group event first; and on all ranks in the same order, as far as collectives are concerned.
  *
- * Threads: any of the application's, and NCCL's. No lock is waited for, nothing is allocated but a thread's own state (launch_thread.h), errno
+ * Threads: any of the application's, and NCCL's. No lock is waited for but at a communicator's first call, nothing is allocated but a thread's own state (launch_thread.h), errno
  * is kept. */
 #ifndef NCCL_PROFILER_H
 #define NCCL_PROFILER_H
