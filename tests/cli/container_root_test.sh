@@ -53,13 +53,19 @@ begin() {
 	same "$name: nothing is lost" "$("$flamegrid" report "$scratch/$name" --format json | tr -d ' \n' | grep -o '"ledger":\[[^]]*\]')" '"ledger":[]'
 	"$flamegrid" report "$scratch/$name" --format folded >"$scratch/$name.folded"
 	# Of a program this short the names may not have been looked up before its files were gone with it.
-	same "$name: stacks from the thread's start to the launch" "$(grep -c '^clone3;start_thread;[^;]*;[^;]*;[^;]*;[^;]*;\[GPU0_Kernel\]k[0-2] [0-9]*$' "$scratch/$name.folded")" 3
+	same "$name: stacks from the thread's start to the launch" "$(grep -cE '^(clone3|libc\.so\.6\+0x[0-9a-f]+);(start_thread|libc\.so\.6\+0x[0-9a-f]+);([^;]*;){4}\[GPU0_Kernel\]k[0-2] [0-9]*$' "$scratch/$name.folded")" 3
 	same "$name: mounts" "$(grep -c . "$scratch/$name.root.mounts")" 2
 	same "$name: the host sees none of them" "$(grep -c "$scratch/$name.root" /proc/self/mounts)" 0
 }
 begin "a mount namespace" --mount
-begin "a user's namespaces" --user --map-root-user --mount
-begin "namespaces of its own" --user --map-root-user --mount --pid --fork --ipc --uts
+# The kernel gives no user namespace to who is in a chroot; some systems give none to anybody.
+if unshare --user --map-root-user --mount true 2>"$scratch/user.err"; then
+	begin "a user's namespaces" --user --map-root-user --mount
+	begin "namespaces of its own" --user --map-root-user --mount --pid --fork --ipc --uts
+else
+	echo "left out: user namespaces ($(cat "$scratch/user.err"))"
+	begin "namespaces of its own, of root's" --mount --pid --fork --ipc --uts
+fi
 
 # Without flamegrid run the container is what it would be without the hook.
 cp -a "$image" "$scratch/plain.root"
