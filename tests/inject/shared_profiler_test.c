@@ -140,8 +140,8 @@ static void compare_times(uint64_t begin_ns)
 		const struct gpu_record *record = &agent.records[i];
 
 		assert_in_range(record->start_ns, begin_ns, end_ns);
-		assert_in_range(record->end_ns - record->start_ns, KERNEL_NS - KERNEL_NS / 100,
-				KERNEL_NS + KERNEL_NS / 100);
+		assert_in_range(record->end_ns - record->start_ns, KERNEL_NS - KERNEL_NS / 20,
+				KERNEL_NS + KERNEL_NS / 20);
 	}
 }
 
