@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The median distance of a normal distribution's values from their median. */
-#define MAD_UNIT 0.6745
+#include "robust.h"
 
 /* Of more ranks only those that may be late are held against all others: that costs a look at each, each time. */
 #define Z_RANKS 64u
@@ -80,31 +79,6 @@ static int by_time(const void *a, const void *b, void *context)
 	uint64_t x = times[*(const uint32_t *)a], y = times[*(const uint32_t *)b];
 
 	return (x > y) - (x < y);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median_of(double *values, uint32_t count)
-{
-	if (count == 0)
-		return 0;
-	qsort(values, count, sizeof(*values), by_value);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
-/* What would be the standard deviation of normal values. */
-static double spread_of(double *values, uint32_t count)
-{
-	double median = median_of(values, count);
-
-	for (uint32_t i = 0; i < count; i++)
-		values[i] = fabs(values[i] - median);
-	return median_of(values, count) / MAD_UNIT;
 }
 
 /* The median time of all but the one at this place of the order. */
@@ -221,12 +195,12 @@ static double z_of(struct work *work, const double *means, uint32_t rank, double
 	for (uint32_t j = 0; j < nr_ranks; j++)
 		for (uint32_t i = 0; i < nr_stretches && j != rank; i++)
 			work->values[count++] = work->late[(size_t)j * nr_stretches + i] - means[j];
-	double noise = spread_of(work->values, count) / sqrt(independent);
+	double noise = robust_spread(work->values, count) / sqrt(independent);
 	for (uint32_t j = 0; j < nr_ranks; j++)
 		if (j != rank)
 			work->values[others++] = means[j];
-	double median = median_of(work->values, others);
-	double between = spread_of(work->values, others);
+	double median = robust_median(work->values, others);
+	double between = robust_spread(work->values, others);
 
 	if (between > noise)
 		noise = between;

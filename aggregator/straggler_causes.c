@@ -8,13 +8,13 @@
 
 #include "cuda_name.h"
 #include "report_tree.h"
+#include "robust.h"
 #include "straggler_work.h"
 
 #define EFFECT_SHARE 0.25 /* of the lateness: what something else must explain */
 #define SPREADS      3.0  /* of the others, that an excess must be above */
 #define PART_MIN     0.02 /* of the lateness, likewise */
 #define LONGER       1.02 /* a launch that takes so much more is a longer one */
-#define MAD_UNIT     0.6745
 #define CUT_STACK    "…;"
 #define STACK_MAX    12u /* innermost frames of a stack that is shown */
 
@@ -41,30 +41,6 @@ struct causes {
 	uint32_t count, room;
 };
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median_of(double *values, uint32_t count)
-{
-	if (count == 0)
-		return 0;
-	qsort(values, count, sizeof(*values), by_value);
-	return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
-
-static double spread_of(double *values, uint32_t count)
-{
-	double median = median_of(values, count);
-
-	for (uint32_t i = 0; i < count; i++)
-		values[i] = fabs(values[i] - median);
-	return median_of(values, count) / MAD_UNIT;
-}
-
 /* By what a party's sums are divided. */
 static double times_of(const struct look *look, uint32_t party)
 {
@@ -85,7 +61,7 @@ static double median_ns(const struct look *look, uint32_t node)
 	for (uint32_t i = 1; i < width; i++)
 		look->values[i - 1] =
 			look->amounts[(size_t)node * width + i].ns / times_of(look, i);
-	return median_of(look->values, width - 1);
+	return robust_median(look->values, width - 1);
 }
 
 static double median_count(const struct look *look, uint32_t node)
@@ -95,7 +71,7 @@ static double median_count(const struct look *look, uint32_t node)
 	for (uint32_t i = 1; i < width; i++)
 		look->values[i - 1] =
 			look->amounts[(size_t)node * width + i].count / times_of(look, i);
-	return median_of(look->values, width - 1);
+	return robust_median(look->values, width - 1);
 }
 
 /* What the late one has more than the others; 0 if that may be chance. */
@@ -108,7 +84,7 @@ static double own_excess(const struct look *look, uint32_t node)
 
 	if (more <= PART_MIN * late_of(look) || more <= 0)
 		return 0;
-	double noise = spread_of(look->values, look->question->nr_parties - 1);
+	double noise = robust_spread(look->values, look->question->nr_parties - 1);
 	/* n samples of a clock are off by the root of n. */
 	double sampling = look->plane == REPORT_PLANE_CPU
 				  ? sqrt(late->ns * look->period_ns) / times_of(look, 0)

@@ -2,26 +2,8 @@
 # Two agents with clocks of their own (time namespaces, in network namespaces on a bridge) and an aggregator: what is found is what was
 # planted, within the bound that is told. Needs root.
 . "$(dirname "$0")/harness.sh"
-tag=fgc$$
-daemons=
-
-at_end() {
-	kill -9 $daemons 2>/dev/null
-	for host in hub one two; do ip netns del "$tag-$host" 2>/dev/null; done
-	ip link del "$tag-br" 2>/dev/null
-}
-
-ip link add "$tag-br" type bridge && ip link set "$tag-br" up
-address=1
-for host in hub one two; do
-	ip netns add "$tag-$host"
-	ip link add "${tag}v$address" type veth peer name eth0 netns "$tag-$host"
-	ip link set "${tag}v$address" master "$tag-br" up
-	ip -n "$tag-$host" addr add "10.213.78.$address/24" dev eth0
-	ip -n "$tag-$host" link set eth0 up
-	ip -n "$tag-$host" link set lo up
-	address=$((address + 1))
-done
+tag=fgc subnet=10.213.78
+. "$(dirname "$0")/hosts.sh"
 "$flamegrid" keygen "$scratch/keys" >"$scratch/out"
 same "keygen" $? 0
 mkfifo "$scratch/ready"

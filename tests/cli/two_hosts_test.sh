@@ -2,26 +2,8 @@
 # Two agents and an aggregator as three hosts (network namespaces on a bridge): one profile, both hosts told apart, and
 # nobody else let in. Needs root.
 . "$(dirname "$0")/harness.sh"
-tag=fg$$
-daemons=
-
-at_end() {
-	kill -9 $daemons 2>/dev/null
-	for host in hub one two; do ip netns del "$tag-$host" 2>/dev/null; done
-	ip link del "$tag-br" 2>/dev/null
-}
-
-ip link add "$tag-br" type bridge && ip link set "$tag-br" up
-address=1
-for host in hub one two; do
-	ip netns add "$tag-$host"
-	ip link add "${tag}v$address" type veth peer name eth0 netns "$tag-$host"
-	ip link set "${tag}v$address" master "$tag-br" up
-	ip -n "$tag-$host" addr add "10.213.77.$address/24" dev eth0
-	ip -n "$tag-$host" link set eth0 up
-	ip -n "$tag-$host" link set lo up
-	address=$((address + 1))
-done
+tag=fg subnet=10.213.77
+. "$(dirname "$0")/hosts.sh"
 on() { local host=$1; shift; ip netns exec "$tag-$host" "$@"; } # not for the background: $! would be the shell
 
 on hub "$BUILD/bin/flamegrid-aggregator" --listen tcp://10.213.77.1:5599 --store "$scratch/refused.db" 2>"$scratch/err"
