@@ -190,6 +190,18 @@ int statement_step(struct statement *statement)
 	return errno_of(code);
 }
 
+int database_rows(struct database *database, const char *sql,
+		  int (*take)(struct statement *row, void *context), void *context)
+{
+	struct statement *row;
+	int more = 0, error = statement_create(database, sql, &row);
+
+	while (!error && (more = statement_step(row)) > 0)
+		error = take(row, context);
+	statement_destroy(row);
+	return error ? error : more;
+}
+
 int64_t statement_signed(struct statement *statement, uint32_t column)
 {
 	return sqlite3_column_int64(statement->handle, (int)column);

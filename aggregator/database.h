@@ -73,6 +73,10 @@ int statement_run(struct statement *statement, const struct database_value *valu
 /* The next row: 1; 0: no more (and the statement starts again); or an error. */
 int statement_step(struct statement *statement);
 
+/* Gives each row of a query to take(), as long as that returns 0. 0; take()'s error; one of the database's. */
+int database_rows(struct database *database, const char *sql,
+		  int (*take)(struct statement *row, void *context), void *context);
+
 /* Of the current row; NULL reads as 0 and as no bytes. Bytes are borrowed until the next step. */
 int64_t statement_signed(struct statement *statement, uint32_t column);
 uint64_t statement_number(struct statement *statement, uint32_t column);

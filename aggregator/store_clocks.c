@@ -60,8 +60,9 @@ int store_clocks_write(struct store_clocks *clocks, const struct clock_log *log)
 	return error;
 }
 
-static int take(struct statement *row, struct collection *collection)
+static int take(struct statement *row, void *context)
 {
+	struct collection *collection = context;
 	const struct clock_offset offset = {
 		.host = (uint32_t)statement_number(row, 0),
 		.reference = (uint32_t)statement_number(row, 1),
@@ -88,13 +89,7 @@ static int take(struct statement *row, struct collection *collection)
 
 int store_clocks_read(struct database *database, struct collection *collection)
 {
-	struct statement *row;
-	int more = 0;
-	int error = statement_create(
-		database, "SELECT * FROM clock_offsets ORDER BY host, reference, time_ns", &row);
-
-	while (!error && (more = statement_step(row)) > 0)
-		error = take(row, collection);
-	statement_destroy(row);
-	return error ? error : more;
+	return database_rows(database,
+			     "SELECT * FROM clock_offsets ORDER BY host, reference, time_ns", take,
+			     collection);
 }

@@ -145,7 +145,7 @@ int store_collectives_load(struct database *database, struct collection *collect
 					roster_size(collection->roster).processes);
 }
 
-static int take_communicator(struct collective_log *log, struct statement *row)
+static int take_communicator(struct statement *row, void *log)
 {
 	const struct communicator communicator = {
 		.communicator_id = number32(row, 1),
@@ -166,7 +166,7 @@ static int take_communicator(struct collective_log *log, struct statement *row)
 	return collective_log_put(log, process, &communicator);
 }
 
-static int take_call(struct collective_log *log, struct statement *row)
+static int take_call(struct statement *row, void *log)
 {
 	const struct collective call = {
 		.communicator_id = number32(row, 2),
@@ -209,24 +209,11 @@ static int take_call(struct collective_log *log, struct statement *row)
 
 int store_collectives_read(struct database *database, struct collective_log *log)
 {
-	static const struct {
-		const char *sql;
-		int (*take)(struct collective_log *log, struct statement *row);
-	} tables[] = {
-		{"SELECT * FROM communicators ORDER BY process, communicator", take_communicator},
-		{"SELECT * FROM collectives ORDER BY id", take_call},
-	};
-	int error = 0;
+	int error = database_rows(database,
+				  "SELECT * FROM communicators ORDER BY process, communicator",
+				  take_communicator, log);
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !error; i++) {
-		struct statement *row;
-		int more = 0;
-
-		error = statement_create(database, tables[i].sql, &row);
-		while (!error && (more = statement_step(row)) > 0)
-			error = tables[i].take(log, row);
-		statement_destroy(row);
-		error = error ? error : more;
-	}
-	return error;
+	return error ? error
+		     : database_rows(database, "SELECT * FROM collectives ORDER BY id", take_call,
+				     log);
 }

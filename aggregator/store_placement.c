@@ -79,8 +79,9 @@ static uint32_t number32(struct statement *row, uint32_t column)
 	return (uint32_t)statement_number(row, column);
 }
 
-static int take_device(struct statement *row, struct collection *collection)
+static int take_device(struct statement *row, void *context)
 {
+	struct collection *collection = context;
 	const struct placement_device device = {
 		.device = number32(row, 0),
 		.numa_node = statement_null(row, 1) ? PLACEMENT_NODE_NONE : number32(row, 1),
@@ -94,8 +95,9 @@ static int take_device(struct statement *row, struct collection *collection)
 	return placement_log_add_device(collection->placements, &device);
 }
 
-static int take_thread(struct statement *row, struct collection *collection)
+static int take_thread(struct statement *row, void *context)
 {
+	struct collection *collection = context;
 	const struct placement_thread thread = {
 		.process = number32(row, 0),
 		.tid = number32(row, 1),
@@ -112,24 +114,11 @@ static int take_thread(struct statement *row, struct collection *collection)
 
 int store_placement_read(struct database *database, struct collection *collection)
 {
-	static const struct {
-		const char *sql;
-		int (*take)(struct statement *row, struct collection *collection);
-	} tables[] = {
-		{"SELECT * FROM device_topology ORDER BY device", take_device},
-		{"SELECT * FROM launch_cpus ORDER BY process, tid, numa_node", take_thread},
-	};
-	int error = 0;
+	int error = database_rows(database, "SELECT * FROM device_topology ORDER BY device",
+				  take_device, collection);
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !error; i++) {
-		struct statement *row;
-		int more = 0;
-
-		error = statement_create(database, tables[i].sql, &row);
-		while (!error && (more = statement_step(row)) > 0)
-			error = tables[i].take(row, collection);
-		statement_destroy(row);
-		error = error ? error : more;
-	}
-	return error;
+	return error ? error
+		     : database_rows(database,
+				     "SELECT * FROM launch_cpus ORDER BY process, tid, numa_node",
+				     take_thread, collection);
 }
