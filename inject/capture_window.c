@@ -215,9 +215,7 @@ static void open_window(uint64_t now_ns, bool helper)
 		self.parts.prepare();
 	else
 		lifecycle_came_late(); /* the process may be over before the helper has looked */
-	if (open_subscribed() == CUPTI_ABI_SUCCESS)
-		subscription_tell_resources();
-	else
+	if (open_subscribed() != CUPTI_ABI_SUCCESS)
 		self.retry_ns = now_ns + RETRY_NS;
 }
 

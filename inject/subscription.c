@@ -425,18 +425,6 @@ int subscription_start(const struct launch_callback *launch,
 	return launches;
 }
 
-void subscription_tell_resources(void)
-{
-	static const uint32_t told[] = {CUPTI_ABI_KIND_CONTEXT, CUPTI_ABI_KIND_STREAM};
-
-	if (!self.library->activity_enable_and_dump || shared_session_is_on())
-		return;
-	for (size_t i = 0; i < NR(told); i++)
-		self.library->activity_enable_and_dump(told[i]);
-	if (self.library->version >= CUPTI_ABI_VERSION_13_2)
-		self.library->activity_enable_and_dump(CUPTI_ABI_KIND_GREEN_CONTEXT);
-}
-
 void subscription_take_up(bool callbacks)
 {
 	if (callbacks) {

@@ -196,6 +196,27 @@ int main(void)
 	DO(cuStreamDestroy(first));
 	DO(cuGreenCtxDestroy(one));
 	part("three", 8, &one, &first, memory, 16384);
+	step("asked for contexts that are there");
+	printf("  result %d\n", (int)cuptiActivityEnableAndDump(CUPTI_ACTIVITY_KIND_CONTEXT));
+	step("asked for streams that are there");
+	printf("  result %d\n", (int)cuptiActivityEnableAndDump(CUPTI_ACTIVITY_KIND_STREAM));
+	step("work after that");
+	part_by_stream<<<1, 32, 0, first>>>();
+	whole_gpu<<<1, 32>>>();
+	step("all off, and on again");
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		cuptiActivityDisable(kinds[i]);
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		cuptiActivityEnable(kinds[i]);
+	part_by_stream<<<1, 32, 0, first>>>();
+	whole_gpu<<<1, 32>>>();
+	step("all off, and on again, asking for contexts and streams");
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		cuptiActivityDisable(kinds[i]);
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		cuptiActivityEnableAndDump(kinds[i]);
+	part_by_stream<<<1, 32, 0, first>>>();
+	whole_gpu<<<1, 32>>>();
 	step("end");
 	DO(cuStreamDestroy(first));
 	DO(cuStreamDestroy(second));
