@@ -1,7 +1,8 @@
 /* Contexts that are parts of others (cuGreenCtxCreate): what CUPTI's records tell of them becomes definitions. Their GPU records name them, but
  * the callbacks of their launches, and all records of their streams and waits, name the primary context (CUPTI 13.0, measured:
- * tests/gpu/programs/green_probe.cu). CUPTI tells of one when it is made: those that were there before are known by their number alone. To ask for them
- * with cuptiActivityEnableAndDump() is no way: it told of none, and of four in five launches of later windows there were then no records. */
+ * tests/gpu/programs/green_probe.cu). CUPTI tells of one when it is made: those that were there before are
+ * known by their number alone. cuptiActivityEnableAndDump() tells of none, and where it was called at the opening of windows, nearly all launches of
+ * later ones had no records. */
 #ifndef GREEN_CONTEXTS_H
 #define GREEN_CONTEXTS_H
 

@@ -24,7 +24,7 @@ struct activity_green {
 void activity_resource_created(uint32_t cbid, struct sim_context *context,
 			       struct sim_stream *stream);
 
-/* Records of everything of this kind; of a kind that is no resource, none. */
+/* Records of what there is of this kind and no program made; of a kind that is no resource, none. */
 void activity_resource_dump(uint32_t kind);
 
 #endif
