@@ -28,10 +28,10 @@ void csv_writer_text(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-static void write_known(FILE *out, int32_t number, int32_t none)
+void csv_writer_number(FILE *out, bool known, int64_t number)
 {
-	if (number != none)
-		fprintf(out, "%" PRId32, number);
+	if (known)
+		fprintf(out, "%" PRId64, number);
 	fputc(',', out);
 }
 
@@ -55,13 +55,12 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 {
 	csv_writer_text(out, tree->strings[leaf->host]);
 	fputc(',', out);
-	write_known(out, leaf->rank, REPORT_RANK_NONE);
+	csv_writer_number(out, leaf->rank != REPORT_RANK_NONE, leaf->rank);
 	fprintf(out, "%" PRIu32 ",", tree->processes[leaf->process].pid);
-	write_known(out, leaf->gpu, REPORT_GPU_NONE);
+	csv_writer_number(out, leaf->gpu != REPORT_GPU_NONE, leaf->gpu);
 	fprintf(out, "%" PRIu32 ",%" PRIu32 ",", leaf->context_id, leaf->stream_id);
-	if (leaf->tid)
-		fprintf(out, "%" PRIu32, leaf->tid);
-	fprintf(out, ",%s,", report_groups_kind(leaf->kind));
+	csv_writer_number(out, leaf->tid != 0, leaf->tid);
+	fprintf(out, "%s,", report_groups_kind(leaf->kind));
 	csv_writer_text(out, report_groups_activity(tree->strings[leaf->name]));
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", leaf->count, leaf->ns, leaf->bytes);
 	write_stack(out, tree, leaf->node);

@@ -4,6 +4,8 @@
 #ifndef CSV_WRITER_H
 #define CSV_WRITER_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "report_tree.h"
@@ -13,5 +15,8 @@ int csv_writer_write(FILE *out, const struct report_tree *tree);
 
 /* A field, in quotes where it needs them. */
 void csv_writer_text(FILE *out, const char *text);
+
+/* A number's field and the comma behind it; empty where it is not known. */
+void csv_writer_number(FILE *out, bool known, int64_t number);
 
 #endif

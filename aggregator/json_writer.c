@@ -4,36 +4,11 @@
 #include <inttypes.h>
 
 #include "collectives_writer.h"
+#include "json_text.h"
 #include "proto/memory_kind.h"
 #include "report_groups.h"
 #include "report_summary.h"
 #include "statistics_writer.h"
-
-/* The tree's text holds no control characters, so two escapes suffice. */
-void json_writer_text(FILE *out, const char *text)
-{
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
-static void write_member(FILE *out, const char *name, const char *text)
-{
-	fprintf(out, "\"%s\":", name);
-	json_writer_text(out, text);
-}
-
-static void write_known(FILE *out, const char *name, int32_t number, int32_t none)
-{
-	if (number == none)
-		fprintf(out, "\"%s\":null,", name);
-	else
-		fprintf(out, "\"%s\":%" PRId32 ",", name, number);
-}
 
 static void write_totals(FILE *out, const struct report_tree *tree)
 {
@@ -46,12 +21,12 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 		",\"lost\":%" PRIu64 "},\n",
 		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->graphs,
 		tree->graph_ns, tree->matched, tree->launches, tree->launches_failed, tree->lost);
-	write_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
-	fputs(",\n\"ledger\":[", out);
+	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
+	fputs("\n\"ledger\":[", out);
 	for (uint32_t i = 0; i < tree->nr_losses; i++) {
 		fputs(i ? ",\n{" : "\n{", out);
-		write_member(out, "reason", tree->strings[tree->losses[i].reason]);
-		fprintf(out, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", tree->losses[i].count,
+		json_text_member(out, "reason", tree->strings[tree->losses[i].reason]);
+		fprintf(out, "\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", tree->losses[i].count,
 			tree->losses[i].ns);
 	}
 	fputs("],\n", out);
@@ -61,8 +36,8 @@ static void write_plane(FILE *out, const struct report_tree *tree, enum report_p
 {
 	const struct report_plane_total *total = &tree->plane_totals[plane];
 
-	write_member(out, "plane", report_plane_name(plane));
-	fprintf(out, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"shown\":%s",
+	json_text_member(out, "plane", report_plane_name(plane));
+	fprintf(out, "\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"shown\":%s",
 		total->count, total->ns, total->bytes,
 		tree->planes & 1u << plane ? "true" : "false");
 }
@@ -89,8 +64,8 @@ static void write_notices(FILE *out, const struct report_tree *tree)
 	fputs("\"notices\":[", out);
 	for (uint32_t i = 0; i < tree->nr_notices; i++) {
 		fputs(i ? ",\n{" : "\n{", out);
-		write_member(out, "text", tree->strings[tree->notices[i].text]);
-		fprintf(out, ",\"processes\":%" PRIu32 "}", tree->notices[i].nr_processes);
+		json_text_member(out, "text", tree->strings[tree->notices[i].text]);
+		fprintf(out, "\"processes\":%" PRIu32 "}", tree->notices[i].nr_processes);
 	}
 	fputs("],\n", out);
 }
@@ -102,30 +77,30 @@ static void write_processes(FILE *out, const struct report_tree *tree)
 		const struct report_process *process = &tree->processes[i];
 
 		fputs(i ? ",\n{" : "\n{", out);
-		write_member(out, "host", tree->strings[process->host]);
-		fprintf(out, ",\"pid\":%" PRIu32 ",", process->pid);
-		write_known(out, "rank", process->rank, REPORT_RANK_NONE);
-		write_member(out, "command", tree->strings[process->command]);
-		fprintf(out, ",\"unclean\":%s}", process->unclean ? "true" : "false");
+		json_text_member(out, "host", tree->strings[process->host]);
+		fprintf(out, "\"pid\":%" PRIu32 ",", process->pid);
+		json_text_number(out, "rank", process->rank != REPORT_RANK_NONE, process->rank);
+		json_text_member(out, "command", tree->strings[process->command]);
+		fprintf(out, "\"unclean\":%s}", process->unclean ? "true" : "false");
 	}
 	fputs("],\n", out);
 }
 
 static void write_busy_row(FILE *out, const struct report_busy_row *row)
 {
-	write_member(out, "host", row->host);
-	fputc(',', out);
-	write_known(out, "gpu", row->gpu, REPORT_GPU_NONE);
+	json_text_member(out, "host", row->host);
+	json_text_number(out, "gpu", row->gpu != REPORT_GPU_NONE, row->gpu);
 	if (row->whole_device) {
-		write_member(out, "name", row->device_name);
-		fputc(',', out);
+		json_text_member(out, "name", row->device_name);
 	} else {
-		write_known(out, "rank", row->rank, REPORT_RANK_NONE);
+		json_text_number(out, "rank", row->rank != REPORT_RANK_NONE, row->rank);
 		fprintf(out, "\"pid\":%" PRIu32 ",\"context\":%" PRIu32 ",\"stream\":%" PRIu32 ",",
 			row->pid, row->context_id, row->stream_id);
-		write_member(out, "stream_name", row->stream_name);
-		fprintf(out, ",\"stream_default\":%s,", row->stream_default ? "true" : "false");
-		write_known(out, "stream_priority", row->stream_priority, REPORT_PRIORITY_NONE);
+		json_text_member(out, "stream_name", row->stream_name);
+		fprintf(out, "\"stream_default\":%s,", row->stream_default ? "true" : "false");
+		json_text_number(out, "stream_priority",
+				 row->stream_priority != REPORT_PRIORITY_NONE,
+				 row->stream_priority);
 	}
 	fprintf(out,
 		"\"records\":%" PRIu64 ",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64
@@ -164,10 +139,10 @@ static void write_memory(FILE *out, const struct report_tree *tree)
 		const struct report_memory_row *row = &tree->memory[i];
 
 		fputs(i ? ",\n{" : "\n{", out);
-		write_member(out, "host", tree->strings[row->host]);
-		fprintf(out, ",\"pid\":%" PRIu32 ",", row->pid);
-		write_known(out, "rank", row->rank, REPORT_RANK_NONE);
-		write_known(out, "gpu", row->gpu, REPORT_GPU_NONE);
+		json_text_member(out, "host", tree->strings[row->host]);
+		fprintf(out, "\"pid\":%" PRIu32 ",", row->pid);
+		json_text_number(out, "rank", row->rank != REPORT_RANK_NONE, row->rank);
+		json_text_number(out, "gpu", row->gpu != REPORT_GPU_NONE, row->gpu);
 		fprintf(out,
 			"\"space\":\"%s\",\"ended\":%s,\"allocs\":%" PRIu64
 			",\"alloc_bytes\":%" PRIu64 ",\"frees\":%" PRIu64 ",\"free_bytes\":%" PRIu64
@@ -191,19 +166,19 @@ static void write_frames(FILE *out, const struct report_tree *tree, const struct
 		chain[depth++] = node;
 	fputs("\"frames\":[", out);
 	while (depth > 0) {
-		json_writer_text(out, tree->strings[tree->nodes[chain[--depth]].name]);
+		json_text_write(out, tree->strings[tree->nodes[chain[--depth]].name]);
 		fputc(',', out);
 	}
-	json_writer_text(out, tree->strings[leaf->name]);
+	json_text_write(out, tree->strings[leaf->name]);
 	fputc(']', out);
 }
 
 static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
 {
-	write_member(out, "host", tree->strings[leaf->host]);
-	fprintf(out, ",\"process\":%" PRIu32 ",", leaf->process);
-	write_known(out, "rank", leaf->rank, REPORT_RANK_NONE);
-	write_known(out, "gpu", leaf->gpu, REPORT_GPU_NONE);
+	json_text_member(out, "host", tree->strings[leaf->host]);
+	fprintf(out, "\"process\":%" PRIu32 ",", leaf->process);
+	json_text_number(out, "rank", leaf->rank != REPORT_RANK_NONE, leaf->rank);
+	json_text_number(out, "gpu", leaf->gpu != REPORT_GPU_NONE, leaf->gpu);
 	fprintf(out,
 		"\"context\":%" PRIu32 ",\"stream\":%" PRIu32 ",\"tid\":%" PRIu32
 		",\"kind\":\"%s\",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",",
@@ -211,7 +186,8 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 		leaf->count, leaf->ns, leaf->bytes);
 	write_frames(out, tree, leaf);
 	fputc(',', out);
-	write_member(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
+	fputs("\"plane\":", out);
+	json_text_write(out, report_plane_name(report_plane_of(leaf->kind)));
 }
 
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
@@ -219,8 +195,8 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 		      const struct report_collectives *collectives)
 {
 	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
-	write_member(out, "title", tree->title);
-	fprintf(out, ",\n\"simulated\":%s,\n", tree->simulated ? "true" : "false");
+	json_text_member(out, "title", tree->title);
+	fprintf(out, "\n\"simulated\":%s,\n", tree->simulated ? "true" : "false");
 	write_totals(out, tree);
 	write_planes(out, tree);
 	write_notices(out, tree);

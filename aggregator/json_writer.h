@@ -19,7 +19,4 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 		      const struct report_statistics *statistics,
 		      const struct report_collectives *collectives);
 
-/* Clean text (frame_text.h) as a string. */
-void json_writer_text(FILE *out, const char *text);
-
 #endif
