@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frame_ranks.h"
 #include "report_groups.h"
 #include "report_summary.h"
 
@@ -51,7 +52,8 @@ static void write_stack(FILE *out, const struct report_tree *tree, uint32_t node
 	fputc('"', out);
 }
 
-static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
+static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf,
+		       const struct frame_ranks *ranks)
 {
 	csv_writer_text(out, tree->strings[leaf->host]);
 	fputc(',', out);
@@ -64,17 +66,26 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 	csv_writer_text(out, report_groups_activity(tree->strings[leaf->name]));
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", leaf->count, leaf->ns, leaf->bytes);
 	write_stack(out, tree, leaf->node);
-	fprintf(out, ",%s\n", report_plane_name(report_plane_of(leaf->kind)));
+	fprintf(out, ",%s,", report_plane_name(report_plane_of(leaf->kind)));
+	if (ranks)
+		fprintf(out, "%" PRIu32, frame_ranks_of_leaf(ranks, leaf));
+	fputc('\n', out);
 }
 
-int csv_writer_write(FILE *out, const struct report_tree *tree)
+int csv_writer_write(FILE *out, const struct report_tree *tree, const struct report_by *by)
 {
 	char line[REPORT_SUMMARY_SIZE];
+	struct frame_ranks *ranks;
+	int error = frame_ranks_create(tree, by, &ranks);
 
-	fputs("host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane\n",
+	if (error)
+		return error;
+	fputs("host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane,"
+	      "ranks\n",
 	      out);
 	for (uint32_t i = 0; i < tree->nr_leaves; i++)
-		write_leaf(out, tree, &tree->leaves[i]);
+		write_leaf(out, tree, &tree->leaves[i], ranks);
+	frame_ranks_destroy(ranks);
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
 	report_summary_planes(out, tree, "# ");
 	return fflush(out) || ferror(out) ? -EIO : 0;

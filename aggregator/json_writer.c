@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "collectives_writer.h"
+#include "frame_ranks.h"
 #include "json_text.h"
 #include "proto/memory_kind.h"
 #include "report_groups.h"
@@ -157,23 +158,41 @@ static void write_memory(FILE *out, const struct report_tree *tree)
 	fputs("],\n", out);
 }
 
-static void write_frames(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
+/* From the outside in. chain holds REPORT_DEPTH_MAX nodes. */
+static uint32_t find_path(const struct report_tree *tree, uint32_t node, uint32_t *chain)
 {
-	uint32_t chain[REPORT_DEPTH_MAX], depth = 0;
+	uint32_t depth = 0, nr = 0;
 
-	for (uint32_t node = leaf->node; node != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
-	     node = tree->nodes[node].parent)
-		chain[depth++] = node;
+	for (uint32_t at = node; at != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
+	     at = tree->nodes[at].parent)
+		depth++;
+	for (; nr < depth; node = tree->nodes[node].parent)
+		chain[depth - ++nr] = node;
+	return depth;
+}
+
+static void write_frames(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf,
+			 const struct frame_ranks *ranks)
+{
+	uint32_t chain[REPORT_DEPTH_MAX], depth = find_path(tree, leaf->node, chain);
+
 	fputs("\"frames\":[", out);
-	while (depth > 0) {
-		json_text_write(out, tree->strings[tree->nodes[chain[--depth]].name]);
+	for (uint32_t i = 0; i < depth; i++) {
+		json_text_write(out, tree->strings[tree->nodes[chain[i]].name]);
 		fputc(',', out);
 	}
 	json_text_write(out, tree->strings[leaf->name]);
-	fputc(']', out);
+	fputs("],", out);
+	if (!ranks)
+		return;
+	fputs("\"frame_ranks\":[", out);
+	for (uint32_t i = 0; i < depth; i++)
+		fprintf(out, "%" PRIu32 ",", frame_ranks_of_node(ranks, leaf, chain[i]));
+	fprintf(out, "%" PRIu32 "],", frame_ranks_of_leaf(ranks, leaf));
 }
 
-static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
+static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf,
+		       const struct frame_ranks *ranks)
 {
 	json_text_member(out, "host", tree->strings[leaf->host]);
 	fprintf(out, "\"process\":%" PRIu32 ",", leaf->process);
@@ -184,16 +203,33 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 		",\"kind\":\"%s\",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",",
 		leaf->context_id, leaf->stream_id, leaf->tid, report_groups_kind(leaf->kind),
 		leaf->count, leaf->ns, leaf->bytes);
-	write_frames(out, tree, leaf);
-	fputc(',', out);
+	write_frames(out, tree, leaf, ranks);
 	fputs("\"plane\":", out);
 	json_text_write(out, report_plane_name(report_plane_of(leaf->kind)));
 }
 
+static void write_leaves(FILE *out, const struct report_tree *tree, const struct frame_ranks *ranks)
+{
+	if (ranks)
+		fprintf(out, "\"rank_count\":%" PRIu32 ",\n", frame_ranks_all(ranks));
+	fputs("\"leaves\":[", out);
+	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
+		fputs(i ? ",\n{" : "\n{", out);
+		write_leaf(out, tree, &tree->leaves[i], ranks);
+		fputc('}', out);
+	}
+	fputs("]}\n", out);
+}
+
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		      const struct report_statistics *statistics,
-		      const struct report_collectives *collectives)
+		      const struct report_collectives *collectives, const struct report_by *by)
 {
+	struct frame_ranks *ranks;
+	int error = frame_ranks_create(tree, by, &ranks);
+
+	if (error)
+		return error;
 	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
 	json_text_member(out, "title", tree->title);
 	fprintf(out, "\n\"simulated\":%s,\n", tree->simulated ? "true" : "false");
@@ -208,12 +244,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	if (collectives)
 		collectives_writer_json(out, collectives);
 	write_memory(out, tree);
-	fputs("\"leaves\":[", out);
-	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
-		fputs(i ? ",\n{" : "\n{", out);
-		write_leaf(out, tree, &tree->leaves[i]);
-		fputc('}', out);
-	}
-	fputs("]}\n", out);
+	write_leaves(out, tree, ranks);
+	frame_ranks_destroy(ranks);
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }

@@ -98,7 +98,7 @@ static void the_json_holds_every_leaf_and_total(void **state)
 
 	fill_sample();
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL), 0);
 	fclose(out);
 	assert_string_equal(
 		text,
@@ -143,14 +143,14 @@ static void the_csv_quotes_what_needs_it(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	fill_sample();
-	assert_int_equal(csv_writer_write(out, report_fixture.tree), 0);
+	assert_int_equal(csv_writer_write(out, report_fixture.tree, NULL), 0);
 	fclose(out);
 	assert_string_equal(
-		text,
-		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane\n"
-		"node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;ste\"\"p,\",gpu\n"
-		"node01,3,100,0,1,7,1234,memcpy,HtoD,1,1000,4096,\"main;ste\"\"p,\",gpu\n"
-		"# 3 kernels, 4.000 us of GPU time, 100.00 % matched; nothing lost\n");
+		text, "host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,"
+		      "plane,ranks\n"
+		      "node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;ste\"\"p,\",gpu,\n"
+		      "node01,3,100,0,1,7,1234,memcpy,HtoD,1,1000,4096,\"main;ste\"\"p,\",gpu,\n"
+		      "# 3 kernels, 4.000 us of GPU time, 100.00 % matched; nothing lost\n");
 	free(text);
 }
 
@@ -175,13 +175,14 @@ static void the_csv_shows_captures_and_graphs(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	fill_graphs();
-	assert_int_equal(csv_writer_write(out, report_fixture.tree), 0);
+	assert_int_equal(csv_writer_write(out, report_fixture.tree, NULL), 0);
 	fclose(out);
 	assert_string_equal(
 		text,
-		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane\n"
-		"node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;[captured at];capture\",gpu\n"
-		"node01,3,100,0,1,7,1234,graph,,2,1000,0,\"main\",gpu\n"
+		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane,"
+		"ranks\n"
+		"node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;[captured at];capture\",gpu,\n"
+		"node01,3,100,0,1,7,1234,graph,,2,1000,0,\"main\",gpu,\n"
 		"# 3 kernels, 2 graphs, 4.000 us of GPU time, 100.00 % matched; nothing lost\n");
 	free(text);
 }
@@ -196,7 +197,7 @@ static void the_json_and_the_table_show_captures_and_graphs(void **state)
 
 	fill_graphs();
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL), 0);
 	fclose(out);
 	assert_non_null(strstr(json, "\"graphs\":2,\"graph_ns\":1000,"));
 	assert_non_null(strstr(json, "\"frames\":[\"main\",\"[captured at]\",\"capture\","
@@ -226,9 +227,10 @@ static void a_full_disk_is_an_error(void **state)
 	assert_non_null(full);
 	assert_int_equal(folded_writer_write(full, report_fixture.tree, NULL), -EIO);
 	clearerr(full);
-	assert_int_equal(csv_writer_write(full, report_fixture.tree), -EIO);
+	assert_int_equal(csv_writer_write(full, report_fixture.tree, NULL), -EIO);
 	clearerr(full);
-	assert_int_equal(json_writer_write(full, report_fixture.tree, busy, NULL, NULL), -EIO);
+	assert_int_equal(json_writer_write(full, report_fixture.tree, busy, NULL, NULL, NULL),
+			 -EIO);
 	clearerr(full);
 	assert_int_equal(table_writer_write(full, report_fixture.tree, busy, NULL), -EIO);
 	fclose(full);
