@@ -1,7 +1,9 @@
 #include "aggregator/frame_ranks.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,31 @@
 #include "aggregator/csv_writer.h"
 #include "aggregator/json_writer.h"
 #include "report_fixture.h"
+
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+static uint32_t allocations_left = UINT32_MAX;
+
+static bool may_allocate(void)
+{
+	if (allocations_left == 0)
+		return false;
+	allocations_left -= allocations_left != UINT32_MAX;
+	return true;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return may_allocate() ? __real_calloc(count, size) : NULL;
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+	return may_allocate() ? __real_realloc(memory, size) : NULL;
+}
 
 static void add(uint32_t process_id, uint32_t stack_id, const char *kernel)
 {
@@ -192,6 +219,29 @@ static void the_csv_has_the_ranks_of_each_row(void **state)
 	free(text);
 }
 
+static void without_memory_there_is_none(void **state)
+{
+	struct frame_ranks *ranks;
+	uint32_t failures = 0;
+	int error;
+
+	(void)state;
+	fill();
+	do {
+		allocations_left = failures;
+		error = frame_ranks_create(report_fixture.tree, NULL, &ranks);
+		allocations_left = UINT32_MAX;
+		if (error) {
+			assert_int_equal(error, -ENOMEM);
+			assert_null(ranks);
+			failures++;
+		}
+	} while (error && failures < 100);
+	assert_in_range(failures, 4, 99);
+	assert_non_null(ranks);
+	frame_ranks_destroy(ranks);
+}
+
 #define TEST(name)                                                                                 \
 	cmocka_unit_test_setup_teardown(name, report_fixture_set_up, report_fixture_tear_down)
 
@@ -203,6 +253,7 @@ int main(void)
 		TEST(there_is_nothing_to_tell_of_one_rank_or_of_ranks_apart),
 		TEST(the_json_has_a_number_for_each_frame),
 		TEST(the_csv_has_the_ranks_of_each_row),
+		TEST(without_memory_there_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
