@@ -66,9 +66,9 @@ static void write_leaf(FILE *out, const struct report_tree *tree, const struct r
 	csv_writer_text(out, report_groups_activity(tree->strings[leaf->name]));
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", leaf->count, leaf->ns, leaf->bytes);
 	write_stack(out, tree, leaf->node);
-	fprintf(out, ",%s,", report_plane_name(report_plane_of(leaf->kind)));
+	fprintf(out, ",%s", report_plane_name(report_plane_of(leaf->kind)));
 	if (ranks)
-		fprintf(out, "%" PRIu32, frame_ranks_of_leaf(ranks, leaf));
+		fprintf(out, ",%" PRIu32, frame_ranks_of_leaf(ranks, leaf));
 	fputc('\n', out);
 }
 
@@ -80,9 +80,9 @@ int csv_writer_write(FILE *out, const struct report_tree *tree, const struct rep
 
 	if (error)
 		return error;
-	fputs("host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane,"
-	      "ranks\n",
-	      out);
+	fprintf(out,
+		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane%s\n",
+		ranks ? ",ranks" : "");
 	for (uint32_t i = 0; i < tree->nr_leaves; i++)
 		write_leaf(out, tree, &tree->leaves[i], ranks);
 	frame_ranks_destroy(ranks);

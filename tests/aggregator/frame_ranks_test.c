@@ -217,6 +217,13 @@ static void the_csv_has_the_ranks_of_each_row(void **state)
 		      "node04,,400,0,1,7,1234,kernel,gemm,1,1000,0,\"main;other\",gpu,0\n"
 		      "# 8 kernels, 8.000 us of GPU time, 100.00 % matched; nothing lost\n");
 	free(text);
+
+	const struct report_by by = {1, {REPORT_BY_RANK}};
+	out = open_memstream(&text, &size);
+	assert_int_equal(csv_writer_write(out, report_fixture.tree, &by), 0);
+	fclose(out);
+	assert_null(strstr(text, "ranks"));
+	free(text);
 }
 
 static void without_memory_there_is_none(void **state)

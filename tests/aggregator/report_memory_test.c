@@ -234,7 +234,7 @@ static void table_json_and_csv_have_a_place_for_it(void **state)
 	free(text);
 	text = text_of(write_csv);
 	assert_non_null(
-		strstr(text, "node01,3,100,0,0,0,9,alloc,pool,1,0,2048,\"main;train\",memory,\n"));
+		strstr(text, "node01,3,100,0,0,0,9,alloc,pool,1,0,2048,\"main;train\",memory\n"));
 	assert_int_equal(report_fixture.tree->plane_totals[REPORT_PLANE_GPU].count, 0);
 	assert_int_equal(report_fixture.tree->planes, 1u << REPORT_PLANE_MEMORY);
 	free(text);

@@ -202,7 +202,7 @@ static void json_and_csv_name_kind_and_plane(void **state)
 				     "\"frames\":[\"main\",\"step\",\"[Off-CPU]futex\"],"
 				     "\"plane\":\"offcpu\"}"));
 	assert_non_null(strstr(text, "node01,3,100,,0,0,500,call,cuLaunchKernel,5,25000,0,"
-				     "\"main;step;cudaLaunchKernel\",calls,\n"));
+				     "\"main;step;cudaLaunchKernel\",calls\n"));
 	free(text);
 	report_busy_destroy(busy);
 }

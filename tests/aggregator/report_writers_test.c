@@ -146,11 +146,11 @@ static void the_csv_quotes_what_needs_it(void **state)
 	assert_int_equal(csv_writer_write(out, report_fixture.tree, NULL), 0);
 	fclose(out);
 	assert_string_equal(
-		text, "host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,"
-		      "plane,ranks\n"
-		      "node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;ste\"\"p,\",gpu,\n"
-		      "node01,3,100,0,1,7,1234,memcpy,HtoD,1,1000,4096,\"main;ste\"\"p,\",gpu,\n"
-		      "# 3 kernels, 4.000 us of GPU time, 100.00 % matched; nothing lost\n");
+		text,
+		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane\n"
+		"node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;ste\"\"p,\",gpu\n"
+		"node01,3,100,0,1,7,1234,memcpy,HtoD,1,1000,4096,\"main;ste\"\"p,\",gpu\n"
+		"# 3 kernels, 4.000 us of GPU time, 100.00 % matched; nothing lost\n");
 	free(text);
 }
 
@@ -179,10 +179,9 @@ static void the_csv_shows_captures_and_graphs(void **state)
 	fclose(out);
 	assert_string_equal(
 		text,
-		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane,"
-		"ranks\n"
-		"node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;[captured at];capture\",gpu,\n"
-		"node01,3,100,0,1,7,1234,graph,,2,1000,0,\"main\",gpu,\n"
+		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane\n"
+		"node01,3,100,0,1,7,1234,kernel,gemm,3,3000,0,\"main;[captured at];capture\",gpu\n"
+		"node01,3,100,0,1,7,1234,graph,,2,1000,0,\"main\",gpu\n"
 		"# 3 kernels, 2 graphs, 4.000 us of GPU time, 100.00 % matched; nothing lost\n");
 	free(text);
 }
