@@ -10,7 +10,7 @@
 struct frame_ranks;
 
 /* Counts the ranks whose leaves lie under a frame: equal paths of one plane are one frame, of whichever process, and equal activities of
- * whichever GPU are one leaf; but what is of different hosts, GPUs, streams or threads, where *by has these, is not. by NULL: nothing
+ * whichever GPU are one leaf; but what is of different hosts, GPUs, contexts, streams or threads, where *by has these, is not. by NULL: nothing
  * keeps them apart. Nothing of the arguments is kept but the tree, which is borrowed until destroy.
  * *ranks is NULL where there is nothing to tell: the leaves are of fewer than two ranks, or *by keeps ranks apart. 0; -ENOMEM: *ranks is
  * NULL. */

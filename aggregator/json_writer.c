@@ -102,6 +102,9 @@ static void write_busy_row(FILE *out, const struct report_busy_row *row)
 		json_text_number(out, "stream_priority",
 				 row->stream_priority != REPORT_PRIORITY_NONE,
 				 row->stream_priority);
+		if (row->green)
+			fprintf(out, "\"green\":true,\"multiprocessors\":%" PRIu32 ",",
+				row->multiprocessors);
 	}
 	fprintf(out,
 		"\"records\":%" PRIu64 ",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64
