@@ -14,6 +14,7 @@
 #include "agent_session.h"
 #include "clock_service.h"
 #include "collection.h"
+#include "commit_schedule.h"
 #include "control_service.h"
 #include "correlator.h"
 #include "fold_table.h"
@@ -24,20 +25,11 @@
 #include "roster.h"
 #include "store.h"
 
-#define COMMIT_INTERVAL_MS 100u
-#define RETRY_INTERVAL_MS  1000u /* after a commit that failed */
-#define IDLE_WAIT_MS       1000u
-#define COMMIT_BYTES                                                                               \
-	(16u << 20)        /* received since the last commit: do not wait for the interval \
-					*/
-#define COMMIT_FRAMES 512u /* half an agent's window */
-#define COMMIT_ROWS   (1u << 18)
 #define WINDOW_FRAMES 1024u
 #define WINDOW_BYTES  (64u << 20)
 #define FRAMES_A_TURN 256u /* before looking at the clock again */
 #define SESSIONS_MAX  65536u
 #define REFUSALS_SAID 10u /* on stderr; all are counted */
-#define NS_PER_MS     1000000u
 #define SILENT_NS     5000000000u
 
 struct aggregator {
@@ -46,17 +38,12 @@ struct aggregator {
 	struct receiver *receiver;
 	char **endpoints;
 	uint32_t nr_endpoints;
-	uint32_t commit_interval_ms;
 	bool quiet;
 	int wake_fd;
 	struct clock_service clocks;
 	struct control_service control;
 
-	bool changed;                       /* since the last commit */
-	bool commit_now;                    /* an agent waits for its last acknowledgement */
-	bool store_failed;                  /* the last commit did */
-	uint64_t commit_at_ns;              /* valid if changed */
-	uint64_t frames_since, bytes_since; /* the last commit */
+	struct commit_schedule schedule;
 	uint64_t commits, launches, records;
 	uint64_t refused_messages;
 	bool stranger_said;
@@ -153,8 +140,7 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	int status = 0;
 
 	aggregator->quiet = options->quiet;
-	aggregator->commit_interval_ms =
-		options->commit_interval_ms ? options->commit_interval_ms : COMMIT_INTERVAL_MS;
+	commit_schedule_init(&aggregator->schedule, options->commit_interval_ms);
 	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	aggregator->collection = collection_create();
 	aggregator->endpoints =
@@ -319,7 +305,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 		int error = agent_session_hello(session, collection, hello);
 		if (error)
 			return error;
-		aggregator->changed = true;
+		aggregator->schedule.changed = true;
 	}
 	attach(aggregator, peer, session);
 	/* What the answer names is all that will ever have come of this epoch, should whoever asks be the
@@ -379,10 +365,10 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		return 0;
 	}
 	peer->gap_reported = false;
-	aggregator->changed = true;
-	aggregator->frames_since++;
+	aggregator->schedule.changed = true;
+	aggregator->schedule.frames++;
 	if (message->type == MESSAGE_BYE)
-		aggregator->commit_now = true;
+		aggregator->schedule.hurry = true;
 	if (message->type == MESSAGE_EVENTS) {
 		aggregator->launches += message->events.nr_launches;
 		aggregator->records += message->events.nr_gpu;
@@ -412,7 +398,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 		return 0;
 	case MESSAGE_CLOCK:
 		return clock_service_handle(&aggregator->clocks, peer, &message->clock,
-					    peer->heard_ns, &aggregator->changed);
+					    peer->heard_ns, &aggregator->schedule.changed);
 	case MESSAGE_CONTROL:
 		control_service_handle(&aggregator->control, peer, &message->control);
 		return 0;
@@ -445,41 +431,30 @@ static int commit(struct aggregator *aggregator)
 	if (error == -ENOMEM)
 		return error;
 	if (error) {
-		if (!aggregator->store_failed)
+		if (!aggregator->schedule.failed)
 			say("cannot write the profile: %s (%s); nothing that was acknowledged is "
 			    "lost, "
 			    "and we keep trying",
 			    strerror(-error), store_error(aggregator->store));
 		refuse_all(aggregator, REFUSE_STORE, "the aggregator cannot write its profile");
-		aggregator->store_failed = true;
-		aggregator->commit_at_ns = now_ns() + (uint64_t)RETRY_INTERVAL_MS * NS_PER_MS;
+		commit_schedule_fail(&aggregator->schedule, now_ns());
 		return error;
 	}
-	if (aggregator->store_failed)
+	if (aggregator->schedule.failed)
 		say("the profile can be written again");
-	aggregator->store_failed = aggregator->changed = aggregator->commit_now = false;
-	aggregator->frames_since = 0;
-	aggregator->bytes_since = receiver_counts(aggregator->receiver)->bytes;
+	commit_schedule_done(&aggregator->schedule, receiver_counts(aggregator->receiver)->bytes);
 	aggregator->commits++;
 	send_acks(aggregator);
 	return 0;
 }
 
-static bool commit_is_due(const struct aggregator *aggregator, uint64_t time_ns)
+static bool commit_is_due(const struct aggregator *aggregator)
 {
 	uint32_t nr_rows;
 
-	if (!aggregator->changed)
-		return false;
-	if (time_ns >= aggregator->commit_at_ns)
-		return true;
-	if (aggregator->store_failed)
-		return false;
 	fold_table_rows(aggregator->collection->totals, &nr_rows);
-	return aggregator->commit_now || aggregator->frames_since >= COMMIT_FRAMES ||
-	       receiver_counts(aggregator->receiver)->bytes - aggregator->bytes_since >=
-		       COMMIT_BYTES ||
-	       nr_rows >= COMMIT_ROWS;
+	return commit_schedule_is_due(&aggregator->schedule, now_ns(),
+				      receiver_counts(aggregator->receiver)->bytes, nr_rows);
 }
 
 static void publish_status(struct aggregator *aggregator)
@@ -509,21 +484,12 @@ static void publish_status(struct aggregator *aggregator)
 	pthread_mutex_unlock(&aggregator->lock);
 }
 
-static int wait_ms(const struct aggregator *aggregator, uint64_t time_ns)
-{
-	if (!aggregator->changed)
-		return IDLE_WAIT_MS;
-	if (time_ns >= aggregator->commit_at_ns)
-		return 0;
-	return (int)((aggregator->commit_at_ns - time_ns + NS_PER_MS - 1) / NS_PER_MS);
-}
-
 /* Some of what waits in the socket. 0 or -errno. */
 static int take_messages(struct aggregator *aggregator)
 {
 	const struct message *message;
 	struct peer *peer;
-	bool was_changed = aggregator->changed;
+	bool was_changed = aggregator->schedule.changed;
 	int status = 0;
 
 	for (uint32_t i = 0; i < FRAMES_A_TURN; i++) {
@@ -534,9 +500,8 @@ static int take_messages(struct aggregator *aggregator)
 		if (status)
 			break;
 	}
-	if (!was_changed && aggregator->changed)
-		aggregator->commit_at_ns =
-			now_ns() + (uint64_t)aggregator->commit_interval_ms * NS_PER_MS;
+	if (!was_changed && aggregator->schedule.changed)
+		commit_schedule_start(&aggregator->schedule, now_ns());
 	return status < 0 ? status : 0;
 }
 
@@ -565,10 +530,10 @@ int aggregator_run(struct aggregator *aggregator)
 
 	while (!error && !stopping(aggregator)) {
 		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
-				      wait_ms(aggregator, now_ns()));
+				      commit_schedule_wait_ms(&aggregator->schedule, now_ns()));
 		if (!error)
 			error = take_messages(aggregator);
-		if (!error && commit_is_due(aggregator, now_ns()) && commit(aggregator) == -ENOMEM)
+		if (!error && commit_is_due(aggregator) && commit(aggregator) == -ENOMEM)
 			error = -ENOMEM;
 		if (!error)
 			send_acks(aggregator);
@@ -577,7 +542,7 @@ int aggregator_run(struct aggregator *aggregator)
 	}
 	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must
 	 * not be kept. */
-	if (!error && aggregator->changed)
+	if (!error && aggregator->schedule.changed)
 		error = commit(aggregator);
 	publish_status(aggregator);
 	return error;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "csv_writer.h"
+#include "json_text.h"
 #include "json_writer.h"
 #include "report_summary.h"
 
@@ -111,29 +112,22 @@ int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 
 /* --- JSON --- */
 
-static void write_number(FILE *out, const char *name, bool known, int64_t number)
-{
-	if (known)
-		fprintf(out, ",\"%s\":%" PRId64, name, number);
-	else
-		fprintf(out, ",\"%s\":null", name);
-}
-
 static void write_json_row(FILE *out, const struct report_clocks_row *row)
 {
 	bool known = row->measured > 0;
 
-	fputs("{\"host\":", out);
-	json_writer_text(out, row->host);
-	write_number(out, "compared", true, row->measured);
-	write_number(out, "elsewhere", true, row->elsewhere);
-	write_number(out, "time_ns", known, (int64_t)row->time_ns);
-	write_number(out, "offset_ns", known, row->offset_ns);
-	write_number(out, "bound_ns", known, (int64_t)row->bound_ns);
-	write_number(out, "round_trip_ns", known, (int64_t)row->round_trip_ns);
-	write_number(out, "drift_ppb", row->has_drift, row->drift_ppb);
-	write_number(out, "drift_bound_ppb", row->has_drift, (int64_t)row->drift_bound_ppb);
-	write_number(out, "realtime_ns", row->has_realtime, row->realtime_ns);
+	fputc('{', out);
+	json_text_member(out, "host", row->host);
+	json_text_number(out, "compared", true, row->measured);
+	json_text_number(out, "elsewhere", true, row->elsewhere);
+	json_text_number(out, "time_ns", known, (int64_t)row->time_ns);
+	json_text_number(out, "offset_ns", known, row->offset_ns);
+	json_text_number(out, "bound_ns", known, (int64_t)row->bound_ns);
+	json_text_number(out, "round_trip_ns", known, (int64_t)row->round_trip_ns);
+	json_text_number(out, "drift_ppb", row->has_drift, row->drift_ppb);
+	json_text_number(out, "drift_bound_ppb", row->has_drift, (int64_t)row->drift_bound_ppb);
+	fputs("\"realtime_ns\":", out);
+	json_text_write_number(out, row->has_realtime, row->realtime_ns);
 	fputc('}', out);
 }
 
@@ -142,14 +136,14 @@ int clocks_writer_json(FILE *out, const struct report_clocks *clocks,
 {
 	char line[REPORT_SUMMARY_SIZE];
 
-	fprintf(out, "{\"schema\":%d,\n\"title\":", JSON_WRITER_SCHEMA);
-	json_writer_text(out, tree->title);
-	fputs(",\n\"summary\":", out);
-	json_writer_text(out, report_summary_line(tree, line, sizeof(line)));
-	write_number(out, "realtime_spread_ns", clocks->nr_unknown < clocks->nr_rows,
-		     (int64_t)clocks->spread_ns);
-	write_number(out, "realtime_unknown", true, clocks->nr_unknown);
-	fputs(",\n\"clocks\":[", out);
+	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
+	json_text_member(out, "title", tree->title);
+	fputc('\n', out);
+	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
+	json_text_number(out, "realtime_spread_ns", clocks->nr_unknown < clocks->nr_rows,
+			 (int64_t)clocks->spread_ns);
+	json_text_number(out, "realtime_unknown", true, clocks->nr_unknown);
+	fputs("\n\"clocks\":[", out);
 	for (uint32_t i = 0; i < clocks->nr_rows; i++) {
 		fputs(i ? ",\n" : "\n", out);
 		write_json_row(out, &clocks->rows[i]);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "csv_writer.h"
-#include "json_writer.h"
+#include "json_text.h"
 #include "report_summary.h"
 
 #define TOP_DEFAULT 20u
@@ -101,9 +101,7 @@ int collectives_writer_table(FILE *out, const struct report_collectives *collect
 
 static void write_known(FILE *out, uint32_t number)
 {
-	if (number != COLLECTIVE_NOT_KNOWN)
-		fprintf(out, "%" PRIu32, number);
-	fputc(',', out);
+	csv_writer_number(out, number != COLLECTIVE_NOT_KNOWN, number);
 }
 
 static void write_communicator(FILE *out, const struct communicator *communicator)
@@ -150,9 +148,8 @@ static void write_call(FILE *out, const struct report_collectives *collectives,
 
 	csv_writer_text(out, report_collectives_text(collectives, row->host));
 	fprintf(out, ",%" PRIu32 ",", row->pid);
-	if (row->rank >= 0)
-		fprintf(out, "%" PRId32, row->rank);
-	fprintf(out, ",%" PRIu32 ",", call->tid);
+	csv_writer_number(out, row->rank >= 0, row->rank);
+	fprintf(out, "%" PRIu32 ",", call->tid);
 	write_communicator(out, row->communicator);
 	fprintf(out, "%" PRIu64 ",%" PRIu64 ",%s,%s,%s,%" PRIu64 ",%" PRIu64 ",", call->sequence,
 		call->function_sequence, collective_function_name(call->function),
@@ -189,14 +186,6 @@ int collectives_writer_csv(FILE *out, const struct report_collectives *collectiv
 
 /* ---- json --------------------------------------------------------------------------------------- */
 
-static void write_null(FILE *out, const char *name, uint32_t number)
-{
-	if (number == COLLECTIVE_NOT_KNOWN)
-		fprintf(out, "\"%s\":null,", name);
-	else
-		fprintf(out, "\"%s\":%" PRIu32 ",", name, number);
-}
-
 static void write_json_sum(FILE *out, const struct report_collectives *collectives,
 			   const struct report_collective_sum *sum)
 {
@@ -205,18 +194,17 @@ static void write_json_sum(FILE *out, const struct report_collectives *collectiv
 
 	if (sum->key)
 		snprintf(key, sizeof(key), "%016" PRIx64, sum->key);
-	fputs("{\"communicator\":", out);
-	json_writer_text(out, key);
+	fputc('{', out);
+	json_text_member(out, "communicator", key);
 	if (!sum->key && !is_group) {
-		fputs(",\"host\":", out);
-		json_writer_text(out, report_collectives_text(collectives, sum->host));
-		fprintf(out, ",\"pid\":%" PRIu32 ",\"communicator_id\":%" PRIu32, sum->pid,
+		json_text_member(out, "host", report_collectives_text(collectives, sum->host));
+		fprintf(out, "\"pid\":%" PRIu32 ",\"communicator_id\":%" PRIu32 ",", sum->pid,
 			sum->communicator_id);
 	}
-	fprintf(out, ",\"origin\":\"%s\",\"function\":\"%s\",",
+	fprintf(out, "\"origin\":\"%s\",\"function\":\"%s\",",
 		is_group || !sum->communicator_id ? "" : communicator_origin_name(sum->origin),
 		collective_function_name(sum->function));
-	write_null(out, "ranks", sum->nr_ranks);
+	json_text_number(out, "ranks", sum->nr_ranks != COLLECTIVE_NOT_KNOWN, sum->nr_ranks);
 	fprintf(out,
 		"\"ranks_seen\":%" PRIu32 ",\"calls\":%" PRIu64 ",\"failed\":%" PRIu64
 		",\"bytes\":%" PRIu64 ",\"host_ns\":%" PRIu64 ",\"max_ns\":%" PRIu64

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "frame_ranks.h"
 #include "report_groups.h"
 #include "report_summary.h"
 
@@ -28,10 +29,10 @@ void csv_writer_text(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-static void write_known(FILE *out, int32_t number, int32_t none)
+void csv_writer_number(FILE *out, bool known, int64_t number)
 {
-	if (number != none)
-		fprintf(out, "%" PRId32, number);
+	if (known)
+		fprintf(out, "%" PRId64, number);
 	fputc(',', out);
 }
 
@@ -51,31 +52,40 @@ static void write_stack(FILE *out, const struct report_tree *tree, uint32_t node
 	fputc('"', out);
 }
 
-static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
+static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf,
+		       const struct frame_ranks *ranks)
 {
 	csv_writer_text(out, tree->strings[leaf->host]);
 	fputc(',', out);
-	write_known(out, leaf->rank, REPORT_RANK_NONE);
+	csv_writer_number(out, leaf->rank != REPORT_RANK_NONE, leaf->rank);
 	fprintf(out, "%" PRIu32 ",", tree->processes[leaf->process].pid);
-	write_known(out, leaf->gpu, REPORT_GPU_NONE);
+	csv_writer_number(out, leaf->gpu != REPORT_GPU_NONE, leaf->gpu);
 	fprintf(out, "%" PRIu32 ",%" PRIu32 ",", leaf->context_id, leaf->stream_id);
-	if (leaf->tid)
-		fprintf(out, "%" PRIu32, leaf->tid);
-	fprintf(out, ",%s,", report_groups_kind(leaf->kind));
+	csv_writer_number(out, leaf->tid != 0, leaf->tid);
+	fprintf(out, "%s,", report_groups_kind(leaf->kind));
 	csv_writer_text(out, report_groups_activity(tree->strings[leaf->name]));
 	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", leaf->count, leaf->ns, leaf->bytes);
 	write_stack(out, tree, leaf->node);
-	fprintf(out, ",%s\n", report_plane_name(report_plane_of(leaf->kind)));
+	fprintf(out, ",%s", report_plane_name(report_plane_of(leaf->kind)));
+	if (ranks)
+		fprintf(out, ",%" PRIu32, frame_ranks_of_leaf(ranks, leaf));
+	fputc('\n', out);
 }
 
-int csv_writer_write(FILE *out, const struct report_tree *tree)
+int csv_writer_write(FILE *out, const struct report_tree *tree, const struct report_by *by)
 {
 	char line[REPORT_SUMMARY_SIZE];
+	struct frame_ranks *ranks;
+	int error = frame_ranks_create(tree, by, &ranks);
 
-	fputs("host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane\n",
-	      out);
+	if (error)
+		return error;
+	fprintf(out,
+		"host,rank,pid,gpu,context,stream,thread,kind,name,count,ns,bytes,stack,plane%s\n",
+		ranks ? ",ranks" : "");
 	for (uint32_t i = 0; i < tree->nr_leaves; i++)
-		write_leaf(out, tree, &tree->leaves[i]);
+		write_leaf(out, tree, &tree->leaves[i], ranks);
+	frame_ranks_destroy(ranks);
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
 	report_summary_planes(out, tree, "# ");
 	return fflush(out) || ferror(out) ? -EIO : 0;

@@ -4,14 +4,21 @@
 #ifndef CSV_WRITER_H
 #define CSV_WRITER_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
+#include "report_dimension.h"
 #include "report_tree.h"
 
-/* 0; -EIO: out did not take everything. */
-int csv_writer_write(FILE *out, const struct report_tree *tree);
+/* by: within what the ranks are counted that have a row's activity under its stack (frame_ranks.h), a last column where there is something
+ * to tell; NULL: all that is alike. 0; -EIO: out did not take everything; -ENOMEM: nothing was written. */
+int csv_writer_write(FILE *out, const struct report_tree *tree, const struct report_by *by);
 
 /* A field, in quotes where it needs them. */
 void csv_writer_text(FILE *out, const char *text);
+
+/* A number's field and the comma behind it; empty where it is not known. */
+void csv_writer_number(FILE *out, bool known, int64_t number);
 
 #endif

@@ -212,6 +212,11 @@ uint64_t statement_number(struct statement *statement, uint32_t column)
 	return (uint64_t)statement_signed(statement, column);
 }
 
+uint32_t statement_number32(struct statement *statement, uint32_t column)
+{
+	return (uint32_t)statement_number(statement, column);
+}
+
 bool statement_null(struct statement *statement, uint32_t column)
 {
 	return sqlite3_column_type(statement->handle, (int)column) == SQLITE_NULL;

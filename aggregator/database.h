@@ -80,6 +80,8 @@ int database_rows(struct database *database, const char *sql,
 /* Of the current row; NULL reads as 0 and as no bytes. Bytes are borrowed until the next step. */
 int64_t statement_signed(struct statement *statement, uint32_t column);
 uint64_t statement_number(struct statement *statement, uint32_t column);
+/* Its low 32 bits: of ids, which the caller checks. */
+uint32_t statement_number32(struct statement *statement, uint32_t column);
 bool statement_null(struct statement *statement, uint32_t column);
 const void *statement_bytes(struct statement *statement, uint32_t column, uint32_t *size);
 

@@ -4,36 +4,12 @@
 #include <inttypes.h>
 
 #include "collectives_writer.h"
+#include "frame_ranks.h"
+#include "json_text.h"
 #include "proto/memory_kind.h"
 #include "report_groups.h"
 #include "report_summary.h"
 #include "statistics_writer.h"
-
-/* The tree's text holds no control characters, so two escapes suffice. */
-void json_writer_text(FILE *out, const char *text)
-{
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"' || *text == '\\')
-			fputc('\\', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
-static void write_member(FILE *out, const char *name, const char *text)
-{
-	fprintf(out, "\"%s\":", name);
-	json_writer_text(out, text);
-}
-
-static void write_known(FILE *out, const char *name, int32_t number, int32_t none)
-{
-	if (number == none)
-		fprintf(out, "\"%s\":null,", name);
-	else
-		fprintf(out, "\"%s\":%" PRId32 ",", name, number);
-}
 
 static void write_totals(FILE *out, const struct report_tree *tree)
 {
@@ -46,12 +22,12 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 		",\"lost\":%" PRIu64 "},\n",
 		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->graphs,
 		tree->graph_ns, tree->matched, tree->launches, tree->launches_failed, tree->lost);
-	write_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
-	fputs(",\n\"ledger\":[", out);
+	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
+	fputs("\n\"ledger\":[", out);
 	for (uint32_t i = 0; i < tree->nr_losses; i++) {
 		fputs(i ? ",\n{" : "\n{", out);
-		write_member(out, "reason", tree->strings[tree->losses[i].reason]);
-		fprintf(out, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", tree->losses[i].count,
+		json_text_member(out, "reason", tree->strings[tree->losses[i].reason]);
+		fprintf(out, "\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", tree->losses[i].count,
 			tree->losses[i].ns);
 	}
 	fputs("],\n", out);
@@ -61,8 +37,8 @@ static void write_plane(FILE *out, const struct report_tree *tree, enum report_p
 {
 	const struct report_plane_total *total = &tree->plane_totals[plane];
 
-	write_member(out, "plane", report_plane_name(plane));
-	fprintf(out, ",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"shown\":%s",
+	json_text_member(out, "plane", report_plane_name(plane));
+	fprintf(out, "\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"shown\":%s",
 		total->count, total->ns, total->bytes,
 		tree->planes & 1u << plane ? "true" : "false");
 }
@@ -89,8 +65,8 @@ static void write_notices(FILE *out, const struct report_tree *tree)
 	fputs("\"notices\":[", out);
 	for (uint32_t i = 0; i < tree->nr_notices; i++) {
 		fputs(i ? ",\n{" : "\n{", out);
-		write_member(out, "text", tree->strings[tree->notices[i].text]);
-		fprintf(out, ",\"processes\":%" PRIu32 "}", tree->notices[i].nr_processes);
+		json_text_member(out, "text", tree->strings[tree->notices[i].text]);
+		fprintf(out, "\"processes\":%" PRIu32 "}", tree->notices[i].nr_processes);
 	}
 	fputs("],\n", out);
 }
@@ -102,30 +78,30 @@ static void write_processes(FILE *out, const struct report_tree *tree)
 		const struct report_process *process = &tree->processes[i];
 
 		fputs(i ? ",\n{" : "\n{", out);
-		write_member(out, "host", tree->strings[process->host]);
-		fprintf(out, ",\"pid\":%" PRIu32 ",", process->pid);
-		write_known(out, "rank", process->rank, REPORT_RANK_NONE);
-		write_member(out, "command", tree->strings[process->command]);
-		fprintf(out, ",\"unclean\":%s}", process->unclean ? "true" : "false");
+		json_text_member(out, "host", tree->strings[process->host]);
+		fprintf(out, "\"pid\":%" PRIu32 ",", process->pid);
+		json_text_number(out, "rank", process->rank != REPORT_RANK_NONE, process->rank);
+		json_text_member(out, "command", tree->strings[process->command]);
+		fprintf(out, "\"unclean\":%s}", process->unclean ? "true" : "false");
 	}
 	fputs("],\n", out);
 }
 
 static void write_busy_row(FILE *out, const struct report_busy_row *row)
 {
-	write_member(out, "host", row->host);
-	fputc(',', out);
-	write_known(out, "gpu", row->gpu, REPORT_GPU_NONE);
+	json_text_member(out, "host", row->host);
+	json_text_number(out, "gpu", row->gpu != REPORT_GPU_NONE, row->gpu);
 	if (row->whole_device) {
-		write_member(out, "name", row->device_name);
-		fputc(',', out);
+		json_text_member(out, "name", row->device_name);
 	} else {
-		write_known(out, "rank", row->rank, REPORT_RANK_NONE);
+		json_text_number(out, "rank", row->rank != REPORT_RANK_NONE, row->rank);
 		fprintf(out, "\"pid\":%" PRIu32 ",\"context\":%" PRIu32 ",\"stream\":%" PRIu32 ",",
 			row->pid, row->context_id, row->stream_id);
-		write_member(out, "stream_name", row->stream_name);
-		fprintf(out, ",\"stream_default\":%s,", row->stream_default ? "true" : "false");
-		write_known(out, "stream_priority", row->stream_priority, REPORT_PRIORITY_NONE);
+		json_text_member(out, "stream_name", row->stream_name);
+		fprintf(out, "\"stream_default\":%s,", row->stream_default ? "true" : "false");
+		json_text_number(out, "stream_priority",
+				 row->stream_priority != REPORT_PRIORITY_NONE,
+				 row->stream_priority);
 		if (row->green)
 			fprintf(out, "\"green\":true,\"multiprocessors\":%" PRIu32 ",",
 				row->multiprocessors);
@@ -167,10 +143,10 @@ static void write_memory(FILE *out, const struct report_tree *tree)
 		const struct report_memory_row *row = &tree->memory[i];
 
 		fputs(i ? ",\n{" : "\n{", out);
-		write_member(out, "host", tree->strings[row->host]);
-		fprintf(out, ",\"pid\":%" PRIu32 ",", row->pid);
-		write_known(out, "rank", row->rank, REPORT_RANK_NONE);
-		write_known(out, "gpu", row->gpu, REPORT_GPU_NONE);
+		json_text_member(out, "host", tree->strings[row->host]);
+		fprintf(out, "\"pid\":%" PRIu32 ",", row->pid);
+		json_text_number(out, "rank", row->rank != REPORT_RANK_NONE, row->rank);
+		json_text_number(out, "gpu", row->gpu != REPORT_GPU_NONE, row->gpu);
 		fprintf(out,
 			"\"space\":\"%s\",\"ended\":%s,\"allocs\":%" PRIu64
 			",\"alloc_bytes\":%" PRIu64 ",\"frees\":%" PRIu64 ",\"free_bytes\":%" PRIu64
@@ -185,45 +161,81 @@ static void write_memory(FILE *out, const struct report_tree *tree)
 	fputs("],\n", out);
 }
 
-static void write_frames(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
+/* From the outside in. chain holds REPORT_DEPTH_MAX nodes. */
+static uint32_t find_path(const struct report_tree *tree, uint32_t node, uint32_t *chain)
 {
-	uint32_t chain[REPORT_DEPTH_MAX], depth = 0;
+	uint32_t depth = 0, nr = 0;
 
-	for (uint32_t node = leaf->node; node != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
-	     node = tree->nodes[node].parent)
-		chain[depth++] = node;
-	fputs("\"frames\":[", out);
-	while (depth > 0) {
-		json_writer_text(out, tree->strings[tree->nodes[chain[--depth]].name]);
-		fputc(',', out);
-	}
-	json_writer_text(out, tree->strings[leaf->name]);
-	fputc(']', out);
+	for (uint32_t at = node; at != REPORT_NODE_ROOT && depth < REPORT_DEPTH_MAX;
+	     at = tree->nodes[at].parent)
+		depth++;
+	for (; nr < depth; node = tree->nodes[node].parent)
+		chain[depth - ++nr] = node;
+	return depth;
 }
 
-static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf)
+static void write_frames(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf,
+			 const struct frame_ranks *ranks)
 {
-	write_member(out, "host", tree->strings[leaf->host]);
-	fprintf(out, ",\"process\":%" PRIu32 ",", leaf->process);
-	write_known(out, "rank", leaf->rank, REPORT_RANK_NONE);
-	write_known(out, "gpu", leaf->gpu, REPORT_GPU_NONE);
+	uint32_t chain[REPORT_DEPTH_MAX], depth = find_path(tree, leaf->node, chain);
+
+	fputs("\"frames\":[", out);
+	for (uint32_t i = 0; i < depth; i++) {
+		json_text_write(out, tree->strings[tree->nodes[chain[i]].name]);
+		fputc(',', out);
+	}
+	json_text_write(out, tree->strings[leaf->name]);
+	fputs("],", out);
+	if (!ranks)
+		return;
+	fputs("\"frame_ranks\":[", out);
+	for (uint32_t i = 0; i < depth; i++)
+		fprintf(out, "%" PRIu32 ",", frame_ranks_of_node(ranks, leaf, chain[i]));
+	fprintf(out, "%" PRIu32 "],", frame_ranks_of_leaf(ranks, leaf));
+}
+
+static void write_leaf(FILE *out, const struct report_tree *tree, const struct report_leaf *leaf,
+		       const struct frame_ranks *ranks)
+{
+	json_text_member(out, "host", tree->strings[leaf->host]);
+	fprintf(out, "\"process\":%" PRIu32 ",", leaf->process);
+	json_text_number(out, "rank", leaf->rank != REPORT_RANK_NONE, leaf->rank);
+	json_text_number(out, "gpu", leaf->gpu != REPORT_GPU_NONE, leaf->gpu);
 	fprintf(out,
 		"\"context\":%" PRIu32 ",\"stream\":%" PRIu32 ",\"tid\":%" PRIu32
 		",\"kind\":\"%s\",\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",\"bytes\":%" PRIu64 ",",
 		leaf->context_id, leaf->stream_id, leaf->tid, report_groups_kind(leaf->kind),
 		leaf->count, leaf->ns, leaf->bytes);
-	write_frames(out, tree, leaf);
-	fputc(',', out);
-	write_member(out, "plane", report_plane_name(report_plane_of(leaf->kind)));
+	write_frames(out, tree, leaf, ranks);
+	fputs("\"plane\":", out);
+	json_text_write(out, report_plane_name(report_plane_of(leaf->kind)));
+}
+
+static void write_leaves(FILE *out, const struct report_tree *tree, const struct frame_ranks *ranks)
+{
+	if (ranks)
+		fprintf(out, "\"rank_count\":%" PRIu32 ",\n", frame_ranks_all(ranks));
+	fputs("\"leaves\":[", out);
+	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
+		fputs(i ? ",\n{" : "\n{", out);
+		write_leaf(out, tree, &tree->leaves[i], ranks);
+		fputc('}', out);
+	}
+	fputs("]}\n", out);
 }
 
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		      const struct report_statistics *statistics,
-		      const struct report_collectives *collectives)
+		      const struct report_collectives *collectives, const struct report_by *by)
 {
+	struct frame_ranks *ranks;
+	int error = frame_ranks_create(tree, by, &ranks);
+
+	if (error)
+		return error;
 	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
-	write_member(out, "title", tree->title);
-	fprintf(out, ",\n\"simulated\":%s,\n", tree->simulated ? "true" : "false");
+	json_text_member(out, "title", tree->title);
+	fprintf(out, "\n\"simulated\":%s,\n", tree->simulated ? "true" : "false");
 	write_totals(out, tree);
 	write_planes(out, tree);
 	write_notices(out, tree);
@@ -235,12 +247,7 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	if (collectives)
 		collectives_writer_json(out, collectives);
 	write_memory(out, tree);
-	fputs("\"leaves\":[", out);
-	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
-		fputs(i ? ",\n{" : "\n{", out);
-		write_leaf(out, tree, &tree->leaves[i]);
-		fputc('}', out);
-	}
-	fputs("]}\n", out);
+	write_leaves(out, tree, ranks);
+	frame_ranks_destroy(ranks);
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }

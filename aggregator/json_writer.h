@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "report_busy.h"
+#include "report_dimension.h"
 #include "report_tree.h"
 
 #define JSON_WRITER_SCHEMA 1
@@ -14,12 +15,10 @@
 struct report_collectives;
 struct report_statistics;
 
-/* statistics and collectives may be NULL: then their members are missing. 0; -EIO: out did not take everything. */
+/* statistics and collectives may be NULL: then their members are missing. by: within what each frame's ranks are counted (frame_ranks.h);
+ * NULL: all that is alike. 0; -EIO: out did not take everything; -ENOMEM: nothing was written. */
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		      const struct report_statistics *statistics,
-		      const struct report_collectives *collectives);
-
-/* Clean text (frame_text.h) as a string. */
-void json_writer_text(FILE *out, const char *text);
+		      const struct report_collectives *collectives, const struct report_by *by);
 
 #endif

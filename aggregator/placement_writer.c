@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "csv_writer.h"
-#include "json_writer.h"
+#include "json_text.h"
 
 static void write_known(FILE *out, const char *what, int32_t number)
 {
@@ -37,14 +37,6 @@ void placement_writer_table(FILE *out, const struct report_placement *placement)
 		write_line(out, &placement->rows[i]);
 }
 
-static void write_number(FILE *out, const char *name, bool known, int64_t number)
-{
-	if (known)
-		fprintf(out, "\"%s\":%" PRId64 ",", name, number);
-	else
-		fprintf(out, "\"%s\":null,", name);
-}
-
 void placement_writer_json(FILE *out, const struct report_placement *placement)
 {
 	fputs("\"far_threads\":[", out);
@@ -52,12 +44,10 @@ void placement_writer_json(FILE *out, const struct report_placement *placement)
 		const struct report_placement_row *row = &placement->rows[i];
 
 		fputs(i ? ",\n{" : "\n{", out);
-		write_number(out, "rank", row->rank >= 0, row->rank);
-		fputs("\"host\":", out);
-		json_writer_text(out, row->host);
-		fputc(',', out);
-		write_number(out, "gpu", row->gpu >= 0, row->gpu);
-		write_number(out, "numa_node", row->known, row->numa_node);
+		json_text_number(out, "rank", row->rank >= 0, row->rank);
+		json_text_member(out, "host", row->host);
+		json_text_number(out, "gpu", row->gpu >= 0, row->gpu);
+		json_text_number(out, "numa_node", row->known, row->numa_node);
 		fprintf(out,
 			"\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"looks\":%" PRIu64
 			",\"far\":%" PRIu64 "}",
@@ -74,17 +64,12 @@ void placement_writer_csv(FILE *out, const struct report_placement *placement)
 		const struct report_placement_row *row = &placement->rows[i];
 
 		fputs("# far: ", out);
-		if (row->rank >= 0)
-			fprintf(out, "%" PRId32, row->rank);
-		fputc(',', out);
+		csv_writer_number(out, row->rank >= 0, row->rank);
 		csv_writer_text(out, row->host);
 		fputc(',', out);
-		if (row->gpu >= 0)
-			fprintf(out, "%" PRId32, row->gpu);
-		fputc(',', out);
-		if (row->known)
-			fprintf(out, "%" PRIu32, row->numa_node);
-		fprintf(out, ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 "\n", row->pid,
+		csv_writer_number(out, row->gpu >= 0, row->gpu);
+		csv_writer_number(out, row->known, row->numa_node);
+		fprintf(out, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 "\n", row->pid,
 			row->tid, row->looks, row->far);
 	}
 }

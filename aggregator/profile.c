@@ -19,60 +19,39 @@
 #include "store_raw.h"
 #include "store_schema.h"
 
-static uint32_t number32(struct statement *row, uint32_t column)
+static int take_total(struct statement *row, void *context)
 {
-	return (uint32_t)statement_number(row, column);
+	const struct fold_key key = {
+		.process_id = statement_number32(row, 0),
+		.device_id = statement_number32(row, 1),
+		.context_id = statement_number32(row, 2),
+		.stream_id = statement_number32(row, 3),
+		.tid = statement_number32(row, 4),
+		.stack_id = statement_number32(row, 5),
+		.capture_stack_id = statement_number32(row, 6),
+		.name_id = statement_number32(row, 7),
+		.kind = (uint8_t)statement_number32(row, 8),
+		.copy_kind = (uint8_t)statement_number32(row, 9),
+		.matched = (uint8_t)statement_number32(row, 10),
+	};
+
+	return fold_table_add(context, &key, statement_number(row, 11), statement_number(row, 12),
+			      statement_number(row, 13));
 }
 
-static int load_totals(struct database *database, struct fold_table *totals)
+static int take_samples(struct statement *row, void *context)
 {
-	struct statement *row;
-	int error = statement_create(database, "SELECT * FROM totals", &row), more = 0;
+	const struct fold_key key = {
+		.process_id = statement_number32(row, 0),
+		.tid = statement_number32(row, 1),
+		.kind = (uint8_t)statement_number32(row, 2),
+		.stack_id = statement_number32(row, 3),
+		.name_id = statement_number32(row, 4),
+	};
 
-	while (!error && (more = statement_step(row)) > 0) {
-		struct fold_key key = {
-			.process_id = number32(row, 0),
-			.device_id = number32(row, 1),
-			.context_id = number32(row, 2),
-			.stream_id = number32(row, 3),
-			.tid = number32(row, 4),
-			.stack_id = number32(row, 5),
-			.capture_stack_id = number32(row, 6),
-			.name_id = number32(row, 7),
-			.kind = (uint8_t)number32(row, 8),
-			.copy_kind = (uint8_t)number32(row, 9),
-			.matched = (uint8_t)number32(row, 10),
-		};
-
-		error = fold_table_add(totals, &key, statement_number(row, 11),
-				       statement_number(row, 12), statement_number(row, 13));
-	}
-	statement_destroy(row);
-	return error ? error : more;
-}
-
-static int load_samples(struct database *database, struct fold_table *samples)
-{
-	struct statement *row;
-	int error = statement_create(database, "SELECT * FROM host_samples", &row), more = 0;
-
-	while (!error && (more = statement_step(row)) > 0) {
-		struct fold_key key = {
-			.process_id = number32(row, 0),
-			.tid = number32(row, 1),
-			.kind = (uint8_t)number32(row, 2),
-			.stack_id = number32(row, 3),
-			.name_id = number32(row, 4),
-		};
-
-		if (number32(row, 2) >= HOST_SAMPLE_KINDS)
-			error = -EPROTO;
-		else
-			error = fold_table_add(samples, &key, statement_number(row, 5),
-					       statement_number(row, 6), 0);
-	}
-	statement_destroy(row);
-	return error ? error : more;
+	if (statement_number32(row, 2) >= HOST_SAMPLE_KINDS)
+		return -EPROTO;
+	return fold_table_add(context, &key, statement_number(row, 5), statement_number(row, 6), 0);
 }
 
 static int load_title(struct database *database, char **title)
@@ -98,9 +77,11 @@ static int load_all(struct database *database, struct profile *profile)
 		return error;
 	error = store_loader_load(database, profile->collection);
 	if (!error)
-		error = load_totals(database, profile->collection->totals);
+		error = database_rows(database, "SELECT * FROM totals", take_total,
+				      profile->collection->totals);
 	if (!error)
-		error = load_samples(database, profile->collection->samples);
+		error = database_rows(database, "SELECT * FROM host_samples", take_samples,
+				      profile->collection->samples);
 	if (!error)
 		error = profile_idle_load(database, profile);
 	if (!error)

@@ -2,15 +2,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "csv_writer.h"
+#include "json_text.h"
 #include "json_writer.h"
 #include "outlier.h"
 #include "placement_writer.h"
 #include "proto/ledger.h"
 #include "report_summary.h"
+#include "text_line.h"
 
 #define NUMBER_SIZE 32u
 
@@ -26,23 +27,12 @@ static int end_of(FILE *out)
 
 /* --- who stands out --- */
 
-__attribute__((format(printf, 3, 4))) static void append(char *line, size_t size,
-							 const char *format, ...)
-{
-	size_t length = strlen(line);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(line + length, size - length, format, arguments);
-	va_end(arguments);
-}
-
 static void append_number(char *line, size_t size, const char *what, int32_t number)
 {
 	if (number < 0)
-		append(line, size, "%s?", what);
+		text_line_append(line, size, "%s?", what);
 	else
-		append(line, size, "%s%" PRId32, what, number);
+		text_line_append(line, size, "%s%" PRId32, what, number);
 }
 
 static void append_row(char *line, size_t size, const struct report_ranks *ranks,
@@ -51,7 +41,7 @@ static void append_row(char *line, size_t size, const struct report_ranks *ranks
 	const char *separator = " (";
 
 	append_number(line, size, "rank ", row->rank);
-	append(line, size, " on %s ", row->host);
+	text_line_append(line, size, " on %s ", row->host);
 	append_number(line, size, "GPU", row->gpu);
 	for (unsigned int i = 0; i < REPORT_RANKS_COLUMNS; i++) {
 		enum report_ranks_column column = (enum report_ranks_column)i;
@@ -60,15 +50,15 @@ static void append_row(char *line, size_t size, const struct report_ranks *ranks
 
 		if (!(row->outliers & 1u << column))
 			continue;
-		append(line, size, "%s%s ", separator, report_ranks_name(column));
+		text_line_append(line, size, "%s%s ", separator, report_ranks_name(column));
 		if (median)
-			append(line, size, "%+.1f %%",
-			       100.0 * ((double)value - (double)median) / (double)median);
+			text_line_append(line, size, "%+.1f %%",
+					 100.0 * ((double)value - (double)median) / (double)median);
 		else
-			append(line, size, "where others have none");
+			text_line_append(line, size, "where others have none");
 		separator = ", ";
 	}
-	append(line, size, ")");
+	text_line_append(line, size, ")");
 }
 
 const char *ranks_writer_line(const struct report_ranks *ranks, char *line, size_t size)
@@ -77,18 +67,19 @@ const char *ranks_writer_line(const struct report_ranks *ranks, char *line, size
 
 	*line = '\0';
 	if (!ranks->compared) {
-		append(line, size, "fewer than %u ranks: not compared", OUTLIER_VALUES_MIN);
+		text_line_append(line, size, "fewer than %u ranks: not compared",
+				 OUTLIER_VALUES_MIN);
 		return line;
 	}
 	for (uint32_t i = 0; i < ranks->nr_rows; i++) {
 		if (!ranks->rows[i].outliers)
 			continue;
-		append(line, size, "%s", separator);
+		text_line_append(line, size, "%s", separator);
 		append_row(line, size, ranks, &ranks->rows[i]);
 		separator = "; ";
 	}
 	if (!*line)
-		append(line, size, "no rank stands out");
+		text_line_append(line, size, "no rank stands out");
 	return line;
 }
 
@@ -201,21 +192,6 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 
 /* --- JSON --- */
 
-static void write_text(FILE *out, const char *name, const char *text)
-{
-	fprintf(out, "\"%s\":", name);
-	json_writer_text(out, text);
-	fputc(',', out);
-}
-
-static void write_known(FILE *out, const char *name, int32_t number)
-{
-	if (number < 0)
-		fprintf(out, "\"%s\":null,", name);
-	else
-		fprintf(out, "\"%s\":%" PRId32 ",", name, number);
-}
-
 static void write_work(FILE *out, const char *count, const char *ns,
 		       const struct report_ranks_work *work)
 {
@@ -236,10 +212,10 @@ static void write_outliers(FILE *out, const struct report_ranks_row *row, const 
 
 static void write_json_row(FILE *out, const struct report_ranks_row *row)
 {
-	write_known(out, "rank", row->rank);
-	write_text(out, "host", row->host);
-	write_known(out, "gpu", row->gpu);
-	write_text(out, "name", row->device_name);
+	json_text_number(out, "rank", row->rank >= 0, row->rank);
+	json_text_member(out, "host", row->host);
+	json_text_number(out, "gpu", row->gpu >= 0, row->gpu);
+	json_text_member(out, "name", row->device_name);
 	fprintf(out,
 		"\"pid\":%" PRIu32 ",\"records\":%" PRIu64 ",\"window_ns\":%" PRIu64
 		",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64 ",",
@@ -257,10 +233,7 @@ static void write_json_row(FILE *out, const struct report_ranks_row *row)
 	fprintf(out,
 		"\"delays\":%" PRIu64 ",\"delay_ns\":%" PRIu64 ",\"delay_max_ns\":%" PRIu64 ",",
 		row->delays, row->delay_ns, row->delay_max_ns);
-	if (row->has_memory)
-		fprintf(out, "\"peak_bytes\":%" PRIu64 ",", row->peak_bytes);
-	else
-		fputs("\"peak_bytes\":null,", out);
+	json_text_number(out, "peak_bytes", row->has_memory, (int64_t)row->peak_bytes);
 	fprintf(out, "\"late\":%" PRIu64 ",\"outliers\":[", row->late);
 	if (row->outliers) {
 		fputc('"', out);
@@ -275,11 +248,11 @@ int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct 
 	char line[RANKS_WRITER_LINE_SIZE];
 
 	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
-	write_text(out, "title", tree->title);
+	json_text_member(out, "title", tree->title);
 	fputc('\n', out);
-	write_text(out, "summary", report_summary_line(tree, line, sizeof(line)));
+	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
 	fputc('\n', out);
-	write_text(out, "outliers", ranks_writer_line(ranks, line, sizeof(line)));
+	json_text_member(out, "outliers", ranks_writer_line(ranks, line, sizeof(line)));
 	fprintf(out, "\n\"compared\":%s,\n\"median_ns\":{", ranks->compared ? "true" : "false");
 	for (unsigned int column = 0; column < REPORT_RANKS_COLUMNS; column++)
 		fprintf(out, "%s\"%s\":%" PRIu64, column ? "," : "",
@@ -299,22 +272,15 @@ int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct 
 
 /* --- CSV --- */
 
-static void write_field(FILE *out, int32_t number)
-{
-	if (number >= 0)
-		fprintf(out, "%" PRId32, number);
-	fputc(',', out);
-}
-
 static void write_csv_row(FILE *out, const struct report_ranks_row *row)
 {
 	const struct report_ranks_work *const works[] = {&row->compute, &row->nccl, &row->copies,
 							 &row->fills, &row->graphs};
 
-	write_field(out, row->rank);
+	csv_writer_number(out, row->rank >= 0, row->rank);
 	csv_writer_text(out, row->host);
 	fputc(',', out);
-	write_field(out, row->gpu);
+	csv_writer_number(out, row->gpu >= 0, row->gpu);
 	fprintf(out, "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, row->pid,
 		row->records, row->window_ns, row->busy_ns, row->window_ns - row->busy_ns);
 	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "csv_writer.h"
-#include "json_writer.h"
+#include "json_text.h"
 #include "proto/message.h"
 #include "report_summary.h"
 #include "report_tree.h"
@@ -143,13 +143,6 @@ void statistics_writer_configs(FILE *out, const struct report_statistics *statis
 
 /* --- JSON --- */
 
-static void write_member(FILE *out, const char *name, const char *text)
-{
-	fprintf(out, "\"%s\":", name);
-	json_writer_text(out, text);
-	fputc(',', out);
-}
-
 static void write_sums(FILE *out, uint64_t count, uint64_t total_ns, uint64_t min_ns,
 		       uint64_t max_ns)
 {
@@ -161,15 +154,12 @@ static void write_sums(FILE *out, uint64_t count, uint64_t total_ns, uint64_t mi
 
 static void write_json_failure(FILE *out, const struct report_failure *failure)
 {
-	write_member(out, "api", domain_name(failure->domain));
-	write_member(out, "function", failure->name);
+	json_text_member(out, "api", domain_name(failure->domain));
+	json_text_member(out, "function", failure->name);
 	fprintf(out, "\"error\":%" PRIu32 ",", failure->error);
-	write_member(out, "error_name", failure->error_name);
-	write_member(out, "host", failure->host);
-	if (failure->rank == REPORT_RANK_NONE)
-		fputs("\"rank\":null,", out);
-	else
-		fprintf(out, "\"rank\":%" PRId32 ",", failure->rank);
+	json_text_member(out, "error_name", failure->error_name);
+	json_text_member(out, "host", failure->host);
+	json_text_number(out, "rank", failure->rank != REPORT_RANK_NONE, failure->rank);
 	fprintf(out, "\"pid\":%" PRIu32 ",\"count\":%" PRIu64, failure->pid, failure->count);
 }
 
@@ -178,8 +168,8 @@ static void write_json_config(FILE *out, const struct report_config *config)
 	const struct kernel_config *shape = &config->shape;
 	char limits[LIMITS_SIZE];
 
-	write_member(out, "kernel", config->name);
-	write_member(out, "device", config->device);
+	json_text_member(out, "kernel", config->name);
+	json_text_member(out, "device", config->device);
 	fprintf(out,
 		"\"grid\":[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "],\"block\":[%" PRIu32 ",%" PRIu32
 		",%" PRIu32 "],\"static_shared_bytes\":%" PRIu32
@@ -197,7 +187,7 @@ static void write_json_config(FILE *out, const struct report_config *config)
 		",\"occupancy\":{\"blocks\":%" PRIu32 ",\"warps\":%" PRIu32
 		",\"warps_max\":%" PRIu32 ",\"limited_by\":",
 		config->occupancy.blocks, config->occupancy.warps, config->occupancy.warps_max);
-	json_writer_text(out, occupancy_limits_text(config->occupancy.limits, limits));
+	json_text_write(out, occupancy_limits_text(config->occupancy.limits, limits));
 	fputc('}', out);
 }
 
@@ -208,8 +198,8 @@ void statistics_writer_json(FILE *out, const struct report_statistics *statistic
 		const struct report_call *call = &statistics->calls[i];
 
 		fputs(i ? ",\n{" : "\n{", out);
-		write_member(out, "api", domain_name(call->domain));
-		write_member(out, "function", call->name);
+		json_text_member(out, "api", domain_name(call->domain));
+		json_text_member(out, "function", call->name);
 		write_sums(out, call->count, call->total_ns, call->min_ns, call->max_ns);
 		fprintf(out, ",\"errors\":%" PRIu64 "}", call->errors);
 	}
@@ -254,9 +244,8 @@ static void csv_failures(FILE *out, const struct report_statistics *statistics)
 		fprintf(out, ",%" PRIu32 ",%s,", failure->error, failure->error_name);
 		csv_writer_text(out, failure->host);
 		fputc(',', out);
-		if (failure->rank != REPORT_RANK_NONE)
-			fprintf(out, "%" PRId32, failure->rank);
-		fprintf(out, ",%" PRIu32 ",%" PRIu64 "\n", failure->pid, failure->count);
+		csv_writer_number(out, failure->rank != REPORT_RANK_NONE, failure->rank);
+		fprintf(out, "%" PRIu32 ",%" PRIu64 "\n", failure->pid, failure->count);
 	}
 }
 

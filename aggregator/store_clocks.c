@@ -64,8 +64,8 @@ static int take(struct statement *row, void *context)
 {
 	struct collection *collection = context;
 	const struct clock_offset offset = {
-		.host = (uint32_t)statement_number(row, 0),
-		.reference = (uint32_t)statement_number(row, 1),
+		.host = statement_number32(row, 0),
+		.reference = statement_number32(row, 1),
 		.time_ns = statement_number(row, 2),
 		.offset_ns = statement_signed(row, 3),
 		.bound_ns = statement_number(row, 4),

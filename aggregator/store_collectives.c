@@ -108,38 +108,30 @@ int store_collectives_write(struct store_collectives *collectives, const struct 
 
 /* --- reading --- */
 
-static uint32_t number32(struct statement *row, uint32_t column)
-{
-	return (uint32_t)statement_number(row, column);
-}
-
 static uint32_t known32(struct statement *row, uint32_t column)
 {
-	return statement_null(row, column) ? COLLECTIVE_NOT_KNOWN : number32(row, column);
+	return statement_null(row, column) ? COLLECTIVE_NOT_KNOWN : statement_number32(row, column);
 }
 
 /* process, communicators, the last one's id */
+static int take_count(struct statement *row, void *context)
+{
+	struct collection *collection = context;
+	uint32_t process = statement_number32(row, 0), count = statement_number32(row, 1);
+
+	if (!roster_process(collection->roster, process) || statement_number32(row, 2) != count ||
+	    count > COLLECTIVE_COMMUNICATORS_MAX)
+		return -EPROTO;
+	return collective_log_load(collection->collectives, process, count);
+}
+
 int store_collectives_load(struct database *database, struct collection *collection)
 {
-	struct statement *row;
-	int error = statement_create(database,
-				     "SELECT process, count(*), max(communicator)"
-				     " FROM communicators GROUP BY process",
-				     &row),
-	    more = 0;
+	int error = database_rows(database,
+				  "SELECT process, count(*), max(communicator)"
+				  " FROM communicators GROUP BY process",
+				  take_count, collection);
 
-	while (!error && (more = statement_step(row)) > 0) {
-		uint32_t process = number32(row, 0), count = number32(row, 1);
-
-		if (!roster_process(collection->roster, process) || number32(row, 2) != count ||
-		    count > COLLECTIVE_COMMUNICATORS_MAX)
-			error = -EPROTO;
-		else
-			error = collective_log_load(collection->collectives, process, count);
-	}
-	statement_destroy(row);
-	if (!error)
-		error = more;
 	return error ? error
 		     : store_joins_load(database, collection->collectives,
 					roster_size(collection->roster).processes);
@@ -148,20 +140,20 @@ int store_collectives_load(struct database *database, struct collection *collect
 static int take_communicator(struct statement *row, void *log)
 {
 	const struct communicator communicator = {
-		.communicator_id = number32(row, 1),
+		.communicator_id = statement_number32(row, 1),
 		.key = statement_number(row, 2),
 		.parent_key = statement_number(row, 3),
 		.rank = known32(row, 4),
 		.nr_ranks = known32(row, 5),
 		.color = (int32_t)statement_signed(row, 6),
-		.split = number32(row, 7),
-		.origin = (uint8_t)number32(row, 8),
+		.split = statement_number32(row, 7),
+		.origin = (uint8_t)statement_number32(row, 8),
 	};
-	uint32_t process = number32(row, 0);
+	uint32_t process = statement_number32(row, 0);
 
 	if (process == 0 || process > WIRE_ID_MAX || communicator.communicator_id == 0 ||
 	    communicator.communicator_id > collective_log_defined(log, process) + 1 ||
-	    number32(row, 8) >= COMMUNICATOR_ORIGINS)
+	    statement_number32(row, 8) >= COMMUNICATOR_ORIGINS)
 		return -EPROTO;
 	return collective_log_put(log, process, &communicator);
 }
@@ -169,12 +161,12 @@ static int take_communicator(struct statement *row, void *log)
 static int take_call(struct statement *row, void *log)
 {
 	const struct collective call = {
-		.communicator_id = number32(row, 2),
-		.tid = number32(row, 3),
-		.stack_id = number32(row, 4),
-		.function = (uint8_t)number32(row, 5),
-		.data_type = (uint8_t)number32(row, 6),
-		.reduce_op = (uint8_t)number32(row, 7),
+		.communicator_id = statement_number32(row, 2),
+		.tid = statement_number32(row, 3),
+		.stack_id = statement_number32(row, 4),
+		.function = (uint8_t)statement_number32(row, 5),
+		.data_type = (uint8_t)statement_number32(row, 6),
+		.reduce_op = (uint8_t)statement_number32(row, 7),
 		.sequence = statement_number(row, 8),
 		.function_sequence = statement_number(row, 9),
 		.count = statement_number(row, 10),
@@ -185,21 +177,21 @@ static int take_call(struct statement *row, void *log)
 		.result = (int32_t)statement_signed(row, 15),
 		.start_ns = statement_number(row, 16),
 		.duration_ns = statement_number(row, 17),
-		.correlation_id = number32(row, 18),
+		.correlation_id = statement_number32(row, 18),
 	};
 	const struct collective_gpu gpu = {
 		.known = !statement_null(row, 20),
 		.start_ns = statement_number(row, 19),
 		.ns = statement_number(row, 20),
-		.device_id = number32(row, 21),
+		.device_id = statement_number32(row, 21),
 		.clock_known = !statement_null(row, 22),
 		.clock_offset_ns = statement_signed(row, 22),
 	};
-	uint32_t process = number32(row, 1);
+	uint32_t process = statement_number32(row, 1);
 
 	if (process == 0 || process > WIRE_ID_MAX ||
 	    call.communicator_id > collective_log_defined(log, process) ||
-	    number32(row, 5) >= COLLECTIVE_FUNCTIONS)
+	    statement_number32(row, 5) >= COLLECTIVE_FUNCTIONS)
 		return -EPROTO;
 	int error = collective_log_add(log, process, &call);
 	if (!error)

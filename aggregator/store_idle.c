@@ -9,6 +9,7 @@
 #include "block_code.h"
 #include "idle_log.h"
 #include "roster.h"
+#include "store_table.h"
 
 enum command { PUT_DEVICE, PUT_WORK, PUT_SAMPLES, COMMANDS };
 
@@ -104,11 +105,6 @@ int store_idle_write(struct store_idle *idle, struct idle_log *log)
 
 /* --- reading --- */
 
-static uint32_t number32(struct statement *row, uint32_t column)
-{
-	return (uint32_t)statement_number(row, column);
-}
-
 static int refuse_invalid(int error)
 {
 	return error == -EINVAL ? -EPROTO : error;
@@ -117,7 +113,7 @@ static int refuse_invalid(int error)
 /* device, from_ns, to_ns, whole blocks, their pieces, all blocks, the last one's index */
 static int take_device(struct collection *collection, struct statement *row)
 {
-	uint32_t device = number32(row, 0), nr_whole = number32(row, 3);
+	uint32_t device = statement_number32(row, 0), nr_whole = statement_number32(row, 3);
 	uint64_t nr_blocks = statement_number(row, 5);
 
 	if (!roster_device(collection->roster, device) || nr_blocks - nr_whole > 1 ||
@@ -131,11 +127,11 @@ static int take_device(struct collection *collection, struct statement *row)
 /* The blocks that grow: device, block, records, count, data. */
 static int take_block(struct collection *collection, struct statement *row)
 {
-	uint32_t device = number32(row, 0), size;
+	uint32_t device = statement_number32(row, 0), size;
 	struct idle_block block = {
-		.index = number32(row, 1),
-		.records = number32(row, 2),
-		.count = number32(row, 3),
+		.index = statement_number32(row, 1),
+		.records = statement_number32(row, 2),
+		.count = statement_number32(row, 3),
 	};
 	struct idle_work work[IDLE_LOG_BLOCK];
 	const uint8_t *bytes = statement_bytes(row, 4, &size);
@@ -150,59 +146,34 @@ static int take_block(struct collection *collection, struct statement *row)
 /* process, blocks, samples, the last block's index */
 static int take_samples(struct collection *collection, struct statement *row)
 {
-	uint32_t process = number32(row, 0), nr_blocks = number32(row, 1);
+	uint32_t process = statement_number32(row, 0), nr_blocks = statement_number32(row, 1);
 
-	if (!roster_process(collection->roster, process) || number32(row, 3) != nr_blocks - 1)
+	if (!roster_process(collection->roster, process) ||
+	    statement_number32(row, 3) != nr_blocks - 1)
 		return -EPROTO;
 	return refuse_invalid(idle_log_load_samples(collection->idle, process, nr_blocks,
 						    statement_number(row, 2)));
 }
 
-static int load_table(struct database *database, struct collection *collection, const char *sql,
-		      int (*take)(struct collection *collection, struct statement *row))
-{
-	struct statement *row;
-	int error = statement_create(database, sql, &row), more = 0;
-
-	while (!error && (more = statement_step(row)) > 0)
-		error = take(collection, row);
-	statement_destroy(row);
-	return error ? error : more;
-}
-
 static_assert(IDLE_LOG_BLOCK == 4096, "as the statements say");
-
-/* Every row that the statement gives is one that must not be. */
-static int refuse_row(struct collection *collection, struct statement *row)
-{
-	(void)collection;
-	(void)row;
-	return -EPROTO;
-}
 
 int store_idle_load(struct database *database, struct collection *collection)
 {
-	static const struct {
-		const char *sql;
-		int (*take)(struct collection *collection, struct statement *row);
-	} tables[] = {
+	static const struct store_table tables[] = {
 		{"SELECT device, from_ns, to_ns, coalesce(sum(records >= 4096), 0),"
 		 " coalesce(sum(CASE WHEN records >= 4096 THEN count END), 0), count(block),"
 		 " max(block) FROM idle_devices LEFT JOIN idle_blocks USING (device)"
 		 " GROUP BY device",
 		 take_device},
 		{"SELECT 1 FROM idle_blocks WHERE device NOT IN (SELECT device FROM idle_devices)",
-		 refuse_row},
+		 store_table_refuse},
 		{"SELECT * FROM idle_blocks WHERE records < 4096", take_block},
 		{"SELECT process, count(*), sum(count), max(block) FROM sample_blocks"
 		 " GROUP BY process",
 		 take_samples},
 	};
-	int error = 0;
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !error; i++)
-		error = load_table(database, collection, tables[i].sql, tables[i].take);
-	return error;
+	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
 }
 
 /* --- reading for reports --- */
@@ -233,22 +204,14 @@ static int reserve(struct list *list, uint32_t count, uint32_t nr_bytes)
 	return 0;
 }
 
-/* Takes one block's row: count, data. */
-typedef int take_items(struct list *list, struct statement *row);
-
+/* take: one block's row, its count and data; context is the list. */
 static int read_blocks(struct database *database, const char *sql, uint32_t id, struct list *list,
-		       take_items *take)
+		       int (*take)(struct statement *row, void *context))
 {
 	char text[160];
-	struct statement *row;
-	int more = 0;
 
 	snprintf(text, sizeof(text), "%s = %" PRIu32 " ORDER BY block", sql, id);
-	int error = statement_create(database, text, &row);
-	while (!error && (more = statement_step(row)) > 0)
-		error = take(list, row);
-	statement_destroy(row);
-	error = error ? error : more;
+	int error = database_rows(database, text, take, list);
 	if (error) {
 		free(list->items);
 		*list = (struct list){0};
@@ -256,9 +219,10 @@ static int read_blocks(struct database *database, const char *sql, uint32_t id, 
 	return error;
 }
 
-static int take_work_items(struct list *list, struct statement *row)
+static int take_work_items(struct statement *row, void *context)
 {
-	uint32_t count = number32(row, 0), size;
+	struct list *list = context;
+	uint32_t count = statement_number32(row, 0), size;
 	const uint8_t *bytes = statement_bytes(row, 1, &size);
 	int error = reserve(list, count, size);
 
@@ -305,9 +269,10 @@ int store_idle_read_work(struct database *database, uint32_t device, struct idle
 	return 0;
 }
 
-static int take_sample_items(struct list *list, struct statement *row)
+static int take_sample_items(struct statement *row, void *context)
 {
-	uint32_t count = number32(row, 0), size;
+	struct list *list = context;
+	uint32_t count = statement_number32(row, 0), size;
 	const uint8_t *bytes = statement_bytes(row, 1, &size);
 	int error = reserve(list, count, size);
 

@@ -1,6 +1,7 @@
 #include "store_joins.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum command { ADD_KERNEL, TELL_CALLS, ASK, PUT_COUNT, COUNT_DROPPED, DROP, DROP_ALL, COMMANDS };
@@ -119,46 +120,50 @@ int store_joins_end(struct store_joins *joins, const struct collective_log *log)
 	return error;
 }
 
-static int take_count(struct collective_log *log, struct statement *row)
+struct load {
+	struct collective_log *log;
+	uint32_t nr_processes;
+};
+
+/* false: there is no such process. */
+static bool has_process(const struct load *load, struct statement *row)
 {
-	return collective_log_load_kernels(log, (uint32_t)statement_number(row, 0),
+	uint64_t process = statement_number(row, 0);
+
+	return process > 0 && process <= load->nr_processes;
+}
+
+static int take_count(struct statement *row, void *context)
+{
+	const struct load *load = context;
+
+	if (!has_process(load, row))
+		return -EPROTO;
+	return collective_log_load_kernels(load->log, statement_number32(row, 0),
 					   statement_number(row, 1));
 }
 
-static int take_waiting(struct collective_log *log, struct statement *row)
+static int take_waiting(struct statement *row, void *context)
 {
-	return collective_log_ask(log, (uint32_t)statement_number(row, 0),
-				  (uint32_t)statement_number(row, 1));
+	const struct load *load = context;
+
+	if (!has_process(load, row))
+		return -EPROTO;
+	return collective_log_ask(load->log, statement_number32(row, 0),
+				  statement_number32(row, 1));
 }
 
 int store_joins_load(struct database *database, struct collective_log *log, uint32_t nr_processes)
 {
-	static const struct {
-		const char *sql;
-		int (*take)(struct collective_log *log, struct statement *row);
-	} tables[] = {
-		{"SELECT process, kernels FROM collective_joins", take_count},
-		{"SELECT process, correlation_id FROM collectives"
-		 " WHERE gpu_ns IS NULL AND correlation_id != 0 ORDER BY id",
-		 take_waiting},
-	};
-	int error = 0;
+	struct load load = {log, nr_processes};
+	int error = database_rows(database, "SELECT process, kernels FROM collective_joins",
+				  take_count, &load);
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !error; i++) {
-		struct statement *row;
-		int more = 0;
-
-		error = statement_create(database, tables[i].sql, &row);
-		while (!error && (more = statement_step(row)) > 0) {
-			uint64_t process = statement_number(row, 0);
-
-			error = process == 0 || process > nr_processes ? -EPROTO
-								       : tables[i].take(log, row);
-		}
-		statement_destroy(row);
-		error = error ? error : more;
-	}
-	return error;
+	return error ? error
+		     : database_rows(database,
+				     "SELECT process, correlation_id FROM collectives"
+				     " WHERE gpu_ns IS NULL AND correlation_id != 0 ORDER BY id",
+				     take_waiting, &load);
 }
 
 int store_joins_dropped(struct database *database, uint64_t *dropped)

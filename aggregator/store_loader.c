@@ -16,15 +16,8 @@
 #include "store_schema.h"
 #include "store_statistics.h"
 #include "store_streams.h"
+#include "store_table.h"
 #include "timeline_table.h"
-
-/* Takes over one row; 0 or an error. */
-typedef int take_row(struct collection *collection, struct statement *row);
-
-static uint32_t number32(struct statement *row, uint32_t column)
-{
-	return (uint32_t)statement_number(row, column);
-}
 
 static int32_t number_or(struct statement *row, uint32_t column, int32_t none)
 {
@@ -46,12 +39,13 @@ static int take_string(struct collection *collection, struct statement *row)
 	const char *data = statement_bytes(row, 1, &size);
 
 	int error = catalog_add_string(collection->catalog, data ? data : "", size, &id);
-	return expect(error, id, number32(row, 0));
+	return expect(error, id, statement_number32(row, 0));
 }
 
 static int take_module(struct collection *collection, struct statement *row)
 {
-	struct catalog_module module = {.path = number32(row, 1), .flags = number32(row, 2)};
+	struct catalog_module module = {.path = statement_number32(row, 1),
+					.flags = statement_number32(row, 2)};
 	uint32_t id;
 	const void *build_id = statement_bytes(row, 3, &module.build_id_size);
 
@@ -61,25 +55,27 @@ static int take_module(struct collection *collection, struct statement *row)
 	if (module.build_id_size)
 		memcpy(module.build_id, build_id, module.build_id_size);
 	int error = catalog_add_module(collection->catalog, &module, &id);
-	return expect(error, id, number32(row, 0));
+	return expect(error, id, statement_number32(row, 0));
 }
 
 static int take_code(struct collection *collection, struct statement *row)
 {
-	struct catalog_code code = {.file = number32(row, 1), .name = number32(row, 2)};
+	struct catalog_code code = {.file = statement_number32(row, 1),
+				    .name = statement_number32(row, 2)};
 	uint32_t id, nr_strings = catalog_size(collection->catalog).strings;
 
 	if (code.file > nr_strings || code.name == 0 || code.name > nr_strings)
 		return -EPROTO;
 	int error = catalog_add_code(collection->catalog, code, &id);
-	return expect(error, id, number32(row, 0));
+	return expect(error, id, statement_number32(row, 0));
 }
 
 static int take_frame(struct collection *collection, struct statement *row)
 {
 	struct catalog_size size = catalog_size(collection->catalog);
-	uint32_t id, module = number32(row, 1), scope = number32(row, 3), code = number32(row, 4);
-	uint32_t name = statement_null(row, 5) ? CATALOG_NAME_UNKNOWN : number32(row, 5);
+	uint32_t id, module = statement_number32(row, 1), scope = statement_number32(row, 3),
+		     code = statement_number32(row, 4);
+	uint32_t name = statement_null(row, 5) ? CATALOG_NAME_UNKNOWN : statement_number32(row, 5);
 
 	if (module > size.modules || code > size.codes || (code && (module || scope)) ||
 	    (name != CATALOG_NAME_UNKNOWN && name > size.strings))
@@ -88,37 +84,38 @@ static int take_frame(struct collection *collection, struct statement *row)
 						  statement_number(row, 2), &id)
 			 : catalog_add_frame(collection->catalog, module, statement_number(row, 2),
 					     scope, &id);
-	error = expect(error, id, number32(row, 0));
+	error = expect(error, id, statement_number32(row, 0));
 	return error ? error : catalog_name_frame(collection->catalog, id, name);
 }
 
 static int take_node(struct collection *collection, struct statement *row)
 {
 	struct catalog_size size = catalog_size(collection->catalog);
-	uint32_t id, parent = number32(row, 1), frame = number32(row, 2);
+	uint32_t id, parent = statement_number32(row, 1), frame = statement_number32(row, 2);
 
 	if (parent > size.nodes || frame == 0 || frame > size.frames)
 		return -EPROTO;
 	int error = catalog_add_node(collection->catalog, parent, frame, &id);
-	return expect(error, id, number32(row, 0));
+	return expect(error, id, statement_number32(row, 0));
 }
 
 static int take_host(struct collection *collection, struct statement *row)
 {
-	struct roster_host host = {.boot_id = number32(row, 1), .node = number32(row, 2)};
+	struct roster_host host = {.boot_id = statement_number32(row, 1),
+				   .node = statement_number32(row, 2)};
 	uint32_t id;
 	int error = roster_add_host(collection->roster, &host, &id);
 
-	return expect(error, id, number32(row, 0));
+	return expect(error, id, statement_number32(row, 0));
 }
 
 static int take_device(struct collection *collection, struct statement *row)
 {
 	struct roster_device device = {
-		.host = number32(row, 1),
+		.host = statement_number32(row, 1),
 		.index = number_or(row, 2, MESSAGE_INDEX_NONE),
-		.name = number32(row, 4),
-		.pci = number32(row, 5),
+		.name = statement_number32(row, 4),
+		.pci = statement_number32(row, 5),
 	};
 	uint32_t id, size;
 	const void *uuid = statement_bytes(row, 3, &size);
@@ -127,7 +124,7 @@ static int take_device(struct collection *collection, struct statement *row)
 		return -EPROTO;
 	memcpy(device.uuid, uuid, size);
 	int error = roster_add_device(collection->roster, &device, &id);
-	return expect(error, id, number32(row, 0));
+	return expect(error, id, statement_number32(row, 0));
 }
 
 static void take_counts(struct correlator_counts *counts, struct statement *row, uint32_t column)
@@ -149,8 +146,8 @@ static void take_counts(struct correlator_counts *counts, struct statement *row,
 static int take_process(struct collection *collection, struct statement *row)
 {
 	struct roster_identity identity = {
-		.host = number32(row, 1),
-		.pid = number32(row, 2),
+		.host = statement_number32(row, 1),
+		.pid = statement_number32(row, 2),
 		.pid_namespace = statement_number(row, 3),
 		.start_ticks = statement_number(row, 4),
 	};
@@ -161,26 +158,27 @@ static int take_process(struct collection *collection, struct statement *row)
 		return -EPROTO;
 	memcpy(identity.instance, instance, size);
 	int error = roster_add_process(collection->roster, &identity, &id);
-	error = expect(error, id, number32(row, 0));
+	error = expect(error, id, statement_number32(row, 0));
 	if (error)
 		return error;
 
 	struct roster_process *process = roster_process(collection->roster, id);
-	process->state = number32(row, 6);
+	process->state = statement_number32(row, 6);
 	process->rank = number_or(row, 7, MESSAGE_RANK_NONE);
 	process->local_rank = number_or(row, 8, MESSAGE_RANK_NONE);
 	process->world_size = number_or(row, 9, MESSAGE_RANK_NONE);
-	process->job = number32(row, 10);
-	process->command = number32(row, 11);
+	process->job = statement_number32(row, 10);
+	process->command = statement_number32(row, 11);
 	take_counts(&process->counts, row, 12);
 	return 0;
 }
 
 static int take_process_device(struct collection *collection, struct statement *row)
 {
-	struct roster_process *process = roster_process(collection->roster, number32(row, 0));
+	struct roster_process *process =
+		roster_process(collection->roster, statement_number32(row, 0));
 
-	if (!process || !roster_device(collection->roster, number32(row, 2)))
+	if (!process || !roster_device(collection->roster, statement_number32(row, 2)))
 		return -EPROTO;
 	struct roster_ordinal *devices =
 		realloc(process->devices, (process->nr_devices + 1) * sizeof(*devices));
@@ -188,13 +186,14 @@ static int take_process_device(struct collection *collection, struct statement *
 		return -ENOMEM;
 	process->devices = devices;
 	devices[process->nr_devices++] =
-		(struct roster_ordinal){number32(row, 1), number32(row, 2)};
+		(struct roster_ordinal){statement_number32(row, 1), statement_number32(row, 2)};
 	return 0;
 }
 
 static int take_process_notice(struct collection *collection, struct statement *row)
 {
-	struct roster_process *process = roster_process(collection->roster, number32(row, 0));
+	struct roster_process *process =
+		roster_process(collection->roster, statement_number32(row, 0));
 
 	if (!process)
 		return -EPROTO;
@@ -202,7 +201,7 @@ static int take_process_notice(struct collection *collection, struct statement *
 	if (!notices)
 		return -ENOMEM;
 	process->notices = notices;
-	notices[process->nr_notices++] = number32(row, 2);
+	notices[process->nr_notices++] = statement_number32(row, 2);
 	return 0;
 }
 
@@ -214,8 +213,8 @@ static int append_ledger(struct ledger_entry **ledger, uint32_t *nr_ledger, stru
 		return -ENOMEM;
 	*ledger = entries;
 	entries[(*nr_ledger)++] = (struct ledger_entry){
-		.device_id = number32(row, 2),
-		.reason = number32(row, 3),
+		.device_id = statement_number32(row, 2),
+		.reason = statement_number32(row, 3),
 		.count = statement_number(row, 4),
 		.ns = statement_number(row, 5),
 	};
@@ -224,7 +223,7 @@ static int append_ledger(struct ledger_entry **ledger, uint32_t *nr_ledger, stru
 
 static int take_ledger(struct collection *collection, struct statement *row)
 {
-	uint32_t epoch = number32(row, 0), id = number32(row, 1);
+	uint32_t epoch = statement_number32(row, 0), id = statement_number32(row, 1);
 	struct roster_process *process = roster_process(collection->roster, id);
 
 	if (epoch == 0 && process)
@@ -237,14 +236,16 @@ static int take_ledger(struct collection *collection, struct statement *row)
 
 static struct timeline_key timeline_key_of(struct statement *row)
 {
-	return (struct timeline_key){number32(row, 0), number32(row, 1), number32(row, 2),
-				     number32(row, 3), number32(row, 4)};
+	return (struct timeline_key){statement_number32(row, 0), statement_number32(row, 1),
+				     statement_number32(row, 2), statement_number32(row, 3),
+				     statement_number32(row, 4)};
 }
 
 static int take_timeline_block(struct collection *collection, struct statement *row)
 {
 	struct timeline_key key = timeline_key_of(row);
-	struct timeline_block block = {.index = number32(row, 5), .count = number32(row, 6)};
+	struct timeline_block block = {.index = statement_number32(row, 5),
+				       .count = statement_number32(row, 6)};
 	uint32_t size;
 	const uint8_t *bytes = statement_bytes(row, 7, &size);
 
@@ -281,17 +282,9 @@ static int take_timeline(struct collection *collection, struct statement *row)
 
 	if (!entry)
 		return -ENOMEM;
-	int error = stream_timeline_restore(entry->timeline, &sums, number32(row, 15),
+	int error = stream_timeline_restore(entry->timeline, &sums, statement_number32(row, 15),
 					    statement_number(row, 7));
 	return error == -EINVAL ? -EPROTO : error;
-}
-
-/* Every row that the statement gives is one that must not be. */
-static int refuse_row(struct collection *collection, struct statement *row)
-{
-	(void)collection;
-	(void)row;
-	return -EPROTO;
 }
 
 static int take_epoch(struct collection *collection, struct statement *row)
@@ -304,12 +297,12 @@ static int take_epoch(struct collection *collection, struct statement *row)
 	struct agent_session *session = collection_session(collection, epoch);
 	if (!session)
 		return -ENOMEM;
-	if (session->id != number32(row, 0))
+	if (session->id != statement_number32(row, 0))
 		return -EPROTO;
-	session->host = number32(row, 2);
-	session->software = number32(row, 3);
+	session->host = statement_number32(row, 2);
+	session->software = statement_number32(row, 3);
 	session->received_seq = statement_number(row, 4);
-	session->ended = number32(row, 5) == STORE_EPOCH_ENDED;
+	session->ended = statement_number32(row, 5) == STORE_EPOCH_ENDED;
 	return 0;
 }
 
@@ -335,14 +328,15 @@ static uint32_t limit_of(const struct collection *collection, uint32_t kind)
 
 static int take_epoch_ids(struct collection *collection, struct statement *row)
 {
-	uint32_t epoch = number32(row, 0), kind = number32(row, 1), count = number32(row, 3);
+	uint32_t epoch = statement_number32(row, 0), kind = statement_number32(row, 1),
+		 count = statement_number32(row, 3);
 	uint32_t size;
 	const uint8_t *bytes = statement_bytes(row, 4, &size);
 
 	/* Each id takes a byte at least, so a damaged count cannot make us allocate much. */
 	if (epoch == 0 || epoch > collection->nr_sessions || kind >= SESSION_ID_KINDS ||
 	    count > size ||
-	    number32(row, 2) != collection->sessions[epoch - 1]->ids[kind].count + 1)
+	    statement_number32(row, 2) != collection->sessions[epoch - 1]->ids[kind].count + 1)
 		return -EPROTO;
 
 	uint32_t *ids = malloc((count ? count : 1) * sizeof(*ids));
@@ -378,8 +372,8 @@ static int get_memory(struct collection *collection, uint32_t id, struct memory_
 static int take_memory(struct collection *collection, struct statement *row)
 {
 	const struct memory_sums sums = {
-		.device_id = number32(row, 1),
-		.space = number32(row, 2),
+		.device_id = statement_number32(row, 1),
+		.space = statement_number32(row, 2),
 		.allocs = statement_number(row, 3),
 		.alloc_bytes = statement_number(row, 4),
 		.frees = statement_number(row, 5),
@@ -398,7 +392,7 @@ static int take_memory(struct collection *collection, struct statement *row)
 		.late = statement_number(row, 18),
 	};
 	struct memory_account *memory;
-	int error = get_memory(collection, number32(row, 0), &memory);
+	int error = get_memory(collection, statement_number32(row, 0), &memory);
 
 	if (!error)
 		error = memory_account_load_sums(memory, &sums);
@@ -409,14 +403,14 @@ static int take_memory_stack(struct collection *collection, struct statement *ro
 {
 	struct memory_account *memory;
 	struct memory_row loaded;
-	int error = get_memory(collection, number32(row, 0), &memory);
+	int error = get_memory(collection, statement_number32(row, 0), &memory);
 
 	memset(&loaded, 0, sizeof(loaded));
-	loaded.key.device_id = number32(row, 1);
-	loaded.key.tid = number32(row, 2);
-	loaded.key.stack_id = number32(row, 3);
-	loaded.key.kind = (uint8_t)number32(row, 4);
-	loaded.key.matched = (uint8_t)number32(row, 5);
+	loaded.key.device_id = statement_number32(row, 1);
+	loaded.key.tid = statement_number32(row, 2);
+	loaded.key.stack_id = statement_number32(row, 3);
+	loaded.key.kind = (uint8_t)statement_number32(row, 4);
+	loaded.key.matched = (uint8_t)statement_number32(row, 5);
 	loaded.live_count = statement_number(row, 6);
 	loaded.live_bytes = statement_number(row, 7);
 	loaded.peak_count = statement_number(row, 8);
@@ -431,10 +425,10 @@ static int take_memory_stack(struct collection *collection, struct statement *ro
 static int load_slots(struct collection *collection, struct statement *row)
 {
 	struct memory_slot slots[MEMORY_SLOTS_BLOCK];
-	uint32_t size, count = number32(row, 3);
+	uint32_t size, count = statement_number32(row, 3);
 	const uint8_t *bytes = statement_bytes(row, 4, &size);
 	struct memory_account *memory;
-	int error = get_memory(collection, number32(row, 0), &memory);
+	int error = get_memory(collection, statement_number32(row, 0), &memory);
 
 	if (error)
 		return error;
@@ -454,9 +448,9 @@ static int load_block(struct correlator *correlator, struct statement *row)
 	struct launch launches[CORRELATOR_BLOCK_SIZE];
 	struct waiting_records_entry records[CORRELATOR_BLOCK_SIZE];
 	struct correlator_block block = {
-		.kind = (enum correlator_block_kind)number32(row, 1),
+		.kind = (enum correlator_block_kind)statement_number32(row, 1),
 		.index = statement_number(row, 2),
-		.count = number32(row, 3),
+		.count = statement_number32(row, 3),
 		.launches = launches,
 		.records = records,
 	};
@@ -478,27 +472,15 @@ static int load_block(struct correlator *correlator, struct statement *row)
 
 static int take_pending(struct collection *collection, struct statement *row)
 {
-	uint32_t id = number32(row, 0);
+	uint32_t id = statement_number32(row, 0);
 	struct roster_process *process = roster_process(collection->roster, id);
 
 	if (!process)
 		return -EPROTO;
-	if (number32(row, 1) == STORE_PENDING_MEMORY)
+	if (statement_number32(row, 1) == STORE_PENDING_MEMORY)
 		return load_slots(collection, row);
 	int error = roster_process_correlate(process, id, collection->totals);
 	return error ? error : load_block(process->correlator, row);
-}
-
-static int load_table(struct database *database, struct collection *collection, const char *sql,
-		      take_row *take)
-{
-	struct statement *statement;
-	int error = statement_create(database, sql, &statement), more = 0;
-
-	while (!error && (more = statement_step(statement)) > 0)
-		error = take(collection, statement);
-	statement_destroy(statement);
-	return error ? error : more;
 }
 
 static int end_process(struct roster_process *process)
@@ -523,10 +505,7 @@ static int end_processes(struct collection *collection)
 
 int store_loader_load(struct database *database, struct collection *collection)
 {
-	static const struct {
-		const char *sql;
-		take_row *take;
-	} tables[] = {
+	static const struct store_table tables[] = {
 		{"SELECT * FROM strings ORDER BY id", take_string},
 		{"SELECT * FROM modules ORDER BY id", take_module},
 		{"SELECT * FROM codes ORDER BY id", take_code},
@@ -545,16 +524,15 @@ int store_loader_load(struct database *database, struct collection *collection)
 		 take_timeline_block},
 		{"SELECT 1 FROM timeline_blocks NATURAL LEFT JOIN timelines"
 		 " WHERE records IS NULL",
-		 refuse_row},
+		 store_table_refuse},
 		{"SELECT * FROM timelines", take_timeline},
 		{"SELECT * FROM memory", take_memory},
 		{"SELECT * FROM memory_stacks", take_memory_stack},
 		{"SELECT * FROM pending", take_pending},
 	};
-	int error = 0;
+	int error =
+		store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !error; i++)
-		error = load_table(database, collection, tables[i].sql, tables[i].take);
 	if (!error)
 		error = store_streams_load(database, collection);
 	if (!error)

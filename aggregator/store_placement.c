@@ -74,18 +74,14 @@ int store_placement_write(struct store_placement *placement, const struct placem
 
 /* --- reading --- */
 
-static uint32_t number32(struct statement *row, uint32_t column)
-{
-	return (uint32_t)statement_number(row, column);
-}
-
 static int take_device(struct statement *row, void *context)
 {
 	struct collection *collection = context;
 	const struct placement_device device = {
-		.device = number32(row, 0),
-		.numa_node = statement_null(row, 1) ? PLACEMENT_NODE_NONE : number32(row, 1),
-		.cpus = number32(row, 2),
+		.device = statement_number32(row, 0),
+		.numa_node =
+			statement_null(row, 1) ? PLACEMENT_NODE_NONE : statement_number32(row, 1),
+		.cpus = statement_number32(row, 2),
 	};
 
 	if (statement_number(row, 0) > UINT32_MAX || statement_number(row, 1) > UINT32_MAX ||
@@ -99,9 +95,9 @@ static int take_thread(struct statement *row, void *context)
 {
 	struct collection *collection = context;
 	const struct placement_thread thread = {
-		.process = number32(row, 0),
-		.tid = number32(row, 1),
-		.numa_node = number32(row, 2),
+		.process = statement_number32(row, 0),
+		.tid = statement_number32(row, 1),
+		.numa_node = statement_number32(row, 2),
 		.count = statement_number(row, 3),
 	};
 

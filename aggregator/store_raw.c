@@ -83,12 +83,18 @@ int store_raw_newest(struct database *database, uint64_t *newest)
 /* false: it is not of 32 bits. */
 static bool read32(struct statement *row, uint32_t column, uint32_t *number)
 {
-	*number = (uint32_t)statement_number(row, column);
+	*number = statement_number32(row, column);
 	return statement_number(row, column) <= UINT32_MAX;
 }
 
-static int take_row(struct statement *row, store_raw_take *take, void *context)
+struct each {
+	store_raw_take *take;
+	void *context;
+};
+
+static int take_row(struct statement *row, void *context)
 {
+	const struct each *each = context;
 	struct raw_sample raw = {.sample = {.time_ns = statement_number(row, 1),
 					    .duration_ns = statement_number(row, 2)}};
 	struct host_sample *sample = &raw.sample;
@@ -100,14 +106,13 @@ static int take_row(struct statement *row, store_raw_take *take, void *context)
 	    !read32(row, 8, &sample->command_id) || kind >= HOST_SAMPLE_KINDS)
 		return -EPROTO;
 	sample->kind = (uint8_t)kind;
-	return take(context, &raw, statement_signed(row, 9));
+	return each->take(each->context, &raw, statement_signed(row, 9));
 }
 
 int store_raw_each(struct database *database, uint64_t newest, store_raw_take *take, void *context)
 {
 	char text[400];
-	struct statement *row;
-	int more = 0;
+	struct each each = {take, context};
 
 	snprintf(text, sizeof(text),
 		 "SELECT s.process, s.time_ns, s.duration_ns, s.kind, s.node, s.name, s.tid, s.cpu,"
@@ -115,9 +120,5 @@ int store_raw_each(struct database *database, uint64_t newest, store_raw_take *t
 		 " LEFT JOIN processes p ON p.id = s.process LEFT JOIN host_clocks c"
 		 " ON c.host = p.host WHERE s.id <= %" PRIu64 " ORDER BY s.time_ns + offset, s.id",
 		 newest);
-	int error = statement_create(database, text, &row);
-	while (!error && (more = statement_step(row)) > 0)
-		error = take_row(row, take, context);
-	statement_destroy(row);
-	return error ? error : more;
+	return database_rows(database, text, take_row, &each);
 }

@@ -9,6 +9,7 @@
 #include "proto/statistics_fields.h"
 #include "proto/statistics_table.h"
 #include "roster.h"
+#include "store_table.h"
 
 #define ROW_MAX 17u /* columns */
 
@@ -157,13 +158,13 @@ int store_statistics_write(struct store_statistics *statistics, const struct ros
 
 static int take_limits(struct collection *collection, struct statement *row)
 {
-	uint32_t wanted = (uint32_t)statement_number(row, 0), id, numbers[DEVICE_LIMITS];
+	uint32_t wanted = statement_number32(row, 0), id, numbers[DEVICE_LIMITS];
 	const struct roster_device *known = roster_device(collection->roster, wanted);
 
 	if (!known)
 		return -EPROTO;
 	for (uint32_t i = 0; i < DEVICE_LIMITS; i++)
-		numbers[i] = (uint32_t)statement_number(row, i + 1);
+		numbers[i] = statement_number32(row, i + 1);
 
 	struct roster_device device = *known;
 	memcpy(&device.limits, numbers, sizeof(numbers));
@@ -177,7 +178,7 @@ static int read_row(struct collection *collection, struct statement *row,
 		    struct statistics_table **table)
 {
 	struct roster_process *process =
-		roster_process(collection->roster, (uint32_t)statement_number(row, 0));
+		roster_process(collection->roster, statement_number32(row, 0));
 	uint32_t nr_strings = catalog_size(collection->catalog).strings;
 
 	if (!process)
@@ -231,7 +232,7 @@ static int take_launch_delay(struct collection *collection, struct statement *ro
 {
 	uint64_t device_id = statement_number(row, 1);
 	struct roster_process *process =
-		roster_process(collection->roster, (uint32_t)statement_number(row, 0));
+		roster_process(collection->roster, statement_number32(row, 0));
 
 	if (!process || device_id >= RECORD_DEVICES_MAX)
 		return -EPROTO;
@@ -250,27 +251,12 @@ static int take_launch_delay(struct collection *collection, struct statement *ro
 
 int store_statistics_load(struct database *database, struct collection *collection)
 {
-	static const struct {
-		const char *sql;
-		int (*take)(struct collection *collection, struct statement *row);
-	} tables[] = {
+	static const struct store_table tables[] = {
 		{"SELECT * FROM device_limits", take_limits},
 		{"SELECT * FROM api_calls", take_call},
 		{"SELECT * FROM kernel_configs", take_config},
 		{"SELECT * FROM launch_delays", take_launch_delay},
 	};
-	int error = 0;
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !error; i++) {
-		struct statement *row;
-		int more = 0;
-
-		error = statement_create(database, tables[i].sql, &row);
-		while (!error && (more = statement_step(row)) > 0)
-			error = tables[i].take(collection, row);
-		statement_destroy(row);
-		if (!error)
-			error = more;
-	}
-	return error;
+	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
 }

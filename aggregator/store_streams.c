@@ -83,21 +83,17 @@ int store_streams_write(struct store_streams *streams, uint32_t id,
 
 /* --- reading --- */
 
-static uint32_t number32(struct statement *row, uint32_t column)
-{
-	return (uint32_t)statement_number(row, column);
-}
-
 static int take_stream(struct statement *row, void *context)
 {
 	struct collection *collection = context;
-	struct roster_process *process = roster_process(collection->roster, number32(row, 0));
+	struct roster_process *process =
+		roster_process(collection->roster, statement_number32(row, 0));
 	const struct message_stream stream = {
-		.context_id = number32(row, 1),
-		.stream_id = number32(row, 2),
-		.name = number32(row, 3),
+		.context_id = statement_number32(row, 1),
+		.stream_id = statement_number32(row, 2),
+		.name = statement_number32(row, 3),
 		.priority = statement_null(row, 4) ? 0 : (int32_t)statement_number(row, 4),
-		.flags = number32(row, 5),
+		.flags = statement_number32(row, 5),
 	};
 
 	if (!process || stream.name > catalog_size(collection->catalog).strings)
@@ -109,13 +105,14 @@ static int take_stream(struct statement *row, void *context)
 static int take_context(struct statement *row, void *context)
 {
 	struct collection *collection = context;
-	struct roster_process *process = roster_process(collection->roster, number32(row, 0));
+	struct roster_process *process =
+		roster_process(collection->roster, statement_number32(row, 0));
 	const struct message_context part = {
-		.context_id = number32(row, 1),
-		.parent_id = number32(row, 2),
-		.device_id = number32(row, 3),
-		.nr_multiprocessors = number32(row, 4),
-		.flags = number32(row, 5),
+		.context_id = statement_number32(row, 1),
+		.parent_id = statement_number32(row, 2),
+		.device_id = statement_number32(row, 3),
+		.nr_multiprocessors = statement_number32(row, 4),
+		.flags = statement_number32(row, 5),
 	};
 
 	if (!process)

@@ -3,12 +3,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "csv_writer.h"
+#include "json_text.h"
 #include "json_writer.h"
 #include "report_summary.h"
+#include "text_line.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
@@ -25,24 +26,13 @@ static int end_of(FILE *out)
 	return fflush(out) || ferror(out) ? -EIO : 0;
 }
 
-__attribute__((format(printf, 3, 4))) static void append(char *line, size_t size,
-							 const char *format, ...)
-{
-	size_t length = strlen(line);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(line + length, size - length, format, arguments);
-	va_end(arguments);
-}
-
 static void append_rank(char *line, size_t size, const struct report_straggler_rank *rank)
 {
 	if (rank->rank >= 0)
-		append(line, size, "rank %" PRId32, rank->rank);
+		text_line_append(line, size, "rank %" PRId32, rank->rank);
 	else
-		append(line, size, "pid %" PRIu32, rank->pid);
-	append(line, size, " on %s", rank->host);
+		text_line_append(line, size, "pid %" PRIu32, rank->pid);
+	text_line_append(line, size, " on %s", rank->host);
 }
 
 /* ---- in words ----------------------------------------------------------------------------------- */
@@ -50,8 +40,8 @@ static void append_rank(char *line, size_t size, const struct report_straggler_r
 /* One of two, or both with a comma between; "?": neither. */
 static void append_places(char *text, size_t size, const char *first, const char *second)
 {
-	append(text, size, " (%s%s%s)", *first || *second ? first : "?",
-	       *first && *second ? ", " : "", second);
+	text_line_append(text, size, " (%s%s%s)", *first || *second ? first : "?",
+			 *first && *second ? ", " : "", second);
 }
 
 const char *straggler_writer_cause(const struct straggler_cause *cause, char *text, size_t size)
@@ -61,20 +51,20 @@ const char *straggler_writer_cause(const struct straggler_cause *cause, char *te
 	*text = '\0';
 	switch (cause->plane) {
 	case REPORT_PLANE_GPU:
-		append(text, size, "%s GPU %s", cause->more ? "more" : "slower",
-		       is_kernel ? "kernels" : "work");
+		text_line_append(text, size, "%s GPU %s", cause->more ? "more" : "slower",
+				 is_kernel ? "kernels" : "work");
 		append_places(text, size, cause->what, cause->function);
 		break;
 	case REPORT_PLANE_CPU:
-		append(text, size, "host code");
+		text_line_append(text, size, "host code");
 		append_places(text, size, cause->function, "");
 		break;
 	case REPORT_PLANE_OFF_CPU:
-		append(text, size, "waits");
+		text_line_append(text, size, "waits");
 		append_places(text, size, cause->what, cause->function);
 		break;
 	default:
-		append(text, size, "an idle GPU");
+		text_line_append(text, size, "an idle GPU");
 		append_places(text, size, cause->what, cause->function);
 	}
 	return text;
@@ -96,17 +86,17 @@ static void append_late(char *line, size_t size, const struct report_straggler *
 	char time[NUMBER_SIZE], count[NUMBER_SIZE], text[STRAGGLER_WRITER_LINE_SIZE];
 
 	append_rank(line, size, rank);
-	append(line, size, " (last in %.2f %% of %s collectives; ",
-	       percent(member->found.last, (double)of->used),
-	       report_summary_count(of->used, count));
-	append(line, size, "the others waited %s for it, %.2f %% of the time",
-	       report_summary_time(member->found.others_ns / (of->nr_members - 1), time),
-	       100 * member->found.share);
+	text_line_append(line, size, " (last in %.2f %% of %s collectives; ",
+			 percent(member->found.last, (double)of->used),
+			 report_summary_count(of->used, count));
+	text_line_append(line, size, "the others waited %s for it, %.2f %% of the time",
+			 report_summary_time(member->found.others_ns / (of->nr_members - 1), time),
+			 100 * member->found.share);
 	if (rank->nr_causes)
-		append(line, size, "; %s: %.0f %% of it",
-		       straggler_writer_cause(&rank->causes[0], text, sizeof(text)),
-		       100 * rank->causes[0].share);
-	append(line, size, ")");
+		text_line_append(line, size, "; %s: %.0f %% of it",
+				 straggler_writer_cause(&rank->causes[0], text, sizeof(text)),
+				 100 * rank->causes[0].share);
+	text_line_append(line, size, ")");
 }
 
 static uint64_t count_used(const struct report_straggler *straggler)
@@ -122,19 +112,21 @@ const char *straggler_writer_line(const struct report_straggler *straggler, char
 {
 	*line = '\0';
 	if (!count_used(straggler)) {
-		append(line, size, "late: not known: no collective of which all ranks are here");
+		text_line_append(line, size,
+				 "late: not known: no collective of which all ranks are here");
 		return line;
 	}
 	if (!straggler->nr_named) {
-		append(line, size, "late: no rank, beyond chance");
+		text_line_append(line, size, "late: no rank, beyond chance");
 		return line;
 	}
 	for (uint32_t i = 0; i < straggler->nr_named && i < NAMED_MAX; i++) {
-		append(line, size, i ? "; " : "late: ");
+		text_line_append(line, size, i ? "; " : "late: ");
 		append_late(line, size, straggler, &straggler->ranks[i]);
 	}
 	if (straggler->nr_named > NAMED_MAX)
-		append(line, size, "; and %" PRIu32 " more", straggler->nr_named - NAMED_MAX);
+		text_line_append(line, size, "; and %" PRIu32 " more",
+				 straggler->nr_named - NAMED_MAX);
 	return line;
 }
 
@@ -328,24 +320,9 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 
 /* ---- json --------------------------------------------------------------------------------------- */
 
-static void write_text(FILE *out, const char *name, const char *text)
+static bool is_known(uint32_t number)
 {
-	fprintf(out, "\"%s\":", name);
-	json_writer_text(out, text);
-	fputc(',', out);
-}
-
-static void write_known(FILE *out, const char *name, int64_t number)
-{
-	if (number < 0)
-		fprintf(out, "\"%s\":null,", name);
-	else
-		fprintf(out, "\"%s\":%" PRId64 ",", name, number);
-}
-
-static int64_t known(uint32_t number)
-{
-	return number == COLLECTIVE_NOT_KNOWN ? -1 : (int64_t)number;
+	return number != COLLECTIVE_NOT_KNOWN;
 }
 
 /* JSON has no infinity. */
@@ -356,8 +333,8 @@ static double bounded(double number)
 
 static void write_identity(FILE *out, const struct report_straggler_rank *rank)
 {
-	write_known(out, "rank", rank->rank);
-	write_text(out, "host", rank->host);
+	json_text_number(out, "rank", rank->rank >= 0, rank->rank);
+	json_text_member(out, "host", rank->host);
 	fprintf(out, "\"pid\":%" PRIu32 ",", rank->pid);
 }
 
@@ -367,7 +344,7 @@ static void write_json_member(FILE *out, const struct report_straggler *straggle
 	const struct straggler_rank *found = &member->found;
 
 	fputc('{', out);
-	write_known(out, "communicator_rank", known(member->rank));
+	json_text_number(out, "communicator_rank", is_known(member->rank), member->rank);
 	write_identity(out, &straggler->ranks[member->of_rank]);
 	fprintf(out,
 		"\"missing\":%" PRIu32 ",\"span_ns\":%" PRIu64 ",\"last\":%" PRIu32
@@ -387,7 +364,7 @@ static void write_json_communicator(FILE *out, const struct report_straggler *st
 {
 	fprintf(out, "{\"communicator\":\"%016" PRIx64 "\",\"origin\":\"%s\",", of->key,
 		communicator_origin_name(of->origin));
-	write_known(out, "ranks", known(of->nr_ranks));
+	json_text_number(out, "ranks", is_known(of->nr_ranks), of->nr_ranks);
 	fprintf(out,
 		"\"ranks_seen\":%" PRIu32 ",\"collectives\":%" PRIu64 ",\"all_ranks\":%" PRIu64
 		",\"compared\":%" PRIu64 ",\"by_gpu\":%" PRIu64 ",\"joint\":%" PRIu64
@@ -407,11 +384,11 @@ static void write_json_cause(FILE *out, const struct straggler_cause *cause)
 	char text[STRAGGLER_WRITER_LINE_SIZE];
 
 	fputc('{', out);
-	write_text(out, "cause", straggler_writer_cause(cause, text, sizeof(text)));
-	write_text(out, "plane", report_plane_name(cause->plane));
-	write_text(out, "function", cause->function);
-	write_text(out, "what", cause->what);
-	write_text(out, "stack", cause->stack);
+	json_text_member(out, "cause", straggler_writer_cause(cause, text, sizeof(text)));
+	json_text_member(out, "plane", report_plane_name(cause->plane));
+	json_text_member(out, "function", cause->function);
+	json_text_member(out, "what", cause->what);
+	json_text_member(out, "stack", cause->stack);
 	fprintf(out,
 		"\"excess_ns\":%" PRIu64 ",\"share\":%.6f,\"launches\":%.6f,\"in_windows\":%s}",
 		cause->excess_ns, cause->share, cause->launches,
@@ -441,11 +418,11 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 	char line[STRAGGLER_WRITER_LINE_SIZE];
 
 	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
-	write_text(out, "title", tree->title);
+	json_text_member(out, "title", tree->title);
 	fputc('\n', out);
-	write_text(out, "late", straggler_writer_line(straggler, line, sizeof(line)));
+	json_text_member(out, "late", straggler_writer_line(straggler, line, sizeof(line)));
 	fputc('\n', out);
-	write_text(out, "summary", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
+	json_text_member(out, "summary", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
 	fprintf(out,
 		"\n\"alone\":%" PRIu32 ",\"unknown_communicator\":%" PRIu64
 		",\"without_gpu\":%" PRIu64 ",\n\"ranks\":[",
@@ -465,13 +442,6 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 
 /* ---- csv ---------------------------------------------------------------------------------------- */
 
-static void write_field(FILE *out, int64_t number)
-{
-	if (number >= 0)
-		fprintf(out, "%" PRId64, number);
-	fputc(',', out);
-}
-
 static void write_csv_member(FILE *out, const struct report_straggler *straggler,
 			     const struct report_straggler_communicator *of,
 			     const struct report_straggler_member *member)
@@ -480,9 +450,9 @@ static void write_csv_member(FILE *out, const struct report_straggler *straggler
 	const struct straggler_rank *found = &member->found;
 
 	fprintf(out, "%016" PRIx64 ",%s,", of->key, communicator_origin_name(of->origin));
-	write_field(out, known(of->nr_ranks));
-	write_field(out, known(member->rank));
-	write_field(out, rank->rank);
+	csv_writer_number(out, is_known(of->nr_ranks), of->nr_ranks);
+	csv_writer_number(out, is_known(member->rank), member->rank);
+	csv_writer_number(out, rank->rank >= 0, rank->rank);
 	csv_writer_text(out, rank->host);
 	fprintf(out,
 		",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu64

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregator/json_writer.h"
+#include "aggregator/json_text.h"
 #include "diagnosis.h"
 #include "verbs.h"
 
@@ -48,11 +48,11 @@ static void print_json(const struct diagnosis *diagnosis)
 		const struct diagnosis_finding *finding = &diagnosis->findings[i];
 
 		printf("%s\n{\"subject\":", i ? "," : "");
-		json_writer_text(stdout, finding->subject);
+		json_text_write(stdout, finding->subject);
 		printf(",\"verdict\":\"%s\",\"text\":", json_words[finding->verdict]);
-		json_writer_text(stdout, finding->text);
+		json_text_write(stdout, finding->text);
 		printf(",\"remedy\":");
-		json_writer_text(stdout, finding->remedy);
+		json_text_write(stdout, finding->remedy);
 		printf("}");
 	}
 	printf("]}\n");

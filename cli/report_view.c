@@ -126,11 +126,12 @@ static int write_html(const struct report_view *view, FILE *out,
 	return html_writer_write(out, view->tree, &html);
 }
 
-static int write_csv(const struct report_view *view, FILE *out, enum report_rows rows)
+static int write_csv(const struct report_view *view, FILE *out,
+		     const struct report_view_options *options)
 {
-	switch (rows) {
+	switch (options->rows) {
 	case REPORT_ROWS_ACTIVITIES:
-		return csv_writer_write(out, view->tree);
+		return csv_writer_write(out, view->tree, &options->folded.by);
 	case REPORT_ROWS_CALLS:
 		return statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CALLS);
 	case REPORT_ROWS_FAILURES:
@@ -171,9 +172,9 @@ int report_view_write(const struct report_view *view, FILE *out,
 		return table_writer_write(out, view->tree, view->busy, &table);
 	case REPORT_JSON:
 		return json_writer_write(out, view->tree, view->busy, view->statistics,
-					 view->collectives);
+					 view->collectives, &options->folded.by);
 	case REPORT_CSV:
-		return write_csv(view, out, options->rows);
+		return write_csv(view, out, options);
 	case REPORT_SAMPLES:
 		return sample_writer_write(out, view->store_path, view->profile, view->options,
 					   options->clocks ? view->clocks : NULL);

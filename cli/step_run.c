@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define DRAIN_MS          2000
-#define LEAVE_MS          5000 /* the agent gives up before */
+#define DRAIN_MS 2000
+#define LEAVE_MS 5000 /* the agent gives up before */
 
 int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options)

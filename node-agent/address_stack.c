@@ -291,10 +291,18 @@ void address_stack_prepare(struct address_stack *stacks)
 		find_python(stacks);
 }
 
+static bool is_early(const struct address_stack *stacks)
+{
+	return stacks->python.process &&
+	       python_process_state(stacks->python.process) == PYTHON_PROCESS_EARLY;
+}
+
 /* Where mappings have changed, addresses seen before may be something else. */
 static void reread(struct address_stack *stacks, uint32_t code_pages)
 {
-	if (!stacks->may_read || (stacks->has_read && stacks->code_pages == code_pages))
+	bool same = stacks->has_read && stacks->code_pages == code_pages;
+
+	if (!stacks->may_read || (same && !is_early(stacks)))
 		return;
 	stacks->may_read = false;
 	if (!module_table_reread(stacks->modules))

@@ -53,7 +53,8 @@ int bpf_options_take(struct bpf_source_options *options, const char *name, const
 	}
 	if (strcmp(name, "stack-copy") == 0) {
 		if (!take_number(value, 4 * BPF_SOURCE_STACK_PAGES_MAX, &number) || number % 4)
-			return refuse(name, value, "must be a multiple of 4 KiB, 32 at most", error);
+			return refuse(name, value, "must be a multiple of 4 KiB, 32 at most",
+				      error);
 		options->stack_pages = number / 4;
 		return 0;
 	}

@@ -18,6 +18,7 @@
 
 #define LINE_MAX_SIZE 256
 #define UNCHECKED_MAX 32u /* samples without a frame that makes sense, before the first that does */
+#define EARLY_MAX     8u  /* looks that found what the loader may not have finished */
 
 struct python_process {
 	const struct python_scope *scope;
@@ -29,7 +30,7 @@ struct python_process {
 	uint64_t bias;
 	struct python_codes *codes; /* owns; NULL: not PYTHON_PROCESS_READY */
 	bool checked;               /* a code object was one */
-	uint32_t nr_unchecked;
+	uint32_t nr_unchecked, nr_early;
 };
 
 struct python_process *python_process_create(const struct python_scope *scope,
@@ -80,6 +81,15 @@ static void refuse(struct python_process *python, const char *reason)
 		 (int)python->pid, python->file.text, *reason ? ": " : "", reason);
 	if (python->scope->notice)
 		python->scope->notice(python->scope->context, line);
+}
+
+static void forget(struct python_process *python)
+{
+	python_codes_destroy(python->codes);
+	python->codes = NULL;
+	python->state = PYTHON_PROCESS_NONE;
+	python->checked = false;
+	python->nr_unchecked = 0;
 }
 
 /* ---- where it has its frames ---------------------------------------------------------------------- */
@@ -184,17 +194,20 @@ static const char *check_threads(const struct python_process *python,
 
 #define GONE "" /* the process ends, or becomes another program */
 
-static const char *take_offsets(struct python_process *python)
+/* *final: it would be the same at the next look. */
+static const char *take_offsets(struct python_process *python, bool *final)
 {
 	uint64_t words[PYTHON_DEBUG_OFFSETS_BYTES / sizeof(uint64_t)];
 
 	int r = remote_memory_read(python->pid, python->bias + python->file.runtime, words,
 				   sizeof(words));
 
+	*final = r == -EPERM;
 	if (r)
-		return r == -EPERM ? "its memory may not be read" : GONE;
+		return *final ? "its memory may not be read" : GONE;
 	switch (python_layout_take_offsets(&python->file.layout, words)) {
 	case PYTHON_OFFSETS_FREE_THREADED:
+		*final = true;
 		return "free-threaded build";
 	case PYTHON_OFFSETS_OTHER:
 		return "its _PyRuntime is not that of this version";
@@ -205,13 +218,13 @@ static const char *take_offsets(struct python_process *python)
 	}
 }
 
-static const char *take(struct python_process *python, struct sample_python *where)
+static const char *take(struct python_process *python, struct sample_python *where, bool *final)
 {
 	const struct python_file *file = &python->file;
 	const struct python_types types = {.code = python->bias + file->code_type,
 					   .string = python->bias + file->string_type,
 					   .bytes = python->bias + file->bytes_type};
-	const char *wrong = take_offsets(python);
+	const char *wrong = take_offsets(python, final);
 
 	if (!wrong && !place(python, where))
 		wrong = "its structures are not where they should be";
@@ -221,8 +234,25 @@ static const char *take(struct python_process *python, struct sample_python *whe
 		python->codes =
 			python_codes_create(python->outputs, python->pid, &file->layout, &types);
 		wrong = python->codes ? NULL : "out of memory";
+		*final = true;
 	}
 	return wrong;
+}
+
+/* Between the loader's mapping of a library and of its data, other bytes of the file are where the data will be; and data that begins as
+ * zeros is the file's rest until the loader has written over it (glibc, elf/dl-map-segments.h). Who looks then shall look again. */
+static void take_up(struct python_process *python, struct sample_python *where)
+{
+	bool final = false;
+	const char *wrong = take(python, where, &final);
+
+	python->state = PYTHON_PROCESS_READY;
+	if (wrong && !final && python->nr_early++ < EARLY_MAX)
+		python->state = PYTHON_PROCESS_EARLY;
+	else if (wrong && !*wrong)
+		forget(python);
+	else if (wrong)
+		refuse(python, wrong);
 }
 
 /* ---- where it is mapped ----------------------------------------------------------------------------- */
@@ -271,27 +301,22 @@ static bool look_into(struct python_process *python, struct module_table *module
 	return true;
 }
 
-static void forget(struct python_process *python)
-{
-	python_codes_destroy(python->codes);
-	python->codes = NULL;
-	python->state = PYTHON_PROCESS_NONE;
-	python->checked = false;
-	python->nr_unchecked = 0;
-}
-
 bool python_process_find(struct python_process *python, struct module_table *modules,
 			 struct sample_python *where)
 {
 	struct maps_file_entry entry;
 	bool known = python->state != PYTHON_PROCESS_NONE, found = false;
+	bool told = known && python->state != PYTHON_PROCESS_EARLY;
 	const char *text;
 	size_t size;
 
 	memset(where, 0, sizeof(*where));
 	module_table_text(modules, &text, &size);
-	if (known && is_there(python, text, size))
+	bool same = known && is_there(python, text, size);
+	if (same && told)
 		return false;
+	if (!same)
+		python->nr_early = 0;
 	if (known)
 		forget(python);
 	while (!found && maps_file_next(&text, &size, &entry))
@@ -299,21 +324,15 @@ bool python_process_find(struct python_process *python, struct module_table *mod
 			python_file_is_named(entry.path, entry.path_size) &&
 			look_into(python, modules, &entry);
 	if (!found)
-		return known;
-	python->state = PYTHON_PROCESS_READY;
-	const char *wrong = NULL;
+		return told;
 	if (python->file.kind == PYTHON_FILE_REFUSED)
 		refuse(python, "");
 	else
-		wrong = take(python, where);
-	if (wrong && !*wrong)
-		forget(python);
-	else if (wrong)
-		refuse(python, wrong);
+		take_up(python, where);
 	if (python->state == PYTHON_PROCESS_READY)
 		return true;
 	memset(where, 0, sizeof(*where));
-	return known;
+	return told;
 }
 
 /* ---- frames ------------------------------------------------------------------------------------------ */

@@ -23,7 +23,8 @@ struct python_scope {
 };
 
 enum python_process_state {
-	PYTHON_PROCESS_NONE,    /* no interpreter so far */
+	PYTHON_PROCESS_NONE, /* no interpreter so far */
+	PYTHON_PROCESS_EARLY, /* one that is not what it should be, as one that is being loaded: look again, soon */
 	PYTHON_PROCESS_READY,   /* frames can be read */
 	PYTHON_PROCESS_REFUSED, /* they cannot, as a notice has said */
 };

@@ -19,16 +19,15 @@
 #include "process_description.h"
 #include "process_ledger.h"
 #include "python_process.h"
-#include "sample_counts.h"
 #include "wait_reason.h"
+#include "watched_account.h"
 #include "watched_collectives.h"
 
-#define NS_PER_S      1000000000ull
-#define SETTLE_PASSES 20u
-#define NOTICE_MAX    256
-#define NO_GUEST      "no guest came into this process, or it was sent away: "
-#define UNTIL_GUEST   "until its guest came, the kernel timed its calls of CUDA (--host-calls auto)"
-#define REPLACED      "the kernel times its calls of CUDA (--host-calls auto), GPU times are missing"
+#define NS_PER_S    1000000000ull
+#define NOTICE_MAX  256
+#define NO_GUEST    "no guest came into this process, or it was sent away: "
+#define UNTIL_GUEST "until its guest came, the kernel timed its calls of CUDA (--host-calls auto)"
+#define REPLACED    "the kernel times its calls of CUDA (--host-calls auto), GPU times are missing"
 
 struct watched_process {
 	const struct watched_scope *scope;
@@ -49,12 +48,9 @@ struct watched_process {
 	struct watched_collectives *collectives; /* owns */
 	struct host_sample *samples;             /* owns */
 	uint32_t nr_samples, max_samples;
-	uint32_t nr_asked; /* whether it has settled */
-	uint64_t received, received_ns, opened, opened_ns, no_stack;
-	uint64_t no_python, mismatched, truncated; /* samples */
-	uint64_t event_start;                      /* process_start of the last event */
+	uint64_t event_start;        /* process_start of the last event */
 	struct sample_python python; /* as the kernel's half has it; zeros: it has none */
-	struct sample_counts base, inherited, total;
+	struct watched_account account;
 };
 
 static void on_end(void *context)
@@ -308,13 +304,6 @@ static void confirm_python(struct watched_process *process)
 		publish_python(process, &process->python);
 }
 
-static void count_lacks(struct watched_process *process, uint32_t lacks)
-{
-	process->no_python += (lacks & ADDRESS_STACK_NO_PYTHON) != 0;
-	process->mismatched += (lacks & ADDRESS_STACK_MISMATCH) != 0;
-	process->truncated += (lacks & ADDRESS_STACK_TRUNCATED) != 0;
-}
-
 static int find_stack(struct watched_process *process, const struct sample_event *event,
 		      uint32_t *node_id)
 {
@@ -325,14 +314,14 @@ static int find_stack(struct watched_process *process, const struct sample_event
 	if (event->kind == HOST_SAMPLE_OFF_CPU)
 		wait_reason_strip(process->scope->kernel, &shown.list);
 	if (event->user_size == 0)
-		process->no_stack++;
+		watched_account_count_no_stack(&process->account);
 	process->event_start = event->process_start;
 	int r = process->stacks ? 0 : create_stacks(process);
 	if (r == 0)
 		r = address_stack_find(process->stacks, &shown.list, node_id, &lacks);
 	if (r)
 		return r;
-	count_lacks(process, lacks);
+	watched_account_count_lacks(&process->account, lacks);
 	confirm_python(process);
 	return 0;
 }
@@ -449,7 +438,11 @@ static int add_collective(struct watched_process *process, const struct sample_e
 		r = watched_process_flush(process);
 	if (r == 0 && event->kind == SAMPLE_EVENT_COLLECTIVE)
 		r = find_stack(process, event, &stack_id);
-	return r ? r : watched_collectives_add(process->collectives, event, stack_id);
+	if (r == 0)
+		r = watched_collectives_add(process->collectives, event, stack_id);
+	watched_account_set_collectives(&process->account,
+					watched_collectives_received(process->collectives));
+	return r;
 }
 
 int watched_process_add(struct watched_process *process, const struct sample_event *event)
@@ -458,8 +451,8 @@ int watched_process_add(struct watched_process *process, const struct sample_eve
 		return add_collective(process, event);
 	int r = add(process, event);
 
-	process->received += r == 0;
-	process->received_ns += r == 0 ? event->duration_ns : 0;
+	if (r == 0)
+		watched_account_receive(&process->account, event->duration_ns);
 	return r;
 }
 
@@ -467,15 +460,14 @@ int watched_process_add_open(struct watched_process *process, const struct sampl
 {
 	int r = add(process, event);
 
-	process->opened += r == 0;
-	process->opened_ns += r == 0 ? event->duration_ns : 0;
+	if (r == 0)
+		watched_account_receive_open(&process->account, event->duration_ns);
 	return r;
 }
 
 void watched_process_count_short(struct watched_process *process, uint64_t duration_ns)
 {
-	process->inherited.short_waits++;
-	process->inherited.short_waits_ns += duration_ns;
+	watched_account_count_short(&process->account, duration_ns);
 }
 
 static int send_collectives(struct watched_process *process)
@@ -513,78 +505,33 @@ int watched_process_flush(struct watched_process *process)
 
 uint64_t watched_process_samples(const struct watched_process *process)
 {
-	return process->received + process->opened +
-	       watched_collectives_received(process->collectives);
+	return watched_account_samples(&process->account);
 }
 
 /* ---- the account -------------------------------------------------------------------------------- */
 
 void watched_process_set_base(struct watched_process *process, const struct sample_counts *base)
 {
-	process->base = *base;
+	watched_account_set_base(&process->account, base);
 }
 
 void watched_process_account(struct watched_process *process, const struct sample_counts *counts)
 {
-	struct process_ledger *ledger =
-		process->guest ? guest_process_ledger(process->guest) : process->ledger;
-	struct sample_counts *total = &process->total;
-
-	*total = *counts;
-	sample_counts_subtract(total, &process->base);
-	sample_counts_add(total, &process->inherited);
-	process_ledger_set(ledger, LEDGER_SAMPLES, total->samples + process->opened,
-			   total->samples_ns + process->opened_ns);
-	process_ledger_set(ledger, LEDGER_SAMPLE_RING_FULL, total->lost, total->lost_ns);
-	process_ledger_set(ledger, LEDGER_SAMPLE_NO_STACK, process->no_stack, 0);
-	process_ledger_set(ledger, LEDGER_PYTHON_OFF, process->no_python, 0);
-	process_ledger_set(ledger, LEDGER_STACK_MISMATCH, process->mismatched, 0);
-	process_ledger_set(ledger, LEDGER_STACK_TRUNCATED, process->truncated, 0);
-	process_ledger_set(ledger, LEDGER_WAIT_SHORT, total->short_waits, total->short_waits_ns);
-	process_ledger_set(ledger, LEDGER_PROBE_LOST, total->probes_lost, 0);
-	process_ledger_set(ledger, LEDGER_COLLECTIVES, total->collectives, 0);
-	process_ledger_set(ledger, LEDGER_COLLECTIVE_LOST, total->collectives_lost, 0);
-}
-
-static bool has_come(const struct watched_process *process, const struct sample_counts *counts,
-		     struct sample_counts *come)
-{
-	const struct sample_counts received = {
-		.samples = process->received,
-		.samples_ns = process->received_ns,
-		.collectives = watched_collectives_received(process->collectives),
-	};
-
-	return sample_counts_come(counts, &process->base, &received, come);
+	watched_account_set(&process->account, counts);
+	watched_account_enter(&process->account, process->guest
+							 ? guest_process_ledger(process->guest)
+							 : process->ledger);
 }
 
 bool watched_process_settles(struct watched_process *process, struct sample_counts *counts,
 			     bool last)
 {
-	struct sample_counts come;
-
-	if (has_come(process, counts, &come))
-		return true;
-	if (!last && process->nr_asked++ < SETTLE_PASSES)
-		return false;
-	sample_counts_give_up(counts, &come);
-	return true;
+	return watched_account_settles(&process->account, counts, last);
 }
 
 void watched_process_taken(const struct watched_process *process, struct sample_counts *counts)
 {
-	struct sample_counts total = process->total;
-
-	sample_counts_subtract(&total, &process->inherited);
-	sample_counts_add(&total, &process->base);
-	/* Of what the kernel has counted as sent, the next program's may be part. */
-	has_come(process, &total, counts);
-}
-
-static bool has_counts(const struct watched_process *process)
-{
-	return process->total.samples || process->total.lost || process->total.short_waits ||
-	       process->total.probes_lost || process->total.collectives || process->opened;
+	watched_account_taken(&process->account, counts);
 }
 
 int watched_process_send_ledger(struct watched_process *process)
@@ -604,7 +551,8 @@ int watched_process_leave(struct watched_process *process)
 {
 	int r = watched_process_flush(process);
 
-	if (r == 0 && !process->guest && process->process_id == 0 && has_counts(process))
+	if (r == 0 && !process->guest && process->process_id == 0 &&
+	    watched_account_has_counts(&process->account))
 		r = introduce(process);
 	return r ? r : watched_process_send_ledger(process);
 }
@@ -616,7 +564,7 @@ int watched_process_finish(struct watched_process *process, struct watched_proce
 	if (r || process->guest)
 		return r;
 	if (process->process_id == 0 && parent) {
-		sample_counts_add(&parent->inherited, &process->total);
+		watched_account_inherit(&parent->account, &process->account);
 		return 0;
 	}
 	r = watched_process_leave(process);

@@ -201,14 +201,14 @@ static int write_json(FILE *out)
 	struct report_busy *busy;
 
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	int error = json_writer_write(out, report_fixture.tree, busy, NULL, NULL);
+	int error = json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL);
 	report_busy_destroy(busy);
 	return error;
 }
 
 static int write_csv(FILE *out)
 {
-	return csv_writer_write(out, report_fixture.tree);
+	return csv_writer_write(out, report_fixture.tree, NULL);
 }
 
 static void table_json_and_csv_have_a_place_for_it(void **state)

@@ -191,8 +191,8 @@ static void json_and_csv_name_kind_and_plane(void **state)
 	fill();
 	build(HOST_PLANES);
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL), 0);
-	assert_int_equal(csv_writer_write(out, report_fixture.tree), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL), 0);
+	assert_int_equal(csv_writer_write(out, report_fixture.tree, NULL), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "{\"plane\":\"cpu\",\"count\":4,\"ns\":40000000,\"bytes\":0,"
 				     "\"shown\":true}"));

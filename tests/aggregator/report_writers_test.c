@@ -98,7 +98,7 @@ static void the_json_holds_every_leaf_and_total(void **state)
 
 	fill_sample();
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL), 0);
 	fclose(out);
 	assert_string_equal(
 		text,
@@ -143,7 +143,7 @@ static void the_csv_quotes_what_needs_it(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	fill_sample();
-	assert_int_equal(csv_writer_write(out, report_fixture.tree), 0);
+	assert_int_equal(csv_writer_write(out, report_fixture.tree, NULL), 0);
 	fclose(out);
 	assert_string_equal(
 		text,
@@ -175,7 +175,7 @@ static void the_csv_shows_captures_and_graphs(void **state)
 	FILE *out = open_memstream(&text, &size);
 
 	fill_graphs();
-	assert_int_equal(csv_writer_write(out, report_fixture.tree), 0);
+	assert_int_equal(csv_writer_write(out, report_fixture.tree, NULL), 0);
 	fclose(out);
 	assert_string_equal(
 		text,
@@ -196,7 +196,7 @@ static void the_json_and_the_table_show_captures_and_graphs(void **state)
 
 	fill_graphs();
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
-	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL), 0);
+	assert_int_equal(json_writer_write(out, report_fixture.tree, busy, NULL, NULL, NULL), 0);
 	fclose(out);
 	assert_non_null(strstr(json, "\"graphs\":2,\"graph_ns\":1000,"));
 	assert_non_null(strstr(json, "\"frames\":[\"main\",\"[captured at]\",\"capture\","
@@ -226,9 +226,10 @@ static void a_full_disk_is_an_error(void **state)
 	assert_non_null(full);
 	assert_int_equal(folded_writer_write(full, report_fixture.tree, NULL), -EIO);
 	clearerr(full);
-	assert_int_equal(csv_writer_write(full, report_fixture.tree), -EIO);
+	assert_int_equal(csv_writer_write(full, report_fixture.tree, NULL), -EIO);
 	clearerr(full);
-	assert_int_equal(json_writer_write(full, report_fixture.tree, busy, NULL, NULL), -EIO);
+	assert_int_equal(json_writer_write(full, report_fixture.tree, busy, NULL, NULL, NULL),
+			 -EIO);
 	clearerr(full);
 	assert_int_equal(table_writer_write(full, report_fixture.tree, busy, NULL), -EIO);
 	fclose(full);

@@ -334,6 +334,21 @@ static void frames_that_never_made_sense_are_refused_in_the_end(void **state)
 	destroy(fixture);
 }
 
+/* As often as it wants to; it must not want to for ever. */
+static void find_refused(struct fixture *fixture)
+{
+	unsigned looks = 0;
+
+	do {
+		assert_string_equal(notices, "");
+		assert_false(
+			python_process_find(fixture->python, fixture->modules, &fixture->where));
+	} while (python_process_state(fixture->python) == PYTHON_PROCESS_EARLY && ++looks < 100);
+	assert_in_range(looks, 1, 99);
+	assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_REFUSED);
+	assert_int_equal(fixture->where.interpreters, 0);
+}
+
 static void another_version_is_refused_by_name(void **state)
 {
 	const unsigned named[] = {13, 14}, minors[] = {14, 13};
@@ -342,10 +357,7 @@ static void another_version_is_refused_by_name(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		struct fixture *fixture = create(named[i], minors[i]);
 
-		assert_false(
-			python_process_find(fixture->python, fixture->modules, &fixture->where));
-		assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_REFUSED);
-		assert_int_equal(fixture->where.interpreters, 0);
+		find_refused(fixture);
 		assert_non_null(strstr(notices, "its _PyRuntime is not that of this version"));
 		destroy(fixture);
 	}
@@ -359,9 +371,35 @@ static void threads_that_are_not_there_are_refused(void **state)
 	fake_object_put64(&fixture->made.thread, fixture->made.library.layout.thread_interpreter,
 			  1234);
 	made_interpreter_start(&fixture->made);
-	assert_false(python_process_find(fixture->python, fixture->modules, &fixture->where));
+	find_refused(fixture);
 	assert_non_null(strstr(notices, "its threads are not where they should be"));
 	destroy(fixture);
+}
+
+static void what_is_still_being_loaded_is_looked_at_again(void **state)
+{
+	(void)state;
+	for (unsigned minor = 9; minor <= 13; minor += 4) {
+		struct fixture *fixture = create(minor, minor);
+		uint64_t *runtime = fixture->made.runtime;
+		uint64_t *head = &runtime[fixture->made.runtime_interpreters / sizeof(uint64_t)];
+		uint64_t first = runtime[0];
+
+		/* The file's bytes are where its data will be. */
+		runtime[0] = minor == 13 ? 77 : first;
+		*head = 8;
+		assert_false(
+			python_process_find(fixture->python, fixture->modules, &fixture->where));
+		assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_EARLY);
+		assert_int_equal(fixture->where.interpreters, 0);
+		runtime[0] = first;
+		made_interpreter_start(&fixture->made);
+		assert_true(
+			python_process_find(fixture->python, fixture->modules, &fixture->where));
+		assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_READY);
+		assert_string_equal(notices, "");
+		destroy(fixture);
+	}
 }
 
 static void an_interpreter_that_is_unmapped_is_forgotten(void **state)
@@ -421,6 +459,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(frames_that_never_made_sense_are_refused_in_the_end),
 		cmocka_unit_test(another_version_is_refused_by_name),
 		cmocka_unit_test(threads_that_are_not_there_are_refused),
+		cmocka_unit_test(what_is_still_being_loaded_is_looked_at_again),
 		cmocka_unit_test(an_interpreter_that_is_unmapped_is_forgotten),
 		cmocka_unit_test(files_are_looked_into_by_their_names),
 		cmocka_unit_test(memory_is_read_whole_or_not),

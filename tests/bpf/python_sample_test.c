@@ -380,24 +380,12 @@ static bool has_leaf_and_root(const struct bpf_fixture *fixture, const struct ho
 	       !bpf_fixture_python(fixture, sample, depth + 3);
 }
 
-/* The agent may look between the library's loading and its filling, which happens to no real one: then again. */
-static struct bpf_fixture *capture_filled(unsigned minor, struct victim_report *report)
-{
-	struct bpf_fixture *fixture = capture_made(minor, minor, minor, report);
-
-	for (int i = 0; i < 5 && strstr(fixture->notices, "its _PyRuntime is not that"); i++) {
-		bpf_fixture_destroy(fixture);
-		fixture = capture_made(minor, minor, minor, report);
-	}
-	return fixture;
-}
-
 static void every_version_is_read_while_it_runs_and_not_before_or_after(void **state)
 {
 	(void)state;
 	for (unsigned minor = 8; minor <= 14; minor++) {
 		struct victim_report report;
-		struct bpf_fixture *fixture = capture_filled(minor, &report);
+		struct bpf_fixture *fixture = capture_made(minor, minor, minor, &report);
 		uint32_t inside = 0, all = 0, outside = 0;
 
 		for (uint32_t i = 0; i < fixture->nr_samples; i++) {
@@ -421,10 +409,12 @@ static void every_version_is_read_while_it_runs_and_not_before_or_after(void **s
 		if (inside < 20 || outside < 20)
 			fail_msg("3.%u: %u of %u inside, %u outside; %s", minor, inside, all,
 				 outside, fixture->notices);
-		assert_int_equal(bpf_fixture_process(fixture, (pid_t)report.pid, NULL)
-					 ->ledger[LEDGER_PYTHON_OFF]
-					 .count,
-				 0);
+		uint64_t unread = bpf_fixture_process(fixture, (pid_t)report.pid, NULL)
+					  ->ledger[LEDGER_PYTHON_OFF]
+					  .count;
+		if (unread)
+			fail_msg("3.%u: %u of %u inside, %u outside, %u unread", minor, inside, all,
+				 outside, (unsigned)unread);
 		assert_string_equal(fixture->notices, "");
 		bpf_fixture_destroy(fixture);
 	}
