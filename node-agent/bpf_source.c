@@ -332,6 +332,7 @@ static int start(struct bpf_source *source)
 		.realtime_offset_ns = realtime_offset_ns(),
 		.trusts_all = source->options.watch_pid != 0,
 	};
+	kernel_clock_read(&source->set.scope.clock);
 	prepare_python(source);
 	watch_job(source);
 	start_program(source, source->options.cpu_hz, "no CPU samples", &started, start_cpu);
@@ -473,7 +474,9 @@ int bpf_source_stop(struct bpf_source *source, uint64_t now_ns)
 	/* What came to its end by now goes before what did not. */
 	int r = drain(source, false);
 	if (r >= 0)
-		r = bpf_programs_open_waits(source->programs, now_ns, on_open_wait, source);
+		r = bpf_programs_open_waits(source->programs,
+					    now_ns - (uint64_t)source->set.scope.clock.monotonic_ns,
+					    on_open_wait, source);
 	return r;
 }
 

@@ -69,7 +69,8 @@ static void on_end(void *context)
 
 static uint64_t start_ticks(const struct watched_process *process)
 {
-	return process->start / (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+	return (process->start + (uint64_t)process->scope->clock.boottime_ns) /
+	       (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 /* The process that has the pid now may be another. */
@@ -419,7 +420,7 @@ static int meet(struct watched_process *process, const struct sample_event *even
 static int add(struct watched_process *process, const struct sample_event *event)
 {
 	struct host_sample sample = {
-		.time_ns = event->time_ns,
+		.time_ns = event->time_ns + (uint64_t)process->scope->clock.monotonic_ns,
 		.duration_ns = event->duration_ns,
 		.tid = event->tid,
 		.cpu = event->cpu,
@@ -449,7 +450,9 @@ static int add_collective(struct watched_process *process, const struct sample_e
 		r = watched_process_flush(process);
 	if (r == 0 && event->kind == SAMPLE_EVENT_COLLECTIVE)
 		r = find_stack(process, event, &stack_id);
-	return r ? r : watched_collectives_add(process->collectives, event, stack_id);
+	return r ? r
+		 : watched_collectives_add(process->collectives, event, &process->scope->clock,
+					   stack_id);
 }
 
 int watched_process_add(struct watched_process *process, const struct sample_event *event)
