@@ -6,7 +6,7 @@
  *   --late-gpu R:US    rank R's computing kernel lasts so long
  *   --load US          each rank waits so long for its data, in each step (0)
  *   --more-load R:PERCENT   rank R so much longer
- *   --work US          each rank's host works so long, in each step (0), an eighth of it on the CPU, so that eight ranks fit on a processor
+ *   --work US          each rank's host works so long, in each step (0), about an eighth of it on the CPU, so that eight ranks fit on a processor
  *   --more-work R:PERCENT   rank R so much longer
  *   --ahead            the host waits for the last step alone
  *   --mix              after the steps: groups, all functions, split communicators, sends and receives, a captured all_reduce
@@ -37,9 +37,10 @@
 #define RANK_VARIABLE "FAKE_RANKS_RANK"
 #define ID_VARIABLE   "FAKE_RANKS_ID"
 #define RANKS_MAX     64
-#define ROUND_NS                                                                                   \
-	1000000u /* of work: in each a burst, anywhere, so that ranks don't all want the CPU at once */
-#define BURST_NS (ROUND_NS / 8)
+/* In each round of work there is a burst, anywhere, so that ranks do not all want the CPU at once. */
+#define ROUND_NS    4000000u
+#define BURST_NS    480000u
+#define BURST_TURNS 100000u /* between two looks at the clock, which are system calls */
 
 FAKE_CUDA_KERNEL(fake_compute, FAKE_CUDA_FIXED_NS(50000));
 
@@ -123,7 +124,7 @@ static NOINLINE void rank_work(unsigned int us, unsigned int *random)
 		sleep_until(begin_ns + (unsigned int)rand_r(random) % (ROUND_NS - BURST_NS));
 		uint64_t used_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
 		do
-			for (unsigned int i = 0; i < 5000; i++)
+			for (unsigned int i = 0; i < BURST_TURNS; i++)
 				sink += i;
 		while (read_clock(CLOCK_THREAD_CPUTIME_ID) - used_ns < BURST_NS);
 	}
