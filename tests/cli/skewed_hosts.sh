@@ -62,6 +62,7 @@ job() {
 		case " $agents $aggregator " in *" $pid "*) kill -TERM "$pid" ;; esac
 		wait "$pid"
 		status="$status $?"
+		rm -f "/dev/shm/faketime_shm_$pid" "/dev/shm/sem.faketime_sem_$pid" # libfaketime's, of programs that end without exit handlers
 	done
 	same "$name: what all ended with" "$status" " 0 0 0 0 0 0 0 0 0"
 }
