@@ -231,9 +231,17 @@ static void reports_say_what_is_known_and_what_is_not(void **state)
 		clocks_writer_line(&made, line, sizeof(line)),
 		"CLOCK_REALTIME of 1 of 2 hosts: at most 90.200 us apart; of the others it is "
 		"not known");
+	assert_null(strstr(table, "contradict"));
 	free(table);
 	free(json);
 	free(csv);
+	struct report_clocks contradicted = made;
+	contradicted.refined = false;
+	contradicted.contradicted = true;
+	table = written(&contradicted, clocks_writer_table);
+	assert_contains(table, "collectives contradict these comparisons, and were left aside\n");
+	assert_null(strstr(table, "held against"));
+	free(table);
 }
 
 #define TEST(name)                                                                                 \
