@@ -97,10 +97,9 @@ static int64_t realtime_of(const struct clock_offset *offset)
 	       offset->reference_realtime_offset_ns;
 }
 
-static uint64_t with_drift(uint64_t bound_ns, uint64_t distance_ns)
+uint64_t clock_map_stray(uint64_t passed_ns)
 {
-	return bound_ns + distance_ns / PPM * CLOCK_MAP_DRIFT_PPM +
-	       distance_ns % PPM * CLOCK_MAP_DRIFT_PPM / PPM;
+	return passed_ns / PPM * CLOCK_MAP_DRIFT_PPM + passed_ns % PPM * CLOCK_MAP_DRIFT_PPM / PPM;
 }
 
 static void place_at(const struct clock_offset *offset, uint64_t time_ns,
@@ -110,7 +109,7 @@ static void place_at(const struct clock_offset *offset, uint64_t time_ns,
 		.offset_ns = offset->offset_ns,
 		.realtime_ns = realtime_of(offset),
 		.reference_realtime_offset_ns = offset->reference_realtime_offset_ns,
-		.bound_ns = with_drift(offset->bound_ns, distance(time_ns, offset->time_ns)),
+		.bound_ns = offset->bound_ns + clock_map_stray(distance(time_ns, offset->time_ns)),
 	};
 }
 
@@ -123,8 +122,8 @@ static void place_between(const struct clock_offset *before, const struct clock_
 	place->offset_ns =
 		between(before->offset_ns, after->offset_ns, passed_ns, passed_ns + left_ns);
 	place->bound_ns =
-		with_drift(before->bound_ns > after->bound_ns ? before->bound_ns : after->bound_ns,
-			   passed_ns < left_ns ? passed_ns : left_ns);
+		(before->bound_ns > after->bound_ns ? before->bound_ns : after->bound_ns) +
+		clock_map_stray(passed_ns < left_ns ? passed_ns : left_ns);
 }
 
 bool clock_map_find(const struct clock_map *map, uint32_t host, uint64_t time_ns,

@@ -36,6 +36,9 @@ struct clock_map_place {
 bool clock_map_find(const struct clock_map *map, uint32_t host, uint64_t time_ns,
 		    struct clock_map_place *place);
 
+/* By how much a clock may stray in so long from what was measured, unnoticed: CLOCK_MAP_DRIFT_PPM of it. */
+uint64_t clock_map_stray(uint64_t passed_ns);
+
 /* How much faster than the reference's a clock went from the first comparison to the last, in parts per billion, give or take
  * *bound_ppb. false: they are not a second apart. */
 bool clock_map_drift(const struct clock_map *map, uint32_t host, int64_t *drift_ppb,

@@ -1,79 +1,141 @@
 #include "clock_refine.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define SPAN_MAX (INT64_MAX / 4) /* 73 years: sums of two still fit */
+/* What goes from host to host takes a round each; what is still to be had by then is little. */
+#define ROUNDS_MAX 8u
 
-static int by_value(const void *left, const void *right)
+/* The tightest that the collectives of a round say, in order. */
+struct claims {
+	int64_t highs[CLOCK_REFINE_CONFIRMED], lows[CLOCK_REFINE_CONFIRMED];
+};
+
+static bool is_possible(int64_t ns)
 {
-	const int64_t *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
+	return ns <= CLOCK_REFINE_NS_MAX && ns >= -CLOCK_REFINE_NS_MAX;
 }
 
-/* What is beyond any clock is as far as they go: differences of hostile numbers must not wrap into the middle. */
-static int64_t difference(const struct clock_refine_pair *pair)
+static bool are_possible(const struct clock_refine_part *parts, uint32_t nr_parts,
+			 const struct clock_refine_bounds *bounds, uint32_t nr_bounds)
 {
-	uint64_t far_ns = pair->first_ns > pair->second_ns ? pair->first_ns - pair->second_ns
-							   : pair->second_ns - pair->first_ns;
-	int64_t ns = far_ns < (uint64_t)SPAN_MAX ? (int64_t)far_ns : SPAN_MAX;
-
-	return pair->first_ns > pair->second_ns ? ns : -ns;
+	for (uint32_t i = 0; i < nr_parts; i++)
+		if (parts[i].bounds >= nr_bounds || parts[i].start_ns > parts[i].end_ns ||
+		    parts[i].end_ns > (uint64_t)CLOCK_REFINE_NS_MAX ||
+		    parts[i].slack_ns > (uint64_t)CLOCK_REFINE_NS_MAX)
+			return false;
+	for (uint32_t i = 0; i < nr_bounds; i++)
+		if (bounds[i].low_ns > bounds[i].high_ns || !is_possible(bounds[i].low_ns) ||
+		    !is_possible(bounds[i].high_ns))
+			return false;
+	return true;
 }
 
-/* The first of the half that lies closest together. */
-static uint32_t find_shortest(const int64_t *sorted, uint32_t count, uint32_t half)
+static uint32_t end_of(const struct clock_refine_part *parts, uint32_t nr_parts, uint32_t begin)
 {
-	uint32_t best = 0;
+	uint32_t end = begin + 1;
 
-	for (uint32_t i = 1; i + half <= count; i++)
-		if (sorted[i + half - 1] - sorted[i] < sorted[best + half - 1] - sorted[best])
-			best = i;
-	return best;
+	while (end < nr_parts && parts[end].collective == parts[begin].collective)
+		end++;
+	return end;
 }
 
-/* What both say: *result cut to what is known. */
-static int cut(const struct clock_refine_result *known, int64_t low_ns, int64_t high_ns,
-	       struct clock_refine_result *result)
+/* A claim takes its place among the lowest. */
+static void keep_low(int64_t claims[static CLOCK_REFINE_CONFIRMED], int64_t claim)
 {
-	int64_t known_low = known->offset_ns - (int64_t)known->bound_ns;
-	int64_t known_high = known->offset_ns + (int64_t)known->bound_ns;
+	for (uint32_t i = 0; i < CLOCK_REFINE_CONFIRMED; i++)
+		if (claim < claims[i]) {
+			int64_t next = claims[i];
 
-	if (low_ns > known_high || high_ns < known_low) {
-		*result = *known;
-		return -ERANGE;
+			claims[i] = claim;
+			claim = next;
+		}
+}
+
+static void take_collective(const struct clock_refine_part *parts, uint32_t count,
+			    const struct clock_refine_bounds *bounds, struct claims *claims)
+{
+	int64_t begun = INT64_MIN, ended = INT64_MAX;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct clock_refine_bounds *of = &bounds[parts[i].bounds];
+		int64_t slack = (int64_t)parts[i].slack_ns;
+		int64_t start = (int64_t)parts[i].start_ns - slack - of->high_ns;
+		int64_t end = (int64_t)parts[i].end_ns + slack - of->low_ns;
+
+		begun = start > begun ? start : begun;
+		ended = end < ended ? end : ended;
 	}
-	if (low_ns < known_low)
-		low_ns = known_low;
-	if (high_ns > known_high)
-		high_ns = known_high;
-	result->offset_ns = low_ns + (high_ns - low_ns) / 2;
-	result->bound_ns = (uint64_t)(high_ns - low_ns + 1) / 2;
+	for (uint32_t i = 0; i < count; i++) {
+		struct claims *of = &claims[parts[i].bounds];
+		int64_t slack = (int64_t)parts[i].slack_ns;
+
+		keep_low(of->highs, (int64_t)parts[i].end_ns + slack - begun);
+		keep_low(of->lows, ended - ((int64_t)parts[i].start_ns - slack));
+	}
+}
+
+/* *moved: some bound is narrower than before. */
+static int play_round(const struct clock_refine_part *parts, uint32_t nr_parts,
+		      struct clock_refine_bounds *bounds, uint32_t nr_bounds, struct claims *claims,
+		      bool *moved)
+{
+	const uint32_t last = CLOCK_REFINE_CONFIRMED - 1;
+
+	for (uint32_t i = 0; i < nr_bounds; i++)
+		for (uint32_t j = 0; j <= last; j++)
+			claims[i].highs[j] = claims[i].lows[j] = INT64_MAX;
+	for (uint32_t begin = 0, end; begin < nr_parts; begin = end) {
+		end = end_of(parts, nr_parts, begin);
+		take_collective(parts + begin, end - begin, bounds, claims);
+	}
+	*moved = false;
+	for (uint32_t i = 0; i < nr_bounds; i++) {
+		struct clock_refine_bounds *of = &bounds[i];
+
+		if (claims[i].highs[last] < of->high_ns) {
+			of->high_ns = claims[i].highs[last];
+			*moved = true;
+		}
+		if (-claims[i].lows[last] > of->low_ns) {
+			of->low_ns = -claims[i].lows[last];
+			*moved = true;
+		}
+		if (of->low_ns > of->high_ns)
+			return -ERANGE;
+	}
 	return 0;
 }
 
-int clock_refine(const struct clock_refine_pair *pairs, uint32_t count, uint64_t end_spread_ns,
-		 const struct clock_refine_result *known, struct clock_refine_result *result)
+int clock_refine(const struct clock_refine_part *parts, uint32_t nr_parts,
+		 struct clock_refine_bounds *bounds, uint32_t nr_bounds)
 {
-	uint32_t half = count / 2 + 1;
+	struct claims *claims = NULL;
+	struct clock_refine_bounds *known = NULL;
+	bool moved = true;
+	int error = 0;
 
-	*result = *known;
-	if (count < CLOCK_REFINE_PAIRS_MIN || count > CLOCK_REFINE_PAIRS_MAX ||
-	    end_spread_ns > (uint64_t)SPAN_MAX || known->bound_ns > (uint64_t)SPAN_MAX ||
-	    known->offset_ns > SPAN_MAX || known->offset_ns < -SPAN_MAX)
+	if (!are_possible(parts, nr_parts, bounds, nr_bounds))
 		return -EINVAL;
-	int64_t *sorted = malloc(count * sizeof(*sorted));
-	if (!sorted)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++)
-		sorted[i] = difference(&pairs[i]);
-	qsort(sorted, count, sizeof(*sorted), by_value);
-	uint32_t first = find_shortest(sorted, count, half);
-	int64_t low_ns = sorted[first] - (int64_t)end_spread_ns;
-	int64_t high_ns = sorted[first + half - 1] + (int64_t)end_spread_ns;
-	free(sorted);
-	int status = cut(known, low_ns, high_ns, result);
-	result->nr_used = half;
-	return status;
+	for (uint32_t i = 0; i < nr_bounds; i++)
+		bounds[i].nr_used = 0;
+	for (uint32_t i = 0; i < nr_parts; i++)
+		bounds[parts[i].bounds].nr_used++;
+	if (nr_bounds == 0)
+		return 0;
+	claims = malloc(nr_bounds * sizeof(*claims));
+	known = malloc(nr_bounds * sizeof(*known));
+	if (!claims || !known)
+		error = -ENOMEM;
+	if (!error)
+		memcpy(known, bounds, nr_bounds * sizeof(*known));
+	for (uint32_t i = 0; i < ROUNDS_MAX && moved && !error; i++)
+		error = play_round(parts, nr_parts, bounds, nr_bounds, claims, &moved);
+	if (error == -ERANGE)
+		memcpy(bounds, known, nr_bounds * sizeof(*known));
+	free(claims);
+	free(known);
+	return error;
 }

@@ -1,31 +1,37 @@
-/* How two hosts' clocks stand to each other, by what both did together: a collective call ends on all its ranks at nearly the same time. Pure;
- * any thread. */
+/* How hosts' clocks stand to one another by what their GPUs did together: no rank's kernel of a collective ends before those of all ranks have
+ * begun. So a collective is an exchange of messages between all of its hosts, and narrows what the comparisons of clocks (clock_log.h) left
+ * open, without anything said of how evenly it ends.
+ *
+ * Of each host it is known that its clock is ahead of the reference's by something from low to high. By the reference's clock, the last one
+ * of a collective began no earlier than the latest (start - high), and the first one ended no later than the earliest (end - low). Then on each
+ * host end - ahead is at least the former, which bounds high; and start - ahead at most the latter, which bounds low. Again until nothing moves.
+ * What fewer than CLOCK_REFINE_CONFIRMED collectives say is not believed: so many less one may have wrong times. Pure; any thread. */
 #ifndef CLOCK_REFINE_H
 #define CLOCK_REFINE_H
 
 #include <stdint.h>
 
-#define CLOCK_REFINE_PAIRS_MIN 16u
-#define CLOCK_REFINE_PAIRS_MAX 65536u
+#define CLOCK_REFINE_CONFIRMED 3u
+#define CLOCK_REFINE_NS_MAX    (INT64_MAX / 8) /* 36 years: sums of a few still fit */
 
-/* Ends of the same call (communicator, sequence) on two hosts, each by its own clock, ns. */
-struct clock_refine_pair {
-	uint64_t first_ns, second_ns;
+/* By how much a host's clock is ahead of the reference's, at about some time. */
+struct clock_refine_bounds {
+	int64_t low_ns, high_ns;
+	uint32_t nr_used; /* collectives with a part in it */
 };
 
-struct clock_refine_result {
-	int64_t offset_ns; /* the first's clock - the second's */
+/* A host's part in a collective, by its clock: of its ranks the latest start and the earliest end. */
+struct clock_refine_part {
+	uint64_t start_ns, end_ns;
 	uint64_t
-		bound_ns; /* the truth is within offset_ns +- this, if half of the calls ended as evenly as was said */
-	uint32_t nr_used; /* pairs in the interval */
+		slack_ns; /* by how much these may be wrong, drift since the bounds' time included */
+	uint32_t collective; /* those of one are together, one of each bounds at most */
+	uint32_t bounds;     /* index: the host, and about when */
 };
 
-/* The middle of the shortest interval that holds more than half of the differences: calls that one host noticed late, however late and
- * however many below half, move it no further than within that. known: what is known of the offset already; what the pairs say is cut to it.
- * end_spread_ns: how far apart the ends of one call are at most, by what the calls are (for host times of blocking calls far more than for ends of
- * GPU kernels). 0; -EINVAL: fewer pairs than CLOCK_REFINE_PAIRS_MIN, or more than CLOCK_REFINE_PAIRS_MAX; -ERANGE: they contradict what is known,
- * *result is then that; -ENOMEM. */
-int clock_refine(const struct clock_refine_pair *pairs, uint32_t count, uint64_t end_spread_ns,
-		 const struct clock_refine_result *known, struct clock_refine_result *result);
+/* Narrows bounds[0..nr_bounds), never widens one. 0; -EINVAL: a number above CLOCK_REFINE_NS_MAX, an index that there is not, or what ends before
+ * it begins; -ERANGE: they contradict what is known; -ENOMEM. On error the bounds are as they were, but for nr_used. */
+int clock_refine(const struct clock_refine_part *parts, uint32_t nr_parts,
+		 struct clock_refine_bounds *bounds, uint32_t nr_bounds);
 
 #endif

@@ -89,6 +89,27 @@ static void write_table_row(FILE *out, const struct report_clocks_row *row)
 	fputc('\n', out);
 }
 
+static void write_refinement(FILE *out, const struct report_clocks *clocks)
+{
+	char text[NUMBER_SIZE];
+	uint64_t most_ns = 0, compared_ns = 0;
+
+	if (clocks->contradicted)
+		fputs("collectives contradict these comparisons, and were left aside\n", out);
+	if (!clocks->refined)
+		return;
+	for (uint32_t i = 0; i < clocks->nr_rows; i++) {
+		const struct report_clocks_row *row = &clocks->rows[i];
+
+		most_ns = row->bound_ns > most_ns ? row->bound_ns : most_ns;
+		compared_ns =
+			row->compared_bound_ns > compared_ns ? row->compared_bound_ns : compared_ns;
+	}
+	fprintf(out, "held against collectives: the widest bound is %s",
+		report_summary_time(most_ns, text));
+	fprintf(out, ", by comparisons alone %s\n", report_summary_time(compared_ns, text));
+}
+
 int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 			const struct report_tree *tree)
 {
@@ -106,6 +127,7 @@ int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 	fputc('\n', out);
 	if (*clocks_writer_line(clocks, line, sizeof(line)))
 		fprintf(out, "%s\n", line);
+	write_refinement(out, clocks);
 	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
 	return end_of(out);
 }
@@ -126,8 +148,11 @@ static void write_json_row(FILE *out, const struct report_clocks_row *row)
 	json_text_number(out, "round_trip_ns", known, (int64_t)row->round_trip_ns);
 	json_text_number(out, "drift_ppb", row->has_drift, row->drift_ppb);
 	json_text_number(out, "drift_bound_ppb", row->has_drift, (int64_t)row->drift_bound_ppb);
-	fputs("\"realtime_ns\":", out);
-	json_text_write_number(out, row->has_realtime, row->realtime_ns);
+	json_text_number(out, "realtime_ns", row->has_realtime, row->realtime_ns);
+	json_text_number(out, "compared_offset_ns", known, row->compared_offset_ns);
+	json_text_number(out, "compared_bound_ns", known, (int64_t)row->compared_bound_ns);
+	fputs("\"collectives\":", out);
+	json_text_write_number(out, true, row->collectives);
 	fputc('}', out);
 }
 
@@ -166,7 +191,7 @@ int clocks_writer_csv(FILE *out, const struct report_clocks *clocks, const struc
 	char line[REPORT_SUMMARY_SIZE];
 
 	fputs("host,compared,elsewhere,time_ns,offset_ns,bound_ns,round_trip_ns,drift_ppb,"
-	      "drift_bound_ppb,realtime_ns\n",
+	      "drift_bound_ppb,realtime_ns,compared_offset_ns,compared_bound_ns,collectives\n",
 	      out);
 	for (uint32_t i = 0; i < clocks->nr_rows; i++) {
 		const struct report_clocks_row *row = &clocks->rows[i];
@@ -182,6 +207,9 @@ int clocks_writer_csv(FILE *out, const struct report_clocks *clocks, const struc
 		write_field(out, row->has_drift, row->drift_ppb);
 		write_field(out, row->has_drift, (int64_t)row->drift_bound_ppb);
 		write_field(out, row->has_realtime, row->realtime_ns);
+		write_field(out, known, row->compared_offset_ns);
+		write_field(out, known, (int64_t)row->compared_bound_ns);
+		write_field(out, true, row->collectives);
 		fputc('\n', out);
 	}
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));

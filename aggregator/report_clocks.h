@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include "clock_map.h"
+#include "collective_log.h"
 #include "profile.h"
 
 struct report_clocks_row {
+	uint32_t id;       /* the roster's */
 	const char *host;  /* clean text (frame_text.h) */
 	uint32_t measured; /* comparisons; 0: none, and what follows is 0 */
 	/* Of the last one: */
@@ -21,13 +23,20 @@ struct report_clocks_row {
 	bool has_drift;
 	int64_t drift_ppb; /* how much faster it went, give or take drift_bound_ppb */
 	uint64_t drift_bound_ppb;
-	uint32_t elsewhere; /* comparisons with other clocks than the map's, which are not used */
+	/* As the comparison alone had it; the same without report_clocks_refine(). */
+	int64_t compared_offset_ns;
+	uint64_t compared_bound_ns;
+	uint32_t collectives; /* that this host's comparisons were held against */
+	uint32_t elsewhere;   /* comparisons with other clocks than the map's, which are not used */
 };
 
 struct report_clocks {
 	struct report_clocks_row *rows; /* by host's name; all of the profile's hosts */
 	uint32_t nr_rows;
-	struct clock_map *map; /* owns */
+	struct clock_offset *offsets; /* owns; the profile's, refined */
+	uint32_t nr_offsets;
+	struct clock_map *map;      /* owns */
+	bool refined, contradicted; /* by collectives; they agreed with none: all is as compared */
 	uint64_t
 		spread_ns; /* of CLOCK_REALTIME: no two hosts' are further apart, by what is known, bounds included */
 	uint32_t nr_unknown; /* hosts of whose CLOCK_REALTIME nothing is known */
@@ -35,6 +44,9 @@ struct report_clocks {
 
 /* The profile is borrowed until destroy. 0 or -ENOMEM: *clocks is NULL. destroy() accepts NULL. */
 int report_clocks_create(const struct profile *profile, struct report_clocks **clocks);
+/* Narrows what is known by the profile's collectives (clock_evidence.h). Once. 0 or -ENOMEM: as before. */
+int report_clocks_refine(struct report_clocks *clocks, const struct profile *profile,
+			 const struct collective_log *log);
 void report_clocks_destroy(struct report_clocks *clocks);
 
 #endif

@@ -28,3 +28,16 @@ double robust_spread(double *values, uint32_t count)
 		values[i] = fabs(values[i] - median);
 	return robust_median(values, count) / MAD_UNIT;
 }
+
+double robust_mean(double *values, uint32_t count)
+{
+	uint32_t cut = count / 8;
+	double sum = 0;
+
+	if (count == 0)
+		return 0;
+	qsort(values, count, sizeof(*values), by_value);
+	for (uint32_t i = cut; i < count - cut; i++)
+		sum += values[i];
+	return sum / (count - 2 * cut);
+}

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "robust.h"
 
@@ -186,27 +187,39 @@ static double independent_stretches(const struct work *work, const double *means
 	return nr_stretches * (1 - alike) / (1 + alike);
 }
 
-/* The noise of the others: how their means differ, and how far a mean of stretches that vary as theirs do may be off. */
-static double z_of(struct work *work, const double *means, uint32_t rank, double independent)
+/* How late a rank is as a rule: of a busy machine each rank has stretches that are as far off as the rest of the run together. */
+static void find_usual(struct work *work, double *usual)
+{
+	const uint32_t nr_stretches = work->nr_stretches;
+
+	for (uint32_t j = 0; j < work->input->nr_ranks; j++) {
+		memcpy(work->values, work->late + (size_t)j * nr_stretches,
+		       nr_stretches * sizeof(*work->values));
+		usual[j] = robust_mean(work->values, nr_stretches);
+	}
+}
+
+/* The noise of the others: how they differ, and how far a mean of stretches that vary as theirs do may be off. */
+static double z_of(struct work *work, const double *usual, uint32_t rank, double independent)
 {
 	const uint32_t nr_ranks = work->input->nr_ranks, nr_stretches = work->nr_stretches;
 	uint32_t count = 0, others = 0;
 
 	for (uint32_t j = 0; j < nr_ranks; j++)
 		for (uint32_t i = 0; i < nr_stretches && j != rank; i++)
-			work->values[count++] = work->late[(size_t)j * nr_stretches + i] - means[j];
+			work->values[count++] = work->late[(size_t)j * nr_stretches + i] - usual[j];
 	double noise = robust_spread(work->values, count) / sqrt(independent);
 	for (uint32_t j = 0; j < nr_ranks; j++)
 		if (j != rank)
-			work->values[others++] = means[j];
+			work->values[others++] = usual[j];
 	double median = robust_median(work->values, others);
 	double between = robust_spread(work->values, others);
 
 	if (between > noise)
 		noise = between;
 	if (noise > 0)
-		return (means[rank] - median) / noise;
-	return means[rank] > median ? INFINITY : 0;
+		return (usual[rank] - median) / noise;
+	return usual[rank] > median ? INFINITY : 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -229,7 +242,7 @@ static uint64_t median_behind(const struct work *work, uint32_t rank, uint64_t *
 	return room[(count - 1) / 2] + (room[count / 2] - room[(count - 1) / 2]) / 2;
 }
 
-static void judge(struct work *work, const double *means, uint32_t index,
+static void judge(struct work *work, const double *means, const double *usual, uint32_t index,
 		  struct straggler_rank *rank)
 {
 	const struct straggler_input *input = work->input;
@@ -249,7 +262,7 @@ static void judge(struct work *work, const double *means, uint32_t index,
 	double part = independent / work->nr_stretches;
 	rank->p_stretches = straggler_tail((uint32_t)(rank->stretches * part),
 					   (uint32_t)(work->nr_stretches * part), equal);
-	rank->z = z_of(work, means, index, independent);
+	rank->z = z_of(work, usual, index, independent);
 	rank->named = suspect && rank->p_stretches < p_max && rank->z > STRAGGLER_Z_MIN;
 }
 
@@ -257,7 +270,7 @@ int straggler_find(const struct straggler_input *input, struct straggler_rank *r
 {
 	struct work work = {0};
 	uint64_t *room = calloc(input->nr_collectives + 1ul, sizeof(*room));
-	double *means = calloc(input->nr_ranks + 1ul, sizeof(*means));
+	double *means = calloc(2ul * input->nr_ranks + 1, sizeof(*means));
 	int error = work_init(&work, input);
 
 	if (!room || !means)
@@ -270,8 +283,9 @@ int straggler_find(const struct straggler_input *input, struct straggler_rank *r
 			means[i] = mean_late(&work, i);
 			ranks[i].behind_ns = median_behind(&work, i, room);
 		}
+		find_usual(&work, means + input->nr_ranks);
 		for (uint32_t i = 0; i < input->nr_ranks; i++)
-			judge(&work, means, i, &ranks[i]);
+			judge(&work, means, means + input->nr_ranks, i, &ranks[i]);
 	}
 	work_fini(&work);
 	free(room);

@@ -8,7 +8,8 @@
  *	  chance it has kept the others waiting longer than any other rank has. One hiccup, however long, is one stretch. Where
  *	  neighbouring stretches of the others are alike, fewer are counted.
  *	- The mean of the others has waited for it for more than STRAGGLER_SHARE_MIN of the span.
- *	- Its lateness lies beyond the noise of the others: modified z > STRAGGLER_Z_MIN. */
+ *	- Its lateness lies beyond the noise of the others: modified z > STRAGGLER_Z_MIN. Both are without the best and the worst eighth of each rank's
+ *	  stretches: hiccups of any rank neither name one nor hide one. */
 #ifndef STRAGGLER_H
 #define STRAGGLER_H
 
@@ -28,7 +29,7 @@ struct straggler_rank {
 	uint64_t behind_ns; /* where it was last: behind the one before it, the median */
 	int64_t late_ns; /* behind the median of the others, the mean over all; below 0: before it */
 	double p, p_stretches; /* of equal ranks to be last so often */
-	double z;     /* of late_ns; 0, and p_stretches 1: of many ranks, one that cannot be late */
+	double z; /* of how late it is as a rule; 0, and p_stretches 1: of many ranks, one that cannot be late */
 	double share; /* others_ns by others and span */
 	bool named;
 };

@@ -446,6 +446,8 @@ int verb_report(const char *program, int argc, char **argv)
 		result = report_view_read_collectives(&view, path, &report.names, &error);
 	if (result == 0 && report.straggler)
 		result = report_view_read_straggler(&view, path, &error);
+	if (result == 0 && report.clocks)
+		result = report_view_refine_clocks(&view, path, &error);
 	if (result < 0)
 		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
 	else if (write_report(&report, &view) == 0)

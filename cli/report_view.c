@@ -75,6 +75,20 @@ int report_view_read_straggler(struct report_view *view, const char *store_path,
 	return result;
 }
 
+int report_view_refine_clocks(struct report_view *view, const char *store_path, char **error)
+{
+	struct collective_log *log;
+	int result = profile_collectives_load(store_path, &log, error);
+
+	if (result < 0)
+		return result;
+	result = report_clocks_refine(view->clocks, view->profile, log);
+	collective_log_destroy(log);
+	if (result < 0 && asprintf(error, "%s: %s", store_path, strerror(-result)) < 0)
+		*error = NULL;
+	return result;
+}
+
 int report_view_rebuild(struct report_view *view, const struct report_options *options)
 {
 	report_tree_destroy(view->tree);

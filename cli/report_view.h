@@ -77,6 +77,9 @@ int report_view_read_collectives(struct report_view *view, const char *store_pat
 /* Reads them to find who is late. 0 or -errno, likewise. */
 int report_view_read_straggler(struct report_view *view, const char *store_path, char **error);
 
+/* Holds the clocks of its hosts against them. 0 or -errno, likewise. */
+int report_view_refine_clocks(struct report_view *view, const char *store_path, char **error);
+
 /* Makes the tree anew, of the same profile. 0 or -errno; on error the tree is NULL. */
 int report_view_rebuild(struct report_view *view, const struct report_options *options);
 void report_view_close(struct report_view *view);

@@ -29,7 +29,8 @@ int bpf_programs_start_off_cpu(struct bpf_programs *programs, uint64_t min_ns, u
 /* Ends all of them; what they have counted stays. */
 void bpf_programs_stop(struct bpf_programs *programs);
 
-/* Once they are stopped: calls back for each thread that still waits, as for one that came back at now_ns. 0 or the callback's -errno. */
+/* Once they are stopped: calls back for each thread that still waits, as for one that came back at now_ns, by the
+ * kernel's CLOCK_MONOTONIC. 0 or the callback's -errno. */
 int bpf_programs_open_waits(struct bpf_programs *programs, uint64_t now_ns,
 			    int (*wait)(void *context, const struct sample_event *event),
 			    void *context);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
@@ -17,12 +16,12 @@
 #include "descendants.h"
 #include "event_loop.h"
 #include "kernel_symbols.h"
+#include "proto/realtime_offset.h"
 #include "python_file.h"
 #include "python_process.h"
 #include "unwind_files.h"
 #include "watched_set.h"
 
-#define NS_PER_S           1000000000ll
 #define EVENTS_AT_ONCE     8192u /* between two looks at the publisher's room */
 #define DRAINS_MAX         64u   /* of one pass: the kernel may write as fast as we read */
 #define ACCOUNT_NS         500000000ull
@@ -288,15 +287,6 @@ static void say_python(struct bpf_source *source)
 		       strerror(-error));
 }
 
-static int64_t realtime_offset_ns(void)
-{
-	struct timespec real, now;
-
-	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)(real.tv_sec - now.tv_sec) * NS_PER_S + real.tv_nsec - now.tv_nsec;
-}
-
 static int start(struct bpf_source *source)
 {
 	const struct bpf_source_scope *scope = &source->scope;
@@ -329,9 +319,10 @@ static int start(struct bpf_source *source)
 		.files = source->files,
 		.loop = scope->loop,
 		.nr_processes = scope->nr_processes,
-		.realtime_offset_ns = realtime_offset_ns(),
+		.realtime_offset_ns = realtime_offset_read(),
 		.trusts_all = source->options.watch_pid != 0,
 	};
+	kernel_clock_read(&source->set.scope.clock);
 	prepare_python(source);
 	watch_job(source);
 	start_program(source, source->options.cpu_hz, "no CPU samples", &started, start_cpu);
@@ -473,7 +464,9 @@ int bpf_source_stop(struct bpf_source *source, uint64_t now_ns)
 	/* What came to its end by now goes before what did not. */
 	int r = drain(source, false);
 	if (r >= 0)
-		r = bpf_programs_open_waits(source->programs, now_ns, on_open_wait, source);
+		r = bpf_programs_open_waits(source->programs,
+					    now_ns - (uint64_t)source->set.scope.clock.monotonic_ns,
+					    on_open_wait, source);
 	return r;
 }
 

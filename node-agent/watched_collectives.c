@@ -110,7 +110,8 @@ static uint8_t op_of(uint32_t reduce_op)
 }
 
 int watched_collectives_add(struct watched_collectives *collectives,
-			    const struct sample_event *event, uint32_t stack_id)
+			    const struct sample_event *event, const struct kernel_clock *clock,
+			    uint32_t stack_id)
 {
 	struct collective_call call;
 	uint32_t communicator_id;
@@ -127,7 +128,7 @@ int watched_collectives_add(struct watched_collectives *collectives,
 	const uint8_t type =
 		call.data_type < COLLECTIVE_TYPES ? (uint8_t)call.data_type : COLLECTIVE_TYPE_NONE;
 	collectives->calls[collectives->nr_calls++] = (struct collective){
-		.start_ns = event->time_ns - event->duration_ns,
+		.start_ns = event->time_ns - event->duration_ns + (uint64_t)clock->monotonic_ns,
 		.duration_ns = event->duration_ns,
 		.sequence = call.sequence,
 		.function_sequence = call.function_sequence,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/sample_event.h"
+#include "kernel_clock.h"
 
 #define WATCHED_COLLECTIVES_MAX 8192u /* in one message */
 
@@ -20,9 +21,10 @@ bool watched_collectives_has(const struct sample_event *event);
 struct watched_collectives *watched_collectives_create(void);
 void watched_collectives_destroy(struct watched_collectives *collectives);
 
-/* Takes the event, whose stack is known by now. 0 or -ENOMEM. */
+/* Takes the event, whose stack is known by now; the clock is how ours stands to the event's. 0 or -ENOMEM. */
 int watched_collectives_add(struct watched_collectives *collectives,
-			    const struct sample_event *event, uint32_t stack_id);
+			    const struct sample_event *event, const struct kernel_clock *clock,
+			    uint32_t stack_id);
 
 /* Another program runs in the process: communicators begin anew, their ids go on. */
 void watched_collectives_forget(struct watched_collectives *collectives);

@@ -65,7 +65,8 @@ static void on_end(void *context)
 
 static uint64_t start_ticks(const struct watched_process *process)
 {
-	return process->start / (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
+	return (process->start + (uint64_t)process->scope->clock.boottime_ns) /
+	       (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 /* The process that has the pid now may be another. */
@@ -408,7 +409,7 @@ static int meet(struct watched_process *process, const struct sample_event *even
 static int add(struct watched_process *process, const struct sample_event *event)
 {
 	struct host_sample sample = {
-		.time_ns = event->time_ns,
+		.time_ns = event->time_ns + (uint64_t)process->scope->clock.monotonic_ns,
 		.duration_ns = event->duration_ns,
 		.tid = event->tid,
 		.cpu = event->cpu,
@@ -439,7 +440,8 @@ static int add_collective(struct watched_process *process, const struct sample_e
 	if (r == 0 && event->kind == SAMPLE_EVENT_COLLECTIVE)
 		r = find_stack(process, event, &stack_id);
 	if (r == 0)
-		r = watched_collectives_add(process->collectives, event, stack_id);
+		r = watched_collectives_add(process->collectives, event, &process->scope->clock,
+					    stack_id);
 	watched_account_set_collectives(&process->account,
 					watched_collectives_received(process->collectives));
 	return r;

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "bpf/sample_event.h"
+#include "kernel_clock.h"
 #include "proto/host_sample.h"
 #include "proto/stack_options.h"
 #include "ring_source.h"
@@ -41,6 +42,7 @@ struct watched_scope {
 	struct event_loop *loop;
 	uint32_t *nr_processes;     /* process ids that were given */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	struct kernel_clock clock;  /* events have the kernel's times, what is sent has ours */
 	bool trusts_all; /* files of other users' processes are opened, too: we have started the job */
 };
 

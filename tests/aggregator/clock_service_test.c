@@ -195,11 +195,14 @@ static struct report_clocks_row rows[] = {
 	 .realtime_ns = 12000,
 	 .has_drift = true,
 	 .drift_ppb = -1234,
-	 .drift_bound_ppb = 50},
+	 .drift_bound_ppb = 50,
+	 .compared_offset_ns = -5000012400,
+	 .compared_bound_ns = 50000,
+	 .collectives = 240},
 	{.host = "node2", .elsewhere = 3},
 };
 static const struct report_clocks made = {
-	.rows = rows, .nr_rows = 2, .spread_ns = 90200, .nr_unknown = 1};
+	.rows = rows, .nr_rows = 2, .spread_ns = 90200, .nr_unknown = 1, .refined = true};
 
 static void reports_say_what_is_known_and_what_is_not(void **state)
 {
@@ -215,17 +218,30 @@ static void reports_say_what_is_known_and_what_is_not(void **state)
 	assert_contains(json,
 			"\"host\":\"node1\",\"compared\":12,\"elsewhere\":0,\"time_ns\":500,"
 			"\"offset_ns\":-5000012345,\"bound_ns\":45100,\"round_trip_ns\":90200,"
-			"\"drift_ppb\":-1234,\"drift_bound_ppb\":50,\"realtime_ns\":12000}");
+			"\"drift_ppb\":-1234,\"drift_bound_ppb\":50,\"realtime_ns\":12000,"
+			"\"compared_offset_ns\":-5000012400,\"compared_bound_ns\":50000,"
+			"\"collectives\":240}");
 	assert_contains(json, "\"offset_ns\":null");
-	assert_contains(csv, "\nnode1,12,0,500,-5000012345,45100,90200,-1234,50,12000\n");
-	assert_contains(csv, "\nnode2,0,3,,,,,,,\n");
+	assert_contains(csv, "\nnode1,12,0,500,-5000012345,45100,90200,-1234,50,12000,"
+			     "-5000012400,50000,240\n");
+	assert_contains(csv, "\nnode2,0,3,,,,,,,,,,0\n");
+	assert_contains(table, "held against collectives: the widest bound is 45.100 us, by "
+			       "comparisons alone 50.000 us\n");
 	assert_string_equal(
 		clocks_writer_line(&made, line, sizeof(line)),
 		"CLOCK_REALTIME of 1 of 2 hosts: at most 90.200 us apart; of the others it is "
 		"not known");
+	assert_null(strstr(table, "contradict"));
 	free(table);
 	free(json);
 	free(csv);
+	struct report_clocks contradicted = made;
+	contradicted.refined = false;
+	contradicted.contradicted = true;
+	table = written(&contradicted, clocks_writer_table);
+	assert_contains(table, "collectives contradict these comparisons, and were left aside\n");
+	assert_null(strstr(table, "held against"));
+	free(table);
 }
 
 #define TEST(name)                                                                                 \

@@ -219,6 +219,46 @@ static void one_long_hiccup_names_nobody(void **state)
 	free(times);
 }
 
+/* Each rank in one of a hundred collectives stalls for a while, as on a machine that others use, too. */
+static struct straggler_rank *play_stalls(uint64_t seed, double late_ms)
+{
+	enum { COLLECTIVES = 300, RANKS = 8 };
+	uint64_t *times = calloc(COLLECTIVES * RANKS, sizeof(*times));
+	double work[RANKS], span = 0;
+
+	for (uint32_t i = 0; i < COLLECTIVES; i++) {
+		double last = 0;
+
+		for (uint32_t j = 0; j < RANKS; j++) {
+			work[j] = 20 + 0.1 * job_normal(&seed) + (j == 3 ? late_ms : 0);
+			if (job_uniform(&seed) < 0.01)
+				work[j] += 5 + 100 * job_uniform(&seed);
+			last = work[j] > last ? work[j] : last;
+		}
+		for (uint32_t j = 0; j < RANKS; j++)
+			times[i * RANKS + j] = (uint64_t)((last - work[j] + 0.02) * MS);
+		span += last;
+	}
+	struct straggler_rank *found = find(times, COLLECTIVES, RANKS, (uint64_t)(span * MS));
+	free(times);
+	return found;
+}
+
+static void stalls_of_all_ranks_neither_hide_one_nor_name_one(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct straggler_rank *found = play_stalls(seed, 1.5);
+
+		assert_true(found[3].named);
+		assert_int_equal(count_named(found, 8), 1);
+		free(found);
+		found = play_stalls(seed, 0);
+		assert_int_equal(count_named(found, 8), 0);
+		free(found);
+	}
+}
+
 static void what_costs_nothing_is_not_named(void **state)
 {
 	const struct model model = {.collectives = 500,
@@ -264,6 +304,7 @@ int main(void)
 		cmocka_unit_test(one_that_is_late_is_named_and_no_other),
 		cmocka_unit_test(one_that_becomes_late_in_the_middle_is_named),
 		cmocka_unit_test(one_long_hiccup_names_nobody),
+		cmocka_unit_test(stalls_of_all_ranks_neither_hide_one_nor_name_one),
 		cmocka_unit_test(what_costs_nothing_is_not_named),
 		cmocka_unit_test(too_few_collectives_are_no_evidence),
 	};

@@ -20,6 +20,24 @@ sys.exit(not all(held for _, held in good))
 PY
 }
 
+# What report --clocks builds on: no kernel of a collective ends before those of all ranks have begun, by CUPTI's clock, give or take what CLOCK_EVIDENCE_GPU_NS
+# allows each of two.
+straggler_order() {
+	"$flamegrid" report "$scratch/straggler_$1" -f csv --rows collectives | grep -v '^#' >"$out/straggler_$1_calls.csv"
+	python3 - "$out/straggler_$1_calls.csv" "$1" <<'PY' || failed=1
+import collections, csv, sys
+calls = collections.defaultdict(list)
+for row in csv.DictReader(open(sys.argv[1])):
+    if row['gpu_ns'] and row['function'] in ('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all'):
+        calls[row['communicator'], row['function'], row['function_sequence']].append((int(row['gpu_start_ns']), int(row['gpu_ns'])))
+slack = sorted(min(s + n for s, n in call) - max(s for s, _ in call) for call in calls.values() if len(call) > 1)
+held = bool(slack) and slack[0] >= -10000
+print('%s straggler %s: from the last start to the first end, us: least %s, median %s, of %d collectives' % (
+    'ok     ' if held else 'NOT OK ', sys.argv[2], slack and slack[0] / 1e3, slack and slack[len(slack) // 2] / 1e3, len(slack)))
+sys.exit(not held)
+PY
+}
+
 straggler() {
 	if ! have_torch || [ "$gpus" -lt 2 ]; then echo "left out: no PyTorch, or one GPU"; return; fi
 	local plant cause
@@ -33,6 +51,7 @@ straggler() {
 		"$flamegrid" report "$scratch/straggler_$plant" --straggler -f json >"$out/straggler_$plant.json"
 		"$flamegrid" diff "$scratch/straggler_$plant" --rank $((gpus - 1)) -f html -o "$out/straggler_$plant.html"
 		straggler_check "$plant" "$cause"
+		straggler_order "$plant"
 	done <<'END'
 none
 host augment

@@ -36,6 +36,7 @@ struct meet {
 struct kernel {
 	struct fake_cuda_open open;
 	uint64_t transfer_ns;
+	uint64_t ahead_ns; /* of the clock by which all meet, modulo 2^64 */
 	uint32_t nr_meets;
 	struct meet meets[];
 };
@@ -72,6 +73,7 @@ static void begin(struct fake_cuda_open *open, uint64_t start_ns)
 {
 	struct kernel *kernel = (struct kernel *)open;
 
+	start_ns -= kernel->ahead_ns;
 	for (uint32_t i = 0; i < kernel->nr_meets; i++) {
 		struct place *place = kernel->meets[i].place;
 		uint64_t last_ns = atomic_load(&place->last_ns);
@@ -96,11 +98,12 @@ static bool end(struct fake_cuda_open *open, uint64_t *end_ns)
 
 		last_ns = begun_ns > last_ns ? begun_ns : last_ns;
 	}
-	*end_ns = last_ns + kernel->transfer_ns;
+	*end_ns = last_ns + kernel->transfer_ns + kernel->ahead_ns;
 	free(kernel);
 	return true;
 }
 
+/* "-5" is modulo 2^64, too. */
 static uint64_t number(const char *variable, uint64_t by_default)
 {
 	const char *text = getenv(variable);
@@ -128,6 +131,7 @@ void encounter_expect(const struct encounter_plan *plan)
 		abort();
 	kernel->open = (struct fake_cuda_open){.begin = begin, .end = end};
 	kernel->transfer_ns = number("FAKE_NCCL_TRANSFER_NS", ENCOUNTER_TRANSFER_NS);
+	kernel->ahead_ns = number("FAKE_NCCL_CLOCK_AHEAD_NS", 0);
 	for (uint32_t i = 0; i < plan->nr_collectives; i++) {
 		uint64_t n = comm->nr_met++;
 

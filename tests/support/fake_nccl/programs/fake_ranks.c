@@ -4,13 +4,20 @@
  *   --steps N          steps (10): a kernel that computes (50 µs), then an all_reduce of all ranks, then the host waits
  *   --late-host R:US   rank R's host sleeps so long before it calls, in each step
  *   --late-gpu R:US    rank R's computing kernel lasts so long
+ *   --load US          each rank waits so long for its data, in each step (0)
+ *   --more-load R:PERCENT   rank R so much longer
+ *   --work US          each rank's host works so long, in each step (0), about an eighth of it on the CPU, so that eight ranks fit on a processor
+ *   --more-work R:PERCENT   rank R so much longer
  *   --ahead            the host waits for the last step alone
  *   --mix              after the steps: groups, all functions, split communicators, sends and receives, a captured all_reduce
  *   --threads          ranks are threads of one process
+ *   --here FIRST:COUNT only these of the ranks, with this host's first devices: others are started elsewhere
+ *   --job NAME         by which ranks of one job that are started apart find one another
  *   --wait FILE        each rank ends when the file is there
  *
  * Ends with the largest status of its ranks. Functions have the names that stacks show; frame pointers keep them exact. */
 #include <getopt.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cuda_runtime_api.h>
@@ -29,20 +37,27 @@
 #define RANK_VARIABLE "FAKE_RANKS_RANK"
 #define ID_VARIABLE   "FAKE_RANKS_ID"
 #define RANKS_MAX     64
+/* In each round of work there is a burst, anywhere, so that ranks do not all want the CPU at once. */
+#define ROUND_NS    4000000u
+#define BURST_NS    480000u
+#define BURST_TURNS 100000u /* between two looks at the clock, which are system calls */
 
 FAKE_CUDA_KERNEL(fake_compute, FAKE_CUDA_FIXED_NS(50000));
 
 struct lateness {
 	int rank;
-	unsigned int us;
+	unsigned int us; /* or percent */
 };
 
 static struct {
 	int ranks, steps;
-	struct lateness host, gpu;
+	struct lateness host, gpu, load, work;
+	unsigned int load_us, work_us;
+	int first, count; /* of ranks here; count 0: all */
 	bool ahead, mix, threads;
-	const char *wait;
-} options = {.ranks = 2, .steps = 10, .host.rank = -1, .gpu.rank = -1};
+	const char *wait, *job;
+} options = {
+	.ranks = 2, .steps = 10, .host.rank = -1, .gpu.rank = -1, .load.rank = -1, .work.rank = -1};
 
 static volatile uint64_t sink;
 
@@ -70,8 +85,58 @@ static NOINLINE void rank_reduce(ncclComm_t comm, cudaStream_t stream, size_t co
 	sink++;
 }
 
-static NOINLINE void rank_step(ncclComm_t comm, cudaStream_t stream, int rank)
+static unsigned int with_more(unsigned int us, const struct lateness *more, int rank)
 {
+	return rank == more->rank ? us + us * more->us / 100 : us;
+}
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void sleep_until(uint64_t end_ns)
+{
+	uint64_t now_ns = read_clock(CLOCK_MONOTONIC);
+
+	if (now_ns < end_ns)
+		nanosleep(&(struct timespec){.tv_sec = (time_t)((end_ns - now_ns) / 1000000000u),
+					     .tv_nsec = (long)((end_ns - now_ns) % 1000000000u)},
+			  NULL);
+}
+
+static NOINLINE void rank_load(unsigned int us)
+{
+	if (us)
+		ppoll(NULL, 0, &(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL);
+	sink++;
+}
+
+/* By the CPU's time within a burst, by the clock on the whole: ranks that share processors work equally long. */
+static NOINLINE void rank_work(unsigned int us, unsigned int *random)
+{
+	uint64_t begin_ns = read_clock(CLOCK_MONOTONIC), end_ns = begin_ns + 1000ull * us;
+
+	for (; begin_ns + ROUND_NS <= end_ns; begin_ns += ROUND_NS) {
+		sleep_until(begin_ns + (unsigned int)rand_r(random) % (ROUND_NS - BURST_NS));
+		uint64_t used_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
+		do
+			for (unsigned int i = 0; i < BURST_TURNS; i++)
+				sink += i;
+		while (read_clock(CLOCK_THREAD_CPUTIME_ID) - used_ns < BURST_NS);
+	}
+	sleep_until(end_ns);
+	sink++;
+}
+
+static NOINLINE void rank_step(ncclComm_t comm, cudaStream_t stream, int rank, unsigned int *random)
+{
+	rank_load(with_more(options.load_us, &options.load, rank));
+	if (options.work_us)
+		rank_work(with_more(options.work_us, &options.work, rank), random);
 	rank_compute(stream);
 	if (rank == options.host.rank)
 		usleep(options.host.us);
@@ -142,17 +207,18 @@ static int be_rank(int rank, const char *id)
 	ncclUniqueId unique;
 	ncclComm_t comm;
 	cudaStream_t stream;
+	unsigned int random = (unsigned int)rank;
 
 	memset(&unique, 0, sizeof(unique));
 	strncpy(unique.internal, id, sizeof(unique.internal) - 1);
-	REQUIRE(cudaSetDevice(rank));
+	REQUIRE(cudaSetDevice(rank - options.first));
 	REQUIRE(cudaStreamCreate(&stream));
 	if (rank == options.gpu.rank)
 		fake_cuda_set_kernel_ns("fake_compute", 1000ull * options.gpu.us,
 					1000ull * options.gpu.us);
 	REQUIRE(ncclCommInitRank(&comm, options.ranks, unique, rank));
 	for (int i = 0; i < options.steps; i++)
-		rank_step(comm, stream, rank);
+		rank_step(comm, stream, rank, &random);
 	REQUIRE(cudaStreamSynchronize(stream));
 	if (options.mix) {
 		rank_group(comm, stream);
@@ -189,22 +255,28 @@ static void start_rank(int rank, char **argv)
 		return;
 	set_number(RANK_VARIABLE, rank);
 	set_number("RANK", rank);
-	set_number("LOCAL_RANK", rank);
+	set_number("LOCAL_RANK", rank - options.first);
 	set_number("WORLD_SIZE", options.ranks);
-	set_number("LOCAL_WORLD_SIZE", options.ranks);
+	set_number("LOCAL_WORLD_SIZE", options.count);
 	execv("/proc/self/exe", argv);
 	_exit(127);
 }
 
-static int start_ranks(char **argv)
+static void name_job(void)
 {
 	char id[64];
-	int worst = 0, status;
 
 	snprintf(id, sizeof(id), "fake_ranks %d", (int)getpid());
-	setenv(ID_VARIABLE, id, 1);
-	set_number("FAKE_CUDA_DEVICES", options.ranks);
-	for (int rank = 0; rank < options.ranks; rank++)
+	setenv(ID_VARIABLE, options.job ? options.job : id, 1);
+	set_number("FAKE_CUDA_DEVICES", options.count);
+}
+
+static int start_ranks(char **argv)
+{
+	int worst = 0, status;
+
+	name_job();
+	for (int rank = options.first; rank < options.first + options.count; rank++)
 		start_rank(rank, argv);
 	while (wait(&status) > 0) {
 		int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -223,22 +295,19 @@ static void *be_thread(void *rank)
 static int start_threads(void)
 {
 	pthread_t threads[RANKS_MAX];
-	char id[64];
 
-	snprintf(id, sizeof(id), "fake_ranks %d", (int)getpid());
-	setenv(ID_VARIABLE, id, 1);
-	set_number("FAKE_CUDA_DEVICES", options.ranks);
-	for (intptr_t rank = 0; rank < options.ranks; rank++)
-		REQUIRE(pthread_create(&threads[rank], NULL, be_thread, (void *)rank));
-	for (int rank = 0; rank < options.ranks; rank++)
-		pthread_join(threads[rank], NULL);
+	name_job();
+	for (intptr_t i = 0; i < options.count; i++)
+		REQUIRE(pthread_create(&threads[i], NULL, be_thread, (void *)(options.first + i)));
+	for (int i = 0; i < options.count; i++)
+		pthread_join(threads[i], NULL);
 	return 0;
 }
 
 static void read_lateness(struct lateness *lateness)
 {
 	if (sscanf(optarg, "%d:%u", &lateness->rank, &lateness->us) != 2)
-		require(1, "RANK:MICROSECONDS");
+		require(1, "RANK:NUMBER");
 }
 
 static void read_options(int argc, char **argv)
@@ -247,6 +316,12 @@ static void read_options(int argc, char **argv)
 					      {"steps", required_argument, NULL, 's'},
 					      {"late-host", required_argument, NULL, 'h'},
 					      {"late-gpu", required_argument, NULL, 'g'},
+					      {"load", required_argument, NULL, 'l'},
+					      {"more-load", required_argument, NULL, 'L'},
+					      {"work", required_argument, NULL, 'k'},
+					      {"more-work", required_argument, NULL, 'K'},
+					      {"here", required_argument, NULL, 'H'},
+					      {"job", required_argument, NULL, 'j'},
 					      {"ahead", no_argument, NULL, 'a'},
 					      {"mix", no_argument, NULL, 'm'},
 					      {"wait", required_argument, NULL, 'w'},
@@ -263,6 +338,19 @@ static void read_options(int argc, char **argv)
 			read_lateness(&options.host);
 		else if (option == 'g')
 			read_lateness(&options.gpu);
+		else if (option == 'l')
+			options.load_us = (unsigned int)atoi(optarg);
+		else if (option == 'L')
+			read_lateness(&options.load);
+		else if (option == 'k')
+			options.work_us = (unsigned int)atoi(optarg);
+		else if (option == 'K')
+			read_lateness(&options.work);
+		else if (option == 'H')
+			require(sscanf(optarg, "%d:%d", &options.first, &options.count) != 2,
+				"--here");
+		else if (option == 'j')
+			options.job = optarg;
 		else if (option == 'a')
 			options.ahead = true;
 		else if (option == 'm')
@@ -275,6 +363,11 @@ static void read_options(int argc, char **argv)
 			exit(2);
 	}
 	require(options.ranks < 1 || options.ranks > RANKS_MAX, "--ranks");
+	if (!options.count)
+		options.count = options.ranks;
+	require(options.first < 0 || options.count < 1 ||
+			options.count > options.ranks - options.first,
+		"--here");
 }
 
 int main(int argc, char **argv)
