@@ -1,0 +1,48 @@
+/* A profile that is being written: what its agents have said, the store that keeps it, and when that is due to be committed. An aggregator has one, or one
+ * for each job (job_table.h). Used by the aggregator's thread. */
+#ifndef OPEN_PROFILE_H
+#define OPEN_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock_service.h"
+#include "control_service.h"
+
+struct collection;
+struct store;
+
+struct open_profile {                  /* zeroed: not open */
+	struct collection *collection; /* owns */
+	struct store *store;           /* owns */
+	struct clock_service clocks;
+	struct control_service control;
+	bool changed;      /* since the last commit */
+	bool commit_now;   /* an agent waits for its last acknowledgement */
+	bool store_failed; /* the last commit did */
+	bool is_dated;     /* commit_at_ns is valid */
+	uint64_t commit_at_ns;
+	uint64_t frames_since, bytes_since; /* the last commit */
+};
+
+struct open_profile_options { /* borrowed for the call, but for the receiver */
+	const char *store_path;
+	const char *title; /* NULL: as it is */
+	bool raw_samples;
+	struct receiver *receiver; /* borrowed until the profile is closed */
+};
+
+/* Opens the store, made if it is missing, and loads what it has. 0 or -errno, *error as store_open()'s (NULL: not wanted); open_profile_close() in either case. */
+int open_profile_open(struct open_profile *profile, const struct open_profile_options *options,
+		      char **error);
+void open_profile_close(struct open_profile *profile); /* what is not committed is dropped */
+
+/* Something changed, or may have: the next commit is due that much later at the latest. */
+void open_profile_date(struct open_profile *profile, uint64_t now_ns, uint64_t interval_ns);
+
+bool open_profile_is_due(const struct open_profile *profile, uint64_t now_ns);
+
+/* Commits all. 0; -ENOMEM: it is no longer exact; other -errno: nothing was written, and it is due again at retry_ns. */
+int open_profile_commit(struct open_profile *profile, uint64_t retry_ns);
+
+#endif
