@@ -387,7 +387,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 	struct open_profile *profile = profile_of(aggregator, peer);
 
 	peer->heard_ns = now_ns();
-	if (peer->session)
+	if (peer->session && !peer->session->ended)
 		peer->session->heard_ns = peer->heard_ns;
 	switch (message->type) {
 	case MESSAGE_HELLO:

@@ -27,7 +27,7 @@ port=$((20000 + $$ % 10000))
 at=tcp://127.0.0.1:$port
 start_service() { # OPTION...
 	: >"$log"
-	"$flamegrid" aggregate --keys "$scratch/keys/aggregator.keys" --listen "$at" --store "$scratch/own.db" --jobs "$scratch/jobs" "$@" 2> >(tee -p -a "$log" >"$scratch/news") 7<&- &
+	"$flamegrid" aggregate --keys "$scratch/keys/aggregator.keys" --listen "$at" --store "$scratch/own.db" --jobs "$scratch/jobs" "$@" 2> >(tee -p "$scratch/news" >>"$log") 7<&- &
 	service=$!
 	check "the service is there" says "listening on $at"
 }
@@ -275,7 +275,7 @@ unprofiled "the wrong file" "this is an aggregator's file" --aggregator "$at" --
 end_service
 
 # ---- an aggregator that keeps one profile: it takes jobs as any agents
-"$flamegrid" aggregate --listen "ipc://$scratch/one" --store "$scratch/one.db" 2> >(tee -p -a "$log" >"$scratch/news") 7<&- &
+"$flamegrid" aggregate --listen "ipc://$scratch/one" --store "$scratch/one.db" 2> >(tee -p "$scratch/news" >>"$log") 7<&- &
 service=$!
 check "the other service is there" says "listening on ipc://$scratch/one"
 FAKE_CUDA_TRUTH=$scratch/one.truth "$flamegrid" run --devices "$scratch/devices.0" --aggregator "ipc://$scratch/one" -- $work --launches 250 >"$scratch/out" 2>"$scratch/err"
