@@ -83,7 +83,7 @@ same "what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""
 same "nothing is written where the jobs run" "$(ls -d flamegrid-profile* ./*.rendezvous 2>/dev/null)" ""
 
 # ---- the same name again is another job; a process that is alone is one, too
-rank red 0 1 0 "${site[@]}" -- $work --launches 300 # of one: no step
+rank red 0 1 0 --aggregator "tcp://localhost:$port" --keys "$scratch/keys/agent.keys" -- $work --launches 300 # of one: no step
 await red 0 0
 alone=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' "$scratch/red.err.0")
 check "it is complete" says "$alone is complete"
