@@ -16,9 +16,10 @@
 #include "receiver.h"
 #include "roster.h"
 
-#define LOOK_NS        50000000u  /* at what ends */
-#define LAST_WORDS_NS  200000000u /* for the last acknowledgement to be read */
-#define CLOSED_MAX     4096u      /* epochs that are remembered */
+#define LOOK_NS        50000000u   /* at what ends */
+#define LAST_WORDS_NS  200000000u  /* for the last acknowledgement to be read */
+#define SETTLE_NS      2000000000u /* for ranks that have not been heard of */
+#define CLOSED_MAX     4096u       /* epochs that are remembered */
 #define NS_PER_MS      1000000ull
 #define WAIT_NODES_MS  10000u
 #define WAIT_SILENT_MS 300000u
@@ -347,14 +348,19 @@ static bool has_all_ranks(const struct collection *collection, int32_t world_siz
 	return count == (uint32_t)world_size;
 }
 
-/* No agent is to come that we know of. */
-static bool has_all_agents(const struct job *job)
+/* No agent is to come that we know of. Ranks that never used CUDA are not known; but before they have all been heard of, one that ended at once may have
+ * been alone on its node, whose agent comes again with the next. */
+static bool has_all_agents(const struct job *job, uint64_t quiet_ns)
 {
 	const struct collection *collection = job->profile.collection;
+	bool knows_nodes = job->mark.nr_nodes > 0;
 
-	if (job->mark.nr_nodes > 0)
-		return count_nodes(collection) >= (uint32_t)job->mark.nr_nodes;
-	return has_all_ranks(collection, job->mark.world_size);
+	if (knows_nodes && count_nodes(collection) < (uint32_t)job->mark.nr_nodes)
+		return false;
+	if (job->mark.world_size <= 0)
+		return knows_nodes;
+	return has_all_ranks(collection, job->mark.world_size) ||
+	       (knows_nodes && quiet_ns >= SETTLE_NS);
 }
 
 static bool is_complete(const struct job_table *table, const struct job *job, uint64_t now_ns)
@@ -363,7 +369,7 @@ static bool is_complete(const struct job_table *table, const struct job *job, ui
 
 	if (job->profile.changed || quiet_ns < LAST_WORDS_NS || count_open(table, job, now_ns))
 		return false;
-	return quiet_ns >= table->wait_nodes_ns || has_all_agents(job);
+	return quiet_ns >= table->wait_nodes_ns || has_all_agents(job, quiet_ns);
 }
 
 static void remember(struct job_table *table, const struct collection *collection)

@@ -122,6 +122,65 @@ static int run(const struct aggregator_options *options)
 	return status ? EXIT_FAILED : EXIT_SUCCESS;
 }
 
+struct arguments {
+	struct aggregator_options options;
+	const char *endpoints[ENDPOINTS_MAX];
+	const char *keys_path;
+};
+
+/* -1: go on; else the exit code. */
+static int take_option(struct arguments *arguments, int option)
+{
+	struct aggregator_options *options = &arguments->options;
+
+	switch (option) {
+	case 'l':
+		if (options->nr_endpoints == ENDPOINTS_MAX)
+			return usage_error("too many endpoints");
+		arguments->endpoints[options->nr_endpoints++] = optarg;
+		return -1;
+	case 's':
+		options->store_path = optarg;
+		return -1;
+	case 't':
+		options->title = optarg;
+		return -1;
+	case 'r':
+		options->raw_samples = strcmp(optarg, "on") == 0;
+		if (!options->raw_samples && strcmp(optarg, "off") != 0)
+			return usage_error("--raw-samples must be on or off");
+		return -1;
+	case 'i':
+		options->insecure = true;
+		return -1;
+	case 'k':
+		arguments->keys_path = optarg;
+		return -1;
+	case 'j':
+		options->jobs_path = optarg;
+		return -1;
+	case 'n':
+		return take_seconds(optarg, &options->wait_nodes_ms)
+			       ? -1
+			       : usage_error("--wait-nodes must be a number of seconds");
+	case 'w':
+		return take_seconds(optarg, &options->wait_silent_ms)
+			       ? -1
+			       : usage_error("--wait-silent must be a number of seconds");
+	case 'q':
+		options->quiet = true;
+		return -1;
+	case 'h':
+		fputs(usage, stdout);
+		return EXIT_SUCCESS;
+	case 'v':
+		puts("flamegrid-aggregator " FLAMEGRID_VERSION);
+		return EXIT_SUCCESS;
+	default:
+		return EXIT_USAGE;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
@@ -139,73 +198,30 @@ int main(int argc, char **argv)
 		{"version", no_argument, NULL, 'v'},
 		{NULL, 0, NULL, 0},
 	};
-	const char *endpoints[ENDPOINTS_MAX];
-	struct aggregator_options options = {.endpoints = endpoints};
+	struct arguments arguments = {0};
+	struct aggregator_options *options = &arguments.options;
 	struct key_set keys;
-	const char *keys_path = NULL;
 	char reports[PATH_MAX];
-	int option;
+	int option, status;
 
+	options->endpoints = arguments.endpoints;
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		switch (option) {
-		case 'l':
-			if (options.nr_endpoints == ENDPOINTS_MAX)
-				return usage_error("too many endpoints");
-			endpoints[options.nr_endpoints++] = optarg;
-			break;
-		case 's':
-			options.store_path = optarg;
-			break;
-		case 't':
-			options.title = optarg;
-			break;
-		case 'r':
-			options.raw_samples = strcmp(optarg, "on") == 0;
-			if (!options.raw_samples && strcmp(optarg, "off") != 0)
-				return usage_error("--raw-samples must be on or off");
-			break;
-		case 'i':
-			options.insecure = true;
-			break;
-		case 'k':
-			keys_path = optarg;
-			break;
-		case 'j':
-			options.jobs_path = optarg;
-			break;
-		case 'n':
-			if (!take_seconds(optarg, &options.wait_nodes_ms))
-				return usage_error("--wait-nodes must be a number of seconds");
-			break;
-		case 'w':
-			if (!take_seconds(optarg, &options.wait_silent_ms))
-				return usage_error("--wait-silent must be a number of seconds");
-			break;
-		case 'q':
-			options.quiet = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return EXIT_SUCCESS;
-		case 'v':
-			puts("flamegrid-aggregator " FLAMEGRID_VERSION);
-			return EXIT_SUCCESS;
-		default:
-			return EXIT_USAGE;
-		}
+		status = take_option(&arguments, option);
+		if (status >= 0)
+			return status;
 	}
 	if (optind < argc)
 		return usage_error("unexpected argument");
-	if (options.nr_endpoints == 0 || !options.store_path)
+	if (options->nr_endpoints == 0 || !options->store_path)
 		return usage_error("--listen and --store are needed");
-	if (keys_path) {
-		if (read_keys(keys_path, &keys))
+	if (arguments.keys_path) {
+		if (read_keys(arguments.keys_path, &keys))
 			return EXIT_FAILED;
-		options.keys = &keys;
+		options->keys = &keys;
 	}
-	if (options.jobs_path) {
+	if (options->jobs_path) {
 		find_reports(argv[0], reports);
-		options.reports_program = reports;
+		options->reports_program = reports;
 	}
-	return run(&options);
+	return run(options);
 }

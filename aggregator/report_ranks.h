@@ -58,7 +58,7 @@ struct report_ranks {
 	uint64_t medians_ns[REPORT_RANKS_COLUMNS];
 	uint64_t median_window_ns;
 	struct report_placement *placement; /* owns; NULL: not looked at */
-	char **texts;                       /* owns what the rows borrow */
+	char **texts; /* owns what the rows borrow */
 	uint32_t nr_texts;
 };
 
