@@ -410,12 +410,18 @@ static int apply_streams(struct agent_session *session, struct collection *colle
 		*reason = "too many streams";
 		return REFUSE_LIMIT;
 	}
+	if (message->nr_contexts > CONTEXT_LIST_MAX - process->contexts.nr_contexts) {
+		*reason = "too many contexts";
+		return REFUSE_LIMIT;
+	}
 	for (uint32_t i = 0; i < message->nr_streams && !error; i++) {
 		struct message_stream stream = message->streams[i];
 
 		stream.name = agent_session_translate(session, SESSION_STRINGS, stream.name);
 		error = stream_list_put(&process->streams, &stream);
 	}
+	for (uint32_t i = 0; i < message->nr_contexts && !error; i++)
+		error = context_list_put(&process->contexts, &message->contexts[i]);
 	return error;
 }
 

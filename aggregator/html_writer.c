@@ -16,12 +16,13 @@
 struct dimension {
 	uint32_t plane, host;
 	int32_t rank, gpu;
-	uint32_t stream_id, tid;
+	uint32_t context; /* index into strings; 0: it is called by its id */
+	uint32_t context_id, stream_id, tid;
 };
 
 /* Of what host threads did; the page knows these, too. */
 #define NO_GPU    (-2)
-#define NO_STREAM UINT32_MAX
+#define NO_STREAM UINT32_MAX /* and no context */
 
 struct dimension_table {
 	struct dimension *rows;
@@ -43,8 +44,9 @@ struct column_writer {
 
 static uint32_t hash_dimension(const struct dimension *row)
 {
-	const uint32_t fields[] = {row->plane,         row->host,      (uint32_t)row->rank,
-				   (uint32_t)row->gpu, row->stream_id, row->tid};
+	const uint32_t fields[] = {row->plane,         row->host,    (uint32_t)row->rank,
+				   (uint32_t)row->gpu, row->context, row->context_id,
+				   row->stream_id,     row->tid};
 	uint64_t hash = 0;
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
@@ -96,6 +98,8 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 					      leaf->host,
 					      leaf->rank,
 					      report_kind_has_gpu(leaf->kind) ? leaf->gpu : NO_GPU,
+					      leaf->context,
+					      host ? NO_STREAM : leaf->context_id,
 					      host ? NO_STREAM : leaf->stream_id,
 					      leaf->tid};
 
@@ -251,6 +255,12 @@ static void put_nodes(struct column_writer *writer, const struct report_tree *tr
 	end_column(writer);
 }
 
+/* A text, or an id: an odd number, or an even one. */
+static uint64_t context_value(const struct dimension *row)
+{
+	return row->context ? 2 * (uint64_t)row->context + 1 : 2 * (uint64_t)row->context_id;
+}
+
 static void put_dimensions(struct column_writer *writer, const struct dimension_table *table)
 {
 	for (uint32_t i = 0; i < table->nr_rows; i++) {
@@ -258,6 +268,7 @@ static void put_dimensions(struct column_writer *writer, const struct dimension_
 		put_value(writer, table->rows[i].host);
 		put_signed(writer, table->rows[i].rank);
 		put_signed(writer, table->rows[i].gpu);
+		put_value(writer, context_value(&table->rows[i]));
 		put_value(writer, table->rows[i].stream_id);
 		put_value(writer, table->rows[i].tid);
 	}
@@ -380,7 +391,7 @@ static void write_processes(FILE *out, const struct report_tree *tree)
 static void write_options(FILE *out, const struct html_options *options)
 {
 	static const char *const weights[] = {"time", "count", "bytes"};
-	static const char *const splits[] = {"host", "rank", "gpu", "stream", "thread"};
+	static const char *const splits[] = {"host", "rank", "gpu", "context", "stream", "thread"};
 	bool first = true;
 
 	fputs(",\"subtitle\":", out);

@@ -19,11 +19,12 @@ enum html_weight {
 };
 
 /* Which dimensions stand as frames at the root when the page opens; the reader can switch. */
-#define HTML_SPLIT_HOST   (1u << 0)
-#define HTML_SPLIT_RANK   (1u << 1)
-#define HTML_SPLIT_GPU    (1u << 2)
-#define HTML_SPLIT_STREAM (1u << 3)
-#define HTML_SPLIT_THREAD (1u << 4)
+#define HTML_SPLIT_HOST    (1u << 0)
+#define HTML_SPLIT_RANK    (1u << 1)
+#define HTML_SPLIT_GPU     (1u << 2)
+#define HTML_SPLIT_CONTEXT (1u << 3)
+#define HTML_SPLIT_STREAM  (1u << 4)
+#define HTML_SPLIT_THREAD  (1u << 5)
 
 struct html_options {
 	enum html_weight weight;

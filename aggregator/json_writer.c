@@ -126,6 +126,9 @@ static void write_busy_row(FILE *out, const struct report_busy_row *row)
 		write_member(out, "stream_name", row->stream_name);
 		fprintf(out, ",\"stream_default\":%s,", row->stream_default ? "true" : "false");
 		write_known(out, "stream_priority", row->stream_priority, REPORT_PRIORITY_NONE);
+		if (row->green)
+			fprintf(out, "\"green\":true,\"multiprocessors\":%" PRIu32 ",",
+				row->multiprocessors);
 	}
 	fprintf(out,
 		"\"records\":%" PRIu64 ",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64

@@ -114,21 +114,37 @@ static int32_t gpu_of(const struct roster *roster, const struct roster_process *
 	return device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
 }
 
+/* "green context2 (16 SMs)"; 0 where there is nothing but the id. */
+static int name_context(struct builder *builder, const struct roster_process *process,
+			const struct fold_key *key, uint32_t *text)
+{
+	const struct message_context *context =
+		context_list_find(&process->contexts, key->context_id);
+	char whole[STREAM_TEXT_SIZE], share[32] = "";
+
+	*text = 0;
+	if (!context || !(context->flags & DEFINITION_CONTEXT_GREEN))
+		return 0;
+	if (context->nr_multiprocessors)
+		snprintf(share, sizeof(share), " (%" PRIu32 " SMs)", context->nr_multiprocessors);
+	snprintf(whole, sizeof(whole), "green context%" PRIu32 "%s", key->context_id, share);
+	return report_names_text(builder->report->names, whole, text);
+}
+
 /* "stream13 \"prefetch\" (priority -1)"; 0 where there is nothing but the id. */
 static int name_stream(struct builder *builder, const struct roster_process *process,
 		       const struct fold_key *key, uint32_t *text)
 {
-	const struct message_stream *stream =
-		stream_list_find(&process->streams, key->context_id, key->stream_id);
+	struct message_stream stream = {0};
 	char whole[STREAM_TEXT_SIZE], priority[32] = "";
 	uint32_t size = 0;
 	const char *name = "";
 
 	*text = 0;
-	if (stream)
-		name = catalog_string(builder->collection->catalog, stream->name, &size);
-	if (stream && (stream->flags & DEFINITION_STREAM_PRIORITY) && stream->priority != 0)
-		snprintf(priority, sizeof(priority), " (priority %" PRId32 ")", stream->priority);
+	if (roster_process_stream(process, key->context_id, key->stream_id, &stream))
+		name = catalog_string(builder->collection->catalog, stream.name, &size);
+	if ((stream.flags & DEFINITION_STREAM_PRIORITY) && stream.priority != 0)
+		snprintf(priority, sizeof(priority), " (priority %" PRId32 ")", stream.priority);
 	if (size == 0 && !*priority)
 		return 0;
 	if (size > STREAM_TEXT_SIZE / 2)
@@ -208,6 +224,8 @@ static int add_row_leaf(struct builder *builder, const struct fold_row *row)
 	int error = report_paths_find(builder->paths, key, &leaf.node);
 	if (!error && key->kind < REPORT_KIND_HOST)
 		error = name_stream(builder, process, key, &leaf.stream);
+	if (!error && key->kind < REPORT_KIND_HOST)
+		error = name_context(builder, process, key, &leaf.context);
 	if (!error)
 		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
 	return error ? error : add_leaf(builder, &leaf, row);

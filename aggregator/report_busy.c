@@ -43,14 +43,19 @@ static int describe(struct report_busy *busy, const struct collection *collectio
 		roster_host(roster, device ? device->host : process->identity.host);
 	if (device && device->index >= 0)
 		row->gpu = device->index;
-	const struct message_stream *stream =
-		key->level == TIMELINE_STREAM
-			? stream_list_find(&process->streams, key->context_id, key->stream_id)
-			: NULL;
-	if (stream && (stream->flags & DEFINITION_STREAM_PRIORITY))
-		row->stream_priority = stream->priority;
-	row->stream_default = stream && (stream->flags & DEFINITION_STREAM_DEFAULT);
-	row->stream_name = clean_string(busy, collection->catalog, stream ? stream->name : 0);
+	struct message_stream stream = {0};
+	if (key->level == TIMELINE_STREAM) {
+		const struct message_context *context =
+			context_list_find(&process->contexts, key->context_id);
+
+		roster_process_stream(process, key->context_id, key->stream_id, &stream);
+		row->green = context && (context->flags & DEFINITION_CONTEXT_GREEN);
+		row->multiprocessors = context ? context->nr_multiprocessors : 0;
+	}
+	if (stream.flags & DEFINITION_STREAM_PRIORITY)
+		row->stream_priority = stream.priority;
+	row->stream_default = stream.flags & DEFINITION_STREAM_DEFAULT;
+	row->stream_name = clean_string(busy, collection->catalog, stream.name);
 	row->host = clean_string(busy, collection->catalog, host ? host->node : 0);
 	row->device_name = clean_string(busy, collection->catalog, device ? device->name : 0);
 	return row->host && row->device_name && row->stream_name ? 0 : -ENOMEM;

@@ -15,10 +15,12 @@ struct report_busy_row {
 	int whole_device; /* nonzero: all streams and processes together; pid to stream_id are then
 			     0 */
 	uint32_t pid, context_id, stream_id;
-	int32_t rank;            /* REPORT_RANK_NONE */
-	const char *stream_name; /* the program's; "": none */
-	int32_t stream_priority; /* REPORT_PRIORITY_NONE */
-	int stream_default;      /* nonzero: the context's default stream */
+	int32_t rank;             /* REPORT_RANK_NONE */
+	const char *stream_name;  /* the program's; "": none */
+	int32_t stream_priority;  /* REPORT_PRIORITY_NONE */
+	int stream_default;       /* nonzero: the context's default stream */
+	int green;                /* nonzero: the context is a green one */
+	uint32_t multiprocessors; /* that it may use; 0: all, or not known */
 	uint64_t records;
 	uint64_t first_ns, last_ns; /* CUPTI's clock */
 	uint64_t busy_ns;           /* something ran */

@@ -6,12 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const words_of[REPORT_DIMENSIONS] = {"host", "rank", "gpu", "stream", "thread"};
+static const char *const words_of[REPORT_DIMENSIONS] = {"host",    "rank",   "gpu",
+							"context", "stream", "thread"};
 
-/* Streams without a name are their id, others the text that has both. */
-#define STREAM_CALLED (1u << 31)
+/* Contexts and streams of which no more is known are their id, others the text that has all. */
+#define CALLED (1u << 31)
 
-/* Of what host threads did. No stream's id and no GPU's index is so high, and no text's. */
+/* Of what host threads did. No context's and stream's id and no GPU's index is so high, and no text's. */
 #define NO_STREAM UINT32_MAX
 #define NO_GPU    (UINT32_MAX - 1)
 
@@ -53,10 +54,14 @@ uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dime
 		return (uint32_t)leaf->rank;
 	case REPORT_BY_GPU:
 		return report_kind_has_gpu(leaf->kind) ? (uint32_t)leaf->gpu : NO_GPU;
+	case REPORT_BY_CONTEXT:
+		if (leaf->kind >= REPORT_KIND_HOST)
+			return NO_STREAM;
+		return leaf->context ? CALLED | leaf->context : leaf->context_id;
 	case REPORT_BY_STREAM:
 		if (leaf->kind >= REPORT_KIND_HOST)
 			return NO_STREAM;
-		return leaf->stream ? STREAM_CALLED | leaf->stream : leaf->stream_id;
+		return leaf->stream ? CALLED | leaf->stream : leaf->stream_id;
 	default:
 		return leaf->tid;
 	}
@@ -73,10 +78,12 @@ const char *report_dimension_frame(const struct report_tree *tree, enum report_d
 		return "GPU?";
 	if (dimension == REPORT_BY_GPU && value == NO_GPU)
 		return "no GPU";
+	if (dimension == REPORT_BY_CONTEXT && value == NO_STREAM)
+		return "no context";
 	if (dimension == REPORT_BY_STREAM && value == NO_STREAM)
 		return "no stream";
-	if (dimension == REPORT_BY_STREAM && (value & STREAM_CALLED))
-		return tree->strings[value & ~STREAM_CALLED];
+	if ((dimension == REPORT_BY_CONTEXT || dimension == REPORT_BY_STREAM) && (value & CALLED))
+		return tree->strings[value & ~CALLED];
 	if (dimension == REPORT_BY_THREAD && value == 0)
 		return "thread?";
 	snprintf(text, size, "%s%" PRIu32, dimension == REPORT_BY_GPU ? "GPU" : words_of[dimension],

@@ -1,4 +1,4 @@
-/* What stacks can be split by: frames such as "node01", "rank3", "GPU0", "stream7", "thread1234" at
+/* What stacks can be split by: frames such as "node01", "rank3", "GPU0", "context1", "stream7", "thread1234" at
  * the root. Any thread. */
 #ifndef REPORT_DIMENSION_H
 #define REPORT_DIMENSION_H
@@ -12,8 +12,9 @@ enum report_dimension {
 	REPORT_BY_HOST = 0,
 	REPORT_BY_RANK = 1,
 	REPORT_BY_GPU = 2,
-	REPORT_BY_STREAM = 3,
-	REPORT_BY_THREAD = 4,
+	REPORT_BY_CONTEXT = 3,
+	REPORT_BY_STREAM = 4,
+	REPORT_BY_THREAD = 5,
 	REPORT_DIMENSIONS,
 };
 
@@ -31,7 +32,7 @@ int report_by_parse(const char *words, struct report_by *by);
 uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dimension dimension);
 
 /* The frame of that value; what is not known is "rank?", "GPU?", "thread?", and of host
- * threads "no GPU", "no stream". Borrowed until the tree
+ * threads "no GPU", "no context", "no stream". Borrowed until the tree
  * or text goes. */
 const char *report_dimension_frame(const struct report_tree *tree, enum report_dimension dimension,
 				   uint32_t value, char *text, size_t size);

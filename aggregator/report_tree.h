@@ -64,6 +64,8 @@ struct report_leaf {
 	uint32_t tid;        /* launching thread, 0: not known */
 	uint32_t
 		stream; /* index into strings: "stream13 \"prefetch\" (priority -1)"; 0: nothing but the id is known */
+	uint32_t
+		context; /* index into strings: "green context2 (16 SMs)"; 0: nothing but the id is known */
 	uint32_t kind; /* enum report_kind */
 	uint64_t count, ns, bytes;
 };

@@ -37,6 +37,7 @@ void roster_destroy(struct roster *roster)
 		free(process->ledger);
 		statistics_table_destroy(process->statistics);
 		stream_list_fini(&process->streams);
+		context_list_fini(&process->contexts);
 	}
 	hash_index_fini(&roster->process_index);
 	free(roster->hosts);
@@ -268,7 +269,7 @@ void roster_saved(struct roster *roster)
 		process->changed = process->lists_changed = false;
 		process->ledger_changed = process->finished = false;
 		statistics_table_saved(process->statistics);
-		process->streams.changed = false;
+		process->streams.changed = process->contexts.changed = false;
 		if (process->correlator)
 			correlator_saved(process->correlator);
 		if (process->memory)
@@ -276,4 +277,26 @@ void roster_saved(struct roster *roster)
 		if (process->delays)
 			launch_delays_saved(process->delays);
 	}
+}
+
+bool roster_process_stream(const struct roster_process *process, uint32_t context_id,
+			   uint32_t stream_id, struct message_stream *stream)
+{
+	const struct message_context *context = context_list_find(&process->contexts, context_id);
+	const struct message_stream *own =
+		stream_list_find(&process->streams, context_id, stream_id);
+	const struct message_stream *parents =
+		context ? stream_list_find(&process->streams, context->parent_id, stream_id) : NULL;
+
+	if (!own && !parents)
+		return false;
+	*stream = own ? *own : *parents;
+	if (own && parents) {
+		if (!(own->flags & DEFINITION_STREAM_PRIORITY))
+			stream->priority = parents->priority;
+		if (!own->name)
+			stream->name = parents->name;
+		stream->flags |= parents->flags;
+	}
+	return true;
 }

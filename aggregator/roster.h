@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "correlator.h"
+#include "proto/context_list.h"
 #include "proto/ledger.h"
 #include "proto/message.h"
 #include "proto/stream_list.h"
@@ -53,6 +54,7 @@ struct roster_process {
 	struct ledger_entry *ledger;
 	uint32_t nr_ledger;
 	struct stream_list streams;
+	struct context_list contexts;
 	struct correlator *correlator;   /* owns; NULL: nothing came, or the process has ended */
 	struct correlator_counts counts; /* of correlators past; without waiting ones */
 	struct statistics_table *statistics; /* owns; NULL: none came */
@@ -70,6 +72,10 @@ void roster_destroy(struct roster *roster);
 int roster_add_host(struct roster *roster, const struct roster_host *host, uint32_t *id);
 int roster_add_device(struct roster *roster, const struct roster_device *device, uint32_t *id);
 int roster_add_process(struct roster *roster, const struct roster_identity *identity, uint32_t *id);
+
+/* What is known of a stream that GPU records name; of one in a part of a context what is told of it under its parent, too. false: nothing. */
+bool roster_process_stream(const struct roster_process *process, uint32_t context_id,
+			   uint32_t stream_id, struct message_stream *stream);
 
 /* NULL: no such id. Borrowed until the next add of its kind. */
 const struct roster_host *roster_host(const struct roster *roster, uint32_t id);

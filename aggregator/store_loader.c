@@ -15,6 +15,7 @@
 #include "store_idle.h"
 #include "store_schema.h"
 #include "store_statistics.h"
+#include "store_streams.h"
 #include "timeline_table.h"
 
 /* Takes over one row; 0 or an error. */
@@ -203,23 +204,6 @@ static int take_process_notice(struct collection *collection, struct statement *
 	process->notices = notices;
 	notices[process->nr_notices++] = number32(row, 2);
 	return 0;
-}
-
-static int take_stream(struct collection *collection, struct statement *row)
-{
-	struct roster_process *process = roster_process(collection->roster, number32(row, 0));
-	const struct message_stream stream = {
-		.context_id = number32(row, 1),
-		.stream_id = number32(row, 2),
-		.name = number32(row, 3),
-		.priority = number_or(row, 4, 0),
-		.flags = number32(row, 5),
-	};
-
-	if (!process || stream.name > catalog_size(collection->catalog).strings)
-		return -EPROTO;
-	int error = stream_list_put(&process->streams, &stream);
-	return error == -ENOSPC ? -EPROTO : error;
 }
 
 static int append_ledger(struct ledger_entry **ledger, uint32_t *nr_ledger, struct statement *row)
@@ -553,7 +537,6 @@ int store_loader_load(struct database *database, struct collection *collection)
 		{"SELECT * FROM processes ORDER BY id", take_process},
 		{"SELECT * FROM process_devices ORDER BY process, device_id", take_process_device},
 		{"SELECT * FROM process_notices ORDER BY process, position", take_process_notice},
-		{"SELECT * FROM streams ORDER BY process, context_id, stream_id", take_stream},
 		{"SELECT * FROM epochs ORDER BY id", take_epoch},
 		{"SELECT * FROM epoch_ids ORDER BY epoch, kind, base", take_epoch_ids},
 		{"SELECT * FROM ledger", take_ledger},
@@ -572,6 +555,8 @@ int store_loader_load(struct database *database, struct collection *collection)
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && !error; i++)
 		error = load_table(database, collection, tables[i].sql, tables[i].take);
+	if (!error)
+		error = store_streams_load(database, collection);
 	if (!error)
 		error = store_statistics_load(database, collection);
 	if (!error)

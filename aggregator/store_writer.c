@@ -19,6 +19,7 @@
 #include "store_raw.h"
 #include "store_schema.h"
 #include "store_statistics.h"
+#include "store_streams.h"
 #include "timeline_table.h"
 
 enum command {
@@ -49,7 +50,6 @@ enum command {
 	CLEAR_PENDING_OF_PROCESS,
 	PUT_MEMORY,
 	PUT_MEMORY_STACK,
-	PUT_STREAM,
 	ADD_SAMPLE,
 	COMMANDS,
 };
@@ -88,7 +88,6 @@ static const char *const commands[COMMANDS] = {
 		 " AND context_id = ? AND stream_id = ?"),
 	[PUT_PENDING] = "REPLACE INTO pending VALUES (?,?,?,?,?)",
 	[CLEAR_PENDING] = "DELETE FROM pending WHERE process = ? AND kind = ? AND block = ?",
-	[PUT_STREAM] = "REPLACE INTO streams VALUES (?,?,?,?,?,?)",
 	[CLEAR_PENDING_OF_PROCESS] = "DELETE FROM pending WHERE process = ?",
 	[PUT_MEMORY] = "REPLACE INTO memory VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
 	[PUT_MEMORY_STACK] = "REPLACE INTO memory_stacks VALUES (?,?,?,?,?,?,?,?,?,?)",
@@ -106,6 +105,7 @@ struct store_writer {
 	struct store_collectives *collectives; /* owns */
 	struct store_clocks *clocks;           /* owns */
 	struct store_placement *placement;     /* owns */
+	struct store_streams *streams;         /* owns */
 };
 
 #define RUN(writer, command, ...)                                                                  \
@@ -135,6 +135,8 @@ int store_writer_create(struct database *database, struct store_writer **writer)
 		error = store_clocks_create(database, &(*writer)->clocks);
 	if (!error)
 		error = store_placement_create(database, &(*writer)->placement);
+	if (!error)
+		error = store_streams_create(database, &(*writer)->streams);
 	if (error) {
 		store_writer_destroy(*writer);
 		*writer = NULL;
@@ -154,6 +156,7 @@ void store_writer_destroy(struct store_writer *writer)
 	store_collectives_destroy(writer->collectives);
 	store_clocks_destroy(writer->clocks);
 	store_placement_destroy(writer->placement);
+	store_streams_destroy(writer->streams);
 	block_code_fini(&writer->code);
 	free(writer);
 }
@@ -348,24 +351,6 @@ static int write_process_lists(struct store_writer *writer, uint32_t id,
 	return error;
 }
 
-static int write_streams(struct store_writer *writer, uint32_t process,
-			 const struct stream_list *list)
-{
-	int error = 0;
-
-	for (uint32_t i = 0; i < list->nr_streams && !error; i++) {
-		const struct message_stream *stream = &list->streams[i];
-		bool known = stream->flags & DEFINITION_STREAM_PRIORITY;
-
-		error = RUN(writer, PUT_STREAM, NUMBER(process), NUMBER(stream->context_id),
-			    NUMBER(stream->stream_id), NUMBER(stream->name),
-			    known ? database_signed(stream->priority)
-				  : (struct database_value){.type = DATABASE_NULL},
-			    NUMBER(stream->flags));
-	}
-	return error;
-}
-
 static int write_ledger(struct store_writer *writer, uint32_t epoch, uint32_t process,
 			const struct ledger_entry *entries, uint32_t nr_entries)
 {
@@ -392,8 +377,8 @@ static int write_process(struct store_writer *writer, uint32_t id,
 		error = write_process_lists(writer, id, process);
 	if (!error && process->ledger_changed)
 		error = write_ledger(writer, 0, id, process->ledger, process->nr_ledger);
-	if (!error && process->streams.changed)
-		error = write_streams(writer, id, &process->streams);
+	if (!error)
+		error = store_streams_write(writer->streams, id, process);
 	if (!error && process->finished)
 		error = RUN(writer, CLEAR_PENDING_OF_PROCESS, NUMBER(id));
 	if (!error && process->correlator)

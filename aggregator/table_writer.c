@@ -94,8 +94,11 @@ static void write_gpu(FILE *out, int32_t gpu)
 
 static void write_stream(FILE *out, const struct report_busy_row *row)
 {
-	fprintf(out, " pid %" PRIu32 " context %" PRIu32 " stream %" PRIu32, row->pid,
-		row->context_id, row->stream_id);
+	fprintf(out, " pid %" PRIu32 " %scontext %" PRIu32, row->pid, row->green ? "green " : "",
+		row->context_id);
+	if (row->multiprocessors)
+		fprintf(out, " (%" PRIu32 " SMs)", row->multiprocessors);
+	fprintf(out, " stream %" PRIu32, row->stream_id);
 	if (*row->stream_name)
 		fprintf(out, " \"%s\"", row->stream_name);
 	if (row->stream_default)

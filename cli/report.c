@@ -28,7 +28,7 @@ static const char usage[] =
 	"\n"
 	"  -f, --format FORMAT  folded (default), html, table, json, csv, or samples: those of\n"
 	"                       host threads one by one, with their times (run --raw-samples on)\n"
-	"  -b, --by KEYS        root frames, in this order: host, rank, gpu, stream, thread\n"
+	"  -b, --by KEYS        root frames, in this order: host, rank, gpu, context, stream, thread\n"
 	"  -u, --unit UNIT      of folded time: us (default) or ns\n"
 	"  -w, --weight WEIGHT  of folded stacks: time (default), count or bytes\n"
 	"      --memory WHICH   memory in place of GPU work, by bytes or count: peak (what lived "
@@ -175,7 +175,7 @@ static int take_option(struct report *report, int option)
 		if (report_by_parse(optarg, &report->view.folded.by) == 0)
 			return 0;
 		fprintf(stderr,
-			"flamegrid: report: --by %s: must be of host, rank, gpu, stream, thread, "
+			"flamegrid: report: --by %s: must be of host, rank, gpu, context, stream, thread, "
 			"each once\n",
 			optarg);
 		return -1;

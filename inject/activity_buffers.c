@@ -16,6 +16,7 @@
 #include "cupti_library.h"
 #include "flush_thread.h"
 #include "graph_nodes.h"
+#include "green_contexts.h"
 #include "kernel_configs.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
@@ -275,7 +276,7 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 		record->correlation_id = graph_nodes_launch(self.nodes, record->graph_node_id);
 	/* What still runs stays outstanding. */
 	if (is_work && verdict != ACTIVITY_STILL_RUNNING && !in_body &&
-	    !window_callback_wants(record->correlation_id)) {
+	    !window_callback_wants(record->correlation_id, record->context_id)) {
 		self.outside++;
 		return;
 	}
@@ -323,7 +324,7 @@ static void take(const void *activity, const struct activity_clock *clock)
 	verdict = place(verdict, clock, record);
 	if (verdict != ACTIVITY_UNKNOWN)
 		add(verdict, name, activity);
-	else if (stream_names_record(activity))
+	else if (green_contexts_record(activity) || stream_names_record(activity))
 		atomic_fetch_add_explicit(&resources_seen, 1, memory_order_relaxed);
 	else
 		self.unknown++;

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "activity_buffers.h"
+#include "attach_obstacle.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
-#include "device_query.h"
 #include "graph_nodes.h"
 #include "leave_obstacle.h"
 #include "lifecycle.h"
@@ -189,22 +189,11 @@ static bool subscribe(void)
 	return false;
 }
 
-/* To subscribe waits for all GPU work while no thread can launch: work on one GPU that waits for what a thread would launch
- * on the next is then waited for without end. */
 static bool is_late_safe(void)
 {
-	int contexts;
-
-	if (self.subscribed || !self.parts.options.dormant)
-		return true;
-	contexts = device_query_contexts();
-	if (contexts > 1 && state() != RECORD_RING_CAPTURE_BLOCKED)
-		definition_writer_notice(self.parts.definitions, NOTICE_ATTACH_REFUSED, contexts,
-					 "the process works on %d GPUs: to take up CUPTI in the "
-					 "middle of that could stop it (start it with "
-					 "--capture-range control)",
-					 contexts);
-	return contexts <= 1;
+	return self.subscribed || !self.parts.options.dormant ||
+	       !attach_obstacle_is_there(self.parts.definitions,
+					 state() == RECORD_RING_CAPTURE_BLOCKED);
 }
 
 static bool get_ready(uint64_t now_ns)
@@ -226,7 +215,9 @@ static void open_window(uint64_t now_ns, bool helper)
 		self.parts.prepare();
 	else
 		lifecycle_came_late(); /* the process may be over before the helper has looked */
-	if (open_subscribed() != CUPTI_ABI_SUCCESS)
+	if (open_subscribed() == CUPTI_ABI_SUCCESS)
+		subscription_tell_resources();
+	else
 		self.retry_ns = now_ns + RETRY_NS;
 }
 

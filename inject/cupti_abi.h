@@ -63,6 +63,8 @@ enum cupti_kind { /* CUpti_ActivityKind */
 		  CUPTI_ABI_KIND_UNIFIED = 25, /* UNIFIED_MEMORY_COUNTER */
 		  CUPTI_ABI_KIND_STREAM = 37,
 		  CUPTI_ABI_KIND_SYNC = 38, /* SYNCHRONIZATION */
+		  /* By the order of the enumeration in CUPTI 13.2's documentation; not in the headers of 13.0. */
+		  CUPTI_ABI_KIND_GREEN_CONTEXT = 59,
 };
 
 enum cupti_attribute { /* CUpti_ActivityAttribute; both are uint8_t */
@@ -73,7 +75,10 @@ enum cupti_attribute { /* CUpti_ActivityAttribute; both are uint8_t */
 #define CUPTI_ABI_VERSION_12_3 21u     /* cuptiGetVersion() of the first with per-thread buffers */
 #define CUPTI_ABI_VERSION_13_0 130000u /* and of the first that has them by default */
 #define CUPTI_ABI_VERSION_12_2 20u     /* overhead has a correlation id */
-#define CUPTI_ABI_VERSION_12_4 22u     /* overhead has further data */
+#define CUPTI_ABI_VERSION_12_4                                                                     \
+	22u /* overhead has further data; contexts say whether they are green */
+#define CUPTI_ABI_VERSION_13_2                                                                     \
+	130200u /* green contexts have records of their own, and no longer those of contexts */
 
 /* CUpti_CallbackData of the driver and runtime domains. */
 struct cupti_callback_data {
@@ -211,7 +216,20 @@ enum cupti_stream_offset {
 
 enum cupti_context_offset {
 	CUPTI_CONTEXT_ID = 4,
+	CUPTI_CONTEXT_DEVICE = 8,
 	CUPTI_CONTEXT_NULL_STREAM = 14, /* uint16_t: id of the default stream */
+	/* From CUPTI_ABI_VERSION_12_4 on. */
+	CUPTI_CONTEXT_PARENT = 16,
+	CUPTI_CONTEXT_IS_GREEN = 20,        /* uint8_t */
+	CUPTI_CONTEXT_MULTIPROCESSORS = 22, /* uint16_t, of green ones */
+};
+
+/* CUpti_ActivityGreenContext and its later versions: docs.nvidia.com/cupti/api, not in the headers of 13.0. */
+enum cupti_green_offset {
+	CUPTI_GREEN_ID = 4,
+	CUPTI_GREEN_PARENT = 8,
+	CUPTI_GREEN_DEVICE = 12,
+	CUPTI_GREEN_MULTIPROCESSORS = 20, /* uint16_t */
 };
 
 enum cupti_sync_offset {

@@ -37,7 +37,7 @@ const char *leave_obstacle_text(enum leave_obstacle obstacle, bool outstanding)
 	case LEAVE_OBSTACLE_SHARED:
 		return "another profiler shares it";
 	case LEAVE_OBSTACLE_CONTEXTS:
-		return "the process works on several GPUs";
+		return "the process works on several GPUs, or in parts of one";
 	case LEAVE_OBSTACLE_STEPS:
 		return "it tells where the program's steps begin, which are counted";
 	case LEAVE_OBSTACLE_LASTING:

@@ -11,6 +11,7 @@
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "graph_callback.h"
+#include "green_contexts.h"
 #include "launch_cbid.h"
 #include "lifecycle.h"
 #include "proto/record_options.h"
@@ -24,14 +25,16 @@
 static const struct {
 	uint32_t kind;
 	const char *name; /* NULL: nothing is said if it is refused */
+	uint32_t since;   /* cuptiGetVersion(): before, its number meant nothing */
 } kinds[] = {
-	{CUPTI_ABI_KIND_CONCURRENT_KERNEL, "kernels"},
-	{CUPTI_ABI_KIND_MEMCPY, "copies"},
+	{CUPTI_ABI_KIND_CONCURRENT_KERNEL, "kernels", 0},
+	{CUPTI_ABI_KIND_MEMCPY, "copies", 0},
 	/* Peer copies come with copies in most versions, and some refuse to hear of them. */
-	{CUPTI_ABI_KIND_MEMCPY_PEER, NULL},
-	{CUPTI_ABI_KIND_MEMSET, "memsets"},
-	{CUPTI_ABI_KIND_STREAM, NULL},
-	{CUPTI_ABI_KIND_CONTEXT, NULL},
+	{CUPTI_ABI_KIND_MEMCPY_PEER, NULL, 0},
+	{CUPTI_ABI_KIND_MEMSET, "memsets", 0},
+	{CUPTI_ABI_KIND_STREAM, NULL, 0},
+	{CUPTI_ABI_KIND_CONTEXT, NULL, 0},
+	{CUPTI_ABI_KIND_GREEN_CONTEXT, NULL, CUPTI_ABI_VERSION_13_2},
 };
 
 /* Unified memory has to wait for the driver: unified_memory.h. */
@@ -72,11 +75,12 @@ static void learn_device(const struct cupti_resource_data *data)
 {
 	uint32_t context_id, device_id;
 
-	if (!(self.record & (RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD | RECORD_OPTION_MODULES)))
+	if (!self.library->get_context_id || !self.library->get_device_id ||
+	    self.library->get_context_id(data->context, &context_id) != CUPTI_ABI_SUCCESS ||
+	    self.library->get_device_id(data->context, &device_id) != CUPTI_ABI_SUCCESS)
 		return;
-	if (self.library->get_context_id && self.library->get_device_id &&
-	    self.library->get_context_id(data->context, &context_id) == CUPTI_ABI_SUCCESS &&
-	    self.library->get_device_id(data->context, &device_id) == CUPTI_ABI_SUCCESS)
+	window_callback_context_created(device_id);
+	if (self.record & (RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD | RECORD_OPTION_MODULES))
 		context_devices_put(context_id, device_id);
 }
 
@@ -260,6 +264,7 @@ static void set_resources(const uint32_t *cbids, size_t nr, uint32_t enable)
 static void enable_streams(struct definition_writer *definitions)
 {
 	stream_names_on(self.library, definitions);
+	green_contexts_on(definitions, self.library->version);
 	if (self.record & RECORD_OPTION_NVTX)
 		set_resources(stream_resources, NR(stream_resources), 1);
 }
@@ -359,8 +364,9 @@ static void disable_kind(uint32_t kind)
 
 static void disable_activity(void)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		disable_kind(kinds[i].kind);
+	for (size_t i = 0; i < NR(kinds); i++)
+		if (self.library->version >= kinds[i].since)
+			disable_kind(kinds[i].kind);
 	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++)
 		if (self.record & optional_kinds[i].option)
 			disable_kind(optional_kinds[i].kind);
@@ -371,6 +377,8 @@ static void disable_activity(void)
 static void enable_activity(struct definition_writer *notices)
 {
 	for (size_t i = 0; i < NR(kinds); i++) {
+		if (self.library->version < kinds[i].since)
+			continue;
 		int result = self.library->activity_enable(kinds[i].kind);
 
 		if (result != CUPTI_ABI_SUCCESS && kinds[i].name)
@@ -417,6 +425,18 @@ int subscription_start(const struct launch_callback *launch,
 	return launches;
 }
 
+void subscription_tell_resources(void)
+{
+	static const uint32_t told[] = {CUPTI_ABI_KIND_CONTEXT, CUPTI_ABI_KIND_STREAM};
+
+	if (!self.library->activity_enable_and_dump || shared_session_is_on())
+		return;
+	for (size_t i = 0; i < NR(told); i++)
+		self.library->activity_enable_and_dump(told[i]);
+	if (self.library->version >= CUPTI_ABI_VERSION_13_2)
+		self.library->activity_enable_and_dump(CUPTI_ABI_KIND_GREEN_CONTEXT);
+}
+
 void subscription_take_up(bool callbacks)
 {
 	if (callbacks) {
@@ -425,7 +445,8 @@ void subscription_take_up(bool callbacks)
 		shared_session_take_back();
 	}
 	for (size_t i = 0; i < NR(kinds); i++)
-		self.library->activity_enable(kinds[i].kind);
+		if (self.library->version >= kinds[i].since)
+			self.library->activity_enable(kinds[i].kind);
 	for (size_t i = 0; i < NR_OPTIONAL_KINDS; i++)
 		if (self.record & optional_kinds[i].option)
 			self.library->activity_enable(optional_kinds[i].kind);

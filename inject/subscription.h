@@ -44,6 +44,9 @@ int subscription_start(const struct launch_callback *launch,
 		       const struct subscription_events *events, enum graph_mode graphs,
 		       uint32_t record, struct definition_writer *notices);
 
+/* Of a started one, in a process that may have used CUDA before: CUPTI tells of the contexts and streams that there are. Not inside callbacks. */
+void subscription_tell_resources(void);
+
 /* After another user of CUPTI's activity API: registers our callbacks again (with `callbacks`) and
  * enables the kinds that subscription_start() enabled. Only the flush thread calls it. */
 void subscription_take_up(bool callbacks);

@@ -23,6 +23,7 @@ static struct {
 	uint32_t record;             /* a set of enum record_option */
 	_Atomic uint32_t context_id; /* the first that launched; 0: none yet */
 	_Atomic bool several_contexts;
+	_Atomic uint64_t devices;    /* a bit each that has a context; of 64 */
 	_Atomic uint32_t nr_waiting; /* at the gate */
 } self;
 
@@ -60,11 +61,6 @@ static void wait_on_word(unsigned int value)
 	syscall(SYS_futex, &capture_window_word, FUTEX_WAIT_PRIVATE, value, &timeout, NULL, 0);
 }
 
-bool window_callback_wants(uint32_t correlation_id)
-{
-	return capture_window_is_plain() || outstanding_launches_record(correlation_id);
-}
-
 void window_callback_captured(uint32_t correlation_id)
 {
 	if (!capture_window_is_plain())
@@ -97,6 +93,27 @@ static void note_context(uint32_t context_id)
 	if (known != 0 || !atomic_compare_exchange_strong(&self.context_id, &known, context_id))
 		atomic_store_explicit(&self.several_contexts, known != context_id,
 				      memory_order_relaxed);
+}
+
+bool window_callback_wants(uint32_t correlation_id, uint32_t context_id)
+{
+	if (capture_window_is_plain())
+		return true;
+	note_context(context_id);
+	return outstanding_launches_record(correlation_id);
+}
+
+void window_callback_parts(void)
+{
+	atomic_store_explicit(&self.several_contexts, true, memory_order_relaxed);
+}
+
+void window_callback_context_created(uint32_t device_id)
+{
+	uint64_t device = 1ull << (device_id % 64);
+
+	if (atomic_fetch_or(&self.devices, device) & device)
+		window_callback_parts();
 }
 
 /* The stream as launches and waits agree on it: NULL is the context's default one, where it does not mean the thread's. */

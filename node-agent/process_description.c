@@ -6,6 +6,7 @@
 
 #include "job_identity.h"
 #include "proc_file.h"
+#include "proto/context_list.h"
 #include "proto/stream_list.h"
 
 #define ENVIRONMENT_MAX (2u << 20)
@@ -17,6 +18,7 @@ struct process_description {
 	struct message_device devices[RECORD_DEVICES_MAX];
 	uint32_t notices[PROCESS_NOTICES_MAX];
 	struct stream_list streams;
+	struct context_list contexts;
 	bool changed;
 };
 
@@ -94,6 +96,7 @@ void process_description_destroy(struct process_description *description)
 	if (!description)
 		return;
 	stream_list_fini(&description->streams);
+	context_list_fini(&description->contexts);
 	free(description);
 }
 
@@ -181,17 +184,31 @@ int process_description_add_stream(struct process_description *description,
 	return stream_list_put(list, &next);
 }
 
+int process_description_add_context(struct process_description *description,
+				    const struct message_context *context)
+{
+	const struct context_list *list = &description->contexts;
+
+	if (list->nr_contexts == PROCESS_CONTEXTS_MAX &&
+	    !context_list_find(list, context->context_id))
+		return 0;
+	return context_list_put(&description->contexts, context);
+}
+
 bool process_description_streams(struct process_description *description, struct message *message)
 {
-	struct stream_list *list = &description->streams;
+	struct stream_list *streams = &description->streams;
+	struct context_list *contexts = &description->contexts;
 
-	if (!list->changed)
+	if (!streams->changed && !contexts->changed)
 		return false;
-	list->changed = false;
+	streams->changed = contexts->changed = false;
 	*message = (struct message){.type = MESSAGE_STREAM,
 				    .streams = {.process_id = description->process.process_id,
-						.nr_streams = list->nr_streams,
-						.streams = list->streams}};
+						.nr_streams = streams->nr_streams,
+						.nr_contexts = contexts->nr_contexts,
+						.streams = streams->streams,
+						.contexts = contexts->contexts}};
 	return true;
 }
 

@@ -17,6 +17,8 @@
 #define PROCESS_NOTICES_MAX 64u /* of one process; further ones are dropped: they are no data */
 #define PROCESS_STREAMS_MAX                                                                        \
 	4096u /* streams of one process; further ones have no name and no priority */
+#define PROCESS_CONTEXTS_MAX                                                                       \
+	256u /* of one process that are parts of others; further ones are not told apart from contexts */
 #define PROCESS_NOTICE_SIZE 512u /* bytes of one notice; a longer one is cut */
 
 struct process_description;
@@ -49,6 +51,10 @@ int process_description_add_notice(struct process_description *description, cons
 int process_description_add_stream(struct process_description *description,
 				   const struct definition_stream *stream, const char *name,
 				   size_t name_size);
+
+/* A context that is a part of another. 0, -ENOSPC or -ENOMEM. */
+int process_description_add_context(struct process_description *description,
+				    const struct message_context *context);
 
 /* What it is called, where that is known better than /proc tells. 0, -ENOSPC or -ENOMEM. */
 int process_description_set_command(struct process_description *description, const char *command);

@@ -88,6 +88,20 @@ static int define_stream(struct ring_definitions *definitions,
 	return process_description_add_stream(definitions->outputs->description, &copy, name, size);
 }
 
+static int define_context(struct ring_definitions *definitions,
+			  const struct definition_context *context)
+{
+	struct message_context copy = {
+		.context_id = context->context_id,
+		.parent_id = context->parent_id,
+		.device_id = context->device_id,
+		.nr_multiprocessors = context->nr_multiprocessors,
+		.flags = context->flags & DEFINITION_CONTEXT_GREEN,
+	};
+
+	return process_description_add_context(definitions->outputs->description, &copy);
+}
+
 static int define_clock(struct ring_definitions *definitions, const struct definition_clock *clock)
 {
 	definitions->clock_offset_ns = (int64_t)(clock->monotonic_ns - clock->cupti_ns);
@@ -206,6 +220,8 @@ static uint32_t head_size(uint32_t type)
 		return sizeof(struct definition_stream);
 	case DEFINITION_COMMUNICATOR:
 		return sizeof(struct definition_communicator);
+	case DEFINITION_CONTEXT:
+		return sizeof(struct definition_context);
 	default:
 		return UINT32_MAX;
 	}
@@ -241,6 +257,8 @@ static int define(struct ring_definitions *definitions, uint32_t type, uint32_t 
 		return define_kernel_config(definitions, head);
 	case DEFINITION_COMMUNICATOR:
 		return define_communicator(definitions, head);
+	case DEFINITION_CONTEXT:
+		return define_context(definitions, head);
 	default:
 		return 0; /* DEFINITION_WINDOW: the records carry their window's number */
 	}

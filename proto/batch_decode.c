@@ -200,18 +200,12 @@ static void read_statistics(struct batch_decoder *decoder, struct batch_reader *
 static void read_streams(struct batch_decoder *decoder, struct batch_reader *reader,
 			 struct message_streams *message)
 {
-	struct message_stream *streams;
-	struct batch_reader columns;
-	uint32_t count;
-
 	message->seq = batch_reader_seq(reader);
 	message->process_id = batch_reader_process_id(reader);
-	count = message->nr_streams = batch_reader_limited(reader, "nr_streams", WIRE_ITEMS_MAX);
-	columns = batch_reader_array(reader, "stream columns");
-	streams = batch_rooms_get(&decoder->rooms, reader->fault, 0, count, sizeof(*streams));
-	message->streams = streams;
-	batch_reader_rows(&columns, list_fields_stream, LIST_FIELDS_STREAM, streams,
-			  sizeof(*streams), count);
+	message->streams = read_rows(decoder, reader, list_fields_stream, LIST_FIELDS_STREAM,
+				     sizeof(*message->streams), 0, &message->nr_streams);
+	message->contexts = read_rows(decoder, reader, list_fields_context, LIST_FIELDS_CONTEXT,
+				      sizeof(*message->contexts), 1, &message->nr_contexts);
 }
 
 static void read_samples(struct batch_decoder *decoder, struct batch_reader *reader,

@@ -164,18 +164,13 @@ static void put_statistics(struct batch_writer *writer, const struct message_sta
 
 static void put_streams(struct batch_writer *writer, const struct message_streams *message)
 {
-	const struct message_stream *streams = message->streams;
-	uint32_t count = message->nr_streams;
-
 	batch_writer_seq(writer, message->seq);
 	batch_writer_require(writer, message->process_id > 0);
 	batch_writer_id(writer, message->process_id);
-	batch_writer_count(writer, count, WIRE_ITEMS_MAX);
-	if (writer->err)
-		return;
-	batch_writer_array(writer, 5);
-	batch_writer_rows(writer, list_fields_stream, LIST_FIELDS_STREAM, streams, sizeof(*streams),
-			  count);
+	put_rows(writer, list_fields_stream, LIST_FIELDS_STREAM, message->streams,
+		 sizeof(*message->streams), message->nr_streams);
+	put_rows(writer, list_fields_context, LIST_FIELDS_CONTEXT, message->contexts,
+		 sizeof(*message->contexts), message->nr_contexts);
 }
 
 static void put_samples(struct batch_writer *writer, const struct message_samples *message)
@@ -250,7 +245,7 @@ static uint32_t nr_elements_of(enum message_type type)
 	case MESSAGE_PROCESS:
 		return 16;
 	case MESSAGE_STREAM:
-		return 6;
+		return 8;
 	case MESSAGE_SAMPLES:
 		return 7;
 	case MESSAGE_PING:

@@ -24,6 +24,7 @@ enum definition_type {
 	DEFINITION_KERNEL_CONFIG = 8, /* struct definition_kernel_config */
 	DEFINITION_STREAM = 9,        /* struct definition_stream, then its name */
 	DEFINITION_COMMUNICATOR = 10, /* struct definition_communicator */
+	DEFINITION_CONTEXT = 11,      /* struct definition_context */
 };
 
 struct definition_name {
@@ -73,8 +74,8 @@ enum definition_notice_code {
 	NOTICE_UNWIND_STOPPED = 8, /* in which file walks ended before a root, and how often */
 	NOTICE_STACKS_OPTION =
 		9, /* the environment asks for what there is not; the default is used */
-	NOTICE_WINDOW_LOADED = 10, /* a window ended, but CUPTI could not be left */
-	NOTICE_AGENT_LINK = 11,    /* the next agent on this node will not find this process */
+	NOTICE_WINDOW_LOADED = 10,  /* a window ended, but CUPTI could not be left */
+	NOTICE_AGENT_LINK = 11,     /* the next agent on this node will not find this process */
 	NOTICE_ATTACH_REFUSED = 14, /* a dormant process in which to take up CUPTI is not safe */
 	NOTICE_ACTIVITY_TAKEN =
 		12, /* another user of CUPTI's activity API has, or had, the GPU records */
@@ -130,6 +131,19 @@ enum definition_stream_flags {
 	DEFINITION_STREAM_NON_BLOCKING = 1u << 1, /* does not wait for the default stream */
 	DEFINITION_STREAM_DEFAULT = 1u << 2,      /* its context's */
 	DEFINITION_STREAM_NAMED = 1u << 3,        /* the program has named it */
+};
+
+/* A context that is a part of another: its GPU records name it, but its launches and what is told of its streams name its parent. Contexts that are
+ * their device's alone are not defined. */
+struct definition_context {
+	uint32_t context_id, parent_id; /* CUPTI's, as in gpu_records */
+	uint32_t device_id;             /* CUDA ordinal */
+	uint32_t nr_multiprocessors;    /* its share of the device's; 0: not known */
+	uint32_t flags;                 /* enum definition_context_flags */
+};
+
+enum definition_context_flags {
+	DEFINITION_CONTEXT_GREEN = 1u << 0, /* of cuGreenCtxCreate() */
 };
 
 /* A communicator of a collective library, before the first call on it that is recorded. */

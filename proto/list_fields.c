@@ -44,3 +44,12 @@ const struct event_field list_fields_stream[LIST_FIELDS_STREAM] = {
 	{"stream priority", offsetof(struct message_stream, priority), 4, UINT32_MAX, false},
 	{"stream flags", offsetof(struct message_stream, flags), 4, UINT32_MAX, false},
 };
+
+const struct event_field list_fields_context[LIST_FIELDS_CONTEXT] = {
+	{"context context_id", offsetof(struct message_context, context_id), 4, UINT32_MAX, false},
+	{"context parent_id", offsetof(struct message_context, parent_id), 4, UINT32_MAX, false},
+	{"context device_id", offsetof(struct message_context, device_id), 4, UINT32_MAX, false},
+	{"context nr_multiprocessors", offsetof(struct message_context, nr_multiprocessors), 4,
+	 UINT32_MAX, false},
+	{"context flags", offsetof(struct message_context, flags), 4, UINT32_MAX, false},
+};

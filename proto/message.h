@@ -230,11 +230,21 @@ struct message_stream {
 };
 
 /* What is known of streams of a process: a later word on a stream replaces the earlier one. */
+
+/* A context that is a part of another. */
+struct message_context {
+	uint32_t context_id,
+		parent_id;  /* as in GPU records; the parent's is that of its streams here */
+	uint32_t device_id; /* CUDA ordinal */
+	uint32_t nr_multiprocessors; /* its share of the device's; 0: not known */
+	uint32_t flags;              /* enum definition_context_flags */
+};
 struct message_streams {
 	uint64_t seq;
 	uint32_t process_id;
-	uint32_t nr_streams;
+	uint32_t nr_streams, nr_contexts;
 	const struct message_stream *streams;
+	const struct message_context *contexts;
 };
 
 /* What the kernel saw of a process's host threads. stack_id is a node id, name_id a string id. */

@@ -1,7 +1,7 @@
 // The profile as the writer left it in the page: columns decoded, names and their kinds.
 
 const WEIGHTS = ["time", "count", "bytes"];
-const DIMENSIONS = ["plane", "host", "rank", "gpu", "stream", "thread"];
+const DIMENSIONS = ["plane", "host", "rank", "gpu", "context", "stream", "thread"];
 const KINDS = ["kernel", "memcpy", "memset", "graph", "sync", "overhead", "um", "module", "memory",
 	"cpu", "offcpu", "call", "idle", "python", "native", "api", "group", "unknown", "other"];
 
@@ -71,6 +71,13 @@ class ColumnReader {
 
 const unzigzag = (value) => value % 2 ? -(value + 1) / 2 : value / 2;
 
+// An odd number is a text, an even one an id.
+function contextName(value, strings) {
+	if (value === 2 * NO_STREAM)
+		return "no context";
+	return value % 2 ? strings[(value - 1) / 2] : `context${value / 2}`;
+}
+
 function decodeProfile(profile) {
 	const reader = new ColumnReader(profile.columns);
 	const { nodes, leaves } = profile;
@@ -79,9 +86,10 @@ function decodeProfile(profile) {
 	profile.nodeName = Int32Array.from(reader.numbers(nodes));
 	const fields = reader.numbers(profile.dimensions * DIMENSIONS.length);
 	profile.rows = Array.from({ length: profile.dimensions }, (_, i) => {
-		const [plane, host, rank, gpu, stream, thread] = fields.subarray(i * DIMENSIONS.length);
+		const [plane, host, rank, gpu, context, stream, thread] = fields.subarray(i * DIMENSIONS.length);
 
-		return { plane: profile.planes[plane][0], host: profile.strings[host], rank: unzigzag(rank), gpu: unzigzag(gpu), stream, thread };
+		return { plane: profile.planes[plane][0], host: profile.strings[host], rank: unzigzag(rank), gpu: unzigzag(gpu),
+			context: contextName(context, profile.strings), stream, thread };
 	});
 	let node = 0;
 	profile.leafNode = Int32Array.from(reader.numbers(leaves), (delta) => (node += unzigzag(delta)));

@@ -71,6 +71,7 @@ static const struct report_leaf leaves[] = {
 	 .gpu = REPORT_GPU_NONE,
 	 .context_id = 2,
 	 .stream_id = UINT32_MAX,
+	 .context = 5,
 	 .tid = 0,
 	 .count = UINT64_C(1) << 40,
 	 .ns = (UINT64_C(1) << 53) + 1,
@@ -80,7 +81,7 @@ static const struct report_leaf leaves[] = {
 	 .host = 6,
 	 .rank = 0,
 	 .gpu = 0,
-	 .context_id = 9,
+	 .context_id = 1,
 	 .stream_id = 7,
 	 .tid = 100,
 	 .count = 1,
@@ -216,7 +217,7 @@ static void the_columns_decode_to_the_nodes_and_leaves_that_went_in(void **state
 {
 	char *page = page_of(&plain_tree, NULL);
 	struct column_reader reader;
-	uint64_t rows[3][6];
+	uint64_t rows[3][7];
 	int64_t node = 0;
 
 	(void)state;
@@ -226,8 +227,8 @@ static void the_columns_decode_to_the_nodes_and_leaves_that_went_in(void **state
 		assert_int_equal(read_value(&reader), i ? i - nodes[i].parent - 1 : 0);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(read_value(&reader), nodes[i].name);
-	for (unsigned int i = 0; i < 18; i++)
-		rows[i / 6][i % 6] = i % 6 == 2 || i % 6 == 3 ? (uint64_t)read_signed(&reader)
+	for (unsigned int i = 0; i < 21; i++)
+		rows[i / 7][i % 7] = i % 7 == 2 || i % 7 == 3 ? (uint64_t)read_signed(&reader)
 							      : read_value(&reader);
 	for (uint32_t i = 0; i < 4; i++) {
 		node += read_signed(&reader);
@@ -243,8 +244,10 @@ static void the_columns_decode_to_the_nodes_and_leaves_that_went_in(void **state
 		assert_int_equal(rows[row][1], leaves[i].host);
 		assert_int_equal((int64_t)rows[row][2], leaves[i].rank);
 		assert_int_equal((int64_t)rows[row][3], leaves[i].gpu);
-		assert_int_equal(rows[row][4], leaves[i].stream_id);
-		assert_int_equal(rows[row][5], leaves[i].tid);
+		assert_int_equal(rows[row][4], leaves[i].context ? 2 * leaves[i].context + 1
+								 : 2 * leaves[i].context_id);
+		assert_int_equal(rows[row][5], leaves[i].stream_id);
+		assert_int_equal(rows[row][6], leaves[i].tid);
 	}
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(read_value(&reader), leaves[i].count);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "conformance_cuda.h"
+#include "conformance_green.h"
 #include "conformance_timeline.h"
 
 #define CALLS_MAX    (1u << 18)
@@ -216,7 +217,7 @@ static void on_complete(void *context, uint32_t stream_id, uint8_t *buffer, size
 		if (previous && u32_at(previous, 0) == KIND_KERNEL)
 			kernel_record_bytes = (uint32_t)((const uint8_t *)record - previous);
 		previous = record;
-		if (conformance_timeline_keep(record, kind))
+		if (conformance_timeline_keep(record, kind) || conformance_green_keep(record, kind))
 			continue;
 		if (kind == KIND_KERNEL || kind == KIND_MEMCPY || kind == KIND_MEMSET ||
 		    kind == KIND_GRAPH || kind == KIND_ALLOCATION)

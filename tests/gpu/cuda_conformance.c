@@ -16,6 +16,7 @@
 #include "conformance_checks.h"
 #include "conformance_cuda.h"
 #include "conformance_graphs.h"
+#include "conformance_green.h"
 #include "conformance_inner.h"
 #include "conformance_log.h"
 #include "conformance_memory.h"
@@ -452,6 +453,8 @@ int main(int argc, char **argv)
 	check_runtime(argc > 2 ? argv[2] : NULL);
 	errors +=
 		conformance_api_run(devices[0].context, devices[0].functions[0], devices[0].memory);
+	errors += conformance_green_run(devices[0].context, devices[0].functions[0],
+					devices[0].memory);
 	check_graphs();
 	check_memory();
 	check_timeline();

@@ -97,6 +97,13 @@ FIELD(CUPTI_STREAM_PRIORITY, CUpti_ActivityStream, priority);
 FIELD(CUPTI_STREAM_FLAG, CUpti_ActivityStream, flag);
 FIELD(CUPTI_CONTEXT_ID, CUpti_ActivityContext, contextId);
 FIELD(CUPTI_CONTEXT_NULL_STREAM, CUpti_ActivityContext, nullStreamId);
+FIELD(CUPTI_CONTEXT_DEVICE, CUpti_ActivityContext3, deviceId);
+FIELD(CUPTI_CONTEXT_PARENT, CUpti_ActivityContext3, parentContextId);
+FIELD(CUPTI_CONTEXT_IS_GREEN, CUpti_ActivityContext3, isGreenContext);
+FIELD(CUPTI_CONTEXT_MULTIPROCESSORS, CUpti_ActivityContext3, numMultiprocessors);
+FIELD(CUPTI_CONTEXT_PARENT, CUpti_ActivityContext2, parentContextId);
+FIELD(CUPTI_CONTEXT_IS_GREEN, CUpti_ActivityContext2, isGreenContext);
+FIELD(CUPTI_CONTEXT_MULTIPROCESSORS, CUpti_ActivityContext2, numMultiprocessors);
 
 #define GRAPH_WHOLE(type)                                                                          \
 	FIELD(0, type, kind);                                                                      \

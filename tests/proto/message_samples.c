@@ -161,6 +161,15 @@ static const struct message_stream streams[] = {
 	 .flags = UINT32_MAX},
 };
 
+static const struct message_context contexts[] = {
+	{.context_id = 2, .parent_id = 1, .nr_multiprocessors = 16, .flags = 1},
+	{.context_id = UINT32_MAX,
+	 .parent_id = UINT32_MAX,
+	 .device_id = UINT32_MAX,
+	 .nr_multiprocessors = UINT32_MAX,
+	 .flags = UINT32_MAX},
+};
+
 static const struct host_sample host_samples[] = {
 	{.time_ns = 5000000000ull,
 	 .duration_ns = 10101010,
@@ -358,8 +367,12 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 	 .ledger = {.seq = 9, .process_id = 1, .nr_entries = LENGTH(entries), .entries = entries}},
 	{.type = MESSAGE_LEDGER, .ledger = {.seq = 10, .process_id = 0}},
 	{.type = MESSAGE_STREAM,
-	 .streams =
-		 {.seq = 11, .process_id = 1, .nr_streams = LENGTH(streams), .streams = streams}},
+	 .streams = {.seq = 11,
+		     .process_id = 1,
+		     .nr_streams = LENGTH(streams),
+		     .nr_contexts = LENGTH(contexts),
+		     .streams = streams,
+		     .contexts = contexts}},
 	{.type = MESSAGE_STREAM, .streams = {.seq = UINT64_MAX, .process_id = WIRE_ID_MAX}},
 	{.type = MESSAGE_SAMPLES,
 	 .samples = {.seq = 12,
@@ -654,7 +667,10 @@ bool message_samples_equal(const struct message *left, const struct message *rig
 		       left->streams.process_id == right->streams.process_id &&
 		       list_equal(left->streams.streams, right->streams.streams,
 				  left->streams.nr_streams, right->streams.nr_streams,
-				  sizeof(*left->streams.streams));
+				  sizeof(*left->streams.streams)) &&
+		       list_equal(left->streams.contexts, right->streams.contexts,
+				  left->streams.nr_contexts, right->streams.nr_contexts,
+				  sizeof(*left->streams.contexts));
 	case MESSAGE_SAMPLES:
 		return left->samples.seq == right->samples.seq &&
 		       left->samples.process_id == right->samples.process_id &&

@@ -245,7 +245,8 @@ void activity_kind_record(const struct sim_operation *operation)
 
 static CUptiResult switch_kind(CUpti_ActivityKind kind, bool on)
 {
-	if ((uint32_t)kind == 0 || (uint32_t)kind >= KINDS)
+	if ((uint32_t)kind == 0 || (uint32_t)kind >= KINDS ||
+	    ((uint32_t)kind == ACTIVITY_KIND_GREEN_CONTEXT && cupti_build_version() < 130200))
 		return CUPTI_ERROR_INVALID_KIND;
 	if (atomic_exchange(&kinds[kind], on) != on)
 		atomic_fetch_add(&nr_kinds, on ? 1 : (uint32_t)-1);
@@ -319,7 +320,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 	if (!record || !buffer)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (*record) {
-		switch ((*record)->kind) {
+		switch ((uint32_t)(*record)->kind) {
 		case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
 			next = (uint8_t *)*record + CUPTI_BUILD_KERNEL;
 			break;
@@ -337,6 +338,9 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 			break;
 		case CUPTI_ACTIVITY_KIND_CONTEXT:
 			next = (uint8_t *)*record + sizeof(CUpti_ActivityContext3);
+			break;
+		case ACTIVITY_KIND_GREEN_CONTEXT:
+			next = (uint8_t *)*record + sizeof(struct activity_green);
 			break;
 		case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
 			next = (uint8_t *)*record + CUPTI_BUILD_GRAPH;

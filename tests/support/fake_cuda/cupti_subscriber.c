@@ -61,7 +61,7 @@ static bool report_call(struct sim_call *call, bool at_exit, void *result)
 {
 	if (!atomic_load_explicit(&enabled[call->domain][call->cbid], memory_order_relaxed))
 		return false;
-	struct sim_context *context = sim_context_current();
+	const struct sim_context *context = sim_context_whole(sim_context_current());
 	CUpti_CallbackData data = {
 		.callbackSite = at_exit ? CUPTI_API_EXIT : CUPTI_API_ENTER,
 		.functionName = call->name,

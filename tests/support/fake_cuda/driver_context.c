@@ -99,7 +99,7 @@ static CUresult destroy_context(CUcontext ctx)
 {
 	struct sim_context *context = sim_context_check(ctx);
 
-	if (!context || context->primary)
+	if (!context || context->primary || context->parent)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	sim_context_destroy(context);
 	return CUDA_SUCCESS;

@@ -29,7 +29,7 @@ static __thread struct {
 	uint32_t depth;
 } thread;
 
-struct sim_context *sim_context_create(int ordinal)
+static struct sim_context *create(int ordinal, struct sim_context *parent, uint32_t stream_id)
 {
 	struct sim_context *context = calloc(1, sizeof(*context));
 
@@ -38,19 +38,52 @@ struct sim_context *sim_context_create(int ordinal)
 	context->context_id = atomic_fetch_add(&next_context_id, 1);
 	context->ordinal = ordinal;
 	context->device = sim_device_visible(ordinal);
-	context->next_stream_id = FIRST_STREAM_ID;
+	context->parent = parent;
+	atomic_init(&context->next_stream_id, FIRST_STREAM_ID);
 	pthread_mutex_init(&context->lock, NULL);
-	context->default_stream = sim_stream_create_with_id(context, DEFAULT_STREAM_ID);
+	context->default_stream = sim_stream_create_with_id(context, stream_id);
 	if (!context->default_stream) {
 		free(context);
 		return NULL;
 	}
+	return context;
+}
+
+static void publish(struct sim_context *context)
+{
 	context->next = atomic_load(&contexts);
 	while (!atomic_compare_exchange_weak(&contexts, &context->next, context))
 		;
 	__atomic_store_n(&context->magic, CONTEXT_MAGIC, __ATOMIC_RELEASE);
 	sim_trace_resource(RESOURCE_CONTEXT_CREATED, context, NULL, NULL);
+}
+
+struct sim_context *sim_context_create(int ordinal)
+{
+	struct sim_context *context = create(ordinal, NULL, DEFAULT_STREAM_ID);
+
+	if (context)
+		publish(context);
 	return context;
+}
+
+struct sim_context *sim_context_create_part(struct sim_context *parent, uint32_t multiprocessors)
+{
+	/* CUPTI counts two streams, of which the second is the default one. */
+	uint32_t stream_id = atomic_fetch_add(&parent->next_stream_id, 2) + 1;
+	struct sim_context *context = create(parent->ordinal, parent, stream_id);
+
+	if (!context)
+		return NULL;
+	context->multiprocessors = multiprocessors;
+	context->default_stream->non_blocking = true;
+	publish(context);
+	return context;
+}
+
+struct sim_context *sim_context_whole(struct sim_context *context)
+{
+	return context && context->parent ? context->parent : context;
 }
 
 void sim_context_destroy(struct sim_context *context)
@@ -158,7 +191,7 @@ struct sim_context *sim_context_pop(void)
 	return thread.depth ? thread.stack[--thread.depth] : NULL;
 }
 
-void sim_context_synchronize(struct sim_context *context)
+static void synchronize(struct sim_context *context)
 {
 	while (sim_context_settle(context))
 		sim_open_pause();
@@ -176,9 +209,17 @@ void sim_context_synchronize(struct sim_context *context)
 	sim_clock_wait(end_ns);
 }
 
+void sim_context_synchronize(struct sim_context *context)
+{
+	synchronize(context);
+	for (struct sim_context *part = atomic_load(&contexts); part; part = part->next)
+		if (part->parent == context && sim_context_check(part))
+			synchronize(part);
+}
+
 void sim_context_synchronize_all(void)
 {
 	for (struct sim_context *context = atomic_load(&contexts); context; context = context->next)
 		if (sim_context_check(context))
-			sim_context_synchronize(context);
+			synchronize(context);
 }

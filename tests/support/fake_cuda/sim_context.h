@@ -17,16 +17,22 @@ struct sim_context {
 	int ordinal;
 	const struct sim_device *device;
 	bool primary;
+	struct sim_context *parent; /* of a green context; NULL: of the device alone */
+	uint32_t multiprocessors;   /* of a green context */
 
 	pthread_mutex_t lock; /* below */
 	struct sim_stream *streams;
 	struct sim_stream *default_stream;
-	uint32_t next_stream_id;
+	_Atomic uint32_t next_stream_id; /* of its parts, too */
 	uint64_t retired_ns; /* when the last operation of the destroyed streams ends */
 };
 
 /* A new context on a visible device, reported as CONTEXT_CREATED. NULL: out of memory. */
 struct sim_context *sim_context_create(int ordinal);
+/* A green context, whose parent stays longer than it does. NULL: out of memory. */
+struct sim_context *sim_context_create_part(struct sim_context *parent, uint32_t multiprocessors);
+/* What CUPTI's callbacks, and its records of streams and waits, take it for: the parent of a green context, else itself. */
+struct sim_context *sim_context_whole(struct sim_context *context); /* NULL: NULL */
 /* Reports CONTEXT_DESTROY_STARTING, then destroys its streams. */
 void sim_context_destroy(struct sim_context *context);
 
@@ -51,11 +57,8 @@ void sim_context_set_current(struct sim_context *context);
 bool sim_context_push(struct sim_context *context); /* false: stack full */
 struct sim_context *sim_context_pop(void);          /* NULL: empty */
 
-/* Waits for all that was submitted to the context. */
+/* Waits for all that was submitted to the context and its parts. */
 void sim_context_synchronize(struct sim_context *context);
-
-/* The same for all contexts that there are. */
-void sim_context_synchronize_all(void);
 
 /* The same for all contexts that there are. */
 void sim_context_synchronize_all(void);

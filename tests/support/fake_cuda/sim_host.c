@@ -67,10 +67,11 @@ void sim_host_waited(const struct sim_context *context, enum sim_sync type, uint
 {
 	static const char *const type_names[] = {"unknown", "event", "stream wait event", "stream",
 						 "context"};
+	const struct sim_context *whole = context && context->parent ? context->parent : context;
 	struct sim_operation operation = {
 		.kind = SIM_SYNC,
 		.copy_kind = (uint8_t)type,
-		.context_id = context ? context->context_id : 0,
+		.context_id = whole ? whole->context_id : 0,
 		.stream_id = stream_id,
 		.correlation_id = sim_trace_correlation_id(),
 		.start_ns = start_ns,

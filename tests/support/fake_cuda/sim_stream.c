@@ -48,10 +48,11 @@ struct sim_stream *sim_stream_create_with_id(struct sim_context *context, uint32
 
 static struct sim_stream *create_listed(struct sim_context *context, uint64_t thread_token)
 {
+	uint32_t stream_id = atomic_fetch_add(&sim_context_whole(context)->next_stream_id, 1);
+	struct sim_stream *stream = sim_stream_create_with_id(context, stream_id);
+
 	pthread_mutex_lock(&context->lock);
-	struct sim_stream *stream = sim_stream_create_with_id(context, context->next_stream_id);
 	if (stream) {
-		context->next_stream_id++;
 		stream->thread_token = thread_token;
 		stream->next = context->streams;
 		context->streams = stream;
@@ -69,7 +70,7 @@ struct sim_stream *sim_stream_create(struct sim_context *context, int32_t priori
 		return NULL;
 	stream->priority = priority > 0 ? 0 : priority < PRIORITY_FIRST ? PRIORITY_FIRST : priority;
 	stream->non_blocking = non_blocking;
-	sim_trace_resource(RESOURCE_STREAM_CREATED, context, stream, NULL);
+	sim_trace_resource(RESOURCE_STREAM_CREATED, sim_context_whole(context), stream, NULL);
 	return stream;
 }
 
@@ -80,7 +81,8 @@ void sim_stream_destroy(struct sim_stream *stream)
 	while (sim_stream_settle(stream))
 		sim_open_pause();
 	if (stream != context->default_stream && stream->thread_token == 0)
-		sim_trace_resource(RESOURCE_STREAM_DESTROY_STARTING, context, stream, NULL);
+		sim_trace_resource(RESOURCE_STREAM_DESTROY_STARTING, sim_context_whole(context),
+				   stream, NULL);
 	pthread_mutex_lock(&context->lock);
 	for (struct sim_stream **link = &context->streams; *link; link = &(*link)->next) {
 		if (*link == stream) {
