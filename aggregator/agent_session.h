@@ -36,9 +36,10 @@ struct agent_session {
 	struct session_ids ids[SESSION_ID_KINDS];
 	struct ledger_entry *ledger; /* of the agent itself; owns */
 	uint32_t nr_ledger;
-	uint64_t received_seq;   /* applied to the collection */
-	uint64_t durable_seq;    /* in the store */
-	bool ended;              /* BYE was applied */
+	uint64_t received_seq; /* applied to the collection */
+	uint64_t durable_seq;  /* in the store */
+	bool ended;            /* BYE was applied */
+	uint64_t heard_ns; /* CLOCK_MONOTONIC, of its last message; 0: none since it was loaded */
 	struct session_control { /* the last command that it told to have taken (control_service.h) */
 		uint64_t token;
 		uint32_t state, nr_processes;

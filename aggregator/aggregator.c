@@ -11,40 +11,37 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ack_sender.h"
 #include "agent_session.h"
 #include "clock_service.h"
 #include "collection.h"
-#include "commit_schedule.h"
 #include "control_service.h"
-#include "correlator.h"
-#include "fold_table.h"
+#include "job_table.h"
+#include "open_profile.h"
 #include "proto/endpoint.h"
 #include "proto/message_seq.h"
-#include "raw_log.h"
 #include "receiver.h"
 #include "roster.h"
 #include "store.h"
 
-#define WINDOW_FRAMES 1024u
-#define WINDOW_BYTES  (64u << 20)
+#define IDLE_WAIT_MS  1000u
 #define FRAMES_A_TURN 256u /* before looking at the clock again */
 #define SESSIONS_MAX  65536u
 #define REFUSALS_SAID 10u /* on stderr; all are counted */
+#define NS_PER_MS     1000000ull
 #define SILENT_NS     5000000000u
 
 struct aggregator {
-	struct store *store;
-	struct collection *collection;
+	struct open_profile own; /* of agents that say of no job that they are of it */
+	struct job_table *jobs;  /* owns; NULL: all are of the one profile */
 	struct receiver *receiver;
 	char **endpoints;
 	uint32_t nr_endpoints;
+	uint32_t commit_interval_ms;
 	bool quiet;
 	int wake_fd;
-	struct clock_service clocks;
-	struct control_service control;
-
-	struct commit_schedule schedule;
-	uint64_t commits, launches, records;
+	uint64_t jobs_at_ns; /* when to look at jobs again */
+	uint64_t agents, commits, launches, records;
 	uint64_t refused_messages;
 	bool stranger_said;
 
@@ -114,24 +111,45 @@ static int bind_endpoint(struct aggregator *aggregator, const char *endpoint,
 	return 0;
 }
 
-static int open_store(struct aggregator *aggregator, const struct aggregator_options *options,
-		      char **error)
+static int open_own(struct aggregator *aggregator, const struct aggregator_options *options,
+		    char **error)
 {
-	struct store_options store_options = {.title = options->title};
-	int status = store_open(options->store_path, &store_options, &aggregator->store, error);
+	const struct open_profile_options profile = {
+		.store_path = options->store_path,
+		.title = options->title,
+		.raw_samples = options->raw_samples,
+		.receiver = aggregator->receiver,
+	};
+	int status = open_profile_open(&aggregator->own, &profile, error);
 
 	if (status)
 		return explain(error, status, "%s: %s", options->store_path, strerror(-status));
-	status = store_load(aggregator->store, aggregator->collection);
-	if (status)
-		return explain(error, status, "%s: cannot be continued: %s (%s)",
-			       options->store_path, strerror(-status),
-			       store_error(aggregator->store));
-	aggregator->status.agents = aggregator->collection->nr_sessions;
-	if (store_is_exclusive(aggregator->store) && !aggregator->quiet)
+	aggregator->status.agents = aggregator->agents = aggregator->own.collection->nr_sessions;
+	if (store_is_exclusive(aggregator->own.store) && !aggregator->quiet)
 		say("%s is on a file system of several hosts: reports can read it when we are done",
 		    options->store_path);
 	return 0;
+}
+
+static int open_jobs(struct aggregator *aggregator, const struct aggregator_options *options,
+		     char **error)
+{
+	const struct job_table_options jobs = {
+		.directory = options->jobs_path,
+		.reports = options->reports_program,
+		.wait_nodes_ms = options->wait_nodes_ms,
+		.wait_silent_ms = options->wait_silent_ms,
+		.receiver = aggregator->receiver,
+		.quiet = options->quiet,
+	};
+	char *why = NULL;
+	int status =
+		options->jobs_path ? job_table_create(&jobs, now_ns(), &aggregator->jobs, &why) : 0;
+
+	if (status)
+		explain(error, status, "%s", why ? why : strerror(-status));
+	free(why);
+	return status;
 }
 
 static int prepare(struct aggregator *aggregator, const struct aggregator_options *options,
@@ -140,32 +158,24 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	int status = 0;
 
 	aggregator->quiet = options->quiet;
-	commit_schedule_init(&aggregator->schedule, options->commit_interval_ms);
+	aggregator->commit_interval_ms = options->commit_interval_ms;
 	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	aggregator->collection = collection_create();
 	aggregator->endpoints =
 		calloc(options->nr_endpoints ? options->nr_endpoints : 1, sizeof(char *));
 	if (aggregator->wake_fd < 0)
 		status = -errno;
-	else if (!aggregator->collection || !aggregator->endpoints)
+	else if (!aggregator->endpoints)
 		status = -ENOMEM;
 	if (!status)
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
-	if (!status)
-		status = clock_service_init(&aggregator->clocks, aggregator->receiver,
-					    aggregator->collection);
-	control_service_init(&aggregator->control, aggregator->receiver, aggregator->collection);
 	if (status)
 		return explain(error, status, "cannot start the aggregator: %s", strerror(-status));
-	if (options->raw_samples)
-		raw_log_start(aggregator->collection->raw);
-	if (options->keys) {
-		status = receiver_protect(aggregator->receiver, options->keys);
-		if (status)
-			return explain(error, status, "the keys cannot be used: %s",
-				       strerror(-status));
-	}
-	status = open_store(aggregator, options, error);
+	status = options->keys ? receiver_protect(aggregator->receiver, options->keys) : 0;
+	if (status)
+		return explain(error, status, "the keys cannot be used: %s", strerror(-status));
+	status = open_own(aggregator, options, error);
+	if (!status)
+		status = open_jobs(aggregator, options, error);
 	for (uint32_t i = 0; i < options->nr_endpoints && !status; i++)
 		status = bind_endpoint(aggregator, options->endpoints[i], options, error);
 	return status;
@@ -195,13 +205,11 @@ void aggregator_destroy(struct aggregator *aggregator)
 	if (!aggregator)
 		return;
 	receiver_destroy(aggregator->receiver);
-	collection_destroy(aggregator->collection);
-	store_close(aggregator->store);
+	job_table_destroy(aggregator->jobs);
+	open_profile_close(&aggregator->own);
 	for (uint32_t i = 0; i < aggregator->nr_endpoints; i++)
 		free(aggregator->endpoints[i]);
 	free(aggregator->endpoints);
-	clock_service_fini(&aggregator->clocks);
-	control_service_fini(&aggregator->control);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
 	pthread_mutex_destroy(&aggregator->lock);
@@ -213,53 +221,27 @@ const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t in
 	return index < aggregator->nr_endpoints ? aggregator->endpoints[index] : NULL;
 }
 
-/* --- answers
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- answers */
 
-static void send_ack(struct aggregator *aggregator, struct peer *peer)
+static struct open_profile *profile_of(struct aggregator *aggregator, const struct peer *peer)
 {
-	struct message message = {
-		.type = MESSAGE_ACK,
-		.ack = {.seq = peer->session->durable_seq,
-			.window_frames = WINDOW_FRAMES,
-			.window_bytes = WINDOW_BYTES},
-	};
-
-	if (receiver_send(aggregator->receiver, peer, &message) == 0) {
-		peer->acked_seq = peer->session->durable_seq;
-		peer->ack_due = false;
-	}
+	return peer->profile ? peer->profile : &aggregator->own;
 }
 
-static void send_acks(struct aggregator *aggregator)
-{
-	uint32_t nr_peers;
-	struct peer *peers = peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
-
-	for (uint32_t i = 0; i < nr_peers; i++) {
-		struct peer *peer = &peers[i];
-
-		if (peer->session &&
-		    (peer->ack_due || peer->acked_seq != peer->session->durable_seq))
-			send_ack(aggregator, peer);
-	}
-}
-
-static void refuse_all(struct aggregator *aggregator, enum refuse_code code, const char *reason)
+/* Those of the profile whose frames are not stored. */
+static void refuse_all(struct aggregator *aggregator, const struct open_profile *profile,
+		       enum refuse_code code, const char *reason)
 {
 	uint32_t nr_peers;
 	struct peer *peers = peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
 
 	for (uint32_t i = 0; i < nr_peers; i++)
-		if (peers[i].session &&
+		if (peers[i].session && profile_of(aggregator, &peers[i]) == profile &&
 		    peers[i].session->received_seq != peers[i].session->durable_seq)
 			receiver_refuse(aggregator->receiver, &peers[i], code, reason);
 }
 
-/* --- messages
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- messages */
 
 /* A session has one connection, the newest: what an older one still has in its queue comes again on
  * this one. */
@@ -276,49 +258,58 @@ static void attach(struct aggregator *aggregator, struct peer *peer, struct agen
 	peer->gap_reported = peer->ack_due = false;
 }
 
-static int commit(struct aggregator *aggregator);
+static int commit(struct aggregator *aggregator, struct open_profile *profile);
 
 static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 			const struct message_hello *hello)
 {
-	struct collection *collection = aggregator->collection;
 	struct message message = {
 		.type = MESSAGE_WELCOME,
 		.welcome = {.version = WIRE_VERSION,
-			    .window_frames = WINDOW_FRAMES,
-			    .window_bytes = WINDOW_BYTES},
+			    .window_frames = ACK_SENDER_FRAMES,
+			    .window_bytes = ACK_SENDER_BYTES},
 	};
+	struct open_profile *job = NULL, *profile;
+	int status = 0;
 
 	if (hello->version_min > WIRE_VERSION || hello->version_max < WIRE_VERSION) {
 		receiver_refuse(aggregator->receiver, peer, REFUSE_VERSION,
 				"this aggregator speaks version 1 of the protocol");
 		return 0;
 	}
-	if (collection->nr_sessions >= SESSIONS_MAX) {
+	if (aggregator->jobs && hello->job.key.size)
+		status = job_table_admit(aggregator->jobs, peer, hello, &message.welcome, &job);
+	if (status)
+		return status < 0 ? status : 0;
+	profile = job ? job : &aggregator->own;
+	if (profile->collection->nr_sessions >= SESSIONS_MAX) {
 		receiver_refuse(aggregator->receiver, peer, REFUSE_LIMIT, "too many agents");
 		return 0;
 	}
-	struct agent_session *session = collection_session(collection, hello->epoch);
+	struct agent_session *session = collection_session(profile->collection, hello->epoch);
 	if (!session)
 		return -ENOMEM;
+	session->heard_ns = peer->heard_ns;
 	if (session->host == 0) {
-		int error = agent_session_hello(session, collection, hello);
+		int error = agent_session_hello(session, profile->collection, hello);
 		if (error)
 			return error;
-		aggregator->schedule.changed = true;
+		profile->schedule.changed = true;
+		aggregator->agents++;
 	}
 	attach(aggregator, peer, session);
+	peer->profile = job;
 	/* What the answer names is all that will ever have come of this epoch, should whoever asks be the
 	 * agent that was started in its place: nothing that was received may become durable later. */
 	if (session->received_seq != session->durable_seq) {
-		int error = commit(aggregator);
+		int error = commit(aggregator, profile);
 
 		if (error)
 			return error == -ENOMEM ? error : 0; /* refused: it will ask again */
 	}
 	message.welcome.durable_seq = session->durable_seq;
 	receiver_send(aggregator->receiver, peer, &message);
-	control_service_greet(&aggregator->control, peer);
+	control_service_greet(&profile->control, peer);
 	return 0;
 }
 
@@ -330,7 +321,7 @@ static void handle_gap(struct aggregator *aggregator, struct peer *peer, uint64_
 		return;
 	snprintf(reason, sizeof(reason), "%llu came, %llu is next", (unsigned long long)seq,
 		 (unsigned long long)peer->session->received_seq + 1);
-	send_ack(aggregator, peer);
+	ack_sender_one(aggregator->receiver, peer);
 	if (receiver_refuse(aggregator->receiver, peer, REFUSE_SEQUENCE, reason) == 0)
 		peer->gap_reported = true;
 }
@@ -354,7 +345,8 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		handle_gap(aggregator, peer, seq);
 		return 0;
 	}
-	int status = agent_session_apply(session, aggregator->collection, message, &reason);
+	struct open_profile *profile = profile_of(aggregator, peer);
+	int status = agent_session_apply(session, profile->collection, message, &reason);
 	if (status < 0)
 		return status;
 	if (status > 0) {
@@ -365,10 +357,10 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		return 0;
 	}
 	peer->gap_reported = false;
-	aggregator->schedule.changed = true;
-	aggregator->schedule.frames++;
+	profile->schedule.changed = true;
+	profile->schedule.frames++;
 	if (message->type == MESSAGE_BYE)
-		aggregator->schedule.hurry = true;
+		profile->schedule.hurry = true;
 	if (message->type == MESSAGE_EVENTS) {
 		aggregator->launches += message->events.nr_launches;
 		aggregator->records += message->events.nr_gpu;
@@ -389,7 +381,11 @@ static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 
 static int handle(struct aggregator *aggregator, struct peer *peer, const struct message *message)
 {
+	struct open_profile *profile = profile_of(aggregator, peer);
+
 	peer->heard_ns = now_ns();
+	if (peer->session && !peer->session->ended)
+		peer->session->heard_ns = peer->heard_ns;
 	switch (message->type) {
 	case MESSAGE_HELLO:
 		return handle_hello(aggregator, peer, &message->hello);
@@ -397,10 +393,10 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 		handle_ping(aggregator, peer, &message->ping);
 		return 0;
 	case MESSAGE_CLOCK:
-		return clock_service_handle(&aggregator->clocks, peer, &message->clock,
-					    peer->heard_ns, &aggregator->schedule.changed);
+		return clock_service_handle(&profile->clocks, peer, &message->clock, peer->heard_ns,
+					    &profile->schedule.changed);
 	case MESSAGE_CONTROL:
-		control_service_handle(&aggregator->control, peer, &message->control);
+		control_service_handle(&profile->control, peer, &message->control);
 		return 0;
 	case MESSAGE_STRINGS:
 	case MESSAGE_STACKS:
@@ -420,41 +416,57 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 	}
 }
 
-/* --- the loop
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the loop */
 
-static int commit(struct aggregator *aggregator)
+static uint32_t count_profiles(const struct aggregator *aggregator)
 {
-	int error = store_commit(aggregator->store, aggregator->collection);
+	return 1 + (aggregator->jobs ? job_table_count(aggregator->jobs) : 0);
+}
+
+static struct open_profile *profile_at(struct aggregator *aggregator, uint32_t i)
+{
+	return i ? job_table_profile(aggregator->jobs, i - 1) : &aggregator->own;
+}
+
+static int commit(struct aggregator *aggregator, struct open_profile *profile)
+{
+	bool had_failed = profile->schedule.failed;
+	int error = open_profile_commit(profile, now_ns());
 
 	if (error == -ENOMEM)
 		return error;
 	if (error) {
-		if (!aggregator->schedule.failed)
+		if (!had_failed)
 			say("cannot write the profile: %s (%s); nothing that was acknowledged is "
 			    "lost, "
 			    "and we keep trying",
-			    strerror(-error), store_error(aggregator->store));
-		refuse_all(aggregator, REFUSE_STORE, "the aggregator cannot write its profile");
-		commit_schedule_fail(&aggregator->schedule, now_ns());
+			    strerror(-error), store_error(profile->store));
+		refuse_all(aggregator, profile, REFUSE_STORE,
+			   "the aggregator cannot write its profile");
 		return error;
 	}
-	if (aggregator->schedule.failed)
+	if (had_failed)
 		say("the profile can be written again");
-	commit_schedule_done(&aggregator->schedule, receiver_counts(aggregator->receiver)->bytes);
 	aggregator->commits++;
-	send_acks(aggregator);
+	ack_sender_all(aggregator->receiver);
 	return 0;
 }
 
-static bool commit_is_due(const struct aggregator *aggregator)
+/* Those that are due, or all that have changed. 0; -ENOMEM; else the last that failed. */
+static int commit_profiles(struct aggregator *aggregator, bool all)
 {
-	uint32_t nr_rows;
+	int result = 0;
 
-	fold_table_rows(aggregator->collection->totals, &nr_rows);
-	return commit_schedule_is_due(&aggregator->schedule, now_ns(),
-				      receiver_counts(aggregator->receiver)->bytes, nr_rows);
+	for (uint32_t i = 0; i < count_profiles(aggregator) && result != -ENOMEM; i++) {
+		struct open_profile *profile = profile_at(aggregator, i);
+
+		if (all ? profile->schedule.changed : open_profile_is_due(profile, now_ns())) {
+			int error = commit(aggregator, profile);
+
+			result = error ? error : result;
+		}
+	}
+	return result;
 }
 
 static void publish_status(struct aggregator *aggregator)
@@ -472,7 +484,7 @@ static void publish_status(struct aggregator *aggregator)
 		silent += peers[i].heard_ns < heard_ns;
 	}
 	pthread_mutex_lock(&aggregator->lock);
-	aggregator->status.agents = aggregator->collection->nr_sessions;
+	aggregator->status.agents = aggregator->agents;
 	aggregator->status.agents_connected = connected;
 	aggregator->status.agents_silent = silent;
 	aggregator->status.commits = aggregator->commits;
@@ -484,24 +496,42 @@ static void publish_status(struct aggregator *aggregator)
 	pthread_mutex_unlock(&aggregator->lock);
 }
 
+static int wait_ms(struct aggregator *aggregator, uint64_t time_ns)
+{
+	uint64_t until_ns = time_ns + IDLE_WAIT_MS * NS_PER_MS;
+
+	if (aggregator->jobs && aggregator->jobs_at_ns < until_ns)
+		until_ns = aggregator->jobs_at_ns;
+	for (uint32_t i = 0; i < count_profiles(aggregator); i++) {
+		const struct open_profile *profile = profile_at(aggregator, i);
+
+		until_ns = commit_schedule_until(&profile->schedule, until_ns);
+	}
+	return until_ns <= time_ns ? 0 : (int)((until_ns - time_ns + NS_PER_MS - 1) / NS_PER_MS);
+}
+
 /* Some of what waits in the socket. 0 or -errno. */
 static int take_messages(struct aggregator *aggregator)
 {
+	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	const struct message *message;
 	struct peer *peer;
-	bool was_changed = aggregator->schedule.changed;
 	int status = 0;
 
 	for (uint32_t i = 0; i < FRAMES_A_TURN; i++) {
+		uint64_t bytes = counts->bytes;
+
 		status = receiver_next(aggregator->receiver, &peer, &message);
 		if (status <= 0)
 			break;
 		status = handle(aggregator, peer, message);
 		if (status)
 			break;
+		struct open_profile *profile = profile_of(aggregator, peer);
+		profile->schedule.bytes += counts->bytes - bytes;
+		commit_schedule_date(&profile->schedule, peer->heard_ns,
+				     aggregator->commit_interval_ms);
 	}
-	if (!was_changed && aggregator->schedule.changed)
-		commit_schedule_start(&aggregator->schedule, now_ns());
 	return status < 0 ? status : 0;
 }
 
@@ -530,20 +560,22 @@ int aggregator_run(struct aggregator *aggregator)
 
 	while (!error && !stopping(aggregator)) {
 		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
-				      commit_schedule_wait_ms(&aggregator->schedule, now_ns()));
+				      wait_ms(aggregator, now_ns()));
 		if (!error)
 			error = take_messages(aggregator);
-		if (!error && commit_is_due(aggregator) && commit(aggregator) == -ENOMEM)
+		if (!error && commit_profiles(aggregator, false) == -ENOMEM)
 			error = -ENOMEM;
 		if (!error)
-			send_acks(aggregator);
+			ack_sender_all(aggregator->receiver);
+		if (!error && aggregator->jobs)
+			aggregator->jobs_at_ns = job_table_step(aggregator->jobs, now_ns());
 		say_stranger(aggregator);
 		publish_status(aggregator);
 	}
 	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must
 	 * not be kept. */
-	if (!error && aggregator->schedule.changed)
-		error = commit(aggregator);
+	if (!error)
+		error = commit_profiles(aggregator, true);
 	publish_status(aggregator);
 	return error;
 }

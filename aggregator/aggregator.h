@@ -23,6 +23,11 @@ struct aggregator_options {
 	bool insecure; /* without keys: allow endpoints other than loopback, ipc and inproc although nothing is authenticated */
 	bool raw_samples; /* samples of host threads are kept one by one, too (store.md) */
 	bool quiet;       /* errors only on stderr */
+	const char *
+		jobs_path; /* agents that say of which job they are have a profile each in this directory (job_table.h); NULL: all are of the one profile */
+	const char *reports_program; /* as in job_table.h, as the next two */
+	uint32_t wait_nodes_ms;      /* 0: 10,000 */
+	uint32_t wait_silent_ms;     /* 0: 300,000 */
 };
 
 /* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line that names what and where,

@@ -29,9 +29,16 @@ static uint64_t realtime_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Others are of other profiles. */
+static bool is_of(const struct control_service *service, const struct agent_session *session)
+{
+	return session->id <= service->collection->nr_sessions &&
+	       service->collection->sessions[session->id - 1] == session;
+}
+
 static bool has_to_hear(const struct control_service *service, const struct peer *peer)
 {
-	return peer->session && !peer->session->ended &&
+	return peer->session && !peer->session->ended && is_of(service, peer->session) &&
 	       peer->session->control.token != service->order.token;
 }
 

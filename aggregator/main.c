@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "aggregator.h"
+#include "cli/install_paths.h"
 #include "proto/key_set.h"
 
 #define ENDPOINTS_MAX 16u
+#define WAIT_MAX_S    1000000ul
 
 enum exit_code {
 	EXIT_FAILED = 1,
@@ -23,6 +25,18 @@ static const char usage[] =
 	"  --listen ENDPOINT  where agents connect, e.g. tcp://127.0.0.1:7411 or ipc:///run/x;\n"
 	"                     port *: any that is free; may be given several times\n"
 	"  --store FILE       the profile; made if missing, else continued\n"
+	"  --jobs DIR         a profile for each job whose agents say of which they are (flamegrid "
+	"run\n"
+	"                     --aggregator), in DIR/USER-JOB, with its reports when it is "
+	"complete; "
+	"FILE has\n"
+	"                     the others\n"
+	"  --wait-nodes SECONDS\n"
+	"                     how long a job waits for agents that may still come, where its "
+	"launcher has\n"
+	"                     not told how many (default: 10)\n"
+	"  --wait-silent SECONDS\n"
+	"                     and for those that are silent, without a goodbye (default: 300)\n"
 	"  --title TEXT       heading of its reports\n"
 	"  --raw-samples on|off\n"
 	"                     keep each sample of host threads by itself, too (default: off)\n"
@@ -62,6 +76,27 @@ static int read_keys(const char *path, struct key_set *keys)
 	return status ? EXIT_FAILED : EXIT_SUCCESS;
 }
 
+static bool take_seconds(const char *text, uint32_t *ms)
+{
+	char *end;
+	unsigned long seconds = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || seconds == 0 || seconds > WAIT_MAX_S)
+		return false;
+	*ms = (uint32_t)(seconds * 1000);
+	return true;
+}
+
+/* `flamegrid` writes reports. Where it is not found, its path says so when the first is to be written. */
+static void find_reports(const char *program, char reports[static PATH_MAX])
+{
+	struct install_paths paths;
+
+	install_paths_find(program, &paths);
+	if (snprintf(reports, PATH_MAX, "%s/bin/flamegrid", paths.root) >= PATH_MAX)
+		*reports = '\0';
+}
+
 static int run(const struct aggregator_options *options)
 {
 	struct sigaction action = {.sa_handler = stop};
@@ -87,6 +122,65 @@ static int run(const struct aggregator_options *options)
 	return status ? EXIT_FAILED : EXIT_SUCCESS;
 }
 
+struct arguments {
+	struct aggregator_options options;
+	const char *endpoints[ENDPOINTS_MAX];
+	const char *keys_path;
+};
+
+/* -1: go on; else the exit code. */
+static int take_option(struct arguments *arguments, int option)
+{
+	struct aggregator_options *options = &arguments->options;
+
+	switch (option) {
+	case 'l':
+		if (options->nr_endpoints == ENDPOINTS_MAX)
+			return usage_error("too many endpoints");
+		arguments->endpoints[options->nr_endpoints++] = optarg;
+		return -1;
+	case 's':
+		options->store_path = optarg;
+		return -1;
+	case 't':
+		options->title = optarg;
+		return -1;
+	case 'r':
+		options->raw_samples = strcmp(optarg, "on") == 0;
+		if (!options->raw_samples && strcmp(optarg, "off") != 0)
+			return usage_error("--raw-samples must be on or off");
+		return -1;
+	case 'i':
+		options->insecure = true;
+		return -1;
+	case 'k':
+		arguments->keys_path = optarg;
+		return -1;
+	case 'j':
+		options->jobs_path = optarg;
+		return -1;
+	case 'n':
+		return take_seconds(optarg, &options->wait_nodes_ms)
+			       ? -1
+			       : usage_error("--wait-nodes must be a number of seconds");
+	case 'w':
+		return take_seconds(optarg, &options->wait_silent_ms)
+			       ? -1
+			       : usage_error("--wait-silent must be a number of seconds");
+	case 'q':
+		options->quiet = true;
+		return -1;
+	case 'h':
+		fputs(usage, stdout);
+		return EXIT_SUCCESS;
+	case 'v':
+		puts("flamegrid-aggregator " FLAMEGRID_VERSION);
+		return EXIT_SUCCESS;
+	default:
+		return EXIT_USAGE;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option long_options[] = {
@@ -96,62 +190,38 @@ int main(int argc, char **argv)
 		{"raw-samples", required_argument, NULL, 'r'},
 		{"insecure", no_argument, NULL, 'i'},
 		{"keys", required_argument, NULL, 'k'},
+		{"jobs", required_argument, NULL, 'j'},
+		{"wait-nodes", required_argument, NULL, 'n'},
+		{"wait-silent", required_argument, NULL, 'w'},
 		{"quiet", no_argument, NULL, 'q'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'v'},
 		{NULL, 0, NULL, 0},
 	};
-	const char *endpoints[ENDPOINTS_MAX];
-	struct aggregator_options options = {.endpoints = endpoints};
+	struct arguments arguments = {0};
+	struct aggregator_options *options = &arguments.options;
 	struct key_set keys;
-	const char *keys_path = NULL;
-	int option;
+	char reports[PATH_MAX];
+	int option, status;
 
+	options->endpoints = arguments.endpoints;
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		switch (option) {
-		case 'l':
-			if (options.nr_endpoints == ENDPOINTS_MAX)
-				return usage_error("too many endpoints");
-			endpoints[options.nr_endpoints++] = optarg;
-			break;
-		case 's':
-			options.store_path = optarg;
-			break;
-		case 't':
-			options.title = optarg;
-			break;
-		case 'r':
-			options.raw_samples = strcmp(optarg, "on") == 0;
-			if (!options.raw_samples && strcmp(optarg, "off") != 0)
-				return usage_error("--raw-samples must be on or off");
-			break;
-		case 'i':
-			options.insecure = true;
-			break;
-		case 'k':
-			keys_path = optarg;
-			break;
-		case 'q':
-			options.quiet = true;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return EXIT_SUCCESS;
-		case 'v':
-			puts("flamegrid-aggregator " FLAMEGRID_VERSION);
-			return EXIT_SUCCESS;
-		default:
-			return EXIT_USAGE;
-		}
+		status = take_option(&arguments, option);
+		if (status >= 0)
+			return status;
 	}
 	if (optind < argc)
 		return usage_error("unexpected argument");
-	if (options.nr_endpoints == 0 || !options.store_path)
+	if (options->nr_endpoints == 0 || !options->store_path)
 		return usage_error("--listen and --store are needed");
-	if (keys_path) {
-		if (read_keys(keys_path, &keys))
+	if (arguments.keys_path) {
+		if (read_keys(arguments.keys_path, &keys))
 			return EXIT_FAILED;
-		options.keys = &keys;
+		options->keys = &keys;
 	}
-	return run(&options);
+	if (options->jobs_path) {
+		find_reports(argv[0], reports);
+		options->reports_program = reports;
+	}
+	return run(options);
 }

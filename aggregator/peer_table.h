@@ -12,6 +12,7 @@
 #define PEER_TABLE_MAX 4096u
 
 struct agent_session;
+struct open_profile;
 
 struct peer {
 	uint8_t id[PEER_ID_MAX];
@@ -25,6 +26,7 @@ struct peer {
 	uint64_t clock_ns;             /* of its last result about clocks that was kept; 0: none */
 	uint64_t acked_seq;            /* last acknowledged over this connection */
 	struct agent_session *session; /* borrowed; NULL: no HELLO yet */
+	struct open_profile *profile;  /* of the session; borrowed; NULL: the aggregator's own */
 };
 
 struct peer_table;

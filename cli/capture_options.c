@@ -227,6 +227,17 @@ int capture_options_take(struct capture_options *options, const char *name, cons
 	return -ENOENT;
 }
 
+bool capture_options_is_in_environment(const char *name)
+{
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		const char *value = table[i].variable ? getenv(table[i].variable) : NULL;
+
+		if (strcmp(table[i].name, name) == 0)
+			return value && *value;
+	}
+	return false;
+}
+
 bool capture_options_has_windows(const struct capture_options *options)
 {
 	char text[WINDOW_OPTIONS_SIZE];

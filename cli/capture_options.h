@@ -38,6 +38,9 @@ int capture_options_take(struct capture_options *options, const char *name, cons
 int capture_options_export(const struct capture_options *options, uint64_t now_ns,
 			   struct job_environment *environment);
 
+/* Whether an option of this name was taken from the environment. */
+bool capture_options_is_in_environment(const char *name);
+
 /* Whether less than the whole run may be captured. */
 bool capture_options_has_windows(const struct capture_options *options);
 

@@ -20,6 +20,8 @@
 #include "node-agent/device_list.h"
 #include "node-agent/device_topology.h"
 #include "private_dir.h"
+#include "run_options.h"
+#include "site_config.h"
 
 #define FILES_WANTED   1024u
 #define DRIVER_VERSION "/proc/driver/nvidia/version"
@@ -281,6 +283,60 @@ static void ask_symbols(struct diagnosis *diagnosis)
 		     "what is on this machine (DEBUGINFOD_URLS is not set)");
 }
 
+/* The first that `run` would not take; NULL: none. */
+static const struct site_config_setting *find_wrong_setting(const struct site_config *config)
+{
+	bool has_value;
+
+	for (size_t i = 0; i < config->nr; i++)
+		if (!run_options_may_configure(config->settings[i].name, &has_value) ||
+		    has_value != (config->settings[i].value != NULL))
+			return &config->settings[i];
+	return NULL;
+}
+
+static void list_settings(const struct site_config *config, char text[static DIAGNOSIS_TEXT_MAX])
+{
+	size_t used = (size_t)snprintf(text, DIAGNOSIS_TEXT_MAX, "%s sets", config->path);
+
+	for (size_t i = 0; i < config->nr && used < DIAGNOSIS_TEXT_MAX; i++) {
+		const struct site_config_setting *setting = &config->settings[i];
+
+		used += (size_t)snprintf(text + used, DIAGNOSIS_TEXT_MAX - used, "%s %s%s%s",
+					 i ? "," : "", setting->name, setting->value ? " " : "",
+					 setting->value ? setting->value : "");
+	}
+	if (config->nr == 0)
+		snprintf(text + used, DIAGNOSIS_TEXT_MAX - used, " nothing");
+}
+
+static void ask_configuration(struct diagnosis *diagnosis)
+{
+	static struct site_config config;
+	char *error;
+	int result = site_config_read(&config, &error);
+	const struct site_config_setting *wrong = result ? NULL : find_wrong_setting(&config);
+
+	if (result)
+		remedy(find(diagnosis, "configuration", DIAGNOSIS_PROBLEM, "%s",
+			    error ? error : strerror(-result)),
+		       "mend the file, or run --no-config");
+	else if (wrong)
+		remedy(find(diagnosis, "configuration", DIAGNOSIS_PROBLEM,
+			    "%s: line %u: %s: no option that can be there, or %s value",
+			    config.path, wrong->line, wrong->name,
+			    wrong->value ? "it has no" : "no"),
+		       "mend the file, or run --no-config");
+	else if (*config.path)
+		list_settings(
+			&config,
+			find(diagnosis, "configuration", DIAGNOSIS_GOOD, "%s", config.path)->text);
+	else
+		find(diagnosis, "configuration", DIAGNOSIS_GOOD,
+		     "none (" SITE_CONFIG_PATH " is not there)");
+	free(error);
+}
+
 void diagnosis_make(struct diagnosis *diagnosis, const char *program)
 {
 	diagnosis->count = 0;
@@ -295,6 +351,7 @@ void diagnosis_make(struct diagnosis *diagnosis, const char *program)
 	ask_kernel(diagnosis);
 	ask_rights(diagnosis);
 	ask_symbols(diagnosis);
+	ask_configuration(diagnosis);
 }
 
 enum diagnosis_verdict diagnosis_verdict(const struct diagnosis *diagnosis)

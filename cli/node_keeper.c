@@ -12,8 +12,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "aggregator_search.h"
 #include "background.h"
 #include "node-agent/agent_rights.h"
+#include "node-agent/event_loop.h"
 #include "node-agent/proc_file.h"
 #include "node-agent/socket_path.h"
 #include "rendezvous_search.h"
@@ -23,7 +25,10 @@
 #define LOOK_MS     20   /* at an agent that somebody waits for */
 #define GIVE_UP_MS  2000 /* for what is not acknowledged at the end */
 #define PASSES_TO_WAIT                                                                             \
-	2            /* the pass at hand may have been past a ring when its process wrote last */
+	2 /* the pass at hand may have been past a ring when its process wrote last */
+#define SITE_MS                                                                                    \
+	1900 /* for what a member waits for at a site's aggregator: less than the member does */
+#define NS_PER_MS  1000000u
 #define AGENT_RUNS 1 /* else 0 or -errno */
 
 enum member_state {
@@ -39,8 +44,9 @@ struct member {
 	int fd;
 	enum member_state state;
 	bool leaves;
-	pid_t pid;       /* 0: not visible from here */
-	uint64_t target; /* of watches, of passes, of frames, one after the other */
+	pid_t pid;         /* 0: not visible from here */
+	uint64_t target;   /* of watches, of passes, of frames, one after the other */
+	uint64_t drain_ns; /* when it began to wait */
 };
 
 struct node_keeper {
@@ -55,6 +61,9 @@ struct node_keeper {
 	pthread_t agent_thread;
 	atomic_int agent_result;
 	struct rendezvous_search search;
+	const struct site_aggregator *site; /* NULL: the rendezvous says where */
+	struct aggregator_search *site_search;
+	bool site_failure_said;
 };
 
 static void warn(const char *what, int error)
@@ -138,6 +147,7 @@ static void hear_member(struct node_keeper *keeper, struct member *member)
 	agent_status(keeper->agent, &status);
 	member->state = MEMBER_WAITS_FOR_PASS;
 	member->target = status.passes + PASSES_TO_WAIT;
+	member->drain_ns = event_loop_now_ns();
 }
 
 static int count_staying(const struct node_keeper *keeper)
@@ -183,6 +193,65 @@ static void answer(struct member *member, enum node_keeper_word word)
 	member->state = MEMBER_ANSWERED;
 }
 
+/* ---- a site's aggregator */
+
+static void connect_to_site(void *context, const char *endpoint)
+{
+	const struct node_keeper *keeper = context;
+
+	if (agent_connect(keeper->agent, endpoint,
+			  keeper->site->has_keys ? &keeper->site->keys : NULL))
+		warn("the aggregator's endpoint", -ENOMEM);
+}
+
+/* Once for the node. */
+static void say_site_failure(struct node_keeper *keeper, const struct agent_status *status)
+{
+	const char *what = "has not confirmed all of what was recorded here: the end may be "
+			   "missing in the profile";
+
+	if (keeper->site_failure_said)
+		return;
+	keeper->site_failure_said = true;
+	if (!status->welcomed && status->key_refusals)
+		what = "the keys do not fit: who listens there does not take ours, or does not "
+		       "have those that we expect: this node is not profiled";
+	else if (!status->welcomed)
+		what = "the aggregator cannot be reached: this node is not profiled";
+	fprintf(stderr, "flamegrid: run: %s: %s\n", keeper->site->endpoint, what);
+}
+
+/* Nothing that the member waits for will come, or not in time. */
+static bool has_site_failed(const struct node_keeper *keeper, const struct member *member,
+			    const struct agent_status *status)
+{
+	return keeper->site &&
+	       ((!status->welcomed && status->key_refusals) ||
+		event_loop_now_ns() - member->drain_ns >= (uint64_t)SITE_MS * NS_PER_MS);
+}
+
+/* Where the profile is stands behind the word. */
+static void answer_stored(struct member *member, const struct agent_status *status)
+{
+	char words[1 + NODE_KEEPER_PLACE_MAX];
+	int size = snprintf(words, sizeof(words), "%c%s", NODE_KEEPER_STORED,
+			    status->profile ? status->profile : "");
+
+	if (size >= (int)sizeof(words))
+		size = 1;
+	if (send(member->fd, words, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		errno = 0;
+	member->state = MEMBER_ANSWERED;
+}
+
+/* A site's aggregator is to have welcomed us, too: what nobody has heard of is in no profile. */
+static bool is_stored(const struct node_keeper *keeper, const struct member *member,
+		      const struct agent_status *status)
+{
+	return member->state == MEMBER_WAITS_FOR_ACK && status->acked_seq >= member->target &&
+	       (!keeper->site || status->welcomed);
+}
+
 /* Returns whether somebody still waits. */
 static bool answer_members(struct node_keeper *keeper)
 {
@@ -208,10 +277,12 @@ static bool answer_members(struct node_keeper *keeper)
 			continue;
 		if (failed)
 			answer(member, NODE_KEEPER_FAILED);
-		else if (member->state == MEMBER_WAITS_FOR_ACK &&
-			 status.acked_seq >= member->target)
-			answer(member, NODE_KEEPER_STORED);
-		else
+		else if (is_stored(keeper, member, &status))
+			answer_stored(member, &status);
+		else if (has_site_failed(keeper, member, &status)) {
+			say_site_failure(keeper, &status);
+			answer(member, NODE_KEEPER_SAID);
+		} else
 			waits = true;
 	}
 	return waits;
@@ -242,6 +313,8 @@ static void look_for_aggregator(struct node_keeper *keeper)
 	const char *endpoint;
 	const struct key_set *keys;
 
+	if (keeper->site)
+		return;
 	if (rendezvous_search_step(&keeper->search, &endpoint, &keys) == 1 &&
 	    agent_connect(keeper->agent, endpoint, keys))
 		warn("the aggregator's endpoint", -ENOMEM);
@@ -252,7 +325,7 @@ static void serve(struct node_keeper *keeper)
 	bool waits = false;
 
 	while (!keeper->had_members || count_staying(keeper)) {
-		int timeout_ms = rendezvous_search_wait_ms(&keeper->search);
+		int timeout_ms = keeper->site ? -1 : rendezvous_search_wait_ms(&keeper->search);
 
 		if (waits && (timeout_ms < 0 || timeout_ms > LOOK_MS))
 			timeout_ms = LOOK_MS;
@@ -289,6 +362,10 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 
 	agent.socket_path = keeper->agent_path;
 	agent.give_up_ms = GIVE_UP_MS;
+	if (keeper->site) {
+		agent.job = &keeper->site->job;
+		agent.leaves_words = true;
+	}
 	agent_rights_choose(&agent, true, &rights);
 	agent.rights = &rights;
 	r = agent_create(&agent, &keeper->agent, &error);
@@ -310,11 +387,15 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	r = -pthread_create(&keeper->agent_thread, NULL, run_agent, keeper);
 	if (r)
 		warn("the agent's thread", r);
+	else if (keeper->site)
+		r = aggregator_search_start(keeper->site->endpoint, connect_to_site, keeper,
+					    &keeper->site_search);
 	return r;
 }
 
 static void end(struct node_keeper *keeper)
 {
+	aggregator_search_stop(keeper->site_search);
 	agent_stop(keeper->agent);
 	pthread_join(keeper->agent_thread, NULL);
 	agent_destroy(keeper->agent);
@@ -338,6 +419,7 @@ static void keep(void *argument, int ready)
 		return;
 	prctl(PR_SET_NAME, "flamegrid-node");
 	keeper->dir = *arguments->dir;
+	keeper->site = arguments->options->site;
 	keeper->dir.lock = -1; /* it stays with who started us, until we are ready */
 	step_dir_file(&keeper->dir, NODE_KEEPER_MEMBERS, keeper->members_path,
 		      sizeof(keeper->members_path));

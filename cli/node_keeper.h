@@ -5,12 +5,14 @@
 
 #include "job_step.h"
 #include "node-agent/agent.h"
+#include "site_aggregator.h"
 #include "step_dir.h"
 
 #define NODE_KEEPER_AGENT "agent" /* the agent's socket in the step's directory (handshake.h) */
 #define NODE_KEEPER_MEMBERS                                                                        \
 	"members" /* the keeper's: SOCK_SEQPACKET; who is connected is a member */
 
+#define NODE_KEEPER_PLACE_MAX 1024u /* with its NUL */
 #define NODE_KEEPER_TASK_SIZE (1 + sizeof(int32_t))
 
 /* What is said there, a byte each but for the task. The keeper closes the connection of a member that has shut down its end; of the last one when all is done. */
@@ -21,15 +23,18 @@ enum node_keeper_word {
 		't', /* the member: not what I start, but this process, with its pid behind (int32_t) */
 	NODE_KEEPER_WATCHED = 'p', /* the keeper: it is watched, or cannot be */
 	NODE_KEEPER_DRAIN = 'd',   /* the member: my processes have ended */
-	NODE_KEEPER_STORED = 's',  /* the keeper: all that came from them is stored */
-	NODE_KEEPER_FAILED = 'f',  /* the keeper: that will not be, the agent has failed */
+	NODE_KEEPER_STORED =
+		's', /* the keeper: all that came from them is stored; behind it, where a site's aggregator keeps the profile, if it said so */
+	NODE_KEEPER_FAILED = 'f', /* the keeper: that will not be, the agent has failed */
+	NODE_KEEPER_SAID = 'n',   /* the keeper: likewise, and why is on the error stream */
 };
 
 struct node_keeper_options { /* strings are borrowed for the call */
 	const struct job_step *step;
-	const char *rendezvous_path; /* where the aggregator will be told (rendezvous.h) */
-	pid_t task;                  /* the member's process, in place of what it starts; 0: none */
-	struct agent_options agent;  /* all but where it listens and connects */
+	const char *rendezvous_path;        /* where the aggregator will be told (rendezvous.h) */
+	const struct site_aggregator *site; /* that one in its place; NULL: none */
+	pid_t task;                 /* the member's process, in place of what it starts; 0: none */
+	struct agent_options agent; /* all but where it listens and connects */
 };
 
 /* Starts it in this directory, which the caller has locked. 0: members can join; -errno. Before any thread is started. */

@@ -31,16 +31,28 @@ static int connect_to_keeper(const struct step_dir *dir)
 	return error;
 }
 
-/* The next word, or 0: none in time, or the keeper is gone. */
-static char hear(const struct node_member *member, int timeout_ms)
+/* The next word, with what is behind it; 0: none in time, or the keeper is gone. */
+static char hear_more(const struct node_member *member, int timeout_ms,
+		      char more[static NODE_KEEPER_PLACE_MAX])
 {
 	struct pollfd news = {.fd = member->fd, .events = POLLIN};
-	char word;
+	char words[1 + NODE_KEEPER_PLACE_MAX];
+	ssize_t size =
+		poll(&news, 1, timeout_ms) == 1 ? recv(member->fd, words, sizeof(words) - 1, 0) : 0;
 
-	if (poll(&news, 1, timeout_ms) != 1 ||
-	    recv(member->fd, &word, sizeof(word), 0) != sizeof(word))
+	*more = '\0';
+	if (size <= 0)
 		return 0;
-	return word;
+	words[size] = '\0';
+	strcpy(more, words + 1);
+	return *words;
+}
+
+static char hear(const struct node_member *member, int timeout_ms)
+{
+	char more[NODE_KEEPER_PLACE_MAX];
+
+	return hear_more(member, timeout_ms, more);
 }
 
 static bool become_watched(const struct node_member *member, int32_t task)
@@ -85,13 +97,18 @@ int node_member_join(struct node_member *member, const struct node_keeper_option
 	return r;
 }
 
-bool node_member_drain(struct node_member *member, int timeout_ms)
+void node_member_drain(struct node_member *member, int timeout_ms,
+		       struct node_member_answer *answer)
 {
 	const char word = NODE_KEEPER_DRAIN;
+	char heard;
 
+	*answer = (struct node_member_answer){0};
 	if (member->fd < 0 || send(member->fd, &word, sizeof(word), MSG_NOSIGNAL) != sizeof(word))
-		return false;
-	return hear(member, timeout_ms) == NODE_KEEPER_STORED;
+		return;
+	heard = hear_more(member, timeout_ms, answer->place);
+	answer->stored = heard == NODE_KEEPER_STORED;
+	answer->said = heard == NODE_KEEPER_SAID;
 }
 
 void node_member_leave(struct node_member *member, int timeout_ms)

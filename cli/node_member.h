@@ -15,8 +15,14 @@ struct node_member {
 /* Becomes a member, with an agent that listens: the first one starts it. 0 or -errno after a warning. Before any thread is started. */
 int node_member_join(struct node_member *member, const struct node_keeper_options *options);
 
-/* After the job's processes have ended: waits until all that they recorded is stored, at most that long. false: it is not, or not known. */
-bool node_member_drain(struct node_member *member, int timeout_ms);
+struct node_member_answer {
+	bool stored, said;                 /* said: why it is not is on the error stream */
+	char place[NODE_KEEPER_PLACE_MAX]; /* where a site's aggregator keeps it; "": not told */
+};
+
+/* After the job's processes have ended: waits until all that they recorded is stored, at most that long. Neither stored nor said: it is not known. */
+void node_member_drain(struct node_member *member, int timeout_ms,
+		       struct node_member_answer *answer);
 
 /* Is a member no longer. The last one waits until the agent has said goodbye, at most that long. */
 void node_member_leave(struct node_member *member, int timeout_ms);

@@ -121,8 +121,7 @@ static int first_connected(struct pollfd *connections, uint32_t count, bool in_t
 	return -1;
 }
 
-/* Tries all at once; the first in the file's order wins that answers in time. -1: none. */
-static int find_reachable(const struct rendezvous *rendezvous)
+int rendezvous_search_reachable(const struct rendezvous *rendezvous)
 {
 	struct pollfd connections[RENDEZVOUS_ENDPOINTS_MAX];
 	uint64_t until_ns = event_loop_now_ns() + (uint64_t)CONNECT_MS * NS_PER_MS, now_ns;
@@ -157,7 +156,7 @@ static int look(struct rendezvous_search *search)
 		search->complained = true;
 	}
 	free(error);
-	return r == 0 && is_ours(search) ? find_reachable(&search->rendezvous) : -1;
+	return r == 0 && is_ours(search) ? rendezvous_search_reachable(&search->rendezvous) : -1;
 }
 
 int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,

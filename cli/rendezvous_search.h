@@ -25,6 +25,9 @@ void rendezvous_search_init(struct rendezvous_search *search, const char *path,
 int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,
 			   const struct key_set **keys);
 
+/* Tries all endpoints at once; the first in their order wins that answers in time, its number. -1: none. Any thread. */
+int rendezvous_search_reachable(const struct rendezvous *rendezvous);
+
 /* How long to wait until the next look, for poll(); -1: there is none. */
 int rendezvous_search_wait_ms(const struct rendezvous_search *search);
 

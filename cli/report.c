@@ -10,6 +10,7 @@
 #include "aggregator/clocks_writer.h"
 #include "aggregator/report_summary.h"
 #include "output_dir.h"
+#include "output_files.h"
 #include "report_view.h"
 #include "verbs.h"
 
@@ -17,8 +18,8 @@ struct report {
 	struct report_view_options view;
 	struct report_options names;
 	const char *profile_path, *output_path;
-	bool strict, demangle_given, weight_given, format_given, ranks, collectives, straggler,
-		clocks;
+	bool files, strict, demangle_given, weight_given, format_given, ranks, collectives,
+		straggler, clocks;
 };
 
 static const char usage[] =
@@ -60,6 +61,8 @@ static const char usage[] =
 	"NCCL)\n"
 	"                       or ranks (as --ranks)\n"
 	"  -o, --output FILE    write there instead of to standard output\n"
+	"      --files          write all files that `flamegrid run` leaves into PROFILE, a "
+	"directory\n"
 	"      --strict         exit with 3 if any record was lost\n"
 	"  -h, --help           this text\n"
 	"\n"
@@ -137,6 +140,7 @@ enum long_option {
 	OPTION_COLLECTIVES,
 	OPTION_STRAGGLER,
 	OPTION_CLOCKS,
+	OPTION_FILES,
 };
 
 /* 0; -1 after saying what is wrong. Memory's plane is shown in several ways, of which none is the plane. */
@@ -222,6 +226,9 @@ static int take_option(struct report *report, int option)
 		return 0;
 	case OPTION_CLOCKS:
 		report->clocks = true;
+		return 0;
+	case OPTION_FILES:
+		report->files = true;
 		return 0;
 	case OPTION_STRICT:
 		report->strict = true;
@@ -362,6 +369,7 @@ static int parse_options(struct report *report, int argc, char **argv)
 		{"collectives", no_argument, NULL, OPTION_COLLECTIVES},
 		{"straggler", no_argument, NULL, OPTION_STRAGGLER},
 		{"clocks", no_argument, NULL, OPTION_CLOCKS},
+		{"files", no_argument, NULL, OPTION_FILES},
 		{"output", required_argument, NULL, 'o'},
 		{"strict", no_argument, NULL, OPTION_STRICT},
 		{"help", no_argument, NULL, 'h'},
@@ -380,6 +388,11 @@ static int parse_options(struct report *report, int argc, char **argv)
 	if (optind != argc - 1) {
 		fprintf(stderr, "flamegrid: report: %s (flamegrid report --help)\n",
 			optind == argc ? "no profile given" : "more than one profile given");
+		return EXIT_USAGE + 1;
+	}
+	if (report->files && (report->format_given || report->output_path || report->ranks ||
+			      report->straggler || report->clocks || report->collectives)) {
+		fputs("flamegrid: report: --files writes all files, and no other report\n", stderr);
 		return EXIT_USAGE + 1;
 	}
 	if (!set_straggler(report) || !set_ranks(report) || !set_clocks(report))
@@ -429,6 +442,29 @@ static int write_report(const struct report *report, const struct report_view *v
 	return result;
 }
 
+/* The exit status. The summary is the run's. */
+static int write_files(const struct report *report)
+{
+	struct output_dir output = {.fd = -1};
+	char *summary, *error = NULL;
+	int status = EXIT_FAILED;
+
+	if (snprintf(output.path, sizeof(output.path), "%s", report->profile_path) >=
+	    (int)sizeof(output.path))
+		fprintf(stderr, "flamegrid: report: %s: %s\n", report->profile_path,
+			strerror(ENAMETOOLONG));
+	else if (output_files_write(&output, &report->names, &summary, &error) < 0)
+		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
+	else
+		status = EXIT_OK;
+	if (status == EXIT_OK) {
+		fputs(summary, stderr);
+		free(summary);
+	}
+	free(error);
+	return status;
+}
+
 int verb_report(const char *program, int argc, char **argv)
 {
 	struct report report = {0};
@@ -439,6 +475,8 @@ int verb_report(const char *program, int argc, char **argv)
 	(void)program;
 	if (status)
 		return status - 1;
+	if (report.files)
+		return write_files(&report);
 	status = EXIT_FAILED;
 	const char *path = store_of(report.profile_path, store);
 	int result = report_view_open(&view, path, &report.names, &error);

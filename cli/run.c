@@ -33,7 +33,8 @@ struct run {
 	char title[TITLE_MAX];
 	struct job job;
 	struct job_step step;
-	bool in_step; /* one of several processes, which write one profile */
+	bool in_step;                /* one of several processes, which write one profile */
+	struct site_aggregator site; /* if options.aggregator */
 	struct step_run ranks;
 	char output_path[PATH_MAX];
 	char socket_path[PRIVATE_DIR_MAX + 16];
@@ -83,6 +84,10 @@ static int find_output(struct run *run)
 
 	run->in_step =
 		job_step_read_own(&run->step) && !run->options.dormant && !run->options.agent_path;
+	if (run->options.aggregator)
+		return 0;
+	if (!template && run->options.task)
+		template = RUN_OUTPUT_TASK;
 	if (!template)
 		template = run->in_step && run->step.job[0] ? RUN_OUTPUT "-%j" : RUN_OUTPUT;
 	result = output_template_expand(template, &run->step, run->in_step, run->output_path, &at);
@@ -104,6 +109,7 @@ static int start_ranks(struct run *run)
 	const struct step_run_options options = {
 		.output_path = run->output_path,
 		.interface = run->options.interface,
+		.site = run->options.aggregator ? &run->site : NULL,
 		.title = run->title,
 		.names = run->options.names,
 		.quiet = run->options.quiet,
@@ -125,6 +131,26 @@ static int start_ranks(struct run *run)
 	return result;
 }
 
+/* The step's aggregator is the site's; a process that is alone is a step of its own. Likewise. */
+static int find_site(struct run *run)
+{
+	const struct site_aggregator_options options = {
+		.endpoint = run->options.aggregator,
+		.keys_path = run->options.keys_path,
+		.title = run->title,
+		.insecure = run->options.insecure,
+		.raw_samples = run->options.raw_samples,
+	};
+	char *error = NULL;
+	int result = site_aggregator_init(&run->site, &options, run->in_step, &run->step, &error);
+
+	if (result)
+		warn("run: %s", error ? error : strerror(-result));
+	free(error);
+	run->in_step = result == 0;
+	return result;
+}
+
 /* Our own agent and aggregator, writing into the output directory. 0 or -errno after a warning. */
 static int start_own(struct run *run)
 {
@@ -133,6 +159,11 @@ static int start_own(struct run *run)
 	job_title(run, run->title);
 	run->options.bpf.stack_mode = run->options.capture.stacks.mode;
 	run->options.bpf.required = is_host_only(run);
+	if (run->options.aggregator) {
+		result = find_site(run);
+		if (result)
+			return result;
+	}
 	if (run->in_step)
 		return start_ranks(run);
 	result = private_dir_create(&run->sockets);

@@ -100,6 +100,16 @@ static const char usage[] =
 	"                       keep each of these samples by itself, too, for report --format "
 	"samples\n"
 	"                       (default: off)\n"
+	"      --aggregator ENDPOINT\n"
+	"                       send to the aggregator of the site that listens there, which keeps "
+	"the profile,\n"
+	"                       tcp://HOST:PORT or ipc://PATH; none: to one of this job's own\n"
+	"      --keys FILE      the keys of that aggregator's agents (flamegrid keygen)\n"
+	"      --insecure       without keys: allow one that other machines can reach, "
+	"unprotected\n"
+	"      --no-config      leave /etc/flamegrid.conf and $FLAMEGRID_CONFIG alone, which have "
+	"defaults for\n"
+	"                       these options\n"
 	"      --agent PATH     use the agent that listens on this socket; it and its aggregator "
 	"keep the profile\n"
 	"      --node-name NAME what this host is called in the profile (default: Slurm's name, "
@@ -144,7 +154,11 @@ enum long_option {
 	OPTION_DORMANT,
 	OPTION_INTERFACE,
 	OPTION_TITLE,
-	OPTION_TASK
+	OPTION_TASK,
+	OPTION_AGGREGATOR,
+	OPTION_KEYS,
+	OPTION_INSECURE,
+	OPTION_NO_CONFIG
 };
 
 static bool take_lines(struct run_options *options, const char *text)
@@ -216,6 +230,10 @@ static const struct option option_table[] = {
 	{"interface", required_argument, NULL, OPTION_INTERFACE},
 	{"title", required_argument, NULL, OPTION_TITLE},
 	{"task", required_argument, NULL, OPTION_TASK},
+	{"aggregator", required_argument, NULL, OPTION_AGGREGATOR},
+	{"keys", required_argument, NULL, OPTION_KEYS},
+	{"insecure", no_argument, NULL, OPTION_INSECURE},
+	{"no-config", no_argument, NULL, OPTION_NO_CONFIG},
 	{"quiet", no_argument, NULL, 'q'},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -246,6 +264,17 @@ static bool keep_option(struct run_options *options, int option)
 		return true;
 	case 'q':
 		options->quiet = true;
+		return true;
+	case OPTION_NO_CONFIG: /* known by then */
+		return true;
+	case OPTION_AGGREGATOR:
+		options->aggregator = optarg;
+		return true;
+	case OPTION_KEYS:
+		options->keys_path = optarg;
+		return true;
+	case OPTION_INSECURE:
+		options->insecure = true;
 		return true;
 	case OPTION_AGENT:
 		options->agent_path = optarg;
@@ -305,13 +334,137 @@ static bool check_option(struct run_options *options, int option, const char *na
 	}
 }
 
-int run_options_parse(struct run_options *options, int argc, char **argv)
+/* ---- the configuration */
+
+static const struct option *find_option(const char *name)
+{
+	for (const struct option *option = option_table; option->name; option++)
+		if (strcmp(option->name, name) == 0)
+			return option;
+	return NULL;
+}
+
+bool run_options_may_configure(const char *name, bool *has_value)
+{
+	static const char *const not_there[] = {"dormant", "help", "no-config", "task", "title"};
+	const struct option *option = find_option(name);
+
+	*has_value = option && option->has_arg == required_argument;
+	for (size_t i = 0; i < sizeof(not_there) / sizeof(*not_there); i++)
+		if (strcmp(not_there[i], name) == 0)
+			return false;
+	return option != NULL;
+}
+
+static bool fail_setting(const struct run_options *options,
+			 const struct site_config_setting *setting, const char *why)
+{
+	warn("run: %s: line %u: %s%s%s: %s", options->config.path, setting->line, setting->name,
+	     setting->value ? " " : "", setting->value ? setting->value : "", why);
+	return false;
+}
+
+static bool take_setting(struct run_options *options, const struct site_config_setting *setting)
+{
+	const struct option *option = find_option(setting->name);
+	bool has_value;
+
+	if (!run_options_may_configure(setting->name, &has_value))
+		return fail_setting(options, setting, "no option that can be there");
+	if (has_value != (setting->value != NULL))
+		return fail_setting(options, setting, has_value ? "no value" : "has no value");
+	if (capture_options_is_in_environment(setting->name))
+		return true;
+	optarg = (char *)setting->value;
+	if (keep_option(options, option->val) || check_option(options, option->val, setting->name))
+		return true;
+	return fail_setting(options, setting, "see above");
+}
+
+/* What says where the profile goes. */
+struct destinations {
+	const char *output, *agent, *aggregator;
+	bool dormant;
+};
+
+static struct destinations destinations_of(struct run_options *options)
+{
+	struct destinations found = {options->output_template, options->agent_path,
+				     options->aggregator, options->dormant};
+
+	options->output_template = options->agent_path = options->aggregator = NULL;
+	options->dormant = false;
+	return found;
+}
+
+/* Of one place, the configuration or the command line. */
+static bool is_one_destination(const struct destinations *found, const char *place)
+{
+	const char *other = found->agent     ? "agent"
+			    : found->dormant ? "dormant"
+			    : found->output  ? "output"
+					     : NULL;
+
+	if (!found->aggregator || strcmp(found->aggregator, "none") == 0 || !other)
+		return true;
+	warn("run: %s--aggregator and --%s: one of them: a site's aggregator keeps the profile in "
+	     "a "
+	     "place of its own",
+	     place, other);
+	return false;
+}
+
+/* What the command line says of where the profile goes is instead of all that the configuration says of it. */
+static void choose_destination(struct run_options *options, const struct destinations *configured,
+			       const struct destinations *given)
+{
+	bool is_given = given->output || given->agent || given->dormant || given->aggregator;
+
+	options->output_template = given->output ? given->output : configured->output;
+	options->agent_path = given->agent;
+	options->dormant = given->dormant;
+	options->aggregator = given->aggregator;
+	if (!is_given) {
+		options->agent_path = configured->agent;
+		options->aggregator = configured->aggregator;
+	}
+	if (options->aggregator && strcmp(options->aggregator, "none") == 0)
+		options->aggregator = NULL;
+}
+
+static bool take_config(struct run_options *options)
 {
 	char *error;
-	int option, index = 0, result = capture_options_init(&options->capture, &error);
+	int result = site_config_read(&options->config, &error);
 
 	if (!taken(result, error))
-		return EXIT_RUN_OWN + 1;
+		return false;
+	for (size_t i = 0; i < options->config.nr; i++)
+		if (!take_setting(options, &options->config.settings[i]))
+			return false;
+	return true;
+}
+
+/* Before all others, which say nothing yet. --help is to be had whatever is configured. */
+static bool leaves_config(int argc, char **argv)
+{
+	bool leaves = false;
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "+o:qh", option_table, NULL)) != -1)
+		leaves |= option == OPTION_NO_CONFIG || option == 'h';
+	opterr = 1;
+	optind = 0;
+	return leaves;
+}
+
+/* ---- the command line */
+
+static int take_arguments(struct run_options *options, int argc, char **argv)
+{
+	int option, index = 0;
+
 	while ((option = getopt_long(argc, argv, "+o:qh", option_table, &index)) != -1) {
 		if (option == 'h') {
 			fputs(usage, stdout);
@@ -321,10 +474,34 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		    !check_option(options, option, option_table[index].name))
 			return EXIT_RUN_OWN + 1;
 	}
+	return 0;
+}
+
+int run_options_parse(struct run_options *options, int argc, char **argv)
+{
+	struct destinations configured, given;
+	char *error;
+	bool leaves = leaves_config(argc, argv);
+	int result = capture_options_init(&options->capture, &error);
+
+	if (!taken(result, error))
+		return EXIT_RUN_OWN + 1;
+	if (!leaves && !take_config(options))
+		return EXIT_RUN_OWN + 1;
+	configured = destinations_of(options);
+	if (!is_one_destination(&configured, "the configuration has "))
+		return EXIT_RUN_OWN + 1;
+	result = take_arguments(options, argc, argv);
+	if (result)
+		return result;
 	if (optind == argc) {
 		warn("run: no command given");
 		return EXIT_RUN_OWN + 1;
 	}
+	given = destinations_of(options);
+	if (!is_one_destination(&given, ""))
+		return EXIT_RUN_OWN + 1;
+	choose_destination(options, &configured, &given);
 	if (options->dormant)
 		options->capture.window = (struct window_options){.dormant = true};
 	if (options->nvtx)

@@ -9,12 +9,17 @@
 #include "capture_options.h"
 #include "node-agent/bpf_source.h"
 #include "proto/stack_source.h"
+#include "site_config.h"
 
-#define RUN_OUTPUT "flamegrid-profile" /* without --output; a step's job is added */
+#define RUN_OUTPUT      "flamegrid-profile" /* without --output; a step's job is added */
+#define RUN_OUTPUT_TASK RUN_OUTPUT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}" /* likewise, of --task */
 
-struct run_options { /* strings are the command line's */
+struct run_options { /* strings are the command line's, or the configuration's */
 	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,
 		*interface, *wanted_title;
+	const char *aggregator, *keys_path; /* a site's (site_aggregator.h); NULL: none */
+	bool insecure;
+	struct site_config config;
 	struct capture_options capture;
 	struct report_options names;
 	struct bpf_source_options bpf;
@@ -24,7 +29,10 @@ struct run_options { /* strings are the command line's */
 	char **command;
 };
 
-/* Takes the command line's, into what is zeroed but for defaults. 0: go on; otherwise the exit status, plus one, after what there was to say. */
+/* Whether the configuration may have an option of this name; *has_value: with a value. */
+bool run_options_may_configure(const char *name, bool *has_value);
+
+/* Takes the configuration's and the command line's, which goes before it, into what is zeroed but for defaults. 0: go on; otherwise the exit status, plus one, after what there was to say. */
 int run_options_parse(struct run_options *options, int argc, char **argv);
 
 #endif

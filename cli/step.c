@@ -21,7 +21,6 @@
 #include "step_options.h"
 #include "verbs.h"
 
-#define DEFAULT_OUTPUT  "--output=flamegrid-profile-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}"
 #define OWN_PREFIX      "FLAMEGRID_"
 #define READY_MS        25000 /* two keepers that start, each for ten seconds at most */
 #define END_S           75    /* `run` waits for other nodes a minute at most */
@@ -211,11 +210,10 @@ static void run_task(void *argument, int ready)
 {
 	struct task *task = argument;
 	struct install_paths paths = {0};
-	char *run[STEP_OPTIONS_MAX + 16] = {(char *)"run", (char *)"--strict",
-					    (char *)DEFAULT_OUTPUT};
+	char *run[STEP_OPTIONS_MAX + 16] = {(char *)"run", (char *)"--strict"};
 	char exe[PATH_MAX + 16], title[320], pid[32], numbers[4][NUMBER_SIZE];
 	const int values[4] = {task->pid, task->hook, ready, task->environment[1]};
-	int nr = 3;
+	int nr = 2;
 
 	prctl(PR_SET_NAME, "flamegrid-step");
 	install_paths_find(task->program, &paths);

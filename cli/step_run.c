@@ -14,6 +14,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	const struct node_keeper_options node = {
 		.step = step,
 		.rendezvous_path = rendezvous_path,
+		.site = options->site,
 		.task = options->task,
 		.agent = options->agent,
 	};
@@ -30,11 +31,14 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	int r = 0;
 
 	*run = (struct step_run){.aggregator.fd = -1, .member.fd = -1};
-	if (snprintf(rendezvous_path, sizeof(rendezvous_path), "%s" RENDEZVOUS_SUFFIX,
+	run->at_site = options->site != NULL;
+	run->says_place = options->site && step->rank == 0 && !options->quiet;
+	if (!options->site &&
+	    snprintf(rendezvous_path, sizeof(rendezvous_path), "%s" RENDEZVOUS_SUFFIX,
 		     options->output_path) >= (int)sizeof(rendezvous_path))
 		r = -ENAMETOOLONG;
 	/* First, so that the agent of this node does not have to look for long; a job whose aggregator cannot start is still one job. */
-	if (r == 0 && step->rank == 0)
+	if (r == 0 && step->rank == 0 && !options->site)
 		r = job_keeper_start(&run->aggregator, &job);
 	if (r == 0)
 		r = node_member_join(&run->member, &node);
@@ -49,10 +53,16 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 
 void step_run_finish(struct step_run *run, bool failed)
 {
-	if (!node_member_drain(&run->member, DRAIN_MS))
+	struct node_member_answer answer;
+
+	node_member_drain(&run->member, DRAIN_MS, &answer);
+	if (!answer.stored && !answer.said)
 		fputs("flamegrid: run: the last of what this rank recorded may be missing in the "
 		      "profile: the aggregator has not confirmed it\n",
 		      stderr);
-	node_member_leave(&run->member, LEAVE_MS);
+	if (answer.stored && run->says_place && *answer.place)
+		fprintf(stderr, "flamegrid: run: the profile is %s\n", answer.place);
+	/* What a site's aggregator has not heard of by now it need not hear of while a launcher waits. */
+	node_member_leave(&run->member, run->at_site && !answer.stored ? 0 : LEAVE_MS);
 	job_keeper_finish(&run->aggregator, failed);
 }

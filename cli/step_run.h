@@ -8,6 +8,7 @@
 #include "job_keeper.h"
 #include "job_step.h"
 #include "node_member.h"
+#include "site_aggregator.h"
 
 #define RENDEZVOUS_SUFFIX ".rendezvous" /* behind the profile's path: rendezvous.h's file */
 
@@ -15,6 +16,8 @@ struct step_run_options { /* strings are borrowed for the call */
 	const char *
 		output_path; /* the same in all processes of the step, on a file system that all nodes see */
 	const char *interface; /* NULL: all */
+	const struct site_aggregator *
+		site; /* writes the profile, wherever it does; NULL: an aggregator of the step's own */
 	const char *title;
 	struct report_options names;
 	bool quiet;
@@ -27,6 +30,7 @@ struct step_run {
 	struct job_keeper aggregator; /* of rank 0 */
 	struct node_member member;
 	char socket_path[STEP_DIR_MAX + 16]; /* the agent's, for guests */
+	bool at_site, says_place;            /* and says where, at the end */
 };
 
 /* 0 or -errno after a warning: nothing is to be undone. */

@@ -200,6 +200,8 @@ static int start_publisher(struct agent *agent, const struct agent_options *opti
 	if (r)
 		return r;
 	publisher.hello = hello.hello;
+	if (options->job)
+		publisher.hello.job = *options->job;
 	memcpy(agent->epoch, publisher.hello.epoch, sizeof(agent->epoch));
 	r = publisher_create(&publisher, &agent->publisher, error);
 	if (r)
@@ -339,6 +341,7 @@ int agent_create(const struct agent_options *options, struct agent **agent, char
 	if (new_agent) {
 		agent_exchange_init(&new_agent->exchange);
 		new_agent->quiet = options->quiet;
+		new_agent->leaves_words = options->leaves_words;
 		new_agent->drain_interval_ns =
 			(options->drain_interval_ms ? options->drain_interval_ms
 						    : DRAIN_INTERVAL_MS) *

@@ -15,6 +15,7 @@
 struct agent;
 struct capability_set;
 struct key_set;
+struct message_job;
 
 /* Strings are borrowed for agent_create() only. */
 struct agent_options {
@@ -35,6 +36,7 @@ struct agent_options {
 	bool inlines;        /* names hold source lines and inlined functions (symbolizer.h) */
 	bool any_user;       /* take guests of other users than our own and root (a site's agent) */
 	bool quiet;          /* errors only on stderr */
+	bool leaves_words; /* that the aggregator cannot be reached, or does not take our keys: whoever asks for the status says it */
 	bool may_restart; /* with an endpoint: guests keep their memory for the agent that comes after this one */
 	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
 				counted before is not in it */
@@ -45,6 +47,8 @@ struct agent_options {
 		rights; /* threads that are started keep no others (agent_rights.h); NULL: what the caller has. Whoever runs
 						agent_run() gives up its own by itself, after agent_create() */
 	uid_t guest_uid; /* guests of this user are taken, too; 0: of no other */
+	const struct message_job *
+		job; /* what all of this agent belongs to, for an aggregator of many jobs; NULL: nothing is said */
 };
 
 /* Binds the socket and prepares the loop. 0 or -errno; *error (if error is not NULL) is then one
@@ -81,9 +85,13 @@ struct agent_status {
 	uint64_t samples;           /* of host threads */
 	uint64_t sent_seq, acked_seq;
 	uint64_t refused_guests;
-	uint64_t capturing;  /* processes whose capture is on, or is being ended */
-	bool asked_to_leave; /* of one that is attached: the user wants it to end */
-	bool connected;      /* WELCOME received and not lost since */
+	uint64_t capturing;    /* processes whose capture is on, or is being ended */
+	bool asked_to_leave;   /* of one that is attached: the user wants it to end */
+	bool connected;        /* WELCOME received and not lost since */
+	bool welcomed;         /* ever */
+	uint64_t key_refusals; /* connections that failed because keys do not fit */
+	const char *
+		profile; /* where the aggregator said, once welcomed, that the job's profile is, "": it did not. Borrowed until agent_destroy() */
 };
 
 /* A consistent copy; any thread. */

@@ -223,10 +223,12 @@ static void publish_status(struct agent *agent)
 		.sent_seq = publisher_last_seq(agent->publisher),
 		.acked_seq = publisher_acked_seq(agent->publisher),
 		.connected = publisher_connected(agent->publisher),
+		.key_refusals = publisher_refusals(agent->publisher),
 		.capturing = guest_control_capturing(agent->control),
 		.asked_to_leave = agent->control->asked_to_leave,
 	};
 
+	status.welcomed = publisher_welcomed(agent->publisher, &status.profile);
 	process_table_counts(agent->processes, &status.launches, &status.records);
 	status.samples = bpf_source_samples(agent->bpf);
 	status.refused_guests =
@@ -305,6 +307,8 @@ static uint64_t deadline_ns(const struct agent *agent)
 
 static void report_failure(const struct agent *agent, int r)
 {
+	if (r == -ETIMEDOUT && agent->leaves_words)
+		return;
 	if (r == -ETIMEDOUT)
 		fprintf(stderr,
 			"flamegrid-agent: connect: %s: %llu of %llu frames were not acknowledged "
@@ -324,7 +328,7 @@ static void report_failure(const struct agent *agent, int r)
 /* Once: it is tried again every few seconds, and the job may well go on for days. */
 static void say_refusal(struct agent *agent)
 {
-	if (agent->refusal_said || !publisher_refusals(agent->publisher))
+	if (agent->refusal_said || agent->leaves_words || !publisher_refusals(agent->publisher))
 		return;
 	agent->refusal_said = true;
 	fprintf(stderr,

@@ -37,7 +37,9 @@ struct publisher {
 	struct batch_decoder *decoder;
 	struct send_window *window;
 	struct message_hello hello;
-	char texts[3][TEXT_MAX];
+	char texts[6][TEXT_MAX];
+	char profile[TEXT_MAX]; /* "": not told */
+	bool welcomed;          /* ever */
 	uint64_t window_bytes, ping_ns, silence_ns;
 	enum state state;
 	uint64_t next_seq; /* the next frame to send on this connection */
@@ -139,6 +141,11 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 	publisher->credit_frames = welcome->window_frames;
 	publisher->credit_bytes = welcome->window_bytes;
 	publisher->progress_ns = publisher->now_ns;
+	if (!publisher->welcomed)
+		snprintf(publisher->profile, sizeof(publisher->profile), "%.*s",
+			 (int)(welcome->profile.size < TEXT_MAX ? welcome->profile.size : TEXT_MAX),
+			 welcome->profile.data ? welcome->profile.data : "");
+	publisher->welcomed = true;
 	publisher->state = STATE_WELCOMED;
 	clock_exchange_restart(&publisher->clocks, publisher->now_ns);
 	return 0;
@@ -463,6 +470,9 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 		copy_text(new_publisher->texts[0], &new_publisher->hello.software);
 		copy_text(new_publisher->texts[1], &new_publisher->hello.node);
 		copy_text(new_publisher->texts[2], &new_publisher->hello.boot_id);
+		copy_text(new_publisher->texts[3], &new_publisher->hello.job.key);
+		copy_text(new_publisher->texts[4], &new_publisher->hello.job.user);
+		copy_text(new_publisher->texts[5], &new_publisher->hello.job.title);
 		r = set_up(new_publisher, options);
 	}
 	if (r == 0) {
@@ -539,6 +549,12 @@ uint64_t publisher_refusals(const struct publisher *publisher)
 bool publisher_connected(const struct publisher *publisher)
 {
 	return publisher->state == STATE_WELCOMED;
+}
+
+bool publisher_welcomed(const struct publisher *publisher, const char **profile)
+{
+	*profile = publisher->profile;
+	return publisher->welcomed;
 }
 
 bool publisher_take_order(struct publisher *publisher, struct message_control *order)

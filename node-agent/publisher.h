@@ -68,6 +68,9 @@ uint64_t publisher_acked_seq(const struct publisher *publisher);
 uint64_t publisher_refusals(const struct publisher *publisher);
 bool publisher_connected(const struct publisher *publisher); /* welcomed, and not lost since */
 
+/* Whether it was ever welcomed; *profile is where the aggregator then said that the job's profile is, "": it did not. Borrowed until destroy, and the same from then on. */
+bool publisher_welcomed(const struct publisher *publisher, const char **profile);
+
 /* How this node's clock stands to the aggregator's. false: nothing is known, *estimate is nothing. */
 bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,
 		     struct clock_exchange_estimate *estimate);

@@ -40,6 +40,16 @@ const char *batch_decoder_error(const struct batch_decoder *decoder)
 	return decoder->fault.text;
 }
 
+static void read_job(struct batch_reader *reader, struct message_job *job)
+{
+	job->key = batch_reader_text(reader, "key");
+	job->user = batch_reader_text(reader, "user");
+	job->title = batch_reader_text(reader, "title");
+	job->nr_nodes = batch_reader_rank(reader, "nr_nodes");
+	job->world_size = batch_reader_rank(reader, "world_size");
+	job->flags = batch_reader_u32(reader, "flags");
+}
+
 static void read_hello(struct batch_reader *reader, struct message_hello *hello)
 {
 	hello->version_min = batch_reader_u32(reader, "version_min");
@@ -49,6 +59,9 @@ static void read_hello(struct batch_reader *reader, struct message_hello *hello)
 	hello->software = batch_reader_text(reader, "software");
 	hello->node = batch_reader_text(reader, "node");
 	hello->boot_id = batch_reader_text(reader, "boot_id");
+	hello->job = (struct message_job){.nr_nodes = -1, .world_size = -1};
+	if (reader->nr_left)
+		read_job(reader, &hello->job);
 }
 
 static void read_welcome(struct batch_reader *reader, struct message_welcome *welcome)
@@ -57,6 +70,8 @@ static void read_welcome(struct batch_reader *reader, struct message_welcome *we
 	welcome->window_frames = batch_reader_u32(reader, "window_frames");
 	welcome->window_bytes = batch_reader_u64(reader, "window_bytes");
 	welcome->durable_seq = batch_reader_u64(reader, "durable_seq");
+	welcome->profile =
+		reader->nr_left ? batch_reader_text(reader, "profile") : (struct message_text){0};
 }
 
 static void read_refuse(struct batch_reader *reader, struct message_refuse *refuse)

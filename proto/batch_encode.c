@@ -38,6 +38,12 @@ void batch_encoder_destroy(struct batch_encoder *encoder)
 	free(encoder);
 }
 
+static void put_rank(struct batch_writer *writer, int32_t rank)
+{
+	batch_writer_require(writer, rank >= MESSAGE_RANK_NONE);
+	batch_writer_int(writer, rank);
+}
+
 static void put_hello(struct batch_writer *writer, const struct message_hello *hello)
 {
 	batch_writer_require(writer, hello->version_min <= hello->version_max);
@@ -47,6 +53,14 @@ static void put_hello(struct batch_writer *writer, const struct message_hello *h
 	batch_writer_text(writer, &hello->software);
 	batch_writer_text(writer, &hello->node);
 	batch_writer_text(writer, &hello->boot_id);
+	if (hello->job.key.size == 0)
+		return;
+	batch_writer_text(writer, &hello->job.key);
+	batch_writer_text(writer, &hello->job.user);
+	batch_writer_text(writer, &hello->job.title);
+	put_rank(writer, hello->job.nr_nodes);
+	put_rank(writer, hello->job.world_size);
+	batch_writer_uint(writer, hello->job.flags);
 }
 
 static void put_welcome(struct batch_writer *writer, const struct message_welcome *welcome)
@@ -55,6 +69,8 @@ static void put_welcome(struct batch_writer *writer, const struct message_welcom
 	batch_writer_uint(writer, welcome->window_frames);
 	batch_writer_uint(writer, welcome->window_bytes);
 	batch_writer_uint(writer, welcome->durable_seq);
+	if (welcome->profile.size)
+		batch_writer_text(writer, &welcome->profile);
 }
 
 static void put_refuse(struct batch_writer *writer, const struct message_refuse *refuse)
@@ -83,12 +99,6 @@ static void put_device(struct batch_writer *writer, const struct message_device 
 	batch_writer_id(writer, device->pci);
 	batch_writer_column(writer, &(struct column_source){&device->limits, sizeof(uint32_t), 4,
 							    DEVICE_LIMITS});
-}
-
-static void put_rank(struct batch_writer *writer, int32_t rank)
-{
-	batch_writer_require(writer, rank >= MESSAGE_RANK_NONE);
-	batch_writer_int(writer, rank);
 }
 
 static void put_process(struct batch_writer *writer, const struct message_process *process)
@@ -204,6 +214,14 @@ static void put_ack(struct batch_writer *writer, const struct message_ack *ack)
 
 /* --- whole messages --- */
 
+/* Those that came later, and are left out where there is nothing to say. */
+static uint32_t nr_more_elements(const struct message *message)
+{
+	if (message->type == MESSAGE_HELLO && message->hello.job.key.size)
+		return 6;
+	return message->type == MESSAGE_WELCOME && message->welcome.profile.size;
+}
+
 /* Elements of the frame's own array, type and version included. 0: no message that is sent. */
 static uint32_t nr_elements_of(enum message_type type)
 {
@@ -318,7 +336,7 @@ int batch_encode(struct batch_encoder *encoder, const struct message *message,
 		 const uint8_t **frame, size_t *size)
 {
 	struct batch_writer *writer = &encoder->writer;
-	uint32_t nr_elements = nr_elements_of(message->type);
+	uint32_t nr_elements = nr_elements_of(message->type) + nr_more_elements(message);
 
 	*frame = NULL;
 	*size = 0;

@@ -24,7 +24,7 @@ static int explain(char **error, int status, const char *format, ...)
 }
 
 /* Through the descriptor: the name may by then be another file's. */
-static int check_owner(int fd, const char *path, char **error)
+static int check_owner(int fd, const char *path, bool shared, char **error)
 {
 	struct stat status;
 
@@ -34,7 +34,9 @@ static int check_owner(int fd, const char *path, char **error)
 		return explain(error, -EPERM, "%s: not a regular file", path);
 	if (status.st_uid != geteuid() && status.st_uid != 0)
 		return explain(error, -EPERM, "%s: belongs to another user", path);
-	if (status.st_mode & (S_IRWXG | S_IRWXO))
+	const mode_t allowed = shared && status.st_uid == 0 ? S_IRGRP : 0;
+
+	if (status.st_mode & (S_IRWXG | S_IRWXO) & ~allowed)
 		return explain(error, -EPERM,
 			       "%s: others than its owner can read or write it (chmod 600 %s)",
 			       path, path);
@@ -69,7 +71,7 @@ static int take_line(const struct reading *reading, char *text, unsigned int num
 	return 0;
 }
 
-int key_file_read(const char *path, key_file_line line, void *context, char **error)
+int key_file_read(const char *path, bool shared, key_file_line line, void *context, char **error)
 {
 	const struct reading reading = {path, line, context, error};
 	char text[LINE_SIZE];
@@ -78,7 +80,7 @@ int key_file_read(const char *path, key_file_line line, void *context, char **er
 	*error = NULL;
 	if (fd < 0)
 		return explain(error, -errno, "%s: %s", path, strerror(errno));
-	status = check_owner(fd, path, error);
+	status = check_owner(fd, path, shared, error);
 	FILE *file = status == 0 ? fdopen(fd, "r") : NULL;
 	if (!file) {
 		close(fd);

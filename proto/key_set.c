@@ -67,14 +67,15 @@ static int take_line(void *context, const char *name, const char *value, const c
 	return key_set_take(context, name, value, why);
 }
 
-int key_set_read(const char *path, enum key_role role, struct key_set *keys, char **error)
+static int read_keys(const char *path, bool shared, enum key_role role, struct key_set *keys,
+		     char **error)
 {
 	const enum key_role other = role == KEY_ROLE_AGENT ? KEY_ROLE_AGGREGATOR : KEY_ROLE_AGENT;
 	const char *name;
 	int status;
 
 	memset(keys, 0, sizeof(*keys));
-	status = key_file_read(path, take_line, keys, error);
+	status = key_file_read(path, shared, take_line, keys, error);
 	name = status == 0 ? missing(keys, role) : NULL;
 	if (name) {
 		status = -EINVAL;
@@ -87,6 +88,16 @@ int key_set_read(const char *path, enum key_role role, struct key_set *keys, cha
 	if (status)
 		memset(keys, 0, sizeof(*keys));
 	return status;
+}
+
+int key_set_read(const char *path, enum key_role role, struct key_set *keys, char **error)
+{
+	return read_keys(path, false, role, keys, error);
+}
+
+int key_set_read_shared(const char *path, struct key_set *keys, char **error)
+{
+	return read_keys(path, true, KEY_ROLE_AGENT, keys, error);
 }
 
 void key_set_print(const struct key_set *keys, enum key_role role, FILE *file)

@@ -30,6 +30,9 @@ int key_set_take(struct key_set *keys, const char *name, const char *value, cons
  * which line, or which key that role needs is missing. On error *keys is empty. */
 int key_set_read(const char *path, enum key_role role, struct key_set *keys, char **error);
 
+/* An agent's, likewise; but a file of root's may be readable by its group, too: those whom root lets send. */
+int key_set_read_shared(const char *path, struct key_set *keys, char **error);
+
 /* Writes what the role needs, and nothing else, into a new file that only this user can read (0600). 0 or -errno: -EEXIST: there is
  * a file of that name, which stays; then nothing is left behind. */
 int key_set_write(const char *path, enum key_role role, const struct key_set *keys);

@@ -60,6 +60,19 @@ struct message_text {
 	uint32_t size;
 };
 
+#define MESSAGE_JOB_NAME_MAX 255u /* bytes of a key or a user */
+#define MESSAGE_JOB_RAW      1u   /* of its flags: samples of host threads one by one */
+
+/* The job that an agent is of, for an aggregator that keeps a profile for each. */
+struct message_job {
+	struct message_text
+		key; /* the same of all its agents, and of no other job's; no blanks. "": of none */
+	struct message_text user; /* whose it is, likewise without blanks; "": not known */
+	struct message_text title;
+	int32_t nr_nodes, world_size; /* -1: not known */
+	uint32_t flags;               /* MESSAGE_JOB_… */
+};
+
 /* First frame of every connection, in both directions of time: also after a reconnect. Carries no sequence number. */
 struct message_hello {
 	uint32_t version_min, version_max;
@@ -67,6 +80,7 @@ struct message_hello {
 	struct message_text software;   /* "flamegrid 0.1.0" */
 	struct message_text node;       /* --node-name, else Slurm's, else the hostname */
 	struct message_text boot_id;    /* /proc/sys/kernel/random/boot_id */
+	struct message_job job;
 };
 
 struct message_welcome {
@@ -75,6 +89,7 @@ struct message_welcome {
 	uint64_t window_bytes;
 	uint64_t
 		durable_seq; /* last sequence number of this epoch that is safely stored; 0: none */
+	struct message_text profile; /* where it is kept, for people; "": not told */
 };
 
 enum refuse_code {

@@ -76,6 +76,9 @@ void aggregator_fixture_start_with(struct aggregator_fixture *fixture, uint32_t 
 		.title = "a test",
 		.commit_interval_ms = commit_interval_ms,
 		.raw_samples = fixture->raw_samples,
+		.jobs_path = fixture->jobs_path,
+		.wait_nodes_ms = fixture->wait_nodes_ms,
+		.wait_silent_ms = fixture->wait_silent_ms,
 		.quiet = true,
 	};
 	char *error;

@@ -18,8 +18,10 @@ struct aggregator_fixture {
 	char path[96];            /* of the store, in the folder */
 	char socket_endpoint[96]; /* in the folder; nobody listens there unless told to */
 	struct scenario scenarios[AGGREGATOR_FIXTURE_SCENARIOS];
-	void *context;                 /* ZeroMQ's, shared with the agents; owns */
-	bool raw_samples;              /* from the next start on */
+	void *context;    /* ZeroMQ's, shared with the agents; owns */
+	bool raw_samples; /* from the next start on, as the next three */
+	const char *jobs_path;
+	uint32_t wait_nodes_ms, wait_silent_ms;
 	struct aggregator *aggregator; /* between start and stop; owns */
 	pthread_t thread;
 };

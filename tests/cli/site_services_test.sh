@@ -27,7 +27,7 @@ start() {
 	local unit=$1 example=$2 name=${1%.service} words
 	shift 2
 	words=$(set -a; . "$units/$example"; eval "$places"
-		eval "printf '%s\n' $(value "$unit" ExecStart | sed "s#/opt/flamegrid/#$site/#; s#/run/flamegrid/#$scratch/run/#; s#/var/lib/flamegrid/#$scratch/state/#; s#/var/cache/flamegrid#$scratch/cache#")")
+		eval "printf '%s\n' $(value "$unit" ExecStart | sed "s#/opt/flamegrid/#$site/#; s#/run/flamegrid/#$scratch/run/#; s#/var/lib/flamegrid/#$scratch/state/#g; s#/var/cache/flamegrid#$scratch/cache#")")
 	mapfile -t command <<<"$words"
 	mkfifo "$scratch/ready"
 	(cd / && exec setpriv --reuid $service --regid $service --clear-groups --no-new-privs --bounding-set "$rights" --inh-caps "$rights" --ambient-caps "$rights" \

@@ -15,6 +15,7 @@ cp "$(dirname "$0")"/../../deploy/slurm/task_*.sh "$site/share/flamegrid/slurm"
 cat >"$site/bin/flamegrid" <<TEXT
 #!/bin/sh
 [ "\$2" = begin ] && set -- "\$@" "devices=$scratch/devices.\$SLURMD_NODENAME"
+[ "\$2" = begin ] && [ -e "$scratch/half/\$SLURMD_NODENAME" ] && exec "$scratch/half/bin/flamegrid" "\$@"
 exec "$flamegrid" "\$@"
 TEXT
 chmod +x "$site/bin/flamegrid"
@@ -147,6 +148,52 @@ srun -n1 --flamegrid=output=killed sh kill.sh >out 2>err
 same "status of a task whose profiler is killed" $? 3
 rm -rf "$XDG_RUNTIME_DIR"/*
 
+# ---- a task that never calls CUDA, and a node without the library: the job is as it would have been
+rm -f truth.*
+mkdir -p half/bin
+cp "$flamegrid" half/bin/flamegrid
+: >half/n3
+$run --flamegrid=output=halved sh -c 'test $SLURM_PROCID = 1 && exec echo none; exec sh rank.sh '"$work --launches 200" >out 2>err
+same "a node without the library: srun's status" $? 0
+rm half/n3
+nothing_left "a node without the library"
+same "a node without the library: all tasks have run" "$(ls truth.* | wc -l) $(grep -c '^none$' out)" "7 1"
+same "a node without the library: each task says so" "$(grep -c 'the injection library is missing' err)" 2
+contains "a node without the library: so does rank 0" err "1 of 4 nodes did not join: their GPU work is not in the profile"
+same "a node without the library: ranks in the profile" "$("$flamegrid" report halved --by rank 2>/dev/null | cut -d';' -f1 | sort -u | paste -sd' ')" "rank0 rank2 rank3 rank6 rank7"
+same "a node without the library: ns of the others" "$(total halved)" "$(truth_sum valid_ns truth.[02367])"
+
+# ---- a site's aggregator, by the option and by the configuration
+rm -f truth.*
+mkfifo news
+exec 7<>news
+: >service.log
+"$flamegrid" aggregate --listen "ipc://$scratch/service" --store "$scratch/service.db" --jobs "$scratch/jobs" 2> >(tee -p news >>service.log) 7<&- &
+service=$!
+slurm_pids="$slurm_pids $service"
+says() { until grep -qF -- "$1" service.log; do read -r -t 60 _ <&7 || return 1; done; }
+check "the service is there" says "listening on ipc://"
+$run --flamegrid="aggregator=ipc://$scratch/service" sh rank.sh $work --launches 300 >out 2>err
+same "a site's aggregator: srun's status" $? 0
+same "a site's aggregator: what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""
+profile=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' err)
+check "a site's aggregator: complete" says "$profile is complete"
+same "a site's aggregator: ns" "$(total "$profile")" "$(truth_sum valid_ns truth.*)"
+same "a site's aggregator: hosts" "$(hosts "$profile")" "n1 n2 n3 n4 "
+rm -f truth.*
+printf 'aggregator ipc://%s/service\n' "$scratch" >site.conf
+FLAMEGRID_CONFIG=$scratch/site.conf $run --flamegrid sh rank.sh $work --launches 200 >out 2>err
+same "the configuration's: srun's status" $? 0
+profile=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' err)
+check "the configuration's: complete" says "$profile is complete"
+same "the configuration's: ns" "$(total "$profile")" "$(truth_sum valid_ns truth.*)"
+rm -f truth.*
+FLAMEGRID_CONFIG=$scratch/site.conf $run --flamegrid=output=mine sh rank.sh $work --launches 100 >out 2>err
+same "output goes before the configuration: ns" "$(total mine)" "$(truth_sum valid_ns truth.*)"
+kill -TERM $service
+wait $service
+same "the service's status" $? 0
+
 # ---- without the plugin: the prolog, for those who ask
 rm -f truth.*
 FLAMEGRID_STEP='output=prolog' FLAMEGRID_LOG=$scratch/words $run sh rank.sh $work --launches 500 >out 2>err
@@ -177,3 +224,19 @@ same "status with a wrong prefix" $? 0
 same "the tasks" "$(paste -sd' ' out)" "ran ran"
 contains "a line says so" err "/nonexistent/bin/flamegrid: No such file or directory"
 same "one line" "$(grep -c . err)" 1
+
+# ---- Slurm's daemon of a node is killed in the middle: who serves the step goes on, and so do we
+plugin "$site"
+rm -f truth.*
+mkfifo go
+exec 9<>go
+$run --flamegrid=output=orphaned sh rank.sh sh -c "$work --launches 300; echo >>up; read -r _ <go; FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.2 exec $work --launches 100" >out 2>err &
+job=$!
+for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
+check "the daemon of n4 is killed" kill -KILL "$(cat "$slurm/node.n4.pid")"
+for r in 0 1 2 3 4 5 6 7; do echo >&9; done
+wait $job
+same "a node without its daemon: srun's status" $? 0
+same "a node without its daemon: ns of all ranks" "$(total orphaned)" "$(truth_sum valid_ns truth.*)"
+same "a node without its daemon: hosts" "$(hosts orphaned)" "n1 n2 n3 n4 "
+nothing_left "a node without its daemon"

@@ -61,3 +61,46 @@ wait $job
 same "srun of a job that is cancelled" $? 143
 same "ns of all ranks until then" "$("$flamegrid" report cancelled --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" \
 	"$(truth_sum valid_ns truth.*)"
+
+# ---- a rank that never calls CUDA
+rm -f truth.*
+$run sh profiled.sh -q -o some -- sh -c 'test $SLURM_PROCID = 3 && exec echo none; exec sh rank.sh '"$work --launches 200" >out 2>err
+same "a rank without CUDA: srun's status" $? 0
+same "a rank without CUDA: it has run" "$(grep -c '^none$' out)" 1
+same "a rank without CUDA: nothing is said" "$(grep -v '^srun: job' err)" ""
+same "a rank without CUDA: ranks in the profile" "$("$flamegrid" report some --by rank 2>/dev/null | cut -d';' -f1 | sort -u | paste -sd' ')" "rank0 rank1 rank2 rank4 rank5 rank6 rank7"
+same "a rank without CUDA: ns of the others" "$("$flamegrid" report some --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" "$(truth_sum valid_ns truth.*)"
+
+# ---- a node without the library: its ranks run, and it is said
+rm -f truth.*
+mkdir -p half/bin
+cp "$flamegrid" half/bin/flamegrid
+cat >halved.sh <<'TEXT'
+[ "$SLURMD_NODENAME" = n3 ] && FLAMEGRID=$PWD/half/bin/flamegrid
+exec sh profiled.sh "$@"
+TEXT
+$run sh halved.sh -o halved -- sh rank.sh $work --launches 200 >out 2>err
+same "a node without the library: srun's status" $? 0
+same "a node without the library: all ranks have run" "$(ls truth.* | wc -l)" 8
+same "a node without the library: each rank says so" "$(grep -c 'the injection library is missing' err)" 2
+contains "a node without the library: so does rank 0" err "1 of 4 nodes did not join: their GPU work is not in the profile"
+missing=$("$flamegrid" report halved --by rank 2>/dev/null | cut -d';' -f1 | sort -u | paste -sd' ')
+same "a node without the library: the others' ranks" "$missing" "rank0 rank1 rank2 rank3 rank6 rank7"
+same "a node without the library: ns of the others" "$("$flamegrid" report halved --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" \
+	"$(truth_sum valid_ns truth.[012367])"
+
+# ---- Slurm's daemon of a node is killed in the middle: who serves the step goes on, and so do we
+rm -f truth.*
+mkfifo go
+exec 9<>go
+$run -J orphaned sh profiled.sh -o orphaned -- sh rank.sh sh -c "$work --launches 300; echo >>up; read -r _ <go; FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.2 exec $work --launches 100" >out 2>err &
+job=$!
+for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
+check "the daemon of n4 is killed" kill -KILL "$(cat "$slurm/node.n4.pid")"
+for r in 0 1 2 3 4 5 6 7; do echo >&9; done
+wait $job
+same "a node without its daemon: srun's status" $? 0
+same "a node without its daemon: ns of all ranks" "$("$flamegrid" report orphaned --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" "$(truth_sum valid_ns truth.*)"
+same "a node without its daemon: hosts" "$("$flamegrid" report orphaned --by host 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "n1 n2 n3 n4 "
+contains "a node without its daemon: nothing is lost" err "nothing lost; orphaned/"
+same "what is left on the nodes at the end" "$(ls "$XDG_RUNTIME_DIR")" ""

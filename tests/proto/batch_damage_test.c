@@ -156,6 +156,16 @@ static void elements_that_are_missing_or_of_another_type_are_named(void **state)
 		     "\x98\x01\x01\x02\x01\xc4\x10"
 		     "0123456789abcdef\xa0\xa0\xa0",
 		     -EBADMSG, "HELLO: version_max is out of range");
+	DECODE_FAILS(codec,
+		     "\x99\x01\x01\x01\x01\xc4\x10"
+		     "0123456789abcdef\xa0\xa0\xa0\xa1k",
+		     -EBADMSG, "HELLO: user is missing");
+	DECODE_FAILS(codec,
+		     "\x9e\x01\x01\x01\x01\xc4\x10"
+		     "0123456789abcdef\xa0\xa0\xa0\xa1k\xa0\xa0\xfe\x01\x00",
+		     -EBADMSG, "HELLO: nr_nodes is out of range");
+	DECODE_FAILS(codec, "\x97\x02\x01\x01\x01\x01\x00\x05", -EBADMSG,
+		     "WELCOME: profile is of the wrong type");
 	DECODE_FAILS(codec, "\x91\xc1", -EBADMSG, "frame: malformed at byte 1");
 	DECODE_FAILS(codec, "\xdd\xff\xff\xff\xff", -EMSGSIZE, "frame: over a limit at byte 0");
 }

@@ -130,6 +130,27 @@ static void a_file_that_others_can_read_is_refused(void **state)
 	}
 }
 
+static void the_group_may_read_what_root_shares_with_it(void **state)
+{
+	const struct fixture *fixture = *state;
+	const mode_t refused[] = {0604, 0620, 0660, 0644};
+	const int group = geteuid() == 0 ? 0 : -EPERM;
+	struct key_set keys;
+	char *error;
+
+	assert_int_equal(key_set_write(fixture->path, KEY_ROLE_AGENT, &all), 0);
+	assert_int_equal(key_set_read_shared(fixture->path, &keys, &error), 0);
+	assert_int_equal(chmod(fixture->path, 0640), 0);
+	assert_int_equal(key_set_read_shared(fixture->path, &keys, &error), group);
+	free(error);
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		assert_int_equal(chmod(fixture->path, refused[i]), 0);
+		assert_int_equal(key_set_read_shared(fixture->path, &keys, &error), -EPERM);
+		assert_non_null(strstr(error, fixture->path));
+		free(error);
+	}
+}
+
 static void what_is_no_file_of_ours_is_refused(void **state)
 {
 	struct fixture *fixture = *state;
@@ -179,6 +200,7 @@ int main(void)
 		TEST(a_file_that_is_there_stays),
 		TEST(the_other_roles_file_is_named),
 		TEST(a_file_that_others_can_read_is_refused),
+		TEST(the_group_may_read_what_root_shares_with_it),
 		TEST(what_is_no_file_of_ours_is_refused),
 		TEST(damaged_lines_are_named),
 	};

@@ -457,6 +457,24 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 			 .nr_collectives = 1,
 			 .collectives = collectives}},
 	{.type = MESSAGE_COLLECTIVES, .collectives = {.seq = 16, .process_id = 2}},
+	{.type = MESSAGE_HELLO,
+	 .hello = {.version_min = 1,
+		   .version_max = 1,
+		   .epoch = {0xbe, 0xef},
+		   .software = TEXT("flamegrid 0.1.0"),
+		   .node = TEXT("node02"),
+		   .boot_id = TEXT("6a4c5f2e-0b1f-4f0e-9d57-3c1d4ad2b7aa"),
+		   .job = {.key = TEXT("1000.4711.0"),
+			   .user = TEXT("alice"),
+			   .title = TEXT("python3 train.py"),
+			   .nr_nodes = 4,
+			   .world_size = 32,
+			   .flags = MESSAGE_JOB_RAW}}},
+	{.type = MESSAGE_WELCOME,
+	 .welcome = {.version = 1,
+		     .window_frames = 64,
+		     .window_bytes = 8u << 20,
+		     .profile = TEXT("node00:/var/lib/flamegrid/jobs/alice-4711.0")}},
 };
 
 const struct message *message_samples_get(uint32_t index)
@@ -477,12 +495,23 @@ static bool text_equal(const struct message_text *left, const struct message_tex
 	return list_equal(left->data, right->data, left->size, right->size, 1);
 }
 
+/* Of no job the numbers are nothing. */
+static bool job_equal(const struct message_job *left, const struct message_job *right)
+{
+	if (left->key.size == 0)
+		return right->key.size == 0;
+	return text_equal(&left->key, &right->key) && text_equal(&left->user, &right->user) &&
+	       text_equal(&left->title, &right->title) && left->nr_nodes == right->nr_nodes &&
+	       left->world_size == right->world_size && left->flags == right->flags;
+}
+
 static bool hello_equal(const struct message_hello *left, const struct message_hello *right)
 {
 	return left->version_min == right->version_min && left->version_max == right->version_max &&
 	       memcmp(left->epoch, right->epoch, sizeof(left->epoch)) == 0 &&
 	       text_equal(&left->software, &right->software) &&
-	       text_equal(&left->node, &right->node) && text_equal(&left->boot_id, &right->boot_id);
+	       text_equal(&left->node, &right->node) &&
+	       text_equal(&left->boot_id, &right->boot_id) && job_equal(&left->job, &right->job);
 }
 
 static bool strings_equal(const struct message_strings *left, const struct message_strings *right)
@@ -560,7 +589,9 @@ static bool statistics_equal(const struct message_statistics *left,
 static bool welcome_equal(const struct message_welcome *left, const struct message_welcome *right)
 {
 	return left->version == right->version && left->window_frames == right->window_frames &&
-	       left->window_bytes == right->window_bytes && left->durable_seq == right->durable_seq;
+	       left->window_bytes == right->window_bytes &&
+	       left->durable_seq == right->durable_seq &&
+	       text_equal(&left->profile, &right->profile);
 }
 
 static bool collectives_equal(const struct message_collectives *left,

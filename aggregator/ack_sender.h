@@ -1,0 +1,16 @@
+/* Tells agents how much of theirs is stored, and how much more they may send. What cannot be sent is due again. Used by the aggregator's thread. */
+#ifndef ACK_SENDER_H
+#define ACK_SENDER_H
+
+#include "receiver.h"
+
+#define ACK_SENDER_FRAMES 1024u       /* unacknowledged, at most */
+#define ACK_SENDER_BYTES  (64u << 20) /* likewise */
+
+/* Of a peer with a session. */
+void ack_sender_one(struct receiver *receiver, struct peer *peer);
+
+/* All that have something new to hear, or may have missed it. */
+void ack_sender_all(struct receiver *receiver);
+
+#endif

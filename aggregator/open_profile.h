@@ -1,0 +1,41 @@
+/* A profile that is being written: what its agents have said, the store that keeps it, and when that is due to be committed. An aggregator has one, or one
+ * for each job (job_table.h). Used by the aggregator's thread. */
+#ifndef OPEN_PROFILE_H
+#define OPEN_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock_service.h"
+#include "commit_schedule.h"
+#include "control_service.h"
+
+struct collection;
+struct store;
+
+struct open_profile {                  /* zeroed: not open */
+	struct collection *collection; /* owns */
+	struct store *store;           /* owns */
+	struct clock_service clocks;
+	struct control_service control;
+	struct commit_schedule schedule;
+};
+
+struct open_profile_options { /* borrowed for the call, but for the receiver */
+	const char *store_path;
+	const char *title; /* NULL: as it is */
+	bool raw_samples;
+	struct receiver *receiver; /* borrowed until the profile is closed */
+};
+
+/* Opens the store, made if it is missing, and loads what it has. 0 or -errno, *error as store_open()'s (NULL: not wanted); open_profile_close() in either case. */
+int open_profile_open(struct open_profile *profile, const struct open_profile_options *options,
+		      char **error);
+void open_profile_close(struct open_profile *profile); /* what is not committed is dropped */
+
+bool open_profile_is_due(const struct open_profile *profile, uint64_t now_ns);
+
+/* Commits all. 0; -ENOMEM: it is no longer exact; other -errno: nothing was written, and it is due again later. */
+int open_profile_commit(struct open_profile *profile, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,389 @@
+/* Jobs of a site's aggregator, as agents see them. */
+#include "aggregator/job_table.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "aggregator/job_dir.h"
+#include "aggregator_fixture.h"
+#include "report_text.h"
+
+#define TURNS_MAX 200000u
+
+static char jobs_path[96];
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+	(void)status;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+static int set_up(void **state)
+{
+	if (aggregator_fixture_set_up(state))
+		return -1;
+	struct aggregator_fixture *fixture = *state;
+	snprintf(jobs_path, sizeof(jobs_path), "%s/jobs", fixture->folder);
+	fixture->jobs_path = jobs_path;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	nftw(jobs_path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return aggregator_fixture_tear_down(state);
+}
+
+static struct message_text text_of(const char *text)
+{
+	return (struct message_text){text, (uint32_t)strlen(text)};
+}
+
+static struct message_job job_of(const char *key, int32_t nr_nodes)
+{
+	return (struct message_job){.key = text_of(key),
+				    .user = text_of("alice"),
+				    .title = text_of("a test"),
+				    .nr_nodes = nr_nodes,
+				    .world_size = -1};
+}
+
+static void say_hello(struct test_agent *agent, const struct scenario *scenario,
+		      const struct message_job *job)
+{
+	struct message message = {.type = MESSAGE_HELLO, .hello = scenario->hello};
+
+	message.hello.job = *job;
+	struct scenario_frame frame = scenario_encode(&message);
+	test_agent_send(agent, &frame);
+	free(frame.bytes);
+}
+
+/* Says HELLO; returns durable_seq. The directory is what the answer names. */
+static uint64_t join(struct test_agent *agent, const struct scenario *scenario,
+		     const struct message_job *job, char path[static PATH_MAX])
+{
+	say_hello(agent, scenario, job);
+	const struct message_welcome *welcome = &test_agent_expect(agent, MESSAGE_WELCOME)->welcome;
+	const char *colon = memchr(welcome->profile.data, ':', welcome->profile.size);
+
+	assert_non_null(colon);
+	snprintf(path, PATH_MAX, "%.*s",
+		 (int)(welcome->profile.size - (size_t)(colon + 1 - welcome->profile.data)),
+		 colon + 1);
+	return welcome->durable_seq;
+}
+
+static void assert_name(const char *path, const char *name)
+{
+	assert_string_equal(strrchr(path, '/') + 1, name);
+}
+
+static bool has_mark(const char *path)
+{
+	char mark[PATH_MAX];
+
+	assert_int_equal(job_dir_file(path, JOB_DIR_MARK, mark), 0);
+	return access(mark, F_OK) == 0;
+}
+
+/* Whoever asks gives it a turn. */
+static void until_complete(struct test_agent *agent, const char *path)
+{
+	struct message ping = {.type = MESSAGE_PING, .ping.token = 1};
+	struct scenario_frame frame = scenario_encode(&ping);
+	uint32_t turns = 0;
+
+	while (has_mark(path) && turns++ < TURNS_MAX) {
+		test_agent_send(agent, &frame);
+		test_agent_expect(agent, MESSAGE_PONG);
+	}
+	free(frame.bytes);
+	assert_false(has_mark(path));
+}
+
+static char *report_of(const char *path)
+{
+	char store[PATH_MAX];
+
+	assert_int_equal(job_dir_file(path, JOB_DIR_STORE, store), 0);
+	return report_text_of(store);
+}
+
+/* A whole life in the job, and nothing else. */
+static void assert_is_undisturbed(struct aggregator_fixture *fixture, const char *path,
+				  const struct scenario *scenario)
+{
+	char *have = report_of(path), *want;
+
+	aggregator_fixture_start(fixture);
+	aggregator_fixture_play(fixture, scenario);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+	want = report_text_of(fixture->path);
+	assert_string_equal(have, want);
+	free(have);
+	free(want);
+}
+
+static void each_job_has_a_profile_of_its_own(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	char paths[2][PATH_MAX];
+	struct test_agent *agents[2];
+
+	aggregator_fixture_start(fixture);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct message_job job = job_of(i ? "12.1" : "12.0", 1);
+
+		agents[i] = aggregator_fixture_connect(fixture);
+		assert_int_equal(join(agents[i], &fixture->scenarios[i], &job, paths[i]), 0);
+		assert_true(has_mark(paths[i]));
+	}
+	assert_name(paths[0], "alice-12.0");
+	assert_name(paths[1], "alice-12.1");
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct scenario *scenario = &fixture->scenarios[i];
+
+		aggregator_fixture_send(agents[i], scenario, 1, scenario->nr_frames);
+		test_agent_expect_ack(agents[i], scenario->nr_frames);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		until_complete(agents[i], paths[i]);
+		test_agent_close(agents[i]);
+	}
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+	assert_is_undisturbed(fixture, paths[0], &fixture->scenarios[0]);
+}
+
+static void a_job_waits_for_all_of_its_nodes(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	const struct message_job job = job_of("5", 2);
+	char path[PATH_MAX], same[PATH_MAX];
+
+	fixture->wait_nodes_ms = 1000000;
+	aggregator_fixture_start(fixture);
+	struct test_agent *agents[2] = {aggregator_fixture_connect(fixture),
+					aggregator_fixture_connect(fixture)};
+	join(agents[0], &fixture->scenarios[0], &job, path);
+	aggregator_fixture_send(agents[0], &fixture->scenarios[0], 1,
+				fixture->scenarios[0].nr_frames);
+	test_agent_expect_ack(agents[0], fixture->scenarios[0].nr_frames);
+	assert_true(has_mark(path));
+	join(agents[1], &fixture->scenarios[1], &job, same);
+	assert_string_equal(same, path);
+	aggregator_fixture_send(agents[1], &fixture->scenarios[1], 1,
+				fixture->scenarios[1].nr_frames);
+	test_agent_expect_ack(agents[1], fixture->scenarios[1].nr_frames);
+	until_complete(agents[1], path);
+	for (uint32_t i = 0; i < 2; i++)
+		test_agent_close(agents[i]);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
+static void a_job_without_a_goodbye_is_complete_after_a_while(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	const struct message_job job = job_of("6", 1);
+	char path[PATH_MAX];
+
+	fixture->wait_silent_ms = fixture->wait_nodes_ms = 1;
+	aggregator_fixture_start(fixture);
+	struct test_agent *agent = aggregator_fixture_connect(fixture);
+	struct test_agent *other = aggregator_fixture_connect(fixture);
+	join(agent, &fixture->scenarios[0], &job, path);
+	aggregator_fixture_send(agent, &fixture->scenarios[0], 1, 5);
+	test_agent_expect_ack(agent, 5);
+	until_complete(other, path);
+
+	/* Whoever it is comes too late. */
+	say_hello(agent, &fixture->scenarios[0], &job);
+	const struct message *refuse = test_agent_expect(agent, MESSAGE_REFUSE);
+	assert_int_equal(refuse->refuse.code, REFUSE_UNDEFINED);
+	test_agent_close(agent);
+	test_agent_close(other);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
+static void who_has_said_goodbye_may_ask_how_far_it_came(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	const struct message_job job = job_of("7", 1);
+	const struct scenario *scenario = &fixture->scenarios[0];
+	char path[PATH_MAX], again[PATH_MAX];
+
+	aggregator_fixture_start(fixture);
+	struct test_agent *agent = aggregator_fixture_connect(fixture);
+	join(agent, scenario, &job, path);
+	aggregator_fixture_send(agent, scenario, 1, scenario->nr_frames);
+	until_complete(agent, path);
+	say_hello(agent, scenario, &job);
+	assert_int_equal(test_agent_expect(agent, MESSAGE_WELCOME)->welcome.durable_seq,
+			 scenario->nr_frames);
+
+	/* Another agent under the same name is of another job. */
+	join(agent, &fixture->scenarios[1], &job, again);
+	assert_name(again, "alice-7.2");
+	test_agent_close(agent);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
+static void a_job_goes_on_after_a_restart(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	const struct message_job job = job_of("8", 1);
+	const struct scenario *scenario = &fixture->scenarios[0];
+	char path[PATH_MAX], same[PATH_MAX];
+
+	aggregator_fixture_start(fixture);
+	struct test_agent *agent = aggregator_fixture_connect(fixture);
+	join(agent, scenario, &job, path);
+	aggregator_fixture_send(agent, scenario, 1, 7);
+	test_agent_expect_ack(agent, 7);
+	test_agent_close(agent);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+	assert_true(has_mark(path));
+
+	aggregator_fixture_start(fixture);
+	agent = aggregator_fixture_connect(fixture);
+	assert_int_equal(join(agent, scenario, &job, same), 7);
+	assert_string_equal(same, path);
+	aggregator_fixture_send(agent, scenario, 8, scenario->nr_frames);
+	until_complete(agent, path);
+	test_agent_close(agent);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+	assert_is_undisturbed(fixture, path, scenario);
+}
+
+static void names_stay_within_the_directory(void **state)
+{
+	static const char *const keys[][2] = {
+		{"../../etc/passwd", "alice-.._.._etc_passwd"},
+		{"a;b$(c)", "alice-a_b__c_"},
+		{"n@1,x=2+3-4", "alice-n@1,x=2+3-4"},
+	};
+	struct aggregator_fixture *fixture = *state;
+	char path[PATH_MAX], parent[PATH_MAX];
+
+	aggregator_fixture_start(fixture);
+	struct test_agent *agent = aggregator_fixture_connect(fixture);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct message_job job = job_of(keys[i][0], 1);
+
+		join(agent, &fixture->scenarios[0], &job, path);
+		assert_name(path, keys[i][1]);
+		assert_non_null(realpath(jobs_path, parent));
+		assert_memory_equal(path, parent, strlen(parent));
+	}
+	struct message_job hidden = job_of("..", 1);
+	hidden.user.size = 0;
+	join(agent, &fixture->scenarios[0], &hidden, path);
+	assert_name(path, "_.");
+	test_agent_close(agent);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
+static void names_that_there_cannot_be_are_refused(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	char long_key[MESSAGE_JOB_NAME_MAX + 2];
+	const char *const keys[] = {"a b", "a\nflags 1", "\x7f", "caf\xc3\xa9", long_key};
+
+	memset(long_key, 'x', sizeof(long_key) - 1);
+	long_key[sizeof(long_key) - 1] = '\0';
+	aggregator_fixture_start(fixture);
+	struct test_agent *agent = aggregator_fixture_connect(fixture);
+	for (uint32_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		struct message_job job = job_of(keys[i], 1);
+
+		say_hello(agent, &fixture->scenarios[0], &job);
+		assert_int_equal(test_agent_expect(agent, MESSAGE_REFUSE)->refuse.code,
+				 REFUSE_MALFORMED);
+		job = job_of("k", 1);
+		job.user = text_of(keys[i]);
+		say_hello(agent, &fixture->scenarios[0], &job);
+		assert_int_equal(test_agent_expect(agent, MESSAGE_REFUSE)->refuse.code,
+				 REFUSE_MALFORMED);
+	}
+	test_agent_close(agent);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+	assert_int_equal(rmdir(jobs_path), 0); /* nothing was made */
+}
+
+static void a_directory_that_cannot_be_is_refused_at_the_start(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	const struct aggregator_options options = {
+		.store_path = fixture->path,
+		.jobs_path = "/proc/nowhere/jobs",
+		.quiet = true,
+	};
+	struct aggregator *aggregator;
+	char *error;
+
+	assert_int_equal(aggregator_create(&options, &aggregator, &error), -ENOENT);
+	assert_null(aggregator);
+	assert_non_null(strstr(error, "/proc/nowhere/jobs"));
+	free(error);
+}
+
+static void a_mark_that_is_damaged_is_left_alone(void **state)
+{
+	static const char *const marks[] = {"key\n", "key a\nnodes x\n", "user a\n",
+					    "key a\nother 1\n"};
+	struct aggregator_fixture *fixture = *state;
+	char path[PATH_MAX], file[PATH_MAX], *error;
+	struct job_mark mark;
+
+	assert_int_equal(mkdir(jobs_path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/odd", jobs_path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(job_dir_read(path, &mark, &error), -ENOENT);
+	free(error);
+	assert_int_equal(job_dir_file(path, JOB_DIR_MARK, file), 0);
+	for (uint32_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+		FILE *out = fopen(file, "w");
+
+		assert_non_null(out);
+		fputs(marks[i], out);
+		assert_int_equal(fclose(out), 0);
+		assert_int_equal(chmod(file, 0600), 0);
+		assert_int_equal(job_dir_read(path, &mark, &error), -EINVAL);
+		assert_non_null(strstr(error, file));
+		free(error);
+	}
+	aggregator_fixture_start(fixture);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+	assert_true(has_mark(path));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_job_has_a_profile_of_its_own),
+		TEST(a_job_waits_for_all_of_its_nodes),
+		TEST(a_job_without_a_goodbye_is_complete_after_a_while),
+		TEST(who_has_said_goodbye_may_ask_how_far_it_came),
+		TEST(a_job_goes_on_after_a_restart),
+		TEST(names_stay_within_the_directory),
+		TEST(names_that_there_cannot_be_are_refused),
+		TEST(a_directory_that_cannot_be_is_refused_at_the_start),
+		TEST(a_mark_that_is_damaged_is_left_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+#!/usr/bin/env bash
+# `flamegrid run --aggregator`: jobs of a site send to its aggregator, each has a profile of its own there, with the right totals; and whatever happens to the aggregator, the
+# jobs' own results are what they would have been. Nodes are names.
+. "$(dirname "$0")/harness.sh"
+export XDG_RUNTIME_DIR=$scratch/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+export FLAMEGRID_CONFIG=$scratch/empty.conf
+: >"$FLAMEGRID_CONFIG"
+cd "$scratch" || exit 1 # nothing may be written into it
+for node in 0 1; do
+	FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$node"
+done
+export FAKE_CUDA_DEVICES=2
+declare -A rank_pid
+service=''
+at_end() { kill -9 $service ${rank_pid[*]} 2>/dev/null; }
+work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
+
+"$flamegrid" keygen "$scratch/keys" >/dev/null
+"$flamegrid" keygen "$scratch/others" >/dev/null
+# What the service says goes to its log and then, line by line, to descriptor 7.
+mkfifo "$scratch/news"
+exec 7<>"$scratch/news"
+log=$scratch/service.log
+says() { until grep -qF -- "$1" "$log"; do read -r -t 60 _ <&7 || return 1; done; }
+port=$((20000 + $$ % 10000))
+at=tcp://127.0.0.1:$port
+start_service() { # OPTION...
+	: >"$log"
+	"$flamegrid" aggregate --keys "$scratch/keys/aggregator.keys" --listen "$at" --store "$scratch/own.db" --jobs "$scratch/jobs" "$@" 2> >(tee -p "$scratch/news" >>"$log") 7<&- &
+	service=$!
+	check "the service is there" says "listening on $at"
+}
+end_service() {
+	kill -TERM $service
+	wait $service
+	same "the service's status" $? 0
+	service=
+}
+site=(--aggregator "$at" --keys "$scratch/keys/agent.keys")
+sum_ns() { awk '{ s += $NF } END { printf "%d\n", s }'; }
+profile_ns() { "$flamegrid" report "$1" --unit ns 2>/dev/null | sum_ns; }
+
+# rank JOB RANK SIZE NODE OPTION... -- COMMAND...: in the background.
+rank() {
+	local job=$1 rank=$2 size=$3 node=$4
+	shift 4
+	env PMIX_NAMESPACE="$job" OMPI_COMM_WORLD_RANK="$rank" OMPI_COMM_WORLD_SIZE="$size" OMPI_COMM_WORLD_LOCAL_RANK=0 FAKE_CUDA_HOST_SEED=$((node + 1)) \
+		FAKE_CUDA_TRUTH="$scratch/$job.truth.$rank" \
+		"$flamegrid" run --node-name "node$node" --devices "$scratch/devices.$node" "$@" >"$scratch/$job.out.$rank" 2>"$scratch/$job.err.$rank" 7<&- &
+	rank_pid[$job.$rank]=$!
+}
+await() { # JOB RANK STATUS
+	wait "${rank_pid[$1.$2]}"
+	same "$1: rank $2's status" $? "$3"
+	unset "rank_pid[$1.$2]"
+}
+
+# ---- two jobs of four ranks on two nodes at once: the same nodes, the same ranks, two profiles
+start_service
+user=$(id -un)
+for r in 0 1 2 3; do
+	rank red $r 4 $((r / 2)) "${site[@]}" -- $work --launches $((1000 * (r + 1)))
+	rank blue $r 4 $((r / 2)) "${site[@]}" -- $work --launches $((700 * (r + 1)))
+done
+for job in red blue; do
+	for r in 0 1 2 3; do await $job $r 0; done
+	check "$job is complete" says "$scratch/jobs/$user-$job is complete"
+	profile=$scratch/jobs/$user-$job
+	for r in 0 1 2 3; do
+		same "$job: rank $r: ns" "$("$flamegrid" report "$profile" --by rank --unit ns 2>/dev/null | grep "^rank$r;" | sum_ns)" \
+			"$(truth_sum valid_ns "$scratch/$job.truth.$r")"
+	done
+	same "$job: ns of all" "$(profile_ns "$profile")" "$(truth_sum valid_ns "$scratch/$job".truth.?)"
+	same "$job: its nodes" "$("$flamegrid" report "$profile" --by host 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "node0 node1 "
+	check "$job: nothing lost" "$flamegrid" report "$profile" --strict -o /dev/null
+	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.folded profile.db "
+	same "$job: who can read it" "$(stat -c %a "$profile" "$profile/profile.db" | tr '\n' ' ')" "750 640 "
+	contains "$job: rank 0 says where it is" "$scratch/$job.err.0" ":$profile"
+	same "$job: the others say nothing" "$(cat "$scratch/$job".err.[1-3])" ""
+done
+same "what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""
+same "nothing is written where the jobs run" "$(ls -d flamegrid-profile* ./*.rendezvous 2>/dev/null)" ""
+
+# ---- the same name again is another job; a process that is alone is one, too
+rank red 0 1 0 --aggregator "tcp://localhost:$port" --keys "$scratch/keys/agent.keys" -- $work --launches 300 # of one: no step
+await red 0 0
+alone=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' "$scratch/red.err.0")
+check "it is complete" says "$alone is complete"
+compare_with_truth "$alone" "$scratch/red.truth.0" "a process alone"
+for r in 0 1; do rank red $r 2 $r "${site[@]}" --title "the second" -- $work --launches 200; done
+await red 0 0
+await red 1 0
+check "the second of that name" says "$scratch/jobs/$user-red.2 is complete"
+same "the second: ns" "$(profile_ns "$scratch/jobs/$user-red.2")" "$(truth_sum valid_ns "$scratch"/red.truth.[01])"
+contains "its title" "$scratch/jobs/$user-red.2/flame.html" "the second"
+
+# ---- Slurm tells how many nodes there are; a job without CUDA
+slurm() { # RANK NODE COMMAND...
+	local rank=$1 node=$2
+	shift 2
+	env SLURM_JOB_ID=4711 SLURM_STEP_ID=0 SLURM_PROCID="$rank" SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURMD_NODENAME="node$node" FAKE_CUDA_TRUTH="$scratch/slurm.truth" \
+		"$flamegrid" run --devices "$scratch/devices.$node" "${site[@]}" -- "$@" >"$scratch/slurm.out.$rank" 2>"$scratch/slurm.err.$rank" 7<&- &
+	rank_pid[slurm.$rank]=$!
+}
+slurm 0 0 sh -c 'exit 3'
+slurm 1 1 $work --launches 400
+await slurm 0 3
+await slurm 1 0
+check "a rank without CUDA does not hold it up" says "$scratch/jobs/$user-4711.0 is complete"
+compare_with_truth "$scratch/jobs/$user-4711.0" "$scratch/slurm.truth" "the other rank"
+same "no node is missing" "$(grep -c 'did not join' "$log")" 0
+
+# ---- keys that do not fit; nobody there; and what such a job's own result is
+rank wrong 0 2 0 --aggregator "$at" --keys "$scratch/others/agent.keys" -- sh -c "$work --launches 300; exit 5"
+rank wrong 1 2 0 --aggregator "$at" --keys "$scratch/others/agent.keys" -- $work --launches 300
+await wrong 0 5
+await wrong 1 0
+same "wrong keys: said once a node" "$(cat "$scratch"/wrong.err.? | grep -c 'the keys do not fit')" 1
+same "wrong keys: and nothing else" "$(cat "$scratch"/wrong.err.? | grep -vc 'the keys do not fit')" 0
+(umask 077; grep server-public "$scratch/keys/agent.keys"; grep client- "$scratch/others/agent.keys") >"$scratch/mixed.keys"
+chmod 600 "$scratch/mixed.keys"
+rank mixed 0 2 0 --aggregator "$at" --keys "$scratch/mixed.keys" -- sh -c 'exit 4'
+rank mixed 1 2 0 --aggregator "$at" --keys "$scratch/mixed.keys" -- $work --launches 100
+await mixed 0 4
+await mixed 1 0
+same "a pair of its own: said once a node" "$(cat "$scratch"/mixed.err.? | grep -c 'the keys do not fit')" 1
+check "a pair of its own: the service turns it away" says "a connection was turned away"
+same "wrong keys: no profile" "$(ls -d "$scratch"/jobs/*wrong* "$scratch"/jobs/*mixed* 2>/dev/null)" ""
+$work --launches 300 2>/dev/null | grep -v '^ready' >"$scratch/out.plain"
+grep -v '^ready' "$scratch/wrong.out.1" >"$scratch/out"
+same_lines "wrong keys: what the rank says on its output" "$scratch/out" "$scratch/out.plain"
+rank nobody 0 2 0 --aggregator tcp://127.0.0.1:9 --keys "$scratch/keys/agent.keys" -- sh -c 'exit 7'
+rank nobody 1 2 0 --aggregator tcp://127.0.0.1:9 --keys "$scratch/keys/agent.keys" -- $work --launches 300
+await nobody 0 7
+await nobody 1 0
+same "nobody there: said once a node" "$(cat "$scratch"/nobody.err.?)" "flamegrid: run: tcp://127.0.0.1:9: the aggregator cannot be reached: this node is not profiled"
+
+# ---- the service is killed in the middle, and comes again
+mkfifo "$scratch/up" "$scratch/go"
+exec 8<>"$scratch/up" 9<>"$scratch/go"
+held="$work --launches 500; echo >>$scratch/up; read -r _ <$scratch/go; FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.2 exec $work --launches 900"
+compared() { "$flamegrid" report "$1" --clocks -f csv 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["compared"] >= n { c++ } END { print c + 0 }' n="$2"; }
+mkfifo "$scratch/nothing"
+until_compared() { # TIMES: the agents of both nodes have been welcomed that often
+	for _ in $(seq 300); do
+		[ "$(compared "$scratch/jobs/$user-held" "$1")" = 2 ] && return 0
+		read -r -t 0.1 _ <>"$scratch/nothing"
+	done
+	return 1
+}
+for r in 0 1; do rank held $r 2 $r "${site[@]}" -- sh -c "$held"; done
+read -r -t 60 _ <&8
+read -r -t 60 _ <&8
+check "both agents are known" until_compared 1
+kill -KILL $service
+wait $service 2>/dev/null
+contains "a mark is left" "$scratch/jobs/$user-held/job.open" "key held"
+start_service
+check "both agents have come again" until_compared 2
+echo >&9
+echo >&9
+await held 0 0
+await held 1 0
+check "it is complete" says "$scratch/jobs/$user-held is complete"
+same "restarted: ns" "$(profile_ns "$scratch/jobs/$user-held")" "$(truth_sum valid_ns "$scratch"/held.truth.?  "$scratch"/held.truth.?.2)"
+check "restarted: nothing lost" "$flamegrid" report "$scratch/jobs/$user-held" --strict -o /dev/null
+same "restarted: one profile" "$(ls -d "$scratch/jobs/$user-held"* | wc -l)" 1
+check "restarted: no mark is left" [ ! -e "$scratch/jobs/$user-held/job.open" ]
+
+# ---- the agent of a node is killed: the job ends as ever, and is complete a while later
+end_service
+start_service --wait-silent 1 --wait-nodes 1
+for r in 0 1; do rank lost $r 2 $r "${site[@]}" -- sh -c "$held"; done
+read -r -t 60 _ <&8
+read -r -t 60 _ <&8
+check "it has begun" says "$scratch/jobs/$user-lost begins"
+keeper=$(pgrep -x -f ".*run --node-name node1 .*$scratch/devices.1 .*" | while read -r pid; do [ "$(cat "/proc/$pid/comm")" = flamegrid-node ] && echo "$pid"; done)
+check "the agent of node1" kill -KILL "$keeper"
+echo >&9
+echo >&9
+await lost 0 0
+await lost 1 0
+contains "its rank says so" "$scratch/lost.err.1" "the aggregator has not confirmed it"
+check "it is complete all the same" says "$scratch/jobs/$user-lost is complete"
+contains "the service says so" "$log" "$user-lost: 1 agents did not say goodbye"
+same "the other node: ns" "$("$flamegrid" report "$scratch/jobs/$user-lost" --by host --unit ns 2>/dev/null | grep '^node0;' | sum_ns)" \
+	"$(truth_sum valid_ns "$scratch"/lost.truth.0 "$scratch"/lost.truth.0.2)"
+
+# ---- what the file says, and what goes before it
+config=$scratch/site.conf
+printf '# the site\naggregator = %s\nkeys %s\n' "$at" "$scratch/keys/agent.keys" >"$config"
+one=("$work" --launches 100)
+run_with() { FLAMEGRID_CONFIG=$config "$flamegrid" run --devices "$scratch/devices.0" "$@" >"$scratch/out" 2>"$scratch/err"; }
+FAKE_CUDA_TRUTH=$scratch/file.truth run_with -- $work --launches 100
+same "by the file alone: status" $? 0
+profile=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' "$scratch/err")
+check "the service has it" says "$profile is complete"
+compare_with_truth "$profile" "$scratch/file.truth" "by the file alone"
+before=$(ls "$scratch/jobs" | wc -l)
+FAKE_CUDA_TRUTH=$scratch/own.truth run_with -o "$scratch/own" -- $work --launches 100
+compare_with_truth "$scratch/own" "$scratch/own.truth" "-o goes before the file"
+run_with --aggregator none -- $work --launches 100
+check "none goes before the file" test -s flamegrid-profile/flame.html
+rm -r flamegrid-profile
+run_with --no-config -- $work --launches 100
+check "so does --no-config" test -s flamegrid-profile/flame.html
+rm -r flamegrid-profile
+same "nothing of these is at the service" "$(ls "$scratch/jobs" | wc -l)" "$before"
+run_with --aggregator tcp://127.0.0.1:9 -- true
+contains "another aggregator goes before the file's" "$scratch/err" "tcp://127.0.0.1:9: the aggregator cannot be reached"
+echo 'stacks nonsense' >>"$config"
+FLAMEGRID_STACKS=native run_with -o "$scratch/native" -- $work --launches 100
+same "the environment goes before the file" $? 0
+run_with --stacks native -- true
+same "what is wrong in the file is wrong, whatever comes behind it" $? 125
+contains "it is named" "$scratch/err" "$config: line 4: stacks nonsense:"
+run_with --help
+same "--help is to be had" $? 0
+
+refused() { # WHAT WORDS TEXT: a configuration with that text
+	printf '%b' "$3" >"$config"
+	run_with -- touch "$scratch/ran"
+	same "$1: status" $? 125
+	contains "$1: what it is" "$scratch/err" "$2"
+	check "$1: nothing was started" [ ! -e "$scratch/ran" ]
+}
+refused "a name that is none" "$config: line 2: aggregato tcp://a:1: no option that can be there" '\naggregato tcp://a:1\n'
+refused "one that cannot be there" "$config: line 1: title x: no option that can be there" 'title x\n'
+refused "no value" "$config: line 1: keys: no value" 'keys\n'
+refused "a value too many" "$config: line 1: nvtx on: has no value" 'nvtx = on\n'
+refused "no line of ours" "$config: line 3: --nvtx: not NAME VALUE" '\n\n--nvtx\n'
+refused "two places" "the configuration has --aggregator and --output: one of them" 'aggregator tcp://a:1\noutput x\n'
+printf 'aggregator %s\n' "$at" >"$config"
+chmod 666 "$config"
+run_with -- true
+same "a file that others can write: status" $? 125
+contains "a file that others can write" "$scratch/err" "$config: others than its owner can write it"
+FLAMEGRID_CONFIG=$config "$flamegrid" doctor >"$scratch/out"
+same "doctor: a problem" $? 1
+contains "doctor: says which" "$scratch/out" "PROBLEM  configuration: $config: others than its owner can write it"
+chmod 644 "$config"
+FLAMEGRID_CONFIG=$config "$flamegrid" doctor >"$scratch/out"
+contains "doctor: what is in force" "$scratch/out" "ok       configuration: $config sets aggregator $at"
+printf 'nvtx yes\n' >"$config"
+FLAMEGRID_CONFIG=$config "$flamegrid" doctor >"$scratch/out"
+contains "doctor: what run would not take" "$scratch/out" "PROBLEM  configuration: $config: line 1: nvtx"
+FLAMEGRID_CONFIG=$scratch/nowhere.conf "$flamegrid" run -- true 2>"$scratch/err"
+same "a file that is not there: status" $? 125
+contains "a file that is not there" "$scratch/err" "$scratch/nowhere.conf: No such file"
+
+# ---- the command line
+conflict() { # OPTION...
+	"$flamegrid" run --aggregator "$at" "$@" -- touch "$scratch/ran" 2>"$scratch/err"
+	same "--aggregator and $1: status" $? 125
+	contains "--aggregator and $1" "$scratch/err" "one of them"
+}
+conflict --output "$scratch/x"
+conflict --agent "$scratch/x"
+conflict --dormant
+check "nothing was started" [ ! -e "$scratch/ran" ]
+unprofiled() { # WHAT WORDS OPTION...: the job runs all the same
+	local what=$1 words=$2
+	shift 2
+	"$flamegrid" run "$@" -- sh -c 'exit 6' 2>"$scratch/err"
+	same "$what: the job's status" $? 6
+	contains "$what" "$scratch/err" "$words"
+	"$flamegrid" run --strict "$@" -- sh -c 'exit 6' 2>"$scratch/err"
+	same "$what, --strict" $? 125
+}
+unprofiled "no keys" "nothing protects it: --keys does" --aggregator tcp://192.0.2.1:7411
+unprofiled "no port" "must be like tcp://HOST:PORT" --aggregator tcp://127.0.0.1
+unprofiled "keys that are not there" "--keys: $scratch/none: No such file" --aggregator "$at" --keys "$scratch/none"
+unprofiled "the wrong file" "this is an aggregator's file" --aggregator "$at" --keys "$scratch/keys/aggregator.keys"
+end_service
+
+# ---- an aggregator that keeps one profile: it takes jobs as any agents
+"$flamegrid" aggregate --listen "ipc://$scratch/one" --store "$scratch/one.db" 2> >(tee -p "$scratch/news" >>"$log") 7<&- &
+service=$!
+check "the other service is there" says "listening on ipc://$scratch/one"
+FAKE_CUDA_TRUTH=$scratch/one.truth "$flamegrid" run --devices "$scratch/devices.0" --aggregator "ipc://$scratch/one" -- $work --launches 250 >"$scratch/out" 2>"$scratch/err"
+same "its job" $? 0
+same "nothing is told of a profile" "$(cat "$scratch/err")" ""
+end_service
+compare_with_truth "$scratch/one.db" "$scratch/one.truth" "one profile"
+"$flamegrid" aggregate --listen ipc://x --store y --wait-nodes 0 2>"$scratch/err"
+same "a time that cannot be" $? 2
+contains "is named" "$scratch/err" "--wait-nodes must be a number of seconds"
