@@ -279,6 +279,28 @@ static int add_cause(const struct look *look, uint32_t node, struct causes *caus
 	return cause->function && cause->what && cause->stack ? 0 : -ENOMEM;
 }
 
+/* All that the rank has of it is more than the others have. */
+static bool is_extra(const struct look *look, uint32_t node)
+{
+	const struct straggler_amount *late =
+		&look->amounts[(size_t)node * look->question->nr_parties];
+
+	return late->ns > 0 &&
+	       look->excess[node] >= STRAGGLER_CAUSES_SHARE * late->ns / times_of(look, 0);
+}
+
+/* What others hardly do, within what they do, too: a cause as a whole, whatever it calls. */
+static bool is_whole(const struct look *look, uint32_t node)
+{
+	if (!is_extra(look, node))
+		return false;
+	for (uint32_t above = straggler_work_parent(look->work, node); above;
+	     above = straggler_work_parent(look->work, above))
+		if (!is_extra(look, above))
+			return true;
+	return false;
+}
+
 /* Into the child that holds it; where it is divided, into each; else it is here. */
 static int follow(const struct look *look, struct causes *causes)
 {
@@ -296,7 +318,8 @@ static int follow(const struct look *look, struct causes *causes)
 				most = child;
 		if (most && look->excess[most] >= enough) {
 			open[nr_open++] = most;
-		} else if (most && (look->below[node] >= enough || node == 0)) {
+		} else if (most && (look->below[node] >= enough || node == 0) &&
+			   !is_whole(look, node)) {
 			for (uint32_t child = look->child[node]; child;
 			     child = look->sibling[child])
 				open[nr_open++] = child;

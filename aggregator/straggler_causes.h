@@ -3,7 +3,8 @@
  *	  numbers, for each rank. Of host threads those count that launch GPU work or call collectives: what others do keeps no collective.
  *	- A node's excess is what the rank has of it and below, less the median of the others. It counts if it is above three times the spread
  *	  of the others (and of sampling) and above a fiftieth of the lateness.
- *	- From the root it is followed into the frame that holds at least STRAGGLER_CAUSES_SHARE of it, and where it is divided, into each part.
+ *	- From the root it is followed into the frame that holds at least STRAGGLER_CAUSES_SHARE of it, and where it is divided, into each part,
+ *	  unless all of the frame is excess, as the others hardly do it, while a frame around it is not: then that frame is the cause.
  * Where samples were kept one by one, those on and off the CPU count only within the windows that are given; else whole runs are compared. Pure
  * but for reading the store; one thread. */
 #ifndef STRAGGLER_CAUSES_H

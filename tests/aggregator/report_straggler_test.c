@@ -20,7 +20,7 @@
 
 /* ---- a made training job ------------------------------------------------------------------------- */
 
-enum plant { PLANT_NOTHING, PLANT_HOST, PLANT_LOADER, PLANT_KERNELS };
+enum plant { PLANT_NOTHING, PLANT_HOST, PLANT_LOADER, PLANT_KERNELS, PLANT_EXTRA };
 
 struct training {
 	uint32_t ranks, steps;
@@ -99,6 +99,15 @@ static double work(const struct training *training, struct trainee *trainee, uin
 	run_on_cpu(trainee, "train.py:main;train.py:augment;numpy.py:resize", now_ms,
 		   now_ms + host_ms);
 	now_ms += host_ms;
+	/* What the others do not do at all, and what it calls. */
+	for (int i = 0; late && training->plant == PLANT_EXTRA && i < 3; i++) {
+		static const char *const stacks[] = {
+			"train.py:main;train.py:spin;time.py:now;clock_gettime",
+			"train.py:main;train.py:spin;time.py:seconds",
+			"train.py:main;train.py:spin"};
+		run_on_cpu(trainee, stacks[i], now_ms, now_ms + 4);
+		now_ms += 4;
+	}
 	/* The thread of the backward pass, which launches later, waits for all that: as long as it takes, and no cause of it. */
 	wait_for(trainee, "engine.cpp:thread_main;libc.so.6+0x98e51;futex_wait_[k]", "futex",
 		 begin_ms, now_ms);
@@ -224,6 +233,18 @@ static void check_host(const struct straggler_cause *cause, const struct trainin
 	assert_share(cause, 0.85, 1.15);
 }
 
+static void check_extra(const struct straggler_cause *cause, const struct training *training)
+{
+	char text[256];
+
+	(void)training;
+	assert_int_equal(cause->plane, REPORT_PLANE_CPU);
+	assert_true(cause->excess_ns > 10000000 && cause->excess_ns < 14000000);
+	assert_string_equal(straggler_writer_cause(cause, text, sizeof(text)),
+			    "host code (train.py:spin)");
+	assert_share(cause, 0.8, 1.2);
+}
+
 static void check_loader(const struct straggler_cause *cause, const struct training *training)
 {
 	char text[256];
@@ -257,6 +278,12 @@ static void slower_host_code_is_named_with_its_function(void **state)
 {
 	(void)state;
 	each_way(PLANT_HOST, check_host);
+}
+
+static void a_function_of_its_own_is_named_whatever_it_calls(void **state)
+{
+	(void)state;
+	each_way(PLANT_EXTRA, check_extra);
 }
 
 static void a_slow_loader_is_named_with_its_wait(void **state)
@@ -547,6 +574,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_set_up, job_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(slower_host_code_is_named_with_its_function),
+		TEST(a_function_of_its_own_is_named_whatever_it_calls),
 		TEST(a_slow_loader_is_named_with_its_wait),
 		TEST(slower_kernels_are_named),
 		TEST(in_twenty_runs_of_equal_ranks_none_is_named),
