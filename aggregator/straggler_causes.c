@@ -289,8 +289,8 @@ static bool is_extra(const struct look *look, uint32_t node)
 	       look->excess[node] >= STRAGGLER_CAUSES_SHARE * late->ns / times_of(look, 0);
 }
 
-/* What others hardly do, within what they do, too: a cause as a whole, whatever it calls. */
-static bool is_whole(const struct look *look, uint32_t node)
+/* What others hardly do, within what they do, too. */
+static bool begins_extra(const struct look *look, uint32_t node)
 {
 	if (!is_extra(look, node))
 		return false;
@@ -299,6 +299,29 @@ static bool is_whole(const struct look *look, uint32_t node)
 		if (!is_extra(look, above))
 			return true;
 	return false;
+}
+
+/* The excess is divided among the children as the others' time is: all of it takes longer. */
+static bool is_even(const struct look *look, uint32_t node)
+{
+	double excess = 0, others = 0, apart = 0;
+
+	for (uint32_t child = look->child[node]; child; child = look->sibling[child]) {
+		excess += look->excess[child];
+		others += median_ns(look, child);
+	}
+	if (excess <= 0 || others <= 0)
+		return false;
+	for (uint32_t child = look->child[node]; child; child = look->sibling[child])
+		apart += fabs(look->excess[child] / excess - median_ns(look, child) / others);
+	return apart / 2 < STRAGGLER_CAUSES_UNEVEN;
+}
+
+/* A cause as a whole, whatever it calls. Kernels are told one by one. */
+static bool is_whole(const struct look *look, uint32_t node)
+{
+	return node != 0 && look->plane != REPORT_PLANE_GPU &&
+	       (begins_extra(look, node) || is_even(look, node));
 }
 
 /* Into the child that holds it; where it is divided, into each; else it is here. */

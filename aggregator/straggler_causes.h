@@ -4,7 +4,7 @@
  *	- A node's excess is what the rank has of it and below, less the median of the others. It counts if it is above three times the spread
  *	  of the others (and of sampling) and above a fiftieth of the lateness.
  *	- From the root it is followed into the frame that holds at least STRAGGLER_CAUSES_SHARE of it, and where it is divided, into each part,
- *	  unless all of the frame is excess, as the others hardly do it, while a frame around it is not: then that frame is the cause.
+ *	  unless (of host threads) all that the frame calls takes longer alike, or the others hardly do it: then that frame is the cause.
  * Where samples were kept one by one, those on and off the CPU count only within the windows that are given; else whole runs are compared. Pure
  * but for reading the store; one thread. */
 #ifndef STRAGGLER_CAUSES_H
@@ -19,7 +19,9 @@
 
 #define STRAGGLER_CAUSES_MAX   5u
 #define STRAGGLER_CAUSES_SHARE 0.8
-#define STRAGGLER_OTHERS_MAX   64u /* others that the median is of */
+#define STRAGGLER_CAUSES_UNEVEN                                                                    \
+	0.25 /* of a function's excess at another of the functions that it calls than the others' time is */
+#define STRAGGLER_OTHERS_MAX 64u /* others that the median is of */
 
 struct straggler_window {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC of the process's node */

@@ -20,7 +20,7 @@
 
 /* ---- a made training job ------------------------------------------------------------------------- */
 
-enum plant { PLANT_NOTHING, PLANT_HOST, PLANT_LOADER, PLANT_KERNELS, PLANT_EXTRA };
+enum plant { PLANT_NOTHING, PLANT_HOST, PLANT_LOADER, PLANT_KERNELS, PLANT_EXTRA, PLANT_EVEN };
 
 struct training {
 	uint32_t ranks, steps;
@@ -99,14 +99,17 @@ static double work(const struct training *training, struct trainee *trainee, uin
 	run_on_cpu(trainee, "train.py:main;train.py:augment;numpy.py:resize", now_ms,
 		   now_ms + host_ms);
 	now_ms += host_ms;
-	/* What the others do not do at all, and what it calls. */
-	for (int i = 0; late && training->plant == PLANT_EXTRA && i < 3; i++) {
+	/* What the others do not do at all, or less, and what it calls. */
+	double spin_ms = training->plant == PLANT_EVEN            ? (late ? 20 : 8)
+			 : late && training->plant == PLANT_EXTRA ? 12
+								  : 0;
+	for (int i = 0; spin_ms > 0 && i < 3; i++) {
 		static const char *const stacks[] = {
 			"train.py:main;train.py:spin;time.py:now;clock_gettime",
 			"train.py:main;train.py:spin;time.py:seconds",
 			"train.py:main;train.py:spin"};
-		run_on_cpu(trainee, stacks[i], now_ms, now_ms + 4);
-		now_ms += 4;
+		run_on_cpu(trainee, stacks[i], now_ms, now_ms + spin_ms / 3);
+		now_ms += spin_ms / 3;
 	}
 	/* The thread of the backward pass, which launches later, waits for all that: as long as it takes, and no cause of it. */
 	wait_for(trainee, "engine.cpp:thread_main;libc.so.6+0x98e51;futex_wait_[k]", "futex",
@@ -284,6 +287,12 @@ static void a_function_of_its_own_is_named_whatever_it_calls(void **state)
 {
 	(void)state;
 	each_way(PLANT_EXTRA, check_extra);
+}
+
+static void a_function_all_of_which_takes_longer_is_named(void **state)
+{
+	(void)state;
+	each_way(PLANT_EVEN, check_extra);
 }
 
 static void a_slow_loader_is_named_with_its_wait(void **state)
@@ -575,6 +584,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(slower_host_code_is_named_with_its_function),
 		TEST(a_function_of_its_own_is_named_whatever_it_calls),
+		TEST(a_function_all_of_which_takes_longer_is_named),
 		TEST(a_slow_loader_is_named_with_its_wait),
 		TEST(slower_kernels_are_named),
 		TEST(in_twenty_runs_of_equal_ranks_none_is_named),
