@@ -6,6 +6,7 @@
 
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
+#include "tests/proto/message_equal.h"
 #include "tests/proto/message_samples.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (batch_decode(second, frame, frame_size, &again) != 0)
 		abort();
-	if (!message_samples_equal(&message, &again))
+	if (!message_equal(&message, &again))
 		abort();
 	return 0;
 }

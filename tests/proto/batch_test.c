@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "codec_fixture.h"
+#include "message_equal.h"
 #include "message_samples.h"
 
 /* --- allocations that fail: linked with --wrap --- */
@@ -81,7 +82,7 @@ static void every_message_survives_the_way(void **state)
 		assert_int_equal(batch_decode(codec->decoder, frame.bytes, frame.size, &message),
 				 0);
 		assert_string_equal(batch_decoder_error(codec->decoder), "");
-		assert_true(message_samples_equal(message_samples_get(i), &message));
+		assert_true(message_equal(message_samples_get(i), &message));
 		free(frame.bytes);
 	}
 }
@@ -179,7 +180,7 @@ static void the_largest_batch_survives_the_way(void **state)
 	}
 	frame = codec_fixture_encode(codec, &message);
 	assert_int_equal(batch_decode(codec->decoder, frame.bytes, frame.size, &decoded), 0);
-	assert_true(message_samples_equal(&message, &decoded));
+	assert_true(message_equal(&message, &decoded));
 	message.events.nr_launches++;
 	assert_encode_fails(codec, &message, -EMSGSIZE);
 	free(frame.bytes);
@@ -475,7 +476,7 @@ static int decode_with(uint32_t nr_allocations, const struct codec_fixture_frame
 	err = batch_decode(decoder, frame->bytes, frame->size, &message);
 	allocations_left = ALLOCATIONS_ALL;
 	if (!err)
-		assert_true(message_samples_equal(&message, expected));
+		assert_true(message_equal(&message, expected));
 	batch_decoder_destroy(decoder);
 	return err;
 }

@@ -3,16 +3,11 @@
 #ifndef MESSAGE_SAMPLES_H
 #define MESSAGE_SAMPLES_H
 
-#include <stdbool.h>
-
 #include "proto/message.h"
 
 #define NR_MESSAGE_SAMPLES 41u
 
 /* index below NR_MESSAGE_SAMPLES. */
 const struct message *message_samples_get(uint32_t index);
-
-/* Whether two messages say the same: by value, texts and lists included. */
-bool message_samples_equal(const struct message *left, const struct message *right);
 
 #endif
