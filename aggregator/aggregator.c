@@ -19,6 +19,7 @@
 #include "job_table.h"
 #include "open_profile.h"
 #include "proto/endpoint.h"
+#include "proto/error_text.h"
 #include "proto/message_seq.h"
 #include "receiver.h"
 #include "roster.h"
@@ -71,31 +72,17 @@ static void say(const char *format, ...)
 	va_end(arguments);
 }
 
-static int explain(char **error, int status, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-static int explain(char **error, int status, const char *format, ...)
-{
-	va_list arguments;
-
-	if (!error || *error)
-		return status;
-	va_start(arguments, format);
-	if (vasprintf(error, format, arguments) < 0)
-		*error = NULL;
-	va_end(arguments);
-	return status;
-}
-
 static int bind_endpoint(struct aggregator *aggregator, const char *endpoint,
 			 const struct aggregator_options *options, char **error)
 {
 	if (!options->keys && !endpoint_is_local(endpoint)) {
 		if (!options->insecure)
-			return explain(error, -EACCES,
-				       "%s: others than this machine could connect, and nothing is "
-				       "authenticated or encrypted: refused without --keys or "
-				       "--insecure",
-				       endpoint);
+			return error_text_set(
+				error, -EACCES,
+				"%s: others than this machine could connect, and nothing is "
+				"authenticated or encrypted: refused without --keys or "
+				"--insecure",
+				endpoint);
 		say("warning: %s: anybody who can reach it can read and write this profile",
 		    endpoint);
 	}
@@ -104,8 +91,8 @@ static int bind_endpoint(struct aggregator *aggregator, const char *endpoint,
 	if (status) {
 		free(*bound);
 		*bound = NULL;
-		return explain(error, status, "cannot listen on %s: %s", endpoint,
-			       strerror(-status));
+		return error_text_set(error, status, "cannot listen on %s: %s", endpoint,
+				      strerror(-status));
 	}
 	aggregator->nr_endpoints++;
 	return 0;
@@ -123,7 +110,8 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 	int status = open_profile_open(&aggregator->own, &profile, error);
 
 	if (status)
-		return explain(error, status, "%s: %s", options->store_path, strerror(-status));
+		return error_text_set(error, status, "%s: %s", options->store_path,
+				      strerror(-status));
 	aggregator->status.agents = aggregator->agents = aggregator->own.collection->nr_sessions;
 	if (store_is_exclusive(aggregator->own.store) && !aggregator->quiet)
 		say("%s is on a file system of several hosts: reports can read it when we are done",
@@ -147,7 +135,7 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		options->jobs_path ? job_table_create(&jobs, now_ns(), &aggregator->jobs, &why) : 0;
 
 	if (status)
-		explain(error, status, "%s", why ? why : strerror(-status));
+		error_text_set(error, status, "%s", why ? why : strerror(-status));
 	free(why);
 	return status;
 }
@@ -169,10 +157,12 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	if (!status)
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
 	if (status)
-		return explain(error, status, "cannot start the aggregator: %s", strerror(-status));
+		return error_text_set(error, status, "cannot start the aggregator: %s",
+				      strerror(-status));
 	status = options->keys ? receiver_protect(aggregator->receiver, options->keys) : 0;
 	if (status)
-		return explain(error, status, "the keys cannot be used: %s", strerror(-status));
+		return error_text_set(error, status, "the keys cannot be used: %s",
+				      strerror(-status));
 	status = open_own(aggregator, options, error);
 	if (!status)
 		status = open_jobs(aggregator, options, error);

@@ -9,18 +9,10 @@
 #include <unistd.h>
 
 #include "proto/endpoint.h"
+#include "proto/error_text.h"
 
 #define RESTARTS                                                                                   \
 	"TORCHELASTIC_RESTART_COUNT" /* from 0; torchrun starts a failed job's workers again under the same id and address */
-
-static int explain(char **error, int status, const char *format, const char *what)
-	__attribute__((format(printf, 3, 0)));
-static int explain(char **error, int status, const char *format, const char *what)
-{
-	if (asprintf(error, format, what) < 0)
-		*error = NULL;
-	return status;
-}
 
 static int check_endpoint(const struct site_aggregator_options *options, char **error)
 {
@@ -31,14 +23,15 @@ static int check_endpoint(const struct site_aggregator_options *options, char **
 
 	if (is_tcp ? port <= 0 || port > UINT16_MAX || *end
 		   : strncmp(endpoint, "ipc://", 6) != 0 || !endpoint[6])
-		return explain(error, -EINVAL,
-			       "--aggregator %s: must be like tcp://HOST:PORT or ipc://PATH",
-			       endpoint);
+		return error_text_set(error, -EINVAL,
+				      "--aggregator %s: must be like tcp://HOST:PORT or ipc://PATH",
+				      endpoint);
 	if (!options->keys_path && !options->insecure && !endpoint_is_local(endpoint))
-		return explain(error, -EACCES,
-			       "--aggregator %s: other machines can reach it and nothing protects "
-			       "it: --keys does; --insecure allows that",
-			       endpoint);
+		return error_text_set(
+			error, -EACCES,
+			"--aggregator %s: other machines can reach it and nothing protects "
+			"it: --keys does; --insecure allows that",
+			endpoint);
 	return 0;
 }
 
@@ -115,6 +108,7 @@ int site_aggregator_init(struct site_aggregator *site,
 			 const struct site_aggregator_options *options, bool in_step,
 			 struct job_step *step, char **error)
 {
+	*error = NULL;
 	int r = check_endpoint(options, error);
 
 	*site = (struct site_aggregator){.endpoint = options->endpoint};
@@ -125,7 +119,7 @@ int site_aggregator_init(struct site_aggregator *site,
 
 		r = key_set_read_shared(options->keys_path, &site->keys, &why);
 		if (r)
-			explain(error, r, "--keys: %s", why ? why : strerror(-r));
+			error_text_set(error, r, "--keys: %s", why ? why : strerror(-r));
 		free(why);
 		site->has_keys = true;
 	}
@@ -133,7 +127,7 @@ int site_aggregator_init(struct site_aggregator *site,
 		return r;
 	r = name_job(site, in_step, step);
 	if (r)
-		return explain(error, r, "%s", strerror(-r));
+		return error_text_set(error, r, "%s", strerror(-r));
 	site->job.title = (struct message_text){options->title, (uint32_t)strlen(options->title)};
 	site->job.flags = options->raw_samples ? MESSAGE_JOB_RAW : 0;
 	return 0;

@@ -2,28 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proto/error_text.h"
+
 #define BLANKS     " \t\r"
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-"
-
-static int explain(char **error, int status, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-static int explain(char **error, int status, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (vasprintf(error, format, arguments) < 0)
-		*error = NULL;
-	va_end(arguments);
-	return status;
-}
 
 /* Through the descriptor: the name may by then be another file's. */
 static int check_owner(int fd, const char *path, char **error)
@@ -31,15 +19,15 @@ static int check_owner(int fd, const char *path, char **error)
 	struct stat status;
 
 	if (fstat(fd, &status) < 0)
-		return explain(error, -errno, "%s: %s", path, strerror(errno));
+		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(status.st_mode))
-		return explain(error, -EPERM, "%s: not a regular file", path);
+		return error_text_set(error, -EPERM, "%s: not a regular file", path);
 	if (status.st_uid != geteuid() && status.st_uid != 0)
-		return explain(error, -EPERM, "%s: belongs to another user", path);
+		return error_text_set(error, -EPERM, "%s: belongs to another user", path);
 	if (status.st_mode & (S_IWGRP | S_IWOTH))
-		return explain(error, -EPERM,
-			       "%s: others than its owner can write it (chmod go-w %s)", path,
-			       path);
+		return error_text_set(error, -EPERM,
+				      "%s: others than its owner can write it (chmod go-w %s)",
+				      path, path);
 	return 0;
 }
 
@@ -52,15 +40,16 @@ static int read_all(struct site_config *config, int fd, char **error)
 		if (size < 0 && errno == EINTR)
 			continue;
 		if (size < 0)
-			return explain(error, -errno, "%s: %s", config->path, strerror(errno));
+			return error_text_set(error, -errno, "%s: %s", config->path,
+					      strerror(errno));
 		used += (size_t)size;
 		if (used == SITE_CONFIG_TEXT - 1)
-			return explain(error, -EFBIG, "%s: larger than %u bytes", config->path,
-				       SITE_CONFIG_TEXT - 2);
+			return error_text_set(error, -EFBIG, "%s: larger than %u bytes",
+					      config->path, SITE_CONFIG_TEXT - 2);
 	}
 	config->text[used] = '\0';
 	if (strlen(config->text) < used)
-		return explain(error, -EINVAL, "%s: not a text", config->path);
+		return error_text_set(error, -EINVAL, "%s: not a text", config->path);
 	return 0;
 }
 
@@ -93,11 +82,12 @@ static int take_line(struct site_config *config, char *line, unsigned int number
 		return 0;
 	value = name + size + strspn(name + size, BLANKS);
 	if (size == 0 || *name == '-' || (name[size] && value == name + size && *value != '='))
-		return explain(error, -EINVAL, "%s: line %u: %.*s: not NAME VALUE or NAME = VALUE",
-			       config->path, number, (int)strcspn(name, BLANKS), name);
+		return error_text_set(error, -EINVAL,
+				      "%s: line %u: %.*s: not NAME VALUE or NAME = VALUE",
+				      config->path, number, (int)strcspn(name, BLANKS), name);
 	if (config->nr == SITE_CONFIG_MAX)
-		return explain(error, -EINVAL, "%s: line %u: more than %u settings", config->path,
-			       number, SITE_CONFIG_MAX);
+		return error_text_set(error, -EINVAL, "%s: line %u: more than %u settings",
+				      config->path, number, SITE_CONFIG_MAX);
 	if (*value == '=')
 		value += 1 + strspn(value + 1, BLANKS);
 	name[size] = '\0';
@@ -135,9 +125,9 @@ int site_config_read(struct site_config *config, char **error)
 	if (fd < 0 && errno == ENOENT && path != named)
 		return 0;
 	if (fd < 0)
-		return explain(error, -errno, "%s: %s", path, strerror(errno));
+		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
 	if (snprintf(config->path, sizeof(config->path), "%s", path) >= (int)sizeof(config->path))
-		status = explain(error, -ENAMETOOLONG, "%s: too long a name", path);
+		status = error_text_set(error, -ENAMETOOLONG, "%s: too long a name", path);
 	else
 		status = check_owner(fd, path, error);
 	if (status == 0)

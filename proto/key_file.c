@@ -2,26 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proto/error_text.h"
+
 #define LINE_SIZE 512
-
-static int explain(char **error, int status, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-static int explain(char **error, int status, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (vasprintf(error, format, arguments) < 0)
-		*error = NULL;
-	va_end(arguments);
-	return status;
-}
 
 /* Through the descriptor: the name may by then be another file's. */
 static int check_owner(int fd, const char *path, bool shared, char **error)
@@ -29,17 +17,18 @@ static int check_owner(int fd, const char *path, bool shared, char **error)
 	struct stat status;
 
 	if (fstat(fd, &status) < 0)
-		return explain(error, -errno, "%s: %s", path, strerror(errno));
+		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(status.st_mode))
-		return explain(error, -EPERM, "%s: not a regular file", path);
+		return error_text_set(error, -EPERM, "%s: not a regular file", path);
 	if (status.st_uid != geteuid() && status.st_uid != 0)
-		return explain(error, -EPERM, "%s: belongs to another user", path);
+		return error_text_set(error, -EPERM, "%s: belongs to another user", path);
 	const mode_t allowed = shared && status.st_uid == 0 ? S_IRGRP : 0;
 
 	if (status.st_mode & (S_IRWXG | S_IRWXO) & ~allowed)
-		return explain(error, -EPERM,
-			       "%s: others than its owner can read or write it (chmod 600 %s)",
-			       path, path);
+		return error_text_set(
+			error, -EPERM,
+			"%s: others than its owner can read or write it (chmod 600 %s)", path,
+			path);
 	return 0;
 }
 
@@ -59,15 +48,15 @@ static int take_line(const struct reading *reading, char *text, unsigned int num
 	if (!name || *name == '#')
 		return 0;
 	if (!value || strtok_r(NULL, " \t\r\n", &rest))
-		return explain(reading->error, -EINVAL, "%s: line %u: not `NAME VALUE`",
-			       reading->path, number);
+		return error_text_set(reading->error, -EINVAL, "%s: line %u: not `NAME VALUE`",
+				      reading->path, number);
 	status = reading->line(reading->context, name, value, &why);
 	if (status == -ENOENT)
-		return explain(reading->error, -EINVAL, "%s: line %u: %s: no such name",
-			       reading->path, number, name);
+		return error_text_set(reading->error, -EINVAL, "%s: line %u: %s: no such name",
+				      reading->path, number, name);
 	if (status)
-		return explain(reading->error, -EINVAL, "%s: line %u: %s: %s", reading->path,
-			       number, name, why);
+		return error_text_set(reading->error, -EINVAL, "%s: line %u: %s: %s", reading->path,
+				      number, name, why);
 	return 0;
 }
 
@@ -79,17 +68,18 @@ int key_file_read(const char *path, bool shared, key_file_line line, void *conte
 
 	*error = NULL;
 	if (fd < 0)
-		return explain(error, -errno, "%s: %s", path, strerror(errno));
+		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
 	status = check_owner(fd, path, shared, error);
 	FILE *file = status == 0 ? fdopen(fd, "r") : NULL;
 	if (!file) {
 		close(fd);
-		return status ? status : explain(error, -ENOMEM, "%s: %s", path, strerror(ENOMEM));
+		return status ? status
+			      : error_text_set(error, -ENOMEM, "%s: %s", path, strerror(ENOMEM));
 	}
 	for (unsigned int number = 1; status == 0 && fgets(text, sizeof(text), file); number++)
 		status = take_line(&reading, text, number);
 	if (status == 0 && ferror(file))
-		status = explain(error, -EIO, "%s: cannot be read", path);
+		status = error_text_set(error, -EIO, "%s: cannot be read", path);
 	fclose(file);
 	memset(text, 0, sizeof(text));
 	return status;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conformance_call.h"
 #include "conformance_checks.h"
 #include "conformance_cuda.h"
 #include "conformance_log.h"
@@ -16,18 +17,6 @@
 #define SHARED_BYTES        4096u
 #define ERROR_OUT_OF_MEMORY 2
 #define TOO_MANY_BYTES      (1ull << 60)
-
-static uint32_t errors;
-
-static void expect_success(int result, const char *what)
-{
-	if (result == 0)
-		return;
-	printf("# %s: %d\n", what, result);
-	errors++;
-}
-
-#define CALL(function, ...) expect_success(function(__VA_ARGS__), #function)
 
 static const char *name_of(uint32_t domain, uint32_t cbid)
 {
@@ -142,12 +131,11 @@ static void check_limits(void)
 	check(missing == 0, "the device says what a multiprocessor has (%u are missing)", missing);
 }
 
-uint32_t conformance_api_run(void *context, void *function, uint64_t memory)
+void conformance_api_run(void *context, void *function, uint64_t memory)
 {
 	CALL(cuCtxSetCurrent, context);
 	check_names();
 	check_single_callbacks();
 	check_configuration(function, memory);
 	check_limits();
-	return errors;
 }

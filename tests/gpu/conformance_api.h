@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* context: to work in; function: a kernel that takes an address and a count; memory: that address. The subscription of
- * conformance_log.h is on, and is as it was afterwards. Returns how many calls failed that should not have. */
-uint32_t conformance_api_run(void *context, void *function, uint64_t memory);
+ * conformance_log.h is on, and is as it was afterwards. */
+void conformance_api_run(void *context, void *function, uint64_t memory);
 
 #endif

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conformance_call.h"
 #include "conformance_checks.h"
 #include "conformance_cuda.h"
 #include "conformance_log.h"
+#include "conformance_record.h"
 
 #define KIND_CONTEXT       9u
 #define KIND_STREAM        37u
@@ -34,7 +36,7 @@ struct entry {
 };
 
 static struct entry entries[ENTRIES_MAX];
-static uint32_t nr_entries, errors;
+static uint32_t nr_entries;
 static struct {
 	int (*device_resource)(int device, struct resource *resource, int type);
 	int (*split)(struct resource *result, unsigned int *nr_groups, const struct resource *input,
@@ -46,32 +48,6 @@ static struct {
 	int (*create_stream)(void **stream, void *green, unsigned int flags, int priority);
 	int (*destroy_stream)(void *stream);
 } api;
-
-static void expect_success(int result, const char *what)
-{
-	if (result == 0)
-		return;
-	printf("# %s: %d\n", what, result);
-	errors++;
-}
-
-#define CALL(function, ...) expect_success(function(__VA_ARGS__), #function)
-
-static uint32_t u32_at(const uint8_t *record, size_t offset)
-{
-	uint32_t value;
-
-	memcpy(&value, record + offset, sizeof(value));
-	return value;
-}
-
-static uint32_t u16_at(const uint8_t *record, size_t offset)
-{
-	uint16_t value;
-
-	memcpy(&value, record + offset, sizeof(value));
-	return value;
-}
 
 bool conformance_green_keep(const uint8_t *record, uint32_t kind)
 {
@@ -185,15 +161,14 @@ static void check_records(uint32_t primary_id, uint32_t green_id, uint32_t strea
 	      on_stream);
 }
 
-uint32_t conformance_green_run(void *context, void *function, uint64_t memory)
+void conformance_green_run(void *context, void *function, uint64_t memory)
 {
 	uint32_t primary_id = 0, green_id = 0, stream_id = 0, version = 0, device_id = 99;
 	void *stream = NULL, *part = NULL;
 
-	errors = 0;
 	if (!load()) {
 		fact("this driver has no green contexts");
-		return 0;
+		return;
 	}
 	CALL(cuptiGetVersion, &version);
 	CALL(cuptiActivityEnable, KIND_CONTEXT);
@@ -237,5 +212,4 @@ uint32_t conformance_green_run(void *context, void *function, uint64_t memory)
 	CALL(cuptiActivityDisable, KIND_CONTEXT);
 	CALL(cuptiActivityDisable, KIND_STREAM);
 	cuptiActivityDisable(KIND_GREEN);
-	return errors;
 }

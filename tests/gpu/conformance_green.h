@@ -9,7 +9,7 @@
 bool conformance_green_keep(const uint8_t *record, uint32_t kind);
 
 /* context: the primary one of device 0, current; function: a kernel that takes an address and a count; memory: that address. The
- * subscription of conformance_log.h is on. Returns how many calls failed that should not have. */
-uint32_t conformance_green_run(void *context, void *function, uint64_t memory);
+ * subscription of conformance_log.h is on. */
+void conformance_green_run(void *context, void *function, uint64_t memory);
 
 #endif

@@ -5,6 +5,6 @@
 #include "conformance_graphs.h"
 
 /* As conformance_graphs_run(). */
-uint32_t conformance_inner_run(const struct graph_subject *subject);
+void conformance_inner_run(const struct graph_subject *subject);
 
 #endif

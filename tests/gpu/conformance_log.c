@@ -1,4 +1,5 @@
 #include "conformance_log.h"
+#include "conformance_record.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -117,22 +118,6 @@ static void on_request(uint8_t **buffer, size_t *size, size_t *max_records)
 	*max_records = 0;
 	requested++;
 	requested_while_launching += thread.depth > 0;
-}
-
-static uint32_t u32_at(const uint8_t *record, size_t offset)
-{
-	uint32_t value;
-
-	memcpy(&value, record + offset, sizeof(value));
-	return value;
-}
-
-static uint64_t u64_at(const uint8_t *record, size_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, record + offset, sizeof(value));
-	return value;
 }
 
 /* The offsets are the same in every version of these records since CUDA 11.6. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conformance_call.h"
 #include "conformance_checks.h"
 #include "conformance_cuda.h"
 #include "conformance_log.h"
@@ -19,18 +20,6 @@
 #define ARRAY_BYTES   (ARRAY_WIDTH * ARRAY_HEIGHT * 4u)
 #define MAPPED_BYTES  (2u << 20)
 #define MANY          500u /* allocations and frees of the thread that is compared with another */
-
-static uint32_t errors;
-
-static void expect_success(int result, const char *what)
-{
-	if (result == 0)
-		return;
-	printf("# %s: %d\n", what, result);
-	errors++;
-}
-
-#define CALL(function, ...) expect_success(function(__VA_ARGS__), #function)
 
 static struct conformance_log settle(void)
 {
@@ -202,8 +191,7 @@ static void check_order(const struct memory_subject *subject)
 	shared = subject;
 	conformance_log_clear();
 	for (int t = 0; t < 2; t++)
-		if (pthread_create(&threads[t], NULL, allocate_many, NULL) != 0)
-			errors++;
+		CALL(pthread_create, &threads[t], NULL, allocate_many, NULL);
 	for (int t = 0; t < 2; t++)
 		pthread_join(threads[t], NULL);
 	const struct conformance_log log = settle();
@@ -333,7 +321,7 @@ static void tell_mapping(const struct memory_subject *subject)
 	     result, created, mapped, count((struct conformance_log[]){settle()}));
 }
 
-uint32_t conformance_memory_run(const struct memory_subject *subject)
+void conformance_memory_run(const struct memory_subject *subject)
 {
 	CALL(cuCtxSetCurrent, subject->context);
 	CALL(cuptiActivityEnable, KIND_ALLOCATION);
@@ -345,5 +333,4 @@ uint32_t conformance_memory_run(const struct memory_subject *subject)
 	tell_mapping(subject);
 	CALL(cuptiActivityDisable, KIND_ALLOCATION);
 	conformance_log_clear();
-	return errors;
 }

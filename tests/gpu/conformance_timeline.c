@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "conformance_call.h"
 #include "conformance_checks.h"
 #include "conformance_cuda.h"
 #include "conformance_log.h"
+#include "conformance_record.h"
 
 #define WAITS_MAX     4096u
 #define CONTEXTS_MAX  64u
@@ -29,23 +31,7 @@ static struct {
 	uint32_t context_id, device_id;
 } contexts[CONTEXTS_MAX];
 static _Atomic uint32_t nr_contexts;
-static uint32_t errors, polls; /* polls: that found an event not done */
-
-static uint32_t u32_at(const uint8_t *record, size_t offset)
-{
-	uint32_t value;
-
-	memcpy(&value, record + offset, sizeof(value));
-	return value;
-}
-
-static uint64_t u64_at(const uint8_t *record, size_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, record + offset, sizeof(value));
-	return value;
-}
+static uint32_t polls; /* polls: that found an event not done */
 
 bool conformance_timeline_keep(const uint8_t *record, uint32_t kind)
 {
@@ -85,16 +71,6 @@ void conformance_timeline_context(void *context)
 	contexts[i].context_result = cuptiGetContextId(context, &contexts[i].context_id);
 	contexts[i].device_result = cuptiGetDeviceId(context, &contexts[i].device_id);
 }
-
-static void expect_success(int result, const char *what)
-{
-	if (result == 0)
-		return;
-	printf("# %s: %d\n", what, result);
-	errors++;
-}
-
-#define CALL(function, ...) expect_success(function(__VA_ARGS__), #function)
 
 static uint32_t nr_records(void)
 {
@@ -332,12 +308,11 @@ static void check_contexts(const struct timeline_subject *subject)
 	      "a new context's id and device are known in its callback (%u, %u)", wrong, found);
 }
 
-uint32_t conformance_timeline_run(const struct timeline_subject *subject)
+void conformance_timeline_run(const struct timeline_subject *subject)
 {
 	uint64_t before_ns = 0, after_ns = 0;
 	bool unified;
 
-	errors = 0;
 	CALL(cuCtxSetCurrent, subject->context);
 	CALL(cuCtxSynchronize);
 	CALL(conformance_log_flush);
@@ -367,5 +342,4 @@ uint32_t conformance_timeline_run(const struct timeline_subject *subject)
 	CALL(cuptiActivityDisable, KIND_SYNC);
 	CALL(cuptiActivityDisable, KIND_OVERHEAD);
 	check_contexts(subject);
-	return errors;
 }
