@@ -51,6 +51,7 @@ int aggregator_fixture_tear_down(void **state)
 
 	for (uint32_t i = 0; i < AGGREGATOR_FIXTURE_SCENARIOS; i++)
 		scenario_fini(&fixture->scenarios[i]);
+	test_agent_close_all();
 	zmq_ctx_term(fixture->context);
 	remove_store(fixture);
 	snprintf(name, sizeof(name), "%s/socket", fixture->folder);

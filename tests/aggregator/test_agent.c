@@ -10,14 +10,17 @@
 
 #include "proto/batch_decode.h"
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 60000 /* a disk that others write to may take its time to commit */
 
 struct test_agent {
+	struct test_agent *next; /* of those that are connected */
 	void *socket;
 	struct batch_decoder *decoder;
 	struct message message;
 	zmq_msg_t frame;
 };
+
+static struct test_agent *connected;
 
 struct test_agent *test_agent_connect(void *zmq_context, const char *endpoint)
 {
@@ -33,16 +36,29 @@ struct test_agent *test_agent_connect(void *zmq_context, const char *endpoint)
 	zmq_setsockopt(agent->socket, ZMQ_RCVTIMEO, &patience_ms, sizeof(patience_ms));
 	zmq_setsockopt(agent->socket, ZMQ_SNDTIMEO, &patience_ms, sizeof(patience_ms));
 	zmq_setsockopt(agent->socket, ZMQ_LINGER, &linger_ms, sizeof(linger_ms));
+	agent->next = connected;
+	connected = agent;
 	assert_int_equal(zmq_connect(agent->socket, endpoint), 0);
 	return agent;
 }
 
 void test_agent_close(struct test_agent *agent)
 {
+	for (struct test_agent **link = &connected; *link; link = &(*link)->next)
+		if (*link == agent) {
+			*link = agent->next;
+			break;
+		}
 	zmq_msg_close(&agent->frame);
 	zmq_close(agent->socket);
 	batch_decoder_destroy(agent->decoder);
 	free(agent);
+}
+
+void test_agent_close_all(void)
+{
+	while (connected)
+		test_agent_close(connected);
 }
 
 void test_agent_send_bytes(struct test_agent *agent, const void *bytes, size_t size)

@@ -1,5 +1,5 @@
 /* The agent's end of a connection, for tests: a DEALER that sends the frames it is given and
- * decodes the answers. Waits for events only; a wait of more than ten seconds fails the running
+ * decodes the answers. Waits for events only; a wait of more than a minute fails the running
  * test. */
 #ifndef TEST_AGENT_H
 #define TEST_AGENT_H
@@ -12,6 +12,9 @@ struct test_agent;
 /* zmq_context: borrowed until destroy. */
 struct test_agent *test_agent_connect(void *zmq_context, const char *endpoint);
 void test_agent_close(struct test_agent *agent);
+
+/* Those that a test which failed has left: the context would wait for them without end. */
+void test_agent_close_all(void);
 
 void test_agent_send(struct test_agent *agent, const struct scenario_frame *frame);
 void test_agent_send_bytes(struct test_agent *agent, const void *bytes, size_t size);
