@@ -23,7 +23,10 @@ static const struct launcher {
 	{"PALS_RANKID", {"PALS_APID"}, NULL},
 	{"FLUX_TASK_RANK", {"FLUX_JOB_ID"}, "FLUX_JOB_NNODES"},
 	{"PMI_PORT", {"PMI_PORT"}, NULL},
-	{"SLURM_STEP_ID", {"SLURM_JOB_ID", "SLURM_STEP_ID"}, "SLURM_STEP_NUM_NODES"},
+	/* The count is there in a job that was requeued, whose steps are numbered anew. */
+	{"SLURM_STEP_ID",
+	 {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"},
+	 "SLURM_STEP_NUM_NODES"},
 	{"PMIX_NAMESPACE", {"PMIX_NAMESPACE"}, NULL},
 };
 
