@@ -32,6 +32,7 @@ struct control {
 	struct agent_sockets sockets;
 	size_t nr_answers; /* agents that answered last */
 	size_t nr_processes, nr_taken;
+	uint64_t nr_windows; /* of all processes, at the last answers */
 };
 
 static const char usage[] =
@@ -262,6 +263,7 @@ static void take_answer(struct control *control, const struct control_answer *an
 	for (uint32_t i = 0; i < answer->head.nr_processes; i++) {
 		control->nr_processes++;
 		control->nr_taken += has_taken(control, &answer->processes[i]);
+		control->nr_windows += answer->processes[i].nr_windows;
 		if (print)
 			print_process(&answer->processes[i]);
 	}
@@ -274,6 +276,7 @@ static bool ask(struct control *control, uint32_t wish, bool print)
 	bool alone = control->sockets.count == 1, fine = true;
 
 	control->nr_answers = control->nr_processes = control->nr_taken = 0;
+	control->nr_windows = 0;
 	for (size_t i = 0; i < control->sockets.count; i++) {
 		const char *path = control->sockets.paths[i];
 		struct control_request request = control->request;
@@ -298,15 +301,24 @@ static bool ask(struct control *control, uint32_t wish, bool print)
 	return fine && control->nr_answers;
 }
 
-/* Until all have taken it. */
+/* A short window may be over before anybody looks: then there is one more. */
+static bool all_have_taken(const struct control *control, uint64_t nr_windows_before)
+{
+	return control->nr_taken == control->nr_processes ||
+	       (control->duration_ns &&
+		control->nr_windows >= nr_windows_before + control->nr_processes);
+}
+
+/* Until all have taken it; the last answers are those to the command itself. */
 static bool wait_for_all(struct control *control)
 {
 	uint64_t until_ns = now_ns(CLOCK_MONOTONIC) + TAKE_NS;
+	uint64_t nr_windows_before = control->nr_windows;
 
 	for (;;) {
 		if (!ask(control, CONTROL_STATUS, false))
 			return false;
-		if (control->nr_taken == control->nr_processes)
+		if (all_have_taken(control, nr_windows_before))
 			return true;
 		if (now_ns(CLOCK_MONOTONIC) >= until_ns)
 			break;
