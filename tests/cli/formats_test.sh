@@ -8,17 +8,16 @@ FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=$scratch/truth RANK=3 LOCAL_RANK=1 "$flamegr
 same "status" $? 0
 for file in profile.db gpu.folded flame.html; do check "$file" [ -s "$scratch/profile/$file" ]; done
 report() { "$flamegrid" report "$scratch/profile" "$@"; }
-sum() { awk '{ s += $NF } END { printf "%d\n", s }'; }
 
 total=$(truth_sum valid_ns "$scratch/truth")
-same "folded in ns" "$(report --unit ns | sum)" "$total"
+same "folded in ns" "$(report --unit ns | sum_folded)" "$total"
 same "folded lines: text, space, number" "$(report | grep -cvE '^[^ ].*;\[GPU[0-9]_(Kernel|Memcpy|Memset)\][^;]* [0-9]+$')" 0
-same "folded by everything" "$(report --by host,rank,gpu,stream,thread --unit ns | sum)" "$total"
+same "folded by everything" "$(report --by host,rank,gpu,stream,thread --unit ns | sum_folded)" "$total"
 same "its root frames" "$(report --by host,rank,gpu | cut -d';' -f1-3 | sort -u | tr '\n' ' ')" \
 	"host a;rank3;GPU0 host a;rank3;GPU1 "
-same "counts" "$(report --weight count | sum)" "$(truth_sum valid_count "$scratch/truth")"
-same "bytes" "$(report --weight bytes | sum)" "$(truth_sum bytes "$scratch/truth")"
-microseconds=$(report | sum)
+same "counts" "$(report --weight count | sum_folded)" "$(truth_sum valid_count "$scratch/truth")"
+same "bytes" "$(report --weight bytes | sum_folded)" "$(truth_sum bytes "$scratch/truth")"
+microseconds=$(report | sum_folded)
 check "microseconds: $microseconds" [ $((microseconds - total / 1000)) -lt 200 -a $((total / 1000 - microseconds)) -lt 200 ]
 report --format json >"$scratch/json"
 check "JSON is JSON" node -e 'JSON.parse(require("fs").readFileSync(process.argv[1]))' "$scratch/json"
@@ -37,7 +36,7 @@ report --format html >"$scratch/html"
 contains "HTML: policy" "$scratch/html" "default-src 'none'"
 same "HTML: nothing from elsewhere" "$(grep -cE '(src|href)="?https?:' "$scratch/html")" 0
 report --format folded -o "$scratch/file" && same "to a file" "$(cat "$scratch/file")" "$(report)"
-same "without lines: the same sum" "$(report --lines off --unit ns | sum)" "$total"
+same "without lines: the same sum" "$(report --lines off --unit ns | sum_folded)" "$total"
 same "every stack ends in the call" "$(report | grep -cvE ';cu(da)?[A-Z][A-Za-z0-9]*;\[GPU[^;]*$')" 0
 same "JSON's notices" "$(node -e '
 	const p = JSON.parse(require("fs").readFileSync(process.argv[1]))

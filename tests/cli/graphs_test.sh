@@ -17,7 +17,7 @@ run() {
 	same "$name: nothing lost" $? 0
 }
 # sum NAME EXPRESSION: of the lines that match.
-sum() { grep -E -- "$2" "$scratch/$1.folded" | awk '{ s += $NF } END { printf "%d\n", s }'; }
+sum() { grep -E -- "$2" "$scratch/$1.folded" | sum_folded; }
 # launched NAME KERNEL: what the program says, over all devices.
 launched() { awk -v kernel="$2" '$1 == "launched" && $3 == kernel { s += $4 } END { print s }' "$scratch/$1.out"; }
 outside() { grep -F -- "$2" "$scratch/$1.folded" | grep -cvE -- "$3"; }

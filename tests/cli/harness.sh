@@ -72,6 +72,16 @@ truth_sum() {
 		{ sum += $at[column] } END { printf "%d\n", sum }' "$@"
 }
 
+# sum_folded [FILE...]: the sum of the weights of folded lines.
+sum_folded() { awk '{ s += $NF } END { printf "%d\n", s }' "$@"; }
+
+# total_ns PROFILE [REPORT-OPTION...], rank_ns PROFILE RANK: the ns of all, or of one rank's, GPU work.
+total_ns() { "$flamegrid" report "$@" --unit ns 2>/dev/null | sum_folded; }
+rank_ns() { "$flamegrid" report "$1" --by rank --unit ns 2>/dev/null | grep "^rank$2;" | sum_folded; }
+
+# groups PROFILE host|rank: those that it has, in one line.
+groups() { "$flamegrid" report "$1" --by "$2" 2>/dev/null | cut -d';' -f1 | LC_ALL=C sort -u | paste -sd' '; }
+
 # ledger PROFILE REASON: the count of one line of the ledger, 0 if it is not there.
 ledger() {
 	"$flamegrid" report "$1" --format json | tr -d ' \n' | grep -o "\"reason\":\"$2\",\"count\":[0-9]*" |

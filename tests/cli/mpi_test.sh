@@ -16,7 +16,7 @@ launcher() {
 	for r in 0 1 2 3; do
 		check "$name: rank $r is there" grep -q "^rank$r;" <("$flamegrid" report "$name" --by rank 2>/dev/null)
 	done
-	same "$name: ns" "$("$flamegrid" report "$name" --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" \
+	same "$name: ns" "$(total_ns "$name")" \
 		"$(truth_sum valid_ns truth.*)"
 	check "$name: nothing lost" "$flamegrid" report "$name" --strict -o /dev/null
 	same "$name: one summary" "$(grep -c 'nothing lost' "$name.err")" 1

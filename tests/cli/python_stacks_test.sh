@@ -10,10 +10,10 @@ run() {
 	"$flamegrid" run --stacks "$1" -o "$scratch/$1" --devices "$list" -- python3 "$program" 40 2>"$scratch/$1.err"
 	same "$1: status" $? 0
 	"$flamegrid" report "$scratch/$1" --weight count >"$scratch/$1.folded"
-	same "$1: launches" "$(awk '{ s += $NF } END { print s }' "$scratch/$1.folded")" 164
+	same "$1: launches" "$(sum_folded "$scratch/$1.folded")" 164
 }
 # count MODE EXPRESSION: the sum of the lines that match.
-count() { grep -E -- "$2" "$scratch/$1.folded" | awk '{ s += $NF } END { printf "%d\n", s }'; }
+count() { grep -E -- "$2" "$scratch/$1.folded" | sum_folded; }
 
 f=python_launches.py
 top="$f:<module>:$(line 'main(int(')"
@@ -56,7 +56,7 @@ run none
 same "none: nothing but the call" "$(cut -d';' -f1 "$scratch/none.folded" | sort -u)" cuLaunchKernel
 
 "$flamegrid" report "$scratch/leaf" --weight count --lines off >"$scratch/coarse"
-same "lines off: sum" "$(awk '{ s += $NF } END { print s }' "$scratch/coarse")" 164
+same "lines off: sum" "$(sum_folded "$scratch/coarse")" 164
 contains "lines off" "$scratch/coarse" "$f:<module>;$f:main;$f:train;$f:Model.forward;$f:launch;"
 same "lines off: no lines" "$(grep -cE '\.py:[^;]*:[0-9]+' "$scratch/coarse")" 0
 

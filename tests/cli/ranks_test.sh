@@ -36,12 +36,12 @@ for r in 0 1 2 3 4 5 6 7; do
 done
 for r in 0 1 2 3 4 5 6 7; do await $r 0; done
 gone whole
-same "agents that have come" "$("$flamegrid" report "$scratch/whole" --by host | cut -d';' -f1 | sort -u | tr '\n' ' ')" "node0 node1 node2 node3 "
+same "agents that have come" "$(groups "$scratch/whole" host)" "node0 node1 node2 node3"
 for r in 0 1 2 3 4 5 6 7; do
-	"$flamegrid" report "$scratch/whole" --by rank --unit ns 2>/dev/null | grep "^rank$r;" | awk '{ s += $NF } END { printf "%d\n", s }' >"$scratch/sum"
+	rank_ns "$scratch/whole" $r >"$scratch/sum"
 	same "rank $r: ns" "$(cat "$scratch/sum")" "$(truth_sum valid_ns "$scratch/truth.$r")"
 done
-same "ns of all" "$("$flamegrid" report "$scratch/whole" --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" \
+same "ns of all" "$(total_ns "$scratch/whole")" \
 	"$(truth_sum valid_ns "$scratch"/truth.?)"
 check "nothing lost" "$flamegrid" report "$scratch/whole" --strict -o /dev/null
 contains "rank 0 says how it went" "$scratch/err.0" "nothing lost; $scratch/whole/"
@@ -61,7 +61,7 @@ await 2 0
 await 3 137
 await 4 127
 gone odd
-same "ns of the two that worked" "$("$flamegrid" report "$scratch/odd" --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" \
+same "ns of the two that worked" "$(total_ns "$scratch/odd")" \
 	"$(truth_sum valid_ns "$scratch/truth.0" "$scratch/truth.2")"
 
 # ---- a node without the aggregator's file system: its rank runs, and says so
@@ -132,7 +132,7 @@ kill -KILL $stranger
 wait $stranger 2>/dev/null
 end_held
 contains "rank 0 says so" "$scratch/err.0" "connections without this job's keys were turned away"
-same "hosts" "$("$flamegrid" report "$scratch/strange" --by host 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "node0 node1 "
+same "hosts" "$(groups "$scratch/strange" host)" "node0 node1"
 
 # ---- another job's rendezvous in the place of ours stays
 begin_held replaced

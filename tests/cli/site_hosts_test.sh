@@ -62,10 +62,10 @@ check_job() { # USER NAME
 	done
 	check "$2 is complete" says "$scratch/state/jobs/$2 is complete"
 	for r in 0 1; do
-		same "$2: rank $r: ns" "$("$flamegrid" report "$scratch/state/jobs/$2" --by rank --unit ns 2>/dev/null | grep "^rank$r;" | awk '{ s += $NF } END { printf "%d\n", s }')" \
+		same "$2: rank $r: ns" "$(rank_ns "$scratch/state/jobs/$2" $r)" \
 			"$(truth_sum valid_ns "$scratch/$1.$r/truth")"
 	done
-	same "$2: hosts" "$("$flamegrid" report "$scratch/state/jobs/$2" --by host 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "node-one node-two "
+	same "$2: hosts" "$(groups "$scratch/state/jobs/$2" host)" "node-one node-two"
 	check "$2: nothing lost" "$flamegrid" report "$scratch/state/jobs/$2" --strict -o /dev/null
 }
 

@@ -38,8 +38,6 @@ end_service() {
 	service=
 }
 site=(--aggregator "$at" --keys "$scratch/keys/agent.keys")
-sum_ns() { awk '{ s += $NF } END { printf "%d\n", s }'; }
-profile_ns() { "$flamegrid" report "$1" --unit ns 2>/dev/null | sum_ns; }
 
 # rank JOB RANK SIZE NODE OPTION... -- COMMAND...: in the background.
 rank() {
@@ -68,11 +66,11 @@ for job in red blue; do
 	check "$job is complete" says "$scratch/jobs/$user-$job is complete"
 	profile=$scratch/jobs/$user-$job
 	for r in 0 1 2 3; do
-		same "$job: rank $r: ns" "$("$flamegrid" report "$profile" --by rank --unit ns 2>/dev/null | grep "^rank$r;" | sum_ns)" \
+		same "$job: rank $r: ns" "$(rank_ns "$profile" $r)" \
 			"$(truth_sum valid_ns "$scratch/$job.truth.$r")"
 	done
-	same "$job: ns of all" "$(profile_ns "$profile")" "$(truth_sum valid_ns "$scratch/$job".truth.?)"
-	same "$job: its nodes" "$("$flamegrid" report "$profile" --by host 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "node0 node1 "
+	same "$job: ns of all" "$(total_ns "$profile")" "$(truth_sum valid_ns "$scratch/$job".truth.?)"
+	same "$job: its nodes" "$(groups "$profile" host)" "node0 node1"
 	check "$job: nothing lost" "$flamegrid" report "$profile" --strict -o /dev/null
 	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.folded profile.db "
 	same "$job: who can read it" "$(stat -c %a "$profile" "$profile/profile.db" | tr '\n' ' ')" "750 640 "
@@ -92,7 +90,7 @@ for r in 0 1; do rank red $r 2 $r "${site[@]}" --title "the second" -- $work --l
 await red 0 0
 await red 1 0
 check "the second of that name" says "$scratch/jobs/$user-red.2 is complete"
-same "the second: ns" "$(profile_ns "$scratch/jobs/$user-red.2")" "$(truth_sum valid_ns "$scratch"/red.truth.[01])"
+same "the second: ns" "$(total_ns "$scratch/jobs/$user-red.2")" "$(truth_sum valid_ns "$scratch"/red.truth.[01])"
 contains "its title" "$scratch/jobs/$user-red.2/flame.html" "the second"
 
 # ---- Slurm tells how many nodes there are; a job without CUDA
@@ -163,7 +161,7 @@ echo >&9
 await held 0 0
 await held 1 0
 check "it is complete" says "$scratch/jobs/$user-held is complete"
-same "restarted: ns" "$(profile_ns "$scratch/jobs/$user-held")" "$(truth_sum valid_ns "$scratch"/held.truth.?  "$scratch"/held.truth.?.2)"
+same "restarted: ns" "$(total_ns "$scratch/jobs/$user-held")" "$(truth_sum valid_ns "$scratch"/held.truth.?  "$scratch"/held.truth.?.2)"
 check "restarted: nothing lost" "$flamegrid" report "$scratch/jobs/$user-held" --strict -o /dev/null
 same "restarted: one profile" "$(ls -d "$scratch/jobs/$user-held"* | wc -l)" 1
 check "restarted: no mark is left" [ ! -e "$scratch/jobs/$user-held/job.open" ]
@@ -184,7 +182,7 @@ await lost 1 0
 contains "its rank says so" "$scratch/lost.err.1" "the aggregator has not confirmed it"
 check "it is complete all the same" says "$scratch/jobs/$user-lost is complete"
 contains "the service says so" "$log" "$user-lost: 1 agents did not say goodbye"
-same "the other node: ns" "$("$flamegrid" report "$scratch/jobs/$user-lost" --by host --unit ns 2>/dev/null | grep '^node0;' | sum_ns)" \
+same "the other node: ns" "$("$flamegrid" report "$scratch/jobs/$user-lost" --by host --unit ns 2>/dev/null | grep '^node0;' | sum_folded)" \
 	"$(truth_sum valid_ns "$scratch"/lost.truth.0 "$scratch"/lost.truth.0.2)"
 
 # ---- what the file says, and what goes before it

@@ -64,3 +64,23 @@ slurm_start() {
 		slurm_await "$slurm/node.$node.log" 'slurmd started' $! || cat "$slurm/node.$node.log" "$slurm/node.$node.out"
 	done
 }
+
+# What tests run on it, from $scratch: `rank.sh COMMAND` is a task on a node with two GPUs, with its truth in truth.RANK.
+slurm_ranks() {
+	local node
+
+	export XDG_RUNTIME_DIR=$scratch/runtime
+	mkdir -m 700 "$XDG_RUNTIME_DIR"
+	for node in 1 2 3 4; do
+		FAKE_CUDA_HOST_SEED=$node FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.n$node"
+	done
+	cat >"$scratch/rank.sh" <<-'TEXT'
+		export FAKE_CUDA_HOST_SEED=${SLURMD_NODENAME#n} FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=truth.$SLURM_PROCID
+		exec "$@"
+	TEXT
+	cat >"$scratch/profiled.sh" <<-TEXT
+		exec "\${FLAMEGRID:-$flamegrid}" run --devices "$scratch/devices.\$SLURMD_NODENAME" "\$@"
+	TEXT
+	work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
+	run="srun -N4 --ntasks-per-node=2"
+}

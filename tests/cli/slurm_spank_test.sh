@@ -3,11 +3,7 @@
 . "$(dirname "$0")/harness.sh"
 . "$(dirname "$0")/slurm_harness.sh"
 at_end() { slurm_end; }
-export XDG_RUNTIME_DIR=$scratch/runtime
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-for node in 1 2 3 4; do
-	FAKE_CUDA_HOST_SEED=$node FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.n$node"
-done
+slurm_ranks
 # A site's installation: that of this build, but that each node has GPUs of its own.
 site=$scratch/site
 mkdir -p "$site/bin" "$site/share/flamegrid/slurm"
@@ -21,20 +17,13 @@ TEXT
 chmod +x "$site/bin/flamegrid"
 plugin() { printf 'optional %s prefix=%s\n' "$BUILD/lib/slurm/flamegrid.so" "$1" >"$scratch/plugstack.conf"; }
 plugin "$site"
-slurm_lines="PlugStackConfig=$scratch/plugstack.conf
+slurm_lines="SchedulerParameters=bf_interval=1
+PlugStackConfig=$scratch/plugstack.conf
 TaskProlog=$site/share/flamegrid/slurm/task_prolog.sh
 TaskEpilog=$site/share/flamegrid/slurm/task_epilog.sh"
 slurm_start
 cd "$scratch" || exit 1
 
-cat >rank.sh <<'TEXT'
-export FAKE_CUDA_HOST_SEED=${SLURMD_NODENAME#n} FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=truth.$SLURM_PROCID
-exec "$@"
-TEXT
-work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
-run="srun -N4 --ntasks-per-node=2"
-total() { "$flamegrid" report "$@" --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }'; }
-hosts() { "$flamegrid" report "$1" --by host 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' '; }
 ours() { grep -lsF "XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR" /proc/[0-9]*/environ | sed 's/environ$/comm/' | xargs -r grep -hs flamegrid; }
 nothing_left() {
 	same "$1: what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""
@@ -46,10 +35,10 @@ $run --flamegrid='output=prof record=sync' sh rank.sh $work --launches 2000 >out
 same "srun's status" $? 0
 nothing_left "eight tasks"
 for r in 0 1 2 3 4 5 6 7; do
-	same "rank $r: ns" "$("$flamegrid" report prof --by rank --unit ns 2>/dev/null | grep "^rank$r;" | awk '{ s += $NF } END { printf "%d\n", s }')" \
+	same "rank $r: ns" "$(rank_ns prof $r)" \
 		"$(truth_sum valid_ns truth.$r)"
 done
-same "hosts" "$(hosts prof)" "n1 n2 n3 n4 "
+same "hosts" "$(groups prof host)" "n1 n2 n3 n4"
 check "nothing lost" "$flamegrid" report prof --strict -o /dev/null
 contains "one summary" err "nothing lost; prof/"
 same "what else there is to say" "$(grep -v '^flamegrid: ' err)" ""
@@ -61,7 +50,7 @@ srun -n1 --flamegrid sh rank.sh $work --launches 300 >out 2>err
 same "status of one task" $? 0
 nothing_left "one task"
 one=$(ls -d flamegrid-profile-*.0)
-same "ns of one task, in a directory named after job and step" "$(total "$one")" "$(truth_sum valid_ns truth.0)"
+same "ns of one task, in a directory named after job and step" "$(total_ns "$one")" "$(truth_sum valid_ns truth.0)"
 
 # ---- another tool's library in CUDA is left alone
 CUDA_INJECTION64_PATH=/other.so srun -n1 --flamegrid=output=other sh -c 'echo $CUDA_INJECTION64_PATH ${FLAMEGRID_SOCKET-none}' >out 2>err
@@ -85,7 +74,7 @@ $run sh -c 'test $SLURM_PROCID != 5 || exit 7' >out 2>err
 plain=$?
 $run --flamegrid='output=seven quiet' sh -c 'test $SLURM_PROCID != 5 || exit 7; exec sh rank.sh '"$work --launches 300" >out 2>err
 same "one rank ends with 7" $? $plain
-same "ns of the others" "$(total seven)" "$(truth_sum valid_ns truth.*)"
+same "ns of the others" "$(total_ns seven)" "$(truth_sum valid_ns truth.*)"
 nothing_left "one rank ends with 7"
 
 # ---- what is not understood is refused where it is submitted
@@ -118,12 +107,30 @@ srun -N1 -n1 --flamegrid=output=own sh rank.sh $work --launches 100
 TEXT
 sbatch -W batch.sh >out 2>err
 same "the script's status" $? 0
-same "ns of its first step" "$(total batch-0)" "$(truth_sum valid_ns first/truth.*)"
-same "its hosts" "$(hosts batch-0)" "n1 n2 n3 n4 "
-same "ns of its second step" "$(total batch-1)" "$(truth_sum valid_ns second/truth.0)"
-same "ns of its third step, which has options of its own" "$(total own)" "$(truth_sum valid_ns truth.0)"
+same "ns of its first step" "$(total_ns batch-0)" "$(truth_sum valid_ns first/truth.*)"
+same "its hosts" "$(groups batch-0 host)" "n1 n2 n3 n4"
+same "ns of its second step" "$(total_ns batch-1)" "$(truth_sum valid_ns second/truth.0)"
+same "ns of its third step, which has options of its own" "$(total_ns own)" "$(truth_sum valid_ns truth.0)"
 same "the script itself" "$(cat script.sees)" none
 nothing_left "a script"
+
+# ---- a heterogeneous job: one step, so one profile
+rm -f truth.*
+srun -N2 --ntasks-per-node=2 --flamegrid=output=het sh rank.sh $work --launches 300 : -N1 -n1 --flamegrid=output=het sh rank.sh $work --launches 500 >out 2>err
+same "status of a heterogeneous job" $? 0
+nothing_left "a heterogeneous job"
+for r in 0 1 2 3 4; do
+	same "a heterogeneous job: rank $r: ns" "$(rank_ns het $r)" "$(truth_sum valid_ns truth.$r)"
+done
+rm -f truth.*
+for component in first second; do
+	asks=--flamegrid=output=$component
+	rm -f truth.*
+	srun -N2 $([ $component = first ] && echo $asks) sh rank.sh $work --launches 300 : \
+		-N1 -n1 $([ $component = second ] && echo $asks) sh rank.sh $work --launches 500 >out 2>err
+	same "asked for by the $component component: ranks" "$(groups $component rank)" "rank0 rank1 rank2"
+	same "asked for by the $component component: ns" "$(total_ns $component)" "$(truth_sum valid_ns truth.*)"
+done
 
 # ---- scancel in the middle: what was recorded is there
 rm -f truth.*
@@ -135,7 +142,7 @@ for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
 scancel --name=cancelled
 wait $job
 same "srun of a job that is cancelled" $? 143
-same "ns of all ranks until then" "$(total cancelled)" "$(truth_sum valid_ns truth.*)"
+same "ns of all ranks until then" "$(total_ns cancelled)" "$(truth_sum valid_ns truth.*)"
 
 # ---- whoever kills what profiles it: the task goes on
 cat >kill.sh <<'TEXT'
@@ -160,8 +167,8 @@ nothing_left "a node without the library"
 same "a node without the library: all tasks have run" "$(ls truth.* | wc -l) $(grep -c '^none$' out)" "7 1"
 same "a node without the library: each task says so" "$(grep -c 'the injection library is missing' err)" 2
 contains "a node without the library: so does rank 0" err "1 of 4 nodes did not join: their GPU work is not in the profile"
-same "a node without the library: ranks in the profile" "$("$flamegrid" report halved --by rank 2>/dev/null | cut -d';' -f1 | sort -u | paste -sd' ')" "rank0 rank2 rank3 rank6 rank7"
-same "a node without the library: ns of the others" "$(total halved)" "$(truth_sum valid_ns truth.[02367])"
+same "a node without the library: ranks in the profile" "$(groups halved rank)" "rank0 rank2 rank3 rank6 rank7"
+same "a node without the library: ns of the others" "$(total_ns halved)" "$(truth_sum valid_ns truth.[02367])"
 
 # ---- a site's aggregator, by the option and by the configuration
 rm -f truth.*
@@ -178,18 +185,18 @@ same "a site's aggregator: srun's status" $? 0
 same "a site's aggregator: what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""
 profile=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' err)
 check "a site's aggregator: complete" says "$profile is complete"
-same "a site's aggregator: ns" "$(total "$profile")" "$(truth_sum valid_ns truth.*)"
-same "a site's aggregator: hosts" "$(hosts "$profile")" "n1 n2 n3 n4 "
+same "a site's aggregator: ns" "$(total_ns "$profile")" "$(truth_sum valid_ns truth.*)"
+same "a site's aggregator: hosts" "$(groups "$profile" host)" "n1 n2 n3 n4"
 rm -f truth.*
 printf 'aggregator ipc://%s/service\n' "$scratch" >site.conf
 FLAMEGRID_CONFIG=$scratch/site.conf $run --flamegrid sh rank.sh $work --launches 200 >out 2>err
 same "the configuration's: srun's status" $? 0
 profile=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' err)
 check "the configuration's: complete" says "$profile is complete"
-same "the configuration's: ns" "$(total "$profile")" "$(truth_sum valid_ns truth.*)"
+same "the configuration's: ns" "$(total_ns "$profile")" "$(truth_sum valid_ns truth.*)"
 rm -f truth.*
 FLAMEGRID_CONFIG=$scratch/site.conf $run --flamegrid=output=mine sh rank.sh $work --launches 100 >out 2>err
-same "output goes before the configuration: ns" "$(total mine)" "$(truth_sum valid_ns truth.*)"
+same "output goes before the configuration: ns" "$(total_ns mine)" "$(truth_sum valid_ns truth.*)"
 kill -TERM $service
 wait $service
 same "the service's status" $? 0
@@ -199,8 +206,8 @@ rm -f truth.*
 FLAMEGRID_STEP='output=prolog' FLAMEGRID_LOG=$scratch/words $run sh rank.sh $work --launches 500 >out 2>err
 same "status with the prolog" $? 0
 nothing_left "the prolog"
-same "ns with the prolog" "$(total prolog)" "$(truth_sum valid_ns truth.*)"
-same "its hosts" "$(hosts prolog)" "n1 n2 n3 n4 "
+same "ns with the prolog" "$(total_ns prolog)" "$(truth_sum valid_ns truth.*)"
+same "its hosts" "$(groups prolog host)" "n1 n2 n3 n4"
 same "what the job's error stream has of it" "$(grep -v '^srun: job' err)" ""
 contains "the summary is where it was asked to be" words "nothing lost; prolog/"
 
@@ -237,6 +244,6 @@ check "the daemon of n4 is killed" kill -KILL "$(cat "$slurm/node.n4.pid")"
 for r in 0 1 2 3 4 5 6 7; do echo >&9; done
 wait $job
 same "a node without its daemon: srun's status" $? 0
-same "a node without its daemon: ns of all ranks" "$(total orphaned)" "$(truth_sum valid_ns truth.*)"
-same "a node without its daemon: hosts" "$(hosts orphaned)" "n1 n2 n3 n4 "
+same "a node without its daemon: ns of all ranks" "$(total_ns orphaned)" "$(truth_sum valid_ns truth.*)"
+same "a node without its daemon: hosts" "$(groups orphaned host)" "n1 n2 n3 n4"
 nothing_left "a node without its daemon"

@@ -3,34 +3,18 @@
 . "$(dirname "$0")/harness.sh"
 . "$(dirname "$0")/slurm_harness.sh"
 at_end() { slurm_end; }
-export XDG_RUNTIME_DIR=$scratch/runtime
-mkdir -m 700 "$XDG_RUNTIME_DIR"
-for node in 1 2 3 4; do
-	FAKE_CUDA_HOST_SEED=$node FAKE_CUDA_DEVICES=2 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.n$node"
-done
+slurm_ranks
 slurm_start
 cd "$scratch" || exit 1
 same "nodes that are up" "$(sinfo -h -o %D -t idle)" 4
 
-# What each rank does: a GPU pair a node, and the truth beside.
-cat >rank.sh <<'TEXT'
-export FAKE_CUDA_HOST_SEED=${SLURMD_NODENAME#n} FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=truth.$SLURM_PROCID
-exec "$@"
-TEXT
-cat >profiled.sh <<'TEXT'
-exec "$FLAMEGRID" run --devices "$PWD/devices.$SLURMD_NODENAME" "$@"
-TEXT
-export FLAMEGRID=$flamegrid
-work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
-run="srun -N4 --ntasks-per-node=2"
-
 $run sh profiled.sh -o prof -- sh rank.sh $work --launches 2000 >out 2>err
 same "srun's status" $? 0
 for r in 0 1 2 3 4 5 6 7; do
-	same "rank $r: ns" "$("$flamegrid" report prof --by rank --unit ns 2>/dev/null | grep "^rank$r;" | awk '{ s += $NF } END { printf "%d\n", s }')" \
+	same "rank $r: ns" "$(rank_ns prof $r)" \
 		"$(truth_sum valid_ns truth.$r)"
 done
-same "hosts" "$("$flamegrid" report prof --by host 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "n1 n2 n3 n4 "
+same "hosts" "$(groups prof host)" "n1 n2 n3 n4"
 same "GPUs" "$("$flamegrid" report prof --by host,gpu 2>/dev/null | cut -d';' -f1,2 | sort -u | wc -l)" 8
 check "nothing lost" "$flamegrid" report prof --strict -o /dev/null
 contains "one summary" err "nothing lost; prof/"
@@ -47,7 +31,7 @@ $run sh -c 'test $SLURM_PROCID != 5 || exit 7' >out 2>err
 plain=$?
 $run sh profiled.sh -q -o seven -- sh -c 'test $SLURM_PROCID != 5 || exit 7; exec sh rank.sh '"$work --launches 300" >out 2>err
 same "one rank ends with 7" $? $plain
-same "ns of the others" "$("$flamegrid" report seven --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" "$(truth_sum valid_ns truth.*)"
+same "ns of the others" "$(total_ns seven)" "$(truth_sum valid_ns truth.*)"
 
 # ---- scancel in the middle: what was recorded is there
 rm -f truth.*
@@ -59,7 +43,7 @@ for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
 scancel --name=cancelled
 wait $job
 same "srun of a job that is cancelled" $? 143
-same "ns of all ranks until then" "$("$flamegrid" report cancelled --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" \
+same "ns of all ranks until then" "$(total_ns cancelled)" \
 	"$(truth_sum valid_ns truth.*)"
 
 # ---- a rank that never calls CUDA
@@ -68,15 +52,15 @@ $run sh profiled.sh -q -o some -- sh -c 'test $SLURM_PROCID = 3 && exec echo non
 same "a rank without CUDA: srun's status" $? 0
 same "a rank without CUDA: it has run" "$(grep -c '^none$' out)" 1
 same "a rank without CUDA: nothing is said" "$(grep -v '^srun: job' err)" ""
-same "a rank without CUDA: ranks in the profile" "$("$flamegrid" report some --by rank 2>/dev/null | cut -d';' -f1 | sort -u | paste -sd' ')" "rank0 rank1 rank2 rank4 rank5 rank6 rank7"
-same "a rank without CUDA: ns of the others" "$("$flamegrid" report some --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" "$(truth_sum valid_ns truth.*)"
+same "a rank without CUDA: ranks in the profile" "$(groups some rank)" "rank0 rank1 rank2 rank4 rank5 rank6 rank7"
+same "a rank without CUDA: ns of the others" "$(total_ns some)" "$(truth_sum valid_ns truth.*)"
 
 # ---- a node without the library: its ranks run, and it is said
 rm -f truth.*
 mkdir -p half/bin
 cp "$flamegrid" half/bin/flamegrid
 cat >halved.sh <<'TEXT'
-[ "$SLURMD_NODENAME" = n3 ] && FLAMEGRID=$PWD/half/bin/flamegrid
+[ "$SLURMD_NODENAME" = n3 ] && export FLAMEGRID=$PWD/half/bin/flamegrid
 exec sh profiled.sh "$@"
 TEXT
 $run sh halved.sh -o halved -- sh rank.sh $work --launches 200 >out 2>err
@@ -84,9 +68,9 @@ same "a node without the library: srun's status" $? 0
 same "a node without the library: all ranks have run" "$(ls truth.* | wc -l)" 8
 same "a node without the library: each rank says so" "$(grep -c 'the injection library is missing' err)" 2
 contains "a node without the library: so does rank 0" err "1 of 4 nodes did not join: their GPU work is not in the profile"
-missing=$("$flamegrid" report halved --by rank 2>/dev/null | cut -d';' -f1 | sort -u | paste -sd' ')
+missing=$(groups halved rank)
 same "a node without the library: the others' ranks" "$missing" "rank0 rank1 rank2 rank3 rank6 rank7"
-same "a node without the library: ns of the others" "$("$flamegrid" report halved --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" \
+same "a node without the library: ns of the others" "$(total_ns halved)" \
 	"$(truth_sum valid_ns truth.[012367])"
 
 # ---- Slurm's daemon of a node is killed in the middle: who serves the step goes on, and so do we
@@ -100,7 +84,7 @@ check "the daemon of n4 is killed" kill -KILL "$(cat "$slurm/node.n4.pid")"
 for r in 0 1 2 3 4 5 6 7; do echo >&9; done
 wait $job
 same "a node without its daemon: srun's status" $? 0
-same "a node without its daemon: ns of all ranks" "$("$flamegrid" report orphaned --unit ns 2>/dev/null | awk '{ s += $NF } END { printf "%d\n", s }')" "$(truth_sum valid_ns truth.*)"
-same "a node without its daemon: hosts" "$("$flamegrid" report orphaned --by host 2>/dev/null | cut -d';' -f1 | sort -u | tr '\n' ' ')" "n1 n2 n3 n4 "
+same "a node without its daemon: ns of all ranks" "$(total_ns orphaned)" "$(truth_sum valid_ns truth.*)"
+same "a node without its daemon: hosts" "$(groups orphaned host)" "n1 n2 n3 n4"
 contains "a node without its daemon: nothing is lost" err "nothing lost; orphaned/"
 same "what is left on the nodes at the end" "$(ls "$XDG_RUNTIME_DIR")" ""

@@ -64,7 +64,7 @@ same "faults of both sides" "$(count_of all um '[GPU1_UM]GPU page fault') $(coun
 same "context waits under wait_for_device" "$(outside all sync '[GPU1_Sync]context' ';wait_for_device;cudaDeviceSynchronize;')" 0
 same "stream waits under wait_for_stream" "$(outside all sync '[GPU1_Sync]stream ' ';(wait_for_stream;cudaStreamSynchronize|order_streams;cudaStreamWaitEvent);')" 0
 same "event waits under wait_for_event" "$(outside all sync '[GPU1_Sync]event' ';(wait_for_event;cudaEventSynchronize|poll_event;cudaEventQuery);')" 0
-same "polls: one answer a round" "$("$flamegrid" report "$scratch/all" --planes sync --weight count 2>/dev/null | grep -F ';poll_event;' | awk '{ s += $NF } END { print s }')" $rounds
+same "polls: one answer a round" "$("$flamegrid" report "$scratch/all" --planes sync --weight count 2>/dev/null | grep -F ';poll_event;' | sum_folded)" $rounds
 same "lazy loading under the launch" "$(outside all overhead 'lazy function loading' ';(launch_work;cudaLaunchKernel|load_module;cuLaunchKernel);')" 0
 same "flushes under [CUPTI]" "$(outside all overhead 'activity buffer flush' '^\[CUPTI\];\[GPU\?_Overhead\]')" 0
 same "modules under load_module" "$(outside all modules ']cuModule' ';load_module;cuModule(LoadData|GetFunction);\[GPU1_Module\]cuModule')" 0

@@ -25,10 +25,10 @@ check_job() {
 		same "$job: rank $rank's status" $? 0
 	done
 	for rank in 0 1 2 3; do
-		same "$job: rank $rank: ns" "$("$flamegrid" report "$scratch/$job" --by rank --unit ns 2>/dev/null | grep "^rank$rank;" | awk '{ s += $NF } END { printf "%d\n", s }')" \
+		same "$job: rank $rank: ns" "$(rank_ns "$scratch/$job" $rank)" \
 			"$(truth_sum valid_ns "$scratch/$job.truth.$rank")"
 	done
-	same "$job: its nodes" "$("$flamegrid" report "$scratch/$job" --by host | cut -d';' -f1 | sort -u | tr '\n' ' ')" "node0 node1 "
+	same "$job: its nodes" "$(groups "$scratch/$job" host)" "node0 node1"
 	check "$job: nothing lost" "$flamegrid" report "$scratch/$job" --strict -o /dev/null
 	contains "$job: rank 0 says how it went" "$scratch/$job.err.0" "nothing lost; $scratch/$job/"
 }

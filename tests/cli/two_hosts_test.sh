@@ -85,10 +85,10 @@ done
 
 for host in one two; do
 	"$flamegrid" report "$scratch/profile.db" --by host --unit ns | grep "^node-$host;" |
-		awk '{ s += $NF } END { printf "%d\n", s }' >"$scratch/sum"
+		sum_folded >"$scratch/sum"
 	same "node-$host: ns" "$(cat "$scratch/sum")" "$(truth_sum valid_ns "$scratch/truth.$host")"
 done
-same "hosts" "$("$flamegrid" report "$scratch/profile.db" --by host | cut -d';' -f1 | sort -u | tr '\n' ' ')" "node-one node-two "
+same "hosts" "$(groups "$scratch/profile.db" host)" "node-one node-two"
 truth_by_stream valid_ns "$scratch/truth.one" "$scratch/truth.two" >"$scratch/want"
 by_stream "$scratch/profile.db" --unit ns >"$scratch/have"
 same_lines "merged: time by GPU, stream and name" "$scratch/have" "$scratch/want"
