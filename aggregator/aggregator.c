@@ -233,21 +233,6 @@ static void refuse_all(struct aggregator *aggregator, const struct open_profile 
 
 /* ---- messages */
 
-/* A session has one connection, the newest: what an older one still has in its queue comes again on
- * this one. */
-static void attach(struct aggregator *aggregator, struct peer *peer, struct agent_session *session)
-{
-	uint32_t nr_peers;
-	struct peer *peers = peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
-
-	for (uint32_t i = 0; i < nr_peers; i++)
-		if (peers[i].session == session)
-			peers[i].session = NULL;
-	peer->session = session;
-	peer->acked_seq = session->durable_seq;
-	peer->gap_reported = peer->ack_due = false;
-}
-
 static int commit(struct aggregator *aggregator, struct open_profile *profile);
 
 static int handle_hello(struct aggregator *aggregator, struct peer *peer,
@@ -287,7 +272,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 		profile->schedule.changed = true;
 		aggregator->agents++;
 	}
-	attach(aggregator, peer, session);
+	peer_table_attach(receiver_peers(aggregator->receiver), peer, session);
 	peer->profile = job;
 	/* What the answer names is all that will ever have come of this epoch, should whoever asks be the
 	 * agent that was started in its place: nothing that was received may become durable later. */
@@ -369,6 +354,24 @@ static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 	peer->ack_due = peer->session != NULL;
 }
 
+/* Who commands may mean a job that is none of its own. */
+static void handle_control(struct aggregator *aggregator, struct peer *peer,
+			   const struct message_control *control)
+{
+	struct open_profile *profile = profile_of(aggregator, peer);
+	const char *reason = "this aggregator keeps no profiles of jobs";
+	int status = 0;
+
+	if (control->kind == CONTROL_ASK && control->job_key.size)
+		status = aggregator->jobs ? job_table_find(aggregator->jobs, &control->job_user,
+							   &control->job_key, &profile, &reason)
+					  : REFUSE_UNDEFINED;
+	if (status)
+		receiver_refuse(aggregator->receiver, peer, (enum refuse_code)status, reason);
+	else
+		control_service_handle(&profile->control, peer, control);
+}
+
 static int handle(struct aggregator *aggregator, struct peer *peer, const struct message *message)
 {
 	struct open_profile *profile = profile_of(aggregator, peer);
@@ -386,7 +389,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 		return clock_service_handle(&profile->clocks, peer, &message->clock, peer->heard_ns,
 					    &profile->schedule.changed);
 	case MESSAGE_CONTROL:
-		control_service_handle(&profile->control, peer, &message->control);
+		handle_control(aggregator, peer, &message->control);
 		return 0;
 	case MESSAGE_STRINGS:
 	case MESSAGE_STACKS:

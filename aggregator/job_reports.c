@@ -17,6 +17,7 @@
 struct waiting {
 	struct waiting *next;
 	pid_t pid; /* 0: not started */
+	bool coarse;
 	char path[];
 };
 
@@ -57,14 +58,14 @@ void job_reports_destroy(struct job_reports *reports)
 	free(reports);
 }
 
-int job_reports_add(struct job_reports *reports, const char *path)
+int job_reports_add(struct job_reports *reports, const char *path, bool coarse)
 {
 	size_t size = strlen(path) + 1;
 	struct waiting *job = malloc(sizeof(*job) + size), **last = &reports->first;
 
 	if (!job)
 		return -ENOMEM;
-	*job = (struct waiting){0};
+	*job = (struct waiting){.coarse = coarse};
 	memcpy(job->path, path, size);
 	while (*last)
 		last = &(*last)->next;
@@ -74,8 +75,10 @@ int job_reports_add(struct job_reports *reports, const char *path)
 
 static int start(const struct job_reports *reports, struct waiting *job)
 {
-	char *const argv[] = {reports->program, (char *)"report", (char *)"--files", job->path,
-			      NULL};
+	char *const argv[] = {
+		reports->program,  (char *)"report",
+		(char *)"--files", (char *)(job->coarse ? "--lines=off" : "--lines=on"),
+		job->path,         NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t ours;

@@ -274,6 +274,44 @@ int job_table_admit(struct job_table *table, const struct peer *peer,
 	return 0;
 }
 
+static bool is_called(const char *name, const struct message_text *text)
+{
+	return strlen(name) == text->size && memcmp(name, text->data, text->size) == 0;
+}
+
+static bool begins_with(const char *key, const struct message_text *text)
+{
+	return strlen(key) > text->size && key[text->size] == '.' &&
+	       memcmp(key, text->data, text->size) == 0;
+}
+
+int job_table_find(const struct job_table *table, const struct message_text *user,
+		   const struct message_text *key, struct open_profile **profile,
+		   const char **reason)
+{
+	uint32_t nr_found = 0;
+
+	*profile = NULL;
+	*reason = "no such job of this user has a profile that is open";
+	for (uint32_t i = 0; i < table->nr_jobs; i++) {
+		struct job *job = table->jobs[i];
+		bool whole = is_called(job->mark.key, key);
+
+		if (!is_called(job->mark.user, user) || !(whole || begins_with(job->mark.key, key)))
+			continue;
+		*profile = &job->profile;
+		if (whole)
+			return 0;
+		nr_found++;
+	}
+	if (nr_found == 1)
+		return 0;
+	*profile = NULL;
+	if (nr_found)
+		*reason = "several steps of it have a profile that is open: say which";
+	return REFUSE_UNDEFINED;
+}
+
 uint32_t job_table_count(const struct job_table *table)
 {
 	return table->nr_jobs;
@@ -367,7 +405,8 @@ static bool is_complete(const struct job_table *table, const struct job *job, ui
 {
 	uint64_t quiet_ns = now_ns - last_heard_ns(job);
 
-	if (job->profile.schedule.changed || quiet_ns < LAST_WORDS_NS || count_open(table, job, now_ns))
+	if (job->profile.schedule.changed || quiet_ns < LAST_WORDS_NS ||
+	    count_open(table, job, now_ns))
 		return false;
 	return quiet_ns >= table->wait_nodes_ns || has_all_agents(job, quiet_ns);
 }
@@ -425,7 +464,8 @@ static void close_job(struct job_table *table, struct job *job)
 	open_profile_close(&job->profile);
 	int r = job_dir_share(job->path);
 	if (r == 0)
-		r = job_reports_add(table->reports, job->path);
+		r = job_reports_add(table->reports, job->path,
+				    job->mark.flags & MESSAGE_JOB_COARSE);
 	if (r)
 		fprintf(stderr, "flamegrid: %s: %s\n", job->path, strerror(-r));
 	free(job);

@@ -35,6 +35,12 @@ int job_table_admit(struct job_table *table, const struct peer *peer,
 		    const struct message_hello *hello, struct message_welcome *welcome,
 		    struct open_profile **profile);
 
+/* The job of that user whose key is this, or begins with it and a dot, if there is one alone; borrowed likewise. 0; or an enum refuse_code, and *reason (static storage)
+ * says why. */
+int job_table_find(const struct job_table *table, const struct message_text *user,
+		   const struct message_text *key, struct open_profile **profile,
+		   const char **reason);
+
 /* All profiles, in no order; borrowed likewise. i: below the count. */
 uint32_t job_table_count(const struct job_table *table);
 struct open_profile *job_table_profile(const struct job_table *table, uint32_t i);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent_session.h"
+
 struct peer_table {
 	struct peer *peers;
 	uint32_t nr_peers, room;
@@ -81,4 +83,14 @@ struct peer *peer_table_peers(struct peer_table *table, uint32_t *nr_peers)
 {
 	*nr_peers = table->nr_peers;
 	return table->peers;
+}
+
+void peer_table_attach(struct peer_table *table, struct peer *peer, struct agent_session *session)
+{
+	for (uint32_t i = 0; i < table->nr_peers; i++)
+		if (table->peers[i].session == session)
+			table->peers[i].session = NULL;
+	peer->session = session;
+	peer->acked_seq = session->durable_seq;
+	peer->gap_reported = peer->ack_due = false;
 }

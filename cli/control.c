@@ -14,6 +14,8 @@
 #include "node-agent/proc_file.h"
 #include "proto/duration.h"
 #include "proto/record_ring.h"
+#include "site_aggregator.h"
+#include "site_config.h"
 #include "target_process.h"
 #include "verbs.h"
 
@@ -27,7 +29,8 @@ struct control {
 	uint64_t delay_ns, duration_ns, at_ns;
 	bool no_wait, quiet, at_relative;
 	const char *profile, *endpoint,
-		*keys_path; /* of a job of several nodes; NULL: processes of this one */
+		*keys_path;     /* of a job of several nodes; NULL: processes of this one */
+	const char *job, *user; /* of a site's aggregator */
 	struct control_request request;
 	struct agent_sockets sockets;
 	size_t nr_answers; /* agents that answered last */
@@ -37,7 +40,7 @@ struct control {
 
 static const char usage[] =
 	"Usage: flamegrid control start|stop|auto|status [OPTION...]\n"
-	"       flamegrid control start|stop|auto PROFILE [OPTION...]\n"
+	"       flamegrid control start|stop|auto PROFILE|--job JOB [OPTION...]\n"
 	"Starts and ends the capture of processes that `flamegrid run` profiles on this node; "
 	"`auto` gives it back to\n"
 	"the options of the run, `status` shows how it stands. Without options: of the profile "
@@ -46,7 +49,8 @@ static const char usage[] =
 	"under, else of all of this user.\n"
 	"With PROFILE, what the -o of a job of several ranks names: all processes of all its "
 	"nodes, "
-	"by one clock.\n"
+	"by one clock. With --job\n"
+	"the same of a job that sends to a site's aggregator.\n"
 	"\n"
 	"  -p, --pid PID        this process alone\n"
 	"      --agent PATH     the processes of the agent that listens on this socket\n"
@@ -55,6 +59,11 @@ static const char usage[] =
 	"      --duration TIME  of a start: and stop after this time\n"
 	"      --connect ENDPOINT  a job whose aggregator is there, in place of PROFILE\n"
 	"      --keys FILE      of the agents, for it\n"
+	"      --job JOB        the job of that name (4711.0), or whose name begins so (4711), at "
+	"a "
+	"site's aggregator:\n"
+	"                       that of --connect, else of the site's configuration\n"
+	"      --user NAME      whose job; default: this user\n"
 	"      --no-wait        do not wait until the processes have taken it\n"
 	"  -q, --quiet          print nothing but errors\n"
 	"  -h, --help           this text\n"
@@ -113,6 +122,12 @@ static bool take_option(struct control *control, int option)
 	case 'k':
 		control->keys_path = optarg;
 		return true;
+	case 'j':
+		control->job = optarg;
+		return true;
+	case 'u':
+		control->user = optarg;
+		return true;
 	case 'D':
 		return take_time("duration", optarg, &control->duration_ns);
 	case 'n':
@@ -162,12 +177,17 @@ static bool take_word(struct control *control, const char *word)
 /* What goes together, of a whole job. false after saying what is wrong. */
 static bool check_job(const struct control *control)
 {
-	bool job = control->profile || control->endpoint;
+	bool job = control->profile || control->endpoint || control->job;
 
 	if (control->keys_path && !control->endpoint)
 		warn("--keys is for --connect");
-	else if (control->profile && control->endpoint)
-		warn("%s and --connect: only one of them", control->profile);
+	else if (control->user && !control->job)
+		warn("--user is for --job");
+	else if (control->profile && (control->endpoint || control->job))
+		warn("%s and --%s: only one of them", control->profile,
+		     control->job ? "job" : "connect");
+	else if (control->job && !*control->job)
+		warn("--job: no name");
 	else if (job && control->request.wish == CONTROL_STATUS)
 		warn("status is of this node: without a profile");
 	else if (job && (control->pid || control->agent_path))
@@ -190,6 +210,8 @@ static int parse(struct control *control, int argc, char **argv)
 		{"duration", required_argument, NULL, 'D'},
 		{"connect", required_argument, NULL, 'c'},
 		{"keys", required_argument, NULL, 'k'},
+		{"job", required_argument, NULL, 'j'},
+		{"user", required_argument, NULL, 'u'},
 		{"no-wait", no_argument, NULL, 'n'},
 		{"quiet", no_argument, NULL, 'q'},
 		{"help", no_argument, NULL, 'h'},
@@ -370,13 +392,45 @@ static int carry_out(struct control *control)
 	return EXIT_OK;
 }
 
-/* Of a whole job. Times are the aggregator's, so what counts from now is left to it. */
-static int command_job(const struct control *control)
+/* Where jobs of this site send to, and with which keys. false after saying what is wrong. */
+static bool find_site(struct control *control)
 {
+	static struct site_config config; /* what is found stays in it */
+	char *error;
+	int result = site_config_read(&config, &error);
+
+	if (result)
+		warn("%s", error ? error : strerror(-result));
+	free(error);
+	for (size_t i = 0; result == 0 && i < config.nr; i++) {
+		if (strcmp(config.settings[i].name, "aggregator") == 0)
+			control->endpoint = config.settings[i].value;
+		else if (strcmp(config.settings[i].name, "keys") == 0)
+			control->keys_path = config.settings[i].value;
+	}
+	if (control->endpoint && strcmp(control->endpoint, "none") != 0)
+		return true;
+	if (result == 0)
+		warn("--job %s: no site's aggregator is known: none is configured, and no "
+		     "--connect says where",
+		     control->job);
+	return false;
+}
+
+/* Of a whole job. Times are the aggregator's, so what counts from now is left to it. */
+static int command_job(struct control *control)
+{
+	char user[MESSAGE_JOB_NAME_MAX + 1];
+
+	if (control->job && !control->endpoint && !find_site(control))
+		return EXIT_FAILED;
+	site_aggregator_user(user);
 	struct control_job_options options = {
 		.profile = control->profile,
 		.endpoint = control->endpoint,
 		.keys_path = control->keys_path,
+		.job = control->job,
+		.user = control->user ? control->user : user,
 		.action = control->request.action,
 		.relative = control->at_ns == 0,
 		.from_ns = control->at_ns ? control->at_ns : control->delay_ns,
@@ -397,7 +451,7 @@ int verb_control(const char *program, int argc, char **argv)
 	(void)program;
 	if (result)
 		return result - 1;
-	if (control.profile || control.endpoint)
+	if (control.profile || control.endpoint || control.job)
 		return command_job(&control);
 	control.request.pid = (uint32_t)control.pid;
 	set_times(&control);

@@ -29,7 +29,7 @@ struct control_job {
 	struct batch_decoder *decoder;
 	uint64_t token;
 	struct message answer; /* the last one; borrows from the decoder */
-	bool has_answer;
+	bool has_answer, refused;
 };
 
 __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
@@ -41,6 +41,16 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 	vfprintf(stderr, format, arguments);
 	fputc('\n', stderr);
 	va_end(arguments);
+}
+
+/* A text of the aggregator's, as far as a terminal may see it. */
+static void print_text(FILE *out, const struct message_text *text)
+{
+	for (uint32_t i = 0; i < text->size; i++) {
+		unsigned char byte = (unsigned char)text->data[i];
+
+		putc(byte < ' ' || byte == 0x7f ? '_' : byte, out);
+	}
 }
 
 /* ---- where */
@@ -74,7 +84,7 @@ static int open_endpoint(struct control_job *job)
 	char *error = NULL;
 	const char *path = job->options->keys_path;
 
-	if (path && key_set_read(path, KEY_ROLE_AGENT, &keys, &error)) {
+	if (path && key_set_read_shared(path, &keys, &error)) {
 		warn("%s", error ? error : path);
 		free(error);
 		return -EACCES;
@@ -97,6 +107,11 @@ static bool is_done(const struct control_job *job)
 	return true;
 }
 
+static struct message_text text_of(const char *text)
+{
+	return (struct message_text){text, text ? (uint32_t)strlen(text) : 0};
+}
+
 static int ask(struct control_job *job)
 {
 	const struct message message = {
@@ -106,7 +121,9 @@ static int ask(struct control_job *job)
 			    .action = job->options->action,
 			    .relative = job->options->relative,
 			    .from_ns = job->options->from_ns,
-			    .until_ns = job->options->until_ns},
+			    .until_ns = job->options->until_ns,
+			    .job_key = text_of(job->options->job),
+			    .job_user = text_of(job->options->user)},
 	};
 	const uint8_t *frame;
 	size_t size;
@@ -115,13 +132,28 @@ static int ask(struct control_job *job)
 	return r ? r : dealer_socket_send(job->dealer, frame, size);
 }
 
+static void say_refusal(const struct control_job *job, const struct message_text *reason)
+{
+	fputs("flamegrid: control: ", stderr);
+	if (job->options->job)
+		fprintf(stderr, "%s: ", job->options->job);
+	print_text(stderr, reason);
+	putc('\n', stderr);
+}
+
 static void take_frame(struct control_job *job, const uint8_t *frame, size_t size)
 {
 	struct message message;
 
 	job->has_answer = false; /* what it borrowed goes with the next frame */
-	if (batch_decode(job->decoder, frame, size, &message) || message.type != MESSAGE_CONTROL ||
-	    message.control.kind != CONTROL_ANSWER || message.control.token != job->token)
+	if (batch_decode(job->decoder, frame, size, &message))
+		return;
+	if (message.type == MESSAGE_REFUSE) {
+		say_refusal(job, &message.refuse.reason);
+		job->refused = true;
+	}
+	if (message.type != MESSAGE_CONTROL || message.control.kind != CONTROL_ANSWER ||
+	    message.control.token != job->token)
 		return;
 	job->answer = message;
 	job->has_answer = true;
@@ -152,7 +184,8 @@ static int converse(struct control_job *job)
 	uint64_t until_ns = event_loop_now_ns() + job->options->wait_ns, ask_ns = 0, now_ns;
 	int r = dealer_socket_open(job->dealer);
 
-	while (r >= 0 && !is_done(job) && (now_ns = event_loop_now_ns()) < until_ns) {
+	while (r >= 0 && !job->refused && !is_done(job) &&
+	       (now_ns = event_loop_now_ns()) < until_ns) {
 		if (now_ns >= ask_ns) {
 			r = ask(job);
 			ask_ns = now_ns + ASK_NS;
@@ -169,16 +202,6 @@ static int converse(struct control_job *job)
 
 /* ---- the answer */
 
-/* The node's name, as far as a terminal may see it. */
-static void print_node(const struct message_text *node)
-{
-	for (uint32_t i = 0; i < node->size; i++) {
-		unsigned char byte = (unsigned char)node->data[i];
-
-		putchar(byte < ' ' || byte == 0x7f ? '_' : byte);
-	}
-}
-
 static void print_agent(const struct message_control_agent *agent)
 {
 	static const char *const states[] = {"no", "yes", "late"};
@@ -188,7 +211,7 @@ static void print_agent(const struct message_control_agent *agent)
 		printf(" %9.1f us  ", (double)agent->bound_ns / 1000);
 	else
 		printf(" %12s  ", agent->state ? "its own" : "-");
-	print_node(&agent->node);
+	print_text(stdout, &agent->node);
 	putchar('\n');
 }
 
@@ -240,7 +263,7 @@ static int carry_out(struct control_job *job)
 		warn("the keys do not fit");
 	else if (r)
 		warn("%s", dealer_socket_error(r));
-	return r ? EXIT_FAILED : report(job);
+	return r || job->refused ? EXIT_FAILED : report(job);
 }
 
 int control_job(const struct control_job_options *options)

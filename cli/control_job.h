@@ -9,6 +9,7 @@ struct control_job_options {
 	const char *profile;        /* what the job's -o was; NULL: the next two say where */
 	const char *endpoint;       /* an aggregator's */
 	const char *keys_path;      /* the agents'; NULL: the connection has none */
+	const char *job, *user;     /* of an aggregator that keeps a profile for each job; job NULL: the one that it has */
 	uint32_t action;            /* enum record_ring_action */
 	bool relative;              /* the times count from now */
 	uint64_t from_ns, until_ns; /* CLOCK_REALTIME of the aggregator; 0: at once, without end */

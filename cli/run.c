@@ -140,6 +140,7 @@ static int find_site(struct run *run)
 		.title = run->title,
 		.insecure = run->options.insecure,
 		.raw_samples = run->options.raw_samples,
+		.coarse = run->options.names.lines == REPORT_LINES_OFF,
 	};
 	char *error = NULL;
 	int result = site_aggregator_init(&run->site, &options, run->in_step, &run->step, &error);

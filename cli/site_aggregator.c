@@ -42,7 +42,7 @@ static void keep_visible(char *text)
 			*text = '_';
 }
 
-static void find_user(char user[static MESSAGE_JOB_NAME_MAX + 1])
+void site_aggregator_user(char user[static MESSAGE_JOB_NAME_MAX + 1])
 {
 	const struct passwd *entry = getpwuid(geteuid());
 
@@ -90,7 +90,7 @@ static int name_job(struct site_aggregator *site, bool in_step, struct job_step 
 	else
 		r = make_up_key(site->key);
 	keep_visible(site->key);
-	find_user(site->user);
+	site_aggregator_user(site->user);
 	if (!in_step) {
 		*step = (struct job_step){.world_size = 1, .nr_nodes = 1};
 		strcpy(step->key, site->key);
@@ -129,6 +129,7 @@ int site_aggregator_init(struct site_aggregator *site,
 	if (r)
 		return error_text_set(error, r, "%s", strerror(-r));
 	site->job.title = (struct message_text){options->title, (uint32_t)strlen(options->title)};
-	site->job.flags = options->raw_samples ? MESSAGE_JOB_RAW : 0;
+	site->job.flags = (options->raw_samples ? MESSAGE_JOB_RAW : 0) |
+			  (options->coarse ? MESSAGE_JOB_COARSE : 0);
 	return 0;
 }

@@ -16,6 +16,7 @@ struct site_aggregator_options {
 	const char *title;     /* borrowed likewise */
 	bool insecure;         /* without keys others than this machine may be sent to */
 	bool raw_samples;
+	bool coarse; /* its reports without source lines */
 };
 
 struct site_aggregator {
@@ -25,6 +26,9 @@ struct site_aggregator {
 	char key[MESSAGE_JOB_NAME_MAX + 1], user[MESSAGE_JOB_NAME_MAX + 1];
 	struct message_job job; /* its texts are the above */
 };
+
+/* What jobs of this process's user are kept under: its name, or else its number, as visible ASCII. */
+void site_aggregator_user(char user[static MESSAGE_JOB_NAME_MAX + 1]);
 
 /* step: of one among several. A process that was started alone, or whose launcher names no step, has a job of its own; step->key is then made up, so that it
  * has a node's agent of its own, too, if it is alone. 0 or -errno, with *error one line, owns: free(). */

@@ -33,6 +33,10 @@ void batch_encode_control(struct batch_writer *writer, const struct message_cont
 	batch_writer_array(writer, control->nr_agents);
 	for (uint32_t i = 0; i < control->nr_agents && !writer->err; i++)
 		put_agent(writer, &control->agents[i]);
+	if (control->job_key.size == 0)
+		return;
+	batch_writer_text(writer, &control->job_key);
+	batch_writer_text(writer, &control->job_user);
 }
 
 static void read_agent(struct batch_reader *parent, struct message_control_agent *agent)
@@ -68,4 +72,9 @@ void batch_decode_control(struct batch_rooms *rooms, struct batch_reader *reader
 	for (uint32_t i = 0; agents && i < control->nr_agents; i++)
 		read_agent(&list, &agents[i]);
 	control->agents = agents;
+	control->job_key = control->job_user = (struct message_text){0};
+	if (reader->nr_left == 0)
+		return;
+	control->job_key = batch_reader_text(reader, "job_key");
+	control->job_user = batch_reader_text(reader, "job_user");
 }

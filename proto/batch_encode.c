@@ -219,6 +219,8 @@ static uint32_t nr_more_elements(const struct message *message)
 {
 	if (message->type == MESSAGE_HELLO && message->hello.job.key.size)
 		return 6;
+	if (message->type == MESSAGE_CONTROL && message->control.job_key.size)
+		return 2;
 	return message->type == MESSAGE_WELCOME && message->welcome.profile.size;
 }
 

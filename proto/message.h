@@ -62,6 +62,7 @@ struct message_text {
 
 #define MESSAGE_JOB_NAME_MAX 255u /* bytes of a key or a user */
 #define MESSAGE_JOB_RAW      1u   /* of its flags: samples of host threads one by one */
+#define MESSAGE_JOB_COARSE   2u   /* reports without source lines */
 
 /* The job that an agent is of, for an aggregator that keeps a profile for each. */
 struct message_job {
@@ -399,6 +400,8 @@ struct message_control {
 	uint64_t bound_ns;
 	uint32_t nr_agents; /* CONTROL_ANSWER */
 	const struct message_control_agent *agents;
+	/* CONTROL_ASK: the job that is meant, of an aggregator that keeps a profile for each; "": the agents of no job */
+	struct message_text job_key, job_user;
 };
 
 struct message {

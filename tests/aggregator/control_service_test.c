@@ -132,6 +132,29 @@ static void an_agent_that_said_goodbye_is_not_waited_for(void **state)
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 }
 
+static void a_job_is_refused_where_no_jobs_are_kept(void **state)
+{
+	static const char reason[] = "this aggregator keeps no profiles of jobs";
+	struct aggregator_fixture *fixture = *state;
+	const struct message_control command = {
+		.kind = CONTROL_ASK, .token = 1, .job_key = {"12", 2}, .job_user = {"alice", 5}};
+
+	aggregator_fixture_start(fixture);
+	struct test_agent *one = aggregator_fixture_connect(fixture);
+	struct test_agent *who = aggregator_fixture_connect(fixture);
+	test_agent_hello(one, &fixture->scenarios[0]);
+	say(who, &command);
+	const struct message_refuse *refuse = &test_agent_expect(who, MESSAGE_REFUSE)->refuse;
+	assert_int_equal(refuse->code, REFUSE_UNDEFINED);
+	assert_int_equal(refuse->reason.size, strlen(reason));
+	assert_memory_equal(refuse->reason.data, reason, strlen(reason));
+	test_agent_hello(one, &fixture->scenarios[0]);
+	assert_true(test_agent_is_quiet(one));
+	test_agent_close(one);
+	test_agent_close(who);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
 static void what_cannot_be_is_a_bad_frame(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
@@ -165,6 +188,7 @@ int main(void)
 		TEST(an_order_reaches_all_agents_and_the_answer_says_who_took_it),
 		TEST(who_comes_later_gets_the_order_that_stands),
 		TEST(an_agent_that_said_goodbye_is_not_waited_for),
+		TEST(a_job_is_refused_where_no_jobs_are_kept),
 		TEST(what_cannot_be_is_a_bad_frame),
 	};
 

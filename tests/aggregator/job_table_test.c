@@ -167,6 +167,79 @@ static void each_job_has_a_profile_of_its_own(void **state)
 	assert_is_undisturbed(fixture, paths[0], &fixture->scenarios[0]);
 }
 
+static void command(struct test_agent *who, const char *user, const char *key, uint64_t token)
+{
+	const struct message message = {.type = MESSAGE_CONTROL,
+					.control = {.kind = CONTROL_ASK,
+						    .token = token,
+						    .action = 1,
+						    .job_key = text_of(key),
+						    .job_user = text_of(user)}};
+	struct scenario_frame frame = scenario_encode(&message);
+
+	test_agent_send(who, &frame);
+	free(frame.bytes);
+}
+
+static void assert_commands(struct test_agent *who, const char *key, uint64_t token,
+			    struct test_agent *whom)
+{
+	command(who, "alice", key, token);
+	const struct message_control *order = &test_agent_expect(whom, MESSAGE_CONTROL)->control;
+	assert_int_equal(order->kind, CONTROL_ORDER);
+	assert_int_equal(order->token, token);
+	const struct message_control *answer = &test_agent_expect(who, MESSAGE_CONTROL)->control;
+	assert_int_equal(answer->kind, CONTROL_ANSWER);
+	assert_int_equal(answer->nr_agents, 1);
+}
+
+static void assert_command_is_refused(struct test_agent *who, const char *user, const char *key,
+				      const char *reason)
+{
+	command(who, user, key, 99);
+	const struct message_refuse *refuse = &test_agent_expect(who, MESSAGE_REFUSE)->refuse;
+	assert_int_equal(refuse->code, REFUSE_UNDEFINED);
+	assert_int_equal(refuse->reason.size, strlen(reason));
+	assert_memory_equal(refuse->reason.data, reason, strlen(reason));
+}
+
+static void a_command_reaches_the_job_that_it_names(void **state)
+{
+	static const char *const keys[] = {"12.0", "12.1", "120.0"};
+	static const char not_there[] = "no such job of this user has a profile that is open";
+	struct aggregator_fixture *fixture = *state;
+	struct test_agent *agents[3];
+	char paths[3][PATH_MAX];
+
+	aggregator_fixture_start(fixture);
+	struct test_agent *who = aggregator_fixture_connect(fixture);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct message_job job = job_of(keys[i], 1);
+
+		agents[i] = aggregator_fixture_connect(fixture);
+		join(agents[i], &fixture->scenarios[i % 2], &job, paths[i]);
+	}
+	assert_commands(who, "12.0", 1, agents[0]);
+	assert_commands(who, "12.1", 2, agents[1]);
+	assert_commands(who, "120", 3, agents[2]); /* the only one that begins so */
+	assert_command_is_refused(who, "alice", "12",
+				  "several steps of it have a profile that is open: say which");
+	assert_command_is_refused(who, "alice", "1", not_there);
+	assert_command_is_refused(who, "alice", "12.", not_there);
+	assert_command_is_refused(who, "bob", "12.0", not_there);
+	assert_command_is_refused(who, "", "12.0", not_there);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(test_agent_is_quiet(agents[i]));
+	aggregator_fixture_send(agents[1], &fixture->scenarios[1], 1,
+				fixture->scenarios[1].nr_frames);
+	until_complete(agents[1], paths[1]);
+	assert_commands(who, "12", 4, agents[0]); /* now the only one */
+	for (uint32_t i = 0; i < 3; i++)
+		test_agent_close(agents[i]);
+	test_agent_close(who);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
 static void a_job_waits_for_all_of_its_nodes(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
@@ -375,6 +448,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_job_has_a_profile_of_its_own),
+		TEST(a_command_reaches_the_job_that_it_names),
 		TEST(a_job_waits_for_all_of_its_nodes),
 		TEST(a_job_without_a_goodbye_is_complete_after_a_while),
 		TEST(who_has_said_goodbye_may_ask_how_far_it_came),

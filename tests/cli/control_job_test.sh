@@ -14,14 +14,16 @@ at_end() { kill -9 ${rank_pid[*]} $daemons 2>/dev/null; }
 mkfifo "$scratch/nothing"
 pause() { read -r -t 0.05 _ <>"$scratch/nothing"; }
 
-rank() { # RANK NODE
-	env PMIX_NAMESPACE=job OMPI_COMM_WORLD_RANK="$1" OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=$(($1 % 2)) \
-		FAKE_CUDA_HOST_SEED=$(($2 + 1)) FAKE_CUDA_DEVICES=2 timeout 120 \
-		"$flamegrid" run --node-name "node$2" --devices "$scratch/devices.$2" -o "$scratch/job" --capture-range control -- \
-		"$fake_windows" --until "$scratch/over" >"$scratch/out.$1" 2>"$scratch/err.$1" &
-	rank_pid[$1]=$!
+rank() { # RANK NODE OPTION...
+	local r=$1 node=$2
+	shift 2
+	env PMIX_NAMESPACE=job OMPI_COMM_WORLD_RANK="$r" OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=$((r % 2)) \
+		FAKE_CUDA_HOST_SEED=$((node + 1)) FAKE_CUDA_DEVICES=2 timeout 120 \
+		"$flamegrid" run --node-name "node$node" --devices "$scratch/devices.$node" "$@" --capture-range control -- \
+		"$fake_windows" --until "$scratch/over" >"$scratch/out.$r" 2>"$scratch/err.$r" &
+	rank_pid[$r]=$!
 }
-for r in 0 1 2 3; do rank $r $((r / 2)); done
+for r in 0 1 2 3; do rank $r $((r / 2)) -o "$scratch/job"; done
 processes() { awk '/node/ { n += $2 } END { print n + 0 }' "$scratch/taken"; }
 # Until all four are there: a stop that changes nothing counts them.
 for _ in $(seq 200); do
@@ -84,8 +86,47 @@ contains "one is stopped: says how many" "$scratch/err" "1 of 2 agents did not t
 same "one is stopped: which" "$(awk '$1 == "no" { print $NF }' "$scratch/taken")" "node1"
 kill -CONT $started
 
+# A job at a site's aggregator, by its name.
+endpoint=ipc://$scratch/site
+rm "$scratch/over"
+start "$BUILD/bin/flamegrid" aggregate --listen "$endpoint" --store "$scratch/own.db" --jobs "$scratch/jobs"
+for r in 0 1 2 3; do rank $r $((r / 2)) --aggregator "$endpoint"; done
+for _ in $(seq 200); do
+	"$flamegrid" control stop --job job --connect "$endpoint" >"$scratch/taken" 2>/dev/null && [ "$(processes)" = 4 ] && break
+	pause
+done
+same "a site's job: nodes that have taken it" "$(awk '/node/ { print $1, $2, $NF }' "$scratch/taken" | LC_ALL=C sort | paste -sd, -)" "yes 2 node0,yes 2 node1"
+printf 'aggregator %s\n' "$endpoint" >"$scratch/site.conf"
+FLAMEGRID_CONFIG=$scratch/site.conf "$flamegrid" control start --job job --at +500ms --duration 300ms >"$scratch/taken" 2>"$scratch/err"
+same "a site's job, by the configuration: status" $? 0
+same "a site's job, by the configuration: nodes" "$(grep -c '^yes ' "$scratch/taken")" 2
+for _ in $(seq 200); do
+	[ "$(windows)" = "4 off 1" ] && break
+	pause
+done
+same "a site's job: each process had one window" "$(windows)" "4 off 1"
+"$flamegrid" control start --job other --connect "$endpoint" >"$scratch/taken" 2>"$scratch/err"
+same "no such job: status" $? 1
+contains "no such job: says so" "$scratch/err" "flamegrid: control: other: no such job of this user has a profile that is open"
+"$flamegrid" control start --job job --user nobody --connect "$endpoint" >"$scratch/taken" 2>"$scratch/err"
+same "another user's: status" $? 1
+: >"$scratch/empty.conf"
+FLAMEGRID_CONFIG=$scratch/empty.conf "$flamegrid" control start --job job >"$scratch/taken" 2>"$scratch/err"
+same "no aggregator is known: status" $? 1
+contains "no aggregator is known: says so" "$scratch/err" "--job job: no site's aggregator is known"
+touch "$scratch/over"
+for r in 0 1 2 3; do
+	wait ${rank_pid[$r]}
+	same "a site's job: rank $r: status" $? 0
+done
+rank_pid=()
+profile=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' "$scratch/err.0")
+until [ -s "$profile/flame.html" ] && [ ! -e "$profile/job.open" ]; do pause; done
+"$flamegrid" report "$profile" >"$scratch/folded" 2>"$scratch/err"
+contains "a site's job: four windows in all" "$scratch/err" "in 4 windows, not the run"
+
 for wrong in "status $scratch/job" "start $scratch/job --pid 1" "start $scratch/job --no-wait" "start $scratch/job --connect $endpoint" \
-	"start --keys x" "start $scratch/job --at yesterday" "start $scratch/job more"; do
+	"start --keys x" "start --user x" "start $scratch/job --job x" "start --job x --pid 1" "status --job x" "start $scratch/job --at yesterday" "start $scratch/job more"; do
 	"$flamegrid" control $wrong >/dev/null 2>"$scratch/err"
 	same "control ${wrong//$scratch\//}" $? 2
 done

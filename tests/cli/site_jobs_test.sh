@@ -86,12 +86,19 @@ await red 0 0
 alone=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' "$scratch/red.err.0")
 check "it is complete" says "$alone is complete"
 compare_with_truth "$alone" "$scratch/red.truth.0" "a process alone"
-for r in 0 1; do rank red $r 2 $r "${site[@]}" --title "the second" -- $work --launches 200; done
+for r in 0 1; do rank red $r 2 $r "${site[@]}" --title "the second" --inlines -- $work --launches 200; done
 await red 0 0
 await red 1 0
 check "the second of that name" says "$scratch/jobs/$user-red.2 is complete"
 same "the second: ns" "$(total_ns "$scratch/jobs/$user-red.2")" "$(truth_sum valid_ns "$scratch"/red.truth.[01])"
 contains "its title" "$scratch/jobs/$user-red.2/flame.html" "the second"
+contains "its lines" "$scratch/jobs/$user-red.2/gpu.folded" "fake_launches.c:step:"
+for r in 0 1; do rank coarse $r 2 $r "${site[@]}" --lines off --inlines -- $work --launches 200; done
+await coarse 0 0
+await coarse 1 0
+check "one without lines" says "$scratch/jobs/$user-coarse is complete"
+contains "one without lines: has frames" "$scratch/jobs/$user-coarse/gpu.folded" ";step;launch_from_k"
+same "one without lines: has none" "$(grep -c 'step:[0-9]' "$scratch/jobs/$user-coarse/gpu.folded")" 0
 
 # ---- Slurm tells how many nodes there are; a job without CUDA
 slurm() { # RANK NODE COMMAND...

@@ -137,7 +137,9 @@ static bool control_equal(const struct message_control *left, const struct messa
 		     left->action == right->action && left->relative == right->relative &&
 		     left->from_ns == right->from_ns && left->until_ns == right->until_ns &&
 		     left->state == right->state && left->nr_processes == right->nr_processes &&
-		     left->bound_ns == right->bound_ns && left->nr_agents == right->nr_agents;
+		     left->bound_ns == right->bound_ns && left->nr_agents == right->nr_agents &&
+		     text_equal(&left->job_key, &right->job_key) &&
+		     text_equal(&left->job_user, &right->job_user);
 
 	for (uint32_t i = 0; equal && i < left->nr_agents; i++)
 		equal = text_equal(&left->agents[i].node, &right->agents[i].node) &&
