@@ -5,31 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "proto/error_text.h"
+#include "proto/trusted_file.h"
 
 #define BLANKS     " \t\r"
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-"
-
-/* Through the descriptor: the name may by then be another file's. */
-static int check_owner(int fd, const char *path, char **error)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) < 0)
-		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(status.st_mode))
-		return error_text_set(error, -EPERM, "%s: not a regular file", path);
-	if (status.st_uid != geteuid() && status.st_uid != 0)
-		return error_text_set(error, -EPERM, "%s: belongs to another user", path);
-	if (status.st_mode & (S_IWGRP | S_IWOTH))
-		return error_text_set(error, -EPERM,
-				      "%s: others than its owner can write it (chmod go-w %s)",
-				      path, path);
-	return 0;
-}
 
 static int read_all(struct site_config *config, int fd, char **error)
 {
@@ -129,7 +111,7 @@ int site_config_read(struct site_config *config, char **error)
 	if (snprintf(config->path, sizeof(config->path), "%s", path) >= (int)sizeof(config->path))
 		status = error_text_set(error, -ENAMETOOLONG, "%s: too long a name", path);
 	else
-		status = check_owner(fd, path, error);
+		status = trusted_file_check(fd, path, TRUSTED_FILE_PUBLIC, error);
 	if (status == 0)
 		status = read_all(config, fd, error);
 	close(fd);

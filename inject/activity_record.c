@@ -3,37 +3,21 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "activity_field.h"
 #include "cupti_abi.h"
 #include "proto/memory_kind.h"
-
-/* Records are packed to 8 bytes, and no struct of ours describes them: fields are copied out. */
-static uint32_t u32_at(const void *activity, size_t offset)
-{
-	uint32_t value;
-
-	memcpy(&value, (const char *)activity + offset, sizeof(value));
-	return value;
-}
-
-static uint64_t u64_at(const void *activity, size_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, (const char *)activity + offset, sizeof(value));
-	return value;
-}
 
 static void read_kernel(const void *activity, struct gpu_record *record, const char **name)
 {
 	record->kind = RECORD_GPU_KERNEL;
-	record->start_ns = u64_at(activity, CUPTI_KERNEL_START);
-	record->end_ns = u64_at(activity, CUPTI_KERNEL_END);
-	record->device_id = u32_at(activity, CUPTI_KERNEL_DEVICE);
-	record->context_id = u32_at(activity, CUPTI_KERNEL_CONTEXT);
-	record->stream_id = u32_at(activity, CUPTI_KERNEL_STREAM);
-	record->correlation_id = u32_at(activity, CUPTI_KERNEL_CORRELATION);
-	record->graph_node_id = u64_at(activity, CUPTI_KERNEL_GRAPH_NODE);
-	record->graph_id = u32_at(activity, CUPTI_KERNEL_GRAPH);
+	record->start_ns = activity_field_u64(activity, CUPTI_KERNEL_START);
+	record->end_ns = activity_field_u64(activity, CUPTI_KERNEL_END);
+	record->device_id = activity_field_u32(activity, CUPTI_KERNEL_DEVICE);
+	record->context_id = activity_field_u32(activity, CUPTI_KERNEL_CONTEXT);
+	record->stream_id = activity_field_u32(activity, CUPTI_KERNEL_STREAM);
+	record->correlation_id = activity_field_u32(activity, CUPTI_KERNEL_CORRELATION);
+	record->graph_node_id = activity_field_u64(activity, CUPTI_KERNEL_GRAPH_NODE);
+	record->graph_id = activity_field_u32(activity, CUPTI_KERNEL_GRAPH);
 	memcpy(name, (const char *)activity + CUPTI_KERNEL_NAME, sizeof(*name));
 }
 
@@ -44,34 +28,35 @@ static void read_memory(const void *activity, uint32_t kind, struct gpu_record *
 	record->kind = kind == CUPTI_ABI_KIND_MEMSET ? RECORD_GPU_MEMSET : RECORD_GPU_MEMCPY;
 	if (record->kind == RECORD_GPU_MEMCPY)
 		record->copy_kind = *((const uint8_t *)activity + CUPTI_MEMORY_COPY_KIND);
-	record->bytes = u64_at(activity, CUPTI_MEMORY_BYTES);
-	record->start_ns = u64_at(activity, CUPTI_MEMORY_START);
-	record->end_ns = u64_at(activity, CUPTI_MEMORY_END);
-	record->device_id = u32_at(activity, CUPTI_MEMORY_DEVICE);
-	record->context_id = u32_at(activity, CUPTI_MEMORY_CONTEXT);
-	record->stream_id = u32_at(activity, CUPTI_MEMORY_STREAM);
-	record->correlation_id =
-		u32_at(activity, peer ? CUPTI_PEER_CORRELATION : CUPTI_MEMORY_CORRELATION);
-	record->graph_node_id =
-		u64_at(activity, peer ? CUPTI_PEER_GRAPH_NODE : CUPTI_MEMORY_GRAPH_NODE);
-	record->graph_id = u32_at(activity, peer ? CUPTI_PEER_GRAPH : CUPTI_MEMORY_GRAPH);
+	record->bytes = activity_field_u64(activity, CUPTI_MEMORY_BYTES);
+	record->start_ns = activity_field_u64(activity, CUPTI_MEMORY_START);
+	record->end_ns = activity_field_u64(activity, CUPTI_MEMORY_END);
+	record->device_id = activity_field_u32(activity, CUPTI_MEMORY_DEVICE);
+	record->context_id = activity_field_u32(activity, CUPTI_MEMORY_CONTEXT);
+	record->stream_id = activity_field_u32(activity, CUPTI_MEMORY_STREAM);
+	record->correlation_id = activity_field_u32(activity, peer ? CUPTI_PEER_CORRELATION
+								   : CUPTI_MEMORY_CORRELATION);
+	record->graph_node_id = activity_field_u64(activity, peer ? CUPTI_PEER_GRAPH_NODE
+								  : CUPTI_MEMORY_GRAPH_NODE);
+	record->graph_id =
+		activity_field_u32(activity, peer ? CUPTI_PEER_GRAPH : CUPTI_MEMORY_GRAPH);
 }
 
 static void read_graph(const void *activity, struct gpu_record *record)
 {
 	record->kind = RECORD_GPU_GRAPH;
-	record->start_ns = u64_at(activity, CUPTI_GRAPH_START);
-	record->end_ns = u64_at(activity, CUPTI_GRAPH_END);
-	record->device_id = u32_at(activity, CUPTI_GRAPH_DEVICE);
-	record->context_id = u32_at(activity, CUPTI_GRAPH_CONTEXT);
-	record->stream_id = u32_at(activity, CUPTI_GRAPH_STREAM);
-	record->correlation_id = u32_at(activity, CUPTI_GRAPH_CORRELATION);
-	record->graph_id = u32_at(activity, CUPTI_GRAPH_GRAPH);
+	record->start_ns = activity_field_u64(activity, CUPTI_GRAPH_START);
+	record->end_ns = activity_field_u64(activity, CUPTI_GRAPH_END);
+	record->device_id = activity_field_u32(activity, CUPTI_GRAPH_DEVICE);
+	record->context_id = activity_field_u32(activity, CUPTI_GRAPH_CONTEXT);
+	record->stream_id = activity_field_u32(activity, CUPTI_GRAPH_STREAM);
+	record->correlation_id = activity_field_u32(activity, CUPTI_GRAPH_CORRELATION);
+	record->graph_id = activity_field_u32(activity, CUPTI_GRAPH_GRAPH);
 }
 
 static uint32_t id_at(const void *activity, size_t offset)
 {
-	uint32_t id = u32_at(activity, offset);
+	uint32_t id = activity_field_u32(activity, offset);
 
 	return id == CUPTI_ABI_NO_ID ? 0 : id;
 }
@@ -79,36 +64,36 @@ static uint32_t id_at(const void *activity, size_t offset)
 /* false: neither an allocation nor a release. */
 static bool read_allocation(const void *activity, struct gpu_record *record)
 {
-	uint32_t operation = u32_at(activity, CUPTI_ALLOCATION_OPERATION);
-	uint32_t kind = u32_at(activity, CUPTI_ALLOCATION_MEMORY_KIND);
+	uint32_t operation = activity_field_u32(activity, CUPTI_ALLOCATION_OPERATION);
+	uint32_t kind = activity_field_u32(activity, CUPTI_ALLOCATION_MEMORY_KIND);
 
 	if (operation != CUPTI_ABI_ALLOCATE && operation != CUPTI_ABI_RELEASE)
 		return false;
 	if (kind >= MEMORY_KIND_POOL)
 		kind = MEMORY_KIND_UNKNOWN;
-	if (kind == MEMORY_KIND_DEVICE && u32_at(activity, CUPTI_ALLOCATION_ASYNC))
+	if (kind == MEMORY_KIND_DEVICE && activity_field_u32(activity, CUPTI_ALLOCATION_ASYNC))
 		kind = MEMORY_KIND_POOL;
 	record->kind = operation == CUPTI_ABI_ALLOCATE ? RECORD_GPU_ALLOC : RECORD_GPU_FREE;
 	record->copy_kind = (uint8_t)kind;
-	record->bytes = u64_at(activity, CUPTI_ALLOCATION_BYTES);
-	record->address = u64_at(activity, CUPTI_ALLOCATION_ADDRESS);
-	record->start_ns = record->end_ns = u64_at(activity, CUPTI_ALLOCATION_TIME);
+	record->bytes = activity_field_u64(activity, CUPTI_ALLOCATION_BYTES);
+	record->address = activity_field_u64(activity, CUPTI_ALLOCATION_ADDRESS);
+	record->start_ns = record->end_ns = activity_field_u64(activity, CUPTI_ALLOCATION_TIME);
 	record->device_id = id_at(activity, CUPTI_ALLOCATION_DEVICE);
 	record->context_id = id_at(activity, CUPTI_ALLOCATION_CONTEXT);
 	record->stream_id = id_at(activity, CUPTI_ALLOCATION_STREAM);
-	record->correlation_id = u32_at(activity, CUPTI_ALLOCATION_CORRELATION);
+	record->correlation_id = activity_field_u32(activity, CUPTI_ALLOCATION_CORRELATION);
 	return true;
 }
 
 static void read_sync(const void *activity, struct gpu_record *record)
 {
 	record->kind = RECORD_GPU_SYNC;
-	record->copy_kind = (uint8_t)u32_at(activity, CUPTI_SYNC_TYPE);
-	record->start_ns = u64_at(activity, CUPTI_SYNC_START);
-	record->end_ns = u64_at(activity, CUPTI_SYNC_END);
-	record->correlation_id = u32_at(activity, CUPTI_SYNC_CORRELATION);
-	record->context_id = u32_at(activity, CUPTI_SYNC_CONTEXT);
-	record->stream_id = u32_at(activity, CUPTI_SYNC_STREAM);
+	record->copy_kind = (uint8_t)activity_field_u32(activity, CUPTI_SYNC_TYPE);
+	record->start_ns = activity_field_u64(activity, CUPTI_SYNC_START);
+	record->end_ns = activity_field_u64(activity, CUPTI_SYNC_END);
+	record->correlation_id = activity_field_u32(activity, CUPTI_SYNC_CORRELATION);
+	record->context_id = activity_field_u32(activity, CUPTI_SYNC_CONTEXT);
+	record->stream_id = activity_field_u32(activity, CUPTI_SYNC_STREAM);
 	if (record->stream_id == CUPTI_ABI_SYNC_INVALID)
 		record->stream_id = 0;
 	record->device_id = RECORD_DEVICE_NONE;
@@ -116,23 +101,23 @@ static void read_sync(const void *activity, struct gpu_record *record)
 
 static void read_overhead(const void *activity, uint32_t version, struct gpu_record *record)
 {
-	uint32_t kind = u32_at(activity, CUPTI_OVERHEAD_KIND);
-	uint32_t object = u32_at(activity, CUPTI_OVERHEAD_OBJECT_KIND);
+	uint32_t kind = activity_field_u32(activity, CUPTI_OVERHEAD_KIND);
+	uint32_t object = activity_field_u32(activity, CUPTI_OVERHEAD_OBJECT_KIND);
 
 	record->kind = RECORD_GPU_OVERHEAD;
 	record->copy_kind = (uint8_t)(kind >> 16 ? RECORD_OVERHEAD_CUPTI + (kind >> 16) : kind);
-	record->start_ns = u64_at(activity, CUPTI_OVERHEAD_START);
-	record->end_ns = u64_at(activity, CUPTI_OVERHEAD_END);
+	record->start_ns = activity_field_u64(activity, CUPTI_OVERHEAD_START);
+	record->end_ns = activity_field_u64(activity, CUPTI_OVERHEAD_END);
 	record->device_id = RECORD_DEVICE_NONE;
 	/* The other objects are a process and a thread. */
 	if (object >= CUPTI_ABI_OBJECT_DEVICE && object <= CUPTI_ABI_OBJECT_STREAM)
-		record->device_id = u32_at(activity, CUPTI_OVERHEAD_DEVICE);
+		record->device_id = activity_field_u32(activity, CUPTI_OVERHEAD_DEVICE);
 	if (object == CUPTI_ABI_OBJECT_CONTEXT || object == CUPTI_ABI_OBJECT_STREAM)
-		record->context_id = u32_at(activity, CUPTI_OVERHEAD_CONTEXT);
+		record->context_id = activity_field_u32(activity, CUPTI_OVERHEAD_CONTEXT);
 	if (object == CUPTI_ABI_OBJECT_STREAM)
-		record->stream_id = u32_at(activity, CUPTI_OVERHEAD_STREAM);
+		record->stream_id = activity_field_u32(activity, CUPTI_OVERHEAD_STREAM);
 	if (version >= CUPTI_ABI_VERSION_12_2)
-		record->correlation_id = u32_at(activity, CUPTI_OVERHEAD_CORRELATION);
+		record->correlation_id = activity_field_u32(activity, CUPTI_OVERHEAD_CORRELATION);
 }
 
 /* Which GPU it happened to: a fault and its throttling on the source, a migration where the memory goes, or comes from if
@@ -143,11 +128,11 @@ static uint32_t unified_device(const void *activity, uint32_t kind)
 	case CUPTI_ABI_UNIFIED_HTOD:
 	case CUPTI_ABI_UNIFIED_DTOD:
 	case CUPTI_ABI_UNIFIED_REMOTE_MAP:
-		return u32_at(activity, CUPTI_UNIFIED_DESTINATION);
+		return activity_field_u32(activity, CUPTI_UNIFIED_DESTINATION);
 	case CUPTI_ABI_UNIFIED_DTOH:
 	case CUPTI_ABI_UNIFIED_GPU_FAULT:
 	case CUPTI_ABI_UNIFIED_THROTTLING:
-		return u32_at(activity, CUPTI_UNIFIED_SOURCE);
+		return activity_field_u32(activity, CUPTI_UNIFIED_SOURCE);
 	default:
 		return RECORD_DEVICE_NONE;
 	}
@@ -155,21 +140,22 @@ static uint32_t unified_device(const void *activity, uint32_t kind)
 
 static void read_unified(const void *activity, struct gpu_record *record)
 {
-	uint32_t kind = u32_at(activity, CUPTI_UNIFIED_KIND);
+	uint32_t kind = activity_field_u32(activity, CUPTI_UNIFIED_KIND);
 	uint32_t device_id = unified_device(activity, kind);
 	bool moment = kind == CUPTI_ABI_UNIFIED_CPU_FAULT || kind == CUPTI_ABI_UNIFIED_THRASHING ||
 		      kind == CUPTI_ABI_UNIFIED_REMOTE_MAP;
 
 	record->kind = RECORD_GPU_UNIFIED;
 	record->copy_kind = (uint8_t)kind;
-	record->start_ns = u64_at(activity, CUPTI_UNIFIED_START);
+	record->start_ns = activity_field_u64(activity, CUPTI_UNIFIED_START);
 	/* CUPTI leaves the end of a mere moment undefined. */
-	record->end_ns = moment ? record->start_ns : u64_at(activity, CUPTI_UNIFIED_END);
+	record->end_ns =
+		moment ? record->start_ns : activity_field_u64(activity, CUPTI_UNIFIED_END);
 	/* A fault's value is no size: the code that faulted, or how many faults were one. */
 	if (kind != CUPTI_ABI_UNIFIED_CPU_FAULT && kind != CUPTI_ABI_UNIFIED_GPU_FAULT &&
 	    kind != CUPTI_ABI_UNIFIED_THROTTLING)
-		record->bytes = u64_at(activity, CUPTI_UNIFIED_VALUE);
-	record->address = u64_at(activity, CUPTI_UNIFIED_ADDRESS);
+		record->bytes = activity_field_u64(activity, CUPTI_UNIFIED_VALUE);
+	record->address = activity_field_u64(activity, CUPTI_UNIFIED_ADDRESS);
 	/* The host is a device, too, with a number that no GPU has. */
 	record->device_id = device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICE_NONE;
 }
@@ -177,7 +163,7 @@ static void read_unified(const void *activity, struct gpu_record *record)
 enum activity_verdict activity_record_read(const void *activity, uint32_t version,
 					   struct gpu_record *record, const char **name)
 {
-	uint32_t kind = u32_at(activity, 0);
+	uint32_t kind = activity_field_u32(activity, 0);
 
 	memset(record, 0, sizeof(*record));
 	*name = NULL;
@@ -223,16 +209,16 @@ void activity_record_config(const void *activity, struct kernel_config *config)
 
 	memcpy(&registers, (const char *)activity + CUPTI_KERNEL_REGISTERS, sizeof(registers));
 	*config = (struct kernel_config){
-		.device_id = u32_at(activity, CUPTI_KERNEL_DEVICE),
-		.grid_x = u32_at(activity, CUPTI_KERNEL_GRID),
-		.grid_y = u32_at(activity, CUPTI_KERNEL_GRID + 4),
-		.grid_z = u32_at(activity, CUPTI_KERNEL_GRID + 8),
-		.block_x = u32_at(activity, CUPTI_KERNEL_BLOCK),
-		.block_y = u32_at(activity, CUPTI_KERNEL_BLOCK + 4),
-		.block_z = u32_at(activity, CUPTI_KERNEL_BLOCK + 8),
-		.static_shared_bytes = u32_at(activity, CUPTI_KERNEL_STATIC_SHARED),
-		.dynamic_shared_bytes = u32_at(activity, CUPTI_KERNEL_DYNAMIC_SHARED),
+		.device_id = activity_field_u32(activity, CUPTI_KERNEL_DEVICE),
+		.grid_x = activity_field_u32(activity, CUPTI_KERNEL_GRID),
+		.grid_y = activity_field_u32(activity, CUPTI_KERNEL_GRID + 4),
+		.grid_z = activity_field_u32(activity, CUPTI_KERNEL_GRID + 8),
+		.block_x = activity_field_u32(activity, CUPTI_KERNEL_BLOCK),
+		.block_y = activity_field_u32(activity, CUPTI_KERNEL_BLOCK + 4),
+		.block_z = activity_field_u32(activity, CUPTI_KERNEL_BLOCK + 8),
+		.static_shared_bytes = activity_field_u32(activity, CUPTI_KERNEL_STATIC_SHARED),
+		.dynamic_shared_bytes = activity_field_u32(activity, CUPTI_KERNEL_DYNAMIC_SHARED),
 		.registers = registers,
-		.local_bytes = u32_at(activity, CUPTI_KERNEL_LOCAL),
+		.local_bytes = activity_field_u32(activity, CUPTI_KERNEL_LOCAL),
 	};
 }

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "activity_field.h"
 #include "cupti_abi.h"
 #include "definition_writer.h"
 #include "window_callback.h"
@@ -14,22 +15,6 @@ void green_contexts_on(struct definition_writer *writer, uint32_t cupti_version)
 {
 	atomic_store(&version, cupti_version);
 	atomic_store(&definitions, writer);
-}
-
-static uint32_t u32_at(const void *activity, size_t offset)
-{
-	uint32_t value;
-
-	memcpy(&value, (const char *)activity + offset, sizeof(value));
-	return value;
-}
-
-static uint32_t u16_at(const void *activity, size_t offset)
-{
-	uint16_t value;
-
-	memcpy(&value, (const char *)activity + offset, sizeof(value));
-	return value;
 }
 
 static void define(const struct definition_context *context)
@@ -44,24 +29,25 @@ static void define(const struct definition_context *context)
 
 bool green_contexts_record(const void *activity)
 {
-	uint32_t kind = u32_at(activity, 0), known = atomic_load(&version);
+	uint32_t kind = activity_field_u32(activity, 0), known = atomic_load(&version);
 	struct definition_context context = {.flags = DEFINITION_CONTEXT_GREEN};
 
 	if (kind == CUPTI_ABI_KIND_CONTEXT && known >= CUPTI_ABI_VERSION_12_4 &&
 	    ((const uint8_t *)activity)[CUPTI_CONTEXT_IS_GREEN]) {
-		context.context_id = u32_at(activity, CUPTI_CONTEXT_ID);
-		context.parent_id = u32_at(activity, CUPTI_CONTEXT_PARENT);
-		context.device_id = u32_at(activity, CUPTI_CONTEXT_DEVICE);
-		context.nr_multiprocessors = u16_at(activity, CUPTI_CONTEXT_MULTIPROCESSORS);
+		context.context_id = activity_field_u32(activity, CUPTI_CONTEXT_ID);
+		context.parent_id = activity_field_u32(activity, CUPTI_CONTEXT_PARENT);
+		context.device_id = activity_field_u32(activity, CUPTI_CONTEXT_DEVICE);
+		context.nr_multiprocessors =
+			activity_field_u16(activity, CUPTI_CONTEXT_MULTIPROCESSORS);
 		define(&context);
 		return false;
 	}
 	if (kind != CUPTI_ABI_KIND_GREEN_CONTEXT || known < CUPTI_ABI_VERSION_13_2)
 		return false;
-	context.context_id = u32_at(activity, CUPTI_GREEN_ID);
-	context.parent_id = u32_at(activity, CUPTI_GREEN_PARENT);
-	context.device_id = u32_at(activity, CUPTI_GREEN_DEVICE);
-	context.nr_multiprocessors = u16_at(activity, CUPTI_GREEN_MULTIPROCESSORS);
+	context.context_id = activity_field_u32(activity, CUPTI_GREEN_ID);
+	context.parent_id = activity_field_u32(activity, CUPTI_GREEN_PARENT);
+	context.device_id = activity_field_u32(activity, CUPTI_GREEN_DEVICE);
+	context.nr_multiprocessors = activity_field_u16(activity, CUPTI_GREEN_MULTIPROCESSORS);
 	define(&context);
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "activity_field.h"
 #include "definition_writer.h"
 #include "lifecycle.h"
 
@@ -103,14 +104,6 @@ void stream_names_set(const void *handle, const char *name, uint32_t size)
 			      size);
 }
 
-static uint32_t u32_at(const void *activity, size_t offset)
-{
-	uint32_t value;
-
-	memcpy(&value, (const char *)activity + offset, sizeof(value));
-	return value;
-}
-
 static uint32_t stream_flags(uint32_t cupti_flag)
 {
 	switch (cupti_flag) {
@@ -130,16 +123,16 @@ bool stream_names_record(const void *activity)
 
 	if (!writer)
 		return false;
-	switch (u32_at(activity, 0)) {
+	switch (activity_field_u32(activity, 0)) {
 	case CUPTI_ABI_KIND_STREAM:
-		stream.context_id = u32_at(activity, CUPTI_STREAM_CONTEXT);
-		stream.stream_id = u32_at(activity, CUPTI_STREAM_ID);
-		stream.priority = (int32_t)u32_at(activity, CUPTI_STREAM_PRIORITY);
+		stream.context_id = activity_field_u32(activity, CUPTI_STREAM_CONTEXT);
+		stream.stream_id = activity_field_u32(activity, CUPTI_STREAM_ID);
+		stream.priority = (int32_t)activity_field_u32(activity, CUPTI_STREAM_PRIORITY);
 		stream.flags = DEFINITION_STREAM_PRIORITY |
-			       stream_flags(u32_at(activity, CUPTI_STREAM_FLAG));
+			       stream_flags(activity_field_u32(activity, CUPTI_STREAM_FLAG));
 		break;
 	case CUPTI_ABI_KIND_CONTEXT:
-		stream.context_id = u32_at(activity, CUPTI_CONTEXT_ID);
+		stream.context_id = activity_field_u32(activity, CUPTI_CONTEXT_ID);
 		memcpy(&stream.stream_id, (const char *)activity + CUPTI_CONTEXT_NULL_STREAM,
 		       sizeof(uint16_t));
 		stream.flags = DEFINITION_STREAM_DEFAULT;

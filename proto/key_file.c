@@ -4,33 +4,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "proto/error_text.h"
+#include "proto/trusted_file.h"
 
 #define LINE_SIZE 512
-
-/* Through the descriptor: the name may by then be another file's. */
-static int check_owner(int fd, const char *path, bool shared, char **error)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) < 0)
-		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
-	if (!S_ISREG(status.st_mode))
-		return error_text_set(error, -EPERM, "%s: not a regular file", path);
-	if (status.st_uid != geteuid() && status.st_uid != 0)
-		return error_text_set(error, -EPERM, "%s: belongs to another user", path);
-	const mode_t allowed = shared && status.st_uid == 0 ? S_IRGRP : 0;
-
-	if (status.st_mode & (S_IRWXG | S_IRWXO) & ~allowed)
-		return error_text_set(
-			error, -EPERM,
-			"%s: others than its owner can read or write it (chmod 600 %s)", path,
-			path);
-	return 0;
-}
 
 struct reading {
 	const char *path;
@@ -69,7 +48,8 @@ int key_file_read(const char *path, bool shared, key_file_line line, void *conte
 	*error = NULL;
 	if (fd < 0)
 		return error_text_set(error, -errno, "%s: %s", path, strerror(errno));
-	status = check_owner(fd, path, shared, error);
+	status = trusted_file_check(fd, path, shared ? TRUSTED_FILE_SHARED : TRUSTED_FILE_SECRET,
+				    error);
 	FILE *file = status == 0 ? fdopen(fd, "r") : NULL;
 	if (!file) {
 		close(fd);

@@ -84,3 +84,19 @@ slurm_ranks() {
 	work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
 	run="srun -N4 --ntasks-per-node=2"
 }
+
+# slurm_orphan WORD...: the status of eight tasks behind these words. In the middle Slurm's daemon of a node is killed; who serves the step goes on. up: a FIFO
+# that descriptor 8 reads.
+slurm_orphan() {
+	local job r
+
+	rm -f truth.*
+	mkfifo go
+	exec 9<>go
+	$run "$@" sh rank.sh sh -c "$work --launches 300; echo >>up; read -r _ <go; FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.2 exec $work --launches 100" >out 2>err &
+	job=$!
+	for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
+	check "the daemon of n4 is killed" kill -KILL "$(cat "$slurm/node.n4.pid")"
+	for r in 0 1 2 3 4 5 6 7; do echo >&9; done
+	wait $job
+}

@@ -74,15 +74,7 @@ same "a node without the library: ns of the others" "$(total_ns halved)" \
 	"$(truth_sum valid_ns truth.[012367])"
 
 # ---- Slurm's daemon of a node is killed in the middle: who serves the step goes on, and so do we
-rm -f truth.*
-mkfifo go
-exec 9<>go
-$run -J orphaned sh profiled.sh -o orphaned -- sh rank.sh sh -c "$work --launches 300; echo >>up; read -r _ <go; FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.2 exec $work --launches 100" >out 2>err &
-job=$!
-for r in 0 1 2 3 4 5 6 7; do read -r _ <&8; done
-check "the daemon of n4 is killed" kill -KILL "$(cat "$slurm/node.n4.pid")"
-for r in 0 1 2 3 4 5 6 7; do echo >&9; done
-wait $job
+slurm_orphan sh profiled.sh -o orphaned --
 same "a node without its daemon: srun's status" $? 0
 same "a node without its daemon: ns of all ranks" "$(total_ns orphaned)" "$(truth_sum valid_ns truth.*)"
 same "a node without its daemon: hosts" "$(groups orphaned host)" "n1 n2 n3 n4"
