@@ -288,7 +288,7 @@ static void open_gate(void)
 /* All that CUPTI still has, also what has not ended. */
 static void fetch_rest(void)
 {
-	self.parts.library->activity_flush_all(1);
+	shared_session_flush(self.parts.library, 1);
 	activity_buffers_count_dropped();
 }
 
@@ -339,7 +339,7 @@ static void give_up_leaving(void)
 {
 	uint32_t outstanding;
 
-	self.parts.library->activity_flush_all(0);
+	shared_session_flush(self.parts.library, 0);
 	outstanding = outstanding_launches_count();
 	subscription_pause();
 	fetch_rest();
@@ -361,7 +361,7 @@ void capture_window_try_to_leave(void)
 	if (state() == RECORD_RING_CAPTURE_ENDING) {
 		atomic_store(&self.leaving, true);
 		close_gate();
-		self.parts.library->activity_flush_all(0);
+		shared_session_flush(self.parts.library, 0);
 		if (outstanding_launches_count() == 0) {
 			leave_cupti();
 		} else {

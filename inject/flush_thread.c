@@ -213,7 +213,7 @@ static void flush(uint32_t flag)
 {
 	calibrate();
 	pass_on_loads();
-	self.parts.library->activity_flush_all(flag);
+	shared_session_flush(self.parts.library, flag);
 	activity_buffers_count_dropped();
 }
 

@@ -44,6 +44,12 @@ bool shared_session_has_kind(uint32_t kind)
 	return kind < KINDS && atomic_load(&self.kinds) >> kind & 1 && shared_session_is_on();
 }
 
+void shared_session_flush(const struct cupti_library *library, uint32_t flag)
+{
+	if (!shared_session_is_on())
+		library->activity_flush_all(flag);
+}
+
 void shared_session_take_back(void)
 {
 	atomic_store(&self.registered, false);

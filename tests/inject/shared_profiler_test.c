@@ -193,6 +193,32 @@ static void library_that_comes_later_shares_and_records_come_again_at_once(void 
 	compare_counts(&outcome);
 }
 
+/* Two flushes since all was launched. */
+static bool has_rested(struct test_agent *self)
+{
+	static uint32_t before;
+
+	if (self->nr_launches < 5000 || before == 0)
+		before = self->nr_clocks;
+	if (self->nr_clocks < before + 3)
+		return false;
+	before = 0;
+	return true;
+}
+
+static void session_that_rests_before_its_end_is_whole(void **state)
+{
+	struct outcome outcome;
+
+	(void)state;
+	start(ARGV(FAKE_KINETO, KINETO_NOW, "2000", "3000", "2000", "--rest"), ENVIRONMENT());
+	test_agent_serve(&agent, has_rested);
+	kill(agent.pid, SIGUSR2);
+	outcome = finish();
+	compare_whole(&outcome);
+	compare_counts(&outcome);
+}
+
 static bool has_two_windows(struct test_agent *self)
 {
 	return self->nr_windows >= 3; /* begun, ended, begun */
@@ -299,6 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(session_of_a_library_that_is_bound_at_once_is_whole),
 		TEST(session_of_a_library_that_is_bound_call_by_call_is_whole),
+		TEST(session_that_rests_before_its_end_is_whole),
 		TEST(library_that_comes_later_shares_and_records_come_again_at_once),
 		TEST(profiler_that_ends_cupti_does_not_end_the_capture),
 		TEST(without_sharing_the_profiler_is_refused_and_the_profile_whole),

@@ -1,9 +1,10 @@
 /* Launches before, within and after a session of a profiler like PyTorch's (kineto_session.h), which is in a library.
  *
- *   fake_kineto LIBRARY BEFORE WITHIN AFTER [--late] [--tear-down]
+ *   fake_kineto LIBRARY BEFORE WITHIN AFTER [--late] [--rest] [--tear-down]
  *
  * BEFORE, WITHIN and AFTER are kernels; each may be "-": until SIGUSR1 begins the session, SIGUSR2 ends it, SIGTERM ends the
- * program. --late loads the library after the first CUDA call, at SIGHUP if BEFORE is "-". --tear-down gives the
+ * program. --late loads the library after the first CUDA call, at SIGHUP if BEFORE is "-". --rest waits
+ * for SIGUSR2 before it ends the session. --tear-down gives the
  * subscription back after the session and ends CUPTI. Within the session a context is created. Then it prints
  * "subscribed RESULT RESULT RESULT contexts COUNT", with --tear-down "torn down RESULT RESULT RESULT", "launched COUNT" and
  * "session LAUNCHED RECORDED". */
@@ -69,6 +70,19 @@ static void run(const char *count, int phase, struct fake_cuda_kernel *kernel)
 	cudaDeviceSynchronize();
 }
 
+static void await_end(void)
+{
+	sigset_t end, none;
+
+	sigemptyset(&none);
+	sigemptyset(&end);
+	sigaddset(&end, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &end, NULL);
+	while (!signals[1])
+		sigsuspend(&none);
+	sigprocmask(SIG_UNBLOCK, &end, NULL);
+}
+
 static void create_context(void)
 {
 	cudaSetDevice(1);
@@ -79,13 +93,14 @@ static void create_context(void)
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = on_signal};
-	bool late = false, tear_down = false;
+	bool late = false, rest = false, tear_down = false;
 	unsigned long long before;
 
 	if (argc < 5)
 		return 2;
 	for (int i = 5; i < argc; i++) {
 		late |= strcmp(argv[i], "--late") == 0;
+		rest |= strcmp(argv[i], "--rest") == 0;
 		tear_down |= strcmp(argv[i], "--tear-down") == 0;
 	}
 	sigaction(SIGUSR1, &action, NULL);
@@ -102,6 +117,8 @@ int main(int argc, char **argv)
 	session->begin();
 	create_context();
 	run(argv[3], 1, inside);
+	if (rest)
+		await_end();
 	session->end();
 	before = launched - before;
 	printf("subscribed %d %d %d contexts %u\n", session->results.subscribe,

@@ -17,6 +17,8 @@ static void tear_down(void);
 
 static struct kineto_session session = {begin_session, end_session, tear_down, {.subscribe = -1}};
 static CUpti_SubscriberHandle subscriber;
+static unsigned int nr_out; /* buffers that CUPTI has */
+static unsigned long long seen;
 
 static void on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 			const void *data)
@@ -32,6 +34,7 @@ static void request(uint8_t **buffer, size_t *size, size_t *max_records)
 	*buffer = aligned_alloc(8, BUFFER_BYTES);
 	*size = *buffer ? BUFFER_BYTES : 0;
 	*max_records = 0;
+	__atomic_fetch_add(&nr_out, 1, __ATOMIC_RELAXED);
 }
 
 /* Buffers are not freed: one may be somebody else's. */
@@ -41,12 +44,13 @@ static void complete(CUcontext context, uint32_t stream_id, uint8_t *buffer, siz
 	CUpti_Activity *record = NULL;
 
 	(void)context, (void)stream_id, (void)size;
+	__atomic_fetch_sub(&nr_out, 1, __ATOMIC_RELAXED);
 	while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
 		const CUpti_ActivityKernel10 *kernel = (const void *)record;
 
 		if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
 		    strcmp(kernel->name, "inside") == 0)
-			__atomic_fetch_add(&session.results.recorded, 1, __ATOMIC_RELAXED);
+			__atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED);
 	}
 }
 
@@ -86,10 +90,14 @@ static void end_session(void)
 {
 	if (session.results.subscribe != CUPTI_SUCCESS)
 		return;
-	cuptiActivityFlushAll(0);
+	bool any = __atomic_load_n(&nr_out, __ATOMIC_RELAXED);
+	if (any)
+		cuptiActivityFlushAll(0);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		cuptiActivityDisable(kinds[i]);
-	cuptiActivityFlushAll(1);
+	if (any)
+		cuptiActivityFlushAll(1);
+	session.results.recorded = any ? seen : 0;
 }
 
 /* The domains are those that it would wait in for a moment to finalize. */
