@@ -29,7 +29,7 @@ bool shared_session_has_callbacks(void); /* its session is on, or they were not 
 bool shared_session_has_kind(uint32_t kind); /* is enabled by it */
 
 /* The guest's own cuptiActivityFlushAll(), which does nothing while a session is on: its owner would be given buffers before it asks for them. PyTorch's
- * profiler asks only while one that it gave out is still out, and had a session without a record (2.11, measured). */
+ * profiler then asks for none (Kineto's CuptiActivityApi::activityBuffers()), and has a session without a record. */
 void shared_session_flush(const struct cupti_library *library, uint32_t flag);
 
 /* The guest's callbacks are registered, in the place of all others. */

@@ -86,6 +86,8 @@ kineto() {
 	have_torch || { echo "left out: no PyTorch"; return; }
 	kineto_torch torch_profiler
 	TEARDOWN_CUPTI=1 kineto_torch torch_teardown
+	kineto_run torch_sessions python3 "$here/programs/torch_sessions.py" 150 100
+	same "torch_sessions: all that ran in them" "$(grep '^sessions' "$out/torch_sessions.stdout")" "sessions whole 150 some 0 none 0"
 	FLAMEGRID_SHARE=off kineto_run torch_off python3 "$here/programs/torch_profiler.py" 20000 20000 20000
 	same "torch_off: without sharing its session sees nothing" "$(grep '^session' "$out/torch_off.stdout")" "session saw 0"
 	same "torch_off: and nothing is missing" "$(kineto_ledger torch_off activity_taken)" 0

@@ -27,7 +27,6 @@ def outside_before():
 
 def inside():
     steps(during)
-    time.sleep(0.7)  # longer than the guest waits between two flushes
 
 
 def outside_after():
