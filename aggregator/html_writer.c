@@ -370,6 +370,16 @@ static void write_losses(FILE *out, const struct report_tree *tree)
 	putc(']', out);
 }
 
+/* What processes said about how they were profiled; of how many. */
+static void write_notices(FILE *out, const struct report_tree *tree)
+{
+	fputs(",\n\"notices\":[", out);
+	for (uint32_t i = 0; i < tree->nr_notices; i++)
+		fprintf(out, "%s[%" PRIu32 ",%" PRIu32 "]", i ? "," : "", tree->notices[i].text,
+			tree->notices[i].nr_processes);
+	putc(']', out);
+}
+
 static void write_processes(FILE *out, const struct report_tree *tree)
 {
 	bool first = true;
@@ -427,6 +437,7 @@ static void write_profile(FILE *out, const struct report_tree *tree,
 	write_totals(out, tree);
 	write_planes(out, tree);
 	write_losses(out, tree);
+	write_notices(out, tree);
 	write_processes(out, tree);
 	write_strings(out, tree);
 	if (options->diff) {
@@ -467,6 +478,9 @@ static bool tree_is_valid(const struct report_tree *tree)
 			return false;
 	for (uint32_t i = 0; i < tree->nr_losses; i++)
 		if (tree->losses[i].reason >= tree->nr_strings)
+			return false;
+	for (uint32_t i = 0; i < tree->nr_notices; i++)
+		if (tree->notices[i].text >= tree->nr_strings)
 			return false;
 	return true;
 }

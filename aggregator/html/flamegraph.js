@@ -152,6 +152,8 @@ try {
 	readTheme();
 	showTotals();
 	showLosses();
+	showWindows();
+	showNotices();
 	makeControls();
 	loadState();
 	listen();

@@ -117,10 +117,12 @@ function showTotals() {
 	}));
 }
 
+const WINDOWS = "capture_window"; // their number and time are kept beside what was lost
+
 function showLosses() {
 	const lost = BigInt(profile.lost) > 0n, note = $("loss");
 	const records = grouped(BigInt(profile.kernels) + BigInt(profile.copies) + BigInt(profile.graphs));
-	const reasons = profile.losses.map(([reason, count, ns]) => element("span",
+	const reasons = profile.losses.filter(([reason]) => profile.strings[reason] !== WINDOWS).map(([reason, count, ns]) => element("span",
 		`${profile.strings[reason]} ${grouped(count)}${ns === "0" ? "" : ` (${timeText(ns)})`}`));
 
 	note.className = lost ? "note bad" : "note";
@@ -136,6 +138,26 @@ function showLosses() {
 		`their last moments may be missing: ${list.join("; ")}`;
 	$("unclean").title = profile.unclean.map(([host, command, pid]) =>
 		`${profile.strings[host]} ${pid}: ${profile.strings[command]}`).join("\n").slice(0, 4000);
+}
+
+// Totals of windows are not those of the run.
+function showWindows() {
+	const windows = profile.losses.find(([reason]) => profile.strings[reason] === WINDOWS);
+
+	$("windows").hidden = !windows;
+	if (windows)
+		$("windows").replaceChildren(element("b", `Captured ${timeText(windows[2])} in ${grouped(windows[1])} ` +
+			`${windows[1] === "1" ? "window" : "windows"}, not the run`));
+}
+
+// What processes said about how they were profiled.
+function showNotices() {
+	const { notices, processes, strings } = profile;
+
+	$("notices").hidden = notices.length === 0;
+	$("notices").querySelector("summary").textContent = `${grouped(notices.length)} ${notices.length === 1 ? "note" : "notes"} about this profile`;
+	$("notices").querySelector("ul").replaceChildren(...notices.map(([text, count]) =>
+		element("li", strings[text] + (processes > 1 ? ` (${count} of ${processes} processes)` : ""))));
 }
 
 function showChangeLegend() {

@@ -91,6 +91,8 @@ static const struct report_leaf leaves[] = {
 static const struct report_process processes[] = {{6, 7, 100, 0, 0},
 						  {9, 7, 200, REPORT_RANK_NONE, 1}};
 static const struct report_loss losses[] = {{8, 12, 345}};
+static const struct report_notice notices[] = {{.text = 5, .nr_processes = 2},
+					       {.text = 7, .nr_processes = 1}};
 static const struct report_tree plain_tree = {
 	.strings = strings,
 	.nr_strings = sizeof(strings) / sizeof(strings[0]),
@@ -102,6 +104,8 @@ static const struct report_tree plain_tree = {
 	.nr_processes = 2,
 	.losses = losses,
 	.nr_losses = 1,
+	.notices = notices,
+	.nr_notices = 2,
 	.kernels = UINT64_MAX,
 	.lost = 12,
 	.title = "a job",
@@ -269,6 +273,7 @@ static void totals_losses_and_unclean_processes_are_in_the_page(void **state)
 	assert_non_null(strstr(page, "\"kernels\":\"18446744073709551615\""));
 	assert_non_null(strstr(page, "\"lost\":\"12\""));
 	assert_non_null(strstr(page, "\"losses\":[[8,\"12\",\"345\"]]"));
+	assert_non_null(strstr(page, "\"notices\":[[5,2],[7,1]]"));
 	assert_non_null(strstr(page, "\"processes\":2,\"unclean\":[[9,7,200,-1]]"));
 	assert_non_null(strstr(page, "\"simulated\":false"));
 	assert_non_null(strstr(page, "<title>a job</title>"));
@@ -406,6 +411,7 @@ static void an_index_out_of_range_is_refused_before_anything_is_written(void **s
 	const struct report_leaf bad_leaf = {.node = 5};
 	const struct report_process bad_process = {.command = 10};
 	const struct report_loss bad_loss = {.reason = 10};
+	const struct report_notice bad_notice = {.text = 10};
 	const struct html_options bad_weight = {.weight = (enum html_weight)3};
 	struct report_tree tree = plain_tree;
 
@@ -426,6 +432,10 @@ static void an_index_out_of_range_is_refused_before_anything_is_written(void **s
 	expect_invalid(&tree, NULL);
 	tree = plain_tree;
 	tree.losses = &bad_loss;
+	expect_invalid(&tree, NULL);
+	tree = plain_tree;
+	tree.notices = &bad_notice;
+	tree.nr_notices = 1;
 	expect_invalid(&tree, NULL);
 }
 

@@ -382,6 +382,29 @@ test("loss, simulated GPUs and unclean ends cannot be overlooked", async () => {
 	assert.match(await page.value("document.getElementById('unclean').innerText"),
 		/^2 of 3 processes ended without a goodbye; .*rank 5, pid 2 on node02/);
 	assert.match(await page.value("document.getElementById('totals').innerText"), /20, 2 failed/);
+	assert.equal(await page.value("document.getElementById('windows').innerText"), "Captured 10.68 s in 107 windows, not the run");
+	await finish(page);
+});
+
+test("what processes said of their profiling opens on demand, and the graph makes room", async () => {
+	const page = await open("hostile"), stage = "document.getElementById('stage').clientHeight";
+	const before = await page.value(stage);
+
+	assert.equal(await page.value("document.querySelector('#notices summary').innerText"), "2 notes about this profile");
+	assert.equal(await page.value("document.getElementById('notices').open"), false);
+	await page.value("document.querySelector('#notices summary').click()");
+	await settled(page);
+	assert.deepEqual(await page.value("[...document.querySelectorAll('#notices li')].map((item) => item.textContent)"),
+		[`<img src=x onerror="window.attacked=1"> (3 of 3 processes)`, "CPython 3.11.2 (2 of 3 processes)"]);
+	assert.ok(await page.value(stage) < before);
+	await finish(page);
+});
+
+test("a profile of which nothing is to be said has no notes", async () => {
+	const page = await open("training");
+
+	assert.equal(await page.value("document.getElementById('notices').hidden"), true);
+	assert.equal(await page.value("document.getElementById('windows').hidden"), true);
 	await finish(page);
 });
 

@@ -21,6 +21,7 @@ struct sample {
 	struct report_leaf leaves[MAX_LEAVES];
 	struct report_process processes[8];
 	struct report_loss losses[8];
+	struct report_notice notices[2];
 };
 
 /* One activity of every rank: times differ by rank so that the ranks can be told apart. */
@@ -215,6 +216,12 @@ static void add_process(struct sample *sample, const char *host, const char *com
 		add_string(sample, host), add_string(sample, command), pid, rank, unclean};
 }
 
+static void add_notice(struct sample *sample, const char *text, uint32_t nr_processes)
+{
+	sample->notices[sample->tree.nr_notices++] =
+		(struct report_notice){add_string(sample, text), nr_processes};
+}
+
 static void add_loss(struct sample *sample, const char *reason, uint64_t count, uint64_t ns)
 {
 	sample->losses[sample->tree.nr_losses++] =
@@ -300,6 +307,9 @@ static void fill_hostile(struct sample *sample)
 	add_process(sample, "node03", "python3", 3, 6, 0);
 	add_loss(sample, "ring_full", 1234, 0);
 	add_loss(sample, hostile_names[0], 5, 6789);
+	add_loss(sample, "capture_window", 107, 10680000000);
+	add_notice(sample, hostile_names[0], 3);
+	add_notice(sample, "CPython 3.11.2", 2);
 	sample->tree.lost = 1239;
 	sample->tree.launches = 20;
 	sample->tree.launches_failed = 2;
@@ -493,6 +503,7 @@ int main(int argc, char **argv)
 	sample.tree.leaves = sample.leaves;
 	sample.tree.processes = sample.processes;
 	sample.tree.losses = sample.losses;
+	sample.tree.notices = sample.notices;
 	append_node(&sample, REPORT_NODE_ROOT, add_string(&sample, ""));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(argv[1], kinds[i].name) != 0)
