@@ -18,13 +18,22 @@
 #define CUT_STACK    "…;"
 #define STACK_MAX    12u /* innermost frames of a stack that is shown */
 
-static const enum report_plane planes[] = {REPORT_PLANE_GPU, REPORT_PLANE_CPU, REPORT_PLANE_OFF_CPU,
-					   REPORT_PLANE_IDLE};
+#define FUTEX "futex"
 
-/* One plane. */
+/* What is looked at by itself. Waits for another thread follow from what that one does, so they are no part of what waits for something else. */
+static const struct straggler_part parts[] = {
+	{.plane = REPORT_PLANE_GPU},
+	{.plane = REPORT_PLANE_CPU},
+	{.plane = REPORT_PLANE_OFF_CPU, .leaf = "[Off-CPU]" FUTEX, .but_leaf = true},
+	{.plane = REPORT_PLANE_OFF_CPU, .leaf = "[Off-CPU]" FUTEX},
+	{.plane = REPORT_PLANE_IDLE},
+};
+
+/* One of them. */
 struct look {
 	const struct straggler_work *work;
 	const struct straggler_question *question;
+	const struct straggler_part *part;
 	enum report_plane plane;
 	bool in_windows;
 	uint32_t nr_nodes;
@@ -97,7 +106,7 @@ static double own_excess(const struct look *look, uint32_t node)
 static int look_init(struct look *look)
 {
 	look->nr_nodes = straggler_work_nodes(look->work);
-	look->amounts = straggler_work_sum(look->work, look->plane);
+	look->amounts = straggler_work_sum(look->work, look->part);
 	look->excess = calloc(look->nr_nodes, sizeof(*look->excess));
 	look->below = calloc(look->nr_nodes, sizeof(*look->below));
 	look->child = calloc(look->nr_nodes, sizeof(*look->child));
@@ -355,12 +364,13 @@ static int follow(const struct look *look, struct causes *causes)
 }
 
 static int look_at(const struct straggler_work *work, const struct straggler_question *question,
-		   enum report_plane plane, struct causes *causes)
+		   const struct straggler_part *part, struct causes *causes)
 {
-	bool host = plane == REPORT_PLANE_CPU || plane == REPORT_PLANE_OFF_CPU;
+	bool host = part->plane == REPORT_PLANE_CPU || part->plane == REPORT_PLANE_OFF_CPU;
 	struct look look = {.work = work,
 			    .question = question,
-			    .plane = plane,
+			    .part = part,
+			    .plane = part->plane,
 			    .in_windows = host && straggler_work_in_windows(work)};
 	int error = look_init(&look);
 
@@ -393,7 +403,7 @@ static void find_effects(struct causes *causes)
 		cause->is_effect = cause->plane == REPORT_PLANE_IDLE
 					   ? 2
 					   : cause->plane == REPORT_PLANE_OFF_CPU &&
-						     !strcmp(cause->what, "futex");
+						     !strcmp(cause->what, FUTEX);
 		if (!cause->is_effect && cause->share > most)
 			most = cause->share;
 	}
@@ -416,9 +426,9 @@ int straggler_causes_find(const struct profile *profile, const char *store_path,
 	int error = straggler_work_create(profile, store_path, log, question, &work);
 	if (error)
 		return error;
-	for (size_t i = 0; i < sizeof(planes) / sizeof(planes[0]) && !error; i++)
-		if (straggler_work_planes(work) & 1u << planes[i] && question->collectives)
-			error = look_at(work, question, planes[i], &causes);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !error; i++)
+		if (straggler_work_planes(work) & 1u << parts[i].plane && question->collectives)
+			error = look_at(work, question, &parts[i], &causes);
 	scope->planes = straggler_work_planes(work);
 	scope->in_windows = straggler_work_in_windows(work);
 	scope->late_ns = question->late_ns;

@@ -408,8 +408,17 @@ uint32_t straggler_work_planes(const struct straggler_work *work)
 	return work->planes;
 }
 
+static bool is_in(const struct straggler_work *work, const struct row *row,
+		  const struct straggler_part *part)
+{
+	if (row->plane != (uint32_t)part->plane || !part->leaf)
+		return row->plane == (uint32_t)part->plane;
+	const char *name = straggler_work_name(work, work->nr_nodes + row->leaf - 1);
+	return (strcmp(name, part->leaf) == 0) != part->but_leaf;
+}
+
 struct straggler_amount *straggler_work_sum(const struct straggler_work *work,
-					    enum report_plane plane)
+					    const struct straggler_part *part)
 {
 	const uint32_t width = work->question->nr_parties;
 	uint32_t count = straggler_work_nodes(work);
@@ -422,7 +431,7 @@ struct straggler_amount *straggler_work_sum(const struct straggler_work *work,
 		struct straggler_amount *amount =
 			&amounts[(size_t)(work->nr_nodes + row->leaf - 1) * width + row->party];
 
-		if (row->plane != (uint32_t)plane)
+		if (!is_in(work, row, part))
 			continue;
 		amount->ns += row->ns;
 		amount->count += row->count;

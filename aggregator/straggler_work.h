@@ -28,8 +28,15 @@ bool straggler_work_is_leaf(const struct straggler_work *work, uint32_t node);
 bool straggler_work_in_windows(const struct straggler_work *work);
 uint32_t straggler_work_planes(const struct straggler_work *work);
 
-/* All of a plane, summed up from the leaves: amounts[node * nr_parties + party]. The caller owns it (free()). NULL: out of memory. */
+/* Of a plane, or of some of its leaves. */
+struct straggler_part {
+	enum report_plane plane;
+	const char *leaf; /* those of this name, or, but_leaf, all others; NULL: all */
+	bool but_leaf;
+};
+
+/* Summed up from the leaves: amounts[node * nr_parties + party]. The caller owns it (free()). NULL: out of memory. */
 struct straggler_amount *straggler_work_sum(const struct straggler_work *work,
-					    enum report_plane plane);
+					    const struct straggler_part *part);
 
 #endif

@@ -20,7 +20,15 @@
 
 /* ---- a made training job ------------------------------------------------------------------------- */
 
-enum plant { PLANT_NOTHING, PLANT_HOST, PLANT_LOADER, PLANT_KERNELS, PLANT_EXTRA, PLANT_EVEN };
+enum plant {
+	PLANT_NOTHING,
+	PLANT_HOST,
+	PLANT_LOADER,
+	PLANT_KERNELS,
+	PLANT_EXTRA,
+	PLANT_EVEN,
+	PLANT_PARTNER
+};
 
 struct training {
 	uint32_t ranks, steps;
@@ -84,7 +92,8 @@ static double work(const struct training *training, struct trainee *trainee, uin
 		   double now_ms, uint64_t *seed)
 {
 	bool late = training->plant != PLANT_NOTHING && rank == training->late_rank;
-	double load_ms = 10 + (late && training->plant == PLANT_LOADER ? 12 : 0);
+	bool slow_loader = training->plant == PLANT_LOADER || training->plant == PLANT_PARTNER;
+	double load_ms = 10 + (late && slow_loader ? 12 : 0);
 	double host_ms = 100 * (late && training->plant == PLANT_HOST ? 1.1 : 1), forward_ms = 20;
 	double begin_ms = now_ms;
 	double gemm_ms = 30 * (late && training->plant == PLANT_KERNELS ? 1.3 : 1);
@@ -99,6 +108,11 @@ static double work(const struct training *training, struct trainee *trainee, uin
 	run_on_cpu(trainee, "train.py:main;train.py:augment;numpy.py:resize", now_ms,
 		   now_ms + host_ms);
 	now_ms += host_ms;
+	/* Another thread that the loading of data keeps waiting, too, and in the same measure. */
+	double partner_ms = training->plant == PLANT_PARTNER ? load_ms / 3 : 0;
+	wait_for(trainee, "train.py:main;queue.py:put;futex_wait_[k]", "futex", now_ms,
+		 now_ms + partner_ms);
+	now_ms += partner_ms;
 	/* What the others do not do at all, or less, and what it calls. */
 	double spin_ms = training->plant == PLANT_EVEN            ? (late ? 20 : 8)
 			 : late && training->plant == PLANT_EXTRA ? 12
@@ -264,6 +278,18 @@ static void check_loader(const struct straggler_cause *cause, const struct train
 	assert_share(cause, 0.9, 1.1);
 }
 
+static void check_partner(const struct straggler_cause *cause, const struct training *training)
+{
+	char text[256];
+
+	(void)training;
+	assert_int_equal(cause->plane, REPORT_PLANE_OFF_CPU);
+	assert_true(cause->excess_ns > 11000000 && cause->excess_ns < 13000000);
+	assert_string_equal(straggler_writer_cause(cause, text, sizeof(text)),
+			    "waits (poll, loader.py:next)");
+	assert_share(cause, 0.65, 0.85);
+}
+
 static void check_kernels(const struct straggler_cause *cause, const struct training *training)
 {
 	char text[256];
@@ -299,6 +325,12 @@ static void a_slow_loader_is_named_with_its_wait(void **state)
 {
 	(void)state;
 	each_way(PLANT_LOADER, check_loader);
+}
+
+static void waits_for_another_thread_are_no_part_of_other_waits(void **state)
+{
+	(void)state;
+	each_way(PLANT_PARTNER, check_partner);
 }
 
 static void slower_kernels_are_named(void **state)
@@ -586,6 +618,7 @@ int main(void)
 		TEST(a_function_of_its_own_is_named_whatever_it_calls),
 		TEST(a_function_all_of_which_takes_longer_is_named),
 		TEST(a_slow_loader_is_named_with_its_wait),
+		TEST(waits_for_another_thread_are_no_part_of_other_waits),
 		TEST(slower_kernels_are_named),
 		TEST(in_twenty_runs_of_equal_ranks_none_is_named),
 		TEST(what_is_missing_is_counted_and_named),
