@@ -122,7 +122,8 @@ const WINDOWS = "capture_window"; // their number and time are kept beside what 
 function showLosses() {
 	const lost = BigInt(profile.lost) > 0n, note = $("loss");
 	const records = grouped(BigInt(profile.kernels) + BigInt(profile.copies) + BigInt(profile.graphs));
-	const reasons = profile.losses.filter(([reason]) => profile.strings[reason] !== WINDOWS).map(([reason, count, ns]) => element("span",
+	const noted = profile.losses.filter(([reason]) => profile.strings[reason] !== WINDOWS);
+	const reasons = noted.map(([reason, count, ns]) => element("span",
 		`${profile.strings[reason]} ${grouped(count)}${ns === "0" ? "" : ` (${timeText(ns)})`}`));
 
 	note.className = lost ? "note bad" : "note";
