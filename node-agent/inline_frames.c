@@ -150,6 +150,15 @@ static int add_unit(struct inline_frames *frames, Dwarf_Die *entry)
 	return add_ranges(&frames->code, entry, frames->nr_units++);
 }
 
+/* Where what is in a unit is in another file (-gsplit-dwarf), its lines are here all the same. That file's name is whatever the unit says, and is not
+ * opened: it may be anything that blocks, and this may be root's process. */
+static bool has_lines(Dwarf_Die *entry)
+{
+	int tag = dwarf_tag(entry);
+
+	return tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit;
+}
+
 /* Not by .debug_aranges: not every compiler writes that. */
 static int add_units(struct inline_frames *frames)
 {
@@ -161,7 +170,7 @@ static int add_units(struct inline_frames *frames)
 
 	while (r == 0 &&
 	       dwarf_get_units(frames->dwarf, unit, &unit, &version, &type, &entry, NULL) == 0)
-		if (dwarf_tag(&entry) == DW_TAG_compile_unit)
+		if (has_lines(&entry))
 			r = add_unit(frames, &entry);
 	if (r == 0 && frames->code.count == 0)
 		r = -ENOENT;

@@ -10,7 +10,7 @@
 #include "node-agent/elf_file.h"
 #include "node-agent/inline_frames.h"
 
-static const char *fixture_path, *bare_path;
+static const char *fixture_path, *bare_path, *split_path;
 
 struct opened {
 	struct elf_file *file;
@@ -130,6 +130,21 @@ static void addresses_outside_of_every_unit_are_unknown(void **state)
 	close_frames(&opened);
 }
 
+/* What its other file has is not looked at: neither the names of functions nor what was inlined. */
+static void a_file_that_is_split_has_its_lines(void **state)
+{
+	struct opened opened = open_frames(split_path);
+	uint64_t mark = loaded_fixture_vaddr(split_path, "inline_fixture_mark");
+	char text[4096], *at = text;
+
+	(void)state;
+	assert_true(inline_frames_describe(opened.frames, mark, "outer", text, sizeof(text)) > 0);
+	expect(&at, "outer", loaded_fixture_int(split_path, "inline_fixture_mark_line"));
+	assert_null(at);
+	assert_int_equal(inline_frames_describe(opened.frames, mark, NULL, text, sizeof(text)), 0);
+	close_frames(&opened);
+}
+
 static void a_file_without_debug_information_is_refused(void **state)
 {
 	struct elf_file *file = loaded_fixture_open(bare_path);
@@ -187,13 +202,15 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_plain_function_is_one_name_with_the_line_of_the_address),
 		cmocka_unit_test(text_without_room_ends_behind_a_whole_function),
 		cmocka_unit_test(addresses_outside_of_every_unit_are_unknown),
+		cmocka_unit_test(a_file_that_is_split_has_its_lines),
 		cmocka_unit_test(a_file_without_debug_information_is_refused),
 		cmocka_unit_test(damaged_debug_information_does_no_harm),
 	};
 
-	if (argc != 3)
+	if (argc != 4)
 		return 2;
 	fixture_path = argv[1];
 	bare_path = argv[2];
+	split_path = argv[3];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
