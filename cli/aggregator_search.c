@@ -61,15 +61,28 @@ static void resolve(const char *endpoint, struct rendezvous *addresses)
 	freeaddrinfo(list);
 }
 
-static const char *look(const struct aggregator_search *search, struct rendezvous *addresses)
+static bool has_host(const char *endpoint)
+{
+	return strncmp(endpoint, TCP, strlen(TCP)) == 0 && strrchr(endpoint + strlen(TCP), ':');
+}
+
+static const char *look(const char *endpoint, struct rendezvous *addresses)
 {
 	int found;
 
-	if (strncmp(search->endpoint, TCP, strlen(TCP)) != 0)
-		return search->endpoint; /* ZeroMQ waits for it */
-	resolve(search->endpoint, addresses);
+	if (!has_host(endpoint))
+		return endpoint; /* ZeroMQ waits for it */
+	resolve(endpoint, addresses);
 	found = rendezvous_search_reachable(addresses);
 	return found < 0 ? NULL : addresses->endpoints[found];
+}
+
+char *aggregator_search_once(const char *endpoint)
+{
+	struct rendezvous addresses;
+	const char *found = look(endpoint, &addresses);
+
+	return found ? strdup(found) : NULL;
 }
 
 static void wait_a_while(struct aggregator_search *search)
@@ -100,7 +113,7 @@ static void *run(void *argument)
 	pthread_mutex_lock(&search->lock);
 	while (!search->stopped && !found) {
 		pthread_mutex_unlock(&search->lock);
-		found = look(search, &addresses);
+		found = look(search->endpoint, &addresses);
 		pthread_mutex_lock(&search->lock);
 		if (found && !search->stopped)
 			search->found(search->context, found);

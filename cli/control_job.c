@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "aggregator_search.h"
 #include "node-agent/dealer_socket.h"
 #include "node-agent/event_loop.h"
 #include "proto/batch_decode.h"
@@ -89,8 +90,14 @@ static int open_endpoint(struct control_job *job)
 		free(error);
 		return -EACCES;
 	}
-	return dealer_socket_create(job->options->endpoint, NULL, path ? &keys : NULL,
-				    &job->dealer);
+	char *endpoint = aggregator_search_once(job->options->endpoint);
+	if (!endpoint) {
+		warn("%s: the aggregator cannot be reached", job->options->endpoint);
+		return -ENOENT;
+	}
+	int r = dealer_socket_create(endpoint, NULL, path ? &keys : NULL, &job->dealer);
+	free(endpoint);
+	return r;
 }
 
 /* ---- asking */
@@ -261,6 +268,8 @@ static int carry_out(struct control_job *job)
 		r = converse(job);
 	if (r == -EACCES)
 		warn("the keys do not fit");
+	else if ((r == -EINVAL || r == -EPROTONOSUPPORT) && job->options->endpoint)
+		warn("%s: must be like tcp://HOST:PORT or ipc://PATH", job->options->endpoint);
 	else if (r)
 		warn("%s", dealer_socket_error(r));
 	return r || job->refused ? EXIT_FAILED : report(job);

@@ -114,6 +114,12 @@ same "another user's: status" $? 1
 FLAMEGRID_CONFIG=$scratch/empty.conf "$flamegrid" control start --job job >"$scratch/taken" 2>"$scratch/err"
 same "no aggregator is known: status" $? 1
 contains "no aggregator is known: says so" "$scratch/err" "--job job: no site's aggregator is known"
+"$flamegrid" control start --job job --connect tcp://localhost:1 >"$scratch/taken" 2>"$scratch/err"
+same "nobody is there: status" $? 1
+contains "nobody is there: says so" "$scratch/err" "tcp://localhost:1: the aggregator cannot be reached"
+"$flamegrid" control start --job job --connect tcp://localhost >"$scratch/taken" 2>"$scratch/err"
+same "no endpoint: status" $? 1
+contains "no endpoint: says so" "$scratch/err" "tcp://localhost: must be like tcp://HOST:PORT"
 touch "$scratch/over"
 for r in 0 1 2 3; do
 	wait ${rank_pid[$r]}
