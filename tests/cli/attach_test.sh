@@ -7,7 +7,11 @@ list=$(devices 1)
 mkfifo "$scratch/nothing"
 pid= attached=
 at_end() { kill -9 $pid $attached 2>/dev/null; touch "$scratch/over" "$scratch/over2"; rm -rf "/tmp/flamegrid-attach-$pid".*; }
-moment() { read -r -t 0.05 _ <>"$scratch/nothing"; }
+# moment PROCESS: of waiting for something that it does.
+moment() {
+	kill -0 "$1" 2>/dev/null || { not_ok "process $1 has ended: $(cat "$scratch/${name:-none}.err" 2>/dev/null)"; exit 1; }
+	read -r -t 0.05 _ <>"$scratch/nothing"
+}
 
 # begin NAME COMMAND...: a process with a dormant guest, in the background, that runs until end.
 begin() {
@@ -16,7 +20,7 @@ begin() {
 	rm -f "$scratch/over"
 	"$@" "$flamegrid" run --dormant -- "$fake_windows" --until "$scratch/over" >"$scratch/$name.out" 2>"$scratch/$name.err" &
 	pid=$!
-	until grep -q libflamegrid_inject "/proc/$pid/maps" 2>/dev/null; do moment; done
+	until grep -q libflamegrid_inject "/proc/$pid/maps" 2>/dev/null; do moment $pid; done
 }
 end() {
 	touch "$scratch/over"
@@ -32,7 +36,7 @@ attach() {
 	attached=$!
 	until "$flamegrid" control status --pid "$pid" 2>/dev/null | grep -q ' on '; do
 		kill -0 $attached 2>/dev/null || { not_ok "$profile: attach ended: $(cat "$scratch/$profile.err")"; return; }
-		moment
+		moment "$pid"
 	done
 }
 # It ended with this status, and what is in the profile is whole.
@@ -117,7 +121,7 @@ if [ "$(id -u)" = 0 ]; then
 	unshare --mount --pid --fork --kill-child sh -c 'mount -t proc proc /proc && mount --bind "$1" /tmp && exec "$2" run --dormant -- "$3" --until /tmp/over' \
 		sh "$scratch/tmp" "$flamegrid" "$fake_windows" >"$scratch/$name.out" 2>"$scratch/$name.err" &
 	outer=$!
-	until pid=$(pgrep -P $outer fake_windows) && grep -q libflamegrid_inject "/proc/$pid/maps" 2>/dev/null; do moment; done
+	until pid=$(pgrep -P $outer fake_windows) && grep -q libflamegrid_inject "/proc/$pid/maps" 2>/dev/null; do moment $outer; done
 	attach in_container
 	"$flamegrid" detach --pid "$pid"
 	attached_ended
@@ -153,13 +157,13 @@ refused "detach of nobody" 1 "nobody is attached" detach --pid $$
 refused "detach without a pid" 2 "--pid is missing" detach
 CUDA_INJECTION64_PATH=/other/library.so sleep 1000 &
 pid=$!
-until [ "$(tr '\0' ' ' <"/proc/$pid/cmdline")" = "sleep 1000 " ]; do moment; done
+until [ "$(tr '\0' ' ' <"/proc/$pid/cmdline")" = "sleep 1000 " ]; do moment $pid; done
 refused "another library" 1 "/other/library.so" attach --pid $pid
 kill $pid
 flamegrid=$flamegrid_binary
 "$flamegrid" run --devices "$list" -o "$scratch/profiled" -q -- "$fake_windows" --until "$scratch/over2" &
 run=$!
-until pid=$(pgrep -P $run fake_windows) && "$flamegrid" control status --pid "$pid" >/dev/null 2>&1; do moment; done
+until pid=$(pgrep -P $run fake_windows) && "$flamegrid" control status --pid "$pid" >/dev/null 2>&1; do moment $run; done
 refused "a profiled process" 1 "flamegrid control start" attach --pid "$pid"
 touch "$scratch/over2"
 wait $run
