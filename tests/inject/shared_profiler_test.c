@@ -18,6 +18,8 @@
 /* The program synchronizes after each 100 launches. */
 #define IN_FLIGHT_MAX 100u
 
+#define RECORDS_MIN 4000u
+
 #define KERNEL_NS      7000
 #define TEXT_OF_(text) #text
 #define TEXT_OF(text)  TEXT_OF_(text)
@@ -135,7 +137,7 @@ static void compare_times(uint64_t begin_ns)
 {
 	uint64_t end_ns = realtime_ns();
 
-	assert_true(agent.nr_records >= 3900);
+	assert_true(agent.nr_records >= RECORDS_MIN);
 	for (uint32_t i = 0; i < agent.nr_records; i++) {
 		const struct gpu_record *record = &agent.records[i];
 
@@ -150,8 +152,11 @@ static void session_is_whole_and_counted(const char *library)
 	struct outcome outcome;
 	uint64_t begin_ns = realtime_ns();
 
-	start(ARGV(FAKE_KINETO, library, "2000", "3000", "2000"),
-	      ENVIRONMENT("FAKE_CUDA_KERNEL_NS=outside=" TEXT_OF(KERNEL_NS)));
+	start(ARGV(FAKE_KINETO, library, "2000", "3000", "-"),
+	      ENVIRONMENT("FAKE_CUDA_KERNEL_NS=outside=" TEXT_OF(KERNEL_NS),
+			  "FAKE_CUDA_LAUNCH_NS=100000"));
+	await_records(RECORDS_MIN); /* of before the session and after it */
+	kill(agent.pid, SIGTERM);
 	outcome = finish();
 	compare_whole(&outcome);
 	compare_counts(&outcome);
