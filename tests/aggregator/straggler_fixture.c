@@ -14,6 +14,7 @@
 #include "aggregator/collection.h"
 #include "aggregator/profile_collectives.h"
 #include "aggregator/raw_log.h"
+#include "aggregator/report_straggler.h"
 #include "aggregator/store.h"
 #include "proto/host_sample.h"
 #include "proto/message_seq.h"
@@ -314,4 +315,16 @@ double job_normal(uint64_t *seed)
 	for (int i = 0; i < 12; i++)
 		sum += job_uniform(seed);
 	return sum;
+}
+
+struct report_straggler *job_straggler(void)
+{
+	struct profile *profile = job_profile();
+	struct collective_log *log = job_collectives();
+	struct report_straggler *found;
+
+	assert_int_equal(report_straggler_create(profile, job_path(), log, &found), 0);
+	collective_log_destroy(log);
+	profile_destroy(profile);
+	return found;
 }

@@ -50,6 +50,9 @@ void job_sample(uint32_t process, uint32_t kind, const char *stack, const char *
 struct profile *job_profile(void);
 struct collective_log *job_collectives(void);
 
+/* Who is late in it. The caller owns it. */
+struct report_straggler *job_straggler(void);
+
 /* Numbers that look random: uniform in [0, 1), and about normal with mean 0 and deviation 1. */
 double job_uniform(uint64_t *seed);
 double job_normal(uint64_t *seed);

@@ -25,11 +25,28 @@ rank() { # RANK NODE OPTION...
 }
 for r in 0 1 2 3; do rank $r $((r / 2)) -o "$scratch/job"; done
 processes() { awk '/node/ { n += $2 } END { print n + 0 }' "$scratch/taken"; }
-# Until all four are there: a stop that changes nothing counts them.
-for _ in $(seq 200); do
-	"$flamegrid" control stop "$scratch/job" >"$scratch/taken" 2>/dev/null && [ "$(processes)" = 4 ] && break
-	pause
-done
+# await CONDITION...: whether it came to hold in a while.
+await() {
+	for _ in $(seq 200); do
+		"$@" && return
+		pause
+	done
+	return 1
+}
+# A stop that changes nothing counts them: four processes, or two agents.
+has_four() { "$flamegrid" control stop "$@" >"$scratch/taken" 2>/dev/null && [ "$(processes)" = 4 ]; }
+has_two_agents() { "$flamegrid" control stop "$@" >"$scratch/taken" 2>/dev/null && [ "$(grep -c '^yes ' "$scratch/taken")" = 2 ]; }
+had_one_window() { [ "$(windows)" = "4 off 1" ]; }
+# ranks_end WHAT
+ranks_end() {
+	touch "$scratch/over"
+	for r in 0 1 2 3; do
+		wait ${rank_pid[$r]}
+		same "$1rank $r: status" $? 0
+	done
+	rank_pid=()
+}
+await has_four "$scratch/job"
 same "nodes that have taken it" "$(awk '/node/ { print $1, $2, $NF }' "$scratch/taken" | LC_ALL=C sort | paste -sd, -)" "yes 2 node0,yes 2 node1"
 check "clocks were compared" [ "$(grep -c ' us ' "$scratch/taken")" = 2 ]
 "$flamegrid" control start "$scratch/job" --at +1s --duration 300ms >"$scratch/taken" 2>"$scratch/err"
@@ -37,20 +54,12 @@ same "start: status" $? 0
 same "start: said to standard error" "$(cat "$scratch/err")" ""
 same "start: nodes" "$(grep -c '^yes ' "$scratch/taken")" 2
 windows() { "$flamegrid" control status 2>/dev/null | awk '/fake_windows/ { print $2, $3 }' | sort | uniq -c | awk '{ print $1, $2, $3 }' | paste -sd, -; }
-for _ in $(seq 200); do
-	[ "$(windows)" = "4 off 1" ] && break
-	pause
-done
+await had_one_window
 same "each process had one window, and is out of it" "$(windows)" "4 off 1"
 "$flamegrid" control start "$scratch/job" --at 1 --duration 1s >"$scratch/taken" 2>"$scratch/err"
 same "a time that has passed: status" $? 1
 contains "a time that has passed: says so" "$scratch/err" "2 of 2 agents heard of it after its time had come"
-touch "$scratch/over"
-for r in 0 1 2 3; do
-	wait ${rank_pid[$r]}
-	same "rank $r: status" $? 0
-done
-rank_pid=()
+ranks_end ""
 for r in 0 1 2 3; do
 	check "rank $r: has kernels" [ "$("$flamegrid" report "$scratch/job" --by rank --weight count 2>/dev/null |
 		awk -v rank="^rank$r;" '$0 ~ rank { n += $NF } END { print n + 0 }')" -gt 0 ]
@@ -74,10 +83,7 @@ start "$BUILD/bin/flamegrid-aggregator" --listen "$endpoint" --store "$scratch/p
 for node in 0 1; do
 	start "$BUILD/bin/flamegrid-agent" --connect "$endpoint" --socket "$scratch/agent.$node" --devices "$scratch/devices.$node" --node-name "node$node"
 done
-for _ in $(seq 200); do
-	"$flamegrid" control stop --connect "$endpoint" >"$scratch/taken" 2>/dev/null && [ "$(grep -c '^yes ' "$scratch/taken")" = 2 ] && break
-	pause
-done
+await has_two_agents --connect "$endpoint"
 same "daemons: both have taken it" "$(grep -c '^yes ' "$scratch/taken")" 2
 kill -STOP $started
 "$flamegrid" control start --connect "$endpoint" >"$scratch/taken" 2>"$scratch/err"
@@ -91,19 +97,13 @@ endpoint=ipc://$scratch/site
 rm "$scratch/over"
 start "$BUILD/bin/flamegrid" aggregate --listen "$endpoint" --store "$scratch/own.db" --jobs "$scratch/jobs"
 for r in 0 1 2 3; do rank $r $((r / 2)) --aggregator "$endpoint"; done
-for _ in $(seq 200); do
-	"$flamegrid" control stop --job job --connect "$endpoint" >"$scratch/taken" 2>/dev/null && [ "$(processes)" = 4 ] && break
-	pause
-done
+await has_four --job job --connect "$endpoint"
 same "a site's job: nodes that have taken it" "$(awk '/node/ { print $1, $2, $NF }' "$scratch/taken" | LC_ALL=C sort | paste -sd, -)" "yes 2 node0,yes 2 node1"
 printf 'aggregator %s\n' "$endpoint" >"$scratch/site.conf"
 FLAMEGRID_CONFIG=$scratch/site.conf "$flamegrid" control start --job job --at +500ms --duration 300ms >"$scratch/taken" 2>"$scratch/err"
 same "a site's job, by the configuration: status" $? 0
 same "a site's job, by the configuration: nodes" "$(grep -c '^yes ' "$scratch/taken")" 2
-for _ in $(seq 200); do
-	[ "$(windows)" = "4 off 1" ] && break
-	pause
-done
+await had_one_window
 same "a site's job: each process had one window" "$(windows)" "4 off 1"
 "$flamegrid" control start --job other --connect "$endpoint" >"$scratch/taken" 2>"$scratch/err"
 same "no such job: status" $? 1
@@ -120,14 +120,10 @@ contains "nobody is there: says so" "$scratch/err" "tcp://localhost:1: the aggre
 "$flamegrid" control start --job job --connect tcp://localhost >"$scratch/taken" 2>"$scratch/err"
 same "no endpoint: status" $? 1
 contains "no endpoint: says so" "$scratch/err" "tcp://localhost: must be like tcp://HOST:PORT"
-touch "$scratch/over"
-for r in 0 1 2 3; do
-	wait ${rank_pid[$r]}
-	same "a site's job: rank $r: status" $? 0
-done
-rank_pid=()
+ranks_end "a site's job: "
 profile=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' "$scratch/err.0")
-until [ -s "$profile/flame.html" ] && [ ! -e "$profile/job.open" ]; do pause; done
+is_complete() { [ -s "$profile/flame.html" ] && [ ! -e "$profile/job.open" ]; }
+check "a site's job: its profile is complete" await is_complete
 "$flamegrid" report "$profile" >"$scratch/folded" 2>"$scratch/err"
 contains "a site's job: four windows in all" "$scratch/err" "in 4 windows, not the run"
 
