@@ -32,7 +32,9 @@ struct run_options { /* strings are the command line's, or the configuration's *
 /* Whether the configuration may have an option of this name; *has_value: with a value. */
 bool run_options_may_configure(const char *name, bool *has_value);
 
-/* Takes the configuration's and the command line's, which goes before it, into what is zeroed but for defaults. 0: go on; otherwise the exit status, plus one, after what there was to say. */
+/* Takes the configuration's and the command line's, which goes before it, into what is zeroed but for defaults. A configuration that cannot be used
+ * is left alone after a warning; with --strict on the command line it is an error.
+ * 0: go on; otherwise the exit status, plus one, after what there was to say. */
 int run_options_parse(struct run_options *options, int argc, char **argv);
 
 #endif
