@@ -139,3 +139,10 @@ bool job_step_read_own(struct job_step *step)
 	free(block);
 	return result;
 }
+
+uint64_t job_step_hash(uint64_t seed, const char *text)
+{
+	for (; *text; text++)
+		seed = (seed ^ (unsigned char)*text) * 0x100000001b3u;
+	return (seed ^ 0xff) * 0x100000001b3u; /* the end counts, too */
+}
