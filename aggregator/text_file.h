@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Writes what is still in the buffer. 0, or -errno of the write that failed (-ENOSPC: the disk is full). Of an earlier write
- * stdio only keeps that it failed: one byte more, which spoils nothing then, says why. -EIO: that byte was written. */
+/* Writes what is still in the buffer. 0, or -errno of the write that failed (-ENOSPC: the disk is full). Of an
+ * earlier write stdio only keeps that it failed: one byte more, which spoils nothing then, says why. -EIO: that byte
+ * was written. */
 static inline int text_file_flush(FILE *out)
 {
 	errno = 0;

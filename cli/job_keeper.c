@@ -118,14 +118,13 @@ static int tell_others(const struct job_keeper_process *process,
 {
 	int fd = fcntl(process->output.mark, F_DUPFD_CLOEXEC, 0);
 	FILE *mark = fd >= 0 && ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
+	int r = mark ? 0 : -errno;
 
-	if (!mark) {
-		if (fd >= 0)
-			close(fd);
-		return -errno;
-	}
-	rendezvous_print(rendezvous, mark);
-	return fclose(mark) == 0 ? 0 : -errno;
+	if (mark)
+		rendezvous_print(rendezvous, mark);
+	else if (fd >= 0)
+		close(fd);
+	return mark && fclose(mark) != 0 ? -errno : r;
 }
 
 /* A step's is its own alone. Of jobs that nobody names one has it after the other. */
@@ -314,7 +313,8 @@ static void keep(void *argument, int ready)
 
 int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options)
 {
-	struct job_keeper_process process = {.options = options, .output.mark = -1, .rendezvous_lock = -1};
+	struct job_keeper_process process = {
+		.options = options, .output.mark = -1, .rendezvous_lock = -1};
 	int pair[2], r;
 
 	keeper->fd = -1;

@@ -9,7 +9,6 @@
 #include "node-agent/proc_file.h"
 
 #define ENVIRONMENT_MAX (1u << 20)
-#define STAT_MAX        1024u
 
 /* Who names a step, the nearest to the process first: an mpirun within an allocation of Slurm has a namespace of its own in each of
  * its processes, beside what it has inherited. */
@@ -140,29 +139,13 @@ static bool has_variable(pid_t pid, const char *name)
 	return has;
 }
 
-/* 0: not known. */
-static pid_t parent_of(pid_t pid)
-{
-	char *text;
-	size_t size;
-	int parent = 0;
-
-	if (proc_file_read(pid, "stat", STAT_MAX, &text, &size))
-		return 0;
-	const char *end = strrchr(text, ')'); /* a command may have any name */
-	if (end && sscanf(end, ") %*c %d", &parent) != 1)
-		parent = 0;
-	free(text);
-	return parent;
-}
-
 /* The nearest ancestor that is no rank: between it and this one may be shells. 0: none that can be seen. */
 static pid_t find_starter(const char *variable)
 {
 	pid_t pid = getppid();
 
 	while (pid > 1 && has_variable(pid, variable))
-		pid = parent_of(pid);
+		pid = proc_file_parent(pid);
 	return pid > 1 ? pid : 0;
 }
 

@@ -21,8 +21,8 @@ struct job_step {
 /* From an environment block (NAME=VALUE, NUL between). false: not one of several, or its rank is not known; *step is then empty. */
 bool job_step_read(const char *environment, size_t size, struct job_step *step);
 
-/* From this process's own environment. The same; where the launcher names no step and all of its processes are on this node, the key says which process
- * started them. */
+/* From this process's own environment. The same; where the launcher names no step and all of its processes are on
+ * this node, the key says which process started them. */
 bool job_step_read_own(struct job_step *step);
 
 /* FNV-1a (draft-eastlake-fnv), for short names of long keys: goes on from seed, first JOB_STEP_HASH. */

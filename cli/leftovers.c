@@ -27,8 +27,9 @@
 
 static bool is_of_this_host(int fd)
 {
-	static const unsigned long here[] = {TMPFS_MAGIC,	EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,
-					     BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC};
+	static const unsigned long here[] = {TMPFS_MAGIC,      EXT4_SUPER_MAGIC,
+					     XFS_SUPER_MAGIC,  BTRFS_SUPER_MAGIC,
+					     F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC};
 	struct statfs system;
 
 	if (fstatfs(fd, &system) < 0)

@@ -429,8 +429,9 @@ static void keep(void *argument, int ready)
 		      sizeof(keeper->members_path));
 	step_dir_file(&keeper->dir, NODE_KEEPER_AGENT, keeper->agent_path,
 		      sizeof(keeper->agent_path));
-	if (!keeper->site && rendezvous_search_init(&keeper->search, arguments->options->output_path,
-						    arguments->options->step))
+	if (!keeper->site &&
+	    rendezvous_search_init(&keeper->search, arguments->options->output_path,
+				   arguments->options->step))
 		warn("the aggregator's place", -ENAMETOOLONG);
 	else if (start(keeper, arguments->options) == 0) {
 		background_ready(ready);

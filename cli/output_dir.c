@@ -280,9 +280,13 @@ int output_dir_open(struct output_dir *output, const char *path)
 	*output->earlier = '\0';
 	if (r)
 		return r;
-	r = make_path(output);
-	if (r == 0)
-		r = take_mark(output);
+	r = -ENOENT;
+	/* Another run may remove what it made and has nothing to keep in. */
+	for (int i = 0; i < TRIES && r == -ENOENT; i++) {
+		r = make_path(output);
+		if (r == 0)
+			r = take_mark(output);
+	}
 	if (r == -EWOULDBLOCK)
 		r = take_numbered(output);
 	else if (r)

@@ -171,7 +171,8 @@ static int look(struct rendezvous_search *search, const char *path)
 		search->complained = true;
 	}
 	free(error);
-	return r == 0 && is_ours(search, path) ? rendezvous_search_reachable(&search->rendezvous) : -1;
+	return r == 0 && is_ours(search, path) ? rendezvous_search_reachable(&search->rendezvous)
+					       : -1;
 }
 
 int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,

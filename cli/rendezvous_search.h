@@ -21,8 +21,9 @@ struct rendezvous_search {
 	uint64_t next_ns;
 };
 
-/* The file's path: beside the directory that was asked for, with the step in its name. So steps at once never meet, and each is found
- * by its own nodes wherever its profile goes. Without a key it is "output.rendezvous". 0 or -ENAMETOOLONG. */
+/* The file's path: beside the directory that was asked for, with the step in its name. So steps at once never meet,
+ * and each is found by its own nodes wherever its profile goes. Without a key it is "output.rendezvous". 0 or
+ * -ENAMETOOLONG. */
 int rendezvous_search_path(const char *output_path, const struct job_step *step,
 			   char path[static PATH_MAX]);
 

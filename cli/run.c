@@ -283,7 +283,8 @@ static void finish(struct run *run, bool has_run)
 	if (!run->recording.keeps && (run->other_injection || !has_run))
 		; /* said before */
 	else if (!run->recording.keeps)
-		warn("run: no process of the command started CUDA under this profiler: " OUTPUT_EMPTY,
+		warn("run: no process of the command started CUDA under this "
+		     "profiler: " OUTPUT_EMPTY,
 		     run->recording.output.path);
 	else if (summary && !run->options.quiet)
 		fputs(summary, stderr);

@@ -425,8 +425,7 @@ static void choose_destination(struct run_options *options, const struct destina
 		options->aggregator = NULL;
 }
 
-static int take_settings(struct run_options *options, struct destinations *configured,
-			 char **error)
+static int take_settings(struct run_options *options, struct destinations *configured, char **error)
 {
 	char place[PATH_MAX + 8];
 	int result = site_config_read(&options->config, error);
@@ -440,8 +439,8 @@ static int take_settings(struct run_options *options, struct destinations *confi
 	return check_destinations(configured, place, error);
 }
 
-/* One that cannot be used is left alone as a whole: a site's mistake stops no job, and half of what it meant may be worse
- * than nothing of it. false: after saying what is wrong, where that is to stop the job. */
+/* One that cannot be used is left alone as a whole: a site's mistake stops no job, and half of what it meant may be
+ * worse than nothing of it. false: after saying what is wrong, where that is to stop the job. */
 static bool take_config(struct run_options *options, struct destinations *configured, bool strict)
 {
 	const struct run_options before = *options;

@@ -101,9 +101,9 @@ static void the_newest_profile_is_where_it_was_asked_for_and_earlier_ones_have_n
 
 static void all_files_of_a_profile_move_and_no_others(void **state)
 {
-	static const char *const ours[] = {OUTPUT_STORE,    OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
-					   OUTPUT_FOLDED,   OUTPUT_HTML,	 OUTPUT_API,
-					   OUTPUT_MEMORY,   OUTPUT_LEAKS,	 "sync.folded",
+	static const char *const ours[] = {OUTPUT_STORE,   OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
+					   OUTPUT_FOLDED,  OUTPUT_HTML,         OUTPUT_API,
+					   OUTPUT_MEMORY,  OUTPUT_LEAKS,        "sync.folded",
 					   "offcpu.folded"};
 	struct output_dir output;
 	char path[64];
