@@ -48,21 +48,27 @@ static bool is_ours(int fd)
 	       (status.st_mode & 07777) == 0700;
 }
 
-/* A step's is locked while somebody joins or leaves; its keeper has a lock of its own. */
+static bool has_file(int directory, const char *name)
+{
+	return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A step's is locked while somebody joins or leaves; its keeper has a lock of its own, and had it before its sockets. */
 static bool has_keeper(int directory)
 {
 	int fd = openat(directory, STEP_DIR_LIFE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	bool has = fd < 0 ? errno != ENOENT : flock(fd, LOCK_EX | LOCK_NB) < 0;
 
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return errno != ENOENT || has_file(directory, NODE_KEEPER_MEMBERS);
+	bool has = flock(fd, LOCK_EX | LOCK_NB) < 0;
+	close(fd);
 	return has;
 }
 
 /* One without a socket may have been made just now, and its maker not have come to lock it. */
 static bool is_dead_private_dir(int directory)
 {
-	return faccessat(directory, NODE_KEEPER_AGENT, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return has_file(directory, NODE_KEEPER_AGENT);
 }
 
 static void remove_if_dead(int parent, const char *name, bool is_step)
@@ -86,8 +92,7 @@ static void look_at(int parent, const char *name)
 {
 	if (strncmp(name, STEP_DIR_PREFIX, strlen(STEP_DIR_PREFIX)) == 0)
 		remove_if_dead(parent, name, true);
-	else if (strncmp(name, PRIVATE_DIR_PREFIX, strlen(PRIVATE_DIR_PREFIX)) == 0 &&
-		 strlen(name) == strlen(PRIVATE_DIR_PREFIX PRIVATE_DIR_RANDOM))
+	else if (strncmp(name, PRIVATE_DIR_PREFIX, strlen(PRIVATE_DIR_PREFIX)) == 0)
 		remove_if_dead(parent, name, false);
 }
 

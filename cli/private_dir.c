@@ -16,8 +16,8 @@ int private_dir_create(struct private_dir *dir)
 		if (!parents[i] || parents[i][0] != '/')
 			continue;
 
-		int size = snprintf(dir->path, sizeof(dir->path),
-				    "%s/" PRIVATE_DIR_PREFIX PRIVATE_DIR_RANDOM, parents[i]);
+		int size = snprintf(dir->path, sizeof(dir->path), "%s/" PRIVATE_DIR_PREFIX "XXXXXX",
+				    parents[i]);
 		if (size < 0 || (size_t)size >= sizeof(dir->path))
 			error = -ENAMETOOLONG;
 		else if (!mkdtemp(dir->path)) /* 0700, and no name that was there before */

@@ -5,8 +5,7 @@
 /* Room for the path and a short file name within what a Unix socket's address holds (108 bytes). */
 #define PRIVATE_DIR_MAX 80
 
-#define PRIVATE_DIR_PREFIX "flamegrid-"
-#define PRIVATE_DIR_RANDOM "XXXXXX"
+#define PRIVATE_DIR_PREFIX "flamegrid-run-" /* then six characters that no other has */
 
 struct private_dir {
 	char path[PRIVATE_DIR_MAX]; /* "": none */

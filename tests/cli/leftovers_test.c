@@ -156,9 +156,12 @@ static void what_others_can_enter_or_own_and_what_is_no_such_directory_stays(voi
 	assert_int_equal(chmod(path, 0770), 0);
 	snprintf(path, sizeof(path), "%s/" STEP_DIR_PREFIX "link", folder);
 	assert_int_equal(symlink("/tmp", path), 0);
-	snprintf(path, sizeof(path), "%s/" PRIVATE_DIR_PREFIX "attach-1.2", folder);
+	snprintf(path, sizeof(path), "%s/flamegrid-attach-1.2", folder);
 	assert_int_equal(mkdir(path, 0700), 0);
 	touch(path, NODE_KEEPER_AGENT);
+	snprintf(path, sizeof(path), "%s/" STEP_DIR_PREFIX "unlocked", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	touch(path, NODE_KEEPER_MEMBERS); /* by whoever knows of no lock */
 	snprintf(path, sizeof(path), "%s/" PRIVATE_DIR_PREFIX "abcdef", folder);
 	assert_int_equal(mkdir(path, 0700), 0); /* its maker may be about to lock it */
 	if (geteuid() == 0) {
@@ -167,7 +170,7 @@ static void what_others_can_enter_or_own_and_what_is_no_such_directory_stays(voi
 		assert_int_equal(chown(path, 12345, 12345), 0);
 	}
 	leftovers_remove_sockets();
-	assert_int_equal(count_entries(), geteuid() == 0 ? 5 : 4);
+	assert_int_equal(count_entries(), geteuid() == 0 ? 6 : 5);
 }
 
 /* ---- rendezvous files */
