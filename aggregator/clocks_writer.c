@@ -7,12 +7,13 @@
 #include "json_text.h"
 #include "json_writer.h"
 #include "report_summary.h"
+#include "text_file.h"
 
 #define NUMBER_SIZE 64u
 
 static int end_of(FILE *out)
 {
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return text_file_flush(out);
 }
 
 /* Offsets are bounded by the store: the lowest number of all has no positive. */

@@ -10,7 +10,7 @@
 
 #define CLOCKS_WRITER_LINE_SIZE 256u
 
-/* A table for people. 0; -EIO: out did not take everything. */
+/* A table for people. 0; -ENOSPC, -EIO …: out did not take everything. */
 int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 			const struct report_tree *tree);
 

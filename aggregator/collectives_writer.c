@@ -8,6 +8,7 @@
 #include "csv_writer.h"
 #include "json_text.h"
 #include "report_summary.h"
+#include "text_file.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
@@ -94,7 +95,7 @@ int collectives_writer_table(FILE *out, const struct report_collectives *collect
 	fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
 	report_summary_planes(out, tree, "");
 	report_summary_notices(out, tree, "");
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return text_file_flush(out);
 }
 
 /* ---- csv ---------------------------------------------------------------------------------------- */
@@ -181,7 +182,7 @@ int collectives_writer_csv(FILE *out, const struct report_collectives *collectiv
 	for (uint32_t i = 0; i < collectives->nr_calls; i++)
 		write_call(out, collectives, &collectives->calls[i]);
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return text_file_flush(out);
 }
 
 /* ---- json --------------------------------------------------------------------------------------- */

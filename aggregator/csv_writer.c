@@ -7,6 +7,7 @@
 #include "frame_ranks.h"
 #include "report_groups.h"
 #include "report_summary.h"
+#include "text_file.h"
 
 /* The inside of a field in quotes. */
 static void write_quoted(FILE *out, const char *text)
@@ -88,5 +89,5 @@ int csv_writer_write(FILE *out, const struct report_tree *tree, const struct rep
 	frame_ranks_destroy(ranks);
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
 	report_summary_planes(out, tree, "# ");
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return text_file_flush(out);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text_file.h"
+
 struct line {
 	char *text; /* owns */
 	uint64_t before, after;
@@ -79,7 +81,7 @@ int diff_writer_folded(FILE *out, const struct report_diff *diff,
 			fprintf(out, "%s %" PRIu64 " %" PRIu64 "\n", lines[i].text,
 				rounded(lines[i].before, options),
 				rounded(lines[i].after, options));
-		error = fflush(out) || ferror(out) ? -EIO : 0;
+		error = text_file_flush(out);
 	}
 	for (uint32_t i = 0; i < count; i++)
 		free(lines[i].text);

@@ -8,7 +8,7 @@
 #include "folded_writer.h"
 #include "report_diff.h"
 
-/* Each number is rounded once, half up; lines with neither are left out. by is not for differences. 0; -ENOMEM: nothing was written; -EIO. */
+/* Each number is rounded once, half up; lines with neither are left out. by is not for differences. 0; -ENOMEM: nothing was written; -ENOSPC, -EIO …. */
 int diff_writer_folded(FILE *out, const struct report_diff *diff,
 		       const struct folded_options *options);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "hash_index.h"
+#include "text_file.h"
 
 /* One line: what it shows (compared as bytes) and how much. */
 struct line {
@@ -161,8 +162,8 @@ int folded_writer_write(FILE *out, const struct report_tree *tree,
 	for (uint32_t i = 0; i < lines.count && !error; i++)
 		fprintf(out, "%s %" PRIu64 "\n", lines.lines[i].text,
 			round_weight(lines.lines[i].weight, options));
-	if (!error && (fflush(out) || ferror(out)))
-		error = -EIO;
+	if (!error)
+		error = text_file_flush(out);
 	for (uint32_t i = 0; i < lines.count; i++)
 		free(lines.lines[i].text);
 	free(lines.lines);

@@ -8,6 +8,7 @@
 
 #include "html_page.h"
 #include "proto/record.h"
+#include "text_file.h"
 
 #define REPLACEMENT_CHARACTER "\xef\xbf\xbd"
 
@@ -508,5 +509,5 @@ int html_writer_write(FILE *out, const struct report_tree *tree, const struct ht
 	write_profile(out, tree, &table, options);
 	write_part(out, &html_page_end);
 	dimension_table_fini(&table);
-	return fflush(out) != 0 || ferror(out) ? -EIO : 0;
+	return text_file_flush(out);
 }

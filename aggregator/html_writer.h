@@ -38,7 +38,7 @@ struct html_options {
 /* Writes the page and flushes out, which stays the caller's. Bytes that are not UTF-8 become
  * U+FFFD. options NULL: by time, no split, no subtitle. Nothing of the tree or the options is kept.
  * Returns 0; -EINVAL: an index in the tree or options->weight is out of range, nothing was written;
- * -ENOMEM: nothing was written; -EIO: out did not take everything. */
+ * -ENOMEM: nothing was written; -ENOSPC, -EIO …: out did not take everything. */
 int html_writer_write(FILE *out, const struct report_tree *tree,
 		      const struct html_options *options);
 

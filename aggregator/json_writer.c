@@ -10,6 +10,7 @@
 #include "report_groups.h"
 #include "report_summary.h"
 #include "statistics_writer.h"
+#include "text_file.h"
 
 static void write_totals(FILE *out, const struct report_tree *tree)
 {
@@ -249,5 +250,5 @@ int json_writer_write(FILE *out, const struct report_tree *tree, const struct re
 	write_memory(out, tree);
 	write_leaves(out, tree, ranks);
 	frame_ranks_destroy(ranks);
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return text_file_flush(out);
 }

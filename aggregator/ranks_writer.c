@@ -11,6 +11,7 @@
 #include "placement_writer.h"
 #include "proto/ledger.h"
 #include "report_summary.h"
+#include "text_file.h"
 #include "text_line.h"
 
 #define NUMBER_SIZE 32u
@@ -22,7 +23,7 @@ static double share_of(uint64_t part, uint64_t whole)
 
 static int end_of(FILE *out)
 {
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return text_file_flush(out);
 }
 
 /* --- who stands out --- */

@@ -11,7 +11,7 @@
 
 #define RANKS_WRITER_LINE_SIZE 1024u
 
-/* A table for people, whose last lines say who stands out and what is missing from the profile. 0; -EIO: out did not
+/* A table for people, whose last lines say who stands out and what is missing from the profile. 0; -ENOSPC, -EIO …: out did not
  * take everything. */
 int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree);
 

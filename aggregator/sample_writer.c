@@ -9,6 +9,7 @@
 #include "report_paths.h"
 #include "roster.h"
 #include "store_raw.h"
+#include "text_file.h"
 
 #define NS_PER_S 1000000000u
 
@@ -117,7 +118,7 @@ static int write_sample(void *context, const struct raw_sample *raw, int64_t rea
 		sample->cpu);
 	write_path(writer, node);
 	fprintf(writer->out, "%s\n", report_names_get(writer->names, leaf));
-	return ferror(writer->out) ? -EIO : 0;
+	return ferror(writer->out) ? text_file_flush(writer->out) : 0;
 }
 
 static int write_all(struct sample_writer *writer, const char *path)
@@ -129,8 +130,8 @@ static int write_all(struct sample_writer *writer, const char *path)
 		return error;
 	error = store_raw_each(database, writer->profile->raw_samples, write_sample, writer);
 	database_close(database);
-	if (!error && (fflush(writer->out) || ferror(writer->out)))
-		error = -EIO;
+	if (!error)
+		error = text_file_flush(writer->out);
 	return error;
 }
 

@@ -8,6 +8,7 @@
 #include "proto/message.h"
 #include "report_summary.h"
 #include "report_tree.h"
+#include "text_file.h"
 
 #define NUMBER_SIZE 32u
 #define SHAPE_SIZE  40u
@@ -292,5 +293,5 @@ int statistics_writer_csv(FILE *out, const struct report_statistics *statistics,
 		csv_failures(out, statistics);
 	else
 		csv_configs(out, statistics);
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return text_file_flush(out);
 }

@@ -25,7 +25,7 @@ void statistics_writer_configs(FILE *out, const struct report_statistics *statis
  * after it. */
 void statistics_writer_json(FILE *out, const struct report_statistics *statistics);
 
-/* A heading and a line a row (csv_writer.h). 0; -EIO: out did not take everything. */
+/* A heading and a line a row (csv_writer.h). 0; -ENOSPC, -EIO …: out did not take everything. */
 int statistics_writer_csv(FILE *out, const struct report_statistics *statistics,
 			  enum statistics_rows rows);
 

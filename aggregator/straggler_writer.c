@@ -9,6 +9,7 @@
 #include "json_text.h"
 #include "json_writer.h"
 #include "report_summary.h"
+#include "text_file.h"
 #include "text_line.h"
 
 #define TOP_DEFAULT 20u
@@ -23,7 +24,7 @@ static double percent(double part, double whole)
 
 static int end_of(FILE *out)
 {
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return text_file_flush(out);
 }
 
 static void append_rank(char *line, size_t size, const struct report_straggler_rank *rank)

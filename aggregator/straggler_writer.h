@@ -17,7 +17,7 @@ const char *straggler_writer_line(const struct report_straggler *straggler, char
 /* "slower GPU kernels (gemm)", "host code (train.py:step)", "waits (poll, loader.py:next)". Returns text. */
 const char *straggler_writer_cause(const struct straggler_cause *cause, char *text, size_t size);
 
-/* top: rows of the table's ranks; 0: its default. Each 0; -EIO: out did not take everything. */
+/* top: rows of the table's ranks; 0: its default. Each 0; -ENOSPC, -EIO …: out did not take everything. */
 int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 			   const struct report_tree *tree, uint32_t top);
 int straggler_writer_json(FILE *out, const struct report_straggler *straggler,

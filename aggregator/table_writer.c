@@ -7,6 +7,7 @@
 #include "report_ranges.h"
 #include "report_summary.h"
 #include "statistics_writer.h"
+#include "text_file.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u
@@ -205,8 +206,7 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		if (report_summary_mixed(tree, line, sizeof(line)))
 			fprintf(out, "%s\n", line);
 		report_summary_notices(out, tree, "");
-		if (fflush(out) || ferror(out))
-			error = -EIO;
+		error = text_file_flush(out);
 	}
 	report_groups_fini(&activities);
 	report_groups_fini(&hosts);

@@ -16,7 +16,7 @@ struct table_options {
 	const struct report_statistics *statistics; /* NULL: without its tables */
 };
 
-/* options may be NULL. 0; -ENOMEM: nothing was written; -EIO: out did not take everything. */
+/* options may be NULL. 0; -ENOMEM: nothing was written; -ENOSPC, -EIO …: out did not take everything. */
 int table_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		       const struct table_options *options);
 

@@ -415,7 +415,7 @@ static bool find_target(const char *verb, pid_t pid, struct target_process *targ
 int verb_attach(const char *program, int argc, char **argv)
 {
 	struct attach attach = {
-		.output_path = DEFAULT_OUTPUT, .point.tmp_fd = -1, .recording.output.fd = -1};
+		.output_path = DEFAULT_OUTPUT, .point.tmp_fd = -1, .recording.output.mark = -1};
 	int status = parse(&attach, argc, argv);
 
 	(void)program;

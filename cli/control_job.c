@@ -13,11 +13,11 @@
 #include "aggregator_search.h"
 #include "node-agent/dealer_socket.h"
 #include "node-agent/event_loop.h"
+#include "output_dir.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
 #include "proto/key_set.h"
 #include "rendezvous_search.h"
-#include "step_run.h"
 #include "verbs.h"
 
 #define ASK_NS    100000000u /* until it is asked again */
@@ -58,25 +58,25 @@ static void print_text(FILE *out, const struct message_text *text)
 
 static int open_profile(struct control_job *job)
 {
-	static const struct job_step step; /* of any: whoever can read the file may command */
-	struct rendezvous_search search;
-	const struct key_set *keys;
-	const char *endpoint;
-	char path[PATH_MAX];
+	struct rendezvous rendezvous;
+	char path[PATH_MAX], *error = NULL;
+	int found = -1;
 
-	if (snprintf(path, sizeof(path), "%s" RENDEZVOUS_SUFFIX, job->options->profile) >=
+	if (snprintf(path, sizeof(path), "%s/" OUTPUT_MARK, job->options->profile) >=
 	    (int)sizeof(path))
 		return -ENAMETOOLONG;
-	rendezvous_search_init(&search, path, &step);
-	search.not_before_s = INT64_MIN;
-	if (rendezvous_search_step(&search, &endpoint, &keys) != 1) {
+	if (rendezvous_read(path, &rendezvous, &error) == 0)
+		found = rendezvous_search_reachable(&rendezvous);
+	free(error);
+	if (found < 0) {
 		warn("%s: no job of several ranks writes there now, or its aggregator cannot be "
 		     "reached "
 		     "from here",
 		     job->options->profile);
 		return -ENOENT;
 	}
-	return dealer_socket_create(endpoint, NULL, keys, &job->dealer);
+	return dealer_socket_create(rendezvous.endpoints[found], NULL, &rendezvous.keys,
+				    &job->dealer);
 }
 
 static int open_endpoint(struct control_job *job)

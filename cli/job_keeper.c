@@ -1,6 +1,7 @@
 #include "job_keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -15,9 +16,11 @@
 #include "aggregator/admission.h"
 #include "aggregator/aggregator.h"
 #include "background.h"
+#include "leftovers.h"
 #include "node-agent/event_loop.h"
 #include "output_dir.h"
 #include "output_files.h"
+#include "rendezvous_search.h"
 
 #define READY_MS 10000
 #define LOOK_MS  20
@@ -40,6 +43,8 @@ struct job_keeper_process {
 	pthread_t thread;
 	int result;
 	struct key_set keys;
+	char rendezvous_path[PATH_MAX];
+	int rendezvous_lock; /* -1: none */
 };
 
 __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
@@ -107,7 +112,37 @@ static int create_aggregator(struct job_keeper_process *process)
 	return r;
 }
 
-static int tell_agents(const struct job_keeper_process *process)
+/* For whoever knows the profile alone (`control`): wherever it is, what the nodes read is in it, too. */
+static int tell_others(const struct job_keeper_process *process,
+		       const struct rendezvous *rendezvous)
+{
+	int fd = fcntl(process->output.mark, F_DUPFD_CLOEXEC, 0);
+	FILE *mark = fd >= 0 && ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
+	int r = mark ? 0 : -errno;
+
+	if (mark)
+		rendezvous_print(rendezvous, mark);
+	else if (fd >= 0)
+		close(fd);
+	return mark && fclose(mark) != 0 ? -errno : r;
+}
+
+/* A step's is its own alone. Of jobs that nobody names one has it after the other. */
+static int find_place(struct job_keeper_process *process)
+{
+	const struct job_keeper_options *options = process->options;
+	int r = rendezvous_search_path(options->output_path, options->step,
+				       process->rendezvous_path);
+
+	if (r || *options->step->key || !leftovers_rendezvous_lives(process->rendezvous_path))
+		return r;
+	warn("%s is another running job's, and the launcher gives neither a name: give each a "
+	     "directory of its own (--output)",
+	     process->rendezvous_path);
+	return -EBUSY;
+}
+
+static int tell_agents(struct job_keeper_process *process)
 {
 	struct rendezvous rendezvous = {.keys = process->keys};
 	const char *bound;
@@ -118,10 +153,13 @@ static int tell_agents(const struct job_keeper_process *process)
 	     (bound = aggregator_endpoint(process->aggregator, i)) != NULL && r == 0; i++)
 		r = address_list_add(&rendezvous, bound);
 	if (r == 0)
-		r = rendezvous_write(process->options->rendezvous_path, &rendezvous);
+		r = tell_others(process, &rendezvous);
+	if (r == 0)
+		r = rendezvous_write(process->rendezvous_path, &rendezvous,
+				     &process->rendezvous_lock);
 	if (r)
 		warn("%s: cannot be written, so no node will find the aggregator: %s",
-		     process->options->rendezvous_path, strerror(-r));
+		     process->rendezvous_path, strerror(-r));
 	return r;
 }
 
@@ -135,8 +173,10 @@ static void *run_aggregator(void *argument)
 
 static int start(struct job_keeper_process *process)
 {
-	int r = create_aggregator(process);
+	int r = find_place(process);
 
+	if (r == 0)
+		r = create_aggregator(process);
 	if (r)
 		return r;
 	r = -pthread_create(&process->thread, NULL, run_aggregator, process);
@@ -201,7 +241,7 @@ static void say_who_is_missing(const struct job_keeper_process *process)
 		warn("%llu of %d nodes did not join: their GPU work is not in the profile",
 		     (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
 	else if (status.agents == 0)
-		warn("no node has joined: the profile is empty");
+		warn("no node has joined");
 	if (status.agents_connected + status.agents_silent)
 		warn("%llu nodes did not say goodbye: the end of their work may be missing",
 		     (unsigned long long)(status.agents_connected + status.agents_silent));
@@ -210,22 +250,30 @@ static void say_who_is_missing(const struct job_keeper_process *process)
 		     (unsigned long long)status.strangers);
 }
 
-static void write_reports(struct job_keeper_process *process)
+/* false: no process was ever profiled, so there is nothing to keep. */
+static bool write_reports(struct job_keeper_process *process)
 {
+	bool is_empty = false;
 	char *summary = NULL, *error = NULL;
 
-	if (output_files_write(&process->output, &process->options->names, &summary, &error) < 0)
+	if (output_files_write(&process->output, &process->options->names, &is_empty, &summary,
+			       &error) < 0)
 		warn("%s", error ? error : "the reports could not be written");
-	else if (!process->options->quiet)
+	else if (!process->options->quiet && !is_empty)
 		fputs(summary, stderr);
+	if (is_empty)
+		warn("nothing was recorded: " OUTPUT_EMPTY, process->output.path);
+	else if (*process->output.earlier && !process->options->quiet)
+		warn(OUTPUT_EARLIER, process->output.earlier);
 	free(summary);
 	free(error);
+	return !is_empty;
 }
 
-/* Another job that was given the same place may have put its own there. */
+/* What its launcher started again may have put its own there. */
 static void remove_rendezvous(const struct job_keeper_process *process)
 {
-	const char *path = process->options->rendezvous_path;
+	const char *path = process->rendezvous_path;
 	struct rendezvous rendezvous;
 	char *error;
 
@@ -233,16 +281,19 @@ static void remove_rendezvous(const struct job_keeper_process *process)
 	    strcmp(rendezvous.keys.server_public, process->keys.server_public) == 0)
 		unlink(path);
 	free(error);
+	close(process->rendezvous_lock);
 }
 
 static void keep(void *argument, int ready)
 {
 	struct job_keeper_process *process = argument;
 	const char done = WORD_DONE;
+	bool keeps = false;
 
 	prctl(PR_SET_NAME, "flamegrid-job");
 	if (start(process) == 0) {
 		background_ready(ready);
+		leftovers_remove_rendezvous(process->options->output_path, process->control);
 		await_agents(process, await_rank_0(process));
 		remove_rendezvous(process);
 		say_who_is_missing(process);
@@ -252,16 +303,18 @@ static void keep(void *argument, int ready)
 		if (process->result)
 			warn("the profile is incomplete: %s", strerror(-process->result));
 		aggregator_destroy(process->aggregator);
-		write_reports(process);
+		keeps = write_reports(process);
+		output_dir_close(&process->output, keeps);
 		if (send(process->control, &done, sizeof(done), MSG_NOSIGNAL) < 0)
 			errno = 0; /* rank 0 is gone */
 	}
-	output_dir_close(&process->output);
+	output_dir_close(&process->output, keeps);
 }
 
 int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options)
 {
-	struct job_keeper_process process = {.options = options, .output.fd = -1};
+	struct job_keeper_process process = {
+		.options = options, .output.mark = -1, .rendezvous_lock = -1};
 	int pair[2], r;
 
 	keeper->fd = -1;

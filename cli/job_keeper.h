@@ -10,9 +10,9 @@
 
 struct job_keeper_options { /* strings are borrowed for the call */
 	const struct job_step *step;
-	const char *output_path;     /* a directory */
-	const char *rendezvous_path; /* the file to write; gone at the end */
-	const char *interface;       /* listens on this network interface alone; NULL: on all */
+	const char
+		*output_path;  /* a directory; the rendezvous is beside it (rendezvous_search.h) */
+	const char *interface; /* listens on this network interface alone; NULL: on all */
 	const char *title;
 	struct report_options names;
 	bool quiet;

@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include "node-agent/job_identity.h"
+#include "node-agent/proc_file.h"
+
+#define ENVIRONMENT_MAX (1u << 20)
 
 /* Who names a step, the nearest to the process first: an mpirun within an allocation of Slurm has a namespace of its own in each of
  * its processes, beside what it has inherited. */
@@ -117,6 +120,52 @@ bool job_step_read(const char *environment, size_t size, struct job_step *step)
 	return true;
 }
 
+/* ---- a step that its launcher does not name, on one node */
+
+/* Set by the launcher in the ranks that it starts, and nowhere else: so many are on this node. */
+static const char *const local_sizes[] = {"MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"};
+
+static bool has_variable(pid_t pid, const char *name)
+{
+	struct block block;
+	char *text;
+	size_t value_size;
+
+	if (proc_file_read(pid, "environ", ENVIRONMENT_MAX, &text, &block.size))
+		return false;
+	block.text = text;
+	bool has = find(&block, name, &value_size) != NULL;
+	free(text);
+	return has;
+}
+
+/* The nearest ancestor that is no rank: between it and this one may be shells. 0: none that can be seen. */
+static pid_t find_starter(const char *variable)
+{
+	pid_t pid = getppid();
+
+	while (pid > 1 && has_variable(pid, variable))
+		pid = proc_file_parent(pid);
+	return pid > 1 ? pid : 0;
+}
+
+/* What its ranks have in common is who started them. On several nodes they are started by several. */
+static void make_up_key(const struct block *block, struct job_step *step)
+{
+	char host[128] = "";
+	pid_t starter = 0;
+
+	for (size_t i = 0; i < sizeof(local_sizes) / sizeof(*local_sizes) && !starter; i++)
+		if (find_number(block, local_sizes[i]) == step->world_size)
+			starter = find_starter(local_sizes[i]);
+	if (!starter)
+		return;
+	gethostname(host, sizeof(host) - 1);
+	snprintf(step->key, sizeof(step->key), "%s.%d.%llu", host, (int)starter,
+		 (unsigned long long)proc_file_start_ticks(starter));
+	step->nr_nodes = 1;
+}
+
 bool job_step_read_own(struct job_step *step)
 {
 	size_t size = 0, used = 0;
@@ -136,6 +185,15 @@ bool job_step_read_own(struct job_step *step)
 		used += entry_size;
 	}
 	result = job_step_read(block, used, step);
+	if (result && !*step->key)
+		make_up_key(&(struct block){block, used}, step);
 	free(block);
 	return result;
+}
+
+uint64_t job_step_hash(uint64_t seed, const char *text)
+{
+	for (; *text; text++)
+		seed = (seed ^ (unsigned char)*text) * 0x100000001b3u;
+	return (seed ^ 0xff) * 0x100000001b3u; /* the end counts, too */
 }

@@ -14,6 +14,7 @@
 
 #include "aggregator_search.h"
 #include "background.h"
+#include "leftovers.h"
 #include "node-agent/agent_rights.h"
 #include "node-agent/event_loop.h"
 #include "node-agent/proc_file.h"
@@ -368,6 +369,9 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	}
 	agent_rights_choose(&agent, true, &rights);
 	agent.rights = &rights;
+	r = step_dir_live(&keeper->dir);
+	if (r) /* it may be taken for a dead run's */
+		warn("the lock of this node's agent", r);
 	r = agent_create(&agent, &keeper->agent, &error);
 	if (r) {
 		fprintf(stderr, "flamegrid: run: %s\n", error ? error : strerror(-r));
@@ -425,14 +429,17 @@ static void keep(void *argument, int ready)
 		      sizeof(keeper->members_path));
 	step_dir_file(&keeper->dir, NODE_KEEPER_AGENT, keeper->agent_path,
 		      sizeof(keeper->agent_path));
-	rendezvous_search_init(&keeper->search, arguments->options->rendezvous_path,
-			       arguments->options->step);
-	if (start(keeper, arguments->options) == 0) {
+	if (!keeper->site &&
+	    rendezvous_search_init(&keeper->search, arguments->options->output_path,
+				   arguments->options->step))
+		warn("the aggregator's place", -ENAMETOOLONG);
+	else if (start(keeper, arguments->options) == 0) {
 		background_ready(ready);
 		do
 			serve(keeper);
 		while (!close_doors(keeper));
 		end(keeper);
+		leftovers_remove_sockets();
 	}
 	free(keeper);
 }

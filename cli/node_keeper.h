@@ -31,7 +31,7 @@ enum node_keeper_word {
 
 struct node_keeper_options { /* strings are borrowed for the call */
 	const struct job_step *step;
-	const char *rendezvous_path;        /* where the aggregator will be told (rendezvous.h) */
+	const char *output_path; /* beside it the aggregator will be told (rendezvous_search.h) */
 	const struct site_aggregator *site; /* that one in its place; NULL: none */
 	pid_t task;                 /* the member's process, in place of what it starts; 0: none */
 	struct agent_options agent; /* all but where it listens and connects */

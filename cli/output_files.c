@@ -112,17 +112,20 @@ static int write_planes(const struct output_dir *output, struct report_view *vie
 }
 
 int output_files_write(const struct output_dir *output, const struct report_options *options,
-		       char **summary, char **error)
+		       bool *empty, char **summary, char **error)
 {
 	const struct report_view_options folded = {.format = REPORT_FOLDED};
 	struct report_view view;
 	char store_path[PATH_MAX];
 	int result = output_dir_file(output, OUTPUT_STORE, store_path);
 
+	*empty = false;
 	*summary = *error = NULL;
 	if (result < 0)
 		return result;
 	result = report_view_open(&view, store_path, options, error);
+	if (result == 0)
+		*empty = view.tree->nr_processes == 0;
 	if (result == 0)
 		result = write_file(output, OUTPUT_FOLDED, &view, &folded, error);
 	if (result == 0)

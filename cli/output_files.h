@@ -4,16 +4,21 @@
 #ifndef OUTPUT_FILES_H
 #define OUTPUT_FILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "aggregator/report_build.h"
 #include "output_dir.h"
 
-/* Writes the files; *summary is then what is to be said about the profile, owns: free(): a line with kernels, GPU time,
- * matched, lost by reason, where the files are; one for each other plane, and a few about memory.
- * 0 or -errno, with one line in *error that says what and where, owns: free(), and *summary NULL. The store is kept in
- * any case. */
+/* What is said of the directory if nothing was recorded, and of an earlier profile. */
+#define OUTPUT_EMPTY   "there is no profile of this run, and %s is as it was"
+#define OUTPUT_EARLIER "the earlier profile is now %s"
+
+/* Writes the files; *empty: no process is in the profile; *summary is then what is to be said about the profile,
+ * owns: free(): a line with kernels, GPU time, matched, lost by reason, where the files are; one for each other
+ * plane, and a few about memory. 0 or -errno, with one line in *error that says what and where, owns: free(), and
+ * *summary NULL. The store is kept in any case. */
 int output_files_write(const struct output_dir *output, const struct report_options *options,
-		       char **summary, char **error);
+		       bool *empty, char **summary, char **error);
 
 #endif

@@ -1,8 +1,10 @@
 #include "private_dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 int private_dir_create(struct private_dir *dir)
@@ -14,14 +16,18 @@ int private_dir_create(struct private_dir *dir)
 		if (!parents[i] || parents[i][0] != '/')
 			continue;
 
-		int size =
-			snprintf(dir->path, sizeof(dir->path), "%s/flamegrid-XXXXXX", parents[i]);
+		int size = snprintf(dir->path, sizeof(dir->path), "%s/" PRIVATE_DIR_PREFIX "XXXXXX",
+				    parents[i]);
 		if (size < 0 || (size_t)size >= sizeof(dir->path))
 			error = -ENAMETOOLONG;
-		else if (mkdtemp(dir->path)) /* 0700, and no name that was there before */
-			return 0;
-		else
+		else if (!mkdtemp(dir->path)) /* 0700, and no name that was there before */
 			error = -errno;
+		else {
+			dir->lock = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			if (dir->lock >= 0)
+				flock(dir->lock, LOCK_EX); /* another run may look into it */
+			return 0;
+		}
 	}
 	dir->path[0] = '\0';
 	return error;
@@ -29,7 +35,10 @@ int private_dir_create(struct private_dir *dir)
 
 void private_dir_remove(struct private_dir *dir)
 {
-	if (dir->path[0])
-		rmdir(dir->path);
+	if (!dir->path[0])
+		return;
+	rmdir(dir->path);
+	if (dir->lock >= 0)
+		close(dir->lock);
 	dir->path[0] = '\0';
 }

@@ -5,8 +5,11 @@
 /* Room for the path and a short file name within what a Unix socket's address holds (108 bytes). */
 #define PRIVATE_DIR_MAX 80
 
+#define PRIVATE_DIR_PREFIX "flamegrid-run-" /* then six characters that no other has */
+
 struct private_dir {
 	char path[PRIVATE_DIR_MAX]; /* "": none */
+	int lock; /* holds the directory's lock, by which others know that its owner lives; -1: there are none there */
 };
 
 /* In $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first in which it works. 0 or -errno of the last. */

@@ -41,7 +41,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 	char store_path[PATH_MAX], *error = NULL;
 	int result;
 
-	*recording = (struct recording){.options = *options, .output.fd = -1};
+	*recording = (struct recording){.options = *options, .output.mark = -1};
 	result = open_output(recording, store_path);
 	if (result < 0)
 		return result;
@@ -72,6 +72,7 @@ uint64_t recording_finish(struct recording *recording, uint64_t *nr_samples, cha
 {
 	struct profiling_status status;
 	char *error = NULL;
+	bool empty;
 	int result = profiling_finish(recording->profiling, &status);
 
 	recording->profiling = NULL;
@@ -79,14 +80,18 @@ uint64_t recording_finish(struct recording *recording, uint64_t *nr_samples, cha
 		warn(recording, "the profile is incomplete: %s (frames %llu sent, %llu stored)",
 		     strerror(-result), (unsigned long long)status.agent.sent_seq,
 		     (unsigned long long)status.agent.acked_seq);
-	if (output_files_write(&recording->output, &recording->options.names, summary, &error) < 0)
+	if (output_files_write(&recording->output, &recording->options.names, &empty, summary,
+			       &error) < 0)
 		warn(recording, "%s", error ? error : "the reports could not be written");
 	free(error);
+	recording->keeps = !empty;
 	*nr_samples = status.agent.samples;
 	return status.agent.processes;
 }
 
 void recording_close(struct recording *recording)
 {
-	output_dir_close(&recording->output);
+	if (recording->keeps && *recording->output.earlier && !recording->options.quiet)
+		warn(recording, OUTPUT_EARLIER, recording->output.earlier);
+	output_dir_close(&recording->output, recording->keeps);
 }

@@ -24,10 +24,11 @@ struct recording_options {       /* strings are borrowed until the end */
 	struct bpf_source_options bpf;
 };
 
-struct recording { /* zeroed but for output.fd, which is -1: nothing to close */
+struct recording { /* zeroed but for output.mark, which is -1: nothing to close */
 	struct recording_options options;
 	struct output_dir output;
 	struct profiling *profiling;
+	bool keeps; /* there is something to keep */
 };
 
 /* Starts all of it; guests come in at socket_path. 0 or -errno after a warning; recording_close() in either case. */
@@ -38,6 +39,7 @@ int recording_start(const struct recording_options *options, const char *socket_
  * free(); NULL: it could not be written, and that was said. */
 uint64_t recording_finish(struct recording *recording, uint64_t *nr_samples, char **summary);
 
+/* Nothing of a recording that failed to start, or has nothing in it, is kept. Says where an earlier profile is now. */
 void recording_close(struct recording *recording);
 
 #endif

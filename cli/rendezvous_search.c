@@ -22,14 +22,29 @@
 #define CLOCK_SKEW_S 60 /* between the file server's clock and ours */
 #define TCP          "tcp://"
 
-void rendezvous_search_init(struct rendezvous_search *search, const char *path,
-			    const struct job_step *step)
+int rendezvous_search_path(const char *output_path, const struct job_step *step,
+			   char path[static PATH_MAX])
 {
+	const uint64_t name = job_step_hash(JOB_STEP_HASH, step->key);
+	int size = *step->key ? snprintf(path, PATH_MAX, "%s.%016llx" RENDEZVOUS_SUFFIX,
+					 output_path, (unsigned long long)name)
+			      : snprintf(path, PATH_MAX, "%s" RENDEZVOUS_SUFFIX, output_path);
+
+	return size < 0 || size >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+int rendezvous_search_init(struct rendezvous_search *search, const char *output_path,
+			   const struct job_step *step)
+{
+	static const struct job_step unnamed;
 	struct timespec now;
+	int r;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	*search = (struct rendezvous_search){.path = path, .step = step};
+	*search = (struct rendezvous_search){.step = step};
 	search->not_before_s = (int64_t)now.tv_sec - CLOCK_SKEW_S;
+	r = rendezvous_search_path(output_path, step, search->path);
+	return r ? r : rendezvous_search_path(output_path, &unnamed, search->unnamed);
 }
 
 int rendezvous_search_wait_ms(const struct rendezvous_search *search)
@@ -42,13 +57,13 @@ int rendezvous_search_wait_ms(const struct rendezvous_search *search)
 }
 
 /* Of this step, as far as can be told. */
-static bool is_ours(const struct rendezvous_search *search)
+static bool is_ours(const struct rendezvous_search *search, const char *path)
 {
 	struct stat status;
 
 	if (*search->step->key && *search->rendezvous.step)
 		return strcmp(search->step->key, search->rendezvous.step) == 0;
-	return stat(search->path, &status) == 0 && status.st_mtime >= search->not_before_s;
+	return stat(path, &status) == 0 && status.st_mtime >= search->not_before_s;
 }
 
 /* "tcp://10.0.0.1:4000" or "tcp://[fe80::1%eth0]:4000" as the system wants it. 0 or -EINVAL. */
@@ -146,17 +161,18 @@ int rendezvous_search_reachable(const struct rendezvous *rendezvous)
 	return found;
 }
 
-static int look(struct rendezvous_search *search)
+static int look(struct rendezvous_search *search, const char *path)
 {
 	char *error;
-	int r = rendezvous_read(search->path, &search->rendezvous, &error);
+	int r = rendezvous_read(path, &search->rendezvous, &error);
 
 	if (r && r != -ENOENT && r != -ESTALE && !search->complained) {
 		fprintf(stderr, "flamegrid: run: %s\n", error ? error : strerror(-r));
 		search->complained = true;
 	}
 	free(error);
-	return r == 0 && is_ours(search) ? rendezvous_search_reachable(&search->rendezvous) : -1;
+	return r == 0 && is_ours(search, path) ? rendezvous_search_reachable(&search->rendezvous)
+					       : -1;
 }
 
 int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,
@@ -166,7 +182,9 @@ int rendezvous_search_step(struct rendezvous_search *search, const char **endpoi
 
 	if (search->found || event_loop_now_ns() < search->next_ns)
 		return 0;
-	found = look(search);
+	found = look(search, search->path);
+	if (found < 0 && *search->step->key)
+		found = look(search, search->unnamed);
 	search->next_ns = event_loop_now_ns() + LOOK_NS;
 	if (found < 0)
 		return 0;

@@ -445,15 +445,16 @@ static int write_report(const struct report *report, const struct report_view *v
 /* The exit status. The summary is the run's. */
 static int write_files(const struct report *report)
 {
-	struct output_dir output = {.fd = -1};
+	struct output_dir output = {.mark = -1};
 	char *summary, *error = NULL;
 	int status = EXIT_FAILED;
+	bool empty;
 
 	if (snprintf(output.path, sizeof(output.path), "%s", report->profile_path) >=
 	    (int)sizeof(output.path))
 		fprintf(stderr, "flamegrid: report: %s: %s\n", report->profile_path,
 			strerror(ENAMETOOLONG));
-	else if (output_files_write(&output, &report->names, &summary, &error) < 0)
+	else if (output_files_write(&output, &report->names, &empty, &summary, &error) < 0)
 		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
 	else
 		status = EXIT_OK;

@@ -15,6 +15,7 @@
 #include "aggregator/statistics_writer.h"
 #include "aggregator/straggler_writer.h"
 #include "aggregator/table_writer.h"
+#include "aggregator/text_file.h"
 
 int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error)
@@ -166,7 +167,7 @@ static int write_api(const struct report_view *view, FILE *out)
 {
 	fprintf(out, "%s\n", view->tree->title);
 	statistics_writer_calls(out, view->statistics, UINT32_MAX);
-	return fflush(out) || ferror(out) ? -EIO : 0;
+	return text_file_flush(out);
 }
 
 int report_view_write(const struct report_view *view, FILE *out,

@@ -11,8 +11,10 @@
 #include "install_paths.h"
 #include "job.h"
 #include "job_environment.h"
+#include "leftovers.h"
 #include "node-agent/bpf_options.h"
 #include "node-agent/symbol_cache.h"
+#include "output_files.h"
 #include "output_template.h"
 #include "private_dir.h"
 #include "proto/handshake.h"
@@ -76,6 +78,29 @@ static bool is_host_only(const struct run *run)
 	return run->options.bpf.host_calls && !run->options.bpf.calls_auto;
 }
 
+/* A task of Slurm's, and no nearer launcher names the step. The numbers of a job's own shells have ten digits. */
+static bool is_slurms_task(const struct run *run)
+{
+	const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
+	char key[JOB_STEP_KEY_SIZE];
+	size_t size;
+
+	if (!job || !step || !getenv("SLURM_PROCID") || strlen(step) > 9)
+		return false;
+	size = (size_t)snprintf(key, sizeof(key), "%s.%s", job, step);
+	if (!run->in_step)
+		return true;
+	return size < sizeof(key) && strncmp(run->step.key, key, size) == 0 &&
+	       (run->step.key[size] == '.' || run->step.key[size] == '\0');
+}
+
+static const char *default_template(const struct run *run)
+{
+	if (run->options.task || is_slurms_task(run))
+		return RUN_OUTPUT_STEP;
+	return run->in_step && run->step.job[0] ? RUN_OUTPUT "-%j" : RUN_OUTPUT;
+}
+
 /* Of several ranks one profile, unless each is told to write another one. 0 or -errno after a warning. */
 static int find_output(struct run *run)
 {
@@ -86,10 +111,8 @@ static int find_output(struct run *run)
 		job_step_read_own(&run->step) && !run->options.dormant && !run->options.agent_path;
 	if (run->options.aggregator)
 		return 0;
-	if (!template && run->options.task)
-		template = RUN_OUTPUT_TASK;
 	if (!template)
-		template = run->in_step && run->step.job[0] ? RUN_OUTPUT "-%j" : RUN_OUTPUT;
+		template = default_template(run);
 	result = output_template_expand(template, &run->step, run->in_step, run->output_path, &at);
 	if (result == -ENOENT)
 		warn("run: --output %s: nothing is known for %.2s", template, at);
@@ -98,6 +121,8 @@ static int find_output(struct run *run)
 		     at);
 	else if (result)
 		warn("run: --output %s: %s", template, strerror(-result));
+	for (size_t size = strlen(run->output_path); size > 1 && run->output_path[size - 1] == '/';)
+		run->output_path[--size] = '\0'; /* names are made of it */
 	run->in_step = run->in_step && !output_template_is_per_process(template);
 	return result;
 }
@@ -246,25 +271,26 @@ static int prepare(struct run *run, const char *program)
 	return 0;
 }
 
-/* Says how it went. The job's own end is not ours to change. */
-static void finish(struct run *run)
+/* Says how it went, if the command has run. The job's own end is not ours to change. */
+static void finish(struct run *run, bool has_run)
 {
 	char *summary;
 	uint64_t nr_samples;
-	uint64_t nr_processes = recording_finish(&run->recording, &nr_samples, &summary);
 
+	recording_finish(&run->recording, &nr_samples, &summary);
 	unlink(run->socket_path);
 	private_dir_remove(&run->sockets);
-	if (summary && nr_processes == 0 && nr_samples == 0 && run->other_injection)
-		; /* said at the start */
-	else if (summary && nr_processes == 0 && nr_samples == 0)
-		warn("run: no process of the command started CUDA under this profiler; "
-		     "%s/{" OUTPUT_STORE "," OUTPUT_FOLDED "," OUTPUT_HTML "} are empty",
+	if (!run->recording.keeps && (run->other_injection || !has_run))
+		; /* said before */
+	else if (!run->recording.keeps)
+		warn("run: no process of the command started CUDA under this "
+		     "profiler: " OUTPUT_EMPTY,
 		     run->recording.output.path);
 	else if (summary && !run->options.quiet)
 		fputs(summary, stderr);
 	free(summary);
 	recording_close(&run->recording);
+	leftovers_remove_sockets();
 }
 
 static int exec_status(int error)
@@ -358,7 +384,7 @@ static int lead_in(const struct run *run, const char *socket_path,
 
 int verb_run(const char *program, int argc, char **argv)
 {
-	struct run run = {.recording.output.fd = -1,
+	struct run run = {.recording.output.mark = -1,
 			  .ranks = {.aggregator.fd = -1, .member.fd = -1},
 			  .options.bpf.stack_pages = BPF_SOURCE_STACK_PAGES_MAX};
 	int status = run_options_parse(&run.options, argc, argv);
@@ -388,7 +414,7 @@ int verb_run(const char *program, int argc, char **argv)
 	else
 		status = job_wait(&run.job);
 	if (run.recording.profiling)
-		finish(&run);
+		finish(&run, error == 0);
 	if (run.in_step)
 		step_run_finish(&run.ranks, error < 0 || status != 0);
 	if (error < 0)

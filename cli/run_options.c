@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node-agent/bpf_options.h"
+#include "proto/error_text.h"
 #include "proto/record_options.h"
 #include "verbs.h"
 
@@ -18,8 +20,9 @@ static const char usage[] =
 	"\n"
 	"  -o, --output DIR     where profile.db, gpu.folded and flame.html go "
 	"(default: " RUN_OUTPUT ",\n"
-	"                       of several ranks " RUN_OUTPUT "-%j); an earlier profile there is "
-	"kept as *.old;\n"
+	"                       of several ranks " RUN_OUTPUT "-%j, behind srun -JOB.STEP); an "
+	"earlier profile\n"
+	"                       there is moved to DIR.2, DIR.3 ...;\n"
 	"                       %j the job, %h the host, %r the rank, %p the process, %q{NAME} a "
 	"variable\n"
 	"      --title TEXT     what the profile is called in reports (default: the command)\n"
@@ -161,31 +164,30 @@ enum long_option {
 	OPTION_NO_CONFIG
 };
 
-static bool take_lines(struct run_options *options, const char *text)
+static int take_lines(struct run_options *options, const char *text, char **error)
 {
 	bool off = strcmp(text, "off") == 0;
 
 	options->names.lines = off ? REPORT_LINES_OFF : REPORT_LINES_ON;
-	if (!off && strcmp(text, "on") != 0)
-		warn("run: --lines %s: must be on or off", text);
-	return off || strcmp(text, "on") == 0;
+	if (off || strcmp(text, "on") == 0)
+		return 0;
+	return error_text_set(error, -EINVAL, "--lines %s: must be on or off", text);
 }
 
-static bool take_stack_source(struct run_options *options, const char *text)
+static int take_stack_source(struct run_options *options, const char *text, char **error)
 {
 	if (stack_source_parse(text, &options->stack_source) == 0)
-		return true;
-	warn("run: --stack-source %s: must be guest, uprobe or auto", text);
-	return false;
+		return 0;
+	return error_text_set(error, -EINVAL, "--stack-source %s: must be guest, uprobe or auto",
+			      text);
 }
 
-static bool take_raw_samples(struct run_options *options, const char *text)
+static int take_raw_samples(struct run_options *options, const char *text, char **error)
 {
 	options->raw_samples = strcmp(text, "on") == 0;
 	if (options->raw_samples || strcmp(text, "off") == 0)
-		return true;
-	warn("run: --raw-samples %s: must be on or off", text);
-	return false;
+		return 0;
+	return error_text_set(error, -EINVAL, "--raw-samples %s: must be on or off", text);
 }
 
 /* Says what is wrong. */
@@ -238,22 +240,6 @@ static const struct option option_table[] = {
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
-
-static bool take_capture(struct run_options *options, const char *name, const char *text)
-{
-	char *error;
-	int result = capture_options_take(&options->capture, name, text, &error);
-
-	return taken(result, error);
-}
-
-static bool take_bpf(struct run_options *options, const char *name, const char *text)
-{
-	char *error;
-	int result = bpf_options_take(&options->bpf, name, text, &error);
-
-	return taken(result, error);
-}
 
 /* One that is a name alone, or whose text is kept as it is. false: it is not one of these. */
 static bool keep_option(struct run_options *options, int option)
@@ -314,23 +300,23 @@ static bool keep_option(struct run_options *options, int option)
 	}
 }
 
-/* One whose text is checked. false: it is wrong, which was said. */
-static bool check_option(struct run_options *options, int option, const char *name)
+/* One whose text is checked. 0 or -errno, with what is wrong in *error, owns: free(). */
+static int check_option(struct run_options *options, int option, const char *name, char **error)
 {
+	*error = NULL;
 	switch (option) {
 	case OPTION_BPF:
-		return take_bpf(options, name, optarg);
+		return bpf_options_take(&options->bpf, name, optarg, error);
 	case OPTION_CAPTURE:
-		return take_capture(options, name, optarg);
+		return capture_options_take(&options->capture, name, optarg, error);
 	case OPTION_LINES:
-		return take_lines(options, optarg);
+		return take_lines(options, optarg, error);
 	case OPTION_RAW_SAMPLES:
-		return take_raw_samples(options, optarg);
+		return take_raw_samples(options, optarg, error);
 	case OPTION_STACK_SOURCE:
-		return take_stack_source(options, optarg);
+		return take_stack_source(options, optarg, error);
 	default: /* getopt has said what is wrong */
-		warn("run: flamegrid run --help lists the options");
-		return false;
+		return error_text_set(error, -EINVAL, "flamegrid run --help lists the options");
 	}
 }
 
@@ -356,29 +342,36 @@ bool run_options_may_configure(const char *name, bool *has_value)
 	return option != NULL;
 }
 
-static bool fail_setting(const struct run_options *options,
-			 const struct site_config_setting *setting, const char *why)
+static int fail_setting(const struct run_options *options,
+			const struct site_config_setting *setting, const char *why, char **error)
 {
-	warn("run: %s: line %u: %s%s%s: %s", options->config.path, setting->line, setting->name,
-	     setting->value ? " " : "", setting->value ? setting->value : "", why);
-	return false;
+	return error_text_set(error, -EINVAL, "%s: line %u: %s%s%s: %s", options->config.path,
+			      setting->line, setting->name, setting->value ? " " : "",
+			      setting->value ? setting->value : "", why);
 }
 
-static bool take_setting(struct run_options *options, const struct site_config_setting *setting)
+static int take_setting(struct run_options *options, const struct site_config_setting *setting,
+			char **error)
 {
 	const struct option *option = find_option(setting->name);
 	bool has_value;
+	char *why;
 
 	if (!run_options_may_configure(setting->name, &has_value))
-		return fail_setting(options, setting, "no option that can be there");
+		return fail_setting(options, setting, "no option that can be there", error);
 	if (has_value != (setting->value != NULL))
-		return fail_setting(options, setting, has_value ? "no value" : "has no value");
+		return fail_setting(options, setting, has_value ? "no value" : "has no value",
+				    error);
 	if (capture_options_is_in_environment(setting->name))
-		return true;
+		return 0;
 	optarg = (char *)setting->value;
-	if (keep_option(options, option->val) || check_option(options, option->val, setting->name))
-		return true;
-	return fail_setting(options, setting, "see above");
+	if (keep_option(options, option->val) ||
+	    check_option(options, option->val, setting->name, &why) == 0)
+		return 0;
+	int result = error_text_set(error, -EINVAL, "%s: line %u: %s", options->config.path,
+				    setting->line, why ? why : strerror(ENOMEM));
+	free(why);
+	return result;
 }
 
 /* What says where the profile goes. */
@@ -398,20 +391,20 @@ static struct destinations destinations_of(struct run_options *options)
 }
 
 /* Of one place, the configuration or the command line. */
-static bool is_one_destination(const struct destinations *found, const char *place)
+static int check_destinations(const struct destinations *found, const char *place, char **error)
 {
 	const char *other = found->agent     ? "agent"
 			    : found->dormant ? "dormant"
 			    : found->output  ? "output"
 					     : NULL;
 
+	*error = NULL;
 	if (!found->aggregator || strcmp(found->aggregator, "none") == 0 || !other)
-		return true;
-	warn("run: %s--aggregator and --%s: one of them: a site's aggregator keeps the profile in "
-	     "a "
-	     "place of its own",
-	     place, other);
-	return false;
+		return 0;
+	return error_text_set(error, -EINVAL,
+			      "%s--aggregator and --%s: one of them: a site's aggregator keeps "
+			      "the profile in a place of its own",
+			      place, other);
 }
 
 /* What the command line says of where the profile goes is instead of all that the configuration says of it. */
@@ -432,31 +425,60 @@ static void choose_destination(struct run_options *options, const struct destina
 		options->aggregator = NULL;
 }
 
-static bool take_config(struct run_options *options)
+static int take_settings(struct run_options *options, struct destinations *configured, char **error)
 {
-	char *error;
-	int result = site_config_read(&options->config, &error);
+	char place[PATH_MAX + 8];
+	int result = site_config_read(&options->config, error);
 
-	if (!taken(result, error))
-		return false;
-	for (size_t i = 0; i < options->config.nr; i++)
-		if (!take_setting(options, &options->config.settings[i]))
-			return false;
-	return true;
+	for (size_t i = 0; i < options->config.nr && result == 0; i++)
+		result = take_setting(options, &options->config.settings[i], error);
+	*configured = destinations_of(options);
+	if (result)
+		return result;
+	snprintf(place, sizeof(place), "%s: ", options->config.path);
+	return check_destinations(configured, place, error);
 }
 
-/* Before all others, which say nothing yet. --help is to be had whatever is configured. */
-static bool leaves_config(int argc, char **argv)
+/* One that cannot be used is left alone as a whole: a site's mistake stops no job, and half of what it meant may be
+ * worse than nothing of it. false: after saying what is wrong, where that is to stop the job. */
+static bool take_config(struct run_options *options, struct destinations *configured, bool strict)
 {
-	bool leaves = false;
+	const struct run_options before = *options;
+	char *error;
+	int result = take_settings(options, configured, &error);
+
+	if (result == 0)
+		return true;
+	warn("run: %s%s", error ? error : strerror(-result),
+	     strict ? "" : ": the configuration is left alone");
+	free(error);
+	*options = before;
+	*configured = (struct destinations){0};
+	return !strict;
+}
+
+/* What the command line says of the configuration. */
+struct config_wishes {
+	bool none, strict;
+};
+
+/* Before all others, which say nothing yet. --help is to be had whatever is configured. */
+static struct config_wishes find_wishes(int argc, char **argv)
+{
+	struct config_wishes wishes = {0};
+	bool is_task = false;
 	int option;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+o:qh", option_table, NULL)) != -1)
-		leaves |= option == OPTION_NO_CONFIG || option == 'h';
+	while ((option = getopt_long(argc, argv, "+o:qh", option_table, NULL)) != -1) {
+		wishes.none |= option == OPTION_NO_CONFIG || option == 'h';
+		wishes.strict |= option == OPTION_STRICT;
+		is_task |= option == OPTION_TASK;
+	}
 	opterr = 1;
 	optind = 0;
-	return leaves;
+	wishes.strict &= !is_task; /* there it is `step`'s, not the user's */
+	return wishes;
 }
 
 /* ---- the command line */
@@ -464,14 +486,17 @@ static bool leaves_config(int argc, char **argv)
 static int take_arguments(struct run_options *options, int argc, char **argv)
 {
 	int option, index = 0;
+	char *error;
 
 	while ((option = getopt_long(argc, argv, "+o:qh", option_table, &index)) != -1) {
 		if (option == 'h') {
 			fputs(usage, stdout);
 			return EXIT_OK + 1;
 		}
-		if (!keep_option(options, option) &&
-		    !check_option(options, option, option_table[index].name))
+		if (keep_option(options, option))
+			continue;
+		int result = check_option(options, option, option_table[index].name, &error);
+		if (!taken(result, error))
 			return EXIT_RUN_OWN + 1;
 	}
 	return 0;
@@ -479,17 +504,14 @@ static int take_arguments(struct run_options *options, int argc, char **argv)
 
 int run_options_parse(struct run_options *options, int argc, char **argv)
 {
-	struct destinations configured, given;
+	struct destinations configured = {0}, given;
 	char *error;
-	bool leaves = leaves_config(argc, argv);
+	struct config_wishes wishes = find_wishes(argc, argv);
 	int result = capture_options_init(&options->capture, &error);
 
 	if (!taken(result, error))
 		return EXIT_RUN_OWN + 1;
-	if (!leaves && !take_config(options))
-		return EXIT_RUN_OWN + 1;
-	configured = destinations_of(options);
-	if (!is_one_destination(&configured, "the configuration has "))
+	if (!wishes.none && !take_config(options, &configured, wishes.strict))
 		return EXIT_RUN_OWN + 1;
 	result = take_arguments(options, argc, argv);
 	if (result)
@@ -499,7 +521,8 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 		return EXIT_RUN_OWN + 1;
 	}
 	given = destinations_of(options);
-	if (!is_one_destination(&given, ""))
+	result = check_destinations(&given, "", &error);
+	if (!taken(result, error))
 		return EXIT_RUN_OWN + 1;
 	choose_destination(options, &configured, &given);
 	if (options->dormant)

@@ -11,8 +11,9 @@
 #include "proto/stack_source.h"
 #include "site_config.h"
 
-#define RUN_OUTPUT      "flamegrid-profile" /* without --output; a step's job is added */
-#define RUN_OUTPUT_TASK RUN_OUTPUT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}" /* likewise, of --task */
+#define RUN_OUTPUT "flamegrid-profile" /* without --output; a step's job is added */
+#define RUN_OUTPUT_STEP                                                                            \
+	RUN_OUTPUT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}" /* likewise, of a task of Slurm's */
 
 struct run_options { /* strings are the command line's, or the configuration's */
 	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,
@@ -32,7 +33,9 @@ struct run_options { /* strings are the command line's, or the configuration's *
 /* Whether the configuration may have an option of this name; *has_value: with a value. */
 bool run_options_may_configure(const char *name, bool *has_value);
 
-/* Takes the configuration's and the command line's, which goes before it, into what is zeroed but for defaults. 0: go on; otherwise the exit status, plus one, after what there was to say. */
+/* Takes the configuration's and the command line's, which goes before it, into what is zeroed but for defaults. A
+ * configuration that cannot be used is left alone after a warning; with --strict on the command line it is an error.
+ * 0: go on; otherwise the exit status, plus one, after what there was to say. */
 int run_options_parse(struct run_options *options, int argc, char **argv);
 
 #endif

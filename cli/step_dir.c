@@ -11,14 +11,6 @@
 
 #define TRIES 100 /* of a directory that others remove meanwhile */
 
-/* FNV-1a (draft-eastlake-fnv): short names of long keys. */
-static uint64_t hash(uint64_t seed, const char *text)
-{
-	for (; *text; text++)
-		seed = (seed ^ (unsigned char)*text) * 0x100000001b3u;
-	return (seed ^ 0xff) * 0x100000001b3u; /* the end counts, too */
-}
-
 /* Without a key, what the processes of a step on a node have in common is who started them. */
 static uint64_t name_of(const struct job_step *step, const char *node)
 {
@@ -32,8 +24,8 @@ static uint64_t name_of(const struct job_step *step, const char *node)
 		node = host;
 	}
 	snprintf(who, sizeof(who), "%ld", *step->key ? (long)geteuid() : (long)getppid());
-	name = hash(0xcbf29ce484222325u, step->key);
-	return hash(hash(name, node), who);
+	name = job_step_hash(JOB_STEP_HASH, step->key);
+	return job_step_hash(job_step_hash(name, node), who);
 }
 
 static bool is_ours(const struct stat *status)
@@ -74,7 +66,7 @@ int step_dir_lock(struct step_dir *dir, const struct job_step *step, const char 
 	for (size_t i = 0; i < sizeof(parents) / sizeof(*parents); i++) {
 		if (!parents[i] || parents[i][0] != '/')
 			continue;
-		int size = snprintf(dir->path, sizeof(dir->path), "%s/flamegrid-step-%016llx",
+		int size = snprintf(dir->path, sizeof(dir->path), "%s/" STEP_DIR_PREFIX "%016llx",
 				    parents[i], (unsigned long long)name);
 		error = size < 0 || (size_t)size >= sizeof(dir->path) ? -ENAMETOOLONG : -EAGAIN;
 		for (int try = 0; error == -EAGAIN && try < TRIES; try++)
@@ -108,8 +100,23 @@ int step_dir_relock(struct step_dir *dir)
 	return error;
 }
 
+int step_dir_live(const struct step_dir *dir)
+{
+	char path[STEP_DIR_MAX + 16];
+	int fd;
+
+	step_dir_file(dir, STEP_DIR_LIFE, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	/* Not closed: the lock ends with the process. */
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
+}
+
 void step_dir_remove(struct step_dir *dir)
 {
+	char path[STEP_DIR_MAX + 16];
+
+	step_dir_file(dir, STEP_DIR_LIFE, path, sizeof(path));
+	unlink(path);
 	rmdir(dir->path);
 	step_dir_unlock(dir);
 }

@@ -6,6 +6,9 @@
 
 #define STEP_DIR_MAX 80 /* as PRIVATE_DIR_MAX: a socket in it fits its address */
 
+#define STEP_DIR_PREFIX "flamegrid-step-"
+#define STEP_DIR_LIFE   "life" /* a file in it, locked by whoever serves there as long as it lives */
+
 struct step_dir {
 	char path[STEP_DIR_MAX]; /* "": none */
 	int lock;                /* the directory's descriptor, while it is locked; else -1 */
@@ -23,7 +26,12 @@ void step_dir_file(const struct step_dir *dir, const char *name, char *out, size
 /* Locks it again, likewise waiting. 0 or -errno. */
 int step_dir_relock(struct step_dir *dir);
 
-/* Removes what is locked, and unlocks it: who waits for the lock then makes a new one. It must be empty. */
+/* Takes the lock of STEP_DIR_LIFE, for the life of this process: without it the directory is a dead run's, as soon
+ * as nobody has locked it. Under its lock, or that of another process that waits. 0 or -errno. */
+int step_dir_live(const struct step_dir *dir);
+
+/* Removes what is locked, and unlocks it: who waits for the lock then makes a new one. It must be empty but for
+ * STEP_DIR_LIFE. */
 void step_dir_remove(struct step_dir *dir);
 
 #endif

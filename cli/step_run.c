@@ -1,7 +1,5 @@
 #include "step_run.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 
 #define DRAIN_MS 2000
@@ -10,10 +8,9 @@
 int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options)
 {
-	char rendezvous_path[PATH_MAX];
 	const struct node_keeper_options node = {
 		.step = step,
-		.rendezvous_path = rendezvous_path,
+		.output_path = options->output_path,
 		.site = options->site,
 		.task = options->task,
 		.agent = options->agent,
@@ -21,7 +18,6 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	const struct job_keeper_options job = {
 		.step = step,
 		.output_path = options->output_path,
-		.rendezvous_path = rendezvous_path,
 		.interface = options->interface,
 		.title = options->title,
 		.names = options->names,
@@ -33,12 +29,8 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	*run = (struct step_run){.aggregator.fd = -1, .member.fd = -1};
 	run->at_site = options->site != NULL;
 	run->says_place = options->site && step->rank == 0 && !options->quiet;
-	if (!options->site &&
-	    snprintf(rendezvous_path, sizeof(rendezvous_path), "%s" RENDEZVOUS_SUFFIX,
-		     options->output_path) >= (int)sizeof(rendezvous_path))
-		r = -ENAMETOOLONG;
 	/* First, so that the agent of this node does not have to look for long; a job whose aggregator cannot start is still one job. */
-	if (r == 0 && step->rank == 0 && !options->site)
+	if (step->rank == 0 && !options->site)
 		r = job_keeper_start(&run->aggregator, &job);
 	if (r == 0)
 		r = node_member_join(&run->member, &node);

@@ -10,8 +10,6 @@
 #include "node_member.h"
 #include "site_aggregator.h"
 
-#define RENDEZVOUS_SUFFIX ".rendezvous" /* behind the profile's path: rendezvous.h's file */
-
 struct step_run_options { /* strings are borrowed for the call */
 	const char *
 		output_path; /* the same in all processes of the step, on a file system that all nodes see */

@@ -10,23 +10,6 @@
 #include "bpf_ring.h"
 #include "proc_file.h"
 
-#define STAT_MAX 4096u
-
-static pid_t parent_of(pid_t pid)
-{
-	char *text;
-	size_t size;
-	int parent = 0;
-
-	if (proc_file_read(pid, "stat", STAT_MAX, &text, &size))
-		return 0;
-	const char *bracket = strrchr(text, ')');
-	if (bracket && sscanf(bracket, ") %*c %d", &parent) != 1)
-		parent = 0;
-	free(text);
-	return parent;
-}
-
 /* Whether one was found whose parent is watched. */
 static bool watch_children(struct bpf_ring *ring)
 {
@@ -39,7 +22,7 @@ static bool watch_children(struct bpf_ring *ring)
 		pid_t pid = (pid_t)atoi(entry->d_name);
 
 		if (pid > 0 && !bpf_ring_lookup(ring, pid, &watched) &&
-		    bpf_ring_lookup(ring, parent_of(pid), &watched) &&
+		    bpf_ring_lookup(ring, proc_file_parent(pid), &watched) &&
 		    !(watched.flags & WATCHED_CHILDREN_ONLY))
 			found |= bpf_ring_watch(ring, pid, 0, 0) == 0;
 	}

@@ -179,12 +179,13 @@ static int read_file(const char *path, char **text, size_t *size)
 	if (!file)
 		return -errno;
 	*text = malloc(FILE_SIZE_MAX + 1);
+	errno = 0; /* fread() need not set it */
 	if (*text)
 		*size = fread(*text, 1, FILE_SIZE_MAX + 1, file);
 	if (!*text)
 		r = -ENOMEM;
 	else if (ferror(file))
-		r = -EIO;
+		r = errno ? -errno : -EIO;
 	else if (*size > FILE_SIZE_MAX)
 		r = -EFBIG;
 	fclose(file);

@@ -94,6 +94,18 @@ uint64_t proc_file_start_ticks(pid_t pid)
 	return ticks;
 }
 
+pid_t proc_file_parent(pid_t pid)
+{
+	char *text;
+	const char *stat = read_stat(pid, &text);
+	int parent = 0;
+
+	if (stat && sscanf(stat, "%*c %d", &parent) != 1)
+		parent = 0;
+	free(text);
+	return parent;
+}
+
 bool proc_file_is_alive(pid_t pid, uint64_t start_ticks)
 {
 	char *text;

@@ -14,6 +14,9 @@ int proc_file_read(pid_t pid, const char *name, size_t max, char **data, size_t 
 /* Field 22 of /proc/PID/stat: when the process started, in clock ticks. 0: not known. */
 uint64_t proc_file_start_ticks(pid_t pid);
 
+/* Its parent's pid; 0: not known, or none that is to be seen. */
+pid_t proc_file_parent(pid_t pid);
+
 /* false: the process ended (a zombie has), or its pid belongs to another by now. start_ticks 0:
  * any. */
 bool proc_file_is_alive(pid_t pid, uint64_t start_ticks);

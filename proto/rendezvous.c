@@ -1,9 +1,12 @@
 #include "rendezvous.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "key_file.h"
 
@@ -50,14 +53,8 @@ int rendezvous_read(const char *path, struct rendezvous *rendezvous, char **erro
 	return status;
 }
 
-int rendezvous_write(const char *path, const struct rendezvous *rendezvous)
+void rendezvous_print(const struct rendezvous *rendezvous, FILE *file)
 {
-	char *temporary;
-	FILE *file;
-	int status = key_file_replace(path, &file, &temporary);
-
-	if (status)
-		return status;
 	fputs("# Where Flamegrid's agents find the aggregator of a job. Gone when the job is "
 	      "over.\n",
 	      file);
@@ -66,5 +63,55 @@ int rendezvous_write(const char *path, const struct rendezvous *rendezvous)
 	for (uint32_t i = 0; i < rendezvous->nr_endpoints; i++)
 		fprintf(file, "endpoint %s\n", rendezvous->endpoints[i]);
 	key_set_print(&rendezvous->keys, KEY_ROLE_AGENT, file);
-	return key_file_finish(path, file, temporary);
+}
+
+/* An open file's lock is that of all its descriptors, so it outlives the stream. */
+static int lock_file(FILE *file, int *lock)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	*lock = fcntl(fileno(file), F_DUPFD_CLOEXEC, 0);
+	if (*lock < 0)
+		return -errno;
+	fcntl(*lock, F_OFD_SETLK, &all); /* not on each file system */
+	return 0;
+}
+
+int rendezvous_write(const char *path, const struct rendezvous *rendezvous, int *lock)
+{
+	char *temporary;
+	FILE *file;
+	int status = key_file_replace(path, &file, &temporary);
+
+	*lock = -1;
+	if (status)
+		return status;
+	status = lock_file(file, lock);
+	rendezvous_print(rendezvous, file);
+	int finished = key_file_finish(path, file, temporary);
+	if (status == 0)
+		status = finished;
+	if (status && *lock >= 0) {
+		close(*lock);
+		*lock = -1;
+	}
+	return status;
+}
+
+int rendezvous_lock_dead(const char *path)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct stat opened, named;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), r = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fcntl(fd, F_OFD_SETLK, &all) < 0)
+		r = errno == EAGAIN || errno == EACCES ? -EBUSY : -ENOTSUP;
+	else if (fstat(fd, &opened) < 0 || lstat(path, &named) < 0 ||
+		 opened.st_ino != named.st_ino || opened.st_dev != named.st_dev)
+		r = -EBUSY; /* a new one has come in its place */
+	if (r)
+		close(fd);
+	return r ? r : fd;
 }

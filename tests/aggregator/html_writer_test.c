@@ -463,7 +463,7 @@ static void a_full_disk_is_an_error(void **state)
 
 	(void)state;
 	assert_non_null(out);
-	assert_int_equal(html_writer_write(out, &plain_tree, NULL), -EIO);
+	assert_int_equal(html_writer_write(out, &plain_tree, NULL), -ENOSPC);
 	fclose(out);
 }
 

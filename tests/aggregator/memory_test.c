@@ -126,7 +126,7 @@ static int load_and_report(void)
 		fclose(out);
 		left = left == UINT64_MAX ? left : left - 1;
 		/* The page is small, the profile is not. */
-		error = error == -EIO ? 0 : error;
+		error = error == -ENOSPC ? 0 : error;
 	}
 	report_busy_destroy(busy);
 	report_tree_destroy(tree);

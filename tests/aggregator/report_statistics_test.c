@@ -239,7 +239,7 @@ static void csv_has_a_line_a_row(void **state)
 	free(text);
 	FILE *full = fopen("/dev/full", "w");
 	assert_non_null(full);
-	assert_int_equal(statistics_writer_csv(full, statistics, STATISTICS_ROWS_CALLS), -EIO);
+	assert_int_equal(statistics_writer_csv(full, statistics, STATISTICS_ROWS_CALLS), -ENOSPC);
 	fclose(full);
 }
 

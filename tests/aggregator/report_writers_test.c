@@ -224,14 +224,14 @@ static void a_full_disk_is_an_error(void **state)
 	report_fixture_build(DEMANGLE_FULL);
 	assert_int_equal(report_busy_create(&report_fixture.profile, &busy), 0);
 	assert_non_null(full);
-	assert_int_equal(folded_writer_write(full, report_fixture.tree, NULL), -EIO);
+	assert_int_equal(folded_writer_write(full, report_fixture.tree, NULL), -ENOSPC);
 	clearerr(full);
-	assert_int_equal(csv_writer_write(full, report_fixture.tree, NULL), -EIO);
+	assert_int_equal(csv_writer_write(full, report_fixture.tree, NULL), -ENOSPC);
 	clearerr(full);
 	assert_int_equal(json_writer_write(full, report_fixture.tree, busy, NULL, NULL, NULL),
-			 -EIO);
+			 -ENOSPC);
 	clearerr(full);
-	assert_int_equal(table_writer_write(full, report_fixture.tree, busy, NULL), -EIO);
+	assert_int_equal(table_writer_write(full, report_fixture.tree, busy, NULL), -ENOSPC);
 	fclose(full);
 	report_busy_destroy(busy);
 }

@@ -48,3 +48,12 @@ refused 1 "$scratch/cut.db" "$BUILD/bin/flamegrid-aggregator" --listen "ipc://$s
 check "the good profile is still good" [ -s "$scratch/folded" ]
 "$flamegrid" report "$scratch/profile" >/dev/full 2>"$scratch/err"
 same "a full disk: status" $? 1
+contains "a full disk: message" "$scratch/err" "standard output: No space left on device"
+for format in html table json csv; do
+	refused 1 "/dev/full: No space left on device" "$flamegrid" report "$scratch/profile" --format $format -o /dev/full
+done
+refused 1 "/dev/full: No space left on device" "$flamegrid" report "$scratch/profile" -o /dev/full
+refused 1 "devices: $scratch/nowhere: No such file or directory" "$BUILD/bin/flamegrid-agent" --connect "ipc://$scratch/a" \
+	--socket "$scratch/s" --devices "$scratch/nowhere"
+refused 1 "devices: $scratch: Is a directory" "$BUILD/bin/flamegrid-agent" --connect "ipc://$scratch/a" --socket "$scratch/s" \
+	--devices "$scratch"

@@ -66,8 +66,9 @@ same "with planes: memory is no total" "$("$flamegrid" report "$scratch/planes" 
 	>"$scratch/out" 2>"$scratch/err"
 same "not recorded: status" $? 0
 same "not recorded: nothing is said" "$(grep -c 'memory' "$scratch/err")" 0
-same "not recorded: no file but the old ones" "$(ls "$scratch/profile" | grep -E 'memory|leaks' | tr '\n' ' ')" \
-	"leaks.folded.old memory.folded.old "
+same "not recorded: no file" "$(ls "$scratch/profile" | grep -cE 'memory|leaks')" 0
+same "not recorded: those of the run before are with its profile" "$(ls "$scratch/profile.2" | tr '\n' ' ')" \
+	"flame.html gpu.folded leaks.folded memory.folded profile.db "
 same "not recorded: nothing to show" "$("$flamegrid" report "$scratch/profile" --memory peak 2>/dev/null | wc -l)" 0
 
 # A lost record: the account goes on, and says so.

@@ -3,7 +3,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -156,6 +159,33 @@ static void a_key_that_is_too_long_or_has_blanks_does_no_harm(void **state)
 	assert_string_equal(step.key, "a_b__");
 }
 
+/* As Hydra starts them, without a name. This program's parent is no rank. */
+static void ranks_that_are_all_on_one_node_are_known_by_who_started_them(void **state)
+{
+	char pid[32];
+	struct job_step step, second;
+
+	(void)state;
+	clearenv();
+	setenv("PMI_RANK", "0", 1);
+	setenv("PMI_SIZE", "2", 1);
+	assert_true(job_step_read_own(&step));
+	assert_string_equal(step.key, "");
+	assert_int_equal(step.nr_nodes, JOB_STEP_UNKNOWN);
+	setenv("MPI_LOCALNRANKS", "1", 1); /* the other is elsewhere */
+	assert_true(job_step_read_own(&step));
+	assert_string_equal(step.key, "");
+
+	setenv("MPI_LOCALNRANKS", "2", 1);
+	assert_true(job_step_read_own(&step));
+	snprintf(pid, sizeof(pid), ".%d.", (int)getppid());
+	assert_non_null(strstr(step.key, pid));
+	assert_int_equal(step.nr_nodes, 1);
+	setenv("PMI_RANK", "1", 1);
+	assert_true(job_step_read_own(&second));
+	assert_string_equal(second.key, step.key);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +193,7 @@ int main(void)
 		cmocka_unit_test(all_ranks_of_a_step_have_one_key_and_other_steps_another),
 		cmocka_unit_test(one_process_alone_is_in_no_step),
 		cmocka_unit_test(a_key_that_is_too_long_or_has_blanks_does_no_harm),
+		cmocka_unit_test(ranks_that_are_all_on_one_node_are_known_by_who_started_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

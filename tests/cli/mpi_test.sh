@@ -31,8 +31,29 @@ launcher() {
 	same "$name: what is left on the node" "$(ls "$XDG_RUNTIME_DIR")" ""
 	same "$name: what is left of the rendezvous" "$(ls | grep -c rendezvous)" 0
 }
+# Two jobs at once with one name, behind shells: each has its profile, wherever the launcher says which step it is, or all ranks are here.
+at_once() { # NAME COMMAND...
+	local name=$1 i pids=()
+	shift
+	mkfifo up go
+	exec 8<>up 9<>go
+	for i in 1 2; do
+		"$@" -np 2 sh -c "\"$flamegrid\" run --devices \"$list\" -o once -- sh -c 'echo >>up; read -r _ <go; FAKE_CUDA_TRUTH=truth.$i.\$\$ exec $work'; exit \$?" >"$name.out.$i" 2>"$name.err.$i" &
+		pids[i]=$!
+		read -r _ <&8; read -r _ <&8
+	done
+	for i in 1 2 3 4; do echo >&9; done
+	for i in 1 2; do wait ${pids[i]}; same "$name, at once: status $i" $? 0; done
+	same "$name, at once: ns of the first" "$(total_ns once)" "$(truth_sum valid_ns truth.1.*)"
+	same "$name, at once: ns of the second" "$(total_ns once.2)" "$(truth_sum valid_ns truth.2.*)"
+	for i in once once.2; do same "$name, at once: ranks of $i" "$(groups $i rank)" "rank0 rank1"; done
+	same "$name, at once: what is left of the rendezvous" "$(ls | grep -c rendezvous)" 0
+	rm -rf once once.2 truth.* up go
+}
 root=
 [ "$(id -u)" = 0 ] && root=--allow-run-as-root
 # Its own checks of where ranks may run are not what this is about.
 launcher open-mpi mpirun.openmpi $root --oversubscribe
 launcher mpich mpiexec.hydra
+at_once open-mpi mpirun.openmpi $root --oversubscribe
+at_once mpich mpiexec.hydra

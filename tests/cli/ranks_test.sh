@@ -26,8 +26,10 @@ await() { # RANK STATUS
 # The last one of a step on a node leaves nothing there, nor rank 0 of the job.
 gone() {
 	same "$1: what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""
-	same "$1: what is left of the rendezvous" "$(ls "$scratch/$1.rendezvous" 2>/dev/null)" ""
+	same "$1: what is left of the rendezvous" "$(rendezvous_of "$1")" ""
 }
+# Of the step in the profile of its name. Beside it, with the step in its name, as a number.
+rendezvous_of() { ls "$scratch/$1".*.rendezvous 2>/dev/null; }
 work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
 
 # ---- eight ranks on four nodes
@@ -120,11 +122,13 @@ check "with the other node" grep -q . <("$flamegrid" report "$scratch/beheaded" 
 
 # ---- a stranger who knows where the aggregator is, and its public key
 begin_held strange
-same "who can read the rendezvous" "$(stat -c %a "$scratch/strange.rendezvous")" 600
+rendezvous=$(rendezvous_of strange)
+same "who can read the rendezvous" "$(stat -c %a "$rendezvous")" 600
+same "and its copy in the profile" "$(stat -c %a "$scratch/strange/profile.open")" 600
 "$flamegrid" keygen "$scratch/own-keys" >/dev/null
-(umask 077; grep -h -e '^server-public' "$scratch/strange.rendezvous" >"$scratch/mixed.keys"; grep '^client' "$scratch/own-keys/agent.keys" >>"$scratch/mixed.keys")
+(umask 077; grep -h -e '^server-public' "$rendezvous" >"$scratch/mixed.keys"; grep '^client' "$scratch/own-keys/agent.keys" >>"$scratch/mixed.keys")
 mkfifo "$scratch/stranger"
-"$BUILD/bin/flamegrid-agent" --keys "$scratch/mixed.keys" --connect "$(awk '$1 == "endpoint" { print $2; exit }' "$scratch/strange.rendezvous")" \
+"$BUILD/bin/flamegrid-agent" --keys "$scratch/mixed.keys" --connect "$(awk '$1 == "endpoint" { print $2; exit }' "$rendezvous")" \
 	--socket "$scratch/stranger.socket" 2> >(tee -p "$scratch/stranger" >/dev/null) &
 stranger=$!
 check "the stranger is told" grep -m1 -q 'the keys do not fit' "$scratch/stranger"
@@ -136,11 +140,12 @@ same "hosts" "$(groups "$scratch/strange" host)" "node0 node1"
 
 # ---- another job's rendezvous in the place of ours stays
 begin_held replaced
-sed 's/^step .*/step other/; s/^server-public .*/server-public rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL\/@{H8]yf7/' "$scratch/replaced.rendezvous" >"$scratch/other"
+rendezvous=$(rendezvous_of replaced)
+sed 's/^step .*/step other/; s/^server-public .*/server-public rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL\/@{H8]yf7/' "$rendezvous" >"$scratch/other"
 chmod 600 "$scratch/other"
-mv "$scratch/other" "$scratch/replaced.rendezvous"
+mv "$scratch/other" "$rendezvous"
 end_held
-contains "it is there" "$scratch/replaced.rendezvous" "step other"
+contains "it is there" "$rendezvous" "step other"
 
 # ---- a node that does not join, where the launcher tells how many there are
 env SLURM_JOB_ID=12 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 SLURM_STEP_NUM_NODES=2 SLURMD_NODENAME=node0 FAKE_CUDA_DEVICES=2 \

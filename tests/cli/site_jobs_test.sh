@@ -217,30 +217,42 @@ contains "another aggregator goes before the file's" "$scratch/err" "tcp://127.0
 echo 'stacks nonsense' >>"$config"
 FLAMEGRID_STACKS=native run_with -o "$scratch/native" -- $work --launches 100
 same "the environment goes before the file" $? 0
-run_with --stacks native -- true
+run_with --strict --stacks native -- true
 same "what is wrong in the file is wrong, whatever comes behind it" $? 125
-contains "it is named" "$scratch/err" "$config: line 4: stacks nonsense:"
+contains "it is named" "$scratch/err" "$config: line 4: --stacks: nonsense: not leaf"
 run_with --help
 same "--help is to be had" $? 0
 
-refused() { # WHAT WORDS TEXT: a configuration with that text
-	printf '%b' "$3" >"$config"
-	run_with -- touch "$scratch/ran"
-	same "$1: status" $? 125
-	contains "$1: what it is" "$scratch/err" "$2"
-	check "$1: nothing was started" [ ! -e "$scratch/ran" ]
+# A configuration that cannot be used stops no job, unless that is asked for: it is left alone, all of it, and one line says why.
+left_alone() { # WHAT WORDS
+	rm -rf flamegrid-profile
+	FAKE_CUDA_TRUTH=$scratch/alone.truth run_with -- $work --launches 100
+	same "$1: status" $? 0
+	same "$1: said in one line" "$(grep -c "$config" "$scratch/err")" 1
+	contains "$1: what it is" "$scratch/err" "flamegrid: run: $2"
+	contains "$1: what is done" "$scratch/err" ": the configuration is left alone"
+	compare_with_truth flamegrid-profile "$scratch/alone.truth" "$1: as without it"
+	run_with --strict -- touch "$scratch/ran"
+	same "$1, --strict: status" $? 125
+	same "$1, --strict: what it is" "$(cat "$scratch/err")" "$(grep -F "$config" "$scratch/err")"
+	contains "$1, --strict: the same" "$scratch/err" "flamegrid: run: $2"
+	check "$1, --strict: nothing was started" [ ! -e "$scratch/ran" ]
 }
-refused "a name that is none" "$config: line 2: aggregato tcp://a:1: no option that can be there" '\naggregato tcp://a:1\n'
-refused "one that cannot be there" "$config: line 1: title x: no option that can be there" 'title x\n'
-refused "no value" "$config: line 1: keys: no value" 'keys\n'
-refused "a value too many" "$config: line 1: nvtx on: has no value" 'nvtx = on\n'
-refused "no line of ours" "$config: line 3: --nvtx: not NAME VALUE" '\n\n--nvtx\n'
-refused "two places" "the configuration has --aggregator and --output: one of them" 'aggregator tcp://a:1\noutput x\n'
+unusable() { # WHAT WORDS TEXT: a configuration with that text, behind lines that are right
+	printf "output $scratch/unwanted\nnvtx\n%b" "$3" >"$config"
+	left_alone "$1" "$2"
+}
+unusable "a name that is none" "$config: line 4: aggregato tcp://a:1: no option that can be there" '\naggregato tcp://a:1\n'
+unusable "one that cannot be there" "$config: line 3: title x: no option that can be there" 'title x\n'
+unusable "no value" "$config: line 3: keys: no value" 'keys\n'
+unusable "a value too many" "$config: line 3: nvtx on: has no value" 'nvtx = on\n'
+unusable "a value that there is not" "$config: line 3: --lines maybe: must be on or off" 'lines maybe\n'
+unusable "no line of ours" "$config: line 5: --nvtx: not NAME VALUE" '\n\n--nvtx\n'
+unusable "two places" "$config: --aggregator and --output: one of them" 'aggregator tcp://a:1\n'
 printf 'aggregator %s\n' "$at" >"$config"
 chmod 666 "$config"
-run_with -- true
-same "a file that others can write: status" $? 125
-contains "a file that others can write" "$scratch/err" "$config: others than its owner can write it"
+left_alone "a file that others can write" "$config: others than its owner can write it"
+check "what is in such a file is not done" [ ! -e "$scratch/unwanted" ]
 FLAMEGRID_CONFIG=$config "$flamegrid" doctor >"$scratch/out"
 same "doctor: a problem" $? 1
 contains "doctor: says which" "$scratch/out" "PROBLEM  configuration: $config: others than its owner can write it"
@@ -250,9 +262,10 @@ contains "doctor: what is in force" "$scratch/out" "ok       configuration: $con
 printf 'nvtx yes\n' >"$config"
 FLAMEGRID_CONFIG=$config "$flamegrid" doctor >"$scratch/out"
 contains "doctor: what run would not take" "$scratch/out" "PROBLEM  configuration: $config: line 1: nvtx"
-FLAMEGRID_CONFIG=$scratch/nowhere.conf "$flamegrid" run -- true 2>"$scratch/err"
-same "a file that is not there: status" $? 125
-contains "a file that is not there" "$scratch/err" "$scratch/nowhere.conf: No such file"
+config=$scratch/nowhere.conf
+left_alone "a file that is not there" "$config: No such file or directory"
+mkdir "$config"
+left_alone "a directory" "$config: not a regular file"
 
 # ---- the command line
 conflict() { # OPTION...

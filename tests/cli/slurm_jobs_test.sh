@@ -82,8 +82,8 @@ wait $array
 for element in 3 4; do
 	read -r status job < <(tail -n1 array.$element.out)
 	same "element $element: srun's status" "$status" 0
-	ranks_are_exact "element $element" "flamegrid-profile-$job" $element 2
-	same "element $element: ranks" "$(groups "flamegrid-profile-$job" rank)" "rank0 rank1"
+	ranks_are_exact "element $element" "flamegrid-profile-$job.0" $element 2
+	same "element $element: ranks" "$(groups "flamegrid-profile-$job.0" rank)" "rank0 rank1"
 done
 
 # ---- requeued: the same number, the same step, another profile; the one before is kept
@@ -103,8 +103,8 @@ scontrol update JobId="$job" StartTime=now # and not two minutes later
 check "its ranks are up again" await 2
 check "it has ended" await 1
 ranks_are_exact "the second attempt" again attempt.1 2
-ranks_are_exact "the first attempt" again/profile.db.old attempt.0 2
-same "what a rendezvous of the first attempt has left" "$(ls -d again.rendezvous* 2>/dev/null)" ""
+ranks_are_exact "the first attempt" again.2 attempt.0 2
+same "what a rendezvous of the first attempt has left" "$(ls -d again.*rendezvous* 2>/dev/null)" ""
 
 # ---- the time is up now
 wait $limited

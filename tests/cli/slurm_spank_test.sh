@@ -197,6 +197,12 @@ same "the configuration's: ns" "$(total_ns "$profile")" "$(truth_sum valid_ns tr
 rm -f truth.*
 FLAMEGRID_CONFIG=$scratch/site.conf $run --flamegrid=output=mine sh rank.sh $work --launches 100 >out 2>err
 same "output goes before the configuration: ns" "$(total_ns mine)" "$(truth_sum valid_ns truth.*)"
+rm -f truth.*
+printf 'output unwanted\nof-a-later-release 1\n' >later.conf
+FLAMEGRID_CONFIG=$scratch/later.conf $run --flamegrid=output=as-without sh rank.sh $work --launches 100 >out 2>err
+same "a configuration that cannot be used: srun's status" $? 0
+same "it is profiled as without it: ns" "$(total_ns as-without)" "$(truth_sum valid_ns truth.*)"
+same "each task says so" "$(grep -c 'later.conf: line 2: of-a-later-release 1: no option that can be there: the configuration is left alone' err)" 8
 kill -TERM $service
 wait $service
 same "the service's status" $? 0

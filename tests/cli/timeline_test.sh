@@ -112,7 +112,7 @@ for pair in sync:sync overhead:overhead modules:modules; do
 done
 "$flamegrid" run -o "$scratch/sync" --devices "$list" -- "$fake_timeline" --rounds 2 >/dev/null 2>"$scratch/plain.err"
 same "nothing unasked for" "$(cd "$scratch/sync" && ls ./*.folded | tr '\n' ' ')" "./gpu.folded "
-same "an earlier plane's file is moved aside" "$(ls "$scratch/sync/sync.folded.old" | wc -l)" 1
+same "an earlier plane's file is moved aside" "$(ls "$scratch/sync.2/sync.folded" | wc -l)" 1
 same "no line of another plane" "$(grep -c 'host waits' "$scratch/plain.err")" 0
 
 # Lost like any other record.

@@ -50,5 +50,5 @@ wait "${worker_pid[again.3]}"
 same "again: rank 3 fails" $? 1
 for rank in 0 1 2 3; do worker again 29600 $rank "$fake_launches" --launches $((400 * (rank + 1))) --kernels 2; done
 check_job again
-check "again: the first attempt is kept" test -s "$scratch/again/profile.db.old"
+check "again: the first attempt is kept" test -s "$scratch/again.2/profile.db"
 same "what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""

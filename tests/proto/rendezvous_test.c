@@ -59,9 +59,11 @@ static void what_is_written_is_read_but_for_the_aggregators_secret(void **state)
 	struct rendezvous expected = example, rendezvous;
 	struct stat status;
 	char *error;
+	int lock;
 
 	memset(expected.keys.server_secret, 0, KEY_SET_TEXT);
-	assert_int_equal(rendezvous_write(fixture->path, &example), 0);
+	assert_int_equal(rendezvous_write(fixture->path, &example, &lock), 0);
+	close(lock);
 	assert_int_equal(stat(fixture->path, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
 	assert_int_equal(rendezvous_read(fixture->path, &rendezvous, &error), 0);
@@ -74,11 +76,15 @@ static void a_file_of_a_job_before_is_replaced(void **state)
 	const struct fixture *fixture = *state;
 	struct rendezvous second = example, rendezvous;
 	char *error;
+	int lock, second_lock;
 
 	*second.step = '\0';
 	second.nr_endpoints = 1;
-	assert_int_equal(rendezvous_write(fixture->path, &example), 0);
-	assert_int_equal(rendezvous_write(fixture->path, &second), 0);
+	assert_int_equal(rendezvous_write(fixture->path, &example, &lock), 0);
+	assert_int_equal(rendezvous_write(fixture->path, &second, &second_lock), 0);
+	close(lock);
+	assert_int_equal(rendezvous_lock_dead(fixture->path), -EBUSY);
+	close(second_lock);
 	assert_int_equal(rendezvous_read(fixture->path, &rendezvous, &error), 0);
 	assert_string_equal(rendezvous.step, "");
 	assert_int_equal(rendezvous.nr_endpoints, 1);
@@ -88,8 +94,27 @@ static void a_place_that_cannot_be_written_is_an_error(void **state)
 {
 	const struct fixture *fixture = *state;
 
+	int lock;
+
 	(void)fixture;
-	assert_int_equal(rendezvous_write("/nonexistent/file", &example), -ENOENT);
+	assert_int_equal(rendezvous_write("/nonexistent/file", &example, &lock), -ENOENT);
+	assert_int_equal(lock, -1);
+}
+
+/* The lock is in this process, as a child's would be: it is the open file's. */
+static void its_lock_tells_whether_the_writer_lives(void **state)
+{
+	const struct fixture *fixture = *state;
+	int lock, dead;
+
+	assert_int_equal(rendezvous_lock_dead(fixture->path), -ENOENT);
+	assert_int_equal(rendezvous_write(fixture->path, &example, &lock), 0);
+	assert_int_equal(rendezvous_lock_dead(fixture->path), -EBUSY);
+	close(lock);
+	dead = rendezvous_lock_dead(fixture->path);
+	assert_true(dead >= 0);
+	assert_int_equal(rendezvous_lock_dead(fixture->path), -EBUSY);
+	close(dead);
 }
 
 static void damaged_files_are_errors_in_words(void **state)
@@ -151,6 +176,7 @@ int main(void)
 		TEST(what_is_written_is_read_but_for_the_aggregators_secret),
 		TEST(a_file_of_a_job_before_is_replaced),
 		TEST(a_place_that_cannot_be_written_is_an_error),
+		TEST(its_lock_tells_whether_the_writer_lives),
 		TEST(damaged_files_are_errors_in_words),
 		TEST(no_more_endpoints_are_taken_than_there_is_room_for),
 	};
