@@ -8,6 +8,7 @@
 
 #define WORD_BITS 64u
 #define NR_WORDS  (BUFFER_POOL_MAX / WORD_BITS)
+#define KEPT_BYTES (64u << 10) /* the most of any buffer that stays in memory */
 
 struct buffer_pool {
 	uint8_t *base;
@@ -115,7 +116,9 @@ int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used
 	uint32_t index = (uint32_t)(offset / BUFFER_POOL_BYTES);
 	if (used_bytes > BUFFER_POOL_BYTES)
 		used_bytes = BUFFER_POOL_BYTES;
-	if (index < BUFFER_POOL_READY || madvise(buffer, BUFFER_POOL_BYTES, MADV_DONTNEED) < 0)
+	/* A thread that ended soon has used little: returning that costs more than it is. */
+	if (index < BUFFER_POOL_READY || used_bytes <= KEPT_BYTES ||
+	    madvise(buffer, BUFFER_POOL_BYTES, MADV_DONTNEED) < 0)
 		memset(buffer, 0, used_bytes);
 	release(pool, index);
 	return 0;

@@ -170,6 +170,9 @@ int record_ring_claim_lane(struct record_ring *ring)
 	for (uint32_t i = 0; i < ring->nr_lanes; i++) {
 		uint32_t free_lane = 0;
 
+		/* A look first: a locked instruction would take the line from the thread that owns the lane. */
+		if (atomic_load_explicit(&ring->lane_controls[i].owned, memory_order_relaxed))
+			continue;
 		/* Acquire: what the last owner knew of the lane is ours now. */
 		if (!atomic_compare_exchange_strong_explicit(&ring->lane_controls[i].owned,
 							     &free_lane, 1, memory_order_acquire,

@@ -52,10 +52,9 @@ static int set_up(void **state)
 	static int started;
 	size_t max_records;
 
-	if (!started++) {
+	if (!started++)
 		assert_int_equal(lifecycle_start(no_end), 0);
-		assert_int_equal(launch_thread_init(), 0);
-	}
+	assert_int_equal(launch_thread_init(), 0);
 	context_devices_clear();
 	test_ring_init(&fixture->ring);
 	fixture->definitions = DEFINITION_WRITER_INIT(fixture->ring.guest);
