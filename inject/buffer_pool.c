@@ -39,6 +39,8 @@ struct buffer_pool *buffer_pool_create(void)
 		munmap(pool, sizeof(*pool));
 		return NULL;
 	}
+	/* A child would only pay for copies of the pages' entries. */
+	madvise(pool->base, pool_bytes(pool), MADV_DONTFORK);
 	if (mprotect(pool->base, (size_t)BUFFER_POOL_READY * BUFFER_POOL_BYTES,
 		     PROT_READ | PROT_WRITE) == 0)
 		for (uint32_t i = 0; i < BUFFER_POOL_READY; i++)

@@ -1,6 +1,6 @@
 /* The buffers that CUPTI fills: a fixed address range, of which the first part is usable from the
  * start and the rest when it is first needed. Any thread claims and gives back; lock-free, no
- * malloc. A claimed buffer is zeroed. */
+ * malloc. A claimed buffer is zeroed. A forked child does not have the buffers: there, nothing here may be called. */
 #ifndef BUFFER_POOL_H
 #define BUFFER_POOL_H
 

@@ -3,8 +3,12 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -73,6 +77,54 @@ static void pool_says_when_it_becomes_crowded_and_not_too_often(void **state)
 	buffer_pool_destroy(pool);
 }
 
+static bool is_in_memory(const uint8_t *buffer)
+{
+	unsigned char page;
+
+	assert_int_equal(mincore((void *)(uintptr_t)buffer, 4096, &page), 0);
+	return page & 1;
+}
+
+/* A buffer of a thread that ended soon is not worth a system call; one that was filled is. */
+static void only_what_was_much_used_goes_back_to_the_system(void **state)
+{
+	struct buffer_pool *pool = buffer_pool_create();
+	uint8_t *buffers[BUFFER_POOL_READY + 1], *last;
+
+	(void)state;
+	for (uint32_t i = 0; i <= BUFFER_POOL_READY; i++)
+		buffers[i] = buffer_pool_claim(pool);
+	last = buffers[BUFFER_POOL_READY];
+	last[0] = last[4095] = 1;
+	assert_int_equal(buffer_pool_give_back(pool, last, 4096), 0);
+	assert_true(is_in_memory(last));
+	assert_ptr_equal(buffer_pool_claim(pool), last);
+	assert_true(all_zero(last));
+	memset(last, 1, BUFFER_POOL_BYTES);
+	assert_int_equal(buffer_pool_give_back(pool, last, BUFFER_POOL_BYTES), 0);
+	assert_false(is_in_memory(last));
+	buffer_pool_destroy(pool);
+}
+
+static void forked_child_does_not_have_the_buffers(void **state)
+{
+	struct buffer_pool *pool = buffer_pool_create();
+	uint8_t *buffer = buffer_pool_claim(pool);
+	int status;
+
+	(void)state;
+	buffer[0] = 1;
+	pid_t child = fork();
+	if (child == 0) {
+		unsigned char page;
+
+		_exit(mincore(buffer, 4096, &page) < 0 && errno == ENOMEM ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	buffer_pool_destroy(pool);
+}
+
 static void foreign_buffer_is_refused(void **state)
 {
 	struct buffer_pool *pool = buffer_pool_create();
@@ -94,6 +146,8 @@ int main(void)
 		cmocka_unit_test(used_bytes_are_zeroed_when_a_buffer_comes_back),
 		cmocka_unit_test(pool_grows_to_its_limit_and_then_says_so),
 		cmocka_unit_test(pool_says_when_it_becomes_crowded_and_not_too_often),
+		cmocka_unit_test(only_what_was_much_used_goes_back_to_the_system),
+		cmocka_unit_test(forked_child_does_not_have_the_buffers),
 		cmocka_unit_test(foreign_buffer_is_refused),
 	};
 
