@@ -13,15 +13,16 @@ struct cupti_library;
 struct definition_writer;
 struct gpu_record;
 struct graph_nodes;
+struct memory_budget;
 struct record_ring;
 
 /* Makes ready for the two callbacks below. All borrowed for good; nodes (may be NULL) know the stacks of graphs; window is that of the records,
- * from 1.
+ * from 1; budget says how much memory there is for buffers and names.
  * Returns 0, or -ENOMEM: CUPTI's activity must stay off. Called again it replaces what is borrowed
  * (tests). */
 int activity_buffers_init(struct record_ring *ring, struct definition_writer *definitions,
 			  const struct cupti_library *library, const struct graph_nodes *nodes,
-			  uint16_t window);
+			  uint16_t window, const struct memory_budget *budget);
 void activity_buffers_fini(void);
 
 /* For cuptiActivityRegisterCallbacks. A request when all buffers are out gets a small one whose

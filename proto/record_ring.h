@@ -38,6 +38,8 @@
 #define RECORD_RING_MARKS     1024u        /* of messages that are not acknowledged */
 #define RECORD_RING_EPOCH     16           /* bytes: an agent's epoch */
 
+#define RECORD_RING_DEFINITION_MIN (256u << 10) /* bytes of a definition lane */
+
 struct record_ring; /* one side's view of the memory: the guest's is made by create, the agent's by map */
 
 /* Sizes of a new ring. Powers of two, asserted on create, checked on map. */
@@ -94,6 +96,9 @@ enum record_ring_capture_state {
 };
 
 /* --- guest --------------------------------------------------------------------------------------------------- */
+
+/* Bytes of a ring of these sizes; 0: there is none. */
+uint64_t record_ring_bytes(const struct record_ring_sizes *sizes);
 
 /* A new memfd, sized (sparse) and sealed against resizing, mapped. *fd is owned by the caller and may be closed after
  * it was handed over. Does not raise SIGXFSZ: a size above RLIMIT_FSIZE is refused with -EFBIG.

@@ -111,6 +111,13 @@ static void ring_lay_out(struct record_ring *ring, const struct record_ring_size
 	atomic_store_explicit(&ring->header->magic, RING_MAGIC, memory_order_release);
 }
 
+uint64_t record_ring_bytes(const struct record_ring_sizes *sizes)
+{
+	struct ring_layout layout;
+
+	return ring_layout(sizes, &layout) < 0 ? 0 : layout.size;
+}
+
 int record_ring_create(const struct record_ring_sizes *sizes, struct record_ring **ring, int *fd)
 {
 	struct ring_layout layout;

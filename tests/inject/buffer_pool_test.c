@@ -19,7 +19,7 @@ static int all_zero(const uint8_t *buffer)
 
 static void buffers_are_zeroed_and_distinct(void **state)
 {
-	struct buffer_pool *pool = buffer_pool_create();
+	struct buffer_pool *pool = buffer_pool_create(BUFFER_POOL_MAX, BUFFER_POOL_BYTES);
 	uint8_t *first = buffer_pool_claim(pool), *second = buffer_pool_claim(pool);
 
 	(void)state;
@@ -31,7 +31,7 @@ static void buffers_are_zeroed_and_distinct(void **state)
 
 static void used_bytes_are_zeroed_when_a_buffer_comes_back(void **state)
 {
-	struct buffer_pool *pool = buffer_pool_create();
+	struct buffer_pool *pool = buffer_pool_create(BUFFER_POOL_MAX, BUFFER_POOL_BYTES);
 	uint8_t *buffer = buffer_pool_claim(pool);
 
 	(void)state;
@@ -44,7 +44,7 @@ static void used_bytes_are_zeroed_when_a_buffer_comes_back(void **state)
 
 static void pool_grows_to_its_limit_and_then_says_so(void **state)
 {
-	struct buffer_pool *pool = buffer_pool_create();
+	struct buffer_pool *pool = buffer_pool_create(BUFFER_POOL_MAX, BUFFER_POOL_BYTES);
 	uint8_t *buffers[BUFFER_POOL_MAX];
 
 	(void)state;
@@ -62,7 +62,7 @@ static void pool_grows_to_its_limit_and_then_says_so(void **state)
 
 static void pool_says_when_it_becomes_crowded_and_not_too_often(void **state)
 {
-	struct buffer_pool *pool = buffer_pool_create();
+	struct buffer_pool *pool = buffer_pool_create(BUFFER_POOL_MAX, BUFFER_POOL_BYTES);
 	uint32_t first = 0, times = 0;
 
 	(void)state;
@@ -88,7 +88,7 @@ static bool is_in_memory(const uint8_t *buffer)
 /* A buffer of a thread that ended soon is not worth a system call; one that was filled is. */
 static void only_what_was_much_used_goes_back_to_the_system(void **state)
 {
-	struct buffer_pool *pool = buffer_pool_create();
+	struct buffer_pool *pool = buffer_pool_create(BUFFER_POOL_MAX, BUFFER_POOL_BYTES);
 	uint8_t *buffers[BUFFER_POOL_READY + 1], *last;
 
 	(void)state;
@@ -108,7 +108,7 @@ static void only_what_was_much_used_goes_back_to_the_system(void **state)
 
 static void forked_child_does_not_have_the_buffers(void **state)
 {
-	struct buffer_pool *pool = buffer_pool_create();
+	struct buffer_pool *pool = buffer_pool_create(BUFFER_POOL_MAX, BUFFER_POOL_BYTES);
 	uint8_t *buffer = buffer_pool_claim(pool);
 	int status;
 
@@ -125,9 +125,31 @@ static void forked_child_does_not_have_the_buffers(void **state)
 	buffer_pool_destroy(pool);
 }
 
+static void small_pool_has_few_small_buffers(void **state)
+{
+	const uint32_t bytes = BUFFER_POOL_BYTES_MIN;
+	struct buffer_pool *pool = buffer_pool_create(BUFFER_POOL_MIN, bytes);
+	uint8_t *first = buffer_pool_claim(pool), *last = first;
+
+	(void)state;
+	assert_int_equal(buffer_pool_bytes(pool), bytes);
+	for (uint32_t i = 1; i < BUFFER_POOL_MIN; i++) {
+		last = buffer_pool_claim(pool);
+		assert_non_null(last);
+		last[0] = last[bytes - 1] = 1;
+	}
+	assert_null(buffer_pool_claim(pool));
+	assert_int_equal(last - first, (BUFFER_POOL_MIN - 1) * bytes);
+	assert_int_equal(buffer_pool_give_back(pool, last, bytes), 0);
+	assert_int_equal(buffer_pool_give_back(pool, last + bytes, 0), -EINVAL);
+	buffer_pool_reclaim(pool);
+	assert_ptr_equal(buffer_pool_claim(pool), first);
+	buffer_pool_destroy(pool);
+}
+
 static void foreign_buffer_is_refused(void **state)
 {
-	struct buffer_pool *pool = buffer_pool_create();
+	struct buffer_pool *pool = buffer_pool_create(BUFFER_POOL_MAX, BUFFER_POOL_BYTES);
 	uint8_t *buffer = buffer_pool_claim(pool), other;
 
 	(void)state;
@@ -148,6 +170,7 @@ int main(void)
 		cmocka_unit_test(pool_says_when_it_becomes_crowded_and_not_too_often),
 		cmocka_unit_test(only_what_was_much_used_goes_back_to_the_system),
 		cmocka_unit_test(forked_child_does_not_have_the_buffers),
+		cmocka_unit_test(small_pool_has_few_small_buffers),
 		cmocka_unit_test(foreign_buffer_is_refused),
 	};
 

@@ -221,8 +221,8 @@ static void near_the_top_the_kernel_is_asked_page_by_page(void **state)
 	struct given_stack given = {.size = 48 * PAGE};
 	pthread_attr_t attributes;
 	pthread_t thread;
-	void *base = mmap(NULL, given.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			  0);
+	void *base =
+		mmap(NULL, given.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	(void)state;
 	given.base = (uintptr_t)base;
