@@ -394,6 +394,13 @@ void activity_buffers_count_dropped(void)
 		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_CUPTI_DROPPED, dropped, 0);
 }
 
+void activity_buffers_trim(void)
+{
+	pthread_mutex_lock(&lock);
+	record_ring_trim_activity(self.ring);
+	pthread_mutex_unlock(&lock);
+}
+
 void activity_buffers_reclaim(void)
 {
 	buffer_pool_reclaim(self.pool);

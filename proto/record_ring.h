@@ -125,6 +125,13 @@ uint32_t record_ring_push_activity(struct record_ring *ring, const struct gpu_re
 /* Appends to the collective lane; any thread, lock-free. false: no room (counting is the caller's). */
 bool record_ring_push_collective(struct record_ring *ring, const struct collective_record *record);
 
+/* Gives memory of lanes back to the system that was all released, and into which nothing was written since the call
+ * before: what is released is read by nobody until it is written again. Most of a lane that rests goes; a sixth, behind
+ * its last record, stays. Each is one thread's, of the guest alone; launches may come meanwhile, and callers of the second
+ * hold the guest's activity lock. Returns how many bytes. */
+uint64_t record_ring_trim_launches(struct record_ring *ring);
+uint64_t record_ring_trim_activity(struct record_ring *ring);
+
 /* Free records in the activity lane. */
 uint32_t record_ring_activity_room(const struct record_ring *ring);
 

@@ -1,4 +1,4 @@
-/* The bytes of a record ring, shared by record_ring_writer.c and record_ring_reader.h and included nowhere else.
+/* The bytes of a record ring, shared by record_ring_writer.h and record_ring_reader.h and included nowhere else.
  *
  *	header | counters | lane controls | marks | log | stack index | stack arena | code index | code arena | definitions |
  *	activity | collectives | launch lane 0 | 1 | …
