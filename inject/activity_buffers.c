@@ -397,8 +397,10 @@ void activity_buffers_count_dropped(void)
 void activity_buffers_trim(void)
 {
 	pthread_mutex_lock(&lock);
-	record_ring_trim_activity(self.ring);
+	bool rests = record_ring_trim_activity(self.ring) > 0;
 	pthread_mutex_unlock(&lock);
+	if (rests)
+		buffer_pool_trim(self.pool);
 }
 
 void activity_buffers_reclaim(void)

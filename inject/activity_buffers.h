@@ -37,7 +37,7 @@ void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffe
 /* The window that records belong to from now on. Between windows only. */
 void activity_buffers_set_window(uint16_t window);
 
-/* Gives memory of the activity lane back where it rests (record_ring.h). The helper thread. */
+/* Gives memory of the activity lane and of the buffers back once the lane rests (record_ring.h). The helper thread. */
 void activity_buffers_trim(void);
 
 /* Takes what CUPTI says it has dropped into the ledger. The helper, or whoever leaves CUPTI. */

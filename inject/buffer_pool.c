@@ -132,6 +132,21 @@ int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used
 	return 0;
 }
 
+void buffer_pool_trim(struct buffer_pool *pool)
+{
+	for (uint32_t i = 0; i < pool->nr_buffers; i++) {
+		uint64_t bit = 1ull << i % WORD_BITS;
+
+		if (!atomic_load_explicit(&pool->ready[i], memory_order_relaxed) ||
+		    atomic_fetch_or_explicit(&pool->taken[i / WORD_BITS], bit,
+					     memory_order_acquire) &
+			    bit)
+			continue;
+		madvise(pool->base + (size_t)i * pool->bytes, pool->bytes, MADV_DONTNEED);
+		release(pool, i);
+	}
+}
+
 void buffer_pool_reclaim(struct buffer_pool *pool)
 {
 	for (uint32_t i = 0; i < pool->nr_buffers; i++)

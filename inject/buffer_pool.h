@@ -12,7 +12,7 @@
 #define BUFFER_POOL_BYTES_MIN (64u << 10) /* and at least */
 #define BUFFER_POOL_MAX       1024u       /* buffers at most: CUPTI keeps one a thread */
 #define BUFFER_POOL_MIN       64u
-#define BUFFER_POOL_READY     32u /* usable from the start, and never returned to the system */
+#define BUFFER_POOL_READY     32u /* usable from the start, and returned to the system by a trim alone */
 
 struct buffer_pool;
 
@@ -34,6 +34,9 @@ bool buffer_pool_is_crowded(const struct buffer_pool *pool, const uint8_t *buffe
 /* Takes a buffer of which the first used_bytes may have been written. Returns 0; -EINVAL: not from
  * this pool. */
 int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used_bytes);
+
+/* Gives the memory of all buffers that are not out back to the system. */
+void buffer_pool_trim(struct buffer_pool *pool);
 
 /* Takes back all buffers that are out: whoever had them is gone. */
 void buffer_pool_reclaim(struct buffer_pool *pool);

@@ -106,6 +106,23 @@ static void only_what_was_much_used_goes_back_to_the_system(void **state)
 	buffer_pool_destroy(pool);
 }
 
+static void trim_takes_the_memory_of_what_is_not_out(void **state)
+{
+	struct buffer_pool *pool = buffer_pool_create(BUFFER_POOL_MAX, BUFFER_POOL_BYTES);
+	uint8_t *out = buffer_pool_claim(pool), *back = buffer_pool_claim(pool);
+
+	(void)state;
+	out[0] = back[0] = 1;
+	assert_int_equal(buffer_pool_give_back(pool, back, 1), 0);
+	assert_true(is_in_memory(back));
+	buffer_pool_trim(pool);
+	assert_false(is_in_memory(back));
+	assert_int_equal(out[0], 1);
+	assert_ptr_equal(buffer_pool_claim(pool), back);
+	assert_true(all_zero(back));
+	buffer_pool_destroy(pool);
+}
+
 static void forked_child_does_not_have_the_buffers(void **state)
 {
 	struct buffer_pool *pool = buffer_pool_create(BUFFER_POOL_MAX, BUFFER_POOL_BYTES);
@@ -169,6 +186,7 @@ int main(void)
 		cmocka_unit_test(pool_grows_to_its_limit_and_then_says_so),
 		cmocka_unit_test(pool_says_when_it_becomes_crowded_and_not_too_often),
 		cmocka_unit_test(only_what_was_much_used_goes_back_to_the_system),
+		cmocka_unit_test(trim_takes_the_memory_of_what_is_not_out),
 		cmocka_unit_test(forked_child_does_not_have_the_buffers),
 		cmocka_unit_test(small_pool_has_few_small_buffers),
 		cmocka_unit_test(foreign_buffer_is_refused),
