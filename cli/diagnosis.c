@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "inject/cupti_search.h"
+#include "inject/memory_budget.h"
+#include "inject/memory_limits.h"
 #include "install_paths.h"
 #include "job_environment.h"
 #include "node-agent/bpf_rights.h"
@@ -230,6 +232,19 @@ static void ask_memory(struct diagnosis *diagnosis)
 	       "allow memfd_create(2) in the container's seccomp profile");
 }
 
+static void ask_job_memory(struct diagnosis *diagnosis)
+{
+	char text[MEMORY_BUDGET_TEXT_MAX];
+	struct memory_limits limits;
+	struct memory_budget budget;
+
+	memory_limits_read("", &limits);
+	memory_budget_make(&limits, &budget);
+	memory_budget_text(&budget, &limits, text);
+	find(diagnosis, "memory of jobs", DIAGNOSIS_GOOD,
+	     "in each process the guest takes %s; docs/memory-limits.md says of what", text);
+}
+
 static void ask_limits(struct diagnosis *diagnosis)
 {
 	struct rlimit files;
@@ -347,6 +362,7 @@ void diagnosis_make(struct diagnosis *diagnosis, const char *program)
 	ask_environment(diagnosis);
 	ask_sockets(diagnosis);
 	ask_memory(diagnosis);
+	ask_job_memory(diagnosis);
 	ask_limits(diagnosis);
 	ask_kernel(diagnosis);
 	ask_rights(diagnosis);

@@ -20,6 +20,7 @@
 #include "kernel_configs.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
+#include "memory_budget.h"
 #include "monotonic.h"
 #include "name_table.h"
 #include "proto/record_ring.h"
@@ -72,15 +73,15 @@ static_assert(RECORD_DEVICES_MAX <= 64, "a bit a device");
 
 int activity_buffers_init(struct record_ring *ring, struct definition_writer *definitions,
 			  const struct cupti_library *library, const struct graph_nodes *nodes,
-			  uint16_t window)
+			  uint16_t window, const struct memory_budget *budget)
 {
 	self.ring = ring;
 	self.library = library;
 	self.nodes = nodes;
 	self.window = window;
-	self.pool = buffer_pool_create();
+	self.pool = buffer_pool_create(budget->nr_buffers, budget->buffer_bytes);
 	self.definitions = definitions;
-	self.names = name_table_create(definitions);
+	self.names = name_table_create(definitions, budget->name_bytes);
 	self.configs = kernel_configs_create();
 	if (self.pool && self.names && self.configs)
 		return 0;
@@ -103,7 +104,7 @@ void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_record
 
 	*max_records = 0; /* as many as fit */
 	*buffer = forked ? NULL : buffer_pool_claim(self.pool);
-	*size = BUFFER_POOL_BYTES;
+	*size = buffer_pool_bytes(self.pool);
 	if (*buffer) {
 		/* Threads that came and went: each had a buffer, which only a flush brings back. */
 		if (buffer_pool_is_crowded(self.pool, *buffer))
@@ -391,6 +392,15 @@ void activity_buffers_count_dropped(void)
 	if (self.library->activity_get_dropped &&
 	    self.library->activity_get_dropped(NULL, 0, &dropped) == CUPTI_ABI_SUCCESS && dropped)
 		record_ring_count(self.ring, LEDGER_DEVICE_NONE, LEDGER_CUPTI_DROPPED, dropped, 0);
+}
+
+void activity_buffers_trim(void)
+{
+	pthread_mutex_lock(&lock);
+	bool rests = record_ring_trim_activity(self.ring) > 0;
+	pthread_mutex_unlock(&lock);
+	if (rests)
+		buffer_pool_trim(self.pool);
 }
 
 void activity_buffers_reclaim(void)

@@ -13,15 +13,16 @@ struct cupti_library;
 struct definition_writer;
 struct gpu_record;
 struct graph_nodes;
+struct memory_budget;
 struct record_ring;
 
 /* Makes ready for the two callbacks below. All borrowed for good; nodes (may be NULL) know the stacks of graphs; window is that of the records,
- * from 1.
+ * from 1; budget says how much memory there is for buffers and names.
  * Returns 0, or -ENOMEM: CUPTI's activity must stay off. Called again it replaces what is borrowed
  * (tests). */
 int activity_buffers_init(struct record_ring *ring, struct definition_writer *definitions,
 			  const struct cupti_library *library, const struct graph_nodes *nodes,
-			  uint16_t window);
+			  uint16_t window, const struct memory_budget *budget);
 void activity_buffers_fini(void);
 
 /* For cuptiActivityRegisterCallbacks. A request when all buffers are out gets a small one whose
@@ -35,6 +36,9 @@ void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffe
 
 /* The window that records belong to from now on. Between windows only. */
 void activity_buffers_set_window(uint16_t window);
+
+/* Gives memory of the activity lane and of the buffers back once the lane rests (record_ring.h). The helper thread. */
+void activity_buffers_trim(void);
 
 /* Takes what CUPTI says it has dropped into the ledger. The helper, or whoever leaves CUPTI. */
 void activity_buffers_count_dropped(void);

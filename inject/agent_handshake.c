@@ -189,8 +189,8 @@ static void keep(struct agent_link *link, int ring_fd)
 	}
 }
 
-int agent_handshake(const char *path, struct agent_link *link, struct record_ring **ring,
-		    uint16_t *window)
+int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
+		    struct agent_link *link, struct record_ring **ring, uint16_t *window)
 {
 	struct guest_welcome welcome = {0};
 	int ring_fd = -1, error, fd = connect_to(path);
@@ -203,7 +203,7 @@ int agent_handshake(const char *path, struct agent_link *link, struct record_rin
 		return fd;
 	strcpy(link->path, path); /* it fitted into an address of the same size */
 	random_instance(link->instance);
-	error = record_ring_create(&RECORD_RING_SIZES_DEFAULT, ring, &ring_fd);
+	error = record_ring_create(sizes, ring, &ring_fd);
 	if (error == 0)
 		error = send_hello(fd, link, ring_fd);
 	if (error == 0)

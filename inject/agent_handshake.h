@@ -9,6 +9,7 @@
 #include "proto/handshake.h"
 
 struct record_ring;
+struct record_ring_sizes;
 
 /* What a guest needs to hand its memory to the next agent. Plain data. */
 struct agent_link {
@@ -20,15 +21,15 @@ struct agent_link {
 		inode; /* what ring_fd must be: its number may have become another file's */
 };
 
-/* Connects to the agent's socket at `path`, makes a ring of the default sizes and hands it over. No
+/* Connects to the agent's socket at `path`, makes a ring of these sizes and hands it over. No
  * descriptor stays open but link->ring_fd, close-on-exec and with a high number, if the agent asks for it and there is
  * one.
  * The caller owns *ring. *window: the first capture window's number.
  * Returns 0; -ECONNREFUSED, -ENOENT and others of connect(): no agent; -EFBIG, -ENOMEM and others
  * of record_ring_create(): no ring; -ETIMEDOUT: no answer; -EPROTO: an answer that makes no sense,
  * or none; -EACCES: the agent refused. On error *ring is NULL and *window 0. */
-int agent_handshake(const char *path, struct agent_link *link, struct record_ring **ring,
-		    uint16_t *window);
+int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
+		    struct agent_link *link, struct record_ring **ring, uint16_t *window);
 
 /* The inode of this process's pid namespace; 0: not known. */
 uint64_t agent_handshake_pid_namespace(void);

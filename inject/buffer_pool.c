@@ -1,5 +1,6 @@
 #include "buffer_pool.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -7,42 +8,50 @@
 #include <sys/mman.h>
 
 #define WORD_BITS 64u
-#define NR_WORDS  (BUFFER_POOL_MAX / WORD_BITS)
+static_assert(BUFFER_POOL_MIN == WORD_BITS && BUFFER_POOL_READY <= BUFFER_POOL_MIN, "whole words");
+#define NR_WORDS   (BUFFER_POOL_MAX / WORD_BITS)
+#define KEPT_BYTES (64u << 10) /* the most of any buffer that stays in memory */
 
 struct buffer_pool {
 	uint8_t *base;
 	uint32_t nr_buffers;                /* a multiple of WORD_BITS */
+	uint32_t bytes;                     /* of a buffer */
 	_Atomic uint64_t taken[NR_WORDS];   /* a bit a buffer */
 	atomic_bool ready[BUFFER_POOL_MAX]; /* readable and writable; changed by the owner only */
 };
 
 static size_t pool_bytes(const struct buffer_pool *pool)
 {
-	return (size_t)pool->nr_buffers * BUFFER_POOL_BYTES;
+	return (size_t)pool->nr_buffers * pool->bytes;
 }
 
-struct buffer_pool *buffer_pool_create(void)
+struct buffer_pool *buffer_pool_create(uint32_t nr_buffers, uint32_t bytes)
 {
 	struct buffer_pool *pool = mmap(NULL, sizeof(*pool), PROT_READ | PROT_WRITE,
 					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	assert(nr_buffers && nr_buffers <= BUFFER_POOL_MAX && nr_buffers % WORD_BITS == 0);
 	if (pool == MAP_FAILED)
 		return NULL;
-	pool->base = MAP_FAILED;
-	for (uint32_t nr = BUFFER_POOL_MAX; pool->base == MAP_FAILED && nr >= WORD_BITS; nr /= 4) {
-		pool->nr_buffers = nr;
-		pool->base = mmap(NULL, pool_bytes(pool), PROT_NONE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	}
+	pool->nr_buffers = nr_buffers;
+	pool->bytes = bytes;
+	pool->base = mmap(NULL, pool_bytes(pool), PROT_NONE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (pool->base == MAP_FAILED) {
 		munmap(pool, sizeof(*pool));
 		return NULL;
 	}
-	if (mprotect(pool->base, (size_t)BUFFER_POOL_READY * BUFFER_POOL_BYTES,
-		     PROT_READ | PROT_WRITE) == 0)
+	/* A child would only pay for copies of the pages' entries. */
+	madvise(pool->base, pool_bytes(pool), MADV_DONTFORK);
+	if (mprotect(pool->base, (size_t)BUFFER_POOL_READY * bytes, PROT_READ | PROT_WRITE) == 0)
 		for (uint32_t i = 0; i < BUFFER_POOL_READY; i++)
 			atomic_init(&pool->ready[i], true);
 	return pool;
+}
+
+uint32_t buffer_pool_bytes(const struct buffer_pool *pool)
+{
+	return pool->bytes;
 }
 
 void buffer_pool_destroy(struct buffer_pool *pool)
@@ -84,11 +93,11 @@ uint8_t *buffer_pool_claim(struct buffer_pool *pool)
 	if (index < 0)
 		return NULL;
 
-	uint8_t *buffer = pool->base + (size_t)index * BUFFER_POOL_BYTES;
+	uint8_t *buffer = pool->base + (size_t)index * pool->bytes;
 	if (!atomic_load_explicit(&pool->ready[index], memory_order_relaxed)) {
 		int saved_errno = errno;
 
-		if (mprotect(buffer, BUFFER_POOL_BYTES, PROT_READ | PROT_WRITE) < 0) {
+		if (mprotect(buffer, pool->bytes, PROT_READ | PROT_WRITE) < 0) {
 			errno = saved_errno;
 			release(pool, (uint32_t)index);
 			return NULL;
@@ -100,7 +109,7 @@ uint8_t *buffer_pool_claim(struct buffer_pool *pool)
 
 bool buffer_pool_is_crowded(const struct buffer_pool *pool, const uint8_t *buffer)
 {
-	size_t index = (size_t)(buffer - pool->base) / BUFFER_POOL_BYTES;
+	size_t index = (size_t)(buffer - pool->base) / pool->bytes;
 
 	return index >= pool->nr_buffers / 4 && index % WORD_BITS == 0;
 }
@@ -109,16 +118,33 @@ int buffer_pool_give_back(struct buffer_pool *pool, uint8_t *buffer, size_t used
 {
 	size_t offset = (size_t)(buffer - pool->base);
 
-	if (buffer < pool->base || offset >= pool_bytes(pool) || offset % BUFFER_POOL_BYTES != 0)
+	if (buffer < pool->base || offset >= pool_bytes(pool) || offset % pool->bytes != 0)
 		return -EINVAL;
 
-	uint32_t index = (uint32_t)(offset / BUFFER_POOL_BYTES);
-	if (used_bytes > BUFFER_POOL_BYTES)
-		used_bytes = BUFFER_POOL_BYTES;
-	if (index < BUFFER_POOL_READY || madvise(buffer, BUFFER_POOL_BYTES, MADV_DONTNEED) < 0)
+	uint32_t index = (uint32_t)(offset / pool->bytes);
+	if (used_bytes > pool->bytes)
+		used_bytes = pool->bytes;
+	/* A thread that ended soon has used little: returning that costs more than it is. */
+	if (index < BUFFER_POOL_READY || used_bytes <= KEPT_BYTES ||
+	    madvise(buffer, pool->bytes, MADV_DONTNEED) < 0)
 		memset(buffer, 0, used_bytes);
 	release(pool, index);
 	return 0;
+}
+
+void buffer_pool_trim(struct buffer_pool *pool)
+{
+	for (uint32_t i = 0; i < pool->nr_buffers; i++) {
+		uint64_t bit = 1ull << i % WORD_BITS;
+
+		if (!atomic_load_explicit(&pool->ready[i], memory_order_relaxed) ||
+		    atomic_fetch_or_explicit(&pool->taken[i / WORD_BITS], bit,
+					     memory_order_acquire) &
+			    bit)
+			continue;
+		madvise(pool->base + (size_t)i * pool->bytes, pool->bytes, MADV_DONTNEED);
+		release(pool, i);
+	}
 }
 
 void buffer_pool_reclaim(struct buffer_pool *pool)
@@ -126,6 +152,6 @@ void buffer_pool_reclaim(struct buffer_pool *pool)
 	for (uint32_t i = 0; i < pool->nr_buffers; i++)
 		if (atomic_load_explicit(&pool->taken[i / WORD_BITS], memory_order_relaxed) &
 		    1ull << i % WORD_BITS)
-			buffer_pool_give_back(pool, pool->base + (size_t)i * BUFFER_POOL_BYTES,
-					      BUFFER_POOL_BYTES);
+			buffer_pool_give_back(pool, pool->base + (size_t)i * pool->bytes,
+					      pool->bytes);
 }

@@ -41,7 +41,7 @@
 #define POLL_NS       100000000u  /* modules */
 #define REST_NS       1000000000u /* between two looks at the agent while nothing else may happen */
 #define FLUSH_NS      500000000u  /* activity, drop counts, clocks */
-#define STATISTICS_NS 1000000000u /* sums of calls and launch configurations */
+#define STATISTICS_NS 1000000000u /* sums of calls and launch configurations; memory of what rests */
 #define STOP_NS       2000000000u /* the most that an exiting process waits */
 #define LAST_ROOM_NS  1000000000u /* of which for room in the activity lane */
 
@@ -248,12 +248,16 @@ static bool has_begun(unsigned int events, enum event event)
 	return events & event || activity_buffers_any();
 }
 
-static void publish_statistics(uint64_t now_ns, bool last)
+static void do_once_a_second(uint64_t now_ns, bool last)
 {
 	if (!last && now_ns < self.next_statistics_ns)
 		return;
 	api_statistics_publish(self.parts.definitions, last);
 	activity_buffers_define(last);
+	if (!last) {
+		record_ring_trim_launches(self.parts.ring);
+		activity_buffers_trim();
+	}
 	self.next_statistics_ns = now_ns + STATISTICS_NS;
 }
 
@@ -337,7 +341,7 @@ static void work(unsigned int events)
 		return;
 	watch_modules(false);
 	watch_python();
-	publish_statistics(now_ns, false);
+	do_once_a_second(now_ns, false);
 	if ((events & EVENT_CUPTI_FAILED) && !self.failure_said) {
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI met a fatal error and switched itself off");
@@ -419,7 +423,7 @@ static void finish(unsigned int events)
 		device_query_define(self.parts.definitions);
 	pass_on_loads();
 	lifecycle_off();
-	publish_statistics(monotonic_ns(), true);
+	do_once_a_second(monotonic_ns(), true);
 	record_ring_finish(self.parts.ring);
 }
 

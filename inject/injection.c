@@ -20,6 +20,8 @@
 #include "guest_options.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
+#include "memory_budget.h"
+#include "memory_limits.h"
 #include "module_watch.h"
 #include "nccl_profiler.h"
 #include "nvtx_ranges.h"
@@ -47,6 +49,8 @@ static struct {
 	struct cupti_library library;
 	struct cupti_search search;
 	struct agent_link link;
+	struct memory_limits limits;
+	struct memory_budget budget;
 } guest;
 
 static void on_context_created(void)
@@ -122,6 +126,8 @@ static bool find_cupti(void)
 
 static bool prepare_launches(void)
 {
+	char reason[MEMORY_BUDGET_TEXT_MAX];
+
 	guest.stacks = stack_table_create(guest.ring);
 	guest.python = python_frames_create(guest.ring);
 	if (guest.options.record & RECORD_OPTION_NVTX)
@@ -129,11 +135,13 @@ static bool prepare_launches(void)
 	if (guest.options.graphs == GRAPH_MODE_NODES)
 		guest.nodes = graph_nodes_create();
 	if (guest.stacks && guest.python && launch_thread_init() == 0 &&
-	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1) ==
-		    0)
+	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1,
+				  &guest.budget) == 0)
 		return true;
+	memory_budget_lack(&guest.limits, reason);
 	definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, -ENOMEM,
-				 "not enough memory for call stacks and activity buffers");
+				 "not enough memory for call stacks and activity buffers: %s",
+				 reason);
 	return false;
 }
 
@@ -257,12 +265,14 @@ static bool start(const char *socket_path)
 {
 	uint16_t window; /* the guest numbers them itself */
 
-	if (agent_handshake(socket_path, &guest.link, &guest.ring, &window) < 0)
+	memory_limits_read("", &guest.limits);
+	memory_budget_make(&guest.limits, &guest.budget);
+	if (agent_handshake(socket_path, &guest.budget.ring, &guest.link, &guest.ring, &window) < 0)
 		return false;
 	guest.definitions = DEFINITION_WRITER_INIT(guest.ring);
 	agent_watch_start(&guest.link, guest.ring, &guest.definitions);
 	guest_options_read(&guest.options, &guest.definitions);
-	guest.tables = unwind_tables_create(UNWIND_BYTES_MAX);
+	guest.tables = unwind_tables_create(guest.budget.table_bytes);
 	guest.modules = module_watch_create(&guest.definitions, guest.tables);
 	if (guest.tables && guest.modules && prepare_launches()) {
 		prepare_windows();

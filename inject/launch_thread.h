@@ -1,11 +1,13 @@
 /* What one launching thread keeps: its lane in the ring, what its stacks are captured with, and its API calls where
  * they are counted.
  * Reached through a single initial-exec thread-local pointer, because the first touch of any larger
- * thread-local block would call malloc; mapped at the thread's first launch, given back when the
- * thread ends. */
+ * thread-local block would call malloc; taken at the thread's first launch, given back when the
+ * thread ends. LAUNCH_THREADS_KEPT of them are used again by threads to come, with what their scratch knows of code and
+ * stacks; those of more threads at once are mapped, and unmapped at their end. */
 #ifndef LAUNCH_THREAD_H
 #define LAUNCH_THREAD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -13,6 +15,7 @@
 #include "stack_capture.h"
 
 #define LAUNCH_THREAD_NO_LANE (-1)
+#define LAUNCH_THREADS_KEPT   256u /* as many as a ring has lanes at most by default */
 
 struct api_thread;
 struct graph_copies;
@@ -46,11 +49,14 @@ struct launch_thread {
 		uint32_t stack_id; /* and its stack */
 		uint64_t stream, next_stream;
 	} plan;
+	/* From here on, what outlives its thread. */
+	uint32_t generation;        /* of launch_thread_init() */
+	_Atomic uint32_t next_free; /* number of the next free one; 0: none */
 	struct stack_scratch scratch;
 };
 
 /* Makes threads give back what they have when they end. Once, before the first launch. Returns 0 or
- * -errno. */
+ * -errno. Called again, what ended threads knew counts no longer: it was of another ring (tests). */
 int launch_thread_init(void);
 
 /* The calling thread's state, made at its first launch. Asks for a lane again every 100 ms by

@@ -25,28 +25,29 @@ struct hint {
 struct name_table {
 	struct definition_writer *writer;
 	uint32_t nr_names;
-	size_t used_bytes;
+	uint64_t bytes, used_bytes;        /* of the arena */
 	struct hint hints[NR_HINTS];       /* by address */
 	uint32_t slots[NR_SLOTS];          /* name_id, or RECORD_NAME_NONE; by hash */
 	struct name names[NAME_TABLE_MAX]; /* names[name_id - 1] */
-	char arena[NAME_TABLE_BYTES];
+	char arena[];
 };
 
-struct name_table *name_table_create(struct definition_writer *writer)
+struct name_table *name_table_create(struct definition_writer *writer, uint64_t bytes)
 {
-	struct name_table *table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE,
+	struct name_table *table = mmap(NULL, sizeof(*table) + bytes, PROT_READ | PROT_WRITE,
 					MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (table == MAP_FAILED)
 		return NULL;
 	table->writer = writer;
+	table->bytes = bytes;
 	return table;
 }
 
 void name_table_destroy(struct name_table *table)
 {
 	if (table)
-		munmap(table, sizeof(*table));
+		munmap(table, sizeof(*table) + table->bytes);
 }
 
 static uint64_t hash_text(const char *text, size_t size)
@@ -70,7 +71,7 @@ static uint32_t insert(struct name_table *table, uint64_t hash, const char *name
 	struct definition_name head = {.name_id = table->nr_names + 1,
 				       .truncated = name[size] != '\0'};
 
-	if (table->nr_names == NAME_TABLE_MAX || size + 1 > NAME_TABLE_BYTES - table->used_bytes ||
+	if (table->nr_names == NAME_TABLE_MAX || size + 1 > table->bytes - table->used_bytes ||
 	    !definition_writer_put(table->writer, DEFINITION_NAME, &head, sizeof(head), name,
 				   (uint32_t)size))
 		return RECORD_NAME_NONE;

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 #define NAME_TABLE_MAX   65536u      /* names */
-#define NAME_TABLE_BYTES (64u << 20) /* for all of them */
+#define NAME_TABLE_BYTES (64u << 20) /* for all of them, at most */
 
 struct definition_writer;
 struct name_table;
 
-/* Definitions go to the writer, borrowed until name_table_destroy(). NULL: out of memory.
+/* Definitions go to the writer, borrowed until name_table_destroy(); the names take up to `bytes`. NULL: out of memory.
  * The caller owns the table; name_table_destroy() accepts NULL. */
-struct name_table *name_table_create(struct definition_writer *writer);
+struct name_table *name_table_create(struct definition_writer *writer, uint64_t bytes);
 void name_table_destroy(struct name_table *table);
 
 /* The id of a NUL-terminated name, cut at RECORD_NAME_MAX bytes. Its address is only a hint: a name

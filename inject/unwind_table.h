@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define UNWIND_MODULES_MAX 8192u          /* executable segments */
-#define UNWIND_BYTES_MAX   (256ull << 20) /* of all tables together */
+#define UNWIND_BYTES_MAX   (256ull << 20) /* of all tables together, at most */
 
 struct unwind_tables;
 

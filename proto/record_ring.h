@@ -38,6 +38,8 @@
 #define RECORD_RING_MARKS     1024u        /* of messages that are not acknowledged */
 #define RECORD_RING_EPOCH     16           /* bytes: an agent's epoch */
 
+#define RECORD_RING_DEFINITION_MIN (256u << 10) /* bytes of a definition lane */
+
 struct record_ring; /* one side's view of the memory: the guest's is made by create, the agent's by map */
 
 /* Sizes of a new ring. Powers of two, asserted on create, checked on map. */
@@ -95,6 +97,9 @@ enum record_ring_capture_state {
 
 /* --- guest --------------------------------------------------------------------------------------------------- */
 
+/* Bytes of a ring of these sizes; 0: there is none. */
+uint64_t record_ring_bytes(const struct record_ring_sizes *sizes);
+
 /* A new memfd, sized (sparse) and sealed against resizing, mapped. *fd is owned by the caller and may be closed after
  * it was handed over. Does not raise SIGXFSZ: a size above RLIMIT_FSIZE is refused with -EFBIG.
  * Returns 0 or -errno; on error *ring is NULL and *fd -1. Uses mmap only, never malloc. */
@@ -119,6 +124,13 @@ uint32_t record_ring_push_activity(struct record_ring *ring, const struct gpu_re
 
 /* Appends to the collective lane; any thread, lock-free. false: no room (counting is the caller's). */
 bool record_ring_push_collective(struct record_ring *ring, const struct collective_record *record);
+
+/* Gives memory of lanes back to the system that was all released, and into which nothing was written since the call
+ * before: what is released is read by nobody until it is written again. Most of a lane that rests goes; a sixth, behind
+ * its last record, stays. Each is one thread's, of the guest alone; launches may come meanwhile, and callers of the second
+ * hold the guest's activity lock. Returns how many bytes. */
+uint64_t record_ring_trim_launches(struct record_ring *ring);
+uint64_t record_ring_trim_activity(struct record_ring *ring);
 
 /* Free records in the activity lane. */
 uint32_t record_ring_activity_room(const struct record_ring *ring);

@@ -1,4 +1,4 @@
-/* The bytes of a record ring, shared by record_ring_writer.c and record_ring_reader.h and included nowhere else.
+/* The bytes of a record ring, shared by record_ring_writer.h and record_ring_reader.h and included nowhere else.
  *
  *	header | counters | lane controls | marks | log | stack index | stack arena | code index | code arena | definitions |
  *	activity | collectives | launch lane 0 | 1 | …
@@ -22,6 +22,7 @@
 #define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last: the process itself */
 #define RING_LINE    64
 
+static_assert(RECORD_RING_DEFINITION_MIN >= 2 * DEFINITION_SIZE_MAX, "one definition and the next");
 static_assert(LEDGER_REASONS <= RING_REASONS, "shared-memory format");
 
 /* A lane's two ends, each on its own cache line. */
@@ -128,7 +129,7 @@ static inline int ring_layout(const struct record_ring_sizes *sizes, struct ring
 	    !ring_power_of_two(sizes->definition_bytes) || !ring_power_of_two(sizes->stacks) ||
 	    !ring_power_of_two(sizes->stack_words) || sizes->codes > RECORD_CODES_MAX ||
 	    !ring_power_of_two(sizes->codes) || !ring_power_of_two(sizes->code_words) ||
-	    sizes->definition_bytes < 2 * DEFINITION_SIZE_MAX ||
+	    sizes->definition_bytes < RECORD_RING_DEFINITION_MIN ||
 	    sizes->log_bytes > RECORD_RING_LOG_MAX ||
 	    (sizes->collectives && !ring_power_of_two(sizes->collectives)))
 		return -EPROTO;

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "proto/record_ring_layout.h"
+#include "proto/record_ring_writer.h"
 
 /* memfd_create is younger than the oldest libc that the guest supports, and so are these. */
 #ifndef MFD_CLOEXEC
@@ -24,33 +24,6 @@
 #define F_SEAL_SHRINK 0x2
 #define F_SEAL_GROW   0x4
 #endif
-
-/* A lane's producer keeps the release cursor as last seen, so that a push reads one shared line less. */
-struct launch_lane {
-	_Alignas(RING_LINE) struct ring_lane *control;
-	struct launch_record *records;
-	uint64_t released;
-};
-
-struct record_ring {
-	uint8_t *base;
-	uint64_t size;
-	size_t own_size; /* of this struct's mapping */
-	uint64_t launch_mask, activity_mask, definition_mask;
-	uint32_t stacks, stack_words, codes, code_words, nr_lanes, log_bytes;
-	struct ring_header *header;
-	struct ring_counter *counters;
-	struct ring_lane *lane_controls;
-	_Atomic uint64_t *stack_index;
-	uint64_t *stack_arena;
-	_Atomic uint64_t *code_index;
-	uint64_t *code_arena;
-	uint8_t *definitions, *log;
-	struct gpu_record *activity;
-	struct ring_collective *collectives;
-	uint64_t nr_collectives; /* places */
-	struct launch_lane lanes[];
-};
 
 static int memfd_open(uint64_t size)
 {
@@ -103,12 +76,20 @@ static void ring_lay_out(struct record_ring *ring, const struct record_ring_size
 	ring->nr_lanes = sizes->launch_lanes;
 	for (uint32_t i = 0; i < sizes->launch_lanes; i++) {
 		ring->lanes[i].control = &ring->lane_controls[i];
+		ring->lanes[i].trim = TRIM_NONE;
 		ring->lanes[i].records = (struct launch_record *)(ring->base + layout->launch) +
 					 (uint64_t)i * sizes->launch_lane_records;
 	}
 	ring->header->version = RING_VERSION;
 	ring->header->sizes = *sizes;
 	atomic_store_explicit(&ring->header->magic, RING_MAGIC, memory_order_release);
+}
+
+uint64_t record_ring_bytes(const struct record_ring_sizes *sizes)
+{
+	struct ring_layout layout;
+
+	return ring_layout(sizes, &layout) < 0 ? 0 : layout.size;
 }
 
 int record_ring_create(const struct record_ring_sizes *sizes, struct record_ring **ring, int *fd)
@@ -170,6 +151,9 @@ int record_ring_claim_lane(struct record_ring *ring)
 	for (uint32_t i = 0; i < ring->nr_lanes; i++) {
 		uint32_t free_lane = 0;
 
+		/* A look first: a locked instruction would take the line from the thread that owns the lane. */
+		if (atomic_load_explicit(&ring->lane_controls[i].owned, memory_order_relaxed))
+			continue;
 		/* Acquire: what the last owner knew of the lane is ours now. */
 		if (!atomic_compare_exchange_strong_explicit(&ring->lane_controls[i].owned,
 							     &free_lane, 1, memory_order_acquire,
@@ -198,6 +182,28 @@ static void add_alone(_Atomic uint64_t *counter)
 			      memory_order_relaxed);
 }
 
+/* The producer's next stretch. false: the lane is full. The store before the load, here and in trim_launches(): either
+ * this sees from where memory is taken, or that sees the new stretch. */
+static __attribute__((noinline)) bool extend(const struct record_ring *ring,
+					     struct launch_lane *own, uint64_t produced)
+{
+	uint64_t capacity = ring->launch_mask + 1, stretch = capacity / STRETCHES;
+	uint64_t end =
+		atomic_load_explicit(&own->control->release, memory_order_acquire) + capacity;
+	uint64_t limit = produced + (stretch > STRETCH_LEAST ? stretch : STRETCH_LEAST), trim;
+
+	if (limit > end)
+		limit = end;
+	atomic_store(&own->limit, limit);
+	trim = atomic_load(&own->trim);
+	/* One that lies behind is out of date, and will be taken back. */
+	if (limit > trim && trim >= produced) {
+		limit = trim;
+		atomic_store(&own->limit, limit);
+	}
+	return produced < limit;
+}
+
 bool record_ring_push_launch(struct record_ring *ring, uint32_t lane,
 			     const struct launch_record *record)
 {
@@ -206,13 +212,11 @@ bool record_ring_push_launch(struct record_ring *ring, uint32_t lane,
 	uint64_t produced = atomic_load_explicit(&control->produced, memory_order_relaxed);
 	bool mark = record->flags & (RECORD_LAUNCH_FAILED | RECORD_LAUNCH_HOST);
 
-	if (produced - own->released > ring->launch_mask) {
-		own->released = atomic_load_explicit(&control->release, memory_order_acquire);
-		if (produced - own->released > ring->launch_mask) {
-			if (!mark)
-				add_alone(&control->dropped);
-			return false;
-		}
+	if (produced >= atomic_load_explicit(&own->limit, memory_order_relaxed) &&
+	    !extend(ring, own, produced)) {
+		if (!mark)
+			add_alone(&control->dropped);
+		return false;
 	}
 	if (mark)
 		add_alone(&control->marks);

@@ -250,7 +250,7 @@ int main(void)
 		.window = 1};
 	struct definition_writer writer = DEFINITION_WRITER_INIT(guest);
 	struct module_watch *modules = module_watch_create(&writer, launch.capture.tables);
-	struct name_table *names = name_table_create(&writer);
+	struct name_table *names = name_table_create(&writer, NAME_TABLE_BYTES);
 	if (!launch.capture.stacks || !launch.capture.tables || !launch.capture.python ||
 	    !modules || !names || record_ring_claim_lane(guest) != 0)
 		return 1;

@@ -15,6 +15,8 @@
 #include "inject/definition_writer.h"
 #include "inject/launch_thread.h"
 #include "inject/lifecycle.h"
+#include "inject/memory_budget.h"
+#include "inject/name_table.h"
 #include "proto/memory_kind.h"
 #include "test_ring.h"
 
@@ -79,21 +81,26 @@ static void no_end(void)
 {
 }
 
+static const struct memory_budget budget = {
+	.nr_buffers = BUFFER_POOL_MAX,
+	.buffer_bytes = BUFFER_POOL_BYTES,
+	.name_bytes = NAME_TABLE_BYTES,
+};
+
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	static int started;
 	size_t max_records;
 
-	if (!started++) {
+	if (!started++)
 		assert_int_equal(lifecycle_start(no_end), 0);
-		assert_int_equal(launch_thread_init(), 0);
-	}
+	assert_int_equal(launch_thread_init(), 0);
 	version = &versions[2];
 	test_ring_init(&fixture->ring);
 	fixture->definitions = DEFINITION_WRITER_INIT(fixture->ring.guest);
 	assert_int_equal(activity_buffers_init(fixture->ring.guest, &fixture->definitions, &library,
-					       NULL, 3),
+					       NULL, 3, &budget),
 			 0);
 	activity_buffers_request(&fixture->buffer, &fixture->size, &max_records);
 	assert_non_null(fixture->buffer);

@@ -87,13 +87,14 @@ static int lowest_free(void)
 }
 
 static struct agent_link made;
+static const struct record_ring_sizes sizes = RECORD_RING_SIZES_DEFAULT;
 
 static int shake(struct server *server, struct record_ring **ring, uint16_t *window)
 {
 	*ring = (struct record_ring *)1;
 	*window = 99;
 	memset(&made, 0x55, sizeof(made));
-	return agent_handshake(server->path, &made, ring, window);
+	return agent_handshake(server->path, &sizes, &made, ring, window);
 }
 
 static void ring_is_handed_over_and_no_descriptor_stays(void **state)
@@ -162,11 +163,12 @@ static void absent_agent_is_reported(void **state)
 	int before = lowest_free();
 
 	(void)state;
-	assert_int_equal(agent_handshake("/nowhere/socket", &made, &ring, &window), -ENOENT);
+	assert_int_equal(agent_handshake("/nowhere/socket", &sizes, &made, &ring, &window),
+			 -ENOENT);
 	assert_null(ring);
 	memset(path, 'p', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(agent_handshake(path, &made, &ring, &window), -ENAMETOOLONG);
+	assert_int_equal(agent_handshake(path, &sizes, &made, &ring, &window), -ENAMETOOLONG);
 	assert_int_equal(lowest_free(), before);
 }
 

@@ -196,6 +196,50 @@ static void bounds_of_a_thread_hold_its_whole_stack_and_no_more(void **state)
 					    thread-local data */
 }
 
+/* Bounds of a stack in the test's memory, `size` bytes with a page that cannot be read in the middle. */
+struct given_stack {
+	uintptr_t base, size;
+	uintptr_t low[2], high[2], holed;
+};
+
+static void *ask_given_stack(void *user)
+{
+	struct given_stack *given = user;
+	struct stack_bounds bounds = {0};
+	uintptr_t sp = here();
+
+	given->high[0] = stack_bounds_high(&bounds, sp, 1);
+	given->low[0] = bounds.low;
+	given->high[1] = stack_bounds_high(&bounds, sp - 5 * PAGE, 1);
+	given->low[1] = bounds.low;
+	given->holed = stack_bounds_high(&bounds, given->base + PAGE, 1);
+	return NULL;
+}
+
+static void near_the_top_the_kernel_is_asked_page_by_page(void **state)
+{
+	struct given_stack given = {.size = 48 * PAGE};
+	pthread_attr_t attributes;
+	pthread_t thread;
+	void *base =
+		mmap(NULL, given.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	given.base = (uintptr_t)base;
+	assert_int_equal(mprotect((char *)base + 8 * PAGE, PAGE, PROT_NONE), 0);
+	pthread_attr_init(&attributes);
+	assert_int_equal(pthread_attr_setstack(&attributes, base, given.size), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, ask_given_stack, &given), 0);
+	pthread_join(thread, NULL);
+	assert_in_range(given.high[0], given.base + given.size / 2, given.base + given.size);
+	/* No further than was asked: the mapping itself begins lower. */
+	assert_int_equal(given.low[0] - given.low[1], 5 * PAGE);
+	assert_int_equal(given.high[1], given.high[0]);
+	/* Behind a page that cannot be read lies another stack, of which the page is all that is known. */
+	assert_int_equal(given.holed, given.base + 2 * PAGE);
+	munmap(base, given.size);
+}
+
 static void bounds_of_the_main_thread_reach_its_arguments(void **state)
 {
 	struct stack_bounds bounds = {0};
@@ -262,6 +306,7 @@ int main(void)
 		cmocka_unit_test(small_return_address_ends_the_walk),
 		cmocka_unit_test(real_stack_has_a_frame_for_each_call),
 		cmocka_unit_test(bounds_of_a_thread_hold_its_whole_stack_and_no_more),
+		cmocka_unit_test(near_the_top_the_kernel_is_asked_page_by_page),
 		cmocka_unit_test(bounds_of_the_main_thread_reach_its_arguments),
 		cmocka_unit_test(foreign_stack_is_read_within_its_page),
 		cmocka_unit_test(mapping_is_found_in_text_that_comes_in_pieces),

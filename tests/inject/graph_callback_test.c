@@ -62,10 +62,8 @@ struct fixture {
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	static int started;
 
-	if (!started++)
-		assert_int_equal(launch_thread_init(), 0);
+	assert_int_equal(launch_thread_init(), 0);
 	test_ring_init(&fixture->ring);
 	fixture->launch = (struct launch_callback){
 		.ring = fixture->ring.guest,

@@ -23,7 +23,7 @@ static int set_up(void **state)
 
 	test_ring_init(&fixture->ring);
 	fixture->writer = DEFINITION_WRITER_INIT(fixture->ring.guest);
-	fixture->table = name_table_create(&fixture->writer);
+	fixture->table = name_table_create(&fixture->writer, NAME_TABLE_BYTES);
 	assert_non_null(fixture->table);
 	*state = fixture;
 	return 0;

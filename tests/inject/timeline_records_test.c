@@ -9,13 +9,16 @@
 
 #include "inject/activity_buffers.h"
 #include "inject/activity_record.h"
+#include "inject/buffer_pool.h"
 #include "inject/context_devices.h"
 #include "inject/cupti_library.h"
 #include "inject/definition_writer.h"
 #include "inject/launch_cbid.h"
 #include "inject/launch_thread.h"
 #include "inject/lifecycle.h"
+#include "inject/memory_budget.h"
 #include "inject/module_load.h"
+#include "inject/name_table.h"
 #include "inject/unified_memory.h"
 #include "proto/record_options.h"
 #include "test_ring.h"
@@ -46,21 +49,26 @@ static void no_end(void)
 {
 }
 
+static const struct memory_budget budget = {
+	.nr_buffers = BUFFER_POOL_MAX,
+	.buffer_bytes = BUFFER_POOL_BYTES,
+	.name_bytes = NAME_TABLE_BYTES,
+};
+
 static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	static int started;
 	size_t max_records;
 
-	if (!started++) {
+	if (!started++)
 		assert_int_equal(lifecycle_start(no_end), 0);
-		assert_int_equal(launch_thread_init(), 0);
-	}
+	assert_int_equal(launch_thread_init(), 0);
 	context_devices_clear();
 	test_ring_init(&fixture->ring);
 	fixture->definitions = DEFINITION_WRITER_INIT(fixture->ring.guest);
 	assert_int_equal(activity_buffers_init(fixture->ring.guest, &fixture->definitions, &library,
-					       NULL, 3),
+					       NULL, 3, &budget),
 			 0);
 	activity_buffers_request(&fixture->buffer, &fixture->size, &max_records);
 	*state = fixture;

@@ -15,9 +15,12 @@
 #include "sim_shape.h"
 #include "sim_stream.h"
 
-#define FIRST_NOTES 1024u
-#define POLL_NS     1000000L
-#define NS_PER_S    1000000000L
+#define FIRST_NOTES 256u
+/* Full buffers that wait for the worker: beyond them records are dropped, as CUPTI does when its device's buffers are
+ * all in use. More than the guest ever has. */
+#define FULL_MAX 1100u
+#define POLL_NS  1000000L
+#define NS_PER_S 1000000000L
 
 /* What a record does not say, or no longer says. */
 struct note {
@@ -61,6 +64,7 @@ static pthread_mutex_t delivery_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t full_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t full_added = PTHREAD_COND_INITIALIZER;
 static struct buffer *full_first, **full_end = &full_first;
+static _Atomic uint32_t nr_full;
 static struct buffer *spare; /* emptied ones, for their notes */
 static pthread_cond_t flush_served = PTHREAD_COND_INITIALIZER;
 static bool worker_started, force_wanted;
@@ -118,6 +122,7 @@ static void add_full(struct buffer *buffer)
 	buffer->next = NULL;
 	*full_end = buffer;
 	full_end = &buffer->next;
+	atomic_fetch_add_explicit(&nr_full, 1, memory_order_relaxed);
 	pthread_cond_signal(&full_added);
 	pthread_mutex_unlock(&full_lock);
 }
@@ -125,8 +130,10 @@ static void add_full(struct buffer *buffer)
 static struct buffer *ask_application(void)
 {
 	CUpti_BuffersCallbackRequestFunc request = atomic_load(&request_buffer);
-	struct buffer *buffer = request ? take_spare() : NULL;
+	struct buffer *buffer = NULL;
 
+	if (request && atomic_load_explicit(&nr_full, memory_order_relaxed) < FULL_MAX)
+		buffer = take_spare();
 	if (!buffer)
 		return NULL;
 	request(&buffer->data, &buffer->size, &buffer->max_records);
@@ -341,6 +348,7 @@ static struct buffer *take_ready(bool forced, uint64_t now_ns)
 		}
 		*link = buffer->next;
 		buffer->next = NULL;
+		atomic_fetch_sub_explicit(&nr_full, 1, memory_order_relaxed);
 		*ready_end = buffer;
 		ready_end = &buffer->next;
 	}

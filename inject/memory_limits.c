@@ -1,0 +1,286 @@
+#include "memory_limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define TEXT_MAX  1024u /* a line, or a path; what is longer is no cgroup's */
+#define RANKS_MAX 1024u
+/* Version 1 says "no limit" with the largest number of whole pages. */
+#define UNLIMITED (1ull << 62)
+
+/* Of processes on this node, by the launcher nearest to the process. Slurm's may be "8(x2)". */
+static const char *const rank_variables[] = {
+	"LOCAL_WORLD_SIZE",          "OMPI_COMM_WORLD_LOCAL_SIZE",
+	"MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+	"PALS_LOCAL_SIZE",           "SLURM_STEP_TASKS_PER_NODE",
+};
+
+struct lines {
+	int fd;
+	size_t at, size;
+	char text[4096];
+};
+
+struct cgroups { /* of the process; "": none */
+	const char *root;
+	char version_1[TEXT_MAX], version_2[TEXT_MAX];
+};
+
+static bool append(char *text, const char *more)
+{
+	size_t size = strlen(text), more_size = strlen(more);
+
+	if (size + more_size >= TEXT_MAX)
+		return false;
+	memcpy(text + size, more, more_size + 1);
+	return true;
+}
+
+static int open_below(const char *root, const char *path)
+{
+	char whole[TEXT_MAX] = "";
+
+	if (!append(whole, root) || !append(whole, path))
+		return -1;
+	return open(whole, O_RDONLY | O_CLOEXEC);
+}
+
+/* The next line without its end, cut where it is too long. false: there is none. */
+static bool next_line(struct lines *lines, char line[static TEXT_MAX])
+{
+	size_t size = 0;
+	bool any = false;
+
+	for (;;) {
+		if (lines->at == lines->size) {
+			ssize_t got;
+
+			do
+				got = read(lines->fd, lines->text, sizeof(lines->text));
+			while (got < 0 && errno == EINTR);
+			if (got <= 0)
+				break;
+			lines->at = 0;
+			lines->size = (size_t)got;
+		}
+		char c = lines->text[lines->at++];
+		any = true;
+		if (c == '\n')
+			break;
+		if (size < TEXT_MAX - 1)
+			line[size++] = c;
+	}
+	line[size] = '\0';
+	return any;
+}
+
+/* Not strtoull(): it is bound to newer C libraries than the guest may need. */
+static uint64_t decimal(const char *text)
+{
+	uint64_t value = 0;
+
+	for (; *text >= '0' && *text <= '9' && value < UNLIMITED / 10; text++)
+		value = value * 10 + (uint64_t)(*text - '0');
+	return value;
+}
+
+/* A word of a list with commas. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t size = strlen(word);
+
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (strncmp(at, word, size) == 0 && (at[size] == ',' || at[size] == '\0'))
+			return true;
+	return false;
+}
+
+/* "4:memory:/a/b" of version 1, "0::/a/b" of version 2. */
+static void find_cgroups(struct cgroups *cgroups)
+{
+	struct lines lines = {.fd = open_below(cgroups->root, "/proc/self/cgroup")};
+	char line[TEXT_MAX];
+
+	if (lines.fd < 0)
+		return;
+	while (next_line(&lines, line)) {
+		char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		*path++ = '\0';
+		if (list[1] == '\0')
+			strcpy(cgroups->version_2, path);
+		else if (has_word(list + 1, "memory"))
+			strcpy(cgroups->version_1, path);
+	}
+	close(lines.fd);
+}
+
+static void take_limit(const char *folder, const char *file, uint64_t *least)
+{
+	char path[TEXT_MAX] = "", line[TEXT_MAX];
+	struct lines lines = {.fd = -1};
+
+	if (append(path, folder) && append(path, file))
+		lines.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (lines.fd < 0)
+		return;
+	if (next_line(&lines, line) && *line >= '0' && *line <= '9') {
+		uint64_t limit = decimal(line);
+
+		if (limit < UNLIMITED / 10 && limit < *least)
+			*least = limit;
+	}
+	close(lines.fd);
+}
+
+/* What of a cgroup's path lies below the mounted one: "" also where it lies outside of it. */
+static const char *below(const char *path, const char *mounted)
+{
+	size_t size = strcmp(mounted, "/") == 0 ? 0 : strlen(mounted);
+
+	if (strncmp(path, mounted, size) != 0 || (path[size] != '/' && path[size] != '\0') ||
+	    strstr(path, "/.."))
+		return "";
+	return strcmp(path + size, "/") == 0 ? "" : path + size;
+}
+
+/* From the process's cgroup up to the one that is mounted. */
+static void walk(const char *root, const char *point, const char *rest, const char *file,
+		 uint64_t *least)
+{
+	char folder[TEXT_MAX] = "";
+
+	if (!append(folder, root) || !append(folder, point))
+		return;
+	size_t top = strlen(folder);
+	if (!append(folder, rest))
+		return;
+	for (;;) {
+		take_limit(folder, file, least);
+		if (strlen(folder) <= top)
+			return;
+		*strrchr(folder, '/') = '\0';
+	}
+}
+
+/* Cuts the text at the next blank; what is behind it, or NULL. */
+static char *cut(char *text)
+{
+	char *blank = text ? strchr(text, ' ') : NULL;
+
+	if (!blank)
+		return NULL;
+	*blank = '\0';
+	return blank + 1;
+}
+
+/* "36 35 98:0 /mounted /point rw,noatime shared:1 - cgroup2 cgroup rw,memory" */
+static void read_mount(char *line, const struct cgroups *cgroups, uint64_t *least)
+{
+	char *type = strstr(line, " - "), *mounted = line, *point, *options;
+
+	for (int i = 0; i < 3; i++)
+		mounted = cut(mounted);
+	point = cut(mounted);
+	if (!cut(point) || !type)
+		return;
+	type += strlen(" - ");
+	options = cut(cut(type));
+	if (strcmp(type, "cgroup2") == 0 && *cgroups->version_2)
+		walk(cgroups->root, point, below(cgroups->version_2, mounted), "/memory.max",
+		     least);
+	else if (strcmp(type, "cgroup") == 0 && *cgroups->version_1 && options &&
+		 has_word(options, "memory"))
+		walk(cgroups->root, point, below(cgroups->version_1, mounted),
+		     "/memory.limit_in_bytes", least);
+}
+
+static uint64_t cgroup_limit(const char *root)
+{
+	struct cgroups cgroups = {.root = root};
+	struct lines lines = {.fd = open_below(root, "/proc/self/mountinfo")};
+	uint64_t least = MEMORY_LIMIT_NONE;
+	char line[TEXT_MAX];
+
+	if (lines.fd < 0)
+		return least;
+	find_cgroups(&cgroups);
+	while (next_line(&lines, line))
+		read_mount(line, &cgroups, &least);
+	close(lines.fd);
+	return least;
+}
+
+/* "MemTotal:       24683644 kB", the first line. No system call that a filter may not know. */
+static uint64_t machine_memory(const char *root)
+{
+	struct lines lines = {.fd = open_below(root, "/proc/meminfo")};
+	uint64_t kib = 0;
+	char line[TEXT_MAX];
+
+	if (lines.fd < 0)
+		return MEMORY_LIMIT_NONE;
+	if (next_line(&lines, line) && strncmp(line, "MemTotal:", 9) == 0)
+		kib = decimal(line + 9 + strspn(line + 9, " "));
+	close(lines.fd);
+	return kib ? kib << 10 : MEMORY_LIMIT_NONE;
+}
+
+static uint64_t resource_limit(int resource)
+{
+	struct rlimit limit;
+
+	if (getrlimit((__rlimit_resource_t)resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return MEMORY_LIMIT_NONE;
+	return limit.rlim_cur;
+}
+
+/* The first number of statm: pages. */
+static uint64_t mapped(const char *root)
+{
+	struct lines lines = {.fd = open_below(root, "/proc/self/statm")};
+	char line[TEXT_MAX];
+	uint64_t pages = 0;
+
+	if (lines.fd < 0)
+		return 0;
+	if (next_line(&lines, line))
+		pages = decimal(line);
+	close(lines.fd);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint32_t ranks(void)
+{
+	for (size_t i = 0; i < sizeof(rank_variables) / sizeof(*rank_variables); i++) {
+		const char *value = getenv(rank_variables[i]);
+		uint64_t number = value ? decimal(value) : 0;
+
+		if (number > 0)
+			return number < RANKS_MAX ? (uint32_t)number : RANKS_MAX;
+	}
+	return 1;
+}
+
+void memory_limits_read(const char *root, struct memory_limits *limits)
+{
+	int saved_errno = errno;
+
+	*limits = (struct memory_limits){
+		.cgroup = cgroup_limit(root),
+		.machine = machine_memory(root),
+		.address_space = resource_limit(RLIMIT_AS),
+		.address_space_used = mapped(root),
+		.file = resource_limit(RLIMIT_FSIZE),
+		.ranks = ranks(),
+	};
+	errno = saved_errno;
+}
