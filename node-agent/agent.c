@@ -23,6 +23,7 @@
 #include "process_table.h"
 #include "proto/record_ring.h"
 #include "publisher.h"
+#include "ring_ownership.h"
 #include "symbolizer.h"
 
 #define NS_PER_MS          1000000ull
@@ -40,12 +41,15 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 				     uint32_t *window)
 {
 	struct guest_process *process;
+	uint8_t before[RECORD_RING_EPOCH];
 	uint32_t process_id;
 
 	*window = 1;
-	if (process_table_has(agent->processes, arrival)) {
+	/* It had not heard of us for a while, or not of our answer. */
+	if (process_table_has(agent->processes, arrival) ||
+	    ring_ownership_claim(arrival->ring, agent->epoch, before) == RING_CLAIM_DROP) {
 		record_ring_unmap(arrival->ring);
-		return HANDSHAKE_OK; /* it had not heard of us for a while */
+		return HANDSHAKE_OK;
 	}
 	if (agent->nr_processes == WIRE_ID_MAX ||
 	    process_table_count(agent->processes) == PROCESS_TABLE_MAX ||
@@ -318,8 +322,9 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.module = on_module,
 		.notice = on_notice,
 		.context = agent,
-		.epoch = options->may_restart || options->attached ? agent->epoch : NULL,
+		.epoch = agent->epoch,
 		.predecessors = agent->predecessors,
+		.begins_anew = options->attached,
 	};
 	r = guest_listener_create(agent->loop, options->socket_path, options->any_user, on_arrival,
 				  agent, &agent->listener, error);

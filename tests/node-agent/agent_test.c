@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -302,6 +303,45 @@ static void a_guest_that_comes_again_is_the_same_process(void **state)
 	close(fd);
 }
 
+/* So it is with an agent that was stalled: its guests have offered their rings again, and ended meanwhile. */
+static void own_ring_that_comes_after_its_process_is_gone_is_not_read_again(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router),
+					.may_restart = true};
+	struct agent_status status;
+	struct record_ring *first, *second;
+	int first_fd, second_fd;
+
+	start_agent(fixture, &options);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &first, &first_fd), 0);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &second, &second_fd), 0);
+	assert_int_equal(guest_fixture_handshake(fixture->socket, first_fd, 1), HANDSHAKE_OK);
+	guest_program_write_work(first, 5);
+	assert_int_equal(guest_fixture_handshake(fixture->socket, second_fd, 2), HANDSHAKE_OK);
+	do {
+		sched_yield();
+		agent_status(fixture->agent, &status);
+	} while (status.processes_running != 1);
+	/* Nobody serves, so nothing is acknowledged, nor released. */
+	assert_int_equal(guest_fixture_handshake(fixture->socket, first_fd, 1), HANDSHAKE_OK);
+	guest_program_write_work(second, 7);
+	aggregator_view_serve_until_ended(&fixture->view, 1);
+	agent_stop(fixture->agent);
+	/* It says no goodbye: a guest stays behind. */
+	while (pthread_tryjoin_np(fixture->thread, NULL) != 0)
+		aggregator_view_serve(&fixture->view, 1);
+	agent_status(fixture->agent, &status);
+	assert_int_equal(status.processes, 2);
+	assert_int_equal(status.launches, 12);
+	assert_int_equal(aggregator_view_process(&fixture->view, 1)->launches, 5);
+	assert_int_equal(aggregator_view_process(&fixture->view, 2)->launches, 7);
+	record_ring_destroy(first);
+	record_ring_destroy(second);
+	close(first_fd);
+	close(second_fd);
+}
+
 static void errors_at_the_start_name_what_and_where(void **state)
 {
 	struct fixture *fixture = *state;
@@ -334,6 +374,7 @@ int main(int argc, char **argv)
 		TEST(an_aggregator_that_refuses_us_ends_the_agent),
 		TEST(a_second_guest_of_one_process_ends_the_first),
 		TEST(a_guest_that_comes_again_is_the_same_process),
+		TEST(own_ring_that_comes_after_its_process_is_gone_is_not_read_again),
 		TEST(errors_at_the_start_name_what_and_where),
 	};
 
