@@ -180,6 +180,16 @@ static void peer_ready(void *context)
 /* ---- coming in
  * --------------------------------------------------------------------------------------------- */
 
+/* What it has said counts, also if the loop was away since and has not read it yet. */
+static void show_out(struct peer *peer)
+{
+	peer_ready(peer);
+	if (peer->source.fd < 0)
+		return;
+	close_peer(peer);
+	peer->listener->refused++;
+}
+
 /* A free place, or that of whoever has been silent the longest. */
 static struct peer *find_place(struct guest_listener *listener)
 {
@@ -193,8 +203,7 @@ static struct peer *find_place(struct guest_listener *listener)
 		if (peer->since_ns < oldest->since_ns)
 			oldest = peer;
 	}
-	close_peer(oldest);
-	listener->refused++;
+	show_out(oldest);
 	return oldest;
 }
 
@@ -346,8 +355,7 @@ uint64_t guest_listener_step(struct guest_listener *listener, uint64_t now_ns)
 		if (peer->source.fd < 0)
 			continue;
 		if (due_ns <= now_ns) {
-			close_peer(peer);
-			listener->refused++;
+			show_out(peer);
 		} else if (due_ns < next_ns) {
 			next_ns = due_ns;
 		}
