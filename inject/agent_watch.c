@@ -18,21 +18,28 @@
 #define LAST_GONE_NS 500000000u
 #define LAST_STEP_NS 20000000
 
-static struct {
+static struct agent_watch {
 	struct agent_link link;
 	struct record_ring *ring;
 	struct definition_writer *notices;
-	uint64_t next_ns, asked_ns, begun_ns;
-	bool absent, gave_up;
+	uint64_t next_ns;            /* of the next attempt */
+	uint64_t asked_ns, begun_ns; /* when an agent was last asked, and first */
+	bool absent;                 /* the socket's file was not there at the last attempt */
+	bool gave_up;
 } self = {.link.ring_fd = -1};
 
 void agent_watch_start(const struct agent_link *link, struct record_ring *ring,
 		       struct definition_writer *notices)
 {
-	self.link = *link;
-	self.ring = ring;
-	self.notices = notices;
-	self.begun_ns = self.asked_ns = monotonic_ns();
+	uint64_t now_ns = monotonic_ns();
+
+	self = (struct agent_watch){
+		.link = *link,
+		.ring = ring,
+		.notices = notices,
+		.asked_ns = now_ns,
+		.begun_ns = now_ns,
+	};
 	if ((link->wanted || !link->answered) && link->ring_fd < 0)
 		definition_writer_notice(notices, NOTICE_AGENT_LINK, 0,
 					 "no descriptor to spare: if the agent is started again, "
