@@ -233,22 +233,38 @@ static void take_in(struct guest_listener *listener, int fd)
 	}
 }
 
+/* false: nobody waits, or there is no descriptor for who does. */
+static bool accept_one(struct guest_listener *listener)
+{
+	int fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0) {
+		take_in(listener, fd);
+		return true;
+	}
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
+		event_loop_remove(listener->loop, &listener->source);
+		listener->paused = true;
+	}
+	return false;
+}
+
 static void listener_ready(void *context)
 {
 	struct guest_listener *listener = context;
 
-	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-		int fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	for (int i = 0; i < ACCEPTS_AT_ONCE && accept_one(listener); i++)
+		;
+}
 
-		if (fd < 0) {
-			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
-				event_loop_remove(listener->loop, &listener->source);
-				listener->paused = true;
-			}
-			return;
-		}
-		take_in(listener, fd);
-	}
+void guest_listener_take_all(struct guest_listener *listener)
+{
+	/* As many as the queue holds: who comes later would hold up the end. */
+	for (int i = 0; i < SOMAXCONN && accept_one(listener); i++)
+		;
+	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++)
+		if (listener->peers[i].source.fd >= 0)
+			peer_ready(&listener->peers[i]);
 }
 
 /* ---- life

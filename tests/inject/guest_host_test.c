@@ -183,7 +183,7 @@ static void guest_for_which_there_is_no_place_records_and_asks_again(void **stat
 	agent.answer = HANDSHAKE_REFUSED_FULL;
 	run(ARGV("--launches", "50"), NULL);
 	assert_exit_code(0);
-	assert_int_equal(agent.nr_connections, 2);
+	assert_true(agent.nr_connections > 1);
 	assert_true(agent.finished);
 	assert_int_equal(agent.nr_launches, 50);
 	assert_int_equal(agent.nr_records, 50);

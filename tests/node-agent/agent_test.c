@@ -342,6 +342,35 @@ static void own_ring_that_comes_after_its_process_is_gone_is_not_read_again(void
 	close(second_fd);
 }
 
+static void guests_that_wait_when_the_agent_is_asked_to_end_are_read(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
+	struct guest_hello hello = guest_fixture_hello(1);
+	struct record_ring *ring;
+	char *error = NULL;
+	int ring_fd;
+
+	/* Its loop has not begun: who comes now waits in its queue. */
+	options.socket_path = fixture->socket;
+	options.node_name = "node01";
+	options.devices_path = fixture->devices;
+	options.quiet = true;
+	assert_int_equal(agent_create(&options, &fixture->agent, &error), 0);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &ring, &ring_fd), 0);
+	guest_program_write_work(ring, 5);
+	int fd = guest_fixture_connect(fixture->socket);
+	assert_int_equal(guest_fixture_send(fd, &hello, sizeof(hello), &ring_fd, 1), sizeof(hello));
+	close(fd);
+	agent_stop(fixture->agent);
+	assert_int_equal(pthread_create(&fixture->thread, NULL, run, fixture), 0);
+	aggregator_view_serve_until_bye(&fixture->view);
+	assert_int_equal(pthread_join(fixture->thread, NULL), 0);
+	assert_int_equal(aggregator_view_process(&fixture->view, 1)->launches, 5);
+	record_ring_destroy(ring);
+	close(ring_fd);
+}
+
 static void errors_at_the_start_name_what_and_where(void **state)
 {
 	struct fixture *fixture = *state;
@@ -375,6 +404,7 @@ int main(int argc, char **argv)
 		TEST(a_second_guest_of_one_process_ends_the_first),
 		TEST(a_guest_that_comes_again_is_the_same_process),
 		TEST(own_ring_that_comes_after_its_process_is_gone_is_not_read_again),
+		TEST(guests_that_wait_when_the_agent_is_asked_to_end_are_read),
 		TEST(errors_at_the_start_name_what_and_where),
 	};
 
