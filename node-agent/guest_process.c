@@ -105,7 +105,9 @@ void guest_process_destroy(struct guest_process *process)
 
 bool guest_process_is(const struct guest_process *process, const struct guest_arrival *arrival)
 {
-	return process->pid == arrival->pid && !process->over &&
+	/* Of a process that has ended meanwhile, the pid may not be told any more. */
+	return (process->pid == arrival->pid || arrival->pid == 0) &&
+	       process->uid == arrival->uid && !process->over &&
 	       memcmp(process->instance, arrival->hello->instance, sizeof(process->instance)) == 0;
 }
 

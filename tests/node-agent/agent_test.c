@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "aggregator_view.h"
@@ -14,6 +15,7 @@
 #include "guest_program.h"
 #include "node-agent/agent.h"
 #include "node-agent/event_loop.h"
+#include "node-agent/proc_file.h"
 #include "proto/ledger.h"
 #include "router_fixture.h"
 
@@ -371,6 +373,46 @@ static void guests_that_wait_when_the_agent_is_asked_to_end_are_read(void **stat
 	close(ring_fd);
 }
 
+static void guest_whose_pid_is_anothers_by_now_is_not_taken_for_that_one(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
+	struct guest_hello hello = guest_fixture_hello(2);
+	struct guest_welcome welcome;
+	struct record_ring *living, *ended;
+	int living_fd, ended_fd;
+
+	start_agent(fixture, &options);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &living, &living_fd), 0);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &ended, &ended_fd), 0);
+	assert_int_equal(guest_fixture_handshake(fixture->socket, living_fd, 1), HANDSHAKE_OK);
+	guest_program_write_work(ended, 5);
+	/* The one that had this pid before us. */
+	hello.start_ticks--;
+	hello.pid_namespace = proc_file_pid_namespace(getpid());
+	int fd = guest_fixture_connect(fixture->socket);
+	assert_int_equal(guest_fixture_send(fd, &hello, sizeof(hello), &ended_fd, 1),
+			 sizeof(hello));
+	assert_int_equal(recv(fd, &welcome, sizeof(welcome), 0), sizeof(welcome));
+	close(fd);
+	assert_int_equal(welcome.status, HANDSHAKE_OK);
+	guest_program_write_work(living, 7);
+	stop_and_serve(fixture);
+
+	struct aggregator_view_process *processes = fixture->view.processes;
+	struct aggregator_view_process *first = &processes[processes[1].launches == 7 ? 1 : 2];
+	struct aggregator_view_process *second = &processes[processes[1].launches == 7 ? 2 : 1];
+	assert_int_equal(first->launches, 7);
+	assert_int_equal(first->state, PROCESS_RUNNING);
+	assert_int_equal(second->launches, 5);
+	assert_int_equal(second->state, PROCESS_UNCLEAN);
+	assert_null(strstr(second->command, "agent_test"));
+	record_ring_destroy(living);
+	record_ring_destroy(ended);
+	close(living_fd);
+	close(ended_fd);
+}
+
 static void errors_at_the_start_name_what_and_where(void **state)
 {
 	struct fixture *fixture = *state;
@@ -405,6 +447,7 @@ int main(int argc, char **argv)
 		TEST(a_guest_that_comes_again_is_the_same_process),
 		TEST(own_ring_that_comes_after_its_process_is_gone_is_not_read_again),
 		TEST(guests_that_wait_when_the_agent_is_asked_to_end_are_read),
+		TEST(guest_whose_pid_is_anothers_by_now_is_not_taken_for_that_one),
 		TEST(errors_at_the_start_name_what_and_where),
 	};
 
