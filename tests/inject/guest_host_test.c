@@ -206,6 +206,19 @@ static void silent_agent_delays_the_job_by_a_second_and_loses_nothing(void **sta
 	assert_int_equal(agent.nr_records, 50);
 }
 
+static void what_cupti_has_not_delivered_when_the_process_must_end_is_counted(void **state)
+{
+	static const char *const environment[] = {"FAKE_CUPTI_LATE=3", NULL};
+
+	(void)state;
+	run(ARGV("--launches", "50"), environment);
+	assert_exit_code(0);
+	assert_false(agent.finished);
+	assert_int_equal(agent.nr_launches, 50);
+	assert_int_equal(agent.nr_records, 0);
+	assert_int_equal(test_agent_ledger_sum(&agent, LEDGER_LAUNCH_UNDELIVERED), 50);
+}
+
 static void file_size_limit_switches_the_guest_off_without_a_signal(void **state)
 {
 	(void)state;
@@ -272,6 +285,7 @@ int main(void)
 		TEST(refused_guest_switches_itself_off),
 		TEST(guest_for_which_there_is_no_place_records_and_asks_again),
 		TEST(silent_agent_delays_the_job_by_a_second_and_loses_nothing),
+		TEST(what_cupti_has_not_delivered_when_the_process_must_end_is_counted),
 		TEST(file_size_limit_switches_the_guest_off_without_a_signal),
 		TEST(forked_child_leaves_the_ring_alone),
 		TEST(forked_childs_end_is_not_the_end),
