@@ -6,7 +6,7 @@
 
 #define SCHEDULES 100000u
 
-/* One schedule alone, to look into it: ring_model_test SEED. */
+/* Others than all: ring_model_test SEED COUNT. */
 static uint64_t first_seed, nr_seeds = SCHEDULES;
 
 static void every_record_arrives_once_or_is_counted_whatever_dies(void **state)
@@ -57,9 +57,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(agent_that_reads_its_own_ring_again_is_found_out),
 	};
 
-	if (argc > 1) {
+	if (argc == 3) {
 		first_seed = strtoull(argv[1], NULL, 10);
-		nr_seeds = 1;
+		nr_seeds = strtoull(argv[2], NULL, 10);
 	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
