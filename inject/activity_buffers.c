@@ -67,6 +67,7 @@ static _Atomic uint64_t records_seen, resources_seen;
 static _Atomic uint64_t earliest_ns = UINT64_MAX; /* written under the lock, or taken away */
 static _Atomic uint64_t hurry_until_ns;           /* 0: no hurry */
 static atomic_bool agent_only;
+static atomic_bool closed;
 static _Alignas(64) uint8_t discard[DISCARD_BYTES];
 
 static_assert(RECORD_DEVICES_MAX <= 64, "a bit a device");
@@ -96,6 +97,7 @@ void activity_buffers_fini(void)
 	kernel_configs_destroy(self.configs);
 	memset(&self, 0, sizeof(self));
 	atomic_store(&hurry_until_ns, 0);
+	atomic_store(&closed, false);
 }
 
 void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -192,7 +194,8 @@ static void pass_on(uint64_t deadline_ns)
 	while (done < self.nr_records) {
 		done += record_ring_push_activity(self.ring, self.records + done,
 						  self.nr_records - done);
-		if (done == self.nr_records || monotonic_ns() >= deadline_ns)
+		if (done == self.nr_records || monotonic_ns() >= deadline_ns ||
+		    atomic_load_explicit(&closed, memory_order_relaxed))
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_NS}, NULL);
 	}
@@ -339,8 +342,9 @@ static void convert(uint8_t *buffer, size_t valid_size)
 	void *record = NULL;
 
 	activity_clock_get(&clock);
-	while (self.library->activity_get_next_record(buffer, valid_size, &record) ==
-	       CUPTI_ABI_SUCCESS) {
+	while (!atomic_load_explicit(&closed, memory_order_relaxed) &&
+	       self.library->activity_get_next_record(buffer, valid_size, &record) ==
+		       CUPTI_ABI_SUCCESS) {
 		take(record, &clock);
 		if (self.nr_records == CHUNK_RECORDS)
 			pass_on(deadline_ns);
@@ -429,6 +433,21 @@ void activity_buffers_define(bool last)
 void activity_buffers_hurry(uint64_t until_ns)
 {
 	atomic_store_explicit(&hurry_until_ns, until_ns, memory_order_relaxed);
+}
+
+bool activity_buffers_close(uint64_t until_ns, uint64_t *taken)
+{
+	*taken = 0;
+	atomic_store(&closed, true);
+	atomic_store_explicit(&hurry_until_ns, 1, memory_order_relaxed);
+	while (pthread_mutex_trylock(&lock) != 0) {
+		if (monotonic_ns() >= until_ns)
+			return false;
+		nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_NS}, NULL);
+	}
+	*taken = atomic_load_explicit(&records_seen, memory_order_relaxed);
+	pthread_mutex_unlock(&lock);
+	return true;
 }
 
 void activity_buffers_seen(uint64_t *records, uint64_t *resources, uint64_t *earliest)

@@ -57,6 +57,11 @@ void activity_buffers_wait_for_agent_only(void);
 /* From now on, wait for room no longer than until_ns (CLOCK_MONOTONIC) in all: the process ends. */
 void activity_buffers_hurry(uint64_t until_ns);
 
+/* From now on no record is taken: the process ends, and cannot wait for those that CUPTI still has. *taken: records of GPU
+ * work that were, each of which is in the ring or counted. false: a thread is still at it after until_ns
+ * (CLOCK_MONOTONIC), and *taken is 0. */
+bool activity_buffers_close(uint64_t until_ns, uint64_t *taken);
+
 /* What has come so far, for activity_watch.h: GPU records, records of streams and contexts, and when
  * the first work began of the records since the last call (UINT64_MAX: none). Any thread. */
 void activity_buffers_seen(uint64_t *records, uint64_t *resources, uint64_t *earliest_ns);

@@ -91,7 +91,8 @@ static void random_instance(uint8_t *instance)
 	memcpy(instance, seed, sizeof(seed));
 }
 
-static int connect_to(const char *path)
+/* flags: of socket(). */
+static int connect_to(const char *path, int flags)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const struct timeval timeout = {.tv_usec = CONNECT_US};
@@ -101,13 +102,13 @@ static int connect_to(const char *path)
 	if (strlen(path) >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
 	strcpy(address.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 	if (fd < 0)
 		return -errno;
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0 ||
 	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-		error = errno == EAGAIN ? -ETIMEDOUT : -errno;
+		error = -errno; /* EAGAIN: its queue is full */
 	if (error < 0) {
 		close(fd);
 		return error;
@@ -142,9 +143,7 @@ static int send_hello(int fd, const struct agent_link *link, int ring_fd)
 	rights->cmsg_type = SCM_RIGHTS;
 	rights->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(rights), &ring_fd, sizeof(ring_fd));
-	if (sendmsg(fd, &message, MSG_NOSIGNAL) < 0)
-		return errno == EAGAIN ? -ETIMEDOUT : -errno;
-	return 0;
+	return sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 static int receive_welcome(int fd, struct guest_welcome *welcome)
@@ -152,11 +151,38 @@ static int receive_welcome(int fd, struct guest_welcome *welcome)
 	ssize_t size = recv(fd, welcome, sizeof(*welcome), 0);
 
 	if (size < 0)
-		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+		return -errno;
+	if (size == 0)
+		return -ECONNRESET; /* it died, or had too many peers at a time */
 	if (size != (ssize_t)sizeof(*welcome) || welcome->magic != HANDSHAKE_MAGIC ||
 	    welcome->version != HANDSHAKE_VERSION)
 		return -EPROTO;
+	if (welcome->status == HANDSHAKE_REFUSED_FULL)
+		return -EAGAIN;
 	return welcome->status == HANDSHAKE_OK ? 0 : -EACCES;
+}
+
+/* There is an agent, and what it made of the memory is not known, or may become another. */
+static bool is_unsure(int error)
+{
+	return error == -EAGAIN || error == -ECONNRESET || error == -EPIPE || error == -EINTR;
+}
+
+static int exchange(int fd, struct agent_link *link, int ring_fd, struct guest_welcome *welcome)
+{
+	struct ucred agent;
+	socklen_t size = sizeof(agent);
+	int error = send_hello(fd, link, ring_fd);
+
+	link->agent_pid =
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &agent, &size) == 0 ? agent.pid : 0;
+	if (error == 0)
+		error = receive_welcome(fd, welcome);
+	if (error == 0) {
+		link->answered = true;
+		link->wanted = welcome->flags & HANDSHAKE_KEEP_RING;
+	}
+	return is_unsure(error) ? -EAGAIN : error;
 }
 
 /* Not fstat(): as a function it is younger than the C libraries that the guest may meet. */
@@ -192,28 +218,28 @@ static void keep(struct agent_link *link, int ring_fd)
 int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 		    struct agent_link *link, struct record_ring **ring, uint16_t *window)
 {
-	struct guest_welcome welcome = {0};
-	int ring_fd = -1, error, fd = connect_to(path);
+	struct guest_welcome welcome = {.window = 1};
+	int ring_fd = -1, error, fd = connect_to(path, 0);
 
 	*ring = NULL;
 	*window = 0;
 	memset(link, 0, sizeof(*link));
 	link->ring_fd = -1;
-	if (fd < 0)
+	if (fd < 0 && !is_unsure(fd))
 		return fd;
 	strcpy(link->path, path); /* it fitted into an address of the same size */
 	random_instance(link->instance);
 	error = record_ring_create(sizes, ring, &ring_fd);
-	if (error == 0)
-		error = send_hello(fd, link, ring_fd);
-	if (error == 0)
-		error = receive_welcome(fd, &welcome);
-	link->wanted = error == 0 && (welcome.flags & HANDSHAKE_KEEP_RING);
-	if (link->wanted)
+	if (error == 0 && fd >= 0)
+		error = exchange(fd, link, ring_fd, &welcome);
+	if (error == -EAGAIN)
+		error = 0;
+	if (error == 0 && (link->wanted || !link->answered))
 		keep(link, ring_fd);
 	if (ring_fd >= 0)
 		close(ring_fd);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	if (error < 0) {
 		record_ring_destroy(*ring);
 		*ring = NULL;
@@ -223,23 +249,46 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	return 0;
 }
 
+static bool has_ring(struct agent_link *link)
+{
+	uint64_t device, inode;
+
+	if (link->ring_fd >= 0 && identify(link->ring_fd, &device, &inode) == 0 &&
+	    device == link->device && inode == link->inode)
+		return true;
+	link->ring_fd = -1;
+	return false;
+}
+
 int agent_handshake_again(struct agent_link *link)
 {
 	struct guest_welcome welcome;
-	uint64_t device, inode;
 	int error, fd;
 
-	if (link->ring_fd < 0 || identify(link->ring_fd, &device, &inode) < 0 ||
-	    device != link->device || inode != link->inode) {
-		link->ring_fd = -1;
+	if (!has_ring(link))
 		return -EBADF;
+	fd = connect_to(link->path, 0);
+	if (fd < 0)
+		return is_unsure(fd) ? -EAGAIN : fd;
+	error = exchange(fd, link, link->ring_fd, &welcome);
+	close(fd);
+	if (error == 0 && !link->wanted) {
+		close(link->ring_fd);
+		link->ring_fd = -1;
 	}
-	fd = connect_to(link->path);
+	return error;
+}
+
+int agent_handshake_offer(struct agent_link *link)
+{
+	int error, fd;
+
+	if (!has_ring(link))
+		return -EBADF;
+	fd = connect_to(link->path, SOCK_NONBLOCK);
 	if (fd < 0)
 		return fd;
 	error = send_hello(fd, link, link->ring_fd);
-	if (error == 0)
-		error = receive_welcome(fd, &welcome);
 	close(fd);
 	return error;
 }

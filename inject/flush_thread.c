@@ -43,7 +43,8 @@
 #define FLUSH_NS      500000000u  /* activity, drop counts, clocks */
 #define STATISTICS_NS 1000000000u /* sums of calls and launch configurations; memory of what rests */
 #define STOP_NS       2000000000u /* the most that an exiting process waits */
-#define LAST_ROOM_NS  1000000000u /* of which for room in the activity lane */
+#define LAST_ROOM_NS  1000000000u /* of which for room in the activity lane, if an agent makes some */
+#define CLOSE_NS      100000000u  /* of which for what comes after the rest */
 
 enum event {
 	EVENT_STOP = 1u << 0,
@@ -53,13 +54,19 @@ enum event {
 	EVENT_NEWS = 1u << 8, /* the count of them, in this bit and those above */
 };
 
+enum progress {
+	PROGRESS_SAID = 1u << 0, /* the goodbye is in the ring */
+	PROGRESS_DONE = 1u << 1,
+};
+
 static struct {
 	struct flush_thread_parts parts;
 	struct activity_watch watch;
 	uint32_t watched_window; /* the watch's; 0: none yet */
 	bool started, prepared, captured;
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
-	atomic_uint done;   /* likewise */
+	atomic_uint done;   /* likewise: enum progress */
+	_Atomic uint64_t stop_ns; /* when the process goes on to end, whatever is not done */
 	atomic_bool flush_soon;
 	bool devices_known, failure_said, unified_asked, clock_said;
 	struct definition_clock clock; /* the last sample; zeroed: none */
@@ -327,14 +334,27 @@ static void hear_of_loss(void)
 	self.watched_window = 0;
 }
 
+static void watch_agent(uint64_t now_ns)
+{
+	enum agent_watch_news news = AGENT_WATCH_NOTHING;
+
+	if (capture_window_may_change_agents())
+		news = agent_watch_step(now_ns);
+	if (news == AGENT_WATCH_TAKEN)
+		flush_thread_wake(); /* its command is there */
+	if (news == AGENT_WATCH_GAVE_UP) {
+		capture_window_failed();
+		lifecycle_off();
+	}
+}
+
 /* What there is to do now. A running kernel must not be flushed by force: it would come without its
  * end, and only once. */
 static void work(unsigned int events)
 {
 	uint64_t now_ns = monotonic_ns();
 
-	if (capture_window_may_change_agents() && agent_watch_step(now_ns))
-		flush_thread_wake(); /* its command is there */
+	watch_agent(now_ns);
 	shared_objects_look(self.parts.definitions);
 	hear_of_loss();
 	if (!is_captured() || capture_window_is_resting())
@@ -394,9 +414,10 @@ static void finish_watch_late(void)
 static void finish(unsigned int events)
 {
 	bool works = !(events & EVENT_CUPTI_FAILED), watched = false;
+	uint64_t now_ns = monotonic_ns();
 
 	if (capture_window_may_change_agents())
-		agent_watch_last(monotonic_ns());
+		agent_watch_offer(now_ns);
 	shared_objects_look(self.parts.definitions);
 	hear_of_loss();
 	if (is_captured()) {
@@ -405,7 +426,7 @@ static void finish(unsigned int events)
 		if (self.parts.native_stacks)
 			unwind_notices_write(self.parts.tables, self.parts.definitions);
 	}
-	activity_buffers_hurry(monotonic_ns() + LAST_ROOM_NS);
+	activity_buffers_hurry(now_ns + (agent_watch_lives(now_ns) ? LAST_ROOM_NS : 1));
 	if (works && capture_window_lock()) {
 		if (self.parts.late || events & EVENT_CONTEXT_CREATED) {
 			flush(1);
@@ -425,6 +446,9 @@ static void finish(unsigned int events)
 	lifecycle_off();
 	do_once_a_second(monotonic_ns(), true);
 	record_ring_finish(self.parts.ring);
+	set_and_wake(&self.done, PROGRESS_SAID);
+	if (capture_window_may_change_agents())
+		agent_watch_last(atomic_load(&self.stop_ns) - CLOSE_NS);
 }
 
 static void *run(void *argument)
@@ -445,7 +469,7 @@ static void *run(void *argument)
 		poll_ns = capture_window_is_resting() ? REST_NS : POLL_NS;
 		wait_on(&self.events, events, rest_ns < poll_ns ? rest_ns : poll_ns);
 	}
-	set_and_wake(&self.done, 1);
+	set_and_wake(&self.done, PROGRESS_DONE);
 	return NULL;
 }
 
@@ -463,15 +487,39 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 	return error;
 }
 
+/* The helper is still at the last flush: what it has not come to is counted. Where one launch has many records, fewer launches
+ * than that are missing, or none. */
+static void count_undelivered(uint64_t until_ns)
+{
+	uint64_t taken, launches;
+
+	if (!activity_buffers_close(until_ns, &taken))
+		return;
+	launches = record_ring_own_launches(self.parts.ring);
+	if (launches > taken)
+		record_ring_count(self.parts.ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_UNDELIVERED,
+				  launches - taken, 0);
+}
+
 bool flush_thread_stop(void)
 {
-	uint64_t deadline_ns = monotonic_ns() + STOP_NS;
+	uint64_t stop_ns = monotonic_ns() + STOP_NS, deadline_ns = stop_ns - CLOSE_NS;
+	unsigned int done = 0;
 
 	if (!self.started)
 		return false;
+	atomic_store(&self.stop_ns, stop_ns);
 	set_and_wake(&self.events, EVENT_STOP);
-	for (uint64_t now_ns = monotonic_ns(); !atomic_load(&self.done) && now_ns < deadline_ns;
-	     now_ns = monotonic_ns())
-		wait_on(&self.done, 0, deadline_ns - now_ns);
-	return atomic_load(&self.done) != 0;
+	for (uint64_t now_ns = monotonic_ns(); now_ns < deadline_ns; now_ns = monotonic_ns()) {
+		done = atomic_load(&self.done);
+		if (done & PROGRESS_DONE)
+			return true;
+		wait_on(&self.done, done, deadline_ns - now_ns);
+	}
+	if (atomic_load(&self.done) & PROGRESS_SAID)
+		return true;
+	lifecycle_off();
+	count_undelivered(stop_ns);
+	agent_watch_offer(monotonic_ns());
+	return false;
 }

@@ -31,8 +31,9 @@ struct flush_thread_parts { /* all borrowed for good */
 /* Returns 0, or -errno of pthread_create(). */
 int flush_thread_start(const struct flush_thread_parts *parts);
 
-/* Asks for the last flush (none if the GPU never worked) and the goodbye in the ring, and waits for
- * both, at most 2 seconds. Returns whether they were done. Not started: false at once. */
+/* Asks for the last flush (none if the GPU never worked), the goodbye in the ring, and an agent that has the ring, and waits
+ * for them, at most 2 seconds in all. Returns whether the goodbye was said; otherwise counts the launches whose records
+ * CUPTI still had. Not started: false at once. */
 bool flush_thread_stop(void);
 
 /* News from CUPTI's callbacks; they only set a flag and wake the thread. */

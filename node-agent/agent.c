@@ -19,10 +19,12 @@
 #include "guest_listener.h"
 #include "guest_process.h"
 #include "predecessor.h"
+#include "proc_file.h"
 #include "probe_source.h"
 #include "process_table.h"
 #include "proto/record_ring.h"
 #include "publisher.h"
+#include "ring_ownership.h"
 #include "symbolizer.h"
 
 #define NS_PER_MS          1000000ull
@@ -36,16 +38,31 @@
  * ------------------------------------------------------------------------------------------------
  */
 
+/* Its pid is another process's by now, of which the system would tell in its place. Start times can be compared where both
+ * count from the same moment. */
+static bool is_gone(const struct guest_arrival *arrival)
+{
+	const struct guest_hello *hello = arrival->hello;
+	uint64_t start_ticks = proc_file_start_ticks(arrival->pid);
+
+	return start_ticks && hello->start_ticks && start_ticks != hello->start_ticks &&
+	       hello->pid_namespace == proc_file_pid_namespace(getpid()) &&
+	       proc_file_time_namespace(arrival->pid) == proc_file_time_namespace(getpid());
+}
+
 static enum handshake_status take_in(struct agent *agent, const struct guest_arrival *arrival,
-				     uint32_t *window)
+				     bool gone, uint32_t *window)
 {
 	struct guest_process *process;
+	uint8_t before[RECORD_RING_EPOCH];
 	uint32_t process_id;
 
 	*window = 1;
-	if (process_table_has(agent->processes, arrival)) {
+	/* It had not heard of us for a while, or not of our answer. */
+	if (process_table_has(agent->processes, arrival) ||
+	    ring_ownership_claim(arrival->ring, agent->epoch, before) == RING_CLAIM_DROP) {
 		record_ring_unmap(arrival->ring);
-		return HANDSHAKE_OK; /* it had not heard of us for a while */
+		return HANDSHAKE_OK;
 	}
 	if (agent->nr_processes == WIRE_ID_MAX ||
 	    process_table_count(agent->processes) == PROCESS_TABLE_MAX ||
@@ -59,6 +76,8 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 		guest_process_destroy(process);
 		return HANDSHAKE_REFUSED_FULL;
 	}
+	if (gone)
+		guest_process_end(process, true);
 	/* Without memory for it, the guest's own data still is. */
 	bpf_source_attach(agent->bpf, arrival->pid, process);
 	guest_process_set_probe(process, NULL); /* whatever an agent before us had */
@@ -73,10 +92,14 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 					uint32_t *window)
 {
 	struct agent *agent = context;
-	enum handshake_status status = take_in(agent, arrival, window);
+	struct guest_arrival named = *arrival;
+	bool gone = is_gone(arrival);
 
+	if (gone)
+		named.pid = 0;
+	enum handshake_status status = take_in(agent, &named, gone, window);
 	if (status != HANDSHAKE_OK)
-		bpf_source_refuse(agent->bpf, arrival->pid);
+		bpf_source_refuse(agent->bpf, named.pid);
 	return status;
 }
 
@@ -318,8 +341,9 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.module = on_module,
 		.notice = on_notice,
 		.context = agent,
-		.epoch = options->may_restart || options->attached ? agent->epoch : NULL,
+		.epoch = agent->epoch,
 		.predecessors = agent->predecessors,
+		.begins_anew = options->attached,
 	};
 	r = guest_listener_create(agent->loop, options->socket_path, options->any_user, on_arrival,
 				  agent, &agent->listener, error);

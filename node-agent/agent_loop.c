@@ -169,6 +169,7 @@ static int begin_stop(struct agent *agent, uint64_t now_ns)
 	agent->phase = PHASE_DRAINING;
 	agent->stop_ns = now_ns + agent->give_up_ns;
 	agent->next_pass_ns = 0;
+	guest_listener_take_all(agent->listener);
 	guest_listener_destroy(agent->listener);
 	agent->listener = NULL;
 	process_table_end_all(agent->processes);

@@ -180,6 +180,16 @@ static void peer_ready(void *context)
 /* ---- coming in
  * --------------------------------------------------------------------------------------------- */
 
+/* What it has said counts, also if the loop was away since and has not read it yet. */
+static void show_out(struct peer *peer)
+{
+	peer_ready(peer);
+	if (peer->source.fd < 0)
+		return;
+	close_peer(peer);
+	peer->listener->refused++;
+}
+
 /* A free place, or that of whoever has been silent the longest. */
 static struct peer *find_place(struct guest_listener *listener)
 {
@@ -193,8 +203,7 @@ static struct peer *find_place(struct guest_listener *listener)
 		if (peer->since_ns < oldest->since_ns)
 			oldest = peer;
 	}
-	close_peer(oldest);
-	listener->refused++;
+	show_out(oldest);
 	return oldest;
 }
 
@@ -224,22 +233,38 @@ static void take_in(struct guest_listener *listener, int fd)
 	}
 }
 
+/* false: nobody waits, or there is no descriptor for who does. */
+static bool accept_one(struct guest_listener *listener)
+{
+	int fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0) {
+		take_in(listener, fd);
+		return true;
+	}
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
+		event_loop_remove(listener->loop, &listener->source);
+		listener->paused = true;
+	}
+	return false;
+}
+
 static void listener_ready(void *context)
 {
 	struct guest_listener *listener = context;
 
-	for (int i = 0; i < ACCEPTS_AT_ONCE; i++) {
-		int fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	for (int i = 0; i < ACCEPTS_AT_ONCE && accept_one(listener); i++)
+		;
+}
 
-		if (fd < 0) {
-			if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
-				event_loop_remove(listener->loop, &listener->source);
-				listener->paused = true;
-			}
-			return;
-		}
-		take_in(listener, fd);
-	}
+void guest_listener_take_all(struct guest_listener *listener)
+{
+	/* As many as the queue holds: who comes later would hold up the end. */
+	for (int i = 0; i < SOMAXCONN && accept_one(listener); i++)
+		;
+	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++)
+		if (listener->peers[i].source.fd >= 0)
+			peer_ready(&listener->peers[i]);
 }
 
 /* ---- life
@@ -346,8 +371,7 @@ uint64_t guest_listener_step(struct guest_listener *listener, uint64_t now_ns)
 		if (peer->source.fd < 0)
 			continue;
 		if (due_ns <= now_ns) {
-			close_peer(peer);
-			listener->refused++;
+			show_out(peer);
 		} else if (due_ns < next_ns) {
 			next_ns = due_ns;
 		}

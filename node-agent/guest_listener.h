@@ -55,6 +55,9 @@ int guest_listener_allow(struct guest_listener *listener, uid_t uid);
 /* From now on asks guests to keep their memory for the agent that comes after this one. */
 void guest_listener_keep_rings(struct guest_listener *listener);
 
+/* Takes in all who have come so far and said what they want, as before the end. Waits for nobody. */
+void guest_listener_take_all(struct guest_listener *listener);
+
 /* Shows out peers whose time is up. Returns when to call again; UINT64_MAX: no peer is in its
  * handshake. */
 uint64_t guest_listener_step(struct guest_listener *listener, uint64_t now_ns);

@@ -12,6 +12,7 @@
 #include "process_placement.h"
 #include "process_statistics.h"
 #include "proto/record_ring.h"
+#include "ring_ownership.h"
 #include "ring_source.h"
 
 struct guest_process {
@@ -22,12 +23,12 @@ struct guest_process {
 	struct process_statistics *statistics;   /* owns */
 	struct process_placement *placement;     /* owns; NULL: not wanted */
 	struct ring_source *source;              /* owns */
+	struct ring_ownership ownership;         /* of the source's ring */
 	struct probe_stacks *probe;              /* borrowed; NULL: its stacks are its own */
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* somebody will say when it ends */
 	bool in_pass, finished, died, ending, last_pass, over;
 	bool tried; /* to watch its probe */
-	bool owned; /* its ring says that we read it, or nobody wants to know */
 	pid_t pid;
 	uid_t uid;
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
@@ -49,7 +50,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->pid = arrival->pid;
 	new_process->uid = arrival->uid;
 	memcpy(new_process->instance, arrival->hello->instance, sizeof(new_process->instance));
-	new_process->owned = !scope->epoch;
+	ring_ownership_init(&new_process->ownership, arrival->ring, scope->epoch);
 	new_process->ledger = process_ledger_create();
 	new_process->description = process_description_create(
 		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
@@ -81,9 +82,9 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		return r;
 	}
 	/* Before the guest can be told to do anything. */
-	if (scope->epoch && !scope->predecessors) {
-		ring_source_begin_anew(new_process->source, scope->epoch);
-		new_process->owned = true;
+	if (scope->begins_anew) {
+		ring_ownership_take_anew(&new_process->ownership);
+		ring_source_forget(new_process->source);
 	}
 	*process = new_process;
 	return 0;
@@ -93,6 +94,7 @@ void guest_process_destroy(struct guest_process *process)
 {
 	if (!process)
 		return;
+	ring_ownership_fini(&process->ownership);
 	ring_source_destroy(process->source);
 	process_description_destroy(process->description);
 	process_ledger_destroy(process->ledger);
@@ -103,7 +105,9 @@ void guest_process_destroy(struct guest_process *process)
 
 bool guest_process_is(const struct guest_process *process, const struct guest_arrival *arrival)
 {
-	return process->pid == arrival->pid && !process->over &&
+	/* Of a process that has ended meanwhile, the pid may not be told any more. */
+	return (process->pid == arrival->pid || arrival->pid == 0) &&
+	       process->uid == arrival->uid && !process->over &&
 	       memcmp(process->instance, arrival->hello->instance, sizeof(process->instance)) == 0;
 }
 
@@ -138,20 +142,19 @@ static bool take_over(struct guest_process *process, uint64_t now_ns)
 {
 	uint8_t before[RECORD_RING_EPOCH];
 	uint64_t durable_seq = 0;
-	bool after = ring_source_predecessor(process->source, before);
+	int r = -ENOENT;
 
-	if (after && memcmp(before, process->scope->epoch, sizeof(before)) != 0) {
-		int r = predecessor_table_ask(process->scope->predecessors, before, now_ns,
-					      &durable_seq);
-
-		if (r == -EAGAIN)
-			return false;
-		after = r == 0;
-	} else {
-		after = false;
-	}
-	ring_source_take_over(process->source, process->scope->epoch, after, durable_seq);
-	process->owned = true;
+	if (process->scope->predecessors &&
+	    ring_ownership_claim(process->ownership.ring, process->scope->epoch, before) ==
+		    RING_CLAIM_ASK)
+		r = predecessor_table_ask(process->scope->predecessors, before, now_ns,
+					  &durable_seq);
+	if (r == -EAGAIN)
+		return false;
+	if (r == 0)
+		ring_ownership_take_after(&process->ownership, durable_seq);
+	else
+		ring_ownership_take(&process->ownership);
 	return true;
 }
 
@@ -274,15 +277,15 @@ static int send_batch(struct guest_process *process)
 	if (r == 0)
 		r = send_streams(process);
 	/* In the ring before the message can leave: it may be the last thing that we do. */
-	if (r == 0 && process->scope->epoch && has_records(process))
-		r = ring_source_announce(process->source, publisher_last_seq(publisher) + 1);
+	if (r == 0 && has_records(process))
+		r = ring_ownership_announce(&process->ownership, publisher_last_seq(publisher) + 1);
 	if (r == 0)
 		r = send_collectives(process);
 	if (r == 0)
 		r = batch_builder_flush(process->scope->builder, process->process_id,
 					clock_offset_ns, clock_valid);
 	if (r == 0 && publisher_last_seq(publisher) != before)
-		r = ring_source_mark(process->source, publisher_last_seq(publisher));
+		r = ring_ownership_sent(&process->ownership, publisher_last_seq(publisher));
 	return r;
 }
 
@@ -364,9 +367,9 @@ static int send_end(struct guest_process *process, uint64_t now_ns)
 
 bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 {
-	if (!process->owned && !take_over(process, now_ns))
+	if (!process->ownership.taken && !take_over(process, now_ns))
 		return false;
-	if (process->scope->epoch && !ring_source_is_own(process->source, process->scope->epoch)) {
+	if (!ring_ownership_holds(&process->ownership)) {
 		process->over = true; /* the guest went to another agent, which has all of it */
 		return false;
 	}
@@ -389,7 +392,7 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 		return 0;
 	do {
 		if (!publisher_has_room(process->scope->publisher) ||
-		    (process->scope->epoch && !ring_source_can_announce(process->source)))
+		    !ring_ownership_can_announce(&process->ownership))
 			return 1;
 		r = ring_source_read(process->source, process->scope->builder);
 		int sent = r < 0 ? r : send_batch(process);
@@ -414,7 +417,7 @@ bool guest_process_is_left(const struct guest_process *process)
 
 void guest_process_release(struct guest_process *process, uint64_t seq)
 {
-	ring_source_release(process->source, seq);
+	ring_ownership_acknowledged(&process->ownership, seq);
 }
 
 uint64_t guest_process_launches(const struct guest_process *process)

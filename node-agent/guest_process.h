@@ -36,10 +36,9 @@ struct guest_process_scope {
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
 	void (*notice)(void *context, const char *text);
 	void *context;
-	/* Of an agent that may be started again: who it is, and who was before it. NULL: of one that is not; the second
-	 * alone: of one that is attached (agent.h). */
-	const uint8_t *epoch;
-	struct predecessor_table *predecessors;
+	const uint8_t *epoch;                   /* who we are */
+	struct predecessor_table *predecessors; /* who was before us; NULL: nobody that we would go on for */
+	bool begins_anew; /* what guests recorded before they came to us is not ours (agent.h: attached) */
 };
 
 /* Takes the arrival's ring, also on error. process_id: what the process is known by already; 0: it is not. 0 or -ENOMEM; on error *process

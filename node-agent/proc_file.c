@@ -154,11 +154,21 @@ bool proc_file_is_ours(pid_t pid)
 	return stat(path, &status) == 0 && status.st_uid == geteuid();
 }
 
-uint64_t proc_file_pid_namespace(pid_t pid)
+static uint64_t namespace_of(pid_t pid, const char *kind)
 {
 	char path[40];
 	struct stat status;
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
 	return stat(path, &status) == 0 ? status.st_ino : 0;
+}
+
+uint64_t proc_file_pid_namespace(pid_t pid)
+{
+	return namespace_of(pid, "pid");
+}
+
+uint64_t proc_file_time_namespace(pid_t pid)
+{
+	return namespace_of(pid, "time");
 }

@@ -28,7 +28,8 @@ char *proc_file_command(pid_t pid);
 /* It runs under this process's effective user. */
 bool proc_file_is_ours(pid_t pid);
 
-/* The inode of its pid namespace; 0: not known. */
+/* The inode of its pid namespace, or of its time namespace; 0: not known. */
 uint64_t proc_file_pid_namespace(pid_t pid);
+uint64_t proc_file_time_namespace(pid_t pid);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "probe_stacks.h"
-#include "release_queue.h"
 #include "ring_definitions.h"
 #include "stack_resolver.h"
 
@@ -23,7 +22,6 @@ struct ring_source {
 	struct ring_definitions definitions;
 	struct stack_resolver *stacks; /* owns */
 	struct probe_stacks *probe;    /* borrowed; NULL: none */
-	struct release_queue releases;
 	bool activity_mad;
 	bool abandoned;
 	bool lane_mad[RECORD_RING_LANES_MAX];
@@ -66,7 +64,6 @@ void ring_source_destroy(struct ring_source *source)
 	stack_resolver_destroy(source->stacks);
 	ring_definitions_fini(&source->definitions);
 	record_ring_unmap(source->ring);
-	release_queue_fini(&source->releases);
 	free(source);
 }
 
@@ -286,76 +283,12 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder)
 	return r;
 }
 
-int ring_source_mark(struct ring_source *source, uint64_t seq)
-{
-	int r = release_queue_push(&source->releases, source->ring, seq);
-
-	/* What was read is in the publisher's window now; the guest must not run out of room for its sake. */
-	record_ring_release_crowded(source->ring);
-	return r;
-}
-
-void ring_source_release(struct ring_source *source, uint64_t seq)
-{
-	release_queue_pop(&source->releases, source->ring, seq);
-	record_ring_unmark(source->ring, seq);
-}
-
-bool ring_source_predecessor(const struct ring_source *source,
-			     uint8_t epoch[static RECORD_RING_EPOCH])
-{
-	return record_ring_owner(source->ring, epoch);
-}
-
-void ring_source_take_over(struct ring_source *source,
-			   const uint8_t epoch[static RECORD_RING_EPOCH], bool after,
-			   uint64_t durable_seq)
-{
-	struct record_ring_gap gap = {0};
-
-	if (after)
-		record_ring_resume(source->ring, durable_seq, &gap);
-	record_ring_own(source->ring, epoch);
-	/* Given back because the lanes ran full: so that is what they count as. */
-	if (gap.launches)
-		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
-				     LEDGER_LAUNCH_RING_FULL, gap.launches);
-	if (gap.collectives)
-		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
-				     LEDGER_COLLECTIVE_LOST, gap.collectives);
-	if (gap.records)
-		process_ledger_count(source->outputs.ledger, LEDGER_DEVICE_NONE,
-				     LEDGER_RECORD_RING_FULL, gap.records);
-}
-
-void ring_source_begin_anew(struct ring_source *source,
-			    const uint8_t epoch[static RECORD_RING_EPOCH])
+void ring_source_forget(struct ring_source *source)
 {
 	struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
-	uint32_t nr;
+	uint32_t nr = record_ring_ledger(source->ring, entries, sizeof(entries) / sizeof(*entries));
 
-	record_ring_own(source->ring, epoch);
-	record_ring_skip(source->ring);
-	nr = record_ring_ledger(source->ring, entries, sizeof(entries) / sizeof(*entries));
 	process_ledger_set_base(source->outputs.ledger, entries, nr);
-}
-
-bool ring_source_is_own(const struct ring_source *source,
-			const uint8_t epoch[static RECORD_RING_EPOCH])
-{
-	uint8_t owner[RECORD_RING_EPOCH];
-
-	return record_ring_owner(source->ring, owner) && memcmp(owner, epoch, sizeof(owner)) == 0;
-}
-
-int ring_source_announce(struct ring_source *source, uint64_t seq)
-{
-	return record_ring_mark(source->ring, seq);
-}
-
-bool ring_source_can_announce(const struct ring_source *source)
-{
-	return record_ring_can_mark(source->ring);
 }
 
 void ring_source_beat(struct ring_source *source, uint64_t now_ns)

@@ -74,35 +74,8 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder);
 bool ring_source_collectives(struct ring_source *source, struct message *message);
 bool ring_source_has_collectives(const struct ring_source *source);
 
-/* Everything read so far went into the message with this sequence number or lower ones, which the
- * publisher keeps. Crowded lanes get their room back at once, the others when it is acknowledged.
- * 0 or -ENOMEM. */
-int ring_source_mark(struct ring_source *source, uint64_t seq);
-
-/* For an agent that may be started again while its guests run. */
-
-/* The epoch whose agent read this ring before us; false: nobody did. */
-bool ring_source_predecessor(const struct ring_source *source,
-			     uint8_t epoch[static RECORD_RING_EPOCH]);
-
-/* Before the first pass: makes the ring ours. after: goes on where the predecessor's message durable_seq ended, and counts
- * what it had given back to the guest without having it acknowledged. */
-void ring_source_take_over(struct ring_source *source,
-			   const uint8_t epoch[static RECORD_RING_EPOCH], bool after,
-			   uint64_t durable_seq);
-
-/* Likewise; what the guest recorded and counted until now is not ours. */
-void ring_source_begin_anew(struct ring_source *source,
-			    const uint8_t epoch[static RECORD_RING_EPOCH]);
-
-/* Still ours: no other agent took it over. */
-bool ring_source_is_own(const struct ring_source *source,
-			const uint8_t epoch[static RECORD_RING_EPOCH]);
-
-/* Notes in the ring that the message seq, about to be made, carries what was read last. 0, or -EBUSY: ask
- * ring_source_can_announce() before reading. */
-int ring_source_announce(struct ring_source *source, uint64_t seq);
-bool ring_source_can_announce(const struct ring_source *source);
+/* What the guest counted until now is not ours. */
+void ring_source_forget(struct ring_source *source);
 
 /* Tells the guest that we live. */
 void ring_source_beat(struct ring_source *source, uint64_t now_ns);
@@ -113,9 +86,6 @@ uint32_t ring_source_capture(const struct ring_source *source, uint32_t *nr_wind
 
 /* It has said that there is no CUPTI for it (definition.h). */
 bool ring_source_lacks_cupti(const struct ring_source *source);
-
-/* Gives the guest back the room of what is covered by messages up to seq. */
-void ring_source_release(struct ring_source *source, uint64_t seq);
 
 /* Brings the ledger up to date. true: it changed. */
 bool ring_source_update_ledger(struct ring_source *source);

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define BACKLOG 256
+#define BACKLOG SOMAXCONN /* as many processes may start at once */
 
 static int check_directory(const char *path, const char **problem)
 {

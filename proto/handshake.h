@@ -1,7 +1,8 @@
 /* How a guest hands its memory to the agent: one SOCK_SEQPACKET exchange over the agent's Unix socket, after which both
  * sides close it. The guest keeps no descriptor, since an application may close or reuse every number it finds; unless
  * the agent asks for it (HANDSHAKE_KEEP_RING): then it keeps the memfd's, out of the application's way, and hands the
- * same memory to the next agent on this path, should this one's beat end (record_ring.h).
+ * same memory to the next agent on this path, should this one's beat end (record_ring.h). So does a guest without an
+ * answer in time, or that was told HANDSHAKE_REFUSED_FULL: the agent may have the memory, or take it the next time.
  *	guest -> agent: struct guest_hello, with the memfd (record_ring.h) as SCM_RIGHTS
  *	agent -> guest: struct guest_welcome
  * The agent trusts only SO_PEERCRED for who speaks. Plain data. */
@@ -31,7 +32,7 @@ enum handshake_status {
 	HANDSHAKE_REFUSED_VERSION = 1,
 	HANDSHAKE_REFUSED_USER = 2,
 	HANDSHAKE_REFUSED_RING = 3, /* no memfd, seals missing, or a layout that makes no sense */
-	HANDSHAKE_REFUSED_FULL = 4, /* too many processes */
+	HANDSHAKE_REFUSED_FULL = 4, /* too many processes, just now */
 };
 
 enum handshake_flags {
@@ -40,7 +41,7 @@ enum handshake_flags {
 
 struct guest_welcome {
 	uint32_t magic, version;
-	uint32_t status;   /* enum handshake_status; other than OK: the guest switches itself off */
+	uint32_t status;   /* enum handshake_status; other than OK and FULL: the guest switches itself off */
 	uint32_t window;   /* number of the first capture window, from 1 */
 	uint32_t flags;    /* enum handshake_flags */
 	uint32_t reserved; /* 0 */

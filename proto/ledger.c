@@ -106,6 +106,13 @@ static const struct {
 		{"collective_lost",
 		 "calls of a collective library lost: no room on their way to the agent",
 		 LEDGER_LOST},
+	[LEDGER_LAUNCH_UNDELIVERED] =
+		{"launch_undelivered",
+		 "launches without GPU records: CUPTI had them when the process had to end",
+		 LEDGER_LOST},
+	[LEDGER_GUEST_GAVE_UP] = {"guest_gave_up",
+				  "processes recorded in part: no agent answered them in a minute",
+				  LEDGER_LOST},
 };
 
 static int is_known(uint32_t reason)

@@ -73,6 +73,10 @@ enum ledger_reason {
 	LEDGER_COLLECTIVES = 39, /* calls of a collective library, and its groups */
 	LEDGER_COLLECTIVE_LOST =
 		40, /* calls of a collective library lost: no room on their way to the agent, or for their communicator */
+	LEDGER_LAUNCH_UNDELIVERED =
+		41, /* launches whose GPU records CUPTI had not delivered when the process had to end */
+	LEDGER_GUEST_GAVE_UP =
+		42, /* processes that recorded no more, since no agent had answered them */
 	LEDGER_REASONS,
 };
 

@@ -256,19 +256,43 @@ void record_ring_release(struct record_ring *ring, const struct record_ring_posi
  * it. Returns the number of lanes. */
 uint32_t record_ring_release_crowded(struct record_ring *ring);
 
-/* Copies the ledger's nonzero entries, LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL (from the lanes) included.
+/* Copies the ledger's nonzero entries, LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL (from the lanes) included, and what
+ * record_ring_resume() found gone.
  * Returns their number, at most max; (RECORD_DEVICES_MAX + 1) * LEDGER_REASONS always suffices. */
 uint32_t record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max);
 
 /* Records that were published and not yet read, over all lanes (give up lanes count 0). */
 uint64_t record_ring_unread(const struct record_ring *ring);
 
-/* --- from one agent to the next -------------------------------------------------------------------------------- */
+/* --- from one agent to the next --------------------------------------------------------------------------------
+ *
+ * A ring is offered by its guest, perhaps several times, and taken by one agent at a time: its owner, whose epoch it
+ * carries from then on. Which mark it is read from depends on whose epoch an agent finds when a ring is offered:
+ *	- nobody's (a new ring, or its last owner's successor died while it took it): from `release`;
+ *	- its own: it has read all of it, or still does, and the offer changes nothing. An agent that was stalled finds its
+ *	  guests' offers when it wakes, also those of processes that have ended meanwhile;
+ *	- another's, that said how far it came (by way of the aggregator): from that message's mark, or from `release` if that
+ *	  is later. What lies between is gone, and counted;
+ *	- another's, of which nobody knows any more: from `release`.
+ * The old owner lives no longer when its ring is taken: two agents cannot listen on one path. One that finds another's
+ * epoch in a ring of its own reads no more of it.
+ *
+ * An agent may be killed between any two stores of these functions: the next one reads on from the same place and comes to
+ * the same counts. */
 
 /* Whose the ring is: true, and its epoch; false: nobody's. The memory's word, to be checked with whoever knows. */
 bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECORD_RING_EPOCH]);
 
-/* Makes the ring this agent's: whoever had it before must read no more. Forgets the marks of others. */
+/* In a ring that was mapped and not yet read: goes to where the last owner's message `durable_seq` ended, or to what it
+ * had released, whichever is later. What lies between was given back to the guest and is in no message that arrived: the
+ * ring's ledger has it from now on, as lost because the lanes were full. Marks that make no sense count as none. */
+void record_ring_resume(struct record_ring *ring, uint64_t durable_seq);
+
+/* In a ring that was mapped and not yet read: launches, GPU records and collectives that are there already will not be read. */
+void record_ring_skip(struct record_ring *ring);
+
+/* Makes the ring this agent's: whoever had it before must read no more. Forgets the marks of others, which
+ * record_ring_resume() has to have seen before. */
 void record_ring_own(struct record_ring *ring, const uint8_t epoch[static RECORD_RING_EPOCH]);
 
 /* Notes how far all lanes are read, before the message `seq` leaves that carries what came last; numbers only grow.
@@ -278,18 +302,5 @@ bool record_ring_can_mark(const struct record_ring *ring);
 
 /* Messages up to seq are acknowledged, and record_ring_release() was told: older marks are needed no more. */
 void record_ring_unmark(struct record_ring *ring, uint64_t seq);
-
-/* In a ring that was mapped and not yet read: launches, GPU records and collectives that are there already will not be read. */
-void record_ring_skip(struct record_ring *ring);
-
-/* What nobody can read again: given back to the guest, but in no message that arrived. */
-struct record_ring_gap {
-	uint64_t launches, records, collectives;
-};
-
-/* In a ring that was mapped and not yet read: goes to where the last owner's message `durable_seq` ended, or to what it
- * had released, whichever is later. Marks that make no sense count as none. */
-void record_ring_resume(struct record_ring *ring, uint64_t durable_seq,
-			struct record_ring_gap *gap);
 
 #endif

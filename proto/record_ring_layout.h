@@ -16,7 +16,7 @@
 #include "proto/record_ring.h"
 
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
-#define RING_VERSION 5u
+#define RING_VERSION 6u
 #define RING_PAGE    4096u
 #define RING_REASONS 64u /* room for reasons to come; LEDGER_REASONS of them are in use */
 #define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last: the process itself */
@@ -24,6 +24,10 @@
 
 static_assert(RECORD_RING_DEFINITION_MIN >= 2 * DEFINITION_SIZE_MAX, "one definition and the next");
 static_assert(LEDGER_REASONS <= RING_REASONS, "shared-memory format");
+static_assert(RECORD_DEVICES_MAX <= 64, "a bit a device");
+
+/* What nobody can read again is counted by kind. */
+enum ring_gone_kind { RING_GONE_LAUNCHES, RING_GONE_RECORDS, RING_GONE_COLLECTIVES, RING_GONE_KINDS };
 
 /* A lane's two ends, each on its own cache line. */
 struct ring_lane {
@@ -59,10 +63,13 @@ struct ring_header {
 	struct ring_control control;
 	_Alignas(RING_LINE) _Atomic uint64_t log_produced; /* bytes of definitions in the log */
 	_Atomic uint64_t log_full; /* definitions that found no room in it */
+	_Atomic uint64_t counted;  /* a bit for each device that has counters */
 	/* The agent's: when it last looked, and who it is (zeros: none that keeps marks). */
 	_Alignas(RING_LINE) _Atomic uint64_t beat_ns;
 	_Atomic uint64_t owner[2];
 	_Atomic uint32_t probe;      /* 1: it has the stacks of launches by the guest's probe */
+	_Atomic uint32_t mark_slots; /* marks lie in the slots below: the others were never touched */
+	_Atomic uint64_t gone[RING_GONE_KINDS]; /* of all agents so far: given back, in no message */
 	struct ring_lane collective; /* produced: claimed */
 };
 
@@ -77,13 +84,15 @@ struct ring_counter {
 };
 
 /* A mark: how far the agent had read when it sent a message. Words; `seq` is one more than the message's number, 0: not
- * in use, and is written last; then the cursors of the activity, the definition and the collective lane and of each launch lane. */
+ * in use, and is written last; then the cursors of the activity, the definition and the collective lane, what was gone
+ * when the agent took the ring, and the cursor of each launch lane. */
 enum ring_mark_word {
 	RING_MARK_SEQ = 0,
 	RING_MARK_ACTIVITY,
 	RING_MARK_DEFINITION,
 	RING_MARK_COLLECTIVE,
-	RING_MARK_LANES, /* launch lanes that follow */
+	RING_MARK_GONE,
+	RING_MARK_LANES = RING_MARK_GONE + RING_GONE_KINDS, /* launch lanes that follow */
 	RING_MARK_LAUNCH,
 };
 

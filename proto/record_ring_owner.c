@@ -21,36 +21,45 @@ bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECO
 	for (int i = 0; i < 2; i++)
 		words[i] = atomic_load_explicit(&ring->header->owner[i], memory_order_acquire);
 	memcpy(epoch, words, sizeof(words));
-	return words[0] || words[1];
+	return words[0] != 0;
 }
 
 static struct ring_cursors cursors_now(const struct record_ring *ring,
 				       uint64_t launch[static RECORD_RING_LANES_MAX])
 {
-	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
-
-	if (lanes > ring->sizes.launch_lanes)
-		lanes = ring->sizes.launch_lanes;
-	for (uint32_t i = 0; i < lanes; i++)
-		launch[i] = ring->lanes[i].read;
-	return (struct ring_cursors){
+	struct ring_cursors cursors = {
 		.activity = ring->activity.read,
 		.definition = ring->definition.read,
 		.collective = ring->collective.read,
-		.lanes = lanes,
+		.lanes = ring_lanes_claimed(ring),
 		.launch = launch,
 	};
+
+	for (uint32_t i = 0; i < RING_GONE_KINDS; i++)
+		cursors.gone[i] =
+			atomic_load_explicit(&ring->header->gone[i], memory_order_relaxed);
+	for (uint32_t i = 0; i < cursors.lanes; i++)
+		launch[i] = ring->lanes[i].read;
+	return cursors;
 }
 
+static void set_owner_word(struct record_ring *ring, int word, uint64_t value)
+{
+	atomic_store_explicit(&ring->header->owner[word], value, memory_order_release);
+}
+
+/* This agent may be killed after each store. The ring is nobody's from the first to the last, and who finds it so reads
+ * from what was released: record_ring_resume() has brought that to where the last owner's messages end. */
 void record_ring_own(struct record_ring *ring, const uint8_t epoch[static RECORD_RING_EPOCH])
 {
 	uint64_t words[2], launch[RECORD_RING_LANES_MAX];
 	struct ring_cursors cursors = cursors_now(ring, launch);
 
-	ring_marks_clear(&ring->marks);
 	memcpy(words, epoch, sizeof(words));
-	for (int i = 0; i < 2; i++)
-		atomic_store_explicit(&ring->header->owner[i], words[i], memory_order_release);
+	set_owner_word(ring, 0, 0);
+	ring_marks_clear(&ring->marks);
+	set_owner_word(ring, 1, words[1]);
+	set_owner_word(ring, 0, words[0]);
 	/* Of no message: where the next agent begins if none of ours arrived. */
 	ring_marks_add(&ring->marks, 0, &cursors);
 }
@@ -103,27 +112,38 @@ void record_ring_skip(struct record_ring *ring)
 			   ring->sizes.launch_lane_records, now.launch[i]);
 }
 
-void record_ring_resume(struct record_ring *ring, uint64_t durable_seq, struct record_ring_gap *gap)
+/* What the mark says was gone before, and the gap: computed from the mark alone, so that the next agent comes to the same
+ * should this one be killed on the way. */
+static void set_gone(struct record_ring *ring, const _Atomic uint64_t *mark,
+		     enum ring_gone_kind kind, uint64_t gap)
+{
+	uint64_t before = atomic_load_explicit(mark + RING_MARK_GONE + kind, memory_order_relaxed);
+
+	atomic_store_explicit(&ring->header->gone[kind], before + gap, memory_order_relaxed);
+}
+
+void record_ring_resume(struct record_ring *ring, uint64_t durable_seq)
 {
 	const _Atomic uint64_t *mark = ring_marks_find(&ring->marks, durable_seq);
+	uint64_t launches = 0, gap;
 
-	*gap = (struct record_ring_gap){0};
 	if (!mark)
 		return;
 	uint64_t lanes = atomic_load_explicit(mark + RING_MARK_LANES, memory_order_relaxed);
-	gap->records =
-		lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
-			   atomic_load_explicit(mark + RING_MARK_ACTIVITY, memory_order_relaxed));
-	gap->collectives =
-		lane_go_to(&ring->collective, &ring->header->collective, ring->sizes.collectives,
-			   atomic_load_explicit(mark + RING_MARK_COLLECTIVE, memory_order_relaxed));
-	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++) {
+	gap = lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
+			 atomic_load_explicit(mark + RING_MARK_ACTIVITY, memory_order_relaxed));
+	set_gone(ring, mark, RING_GONE_RECORDS, gap);
+	gap = lane_go_to(&ring->collective, &ring->header->collective, ring->sizes.collectives,
+			 atomic_load_explicit(mark + RING_MARK_COLLECTIVE, memory_order_relaxed));
+	set_gone(ring, mark, RING_GONE_COLLECTIVES, gap);
+	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++) {
 		/* A lane that was claimed later begins at 0. */
 		uint64_t position = i < lanes ? atomic_load_explicit(mark + RING_MARK_LAUNCH + i,
 								     memory_order_relaxed)
 					      : 0;
 
-		gap->launches += lane_go_to(&ring->lanes[i], &ring->lane_controls[i],
-					    ring->sizes.launch_lane_records, position);
+		launches += lane_go_to(&ring->lanes[i], &ring->lane_controls[i],
+				       ring->sizes.launch_lane_records, position);
 	}
+	set_gone(ring, mark, RING_GONE_LAUNCHES, launches);
 }

@@ -9,12 +9,12 @@
 
 #include "proto/record_ring_reader.h"
 
-/* An earlier agent may have read; whoever maps starts where it had released. */
-static void lane_resume(struct reader_lane *lane, struct ring_lane *control)
+/* An earlier agent may have read; whoever maps starts where it had released. Nothing is written: this agent may have the
+ * same ring already. */
+static void lane_resume(struct reader_lane *lane, const struct ring_lane *control)
 {
 	lane->released = atomic_load_explicit(&control->release, memory_order_acquire);
 	lane->read = lane->released;
-	atomic_store_explicit(&control->read, lane->read, memory_order_relaxed);
 }
 
 static void ring_lay_out(struct record_ring *ring, const struct ring_layout *layout)
@@ -29,14 +29,16 @@ static void ring_lay_out(struct record_ring *ring, const struct ring_layout *lay
 	ring->code_arena = (const uint64_t *)(ring->base + layout->code_arena);
 	ring->definitions = ring->base + layout->definition;
 	ring->log = ring->base + layout->log;
-	ring_marks_init(&ring->marks, ring->base + layout->marks, &ring->sizes);
+	ring_marks_init(&ring->marks, ring->base + layout->marks, &ring->header->mark_slots,
+			&ring->sizes);
 	ring->activity_records = (const struct gpu_record *)(ring->base + layout->activity);
 	ring->launch_records = (const struct launch_record *)(ring->base + layout->launch);
 	lane_resume(&ring->activity, &ring->header->activity);
 	ring->collectives = (struct ring_collective *)(ring->base + layout->collective);
 	lane_resume(&ring->definition, &ring->header->definition);
 	lane_resume(&ring->collective, &ring->header->collective);
-	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++)
+	/* Of the others nothing was ever released. */
+	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++)
 		lane_resume(&ring->lanes[i], &ring->lane_controls[i]);
 	if (ring->definition.released == 0)
 		return; /* the lane still has all there is */
@@ -119,8 +121,7 @@ void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot 
 	snapshot->activity = lane_produced(&ring->activity, &ring->header->activity,
 					   ring->sizes.activity_records);
 
-	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
-	snapshot->lanes = lanes < ring->sizes.launch_lanes ? lanes : ring->sizes.launch_lanes;
+	snapshot->lanes = ring_lanes_claimed(ring);
 	for (uint32_t i = 0; i < snapshot->lanes; i++)
 		snapshot->launch[i] = lane_produced(&ring->lanes[i], &ring->lane_controls[i],
 						    ring->sizes.launch_lane_records);
@@ -336,9 +337,7 @@ int record_ring_read_code(const struct record_ring *ring, uint32_t code_id,
 
 int record_ring_position(const struct record_ring *ring, struct record_ring_position *position)
 {
-	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
-
-	position->lanes = lanes < ring->sizes.launch_lanes ? lanes : ring->sizes.launch_lanes;
+	position->lanes = ring_lanes_claimed(ring);
 	position->activity = ring->activity.read;
 	position->definition = ring->definition.read;
 	position->collective = ring->collective.read;
@@ -378,7 +377,6 @@ static uint32_t lane_release_crowded(struct reader_lane *lane, struct ring_lane 
 
 uint32_t record_ring_release_crowded(struct record_ring *ring)
 {
-	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
 	uint32_t crowded = lane_release_crowded(&ring->activity, &ring->header->activity,
 						ring->sizes.activity_records) +
 			   lane_release_crowded(&ring->definition, &ring->header->definition,
@@ -386,7 +384,7 @@ uint32_t record_ring_release_crowded(struct record_ring *ring)
 			   lane_release_crowded(&ring->collective, &ring->header->collective,
 						ring->sizes.collectives);
 
-	for (uint32_t i = 0; i < lanes && i < ring->sizes.launch_lanes; i++)
+	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++)
 		crowded += lane_release_crowded(&ring->lanes[i], &ring->lane_controls[i],
 						ring->sizes.launch_lane_records);
 	return crowded;
@@ -404,7 +402,7 @@ uint64_t record_ring_unread(const struct record_ring *ring)
 		unread += atomic_load_explicit(&ring->header->collective.produced,
 					       memory_order_acquire) -
 			  ring->collective.read;
-	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++)
+	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++)
 		if (!ring->lanes[i].given_up)
 			unread += atomic_load_explicit(&ring->lane_controls[i].produced,
 						       memory_order_acquire) -

@@ -37,4 +37,12 @@ struct record_ring {
 	struct ring_marks marks;
 };
 
+/* Launch lanes ever claimed. Those after them were never touched: to look at one would fill a hole in the memory. */
+static inline uint32_t ring_lanes_claimed(const struct record_ring *ring)
+{
+	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
+
+	return lanes < ring->sizes.launch_lanes ? lanes : ring->sizes.launch_lanes;
+}
+
 #endif

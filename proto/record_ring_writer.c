@@ -399,6 +399,9 @@ static struct ring_counter *ring_counter(struct record_ring *ring, uint32_t devi
 		row = RECORD_DEVICES_MAX;
 	else if (device_id >= RECORD_DEVICES_MAX)
 		row = RECORD_DEVICES_MAX - 1;
+	if (row < RECORD_DEVICES_MAX &&
+	    !(atomic_load_explicit(&ring->header->counted, memory_order_relaxed) & 1ull << row))
+		atomic_fetch_or_explicit(&ring->header->counted, 1ull << row, memory_order_relaxed);
 	return &ring->counters[row * RING_REASONS + reason];
 }
 

@@ -11,7 +11,8 @@
 /* Embedded. Slots in use are queued by message number; the rest are a stack, so that few are ever touched. */
 struct ring_marks {
 	_Atomic uint64_t *slots; /* in the shared memory */
-	uint64_t words;          /* a slot */
+	_Atomic uint32_t *nr_slots; /* likewise: those that were ever in use, for whoever comes next */
+	uint64_t words;             /* a slot */
 	uint32_t launch_lanes;
 	uint16_t queue[RECORD_RING_MARKS], unused[RECORD_RING_MARKS];
 	uint64_t
@@ -22,11 +23,12 @@ struct ring_marks {
 /* Where a mark lies: cursors as in enum ring_mark_word. Owns launch, which holds launch_lanes of them. */
 struct ring_cursors {
 	uint64_t activity, definition, collective;
+	uint64_t gone[RING_GONE_KINDS];
 	uint32_t lanes;
 	const uint64_t *launch;
 };
 
-void ring_marks_init(struct ring_marks *marks, uint8_t *memory,
+void ring_marks_init(struct ring_marks *marks, uint8_t *memory, _Atomic uint32_t *nr_slots,
 		     const struct record_ring_sizes *sizes);
 
 /* Forgets all marks, also those in the memory. */

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "node-agent/ring_ownership.h"
 #include "node-agent/ring_source.h"
 #include "proto/batch_encode.h"
 #include "proto/definition.h"
@@ -28,6 +29,7 @@ struct bench {
 	struct process_description *description;
 	struct process_ledger *ledger;
 	struct ring_source *source;
+	struct ring_ownership ownership;
 	struct batch_builder *builder;
 	struct batch_encoder *encoder;
 	uint64_t seq, bytes, launches;
@@ -113,10 +115,10 @@ static int drain(struct bench *bench)
 		r = ring_source_read(bench->source, bench->builder);
 		bool valid = ring_source_clock(bench->source, &clock_offset_ns);
 		if (r < 0 || batch_builder_flush(bench->builder, 1, clock_offset_ns, valid) ||
-		    ring_source_mark(bench->source, bench->seq))
+		    ring_ownership_sent(&bench->ownership, bench->seq))
 			return -1;
 	} while (r == 1);
-	ring_source_release(bench->source, bench->seq);
+	ring_ownership_acknowledged(&bench->ownership, bench->seq);
 	return 0;
 }
 
@@ -142,12 +144,14 @@ static int start(struct bench *bench)
 		.description = bench->description,
 		.ledger = bench->ledger,
 	};
+	ring_ownership_init(&bench->ownership, bench->agent, (const uint8_t[RECORD_RING_EPOCH]){1});
 	return ring_source_create(bench->agent, &outputs, 0, false, &bench->source) ? -1
 										    : define(bench);
 }
 
 static void finish(struct bench *bench)
 {
+	ring_ownership_fini(&bench->ownership);
 	ring_source_destroy(bench->source);
 	process_ledger_destroy(bench->ledger);
 	process_description_destroy(bench->description);

@@ -10,7 +10,7 @@ rounds=${KILL_ROUNDS:-4}
 start_aggregator
 start_agent --symbol-cache off
 
-# Slow enough that the ring holds what is launched until the job has noticed: 3 s and the socket.
+# Slow enough that the ring holds what is launched until the job has noticed.
 mkfifo "$scratch/progress"
 FAKE_CUDA_DEVICES=2 FAKE_CUDA_LAUNCH_NS=50000 FAKE_CUDA_TRUTH=$scratch/truth FAKE_CUPTI_SHUFFLE=11 "$flamegrid" run \
 	--agent "$scratch/agent" -- "$fake_launches" --devices 2 --streams 4 --threads 2 \

@@ -138,7 +138,6 @@ static void bad_answers_are_told_apart(void **state)
 		{&alien, sizeof(alien), -EPROTO},
 		{&later, sizeof(later), -EPROTO},
 		{&refused, sizeof(refused) - 1, -EPROTO},
-		{NULL, 0, -EPROTO}, /* hangs up */
 	};
 
 	(void)state;
@@ -153,6 +152,71 @@ static void bad_answers_are_told_apart(void **state)
 		assert_int_equal(window, 0);
 		server_stop(&server);
 	}
+}
+
+static const struct guest_welcome keeping = {.magic = HANDSHAKE_MAGIC,
+					     .version = HANDSHAKE_VERSION,
+					     .status = HANDSHAKE_OK,
+					     .window = 1,
+					     .flags = HANDSHAKE_KEEP_RING};
+
+static void agent_that_hangs_up_or_has_no_place_may_take_the_ring_later(void **state)
+{
+	const struct guest_welcome full = {
+		HANDSHAKE_MAGIC, HANDSHAKE_VERSION, HANDSHAKE_REFUSED_FULL, 1, 0, 0};
+	const struct guest_welcome taken = {HANDSHAKE_MAGIC, HANDSHAKE_VERSION, HANDSHAKE_OK, 1, 0,
+					    0};
+	const struct guest_welcome *answers[] = {&full, NULL};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct server server, again;
+		struct record_ring *ring;
+		uint16_t window;
+		int before = lowest_free();
+
+		server_start(&server, answers[i], answers[i] ? sizeof(full) : 0);
+		assert_int_equal(shake(&server, &ring, &window), 0);
+		server_stop(&server);
+		assert_non_null(ring);
+		assert_false(made.answered);
+		assert_true(made.ring_fd > 100);
+
+		/* One that answers, and does not ask for the memory to be kept. */
+		server_start(&again, &taken, sizeof(taken));
+		strcpy(made.path, again.path);
+		assert_int_equal(agent_handshake_again(&made), 0);
+		server_stop(&again);
+		assert_true(made.answered);
+		assert_int_equal(made.ring_fd, -1);
+		assert_int_equal(lowest_free(), before);
+		record_ring_destroy(ring);
+	}
+}
+
+static void offer_waits_for_nobody_and_lies_in_the_queue(void **state)
+{
+	struct server server;
+	struct record_ring *ring;
+	uint16_t window;
+	int error;
+
+	(void)state;
+	server_start(&server, &keeping, sizeof(keeping));
+	assert_int_equal(shake(&server, &ring, &window), 0);
+	pthread_join(server.thread, NULL);
+	/* Nobody accepts any more: the system takes offers until the queue is full, and refuses the next at once. */
+	assert_int_equal(agent_handshake_offer(&made), 0);
+	do
+		error = agent_handshake_offer(&made);
+	while (error == 0);
+	assert_int_equal(error, -EAGAIN);
+	record_ring_destroy(ring);
+	close(made.ring_fd);
+	server.mapped = -1;
+	assert_int_equal(pthread_create(&server.thread, NULL, serve, &server), 0);
+	server_stop(&server);
+	assert_int_equal(server.mapped, 0);
 }
 
 static void absent_agent_is_reported(void **state)
@@ -191,12 +255,6 @@ static void small_file_size_limit_is_reported(void **state)
 	assert_null(ring);
 	server_stop(&server);
 }
-
-static const struct guest_welcome keeping = {.magic = HANDSHAKE_MAGIC,
-					     .version = HANDSHAKE_VERSION,
-					     .status = HANDSHAKE_OK,
-					     .window = 1,
-					     .flags = HANDSHAKE_KEEP_RING};
 
 static void ring_goes_to_the_next_agent_under_the_same_name(void **state)
 {
@@ -275,6 +333,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ring_is_handed_over_and_no_descriptor_stays),
 		cmocka_unit_test(bad_answers_are_told_apart),
+		cmocka_unit_test(agent_that_hangs_up_or_has_no_place_may_take_the_ring_later),
+		cmocka_unit_test(offer_waits_for_nobody_and_lies_in_the_queue),
 		cmocka_unit_test(absent_agent_is_reported),
 		cmocka_unit_test(small_file_size_limit_is_reported),
 		cmocka_unit_test(ring_goes_to_the_next_agent_under_the_same_name),

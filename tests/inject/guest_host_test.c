@@ -169,7 +169,7 @@ static void without_an_agent_the_job_runs(void **state)
 static void refused_guest_switches_itself_off(void **state)
 {
 	(void)state;
-	agent.answer = HANDSHAKE_REFUSED_FULL;
+	agent.answer = HANDSHAKE_REFUSED_USER;
 	run(ARGV("--launches", "50"), NULL);
 	assert_exit_code(0);
 	assert_non_null(agent.ring);
@@ -177,7 +177,19 @@ static void refused_guest_switches_itself_off(void **state)
 	assert_int_equal(agent.nr_launches + agent.nr_records + agent.nr_modules, 0);
 }
 
-static void silent_agent_delays_the_job_by_a_second_at_most(void **state)
+static void guest_for_which_there_is_no_place_records_and_asks_again(void **state)
+{
+	(void)state;
+	agent.answer = HANDSHAKE_REFUSED_FULL;
+	run(ARGV("--launches", "50"), NULL);
+	assert_exit_code(0);
+	assert_true(agent.nr_connections > 1);
+	assert_true(agent.finished);
+	assert_int_equal(agent.nr_launches, 50);
+	assert_int_equal(agent.nr_records, 50);
+}
+
+static void silent_agent_delays_the_job_by_a_second_and_loses_nothing(void **state)
 {
 	struct timespec before, after;
 
@@ -189,7 +201,22 @@ static void silent_agent_delays_the_job_by_a_second_at_most(void **state)
 	assert_exit_code(0);
 	assert_true(after.tv_sec - before.tv_sec <
 		    10); /* a loaded machine may be slow; for ever it is not */
-	assert_int_equal(agent.nr_launches + agent.nr_modules, 0);
+	assert_true(agent.finished);
+	assert_int_equal(agent.nr_launches, 50);
+	assert_int_equal(agent.nr_records, 50);
+}
+
+static void what_cupti_has_not_delivered_when_the_process_must_end_is_counted(void **state)
+{
+	static const char *const environment[] = {"FAKE_CUPTI_LATE=3", NULL};
+
+	(void)state;
+	run(ARGV("--launches", "50"), environment);
+	assert_exit_code(0);
+	assert_false(agent.finished);
+	assert_int_equal(agent.nr_launches, 50);
+	assert_int_equal(agent.nr_records, 0);
+	assert_int_equal(test_agent_ledger_sum(&agent, LEDGER_LAUNCH_UNDELIVERED), 50);
 }
 
 static void file_size_limit_switches_the_guest_off_without_a_signal(void **state)
@@ -256,7 +283,9 @@ int main(void)
 		TEST(cupti_that_does_not_start_is_said_and_the_job_runs),
 		TEST(without_an_agent_the_job_runs),
 		TEST(refused_guest_switches_itself_off),
-		TEST(silent_agent_delays_the_job_by_a_second_at_most),
+		TEST(guest_for_which_there_is_no_place_records_and_asks_again),
+		TEST(silent_agent_delays_the_job_by_a_second_and_loses_nothing),
+		TEST(what_cupti_has_not_delivered_when_the_process_must_end_is_counted),
 		TEST(file_size_limit_switches_the_guest_off_without_a_signal),
 		TEST(forked_child_leaves_the_ring_alone),
 		TEST(forked_childs_end_is_not_the_end),

@@ -138,10 +138,12 @@ static void accept_guest(struct test_agent *agent)
 	}
 	assert_int_equal(agent->hello.magic, HANDSHAKE_MAGIC);
 	assert_int_equal(agent->hello.version, HANDSHAKE_VERSION);
-	assert_null(agent->ring);
-	assert_int_equal(record_ring_map(ring_fd, &agent->ring), 0);
+	if (!agent->ring)
+		assert_int_equal(record_ring_map(ring_fd, &agent->ring), 0);
 	close(ring_fd);
 	if (agent->silent) {
+		if (agent->guest_socket >= 0)
+			close(agent->guest_socket);
 		agent->guest_socket = fd;
 		return;
 	}
@@ -149,7 +151,9 @@ static void accept_guest(struct test_agent *agent)
 					      .version = HANDSHAKE_VERSION,
 					      .status = agent->answer,
 					      .window = 1};
-	assert_int_equal(send(fd, &welcome, sizeof(welcome), MSG_NOSIGNAL), (int)sizeof(welcome));
+	/* A guest that ends does not wait for it. */
+	assert_true(send(fd, &welcome, sizeof(welcome), MSG_NOSIGNAL) == sizeof(welcome) ||
+		    errno == EPIPE);
 	close(fd);
 }
 

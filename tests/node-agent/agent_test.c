@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "aggregator_view.h"
@@ -13,6 +15,7 @@
 #include "guest_program.h"
 #include "node-agent/agent.h"
 #include "node-agent/event_loop.h"
+#include "node-agent/proc_file.h"
 #include "proto/ledger.h"
 #include "router_fixture.h"
 
@@ -302,6 +305,114 @@ static void a_guest_that_comes_again_is_the_same_process(void **state)
 	close(fd);
 }
 
+/* So it is with an agent that was stalled: its guests have offered their rings again, and ended meanwhile. */
+static void own_ring_that_comes_after_its_process_is_gone_is_not_read_again(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router),
+					.may_restart = true};
+	struct agent_status status;
+	struct record_ring *first, *second;
+	int first_fd, second_fd;
+
+	start_agent(fixture, &options);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &first, &first_fd), 0);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &second, &second_fd), 0);
+	assert_int_equal(guest_fixture_handshake(fixture->socket, first_fd, 1), HANDSHAKE_OK);
+	guest_program_write_work(first, 5);
+	assert_int_equal(guest_fixture_handshake(fixture->socket, second_fd, 2), HANDSHAKE_OK);
+	do {
+		sched_yield();
+		agent_status(fixture->agent, &status);
+	} while (status.processes_running != 1);
+	/* Nobody serves, so nothing is acknowledged, nor released. */
+	assert_int_equal(guest_fixture_handshake(fixture->socket, first_fd, 1), HANDSHAKE_OK);
+	guest_program_write_work(second, 7);
+	aggregator_view_serve_until_ended(&fixture->view, 1);
+	agent_stop(fixture->agent);
+	/* It says no goodbye: a guest stays behind. */
+	while (pthread_tryjoin_np(fixture->thread, NULL) != 0)
+		aggregator_view_serve(&fixture->view, 1);
+	agent_status(fixture->agent, &status);
+	assert_int_equal(status.processes, 2);
+	assert_int_equal(status.launches, 12);
+	assert_int_equal(aggregator_view_process(&fixture->view, 1)->launches, 5);
+	assert_int_equal(aggregator_view_process(&fixture->view, 2)->launches, 7);
+	record_ring_destroy(first);
+	record_ring_destroy(second);
+	close(first_fd);
+	close(second_fd);
+}
+
+static void guests_that_wait_when_the_agent_is_asked_to_end_are_read(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
+	struct guest_hello hello = guest_fixture_hello(1);
+	struct record_ring *ring;
+	char *error = NULL;
+	int ring_fd;
+
+	/* Its loop has not begun: who comes now waits in its queue. */
+	options.socket_path = fixture->socket;
+	options.node_name = "node01";
+	options.devices_path = fixture->devices;
+	options.quiet = true;
+	assert_int_equal(agent_create(&options, &fixture->agent, &error), 0);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &ring, &ring_fd), 0);
+	guest_program_write_work(ring, 5);
+	int fd = guest_fixture_connect(fixture->socket);
+	assert_int_equal(guest_fixture_send(fd, &hello, sizeof(hello), &ring_fd, 1), sizeof(hello));
+	close(fd);
+	agent_stop(fixture->agent);
+	assert_int_equal(pthread_create(&fixture->thread, NULL, run, fixture), 0);
+	aggregator_view_serve_until_bye(&fixture->view);
+	assert_int_equal(pthread_join(fixture->thread, NULL), 0);
+	assert_int_equal(aggregator_view_process(&fixture->view, 1)->launches, 5);
+	record_ring_destroy(ring);
+	close(ring_fd);
+}
+
+static void guest_whose_pid_is_anothers_by_now_is_not_taken_for_that_one(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
+	struct guest_hello hello = guest_fixture_hello(2);
+	struct guest_welcome welcome;
+	struct record_ring *living, *ended;
+	int living_fd, ended_fd;
+
+	start_agent(fixture, &options);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &living, &living_fd), 0);
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &ended, &ended_fd), 0);
+	assert_int_equal(guest_fixture_handshake(fixture->socket, living_fd, 1), HANDSHAKE_OK);
+	guest_program_write_work(ended, 5);
+	/* The one that had this pid before us. */
+	hello.start_ticks--;
+	hello.pid_namespace = proc_file_pid_namespace(getpid());
+	int fd = guest_fixture_connect(fixture->socket);
+	assert_int_equal(guest_fixture_send(fd, &hello, sizeof(hello), &ended_fd, 1),
+			 sizeof(hello));
+	assert_int_equal(recv(fd, &welcome, sizeof(welcome), 0), sizeof(welcome));
+	close(fd);
+	assert_int_equal(welcome.status, HANDSHAKE_OK);
+	guest_program_write_work(living, 7);
+	stop_and_serve(fixture);
+
+	struct aggregator_view_process *processes = fixture->view.processes;
+	struct aggregator_view_process *first = &processes[processes[1].launches == 7 ? 1 : 2];
+	struct aggregator_view_process *second = &processes[processes[1].launches == 7 ? 2 : 1];
+	assert_int_equal(first->launches, 7);
+	assert_int_equal(first->state, PROCESS_RUNNING);
+	assert_int_equal(second->launches, 5);
+	assert_int_equal(second->state, PROCESS_UNCLEAN);
+	assert_null(strstr(second->command, "agent_test"));
+	record_ring_destroy(living);
+	record_ring_destroy(ended);
+	close(living_fd);
+	close(ended_fd);
+}
+
 static void errors_at_the_start_name_what_and_where(void **state)
 {
 	struct fixture *fixture = *state;
@@ -334,6 +445,9 @@ int main(int argc, char **argv)
 		TEST(an_aggregator_that_refuses_us_ends_the_agent),
 		TEST(a_second_guest_of_one_process_ends_the_first),
 		TEST(a_guest_that_comes_again_is_the_same_process),
+		TEST(own_ring_that_comes_after_its_process_is_gone_is_not_read_again),
+		TEST(guests_that_wait_when_the_agent_is_asked_to_end_are_read),
+		TEST(guest_whose_pid_is_anothers_by_now_is_not_taken_for_that_one),
 		TEST(errors_at_the_start_name_what_and_where),
 	};
 

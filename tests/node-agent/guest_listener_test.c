@@ -239,6 +239,26 @@ static void a_silent_peer_holds_up_nobody_and_is_shown_out(void **state)
 	assert_int_equal(guest_listener_refused(fixture->listener), 1);
 }
 
+static void what_a_peer_has_said_counts_when_its_time_is_up(void **state)
+{
+	struct fixture *fixture = *state;
+	struct guest_hello hello = guest_fixture_hello(1), early_hello = guest_fixture_hello(2);
+	int early = guest_fixture_connect(fixture->path);
+	uint64_t due_ns;
+
+	assert_int_equal(say(fixture, &hello, sizeof(hello), &fixture->ring_fd, 1), HANDSHAKE_OK);
+	due_ns = guest_listener_step(fixture->listener, event_loop_now_ns());
+	/* The loop is away from now on. */
+	assert_int_equal(guest_fixture_send(early, &early_hello, sizeof(early_hello),
+					    &fixture->ring_fd, 1),
+			 sizeof(early_hello));
+	assert_int_equal(guest_listener_step(fixture->listener, due_ns), UINT64_MAX);
+	assert_int_equal(answer(fixture, early), HANDSHAKE_OK);
+	assert_int_equal(fixture->nr_arrivals, 2);
+	assert_int_equal(fixture->instance, 2);
+	assert_int_equal(guest_listener_refused(fixture->listener), 0);
+}
+
 static void more_silent_peers_than_places_do_not_shut_out_a_guest(void **state)
 {
 	struct fixture *fixture = *state;
@@ -339,6 +359,7 @@ int main(void)
 		TEST(the_arrivals_answer_is_passed_on),
 		TEST(another_user_is_refused),
 		TEST(a_silent_peer_holds_up_nobody_and_is_shown_out),
+		TEST(what_a_peer_has_said_counts_when_its_time_is_up),
 		TEST(more_silent_peers_than_places_do_not_shut_out_a_guest),
 		TEST(a_peer_that_goes_away_is_forgotten),
 		TEST(a_path_in_use_or_unsafe_is_refused_with_its_name),

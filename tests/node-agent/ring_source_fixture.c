@@ -58,6 +58,8 @@ static void on_notice(void *context, const char *text)
 	snprintf(fixture->notice, sizeof(fixture->notice), "%s", text);
 }
 
+static const uint8_t epoch[RECORD_RING_EPOCH] = {1};
+
 /* Maps the guest's ring anew, as if the process had just arrived. */
 void ring_source_fixture_open_source(struct ring_source_fixture *fixture, pid_t pid)
 {
@@ -80,10 +82,12 @@ void ring_source_fixture_open_source(struct ring_source_fixture *fixture, pid_t 
 	};
 	assert_int_equal(record_ring_map(fixture->ring_fd, &ring), 0);
 	assert_int_equal(ring_source_create(ring, &outputs, pid, pid > 0, &fixture->source), 0);
+	ring_ownership_init(&fixture->ownership, ring, epoch);
 }
 
 void ring_source_fixture_close_source(struct ring_source_fixture *fixture)
 {
+	ring_ownership_fini(&fixture->ownership);
 	ring_source_destroy(fixture->source);
 	process_description_destroy(fixture->description);
 	process_ledger_destroy(fixture->ledger);
@@ -143,7 +147,7 @@ bool ring_source_fixture_pass(struct ring_source_fixture *fixture)
 		bool valid = ring_source_clock(fixture->source, &clock_offset_ns);
 		assert_int_equal(batch_builder_flush(fixture->builder, 1, clock_offset_ns, valid),
 				 0);
-		assert_int_equal(ring_source_mark(fixture->source, fixture->seq), 0);
+		assert_int_equal(ring_ownership_sent(&fixture->ownership, fixture->seq), 0);
 	} while (r == 1);
 	return finished;
 }

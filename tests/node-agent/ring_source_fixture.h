@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "node-agent/ring_ownership.h"
 #include "node-agent/ring_source.h"
 #include "proto/batch_encode.h"
 
@@ -24,6 +25,7 @@ struct ring_source_fixture {
 	struct process_ledger *ledger;
 	struct process_statistics *statistics;
 	struct ring_source *source;
+	struct ring_ownership ownership;
 	struct batch_builder *builder;
 	struct batch_encoder *encoder;
 	uint64_t seq;

@@ -106,7 +106,7 @@ static void a_full_batch_is_continued_within_the_pass(void **state)
 			ring_source_fixture_push_record(fixture, i, 0);
 		}
 		ring_source_fixture_pass(fixture);
-		ring_source_release(fixture->source, fixture->seq);
+		ring_ownership_acknowledged(&fixture->ownership, fixture->seq);
 	}
 	assert_int_equal(ring_source_launches(fixture->source), 30000);
 	assert_int_equal(ring_source_records(fixture->source), 30000);
@@ -134,9 +134,9 @@ static void room_in_a_lane_comes_back_when_it_is_acknowledged(void **state)
 	push_records(fixture, half);
 	ring_source_fixture_pass(fixture);
 	assert_int_equal(record_ring_activity_room(fixture->guest), half);
-	ring_source_release(fixture->source, fixture->seq - 1);
+	ring_ownership_acknowledged(&fixture->ownership, fixture->seq - 1);
 	assert_int_equal(record_ring_activity_room(fixture->guest), half);
-	ring_source_release(fixture->source, fixture->seq);
+	ring_ownership_acknowledged(&fixture->ownership, fixture->seq);
 	assert_int_equal(record_ring_activity_room(fixture->guest),
 			 ring_source_fixture_sizes.activity_records);
 }
@@ -151,7 +151,7 @@ static void room_in_a_crowded_lane_comes_back_when_it_is_read(void **state)
 			 ring_source_fixture_sizes.activity_records);
 	/* The late acknowledgement of what was released before gives no room twice. */
 	push_records(fixture, 10);
-	ring_source_release(fixture->source, fixture->seq);
+	ring_ownership_acknowledged(&fixture->ownership, fixture->seq);
 	assert_int_equal(record_ring_activity_room(fixture->guest),
 			 ring_source_fixture_sizes.activity_records - 10);
 	ring_source_fixture_pass(fixture);
@@ -415,7 +415,7 @@ static void garbage_in_shared_memory_harms_only_its_own_process(void **state)
 		spoil(hostile, memory, size, &random);
 		for (int i = 0; i < 3; i++) {
 			ring_source_fixture_pass(hostile);
-			ring_source_release(hostile->source, hostile->seq);
+			ring_ownership_acknowledged(&hostile->ownership, hostile->seq);
 			ring_source_update_ledger(hostile->source);
 			spoil(hostile, memory, size, &random);
 		}
@@ -434,7 +434,7 @@ static void garbage_in_shared_memory_harms_only_its_own_process(void **state)
 		ring_source_fixture_push_launch(honest, (uint32_t)lane, round, 0);
 		ring_source_fixture_push_record(honest, round, 0);
 		ring_source_fixture_pass(honest);
-		ring_source_release(honest->source, honest->seq);
+		ring_ownership_acknowledged(&honest->ownership, honest->seq);
 	}
 	assert_true(mapped > 0);
 	assert_int_equal(ring_source_launches(honest->source), 300);

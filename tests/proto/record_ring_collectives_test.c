@@ -186,7 +186,7 @@ static void the_next_agent_goes_on_after_what_arrived(void **state)
 {
 	const uint8_t first[RECORD_RING_EPOCH] = {1}, second[RECORD_RING_EPOCH] = {2};
 	struct collective_record got[PLACES];
-	struct record_ring_gap gap;
+	struct ledger_entry lost;
 	uint32_t nr_lost;
 
 	(void)state;
@@ -199,9 +199,9 @@ static void the_next_agent_goes_on_after_what_arrived(void **state)
 	}
 	record_ring_unmap(pair.agent);
 	assert_int_equal(record_ring_map(pair.fd, &pair.agent), 0);
-	record_ring_resume(pair.agent, 1, &gap);
+	record_ring_resume(pair.agent, 1);
 	record_ring_own(pair.agent, second);
-	assert_int_equal(gap.collectives, 0);
+	assert_int_equal(record_ring_ledger(pair.agent, &lost, 1), 0);
 	assert_int_equal(read_some(got, PLACES, false, &nr_lost), 2);
 	assert_int_equal(got[0].count, 20);
 
@@ -213,8 +213,10 @@ static void the_next_agent_goes_on_after_what_arrived(void **state)
 	assert_int_equal(record_ring_release_crowded(pair.agent), 1);
 	record_ring_unmap(pair.agent);
 	assert_int_equal(record_ring_map(pair.fd, &pair.agent), 0);
-	record_ring_resume(pair.agent, 5, &gap);
-	assert_int_equal(gap.collectives, 10);
+	record_ring_resume(pair.agent, 5);
+	assert_int_equal(record_ring_ledger(pair.agent, &lost, 1), 1);
+	assert_int_equal(lost.reason, LEDGER_COLLECTIVE_LOST);
+	assert_int_equal(lost.count, 10);
 }
 
 static void what_is_there_already_can_be_skipped(void **state)

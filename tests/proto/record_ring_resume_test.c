@@ -103,21 +103,41 @@ static void release_and_acknowledge(uint64_t seq)
 	record_ring_unmark(reader, seq);
 }
 
-/* The agent dies; another maps the ring and hears that the store has messages up to durable_seq. */
-static struct record_ring_gap take_over(uint64_t durable_seq)
+/* The agent dies; another maps the ring. */
+static void map_again(void)
 {
-	struct record_ring_gap gap;
-	uint8_t owner[RECORD_RING_EPOCH];
-
 	record_ring_unmap(reader);
 	assert_int_equal(record_ring_map(fd, &reader), 0);
+}
+
+static void assert_owner(const uint8_t *agent)
+{
+	uint8_t owner[RECORD_RING_EPOCH];
+
 	assert_true(record_ring_owner(reader, owner));
-	assert_memory_equal(owner, first_agent, sizeof(owner));
-	record_ring_resume(reader, durable_seq, &gap);
+	assert_memory_equal(owner, agent, sizeof(owner));
+}
+
+/* It hears that the store has messages up to durable_seq. */
+static void take_over(uint64_t durable_seq)
+{
+	map_again();
+	assert_owner(first_agent);
+	record_ring_resume(reader, durable_seq);
 	record_ring_own(reader, second_agent);
-	assert_true(record_ring_owner(reader, owner));
-	assert_memory_equal(owner, second_agent, sizeof(owner));
-	return gap;
+	assert_owner(second_agent);
+}
+
+static uint64_t lost(enum ledger_reason reason)
+{
+	static struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
+	uint32_t nr = record_ring_ledger(reader, entries, sizeof(entries) / sizeof(*entries));
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (entries[i].reason == reason)
+			count += entries[i].count;
+	return count;
 }
 
 static void next_agent_begins_after_the_last_message_that_arrived(void **state)
@@ -131,11 +151,11 @@ static void next_agent_begins_after_the_last_message_that_arrived(void **state)
 	send_as(2);
 	produce(10, 5);
 	send_as(3);
-	struct record_ring_gap gap = take_over(2);
+	take_over(2);
 	read_all(&launch, &record);
 	assert_int_equal(launch, 21);
 	assert_int_equal(record, 11);
-	assert_int_equal(gap.launches + gap.records, 0);
+	assert_int_equal(lost(LEDGER_LAUNCH_RING_FULL) + lost(LEDGER_RECORD_RING_FULL), 0);
 }
 
 static void nothing_arrived_means_from_the_beginning(void **state)
@@ -171,18 +191,77 @@ static void message_stored_without_its_acknowledgement_is_not_read_again(void **
 	assert_int_equal(record, 11);
 }
 
-static void what_a_crowded_lane_gave_back_unacknowledged_is_counted(void **state)
+/* 40 of each kind are read, sent as message 2 and given back at once. */
+static void crowd(void)
 {
-	(void)state;
 	produce(10, 5);
 	send_as(1);
 	release_and_acknowledge(1);
 	produce(40, 40);
 	send_as(2);
 	assert_int_equal(record_ring_release_crowded(reader), 2);
-	struct record_ring_gap gap = take_over(1);
-	assert_int_equal(gap.launches, 40);
-	assert_int_equal(gap.records, 40);
+}
+
+static void what_a_crowded_lane_gave_back_unacknowledged_is_counted(void **state)
+{
+	(void)state;
+	crowd();
+	take_over(1);
+	assert_int_equal(lost(LEDGER_LAUNCH_RING_FULL), 40);
+	assert_int_equal(lost(LEDGER_RECORD_RING_FULL), 40);
+}
+
+static void what_is_gone_stays_counted_for_every_agent_that_follows(void **state)
+{
+	static const uint8_t third_agent[RECORD_RING_EPOCH] = "the third";
+
+	(void)state;
+	crowd();
+	take_over(1);
+	map_again();
+	assert_owner(second_agent);
+	record_ring_resume(reader, 0);
+	record_ring_own(reader, third_agent);
+	assert_int_equal(lost(LEDGER_LAUNCH_RING_FULL), 40);
+	assert_int_equal(lost(LEDGER_RECORD_RING_FULL), 40);
+}
+
+static void agent_killed_while_it_takes_over_leaves_the_same_to_the_next(void **state)
+{
+	uint32_t launch, record;
+
+	(void)state;
+	crowd();
+	produce(3, 2);
+	send_as(3);
+	map_again();
+	record_ring_resume(reader, 1);
+	map_again();
+	assert_owner(first_agent);
+	record_ring_resume(reader, 1);
+	record_ring_own(reader, second_agent);
+	assert_int_equal(lost(LEDGER_LAUNCH_RING_FULL), 40);
+	assert_int_equal(lost(LEDGER_RECORD_RING_FULL), 40);
+	read_all(&launch, &record);
+	assert_int_equal(launch, 51);
+	assert_int_equal(record, 46);
+}
+
+static void ring_that_is_mapped_twice_is_left_as_it_is(void **state)
+{
+	struct record_ring *again;
+	uint32_t launch, record;
+
+	(void)state;
+	produce(10, 5);
+	send_as(1);
+	assert_int_equal(record_ring_map(fd, &again), 0);
+	record_ring_unmap(again);
+	assert_owner(first_agent);
+	produce(1, 1);
+	read_all(&launch, &record);
+	assert_int_equal(launch, 11);
+	assert_int_equal(record, 6);
 }
 
 static void lane_claimed_after_a_mark_is_read_from_its_beginning(void **state)
@@ -280,6 +359,9 @@ int main(void)
 		TEST(nothing_arrived_means_from_the_beginning),
 		TEST(message_stored_without_its_acknowledgement_is_not_read_again),
 		TEST(what_a_crowded_lane_gave_back_unacknowledged_is_counted),
+		TEST(what_is_gone_stays_counted_for_every_agent_that_follows),
+		TEST(agent_killed_while_it_takes_over_leaves_the_same_to_the_next),
+		TEST(ring_that_is_mapped_twice_is_left_as_it_is),
 		TEST(lane_claimed_after_a_mark_is_read_from_its_beginning),
 		TEST(definitions_of_the_past_come_from_the_log),
 		TEST(full_log_takes_no_more_and_leaves_the_lane_alone),

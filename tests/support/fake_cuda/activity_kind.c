@@ -298,6 +298,8 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 	/* The driver that it asks is gone. */
 	if (sim_life_state() == SIM_LIFE_OVER)
 		return CUPTI_ERROR_NOT_INITIALIZED;
+	while ((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) && sim_config_get(SIM_CUPTI_LATE) >= 3)
+		pause();
 	activity_buffer_flush((flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) != 0);
 	cost.end_ns = sim_clock_now();
 	if (activity_kind_enabled(CUPTI_ACTIVITY_KIND_OVERHEAD))
