@@ -142,8 +142,9 @@ static int start(struct bench *bench)
 		.description = bench->description,
 		.ledger = bench->ledger,
 	};
-	return ring_source_create(bench->agent, &outputs, 0, false, &bench->source) ? -1
-										    : define(bench);
+	return ring_source_create(bench->agent, &outputs, 0, geteuid(), &bench->source)
+		       ? -1
+		       : define(bench);
 }
 
 static void finish(struct bench *bench)
