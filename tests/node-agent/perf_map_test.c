@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -202,6 +204,43 @@ static void the_file_of_another_user_is_not_read_not_even_roots(void **state)
 	assert_false(is_believed_of(65534, 65534, true));
 }
 
+/* A user's process that has a file of root's, which it may not read, where its map would be. */
+static void what_a_process_has_mounted_there_is_not_believed(void **state)
+{
+	char secret[] = "/tmp/perf_map_test.XXXXXX";
+	int out[2], file = mkstemp(secret);
+	char mounted = 0;
+
+	(void)state;
+	assert_true(file >= 0 && write(file, "1000 10 secret\n", 15) == 15);
+	assert_int_equal(pipe(out), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+		int own = setresuid(65534, 65534, 65534) ? -1 : creat(path, 0600);
+		if (own >= 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+		    mount(secret, path, NULL, MS_BIND, NULL) == 0)
+			mounted = 1;
+		if (write(out[1], &mounted, 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(out[0], &mounted, 1), 1);
+	assert_true(mounted);
+	assert_false(perf_map_exists(child));
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", (int)child);
+	unlink(map_path);
+	unlink(secret);
+	close(file);
+	close(out[0]);
+	close(out[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -218,6 +257,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(only_a_regular_file_that_is_there_is_taken, set_up,
 						tear_down),
 		cmocka_unit_test(the_file_of_another_user_is_not_read_not_even_roots),
+		cmocka_unit_test(what_a_process_has_mounted_there_is_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
