@@ -177,7 +177,7 @@ static bool is_believed_of(uid_t user, uid_t owner, bool with_link)
 	assert_int_equal(read(out[0], path, 1), 1);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)child);
 	snprintf(other, sizeof(other), "%s.link", path);
-	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 	assert_true(fd >= 0 && fchown(fd, owner, owner) == 0);
 	if (with_link)
 		assert_int_equal(link(path, other), 0);
