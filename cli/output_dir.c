@@ -261,7 +261,7 @@ static int take_numbered(struct output_dir *output)
 	strcpy(wanted, output->path);
 	for (int inside = has_no_name(wanted); inside < 2; inside++) {
 		do {
-			r = make_numbered(wanted, inside, 0777, output->path);
+			r = make_numbered(wanted, inside, 0700, output->path);
 			if (r == 0 && (r = take_mark(output)) != 0 && r != -EWOULDBLOCK)
 				rmdir(output->path);
 		} while (r == -EWOULDBLOCK); /* somebody wants this number itself */

@@ -213,9 +213,11 @@ static bool find_shared(struct inline_frames *frames, inline_frames_shared share
 		elf_file_dwarf_size(frames->shared) <= DWARF_SIZE_MAX && strings_end(frames->shared)
 			? dwarf_begin_elf(elf_file_handle(frames->shared), DWARF_C_READ, NULL)
 			: NULL;
-	if (frames->shared_dwarf)
-		dwarf_setalt(frames->dwarf, frames->shared_dwarf);
-	return frames->shared_dwarf;
+	if (!frames->shared_dwarf ||
+	    dwelf_dwarf_gnu_debugaltlink(frames->shared_dwarf, &name, &build_id) > 0)
+		return false;
+	dwarf_setalt(frames->dwarf, frames->shared_dwarf);
+	return true;
 }
 
 int inline_frames_create(struct elf_file *file, inline_frames_shared shared, void *context,

@@ -1,6 +1,7 @@
 #include "mapped_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,15 +21,19 @@ static int64_t ns_of(struct timespec time)
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-/* The same file, by the kernel's numbers. */
+/* The same file, by the kernel's numbers. No file system is asked, which may hang: a root can be on any. */
 static bool is_same(pid_t pid, const char *name, const char *ours)
 {
-	struct stat status, our_status;
+	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+	struct statx status, our_status;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	return stat(path, &status) == 0 && stat(ours, &our_status) == 0 &&
-	       status.st_ino == our_status.st_ino && status.st_dev == our_status.st_dev;
+	return statx(AT_FDCWD, path, flags, STATX_INO, &status) == 0 &&
+	       statx(AT_FDCWD, ours, flags, STATX_INO, &our_status) == 0 &&
+	       status.stx_ino == our_status.stx_ino &&
+	       status.stx_dev_major == our_status.stx_dev_major &&
+	       status.stx_dev_minor == our_status.stx_dev_minor;
 }
 
 void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user)
@@ -37,7 +42,9 @@ void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user)
 	long ticks_per_s = sysconf(_SC_CLK_TCK);
 	struct timespec now, up;
 
-	*view = (struct mapped_file_view){.pid = pid, .user = user};
+	/* One that cannot be seen from here: what it names gives its own user no more than that has. */
+	*view = (struct mapped_file_view){
+		.pid = pid, .user = user, .is_ours = pid <= 0 && user == geteuid()};
 	if (ticks == 0 || ticks_per_s <= 0)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -63,8 +70,7 @@ int mapped_file_open(const struct mapped_file_view *view, const struct maps_file
 	struct stat status;
 	int fd = job_file_open_mapped(view->pid, entry->start, entry->end);
 
-	/* Not where the mapping is gone: what is at its path now may be anything. */
-	if (fd != -EPERM && fd != -EACCES)
+	if (fd >= 0 || fd == -ENOEXEC)
 		return elf_file_open_fd(fd, file);
 	*file = NULL;
 	if (entry->deleted || entry->path_size >= PATH_MAX)
