@@ -78,7 +78,7 @@ static bool module_equals(const void *context, uint32_t id, const void *key)
 	const struct catalog *catalog = context;
 	const struct catalog_module *module = &catalog->modules[id - 1], *wanted = key;
 
-	if (module->build_id_size != wanted->build_id_size)
+	if (module->owner != wanted->owner || module->build_id_size != wanted->build_id_size)
 		return false;
 	if (module->build_id_size == 0)
 		return module->path == wanted->path;

@@ -1,4 +1,4 @@
-/* What the whole job's stacks are made of, merged: strings by content, modules by build id (else
+/* What the whole job's stacks are made of, merged: strings by content, modules by owner and build id (else
  * path), codes by (file, name), frames by (module, offset) or (code, line), stack nodes by (parent,
  * frame). So ranks that run the same program share all of it. All ids count from 1 without gaps and are the store's. One catalog is
  * used by one thread. */
@@ -16,6 +16,7 @@ struct catalog;
 struct catalog_module {
 	uint32_t path;  /* string id, or 0 */
 	uint32_t flags; /* enum definition_module_flags */
+	uint32_t owner; /* the user whose processes map it */
 	uint32_t build_id_size;
 	uint8_t build_id[WIRE_BUILD_ID_MAX]; /* zeros after build_id_size */
 };

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zmq.h>
 
 #include "admission.h"
@@ -132,6 +133,18 @@ int receiver_protect(struct receiver *receiver, const struct key_set *keys)
 	return r ? r : admission_guard(receiver->admission, receiver->socket);
 }
 
+/* Who may connect to a socket in the file system may send and command. Without keys that is its user, whatever mask the user has. */
+static int bind_socket(struct receiver *receiver, const char *endpoint)
+{
+	bool is_file = strncmp(endpoint, "ipc://", strlen("ipc://")) == 0 && !receiver->admission;
+	mode_t mask = is_file ? umask(0077) : 0;
+	int error = zmq_bind(receiver->socket, endpoint) ? -errno : 0;
+
+	if (is_file)
+		umask(mask);
+	return error;
+}
+
 int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual)
 {
 	char resolved[512];
@@ -142,8 +155,9 @@ int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual
 	int error = set_option(receiver->socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL);
 	if (error)
 		return error;
-	if (zmq_bind(receiver->socket, endpoint))
-		return -errno;
+	error = bind_socket(receiver, endpoint);
+	if (error)
+		return error;
 	if (zmq_getsockopt(receiver->socket, ZMQ_LAST_ENDPOINT, resolved, &size))
 		return -errno;
 	if (strncmp(resolved, "inproc://", strlen("inproc://")) == 0 &&

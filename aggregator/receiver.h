@@ -24,7 +24,8 @@ void receiver_destroy(struct receiver *receiver); /* accepts NULL */
  * inproc:// is as it was. keys: an aggregator's, copied. 0 or -errno as admission_create(). */
 int receiver_protect(struct receiver *receiver, const struct key_set *keys);
 
-/* *actual: the endpoint with its port resolved (owns: free()). 0 or -errno (-EPROTONOSUPPORT: not
+/* Without keys an ipc:// socket is for its user alone; before other threads make files, as the process's mask is set meanwhile.
+ * *actual: the endpoint with its port resolved (owns: free()). 0 or -errno (-EPROTONOSUPPORT: not
  * an endpoint). */
 int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual);
 

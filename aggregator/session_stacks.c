@@ -104,6 +104,7 @@ static int apply_modules(struct agent_session *session, struct catalog *catalog,
 		struct catalog_module module = {
 			.path = agent_session_translate(session, SESSION_STRINGS, from->path),
 			.flags = from->flags,
+			.owner = from->owner,
 			.build_id_size = from->build_id_size,
 		};
 		uint32_t id;

@@ -45,9 +45,10 @@ static int take_string(struct collection *collection, struct statement *row)
 static int take_module(struct collection *collection, struct statement *row)
 {
 	struct catalog_module module = {.path = statement_number32(row, 1),
-					.flags = statement_number32(row, 2)};
+					.flags = statement_number32(row, 2),
+					.owner = statement_number32(row, 3)};
 	uint32_t id;
-	const void *build_id = statement_bytes(row, 3, &module.build_id_size);
+	const void *build_id = statement_bytes(row, 4, &module.build_id_size);
 
 	if (module.build_id_size > WIRE_BUILD_ID_MAX ||
 	    module.path > catalog_size(collection->catalog).strings)

@@ -60,7 +60,7 @@ enum command {
 
 static const char *const commands[COMMANDS] = {
 	[PUT_STRING] = "INSERT INTO strings VALUES (?,?)",
-	[PUT_MODULE] = "INSERT INTO modules VALUES (?,?,?,?)",
+	[PUT_MODULE] = "INSERT INTO modules VALUES (?,?,?,?,?)",
 	[PUT_CODE] = "INSERT INTO codes VALUES (?,?,?)",
 	[PUT_FRAME] = "INSERT INTO frames VALUES (?,?,?,?,?,?)",
 	[NAME_FRAME] = "UPDATE frames SET name = ?2 WHERE id = ?1",
@@ -234,7 +234,7 @@ static int write_catalog(struct store_writer *writer, const struct catalog *cata
 		const struct catalog_module *module = catalog_module(catalog, id);
 
 		error = RUN(writer, PUT_MODULE, NUMBER(id), NUMBER(module->path),
-			    NUMBER(module->flags),
+			    NUMBER(module->flags), NUMBER(module->owner),
 			    database_bytes(module->build_id, module->build_id_size));
 	}
 	for (uint32_t id = saved->codes + 1; id <= size.codes && !error; id++) {

@@ -40,7 +40,7 @@ static int take_path(struct output_dir *output, const char *path)
 	return size ? 0 : -ENOENT;
 }
 
-/* mkdir -p. */
+/* mkdir -p, for this user alone: a profile tells what a model is made of. Those above it are as the user's mask has them. */
 static int make_path(struct output_dir *output)
 {
 	char partial[PATH_MAX];
@@ -52,7 +52,7 @@ static int make_path(struct output_dir *output)
 		if (partial[i] != '/' && partial[i] != '\0')
 			continue;
 		partial[i] = '\0';
-		if (mkdir(partial, 0777) == 0)
+		if (mkdir(partial, output->path[i] == '\0' ? 0700 : 0777) == 0)
 			made = true;
 		else if (errno != EEXIST)
 			return -errno;
@@ -261,7 +261,7 @@ static int take_numbered(struct output_dir *output)
 	strcpy(wanted, output->path);
 	for (int inside = has_no_name(wanted); inside < 2; inside++) {
 		do {
-			r = make_numbered(wanted, inside, 0777, output->path);
+			r = make_numbered(wanted, inside, 0700, output->path);
 			if (r == 0 && (r = take_mark(output)) != 0 && r != -EWOULDBLOCK)
 				rmdir(output->path);
 		} while (r == -EWOULDBLOCK); /* somebody wants this number itself */

@@ -1,13 +1,36 @@
 #include "output_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "aggregator/report_summary.h"
 #include "report_view.h"
+
+/* For whom the store is: a page tells as much as that. */
+static FILE *create_file(const struct output_dir *output, const char *path)
+{
+	char store_path[PATH_MAX];
+	struct stat store;
+	mode_t mode = 0600;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (output_dir_file(output, OUTPUT_STORE, store_path) == 0 && stat(store_path, &store) == 0)
+		mode = store.st_mode & 0666;
+	if (file && fchmod(fd, mode) == 0)
+		return file;
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	return NULL;
+}
 
 static int write_file(const struct output_dir *output, const char *name,
 		      const struct report_view *view, const struct report_view_options *options,
@@ -15,7 +38,7 @@ static int write_file(const struct output_dir *output, const char *name,
 {
 	char path[PATH_MAX];
 	int result = output_dir_file(output, name, path);
-	FILE *file = result == 0 ? fopen(path, "we") : NULL;
+	FILE *file = result == 0 ? create_file(output, path) : NULL;
 
 	if (result == 0 && !file)
 		result = -errno;

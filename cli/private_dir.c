@@ -7,6 +7,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "proto/trusted_dir.h"
+
 int private_dir_create(struct private_dir *dir)
 {
 	const char *const parents[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
@@ -18,16 +20,17 @@ int private_dir_create(struct private_dir *dir)
 
 		int size = snprintf(dir->path, sizeof(dir->path), "%s/" PRIVATE_DIR_PREFIX "XXXXXX",
 				    parents[i]);
-		if (size < 0 || (size_t)size >= sizeof(dir->path))
-			error = -ENAMETOOLONG;
-		else if (!mkdtemp(dir->path)) /* 0700, and no name that was there before */
+		error = size < 0 || (size_t)size >= sizeof(dir->path)
+				? -ENAMETOOLONG
+				: trusted_dir_check_parent(parents[i]);
+		if (error == 0 && !mkdtemp(dir->path)) /* 0700, and no name that was there before */
 			error = -errno;
-		else {
-			dir->lock = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-			if (dir->lock >= 0)
-				flock(dir->lock, LOCK_EX); /* another run may look into it */
-			return 0;
-		}
+		if (error)
+			continue;
+		dir->lock = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir->lock >= 0)
+			flock(dir->lock, LOCK_EX); /* another run may look into it */
+		return 0;
 	}
 	dir->path[0] = '\0';
 	return error;

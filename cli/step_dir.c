@@ -9,7 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proto/trusted_dir.h"
+
 #define TRIES 100 /* of a directory that others remove meanwhile */
+#define NAMES 16  /* of one directory, where others take them */
 
 /* Without a key, what the processes of a step on a node have in common is who started them. */
 static uint64_t name_of(const struct job_step *step, const char *node)
@@ -28,26 +31,19 @@ static uint64_t name_of(const struct job_step *step, const char *node)
 	return job_step_hash(job_step_hash(name, node), who);
 }
 
-static bool is_ours(const struct stat *status)
-{
-	return S_ISDIR(status->st_mode) && status->st_uid == geteuid() &&
-	       !(status->st_mode & (S_IRWXG | S_IRWXO));
-}
-
-/* 0; -EAGAIN: it was removed meanwhile; other -errno. */
+/* 0; -EAGAIN: it was removed meanwhile; -ENOENT; -EPERM: it is not ours; other -errno. */
 static int open_locked(struct step_dir *dir)
 {
 	struct stat opened, named;
 	int error = 0;
 
-	if (mkdir(dir->path, 0700) < 0 && errno != EEXIST)
-		return -errno;
-	dir->lock = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (dir->lock < 0)
-		return errno == ENOENT ? -EAGAIN : -errno;
-	if (fstat(dir->lock, &opened) < 0 || !is_ours(&opened))
-		error = -EPERM;
-	else if (flock(dir->lock, LOCK_EX) < 0)
+	dir->lock = trusted_dir_open(dir->path);
+	if (dir->lock < 0) {
+		error = dir->lock;
+		dir->lock = -1;
+		return error;
+	}
+	if (fstat(dir->lock, &opened) < 0 || flock(dir->lock, LOCK_EX) < 0)
 		error = -errno;
 	else if (lstat(dir->path, &named) < 0 || named.st_ino != opened.st_ino ||
 		 named.st_dev != opened.st_dev)
@@ -57,25 +53,70 @@ static int open_locked(struct step_dir *dir)
 	return error;
 }
 
+/* Makes it unless it is there. */
+static int make_locked(struct step_dir *dir)
+{
+	int error;
+
+	if (mkdir(dir->path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	error = open_locked(dir);
+	return error == -ENOENT ? -EAGAIN : error;
+}
+
+static int set_path(struct step_dir *dir, const char *parent, uint64_t name, int number)
+{
+	char suffix[16] = "";
+
+	if (number > 0)
+		snprintf(suffix, sizeof(suffix), ".%d", number);
+	int size = snprintf(dir->path, sizeof(dir->path), "%s/" STEP_DIR_PREFIX "%016llx%s", parent,
+			    (unsigned long long)name, suffix);
+	return size < 0 || (size_t)size >= sizeof(dir->path) ? -ENAMETOOLONG : 0;
+}
+
+static int lock_in(struct step_dir *dir, const char *parent, uint64_t name)
+{
+	int free_number = -1, error = trusted_dir_check_parent(parent);
+
+	for (int number = 0; number < NAMES && error == 0; number++) {
+		error = set_path(dir, parent, name, number);
+		if (error == 0)
+			error = open_locked(dir);
+		if (error == 0 || error == -EAGAIN)
+			return error;
+		if (error == -ENOENT && free_number < 0)
+			free_number = number;
+		if (error == -ENOENT || error == -EPERM)
+			error = 0;
+	}
+	if (error)
+		return error;
+	if (free_number < 0)
+		return -EPERM;
+	set_path(dir, parent, name, free_number);
+	error = make_locked(dir);
+	/* Another user was faster. */
+	return error == -EPERM ? -EAGAIN : error;
+}
+
 int step_dir_lock(struct step_dir *dir, const struct job_step *step, const char *node)
 {
 	const char *const parents[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
 	const uint64_t name = name_of(step, node);
 	int error = -ENOENT;
 
+	dir->lock = -1;
 	for (size_t i = 0; i < sizeof(parents) / sizeof(*parents); i++) {
 		if (!parents[i] || parents[i][0] != '/')
 			continue;
-		int size = snprintf(dir->path, sizeof(dir->path), "%s/" STEP_DIR_PREFIX "%016llx",
-				    parents[i], (unsigned long long)name);
-		error = size < 0 || (size_t)size >= sizeof(dir->path) ? -ENAMETOOLONG : -EAGAIN;
+		error = -EAGAIN;
 		for (int try = 0; error == -EAGAIN && try < TRIES; try++)
-			error = open_locked(dir);
+			error = lock_in(dir, parents[i], name);
 		if (error == 0)
 			return 0;
 	}
 	dir->path[0] = '\0';
-	dir->lock = -1;
 	return error;
 }
 
@@ -96,7 +137,7 @@ int step_dir_relock(struct step_dir *dir)
 	int error = -EAGAIN;
 
 	for (int try = 0; error == -EAGAIN && try < TRIES; try++)
-		error = open_locked(dir);
+		error = make_locked(dir);
 	return error;
 }
 

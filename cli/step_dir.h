@@ -15,8 +15,9 @@ struct step_dir {
 };
 
 /* Makes or finds the directory of this step, user and node, in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first in which it works; and
- * locks it, which may wait for another process that has just this to do. node: NULL: Slurm's name, else the host's.
- * 0 or -errno: -EPERM: what is there is not ours. */
+ * locks it, which may wait for another process that has just this to do. Its name can be known beforehand: where another user has taken
+ * it, it has one of a few others, and one that is there already goes before one that has become free. node: NULL: Slurm's name, else the host's.
+ * 0 or -errno: -EPERM: others have taken all names, or could replace it. */
 int step_dir_lock(struct step_dir *dir, const struct job_step *step, const char *node);
 void step_dir_unlock(struct step_dir *dir); /* if it is locked */
 

@@ -8,6 +8,7 @@
 #include "elf_file.h"
 #include "kernel_symbols.h"
 #include "module_table.h"
+#include "proc_file.h"
 #include "python_process.h"
 #include "ring_source.h"
 #include "stack_dictionary.h"
@@ -64,7 +65,10 @@ struct address_stack *address_stack_create(const struct ring_source_outputs *out
 	stacks->node_budget = RING_SOURCE_NODES_MAX;
 	stacks->max_known = KNOWN_MIN;
 	stacks->known = calloc(KNOWN_MIN, sizeof(*stacks->known));
-	stacks->modules = module_table_create(outputs, pid, reads_maps);
+	uid_t user, effective;
+
+	proc_file_users(pid, &user, &effective);
+	stacks->modules = module_table_create(outputs, pid, user, reads_maps);
 	if (!stacks->known || !stacks->modules) {
 		address_stack_destroy(stacks);
 		return NULL;

@@ -429,6 +429,7 @@ static int look_into(struct call_probes *probes, struct prober *process, uint64_
 {
 	struct prober before = *process;
 	struct mappings mappings;
+	uid_t user, effective;
 	char *text;
 	int r = is_trusted(probes, process->pid)
 			? proc_file_read(process->pid, "maps", MAPS_MAX, &text, &mappings.size)
@@ -438,7 +439,8 @@ static int look_into(struct call_probes *probes, struct prober *process, uint64_
 		return r == -ENOMEM ? r : 0;
 	process->nr_files = 0;
 	mappings.text = text;
-	mapped_file_view_init(&mappings.view, process->pid);
+	proc_file_users(process->pid, &user, &effective);
+	mapped_file_view_init(&mappings.view, process->pid, user);
 	r = use_mappings(probes, process, &mappings, now_ns);
 	free(text);
 	for (uint32_t i = 0; i < before.nr_files; i++)

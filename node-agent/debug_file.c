@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "elf_file.h"
+#include "job_file.h"
 #include "proto/message.h"
 
-#define ROOT_MAX         32u
 #define LINK_SIZE_MAX    4096u
 #define CHECKED_SIZE_MAX (4ll << 30) /* bytes whose checksum is worth the time */
 #define READ_AT_ONCE     65536u
@@ -81,10 +81,11 @@ static bool same_build_id(const struct debug_file_query *query, struct elf_file 
 	return size == query->build_id_size && memcmp(build_id, query->build_id, size) == 0;
 }
 
-static int open_checked(const struct debug_file_query *query, const char *path,
+/* root: the process whose root it is; 0: ours. */
+static int open_checked(const struct debug_file_query *query, pid_t root, const char *path,
 			const struct link *link, struct elf_file **debug)
 {
-	int r = elf_file_open(path, debug);
+	int r = elf_file_open_fd(job_file_open_in(root, path, query->user, 0), debug);
 
 	if (r)
 		return r;
@@ -98,8 +99,8 @@ static int open_checked(const struct debug_file_query *query, const char *path,
 	return -ENOENT;
 }
 
-static int open_by_build_id(const struct debug_file_query *query, const char *root,
-			    const char *directory, struct elf_file **debug)
+static int open_by_build_id(const struct debug_file_query *query, pid_t root, const char *directory,
+			    struct elf_file **debug)
 {
 	char hex[2 * WIRE_BUILD_ID_MAX + 1], path[2 * PATH_MAX];
 
@@ -107,12 +108,12 @@ static int open_by_build_id(const struct debug_file_query *query, const char *ro
 		return -ENOENT;
 	for (uint32_t i = 0; i < query->build_id_size; i++)
 		snprintf(hex + (size_t)2 * i, 3, "%02x", query->build_id[i]);
-	snprintf(path, sizeof(path), "%s%s/.build-id/%.2s/%s.debug", root, directory, hex, hex + 2);
-	return open_checked(query, path, NULL, debug);
+	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
+	return open_checked(query, root, path, NULL, debug);
 }
 
-static int open_by_link(const struct debug_file_query *query, const char *root,
-			const char *directory, const struct link *link, struct elf_file **debug)
+static int open_by_link(const struct debug_file_query *query, pid_t root, const char *directory,
+			const struct link *link, struct elf_file **debug)
 {
 	const char *slash = strrchr(query->path, '/');
 	int folder = slash ? (int)(slash - query->path) : 0;
@@ -120,33 +121,31 @@ static int open_by_link(const struct debug_file_query *query, const char *root,
 
 	if (!link->name || !slash)
 		return -ENOENT;
-	snprintf(path, sizeof(path), "%s%.*s/%s", root, folder, query->path, link->name);
-	if (open_checked(query, path, link, debug) == 0)
+	snprintf(path, sizeof(path), "%.*s/%s", folder, query->path, link->name);
+	if (open_checked(query, root, path, link, debug) == 0)
 		return 0;
-	snprintf(path, sizeof(path), "%s%.*s/.debug/%s", root, folder, query->path, link->name);
-	if (open_checked(query, path, link, debug) == 0)
+	snprintf(path, sizeof(path), "%.*s/.debug/%s", folder, query->path, link->name);
+	if (open_checked(query, root, path, link, debug) == 0)
 		return 0;
-	snprintf(path, sizeof(path), "%s%s%.*s/%s", root, directory, folder, query->path,
-		 link->name);
-	return open_checked(query, path, link, debug);
+	snprintf(path, sizeof(path), "%s%.*s/%s", directory, folder, query->path, link->name);
+	return open_checked(query, root, path, link, debug);
 }
 
 int debug_file_open(const struct debug_file_query *query, struct elf_file **debug)
 {
 	const char *directory = query->directory ? query->directory : DEBUG_FILE_DIRECTORY;
 	struct link link = read_link(query->file);
-	char roots[2][ROOT_MAX] = {"", ""};
-	int nr_roots = 1, r = -ENOENT;
+	int r = -ENOENT;
 
 	*debug = NULL;
 	if (query->pid > 0) {
-		snprintf(roots[0], ROOT_MAX, "/proc/%d/root", (int)query->pid);
-		nr_roots = 2;
-	}
-	for (int i = 0; i < nr_roots && r; i++) {
-		r = open_by_build_id(query, roots[i], directory, debug);
+		r = open_by_build_id(query, query->pid, directory, debug);
 		if (r)
-			r = open_by_link(query, roots[i], directory, &link, debug);
+			r = open_by_link(query, query->pid, directory, &link, debug);
 	}
+	if (r)
+		r = open_by_build_id(query, 0, directory, debug);
+	if (r && !query->in_other_root)
+		r = open_by_link(query, 0, directory, &link, debug);
 	return r ? -ENOENT : 0;
 }

@@ -3,6 +3,7 @@
 #ifndef DEBUG_FILE_H
 #define DEBUG_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -14,6 +15,8 @@ struct debug_file_query {
 	struct elf_file *file; /* NULL: not at hand; then only its build id counts */
 	const char *path;      /* where the file is, in the process's view */
 	pid_t pid;             /* whose view: its root is looked in first; 0: ours only */
+	uid_t user;            /* whose process: what its user may not read is not read */
+	bool in_other_root; /* the path is not ours: by it, only the process's root is looked in */
 	const char *directory; /* NULL: DEBUG_FILE_DIRECTORY */
 	uint32_t build_id_size;
 	const uint8_t *build_id;

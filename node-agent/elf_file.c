@@ -1,13 +1,14 @@
 #include "elf_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "job_file.h"
 
 #define NOTES_SIZE_MAX   (1u << 20)
 #define SYMBOLS_SIZE_MAX (512u << 20) /* bytes of a symbol table, and of its names */
@@ -44,6 +45,8 @@ int elf_file_open_fd(int fd, struct elf_file **file)
 	struct stat status;
 
 	*file = NULL;
+	if (fd < 0)
+		return fd;
 	if (fstat(fd, &status) || !S_ISREG(status.st_mode)) {
 		close(fd);
 		return -ENOEXEC;
@@ -55,10 +58,7 @@ int elf_file_open_fd(int fd, struct elf_file **file)
 
 int elf_file_open(const char *path, struct elf_file **file)
 {
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-
-	*file = NULL;
-	return fd < 0 ? -errno : elf_file_open_fd(fd, file);
+	return elf_file_open_fd(job_file_open(path), file);
 }
 
 int elf_file_open_memory(void *image, size_t size, struct elf_file **file)

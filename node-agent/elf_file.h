@@ -10,12 +10,12 @@
 
 struct elf_file;
 
-/* Opens without waiting for anybody (a FIFO, a device are refused).
+/* A path of our own (job_file.h has those of jobs).
  * 0; -errno of open(); -ENOEXEC: not a regular file, or not ELF; -ENOMEM. On error *file is NULL.
  */
 int elf_file_open(const char *path, struct elf_file **file);
 
-/* The same for a descriptor, which it takes, on error too. */
+/* The same for a descriptor, which it takes, on error too. A negative one is an error of its own. */
 int elf_file_open_fd(int fd, struct elf_file **file);
 
 /* An image in our own memory, borrowed until elf_file_close(). */

@@ -75,7 +75,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		.notice = scope->notice,
 		.context = scope->context,
 	};
-	int r = ring_source_create(arrival->ring, &outputs, arrival->pid, arrival->uid == geteuid(),
+	int r = ring_source_create(arrival->ring, &outputs, arrival->pid, arrival->uid,
 				   &new_process->source);
 	if (r) {
 		guest_process_destroy(new_process);

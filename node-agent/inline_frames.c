@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,6 +46,8 @@ struct unit {
 
 struct inline_frames {
 	Dwarf *dwarf;
+	struct elf_file *shared; /* owns; NULL: there is none */
+	Dwarf *shared_dwarf;
 	struct unit *units; /* owns */
 	uint32_t nr_units, max_units;
 	struct range_list code;
@@ -195,7 +198,30 @@ static bool strings_end(struct elf_file *file)
 	return true;
 }
 
-int inline_frames_create(struct elf_file *file, struct inline_frames **frames)
+/* libdw itself would open whatever path the file names, with our rights, were it device or FIFO. */
+static bool find_shared(struct inline_frames *frames, inline_frames_shared shared, void *context)
+{
+	const char *name;
+	const void *build_id;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(frames->dwarf, &name, &build_id);
+
+	if (size <= 0)
+		return true;
+	if (!shared || shared(context, build_id, (uint32_t)size, &frames->shared))
+		return false;
+	frames->shared_dwarf =
+		elf_file_dwarf_size(frames->shared) <= DWARF_SIZE_MAX && strings_end(frames->shared)
+			? dwarf_begin_elf(elf_file_handle(frames->shared), DWARF_C_READ, NULL)
+			: NULL;
+	if (!frames->shared_dwarf ||
+	    dwelf_dwarf_gnu_debugaltlink(frames->shared_dwarf, &name, &build_id) > 0)
+		return false;
+	dwarf_setalt(frames->dwarf, frames->shared_dwarf);
+	return true;
+}
+
+int inline_frames_create(struct elf_file *file, inline_frames_shared shared, void *context,
+			 struct inline_frames **frames)
 {
 	*frames = NULL;
 	if (!elf_file_has_dwarf(file))
@@ -206,7 +232,9 @@ int inline_frames_create(struct elf_file *file, struct inline_frames **frames)
 	if (!new_frames)
 		return -ENOMEM;
 	new_frames->dwarf = dwarf_begin_elf(elf_file_handle(file), DWARF_C_READ, NULL);
-	int r = new_frames->dwarf && strings_end(file) ? add_units(new_frames) : -ENOENT;
+	int r = new_frames->dwarf && strings_end(file) && find_shared(new_frames, shared, context)
+			? add_units(new_frames)
+			: -ENOENT;
 	if (r) {
 		inline_frames_destroy(new_frames);
 		return r;
@@ -226,6 +254,8 @@ void inline_frames_destroy(struct inline_frames *frames)
 	free(frames->units);
 	free(frames->code.ranges);
 	dwarf_end(frames->dwarf);
+	dwarf_end(frames->shared_dwarf);
+	elf_file_close(frames->shared);
 	free(frames);
 }
 

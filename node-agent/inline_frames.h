@@ -10,9 +10,16 @@
 struct elf_file;
 struct inline_frames;
 
-/* The file is borrowed until inline_frames_destroy(), which accepts NULL. 0; -ENOENT: it has no
- * usable DWARF; -EFBIG; -ENOMEM. On error *frames is NULL. */
-int inline_frames_create(struct elf_file *file, struct inline_frames **frames);
+/* Finds the file that several share their DWARF in (dwz), by the build id that .gnu_debugaltlink says.
+ * 0, and the caller owns *file; -errno. */
+typedef int (*inline_frames_shared)(void *context, const uint8_t *build_id, uint32_t size,
+				    struct elf_file **file);
+
+/* The file is borrowed until inline_frames_destroy(), which accepts NULL. shared is called at most
+ * once, by this function; NULL: there are no such files. 0; -ENOENT: it has no usable DWARF, or shares
+ * it with a file that can't be had; -EFBIG; -ENOMEM. On error *frames is NULL. */
+int inline_frames_create(struct elf_file *file, inline_frames_shared shared, void *context,
+			 struct inline_frames **frames);
 void inline_frames_destroy(struct inline_frames *frames);
 
 /* Writes the functions at the virtual address, outermost first, '\n' between them, each `NAME` or

@@ -1,6 +1,7 @@
 #include "mapped_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,34 +10,47 @@
 #include <unistd.h>
 
 #include "elf_file.h"
+#include "job_file.h"
 #include "maps_file.h"
 #include "proc_file.h"
 
 #define NS_PER_S 1000000000ll
-#define SLACK_NS 100000000ll /* ticks are coarse, and so is the clock of file systems */
 
 static int64_t ns_of(struct timespec time)
 {
 	return time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
-void mapped_file_view_init(struct mapped_file_view *view, pid_t pid)
+/* The same file, by the kernel's numbers. No file system is asked, which may hang: a root can be on any. */
+static bool is_same(pid_t pid, const char *name, const char *ours)
+{
+	const int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+	struct statx status, our_status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	return statx(AT_FDCWD, path, flags, STATX_INO, &status) == 0 &&
+	       statx(AT_FDCWD, ours, flags, STATX_INO, &our_status) == 0 &&
+	       status.stx_ino == our_status.stx_ino &&
+	       status.stx_dev_major == our_status.stx_dev_major &&
+	       status.stx_dev_minor == our_status.stx_dev_minor;
+}
+
+void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user)
 {
 	uint64_t ticks = pid > 0 ? proc_file_start_ticks(pid) : 0;
 	long ticks_per_s = sysconf(_SC_CLK_TCK);
-	struct stat ours, theirs;
 	struct timespec now, up;
-	char path[64];
 
-	*view = (struct mapped_file_view){.pid = pid};
+	/* One that cannot be seen from here: what it names gives its own user no more than that has. */
+	*view = (struct mapped_file_view){
+		.pid = pid, .user = user, .is_ours = pid <= 0 && user == geteuid()};
 	if (ticks == 0 || ticks_per_s <= 0)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	clock_gettime(CLOCK_BOOTTIME, &up);
 	view->started_ns = ns_of(now) - ns_of(up) + (int64_t)ticks * (NS_PER_S / ticks_per_s);
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
-	view->is_ours = stat(path, &theirs) == 0 && stat("/proc/self/ns/mnt", &ours) == 0 &&
-			theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev;
+	view->is_ours = is_same(pid, "ns/mnt", "/proc/self/ns/mnt") && is_same(pid, "root", "/");
 }
 
 /* Closes a file that is not to be believed. */
@@ -52,18 +66,18 @@ static int check(bool believed, struct elf_file **file)
 int mapped_file_open(const struct mapped_file_view *view, const struct maps_file_entry *entry,
 		     struct elf_file **file)
 {
-	char path[PATH_MAX + 64];
+	char path[PATH_MAX];
 	struct stat status;
+	int fd = job_file_open_mapped(view->pid, entry->start, entry->end);
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)view->pid,
-		 (unsigned long)entry->start, (unsigned long)entry->end);
-	if (elf_file_open(path, file) == 0)
-		return 0;
+	if (fd >= 0 || fd == -ENOEXEC)
+		return elf_file_open_fd(fd, file);
+	*file = NULL;
 	if (entry->deleted || entry->path_size >= PATH_MAX)
 		return -ENOENT; /* what is at the path now is another file */
-	snprintf(path, sizeof(path), "/proc/%d/root%.*s", (int)view->pid, (int)entry->path_size,
-		 entry->path);
-	int r = elf_file_open(path, file);
+	memcpy(path, entry->path, entry->path_size);
+	path[entry->path_size] = '\0';
+	int r = elf_file_open_fd(job_file_open_in(view->pid, path, view->user, 0), file);
 	/* Not the device: Btrfs and overlays show another one in maps. */
 	return r ? r
 		 : check(fstat(elf_file_fd(*file), &status) == 0 && status.st_ino == entry->inode,
@@ -76,11 +90,11 @@ int mapped_file_open_old(const struct mapped_file_view *view, const char *path,
 	struct stat status;
 
 	*file = NULL;
-	if (!view->is_ours || view->started_ns == 0 || path[0] != '/')
+	if (!view->is_ours)
 		return -ENOENT;
-	int r = elf_file_open(path, file);
+	int r = elf_file_open_fd(job_file_open_in(0, path, view->user, 0), file);
 	return r ? r
 		 : check(fstat(elf_file_fd(*file), &status) == 0 &&
-				 ns_of(status.st_ctim) + SLACK_NS < view->started_ns,
+				 job_file_is_older(&status, view->started_ns),
 			 file);
 }

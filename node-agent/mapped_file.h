@@ -13,14 +13,16 @@ struct maps_file_entry;
 /* What is noted of a process while it is there. */
 struct mapped_file_view {
 	pid_t pid;
+	uid_t user;         /* whose it is */
 	int64_t started_ns; /* of the real-time clock; 0: not known */
-	bool is_ours;       /* it has our mount namespace: a path is the same file for both */
+	bool is_ours; /* it has our mounts and our root: a path is the same file for both. Of a process
+			       without a pid here that is assumed if it is our own user's */
 };
 
-void mapped_file_view_init(struct mapped_file_view *view, pid_t pid);
+void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user);
 
-/* By /proc/PID/map_files, which needs a privilege, else by the path, where the inode must be that of
- * the mapping. The caller owns *file: elf_file_close(). 0; -ENOENT; -ENOEXEC; -ENOMEM. On error
+/* By /proc/PID/map_files, which needs a privilege, else by the path in the process's root, where the
+ * inode must be that of the mapping. The caller owns *file: elf_file_close(). 0; -ENOENT; -ENOEXEC; -ENOMEM. On error
  * *file is NULL. */
 int mapped_file_open(const struct mapped_file_view *view, const struct maps_file_entry *entry,
 		     struct elf_file **file);

@@ -38,14 +38,14 @@ struct module_table {
 };
 
 struct module_table *module_table_create(const struct ring_source_outputs *outputs, pid_t pid,
-					 bool reads_maps)
+					 uid_t user, bool reads_maps)
 {
 	struct module_table *table = calloc(1, sizeof(*table));
 
 	if (!table)
 		return NULL;
 	table->outputs = outputs;
-	mapped_file_view_init(&table->view, pid);
+	mapped_file_view_init(&table->view, pid, user);
 	table->reads_maps = reads_maps && pid > 0;
 	table->generated = MESSAGE_FRAME_NO_MODULE;
 	table->next_check = 1;
@@ -165,11 +165,27 @@ static bool identify(struct module_table *table, struct symbolizer_module *place
 	return place->build_id_size > 0;
 }
 
+/* Says of which process the module is. The user is asked after the mappings were read: root's process
+ * that has become a user's by then must not pass that user's file off as root's. */
+static void set_process(struct module_table *table, struct symbolizer_module *place)
+{
+	struct mapped_file_view *view = &table->view;
+	uid_t real, effective;
+
+	if (view->user == 0 && view->pid > 0 && proc_file_users(view->pid, &real, &effective) == 0)
+		view->user = real;
+	place->owner = view->user;
+	place->pid = view->pid;
+	place->started_ns = view->started_ns;
+	place->in_other_root = !view->is_ours;
+}
+
 /* Enters it in the dictionaries of the agent. */
 static int enter(struct module_table *table, const char *path, size_t path_size,
 		 struct symbolizer_module *place)
 {
 	struct message_module module = {.flags = place->flags,
+					.owner = place->owner,
 					.build_id_size = place->build_id_size};
 	int r = string_dictionary_intern(table->outputs->strings, path, path_size, &module.path);
 
@@ -189,7 +205,6 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	struct symbolizer_module place = {
 		.flags = definition->flags & (DEFINITION_MODULE_MAIN | DEFINITION_MODULE_CUDA |
 					      DEFINITION_MODULE_VDSO | DEFINITION_MODULE_CUDART),
-		.pid = table->view.pid,
 		.start = definition->start,
 		.end = definition->end};
 	char terminated[PATH_MAX];
@@ -200,6 +215,7 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	memcpy(terminated, path, path_size);
 	terminated[path_size] = '\0';
 	place.path = terminated;
+	set_process(table, &place);
 	place.build_id_size = definition->build_id_size < WIRE_BUILD_ID_MAX
 				      ? definition->build_id_size
 				      : WIRE_BUILD_ID_MAX;
@@ -273,11 +289,12 @@ static int add_from_proc(struct module_table *table, uint64_t address)
 /* Its identity is a random number: the pid is another process's on another host, or later. */
 static int add_generated(struct module_table *table)
 {
-	struct symbolizer_module place = {.kind = SYMBOLIZER_PERF_MAP, .pid = table->view.pid};
+	struct symbolizer_module place = {.kind = SYMBOLIZER_PERF_MAP};
 	char path[64];
 	int size = snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)table->view.pid);
 
 	place.path = path;
+	set_process(table, &place);
 	place.build_id_size = CONTENT_ID_SIZE;
 	if (getrandom(place.build_id, CONTENT_ID_SIZE, 0) != CONTENT_ID_SIZE)
 		return -ENOENT;

@@ -19,10 +19,12 @@ struct module_table;
 struct ring_source_outputs;
 
 /* Uses the dictionaries and the module callback of outputs, which is borrowed until
- * module_table_destroy() (accepts NULL). pid 0: not visible from here. reads_maps: addresses that
- * nobody announced are looked for in /proc. NULL: out of memory. */
+ * module_table_destroy() (accepts NULL). pid 0: not visible from here. user: whose the process is, by
+ * the kernel's word; names of its files are for that user's processes alone. A process of root that
+ * becomes a user's is the user's from then on. reads_maps: addresses that nobody announced are looked
+ * for in /proc. NULL: out of memory. */
 struct module_table *module_table_create(const struct ring_source_outputs *outputs, pid_t pid,
-					 bool reads_maps);
+					 uid_t user, bool reads_maps);
 void module_table_destroy(struct module_table *table);
 
 /* A file without a build id gets one made of its contents, if it can be told that what is at its

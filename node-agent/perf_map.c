@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "job_file.h"
 #include "proc_file.h"
 
 #define STATUS_SIZE_MAX 16384u
@@ -39,45 +40,50 @@ struct perf_map {
 
 /* ---- the file ---------------------------------------------------------------------------------- */
 
-/* The last number of NSpid, and the effective user. */
-static bool read_identity(pid_t pid, pid_t *own_pid, uid_t *user)
+/* The last number of NSpid: what the process calls itself. */
+static pid_t read_own_pid(pid_t pid)
 {
 	char *text;
 	size_t size;
+	pid_t own_pid = pid;
 
-	if (pid <= 0 || proc_file_read(pid, "status", STATUS_SIZE_MAX, &text, &size))
-		return false;
-	const char *users = strstr(text, "\nUid:"), *pids = strstr(text, "\nNSpid:");
-	unsigned int real, effective = 0;
-	bool found = users && sscanf(users, "\nUid: %u %u", &real, &effective) == 2;
-	*user = effective;
-	*own_pid = pid;
+	if (proc_file_read(pid, "status", STATUS_SIZE_MAX, &text, &size))
+		return 0;
+	const char *pids = strstr(text, "\nNSpid:");
 	if (pids) {
 		const char *end = strchr(pids + 1, '\n');
 
 		while (end && end > pids && end[-1] != '\t' && end[-1] != ' ')
 			end--;
-		*own_pid = end ? (pid_t)strtol(end, NULL, 10) : pid;
+		if (end)
+			own_pid = (pid_t)strtol(end, NULL, 10);
 	}
 	free(text);
-	return found && *own_pid > 0;
+	return own_pid;
+}
+
+static bool is_believed(int fd, uid_t real, uid_t effective)
+{
+	struct stat status;
+
+	/* A link to root's file is no file that root has put there. */
+	return fstat(fd, &status) == 0 && status.st_uid == effective && status.st_nlink == 1 &&
+	       (status.st_uid != 0 || real == 0);
 }
 
 static int open_map(pid_t pid)
 {
-	char path[96];
-	struct stat status;
-	pid_t own_pid;
-	uid_t user;
+	char path[64];
+	pid_t own_pid = pid > 0 ? read_own_pid(pid) : 0;
+	uid_t real, effective;
 
-	if (!read_identity(pid, &own_pid, &user))
+	if (own_pid <= 0 || proc_file_users(pid, &real, &effective))
 		return -ENOENT;
-	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", (int)pid, (int)own_pid);
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)own_pid);
+	int fd = job_file_open_in(pid, path, effective, O_NOFOLLOW);
 	if (fd < 0)
 		return -ENOENT;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	    (status.st_uid == user || status.st_uid == 0))
+	if (is_believed(fd, real, effective))
 		return fd;
 	close(fd);
 	return -ENOENT;

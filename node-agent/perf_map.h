@@ -12,7 +12,8 @@
 struct perf_map;
 
 /* Whether the process has such a file: in its own /tmp, by the pid that it has in its own namespace,
- * regular, and owned by its user or root. */
+ * regular, and owned by its user. Root's file is believed of root's processes alone: a bind mount
+ * can put any file there. */
 bool perf_map_exists(pid_t pid);
 
 /* Opens and reads it; it stays readable when the process has ended. 0; -ENOENT: the process has

@@ -16,6 +16,7 @@
 #include "bpf_rights.h"
 #include "bpf_ring.h"
 #include "elf_file.h"
+#include "job_file.h"
 #include "launch_stack.skel.h"
 #include "maps_file.h"
 #include "probe_event.h"
@@ -234,14 +235,19 @@ static int locate_in(pid_t pid, const struct maps_file_entry *entry, char path[s
 		     struct probe_note *note)
 {
 	struct elf_file *file;
+	uid_t user, effective;
 
 	snprintf(path, PATH_MAX, "/proc/%d/map_files/%llx-%llx", (int)pid,
 		 (unsigned long long)entry->start, (unsigned long long)entry->end);
-	int r = elf_file_open(path, &file);
+	int r = elf_file_open_fd(job_file_open_mapped(pid, entry->start, entry->end), &file);
 	if (r) {
+		char inside[PATH_MAX];
+
+		proc_file_users(pid, &user, &effective);
+		snprintf(inside, PATH_MAX, "%.*s", (int)entry->path_size, entry->path);
 		snprintf(path, PATH_MAX, "/proc/%d/root%.*s", (int)pid, (int)entry->path_size,
 			 entry->path);
-		r = elf_file_open(path, &file);
+		r = elf_file_open_fd(job_file_open_in(pid, inside, user, 0), &file);
 	}
 	if (r)
 		return r;

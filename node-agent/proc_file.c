@@ -13,6 +13,7 @@
 #define STAT_START_FIELD 22
 #define STAT_FIRST_FIELD 3 /* the one behind the command */
 #define STAT_MAX         4096u
+#define STATUS_MAX       16384u
 #define READ_AT_ONCE     65536u
 
 static int read_all(int fd, size_t max, char **data, size_t *size)
@@ -143,6 +144,21 @@ char *proc_file_command(pid_t pid)
 	if (size > 0 && text[size - 1] == '\n')
 		text[size - 1] = '\0';
 	return text;
+}
+
+int proc_file_users(pid_t pid, uid_t *real, uid_t *effective)
+{
+	char *text;
+	size_t size;
+	int r = pid > 0 ? proc_file_read(pid, "status", STATUS_MAX, &text, &size) : -ESRCH;
+
+	*real = *effective = (uid_t)-1;
+	if (r)
+		return r;
+	const char *users = strstr(text, "\nUid:");
+	r = users && sscanf(users, "\nUid: %u %u", real, effective) == 2 ? 0 : -ESRCH;
+	free(text);
+	return r;
 }
 
 bool proc_file_is_ours(pid_t pid)

@@ -25,6 +25,9 @@ bool proc_file_is_alive(pid_t pid, uint64_t start_ticks);
  * NULL: nothing known. */
 char *proc_file_command(pid_t pid);
 
+/* Its real and effective user, as seen from here. 0 or -errno, and both are (uid_t)-1, which is nobody. */
+int proc_file_users(pid_t pid, uid_t *real, uid_t *effective);
+
 /* It runs under this process's effective user. */
 bool proc_file_is_ours(pid_t pid);
 

@@ -2,14 +2,15 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 int ring_definitions_init(struct ring_definitions *definitions,
-			  const struct ring_source_outputs *outputs, pid_t pid, bool same_user)
+			  const struct ring_source_outputs *outputs, pid_t pid, uid_t user)
 {
 	*definitions = (struct ring_definitions){
 		.outputs = outputs,
 		.text_room = RING_SOURCE_NAMES_SIZE_MAX,
-		.modules = module_table_create(outputs, pid, same_user),
+		.modules = module_table_create(outputs, pid, user, user == geteuid()),
 		.collectives = ring_collectives_create(outputs->ledger),
 	};
 	return definitions->modules && definitions->collectives ? 0 : -ENOMEM;

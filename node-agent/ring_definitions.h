@@ -27,10 +27,10 @@ struct ring_definitions {
 	_Alignas(8) uint8_t definition[DEFINITION_SIZE_MAX];
 };
 
-/* pid, same_user: as of ring_source_create(). 0 or -ENOMEM. ring_definitions_fini() accepts one that failed, and zeroed
+/* pid, user: as of ring_source_create(). 0 or -ENOMEM. ring_definitions_fini() accepts one that failed, and zeroed
  * memory. */
 int ring_definitions_init(struct ring_definitions *definitions,
-			  const struct ring_source_outputs *outputs, pid_t pid, bool same_user);
+			  const struct ring_source_outputs *outputs, pid_t pid, uid_t user);
 void ring_definitions_fini(struct ring_definitions *definitions);
 
 /* Takes all that are not yet read and within the snapshot. What makes no sense, or finds no room, is counted in the

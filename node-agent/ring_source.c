@@ -32,7 +32,7 @@ struct ring_source {
 };
 
 int ring_source_create(struct record_ring *ring, const struct ring_source_outputs *outputs,
-		       pid_t pid, bool same_user, struct ring_source **source)
+		       pid_t pid, uid_t user, struct ring_source **source)
 {
 	struct ring_source *new_source = calloc(1, sizeof(*new_source));
 
@@ -44,8 +44,7 @@ int ring_source_create(struct record_ring *ring, const struct ring_source_output
 	new_source->ring = ring;
 	new_source->outputs = *outputs;
 	new_source->phase = PHASE_DONE;
-	if (ring_definitions_init(&new_source->definitions, &new_source->outputs, pid, same_user) ==
-	    0)
+	if (ring_definitions_init(&new_source->definitions, &new_source->outputs, pid, user) == 0)
 		new_source->stacks = stack_resolver_create(ring, &new_source->outputs,
 							   new_source->definitions.modules,
 							   &new_source->definitions.text_room);

@@ -44,11 +44,11 @@ struct ring_source_outputs {
 
 struct ring_source;
 
-/* Takes the ring, also on error. pid: whose it is, 0: not visible from here. same_user: its
- * /proc/PID/maps and the files named there may be asked about addresses that the guest didn't
- * announce; another user's could hold up the loop. 0 or -ENOMEM; on error *source is NULL. */
+/* Takes the ring, also on error. pid: whose it is, 0: not visible from here; user: whose
+ * that is, by the kernel's word. If that is ours, /proc/PID/maps and the files named there may be asked
+ * about addresses that the guest didn't announce; another user's could hold up the loop. 0 or -ENOMEM; on error *source is NULL. */
 int ring_source_create(struct record_ring *ring, const struct ring_source_outputs *outputs,
-		       pid_t pid, bool same_user, struct ring_source **source);
+		       pid_t pid, uid_t user, struct ring_source **source);
 void ring_source_destroy(struct ring_source *source); /* accepts NULL */
 
 /* Where launches have their stacks that the guest does not walk from now on (RECORD_STACK_PROBE). Borrowed until ring_source_destroy(); NULL:

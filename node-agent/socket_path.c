@@ -10,26 +10,19 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "proto/trusted_dir.h"
+
 #define BACKLOG SOMAXCONN /* as many processes may start at once */
 
 static int check_directory(const char *path, const char **problem)
 {
 	char copy[PATH_MAX];
-	struct stat status;
-
 	if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy))
 		return -ENAMETOOLONG;
-	*problem = "its directory can't be used";
-	if (stat(dirname(copy), &status))
-		return -errno;
-	if (!S_ISDIR(status.st_mode))
-		return -ENOTDIR;
-	*problem = "others could replace files in its directory";
-	if (status.st_mode & S_ISVTX)
-		return 0;
-	if (status.st_uid != geteuid() && status.st_uid != 0)
-		return -EPERM;
-	return status.st_mode & (S_IWGRP | S_IWOTH) ? -EPERM : 0;
+	int r = trusted_dir_check_parent(dirname(copy));
+	*problem = r == -EPERM ? "others could replace files in its directory"
+			       : "its directory can't be used";
+	return r;
 }
 
 static int seqpacket(void)

@@ -74,7 +74,7 @@ static int append(struct entries *entries, uint32_t hash, const void *entry, siz
 
 static bool same_module(const struct message_module *a, const struct message_module *b)
 {
-	if (a->build_id_size != b->build_id_size)
+	if (a->owner != b->owner || a->build_id_size != b->build_id_size)
 		return false;
 	if (a->build_id_size == 0)
 		return a->path == b->path;
@@ -86,7 +86,8 @@ int stack_dictionary_add_module(struct stack_dictionary *stacks,
 {
 	struct entries *modules = &stacks->modules;
 	struct message_module *array = modules->array;
-	struct message_module copy = {.path = module->path, .flags = module->flags};
+	struct message_module copy = {
+		.path = module->path, .flags = module->flags, .owner = module->owner};
 	uint32_t id;
 
 	*module_id = MESSAGE_FRAME_NO_MODULE;

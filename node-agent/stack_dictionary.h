@@ -16,8 +16,8 @@ struct stack_dictionary;
 struct stack_dictionary *stack_dictionary_create(void);
 void stack_dictionary_destroy(struct stack_dictionary *stacks);
 
-/* Files with the same build id are one module, whatever their paths; files without one are told
- * apart by path. Its flags are those of all who said so. 0; -ENOSPC: WIRE_ID_MAX modules are there; -ENOMEM. On error *module_id is
+/* Files with the same owner and build id are one module, whatever their paths; files without a build
+ * id are told apart by path. Two owners' are two: what one user's file says is nothing for another. Its flags are those of all who said so. 0; -ENOSPC: WIRE_ID_MAX modules are there; -ENOMEM. On error *module_id is
  * MESSAGE_FRAME_NO_MODULE. */
 int stack_dictionary_add_module(struct stack_dictionary *stacks,
 				const struct message_module *module, uint32_t *module_id);

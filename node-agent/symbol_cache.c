@@ -16,9 +16,9 @@
 #include "symbol_table.h"
 
 #define MAGIC         0x316d797367666cull /* "lfgsym1" in memory */
-#define VERSION       1u
+#define VERSION       2u
 #define SUFFIX        ".symbols"
-#define NAME_SIZE     (2 * WIRE_BUILD_ID_MAX + sizeof(SUFFIX))
+#define NAME_SIZE     (2 * WIRE_BUILD_ID_MAX + 16 + sizeof(SUFFIX)) /* with a user's number */
 #define FILE_SIZE_MAX (1ull << 30)
 #define OFF           "off"
 
@@ -28,10 +28,11 @@ struct header {
 	uint32_t version, build_id_size;
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 	uint32_t nr_symbols, names_size;
+	uint32_t owner, reserved;
 	uint64_t checksum; /* of the whole file, itself taken as 0 */
 };
 
-static_assert(sizeof(struct header) == 64, "format of the symbol cache");
+static_assert(sizeof(struct header) == 72, "format of the symbol cache");
 
 struct symbol_cache {
 	uint64_t max_bytes;
@@ -103,13 +104,14 @@ static uint64_t checksum_of(const struct header *header, const struct symbol_tab
 	return add_to_checksum(checksum, content->names, content->names_size);
 }
 
-static bool file_name(char name[static NAME_SIZE], const uint8_t *build_id, uint32_t size)
+static bool file_name(char name[static NAME_SIZE], uid_t owner, const uint8_t *build_id,
+		      uint32_t size)
 {
 	if (size == 0 || size > WIRE_BUILD_ID_MAX)
 		return false;
 	for (uint32_t i = 0; i < size; i++)
 		snprintf(name + (size_t)2 * i, 3, "%02x", build_id[i]);
-	memcpy(name + (size_t)2 * size, SUFFIX, sizeof(SUFFIX));
+	snprintf(name + (size_t)2 * size, NAME_SIZE - (size_t)2 * size, "-%u" SUFFIX, owner);
 	return true;
 }
 
@@ -167,10 +169,10 @@ static int read_file(int fd, size_t size, char **data)
 	return 0;
 }
 
-static bool is_believable(const struct header *header, size_t size, const uint8_t *build_id,
-			  uint32_t build_id_size)
+static bool is_believable(const struct header *header, size_t size, uid_t owner,
+			  const uint8_t *build_id, uint32_t build_id_size)
 {
-	return header->magic == MAGIC && header->version == VERSION &&
+	return header->magic == MAGIC && header->version == VERSION && header->owner == owner &&
 	       header->build_id_size == build_id_size &&
 	       memcmp(header->build_id, build_id, build_id_size) == 0 &&
 	       size == sizeof(*header) +
@@ -180,12 +182,12 @@ static bool is_believable(const struct header *header, size_t size, const uint8_
 
 /* Takes data, the whole file. It was read, not mapped: a home directory may be on a network, where
  * a mapping can fail with SIGBUS; and the checksum touches every byte anyway. */
-static int restore(char *data, size_t size, const uint8_t *build_id, uint32_t build_id_size,
-		   struct symbol_table **table)
+static int restore(char *data, size_t size, uid_t owner, const uint8_t *build_id,
+		   uint32_t build_id_size, struct symbol_table **table)
 {
 	const struct header *header = (const struct header *)data;
 
-	if (!is_believable(header, size, build_id, build_id_size)) {
+	if (!is_believable(header, size, owner, build_id, build_id_size)) {
 		free(data);
 		return -EBADMSG;
 	}
@@ -203,14 +205,14 @@ static int restore(char *data, size_t size, const uint8_t *build_id, uint32_t bu
 	return symbol_table_restore(&content, data, table);
 }
 
-int symbol_cache_load(struct symbol_cache *cache, const uint8_t *build_id, uint32_t build_id_size,
-		      struct symbol_table **table)
+int symbol_cache_load(struct symbol_cache *cache, uid_t owner, const uint8_t *build_id,
+		      uint32_t build_id_size, struct symbol_table **table)
 {
 	char name[NAME_SIZE], *data = NULL;
 	struct stat status;
 
 	*table = NULL;
-	if (!file_name(name, build_id, build_id_size))
+	if (!file_name(name, owner, build_id, build_id_size))
 		return -ENOENT;
 	int directory = open_directory(cache->directory);
 	if (directory < 0)
@@ -226,7 +228,7 @@ int symbol_cache_load(struct symbol_cache *cache, const uint8_t *build_id, uint3
 	if (r == 0)
 		r = read_file(fd, (size_t)status.st_size, &data);
 	if (r == 0) {
-		r = restore(data, (size_t)status.st_size, build_id, build_id_size, table);
+		r = restore(data, (size_t)status.st_size, owner, build_id, build_id_size, table);
 		data = NULL;
 	}
 	if (r == 0)
@@ -338,14 +340,15 @@ static int write_file(int directory, const char *name, const struct header *head
 	return r;
 }
 
-int symbol_cache_store(struct symbol_cache *cache, const uint8_t *build_id, uint32_t build_id_size,
-		       const struct symbol_table *table)
+int symbol_cache_store(struct symbol_cache *cache, uid_t owner, const uint8_t *build_id,
+		       uint32_t build_id_size, const struct symbol_table *table)
 {
-	struct header header = {.magic = MAGIC, .version = VERSION, .build_id_size = build_id_size};
+	struct header header = {
+		.magic = MAGIC, .version = VERSION, .build_id_size = build_id_size, .owner = owner};
 	struct symbol_table_content content;
 	char name[NAME_SIZE];
 
-	if (!file_name(name, build_id, build_id_size))
+	if (!file_name(name, owner, build_id, build_id_size))
 		return -EINVAL;
 	symbol_table_content(table, &content);
 	if (sizeof(header) + content.count * sizeof(*content.symbols) + content.names_size >

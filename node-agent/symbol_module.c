@@ -6,14 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 #include "content_id.h"
 #include "debug_file.h"
 #include "debuginfod_source.h"
 #include "elf_file.h"
 #include "inline_frames.h"
+#include "job_file.h"
 #include "mini_debuginfo.h"
 #include "perf_map.h"
+#include "proc_file.h"
 #include "proto/definition.h"
 #include "symbol_cache.h"
 #include "symbol_table.h"
@@ -91,13 +94,30 @@ static bool is_same(const struct symbolizer_module *place, struct elf_file *file
 	return size == place->build_id_size && memcmp(id, place->build_id, size) == 0;
 }
 
-static bool open_path(struct symbol_module *module, const char *path)
+/* What the file says goes into the profiles of all of the owner's processes, and of nobody else's. */
+static bool is_believed(const struct symbolizer_module *place, int fd)
+{
+	struct stat status;
+	uid_t real, effective;
+
+	if (job_file_is_of_root(fd))
+		return true;
+	/* After the file was opened: the number may be another process's by now. */
+	if (place->pid > 0 && proc_file_users(place->pid, &real, &effective) == 0 &&
+	    real == place->owner)
+		return true;
+	return fstat(fd, &status) == 0 &&
+	       (status.st_uid == place->owner || job_file_is_older(&status, place->started_ns));
+}
+
+/* Takes the descriptor. */
+static bool take_file(struct symbol_module *module, int fd)
 {
 	struct elf_file *file;
 
-	if (elf_file_open(path, &file))
+	if (elf_file_open_fd(fd, &file))
 		return false;
-	if (!is_same(&module->place, file)) {
+	if (!is_same(&module->place, file) || !is_believed(&module->place, elf_file_fd(file))) {
 		elf_file_close(file);
 		return false;
 	}
@@ -108,20 +128,13 @@ static bool open_path(struct symbol_module *module, const char *path)
 static void open_file(struct symbol_module *module)
 {
 	const struct symbolizer_module *place = &module->place;
-	char path[PATH_MAX + 64];
 
-	if (module->path[0] != '/')
+	if (place->pid > 0 &&
+	    (take_file(module, job_file_open_mapped(place->pid, place->start, place->end)) ||
+	     take_file(module, job_file_open_in(place->pid, module->path, place->owner, 0))))
 		return;
-	if (place->pid > 0) {
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)place->pid,
-			 (unsigned long)place->start, (unsigned long)place->end);
-		if (open_path(module, path))
-			return;
-		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)place->pid, module->path);
-		if (open_path(module, path))
-			return;
-	}
-	open_path(module, module->path);
+	if (!place->in_other_root)
+		take_file(module, job_file_open_in(0, module->path, place->owner, 0));
 }
 
 /* The kernel maps the same vDSO into every process of one architecture: ours will do if the build
@@ -150,19 +163,37 @@ static uint32_t build_id_size(const struct symbol_module *module)
 	return module->place.kind == SYMBOLIZER_BUILD_ID ? module->place.build_id_size : 0;
 }
 
+static struct debug_file_query query_of(const struct symbol_module *module)
+{
+	return (struct debug_file_query){
+		.file = module->file,
+		.path = module->path,
+		.pid = module->place.pid,
+		.user = module->place.owner,
+		.in_other_root = module->place.in_other_root,
+		.directory = module->scope->debug_directory,
+		.build_id_size = build_id_size(module),
+		.build_id = module->place.build_id,
+	};
+}
+
+static int open_shared(void *context, const uint8_t *build_id, uint32_t size,
+		       struct elf_file **file)
+{
+	struct debug_file_query query = query_of(context);
+
+	query.file = NULL;
+	query.build_id_size = size;
+	query.build_id = build_id;
+	return debug_file_open(&query, file);
+}
+
 /* The debug file on this machine, else what the file brings along, else the network's. Returns
  * whether it is one that DWARF may be in. */
 static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
 		       struct elf_file **debug)
 {
-	const struct debug_file_query query = {
-		.file = module->file,
-		.path = module->path,
-		.pid = module->place.pid,
-		.directory = module->scope->debug_directory,
-		.build_id_size = build_id_size(module),
-		.build_id = module->place.build_id,
-	};
+	const struct debug_file_query query = query_of(module);
 	struct debuginfod_source *network = may_fetch ? module->scope->debuginfod : NULL;
 
 	if (debug_file_open(&query, debug) == 0)
@@ -179,6 +210,31 @@ static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_
 	return true;
 }
 
+/* For whom a table is that was made of these files; what is in memory came out of the first one. */
+static uid_t owner_of(const struct symbol_module *module, struct elf_file *debug)
+{
+	bool is_of_root = module->file && elf_file_fd(module->file) >= 0 &&
+			  job_file_is_of_root(elf_file_fd(module->file));
+
+	if (debug && elf_file_fd(debug) >= 0)
+		is_of_root = is_of_root && job_file_is_of_root(elf_file_fd(debug));
+	return is_of_root ? SYMBOL_CACHE_ROOT : module->place.owner;
+}
+
+static void load_table(struct symbol_module *module)
+{
+	struct symbol_cache *cache = module->scope->cache;
+	const struct symbolizer_module *place = &module->place;
+
+	if (!cache || build_id_size(module) == 0)
+		return;
+	if (symbol_cache_load(cache, SYMBOL_CACHE_ROOT, place->build_id, place->build_id_size,
+			      &module->table) &&
+	    place->owner != SYMBOL_CACHE_ROOT)
+		symbol_cache_load(cache, place->owner, place->build_id, place->build_id_size,
+				  &module->table);
+}
+
 /* A poor table, without what the debug file says, is not worth keeping: the debug file may come. */
 static void build_table(struct symbol_module *module, struct elf_file *debug)
 {
@@ -190,8 +246,8 @@ static void build_table(struct symbol_module *module, struct elf_file *debug)
 	if (cache && build_id_size(module) > 0 &&
 	    symbol_table_count(module->table) >= module->scope->cached_symbols_min &&
 	    (debug || elf_file_has_symtab(module->file)))
-		symbol_cache_store(cache, module->place.build_id, build_id_size(module),
-				   module->table);
+		symbol_cache_store(cache, owner_of(module, debug), module->place.build_id,
+				   build_id_size(module), module->table);
 }
 
 static void load(struct symbol_module *module, bool may_fetch)
@@ -202,9 +258,8 @@ static void load(struct symbol_module *module, bool may_fetch)
 
 	module->loaded = true;
 	scope->loading = module;
-	if (scope->cache && build_id_size(module) > 0 && !is_image)
-		symbol_cache_load(scope->cache, module->place.build_id, build_id_size(module),
-				  &module->table);
+	if (!is_image)
+		load_table(module);
 	bool wants_symbols = !module->table && !(file && elf_file_has_symtab(file));
 	bool wants_dwarf = scope->inlines && !(file && elf_file_has_dwarf(file));
 	if (!is_image && (wants_symbols || wants_dwarf))
@@ -214,11 +269,11 @@ static void load(struct symbol_module *module, bool may_fetch)
 
 	bool kept = false;
 	if (scope->inlines && file && !wants_dwarf)
-		kept = inline_frames_create(file, &module->inlines) == 0;
+		kept = inline_frames_create(file, open_shared, module, &module->inlines) == 0;
 	if (!kept)
 		close_file(module, &module->file);
 	if (scope->inlines && may_have_dwarf && !module->inlines &&
-	    inline_frames_create(debug, &module->inlines) == 0)
+	    inline_frames_create(debug, open_shared, module, &module->inlines) == 0)
 		keep_file(module, &module->debug, debug);
 	else
 		elf_file_close(debug);

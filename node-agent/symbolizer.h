@@ -43,7 +43,10 @@ struct symbolizer_module {
 	uint32_t module_id;
 	enum symbolizer_kind kind;
 	uint32_t flags;         /* enum definition_module_flags */
+	uid_t owner;            /* whose processes map it, and are told its names */
 	pid_t pid;              /* a process that has it mapped; 0: none */
+	int64_t started_ns;     /* when the process started, real-time clock; 0: not known */
+	bool in_other_root;     /* its paths are not ours */
 	uint64_t start, end;    /* where */
 	const char *path;       /* borrowed for the call; terminated */
 	uint32_t build_id_size; /* 0: none known: then the file at the path is believed */
@@ -51,8 +54,9 @@ struct symbolizer_module {
 };
 
 /* Says where a module's file is, before the first request for it; may be repeated with other places.
- * The file is opened soon, by /proc/PID/map_files, /proc/PID/root and the path itself, and believed
- * only if it has the same identity. It stays open until it was read, so that the process may end and
+ * The file is opened soon, by /proc/PID/map_files and its path in the process's root (job_file.h). It
+ * is believed only if it has the same identity, and if root or the owner is behind it: root or the
+ * owner has the file, a living process of the owner maps it, or it is older than the process. It stays open until it was read, so that the process may end and
  * the file go. 0 or -ENOMEM. */
 int symbolizer_add_module(struct symbolizer *symbolizer, const struct symbolizer_module *module);
 

@@ -9,7 +9,7 @@ static void put_modules(struct batch_writer *writer, const struct message_stacks
 	const struct message_module *modules = stacks->modules;
 	uint32_t count = stacks->nr_modules;
 
-	batch_writer_array(writer, 5);
+	batch_writer_array(writer, 6);
 	batch_writer_base(writer, stacks->module_base, count);
 	batch_writer_uint(writer, count);
 	if (writer->err)

@@ -5,7 +5,7 @@
 
 #include "proto/event_fields.h"
 
-#define LIST_FIELDS_MODULE  2u /* its build id is no column */
+#define LIST_FIELDS_MODULE  3u /* its build id is no column */
 #define LIST_FIELDS_FRAME   3u
 #define LIST_FIELDS_NODE    2u
 #define LIST_FIELDS_SYMBOL  2u

@@ -116,8 +116,9 @@ struct message_strings {
 };
 
 struct message_module {
-	uint32_t path;          /* string id */
-	uint32_t flags;         /* enum definition_module_flags */
+	uint32_t path;  /* string id */
+	uint32_t flags; /* enum definition_module_flags */
+	uint32_t owner; /* the user whose processes map it: names are believed for them alone */
 	uint32_t build_id_size; /* 0: none known */
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 };

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -88,6 +89,26 @@ static int tear_down(void **state)
 	assert_int_equal(rmdir(fixture->folder), 0);
 	free(fixture);
 	return 0;
+}
+
+/* Whatever mask its user has. */
+static void a_socket_without_keys_is_for_its_user_alone(void **state)
+{
+	struct fixture *fixture = *state;
+	struct receiver *receiver;
+	struct stat status;
+	char path[128], *actual;
+
+	snprintf(path, sizeof(path), "%s-open", fixture->path);
+	assert_int_equal(receiver_create(fixture->context, &receiver), 0);
+	mode_t mask = umask(0);
+	assert_int_equal(receiver_bind(receiver, path, &actual), 0);
+	assert_int_equal(umask(mask), 0);
+	assert_int_equal(stat(path + strlen("ipc://"), &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0700);
+	free(actual);
+	receiver_destroy(receiver);
+	unlink(path + strlen("ipc://"));
 }
 
 static void send_ping(void *socket)
@@ -255,6 +276,7 @@ int main(void)
 		TEST(an_aggregator_that_is_another_one_gets_nothing),
 		TEST(the_same_process_needs_no_keys),
 		TEST(only_one_answers_in_a_context),
+		TEST(a_socket_without_keys_is_for_its_user_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,6 +256,40 @@ static void a_capture_stack_that_is_not_defined_is_refused(void **state)
 	assert_int_equal(nr_rows, 0);
 }
 
+/* Two agents, on two nodes, with programs of two users that claim to be the same build. */
+static void names_of_one_users_files_are_not_given_to_anothers(void **state)
+{
+	static const struct message_text texts[] = {TEXT("/home/a/train"), TEXT("step"),
+						    TEXT("forged")};
+	static const struct message_frame frames[] = {{.module = 1, .offset = 0x1000}};
+	static const struct message_symbol right[] = {{1, 2}}, wrong[] = {{1, 3}};
+	struct message_module module = {
+		.path = 1, .owner = 1000, .build_id_size = 2, .build_id = {1, 2}};
+	struct message_stacks stacks = {.module_base = 1,
+					.nr_modules = 1,
+					.modules = &module,
+					.frame_base = 1,
+					.nr_frames = 1,
+					.frames = frames,
+					.nr_symbols = 1,
+					.symbols = right};
+	struct agent_session *one = agent(1, texts, LENGTH(texts));
+	const char *reason;
+
+	(void)state;
+	assert_int_equal(apply(one, &stacks, &reason), 0);
+	struct agent_session *two = agent(2, texts, LENGTH(texts));
+	module.owner = 65534;
+	stacks.symbols = wrong;
+	assert_int_equal(apply(two, &stacks, &reason), 0);
+	assert_int_equal(catalog_size(collection->catalog).modules, 2);
+	assert_int_equal(catalog_size(collection->catalog).frames, 2);
+	uint32_t name = catalog_frame(collection->catalog, one->ids[SESSION_FRAMES].ids[0])->name;
+	assert_string_equal(catalog_string(collection->catalog, name, NULL), "step");
+	name = catalog_frame(collection->catalog, two->ids[SESSION_FRAMES].ids[0])->name;
+	assert_string_equal(catalog_string(collection->catalog, name, NULL), "forged");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -265,6 +299,7 @@ int main(void)
 		TEST(codes_that_do_not_follow_those_before_are_refused),
 		TEST(a_code_or_frame_that_names_what_is_not_defined_is_refused),
 		TEST(lines_are_no_addresses),
+		TEST(names_of_one_users_files_are_not_given_to_anothers),
 		TEST(capture_stacks_of_agents_that_number_them_differently_are_one),
 		TEST(a_capture_stack_that_is_not_defined_is_refused),
 	};

@@ -145,8 +145,9 @@ static int start(struct bench *bench)
 		.ledger = bench->ledger,
 	};
 	ring_ownership_init(&bench->ownership, bench->agent, (const uint8_t[RECORD_RING_EPOCH]){1});
-	return ring_source_create(bench->agent, &outputs, 0, false, &bench->source) ? -1
-										    : define(bench);
+	return ring_source_create(bench->agent, &outputs, 0, geteuid(), &bench->source)
+		       ? -1
+		       : define(bench);
 }
 
 static void finish(struct bench *bench)

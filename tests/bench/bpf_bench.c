@@ -228,7 +228,7 @@ static void measure_python(unsigned depth)
 	bpf_ring_unwatch(ring, getpid());
 	bpf_ring_watch(ring, pid, 0, 0);
 	double without = measure(ring);
-	struct module_table *modules = module_table_create(&outputs, pid, true);
+	struct module_table *modules = module_table_create(&outputs, pid, getuid(), true);
 	struct python_process *python = python_process_create(&scope, &outputs, pid);
 	module_table_reread(modules);
 	if (python_process_find(python, modules, &where)) {

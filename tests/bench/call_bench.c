@@ -265,7 +265,7 @@ static void measure_python(unsigned depth, uint32_t stack_pages)
 	double plain = ask(&probes, &child);
 	bpf_ring_watch(probes.ring, child.pid, 0, 0);
 	double without = ask(&probes, &child);
-	struct module_table *modules = module_table_create(&outputs, child.pid, true);
+	struct module_table *modules = module_table_create(&outputs, child.pid, getuid(), true);
 	struct python_process *python = python_process_create(&scope, &outputs, child.pid);
 	module_table_reread(modules);
 	if (python_process_find(python, modules, &where)) {

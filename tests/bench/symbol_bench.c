@@ -59,10 +59,10 @@ static void bench_cache(const struct symbol_table *table, const uint64_t address
 	if (!cache)
 		return;
 	double begin = now_ms();
-	int r = symbol_cache_store(cache, build_id, sizeof(build_id), table);
+	int r = symbol_cache_store(cache, 0, build_id, sizeof(build_id), table);
 	double stored = now_ms();
 	if (r == 0)
-		r = symbol_cache_load(cache, build_id, sizeof(build_id), &loaded);
+		r = symbol_cache_load(cache, 0, build_id, sizeof(build_id), &loaded);
 	double done = now_ms();
 	if (r == 0) {
 		printf("cache: store %.1f ms, load %.1f ms, %u names\n", stored - begin,
@@ -83,7 +83,7 @@ static void bench_inlines(struct elf_file *file, const struct symbol_table *tabl
 	char text[16384];
 	double begin = now_ms();
 
-	if (inline_frames_create(file, &frames)) {
+	if (inline_frames_create(file, NULL, NULL, &frames)) {
 		printf("lines: no debug information here\n");
 		return;
 	}

@@ -49,7 +49,7 @@ static struct fixture *create(unsigned named, unsigned minor)
 	fixture->outputs.stacks = stack_dictionary_create();
 	fixture->scope.files = python_files_create();
 	fixture->scope.notice = note;
-	fixture->modules = module_table_create(&fixture->outputs, getpid(), true);
+	fixture->modules = module_table_create(&fixture->outputs, getpid(), getuid(), true);
 	fixture->python = python_process_create(&fixture->scope, &fixture->outputs, getpid());
 	assert_true(module_table_reread(fixture->modules));
 	return fixture;

@@ -7,6 +7,10 @@ FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=$scratch/truth RANK=3 LOCAL_RANK=1 "$flamegr
 	--kernels 3 --copies 50 >/dev/null 2>"$scratch/err"
 same "status" $? 0
 for file in profile.db gpu.folded flame.html; do check "$file" [ -s "$scratch/profile/$file" ]; done
+same "nobody else can read it" "$(cd "$scratch" && stat -c '%a %n' profile profile/{profile.db,gpu.folded,flame.html} | tr '\n' ' ')" \
+	"700 profile 600 profile/profile.db 600 profile/gpu.folded 600 profile/flame.html "
+chmod 640 "$scratch/profile/profile.db" && "$flamegrid" report --files "$scratch/profile" >/dev/null 2>&1
+same "who may read the store may read what is made of it" "$(stat -c %a "$scratch/profile/flame.html")" 640
 report() { "$flamegrid" report "$scratch/profile" "$@"; }
 
 total=$(truth_sum valid_ns "$scratch/truth")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The site's services as their units start them: these commands, with these rights and no others, as a user that is nobody else. Needs root (to become it).
+# The site's services as their units start them: these commands, with these rights and system calls and no others, as a user that is nobody else. Needs root (to become it).
 . "$(dirname "$0")/harness.sh"
 units=$(dirname "$0")/../../deploy/systemd
+filter=$(realpath "$(dirname "$0")/system_call_filter.py")
 list=$(devices 2)
 service=54321 user=54322 # whose numbers nobody else has
 export -n LD_LIBRARY_PATH
@@ -31,7 +32,7 @@ start() {
 	mapfile -t command <<<"$words"
 	mkfifo "$scratch/ready"
 	(cd / && exec setpriv --reuid $service --regid $service --clear-groups --no-new-privs --bounding-set "$rights" --inh-caps "$rights" --ambient-caps "$rights" \
-		env -i PATH=/usr/bin:/bin "${command[@]}") 2> >(tee "$scratch/ready" >>"$scratch/$name.log") &
+		env -i PATH=/usr/bin:/bin python3 "$filter" "$units/$unit" "${command[@]}") 2> >(tee "$scratch/ready" >>"$scratch/$name.log") &
 	started=$!
 	grep -m1 -q 'listening on' "$scratch/ready"
 	same "$name comes up" $? 0
@@ -57,7 +58,7 @@ places="FLAMEGRID_LISTEN=tcp://127.0.0.1:$port FLAMEGRID_KEYS=$scratch/keys/aggr
 rights=$(only)
 start flamegrid-aggregator.service aggregator.env
 aggregator=$started
-places="FLAMEGRID_ENDPOINT=tcp://127.0.0.1:$port FLAMEGRID_KEYS=$scratch/keys/agent.keys FLAMEGRID_AGENT_OPTIONS='--devices $list'"
+places="FLAMEGRID_ENDPOINT=tcp://127.0.0.1:$port FLAMEGRID_KEYS=$scratch/keys/agent.keys FLAMEGRID_AGENT_OPTIONS='--devices $list --cpu-hz 499 --off-cpu 100us --host-calls auto --inlines --watch-pid $$'"
 rights=$(only $agents)
 start flamegrid-agent.service agent.env
 agent=$started
@@ -69,6 +70,12 @@ as_user FAKE_CUDA_TRUTH="$scratch/job/truth" "$site/bin/flamegrid" run -q --agen
 same "the job's status" $? 0
 as_user FAKE_CUDA_TRUTH="$scratch/job/other" "$scratch/job/fake_launches" --launches 100 >>"$scratch/out"
 same "the status of a job that does not ask" $? 0
+# What the kernel tells, and the memory of an interpreter: the calls that a filter could refuse.
+as_user /usr/bin/python3 -c 'import time
+def spin():
+	while time.process_time() < 0.5: pass
+spin()'
+for name in agent aggregator; do same "the $name has a filter" "$(sed -n 's/^Seccomp:\t//p' /proc/${!name}/status)" 2; done
 kill -TERM $agent
 wait $agent
 same "the agent's status" $? 0
@@ -77,3 +84,5 @@ wait $aggregator
 same "the aggregator's status" $? 0
 compare_with_truth "$scratch/state/profile.db" "$scratch/job/truth" "the site's profile"
 same "the socket's directory can be entered by all" "$(sed -n 's/^RuntimeDirectoryMode=//p' "$units/flamegrid-agent.service")" 0755
+"$flamegrid" report --planes cpu "$scratch/state/profile.db" >"$scratch/cpu.folded" 2>/dev/null
+contains "the filter lets samples and Python's frames through" "$scratch/cpu.folded" ':spin:'

@@ -86,6 +86,43 @@ static void a_directory_that_others_can_enter_is_not_used(void **state)
 	assert_int_equal(unlink(dir.path), 0);
 }
 
+/* A name that can be computed beforehand was taken, and is given back while the step runs: all of the step meet all the same. */
+static void a_name_that_another_user_has_taken_is_not_needed(void **state)
+{
+	struct step_dir taken, first, second;
+
+	(void)state;
+	assert_int_equal(step_dir_lock(&taken, &step, NULL), 0);
+	assert_int_equal(chown(taken.path, 65534, 65534), 0);
+	step_dir_unlock(&taken);
+	assert_int_equal(step_dir_lock(&first, &step, NULL), 0);
+	assert_string_not_equal(first.path, taken.path);
+	assert_memory_equal(first.path, folder, strlen(folder));
+	step_dir_unlock(&first);
+	assert_int_equal(rmdir(taken.path), 0);
+	assert_int_equal(step_dir_lock(&second, &step, NULL), 0);
+	assert_string_equal(second.path, first.path);
+	step_dir_remove(&second);
+	assert_int_equal(step_dir_lock(&second, &step, NULL), 0);
+	assert_string_equal(second.path, taken.path);
+	step_dir_remove(&second);
+}
+
+static void where_others_could_replace_it_is_no_place_for_it(void **state)
+{
+	struct step_dir dir;
+
+	(void)state;
+	assert_int_equal(chmod(folder, 0777), 0);
+	assert_int_equal(step_dir_lock(&dir, &step, NULL), 0);
+	assert_int_not_equal(strncmp(dir.path, folder, strlen(folder)), 0);
+	step_dir_remove(&dir);
+	assert_int_equal(chmod(folder, 01777), 0);
+	assert_int_equal(step_dir_lock(&dir, &step, NULL), 0);
+	assert_memory_equal(dir.path, folder, strlen(folder));
+	step_dir_remove(&dir);
+}
+
 /* Each counts in a file, without any other care, and the last of a round removes all: no count is lost. */
 static void count_in(int rounds)
 {
@@ -156,6 +193,8 @@ int main(void)
 		TEST(all_of_a_step_find_one_directory_and_others_another),
 		TEST(only_this_user_can_enter_it),
 		TEST(a_directory_that_others_can_enter_is_not_used),
+		TEST(a_name_that_another_user_has_taken_is_not_needed),
+		TEST(where_others_could_replace_it_is_no_place_for_it),
 		TEST(the_lock_holds_while_others_remove_and_make_it),
 	};
 

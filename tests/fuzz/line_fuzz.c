@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (elf_file_open_fd(fuzz_file_memory(data, size), &file) != 0)
 		return 0;
-	if (inline_frames_create(file, &frames) == 0)
+	if (inline_frames_create(file, NULL, NULL, &frames) == 0)
 		elf_file_each_function(file, describe_function, frames);
 	inline_frames_destroy(frames);
 	elf_file_close(file);

@@ -10,7 +10,7 @@
 #include "node-agent/elf_file.h"
 #include "node-agent/inline_frames.h"
 
-static const char *fixture_path, *bare_path, *split_path;
+static const char *fixture_path, *bare_path, *split_path, *objcopy;
 
 struct opened {
 	struct elf_file *file;
@@ -21,7 +21,7 @@ static struct opened open_frames(const char *path)
 {
 	struct opened opened = {.file = loaded_fixture_open(path)};
 
-	assert_int_equal(inline_frames_create(opened.file, &opened.frames), 0);
+	assert_int_equal(inline_frames_create(opened.file, NULL, NULL, &opened.frames), 0);
 	return opened;
 }
 
@@ -151,7 +151,7 @@ static void a_file_without_debug_information_is_refused(void **state)
 	struct inline_frames *frames;
 
 	(void)state;
-	assert_int_equal(inline_frames_create(file, &frames), -ENOENT);
+	assert_int_equal(inline_frames_create(file, NULL, NULL, &frames), -ENOENT);
 	assert_null(frames);
 	inline_frames_destroy(frames);
 	elf_file_close(file);
@@ -181,7 +181,7 @@ static void damaged_debug_information_does_no_harm(void **state)
 		assert_int_equal(pwrite(fd, damaged, size, 0), size);
 		if (elf_file_open(path, &file))
 			continue;
-		if (inline_frames_create(file, &frames) == 0) {
+		if (inline_frames_create(file, NULL, NULL, &frames) == 0) {
 			opened++;
 			for (uint64_t at = mark - 64; at < mark + 64; at += 8)
 				inline_frames_describe(frames, at, NULL, text, sizeof(text));
@@ -192,6 +192,54 @@ static void damaged_debug_information_does_no_harm(void **state)
 	close(fd);
 	unlink(path);
 	assert_true(opened > 0);
+}
+
+static int find_nothing(void *context, const uint8_t *build_id, uint32_t size,
+			struct elf_file **file)
+{
+	assert_int_equal(size, 2);
+	assert_memory_equal(build_id, "\x12\x34", 2);
+	*(int *)context += 1;
+	*file = NULL;
+	return -ENOENT;
+}
+
+static int find_itself(void *context, const uint8_t *build_id, uint32_t size,
+		       struct elf_file **file)
+{
+	(void)build_id;
+	(void)size;
+	*file = loaded_fixture_open(context);
+	return 0;
+}
+
+/* The name that a file gives its shared part is not opened. */
+static void a_shared_part_is_found_by_its_build_id_alone(void **state)
+{
+	char directory[64], link[96], path[96], add[160];
+	const char *const arguments[5] = {"--add-section", add, fixture_path, path};
+	struct inline_frames *frames;
+	int asked = 0;
+
+	(void)state;
+	loaded_fixture_directory(directory, sizeof(directory));
+	snprintf(link, sizeof(link), "%s/link", directory);
+	snprintf(path, sizeof(path), "%s/lib.so", directory);
+	snprintf(add, sizeof(add), ".gnu_debugaltlink=%s", link);
+	FILE *stream = fopen(link, "we");
+	assert_non_null(stream);
+	assert_int_equal(fwrite("/dev/null\0\x12\x34", 1, 12, stream), 12);
+	assert_int_equal(fclose(stream), 0);
+	loaded_fixture_run(objcopy, arguments);
+	struct elf_file *file = loaded_fixture_open(path);
+	assert_int_equal(inline_frames_create(file, NULL, NULL, &frames), -ENOENT);
+	assert_int_equal(inline_frames_create(file, find_nothing, &asked, &frames), -ENOENT);
+	assert_int_equal(asked, 1);
+	assert_null(frames);
+	assert_int_equal(inline_frames_create(file, find_itself, (void *)fixture_path, &frames), 0);
+	inline_frames_destroy(frames);
+	elf_file_close(file);
+	loaded_fixture_remove(directory);
 }
 
 int main(int argc, char **argv)
@@ -205,12 +253,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_file_that_is_split_has_its_lines),
 		cmocka_unit_test(a_file_without_debug_information_is_refused),
 		cmocka_unit_test(damaged_debug_information_does_no_harm),
+		cmocka_unit_test(a_shared_part_is_found_by_its_build_id_alone),
 	};
 
-	if (argc != 4)
+	if (argc != 5)
 		return 2;
 	fixture_path = argv[1];
 	bare_path = argv[2];
 	split_path = argv[3];
+	objcopy = argv[4];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

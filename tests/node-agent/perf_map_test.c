@@ -2,10 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "node-agent/perf_map.h"
@@ -155,6 +160,87 @@ static void only_a_regular_file_that_is_there_is_taken(void **state)
 	perf_map_close(map);
 }
 
+/* Another user's process with a map of this owner; whether the map is believed. */
+static bool is_believed_of(uid_t user, uid_t owner, bool with_link)
+{
+	char path[64], other[80];
+	int out[2];
+
+	assert_int_equal(pipe(out), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		if (setresuid(user, user, user) || write(out[1], "", 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(out[0], path, 1), 1);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)child);
+	snprintf(other, sizeof(other), "%s.link", path);
+	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+	assert_true(fd >= 0 && fchown(fd, owner, owner) == 0);
+	if (with_link)
+		assert_int_equal(link(path, other), 0);
+	bool believed = perf_map_exists(child);
+	unlink(path);
+	unlink(other);
+	close(fd);
+	close(out[0]);
+	close(out[1]);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	return believed;
+}
+
+/* By a mount of its own a process has any file of root's there, which its user may not read. */
+static void the_file_of_another_user_is_not_read_not_even_roots(void **state)
+{
+	(void)state;
+	assert_true(is_believed_of(65534, 65534, false));
+	assert_false(is_believed_of(65534, 0, false));
+	assert_false(is_believed_of(65534, 65533, false));
+	assert_true(is_believed_of(0, 0, false));
+	assert_false(is_believed_of(0, 65534, false));
+	assert_false(is_believed_of(65534, 65534, true));
+}
+
+/* A user's process that has a file of root's, which it may not read, where its map would be. */
+static void what_a_process_has_mounted_there_is_not_believed(void **state)
+{
+	char secret[] = "/tmp/perf_map_test.XXXXXX";
+	int out[2], file = mkstemp(secret);
+	char mounted = 0;
+
+	(void)state;
+	assert_true(file >= 0 && write(file, "1000 10 secret\n", 15) == 15);
+	assert_int_equal(pipe(out), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+		int own = setresuid(65534, 65534, 65534) ? -1 : creat(path, 0600);
+		if (own >= 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+		    mount(secret, path, NULL, MS_BIND, NULL) == 0)
+			mounted = 1;
+		if (write(out[1], &mounted, 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(out[0], &mounted, 1), 1);
+	assert_true(mounted);
+	assert_false(perf_map_exists(child));
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", (int)child);
+	unlink(map_path);
+	unlink(secret);
+	close(file);
+	close(out[0]);
+	close(out[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +256,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(only_a_regular_file_that_is_there_is_taken, set_up,
 						tear_down),
+		cmocka_unit_test(the_file_of_another_user_is_not_read_not_even_roots),
+		cmocka_unit_test(what_a_process_has_mounted_there_is_not_believed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,6 +214,24 @@ static void a_module_has_the_flags_that_anybody_gave_it(void **state)
 			 DEFINITION_MODULE_CUDA);
 }
 
+/* A build id is the file's own word. */
+static void what_two_users_map_is_two_modules_whatever_its_build_id(void **state)
+{
+	struct fixture *fixture = *state;
+	struct message_module module = {
+		.path = 9, .owner = 1000, .build_id_size = 2, .build_id = {1, 2}};
+	uint32_t mine, yours, again;
+
+	assert_int_equal(stack_dictionary_add_module(fixture->stacks, &module, &mine), 0);
+	module.owner = 1001;
+	assert_int_equal(stack_dictionary_add_module(fixture->stacks, &module, &yours), 0);
+	assert_int_not_equal(mine, yours);
+	assert_int_equal(stack_dictionary_modules(fixture->stacks, yours)->owner, 1001);
+	module.owner = 1000;
+	assert_int_equal(stack_dictionary_add_module(fixture->stacks, &module, &again), 0);
+	assert_int_equal(again, mine);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -224,6 +242,7 @@ int main(void)
 		TEST(processes_that_load_a_file_elsewhere_share_its_module),
 		TEST(without_a_build_id_the_path_tells_modules_apart),
 		TEST(a_module_has_the_flags_that_anybody_gave_it),
+		TEST(what_two_users_map_is_two_modules_whatever_its_build_id),
 		TEST(codes_are_equal_by_file_and_name),
 		TEST(frames_of_a_code_are_told_apart_by_line),
 		TEST(frames_without_a_module_are_kept_as_they_are),

@@ -64,7 +64,7 @@ static void open_process(struct process *process)
 	process->ledger = process_ledger_create();
 	process->outputs = (struct ring_source_outputs){
 		.strings = strings, .stacks = stacks, .ledger = process->ledger};
-	process->modules = module_table_create(&process->outputs, 0, false);
+	process->modules = module_table_create(&process->outputs, 0, getuid(), false);
 	process->text_room = 1000;
 	process->resolver = stack_resolver_create(process->ring, &process->outputs,
 						  process->modules, &process->text_room);

@@ -14,6 +14,8 @@
 #include "node-agent/symbol_cache.h"
 #include "node-agent/symbol_table.h"
 
+#define OWNER 1000u
+
 static const char *fixture_path;
 static char parent[64], directory[96];
 static const uint8_t build_id[20] = {0xab, 0xcd, 1, 2, 3};
@@ -49,7 +51,7 @@ static void file_path(char path[static 256], const uint8_t id[static 20])
 
 	for (int i = 0; i < 20; i++)
 		size += snprintf(path + size, 256 - (size_t)size, "%02x", id[i]);
-	snprintf(path + size, 256 - (size_t)size, ".symbols");
+	snprintf(path + size, 256 - (size_t)size, "-%u.symbols", OWNER);
 }
 
 static mode_t mode_of(const char *path)
@@ -68,10 +70,10 @@ static void a_table_comes_back_as_it_was(void **state)
 	char path[256];
 
 	(void)state;
-	assert_int_equal(symbol_cache_load(cache, build_id, 20, &loaded), -ENOENT);
+	assert_int_equal(symbol_cache_load(cache, OWNER, build_id, 20, &loaded), -ENOENT);
 	assert_null(loaded);
-	assert_int_equal(symbol_cache_store(cache, build_id, 20, table), 0);
-	assert_int_equal(symbol_cache_load(cache, build_id, 20, &loaded), 0);
+	assert_int_equal(symbol_cache_store(cache, OWNER, build_id, 20, table), 0);
+	assert_int_equal(symbol_cache_load(cache, OWNER, build_id, 20, &loaded), 0);
 	assert_int_equal(symbol_table_count(loaded), symbol_table_count(table));
 	for (uint64_t at = global - 200; at < global + 300; at++) {
 		const char *name = symbol_table_find(table, at);
@@ -97,7 +99,7 @@ static void every_damaged_byte_is_noticed_and_the_file_replaced(void **state)
 	char path[256];
 
 	(void)state;
-	assert_int_equal(symbol_cache_store(cache, build_id, 20, table), 0);
+	assert_int_equal(symbol_cache_store(cache, OWNER, build_id, 20, table), 0);
 	file_path(path, build_id);
 	assert_int_equal(stat(path, &status), 0);
 	int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -107,17 +109,17 @@ static void every_damaged_byte_is_noticed_and_the_file_replaced(void **state)
 		assert_int_equal(pread(fd, &byte, 1, at), 1);
 		other = byte ^ 0x10;
 		assert_int_equal(pwrite(fd, &other, 1, at), 1);
-		assert_int_equal(symbol_cache_load(cache, build_id, 20, &loaded), -EBADMSG);
+		assert_int_equal(symbol_cache_load(cache, OWNER, build_id, 20, &loaded), -EBADMSG);
 		assert_null(loaded);
 		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
 	}
 	assert_int_equal(ftruncate(fd, status.st_size - 1), 0);
-	assert_int_equal(symbol_cache_load(cache, build_id, 20, &loaded), -EBADMSG);
+	assert_int_equal(symbol_cache_load(cache, OWNER, build_id, 20, &loaded), -EBADMSG);
 	assert_int_equal(ftruncate(fd, 10), 0);
-	assert_int_equal(symbol_cache_load(cache, build_id, 20, &loaded), -EBADMSG);
+	assert_int_equal(symbol_cache_load(cache, OWNER, build_id, 20, &loaded), -EBADMSG);
 	close(fd);
-	assert_int_equal(symbol_cache_store(cache, build_id, 20, table), 0);
-	assert_int_equal(symbol_cache_load(cache, build_id, 20, &loaded), 0);
+	assert_int_equal(symbol_cache_store(cache, OWNER, build_id, 20, table), 0);
+	assert_int_equal(symbol_cache_load(cache, OWNER, build_id, 20, &loaded), 0);
 	symbol_table_destroy(loaded);
 	symbol_table_destroy(table);
 	symbol_cache_destroy(cache);
@@ -131,13 +133,33 @@ static void a_file_of_another_build_id_is_not_believed(void **state)
 	char from[256], to[256];
 
 	(void)state;
-	assert_int_equal(symbol_cache_store(cache, build_id, 20, table), 0);
+	assert_int_equal(symbol_cache_store(cache, OWNER, build_id, 20, table), 0);
 	file_path(from, build_id);
 	file_path(to, other);
 	assert_int_equal(rename(from, to), 0);
-	assert_int_equal(symbol_cache_load(cache, other, 20, &loaded), -EBADMSG);
-	assert_int_equal(symbol_cache_load(cache, other, 0, &loaded), -ENOENT);
-	assert_int_equal(symbol_cache_store(cache, other, 33, table), -EINVAL);
+	assert_int_equal(symbol_cache_load(cache, OWNER, other, 20, &loaded), -EBADMSG);
+	assert_int_equal(symbol_cache_load(cache, OWNER, other, 0, &loaded), -ENOENT);
+	assert_int_equal(symbol_cache_store(cache, OWNER, other, 33, table), -EINVAL);
+	symbol_table_destroy(table);
+	symbol_cache_destroy(cache);
+}
+
+static void a_table_of_another_owner_is_not_believed(void **state)
+{
+	struct symbol_cache *cache = symbol_cache_create(directory, SYMBOL_CACHE_SIZE_MAX);
+	struct symbol_table *table = read_table(), *loaded;
+	char from[256], to[256];
+
+	(void)state;
+	assert_int_equal(symbol_cache_store(cache, OWNER, build_id, 20, table), 0);
+	assert_int_equal(symbol_cache_load(cache, OWNER + 1, build_id, 20, &loaded), -ENOENT);
+	assert_int_equal(symbol_cache_load(cache, SYMBOL_CACHE_ROOT, build_id, 20, &loaded),
+			 -ENOENT);
+	file_path(from, build_id);
+	snprintf(to, sizeof(to), "%.*s-0.symbols", (int)(strrchr(from, '-') - from), from);
+	assert_int_equal(rename(from, to), 0);
+	assert_int_equal(symbol_cache_load(cache, SYMBOL_CACHE_ROOT, build_id, 20, &loaded),
+			 -EBADMSG);
 	symbol_table_destroy(table);
 	symbol_cache_destroy(cache);
 }
@@ -154,16 +176,16 @@ static void the_one_not_used_for_longest_goes_first(void **state)
 	for (int i = 0; i < 3; i++) {
 		struct timespec times[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
 
-		assert_int_equal(symbol_cache_store(unbounded, ids[i], 20, table), 0);
+		assert_int_equal(symbol_cache_store(unbounded, OWNER, ids[i], 20, table), 0);
 		file_path(path, ids[i]);
 		assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 	}
 	assert_int_equal(stat(path, &status), 0);
-	assert_int_equal(symbol_cache_load(unbounded, ids[0], 20, &loaded), 0);
+	assert_int_equal(symbol_cache_load(unbounded, OWNER, ids[0], 20, &loaded), 0);
 	symbol_table_destroy(loaded);
 
 	struct symbol_cache *bounded = symbol_cache_create(directory, (uint64_t)status.st_size * 3);
-	assert_int_equal(symbol_cache_store(bounded, ids[3], 20, table), 0);
+	assert_int_equal(symbol_cache_store(bounded, OWNER, ids[3], 20, table), 0);
 	for (int i = 0; i < 4; i++) {
 		file_path(path, ids[i]);
 		assert_int_equal(access(path, F_OK), i == 1 ? -1 : 0);
@@ -179,10 +201,10 @@ static void a_directory_that_others_may_write_to_is_not_used(void **state)
 	struct symbol_table *table = read_table(), *loaded;
 
 	(void)state;
-	assert_int_equal(symbol_cache_store(cache, build_id, 20, table), 0);
+	assert_int_equal(symbol_cache_store(cache, OWNER, build_id, 20, table), 0);
 	assert_int_equal(chmod(directory, 0777), 0);
-	assert_int_equal(symbol_cache_load(cache, build_id, 20, &loaded), -EPERM);
-	assert_int_equal(symbol_cache_store(cache, build_id, 20, table), -EPERM);
+	assert_int_equal(symbol_cache_load(cache, OWNER, build_id, 20, &loaded), -EPERM);
+	assert_int_equal(symbol_cache_store(cache, OWNER, build_id, 20, table), -EPERM);
 	assert_null(loaded);
 	symbol_table_destroy(table);
 	symbol_cache_destroy(cache);
@@ -249,6 +271,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(every_damaged_byte_is_noticed_and_the_file_replaced,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_of_another_build_id_is_not_believed, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_table_of_another_owner_is_not_believed, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(the_one_not_used_for_longest_goes_first, set_up,
 						tear_down),

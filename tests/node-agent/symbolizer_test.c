@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static void collect(struct symbolizer *symbolizer, struct symbolizer_result *res
 
 static struct symbolizer_module module_at(uint32_t module_id, const char *path)
 {
-	struct symbolizer_module module = {.module_id = module_id, .path = path};
+	struct symbolizer_module module = {.module_id = module_id, .path = path, .owner = getuid()};
 	struct elf_file *file = loaded_fixture_open(path);
 
 	module.build_id_size = elf_file_build_id(file, module.build_id, sizeof(module.build_id));
@@ -417,6 +418,96 @@ static void debug_files_come_from_servers_only_if_the_environment_names_some(voi
 	loaded_fixture_remove(stripped.directory);
 }
 
+/* The name of a function in a file of file_owner's, for a process of owner that has ended. */
+static bool is_named(uid_t file_owner, mode_t mode, uid_t owner, int64_t started_ns)
+{
+	char directory[64], path[96];
+	struct symbolizer *symbolizer;
+
+	loaded_fixture_directory(directory, sizeof(directory));
+	snprintf(path, sizeof(path), "%s/lib.so", directory);
+	loaded_fixture_copy(fixture_path, path);
+	struct symbolizer_module module = module_at(1, path);
+	module.owner = owner;
+	module.started_ns = started_ns;
+	assert_int_equal(chown(path, file_owner, file_owner), 0);
+	assert_int_equal(chmod(path, mode), 0);
+	assert_int_equal(symbolizer_start(&plain_options, &symbolizer), 0);
+	assert_int_equal(symbolizer_add_module(symbolizer, &module), 0);
+	bool named = name_of(symbolizer, 1, vaddr_of("fixture_global"));
+	symbolizer_stop(symbolizer, WAIT_MS);
+	loaded_fixture_remove(directory);
+	return named;
+}
+
+static void a_file_is_believed_of_root_and_of_the_processes_own_user(void **state)
+{
+	struct timespec now;
+
+	(void)state;
+	clock_gettime(CLOCK_REALTIME, &now);
+	assert_true(is_named(0, 0755, 65534, 0));
+	assert_true(is_named(65534, 0700, 65534, 0));
+	assert_false(is_named(65533, 0755, 65534, 0));
+	assert_false(is_named(0, 0775, 65534, 0));
+	/* A third user's, as a site's software has it, that was there before the process. */
+	assert_true(is_named(65533, 0755, 65534, (now.tv_sec + 3600) * 1000000000ll));
+	/* That the agent may read it does not mean that the process's user may. */
+	assert_false(is_named(0, 0700, 65534, (now.tv_sec + 3600) * 1000000000ll));
+}
+
+static bool is_cached(const char *directory, const struct symbolizer_module *module, uid_t owner)
+{
+	char path[256];
+	int size = snprintf(path, sizeof(path), "%s/", directory);
+
+	for (uint32_t i = 0; i < module->build_id_size; i++)
+		size += snprintf(path + size, sizeof(path) - (size_t)size, "%02x",
+				 module->build_id[i]);
+	snprintf(path + size, sizeof(path) - (size_t)size, "-%u.symbols", owner);
+	return access(path, F_OK) == 0;
+}
+
+static void tables_of_roots_files_are_kept_for_all_and_others_for_their_owner(void **state)
+{
+	static const struct {
+		uid_t file_owner, cached_for;
+	} cases[] = {{0, 0}, {65534, 65534}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char directory[64], path[96];
+		struct symbolizer *symbolizer;
+
+		loaded_fixture_directory(directory, sizeof(directory));
+		const struct symbolizer_options options = {.cache_directory = directory,
+							   .cached_symbols_min = 1};
+		snprintf(path, sizeof(path), "%s/lib.so", directory);
+		loaded_fixture_copy(fixture_path, path);
+		assert_int_equal(chmod(path, 0755), 0);
+		assert_int_equal(chown(path, cases[i].file_owner, 0), 0);
+		struct symbolizer_module module = module_at(1, path);
+		module.owner = 65534;
+		assert_int_equal(symbolizer_start(&options, &symbolizer), 0);
+		assert_int_equal(symbolizer_add_module(symbolizer, &module), 0);
+		assert_non_null(name_of(symbolizer, 1, vaddr_of("fixture_global")));
+		symbolizer_stop(symbolizer, WAIT_MS);
+		assert_true(is_cached(directory, &module, cases[i].cached_for));
+
+		/* The file is gone: only whom the table is for has names. */
+		assert_int_equal(unlink(path), 0);
+		for (uid_t owner = 65533; owner <= 65534; owner++) {
+			module.owner = owner;
+			assert_int_equal(symbolizer_start(&options, &symbolizer), 0);
+			assert_int_equal(symbolizer_add_module(symbolizer, &module), 0);
+			bool named = name_of(symbolizer, 1, vaddr_of("fixture_global"));
+			assert_true(named == (i == 0 || owner == 65534));
+			symbolizer_stop(symbolizer, WAIT_MS);
+		}
+		loaded_fixture_remove(directory);
+	}
+}
+
 static void stopping_forgets_what_was_not_answered(void **state)
 {
 	struct symbolizer_module module = fixture_module(1);
@@ -447,6 +538,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(lines_of_a_stripped_file_come_from_its_debug_file),
 		cmocka_unit_test(a_table_is_kept_for_the_next_time_and_needs_no_file_then),
 		cmocka_unit_test(debug_files_come_from_servers_only_if_the_environment_names_some),
+		cmocka_unit_test(a_file_is_believed_of_root_and_of_the_processes_own_user),
+		cmocka_unit_test(tables_of_roots_files_are_kept_for_all_and_others_for_their_owner),
 		cmocka_unit_test(stopping_forgets_what_was_not_answered),
 	};
 

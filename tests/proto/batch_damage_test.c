@@ -183,18 +183,19 @@ static void ids_over_the_limit_are_too_large(void **state)
 	DECODE_FAILS(codec, "\x96\x08\x01\x01\x00\xce\x00\x01\x00\x01\x90", -EMSGSIZE,
 		     "LEDGER: nr_entries is above 65536");
 	/* a symbol's name */
-	DECODE_FAILS(codec,
-		     "\x98\x05\x01\x01\x95\x00\x00\x00\x00\x90\x95\x00\x00\x00\x00\x00\x94\x00\x00"
-		     "\x00\x00"
-		     "\x93\x01\x01\xce\x01\x00\x00\x01\x94\x00\x00\x00\x00",
-		     -EMSGSIZE, "STACKS: symbol name has a value above 16777216");
+	DECODE_FAILS(
+		codec,
+		"\x98\x05\x01\x01\x96\x00\x00\x00\x00\x00\x90\x95\x00\x00\x00\x00\x00\x94\x00\x00"
+		"\x00\x00"
+		"\x93\x01\x01\xce\x01\x00\x00\x01\x94\x00\x00\x00\x00",
+		-EMSGSIZE, "STACKS: symbol name has a value above 16777216");
 }
 
 static void stacks_that_contradict_themselves_are_malformed(void **state)
 {
 	struct codec_fixture *codec = *state;
 
-#define STACKS_START "\x98\x05\x01\x01\x95\x00\x00\x00\x00\x90\x95\x00\x00\x00\x00\x00"
+#define STACKS_START "\x98\x05\x01\x01\x96\x00\x00\x00\x00\x00\x90\x95\x00\x00\x00\x00\x00"
 #define STACKS_END   "\x93\x00\x00\x00\x94\x00\x00\x00\x00"
 	DECODE_FAILS(codec, STACKS_START "\x94\x05\x01\x05\x01" STACKS_END, -EBADMSG,
 		     "STACKS: the parent of node 5 is not below it");
@@ -208,13 +209,13 @@ static void stacks_that_contradict_themselves_are_malformed(void **state)
 		     "STACKS: node frame is missing");
 	DECODE_FAILS(codec, STACKS_START "\x94\x00\x00\x00\x00\x93\x01\x00\x01\x94\x00\x00\x00\x00",
 		     -EBADMSG, "STACKS: symbol 0 has no frame");
-	DECODE_FAILS(
-		codec,
-		"\x98\x05\x01\x01\x95\x01\x01\x00\x00\x90\x95\x00\x00\x00\x00\x00\x94\x00\x00\x00"
-		"\x00" STACKS_END,
-		-EBADMSG, "STACKS: a build id is missing");
 	DECODE_FAILS(codec,
-		     "\x98\x05\x01\x01\x95\x01\x01\x00\x00\x91\xc4\x21"
+		     "\x98\x05\x01\x01\x96\x01\x01\x00\x00\x00\x90\x95\x00\x00\x00\x00\x00\x94\x00"
+		     "\x00\x00"
+		     "\x00" STACKS_END,
+		     -EBADMSG, "STACKS: a build id is missing");
+	DECODE_FAILS(codec,
+		     "\x98\x05\x01\x01\x96\x01\x01\x00\x00\x00\x91\xc4\x21"
 		     "0123456789abcdef0123456789abcdef0"
 		     "\x95\x00\x00\x00\x00\x00\x94\x00\x00\x00\x00" STACKS_END,
 		     -EMSGSIZE, "STACKS: a build id has 33 bytes");
@@ -224,7 +225,7 @@ static void codes_that_contradict_themselves_are_malformed(void **state)
 {
 	struct codec_fixture *codec = *state;
 
-#define MODULES_NONE "\x98\x05\x01\x01\x95\x00\x00\x00\x00\x90"
+#define MODULES_NONE "\x98\x05\x01\x01\x96\x00\x00\x00\x00\x00\x90"
 #define NODES_NONE   "\x94\x00\x00\x00\x00\x93\x00\x00\x00"
 	DECODE_FAILS(codec,
 		     MODULES_NONE "\x95\x03\x01\x02\x10\x01" NODES_NONE "\x94\x00\x00\x00\x00",
@@ -242,7 +243,7 @@ static void codes_that_contradict_themselves_are_malformed(void **state)
 	/* As it was before there were codes. */
 	DECODE_FAILS(codec,
 		     "\x97"
-		     "\x05\x01\x01\x95\x00\x00\x00\x00\x90\x95\x00\x00\x00\x00\x00" NODES_NONE,
+		     "\x05\x01\x01\x96\x00\x00\x00\x00\x00\x90\x95\x00\x00\x00\x00\x00" NODES_NONE,
 		     -EBADMSG, "STACKS: codes is missing");
 }
 

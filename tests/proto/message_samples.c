@@ -94,10 +94,15 @@ static const struct message_text texts[] = {
 };
 
 static const struct message_module modules[] = {
-	{.path = 4, .flags = 1, .build_id_size = 20, .build_id = {1, 2, 3, 4, 5, 250}},
+	{.path = 4,
+	 .flags = 1,
+	 .owner = 1000,
+	 .build_id_size = 20,
+	 .build_id = {1, 2, 3, 4, 5, 250}},
 	{.path = 0, .flags = 0, .build_id_size = 0},
 	{.path = WIRE_ID_MAX,
 	 .flags = UINT32_MAX,
+	 .owner = UINT32_MAX,
 	 .build_id_size = WIRE_BUILD_ID_MAX,
 	 .build_id = {9}},
 };
