@@ -9,12 +9,12 @@
 #include "admission.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
+#include "proto/connection_life.h"
 
-#define HIGH_WATER_MARK       8 /* messages a peer: with 4 MiB frames the bound on its memory */
-#define BACKLOG               4096
-#define HEARTBEAT_INTERVAL_MS 5000
-#define HEARTBEAT_TIMEOUT_MS  30000
-#define LINGER_MS             1000
+#define HIGH_WATER_MARK 8 /* messages a peer: with 4 MiB frames the bound on its memory */
+#define BACKLOG         4096
+#define LINGER_MS       1000
+#define HANDSHAKE_MS    10000 /* for ZeroMQ's greeting and the keys */
 
 struct receiver {
 	void *context; /* owned if own_context */
@@ -36,6 +36,7 @@ static int set_option(void *socket, int option, int value)
 	return zmq_setsockopt(socket, option, &value, sizeof(value)) ? -errno : 0;
 }
 
+/* ZeroMQ's own heartbeats stay off: see connection_life.h. */
 static int configure(void *socket)
 {
 	static const int options[][2] = {
@@ -44,10 +45,12 @@ static int configure(void *socket)
 		{ZMQ_ROUTER_MANDATORY, 1},
 		{ZMQ_BACKLOG, BACKLOG},
 		{ZMQ_LINGER, LINGER_MS},
-		{ZMQ_HEARTBEAT_IVL, HEARTBEAT_INTERVAL_MS},
-		{ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS},
-		{ZMQ_HEARTBEAT_TTL, HEARTBEAT_TIMEOUT_MS},
+		{ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS},
 		{ZMQ_TCP_KEEPALIVE, 1},
+		{ZMQ_TCP_KEEPALIVE_IDLE, CONNECTION_QUIET_S},
+		{ZMQ_TCP_KEEPALIVE_INTVL, CONNECTION_PROBE_S},
+		{ZMQ_TCP_KEEPALIVE_CNT, CONNECTION_PROBES},
+		{ZMQ_TCP_MAXRT, CONNECTION_UNANSWERED_MS},
 	};
 	int64_t size_max = WIRE_FRAME_MAX;
 	int error =

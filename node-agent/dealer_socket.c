@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "proto/connection_life.h"
 #include "proto/key_set.h"
 #include "proto/message.h"
 
@@ -140,6 +141,7 @@ static int use_keys(void *socket, const struct key_set *keys)
 	return 0;
 }
 
+/* ZeroMQ's own heartbeats stay off: see connection_life.h. */
 static int set_options(void *socket, const char *endpoint)
 {
 	static const struct {
@@ -152,9 +154,11 @@ static int set_options(void *socket, const char *endpoint)
 		{ZMQ_RECONNECT_IVL, 100},
 		{ZMQ_RECONNECT_IVL_MAX, 2000},
 		{ZMQ_HANDSHAKE_IVL, 5000},
-		{ZMQ_HEARTBEAT_IVL, 2000},
-		{ZMQ_HEARTBEAT_TIMEOUT, 6000},
 		{ZMQ_TCP_KEEPALIVE, 1},
+		{ZMQ_TCP_KEEPALIVE_IDLE, CONNECTION_QUIET_S},
+		{ZMQ_TCP_KEEPALIVE_INTVL, CONNECTION_PROBE_S},
+		{ZMQ_TCP_KEEPALIVE_CNT, CONNECTION_PROBES},
+		{ZMQ_TCP_MAXRT, CONNECTION_UNANSWERED_MS},
 	};
 	int64_t frame_max = WIRE_FRAME_MAX;
 	int ipv6 = strchr(endpoint, '[') != NULL;
