@@ -16,9 +16,10 @@
 #include "clock_service.h"
 #include "collection.h"
 #include "control_service.h"
+#include "descriptor_limit.h"
 #include "job_table.h"
+#include "listening.h"
 #include "open_profile.h"
-#include "proto/endpoint.h"
 #include "proto/error_text.h"
 #include "proto/message_seq.h"
 #include "receiver.h"
@@ -31,20 +32,21 @@
 #define REFUSALS_SAID 10u /* on stderr; all are counted */
 #define NS_PER_MS     1000000ull
 #define SILENT_NS     5000000000u
+#define CROWDED_NS    60000000000u
 
 struct aggregator {
 	struct open_profile own; /* of agents that say of no job that they are of it */
 	struct job_table *jobs;  /* owns; NULL: all are of the one profile */
 	struct receiver *receiver;
-	char **endpoints;
-	uint32_t nr_endpoints;
+	struct listening listening;
 	uint32_t commit_interval_ms;
 	bool quiet;
 	int wake_fd;
 	uint64_t jobs_at_ns; /* when to look at jobs again */
 	uint64_t agents, commits, launches, records;
 	uint64_t refused_messages;
-	bool stranger_said;
+	bool stranger_said, version_said;
+	uint64_t crowded_said, crowded_said_ns; /* connections ended, as told last, and when */
 
 	pthread_mutex_t lock; /* of status, which other threads read */
 	struct aggregator_status status;
@@ -70,32 +72,6 @@ static void say(const char *format, ...)
 	fputc('\n', stderr);
 	funlockfile(stderr);
 	va_end(arguments);
-}
-
-static int bind_endpoint(struct aggregator *aggregator, const char *endpoint,
-			 const struct aggregator_options *options, char **error)
-{
-	if (!options->keys && !endpoint_is_local(endpoint)) {
-		if (!options->insecure)
-			return error_text_set(
-				error, -EACCES,
-				"%s: others than this machine could connect, and nothing is "
-				"authenticated or encrypted: refused without --keys or "
-				"--insecure",
-				endpoint);
-		say("warning: %s: anybody who can reach it can read and write this profile",
-		    endpoint);
-	}
-	char **bound = &aggregator->endpoints[aggregator->nr_endpoints];
-	int status = receiver_bind(aggregator->receiver, endpoint, bound);
-	if (status) {
-		free(*bound);
-		*bound = NULL;
-		return error_text_set(error, status, "cannot listen on %s: %s", endpoint,
-				      strerror(-status));
-	}
-	aggregator->nr_endpoints++;
-	return 0;
 }
 
 static int open_own(struct aggregator *aggregator, const struct aggregator_options *options,
@@ -143,17 +119,19 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 static int prepare(struct aggregator *aggregator, const struct aggregator_options *options,
 		   char **error)
 {
+	const struct listening_options listening = {
+		.endpoints = options->endpoints,
+		.nr_endpoints = options->nr_endpoints,
+		.has_keys = options->keys != NULL,
+		.insecure = options->insecure,
+	};
 	int status = 0;
 
 	aggregator->quiet = options->quiet;
 	aggregator->commit_interval_ms = options->commit_interval_ms;
 	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	aggregator->endpoints =
-		calloc(options->nr_endpoints ? options->nr_endpoints : 1, sizeof(char *));
 	if (aggregator->wake_fd < 0)
 		status = -errno;
-	else if (!aggregator->endpoints)
-		status = -ENOMEM;
 	if (!status)
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
 	if (status)
@@ -166,9 +144,9 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	status = open_own(aggregator, options, error);
 	if (!status)
 		status = open_jobs(aggregator, options, error);
-	for (uint32_t i = 0; i < options->nr_endpoints && !status; i++)
-		status = bind_endpoint(aggregator, options->endpoints[i], options, error);
-	return status;
+	return status ? status
+		      : listening_bind(&aggregator->listening, aggregator->receiver, &listening,
+				       error);
 }
 
 int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
@@ -197,9 +175,7 @@ void aggregator_destroy(struct aggregator *aggregator)
 	receiver_destroy(aggregator->receiver);
 	job_table_destroy(aggregator->jobs);
 	open_profile_close(&aggregator->own);
-	for (uint32_t i = 0; i < aggregator->nr_endpoints; i++)
-		free(aggregator->endpoints[i]);
-	free(aggregator->endpoints);
+	listening_fini(&aggregator->listening);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
 	pthread_mutex_destroy(&aggregator->lock);
@@ -208,7 +184,8 @@ void aggregator_destroy(struct aggregator *aggregator)
 
 const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t index)
 {
-	return index < aggregator->nr_endpoints ? aggregator->endpoints[index] : NULL;
+	return index < aggregator->listening.nr_endpoints ? aggregator->listening.endpoints[index]
+							  : NULL;
 }
 
 /* ---- answers */
@@ -235,6 +212,23 @@ static void refuse_all(struct aggregator *aggregator, const struct open_profile 
 
 static int commit(struct aggregator *aggregator, struct open_profile *profile);
 
+/* Once: it will ask again and again, and others of its version may. */
+static void refuse_version(struct aggregator *aggregator, const struct peer *peer,
+			   const struct message_hello *hello)
+{
+	char reason[160];
+
+	snprintf(reason, sizeof(reason),
+		 "this aggregator speaks version %u of the protocol, the agent versions %u to %u",
+		 WIRE_VERSION, hello->version_min, hello->version_max);
+	receiver_refuse(aggregator->receiver, peer, REFUSE_VERSION, reason);
+	if (!aggregator->version_said)
+		say("an agent on %.*s (%.*s) was refused: %s; further ones are not told",
+		    (int)hello->node.size, hello->node.data, (int)hello->software.size,
+		    hello->software.data, reason);
+	aggregator->version_said = true;
+}
+
 static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 			const struct message_hello *hello)
 {
@@ -248,8 +242,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	int status = 0;
 
 	if (hello->version_min > WIRE_VERSION || hello->version_max < WIRE_VERSION) {
-		receiver_refuse(aggregator->receiver, peer, REFUSE_VERSION,
-				"this aggregator speaks version 1 of the protocol");
+		refuse_version(aggregator, peer, hello);
 		return 0;
 	}
 	if (aggregator->jobs && hello->job.key.size)
@@ -503,15 +496,16 @@ static int wait_ms(struct aggregator *aggregator, uint64_t time_ns)
 	return until_ns <= time_ns ? 0 : (int)((until_ns - time_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* Some of what waits in the socket. 0 or -errno. */
+/* Some of what waits in the socket, and what follows for its connections. 0 or -errno. */
 static int take_messages(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	const struct message *message;
 	struct peer *peer;
+	uint32_t nr_frames;
 	int status = 0;
 
-	for (uint32_t i = 0; i < FRAMES_A_TURN; i++) {
+	for (nr_frames = 0; nr_frames < FRAMES_A_TURN; nr_frames++) {
 		uint64_t bytes = counts->bytes;
 
 		status = receiver_next(aggregator->receiver, &peer, &message);
@@ -525,7 +519,23 @@ static int take_messages(struct aggregator *aggregator)
 		commit_schedule_date(&profile->schedule, peer->heard_ns,
 				     aggregator->commit_interval_ms);
 	}
+	receiver_tidy(aggregator->receiver, now_ns(), status == 0 && nr_frames < FRAMES_A_TURN);
 	return status < 0 ? status : 0;
+}
+
+/* At most once a minute. */
+static void say_crowded(struct aggregator *aggregator)
+{
+	uint64_t crowded = receiver_counts(aggregator->receiver)->crowded, time_ns = now_ns();
+
+	if (crowded == aggregator->crowded_said ||
+	    (aggregator->crowded_said && time_ns - aggregator->crowded_said_ns < CROWDED_NS))
+		return;
+	say("there are more connections than this process may have open: %llu were ended; a "
+	    "higher limit of open files (ulimit -n, now %u) lets more agents in",
+	    (unsigned long long)(crowded - aggregator->crowded_said), descriptor_limit());
+	aggregator->crowded_said = crowded;
+	aggregator->crowded_said_ns = time_ns;
 }
 
 /* Once: who tries it again and again shall not fill a log. */
@@ -563,6 +573,7 @@ int aggregator_run(struct aggregator *aggregator)
 		if (!error && aggregator->jobs)
 			aggregator->jobs_at_ns = job_table_step(aggregator->jobs, now_ns());
 		say_stranger(aggregator);
+		say_crowded(aggregator);
 		publish_status(aggregator);
 	}
 	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must

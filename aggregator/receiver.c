@@ -7,6 +7,8 @@
 #include <zmq.h>
 
 #include "admission.h"
+#include "connection_watch.h"
+#include "descriptor_limit.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
 #include "proto/connection_life.h"
@@ -21,6 +23,7 @@ struct receiver {
 	void *own_context;
 	void *socket;
 	struct admission *admission; /* owns; NULL: everybody may connect */
+	struct connection_watch *watch; /* owns */
 	struct batch_decoder *decoder;
 	struct batch_encoder *encoder;
 	struct peer_table *peers;
@@ -61,6 +64,16 @@ static int configure(void *socket)
 	return error;
 }
 
+/* More connections than peers would have some forgotten whose agents live. */
+static int watch_connections(struct receiver *receiver)
+{
+	uint32_t most = descriptor_limit_connections(descriptor_limit());
+
+	return connection_watch_create(receiver->context, receiver->socket,
+				       most < PEER_TABLE_MAX ? most : PEER_TABLE_MAX,
+				       &receiver->watch);
+}
+
 int receiver_create(void *zmq_context, struct receiver **receiver)
 {
 	struct receiver *new = calloc(1, sizeof(*new));
@@ -78,6 +91,8 @@ int receiver_create(void *zmq_context, struct receiver **receiver)
 		new->socket = zmq_socket(new->context, ZMQ_ROUTER);
 		error = new->socket ? configure(new->socket) : -errno;
 	}
+	if (!error)
+		error = watch_connections(new);
 	if (error) {
 		receiver_destroy(new);
 		return error;
@@ -117,6 +132,7 @@ void receiver_destroy(struct receiver *receiver)
 		return;
 	zmq_msg_close(&receiver->frame);
 	release_names(receiver);
+	connection_watch_destroy(receiver->watch);
 	if (receiver->socket)
 		zmq_close(receiver->socket);
 	admission_destroy(receiver->admission);
@@ -161,9 +177,10 @@ int receiver_wait(struct receiver *receiver, int wake_fd, int timeout_ms)
 	zmq_pollitem_t items[] = {
 		{.socket = receiver->socket, .events = ZMQ_POLLIN},
 		{.fd = wake_fd, .events = ZMQ_POLLIN},
+		{.socket = connection_watch_socket(receiver->watch), .events = ZMQ_POLLIN},
 		{.events = ZMQ_POLLIN},
 	};
-	int nr_items = 2;
+	int nr_items = 3;
 
 	if (receiver->admission)
 		items[nr_items++].socket = admission_socket(receiver->admission);
@@ -213,12 +230,19 @@ static int receive_frame(struct receiver *receiver, struct peer **peer, uint32_t
 	return status;
 }
 
+/* The descriptor of the connection by which the last frame came; -1: it came from within this process. */
+static int connection_of(const struct receiver *receiver)
+{
+	return zmq_msg_get(&receiver->frame, ZMQ_SRCFD);
+}
+
 void receiver_count_bad(struct receiver *receiver, struct peer *peer, const char *reason)
 {
 	receiver->counts.bad_frames++;
 	if (++peer->bad_frames < RECEIVER_BAD_FRAMES_MAX)
 		return;
 	receiver_refuse(receiver, peer, REFUSE_MALFORMED, reason);
+	connection_watch_ignore(receiver->watch, connection_of(receiver));
 	peer->refused = true;
 	peer->session = NULL;
 }
@@ -252,6 +276,9 @@ int receiver_next(struct receiver *receiver, struct peer **peer, const struct me
 			receiver_count_bad(receiver, *peer, batch_decoder_error(receiver->decoder));
 			continue;
 		}
+		if (!(*peer)->watched)
+			(*peer)->watched = connection_watch_heard(receiver->watch,
+								  connection_of(receiver));
 		*message = &receiver->message;
 		return 1;
 	}
@@ -282,6 +309,17 @@ int receiver_refuse(struct receiver *receiver, const struct peer *peer, enum ref
 
 	receiver->counts.refused++;
 	return receiver_send(receiver, peer, &message);
+}
+
+void receiver_tidy(struct receiver *receiver, uint64_t now_ns, bool all_read)
+{
+	const struct connection_watch_counts *counts = connection_watch_counts(receiver->watch);
+
+	connection_watch_step(receiver->watch, now_ns);
+	if (all_read)
+		connection_watch_expire(receiver->watch, now_ns);
+	receiver->counts.silent = counts->silent;
+	receiver->counts.crowded = counts->crowded;
 }
 
 struct peer_table *receiver_peers(struct receiver *receiver)
