@@ -15,8 +15,8 @@
 #include "agent_session.h"
 #include "clock_service.h"
 #include "collection.h"
+#include "connection_notices.h"
 #include "control_service.h"
-#include "descriptor_limit.h"
 #include "job_table.h"
 #include "listening.h"
 #include "open_profile.h"
@@ -32,7 +32,7 @@
 #define REFUSALS_SAID 10u /* on stderr; all are counted */
 #define NS_PER_MS     1000000ull
 #define SILENT_NS     5000000000u
-#define CROWDED_NS    60000000000u
+#define STORE_LOOK_NS 1000000000u /* at where the own store is */
 
 struct aggregator {
 	struct open_profile own; /* of agents that say of no job that they are of it */
@@ -45,8 +45,10 @@ struct aggregator {
 	uint64_t jobs_at_ns; /* when to look at jobs again */
 	uint64_t agents, commits, launches, records;
 	uint64_t refused_messages;
-	bool stranger_said, version_said;
-	uint64_t crowded_said, crowded_said_ns; /* connections ended, as told last, and when */
+	bool own_is_gone;
+	uint64_t began_ns;  /* to run */
+	uint64_t looked_ns; /* at where the own store is */
+	struct connection_notices notices;
 
 	pthread_mutex_t lock; /* of status, which other threads read */
 	struct aggregator_status status;
@@ -127,7 +129,7 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	};
 	int status = 0;
 
-	aggregator->quiet = options->quiet;
+	aggregator->quiet = aggregator->notices.quiet = options->quiet;
 	aggregator->commit_interval_ms = options->commit_interval_ms;
 	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (aggregator->wake_fd < 0)
@@ -212,23 +214,6 @@ static void refuse_all(struct aggregator *aggregator, const struct open_profile 
 
 static int commit(struct aggregator *aggregator, struct open_profile *profile);
 
-/* Once: it will ask again and again, and others of its version may. */
-static void refuse_version(struct aggregator *aggregator, const struct peer *peer,
-			   const struct message_hello *hello)
-{
-	char reason[160];
-
-	snprintf(reason, sizeof(reason),
-		 "this aggregator speaks version %u of the protocol, the agent versions %u to %u",
-		 WIRE_VERSION, hello->version_min, hello->version_max);
-	receiver_refuse(aggregator->receiver, peer, REFUSE_VERSION, reason);
-	if (!aggregator->version_said)
-		say("an agent on %.*s (%.*s) was refused: %s; further ones are not told",
-		    (int)hello->node.size, hello->node.data, (int)hello->software.size,
-		    hello->software.data, reason);
-	aggregator->version_said = true;
-}
-
 static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 			const struct message_hello *hello)
 {
@@ -242,7 +227,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	int status = 0;
 
 	if (hello->version_min > WIRE_VERSION || hello->version_max < WIRE_VERSION) {
-		refuse_version(aggregator, peer, hello);
+		connection_notices_version(&aggregator->notices, aggregator->receiver, peer, hello);
 		return 0;
 	}
 	if (aggregator->jobs && hello->job.key.size)
@@ -414,6 +399,22 @@ static struct open_profile *profile_at(struct aggregator *aggregator, uint32_t i
 	return i ? job_table_profile(aggregator->jobs, i - 1) : &aggregator->own;
 }
 
+/* Its store was deleted or moved: what is written there is lost, so nothing of it is acknowledged any more. A job's profile is closed; without its
+ * own, the aggregator ends. -ESTALE. */
+static int give_up(struct aggregator *aggregator, struct open_profile *profile)
+{
+	refuse_all(aggregator, profile, REFUSE_STORE, "the profile was deleted or moved");
+	if (profile != &aggregator->own) {
+		job_table_drop(aggregator->jobs, profile);
+		return -ESTALE;
+	}
+	if (!aggregator->own_is_gone)
+		say("the profile was deleted or moved while it was written: what came by now "
+		    "is lost with it, and no more is taken");
+	aggregator->own_is_gone = true;
+	return -ESTALE;
+}
+
 static int commit(struct aggregator *aggregator, struct open_profile *profile)
 {
 	bool had_failed = profile->schedule.failed;
@@ -421,6 +422,8 @@ static int commit(struct aggregator *aggregator, struct open_profile *profile)
 
 	if (error == -ENOMEM)
 		return error;
+	if (error == -ESTALE)
+		return give_up(aggregator, profile);
 	if (error) {
 		if (!had_failed)
 			say("cannot write the profile: %s (%s); nothing that was acknowledged is "
@@ -458,16 +461,16 @@ static int commit_profiles(struct aggregator *aggregator, bool all)
 static void publish_status(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
-	uint32_t nr_peers;
-	const struct peer *peers =
-		peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
-	uint64_t connected = 0, silent = 0, heard_ns = now_ns() - SILENT_NS;
+	uint64_t connected = 0, silent = 0, since_ns = now_ns() - SILENT_NS;
 
-	for (uint32_t i = 0; i < nr_peers; i++) {
-		if (!peers[i].session || peers[i].session->ended)
-			continue;
-		connected += peers[i].heard_ns >= heard_ns;
-		silent += peers[i].heard_ns < heard_ns;
+	/* After a start on its old store, those that have not come again yet are awaited as if they had just spoken. */
+	for (uint32_t i = 0; i < count_profiles(aggregator); i++) {
+		uint64_t open = 0, heard = collection_heard(
+					   profile_at(aggregator, i)->collection,
+					   since_ns <= aggregator->began_ns ? 0 : since_ns, &open);
+
+		connected += heard;
+		silent += open - heard;
 	}
 	pthread_mutex_lock(&aggregator->lock);
 	aggregator->status.agents = aggregator->agents;
@@ -523,31 +526,17 @@ static int take_messages(struct aggregator *aggregator)
 	return status < 0 ? status : 0;
 }
 
-/* At most once a minute. */
-static void say_crowded(struct aggregator *aggregator)
+/* A store may go while nothing comes for it. 0; -ESTALE. */
+static int look_at_own(struct aggregator *aggregator, bool now)
 {
-	uint64_t crowded = receiver_counts(aggregator->receiver)->crowded, time_ns = now_ns();
+	uint64_t time_ns = now_ns();
 
-	if (crowded == aggregator->crowded_said ||
-	    (aggregator->crowded_said && time_ns - aggregator->crowded_said_ns < CROWDED_NS))
-		return;
-	say("there are more connections than this process may have open: %llu were ended; a "
-	    "higher limit of open files (ulimit -n, now %u) lets more agents in",
-	    (unsigned long long)(crowded - aggregator->crowded_said), descriptor_limit());
-	aggregator->crowded_said = crowded;
-	aggregator->crowded_said_ns = time_ns;
-}
-
-/* Once: who tries it again and again shall not fill a log. */
-static void say_stranger(struct aggregator *aggregator)
-{
-	if (aggregator->stranger_said || !receiver_counts(aggregator->receiver)->strangers)
-		return;
-	aggregator->stranger_said = true;
-	if (!aggregator->quiet)
-		say("a connection was turned away: it does not have this aggregator's keys; "
-		    "further "
-		    "ones are only counted");
+	if (aggregator->own_is_gone)
+		return -ESTALE;
+	if (!now && time_ns - aggregator->looked_ns < STORE_LOOK_NS)
+		return 0;
+	aggregator->looked_ns = time_ns;
+	return store_has_moved(aggregator->own.store) ? give_up(aggregator, &aggregator->own) : 0;
 }
 
 static bool stopping(const struct aggregator *aggregator)
@@ -561,6 +550,7 @@ int aggregator_run(struct aggregator *aggregator)
 {
 	int error = 0;
 
+	aggregator->began_ns = now_ns();
 	while (!error && !stopping(aggregator)) {
 		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
 				      wait_ms(aggregator, now_ns()));
@@ -569,17 +559,24 @@ int aggregator_run(struct aggregator *aggregator)
 		if (!error && commit_profiles(aggregator, false) == -ENOMEM)
 			error = -ENOMEM;
 		if (!error)
+			error = look_at_own(aggregator, false);
+		if (!error)
 			ack_sender_all(aggregator->receiver);
 		if (!error && aggregator->jobs)
 			aggregator->jobs_at_ns = job_table_step(aggregator->jobs, now_ns());
-		say_stranger(aggregator);
-		say_crowded(aggregator);
+		connection_notices_step(&aggregator->notices, receiver_counts(aggregator->receiver),
+					now_ns());
 		publish_status(aggregator);
 	}
 	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must
 	 * not be kept. */
+	if (!error || error == -ESTALE) {
+		int last = commit_profiles(aggregator, true);
+
+		error = error ? error : last;
+	}
 	if (!error)
-		error = commit_profiles(aggregator, true);
+		error = look_at_own(aggregator, true);
 	publish_status(aggregator);
 	return error;
 }

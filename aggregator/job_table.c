@@ -15,6 +15,7 @@
 #include "job_reports.h"
 #include "receiver.h"
 #include "roster.h"
+#include "store.h"
 
 #define LOOK_NS        50000000u   /* at what ends */
 #define LAST_WORDS_NS  200000000u  /* for the last acknowledgement to be read */
@@ -439,6 +440,30 @@ static void let_go(struct job_table *table, const struct job *job)
 	}
 }
 
+static void say_it_is_gone(const struct job *job)
+{
+	fprintf(stderr,
+		"flamegrid: %s: the profile was deleted or moved while it was written: what came "
+		"is lost with it, and no more is taken\n",
+		job->path);
+}
+
+void job_table_drop(struct job_table *table, struct open_profile *profile)
+{
+	for (uint32_t i = 0; i < table->nr_jobs; i++) {
+		struct job *job = table->jobs[i];
+
+		if (&job->profile != profile)
+			continue;
+		table->jobs[i] = table->jobs[--table->nr_jobs];
+		say_it_is_gone(job);
+		remember(table, profile->collection);
+		let_go(table, job);
+		destroy_job(job);
+		return;
+	}
+}
+
 static void say_who_is_missing(const struct job *job)
 {
 	const struct collection *collection = job->profile.collection;
@@ -458,12 +483,17 @@ static void say_who_is_missing(const struct job *job)
 
 static void close_job(struct job_table *table, struct job *job)
 {
-	say_who_is_missing(job);
+	bool is_gone = store_has_moved(job->profile.store);
+
+	if (is_gone)
+		say_it_is_gone(job);
+	else
+		say_who_is_missing(job);
 	remember(table, job->profile.collection);
 	let_go(table, job);
 	open_profile_close(&job->profile);
-	int r = job_dir_share(job->path);
-	if (r == 0)
+	int r = is_gone ? 0 : job_dir_share(job->path);
+	if (r == 0 && !is_gone)
 		r = job_reports_add(table->reports, job->path,
 				    job->mark.flags & MESSAGE_JOB_COARSE);
 	if (r)

@@ -41,6 +41,9 @@ int job_table_find(const struct job_table *table, const struct message_text *use
 		   const struct message_text *key, struct open_profile **profile,
 		   const char **reason);
 
+/* Closes a job whose store was deleted or moved, and says so. Its agents are refused from now on. */
+void job_table_drop(struct job_table *table, struct open_profile *profile);
+
 /* All profiles, in no order; borrowed likewise. i: below the count. */
 uint32_t job_table_count(const struct job_table *table);
 struct open_profile *job_table_profile(const struct job_table *table, uint32_t i);

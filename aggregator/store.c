@@ -194,9 +194,16 @@ int store_commit(struct store *store, struct collection *collection)
 {
 	int error = store_writer_commit(store->writer, collection);
 
+	if (!error && store_has_moved(store))
+		error = -ESTALE;
 	if (!error)
 		collection_saved(collection);
 	return error;
+}
+
+bool store_has_moved(const struct store *store)
+{
+	return database_has_moved(store->database);
 }
 
 const char *store_error(const struct store *store)

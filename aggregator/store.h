@@ -37,8 +37,11 @@ int store_load(struct store *store, struct collection *collection);
 
 /* Writes what changed since the last commit, and every session's received_seq as durable, in one
  * transaction. On success the collection is marked as saved. 0; -ENOSPC, -EIO, …: nothing of it was
- * written; try again. */
+ * written; try again; -ESTALE: as store_has_moved(), nothing may be acknowledged. */
 int store_commit(struct store *store, struct collection *collection);
+
+/* Whether the store was deleted, moved or replaced while it was open. What is written from then on is gone when it is closed. */
+bool store_has_moved(const struct store *store);
 
 /* About the last error of load and commit. Borrowed until the next call. */
 const char *store_error(const struct store *store);
