@@ -17,6 +17,7 @@
 #include "collection.h"
 #include "connection_notices.h"
 #include "control_service.h"
+#include "descriptor_limit.h"
 #include "job_table.h"
 #include "listening.h"
 #include "open_profile.h"
@@ -105,6 +106,7 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		.reports = options->reports_program,
 		.wait_nodes_ms = options->wait_nodes_ms,
 		.wait_silent_ms = options->wait_silent_ms,
+		.stores_max = descriptor_limit_stores(descriptor_limit()),
 		.receiver = aggregator->receiver,
 		.quiet = options->quiet,
 	};
@@ -197,17 +199,11 @@ static struct open_profile *profile_of(struct aggregator *aggregator, const stru
 	return peer->profile ? peer->profile : &aggregator->own;
 }
 
-/* Those of the profile whose frames are not stored. */
 static void refuse_all(struct aggregator *aggregator, const struct open_profile *profile,
 		       enum refuse_code code, const char *reason)
 {
-	uint32_t nr_peers;
-	struct peer *peers = peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
-
-	for (uint32_t i = 0; i < nr_peers; i++)
-		if (peers[i].session && profile_of(aggregator, &peers[i]) == profile &&
-		    peers[i].session->received_seq != peers[i].session->durable_seq)
-			receiver_refuse(aggregator->receiver, &peers[i], code, reason);
+	ack_sender_refuse(aggregator->receiver, profile == &aggregator->own ? NULL : profile, code,
+			  reason);
 }
 
 /* ---- messages */
@@ -418,6 +414,9 @@ static int give_up(struct aggregator *aggregator, struct open_profile *profile)
 static int commit(struct aggregator *aggregator, struct open_profile *profile)
 {
 	bool had_failed = profile->schedule.failed;
+
+	if (profile != &aggregator->own)
+		job_table_make_room(aggregator->jobs, profile);
 	int error = open_profile_commit(profile, now_ns());
 
 	if (error == -ENOMEM)

@@ -31,6 +31,11 @@ int store_open(const char *path, const struct store_options *options, struct sto
  * Accepts NULL. */
 void store_close(struct store *store);
 
+/* Closes the files of a store that is not written for a while, so that it needs no descriptor. The next commit opens them again; where that fails, it fails like any
+ * other. While a store rests, nothing keeps another writer out of it: whoever lets it rest has to. */
+void store_rest(struct store *store);
+bool store_rests(const struct store *store);
+
 /* Reads everything into a fresh collection; says so on error. 0; -EPROTO: damaged; -EIO; -ENOMEM.
  */
 int store_load(struct store *store, struct collection *collection);
