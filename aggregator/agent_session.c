@@ -104,20 +104,31 @@ int agent_session_check_base(const struct agent_session *session, enum session_i
 	return 0;
 }
 
+static int add_string(struct agent_session *session, struct catalog *catalog,
+		      const struct message_text *text)
+{
+	static const struct message_text left_out = {AGENT_SESSION_LEFT_OUT,
+						     sizeof(AGENT_SESSION_LEFT_OUT) - 1};
+	uint32_t id = catalog_find_string(catalog, text->data, text->size);
+	int error = 0;
+
+	if (!id && session->text_bytes + text->size > AGENT_SESSION_TEXT_MAX) {
+		error = catalog_add_string(catalog, left_out.data, left_out.size, &id);
+	} else if (!id) {
+		session->text_bytes += text->size;
+		error = catalog_add_string(catalog, text->data, text->size, &id);
+	}
+	return error ? error : agent_session_add_id(session, SESSION_STRINGS, id);
+}
+
 static int apply_strings(struct agent_session *session, struct collection *collection,
 			 const struct message_strings *strings, const char **reason)
 {
 	int error = agent_session_check_base(session, SESSION_STRINGS, strings->base,
 					     strings->count, reason);
 
-	for (uint32_t i = 0; i < strings->count && !error; i++) {
-		uint32_t id;
-
-		error = catalog_add_string(collection->catalog, strings->strings[i].data,
-					   strings->strings[i].size, &id);
-		if (!error)
-			error = agent_session_add_id(session, SESSION_STRINGS, id);
-	}
+	for (uint32_t i = 0; i < strings->count && !error; i++)
+		error = add_string(session, collection->catalog, &strings->strings[i]);
 	return error;
 }
 

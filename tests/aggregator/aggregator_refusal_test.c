@@ -10,6 +10,9 @@
 
 #include <cmocka.h>
 
+#include "aggregator/agent_session.h"
+#include "aggregator/catalog.h"
+#include "aggregator/collection.h"
 #include "aggregator/profile.h"
 #include "aggregator/report_build.h"
 #include "aggregator_fixture.h"
@@ -128,6 +131,40 @@ static void what_cannot_be_in_a_ledger_is_left_out_and_counted(void **state)
 	profile_destroy(profile);
 }
 
+/* Numbered texts of the largest size there may be, as many as a hostile job likes. */
+static void names_beyond_an_agents_share_are_left_out_and_known_ones_are_not(void **state)
+{
+	static char bytes[WIRE_STRING_MAX];
+	const uint8_t epoch[WIRE_EPOCH_SIZE] = {1};
+	struct collection *collection = collection_create();
+	struct agent_session *session = collection_session(collection, epoch);
+	struct message_text text = {bytes, sizeof(bytes)};
+	uint32_t count = 3 * (AGENT_SESSION_TEXT_MAX / WIRE_STRING_MAX), size;
+	const char *reason;
+
+	(void)state;
+	memset(bytes, 'x', sizeof(bytes));
+	for (uint32_t i = 0; i <= count; i++) {
+		struct message message = {.type = MESSAGE_STRINGS,
+					  .strings = {i + 1, i + 1, 1, &text}};
+		uint32_t number = i < count ? i : 0; /* at last the first once more */
+
+		memcpy(bytes, &number, sizeof(number));
+		assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+	}
+	assert_true(session->text_bytes <= AGENT_SESSION_TEXT_MAX);
+	assert_true(catalog_size(collection->catalog).strings <=
+		    AGENT_SESSION_TEXT_MAX / WIRE_STRING_MAX + 2);
+	catalog_string(collection->catalog,
+		       agent_session_translate(session, SESSION_STRINGS, count + 1), &size);
+	assert_int_equal(size, WIRE_STRING_MAX);
+	assert_string_equal(catalog_string(collection->catalog,
+					   agent_session_translate(session, SESSION_STRINGS, count),
+					   &size),
+			    AGENT_SESSION_LEFT_OUT);
+	collection_destroy(collection);
+}
+
 #define TEST(name)                                                                                 \
 	cmocka_unit_test_setup_teardown(name, aggregator_fixture_set_up,                           \
 					aggregator_fixture_tear_down)
@@ -139,6 +176,7 @@ int main(void)
 		TEST(a_replaced_store_ends_it_and_the_new_file_is_left_alone),
 		TEST(a_store_that_goes_while_nothing_comes_ends_it),
 		TEST(what_cannot_be_in_a_ledger_is_left_out_and_counted),
+		cmocka_unit_test(names_beyond_an_agents_share_are_left_out_and_known_ones_are_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
