@@ -24,13 +24,18 @@ other_aggregator() {
 	echo "$pid"
 }
 
-mkfifo "$scratch/progress" "$scratch/never"
+# How many kernels are in the profile by now.
+stored() { "$flamegrid" report "$scratch/prof" --weight count 2>/dev/null | awk '{ n += $NF } END { print n + 0 }'; }
+
+mkfifo "$scratch/progress" "$scratch/never" "$scratch/gate"
+exec 4<>"$scratch/gate"
 for r in 0 1; do
 	progress=()
 	[ $r = 1 ] && progress=(--progress "$scratch/progress")
 	PMIX_NAMESPACE=killed OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=0 \
 		FAKE_CUDA_TRUTH=$scratch/truth.$r timeout 300 "$flamegrid" run --node-name "node$r" --devices "$list" \
-		-o "$scratch/prof" -- "$fake_launches" --launches 60000 --streams 2 --kernels 3 "${progress[@]}" \
+		-o "$scratch/prof" -- sh -c 'gate=$1; shift; "$@"; read -r _ <"$gate"' sh "$scratch/gate" \
+		"$fake_launches" --launches 60000 --streams 2 --kernels 3 "${progress[@]}" \
 		>"$scratch/out.$r" 2>"$scratch/err.$r" &
 	rank[$r]=$!
 done
@@ -41,6 +46,12 @@ while read -r _pid launched <&3; do
 		kill -9 "$last" && kills=$((kills + 1))
 	fi
 done 3<"$scratch/progress"
+# A rank that has ended waits two seconds for its last records to be stored. On a loaded machine another aggregator may come later.
+for i in $(seq 600); do
+	[ "$(stored)" = 120000 ] && break
+	read -rt 0.1 <>"$scratch/never"
+done
+printf 'go\ngo\n' >&4
 for r in 0 1; do
 	wait ${rank[$r]}
 	same "rank $r: status" $? 0
