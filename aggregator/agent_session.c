@@ -379,8 +379,8 @@ static int apply_events(struct agent_session *session, struct collection *collec
 	return error;
 }
 
-/* A copy without what cannot be: of that, one entry says how many were left out. What a ring held is the job's word; a sum with
- * rubbish in it would say nothing of the others. NULL: out of memory. */
+/* A copy without what cannot be: of that, one entry says how many were left out. What a ring held is the job's
+ * word; a sum with rubbish in it would say nothing of the others. NULL: out of memory. */
 static struct ledger_entry *believe(const struct message_ledger *message, uint32_t *nr_entries)
 {
 	struct ledger_entry *ledger = calloc(message->nr_entries + 1, sizeof(*ledger));

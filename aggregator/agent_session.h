@@ -28,8 +28,8 @@ enum session_id_kind {
 	SESSION_ID_KINDS,
 };
 
-/* Of new strings from one agent. Those beyond are all AGENT_SESSION_LEFT_OUT in the profile: an agent passes on what jobs call
- * things, and no job shall fill the aggregator's memory. */
+/* Of new strings from one agent. Those beyond are all AGENT_SESSION_LEFT_OUT in the profile: an agent passes on
+ * what jobs call things, and no job shall fill the aggregator's memory. */
 #define AGENT_SESSION_TEXT_MAX (128u << 20) /* bytes, since it was made or loaded */
 #define AGENT_SESSION_LEFT_OUT "[a name too many]"
 

@@ -395,8 +395,8 @@ static struct open_profile *profile_at(struct aggregator *aggregator, uint32_t i
 	return i ? job_table_profile(aggregator->jobs, i - 1) : &aggregator->own;
 }
 
-/* Its store was deleted or moved: what is written there is lost, so nothing of it is acknowledged any more. A job's profile is closed; without its
- * own, the aggregator ends. -ESTALE. */
+/* Its store was deleted or moved: what is written there is lost, so nothing of it is acknowledged any more. A
+ * job's profile is closed; without its own, the aggregator ends. -ESTALE. */
 static int give_up(struct aggregator *aggregator, struct open_profile *profile)
 {
 	refuse_all(aggregator, profile, REFUSE_STORE, "the profile was deleted or moved");

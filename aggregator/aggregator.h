@@ -40,7 +40,8 @@ void aggregator_destroy(struct aggregator *aggregator); /* accepts NULL */
 /* The endpoint actually bound (a port of * or 0 resolved). Borrowed until destroy. */
 const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t index);
 
-/* Runs until aggregator_stop(), then commits what it has. 0 or -errno; -ESTALE, after a line on stderr: the store was deleted or moved. */
+/* Runs until aggregator_stop(), then commits what it has. 0 or -errno; -ESTALE, after a line on stderr: the store
+ * was deleted or moved. */
 int aggregator_run(struct aggregator *aggregator);
 void aggregator_stop(struct aggregator *aggregator);
 

@@ -1,5 +1,5 @@
-/* What an aggregator says on stderr of connections that it turned away or refused: each kind once, or now and then, as those who try
- * again and again shall not fill a log. Used by the aggregator's thread. */
+/* What an aggregator says on stderr of connections that it turned away or refused: each kind once, or now and
+ * then, as those who try again and again shall not fill a log. Used by the aggregator's thread. */
 #ifndef CONNECTION_NOTICES_H
 #define CONNECTION_NOTICES_H
 

@@ -20,8 +20,8 @@ struct connection_watch_counts {
 	uint64_t crowded; /* ended: there were too many */
 };
 
-/* Watches what a socket of that context accepts from now on, connections_max at once (1 at least). 0; -ENOMEM; other -errno of
- * ZeroMQ. On error *watch is NULL. */
+/* Watches what a socket of that context accepts from now on, connections_max at once (1 at least). 0; -ENOMEM;
+ * other -errno of ZeroMQ. On error *watch is NULL. */
 int connection_watch_create(void *zmq_context, void *zmq_socket, uint32_t connections_max,
 			    struct connection_watch **watch);
 
@@ -34,14 +34,15 @@ void *connection_watch_socket(struct connection_watch *watch);
 /* Takes the news, and ends connections while there are too many. */
 void connection_watch_step(struct connection_watch *watch, uint64_t now_ns);
 
-/* A message that we understand came by the connection with this descriptor; -1: within this process. false: the news of
- * the connection has not been taken yet, so this is to be said with its next message, too. */
+/* A message that we understand came by the connection with this descriptor; -1: within this process. false: the
+ * news of the connection has not been taken yet, so this is to be said with its next message, too. */
 bool connection_watch_heard(struct connection_watch *watch, int fd);
 
 /* Its peer is not heard any more: it counts as silent since it was accepted. */
 void connection_watch_ignore(struct connection_watch *watch, int fd);
 
-/* Ends those that have been silent for too long. To be called when all that came was read: else it is we who were slow. */
+/* Ends those that have been silent for too long. To be called when all that came was read: else it is we who were
+ * slow. */
 void connection_watch_expire(struct connection_watch *watch, uint64_t now_ns);
 
 const struct connection_watch_counts *connection_watch_counts(const struct connection_watch *watch);

@@ -25,7 +25,8 @@ struct job_table_options {     /* strings are borrowed for the call */
 	bool quiet;
 };
 
-/* Goes on with those that were not complete. 0; -EBUSY: another aggregator has that directory; other -errno; with *error one line, owns: free(); *table is then NULL. */
+/* Goes on with those that were not complete. 0; -EBUSY: another aggregator has that directory; other -errno; with
+ * *error one line, owns: free(); *table is then NULL. */
 int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 		     struct job_table **table, char **error);
 void job_table_destroy(struct job_table *table); /* accepts NULL. All has been committed */
@@ -42,7 +43,8 @@ int job_table_find(const struct job_table *table, const struct message_text *use
 		   const struct message_text *key, struct open_profile **profile,
 		   const char **reason);
 
-/* Before a profile of the table is committed: lets the store rest that was not written for longest, if as many as may be are open. */
+/* Before a profile of the table is committed: lets the store rest that was not written for longest, if as many as
+ * may be are open. */
 void job_table_make_room(struct job_table *table, const struct open_profile *profile);
 
 /* Closes a job whose store was deleted or moved, and says so. Its agents are refused from now on. */

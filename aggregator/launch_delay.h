@@ -23,7 +23,8 @@ struct launch_delays {           /* zeroed: none */
 
 void launch_delays_fini(struct launch_delays *delays);
 
-/* The device's, made if it is new. 0; -ENOMEM: unchanged. Borrowed until the next call of this or launch_delays_add(). */
+/* The device's, made if it is new. 0; -ENOMEM: unchanged. Borrowed until the next call of this or
+ * launch_delays_add(). */
 int launch_delays_get(struct launch_delays *delays, uint32_t device_id,
 		      struct launch_delay **delay);
 

@@ -9,7 +9,8 @@
 #include "proto/error_text.h"
 #include "receiver.h"
 
-/* Of endpoints that need no keys, those by TCP are open to every user of this machine; files and names of this process are not. */
+/* Of endpoints that need no keys, those by TCP are open to every user of this machine; files and names of this
+ * process are not. */
 static int check(const char *endpoint, const struct listening_options *options, char **error)
 {
 	if (options->has_keys)

@@ -19,8 +19,8 @@ struct listening_options {            /* strings are borrowed for the call */
 	bool insecure; /* without keys: others than this machine may connect */
 };
 
-/* Binds all, and warns on stderr of those by which others could come in. 0 or -errno, with *error (if error is not NULL) one line, owns: free(). -EACCES: an
- * endpoint needs keys, or `insecure`. listening_fini() in either case. */
+/* Binds all, and warns on stderr of those by which others could come in. 0 or -errno, with *error (if error is not
+ * NULL) one line, owns: free(). -EACCES: an endpoint needs keys, or `insecure`. listening_fini() in either case. */
 int listening_bind(struct listening *listening, struct receiver *receiver,
 		   const struct listening_options *options, char **error);
 void listening_fini(

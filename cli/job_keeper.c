@@ -361,8 +361,8 @@ static bool aggregate_again(void *argument, uint32_t round, int wait_status)
 	return true;
 }
 
-/* The parent of the aggregator's process. It holds what must not go with that: the lock of the profile's directory, the keys
- * and rank 0's connection. */
+/* The parent of the aggregator's process. It holds what must not go with that: the lock of the profile's
+ * directory, the keys and rank 0's connection. */
 static void keep(void *argument, int ready)
 {
 	struct job_keeper_process *process = argument;

@@ -15,8 +15,8 @@ struct respawn_body {
 	void *argument;
 };
 
-/* Waits until a child has ended with 0, or none is to follow. Between two starts there is a pause that grows, from 0.1 to 1.6
- * seconds. 0; -ECANCELED: the last one did not end with 0; other -errno: it could not be started. */
+/* Waits until a child has ended with 0, or none is to follow. Between two starts there is a pause that grows, from
+ * 0.1 to 1.6 seconds. 0; -ECANCELED: the last one did not end with 0; other -errno: it could not be started. */
 int respawn_run(const struct respawn_body *body);
 
 #endif

@@ -240,7 +240,8 @@ int dealer_socket_send(struct dealer_socket *dealer, const uint8_t *frame, size_
 	return 0;
 }
 
-/* The event of the next message of the monitor and what it tells, which are its first part's first 16 and next 32 bits; 0: there is none. */
+/* The event of the next message of the monitor and what it tells, which are its first part's first 16 and next 32
+ * bits; 0: there is none. */
 static uint16_t next_event(struct dealer_socket *dealer, int32_t *value)
 {
 	uint8_t part[64];
@@ -261,7 +262,8 @@ static uint16_t next_event(struct dealer_socket *dealer, int32_t *value)
 	return event;
 }
 
-/* Whoever holds another secret than we expect ends the connection without a word. One that is merely slow lets it run out of time. */
+/* Whoever holds another secret than we expect ends the connection without a word. One that is merely slow lets it
+ * run out of time. */
 static bool is_refusal(uint16_t event, int32_t value)
 {
 	if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)

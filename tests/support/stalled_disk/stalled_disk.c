@@ -1,6 +1,7 @@
-/* LD_PRELOAD: a disk that stops, in a process whose time passes faster. The first write to a file FLAMEGRID_STALL.db* once
- * the pipe FLAMEGRID_STALL.stalled is there opens that, which waits for a reader, and then stands for 12 s of the process's own
- * time. That passes FASTER times as fast as everybody else's: a test sees what timers do meanwhile, and is quick. */
+/* LD_PRELOAD: a disk that stops, in a process whose time passes faster. The first write to a file
+ * FLAMEGRID_STALL.db* once the pipe FLAMEGRID_STALL.stalled is there opens that, which waits for a reader, and
+ * then stands for 12 s of the process's own time. That passes FASTER times as fast as everybody else's: a test
+ * sees what timers do meanwhile, and is quick. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
