@@ -30,3 +30,15 @@ void ack_sender_all(struct receiver *receiver)
 			ack_sender_one(receiver, peer);
 	}
 }
+
+void ack_sender_refuse(struct receiver *receiver, const struct open_profile *profile,
+		       enum refuse_code code, const char *reason)
+{
+	uint32_t nr_peers;
+	const struct peer *peers = peer_table_peers(receiver_peers(receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++)
+		if (peers[i].session && peers[i].profile == profile &&
+		    peers[i].session->received_seq != peers[i].session->durable_seq)
+			receiver_refuse(receiver, &peers[i], code, reason);
+}

@@ -13,4 +13,8 @@ void ack_sender_one(struct receiver *receiver, struct peer *peer);
 /* All that have something new to hear, or may have missed it. */
 void ack_sender_all(struct receiver *receiver);
 
+/* Refuses those of a job's profile (NULL: of no job) whose frames are not stored. */
+void ack_sender_refuse(struct receiver *receiver, const struct open_profile *profile,
+		       enum refuse_code code, const char *reason);
+
 #endif

@@ -18,6 +18,10 @@
 #include "session_statistics.h"
 #include "timeline_table.h"
 
+/* More than any process can have done: at a million a second, nine years; in ns, 36 years. */
+#define LEDGER_COUNT_MAX (1ull << 48)
+#define LEDGER_NS_MAX    (1ull << 60)
+
 struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id)
 {
 	struct agent_session *session = calloc(1, sizeof(*session));
@@ -100,20 +104,31 @@ int agent_session_check_base(const struct agent_session *session, enum session_i
 	return 0;
 }
 
+static int add_string(struct agent_session *session, struct catalog *catalog,
+		      const struct message_text *text)
+{
+	static const struct message_text left_out = {AGENT_SESSION_LEFT_OUT,
+						     sizeof(AGENT_SESSION_LEFT_OUT) - 1};
+	uint32_t id = catalog_find_string(catalog, text->data, text->size);
+	int error = 0;
+
+	if (!id && session->text_bytes + text->size > AGENT_SESSION_TEXT_MAX) {
+		error = catalog_add_string(catalog, left_out.data, left_out.size, &id);
+	} else if (!id) {
+		session->text_bytes += text->size;
+		error = catalog_add_string(catalog, text->data, text->size, &id);
+	}
+	return error ? error : agent_session_add_id(session, SESSION_STRINGS, id);
+}
+
 static int apply_strings(struct agent_session *session, struct collection *collection,
 			 const struct message_strings *strings, const char **reason)
 {
 	int error = agent_session_check_base(session, SESSION_STRINGS, strings->base,
 					     strings->count, reason);
 
-	for (uint32_t i = 0; i < strings->count && !error; i++) {
-		uint32_t id;
-
-		error = catalog_add_string(collection->catalog, strings->strings[i].data,
-					   strings->strings[i].size, &id);
-		if (!error)
-			error = agent_session_add_id(session, SESSION_STRINGS, id);
-	}
+	for (uint32_t i = 0; i < strings->count && !error; i++)
+		error = add_string(session, collection->catalog, &strings->strings[i]);
 	return error;
 }
 
@@ -364,29 +379,55 @@ static int apply_events(struct agent_session *session, struct collection *collec
 	return error;
 }
 
+/* A copy without what cannot be: of that, one entry says how many were left out. What a ring held is the job's
+ * word; a sum with rubbish in it would say nothing of the others. NULL: out of memory. */
+static struct ledger_entry *believe(const struct message_ledger *message, uint32_t *nr_entries)
+{
+	struct ledger_entry *ledger = calloc(message->nr_entries + 1, sizeof(*ledger));
+	struct ledger_entry untrusted = {.device_id = LEDGER_DEVICE_NONE,
+					 .reason = LEDGER_UNTRUSTED_RING};
+
+	*nr_entries = 0;
+	for (uint32_t i = 0; i < message->nr_entries && ledger; i++) {
+		const struct ledger_entry *entry = &message->entries[i];
+
+		if (entry->count > LEDGER_COUNT_MAX || entry->ns > LEDGER_NS_MAX)
+			untrusted.count = ledger_add_saturating(untrusted.count, 1);
+		else if (entry->reason == untrusted.reason &&
+			 entry->device_id == untrusted.device_id)
+			untrusted.count = ledger_add_saturating(untrusted.count, entry->count);
+		else
+			ledger[(*nr_entries)++] = *entry;
+	}
+	if (ledger && untrusted.count)
+		ledger[(*nr_entries)++] = untrusted;
+	return ledger;
+}
+
 static int apply_ledger(struct agent_session *session, struct collection *collection,
 			const struct message_ledger *message, const char **reason)
 {
+	uint32_t nr_entries;
+
 	if (!agent_session_defined(session, SESSION_PROCESSES, message->process_id)) {
 		*reason = "a ledger of a process that is not defined";
 		return REFUSE_UNDEFINED;
 	}
-	if (message->process_id)
-		return roster_process_set_ledger(
-			roster_process(collection->roster,
-				       agent_session_translate(session, SESSION_PROCESSES,
-							       message->process_id)),
-			message->entries, message->nr_entries);
-
-	struct ledger_entry *ledger =
-		calloc(message->nr_entries ? message->nr_entries : 1, sizeof(*ledger));
+	struct ledger_entry *ledger = believe(message, &nr_entries);
 	if (!ledger)
 		return -ENOMEM;
-	if (message->nr_entries)
-		memcpy(ledger, message->entries, message->nr_entries * sizeof(*ledger));
+	if (message->process_id) {
+		uint32_t id =
+			agent_session_translate(session, SESSION_PROCESSES, message->process_id);
+		int error = roster_process_set_ledger(roster_process(collection->roster, id),
+						      ledger, nr_entries);
+
+		free(ledger);
+		return error;
+	}
 	free(session->ledger);
 	session->ledger = ledger;
-	session->nr_ledger = message->nr_entries;
+	session->nr_ledger = nr_entries;
 	session->ledger_changed = true;
 	return 0;
 }

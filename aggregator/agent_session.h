@@ -28,7 +28,13 @@ enum session_id_kind {
 	SESSION_ID_KINDS,
 };
 
+/* Of new strings from one agent. Those beyond are all AGENT_SESSION_LEFT_OUT in the profile: an agent passes on
+ * what jobs call things, and no job shall fill the aggregator's memory. */
+#define AGENT_SESSION_TEXT_MAX (128u << 20) /* bytes, since it was made or loaded */
+#define AGENT_SESSION_LEFT_OUT "[a name too many]"
+
 struct agent_session {
+	uint64_t text_bytes; /* of new strings */
 	uint8_t epoch[WIRE_EPOCH_SIZE];
 	uint32_t id;       /* the store's */
 	uint32_t host;     /* roster id; 0: no HELLO yet */

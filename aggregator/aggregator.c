@@ -15,10 +15,12 @@
 #include "agent_session.h"
 #include "clock_service.h"
 #include "collection.h"
+#include "connection_notices.h"
 #include "control_service.h"
+#include "descriptor_limit.h"
 #include "job_table.h"
+#include "listening.h"
 #include "open_profile.h"
-#include "proto/endpoint.h"
 #include "proto/error_text.h"
 #include "proto/message_seq.h"
 #include "receiver.h"
@@ -31,20 +33,23 @@
 #define REFUSALS_SAID 10u /* on stderr; all are counted */
 #define NS_PER_MS     1000000ull
 #define SILENT_NS     5000000000u
+#define STORE_LOOK_NS 1000000000u /* at where the own store is */
 
 struct aggregator {
 	struct open_profile own; /* of agents that say of no job that they are of it */
 	struct job_table *jobs;  /* owns; NULL: all are of the one profile */
 	struct receiver *receiver;
-	char **endpoints;
-	uint32_t nr_endpoints;
+	struct listening listening;
 	uint32_t commit_interval_ms;
 	bool quiet;
 	int wake_fd;
 	uint64_t jobs_at_ns; /* when to look at jobs again */
 	uint64_t agents, commits, launches, records;
 	uint64_t refused_messages;
-	bool stranger_said;
+	bool own_is_gone;
+	uint64_t began_ns;  /* to run */
+	uint64_t looked_ns; /* at where the own store is */
+	struct connection_notices notices;
 
 	pthread_mutex_t lock; /* of status, which other threads read */
 	struct aggregator_status status;
@@ -70,32 +75,6 @@ static void say(const char *format, ...)
 	fputc('\n', stderr);
 	funlockfile(stderr);
 	va_end(arguments);
-}
-
-static int bind_endpoint(struct aggregator *aggregator, const char *endpoint,
-			 const struct aggregator_options *options, char **error)
-{
-	if (!options->keys && !endpoint_is_local(endpoint)) {
-		if (!options->insecure)
-			return error_text_set(
-				error, -EACCES,
-				"%s: others than this machine could connect, and nothing is "
-				"authenticated or encrypted: refused without --keys or "
-				"--insecure",
-				endpoint);
-		say("warning: %s: anybody who can reach it can read and write this profile",
-		    endpoint);
-	}
-	char **bound = &aggregator->endpoints[aggregator->nr_endpoints];
-	int status = receiver_bind(aggregator->receiver, endpoint, bound);
-	if (status) {
-		free(*bound);
-		*bound = NULL;
-		return error_text_set(error, status, "cannot listen on %s: %s", endpoint,
-				      strerror(-status));
-	}
-	aggregator->nr_endpoints++;
-	return 0;
 }
 
 static int open_own(struct aggregator *aggregator, const struct aggregator_options *options,
@@ -127,6 +106,7 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		.reports = options->reports_program,
 		.wait_nodes_ms = options->wait_nodes_ms,
 		.wait_silent_ms = options->wait_silent_ms,
+		.stores_max = descriptor_limit_stores(descriptor_limit()),
 		.receiver = aggregator->receiver,
 		.quiet = options->quiet,
 	};
@@ -143,17 +123,19 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 static int prepare(struct aggregator *aggregator, const struct aggregator_options *options,
 		   char **error)
 {
+	const struct listening_options listening = {
+		.endpoints = options->endpoints,
+		.nr_endpoints = options->nr_endpoints,
+		.has_keys = options->keys != NULL,
+		.insecure = options->insecure,
+	};
 	int status = 0;
 
-	aggregator->quiet = options->quiet;
+	aggregator->quiet = aggregator->notices.quiet = options->quiet;
 	aggregator->commit_interval_ms = options->commit_interval_ms;
 	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	aggregator->endpoints =
-		calloc(options->nr_endpoints ? options->nr_endpoints : 1, sizeof(char *));
 	if (aggregator->wake_fd < 0)
 		status = -errno;
-	else if (!aggregator->endpoints)
-		status = -ENOMEM;
 	if (!status)
 		status = receiver_create(options->zmq_context, &aggregator->receiver);
 	if (status)
@@ -166,9 +148,9 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	status = open_own(aggregator, options, error);
 	if (!status)
 		status = open_jobs(aggregator, options, error);
-	for (uint32_t i = 0; i < options->nr_endpoints && !status; i++)
-		status = bind_endpoint(aggregator, options->endpoints[i], options, error);
-	return status;
+	return status ? status
+		      : listening_bind(&aggregator->listening, aggregator->receiver, &listening,
+				       error);
 }
 
 int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
@@ -197,9 +179,7 @@ void aggregator_destroy(struct aggregator *aggregator)
 	receiver_destroy(aggregator->receiver);
 	job_table_destroy(aggregator->jobs);
 	open_profile_close(&aggregator->own);
-	for (uint32_t i = 0; i < aggregator->nr_endpoints; i++)
-		free(aggregator->endpoints[i]);
-	free(aggregator->endpoints);
+	listening_fini(&aggregator->listening);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
 	pthread_mutex_destroy(&aggregator->lock);
@@ -208,7 +188,8 @@ void aggregator_destroy(struct aggregator *aggregator)
 
 const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t index)
 {
-	return index < aggregator->nr_endpoints ? aggregator->endpoints[index] : NULL;
+	return index < aggregator->listening.nr_endpoints ? aggregator->listening.endpoints[index]
+							  : NULL;
 }
 
 /* ---- answers */
@@ -218,17 +199,11 @@ static struct open_profile *profile_of(struct aggregator *aggregator, const stru
 	return peer->profile ? peer->profile : &aggregator->own;
 }
 
-/* Those of the profile whose frames are not stored. */
 static void refuse_all(struct aggregator *aggregator, const struct open_profile *profile,
 		       enum refuse_code code, const char *reason)
 {
-	uint32_t nr_peers;
-	struct peer *peers = peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
-
-	for (uint32_t i = 0; i < nr_peers; i++)
-		if (peers[i].session && profile_of(aggregator, &peers[i]) == profile &&
-		    peers[i].session->received_seq != peers[i].session->durable_seq)
-			receiver_refuse(aggregator->receiver, &peers[i], code, reason);
+	ack_sender_refuse(aggregator->receiver, profile == &aggregator->own ? NULL : profile, code,
+			  reason);
 }
 
 /* ---- messages */
@@ -248,8 +223,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	int status = 0;
 
 	if (hello->version_min > WIRE_VERSION || hello->version_max < WIRE_VERSION) {
-		receiver_refuse(aggregator->receiver, peer, REFUSE_VERSION,
-				"this aggregator speaks version 1 of the protocol");
+		connection_notices_version(&aggregator->notices, aggregator->receiver, peer, hello);
 		return 0;
 	}
 	if (aggregator->jobs && hello->job.key.size)
@@ -421,13 +395,34 @@ static struct open_profile *profile_at(struct aggregator *aggregator, uint32_t i
 	return i ? job_table_profile(aggregator->jobs, i - 1) : &aggregator->own;
 }
 
+/* Its store was deleted or moved: what is written there is lost, so nothing of it is acknowledged any more. A
+ * job's profile is closed; without its own, the aggregator ends. -ESTALE. */
+static int give_up(struct aggregator *aggregator, struct open_profile *profile)
+{
+	refuse_all(aggregator, profile, REFUSE_STORE, "the profile was deleted or moved");
+	if (profile != &aggregator->own) {
+		job_table_drop(aggregator->jobs, profile);
+		return -ESTALE;
+	}
+	if (!aggregator->own_is_gone)
+		say("the profile was deleted or moved while it was written: what came by now "
+		    "is lost with it, and no more is taken");
+	aggregator->own_is_gone = true;
+	return -ESTALE;
+}
+
 static int commit(struct aggregator *aggregator, struct open_profile *profile)
 {
 	bool had_failed = profile->schedule.failed;
+
+	if (profile != &aggregator->own)
+		job_table_make_room(aggregator->jobs, profile);
 	int error = open_profile_commit(profile, now_ns());
 
 	if (error == -ENOMEM)
 		return error;
+	if (error == -ESTALE)
+		return give_up(aggregator, profile);
 	if (error) {
 		if (!had_failed)
 			say("cannot write the profile: %s (%s); nothing that was acknowledged is "
@@ -465,16 +460,16 @@ static int commit_profiles(struct aggregator *aggregator, bool all)
 static void publish_status(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
-	uint32_t nr_peers;
-	const struct peer *peers =
-		peer_table_peers(receiver_peers(aggregator->receiver), &nr_peers);
-	uint64_t connected = 0, silent = 0, heard_ns = now_ns() - SILENT_NS;
+	uint64_t connected = 0, silent = 0, since_ns = now_ns() - SILENT_NS;
 
-	for (uint32_t i = 0; i < nr_peers; i++) {
-		if (!peers[i].session || peers[i].session->ended)
-			continue;
-		connected += peers[i].heard_ns >= heard_ns;
-		silent += peers[i].heard_ns < heard_ns;
+	/* After a start on its old store, those that have not come again yet are awaited as if they had just spoken. */
+	for (uint32_t i = 0; i < count_profiles(aggregator); i++) {
+		uint64_t open = 0, heard = collection_heard(
+					   profile_at(aggregator, i)->collection,
+					   since_ns <= aggregator->began_ns ? 0 : since_ns, &open);
+
+		connected += heard;
+		silent += open - heard;
 	}
 	pthread_mutex_lock(&aggregator->lock);
 	aggregator->status.agents = aggregator->agents;
@@ -503,15 +498,16 @@ static int wait_ms(struct aggregator *aggregator, uint64_t time_ns)
 	return until_ns <= time_ns ? 0 : (int)((until_ns - time_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* Some of what waits in the socket. 0 or -errno. */
+/* Some of what waits in the socket, and what follows for its connections. 0 or -errno. */
 static int take_messages(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	const struct message *message;
 	struct peer *peer;
+	uint32_t nr_frames;
 	int status = 0;
 
-	for (uint32_t i = 0; i < FRAMES_A_TURN; i++) {
+	for (nr_frames = 0; nr_frames < FRAMES_A_TURN; nr_frames++) {
 		uint64_t bytes = counts->bytes;
 
 		status = receiver_next(aggregator->receiver, &peer, &message);
@@ -525,19 +521,21 @@ static int take_messages(struct aggregator *aggregator)
 		commit_schedule_date(&profile->schedule, peer->heard_ns,
 				     aggregator->commit_interval_ms);
 	}
+	receiver_tidy(aggregator->receiver, now_ns(), status == 0 && nr_frames < FRAMES_A_TURN);
 	return status < 0 ? status : 0;
 }
 
-/* Once: who tries it again and again shall not fill a log. */
-static void say_stranger(struct aggregator *aggregator)
+/* A store may go while nothing comes for it. 0; -ESTALE. */
+static int look_at_own(struct aggregator *aggregator, bool now)
 {
-	if (aggregator->stranger_said || !receiver_counts(aggregator->receiver)->strangers)
-		return;
-	aggregator->stranger_said = true;
-	if (!aggregator->quiet)
-		say("a connection was turned away: it does not have this aggregator's keys; "
-		    "further "
-		    "ones are only counted");
+	uint64_t time_ns = now_ns();
+
+	if (aggregator->own_is_gone)
+		return -ESTALE;
+	if (!now && time_ns - aggregator->looked_ns < STORE_LOOK_NS)
+		return 0;
+	aggregator->looked_ns = time_ns;
+	return store_has_moved(aggregator->own.store) ? give_up(aggregator, &aggregator->own) : 0;
 }
 
 static bool stopping(const struct aggregator *aggregator)
@@ -551,6 +549,7 @@ int aggregator_run(struct aggregator *aggregator)
 {
 	int error = 0;
 
+	aggregator->began_ns = now_ns();
 	while (!error && !stopping(aggregator)) {
 		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
 				      wait_ms(aggregator, now_ns()));
@@ -559,16 +558,24 @@ int aggregator_run(struct aggregator *aggregator)
 		if (!error && commit_profiles(aggregator, false) == -ENOMEM)
 			error = -ENOMEM;
 		if (!error)
+			error = look_at_own(aggregator, false);
+		if (!error)
 			ack_sender_all(aggregator->receiver);
 		if (!error && aggregator->jobs)
 			aggregator->jobs_at_ns = job_table_step(aggregator->jobs, now_ns());
-		say_stranger(aggregator);
+		connection_notices_step(&aggregator->notices, receiver_counts(aggregator->receiver),
+					now_ns());
 		publish_status(aggregator);
 	}
 	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must
 	 * not be kept. */
+	if (!error || error == -ESTALE) {
+		int last = commit_profiles(aggregator, true);
+
+		error = error ? error : last;
+	}
 	if (!error)
-		error = commit_profiles(aggregator, true);
+		error = look_at_own(aggregator, true);
 	publish_status(aggregator);
 	return error;
 }

@@ -40,15 +40,16 @@ void aggregator_destroy(struct aggregator *aggregator); /* accepts NULL */
 /* The endpoint actually bound (a port of * or 0 resolved). Borrowed until destroy. */
 const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t index);
 
-/* Runs until aggregator_stop(), then commits what it has. 0 or -errno. */
+/* Runs until aggregator_stop(), then commits what it has. 0 or -errno; -ESTALE, after a line on stderr: the store
+ * was deleted or moved. */
 int aggregator_run(struct aggregator *aggregator);
 void aggregator_stop(struct aggregator *aggregator);
 
 struct aggregator_status {
 	uint64_t agents; /* epochs ever welcomed */
 	uint64_t
-		agents_connected; /* said hello, not yet BYE, and something within 5 s: they say something each second */
-	uint64_t agents_silent;     /* likewise, but for that */
+		agents_connected; /* said hello, not yet BYE, and something within 5 s (or since the start): they say something each second */
+	uint64_t agents_silent;     /* said hello, not yet BYE, and nothing within 5 s */
 	uint64_t launches, records; /* committed or in hand */
 	uint64_t commits;
 	uint64_t bad_frames, refused;

@@ -73,6 +73,11 @@ int catalog_add_string(struct catalog *catalog, const char *data, uint32_t size,
 	return error;
 }
 
+uint32_t catalog_find_string(const struct catalog *catalog, const char *data, uint32_t size)
+{
+	return text_pool_find(catalog->strings, data, size);
+}
+
 static bool module_equals(const void *context, uint32_t id, const void *key)
 {
 	const struct catalog *catalog = context;

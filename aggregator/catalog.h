@@ -47,6 +47,8 @@ void catalog_destroy(struct catalog *catalog);
 /* Each: 0, *id is the thing's old or new id; -ENOMEM: unchanged. Ids in the arguments must exist
  * (asserted). A module that is known already keeps its path and flags. */
 int catalog_add_string(struct catalog *catalog, const char *data, uint32_t size, uint32_t *id);
+uint32_t catalog_find_string(const struct catalog *catalog, const char *data,
+			     uint32_t size); /* 0: it is not there */
 int catalog_add_module(struct catalog *catalog, const struct catalog_module *module, uint32_t *id);
 int catalog_add_code(struct catalog *catalog, struct catalog_code code, uint32_t *id);
 int catalog_add_frame(struct catalog *catalog, uint32_t module, uint64_t offset, uint32_t scope,

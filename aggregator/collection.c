@@ -83,6 +83,20 @@ struct agent_session *collection_session(struct collection *collection,
 	return session;
 }
 
+uint64_t collection_heard(const struct collection *collection, uint64_t since_ns, uint64_t *open)
+{
+	uint64_t heard = 0;
+
+	*open = 0;
+	for (uint32_t i = 0; i < collection->nr_sessions; i++) {
+		const struct agent_session *session = collection->sessions[i];
+
+		*open += !session->ended;
+		heard += !session->ended && session->heard_ns >= since_ns;
+	}
+	return heard;
+}
+
 void collection_saved(struct collection *collection)
 {
 	catalog_saved(collection->catalog);

@@ -42,6 +42,10 @@ void collection_destroy(struct collection *collection);
 struct agent_session *collection_session(struct collection *collection,
 					 const uint8_t epoch[WIRE_EPOCH_SIZE]);
 
+/* How many agents have not said goodbye (*open), and how many of them said something since then (CLOCK_MONOTONIC;
+ * 0: all of them). */
+uint64_t collection_heard(const struct collection *collection, uint64_t since_ns, uint64_t *open);
+
 /* Everything in it is in the store now. */
 void collection_saved(struct collection *collection);
 

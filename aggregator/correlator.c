@@ -65,14 +65,14 @@ void correlator_set_clock(struct correlator *correlator, int64_t offset_ns, bool
 }
 
 /* A graph's kernels were all asked for by one call, and each waits for those before it. */
-static void note_delay(struct correlator *correlator, const struct gpu_record *record,
+static int note_delay(struct correlator *correlator, const struct gpu_record *record,
 		       const struct launch *launch)
 {
 	if (!correlator->options.delays || !correlator->clock_valid || !launch->time_ns ||
 	    record->kind != RECORD_GPU_KERNEL || launch->flags & (LAUNCH_MANY | LAUNCH_HOST))
-		return;
-	launch_delays_add(correlator->options.delays, record->device_id, launch->time_ns,
-			  record->start_ns + (uint64_t)correlator->clock_offset_ns);
+		return 0;
+	return launch_delays_add(correlator->options.delays, record->device_id, launch->time_ns,
+				 record->start_ns + (uint64_t)correlator->clock_offset_ns);
 }
 
 /* launch NULL: it is not known. */
@@ -168,7 +168,9 @@ static int answer(struct correlator *correlator, struct launch *launch,
 	launch->flags |= LAUNCH_MATCHED;
 	if (error || !first)
 		return error;
-	note_delay(correlator, record, launch);
+	error = note_delay(correlator, record, launch);
+	if (error)
+		return error;
 	if (!(launch->flags & (LAUNCH_MANY | LAUNCH_RETIRED)))
 		return retire(correlator, launch);
 	return launch_history_touch(&correlator->launches, launch);

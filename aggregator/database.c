@@ -75,6 +75,15 @@ void database_close(struct database *database)
 	free(database);
 }
 
+bool database_has_moved(struct database *database)
+{
+	int has_moved = 0;
+
+	return sqlite3_file_control(database->handle, "main", SQLITE_FCNTL_HAS_MOVED,
+				    &has_moved) == SQLITE_OK &&
+	       has_moved;
+}
+
 int database_execute(struct database *database, const char *sql)
 {
 	database->error[0] = '\0';

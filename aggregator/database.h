@@ -18,6 +18,9 @@ int database_open(const char *path, bool read_only, struct database **database, 
 /* Rolls back what is open. Statements must be destroyed before. Accepts NULL. */
 void database_close(struct database *database);
 
+/* Whether the file's name no longer leads to the file that is open: it was deleted, moved or replaced. */
+bool database_has_moved(struct database *database);
+
 /* One or more statements without results that matter. */
 int database_execute(struct database *database, const char *sql);
 

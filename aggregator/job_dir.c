@@ -76,6 +76,18 @@ static int write_mark(const char *path, const struct job_mark *mark)
 	return key_file_finish(file, out, temporary);
 }
 
+void job_dir_remove(const char *path)
+{
+	static const char *const names[] = {JOB_DIR_STORE, JOB_DIR_STORE "-wal",
+					    JOB_DIR_STORE "-shm", JOB_DIR_MARK};
+	char file[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (job_dir_file(path, names[i], file) == 0)
+			unlink(file);
+	rmdir(path);
+}
+
 int job_dir_create(const char *parent, const struct job_mark *mark, char path[static PATH_MAX])
 {
 	char name[NAME_ROOM], numbered[NAME_ROOM + 16];
@@ -93,7 +105,7 @@ int job_dir_create(const char *parent, const struct job_mark *mark, char path[st
 		if (mkdir(path, DIR_MODE) == 0) {
 			r = write_mark(path, mark);
 			if (r)
-				rmdir(path);
+				job_dir_remove(path);
 			return r;
 		}
 		if (errno != EEXIST)

@@ -25,6 +25,9 @@ int job_mark_take(struct job_mark *mark, const struct message_job *job);
  * becomes '_'. 0 or -errno. */
 int job_dir_create(const char *parent, const struct job_mark *mark, char path[static PATH_MAX]);
 
+/* Takes back what job_dir_create() made, and a store in it. */
+void job_dir_remove(const char *path);
+
 /* The mark of a directory. 0; -ENOENT: it has none; other -errno, with *error one line, owns: free(). */
 int job_dir_read(const char *path, struct job_mark *mark, char **error);
 

@@ -2,19 +2,22 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent_session.h"
 #include "collection.h"
+#include "job_agents.h"
 #include "job_dir.h"
 #include "job_reports.h"
 #include "receiver.h"
-#include "roster.h"
+#include "store.h"
 
 #define LOOK_NS        50000000u   /* at what ends */
 #define LAST_WORDS_NS  200000000u  /* for the last acknowledgement to be read */
@@ -24,6 +27,7 @@
 #define WAIT_NODES_MS  10000u
 #define WAIT_SILENT_MS 300000u
 #define HOST_SIZE      256u
+#define FAILED_NS      60000000000u /* from one line about a job that cannot begin to the next */
 
 struct job {
 	struct open_profile profile; /* first: what it is known by outside */
@@ -47,6 +51,9 @@ struct job_table {
 	uint32_t nr_closed, next_closed;
 	struct job_reports *reports; /* owns */
 	uint64_t wait_nodes_ns, wait_silent_ns;
+	uint64_t failed_ns; /* when it was last said that a job cannot begin; 0: never */
+	uint32_t stores_max;
+	int lock_fd; /* keeps another aggregator out of the directory, whose stores may rest; -1: none */
 	struct receiver *receiver;
 	bool quiet;
 };
@@ -60,6 +67,38 @@ static int explain(char **error, const char *path, int status)
 
 /* ---- open */
 
+/* Of those that are open; NULL: there is room. */
+static struct job *longest_unwritten(const struct job_table *table)
+{
+	struct job *oldest = NULL;
+	uint32_t nr_open = 0;
+
+	for (uint32_t i = 0; i < table->nr_jobs; i++) {
+		struct job *job = table->jobs[i];
+
+		if (store_rests(job->profile.store))
+			continue;
+		nr_open++;
+		if (!oldest || job->profile.committed_ns < oldest->profile.committed_ns)
+			oldest = job;
+	}
+	return nr_open >= table->stores_max ? oldest : NULL;
+}
+
+static void make_room(struct job_table *table)
+{
+	struct job *job = longest_unwritten(table);
+
+	if (job)
+		store_rest(job->profile.store);
+}
+
+void job_table_make_room(struct job_table *table, const struct open_profile *profile)
+{
+	if (store_rests(profile->store))
+		make_room(table);
+}
+
 static int open_profile(struct job_table *table, struct job *job, const char *title, char **error)
 {
 	char store[PATH_MAX];
@@ -72,6 +111,7 @@ static int open_profile(struct job_table *table, struct job *job, const char *ti
 	int r = job_dir_file(job->path, JOB_DIR_STORE, store);
 
 	*error = NULL;
+	make_room(table);
 	snprintf(job->place, sizeof(job->place), "%s:%s", table->host, job->path);
 	return r ? r : open_profile_open(&job->profile, &options, error);
 }
@@ -127,6 +167,20 @@ static int take_up_all(struct job_table *table, uint64_t now_ns, char **error)
 	return r;
 }
 
+/* Of the directory itself, so that nothing is left behind. File systems that know no locks have none. */
+static int take_lock(struct job_table *table, char **error)
+{
+	table->lock_fd = open(table->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (table->lock_fd < 0)
+		return explain(error, table->directory, -errno);
+	if (flock(table->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+		return 0;
+	if (asprintf(error, "%s: another aggregator writes the profiles of this directory",
+		     table->directory) < 0)
+		*error = NULL;
+	return -EBUSY;
+}
+
 int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 		     struct job_table **table, char **error)
 {
@@ -141,6 +195,8 @@ int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 		NS_PER_MS * (options->wait_nodes_ms ? options->wait_nodes_ms : WAIT_NODES_MS);
 	new_table->wait_silent_ns =
 		NS_PER_MS * (options->wait_silent_ms ? options->wait_silent_ms : WAIT_SILENT_MS);
+	new_table->stores_max = options->stores_max ? options->stores_max : JOB_TABLE_MAX;
+	new_table->lock_fd = -1;
 	new_table->receiver = options->receiver;
 	new_table->quiet = options->quiet;
 	gethostname(new_table->host, sizeof(new_table->host) - 1);
@@ -151,6 +207,8 @@ int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 	/* What agents are told is to be a path that people can use anywhere. */
 	if (r == 0 && !realpath(options->directory, new_table->directory))
 		r = explain(error, options->directory, -errno);
+	if (r == 0)
+		r = take_lock(new_table, error);
 	if (r == 0)
 		r = take_up_all(new_table, now_ns, error);
 	if (r) {
@@ -168,26 +226,43 @@ void job_table_destroy(struct job_table *table)
 	for (uint32_t i = 0; i < table->nr_jobs; i++)
 		destroy_job(table->jobs[i]);
 	job_reports_destroy(table->reports);
+	if (table->lock_fd >= 0)
+		close(table->lock_fd);
 	free(table);
 }
 
 /* ---- agents */
 
+/* Its agents ask again every few seconds. */
+static void say_failure(struct job_table *table, const char *error, uint64_t now_ns)
+{
+	if (table->failed_ns && now_ns - table->failed_ns < FAILED_NS)
+		return;
+	table->failed_ns = now_ns;
+	fprintf(stderr, "flamegrid: a job cannot begin: %s\n", error);
+}
+
+/* A job that cannot begin leaves nothing behind. */
 static int add_job(struct job_table *table, const struct job_mark *mark, const char *title,
-		   struct job **added)
+		   uint64_t now_ns, struct job **added)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	char *error = NULL;
-	int r = job ? 0 : -ENOMEM;
 
-	if (job) {
-		job->mark = *mark;
-		r = job_dir_create(table->directory, mark, job->path);
-		if (r)
-			explain(&error, table->directory, r);
-	}
-	if (r == 0)
+	if (!job)
+		return -ENOMEM;
+	job->mark = *mark;
+	job->since_ns = now_ns;
+	int r = job_dir_create(table->directory, mark, job->path);
+	if (r) {
+		explain(&error, table->directory, r);
+	} else {
 		r = open_profile(table, job, title, &error);
+		if (r) {
+			open_profile_close(&job->profile);
+			job_dir_remove(job->path);
+		}
+	}
 	if (r == 0) {
 		table->jobs[table->nr_jobs++] = *added = job;
 		if (!table->quiet)
@@ -195,10 +270,9 @@ static int add_job(struct job_table *table, const struct job_mark *mark, const c
 		return 0;
 	}
 	if (r != -ENOMEM)
-		fprintf(stderr, "flamegrid: %s\n", error ? error : strerror(-r));
+		say_failure(table, error ? error : strerror(-r), now_ns);
 	free(error);
-	if (job)
-		destroy_job(job);
+	free(job);
 	return r;
 }
 
@@ -224,11 +298,10 @@ static int find_job(struct job_table *table, const struct message_job *said, uin
 		return REFUSE_LIMIT;
 	*reason = "no profile could be made for this job";
 	title = said->title.size ? strndup(said->title.data, said->title.size) : NULL;
-	r = said->title.size && !title ? -ENOMEM : add_job(table, &mark, title, job);
+	r = said->title.size && !title ? -ENOMEM : add_job(table, &mark, title, now_ns, job);
 	free(title);
 	if (r)
 		return r == -ENOMEM ? r : REFUSE_STORE;
-	(*job)->since_ns = now_ns;
 	return 0;
 }
 
@@ -351,41 +424,6 @@ static uint32_t count_open(const struct job_table *table, const struct job *job,
 	return count;
 }
 
-/* Hosts whose agents have come: one that was killed may have come again, in another epoch. */
-static uint32_t count_nodes(const struct collection *collection)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < collection->nr_sessions; i++) {
-		uint32_t host = collection->sessions[i]->host;
-		bool is_first = host != 0;
-
-		for (uint32_t j = 0; j < i && is_first; j++)
-			is_first = collection->sessions[j]->host != host;
-		count += is_first;
-	}
-	return count;
-}
-
-static bool has_all_ranks(const struct collection *collection, int32_t world_size)
-{
-	uint32_t nr_processes = roster_size(collection->roster).processes, count = 0;
-
-	if (world_size <= 0 || nr_processes < (uint32_t)world_size)
-		return false;
-	uint8_t *seen = calloc((size_t)world_size, 1);
-	for (uint32_t id = 1; seen && id <= nr_processes; id++) {
-		int32_t rank = roster_process(collection->roster, id)->rank;
-
-		if (rank < 0 || rank >= world_size || seen[rank])
-			continue;
-		seen[rank] = 1;
-		count++;
-	}
-	free(seen);
-	return count == (uint32_t)world_size;
-}
-
 /* No agent is to come that we know of. Ranks that never used CUDA are not known; but before they have all been heard of, one that ended at once may have
  * been alone on its node, whose agent comes again with the next. */
 static bool has_all_agents(const struct job *job, uint64_t quiet_ns)
@@ -393,11 +431,11 @@ static bool has_all_agents(const struct job *job, uint64_t quiet_ns)
 	const struct collection *collection = job->profile.collection;
 	bool knows_nodes = job->mark.nr_nodes > 0;
 
-	if (knows_nodes && count_nodes(collection) < (uint32_t)job->mark.nr_nodes)
+	if (knows_nodes && job_agents_nodes(collection) < (uint32_t)job->mark.nr_nodes)
 		return false;
 	if (job->mark.world_size <= 0)
 		return knows_nodes;
-	return has_all_ranks(collection, job->mark.world_size) ||
+	return job_agents_have_ranks(collection, job->mark.world_size) ||
 	       (knows_nodes && quiet_ns >= SETTLE_NS);
 }
 
@@ -439,10 +477,34 @@ static void let_go(struct job_table *table, const struct job *job)
 	}
 }
 
+static void say_it_is_gone(const struct job *job)
+{
+	fprintf(stderr,
+		"flamegrid: %s: the profile was deleted or moved while it was written: what came "
+		"is lost with it, and no more is taken\n",
+		job->path);
+}
+
+void job_table_drop(struct job_table *table, struct open_profile *profile)
+{
+	for (uint32_t i = 0; i < table->nr_jobs; i++) {
+		struct job *job = table->jobs[i];
+
+		if (&job->profile != profile)
+			continue;
+		table->jobs[i] = table->jobs[--table->nr_jobs];
+		say_it_is_gone(job);
+		remember(table, profile->collection);
+		let_go(table, job);
+		destroy_job(job);
+		return;
+	}
+}
+
 static void say_who_is_missing(const struct job *job)
 {
 	const struct collection *collection = job->profile.collection;
-	uint32_t nr_nodes = count_nodes(collection), silent = 0;
+	uint32_t nr_nodes = job_agents_nodes(collection), silent = 0;
 
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		silent += !collection->sessions[i]->ended;
@@ -458,12 +520,17 @@ static void say_who_is_missing(const struct job *job)
 
 static void close_job(struct job_table *table, struct job *job)
 {
-	say_who_is_missing(job);
+	bool is_gone = store_has_moved(job->profile.store);
+
+	if (is_gone)
+		say_it_is_gone(job);
+	else
+		say_who_is_missing(job);
 	remember(table, job->profile.collection);
 	let_go(table, job);
 	open_profile_close(&job->profile);
-	int r = job_dir_share(job->path);
-	if (r == 0)
+	int r = is_gone ? 0 : job_dir_share(job->path);
+	if (r == 0 && !is_gone)
 		r = job_reports_add(table->reports, job->path,
 				    job->mark.flags & MESSAGE_JOB_COARSE);
 	if (r)

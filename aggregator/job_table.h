@@ -20,11 +20,13 @@ struct job_table_options {     /* strings are borrowed for the call */
 	uint32_t
 		wait_nodes_ms; /* for agents that may still come, from the last word of the others; 0: 10,000 */
 	uint32_t wait_silent_ms;   /* for those that are silent, without a goodbye; 0: 300,000 */
+	uint32_t stores_max;       /* open at once; 0: as many as there are jobs */
 	struct receiver *receiver; /* borrowed until destroy */
 	bool quiet;
 };
 
-/* Goes on with those that were not complete. 0 or -errno, with *error one line, owns: free(); *table is then NULL. */
+/* Goes on with those that were not complete. 0; -EBUSY: another aggregator has that directory; other -errno; with
+ * *error one line, owns: free(); *table is then NULL. */
 int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 		     struct job_table **table, char **error);
 void job_table_destroy(struct job_table *table); /* accepts NULL. All has been committed */
@@ -40,6 +42,13 @@ int job_table_admit(struct job_table *table, const struct peer *peer,
 int job_table_find(const struct job_table *table, const struct message_text *user,
 		   const struct message_text *key, struct open_profile **profile,
 		   const char **reason);
+
+/* Before a profile of the table is committed: lets the store rest that was not written for longest, if as many as
+ * may be are open. */
+void job_table_make_room(struct job_table *table, const struct open_profile *profile);
+
+/* Closes a job whose store was deleted or moved, and says so. Its agents are refused from now on. */
+void job_table_drop(struct job_table *table, struct open_profile *profile);
 
 /* All profiles, in no order; borrowed likewise. i: below the count. */
 uint32_t job_table_count(const struct job_table *table);

@@ -1,31 +1,71 @@
 #include "launch_delay.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #define DELAY_MAX_NS (1ull << 58) /* as of activities (correlator.h) */
 
-struct launch_delay *launch_delays_of(struct launch_delays *delays, uint32_t device_id)
+void launch_delays_fini(struct launch_delays *delays)
 {
-	return &delays->at[device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICES_MAX - 1];
+	free(delays->at);
+	*delays = (struct launch_delays){0};
 }
 
-void launch_delays_add(struct launch_delays *delays, uint32_t device_id, uint64_t launch_ns,
-		       uint64_t start_ns)
+static uint32_t place_of(uint32_t device_id)
 {
-	struct launch_delay *delay = launch_delays_of(delays, device_id);
-	uint64_t ns = start_ns - launch_ns;
+	return device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICES_MAX - 1;
+}
 
+int launch_delays_get(struct launch_delays *delays, uint32_t device_id, struct launch_delay **delay)
+{
+	uint32_t place = place_of(device_id), nr = place + 1;
+
+	*delay = NULL;
+	if (nr > delays->nr) {
+		struct launch_delay *bigger = realloc(delays->at, nr * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		memset(&bigger[delays->nr], 0, (nr - delays->nr) * sizeof(*bigger));
+		delays->at = bigger;
+		delays->nr = nr;
+	}
+	*delay = &delays->at[place];
+	return 0;
+}
+
+const struct launch_delay *launch_delays_find(const struct launch_delays *delays,
+					      uint32_t device_id)
+{
+	uint32_t place = place_of(device_id);
+
+	return place < delays->nr ? &delays->at[place] : NULL;
+}
+
+int launch_delays_add(struct launch_delays *delays, uint32_t device_id, uint64_t launch_ns,
+		      uint64_t start_ns)
+{
+	uint64_t ns = start_ns - launch_ns;
+	struct launch_delay *delay;
+	int error = launch_delays_get(delays, device_id, &delay);
+
+	if (error)
+		return error;
 	delay->changed = true;
 	if (start_ns < launch_ns || ns > DELAY_MAX_NS) {
 		delay->unclear++;
-		return;
+		return 0;
 	}
 	delay->count++;
 	delay->sum_ns = delay->sum_ns > INT64_MAX - ns ? INT64_MAX : delay->sum_ns + ns;
 	if (ns > delay->max_ns)
 		delay->max_ns = ns;
+	return 0;
 }
 
 void launch_delays_saved(struct launch_delays *delays)
 {
-	for (uint32_t i = 0; i < RECORD_DEVICES_MAX; i++)
+	for (uint32_t i = 0; i < delays->nr; i++)
 		delays->at[i].changed = false;
 }

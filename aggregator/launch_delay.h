@@ -16,14 +16,25 @@ struct launch_delay {
 	bool changed;    /* since launch_delays_saved() */
 };
 
-/* Zeroed memory has none. */
-struct launch_delays {
-	struct launch_delay at[RECORD_DEVICES_MAX]; /* by CUDA ordinal; the last: and all above */
+struct launch_delays {           /* zeroed: none */
+	struct launch_delay *at; /* owns; by CUDA ordinal; the last there may be: and all above */
+	uint32_t nr;
 };
 
-struct launch_delay *launch_delays_of(struct launch_delays *delays, uint32_t device_id);
-void launch_delays_add(struct launch_delays *delays, uint32_t device_id, uint64_t launch_ns,
-		       uint64_t start_ns);
+void launch_delays_fini(struct launch_delays *delays);
+
+/* The device's, made if it is new. 0; -ENOMEM: unchanged. Borrowed until the next call of this or
+ * launch_delays_add(). */
+int launch_delays_get(struct launch_delays *delays, uint32_t device_id,
+		      struct launch_delay **delay);
+
+/* NULL: none was there. Borrowed likewise. */
+const struct launch_delay *launch_delays_find(const struct launch_delays *delays,
+					      uint32_t device_id);
+
+/* 0; -ENOMEM: unchanged. */
+int launch_delays_add(struct launch_delays *delays, uint32_t device_id, uint64_t launch_ns,
+		      uint64_t start_ns);
 void launch_delays_saved(struct launch_delays *delays);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "aggregator.h"
 #include "cli/install_paths.h"
+#include "descriptor_limit.h"
 #include "proto/key_set.h"
 
 #define ENDPOINTS_MAX 16u
@@ -101,6 +102,8 @@ static int run(const struct aggregator_options *options)
 {
 	struct sigaction action = {.sa_handler = stop};
 	char *error;
+
+	descriptor_limit_raise();
 	int status = aggregator_create(options, &running, &error);
 
 	if (status) {

@@ -71,6 +71,7 @@ int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
 {
 	int error = store_commit(profile->store, profile->collection);
 
+	profile->committed_ns = now_ns;
 	if (error == -ENOMEM)
 		return error;
 	if (error)

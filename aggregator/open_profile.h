@@ -19,6 +19,7 @@ struct open_profile {                  /* zeroed: not open */
 	struct clock_service clocks;
 	struct control_service control;
 	struct commit_schedule schedule;
+	uint64_t committed_ns; /* CLOCK_MONOTONIC; 0: never */
 };
 
 struct open_profile_options { /* borrowed for the call, but for the receiver */

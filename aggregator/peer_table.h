@@ -20,6 +20,7 @@ struct peer {
 	bool refused;      /* sent too many bad frames: nothing it says is heard */
 	bool gap_reported; /* and nothing in sequence came since */
 	bool ack_due;      /* it may have missed an acknowledgement */
+	bool watched;      /* its connection is known to be an agent's */
 	uint32_t bad_frames;
 	uint64_t heard;                /* tick of its last frame */
 	uint64_t heard_ns;             /* CLOCK_MONOTONIC, of its last good message */

@@ -8,20 +8,23 @@
 #include <zmq.h>
 
 #include "admission.h"
+#include "connection_watch.h"
+#include "descriptor_limit.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
+#include "proto/connection_life.h"
 
-#define HIGH_WATER_MARK       8 /* messages a peer: with 4 MiB frames the bound on its memory */
-#define BACKLOG               4096
-#define HEARTBEAT_INTERVAL_MS 5000
-#define HEARTBEAT_TIMEOUT_MS  30000
-#define LINGER_MS             1000
+#define HIGH_WATER_MARK 8 /* messages a peer: with 4 MiB frames the bound on its memory */
+#define BACKLOG         4096
+#define LINGER_MS       1000
+#define HANDSHAKE_MS    10000 /* for ZeroMQ's greeting and the keys */
 
 struct receiver {
 	void *context; /* owned if own_context */
 	void *own_context;
 	void *socket;
 	struct admission *admission; /* owns; NULL: everybody may connect */
+	struct connection_watch *watch; /* owns */
 	struct batch_decoder *decoder;
 	struct batch_encoder *encoder;
 	struct peer_table *peers;
@@ -37,6 +40,7 @@ static int set_option(void *socket, int option, int value)
 	return zmq_setsockopt(socket, option, &value, sizeof(value)) ? -errno : 0;
 }
 
+/* ZeroMQ's own heartbeats stay off: see connection_life.h. */
 static int configure(void *socket)
 {
 	static const int options[][2] = {
@@ -45,10 +49,12 @@ static int configure(void *socket)
 		{ZMQ_ROUTER_MANDATORY, 1},
 		{ZMQ_BACKLOG, BACKLOG},
 		{ZMQ_LINGER, LINGER_MS},
-		{ZMQ_HEARTBEAT_IVL, HEARTBEAT_INTERVAL_MS},
-		{ZMQ_HEARTBEAT_TIMEOUT, HEARTBEAT_TIMEOUT_MS},
-		{ZMQ_HEARTBEAT_TTL, HEARTBEAT_TIMEOUT_MS},
+		{ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS},
 		{ZMQ_TCP_KEEPALIVE, 1},
+		{ZMQ_TCP_KEEPALIVE_IDLE, CONNECTION_QUIET_S},
+		{ZMQ_TCP_KEEPALIVE_INTVL, CONNECTION_PROBE_S},
+		{ZMQ_TCP_KEEPALIVE_CNT, CONNECTION_PROBES},
+		{ZMQ_TCP_MAXRT, CONNECTION_UNANSWERED_MS},
 	};
 	int64_t size_max = WIRE_FRAME_MAX;
 	int error =
@@ -57,6 +63,16 @@ static int configure(void *socket)
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]) && !error; i++)
 		error = set_option(socket, options[i][0], options[i][1]);
 	return error;
+}
+
+/* More connections than peers would have some forgotten whose agents live. */
+static int watch_connections(struct receiver *receiver)
+{
+	uint32_t most = descriptor_limit_connections(descriptor_limit());
+
+	return connection_watch_create(receiver->context, receiver->socket,
+				       most < PEER_TABLE_MAX ? most : PEER_TABLE_MAX,
+				       &receiver->watch);
 }
 
 int receiver_create(void *zmq_context, struct receiver **receiver)
@@ -76,6 +92,8 @@ int receiver_create(void *zmq_context, struct receiver **receiver)
 		new->socket = zmq_socket(new->context, ZMQ_ROUTER);
 		error = new->socket ? configure(new->socket) : -errno;
 	}
+	if (!error)
+		error = watch_connections(new);
 	if (error) {
 		receiver_destroy(new);
 		return error;
@@ -115,6 +133,7 @@ void receiver_destroy(struct receiver *receiver)
 		return;
 	zmq_msg_close(&receiver->frame);
 	release_names(receiver);
+	connection_watch_destroy(receiver->watch);
 	if (receiver->socket)
 		zmq_close(receiver->socket);
 	admission_destroy(receiver->admission);
@@ -172,9 +191,10 @@ int receiver_wait(struct receiver *receiver, int wake_fd, int timeout_ms)
 	zmq_pollitem_t items[] = {
 		{.socket = receiver->socket, .events = ZMQ_POLLIN},
 		{.fd = wake_fd, .events = ZMQ_POLLIN},
+		{.socket = connection_watch_socket(receiver->watch), .events = ZMQ_POLLIN},
 		{.events = ZMQ_POLLIN},
 	};
-	int nr_items = 2;
+	int nr_items = 3;
 
 	if (receiver->admission)
 		items[nr_items++].socket = admission_socket(receiver->admission);
@@ -224,12 +244,19 @@ static int receive_frame(struct receiver *receiver, struct peer **peer, uint32_t
 	return status;
 }
 
+/* The descriptor of the connection by which the last frame came; -1: it came from within this process. */
+static int connection_of(const struct receiver *receiver)
+{
+	return zmq_msg_get(&receiver->frame, ZMQ_SRCFD);
+}
+
 void receiver_count_bad(struct receiver *receiver, struct peer *peer, const char *reason)
 {
 	receiver->counts.bad_frames++;
 	if (++peer->bad_frames < RECEIVER_BAD_FRAMES_MAX)
 		return;
 	receiver_refuse(receiver, peer, REFUSE_MALFORMED, reason);
+	connection_watch_ignore(receiver->watch, connection_of(receiver));
 	peer->refused = true;
 	peer->session = NULL;
 }
@@ -263,6 +290,9 @@ int receiver_next(struct receiver *receiver, struct peer **peer, const struct me
 			receiver_count_bad(receiver, *peer, batch_decoder_error(receiver->decoder));
 			continue;
 		}
+		if (!(*peer)->watched)
+			(*peer)->watched = connection_watch_heard(receiver->watch,
+								  connection_of(receiver));
 		*message = &receiver->message;
 		return 1;
 	}
@@ -293,6 +323,17 @@ int receiver_refuse(struct receiver *receiver, const struct peer *peer, enum ref
 
 	receiver->counts.refused++;
 	return receiver_send(receiver, peer, &message);
+}
+
+void receiver_tidy(struct receiver *receiver, uint64_t now_ns, bool all_read)
+{
+	const struct connection_watch_counts *counts = connection_watch_counts(receiver->watch);
+
+	connection_watch_step(receiver->watch, now_ns);
+	if (all_read)
+		connection_watch_expire(receiver->watch, now_ns);
+	receiver->counts.silent = counts->silent;
+	receiver->counts.crowded = counts->crowded;
 }
 
 struct peer_table *receiver_peers(struct receiver *receiver)

@@ -1,9 +1,10 @@
-/* The aggregator's ZeroMQ socket: frames in, checked messages out, answers back. Beside admission.c the
- * only file here that includes zmq.h. Sending never blocks: an answer that cannot be sent is dropped, because
- * every answer may be repeated. Used by one thread. */
+/* The aggregator's ZeroMQ socket: frames in, checked messages out, answers back. Beside admission.c and
+ * connection_watch.c the only file here that includes zmq.h. Sending never blocks: an answer that cannot be sent
+ * is dropped, because every answer may be repeated. Used by one thread. */
 #ifndef RECEIVER_H
 #define RECEIVER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -49,6 +50,10 @@ int receiver_refuse(struct receiver *receiver, const struct peer *peer, enum ref
  */
 void receiver_count_bad(struct receiver *receiver, struct peer *peer, const char *reason);
 
+/* Ends connections that have said nothing for long, if all that came was read (all_read), and others where there
+ * are too many. To be called after each round of receiver_next(). */
+void receiver_tidy(struct receiver *receiver, uint64_t now_ns, bool all_read);
+
 struct peer_table *receiver_peers(struct receiver *receiver); /* borrowed until destroy */
 
 struct receiver_counts {
@@ -57,6 +62,8 @@ struct receiver_counts {
 	uint64_t unknown;   /* messages of a type or version that we do not know */
 	uint64_t refused;   /* REFUSE messages sent */
 	uint64_t strangers; /* connections that were turned away for their key */
+	uint64_t silent;    /* connections that were ended: nothing came by them */
+	uint64_t crowded;   /* likewise: there were as many as there may be */
 };
 const struct receiver_counts *receiver_counts(const struct receiver *receiver);
 

@@ -347,14 +347,19 @@ struct ledger_sums {
 	uint64_t count[LEDGER_REASONS], ns[LEDGER_REASONS];
 };
 
+static void add(uint64_t *sum, uint64_t more)
+{
+	*sum = ledger_add_saturating(*sum, more);
+}
+
 static void add_entries(struct ledger_sums *sums, const struct ledger_entry *entries,
 			uint32_t nr_entries)
 {
 	for (uint32_t i = 0; i < nr_entries; i++) {
 		if (entries[i].reason >= LEDGER_REASONS)
 			continue;
-		sums->count[entries[i].reason] += entries[i].count;
-		sums->ns[entries[i].reason] += entries[i].ns;
+		add(&sums->count[entries[i].reason], entries[i].count);
+		add(&sums->ns[entries[i].reason], entries[i].ns);
 	}
 }
 
@@ -364,9 +369,9 @@ static void add_memory(struct ledger_sums *sums, const struct memory_account *ac
 	const struct memory_sums *memory = memory_account_sums(account, &count);
 
 	for (uint32_t i = 0; i < count; i++) {
-		sums->count[LEDGER_FREE_UNKNOWN] += memory[i].unknown_frees;
-		sums->count[LEDGER_MEMORY_INEXACT] +=
-			memory[i].replaced + memory[i].untracked + memory[i].late;
+		add(&sums->count[LEDGER_FREE_UNKNOWN], memory[i].unknown_frees);
+		add(&sums->count[LEDGER_MEMORY_INEXACT],
+		    memory[i].replaced + memory[i].untracked + memory[i].late);
 	}
 }
 
@@ -393,12 +398,12 @@ static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
 		received += process->counts.launches;
 		failed += process->counts.failed;
 		unclean += process->state == PROCESS_UNCLEAN;
-		sums->count[LEDGER_LAUNCH_EXPIRED] += process->counts.expired;
-		sums->count[LEDGER_INVALID_TIME] += process->counts.invalid;
+		add(&sums->count[LEDGER_LAUNCH_EXPIRED], process->counts.expired);
+		add(&sums->count[LEDGER_INVALID_TIME], process->counts.invalid);
 		if (process->memory)
 			add_memory(sums, process->memory);
 	}
-	sums->count[LEDGER_UNMATCHED_RECORD] += builder->unmatched;
+	add(&sums->count[LEDGER_UNMATCHED_RECORD], builder->unmatched);
 	raise_to(&sums->count[LEDGER_LAUNCHES], received);
 	raise_to(&sums->count[LEDGER_LAUNCH_FAILED], failed);
 	raise_to(&sums->count[LEDGER_UNCLEAN_END], unclean);
@@ -431,7 +436,7 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 		if (ledger_reason_class(reason) == LEDGER_PRODUCED)
 			continue;
 		if (ledger_reason_class(reason) == LEDGER_LOST)
-			report->tree.lost += sums.count[reason];
+			add(&report->tree.lost, sums.count[reason]);
 		error = add_loss(builder, ledger_reason_name(reason), sums.count[reason],
 				 sums.ns[reason]);
 	}

@@ -151,7 +151,7 @@ static void take_delay(const struct drafts *drafts, struct draft *draft)
 	const struct roster_process *process =
 		roster_process(drafts->collection->roster, draft->process_id);
 	const struct launch_delay *delay =
-		process->delays ? launch_delays_of(process->delays, draft->device_id) : NULL;
+		process->delays ? launch_delays_find(process->delays, draft->device_id) : NULL;
 
 	if (!delay || !delay->count)
 		return;

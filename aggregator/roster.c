@@ -31,6 +31,8 @@ void roster_destroy(struct roster *roster)
 
 		correlator_destroy(process->correlator);
 		memory_account_destroy(process->memory);
+		if (process->delays)
+			launch_delays_fini(process->delays);
 		free(process->delays);
 		free(process->devices);
 		free(process->notices);

@@ -19,10 +19,13 @@
 #include "store_writer.h"
 
 struct store {
-	struct database *database;
+	char *path;                /* owns */
+	struct database *database; /* NULL: it rests */
 	struct store_writer *writer;
 	int lock_fd; /* holds the flock() that keeps a second writer out; -1: none */
 	bool exclusive;
+	dev_t device; /* of the file that was opened first */
+	ino_t inode;
 };
 
 static int fail(char **error, const char *path, const char *what, int status)
@@ -139,6 +142,46 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 	return status;
 }
 
+/* What is open of it. Without a writer the store was never accepted: it is left as it is. */
+static void close_files(struct store *store)
+{
+	bool accepted = store->writer;
+
+	store_writer_destroy(store->writer);
+	/* Moves the log into the file and deletes it; refused while somebody reads, which costs
+	 * nothing but two companion files. */
+	if (accepted)
+		database_execute(store->database, "PRAGMA journal_mode = DELETE");
+	database_close(store->database);
+	if (store->lock_fd >= 0)
+		close(store->lock_fd);
+	store->writer = NULL;
+	store->database = NULL;
+	store->lock_fd = -1;
+}
+
+static int open_files(struct store *store, const struct store_options *options, char **error)
+{
+	int status = take_lock(store, store->path, error);
+
+	if (!status)
+		status = database_open(store->path, false, &store->database, error);
+	if (!status)
+		status = prepare(store, store->path, options, error);
+	return status;
+}
+
+static int remember_file(struct store *store)
+{
+	struct stat info;
+
+	if (stat(store->path, &info) < 0)
+		return -errno;
+	store->device = info.st_dev;
+	store->inode = info.st_ino;
+	return 0;
+}
+
 int store_open(const char *path, const struct store_options *options, struct store **store,
 	       char **error)
 {
@@ -150,11 +193,10 @@ int store_open(const char *path, const struct store_options *options, struct sto
 
 	(*store)->lock_fd = -1;
 	(*store)->exclusive = folder_is_shared(path, options);
-	int status = take_lock(*store, path, error);
+	(*store)->path = strdup(path);
+	int status = (*store)->path ? open_files(*store, options, error) : -ENOMEM;
 	if (!status)
-		status = database_open(path, false, &(*store)->database, error);
-	if (!status)
-		status = prepare(*store, path, options, error);
+		status = remember_file(*store);
 	if (status) {
 		store_close(*store);
 		*store = NULL;
@@ -166,17 +208,28 @@ void store_close(struct store *store)
 {
 	if (!store)
 		return;
-	/* Moves the log into the file and deletes it; refused while somebody reads, which costs
-	 * nothing but two companion files. Without a writer the store was never accepted: leave it
-	 * as it is. */
-	bool accepted = store->writer;
-	store_writer_destroy(store->writer);
-	if (accepted)
-		database_execute(store->database, "PRAGMA journal_mode = DELETE");
-	database_close(store->database);
-	if (store->lock_fd >= 0)
-		close(store->lock_fd);
+	close_files(store);
+	free(store->path);
 	free(store);
+}
+
+void store_rest(struct store *store)
+{
+	close_files(store);
+}
+
+bool store_rests(const struct store *store)
+{
+	return !store->database;
+}
+
+static int wake(struct store *store)
+{
+	int status = store_has_moved(store) ? -ESTALE : open_files(store, NULL, NULL);
+
+	if (status)
+		close_files(store);
+	return status;
 }
 
 int store_load(struct store *store, struct collection *collection)
@@ -192,16 +245,30 @@ int store_load(struct store *store, struct collection *collection)
 
 int store_commit(struct store *store, struct collection *collection)
 {
-	int error = store_writer_commit(store->writer, collection);
+	int error = store_rests(store) ? wake(store) : 0;
 
+	if (!error)
+		error = store_writer_commit(store->writer, collection);
+	if (!error && store_has_moved(store))
+		error = -ESTALE;
 	if (!error)
 		collection_saved(collection);
 	return error;
 }
 
+bool store_has_moved(const struct store *store)
+{
+	struct stat info;
+
+	if (store->database)
+		return database_has_moved(store->database);
+	return stat(store->path, &info) < 0 || info.st_dev != store->device ||
+	       info.st_ino != store->inode;
+}
+
 const char *store_error(const struct store *store)
 {
-	return database_error(store->database);
+	return store->database ? database_error(store->database) : "the store cannot be opened";
 }
 
 bool store_is_exclusive(const struct store *store)

@@ -31,14 +31,24 @@ int store_open(const char *path, const struct store_options *options, struct sto
  * Accepts NULL. */
 void store_close(struct store *store);
 
+/* Closes the files of a store that is not written for a while, so that it needs no descriptor. The next commit
+ * opens them again; where that fails, it fails like any other. While a store rests, nothing keeps another writer
+ * out of it: whoever lets it rest has to. */
+void store_rest(struct store *store);
+bool store_rests(const struct store *store);
+
 /* Reads everything into a fresh collection; says so on error. 0; -EPROTO: damaged; -EIO; -ENOMEM.
  */
 int store_load(struct store *store, struct collection *collection);
 
 /* Writes what changed since the last commit, and every session's received_seq as durable, in one
  * transaction. On success the collection is marked as saved. 0; -ENOSPC, -EIO, …: nothing of it was
- * written; try again. */
+ * written; try again; -ESTALE: as store_has_moved(), nothing may be acknowledged. */
 int store_commit(struct store *store, struct collection *collection);
+
+/* Whether the store was deleted, moved or replaced while it was open. What is written from then on is gone when it
+ * is closed. */
+bool store_has_moved(const struct store *store);
 
 /* About the last error of load and commit. Borrowed until the next call. */
 const char *store_error(const struct store *store);

@@ -116,12 +116,12 @@ static int write_limits(struct store_statistics *statistics, uint32_t id,
 }
 
 static int write_delays(struct store_statistics *statistics, uint32_t process,
-			struct launch_delays *delays)
+			const struct launch_delays *delays)
 {
 	int error = 0;
 
-	for (uint32_t id = 0; id < RECORD_DEVICES_MAX && !error; id++) {
-		const struct launch_delay *delay = launch_delays_of(delays, id);
+	for (uint32_t id = 0; id < delays->nr && !error; id++) {
+		const struct launch_delay *delay = &delays->at[id];
 		const struct database_value values[] = {
 			database_number(process), database_number(id),   amount(delay->count),
 			amount(delay->sum_ns),    amount(delay->max_ns), amount(delay->unclear),
@@ -238,9 +238,11 @@ static int take_launch_delay(struct collection *collection, struct statement *ro
 		return -EPROTO;
 	if (!process->delays)
 		process->delays = calloc(1, sizeof(*process->delays));
-	if (!process->delays)
+	struct launch_delay *delay;
+	if (!process->delays ||
+	    launch_delays_get(process->delays, (uint32_t)device_id, &delay) < 0)
 		return -ENOMEM;
-	*launch_delays_of(process->delays, (uint32_t)device_id) = (struct launch_delay){
+	*delay = (struct launch_delay){
 		.count = statement_number(row, 2),
 		.sum_ns = statement_number(row, 3),
 		.max_ns = statement_number(row, 4),

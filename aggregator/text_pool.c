@@ -88,12 +88,23 @@ static int reserve(struct text_pool *pool)
 	return 0;
 }
 
-int text_pool_intern(struct text_pool *pool, const char *data, uint32_t size, uint32_t *id)
+static uint32_t find(const struct text_pool *pool, const char *data, uint32_t size, uint32_t hash)
 {
 	struct text wanted = {data, size};
+
+	return hash_index_find(&pool->index, hash, text_equals, pool, &wanted);
+}
+
+uint32_t text_pool_find(const struct text_pool *pool, const char *data, uint32_t size)
+{
+	return find(pool, data, size, hash_index_hash(data, size));
+}
+
+int text_pool_intern(struct text_pool *pool, const char *data, uint32_t size, uint32_t *id)
+{
 	uint32_t hash = hash_index_hash(data, size);
 
-	*id = hash_index_find(&pool->index, hash, text_equals, pool, &wanted);
+	*id = find(pool, data, size, hash);
 	if (*id)
 		return 0;
 	if (reserve(pool))

@@ -14,6 +14,9 @@ void text_pool_destroy(struct text_pool *pool);
 /* Copies data unless equal text is there. 0 or -ENOMEM: unchanged, *id is 0. */
 int text_pool_intern(struct text_pool *pool, const char *data, uint32_t size, uint32_t *id);
 
+/* 0: no equal text is there. */
+uint32_t text_pool_find(const struct text_pool *pool, const char *data, uint32_t size);
+
 /* Borrowed until destroy. id 0 or unknown: "", *size 0. size may be NULL. */
 const char *text_pool_get(const struct text_pool *pool, uint32_t id, uint32_t *size);
 

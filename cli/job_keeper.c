@@ -4,23 +4,28 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "address_list.h"
 #include "aggregator/admission.h"
 #include "aggregator/aggregator.h"
+#include "aggregator/descriptor_limit.h"
 #include "background.h"
 #include "leftovers.h"
 #include "node-agent/event_loop.h"
 #include "output_dir.h"
 #include "output_files.h"
 #include "rendezvous_search.h"
+#include "respawn.h"
 
 #define READY_MS 10000
 #define LOOK_MS  20
@@ -35,9 +40,18 @@
 #define WORD_FAILED 'f' /* it has not; so does the end of its connection */
 #define WORD_DONE   'd' /* to rank 0: the profile is written */
 
+/* What one that is started again has to know of those before it. */
+struct job_keeper_past {
+	bool started; /* agents can find it: from now on it is worth to be started again */
+	char endpoints[ENDPOINTS][RENDEZVOUS_ENDPOINT_SIZE]; /* as bound */
+	uint32_t nr_endpoints;
+};
+
 struct job_keeper_process {
 	const struct job_keeper_options *options;
 	int control;
+	int ready;                    /* of background.h, for the first child */
+	struct job_keeper_past *past; /* shared by all children */
 	struct output_dir output;
 	struct aggregator *aggregator;
 	pthread_t thread;
@@ -60,7 +74,7 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 
 /* ---- start */
 
-static int open_output(struct job_keeper_process *process, char store_path[static PATH_MAX])
+static int open_output(struct job_keeper_process *process)
 {
 	const char *wanted = process->options->output_path;
 	int r = output_dir_open(&process->output, wanted);
@@ -71,44 +85,63 @@ static int open_output(struct job_keeper_process *process, char store_path[stati
 	}
 	if (strcmp(process->output.path, wanted) != 0)
 		warn("%s is in use by another run: writing to %s", wanted, process->output.path);
-	return output_dir_file(&process->output, OUTPUT_STORE, store_path);
+	return 0;
+}
+
+/* Where nothing was bound yet: on all addresses, or on one interface's. */
+static int choose_endpoints(const struct job_keeper_process *process)
+{
+	struct job_keeper_past *past = process->past;
+	const char *interface = process->options->interface;
+	int r;
+
+	if (past->nr_endpoints)
+		return 0;
+	if (!interface) {
+		strcpy(past->endpoints[0], "tcp://0.0.0.0:*");
+		strcpy(past->endpoints[1], "tcp://[::]:*");
+		past->nr_endpoints = ENDPOINTS;
+		return 0;
+	}
+	r = address_list_of_interface(interface, past->endpoints[0]);
+	if (r)
+		warn("--interface %s: it has no address: %s", interface, strerror(-r));
+	else
+		past->nr_endpoints = 1;
+	return r;
 }
 
 static int create_aggregator(struct job_keeper_process *process)
 {
-	const char *endpoints[ENDPOINTS] = {"tcp://0.0.0.0:*", "tcp://[::]:*"};
-	char store_path[PATH_MAX], one[RENDEZVOUS_ENDPOINT_SIZE], *error = NULL;
-	const char *interface = process->options->interface;
+	struct job_keeper_past *past = process->past;
+	const char *endpoints[ENDPOINTS] = {past->endpoints[0], past->endpoints[1]};
+	char store_path[PATH_MAX], *error = NULL;
 	struct aggregator_options options = {
 		.endpoints = endpoints,
-		.nr_endpoints = ENDPOINTS,
 		.store_path = store_path,
 		.title = process->options->title,
 		.keys = &process->keys,
 		.raw_samples = process->options->raw_samples,
 	};
-	int r = open_output(process, store_path);
+	int r = output_dir_file(&process->output, OUTPUT_STORE, store_path);
 
-	if (r == 0 && (r = admission_make_keys(&process->keys)) != 0)
-		warn("no keys for the job: %s", strerror(-r));
-	if (r == 0 && interface) {
-		r = address_list_of_interface(interface, one);
-		endpoints[0] = one;
-		options.nr_endpoints = 1;
-		if (r)
-			warn("--interface %s: it has no address: %s", interface, strerror(-r));
-	}
+	if (r == 0)
+		r = choose_endpoints(process);
 	if (r)
 		return r;
+	options.nr_endpoints = past->nr_endpoints;
 	r = aggregator_create(&options, &process->aggregator, &error);
-	if (r && !interface) { /* a host without IPv6 */
+	if (r && !past->started && options.nr_endpoints > 1) { /* a host without IPv6 */
 		free(error);
-		options.nr_endpoints = 1;
+		options.nr_endpoints = past->nr_endpoints = 1;
 		r = aggregator_create(&options, &process->aggregator, &error);
 	}
 	if (r)
 		warn("%s", error ? error : strerror(-r));
 	free(error);
+	for (uint32_t i = 0; i < past->nr_endpoints && r == 0; i++)
+		snprintf(past->endpoints[i], sizeof(past->endpoints[i]), "%s",
+			 aggregator_endpoint(process->aggregator, i));
 	return r;
 }
 
@@ -173,10 +206,8 @@ static void *run_aggregator(void *argument)
 
 static int start(struct job_keeper_process *process)
 {
-	int r = find_place(process);
+	int r = create_aggregator(process);
 
-	if (r == 0)
-		r = create_aggregator(process);
 	if (r)
 		return r;
 	r = -pthread_create(&process->thread, NULL, run_aggregator, process);
@@ -184,7 +215,7 @@ static int start(struct job_keeper_process *process)
 		warn("the aggregator's thread: %s", strerror(-r));
 		return r;
 	}
-	r = tell_agents(process);
+	r = process->past->started ? 0 : tell_agents(process);
 	if (r) {
 		aggregator_stop(process->aggregator);
 		pthread_join(process->thread, NULL);
@@ -194,14 +225,14 @@ static int start(struct job_keeper_process *process)
 
 /* ---- end */
 
-/* Whether rank 0 ended well. */
+/* Whether rank 0 ended well. Its word stays in the socket, for one that is started in our place. */
 static bool await_rank_0(const struct job_keeper_process *process)
 {
 	char word = WORD_FAILED;
 	ssize_t size;
 
 	do
-		size = recv(process->control, &word, sizeof(word), 0);
+		size = recv(process->control, &word, sizeof(word), MSG_PEEK);
 	while (size < 0 && errno == EINTR);
 	return size == sizeof(word) && word == WORD_ENDED;
 }
@@ -281,34 +312,80 @@ static void remove_rendezvous(const struct job_keeper_process *process)
 	    strcmp(rendezvous.keys.server_public, process->keys.server_public) == 0)
 		unlink(path);
 	free(error);
-	close(process->rendezvous_lock);
+	if (process->rendezvous_lock >= 0)
+		close(process->rendezvous_lock);
 }
 
-static void keep(void *argument, int ready)
+/* In a process of its own. 0: all is done. */
+static int aggregate(void *argument, uint32_t round)
 {
 	struct job_keeper_process *process = argument;
 	const char done = WORD_DONE;
-	bool keeps = false;
 
 	prctl(PR_SET_NAME, "flamegrid-job");
-	if (start(process) == 0) {
-		background_ready(ready);
-		leftovers_remove_rendezvous(process->options->output_path, process->control);
-		await_agents(process, await_rank_0(process));
+	descriptor_limit_raise();
+	if (start(process))
+		return 1;
+	if (round == 0)
+		background_ready(process->ready);
+	process->past->started = true;
+	leftovers_remove_rendezvous(process->options->output_path, process->control);
+	await_agents(process, await_rank_0(process));
+	remove_rendezvous(process);
+	say_who_is_missing(process);
+	poll(NULL, 0, LAST_WORDS_MS);
+	aggregator_stop(process->aggregator);
+	pthread_join(process->thread, NULL);
+	if (process->result)
+		warn("the profile is incomplete: %s", strerror(-process->result));
+	aggregator_destroy(process->aggregator);
+	output_dir_close(&process->output, write_reports(process));
+	if (send(process->control, &done, sizeof(done), MSG_NOSIGNAL) < 0)
+		errno = 0; /* rank 0 is gone */
+	return 0;
+}
+
+/* Whoever sends it a signal to end means it; anything else is no reason for a job to lose its profile. */
+static bool aggregate_again(void *argument, uint32_t round, int wait_status)
+{
+	const struct job_keeper_process *process = argument;
+	int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+
+	if (!process->past->started || number == SIGTERM || number == SIGINT || number == SIGHUP)
+		return false;
+	if (number)
+		warn("the aggregator was ended by signal %d (%s): it is started again on its "
+		     "profile, %u of %u times; what it had confirmed is kept, and the rest comes "
+		     "again",
+		     number, strsignal(number), round + 1, RESPAWN_MAX);
+	return true;
+}
+
+/* The parent of the aggregator's process. It holds what must not go with that: the lock of the profile's
+ * directory, the keys and rank 0's connection. */
+static void keep(void *argument, int ready)
+{
+	struct job_keeper_process *process = argument;
+	const struct respawn_body body = {aggregate, aggregate_again, process};
+	int r;
+
+	prctl(PR_SET_NAME, "flamegrid-keep");
+	process->ready = ready;
+	process->past = mmap(NULL, sizeof(*process->past), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (process->past == MAP_FAILED)
+		return;
+	r = find_place(process);
+	if (r == 0)
+		r = open_output(process);
+	if (r == 0 && (r = admission_make_keys(&process->keys)) != 0)
+		warn("no keys for the job: %s", strerror(-r));
+	if (r == 0)
+		r = respawn_run(&body);
+	if (r)
 		remove_rendezvous(process);
-		say_who_is_missing(process);
-		poll(NULL, 0, LAST_WORDS_MS);
-		aggregator_stop(process->aggregator);
-		pthread_join(process->thread, NULL);
-		if (process->result)
-			warn("the profile is incomplete: %s", strerror(-process->result));
-		aggregator_destroy(process->aggregator);
-		keeps = write_reports(process);
-		output_dir_close(&process->output, keeps);
-		if (send(process->control, &done, sizeof(done), MSG_NOSIGNAL) < 0)
-			errno = 0; /* rank 0 is gone */
-	}
-	output_dir_close(&process->output, keeps);
+	/* Where all is done, the child has closed it, and only the descriptor is left. */
+	output_dir_close(&process->output, process->past->started);
 }
 
 int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options)

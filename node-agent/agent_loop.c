@@ -326,16 +326,23 @@ static void report_failure(const struct agent *agent, int r)
 		fprintf(stderr, "flamegrid-agent: loop: %s\n", strerror(-r));
 }
 
-/* Once: it is tried again every few seconds, and the job may well go on for days. */
+/* Once each: it is tried again every few seconds, and the job may well go on for days. */
 static void say_refusal(struct agent *agent)
 {
+	const char *why = publisher_error(agent->publisher);
+
+	if (*why && !agent->turned_down_said) {
+		agent->turned_down_said = true;
+		fprintf(stderr, "flamegrid-agent: connect: %s: %s; we keep trying\n",
+			agent->endpoint, why);
+	}
 	if (agent->refusal_said || agent->leaves_words || !publisher_refusals(agent->publisher))
 		return;
 	agent->refusal_said = true;
 	fprintf(stderr,
 		"flamegrid-agent: connect: %s: the keys do not fit: who listens there does not "
-		"take ours, "
-		"or does not have those that we expect\n",
+		"take ours, or does not have those that we expect; or it has as many connections "
+		"as it may\n",
 		agent->endpoint);
 }
 
@@ -345,7 +352,8 @@ int agent_loop_run(struct agent *agent)
 
 	while (r == 0 && agent->phase != PHASE_DONE) {
 		r = step(agent, event_loop_now_ns());
-		say_refusal(agent);
+		if (r == 0)
+			say_refusal(agent);
 		if (r == 0 && agent->phase != PHASE_DONE)
 			r = event_loop_wait(agent->loop, deadline_ns(agent));
 	}

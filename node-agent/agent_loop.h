@@ -59,7 +59,7 @@ struct agent {
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	uint64_t nr_passes, nr_watches;
-	bool refusal_said;
+	bool refusal_said, turned_down_said;
 	bool waits_for_room, leaves_guests, has_all_samples;
 	uint64_t refused_guests;
 	struct agent_exchange exchange; /* with other threads */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "proto/connection_life.h"
 #include "proto/key_set.h"
 #include "proto/message.h"
 
@@ -140,6 +141,7 @@ static int use_keys(void *socket, const struct key_set *keys)
 	return 0;
 }
 
+/* ZeroMQ's own heartbeats stay off: see connection_life.h. */
 static int set_options(void *socket, const char *endpoint)
 {
 	static const struct {
@@ -152,9 +154,11 @@ static int set_options(void *socket, const char *endpoint)
 		{ZMQ_RECONNECT_IVL, 100},
 		{ZMQ_RECONNECT_IVL_MAX, 2000},
 		{ZMQ_HANDSHAKE_IVL, 5000},
-		{ZMQ_HEARTBEAT_IVL, 2000},
-		{ZMQ_HEARTBEAT_TIMEOUT, 6000},
 		{ZMQ_TCP_KEEPALIVE, 1},
+		{ZMQ_TCP_KEEPALIVE_IDLE, CONNECTION_QUIET_S},
+		{ZMQ_TCP_KEEPALIVE_INTVL, CONNECTION_PROBE_S},
+		{ZMQ_TCP_KEEPALIVE_CNT, CONNECTION_PROBES},
+		{ZMQ_TCP_MAXRT, CONNECTION_UNANSWERED_MS},
 	};
 	int64_t frame_max = WIRE_FRAME_MAX;
 	int ipv6 = strchr(endpoint, '[') != NULL;
@@ -236,8 +240,9 @@ int dealer_socket_send(struct dealer_socket *dealer, const uint8_t *frame, size_
 	return 0;
 }
 
-/* The event of the next message of the monitor, which is its first part's first 16 bits; 0: there is none. */
-static uint16_t next_event(struct dealer_socket *dealer)
+/* The event of the next message of the monitor and what it tells, which are its first part's first 16 and next 32
+ * bits; 0: there is none. */
+static uint16_t next_event(struct dealer_socket *dealer, int32_t *value)
 {
 	uint8_t part[64];
 	uint16_t event = 0;
@@ -248,21 +253,33 @@ static uint16_t next_event(struct dealer_socket *dealer)
 
 		if (received < 0)
 			return 0;
-		if (!event && received >= (int)sizeof(event))
+		if (!event && received == sizeof(event) + sizeof(*value)) {
 			memcpy(&event, part, sizeof(event));
+			memcpy(value, part + sizeof(event), sizeof(*value));
+		}
 		zmq_getsockopt(dealer->monitor, ZMQ_RCVMORE, &more, &size);
 	}
 	return event;
+}
+
+/* Whoever holds another secret than we expect ends the connection without a word. One that is merely slow lets it
+ * run out of time. */
+static bool is_refusal(uint16_t event, int32_t value)
+{
+	if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
+		return value == EPIPE || value == ECONNRESET;
+	return event & HANDSHAKE_FAILED;
 }
 
 bool dealer_socket_was_lost(struct dealer_socket *dealer)
 {
 	bool lost = false;
 	uint16_t event;
+	int32_t value;
 
-	while ((event = next_event(dealer)) != 0) {
+	while ((event = next_event(dealer, &value)) != 0) {
 		lost |= event == ZMQ_EVENT_DISCONNECTED;
-		dealer->refusals += dealer->has_keys && event & HANDSHAKE_FAILED;
+		dealer->refusals += dealer->has_keys && is_refusal(event, value);
 	}
 	return lost;
 }

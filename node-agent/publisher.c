@@ -145,10 +145,19 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 		snprintf(publisher->profile, sizeof(publisher->profile), "%.*s",
 			 (int)(welcome->profile.size < TEXT_MAX ? welcome->profile.size : TEXT_MAX),
 			 welcome->profile.data ? welcome->profile.data : "");
+	publisher->error[0] = '\0';
 	publisher->welcomed = true;
 	publisher->state = STATE_WELCOMED;
 	clock_exchange_restart(&publisher->clocks, publisher->now_ns);
 	return 0;
+}
+
+static void describe_refusal(struct publisher *publisher, const struct message_refuse *refuse)
+{
+	snprintf(publisher->error, sizeof(publisher->error),
+		 "the aggregator refused us (code %u): %.*s", refuse->code,
+		 (int)(refuse->reason.size < 160 ? refuse->reason.size : 160),
+		 refuse->reason.data ? refuse->reason.data : "");
 }
 
 static int on_refuse(struct publisher *publisher, const struct message_refuse *refuse)
@@ -158,17 +167,23 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 		if (publisher->state == STATE_WELCOMED)
 			publisher->state = STATE_HELLO;
 		return 0;
+	case REFUSE_VERSION:
+		describe_refusal(publisher, refuse);
+		if (publisher->asks_only)
+			break;
+		reconnect_later(publisher); /* the other end may be renewed, as we were */
+		return 0;
 	case REFUSE_SEQUENCE:
 	case REFUSE_STORE:
 	case REFUSE_LIMIT:
 		reconnect_later(publisher); /* WELCOME will say from where on */
 		return 0;
 	default:
-		return fail(publisher, -EPROTO, "the aggregator refused us (code %u): %.*s",
-			    refuse->code,
-			    (int)(refuse->reason.size < 160 ? refuse->reason.size : 160),
-			    refuse->reason.data ? refuse->reason.data : "");
+		describe_refusal(publisher, refuse);
+		break;
 	}
+	publisher->failed = -EPROTO;
+	return -EPROTO;
 }
 
 /* One that was taken already is asked about again: the answer was lost. */

@@ -79,7 +79,8 @@ bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,
 bool publisher_take_order(struct publisher *publisher, struct message_control *order);
 void publisher_answer_order(struct publisher *publisher, const struct message_control *taken);
 
-/* One line about why publisher_step() failed, borrowed until destroy; "": it didn't. */
+/* One line about why publisher_step() failed, or why the aggregator does not take us for now; borrowed until
+ * destroy. "": neither. */
 const char *publisher_error(const struct publisher *publisher);
 
 #endif

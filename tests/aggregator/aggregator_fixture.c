@@ -96,9 +96,14 @@ void aggregator_fixture_start(struct aggregator_fixture *fixture)
 
 int aggregator_fixture_stop(struct aggregator_fixture *fixture)
 {
+	aggregator_stop(fixture->aggregator);
+	return aggregator_fixture_join(fixture);
+}
+
+int aggregator_fixture_join(struct aggregator_fixture *fixture)
+{
 	void *result;
 
-	aggregator_stop(fixture->aggregator);
 	pthread_join(fixture->thread, &result);
 	aggregator_destroy(fixture->aggregator);
 	return (int)(intptr_t)result;

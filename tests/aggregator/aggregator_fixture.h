@@ -37,6 +37,9 @@ void aggregator_fixture_start_with(struct aggregator_fixture *fixture, uint32_t 
 /* Returns what aggregator_run() did. */
 int aggregator_fixture_stop(struct aggregator_fixture *fixture);
 
+/* Waits for it to end by itself; the same. */
+int aggregator_fixture_join(struct aggregator_fixture *fixture);
+
 /* Another agent of the started aggregator. */
 struct test_agent *aggregator_fixture_connect(struct aggregator_fixture *fixture);
 

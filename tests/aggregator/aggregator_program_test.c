@@ -1,11 +1,15 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
+#include <zmq.h>
 
 #include <cmocka.h>
 
@@ -13,7 +17,8 @@
 
 extern char **environ;
 
-static const char *program; /* flamegrid-aggregator */
+static const char *program;      /* flamegrid-aggregator */
+static const char *stalled_disk; /* support/stalled_disk */
 
 static pid_t spawn(const char *first, ...)
 {
@@ -103,6 +108,60 @@ static void the_program_tells_usage_from_failure(void **state)
 	assert_int_equal(WEXITSTATUS(wait_for(spawn("--help", NULL))), 0);
 }
 
+/* Sends a frame so often that the aggregator, whose loop stands still, stops to read; then the connection breaks. */
+static void fill_and_break_connection(struct aggregator_fixture *fixture, const char *stalled)
+{
+	void *agent = zmq_socket(fixture->context, ZMQ_DEALER);
+	const struct scenario *scenario = &fixture->scenarios[0];
+	uint8_t welcome[256];
+	int patience_ms = 60000, no_limit = 0;
+
+	zmq_setsockopt(agent, ZMQ_RCVTIMEO, &patience_ms, sizeof(patience_ms));
+	zmq_setsockopt(agent, ZMQ_SNDHWM, &no_limit, sizeof(no_limit));
+	assert_int_equal(zmq_connect(agent, fixture->socket_endpoint), 0);
+	zmq_send(agent, scenario->hello_frame.bytes, scenario->hello_frame.size, 0);
+	assert_true(zmq_recv(agent, welcome, sizeof(welcome), 0) > 0);
+	assert_int_equal(mkfifo(stalled, 0600), 0);
+	zmq_send(agent, scenario->frames[0].bytes, scenario->frames[0].size, 0);
+	int is_stalled = open(stalled, O_RDONLY); /* waits for it */
+	assert_true(is_stalled >= 0);
+	close(is_stalled);
+	for (int i = 0; i < 64; i++)
+		zmq_send(agent, scenario->frames[0].bytes, scenario->frames[0].size, 0);
+	zmq_close(agent); /* sends what it has, and is gone */
+}
+
+static void a_connection_that_breaks_while_the_disk_stands_still_ends_nothing(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	char *expected = aggregator_fixture_undisturbed(fixture, 1);
+	char place[128], stalled[160];
+
+	snprintf(place, sizeof(place), "%s/profile", fixture->folder);
+	snprintf(stalled, sizeof(stalled), "%s.stalled", place);
+	setenv("FLAMEGRID_STALL", place, 1);
+	setenv("LD_PRELOAD", stalled_disk, 1);
+	setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1);
+	pid_t child = spawn("--listen", fixture->socket_endpoint, "--store", fixture->path,
+			    "--title", "a test", "--quiet", NULL);
+	unsetenv("LD_PRELOAD");
+	unsetenv("ASAN_OPTIONS");
+	fill_and_break_connection(fixture, stalled);
+
+	struct test_agent *agent = test_agent_connect(fixture->context, fixture->socket_endpoint);
+	uint64_t durable_seq = test_agent_hello(agent, &fixture->scenarios[0]);
+	aggregator_fixture_send(agent, &fixture->scenarios[0], durable_seq + 1,
+				fixture->scenarios[0].nr_frames);
+	test_agent_expect_ack(agent, fixture->scenarios[0].nr_frames);
+	test_agent_close(agent);
+	kill(child, SIGTERM);
+	int status = wait_for(child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	unlink(stalled);
+	aggregator_fixture_assert_report(fixture, expected);
+}
+
 #define TEST(name)                                                                                 \
 	cmocka_unit_test_setup_teardown(name, aggregator_fixture_set_up,                           \
 					aggregator_fixture_tear_down)
@@ -113,10 +172,12 @@ int main(int argc, char **argv)
 		TEST(kill_9_at_every_sequence_number_changes_nothing),
 		TEST(the_program_ends_cleanly_at_sigterm),
 		TEST(the_program_tells_usage_from_failure),
+		TEST(a_connection_that_breaks_while_the_disk_stands_still_ends_nothing),
 	};
 
-	if (argc != 2)
+	if (argc != 3)
 		return 2;
 	program = argv[1];
+	stalled_disk = argv[2];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,20 +233,45 @@ static void data_before_hello_is_refused(void **state)
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 }
 
-static void another_version_is_refused(void **state)
+static void an_older_and_a_newer_version_are_refused_and_both_are_named(void **state)
 {
+	static const struct {
+		uint32_t version_min, version_max;
+		const char *reason;
+	} cases[] = {
+		{WIRE_VERSION + 1, WIRE_VERSION + 2,
+		 "this aggregator speaks version 1 of the protocol, the agent versions 2 to 3"},
+		{WIRE_VERSION - 1, WIRE_VERSION - 1,
+		 "this aggregator speaks version 1 of the protocol, the agent versions 0 to 0"},
+	};
 	struct aggregator_fixture *fixture = *state;
-	struct message hello = {.type = MESSAGE_HELLO, .hello = fixture->scenarios[0].hello};
-	hello.hello.version_min = 2;
-	hello.hello.version_max = 3;
-	struct scenario_frame frame = scenario_encode(&hello);
 
 	aggregator_fixture_start(fixture);
-	struct test_agent *agent = aggregator_fixture_connect(fixture);
-	test_agent_send(agent, &frame);
-	assert_int_equal(test_agent_expect(agent, MESSAGE_REFUSE)->refuse.code, REFUSE_VERSION);
-	test_agent_close(agent);
-	free(frame.bytes);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct test_agent *agent = aggregator_fixture_connect(fixture);
+		struct message hello = {.type = MESSAGE_HELLO,
+					.hello = fixture->scenarios[0].hello};
+
+		hello.hello.version_min = cases[i].version_min;
+		hello.hello.version_max = cases[i].version_max;
+		struct scenario_frame frame = scenario_encode(&hello);
+		test_agent_send(agent, &frame);
+		const struct message *refusal = test_agent_expect(agent, MESSAGE_REFUSE);
+		assert_int_equal(refusal->refuse.code, REFUSE_VERSION);
+		assert_int_equal(refusal->refuse.reason.size, strlen(cases[i].reason));
+		assert_memory_equal(refusal->refuse.reason.data, cases[i].reason,
+				    strlen(cases[i].reason));
+		/* One that speaks our version among others is welcome, on the same connection. */
+		free(frame.bytes);
+		hello.hello.version_min = WIRE_VERSION - 1;
+		hello.hello.version_max = WIRE_VERSION + 1;
+		frame = scenario_encode(&hello);
+		test_agent_send(agent, &frame);
+		assert_int_equal(test_agent_expect(agent, MESSAGE_WELCOME)->welcome.version,
+				 WIRE_VERSION);
+		free(frame.bytes);
+		test_agent_close(agent);
+	}
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 }
 
@@ -460,7 +485,7 @@ int main(void)
 		TEST(what_welcome_names_is_all_that_will_ever_have_come),
 		TEST(a_ping_is_answered_and_acknowledges_again),
 		TEST(data_before_hello_is_refused),
-		TEST(another_version_is_refused),
+		TEST(an_older_and_a_newer_version_are_refused_and_both_are_named),
 		TEST(an_undefined_id_is_refused_and_changes_nothing),
 		TEST(a_peer_with_three_bad_frames_is_ignored_and_others_are_not),
 		TEST(unknown_types_are_passed_over),

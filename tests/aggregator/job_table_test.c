@@ -1,14 +1,17 @@
 /* Jobs of a site's aggregator, as agents see them. */
 #include "aggregator/job_table.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +22,7 @@
 #include "report_text.h"
 
 #define TURNS_MAX 200000u
+#define JOBS      40u
 
 static char jobs_path[96];
 
@@ -442,6 +446,147 @@ static void a_mark_that_is_damaged_is_left_alone(void **state)
 	assert_true(has_mark(path));
 }
 
+static uint32_t count_entries(const char *path)
+{
+	DIR *directory = opendir(path);
+	const struct dirent *entry;
+	uint32_t count = 0;
+
+	assert_non_null(directory);
+	while ((entry = readdir(directory)) != NULL)
+		count += *entry->d_name != '.';
+	closedir(directory);
+	return count;
+}
+
+static rlim_t set_limit(int resource, rlim_t soft)
+{
+	struct rlimit limit;
+	rlim_t before;
+
+	assert_int_equal(getrlimit(resource, &limit), 0);
+	before = limit.rlim_cur;
+	limit.rlim_cur = soft;
+	assert_int_equal(setrlimit(resource, &limit), 0);
+	return before;
+}
+
+/* As many stores would need 160 descriptors. */
+static void more_jobs_than_descriptors_are_idle_and_go_on(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	const struct scenario *scenario = &fixture->scenarios[0];
+	char key[16], path[PATH_MAX];
+	rlim_t before = set_limit(RLIMIT_NOFILE, 140);
+	struct test_agent *agent;
+
+	aggregator_fixture_start(fixture);
+	for (uint32_t i = 0; i < JOBS; i++) {
+		struct message_job job = job_of("", 1);
+
+		snprintf(key, sizeof(key), "%u", i);
+		job.key = text_of(key);
+		agent = aggregator_fixture_connect(fixture);
+		assert_int_equal(join(agent, scenario, &job, path), 0);
+		aggregator_fixture_send(agent, scenario, 1, 4);
+		test_agent_expect_ack(agent, 4);
+		test_agent_close(agent);
+	}
+	assert_int_equal(count_entries(jobs_path), JOBS);
+	/* The goodbye is the last one's alone, as all have one epoch. */
+	for (uint32_t i = 0; i < JOBS; i += JOBS / 4) {
+		uint64_t last = scenario->nr_frames - (i < JOBS - JOBS / 4);
+		struct message_job job = job_of("", 1);
+
+		snprintf(key, sizeof(key), "%u", i);
+		job.key = text_of(key);
+		agent = aggregator_fixture_connect(fixture);
+		assert_int_equal(join(agent, scenario, &job, path), 4);
+		aggregator_fixture_send(agent, scenario, 5, last);
+		test_agent_expect_ack(agent, last);
+		if (last == scenario->nr_frames)
+			until_complete(agent, path);
+		test_agent_close(agent);
+	}
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+	set_limit(RLIMIT_NOFILE, before);
+	fixture->jobs_path = NULL;
+	assert_is_undisturbed(fixture, path, scenario);
+}
+
+static void a_job_that_cannot_begin_leaves_nothing_and_begins_later(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	const struct message_job job = job_of("17", 1);
+	char path[PATH_MAX];
+
+	aggregator_fixture_start(fixture);
+	struct test_agent *agent = aggregator_fixture_connect(fixture);
+	signal(SIGXFSZ, SIG_IGN);
+	rlim_t before = set_limit(RLIMIT_FSIZE, 1024); /* room for the mark, and none for a store */
+	for (int i = 0; i < 3; i++) {
+		say_hello(agent, &fixture->scenarios[0], &job);
+		assert_int_equal(test_agent_expect(agent, MESSAGE_REFUSE)->refuse.code,
+				 REFUSE_STORE);
+		assert_int_equal(count_entries(jobs_path), 0);
+	}
+	set_limit(RLIMIT_FSIZE, before);
+	assert_int_equal(join(agent, &fixture->scenarios[0], &job, path), 0);
+	assert_name(path, "alice-17");
+	assert_int_equal(count_entries(jobs_path), 1);
+	test_agent_close(agent);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
+static void a_job_whose_profile_is_deleted_is_closed_and_others_go_on(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	const struct message_job gone = job_of("1", 1), stays = job_of("2", 1);
+	struct test_agent *agents[2];
+	char paths[2][PATH_MAX], store[PATH_MAX];
+
+	aggregator_fixture_start(fixture);
+	for (uint32_t i = 0; i < 2; i++) {
+		agents[i] = aggregator_fixture_connect(fixture);
+		assert_int_equal(
+			join(agents[i], &fixture->scenarios[i], i ? &stays : &gone, paths[i]), 0);
+		aggregator_fixture_send(agents[i], &fixture->scenarios[i], 1, 4);
+		test_agent_expect_ack(agents[i], 4);
+	}
+	assert_int_equal(job_dir_file(paths[0], JOB_DIR_STORE, store), 0);
+	assert_int_equal(unlink(store), 0);
+	aggregator_fixture_send(agents[0], &fixture->scenarios[0], 5, 8);
+	assert_int_equal(test_agent_expect(agents[0], MESSAGE_REFUSE)->refuse.code, REFUSE_STORE);
+	say_hello(agents[0], &fixture->scenarios[0], &gone);
+	assert_int_equal(test_agent_expect(agents[0], MESSAGE_REFUSE)->refuse.code,
+			 REFUSE_UNDEFINED);
+	aggregator_fixture_send(agents[1], &fixture->scenarios[1], 5,
+				fixture->scenarios[1].nr_frames);
+	test_agent_expect_ack(agents[1], fixture->scenarios[1].nr_frames);
+	until_complete(agents[1], paths[1]);
+	test_agent_close(agents[0]);
+	test_agent_close(agents[1]);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
+static void one_aggregator_at_a_time_has_a_directory(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	struct job_table_options options = {.directory = jobs_path, .quiet = true};
+	struct job_table *first, *second;
+	char *error;
+
+	(void)fixture;
+	assert_int_equal(job_table_create(&options, 1, &first, &error), 0);
+	assert_int_equal(job_table_create(&options, 1, &second, &error), -EBUSY);
+	assert_null(second);
+	assert_non_null(strstr(error, "another aggregator"));
+	free(error);
+	job_table_destroy(first);
+	assert_int_equal(job_table_create(&options, 1, &second, &error), 0);
+	job_table_destroy(second);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -457,6 +602,10 @@ int main(void)
 		TEST(names_that_there_cannot_be_are_refused),
 		TEST(a_directory_that_cannot_be_is_refused_at_the_start),
 		TEST(a_mark_that_is_damaged_is_left_alone),
+		TEST(more_jobs_than_descriptors_are_idle_and_go_on),
+		TEST(a_job_that_cannot_begin_leaves_nothing_and_begins_later),
+		TEST(a_job_whose_profile_is_deleted_is_closed_and_others_go_on),
+		TEST(one_aggregator_at_a_time_has_a_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

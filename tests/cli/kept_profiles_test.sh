@@ -158,12 +158,12 @@ pids_of() { pgrep -x "flamegrid-($1)" | while read -r pid; do tr '\0' '\n' <"/pr
 settle() { # keepers remove what is left as the last thing that they do
 	local pid
 
-	for pid in $(pids_of 'job|node'); do timeout 60 tail --pid="$pid" -f /dev/null; done
+	for pid in $(pids_of 'keep|job|node'); do timeout 60 tail --pid="$pid" -f /dev/null; done
 }
 settle
 step_held dead ranks 100
-keepers=$(pids_of 'job|node')
-same "its keepers" "$(echo "$keepers" | wc -l)" 3
+keepers=$(pids_of 'keep|job|node')
+same "its keepers" "$(echo "$keepers" | wc -l)" 4
 commands=$(pgrep -P "${rank_pid[dead.0]},${rank_pid[dead.1]}")
 kill -KILL $keepers ${rank_pid[dead.0]} ${rank_pid[dead.1]} $commands # keepers first: they would see the others go
 wait ${rank_pid[dead.0]} ${rank_pid[dead.1]} 2>/dev/null

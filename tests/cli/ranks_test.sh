@@ -100,7 +100,7 @@ end_held() {
 # ---- the aggregator is killed in the middle: the job's result is its own, and what was stored is there
 begin_held headless
 keeper=$(pid_of headless 0 job)
-check "its keeper" kill -KILL "$keeper"
+check "its keeper, and who would start it again" kill -KILL "$(pid_of headless 0 keep)" "$keeper"
 end_held
 contains "rank 0 says so" "$scratch/err.0" "the aggregator was ended by somebody"
 FAKE_CUDA_HOST_SEED=1 FAKE_CUDA_DEVICES=2 $work --launches 700 | grep -v '^ready' >"$scratch/out.plain"

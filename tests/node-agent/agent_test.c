@@ -249,7 +249,7 @@ static void an_aggregator_that_refuses_us_ends_the_agent(void **state)
 
 	start_agent(fixture, &options);
 	assert_non_null(router_fixture_receive(fixture->view.router, AGGREGATOR_VIEW_WAIT_MS));
-	router_fixture_refuse(fixture->view.router, REFUSE_VERSION);
+	router_fixture_refuse(fixture->view.router, REFUSE_MALFORMED);
 	assert_int_equal(pthread_join(fixture->thread, NULL), 0);
 	assert_int_equal(fixture->result, -EPROTO);
 }

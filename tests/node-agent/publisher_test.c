@@ -301,9 +301,28 @@ static void a_gap_a_full_store_and_a_limit_are_tried_again(void **state)
 	await_ack(fixture, 4);
 }
 
+static void an_aggregator_of_another_version_is_asked_again_and_nothing_is_lost(void **state)
+{
+	static const char reason[] = "this aggregator speaks version 2 of the protocol";
+	const struct message refusal = {
+		.type = MESSAGE_REFUSE,
+		.refuse = {.code = REFUSE_VERSION, .reason = {reason, sizeof(reason) - 1}},
+	};
+	struct fixture *fixture = *state;
+
+	publish(fixture, 3);
+	for (int i = 0; i < 2; i++) {
+		await(fixture, MESSAGE_HELLO);
+		router_fixture_send(fixture->router, &refusal);
+	}
+	welcome(fixture, 0); /* it was renewed */
+	expect(fixture, 1, 3);
+	assert_string_equal(publisher_error(fixture->publisher), "");
+}
+
 static void refusals_for_good_end_it_with_a_reason(void **state)
 {
-	static const uint32_t codes[] = {REFUSE_VERSION, REFUSE_MALFORMED, REFUSE_UNDEFINED, 1000};
+	static const uint32_t codes[] = {REFUSE_MALFORMED, REFUSE_UNDEFINED, 1000};
 	struct fixture *fixture = *state;
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
@@ -516,6 +535,7 @@ int main(void)
 		TEST(an_absent_aggregator_is_waited_for),
 		TEST(no_hello_is_answered_with_a_hello_on_the_same_connection),
 		TEST(a_gap_a_full_store_and_a_limit_are_tried_again),
+		TEST(an_aggregator_of_another_version_is_asked_again_and_nothing_is_lost),
 		TEST(refusals_for_good_end_it_with_a_reason),
 		TEST(a_welcome_in_another_version_is_refused),
 		TEST(a_store_that_lost_what_it_acknowledged_ends_it),

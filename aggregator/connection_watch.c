@@ -1,0 +1,214 @@
+#include "connection_watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <zmq.h>
+
+#define EVENT_SIZE                                                                                 \
+	6u /* of a monitor's first part: the event's number (16 bits) and its value (32 bits) */
+#define FD_MAX (1u << 20)
+
+struct connection {
+	uint64_t silent_since_ns;
+	bool open, heard, ended;
+};
+
+struct connection_watch {
+	void *socket, *monitor;
+	uint32_t connections_max;
+	struct connection *connections; /* owns; by descriptor */
+	uint32_t room;
+	struct connection_watch_counts counts;
+};
+
+static int open_monitor(struct connection_watch *watch, void *context)
+{
+	char name[64];
+	int no_limit = 0; /* else ZeroMQ's own thread would wait for us when there is much news */
+
+	snprintf(name, sizeof(name), "inproc://connections-%p", (void *)watch);
+	if (zmq_socket_monitor(watch->socket, name, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED))
+		return -errno;
+	watch->monitor = zmq_socket(context, ZMQ_PAIR);
+	if (!watch->monitor ||
+	    zmq_setsockopt(watch->monitor, ZMQ_RCVHWM, &no_limit, sizeof(no_limit)) ||
+	    zmq_connect(watch->monitor, name))
+		return -errno;
+	return 0;
+}
+
+int connection_watch_create(void *zmq_context, void *zmq_socket, uint32_t connections_max,
+			    struct connection_watch **watch)
+{
+	struct connection_watch *new_watch = calloc(1, sizeof(*new_watch));
+
+	*watch = NULL;
+	if (!new_watch)
+		return -ENOMEM;
+	new_watch->socket = zmq_socket;
+	new_watch->connections_max = connections_max ? connections_max : 1;
+	int error = open_monitor(new_watch, zmq_context);
+	if (error) {
+		connection_watch_destroy(new_watch);
+		return error;
+	}
+	*watch = new_watch;
+	return 0;
+}
+
+void connection_watch_destroy(struct connection_watch *watch)
+{
+	if (!watch)
+		return;
+	zmq_socket_monitor(watch->socket, NULL, 0);
+	if (watch->monitor)
+		zmq_close(watch->monitor);
+	free(watch->connections);
+	free(watch);
+}
+
+void *connection_watch_socket(struct connection_watch *watch)
+{
+	return watch->monitor;
+}
+
+/* NULL: nothing is known of it. */
+static struct connection *find(const struct connection_watch *watch, int fd)
+{
+	if (fd < 0 || (uint32_t)fd >= watch->room || !watch->connections[fd].open)
+		return NULL;
+	return &watch->connections[fd];
+}
+
+/* Out of memory, the connection is one that nobody watches. */
+static void add(struct connection_watch *watch, int fd, uint64_t now_ns)
+{
+	if (fd < 0 || (uint32_t)fd >= FD_MAX)
+		return;
+	if ((uint32_t)fd >= watch->room) {
+		uint32_t room = watch->room ? watch->room : 64;
+
+		while (room <= (uint32_t)fd)
+			room *= 2;
+		struct connection *bigger =
+			realloc(watch->connections, room * sizeof(struct connection));
+		if (!bigger)
+			return;
+		memset(&bigger[watch->room], 0, (room - watch->room) * sizeof(*bigger));
+		watch->connections = bigger;
+		watch->room = room;
+	}
+	watch->counts.open += !watch->connections[fd].open;
+	watch->connections[fd] = (struct connection){.silent_since_ns = now_ns, .open = true};
+}
+
+static void forget(struct connection_watch *watch, int fd)
+{
+	struct connection *connection = find(watch, fd);
+
+	if (!connection)
+		return;
+	connection->open = false;
+	watch->counts.open--;
+}
+
+/* 1; 0: there is no more. */
+static int next_event(struct connection_watch *watch, uint16_t *event, int32_t *value)
+{
+	uint8_t part[256];
+	int more = 1;
+
+	*event = 0;
+	for (size_t size = sizeof(more); more;) {
+		int received = zmq_recv(watch->monitor, part, sizeof(part), ZMQ_DONTWAIT);
+
+		if (received < 0)
+			return 0;
+		if (!*event && received == EVENT_SIZE) {
+			memcpy(event, part, sizeof(*event));
+			memcpy(value, part + sizeof(*event), sizeof(*value));
+		}
+		zmq_getsockopt(watch->monitor, ZMQ_RCVMORE, &more, &size);
+	}
+	return 1;
+}
+
+static void end(struct connection_watch *watch, int fd, uint64_t *count)
+{
+	struct connection *connection = find(watch, fd);
+
+	shutdown(fd, SHUT_RDWR);
+	connection->ended = true;
+	(*count)++;
+}
+
+/* The one that has been silent for longest; where none is, the newest comer. */
+static void make_room(struct connection_watch *watch, int newest_fd)
+{
+	int victim = newest_fd;
+	uint32_t nr_ending = 0;
+
+	for (uint32_t fd = 0; fd < watch->room; fd++) {
+		const struct connection *connection = find(watch, (int)fd);
+
+		nr_ending += connection && connection->ended;
+		if (!connection || connection->heard || connection->ended)
+			continue;
+		if (connection->silent_since_ns < watch->connections[victim].silent_since_ns)
+			victim = (int)fd;
+	}
+	if (watch->counts.open - nr_ending > watch->connections_max)
+		end(watch, victim, &watch->counts.crowded);
+}
+
+void connection_watch_step(struct connection_watch *watch, uint64_t now_ns)
+{
+	uint16_t event;
+	int32_t value;
+
+	while (next_event(watch, &event, &value)) {
+		if (event == ZMQ_EVENT_DISCONNECTED)
+			forget(watch, value);
+		if (event != ZMQ_EVENT_ACCEPTED)
+			continue;
+		add(watch, value, now_ns);
+		if (watch->counts.open > watch->connections_max && find(watch, value))
+			make_room(watch, value);
+	}
+}
+
+bool connection_watch_heard(struct connection_watch *watch, int fd)
+{
+	struct connection *connection = find(watch, fd);
+
+	if (connection)
+		connection->heard = true;
+	return connection || fd < 0;
+}
+
+void connection_watch_ignore(struct connection_watch *watch, int fd)
+{
+	struct connection *connection = find(watch, fd);
+
+	if (connection)
+		connection->heard = false;
+}
+
+void connection_watch_expire(struct connection_watch *watch, uint64_t now_ns)
+{
+	for (uint32_t fd = 0; fd < watch->room && watch->counts.open; fd++) {
+		const struct connection *connection = find(watch, (int)fd);
+
+		if (connection && !connection->heard && !connection->ended &&
+		    now_ns - connection->silent_since_ns >= CONNECTION_WATCH_SILENT_NS)
+			end(watch, (int)fd, &watch->counts.silent);
+	}
+}
+
+const struct connection_watch_counts *connection_watch_counts(const struct connection_watch *watch)
+{
+	return &watch->counts;
+}
