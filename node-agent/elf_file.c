@@ -179,6 +179,12 @@ int elf_file_fd(const struct elf_file *file)
 	return file->fd;
 }
 
+const void *elf_file_memory(struct elf_file *file, size_t *size)
+{
+	*size = 0;
+	return file->fd < 0 ? elf_rawfile(file->elf, size) : NULL;
+}
+
 struct Elf *elf_file_handle(struct elf_file *file)
 {
 	return file->elf;
@@ -221,6 +227,23 @@ bool elf_file_section(struct elf_file *file, const char *name, size_t max, const
 		return false;
 	*data = raw->d_buf;
 	*size = raw->d_size;
+	return true;
+}
+
+bool elf_file_section_place(struct elf_file *file, const char *name, uint64_t *vaddr, uint64_t *size)
+{
+	Elf_Scn *section = NULL;
+	const char *found;
+	GElf_Shdr header;
+
+	*vaddr = *size = 0;
+	do {
+		found = next_section(file->elf, name, &section, &header);
+	} while (found && strcmp(found, name) != 0);
+	if (!found || !(header.sh_flags & SHF_ALLOC) || header.sh_type == SHT_NOBITS)
+		return false;
+	*vaddr = header.sh_addr;
+	*size = header.sh_size;
 	return true;
 }
 

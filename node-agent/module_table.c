@@ -245,20 +245,30 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	return r || !known ? r : announce(table, &place);
 }
 
-/* The same in all 64-bit processes of this kernel: ours tells which it is. */
+/* The kernel's own code in a process: the same in all 64-bit processes of this kernel, so ours tells which it is, of
+ * processes in other time namespaces, too. */
+static int open_vdso(const struct maps_file_entry *entry, struct elf_file **file)
+{
+	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *header = image;
+
+	*file = NULL;
+	if (!image || entry->start <= UINT32_MAX ||
+	    elf_file_open_memory(
+		    image, header->e_shoff + (size_t)header->e_shnum * header->e_shentsize, file))
+		return -ENOENT;
+	return 0;
+}
+
 static int add_vdso(struct module_table *table, const struct maps_file_entry *entry)
 {
 	struct definition_module definition = {.start = entry->start,
 					       .end = entry->end,
 					       .bias = entry->start,
 					       .flags = DEFINITION_MODULE_VDSO};
-	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
-	const ElfW(Ehdr) *header = image;
 	struct elf_file *file;
 
-	if (!image || entry->start <= UINT32_MAX ||
-	    elf_file_open_memory(
-		    image, header->e_shoff + (size_t)header->e_shnum * header->e_shentsize, &file))
+	if (open_vdso(entry, &file))
 		return -ENOENT;
 	definition.build_id_size =
 		elf_file_build_id(file, definition.build_id, sizeof(definition.build_id));

@@ -348,7 +348,7 @@ static void a_wait_that_does_not_end_is_closed_with_the_capture(void **state)
 	bpf_fixture_destroy(fixture);
 }
 
-static const char *usual_victim, *bare_victim;
+static const char *usual_victim, *bare_victim, *static_victim;
 
 /* How many samples have all of main, victim_all and the function, in this order. */
 static uint32_t count_whole(const struct bpf_fixture *fixture, const char *function)
@@ -386,6 +386,47 @@ static void copies_of_stacks_need_no_frame_pointers(void **state)
 	bpf_fixture_victim(usual_victim);
 }
 
+/* Runs a victim that keeps no frame pointers; all samples of what it does lead from the function to _start. */
+static void check_roots(const char *victim, const char *what, const char *function)
+{
+	const struct bpf_source_options options = {.cpu_hz = 499, .stack_pages = 4};
+	struct victim_report report;
+	uint32_t rooted = 0, others = 0;
+
+	bpf_fixture_victim(victim);
+	struct bpf_fixture *fixture = capture(&options, what, 150 * MS, &report);
+	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
+		const struct host_sample *sample = &fixture->samples[i].sample;
+		int inner = bpf_fixture_depth_of(fixture, sample, function);
+		int root = bpf_fixture_depth_of(fixture, sample, "_start");
+
+		if (sample->time_ns < report.begin_ns || sample->time_ns > report.end_ns)
+			continue; /* the loader's */
+		if (inner >= 0 && bpf_fixture_depth_of(fixture, sample, "main") > inner && root > inner)
+			rooted++;
+		else if (root < 0 && ++others)
+			bpf_fixture_print(fixture, sample);
+	}
+	assert_int_equal(others, 0);
+	assert_in_range(rooted, 30, 200);
+	check_accounts(fixture);
+	bpf_fixture_destroy(fixture);
+	bpf_fixture_victim(usual_victim);
+}
+
+static void the_kernels_code_in_a_process_has_callers(void **state)
+{
+	(void)state;
+	check_roots(bare_victim, "clock", "victim_clock");
+}
+
+static void a_static_program_has_callers(void **state)
+{
+	(void)state;
+	if (static_victim)
+		check_roots(static_victim, "spin", "victim_spin");
+}
+
 static void nothing_asked_for_is_nothing_done(void **state)
 {
 	const struct bpf_source_options options = {.watch_pid = getpid()};
@@ -411,13 +452,16 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nobody_else_is_watched),
 		cmocka_unit_test(a_wait_that_does_not_end_is_closed_with_the_capture),
 		cmocka_unit_test(copies_of_stacks_need_no_frame_pointers),
+		cmocka_unit_test(the_kernels_code_in_a_process_has_callers),
+		cmocka_unit_test(a_static_program_has_callers),
 		cmocka_unit_test(nothing_asked_for_is_nothing_done),
 	};
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	usual_victim = argv[1];
 	bare_victim = argv[2];
+	static_victim = argc > 3 ? argv[3] : NULL;
 	bpf_fixture_victim(usual_victim);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
