@@ -354,6 +354,17 @@ static bool walk_copy(struct address_stack *stacks, struct address_list *list)
 	return complete;
 }
 
+/* false: nothing of it is left out. */
+static bool cut_to_leaf(struct address_list *list)
+{
+	bool has_more = list->nr_user > 1 || list->nr_python || list->copy.size;
+
+	list->nr_user = list->nr_user ? 1 : 0;
+	list->nr_python = 0;
+	list->copy.size = 0;
+	return has_more;
+}
+
 int address_stack_find(struct address_stack *stacks, const struct address_list *given,
 		       uint32_t *node_id, uint32_t *lacks)
 {
@@ -365,7 +376,8 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 	if (list->nr_user + list->nr_kernel > ADDRESS_STACK_DEPTH_MAX ||
 	    list->nr_python > SAMPLE_PYTHON_DEPTH)
 		return 0;
-	if (list->nr_user)
+	bool hurried = list->in_haste && cut_to_leaf(list);
+	if (list->nr_user && !list->in_haste)
 		reread(stacks, list->code_pages);
 	if (list->copy.size && stacks->files)
 		complete = walk_copy(stacks, list);
@@ -373,7 +385,7 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 	struct known *known = slot_of(stacks->known, stacks->max_known, hash);
 	if (known->hash) {
 		*node_id = known->node_id;
-		*lacks = known->lacks;
+		*lacks = known->lacks | (hurried ? ADDRESS_STACK_HURRIED : 0);
 		return 0;
 	}
 	int r = resolve(stacks, list, complete, node_id, lacks);
@@ -384,5 +396,6 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 	/* What could not be read may be readable the next time. */
 	if (!list->nr_python || !stacks->python_frames.unread)
 		remember(stacks, hash, *node_id, *lacks);
+	*lacks |= hurried ? ADDRESS_STACK_HURRIED : 0;
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "process_description.h"
 #include "process_ledger.h"
 #include "python_process.h"
+#include "stack_budget.h"
 #include "wait_reason.h"
 #include "watched_account.h"
 #include "watched_collectives.h"
@@ -51,6 +52,9 @@ struct watched_process {
 	uint64_t event_start;        /* process_start of the last event */
 	struct sample_python python; /* as the kernel's half has it; zeros: it has none */
 	struct watched_account account;
+	struct stack_budget budget;
+	uint64_t end_mark; /* bytes of the kernel's buffer, with has_end_mark */
+	bool has_end_mark;
 };
 
 static void on_end(void *context)
@@ -306,12 +310,13 @@ static void confirm_python(struct watched_process *process)
 }
 
 static int find_stack(struct watched_process *process, const struct sample_event *event,
-		      uint32_t *node_id)
+		      bool in_haste, uint32_t *node_id)
 {
 	struct event_stack shown;
 	uint32_t lacks;
 
 	event_stack_init(&shown, event);
+	shown.list.in_haste = in_haste;
 	if (event->kind == HOST_SAMPLE_OFF_CPU)
 		wait_reason_strip(process->scope->kernel, &shown.list);
 	if (event->user_size == 0)
@@ -406,7 +411,7 @@ static int meet(struct watched_process *process, const struct sample_event *even
 	return r ? r : name_command(process, event);
 }
 
-static int add(struct watched_process *process, const struct sample_event *event)
+static int add(struct watched_process *process, const struct sample_event *event, bool in_haste)
 {
 	struct host_sample sample = {
 		.time_ns = event->time_ns + (uint64_t)process->scope->clock.monotonic_ns,
@@ -420,7 +425,7 @@ static int add(struct watched_process *process, const struct sample_event *event
 	if (r == 0)
 		r = reserve(process);
 	if (r == 0)
-		r = find_stack(process, event, &sample.stack_id);
+		r = find_stack(process, event, in_haste, &sample.stack_id);
 	if (r == 0)
 		r = find_name(process, event, &sample.name_id);
 	if (r)
@@ -430,7 +435,8 @@ static int add(struct watched_process *process, const struct sample_event *event
 	return 0;
 }
 
-static int add_collective(struct watched_process *process, const struct sample_event *event)
+static int add_collective(struct watched_process *process, const struct sample_event *event,
+			  bool in_haste)
 {
 	uint32_t stack_id = STACK_NODE_NONE;
 	int r = meet(process, event);
@@ -438,7 +444,7 @@ static int add_collective(struct watched_process *process, const struct sample_e
 	if (r == 0 && watched_collectives_count(process->collectives) >= WATCHED_COLLECTIVES_MAX)
 		r = watched_process_flush(process);
 	if (r == 0 && event->kind == SAMPLE_EVENT_COLLECTIVE)
-		r = find_stack(process, event, &stack_id);
+		r = find_stack(process, event, in_haste, &stack_id);
 	if (r == 0)
 		r = watched_collectives_add(process->collectives, event, &process->scope->clock,
 					    stack_id);
@@ -447,20 +453,34 @@ static int add_collective(struct watched_process *process, const struct sample_e
 	return r;
 }
 
-int watched_process_add(struct watched_process *process, const struct sample_event *event)
+int watched_process_add(struct watched_process *process, const struct sample_event *event,
+			bool in_haste)
 {
 	if (watched_collectives_has(event))
-		return add_collective(process, event);
-	int r = add(process, event);
+		return add_collective(process, event, in_haste);
+	int r = add(process, event, in_haste);
 
 	if (r == 0)
 		watched_account_receive(&process->account, event->duration_ns);
 	return r;
 }
 
+struct stack_budget *watched_process_budget(struct watched_process *process)
+{
+	return &process->budget;
+}
+
+bool watched_process_is_read(struct watched_process *process, uint64_t written, uint64_t read)
+{
+	if (!process->has_end_mark)
+		process->end_mark = written;
+	process->has_end_mark = true;
+	return read >= process->end_mark;
+}
+
 int watched_process_add_open(struct watched_process *process, const struct sample_event *event)
 {
-	int r = add(process, event);
+	int r = add(process, event, false);
 
 	if (r == 0)
 		watched_account_receive_open(&process->account, event->duration_ns);

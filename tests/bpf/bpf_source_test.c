@@ -427,6 +427,87 @@ static void a_static_program_has_callers(void **state)
 		check_roots(static_victim, "spin", "victim_spin");
 }
 
+static bool has_come(const struct bpf_fixture *fixture, const char *function)
+{
+	uint32_t i = 0;
+
+	while (i < fixture->nr_samples &&
+	       bpf_fixture_depth_of(fixture, &fixture->samples[i].sample, function) < 0)
+		i++;
+	return i < fixture->nr_samples;
+}
+
+/* Runs a victim to its end without a pass once the first sample of its work has come; the others wait in the kernel's buffer. */
+static struct bpf_fixture *leave_unread(const struct bpf_source_options *options, pid_t *pid)
+{
+	struct bpf_fixture *fixture = create(options);
+	siginfo_t info;
+
+	*pid = bpf_fixture_start(fixture, "spin", 400 * MS);
+	bpf_fixture_release(fixture);
+	while (!has_come(fixture, "victim_spin"))
+		bpf_fixture_pass(fixture, 1);
+	assert_int_equal(waitid(P_PID, (id_t)*pid, &info, WEXITED | WNOWAIT), 0);
+	return fixture;
+}
+
+static void a_pass_ends_when_its_time_is_up_and_the_next_goes_on(void **state)
+{
+	const struct bpf_source_options options = {.cpu_hz = 499, .watch_pid = getpid()};
+	struct bpf_fixture *fixture;
+	uint32_t full = 0, before;
+	pid_t pid;
+
+	(void)state;
+	fixture = leave_unread(&options, &pid);
+	bpf_fixture_step_clock(MS); /* the time of a sample */
+	do {
+		before = fixture->nr_samples;
+		bpf_fixture_pass(fixture, 0);
+		assert_true(fixture->nr_samples - before <= BPF_SOURCE_PASS_NS / MS);
+		full += fixture->nr_samples - before == BPF_SOURCE_PASS_NS / MS;
+	} while (fixture->nr_samples > before);
+	assert_in_range(full, 8, 80);
+	bpf_fixture_step_clock(0);
+	bpf_fixture_await(fixture, pid);
+	bpf_fixture_stop(fixture);
+	check_accounts(fixture);
+	bpf_fixture_destroy(fixture);
+}
+
+static void in_a_crowded_buffer_stacks_are_their_leaf(void **state)
+{
+	const struct bpf_source_options options = {
+		.cpu_hz = 499, .stack_pages = 4, .ring_bytes = 1u << 17, .watch_pid = getpid()};
+	uint32_t whole = 0, leaves = 0;
+	struct bpf_fixture *fixture;
+	pid_t pid;
+
+	(void)state;
+	fixture = leave_unread(&options, &pid);
+	uint32_t first = fixture->nr_samples;
+	bpf_fixture_await(fixture, pid);
+	bpf_fixture_stop(fixture);
+	for (uint32_t i = first; i < fixture->nr_samples; i++) {
+		const struct host_sample *sample = &fixture->samples[i].sample;
+		bool has_root = bpf_fixture_depth_of(fixture, sample, "_start") >= 0;
+
+		if (bpf_fixture_depth_of(fixture, sample, "victim_spin") < 0)
+			continue; /* on its way there */
+		whole += has_root;
+		leaves += !has_root;
+	}
+	const struct bpf_fixture_process *process =
+		bpf_fixture_process(fixture, pid, "bpf_victim spin");
+	assert_non_null(process);
+	assert_true(process->ledger[LEDGER_SAMPLE_RING_FULL].count > 0);
+	assert_true(process->ledger[LEDGER_STACK_HURRIED].count >= leaves);
+	assert_true(leaves > 0);
+	assert_true(whole > leaves);
+	check_accounts(fixture);
+	bpf_fixture_destroy(fixture);
+}
+
 static void nothing_asked_for_is_nothing_done(void **state)
 {
 	const struct bpf_source_options options = {.watch_pid = getpid()};
@@ -454,6 +535,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(copies_of_stacks_need_no_frame_pointers),
 		cmocka_unit_test(the_kernels_code_in_a_process_has_callers),
 		cmocka_unit_test(a_static_program_has_callers),
+		cmocka_unit_test(a_pass_ends_when_its_time_is_up_and_the_next_goes_on),
+		cmocka_unit_test(in_a_crowded_buffer_stacks_are_their_leaf),
 		cmocka_unit_test(nothing_asked_for_is_nothing_done),
 	};
 
