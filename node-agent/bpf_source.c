@@ -19,6 +19,7 @@
 #include "proto/realtime_offset.h"
 #include "python_file.h"
 #include "python_process.h"
+#include "sample_room.h"
 #include "stack_budget.h"
 #include "unwind_files.h"
 #include "watched_set.h"
@@ -217,12 +218,30 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
 	return 0;
 }
 
-/* Copies of stacks are large, and there are as many as a program makes calls. */
-static uint32_t ring_bytes(const struct bpf_source_options *options)
+/* Copies of stacks are large, and there are as many calls as a program makes. */
+static uint32_t default_bytes(const struct bpf_source_options *options)
 {
-	if (options->ring_bytes == 0 && options->host_calls && options->stack_pages)
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint32_t pages = options->stack_pages < SAMPLE_STACK_PAGES_MAX ? options->stack_pages
+								       : SAMPLE_STACK_PAGES_MAX;
+	uint32_t room = sample_room_bytes(options->cpu_hz, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+					  pages, memory);
+
+	if (options->host_calls && options->stack_pages && room < BPF_SOURCE_CALLS_RING)
 		return BPF_SOURCE_CALLS_RING;
-	return options->ring_bytes;
+	return room;
+}
+
+/* Of a size that nobody asked for, less will do where there is less. */
+static int create_ring(struct bpf_source *source, const char **what)
+{
+	uint32_t asked = source->options.ring_bytes;
+	uint32_t bytes = asked ? asked : default_bytes(&source->options);
+	int r = bpf_ring_create(bytes, on_event, source, &source->ring, what);
+
+	if (r && !asked && bytes > BPF_RING_SIZE_DEFAULT)
+		r = bpf_ring_create(0, on_event, source, &source->ring, what);
+	return r;
 }
 
 /* -ECANCELED: that nothing came of it was said. */
@@ -239,8 +258,7 @@ static int start_ring(struct bpf_source *source)
 	}
 	libbpf_set_print(be_quiet);
 	bpf_rights_raise_memory();
-	int r = bpf_ring_create(ring_bytes(&source->options), on_event, source, &source->ring,
-				&what);
+	int r = create_ring(source, &what);
 	if (r == 0)
 		return 0;
 	bpf_rights_explain(what, r, lost_by(&source->options), line);

@@ -26,7 +26,7 @@ struct bpf_source_options {
 	uint32_t
 		stack_pages; /* of 4 KiB, copied with each call, BPF_SOURCE_STACK_PAGES_MAX at most, with a sample 4, with a wait 2: stacks without frame pointers. 0: by these alone */
 	uint32_t
-		ring_bytes; /* bpf_ring.h; 0: the default; BPF_SOURCE_CALLS_RING of calls with copies */
+		ring_bytes; /* bpf_ring.h; 0: by sample_room.h; of calls with copies at least BPF_SOURCE_CALLS_RING */
 	enum stack_mode
 		stack_mode; /* how native and Python frames stand together; STACK_MODE_NATIVE, STACK_MODE_NONE: no Python frames */
 	bool host_calls;    /* calls of CUDA in watched processes without a guest (call_probes.h) */
