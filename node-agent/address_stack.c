@@ -7,6 +7,7 @@
 
 #include "elf_file.h"
 #include "kernel_symbols.h"
+#include "maps_file.h"
 #include "module_table.h"
 #include "proc_file.h"
 #include "python_process.h"
@@ -17,6 +18,7 @@
 #include "unwind_files.h"
 
 #define WALK_MAX      192u /* frames of one walk */
+#define PREPARED_MAX  16u  /* files that are opened before the first stack: a program begins with three */
 #define ITEMS_MAX     (ADDRESS_STACK_DEPTH_MAX + SAMPLE_PYTHON_DEPTH + STACK_MERGE_MARKS)
 #define KNOWN_MIN     256u
 #define KNOWN_MAX     (1u << 16) /* stacks; then all are forgotten, and found again */
@@ -289,12 +291,6 @@ static void find_python(struct address_stack *stacks)
 		python->publish(python->context, &where);
 }
 
-void address_stack_prepare(struct address_stack *stacks)
-{
-	if (module_table_reread(stacks->modules))
-		find_python(stacks);
-}
-
 static bool is_early(const struct address_stack *stacks)
 {
 	return stacks->python.process &&
@@ -337,6 +333,31 @@ static bool find_rule(void *context, uint64_t address, uint32_t *rule)
 			return false;
 	}
 	return unwind_files_find(stacks->files, frame.module, frame.offset, rule);
+}
+
+/* Files of code, so that what is in them has names and rules when the process is gone. */
+static void open_files(struct address_stack *stacks)
+{
+	struct maps_file_entry entry;
+	const char *text;
+	size_t size;
+	uint32_t rule;
+
+	module_table_text(stacks->modules, &text, &size);
+	for (uint32_t i = 0; i < PREPARED_MAX && maps_file_next(&text, &size, &entry);)
+		if (entry.executable && (entry.path_size || entry.vdso)) {
+			find_rule(stacks, entry.start, &rule);
+			i++;
+		}
+}
+
+void address_stack_prepare(struct address_stack *stacks)
+{
+	if (!module_table_reread(stacks->modules))
+		return;
+	if (stacks->files)
+		open_files(stacks);
+	find_python(stacks);
 }
 
 /* What leads farther counts. true: it leads to the root. */

@@ -85,7 +85,11 @@ static int load(struct bpf_ring *ring, uint32_t size_bytes, const char **what)
 		return r;
 	*what = "BPF: sched_process_fork";
 	ring->programs->links.on_fork = bpf_program__attach(ring->programs->progs.on_fork);
-	return ring->programs->links.on_fork ? 0 : -errno;
+	if (!ring->programs->links.on_fork)
+		return -errno;
+	*what = "BPF: sched_process_exec";
+	ring->programs->links.on_exec = bpf_program__attach(ring->programs->progs.on_exec);
+	return ring->programs->links.on_exec ? 0 : -errno;
 }
 
 static const volatile unsigned long *map_position(int map_fd, int page)

@@ -1,5 +1,5 @@
 /* What all BPF programs of the agent share: the ring buffer through which they send, which processes they look at, what they counted.
- * Programs are loaded with these maps in place of their own. The kernel wakes the loop only for the first event of a process, whose files
+ * Programs are loaded with these maps in place of their own. The kernel wakes the loop only when a process becomes a program, and for its first event: its files
  * may be gone soon; all else waits for the next pass. Single-threaded: only the agent loop calls it. */
 #ifndef BPF_RING_H
 #define BPF_RING_H

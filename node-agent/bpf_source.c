@@ -84,7 +84,10 @@ static int take_event(struct bpf_source *source, const struct sample_event *even
 	struct stack_budget *budget = watched_process_budget(process);
 	uint64_t begin_ns = source->event_ns;
 	bool in_haste = !stack_budget_allows(budget, begin_ns, bpf_ring_fill(source->ring));
-	r = watched_process_add(process, event, in_haste);
+	if (event->kind == SAMPLE_EVENT_EXEC)
+		r = in_haste ? 0 : watched_process_exec(process, event);
+	else
+		r = watched_process_add(process, event, in_haste);
 	source->event_ns = source->scope.now_ns();
 	stack_budget_spend(budget, source->event_ns, source->event_ns - begin_ns);
 	if (r == 0 && source->options.calls_auto && event->kind == HOST_SAMPLE_CALL)
@@ -95,7 +98,8 @@ static int take_event(struct bpf_source *source, const struct sample_event *even
 static int on_event(void *context, const struct sample_event *event)
 {
 	struct bpf_source *source = context;
-	int r = event->duration_ns ? take_event(source, event) : 0;
+	bool counts = event->duration_ns || event->kind == SAMPLE_EVENT_EXEC;
+	int r = counts ? take_event(source, event) : 0;
 
 	if (r)
 		return r;

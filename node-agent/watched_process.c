@@ -411,6 +411,18 @@ static int meet(struct watched_process *process, const struct sample_event *even
 	return r ? r : name_command(process, event);
 }
 
+int watched_process_exec(struct watched_process *process, const struct sample_event *event)
+{
+	int r = meet(process, event);
+
+	process->event_start = event->process_start;
+	if (r == 0 && !process->stacks)
+		r = create_stacks(process);
+	if (r == 0)
+		address_stack_prepare(process->stacks);
+	return r;
+}
+
 static int add(struct watched_process *process, const struct sample_event *event, bool in_haste)
 {
 	struct host_sample sample = {

@@ -73,6 +73,9 @@ uint32_t watched_process_claim(const struct watched_process *process);
  * once there is one. 0 or -ENOMEM. */
 int watched_process_prepare(struct watched_process *process);
 
+/* It has become another program: reads the same, for the program that it is now. 0 or -ENOMEM. */
+int watched_process_exec(struct watched_process *process, const struct sample_event *event);
+
 /* Its calls are timed in place of what a guest would tell: says so, once, in its own notices and by notice. */
 void watched_process_replace_guest(struct watched_process *process,
 				   void (*notice)(void *context, const char *line), void *context);

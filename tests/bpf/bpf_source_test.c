@@ -301,13 +301,15 @@ static void nobody_else_is_watched(void **state)
 	bpf_fixture_destroy(fixture);
 }
 
-/* It stands in read(0, ...). */
-static bool reads_input(pid_t pid)
+/* It stands in read(). descriptor: "" is any. */
+static bool reads_from(pid_t pid, const char *descriptor)
 {
-	char *text = NULL;
+	char *text = NULL, call[32];
 	size_t size;
+
+	snprintf(call, sizeof(call), "0 0x%s", descriptor);
 	bool is = proc_file_read(pid, "syscall", 256, &text, &size) == 0 &&
-		  strncmp(text, "0 0x0 ", 6) == 0;
+		  strncmp(text, call, strlen(call)) == 0;
 
 	free(text);
 	return is;
@@ -326,7 +328,7 @@ static void a_wait_that_does_not_end_is_closed_with_the_capture(void **state)
 	pid_t pid = bpf_fixture_start(fixture, "read", 0);
 	dup2(output, STDIN_FILENO);
 	bpf_fixture_release(fixture);
-	while (!reads_input(pid))
+	while (!reads_from(pid, "0 "))
 		bpf_fixture_pass(fixture, 1);
 	for (int i = 0; i < 5; i++)
 		bpf_fixture_pass(fixture, 10);
@@ -508,6 +510,36 @@ static void in_a_crowded_buffer_stacks_are_their_leaf(void **state)
 	bpf_fixture_destroy(fixture);
 }
 
+/* All of its samples are read when it is gone. */
+static void a_program_is_known_before_its_first_sample(void **state)
+{
+	const struct bpf_source_options options = {.cpu_hz = 97, .watch_pid = getpid()};
+	struct bpf_fixture *fixture = create(&options);
+	pid_t pid = bpf_fixture_start(fixture, "spin", 300 * MS);
+	uint32_t inside = 0;
+	siginfo_t info;
+
+	(void)state;
+	while (!reads_from(pid, ""))
+		bpf_fixture_pass(fixture, 1);
+	bpf_fixture_pass(fixture, 0);
+	bpf_fixture_release(fixture);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	struct victim_report report = bpf_fixture_await(fixture, pid);
+	bpf_fixture_stop(fixture);
+	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
+		const struct host_sample *sample = &fixture->samples[i].sample;
+
+		if (sample->time_ns < report.begin_ns || sample->time_ns > report.end_ns)
+			continue; /* the loader's */
+		assert_true(bpf_fixture_depth_of(fixture, sample, "victim_spin") >= 0);
+		inside++;
+	}
+	assert_in_range(inside, 8, 40);
+	check_accounts(fixture);
+	bpf_fixture_destroy(fixture);
+}
+
 static void nothing_asked_for_is_nothing_done(void **state)
 {
 	const struct bpf_source_options options = {.watch_pid = getpid()};
@@ -537,6 +569,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_static_program_has_callers),
 		cmocka_unit_test(a_pass_ends_when_its_time_is_up_and_the_next_goes_on),
 		cmocka_unit_test(in_a_crowded_buffer_stacks_are_their_leaf),
+		cmocka_unit_test(a_program_is_known_before_its_first_sample),
 		cmocka_unit_test(nothing_asked_for_is_nothing_done),
 	};
 
