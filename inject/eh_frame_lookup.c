@@ -110,8 +110,8 @@ static bool read_entry(const struct eh_frame_header *header, uint64_t address,
 
 	if (!frame_description_common(&entry, 0, &common_address))
 		return false;
-	struct frame_section common_entry = copy_entry(common_address, found->common,
-						       sizeof(found->common), header->address);
+	struct frame_section common_entry =
+		copy_entry(common_address, found->common, sizeof(found->common), header->address);
 
 	return frame_common_parse(&common_entry, 0, &common) &&
 	       frame_description_parse_apart(&entry, 0, &common, &found->description);

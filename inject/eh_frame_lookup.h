@@ -13,7 +13,8 @@
 
 #define EH_FRAME_ENTRY_MAX  65536u /* bytes of one function's entry; larger ones are not found */
 #define EH_FRAME_COMMON_MAX 1024u
-#define EH_FRAME_LIST_MAX   (16u << 20) /* bytes of .eh_frame that are listed where there is no search table */
+#define EH_FRAME_LIST_MAX                                                                          \
+	(16u << 20) /* bytes of .eh_frame that are listed where there is no search table */
 
 struct eh_frame_lookup {
 	struct eh_frame_header header;
@@ -22,7 +23,8 @@ struct eh_frame_lookup {
 
 /* What was found, and the bytes that it lies in. */
 struct eh_frame_found {
-	struct frame_description description; /* borrowed until the next search, or the lookup's end */
+	struct frame_description
+		description; /* borrowed until the next search, or the lookup's end */
 	uint8_t entry[EH_FRAME_ENTRY_MAX], common[EH_FRAME_COMMON_MAX];
 };
 

@@ -64,8 +64,7 @@ static bool enter(struct dwarf_reader *reader, bool *wide)
 	return true;
 }
 
-bool frame_common_parse(const struct frame_section *section, size_t at,
-			struct frame_common *common)
+bool frame_common_parse(const struct frame_section *section, size_t at, struct frame_common *common)
 {
 	struct dwarf_reader reader = frame_section_reader(section, at);
 	bool wide;

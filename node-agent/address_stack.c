@@ -18,7 +18,8 @@
 #include "unwind_files.h"
 
 #define WALK_MAX      192u /* frames of one walk */
-#define PREPARED_MAX  16u  /* files that are opened before the first stack: a program begins with three */
+#define PREPARED_MAX                                                                               \
+	16u /* files that are opened before the first stack: a program begins with three */
 #define ITEMS_MAX     (ADDRESS_STACK_DEPTH_MAX + SAMPLE_PYTHON_DEPTH + STACK_MERGE_MARKS)
 #define KNOWN_MIN     256u
 #define KNOWN_MAX     (1u << 16) /* stacks; then all are forgotten, and found again */

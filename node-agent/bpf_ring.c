@@ -21,8 +21,9 @@ struct bpf_ring {
 	void *context;
 	int wake_fd;
 	int watched_fd, counts_fd, pythons_fd, viewer_fd;
-	const volatile unsigned long *read, *written; /* own; pages of the map: positions in bytes */
-	uint32_t size;                                /* bytes */
+	const volatile unsigned long *read,
+		*written; /* own; pages of the map: positions in bytes */
+	uint32_t size;    /* bytes */
 	int nr_cpus;
 	struct sample_counts *per_cpu; /* owns; nr_cpus of them */
 };

@@ -19,7 +19,7 @@
 #include "proto/realtime_offset.h"
 #include "python_file.h"
 #include "python_process.h"
-#include "sample_room.h"
+#include "source_ring.h"
 #include "stack_budget.h"
 #include "unwind_files.h"
 #include "watched_set.h"
@@ -213,61 +213,16 @@ static const char *lost_by(const struct bpf_source_options *options)
 	return options->cpu_hz ? "no CPU samples" : "no waits of host threads";
 }
 
-/* It says on its own what fails; an error is passed on once, in our words. */
-static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	(void)level;
-	(void)format;
-	(void)arguments;
-	return 0;
-}
-
-/* Copies of stacks are large, and there are as many calls as a program makes. */
-static uint32_t default_bytes(const struct bpf_source_options *options)
-{
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	uint32_t pages = options->stack_pages < SAMPLE_STACK_PAGES_MAX ? options->stack_pages
-								       : SAMPLE_STACK_PAGES_MAX;
-	uint32_t room = sample_room_bytes(options->cpu_hz, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
-					  pages, memory);
-
-	if (options->host_calls && options->stack_pages && room < BPF_SOURCE_CALLS_RING)
-		return BPF_SOURCE_CALLS_RING;
-	return room;
-}
-
-/* Of a size that nobody asked for, less will do where there is less. */
-static int create_ring(struct bpf_source *source, const char **what)
-{
-	uint32_t asked = source->options.ring_bytes;
-	uint32_t bytes = asked ? asked : default_bytes(&source->options);
-	int r = bpf_ring_create(bytes, on_event, source, &source->ring, what);
-
-	if (r && !asked && bytes > BPF_RING_SIZE_DEFAULT)
-		r = bpf_ring_create(0, on_event, source, &source->ring, what);
-	return r;
-}
-
 /* -ECANCELED: that nothing came of it was said. */
 static int start_ring(struct bpf_source *source)
 {
 	char line[BPF_RIGHTS_LINE_MAX];
-	struct bpf_rights rights;
-	const char *what;
+	int r = source_ring_create(&source->options, lost_by(&source->options), on_event, source,
+				   &source->ring, line);
 
-	bpf_rights_read(&rights, "");
-	if (bpf_rights_missing(&rights, lost_by(&source->options), line)) {
+	if (r)
 		notice(source, "%s", line);
-		return -ECANCELED;
-	}
-	libbpf_set_print(be_quiet);
-	bpf_rights_raise_memory();
-	int r = create_ring(source, &what);
-	if (r == 0)
-		return 0;
-	bpf_rights_explain(what, r, lost_by(&source->options), line);
-	notice(source, "%s", line);
-	return -ECANCELED;
+	return r;
 }
 
 static void on_urgent(void *context)
@@ -460,9 +415,8 @@ static int take_open_waits(struct bpf_source *source)
 		return 0;
 	source->has_open_waits = false;
 	return bpf_programs_open_waits(
-		source->programs,
-		source->stop_ns - (uint64_t)source->set.scope.clock.monotonic_ns, on_open_wait,
-		source);
+		source->programs, source->stop_ns - (uint64_t)source->set.scope.clock.monotonic_ns,
+		on_open_wait, source);
 }
 
 static void say_failures(struct bpf_source *source)

@@ -37,7 +37,8 @@ const void *elf_file_memory(struct elf_file *file, size_t *size);
 
 /* Where a section lies once the file is loaded. false: there is none of that name, or it is not loaded with contents;
  * the outputs are then 0. */
-bool elf_file_section_place(struct elf_file *file, const char *name, uint64_t *vaddr, uint64_t *size);
+bool elf_file_section_place(struct elf_file *file, const char *name, uint64_t *vaddr,
+			    uint64_t *size);
 
 /* The contents of a section, uninterpreted, borrowed until elf_file_close(). false: there is none of
  * that name, it has no contents in this file, or they are larger than max bytes. */

@@ -14,7 +14,7 @@ struct elf_image { /* zeroed: nothing is there */
 	Elf64_Phdr segments[ELF_IMAGE_PHDRS_MAX];
 	uint32_t nr_segments;
 	uint64_t low, span; /* virtual addresses, whole pages */
-	char *base;         /* owns, if not borrowed; where low lies in our memory. NULL: nothing is there */
+	char *base; /* owns, if not borrowed; where low lies in our memory. NULL: nothing is there */
 	bool is_borrowed;
 };
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STACK_BUDGET_SHARE    5u           /* one part in so many of the time that passes is a process's due */
+#define STACK_BUDGET_SHARE    5u /* one part in so many of the time that passes is a process's due */
 #define STACK_BUDGET_AHEAD_NS 100000000ull /* what it may have taken before it was due */
 #define STACK_BUDGET_CROWDED  50u          /* percent of the buffer, from which on budgets count */
 #define STACK_BUDGET_FULL     75u          /* percent, from which on nobody has one */

@@ -192,8 +192,7 @@ static struct cached *slot_of(struct unwind_files *files, uint32_t module_id, ui
 bool unwind_files_find(struct unwind_files *files, uint32_t module_id, uint64_t vaddr,
 		       uint32_t *rule)
 {
-	const struct unwind_file *file =
-		module_id < files->max ? files->files[module_id] : NULL;
+	const struct unwind_file *file = module_id < files->max ? files->files[module_id] : NULL;
 
 	if (!file || file == &no_rules || !has_place(&file->image, vaddr, 1))
 		return false;

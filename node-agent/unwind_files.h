@@ -7,8 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define UNWIND_FILES_MAX       2048u         /* that are mapped at a time; then all are forgotten, and found again */
-#define UNWIND_FILES_BYTES_MAX (64ull << 20) /* of lists of functions, which files without a search table need */
+#define UNWIND_FILES_MAX                                                                           \
+	2048u /* that are mapped at a time; then all are forgotten, and found again */
+#define UNWIND_FILES_BYTES_MAX                                                                     \
+	(64ull << 20) /* of lists of functions, which files without a search table need */
 
 struct elf_file;
 struct unwind_files;

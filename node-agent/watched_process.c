@@ -11,8 +11,8 @@
 #include "address_stack.h"
 #include "batch_builder.h"
 #include "bpf/collective_event.h"
-#include "call_function.h"
 #include "event_loop.h"
+#include "event_name.h"
 #include "event_stack.h"
 #include "guest_process.h"
 #include "proc_file.h"
@@ -53,8 +53,7 @@ struct watched_process {
 	struct sample_python python; /* as the kernel's half has it; zeros: it has none */
 	struct watched_account account;
 	struct stack_budget budget;
-	uint64_t end_mark; /* bytes of the kernel's buffer, with has_end_mark */
-	bool has_end_mark;
+	uint64_t end_mark; /* bytes of the kernel's buffer + 1; 0: none */
 };
 
 static void on_end(void *context)
@@ -291,15 +290,18 @@ static int create_stacks(struct watched_process *process)
 	return python.process ? 0 : -ENOMEM;
 }
 
-int watched_process_prepare(struct watched_process *process)
+static int prepare(struct watched_process *process)
 {
-	if (process->has_exec_id)
-		return 0;
 	int r = process->stacks ? 0 : create_stacks(process);
 
 	if (r == 0)
 		address_stack_prepare(process->stacks);
 	return r;
+}
+
+int watched_process_prepare(struct watched_process *process)
+{
+	return process->has_exec_id ? 0 : prepare(process);
 }
 
 /* What was found before the first sample is the program's that this is of, if its files are still there: they have been read anew. */
@@ -330,24 +332,6 @@ static int find_stack(struct watched_process *process, const struct sample_event
 	watched_account_count_lacks(&process->account, lacks);
 	confirm_python(process);
 	return 0;
-}
-
-static int find_name(const struct watched_process *process, const struct sample_event *event,
-		     uint32_t *name_id)
-{
-	char reason[WAIT_REASON_MAX];
-	const char *name = reason;
-
-	*name_id = STRING_NONE;
-	if (event->kind == HOST_SAMPLE_OFF_CPU)
-		wait_reason_find(process->scope->kernel, event, reason);
-	else
-		name = event->kind == HOST_SAMPLE_CALL ? call_function_name(event->argument) : NULL;
-	if (!name)
-		return 0;
-	int r = string_dictionary_intern(process->scope->outputs.strings, name, strlen(name),
-					 name_id);
-	return r == -ENOMEM ? r : 0;
 }
 
 static int call_anew(struct watched_process *process)
@@ -416,11 +400,7 @@ int watched_process_exec(struct watched_process *process, const struct sample_ev
 	int r = meet(process, event);
 
 	process->event_start = event->process_start;
-	if (r == 0 && !process->stacks)
-		r = create_stacks(process);
-	if (r == 0)
-		address_stack_prepare(process->stacks);
-	return r;
+	return r ? r : prepare(process);
 }
 
 static int add(struct watched_process *process, const struct sample_event *event, bool in_haste)
@@ -439,7 +419,8 @@ static int add(struct watched_process *process, const struct sample_event *event
 	if (r == 0)
 		r = find_stack(process, event, in_haste, &sample.stack_id);
 	if (r == 0)
-		r = find_name(process, event, &sample.name_id);
+		r = event_name_find(process->scope->kernel, process->scope->outputs.strings, event,
+				    &sample.name_id);
 	if (r)
 		return r;
 	sample.command_id = process->command_id;
@@ -484,10 +465,9 @@ struct stack_budget *watched_process_budget(struct watched_process *process)
 
 bool watched_process_is_read(struct watched_process *process, uint64_t written, uint64_t read)
 {
-	if (!process->has_end_mark)
-		process->end_mark = written;
-	process->has_end_mark = true;
-	return read >= process->end_mark;
+	if (process->end_mark == 0)
+		process->end_mark = written + 1;
+	return read + 1 >= process->end_mark;
 }
 
 int watched_process_add_open(struct watched_process *process, const struct sample_event *event)

@@ -404,7 +404,8 @@ static void check_roots(const char *victim, const char *what, const char *functi
 
 		if (sample->time_ns < report.begin_ns || sample->time_ns > report.end_ns)
 			continue; /* the loader's */
-		if (inner >= 0 && bpf_fixture_depth_of(fixture, sample, "main") > inner && root > inner)
+		if (inner >= 0 && bpf_fixture_depth_of(fixture, sample, "main") > inner &&
+		    root > inner)
 			rooted++;
 		else if (root < 0 && ++others)
 			bpf_fixture_print(fixture, sample);

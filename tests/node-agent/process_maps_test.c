@@ -212,8 +212,7 @@ static uint32_t find_plainly(const struct many *many, uint64_t address)
 {
 	uint32_t i = 0;
 
-	while (i < MANY &&
-	       (address < many->mappings[i].start || address >= many->mappings[i].end))
+	while (i < MANY && (address < many->mappings[i].start || address >= many->mappings[i].end))
 		i++;
 	return i;
 }
