@@ -21,7 +21,8 @@ bool eh_frame_function(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64
 int eh_frame_compile(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64_t start,
 		     uint64_t end, struct unwind_rows *rows);
 
-/* The rows of one function (eh_frame_lookup.h), from its own start on, appended to rows (empty). false: there is no room. */
+/* The rows of one function (eh_frame_lookup.h), from its own start on, appended to rows (empty). false: there is
+ * no room. */
 bool eh_frame_rows(const struct frame_description *function, struct unwind_rows *rows);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a loaded file's .eh_frame_hdr says: where its .eh_frame lies, and the search table of its functions. Pure but for the
- * reading of memory, which goes through a copy and cannot fault. Any thread. */
+/* What a loaded file's .eh_frame_hdr says: where its .eh_frame lies, and the search table of its functions. Pure
+ * but for the reading of memory, which goes through a copy and cannot fault. Any thread. */
 #ifndef EH_FRAME_HEADER_H
 #define EH_FRAME_HEADER_H
 

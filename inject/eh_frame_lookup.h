@@ -1,6 +1,7 @@
-/* The functions of one loaded file, each read when it is asked for. The header's search table leads to it, of which a few words
- * are read; only of a file without one all functions are listed at the start. Nothing that the file says is believed, and reading goes
- * through copies, which cannot fault. mmap, not malloc. One thread at a time. */
+/* The functions of one loaded file, each read when it is asked for. The header's search table leads to it, of
+ * which a few words are read; only of a file without one all functions are listed at the start. Nothing that the
+ * file says is believed, and reading goes through copies, which cannot fault. mmap, not malloc. One thread at a
+ * time. */
 #ifndef EH_FRAME_LOOKUP_H
 #define EH_FRAME_LOOKUP_H
 

@@ -51,8 +51,8 @@ struct address_list {
 	bool in_haste; /* of the user's part, the leaf is enough, by the mappings as they are known */
 };
 
-/* Reads the mappings, opens their files and looks for the interpreter now, before the first stack, for which they are read again: the process may
- * be gone by then. */
+/* Reads the mappings, opens their files and looks for the interpreter now, before the first stack, for which they
+ * are read again: the process may be gone by then. */
 void address_stack_prepare(struct address_stack *stacks);
 
 /* A new pass of the agent: mappings that have changed are read once in each. */

@@ -82,8 +82,8 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 	return 0;
 }
 
-/* One pass over all rings, or the rest of one that had no room. The kernel's goes first, for a few milliseconds at most: guests' rings fill
- * meanwhile. */
+/* One pass over all rings, or the rest of one that had no room. The kernel's goes first, for a few milliseconds at
+ * most: guests' rings fill meanwhile. */
 static int pass(struct agent *agent, uint64_t now_ns)
 {
 	uint64_t before = count_read(agent);

@@ -512,7 +512,8 @@ int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id)
 	*process_id = 0;
 	if (!source || pid <= 0)
 		return 0;
-	/* What is in the buffer was before the guest. It waits for its answer: where there is too much to read, it goes first. */
+	/* What is in the buffer was before the guest, which waits for its answer. Where there is too much to
+	 * read, the answer goes first. */
 	int r = source->is_behind ? 0 : drain(source);
 	return r < 0 ? r : watched_set_claim(&source->set, pid, process_id);
 }

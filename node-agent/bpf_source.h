@@ -104,16 +104,17 @@ enum bpf_source_progress {
 	BPF_SOURCE_MORE,    /* its time was up: call again soon */
 };
 
-/* Reads and sends what is there, for BPF_SOURCE_PASS_NS and the time of one sample at most: others wait meanwhile. enum bpf_source_progress, or
- * -errno: the agent can't go on. */
+/* Reads and sends what is there, for BPF_SOURCE_PASS_NS and the time of one sample at most: others wait meanwhile.
+ * enum bpf_source_progress, or -errno: the agent can't go on. */
 #define BPF_SOURCE_PASS_NS 5000000ull
 int bpf_source_pass(struct bpf_source *source, uint64_t now_ns);
 
-/* Whether all has been read that the kernel had written of a guest's process when this was first asked. The guest is not to be let go
- * before: what its threads did is sent before its end. */
+/* Whether all has been read that the kernel had written of a guest's process when this was first asked. The guest
+ * is not to be let go before: what its threads did is sent before its end. */
 bool bpf_source_is_read(struct bpf_source *source, const struct guest_process *guest);
 
-/* No more events from now on; waits that last end now. Then passes until BPF_SOURCE_ALL. The last of them sends the accounts. 0 or -errno. */
+/* No more events from now on; waits that last end now. Then passes until BPF_SOURCE_ALL. The last of them sends
+ * the accounts. 0 or -errno. */
 int bpf_source_stop(struct bpf_source *source, uint64_t now_ns);
 
 /* Files whose calls are timed now. */

@@ -29,8 +29,8 @@ const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint32_t type
 bool elf_image_map(struct elf_image *image, int fd);
 bool elf_image_copy(struct elf_image *image, int fd);
 
-/* One that is in our memory already, its segments where they are in the file, in place of reading and mapping it. Borrowed until
- * elf_image_fini(). false: it is no such file, or does not lie there so. */
+/* One that is in our memory already, its segments where they are in the file, in place of reading and mapping it.
+ * Borrowed until elf_image_fini(). false: it is no such file, or does not lie there so. */
 bool elf_image_borrow(struct elf_image *image, const void *memory, size_t size);
 void elf_image_fini(struct elf_image *image);
 

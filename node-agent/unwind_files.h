@@ -1,6 +1,7 @@
-/* The unwind rules of files that watched processes have mapped, by module, for all processes. A file is mapped when it is first asked
- * for, and of each of its functions the rules are read when a stack first goes through it: a program runs few of those that its
- * libraries have. On other machines than x86_64 there are none. Single-threaded: only the agent loop calls it. */
+/* The unwind rules of files that watched processes have mapped, by module, for all processes. A file is mapped
+ * when it is first asked for, and of each of its functions the rules are read when a stack first goes through it:
+ * a program runs few of those that its libraries have. On other machines than x86_64 there are none.
+ * Single-threaded: only the agent loop calls it. */
 #ifndef UNWIND_FILES_H
 #define UNWIND_FILES_H
 
@@ -22,8 +23,8 @@ void unwind_files_destroy(struct unwind_files *files);
 /* Whether the module was looked at, whatever came of it. */
 bool unwind_files_has(const struct unwind_files *files, uint32_t module_id);
 
-/* Takes a module's file, which stays the caller's. NULL: it can't be had, and there will be no rules. An image in memory
- * (elf_file_open_memory()) is borrowed until unwind_files_destroy(). 0 or -ENOMEM. */
+/* Takes a module's file, which stays the caller's. NULL: it can't be had, and there will be no rules. An image in
+ * memory (elf_file_open_memory()) is borrowed until unwind_files_destroy(). 0 or -ENOMEM. */
 int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct elf_file *file);
 
 /* The rule (inject/unwind_row.h) of a virtual address in the module's file. false: there is none. */

@@ -440,7 +440,8 @@ static bool has_come(const struct bpf_fixture *fixture, const char *function)
 	return i < fixture->nr_samples;
 }
 
-/* Runs a victim to its end without a pass once the first sample of its work has come; the others wait in the kernel's buffer. */
+/* Runs a victim to its end without a pass once the first sample of its work has come; the others wait in the
+ * kernel's buffer. */
 static struct bpf_fixture *leave_unread(const struct bpf_source_options *options, pid_t *pid)
 {
 	struct bpf_fixture *fixture = create(options);
