@@ -41,4 +41,27 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* Its files can be looked at before its first sample; it may be gone after that. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	__u32 pid = pid_of(task);
+	struct sample_event *event;
+
+	if (!is_watched(pid))
+		return 0;
+	event = bpf_ringbuf_reserve(&events, SAMPLE_EVENT_HEAD_SIZE, 0);
+	if (!event)
+		return 0;
+	fill_who(event, task, pid);
+	event->time_ns = bpf_ktime_get_ns();
+	event->duration_ns = 0;
+	event->user_size = 0;
+	event->kernel_size = 0;
+	event->kind = SAMPLE_EVENT_EXEC;
+	event->user_pc = event->user_sp = event->user_fp = 0;
+	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

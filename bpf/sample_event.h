@@ -16,6 +16,10 @@ enum sample_event_flags {
 	SAMPLE_EVENT_PYTHON_CUT = 2, /* there were more Python frames */
 };
 
+/* In sample_event.kind, of no enum host_sample_kind: the process has just become another program. It stands for no
+ * time. */
+#define SAMPLE_EVENT_EXEC 66u
+
 /* Where a copy of a stack goes on, above frames too large to be copied. */
 struct sample_part {
 	__u64 sp;       /* of its first byte; 0: there is no such part */

@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cfi_program.h"
+#include "eh_frame_header.h"
 #include "eh_frame_index.h"
+#include "eh_frame_lookup.h"
 #include "frame_description.h"
 #include "process_memory.h"
 #include "unwind_row.h"
@@ -70,12 +73,15 @@ static void compile(const struct eh_frame_index *index, uint64_t start, uint64_t
 int eh_frame_compile(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64_t start,
 		     uint64_t end, struct unwind_rows *rows)
 {
-	struct eh_frame_index index;
+	struct eh_frame_index index = {.nr = 0};
+	struct eh_frame_header header;
 	int error;
 
 	if (end <= start || end - start > UINT32_MAX)
 		return -EINVAL;
-	error = eh_frame_index_init(&index, eh_frame_hdr, eh_frame_hdr_size);
+	error = eh_frame_header_read(&header, eh_frame_hdr, eh_frame_hdr_size);
+	if (error == 0)
+		error = eh_frame_index_init(&index, &header);
 	if (error == 0) {
 		compile(&index, start, end, rows);
 		error = rows->error;
@@ -86,24 +92,32 @@ int eh_frame_compile(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64_t
 	return error;
 }
 
+bool eh_frame_rows(const struct frame_description *function, struct unwind_rows *rows)
+{
+	if (function->end - function->start > UINT32_MAX)
+		return false;
+	put_description(function, 0, (uint32_t)(function->end - function->start), rows);
+	return rows->error == 0;
+}
+
 bool eh_frame_function(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64_t address,
 		       uint64_t *start, uint64_t *end)
 {
-	struct frame_common_cache cache = {.nr = 0};
-	struct frame_description description;
-	struct eh_frame_index index;
-	bool found = false;
-	uint32_t i;
+	struct eh_frame_found *found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct eh_frame_lookup lookup;
+	bool is_there;
 
 	*start = *end = 0;
-	if (eh_frame_index_init(&index, eh_frame_hdr, eh_frame_hdr_size) == 0 &&
-	    eh_frame_index_find(&index, address, &i) &&
-	    frame_description_parse(&index.section, &cache, index.entries[i].at, &description) &&
-	    address >= description.start && address < description.end) {
-		*start = description.start;
-		*end = description.end;
-		found = true;
+	if (found == MAP_FAILED)
+		return false;
+	is_there = eh_frame_lookup_init(&lookup, eh_frame_hdr, eh_frame_hdr_size) == 0 &&
+		   eh_frame_lookup_find(&lookup, address, found);
+	if (is_there) {
+		*start = found->description.start;
+		*end = found->description.end;
 	}
-	eh_frame_index_fini(&index);
-	return found;
+	eh_frame_lookup_fini(&lookup);
+	munmap(found, sizeof(*found));
+	return is_there;
 }

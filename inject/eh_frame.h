@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct frame_description;
 struct unwind_rows;
 
 /* The function (more exactly: its frame description entry) that holds an address, by the header's
@@ -19,5 +20,9 @@ bool eh_frame_function(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64
  * or what it points to cannot be read (now); -ENOMEM; -ENOSPC: more rows than rows may hold. */
 int eh_frame_compile(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64_t start,
 		     uint64_t end, struct unwind_rows *rows);
+
+/* The rows of one function (eh_frame_lookup.h), from its own start on, appended to rows (empty). false: there is
+ * no room. */
+bool eh_frame_rows(const struct frame_description *function, struct unwind_rows *rows);
 
 #endif

@@ -3,19 +3,11 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "eh_frame_header.h"
 #include "process_memory.h"
 
-#define HEADER_VERSION 1u
-#define HEADER_BYTES   32u          /* more than any header before its table */
-#define FRAMES_MAX     (256u << 20) /* bytes of .eh_frame; ten times what large libraries have */
-#define ENTRIES_MAX    (16u << 20)
-#define TABLE_ENTRY    8u /* two 32-bit offsets from the header */
-
-struct header {
-	uint64_t frames;
-	uint64_t nr;    /* 0: no table, or in another form */
-	uint64_t table; /* address */
-};
+#define FRAMES_MAX  (256u << 20) /* bytes of .eh_frame; ten times what large libraries have */
+#define ENTRIES_MAX (16u << 20)
 
 static void *map(size_t size)
 {
@@ -30,37 +22,6 @@ static int map_entries(struct eh_frame_index *index, uint64_t nr)
 	index->entries_size = nr * sizeof(struct eh_frame_entry);
 	index->entries = map(index->entries_size);
 	return index->entries ? 0 : -ENOMEM;
-}
-
-/* ---- the header ---- */
-
-static int read_header(uint64_t address, uint64_t size, struct header *header)
-{
-	uint8_t bytes[HEADER_BYTES];
-
-	if (size > sizeof(bytes))
-		size = sizeof(bytes);
-	size = process_memory_read(address, bytes, size);
-	if (size < 4)
-		return -EFAULT;
-
-	struct dwarf_reader reader = dwarf_reader_on(bytes, size, address);
-	if (dwarf_reader_u8(&reader) != HEADER_VERSION)
-		return -EINVAL;
-	uint8_t frames = dwarf_reader_u8(&reader);
-	uint8_t count = dwarf_reader_u8(&reader);
-	uint8_t table = dwarf_reader_u8(&reader);
-	header->frames = dwarf_reader_pointer(&reader, frames, address);
-	if (reader.failed)
-		return -EINVAL;
-	header->nr = 0;
-	if (count == DWARF_POINTER_OMIT || table != (DWARF_POINTER_DATA | DWARF_POINTER_S32))
-		return 0;
-	header->nr = dwarf_reader_pointer(&reader, count, address);
-	header->table = address + (uint64_t)(reader.at - reader.start);
-	if (reader.failed)
-		header->nr = 0;
-	return 0;
 }
 
 /* ---- sorting: without recursion or memory, and seldom needed ---- */
@@ -150,15 +111,13 @@ static int take_table(struct eh_frame_index *index, const uint8_t *table, uint64
 	return copy_frames(index, last + sizeof(length) + dwarf_reader_unsigned(&reader, 4));
 }
 
-static int index_by_table(struct eh_frame_index *index, const struct header *header,
-			  uint64_t header_size)
+static int index_by_table(struct eh_frame_index *index, const struct eh_frame_header *header)
 {
-	uint64_t before = header->table - index->section.data_base;
-	uint64_t size = header->nr * TABLE_ENTRY;
+	uint64_t size = header->nr * EH_FRAME_TABLE_ENTRY;
 	uint8_t *table;
 	int error;
 
-	if (header->nr > ENTRIES_MAX || before > header_size || size > header_size - before)
+	if (header->nr > ENTRIES_MAX)
 		return -EINVAL;
 	error = map_entries(index, header->nr);
 	if (error)
@@ -178,12 +137,12 @@ static int index_by_table(struct eh_frame_index *index, const struct header *hea
 /* ---- without ---- */
 
 /* Counts the entries up to the terminator, or to the end of what can be read. */
-static int measure(uint64_t frames, uint64_t *size, uint64_t *nr)
+static int measure(uint64_t frames, uint64_t size_max, uint64_t *size, uint64_t *nr)
 {
 	uint8_t window[4096];
 	uint64_t at = 0, low = 0, held = 0;
 
-	for (*nr = 0; at < FRAMES_MAX && *nr < ENTRIES_MAX; (*nr)++) {
+	for (*nr = 0; at < size_max && *nr < ENTRIES_MAX; (*nr)++) {
 		if (at < low || at + 4 > low + held) {
 			low = at;
 			held = process_memory_read(frames + at, window, sizeof(window));
@@ -201,11 +160,11 @@ static int measure(uint64_t frames, uint64_t *size, uint64_t *nr)
 	return *nr ? 0 : -ENOENT;
 }
 
-static int index_by_walk(struct eh_frame_index *index)
+static int index_by_walk(struct eh_frame_index *index, uint64_t size_max)
 {
 	struct frame_common_cache cache = {.nr = 0};
 	uint64_t size, nr;
-	int error = measure(index->section.address, &size, &nr);
+	int error = measure(index->section.address, size_max, &size, &nr);
 
 	if (error == 0)
 		error = copy_frames(index, size);
@@ -225,20 +184,31 @@ static int index_by_walk(struct eh_frame_index *index)
 
 /* ---- both ---- */
 
-int eh_frame_index_init(struct eh_frame_index *index, uint64_t header_address, uint64_t header_size)
+static int init(struct eh_frame_index *index, const struct eh_frame_header *header,
+		uint64_t size_max)
 {
-	struct header header;
 	int error;
 
-	*index = (struct eh_frame_index){.section.data_base = header_address};
-	error = read_header(header_address, header_size, &header);
-	if (error)
-		return error;
-	index->section.address = header.frames;
-	error = header.nr ? index_by_table(index, &header, header_size) : index_by_walk(index);
+	*index = (struct eh_frame_index){.section.data_base = header->address,
+					 .section.address = header->frames};
+	error = header->nr ? index_by_table(index, header) : index_by_walk(index, size_max);
 	if (error == 0)
 		sort(index->entries, index->nr);
 	return error;
+}
+
+int eh_frame_index_init(struct eh_frame_index *index, const struct eh_frame_header *header)
+{
+	return init(index, header, FRAMES_MAX);
+}
+
+int eh_frame_index_init_frames(struct eh_frame_index *index, const struct eh_frame_header *header,
+			       uint64_t size_max)
+{
+	struct eh_frame_header without = *header;
+
+	without.nr = 0;
+	return init(index, &without, size_max < FRAMES_MAX ? size_max : FRAMES_MAX);
 }
 
 void eh_frame_index_fini(struct eh_frame_index *index)

@@ -22,9 +22,15 @@ struct eh_frame_index {
 	uint32_t nr;
 };
 
+struct eh_frame_header;
+
 /* Returns 0; -ENOENT: no entries; -EINVAL: no sense; -EFAULT: cannot be read; -ENOMEM. On error
  * there is something for eh_frame_index_fini() all the same. */
-int eh_frame_index_init(struct eh_frame_index *index, uint64_t header, uint64_t header_size);
+int eh_frame_index_init(struct eh_frame_index *index, const struct eh_frame_header *header);
+
+/* The same without the header's search table: from the first size_max bytes of .eh_frame. */
+int eh_frame_index_init_frames(struct eh_frame_index *index, const struct eh_frame_header *header,
+			       uint64_t size_max);
 void eh_frame_index_fini(struct eh_frame_index *index);
 
 /* The last entry that begins at or below address. */

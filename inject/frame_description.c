@@ -64,8 +64,7 @@ static bool enter(struct dwarf_reader *reader, bool *wide)
 	return true;
 }
 
-static bool parse_common(const struct frame_section *section, size_t at,
-			 struct frame_common *common)
+bool frame_common_parse(const struct frame_section *section, size_t at, struct frame_common *common)
 {
 	struct dwarf_reader reader = frame_section_reader(section, at);
 	bool wide;
@@ -100,7 +99,7 @@ static bool find_common(const struct frame_section *section, struct frame_common
 			return true;
 		}
 	}
-	if (!parse_common(section, at, common))
+	if (!frame_common_parse(section, at, common))
 		return false;
 	cache->entries[cache->next].at = at;
 	cache->entries[cache->next].common = *common;
@@ -110,28 +109,68 @@ static bool find_common(const struct frame_section *section, struct frame_common
 	return true;
 }
 
+/* The reader is then behind the reference to the common entry, which begins `back` bytes before it. */
+static bool enter_description(const struct frame_section *section, size_t at,
+			      struct dwarf_reader *reader, size_t *field, uint64_t *back)
+{
+	bool wide;
+
+	*reader = frame_section_reader(section, at);
+	if (!enter(reader, &wide))
+		return false;
+	*field = (size_t)(reader->at - reader->start) + at;
+	*back = dwarf_reader_unsigned(reader, wide ? 8 : 4);
+	return *back != 0;
+}
+
+static bool parse_body(const struct frame_section *section, struct dwarf_reader *reader,
+		       struct frame_description *description)
+{
+	uint8_t encoding = description->common.pointer_encoding;
+
+	description->start = dwarf_reader_pointer(reader, encoding, section->data_base);
+	uint64_t size = dwarf_reader_pointer(reader, encoding & DWARF_POINTER_FORMAT, 0);
+	if (description->common.augmented)
+		dwarf_reader_bytes(reader, dwarf_reader_uleb(reader));
+	description->end = description->start + size;
+	description->program = reader->at;
+	description->program_size = dwarf_reader_left(reader);
+	return !reader->failed && description->end > description->start;
+}
+
 bool frame_description_parse(const struct frame_section *section, struct frame_common_cache *cache,
 			     size_t at, struct frame_description *description)
 {
-	struct dwarf_reader reader = frame_section_reader(section, at);
-	bool wide;
+	struct dwarf_reader reader;
+	uint64_t back;
+	size_t field;
 
-	if (!enter(&reader, &wide))
+	return enter_description(section, at, &reader, &field, &back) && back <= field &&
+	       find_common(section, cache, field - (size_t)back, &description->common) &&
+	       parse_body(section, &reader, description);
+}
+
+bool frame_description_common(const struct frame_section *section, size_t at, uint64_t *address)
+{
+	struct dwarf_reader reader;
+	uint64_t back;
+	size_t field;
+
+	if (!enter_description(section, at, &reader, &field, &back))
 		return false;
+	*address = section->address + field - back;
+	return true;
+}
 
-	size_t field = (size_t)(reader.at - reader.start) + at;
-	uint64_t back = dwarf_reader_unsigned(&reader, wide ? 8 : 4);
-	if (back == 0 || back > field ||
-	    !find_common(section, cache, field - (size_t)back, &description->common))
-		return false;
+bool frame_description_parse_apart(const struct frame_section *section, size_t at,
+				   const struct frame_common *common,
+				   struct frame_description *description)
+{
+	struct dwarf_reader reader;
+	uint64_t back;
+	size_t field;
 
-	uint8_t encoding = description->common.pointer_encoding;
-	description->start = dwarf_reader_pointer(&reader, encoding, section->data_base);
-	uint64_t size = dwarf_reader_pointer(&reader, encoding & DWARF_POINTER_FORMAT, 0);
-	if (description->common.augmented)
-		dwarf_reader_bytes(&reader, dwarf_reader_uleb(&reader));
-	description->end = description->start + size;
-	description->program = reader.at;
-	description->program_size = dwarf_reader_left(&reader);
-	return !reader.failed && description->end > description->start;
+	description->common = *common;
+	return enter_description(section, at, &reader, &field, &back) &&
+	       parse_body(section, &reader, description);
 }

@@ -50,4 +50,13 @@ struct dwarf_reader frame_section_reader(const struct frame_section *section, si
 bool frame_description_parse(const struct frame_section *section, struct frame_common_cache *cache,
 			     size_t at, struct frame_description *description);
 
+/* The same in three steps, for copies of single entries: where the description's common entry lies, which is then
+ * copied; what it says, as long as its copy stays; and the description itself. */
+bool frame_description_common(const struct frame_section *section, size_t at, uint64_t *address);
+bool frame_common_parse(const struct frame_section *section, size_t at,
+			struct frame_common *common);
+bool frame_description_parse_apart(const struct frame_section *section, size_t at,
+				   const struct frame_common *common,
+				   struct frame_description *description);
+
 #endif

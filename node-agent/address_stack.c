@@ -7,6 +7,7 @@
 
 #include "elf_file.h"
 #include "kernel_symbols.h"
+#include "maps_file.h"
 #include "module_table.h"
 #include "proc_file.h"
 #include "python_process.h"
@@ -17,6 +18,8 @@
 #include "unwind_files.h"
 
 #define WALK_MAX      192u /* frames of one walk */
+#define PREPARED_MAX                                                                               \
+	16u /* files that are opened before the first stack: a program begins with three */
 #define ITEMS_MAX     (ADDRESS_STACK_DEPTH_MAX + SAMPLE_PYTHON_DEPTH + STACK_MERGE_MARKS)
 #define KNOWN_MIN     256u
 #define KNOWN_MAX     (1u << 16) /* stacks; then all are forgotten, and found again */
@@ -289,12 +292,6 @@ static void find_python(struct address_stack *stacks)
 		python->publish(python->context, &where);
 }
 
-void address_stack_prepare(struct address_stack *stacks)
-{
-	if (module_table_reread(stacks->modules))
-		find_python(stacks);
-}
-
 static bool is_early(const struct address_stack *stacks)
 {
 	return stacks->python.process &&
@@ -339,6 +336,31 @@ static bool find_rule(void *context, uint64_t address, uint32_t *rule)
 	return unwind_files_find(stacks->files, frame.module, frame.offset, rule);
 }
 
+/* Files of code, so that what is in them has names and rules when the process is gone. */
+static void open_files(struct address_stack *stacks)
+{
+	struct maps_file_entry entry;
+	const char *text;
+	size_t size;
+	uint32_t rule;
+
+	module_table_text(stacks->modules, &text, &size);
+	for (uint32_t i = 0; i < PREPARED_MAX && maps_file_next(&text, &size, &entry);)
+		if (entry.executable && (entry.path_size || entry.vdso)) {
+			find_rule(stacks, entry.start, &rule);
+			i++;
+		}
+}
+
+void address_stack_prepare(struct address_stack *stacks)
+{
+	if (!module_table_reread(stacks->modules))
+		return;
+	if (stacks->files)
+		open_files(stacks);
+	find_python(stacks);
+}
+
 /* What leads farther counts. true: it leads to the root. */
 static bool walk_copy(struct address_stack *stacks, struct address_list *list)
 {
@@ -354,6 +376,17 @@ static bool walk_copy(struct address_stack *stacks, struct address_list *list)
 	return complete;
 }
 
+/* false: nothing of it is left out. */
+static bool cut_to_leaf(struct address_list *list)
+{
+	bool has_more = list->nr_user > 1 || list->nr_python || list->copy.size;
+
+	list->nr_user = list->nr_user ? 1 : 0;
+	list->nr_python = 0;
+	list->copy.size = 0;
+	return has_more;
+}
+
 int address_stack_find(struct address_stack *stacks, const struct address_list *given,
 		       uint32_t *node_id, uint32_t *lacks)
 {
@@ -365,7 +398,8 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 	if (list->nr_user + list->nr_kernel > ADDRESS_STACK_DEPTH_MAX ||
 	    list->nr_python > SAMPLE_PYTHON_DEPTH)
 		return 0;
-	if (list->nr_user)
+	bool hurried = list->in_haste && cut_to_leaf(list);
+	if (list->nr_user && !list->in_haste)
 		reread(stacks, list->code_pages);
 	if (list->copy.size && stacks->files)
 		complete = walk_copy(stacks, list);
@@ -373,7 +407,7 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 	struct known *known = slot_of(stacks->known, stacks->max_known, hash);
 	if (known->hash) {
 		*node_id = known->node_id;
-		*lacks = known->lacks;
+		*lacks = known->lacks | (hurried ? ADDRESS_STACK_HURRIED : 0);
 		return 0;
 	}
 	int r = resolve(stacks, list, complete, node_id, lacks);
@@ -384,5 +418,6 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 	/* What could not be read may be readable the next time. */
 	if (!list->nr_python || !stacks->python_frames.unread)
 		remember(stacks, hash, *node_id, *lacks);
+	*lacks |= hurried ? ADDRESS_STACK_HURRIED : 0;
 	return 0;
 }

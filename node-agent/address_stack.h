@@ -48,9 +48,11 @@ struct address_list {
 	uint32_t nr_python;                       /* SAMPLE_PYTHON_DEPTH at most */
 	bool python_cut;                          /* there are more */
 	uint32_t code_pages; /* another number than last time: mappings have changed */
+	bool in_haste; /* of the user's part, the leaf is enough, by the mappings as they are known */
 };
 
-/* Reads the mappings and looks for the interpreter now, before the first stack, for which they are read again. */
+/* Reads the mappings, opens their files and looks for the interpreter now, before the first stack, for which they
+ * are read again: the process may be gone by then. */
 void address_stack_prepare(struct address_stack *stacks);
 
 /* A new pass of the agent: mappings that have changed are read once in each. */
@@ -62,6 +64,7 @@ enum address_stack_lack {
 		1, /* the process has an interpreter whose frames, all or some, cannot be read */
 	ADDRESS_STACK_MISMATCH = 2,  /* native and Python frames do not fit together */
 	ADDRESS_STACK_TRUNCATED = 4, /* there are more Python frames */
+	ADDRESS_STACK_HURRIED = 8,   /* it was found in haste, and there are more frames */
 };
 
 /* The node of the stack, the kernel's frames inside the process's; *lacks: enum address_stack_lack. *node_id is STACK_NODE_NONE for the empty one and where there is no

@@ -286,6 +286,7 @@ static int start_bpf(struct agent *agent, const struct agent_options *options)
 		.nr_processes = &agent->nr_processes,
 		.send = send_message,
 		.has_room = has_room,
+		.now_ns = event_loop_now_ns,
 		.module = on_module,
 		.notice = on_notice,
 		.context = agent,

@@ -61,8 +61,13 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 			i++;
 			continue;
 		}
-		if (guest_process_is_ending(process))
+		if (guest_process_is_ending(process)) {
+			if (!bpf_source_is_read(agent->bpf, process)) {
+				i++;
+				continue;
+			}
 			bpf_source_account(agent->bpf, process);
+		}
 		int r = guest_process_pass(process, now_ns);
 		if (r < 0)
 			return r;
@@ -77,22 +82,23 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 	return 0;
 }
 
-/* One pass over all rings, or the rest of one that had no room. The kernel's goes first: what a process's threads did is sent before its
- * end. */
+/* One pass over all rings, or the rest of one that had no room. The kernel's goes first, for a few milliseconds at
+ * most: guests' rings fill meanwhile. */
 static int pass(struct agent *agent, uint64_t now_ns)
 {
 	uint64_t before = count_read(agent);
-	int r = bpf_source_pass(agent->bpf, now_ns);
+	int progress = bpf_source_pass(agent->bpf, now_ns), r = progress < 0 ? progress : 0;
 
-	agent->waits_for_room = r == 1;
-	agent->has_all_samples = r == 0;
-	if (r == 0)
+	agent->waits_for_room = progress == BPF_SOURCE_NO_ROOM;
+	agent->has_all_samples = progress == BPF_SOURCE_ALL;
+	if (r == 0 && !agent->waits_for_room)
 		r = pass_guests(agent, now_ns);
 	if (r >= 0)
 		r = frame_names_request(&agent->names);
 	if (r == 0 && publisher_has_room(agent->publisher))
 		r = batch_builder_flush_dictionaries(agent->builder);
-	agent->nr_passes += r == 0 && !agent->waits_for_room && !agent->waits_for_stack;
+	agent->nr_passes += r == 0 && agent->has_all_samples && !agent->waits_for_room &&
+			    !agent->waits_for_stack;
 
 	agent->interval_ns += agent->drain_interval_ns;
 	if (count_read(agent) != before)
@@ -101,6 +107,8 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;
 	agent->next_pass_ns =
 		now_ns + (agent->waits_for_stack ? STACK_RETRY_NS : agent->interval_ns);
+	if (progress == BPF_SOURCE_MORE)
+		agent->next_pass_ns = now_ns;
 	return r;
 }
 

@@ -77,6 +77,13 @@ void bpf_source_detach(struct bpf_source *source, const struct guest_process *gu
 	(void)guest;
 }
 
+bool bpf_source_is_read(struct bpf_source *source, const struct guest_process *guest)
+{
+	(void)source;
+	(void)guest;
+	return true;
+}
+
 bool bpf_source_is_urgent(struct bpf_source *source)
 {
 	(void)source;

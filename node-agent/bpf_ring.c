@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,7 +21,9 @@ struct bpf_ring {
 	void *context;
 	int wake_fd;
 	int watched_fd, counts_fd, pythons_fd, viewer_fd;
-	uint32_t left; /* of this drain */
+	const volatile unsigned long *read,
+		*written; /* own; pages of the map: positions in bytes */
+	uint32_t size;    /* bytes */
 	int nr_cpus;
 	struct sample_counts *per_cpu; /* owns; nr_cpus of them */
 };
@@ -29,18 +32,15 @@ static int on_event(void *context, void *data, size_t size)
 {
 	struct bpf_ring *ring = context;
 	const struct sample_event *event = data;
+	int r;
 
-	ring->left--;
-	if (size >= SAMPLE_EVENT_HEAD_SIZE &&
+	if (size < SAMPLE_EVENT_HEAD_SIZE ||
 	    SAMPLE_EVENT_HEAD_SIZE + (size_t)event->user_size + event->kernel_size +
-			    event->stack_size + event->python_size <=
-		    size) {
-		int r = ring->event(ring->context, event);
-
-		if (r)
-			return r;
-	}
-	return ring->left ? 0 : -EAGAIN;
+			    event->stack_size + event->python_size >
+		    size)
+		return 0;
+	r = ring->event(ring->context, event);
+	return r == BPF_RING_ENOUGH ? -EAGAIN : r;
 }
 
 static uint32_t ring_size(uint32_t wanted)
@@ -86,13 +86,37 @@ static int load(struct bpf_ring *ring, uint32_t size_bytes, const char **what)
 		return r;
 	*what = "BPF: sched_process_fork";
 	ring->programs->links.on_fork = bpf_program__attach(ring->programs->progs.on_fork);
-	return ring->programs->links.on_fork ? 0 : -errno;
+	if (!ring->programs->links.on_fork)
+		return -errno;
+	*what = "BPF: sched_process_exec";
+	ring->programs->links.on_exec = bpf_program__attach(ring->programs->progs.on_exec);
+	return ring->programs->links.on_exec ? 0 : -errno;
+}
+
+static const volatile unsigned long *map_position(int map_fd, int page)
+{
+	long size = sysconf(_SC_PAGESIZE);
+	void *place = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, map_fd, page * size);
+
+	return place == MAP_FAILED ? NULL : place;
+}
+
+static void unmap_position(const volatile unsigned long *position)
+{
+	if (position)
+		munmap((void *)(uintptr_t)position, (size_t)sysconf(_SC_PAGESIZE));
 }
 
 static int open_buffer(struct bpf_ring *ring, const char **what)
 {
 	struct epoll_event edge = {.events = EPOLLIN | EPOLLET};
 	int map_fd = bpf_map__fd(ring->programs->maps.events);
+
+	ring->size = bpf_map__max_entries(ring->programs->maps.events);
+	ring->read = map_position(map_fd, 0);
+	ring->written = map_position(map_fd, 1);
+	if (!ring->read || !ring->written)
+		return -errno;
 
 	*what = "BPF: the ring buffer";
 	ring->buffer = ring_buffer__new(map_fd, on_event, ring, NULL);
@@ -137,6 +161,8 @@ void bpf_ring_destroy(struct bpf_ring *ring)
 	if (!ring)
 		return;
 	ring_buffer__free(ring->buffer);
+	unmap_position(ring->read);
+	unmap_position(ring->written);
 	process_watch_bpf__destroy(ring->programs);
 	if (ring->wake_fd >= 0)
 		close(ring->wake_fd);
@@ -171,16 +197,30 @@ void bpf_ring_quiet(struct bpf_ring *ring)
 	epoll_wait(ring->wake_fd, &event, 1, 0);
 }
 
-int bpf_ring_drain(struct bpf_ring *ring, uint32_t max)
+int bpf_ring_drain(struct bpf_ring *ring)
 {
-	ring->left = max;
-	if (max == 0)
-		return 1;
 	int r = ring_buffer__consume(ring->buffer);
 
-	if (r == -EAGAIN && ring->left == 0)
-		return 1;
+	if (r == -EAGAIN)
+		return BPF_RING_ENOUGH;
 	return r < 0 ? r : 0;
+}
+
+uint64_t bpf_ring_written(const struct bpf_ring *ring)
+{
+	return *ring->written;
+}
+
+uint64_t bpf_ring_read(const struct bpf_ring *ring)
+{
+	return *ring->read;
+}
+
+uint32_t bpf_ring_fill(const struct bpf_ring *ring)
+{
+	uint64_t read = bpf_ring_read(ring);
+
+	return (uint32_t)((bpf_ring_written(ring) - read) * 100 / ring->size);
 }
 
 int bpf_ring_watch(struct bpf_ring *ring, pid_t pid, uint64_t start, uint32_t flags)

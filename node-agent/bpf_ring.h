@@ -1,6 +1,7 @@
-/* What all BPF programs of the agent share: the ring buffer through which they send, which processes they look at, what they counted.
- * Programs are loaded with these maps in place of their own. The kernel wakes the loop only for the first event of a process, whose files
- * may be gone soon; all else waits for the next pass. Single-threaded: only the agent loop calls it. */
+/* What all BPF programs of the agent share: the ring buffer through which they send, which processes they look at,
+ * what they counted. Programs are loaded with these maps in place of their own. The kernel wakes the loop only
+ * when a process becomes a program, and for its first event: its files may be gone soon; all else waits for the
+ * next pass. Single-threaded: only the agent loop calls it. */
 #ifndef BPF_RING_H
 #define BPF_RING_H
 
@@ -16,7 +17,10 @@
 struct bpf_object;
 struct bpf_ring;
 
-/* An event, borrowed for the call; its sizes are checked. 0, or -errno, which ends the drain after this event. */
+#define BPF_RING_ENOUGH 1 /* of a callback: what follows has to wait */
+
+/* An event, borrowed for the call; its sizes are checked. 0; BPF_RING_ENOUGH, or -errno, which end the drain after
+ * this event. */
 typedef int (*bpf_ring_event)(void *context, const struct sample_event *event);
 
 /* size_bytes is rounded up to a power of two of pages; 0: the default. Begins to follow the forks of watched processes. 0 or -errno of the
@@ -35,8 +39,16 @@ int bpf_ring_share(const struct bpf_ring *ring, struct bpf_object *object);
 int bpf_ring_fd(const struct bpf_ring *ring);
 void bpf_ring_quiet(struct bpf_ring *ring);
 
-/* Calls back for what is there, max events at most. 1: there is more; 0: it is empty; the callback's -errno. */
-int bpf_ring_drain(struct bpf_ring *ring, uint32_t max);
+/* Calls back for what is there, in the order in which it was written. 0: it is empty; else what the callback
+ * returned. */
+int bpf_ring_drain(struct bpf_ring *ring);
+
+/* Bytes that the programs have ever written, and that were read of them. */
+uint64_t bpf_ring_written(const struct bpf_ring *ring);
+uint64_t bpf_ring_read(const struct bpf_ring *ring);
+
+/* How much of the buffer is taken, in percent. */
+uint32_t bpf_ring_fill(const struct bpf_ring *ring);
 
 /* Whose threads are looked at, and all that they start from now on. flags: enum watched_flags. 0; -E2BIG: SAMPLE_PROCESSES_MAX; other
  * -errno. */

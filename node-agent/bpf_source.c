@@ -19,11 +19,12 @@
 #include "proto/realtime_offset.h"
 #include "python_file.h"
 #include "python_process.h"
+#include "source_ring.h"
+#include "stack_budget.h"
 #include "unwind_files.h"
 #include "watched_set.h"
 
-#define EVENTS_AT_ONCE     8192u /* between two looks at the publisher's room */
-#define DRAINS_MAX         64u   /* of one pass: the kernel may write as fast as we read */
+#define EVENTS_MAX         8192u /* of one pass: between two looks at the publisher's room */
 #define ACCOUNT_NS         500000000ull
 #define LOOK_NS            100000000ull /* between two looks for processes that ended and were never sampled */
 #define PYTHON_NOTICES_MAX 8u
@@ -45,6 +46,11 @@ struct bpf_source {
 	struct event_source urgent;
 	uint32_t nr_python_notices;
 	uint64_t next_account_ns, next_look_ns;
+	uint64_t event_ns, deadline_ns; /* when the last event was done; when the pass has to be */
+	uint64_t stop_ns;               /* when the waits that last end */
+	uint32_t nr_events;             /* of this pass */
+	bool is_behind;                 /* the last pass left something */
+	bool has_open_waits;            /* that are still to be taken, once it has stopped */
 	uint64_t unwatched, unnoted; /* as last said */
 	bool is_urgent, listens;
 };
@@ -68,21 +74,38 @@ static void on_notice(void *context, const char *line)
 
 /* ---- events ----------------------------------------------------------------------------------- */
 
-static int on_event(void *context, const struct sample_event *event)
+static int take_event(struct bpf_source *source, const struct sample_event *event)
 {
-	struct bpf_source *source = context;
 	struct watched_process *process;
-
-	if (event->duration_ns == 0)
-		return 0;
 	int r = watched_set_find(&source->set, event, &process);
 
 	if (r || !process)
 		return r;
-	r = watched_process_add(process, event);
+	struct stack_budget *budget = watched_process_budget(process);
+	uint64_t begin_ns = source->event_ns;
+	bool in_haste = !stack_budget_allows(budget, begin_ns, bpf_ring_fill(source->ring));
+	if (event->kind == SAMPLE_EVENT_EXEC)
+		r = in_haste ? 0 : watched_process_exec(process, event);
+	else
+		r = watched_process_add(process, event, in_haste);
+	source->event_ns = source->scope.now_ns();
+	stack_budget_spend(budget, source->event_ns, source->event_ns - begin_ns);
 	if (r == 0 && source->options.calls_auto && event->kind == HOST_SAMPLE_CALL)
 		watched_process_replace_guest(process, on_notice, source);
 	return r;
+}
+
+static int on_event(void *context, const struct sample_event *event)
+{
+	struct bpf_source *source = context;
+	bool counts = event->duration_ns || event->kind == SAMPLE_EVENT_EXEC;
+	int r = counts ? take_event(source, event) : 0;
+
+	if (r)
+		return r;
+	return ++source->nr_events == EVENTS_MAX || source->event_ns >= source->deadline_ns
+		       ? BPF_RING_ENOUGH
+		       : 0;
 }
 
 /* It ends with the capture, and the kernel has not counted it. */
@@ -190,44 +213,16 @@ static const char *lost_by(const struct bpf_source_options *options)
 	return options->cpu_hz ? "no CPU samples" : "no waits of host threads";
 }
 
-/* It says on its own what fails; an error is passed on once, in our words. */
-static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	(void)level;
-	(void)format;
-	(void)arguments;
-	return 0;
-}
-
-/* Copies of stacks are large, and there are as many as a program makes calls. */
-static uint32_t ring_bytes(const struct bpf_source_options *options)
-{
-	if (options->ring_bytes == 0 && options->host_calls && options->stack_pages)
-		return BPF_SOURCE_CALLS_RING;
-	return options->ring_bytes;
-}
-
 /* -ECANCELED: that nothing came of it was said. */
 static int start_ring(struct bpf_source *source)
 {
 	char line[BPF_RIGHTS_LINE_MAX];
-	struct bpf_rights rights;
-	const char *what;
+	int r = source_ring_create(&source->options, lost_by(&source->options), on_event, source,
+				   &source->ring, line);
 
-	bpf_rights_read(&rights, "");
-	if (bpf_rights_missing(&rights, lost_by(&source->options), line)) {
+	if (r)
 		notice(source, "%s", line);
-		return -ECANCELED;
-	}
-	libbpf_set_print(be_quiet);
-	bpf_rights_raise_memory();
-	int r = bpf_ring_create(ring_bytes(&source->options), on_event, source, &source->ring,
-				&what);
-	if (r == 0)
-		return 0;
-	bpf_rights_explain(what, r, lost_by(&source->options), line);
-	notice(source, "%s", line);
-	return -ECANCELED;
+	return r;
 }
 
 static void on_urgent(void *context)
@@ -397,21 +392,31 @@ int bpf_source_watch(struct bpf_source *source, pid_t pid, enum bpf_source_watch
 
 /* ---- passes ------------------------------------------------------------------------------------- */
 
-/* bounded: as far as there is room for messages. 1: it was not all. */
-static int drain(struct bpf_source *source, bool bounded)
+/* One of enum bpf_source_progress, or -errno. */
+static int drain(struct bpf_source *source)
 {
-	int r = 1;
-
+	source->nr_events = 0;
+	source->event_ns = source->scope.now_ns();
+	source->deadline_ns = source->event_ns + BPF_SOURCE_PASS_NS;
 	watched_set_begin_pass(&source->set);
-	for (uint32_t i = 0; r == 1 && i < DRAINS_MAX; i++) {
-		if (bounded && !source->scope.has_room(source->scope.context))
-			return 1;
-		r = bpf_ring_drain(source->ring, EVENTS_AT_ONCE);
-		int flushed = r < 0 ? r : watched_set_flush(&source->set);
-		if (flushed)
-			return flushed;
-	}
-	return r;
+	int r = bpf_ring_drain(source->ring);
+	int flushed = r < 0 ? r : watched_set_flush(&source->set);
+
+	source->is_behind = r == BPF_RING_ENOUGH;
+	if (flushed)
+		return flushed;
+	return source->is_behind ? BPF_SOURCE_MORE : BPF_SOURCE_ALL;
+}
+
+/* After all that came to its end by then. */
+static int take_open_waits(struct bpf_source *source)
+{
+	if (!source->has_open_waits)
+		return 0;
+	source->has_open_waits = false;
+	return bpf_programs_open_waits(
+		source->programs, source->stop_ns - (uint64_t)source->set.scope.clock.monotonic_ns,
+		on_open_wait, source);
 }
 
 static void say_failures(struct bpf_source *source)
@@ -429,28 +434,42 @@ static void say_failures(struct bpf_source *source)
 	source->unnoted = unnoted;
 }
 
+/* What does not wait for the buffer to be empty. */
+static int account(struct bpf_source *source, uint64_t now_ns)
+{
+	if (!source->set.stopped && now_ns < source->next_account_ns)
+		return 0;
+	source->next_account_ns = now_ns + ACCOUNT_NS;
+	int r = watched_set_account(&source->set);
+	say_failures(source);
+	return r;
+}
+
 int bpf_source_pass(struct bpf_source *source, uint64_t now_ns)
 {
 	if (!source)
-		return 0;
+		return BPF_SOURCE_ALL;
 	source->is_urgent = false;
 	int r = source->calls ? call_probes_scan(source->calls, now_ns) : 0;
-	if (r == 0)
-		r = drain(source, true);
 	if (r)
-		return r < 0 ? r : 1;
-	if (source->set.stopped || now_ns >= source->next_look_ns) {
+		return r;
+	if (!source->scope.has_room(source->scope.context))
+		return BPF_SOURCE_NO_ROOM;
+	int progress = drain(source);
+	if (progress < 0)
+		return progress;
+	if (progress == BPF_SOURCE_MORE) {
+		r = source->set.stopped ? 0 : account(source, now_ns);
+		return r ? r : progress;
+	}
+	r = take_open_waits(source);
+	if (r == 0 && (source->set.stopped || now_ns >= source->next_look_ns)) {
 		source->next_look_ns = now_ns + LOOK_NS;
 		r = watched_set_look(&source->set, source->set.stopped);
 	}
 	if (r == 0)
 		r = watched_set_finish(&source->set);
-	if (r == 0 && (source->set.stopped || now_ns >= source->next_account_ns)) {
-		source->next_account_ns = now_ns + ACCOUNT_NS;
-		r = watched_set_account(&source->set);
-		say_failures(source);
-	}
-	return r;
+	return r ? r : account(source, now_ns);
 }
 
 int bpf_source_stop(struct bpf_source *source, uint64_t now_ns)
@@ -458,16 +477,17 @@ int bpf_source_stop(struct bpf_source *source, uint64_t now_ns)
 	if (!source || source->set.stopped)
 		return 0;
 	source->set.stopped = true;
+	source->stop_ns = now_ns;
+	source->has_open_waits = true;
 	bpf_programs_stop(source->programs);
 	call_probes_destroy(source->calls);
 	source->calls = NULL;
-	/* What came to its end by now goes before what did not. */
-	int r = drain(source, false);
-	if (r >= 0)
-		r = bpf_programs_open_waits(source->programs,
-					    now_ns - (uint64_t)source->set.scope.clock.monotonic_ns,
-					    on_open_wait, source);
-	return r;
+	return 0;
+}
+
+bool bpf_source_is_read(struct bpf_source *source, const struct guest_process *guest)
+{
+	return !source || watched_set_is_read(&source->set, guest);
 }
 
 bool bpf_source_is_urgent(struct bpf_source *source)
@@ -492,8 +512,9 @@ int bpf_source_claim(struct bpf_source *source, pid_t pid, uint32_t *process_id)
 	*process_id = 0;
 	if (!source || pid <= 0)
 		return 0;
-	/* What is in the ring was before the guest. */
-	int r = drain(source, false);
+	/* What is in the buffer was before the guest, which waits for its answer. Where there is too much to
+	 * read, the answer goes first. */
+	int r = source->is_behind ? 0 : drain(source);
 	return r < 0 ? r : watched_set_claim(&source->set, pid, process_id);
 }
 

@@ -26,7 +26,7 @@ struct bpf_source_options {
 	uint32_t
 		stack_pages; /* of 4 KiB, copied with each call, BPF_SOURCE_STACK_PAGES_MAX at most, with a sample 4, with a wait 2: stacks without frame pointers. 0: by these alone */
 	uint32_t
-		ring_bytes; /* bpf_ring.h; 0: the default; BPF_SOURCE_CALLS_RING of calls with copies */
+		ring_bytes; /* bpf_ring.h; 0: by sample_room.h; of calls with copies at least BPF_SOURCE_CALLS_RING */
 	enum stack_mode
 		stack_mode; /* how native and Python frames stand together; STACK_MODE_NATIVE, STACK_MODE_NONE: no Python frames */
 	bool host_calls;    /* calls of CUDA in watched processes without a guest (call_probes.h) */
@@ -54,6 +54,7 @@ struct bpf_source_scope {
 		void *context,
 		struct message *message); /* 0 or -errno, which the caller of this source gets */
 	bool (*has_room)(void *context);  /* for another message of samples */
+	uint64_t (*now_ns)(void);         /* CLOCK_MONOTONIC */
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
 	void (*notice)(void *context, const char *line);
 	void *context;
@@ -97,10 +98,23 @@ void bpf_source_detach(struct bpf_source *source, const struct guest_process *gu
 /* The kernel has something that should not wait for the next pass: true once. */
 bool bpf_source_is_urgent(struct bpf_source *source);
 
-/* Reads and sends what is there. 1: there was no room for all of it, call again; 0; -errno: the agent can't go on. */
+enum bpf_source_progress {
+	BPF_SOURCE_ALL,     /* everything that was there */
+	BPF_SOURCE_NO_ROOM, /* there was none for messages: call again when there is */
+	BPF_SOURCE_MORE,    /* its time was up: call again soon */
+};
+
+/* Reads and sends what is there, for BPF_SOURCE_PASS_NS and the time of one sample at most: others wait meanwhile.
+ * enum bpf_source_progress, or -errno: the agent can't go on. */
+#define BPF_SOURCE_PASS_NS 5000000ull
 int bpf_source_pass(struct bpf_source *source, uint64_t now_ns);
 
-/* No more events from now on; waits that last end now. Then passes until 0. The last of them sends the accounts. 0 or -errno. */
+/* Whether all has been read that the kernel had written of a guest's process when this was first asked. The guest
+ * is not to be let go before: what its threads did is sent before its end. */
+bool bpf_source_is_read(struct bpf_source *source, const struct guest_process *guest);
+
+/* No more events from now on; waits that last end now. Then passes until BPF_SOURCE_ALL. The last of them sends
+ * the accounts. 0 or -errno. */
 int bpf_source_stop(struct bpf_source *source, uint64_t now_ns);
 
 /* Files whose calls are timed now. */

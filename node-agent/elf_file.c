@@ -179,6 +179,12 @@ int elf_file_fd(const struct elf_file *file)
 	return file->fd;
 }
 
+const void *elf_file_memory(struct elf_file *file, size_t *size)
+{
+	*size = 0;
+	return file->fd < 0 ? elf_rawfile(file->elf, size) : NULL;
+}
+
 struct Elf *elf_file_handle(struct elf_file *file)
 {
 	return file->elf;
@@ -202,25 +208,46 @@ static const char *next_section(Elf *elf, const char *prefix, Elf_Scn **section,
 	return NULL;
 }
 
-bool elf_file_section(struct elf_file *file, const char *name, size_t max, const void **data,
-		      size_t *size)
+/* The section of a name, with contents in this file. NULL: there is none. */
+static Elf_Scn *find_named(Elf *elf, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
 	const char *found;
+
+	do {
+		found = next_section(elf, name, &section, header);
+	} while (found && strcmp(found, name) != 0);
+	return found && header->sh_type != SHT_NOBITS ? section : NULL;
+}
+
+bool elf_file_section(struct elf_file *file, const char *name, size_t max, const void **data,
+		      size_t *size)
+{
 	GElf_Shdr header;
+	Elf_Scn *section = find_named(file->elf, name, &header);
 
 	*data = NULL;
 	*size = 0;
-	do {
-		found = next_section(file->elf, name, &section, &header);
-	} while (found && strcmp(found, name) != 0);
-	if (!found || header.sh_type == SHT_NOBITS || header.sh_size == 0 || header.sh_size > max)
+	if (!section || header.sh_size == 0 || header.sh_size > max)
 		return false;
 	Elf_Data *raw = elf_rawdata(section, NULL);
 	if (!raw || !raw->d_buf || raw->d_size == 0)
 		return false;
 	*data = raw->d_buf;
 	*size = raw->d_size;
+	return true;
+}
+
+bool elf_file_section_place(struct elf_file *file, const char *name, uint64_t *vaddr,
+			    uint64_t *size)
+{
+	GElf_Shdr header;
+
+	*vaddr = *size = 0;
+	if (!find_named(file->elf, name, &header) || !(header.sh_flags & SHF_ALLOC))
+		return false;
+	*vaddr = header.sh_addr;
+	*size = header.sh_size;
 	return true;
 }
 

@@ -32,6 +32,14 @@ uint32_t elf_file_build_id(struct elf_file *file, uint8_t *build_id, uint32_t ma
 /* -1: an image in memory. */
 int elf_file_fd(const struct elf_file *file);
 
+/* The image that was opened, as long as it is borrowed, or until elf_file_close(). NULL: it is a file. */
+const void *elf_file_memory(struct elf_file *file, size_t *size);
+
+/* Where a section lies once the file is loaded. false: there is none of that name, or it is not loaded with contents;
+ * the outputs are then 0. */
+bool elf_file_section_place(struct elf_file *file, const char *name, uint64_t *vaddr,
+			    uint64_t *size);
+
 /* The contents of a section, uninterpreted, borrowed until elf_file_close(). false: there is none of
  * that name, it has no contents in this file, or they are larger than max bytes. */
 bool elf_file_section(struct elf_file *file, const char *name, size_t max, const void **data,

@@ -8,15 +8,19 @@
 #define COPY_MAX (1ull << 28) /* the same, to be copied */
 #define PAGE     4096ull
 
+static bool is_known(const Elf64_Ehdr *header)
+{
+	return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+	       header->e_ident[EI_CLASS] == ELFCLASS64 && header->e_machine == EM_X86_64 &&
+	       header->e_phentsize == sizeof(Elf64_Phdr) && header->e_phnum > 0 &&
+	       header->e_phnum <= ELF_IMAGE_PHDRS_MAX;
+}
+
 static bool read_segments(struct elf_image *image, int fd)
 {
 	Elf64_Ehdr header;
 
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64 ||
-	    header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0 ||
-	    header.e_phnum > ELF_IMAGE_PHDRS_MAX)
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) || !is_known(&header))
 		return false;
 	size_t size = header.e_phnum * sizeof(Elf64_Phdr);
 	image->nr_segments = header.e_phnum;
@@ -48,6 +52,31 @@ static bool find_span(struct elf_image *image)
 bool elf_image_read(struct elf_image *image, int fd)
 {
 	return read_segments(image, fd) && find_span(image);
+}
+
+bool elf_image_borrow(struct elf_image *image, const void *memory, size_t size)
+{
+	const Elf64_Ehdr *header = memory;
+
+	if (size < sizeof(*header) || !is_known(header) || header->e_phoff > size ||
+	    header->e_phnum * sizeof(Elf64_Phdr) > size - header->e_phoff)
+		return false;
+	image->nr_segments = header->e_phnum;
+	memcpy(image->segments, (const char *)memory + header->e_phoff,
+	       header->e_phnum * sizeof(Elf64_Phdr));
+	if (!find_span(image))
+		return false;
+	for (uint32_t i = 0; i < image->nr_segments; i++) {
+		const Elf64_Phdr *segment = &image->segments[i];
+
+		if (segment->p_type == PT_LOAD &&
+		    (segment->p_vaddr - image->low != segment->p_offset ||
+		     segment->p_offset + segment->p_filesz > size))
+			return false;
+	}
+	image->base = (char *)(uintptr_t)memory;
+	image->is_borrowed = true;
+	return true;
 }
 
 const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint32_t type, uint32_t flags)
@@ -112,7 +141,7 @@ bool elf_image_copy(struct elf_image *image, int fd)
 
 void elf_image_fini(struct elf_image *image)
 {
-	if (image->base)
+	if (image->base && !image->is_borrowed)
 		munmap(image->base, image->span);
 	image->base = NULL;
 }

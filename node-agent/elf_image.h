@@ -5,6 +5,7 @@
 
 #include <elf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define ELF_IMAGE_PHDRS_MAX 64u
@@ -13,7 +14,8 @@ struct elf_image { /* zeroed: nothing is there */
 	Elf64_Phdr segments[ELF_IMAGE_PHDRS_MAX];
 	uint32_t nr_segments;
 	uint64_t low, span; /* virtual addresses, whole pages */
-	char *base;         /* owns; where low lies in our memory. NULL: nothing is there */
+	char *base; /* owns, if not borrowed; where low lies in our memory. NULL: nothing is there */
+	bool is_borrowed;
 };
 
 /* Reads what the file says of its segments. false: it is no such file, or makes no sense. */
@@ -26,6 +28,10 @@ const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint32_t type
  * are not writable: they may. */
 bool elf_image_map(struct elf_image *image, int fd);
 bool elf_image_copy(struct elf_image *image, int fd);
+
+/* One that is in our memory already, its segments where they are in the file, in place of reading and mapping it.
+ * Borrowed until elf_image_fini(). false: it is no such file, or does not lie there so. */
+bool elf_image_borrow(struct elf_image *image, const void *memory, size_t size);
 void elf_image_fini(struct elf_image *image);
 
 #endif

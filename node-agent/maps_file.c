@@ -42,46 +42,73 @@ static bool parse_line(const char *line, size_t size, struct maps_file_entry *en
 	return true;
 }
 
-/* Where the line's mapping ends; 0: not a line of a maps file. Lines before the one that is looked
- * for need no more than this. */
-static uint64_t parse_end(const char *line, const char *line_end)
+/* A number of hexadecimal digits up to `end`, which *at passes. */
+static uint64_t parse_hex(const char **at, const char *end)
 {
-	uint64_t end = 0;
-	const char *at = memchr(line, '-', (size_t)(line_end - line));
+	uint64_t value = 0;
 
-	for (at = at ? at + 1 : line_end; at < line_end && *at != ' '; at++) {
-		char c = *at;
+	for (; *at < end; (*at)++) {
+		char c = **at;
 
 		if (c >= '0' && c <= '9')
-			end = end << 4 | (uint64_t)(c - '0');
+			value = value << 4 | (uint64_t)(c - '0');
 		else if (c >= 'a' && c <= 'f')
-			end = end << 4 | (uint64_t)(c - 'a' + 10);
+			value = value << 4 | (uint64_t)(c - 'a' + 10);
 		else
-			return 0;
+			break;
 	}
-	return end;
+	return value;
 }
 
+/* The mapping of a line: all that the search needs of most lines. false: it is no such line. */
+static bool parse_range(const char *line, const char *line_end, uint64_t *start, uint64_t *end)
+{
+	const char *at = line;
+
+	*start = parse_hex(&at, line_end);
+	if (at == line || at == line_end || *at != '-')
+		return false;
+	at++;
+	*end = parse_hex(&at, line_end);
+	return at < line_end && *at == ' ' && *end > *start;
+}
+
+/* The line that holds byte `at` of the text; *next is where the following one begins. */
+static size_t line_at(const char *text, size_t size, size_t at, size_t *next)
+{
+	const char *newline = memchr(text + at, '\n', size - at);
+	const char *before = memrchr(text, '\n', at);
+
+	*next = newline ? (size_t)(newline - text) + 1 : size;
+	return before ? (size_t)(before - text) + 1 : 0;
+}
+
+/* The kernel writes mappings in the order of their addresses. */
 bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps_file_entry *entry)
 {
-	const char *end = text + size;
+	size_t low = 0, high = size; /* lines before low end too low, from high on begin too high */
+	uint64_t hole_start = 0, hole_end = UINT64_MAX;
 
-	while (text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		const char *line_end = newline ? newline : end;
-
-		uint64_t mapping_end = parse_end(text, line_end);
-		if (mapping_end > 0 && mapping_end <= address) {
-			text = line_end + 1;
-			continue;
-		}
-		if (!parse_line(text, (size_t)(line_end - text), entry))
-			break;
-		if (entry->start <= address && address < entry->end)
-			return true;
-		text = line_end + 1;
-	}
 	memset(entry, 0, sizeof(*entry));
+	while (low < high) {
+		size_t next, line = line_at(text, size, low + (high - low) / 2, &next);
+		size_t line_size = text[next - 1] == '\n' ? next - 1 - line : next - line;
+		uint64_t start, end;
+
+		if (!parse_range(text + line, text + line + line_size, &start, &end))
+			return false;
+		if (address >= end) {
+			low = next;
+			hole_start = end;
+		} else if (address < start) {
+			high = line;
+			hole_end = start;
+		} else {
+			return parse_line(text + line, line_size, entry);
+		}
+	}
+	entry->start = hole_start;
+	entry->end = hole_end;
 	return false;
 }
 

@@ -17,8 +17,9 @@ struct maps_file_entry {
 	size_t path_size; /* 0: not a file */
 };
 
-/* The mapping that holds address. false: none, or the text isn't a maps file; *entry is then
- * zeroed. */
+/* Finds the mapping that holds an address, by bisection. false: none does, and *entry is zeroed but for start and end,
+ * between which there is no mapping (the last one of all ends at UINT64_MAX). They are 0 where the text is no maps
+ * file. */
 bool maps_file_find(const char *text, size_t size, uint64_t address, struct maps_file_entry *entry);
 
 /* The next mapping of the text, which is then shortened by it. false: none is left; *entry is then zeroed. */

@@ -23,6 +23,12 @@
 #define MAPS_SIZE_MAX  (16u << 20)
 #define VDSO_NAME      "linux-vdso.so.1"
 #define IDENTIFY_READS 4u /* between two rereads, for files without a build id */
+#define CODE_MIN       4096ull /* nothing is ever mapped below */
+#if defined(__x86_64__)
+#define CODE_MAX (1ull << 47) /* above it are gaps, and the kernel */
+#else
+#define CODE_MAX (1ull << 52)
+#endif
 
 struct module_table {
 	const struct ring_source_outputs *outputs;
@@ -33,6 +39,7 @@ struct module_table {
 	uint32_t nr_file_reads;
 	char *text; /* owns; /proc/PID/maps as last read */
 	size_t text_size;
+	uint64_t hole_start, hole_end; /* no mapping of the text, as last found; end 0: not known */
 	uint32_t generated; /* module id of generated code, or MESSAGE_FRAME_NO_MODULE */
 	uint32_t nr_strangers, next_check; /* addresses in no file; at which to look for a map */
 };
@@ -107,6 +114,7 @@ static bool read_text(struct module_table *table)
 		table->text_size = before_size;
 		return false;
 	}
+	table->hole_end = 0;
 	if (before && table->forgets)
 		forget_unmapped(table, before, before_size);
 	free(before);
@@ -130,10 +138,17 @@ bool module_table_reread(struct module_table *table)
 	return read_text(table);
 }
 
-static bool find_in_text(const struct module_table *table, uint64_t address,
+/* Walks that have gone astray ask for one address after the other in the same hole. */
+static bool find_in_text(struct module_table *table, uint64_t address,
 			 struct maps_file_entry *entry)
 {
-	return table->text && maps_file_find(table->text, table->text_size, address, entry);
+	if (!table->text || (address >= table->hole_start && address < table->hole_end))
+		return false;
+	if (maps_file_find(table->text, table->text_size, address, entry))
+		return true;
+	table->hole_start = entry->start;
+	table->hole_end = entry->end;
+	return false;
 }
 
 /* The file of a module, if it can be told that it is the one that is mapped. */
@@ -230,20 +245,30 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	return r || !known ? r : announce(table, &place);
 }
 
-/* The same in all 64-bit processes of this kernel: ours tells which it is. */
+/* The kernel's own code in a process: the same in all 64-bit processes of this kernel, so ours tells which it is, of
+ * processes in other time namespaces, too. */
+static int open_vdso(const struct maps_file_entry *entry, struct elf_file **file)
+{
+	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *header = image;
+
+	*file = NULL;
+	if (!image || entry->start <= UINT32_MAX ||
+	    elf_file_open_memory(
+		    image, header->e_shoff + (size_t)header->e_shnum * header->e_shentsize, file))
+		return -ENOENT;
+	return 0;
+}
+
 static int add_vdso(struct module_table *table, const struct maps_file_entry *entry)
 {
 	struct definition_module definition = {.start = entry->start,
 					       .end = entry->end,
 					       .bias = entry->start,
 					       .flags = DEFINITION_MODULE_VDSO};
-	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
-	const ElfW(Ehdr) *header = image;
 	struct elf_file *file;
 
-	if (!image || entry->start <= UINT32_MAX ||
-	    elf_file_open_memory(
-		    image, header->e_shoff + (size_t)header->e_shnum * header->e_shentsize, &file))
+	if (open_vdso(entry, &file))
 		return -ENOENT;
 	definition.build_id_size =
 		elf_file_build_id(file, definition.build_id, sizeof(definition.build_id));
@@ -334,18 +359,27 @@ static int find_generated(struct module_table *table, uint64_t address, struct m
 
 /* ---- look-up ----------------------------------------------------------------------------------- */
 
+/* Code that nobody announced. 0; -ENOENT: it is in no file, and was not generated; -ENOMEM. */
+static int find_unannounced(struct module_table *table, uint64_t address,
+			    struct message_frame *frame)
+{
+	int r = add_from_proc(table, address);
+
+	if (r == 0 && process_maps_find(table->maps, address, &frame->module, &frame->offset))
+		return 0;
+	return r == -ENOMEM ? r : find_generated(table, address, frame);
+}
+
 int module_table_find(struct module_table *table, uint64_t address, struct message_frame *frame)
 {
-	int r = 0;
+	int r = -ENOENT;
 
 	frame->code = MESSAGE_FRAME_NATIVE;
 	if (process_maps_find(table->maps, address, &frame->module, &frame->offset))
 		return 0;
-	r = add_from_proc(table, address);
-	if (r == 0 && process_maps_find(table->maps, address, &frame->module, &frame->offset))
-		return 0;
-	if (r != -ENOMEM)
-		r = find_generated(table, address, frame);
+	/* Frame pointers that point nowhere give any number. */
+	if (address >= CODE_MIN && address < CODE_MAX)
+		r = find_unannounced(table, address, frame);
 	if (r == -ENOENT) {
 		frame->module = MESSAGE_FRAME_NO_MODULE;
 		frame->offset = address;
@@ -359,7 +393,11 @@ int module_table_open(struct module_table *table, uint64_t address, struct elf_f
 	struct maps_file_entry entry;
 
 	*file = NULL;
-	if (!table->reads_maps || !find_in_text(table, address, &entry) || entry.path_size == 0)
+	if (!table->reads_maps || !find_in_text(table, address, &entry))
+		return -ENOENT;
+	if (entry.vdso)
+		return open_vdso(&entry, file);
+	if (entry.path_size == 0)
 		return -ENOENT;
 	return mapped_file_open(&table->view, &entry, file);
 }

@@ -42,7 +42,8 @@ int module_table_find(struct module_table *table, uint64_t address, struct messa
  * what is not mapped any more. Until the next call it is hardly read again. true: it could be read. */
 bool module_table_reread(struct module_table *table);
 
-/* Opens the file that is mapped at an address, as it was last read; elf_file_close(). 0; -ENOENT. On error *file is NULL. */
+/* Opens the file that is mapped at an address, as it was last read, or the kernel's own code there;
+ * elf_file_close(). 0; -ENOENT. On error *file is NULL. */
 struct elf_file;
 int module_table_open(struct module_table *table, uint64_t address, struct elf_file **file);
 

@@ -1,12 +1,17 @@
-/* The unwind rules of files that watched processes have mapped, by module, compiled once from .eh_frame for all processes. On other
- * machines than x86_64 there are none. Single-threaded: only the agent loop calls it. */
+/* The unwind rules of files that watched processes have mapped, by module, for all processes. A file is mapped
+ * when it is first asked for, and of each of its functions the rules are read when a stack first goes through it:
+ * a program runs few of those that its libraries have. On other machines than x86_64 there are none.
+ * Single-threaded: only the agent loop calls it. */
 #ifndef UNWIND_FILES_H
 #define UNWIND_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define UNWIND_FILES_BYTES_MAX (256ull << 20) /* of all rules together */
+#define UNWIND_FILES_MAX                                                                           \
+	2048u /* that are mapped at a time; then all are forgotten, and found again */
+#define UNWIND_FILES_BYTES_MAX                                                                     \
+	(64ull << 20) /* of lists of functions, which files without a search table need */
 
 struct elf_file;
 struct unwind_files;
@@ -18,11 +23,15 @@ void unwind_files_destroy(struct unwind_files *files);
 /* Whether the module was looked at, whatever came of it. */
 bool unwind_files_has(const struct unwind_files *files, uint32_t module_id);
 
-/* Compiles a module's rules. file NULL: it can't be had, and there will be none. 0 or -ENOMEM. */
+/* Takes a module's file, which stays the caller's. NULL: it can't be had, and there will be no rules. An image in
+ * memory (elf_file_open_memory()) is borrowed until unwind_files_destroy(). 0 or -ENOMEM. */
 int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct elf_file *file);
 
 /* The rule (inject/unwind_row.h) of a virtual address in the module's file. false: there is none. */
-bool unwind_files_find(const struct unwind_files *files, uint32_t module_id, uint64_t vaddr,
+bool unwind_files_find(struct unwind_files *files, uint32_t module_id, uint64_t vaddr,
 		       uint32_t *rule);
+
+/* Functions whose rules were read so far: a measure of what has been done. */
+uint64_t unwind_files_reads(const struct unwind_files *files);
 
 #endif

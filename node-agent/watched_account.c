@@ -38,6 +38,7 @@ void watched_account_count_lacks(struct watched_account *account, uint32_t lacks
 	account->no_python += (lacks & ADDRESS_STACK_NO_PYTHON) != 0;
 	account->mismatched += (lacks & ADDRESS_STACK_MISMATCH) != 0;
 	account->truncated += (lacks & ADDRESS_STACK_TRUNCATED) != 0;
+	account->hurried += (lacks & ADDRESS_STACK_HURRIED) != 0;
 }
 
 void watched_account_set_base(struct watched_account *account, const struct sample_counts *base)
@@ -68,6 +69,7 @@ void watched_account_enter(const struct watched_account *account, struct process
 	process_ledger_set(ledger, LEDGER_PYTHON_OFF, account->no_python, 0);
 	process_ledger_set(ledger, LEDGER_STACK_MISMATCH, account->mismatched, 0);
 	process_ledger_set(ledger, LEDGER_STACK_TRUNCATED, account->truncated, 0);
+	process_ledger_set(ledger, LEDGER_STACK_HURRIED, account->hurried, 0);
 	process_ledger_set(ledger, LEDGER_WAIT_SHORT, total->short_waits, total->short_waits_ns);
 	process_ledger_set(ledger, LEDGER_PROBE_LOST, total->probes_lost, 0);
 	process_ledger_set(ledger, LEDGER_COLLECTIVES, total->collectives, 0);

@@ -11,14 +11,15 @@
 #include "address_stack.h"
 #include "batch_builder.h"
 #include "bpf/collective_event.h"
-#include "call_function.h"
 #include "event_loop.h"
+#include "event_name.h"
 #include "event_stack.h"
 #include "guest_process.h"
 #include "proc_file.h"
 #include "process_description.h"
 #include "process_ledger.h"
 #include "python_process.h"
+#include "stack_budget.h"
 #include "wait_reason.h"
 #include "watched_account.h"
 #include "watched_collectives.h"
@@ -51,6 +52,8 @@ struct watched_process {
 	uint64_t event_start;        /* process_start of the last event */
 	struct sample_python python; /* as the kernel's half has it; zeros: it has none */
 	struct watched_account account;
+	struct stack_budget budget;
+	uint64_t end_mark; /* bytes of the kernel's buffer + 1; 0: none */
 };
 
 static void on_end(void *context)
@@ -287,15 +290,18 @@ static int create_stacks(struct watched_process *process)
 	return python.process ? 0 : -ENOMEM;
 }
 
-int watched_process_prepare(struct watched_process *process)
+static int prepare(struct watched_process *process)
 {
-	if (process->has_exec_id)
-		return 0;
 	int r = process->stacks ? 0 : create_stacks(process);
 
 	if (r == 0)
 		address_stack_prepare(process->stacks);
 	return r;
+}
+
+int watched_process_prepare(struct watched_process *process)
+{
+	return process->has_exec_id ? 0 : prepare(process);
 }
 
 /* What was found before the first sample is the program's that this is of, if its files are still there: they have been read anew. */
@@ -306,12 +312,13 @@ static void confirm_python(struct watched_process *process)
 }
 
 static int find_stack(struct watched_process *process, const struct sample_event *event,
-		      uint32_t *node_id)
+		      bool in_haste, uint32_t *node_id)
 {
 	struct event_stack shown;
 	uint32_t lacks;
 
 	event_stack_init(&shown, event);
+	shown.list.in_haste = in_haste;
 	if (event->kind == HOST_SAMPLE_OFF_CPU)
 		wait_reason_strip(process->scope->kernel, &shown.list);
 	if (event->user_size == 0)
@@ -325,24 +332,6 @@ static int find_stack(struct watched_process *process, const struct sample_event
 	watched_account_count_lacks(&process->account, lacks);
 	confirm_python(process);
 	return 0;
-}
-
-static int find_name(const struct watched_process *process, const struct sample_event *event,
-		     uint32_t *name_id)
-{
-	char reason[WAIT_REASON_MAX];
-	const char *name = reason;
-
-	*name_id = STRING_NONE;
-	if (event->kind == HOST_SAMPLE_OFF_CPU)
-		wait_reason_find(process->scope->kernel, event, reason);
-	else
-		name = event->kind == HOST_SAMPLE_CALL ? call_function_name(event->argument) : NULL;
-	if (!name)
-		return 0;
-	int r = string_dictionary_intern(process->scope->outputs.strings, name, strlen(name),
-					 name_id);
-	return r == -ENOMEM ? r : 0;
 }
 
 static int call_anew(struct watched_process *process)
@@ -406,7 +395,15 @@ static int meet(struct watched_process *process, const struct sample_event *even
 	return r ? r : name_command(process, event);
 }
 
-static int add(struct watched_process *process, const struct sample_event *event)
+int watched_process_exec(struct watched_process *process, const struct sample_event *event)
+{
+	int r = meet(process, event);
+
+	process->event_start = event->process_start;
+	return r ? r : prepare(process);
+}
+
+static int add(struct watched_process *process, const struct sample_event *event, bool in_haste)
 {
 	struct host_sample sample = {
 		.time_ns = event->time_ns + (uint64_t)process->scope->clock.monotonic_ns,
@@ -420,9 +417,10 @@ static int add(struct watched_process *process, const struct sample_event *event
 	if (r == 0)
 		r = reserve(process);
 	if (r == 0)
-		r = find_stack(process, event, &sample.stack_id);
+		r = find_stack(process, event, in_haste, &sample.stack_id);
 	if (r == 0)
-		r = find_name(process, event, &sample.name_id);
+		r = event_name_find(process->scope->kernel, process->scope->outputs.strings, event,
+				    &sample.name_id);
 	if (r)
 		return r;
 	sample.command_id = process->command_id;
@@ -430,7 +428,8 @@ static int add(struct watched_process *process, const struct sample_event *event
 	return 0;
 }
 
-static int add_collective(struct watched_process *process, const struct sample_event *event)
+static int add_collective(struct watched_process *process, const struct sample_event *event,
+			  bool in_haste)
 {
 	uint32_t stack_id = STACK_NODE_NONE;
 	int r = meet(process, event);
@@ -438,7 +437,7 @@ static int add_collective(struct watched_process *process, const struct sample_e
 	if (r == 0 && watched_collectives_count(process->collectives) >= WATCHED_COLLECTIVES_MAX)
 		r = watched_process_flush(process);
 	if (r == 0 && event->kind == SAMPLE_EVENT_COLLECTIVE)
-		r = find_stack(process, event, &stack_id);
+		r = find_stack(process, event, in_haste, &stack_id);
 	if (r == 0)
 		r = watched_collectives_add(process->collectives, event, &process->scope->clock,
 					    stack_id);
@@ -447,20 +446,33 @@ static int add_collective(struct watched_process *process, const struct sample_e
 	return r;
 }
 
-int watched_process_add(struct watched_process *process, const struct sample_event *event)
+int watched_process_add(struct watched_process *process, const struct sample_event *event,
+			bool in_haste)
 {
 	if (watched_collectives_has(event))
-		return add_collective(process, event);
-	int r = add(process, event);
+		return add_collective(process, event, in_haste);
+	int r = add(process, event, in_haste);
 
 	if (r == 0)
 		watched_account_receive(&process->account, event->duration_ns);
 	return r;
 }
 
+struct stack_budget *watched_process_budget(struct watched_process *process)
+{
+	return &process->budget;
+}
+
+bool watched_process_is_read(struct watched_process *process, uint64_t written, uint64_t read)
+{
+	if (process->end_mark == 0)
+		process->end_mark = written + 1;
+	return read + 1 >= process->end_mark;
+}
+
 int watched_process_add_open(struct watched_process *process, const struct sample_event *event)
 {
-	int r = add(process, event);
+	int r = add(process, event, false);
 
 	if (r == 0)
 		watched_account_receive_open(&process->account, event->duration_ns);

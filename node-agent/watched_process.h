@@ -22,6 +22,7 @@ struct event_loop;
 struct guest_process;
 struct kernel_symbols;
 struct python_scope;
+struct stack_budget;
 struct unwind_files;
 struct watched_process;
 
@@ -72,6 +73,9 @@ uint32_t watched_process_claim(const struct watched_process *process);
  * once there is one. 0 or -ENOMEM. */
 int watched_process_prepare(struct watched_process *process);
 
+/* It has become another program: reads the same, for the program that it is now. 0 or -ENOMEM. */
+int watched_process_exec(struct watched_process *process, const struct sample_event *event);
+
 /* Its calls are timed in place of what a guest would tell: says so, once, in its own notices and by notice. */
 void watched_process_replace_guest(struct watched_process *process,
 				   void (*notice)(void *context, const char *line), void *context);
@@ -79,8 +83,15 @@ void watched_process_replace_guest(struct watched_process *process,
 /* A new pass of the agent. */
 void watched_process_begin_pass(struct watched_process *process);
 
-/* Takes a sample. 0 or -errno: the agent can't go on. */
-int watched_process_add(struct watched_process *process, const struct sample_event *event);
+/* Takes a sample, in haste by its leaf alone. 0 or -errno: the agent can't go on. */
+int watched_process_add(struct watched_process *process, const struct sample_event *event,
+			bool in_haste);
+
+/* What its samples have taken of the agent's time. */
+struct stack_budget *watched_process_budget(struct watched_process *process);
+
+/* Whether all has been read that the kernel had written when this was first asked. Both are bytes (bpf_ring.h). */
+bool watched_process_is_read(struct watched_process *process, uint64_t written, uint64_t read);
 
 /* Takes one that the kernel did not count, as it did not come to its end. */
 int watched_process_add_open(struct watched_process *process, const struct sample_event *event);

@@ -280,6 +280,14 @@ pid_t watched_set_pid_of(const struct watched_set *set, const struct guest_proce
 	return process_of(set, guest) ? guest_process_pid(guest) : 0;
 }
 
+bool watched_set_is_read(struct watched_set *set, const struct guest_process *guest)
+{
+	struct watched_process *process = process_of(set, guest);
+
+	return !process || watched_process_is_read(process, bpf_ring_written(set->ring),
+						   bpf_ring_read(set->ring));
+}
+
 void watched_set_account_guest(struct watched_set *set, const struct guest_process *guest)
 {
 	struct watched_process *process = process_of(set, guest);

@@ -56,6 +56,9 @@ int watched_set_claim(struct watched_set *set, pid_t pid, uint32_t *process_id);
 int watched_set_attach(struct watched_set *set, pid_t pid, struct guest_process *guest);
 pid_t watched_set_pid_of(const struct watched_set *set,
 			 const struct guest_process *guest); /* 0: it is not known here */
+
+/* Whether all has been read that the kernel had written of the guest's process when this was first asked. */
+bool watched_set_is_read(struct watched_set *set, const struct guest_process *guest);
 void watched_set_account_guest(struct watched_set *set, const struct guest_process *guest);
 void watched_set_detach(struct watched_set *set, const struct guest_process *guest);
 

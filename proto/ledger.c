@@ -113,6 +113,10 @@ static const struct {
 	[LEDGER_GUEST_GAVE_UP] = {"guest_gave_up",
 				  "processes recorded in part: no agent answered them in a minute",
 				  LEDGER_LOST},
+	[LEDGER_STACK_HURRIED] = {"stack_hurried",
+				  "samples of host threads with their innermost function alone: "
+				  "the agent had no time",
+				  LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

@@ -77,6 +77,8 @@ enum ledger_reason {
 		41, /* launches whose GPU records CUPTI had not delivered when the process had to end */
 	LEDGER_GUEST_GAVE_UP =
 		42, /* processes that recorded no more, since no agent had answered them */
+	LEDGER_STACK_HURRIED =
+		43, /* host samples shown by their innermost function alone: the agent had no time for more */
 	LEDGER_REASONS,
 };
 

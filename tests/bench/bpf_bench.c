@@ -129,7 +129,7 @@ static void drain(struct bpf_ring *ring, const char *what)
 {
 	uint64_t before = nr_events, bytes = nr_bytes, begin = now_ns(CLOCK_MONOTONIC);
 
-	while (bpf_ring_drain(ring, 100000) == 1)
+	while (bpf_ring_drain(ring) == BPF_RING_ENOUGH)
 		;
 	uint64_t ns = now_ns(CLOCK_MONOTONIC) - begin;
 	if (nr_events > before)
@@ -207,7 +207,7 @@ static double measure(struct bpf_ring *ring)
 
 	nr_events = nr_python = 0;
 	work();
-	while (bpf_ring_drain(ring, 100000) == 1)
+	while (bpf_ring_drain(ring) == BPF_RING_ENOUGH)
 		;
 	struct bpf_prog_info after = program_info("on_tick");
 	return (double)(after.run_time_ns - before.run_time_ns) / (double)(nr_events + 1);

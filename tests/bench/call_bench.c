@@ -127,7 +127,7 @@ static void start(struct probes *probes, const struct call_program_options *opti
 
 static void drain(struct probes *probes)
 {
-	while (bpf_ring_drain(probes->ring, 100000) == 1)
+	while (bpf_ring_drain(probes->ring) == BPF_RING_ENOUGH)
 		;
 }
 

@@ -157,6 +157,35 @@ static void what_is_mapped_anew_is_seen_in_the_next_pass(void **state)
 	fclose(file);
 }
 
+/* Each line of the maps that is looked at ends with one. */
+static uint32_t nr_lines;
+
+void *__real_memchr(const void *bytes, int c, size_t size);
+void *__wrap_memchr(const void *bytes, int c, size_t size);
+void *__wrap_memchr(const void *bytes, int c, size_t size)
+{
+	nr_lines += c == '\n';
+	return __real_memchr(bytes, c, size);
+}
+
+/* Frame pointers that are none lead anywhere. */
+static void addresses_in_no_mapping_are_looked_for_once(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t user[127];
+	const struct address_list list = {.user = user, .nr_user = 127, .code_pages = 1};
+
+	for (uint32_t i = 0; i < 127; i++)
+		user[i] = i % 2 ? 0x200000000000ull + 0x1000 * i : 0xffff800000000000ull + i;
+	find(fixture, &list);
+	address_stack_begin_pass(fixture->stacks);
+	nr_lines = 0;
+	for (uint32_t i = 0; i < 127; i++)
+		user[i] += 0x10;
+	assert_int_not_equal(find(fixture, &list), STACK_NODE_NONE);
+	assert_int_equal(nr_lines, 0);
+}
+
 static void many_stacks_are_each_found_again(void **state)
 {
 	struct fixture *fixture = *state;
@@ -192,6 +221,7 @@ int main(void)
 		TEST(the_kernels_frames_are_inside_the_programs),
 		TEST(where_the_users_part_ends_counts),
 		TEST(what_is_mapped_anew_is_seen_in_the_next_pass),
+		TEST(addresses_in_no_mapping_are_looked_for_once),
 		TEST(many_stacks_are_each_found_again),
 		TEST(too_deep_a_stack_is_none),
 	};

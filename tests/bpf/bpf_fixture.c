@@ -198,6 +198,22 @@ static void on_notice(void *context, const char *line)
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
+static uint64_t clock_step_ns;
+
+static uint64_t now_ns(void)
+{
+	static uint64_t stepped_ns;
+
+	if (clock_step_ns == 0)
+		return event_loop_now_ns();
+	return stepped_ns += clock_step_ns;
+}
+
+void bpf_fixture_step_clock(uint64_t step_ns)
+{
+	clock_step_ns = step_ns;
+}
+
 struct bpf_fixture *bpf_fixture_create(const struct bpf_source_options *options)
 {
 	const struct symbolizer_options symbols = {0};
@@ -222,6 +238,7 @@ struct bpf_fixture *bpf_fixture_create(const struct bpf_source_options *options)
 		.nr_processes = &fixture->nr_ids,
 		.send = take,
 		.has_room = has_room,
+		.now_ns = now_ns,
 		.module = on_module,
 		.notice = on_notice,
 		.context = fixture,
@@ -304,7 +321,7 @@ void bpf_fixture_pass(struct bpf_fixture *fixture, uint32_t wait_ms)
 {
 	assert_int_equal(event_loop_wait(fixture->loop, event_loop_now_ns() + wait_ms * MS), 0);
 	int r = bpf_source_pass(fixture->source, event_loop_now_ns());
-	assert_in_range(r, 0, 1);
+	assert_in_range(r, BPF_SOURCE_ALL, BPF_SOURCE_MORE);
 	assert_int_equal(frame_names_request(fixture->names), 0);
 	assert_int_equal(frame_names_collect(fixture->names), 0);
 	assert_int_equal(batch_builder_flush_dictionaries(fixture->builder), 0);
@@ -343,7 +360,7 @@ void bpf_fixture_await_files(struct bpf_fixture *fixture, uint32_t count)
 void bpf_fixture_stop(struct bpf_fixture *fixture)
 {
 	assert_int_equal(bpf_source_stop(fixture->source, event_loop_now_ns()), 0);
-	while (bpf_source_pass(fixture->source, event_loop_now_ns()) == 1)
+	while (bpf_source_pass(fixture->source, event_loop_now_ns()) != BPF_SOURCE_ALL)
 		;
 	bpf_fixture_pass(fixture, 0);
 	while (!symbolizer_idle(fixture->symbolizer)) {

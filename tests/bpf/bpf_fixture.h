@@ -80,6 +80,9 @@ struct victim_report bpf_fixture_await(struct bpf_fixture *fixture, pid_t pid);
 /* One pass of an agent's loop, after at most so long. */
 void bpf_fixture_pass(struct bpf_fixture *fixture, uint32_t wait_ms);
 
+/* From now on each look at the clock finds it so much later; 0: it is the real one again. */
+void bpf_fixture_step_clock(uint64_t step_ns);
+
 /* Makes passes until so many files are probed. */
 void bpf_fixture_await_files(struct bpf_fixture *fixture, uint32_t count);
 

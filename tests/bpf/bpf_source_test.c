@@ -301,13 +301,15 @@ static void nobody_else_is_watched(void **state)
 	bpf_fixture_destroy(fixture);
 }
 
-/* It stands in read(0, ...). */
-static bool reads_input(pid_t pid)
+/* It stands in read(). descriptor: "" is any. */
+static bool reads_from(pid_t pid, const char *descriptor)
 {
-	char *text = NULL;
+	char *text = NULL, call[32];
 	size_t size;
+
+	snprintf(call, sizeof(call), "0 0x%s", descriptor);
 	bool is = proc_file_read(pid, "syscall", 256, &text, &size) == 0 &&
-		  strncmp(text, "0 0x0 ", 6) == 0;
+		  strncmp(text, call, strlen(call)) == 0;
 
 	free(text);
 	return is;
@@ -326,7 +328,7 @@ static void a_wait_that_does_not_end_is_closed_with_the_capture(void **state)
 	pid_t pid = bpf_fixture_start(fixture, "read", 0);
 	dup2(output, STDIN_FILENO);
 	bpf_fixture_release(fixture);
-	while (!reads_input(pid))
+	while (!reads_from(pid, "0 "))
 		bpf_fixture_pass(fixture, 1);
 	for (int i = 0; i < 5; i++)
 		bpf_fixture_pass(fixture, 10);
@@ -348,7 +350,7 @@ static void a_wait_that_does_not_end_is_closed_with_the_capture(void **state)
 	bpf_fixture_destroy(fixture);
 }
 
-static const char *usual_victim, *bare_victim;
+static const char *usual_victim, *bare_victim, *static_victim;
 
 /* How many samples have all of main, victim_all and the function, in this order. */
 static uint32_t count_whole(const struct bpf_fixture *fixture, const char *function)
@@ -386,6 +388,160 @@ static void copies_of_stacks_need_no_frame_pointers(void **state)
 	bpf_fixture_victim(usual_victim);
 }
 
+/* Runs a victim that keeps no frame pointers; all samples of what it does lead from the function to _start. */
+static void check_roots(const char *victim, const char *what, const char *function)
+{
+	const struct bpf_source_options options = {.cpu_hz = 499, .stack_pages = 4};
+	struct victim_report report;
+	uint32_t rooted = 0, others = 0;
+
+	bpf_fixture_victim(victim);
+	struct bpf_fixture *fixture = capture(&options, what, 150 * MS, &report);
+	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
+		const struct host_sample *sample = &fixture->samples[i].sample;
+		int inner = bpf_fixture_depth_of(fixture, sample, function);
+		int root = bpf_fixture_depth_of(fixture, sample, "_start");
+
+		if (sample->time_ns < report.begin_ns || sample->time_ns > report.end_ns)
+			continue; /* the loader's */
+		if (inner >= 0 && bpf_fixture_depth_of(fixture, sample, "main") > inner &&
+		    root > inner)
+			rooted++;
+		else if (root < 0 && ++others)
+			bpf_fixture_print(fixture, sample);
+	}
+	assert_int_equal(others, 0);
+	assert_in_range(rooted, 30, 200);
+	check_accounts(fixture);
+	bpf_fixture_destroy(fixture);
+	bpf_fixture_victim(usual_victim);
+}
+
+static void the_kernels_code_in_a_process_has_callers(void **state)
+{
+	(void)state;
+	check_roots(bare_victim, "clock", "victim_clock");
+}
+
+static void a_static_program_has_callers(void **state)
+{
+	(void)state;
+	if (static_victim)
+		check_roots(static_victim, "spin", "victim_spin");
+}
+
+static bool has_come(const struct bpf_fixture *fixture, const char *function)
+{
+	uint32_t i = 0;
+
+	while (i < fixture->nr_samples &&
+	       bpf_fixture_depth_of(fixture, &fixture->samples[i].sample, function) < 0)
+		i++;
+	return i < fixture->nr_samples;
+}
+
+/* Runs a victim to its end without a pass once the first sample of its work has come; the others wait in the
+ * kernel's buffer. */
+static struct bpf_fixture *leave_unread(const struct bpf_source_options *options, pid_t *pid)
+{
+	struct bpf_fixture *fixture = create(options);
+	siginfo_t info;
+
+	*pid = bpf_fixture_start(fixture, "spin", 400 * MS);
+	bpf_fixture_release(fixture);
+	while (!has_come(fixture, "victim_spin"))
+		bpf_fixture_pass(fixture, 1);
+	assert_int_equal(waitid(P_PID, (id_t)*pid, &info, WEXITED | WNOWAIT), 0);
+	return fixture;
+}
+
+static void a_pass_ends_when_its_time_is_up_and_the_next_goes_on(void **state)
+{
+	const struct bpf_source_options options = {.cpu_hz = 499, .watch_pid = getpid()};
+	struct bpf_fixture *fixture;
+	uint32_t full = 0, before;
+	pid_t pid;
+
+	(void)state;
+	fixture = leave_unread(&options, &pid);
+	bpf_fixture_step_clock(MS); /* the time of a sample */
+	do {
+		before = fixture->nr_samples;
+		bpf_fixture_pass(fixture, 0);
+		assert_true(fixture->nr_samples - before <= BPF_SOURCE_PASS_NS / MS);
+		full += fixture->nr_samples - before == BPF_SOURCE_PASS_NS / MS;
+	} while (fixture->nr_samples > before);
+	assert_in_range(full, 8, 80);
+	bpf_fixture_step_clock(0);
+	bpf_fixture_await(fixture, pid);
+	bpf_fixture_stop(fixture);
+	check_accounts(fixture);
+	bpf_fixture_destroy(fixture);
+}
+
+static void in_a_crowded_buffer_stacks_are_their_leaf(void **state)
+{
+	const struct bpf_source_options options = {
+		.cpu_hz = 499, .stack_pages = 4, .ring_bytes = 1u << 17, .watch_pid = getpid()};
+	uint32_t whole = 0, leaves = 0;
+	struct bpf_fixture *fixture;
+	pid_t pid;
+
+	(void)state;
+	fixture = leave_unread(&options, &pid);
+	uint32_t first = fixture->nr_samples;
+	bpf_fixture_await(fixture, pid);
+	bpf_fixture_stop(fixture);
+	for (uint32_t i = first; i < fixture->nr_samples; i++) {
+		const struct host_sample *sample = &fixture->samples[i].sample;
+		bool has_root = bpf_fixture_depth_of(fixture, sample, "_start") >= 0;
+
+		if (bpf_fixture_depth_of(fixture, sample, "victim_spin") < 0)
+			continue; /* on its way there */
+		whole += has_root;
+		leaves += !has_root;
+	}
+	const struct bpf_fixture_process *process =
+		bpf_fixture_process(fixture, pid, "bpf_victim spin");
+	assert_non_null(process);
+	assert_true(process->ledger[LEDGER_SAMPLE_RING_FULL].count > 0);
+	assert_true(process->ledger[LEDGER_STACK_HURRIED].count >= leaves);
+	assert_true(leaves > 0);
+	assert_true(whole > leaves);
+	check_accounts(fixture);
+	bpf_fixture_destroy(fixture);
+}
+
+/* All of its samples are read when it is gone. */
+static void a_program_is_known_before_its_first_sample(void **state)
+{
+	const struct bpf_source_options options = {.cpu_hz = 97, .watch_pid = getpid()};
+	struct bpf_fixture *fixture = create(&options);
+	pid_t pid = bpf_fixture_start(fixture, "spin", 300 * MS);
+	uint32_t inside = 0;
+	siginfo_t info;
+
+	(void)state;
+	while (!reads_from(pid, ""))
+		bpf_fixture_pass(fixture, 1);
+	bpf_fixture_pass(fixture, 0);
+	bpf_fixture_release(fixture);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	struct victim_report report = bpf_fixture_await(fixture, pid);
+	bpf_fixture_stop(fixture);
+	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
+		const struct host_sample *sample = &fixture->samples[i].sample;
+
+		if (sample->time_ns < report.begin_ns || sample->time_ns > report.end_ns)
+			continue; /* the loader's */
+		assert_true(bpf_fixture_depth_of(fixture, sample, "victim_spin") >= 0);
+		inside++;
+	}
+	assert_in_range(inside, 8, 40);
+	check_accounts(fixture);
+	bpf_fixture_destroy(fixture);
+}
+
 static void nothing_asked_for_is_nothing_done(void **state)
 {
 	const struct bpf_source_options options = {.watch_pid = getpid()};
@@ -411,13 +567,19 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nobody_else_is_watched),
 		cmocka_unit_test(a_wait_that_does_not_end_is_closed_with_the_capture),
 		cmocka_unit_test(copies_of_stacks_need_no_frame_pointers),
+		cmocka_unit_test(the_kernels_code_in_a_process_has_callers),
+		cmocka_unit_test(a_static_program_has_callers),
+		cmocka_unit_test(a_pass_ends_when_its_time_is_up_and_the_next_goes_on),
+		cmocka_unit_test(in_a_crowded_buffer_stacks_are_their_leaf),
+		cmocka_unit_test(a_program_is_known_before_its_first_sample),
 		cmocka_unit_test(nothing_asked_for_is_nothing_done),
 	};
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	usual_victim = argv[1];
 	bare_victim = argv[2];
+	static_victim = argc > 3 ? argv[3] : NULL;
 	bpf_fixture_victim(usual_victim);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,10 +80,13 @@ static void each_lack_has_its_own_counter(void **state)
 		watched_account_count_lacks(&account,
 					    ADDRESS_STACK_MISMATCH | ADDRESS_STACK_TRUNCATED);
 	watched_account_count_lacks(&account, ADDRESS_STACK_TRUNCATED);
+	for (int i = 0; i < 5; i++)
+		watched_account_count_lacks(&account, ADDRESS_STACK_HURRIED);
 	assert_int_equal(entry_of(&account, LEDGER_SAMPLE_NO_STACK).count, 1);
 	assert_int_equal(entry_of(&account, LEDGER_PYTHON_OFF).count, 2);
 	assert_int_equal(entry_of(&account, LEDGER_STACK_MISMATCH).count, 3);
 	assert_int_equal(entry_of(&account, LEDGER_STACK_TRUNCATED).count, 4);
+	assert_int_equal(entry_of(&account, LEDGER_STACK_HURRIED).count, 5);
 }
 
 static void what_a_child_left_is_its_parents(void **state)

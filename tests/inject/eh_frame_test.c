@@ -1,4 +1,5 @@
 #include "inject/eh_frame.h"
+#include "inject/eh_frame_lookup.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -286,8 +287,8 @@ static void function_is_found_by_any_of_its_addresses(void **state)
 	struct made_frames *made = &fixture->made;
 	uint64_t hdr, size, code = made->module.start, start, end;
 
-	for (enum made_table table = MADE_SORTED; table <= MADE_NONE; table++) {
-		put_three_functions(made, table);
+	for (int round = 0; round < 2; round++) {
+		put_three_functions(made, round ? MADE_NONE : MADE_SORTED);
 		hdr = made->module.eh_frame_hdr;
 		size = made->module.eh_frame_hdr_size;
 		for (uint32_t at = 100; at < 128; at++) {
@@ -316,6 +317,77 @@ static void own_functions_are_found(void **state)
 				      &start, &end));
 	assert_int_equal(start, address);
 	assert_true(end > address + 1);
+}
+
+/* The rule of an address, of the function that holds it alone. */
+static uint32_t lookup_rule(const struct eh_frame_lookup *lookup, uint64_t address,
+			    struct eh_frame_found *found, struct unwind_rows *rows)
+{
+	uint32_t rule = SPECIAL(UNWIND_GAP);
+
+	rows->nr = 0;
+	if (eh_frame_lookup_find(lookup, address, found)) {
+		assert_true(eh_frame_rows(&found->description, rows));
+		rule = rule_at(rows, (uint32_t)(address - found->description.start));
+	}
+	return rule;
+}
+
+/* Of real files, with thousands of functions. */
+static void functions_by_themselves_have_the_rules_of_the_whole_file(void **state)
+{
+	struct fixture *fixture = *state;
+	struct eh_frame_found *found = malloc(sizeof(*found));
+	const void *const places[] = {(const void *)(uintptr_t)printf,
+				      (const void *)(uintptr_t)lookup_rule};
+	struct eh_frame_lookup lookup;
+	struct unwind_module module;
+
+	for (int i = 0; i < 2; i++) {
+		struct unwind_rows all, *one = &fixture->rows;
+
+		assert_true(loaded_segment_at(places[i], &module));
+		unwind_rows_init(&all, BYTES_MAX);
+		assert_int_equal(compile(&module, &all), 0);
+		assert_int_equal(eh_frame_lookup_init(&lookup, module.eh_frame_hdr,
+						      module.eh_frame_hdr_size),
+				 0);
+		assert_int_equal(eh_frame_lookup_bytes(&lookup), 0);
+		for (size_t row = 0; row + 1 < all.nr; row += 1 + row % 3) {
+			uint64_t last = module.start + all.rows[row + 1].pc - 1;
+
+			assert_int_equal(
+				lookup_rule(&lookup, module.start + all.rows[row].pc, found, one),
+				all.rows[row].rule);
+			assert_int_equal(lookup_rule(&lookup, last, found, one),
+					 all.rows[row].rule);
+		}
+		assert_true(all.nr > 50);
+		eh_frame_lookup_fini(&lookup);
+		unwind_rows_fini(&all);
+	}
+	free(found);
+}
+
+static void a_file_without_a_header_is_looked_through(void **state)
+{
+	struct fixture *fixture = *state;
+	struct made_frames *made = &fixture->made;
+	struct eh_frame_found *found = malloc(sizeof(*found));
+	struct eh_frame_lookup lookup;
+
+	put_three_functions(made, MADE_NONE);
+	uint64_t frames = (uint64_t)(uintptr_t)made->frames;
+	assert_int_equal(eh_frame_lookup_init_frames(&lookup, frames, made->frames_size), 0);
+	assert_true(eh_frame_lookup_find(&lookup, made->module.start + 100, found));
+	assert_int_equal(found->description.end, made->module.start + 128);
+	assert_false(eh_frame_lookup_find(&lookup, made->module.start + 128, found));
+	assert_true(eh_frame_lookup_bytes(&lookup) > 0);
+	eh_frame_lookup_fini(&lookup);
+	/* Of a part of it, what is in the part. */
+	assert_int_equal(eh_frame_lookup_init_frames(&lookup, frames, 1), -ENOENT);
+	eh_frame_lookup_fini(&lookup);
+	free(found);
 }
 
 static void useless_headers_are_refused_by_reason(void **state)
@@ -484,6 +556,8 @@ int main(void)
 		TEST(signal_frame_is_known_by_its_code_too),
 		TEST(function_is_found_by_any_of_its_addresses),
 		TEST(own_functions_are_found),
+		TEST(functions_by_themselves_have_the_rules_of_the_whole_file),
+		TEST(a_file_without_a_header_is_looked_through),
 		TEST(useless_headers_are_refused_by_reason),
 		TEST(random_bytes_in_small_frames_never_fault),
 		TEST(random_bytes_in_real_frames_never_fault),

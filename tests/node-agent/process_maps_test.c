@@ -1,6 +1,8 @@
 #include "cmocka_test.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "node-agent/maps_file.h"
@@ -149,12 +151,131 @@ static void an_unknown_address_and_a_broken_file_are_not_found(void **state)
 
 	(void)state;
 	assert_false(maps_file_find(maps_text, strlen(maps_text), 0x1000, &entry));
-	assert_int_equal(entry.end, 0);
+	assert_int_equal(entry.path_size, 0);
 	assert_false(maps_file_find("nonsense\n", 9, 0x1000, &entry));
+	assert_int_equal(entry.end, 0);
 	assert_false(maps_file_find("", 0, 0x1000, &entry));
 	for (size_t size = 0; size < strlen(maps_text); size++)
 		maps_file_find(maps_text, size, UINT64_MAX - 1, &entry);
 	assert_int_equal(entry.path_size, 0);
+}
+
+static void of_an_address_in_no_mapping_the_hole_is_told(void **state)
+{
+	struct maps_file_entry entry;
+
+	(void)state;
+	assert_false(maps_file_find(maps_text, strlen(maps_text), 0x1000, &entry));
+	assert_int_equal(entry.start, 0);
+	assert_int_equal(entry.end, 0x55d000000000);
+	assert_false(maps_file_find(maps_text, strlen(maps_text), 0x7f0000001000, &entry));
+	assert_int_equal(entry.start, 0x7f0000001000);
+	assert_int_equal(entry.end, 0x7f0000002000);
+	assert_false(maps_file_find(maps_text, strlen(maps_text), UINT64_MAX, &entry));
+	assert_int_equal(entry.start, 0x7ffc00001000);
+	assert_int_equal(entry.end, UINT64_MAX);
+}
+
+/* ---- many mappings ------------------------------------------------------------------------------ */
+
+#define MANY 3000u
+
+struct many {
+	struct {
+		uint64_t start, end;
+	} mappings[MANY];
+	char text[MANY * 80];
+	size_t size;
+};
+
+/* Some touch each other, some do not; some have a path. */
+static void make_many(struct many *many)
+{
+	uint64_t at = 0x400000;
+
+	many->size = 0;
+	srand(7);
+	for (uint32_t i = 0; i < MANY; i++) {
+		at += (uint64_t)(rand() % 3) * 0x1000;
+		many->mappings[i].start = at;
+		at += (uint64_t)(1 + rand() % 4) * 0x1000;
+		many->mappings[i].end = at;
+		many->size += (size_t)sprintf(
+			many->text + many->size, "%llx-%llx r-xp 00000000 fe:00 %u %s\n",
+			(unsigned long long)many->mappings[i].start, (unsigned long long)at, i,
+			i % 2 ? "/usr/lib/x86_64-linux-gnu/libc.so.6" : "");
+	}
+}
+
+/* The mapping of an address; of one in none the number of mappings. */
+static uint32_t find_plainly(const struct many *many, uint64_t address)
+{
+	uint32_t i = 0;
+
+	while (i < MANY && (address < many->mappings[i].start || address >= many->mappings[i].end))
+		i++;
+	return i;
+}
+
+static uint64_t random_address(const struct many *many)
+{
+	uint64_t low = many->mappings[0].start, high = many->mappings[MANY - 1].end;
+
+	return low - 0x2000 + (uint64_t)rand() * 0x1000 % (high - low + 0x4000) +
+	       (uint64_t)(rand() % 3) * 0xfff;
+}
+
+static void random_addresses_agree_with_a_plain_search(void **state)
+{
+	struct many *many = malloc(sizeof(*many));
+
+	(void)state;
+	make_many(many);
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint64_t address = random_address(many);
+		uint32_t expected = find_plainly(many, address);
+		struct maps_file_entry entry;
+		bool found = maps_file_find(many->text, many->size, address, &entry);
+
+		assert_int_equal(found, expected < MANY);
+		if (found) {
+			assert_int_equal(entry.start, many->mappings[expected].start);
+			assert_int_equal(entry.end, many->mappings[expected].end);
+			assert_int_equal(entry.inode, expected);
+			assert_int_equal(entry.path_size > 0, expected % 2);
+		} else {
+			assert_true(entry.start <= address && address < entry.end);
+			assert_int_equal(find_plainly(many, entry.start), MANY);
+			assert_int_equal(find_plainly(many, entry.end - 1), MANY);
+		}
+	}
+	free(many);
+}
+
+/* Each line that is looked at is found by its ends. */
+static uint32_t nr_lines;
+
+void *__real_memchr(const void *bytes, int c, size_t size);
+void *__wrap_memchr(const void *bytes, int c, size_t size);
+void *__wrap_memchr(const void *bytes, int c, size_t size)
+{
+	nr_lines++;
+	return __real_memchr(bytes, c, size);
+}
+
+static void few_lines_are_looked_at_wherever_an_address_lies(void **state)
+{
+	struct many *many = malloc(sizeof(*many));
+	struct maps_file_entry entry;
+
+	(void)state;
+	make_many(many);
+	for (uint32_t i = 0; i < 2000; i++) {
+		nr_lines = 0;
+		maps_file_find(many->text, many->size, random_address(many), &entry);
+		assert_in_range(nr_lines, 1, 18); /* bytes are halved, 2^18 of them at most */
+	}
+	free(many);
 }
 
 int main(void)
@@ -169,6 +290,9 @@ int main(void)
 		cmocka_unit_test(a_deleted_file_with_a_space_in_its_name_is_understood),
 		cmocka_unit_test(anonymous_and_special_mappings_have_no_path),
 		cmocka_unit_test(an_unknown_address_and_a_broken_file_are_not_found),
+		cmocka_unit_test(of_an_address_in_no_mapping_the_hole_is_told),
+		cmocka_unit_test(random_addresses_agree_with_a_plain_search),
+		cmocka_unit_test(few_lines_are_looked_at_wherever_an_address_lies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,47 @@
+/* The functions of one loaded file, each read when it is asked for. The header's search table leads to it, of
+ * which a few words are read; only of a file without one all functions are listed at the start. Nothing that the
+ * file says is believed, and reading goes through copies, which cannot fault. mmap, not malloc. One thread at a
+ * time. */
+#ifndef EH_FRAME_LOOKUP_H
+#define EH_FRAME_LOOKUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "eh_frame_header.h"
+#include "eh_frame_index.h"
+#include "frame_description.h"
+
+#define EH_FRAME_ENTRY_MAX  65536u /* bytes of one function's entry; larger ones are not found */
+#define EH_FRAME_COMMON_MAX 1024u
+#define EH_FRAME_LIST_MAX                                                                          \
+	(16u << 20) /* bytes of .eh_frame that are listed where there is no search table */
+
+struct eh_frame_lookup {
+	struct eh_frame_header header;
+	struct eh_frame_index index; /* empty where there is a search table */
+};
+
+/* What was found, and the bytes that it lies in. */
+struct eh_frame_found {
+	struct frame_description
+		description; /* borrowed until the next search, or the lookup's end */
+	uint8_t entry[EH_FRAME_ENTRY_MAX], common[EH_FRAME_COMMON_MAX];
+};
+
+/* Returns 0, or an error of eh_frame_header_read() or eh_frame_index_init(). On error there is something for
+ * eh_frame_lookup_fini() all the same. */
+int eh_frame_lookup_init(struct eh_frame_lookup *lookup, uint64_t header, uint64_t header_size);
+
+/* The same for a file without a header, from its .eh_frame. */
+int eh_frame_lookup_init_frames(struct eh_frame_lookup *lookup, uint64_t frames, uint64_t size);
+void eh_frame_lookup_fini(struct eh_frame_lookup *lookup);
+
+/* Bytes that it holds. */
+uint64_t eh_frame_lookup_bytes(const struct eh_frame_lookup *lookup);
+
+/* The function that holds an address. false: there is none. */
+bool eh_frame_lookup_find(const struct eh_frame_lookup *lookup, uint64_t address,
+			  struct eh_frame_found *found);
+
+#endif

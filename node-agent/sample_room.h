@@ -1,0 +1,15 @@
+/* How large the kernel's buffer has to be for samples and waits. Pure; any thread. */
+#ifndef SAMPLE_ROOM_H
+#define SAMPLE_ROOM_H
+
+#include <stdint.h>
+
+#define SAMPLE_ROOM_MIN (8u << 20) /* bytes */
+#define SAMPLE_ROOM_MAX (128u << 20)
+
+/* Bytes for half a second of samples of all CPUs, with stack_pages of 4 KiB each: an agent that has to share its
+ * CPU comes that late. At most a 64th of the machine's memory, which is memory_bytes; within the bounds above. */
+uint32_t sample_room_bytes(uint32_t cpu_hz, uint32_t nr_cpus, uint32_t stack_pages,
+			   uint64_t memory_bytes);
+
+#endif

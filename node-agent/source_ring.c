@@ -1,0 +1,57 @@
+#include "source_ring.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "bpf_source.h"
+#include "sample_room.h"
+
+/* It says on its own what fails; an error is passed on once, in our words. */
+static int be_quiet(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	(void)level;
+	(void)format;
+	(void)arguments;
+	return 0;
+}
+
+/* Copies of stacks are large, and there are as many calls as a program makes. */
+static uint32_t default_bytes(const struct bpf_source_options *options)
+{
+	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint32_t pages = options->stack_pages < SAMPLE_STACK_PAGES_MAX ? options->stack_pages
+								       : SAMPLE_STACK_PAGES_MAX;
+	uint32_t room = sample_room_bytes(options->cpu_hz, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+					  pages, memory);
+
+	if (options->host_calls && options->stack_pages && room < BPF_SOURCE_CALLS_RING)
+		return BPF_SOURCE_CALLS_RING;
+	return room;
+}
+
+int source_ring_create(const struct bpf_source_options *options, const char *lost,
+		       bpf_ring_event event, void *context, struct bpf_ring **ring,
+		       char line[static BPF_RIGHTS_LINE_MAX])
+{
+	uint32_t asked = options->ring_bytes, bytes = asked ? asked : default_bytes(options);
+	struct bpf_rights rights;
+	const char *what;
+
+	*ring = NULL;
+	bpf_rights_read(&rights, "");
+	if (bpf_rights_missing(&rights, lost, line))
+		return -ECANCELED;
+	libbpf_set_print(be_quiet);
+	bpf_rights_raise_memory();
+	int r = bpf_ring_create(bytes, event, context, ring, &what);
+	/* Of a size that nobody asked for, less will do where there is less. */
+	if (r && !asked && bytes > BPF_RING_SIZE_DEFAULT)
+		r = bpf_ring_create(0, event, context, ring, &what);
+	if (r == 0)
+		return 0;
+	bpf_rights_explain(what, r, lost, line);
+	return -ECANCELED;
+}
