@@ -58,6 +58,14 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+static uint64_t realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void say(const char *format, ...)
 {
@@ -104,6 +112,7 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 	const struct open_profile_options profile = {
 		.store_path = options->store_path,
 		.title = options->title,
+		.nr_nodes = options->nr_nodes,
 		.raw_samples = options->raw_samples,
 		.receiver = aggregator->receiver,
 	};
@@ -266,6 +275,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 		return -ENOMEM;
 	session->heard_ns = peer->heard_ns;
 	if (session->host == 0) {
+		session->spoke_ns = realtime_ns();
 		int error = agent_session_hello(session, profile->collection, hello);
 		if (error)
 			return error;
@@ -320,6 +330,7 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		handle_gap(aggregator, peer, seq);
 		return 0;
 	}
+	session->spoke_ns = realtime_ns();
 	struct open_profile *profile = profile_of(aggregator, peer);
 	int status = agent_session_apply(session, profile->collection, message, &reason);
 	if (status < 0)

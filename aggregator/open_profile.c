@@ -30,7 +30,8 @@ static int load(struct open_profile *profile, const char *path, char **error)
 int open_profile_open(struct open_profile *profile, const struct open_profile_options *options,
 		      char **error)
 {
-	const struct store_options store = {.title = options->title};
+	const struct store_options store = {.title = options->title,
+					    .nr_nodes = options->nr_nodes};
 	int status;
 
 	*profile = (struct open_profile){.collection = collection_create()};

@@ -24,6 +24,7 @@ struct open_profile {                  /* zeroed: not open */
 struct open_profile_options { /* borrowed for the call, but for the receiver */
 	const char *store_path;
 	const char *title; /* NULL: as it is */
+	int32_t nr_nodes;  /* store.h */
 	bool raw_samples;
 	struct receiver *receiver; /* borrowed until the profile is closed */
 };

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "database.h"
+#include "store_life.h"
 #include "store_loader.h"
 #include "store_schema.h"
 #include "store_writer.h"
@@ -80,8 +81,10 @@ static int take_lock(struct store *store, const char *path, char **error)
 		store->lock_fd = -1;
 		return 0;
 	}
-	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
+	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0) {
+		store_life_begin(store->lock_fd);
 		return 0;
+	}
 	if (errno != EWOULDBLOCK)
 		return fail(error, path, "cannot lock", -errno);
 	if (error && asprintf(error, "%s: another aggregator writes this profile", path) < 0)
@@ -133,6 +136,8 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 	if (!status && options && options->title)
 		status = set_title(store, options->title);
 	if (!status)
+		status = store_life_opened(store->database, options ? options->nr_nodes : 0);
+	if (!status)
 		status = store_writer_create(store->database, &store->writer);
 	if (status && error && asprintf(error, "%s: %s", path, database_error(store->database)) < 0)
 		*error = NULL;
@@ -171,6 +176,8 @@ void store_close(struct store *store)
 	 * as it is. */
 	bool accepted = store->writer;
 	store_writer_destroy(store->writer);
+	if (accepted)
+		store_life_closed(store->database);
 	if (accepted)
 		database_execute(store->database, "PRAGMA journal_mode = DELETE");
 	database_close(store->database);

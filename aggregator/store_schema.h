@@ -5,7 +5,7 @@
 #include "database.h"
 
 #define STORE_APPLICATION_ID 0x464c4752 /* "FLGR", in the file's header */
-#define STORE_SCHEMA_VERSION 5
+#define STORE_SCHEMA_VERSION 6
 
 #define STORE_PENDING_MEMORY 2 /* pending.kind beside enum correlator_block_kind: memory_slots.h */
 

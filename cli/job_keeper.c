@@ -84,6 +84,7 @@ static int create_aggregator(struct job_keeper_process *process)
 		.nr_endpoints = ENDPOINTS,
 		.store_path = store_path,
 		.title = process->options->title,
+		.nr_nodes = process->options->step->nr_nodes,
 		.keys = &process->keys,
 		.raw_samples = process->options->raw_samples,
 	};

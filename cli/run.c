@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregator/report_absence.h"
 #include "capture_options.h"
 #include "install_paths.h"
 #include "job.h"
@@ -276,6 +277,8 @@ static void finish(struct run *run, bool has_run)
 {
 	char *summary;
 	uint64_t nr_samples;
+	const struct report_absence_facts nothing = {.nr_agents = 1};
+	char why[REPORT_ABSENCE_SIZE];
 
 	recording_finish(&run->recording, &nr_samples, &summary);
 	unlink(run->socket_path);
@@ -283,9 +286,8 @@ static void finish(struct run *run, bool has_run)
 	if (!run->recording.keeps && (run->other_injection || !has_run))
 		; /* said before */
 	else if (!run->recording.keeps)
-		warn("run: no process of the command started CUDA under this "
-		     "profiler: " OUTPUT_EMPTY,
-		     run->recording.output.path);
+		warn("run: NOTHING WAS RECORDED: %s; " OUTPUT_EMPTY,
+		     report_absence_line(&nothing, why, sizeof(why)), run->recording.output.path);
 	else if (summary && !run->options.quiet)
 		fputs(summary, stderr);
 	free(summary);
@@ -413,8 +415,14 @@ int verb_run(const char *program, int argc, char **argv)
 		warn("run: %s: %s", run.options.command[0], strerror(-error));
 	else
 		status = job_wait(&run.job);
+	int stop = error < 0 ? 0 : job_stopped_by(&run.job, status);
+	if (run.recording.profiling && stop)
+		profiling_stopped(run.recording.profiling, stop);
 	if (run.recording.profiling)
 		finish(&run, error == 0);
+	if (run.in_step && stop)
+		node_member_stopped(&run.ranks.member,
+				    run.step.world_size > 1 ? run.step.rank : AGENT_STOP_ALL, stop);
 	if (run.in_step)
 		step_run_finish(&run.ranks, error < 0 || status != 0);
 	if (error < 0)

@@ -147,6 +147,33 @@ static int send_hello(int fd, const struct agent_link *link, int ring_fd)
 	return 0;
 }
 
+static uint64_t limit_of(int resource)
+{
+	struct rlimit limit;
+
+	return getrlimit(resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
+										  : limit.rlim_cur;
+}
+
+/* There is no ring: the agent is to know that there is a process, and why nothing of it is recorded. */
+static void send_absence(int fd, const struct agent_link *link, int error)
+{
+	struct guest_absence absence = {
+		.magic = HANDSHAKE_ABSENCE_MAGIC,
+		.version = HANDSHAKE_VERSION,
+		.pid = (uint32_t)getpid(),
+		.error = (uint32_t)-error,
+		.start_ticks = start_ticks(),
+		.pid_namespace = agent_handshake_pid_namespace(),
+		.file_limit_bytes = limit_of(RLIMIT_FSIZE),
+		.memory_limit_bytes = limit_of(RLIMIT_AS),
+	};
+
+	memcpy(absence.instance, link->instance, sizeof(absence.instance));
+	if (send(fd, &absence, sizeof(absence), MSG_NOSIGNAL) < 0)
+		errno = 0; /* then nobody hears of it */
+}
+
 static int receive_welcome(int fd, struct guest_welcome *welcome)
 {
 	ssize_t size = recv(fd, welcome, sizeof(*welcome), 0);
@@ -204,6 +231,8 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	strcpy(link->path, path); /* it fitted into an address of the same size */
 	random_instance(link->instance);
 	error = record_ring_create(sizes, ring, &ring_fd);
+	if (error < 0)
+		send_absence(fd, link, error);
 	if (error == 0)
 		error = send_hello(fd, link, ring_fd);
 	if (error == 0)

@@ -20,7 +20,9 @@
 #include "guest_process.h"
 #include "predecessor.h"
 #include "probe_source.h"
+#include "process_description.h"
 #include "process_table.h"
+#include "proto/absence.h"
 #include "proto/record_ring.h"
 #include "publisher.h"
 #include "symbolizer.h"
@@ -31,6 +33,7 @@
 #define GIVE_UP_MS         10000u
 #define SYMBOLIZER_WAIT_MS 2000u
 #define CLOCK_MS           30000u
+#define ABSENT_MAX         1024u /* processes that could not be recorded, and are told of */
 
 /* ---- guests
  * ------------------------------------------------------------------------------------------------
@@ -69,14 +72,52 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 	return HANDSHAKE_OK;
 }
 
+/* In the profile by its name and the reason alone. Without memory for it, it is not. */
+static void tell_absence(struct agent *agent, pid_t pid, const struct guest_hello *hello,
+			 const char *why)
+{
+	struct process_description *description;
+	struct message message;
+
+	if (agent->nr_absent >= ABSENT_MAX || agent->nr_processes == WIRE_ID_MAX)
+		return;
+	description = process_description_create(0, pid, hello, agent->strings, &agent->devices);
+	if (description && process_description_add_notice(description, why, strlen(why)) == 1) {
+		process_description_set_state(description, PROCESS_ENDED);
+		process_description_message(description, &message);
+		if (batch_builder_flush_dictionaries(agent->builder) == 0) {
+			agent->nr_absent++;
+			message.process.process_id = ++agent->nr_processes;
+			publisher_send(agent->publisher, &message);
+		}
+	}
+	process_description_destroy(description);
+}
+
+static void on_absence(void *context, pid_t pid, const struct guest_absence *absence)
+{
+	struct agent *agent = context;
+	struct guest_hello hello = {
+		.pid = absence->pid,
+		.start_ticks = absence->start_ticks,
+		.pid_namespace = absence->pid_namespace,
+	};
+	char why[ABSENCE_SIZE];
+
+	memcpy(hello.instance, absence->instance, sizeof(hello.instance));
+	tell_absence(agent, pid, &hello, absence_text(absence, why, sizeof(why)));
+}
+
 static enum handshake_status on_arrival(void *context, const struct guest_arrival *arrival,
 					uint32_t *window)
 {
 	struct agent *agent = context;
 	enum handshake_status status = take_in(agent, arrival, window);
 
-	if (status != HANDSHAKE_OK)
+	if (status != HANDSHAKE_OK) {
 		bpf_source_refuse(agent->bpf, arrival->pid);
+		tell_absence(agent, arrival->pid, arrival->hello, ABSENCE_FULL);
+	}
 	return status;
 }
 
@@ -153,6 +194,14 @@ int agent_connect(struct agent *agent, const char *endpoint, const struct key_se
 int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what)
 {
 	int r = agent_exchange_watch(&agent->exchange, pid, what);
+
+	event_loop_wake(agent->loop);
+	return r;
+}
+
+int agent_stopped(struct agent *agent, int32_t rank, int signal)
+{
+	int r = agent_exchange_stopped(&agent->exchange, rank, signal);
 
 	event_loop_wake(agent->loop);
 	return r;
@@ -326,6 +375,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	if (r)
 		return r;
 	guest_listener_on_control(agent->listener, on_control);
+	guest_listener_on_absence(agent->listener, on_absence);
 	if (options->may_restart || options->attached)
 		guest_listener_keep_rings(agent->listener);
 	return options->guest_uid ? guest_listener_allow(agent->listener, options->guest_uid) : 0;

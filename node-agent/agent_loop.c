@@ -1,6 +1,7 @@
 #include "agent_loop.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,24 @@ static void take_watches(struct agent *agent)
 	}
 }
 
+/* Of processes that live, and of those whose end was not told yet. */
+static void take_stops(struct agent *agent)
+{
+	int32_t rank;
+	int signal;
+
+	while (agent_exchange_take_stop(&agent->exchange, &rank, &signal)) {
+		for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
+			struct guest_process *process = process_table_at(agent->processes, i);
+
+			if (rank == AGENT_STOP_ALL || guest_process_rank(process) == rank)
+				guest_process_stop(process, signal == SIGINT
+								    ? LEDGER_INTERRUPTED_END
+								    : LEDGER_TERMINATED_END);
+		}
+	}
+}
+
 /* What other threads want. */
 static bool take_wishes(struct agent *agent)
 {
@@ -253,6 +272,7 @@ static int step(struct agent *agent, uint64_t now_ns)
 
 	int r = 0;
 
+	take_stops(agent);
 	if (take_wishes(agent) && agent->phase == PHASE_RUNNING)
 		r = begin_stop(agent, now_ns);
 	if (r == 0)

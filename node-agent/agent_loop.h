@@ -56,6 +56,7 @@ struct agent {
 	enum phase phase;
 	uint32_t nr_guests;    /* ever taken in */
 	uint32_t nr_processes; /* the newest process id */
+	uint32_t nr_absent;    /* of them, of processes that could not be recorded */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	uint64_t nr_passes, nr_watches;

@@ -38,7 +38,7 @@ static const struct {
 	[LEDGER_UNCLEAN_END] = {"unclean_end",
 				"processes that ended without a goodbye: their last records "
 				"may be missing",
-				LEDGER_LOST},
+				LEDGER_ENDS},
 	[LEDGER_LAUNCH_EXPIRED] = {"launch_expired", "launches for which no GPU record came",
 				   LEDGER_NOTED},
 	[LEDGER_UNMATCHED_RECORD] = {"unmatched_record",
@@ -106,6 +106,14 @@ static const struct {
 		{"collective_lost",
 		 "calls of a collective library lost: no room on their way to the agent",
 		 LEDGER_LOST},
+	[LEDGER_INTERRUPTED_END] =
+		{"interrupted_end",
+		 "processes that Ctrl-C (SIGINT) ended: their last records may be missing",
+		 LEDGER_ENDS},
+	[LEDGER_TERMINATED_END] =
+		{"terminated_end",
+		 "processes that SIGTERM or SIGHUP ended: their last records may be missing",
+		 LEDGER_ENDS},
 };
 
 static int is_known(uint32_t reason)

@@ -73,6 +73,9 @@ enum ledger_reason {
 	LEDGER_COLLECTIVES = 39, /* calls of a collective library, and its groups */
 	LEDGER_COLLECTIVE_LOST =
 		40, /* calls of a collective library lost: no room on their way to the agent, or for their communicator */
+	LEDGER_INTERRUPTED_END = 41, /* processes that ended by SIGINT, when the user stopped the job */
+	LEDGER_TERMINATED_END =
+		42, /* likewise by SIGTERM or SIGHUP: a scheduler's cancel or time limit, kill, a closed terminal */
 	LEDGER_REASONS,
 };
 
@@ -81,6 +84,7 @@ enum ledger_class {
 	LEDGER_PRODUCED, /* the left side of the invariant */
 	LEDGER_LOST,     /* missing from the totals */
 	LEDGER_NOTED,    /* in the totals or never due there, but worth a line */
+	LEDGER_ENDS,     /* counts processes, not records: of them the report's verdict tells */
 };
 
 struct ledger_entry {
@@ -93,7 +97,7 @@ struct ledger_entry {
 /* Stable lower-case name ("ring_full"-like, a C identifier); an unknown reason: "unknown". Static storage. */
 const char *ledger_reason_name(uint32_t reason);
 
-/* One English phrase for people, e.g. "GPU records lost: activity lane full". Static storage. */
+/* One English phrase for people that names what is counted, e.g. "GPU records lost: activity lane full". Static storage. */
 const char *ledger_reason_text(uint32_t reason);
 
 /* An unknown reason is LEDGER_NOTED. */

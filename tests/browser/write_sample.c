@@ -225,7 +225,10 @@ static void add_notice(struct sample *sample, const char *text, uint32_t nr_proc
 static void add_loss(struct sample *sample, const char *reason, uint64_t count, uint64_t ns)
 {
 	sample->losses[sample->tree.nr_losses++] =
-		(struct report_loss){add_string(sample, reason), count, ns};
+		(struct report_loss){.reason = add_string(sample, reason),
+				     .text = add_string(sample, reason),
+				     .count = count,
+				     .ns = ns};
 }
 
 /* Two nodes, four ranks, two GPUs a node. */
