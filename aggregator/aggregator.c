@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,6 +39,7 @@ struct aggregator {
 	struct receiver *receiver;
 	char **endpoints;
 	uint32_t nr_endpoints;
+	char *place; /* of the one profile, HOST:PATH; owns; NULL: not known */
 	uint32_t commit_interval_ms;
 	bool quiet;
 	int wake_fd;
@@ -106,6 +108,17 @@ static int bind_endpoint(struct aggregator *aggregator, const char *endpoint,
 	return 0;
 }
 
+/* NULL: not known. */
+static char *place_of(const char *path)
+{
+	char host[256] = "", whole[PATH_MAX], *place;
+
+	gethostname(host, sizeof(host) - 1);
+	if (!realpath(path, whole) || asprintf(&place, "%s:%s", host, whole) < 0)
+		return NULL;
+	return place;
+}
+
 static int open_own(struct aggregator *aggregator, const struct aggregator_options *options,
 		    char **error)
 {
@@ -121,6 +134,7 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 	if (status)
 		return error_text_set(error, status, "%s: %s", options->store_path,
 				      strerror(-status));
+	aggregator->place = place_of(options->store_path);
 	aggregator->status.agents = aggregator->agents = aggregator->own.collection->nr_sessions;
 	if (store_is_exclusive(aggregator->own.store) && !aggregator->quiet)
 		say("%s is on a file system of several hosts: reports can read it when we are done",
@@ -209,6 +223,7 @@ void aggregator_destroy(struct aggregator *aggregator)
 	for (uint32_t i = 0; i < aggregator->nr_endpoints; i++)
 		free(aggregator->endpoints[i]);
 	free(aggregator->endpoints);
+	free(aggregator->place);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
 	pthread_mutex_destroy(&aggregator->lock);
@@ -266,6 +281,9 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	if (status)
 		return status < 0 ? status : 0;
 	profile = job ? job : &aggregator->own;
+	if (!job && aggregator->place)
+		message.welcome.profile = (struct message_text){
+			aggregator->place, (uint32_t)strlen(aggregator->place)};
 	if (profile->collection->nr_sessions >= SESSIONS_MAX) {
 		receiver_refuse(aggregator->receiver, peer, REFUSE_LIMIT, "too many agents");
 		return 0;

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent_result.h"
 #include "aggregator/report_absence.h"
 #include "capture_options.h"
 #include "install_paths.h"
@@ -39,6 +41,7 @@ struct run {
 	bool in_step;                /* one of several processes, which write one profile */
 	struct site_aggregator site; /* if options.aggregator */
 	struct step_run ranks;
+	uint32_t number; /* for the agent of others, if options.agent_path; 0: none */
 	char output_path[PATH_MAX];
 	char socket_path[PRIVATE_DIR_MAX + 16];
 };
@@ -367,6 +370,7 @@ static int lead_in(const struct run *run, const char *socket_path,
 		   struct job_environment *environment)
 {
 	int result = job_environment_init(environment);
+	char number[16];
 
 	if (is_host_only(run))
 		return result;
@@ -376,6 +380,10 @@ static int lead_in(const struct run *run, const char *socket_path,
 	/* A dormant guest without an agent must not go to that of a run around it. */
 	if (result == 0 && (*socket_path || getenv(HANDSHAKE_SOCKET_ENV)))
 		result = job_environment_set(environment, HANDSHAKE_SOCKET_ENV, socket_path);
+	if (result == 0 && run->number) {
+		snprintf(number, sizeof(number), "%" PRIu32, run->number);
+		result = job_environment_set(environment, HANDSHAKE_RUN_ENV, number);
+	}
 	if (result == 0 && wants_nvtx(&run->options.capture))
 		result = lead_in_nvtx(run, environment);
 	if (result == 0 && run->options.capture.collectives && !run->other_injection)
@@ -401,6 +409,8 @@ int verb_run(const char *program, int argc, char **argv)
 	}
 
 	const char *socket_path = run.options.agent_path ? run.options.agent_path : run.socket_path;
+	if (run.options.agent_path && !run.options.dormant)
+		run.number = agent_result_make_run();
 	struct job_environment environment;
 	int error = lead_in(&run, socket_path, &environment);
 	if (error == 0 && run.options.dormant && !run.options.agent_path) {
@@ -420,6 +430,8 @@ int verb_run(const char *program, int argc, char **argv)
 		profiling_stopped(run.recording.profiling, stop);
 	if (run.recording.profiling)
 		finish(&run, error == 0);
+	if (run.number && error >= 0)
+		agent_result_say(socket_path, run.number, run.options.quiet);
 	if (run.in_step && stop)
 		node_member_stopped(&run.ranks.member,
 				    run.step.world_size > 1 ? run.step.rank : AGENT_STOP_ALL, stop);

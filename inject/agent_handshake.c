@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -115,12 +116,20 @@ static int connect_to(const char *path)
 	return fd;
 }
 
+static uint32_t run_number(void)
+{
+	const char *text = getenv(HANDSHAKE_RUN_ENV);
+
+	return text ? (uint32_t)decimal(text) : 0;
+}
+
 static int send_hello(int fd, const struct agent_link *link, int ring_fd)
 {
 	struct guest_hello hello = {
 		.magic = HANDSHAKE_MAGIC,
 		.version = HANDSHAKE_VERSION,
 		.pid = (uint32_t)getpid(),
+		.run = run_number(),
 		.start_ticks = start_ticks(),
 		.pid_namespace = agent_handshake_pid_namespace(),
 	};
@@ -163,6 +172,7 @@ static void send_absence(int fd, const struct agent_link *link, int error)
 		.version = HANDSHAKE_VERSION,
 		.pid = (uint32_t)getpid(),
 		.error = (uint32_t)-error,
+		.run = run_number(),
 		.start_ticks = start_ticks(),
 		.pid_namespace = agent_handshake_pid_namespace(),
 		.file_limit_bytes = limit_of(RLIMIT_FSIZE),

@@ -25,6 +25,7 @@
 #include "proto/absence.h"
 #include "proto/record_ring.h"
 #include "publisher.h"
+#include "run_table.h"
 #include "symbolizer.h"
 
 #define NS_PER_MS          1000000ull
@@ -69,11 +70,12 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 	agent->next_pass_ns = 0;
 	guest_process_beat(process, event_loop_now_ns());
 	guest_control_arrived(agent->control, process);
+	run_table_begin(agent->runs, arrival->hello->run, arrival->uid);
 	return HANDSHAKE_OK;
 }
 
 /* In the profile by its name and the reason alone. Without memory for it, it is not. */
-static void tell_absence(struct agent *agent, pid_t pid, const struct guest_hello *hello,
+static void tell_absence(struct agent *agent, pid_t pid, uid_t uid, const struct guest_hello *hello,
 			 const char *why)
 {
 	struct process_description *description;
@@ -92,20 +94,22 @@ static void tell_absence(struct agent *agent, pid_t pid, const struct guest_hell
 		}
 	}
 	process_description_destroy(description);
+	run_table_absent(agent->runs, hello->run, uid, why, publisher_last_seq(agent->publisher));
 }
 
-static void on_absence(void *context, pid_t pid, const struct guest_absence *absence)
+static void on_absence(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence)
 {
 	struct agent *agent = context;
 	struct guest_hello hello = {
 		.pid = absence->pid,
+		.run = absence->run,
 		.start_ticks = absence->start_ticks,
 		.pid_namespace = absence->pid_namespace,
 	};
 	char why[ABSENCE_SIZE];
 
 	memcpy(hello.instance, absence->instance, sizeof(hello.instance));
-	tell_absence(agent, pid, &hello, absence_text(absence, why, sizeof(why)));
+	tell_absence(agent, pid, uid, &hello, absence_text(absence, why, sizeof(why)));
 }
 
 static enum handshake_status on_arrival(void *context, const struct guest_arrival *arrival,
@@ -116,9 +120,24 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 
 	if (status != HANDSHAKE_OK) {
 		bpf_source_refuse(agent->bpf, arrival->pid);
-		tell_absence(agent, arrival->pid, arrival->hello, ABSENCE_FULL);
+		tell_absence(agent, arrival->pid, arrival->uid, arrival->hello, ABSENCE_FULL);
 	}
 	return status;
+}
+
+static const void *answer_result(struct agent *agent, uid_t uid, uint32_t run, size_t *size)
+{
+	struct control_result *result = &agent->result.result;
+	const char *place = "";
+
+	agent->result.head =
+		(struct control_reply){.magic = CONTROL_MAGIC, .version = CONTROL_VERSION};
+	memset(result, 0, sizeof(*result));
+	publisher_welcomed(agent->publisher, &place);
+	snprintf(result->place, sizeof(result->place), "%s", place ? place : "");
+	run_table_result(agent->runs, run, uid, publisher_acked_seq(agent->publisher), result);
+	*size = sizeof(agent->result);
+	return &agent->result;
 }
 
 static const void *on_control(void *context, uid_t uid, const struct control_request *request,
@@ -126,6 +145,8 @@ static const void *on_control(void *context, uid_t uid, const struct control_req
 {
 	struct agent *agent = context;
 
+	if (request->version == CONTROL_VERSION && request->wish == CONTROL_RESULT)
+		return answer_result(agent, uid, request->run, size);
 	*size = guest_control_answer(agent->control, uid, request);
 	return &agent->control->reply;
 }
@@ -336,8 +357,9 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->stacks = stack_dictionary_create();
 	agent->processes = process_table_create(agent->loop);
 	agent->control = calloc(1, sizeof(*agent->control));
+	agent->runs = run_table_create();
 	if (!agent->endpoint || !agent->strings || !agent->stacks || !agent->processes ||
-	    !agent->control)
+	    !agent->control || !agent->runs)
 		return -ENOMEM;
 	agent->control->processes = agent->processes;
 	agent->control->may_leave = options->attached;
@@ -434,6 +456,7 @@ void agent_destroy(struct agent *agent)
 	agent_exchange_fini(&agent->exchange);
 	free(agent->endpoint);
 	free(agent->control);
+	run_table_destroy(agent->runs);
 	free(agent->numa);
 	free(agent);
 }

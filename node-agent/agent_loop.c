@@ -16,6 +16,7 @@
 #include "process_table.h"
 #include "proto/realtime_offset.h"
 #include "publisher.h"
+#include "run_table.h"
 #include "symbolizer.h"
 
 #define NS_PER_MS      1000000ull
@@ -42,6 +43,14 @@ static void remove_process(struct agent *agent, uint32_t index)
 
 	if (agent->predecessors && guest_process_is_left(process))
 		agent->leaves_guests = true;
+	const struct run_table_sums sums = {
+		.launches = guest_process_launches(process),
+		.records = guest_process_records(process),
+		.lost = guest_process_lost(process),
+		.seq = publisher_last_seq(agent->publisher),
+	};
+
+	run_table_end(agent->runs, guest_process_run(process), guest_process_uid(process), &sums);
 	bpf_source_detach(agent->bpf, process);
 	process_table_remove(agent->processes, index);
 	probe_source_detach(agent->probe, probe);

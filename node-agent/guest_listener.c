@@ -168,7 +168,7 @@ static bool take_absence(const struct peer *peer, const struct guest_absence *ab
 			absence->version == HANDSHAKE_VERSION && is_allowed(listener, peer->uid);
 
 	if (is_heard)
-		listener->absence(listener->context, peer->pid, absence);
+		listener->absence(listener->context, peer->pid, peer->uid, absence);
 	return is_heard;
 }
 

@@ -50,7 +50,7 @@ typedef const void *(*guest_listener_control)(void *context, uid_t uid,
 void guest_listener_on_control(struct guest_listener *listener, guest_listener_control control);
 
 /* A process of this user, of which there is nothing to take in. */
-typedef void (*guest_listener_absence)(void *context, pid_t pid,
+typedef void (*guest_listener_absence)(void *context, pid_t pid, uid_t uid,
 				       const struct guest_absence *absence);
 
 /* From now on tells of such; as above. */

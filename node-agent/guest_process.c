@@ -33,6 +33,7 @@ struct guest_process {
 	bool owned; /* its ring says that we read it, or nobody wants to know */
 	pid_t pid;
 	uid_t uid;
+	uint32_t run;
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
 };
 
@@ -51,6 +52,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->watched = arrival->pid > 0;
 	new_process->pid = arrival->pid;
 	new_process->uid = arrival->uid;
+	new_process->run = arrival->hello->run;
 	memcpy(new_process->instance, arrival->hello->instance, sizeof(new_process->instance));
 	new_process->owned = !scope->epoch;
 	new_process->end = LEDGER_UNCLEAN_END;
@@ -446,6 +448,23 @@ bool guest_process_is_left(const struct guest_process *process)
 void guest_process_release(struct guest_process *process, uint64_t seq)
 {
 	ring_source_release(process->source, seq);
+}
+
+uint32_t guest_process_run(const struct guest_process *process)
+{
+	return process->run;
+}
+
+uint64_t guest_process_lost(const struct guest_process *process)
+{
+	uint32_t nr;
+	const struct ledger_entry *entries = process_ledger_entries(process->ledger, &nr);
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (ledger_reason_class(entries[i].reason) == LEDGER_LOST)
+			lost += entries[i].count;
+	return lost;
 }
 
 uint64_t guest_process_launches(const struct guest_process *process)

@@ -123,6 +123,10 @@ bool guest_process_is_left(const struct guest_process *process);
 /* Everything up to seq is acknowledged: gives the guest its room back. */
 void guest_process_release(struct guest_process *process, uint64_t seq);
 
+/* Which `flamegrid run --agent` it belongs to; 0: none. What its ledger counts as lost. */
+uint32_t guest_process_run(const struct guest_process *process);
+uint64_t guest_process_lost(const struct guest_process *process);
+
 /* Records read so far. */
 uint64_t guest_process_launches(const struct guest_process *process);
 uint64_t guest_process_records(const struct guest_process *process);

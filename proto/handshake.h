@@ -15,12 +15,13 @@
 #define HANDSHAKE_ABSENCE_MAGIC 0x46474d41u /* "FGMA" */
 #define HANDSHAKE_VERSION       2u
 #define HANDSHAKE_SOCKET_ENV    "FLAMEGRID_SOCKET" /* path of the agent's socket */
+#define HANDSHAKE_RUN_ENV       "FLAMEGRID_RUN" /* a decimal number */
 #define HANDSHAKE_INSTANCE_SIZE 16
 
 struct guest_hello {
 	uint32_t magic, version;
 	uint32_t pid;                              /* as the guest sees itself */
-	uint32_t reserved;                         /* 0 */
+	uint32_t run; /* which `flamegrid run --agent` it belongs to, HANDSHAKE_RUN_ENV; 0: none */
 	uint64_t start_ticks;                      /* field 22 of /proc/self/stat: exec keeps it */
 	uint64_t pid_namespace;                    /* inode of /proc/self/ns/pid, 0: not known */
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE]; /* random: exec keeps pid and start time, the
@@ -35,6 +36,7 @@ struct guest_absence {
 	uint32_t error;          /* errno of what failed */
 	uint64_t start_ticks, pid_namespace;
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
+	uint32_t run, reserved;                        /* as in struct guest_hello; 0 */
 	uint64_t file_limit_bytes, memory_limit_bytes; /* RLIMIT_FSIZE, RLIMIT_AS; UINT64_MAX: none */
 };
 
@@ -60,6 +62,6 @@ struct guest_welcome {
 
 static_assert(sizeof(struct guest_hello) == 48, "handshake format");
 static_assert(sizeof(struct guest_welcome) == 24, "handshake format");
-static_assert(sizeof(struct guest_absence) == 64, "handshake format");
+static_assert(sizeof(struct guest_absence) == 72, "handshake format");
 
 #endif
