@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,7 +38,6 @@ struct aggregator {
 	struct receiver *receiver;
 	char **endpoints;
 	uint32_t nr_endpoints;
-	char *place; /* of the one profile, HOST:PATH; owns; NULL: not known */
 	uint32_t commit_interval_ms;
 	bool quiet;
 	int wake_fd;
@@ -52,24 +50,20 @@ struct aggregator {
 	struct aggregator_status status;
 };
 
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static uint64_t now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
-static uint64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
 	va_list arguments;
 
@@ -108,17 +102,6 @@ static int bind_endpoint(struct aggregator *aggregator, const char *endpoint,
 	return 0;
 }
 
-/* NULL: not known. */
-static char *place_of(const char *path)
-{
-	char host[256] = "", whole[PATH_MAX], *place;
-
-	gethostname(host, sizeof(host) - 1);
-	if (!realpath(path, whole) || asprintf(&place, "%s:%s", host, whole) < 0)
-		return NULL;
-	return place;
-}
-
 static int open_own(struct aggregator *aggregator, const struct aggregator_options *options,
 		    char **error)
 {
@@ -134,7 +117,6 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 	if (status)
 		return error_text_set(error, status, "%s: %s", options->store_path,
 				      strerror(-status));
-	aggregator->place = place_of(options->store_path);
 	aggregator->status.agents = aggregator->agents = aggregator->own.collection->nr_sessions;
 	if (store_is_exclusive(aggregator->own.store) && !aggregator->quiet)
 		say("%s is on a file system of several hosts: reports can read it when we are done",
@@ -223,7 +205,6 @@ void aggregator_destroy(struct aggregator *aggregator)
 	for (uint32_t i = 0; i < aggregator->nr_endpoints; i++)
 		free(aggregator->endpoints[i]);
 	free(aggregator->endpoints);
-	free(aggregator->place);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
 	pthread_mutex_destroy(&aggregator->lock);
@@ -281,9 +262,9 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	if (status)
 		return status < 0 ? status : 0;
 	profile = job ? job : &aggregator->own;
-	if (!job && aggregator->place)
-		message.welcome.profile = (struct message_text){
-			aggregator->place, (uint32_t)strlen(aggregator->place)};
+	if (!job)
+		message.welcome.profile =
+			(struct message_text){profile->place, (uint32_t)strlen(profile->place)};
 	if (profile->collection->nr_sessions >= SESSIONS_MAX) {
 		receiver_refuse(aggregator->receiver, peer, REFUSE_LIMIT, "too many agents");
 		return 0;
@@ -293,7 +274,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 		return -ENOMEM;
 	session->heard_ns = peer->heard_ns;
 	if (session->host == 0) {
-		session->spoke_ns = realtime_ns();
+		session->spoke_ns = clock_ns(CLOCK_REALTIME);
 		int error = agent_session_hello(session, profile->collection, hello);
 		if (error)
 			return error;
@@ -348,7 +329,7 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		handle_gap(aggregator, peer, seq);
 		return 0;
 	}
-	session->spoke_ns = realtime_ns();
+	session->spoke_ns = clock_ns(CLOCK_REALTIME);
 	struct open_profile *profile = profile_of(aggregator, peer);
 	int status = agent_session_apply(session, profile->collection, message, &reason);
 	if (status < 0)

@@ -13,8 +13,8 @@
 #include "text_file.h"
 
 static const char *const states[] = {
-	[REPORT_COMPLETE] = "complete",     [REPORT_STOPPED] = "stopped", [REPORT_LIVE] = "live",
-	[REPORT_EMPTY] = "empty", [REPORT_INCOMPLETE] = "incomplete",
+	[REPORT_COMPLETE] = "complete", [REPORT_STOPPED] = "stopped",       [REPORT_LIVE] = "live",
+	[REPORT_EMPTY] = "empty",       [REPORT_INCOMPLETE] = "incomplete",
 };
 
 static void write_totals(FILE *out, const struct report_tree *tree)

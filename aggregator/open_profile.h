@@ -13,12 +13,15 @@
 struct collection;
 struct store;
 
+#define OPEN_PROFILE_PLACE_MAX 1024u
+
 struct open_profile {                  /* zeroed: not open */
 	struct collection *collection; /* owns */
 	struct store *store;           /* owns */
 	struct clock_service clocks;
 	struct control_service control;
 	struct commit_schedule schedule;
+	char place[OPEN_PROFILE_PLACE_MAX]; /* where the store is, HOST:PATH; "": not known */
 };
 
 struct open_profile_options { /* borrowed for the call, but for the receiver */

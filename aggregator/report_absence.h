@@ -10,8 +10,9 @@
 
 struct report_absence_facts {
 	uint32_t nr_agents, nr_processes;
-	const char *failed; /* why one could not be recorded, without ABSENCE_FAILED; NULL: no process said so */
-	const char *chosen; /* why nothing of one was captured, without ABSENCE_CHOSEN; NULL: likewise */
+	/* Notices without their first words (absence.h); NULL: no process said so. */
+	const char *failed; /* why one could not be recorded */
+	const char *chosen; /* why nothing of one was captured */
 	bool is_written;    /* the profile is still being recorded */
 	bool has_launches;
 };

@@ -406,8 +406,8 @@ static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
 		if (process->memory)
 			add_memory(sums, process->memory);
 	}
-	unclean -= min(unclean, sums->count[LEDGER_INTERRUPTED_END] +
-					sums->count[LEDGER_TERMINATED_END]);
+	unclean -= min(unclean,
+		       sums->count[LEDGER_INTERRUPTED_END] + sums->count[LEDGER_TERMINATED_END]);
 	raise_to(&sums->count[LEDGER_UNCLEAN_END], unclean);
 	sums->count[LEDGER_UNMATCHED_RECORD] += builder->unmatched;
 	raise_to(&sums->count[LEDGER_LAUNCHES], received);

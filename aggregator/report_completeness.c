@@ -38,15 +38,16 @@ struct judge {
 	const struct profile *profile;
 	const struct roster *roster;
 	struct report_names *names;
-	struct fault agents;              /* did not say goodbye */
-	struct fault killed;              /* processes that ended without a goodbye */
-	struct fault unseen;              /* processes whose end nobody saw */
-	struct fault unrecorded;          /* processes that could not be recorded */
-	struct fault missing, twice;      /* records in no account, or in two */
-	struct fault interrupted, ended;  /* by SIGINT; by SIGTERM or SIGHUP */
-	struct fault left;                /* processes that ran on when their agent said goodbye */
-	bool *is_open, *is_orphan;        /* own; by process id: an agent that reads it may say more; none that may */
-	uint32_t failed, chosen;          /* notices by report_names; 0: none */
+	struct fault agents;             /* did not say goodbye */
+	struct fault killed;             /* processes that ended without a goodbye */
+	struct fault unseen;             /* processes whose end nobody saw */
+	struct fault unrecorded;         /* processes that could not be recorded */
+	struct fault missing, twice;     /* records in no account, or in two */
+	struct fault interrupted, ended; /* by SIGINT; by SIGTERM or SIGHUP */
+	struct fault left;               /* processes that ran on when their agent said goodbye */
+	bool *is_open;   /* own, by process id, as the next: an agent that reads it may say more */
+	bool *is_orphan; /* none of those that read it has said goodbye */
+	uint32_t failed, chosen; /* notices by report_names; 0: none */
 	bool has_nodes_missing;
 	uint32_t nr_hosts;
 };
@@ -191,8 +192,7 @@ static int judge_sessions(struct judge *judge)
 		error = judge_session(judge, i);
 	}
 	free(seen);
-	judge->has_nodes_missing = !judge->profile->written &&
-				   judge->profile->nr_nodes > 0 &&
+	judge->has_nodes_missing = !judge->profile->written && judge->profile->nr_nodes > 0 &&
 				   judge->nr_hosts < (uint32_t)judge->profile->nr_nodes;
 	return error;
 }
@@ -416,14 +416,14 @@ static bool write_faults(FILE *out, const struct judge *judge)
 			    "the end may be missing [unclean_end]",
 			    "at", &any);
 	write_process_fault(out, judge, &judge->unseen,
-			    "ended while no agent read, so what came later may be missing",
-			    "since", &any);
+			    "ended while no agent read, so what came later may be missing", "since",
+			    &any);
 	write_process_fault(out, judge, &judge->unrecorded,
 			    "started CUDA and could not be recorded (the notes say why)", "at",
 			    &any);
-	write_record_fault(out, judge, &judge->missing, "delivered, but in no account",
+	write_record_fault(out, judge, &judge->missing, "delivered, but in no account", &any);
+	write_record_fault(out, judge, &judge->twice, "here, but never delivered (counted twice?)",
 			   &any);
-	write_record_fault(out, judge, &judge->twice, "here, but never delivered (counted twice?)", &any);
 	return any;
 }
 

@@ -151,11 +151,11 @@ struct report_tree {
 	uint64_t matched;            /* of these records, those with a launch */
 	uint64_t launches,
 		launches_failed; /* seen on the host; failed: the API returned an error */
-	uint64_t lost;     /* records known to be missing: the sum over losses that are losses */
+	uint64_t lost; /* records known to be missing: the sum over losses that are losses */
 	enum report_state state;
-	const char *verdict; /* one line about it, without an end; "": nothing is to be added to what was lost */
-	const char *title; /* job or command, for headings */
-	int simulated;     /* nonzero: the GPUs were simulated, every output says so */
+	const char *verdict; /* one line about it; "": nothing is to be added to what was lost */
+	const char *title;   /* job or command, for headings */
+	int simulated;       /* nonzero: the GPUs were simulated, every output says so */
 };
 
 #endif

@@ -116,7 +116,8 @@ void agent_result_say(const char *path, uint32_t run, bool quiet)
 	if (result.nr_processes)
 		say_recorded(&result, quiet);
 	else if (!result.nr_absent)
-		say("this job was not profiled: no process of it that started CUDA came to the "
-		    "agent (a build for the CPU alone, an environment that was cleared, another "
-		    "user's agent); flamegrid doctor says what works here");
+		say("this job was not profiled: the agent knows of no process of it that started "
+		    "CUDA (a build for the CPU alone, an environment that was cleared, another "
+		    "user's agent, or one that was started again meanwhile); flamegrid doctor "
+		    "says what works here");
 }

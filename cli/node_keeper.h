@@ -25,7 +25,7 @@ enum node_keeper_word {
 	NODE_KEEPER_INTERRUPTED =
 		'i', /* the member: SIGINT stopped the job of the rank that stands behind (int32_t) */
 	NODE_KEEPER_TERMINATED = 'k', /* likewise SIGTERM or SIGHUP */
-	NODE_KEEPER_DRAIN = 'd',   /* the member: my processes have ended */
+	NODE_KEEPER_DRAIN = 'd',      /* the member: my processes have ended */
 	NODE_KEEPER_STORED =
 		's', /* the keeper: all that came from them is stored; behind it, where a site's aggregator keeps the profile, if it said so */
 	NODE_KEEPER_FAILED = 'f', /* the keeper: that will not be, the agent has failed */

@@ -68,18 +68,21 @@ const char *window_absence_text(const struct window_options *options,
 	*text = '\0';
 	if (options->from_ns > facts->now_ns)
 		snprintf(text, size,
-			 ABSENCE_CHOSEN "the process ended %llu ms before its capture was to begin: "
-					"a shorter --delay catches it",
+			 ABSENCE_CHOSEN
+			 "the process ended %llu ms before its capture was to begin: "
+			 "a shorter --delay catches it",
 			 (unsigned long long)((options->from_ns - facts->now_ns) / NS_PER_MS));
 	else if (options->range != WINDOW_RANGE_NONE)
 		tell_range(options, facts, text, size);
 	else if (options->until_ns)
 		snprintf(text, size,
-			 ABSENCE_CHOSEN "the time to capture (--duration) was over when the process "
-					"began");
+			 ABSENCE_CHOSEN
+			 "the time to capture (--duration) was over when the process "
+			 "began");
 	else if (options->period_ns)
 		snprintf(text, size,
-			 ABSENCE_CHOSEN "the process began and ended between two windows of --duty: "
-					"a shorter period catches it");
+			 ABSENCE_CHOSEN
+			 "the process began and ended between two windows of --duty: "
+			 "a shorter period catches it");
 	return *text ? text : NULL;
 }

@@ -10,7 +10,7 @@
 #define WINDOW_ABSENCE_SIZE 480u /* bytes that suffice */
 
 struct window_absence_facts {
-	uint64_t now_ns; /* CLOCK_REALTIME, at the process's end */
+	uint64_t now_ns;          /* CLOCK_REALTIME, at the process's end */
 	const char *const *names; /* of NVTX ranges that it opened */
 	uint32_t nr_names;
 };

@@ -50,7 +50,7 @@ struct agent {
 	struct {
 		struct control_reply head;
 		struct control_result result;
-	} result; /* the last that was asked for */
+	} result;                   /* the last that was asked for */
 	struct bpf_source *bpf;     /* NULL: nothing of host threads */
 	struct probe_source *probe; /* NULL: guests walk their stacks themselves */
 	struct guest_process_scope scope;

@@ -26,11 +26,11 @@ struct guest_process {
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* somebody will say when it ends */
 	bool in_pass, finished, died, ending, last_pass, over;
-	bool hurries; /* its end is not to wait for who may tell why */
-	uint64_t died_ns;      /* when that was first seen; 0: it was not */
+	bool hurries;           /* its end is not to wait for who may tell why */
+	uint64_t died_ns;       /* when that was first seen; 0: it was not */
 	enum ledger_reason end; /* of an end without a goodbye */
-	bool tried; /* to watch its probe */
-	bool owned; /* its ring says that we read it, or nobody wants to know */
+	bool tried;             /* to watch its probe */
+	bool owned;             /* its ring says that we read it, or nobody wants to know */
 	pid_t pid;
 	uid_t uid;
 	uint32_t run;

@@ -18,9 +18,9 @@ const char *absence_text(const struct guest_absence *absence, char *text, size_t
 			 file);
 	else if (absence->error == ENOMEM && memory != UINT64_MAX)
 		snprintf(text, size,
-			 ABSENCE_FAILED
-			 "its limit of virtual memory (ulimit -v, %llu bytes, or a scheduler's h_vmem) "
-			 "leaves no room for its shared memory: raise it",
+			 ABSENCE_FAILED "its limit of virtual memory (ulimit -v, %llu bytes, or a "
+					"scheduler's h_vmem) "
+					"leaves no room for its shared memory: raise it",
 			 memory);
 	else if (absence->error == EMFILE || absence->error == ENFILE)
 		snprintf(text, size,

@@ -17,7 +17,8 @@ struct guest_absence;
 /* Of a process for which the agent has no room. */
 #define ABSENCE_FULL                                                                               \
 	ABSENCE_FAILED                                                                             \
-	"the agent of this node reads as many processes as it can already, or has no memory for another"
+	"the agent of this node reads as many processes as it can already, or has no memory for "  \
+	"another"
 
 #define ABSENCE_SIZE 256u /* bytes that suffice */
 

@@ -61,8 +61,8 @@ struct control_result {
 	uint32_t nr_absent;    /* that could not be recorded */
 	uint32_t is_stored;    /* all of them have ended, and the aggregator has stored all */
 	uint64_t launches, records, lost; /* of those that have ended; lost: by the ledger */
-	char why[CONTROL_WHY_SIZE];       /* the first that could not be recorded was not (absence.h) */
-	char place[CONTROL_PLACE_SIZE];   /* where the profile is, HOST:PATH; "": not known */
+	char why[CONTROL_WHY_SIZE]; /* the first that could not be recorded was not (absence.h) */
+	char place[CONTROL_PLACE_SIZE]; /* where the profile is, HOST:PATH; "": not known */
 };
 
 static_assert(sizeof(struct control_result) == 1320, "control format");

@@ -73,7 +73,8 @@ enum ledger_reason {
 	LEDGER_COLLECTIVES = 39, /* calls of a collective library, and its groups */
 	LEDGER_COLLECTIVE_LOST =
 		40, /* calls of a collective library lost: no room on their way to the agent, or for their communicator */
-	LEDGER_INTERRUPTED_END = 41, /* processes that ended by SIGINT, when the user stopped the job */
+	LEDGER_INTERRUPTED_END =
+		41, /* processes that ended by SIGINT, when the user stopped the job */
 	LEDGER_TERMINATED_END =
 		42, /* likewise by SIGTERM or SIGHUP: a scheduler's cancel or time limit, kill, a closed terminal */
 	LEDGER_REASONS,

@@ -90,7 +90,8 @@ static const struct report_leaf leaves[] = {
 };
 static const struct report_process processes[] = {{6, 7, 100, 0, 0},
 						  {9, 7, 200, REPORT_RANK_NONE, 1}};
-static const struct report_loss losses[] = {{.reason = 8, .text = 5, .lost = 1, .count = 12, .ns = 345}};
+static const struct report_loss losses[] = {
+	{.reason = 8, .text = 5, .lost = 1, .count = 12, .ns = 345}};
 static const struct report_notice notices[] = {{.text = 5, .nr_processes = 2},
 					       {.text = 7, .nr_processes = 1}};
 static const struct report_tree plain_tree = {

@@ -42,10 +42,11 @@ static void a_process_that_failed_is_named_before_all_else(void **state)
 static void a_range_that_was_never_entered_is_the_cause_it_gave(void **state)
 {
 	(void)state;
-	assert_cause((struct report_absence_facts){.nr_agents = 1,
-						   .nr_processes = 1,
-						   .chosen = "the NVTX range 'x' was never entered"},
-		     "the NVTX range 'x' was never entered");
+	assert_cause(
+		(struct report_absence_facts){.nr_agents = 1,
+					      .nr_processes = 1,
+					      .chosen = "the NVTX range 'x' was never entered"},
+		"the NVTX range 'x' was never entered");
 }
 
 static void a_process_without_gpu_work_is_told_from_one_without_records(void **state)

@@ -112,8 +112,7 @@ static void a_live_profile_is_live_and_not_incomplete(void **state)
 	add_agent(1, 1);
 	report_fixture.profile.written = true;
 	report_fixture.profile.nr_nodes = 4;
-	assert_verdict(REPORT_LIVE,
-		       "live: it is still being recorded, and nothing is lost so far");
+	assert_verdict(REPORT_LIVE, "live: it is still being recorded, and nothing is lost so far");
 }
 
 static void an_agent_is_made_up_for_by_the_next_one_that_saw_the_end(void **state)
@@ -133,8 +132,7 @@ static void an_end_that_no_agent_saw_is_incomplete(void **state)
 	process(1)->spoke_ns = NOON_NS;
 	add_agent(1, 1);
 	/* Of the same node, and it has never heard of the process. */
-	struct agent_session *next =
-		add_agent(2, report_fixture_process("node01", 2, 4, 0));
+	struct agent_session *next = add_agent(2, report_fixture_process("node01", 2, 4, 0));
 	next->ended = true;
 	assert_verdict(REPORT_INCOMPLETE,
 		       "INCOMPLETE: 1 of 2 processes ended while no agent read, so what came later "

@@ -25,7 +25,7 @@ contains "stored: it is there at once" "$scratch/json" '"kernels":500,'
 contains "stored: the profile is live" "$scratch/json" '"state":"live"'
 given two 3 "200 launches and 200 GPU records of 2 processes are stored" bash -c \
 	'"$1" --launches 100 >/dev/null; "$1" --launches 100 >/dev/null; exit 3' two "$fake_launches"
-given plain 0 "this job was not profiled: no process of it that started CUDA came to the agent" true
+given plain 0 "this job was not profiled: the agent knows of no process of it that started CUDA" true
 given limited 0 "1 process of this job could not be profiled: its limit of file sizes (ulimit -f, 1048576 bytes)" \
 	bash -c 'ulimit -f 1024; exec "$@"' limited "$fake_launches" --launches 100
 

@@ -190,6 +190,8 @@ static void small_file_size_limit_is_reported(void **state)
 	assert_int_equal(result, -EFBIG);
 	assert_null(ring);
 	server_stop(&server);
+	/* Said in place of a hello. */
+	assert_int_equal(server.hello.magic, HANDSHAKE_ABSENCE_MAGIC);
 }
 
 static const struct guest_welcome keeping = {.magic = HANDSHAKE_MAGIC,
