@@ -32,4 +32,5 @@ FLAMEGRID_CUPTI=/nonexistent/libcupti.so.13 absent cupti 3 "libcupti was not fou
 FAKE_CUPTI_TAKEN=1 absent taken 3 "another profiler holds CUPTI in this process" -- "${launches[@]}"
 # Only the job has the limit.
 absent size 3 "its limit of file sizes (ulimit -f, 1048576 bytes)" -- bash -c 'ulimit -f 1024; exec "$@"' limited "${launches[@]}"
-absent memory 3 "its limit of virtual memory (ulimit -v," -- bash -c 'ulimit -v 800000; exec "$@"' limited "${launches[@]}"
+absent memory 3 "not enough memory for call stacks and activity buffers: the limit on address space is 40000 KiB (ulimit -v)" \
+	-- bash -c 'ulimit -v 40000; exec "$@"' limited "${launches[@]}"
