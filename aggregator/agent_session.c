@@ -245,6 +245,7 @@ static int apply_process(struct agent_session *session, struct collection *colle
 	process->world_size = message->world_size;
 	process->job = agent_session_translate(session, SESSION_STRINGS, message->job);
 	process->command = agent_session_translate(session, SESSION_STRINGS, message->command);
+	process->spoke_ns = session->spoke_ns;
 	process->changed = true;
 	error = apply_devices(session, collection->roster, process, message);
 	if (!error)
@@ -354,6 +355,7 @@ static int apply_events(struct agent_session *session, struct collection *collec
 	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, events->process_id);
 	struct roster_process *process = roster_process(collection->roster, id);
 	error = start_correlator(collection, process, id);
+	process->spoke_ns = session->spoke_ns;
 	process->changed = true;
 	if (!error)
 		correlator_set_clock(process->correlator, events->clock_offset_ns,

@@ -45,6 +45,7 @@ struct agent_session {
 	uint64_t received_seq; /* applied to the collection */
 	uint64_t durable_seq;  /* in the store */
 	bool ended;            /* BYE was applied */
+	uint64_t spoke_ns;     /* CLOCK_REALTIME of its last message in here; 0: not known */
 	uint64_t heard_ns; /* CLOCK_MONOTONIC, of its last message; 0: none since it was loaded */
 	struct session_control { /* the last command that it told to have taken (control_service.h) */
 		uint64_t token;

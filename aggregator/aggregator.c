@@ -55,16 +55,20 @@ struct aggregator {
 	struct aggregator_status status;
 };
 
-static uint64_t now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
+static uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
 	va_list arguments;
 
@@ -83,6 +87,7 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 	const struct open_profile_options profile = {
 		.store_path = options->store_path,
 		.title = options->title,
+		.nr_nodes = options->nr_nodes,
 		.raw_samples = options->raw_samples,
 		.receiver = aggregator->receiver,
 	};
@@ -231,6 +236,9 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	if (status)
 		return status < 0 ? status : 0;
 	profile = job ? job : &aggregator->own;
+	if (!job)
+		message.welcome.profile =
+			(struct message_text){profile->place, (uint32_t)strlen(profile->place)};
 	if (profile->collection->nr_sessions >= SESSIONS_MAX) {
 		receiver_refuse(aggregator->receiver, peer, REFUSE_LIMIT, "too many agents");
 		return 0;
@@ -240,6 +248,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 		return -ENOMEM;
 	session->heard_ns = peer->heard_ns;
 	if (session->host == 0) {
+		session->spoke_ns = clock_ns(CLOCK_REALTIME);
 		int error = agent_session_hello(session, profile->collection, hello);
 		if (error)
 			return error;
@@ -294,6 +303,7 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		handle_gap(aggregator, peer, seq);
 		return 0;
 	}
+	session->spoke_ns = clock_ns(CLOCK_REALTIME);
 	struct open_profile *profile = profile_of(aggregator, peer);
 	int status = agent_session_apply(session, profile->collection, message, &reason);
 	if (status < 0)

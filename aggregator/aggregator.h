@@ -17,6 +17,7 @@ struct aggregator_options {
 	void *zmq_context;           /* NULL: one of its own; needed for inproc:// */
 	const char *store_path;      /* created if missing, continued if it is one of ours */
 	const char *title;           /* for reports: the job or its command; may be NULL */
+	int32_t nr_nodes;            /* that will take part; 0 or less: not known */
 	uint32_t commit_interval_ms; /* 0: 100 */
 	const struct key_set *
 		keys; /* an aggregator's: only agents that have its keys may connect, but by inproc://; NULL: everybody may */

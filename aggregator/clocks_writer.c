@@ -130,6 +130,7 @@ int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 		fprintf(out, "%s\n", line);
 	write_refinement(out, clocks);
 	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "");
 	return end_of(out);
 }
 
@@ -214,5 +215,6 @@ int clocks_writer_csv(FILE *out, const struct report_clocks *clocks, const struc
 		fputc('\n', out);
 	}
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "# ");
 	return end_of(out);
 }

@@ -93,6 +93,7 @@ int collectives_writer_table(FILE *out, const struct report_collectives *collect
 			report_summary_count(collectives->nr_sums - top, count));
 	write_unknown(out, collectives);
 	fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "");
 	report_summary_planes(out, tree, "");
 	report_summary_notices(out, tree, "");
 	return text_file_flush(out);
@@ -182,6 +183,7 @@ int collectives_writer_csv(FILE *out, const struct report_collectives *collectiv
 	for (uint32_t i = 0; i < collectives->nr_calls; i++)
 		write_call(out, collectives, &collectives->calls[i]);
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "# ");
 	return text_file_flush(out);
 }
 

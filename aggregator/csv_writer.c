@@ -88,6 +88,7 @@ int csv_writer_write(FILE *out, const struct report_tree *tree, const struct rep
 		write_leaf(out, tree, &tree->leaves[i], ranks);
 	frame_ranks_destroy(ranks);
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "# ");
 	report_summary_planes(out, tree, "# ");
 	return text_file_flush(out);
 }

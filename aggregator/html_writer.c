@@ -366,9 +366,11 @@ static void write_losses(FILE *out, const struct report_tree *tree)
 {
 	fputs(",\n\"losses\":[", out);
 	for (uint32_t i = 0; i < tree->nr_losses; i++)
-		fprintf(out, "%s[%" PRIu32 ",\"%" PRIu64 "\",\"%" PRIu64 "\"]", i ? "," : "",
-			tree->losses[i].reason, tree->losses[i].count, tree->losses[i].ns);
-	putc(']', out);
+		fprintf(out, "%s[%" PRIu32 ",\"%" PRIu64 "\",\"%" PRIu64 "\",%" PRIu32 ",%d]",
+			i ? "," : "", tree->losses[i].reason, tree->losses[i].count,
+			tree->losses[i].ns, tree->losses[i].text, tree->losses[i].lost != 0);
+	fprintf(out, "],\n\"state\":%d,\"verdict\":", (int)tree->state);
+	write_json_string(out, tree->verdict ? tree->verdict : "");
 }
 
 /* What processes said about how they were profiled; of how many. */
@@ -478,7 +480,8 @@ static bool tree_is_valid(const struct report_tree *tree)
 		    tree->processes[i].command >= tree->nr_strings)
 			return false;
 	for (uint32_t i = 0; i < tree->nr_losses; i++)
-		if (tree->losses[i].reason >= tree->nr_strings)
+		if (tree->losses[i].reason >= tree->nr_strings ||
+		    tree->losses[i].text >= tree->nr_strings)
 			return false;
 	for (uint32_t i = 0; i < tree->nr_notices; i++)
 		if (tree->notices[i].text >= tree->nr_strings)

@@ -105,6 +105,7 @@ static int open_profile(struct job_table *table, struct job *job, const char *ti
 	const struct open_profile_options options = {
 		.store_path = store,
 		.title = title,
+		.nr_nodes = job->mark.nr_nodes,
 		.raw_samples = job->mark.flags & MESSAGE_JOB_RAW,
 		.receiver = table->receiver,
 	};

@@ -12,6 +12,11 @@
 #include "statistics_writer.h"
 #include "text_file.h"
 
+static const char *const states[] = {
+	[REPORT_COMPLETE] = "complete", [REPORT_STOPPED] = "stopped",       [REPORT_LIVE] = "live",
+	[REPORT_EMPTY] = "empty",       [REPORT_INCOMPLETE] = "incomplete",
+};
+
 static void write_totals(FILE *out, const struct report_tree *tree)
 {
 	char line[REPORT_SUMMARY_SIZE];
@@ -24,12 +29,16 @@ static void write_totals(FILE *out, const struct report_tree *tree)
 		tree->kernels, tree->kernel_ns, tree->copies, tree->copy_ns, tree->graphs,
 		tree->graph_ns, tree->matched, tree->launches, tree->launches_failed, tree->lost);
 	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
+	json_text_member(out, "state", states[tree->state]);
+	json_text_member(out, "verdict", tree->verdict ? tree->verdict : "");
 	fputs("\n\"ledger\":[", out);
 	for (uint32_t i = 0; i < tree->nr_losses; i++) {
 		fputs(i ? ",\n{" : "\n{", out);
 		json_text_member(out, "reason", tree->strings[tree->losses[i].reason]);
-		fprintf(out, "\"count\":%" PRIu64 ",\"ns\":%" PRIu64 "}", tree->losses[i].count,
+		fprintf(out, "\"count\":%" PRIu64 ",\"ns\":%" PRIu64 ",", tree->losses[i].count,
 			tree->losses[i].ns);
+		json_text_member(out, "text", tree->strings[tree->losses[i].text]);
+		fprintf(out, "\"lost\":%s}", tree->losses[i].lost ? "true" : "false");
 	}
 	fputs("],\n", out);
 }

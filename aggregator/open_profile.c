@@ -1,8 +1,11 @@
 #include "open_profile.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collection.h"
 #include "fold_table.h"
@@ -27,10 +30,20 @@ static int load(struct open_profile *profile, const char *path, char **error)
 	return status;
 }
 
+static void find_place(struct open_profile *profile, const char *path)
+{
+	char host[256] = "", whole[PATH_MAX];
+
+	gethostname(host, sizeof(host) - 1);
+	if (!realpath(path, whole) || snprintf(profile->place, sizeof(profile->place), "%s:%s",
+					       host, whole) >= (int)sizeof(profile->place))
+		profile->place[0] = '\0';
+}
+
 int open_profile_open(struct open_profile *profile, const struct open_profile_options *options,
 		      char **error)
 {
-	const struct store_options store = {.title = options->title};
+	const struct store_options store = {.title = options->title, .nr_nodes = options->nr_nodes};
 	int status;
 
 	*profile = (struct open_profile){.collection = collection_create()};
@@ -47,6 +60,7 @@ int open_profile_open(struct open_profile *profile, const struct open_profile_op
 	status = store_open(options->store_path, &store, &profile->store, error);
 	if (status)
 		return explain(error, options->store_path, "", status);
+	find_place(profile, options->store_path);
 	return load(profile, options->store_path, error);
 }
 

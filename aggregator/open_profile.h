@@ -13,6 +13,8 @@
 struct collection;
 struct store;
 
+#define OPEN_PROFILE_PLACE_MAX 1024u
+
 struct open_profile {                  /* zeroed: not open */
 	struct collection *collection; /* owns */
 	struct store *store;           /* owns */
@@ -20,11 +22,13 @@ struct open_profile {                  /* zeroed: not open */
 	struct control_service control;
 	struct commit_schedule schedule;
 	uint64_t committed_ns; /* CLOCK_MONOTONIC; 0: never */
+	char place[OPEN_PROFILE_PLACE_MAX]; /* where the store is, HOST:PATH; "": not known */
 };
 
 struct open_profile_options { /* borrowed for the call, but for the receiver */
 	const char *store_path;
 	const char *title; /* NULL: as it is */
+	int32_t nr_nodes;  /* store.h */
 	bool raw_samples;
 	struct receiver *receiver; /* borrowed until the profile is closed */
 };

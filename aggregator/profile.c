@@ -14,6 +14,7 @@
 #include "profile_idle.h"
 #include "roster.h"
 #include "store_clocks.h"
+#include "store_life.h"
 #include "store_loader.h"
 #include "store_placement.h"
 #include "store_raw.h"
@@ -72,6 +73,7 @@ static int load_title(struct database *database, char **title)
 static int load_all(struct database *database, struct profile *profile)
 {
 	int error = database_execute(database, "BEGIN");
+	bool was_closed = false;
 
 	if (error)
 		return error;
@@ -92,6 +94,9 @@ static int load_all(struct database *database, struct profile *profile)
 		error = store_raw_newest(database, &profile->raw_samples);
 	if (!error)
 		error = load_title(database, &profile->title);
+	if (!error)
+		error = store_life_read(database, &was_closed, &profile->nr_nodes);
+	profile->abandoned = !profile->written && !was_closed;
 	database_execute(database, "COMMIT");
 	return error;
 }
@@ -134,6 +139,8 @@ static int load(const char *path, struct profile *profile, char **error)
 	/* SQLite says no more than that it is unable to open the file. */
 	if (stat(path, &info))
 		return explain(path, -errno, strerror(errno), error);
+	/* Before all else is read: a writer that closes it meanwhile leaves more than it had, never less. */
+	profile->written = store_life_is_written(path);
 	int status = database_open(path, true, &database, error);
 	if (status)
 		return explain(path, status, strerror(-status), error);
@@ -168,9 +175,6 @@ int profile_load(const char *path, struct profile **profile, char **error)
 		*profile = NULL;
 		return status;
 	}
-	const struct collection *collection = (*profile)->collection;
-	for (uint32_t i = 0; i < collection->nr_sessions; i++)
-		(*profile)->agents_open += !collection->sessions[i]->ended;
 	return 0;
 }
 

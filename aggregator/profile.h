@@ -3,6 +3,7 @@
 #ifndef PROFILE_H
 #define PROFILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "collection.h"
@@ -12,9 +13,11 @@
  * all sums of host samples, collection.clocks all comparisons of clocks (store_clocks_read()). */
 struct profile {
 	struct collection *collection;
-	char *title;          /* NULL: none */
-	uint32_t agents_open; /* epochs without a goodbye: still running, or gone */
-	uint64_t waiting;     /* the records that were still waiting */
+	char *title;      /* NULL: none */
+	bool written;     /* somebody is writing it: more may come */
+	bool abandoned;   /* nobody is, and its last writer did not close it */
+	int32_t nr_nodes; /* that were to take part; 0: not known */
+	uint64_t waiting; /* the records that were still waiting */
 	struct fold_table
 		*idle; /* idle time of devices, by what the host did (idle_fold.h): device_id is the
 				    roster's; NULL: none */

@@ -187,6 +187,7 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 		placement_writer_table(out, ranks->placement);
 	fprintf(out, "%s\n", ranks_writer_line(ranks, line, sizeof(line)));
 	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "");
 	report_summary_notices(out, tree, "");
 	return end_of(out);
 }
@@ -309,5 +310,6 @@ int ranks_writer_csv(FILE *out, const struct report_ranks *ranks, const struct r
 		placement_writer_csv(out, ranks->placement);
 	fprintf(out, "# %s\n", ranks_writer_line(ranks, line, sizeof(line)));
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "# ");
 	return end_of(out);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "memory_account.h"
 #include "proto/ledger.h"
 #include "proto/memory_kind.h"
+#include "report_completeness.h"
 #include "report_names.h"
 #include "report_notices.h"
 #include "report_paths.h"
@@ -34,7 +36,7 @@ struct report {
 	struct report_loss *losses;
 	struct report_notice *notices;
 	struct report_memory_row *memory;
-	char *title;
+	char *title, *verdict;
 };
 
 /* What is needed only while building. */
@@ -68,6 +70,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report->notices);
 	free(report->memory);
 	free(report->title);
+	free(report->verdict);
 	free(report);
 }
 
@@ -381,6 +384,11 @@ static void raise_to(uint64_t *count, uint64_t least)
 		*count = least;
 }
 
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* What the ledgers say, and what was seen here. The same failure or unclean end may be in both. */
 static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
 {
@@ -403,13 +411,16 @@ static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
 		if (process->memory)
 			add_memory(sums, process->memory);
 	}
+	unclean -= min(unclean, ledger_add_saturating(sums->count[LEDGER_INTERRUPTED_END],
+						      sums->count[LEDGER_TERMINATED_END]));
+	raise_to(&sums->count[LEDGER_UNCLEAN_END], unclean);
 	add(&sums->count[LEDGER_UNMATCHED_RECORD], builder->unmatched);
 	raise_to(&sums->count[LEDGER_LAUNCHES], received);
 	raise_to(&sums->count[LEDGER_LAUNCH_FAILED], failed);
-	raise_to(&sums->count[LEDGER_UNCLEAN_END], unclean);
 }
 
-static int add_loss(struct builder *builder, const char *reason, uint64_t count, uint64_t ns)
+static int add_loss(struct builder *builder, const char *reason, const char *text, bool lost,
+		    uint64_t count, uint64_t ns)
 {
 	struct report *report = builder->report;
 	struct report_loss *loss = &report->losses[report->tree.nr_losses];
@@ -419,7 +430,11 @@ static int add_loss(struct builder *builder, const char *reason, uint64_t count,
 	report->tree.nr_losses++;
 	loss->count = count;
 	loss->ns = ns;
-	return report_names_text(report->names, reason, &loss->reason);
+	loss->lost = lost;
+	if (lost)
+		add(&report->tree.lost, count);
+	int error = report_names_text(report->names, reason, &loss->reason);
+	return error ? error : report_names_text(report->names, text, &loss->text);
 }
 
 static int add_losses(struct builder *builder, const struct profile *profile)
@@ -428,24 +443,25 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 	struct ledger_sums sums;
 	int error = 0;
 
-	report->losses = calloc(LEDGER_REASONS + 2, sizeof(*report->losses));
+	report->losses = calloc(LEDGER_REASONS + 1, sizeof(*report->losses));
 	if (!report->losses)
 		return -ENOMEM;
 	sum_ledgers(builder, &sums);
 	for (uint32_t reason = 0; reason < LEDGER_REASONS && !error; reason++) {
-		if (ledger_reason_class(reason) == LEDGER_PRODUCED)
-			continue;
-		if (ledger_reason_class(reason) == LEDGER_LOST)
-			add(&report->tree.lost, sums.count[reason]);
-		error = add_loss(builder, ledger_reason_name(reason), sums.count[reason],
-				 sums.ns[reason]);
+		enum ledger_class class = ledger_reason_class(reason);
+
+		if (class != LEDGER_PRODUCED)
+			error = add_loss(builder, ledger_reason_name(reason),
+					 ledger_reason_text(reason), class == LEDGER_LOST,
+					 sums.count[reason], sums.ns[reason]);
 	}
 	report->tree.launches = sums.count[LEDGER_LAUNCHES];
 	report->tree.launches_failed = sums.count[LEDGER_LAUNCH_FAILED];
 	if (!error)
-		error = add_loss(builder, "agent_without_goodbye", profile->agents_open, 0);
-	if (!error)
-		error = add_loss(builder, "idle_left_out", profile->idle_left_out, 0);
+		error = add_loss(builder, "idle_left_out",
+				 "records and samples that found no room where idle time is "
+				 "explained",
+				 false, profile->idle_left_out, 0);
 	return error;
 }
 
@@ -506,6 +522,9 @@ static int build(struct builder *builder, const struct profile *profile)
 		error = report_memory_make(builder->collection, report->names, &report->memory,
 					   &report->tree.nr_memory);
 	if (!error)
+		error = report_completeness_make(profile, report->names, &report->tree,
+						 &report->tree.state, &report->verdict);
+	if (!error)
 		error = add_title(report, profile);
 	if (!error)
 		error = add_strings(report);
@@ -518,6 +537,7 @@ static int build(struct builder *builder, const struct profile *profile)
 	report->tree.losses = report->losses;
 	report->tree.notices = report->notices;
 	report->tree.memory = report->memory;
+	report->tree.verdict = report->verdict;
 	return error;
 }
 

@@ -45,42 +45,11 @@ const char *report_summary_time(uint64_t ns, char *text)
 	return text;
 }
 
-static bool is_loss(const char *reason)
-{
-	for (uint32_t i = 0; i < LEDGER_REASONS; i++)
-		if (strcmp(reason, ledger_reason_name(i)) == 0)
-			return ledger_reason_class(i) == LEDGER_LOST;
-	return false;
-}
-
 static void append(char *line, size_t size, const char *text)
 {
 	size_t length = strlen(line);
 
 	snprintf(line + length, size - length, "%s", text);
-}
-
-/* " (a 1, b 2)", or nothing. */
-static void append_reasons(const struct report_tree *tree, bool losses, const char *open,
-			   const char *close, char *line, size_t size)
-{
-	char number[NUMBER_SIZE];
-	bool first = true;
-
-	for (uint32_t i = 0; i < tree->nr_losses; i++) {
-		const char *reason = tree->strings[tree->losses[i].reason];
-
-		if (is_loss(reason) != losses ||
-		    strcmp(reason, ledger_reason_name(LEDGER_CAPTURE_WINDOW)) == 0)
-			continue;
-		append(line, size, first ? open : ", ");
-		append(line, size, reason);
-		append(line, size, " ");
-		append(line, size, report_summary_count(tree->losses[i].count, number));
-		first = false;
-	}
-	if (!first)
-		append(line, size, close);
 }
 
 /* Rounded down, so that 100.00 % means all; and of nothing there is no share. */
@@ -140,12 +109,35 @@ const char *report_summary_line(const struct report_tree *tree, char *line, size
 	if (tree->lost) {
 		append(line, size, "; lost ");
 		append(line, size, report_summary_count(tree->lost, number));
-		append_reasons(tree, true, " (", ")", line, size);
-	} else {
-		append(line, size, "; nothing lost");
 	}
-	append_reasons(tree, false, "; noted: ", "", line, size);
+	if (tree->verdict && *tree->verdict) {
+		append(line, size, "; ");
+		append(line, size, tree->verdict);
+	}
 	return line;
+}
+
+static void write_losses(FILE *out, const struct report_tree *tree, int lost, const char *prefix)
+{
+	char number[NUMBER_SIZE];
+
+	for (uint32_t i = 0; i < tree->nr_losses; i++) {
+		const struct report_loss *loss = &tree->losses[i];
+
+		/* Windows stand in the line above. */
+		if (loss->lost != lost || strcmp(tree->strings[loss->reason],
+						 ledger_reason_name(LEDGER_CAPTURE_WINDOW)) == 0)
+			continue;
+		fprintf(out, "%s%s: %s [%s]: %s\n", prefix, lost ? "lost" : "noted",
+			tree->strings[loss->text], tree->strings[loss->reason],
+			report_summary_count(loss->count, number));
+	}
+}
+
+void report_summary_ledger(FILE *out, const struct report_tree *tree, const char *prefix)
+{
+	write_losses(out, tree, 1, prefix);
+	write_losses(out, tree, 0, prefix);
 }
 
 const char *report_summary_plane(const struct report_tree *tree, enum report_plane plane,

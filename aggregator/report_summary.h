@@ -8,20 +8,23 @@
 
 #include "report_tree.h"
 
-#define REPORT_SUMMARY_SIZE                                                                        \
-	1024u /* bytes that always suffice for all but absurdly many reasons   \
-				   */
+#define REPORT_SUMMARY_SIZE 4096u /* bytes that suffice for all but absurdly long names */
 
 #define REPORT_SUMMARY_NOTICES 16u /* lines; a job of many processes may say much */
 
 /* One line without a newline, cut to size, e.g.
  *	1,234,567 kernels, 12.345 s of GPU time, 100.00 % matched; nothing lost
- *	10 kernels, 1.000 ms of GPU time, 90.00 % matched; lost 12 (record_ring_full 10,
- *	  cupti_dropped 2); noted: …
+ *	10 kernels, 1.000 ms of GPU time, 90.00 % matched; lost 12; INCOMPLETE: …
+ * What was lost and noted, one by one, is said by report_summary_ledger(); what stands behind is the verdict of report_completeness.h.
  * Graphs that were not traced node by node are named after the kernels: "2 graphs, ".
  * The share is rounded down; of no records at all it says that no GPU work was seen. Returns line.
  */
 const char *report_summary_line(const struct report_tree *tree, char *line, size_t size);
+
+/* A line for each counter that is not zero, lost ones first, each begun with prefix:
+ *	"lost: GPU records lost: activity lane full [record_ring_full]: 10"
+ *	"noted: launches for which no GPU record came [launch_expired]: 2" */
+void report_summary_ledger(FILE *out, const struct report_tree *tree, const char *prefix);
 
 /* "host waits: 12,345 in 1.230 s", with ", 4,096 bytes" where there are any: a plane's own total, shown or not. Returns
  * line. */

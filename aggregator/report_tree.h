@@ -81,6 +81,8 @@ struct report_process {
 /* One line of the ledger: what did not reach the totals, and why, or an exceptional state worth a line. */
 struct report_loss {
 	uint32_t reason; /* index into strings, e.g. "ring_full", "invalid_time", "cupti_dropped" */
+	uint32_t text;   /* index into strings: what it counts, in English (ledger_reason_text()) */
+	int lost;        /* nonzero: it is missing from the totals; else it is noted */
 	uint64_t count;  /* records, or launches, as the reason's text says */
 	uint64_t ns;     /* of GPU time where it is known, else 0 */
 };
@@ -113,6 +115,15 @@ struct report_memory_row {
 	uint64_t left_out;      /* nonzero: the figures are not exact, by so many events */
 };
 
+/* Whether a profile is whole (report_completeness.h). */
+enum report_state {
+	REPORT_COMPLETE = 0,
+	REPORT_STOPPED = 1,
+	REPORT_LIVE = 2,
+	REPORT_EMPTY = 3,
+	REPORT_INCOMPLETE = 4,
+};
+
 struct report_tree {
 	const char *const *strings; /* UTF-8, NUL-terminated, no control characters, no ';' */
 	uint32_t nr_strings;
@@ -140,9 +151,11 @@ struct report_tree {
 	uint64_t matched;            /* of these records, those with a launch */
 	uint64_t launches,
 		launches_failed; /* seen on the host; failed: the API returned an error */
-	uint64_t lost;     /* records known to be missing: the sum over losses that are losses */
-	const char *title; /* job or command, for headings */
-	int simulated;     /* nonzero: the GPUs were simulated, every output says so */
+	uint64_t lost; /* records known to be missing: the sum over losses that are losses */
+	enum report_state state;
+	const char *verdict; /* one line about it; "": nothing is to be added to what was lost */
+	const char *title;   /* job or command, for headings */
+	int simulated;       /* nonzero: the GPUs were simulated, every output says so */
 };
 
 #endif

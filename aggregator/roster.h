@@ -47,6 +47,7 @@ struct roster_process {
 	uint32_t state; /* enum process_state */
 	int32_t rank, local_rank, world_size;
 	uint32_t job, command;
+	uint64_t spoke_ns; /* CLOCK_REALTIME of the last word of it that is in here; 0: not known */
 	struct roster_ordinal *devices; /* owns, as all arrays here */
 	uint32_t nr_devices;
 	uint32_t *notices;

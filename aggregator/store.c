@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "database.h"
+#include "store_life.h"
 #include "store_loader.h"
 #include "store_schema.h"
 #include "store_writer.h"
@@ -83,8 +84,10 @@ static int take_lock(struct store *store, const char *path, char **error)
 		store->lock_fd = -1;
 		return 0;
 	}
-	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0)
+	if (flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0) {
+		store_life_begin(store->lock_fd);
 		return 0;
+	}
 	if (errno != EWOULDBLOCK)
 		return fail(error, path, "cannot lock", -errno);
 	if (error && asprintf(error, "%s: another aggregator writes this profile", path) < 0)
@@ -135,6 +138,8 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 		status = store_schema_create(store->database);
 	if (!status && options && options->title)
 		status = set_title(store, options->title);
+	if (!status)
+		status = store_life_opened(store->database, options ? options->nr_nodes : 0);
 	if (!status)
 		status = store_writer_create(store->database, &store->writer);
 	if (status && error && asprintf(error, "%s: %s", path, database_error(store->database)) < 0)
@@ -204,15 +209,6 @@ int store_open(const char *path, const struct store_options *options, struct sto
 	return status;
 }
 
-void store_close(struct store *store)
-{
-	if (!store)
-		return;
-	close_files(store);
-	free(store->path);
-	free(store);
-}
-
 void store_rest(struct store *store)
 {
 	close_files(store);
@@ -230,6 +226,19 @@ static int wake(struct store *store)
 	if (status)
 		close_files(store);
 	return status;
+}
+
+void store_close(struct store *store)
+{
+	if (!store)
+		return;
+	if (store_rests(store))
+		wake(store);
+	if (store->writer)
+		store_life_closed(store->database);
+	close_files(store);
+	free(store->path);
+	free(store);
 }
 
 int store_load(struct store *store, struct collection *collection)

@@ -14,6 +14,7 @@ struct store;
 struct store_options {
 	const char *title; /* of a new store, or replaces the old one; NULL: leave it. Borrowed for
 			      the call */
+	int32_t nr_nodes;  /* that will take part; 0 or less: not known, and what is stored stays */
 	/* Whether the folder's file system is shared by several hosts, where SQLite's shared memory
 	 * does not work. NULL: ask statfs() for those we know (NFS, Lustre, GPFS, CephFS, BeeGFS,
 	 * SMB, …). */

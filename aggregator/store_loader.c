@@ -171,6 +171,7 @@ static int take_process(struct collection *collection, struct statement *row)
 	process->job = statement_number32(row, 10);
 	process->command = statement_number32(row, 11);
 	take_counts(&process->counts, row, 12);
+	process->spoke_ns = statement_number(row, 22);
 	return 0;
 }
 
@@ -304,6 +305,7 @@ static int take_epoch(struct collection *collection, struct statement *row)
 	session->software = statement_number32(row, 3);
 	session->received_seq = statement_number(row, 4);
 	session->ended = statement_number32(row, 5) == STORE_EPOCH_ENDED;
+	session->spoke_ns = statement_number(row, 6);
 	return 0;
 }
 

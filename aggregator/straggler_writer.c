@@ -315,6 +315,7 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	write_notes(out, straggler);
 	fprintf(out, "%s\n", straggler_writer_line(straggler, line, sizeof(line)));
 	fprintf(out, "%s\n", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
+	report_summary_ledger(out, tree, "");
 	report_summary_notices(out, tree, "");
 	return end_of(out);
 }
@@ -480,5 +481,6 @@ int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
 					 &straggler->communicators[i].members[j]);
 	fprintf(out, "# %s\n", straggler_writer_line(straggler, line, sizeof(line)));
 	fprintf(out, "# %s\n", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
+	report_summary_ledger(out, tree, "# ");
 	return end_of(out);
 }

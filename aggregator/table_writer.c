@@ -201,6 +201,7 @@ int table_writer_write(FILE *out, const struct report_tree *tree, const struct r
 		}
 		write_memory(out, tree);
 		fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
+		report_summary_ledger(out, tree, "");
 		report_summary_planes(out, tree, "");
 		report_summary_memory(out, tree, "");
 		if (report_summary_mixed(tree, line, sizeof(line)))

@@ -43,10 +43,11 @@ static int check(const struct control_answer *answer, ssize_t size)
 	return 0;
 }
 
-int control_client_ask(const char *path, struct control_request *request,
-		       struct control_answer *answer)
+/* The size of the answer, or -errno. */
+static ssize_t exchange(const char *path, struct control_request *request, void *answer,
+			size_t size_max)
 {
-	int fd = connect_to(path), result;
+	int fd = connect_to(path);
 	ssize_t size;
 
 	if (fd < 0)
@@ -55,10 +56,39 @@ int control_client_ask(const char *path, struct control_request *request,
 	request->version = CONTROL_VERSION;
 	size = send(fd, request, sizeof(*request), MSG_NOSIGNAL);
 	if (size >= 0)
-		size = recv(fd, answer, sizeof(*answer), 0);
-	result = size < 0 ? (errno == EAGAIN ? -ETIMEDOUT : -errno) : check(answer, size);
+		size = recv(fd, answer, size_max, 0);
+	if (size < 0)
+		size = errno == EAGAIN ? -ETIMEDOUT : -errno;
 	close(fd);
-	return result;
+	return size;
+}
+
+int control_client_ask(const char *path, struct control_request *request,
+		       struct control_answer *answer)
+{
+	ssize_t size = exchange(path, request, answer, sizeof(*answer));
+
+	return size < 0 ? (int)size : check(answer, size);
+}
+
+int control_client_ask_result(const char *path, uint32_t run, struct control_result *result)
+{
+	struct {
+		struct control_reply head;
+		struct control_result result;
+	} answer;
+	struct control_request request = {.wish = CONTROL_RESULT, .run = run};
+	ssize_t size = exchange(path, &request, &answer, sizeof(answer));
+
+	if (size < 0)
+		return (int)size;
+	if (size == 0)
+		return -ECONNRESET;
+	if (size != sizeof(answer) || answer.head.magic != CONTROL_MAGIC)
+		return -EPROTO;
+	*result = answer.result;
+	result->why[CONTROL_WHY_SIZE - 1] = result->place[CONTROL_PLACE_SIZE - 1] = '\0';
+	return 0;
 }
 
 const char *control_client_status(uint32_t status)

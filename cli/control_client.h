@@ -17,6 +17,9 @@ struct control_answer {
 int control_client_ask(const char *path, struct control_request *request,
 		       struct control_answer *answer);
 
+/* Asks for CONTROL_RESULT of this run; as above. */
+int control_client_ask_result(const char *path, uint32_t run, struct control_result *result);
+
 /* enum control_status as a phrase. Static storage. */
 const char *control_client_status(uint32_t status);
 

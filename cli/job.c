@@ -76,6 +76,16 @@ int job_start(struct job *job, char *const argv[], char *const environment[])
 	return -error;
 }
 
+int job_stopped_by(const struct job *job, int status)
+{
+	if (job->stop)
+		return job->stop;
+	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM ||
+				    WTERMSIG(status) == SIGHUP))
+		return WTERMSIG(status);
+	return 0;
+}
+
 int job_wait(struct job *job)
 {
 	sigset_t mask;
@@ -93,6 +103,9 @@ int job_wait(struct job *job)
 			return status;
 		if (sigwaitinfo(&mask, &info) < 0)
 			continue; /* EINTR */
+		if (!job->stop && (info.si_signo == SIGINT || info.si_signo == SIGTERM ||
+				   info.si_signo == SIGHUP))
+			job->stop = info.si_signo;
 		if (info.si_signo != SIGCHLD && info.si_code <= 0)
 			kill(job->pid, info.si_signo);
 	}

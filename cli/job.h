@@ -8,6 +8,7 @@
 
 struct job {
 	pid_t pid;
+	int stop; /* the first of SIGINT, SIGTERM and SIGHUP that came while it ran, from whomever; 0: none */
 	sigset_t original_mask;
 	void (*original_sigchld)(int);
 };
@@ -25,6 +26,10 @@ int job_start(struct job *job, char *const argv[], char *const environment[]);
 /* Waits for the job's end and passes signals on meanwhile: all that somebody sent to us (kill, a scheduler), but not
  * what the terminal sends, since that reaches the job by itself. Returns waitpid's status. */
 int job_wait(struct job *job);
+
+/* The signal by which the user or a scheduler stopped it, of those that are for that: SIGINT, SIGTERM, SIGHUP; 0: nobody did. Of a job that has ended
+ * with that status. */
+int job_stopped_by(const struct job *job, int status);
 
 /* Ends this process as the job ended: the same exit status, or killed by the same signal. Does not return. */
 void job_exit_like(int status) __attribute__((noreturn));

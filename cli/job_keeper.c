@@ -120,6 +120,7 @@ static int create_aggregator(struct job_keeper_process *process)
 		.endpoints = endpoints,
 		.store_path = store_path,
 		.title = process->options->title,
+		.nr_nodes = process->options->step->nr_nodes,
 		.keys = &process->keys,
 		.raw_samples = process->options->raw_samples,
 	};

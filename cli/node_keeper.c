@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,6 +143,12 @@ static void hear_member(struct node_keeper *keeper, struct member *member)
 	    member->state <= MEMBER_RUNS) {
 		memcpy(&task, words + 1, sizeof(task));
 		watch_task(keeper, member, task);
+	}
+	if (size == NODE_KEEPER_TASK_SIZE &&
+	    (words[0] == NODE_KEEPER_INTERRUPTED || words[0] == NODE_KEEPER_TERMINATED)) {
+		memcpy(&task, words + 1, sizeof(task));
+		agent_stopped(keeper->agent, task,
+			      words[0] == NODE_KEEPER_INTERRUPTED ? SIGINT : SIGTERM);
 	}
 	if (size != 1 || words[0] != NODE_KEEPER_DRAIN || member->state != MEMBER_RUNS)
 		return;

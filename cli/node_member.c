@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -95,6 +96,16 @@ int node_member_join(struct node_member *member, const struct node_keeper_option
 	if (r == 0 && !become_watched(member, options->task))
 		warn("the agent of this node has not said that it is ready", -ETIMEDOUT);
 	return r;
+}
+
+void node_member_stopped(const struct node_member *member, int32_t rank, int signal)
+{
+	char words[NODE_KEEPER_TASK_SIZE] = {signal == SIGINT ? NODE_KEEPER_INTERRUPTED
+							      : NODE_KEEPER_TERMINATED};
+
+	memcpy(words + 1, &rank, sizeof(rank));
+	if (member->fd >= 0 && send(member->fd, words, sizeof(words), MSG_NOSIGNAL) < 0)
+		errno = 0; /* the keeper is gone, and with it who would count */
 }
 
 void node_member_drain(struct node_member *member, int timeout_ms,

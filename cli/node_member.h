@@ -15,6 +15,9 @@ struct node_member {
 /* Becomes a member, with an agent that listens: the first one starts it. 0 or -errno after a warning. Before any thread is started. */
 int node_member_join(struct node_member *member, const struct node_keeper_options *options);
 
+/* Its job, of this rank, was stopped by this signal (job_stopped_by()). Before node_member_drain(). */
+void node_member_stopped(const struct node_member *member, int32_t rank, int signal);
+
 struct node_member_answer {
 	bool stored, said;                 /* said: why it is not is on the error stream */
 	char place[NODE_KEEPER_PLACE_MAX]; /* where a site's aggregator keeps it; "": not told */

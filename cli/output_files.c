@@ -89,6 +89,7 @@ static char *make_summary(const struct output_dir *output, const struct report_t
 	fprintf(out, "," OUTPUT_HTML "%s%s}\n",
 		tree->nr_memory ? "," OUTPUT_MEMORY "," OUTPUT_LEAKS : "",
 		has_calls ? "," OUTPUT_API : "");
+	report_summary_ledger(out, tree, "flamegrid: ");
 	report_summary_planes(out, tree, "flamegrid: ");
 	report_summary_memory(out, tree, "flamegrid: ");
 	if (fclose(out) == 0)

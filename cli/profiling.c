@@ -137,6 +137,11 @@ void profiling_command(struct profiling *profiling, const struct record_ring_com
 	agent_command(profiling->agent, command);
 }
 
+void profiling_stopped(struct profiling *profiling, int signal)
+{
+	agent_stopped(profiling->agent, AGENT_STOP_ALL, signal);
+}
+
 void profiling_agent_status(struct profiling *profiling, struct agent_status *status)
 {
 	agent_status(profiling->agent, status);

@@ -36,6 +36,9 @@ int profiling_start(const struct profiling_options *options, struct profiling **
 void profiling_command(struct profiling *profiling, const struct record_ring_command *command);
 void profiling_agent_status(struct profiling *profiling, struct agent_status *status);
 
+/* The job was stopped by this signal (agent.h). */
+void profiling_stopped(struct profiling *profiling, int signal);
+
 /* Drains the rings, waits until the store has everything, ends both threads and frees *profiling.
  * 0, or the first error of a loop; status is filled in either way. */
 struct profiling_status {

@@ -63,10 +63,10 @@ static const char usage[] =
 	"  -o, --output FILE    write there instead of to standard output\n"
 	"      --files          write all files that `flamegrid run` leaves into PROFILE, a "
 	"directory\n"
-	"      --strict         exit with 3 if any record was lost\n"
+	"      --strict         exit with 3 if anything was lost, or may be missing (INCOMPLETE)\n"
 	"  -h, --help           this text\n"
 	"\n"
-	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 lost records (--strict).\n";
+	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 lost or incomplete (--strict).\n";
 
 struct word {
 	const char *text;
@@ -466,6 +466,12 @@ static int write_files(const struct report *report)
 	return status;
 }
 
+/* What --strict is about. */
+static bool is_lossy(const struct report_tree *tree)
+{
+	return tree->lost || tree->state == REPORT_INCOMPLETE;
+}
+
 int verb_report(const char *program, int argc, char **argv)
 {
 	struct report report = {0};
@@ -490,7 +496,7 @@ int verb_report(const char *program, int argc, char **argv)
 	if (result < 0)
 		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
 	else if (write_report(&report, &view) == 0)
-		status = report.strict && view.tree->lost ? EXIT_LOSS : EXIT_OK;
+		status = report.strict && is_lossy(view.tree) ? EXIT_LOSS : EXIT_OK;
 	/* Folded text has no place for it, the other formats have it within. */
 	if (status != EXIT_FAILED &&
 	    (report.view.format == REPORT_FOLDED || report.view.format == REPORT_SAMPLES)) {
@@ -504,6 +510,7 @@ int verb_report(const char *program, int argc, char **argv)
 				line);
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
+		report_summary_ledger(stderr, view.tree, "flamegrid: ");
 		report_summary_planes(stderr, view.tree, "flamegrid: ");
 		if (report.names.memory != REPORT_MEMORY_NONE)
 			report_summary_memory(stderr, view.tree, "flamegrid: ");

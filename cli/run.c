@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent_result.h"
+#include "aggregator/report_absence.h"
 #include "capture_options.h"
 #include "install_paths.h"
 #include "job.h"
@@ -38,6 +41,7 @@ struct run {
 	bool in_step;                /* one of several processes, which write one profile */
 	struct site_aggregator site; /* if options.aggregator */
 	struct step_run ranks;
+	uint32_t number; /* for the agent of others, if options.agent_path; 0: none */
 	char output_path[PATH_MAX];
 	char socket_path[PRIVATE_DIR_MAX + 16];
 };
@@ -276,6 +280,8 @@ static void finish(struct run *run, bool has_run)
 {
 	char *summary;
 	uint64_t nr_samples;
+	const struct report_absence_facts nothing = {.nr_agents = 1};
+	char why[REPORT_ABSENCE_SIZE];
 
 	recording_finish(&run->recording, &nr_samples, &summary);
 	unlink(run->socket_path);
@@ -283,9 +289,8 @@ static void finish(struct run *run, bool has_run)
 	if (!run->recording.keeps && (run->other_injection || !has_run))
 		; /* said before */
 	else if (!run->recording.keeps)
-		warn("run: no process of the command started CUDA under this "
-		     "profiler: " OUTPUT_EMPTY,
-		     run->recording.output.path);
+		warn("run: NOTHING WAS RECORDED: %s; " OUTPUT_EMPTY,
+		     report_absence_line(&nothing, why, sizeof(why)), run->recording.output.path);
 	else if (summary && !run->options.quiet)
 		fputs(summary, stderr);
 	free(summary);
@@ -365,6 +370,7 @@ static int lead_in(const struct run *run, const char *socket_path,
 		   struct job_environment *environment)
 {
 	int result = job_environment_init(environment);
+	char number[16];
 
 	if (is_host_only(run))
 		return result;
@@ -374,6 +380,10 @@ static int lead_in(const struct run *run, const char *socket_path,
 	/* A dormant guest without an agent must not go to that of a run around it. */
 	if (result == 0 && (*socket_path || getenv(HANDSHAKE_SOCKET_ENV)))
 		result = job_environment_set(environment, HANDSHAKE_SOCKET_ENV, socket_path);
+	if (result == 0 && run->number) {
+		snprintf(number, sizeof(number), "%" PRIu32, run->number);
+		result = job_environment_set(environment, HANDSHAKE_RUN_ENV, number);
+	}
 	if (result == 0 && wants_nvtx(&run->options.capture))
 		result = lead_in_nvtx(run, environment);
 	if (result == 0 && run->options.capture.collectives && !run->other_injection)
@@ -399,6 +409,8 @@ int verb_run(const char *program, int argc, char **argv)
 	}
 
 	const char *socket_path = run.options.agent_path ? run.options.agent_path : run.socket_path;
+	if (run.options.agent_path && !run.options.dormant)
+		run.number = agent_result_make_run();
 	struct job_environment environment;
 	int error = lead_in(&run, socket_path, &environment);
 	if (error == 0 && run.options.dormant && !run.options.agent_path) {
@@ -413,8 +425,16 @@ int verb_run(const char *program, int argc, char **argv)
 		warn("run: %s: %s", run.options.command[0], strerror(-error));
 	else
 		status = job_wait(&run.job);
+	int stop = error < 0 ? 0 : job_stopped_by(&run.job, status);
+	if (run.recording.profiling && stop)
+		profiling_stopped(run.recording.profiling, stop);
 	if (run.recording.profiling)
 		finish(&run, error == 0);
+	if (run.number && error >= 0)
+		agent_result_say(socket_path, run.number, run.options.quiet);
+	if (run.in_step && stop)
+		node_member_stopped(&run.ranks.member,
+				    run.step.world_size > 1 ? run.step.rank : AGENT_STOP_ALL, stop);
 	if (run.in_step)
 		step_run_finish(&run.ranks, error < 0 || status != 0);
 	if (error < 0)

@@ -27,6 +27,8 @@
 #define LOOK_MS         100
 #define ENVIRONMENT_MAX 65536u
 #define WORD_ENDED      'e' /* the plugin: the task has ended well */
+#define WORD_INT        'i' /* SIGINT has ended it */
+#define WORD_TERM       't' /* likewise SIGTERM or SIGHUP */
 #define NUMBER_SIZE     16
 
 static const char usage[] =
@@ -153,6 +155,19 @@ static void await_process(int pid, int process)
 		poll(NULL, 0, LOOK_MS);
 }
 
+/* As its task did: the run is to know that it was stopped. */
+static void end_by(int signal_number)
+{
+	sigset_t only;
+
+	signal(signal_number, SIG_DFL);
+	sigemptyset(&only);
+	sigaddset(&only, signal_number);
+	raise(signal_number);
+	sigprocmask(SIG_UNBLOCK, &only, NULL);
+}
+
+/* Does not return if a signal stopped it. */
 static bool ended_well(int hook)
 {
 	char word = 0;
@@ -161,6 +176,8 @@ static bool ended_well(int hook)
 	do
 		size = recv(hook, &word, sizeof(word), 0);
 	while (size < 0 && errno == EINTR);
+	if (size == sizeof(word) && (word == WORD_INT || word == WORD_TERM))
+		end_by(word == WORD_INT ? SIGINT : SIGTERM);
 	return size == sizeof(word) && word == WORD_ENDED;
 }
 

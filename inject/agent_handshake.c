@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -116,12 +117,20 @@ static int connect_to(const char *path, int flags)
 	return fd;
 }
 
+static uint32_t run_number(void)
+{
+	const char *text = getenv(HANDSHAKE_RUN_ENV);
+
+	return text ? (uint32_t)decimal(text) : 0;
+}
+
 static int send_hello(int fd, const struct agent_link *link, int ring_fd)
 {
 	struct guest_hello hello = {
 		.magic = HANDSHAKE_MAGIC,
 		.version = HANDSHAKE_VERSION,
 		.pid = (uint32_t)getpid(),
+		.run = run_number(),
 		.start_ticks = start_ticks(),
 		.pid_namespace = agent_handshake_pid_namespace(),
 	};
@@ -144,6 +153,36 @@ static int send_hello(int fd, const struct agent_link *link, int ring_fd)
 	rights->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(rights), &ring_fd, sizeof(ring_fd));
 	return sendmsg(fd, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static uint64_t limit_of(int resource)
+{
+	struct rlimit limit;
+
+	return getrlimit(resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
+										  : limit.rlim_cur;
+}
+
+/* There is no ring: the agent is to know that there is a process, and why nothing of it is recorded. */
+static void send_absence(int fd, const struct agent_link *link, int error)
+{
+	struct guest_absence absence = {
+		.magic = HANDSHAKE_ABSENCE_MAGIC,
+		.version = HANDSHAKE_VERSION,
+		.pid = (uint32_t)getpid(),
+		.error = (uint32_t)-error,
+		.run = run_number(),
+		.start_ticks = start_ticks(),
+		.pid_namespace = agent_handshake_pid_namespace(),
+		.file_limit_bytes = limit_of(RLIMIT_FSIZE),
+		.memory_limit_bytes = limit_of(RLIMIT_AS),
+	};
+
+	memcpy(absence.instance, link->instance, sizeof(absence.instance));
+	/* The agent closes once it has heard. A job may end at once, and its agent with it. */
+	if (send(fd, &absence, sizeof(absence), MSG_NOSIGNAL) < 0 ||
+	    recv(fd, &absence, sizeof(absence), 0) < 0)
+		errno = 0; /* then nobody hears of it */
 }
 
 static int receive_welcome(int fd, struct guest_welcome *welcome)
@@ -230,6 +269,8 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	strcpy(link->path, path); /* it fitted into an address of the same size */
 	random_instance(link->instance);
 	error = record_ring_create(sizes, ring, &ring_fd);
+	if (error < 0 && fd >= 0)
+		send_absence(fd, link, error);
 	if (error == 0 && fd >= 0)
 		error = exchange(fd, link, ring_fd, &welcome);
 	if (error == -EAGAIN)

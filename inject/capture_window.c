@@ -18,11 +18,13 @@
 #include "leave_obstacle.h"
 #include "lifecycle.h"
 #include "monotonic.h"
+#include "nvtx_ranges.h"
 #include "outstanding_launches.h"
 #include "proto/record_ring.h"
 #include "shared_session.h"
 #include "stream_names.h"
 #include "subscription.h"
+#include "window_absence.h"
 #include "window_callback.h"
 #include "window_schedule.h"
 #include "window_span.h"
@@ -37,6 +39,7 @@
 #define LET_OUT_NS     1000000
 #define RESTLESS_NS    2000000000u /* after a window: its sums are still to be published */
 #define GATE_NS        50000000u
+#define ABSENCE_NAMES  6u /* NVTX ranges that are named where the wanted one never came */
 
 atomic_uint capture_window_word;
 
@@ -517,6 +520,24 @@ void capture_window_finish(void)
 		window_span_end(&self.span, true);
 	else
 		window_span_whole(&self.span);
+}
+
+void capture_window_say_absence(void)
+{
+	const char *names[ABSENCE_NAMES];
+	struct window_absence_facts facts = {.now_ns = realtime_ns(), .names = names};
+	char texts[ABSENCE_NAMES][NVTX_TEXT_MAX + 1], line[WINDOW_ABSENCE_SIZE];
+
+	if (atomic_load(&self.nr_windows) || self.parts.options.dormant)
+		return;
+	for (; facts.nr_names < ABSENCE_NAMES; facts.nr_names++) {
+		names[facts.nr_names] = texts[facts.nr_names];
+		if (!nvtx_ranges_name(facts.nr_names + 1, texts[facts.nr_names]))
+			break;
+	}
+	if (window_absence_text(&self.parts.options, &facts, line, sizeof(line)))
+		definition_writer_notice(self.parts.definitions, NOTICE_NOT_CAPTURED, 0, "%s",
+					 line);
 }
 
 void capture_window_failed(void)

@@ -81,6 +81,9 @@ bool capture_window_is_open(void);
 /* Helper, at the process's end, within a lock: the window is over. */
 void capture_window_finish(void);
 
+/* Helper, at the process's end: if no window ever opened that was to wait for something, says in a notice what did not come. */
+void capture_window_say_absence(void);
+
 /* CUPTI gave up by itself: no more windows. Any thread. */
 void capture_window_failed(void);
 

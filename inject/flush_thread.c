@@ -444,6 +444,7 @@ static void finish(unsigned int events)
 		device_query_define(self.parts.definitions);
 	pass_on_loads();
 	lifecycle_off();
+	capture_window_say_absence();
 	do_once_a_second(monotonic_ns(), true);
 	record_ring_finish(self.parts.ring);
 	set_and_wake(&self.done, PROGRESS_SAID);

@@ -25,6 +25,7 @@
 #include "module_watch.h"
 #include "nccl_profiler.h"
 #include "nvtx_ranges.h"
+#include "proto/absence.h"
 #include "proto/handshake.h"
 #include "proto/record_options.h"
 #include "proto/record_ring.h"
@@ -108,6 +109,7 @@ static bool find_cupti(void)
 			subscription_holder(&guest.library, holder);
 			definition_writer_notice(
 				&guest.definitions, NOTICE_SUBSCRIBER_TAKEN, result,
+				ABSENCE_FAILED
 				"another profiler holds CUPTI in this process%s%s (%s)",
 				*holder ? ": " : "", holder, path);
 			return false;
@@ -115,11 +117,14 @@ static bool find_cupti(void)
 	}
 	if (result != CUPTI_ABI_SUCCESS)
 		definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, result,
+					 ABSENCE_FAILED
 					 "%s cannot be used with this driver (CUPTI error %d)",
 					 path, result);
 	else
 		definition_writer_notice(&guest.definitions, NOTICE_NO_CUPTI, 0,
-					 "libcupti was not found; looked at: %s",
+					 ABSENCE_FAILED
+					 "libcupti was not found (flamegrid doctor tells how to "
+					 "get it); looked at: %s",
 					 guest.search.looked);
 	return false;
 }
@@ -140,6 +145,7 @@ static bool prepare_launches(void)
 		return true;
 	memory_budget_lack(&guest.limits, reason);
 	definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, -ENOMEM,
+				 ABSENCE_FAILED
 				 "not enough memory for call stacks and activity buffers: %s",
 				 reason);
 	return false;

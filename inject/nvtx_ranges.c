@@ -131,6 +131,18 @@ void nvtx_ranges_off(void)
 	atomic_store(&off, true);
 }
 
+bool nvtx_ranges_name(uint32_t n, char text[static NVTX_TEXT_MAX + 1])
+{
+	const struct nvtx_names *known = atomic_load(&names);
+	const struct nvtx_text *name = known ? nvtx_names_text(known, n) : NULL;
+
+	if (name) {
+		memcpy(text, name->bytes, name->size);
+		text[name->size] = '\0';
+	}
+	return name != NULL;
+}
+
 static bool is_on(void)
 {
 	return !atomic_load_explicit(&off, memory_order_relaxed) && atomic_load(&names) &&

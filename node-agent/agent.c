@@ -21,10 +21,13 @@
 #include "predecessor.h"
 #include "proc_file.h"
 #include "probe_source.h"
+#include "process_description.h"
 #include "process_table.h"
+#include "proto/absence.h"
 #include "proto/record_ring.h"
 #include "publisher.h"
 #include "ring_ownership.h"
+#include "run_table.h"
 #include "symbolizer.h"
 
 #define NS_PER_MS          1000000ull
@@ -33,6 +36,7 @@
 #define GIVE_UP_MS         10000u
 #define SYMBOLIZER_WAIT_MS 2000u
 #define CLOCK_MS           30000u
+#define ABSENT_MAX         1024u /* processes that could not be recorded, and are told of */
 
 /* ---- guests
  * ------------------------------------------------------------------------------------------------
@@ -85,7 +89,46 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 	agent->next_pass_ns = 0;
 	guest_process_beat(process, event_loop_now_ns());
 	guest_control_arrived(agent->control, process);
+	run_table_begin(agent->runs, arrival->hello->run, arrival->uid);
 	return HANDSHAKE_OK;
+}
+
+/* In the profile by its name and the reason alone. Without memory for it, it is not. */
+static void tell_absence(struct agent *agent, pid_t pid, uid_t uid, const struct guest_hello *hello,
+			 const char *why)
+{
+	struct process_description *description;
+	struct message message;
+
+	if (agent->nr_absent >= ABSENT_MAX || agent->nr_processes == WIRE_ID_MAX)
+		return;
+	description = process_description_create(0, pid, hello, agent->strings, &agent->devices);
+	if (description && process_description_add_notice(description, why, strlen(why)) == 1) {
+		process_description_set_state(description, PROCESS_ENDED);
+		process_description_message(description, &message);
+		if (batch_builder_flush_dictionaries(agent->builder) == 0) {
+			agent->nr_absent++;
+			message.process.process_id = ++agent->nr_processes;
+			publisher_send(agent->publisher, &message);
+		}
+	}
+	process_description_destroy(description);
+	run_table_absent(agent->runs, hello->run, uid, why, publisher_last_seq(agent->publisher));
+}
+
+static void on_absence(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence)
+{
+	struct agent *agent = context;
+	struct guest_hello hello = {
+		.pid = absence->pid,
+		.run = absence->run,
+		.start_ticks = absence->start_ticks,
+		.pid_namespace = absence->pid_namespace,
+	};
+	char why[ABSENCE_SIZE];
+
+	memcpy(hello.instance, absence->instance, sizeof(hello.instance));
+	tell_absence(agent, pid, uid, &hello, absence_text(absence, why, sizeof(why)));
 }
 
 static enum handshake_status on_arrival(void *context, const struct guest_arrival *arrival,
@@ -103,11 +146,28 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	return status;
 }
 
+static const void *answer_result(struct agent *agent, uid_t uid, uint32_t run, size_t *size)
+{
+	struct control_result *result = &agent->result.result;
+	const char *place = "";
+
+	agent->result.head =
+		(struct control_reply){.magic = CONTROL_MAGIC, .version = CONTROL_VERSION};
+	memset(result, 0, sizeof(*result));
+	publisher_welcomed(agent->publisher, &place);
+	snprintf(result->place, sizeof(result->place), "%s", place ? place : "");
+	run_table_result(agent->runs, run, uid, publisher_acked_seq(agent->publisher), result);
+	*size = sizeof(agent->result);
+	return &agent->result;
+}
+
 static const void *on_control(void *context, uid_t uid, const struct control_request *request,
 			      size_t *size)
 {
 	struct agent *agent = context;
 
+	if (request->version == CONTROL_VERSION && request->wish == CONTROL_RESULT)
+		return answer_result(agent, uid, request->run, size);
 	*size = guest_control_answer(agent->control, uid, request);
 	return &agent->control->reply;
 }
@@ -176,6 +236,14 @@ int agent_connect(struct agent *agent, const char *endpoint, const struct key_se
 int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what)
 {
 	int r = agent_exchange_watch(&agent->exchange, pid, what);
+
+	event_loop_wake(agent->loop);
+	return r;
+}
+
+int agent_stopped(struct agent *agent, int32_t rank, int signal)
+{
+	int r = agent_exchange_stopped(&agent->exchange, rank, signal);
 
 	event_loop_wake(agent->loop);
 	return r;
@@ -311,8 +379,9 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->stacks = stack_dictionary_create();
 	agent->processes = process_table_create(agent->loop);
 	agent->control = calloc(1, sizeof(*agent->control));
+	agent->runs = run_table_create();
 	if (!agent->endpoint || !agent->strings || !agent->stacks || !agent->processes ||
-	    !agent->control)
+	    !agent->control || !agent->runs)
 		return -ENOMEM;
 	agent->control->processes = agent->processes;
 	agent->control->may_leave = options->attached;
@@ -351,6 +420,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	if (r)
 		return r;
 	guest_listener_on_control(agent->listener, on_control);
+	guest_listener_on_absence(agent->listener, on_absence);
 	if (options->may_restart || options->attached)
 		guest_listener_keep_rings(agent->listener);
 	return options->guest_uid ? guest_listener_allow(agent->listener, options->guest_uid) : 0;
@@ -409,6 +479,7 @@ void agent_destroy(struct agent *agent)
 	agent_exchange_fini(&agent->exchange);
 	free(agent->endpoint);
 	free(agent->control);
+	run_table_destroy(agent->runs);
 	free(agent->numa);
 	free(agent);
 }

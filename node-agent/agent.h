@@ -75,6 +75,11 @@ void agent_command(struct agent *agent, const struct record_ring_command *comman
  * runs; done once agent_status() counts it. 0; -EAGAIN: too many at once. */
 int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what);
 
+/* A job that this agent profiles, or its rank (AGENT_STOP_ALL: all of it), was stopped by a signal that the user or a scheduler sent: its processes
+ * that end without a goodbye count as that. Any thread, also while the loop runs. 0; -EAGAIN: too many at once. */
+#define AGENT_STOP_ALL (-2)
+int agent_stopped(struct agent *agent, int32_t rank, int signal);
+
 struct agent_status {
 	uint64_t processes;         /* ever taken in */
 	uint64_t processes_running; /* not yet seen to end */

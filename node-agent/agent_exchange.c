@@ -85,6 +85,34 @@ pid_t agent_exchange_take_watch(struct agent_exchange *exchange, enum bpf_source
 	return pid;
 }
 
+int agent_exchange_stopped(struct agent_exchange *exchange, int32_t rank, int signal)
+{
+	int r = -EAGAIN;
+
+	pthread_mutex_lock(&exchange->lock);
+	if (exchange->nr_stops < AGENT_EXCHANGE_STOPS) {
+		exchange->stops[exchange->nr_stops++] = (struct agent_exchange_stop){rank, signal};
+		r = 0;
+	}
+	pthread_mutex_unlock(&exchange->lock);
+	return r;
+}
+
+bool agent_exchange_take_stop(struct agent_exchange *exchange, int32_t *rank, int *signal)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&exchange->lock);
+	if (exchange->nr_stops) {
+		exchange->nr_stops--;
+		*rank = exchange->stops[exchange->nr_stops].rank;
+		*signal = exchange->stops[exchange->nr_stops].signal;
+		any = true;
+	}
+	pthread_mutex_unlock(&exchange->lock);
+	return any;
+}
+
 void agent_exchange_status(struct agent_exchange *exchange, struct agent_status *status)
 {
 	pthread_mutex_lock(&exchange->lock);

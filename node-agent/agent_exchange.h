@@ -10,6 +10,7 @@
 #include "proto/record_ring.h"
 
 #define AGENT_EXCHANGE_WATCHES 2048u
+#define AGENT_EXCHANGE_STOPS   1024u
 
 struct agent_exchange {
 	pthread_mutex_t lock; /* all below */
@@ -23,6 +24,11 @@ struct agent_exchange {
 		enum bpf_source_watch what;
 	} watches[AGENT_EXCHANGE_WATCHES];
 	uint32_t nr_watches;
+	struct agent_exchange_stop {
+		int32_t rank;
+		int signal;
+	} stops[AGENT_EXCHANGE_STOPS];
+	uint32_t nr_stops;
 	struct agent_status status;
 };
 
@@ -48,6 +54,12 @@ int agent_exchange_watch(struct agent_exchange *exchange, pid_t pid, enum bpf_so
 
 /* The loop: the next one, in order; 0: none. */
 pid_t agent_exchange_take_watch(struct agent_exchange *exchange, enum bpf_source_watch *what);
+
+/* 0; -EAGAIN: likewise. */
+int agent_exchange_stopped(struct agent_exchange *exchange, int32_t rank, int signal);
+
+/* The loop: the newest; false: none. */
+bool agent_exchange_take_stop(struct agent_exchange *exchange, int32_t *rank, int *signal);
 
 /* The loop: whether there is a command, which is then taken; *stop: whether it is to stop, and stays so. */
 bool agent_exchange_take(struct agent_exchange *exchange, struct record_ring_command *command,

@@ -1,6 +1,7 @@
 #include "agent_loop.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "process_table.h"
 #include "proto/realtime_offset.h"
 #include "publisher.h"
+#include "run_table.h"
 #include "symbolizer.h"
 
 #define NS_PER_MS      1000000ull
@@ -41,6 +43,14 @@ static void remove_process(struct agent *agent, uint32_t index)
 
 	if (agent->predecessors && guest_process_is_left(process))
 		agent->leaves_guests = true;
+	const struct run_table_sums sums = {
+		.launches = guest_process_launches(process),
+		.records = guest_process_records(process),
+		.lost = guest_process_lost(process),
+		.seq = publisher_last_seq(agent->publisher),
+	};
+
+	run_table_end(agent->runs, guest_process_run(process), guest_process_uid(process), &sums);
 	bpf_source_detach(agent->bpf, process);
 	process_table_remove(agent->processes, index);
 	probe_source_detach(agent->probe, probe);
@@ -140,6 +150,24 @@ static void take_watches(struct agent *agent)
 			fprintf(stderr, "flamegrid-agent: bpf: process %d cannot be watched: %s\n",
 				(int)pid, strerror(-r));
 		agent->nr_watches++;
+	}
+}
+
+/* Of processes that live, and of those whose end was not told yet. */
+static void take_stops(struct agent *agent)
+{
+	int32_t rank;
+	int signal;
+
+	while (agent_exchange_take_stop(&agent->exchange, &rank, &signal)) {
+		for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
+			struct guest_process *process = process_table_at(agent->processes, i);
+
+			if (rank == AGENT_STOP_ALL || guest_process_rank(process) == rank)
+				guest_process_stop(process, signal == SIGINT
+								    ? LEDGER_INTERRUPTED_END
+								    : LEDGER_TERMINATED_END);
+		}
 	}
 }
 
@@ -262,6 +290,7 @@ static int step(struct agent *agent, uint64_t now_ns)
 
 	int r = 0;
 
+	take_stops(agent);
 	if (take_wishes(agent) && agent->phase == PHASE_RUNNING)
 		r = begin_stop(agent, now_ns);
 	if (r == 0)

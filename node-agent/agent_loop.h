@@ -12,6 +12,7 @@
 #include "event_loop.h"
 #include "frame_names.h"
 #include "guest_process.h"
+#include "proto/control.h"
 #include "proto/message.h"
 
 struct batch_builder;
@@ -21,6 +22,7 @@ struct numa_map;
 struct predecessor_table;
 struct process_table;
 struct publisher;
+struct run_table;
 struct symbolizer;
 
 enum phase {
@@ -44,6 +46,11 @@ struct agent {
 	struct process_table *processes;
 	struct guest_listener *listener;
 	struct guest_control *control;
+	struct run_table *runs;
+	struct {
+		struct control_reply head;
+		struct control_result result;
+	} result;                   /* the last that was asked for */
 	struct bpf_source *bpf;     /* NULL: nothing of host threads */
 	struct probe_source *probe; /* NULL: guests walk their stacks themselves */
 	struct guest_process_scope scope;
@@ -56,6 +63,7 @@ struct agent {
 	enum phase phase;
 	uint32_t nr_guests;    /* ever taken in */
 	uint32_t nr_processes; /* the newest process id */
+	uint32_t nr_absent;    /* of them, of processes that could not be recorded */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	uint64_t nr_passes, nr_watches;

@@ -31,6 +31,7 @@ struct guest_listener {
 	bool bound, any_user, keep_rings;
 	uid_t allowed_uid; /* besides our own and root */
 	guest_listener_control control;
+	guest_listener_absence absence;
 	bool paused; /* out of descriptors: not watched until the next step */
 	guest_listener_arrival arrival;
 	void *context;
@@ -81,6 +82,7 @@ union request {
 	uint32_t magic;
 	struct guest_hello hello;
 	struct control_request control;
+	struct guest_absence absence;
 };
 
 /* Returns the size of the message, -EAGAIN: none yet; *fd is -1 or the caller's. */
@@ -159,6 +161,27 @@ static bool answer_control(struct peer *peer, const struct control_request *requ
 	return answer != NULL;
 }
 
+static bool take_absence(const struct peer *peer, const struct guest_absence *absence, ssize_t size)
+{
+	struct guest_listener *listener = peer->listener;
+	bool is_heard = listener->absence && size >= (ssize_t)sizeof(*absence) &&
+			absence->version == HANDSHAKE_VERSION && is_allowed(listener, peer->uid);
+
+	if (is_heard)
+		listener->absence(listener->context, peer->pid, peer->uid, absence);
+	return is_heard;
+}
+
+/* Whether it was understood, and is served. */
+static bool answer(struct peer *peer, const union request *request, ssize_t size, int fd)
+{
+	if (request->magic == CONTROL_MAGIC)
+		return answer_control(peer, &request->control, size);
+	if (request->magic == HANDSHAKE_ABSENCE_MAGIC)
+		return take_absence(peer, &request->absence, size);
+	return answer_hello(peer, &request->hello, size, fd);
+}
+
 static void peer_ready(void *context)
 {
 	struct peer *peer = context;
@@ -168,9 +191,7 @@ static void peer_ready(void *context)
 
 	if (size == -EAGAIN || size == -EINTR)
 		return;
-	if (size <= 0 ||
-	    !(request.magic == CONTROL_MAGIC ? answer_control(peer, &request.control, size)
-					     : answer_hello(peer, &request.hello, size, fd)))
+	if (size <= 0 || !answer(peer, &request, size, fd))
 		peer->listener->refused++;
 	if (fd >= 0)
 		close(fd);
@@ -345,6 +366,11 @@ void guest_listener_destroy(struct guest_listener *listener)
 void guest_listener_on_control(struct guest_listener *listener, guest_listener_control control)
 {
 	listener->control = control;
+}
+
+void guest_listener_on_absence(struct guest_listener *listener, guest_listener_absence absence)
+{
+	listener->absence = absence;
 }
 
 int guest_listener_allow(struct guest_listener *listener, uid_t uid)

@@ -49,6 +49,13 @@ typedef const void *(*guest_listener_control)(void *context, uid_t uid,
 /* From now on answers such requests; the context is guest_listener_create()'s. Until then they are refused. */
 void guest_listener_on_control(struct guest_listener *listener, guest_listener_control control);
 
+/* A process of this user, of which there is nothing to take in. */
+typedef void (*guest_listener_absence)(void *context, pid_t pid, uid_t uid,
+				       const struct guest_absence *absence);
+
+/* From now on tells of such; as above. */
+void guest_listener_on_absence(struct guest_listener *listener, guest_listener_absence absence);
+
 /* Takes guests of this user, too, and lets all users connect. 0 or -errno. */
 int guest_listener_allow(struct guest_listener *listener, uid_t uid);
 

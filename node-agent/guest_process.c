@@ -28,9 +28,13 @@ struct guest_process {
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* somebody will say when it ends */
 	bool in_pass, finished, died, ending, last_pass, over;
-	bool tried; /* to watch its probe */
+	bool tried;             /* to watch its probe */
+	bool hurries;           /* its end is not to wait for who may tell why */
+	uint64_t died_ns;       /* when that was first seen; 0: it was not */
+	enum ledger_reason end; /* of an end without a goodbye */
 	pid_t pid;
 	uid_t uid;
+	uint32_t run;
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
 };
 
@@ -49,8 +53,10 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->watched = arrival->pid > 0;
 	new_process->pid = arrival->pid;
 	new_process->uid = arrival->uid;
+	new_process->run = arrival->hello->run;
 	memcpy(new_process->instance, arrival->hello->instance, sizeof(new_process->instance));
 	ring_ownership_init(&new_process->ownership, arrival->ring, scope->epoch);
+	new_process->end = LEDGER_UNCLEAN_END;
 	new_process->ledger = process_ledger_create();
 	new_process->description = process_description_create(
 		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
@@ -163,6 +169,31 @@ void guest_process_end(struct guest_process *process, bool died)
 	process->ending = true;
 	if (died)
 		process->died = true;
+}
+
+void guest_process_stop(struct guest_process *process, enum ledger_reason end)
+{
+	process->end = end;
+}
+
+void guest_process_hurry(struct guest_process *process)
+{
+	process->hurries = true;
+}
+
+int32_t guest_process_rank(const struct guest_process *process)
+{
+	return process_description_rank(process->description);
+}
+
+/* Whether all is known that is to be said of the end. */
+static bool is_end_known(struct guest_process *process, uint64_t now_ns)
+{
+	if (process->died && !process->died_ns)
+		process->died_ns = now_ns;
+	return !process->died || process->finished || process->hurries ||
+	       process->end != LEDGER_UNCLEAN_END ||
+	       now_ns - process->died_ns >= GUEST_PROCESS_VERDICT_NS;
 }
 
 static int send_description(struct guest_process *process)
@@ -350,7 +381,7 @@ static int send_end(struct guest_process *process, uint64_t now_ns)
 	bool unclean = process->died && !process->finished;
 
 	if (unclean)
-		process_ledger_count(process->ledger, LEDGER_DEVICE_NONE, LEDGER_UNCLEAN_END, 1);
+		process_ledger_count(process->ledger, LEDGER_DEVICE_NONE, process->end, 1);
 	int r = send_ledger(process, now_ns);
 	if (r)
 		return r;
@@ -375,8 +406,10 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 	}
 	if (!process->in_pass) {
 		/* Whoever is gone writes no more: what is published now is all there will be. */
-		process->last_pass = process->ending;
+		const bool is_gone = process->ending;
+
 		process->finished = ring_source_begin(process->source);
+		process->last_pass = is_gone && is_end_known(process, now_ns);
 		process->in_pass = true;
 		if (process->last_pass && (process->died || process->finished))
 			ring_source_abandon(process->source);
@@ -418,6 +451,23 @@ bool guest_process_is_left(const struct guest_process *process)
 void guest_process_release(struct guest_process *process, uint64_t seq)
 {
 	ring_ownership_acknowledged(&process->ownership, seq);
+}
+
+uint32_t guest_process_run(const struct guest_process *process)
+{
+	return process->run;
+}
+
+uint64_t guest_process_lost(const struct guest_process *process)
+{
+	uint32_t nr;
+	const struct ledger_entry *entries = process_ledger_entries(process->ledger, &nr);
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (ledger_reason_class(entries[i].reason) == LEDGER_LOST)
+			lost += entries[i].count;
+	return lost;
 }
 
 uint64_t guest_process_launches(const struct guest_process *process)

@@ -19,6 +19,8 @@ struct process_ledger;
 struct record_ring_command;
 
 #define GUEST_PROCESS_LEDGER_INTERVAL_NS 500000000ull
+#define GUEST_PROCESS_VERDICT_NS                                                                   \
+	500000000ull /* a process that ended without a goodbye may have been stopped, of which its `run` tells a little later */
 
 struct guest_process;
 struct symbolizer_module;
@@ -93,6 +95,15 @@ bool guest_process_was_tried(const struct guest_process *process);
 /* It walks them itself from now on. What is on its way is still joined. */
 void guest_process_leave_probe(struct guest_process *process);
 
+/* The user, or a scheduler, has stopped it by a signal: should it end without a goodbye, it counts as this (LEDGER_INTERRUPTED_END or
+ * LEDGER_TERMINATED_END). */
+void guest_process_stop(struct guest_process *process, enum ledger_reason end);
+
+/* Nobody will tell any more. */
+void guest_process_hurry(struct guest_process *process);
+
+int32_t guest_process_rank(const struct guest_process *process);
+
 /* Begins a pass, unless one is under way: what is published by now will be read by it. For what has to come between that and
  * guest_process_pass(), which else does so itself. false: there is nothing to read. */
 bool guest_process_begin(struct guest_process *process, uint64_t now_ns);
@@ -110,6 +121,10 @@ bool guest_process_is_left(const struct guest_process *process);
 
 /* Everything up to seq is acknowledged: gives the guest its room back. */
 void guest_process_release(struct guest_process *process, uint64_t seq);
+
+/* Which `flamegrid run --agent` it belongs to; 0: none. What its ledger counts as lost. */
+uint32_t guest_process_run(const struct guest_process *process);
+uint64_t guest_process_lost(const struct guest_process *process);
 
 /* Records read so far. */
 uint64_t guest_process_launches(const struct guest_process *process);

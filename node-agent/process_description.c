@@ -219,6 +219,11 @@ int process_description_set_command(struct process_description *description, con
 					&description->process.command);
 }
 
+int32_t process_description_rank(const struct process_description *description)
+{
+	return description->process.rank;
+}
+
 void process_description_set_state(struct process_description *description,
 				   enum process_state state)
 {

@@ -59,6 +59,9 @@ int process_description_add_context(struct process_description *description,
 /* What it is called, where that is known better than /proc tells. 0, -ENOSPC or -ENOMEM. */
 int process_description_set_command(struct process_description *description, const char *command);
 
+/* MESSAGE_RANK_NONE: not known. */
+int32_t process_description_rank(const struct process_description *description);
+
 void process_description_set_state(struct process_description *description,
 				   enum process_state state);
 

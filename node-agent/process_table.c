@@ -182,6 +182,7 @@ void process_table_end_all(struct process_table *table)
 		else if (entry->pid > 0)
 			died = !proc_file_is_alive(entry->pid, entry->start_ticks);
 		unwatch(entry);
+		guest_process_hurry(entry->process);
 		guest_process_end(entry->process, died);
 	}
 }

@@ -114,7 +114,8 @@ static int define_clock(struct ring_definitions *definitions, const struct defin
 static bool is_fact(uint32_t code)
 {
 	return code == NOTICE_CUPTI_FOUND || code == NOTICE_PYTHON_FOUND ||
-	       code == NOTICE_UNWIND_TABLES || code == NOTICE_SUBSCRIPTION_SHARED;
+	       code == NOTICE_UNWIND_TABLES || code == NOTICE_SUBSCRIPTION_SHARED ||
+	       code == NOTICE_NOT_CAPTURED;
 }
 
 static int define_notice(struct ring_definitions *definitions, const struct definition_notice *head,

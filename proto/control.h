@@ -1,7 +1,7 @@
 /* How the guests of a running agent are commanded: one SOCK_SEQPACKET exchange over the socket on which guests come in
  * (handshake.h), after which both sides close it.
  *	client -> agent: struct control_request
- *	agent -> client: struct control_reply, and behind it a struct control_process for each
+ *	agent -> client: struct control_reply, and behind it a struct control_process for each, or, for CONTROL_RESULT, a struct control_result
  * The agent trusts only SO_PEERCRED for who speaks: its own user and root command all guests, others their own. Plain data. */
 #ifndef CONTROL_H
 #define CONTROL_H
@@ -19,6 +19,7 @@ enum control_wish {
 		1, /* to the guest `pid`; or to all, those that are still to come included */
 	CONTROL_LEAVE =
 		2, /* an agent that was attached ends the capture, writes the profile and goes */
+	CONTROL_RESULT = 3, /* what became of the processes of this user's run */
 };
 
 struct control_request {
@@ -26,7 +27,7 @@ struct control_request {
 	uint32_t wish;              /* enum control_wish */
 	uint32_t pid;               /* as the agent sees it; 0: all */
 	uint32_t action;            /* CONTROL_COMMAND: enum record_ring_action */
-	uint32_t reserved;          /* 0 */
+	uint32_t run;               /* CONTROL_RESULT: as in struct guest_hello; else 0 */
 	uint64_t from_ns, until_ns; /* as in struct record_ring_command */
 };
 
@@ -51,6 +52,20 @@ struct control_process {
 	uint32_t reserved;   /* 0 */
 };
 
+#define CONTROL_WHY_SIZE   256u /* with their NULs, both */
+#define CONTROL_PLACE_SIZE 1024u
+
+struct control_result {
+	uint32_t nr_processes; /* taken in */
+	uint32_t nr_running;   /* of them */
+	uint32_t nr_absent;    /* that could not be recorded */
+	uint32_t is_stored;    /* all of them have ended, and the aggregator has stored all */
+	uint64_t launches, records, lost; /* of those that have ended; lost: by the ledger */
+	char why[CONTROL_WHY_SIZE]; /* the first that could not be recorded was not (absence.h) */
+	char place[CONTROL_PLACE_SIZE]; /* where the profile is, HOST:PATH; "": not known */
+};
+
+static_assert(sizeof(struct control_result) == 1320, "control format");
 static_assert(sizeof(struct control_request) == 40, "control format");
 static_assert(sizeof(struct control_reply) == 16, "control format");
 static_assert(sizeof(struct control_process) == 16, "control format");

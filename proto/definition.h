@@ -79,6 +79,7 @@ enum definition_notice_code {
 	NOTICE_ATTACH_REFUSED = 14, /* a dormant process in which to take up CUPTI is not safe */
 	NOTICE_ACTIVITY_TAKEN =
 		12, /* another user of CUPTI's activity API has, or had, the GPU records */
+	NOTICE_NOT_CAPTURED = 15, /* no capture window opened, and why (not a fault) */
 	NOTICE_SUBSCRIPTION_SHARED =
 		13, /* who shares CUPTI's subscription (not a fault), or cannot */
 };

@@ -13,18 +13,33 @@
 #include <stdint.h>
 
 #define HANDSHAKE_MAGIC         0x46474d48u /* "FGMH" */
+#define HANDSHAKE_ABSENCE_MAGIC 0x46474d41u /* "FGMA" */
 #define HANDSHAKE_VERSION       2u
 #define HANDSHAKE_SOCKET_ENV    "FLAMEGRID_SOCKET" /* path of the agent's socket */
+#define HANDSHAKE_RUN_ENV       "FLAMEGRID_RUN"    /* a decimal number */
 #define HANDSHAKE_INSTANCE_SIZE 16
 
 struct guest_hello {
 	uint32_t magic, version;
-	uint32_t pid;                              /* as the guest sees itself */
-	uint32_t reserved;                         /* 0 */
+	uint32_t pid; /* as the guest sees itself */
+	uint32_t run; /* which `flamegrid run --agent` it belongs to, HANDSHAKE_RUN_ENV; 0: none */
 	uint64_t start_ticks;                      /* field 22 of /proc/self/stat: exec keeps it */
 	uint64_t pid_namespace;                    /* inode of /proc/self/ns/pid, 0: not known */
 	uint8_t instance[HANDSHAKE_INSTANCE_SIZE]; /* random: exec keeps pid and start time, the
 						      next agent hears the same */
+};
+
+/* In place of the above, by a guest that has no memory to hand over; the agent closes without an answer:
+ *	guest -> agent: struct guest_absence */
+struct guest_absence {
+	uint32_t magic, version; /* HANDSHAKE_ABSENCE_MAGIC */
+	uint32_t pid;            /* as the guest sees itself, as all below */
+	uint32_t error;          /* errno of what failed */
+	uint64_t start_ticks, pid_namespace;
+	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
+	uint32_t run, reserved; /* as in struct guest_hello; 0 */
+	uint64_t file_limit_bytes,
+		memory_limit_bytes; /* RLIMIT_FSIZE, RLIMIT_AS; UINT64_MAX: none */
 };
 
 enum handshake_status {
@@ -49,5 +64,6 @@ struct guest_welcome {
 
 static_assert(sizeof(struct guest_hello) == 48, "handshake format");
 static_assert(sizeof(struct guest_welcome) == 24, "handshake format");
+static_assert(sizeof(struct guest_absence) == 72, "handshake format");
 
 #endif

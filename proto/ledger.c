@@ -38,7 +38,7 @@ static const struct {
 	[LEDGER_UNCLEAN_END] = {"unclean_end",
 				"processes that ended without a goodbye: their last records "
 				"may be missing",
-				LEDGER_LOST},
+				LEDGER_ENDS},
 	[LEDGER_LAUNCH_EXPIRED] = {"launch_expired", "launches for which no GPU record came",
 				   LEDGER_NOTED},
 	[LEDGER_UNMATCHED_RECORD] = {"unmatched_record",
@@ -112,11 +112,19 @@ static const struct {
 		 LEDGER_LOST},
 	[LEDGER_GUEST_GAVE_UP] = {"guest_gave_up",
 				  "processes recorded in part: no agent answered them in a minute",
-				  LEDGER_LOST},
+				  LEDGER_ENDS},
 	[LEDGER_STACK_HURRIED] = {"stack_hurried",
 				  "samples of host threads with their innermost function alone: "
 				  "the agent had no time",
 				  LEDGER_NOTED},
+	[LEDGER_INTERRUPTED_END] =
+		{"interrupted_end",
+		 "processes that Ctrl-C (SIGINT) ended: their last records may be missing",
+		 LEDGER_ENDS},
+	[LEDGER_TERMINATED_END] =
+		{"terminated_end",
+		 "processes that SIGTERM or SIGHUP ended: their last records may be missing",
+		 LEDGER_ENDS},
 };
 
 static int is_known(uint32_t reason)

@@ -79,6 +79,10 @@ enum ledger_reason {
 		42, /* processes that recorded no more, since no agent had answered them */
 	LEDGER_STACK_HURRIED =
 		43, /* host samples shown by their innermost function alone: the agent had no time for more */
+	LEDGER_INTERRUPTED_END =
+		44, /* processes that ended by SIGINT, when the user stopped the job */
+	LEDGER_TERMINATED_END =
+		45, /* likewise by SIGTERM or SIGHUP: a scheduler's cancel or time limit, kill, a closed terminal */
 	LEDGER_REASONS,
 };
 
@@ -87,6 +91,7 @@ enum ledger_class {
 	LEDGER_PRODUCED, /* the left side of the invariant */
 	LEDGER_LOST,     /* missing from the totals */
 	LEDGER_NOTED,    /* in the totals or never due there, but worth a line */
+	LEDGER_ENDS,     /* counts processes, not records: of them the report's verdict tells */
 };
 
 struct ledger_entry {
@@ -99,7 +104,7 @@ struct ledger_entry {
 /* Stable lower-case name ("ring_full"-like, a C identifier); an unknown reason: "unknown". Static storage. */
 const char *ledger_reason_name(uint32_t reason);
 
-/* One English phrase for people, e.g. "GPU records lost: activity lane full". Static storage. */
+/* One English phrase for people that names what is counted, e.g. "GPU records lost: activity lane full". Static storage. */
 const char *ledger_reason_text(uint32_t reason);
 
 /* An unknown reason is LEDGER_NOTED. */

@@ -119,24 +119,34 @@ function showTotals() {
 
 const WINDOWS = "capture_window"; // their number and time are kept beside what was lost
 
-function showLosses() {
-	const lost = BigInt(profile.lost) > 0n, note = $("loss");
-	const records = grouped(BigInt(profile.kernels) + BigInt(profile.copies) + BigInt(profile.graphs));
-	const noted = profile.losses.filter(([reason]) => profile.strings[reason] !== WINDOWS);
-	const reasons = noted.map(([reason, count, ns]) => element("span",
-		`${profile.strings[reason]} ${grouped(count)}${ns === "0" ? "" : ` (${timeText(ns)})`}`));
+// What stands behind the number of each state: report_tree.h.
+const STATES = ["complete", "stopped", "live", "empty", "incomplete"];
 
-	note.className = lost ? "note bad" : "note";
-	note.replaceChildren(element("b", lost ? `${grouped(profile.lost)} records lost` : "Nothing lost"), " ",
-		lost ? "" : `All ${records} GPU records are in this profile. ${reasons.length ? "Noted: " : ""}`);
-	note.append(...reasons.flatMap((reason) => [reason, " "]));
-	$("unclean").hidden = profile.unclean.length === 0;
+function showLosses() {
+	const lost = BigInt(profile.lost) > 0n, note = $("loss"), state = STATES[profile.state];
+	const records = grouped(BigInt(profile.kernels) + BigInt(profile.copies) + BigInt(profile.graphs));
+	const counters = profile.losses.filter(([reason]) => profile.strings[reason] !== WINDOWS);
+	const said = counters.map(([reason, count, ns, text, isLost]) => {
+		const counter = element("span", `${profile.strings[text]}: ${grouped(count)}${ns === "0" ? "" : ` (${timeText(ns)})`}`);
+
+		counter.title = `${profile.strings[text]} [${profile.strings[reason]}]`;
+		counter.className = isLost ? "lost" : "";
+		return counter;
+	});
+	const verdict = profile.verdict.charAt(0).toUpperCase() + profile.verdict.slice(1);
+
+	note.className = lost || state === "incomplete" ? "note bad" : state === "empty" ? "note warn" : "note";
+	note.replaceChildren(...[lost ? `${grouped(profile.lost)} lost.` : "", verdict && `${verdict}.`].filter((text) => text)
+		.flatMap((text) => [element("b", text), " "]));
+	note.append(state === "complete" && !lost ? `All ${records} GPU records are in this profile. ` : "");
+	note.append(...said.flatMap((counter, i) => [i ? "; " : "", counter]));
+	// Their list stands by itself: the verdict names nodes and ranks, this one processes.
+	$("unclean").hidden = profile.unclean.length === 0 || state === "stopped";
 	const list = profile.unclean.slice(0, 4).map(([host, , pid, rank]) =>
 		`${rank < 0 ? "" : `rank ${rank}, `}pid ${pid} on ${profile.strings[host]}`);
 	if (profile.unclean.length > list.length)
 		list.push(`${profile.unclean.length - list.length} more`);
-	$("unclean").textContent = `${profile.unclean.length} of ${profile.processes} processes ended without a goodbye; ` +
-		`their last moments may be missing: ${list.join("; ")}`;
+	$("unclean").textContent = `${profile.unclean.length} of ${profile.processes} processes ended without a goodbye: ${list.join("; ")}`;
 	$("unclean").title = profile.unclean.map(([host, command, pid]) =>
 		`${profile.strings[host]} ${pid}: ${profile.strings[command]}`).join("\n").slice(0, 4000);
 }

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -231,6 +233,16 @@ static void await_all(void)
 			    (unsigned)late);
 }
 
+/* What cli/step.c hears. A cancel, or a time limit, is a normal end of a profile. */
+static const char *end_word(int status)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
+		return "i";
+	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGHUP))
+		return "t";
+	return status ? "f" : "e";
+}
+
 /* Earlier ones are not waited for: their status goes to srun at once, and what they recorded is written meanwhile. */
 int slurm_spank_task_exit(spank_t spank, int argc, char *argv[])
 {
@@ -245,7 +257,7 @@ int slurm_spank_task_exit(spank_t spank, int argc, char *argv[])
 	if (spank_get_item(spank, S_TASK_GLOBAL_ID, &rank) == ESPANK_SUCCESS && rank == 0)
 		has_rank_0 = true;
 	if (task->ours >= 0) /* if nobody listens, it was not started, or is gone */
-		send(task->ours, status ? "f" : "e", 1, MSG_NOSIGNAL);
+		send(task->ours, end_word(status), 1, MSG_NOSIGNAL);
 	if (++nr_ended == nr_tasks)
 		await_all();
 	return ESPANK_SUCCESS;

@@ -90,7 +90,8 @@ static const struct report_leaf leaves[] = {
 };
 static const struct report_process processes[] = {{6, 7, 100, 0, 0},
 						  {9, 7, 200, REPORT_RANK_NONE, 1}};
-static const struct report_loss losses[] = {{8, 12, 345}};
+static const struct report_loss losses[] = {
+	{.reason = 8, .text = 5, .lost = 1, .count = 12, .ns = 345}};
 static const struct report_notice notices[] = {{.text = 5, .nr_processes = 2},
 					       {.text = 7, .nr_processes = 1}};
 static const struct report_tree plain_tree = {
@@ -108,6 +109,8 @@ static const struct report_tree plain_tree = {
 	.nr_notices = 2,
 	.kernels = UINT64_MAX,
 	.lost = 12,
+	.state = REPORT_INCOMPLETE,
+	.verdict = "INCOMPLETE: a half",
 	.title = "a job",
 };
 
@@ -272,7 +275,8 @@ static void totals_losses_and_unclean_processes_are_in_the_page(void **state)
 	(void)state;
 	assert_non_null(strstr(page, "\"kernels\":\"18446744073709551615\""));
 	assert_non_null(strstr(page, "\"lost\":\"12\""));
-	assert_non_null(strstr(page, "\"losses\":[[8,\"12\",\"345\"]]"));
+	assert_non_null(strstr(page, "\"losses\":[[8,\"12\",\"345\",5,1]]"));
+	assert_non_null(strstr(page, "\"state\":4,\"verdict\":\"INCOMPLETE: a half\""));
 	assert_non_null(strstr(page, "\"notices\":[[5,2],[7,1]]"));
 	assert_non_null(strstr(page, "\"processes\":2,\"unclean\":[[9,7,200,-1]]"));
 	assert_non_null(strstr(page, "\"simulated\":false"));

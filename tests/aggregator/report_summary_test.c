@@ -23,6 +23,20 @@ static void assert_summary(const char *expected)
 	assert_string_equal(report_summary_line(report_fixture.tree, line, sizeof(line)), expected);
 }
 
+/* Of the tree at hand. */
+static void assert_ledger(const char *expected)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	report_summary_ledger(out, report_fixture.tree, "");
+	fclose(out);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
 static void a_complete_profile_says_that_nothing_is_lost(void **state)
 {
 	(void)state;
@@ -35,7 +49,9 @@ static void a_complete_profile_says_that_nothing_is_lost(void **state)
 static void an_empty_profile_says_that_it_has_seen_nothing(void **state)
 {
 	(void)state;
-	assert_summary("0 kernels, 0 ns of GPU time, no GPU work was seen; nothing lost");
+	assert_summary("0 kernels, 0 ns of GPU time, no GPU work was seen; NOTHING WAS RECORDED: "
+		       "1 process started CUDA, and launched no GPU work while capture was on");
+	assert_int_equal(report_fixture.tree->state, REPORT_EMPTY);
 }
 
 static void graphs_that_ran_as_one_are_counted_as_such(void **state)
@@ -50,8 +66,9 @@ static void graphs_that_ran_as_one_are_counted_as_such(void **state)
 	assert_summary("2 kernels, 1 graph, 4.000 us of GPU time, 100.00 % matched; nothing lost");
 	key.matched = 0;
 	report_fixture_add_row(key, 1, 1000, 0);
-	assert_summary("2 kernels, 2 graphs, 5.000 us of GPU time, 75.00 % matched; nothing lost; "
-		       "noted: unmatched_record 1");
+	assert_summary("2 kernels, 2 graphs, 5.000 us of GPU time, 75.00 % matched; nothing lost");
+	assert_ledger("noted: GPU records under [unknown stack]: no launch came "
+		      "[unmatched_record]: 1\n");
 	assert_int_equal(report_fixture.tree->graph_ns, 4000);
 	assert_int_equal(report_fixture.tree->copies, 0);
 }
@@ -64,8 +81,9 @@ static void not_quite_all_is_never_called_all(void **state)
 	report_fixture_add_row(key, 999999, 999999, 0);
 	key.matched = 0;
 	report_fixture_add_row(key, 1, 1, 0);
-	assert_summary("1,000,000 kernels, 1.000 ms of GPU time, 99.99 % matched; nothing lost; "
-		       "noted: unmatched_record 1");
+	assert_summary("1,000,000 kernels, 1.000 ms of GPU time, 99.99 % matched; nothing lost");
+	assert_ledger("noted: GPU records under [unknown stack]: no launch came "
+		      "[unmatched_record]: 1\n");
 }
 
 static void losses_and_notes_are_told_apart(void **state)
@@ -91,27 +109,37 @@ static void losses_and_notes_are_told_apart(void **state)
 	one->counts.launches = 29;
 	one->counts.failed = 3;
 	one->counts.expired = 6;
-	assert_summary(
-		"3 kernels, 1.000 us of GPU time, 66.66 % matched; lost 13 (record_ring_full "
-		"11, cupti_dropped 2); noted: launch_failed 4, launch_expired 6, "
-		"unmatched_record 1");
+	one->counts.records = 14;
+	assert_summary("3 kernels, 1.000 us of GPU time, 66.66 % matched; lost 13");
+	assert_ledger("lost: GPU records lost: activity lane full [record_ring_full]: 11\n"
+		      "lost: GPU records dropped by CUPTI [cupti_dropped]: 2\n"
+		      "noted: launch calls that returned an error [launch_failed]: 4\n"
+		      "noted: launches for which no GPU record came [launch_expired]: 6\n"
+		      "noted: GPU records under [unknown stack]: no launch came "
+		      "[unmatched_record]: 1\n");
 	assert_int_equal(report_fixture.tree->lost, 13);
 	assert_int_equal(report_fixture.tree->launches, 30);
 	assert_int_equal(report_fixture.tree->launches_failed, 4);
 }
 
-static void an_unclean_end_is_counted_once(void **state)
+static void an_unclean_end_is_one_process_and_no_record(void **state)
 {
 	(void)state;
+	static const char ledger[] = "noted: processes that ended without a goodbye: their last "
+				     "records may be missing [unclean_end]: 1\n";
 	const struct ledger_entry entry = {LEDGER_DEVICE_NONE, LEDGER_UNCLEAN_END, 1, 0};
 	struct roster_process *one =
 		roster_process(report_fixture.collection->roster, report_fixture.process_id);
 
 	one->state = PROCESS_UNCLEAN;
-	assert_summary("0 kernels, 0 ns of GPU time, no GPU work was seen; lost 1 (unclean_end 1)");
+	report_fixture_build(DEMANGLE_FULL);
+	assert_ledger(ledger);
 	assert_int_equal(report_fixture.tree->processes[0].unclean, 1);
+	assert_int_equal(report_fixture.tree->lost, 0);
 	assert_int_equal(roster_process_set_ledger(one, &entry, 1), 0);
-	assert_summary("0 kernels, 0 ns of GPU time, no GPU work was seen; lost 1 (unclean_end 1)");
+	report_fixture_build(DEMANGLE_FULL);
+	assert_ledger(ledger);
+	assert_int_equal(report_fixture.tree->lost, 0);
 }
 
 static void simulated_devices_are_announced(void **state)
@@ -124,8 +152,10 @@ static void simulated_devices_are_announced(void **state)
 	report_fixture_build(DEMANGLE_FULL);
 	assert_int_equal(report_fixture.tree->simulated, 0);
 	assert_int_equal(roster_add_device(report_fixture.collection->roster, &device, &id), 0);
-	assert_summary(
-		"SIMULATED GPU: 0 kernels, 0 ns of GPU time, no GPU work was seen; nothing lost");
+	report_fixture_add_row(report_fixture_key(report_fixture_stack("main", NULL), "k"), 1, 5,
+			       0);
+	assert_summary("SIMULATED GPU: 1 kernel, 5 ns of GPU time, 100.00 % matched; nothing "
+		       "lost");
 	assert_int_equal(report_fixture.tree->simulated, 1);
 }
 
@@ -207,8 +237,12 @@ static void reasons_to_come_show_up_by_themselves(void **state)
 								  report_fixture.process_id),
 						   entries, 3),
 			 0);
-	assert_summary("0 kernels, 0 ns of GPU time, no GPU work was seen; nothing lost; noted: "
-		       "stack_partial 2, python_off 3, code_table_full 4");
+	report_fixture_build(DEMANGLE_FULL);
+	assert_ledger("noted: launches with native frames missing: unwind table not ready "
+		      "[stack_partial]: 2\n"
+		      "noted: stacks whose Python frames cannot be read [python_off]: 3\n"
+		      "noted: stacks with an unnamed Python frame: code table full "
+		      "[code_table_full]: 4\n");
 }
 
 static void times_are_written_in_a_fitting_unit(void **state)
@@ -237,7 +271,7 @@ int main(void)
 		TEST(graphs_that_ran_as_one_are_counted_as_such),
 		TEST(not_quite_all_is_never_called_all),
 		TEST(losses_and_notes_are_told_apart),
-		TEST(an_unclean_end_is_counted_once),
+		TEST(an_unclean_end_is_one_process_and_no_record),
 		TEST(simulated_devices_are_announced),
 		TEST(notices_are_listed_once_with_how_many_said_them),
 		TEST(a_process_counts_once_for_a_notice),

@@ -98,7 +98,7 @@ test("the page shows the totals to the unit and says that nothing was lost", asy
 	assert.equal(weight, "time");
 	assert.deepEqual(split, []);
 	assert.equal(await page.value("document.title"), "llm-pretrain, job 48213");
-	assert.match(await page.value("document.getElementById('loss').textContent"), /^Nothing lost All 112,920 /);
+	assert.match(await page.value("document.getElementById('loss').textContent"), /^Nothing lost\. All 112,920 /);
 	assert.equal(await page.value("document.getElementById('simulated').hidden"), true);
 	assert.equal(await page.value("document.getElementById('unclean').hidden"), true);
 	assert.match(await page.value("document.getElementById('totals').textContent"), /matched> 99\.9\d %|matched99\.9\d %/);
@@ -376,11 +376,11 @@ test("loss, simulated GPUs and unclean ends cannot be overlooked", async () => {
 	const page = await open("hostile");
 	const loss = await page.value("document.getElementById('loss').innerText");
 
-	assert.match(loss, /^1,239 records lost\s+ring_full 1,234\s+<img src=x onerror="window.attacked=1"> 5 \(6\.789 µs\)/);
+	assert.match(loss, /^1,239 lost\.\s+INCOMPLETE: 1 of 2 agents did not say goodbye: <b>node02<\/b>\.\s+ring_full: 1,234; <img src=x onerror="window.attacked=1">: 5 \(6\.789 µs\)/);
 	assert.notEqual(await rgb(page, "#loss"), await rgb(page, "header"));
 	assert.equal(await page.value("document.getElementById('simulated').innerText"), "SIMULATED GPU");
 	assert.match(await page.value("document.getElementById('unclean').innerText"),
-		/^2 of 3 processes ended without a goodbye; .*rank 5, pid 2 on node02/);
+		/^2 of 3 processes ended without a goodbye: .*rank 5, pid 2 on node02/);
 	assert.match(await page.value("document.getElementById('totals').innerText"), /20, 2 failed/);
 	assert.equal(await page.value("document.getElementById('windows').innerText"), "Captured 10.68 s in 107 windows, not the run");
 	await finish(page);
@@ -505,7 +505,7 @@ test("a profile without GPU work says so", async () => {
 	const page = await open("empty");
 
 	assert.equal(await page.value("document.getElementById('empty').innerText"), "This profile has no GPU work.");
-	assert.match(await page.value("document.getElementById('loss').innerText"), /^Nothing lost All 0 GPU records are in this profile\. Noted: launch_without_record 3/);
+	assert.match(await page.value("document.getElementById('loss').innerText"), /^NOTHING WAS RECORDED: no process started CUDA\.\s+launch_without_record: 3/);
 	await page.key("ArrowDown");
 	await page.key("Enter");
 	await settled(page);

@@ -225,7 +225,10 @@ static void add_notice(struct sample *sample, const char *text, uint32_t nr_proc
 static void add_loss(struct sample *sample, const char *reason, uint64_t count, uint64_t ns)
 {
 	sample->losses[sample->tree.nr_losses++] =
-		(struct report_loss){add_string(sample, reason), count, ns};
+		(struct report_loss){.reason = add_string(sample, reason),
+				     .text = add_string(sample, reason),
+				     .count = count,
+				     .ns = ns};
 }
 
 /* Two nodes, four ranks, two GPUs a node. */
@@ -310,6 +313,8 @@ static void fill_hostile(struct sample *sample)
 	add_loss(sample, "capture_window", 107, 10680000000);
 	add_notice(sample, hostile_names[0], 3);
 	add_notice(sample, "CPython 3.11.2", 2);
+	sample->tree.state = REPORT_INCOMPLETE;
+	sample->tree.verdict = "INCOMPLETE: 1 of 2 agents did not say goodbye: <b>node02</b>";
 	sample->tree.lost = 1239;
 	sample->tree.launches = 20;
 	sample->tree.launches_failed = 2;
@@ -436,6 +441,8 @@ static void fill_huge(struct sample *sample)
 static void fill_empty(struct sample *sample)
 {
 	sample->tree.title = "no GPU work";
+	sample->tree.state = REPORT_EMPTY;
+	sample->tree.verdict = "NOTHING WAS RECORDED: no process started CUDA";
 	add_loss(sample, "launch_without_record", 3, 0);
 }
 
@@ -504,6 +511,7 @@ int main(int argc, char **argv)
 	sample.tree.processes = sample.processes;
 	sample.tree.losses = sample.losses;
 	sample.tree.notices = sample.notices;
+	sample.tree.verdict = "nothing lost";
 	append_node(&sample, REPORT_NODE_ROOT, add_string(&sample, ""));
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(argv[1], kinds[i].name) != 0)

@@ -46,7 +46,7 @@ same "memsets: captured in clear_output" "$(outside nodes '_Memset]' "$captured;
 same "eager launches: as many as before" "$(sum nodes ';eager_forward;layer_a;')" \
 	"$(awk '$1 == "eager" { print $2 }' "$scratch/nodes.out")"
 same "clones: their launches" "$(sum nodes ';replay_clone;cudaGraphLaunch;.*_Kernel\]graph_b ')" $((2 * 3 * 51 * 4))
-same "no node is unknown" "$(sum nodes ';cudaGraphLaunch;\[GPU[01]_') $(grep -o 'capture_unknown [0-9,]*' "$scratch/nodes.err")" "0 "
+same "no node is unknown" "$(sum nodes ';cudaGraphLaunch;\[GPU[01]_') $(grep -o 'capture_unknown]: [0-9,]*' "$scratch/nodes.err")" "0 "
 
 run launch --graphs launch
 same "whole graphs: one a launch" "$(sum launch '_Graph\] ')" "$(awk '$1 == "graphs" { print $2 }' "$scratch/launch.out")"

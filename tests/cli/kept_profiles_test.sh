@@ -35,7 +35,7 @@ list_all() { ls -lR --time-style=full-iso "$@" | cksum; }
 before=$(list_all prof*)
 run -o prof -- true 2>err
 same "no CUDA: status" $? 0
-contains "no CUDA: said" err "no process of the command started CUDA"
+contains "no CUDA: said" err "no process started CUDA"
 same "no CUDA: one line" "$(wc -l <err)" 1
 run -o deep/new/prof -- true 2>err
 same "no CUDA: no directory" "$(ls -d deep 2>/dev/null)" ""

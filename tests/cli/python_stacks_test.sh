@@ -65,7 +65,7 @@ same "depth cap: status" $? 0
 "$flamegrid" report "$scratch/cap" --weight count >"$scratch/cap.folded"
 same "depth cap: frames nearest to the launch" \
 	"$(grep -cE "^\[stack truncated\];$f:Model.forward:[0-9]+;$f:launch:" "$scratch/cap.folded")" 1
-contains "depth cap: counted" "$scratch/err" "stack_truncated 24"
+contains "depth cap: counted" "$scratch/err" "[stack_truncated]: 24"
 
 "$flamegrid" run --stacks bottom -o "$scratch/bad" -- true 2>"$scratch/err"
 same "no such mode: status" $? 125

@@ -24,7 +24,7 @@ same "standard input, output" "$(printf 'a b\nc' | run -- cat)" "$(printf 'a b\n
 run -- sh -c 'echo problem >&2; echo result' >"$scratch/out" 2>"$scratch/err"
 same "standard output alone" "$(cat "$scratch/out")" result
 same "standard error, but for the warning of a job without GPU work (-q)" \
-	"$(grep -v '^flamegrid: run: no process of the command' "$scratch/err")" problem
+	"$(grep -v '^flamegrid: .*NOTHING WAS RECORDED: no process started CUDA' "$scratch/err")" problem
 same "arguments with options and spaces" "$(run printf '%s|' -o --strict 'x y' '')" "-o|--strict|x y||"
 same "descriptors" "$(run -- ls /proc/self/fd)" "$(ls /proc/self/fd)"
 env | sed '/^_=/d' | sort >"$scratch/env.before"
@@ -79,4 +79,4 @@ same "CUPTI held by another: status" $? 0
 same "a small file-size limit: status" $? 0
 "$flamegrid" run -o "$scratch/none" --devices "$list" -- true 2>"$scratch/err"
 same "a command without CUDA: status" $? 0
-contains "a command without CUDA: said" "$scratch/err" "no process of the command started CUDA"
+contains "a command without CUDA: said" "$scratch/err" "NOTHING WAS RECORDED: no process started CUDA"

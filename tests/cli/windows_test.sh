@@ -17,7 +17,7 @@ captured() {
 		FAKE_CUDA_DEVICES=2 timeout 120 "$flamegrid" run --devices "$list" "${options[@]}" -o "$scratch/$name" -- \
 			"$fake_windows" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
 		status=$?
-		grep -q 'no process of the command started CUDA under this profiler' "$scratch/$name.err" || break
+		grep -q 'NOTHING WAS RECORDED: no process started CUDA' "$scratch/$name.err" || break
 	done
 	same "$name: status" $status 0
 	"$flamegrid" report "$scratch/$name" --format folded --weight count 2>/dev/null >"$scratch/$name.folded"
@@ -25,7 +25,7 @@ captured() {
 whole() { "$flamegrid" report "$scratch/$1" --strict >"$scratch/$1.table" 2>&1; same "$1: nothing lost (--strict)" $? 0; }
 kernels() { awk -v leaf="_Kernel]$2" '{ n = $NF; sub(/ [0-9]+$/, ""); if (substr($0, length($0) - length(leaf) + 1) == leaf) s += n } END { print s + 0 }' "$scratch/$1.folded"; }
 launched() { sed -n "s/^$2 //p" "$scratch/$1.out"; }
-noted() { grep -o "$2 [0-9,]*" "$scratch/$1.err" | head -n 1 | tr -d ', [:alpha:]_'; }
+noted() { sed -n "s/.*\[$2\]: //p" "$scratch/$1.err" | head -n 1 | tr -d ,; }
 
 for threads in 1 4; do
 	for wait in device stream event; do

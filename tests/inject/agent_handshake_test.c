@@ -254,6 +254,8 @@ static void small_file_size_limit_is_reported(void **state)
 	assert_int_equal(result, -EFBIG);
 	assert_null(ring);
 	server_stop(&server);
+	/* Said in place of a hello. */
+	assert_int_equal(server.hello.magic, HANDSHAKE_ABSENCE_MAGIC);
 }
 
 static void ring_goes_to_the_next_agent_under_the_same_name(void **state)

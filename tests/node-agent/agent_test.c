@@ -145,6 +145,47 @@ static void a_killed_guest_loses_nothing_that_it_had_published(void **state)
 	assert_int_equal(fixture->result, 0);
 }
 
+/* Killed by a signal of that rank's user; whose word comes after the end. */
+static void stop_guest(struct fixture *fixture, int32_t rank, int signal_number)
+{
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
+	int ready;
+
+	start_agent(fixture, &options);
+	pid_t pid = guest_program_start(fixture->socket, 2000, GUEST_PROGRAM_WAITS, &ready);
+	guest_program_await(ready);
+	kill(pid, signal_number);
+	guest_program_reap(pid, signal_number);
+	assert_int_equal(agent_stopped(fixture->agent, rank, signal_number), 0);
+	aggregator_view_serve_until_ended(&fixture->view, 1);
+}
+
+static void a_guest_that_the_user_stopped_counts_as_that(void **state)
+{
+	struct fixture *fixture = *state;
+
+	stop_guest(fixture, AGENT_STOP_ALL, SIGINT);
+	struct aggregator_view_process *process = aggregator_view_process(&fixture->view, 1);
+	assert_int_equal(process->state, PROCESS_UNCLEAN);
+	assert_int_equal(process->launches, 2000);
+	assert_int_equal(process->ledger[LEDGER_INTERRUPTED_END], 1);
+	assert_int_equal(process->ledger[LEDGER_UNCLEAN_END], 0);
+	stop_and_serve(fixture);
+	assert_int_equal(fixture->result, 0);
+}
+
+static void a_stop_of_another_rank_explains_nothing(void **state)
+{
+	struct fixture *fixture = *state;
+
+	stop_guest(fixture, 4711, SIGTERM);
+	struct aggregator_view_process *process = aggregator_view_process(&fixture->view, 1);
+	assert_int_equal(process->ledger[LEDGER_TERMINATED_END], 0);
+	assert_int_equal(process->ledger[LEDGER_UNCLEAN_END], 1);
+	stop_and_serve(fixture);
+	assert_int_equal(fixture->result, 0);
+}
+
 static void many_guests_at_once_are_told_apart(void **state)
 {
 	enum { GUESTS = 12 };
@@ -438,6 +479,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(a_guest_that_says_goodbye_is_sent_whole),
 		TEST(a_killed_guest_loses_nothing_that_it_had_published),
+		TEST(a_guest_that_the_user_stopped_counts_as_that),
+		TEST(a_stop_of_another_rank_explains_nothing),
 		TEST(many_guests_at_once_are_told_apart),
 		TEST(stopping_drains_processes_that_still_run),
 		TEST(a_full_window_leaves_the_loss_to_the_guests_count),

@@ -24,6 +24,7 @@ struct fixture {
 	uid_t uid;
 	uint8_t instance;
 	enum handshake_status answer;
+	struct guest_absence absence; /* the last */
 };
 
 static enum handshake_status on_arrival(void *context, const struct guest_arrival *arrival,
@@ -38,6 +39,15 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	*window = 1;
 	record_ring_unmap(arrival->ring);
 	return fixture->answer;
+}
+
+static void on_absence(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence)
+{
+	struct fixture *fixture = context;
+
+	fixture->pid = pid;
+	fixture->uid = uid;
+	fixture->absence = *absence;
 }
 
 static int set_up(void **state)
@@ -177,6 +187,25 @@ static void refusals_leave_no_descriptor_behind(void **state)
 	int after = dup(0);
 	close(after);
 	assert_int_equal(after, before);
+}
+
+static void a_guest_without_memory_is_heard_and_not_answered(void **state)
+{
+	struct fixture *fixture = *state;
+	struct guest_absence absence = {
+		.magic = HANDSHAKE_ABSENCE_MAGIC, .version = HANDSHAKE_VERSION, .error = ENOMEM};
+
+	assert_int_equal(say(fixture, &absence, sizeof(absence), NULL, 0), -1);
+	assert_int_equal(guest_listener_refused(fixture->listener), 1); /* nobody listens yet */
+	guest_listener_on_absence(fixture->listener, on_absence);
+	assert_int_equal(say(fixture, &absence, sizeof(absence), NULL, 0), -1);
+	assert_int_equal(fixture->absence.error, ENOMEM);
+	assert_int_equal(fixture->pid, getpid());
+	assert_int_equal(say(fixture, &absence, sizeof(absence) - 1, NULL, 0), -1);
+	absence.version++;
+	assert_int_equal(say(fixture, &absence, sizeof(absence), NULL, 0), -1);
+	assert_int_equal(guest_listener_refused(fixture->listener), 3);
+	assert_int_equal(fixture->nr_arrivals, 0);
 }
 
 static void the_arrivals_answer_is_passed_on(void **state)
@@ -356,6 +385,7 @@ int main(void)
 		TEST(another_version_or_nonsense_is_refused),
 		TEST(a_missing_or_foreign_descriptor_is_refused),
 		TEST(refusals_leave_no_descriptor_behind),
+		TEST(a_guest_without_memory_is_heard_and_not_answered),
 		TEST(the_arrivals_answer_is_passed_on),
 		TEST(another_user_is_refused),
 		TEST(a_silent_peer_holds_up_nobody_and_is_shown_out),

@@ -1,0 +1,23 @@
+/* Why a profile holds nothing, and what to do. Pure. */
+#ifndef REPORT_ABSENCE_H
+#define REPORT_ABSENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define REPORT_ABSENCE_SIZE 1024u /* bytes that always suffice */
+
+struct report_absence_facts {
+	uint32_t nr_agents, nr_processes;
+	/* Notices without their first words (absence.h); NULL: no process said so. */
+	const char *failed; /* why one could not be recorded */
+	const char *chosen; /* why nothing of one was captured */
+	bool is_written;    /* the profile is still being recorded */
+	bool has_launches;
+};
+
+/* One line without a newline and without an end, cut to size: the cause, and what helps. Returns line. */
+const char *report_absence_line(const struct report_absence_facts *facts, char *line, size_t size);
+
+#endif

@@ -1,0 +1,88 @@
+#include "window_absence.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "proto/absence.h"
+
+#define NS_PER_MS 1000000u
+
+static bool was_seen(const struct window_options *options, const struct window_absence_facts *facts)
+{
+	for (uint32_t i = 0; i < facts->nr_names; i++)
+		if (strcmp(facts->names[i], options->range_name) == 0)
+			return true;
+	return false;
+}
+
+static void add(char *text, size_t size, const char *more)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, size - used, "%s", more);
+}
+
+static void add_seen(const struct window_absence_facts *facts, char *text, size_t size)
+{
+	if (facts->nr_names == 0) {
+		add(text, size, " (it opened no NVTX range at all)");
+		return;
+	}
+	add(text, size, " (it opened: ");
+	for (uint32_t i = 0; i < facts->nr_names; i++) {
+		add(text, size, i ? ", " : "");
+		add(text, size, facts->names[i]);
+	}
+	add(text, size, ")");
+}
+
+static void tell_range(const struct window_options *options,
+		       const struct window_absence_facts *facts, char *text, size_t size)
+{
+	if (options->every > 1 &&
+	    (options->range == WINDOW_RANGE_PROFILER || was_seen(options, facts))) {
+		snprintf(text, size,
+			 ABSENCE_CHOSEN "the process ended before its step %u (--every-steps)",
+			 options->every);
+		return;
+	}
+	if (options->range == WINDOW_RANGE_PROFILER)
+		snprintf(text, size,
+			 ABSENCE_CHOSEN "cudaProfilerStart was never called (--capture-range "
+					"profiler)");
+	if (options->range == WINDOW_RANGE_CONTROL)
+		snprintf(text, size,
+			 ABSENCE_CHOSEN "flamegrid control start was not given before the process "
+					"ended");
+	if (options->range != WINDOW_RANGE_NVTX)
+		return;
+	snprintf(text, size, ABSENCE_CHOSEN "the NVTX range '%s' was never entered",
+		 options->range_name);
+	add_seen(facts, text, size);
+}
+
+const char *window_absence_text(const struct window_options *options,
+				const struct window_absence_facts *facts, char *text, size_t size)
+{
+	*text = '\0';
+	if (options->from_ns > facts->now_ns)
+		snprintf(text, size,
+			 ABSENCE_CHOSEN
+			 "the process ended %llu ms before its capture was to begin: "
+			 "a shorter --delay catches it",
+			 (unsigned long long)((options->from_ns - facts->now_ns) / NS_PER_MS));
+	else if (options->range != WINDOW_RANGE_NONE)
+		tell_range(options, facts, text, size);
+	else if (options->until_ns)
+		snprintf(text, size,
+			 ABSENCE_CHOSEN
+			 "the time to capture (--duration) was over when the process "
+			 "began");
+	else if (options->period_ns)
+		snprintf(text, size,
+			 ABSENCE_CHOSEN
+			 "the process began and ended between two windows of --duty: "
+			 "a shorter period catches it");
+	return *text ? text : NULL;
+}

@@ -1,0 +1,22 @@
+/* Why a process was never captured, in words: what its capture waited for, and did not come. Pure; any thread. */
+#ifndef WINDOW_ABSENCE_H
+#define WINDOW_ABSENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/window_options.h"
+
+#define WINDOW_ABSENCE_SIZE 480u /* bytes that suffice */
+
+struct window_absence_facts {
+	uint64_t now_ns;          /* CLOCK_REALTIME, at the process's end */
+	const char *const *names; /* of NVTX ranges that it opened */
+	uint32_t nr_names;
+};
+
+/* One line that begins with ABSENCE_CHOSEN (absence.h), cut to size. Returns text; NULL: the whole run was to be captured, or no line fits. */
+const char *window_absence_text(const struct window_options *options,
+				const struct window_absence_facts *facts, char *text, size_t size);
+
+#endif

@@ -1,0 +1,38 @@
+/* Why a process is not in a profile: the words by which a guest, or its agent, says so in a notice (definition.h). Reports know such a notice by
+ * its first words. */
+#ifndef ABSENCE_H
+#define ABSENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct guest_absence;
+
+/* It used CUDA, and could not be recorded: the profile lacks it. */
+#define ABSENCE_FAILED "not recorded: "
+/* It was asked for less than there was to see, and that never came: nothing is missing. */
+#define ABSENCE_CHOSEN "nothing captured: "
+
+/* Of a process for which the agent has no room. */
+#define ABSENCE_FULL                                                                               \
+	ABSENCE_FAILED                                                                             \
+	"the agent of this node reads as many processes as it can already, or has no memory for "  \
+	"another"
+
+#define ABSENCE_SIZE 256u /* bytes that suffice */
+
+/* What a guest without a ring said, in words, with what helps. Returns text. */
+const char *absence_text(const struct guest_absence *absence, char *text, size_t size);
+
+static inline bool absence_is_failed(const char *notice)
+{
+	return strncmp(notice, ABSENCE_FAILED, sizeof(ABSENCE_FAILED) - 1) == 0;
+}
+
+static inline bool absence_is_chosen(const char *notice)
+{
+	return strncmp(notice, ABSENCE_CHOSEN, sizeof(ABSENCE_CHOSEN) - 1) == 0;
+}
+
+#endif

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# A run that recorded nothing says why and what helps, and never that nothing was lost. What could not be recorded is a
+# matter for --strict; what was not asked for is not.
+. "$(dirname "$0")/harness.sh"
+list=$(devices 1)
+export FAKE_CUDA_DEVICES=1
+
+# absent NAME STATUS WORDS [RUN-OPTIONS] -- COMMAND: the run says WORDS, so does the report, whose --strict is STATUS.
+absent() {
+	local name=$1 status=$2 words=$3
+	shift 3
+	"$flamegrid" run -o "$scratch/$name" --devices "$list" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
+	contains "$name: run says why" "$scratch/$name.err" "NOTHING WAS RECORDED: $words"
+	"$flamegrid" report "$scratch/$name" --strict --format table >"$scratch/$name.table"
+	same "$name: report --strict" $? "$status"
+	contains "$name: the table says why" "$scratch/$name.table" "NOTHING WAS RECORDED: $words"
+	contains "$name: the page says why" "$scratch/$name/flame.html" "NOTHING WAS RECORDED: $words"
+	"$flamegrid" report "$scratch/$name" --format csv | grep -c 'nothing lost' >"$scratch/count"
+	same "$name: 'nothing lost' in csv" "$(cat "$scratch/count")" 0
+}
+
+launches=("$fake_launches" --launches 100)
+"$flamegrid" run -o "$scratch/cuda" --devices "$list" -- true 2>"$scratch/err"
+contains "cuda: run says why" "$scratch/err" "NOTHING WAS RECORDED: no process started CUDA (cuInit)"
+absent delay 0 "the process ended" --delay 3600 -- "${launches[@]}"
+contains "delay: what helps" "$scratch/delay.err" "a shorter --delay"
+absent range 0 "the NVTX range 'nosuch' was never entered (it opened no NVTX range at all)" \
+	--capture-range nvtx:nosuch -- "${launches[@]}"
+absent profiler 0 "cudaProfilerStart was never called" --capture-range profiler -- "${launches[@]}"
+absent steps 0 "the process ended before its step 100" --every-steps 100 -- "${launches[@]}"
+FLAMEGRID_CUPTI=/nonexistent/libcupti.so.13 absent cupti 3 "libcupti was not found (flamegrid doctor" -- "${launches[@]}"
+FAKE_CUPTI_TAKEN=1 absent taken 3 "another profiler holds CUPTI in this process" -- "${launches[@]}"
+# Only the job has the limit.
+absent size 3 "its limit of file sizes (ulimit -f, 1048576 bytes)" -- bash -c 'ulimit -f 1024; exec "$@"' limited "${launches[@]}"
+absent memory 3 "not enough memory for call stacks and activity buffers: the limit on address space is 40000 KiB (ulimit -v)" \
+	-- bash -c 'ulimit -v 40000; exec "$@"' limited "${launches[@]}"
