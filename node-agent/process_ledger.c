@@ -32,17 +32,12 @@ static uint32_t row_of(uint32_t device_id)
 	return device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICES_MAX - 1;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
-
 void process_ledger_count(struct process_ledger *ledger, uint32_t device_id,
 			  enum ledger_reason reason, uint64_t count)
 {
 	uint64_t *own = &ledger->own[row_of(device_id)][reason];
 
-	*own = add(*own, count);
+	*own = ledger_add_saturating(*own, count);
 }
 
 void process_ledger_set(struct process_ledger *ledger, enum ledger_reason reason, uint64_t count,
@@ -93,7 +88,7 @@ bool process_ledger_update(struct process_ledger *ledger, const struct ledger_en
 	memcpy(own, ledger->own, sizeof(own));
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
 		own[PROCESS_ROW][reason] =
-			add(own[PROCESS_ROW][reason], ledger->said[reason].count);
+			ledger_add_saturating(own[PROCESS_ROW][reason], ledger->said[reason].count);
 		own_ns[reason] = ledger->said[reason].ns;
 	}
 	memcpy(ledger->before, ledger->entries, nr_before * sizeof(*ledger->before));
@@ -103,10 +98,10 @@ bool process_ledger_update(struct process_ledger *ledger, const struct ledger_en
 		if (entry.reason < LEDGER_REASONS) {
 			uint64_t *mine = &own[row_of(entry.device_id)][entry.reason];
 
-			entry.count = add(entry.count, *mine);
+			entry.count = ledger_add_saturating(entry.count, *mine);
 			*mine = 0;
 			if (row_of(entry.device_id) == PROCESS_ROW) {
-				entry.ns = add(entry.ns, own_ns[entry.reason]);
+				entry.ns = ledger_add_saturating(entry.ns, own_ns[entry.reason]);
 				own_ns[entry.reason] = 0;
 			}
 		}

@@ -99,4 +99,8 @@ const char *ledger_reason_text(uint32_t reason);
 /* An unknown reason is LEDGER_NOTED. */
 enum ledger_class ledger_reason_class(uint32_t reason);
 
+/* a + b, or UINT64_MAX where that does not fit: whoever adds up what processes say uses it. A sum that wraps would
+ * make a small loss of a large one. */
+uint64_t ledger_add_saturating(uint64_t a, uint64_t b);
+
 #endif
