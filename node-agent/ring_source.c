@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest_counts.h"
 #include "probe_stacks.h"
 #include "release_queue.h"
 #include "ring_definitions.h"
@@ -24,6 +25,7 @@ struct ring_source {
 	struct stack_resolver *stacks; /* owns */
 	struct probe_stacks *probe;    /* borrowed; NULL: none */
 	struct release_queue releases;
+	struct guest_counts counts;
 	bool activity_mad;
 	bool abandoned;
 	bool lane_mad[RECORD_RING_LANES_MAX];
@@ -67,6 +69,7 @@ void ring_source_destroy(struct ring_source *source)
 	ring_definitions_fini(&source->definitions);
 	record_ring_unmap(source->ring);
 	release_queue_fini(&source->releases);
+	guest_counts_fini(&source->counts);
 	free(source);
 }
 
@@ -84,6 +87,13 @@ void ring_source_leave_probe(struct ring_source *source)
 static void count(struct ring_source *source, uint32_t device_id, enum ledger_reason reason)
 {
 	process_ledger_count(source->outputs.ledger, device_id, reason, 1);
+}
+
+/* Without memory for them, the counters are those of before until the next time. */
+static void read_counts(struct ring_source *source)
+{
+	if (guest_counts_read(&source->counts, source->ring) == -EPROTO)
+		count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
 }
 
 /* ---- launches
@@ -188,7 +198,8 @@ static int translate_record(struct ring_source *source, struct gpu_record *recor
 	    (record->device_id != RECORD_DEVICE_NONE || record->kind <= RECORD_GPU_GRAPH))
 		record->device_id = RECORD_DEVICES_MAX - 1;
 	if (record->kind >= RECORD_GPU_KINDS || record->start_ns == 0 ||
-	    record->start_ns > record->end_ns) {
+	    record->start_ns > record->end_ns ||
+	    record->end_ns - record->start_ns > RING_SOURCE_DURATION_MAX_NS) {
 		count(source, record->device_id, LEDGER_UNTRUSTED_RING);
 		return 0;
 	}
@@ -331,20 +342,20 @@ void ring_source_take_over(struct ring_source *source,
 void ring_source_begin_anew(struct ring_source *source,
 			    const uint8_t epoch[static RECORD_RING_EPOCH])
 {
-	struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
-	uint32_t nr;
-
 	record_ring_own(source->ring, epoch);
 	record_ring_skip(source->ring);
-	nr = record_ring_ledger(source->ring, entries, sizeof(entries) / sizeof(*entries));
-	process_ledger_set_base(source->outputs.ledger, entries, nr);
+	read_counts(source);
+	process_ledger_set_base(source->outputs.ledger, source->counts.entries, source->counts.nr);
 }
 
+/* A ring that cannot be read says nothing of owners: it stays ours until its process ends. */
 bool ring_source_is_own(const struct ring_source *source,
 			const uint8_t epoch[static RECORD_RING_EPOCH])
 {
 	uint8_t owner[RECORD_RING_EPOCH];
 
+	if (record_ring_is_broken(source->ring))
+		return true;
 	return record_ring_owner(source->ring, owner) && memcmp(owner, epoch, sizeof(owner)) == 0;
 }
 
@@ -380,10 +391,9 @@ bool ring_source_lacks_cupti(const struct ring_source *source)
 
 bool ring_source_update_ledger(struct ring_source *source)
 {
-	struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
-	uint32_t nr = record_ring_ledger(source->ring, entries, sizeof(entries) / sizeof(*entries));
-
-	return process_ledger_update(source->outputs.ledger, entries, nr);
+	read_counts(source);
+	return process_ledger_update(source->outputs.ledger, source->counts.entries,
+				     source->counts.nr);
 }
 
 bool ring_source_clock(const struct ring_source *source, int64_t *offset_ns)

@@ -21,6 +21,8 @@
 #define RING_SOURCE_NAMES_MAX (1u << 20) /* kernel names of one process */
 #define RING_SOURCE_NAMES_SIZE_MAX                                                                 \
 	(64u << 20) /* bytes of its names and paths together, Python functions included */
+#define RING_SOURCE_DURATION_MAX_NS                                                                \
+	(1ull << 53) /* of one record: 104 days; a longer one would be all that totals show */
 #define RING_SOURCE_NODES_MAX (1u << 22) /* new nodes that its stacks may make */
 
 struct message;

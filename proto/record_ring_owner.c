@@ -27,10 +27,8 @@ bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECO
 static struct ring_cursors cursors_now(const struct record_ring *ring,
 				       uint64_t launch[static RECORD_RING_LANES_MAX])
 {
-	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);
+	uint32_t lanes = record_ring_claimed(ring);
 
-	if (lanes > ring->sizes.launch_lanes)
-		lanes = ring->sizes.launch_lanes;
 	for (uint32_t i = 0; i < lanes; i++)
 		launch[i] = ring->lanes[i].read;
 	return (struct ring_cursors){
@@ -105,23 +103,18 @@ void record_ring_skip(struct record_ring *ring)
 
 void record_ring_resume(struct record_ring *ring, uint64_t durable_seq, struct record_ring_gap *gap)
 {
-	const _Atomic uint64_t *mark = ring_marks_find(&ring->marks, durable_seq);
+	uint64_t mark[RING_MARK_WORDS_MAX];
 
 	*gap = (struct record_ring_gap){0};
-	if (!mark)
+	if (!ring_marks_find(&ring->marks, durable_seq, mark))
 		return;
-	uint64_t lanes = atomic_load_explicit(mark + RING_MARK_LANES, memory_order_relaxed);
-	gap->records =
-		lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
-			   atomic_load_explicit(mark + RING_MARK_ACTIVITY, memory_order_relaxed));
-	gap->collectives =
-		lane_go_to(&ring->collective, &ring->header->collective, ring->sizes.collectives,
-			   atomic_load_explicit(mark + RING_MARK_COLLECTIVE, memory_order_relaxed));
-	for (uint32_t i = 0; i < ring->sizes.launch_lanes; i++) {
+	gap->records = lane_go_to(&ring->activity, &ring->header->activity,
+				  ring->sizes.activity_records, mark[RING_MARK_ACTIVITY]);
+	gap->collectives = lane_go_to(&ring->collective, &ring->header->collective,
+				      ring->sizes.collectives, mark[RING_MARK_COLLECTIVE]);
+	for (uint32_t i = 0; i < record_ring_claimed(ring); i++) {
 		/* A lane that was claimed later begins at 0. */
-		uint64_t position = i < lanes ? atomic_load_explicit(mark + RING_MARK_LAUNCH + i,
-								     memory_order_relaxed)
-					      : 0;
+		uint64_t position = i < mark[RING_MARK_LANES] ? mark[RING_MARK_LAUNCH + i] : 0;
 
 		gap->launches += lane_go_to(&ring->lanes[i], &ring->lane_controls[i],
 					    ring->sizes.launch_lane_records, position);
