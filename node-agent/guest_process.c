@@ -82,7 +82,11 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	}
 	/* Before the guest can be told to do anything. */
 	if (scope->epoch && !scope->predecessors) {
-		ring_source_begin_anew(new_process->source, scope->epoch);
+		r = ring_source_begin_anew(new_process->source, scope->epoch);
+		if (r) {
+			guest_process_destroy(new_process);
+			return r;
+		}
 		new_process->owned = true;
 	}
 	*process = new_process;
@@ -334,8 +338,9 @@ static int send_ledger(struct guest_process *process, uint64_t now_ns)
 		r = send_placement(process);
 	if (r)
 		return r;
-	if (!ring_source_update_ledger(process->source))
-		return 0;
+	r = ring_source_update_ledger(process->source);
+	if (r != 1)
+		return r;
 	message.ledger.entries =
 		process_ledger_entries(process->ledger, &message.ledger.nr_entries);
 	return publisher_send(process->scope->publisher, &message);

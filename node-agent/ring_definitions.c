@@ -1,6 +1,7 @@
 #include "ring_definitions.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 int ring_definitions_init(struct ring_definitions *definitions,
@@ -270,13 +271,13 @@ static int tolerate(int r)
 	return r == -ENOSPC ? 0 : r;
 }
 
-int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
-			  const struct record_ring_snapshot *snapshot)
+static int read_all(struct ring_definitions *definitions, struct record_ring *ring,
+		    const struct record_ring_snapshot *snapshot)
 {
 	for (;;) {
 		uint32_t type, size;
 		int r = record_ring_read_definition(ring, snapshot, &type, definitions->definition,
-						    sizeof(definitions->definition), &size);
+						    DEFINITION_SIZE_MAX, &size);
 
 		if (r == -EMSGSIZE) {
 			count_untrusted(definitions);
@@ -292,6 +293,18 @@ int ring_definitions_read(struct ring_definitions *definitions, struct record_ri
 		if (r)
 			return r;
 	}
+}
+
+int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
+			  const struct record_ring_snapshot *snapshot)
+{
+	definitions->definition = malloc(DEFINITION_SIZE_MAX);
+	if (!definitions->definition)
+		return -ENOMEM;
+	int r = read_all(definitions, ring, snapshot);
+	free(definitions->definition);
+	definitions->definition = NULL;
+	return r;
 }
 
 uint32_t ring_definitions_name(const struct ring_definitions *definitions, uint32_t name_id)

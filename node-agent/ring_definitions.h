@@ -24,7 +24,7 @@ struct ring_definitions {
 	bool clock_valid; /* the offset is that of the newest calibration */
 	bool given_up;    /* the lane made no sense, which was counted */
 	bool lacks_cupti; /* the guest has said so */
-	_Alignas(8) uint8_t definition[DEFINITION_SIZE_MAX];
+	uint8_t *definition; /* owns; DEFINITION_SIZE_MAX bytes while there is something to read */
 };
 
 /* pid, same_user: as of ring_source_create(). 0 or -ENOMEM. ring_definitions_fini() accepts one that failed, and zeroed

@@ -339,13 +339,14 @@ void ring_source_take_over(struct ring_source *source,
 				     LEDGER_RECORD_RING_FULL, gap.records);
 }
 
-void ring_source_begin_anew(struct ring_source *source,
-			    const uint8_t epoch[static RECORD_RING_EPOCH])
+int ring_source_begin_anew(struct ring_source *source,
+			   const uint8_t epoch[static RECORD_RING_EPOCH])
 {
 	record_ring_own(source->ring, epoch);
 	record_ring_skip(source->ring);
 	read_counts(source);
-	process_ledger_set_base(source->outputs.ledger, source->counts.entries, source->counts.nr);
+	return process_ledger_set_base(source->outputs.ledger, source->counts.entries,
+				       source->counts.nr);
 }
 
 /* A ring that cannot be read says nothing of owners: it stays ours until its process ends. */
@@ -389,7 +390,7 @@ bool ring_source_lacks_cupti(const struct ring_source *source)
 	return source->definitions.lacks_cupti;
 }
 
-bool ring_source_update_ledger(struct ring_source *source)
+int ring_source_update_ledger(struct ring_source *source)
 {
 	read_counts(source);
 	return process_ledger_update(source->outputs.ledger, source->counts.entries,

@@ -93,8 +93,8 @@ void ring_source_take_over(struct ring_source *source,
 			   const uint8_t epoch[static RECORD_RING_EPOCH], bool after,
 			   uint64_t durable_seq);
 
-/* Likewise; what the guest recorded and counted until now is not ours. */
-void ring_source_begin_anew(struct ring_source *source,
+/* Likewise; what the guest recorded and counted until now is not ours. 0 or -ENOMEM. */
+int ring_source_begin_anew(struct ring_source *source,
 			    const uint8_t epoch[static RECORD_RING_EPOCH]);
 
 /* Still ours: no other agent took it over. */
@@ -119,8 +119,8 @@ bool ring_source_lacks_cupti(const struct ring_source *source);
 /* Gives the guest back the room of what is covered by messages up to seq. */
 void ring_source_release(struct ring_source *source, uint64_t seq);
 
-/* Brings the ledger up to date. true: it changed. */
-bool ring_source_update_ledger(struct ring_source *source);
+/* Brings the ledger up to date. 1: it changed; 0: it did not; -ENOMEM. */
+int ring_source_update_ledger(struct ring_source *source);
 
 /* Newest calibration: CLOCK_MONOTONIC - CUPTI's clock. false: none yet, and 0. */
 bool ring_source_clock(const struct ring_source *source, int64_t *offset_ns);

@@ -24,26 +24,23 @@ static bool ledger_of_lanes(const struct record_ring *ring, uint64_t *launches, 
 
 int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max)
 {
+	struct {
+		uint64_t count, ns;
+	} counters[RING_DEVICES][RING_REASONS];
 	uint64_t launches, full;
 	uint32_t nr = 0;
 
-	if (!ledger_of_lanes(ring, &launches, &full))
+	static_assert(sizeof(counters[0][0]) == sizeof(struct ring_counter), "a copy");
+	if (!ledger_of_lanes(ring, &launches, &full) ||
+	    record_ring_copy(ring, ring->layout.counters, counters, sizeof(counters)))
 		return -EPROTO;
 	for (uint32_t row = 0; row < RING_DEVICES; row++) {
-		struct {
-			uint64_t count, ns;
-		} counters[RING_REASONS];
-		uint64_t at = ring->layout.counters + row * sizeof(counters);
-
-		static_assert(sizeof(counters[0]) == sizeof(struct ring_counter), "a copy");
-		if (record_ring_copy(ring, at, counters, sizeof(counters)))
-			return -EPROTO;
 		for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
 			struct ledger_entry entry = {
 				.device_id = row == RECORD_DEVICES_MAX ? LEDGER_DEVICE_NONE : row,
 				.reason = reason,
-				.count = counters[reason].count,
-				.ns = counters[reason].ns,
+				.count = counters[row][reason].count,
+				.ns = counters[row][reason].ns,
 			};
 
 			if (entry.count > RECORD_RING_COUNT_MAX || entry.ns > RECORD_RING_NS_MAX)

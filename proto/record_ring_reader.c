@@ -98,7 +98,8 @@ int record_ring_map(int fd, struct record_ring **ring)
 	if (error < 0)
 		return error;
 
-	struct record_ring *self = calloc(1, sizeof(*self));
+	struct record_ring *self =
+		calloc(1, sizeof(*self) + sizes.launch_lanes * sizeof(self->lanes[0]));
 	if (!self)
 		return -ENOMEM;
 	self->sizes = sizes;

@@ -31,8 +31,8 @@ struct record_ring {
 	struct ring_lane *lane_controls;
 	uint64_t log_read, log_end; /* of what an earlier agent's lane has lost */
 	struct reader_lane activity, definition, collective;
-	struct reader_lane lanes[RECORD_RING_LANES_MAX];
 	struct ring_marks marks;
+	struct reader_lane lanes[]; /* as many as the ring has */
 };
 
 /* Launch lanes that were ever claimed, as the guest says; the others are never touched. */
