@@ -31,24 +31,46 @@
 #define GIVE_UP_MS         10000u
 #define SYMBOLIZER_WAIT_MS 2000u
 #define CLOCK_MS           30000u
+#define FULL_INTERVAL_NS   10000000000ull
 
 /* ---- guests
  * ------------------------------------------------------------------------------------------------
  */
 
+/* As often as it helps whoever reads it. */
+static void say_full(struct agent *agent, uid_t uid, uint32_t held)
+{
+	uint64_t now_ns = event_loop_now_ns();
+
+	agent->nr_full++;
+	if (agent->quiet || now_ns < agent->next_full_ns)
+		return;
+	agent->next_full_ns = now_ns + FULL_INTERVAL_NS;
+	fprintf(stderr,
+		"flamegrid-agent: no place for a process of user %u, who has %u of %u (%u in use): "
+		"it "
+		"is not profiled, and %llu before it were not\n",
+		(unsigned)uid, held, PROCESS_TABLE_MAX, process_table_count(agent->processes),
+		(unsigned long long)agent->nr_full - 1);
+}
+
 static enum handshake_status take_in(struct agent *agent, const struct guest_arrival *arrival,
 				     uint32_t *window)
 {
 	struct guest_process *process;
-	uint32_t process_id;
+	uint32_t process_id, held;
 
 	*window = 1;
 	if (process_table_has(agent->processes, arrival)) {
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_OK; /* it had not heard of us for a while */
 	}
+	if (!process_table_has_place(agent->processes, arrival->uid, &held)) {
+		say_full(agent, arrival->uid, held);
+		record_ring_unmap(arrival->ring);
+		return HANDSHAKE_REFUSED_FULL;
+	}
 	if (agent->nr_processes == WIRE_ID_MAX ||
-	    process_table_count(agent->processes) == PROCESS_TABLE_MAX ||
 	    bpf_source_claim(agent->bpf, arrival->pid, &process_id)) {
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_REFUSED_FULL;

@@ -60,6 +60,7 @@ struct agent {
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	uint64_t nr_passes, nr_watches;
 	bool refusal_said;
+	uint64_t nr_full, next_full_ns; /* processes that found no place, and when to say so again */
 	bool waits_for_room, leaves_guests, has_all_samples;
 	uint64_t refused_guests;
 	struct agent_exchange exchange; /* with other threads */

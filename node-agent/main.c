@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent.h"
@@ -244,6 +245,17 @@ static int run(struct agent *agent)
 	return r;
 }
 
+/* Each guest takes two descriptors. Without the right to more, fewer get in. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
 /* All is open that takes more. */
 static int give_up(const struct capability_set *rights, bool quiet)
 {
@@ -285,6 +297,7 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
+	raise_limit();
 	arguments.options.may_restart = true;
 	symbol_cache = symbol_cache_directory(arguments.symbol_cache);
 	arguments.options.symbol_cache = symbol_cache;
