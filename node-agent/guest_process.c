@@ -145,8 +145,8 @@ static bool take_over(struct guest_process *process, uint64_t now_ns)
 	bool after = ring_source_predecessor(process->source, before);
 
 	if (after && memcmp(before, process->scope->epoch, sizeof(before)) != 0) {
-		int r = predecessor_table_ask(process->scope->predecessors, before, now_ns,
-					      &durable_seq);
+		int r = predecessor_table_ask(process->scope->predecessors, before, process->uid,
+					      now_ns, &durable_seq);
 
 		if (r == -EAGAIN)
 			return false;
