@@ -24,6 +24,7 @@
 #include "proto/record_ring.h"
 #include "publisher.h"
 #include "symbolizer.h"
+#include "user_shares.h"
 
 #define NS_PER_MS          1000000ull
 #define WINDOW_BYTES       (64ull << 20)
@@ -307,10 +308,11 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->endpoint = strdup(options->endpoint ? options->endpoint : "(not known yet)");
 	agent->strings = string_dictionary_create();
 	agent->stacks = stack_dictionary_create();
+	agent->shares = user_shares_create(agent->strings, agent->stacks);
 	agent->processes = process_table_create(agent->loop);
 	agent->control = calloc(1, sizeof(*agent->control));
-	if (!agent->endpoint || !agent->strings || !agent->stacks || !agent->processes ||
-	    !agent->control)
+	if (!agent->endpoint || !agent->strings || !agent->stacks || !agent->shares ||
+	    !agent->processes || !agent->control)
 		return -ENOMEM;
 	agent->control->processes = agent->processes;
 	agent->control->may_leave = options->attached;
@@ -332,6 +334,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->scope = (struct guest_process_scope){
 		.strings = agent->strings,
 		.stacks = agent->stacks,
+		.shares = agent->shares,
 		.builder = agent->builder,
 		.publisher = agent->publisher,
 		.devices = &agent->devices,
@@ -399,6 +402,7 @@ void agent_destroy(struct agent *agent)
 	batch_builder_destroy(agent->builder);
 	predecessor_table_destroy(agent->predecessors);
 	publisher_destroy(agent->publisher);
+	user_shares_destroy(agent->shares);
 	stack_dictionary_destroy(agent->stacks);
 	string_dictionary_destroy(agent->strings);
 	device_list_fini(&agent->devices);

@@ -1,6 +1,7 @@
 #include "agent_loop.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 #define IDLE_INTERVALS 5u /* passes over idle rings come this much later, at most */
 #define STACK_RETRY_NS 100000ull
 #define BEAT_NS        250000000ull /* guests give up after seconds */
+
+#define DICTIONARY_BYTES_MAX (64ull << 20)
 
 /* ---- passes
  * ------------------------------------------------------------------------------------------------
@@ -77,6 +80,19 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 	return 0;
 }
 
+/* Equal names and stacks get one id while they are remembered; that is worth this much memory. */
+static void forget_dictionaries(struct agent *agent)
+{
+	if (string_dictionary_bytes(agent->strings) + stack_dictionary_bytes(agent->stacks) <=
+		    DICTIONARY_BYTES_MAX ||
+	    !batch_builder_is_flushed(agent->builder) ||
+	    agent->names.asked != stack_dictionary_nr_frames(agent->stacks))
+		return;
+	string_dictionary_forget(agent->strings);
+	stack_dictionary_forget(agent->stacks);
+	malloc_trim(0);
+}
+
 /* One pass over all rings, or the rest of one that had no room. The kernel's goes first: what a process's threads did is sent before its
  * end. */
 static int pass(struct agent *agent, uint64_t now_ns)
@@ -92,6 +108,7 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		r = frame_names_request(&agent->names);
 	if (r == 0 && publisher_has_room(agent->publisher))
 		r = batch_builder_flush_dictionaries(agent->builder);
+	forget_dictionaries(agent);
 	agent->nr_passes += r == 0 && !agent->waits_for_room && !agent->waits_for_stack;
 
 	agent->interval_ns += agent->drain_interval_ns;

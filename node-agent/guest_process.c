@@ -13,6 +13,7 @@
 #include "process_statistics.h"
 #include "proto/record_ring.h"
 #include "ring_source.h"
+#include "user_shares.h"
 
 struct guest_process {
 	const struct guest_process_scope *scope;
@@ -54,7 +55,9 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->description = process_description_create(
 		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
 	new_process->statistics = process_statistics_create();
-	if (!new_process->ledger || !new_process->description || !new_process->statistics) {
+	struct user_share *share = user_shares_find(scope->shares, arrival->uid);
+	if (!new_process->ledger || !new_process->description || !new_process->statistics ||
+	    !share) {
 		record_ring_unmap(arrival->ring);
 		guest_process_destroy(new_process);
 		return -ENOMEM;
@@ -69,6 +72,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		.description = new_process->description,
 		.ledger = new_process->ledger,
 		.statistics = new_process->statistics,
+		.share = share,
 		.placement = new_process->placement,
 		.module = scope->module,
 		.notice = scope->notice,

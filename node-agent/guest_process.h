@@ -22,11 +22,13 @@ struct record_ring_command;
 
 struct guest_process;
 struct symbolizer_module;
+struct user_shares;
 
 /* What all processes share; borrowed until the last guest_process_destroy(). */
 struct guest_process_scope {
 	struct string_dictionary *strings;
 	struct stack_dictionary *stacks;
+	struct user_shares *shares; /* of the two */
 	struct batch_builder *builder; /* its sink is publisher_send() */
 	struct publisher *publisher;
 	const struct device_list *devices;

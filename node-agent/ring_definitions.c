@@ -32,9 +32,11 @@ static void count_untrusted(struct ring_definitions *definitions)
 /* A guest that sends more text than any program has names gets no more of the agent's memory. */
 static bool take_text(struct ring_definitions *definitions, size_t size)
 {
-	if (size > definitions->text_room)
+	uint64_t cost = size + RING_SOURCE_NAME_COST;
+
+	if (cost > definitions->text_room)
 		return false;
-	definitions->text_room -= size;
+	definitions->text_room -= cost;
 	return true;
 }
 
@@ -55,7 +57,7 @@ static int define_name(struct ring_definitions *definitions, const struct defini
 static int define_module(struct ring_definitions *definitions,
 			 const struct definition_module *module, const char *path, size_t size)
 {
-	int r = take_text(definitions, size)
+	int r = definitions->nr_modules++ < RING_SOURCE_MODULES_MAX && take_text(definitions, size)
 			? module_table_add(definitions->modules, module, path, size)
 			: -ENOSPC;
 

@@ -9,6 +9,7 @@
 #include "release_queue.h"
 #include "ring_definitions.h"
 #include "stack_resolver.h"
+#include "user_shares.h"
 
 enum phase {
 	PHASE_DEFINITIONS,
@@ -277,7 +278,7 @@ bool ring_source_begin(struct ring_source *source)
 	return source->snapshot.finished;
 }
 
-int ring_source_read(struct ring_source *source, struct batch_builder *builder)
+static int read_on(struct ring_source *source, struct batch_builder *builder)
 {
 	int r = 0;
 
@@ -293,6 +294,21 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder)
 			r = read_activity(source, builder);
 		if (r == 0)
 			source->phase++;
+	}
+	return r;
+}
+
+int ring_source_read(struct ring_source *source, struct batch_builder *builder)
+{
+	struct user_share *share = source->outputs.share;
+
+	if (share)
+		user_share_begin(share);
+	int r = read_on(source, builder);
+	/* Its records still count; what they would name anew is lost, and counted. */
+	if (share && !user_share_end(share)) {
+		source->definitions.text_room = 0;
+		stack_resolver_close(source->stacks);
 	}
 	return r;
 }

@@ -18,15 +18,18 @@
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
-#define RING_SOURCE_NAMES_MAX (1u << 20) /* kernel names of one process */
-#define RING_SOURCE_NAMES_SIZE_MAX                                                                 \
-	(64u << 20) /* bytes of its names and paths together, Python functions included */
+#define RING_SOURCE_NAMES_MAX (1u << 18) /* kernel names of one process */
+/* Bytes of its names and paths together, Python functions included: the largest programs have some MiB. */
+#define RING_SOURCE_NAMES_SIZE_MAX (24u << 20)
+#define RING_SOURCE_NAME_COST      32u        /* that each of them takes besides */
+#define RING_SOURCE_MODULES_MAX    (1u << 15) /* files that it announces */
 #define RING_SOURCE_DURATION_MAX_NS                                                                \
 	(1ull << 53) /* of one record: 104 days; a longer one would be all that totals show */
-#define RING_SOURCE_NODES_MAX (1u << 22) /* new nodes that its stacks may make */
+#define RING_SOURCE_NODES_MAX (1u << 21) /* new nodes that its stacks may make */
 
 struct message;
 struct symbolizer_module;
+struct user_share;
 
 /* What a source reads into; all borrowed until ring_source_destroy(). */
 struct ring_source_outputs {
@@ -36,6 +39,7 @@ struct ring_source_outputs {
 	struct process_ledger *ledger;
 	struct process_placement *placement;   /* NULL: nobody wants to know where it runs */
 	struct process_statistics *statistics; /* NULL: what the guest counts is thrown away */
+	struct user_share *share; /* of the dictionaries; NULL: it may enter what it likes */
 	/* A module was seen, perhaps not for the first time: where its file can be found. May be
 	 * NULL. */
 	int (*module)(void *context, const struct symbolizer_module *module);
@@ -95,7 +99,7 @@ void ring_source_take_over(struct ring_source *source,
 
 /* Likewise; what the guest recorded and counted until now is not ours. 0 or -ENOMEM. */
 int ring_source_begin_anew(struct ring_source *source,
-			    const uint8_t epoch[static RECORD_RING_EPOCH]);
+			   const uint8_t epoch[static RECORD_RING_EPOCH]);
 
 /* Still ours: no other agent took it over. */
 bool ring_source_is_own(const struct ring_source *source,
