@@ -23,7 +23,7 @@
 #define STACK_RETRY_NS 100000ull
 #define BEAT_NS        250000000ull /* guests give up after seconds */
 
-#define DICTIONARY_BYTES_MAX (64ull << 20)
+#define DICTIONARY_BYTES_MAX (32ull << 20)
 
 /* ---- passes
  * ------------------------------------------------------------------------------------------------
