@@ -49,35 +49,56 @@ static void remove_process(struct agent *agent, uint32_t index)
 	probe_source_detach(agent->probe, probe);
 }
 
+/* Of one of them, which is removed if it is over. */
+static int pass_guest(struct agent *agent, uint32_t index, uint64_t now_ns, bool *removed)
+{
+	struct guest_process *process = process_table_at(agent->processes, index);
+
+	*removed = false;
+	if (agent->waits_for_stack && guest_process_probe(process))
+		return 0;
+	if (guest_process_is_ending(process))
+		bpf_source_account(agent->bpf, process);
+	int r = guest_process_pass(process, now_ns);
+	if (r < 0)
+		return r;
+	if (r == 1)
+		agent->waits_for_room = true;
+	if (r == 2)
+		agent->has_more = true;
+	bpf_source_set_blocked(agent->bpf, process, guest_process_is_blocked(process));
+	*removed = guest_process_is_over(process);
+	if (*removed)
+		remove_process(agent, index);
+	return 0;
+}
+
+/* Those from first on, up to the one before end. */
+static int pass_range(struct agent *agent, uint32_t first, uint32_t end, uint64_t now_ns)
+{
+	int r = 0;
+
+	while (r == 0 && first < end && first < process_table_count(agent->processes)) {
+		bool removed;
+
+		r = pass_guest(agent, first, now_ns, &removed);
+		first += !removed;
+	}
+	return r;
+}
+
 static int pass_guests(struct agent *agent, uint64_t now_ns)
 {
-	uint32_t i = 0;
+	uint32_t count = process_table_count(agent->processes);
+	uint32_t start = count ? agent->turn++ % count : 0;
 	int stacks = probe_guests_pass(agent->probe, agent->processes, now_ns);
 
+	agent->has_more = false;
 	if (stacks < 0)
 		return stacks;
 	agent->waits_for_stack = stacks == 1;
-	while (i < process_table_count(agent->processes)) {
-		struct guest_process *process = process_table_at(agent->processes, i);
-
-		if (stacks == 1 && guest_process_probe(process)) {
-			i++;
-			continue;
-		}
-		if (guest_process_is_ending(process))
-			bpf_source_account(agent->bpf, process);
-		int r = guest_process_pass(process, now_ns);
-		if (r < 0)
-			return r;
-		if (r == 1)
-			agent->waits_for_room = true;
-		bpf_source_set_blocked(agent->bpf, process, guest_process_is_blocked(process));
-		if (guest_process_is_over(process))
-			remove_process(agent, i);
-		else
-			i++;
-	}
-	return 0;
+	int r = pass_range(agent, start, count, now_ns);
+	return r ? r : pass_range(agent, 0, start, now_ns);
 }
 
 /* Equal names and stacks get one id while they are remembered; that is worth this much memory. */
@@ -109,7 +130,8 @@ static int pass(struct agent *agent, uint64_t now_ns)
 	if (r == 0 && publisher_has_room(agent->publisher))
 		r = batch_builder_flush_dictionaries(agent->builder);
 	forget_dictionaries(agent);
-	agent->nr_passes += r == 0 && !agent->waits_for_room && !agent->waits_for_stack;
+	agent->nr_passes +=
+		r == 0 && !agent->waits_for_room && !agent->waits_for_stack && !agent->has_more;
 
 	agent->interval_ns += agent->drain_interval_ns;
 	if (count_read(agent) != before)
@@ -118,6 +140,8 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;
 	agent->next_pass_ns =
 		now_ns + (agent->waits_for_stack ? STACK_RETRY_NS : agent->interval_ns);
+	if (agent->has_more)
+		agent->next_pass_ns = now_ns;
 	return r;
 }
 

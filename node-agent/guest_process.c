@@ -392,11 +392,14 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 
 int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 {
+	uint32_t nr_batches = 0;
 	int r;
 
 	if (!guest_process_begin(process, now_ns))
 		return 0;
 	do {
+		if (nr_batches++ == GUEST_PROCESS_BATCHES)
+			return 2;
 		if (!publisher_has_room(process->scope->publisher) ||
 		    (process->scope->epoch && !ring_source_can_announce(process->source)))
 			return 1;

@@ -19,6 +19,7 @@ struct process_ledger;
 struct record_ring_command;
 
 #define GUEST_PROCESS_LEDGER_INTERVAL_NS 500000000ull
+#define GUEST_PROCESS_BATCHES            8u
 
 struct guest_process;
 struct symbolizer_module;
@@ -101,8 +102,9 @@ void guest_process_leave_probe(struct guest_process *process);
 bool guest_process_begin(struct guest_process *process, uint64_t now_ns);
 
 /* Reads what was published by the time that the pass began, and sends it as far as the window has
- * room. 1: there was no room for all of it, call again; 0: the pass is complete; -errno: the agent
- * can't go on. */
+ * room, but not more than GUEST_PROCESS_BATCHES messages, so that nobody waits long for what one
+ * process wrote. 2: the rest is due at once, call again; 1: there was no room for all of it, call
+ * again; 0: the pass is complete; -errno: the agent can't go on. */
 int guest_process_pass(struct guest_process *process, uint64_t now_ns);
 
 /* The last pass is complete and everything about the process was sent: it may be destroyed. */

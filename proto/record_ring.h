@@ -212,7 +212,7 @@ struct record_ring_snapshot {
 void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot *snapshot);
 
 /* Copies up to max records not yet read and within the snapshot, and moves the read cursor.
- * Returns their number; -EPROTO: this lane's counters make no sense; it is given up and never read again. */
+ * Returns their number; -EPROTO: this lane's counters make no sense, or nobody wrote what they say; it is given up and never read again. */
 int record_ring_read_launches(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
 			      uint32_t lane, struct launch_record *out, uint32_t max);
 int record_ring_read_activity(struct record_ring *ring, const struct record_ring_snapshot *snapshot,

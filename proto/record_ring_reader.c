@@ -184,6 +184,13 @@ static void lane_advance(struct reader_lane *lane, struct ring_lane *control, ui
 	atomic_store_explicit(&control->read, lane->read, memory_order_relaxed);
 }
 
+/* Whether a guest wrote all of it. Who wrote nothing could else claim records without end, at no cost. */
+static bool is_written(const struct record_ring *ring, uint64_t offset, uint64_t size)
+{
+	return lseek(ring->fd, (off_t)offset, SEEK_DATA) == (off_t)offset &&
+	       lseek(ring->fd, (off_t)offset, SEEK_HOLE) >= (off_t)(offset + size);
+}
+
 /* Copies up to max records of `size` bytes from a lane whose records begin at offset. */
 static int lane_read(const struct record_ring *ring, struct reader_lane *lane,
 		     struct ring_lane *control, uint64_t limit, uint64_t capacity, uint64_t offset,
@@ -195,7 +202,8 @@ static int lane_read(const struct record_ring *ring, struct reader_lane *lane,
 		uint32_t count = lane_piece(lane, limit, capacity, max - done);
 		uint64_t at = offset + (lane->read & (capacity - 1)) * size;
 
-		if (record_ring_copy(ring, at, (uint8_t *)out + done * size, count * size)) {
+		if (!is_written(ring, at, count * size) ||
+		    record_ring_copy(ring, at, (uint8_t *)out + done * size, count * size)) {
 			lane->given_up = true;
 			break;
 		}
