@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -245,6 +246,13 @@ static int run(struct agent *agent)
 	return r;
 }
 
+/* Large blocks go back to the system when they are freed: what one guest made us take must not stay ours for good. */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	mallopt(M_TRIM_THRESHOLD, 128 << 10);
+}
+
 /* Each guest takes two descriptors. Without the right to more, fewer get in. */
 static void raise_limit(void)
 {
@@ -297,6 +305,7 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
+	give_memory_back();
 	raise_limit();
 	arguments.options.may_restart = true;
 	symbol_cache = symbol_cache_directory(arguments.symbol_cache);
