@@ -236,7 +236,8 @@ int record_ring_read_activity(struct record_ring *ring, const struct record_ring
 
 /* Places that follow each other, read twice: a record counts whose turn had come before its bytes were copied. */
 struct collective_piece {
-	struct ring_collective turns[COLLECTIVES_AT_ONCE], places[COLLECTIVES_AT_ONCE];
+	struct ring_collective places[COLLECTIVES_AT_ONCE];
+	uint64_t turns[COLLECTIVES_AT_ONCE];
 	uint32_t count;
 };
 
@@ -250,8 +251,10 @@ static int read_piece(struct record_ring *ring, uint64_t limit, uint32_t max,
 	piece->count = lane_piece(&ring->collective, limit, capacity,
 				  max < COLLECTIVES_AT_ONCE ? max : COLLECTIVES_AT_ONCE);
 	size_t size = piece->count * sizeof(struct ring_collective);
-	int r = record_ring_copy(ring, at, piece->turns, size);
-	atomic_thread_fence(memory_order_acquire);
+	int r = record_ring_copy(ring, at, piece->places, size);
+	for (uint32_t i = 0; i < piece->count && r == 0; i++)
+		piece->turns[i] =
+			atomic_load_explicit(&piece->places[i].turn, memory_order_acquire);
 	return r ? r : record_ring_copy(ring, at, piece->places, size);
 }
 
@@ -268,10 +271,7 @@ int record_ring_read_collectives(struct record_ring *ring,
 	while (!own->given_up && ready && done < max && own->read < snapshot->collective) {
 		own->given_up = read_piece(ring, snapshot->collective, max - done, &piece) != 0;
 		for (uint32_t i = 0; i < piece.count && ready && !own->given_up; i++) {
-			uint64_t turn =
-				atomic_load_explicit(&piece.turns[i].turn, memory_order_relaxed);
-
-			if (turn == own->read + 1)
+			if (piece.turns[i] == own->read + 1)
 				out[done++] = piece.places[i].record;
 			else if (gone)
 				++*nr_lost;
