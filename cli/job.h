@@ -14,11 +14,12 @@ struct job {
 	struct rlimit original_files;
 };
 
-/* Blocks every signal that job_wait() takes, and those by which writing could kill us, in this and all later threads; and
- * takes as many descriptors as the hard limit allows: each process of the job may take two of ours. */
+/* Blocks every signal that job_wait() takes, and those by which writing could kill us, in this and all later
+ * threads; and takes as many descriptors as the hard limit allows: each process of the job may take two of ours. */
 void job_prepare(struct job *job);
 
-/* Back to the signals and the limit as they were, for an exec in our place. What our own writing raised is forgotten. */
+/* Back to the signals and the limit as they were, for an exec in our place. What our own writing raised is
+ * forgotten. */
 void job_restore(const struct job *job);
 
 /* Starts argv (searched in PATH) with environment, the original signal mask and limits, and all of our descriptors.

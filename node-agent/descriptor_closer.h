@@ -1,7 +1,7 @@
-/* Closes descriptors that came from strangers, in threads of its own: close() of a socket with unsent data, or of a file
- * of a user's own file system, takes as long as that user likes. A socket is told not to linger first, and messages that
- * nobody read are taken apart, since they hold descriptors, too. Threads: only the agent loop calls it; the workers touch
- * nothing else. */
+/* Closes descriptors that came from strangers, in threads of its own: close() of a socket with unsent data, or of a
+ * file of a user's own file system, takes as long as that user likes. A socket is told not to linger first, and
+ * messages that nobody read are taken apart, since they hold descriptors, too. Threads: only the agent loop calls
+ * it; the workers touch nothing else. */
 #ifndef DESCRIPTOR_CLOSER_H
 #define DESCRIPTOR_CLOSER_H
 
@@ -16,8 +16,8 @@ struct descriptor_closer;
  * memory. */
 struct descriptor_closer *descriptor_closer_create(void);
 
-/* Waits until all are closed, at most wait_ms; what is left then closes with the process, and its memory is left behind.
- * Accepts NULL. */
+/* Waits until all are closed, at most wait_ms; what is left then closes with the process, and its memory is left
+ * behind. Accepts NULL. */
 void descriptor_closer_destroy(struct descriptor_closer *closer, uint32_t wait_ms);
 
 /* How many descriptors it takes at the moment. */

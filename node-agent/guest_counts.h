@@ -1,6 +1,6 @@
-/* What a guest has counted, as far as it can be believed: counters only grow, and none is above what a process can count.
- * A ring whose counters break this is believed no more; what it had said before stays. Part of the ring source;
- * single-threaded. */
+/* What a guest has counted, as far as it can be believed: counters only grow, and none is above what a process can
+ * count. A ring whose counters break this is believed no more; what it had said before stays. Part of the ring
+ * source; single-threaded. */
 #ifndef GUEST_COUNTS_H
 #define GUEST_COUNTS_H
 
@@ -20,7 +20,8 @@ struct guest_counts {
 
 void guest_counts_fini(struct guest_counts *counts); /* accepts zeroed memory */
 
-/* Reads the ring's counters. 0; -EPROTO: they make no sense, said once; -ENOMEM. On error the entries are as they were. */
+/* Reads the ring's counters. 0; -EPROTO: they make no sense, said once; -ENOMEM. On error the entries are as they
+ * were. */
 int guest_counts_read(struct guest_counts *counts, const struct record_ring *ring);
 
 #endif

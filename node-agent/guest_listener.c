@@ -68,8 +68,8 @@ static bool can_close(struct guest_listener *listener)
 /* ---- one handshake
  * ----------------------------------------------------------------------------------------- */
 
-/* Whether it is of memory, whose close() never waits. Asking for seals is the one question that no file system of a user
- * gets to answer. */
+/* Whether it is of memory, whose close() never waits. Asking for seals is the one question that no file system of a
+ * user gets to answer. */
 static bool is_memory(int fd)
 {
 	return fcntl(fd, F_GET_SEALS) >= 0;

@@ -1,5 +1,5 @@
-/* A growing table from one side's ids to another's; unset entries are 0. It takes memory where entries are set, so that one
- * high id costs no more than one low. Single-threaded. */
+/* A growing table from one side's ids to another's; unset entries are 0. It takes memory where entries are set, so
+ * that one high id costs no more than one low. Single-threaded. */
 #ifndef ID_TABLE_H
 #define ID_TABLE_H
 

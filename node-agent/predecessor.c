@@ -79,8 +79,8 @@ static struct predecessor *find(struct predecessor_table *table,
 	return NULL;
 }
 
-/* A place for an epoch that this user asks about: where the user has its share, one of the user's own; else one that was
- * never used, or the answer that was not wanted for the longest time. NULL: all are waiting for their answers. */
+/* A place for an epoch that this user asks about: where the user has its share, one of the user's own; else one that
+ * was never used, or the answer that was not wanted for the longest time. NULL: all are waiting for their answers. */
 static struct predecessor *find_place(struct predecessor_table *table, uid_t uid)
 {
 	struct predecessor *place = NULL;

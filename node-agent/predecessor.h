@@ -20,9 +20,9 @@ struct predecessor_table;
 struct predecessor_table *predecessor_table_create(const struct publisher_options *own);
 void predecessor_table_destroy(struct predecessor_table *table);
 
-/* Asks, or looks whether the answer is there, for a process of this user. 0: *durable_seq is the last message of that epoch
- * that the aggregator has, and there will be no more; -EAGAIN: not known yet, or others are asked about first, call again;
- * other -errno: it will not be known. */
+/* Asks, or looks whether the answer is there, for a process of this user. 0: *durable_seq is the last message of
+ * that epoch that the aggregator has, and there will be no more; -EAGAIN: not known yet, or others are asked about
+ * first, call again; other -errno: it will not be known. */
 int predecessor_table_ask(struct predecessor_table *table,
 			  const uint8_t epoch[static WIRE_EPOCH_SIZE], uid_t uid, uint64_t now_ns,
 			  uint64_t *durable_seq);

@@ -17,9 +17,9 @@ struct stack_dictionary;
 struct stack_dictionary *stack_dictionary_create(void);
 void stack_dictionary_destroy(struct stack_dictionary *stacks);
 
-/* Files with the same build id are one module, whatever their paths; files without one are told
- * apart by path. Its flags are those of all who said so. 0; -ENOSPC: STACK_MODULES_MAX modules are there; -ENOMEM. On error *module_id is
- * MESSAGE_FRAME_NO_MODULE. */
+/* Files with the same build id are one module, whatever their paths; files without one are told apart by path. Its
+ * flags are those of all who said so. 0; -ENOSPC: STACK_MODULES_MAX modules are there; -ENOMEM. On error *module_id
+ * is MESSAGE_FRAME_NO_MODULE. */
 int stack_dictionary_add_module(struct stack_dictionary *stacks,
 				const struct message_module *module, uint32_t *module_id);
 
@@ -53,9 +53,9 @@ const struct message_node *stack_dictionary_nodes(const struct stack_dictionary 
 /* Bytes of what stack_dictionary_forget() can give back. */
 uint64_t stack_dictionary_bytes(const struct stack_dictionary *stacks);
 
-/* Gives the memory of codes, frames and nodes back, once all were sent. Ids that were given stay valid where they were
- * sent to; equal ones get new ids from now on. Modules stay: their symbols are kept under their ids. Without memory for it
- * less is given back. */
+/* Gives the memory of codes, frames and nodes back, once all were sent. Ids that were given stay valid where they
+ * were sent to; equal ones get new ids from now on. Modules stay: their symbols are kept under their ids. Without
+ * memory for it less is given back. */
 void stack_dictionary_forget(struct stack_dictionary *stacks);
 
 #endif

@@ -179,10 +179,10 @@ bool record_ring_is_probed(const struct record_ring *ring);
 
 /* --- agent --------------------------------------------------------------------------------------------------- */
 
-/* Maps a guest's memfd after checking type (tmpfs, no huge pages), seals, size and layout. fd stays the caller's and may be
- * closed; the ring keeps a descriptor of its own. Only the control pages are mapped: reading allocates no memory that the
- * guest has not written, whatever the ring's size.
- * Returns 0; -EPROTO: not a ring, or a layout that no guest makes; -EPERM: seals missing; -errno of dup, mmap, malloc. */
+/* Maps a guest's memfd after checking type (tmpfs, no huge pages), seals, size and layout. fd stays the caller's and
+ * may be closed; the ring keeps a descriptor of its own. Only the control pages are mapped: reading allocates no
+ * memory that the guest has not written, whatever the ring's size. Returns 0; -EPROTO: not a ring, or a layout that
+ * no guest makes; -EPERM: seals missing; -errno of dup, mmap, malloc. */
 int record_ring_map(int fd, struct record_ring **ring);
 void record_ring_unmap(struct record_ring *ring); /* accepts NULL */
 
@@ -211,8 +211,8 @@ struct record_ring_snapshot {
 };
 void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot *snapshot);
 
-/* Copies up to max records not yet read and within the snapshot, and moves the read cursor.
- * Returns their number; -EPROTO: this lane's counters make no sense, or nobody wrote what they say; it is given up and never read again. */
+/* Copies up to max records not yet read and within the snapshot, and moves the read cursor. Returns their number;
+ * -EPROTO: this lane's counters make no sense, or nobody wrote what they say; it is given up and never read again. */
 int record_ring_read_launches(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
 			      uint32_t lane, struct launch_record *out, uint32_t max);
 int record_ring_read_activity(struct record_ring *ring, const struct record_ring_snapshot *snapshot,

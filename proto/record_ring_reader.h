@@ -1,9 +1,9 @@
-/* The agent's view of a record ring: what record_ring_map() makes. For record_ring_reader.c, record_ring_ledger.c and
- * record_ring_owner.c, and included nowhere else but in the test of faults. One thread.
+/* The agent's view of a record ring: what record_ring_map() makes. For record_ring_reader.c, record_ring_ledger.c
+ * and record_ring_owner.c, and included nowhere else but in the test of faults. One thread.
  *
- * Only the control pages are mapped, up to and with the lanes' cursors, which need atomics. All else is read by pread():
- * that allocates no page where the guest wrote none, so that a large empty ring costs the reader nothing, and what cannot
- * be read is an error and no signal. */
+ * Only the control pages are mapped, up to and with the lanes' cursors, which need atomics. All else is read by
+ * pread(): that allocates no page where the guest wrote none, so that a large empty ring costs the reader nothing,
+ * and what cannot be read is an error and no signal. */
 #ifndef RECORD_RING_READER_H
 #define RECORD_RING_READER_H
 

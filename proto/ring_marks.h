@@ -39,8 +39,8 @@ int ring_marks_add(struct ring_marks *marks, uint64_t seq, const struct ring_cur
 /* All but the newest mark up to seq become free: that one says where the acknowledged part ends. */
 void ring_marks_drop(struct ring_marks *marks, uint64_t seq);
 
-/* The newest mark in the memory up to seq, as its words (enum ring_mark_word). What they say is unchecked. false: there is
- * none. */
+/* The newest mark in the memory up to seq, as its words (enum ring_mark_word). What they say is unchecked. false:
+ * there is none. */
 bool ring_marks_find(const struct ring_marks *marks, uint64_t seq,
 		     uint64_t words[static RING_MARK_WORDS_MAX]);
 

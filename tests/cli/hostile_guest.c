@@ -1,5 +1,5 @@
-/* hostile_guest SOCKET KIND SEED: a process that hands an agent what no guest would, in one of the kinds below, and ends
- * when the agent has had the time to look, or when its standard input does. What is random comes from the seed. */
+/* hostile_guest SOCKET KIND SEED: a process that hands an agent what no guest would, in one of the kinds below, and
+ * ends when the agent has had the time to look, or when its standard input does. What is random comes from the seed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>

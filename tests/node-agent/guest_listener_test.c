@@ -164,7 +164,8 @@ static void a_missing_or_foreign_descriptor_is_refused(void **state)
 	fclose(file);
 }
 
-/* A connection whose last close() takes an hour: it lingers, and the other end takes nothing. Returns the end that does. */
+/* A connection whose last close() takes an hour: it lingers, and the other end takes nothing. Returns the end that
+ * does. */
 static int lingering_socket(int *other_end)
 {
 	const struct linger hour = {.l_onoff = 1, .l_linger = 3600};
