@@ -9,7 +9,8 @@
 static const char *const words_of[REPORT_DIMENSIONS] = {"host",    "rank",   "gpu",
 							"context", "stream", "thread"};
 
-/* Contexts and streams of which no more is known are their id, others the text that has all. */
+/* Contexts and streams of which no more is known are their id, others the text that has all. An id that a job made
+ * up may be higher than any of CUPTI's: all of those are one. */
 #define CALLED (1u << 31)
 
 /* Of what host threads did. No context's and stream's id and no GPU's index is so high, and no text's. */
@@ -45,6 +46,11 @@ int report_by_parse(const char *words, struct report_by *by)
 	return 0;
 }
 
+static uint32_t bounded(uint32_t id)
+{
+	return id < CALLED ? id : CALLED - 1;
+}
+
 uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dimension dimension)
 {
 	switch (dimension) {
@@ -57,11 +63,11 @@ uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dime
 	case REPORT_BY_CONTEXT:
 		if (leaf->kind >= REPORT_KIND_HOST)
 			return NO_STREAM;
-		return leaf->context ? CALLED | leaf->context : leaf->context_id;
+		return leaf->context ? CALLED | leaf->context : bounded(leaf->context_id);
 	case REPORT_BY_STREAM:
 		if (leaf->kind >= REPORT_KIND_HOST)
 			return NO_STREAM;
-		return leaf->stream ? CALLED | leaf->stream : leaf->stream_id;
+		return leaf->stream ? CALLED | leaf->stream : bounded(leaf->stream_id);
 	default:
 		return leaf->tid;
 	}

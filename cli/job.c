@@ -13,7 +13,7 @@
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,
 				SIGUSR2, SIGALRM, SIGCONT, SIGWINCH, SIGXCPU};
 
-void job_block_signals(struct job *job)
+void job_prepare(struct job *job)
 {
 	sigset_t mask;
 
@@ -26,9 +26,12 @@ void job_block_signals(struct job *job)
 	/* Inherited as ignored, it would take the job's status away. */
 	job->original_sigchld = signal(SIGCHLD, SIG_DFL);
 	pthread_sigmask(SIG_BLOCK, &mask, &job->original_mask);
+	getrlimit(RLIMIT_NOFILE, &job->original_files);
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){.rlim_cur = job->original_files.rlim_max,
+						  .rlim_max = job->original_files.rlim_max});
 }
 
-void job_unblock_signals(const struct job *job)
+void job_restore(const struct job *job)
 {
 	const struct timespec at_once = {0};
 	sigset_t ours;
@@ -39,6 +42,7 @@ void job_unblock_signals(const struct job *job)
 	while (sigtimedwait(&ours, NULL, &at_once) > 0)
 		;
 	signal(SIGCHLD, job->original_sigchld);
+	setrlimit(RLIMIT_NOFILE, &job->original_files);
 	pthread_sigmask(SIG_SETMASK, &job->original_mask, NULL);
 }
 
@@ -48,6 +52,7 @@ static void exec_job(const struct job *job, char *const argv[], char *const envi
 {
 	pthread_sigmask(SIG_SETMASK, &job->original_mask, NULL);
 	signal(SIGCHLD, job->original_sigchld);
+	setrlimit(RLIMIT_NOFILE, &job->original_files);
 	execvpe(argv[0], argv, environment);
 
 	int error = errno;

@@ -1,9 +1,10 @@
 /* The profiled job as a child process: started with its own environment, its signals passed on, its end reported as it
- * was. Called from the main thread only; job_block_signals() comes before any other thread is started. */
+ * was. Called from the main thread only; job_prepare() comes before any other thread is started. */
 #ifndef JOB_H
 #define JOB_H
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct job {
@@ -11,15 +12,18 @@ struct job {
 	int stop; /* the first of SIGINT, SIGTERM and SIGHUP that came while it ran, from whomever; 0: none */
 	sigset_t original_mask;
 	void (*original_sigchld)(int);
+	struct rlimit original_files;
 };
 
-/* Blocks every signal that job_wait() takes, and those by which writing could kill us, in this and all later threads. */
-void job_block_signals(struct job *job);
+/* Blocks every signal that job_wait() takes, and those by which writing could kill us, in this and all later
+ * threads; and takes as many descriptors as the hard limit allows: each process of the job may take two of ours. */
+void job_prepare(struct job *job);
 
-/* Back to the signals as they were, for an exec in our place. What our own writing raised is forgotten. */
-void job_unblock_signals(const struct job *job);
+/* Back to the signals and the limit as they were, for an exec in our place. What our own writing raised is
+ * forgotten. */
+void job_restore(const struct job *job);
 
-/* Starts argv (searched in PATH) with environment, the original signal mask and all of our descriptors.
+/* Starts argv (searched in PATH) with environment, the original signal mask and limits, and all of our descriptors.
  * 0 or -errno as exec's: -ENOENT: no such command. */
 int job_start(struct job *job, char *const argv[], char *const environment[]);
 

@@ -311,7 +311,7 @@ static int run_unprofiled(const struct run *run)
 		return EXIT_RUN_OWN;
 	}
 	warn("run: %s runs unprofiled", run->options.command[0]);
-	job_unblock_signals(&run->job);
+	job_restore(&run->job);
 	execvp(run->options.command[0], run->options.command);
 	warn("run: %s: %s", run->options.command[0], strerror(errno));
 	return exec_status(-errno);
@@ -401,7 +401,7 @@ int verb_run(const char *program, int argc, char **argv)
 
 	if (status)
 		return status - 1;
-	job_block_signals(&run.job);
+	job_prepare(&run.job);
 	if (prepare(&run, program) < 0) {
 		private_dir_remove(&run.sockets);
 		recording_close(&run.recording);
@@ -414,7 +414,7 @@ int verb_run(const char *program, int argc, char **argv)
 	struct job_environment environment;
 	int error = lead_in(&run, socket_path, &environment);
 	if (error == 0 && run.options.dormant && !run.options.agent_path) {
-		job_unblock_signals(&run.job);
+		job_restore(&run.job);
 		execvpe(run.options.command[0], run.options.command,
 			environment.list); /* in our place */
 		error = -errno;

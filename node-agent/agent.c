@@ -29,6 +29,7 @@
 #include "ring_ownership.h"
 #include "run_table.h"
 #include "symbolizer.h"
+#include "user_shares.h"
 
 #define NS_PER_MS          1000000ull
 #define WINDOW_BYTES       (64ull << 20)
@@ -37,6 +38,7 @@
 #define SYMBOLIZER_WAIT_MS 2000u
 #define CLOCK_MS           30000u
 #define ABSENT_MAX         1024u /* processes that could not be recorded, and are told of */
+#define FULL_INTERVAL_NS   10000000000ull
 
 /* ---- guests
  * ------------------------------------------------------------------------------------------------
@@ -54,12 +56,29 @@ static bool is_gone(const struct guest_arrival *arrival)
 	       proc_file_time_namespace(arrival->pid) == proc_file_time_namespace(getpid());
 }
 
+/* As often as it helps whoever reads it. */
+static void say_full(struct agent *agent, uid_t uid, uint32_t held)
+{
+	uint64_t now_ns = event_loop_now_ns();
+
+	agent->nr_full++;
+	if (agent->quiet || now_ns < agent->next_full_ns)
+		return;
+	agent->next_full_ns = now_ns + FULL_INTERVAL_NS;
+	fprintf(stderr,
+		"flamegrid-agent: no place for a process of user %u, who has %u of %u (%u in use): "
+		"it "
+		"is not profiled, and %llu before it were not\n",
+		(unsigned)uid, held, PROCESS_TABLE_MAX, process_table_count(agent->processes),
+		(unsigned long long)agent->nr_full - 1);
+}
+
 static enum handshake_status take_in(struct agent *agent, const struct guest_arrival *arrival,
 				     bool gone, uint32_t *window)
 {
 	struct guest_process *process;
 	uint8_t before[RECORD_RING_EPOCH];
-	uint32_t process_id;
+	uint32_t process_id, held;
 
 	*window = 1;
 	/* It had not heard of us for a while, or not of our answer. */
@@ -68,8 +87,12 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_OK;
 	}
+	if (!process_table_has_place(agent->processes, arrival->uid, &held)) {
+		say_full(agent, arrival->uid, held);
+		record_ring_unmap(arrival->ring);
+		return HANDSHAKE_REFUSED_FULL;
+	}
 	if (agent->nr_processes == WIRE_ID_MAX ||
-	    process_table_count(agent->processes) == PROCESS_TABLE_MAX ||
 	    bpf_source_claim(agent->bpf, arrival->pid, &process_id)) {
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_REFUSED_FULL;
@@ -377,11 +400,12 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->endpoint = strdup(options->endpoint ? options->endpoint : "(not known yet)");
 	agent->strings = string_dictionary_create();
 	agent->stacks = stack_dictionary_create();
+	agent->shares = user_shares_create(agent->strings, agent->stacks);
 	agent->processes = process_table_create(agent->loop);
 	agent->control = calloc(1, sizeof(*agent->control));
 	agent->runs = run_table_create();
-	if (!agent->endpoint || !agent->strings || !agent->stacks || !agent->processes ||
-	    !agent->control || !agent->runs)
+	if (!agent->endpoint || !agent->strings || !agent->stacks || !agent->shares ||
+	    !agent->processes || !agent->control || !agent->runs)
 		return -ENOMEM;
 	agent->control->processes = agent->processes;
 	agent->control->may_leave = options->attached;
@@ -403,6 +427,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->scope = (struct guest_process_scope){
 		.strings = agent->strings,
 		.stacks = agent->stacks,
+		.shares = agent->shares,
 		.builder = agent->builder,
 		.publisher = agent->publisher,
 		.devices = &agent->devices,
@@ -472,6 +497,7 @@ void agent_destroy(struct agent *agent)
 	batch_builder_destroy(agent->builder);
 	predecessor_table_destroy(agent->predecessors);
 	publisher_destroy(agent->publisher);
+	user_shares_destroy(agent->shares);
 	stack_dictionary_destroy(agent->stacks);
 	string_dictionary_destroy(agent->strings);
 	device_list_fini(&agent->devices);

@@ -1,6 +1,7 @@
 #include "agent_loop.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@
 #define IDLE_INTERVALS 5u /* passes over idle rings come this much later, at most */
 #define STACK_RETRY_NS 100000ull
 #define BEAT_NS        250000000ull /* guests give up after seconds */
+
+#define DICTIONARY_BYTES_MAX (32ull << 20)
 
 /* ---- passes
  * ------------------------------------------------------------------------------------------------
@@ -56,40 +59,72 @@ static void remove_process(struct agent *agent, uint32_t index)
 	probe_source_detach(agent->probe, probe);
 }
 
+/* Of one of them, which is removed if it is over. */
+static int pass_guest(struct agent *agent, uint32_t index, uint64_t now_ns, bool *removed)
+{
+	struct guest_process *process = process_table_at(agent->processes, index);
+
+	*removed = false;
+	if (agent->waits_for_stack && guest_process_probe(process))
+		return 0;
+	if (guest_process_is_ending(process)) {
+		if (!bpf_source_is_read(agent->bpf, process))
+			return 0;
+		bpf_source_account(agent->bpf, process);
+	}
+	int r = guest_process_pass(process, now_ns);
+	if (r < 0)
+		return r;
+	if (r == 1)
+		agent->waits_for_room = true;
+	if (r == 2)
+		agent->has_more = true;
+	bpf_source_set_blocked(agent->bpf, process, guest_process_is_blocked(process));
+	*removed = guest_process_is_over(process);
+	if (*removed)
+		remove_process(agent, index);
+	return 0;
+}
+
+/* Those from first on, up to the one before end. */
+static int pass_range(struct agent *agent, uint32_t first, uint32_t end, uint64_t now_ns)
+{
+	int r = 0;
+
+	while (r == 0 && first < end && first < process_table_count(agent->processes)) {
+		bool removed;
+
+		r = pass_guest(agent, first, now_ns, &removed);
+		first += !removed;
+	}
+	return r;
+}
+
 static int pass_guests(struct agent *agent, uint64_t now_ns)
 {
-	uint32_t i = 0;
+	uint32_t count = process_table_count(agent->processes);
+	uint32_t start = count ? agent->turn++ % count : 0;
 	int stacks = probe_guests_pass(agent->probe, agent->processes, now_ns);
 
+	agent->has_more = false;
 	if (stacks < 0)
 		return stacks;
 	agent->waits_for_stack = stacks == 1;
-	while (i < process_table_count(agent->processes)) {
-		struct guest_process *process = process_table_at(agent->processes, i);
+	int r = pass_range(agent, start, count, now_ns);
+	return r ? r : pass_range(agent, 0, start, now_ns);
+}
 
-		if (stacks == 1 && guest_process_probe(process)) {
-			i++;
-			continue;
-		}
-		if (guest_process_is_ending(process)) {
-			if (!bpf_source_is_read(agent->bpf, process)) {
-				i++;
-				continue;
-			}
-			bpf_source_account(agent->bpf, process);
-		}
-		int r = guest_process_pass(process, now_ns);
-		if (r < 0)
-			return r;
-		if (r == 1)
-			agent->waits_for_room = true;
-		bpf_source_set_blocked(agent->bpf, process, guest_process_is_blocked(process));
-		if (guest_process_is_over(process))
-			remove_process(agent, i);
-		else
-			i++;
-	}
-	return 0;
+/* Equal names and stacks get one id while they are remembered; that is worth this much memory. */
+static void forget_dictionaries(struct agent *agent)
+{
+	if (string_dictionary_bytes(agent->strings) + stack_dictionary_bytes(agent->stacks) <=
+		    DICTIONARY_BYTES_MAX ||
+	    !batch_builder_is_flushed(agent->builder) ||
+	    agent->names.asked != stack_dictionary_nr_frames(agent->stacks))
+		return;
+	string_dictionary_forget(agent->strings);
+	stack_dictionary_forget(agent->stacks);
+	malloc_trim(0);
 }
 
 /* One pass over all rings, or the rest of one that had no room. The kernel's goes first, for a few milliseconds at
@@ -107,8 +142,9 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		r = frame_names_request(&agent->names);
 	if (r == 0 && publisher_has_room(agent->publisher))
 		r = batch_builder_flush_dictionaries(agent->builder);
+	forget_dictionaries(agent);
 	agent->nr_passes += r == 0 && agent->has_all_samples && !agent->waits_for_room &&
-			    !agent->waits_for_stack;
+			    !agent->waits_for_stack && !agent->has_more;
 
 	agent->interval_ns += agent->drain_interval_ns;
 	if (count_read(agent) != before)
@@ -117,7 +153,7 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;
 	agent->next_pass_ns =
 		now_ns + (agent->waits_for_stack ? STACK_RETRY_NS : agent->interval_ns);
-	if (progress == BPF_SOURCE_MORE)
+	if (progress == BPF_SOURCE_MORE || agent->has_more)
 		agent->next_pass_ns = now_ns;
 	return r;
 }

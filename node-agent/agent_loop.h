@@ -24,6 +24,7 @@ struct process_table;
 struct publisher;
 struct run_table;
 struct symbolizer;
+struct user_shares;
 
 enum phase {
 	PHASE_RUNNING,
@@ -37,6 +38,7 @@ struct agent {
 	struct event_loop *loop; /* owns, and all below */
 	struct string_dictionary *strings;
 	struct stack_dictionary *stacks;
+	struct user_shares *shares;
 	struct device_list devices;
 	struct numa_map *numa; /* NULL: of no interest */
 	struct publisher *publisher;
@@ -68,6 +70,10 @@ struct agent {
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	uint64_t nr_passes, nr_watches;
 	bool refusal_said, turned_down_said;
+	uint64_t nr_full,
+		next_full_ns; /* processes that found no place, and when to say so again */
+	uint32_t turn; /* with whom the next pass begins: room in the window is for all */
+	bool has_more; /* in rings, within the pass at hand */
 	bool waits_for_room, leaves_guests, has_all_samples;
 	uint64_t refused_guests;
 	struct agent_exchange exchange; /* with other threads */

@@ -190,6 +190,16 @@ bool batch_builder_has_records(const struct batch_builder *builder)
 	return builder->nr_launches || builder->nr_gpu;
 }
 
+bool batch_builder_is_flushed(const struct batch_builder *builder)
+{
+	return builder->nr_symbols == 0 &&
+	       builder->sent_strings == string_dictionary_count(builder->strings) &&
+	       builder->sent_modules == stack_dictionary_nr_modules(builder->stacks) &&
+	       builder->sent_codes == stack_dictionary_nr_codes(builder->stacks) &&
+	       builder->sent_frames == stack_dictionary_nr_frames(builder->stacks) &&
+	       builder->sent_nodes == stack_dictionary_nr_nodes(builder->stacks);
+}
+
 int batch_builder_flush_dictionaries(struct batch_builder *builder)
 {
 	int r = flush_strings(builder);

@@ -43,6 +43,9 @@ int batch_builder_add_symbol(struct batch_builder *builder, uint32_t frame_id, u
 /* Sends strings, stacks and symbols that weren't sent yet. */
 int batch_builder_flush_dictionaries(struct batch_builder *builder);
 
+/* All of the dictionaries, and all symbols, were sent. */
+bool batch_builder_is_flushed(const struct batch_builder *builder);
+
 /* Sends the records at hand, if any, as process_id's, the dictionaries before them. clock_valid 0:
  * no calibration yet. On error the records are gone. */
 int batch_builder_flush(struct batch_builder *builder, uint32_t process_id, int64_t clock_offset_ns,

@@ -1,23 +1,33 @@
 #include "guest_listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor_closer.h"
 #include "event_loop.h"
 #include "proto/control.h"
 #include "proto/record_ring.h"
 #include "socket_path.h"
 
 #define ACCEPTS_AT_ONCE 32
+#define FDS_MAX         253u /* that come with one message: the kernel's SCM_MAX_FD */
+#define CLOSER_WAIT_MS  1000u
+#define RETRY_NS        100000000ull
+
+/* What one message, and all peers that are shown out before the next look, may hand to the closer. */
+#define CLOSER_ROOM_MIN (FDS_MAX + GUEST_LISTENER_PEERS_MAX + 1u)
 
 struct peer {
 	struct guest_listener *listener;
 	struct event_source source; /* fd -1: this place is free */
+	bool paused;                /* not watched until the closer has room */
 	uint64_t since_ns;
 	pid_t pid;
 	uid_t uid;
@@ -32,7 +42,8 @@ struct guest_listener {
 	uid_t allowed_uid; /* besides our own and root */
 	guest_listener_control control;
 	guest_listener_absence absence;
-	bool paused; /* out of descriptors: not watched until the next step */
+	bool paused; /* out of descriptors, or of room to close them: not watched until a later step */
+	struct descriptor_closer *closer; /* owns */
 	guest_listener_arrival arrival;
 	void *context;
 	struct event_source source;
@@ -40,18 +51,41 @@ struct guest_listener {
 	uint64_t refused;
 };
 
+/* It may have sent messages that nobody read, with descriptors in them. */
 static void close_peer(struct peer *peer)
 {
-	event_loop_remove(peer->listener->loop, &peer->source);
-	close(peer->source.fd);
+	if (!peer->paused)
+		event_loop_remove(peer->listener->loop, &peer->source);
+	shutdown(peer->source.fd, SHUT_RDWR);
+	descriptor_closer_add(peer->listener->closer, peer->source.fd);
 	peer->source.fd = -1;
+}
+
+static bool can_close(struct guest_listener *listener)
+{
+	return descriptor_closer_room(listener->closer) >= CLOSER_ROOM_MIN;
 }
 
 /* ---- one handshake
  * ----------------------------------------------------------------------------------------- */
 
-/* All descriptors that came along; the first is kept, should there be exactly one. */
-static int take_fd(struct msghdr *message)
+/* Whether it is of memory, whose close() never waits. Asking for seals is the one question that no file system of a
+ * user gets to answer. */
+static bool is_memory(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) >= 0;
+}
+
+static void close_fd(struct guest_listener *listener, int fd)
+{
+	if (is_memory(fd))
+		close(fd);
+	else
+		descriptor_closer_add(listener->closer, fd);
+}
+
+/* All descriptors that came along; one is kept, should it be the only one, and of memory. */
+static int take_fd(struct guest_listener *listener, struct msghdr *message)
 {
 	int kept = -1, count = 0;
 
@@ -67,14 +101,14 @@ static int take_fd(struct msghdr *message)
 			if (count++ == 0)
 				kept = fd;
 			else
-				close(fd);
+				close_fd(listener, fd);
 		}
 	}
-	if (count > 1) {
-		close(kept);
-		kept = -1;
-	}
-	return kept;
+	if (count == 1 && is_memory(kept))
+		return kept;
+	if (count > 0)
+		close_fd(listener, kept);
+	return -1;
 }
 
 /* What a peer may say. */
@@ -86,11 +120,12 @@ union request {
 };
 
 /* Returns the size of the message, -EAGAIN: none yet; *fd is -1 or the caller's. */
-static ssize_t receive_request(int socket_fd, union request *request, int *fd)
+static ssize_t receive_request(struct peer *peer, union request *request, int *fd)
 {
+	/* Room for all that can come: what finds none is closed by the kernel, in this call. */
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(4 * sizeof(int))];
+		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
 	} control;
 	struct iovec part = {.iov_base = request, .iov_len = sizeof(*request)};
 	struct msghdr message = {
@@ -102,10 +137,10 @@ static ssize_t receive_request(int socket_fd, union request *request, int *fd)
 
 	*fd = -1;
 	memset(request, 0, sizeof(*request));
-	ssize_t size = recvmsg(socket_fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t size = recvmsg(peer->source.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (size < 0)
 		return -errno;
-	*fd = take_fd(&message);
+	*fd = take_fd(peer->listener, &message);
 	return size;
 }
 
@@ -187,8 +222,14 @@ static void peer_ready(void *context)
 	struct peer *peer = context;
 	union request request;
 	int fd;
-	ssize_t size = receive_request(peer->source.fd, &request, &fd);
 
+	if (!can_close(peer->listener)) {
+		if (!peer->paused)
+			event_loop_remove(peer->listener->loop, &peer->source);
+		peer->paused = true;
+		return;
+	}
+	ssize_t size = receive_request(peer, &request, &fd);
 	if (size == -EAGAIN || size == -EINTR)
 		return;
 	if (size <= 0 || !answer(peer, &request, size, fd))
@@ -235,7 +276,7 @@ static void take_in(struct guest_listener *listener, int fd)
 	struct peer *peer;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size)) {
-		close(fd);
+		descriptor_closer_add(listener->closer, fd);
 		listener->refused++;
 		return;
 	}
@@ -248,25 +289,48 @@ static void take_in(struct guest_listener *listener, int fd)
 		.uid = credentials.uid,
 	};
 	if (event_loop_add(listener->loop, &peer->source)) {
-		close(fd);
-		peer->source.fd = -1;
+		peer->paused = true;
+		close_peer(peer);
 		listener->refused++;
 	}
+}
+
+static void pause_listening(struct guest_listener *listener)
+{
+	if (!listener->paused)
+		event_loop_remove(listener->loop, &listener->source);
+	listener->paused = true;
+}
+
+/* A message's descriptors that find no place would be closed in the call that receives it. */
+static bool is_near_limit(int fd)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	       (rlim_t)fd + FDS_MAX + GUEST_LISTENER_PEERS_MAX >= limit.rlim_cur;
 }
 
 /* false: nobody waits, or there is no descriptor for who does. */
 static bool accept_one(struct guest_listener *listener)
 {
-	int fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = -1;
 
-	if (fd >= 0) {
+	if (can_close(listener))
+		fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	else
+		errno = EMFILE;
+	if (fd >= 0 && !is_near_limit(fd)) {
 		take_in(listener, fd);
 		return true;
 	}
-	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) {
-		event_loop_remove(listener->loop, &listener->source);
-		listener->paused = true;
+	if (fd >= 0) {
+		descriptor_closer_add(listener->closer, fd);
+		listener->refused++;
+		errno = EMFILE;
 	}
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+		pause_listening(listener);
 	return false;
 }
 
@@ -334,7 +398,9 @@ int guest_listener_create(struct event_loop *loop, const char *path, bool any_us
 			new_listener->peers[i].listener = new_listener;
 			new_listener->peers[i].source.fd = -1;
 		}
-		r = start(new_listener, path, &problem);
+		new_listener->closer = descriptor_closer_create();
+		if (new_listener->closer)
+			r = start(new_listener, path, &problem);
 	}
 	if (r == 0) {
 		*listener = new_listener;
@@ -355,10 +421,12 @@ void guest_listener_destroy(struct guest_listener *listener)
 			close_peer(&listener->peers[i]);
 	if (listener->bound)
 		socket_path_remove(listener->path, listener->device, listener->inode);
+	/* Connections that nobody accepted close with it, and what they sent. */
 	if (listener->source.fd >= 0) {
 		event_loop_remove(listener->loop, &listener->source);
-		close(listener->source.fd);
+		descriptor_closer_add(listener->closer, listener->source.fd);
 	}
+	descriptor_closer_destroy(listener->closer, CLOSER_WAIT_MS);
 	free(listener->path);
 	free(listener);
 }
@@ -384,18 +452,34 @@ void guest_listener_keep_rings(struct guest_listener *listener)
 	listener->keep_rings = true;
 }
 
-uint64_t guest_listener_step(struct guest_listener *listener, uint64_t now_ns)
+static void watch_again(struct guest_listener *listener)
 {
-	uint64_t next_ns = UINT64_MAX;
-
+	if (!can_close(listener))
+		return;
 	if (listener->paused && event_loop_add(listener->loop, &listener->source) == 0)
 		listener->paused = false;
+	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++) {
+		struct peer *peer = &listener->peers[i];
+
+		if (peer->source.fd >= 0 && peer->paused &&
+		    event_loop_add(listener->loop, &peer->source) == 0)
+			peer->paused = false;
+	}
+}
+
+uint64_t guest_listener_step(struct guest_listener *listener, uint64_t now_ns)
+{
+	watch_again(listener);
+
+	uint64_t next_ns = listener->paused ? now_ns + RETRY_NS : UINT64_MAX;
 	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++) {
 		struct peer *peer = &listener->peers[i];
 		uint64_t due_ns = peer->since_ns + GUEST_LISTENER_TIMEOUT_NS;
 
 		if (peer->source.fd < 0)
 			continue;
+		if (peer->paused)
+			due_ns = now_ns + RETRY_NS;
 		if (due_ns <= now_ns) {
 			show_out(peer);
 		} else if (due_ns < next_ns) {

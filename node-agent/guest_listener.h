@@ -1,6 +1,7 @@
 /* Where guests come in: the Unix socket, the handshake, the descriptor. A peer that says nothing,
- * or nonsense, never holds up the loop and is shown out after a while. Single-threaded: only the
- * agent loop calls it. */
+ * or nonsense, never holds up the loop and is shown out after a while. Descriptors that are no
+ * memory are closed by other threads (descriptor_closer.h); while too many wait there, nobody is let
+ * in, and guests that are in go on. Single-threaded: only the agent loop calls it. */
 #ifndef GUEST_LISTENER_H
 #define GUEST_LISTENER_H
 

@@ -14,6 +14,7 @@
 #include "proto/record_ring.h"
 #include "ring_ownership.h"
 #include "ring_source.h"
+#include "user_shares.h"
 
 struct guest_process {
 	const struct guest_process_scope *scope;
@@ -61,7 +62,9 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->description = process_description_create(
 		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
 	new_process->statistics = process_statistics_create();
-	if (!new_process->ledger || !new_process->description || !new_process->statistics) {
+	struct user_share *share = user_shares_find(scope->shares, arrival->uid);
+	if (!new_process->ledger || !new_process->description || !new_process->statistics ||
+	    !share) {
 		record_ring_unmap(arrival->ring);
 		guest_process_destroy(new_process);
 		return -ENOMEM;
@@ -76,6 +79,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		.description = new_process->description,
 		.ledger = new_process->ledger,
 		.statistics = new_process->statistics,
+		.share = share,
 		.placement = new_process->placement,
 		.module = scope->module,
 		.notice = scope->notice,
@@ -90,7 +94,11 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	/* Before the guest can be told to do anything. */
 	if (scope->begins_anew) {
 		ring_ownership_take_anew(&new_process->ownership);
-		ring_source_forget(new_process->source);
+		r = ring_source_forget(new_process->source);
+		if (r) {
+			guest_process_destroy(new_process);
+			return r;
+		}
 	}
 	*process = new_process;
 	return 0;
@@ -153,8 +161,8 @@ static bool take_over(struct guest_process *process, uint64_t now_ns)
 	if (process->scope->predecessors &&
 	    ring_ownership_claim(process->ownership.ring, process->scope->epoch, before) ==
 		    RING_CLAIM_ASK)
-		r = predecessor_table_ask(process->scope->predecessors, before, now_ns,
-					  &durable_seq);
+		r = predecessor_table_ask(process->scope->predecessors, before, process->uid,
+					  now_ns, &durable_seq);
 	if (r == -EAGAIN)
 		return false;
 	if (r == 0)
@@ -368,8 +376,9 @@ static int send_ledger(struct guest_process *process, uint64_t now_ns)
 		r = send_placement(process);
 	if (r)
 		return r;
-	if (!ring_source_update_ledger(process->source))
-		return 0;
+	r = ring_source_update_ledger(process->source);
+	if (r != 1)
+		return r;
 	message.ledger.entries =
 		process_ledger_entries(process->ledger, &message.ledger.nr_entries);
 	return publisher_send(process->scope->publisher, &message);
@@ -419,11 +428,14 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 
 int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 {
+	uint32_t nr_batches = 0;
 	int r;
 
 	if (!guest_process_begin(process, now_ns))
 		return 0;
 	do {
+		if (nr_batches++ == GUEST_PROCESS_BATCHES)
+			return 2;
 		if (!publisher_has_room(process->scope->publisher) ||
 		    !ring_ownership_can_announce(&process->ownership))
 			return 1;

@@ -21,14 +21,17 @@ struct record_ring_command;
 #define GUEST_PROCESS_LEDGER_INTERVAL_NS 500000000ull
 #define GUEST_PROCESS_VERDICT_NS                                                                   \
 	500000000ull /* a process that ended without a goodbye may have been stopped, of which its `run` tells a little later */
+#define GUEST_PROCESS_BATCHES 8u
 
 struct guest_process;
 struct symbolizer_module;
+struct user_shares;
 
 /* What all processes share; borrowed until the last guest_process_destroy(). */
 struct guest_process_scope {
 	struct string_dictionary *strings;
 	struct stack_dictionary *stacks;
+	struct user_shares *shares; /* of the two */
 	struct batch_builder *builder; /* its sink is publisher_send() */
 	struct publisher *publisher;
 	const struct device_list *devices;
@@ -109,8 +112,9 @@ int32_t guest_process_rank(const struct guest_process *process);
 bool guest_process_begin(struct guest_process *process, uint64_t now_ns);
 
 /* Reads what was published by the time that the pass began, and sends it as far as the window has
- * room. 1: there was no room for all of it, call again; 0: the pass is complete; -errno: the agent
- * can't go on. */
+ * room, but not more than GUEST_PROCESS_BATCHES messages, so that nobody waits long for what one
+ * process wrote. 2: the rest is due at once, call again; 1: there was no room for all of it, call
+ * again; 0: the pass is complete; -errno: the agent can't go on. */
 int guest_process_pass(struct guest_process *process, uint64_t now_ns);
 
 /* The last pass is complete and everything about the process was sent: it may be destroyed. */

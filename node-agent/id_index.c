@@ -40,6 +40,23 @@ void id_index_fini(struct id_index *index)
 	memset(index, 0, sizeof(*index));
 }
 
+int id_index_clear(struct id_index *index)
+{
+	struct id_index empty;
+	int r = id_index_init(&empty);
+
+	if (r)
+		return r;
+	id_index_fini(index);
+	*index = empty;
+	return 0;
+}
+
+uint64_t id_index_bytes(const struct id_index *index)
+{
+	return (index->mask + 1ull) * (sizeof(*index->ids) + sizeof(*index->hashes));
+}
+
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * MULTIPLIER;

@@ -24,6 +24,12 @@ void id_index_fini(struct id_index *index); /* accepts zeroed memory */
 uint32_t id_index_hash_bytes(const struct id_index *index, const void *data, size_t size);
 uint32_t id_index_hash_pair(const struct id_index *index, uint64_t first, uint64_t second);
 
+/* Leaves nothing in it, and no more memory than a new one has. 0 or -ENOMEM; on error it is as it was. */
+int id_index_clear(struct id_index *index);
+
+/* Bytes that it takes. */
+uint64_t id_index_bytes(const struct id_index *index);
+
 /* Candidates with this hash, one after the other: start with *cursor = hash; ID_INDEX_NONE ends the
  * search. */
 uint32_t id_index_next(const struct id_index *index, uint32_t hash, uint32_t *cursor);

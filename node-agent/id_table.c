@@ -6,22 +6,31 @@
 
 void id_table_fini(struct id_table *table)
 {
-	free(table->ids);
+	for (uint32_t i = 0; i < table->nr_chunks; i++)
+		free(table->chunks[i]);
+	free(table->chunks);
 	memset(table, 0, sizeof(*table));
 }
 
 int id_table_set(struct id_table *table, uint32_t from, uint32_t to)
 {
-	if (from >= table->count) {
-		uint32_t count = (from + 64) * 2;
-		uint32_t *ids = realloc(table->ids, count * sizeof(*ids));
+	uint32_t chunk = from / ID_TABLE_CHUNK;
 
-		if (!ids)
+	if (chunk >= table->nr_chunks) {
+		uint32_t nr_chunks = chunk + 1;
+		uint32_t **chunks = realloc(table->chunks, nr_chunks * sizeof(*chunks));
+
+		if (!chunks)
 			return -ENOMEM;
-		memset(ids + table->count, 0, (count - table->count) * sizeof(*ids));
-		table->ids = ids;
-		table->count = count;
+		memset(chunks + table->nr_chunks, 0,
+		       (nr_chunks - table->nr_chunks) * sizeof(*chunks));
+		table->chunks = chunks;
+		table->nr_chunks = nr_chunks;
 	}
-	table->ids[from] = to;
+	if (!table->chunks[chunk])
+		table->chunks[chunk] = calloc(ID_TABLE_CHUNK, sizeof(**table->chunks));
+	if (!table->chunks[chunk])
+		return -ENOMEM;
+	table->chunks[chunk][from % ID_TABLE_CHUNK] = to;
 	return 0;
 }

@@ -1,10 +1,12 @@
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent.h"
@@ -245,6 +247,24 @@ static int run(struct agent *agent)
 	return r;
 }
 
+/* Large blocks go back to the system when they are freed: what one guest made us take must not stay ours for good. */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	mallopt(M_TRIM_THRESHOLD, 128 << 10);
+}
+
+/* Each guest takes two descriptors. Without the right to more, fewer get in. */
+static void raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
 /* All is open that takes more. */
 static int give_up(const struct capability_set *rights, bool quiet)
 {
@@ -286,6 +306,8 @@ int main(int argc, char **argv)
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
+	give_memory_back();
+	raise_limit();
 	arguments.options.may_restart = true;
 	symbol_cache = symbol_cache_directory(arguments.symbol_cache);
 	arguments.options.symbol_cache = symbol_cache;

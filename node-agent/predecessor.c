@@ -1,8 +1,10 @@
 #include "predecessor.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "proto/key_set.h"
 
@@ -11,6 +13,8 @@
 struct predecessor {
 	uint8_t epoch[WIRE_EPOCH_SIZE];
 	struct publisher *publisher; /* owns; NULL: the answer is known */
+	uid_t uid;                   /* of whoever asked first */
+	uint64_t used;               /* the number of the call that asked last */
 	int result;
 	uint64_t durable_seq;
 };
@@ -21,6 +25,7 @@ struct predecessor_table {
 	char *endpoint, *texts[TEXTS]; /* own */
 	struct predecessor entries[PREDECESSORS_MAX];
 	uint32_t count;
+	uint64_t nr_calls;
 };
 
 static void text_copy(struct message_text *text, char **copy)
@@ -71,33 +76,84 @@ static struct predecessor *find(struct predecessor_table *table,
 	for (uint32_t i = 0; i < table->count; i++)
 		if (memcmp(table->entries[i].epoch, epoch, WIRE_EPOCH_SIZE) == 0)
 			return &table->entries[i];
-	if (table->count == PREDECESSORS_MAX)
-		return NULL;
+	return NULL;
+}
 
-	struct predecessor *entry = &table->entries[table->count++];
+/* A place for an epoch that this user asks about: where the user has its share, one of the user's own; else one that
+ * was never used, or the answer that was not wanted for the longest time. NULL: all are waiting for their answers. */
+static struct predecessor *find_place(struct predecessor_table *table, uid_t uid)
+{
+	struct predecessor *place = NULL;
+	uint32_t held = 0;
+
+	for (uint32_t i = 0; i < table->count; i++)
+		held += table->entries[i].uid == uid;
+
+	bool own = uid != 0 && uid != geteuid() && held >= PREDECESSORS_USER_MAX;
+	if (!own && table->count < PREDECESSORS_MAX)
+		return &table->entries[table->count++];
+	for (uint32_t i = 0; i < table->count; i++) {
+		struct predecessor *entry = &table->entries[i];
+
+		if (!entry->publisher && (!own || entry->uid == uid) &&
+		    (!place || entry->used < place->used))
+			place = entry;
+	}
+	return place;
+}
+
+static struct predecessor *ask(struct predecessor_table *table,
+			       const uint8_t epoch[static WIRE_EPOCH_SIZE], uid_t uid)
+{
+	struct predecessor *entry = find_place(table, uid);
+
+	if (!entry)
+		return NULL;
+	*entry = (struct predecessor){.uid = uid};
 	memcpy(entry->epoch, epoch, WIRE_EPOCH_SIZE);
 	memcpy(table->options.hello.epoch, epoch, WIRE_EPOCH_SIZE);
 	entry->result = publisher_create(&table->options, &entry->publisher, NULL);
 	return entry;
 }
 
+/* Without a publisher from when the answer is there. */
+static void step(struct predecessor *entry, uint64_t now_ns)
+{
+	if (!entry->publisher)
+		return;
+	entry->result = publisher_step(entry->publisher, now_ns);
+	if (entry->result == 0 && !publisher_connected(entry->publisher))
+		return;
+	entry->durable_seq = publisher_acked_seq(entry->publisher);
+	publisher_destroy(entry->publisher);
+	entry->publisher = NULL;
+}
+
+/* Of an epoch that nobody asks about any more: its process has ended. */
+static void step_others(struct predecessor_table *table, const struct predecessor *asked,
+			uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < table->count; i++)
+		if (&table->entries[i] != asked)
+			step(&table->entries[i], now_ns);
+}
+
 int predecessor_table_ask(struct predecessor_table *table,
-			  const uint8_t epoch[static WIRE_EPOCH_SIZE], uint64_t now_ns,
+			  const uint8_t epoch[static WIRE_EPOCH_SIZE], uid_t uid, uint64_t now_ns,
 			  uint64_t *durable_seq)
 {
 	struct predecessor *entry = find(table, epoch);
 
 	*durable_seq = 0;
+	step_others(table, entry, now_ns);
 	if (!entry)
-		return -ENOSPC;
-	if (entry->publisher) {
-		entry->result = publisher_step(entry->publisher, now_ns);
-		if (entry->result == 0 && !publisher_connected(entry->publisher))
-			return -EAGAIN;
-		entry->durable_seq = publisher_acked_seq(entry->publisher);
-		publisher_destroy(entry->publisher);
-		entry->publisher = NULL;
-	}
+		entry = ask(table, epoch, uid);
+	if (!entry)
+		return -EAGAIN;
+	entry->used = ++table->nr_calls;
+	step(entry, now_ns);
+	if (entry->publisher)
+		return -EAGAIN;
 	*durable_seq = entry->durable_seq;
 	return entry->result;
 }

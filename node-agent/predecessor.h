@@ -4,11 +4,14 @@
 #define PREDECESSOR_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "publisher.h"
 
 #define PREDECESSORS_MAX                                                                           \
-	16u /* epochs asked about in one life: each costs the aggregator a session */
+	16u /* epochs that are known at a time; an answer that was given may be asked for again */
+#define PREDECESSORS_USER_MAX                                                                      \
+	4u /* of these for one user's processes, whose word an epoch is; root's may be all */
 
 struct predecessor_table;
 
@@ -17,10 +20,11 @@ struct predecessor_table;
 struct predecessor_table *predecessor_table_create(const struct publisher_options *own);
 void predecessor_table_destroy(struct predecessor_table *table);
 
-/* Asks, or looks whether the answer is there. 0: *durable_seq is the last message of that epoch that the aggregator has,
- * and there will be no more; -EAGAIN: not known yet, call again; other -errno: it will not be known. */
+/* Asks, or looks whether the answer is there, for a process of this user. 0: *durable_seq is the last message of
+ * that epoch that the aggregator has, and there will be no more; -EAGAIN: not known yet, or others are asked about
+ * first, call again; other -errno: it will not be known. */
 int predecessor_table_ask(struct predecessor_table *table,
-			  const uint8_t epoch[static WIRE_EPOCH_SIZE], uint64_t now_ns,
+			  const uint8_t epoch[static WIRE_EPOCH_SIZE], uid_t uid, uint64_t now_ns,
 			  uint64_t *durable_seq);
 
 #endif

@@ -1,18 +1,18 @@
 #include "process_ledger.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROWS        (RECORD_DEVICES_MAX + 1u)
 #define PROCESS_ROW RECORD_DEVICES_MAX
 
+/* Most processes count a few reasons on a few devices: what they say has the room that it needs. */
 struct process_ledger {
 	uint64_t own[ROWS][LEDGER_REASONS];
 	struct ledger_entry said[LEDGER_REASONS]; /* of the process */
-	struct ledger_entry base[ROWS][LEDGER_REASONS];
-	struct ledger_entry entries[PROCESS_LEDGER_ENTRIES_MAX];
-	struct ledger_entry before[PROCESS_LEDGER_ENTRIES_MAX];
-	uint32_t nr_entries;
+	struct ledger_entry *base, *entries;      /* own */
+	uint32_t nr_base, nr_entries, max_entries;
 };
 
 struct process_ledger *process_ledger_create(void)
@@ -22,6 +22,10 @@ struct process_ledger *process_ledger_create(void)
 
 void process_ledger_destroy(struct process_ledger *ledger)
 {
+	if (!ledger)
+		return;
+	free(ledger->base);
+	free(ledger->entries);
 	free(ledger);
 }
 
@@ -32,17 +36,12 @@ static uint32_t row_of(uint32_t device_id)
 	return device_id < RECORD_DEVICES_MAX ? device_id : RECORD_DEVICES_MAX - 1;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-	return a + b < a ? UINT64_MAX : a + b;
-}
-
 void process_ledger_count(struct process_ledger *ledger, uint32_t device_id,
 			  enum ledger_reason reason, uint64_t count)
 {
 	uint64_t *own = &ledger->own[row_of(device_id)][reason];
 
-	*own = add(*own, count);
+	*own = ledger_add_saturating(*own, count);
 }
 
 void process_ledger_set(struct process_ledger *ledger, enum ledger_reason reason, uint64_t count,
@@ -52,16 +51,22 @@ void process_ledger_set(struct process_ledger *ledger, enum ledger_reason reason
 		.device_id = LEDGER_DEVICE_NONE, .reason = reason, .count = count, .ns = ns};
 }
 
-void process_ledger_set_base(struct process_ledger *ledger, const struct ledger_entry *guest,
-			     uint32_t count)
+int process_ledger_set_base(struct process_ledger *ledger, const struct ledger_entry *guest,
+			    uint32_t count)
 {
-	memset(ledger->base, 0, sizeof(ledger->base));
-	for (uint32_t i = 0; i < count; i++)
-		if (guest[i].reason < LEDGER_REASONS)
-			ledger->base[row_of(guest[i].device_id)][guest[i].reason] = guest[i];
+	struct ledger_entry *base = malloc((count + 1) * sizeof(*base));
+
+	if (!base)
+		return -ENOMEM;
+	if (count > 0)
+		memcpy(base, guest, count * sizeof(*base));
+	free(ledger->base);
+	ledger->base = base;
+	ledger->nr_base = count;
+	return 0;
 }
 
-/* A total that was set anew may be lower than it was. */
+/* Launches are counted by two counters, which do not change together. */
 static uint64_t less(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -73,58 +78,83 @@ static struct ledger_entry since(const struct process_ledger *ledger,
 {
 	struct ledger_entry rest = *entry;
 
-	if (entry->reason < LEDGER_REASONS) {
-		const struct ledger_entry *base =
-			&ledger->base[row_of(entry->device_id)][entry->reason];
+	for (uint32_t i = 0; i < ledger->nr_base; i++) {
+		const struct ledger_entry *base = &ledger->base[i];
 
+		if (base->reason != entry->reason || base->device_id != entry->device_id)
+			continue;
 		rest.count = less(entry->count, base->count);
 		rest.ns = less(entry->ns, base->ns);
 	}
 	return rest;
 }
 
-bool process_ledger_update(struct process_ledger *ledger, const struct ledger_entry *guest,
-			   uint32_t count)
+/* The next entry of an update. */
+static int put(struct process_ledger *ledger, uint32_t *nr, const struct ledger_entry *entry,
+	       bool *changed)
+{
+	if (entry->count == 0 && entry->ns == 0)
+		return 0;
+	if (*nr == ledger->max_entries) {
+		uint32_t max = ledger->max_entries ? 2 * ledger->max_entries : 16;
+		struct ledger_entry *entries =
+			realloc(ledger->entries, max * sizeof(*ledger->entries));
+
+		if (!entries)
+			return -ENOMEM;
+		ledger->entries = entries;
+		ledger->max_entries = max;
+	}
+	*changed |= *nr >= ledger->nr_entries ||
+		    memcmp(&ledger->entries[*nr], entry, sizeof(*entry)) != 0;
+	ledger->entries[(*nr)++] = *entry;
+	return 0;
+}
+
+int process_ledger_update(struct process_ledger *ledger, const struct ledger_entry *guest,
+			  uint32_t count)
 {
 	uint64_t own[ROWS][LEDGER_REASONS];
 	uint64_t own_ns[LEDGER_REASONS];
-	uint32_t nr_before = ledger->nr_entries, nr = 0;
+	uint32_t nr = 0;
+	bool changed = false;
+	int r = 0;
 
 	memcpy(own, ledger->own, sizeof(own));
 	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
 		own[PROCESS_ROW][reason] =
-			add(own[PROCESS_ROW][reason], ledger->said[reason].count);
+			ledger_add_saturating(own[PROCESS_ROW][reason], ledger->said[reason].count);
 		own_ns[reason] = ledger->said[reason].ns;
 	}
-	memcpy(ledger->before, ledger->entries, nr_before * sizeof(*ledger->before));
-	for (uint32_t i = 0; i < count && nr < PROCESS_LEDGER_ENTRIES_MAX / 2; i++) {
+	for (uint32_t i = 0; i < count && r == 0; i++) {
 		struct ledger_entry entry = since(ledger, &guest[i]);
 
 		if (entry.reason < LEDGER_REASONS) {
 			uint64_t *mine = &own[row_of(entry.device_id)][entry.reason];
 
-			entry.count = add(entry.count, *mine);
+			entry.count = ledger_add_saturating(entry.count, *mine);
 			*mine = 0;
 			if (row_of(entry.device_id) == PROCESS_ROW) {
-				entry.ns = add(entry.ns, own_ns[entry.reason]);
+				entry.ns = ledger_add_saturating(entry.ns, own_ns[entry.reason]);
 				own_ns[entry.reason] = 0;
 			}
 		}
-		if (entry.count || entry.ns)
-			ledger->entries[nr++] = entry;
+		r = put(ledger, &nr, &entry, &changed);
 	}
 	for (uint32_t row = 0; row < ROWS; row++)
-		for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++)
-			if (own[row][reason] || (row == PROCESS_ROW && own_ns[reason]))
-				ledger->entries[nr++] = (struct ledger_entry){
-					.device_id = row == PROCESS_ROW ? LEDGER_DEVICE_NONE : row,
-					.reason = reason,
-					.count = own[row][reason],
-					.ns = row == PROCESS_ROW ? own_ns[reason] : 0,
-				};
+		for (uint32_t reason = 0; reason < LEDGER_REASONS && r == 0; reason++) {
+			const struct ledger_entry entry = {
+				.device_id = row == PROCESS_ROW ? LEDGER_DEVICE_NONE : row,
+				.reason = reason,
+				.count = own[row][reason],
+				.ns = row == PROCESS_ROW ? own_ns[reason] : 0,
+			};
+
+			r = put(ledger, &nr, &entry, &changed);
+		}
+	changed |= nr != ledger->nr_entries;
 	ledger->nr_entries = nr;
-	return nr != nr_before ||
-	       memcmp(ledger->entries, ledger->before, nr * sizeof(*ledger->entries)) != 0;
+	return r ? r : changed;
 }
 
 const struct ledger_entry *process_ledger_entries(const struct process_ledger *ledger,

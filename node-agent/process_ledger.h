@@ -9,8 +9,6 @@
 #include "proto/ledger.h"
 #include "proto/record.h"
 
-#define PROCESS_LEDGER_ENTRIES_MAX (2u * (RECORD_DEVICES_MAX + 1u) * LEDGER_REASONS)
-
 struct process_ledger;
 
 /* NULL: out of memory. process_ledger_destroy() accepts NULL. */
@@ -26,13 +24,13 @@ void process_ledger_count(struct process_ledger *ledger, uint32_t device_id,
 void process_ledger_set(struct process_ledger *ledger, enum ledger_reason reason, uint64_t count,
 			uint64_t ns);
 
-/* What the guest has counted so far, before it was ours: later entries count from there. */
-void process_ledger_set_base(struct process_ledger *ledger, const struct ledger_entry *guest,
+/* What the guest has counted so far, before it was ours: later entries count from there. 0 or -ENOMEM. */
+int process_ledger_set_base(struct process_ledger *ledger, const struct ledger_entry *guest,
 			     uint32_t count);
 
-/* Takes the guest's entries (its whole ledger) and adds the agent's own. Returns true if the sum
- * differs from that of the last call, the first call with entries included. Counters saturate. */
-bool process_ledger_update(struct process_ledger *ledger, const struct ledger_entry *guest,
+/* Takes the guest's entries (its whole ledger) and adds the agent's own. 1: the sum differs from that
+ * of the last call, the first call with entries included; 0: it does not; -ENOMEM. Counters saturate. */
+int process_ledger_update(struct process_ledger *ledger, const struct ledger_entry *guest,
 			   uint32_t count);
 
 /* The entries of the last update. Borrowed until the next. */

@@ -1,11 +1,16 @@
 #include "process_statistics.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "proto/statistics_table.h"
 
 struct process_statistics {
 	struct statistics_table *table; /* owns */
+};
+
+/* Rows on their way into a message. */
+struct batch {
 	struct message_api_call calls[PROCESS_STATISTICS_BATCH];
 	struct message_kernel_config configs[PROCESS_STATISTICS_BATCH];
 };
@@ -83,7 +88,7 @@ int process_statistics_take_config(struct process_statistics *statistics,
 
 /* The next rows that changed, from *call and *config on. */
 static void fill(struct process_statistics *statistics, uint32_t *call, uint32_t *config,
-		 struct message_statistics *message)
+		 struct batch *batch, struct message_statistics *message)
 {
 	uint32_t nr_calls, nr_configs;
 	const struct message_api_call *calls = statistics_table_calls(statistics->table, &nr_calls);
@@ -92,32 +97,36 @@ static void fill(struct process_statistics *statistics, uint32_t *call, uint32_t
 
 	for (; *call < nr_calls && message->nr_calls < PROCESS_STATISTICS_BATCH; (*call)++)
 		if (statistics_table_call_changed(statistics->table, *call))
-			statistics->calls[message->nr_calls++] = calls[*call];
+			batch->calls[message->nr_calls++] = calls[*call];
 	for (; *config < nr_configs && message->nr_configs < PROCESS_STATISTICS_BATCH; (*config)++)
 		if (statistics_table_config_changed(statistics->table, *config))
-			statistics->configs[message->nr_configs++] = configs[*config];
+			batch->configs[message->nr_configs++] = configs[*config];
 }
 
 int process_statistics_send(struct process_statistics *statistics, uint32_t process_id,
 			    batch_sink sink, void *context)
 {
 	uint32_t call = 0, config = 0;
+	int r = 0;
 
 	if (!statistics_table_changed(statistics->table))
 		return 0;
-	for (;;) {
+	struct batch *batch = malloc(sizeof(*batch));
+	if (!batch)
+		return -ENOMEM;
+	while (r == 0) {
 		struct message message = {.type = MESSAGE_STATISTICS,
 					  .statistics = {.process_id = process_id,
-							 .calls = statistics->calls,
-							 .configs = statistics->configs}};
+							 .calls = batch->calls,
+							 .configs = batch->configs}};
 
-		fill(statistics, &call, &config, &message.statistics);
+		fill(statistics, &call, &config, batch, &message.statistics);
 		if (message.statistics.nr_calls == 0 && message.statistics.nr_configs == 0)
 			break;
-		int r = sink(context, &message);
-		if (r)
-			return r;
+		r = sink(context, &message);
 	}
-	statistics_table_saved(statistics->table);
-	return 0;
+	free(batch);
+	if (r == 0)
+		statistics_table_saved(statistics->table);
+	return r;
 }

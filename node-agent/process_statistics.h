@@ -29,7 +29,7 @@ int process_statistics_take_config(struct process_statistics *statistics,
 				   const struct definition_kernel_config *config, uint32_t name);
 
 /* Hands what changed since the last time to the sink, in as many messages as it needs; the strings that they name
- * were sent before. 0 or the sink's error. */
+ * were sent before. 0, -ENOMEM or the sink's error. */
 int process_statistics_send(struct process_statistics *statistics, uint32_t process_id,
 			    batch_sink sink, void *context);
 

@@ -97,6 +97,16 @@ int process_table_add(struct process_table *table, struct guest_process *process
 	return 0;
 }
 
+bool process_table_has_place(const struct process_table *table, uid_t uid, uint32_t *held)
+{
+	uint32_t left = PROCESS_TABLE_MAX - table->count;
+
+	*held = 0;
+	for (uint32_t i = 0; i < table->count; i++)
+		*held += guest_process_uid(table->entries[i]->process) == uid;
+	return uid == 0 || uid == geteuid() ? left > 0 : *held < left;
+}
+
 uint32_t process_table_count(const struct process_table *table)
 {
 	return table->count;

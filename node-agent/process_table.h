@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROCESS_TABLE_MAX     1024u
+#define PROCESS_TABLE_MAX     2048u
 #define PROCESS_TABLE_POLL_NS 500000000ull /* between looks at processes without a pidfd */
 
 struct event_loop;
@@ -24,6 +24,11 @@ void process_table_destroy(struct process_table *table); /* and the processes in
  * can't be seen from here: no watch; it ends by its goodbye, or with the agent. 0; -ENOSPC:
  * PROCESS_TABLE_MAX; -ENOMEM. */
 int process_table_add(struct process_table *table, struct guest_process *process, pid_t pid);
+
+/* Whether a process of this user may still be added. Root's and our own user's may while there are places; another
+ * user's while that user holds fewer than are left. So one user alone gets half of the places, and every further one
+ * half of what is left then. *held: how many that user holds. */
+bool process_table_has_place(const struct process_table *table, uid_t uid, uint32_t *held);
 
 uint32_t process_table_count(const struct process_table *table);
 

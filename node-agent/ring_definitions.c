@@ -1,6 +1,7 @@
 #include "ring_definitions.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,9 +33,11 @@ static void count_untrusted(struct ring_definitions *definitions)
 /* A guest that sends more text than any program has names gets no more of the agent's memory. */
 static bool take_text(struct ring_definitions *definitions, size_t size)
 {
-	if (size > definitions->text_room)
+	uint64_t cost = size + RING_SOURCE_NAME_COST;
+
+	if (cost > definitions->text_room)
 		return false;
-	definitions->text_room -= size;
+	definitions->text_room -= cost;
 	return true;
 }
 
@@ -55,7 +58,7 @@ static int define_name(struct ring_definitions *definitions, const struct defini
 static int define_module(struct ring_definitions *definitions,
 			 const struct definition_module *module, const char *path, size_t size)
 {
-	int r = take_text(definitions, size)
+	int r = definitions->nr_modules++ < RING_SOURCE_MODULES_MAX && take_text(definitions, size)
 			? module_table_add(definitions->modules, module, path, size)
 			: -ENOSPC;
 
@@ -272,13 +275,13 @@ static int tolerate(int r)
 	return r == -ENOSPC ? 0 : r;
 }
 
-int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
-			  const struct record_ring_snapshot *snapshot)
+static int read_all(struct ring_definitions *definitions, struct record_ring *ring,
+		    const struct record_ring_snapshot *snapshot)
 {
 	for (;;) {
 		uint32_t type, size;
 		int r = record_ring_read_definition(ring, snapshot, &type, definitions->definition,
-						    sizeof(definitions->definition), &size);
+						    DEFINITION_SIZE_MAX, &size);
 
 		if (r == -EMSGSIZE) {
 			count_untrusted(definitions);
@@ -294,6 +297,18 @@ int ring_definitions_read(struct ring_definitions *definitions, struct record_ri
 		if (r)
 			return r;
 	}
+}
+
+int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
+			  const struct record_ring_snapshot *snapshot)
+{
+	definitions->definition = malloc(DEFINITION_SIZE_MAX);
+	if (!definitions->definition)
+		return -ENOMEM;
+	int r = read_all(definitions, ring, snapshot);
+	free(definitions->definition);
+	definitions->definition = NULL;
+	return r;
 }
 
 uint32_t ring_definitions_name(const struct ring_definitions *definitions, uint32_t name_id)

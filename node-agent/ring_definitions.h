@@ -19,12 +19,13 @@ struct ring_definitions {
 	struct module_table *modules;              /* owns */
 	struct ring_collectives *collectives;      /* owns */
 	struct id_table names;                     /* guest's name id to string id */
-	uint64_t text_room; /* bytes of names and paths that may yet be taken */
+	uint64_t text_room;  /* bytes of names and paths that may yet be taken */
+	uint32_t nr_modules; /* announced */
 	int64_t clock_offset_ns;
-	bool clock_valid; /* the offset is that of the newest calibration */
-	bool given_up;    /* the lane made no sense, which was counted */
-	bool lacks_cupti; /* the guest has said so */
-	_Alignas(8) uint8_t definition[DEFINITION_SIZE_MAX];
+	bool clock_valid;    /* the offset is that of the newest calibration */
+	bool given_up;       /* the lane made no sense, which was counted */
+	bool lacks_cupti;    /* the guest has said so */
+	uint8_t *definition; /* owns; DEFINITION_SIZE_MAX bytes while there is something to read */
 };
 
 /* pid, user: as of ring_source_create(). 0 or -ENOMEM. ring_definitions_fini() accepts one that failed, and zeroed

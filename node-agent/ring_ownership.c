@@ -48,6 +48,9 @@ bool ring_ownership_holds(const struct ring_ownership *ownership)
 {
 	uint8_t owner[RECORD_RING_EPOCH];
 
+	/* A ring that cannot be read says nothing of owners: it stays ours until its process ends. */
+	if (record_ring_is_broken(ownership->ring))
+		return ownership->taken;
 	return ownership->taken && record_ring_owner(ownership->ring, owner) &&
 	       memcmp(owner, ownership->epoch, sizeof(owner)) == 0;
 }

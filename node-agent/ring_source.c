@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest_counts.h"
 #include "probe_stacks.h"
 #include "ring_definitions.h"
 #include "stack_resolver.h"
+#include "user_shares.h"
 
 enum phase {
 	PHASE_DEFINITIONS,
@@ -22,6 +24,7 @@ struct ring_source {
 	struct ring_definitions definitions;
 	struct stack_resolver *stacks; /* owns */
 	struct probe_stacks *probe;    /* borrowed; NULL: none */
+	struct guest_counts counts;
 	bool activity_mad;
 	bool abandoned;
 	bool lane_mad[RECORD_RING_LANES_MAX];
@@ -63,6 +66,7 @@ void ring_source_destroy(struct ring_source *source)
 	stack_resolver_destroy(source->stacks);
 	ring_definitions_fini(&source->definitions);
 	record_ring_unmap(source->ring);
+	guest_counts_fini(&source->counts);
 	free(source);
 }
 
@@ -80,6 +84,13 @@ void ring_source_leave_probe(struct ring_source *source)
 static void count(struct ring_source *source, uint32_t device_id, enum ledger_reason reason)
 {
 	process_ledger_count(source->outputs.ledger, device_id, reason, 1);
+}
+
+/* Without memory for them, the counters are those of before until the next time. */
+static void read_counts(struct ring_source *source)
+{
+	if (guest_counts_read(&source->counts, source->ring) == -EPROTO)
+		count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
 }
 
 /* ---- launches
@@ -184,7 +195,8 @@ static int translate_record(struct ring_source *source, struct gpu_record *recor
 	    (record->device_id != RECORD_DEVICE_NONE || record->kind <= RECORD_GPU_GRAPH))
 		record->device_id = RECORD_DEVICES_MAX - 1;
 	if (record->kind >= RECORD_GPU_KINDS || record->start_ns == 0 ||
-	    record->start_ns > record->end_ns) {
+	    record->start_ns > record->end_ns ||
+	    record->end_ns - record->start_ns > RING_SOURCE_DURATION_MAX_NS) {
 		count(source, record->device_id, LEDGER_UNTRUSTED_RING);
 		return 0;
 	}
@@ -262,7 +274,7 @@ bool ring_source_begin(struct ring_source *source)
 	return source->snapshot.finished;
 }
 
-int ring_source_read(struct ring_source *source, struct batch_builder *builder)
+static int read_on(struct ring_source *source, struct batch_builder *builder)
 {
 	int r = 0;
 
@@ -282,12 +294,26 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder)
 	return r;
 }
 
-void ring_source_forget(struct ring_source *source)
+int ring_source_read(struct ring_source *source, struct batch_builder *builder)
 {
-	struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
-	uint32_t nr = record_ring_ledger(source->ring, entries, sizeof(entries) / sizeof(*entries));
+	struct user_share *share = source->outputs.share;
 
-	process_ledger_set_base(source->outputs.ledger, entries, nr);
+	if (share)
+		user_share_begin(share);
+	int r = read_on(source, builder);
+	/* Its records still count; what they would name anew is lost, and counted. */
+	if (share && !user_share_end(share)) {
+		source->definitions.text_room = 0;
+		stack_resolver_close(source->stacks);
+	}
+	return r;
+}
+
+int ring_source_forget(struct ring_source *source)
+{
+	read_counts(source);
+	return process_ledger_set_base(source->outputs.ledger, source->counts.entries,
+				       source->counts.nr);
 }
 
 void ring_source_beat(struct ring_source *source, uint64_t now_ns)
@@ -310,12 +336,11 @@ bool ring_source_lacks_cupti(const struct ring_source *source)
 	return source->definitions.lacks_cupti;
 }
 
-bool ring_source_update_ledger(struct ring_source *source)
+int ring_source_update_ledger(struct ring_source *source)
 {
-	struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
-	uint32_t nr = record_ring_ledger(source->ring, entries, sizeof(entries) / sizeof(*entries));
-
-	return process_ledger_update(source->outputs.ledger, entries, nr);
+	read_counts(source);
+	return process_ledger_update(source->outputs.ledger, source->counts.entries,
+				     source->counts.nr);
 }
 
 bool ring_source_clock(const struct ring_source *source, int64_t *offset_ns)

@@ -18,13 +18,18 @@
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
-#define RING_SOURCE_NAMES_MAX (1u << 20) /* kernel names of one process */
-#define RING_SOURCE_NAMES_SIZE_MAX                                                                 \
-	(64u << 20) /* bytes of its names and paths together, Python functions included */
-#define RING_SOURCE_NODES_MAX (1u << 22) /* new nodes that its stacks may make */
+#define RING_SOURCE_NAMES_MAX (1u << 18) /* kernel names of one process */
+/* Bytes of its names and paths together, Python functions included: the largest programs have some MiB. */
+#define RING_SOURCE_NAMES_SIZE_MAX (24u << 20)
+#define RING_SOURCE_NAME_COST      32u        /* that each of them takes besides */
+#define RING_SOURCE_MODULES_MAX    (1u << 15) /* files that it announces */
+#define RING_SOURCE_DURATION_MAX_NS                                                                \
+	(1ull << 53) /* of one record: 104 days; a longer one would be all that totals show */
+#define RING_SOURCE_NODES_MAX (1u << 21) /* new nodes that its stacks may make */
 
 struct message;
 struct symbolizer_module;
+struct user_share;
 
 /* What a source reads into; all borrowed until ring_source_destroy(). */
 struct ring_source_outputs {
@@ -34,6 +39,7 @@ struct ring_source_outputs {
 	struct process_ledger *ledger;
 	struct process_placement *placement;   /* NULL: nobody wants to know where it runs */
 	struct process_statistics *statistics; /* NULL: what the guest counts is thrown away */
+	struct user_share *share; /* of the dictionaries; NULL: it may enter what it likes */
 	/* A module was seen, perhaps not for the first time: where its file can be found. May be
 	 * NULL. */
 	int (*module)(void *context, const struct symbolizer_module *module);
@@ -74,8 +80,8 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder);
 bool ring_source_collectives(struct ring_source *source, struct message *message);
 bool ring_source_has_collectives(const struct ring_source *source);
 
-/* What the guest counted until now is not ours. */
-void ring_source_forget(struct ring_source *source);
+/* What the guest counted until now is not ours. 0 or -ENOMEM. */
+int ring_source_forget(struct ring_source *source);
 
 /* Tells the guest that we live. */
 void ring_source_beat(struct ring_source *source, uint64_t now_ns);
@@ -87,8 +93,8 @@ uint32_t ring_source_capture(const struct ring_source *source, uint32_t *nr_wind
 /* It has said that there is no CUPTI for it (definition.h). */
 bool ring_source_lacks_cupti(const struct ring_source *source);
 
-/* Brings the ledger up to date. true: it changed. */
-bool ring_source_update_ledger(struct ring_source *source);
+/* Brings the ledger up to date. 1: it changed; 0: it did not; -ENOMEM. */
+int ring_source_update_ledger(struct ring_source *source);
 
 /* Newest calibration: CLOCK_MONOTONIC - CUPTI's clock. false: none yet, and 0. */
 bool ring_source_clock(const struct ring_source *source, int64_t *offset_ns);

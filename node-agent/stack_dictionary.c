@@ -9,8 +9,9 @@
 
 /* Entries of one kind: the array on the wire, and the index that finds them. */
 struct entries {
-	void *array; /* owns */
+	void *array; /* owns; without those that were forgotten */
 	uint32_t count, max;
+	uint32_t forgotten; /* ids below those of the array */
 	struct id_index index;
 };
 
@@ -49,11 +50,22 @@ void stack_dictionary_destroy(struct stack_dictionary *stacks)
 	free(stacks);
 }
 
+static uint32_t total(const struct entries *entries)
+{
+	return entries->forgotten + entries->count;
+}
+
+/* Where the entries from first_id on begin in the array. */
+static uint32_t index_of(const struct entries *entries, uint32_t first_id)
+{
+	return first_id - entries->forgotten - 1;
+}
+
 /* Appends a copy of *entry, whose index must not have it yet. */
 static int append(struct entries *entries, uint32_t hash, const void *entry, size_t size,
 		  uint32_t *id)
 {
-	if (entries->count == WIRE_ID_MAX)
+	if (total(entries) == WIRE_ID_MAX)
 		return -ENOSPC;
 	if (entries->count == entries->max) {
 		uint32_t max = entries->max ? entries->max * 2 : 256;
@@ -67,8 +79,8 @@ static int append(struct entries *entries, uint32_t hash, const void *entry, siz
 	if (id_index_reserve(&entries->index))
 		return -ENOMEM;
 	memcpy((char *)entries->array + entries->count * size, entry, size);
-	*id = ++entries->count;
-	id_index_add(&entries->index, hash, *id);
+	id_index_add(&entries->index, hash, ++entries->count);
+	*id = total(entries);
 	return 0;
 }
 
@@ -106,7 +118,9 @@ int stack_dictionary_add_module(struct stack_dictionary *stacks,
 			return 0;
 		}
 	}
-	return append(modules, hash, &copy, sizeof(copy), module_id);
+	return modules->count == STACK_MODULES_MAX
+		       ? -ENOSPC
+		       : append(modules, hash, &copy, sizeof(copy), module_id);
 }
 
 int stack_dictionary_add_code(struct stack_dictionary *stacks, struct message_code code,
@@ -120,7 +134,7 @@ int stack_dictionary_add_code(struct stack_dictionary *stacks, struct message_co
 	*code_id = MESSAGE_FRAME_NATIVE;
 	while ((id = id_index_next(&codes->index, hash, &cursor)) != ID_INDEX_NONE) {
 		if (array[id - 1].file == code.file && array[id - 1].name == code.name) {
-			*code_id = id;
+			*code_id = codes->forgotten + id;
 			return 0;
 		}
 	}
@@ -139,7 +153,7 @@ static int add_frame(struct stack_dictionary *stacks, const struct message_frame
 	while ((id = id_index_next(&frames->index, hash, &cursor)) != ID_INDEX_NONE) {
 		if (array[id - 1].module == frame->module && array[id - 1].code == frame->code &&
 		    array[id - 1].offset == frame->offset) {
-			*frame_id = id;
+			*frame_id = frames->forgotten + id;
 			return 0;
 		}
 	}
@@ -156,7 +170,7 @@ static int add_node(struct stack_dictionary *stacks, struct message_node node,
 
 	while ((id = id_index_next(&nodes->index, hash, &cursor)) != ID_INDEX_NONE) {
 		if (array[id - 1].parent == node.parent && array[id - 1].frame == node.frame) {
-			*node_id = id;
+			*node_id = nodes->forgotten + id;
 			return 0;
 		}
 	}
@@ -189,44 +203,77 @@ int stack_dictionary_add_stack(struct stack_dictionary *stacks, const struct mes
 
 uint32_t stack_dictionary_nr_modules(const struct stack_dictionary *stacks)
 {
-	return stacks->modules.count;
+	return total(&stacks->modules);
 }
 
 uint32_t stack_dictionary_nr_codes(const struct stack_dictionary *stacks)
 {
-	return stacks->codes.count;
+	return total(&stacks->codes);
 }
 
 uint32_t stack_dictionary_nr_frames(const struct stack_dictionary *stacks)
 {
-	return stacks->frames.count;
+	return total(&stacks->frames);
 }
 
 uint32_t stack_dictionary_nr_nodes(const struct stack_dictionary *stacks)
 {
-	return stacks->nodes.count;
+	return total(&stacks->nodes);
 }
 
 const struct message_module *stack_dictionary_modules(const struct stack_dictionary *stacks,
 						      uint32_t first_id)
 {
-	return (const struct message_module *)stacks->modules.array + (first_id - 1);
+	return (const struct message_module *)stacks->modules.array +
+	       index_of(&stacks->modules, first_id);
 }
 
 const struct message_code *stack_dictionary_codes(const struct stack_dictionary *stacks,
 						  uint32_t first_id)
 {
-	return (const struct message_code *)stacks->codes.array + (first_id - 1);
+	return (const struct message_code *)stacks->codes.array +
+	       index_of(&stacks->codes, first_id);
 }
 
 const struct message_frame *stack_dictionary_frames(const struct stack_dictionary *stacks,
 						    uint32_t first_id)
 {
-	return (const struct message_frame *)stacks->frames.array + (first_id - 1);
+	return (const struct message_frame *)stacks->frames.array +
+	       index_of(&stacks->frames, first_id);
 }
 
 const struct message_node *stack_dictionary_nodes(const struct stack_dictionary *stacks,
 						  uint32_t first_id)
 {
-	return (const struct message_node *)stacks->nodes.array + (first_id - 1);
+	return (const struct message_node *)stacks->nodes.array +
+	       index_of(&stacks->nodes, first_id);
+}
+
+static uint64_t bytes_of(const struct entries *entries, size_t size)
+{
+	return entries->max * (uint64_t)size + id_index_bytes(&entries->index);
+}
+
+uint64_t stack_dictionary_bytes(const struct stack_dictionary *stacks)
+{
+	return bytes_of(&stacks->codes, sizeof(struct message_code)) +
+	       bytes_of(&stacks->frames, sizeof(struct message_frame)) +
+	       bytes_of(&stacks->nodes, sizeof(struct message_node));
+}
+
+static void forget(struct entries *entries)
+{
+	if (id_index_clear(&entries->index))
+		return;
+	free(entries->array);
+	entries->array = NULL;
+	entries->forgotten += entries->count;
+	entries->count = entries->max = 0;
+}
+
+void stack_dictionary_forget(struct stack_dictionary *stacks)
+{
+	forget(&stacks->codes);
+	forget(&stacks->frames);
+	forget(&stacks->nodes);
 }

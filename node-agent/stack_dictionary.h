@@ -8,7 +8,8 @@
 
 #include "proto/message.h"
 
-#define STACK_NODE_NONE 0u /* the stack without frames */
+#define STACK_NODE_NONE   0u         /* the stack without frames */
+#define STACK_MODULES_MAX (1u << 18) /* files; each costs memory for the agent's life */
 
 struct stack_dictionary;
 
@@ -17,7 +18,8 @@ struct stack_dictionary *stack_dictionary_create(void);
 void stack_dictionary_destroy(struct stack_dictionary *stacks);
 
 /* Files with the same owner and build id are one module, whatever their paths; files without a build
- * id are told apart by path. Two owners' are two: what one user's file says is nothing for another. Its flags are those of all who said so. 0; -ENOSPC: WIRE_ID_MAX modules are there; -ENOMEM. On error *module_id is
+ * id are told apart by path. Two owners' are two: what one user's file says is nothing for another. Its flags are those
+ * of all who said so. 0; -ENOSPC: STACK_MODULES_MAX modules are there; -ENOMEM. On error *module_id is
  * MESSAGE_FRAME_NO_MODULE. */
 int stack_dictionary_add_module(struct stack_dictionary *stacks,
 				const struct message_module *module, uint32_t *module_id);
@@ -39,7 +41,7 @@ uint32_t stack_dictionary_nr_codes(const struct stack_dictionary *stacks);
 uint32_t stack_dictionary_nr_frames(const struct stack_dictionary *stacks);
 uint32_t stack_dictionary_nr_nodes(const struct stack_dictionary *stacks);
 
-/* Everything from first_id on, in order. Borrowed until the next add. */
+/* Everything from first_id on, in order, of which nothing was forgotten. Borrowed until the next add or forget. */
 const struct message_module *stack_dictionary_modules(const struct stack_dictionary *stacks,
 						      uint32_t first_id);
 const struct message_code *stack_dictionary_codes(const struct stack_dictionary *stacks,
@@ -48,5 +50,13 @@ const struct message_frame *stack_dictionary_frames(const struct stack_dictionar
 						    uint32_t first_id);
 const struct message_node *stack_dictionary_nodes(const struct stack_dictionary *stacks,
 						  uint32_t first_id);
+
+/* Bytes of what stack_dictionary_forget() can give back. */
+uint64_t stack_dictionary_bytes(const struct stack_dictionary *stacks);
+
+/* Gives the memory of codes, frames and nodes back, once all were sent. Ids that were given stay valid where they
+ * were sent to; equal ones get new ids from now on. Modules stay: their symbols are kept under their ids. Without
+ * memory for it less is given back. */
+void stack_dictionary_forget(struct stack_dictionary *stacks);
 
 #endif

@@ -20,6 +20,9 @@
 #define RANGE_PREFIX "[NVTX]"
 #define CBID_CAPTURE UINT32_MAX /* above every launch's */
 
+#define CODE_HAS_FILE (1u << 31) /* a Python function, no mark in its place: it has lines */
+static_assert(WIRE_ID_MAX < CODE_HAS_FILE, "an id and a bit");
+
 struct stack_resolver {
 	const struct record_ring *ring;
 	const struct ring_source_outputs *outputs;
@@ -27,7 +30,7 @@ struct stack_resolver {
 	uint64_t *text_room;
 	struct id_table nodes;    /* guest's stack id to node id + 1 */
 	struct id_table captures; /* likewise, of what created a graph's node */
-	struct id_table codes;    /* guest's code id to code id */
+	struct id_table codes;    /* guest's code id to code id, and CODE_HAS_FILE */
 	struct id_table ranges;   /* likewise, of NVTX ranges */
 	struct id_table calls;    /* cbid to node id + 1, of launches without a stack */
 	struct id_table others; /* number to node id + 1, of stacks that did not come in the ring */
@@ -70,6 +73,11 @@ void stack_resolver_destroy(struct stack_resolver *resolver)
 	free(resolver);
 }
 
+void stack_resolver_close(struct stack_resolver *resolver)
+{
+	resolver->node_budget = 0;
+}
+
 static void count(struct stack_resolver *resolver, enum ledger_reason reason)
 {
 	process_ledger_count(resolver->outputs->ledger, LEDGER_DEVICE_NONE, reason, 1);
@@ -107,7 +115,7 @@ static int add_python(struct stack_resolver *resolver, uint32_t *code_id)
 {
 	const struct record_ring_code *names = &resolver->code;
 	struct message_code code;
-	uint64_t size = (uint64_t)names->file_size + names->name_size;
+	uint64_t size = (uint64_t)names->file_size + names->name_size + 2 * RING_SOURCE_NAME_COST;
 
 	if (size > *resolver->text_room)
 		return -ENOSPC;
@@ -118,7 +126,7 @@ static int add_python(struct stack_resolver *resolver, uint32_t *code_id)
 	return r ? r : stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
 }
 
-/* Each of the guest's ids is looked at once: what is wrong with one counts once, too. */
+/* *code_id: with CODE_HAS_FILE. Each of the guest's ids is looked at once: what is wrong with one counts once, too. */
 static int find_python(struct stack_resolver *resolver, uint32_t guest_id, uint32_t *code_id)
 {
 	*code_id = id_table_get(&resolver->codes, guest_id);
@@ -133,6 +141,7 @@ static int find_python(struct stack_resolver *resolver, uint32_t guest_id, uint3
 		r = add_mark(resolver, STACK_MARK_MISSING, code_id);
 	} else {
 		r = add_python(resolver, code_id);
+		*code_id |= CODE_HAS_FILE;
 		if (r == -ENOSPC) {
 			count(resolver, LEDGER_CODE_TABLE_FULL);
 			r = add_mark(resolver, STACK_MARK_CODE_TABLE_FULL, code_id);
@@ -165,9 +174,10 @@ static int add_range(struct stack_resolver *resolver, uint32_t *code_id)
 	/* A domain's name ends at a NUL, which only a strange guest sends. */
 	memcpy(text + size, names->name, names->name_size);
 	size += (int)names->name_size;
-	if ((uint64_t)size > *resolver->text_room)
+	uint64_t cost = (uint64_t)size + RING_SOURCE_NAME_COST;
+	if (cost > *resolver->text_room)
 		return -ENOSPC;
-	*resolver->text_room -= (uint64_t)size;
+	*resolver->text_room -= cost;
 	return add_text(resolver, text, (size_t)size, code_id);
 }
 
@@ -214,9 +224,9 @@ static int translate(struct stack_resolver *resolver, uint64_t word, struct mess
 	if (stack_word_is_range(word))
 		return find_range(resolver, stack_word_range_code(word), &frame->code);
 	int r = find_python(resolver, stack_word_code_id(word), &frame->code);
-	/* A mark in its place has no lines. */
-	if (r == 0 && stack_dictionary_codes(resolver->outputs->stacks, frame->code)->file)
+	if (r == 0 && frame->code & CODE_HAS_FILE)
 		frame->offset = stack_word_line(word);
+	frame->code &= ~CODE_HAS_FILE;
 	return r;
 }
 

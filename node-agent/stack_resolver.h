@@ -28,6 +28,9 @@ struct stack_resolver *stack_resolver_create(const struct record_ring *ring,
 					     struct module_table *modules, uint64_t *text_room);
 void stack_resolver_destroy(struct stack_resolver *resolver);
 
+/* From now on no stack is entered that is not there. */
+void stack_resolver_close(struct stack_resolver *resolver);
+
 /* The node of the guest's stack_id, whatever it is: RECORD_STACK_NONE is the API function alone, for
  * RECORD_STACK_FULL a mark says so. cbid, below 2^16, is the launch's: a stack that is used with two has the first one's function.
  * *node_id is STACK_NODE_NONE where there is no such stack or no room for it. What no guest writes is

@@ -16,9 +16,11 @@ struct chunk {
 
 struct string_dictionary {
 	struct id_index index;
-	struct message_text *texts; /* owns; texts[id - 1], pointing into chunks */
+	struct message_text *texts; /* owns; texts[id - nr_forgotten - 1], pointing into chunks */
 	uint32_t nr_texts, max_texts;
-	struct chunk *chunks; /* owns; the newest first */
+	uint32_t nr_forgotten; /* ids below those of texts[] */
+	struct chunk *chunks;  /* owns; the newest first */
+	uint64_t chunk_bytes;
 };
 
 struct string_dictionary *string_dictionary_create(void)
@@ -32,19 +34,41 @@ struct string_dictionary *string_dictionary_create(void)
 	return strings;
 }
 
-void string_dictionary_destroy(struct string_dictionary *strings)
+static void free_texts(struct string_dictionary *strings)
 {
-	if (!strings)
-		return;
 	while (strings->chunks) {
 		struct chunk *chunk = strings->chunks;
 
 		strings->chunks = chunk->next;
 		free(chunk);
 	}
-	id_index_fini(&strings->index);
 	free(strings->texts);
+	strings->texts = NULL;
+	strings->nr_texts = strings->max_texts = 0;
+	strings->chunk_bytes = 0;
+}
+
+void string_dictionary_destroy(struct string_dictionary *strings)
+{
+	if (!strings)
+		return;
+	free_texts(strings);
+	id_index_fini(&strings->index);
 	free(strings);
+}
+
+uint64_t string_dictionary_bytes(const struct string_dictionary *strings)
+{
+	return strings->chunk_bytes + strings->max_texts * sizeof(*strings->texts) +
+	       id_index_bytes(&strings->index);
+}
+
+void string_dictionary_forget(struct string_dictionary *strings)
+{
+	if (id_index_clear(&strings->index))
+		return;
+	strings->nr_forgotten += strings->nr_texts;
+	free_texts(strings);
 }
 
 static char *store(struct string_dictionary *strings, const char *data, size_t size)
@@ -61,6 +85,7 @@ static char *store(struct string_dictionary *strings, const char *data, size_t s
 		chunk->used = 0;
 		chunk->size = chunk_size;
 		strings->chunks = chunk;
+		strings->chunk_bytes += chunk_size;
 	}
 	char *copy = chunk->bytes + chunk->used;
 	memcpy(copy, data, size);
@@ -97,11 +122,11 @@ int string_dictionary_intern(struct string_dictionary *strings, const char *data
 		const struct message_text *text = &strings->texts[id - 1];
 
 		if (text->size == size && memcmp(text->data, data, size) == 0) {
-			*string_id = id;
+			*string_id = strings->nr_forgotten + id;
 			return 0;
 		}
 	}
-	if (strings->nr_texts == WIRE_ID_MAX)
+	if (string_dictionary_count(strings) == WIRE_ID_MAX)
 		return -ENOSPC;
 	if (reserve_text(strings) || id_index_reserve(&strings->index))
 		return -ENOMEM;
@@ -111,17 +136,17 @@ int string_dictionary_intern(struct string_dictionary *strings, const char *data
 	strings->texts[strings->nr_texts++] =
 		(struct message_text){.data = copy, .size = (uint32_t)size};
 	id_index_add(&strings->index, hash, strings->nr_texts);
-	*string_id = strings->nr_texts;
+	*string_id = string_dictionary_count(strings);
 	return 0;
 }
 
 uint32_t string_dictionary_count(const struct string_dictionary *strings)
 {
-	return strings->nr_texts;
+	return strings->nr_forgotten + strings->nr_texts;
 }
 
 const struct message_text *string_dictionary_texts(const struct string_dictionary *strings,
 						   uint32_t first_id)
 {
-	return strings->texts + (first_id - 1);
+	return strings->texts + (first_id - strings->nr_forgotten - 1);
 }

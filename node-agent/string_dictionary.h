@@ -23,9 +23,16 @@ int string_dictionary_intern(struct string_dictionary *strings, const char *data
 
 uint32_t string_dictionary_count(const struct string_dictionary *strings);
 
-/* The strings from first_id on, in order. Borrowed until the next intern; the text itself until
- * destroy. */
+/* The strings from first_id on, in order, none of which was forgotten. Borrowed until the next intern; the text itself
+ * until destroy or forget. */
 const struct message_text *string_dictionary_texts(const struct string_dictionary *strings,
 						   uint32_t first_id);
+
+/* Bytes that all of it takes. */
+uint64_t string_dictionary_bytes(const struct string_dictionary *strings);
+
+/* Gives the memory back, once all strings were sent. Ids that were given stay valid where they were sent to; an equal
+ * string gets a new one from now on. Without memory for it nothing changes. */
+void string_dictionary_forget(struct string_dictionary *strings);
 
 #endif

@@ -552,9 +552,11 @@ int watched_process_send_ledger(struct watched_process *process)
 {
 	struct message message = {.type = MESSAGE_LEDGER};
 
-	if (process->guest || process->process_id == 0 ||
-	    !process_ledger_update(process->ledger, NULL, 0))
+	if (process->guest || process->process_id == 0)
 		return 0;
+	int r = process_ledger_update(process->ledger, NULL, 0);
+	if (r != 1)
+		return r;
 	message.ledger.process_id = process->process_id;
 	message.ledger.entries =
 		process_ledger_entries(process->ledger, &message.ledger.nr_entries);

@@ -146,8 +146,3 @@ enum ledger_class ledger_reason_class(uint32_t reason)
 {
 	return is_known(reason) ? reasons[reason].class : LEDGER_NOTED;
 }
-
-uint64_t ledger_add_saturating(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}

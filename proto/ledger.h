@@ -112,6 +112,9 @@ enum ledger_class ledger_reason_class(uint32_t reason);
 
 /* a + b, or UINT64_MAX where that does not fit: whoever adds up what processes say uses it. A sum that wraps would
  * make a small loss of a large one. */
-uint64_t ledger_add_saturating(uint64_t a, uint64_t b);
+static inline uint64_t ledger_add_saturating(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
 
 #endif

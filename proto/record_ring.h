@@ -161,10 +161,6 @@ void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger
 /* Launches so far that asked the GPU for work and were not refused, by the lanes and the ledger, recorded or not. */
 uint64_t record_ring_own_launches(const struct record_ring *ring);
 
-/* Sets instead of adding, for totals that somebody else keeps (CUPTI's drop counts). */
-void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
-			   uint64_t count);
-
 /* The agent's command, if it came since *seq (which it then is; 0 before the first). One thread. */
 bool record_ring_commanded(struct record_ring *ring, uint32_t *seq,
 			   struct record_ring_command *command);
@@ -183,10 +179,15 @@ bool record_ring_is_probed(const struct record_ring *ring);
 
 /* --- agent --------------------------------------------------------------------------------------------------- */
 
-/* Maps a guest's memfd after checking type, seals, size and layout. fd stays the caller's and may be closed.
- * Returns 0; -EPROTO: not a ring, or a layout that no guest makes; -EPERM: seals missing; -errno of mmap, malloc. */
+/* Maps a guest's memfd after checking type (tmpfs, no huge pages), seals, size and layout. fd stays the caller's and
+ * may be closed; the ring keeps a descriptor of its own. Only the control pages are mapped: reading allocates no
+ * memory that the guest has not written, whatever the ring's size. Returns 0; -EPROTO: not a ring, or a layout that
+ * no guest makes; -EPERM: seals missing; -errno of dup, mmap, malloc. */
 int record_ring_map(int fd, struct record_ring **ring);
 void record_ring_unmap(struct record_ring *ring); /* accepts NULL */
+
+/* The control pages could not be read (ring_guard.h): all lanes are given up, and nothing else that they say counts. */
+bool record_ring_is_broken(const struct record_ring *ring);
 
 /* The guest will see it within a tenth of a second. */
 void record_ring_command(struct record_ring *ring, const struct record_ring_command *command);
@@ -210,8 +211,8 @@ struct record_ring_snapshot {
 };
 void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot *snapshot);
 
-/* Copies up to max records not yet read and within the snapshot, and moves the read cursor.
- * Returns their number; -EPROTO: this lane's counters make no sense; it is given up and never read again. */
+/* Copies up to max records not yet read and within the snapshot, and moves the read cursor. Returns their number;
+ * -EPROTO: this lane's counters make no sense, or nobody wrote what they say; it is given up and never read again. */
 int record_ring_read_launches(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
 			      uint32_t lane, struct launch_record *out, uint32_t max);
 int record_ring_read_activity(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
@@ -256,10 +257,14 @@ void record_ring_release(struct record_ring *ring, const struct record_ring_posi
  * it. Returns the number of lanes. */
 uint32_t record_ring_release_crowded(struct record_ring *ring);
 
+#define RECORD_RING_COUNT_MAX (1ull << 48) /* of one counter: 9 years of a million a second */
+#define RECORD_RING_NS_MAX    (1ull << 62) /* 146 years */
+
 /* Copies the ledger's nonzero entries, LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL (from the lanes) included, and what
  * record_ring_resume() found gone.
- * Returns their number, at most max; (RECORD_DEVICES_MAX + 1) * LEDGER_REASONS always suffices. */
-uint32_t record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max);
+ * Returns their number, at most max; (RECORD_DEVICES_MAX + 1) * LEDGER_REASONS always suffices. -EPROTO: a counter says
+ * what no guest can have counted, or cannot be read. */
+int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max);
 
 /* Records that were published and not yet read, over all lanes (give up lanes count 0). */
 uint64_t record_ring_unread(const struct record_ring *ring);

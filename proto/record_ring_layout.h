@@ -96,6 +96,8 @@ enum ring_mark_word {
 	RING_MARK_LAUNCH,
 };
 
+#define RING_MARK_WORDS_MAX (RING_MARK_LAUNCH + RECORD_RING_LANES_MAX)
+
 static inline uint64_t ring_mark_words(const struct record_ring_sizes *sizes)
 {
 	return RING_MARK_LAUNCH + sizes->launch_lanes;

@@ -1,18 +1,25 @@
 #include "proto/record_ring_reader.h"
 
-/* Launches are counted by their lanes alone: the launch path touches no shared counter. */
-static void ledger_of_lanes(const struct record_ring *ring, struct ledger_entry *launches,
-			    struct ledger_entry *full)
+/* Launches are counted by their lanes alone: the launch path touches no shared counter. false: they make no sense. */
+static bool ledger_of_lanes(const struct record_ring *ring, uint64_t *launches, uint64_t *full)
 {
+	*launches = *full = 0;
 	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++) {
 		struct ring_lane *control = &ring->lane_controls[i];
 		uint64_t marks = atomic_load_explicit(&control->marks, memory_order_relaxed);
 		uint64_t dropped = atomic_load_explicit(&control->dropped, memory_order_relaxed);
 		uint64_t produced = atomic_load_explicit(&control->produced, memory_order_acquire);
 
-		launches->count += produced - marks + dropped;
-		full->count += dropped;
+		/* A mark is counted just before it is produced. */
+		if (marks == produced + 1)
+			produced++;
+		if (marks > produced || produced > RECORD_RING_COUNT_MAX ||
+		    dropped > RECORD_RING_COUNT_MAX)
+			return false;
+		*launches += produced - marks + dropped;
+		*full += dropped;
 	}
+	return !record_ring_is_broken(ring);
 }
 
 /* What the lanes had lost because they ran full, and the agent then died that had read it. */
@@ -33,36 +40,45 @@ static uint64_t gone(const struct record_ring *ring, enum ledger_reason reason)
 	}
 }
 
-uint32_t record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max)
+int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max)
 {
+	struct {
+		uint64_t count, ns;
+	} counters[RING_REASONS];
 	uint64_t counted = atomic_load_explicit(&ring->header->counted, memory_order_relaxed);
+	uint64_t launches, full;
 	uint32_t nr = 0;
 
+	static_assert(sizeof(counters[0]) == sizeof(struct ring_counter), "a copy");
+	if (!ledger_of_lanes(ring, &launches, &full))
+		return -EPROTO;
 	for (uint32_t row = 0; row < RING_DEVICES; row++) {
-		/* The others are holes in the memory: a look at them would fill them. */
 		if (row < RECORD_DEVICES_MAX && !(counted & 1ull << row))
-			continue;
+			continue; /* a hole */
+		if (record_ring_copy(ring, ring->layout.counters + row * sizeof(counters), counters,
+				     sizeof(counters)))
+			return -EPROTO;
 		for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
-			const struct ring_counter *counter =
-				&ring->counters[row * RING_REASONS + reason];
 			struct ledger_entry entry = {
 				.device_id = row == RECORD_DEVICES_MAX ? LEDGER_DEVICE_NONE : row,
 				.reason = reason,
-				.count =
-					atomic_load_explicit(&counter->count, memory_order_relaxed),
-				.ns = atomic_load_explicit(&counter->ns, memory_order_relaxed),
+				.count = counters[reason].count,
+				.ns = counters[reason].ns,
 			};
-			struct ledger_entry lanes = entry;
 
+			if (entry.count > RECORD_RING_COUNT_MAX || entry.ns > RECORD_RING_NS_MAX)
+				return -EPROTO; /* before it is added to */
 			if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCHES)
-				ledger_of_lanes(ring, &entry, &lanes);
+				entry.count += launches;
 			else if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCH_RING_FULL)
-				ledger_of_lanes(ring, &lanes, &entry);
+				entry.count += full;
 			if (row == RECORD_DEVICES_MAX)
-				entry.count += gone(ring, reason);
+				entry.count = ledger_add_saturating(entry.count, gone(ring, reason));
+			if (entry.count > RECORD_RING_COUNT_MAX)
+				return -EPROTO;
 			if ((entry.count || entry.ns) && nr < max)
 				out[nr++] = entry;
 		}
 	}
-	return nr;
+	return (int)nr;
 }

@@ -114,33 +114,29 @@ void record_ring_skip(struct record_ring *ring)
 
 /* What the mark says was gone before, and the gap: computed from the mark alone, so that the next agent comes to the same
  * should this one be killed on the way. */
-static void set_gone(struct record_ring *ring, const _Atomic uint64_t *mark,
+static void set_gone(struct record_ring *ring, const uint64_t mark[static RING_MARK_WORDS_MAX],
 		     enum ring_gone_kind kind, uint64_t gap)
 {
-	uint64_t before = atomic_load_explicit(mark + RING_MARK_GONE + kind, memory_order_relaxed);
-
-	atomic_store_explicit(&ring->header->gone[kind], before + gap, memory_order_relaxed);
+	atomic_store_explicit(&ring->header->gone[kind],
+			      ledger_add_saturating(mark[RING_MARK_GONE + kind], gap),
+			      memory_order_relaxed);
 }
 
 void record_ring_resume(struct record_ring *ring, uint64_t durable_seq)
 {
-	const _Atomic uint64_t *mark = ring_marks_find(&ring->marks, durable_seq);
-	uint64_t launches = 0, gap;
+	uint64_t mark[RING_MARK_WORDS_MAX], launches = 0, gap;
 
-	if (!mark)
+	if (!ring_marks_find(&ring->marks, durable_seq, mark))
 		return;
-	uint64_t lanes = atomic_load_explicit(mark + RING_MARK_LANES, memory_order_relaxed);
 	gap = lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
-			 atomic_load_explicit(mark + RING_MARK_ACTIVITY, memory_order_relaxed));
+			 mark[RING_MARK_ACTIVITY]);
 	set_gone(ring, mark, RING_GONE_RECORDS, gap);
 	gap = lane_go_to(&ring->collective, &ring->header->collective, ring->sizes.collectives,
-			 atomic_load_explicit(mark + RING_MARK_COLLECTIVE, memory_order_relaxed));
+			 mark[RING_MARK_COLLECTIVE]);
 	set_gone(ring, mark, RING_GONE_COLLECTIVES, gap);
 	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++) {
 		/* A lane that was claimed later begins at 0. */
-		uint64_t position = i < lanes ? atomic_load_explicit(mark + RING_MARK_LAUNCH + i,
-								     memory_order_relaxed)
-					      : 0;
+		uint64_t position = i < mark[RING_MARK_LANES] ? mark[RING_MARK_LAUNCH + i] : 0;
 
 		launches += lane_go_to(&ring->lanes[i], &ring->lane_controls[i],
 				       ring->sizes.launch_lane_records, position);

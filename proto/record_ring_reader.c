@@ -1,13 +1,17 @@
 #include "proto/record_ring.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "proto/record_ring_reader.h"
+
+#define COLLECTIVES_AT_ONCE 64u
 
 /* An earlier agent may have read; whoever maps starts where it had released. Nothing is written: this agent may have the
  * same ring already. */
@@ -17,24 +21,32 @@ static void lane_resume(struct reader_lane *lane, const struct ring_lane *contro
 	lane->read = lane->released;
 }
 
-static void ring_lay_out(struct record_ring *ring, const struct ring_layout *layout)
+int record_ring_copy(const struct record_ring *ring, uint64_t offset, void *to, size_t size)
 {
-	ring->size = layout->size;
+	uint8_t *at = to;
+
+	while (size > 0) {
+		ssize_t got = pread(ring->fd, at, size, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -EPROTO;
+		at += got;
+		offset += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+/* A lane that nobody has claimed yet begins at 0, as the reader's does. */
+static void ring_lay_out(struct record_ring *ring)
+{
 	ring->header = (struct ring_header *)ring->base;
-	ring->counters = (struct ring_counter *)(ring->base + layout->counters);
-	ring->lane_controls = (struct ring_lane *)(ring->base + layout->lane_controls);
-	ring->stack_index = (_Atomic uint64_t *)(ring->base + layout->stack_index);
-	ring->stack_arena = (const uint64_t *)(ring->base + layout->stack_arena);
-	ring->code_index = (_Atomic uint64_t *)(ring->base + layout->code_index);
-	ring->code_arena = (const uint64_t *)(ring->base + layout->code_arena);
-	ring->definitions = ring->base + layout->definition;
-	ring->log = ring->base + layout->log;
-	ring_marks_init(&ring->marks, ring->base + layout->marks, &ring->header->mark_slots,
+	ring->lane_controls = (struct ring_lane *)(ring->base + ring->layout.lane_controls);
+	ring_marks_init(&ring->marks, ring->fd, ring->layout.marks, &ring->header->mark_slots,
 			&ring->sizes);
-	ring->activity_records = (const struct gpu_record *)(ring->base + layout->activity);
-	ring->launch_records = (const struct launch_record *)(ring->base + layout->launch);
 	lane_resume(&ring->activity, &ring->header->activity);
-	ring->collectives = (struct ring_collective *)(ring->base + layout->collective);
 	lane_resume(&ring->definition, &ring->header->definition);
 	lane_resume(&ring->collective, &ring->header->collective);
 	/* Of the others nothing was ever released. */
@@ -47,7 +59,16 @@ static void ring_lay_out(struct record_ring *ring, const struct ring_layout *lay
 		ring->log_end = 0;
 }
 
-/* Reads the header with pread: before the size is known to be right, a mapping could fault. */
+/* Huge pages have seals, too, but come from a pool that may be empty when they are touched. */
+static bool is_tmpfs(int fd)
+{
+	struct statfs system;
+
+	return fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
+}
+
+/* Reads the header with pread: before the size is known to be right, a mapping could fault. Seals are asked for first:
+ * what has none may be of a file system whose answers take as long as its owner likes. */
 static int ring_check(int fd, struct record_ring_sizes *sizes, struct ring_layout *layout)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -55,7 +76,7 @@ static int ring_check(int fd, struct record_ring_sizes *sizes, struct ring_layou
 	struct stat status;
 	int have = fcntl(fd, F_GET_SEALS);
 
-	if (have < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+	if (have < 0 || !is_tmpfs(fd) || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
 		return -EPROTO; /* no memfd: nothing else has seals */
 	if ((have & seals) != seals)
 		return -EPERM;
@@ -79,18 +100,26 @@ int record_ring_map(int fd, struct record_ring **ring)
 	if (error < 0)
 		return error;
 
-	struct record_ring *self = calloc(1, sizeof(*self));
+	struct record_ring *self =
+		calloc(1, sizeof(*self) + sizes.launch_lanes * sizeof(self->lanes[0]));
 	if (!self)
 		return -ENOMEM;
 	self->sizes = sizes;
-	self->base =
-		mmap(NULL, layout.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	self->layout = layout;
+	self->base = MAP_FAILED;
+	self->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (self->fd >= 0)
+		self->base = mmap(NULL, layout.marks, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_NORESERVE, self->fd, 0);
 	if (self->base == MAP_FAILED) {
 		error = -errno;
+		if (self->fd >= 0)
+			close(self->fd);
 		free(self);
 		return error;
 	}
-	ring_lay_out(self, &layout);
+	ring_guard_add(&self->guard, self->base, layout.marks);
+	ring_lay_out(self);
 	*ring = self;
 	return 0;
 }
@@ -99,17 +128,26 @@ void record_ring_unmap(struct record_ring *ring)
 {
 	if (!ring)
 		return;
-	munmap(ring->base, ring->size);
+	ring_guard_remove(&ring->guard);
+	munmap(ring->base, ring->layout.marks);
+	close(ring->fd);
 	free(ring);
 }
 
-/* The lane's counter, held to what the lane can hold. A lane that claims more is given up. */
-static uint64_t lane_produced(struct reader_lane *lane, struct ring_lane *control,
-			      uint64_t capacity)
+bool record_ring_is_broken(const struct record_ring *ring)
+{
+	return ring_guard_faulted(&ring->guard);
+}
+
+/* The lane's counter, held to what the lane can hold. A lane that claims more is given up, and one that takes back what
+ * was read. */
+static uint64_t lane_produced(const struct record_ring *ring, struct reader_lane *lane,
+			      struct ring_lane *control, uint64_t capacity)
 {
 	uint64_t produced = atomic_load_explicit(&control->produced, memory_order_acquire);
 
-	if (produced - lane->released > capacity)
+	if (produced - lane->released > capacity ||
+	    produced - lane->released < lane->read - lane->released || record_ring_is_broken(ring))
 		lane->given_up = true;
 	return lane->given_up ? lane->read : produced;
 }
@@ -118,16 +156,16 @@ void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot 
 {
 	snapshot->finished = atomic_load_explicit(&ring->header->state, memory_order_acquire) ==
 			     RECORD_RING_FINISHED;
-	snapshot->activity = lane_produced(&ring->activity, &ring->header->activity,
+	snapshot->activity = lane_produced(ring, &ring->activity, &ring->header->activity,
 					   ring->sizes.activity_records);
 
 	snapshot->lanes = ring_lanes_claimed(ring);
 	for (uint32_t i = 0; i < snapshot->lanes; i++)
-		snapshot->launch[i] = lane_produced(&ring->lanes[i], &ring->lane_controls[i],
+		snapshot->launch[i] = lane_produced(ring, &ring->lanes[i], &ring->lane_controls[i],
 						    ring->sizes.launch_lane_records);
-	snapshot->collective = lane_produced(&ring->collective, &ring->header->collective,
+	snapshot->collective = lane_produced(ring, &ring->collective, &ring->header->collective,
 					     ring->sizes.collectives);
-	snapshot->definition = lane_produced(&ring->definition, &ring->header->definition,
+	snapshot->definition = lane_produced(ring, &ring->definition, &ring->header->definition,
 					     ring->sizes.definition_bytes);
 }
 
@@ -149,47 +187,78 @@ static void lane_advance(struct reader_lane *lane, struct ring_lane *control, ui
 	atomic_store_explicit(&control->read, lane->read, memory_order_relaxed);
 }
 
+/* Whether a guest wrote all of it. Who wrote nothing could else claim records without end, at no cost. */
+static bool is_written(const struct record_ring *ring, uint64_t offset, uint64_t size)
+{
+	return lseek(ring->fd, (off_t)offset, SEEK_DATA) == (off_t)offset &&
+	       lseek(ring->fd, (off_t)offset, SEEK_HOLE) >= (off_t)(offset + size);
+}
+
+/* Copies up to max records of `size` bytes from a lane whose records begin at offset. */
+static int lane_read(const struct record_ring *ring, struct reader_lane *lane,
+		     struct ring_lane *control, uint64_t limit, uint64_t capacity, uint64_t offset,
+		     void *out, size_t size, uint32_t max)
+{
+	uint32_t done = 0;
+
+	while (!lane->given_up && done < max && lane->read < limit) {
+		uint32_t count = lane_piece(lane, limit, capacity, max - done);
+		uint64_t at = offset + (lane->read & (capacity - 1)) * size;
+
+		if (!is_written(ring, at, count * size) ||
+		    record_ring_copy(ring, at, (uint8_t *)out + done * size, count * size)) {
+			lane->given_up = true;
+			break;
+		}
+		lane_advance(lane, control, count);
+		done += count;
+	}
+	return lane->given_up && done == 0 ? -EPROTO : (int)done;
+}
+
 int record_ring_read_launches(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
 			      uint32_t lane, struct launch_record *out, uint32_t max)
 {
+	uint64_t capacity = ring->sizes.launch_lane_records;
+
 	if (lane >= snapshot->lanes)
 		return 0;
-
-	struct reader_lane *own = &ring->lanes[lane];
-	uint64_t capacity = ring->sizes.launch_lane_records;
-	const struct launch_record *records = ring->launch_records + lane * capacity;
-	uint32_t done = 0;
-
-	if (own->given_up)
-		return -EPROTO;
-	while (done < max && own->read < snapshot->launch[lane]) {
-		uint32_t count = lane_piece(own, snapshot->launch[lane], capacity, max - done);
-
-		memcpy(out + done, records + (own->read & (capacity - 1)), count * sizeof(*out));
-		lane_advance(own, &ring->lane_controls[lane], count);
-		done += count;
-	}
-	return (int)done;
+	return lane_read(ring, &ring->lanes[lane], &ring->lane_controls[lane],
+			 snapshot->launch[lane], capacity,
+			 ring->layout.launch + lane * capacity * sizeof(*out), out, sizeof(*out),
+			 max);
 }
 
 int record_ring_read_activity(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
 			      struct gpu_record *out, uint32_t max)
 {
-	struct reader_lane *own = &ring->activity;
-	uint64_t capacity = ring->sizes.activity_records;
-	uint32_t done = 0;
+	return lane_read(ring, &ring->activity, &ring->header->activity, snapshot->activity,
+			 ring->sizes.activity_records, ring->layout.activity, out, sizeof(*out),
+			 max);
+}
 
-	if (own->given_up)
-		return -EPROTO;
-	while (done < max && own->read < snapshot->activity) {
-		uint32_t count = lane_piece(own, snapshot->activity, capacity, max - done);
+/* Places that follow each other, read twice: a record counts whose turn had come before its bytes were copied. */
+struct collective_piece {
+	struct ring_collective places[COLLECTIVES_AT_ONCE];
+	uint64_t turns[COLLECTIVES_AT_ONCE];
+	uint32_t count;
+};
 
-		memcpy(out + done, ring->activity_records + (own->read & (capacity - 1)),
-		       count * sizeof(*out));
-		lane_advance(own, &ring->header->activity, count);
-		done += count;
-	}
-	return (int)done;
+static int read_piece(struct record_ring *ring, uint64_t limit, uint32_t max,
+		      struct collective_piece *piece)
+{
+	uint64_t capacity = ring->sizes.collectives;
+	uint64_t at = ring->layout.collective +
+		      (ring->collective.read & (capacity - 1)) * sizeof(struct ring_collective);
+
+	piece->count = lane_piece(&ring->collective, limit, capacity,
+				  max < COLLECTIVES_AT_ONCE ? max : COLLECTIVES_AT_ONCE);
+	size_t size = piece->count * sizeof(struct ring_collective);
+	int r = record_ring_copy(ring, at, piece->places, size);
+	for (uint32_t i = 0; i < piece->count && r == 0; i++)
+		piece->turns[i] =
+			atomic_load_explicit(&piece->places[i].turn, memory_order_acquire);
+	return r ? r : record_ring_copy(ring, at, piece->places, size);
 }
 
 int record_ring_read_collectives(struct record_ring *ring,
@@ -197,35 +266,38 @@ int record_ring_read_collectives(struct record_ring *ring,
 				 struct collective_record *out, uint32_t max, uint32_t *nr_lost)
 {
 	struct reader_lane *own = &ring->collective;
+	struct collective_piece piece;
 	uint32_t done = 0;
+	bool ready = true;
 
 	*nr_lost = 0;
-	if (own->given_up)
-		return -EPROTO;
-	for (; done < max && own->read < snapshot->collective; own->read++) {
-		struct ring_collective *place =
-			&ring->collectives[own->read & (ring->sizes.collectives - 1)];
-
-		if (atomic_load_explicit(&place->turn, memory_order_acquire) == own->read + 1)
-			memcpy(&out[done++], &place->record, sizeof(*out));
-		else if (gone)
-			++*nr_lost;
-		else
-			break;
+	while (!own->given_up && ready && done < max && own->read < snapshot->collective) {
+		own->given_up = read_piece(ring, snapshot->collective, max - done, &piece) != 0;
+		for (uint32_t i = 0; i < piece.count && ready && !own->given_up; i++) {
+			if (piece.turns[i] == own->read + 1)
+				out[done++] = piece.places[i].record;
+			else if (gone)
+				++*nr_lost;
+			else
+				ready = false;
+			own->read += ready;
+		}
 	}
 	lane_advance(own, &ring->header->collective, 0);
-	return (int)done;
+	return own->given_up && done == 0 ? -EPROTO : (int)done;
 }
 
-static void definition_get(const struct record_ring *ring, uint64_t position, void *out,
-			   uint64_t size)
+static int definition_get(const struct record_ring *ring, uint64_t position, void *out,
+			  uint64_t size)
 {
 	uint64_t capacity = ring->sizes.definition_bytes;
 	uint64_t at = position & (capacity - 1);
 	uint64_t first = capacity - at < size ? capacity - at : size;
+	int r = record_ring_copy(ring, ring->layout.definition + at, out, first);
 
-	memcpy(out, ring->definitions + at, first);
-	memcpy((uint8_t *)out + first, ring->definitions, size - first);
+	return r ? r
+		 : record_ring_copy(ring, ring->layout.definition, (uint8_t *)out + first,
+				    size - first);
 }
 
 /* As record_ring_read_definition(), from the log; 0: it is read, or makes no sense. */
@@ -233,12 +305,13 @@ static int log_next(struct record_ring *ring, uint32_t *type, void *body, uint32
 		    uint32_t *size)
 {
 	uint64_t left = ring->log_end - ring->log_read;
-	const uint8_t *at = ring->log + ring->log_read;
+	uint64_t at = ring->layout.log + ring->log_read;
 	uint32_t prefix[2];
 
 	if (left < sizeof(prefix))
 		return 0;
-	memcpy(prefix, at, sizeof(prefix));
+	if (record_ring_copy(ring, at, prefix, sizeof(prefix)))
+		prefix[1] = UINT32_MAX;
 
 	uint64_t whole = sizeof(prefix) + (((uint64_t)prefix[1] + 7) & ~7ull);
 	if (prefix[1] > DEFINITION_SIZE_MAX || whole > left) {
@@ -250,8 +323,7 @@ static int log_next(struct record_ring *ring, uint32_t *type, void *body, uint32
 	ring->log_read += whole;
 	if (prefix[1] > body_max)
 		return -EMSGSIZE;
-	memcpy(body, at + sizeof(prefix), prefix[1]);
-	return 1;
+	return record_ring_copy(ring, at + sizeof(prefix), body, prefix[1]) ? 0 : 1;
 }
 
 int record_ring_read_definition(struct record_ring *ring,
@@ -268,9 +340,9 @@ int record_ring_read_definition(struct record_ring *ring,
 		return -EPROTO;
 	if (own->read >= snapshot->definition)
 		return 0;
-	if (snapshot->definition - own->read < sizeof(prefix))
+	if (snapshot->definition - own->read < sizeof(prefix) ||
+	    definition_get(ring, own->read, prefix, sizeof(prefix)))
 		goto give_up;
-	definition_get(ring, own->read, prefix, sizeof(prefix));
 
 	uint64_t whole = sizeof(prefix) + (((uint64_t)prefix[1] + 7) & ~7ull);
 	if (prefix[1] > DEFINITION_SIZE_MAX || whole > snapshot->definition - own->read)
@@ -279,7 +351,8 @@ int record_ring_read_definition(struct record_ring *ring,
 	*size = prefix[1];
 	int result = -EMSGSIZE;
 	if (prefix[1] <= body_max) {
-		definition_get(ring, own->read + sizeof(prefix), body, prefix[1]);
+		if (definition_get(ring, own->read + sizeof(prefix), body, prefix[1]))
+			goto give_up;
 		result = 1;
 	}
 	lane_advance(own, &ring->header->definition, whole);
@@ -295,8 +368,11 @@ int record_ring_read_stack(const struct record_ring *ring, uint32_t stack_id, ui
 	if (stack_id == RECORD_STACK_NONE || stack_id > ring->sizes.stacks)
 		return -ENOENT;
 
-	uint64_t entry =
-		atomic_load_explicit(&ring->stack_index[stack_id - 1], memory_order_acquire);
+	/* Written before the record that names it was published. */
+	uint64_t entry;
+	if (record_ring_copy(ring, ring->layout.stack_index + (stack_id - 1) * sizeof(entry),
+			     &entry, sizeof(entry)))
+		return -EPROTO;
 	uint32_t depth = entry & ((1u << RING_STACK_DEPTH_BITS) - 1);
 	uint64_t word = entry >> RING_STACK_DEPTH_BITS;
 	if (entry == 0)
@@ -304,8 +380,9 @@ int record_ring_read_stack(const struct record_ring *ring, uint32_t stack_id, ui
 	if (depth == 0 || depth > RECORD_STACK_DEPTH || word > ring->sizes.stack_words ||
 	    depth > ring->sizes.stack_words - word)
 		return -EPROTO;
-	memcpy(frames, ring->stack_arena + word, depth * sizeof(*frames));
-	return (int)depth;
+	int r = record_ring_copy(ring, ring->layout.stack_arena + word * sizeof(*frames), frames,
+				 depth * sizeof(*frames));
+	return r ? r : (int)depth;
 }
 
 int record_ring_read_code(const struct record_ring *ring, uint32_t code_id,
@@ -317,7 +394,10 @@ int record_ring_read_code(const struct record_ring *ring, uint32_t code_id,
 	if (code_id == 0 || code_id > ring->sizes.codes)
 		return -ENOENT;
 
-	uint64_t entry = atomic_load_explicit(&ring->code_index[code_id - 1], memory_order_acquire);
+	uint64_t entry;
+	if (record_ring_copy(ring, ring->layout.code_index + (code_id - 1) * sizeof(entry), &entry,
+			     sizeof(entry)))
+		return -EPROTO;
 	if (entry == 0)
 		return -ENOENT;
 	uint64_t word = (entry >> (2 * RING_CODE_TEXT_BITS)) - 1;
@@ -327,9 +407,10 @@ int record_ring_read_code(const struct record_ring *ring, uint32_t code_id,
 	    word > ring->sizes.code_words ||
 	    ((uint64_t)file_size + name_size + 7) / 8 > ring->sizes.code_words - word)
 		return -EPROTO;
-	const char *text = (const char *)&ring->code_arena[word];
-	memcpy(code->file, text, file_size);
-	memcpy(code->name, text + file_size, name_size);
+	uint64_t text = ring->layout.code_arena + word * sizeof(entry);
+	if (record_ring_copy(ring, text, code->file, file_size) ||
+	    record_ring_copy(ring, text + file_size, code->name, name_size))
+		return -EPROTO;
 	code->file_size = file_size;
 	code->name_size = name_size;
 	return 0;

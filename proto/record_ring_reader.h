@@ -1,5 +1,9 @@
-/* The agent's view of a record ring: what record_ring_map() makes. For record_ring_reader.c, record_ring_ledger.c and
- * record_ring_owner.c, and included nowhere else. One thread. */
+/* The agent's view of a record ring: what record_ring_map() makes. For record_ring_reader.c, record_ring_ledger.c
+ * and record_ring_owner.c, and included nowhere else but in the test of faults. One thread.
+ *
+ * Only the control pages are mapped, up to and with the lanes' cursors, which need atomics. All else is read by
+ * pread(): that allocates no page where the guest wrote none, so that a large empty ring costs the reader nothing,
+ * and what cannot be read is an error and no signal. */
 #ifndef RECORD_RING_READER_H
 #define RECORD_RING_READER_H
 
@@ -7,6 +11,7 @@
 #include <stdint.h>
 
 #include "proto/record_ring_layout.h"
+#include "proto/ring_guard.h"
 #include "proto/ring_marks.h"
 
 /* The agent's own idea of a lane. The shared cursors are written for the guest, never believed. */
@@ -16,25 +21,18 @@ struct reader_lane {
 };
 
 struct record_ring {
+	int fd; /* owns */
 	uint8_t *base;
-	uint64_t size;
+	struct ring_guard guard; /* of what is mapped */
+	struct ring_layout layout;
 	struct record_ring_sizes
 		sizes; /* checked; the copy in shared memory is not looked at again */
 	struct ring_header *header;
-	struct ring_counter *counters;
 	struct ring_lane *lane_controls;
-	_Atomic uint64_t *stack_index;
-	const uint64_t *stack_arena;
-	_Atomic uint64_t *code_index;
-	const uint64_t *code_arena;
-	const uint8_t *definitions, *log;
 	uint64_t log_read, log_end; /* of what an earlier agent's lane has lost */
-	const struct gpu_record *activity_records;
-	const struct launch_record *launch_records;
-	struct ring_collective *collectives;
 	struct reader_lane activity, definition, collective;
-	struct reader_lane lanes[RECORD_RING_LANES_MAX];
 	struct ring_marks marks;
+	struct reader_lane lanes[]; /* as many as the ring has */
 };
 
 /* Launch lanes ever claimed. Those after them were never touched: to look at one would fill a hole in the memory. */
@@ -44,5 +42,8 @@ static inline uint32_t ring_lanes_claimed(const struct record_ring *ring)
 
 	return lanes < ring->sizes.launch_lanes ? lanes : ring->sizes.launch_lanes;
 }
+
+/* Copies size bytes from offset. 0; -EPROTO: they cannot be read. */
+int record_ring_copy(const struct record_ring *ring, uint64_t offset, void *to, size_t size);
 
 #endif

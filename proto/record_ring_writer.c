@@ -434,13 +434,6 @@ uint64_t record_ring_own_launches(const struct record_ring *ring)
 	return launches;
 }
 
-void record_ring_count_set(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
-			   uint64_t count)
-{
-	atomic_store_explicit(&ring_counter(ring, device_id, reason)->count, count,
-			      memory_order_relaxed);
-}
-
 bool record_ring_commanded(struct record_ring *ring, uint32_t *seq,
 			   struct record_ring_command *command)
 {

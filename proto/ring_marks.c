@@ -1,8 +1,32 @@
 #include "proto/ring_marks.h"
 
-static _Atomic uint64_t *slot_at(const struct ring_marks *marks, uint32_t slot)
+#include <string.h>
+#include <unistd.h>
+
+static off_t slot_at(const struct ring_marks *marks, uint32_t slot)
 {
-	return marks->slots + slot * marks->words;
+	return (off_t)(marks->offset + slot * marks->words * sizeof(uint64_t));
+}
+
+/* 0: there is no mark, or it cannot be read. */
+static uint64_t tag_of(const struct ring_marks *marks, uint32_t slot)
+{
+	uint64_t tag;
+
+	return pread(marks->fd, &tag, sizeof(tag), slot_at(marks, slot)) == sizeof(tag) ? tag : 0;
+}
+
+static bool set_tag(const struct ring_marks *marks, uint32_t slot, uint64_t tag)
+{
+	return pwrite(marks->fd, &tag, sizeof(tag), slot_at(marks, slot)) == sizeof(tag);
+}
+
+/* The others are holes in the memory: a look at each costs a call. */
+static uint32_t slots_in_use(const struct ring_marks *marks)
+{
+	uint32_t nr = atomic_load_explicit(marks->nr_slots, memory_order_acquire);
+
+	return nr < RECORD_RING_MARKS ? nr : RECORD_RING_MARKS;
 }
 
 static void forget_own(struct ring_marks *marks)
@@ -12,18 +36,11 @@ static void forget_own(struct ring_marks *marks)
 		marks->unused[i] = (uint16_t)(RECORD_RING_MARKS - 1 - i);
 }
 
-/* The others are holes in the memory: a look at them would fill them. */
-static uint32_t slots_in_use(const struct ring_marks *marks)
-{
-	uint32_t nr = atomic_load_explicit(marks->nr_slots, memory_order_acquire);
-
-	return nr < RECORD_RING_MARKS ? nr : RECORD_RING_MARKS;
-}
-
-void ring_marks_init(struct ring_marks *marks, uint8_t *memory, _Atomic uint32_t *nr_slots,
+void ring_marks_init(struct ring_marks *marks, int fd, uint64_t offset, _Atomic uint32_t *nr_slots,
 		     const struct record_ring_sizes *sizes)
 {
-	marks->slots = (_Atomic uint64_t *)memory;
+	marks->fd = fd;
+	marks->offset = offset;
 	marks->nr_slots = nr_slots;
 	marks->words = ring_mark_words(sizes);
 	marks->launch_lanes = sizes->launch_lanes;
@@ -33,8 +50,8 @@ void ring_marks_init(struct ring_marks *marks, uint8_t *memory, _Atomic uint32_t
 void ring_marks_clear(struct ring_marks *marks)
 {
 	for (uint32_t slot = 0, nr = slots_in_use(marks); slot < nr; slot++)
-		if (atomic_load_explicit(slot_at(marks, slot), memory_order_relaxed))
-			atomic_store_explicit(slot_at(marks, slot), 0, memory_order_release);
+		if (tag_of(marks, slot))
+			set_tag(marks, slot, 0);
 	forget_own(marks);
 }
 
@@ -44,25 +61,23 @@ int ring_marks_add(struct ring_marks *marks, uint64_t seq, const struct ring_cur
 		return -EBUSY;
 
 	uint16_t slot = marks->unused[RECORD_RING_MARKS - 1 - marks->count];
-	_Atomic uint64_t *words = slot_at(marks, slot);
 	uint32_t lanes =
 		cursors->lanes < marks->launch_lanes ? cursors->lanes : marks->launch_lanes;
+	uint64_t words[RING_MARK_WORDS_MAX] = {
+		[RING_MARK_ACTIVITY] = cursors->activity,
+		[RING_MARK_DEFINITION] = cursors->definition,
+		[RING_MARK_COLLECTIVE] = cursors->collective,
+		[RING_MARK_LANES] = lanes,
+	};
+	size_t size = (RING_MARK_LAUNCH + lanes) * sizeof(*words);
 
+	memcpy(words + RING_MARK_GONE, cursors->gone, sizeof(cursors->gone));
+	memcpy(words + RING_MARK_LAUNCH, cursors->launch, lanes * sizeof(*words));
 	if (slot >= slots_in_use(marks))
 		atomic_store_explicit(marks->nr_slots, slot + 1u, memory_order_release);
-	atomic_store_explicit(words + RING_MARK_ACTIVITY, cursors->activity, memory_order_relaxed);
-	atomic_store_explicit(words + RING_MARK_DEFINITION, cursors->definition,
-			      memory_order_relaxed);
-	atomic_store_explicit(words + RING_MARK_COLLECTIVE, cursors->collective,
-			      memory_order_relaxed);
-	for (uint32_t i = 0; i < RING_GONE_KINDS; i++)
-		atomic_store_explicit(words + RING_MARK_GONE + i, cursors->gone[i],
-				      memory_order_relaxed);
-	atomic_store_explicit(words + RING_MARK_LANES, lanes, memory_order_relaxed);
-	for (uint32_t i = 0; i < lanes; i++)
-		atomic_store_explicit(words + RING_MARK_LAUNCH + i, cursors->launch[i],
-				      memory_order_relaxed);
-	atomic_store_explicit(words + RING_MARK_SEQ, seq + 1, memory_order_release);
+	/* The tag last: without it there is no mark. */
+	if (pwrite(marks->fd, words, size, slot_at(marks, slot)) == (ssize_t)size)
+		set_tag(marks, slot, seq + 1);
 	marks->seqs[slot] = seq;
 	marks->queue[(marks->first + marks->count++) % RECORD_RING_MARKS] = slot;
 	return 0;
@@ -76,26 +91,27 @@ void ring_marks_drop(struct ring_marks *marks, uint64_t seq)
 
 		if (marks->seqs[next] > seq)
 			return;
-		atomic_store_explicit(slot_at(marks, slot), 0, memory_order_release);
+		set_tag(marks, slot, 0);
 		marks->first = (marks->first + 1) % RECORD_RING_MARKS;
 		marks->count--;
 		marks->unused[RECORD_RING_MARKS - 1 - marks->count] = slot;
 	}
 }
 
-const _Atomic uint64_t *ring_marks_find(const struct ring_marks *marks, uint64_t seq)
+bool ring_marks_find(const struct ring_marks *marks, uint64_t seq,
+		     uint64_t words[static RING_MARK_WORDS_MAX])
 {
-	const _Atomic uint64_t *found = NULL;
+	ssize_t size = (ssize_t)(marks->words * sizeof(*words));
 	uint64_t best = 0;
+	uint32_t found = 0;
 
 	for (uint32_t slot = 0, nr = slots_in_use(marks); slot < nr; slot++) {
-		const _Atomic uint64_t *words = slot_at(marks, slot);
-		uint64_t tag = atomic_load_explicit(words + RING_MARK_SEQ, memory_order_acquire);
+		uint64_t tag = tag_of(marks, slot);
 
 		if (tag > best && tag - 1 <= seq) {
 			best = tag;
-			found = words;
+			found = slot;
 		}
 	}
-	return found;
+	return best > 0 && pread(marks->fd, words, (size_t)size, slot_at(marks, found)) == size;
 }

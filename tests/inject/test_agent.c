@@ -319,11 +319,10 @@ static uint64_t ledger(struct test_agent *agent, bool all, uint32_t device_id,
 		       enum ledger_reason reason)
 {
 	static struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
-	uint32_t nr =
-		record_ring_ledger(agent->ring, entries, sizeof(entries) / sizeof(entries[0]));
+	int nr = record_ring_ledger(agent->ring, entries, sizeof(entries) / sizeof(entries[0]));
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < nr; i++)
+	for (int i = 0; i < nr; i++)
 		if (entries[i].reason == (uint32_t)reason &&
 		    (all || entries[i].device_id == device_id))
 			sum += entries[i].count;

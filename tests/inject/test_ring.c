@@ -78,10 +78,9 @@ struct ledger_entry test_ring_ledger(struct test_ring *ring, uint32_t device_id,
 				     enum ledger_reason reason)
 {
 	static struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
-	uint32_t nr =
-		record_ring_ledger(ring->agent, entries, sizeof(entries) / sizeof(entries[0]));
+	int nr = record_ring_ledger(ring->agent, entries, sizeof(entries) / sizeof(entries[0]));
 
-	for (uint32_t i = 0; i < nr; i++)
+	for (int i = 0; i < nr; i++)
 		if (entries[i].device_id == device_id && entries[i].reason == (uint32_t)reason)
 			return entries[i];
 	return (struct ledger_entry){.device_id = device_id, .reason = reason};

@@ -1,6 +1,9 @@
 #include "cmocka_test.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,22 +174,108 @@ static void a_missing_or_foreign_descriptor_is_refused(void **state)
 	fclose(file);
 }
 
+/* A connection whose last close() takes an hour: it lingers, and the other end takes nothing. Returns the end that
+ * does. */
+static int lingering_socket(int *other_end)
+{
+	const struct linger hour = {.l_onoff = 1, .l_linger = 3600};
+	const int small = 4096;
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	char bytes[65536] = {0};
+
+	assert_int_equal(setsockopt(listening, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+	assert_int_equal(bind(listening, (const struct sockaddr *)&address, size), 0);
+	assert_int_equal(listen(listening, 1), 0);
+	assert_int_equal(getsockname(listening, (struct sockaddr *)&address, &size), 0);
+	assert_true(connect(fd, (const struct sockaddr *)&address, size) == 0 ||
+		    errno == EINPROGRESS);
+	*other_end = accept(listening, NULL, NULL);
+	assert_true(*other_end >= 0);
+	close(listening);
+	while (write(fd, bytes, sizeof(bytes)) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &hour, sizeof(hour)), 0);
+	return fd;
+}
+
+static void a_descriptor_that_takes_an_hour_to_close_holds_up_nobody(void **state)
+{
+	struct fixture *fixture = *state;
+	struct guest_hello hello = guest_fixture_hello(1);
+
+	for (int i = 0; i < 20; i++) {
+		int other_end, socket_fd = lingering_socket(&other_end);
+		int peer = guest_fixture_connect(fixture->path);
+
+		guest_fixture_send(peer, &hello, sizeof(hello), &socket_fd, 1);
+		close(socket_fd); /* not the last: it is on its way */
+		assert_int_equal(answer(fixture, peer), HANDSHAKE_REFUSED_RING);
+		assert_int_equal(say(fixture, &hello, sizeof(hello), &fixture->ring_fd, 1),
+				 HANDSHAKE_OK);
+		close(other_end);
+	}
+	assert_int_equal(fixture->nr_arrivals, 20);
+}
+
+/* Whoever closes a connection closes what was sent and not read, too. */
+static void descriptors_that_nobody_reads_hold_up_nobody(void **state)
+{
+	struct fixture *fixture = *state;
+	struct guest_hello hello = guest_fixture_hello(1);
+	int other_ends[3], peers[3];
+
+	for (int i = 0; i < 3; i++) {
+		int socket_fd = lingering_socket(&other_ends[i]);
+
+		peers[i] = guest_fixture_connect(fixture->path);
+		for (int k = 0; k < 3; k++)
+			guest_fixture_send(peers[i], &hello, sizeof(hello), &socket_fd, 1);
+		close(socket_fd);
+	}
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(answer(fixture, peers[i]), HANDSHAKE_REFUSED_RING);
+		close(other_ends[i]);
+	}
+	assert_int_equal(say(fixture, &hello, sizeof(hello), &fixture->ring_fd, 1), HANDSHAKE_OK);
+	/* One that was never accepted goes with the listener. */
+	int other_end, socket_fd = lingering_socket(&other_end);
+	int peer = guest_fixture_connect(fixture->path);
+	guest_fixture_send(peer, &hello, sizeof(hello), &socket_fd, 1);
+	close(socket_fd);
+	guest_listener_destroy(fixture->listener);
+	fixture->listener = NULL;
+	close(other_end);
+	close(peer);
+}
+
+static int lowest_free_descriptor(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return fd;
+}
+
 static void refusals_leave_no_descriptor_behind(void **state)
 {
 	struct fixture *fixture = *state;
 	struct guest_hello hello = guest_fixture_hello(1);
 	int fds[4] = {fixture->ring_fd, 0, 1, 2};
-	int before = dup(0);
+	int before = lowest_free_descriptor();
 
-	close(before);
 	for (int i = 0; i < 20; i++) {
 		say(fixture, &hello, sizeof(hello), fds, 4);
 		say(fixture, &hello, sizeof(hello), &fixture->ring_fd, 1);
 		say(fixture, "x", 1, fds, 4);
 	}
-	int after = dup(0);
-	close(after);
-	assert_int_equal(after, before);
+	while (lowest_free_descriptor() != before)
+		sched_yield(); /* others close them */
 }
 
 static void a_guest_without_memory_is_heard_and_not_answered(void **state)
@@ -384,6 +473,8 @@ int main(void)
 		TEST(the_socket_is_for_its_owner_only_and_goes_with_the_listener),
 		TEST(another_version_or_nonsense_is_refused),
 		TEST(a_missing_or_foreign_descriptor_is_refused),
+		TEST(a_descriptor_that_takes_an_hour_to_close_holds_up_nobody),
+		TEST(descriptors_that_nobody_reads_hold_up_nobody),
 		TEST(refusals_leave_no_descriptor_behind),
 		TEST(a_guest_without_memory_is_heard_and_not_answered),
 		TEST(the_arrivals_answer_is_passed_on),

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "node-agent/event_loop.h"
 #include "node-agent/predecessor.h"
@@ -50,7 +51,7 @@ static const struct message *ask_until_heard(const uint8_t *epoch)
 
 	for (int i = 0; i < TRIES && !message; i++) {
 		assert_int_equal(
-			predecessor_table_ask(table, epoch, event_loop_now_ns(), &durable_seq),
+			predecessor_table_ask(table, epoch, 0, event_loop_now_ns(), &durable_seq),
 			-EAGAIN);
 		message = router_fixture_receive(router, 1);
 	}
@@ -63,7 +64,7 @@ static int ask_until_known(const uint8_t *epoch, uint64_t *durable_seq)
 	int r = -EAGAIN;
 
 	for (int i = 0; i < TRIES && r == -EAGAIN; i++) {
-		r = predecessor_table_ask(table, epoch, event_loop_now_ns(), durable_seq);
+		r = predecessor_table_ask(table, epoch, 0, event_loop_now_ns(), durable_seq);
 		router_fixture_receive(router, 1);
 	}
 	return r;
@@ -95,7 +96,7 @@ static void each_epoch_is_asked_about_once(void **state)
 	router_fixture_welcome(router, 9, 8, 1u << 20);
 	assert_int_equal(ask_until_known(earlier, &durable_seq), 0);
 	assert_int_equal(durable_seq, 9);
-	assert_int_equal(predecessor_table_ask(table, before, event_loop_now_ns(), &durable_seq),
+	assert_int_equal(predecessor_table_ask(table, before, 0, event_loop_now_ns(), &durable_seq),
 			 0);
 	assert_int_equal(durable_seq, 7);
 	assert_null(router_fixture_receive(router, 10));
@@ -112,18 +113,51 @@ static void a_refusal_means_that_it_will_not_be_known(void **state)
 	assert_int_equal(durable_seq, 0);
 }
 
-static void there_is_an_end_to_asking(void **state)
+/* Epochs that nobody has: nothing is known of them until the router says so. */
+static void ask_about_made_up_ones(uint32_t count, uint8_t first, uid_t uid)
+{
+	uint8_t epoch[WIRE_EPOCH_SIZE] = {first};
+	uint64_t durable_seq;
+
+	for (uint32_t i = 0; i < count; i++, epoch[1]++)
+		assert_int_equal(
+			predecessor_table_ask(table, epoch, uid, event_loop_now_ns(), &durable_seq),
+			-EAGAIN);
+}
+
+static void a_user_with_made_up_epochs_holds_up_itself_alone(void **state)
+{
+	uint64_t durable_seq;
+
+	(void)state;
+	ask_about_made_up_ones(100, 1, geteuid() + 1);
+	assert_int_equal(predecessor_table_ask(table, before, geteuid() + 2, event_loop_now_ns(),
+					       &durable_seq),
+			 -EAGAIN);
+	/* Five peers are there: four of the one, and the one that counts. */
+	for (uint32_t i = 0; i < PREDECESSORS_USER_MAX + 1; i++) {
+		const struct message *hello = ask_until_heard(before);
+
+		assert_int_equal(hello->type, MESSAGE_HELLO);
+		router_fixture_welcome(router, 42, 8, 1u << 20);
+	}
+	assert_int_equal(ask_until_known(before, &durable_seq), 0);
+	assert_int_equal(durable_seq, 42);
+	assert_null(router_fixture_receive(router, 10));
+}
+
+static void answers_make_room_for_further_questions(void **state)
 {
 	uint8_t epoch[WIRE_EPOCH_SIZE] = {1};
 	uint64_t durable_seq;
 
 	(void)state;
-	for (uint32_t i = 0; i < PREDECESSORS_MAX; i++, epoch[1]++)
-		assert_int_equal(
-			predecessor_table_ask(table, epoch, event_loop_now_ns(), &durable_seq),
-			-EAGAIN);
-	assert_int_equal(predecessor_table_ask(table, epoch, event_loop_now_ns(), &durable_seq),
-			 -ENOSPC);
+	for (uint32_t i = 0; i < PREDECESSORS_MAX + 5; i++, epoch[1]++) {
+		ask_until_heard(epoch);
+		router_fixture_welcome(router, i, 8, 1u << 20);
+		assert_int_equal(ask_until_known(epoch, &durable_seq), 0);
+		assert_int_equal(durable_seq, i);
+	}
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -134,7 +168,8 @@ int main(void)
 		TEST(the_answer_is_that_of_the_old_epoch),
 		TEST(each_epoch_is_asked_about_once),
 		TEST(a_refusal_means_that_it_will_not_be_known),
-		TEST(there_is_an_end_to_asking),
+		TEST(a_user_with_made_up_epochs_holds_up_itself_alone),
+		TEST(answers_make_room_for_further_questions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

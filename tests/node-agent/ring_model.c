@@ -296,9 +296,10 @@ static void push_ledger(struct world *world, const struct entry *entry, uint32_t
 {
 	static struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
 	struct model_frame frame = {.kind = MODEL_LEDGER, .guest = index};
-	uint32_t nr = record_ring_ledger(entry->ring, entries, sizeof(entries) / sizeof(*entries));
+	int nr = record_ring_ledger(entry->ring, entries, sizeof(entries) / sizeof(*entries));
 
-	for (uint32_t i = 0; i < nr; i++) {
+	assert_true(nr >= 0);
+	for (int i = 0; i < nr; i++) {
 		if (entries[i].reason == LEDGER_LAUNCH_RING_FULL)
 			frame.lost[0] += entries[i].count;
 		if (entries[i].reason == LEDGER_RECORD_RING_FULL)

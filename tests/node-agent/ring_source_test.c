@@ -372,6 +372,40 @@ static void spoil(struct ring_source_fixture *fixture, uint8_t *memory, size_t s
 	}
 }
 
+static void a_record_longer_than_any_is_left_out(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	struct gpu_record record = {
+		.start_ns = 1, .end_ns = 1 + RING_SOURCE_DURATION_MAX_NS, .window = 1};
+
+	record_ring_push_activity(fixture->guest, &record, 1);
+	record.end_ns++;
+	record_ring_push_activity(fixture->guest, &record, 1);
+	record.end_ns = UINT64_MAX;
+	record_ring_push_activity(fixture->guest, &record, 1);
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(ring_source_records(fixture->source), 1);
+	assert_int_equal(ring_source_fixture_ledger_count(fixture, 0, LEDGER_UNTRUSTED_RING), 2);
+}
+
+static void counters_that_no_guest_has_are_counted_once_and_not_added(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+
+	record_ring_count(fixture->guest, 0, LEDGER_RECORDS, 5, 50);
+	assert_int_equal(ring_source_fixture_ledger_count(fixture, 0, LEDGER_RECORDS), 5);
+	record_ring_count(fixture->guest, 0, LEDGER_RECORD_RING_FULL, UINT64_MAX - 3, 0);
+	record_ring_count(fixture->guest, 0, LEDGER_RECORDS, 1, 10);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(
+			ring_source_fixture_ledger_count(fixture, 0, LEDGER_RECORD_RING_FULL), 0);
+		assert_int_equal(ring_source_fixture_ledger_count(fixture, 0, LEDGER_RECORDS), 5);
+		assert_int_equal(ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE,
+								  LEDGER_UNTRUSTED_RING),
+				 1);
+	}
+}
+
 static void fill(struct ring_source_fixture *fixture, uint32_t round)
 {
 	uint64_t frames[] = {0x1101 + round, 0x1201, 0x2001, 0, 0};
@@ -465,6 +499,8 @@ int main(void)
 		TEST(the_stack_of_a_capture_becomes_the_agents_own),
 		TEST(a_record_with_an_unknown_capture_is_kept_and_counted),
 		TEST(records_that_no_guest_writes_are_counted_and_left_out),
+		TEST(a_record_longer_than_any_is_left_out),
+		TEST(counters_that_no_guest_has_are_counted_once_and_not_added),
 		TEST(garbage_in_shared_memory_harms_only_its_own_process),
 	};
 

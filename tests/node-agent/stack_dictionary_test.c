@@ -232,6 +232,30 @@ static void what_two_users_map_is_two_modules_whatever_its_build_id(void **state
 	assert_int_equal(again, mine);
 }
 
+static void what_was_forgotten_keeps_its_ids_and_its_modules(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct message_frame frames[] = {AT(fixture->libc, 10), AT(fixture->app, 20)};
+	const struct message_code code = {.file = 1, .name = 2};
+	uint32_t code_id, before = add(fixture, frames, 2);
+
+	assert_int_equal(stack_dictionary_add_code(fixture->stacks, code, &code_id), 0);
+	stack_dictionary_forget(fixture->stacks);
+	assert_int_equal(stack_dictionary_nr_nodes(fixture->stacks), 2);
+	assert_int_equal(stack_dictionary_nr_frames(fixture->stacks), 2);
+	assert_int_equal(stack_dictionary_nr_codes(fixture->stacks), 1);
+	/* An equal stack is one that is new, and then is known again. */
+	uint32_t again = add(fixture, frames, 2);
+	assert_int_equal(again, before + 2);
+	assert_int_equal(add(fixture, frames, 2), again);
+	const struct message_node *node = stack_dictionary_nodes(fixture->stacks, again);
+	assert_int_equal(node->parent, 3);
+	assert_int_equal(stack_dictionary_frames(fixture->stacks, node->frame)->offset, 10);
+	assert_int_equal(stack_dictionary_add_code(fixture->stacks, code, &code_id), 0);
+	assert_int_equal(code_id, 2);
+	assert_int_equal(add_module(fixture->stacks, 1, 1, 0), fixture->app);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -248,6 +272,7 @@ int main(void)
 		TEST(frames_without_a_module_are_kept_as_they_are),
 		TEST(a_stack_without_frames_is_none),
 		TEST(a_used_up_budget_refuses_new_nodes_but_finds_old_ones),
+		TEST(what_was_forgotten_keeps_its_ids_and_its_modules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -436,7 +436,7 @@ static void names_beyond_the_room_for_text_are_a_mark_and_counted(void **state)
 	uint64_t second = stack_word_python(add_code(&one, "b.py", "ff"), 2);
 
 	(void)state;
-	one.text_room = 10;
+	one.text_room = 10 + 2 * RING_SOURCE_NAME_COST;
 	assert_node(RESOLVE(&one, LAUNCH_KERNEL, first, second),
 		    "cuLaunchKernel < a.py:f:1 < [Python code table full]");
 	assert_int_equal(one.text_room, 5);
@@ -485,7 +485,7 @@ static void ranges_beyond_the_room_for_text_have_no_name_and_are_counted(void **
 	uint64_t second = stack_word_range(add_code(&one, "", "longer"));
 
 	(void)state;
-	one.text_room = 10;
+	one.text_room = 10 + RING_SOURCE_NAME_COST;
 	assert_node(RESOLVE(&one, LAUNCH_KERNEL, first, second),
 		    "cuLaunchKernel < [NVTX]ab < [NVTX]...");
 	assert_int_equal(counted(&one, LEDGER_NVTX_NAME_LOST), 1);

@@ -58,12 +58,37 @@ static void a_string_is_cut_at_nul_and_at_the_limit(void **state)
 	string_dictionary_destroy(strings);
 }
 
+static void what_was_forgotten_gives_its_memory_back_and_keeps_its_ids(void **state)
+{
+	struct string_dictionary *strings = string_dictionary_create();
+	uint64_t empty = string_dictionary_bytes(strings);
+	char text[1000];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	for (uint32_t i = 0; i < 10000; i++) {
+		text[snprintf(text, 16, "%u", i)] = 'x';
+		intern(strings, text, sizeof(text));
+	}
+	uint32_t count = string_dictionary_count(strings);
+	assert_true(string_dictionary_bytes(strings) > count * 1000ull);
+	string_dictionary_forget(strings);
+	assert_true(string_dictionary_bytes(strings) == empty);
+	assert_int_equal(string_dictionary_count(strings), count);
+	assert_int_equal(intern(strings, "new", 3), count + 1);
+	assert_int_equal(intern(strings, text, sizeof(text)), count + 2);
+	assert_int_equal(intern(strings, "new", 3), count + 1);
+	assert_memory_equal(string_dictionary_texts(strings, count + 1)->data, "new", 3);
+	string_dictionary_destroy(strings);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_strings_get_one_id_and_ids_have_no_gaps),
 		cmocka_unit_test(the_empty_string_is_none),
 		cmocka_unit_test(a_string_is_cut_at_nul_and_at_the_limit),
+		cmocka_unit_test(what_was_forgotten_gives_its_memory_back_and_keeps_its_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

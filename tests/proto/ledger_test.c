@@ -91,6 +91,16 @@ static void the_numbers_stay_as_they_are(void **state)
 	assert_int_equal(LEDGER_STATISTIC_LOST, 28);
 }
 
+static void a_sum_that_does_not_fit_saturates(void **state)
+{
+	(void)state;
+	assert_true(ledger_add_saturating(2, 3) == 5);
+	assert_true(ledger_add_saturating(UINT64_MAX - 1, 1) == UINT64_MAX);
+	assert_true(ledger_add_saturating(UINT64_MAX, 1) == UINT64_MAX);
+	assert_true(ledger_add_saturating(1ull << 63, 1ull << 63) == UINT64_MAX);
+	assert_true(ledger_add_saturating(UINT64_MAX, UINT64_MAX) == UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +111,7 @@ int main(void)
 		cmocka_unit_test(what_the_totals_hold_is_only_noted),
 		cmocka_unit_test(an_unknown_reason_is_noted_as_unknown),
 		cmocka_unit_test(the_numbers_stay_as_they_are),
+		cmocka_unit_test(a_sum_that_does_not_fit_saturates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,10 +131,11 @@ static void take_over(uint64_t durable_seq)
 static uint64_t lost(enum ledger_reason reason)
 {
 	static struct ledger_entry entries[(RECORD_DEVICES_MAX + 1) * LEDGER_REASONS];
-	uint32_t nr = record_ring_ledger(reader, entries, sizeof(entries) / sizeof(*entries));
+	int nr = record_ring_ledger(reader, entries, sizeof(entries) / sizeof(*entries));
 	uint64_t count = 0;
 
-	for (uint32_t i = 0; i < nr; i++)
+	assert_true(nr >= 0);
+	for (int i = 0; i < nr; i++)
 		if (entries[i].reason == reason)
 			count += entries[i].count;
 	return count;

@@ -23,9 +23,9 @@ static uint64_t ledger_count(const struct record_ring *agent, uint32_t device_id
 			     enum ledger_reason reason)
 {
 	static struct ledger_entry entries[RING_DEVICES * LEDGER_REASONS];
-	uint32_t nr = record_ring_ledger(agent, entries, RING_DEVICES * LEDGER_REASONS);
+	int nr = record_ring_ledger(agent, entries, RING_DEVICES * LEDGER_REASONS);
 
-	for (uint32_t i = 0; i < nr; i++)
+	for (int i = 0; i < nr; i++)
 		if (entries[i].device_id == device_id && entries[i].reason == reason)
 			return entries[i].count;
 	return 0;
