@@ -170,9 +170,10 @@ static void a_killed_process_is_incomplete_and_no_lost_record(void **state)
 /* However it ended: what it did after it gave up is nowhere. */
 static void a_process_that_gave_up_is_recorded_in_part(void **state)
 {
-	const char *verdict = "INCOMPLETE: 1 of 1 process recorded no more, since no agent had "
-			      "answered for a minute [guest_gave_up]: node01 (rank 3) last heard of "
-			      "at 2026-11-22 12:01:07";
+	const char *verdict =
+		"INCOMPLETE: 1 of 1 process recorded no more, since no agent had "
+		"answered for a minute [guest_gave_up]: node01 (rank 3) last heard of "
+		"at 2026-11-22 12:01:07";
 
 	(void)state;
 	add_kernels(1);
