@@ -92,11 +92,15 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 		.receiver = aggregator->receiver,
 	};
 	int status = open_profile_open(&aggregator->own, &profile, error);
+	uint64_t open;
 
 	if (status)
 		return error_text_set(error, status, "%s: %s", options->store_path,
 				      strerror(-status));
 	aggregator->status.agents = aggregator->agents = aggregator->own.collection->nr_sessions;
+	/* Of a store that was left open: they are awaited before the first turn of the loop, too. */
+	aggregator->status.agents_connected =
+		collection_heard(aggregator->own.collection, 0, &open);
 	if (store_is_exclusive(aggregator->own.store) && !aggregator->quiet)
 		say("%s is on a file system of several hosts: reports can read it when we are done",
 		    options->store_path);

@@ -18,6 +18,7 @@
 #include "job_reports.h"
 #include "receiver.h"
 #include "store.h"
+#include "store_life.h"
 
 #define LOOK_NS        50000000u   /* at what ends */
 #define LAST_WORDS_NS  200000000u  /* for the last acknowledgement to be read */
@@ -174,8 +175,10 @@ static int take_lock(struct job_table *table, char **error)
 	table->lock_fd = open(table->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (table->lock_fd < 0)
 		return explain(error, table->directory, -errno);
-	if (flock(table->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+	if (flock(table->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+		store_life_keep(table->lock_fd);
 		return 0;
+	}
 	if (asprintf(error, "%s: another aggregator writes the profiles of this directory",
 		     table->directory) < 0)
 		*error = NULL;

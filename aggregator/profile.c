@@ -70,10 +70,9 @@ static int load_title(struct database *database, char **title)
 
 /* Everything in one transaction: totals, dictionaries and waiting records of one and the same
  * moment. */
-static int load_all(struct database *database, struct profile *profile)
+static int load_all(struct database *database, struct profile *profile, enum store_life *life)
 {
 	int error = database_execute(database, "BEGIN");
-	bool was_closed = false;
 
 	if (error)
 		return error;
@@ -95,8 +94,7 @@ static int load_all(struct database *database, struct profile *profile)
 	if (!error)
 		error = load_title(database, &profile->title);
 	if (!error)
-		error = store_life_read(database, &was_closed, &profile->nr_nodes);
-	profile->abandoned = !profile->written && !was_closed;
+		error = store_life_read(database, life, &profile->nr_nodes);
 	database_execute(database, "COMMIT");
 	return error;
 }
@@ -128,8 +126,16 @@ static int explain(const char *path, int status, const char *what, char **error)
 	return status;
 }
 
+/* It had no mark before it was read. One that rested then may be written by now. */
+static bool is_still_written(const char *path, enum store_life life)
+{
+	return life == STORE_LIFE_RESTS ? store_life_is_kept(path)
+					: life == STORE_LIFE_OPEN && store_life_is_written(path);
+}
+
 static int load(const char *path, struct profile *profile, char **error)
 {
+	enum store_life life = STORE_LIFE_OPEN;
 	struct database *database;
 	struct stat info;
 
@@ -148,13 +154,16 @@ static int load(const char *path, struct profile *profile, char **error)
 	if (status == -ENOENT)
 		explain(path, status, "empty: no aggregator has written to it yet", error);
 	if (!status) {
-		status = load_all(database, profile);
+		status = load_all(database, profile, &life);
 		if (status == -EPROTO)
 			explain(path, status, "damaged: what stands in it cannot be", error);
 	}
 	if (status)
 		explain(path, status, database_error(database), error);
 	database_close(database);
+	if (!profile->written)
+		profile->written = is_still_written(path, life);
+	profile->abandoned = !profile->written && life != STORE_LIFE_CLOSED;
 	return status;
 }
 

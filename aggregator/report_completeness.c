@@ -42,6 +42,7 @@ struct judge {
 	struct fault killed;             /* processes that ended without a goodbye */
 	struct fault unseen;             /* processes whose end nobody saw */
 	struct fault unrecorded;         /* processes that could not be recorded */
+	struct fault gave_up;            /* processes that recorded no more, though they ran on */
 	struct fault missing, twice;     /* records in no account, or in two */
 	struct fault interrupted, ended; /* by SIGINT; by SIGTERM or SIGHUP */
 	struct fault left;               /* processes that ran on when their agent said goodbye */
@@ -244,6 +245,8 @@ static int judge_process(struct judge *judge, uint32_t id)
 
 	if (!error)
 		error = judge_account(judge, process);
+	if (!error && count_of(process, LEDGER_GUEST_GAVE_UP))
+		error = add_process(&judge->gave_up, process, 1);
 	if (error)
 		return error;
 	if (process->state == PROCESS_UNCLEAN) {
@@ -421,6 +424,10 @@ static bool write_faults(FILE *out, const struct judge *judge)
 	write_process_fault(out, judge, &judge->unrecorded,
 			    "started CUDA and could not be recorded (the notes say why)", "at",
 			    &any);
+	write_process_fault(out, judge, &judge->gave_up,
+			    "recorded no more, since no agent had answered for a minute "
+			    "[guest_gave_up]",
+			    "last heard of at", &any);
 	write_record_fault(out, judge, &judge->missing, "delivered, but in no account", &any);
 	write_record_fault(out, judge, &judge->twice, "here, but never delivered (counted twice?)",
 			   &any);
@@ -561,6 +568,7 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 	fini_fault(&judge.killed);
 	fini_fault(&judge.unseen);
 	fini_fault(&judge.unrecorded);
+	fini_fault(&judge.gave_up);
 	fini_fault(&judge.missing);
 	fini_fault(&judge.twice);
 	fini_fault(&judge.interrupted);

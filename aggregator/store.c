@@ -211,6 +211,7 @@ int store_open(const char *path, const struct store_options *options, struct sto
 
 void store_rest(struct store *store)
 {
+	store_life_left(store->database, STORE_LIFE_RESTS);
 	close_files(store);
 }
 
@@ -235,7 +236,7 @@ void store_close(struct store *store)
 	if (store_rests(store))
 		wake(store);
 	if (store->writer)
-		store_life_closed(store->database);
+		store_life_left(store->database, STORE_LIFE_CLOSED);
 	close_files(store);
 	free(store->path);
 	free(store);

@@ -34,7 +34,7 @@ void store_close(struct store *store);
 
 /* Closes the files of a store that is not written for a while, so that it needs no descriptor. The next commit
  * opens them again; where that fails, it fails like any other. While a store rests, nothing keeps another writer
- * out of it: whoever lets it rest has to. */
+ * out of it, and readers look for store_life_keep()'s mark: whoever lets it rest has to see to both. */
 void store_rest(struct store *store);
 bool store_rests(const struct store *store);
 

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -17,16 +19,41 @@ void store_life_begin(int fd)
 		errno = 0;
 }
 
-bool store_life_is_written(const char *path)
+/* Whether anybody has a mark there. */
+static bool is_marked(const char *path, int flags)
 {
 	struct flock mark = {
-		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = MARK_OFFSET, .l_len = 1};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool is_written = fd >= 0 && fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type != F_UNLCK;
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = MARK_OFFSET, .l_len = 1};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+	bool is_marked = fd >= 0 && fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type != F_UNLCK;
 
 	if (fd >= 0)
 		close(fd);
-	return is_written;
+	return is_marked;
+}
+
+bool store_life_is_written(const char *path)
+{
+	return is_marked(path, 0);
+}
+
+/* A directory is opened for reading alone, and so is its lock. */
+void store_life_keep(int fd)
+{
+	struct flock mark = {
+		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = MARK_OFFSET, .l_len = 1};
+
+	if (fcntl(fd, F_OFD_SETLK, &mark) < 0)
+		errno = 0;
+}
+
+bool store_life_is_kept(const char *path)
+{
+	char above[PATH_MAX + sizeof("/..")], copy[PATH_MAX];
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	snprintf(above, sizeof(above), "%s/..", dirname(copy));
+	return is_marked(above, O_DIRECTORY);
 }
 
 int store_life_opened(struct database *database, int32_t nr_nodes)
@@ -38,18 +65,22 @@ int store_life_opened(struct database *database, int32_t nr_nodes)
 	return error || nr_nodes <= 0 ? error : database_execute(database, sql);
 }
 
-int store_life_closed(struct database *database)
+int store_life_left(struct database *database, enum store_life life)
 {
-	return database_execute(database, "REPLACE INTO meta VALUES ('closed', 1)");
+	char sql[64];
+
+	snprintf(sql, sizeof(sql), "REPLACE INTO meta VALUES ('closed', %d)", (int)life);
+	return database_execute(database, sql);
 }
 
-int store_life_read(struct database *database, bool *was_closed, int32_t *nr_nodes)
+int store_life_read(struct database *database, enum store_life *life, int32_t *nr_nodes)
 {
 	int64_t number = 0;
-	int error = database_query_number(
-		database, "SELECT count(*) FROM meta WHERE key = 'closed' AND value = 1", &number);
+	int error = database_query_number(database, "SELECT value FROM meta WHERE key = 'closed'",
+					  &number);
 
-	*was_closed = number != 0;
+	*life = number == STORE_LIFE_CLOSED || number == STORE_LIFE_RESTS ? (enum store_life)number
+									  : STORE_LIFE_OPEN;
 	number = 0;
 	if (!error)
 		error = database_query_number(

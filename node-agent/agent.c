@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent_absence.h"
 #include "agent_exchange.h"
 #include "agent_hello.h"
 #include "agent_loop.h"
@@ -19,13 +20,12 @@
 #include "guest_listener.h"
 #include "guest_process.h"
 #include "predecessor.h"
-#include "proc_file.h"
 #include "probe_source.h"
-#include "process_description.h"
+#include "proc_file.h"
 #include "process_table.h"
-#include "proto/absence.h"
 #include "proto/record_ring.h"
 #include "publisher.h"
+#include "refused_guests.h"
 #include "ring_ownership.h"
 #include "run_table.h"
 #include "symbolizer.h"
@@ -37,7 +37,6 @@
 #define GIVE_UP_MS         10000u
 #define SYMBOLIZER_WAIT_MS 2000u
 #define CLOCK_MS           30000u
-#define ABSENT_MAX         1024u /* processes that could not be recorded, and are told of */
 #define FULL_INTERVAL_NS   10000000000ull
 
 /* ---- guests
@@ -116,44 +115,6 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 	return HANDSHAKE_OK;
 }
 
-/* In the profile by its name and the reason alone. Without memory for it, it is not. */
-static void tell_absence(struct agent *agent, pid_t pid, uid_t uid, const struct guest_hello *hello,
-			 const char *why)
-{
-	struct process_description *description;
-	struct message message;
-
-	if (agent->nr_absent >= ABSENT_MAX || agent->nr_processes == WIRE_ID_MAX)
-		return;
-	description = process_description_create(0, pid, hello, agent->strings, &agent->devices);
-	if (description && process_description_add_notice(description, why, strlen(why)) == 1) {
-		process_description_set_state(description, PROCESS_ENDED);
-		process_description_message(description, &message);
-		if (batch_builder_flush_dictionaries(agent->builder) == 0) {
-			agent->nr_absent++;
-			message.process.process_id = ++agent->nr_processes;
-			publisher_send(agent->publisher, &message);
-		}
-	}
-	process_description_destroy(description);
-	run_table_absent(agent->runs, hello->run, uid, why, publisher_last_seq(agent->publisher));
-}
-
-static void on_absence(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence)
-{
-	struct agent *agent = context;
-	struct guest_hello hello = {
-		.pid = absence->pid,
-		.run = absence->run,
-		.start_ticks = absence->start_ticks,
-		.pid_namespace = absence->pid_namespace,
-	};
-	char why[ABSENCE_SIZE];
-
-	memcpy(hello.instance, absence->instance, sizeof(hello.instance));
-	tell_absence(agent, pid, uid, &hello, absence_text(absence, why, sizeof(why)));
-}
-
 static enum handshake_status on_arrival(void *context, const struct guest_arrival *arrival,
 					uint32_t *window)
 {
@@ -166,6 +127,7 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	enum handshake_status status = take_in(agent, &named, gone, window);
 	if (status != HANDSHAKE_OK)
 		bpf_source_refuse(agent->bpf, named.pid);
+	agent_absence_answered(agent, &named, status);
 	return status;
 }
 
@@ -404,8 +366,9 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	agent->processes = process_table_create(agent->loop);
 	agent->control = calloc(1, sizeof(*agent->control));
 	agent->runs = run_table_create();
+	agent->refused = refused_guests_create();
 	if (!agent->endpoint || !agent->strings || !agent->stacks || !agent->shares ||
-	    !agent->processes || !agent->control || !agent->runs)
+	    !agent->processes || !agent->control || !agent->runs || !agent->refused)
 		return -ENOMEM;
 	agent->control->processes = agent->processes;
 	agent->control->may_leave = options->attached;
@@ -445,7 +408,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	if (r)
 		return r;
 	guest_listener_on_control(agent->listener, on_control);
-	guest_listener_on_absence(agent->listener, on_absence);
+	guest_listener_on_absence(agent->listener, agent_absence_heard);
 	if (options->may_restart || options->attached)
 		guest_listener_keep_rings(agent->listener);
 	return options->guest_uid ? guest_listener_allow(agent->listener, options->guest_uid) : 0;
@@ -492,6 +455,7 @@ void agent_destroy(struct agent *agent)
 	guest_listener_destroy(agent->listener);
 	bpf_source_destroy(agent->bpf);
 	process_table_destroy(agent->processes);
+	refused_guests_destroy(agent->refused);
 	probe_source_destroy(agent->probe);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
 	batch_builder_destroy(agent->builder);

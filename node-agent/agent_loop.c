@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent_absence.h"
 #include "batch_builder.h"
 #include "bpf_source.h"
 #include "guest_control.h"
@@ -244,6 +245,7 @@ static int begin_stop(struct agent *agent, uint64_t now_ns)
 	guest_listener_take_all(agent->listener);
 	guest_listener_destroy(agent->listener);
 	agent->listener = NULL;
+	agent_absence_end(agent);
 	process_table_end_all(agent->processes);
 	return bpf_source_stop(agent->bpf, now_ns);
 }
@@ -320,6 +322,11 @@ static bool pass_is_due(const struct agent *agent, uint64_t now_ns)
 	       bpf_source_is_urgent(agent->bpf);
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static int step(struct agent *agent, uint64_t now_ns)
 {
 	uint64_t listener_ns = UINT64_MAX;
@@ -345,9 +352,8 @@ static int step(struct agent *agent, uint64_t now_ns)
 	}
 	if (agent->listener)
 		listener_ns = guest_listener_step(agent->listener, now_ns);
-	agent->next_step_ns = process_table_step(agent->processes, now_ns);
-	if (listener_ns < agent->next_step_ns)
-		agent->next_step_ns = listener_ns;
+	agent->next_step_ns = earlier(process_table_step(agent->processes, now_ns), listener_ns);
+	agent->next_step_ns = earlier(agent->next_step_ns, agent_absence_step(agent, now_ns));
 	if (process_table_count(agent->processes) && agent->next_beat_ns < agent->next_step_ns)
 		agent->next_step_ns = agent->next_beat_ns;
 	if (agent->phase == PHASE_RUNNING && probe_guests_watch_one(agent->probe, agent->processes))
@@ -359,11 +365,6 @@ static int step(struct agent *agent, uint64_t now_ns)
 		r = advance(agent, now_ns);
 	publish_status(agent);
 	return r;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 static uint64_t deadline_ns(const struct agent *agent)

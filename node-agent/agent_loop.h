@@ -22,6 +22,7 @@ struct numa_map;
 struct predecessor_table;
 struct process_table;
 struct publisher;
+struct refused_guests;
 struct run_table;
 struct symbolizer;
 struct user_shares;
@@ -49,6 +50,7 @@ struct agent {
 	struct guest_listener *listener;
 	struct guest_control *control;
 	struct run_table *runs;
+	struct refused_guests *refused; /* ask again, or end without a place */
 	struct {
 		struct control_reply head;
 		struct control_result result;

@@ -55,6 +55,26 @@ static void status_counts_what_came(void **state)
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 }
 
+/* Whoever waits for goodbyes must not take the first look for the last. */
+static void agents_of_a_store_that_was_left_open_are_awaited_from_the_start(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	struct aggregator_status status;
+
+	aggregator_fixture_start(fixture);
+	struct test_agent *agent = aggregator_fixture_connect(fixture);
+	test_agent_hello(agent, &fixture->scenarios[0]);
+	aggregator_fixture_send(agent, &fixture->scenarios[0], 1, 9);
+	test_agent_expect_ack(agent, 9);
+	test_agent_close(agent);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+	aggregator_fixture_start(fixture);
+	aggregator_status(fixture->aggregator, &status);
+	assert_int_equal(status.agents, 1);
+	assert_int_equal(status.agents_connected, 1);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
 static void a_frame_that_comes_twice_counts_once(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
@@ -476,6 +496,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_hello_is_welcomed_and_a_goodbye_acknowledged),
 		TEST(status_counts_what_came),
+		TEST(agents_of_a_store_that_was_left_open_are_awaited_from_the_start),
 		TEST(a_frame_that_comes_twice_counts_once),
 		TEST(a_duplicate_is_acknowledged_again),
 		TEST(a_gap_is_refused_and_filled),

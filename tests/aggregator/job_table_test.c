@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "aggregator/job_dir.h"
+#include "aggregator/profile.h"
 #include "aggregator_fixture.h"
 #include "report_text.h"
 
@@ -471,12 +472,27 @@ static rlim_t set_limit(int resource, rlim_t soft)
 	return before;
 }
 
+/* Of a store that rests: this process has no other lock on it. */
+static void assert_is_live(const char *path)
+{
+	char store[PATH_MAX];
+	struct profile *profile;
+	char *error;
+
+	assert_int_equal(job_dir_file(path, JOB_DIR_STORE, store), 0);
+	if (profile_load(store, &profile, &error))
+		fail_msg("%s", error);
+	assert_true(profile->written);
+	assert_false(profile->abandoned);
+	profile_destroy(profile);
+}
+
 /* As many stores would need 160 descriptors. */
 static void more_jobs_than_descriptors_are_idle_and_go_on(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
 	const struct scenario *scenario = &fixture->scenarios[0];
-	char key[16], path[PATH_MAX];
+	char key[16], path[PATH_MAX], first[PATH_MAX];
 	rlim_t before = set_limit(RLIMIT_NOFILE, 140);
 	struct test_agent *agent;
 
@@ -487,12 +503,13 @@ static void more_jobs_than_descriptors_are_idle_and_go_on(void **state)
 		snprintf(key, sizeof(key), "%u", i);
 		job.key = text_of(key);
 		agent = aggregator_fixture_connect(fixture);
-		assert_int_equal(join(agent, scenario, &job, path), 0);
+		assert_int_equal(join(agent, scenario, &job, i ? path : first), 0);
 		aggregator_fixture_send(agent, scenario, 1, 4);
 		test_agent_expect_ack(agent, 4);
 		test_agent_close(agent);
 	}
 	assert_int_equal(count_entries(jobs_path), JOBS);
+	assert_is_live(first);
 	/* The goodbye is the last one's alone, as all have one epoch. */
 	for (uint32_t i = 0; i < JOBS; i += JOBS / 4) {
 		uint64_t last = scenario->nr_frames - (i < JOBS - JOBS / 4);

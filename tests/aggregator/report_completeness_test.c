@@ -167,6 +167,24 @@ static void a_killed_process_is_incomplete_and_no_lost_record(void **state)
 	assert_int_equal(report_fixture.tree->lost, 0);
 }
 
+/* However it ended: what it did after it gave up is nowhere. */
+static void a_process_that_gave_up_is_recorded_in_part(void **state)
+{
+	const char *verdict =
+		"INCOMPLETE: 1 of 1 process recorded no more, since no agent had "
+		"answered for a minute [guest_gave_up]: node01 (rank 3) last heard of "
+		"at 2026-11-22 12:01:07";
+
+	(void)state;
+	add_kernels(1);
+	add_agent(1, 1)->ended = true;
+	process(1)->spoke_ns = NOON_NS;
+	set_ledger(1, LEDGER_GUEST_GAVE_UP, 1);
+	assert_verdict(REPORT_INCOMPLETE, verdict);
+	process(1)->state = PROCESS_RUNNING;
+	assert_verdict(REPORT_INCOMPLETE, verdict);
+}
+
 static void a_stop_by_the_user_is_a_normal_end(void **state)
 {
 	(void)state;
@@ -286,6 +304,7 @@ int main(void)
 		TEST(an_end_that_no_agent_saw_is_incomplete),
 		TEST(samples_of_the_kernel_die_with_their_agent),
 		TEST(a_killed_process_is_incomplete_and_no_lost_record),
+		TEST(a_process_that_gave_up_is_recorded_in_part),
 		TEST(a_stop_by_the_user_is_a_normal_end),
 		TEST(a_stop_hides_no_killed_rank),
 		TEST(nodes_that_did_not_join_are_counted),

@@ -26,7 +26,7 @@ begin() {
 	done
 	until [ "$("$flamegrid" report "$scratch/$1" --by rank 2>/dev/null | cut -d';' -f1 | sort -u | wc -l)" -eq 3 ]; do :; done
 }
-# The keepers of this step: job, node0's, node1's.
+# keepers STEP NODE WHICH: one of this step, on this node: keep (which starts job again), job, node.
 keepers() { pgrep -x -f ".*run --node-name node$2 .*$scratch/$1 .*" | while read -r pid; do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "flamegrid-$3" ] && echo "$pid"; done; }
 end() {
 	local r fd
@@ -78,7 +78,16 @@ end
 verdict node1 3 "1 of 2 agents did not say goodbye" "node1 (ranks 1-2) since 20"
 
 begin node0
-kill -KILL "$(keepers node0 0 job)" "$(keepers node0 0 node)" "${run_pid[0]}" "${job_pid[0]}"
+kill -KILL "$(keepers node0 0 keep)" "$(keepers node0 0 job)" "$(keepers node0 0 node)" "${run_pid[0]}" "${job_pid[0]}"
 stop_all
 end
 verdict node0 3 "INCOMPLETE: its aggregator ended without closing it" "2 of 2 agents did not say goodbye"
+
+# Its parent starts the aggregator again, which closes the profile: only what node0 had not sent is missing.
+begin survivor
+kill -KILL "$(keepers survivor 0 job)" "$(keepers survivor 0 node)" "${run_pid[0]}" "${job_pid[0]}"
+stop_all
+end
+while keepers survivor 0 keep | grep -q .; do :; done
+verdict survivor 3 "agents did not say goodbye" "node0 (rank 0) since 20"
+same "survivor: 'its aggregator ended'" "$(grep -c 'its aggregator ended' "$scratch/verdict")" 0

@@ -1,0 +1,110 @@
+#include "refused_guests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest_listener.h"
+#include "proc_file.h"
+#include "process_description.h"
+
+struct refused_guests {
+	struct refused_guest guests[REFUSED_GUESTS_MAX];
+	uint32_t count;
+	uint64_t look_ns; /* the next look at whether they live */
+};
+
+struct refused_guests *refused_guests_create(void)
+{
+	return calloc(1, sizeof(struct refused_guests));
+}
+
+static void drop(struct refused_guests *guests, uint32_t index)
+{
+	process_description_destroy(guests->guests[index].description);
+	guests->guests[index] = guests->guests[--guests->count];
+}
+
+void refused_guests_destroy(struct refused_guests *guests)
+{
+	if (!guests)
+		return;
+	while (guests->count > 0)
+		drop(guests, 0);
+	free(guests);
+}
+
+static bool is_of(const struct refused_guest *guest, const struct guest_arrival *arrival)
+{
+	return guest->uid == arrival->uid &&
+	       memcmp(guest->instance, arrival->hello->instance, sizeof(guest->instance)) == 0;
+}
+
+bool refused_guests_wants(const struct refused_guests *guests, const struct guest_arrival *arrival)
+{
+	uint32_t held = 0;
+
+	for (uint32_t i = 0; i < guests->count; i++) {
+		if (is_of(&guests->guests[i], arrival))
+			return false;
+		held += guests->guests[i].uid == arrival->uid;
+	}
+	return held < REFUSED_GUESTS_MAX - guests->count;
+}
+
+void refused_guests_add(struct refused_guests *guests, const struct guest_arrival *arrival,
+			struct process_description *description)
+{
+	struct refused_guest *guest = &guests->guests[guests->count++];
+
+	*guest = (struct refused_guest){
+		.run = arrival->hello->run,
+		.uid = arrival->uid,
+		.pid = arrival->pid,
+		.start_ticks = proc_file_start_ticks(arrival->pid),
+		.description = description,
+	};
+	memcpy(guest->instance, arrival->hello->instance, sizeof(guest->instance));
+}
+
+void refused_guests_forget(struct refused_guests *guests, const struct guest_arrival *arrival)
+{
+	for (uint32_t i = 0; i < guests->count; i++) {
+		if (is_of(&guests->guests[i], arrival)) {
+			drop(guests, i);
+			return;
+		}
+	}
+}
+
+uint32_t refused_guests_look(struct refused_guests *guests, refused_guests_end end, void *context)
+{
+	for (uint32_t i = 0; i < guests->count;) {
+		const struct refused_guest *guest = &guests->guests[i];
+
+		if (guest->pid == 0 || proc_file_is_alive(guest->pid, guest->start_ticks)) {
+			i++;
+			continue;
+		}
+		end(context, guest);
+		drop(guests, i);
+	}
+	return guests->count;
+}
+
+uint64_t refused_guests_step(struct refused_guests *guests, uint64_t now_ns, refused_guests_end end,
+			     void *context)
+{
+	if (guests->count > 0 && now_ns >= guests->look_ns) {
+		guests->look_ns = now_ns + REFUSED_GUESTS_LOOK_NS;
+		refused_guests_look(guests, end, context);
+	}
+	return guests->count ? guests->look_ns : UINT64_MAX;
+}
+
+void refused_guests_end_all(struct refused_guests *guests, refused_guests_end end, void *context)
+{
+	while (guests->count > 0) {
+		end(context, &guests->guests[0]);
+		drop(guests, 0);
+	}
+}

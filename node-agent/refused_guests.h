@@ -1,0 +1,55 @@
+/* Guests for which there was no place. They ask again each second, so most get one; only of one that had none until its end the
+ * profile has to say so. Single-threaded: only the agent loop calls it. */
+#ifndef REFUSED_GUESTS_H
+#define REFUSED_GUESTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proto/handshake.h"
+
+#define REFUSED_GUESTS_MAX     256u
+#define REFUSED_GUESTS_LOOK_NS 500000000ull /* between looks at whether they live */
+
+struct guest_arrival;
+struct process_description;
+struct refused_guests;
+
+struct refused_guest {
+	uint8_t instance[HANDSHAKE_INSTANCE_SIZE]; /* by which it is known, with its user */
+	uint32_t run;                              /* `flamegrid run --agent`; 0: none */
+	uid_t uid;
+	pid_t pid; /* 0: not visible from here, so only the end of the agent is its end */
+	uint64_t start_ticks;
+	struct process_description *description; /* made while /proc had it; owns */
+};
+
+/* Borrowed for the call. */
+typedef void (*refused_guests_end)(void *context, const struct refused_guest *guest);
+
+/* NULL: out of memory. destroy accepts NULL. */
+struct refused_guests *refused_guests_create(void);
+void refused_guests_destroy(struct refused_guests *guests);
+
+/* It is not known yet, and its user has fewer here than there is room left: so no user can keep out all others. */
+bool refused_guests_wants(const struct refused_guests *guests, const struct guest_arrival *arrival);
+
+/* One that is wanted. Takes the description. */
+void refused_guests_add(struct refused_guests *guests, const struct guest_arrival *arrival,
+			struct process_description *description);
+
+/* It has a place now. One that is not known: nothing happens. */
+void refused_guests_forget(struct refused_guests *guests, const struct guest_arrival *arrival);
+
+/* Tells of each that is gone, once, and forgets it. Returns how many live, as far as can be seen. */
+uint32_t refused_guests_look(struct refused_guests *guests, refused_guests_end end, void *context);
+
+/* The same now and then. Returns when to call again; UINT64_MAX: not needed. */
+uint64_t refused_guests_step(struct refused_guests *guests, uint64_t now_ns, refused_guests_end end,
+			     void *context);
+
+/* The agent goes: tells of all. */
+void refused_guests_end_all(struct refused_guests *guests, refused_guests_end end, void *context);
+
+#endif
