@@ -4,50 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINE_HEAD_MAX 128u
-#define DELETED       " (deleted)"
-#define VDSO          "[vdso]"
+#define LINE_HEAD_MAX      128u
+#define ADDRESS_DIGITS_MAX 16
+#define DELETED            " (deleted)"
+#define VDSO               "[vdso]"
 
-/* START-END PERMISSIONS OFFSET DEVICE INODE   PATH */
-static bool parse_line(const char *line, size_t size, struct maps_file_entry *entry)
-{
-	char head[LINE_HEAD_MAX + 1];
-	char permissions[5];
-	int path_at = 0;
-	size_t head_size = size < LINE_HEAD_MAX ? size : LINE_HEAD_MAX;
-
-	memcpy(head, line, head_size);
-	head[head_size] = '\0';
-	memset(entry, 0, sizeof(*entry));
-	if (sscanf(head, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
-		   &entry->start, &entry->end, permissions, &entry->offset, &entry->inode,
-		   &path_at) != 5)
-		return false;
-	entry->executable = permissions[2] == 'x';
-	if (path_at <= 0 || (size_t)path_at >= size)
-		return true;
-	entry->vdso = size - (size_t)path_at == strlen(VDSO) &&
-		      memcmp(line + path_at, VDSO, strlen(VDSO)) == 0;
-	if (line[path_at] != '/')
-		return true;
-	entry->path = line + path_at;
-	entry->path_size = size - (size_t)path_at;
-
-	size_t suffix = strlen(DELETED);
-	if (entry->path_size > suffix &&
-	    memcmp(entry->path + entry->path_size - suffix, DELETED, suffix) == 0) {
-		entry->deleted = true;
-		entry->path_size -= suffix;
-	}
-	return true;
-}
-
-/* A number of hexadecimal digits up to `end`, which *at passes. */
+/* A number of hexadecimal digits up to `end`, which *at passes; of more than fit, it passes those that do. */
 static uint64_t parse_hex(const char **at, const char *end)
 {
+	const char *begin = *at;
 	uint64_t value = 0;
 
-	for (; *at < end; (*at)++) {
+	for (; *at < end && *at - begin < ADDRESS_DIGITS_MAX; (*at)++) {
 		char c = **at;
 
 		if (c >= '0' && c <= '9')
@@ -71,6 +39,42 @@ static bool parse_range(const char *line, const char *line_end, uint64_t *start,
 	at++;
 	*end = parse_hex(&at, line_end);
 	return at < line_end && *at == ' ' && *end > *start;
+}
+
+/* START-END PERMISSIONS OFFSET DEVICE INODE   PATH */
+static bool parse_line(const char *line, size_t size, struct maps_file_entry *entry)
+{
+	char head[LINE_HEAD_MAX + 1];
+	char permissions[5] = "";
+	int path_at = 0;
+	size_t head_size = size < LINE_HEAD_MAX ? size : LINE_HEAD_MAX;
+
+	memcpy(head, line, head_size);
+	head[head_size] = '\0';
+	memset(entry, 0, sizeof(*entry));
+	if (!parse_range(line, line + size, &entry->start, &entry->end) ||
+	    sscanf(head, "%*s %4s %" SCNx64 " %*s %" SCNu64 " %n", permissions, &entry->offset,
+		   &entry->inode, &path_at) != 3) {
+		memset(entry, 0, sizeof(*entry));
+		return false;
+	}
+	entry->executable = permissions[2] == 'x';
+	if (path_at <= 0 || (size_t)path_at >= size)
+		return true;
+	entry->vdso = size - (size_t)path_at == strlen(VDSO) &&
+		      memcmp(line + path_at, VDSO, strlen(VDSO)) == 0;
+	if (line[path_at] != '/')
+		return true;
+	entry->path = line + path_at;
+	entry->path_size = size - (size_t)path_at;
+
+	size_t suffix = strlen(DELETED);
+	if (entry->path_size > suffix &&
+	    memcmp(entry->path + entry->path_size - suffix, DELETED, suffix) == 0) {
+		entry->deleted = true;
+		entry->path_size -= suffix;
+	}
+	return true;
 }
 
 /* The line that holds byte `at` of the text; *next is where the following one begins. */

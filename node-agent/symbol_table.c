@@ -72,8 +72,8 @@ static int add(void *context, const struct elf_file_function *function)
 	size_t length = strcspn(function->name, "@"); /* name@@VERSION, or name@VERSION */
 	uint64_t size = function->size ? function->size : 1;
 
-	if (length == 0)
-		return 0;
+	if (length == 0 || function->start == UINT64_MAX)
+		return 0; /* there is no address behind the last one */
 	if (length > NAME_LENGTH_MAX)
 		length = NAME_LENGTH_MAX;
 	int r = reserve(table, (uint32_t)length + 1);

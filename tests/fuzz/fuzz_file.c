@@ -36,6 +36,18 @@ const char *fuzz_file_write(const uint8_t *data, size_t size)
 	return path;
 }
 
+void fuzz_file_write_named(const char *name, const uint8_t *data, size_t size)
+{
+	char named[256];
+	int fd;
+
+	if (snprintf(named, sizeof(named), "%s/%s", fuzz_file_directory(), name) >= (int)sizeof(named))
+		abort();
+	fd = open(named, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size || close(fd) != 0)
+		abort();
+}
+
 int fuzz_file_memory(const uint8_t *data, size_t size)
 {
 	int memory = memfd_create("fuzz", MFD_CLOEXEC);

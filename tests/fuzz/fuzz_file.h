@@ -12,6 +12,9 @@ const char *fuzz_file_write(const uint8_t *data, size_t size);
 /* The directory that the file lies in, borrowed likewise. */
 const char *fuzz_file_directory(void);
 
+/* Replaces another file of that directory, of mode 0600, which the caller unlinks. */
+void fuzz_file_write_named(const char *name, const uint8_t *data, size_t size);
+
 /* A descriptor of a new file in memory that holds the input. The caller owns it: close(). */
 int fuzz_file_memory(const uint8_t *data, size_t size);
 

@@ -160,6 +160,29 @@ static void an_unknown_address_and_a_broken_file_are_not_found(void **state)
 	assert_int_equal(entry.path_size, 0);
 }
 
+static void a_line_is_a_mapping_to_the_search_and_to_the_list_or_to_neither(void **state)
+{
+	static const char *const lines[] = {
+		"10000000000002000-10000000000003000 r-xp 0 0:0 1 /a\n", /* more than 64 bits */
+		"-1-5 r-xp 0 0:0 1 /a\n",
+		"3000-2000 r-xp 0 0:0 1 /a\n",
+		"1000-3000 r-xp\n",
+	};
+	struct maps_file_entry entry;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		const char *text = lines[i];
+		size_t size = strlen(text);
+
+		assert_false(maps_file_find(text, size, 0x2000, &entry));
+		assert_int_equal(entry.start, 0);
+		assert_int_equal(entry.end, 0);
+		assert_false(maps_file_next(&text, &size, &entry));
+		assert_int_equal(entry.end, 0);
+	}
+}
+
 static void of_an_address_in_no_mapping_the_hole_is_told(void **state)
 {
 	struct maps_file_entry entry;
@@ -290,6 +313,8 @@ int main(void)
 		cmocka_unit_test(a_deleted_file_with_a_space_in_its_name_is_understood),
 		cmocka_unit_test(anonymous_and_special_mappings_have_no_path),
 		cmocka_unit_test(an_unknown_address_and_a_broken_file_are_not_found),
+		cmocka_unit_test(
+			a_line_is_a_mapping_to_the_search_and_to_the_list_or_to_neither),
 		cmocka_unit_test(of_an_address_in_no_mapping_the_hole_is_told),
 		cmocka_unit_test(random_addresses_agree_with_a_plain_search),
 		cmocka_unit_test(few_lines_are_looked_at_wherever_an_address_lies),

@@ -29,3 +29,8 @@ __asm__(".text\n"
 	".balign 64\n"
 	"fixture_sizeless:\n"
 	".skip 64, 0x90\n");
+
+/* A function at the last address of all, which none can be. */
+__asm__(".globl fixture_last\n"
+	".type fixture_last, @function\n"
+	".set fixture_last, 0xffffffffffffffff\n");

@@ -65,6 +65,20 @@ static void a_function_without_a_size_holds_its_first_byte_only(void **state)
 	symbol_table_destroy(table);
 }
 
+/* One at the last address of all cannot: it is left out. */
+static void every_function_ends_behind_its_start(void **state)
+{
+	struct symbol_table *table = load(fixture_path);
+	struct symbol_table_content content;
+
+	(void)state;
+	symbol_table_content(table, &content);
+	for (uint32_t i = 0; i < content.count; i++)
+		assert_true(content.symbols[i].end > content.symbols[i].start);
+	assert_null(symbol_table_find(table, UINT64_MAX));
+	symbol_table_destroy(table);
+}
+
 static void addresses_outside_of_functions_have_no_name(void **state)
 {
 	struct symbol_table *table = load(fixture_path);
@@ -193,6 +207,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exported_and_local_functions_of_a_file_have_names),
 		cmocka_unit_test(a_function_without_a_size_holds_its_first_byte_only),
+		cmocka_unit_test(every_function_ends_behind_its_start),
 		cmocka_unit_test(addresses_outside_of_functions_have_no_name),
 		cmocka_unit_test(the_test_finds_its_own_functions),
 		cmocka_unit_test(a_shared_library_without_symtab_is_read_by_its_dynamic_symbols),

@@ -1,0 +1,184 @@
+/* All that is read of a hostile ELF file but its debug information: identity, places, symbols, unwind rules. Answers are the
+ * same when they are asked for again; places and addresses lead to one another; a table of symbols keeps its own rules. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuzz_file.h"
+#include "node-agent/content_id.h"
+#include "node-agent/debug_file.h"
+#include "node-agent/elf_file.h"
+#include "node-agent/mini_debuginfo.h"
+#include "node-agent/symbol_table.h"
+#include "node-agent/unwind_files.h"
+
+#define FUNCTIONS_MAX 256u
+#define ADDRESSES_MAX 64u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct functions {
+	struct elf_file_function of[FUNCTIONS_MAX];
+	uint32_t nr;
+};
+
+static int keep_function(void *context, const struct elf_file_function *function)
+{
+	struct functions *functions = context;
+
+	if (!*function->name || function->binding > 2)
+		abort();
+	functions->of[functions->nr++] = *function;
+	return functions->nr == FUNCTIONS_MAX ? 1 : 0;
+}
+
+static void check_places(struct elf_file *file, uint64_t where)
+{
+	uint64_t vaddr, offset;
+
+	if (!elf_file_vaddr(file, where, &vaddr) && vaddr)
+		abort();
+	if (!elf_file_offset(file, where, &offset) && offset)
+		abort();
+}
+
+static void check_identity(struct elf_file *file)
+{
+	static const char *const names[] = {"fixture_outer", "cuInit", "environ"};
+	uint8_t build_id[64], again[64], content[CONTENT_ID_SIZE], content_again[CONTENT_ID_SIZE];
+	uint32_t id_size = elf_file_build_id(file, build_id, sizeof(build_id));
+	uint64_t values[3], vaddr, section_size;
+	const void *section;
+	size_t size;
+
+	if (id_size > sizeof(build_id) || elf_file_build_id(file, again, sizeof(again)) != id_size ||
+	    memcmp(build_id, again, id_size) != 0)
+		abort();
+	if (content_id_of(file, content) != content_id_of(file, content_again) ||
+	    memcmp(content, content_again, sizeof(content)) != 0)
+		abort();
+	elf_file_find_exported(file, names, 3, values);
+	elf_file_section_place(file, ".eh_frame", &vaddr, &section_size);
+	elf_file_has_symtab(file);
+	elf_file_has_dwarf(file);
+	elf_file_dwarf_size(file);
+	if (elf_file_section(file, ".text", 4096, &section, &size)) {
+		if (size > 4096)
+			abort();
+		free(memcpy(malloc(size), section, size));
+	}
+}
+
+/* What symbol_table_create() makes, symbol_table_restore() believes; it has each function's address. */
+static void check_symbols(struct elf_file *file, struct elf_file *other)
+{
+	struct elf_file *const files[] = {file, other};
+	struct symbol_table_content content, copy;
+	static struct functions functions;
+	struct symbol_table *table, *again;
+
+	if (symbol_table_create(files, 2, &table) != 0)
+		return;
+	functions.nr = 0;
+	elf_file_each_function(file, keep_function, &functions);
+	for (uint32_t i = 0; i < functions.nr; i++)
+		if (functions.of[i].start != UINT64_MAX && functions.of[i].name[0] != '@' &&
+		    !symbol_table_find(table, functions.of[i].start))
+			abort();
+	symbol_table_content(table, &content);
+	size_t symbols_size = content.count * sizeof(*content.symbols);
+	char *memory = malloc(symbols_size + content.names_size);
+	if (!memory)
+		abort();
+	memcpy(memory, content.symbols, symbols_size);
+	memcpy(memory + symbols_size, content.names, content.names_size);
+	copy = (struct symbol_table_content){
+		.symbols = (const struct symbol_table_symbol *)(void *)memory,
+		.names = memory + symbols_size,
+		.count = content.count,
+		.names_size = content.names_size,
+	};
+	if (symbol_table_restore(&copy, memory, &again) != 0)
+		abort();
+	symbol_table_destroy(again);
+	symbol_table_destroy(table);
+}
+
+/* Two modules of one file: the second's rules do not come from what is remembered of the first's. */
+static void check_unwind(struct elf_file *file, const uint64_t addresses[], uint32_t nr)
+{
+	struct unwind_files *files = unwind_files_create();
+
+	if (!files || unwind_files_add(files, 0, file) != 0 || unwind_files_add(files, 1, file) != 0)
+		abort();
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t rule = 0, again = 0;
+		bool found = unwind_files_find(files, 0, addresses[i], &rule);
+
+		if (unwind_files_find(files, 1, addresses[i], &again) != found || (found && rule != again))
+			abort();
+	}
+	unwind_files_destroy(files);
+}
+
+static uint32_t list_addresses(struct elf_file *file, uint64_t addresses[static ADDRESSES_MAX])
+{
+	static struct functions functions;
+	uint64_t vaddr, size;
+	uint32_t nr = 0;
+
+	functions.nr = 0;
+	elf_file_each_function(file, keep_function, &functions);
+	for (uint32_t i = 0; i < functions.nr && nr < ADDRESSES_MAX / 2; i++) {
+		addresses[nr++] = functions.of[i].start + functions.of[i].size / 2;
+		check_places(file, functions.of[i].start);
+	}
+	elf_file_section_place(file, ".text", &vaddr, &size);
+	for (; nr < ADDRESSES_MAX; vaddr += size / (ADDRESSES_MAX / 2) + 1)
+		addresses[nr++] = vaddr;
+	return nr;
+}
+
+static void check_debug_file(struct elf_file *file, const char *path)
+{
+	struct debug_file_query query = {
+		.file = file, .path = path, .user = geteuid(), .directory = fuzz_file_directory()};
+	struct elf_file *debug;
+
+	if (debug_file_open(&query, &debug) == 0)
+		elf_file_close(debug);
+}
+
+static void read_all(struct elf_file *file, const char *path)
+{
+	uint64_t addresses[ADDRESSES_MAX];
+	struct elf_file *mini;
+
+	check_identity(file);
+	if (mini_debuginfo_open(file, &mini) == 0)
+		check_identity(mini);
+	check_symbols(file, mini);
+	check_unwind(file, addresses, list_addresses(file, addresses));
+	if (path)
+		check_debug_file(file, path);
+	elf_file_close(mini);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *path = fuzz_file_write(data, size);
+	uint8_t *image = malloc(size ? size : 1);
+	struct elf_file *file;
+
+	if (!image)
+		abort();
+	memcpy(image, data, size);
+	if (elf_file_open(path, &file) == 0)
+		read_all(file, path);
+	elf_file_close(file);
+	if (elf_file_open_buffer(image, size, &file) == 0)
+		read_all(file, NULL);
+	elf_file_close(file);
+	return 0;
+}

@@ -1,0 +1,34 @@
+/* Marks of jobs that are not complete. What is read is the same when it is written and read again. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/job_dir.h"
+#include "fuzz_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct job_mark mark, again;
+	char path[PATH_MAX], *error = NULL;
+
+	fuzz_file_write_named(JOB_DIR_MARK, data, size);
+	int r = job_dir_read(fuzz_file_directory(), &mark, &error);
+
+	job_dir_finish(fuzz_file_directory());
+	if (r) {
+		if (!error)
+			abort();
+		free(error);
+		return 0;
+	}
+	if (job_dir_create(fuzz_file_directory(), &mark, path) != 0 || job_dir_read(path, &again, &error) != 0)
+		abort();
+	job_dir_remove(path);
+	if (strcmp(mark.key, again.key) != 0 || strcmp(mark.user, again.user) != 0 ||
+	    mark.nr_nodes != again.nr_nodes || mark.world_size != again.world_size ||
+	    mark.flags != again.flags)
+		abort();
+	return 0;
+}

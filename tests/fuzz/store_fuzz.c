@@ -1,0 +1,150 @@
+/* Damaged and forged stores. Byte 0 says which valid store is changed, the others how (store_edit.h). What refuses it says
+ * why; what takes it writes every report, and the aggregator goes on with it. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "aggregator/collection.h"
+#include "aggregator/report_summary.h"
+#include "aggregator/store.h"
+#include "cli/report_view.h"
+#include "fuzz_file.h"
+#include "store_edit.h"
+#include "store_template.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void write_view(const struct report_view *view, const struct report_view_options *options)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		abort();
+	report_view_write(view, out, options);
+	fclose(out);
+	free(text);
+}
+
+static void write_formats(const struct report_view *view)
+{
+	struct report_view_options options = {.top = 20};
+
+	if (report_by_parse("host,rank,gpu,context,stream,thread", &options.folded.by) != 0)
+		abort();
+	for (int format = REPORT_FOLDED; format <= REPORT_CLOCKS_CSV; format++) {
+		options.format = (enum report_format)format;
+		if (format >= REPORT_STRAGGLER_TABLE && format <= REPORT_STRAGGLER_CSV && !view->straggler)
+			continue;
+		if (format != REPORT_CSV)
+			write_view(view, &options);
+	}
+	options.format = REPORT_CSV;
+	for (int rows = REPORT_ROWS_ACTIVITIES; rows <= REPORT_ROWS_COLLECTIVES; rows++) {
+		options.rows = (enum report_rows)rows;
+		write_view(view, &options);
+	}
+	options.format = REPORT_SAMPLES;
+	options.clocks = true;
+	write_view(view, &options);
+}
+
+static void check_error(int result, char **error)
+{
+	if ((result != 0) != (*error != NULL))
+		abort();
+	free(*error);
+	*error = NULL;
+}
+
+static void write_trees(struct report_view *view)
+{
+	static const struct report_options others[] = {
+		{.planes = REPORT_PLANES_ALL, .lines = REPORT_LINES_OFF},
+		{.memory = REPORT_MEMORY_PEAK},
+		{.memory = REPORT_MEMORY_LIVE},
+		{.memory = REPORT_MEMORY_ALLOCS, .demangle = DEMANGLE_SIMPLE},
+		{.memory = REPORT_MEMORY_FREES, .demangle = DEMANGLE_NONE},
+	};
+	const struct report_view_options html = {.format = REPORT_HTML};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (report_view_rebuild(view, &others[i]) != 0)
+			return;
+		write_view(view, &(struct report_view_options){.folded = {.weight = FOLDED_BYTES}});
+		if (i == 0)
+			write_view(view, &html);
+	}
+}
+
+static void report(const char *path)
+{
+	static const struct report_options options;
+	struct report_view view;
+	char *error = NULL, line[REPORT_SUMMARY_SIZE];
+	int result = report_view_open(&view, path, &options, &error);
+
+	check_error(result, &error);
+	if (result == 0) {
+		report_summary_line(view.tree, line, sizeof(line));
+		check_error(report_view_refine_clocks(&view, path, &error), &error);
+		write_view(&view, &(struct report_view_options){.format = REPORT_TABLE});
+		check_error(report_view_read_collectives(&view, path, &options, &error), &error);
+		check_error(report_view_read_straggler(&view, path, &error), &error);
+		write_formats(&view);
+		write_trees(&view);
+	}
+	report_view_close(&view);
+}
+
+static void restart(const char *path)
+{
+	struct collection *collection;
+	struct store *store;
+	char *error = NULL;
+	int result = store_open(path, NULL, &store, &error);
+
+	check_error(result, &error);
+	if (result)
+		return;
+	collection = collection_create();
+	if (!collection)
+		abort();
+	if (store_load(store, collection) != 0) {
+		if (!*store_error(store))
+			abort();
+	} else {
+		store_commit(store, collection);
+	}
+	collection_destroy(collection);
+	store_close(store);
+}
+
+static void remove_companions(const char *path)
+{
+	static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
+	char name[160];
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		unlink(name);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct store_template templates[STORE_TEMPLATES];
+	uint32_t which = size ? data[0] % STORE_TEMPLATES : 0;
+
+	if (!templates[which].bytes)
+		templates[which] = store_template_make(which);
+	const char *path = fuzz_file_write(templates[which].bytes, templates[which].size);
+	if (size)
+		store_edit_apply(path, data + 1, size - 1);
+	report(path);
+	restart(path);
+	remove_companions(path);
+	return 0;
+}
