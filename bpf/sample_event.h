@@ -112,10 +112,17 @@ struct sample_python {
 	__u16 code_version; /* 4 bytes; SAMPLE_PYTHON_NONE */
 };
 
-/* Map "python_threads", by the first namespace's thread id: where its state was last. */
+/* Map "python_threads", by the first namespace's thread id: where its state was last, or that it had none. */
 struct sample_python_thread {
-	__u64 state;
+	__u64 state; /* 0: none was found ... */
+	__u64 first; /* ... while this was the first of the interpreter's list ... */
+	__u64 first_id; /* ... and this its thread's id */
+	__u64 searched_ns;
+	__u32 max; /* states that were to be looked at */
+	__u32 reserved;
 };
+
+#define SAMPLE_PYTHON_THREADS 4096u
 
 /* What tells a code from another that was at its address before. Of versions that give each code a number, that; else what its names and
  * its table of lines begin and end with, as all of them may be at old addresses, too. */
@@ -186,8 +193,9 @@ struct sample_viewer {
 	__u64 pid_namespace; /* an address in the kernel */
 	__u32 level;         /* 0: the first namespace, which sees all */
 	__u32 reserved;
-	__u64 unwatched; /* processes for which there was no room */
-	__u64 unnoted;   /* waits of threads for which there was no room */
+	__u64 unwatched;    /* processes for which there was no room */
+	__u64 unnoted;      /* waits of threads for which there was no room */
+	__u64 python_steps; /* states of threads that were looked at in search of a thread's own */
 };
 
 /* Map "settings" of each program. */
@@ -212,7 +220,7 @@ _Static_assert(sizeof(struct sample_python_frame) == 24, "sample_python_frame");
 _Static_assert(sizeof(struct sample_python) == 72, "sample_python");
 _Static_assert(sizeof(struct watched) == 24, "watched");
 _Static_assert(sizeof(struct sample_counts) == 72, "sample_counts");
-_Static_assert(sizeof(struct sample_viewer) == 32, "sample_viewer");
+_Static_assert(sizeof(struct sample_viewer) == 40, "sample_viewer");
 _Static_assert(sizeof(struct sample_settings) == 24, "sample_settings");
 
 #endif

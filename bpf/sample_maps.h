@@ -41,6 +41,13 @@ struct {
 } pythons SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, SAMPLE_PYTHON_THREADS);
+	__type(key, __u32);
+	__type(value, struct sample_python_thread);
+} python_threads SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
