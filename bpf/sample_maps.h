@@ -282,7 +282,7 @@ static __always_inline void send_event(struct sample_event *event, const __u64 m
 		     event->stack_size + event->python_size;
 
 	if (count) {
-		add(&count->samples, 1);
+		add(&count->samples, sample_event_samples(event));
 		add(&count->samples_ns, event->duration_ns);
 	}
 	barrier_var(
@@ -291,7 +291,7 @@ static __always_inline void send_event(struct sample_event *event, const __u64 m
 		size = max;
 	if (bpf_ringbuf_output(&events, event, size, wake_flags(event)) == 0 || !count)
 		return;
-	add(&count->lost, 1);
+	add(&count->lost, sample_event_samples(event));
 	add(&count->lost_ns, event->duration_ns);
 }
 
