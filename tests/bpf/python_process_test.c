@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "made_interpreter.h"
@@ -29,6 +30,23 @@ struct fixture {
 	struct made_interpreter made;
 	struct python_process_frames frames;
 };
+
+static uint32_t nr_reads;
+
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nr_local,
+				const struct iovec *remote, unsigned long nr_remote,
+				unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nr_local,
+				const struct iovec *remote, unsigned long nr_remote,
+				unsigned long flags);
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nr_local,
+				const struct iovec *remote, unsigned long nr_remote,
+				unsigned long flags)
+{
+	nr_reads++;
+	return __real_process_vm_readv(pid, local, nr_local, remote, nr_remote, flags);
+}
 
 static void note(void *context, const char *line)
 {
@@ -429,6 +447,21 @@ static void files_are_looked_into_by_their_names(void **state)
 		assert_false(python_file_is_named(no[i], strlen(no[i])));
 }
 
+static void a_code_is_read_in_three_calls(void **state)
+{
+	(void)state;
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		struct fixture *fixture = create_ready(minor);
+		const struct sample_python_frame leaf = raw_frame(fixture, &fixture->made.leaf, 0);
+
+		nr_reads = 0;
+		read_frames(fixture, &leaf, 1);
+		check_name(fixture, 0, "leaf");
+		assert_in_range(nr_reads, 1, 3);
+		destroy(fixture);
+	}
+}
+
 static void memory_is_read_whole_or_not(void **state)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -462,6 +495,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_still_being_loaded_is_looked_at_again),
 		cmocka_unit_test(an_interpreter_that_is_unmapped_is_forgotten),
 		cmocka_unit_test(files_are_looked_into_by_their_names),
+		cmocka_unit_test(a_code_is_read_in_three_calls),
 		cmocka_unit_test(memory_is_read_whole_or_not),
 	};
 
