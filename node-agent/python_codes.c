@@ -23,6 +23,7 @@
 #define AHEAD            3u /* a code's file, its name and its lines */
 #define AHEAD_BYTES      512u
 #define PAGE             4096u
+#define GENERATIONS_MAX  4u /* whose codes are kept for those that were forked */
 
 struct python_code {
 	uint64_t address, identity; /* identity 0: free */
@@ -41,6 +42,8 @@ struct window {
 
 struct python_codes {
 	const struct ring_source_outputs *outputs;
+	struct python_codes *parent; /* shares; NULL: none */
+	uint32_t nr_users, generation;
 	pid_t pid;
 	struct python_layout layout;
 	struct python_types types;
@@ -75,6 +78,7 @@ struct python_codes *python_codes_create(const struct ring_source_outputs *outpu
 	if (!codes)
 		return NULL;
 	codes->outputs = outputs;
+	codes->nr_users = 1;
 	codes->pid = pid;
 	codes->layout = *layout;
 	codes->types = *types;
@@ -94,10 +98,27 @@ static void forget_all(struct python_codes *codes)
 
 void python_codes_destroy(struct python_codes *codes)
 {
-	if (!codes)
+	if (!codes || --codes->nr_users)
 		return;
 	forget_all(codes);
+	python_codes_destroy(codes->parent);
 	free(codes);
+}
+
+struct python_codes *python_codes_share(struct python_codes *codes)
+{
+	if (codes)
+		codes->nr_users++;
+	return codes;
+}
+
+void python_codes_inherit(struct python_codes *codes, struct python_codes *parent)
+{
+	if (codes->parent || !parent || parent->generation == GENERATIONS_MAX ||
+	    memcmp(&codes->types, &parent->types, sizeof(codes->types)) != 0)
+		return;
+	codes->parent = python_codes_share(parent);
+	codes->generation = parent->generation + 1;
 }
 
 /* ---- objects of the process ------------------------------------------------------------------------ */
@@ -331,7 +352,9 @@ int python_codes_find(struct python_codes *codes, uint64_t address, uint64_t ide
 
 		if (r) {
 			free(read.lines);
-			return r;
+			return r == -ESTALE && codes->parent
+				       ? python_codes_find(codes->parent, address, identity, code)
+				       : r;
 		}
 		if (codes->nr >= SLOTS / 2 || codes->lines_total > LINES_TOTAL_MAX)
 			forget_all(codes);

@@ -18,6 +18,7 @@
 #include "proc_file.h"
 #include "process_description.h"
 #include "process_ledger.h"
+#include "python_codes.h"
 #include "python_process.h"
 #include "stack_budget.h"
 #include "wait_reason.h"
@@ -41,6 +42,7 @@ struct watched_process {
 	struct process_description *description; /* owns; NULL: nothing was sent of it yet */
 	struct process_ledger *ledger;           /* owns */
 	struct address_stack *stacks;            /* owns; NULL: no stack came yet */
+	struct python_codes *parent_codes;       /* shares; NULL: none */
 	struct event_source source;              /* pidfd; -1: none */
 	bool has_command; /* as it is; else what could be had of it while it called exec */
 	char *command;    /* owns; NULL: not known */
@@ -142,6 +144,7 @@ void watched_process_destroy(struct watched_process *process)
 	process_description_destroy(process->description);
 	process_ledger_destroy(process->ledger);
 	address_stack_destroy(process->stacks);
+	python_codes_destroy(process->parent_codes);
 	watched_collectives_destroy(process->collectives);
 	free(process->command);
 	free(process->samples);
@@ -287,7 +290,16 @@ static int create_stacks(struct watched_process *process)
 		.context = process,
 	};
 	address_stack_set_python(process->stacks, &python);
+	if (python.process && process->has_exec_id && process->exec_id == process->fork_exec_id)
+		python_process_inherit(python.process, process->parent_codes);
 	return python.process ? 0 : -ENOMEM;
+}
+
+void watched_process_inherit(struct watched_process *process, const struct watched_process *parent)
+{
+	if (!process->parent_codes && parent->stacks && parent->has_exec_id &&
+	    parent->exec_id == process->fork_exec_id)
+		process->parent_codes = python_codes_share(address_stack_codes(parent->stacks));
 }
 
 static int prepare(struct watched_process *process)
