@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "bpf/sample_event.h"
 #include "bpf_fixture.h"
+#include "node-agent/event_loop.h"
 
 #define MS       1000000ull
 #define FDS_MAX  1024
@@ -59,6 +61,15 @@ static bool has_come(const struct bpf_fixture *fixture)
 	return false;
 }
 
+static struct bpf_fixture *create(const struct bpf_source_options *options)
+{
+	struct bpf_fixture *fixture = bpf_fixture_create(options);
+
+	if (!fixture->source)
+		fail_msg("BPF is needed here: %s", fixture->notices);
+	return fixture;
+}
+
 /* Captures the waits of a thread that is hidden among states without end, and shows itself in the end. */
 static struct bpf_fixture *capture(struct victim_report *report, uint64_t *steps)
 {
@@ -70,9 +81,7 @@ static struct bpf_fixture *capture(struct victim_report *report, uint64_t *steps
 	snprintf(what, sizeof(what), "%s/libpython3.11-made.so,11,11,hidden", made_folder);
 	assert_int_equal(pipe(input), 0);
 	dup2(input[0], STDIN_FILENO);
-	struct bpf_fixture *fixture = bpf_fixture_create(&options);
-	if (!fixture->source)
-		fail_msg("BPF is needed here: %s", fixture->notices);
+	struct bpf_fixture *fixture = create(&options);
 	pid_t pid = bpf_fixture_start(fixture, what, COUNT);
 	dup2(before, STDIN_FILENO);
 	bpf_fixture_release(fixture);
@@ -139,11 +148,37 @@ static void a_thread_that_gets_a_state_has_frames_from_then_on(void **state)
 	bpf_fixture_destroy(fixture);
 }
 
+/* Its samples are read when it is gone. */
+static void passes_come_sooner_for_a_while_where_code_was_gone(void **state)
+{
+	const struct bpf_source_options options = {.cpu_hz = 499, .watch_pid = getpid()};
+	struct bpf_fixture *fixture = create(&options);
+	struct sample_python where;
+	char what[4096];
+	siginfo_t info;
+
+	(void)state;
+	snprintf(what, sizeof(what), "%s/libpython3.11-made.so,11,11", made_folder);
+	pid_t pid = bpf_fixture_start(fixture, what, 200 * MS);
+	bpf_fixture_release(fixture);
+	while (bpf_map_lookup_elem(find_map("pythons"), &pid, &where) || !where.start)
+		bpf_fixture_pass(fixture, 1);
+	assert_false(bpf_source_misses_code(fixture->source, event_loop_now_ns()));
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	uint64_t now_ns = event_loop_now_ns();
+	bpf_fixture_await(fixture, pid);
+	assert_true(bpf_source_misses_code(fixture->source, now_ns));
+	assert_false(bpf_source_misses_code(fixture->source, now_ns + 3600000 * MS));
+	bpf_fixture_stop(fixture);
+	bpf_fixture_destroy(fixture);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_thread_that_has_no_state_is_searched_for_now_and_then),
 		cmocka_unit_test(a_thread_that_gets_a_state_has_frames_from_then_on),
+		cmocka_unit_test(passes_come_sooner_for_a_while_where_code_was_gone),
 	};
 
 	if (argc != 3)
