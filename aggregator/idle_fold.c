@@ -1,6 +1,5 @@
 #include "idle_fold.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 struct folding {
@@ -8,6 +7,8 @@ struct folding {
 	uint32_t process, device;
 	const struct host_sample *samples;
 	uint32_t nr_samples;
+	/* Ticks come at least this often between these times; first_ns above last_ns: not known. */
+	uint64_t period_ns, first_ns, last_ns;
 };
 
 static uint64_t start_of(const struct host_sample *sample)
@@ -82,19 +83,27 @@ static bool is_of(const struct folding *folding, uint32_t index, uint32_t tid, u
 	       folding->samples[index].kind == kind;
 }
 
+static int add_row(const struct folding *folding, uint32_t tid, struct fold_key key, uint64_t ns)
+{
+	key.process_id = folding->process;
+	key.device_id = folding->device;
+	key.tid = tid;
+	return ns ? fold_table_add(folding->table, &key, 1, ns, 0) : 0;
+}
+
 static int add(const struct folding *folding, uint32_t tid, const struct host_sample *sample,
 	       uint64_t ns)
 {
 	const struct fold_key key = {
-		.process_id = folding->process,
-		.device_id = folding->device,
-		.tid = tid,
-		.stack_id = sample ? sample->stack_id : 0,
-		.name_id = sample ? sample->name_id : 0,
-		.kind = sample ? sample->kind : IDLE_UNKNOWN,
-	};
+		.stack_id = sample->stack_id, .name_id = sample->name_id, .kind = sample->kind};
 
-	return ns ? fold_table_add(folding->table, &key, 1, ns, 0) : 0;
+	return add_row(folding, tid, key, ns);
+}
+
+static int add_unexplained(const struct folding *folding, uint32_t tid, enum idle_cause cause,
+			   uint64_t ns)
+{
+	return add_row(folding, tid, (struct fold_key){.kind = (uint8_t)cause}, ns);
 }
 
 static uint64_t overlap_of(const struct idle_gap *gap, const struct host_sample *sample)
@@ -124,27 +133,42 @@ static int add_waits(const struct folding *folding, const struct idle_gap *gap, 
 	return error;
 }
 
-/* Of whole nanoseconds: each sample gets what the sum up to it has more than the sum before, so that nothing is left. */
-static int share(const struct folding *folding, const struct idle_gap *gap, uint32_t first,
-		 uint32_t count, uint64_t rest)
+/* What a sample may be given of a gap: its period, of which the next one after the gap has only a part there. */
+static uint64_t room_of(const struct idle_gap *gap, const struct host_sample *sample)
 {
-	unsigned __int128 whole = 0, part = 0;
-	uint64_t given = 0;
+	return sample->time_ns <= gap->end_ns ? sample->duration_ns : overlap_of(gap, sample);
+}
+
+/* Of whole nanoseconds: each sample gets what the sum up to it has more than the sum before, so that nothing is left of
+ * what there is room for. *rest is what there is no room for. */
+static int add_samples(const struct folding *folding, const struct idle_gap *gap, uint32_t first,
+		       uint32_t count, uint64_t *rest)
+{
+	unsigned __int128 room = 0, part = 0;
+	uint64_t given = 0, whole;
 	int error = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		whole += folding->samples[first + i].duration_ns;
-	for (uint32_t i = 0; i < count && !error; i++) {
+		room += room_of(gap, &folding->samples[first + i]);
+	whole = room < *rest ? (uint64_t)room : *rest;
+	*rest -= whole;
+	for (uint32_t i = 0; i < count && !error && whole; i++) {
 		const struct host_sample *sample = &folding->samples[first + i];
 
 		/* Of periods that no clock has the last one gets it all: the product would not fit. */
-		part += sample->duration_ns;
-		uint64_t sum = whole >> 64 ? rest * (uint64_t)(i + 1 == count)
-					   : (uint64_t)(part * rest / whole);
+		part += room_of(gap, sample);
+		uint64_t sum = room >> 64 ? whole * (uint64_t)(i + 1 == count)
+					  : (uint64_t)(part * whole / room);
 		error = add(folding, gap->tid, sample, sum - given);
 		given = sum;
 	}
 	return error;
+}
+
+static bool ticks_would_see(const struct folding *folding, const struct idle_gap *gap, uint64_t rest)
+{
+	return rest >= folding->period_ns && gap->start_ns >= folding->first_ns &&
+	       gap->end_ns <= folding->last_ns;
 }
 
 static int add_gap(const struct folding *folding, const struct idle_gap *gap)
@@ -153,29 +177,56 @@ static int add_gap(const struct folding *folding, const struct idle_gap *gap)
 	uint32_t end = first_after(folding, gap->tid, HOST_SAMPLE_CPU, gap->end_ns);
 	uint64_t rest = 0;
 	int error = add_waits(folding, gap, &rest);
+	bool seen = ticks_would_see(folding, gap, rest);
 
-	if (error || rest == 0)
-		return error;
-	if (end > first)
-		return share(folding, gap, first, end - first, rest);
-	if (is_of(folding, end, gap->tid, HOST_SAMPLE_CPU) &&
-	    start_of(&folding->samples[end]) < gap->end_ns)
-		return add(folding, gap->tid, &folding->samples[end], rest);
-	return add(folding, gap->tid, NULL, rest);
+	if (is_of(folding, end, gap->tid, HOST_SAMPLE_CPU))
+		end++;
+	if (!error)
+		error = add_samples(folding, gap, first, end - first, &rest);
+	if (!error)
+		error = add_unexplained(folding, gap->tid, seen ? IDLE_NOT_ON_CPU : IDLE_UNKNOWN,
+					rest);
+	return error;
+}
+
+/* The longest period is the process's: samples that stand for less were cut by a thread's start or end. */
+static void find_ticks(struct folding *folding)
+{
+	folding->first_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < folding->nr_samples; i++) {
+		const struct host_sample *sample = &folding->samples[i];
+
+		if (sample->kind != HOST_SAMPLE_CPU)
+			continue;
+		if (sample->duration_ns > folding->period_ns)
+			folding->period_ns = sample->duration_ns;
+		if (sample->time_ns < folding->first_ns)
+			folding->first_ns = sample->time_ns;
+		if (sample->time_ns > folding->last_ns)
+			folding->last_ns = sample->time_ns;
+	}
 }
 
 int idle_fold(struct fold_table *table, uint32_t process, uint32_t device,
 	      const struct idle_gap *gaps, uint32_t nr_gaps, struct host_sample *samples,
-	      uint32_t nr_samples)
+	      uint32_t nr_samples, bool all_samples)
 {
-	const struct folding folding = {table, process, device, samples, nr_samples};
+	struct folding folding = {.table = table,
+				  .process = process,
+				  .device = device,
+				  .samples = samples,
+				  .nr_samples = nr_samples,
+				  .first_ns = UINT64_MAX};
 	int error = 0;
 
 	if (nr_samples)
 		qsort(samples, nr_samples, sizeof(*samples), by_place);
 	cut_overlaps(samples, nr_samples);
+	if (all_samples)
+		find_ticks(&folding);
 	for (uint32_t i = 0; i < nr_gaps && !error; i++)
 		error = gaps[i].tid ? add_gap(&folding, &gaps[i])
-				    : add(&folding, 0, NULL, gaps[i].end_ns - gaps[i].start_ns);
+				    : add_unexplained(&folding, 0, IDLE_UNKNOWN,
+						      gaps[i].end_ns - gaps[i].start_ns);
 	return error;
 }

@@ -107,6 +107,17 @@ static int find_gaps(struct device *device, const struct roster *roster, struct 
 	return 0;
 }
 
+/* Whether so many samples are all that the kernel took of the process. */
+static bool are_all_samples(const struct roster_process *process, uint64_t nr_samples)
+{
+	uint64_t taken = 0;
+
+	for (uint32_t i = 0; i < process->nr_ledger; i++)
+		if (process->ledger[i].reason == LEDGER_SAMPLES)
+			taken += process->ledger[i].count;
+	return taken == nr_samples;
+}
+
 static int fold_process(struct database *database, struct profile *profile, uint32_t device,
 			const struct gap *gaps, uint32_t nr_gaps)
 {
@@ -121,7 +132,10 @@ static int fold_process(struct database *database, struct profile *profile, uint
 		plain[i] = gaps[i].gap;
 	if (!error)
 		error = idle_fold(profile->idle, gaps[0].process_id, device, plain, nr_gaps,
-				  samples, nr_samples);
+				  samples, nr_samples,
+				  are_all_samples(roster_process(profile->collection->roster,
+								 gaps[0].process_id),
+						  nr_samples));
 	free(samples);
 	free(plain);
 	return error;

@@ -18,6 +18,7 @@
 #define NO_CALL_UM    "[unified memory]" /* what the driver did by itself */
 #define NO_SAMPLE     "[unknown]"        /* what the host did while a GPU was idle */
 #define SHORT_GAPS    "[gaps below 10 us]"
+#define NOT_ON_CPU    "[not on a CPU]" /* nor in a wait that was recorded */
 #define ROOM_FIRST    1024u
 
 static_assert(IDLE_GAP_MIN_NS == 10000, "as the name says");
@@ -225,6 +226,8 @@ static int find_idle(struct report_paths *paths, const struct fold_key *key, uin
 		return add_text(paths, REPORT_NODE_ROOT, NO_SAMPLE, node);
 	if (key->copy_kind == IDLE_SHORT)
 		return add_text(paths, REPORT_NODE_ROOT, SHORT_GAPS, node);
+	if (key->copy_kind == IDLE_NOT_ON_CPU)
+		return add_text(paths, REPORT_NODE_ROOT, NOT_ON_CPU, node);
 	sample.kind = (uint8_t)(REPORT_KIND_HOST + key->copy_kind);
 	int error = report_paths_find(paths, &sample, node);
 	if (!error)

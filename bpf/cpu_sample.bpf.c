@@ -32,7 +32,8 @@ int on_tick(void *context)
 	event->duration_ns = how->period_ns;
 	event->kind = HOST_SAMPLE_CPU;
 	copy_stack(event, task, how->stack_pages, SAMPLE_STACK_PAGES_MAX);
-	copy_python(event, task, sizeof(event->addresses) + SAMPLE_STACK_MAX, true);
+	copy_python(event, task, sizeof(event->addresses) + SAMPLE_STACK_MAX, true,
+		    PYTHON_THREADS_MAX);
 	send_event(event, sizeof(*copy));
 	return 0;
 }

@@ -1,4 +1,5 @@
-/* A watched thread leaves its CPU: where it stands is noted. It comes back: the wait is sent, or counted if it was short. */
+/* A watched thread leaves its CPU: where it stands is noted. It is woken: so is when. It comes back: the wait is sent,
+ * or counted if it was short. */
 #include "bpf/python_walk.h"
 #include "bpf/sample_maps.h"
 
@@ -62,6 +63,11 @@ static __always_inline void end_wait(struct sample_wait *wait, const struct samp
 	}
 	wait->event.time_ns = end_ns;
 	wait->event.duration_ns = duration_ns;
+	wait->event.argument = 0;
+	if (wait->woken_ns && wait->woken_ns < end_ns)
+		wait->event.argument = end_ns - wait->woken_ns;
+	if (wait->event.argument > duration_ns)
+		wait->event.argument = duration_ns;
 	send_event(&wait->event, sizeof(wait->event) + sizeof(wait->stack) + sizeof(wait->python));
 }
 
@@ -104,10 +110,12 @@ static __always_inline void leave(void *context, struct task_struct *task, bool 
 		end_unseen(wait, how, ran_ns, now_ns);
 	fill_event(context, &wait->event, task, pid);
 	copy_stack(&wait->event, task, how->stack_pages, SAMPLE_WAIT_PAGES_MAX);
-	copy_python(&wait->event, task, sizeof(wait->event.addresses) + sizeof(wait->stack), false);
+	copy_python(&wait->event, task, sizeof(wait->event.addresses) + sizeof(wait->stack), false,
+		    PYTHON_THREADS_SWITCH_MAX);
 	if (preempted || state == 0)
 		wait->event.flags |= SAMPLE_EVENT_PREEMPTED;
 	wait->event.kind = HOST_SAMPLE_OFF_CPU;
+	wait->woken_ns = 0;
 	wait->since_ns = now_ns;
 	wait->ran_ns = ran_ns;
 }
@@ -132,6 +140,19 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	leave(ctx, prev, preempt, now_ns);
 	come_back(next, now_ns);
+	return 0;
+}
+
+/* Only watched threads have an entry. One that was preempted is awake all the time. */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	__u32 tid = (__u32)task->pid;
+	struct sample_wait *wait = bpf_map_lookup_elem(&waits, &tid);
+
+	if (wait && wait->since_ns && !wait->woken_ns &&
+	    !(wait->event.flags & SAMPLE_EVENT_PREEMPTED))
+		wait->woken_ns = bpf_ktime_get_ns();
 	return 0;
 }
 

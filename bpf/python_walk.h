@@ -5,8 +5,11 @@
 
 #include "bpf/sample_maps.h"
 
-#define PYTHON_THREADS_MAX 512u /* states that are looked at for one that is the thread's */
-#define PYTHON_THREADS     4096u
+/* States that are looked at for one that is the thread's; a switch holds the lock of its CPU meanwhile. New threads are
+ * first in the list. */
+#define PYTHON_THREADS_MAX        512u
+#define PYTHON_THREADS_SWITCH_MAX 64u
+#define PYTHON_NONE_NS            100000000ull /* for which a thread that has none is not searched for again */
 
 /* Set before it is loaded: without, nothing of this is in the program. */
 const volatile bool has_python = true;
@@ -23,13 +26,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct python_scratch);
 } python_scratch SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, PYTHON_THREADS);
-	__type(key, __u32);
-	__type(value, struct sample_python_thread);
-} python_threads SEC(".maps");
 
 static __always_inline __u64 read_user_word(__u64 address)
 {
@@ -54,13 +50,16 @@ static __always_inline bool is_state_of(const struct sample_python *python, __u6
 			      python->interpreter_threads) == state;
 }
 
-static __always_inline __u64 search_state(const struct sample_python *python, __u64 thread_id)
+static __always_inline __u64 search_state(const struct sample_python *python, __u64 thread_id,
+					  const __u32 max)
 {
 	__u64 interpreter = read_user_word(python->interpreters), state = 0;
+	struct sample_viewer *agent = get_viewer();
+	__u32 i;
 
 	if (interpreter)
 		state = read_user_word(interpreter + python->interpreter_threads);
-	for (__u32 i = 0; i < PYTHON_THREADS_MAX && interpreter; i++) {
+	for (i = 0; i < max && interpreter; i++) {
 		if (!state) {
 			interpreter = read_user_word(interpreter + python->interpreter_next);
 			if (interpreter)
@@ -68,28 +67,45 @@ static __always_inline __u64 search_state(const struct sample_python *python, __
 			continue;
 		}
 		if (read_user_word(state + python->thread_id) == thread_id)
-			return state;
+			break;
 		state = read_user_word(state + python->thread_next);
 	}
-	return 0;
+	if (agent)
+		add(&agent->python_steps, i);
+	return i < max && interpreter ? state : 0;
+}
+
+/* It was searched for a moment ago, as far as now, and no thread has come since: a new one's state is the list's
+ * first. */
+static __always_inline bool is_none(const struct sample_python_thread *known,
+				    const struct sample_python_thread *now)
+{
+	return known->state == 0 && known->first == now->first &&
+	       known->first_id == now->first_id && known->max >= now->max &&
+	       now->searched_ns - known->searched_ns < PYTHON_NONE_NS;
 }
 
 static __always_inline __u64 find_state(const struct sample_python *python,
-					struct task_struct *task)
+					struct task_struct *task, const __u32 max)
 {
 	__u64 thread_id = BPF_CORE_READ(task, thread.fsbase);
+	__u64 interpreter = read_user_word(python->interpreters);
 	__u32 tid = (__u32)task->pid;
 	struct sample_python_thread *known = bpf_map_lookup_elem(&python_threads, &tid);
-	struct sample_python_thread found;
+	struct sample_python_thread now = {.max = max};
 
-	if (!thread_id || !read_user_word(python->interpreters))
+	if (!thread_id || !interpreter)
 		return 0;
 	if (known && is_state_of(python, known->state, thread_id))
 		return known->state;
-	found.state = search_state(python, thread_id);
-	if (found.state)
-		bpf_map_update_elem(&python_threads, &tid, &found, BPF_ANY);
-	return found.state;
+	now.searched_ns = bpf_ktime_get_ns();
+	now.first = read_user_word(interpreter + python->interpreter_threads);
+	now.first_id = now.first ? read_user_word(now.first + python->thread_id) : 0;
+	if (known && is_none(known, &now))
+		return 0;
+	now.state = search_state(python, thread_id, max);
+	bpf_map_update_elem(&python_threads, &tid, &now, BPF_ANY);
+	return now.state;
 }
 
 /* Fields of a copy, at offsets that the agent has checked, and that the masks bound for the verifier. */
@@ -188,10 +204,12 @@ static __always_inline const struct sample_python *python_of(const struct sample
 }
 
 /* Puts them behind the stack. max: bytes of addresses and stack that there is room for, before the room for frames. contents: code is also told by
- * what its names and lines hold, where versions give it no number: two thirds of what a frame costs. scratch: nobody else's meanwhile. */
+ * what its names and lines hold, where versions give it no number: two thirds of what a frame costs. max_threads:
+ * states that are looked at. scratch: nobody else's meanwhile. */
 static __always_inline void copy_python_by(struct python_scratch *scratch,
 					   struct sample_event *event, struct task_struct *task,
-					   const __u64 max, const bool contents)
+					   const __u64 max, const bool contents,
+					   const __u32 max_threads)
 {
 	__u64 offset = event->user_size + event->kernel_size + event->stack_size;
 	const struct sample_python *python;
@@ -204,7 +222,7 @@ static __always_inline void copy_python_by(struct python_scratch *scratch,
 	python = python_of(event);
 	if (!python || offset > max)
 		return;
-	state = find_state(python, task);
+	state = find_state(python, task, max_threads);
 	if (!state)
 		return;
 	frame = read_user_word(state + python->thread_frame);
@@ -223,7 +241,8 @@ static __always_inline void copy_python_by(struct python_scratch *scratch,
 
 /* Of programs that no other thread of this CPU can interrupt. */
 static __always_inline void copy_python(struct sample_event *event, struct task_struct *task,
-					const __u64 max, const bool contents)
+					const __u64 max, const bool contents,
+					const __u32 max_threads)
 {
 	struct python_scratch *scratch;
 	__u32 zero = 0;
@@ -232,7 +251,7 @@ static __always_inline void copy_python(struct sample_event *event, struct task_
 		return;
 	scratch = bpf_map_lookup_elem(&python_scratch, &zero);
 	if (scratch)
-		copy_python_by(scratch, event, task, max, contents);
+		copy_python_by(scratch, event, task, max, contents, max_threads);
 }
 
 #endif

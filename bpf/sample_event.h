@@ -5,6 +5,8 @@
 
 #include <linux/types.h>
 
+#include "proto/host_sample.h"
+
 #define SAMPLE_USER_DEPTH    127u  /* frames: default of kernel.perf_event_max_stack */
 #define SAMPLE_KERNEL_DEPTH  48u   /* frames */
 #define SAMPLE_PROCESSES_MAX 2048u /* watched at the same time */
@@ -31,9 +33,11 @@ struct sample_event {
 	__u64 time_ns;       /* CLOCK_MONOTONIC, of the end of what it stands for */
 	__u64 duration_ns;   /* what it stands for */
 	__u64 process_start; /* CLOCK_BOOTTIME, ns: tells processes with the same pid apart */
-	__u64 argument; /* HOST_SAMPLE_CALL: which function, by the number that its probe was given */
-	__u32 pid;      /* of the process, as the agent sees it */
-	__u32 tid;      /* as the process sees it */
+	/* HOST_SAMPLE_CALL: which function, by the number that its probe was given.
+	 * HOST_SAMPLE_OFF_CPU: sample_event_queued(). */
+	__u64 argument;
+	__u32 pid;         /* of the process, as the agent sees it */
+	__u32 tid;         /* as the process sees it */
 	__u32 exec_id;     /* another one: the process called exec */
 	__u32 code_pages;  /* another number: files were mapped or unmapped */
 	__u16 user_size;   /* bytes of addresses: first the user's, leaf first ... */
@@ -49,6 +53,22 @@ struct sample_event {
 	/* As many as there are: what is sent ends behind the last. */
 	__u64 addresses[SAMPLE_USER_DEPTH + SAMPLE_KERNEL_DEPTH];
 };
+
+/* Of a wait, the time at its end in which the thread was awake and had no CPU, in ns; at most duration_ns. */
+static inline __attribute__((always_inline)) __u64
+sample_event_queued(const struct sample_event *event)
+{
+	return event->kind == HOST_SAMPLE_OFF_CPU ? event->argument : 0;
+}
+
+/* A wait with such a part and another is two samples, all else is one. */
+static inline __attribute__((always_inline)) __u64
+sample_event_samples(const struct sample_event *event)
+{
+	__u64 queued_ns = sample_event_queued(event);
+
+	return queued_ns && queued_ns < event->duration_ns ? 2 : 1;
+}
 
 #define SAMPLE_EVENT_HEAD_SIZE 152u /* bytes before addresses */
 
@@ -112,10 +132,17 @@ struct sample_python {
 	__u16 code_version; /* 4 bytes; SAMPLE_PYTHON_NONE */
 };
 
-/* Map "python_threads", by the first namespace's thread id: where its state was last. */
+/* Map "python_threads", by the first namespace's thread id: where its state was last, or that it had none. */
 struct sample_python_thread {
-	__u64 state;
+	__u64 state;    /* 0: none was found ... */
+	__u64 first;    /* ... while this was the first of the interpreter's list ... */
+	__u64 first_id; /* ... and this its thread's id */
+	__u64 searched_ns;
+	__u32 max; /* states that were to be looked at */
+	__u32 reserved;
 };
+
+#define SAMPLE_PYTHON_THREADS 4096u
 
 /* What tells a code from another that was at its address before. Of versions that give each code a number, that; else what its names and
  * its table of lines begin and end with, as all of them may be at old addresses, too. */
@@ -173,8 +200,8 @@ struct watched {
 
 /* Map "counts", by pid and CPU: everything that was to be sent, sent or not. */
 struct sample_counts {
-	__u64 samples, samples_ns;
-	__u64 lost, lost_ns; /* of these, for lack of room */
+	__u64 samples, samples_ns; /* a wait may be two: sample_event_samples() */
+	__u64 lost, lost_ns;       /* of these, for lack of room */
 	__u64 short_waits, short_waits_ns;
 	__u64 probes_lost;      /* stacks of launches for which there was no room */
 	__u64 collectives;      /* calls of a collective library (collective_event.h) ... */
@@ -186,8 +213,9 @@ struct sample_viewer {
 	__u64 pid_namespace; /* an address in the kernel */
 	__u32 level;         /* 0: the first namespace, which sees all */
 	__u32 reserved;
-	__u64 unwatched; /* processes for which there was no room */
-	__u64 unnoted;   /* waits of threads for which there was no room */
+	__u64 unwatched;    /* processes for which there was no room */
+	__u64 unnoted;      /* waits of threads for which there was no room */
+	__u64 python_steps; /* states of threads that were looked at in search of a thread's own */
 };
 
 /* Map "settings" of each program. */
@@ -200,6 +228,7 @@ struct sample_settings {
 /* Map "waits", by the first namespace's thread id: where a thread is that is not on a CPU. */
 struct sample_wait {
 	__u64 since_ns; /* 0: it runs */
+	__u64 woken_ns; /* 0: it sleeps, or would have run on */
 	__u64 ran_ns;   /* all that it had run by then */
 	struct sample_event event;
 	__u8 stack[SAMPLE_WAIT_PAGES_MAX * 4096u];
@@ -212,7 +241,7 @@ _Static_assert(sizeof(struct sample_python_frame) == 24, "sample_python_frame");
 _Static_assert(sizeof(struct sample_python) == 72, "sample_python");
 _Static_assert(sizeof(struct watched) == 24, "watched");
 _Static_assert(sizeof(struct sample_counts) == 72, "sample_counts");
-_Static_assert(sizeof(struct sample_viewer) == 32, "sample_viewer");
+_Static_assert(sizeof(struct sample_viewer) == 40, "sample_viewer");
 _Static_assert(sizeof(struct sample_settings) == 24, "sample_settings");
 
 #endif

@@ -41,6 +41,13 @@ struct {
 } pythons SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, SAMPLE_PYTHON_THREADS);
+	__type(key, __u32);
+	__type(value, struct sample_python_thread);
+} python_threads SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
@@ -275,7 +282,7 @@ static __always_inline void send_event(struct sample_event *event, const __u64 m
 		     event->stack_size + event->python_size;
 
 	if (count) {
-		add(&count->samples, 1);
+		add(&count->samples, sample_event_samples(event));
 		add(&count->samples_ns, event->duration_ns);
 	}
 	barrier_var(
@@ -284,7 +291,7 @@ static __always_inline void send_event(struct sample_event *event, const __u64 m
 		size = max;
 	if (bpf_ringbuf_output(&events, event, size, wake_flags(event)) == 0 || !count)
 		return;
-	add(&count->lost, 1);
+	add(&count->lost, sample_event_samples(event));
 	add(&count->lost_ns, event->duration_ns);
 }
 

@@ -18,7 +18,6 @@ struct profiling {
 	struct agent *agent;
 	struct aggregator *aggregator;
 	struct capability_set rights; /* of the agent's threads */
-	bool quiet;
 	pthread_t agent_thread, aggregator_thread;
 	bool agent_runs, aggregator_runs;
 	int agent_result, aggregator_result;
@@ -30,7 +29,7 @@ static void *run_agent(void *argument)
 	int result = capability_set_keep(&profiling->rights);
 
 	pthread_setname_np(pthread_self(), "agent");
-	if (result < 0 && !profiling->quiet)
+	if (result < 0)
 		fprintf(stderr, "flamegrid: the agent keeps its capabilities: %s\n",
 			strerror(-result));
 	profiling->agent_result = agent_run(profiling->agent);
@@ -77,7 +76,6 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.symbol_cache = symbol_cache,
 		.inlines = options->inlines,
 		.probe = {.source = options->stack_source},
-		.quiet = options->quiet,
 		.attached = options->attached,
 		.guest_uid = options->guest_uid,
 		.bpf = options->bpf,
@@ -116,8 +114,6 @@ int profiling_start(const struct profiling_options *options, struct profiling **
 
 	*profiling = NULL;
 	*error = NULL;
-	if (self)
-		self->quiet = options->quiet;
 	if (self && (self->zmq_context = zmq_ctx_new()) != NULL)
 		result = create_parts(self, options, error);
 	if (result == 0)

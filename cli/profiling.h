@@ -20,7 +20,6 @@ struct profiling_options {
 	const char *title;
 	const char *symbol_cache; /* --symbol-cache; NULL: the default */
 	bool inlines;
-	bool quiet;
 	enum stack_source stack_source;
 	bool attached; /* agent.h, as the next */
 	uid_t guest_uid;

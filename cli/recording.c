@@ -54,7 +54,6 @@ int recording_start(const struct recording_options *options, const char *socket_
 		.symbol_cache = options->symbol_cache,
 		.inlines = options->inlines,
 		.title = options->title,
-		.quiet = options->quiet,
 		.stack_source = options->stack_source,
 		.attached = options->attached,
 		.guest_uid = options->guest_uid,

@@ -148,7 +148,6 @@ static int start_ranks(struct run *run)
 			  .devices_path = run->options.devices_path,
 			  .symbol_cache = symbol_cache,
 			  .inlines = run->options.inlines,
-			  .quiet = run->options.quiet,
 			  .bpf = run->options.bpf,
 			  .probe = {.source = run->options.stack_source}},
 	};

@@ -96,6 +96,11 @@ void address_stack_set_python(struct address_stack *stacks,
 	stacks->python = *python;
 }
 
+struct python_codes *address_stack_codes(const struct address_stack *stacks)
+{
+	return stacks->python.process ? python_process_codes(stacks->python.process) : NULL;
+}
+
 /* ---- stacks that were seen before --------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t hash, const uint64_t *words, uint32_t count)

@@ -14,6 +14,7 @@
 
 struct address_stack;
 struct kernel_symbols;
+struct python_codes;
 struct python_process;
 struct sample_python;
 struct sample_python_frame;
@@ -37,6 +38,9 @@ struct address_stack_python {
 };
 void address_stack_set_python(struct address_stack *stacks,
 			      const struct address_stack_python *python);
+
+/* The interpreter's codes (python_process_codes()); NULL: there are none. */
+struct python_codes *address_stack_codes(const struct address_stack *stacks);
 
 struct address_list {
 	const uint64_t *user,

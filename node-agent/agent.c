@@ -61,7 +61,7 @@ static void say_full(struct agent *agent, uid_t uid, uint32_t held)
 	uint64_t now_ns = event_loop_now_ns();
 
 	agent->nr_full++;
-	if (agent->quiet || now_ns < agent->next_full_ns)
+	if (now_ns < agent->next_full_ns)
 		return;
 	agent->next_full_ns = now_ns + FULL_INTERVAL_NS;
 	fprintf(stderr,
@@ -166,10 +166,8 @@ static int on_module(void *context, const struct symbolizer_module *module)
 
 static void on_notice(void *context, const char *text)
 {
-	struct agent *agent = context;
-
-	if (!agent->quiet)
-		fprintf(stderr, "flamegrid-agent: %s\n", text);
+	(void)context;
+	fprintf(stderr, "flamegrid-agent: %s\n", text);
 }
 
 static int send_message(void *context, struct message *message)
@@ -423,7 +421,6 @@ int agent_create(const struct agent_options *options, struct agent **agent, char
 	*agent = NULL;
 	if (new_agent) {
 		agent_exchange_init(&new_agent->exchange);
-		new_agent->quiet = options->quiet;
 		new_agent->leaves_words = options->leaves_words;
 		new_agent->drain_interval_ns =
 			(options->drain_interval_ms ? options->drain_interval_ms

@@ -35,7 +35,6 @@ struct agent_options {
 				10,000 */
 	bool inlines;        /* names hold source lines and inlined functions (symbolizer.h) */
 	bool any_user;       /* take guests of other users than our own and root (a site's agent) */
-	bool quiet;          /* errors only on stderr */
 	bool leaves_words; /* that the aggregator cannot be reached, or does not take our keys: whoever asks for the status says it */
 	bool may_restart; /* with an endpoint: guests keep their memory for the agent that comes after this one */
 	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they

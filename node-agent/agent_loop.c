@@ -24,6 +24,7 @@
 #define NS_PER_MS      1000000ull
 #define IDLE_INTERVALS 5u /* passes over idle rings come this much later, at most */
 #define STACK_RETRY_NS 100000ull
+#define CODE_PASS_NS   1000000ull   /* imports free what they have run within milliseconds */
 #define BEAT_NS        250000000ull /* guests give up after seconds */
 
 #define DICTIONARY_BYTES_MAX (32ull << 20)
@@ -128,6 +129,14 @@ static void forget_dictionaries(struct agent *agent)
 	malloc_trim(0);
 }
 
+/* Until the next pass. */
+static uint64_t interval(const struct agent *agent, uint64_t now_ns)
+{
+	if (agent->waits_for_stack)
+		return STACK_RETRY_NS;
+	return bpf_source_misses_code(agent->bpf, now_ns) ? CODE_PASS_NS : agent->interval_ns;
+}
+
 /* One pass over all rings, or the rest of one that had no room. The kernel's goes first, for a few milliseconds at
  * most: guests' rings fill meanwhile. */
 static int pass(struct agent *agent, uint64_t now_ns)
@@ -152,8 +161,7 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		agent->interval_ns = agent->drain_interval_ns;
 	else if (agent->interval_ns > IDLE_INTERVALS * agent->drain_interval_ns)
 		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;
-	agent->next_pass_ns =
-		now_ns + (agent->waits_for_stack ? STACK_RETRY_NS : agent->interval_ns);
+	agent->next_pass_ns = now_ns + interval(agent, now_ns);
 	if (progress == BPF_SOURCE_MORE || agent->has_more)
 		agent->next_pass_ns = now_ns;
 	return r;

@@ -60,7 +60,7 @@ struct agent {
 	struct guest_process_scope scope;
 	struct event_source publisher_ready, symbolizer_ready;
 	char *endpoint;
-	bool quiet, leaves_words;
+	bool leaves_words;
 	uint8_t epoch[WIRE_EPOCH_SIZE];
 	struct predecessor_table *predecessors;
 	uint64_t drain_interval_ns, give_up_ns;

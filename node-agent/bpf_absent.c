@@ -84,6 +84,13 @@ bool bpf_source_is_read(struct bpf_source *source, const struct guest_process *g
 	return true;
 }
 
+bool bpf_source_misses_code(const struct bpf_source *source, uint64_t now_ns)
+{
+	(void)source;
+	(void)now_ns;
+	return false;
+}
+
 bool bpf_source_is_urgent(struct bpf_source *source)
 {
 	(void)source;

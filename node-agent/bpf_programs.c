@@ -179,6 +179,11 @@ int bpf_programs_start_off_cpu(struct bpf_programs *programs, uint64_t min_ns, u
 						  .stack_pages = stack_pages});
 	if (r)
 		return r;
+	*what = "BPF: sched_wakeup";
+	programs->off_cpu->links.on_wakeup =
+		bpf_program__attach(programs->off_cpu->progs.on_wakeup);
+	if (!programs->off_cpu->links.on_wakeup)
+		return -errno;
 	*what = "BPF: sched_switch";
 	programs->off_cpu->links.on_switch =
 		bpf_program__attach(programs->off_cpu->progs.on_switch);
@@ -204,6 +209,8 @@ int bpf_programs_open_waits(struct bpf_programs *programs, uint64_t now_ns,
 			continue;
 		value.event.time_ns = now_ns;
 		value.event.duration_ns = now_ns - value.since_ns;
+		value.event.argument =
+			value.woken_ns && value.woken_ns < now_ns ? now_ns - value.woken_ns : 0;
 		int r = wait(context, &value.event);
 		if (r)
 			return r;

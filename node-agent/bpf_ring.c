@@ -172,7 +172,8 @@ void bpf_ring_destroy(struct bpf_ring *ring)
 
 int bpf_ring_share(const struct bpf_ring *ring, struct bpf_object *object)
 {
-	static const char *const names[] = {"events", "watched", "counts", "pythons", "viewer"};
+	static const char *const names[] = {"events",  "watched",        "counts",
+					    "pythons", "python_threads", "viewer"};
 	int r = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++) {

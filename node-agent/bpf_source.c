@@ -28,6 +28,7 @@
 #define ACCOUNT_NS         500000000ull
 #define LOOK_NS            100000000ull /* between two looks for processes that ended and were never sampled */
 #define PYTHON_NOTICES_MAX 8u
+#define MISSED_NS          100000000ull  /* after code was missed, more is likely to be */
 #define PATIENCE_NS        1000000000ull /* a guest comes within milliseconds of cuInit() */
 #define LOST_CALLS         "no calls of CUDA"
 #define LOST_CALLS_AUTO    "no calls of CUDA in processes that no guest captures"
@@ -45,13 +46,14 @@ struct bpf_source {
 	struct watched_set set;
 	struct event_source urgent;
 	uint32_t nr_python_notices;
+	uint64_t missed_until_ns; /* Python code that was gone when it was looked at */
 	uint64_t next_account_ns, next_look_ns;
 	uint64_t event_ns, deadline_ns; /* when the last event was done; when the pass has to be */
 	uint64_t stop_ns;               /* when the waits that last end */
 	uint32_t nr_events;             /* of this pass */
 	bool is_behind;                 /* the last pass left something */
 	bool has_open_waits;            /* that are still to be taken, once it has stopped */
-	uint64_t unwatched, unnoted; /* as last said */
+	uint64_t unwatched, unnoted;    /* as last said */
 	bool is_urgent, listens;
 };
 
@@ -258,13 +260,24 @@ static void notice_python(void *context, const char *line)
 		notice(source, "%s", line);
 }
 
+static void on_missed_code(void *context)
+{
+	struct bpf_source *source = context;
+
+	source->missed_until_ns = source->event_ns + MISSED_NS;
+}
+
 static void prepare_python(struct bpf_source *source)
 {
 	bpf_programs_set_python(source->programs, wants_python(source));
 	if (!wants_python(source))
 		return;
 	source->python = (struct python_scope){
-		.files = source->python_files, .notice = notice_python, .context = source};
+		.files = source->python_files,
+		.notice = notice_python,
+		.missed = on_missed_code,
+		.context = source,
+	};
 	source->set.scope.python = &source->python;
 	source->set.scope.stack_mode = source->options.stack_mode;
 	source->set.scope.set_python = set_python;
@@ -488,6 +501,11 @@ int bpf_source_stop(struct bpf_source *source, uint64_t now_ns)
 bool bpf_source_is_read(struct bpf_source *source, const struct guest_process *guest)
 {
 	return !source || watched_set_is_read(&source->set, guest);
+}
+
+bool bpf_source_misses_code(const struct bpf_source *source, uint64_t now_ns)
+{
+	return source && now_ns < source->missed_until_ns;
 }
 
 bool bpf_source_is_urgent(struct bpf_source *source)

@@ -95,6 +95,10 @@ void bpf_source_refuse(struct bpf_source *source, pid_t pid);
 void bpf_source_account(struct bpf_source *source, const struct guest_process *guest);
 void bpf_source_detach(struct bpf_source *source, const struct guest_process *guest);
 
+/* A moment ago there was Python code that was gone already when its samples were read: what runs now should be looked
+ * at sooner. */
+bool bpf_source_misses_code(const struct bpf_source *source, uint64_t now_ns);
+
 /* The kernel has something that should not wait for the next pass: true once. */
 bool bpf_source_is_urgent(struct bpf_source *source);
 

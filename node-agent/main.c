@@ -65,12 +65,13 @@ static const char usage[] =
 	"taken "
 	"in\n"
 	"  --any-user          take in processes of all users, not only of this one and root\n"
-	"  --quiet             print errors only\n"
+	"  --quiet             print nothing but warnings and errors\n"
 	"  --help, --version\n";
 
 struct arguments {
 	struct agent_options options;
 	const char *symbol_cache, *keys_path;
+	bool quiet;
 	struct key_set keys;
 	int insecure;
 };
@@ -166,7 +167,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 				return EXIT_USAGE;
 			break;
 		case 'q':
-			arguments->options.quiet = true;
+			arguments->quiet = true;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -320,8 +321,8 @@ int main(int argc, char **argv)
 		free(error);
 		return EXIT_FAILED;
 	}
-	code = give_up(&rights, arguments.options.quiet) ? EXIT_FAILED : EXIT_OK;
-	if (code == EXIT_OK && !arguments.options.quiet)
+	code = give_up(&rights, arguments.quiet) ? EXIT_FAILED : EXIT_OK;
+	if (code == EXIT_OK && !arguments.quiet)
 		fprintf(stderr, "listening on %s\n", arguments.options.socket_path);
 	if (code == EXIT_OK && run(agent))
 		code = EXIT_FAILED;

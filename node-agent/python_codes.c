@@ -20,6 +20,10 @@
 #define STRING_HEAD      40u        /* bytes up to the state, and it */
 #define CODE_BYTES       (PYTHON_LAYOUT_OFFSET_MAX + 8u)
 #define NAMELESS         "<unknown>"
+#define AHEAD            3u /* a code's file, its name and its lines */
+#define AHEAD_BYTES      512u
+#define PAGE             4096u
+#define GENERATIONS_MAX  4u /* whose codes are kept for those that were forked */
 
 struct python_code {
 	uint64_t address, identity; /* identity 0: free */
@@ -29,14 +33,25 @@ struct python_code {
 	uint8_t *lines; /* owns */
 };
 
+/* Bytes of the process that were read with others. */
+struct window {
+	uint64_t address;
+	uint32_t size; /* 0: nothing was */
+	uint8_t bytes[AHEAD_BYTES];
+};
+
 struct python_codes {
 	const struct ring_source_outputs *outputs;
+	struct python_codes *parent; /* shares; NULL: none */
+	uint32_t nr_users, generation;
 	pid_t pid;
 	struct python_layout layout;
 	struct python_types types;
 	uint32_t code_size; /* bytes of a code object up to the last field that is read */
 	uint64_t text_room, lines_total;
 	uint32_t nr;
+	struct window ahead[AHEAD]; /* of the code that is being read */
+	bool has_missed;            /* something else of it was read, by itself */
 	struct python_code slots[SLOTS];
 };
 
@@ -63,6 +78,7 @@ struct python_codes *python_codes_create(const struct ring_source_outputs *outpu
 	if (!codes)
 		return NULL;
 	codes->outputs = outputs;
+	codes->nr_users = 1;
 	codes->pid = pid;
 	codes->layout = *layout;
 	codes->types = *types;
@@ -82,10 +98,27 @@ static void forget_all(struct python_codes *codes)
 
 void python_codes_destroy(struct python_codes *codes)
 {
-	if (!codes)
+	if (!codes || --codes->nr_users)
 		return;
 	forget_all(codes);
+	python_codes_destroy(codes->parent);
 	free(codes);
+}
+
+struct python_codes *python_codes_share(struct python_codes *codes)
+{
+	if (codes)
+		codes->nr_users++;
+	return codes;
+}
+
+void python_codes_inherit(struct python_codes *codes, struct python_codes *parent)
+{
+	if (codes->parent || !parent || parent->generation == GENERATIONS_MAX ||
+	    memcmp(&codes->types, &parent->types, sizeof(codes->types)) != 0)
+		return;
+	codes->parent = python_codes_share(parent);
+	codes->generation = parent->generation + 1;
 }
 
 /* ---- objects of the process ------------------------------------------------------------------------ */
@@ -98,13 +131,53 @@ static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
 	return word;
 }
 
-static int read_memory(const struct python_codes *codes, uint64_t address, void *to, size_t size)
+static void forget_ahead(struct python_codes *codes)
 {
+	for (uint32_t i = 0; i < AHEAD; i++)
+		codes->ahead[i].size = 0;
+	codes->has_missed = false;
+}
+
+/* What names and lines begin with, up to the end of the page: mostly it is all of them. */
+static void read_ahead(struct python_codes *codes, const uint8_t *object)
+{
+	const struct python_layout *layout = &codes->layout;
+	const uint64_t from[AHEAD] = {word_at(object, layout->code_file),
+				      word_at(object, layout->code_qualified_name),
+				      word_at(object, layout->code_lines)};
+	struct remote_range ranges[AHEAD];
+
+	forget_ahead(codes);
+	for (uint32_t i = 0; i < AHEAD; i++) {
+		uint64_t room = PAGE - from[i] % PAGE;
+
+		ranges[i] = (struct remote_range){from[i], codes->ahead[i].bytes,
+						  room < AHEAD_BYTES ? room : AHEAD_BYTES};
+	}
+	uint32_t nr = remote_memory_read_ranges(codes->pid, ranges, AHEAD);
+	for (uint32_t i = 0; i < nr; i++) {
+		codes->ahead[i].address = from[i];
+		codes->ahead[i].size = (uint32_t)ranges[i].size;
+	}
+}
+
+static int read_memory(struct python_codes *codes, uint64_t address, void *to, size_t size)
+{
+	for (uint32_t i = 0; i < AHEAD; i++) {
+		const struct window *window = &codes->ahead[i];
+		uint64_t offset = address - window->address;
+
+		if (offset < window->size && size <= window->size - offset) {
+			memcpy(to, window->bytes + offset, size);
+			return 0;
+		}
+	}
+	codes->has_missed = true;
 	return remote_memory_read(codes->pid, address, to, size) ? -ESTALE : 0;
 }
 
 /* A string's head is read once, and counts: what is behind it may be another's by then. */
-static int read_string(const struct python_codes *codes, uint64_t address, struct python_text *text,
+static int read_string(struct python_codes *codes, uint64_t address, struct python_text *text,
 		       uint8_t **object)
 {
 	const struct python_layout *layout = &codes->layout;
@@ -173,7 +246,7 @@ static int read_lines(struct python_codes *codes, uint64_t address, struct pytho
 	return size == 0 ? 0 : read_memory(codes, address + PYTHON_BYTES_DATA, code->lines, size);
 }
 
-static bool read_contents(const struct python_codes *codes, struct sample_python_identity *to)
+static bool read_contents(struct python_codes *codes, struct sample_python_identity *to)
 {
 	const uint64_t lines = to->lines + SAMPLE_PYTHON_HEAD;
 
@@ -187,7 +260,7 @@ static bool read_contents(const struct python_codes *codes, struct sample_python
 }
 
 /* With its contents, or without, as the kernel's half does for waits. */
-static bool is_identity(const struct python_codes *codes, const uint8_t *object, uint64_t wanted)
+static bool is_identity(struct python_codes *codes, const uint8_t *object, uint64_t wanted)
 {
 	const struct python_layout *layout = &codes->layout;
 	struct sample_python_identity identity = {
@@ -227,10 +300,11 @@ static int read_code(struct python_codes *codes, struct python_code *code)
 {
 	const struct python_layout *layout = &codes->layout;
 	uint8_t object[CODE_BYTES], again[CODE_BYTES];
-	int r = read_memory(codes, code->address, object, codes->code_size);
 
-	if (r)
-		return r;
+	forget_ahead(codes);
+	if (remote_memory_read(codes->pid, code->address, object, codes->code_size))
+		return -ESTALE;
+	read_ahead(codes, object);
 	if (!is_identity(codes, object, code->identity))
 		return -ESTALE;
 	if (!is_code(codes, object))
@@ -239,12 +313,14 @@ static int read_code(struct python_codes *codes, struct python_code *code)
 	if (layout->code_first_traceable != PYTHON_LAYOUT_NONE)
 		code->first =
 			(int32_t)((uint32_t)word_at(object, layout->code_first_traceable) * 2u);
-	r = read_names(codes, object, &code->code_id);
+	int r = read_names(codes, object, &code->code_id);
 	if (r == 0)
 		r = read_lines(codes, word_at(object, layout->code_lines), code);
 	if (r == -ENOMEM)
 		return r;
-	if (read_memory(codes, code->address, again, codes->code_size) ||
+	if (codes->has_missed)
+		forget_ahead(codes);
+	if (remote_memory_read(codes->pid, code->address, again, codes->code_size) ||
 	    !is_identity(codes, again, code->identity) || !is_code(codes, again))
 		return -ESTALE;
 	return r;
@@ -276,7 +352,9 @@ int python_codes_find(struct python_codes *codes, uint64_t address, uint64_t ide
 
 		if (r) {
 			free(read.lines);
-			return r;
+			return r == -ESTALE && codes->parent
+				       ? python_codes_find(codes->parent, address, identity, code)
+				       : r;
 		}
 		if (codes->nr >= SLOTS / 2 || codes->lines_total > LINES_TOTAL_MAX)
 			forget_all(codes);

@@ -24,10 +24,17 @@ struct python_codes *python_codes_create(const struct ring_source_outputs *outpu
 					 const struct python_types *types);
 void python_codes_destroy(struct python_codes *codes);
 
+/* The same codes, for one user more, who calls python_codes_destroy() as well. NULL: NULL. */
+struct python_codes *python_codes_share(struct python_codes *codes);
+
+/* The process was forked from that of `parent` and has the same code at the same addresses: what cannot be read in it
+ * any more is looked for there. Shares them; nothing if they are of another interpreter, or of too many generations. */
+void python_codes_inherit(struct python_codes *codes, struct python_codes *parent);
+
 struct python_code; /* borrowed until the next python_codes_find() */
 
-/* 0; -ESTALE: other code is there by now, or none; -EPROTO: it is this one, and no code; -ENOSPC: no room for its names; -ENOMEM. On error *code is
- * NULL. */
+/* 0; -ESTALE: other code is there by now, or none, and so it is where it was forked from; -EPROTO: it is this one, and
+ * no code; -ENOSPC: no room for its names; -ENOMEM. On error *code is NULL. */
 int python_codes_find(struct python_codes *codes, uint64_t address, uint64_t identity,
 		      const struct python_code **code);
 

@@ -28,8 +28,9 @@ struct python_process {
 	uint64_t start, inode; /* of the mapping in which it was found */
 	struct python_file file;
 	uint64_t bias;
-	struct python_codes *codes; /* owns; NULL: not PYTHON_PROCESS_READY */
-	bool checked;               /* a code object was one */
+	struct python_codes *codes;     /* owns; NULL: not PYTHON_PROCESS_READY */
+	struct python_codes *inherited; /* shares; NULL: none */
+	bool checked;                   /* a code object was one */
 	uint32_t nr_unchecked, nr_early;
 };
 
@@ -51,7 +52,19 @@ void python_process_destroy(struct python_process *python)
 	if (!python)
 		return;
 	python_codes_destroy(python->codes);
+	python_codes_destroy(python->inherited);
 	free(python);
+}
+
+struct python_codes *python_process_codes(const struct python_process *python)
+{
+	return python->codes;
+}
+
+void python_process_inherit(struct python_process *python, struct python_codes *codes)
+{
+	python_codes_destroy(python->inherited);
+	python->inherited = python_codes_share(codes);
 }
 
 enum python_process_state python_process_state(const struct python_process *python)
@@ -234,6 +247,8 @@ static const char *take(struct python_process *python, struct sample_python *whe
 		python->codes =
 			python_codes_create(python->outputs, python->pid, &file->layout, &types);
 		wrong = python->codes ? NULL : "out of memory";
+		if (python->codes)
+			python_codes_inherit(python->codes, python->inherited);
 		*final = true;
 	}
 	return wrong;
@@ -398,6 +413,8 @@ static int add_frame(struct walk *walk, const struct sample_python_frame *raw, u
 	struct message_frame frame;
 	int r = python_codes_find(python->codes, address, raw->identity, &code);
 
+	if (r == -ESTALE && python->scope->missed)
+		python->scope->missed(python->scope->context);
 	if (r == 0) {
 		python->checked = true;
 		python_code_frame(python->codes, code, instruction, &frame);

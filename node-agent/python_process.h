@@ -11,6 +11,7 @@
 #include "proto/message.h"
 
 struct module_table;
+struct python_codes;
 struct python_files;
 struct python_process;
 struct ring_source_outputs;
@@ -19,6 +20,7 @@ struct ring_source_outputs;
 struct python_scope {
 	struct python_files *files; /* borrowed for good */
 	void (*notice)(void *context, const char *line);
+	void (*missed)(void *context); /* code was gone before it could be read; NULL: nobody asks */
 	void *context;
 };
 
@@ -34,6 +36,12 @@ enum python_process_state {
 struct python_process *python_process_create(const struct python_scope *scope,
 					     const struct ring_source_outputs *outputs, pid_t pid);
 void python_process_destroy(struct python_process *python);
+
+/* Its codes; NULL: none are known. Borrowed until the next call for this process. */
+struct python_codes *python_process_codes(const struct python_process *python);
+
+/* The process was forked from that of these codes (python_codes_inherit()); shares them. */
+void python_process_inherit(struct python_process *python, struct python_codes *codes);
 
 /* Looks for an interpreter among the files that are mapped, as the table has last read them; and again whether it still is there.
  * true: *where, whose start and exec_id are the caller's, has changed: the kernel's half should know it; all zeros: it should forget. */

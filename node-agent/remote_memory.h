@@ -9,4 +9,16 @@
 /* All of it or nothing: 0; -EFAULT: not all of it is there; -ESRCH: the process is not; -EPERM. */
 int remote_memory_read(pid_t pid, uint64_t address, void *to, size_t size);
 
+#define REMOTE_MEMORY_RANGES_MAX 4u
+
+struct remote_range {
+	uint64_t address; /* in the other process */
+	void *to;
+	size_t size;
+};
+
+/* Reads ranges in order, in one call of the kernel. Returns how many of them, from the first on, it has read whole. nr: at most
+ * REMOTE_MEMORY_RANGES_MAX. */
+uint32_t remote_memory_read_ranges(pid_t pid, const struct remote_range *ranges, uint32_t nr);
+
 #endif

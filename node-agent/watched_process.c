@@ -12,12 +12,13 @@
 #include "batch_builder.h"
 #include "bpf/collective_event.h"
 #include "event_loop.h"
-#include "event_name.h"
+#include "event_samples.h"
 #include "event_stack.h"
 #include "guest_process.h"
 #include "proc_file.h"
 #include "process_description.h"
 #include "process_ledger.h"
+#include "python_codes.h"
 #include "python_process.h"
 #include "stack_budget.h"
 #include "wait_reason.h"
@@ -41,6 +42,7 @@ struct watched_process {
 	struct process_description *description; /* owns; NULL: nothing was sent of it yet */
 	struct process_ledger *ledger;           /* owns */
 	struct address_stack *stacks;            /* owns; NULL: no stack came yet */
+	struct python_codes *parent_codes;       /* shares; NULL: none */
 	struct event_source source;              /* pidfd; -1: none */
 	bool has_command; /* as it is; else what could be had of it while it called exec */
 	char *command;    /* owns; NULL: not known */
@@ -142,6 +144,7 @@ void watched_process_destroy(struct watched_process *process)
 	process_description_destroy(process->description);
 	process_ledger_destroy(process->ledger);
 	address_stack_destroy(process->stacks);
+	python_codes_destroy(process->parent_codes);
 	watched_collectives_destroy(process->collectives);
 	free(process->command);
 	free(process->samples);
@@ -287,7 +290,16 @@ static int create_stacks(struct watched_process *process)
 		.context = process,
 	};
 	address_stack_set_python(process->stacks, &python);
+	if (python.process && process->has_exec_id && process->exec_id == process->fork_exec_id)
+		python_process_inherit(python.process, process->parent_codes);
 	return python.process ? 0 : -ENOMEM;
+}
+
+void watched_process_inherit(struct watched_process *process, const struct watched_process *parent)
+{
+	if (!process->parent_codes && parent->stacks && parent->has_exec_id &&
+	    parent->exec_id == process->fork_exec_id)
+		process->parent_codes = python_codes_share(address_stack_codes(parent->stacks));
 }
 
 static int prepare(struct watched_process *process)
@@ -365,11 +377,12 @@ static int become(struct watched_process *process)
 	return call_anew(process);
 }
 
+/* Room for an event's samples. */
 static int reserve(struct watched_process *process)
 {
-	if (process->nr_samples == WATCHED_SAMPLES_MAX)
+	if (process->nr_samples + EVENT_SAMPLES_MAX > WATCHED_SAMPLES_MAX)
 		return watched_process_flush(process);
-	if (process->nr_samples < process->max_samples)
+	if (process->nr_samples + EVENT_SAMPLES_MAX <= process->max_samples)
 		return 0;
 	uint32_t max = process->max_samples ? process->max_samples * 2 : 64;
 	struct host_sample *samples = realloc(process->samples, max * sizeof(*samples));
@@ -403,29 +416,28 @@ int watched_process_exec(struct watched_process *process, const struct sample_ev
 	return r ? r : prepare(process);
 }
 
-static int add(struct watched_process *process, const struct sample_event *event, bool in_haste)
+static int add(struct watched_process *process, const struct sample_event *event, bool in_haste,
+	       void (*receive)(struct watched_account *account, uint64_t duration_ns))
 {
-	struct host_sample sample = {
-		.time_ns = event->time_ns + (uint64_t)process->scope->clock.monotonic_ns,
-		.duration_ns = event->duration_ns,
-		.tid = event->tid,
-		.cpu = event->cpu,
-		.kind = event->kind,
-	};
+	const struct watched_scope *scope = process->scope;
+	struct host_sample samples[EVENT_SAMPLES_MAX];
+	uint32_t stack_id, nr;
 	int r = meet(process, event);
 
 	if (r == 0)
 		r = reserve(process);
 	if (r == 0)
-		r = find_stack(process, event, in_haste, &sample.stack_id);
+		r = find_stack(process, event, in_haste, &stack_id);
 	if (r == 0)
-		r = event_name_find(process->scope->kernel, process->scope->outputs.strings, event,
-				    &sample.name_id);
-	if (r)
-		return r;
-	sample.command_id = process->command_id;
-	process->samples[process->nr_samples++] = sample;
-	return 0;
+		r = event_samples_make(scope->kernel, scope->outputs.strings, event,
+				       scope->clock.monotonic_ns, samples, &nr);
+	for (uint32_t i = 0; r == 0 && i < nr; i++) {
+		samples[i].stack_id = stack_id;
+		samples[i].command_id = process->command_id;
+		process->samples[process->nr_samples++] = samples[i];
+		receive(&process->account, samples[i].duration_ns);
+	}
+	return r;
 }
 
 static int add_collective(struct watched_process *process, const struct sample_event *event,
@@ -451,11 +463,7 @@ int watched_process_add(struct watched_process *process, const struct sample_eve
 {
 	if (watched_collectives_has(event))
 		return add_collective(process, event, in_haste);
-	int r = add(process, event, in_haste);
-
-	if (r == 0)
-		watched_account_receive(&process->account, event->duration_ns);
-	return r;
+	return add(process, event, in_haste, watched_account_receive);
 }
 
 struct stack_budget *watched_process_budget(struct watched_process *process)
@@ -472,11 +480,7 @@ bool watched_process_is_read(struct watched_process *process, uint64_t written, 
 
 int watched_process_add_open(struct watched_process *process, const struct sample_event *event)
 {
-	int r = add(process, event, false);
-
-	if (r == 0)
-		watched_account_receive_open(&process->account, event->duration_ns);
-	return r;
+	return add(process, event, false, watched_account_receive_open);
 }
 
 void watched_process_count_short(struct watched_process *process, uint64_t duration_ns)

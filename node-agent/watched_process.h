@@ -52,6 +52,9 @@ struct watched_process *watched_process_create(const struct watched_scope *scope
 					       const struct watched *watched);
 void watched_process_destroy(struct watched_process *process); /* accepts NULL */
 
+/* Parent is where it was forked from: what was read of its Python code is this one's, too. */
+void watched_process_inherit(struct watched_process *process, const struct watched_process *parent);
+
 pid_t watched_process_pid(const struct watched_process *process);
 
 /* Its end was seen. */

@@ -38,8 +38,13 @@ static int get_process(struct watched_set *set, pid_t pid, struct watched_proces
 	if (r) {
 		watched_process_destroy(*process);
 		*process = NULL;
+		return r;
 	}
-	return r;
+	const struct watched_process *parent =
+		watched.parent ? watched_table_find(set->table, (pid_t)watched.parent) : NULL;
+	if (parent)
+		watched_process_inherit(*process, parent);
+	return 0;
 }
 
 /* The one that started it, if it is looked at itself. 0 or -ENOMEM. */

@@ -32,10 +32,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static void fold_some(const struct idle_gap *gaps, uint32_t nr_gaps, struct host_sample *samples,
+		      uint32_t nr_samples)
+{
+	assert_int_equal(
+		idle_fold(table, PROCESS, DEVICE, gaps, nr_gaps, samples, nr_samples, false), 0);
+}
+
 static void fold(const struct idle_gap *gaps, uint32_t nr_gaps, struct host_sample *samples,
 		 uint32_t nr_samples)
 {
-	assert_int_equal(idle_fold(table, PROCESS, DEVICE, gaps, nr_gaps, samples, nr_samples), 0);
+	assert_int_equal(
+		idle_fold(table, PROCESS, DEVICE, gaps, nr_gaps, samples, nr_samples, true), 0);
 }
 
 /* What stands under a cause and stack of a thread. */
@@ -106,8 +114,8 @@ static void the_rest_is_shared_by_the_samples_on_the_cpu_in_the_gap(void **state
 	const struct idle_gap gap = {1000, 2000, 7};
 	struct host_sample samples[] = {
 		cpu(7, 1000, 100, 8), /* before the gap */
-		cpu(7, 1300, 100, 1),   cpu(7, 1800, 100, 1),
-		cpu(7, 2000, 100, 2),   cpu(7, 2001, 100, 9), /* after it */
+		cpu(7, 1300, 400, 1),   cpu(7, 1800, 400, 1),
+		cpu(7, 2000, 400, 2),   cpu(7, 2501, 400, 9), /* after it */
 		wait(7, 1500, 1600, 5),
 	};
 
@@ -122,7 +130,8 @@ static void the_rest_is_shared_by_the_samples_on_the_cpu_in_the_gap(void **state
 static void shares_lose_no_nanosecond(void **state)
 {
 	const struct idle_gap gap = {0, 1000, 7};
-	struct host_sample samples[] = {cpu(7, 100, 3, 1), cpu(7, 200, 3, 2), cpu(7, 300, 1, 3)};
+	struct host_sample samples[] = {cpu(7, 100, 3000, 1), cpu(7, 200, 3000, 2),
+					cpu(7, 300, 1000, 3)};
 
 	(void)state;
 	fold(&gap, 1, samples, LENGTH(samples));
@@ -132,16 +141,53 @@ static void shares_lose_no_nanosecond(void **state)
 	assert_int_equal(ns_of_all(), 1000);
 }
 
-static void a_gap_between_two_samples_is_the_next_ones_if_it_stands_for_it(void **state)
+static void the_next_sample_has_what_of_its_period_lies_in_the_gap(void **state)
 {
 	const struct idle_gap gaps[] = {{1000, 1100, 7}, {5000, 5100, 7}, {9000, 9100, 7}};
 	struct host_sample samples[] = {cpu(7, 2000, 950, 1), cpu(7, 6000, 900, 2)};
 
 	(void)state;
 	fold(gaps, LENGTH(gaps), samples, LENGTH(samples));
-	assert_int_equal(ns_of(7, IDLE_CPU, 1), 100); /* its period begins at 1050 */
-	assert_int_equal(ns_of(7, IDLE_CPU, 2), 0);   /* at 5100: too late */
-	assert_int_equal(ns_of(7, IDLE_UNKNOWN, 0), 200);
+	assert_int_equal(ns_of(7, IDLE_CPU, 1), 50); /* its period begins at 1050 */
+	assert_int_equal(ns_of(7, IDLE_CPU, 2), 0);  /* at 5100: too late */
+	assert_int_equal(ns_of(7, IDLE_UNKNOWN, 0), 250);
+}
+
+/* 8,000 ns asleep, which nobody recorded, and 6,000 ns of work, with a tick in each 1,000 ns. */
+static void a_sample_is_given_no_more_than_its_period(void **state)
+{
+	const struct idle_gap gaps[] = {{10000, 18000, 7}, {20000, 26000, 7}};
+	struct host_sample samples[] = {
+		cpu(8, 500, 1000, 9),   cpu(7, 10010, 1000, 1), cpu(7, 18500, 1000, 1),
+		cpu(7, 20500, 1000, 2), cpu(7, 21500, 1000, 2), cpu(7, 22500, 1000, 2),
+		cpu(7, 23500, 1000, 2), cpu(7, 24500, 1000, 2), cpu(7, 25500, 1000, 2),
+		cpu(8, 30000, 1000, 9),
+	};
+
+	(void)state;
+	fold(gaps, LENGTH(gaps), samples, LENGTH(samples));
+	assert_int_equal(ns_of(7, IDLE_CPU, 1), 1500); /* of the second what lies in the gap */
+	assert_int_equal(ns_of(7, IDLE_NOT_ON_CPU, 0), 6500);
+	assert_int_equal(ns_of(7, IDLE_CPU, 2), 6000);
+	assert_int_equal(ns_of_all(), 14000);
+}
+
+static void that_no_tick_saw_the_thread_is_said_only_where_one_would_have(void **state)
+{
+	const struct idle_gap before = {100, 900, 7}, within = {2000, 2999, 7},
+			      longer = {2000, 3000, 7}, behind = {4000, 6000, 7};
+	struct host_sample samples[] = {cpu(8, 1000, 1000, 9), cpu(8, 5000, 1000, 9)};
+
+	(void)state;
+	fold(&before, 1, samples, LENGTH(samples)); /* it may have been watched from then on */
+	fold(&within, 1, samples, LENGTH(samples)); /* shorter than a period */
+	fold(&behind, 1, samples, LENGTH(samples));
+	assert_int_equal(ns_of(7, IDLE_UNKNOWN, 0), 800 + 999 + 2000);
+	fold(&longer, 1, samples, LENGTH(samples));
+	assert_int_equal(ns_of(7, IDLE_NOT_ON_CPU, 0), 1000);
+	fold_some(&longer, 1, samples, LENGTH(samples)); /* the tick's sample may be lost */
+	assert_int_equal(ns_of(7, IDLE_NOT_ON_CPU, 0), 1000);
+	assert_int_equal(ns_of(7, IDLE_UNKNOWN, 0), 800 + 999 + 2000 + 1000);
 }
 
 static void gaps_of_no_known_thread_are_unknown(void **state)
@@ -293,7 +339,9 @@ int main(void)
 		TEST(waits_count_by_what_lies_in_the_gap),
 		TEST(the_rest_is_shared_by_the_samples_on_the_cpu_in_the_gap),
 		TEST(shares_lose_no_nanosecond),
-		TEST(a_gap_between_two_samples_is_the_next_ones_if_it_stands_for_it),
+		TEST(the_next_sample_has_what_of_its_period_lies_in_the_gap),
+		TEST(a_sample_is_given_no_more_than_its_period),
+		TEST(that_no_tick_saw_the_thread_is_said_only_where_one_would_have),
 		TEST(gaps_of_no_known_thread_are_unknown),
 		TEST(waits_that_cannot_be_are_cut_and_the_sum_stays),
 		TEST(any_gaps_and_samples_add_up_and_waits_are_exact),

@@ -122,7 +122,7 @@ static void add_kernels(uint32_t process_id, const struct kernel *kernels, uint3
 static struct host_sample cpu(uint32_t tid, uint64_t time_us, uint32_t stack_id)
 {
 	return (struct host_sample){
-		.time_ns = time_us * 1000, .duration_ns = 10000, .tid = tid, .stack_id = stack_id};
+		.time_ns = time_us * 1000, .duration_ns = 100000, .tid = tid, .stack_id = stack_id};
 }
 
 static struct host_sample wait_for(uint32_t tid, uint64_t start_us, uint64_t end_us)

@@ -112,6 +112,11 @@ static void waits_are_the_time_that_a_thread_did_not_run(void **state)
 	bpf_fixture_destroy(fixture);
 }
 
+static bool is_queued(const struct bpf_fixture *fixture, const struct host_sample *sample)
+{
+	return strcmp(bpf_fixture_text(fixture, sample->name_id), "run queue") == 0;
+}
+
 /* The reason of all waits of 30 ms and more with this function in their stack; and how many there are. */
 static void check_reason(struct bpf_fixture *fixture, const char *function, const char *reason,
 			 uint32_t count)
@@ -122,7 +127,7 @@ static void check_reason(struct bpf_fixture *fixture, const char *function, cons
 		const struct host_sample *sample = &fixture->samples[i].sample;
 
 		if (bpf_fixture_depth_of(fixture, sample, function) < 0 ||
-		    sample->duration_ns < 30 * MS)
+		    sample->duration_ns < 30 * MS || is_queued(fixture, sample))
 			continue;
 		if (strcmp(bpf_fixture_text(fixture, sample->name_id), reason) != 0) {
 			bpf_fixture_print(fixture, sample);
@@ -157,6 +162,47 @@ static void each_wait_has_its_reason_and_its_place(void **state)
 		assert_int_equal(inner >= 0, outer >= 0);
 		assert_true(inner < outer || inner < 0);
 	}
+	check_accounts(fixture);
+	bpf_fixture_destroy(fixture);
+}
+
+/* The sample of the same stack that ends where this one begins. */
+static const struct host_sample *before(const struct bpf_fixture *fixture,
+					const struct host_sample *sample)
+{
+	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
+		const struct host_sample *other = &fixture->samples[i].sample;
+
+		if (other->tid == sample->tid && other->stack_id == sample->stack_id &&
+		    other->time_ns == sample->time_ns - sample->duration_ns)
+			return other;
+	}
+	return NULL;
+}
+
+static void a_thread_that_is_awake_without_a_cpu_does_not_sleep(void **state)
+{
+	const struct bpf_source_options options = {.off_cpu_min_ns = 1};
+	struct victim_report report;
+	struct bpf_fixture *fixture = capture(&options, "queue", 60 * MS, &report);
+	const struct host_sample *longest = NULL, *sleep;
+
+	(void)state;
+	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
+		const struct host_sample *sample = &fixture->samples[i].sample;
+
+		if (sample->tid == report.pid && is_queued(fixture, sample) &&
+		    (!longest || sample->duration_ns > longest->duration_ns))
+			longest = sample;
+	}
+	/* It sleeps for 60 ms, and the other one works for 120 that begin meanwhile. */
+	assert_non_null(longest);
+	assert_true(longest->duration_ns >= 50 * MS);
+	assert_true(bpf_fixture_depth_of(fixture, longest, "victim_sleep") >= 0);
+	sleep = before(fixture, longest);
+	assert_non_null(sleep);
+	assert_string_equal(bpf_fixture_text(fixture, sleep->name_id), "sleep");
+	assert_true(sleep->duration_ns >= 59 * MS);
 	check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
@@ -559,6 +605,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(cpu_samples_lie_in_the_function_that_works),
 		cmocka_unit_test(waits_are_the_time_that_a_thread_did_not_run),
 		cmocka_unit_test(each_wait_has_its_reason_and_its_place),
+		cmocka_unit_test(a_thread_that_is_awake_without_a_cpu_does_not_sleep),
 		cmocka_unit_test(waits_below_the_minimum_are_counted_only),
 		cmocka_unit_test(what_has_no_room_is_counted),
 		cmocka_unit_test(every_thread_is_seen),

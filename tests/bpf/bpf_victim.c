@@ -3,9 +3,13 @@
 #include "victim_report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -174,6 +178,52 @@ NOINLINE void victim_burst(uint64_t count)
 		victim_sleep(50000);
 }
 
+static volatile int has_hogged;
+
+static bool sleeps(pid_t tid)
+{
+	char path[64], text[64] = "";
+	int file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	file = open(path, O_RDONLY);
+	if (file < 0 || read(file, text, sizeof(text) - 1) < 0)
+		abort();
+	close(file);
+	return strstr(text, ") S");
+}
+
+/* Takes the main thread's CPU for longer than it sleeps, while it sleeps. */
+static void *play_hog(void *argument)
+{
+	uint64_t ns = *(uint64_t *)argument;
+	struct sched_param first = {.sched_priority = 1};
+
+	if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &first))
+		abort();
+	while (!sleeps(getpid()))
+		victim_sleep(100000);
+	victim_spin(2 * ns);
+	has_hogged = 1;
+	return NULL;
+}
+
+/* Is woken while another thread has its CPU. */
+NOINLINE void victim_queue(uint64_t ns)
+{
+	cpu_set_t cpus;
+	pthread_t thread;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(sched_getcpu(), &cpus);
+	if (sched_setaffinity(0, sizeof(cpus), &cpus) ||
+	    pthread_create(&thread, NULL, play_hog, &ns))
+		abort();
+	while (!has_hogged)
+		victim_sleep(ns);
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *fd = getenv("VICTIM_REPORT"), *ready = getenv("VICTIM_START");
@@ -197,6 +247,8 @@ int main(int argc, char **argv)
 		play_parent(argv, amount);
 	else if (strcmp(argv[1], "burst") == 0)
 		victim_burst(amount);
+	else if (strcmp(argv[1], "queue") == 0)
+		victim_queue(amount);
 	else if (strcmp(argv[1], "read") == 0)
 		victim_read(STDIN_FILENO);
 	else

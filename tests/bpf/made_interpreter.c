@@ -166,6 +166,24 @@ void made_interpreter_stop(struct made_interpreter *made)
 	set_head(made, 0);
 }
 
+static void set_thread(struct made_interpreter *made, uint64_t next, uint64_t thread_id)
+{
+	const struct python_layout *layout = &made->library.layout;
+
+	fake_object_put64(&made->thread, layout->thread_next, next);
+	fake_object_put64(&made->thread, layout->thread_id, thread_id);
+}
+
+void made_interpreter_hide(struct made_interpreter *made)
+{
+	set_thread(made, fake_object_address(&made->thread), 1);
+}
+
+void made_interpreter_show(struct made_interpreter *made)
+{
+	set_thread(made, 0, (uint64_t)pthread_self());
+}
+
 struct outer {
 	const struct made_interpreter *made;
 	made_python_work *work;

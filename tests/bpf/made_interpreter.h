@@ -32,6 +32,10 @@ void made_interpreter_destroy(struct made_interpreter *made); /* more than once,
 void made_interpreter_start(struct made_interpreter *made);
 void made_interpreter_stop(struct made_interpreter *made);
 
+/* Its only thread is nobody's, and the list of threads has no end; and it is the calling thread's again. */
+void made_interpreter_hide(struct made_interpreter *made);
+void made_interpreter_show(struct made_interpreter *made);
+
 /* Runs work in as many loops as the two functions have: one each up to 3.10, else one. */
 void made_interpreter_run(const struct made_interpreter *made, made_python_work *work,
 			  void *context);

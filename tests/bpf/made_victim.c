@@ -1,9 +1,12 @@
 /* A program with an interpreter that only looks like one: it works before that starts, in it, and after it has stopped.
  * usage: made_victim LIBRARY,THREADS,FRAMES NS (made_interpreter.h); what it does in the interpreter goes to the descriptor in
- * VICTIM_REPORT, and so on as bpf_victim.c. */
+ * VICTIM_REPORT, and so on as bpf_victim.c.
+ * usage: made_victim LIBRARY,THREADS,FRAMES,hidden COUNT: waits so often in an interpreter that hides its thread, after a byte of standard
+ * input; then, until there is another, in one that does not, from cpu_begin_ns to cpu_end_ns. */
 #include "made_interpreter.h"
 #include "victim_report.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +48,54 @@ NOINLINE static void made_inside(void *context)
 
 static struct made_interpreter made;
 
+static void wait_shortly(void)
+{
+	struct timespec time = {.tv_nsec = 50000};
+
+	nanosleep(&time, NULL);
+}
+
+/* So that the agent has something to look at. */
+NOINLINE static void made_waits(void *context)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	char byte;
+
+	(void)context;
+	do
+		wait_shortly();
+	while (poll(&input, 1, 0) == 0);
+	if (read(STDIN_FILENO, &byte, 1) != 1)
+		exit(4);
+}
+
+static void hide(uint64_t count, struct victim_report *report)
+{
+	made_interpreter_hide(&made);
+	made_interpreter_start(&made);
+	made_waits(NULL);
+	report->begin_ns = clock_ns(CLOCK_MONOTONIC);
+	for (uint64_t i = 0; i < count; i++)
+		wait_shortly();
+	report->end_ns = clock_ns(CLOCK_MONOTONIC);
+	made_interpreter_show(&made);
+	report->cpu_begin_ns = clock_ns(CLOCK_MONOTONIC);
+	made_interpreter_run(&made, made_waits, NULL);
+	report->cpu_end_ns = clock_ns(CLOCK_MONOTONIC);
+	made_interpreter_stop(&made);
+}
+
+static void play(uint64_t ns, struct victim_report *report)
+{
+	made_outside(ns);
+	made_interpreter_start(&made);
+	report->begin_ns = clock_ns(CLOCK_MONOTONIC);
+	made_interpreter_run(&made, made_inside, &ns);
+	report->end_ns = clock_ns(CLOCK_MONOTONIC);
+	made_interpreter_stop(&made);
+	made_outside(ns);
+}
+
 int main(int argc, char **argv)
 {
 	const char *fd = getenv("VICTIM_REPORT"), *ready = getenv("VICTIM_START");
@@ -58,13 +109,10 @@ int main(int argc, char **argv)
 	struct victim_report report = {.pid = (uint32_t)getpid()};
 
 	made_interpreter_create(&made, path, threads, frames);
-	made_outside(ns);
-	made_interpreter_start(&made);
-	report.begin_ns = clock_ns(CLOCK_MONOTONIC);
-	made_interpreter_run(&made, made_inside, &ns);
-	report.end_ns = clock_ns(CLOCK_MONOTONIC);
-	made_interpreter_stop(&made);
-	made_outside(ns);
+	if (strstr(argv[1], ",hidden"))
+		hide(ns, &report);
+	else
+		play(ns, &report);
 	if (fd && write(atoi(fd), &report, sizeof(report)) != sizeof(report))
 		return 3;
 	return 7;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "made_interpreter.h"
@@ -29,6 +31,23 @@ struct fixture {
 	struct made_interpreter made;
 	struct python_process_frames frames;
 };
+
+static uint32_t nr_reads;
+
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nr_local,
+				const struct iovec *remote, unsigned long nr_remote,
+				unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nr_local,
+				const struct iovec *remote, unsigned long nr_remote,
+				unsigned long flags);
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nr_local,
+				const struct iovec *remote, unsigned long nr_remote,
+				unsigned long flags)
+{
+	nr_reads++;
+	return __real_process_vm_readv(pid, local, nr_local, remote, nr_remote, flags);
+}
 
 static void note(void *context, const char *line)
 {
@@ -429,6 +448,134 @@ static void files_are_looked_into_by_their_names(void **state)
 		assert_false(python_file_is_named(no[i], strlen(no[i])));
 }
 
+static void count_missed(void *context)
+{
+	++*(uint32_t *)context;
+}
+
+/* Its memory is a copy of the test's own as it was, and may become different. */
+struct child {
+	pid_t pid;
+	int end; /* a pipe: closed, it ends */
+};
+
+/* The code that only the child has is at this function's address there. */
+static struct child fork_child(struct fake_code *changed, const struct python_library *library)
+{
+	struct child child;
+	int ends[2], ready[2];
+	char byte;
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(pipe(ready), 0);
+	child.pid = fork();
+	assert_true(child.pid >= 0);
+	if (child.pid == 0) {
+		close(ends[1]);
+		fake_code_fill(changed, library, "/made/made.py", "own", 300);
+		if (write(ready[1], "x", 1) != 1)
+			_exit(1);
+		_exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ends[0]);
+	close(ready[0]);
+	close(ready[1]);
+	child.end = ends[1];
+	return child;
+}
+
+static void end_child(const struct child *child)
+{
+	int status;
+
+	close(child->end);
+	assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
+	assert_int_equal(status, 0);
+}
+
+static void a_forked_process_that_is_gone_has_its_parents_code(void **state)
+{
+	struct fixture *fixture = create_ready(11);
+	const struct sample_python_frame leaf = raw_frame(fixture, &fixture->made.leaf, 0);
+	const struct sample_python_frame root = raw_frame(fixture, &fixture->made.root, 0);
+	uint32_t missed = 0;
+
+	(void)state;
+	struct child child = fork_child(&fixture->made.root, &fixture->made.library);
+	fixture->scope.missed = count_missed;
+	fixture->scope.context = &missed;
+	struct module_table *modules = module_table_create(&fixture->outputs, child.pid, getuid(), true);
+	struct python_process *python =
+		python_process_create(&fixture->scope, &fixture->outputs, child.pid);
+	struct python_process *parent = fixture->python;
+
+	python_process_inherit(python, python_process_codes(parent));
+	assert_true(module_table_reread(modules));
+	assert_true(python_process_find(python, modules, &fixture->where));
+	end_child(&child);
+	fixture->python = python;
+	read_frames(fixture, &leaf, 1);
+	check_name(fixture, 0, "leaf");
+	read_frames(fixture, &root, 1);
+	check_name(fixture, 0, "root");
+	assert_int_equal(missed, 0);
+	/* What the parent has no more, and never was read in it, is nobody's. */
+	struct sample_python_frame other = root;
+	other.identity ^= 1;
+	read_frames(fixture, &other, 1);
+	check_name(fixture, 0, "[frames missing]");
+	assert_int_equal(missed, 1);
+	/* The parent's end is not the end of what is known of it. */
+	python_process_destroy(parent);
+	read_frames(fixture, &leaf, 1);
+	check_name(fixture, 0, "leaf");
+	module_table_destroy(modules);
+	destroy(fixture);
+}
+
+static void a_forked_process_that_runs_is_asked_itself(void **state)
+{
+	struct fixture *fixture = create_ready(11);
+	struct made_interpreter *made = &fixture->made;
+
+	(void)state;
+	struct child child = fork_child(&made->root, &made->library);
+	struct module_table *modules = module_table_create(&fixture->outputs, child.pid, getuid(), true);
+	struct python_process *parent = fixture->python;
+
+	fixture->python = python_process_create(&fixture->scope, &fixture->outputs, child.pid);
+	python_process_inherit(fixture->python, python_process_codes(parent));
+	assert_true(module_table_reread(modules));
+	assert_true(python_process_find(fixture->python, modules, &fixture->where));
+	/* As it is in the child: the parent's own is made the same, but for its name. */
+	fake_code_fill(&made->root, &made->library, "/made/made.py", "own", 300);
+	const struct sample_python_frame own = raw_frame(fixture, &made->root, 0);
+	fake_code_fill(&made->root, &made->library, "/made/made.py", "not", 300);
+	assert_int_equal(raw_frame(fixture, &made->root, 0).identity, own.identity);
+	read_frames(fixture, &own, 1);
+	check_name(fixture, 0, "own");
+	end_child(&child);
+	python_process_destroy(parent);
+	module_table_destroy(modules);
+	destroy(fixture);
+}
+
+static void a_code_is_read_in_three_calls(void **state)
+{
+	(void)state;
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		struct fixture *fixture = create_ready(minor);
+		const struct sample_python_frame leaf = raw_frame(fixture, &fixture->made.leaf, 0);
+
+		nr_reads = 0;
+		read_frames(fixture, &leaf, 1);
+		check_name(fixture, 0, "leaf");
+		assert_in_range(nr_reads, 1, 3);
+		destroy(fixture);
+	}
+}
+
 static void memory_is_read_whole_or_not(void **state)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -462,6 +609,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_still_being_loaded_is_looked_at_again),
 		cmocka_unit_test(an_interpreter_that_is_unmapped_is_forgotten),
 		cmocka_unit_test(files_are_looked_into_by_their_names),
+		cmocka_unit_test(a_forked_process_that_is_gone_has_its_parents_code),
+		cmocka_unit_test(a_forked_process_that_runs_is_asked_itself),
+		cmocka_unit_test(a_code_is_read_in_three_calls),
 		cmocka_unit_test(memory_is_read_whole_or_not),
 	};
 

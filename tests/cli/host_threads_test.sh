@@ -61,6 +61,10 @@ setpriv --bounding-set -sys_admin,-perfmon --inh-caps -sys_admin,-perfmon \
 	"$flamegrid" run -o "$scratch/rights" --cpu-hz 99 -- "$victim" spin 1000000 2>"$scratch/rights.err"
 same "half of the rights: status" $? 7
 contains "half of the rights: said" "$scratch/rights.err" "CAP_PERFMON is missing"
+setpriv --bounding-set -sys_admin,-perfmon --inh-caps -sys_admin,-perfmon \
+	"$flamegrid" run --quiet -o "$scratch/rights" --cpu-hz 99 -- "$victim" spin 1000000 2>"$scratch/rights.err"
+same "quiet: status" $? 7
+same "quiet: warned once all the same" "$(grep -c 'CAP_PERFMON is missing' "$scratch/rights.err")" 1
 
 # What is typed wrong.
 for wrong in '--cpu-hz x' '--cpu-hz 10001' '--off-cpu 5q' '--off-cpu 0' '--bpf-buffer 0'; do

@@ -43,7 +43,6 @@ static void start_agent(struct fixture *fixture, struct agent_options *options)
 	options->node_name = "node01";
 	options->devices_path = fixture->devices;
 	options->drain_interval_ms = 1;
-	options->quiet = true;
 	if (agent_create(options, &fixture->agent, &error))
 		fail_msg("agent: %s", error);
 	assert_int_equal(pthread_create(&fixture->thread, NULL, run, fixture), 0);
@@ -398,7 +397,6 @@ static void guests_that_wait_when_the_agent_is_asked_to_end_are_read(void **stat
 	options.socket_path = fixture->socket;
 	options.node_name = "node01";
 	options.devices_path = fixture->devices;
-	options.quiet = true;
 	assert_int_equal(agent_create(&options, &fixture->agent, &error), 0);
 	assert_int_equal(record_ring_create(&guest_fixture_sizes, &ring, &ring_fd), 0);
 	guest_program_write_work(ring, 5);
