@@ -48,6 +48,7 @@ struct judge {
 	struct fault left;               /* processes that ran on when their agent said goodbye */
 	bool *is_open;   /* own, by process id, as the next: an agent that reads it may say more */
 	bool *is_orphan; /* none of those that read it has said goodbye */
+	uint32_t *host_names; /* owns; by host id, in report_names; 0: has none */
 	uint32_t failed, chosen; /* notices by report_names; 0: none */
 	bool has_nodes_missing;
 	uint32_t nr_hosts;
@@ -306,20 +307,13 @@ static int by_name(const void *a, const void *b)
 	return strcmp(one->name, two->name);
 }
 
-/* All of them first: a name may move when another one is added. */
 static void sort_places(const struct judge *judge, const struct fault *fault)
 {
-	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t i = 0; i < fault->nr_places; i++) {
-			struct place *place = &fault->places[i];
-			const struct roster_host *host = roster_host(judge->roster, place->host);
-			uint32_t index = 0;
+	for (uint32_t i = 0; i < fault->nr_places; i++) {
+		struct place *place = &fault->places[i];
+		uint32_t index = judge->host_names[place->host];
 
-			if (!host || report_names_string(judge->names, host->node, &index))
-				index = 0;
-			place->name = index ? report_names_get(judge->names, index)
-					    : "a node without a name";
-		}
+		place->name = index ? report_names_get(judge->names, index) : "a node without a name";
 	}
 	qsort(fault->places, fault->nr_places, sizeof(*fault->places), by_name);
 }
@@ -530,12 +524,17 @@ static void fini_fault(struct fault *fault)
 static int gather(struct judge *judge)
 {
 	uint32_t nr_processes = roster_size(judge->roster).processes;
+	uint32_t nr_hosts = roster_size(judge->roster).hosts;
 	int error = -ENOMEM;
 
 	judge->is_open = calloc(nr_processes + 1, sizeof(bool));
 	judge->is_orphan = calloc(nr_processes + 1, sizeof(bool));
-	if (judge->is_open && judge->is_orphan)
+	judge->host_names = calloc(nr_hosts + 1, sizeof(*judge->host_names));
+	if (judge->is_open && judge->is_orphan && judge->host_names)
 		error = judge_sessions(judge);
+	for (uint32_t id = 1; id <= nr_hosts && !error; id++)
+		error = report_names_string(judge->names, roster_host(judge->roster, id)->node,
+					    &judge->host_names[id]);
 	for (uint32_t id = 1; id <= nr_processes && !error; id++)
 		error = judge_process(judge, id);
 	return error;
@@ -576,5 +575,6 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 	fini_fault(&judge.left);
 	free(judge.is_open);
 	free(judge.is_orphan);
+	free(judge.host_names);
 	return error;
 }

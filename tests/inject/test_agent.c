@@ -116,8 +116,9 @@ static int receive_hello(struct test_agent *agent, int fd)
 				 .msg_controllen = sizeof(control.bytes)};
 	int ring_fd = -1;
 
-	if (recvmsg(fd, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(agent->hello))
-		return -1; /* went away without a word */
+	if (recvmsg(fd, &message, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(agent->hello) ||
+	    agent->hello.magic != HANDSHAKE_MAGIC)
+		return -1; /* went away without a word, or says why there is no ring */
 
 	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
 	assert_non_null(rights);

@@ -14,7 +14,7 @@
 #define TEST_AGENT_NAMES         256u
 #define TEST_AGENT_MODULES       256u
 #define TEST_AGENT_DEVICES       64u
-#define TEST_AGENT_NOTICES       16u
+#define TEST_AGENT_NOTICES       64u
 #define TEST_AGENT_CALLS         512u
 #define TEST_AGENT_CONFIGS       512u
 #define TEST_AGENT_CALLS_OF_NCCL 4096u
