@@ -32,16 +32,23 @@ static void a_hello_is_welcomed_and_a_goodbye_acknowledged(void **state)
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 }
 
+/* The beginning of an agent's life. */
+static struct test_agent *send_nine(struct aggregator_fixture *fixture)
+{
+	struct test_agent *agent = aggregator_fixture_connect(fixture);
+	test_agent_hello(agent, &fixture->scenarios[0]);
+	aggregator_fixture_send(agent, &fixture->scenarios[0], 1, 9);
+	test_agent_expect_ack(agent, 9);
+	return agent;
+}
+
 static void status_counts_what_came(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
 	struct aggregator_status status;
 
 	aggregator_fixture_start(fixture);
-	struct test_agent *agent = aggregator_fixture_connect(fixture);
-	test_agent_hello(agent, &fixture->scenarios[0]);
-	aggregator_fixture_send(agent, &fixture->scenarios[0], 1, 9);
-	test_agent_expect_ack(agent, 9);
+	struct test_agent *agent = send_nine(fixture);
 	/* The status is published at the end of a turn: one more turn, and it is. */
 	test_agent_hello(agent, &fixture->scenarios[0]);
 	test_agent_hello(agent, &fixture->scenarios[0]);
@@ -62,10 +69,7 @@ static void agents_of_a_store_that_was_left_open_are_awaited_from_the_start(void
 	struct aggregator_status status;
 
 	aggregator_fixture_start(fixture);
-	struct test_agent *agent = aggregator_fixture_connect(fixture);
-	test_agent_hello(agent, &fixture->scenarios[0]);
-	aggregator_fixture_send(agent, &fixture->scenarios[0], 1, 9);
-	test_agent_expect_ack(agent, 9);
+	struct test_agent *agent = send_nine(fixture);
 	test_agent_close(agent);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 	aggregator_fixture_start(fixture);
