@@ -142,10 +142,15 @@ static uint32_t list_addresses(struct elf_file *file, uint64_t addresses[static 
 
 static void check_debug_file(struct elf_file *file, const char *path)
 {
-	struct debug_file_query query = {
-		.file = file, .path = path, .user = geteuid(), .directory = fuzz_file_directory()};
+	uint8_t build_id[32];
+	struct debug_file_query query = {.file = file,
+					 .path = path,
+					 .user = geteuid(),
+					 .directory = fuzz_file_directory(),
+					 .build_id = build_id};
 	struct elf_file *debug;
 
+	query.build_id_size = elf_file_build_id(file, build_id, sizeof(build_id));
 	if (debug_file_open(&query, &debug) == 0)
 		elf_file_close(debug);
 }

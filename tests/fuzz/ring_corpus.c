@@ -107,6 +107,8 @@ int main(int argc, char **argv)
 	size_t written = size;
 	add(RING_EDIT_PASS, 0, 0, NULL, 0);
 	add(RING_EDIT_TAKE_OVER, 0, 0, NULL, 0);
+	add_definitions();
+	add(RING_EDIT_TAKE_OVER, 0, 1, NULL, 0);
 	failed = failed || write_input(argv[1], "all", 0) != 0;
 	for (uint32_t word = 0; word < 64 && !failed; word++) {
 		const uint64_t forged = word % 2 ? UINT64_MAX : 1u << word % 30;

@@ -1,4 +1,5 @@
-/* Writes a small corpus for store_fuzz: nothing changed, and of each table a row that is changed, added and deleted.
+/* Writes a small corpus for store_fuzz: nothing changed, of each table a row that is changed, added and deleted, and headers
+ * that are forged.
  *	store_corpus DIRECTORY	(which exists) */
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +28,8 @@ static int write_input(const char *directory, const char *name, uint32_t number,
 
 int main(int argc, char **argv)
 {
+	/* In SQLite's header: its magic, the page's size, the schema's version, what application's file it is. */
+	static const uint8_t forged[] = {0, 16, 63, 71};
 	uint8_t input[1 + 2 * STORE_EDIT_SIZE] = {0};
 	int failed = argc != 2;
 
@@ -44,6 +47,13 @@ int main(int argc, char **argv)
 		input[0] = (uint8_t)(table % STORE_TEMPLATES);
 		memcpy(input + 1, edits, sizeof(edits));
 		failed = write_input(argv[1], "table", table, input, sizeof(input));
+	}
+	for (uint32_t i = 0; i < sizeof(forged) && !failed; i++) {
+		const struct store_edit edit = {STORE_EDIT_RAW, 0, 0, 0xff, 0, 0, forged[i]};
+
+		input[0] = (uint8_t)(i % STORE_TEMPLATES);
+		memcpy(input + 1, &edit, sizeof(edit));
+		failed = write_input(argv[1], "forged", i, input, 1 + sizeof(edit));
 	}
 	if (failed)
 		fprintf(stderr, "store_corpus: give a directory that can be written to\n");

@@ -19,6 +19,7 @@ const struct record_ring_sizes ring_source_fixture_sizes = {
 	.stack_words = 1u << 14,
 	.codes = 16,
 	.code_words = 1u << 10,
+	.log_bytes = 1u << 16,
 	.collectives = 8192,
 };
 
