@@ -110,7 +110,7 @@ enum bpf_source_progress {
 
 /* Reads and sends what is there, for BPF_SOURCE_PASS_NS and the time of one sample at most: others wait meanwhile.
  * enum bpf_source_progress, or -errno: the agent can't go on. */
-#define BPF_SOURCE_PASS_NS 5000000ull
+#define BPF_SOURCE_PASS_NS 25000000ull
 int bpf_source_pass(struct bpf_source *source, uint64_t now_ns);
 
 /* Whether all has been read that the kernel had written of a guest's process when this was first asked. The guest

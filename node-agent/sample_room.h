@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #define SAMPLE_ROOM_MIN (8u << 20) /* bytes */
+#define SAMPLE_ROOM_WAITS (32u << 20) /* likewise, with waits: threads make as many as they like */
 #define SAMPLE_ROOM_MAX (128u << 20)
 
 /* Bytes for half a second of samples of all CPUs, with stack_pages of 4 KiB each: an agent that has to share its

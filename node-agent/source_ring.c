@@ -27,6 +27,8 @@ static uint32_t default_bytes(const struct bpf_source_options *options)
 	uint32_t room = sample_room_bytes(options->cpu_hz, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 					  pages, memory);
 
+	if (options->off_cpu_min_ns && room < SAMPLE_ROOM_WAITS && SAMPLE_ROOM_WAITS <= memory / 64)
+		room = SAMPLE_ROOM_WAITS;
 	if (options->host_calls && options->stack_pages && room < BPF_SOURCE_CALLS_RING)
 		return BPF_SOURCE_CALLS_RING;
 	return room;

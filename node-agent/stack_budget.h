@@ -1,5 +1,5 @@
 /* How much of the agent's time the stacks of one process may take while there is more to do than time. As long as
- * the kernel's buffer is less than half full, as much as they need; then the fifth of the time that is each one's
+ * the kernel's buffer is less than three quarters full, as much as they need; then the fifth of the time that is each one's
  * due; of a buffer that is nearly full all samples are read in haste. Pure; times are arguments. */
 #ifndef STACK_BUDGET_H
 #define STACK_BUDGET_H
@@ -9,8 +9,8 @@
 
 #define STACK_BUDGET_SHARE    5u /* one part in so many of the time that passes is a process's due */
 #define STACK_BUDGET_AHEAD_NS 100000000ull /* what it may have taken before it was due */
-#define STACK_BUDGET_CROWDED  50u          /* percent of the buffer, from which on budgets count */
-#define STACK_BUDGET_FULL     75u          /* percent, from which on nobody has one */
+#define STACK_BUDGET_CROWDED  75u          /* percent of the buffer, from which on budgets count */
+#define STACK_BUDGET_FULL     95u          /* percent, from which on nobody has one */
 
 /* Zeroed: nothing was taken yet. */
 struct stack_budget {

@@ -193,8 +193,8 @@ class Round:
         """Count and ns by (GPU, name) of what the guests were given."""
         truth = collections.defaultdict(lambda: [0, 0])
         for job in (self.job, self.victim):
-            if not job:
-                continue
+            if not job or not os.path.exists(job.records):
+                continue  # killed before anything was delivered
             with open(job.records) as file:
                 for line in file:
                     fields = line.rstrip('\n').split('\t')

@@ -154,6 +154,7 @@ if [ $needs_root = 1 ]; then
 	chown 65534 "$scratch/setuid"
 	chmod 4755 "$scratch/setuid"
 	sample setuid - "$scratch/setuid" good
+	rm -rf "$scratch/profile" # a run that records nothing leaves what is there
 	one setuid run "$scratch/setuid" good
 	same "setuid: processes in the profile" "$("$flamegrid" report "$scratch/profile" --format json 2>/dev/null |
 		grep -c '"command":')" 0

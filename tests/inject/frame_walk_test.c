@@ -218,7 +218,7 @@ static void *ask_given_stack(void *user)
 
 static void near_the_top_the_kernel_is_asked_page_by_page(void **state)
 {
-	struct given_stack given = {.size = 48 * PAGE};
+	struct given_stack given = {.size = 1024 * PAGE}; /* sanitizers need some of it */
 	pthread_attr_t attributes;
 	pthread_t thread;
 	void *base =
