@@ -434,7 +434,8 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 	if (!guest_process_begin(process, now_ns))
 		return 0;
 	do {
-		if (nr_batches++ == GUEST_PROCESS_BATCHES)
+		/* Stacks from the kernel wait for their launches, and for only so many. */
+		if (nr_batches++ == GUEST_PROCESS_BATCHES && !process->probe)
 			return 2;
 		if (!publisher_has_room(process->scope->publisher) ||
 		    !ring_ownership_can_announce(&process->ownership))
