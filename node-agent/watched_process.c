@@ -36,7 +36,7 @@ struct watched_process {
 	pid_t pid;
 	uint64_t start;
 	uint32_t exec_id, fork_exec_id; /* of the last event; and what it was at the fork */
-	bool has_exec_id, ended, reads_maps, replaces_guest;
+	bool has_exec_id, has_stack, ended, reads_maps, replaces_guest; /* has_stack: since its exec */
 	uint32_t process_id;                     /* 0: nothing was sent of it yet */
 	struct guest_process *guest;             /* borrowed; NULL: none */
 	struct process_description *description; /* owns; NULL: nothing was sent of it yet */
@@ -313,7 +313,7 @@ static int prepare(struct watched_process *process)
 
 int watched_process_prepare(struct watched_process *process)
 {
-	return process->has_exec_id ? 0 : prepare(process);
+	return process->has_stack ? 0 : prepare(process);
 }
 
 /* What was found before the first sample is the program's that this is of, if its files are still there: they have been read anew. */
@@ -336,6 +336,7 @@ static int find_stack(struct watched_process *process, const struct sample_event
 	if (event->user_size == 0)
 		watched_account_count_no_stack(&process->account);
 	process->event_start = event->process_start;
+	process->has_stack = true;
 	int r = process->stacks ? 0 : create_stacks(process);
 	if (r == 0)
 		r = address_stack_find(process->stacks, &shown.list, node_id, &lacks);
@@ -373,6 +374,7 @@ static int become(struct watched_process *process)
 {
 	address_stack_destroy(process->stacks);
 	process->stacks = NULL;
+	process->has_stack = false;
 	watched_collectives_forget(process->collectives);
 	return call_anew(process);
 }

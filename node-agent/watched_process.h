@@ -72,8 +72,8 @@ struct guest_process *watched_process_guest(const struct watched_process *proces
 /* The process id under which it is known, for a guest that comes; 0: none, or it was that of another program. */
 uint32_t watched_process_claim(const struct watched_process *process);
 
-/* Reads what there is to know of its files and its interpreter before its first sample, which then can have names and Python frames. Nothing
- * once there is one. 0 or -ENOMEM. */
+/* Reads its files and its interpreter before the first sample of the program that it runs. That sample then has names
+ * and Python frames. Does nothing after that sample. 0 or -ENOMEM. */
 int watched_process_prepare(struct watched_process *process);
 
 /* It has become another program: reads the same, for the program that it is now. 0 or -ENOMEM. */
