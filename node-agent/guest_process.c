@@ -431,10 +431,9 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 	uint32_t nr_batches = 0;
 	int r;
 
-	if (!guest_process_begin(process, now_ns))
+	if (process->probe ? !process->in_pass : !guest_process_begin(process, now_ns))
 		return 0;
 	do {
-		/* Stacks from the kernel wait for their launches, and for only so many. */
 		if (nr_batches++ == GUEST_PROCESS_BATCHES && !process->probe)
 			return 2;
 		if (!publisher_has_room(process->scope->publisher) ||

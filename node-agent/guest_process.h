@@ -107,14 +107,16 @@ void guest_process_hurry(struct guest_process *process);
 
 int32_t guest_process_rank(const struct guest_process *process);
 
-/* Begins a pass, unless one is under way: what is published by now will be read by it. For what has to come between that and
- * guest_process_pass(), which else does so itself. false: there is nothing to read. */
+/* Begins a pass, unless one is under way: the pass reads what the guest has published by now. A guest with a probe needs
+ * this call before the kernel's events are read: each launch of the pass then has its stack. For others
+ * guest_process_pass() makes it. false: there is nothing to read. */
 bool guest_process_begin(struct guest_process *process, uint64_t now_ns);
 
 /* Reads what was published by the time that the pass began, and sends it as far as the window has
  * room, but not more than GUEST_PROCESS_BATCHES messages, so that nobody waits long for what one
- * process wrote. 2: the rest is due at once, call again; 1: there was no room for all of it, call
- * again; 0: the pass is complete; -errno: the agent can't go on. */
+ * process wrote. (A guest with a probe has no such limit: the kernel's stacks wait for its launches, and for only so
+ * many.) 2: the rest is due at once, call again; 1: there was no room for all of it, call again; 0: the pass is
+ * complete, or none has begun; -errno: the agent can't go on. */
 int guest_process_pass(struct guest_process *process, uint64_t now_ns);
 
 /* The last pass is complete and everything about the process was sent: it may be destroyed. */
