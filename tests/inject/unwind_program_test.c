@@ -29,11 +29,12 @@
 #define DEPTH_MAX   14u
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
-#define WALKS     2000u
 #else
 #define SANITIZED 0
-#define WALKS     12000u /* a thread and program */
 #endif
+#define WALKS 2000u /* a thread and program; UNWIND_WALKS: another number */
+
+static uint64_t nr_walks = WALKS;
 
 struct program {
 	const char *path;
@@ -120,7 +121,7 @@ static void *walk_program(void *user)
 	struct worker *worker = user;
 
 	prepare(worker);
-	for (uint32_t depth = 0; worker->check.walks < WALKS; depth++)
+	for (uint32_t depth = 0; worker->check.walks < nr_walks; depth++)
 		worker->program->run(&host, worker->seed * (depth + 1), depth % DEPTH_MAX);
 	sigaltstack(&worker->alternate, NULL);
 	return NULL;
@@ -169,7 +170,7 @@ static void walks_agree_with_backtrace_in_every_program(void **state)
 	assert_int_equal(sum.disagreements, 0);
 	assert_int_equal(sum.without_rule, 0);
 	assert_int_equal(sum.not_ready, 0);
-	assert_true(sum.walks >= (uint64_t)WALKS * THREADS * (uint64_t)nr_programs);
+	assert_true(sum.walks >= nr_walks * THREADS * (uint64_t)nr_programs);
 	assert_true(sum.cut > 0);
 	free(workers);
 }
@@ -276,6 +277,10 @@ int main(int argc, char **argv)
 #endif
 	};
 
+	const char *walks = getenv("UNWIND_WALKS");
+
+	if (walks)
+		nr_walks = strtoull(walks, NULL, 10);
 	programs = calloc((size_t)argc, sizeof(*programs));
 	for (nr_programs = 0; nr_programs < argc - 1; nr_programs++)
 		programs[nr_programs].path = argv[nr_programs + 1];
