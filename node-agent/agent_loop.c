@@ -1,7 +1,6 @@
 #include "agent_loop.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,17 +115,20 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 	return r ? r : pass_range(agent, 0, start, now_ns);
 }
 
-/* Equal names and stacks get one id while they are remembered; that is worth this much memory. */
-static void forget_dictionaries(struct agent *agent)
+/* What was sent is known by its key alone from now on. */
+static void give_dictionaries_back(struct agent *agent)
 {
-	if (string_dictionary_bytes(agent->strings) + stack_dictionary_bytes(agent->stacks) <=
-		    DICTIONARY_BYTES_MAX ||
-	    !batch_builder_is_flushed(agent->builder) ||
+	if (!batch_builder_is_flushed(agent->builder) ||
 	    agent->names.asked != stack_dictionary_nr_frames(agent->stacks))
 		return;
-	string_dictionary_forget(agent->strings);
-	stack_dictionary_forget(agent->stacks);
-	malloc_trim(0);
+	string_dictionary_sent(agent->strings);
+	stack_dictionary_sent(agent->stacks);
+	/* Equal names get one id while they are remembered; that is worth this much memory. */
+	if (string_dictionary_bytes(agent->strings) + stack_dictionary_bytes(agent->stacks) >
+	    DICTIONARY_BYTES_MAX) {
+		string_dictionary_forget(agent->strings);
+		stack_dictionary_forget(agent->stacks);
+	}
 }
 
 /* Until the next pass. */
@@ -152,7 +154,7 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		r = frame_names_request(&agent->names);
 	if (r == 0 && publisher_has_room(agent->publisher))
 		r = batch_builder_flush_dictionaries(agent->builder);
-	forget_dictionaries(agent);
+	give_dictionaries_back(agent);
 	agent->nr_passes += r == 0 && agent->has_all_samples && !agent->waits_for_room &&
 			    !agent->waits_for_stack && !agent->has_more;
 

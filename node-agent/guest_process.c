@@ -23,6 +23,7 @@ struct guest_process {
 	struct process_ledger *ledger;           /* owns */
 	struct process_statistics *statistics;   /* owns */
 	struct process_placement *placement;     /* owns; NULL: not wanted */
+	struct user_share *share;                /* borrowed, and joined */
 	struct ring_source *source;              /* owns */
 	struct ring_ownership ownership;         /* of the source's ring */
 	struct probe_stacks *probe;              /* borrowed; NULL: its stacks are its own */
@@ -62,9 +63,9 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->description = process_description_create(
 		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
 	new_process->statistics = process_statistics_create();
-	struct user_share *share = user_shares_find(scope->shares, arrival->uid);
+	new_process->share = user_share_join(scope->shares, arrival->uid);
 	if (!new_process->ledger || !new_process->description || !new_process->statistics ||
-	    !share) {
+	    !new_process->share) {
 		record_ring_unmap(arrival->ring);
 		guest_process_destroy(new_process);
 		return -ENOMEM;
@@ -79,7 +80,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		.description = new_process->description,
 		.ledger = new_process->ledger,
 		.statistics = new_process->statistics,
-		.share = share,
+		.share = new_process->share,
 		.placement = new_process->placement,
 		.module = scope->module,
 		.notice = scope->notice,
@@ -114,6 +115,7 @@ void guest_process_destroy(struct guest_process *process)
 	process_ledger_destroy(process->ledger);
 	process_statistics_destroy(process->statistics);
 	process_placement_destroy(process->placement);
+	user_share_leave(process->share);
 	free(process);
 }
 
