@@ -80,6 +80,8 @@ static int pass_guest(struct agent *agent, uint32_t index, uint64_t now_ns, bool
 		agent->waits_for_room = true;
 	if (r == 2)
 		agent->has_more = true;
+	if (r == 3)
+		agent->waits_for_names = true;
 	bpf_source_set_blocked(agent->bpf, process, guest_process_is_blocked(process));
 	*removed = guest_process_is_over(process);
 	if (*removed)
@@ -107,7 +109,7 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 	uint32_t start = count ? agent->turn++ % count : 0;
 	int stacks = probe_guests_pass(agent->probe, agent->processes, now_ns);
 
-	agent->has_more = false;
+	agent->has_more = agent->waits_for_names = false;
 	if (stacks < 0)
 		return stacks;
 	agent->waits_for_stack = stacks == 1;
@@ -156,10 +158,10 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		r = batch_builder_flush_dictionaries(agent->builder);
 	give_dictionaries_back(agent);
 	agent->nr_passes += r == 0 && agent->has_all_samples && !agent->waits_for_room &&
-			    !agent->waits_for_stack && !agent->has_more;
+			    !agent->waits_for_stack && !agent->waits_for_names && !agent->has_more;
 
 	agent->interval_ns += agent->drain_interval_ns;
-	if (count_read(agent) != before)
+	if (count_read(agent) != before || agent->waits_for_names)
 		agent->interval_ns = agent->drain_interval_ns;
 	else if (agent->interval_ns > IDLE_INTERVALS * agent->drain_interval_ns)
 		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;

@@ -27,6 +27,8 @@ struct guest_process {
 	struct ring_source *source;              /* owns */
 	struct ring_ownership ownership;         /* of the source's ring */
 	struct probe_stacks *probe;              /* borrowed; NULL: its stacks are its own */
+	uint64_t text;                           /* bytes of names that have arrived, or more */
+	uint64_t text_seq;                       /* the message with the newest ones; 0: none */
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* somebody will say when it ends */
 	bool in_pass, finished, died, ending, last_pass, over;
@@ -428,6 +430,18 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 	return true;
 }
 
+/* Names of a process that need not mean well are on their way, in whatever number it made them. */
+static bool waits_for_names(struct guest_process *process)
+{
+	uint64_t text = ring_source_text(process->source);
+
+	if (process->hurries || user_share_is_trusted(process->share))
+		return false;
+	if (publisher_acked_seq(process->scope->publisher) >= process->text_seq)
+		process->text = text;
+	return text - process->text >= GUEST_PROCESS_TEXT_MAX;
+}
+
 int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 {
 	uint32_t nr_batches = 0;
@@ -441,10 +455,15 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 		if (!publisher_has_room(process->scope->publisher) ||
 		    !ring_ownership_can_announce(&process->ownership))
 			return 1;
+		if (waits_for_names(process))
+			return 3;
+		uint64_t text = ring_source_text(process->source);
 		r = ring_source_read(process->source, process->scope->builder);
 		int sent = r < 0 ? r : send_batch(process);
 		if (sent)
 			return sent;
+		if (ring_source_text(process->source) != text)
+			process->text_seq = publisher_last_seq(process->scope->publisher);
 	} while (r == 1);
 	process->in_pass = false;
 	if (process->finished && !process->watched)
