@@ -1,7 +1,6 @@
 #include "agent_loop.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +80,8 @@ static int pass_guest(struct agent *agent, uint32_t index, uint64_t now_ns, bool
 		agent->waits_for_room = true;
 	if (r == 2)
 		agent->has_more = true;
+	if (r == 3)
+		agent->waits_for_names = true;
 	bpf_source_set_blocked(agent->bpf, process, guest_process_is_blocked(process));
 	*removed = guest_process_is_over(process);
 	if (*removed)
@@ -108,7 +109,7 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 	uint32_t start = count ? agent->turn++ % count : 0;
 	int stacks = probe_guests_pass(agent->probe, agent->processes, now_ns);
 
-	agent->has_more = false;
+	agent->has_more = agent->waits_for_names = false;
 	if (stacks < 0)
 		return stacks;
 	agent->waits_for_stack = stacks == 1;
@@ -116,17 +117,20 @@ static int pass_guests(struct agent *agent, uint64_t now_ns)
 	return r ? r : pass_range(agent, 0, start, now_ns);
 }
 
-/* Equal names and stacks get one id while they are remembered; that is worth this much memory. */
-static void forget_dictionaries(struct agent *agent)
+/* What was sent is known by its key alone from now on. */
+static void give_dictionaries_back(struct agent *agent)
 {
-	if (string_dictionary_bytes(agent->strings) + stack_dictionary_bytes(agent->stacks) <=
-		    DICTIONARY_BYTES_MAX ||
-	    !batch_builder_is_flushed(agent->builder) ||
+	if (!batch_builder_is_flushed(agent->builder) ||
 	    agent->names.asked != stack_dictionary_nr_frames(agent->stacks))
 		return;
-	string_dictionary_forget(agent->strings);
-	stack_dictionary_forget(agent->stacks);
-	malloc_trim(0);
+	string_dictionary_sent(agent->strings);
+	stack_dictionary_sent(agent->stacks);
+	/* Equal names get one id while they are remembered; that is worth this much memory. */
+	if (string_dictionary_bytes(agent->strings) + stack_dictionary_bytes(agent->stacks) >
+	    DICTIONARY_BYTES_MAX) {
+		string_dictionary_forget(agent->strings);
+		stack_dictionary_forget(agent->stacks);
+	}
 }
 
 /* Until the next pass. */
@@ -152,12 +156,12 @@ static int pass(struct agent *agent, uint64_t now_ns)
 		r = frame_names_request(&agent->names);
 	if (r == 0 && publisher_has_room(agent->publisher))
 		r = batch_builder_flush_dictionaries(agent->builder);
-	forget_dictionaries(agent);
+	give_dictionaries_back(agent);
 	agent->nr_passes += r == 0 && agent->has_all_samples && !agent->waits_for_room &&
-			    !agent->waits_for_stack && !agent->has_more;
+			    !agent->waits_for_stack && !agent->waits_for_names && !agent->has_more;
 
 	agent->interval_ns += agent->drain_interval_ns;
-	if (count_read(agent) != before)
+	if (count_read(agent) != before || agent->waits_for_names)
 		agent->interval_ns = agent->drain_interval_ns;
 	else if (agent->interval_ns > IDLE_INTERVALS * agent->drain_interval_ns)
 		agent->interval_ns = IDLE_INTERVALS * agent->drain_interval_ns;

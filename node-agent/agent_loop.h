@@ -74,8 +74,9 @@ struct agent {
 	bool refusal_said, turned_down_said;
 	uint64_t nr_full,
 		next_full_ns; /* processes that found no place, and when to say so again */
-	uint32_t turn; /* with whom the next pass begins: room in the window is for all */
-	bool has_more; /* in rings, within the pass at hand */
+	uint32_t turn;        /* with whom the next pass begins: room in the window is for all */
+	bool has_more;        /* in rings, within the pass at hand */
+	bool waits_for_names; /* of an untrusted process, to arrive */
 	bool waits_for_room, leaves_guests, has_all_samples;
 	uint64_t refused_guests;
 	struct agent_exchange exchange; /* with other threads */

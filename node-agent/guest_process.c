@@ -23,9 +23,12 @@ struct guest_process {
 	struct process_ledger *ledger;           /* owns */
 	struct process_statistics *statistics;   /* owns */
 	struct process_placement *placement;     /* owns; NULL: not wanted */
+	struct user_share *share;                /* borrowed, and joined */
 	struct ring_source *source;              /* owns */
 	struct ring_ownership ownership;         /* of the source's ring */
 	struct probe_stacks *probe;              /* borrowed; NULL: its stacks are its own */
+	uint64_t text;                           /* bytes of names that have arrived, or more */
+	uint64_t text_seq;                       /* the message with the newest ones; 0: none */
 	uint64_t ledger_ns;                      /* when the ledger was last looked at */
 	bool watched;                            /* somebody will say when it ends */
 	bool in_pass, finished, died, ending, last_pass, over;
@@ -62,9 +65,9 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	new_process->description = process_description_create(
 		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
 	new_process->statistics = process_statistics_create();
-	struct user_share *share = user_shares_find(scope->shares, arrival->uid);
+	new_process->share = user_share_join(scope->shares, arrival->uid);
 	if (!new_process->ledger || !new_process->description || !new_process->statistics ||
-	    !share) {
+	    !new_process->share) {
 		record_ring_unmap(arrival->ring);
 		guest_process_destroy(new_process);
 		return -ENOMEM;
@@ -79,7 +82,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 		.description = new_process->description,
 		.ledger = new_process->ledger,
 		.statistics = new_process->statistics,
-		.share = share,
+		.share = new_process->share,
 		.placement = new_process->placement,
 		.module = scope->module,
 		.notice = scope->notice,
@@ -114,6 +117,7 @@ void guest_process_destroy(struct guest_process *process)
 	process_ledger_destroy(process->ledger);
 	process_statistics_destroy(process->statistics);
 	process_placement_destroy(process->placement);
+	user_share_leave(process->share);
 	free(process);
 }
 
@@ -426,6 +430,18 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
 	return true;
 }
 
+/* Names of a process that need not mean well are on their way, in whatever number it made them. */
+static bool waits_for_names(struct guest_process *process)
+{
+	uint64_t text = ring_source_text(process->source);
+
+	if (process->hurries || user_share_is_trusted(process->share))
+		return false;
+	if (publisher_acked_seq(process->scope->publisher) >= process->text_seq)
+		process->text = text;
+	return text - process->text >= GUEST_PROCESS_TEXT_MAX;
+}
+
 int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 {
 	uint32_t nr_batches = 0;
@@ -439,10 +455,15 @@ int guest_process_pass(struct guest_process *process, uint64_t now_ns)
 		if (!publisher_has_room(process->scope->publisher) ||
 		    !ring_ownership_can_announce(&process->ownership))
 			return 1;
+		if (waits_for_names(process))
+			return 3;
+		uint64_t text = ring_source_text(process->source);
 		r = ring_source_read(process->source, process->scope->builder);
 		int sent = r < 0 ? r : send_batch(process);
 		if (sent)
 			return sent;
+		if (ring_source_text(process->source) != text)
+			process->text_seq = publisher_last_seq(process->scope->publisher);
 	} while (r == 1);
 	process->in_pass = false;
 	if (process->finished && !process->watched)

@@ -22,6 +22,8 @@ struct record_ring_command;
 #define GUEST_PROCESS_VERDICT_NS                                                                   \
 	500000000ull /* a process that ended without a goodbye may have been stopped, of which its `run` tells a little later */
 #define GUEST_PROCESS_BATCHES 8u
+/* Names and paths of one process that are on their way, unless it is trusted. */
+#define GUEST_PROCESS_TEXT_MAX (256u << 10)
 
 struct guest_process;
 struct symbolizer_module;
@@ -31,7 +33,7 @@ struct user_shares;
 struct guest_process_scope {
 	struct string_dictionary *strings;
 	struct stack_dictionary *stacks;
-	struct user_shares *shares; /* of the two */
+	struct user_shares *shares;    /* of the two */
 	struct batch_builder *builder; /* its sink is publisher_send() */
 	struct publisher *publisher;
 	const struct device_list *devices;
@@ -41,8 +43,9 @@ struct guest_process_scope {
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
 	void (*notice)(void *context, const char *text);
 	void *context;
-	const uint8_t *epoch;                   /* who we are */
-	struct predecessor_table *predecessors; /* who was before us; NULL: nobody that we would go on for */
+	const uint8_t *epoch; /* who we are */
+	struct predecessor_table
+		*predecessors; /* who was before us; NULL: nobody that we would go on for */
 	bool begins_anew; /* what guests recorded before they came to us is not ours (agent.h: attached) */
 };
 
@@ -115,8 +118,8 @@ bool guest_process_begin(struct guest_process *process, uint64_t now_ns);
 /* Reads what was published by the time that the pass began, and sends it as far as the window has
  * room, but not more than GUEST_PROCESS_BATCHES messages, so that nobody waits long for what one
  * process wrote. (A guest with a probe has no such limit: the kernel's stacks wait for its launches, and for only so
- * many.) 2: the rest is due at once, call again; 1: there was no room for all of it, call again; 0: the pass is
- * complete, or none has begun; -errno: the agent can't go on. */
+ * many.) 3: names that it sent have to arrive before the rest; 2: the rest is due at once, call again; 1: there was no
+ * room for all of it, call again; 0: the pass is complete, or none has begun; -errno: the agent can't go on. */
 int guest_process_pass(struct guest_process *process, uint64_t now_ns);
 
 /* The last pass is complete and everything about the process was sent: it may be destroyed. */

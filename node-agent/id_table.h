@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ID_TABLE_CHUNK 1024u /* entries that are allocated together */
+#define ID_TABLE_CHUNK 256u /* entries that are allocated together */
 
 struct id_table {
 	uint32_t **chunks; /* owns, and each of them; NULL: all of it is unset */

@@ -253,6 +253,8 @@ static void give_memory_back(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 128 << 10);
 	mallopt(M_TRIM_THRESHOLD, 128 << 10);
+	/* Threads that close descriptors come and go, and would each leave a heap of its own. */
+	mallopt(M_ARENA_MAX, 1);
 }
 
 /* Each guest takes two descriptors. Without the right to more, fewer get in. */

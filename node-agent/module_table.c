@@ -22,7 +22,7 @@
 
 #define MAPS_SIZE_MAX  (16u << 20)
 #define VDSO_NAME      "linux-vdso.so.1"
-#define IDENTIFY_READS 4u /* between two rereads, for files without a build id */
+#define IDENTIFY_READS 4u      /* between two rereads, for files without a build id */
 #define CODE_MIN       4096ull /* nothing is ever mapped below */
 #if defined(__x86_64__)
 #define CODE_MAX (1ull << 47) /* above it are gaps, and the kernel */
@@ -40,7 +40,7 @@ struct module_table {
 	char *text; /* owns; /proc/PID/maps as last read */
 	size_t text_size;
 	uint64_t hole_start, hole_end; /* no mapping of the text, as last found; end 0: not known */
-	uint32_t generated; /* module id of generated code, or MESSAGE_FRAME_NO_MODULE */
+	uint32_t generated;            /* module id of generated code, or MESSAGE_FRAME_NO_MODULE */
 	uint32_t nr_strangers, next_check; /* addresses in no file; at which to look for a map */
 };
 
@@ -225,15 +225,16 @@ int module_table_add(struct module_table *table, const struct definition_module 
 	char terminated[PATH_MAX];
 
 	path_size = strnlen(path, path_size);
-	if (definition->start >= definition->end || path_size == 0 || path_size >= PATH_MAX)
+	/* Each file that is entered stays for the agent's life: what no process has is none. */
+	if (definition->start >= definition->end || definition->end > CODE_MAX ||
+	    definition->build_id_size > WIRE_BUILD_ID_MAX || path_size == 0 ||
+	    path_size >= PATH_MAX)
 		return -EINVAL;
 	memcpy(terminated, path, path_size);
 	terminated[path_size] = '\0';
 	place.path = terminated;
 	set_process(table, &place);
-	place.build_id_size = definition->build_id_size < WIRE_BUILD_ID_MAX
-				      ? definition->build_id_size
-				      : WIRE_BUILD_ID_MAX;
+	place.build_id_size = definition->build_id_size;
 	memcpy(place.build_id, definition->build_id, place.build_id_size);
 	bool known = place.build_id_size > 0 || (place.flags & DEFINITION_MODULE_VDSO) ||
 		     identify(table, &place);

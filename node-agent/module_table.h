@@ -29,7 +29,8 @@ void module_table_destroy(struct module_table *table);
 
 /* A file without a build id gets one made of its contents, if it can be told that what is at its
  * path is what is mapped. If not, it has no names: those of another file would be wrong. 0;
- * -EINVAL: no addresses, or no path; -ENOSPC: too many modules; -ENOMEM. */
+ * -EINVAL: no addresses that a program can have, no path, or a build id that is none; -ENOSPC: too many modules;
+ * -ENOMEM. */
 int module_table_add(struct module_table *table, const struct definition_module *definition,
 		     const char *path, size_t path_size);
 

@@ -278,7 +278,9 @@ static int tolerate(int r)
 static int read_all(struct ring_definitions *definitions, struct record_ring *ring,
 		    const struct record_ring_snapshot *snapshot)
 {
-	for (;;) {
+	const uint64_t room = definitions->text_room;
+
+	while (room - definitions->text_room < RING_SOURCE_TEXT_AT_ONCE) {
 		uint32_t type, size;
 		int r = record_ring_read_definition(ring, snapshot, &type, definitions->definition,
 						    DEFINITION_SIZE_MAX, &size);
@@ -297,6 +299,7 @@ static int read_all(struct ring_definitions *definitions, struct record_ring *ri
 		if (r)
 			return r;
 	}
+	return 1;
 }
 
 int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,

@@ -34,8 +34,8 @@ int ring_definitions_init(struct ring_definitions *definitions,
 			  const struct ring_source_outputs *outputs, pid_t pid, uid_t user);
 void ring_definitions_fini(struct ring_definitions *definitions);
 
-/* Takes all that are not yet read and within the snapshot. What makes no sense, or finds no room, is counted in the
- * ledger. 0 or -ENOMEM. */
+/* Takes all that are not yet read and within the snapshot, or RING_SOURCE_TEXT_AT_ONCE bytes of text. What makes no
+ * sense, or finds no room, is counted in the ledger. 1: there may be more; 0: all is read; -ENOMEM. */
 int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
 			  const struct record_ring_snapshot *snapshot);
 

@@ -309,6 +309,11 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder)
 	return r;
 }
 
+uint64_t ring_source_text(const struct ring_source *source)
+{
+	return RING_SOURCE_NAMES_SIZE_MAX - source->definitions.text_room;
+}
+
 int ring_source_forget(struct ring_source *source)
 {
 	read_counts(source);

@@ -21,8 +21,9 @@
 #define RING_SOURCE_NAMES_MAX (1u << 18) /* kernel names of one process */
 /* Bytes of its names and paths together, Python functions included: the largest programs have some MiB. */
 #define RING_SOURCE_NAMES_SIZE_MAX (24u << 20)
-#define RING_SOURCE_NAME_COST      32u        /* that each of them takes besides */
-#define RING_SOURCE_MODULES_MAX    (1u << 15) /* files that it announces */
+#define RING_SOURCE_TEXT_AT_ONCE   (128u << 10) /* of these, in one message */
+#define RING_SOURCE_NAME_COST      32u          /* that each of them takes besides */
+#define RING_SOURCE_MODULES_MAX    (1u << 15)   /* files that it announces */
 #define RING_SOURCE_DURATION_MAX_NS                                                                \
 	(1ull << 53) /* of one record: 104 days; a longer one would be all that totals show */
 #define RING_SOURCE_NODES_MAX (1u << 21) /* new nodes that its stacks may make */
@@ -73,12 +74,15 @@ bool ring_source_begin(struct ring_source *source);
 void ring_source_abandon(struct ring_source *source);
 
 /* Reads on within the pass, definitions first, then collectives, launches and GPU records, until the batch is
- * full, or there are collectives to be sent, which come with nothing else. 1: that is so, there may be more; 0: the pass is complete; -ENOMEM. */
+ * full, much text was read, or there are collectives to be sent, which come with nothing else. 1: that is so, there may be more; 0: the pass is complete; -ENOMEM. */
 int ring_source_read(struct ring_source *source, struct batch_builder *builder);
 
 /* Collectives that were read and wait to be sent, as a message but for its process; borrowed until the next ring_source_read(). false: none. */
 bool ring_source_collectives(struct ring_source *source, struct message *message);
 bool ring_source_has_collectives(const struct ring_source *source);
+
+/* Bytes of names and paths that were taken; one that may enter no more has taken all. */
+uint64_t ring_source_text(const struct ring_source *source);
 
 /* What the guest counted until now is not ours. 0 or -ENOMEM. */
 int ring_source_forget(struct ring_source *source);

@@ -1,69 +1,75 @@
 #include "stack_dictionary.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "id_index.h"
+#include "id_memory.h"
 
-/* Entries of one kind: the array on the wire, and the index that finds them. */
+#define ENTRIES_KEPT_MAX 1024u /* places that are kept while all entries were sent */
+
+/* Entries of one kind that were not sent, as they are on the wire. */
 struct entries {
-	void *array; /* owns; without those that were forgotten */
+	void *array; /* owns */
 	uint32_t count, max;
-	uint32_t forgotten; /* ids below those of the array */
-	struct id_index index;
+	uint32_t sent; /* ids below those of the array */
 };
 
 struct stack_dictionary {
-	struct entries modules, codes, frames, nodes;
+	struct entries modules, codes, frames, nodes; /* modules: all, sent or not */
+	struct id_memory known_modules;
+	struct stack_memory own, *memory; /* memory: borrowed, or own */
 };
 
 struct stack_dictionary *stack_dictionary_create(void)
 {
 	struct stack_dictionary *stacks = calloc(1, sizeof(*stacks));
 
-	if (!stacks)
-		return NULL;
-	if (id_index_init(&stacks->modules.index) || id_index_init(&stacks->codes.index) ||
-	    id_index_init(&stacks->frames.index) || id_index_init(&stacks->nodes.index)) {
-		stack_dictionary_destroy(stacks);
-		return NULL;
-	}
+	if (stacks)
+		stacks->memory = &stacks->own;
 	return stacks;
-}
-
-static void entries_fini(struct entries *entries)
-{
-	free(entries->array);
-	id_index_fini(&entries->index);
 }
 
 void stack_dictionary_destroy(struct stack_dictionary *stacks)
 {
 	if (!stacks)
 		return;
-	entries_fini(&stacks->modules);
-	entries_fini(&stacks->codes);
-	entries_fini(&stacks->frames);
-	entries_fini(&stacks->nodes);
+	free(stacks->modules.array);
+	free(stacks->codes.array);
+	free(stacks->frames.array);
+	free(stacks->nodes.array);
+	id_memory_clear(&stacks->known_modules);
+	stack_memory_clear(&stacks->own);
 	free(stacks);
+}
+
+uint64_t stack_memory_bytes(const struct stack_memory *memory)
+{
+	return id_memory_bytes(&memory->codes) + id_memory_bytes(&memory->frames) +
+	       id_memory_bytes(&memory->nodes);
+}
+
+void stack_memory_clear(struct stack_memory *memory)
+{
+	id_memory_clear(&memory->codes);
+	id_memory_clear(&memory->frames);
+	id_memory_clear(&memory->nodes);
 }
 
 static uint32_t total(const struct entries *entries)
 {
-	return entries->forgotten + entries->count;
+	return entries->sent + entries->count;
 }
 
 /* Where the entries from first_id on begin in the array. */
 static uint32_t index_of(const struct entries *entries, uint32_t first_id)
 {
-	return first_id - entries->forgotten - 1;
+	return first_id - entries->sent - 1;
 }
 
-/* Appends a copy of *entry, whose index must not have it yet. */
-static int append(struct entries *entries, uint32_t hash, const void *entry, size_t size,
-		  uint32_t *id)
+/* Appends a copy of *entry, whose key memory must not have yet. */
+static int append(struct entries *entries, struct id_memory *memory, struct id_key key,
+		  const void *entry, size_t size, uint32_t *id)
 {
 	if (total(entries) == WIRE_ID_MAX)
 		return -ENOSPC;
@@ -76,21 +82,29 @@ static int append(struct entries *entries, uint32_t hash, const void *entry, siz
 		entries->array = array;
 		entries->max = max;
 	}
-	if (id_index_reserve(&entries->index))
+	if (id_memory_add(memory, key, total(entries) + 1))
 		return -ENOMEM;
-	memcpy((char *)entries->array + entries->count * size, entry, size);
-	id_index_add(&entries->index, hash, ++entries->count);
+	memcpy((char *)entries->array + entries->count++ * size, entry, size);
 	*id = total(entries);
 	return 0;
 }
 
-static bool same_module(const struct message_module *a, const struct message_module *b)
+static struct id_key pair(uint32_t first, uint32_t second)
 {
-	if (a->owner != b->owner || a->build_id_size != b->build_id_size)
-		return false;
-	if (a->build_id_size == 0)
-		return a->path == b->path;
-	return memcmp(a->build_id, b->build_id, a->build_id_size) == 0;
+	return (struct id_key){{(uint64_t)first << 32 | second}};
+}
+
+/* Of its owner and build id, or of its path where it has none. */
+static struct id_key module_key(const struct message_module *module)
+{
+	uint8_t bytes[sizeof(module->owner) + WIRE_BUILD_ID_MAX];
+	size_t size = sizeof(module->owner);
+
+	if (module->build_id_size == 0)
+		return (struct id_key){{module->path, 1ull << 32 | module->owner}};
+	memcpy(bytes, &module->owner, size);
+	memcpy(bytes + size, module->build_id, module->build_id_size);
+	return id_memory_key(bytes, size + module->build_id_size);
 }
 
 int stack_dictionary_add_module(struct stack_dictionary *stacks,
@@ -100,83 +114,57 @@ int stack_dictionary_add_module(struct stack_dictionary *stacks,
 	struct message_module *array = modules->array;
 	struct message_module copy = {
 		.path = module->path, .flags = module->flags, .owner = module->owner};
-	uint32_t id;
 
 	*module_id = MESSAGE_FRAME_NO_MODULE;
 	copy.build_id_size = module->build_id_size < WIRE_BUILD_ID_MAX ? module->build_id_size
 								       : WIRE_BUILD_ID_MAX;
 	memcpy(copy.build_id, module->build_id, copy.build_id_size);
 
-	uint32_t hash = copy.build_id_size ? id_index_hash_bytes(&modules->index, copy.build_id,
-								 copy.build_id_size)
-					   : id_index_hash_pair(&modules->index, copy.path, 0);
-	uint32_t cursor = hash;
-	while ((id = id_index_next(&modules->index, hash, &cursor)) != ID_INDEX_NONE) {
-		if (same_module(&array[id - 1], &copy)) {
-			array[id - 1].flags |= copy.flags;
-			*module_id = id;
-			return 0;
-		}
+	const struct id_key key = module_key(&copy);
+	const uint32_t known = id_memory_find(&stacks->known_modules, key);
+	if (known != ID_MEMORY_NONE) {
+		array[known - 1].flags |= copy.flags;
+		*module_id = known;
+		return 0;
 	}
-	return modules->count == STACK_MODULES_MAX
-		       ? -ENOSPC
-		       : append(modules, hash, &copy, sizeof(copy), module_id);
+	return modules->count == STACK_MODULES_MAX ? -ENOSPC
+						   : append(modules, &stacks->known_modules, key,
+							    &copy, sizeof(copy), module_id);
 }
 
 int stack_dictionary_add_code(struct stack_dictionary *stacks, struct message_code code,
 			      uint32_t *code_id)
 {
-	struct entries *codes = &stacks->codes;
-	const struct message_code *array = codes->array;
-	uint32_t hash = id_index_hash_pair(&codes->index, code.file, code.name);
-	uint32_t id, cursor = hash;
+	const struct id_key key = pair(code.file, code.name);
 
-	*code_id = MESSAGE_FRAME_NATIVE;
-	while ((id = id_index_next(&codes->index, hash, &cursor)) != ID_INDEX_NONE) {
-		if (array[id - 1].file == code.file && array[id - 1].name == code.name) {
-			*code_id = codes->forgotten + id;
-			return 0;
-		}
-	}
-	return append(codes, hash, &code, sizeof(code), code_id);
+	*code_id = id_memory_find(&stacks->memory->codes, key);
+	return *code_id != ID_MEMORY_NONE ? 0
+					  : append(&stacks->codes, &stacks->memory->codes, key,
+						   &code, sizeof(code), code_id);
 }
 
 static int add_frame(struct stack_dictionary *stacks, const struct message_frame *frame,
 		     uint32_t *frame_id)
 {
-	struct entries *frames = &stacks->frames;
-	const struct message_frame *array = frames->array;
-	uint32_t hash = id_index_hash_pair(
-		&frames->index, (uint64_t)frame->code << 32 | frame->module, frame->offset);
-	uint32_t id, cursor = hash;
+	const struct id_key key = {{(uint64_t)frame->code << 32 | frame->module, frame->offset}};
 
-	while ((id = id_index_next(&frames->index, hash, &cursor)) != ID_INDEX_NONE) {
-		if (array[id - 1].module == frame->module && array[id - 1].code == frame->code &&
-		    array[id - 1].offset == frame->offset) {
-			*frame_id = frames->forgotten + id;
-			return 0;
-		}
-	}
-	return append(frames, hash, frame, sizeof(*frame), frame_id);
+	*frame_id = id_memory_find(&stacks->memory->frames, key);
+	return *frame_id != ID_MEMORY_NONE ? 0
+					   : append(&stacks->frames, &stacks->memory->frames, key,
+						    frame, sizeof(*frame), frame_id);
 }
 
 static int add_node(struct stack_dictionary *stacks, struct message_node node,
 		    uint32_t *node_budget, uint32_t *node_id)
 {
-	struct entries *nodes = &stacks->nodes;
-	const struct message_node *array = nodes->array;
-	uint32_t hash = id_index_hash_pair(&nodes->index, node.parent, node.frame);
-	uint32_t id, cursor = hash;
+	const struct id_key key = pair(node.parent, node.frame);
 
-	while ((id = id_index_next(&nodes->index, hash, &cursor)) != ID_INDEX_NONE) {
-		if (array[id - 1].parent == node.parent && array[id - 1].frame == node.frame) {
-			*node_id = nodes->forgotten + id;
-			return 0;
-		}
-	}
+	*node_id = id_memory_find(&stacks->memory->nodes, key);
+	if (*node_id != ID_MEMORY_NONE)
+		return 0;
 	if (*node_budget == 0)
 		return -EDQUOT;
-	int r = append(nodes, hash, &node, sizeof(node), node_id);
+	int r = append(&stacks->nodes, &stacks->memory->nodes, key, &node, sizeof(node), node_id);
 	if (r == 0)
 		(*node_budget)--;
 	return r;
@@ -249,31 +237,37 @@ const struct message_node *stack_dictionary_nodes(const struct stack_dictionary 
 	       index_of(&stacks->nodes, first_id);
 }
 
-static uint64_t bytes_of(const struct entries *entries, size_t size)
+void stack_dictionary_use(struct stack_dictionary *stacks, struct stack_memory *memory)
 {
-	return entries->max * (uint64_t)size + id_index_bytes(&entries->index);
+	stacks->memory = memory ? memory : &stacks->own;
+}
+
+static void sent(struct entries *entries)
+{
+	if (entries->max > ENTRIES_KEPT_MAX) {
+		free(entries->array);
+		entries->array = NULL;
+		entries->max = 0;
+	}
+	entries->sent += entries->count;
+	entries->count = 0;
+}
+
+void stack_dictionary_sent(struct stack_dictionary *stacks)
+{
+	sent(&stacks->codes);
+	sent(&stacks->frames);
+	sent(&stacks->nodes);
 }
 
 uint64_t stack_dictionary_bytes(const struct stack_dictionary *stacks)
 {
-	return bytes_of(&stacks->codes, sizeof(struct message_code)) +
-	       bytes_of(&stacks->frames, sizeof(struct message_frame)) +
-	       bytes_of(&stacks->nodes, sizeof(struct message_node));
-}
-
-static void forget(struct entries *entries)
-{
-	if (id_index_clear(&entries->index))
-		return;
-	free(entries->array);
-	entries->array = NULL;
-	entries->forgotten += entries->count;
-	entries->count = entries->max = 0;
+	return stacks->codes.max * sizeof(struct message_code) +
+	       stacks->frames.max * sizeof(struct message_frame) +
+	       stacks->nodes.max * sizeof(struct message_node) + stack_memory_bytes(&stacks->own);
 }
 
 void stack_dictionary_forget(struct stack_dictionary *stacks)
 {
-	forget(&stacks->codes);
-	forget(&stacks->frames);
-	forget(&stacks->nodes);
+	stack_memory_clear(&stacks->own);
 }

@@ -1,17 +1,27 @@
-/* Stacks of one agent as a prefix tree, shared by all its processes: modules, codes, frames and nodes,
+/* Stacks of one agent as a prefix tree, shared by its processes: modules, codes, frames and nodes,
  * each numbered from 1 without gaps in the order in which they came. A stack is the node of its
- * leaf. Single-threaded: only the agent loop calls it. */
+ * leaf. Codes, frames and nodes are kept until they were sent, and then their keys alone. Single-threaded: only the
+ * agent loop calls it. */
 #ifndef STACK_DICTIONARY_H
 #define STACK_DICTIONARY_H
 
 #include <stdint.h>
 
+#include "id_memory.h"
 #include "proto/message.h"
 
 #define STACK_NODE_NONE   0u         /* the stack without frames */
 #define STACK_MODULES_MAX (1u << 18) /* files; each costs memory for the agent's life */
 
 struct stack_dictionary;
+
+/* Which codes, frames and nodes are known. Embedded; zeroed memory is an empty one. */
+struct stack_memory {
+	struct id_memory codes, frames, nodes;
+};
+
+uint64_t stack_memory_bytes(const struct stack_memory *memory);
+void stack_memory_clear(struct stack_memory *memory); /* gives all memory back */
 
 /* NULL: out of memory. stack_dictionary_destroy() accepts NULL. */
 struct stack_dictionary *stack_dictionary_create(void);
@@ -41,7 +51,8 @@ uint32_t stack_dictionary_nr_codes(const struct stack_dictionary *stacks);
 uint32_t stack_dictionary_nr_frames(const struct stack_dictionary *stacks);
 uint32_t stack_dictionary_nr_nodes(const struct stack_dictionary *stacks);
 
-/* Everything from first_id on, in order, of which nothing was forgotten. Borrowed until the next add or forget. */
+/* Everything from first_id on, in order, of which, but for modules, nothing was sent. Borrowed until the next add or
+ * stack_dictionary_sent(). */
 const struct message_module *stack_dictionary_modules(const struct stack_dictionary *stacks,
 						      uint32_t first_id);
 const struct message_code *stack_dictionary_codes(const struct stack_dictionary *stacks,
@@ -51,12 +62,18 @@ const struct message_frame *stack_dictionary_frames(const struct stack_dictionar
 const struct message_node *stack_dictionary_nodes(const struct stack_dictionary *stacks,
 						  uint32_t first_id);
 
-/* Bytes of what stack_dictionary_forget() can give back. */
+/* Which codes, frames and nodes are known from now on is in memory, borrowed until the next call. NULL: in the
+ * dictionary's own. Two memories may give equal stacks two ids. */
+void stack_dictionary_use(struct stack_dictionary *stacks, struct stack_memory *memory);
+
+/* All was sent: gives codes, frames and nodes back. Ids stay valid. */
+void stack_dictionary_sent(struct stack_dictionary *stacks);
+
+/* Bytes that it takes, but for modules, which stay, and for memories of others. */
 uint64_t stack_dictionary_bytes(const struct stack_dictionary *stacks);
 
-/* Gives the memory of codes, frames and nodes back, once all were sent. Ids that were given stay valid where they
- * were sent to; equal ones get new ids from now on. Modules stay: their symbols are kept under their ids. Without
- * memory for it less is given back. */
+/* Forgets which codes, frames and nodes are known in the dictionary's own memory. Ids stay valid where they were sent
+ * to; equal ones get new ids from now on. Modules stay: their symbols are kept under their ids. */
 void stack_dictionary_forget(struct stack_dictionary *stacks);
 
 #endif

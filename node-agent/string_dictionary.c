@@ -1,12 +1,15 @@
 #include "string_dictionary.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "id_index.h"
+#include "id_memory.h"
 
-#define CHUNK_SIZE (256u << 10)
+#define CHUNK_SIZE     (256u << 10) /* given back as a whole: above M_MMAP_THRESHOLD */
+#define CHUNK_KEPT_MAX (16u << 10)  /* bytes used of a chunk that is kept */
+#define TEXTS_KEPT_MAX 1024u        /* places for texts that are kept while there are none */
 
 struct chunk {
 	struct chunk *next;
@@ -15,11 +18,11 @@ struct chunk {
 };
 
 struct string_dictionary {
-	struct id_index index;
-	struct message_text *texts; /* owns; texts[id - nr_forgotten - 1], pointing into chunks */
+	struct id_memory own, *memory; /* memory: borrowed, or own */
+	struct message_text *texts;    /* owns; texts[id - nr_sent - 1], pointing into chunks */
 	uint32_t nr_texts, max_texts;
-	uint32_t nr_forgotten; /* ids below those of texts[] */
-	struct chunk *chunks;  /* owns; the newest first */
+	uint32_t nr_sent;     /* ids below those of texts[] */
+	struct chunk *chunks; /* owns; the newest first */
 	uint64_t chunk_bytes;
 };
 
@@ -27,48 +30,62 @@ struct string_dictionary *string_dictionary_create(void)
 {
 	struct string_dictionary *strings = calloc(1, sizeof(*strings));
 
-	if (strings && id_index_init(&strings->index)) {
-		free(strings);
-		return NULL;
-	}
+	if (strings)
+		strings->memory = &strings->own;
 	return strings;
 }
 
-static void free_texts(struct string_dictionary *strings)
+/* The first one stays, unless much of it was used: what was written once is memory from then on. */
+static void free_chunks(struct string_dictionary *strings, bool all)
 {
-	while (strings->chunks) {
-		struct chunk *chunk = strings->chunks;
+	struct chunk *chunk = strings->chunks;
 
+	while (chunk && (all || chunk->next || chunk->used > CHUNK_KEPT_MAX)) {
 		strings->chunks = chunk->next;
+		strings->chunk_bytes -= chunk->size;
 		free(chunk);
+		chunk = strings->chunks;
 	}
-	free(strings->texts);
-	strings->texts = NULL;
-	strings->nr_texts = strings->max_texts = 0;
-	strings->chunk_bytes = 0;
+	if (chunk)
+		chunk->used = 0;
 }
 
 void string_dictionary_destroy(struct string_dictionary *strings)
 {
 	if (!strings)
 		return;
-	free_texts(strings);
-	id_index_fini(&strings->index);
+	free_chunks(strings, true);
+	free(strings->texts);
+	id_memory_clear(&strings->own);
 	free(strings);
+}
+
+void string_dictionary_use(struct string_dictionary *strings, struct id_memory *memory)
+{
+	strings->memory = memory ? memory : &strings->own;
 }
 
 uint64_t string_dictionary_bytes(const struct string_dictionary *strings)
 {
 	return strings->chunk_bytes + strings->max_texts * sizeof(*strings->texts) +
-	       id_index_bytes(&strings->index);
+	       id_memory_bytes(&strings->own);
+}
+
+void string_dictionary_sent(struct string_dictionary *strings)
+{
+	free_chunks(strings, false);
+	if (strings->max_texts > TEXTS_KEPT_MAX) {
+		free(strings->texts);
+		strings->texts = NULL;
+		strings->max_texts = 0;
+	}
+	strings->nr_sent += strings->nr_texts;
+	strings->nr_texts = 0;
 }
 
 void string_dictionary_forget(struct string_dictionary *strings)
 {
-	if (id_index_clear(&strings->index))
-		return;
-	strings->nr_forgotten += strings->nr_texts;
-	free_texts(strings);
+	id_memory_clear(&strings->own);
 }
 
 static char *store(struct string_dictionary *strings, const char *data, size_t size)
@@ -109,44 +126,38 @@ static int reserve_text(struct string_dictionary *strings)
 int string_dictionary_intern(struct string_dictionary *strings, const char *data, size_t size,
 			     uint32_t *string_id)
 {
-	uint32_t id;
-
 	*string_id = STRING_NONE;
 	size = strnlen(data, size < WIRE_STRING_MAX ? size : WIRE_STRING_MAX);
 	if (size == 0)
 		return 0;
 
-	uint32_t hash = id_index_hash_bytes(&strings->index, data, size);
-	uint32_t cursor = hash;
-	while ((id = id_index_next(&strings->index, hash, &cursor)) != ID_INDEX_NONE) {
-		const struct message_text *text = &strings->texts[id - 1];
-
-		if (text->size == size && memcmp(text->data, data, size) == 0) {
-			*string_id = strings->nr_forgotten + id;
-			return 0;
-		}
+	const struct id_key key = id_memory_key(data, size);
+	const uint32_t known = id_memory_find(strings->memory, key);
+	if (known != ID_MEMORY_NONE) {
+		*string_id = known;
+		return 0;
 	}
-	if (string_dictionary_count(strings) == WIRE_ID_MAX)
+	const uint32_t id = string_dictionary_count(strings) + 1;
+	if (id > WIRE_ID_MAX)
 		return -ENOSPC;
-	if (reserve_text(strings) || id_index_reserve(&strings->index))
+	if (reserve_text(strings))
 		return -ENOMEM;
 	const char *copy = store(strings, data, size);
-	if (!copy)
+	if (!copy || id_memory_add(strings->memory, key, id))
 		return -ENOMEM;
 	strings->texts[strings->nr_texts++] =
 		(struct message_text){.data = copy, .size = (uint32_t)size};
-	id_index_add(&strings->index, hash, strings->nr_texts);
-	*string_id = string_dictionary_count(strings);
+	*string_id = id;
 	return 0;
 }
 
 uint32_t string_dictionary_count(const struct string_dictionary *strings)
 {
-	return strings->nr_forgotten + strings->nr_texts;
+	return strings->nr_sent + strings->nr_texts;
 }
 
 const struct message_text *string_dictionary_texts(const struct string_dictionary *strings,
 						   uint32_t first_id)
 {
-	return strings->texts + (first_id - strings->nr_forgotten - 1);
+	return strings->texts + (first_id - strings->nr_sent - 1);
 }

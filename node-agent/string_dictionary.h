@@ -1,5 +1,6 @@
 /* Strings of one agent, numbered from 1 without gaps in the order in which they came: equal strings
- * get one id. Single-threaded: only the agent loop calls it. */
+ * get one id while they are remembered. A text is kept until it was sent, and then its key alone. Single-threaded: only
+ * the agent loop calls it. */
 #ifndef STRING_DICTIONARY_H
 #define STRING_DICTIONARY_H
 
@@ -10,6 +11,7 @@
 
 #define STRING_NONE 0u /* the id of the empty string, and of none */
 
+struct id_memory;
 struct string_dictionary;
 
 /* NULL: out of memory. string_dictionary_destroy() accepts NULL. */
@@ -23,16 +25,23 @@ int string_dictionary_intern(struct string_dictionary *strings, const char *data
 
 uint32_t string_dictionary_count(const struct string_dictionary *strings);
 
-/* The strings from first_id on, in order, none of which was forgotten. Borrowed until the next intern; the text itself
- * until destroy or forget. */
+/* The strings from first_id on, in order, none of which was sent. Borrowed until the next intern; the text itself
+ * until string_dictionary_sent(). */
 const struct message_text *string_dictionary_texts(const struct string_dictionary *strings,
 						   uint32_t first_id);
 
-/* Bytes that all of it takes. */
+/* Which strings are known from now on is in memory, borrowed until the next call. NULL: in the dictionary's own. Two
+ * memories may give equal strings two ids. */
+void string_dictionary_use(struct string_dictionary *strings, struct id_memory *memory);
+
+/* All strings were sent: gives their texts back. Ids stay valid. */
+void string_dictionary_sent(struct string_dictionary *strings);
+
+/* Bytes that all of it takes, but for memories of others. */
 uint64_t string_dictionary_bytes(const struct string_dictionary *strings);
 
-/* Gives the memory back, once all strings were sent. Ids that were given stay valid where they were sent to; an equal
- * string gets a new one from now on. Without memory for it nothing changes. */
+/* Forgets which strings are known in the dictionary's own memory. Ids stay valid where they were sent to; an equal
+ * string gets a new one from now on. */
 void string_dictionary_forget(struct string_dictionary *strings);
 
 #endif

@@ -19,6 +19,7 @@
 #define DEBUGINFOD_LIMIT_MS 20000u
 #define CACHED_SYMBOLS_MIN  5000u  /* making fewer takes less than reading them is worth */
 #define TEXT_MAX            16384u /* bytes of one frame's functions and lines */
+#define RESULTS_KEPT_MAX    256u   /* places for answers that are kept while none is awaited */
 #define OPEN_FILES_MAX      512u
 
 struct request {
@@ -157,6 +158,10 @@ static void open_waiting(struct symbolizer *symbolizer)
 /* false: it was stopped. The requests that wait are then in *batch, whose array is used again. */
 static bool wait_for_requests(struct symbolizer *symbolizer, struct requests *batch)
 {
+	if (batch->max > RESULTS_KEPT_MAX) {
+		free(batch->items);
+		*batch = (struct requests){0};
+	}
 	struct requests empty = {.items = batch->items, .max = batch->max};
 
 	pthread_mutex_lock(&symbolizer->lock);
@@ -413,6 +418,20 @@ static void take_results(struct symbolizer *symbolizer)
 	pthread_mutex_unlock(&symbolizer->lock);
 }
 
+/* All answers were collected: room for many was needed once. */
+static void give_room_back(struct symbolizer *symbolizer)
+{
+	if (symbolizer->taken.max <= RESULTS_KEPT_MAX)
+		return;
+	free(symbolizer->taken.items);
+	symbolizer->taken = (struct results){0};
+	symbolizer->taken_at = 0;
+	pthread_mutex_lock(&symbolizer->lock);
+	free(symbolizer->done.items);
+	symbolizer->done = (struct results){0};
+	pthread_mutex_unlock(&symbolizer->lock);
+}
+
 uint32_t symbolizer_collect(struct symbolizer *symbolizer, struct symbolizer_result *results,
 			    uint32_t max)
 {
@@ -429,6 +448,8 @@ uint32_t symbolizer_collect(struct symbolizer *symbolizer, struct symbolizer_res
 		memcpy(results, taken->items + symbolizer->taken_at, count * sizeof(*results));
 	symbolizer->taken_at += count;
 	symbolizer->nr_collected += count;
+	if (symbolizer_idle(symbolizer))
+		give_room_back(symbolizer);
 	return (uint32_t)count;
 }
 

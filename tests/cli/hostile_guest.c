@@ -161,6 +161,29 @@ static int counters(const char *path)
 	return 0;
 }
 
+/* Words anywhere in what the agent maps or reads of the ring, but for the part that says what the ring is. */
+static int scribbles(const char *path)
+{
+	struct shared shared;
+
+	if (!make_ring(&RECORD_RING_SIZES_DEFAULT, &shared) || !hand_over(path, &shared))
+		return 1;
+	const uint64_t parts[] = {shared.layout.lane_controls, shared.layout.marks,
+				  shared.layout.stack_index,   shared.layout.code_index,
+				  shared.layout.log,           shared.layout.counters};
+	for (int round = 0; round < ROUNDS; round++) {
+		for (int i = 0; i < 200; i++) {
+			uint64_t *part = (uint64_t *)(shared.raw + parts[any() % 6]);
+
+			((uint64_t *)shared.raw)[32 + any() % (4096 / 8 - 32)] = wild();
+			part[any() % 2000] = wild();
+		}
+		write_rubbish(&shared);
+		let_it_look();
+	}
+	return 0;
+}
+
 /* As many long names as are taken, each with a record. */
 static int names(const char *path)
 {
@@ -291,8 +314,9 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(const char *path);
 	} kinds[] = {
-		{"rubbish", rubbish}, {"counters", counters}, {"names", names},   {"holes", holes},
-		{"epochs", epochs},   {"lingers", lingers},   {"places", places},
+		{"rubbish", rubbish}, {"counters", counters},   {"names", names},
+		{"holes", holes},     {"epochs", epochs},       {"lingers", lingers},
+		{"places", places},   {"scribbles", scribbles},
 	};
 
 	if (argc != 4)

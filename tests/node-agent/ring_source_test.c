@@ -52,6 +52,56 @@ static void ids_become_the_agents_own(void **state)
 	assert_int_equal(ring_source_records(fixture->source), 1);
 }
 
+static void much_text_comes_in_several_messages_and_before_the_records(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	char name[1024];
+	uint32_t nr_full = 0;
+	int r;
+
+	for (uint32_t id = 1; id <= 350; id++) {
+		memset(name, 'n', sizeof(name) - 1);
+		name[snprintf(name, 16, "%u", id)] = 'n';
+		name[sizeof(name) - 1] = '\0';
+		ring_source_fixture_define_name(fixture, id, name);
+	}
+	ring_source_fixture_push_record(fixture, 77, 350);
+	assert_int_equal(ring_source_text(fixture->source), 0);
+	ring_source_begin(fixture->source);
+	while ((r = ring_source_read(fixture->source, fixture->builder)) == 1) {
+		nr_full++;
+		assert_in_range(ring_source_text(fixture->source),
+				nr_full * RING_SOURCE_TEXT_AT_ONCE,
+				nr_full * (RING_SOURCE_TEXT_AT_ONCE + sizeof(name) + 64));
+		assert_false(batch_builder_has_records(fixture->builder));
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(nr_full, 2);
+	assert_int_equal(batch_builder_flush(fixture->builder, 1, 0, 0), 0);
+	assert_int_equal(fixture->nr_gpu, 1);
+	assert_int_equal(string_dictionary_texts(fixture->strings, fixture->gpu[0].name_id)->size,
+			 sizeof(name) - 1);
+}
+
+static void a_file_that_no_process_has_is_counted_and_not_entered(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	const struct definition_module wrong[] = {
+		{.start = 0x1000, .end = 0x2000, .build_id_size = DEFINITION_BUILD_ID_MAX + 1},
+		{.start = 0x1000, .end = UINT64_MAX, .build_id_size = 20},
+		{.start = 0x2000, .end = 0x1000, .build_id_size = 20},
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_true(record_ring_define(fixture->guest, DEFINITION_MODULE, &wrong[i],
+					       sizeof(wrong[i]), "/lib/a.so", 9));
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(stack_dictionary_nr_modules(fixture->stacks), 0);
+	assert_int_equal(
+		ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE, LEDGER_MODULE_LOST),
+		3);
+}
+
 static void an_address_outside_of_all_modules_is_kept_plain(void **state)
 {
 	struct ring_source_fixture *fixture = *state;
@@ -486,6 +536,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(ids_become_the_agents_own),
+		TEST(much_text_comes_in_several_messages_and_before_the_records),
+		TEST(a_file_that_no_process_has_is_counted_and_not_entered),
 		TEST(an_address_outside_of_all_modules_is_kept_plain),
 		TEST(a_file_that_nobody_announced_is_found_in_proc),
 		TEST(a_full_batch_is_continued_within_the_pass),

@@ -240,6 +240,8 @@ static void what_was_forgotten_keeps_its_ids_and_its_modules(void **state)
 	uint32_t code_id, before = add(fixture, frames, 2);
 
 	assert_int_equal(stack_dictionary_add_code(fixture->stacks, code, &code_id), 0);
+	stack_dictionary_sent(fixture->stacks);
+	assert_int_equal(add(fixture, frames, 2), before);
 	stack_dictionary_forget(fixture->stacks);
 	assert_int_equal(stack_dictionary_nr_nodes(fixture->stacks), 2);
 	assert_int_equal(stack_dictionary_nr_frames(fixture->stacks), 2);

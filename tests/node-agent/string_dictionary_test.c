@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node-agent/id_memory.h"
 #include "node-agent/string_dictionary.h"
 
 static uint32_t intern(struct string_dictionary *strings, const char *data, size_t size)
@@ -58,27 +59,63 @@ static void a_string_is_cut_at_nul_and_at_the_limit(void **state)
 	string_dictionary_destroy(strings);
 }
 
-static void what_was_forgotten_gives_its_memory_back_and_keeps_its_ids(void **state)
+/* Enters count texts of 1,000 bytes; text is the last one. */
+static void enter_long_texts(struct string_dictionary *strings, uint32_t count, char text[1000])
+{
+	memset(text, 'x', 1000);
+	for (uint32_t i = 0; i < count; i++) {
+		text[snprintf(text, 16, "%u", i)] = 'x';
+		intern(strings, text, 1000);
+	}
+}
+
+static void what_was_sent_is_known_without_its_text(void **state)
 {
 	struct string_dictionary *strings = string_dictionary_create();
-	uint64_t empty = string_dictionary_bytes(strings);
 	char text[1000];
 
 	(void)state;
-	memset(text, 'x', sizeof(text));
-	for (uint32_t i = 0; i < 10000; i++) {
-		text[snprintf(text, 16, "%u", i)] = 'x';
-		intern(strings, text, sizeof(text));
-	}
-	uint32_t count = string_dictionary_count(strings);
-	assert_true(string_dictionary_bytes(strings) > count * 1000ull);
+	enter_long_texts(strings, 10000, text);
+	assert_true(string_dictionary_bytes(strings) > 10000 * 1000);
+	string_dictionary_sent(strings);
+	assert_true(string_dictionary_bytes(strings) < 10000 * 64);
+	assert_int_equal(string_dictionary_count(strings), 10000);
+	assert_int_equal(intern(strings, text, sizeof(text)), 10000);
+	assert_int_equal(intern(strings, "new", 3), 10001);
+	assert_memory_equal(string_dictionary_texts(strings, 10001)->data, "new", 3);
+	string_dictionary_destroy(strings);
+}
+
+static void what_was_forgotten_gives_its_memory_back_and_keeps_its_ids(void **state)
+{
+	struct string_dictionary *strings = string_dictionary_create();
+	char text[1000];
+
+	(void)state;
+	enter_long_texts(strings, 10000, text);
+	string_dictionary_sent(strings);
 	string_dictionary_forget(strings);
-	assert_true(string_dictionary_bytes(strings) == empty);
-	assert_int_equal(string_dictionary_count(strings), count);
-	assert_int_equal(intern(strings, "new", 3), count + 1);
-	assert_int_equal(intern(strings, text, sizeof(text)), count + 2);
-	assert_int_equal(intern(strings, "new", 3), count + 1);
-	assert_memory_equal(string_dictionary_texts(strings, count + 1)->data, "new", 3);
+	assert_int_equal(string_dictionary_bytes(strings), 0);
+	assert_int_equal(string_dictionary_count(strings), 10000);
+	assert_int_equal(intern(strings, "new", 3), 10001);
+	assert_int_equal(intern(strings, text, sizeof(text)), 10002);
+	assert_int_equal(intern(strings, "new", 3), 10001);
+	string_dictionary_destroy(strings);
+}
+
+static void two_memories_know_nothing_of_each_other(void **state)
+{
+	struct string_dictionary *strings = string_dictionary_create();
+	struct id_memory other = {0};
+
+	(void)state;
+	assert_int_equal(intern(strings, "name", 4), 1);
+	string_dictionary_use(strings, &other);
+	assert_int_equal(intern(strings, "name", 4), 2);
+	assert_int_equal(intern(strings, "name", 4), 2);
+	string_dictionary_use(strings, NULL);
+	assert_int_equal(intern(strings, "name", 4), 1);
+	id_memory_clear(&other);
 	string_dictionary_destroy(strings);
 }
 
@@ -88,6 +125,8 @@ int main(void)
 		cmocka_unit_test(equal_strings_get_one_id_and_ids_have_no_gaps),
 		cmocka_unit_test(the_empty_string_is_none),
 		cmocka_unit_test(a_string_is_cut_at_nul_and_at_the_limit),
+		cmocka_unit_test(what_was_sent_is_known_without_its_text),
+		cmocka_unit_test(two_memories_know_nothing_of_each_other),
 		cmocka_unit_test(what_was_forgotten_gives_its_memory_back_and_keeps_its_ids),
 	};
 

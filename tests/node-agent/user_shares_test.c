@@ -2,6 +2,7 @@
 
 #include "cmocka_test.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "node-agent/stack_dictionary.h"
@@ -54,13 +55,17 @@ static bool enter(struct user_share *share, uint32_t strings, uint32_t nodes)
 	return user_share_end(share);
 }
 
+static struct string_dictionary *strings;
+static struct stack_dictionary *stacks;
 static struct user_shares *shares;
 
 static int set_up(void **state)
 {
 	(void)state;
 	nr_strings = nr_nodes = 0;
-	shares = user_shares_create(NULL, NULL);
+	strings = string_dictionary_create();
+	stacks = stack_dictionary_create();
+	shares = user_shares_create(strings, stacks);
 	return 0;
 }
 
@@ -68,22 +73,24 @@ static int tear_down(void **state)
 {
 	(void)state;
 	user_shares_destroy(shares);
+	stack_dictionary_destroy(stacks);
+	string_dictionary_destroy(strings);
 	return 0;
 }
 
 static void a_user_has_one_share(void **state)
 {
-	struct user_share *share = user_shares_find(shares, 5);
+	struct user_share *share = user_share_join(shares, 5);
 
 	(void)state;
-	assert_ptr_equal(user_shares_find(shares, 5), share);
-	assert_ptr_not_equal(user_shares_find(shares, 6), share);
+	assert_ptr_equal(user_share_join(shares, 5), share);
+	assert_ptr_not_equal(user_share_join(shares, 6), share);
 }
 
 static void each_user_leaves_as_many_ids_as_it_takes(void **state)
 {
-	struct user_share *one = user_shares_find(shares, geteuid() + 1);
-	struct user_share *other = user_shares_find(shares, geteuid() + 2);
+	struct user_share *one = user_share_join(shares, geteuid() + 1);
+	struct user_share *other = user_share_join(shares, geteuid() + 2);
 
 	(void)state;
 	assert_true(enter(one, 0, WIRE_ID_MAX / 2 - 1));
@@ -96,7 +103,7 @@ static void each_user_leaves_as_many_ids_as_it_takes(void **state)
 
 static void each_kind_counts_for_itself(void **state)
 {
-	struct user_share *one = user_shares_find(shares, geteuid() + 1);
+	struct user_share *one = user_share_join(shares, geteuid() + 1);
 
 	(void)state;
 	assert_true(enter(one, WIRE_ID_MAX / 3, WIRE_ID_MAX / 3));
@@ -106,8 +113,77 @@ static void each_kind_counts_for_itself(void **state)
 static void root_and_our_own_user_take_what_there_is(void **state)
 {
 	(void)state;
-	assert_true(enter(user_shares_find(shares, 0), WIRE_ID_MAX - 10, 0));
-	assert_true(enter(user_shares_find(shares, geteuid()), 10, 0));
+	assert_true(enter(user_share_join(shares, 0), WIRE_ID_MAX - 10, 0));
+	assert_true(enter(user_share_join(shares, geteuid()), 10, 0));
+}
+
+/* Texts of a user's process; *first is the id of the first. */
+static void enter_texts(struct user_share *share, const char *prefix, uint32_t count,
+			uint32_t *first)
+{
+	uint32_t id;
+
+	user_share_begin(share);
+	for (uint32_t i = 0; i < count; i++) {
+		char text[32];
+		int size = snprintf(text, sizeof(text), "%s %u", prefix, i);
+
+		assert_int_equal(string_dictionary_intern(strings, text, (size_t)size, &id), 0);
+		if (i == 0)
+			*first = id;
+		nr_strings = id > nr_strings ? id : nr_strings;
+	}
+	user_share_end(share);
+}
+
+static void users_neither_share_what_they_know_nor_push_it_out(void **state)
+{
+	struct user_share *one = user_share_join(shares, geteuid() + 1);
+	struct user_share *other = user_share_join(shares, geteuid() + 2);
+	uint32_t first, others, again;
+
+	(void)state;
+	enter_texts(one, "name", 100, &first);
+	enter_texts(other, "name", 100, &others);
+	assert_int_not_equal(first, others);
+	/* More than one user may remember. */
+	enter_texts(other, "another name", 800000, &others);
+	enter_texts(other, "name", 100, &again);
+	assert_int_not_equal(again, others);
+	enter_texts(one, "name", 100, &again);
+	assert_int_equal(again, first);
+	assert_true(user_shares_bytes(shares) < USER_SHARES_BYTES_MAX);
+}
+
+static void what_nobody_asked_for_again_is_forgotten_when_a_process_ends(void **state)
+{
+	struct user_share *share = user_share_join(shares, geteuid() + 1);
+	uint32_t first, again;
+
+	(void)state;
+	enter_texts(share, "name", 1000, &first);
+	assert_true(user_shares_bytes(shares) > 0);
+	user_share_leave(share);
+	assert_true(user_shares_bytes(shares) == 0);
+
+	assert_ptr_equal(user_share_join(shares, geteuid() + 1), share);
+	enter_texts(share, "name", 1000, &first);
+	enter_texts(share, "name", 1000, &again);
+	enter_texts(share, "name", 1, &again);
+	assert_int_equal(again, first);
+	user_share_leave(share);
+	assert_true(user_shares_bytes(shares) > 0);
+}
+
+static void what_trusted_users_entered_is_kept(void **state)
+{
+	struct user_share *share = user_share_join(shares, geteuid());
+	uint32_t first;
+
+	(void)state;
+	enter_texts(share, "name", 1000, &first);
+	user_share_leave(share);
+	assert_true(user_shares_bytes(shares) > 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -119,6 +195,9 @@ int main(void)
 		TEST(each_user_leaves_as_many_ids_as_it_takes),
 		TEST(each_kind_counts_for_itself),
 		TEST(root_and_our_own_user_take_what_there_is),
+		TEST(users_neither_share_what_they_know_nor_push_it_out),
+		TEST(what_nobody_asked_for_again_is_forgotten_when_a_process_ends),
+		TEST(what_trusted_users_entered_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
