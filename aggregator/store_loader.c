@@ -110,6 +110,12 @@ static int take_host(struct collection *collection, struct statement *row)
 	return expect(error, id, statement_number32(row, 0));
 }
 
+/* 0: it is not known. */
+static bool is_host(const struct collection *collection, uint32_t host)
+{
+	return host <= roster_size(collection->roster).hosts;
+}
+
 static int take_device(struct collection *collection, struct statement *row)
 {
 	struct roster_device device = {
@@ -121,7 +127,7 @@ static int take_device(struct collection *collection, struct statement *row)
 	uint32_t id, size;
 	const void *uuid = statement_bytes(row, 3, &size);
 
-	if (size != sizeof(device.uuid))
+	if (size != sizeof(device.uuid) || !is_host(collection, device.host))
 		return -EPROTO;
 	memcpy(device.uuid, uuid, size);
 	int error = roster_add_device(collection->roster, &device, &id);
@@ -155,7 +161,7 @@ static int take_process(struct collection *collection, struct statement *row)
 	uint32_t id, size;
 	const void *instance = statement_bytes(row, 5, &size);
 
-	if (size != sizeof(identity.instance))
+	if (size != sizeof(identity.instance) || !is_host(collection, identity.host))
 		return -EPROTO;
 	memcpy(identity.instance, instance, size);
 	int error = roster_add_process(collection->roster, &identity, &id);
@@ -303,6 +309,8 @@ static int take_epoch(struct collection *collection, struct statement *row)
 		return -EPROTO;
 	session->host = statement_number32(row, 2);
 	session->software = statement_number32(row, 3);
+	if (!is_host(collection, session->host))
+		return -EPROTO;
 	session->received_seq = statement_number(row, 4);
 	session->ended = statement_number32(row, 5) == STORE_EPOCH_ENDED;
 	session->spoke_ns = statement_number(row, 6);

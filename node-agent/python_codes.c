@@ -17,7 +17,6 @@
 #define LINES_MAX        (1u << 20) /* bytes of one table of lines */
 #define LINES_TOTAL_MAX  (64u << 20)
 #define STRING_BYTES_MAX (1u << 16) /* of one name */
-#define STRING_HEAD      40u        /* bytes up to the state, and it */
 #define CODE_BYTES       (PYTHON_LAYOUT_OFFSET_MAX + 8u)
 #define NAMELESS         "<unknown>"
 #define AHEAD            3u /* a code's file, its name and its lines */
@@ -181,7 +180,7 @@ static int read_string(struct python_codes *codes, uint64_t address, struct pyth
 		       uint8_t **object)
 {
 	const struct python_layout *layout = &codes->layout;
-	uint8_t head[STRING_HEAD];
+	uint8_t head[PYTHON_STRING_HEAD];
 	int r = read_memory(codes, address, head, sizeof(head));
 
 	*object = NULL;

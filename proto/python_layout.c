@@ -250,6 +250,9 @@ const struct python_layout *python_layout_of(unsigned minor)
 	return NULL;
 }
 
+/* Not told: the bytecode has stood at the same distance behind it since 3.11. */
+#define BYTECODE_BEHIND_TRACEABLE 16u
+
 /* Words of _Py_DebugOffsets (pycore_runtime.h of 3.13, pycore_debug_offsets.h of 3.14), which has
  * a layout of its own in each minor version. */
 enum { COOKIE = 0, VERSION = 1, FREE_THREADED = 2 };
@@ -383,10 +386,11 @@ enum python_offsets python_layout_take_offsets(struct python_layout *layout, con
 	if (!sane || words[at->bytes_size] != PYTHON_OBJECT_SIZE ||
 	    words[at->bytes_data] != PYTHON_BYTES_DATA ||
 	    words[at->string_state] != PYTHON_STRING_STATE ||
-	    words[at->string_length] != PYTHON_OBJECT_SIZE)
+	    words[at->string_length] != PYTHON_OBJECT_SIZE ||
+	    taken.string_ascii < PYTHON_STRING_HEAD ||
+	    taken.code_bytecode < BYTECODE_BEHIND_TRACEABLE)
 		return PYTHON_OFFSETS_OTHER;
-	/* Not told: the bytecode has stood at the same distance behind it since 3.11. */
-	taken.code_first_traceable = (uint16_t)(taken.code_bytecode - 16);
+	taken.code_first_traceable = (uint16_t)(taken.code_bytecode - BYTECODE_BEHIND_TRACEABLE);
 	taken.segment_mark = taken.frame_owner;
 	*layout = taken;
 	return PYTHON_OFFSETS_TAKEN;

@@ -35,6 +35,7 @@ enum python_line_format {
 #define PYTHON_OBJECT_SIZE     16u /* items of a bytes object, code points of a string */
 #define PYTHON_STRING_HASH     24u /* -1: not computed yet */
 #define PYTHON_STRING_STATE    32u
+#define PYTHON_STRING_HEAD     40u /* bytes up to the state, and it: data begins behind them */
 #define PYTHON_BYTES_DATA      32u
 #define PYTHON_STRING_KIND(s)  ((s) >> 2 & 7u) /* bytes of a code point */
 #define PYTHON_STRING_COMPACT  (1u << 5)

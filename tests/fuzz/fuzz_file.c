@@ -48,6 +48,15 @@ void fuzz_file_write_named(const char *name, const uint8_t *data, size_t size)
 		abort();
 }
 
+void fuzz_file_remove_named(const char *name)
+{
+	char named[256];
+
+	if (snprintf(named, sizeof(named), "%s/%s", fuzz_file_directory(), name) >= (int)sizeof(named))
+		abort();
+	unlink(named);
+}
+
 int fuzz_file_memory(const uint8_t *data, size_t size)
 {
 	int memory = memfd_create("fuzz", MFD_CLOEXEC);

@@ -1,4 +1,5 @@
-/* Marks of jobs that are not complete. What is read is the same when it is written and read again. */
+/* Marks of jobs that are not complete. What is read is the same when it is written and read again. What an agent
+ * says of its job is a mark, too. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,27 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void take_message(const uint8_t *data, size_t size)
+{
+	const uint32_t key_size = (uint32_t)(size / 2);
+	const struct message_job job = {
+		.key = {(const char *)data, key_size},
+		.user = {(const char *)data + key_size, (uint32_t)size - key_size},
+		.nr_nodes = -1,
+	};
+	struct job_mark mark;
+
+	if (job_mark_take(&mark, &job) == 0 &&
+	    (strlen(mark.key) != key_size || strlen(mark.user) != size - key_size))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct job_mark mark, again;
 	char path[PATH_MAX], *error = NULL;
 
+	take_message(data, size);
 	fuzz_file_write_named(JOB_DIR_MARK, data, size);
 	int r = job_dir_read(fuzz_file_directory(), &mark, &error);
 
@@ -23,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(error);
 		return 0;
 	}
-	if (job_dir_create(fuzz_file_directory(), &mark, path) != 0 || job_dir_read(path, &again, &error) != 0)
+	if (job_dir_create(fuzz_file_directory(), &mark, path) != 0 ||
+	    job_dir_read(path, &again, &error) != 0)
 		abort();
 	job_dir_remove(path);
 	if (strcmp(mark.key, again.key) != 0 || strcmp(mark.user, again.user) != 0 ||

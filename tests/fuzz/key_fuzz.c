@@ -42,5 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	key_set_read_shared(path, &keys, &error);
 	free(error);
+	if (key_set_read(fuzz_file_directory(), KEY_ROLE_AGENT, &keys, &error) == 0 || !error)
+		abort();
+	free(error);
 	return 0;
 }

@@ -10,20 +10,19 @@
 #include "proto/ledger.h"
 #include "proto/record.h"
 #include "ring_edit.h"
+#include "seed.h"
 
-#define INPUT_MAX 8192u
+#define HEADER_WORDS                                                                               \
+	32u /* of the control pages' first: each is forged, of those behind it every other one */
 
-static uint8_t input[INPUT_MAX];
-static size_t size;
+static struct seed ring;
 
 static void add(uint8_t kind, uint8_t type, uint32_t where, const void *body, size_t body_size)
 {
 	const struct ring_edit edit = {kind, type, (uint16_t)body_size, where};
 
-	memcpy(input + size, &edit, sizeof(edit));
-	if (body_size)
-		memcpy(input + size + sizeof(edit), body, body_size);
-	size += sizeof(edit) + body_size;
+	seed_add(&ring, &edit, sizeof(edit));
+	seed_add(&ring, body, body_size);
 }
 
 /* A definition of a type: its head, and a name behind it. */
@@ -39,7 +38,8 @@ static void define(uint8_t type, const void *head, size_t head_size)
 static void add_definitions(void)
 {
 	const struct definition_name name = {.name_id = 1};
-	const struct definition_module module = {0x1000, 0x9000, 0x1000, 1, DEFINITION_MODULE_MAIN, {7}};
+	const struct definition_module module = {0x1000, 0x9000, 0x1000, 1, DEFINITION_MODULE_MAIN,
+						 {7}};
 	const struct definition_device device = {.device_id = 0, .pci_bus = 0x17};
 	const struct definition_clock clock = {100, 1000, 50, 1};
 	const struct definition_notice notice = {.code = NOTICE_NO_CUPTI};
@@ -47,9 +47,15 @@ static void add_definitions(void)
 	const struct definition_api_statistic call = {
 		.domain = 1, .cbid = 307, .count = 2, .total_ns = 9, .min_ns = 4, .max_ns = 5};
 	const struct definition_kernel_config config = {
-		.config = {0, 1, 1, 1, 1, 128, 1, 1, 0, 0, 32, 0}, .count = 1, .total_ns = 3, .min_ns = 3, .max_ns = 3};
-	const struct definition_stream stream = {1, 7, -1, DEFINITION_STREAM_PRIORITY | DEFINITION_STREAM_NAMED};
-	const struct definition_communicator communicator = {.key = 5, .communicator_id = 1, .nr_ranks = 2};
+		.config = {0, 1, 1, 1, 1, 128, 1, 1, 0, 0, 32, 0},
+		.count = 1,
+		.total_ns = 3,
+		.min_ns = 3,
+		.max_ns = 3};
+	const struct definition_stream stream = {
+		1, 7, -1, DEFINITION_STREAM_PRIORITY | DEFINITION_STREAM_NAMED};
+	const struct definition_communicator communicator = {
+		.key = 5, .communicator_id = 1, .nr_ranks = 2};
 	const struct definition_context context = {2, 1, 0, 8, DEFINITION_CONTEXT_GREEN};
 
 	define(DEFINITION_NAME, &name, sizeof(name));
@@ -68,12 +74,19 @@ static void add_definitions(void)
 static void add_records(void)
 {
 	const uint64_t frames[] = {0x2000, 0x3000, 0x12345678}, counts[] = {3, 400};
-	const struct launch_record launch = {
-		.time_ns = 5, .correlation_id = 9, .stack_id = 1, .tid = 4, .cbid = 307, .window = 1};
+	const struct launch_record launch = {.time_ns = 5,
+					     .correlation_id = 9,
+					     .stack_id = 1,
+					     .tid = 4,
+					     .cbid = 307,
+					     .window = 1};
 	const struct gpu_record record = {
 		.start_ns = 100, .end_ns = 200, .correlation_id = 9, .name_id = 1, .window = 1};
-	const struct collective_record collective = {
-		.start_ns = 50, .duration_ns = 5, .sequence = 1, .communicator_id = 1, .correlation_id = 9};
+	const struct collective_record collective = {.start_ns = 50,
+						     .duration_ns = 5,
+						     .sequence = 1,
+						     .communicator_id = 1,
+						     .correlation_id = 9};
 
 	add(RING_EDIT_STACK, 0, 0, frames, sizeof(frames));
 	add(RING_EDIT_CODE, 6, 0, "run.pymain", 10);
@@ -83,39 +96,25 @@ static void add_records(void)
 	add(RING_EDIT_COUNT, LEDGER_RECORD_RING_FULL, 0, counts, sizeof(counts));
 }
 
-static int write_input(const char *directory, const char *name, uint32_t number)
-{
-	char path[4096];
-	FILE *file;
-	size_t written;
-
-	if (snprintf(path, sizeof(path), "%s/%s-%02u", directory, name, number) >= (int)sizeof(path))
-		return -1;
-	file = fopen(path, "wb");
-	if (!file)
-		return -1;
-	written = fwrite(input, 1, size, file);
-	return fclose(file) == 0 && written == size ? 0 : -1;
-}
-
 int main(int argc, char **argv)
 {
 	int failed = argc != 2;
 
 	add_definitions();
 	add_records();
-	size_t written = size;
+	size_t written = ring.size;
 	add(RING_EDIT_PASS, 0, 0, NULL, 0);
 	add(RING_EDIT_TAKE_OVER, 0, 0, NULL, 0);
 	add_definitions();
 	add(RING_EDIT_TAKE_OVER, 0, 1, NULL, 0);
-	failed = failed || write_input(argv[1], "all", 0) != 0;
+	failed = failed || seed_write(argv[1], "all", 0, ring.bytes, ring.size) != 0;
 	for (uint32_t word = 0; word < 64 && !failed; word++) {
 		const uint64_t forged = word % 2 ? UINT64_MAX : 1u << word % 30;
 
-		size = written;
-		add(RING_EDIT_POKE, 0, word * 16, &forged, sizeof(forged));
-		failed = write_input(argv[1], "forged", word) != 0;
+		ring.size = written;
+		add(RING_EDIT_POKE, 0, word < HEADER_WORDS ? word * 8 : word * 16, &forged,
+		    sizeof(forged));
+		failed = seed_write(argv[1], "forged", word, ring.bytes, ring.size) != 0;
 	}
 	if (failed)
 		fprintf(stderr, "ring_corpus: give a directory that can be written to\n");

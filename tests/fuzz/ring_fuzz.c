@@ -1,11 +1,14 @@
-/* The agent's side of a ring that a guest has filled as it likes. Whatever is there, each pass ends, every message that is
- * made of it can be encoded (the fixture's assertions end the process if not), and another agent can take the ring. */
+/* The agent's side of a ring that a guest has filled as it likes. Whatever is there, each pass ends, every message
+ * that is made of it can be encoded (the fixture's assertions end the process if not), and another agent can take
+ * the ring. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -53,7 +56,8 @@ static void poke(int fd, const struct ring_edit *edit, struct input *input)
 static void add_texts(struct record_ring *guest, const struct ring_edit *edit, struct input *input)
 {
 	uint64_t body[BODY_MAX / sizeof(uint64_t)];
-	uint32_t size = edit->size % (BODY_MAX + 1), file_size = edit->type < size ? edit->type : size;
+	uint32_t size = edit->size % (BODY_MAX + 1),
+		 file_size = edit->type < size ? edit->type : size;
 
 	take(input, body, size);
 	if (edit->kind % RING_EDIT_KINDS == RING_EDIT_DEFINITION)
@@ -62,7 +66,8 @@ static void add_texts(struct record_ring *guest, const struct ring_edit *edit, s
 		record_ring_add_stack(guest, body, size / 8 % (RECORD_STACK_DEPTH + 1));
 	else
 		record_ring_add_code(guest, (const char *)body, file_size % RECORD_CODE_TEXT_MAX,
-				     (const char *)body + file_size, (size - file_size) % RECORD_CODE_TEXT_MAX);
+				     (const char *)body + file_size,
+				     (size - file_size) % RECORD_CODE_TEXT_MAX);
 }
 
 static void write_edit(struct record_ring *guest, const struct ring_edit *edit, struct input *input)
@@ -75,7 +80,8 @@ static void write_edit(struct record_ring *guest, const struct ring_edit *edit, 
 	switch (edit->kind % RING_EDIT_KINDS) {
 	case RING_EDIT_LAUNCH:
 		take(input, &launch, sizeof(launch));
-		record_ring_push_launch(guest, edit->where % ring_source_fixture_sizes.launch_lanes, &launch);
+		record_ring_push_launch(guest, edit->where % ring_source_fixture_sizes.launch_lanes,
+					&launch);
 		break;
 	case RING_EDIT_RECORD:
 		take(input, &record, sizeof(record));
@@ -87,7 +93,8 @@ static void write_edit(struct record_ring *guest, const struct ring_edit *edit, 
 		break;
 	case RING_EDIT_COUNT:
 		take(input, numbers, sizeof(numbers));
-		record_ring_count(guest, edit->where, edit->type % LEDGER_REASONS, numbers[0], numbers[1]);
+		record_ring_count(guest, edit->where, edit->type % LEDGER_REASONS, numbers[0],
+				  numbers[1]);
 		break;
 	default:
 		add_texts(guest, edit, input);
@@ -105,7 +112,8 @@ static void read_texts(struct record_ring *ring, const struct record_ring_snapsh
 	uint32_t type, size;
 	int r;
 
-	while ((r = record_ring_read_definition(ring, snapshot, &type, body, sizeof(body), &size)) == 1 ||
+	while ((r = record_ring_read_definition(ring, snapshot, &type, body, sizeof(body),
+						&size)) == 1 ||
 	       r == -EMSGSIZE)
 		if (r == 1 && size > sizeof(body))
 			abort();
@@ -113,7 +121,8 @@ static void read_texts(struct record_ring *ring, const struct record_ring_snapsh
 		if (record_ring_read_stack(ring, id, frames) > (int)RECORD_STACK_DEPTH)
 			abort();
 		if (record_ring_read_code(ring, id, &code) == 0 &&
-		    (code.file_size > RECORD_CODE_TEXT_MAX || code.name_size > RECORD_CODE_TEXT_MAX))
+		    (code.file_size > RECORD_CODE_TEXT_MAX ||
+		     code.name_size > RECORD_CODE_TEXT_MAX))
 			abort();
 	}
 }
@@ -127,12 +136,14 @@ static void read_records(struct record_ring *ring, const struct record_ring_snap
 	int r;
 
 	for (uint32_t lane = 0; lane < snapshot->lanes; lane++)
-		while ((r = record_ring_read_launches(ring, snapshot, lane, launches, READ_AT_ONCE)) > 0)
+		while ((r = record_ring_read_launches(ring, snapshot, lane, launches,
+						      READ_AT_ONCE)) > 0)
 			if (r > (int)READ_AT_ONCE)
 				abort();
 	while (record_ring_read_activity(ring, snapshot, records, READ_AT_ONCE) > 0)
 		;
-	while (record_ring_read_collectives(ring, snapshot, true, collectives, READ_AT_ONCE, &nr_lost) > 0)
+	while (record_ring_read_collectives(ring, snapshot, true, collectives, READ_AT_ONCE,
+					    &nr_lost) > 0)
 		;
 }
 
@@ -212,6 +223,22 @@ static void pass(struct ring_source_fixture *fixture)
 		abort();
 }
 
+/* A file of the input's bytes, with the seals of a ring and without. */
+static void map_file(const uint8_t *data, size_t size)
+{
+	struct record_ring *ring;
+	int fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
+	    record_ring_map(fd, &ring) != -EPERM)
+		abort();
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		abort();
+	if (record_ring_map(fd, &ring) == 0)
+		record_ring_unmap(ring);
+	close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ring_source_fixture *fixture = ring_source_fixture_create();
@@ -219,6 +246,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ring_edit edit;
 	bool poked = false;
 
+	map_file(data, size);
 	ring_ownership_take(&fixture->ownership);
 	for (uint32_t lane = 0; lane < ring_source_fixture_sizes.launch_lanes; lane++)
 		record_ring_claim_lane(fixture->guest);

@@ -1,11 +1,14 @@
-/* Damaged and forged stores. Byte 0 says which valid store is changed, the others how (store_edit.h). What refuses it says
- * why; what takes it writes every report, and the aggregator goes on with it. */
+/* Damaged and forged stores. Byte 0 says which valid store is changed and what reads it, the others how
+ * (store_edit.h). What refuses it says why; what takes it writes every report, or rebuilds them in other ways, or
+ * is the aggregator, which goes on with it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "aggregator/collection.h"
+#include "aggregator/profile.h"
+#include "aggregator/profile_collectives.h"
 #include "aggregator/report_summary.h"
 #include "aggregator/store.h"
 #include "cli/report_view.h"
@@ -36,7 +39,8 @@ static void write_formats(const struct report_view *view)
 		abort();
 	for (int format = REPORT_FOLDED; format <= REPORT_CLOCKS_CSV; format++) {
 		options.format = (enum report_format)format;
-		if (format >= REPORT_STRAGGLER_TABLE && format <= REPORT_STRAGGLER_CSV && !view->straggler)
+		if (format >= REPORT_STRAGGLER_TABLE && format <= REPORT_STRAGGLER_CSV &&
+		    !view->straggler)
 			continue;
 		if (format != REPORT_CSV)
 			write_view(view, &options);
@@ -79,7 +83,7 @@ static void write_trees(struct report_view *view)
 	}
 }
 
-static void report(const char *path)
+static void report(const char *path, enum store_reader reader)
 {
 	static const struct report_options options;
 	struct report_view view;
@@ -93,8 +97,10 @@ static void report(const char *path)
 		write_view(&view, &(struct report_view_options){.format = REPORT_TABLE});
 		check_error(report_view_read_collectives(&view, path, &options, &error), &error);
 		check_error(report_view_read_straggler(&view, path, &error), &error);
-		write_formats(&view);
-		write_trees(&view);
+		if (reader == STORE_READER_FORMATS)
+			write_formats(&view);
+		else
+			write_trees(&view);
 	}
 	report_view_close(&view);
 }
@@ -133,18 +139,35 @@ static void remove_companions(const char *path)
 	}
 }
 
+static void refuse_directory(void)
+{
+	struct collective_log *log;
+	struct profile *profile;
+	char *error = NULL;
+
+	check_error(profile_load(fuzz_file_directory(), &profile, &error), &error);
+	profile_destroy(profile);
+	check_error(profile_collectives_load(fuzz_file_directory(), &log, &error), &error);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct store_template templates[STORE_TEMPLATES];
 	uint32_t which = size ? data[0] % STORE_TEMPLATES : 0;
+	enum store_reader reader =
+		size ? data[0] / STORE_TEMPLATES % STORE_READERS : STORE_READER_FORMATS;
 
-	if (!templates[which].bytes)
+	if (!templates[which].bytes) {
 		templates[which] = store_template_make(which);
+		refuse_directory();
+	}
 	const char *path = fuzz_file_write(templates[which].bytes, templates[which].size);
 	if (size)
 		store_edit_apply(path, data + 1, size - 1);
-	report(path);
-	restart(path);
+	if (reader == STORE_READER_RESTART)
+		restart(path);
+	else
+		report(path, reader);
 	remove_companions(path);
 	return 0;
 }

@@ -1,9 +1,9 @@
 #include "store_template.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,8 +11,23 @@
 #include "tests/aggregator/store_fixture.h"
 #include "tests/aggregator/straggler_fixture.h"
 
-/* A copy, complete in itself, of a store that may be open. */
-static struct store_template read_store(const char *path)
+/* What the fixtures do not tell: a second host, both hosts' clocks, where launches ran, a part of a context, and a
+ * call whose kernel has not come. */
+static const char more_hosts[] =
+	"INSERT INTO hosts VALUES ((SELECT max(id) + 1 FROM hosts), 2, 1);"
+	"UPDATE processes SET host = (SELECT max(id) FROM hosts) WHERE id = 2;"
+	"UPDATE devices SET host = (SELECT max(id) FROM hosts) WHERE id = 2;"
+	"INSERT INTO clock_offsets SELECT id, 1, time_ns, 0, 50000, 100000, 0, 0 FROM hosts,"
+	" (SELECT 1 AS time_ns UNION SELECT 4000000 UNION SELECT 9000000);"
+	"INSERT INTO device_topology VALUES (1, 0, 1);"
+	"INSERT INTO launch_cpus VALUES (1, 9, 0, 5), (1, 9, 1, 6);"
+	"INSERT INTO contexts VALUES (1, 5, 1, 0, 8, 1);"
+	"INSERT OR REPLACE INTO collective_joins VALUES (1, 3, 2);"
+	"UPDATE collectives SET gpu_start_ns = NULL, gpu_ns = NULL, device_id = NULL,"
+	" gpu_clock_offset_ns = NULL WHERE id = 3;";
+
+/* A copy, complete in itself, of a store that may be open, with changes by SQL. */
+static struct store_template read_store(const char *path, const char *changes)
 {
 	struct store_template made;
 	struct stat status;
@@ -23,6 +38,8 @@ static struct store_template read_store(const char *path)
 	snprintf(sql, sizeof(sql), "VACUUM INTO '%s'", copy);
 	if (sqlite3_open(path, &database) != SQLITE_OK ||
 	    sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_close(database) != SQLITE_OK || sqlite3_open(copy, &database) != SQLITE_OK ||
+	    sqlite3_exec(database, changes, NULL, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_close(database) != SQLITE_OK)
 		abort();
 	int fd = open(copy, O_RDONLY | O_CLOEXEC);
@@ -37,7 +54,8 @@ static struct store_template read_store(const char *path)
 	return made;
 }
 
-static struct store_template make_scenario(void)
+/* The scenario's up to a frame, behind which more may wait. */
+static struct store_template make_scenario(uint32_t part, uint32_t parts)
 {
 	struct store_template made;
 	void *state = NULL;
@@ -45,10 +63,10 @@ static struct store_template make_scenario(void)
 	if (store_fixture_set_up(&state) != 0)
 		abort();
 	store_fixture_open_all();
-	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
+	store_fixture_apply_up_to(store_fixture.scenario.nr_frames * part / parts);
 	store_fixture_commit();
 	store_fixture_close_all();
-	made = read_store(store_fixture.path);
+	made = read_store(store_fixture.path, "");
 	store_fixture_tear_down(&state);
 	return made;
 }
@@ -70,8 +88,8 @@ static void add_work(uint32_t process, uint32_t rank)
 
 		job_call(process, &call);
 		job_kernel(process, &kernel);
-		job_sample(process, i % HOST_SAMPLE_KINDS, "train.py:main;train.py:load", "futex", 9,
-			   start_ns + late_ns, 100000);
+		job_sample(process, i % HOST_SAMPLE_KINDS, "train.py:main;train.py:load", "futex",
+			   9, start_ns + late_ns, 100000);
 	}
 }
 
@@ -92,12 +110,14 @@ static struct store_template make_job(void)
 	}
 	job_commit();
 	job_restart();
-	made = read_store(job_path());
+	made = read_store(job_path(), more_hosts);
 	job_tear_down(&state);
 	return made;
 }
 
 struct store_template store_template_make(uint32_t number)
 {
-	return number == 0 ? make_scenario() : make_job();
+	if (number == 2)
+		return make_job();
+	return make_scenario(number + 1, 2);
 }

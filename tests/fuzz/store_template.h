@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STORE_TEMPLATES 2u /* the scenario's (scenario.h); one with collectives, clocks and samples */
+/* Half of the scenario (scenario.h), where much waits; all of it; one with collectives, clocks and samples. */
+#define STORE_TEMPLATES 3u
 
 struct store_template {
 	uint8_t *bytes; /* owns */

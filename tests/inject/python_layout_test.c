@@ -101,6 +101,25 @@ static void other_offsets_are_refused_and_leave_the_layout(void **state)
 	assert_memory_equal(&layout, python_layout_of(14), sizeof(layout));
 }
 
+/* They would have the agent read and write outside of its copies. */
+static void offsets_before_what_must_precede_them_are_refused(void **state)
+{
+	struct python_layout layout = *python_layout_of(14);
+
+	(void)state;
+	put_offsets(14, 64);
+	words[640 / 8] = PYTHON_STRING_HEAD - 1;
+	assert_int_equal(python_layout_take_offsets(&layout, words), PYTHON_OFFSETS_OTHER);
+	put_offsets(14, 64);
+	words[384 / 8] = 15;
+	assert_int_equal(python_layout_take_offsets(&layout, words), PYTHON_OFFSETS_OTHER);
+	assert_memory_equal(&layout, python_layout_of(14), sizeof(layout));
+	put_offsets(14, 64);
+	words[384 / 8] = 16;
+	assert_int_equal(python_layout_take_offsets(&layout, words), PYTHON_OFFSETS_TAKEN);
+	assert_int_equal(layout.code_first_traceable, 0);
+}
+
 static void free_threaded_build_is_told_by_its_offsets(void **state)
 {
 	struct python_layout layout = *python_layout_of(14);
@@ -134,6 +153,7 @@ int main(void)
 		cmocka_unit_test(offsets_that_the_interpreter_tells_are_taken),
 		cmocka_unit_test(older_versions_tell_no_offsets),
 		cmocka_unit_test(other_offsets_are_refused_and_leave_the_layout),
+		cmocka_unit_test(offsets_before_what_must_precede_them_are_refused),
 		cmocka_unit_test(free_threaded_build_is_told_by_its_offsets),
 		cmocka_unit_test(version_text_gives_minor_and_name),
 	};
