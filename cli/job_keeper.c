@@ -294,7 +294,7 @@ static void say_who_is_missing(const struct job_keeper_process *process)
 		     (unsigned long long)status.strangers);
 }
 
-/* false: no process was ever profiled, so there is nothing to keep. */
+/* false: no process was ever profiled, so there is nothing to keep. Of an incomplete profile nobody knows that. */
 static bool write_reports(struct job_keeper_process *process)
 {
 	bool is_empty = false;
@@ -303,7 +303,8 @@ static bool write_reports(struct job_keeper_process *process)
 	if (output_files_write(&process->output, &process->options->names, &is_empty, &summary,
 			       &error) < 0)
 		warn("%s", error ? error : "the reports could not be written");
-	else if (!process->options->quiet && !is_empty)
+	is_empty = is_empty && process->result == 0;
+	if (summary && !process->options->quiet && !is_empty)
 		fputs(summary, stderr);
 	if (is_empty)
 		warn("nothing was recorded: " OUTPUT_EMPTY, process->output.path);
