@@ -21,6 +21,7 @@
 #include "job_table.h"
 #include "listening.h"
 #include "open_profile.h"
+#include "profile_set.h"
 #include "proto/error_text.h"
 #include "proto/message_seq.h"
 #include "receiver.h"
@@ -33,22 +34,18 @@
 #define REFUSALS_SAID 10u /* on stderr; all are counted */
 #define NS_PER_MS     1000000ull
 #define SILENT_NS     5000000000u
-#define STORE_LOOK_NS 1000000000u /* at where the own store is */
 
 struct aggregator {
-	struct open_profile own; /* of agents that say of no job that they are of it */
-	struct job_table *jobs;  /* owns; NULL: all are of the one profile */
+	struct profile_set profiles;
 	struct receiver *receiver;
 	struct listening listening;
 	uint32_t commit_interval_ms;
 	bool quiet;
 	int wake_fd;
 	uint64_t jobs_at_ns; /* when to look at jobs again */
-	uint64_t agents, commits, launches, records;
+	uint64_t agents, launches, records;
 	uint64_t refused_messages;
-	bool own_is_gone;
-	uint64_t began_ns;  /* to run */
-	uint64_t looked_ns; /* at where the own store is */
+	uint64_t began_ns; /* to run */
 	struct connection_notices notices;
 
 	pthread_mutex_t lock; /* of status, which other threads read */
@@ -91,17 +88,17 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 		.raw_samples = options->raw_samples,
 		.receiver = aggregator->receiver,
 	};
-	int status = open_profile_open(&aggregator->own, &profile, error);
+	struct open_profile *own = &aggregator->profiles.own;
+	int status = open_profile_open(own, &profile, error);
 	uint64_t open;
 
 	if (status)
 		return error_text_set(error, status, "%s: %s", options->store_path,
 				      strerror(-status));
-	aggregator->status.agents = aggregator->agents = aggregator->own.collection->nr_sessions;
+	aggregator->status.agents = aggregator->agents = own->collection->nr_sessions;
 	/* Of a store that was left open: they are awaited before the first turn of the loop, too. */
-	aggregator->status.agents_connected =
-		collection_heard(aggregator->own.collection, 0, &open);
-	if (store_is_exclusive(aggregator->own.store) && !aggregator->quiet)
+	aggregator->status.agents_connected = collection_heard(own->collection, 0, &open);
+	if (store_is_exclusive(own->store) && !aggregator->quiet)
 		say("%s is on a file system of several hosts: reports can read it when we are done",
 		    options->store_path);
 	return 0;
@@ -120,8 +117,9 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		.quiet = options->quiet,
 	};
 	char *why = NULL;
-	int status =
-		options->jobs_path ? job_table_create(&jobs, now_ns(), &aggregator->jobs, &why) : 0;
+	int status = options->jobs_path ? job_table_create(&jobs, now_ns(),
+							   &aggregator->profiles.jobs, &why)
+					: 0;
 
 	if (status)
 		error_text_set(error, status, "%s", why ? why : strerror(-status));
@@ -154,6 +152,7 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	if (status)
 		return error_text_set(error, status, "the keys cannot be used: %s",
 				      strerror(-status));
+	aggregator->profiles.receiver = aggregator->receiver;
 	status = open_own(aggregator, options, error);
 	if (!status)
 		status = open_jobs(aggregator, options, error);
@@ -186,8 +185,7 @@ void aggregator_destroy(struct aggregator *aggregator)
 	if (!aggregator)
 		return;
 	receiver_destroy(aggregator->receiver);
-	job_table_destroy(aggregator->jobs);
-	open_profile_close(&aggregator->own);
+	profile_set_fini(&aggregator->profiles);
 	listening_fini(&aggregator->listening);
 	if (aggregator->wake_fd >= 0)
 		close(aggregator->wake_fd);
@@ -201,23 +199,7 @@ const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t in
 							  : NULL;
 }
 
-/* ---- answers */
-
-static struct open_profile *profile_of(struct aggregator *aggregator, const struct peer *peer)
-{
-	return peer->profile ? peer->profile : &aggregator->own;
-}
-
-static void refuse_all(struct aggregator *aggregator, const struct open_profile *profile,
-		       enum refuse_code code, const char *reason)
-{
-	ack_sender_refuse(aggregator->receiver, profile == &aggregator->own ? NULL : profile, code,
-			  reason);
-}
-
 /* ---- messages */
-
-static int commit(struct aggregator *aggregator, struct open_profile *profile);
 
 static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 			const struct message_hello *hello)
@@ -235,11 +217,12 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 		connection_notices_version(&aggregator->notices, aggregator->receiver, peer, hello);
 		return 0;
 	}
-	if (aggregator->jobs && hello->job.key.size)
-		status = job_table_admit(aggregator->jobs, peer, hello, &message.welcome, &job);
+	if (aggregator->profiles.jobs && hello->job.key.size)
+		status = job_table_admit(aggregator->profiles.jobs, peer, hello, &message.welcome,
+					 &job);
 	if (status)
 		return status < 0 ? status : 0;
-	profile = job ? job : &aggregator->own;
+	profile = job ? job : &aggregator->profiles.own;
 	if (!job)
 		message.welcome.profile =
 			(struct message_text){profile->place, (uint32_t)strlen(profile->place)};
@@ -260,11 +243,11 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 		aggregator->agents++;
 	}
 	peer_table_attach(receiver_peers(aggregator->receiver), peer, session);
-	peer->profile = job;
+	peer->profile = profile;
 	/* What the answer names is all that will ever have come of this epoch, should whoever asks be the
 	 * agent that was started in its place: nothing that was received may become durable later. */
 	if (session->received_seq != session->durable_seq) {
-		int error = commit(aggregator, profile);
+		int error = profile_set_commit(&aggregator->profiles, profile, now_ns());
 
 		if (error)
 			return error == -ENOMEM ? error : 0; /* refused: it will ask again */
@@ -308,7 +291,7 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		return 0;
 	}
 	session->spoke_ns = clock_ns(CLOCK_REALTIME);
-	struct open_profile *profile = profile_of(aggregator, peer);
+	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
 	int status = agent_session_apply(session, profile->collection, message, &reason);
 	if (status < 0)
 		return status;
@@ -346,14 +329,15 @@ static void handle_ping(struct aggregator *aggregator, struct peer *peer,
 static void handle_control(struct aggregator *aggregator, struct peer *peer,
 			   const struct message_control *control)
 {
-	struct open_profile *profile = profile_of(aggregator, peer);
+	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
 	const char *reason = "this aggregator keeps no profiles of jobs";
 	int status = 0;
 
 	if (control->kind == CONTROL_ASK && control->job_key.size)
-		status = aggregator->jobs ? job_table_find(aggregator->jobs, &control->job_user,
-							   &control->job_key, &profile, &reason)
-					  : REFUSE_UNDEFINED;
+		status = aggregator->profiles.jobs
+				 ? job_table_find(aggregator->profiles.jobs, &control->job_user,
+						  &control->job_key, &profile, &reason)
+				 : REFUSE_UNDEFINED;
 	if (status)
 		receiver_refuse(aggregator->receiver, peer, (enum refuse_code)status, reason);
 	else
@@ -362,7 +346,7 @@ static void handle_control(struct aggregator *aggregator, struct peer *peer,
 
 static int handle(struct aggregator *aggregator, struct peer *peer, const struct message *message)
 {
-	struct open_profile *profile = profile_of(aggregator, peer);
+	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
 
 	peer->heard_ns = now_ns();
 	if (peer->session && !peer->session->ended)
@@ -399,88 +383,17 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 
 /* ---- the loop */
 
-static uint32_t count_profiles(const struct aggregator *aggregator)
-{
-	return 1 + (aggregator->jobs ? job_table_count(aggregator->jobs) : 0);
-}
-
-static struct open_profile *profile_at(struct aggregator *aggregator, uint32_t i)
-{
-	return i ? job_table_profile(aggregator->jobs, i - 1) : &aggregator->own;
-}
-
-/* Its store was deleted or moved: what is written there is lost, so nothing of it is acknowledged any more. A
- * job's profile is closed; without its own, the aggregator ends. -ESTALE. */
-static int give_up(struct aggregator *aggregator, struct open_profile *profile)
-{
-	refuse_all(aggregator, profile, REFUSE_STORE, "the profile was deleted or moved");
-	if (profile != &aggregator->own) {
-		job_table_drop(aggregator->jobs, profile);
-		return -ESTALE;
-	}
-	if (!aggregator->own_is_gone)
-		say("the profile was deleted or moved while it was written: what came by now "
-		    "is lost with it, and no more is taken");
-	aggregator->own_is_gone = true;
-	return -ESTALE;
-}
-
-static int commit(struct aggregator *aggregator, struct open_profile *profile)
-{
-	bool had_failed = profile->schedule.failed;
-
-	if (profile != &aggregator->own)
-		job_table_make_room(aggregator->jobs, profile);
-	int error = open_profile_commit(profile, now_ns());
-
-	if (error == -ENOMEM)
-		return error;
-	if (error == -ESTALE)
-		return give_up(aggregator, profile);
-	if (error) {
-		if (!had_failed)
-			say("cannot write the profile: %s (%s); nothing that was acknowledged is "
-			    "lost, "
-			    "and we keep trying",
-			    strerror(-error), store_error(profile->store));
-		refuse_all(aggregator, profile, REFUSE_STORE,
-			   "the aggregator cannot write its profile");
-		return error;
-	}
-	if (had_failed)
-		say("the profile can be written again");
-	aggregator->commits++;
-	ack_sender_all(aggregator->receiver);
-	return 0;
-}
-
-/* Those that are due, or all that have changed. 0; -ENOMEM; else the last that failed. */
-static int commit_profiles(struct aggregator *aggregator, bool all)
-{
-	int result = 0;
-
-	for (uint32_t i = 0; i < count_profiles(aggregator) && result != -ENOMEM; i++) {
-		struct open_profile *profile = profile_at(aggregator, i);
-
-		if (all ? profile->schedule.changed : open_profile_is_due(profile, now_ns())) {
-			int error = commit(aggregator, profile);
-
-			result = error ? error : result;
-		}
-	}
-	return result;
-}
-
 static void publish_status(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
 	uint64_t connected = 0, silent = 0, since_ns = now_ns() - SILENT_NS;
 
 	/* After a start on its old store, those that have not come again yet are awaited as if they had just spoken. */
-	for (uint32_t i = 0; i < count_profiles(aggregator); i++) {
-		uint64_t open = 0, heard = collection_heard(
-					   profile_at(aggregator, i)->collection,
-					   since_ns <= aggregator->began_ns ? 0 : since_ns, &open);
+	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
+		uint64_t open = 0,
+			 heard = collection_heard(
+				 profile_set_at(&aggregator->profiles, i)->collection,
+				 since_ns <= aggregator->began_ns ? 0 : since_ns, &open);
 
 		connected += heard;
 		silent += open - heard;
@@ -489,7 +402,7 @@ static void publish_status(struct aggregator *aggregator)
 	aggregator->status.agents = aggregator->agents;
 	aggregator->status.agents_connected = connected;
 	aggregator->status.agents_silent = silent;
-	aggregator->status.commits = aggregator->commits;
+	aggregator->status.commits = aggregator->profiles.commits;
 	aggregator->status.bad_frames = counts->bad_frames;
 	aggregator->status.refused = counts->refused;
 	aggregator->status.strangers = counts->strangers;
@@ -502,10 +415,10 @@ static int wait_ms(struct aggregator *aggregator, uint64_t time_ns)
 {
 	uint64_t until_ns = time_ns + IDLE_WAIT_MS * NS_PER_MS;
 
-	if (aggregator->jobs && aggregator->jobs_at_ns < until_ns)
+	if (aggregator->profiles.jobs && aggregator->jobs_at_ns < until_ns)
 		until_ns = aggregator->jobs_at_ns;
-	for (uint32_t i = 0; i < count_profiles(aggregator); i++) {
-		const struct open_profile *profile = profile_at(aggregator, i);
+	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
+		const struct open_profile *profile = profile_set_at(&aggregator->profiles, i);
 
 		until_ns = commit_schedule_until(&profile->schedule, until_ns);
 	}
@@ -530,26 +443,13 @@ static int take_messages(struct aggregator *aggregator)
 		status = handle(aggregator, peer, message);
 		if (status)
 			break;
-		struct open_profile *profile = profile_of(aggregator, peer);
+		struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
 		profile->schedule.bytes += counts->bytes - bytes;
 		commit_schedule_date(&profile->schedule, peer->heard_ns,
 				     aggregator->commit_interval_ms);
 	}
 	receiver_tidy(aggregator->receiver, now_ns(), status == 0 && nr_frames < FRAMES_A_TURN);
 	return status < 0 ? status : 0;
-}
-
-/* A store may go while nothing comes for it. 0; -ESTALE. */
-static int look_at_own(struct aggregator *aggregator, bool now)
-{
-	uint64_t time_ns = now_ns();
-
-	if (aggregator->own_is_gone)
-		return -ESTALE;
-	if (!now && time_ns - aggregator->looked_ns < STORE_LOOK_NS)
-		return 0;
-	aggregator->looked_ns = time_ns;
-	return store_has_moved(aggregator->own.store) ? give_up(aggregator, &aggregator->own) : 0;
 }
 
 static bool stopping(const struct aggregator *aggregator)
@@ -561,6 +461,7 @@ static bool stopping(const struct aggregator *aggregator)
 
 int aggregator_run(struct aggregator *aggregator)
 {
+	struct profile_set *profiles = &aggregator->profiles;
 	int error = 0;
 
 	aggregator->began_ns = now_ns();
@@ -569,14 +470,14 @@ int aggregator_run(struct aggregator *aggregator)
 				      wait_ms(aggregator, now_ns()));
 		if (!error)
 			error = take_messages(aggregator);
-		if (!error && commit_profiles(aggregator, false) == -ENOMEM)
+		if (!error && profile_set_commit_due(profiles, now_ns()) == -ENOMEM)
 			error = -ENOMEM;
 		if (!error)
-			error = look_at_own(aggregator, false);
+			error = profile_set_look(profiles, now_ns(), false);
 		if (!error)
 			ack_sender_all(aggregator->receiver);
-		if (!error && aggregator->jobs)
-			aggregator->jobs_at_ns = job_table_step(aggregator->jobs, now_ns());
+		if (!error && profiles->jobs)
+			aggregator->jobs_at_ns = job_table_step(profiles->jobs, now_ns());
 		connection_notices_step(&aggregator->notices, receiver_counts(aggregator->receiver),
 					now_ns());
 		publish_status(aggregator);
@@ -584,12 +485,12 @@ int aggregator_run(struct aggregator *aggregator)
 	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must
 	 * not be kept. */
 	if (!error || error == -ESTALE) {
-		int last = commit_profiles(aggregator, true);
+		int last = profile_set_commit_all(profiles, now_ns());
 
 		error = error ? error : last;
 	}
 	if (!error)
-		error = look_at_own(aggregator, true);
+		error = profile_set_look(profiles, now_ns(), true);
 	publish_status(aggregator);
 	return error;
 }

@@ -27,7 +27,7 @@ struct peer {
 	uint64_t clock_ns;             /* of its last result about clocks that was kept; 0: none */
 	uint64_t acked_seq;            /* last acknowledged over this connection */
 	struct agent_session *session; /* borrowed; NULL: no HELLO yet */
-	struct open_profile *profile;  /* of the session; borrowed; NULL: the aggregator's own */
+	struct open_profile *profile;  /* of the session; borrowed; NULL: there is no session */
 };
 
 struct peer_table;

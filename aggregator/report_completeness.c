@@ -44,6 +44,7 @@ struct judge {
 	struct fault unrecorded;         /* processes that could not be recorded */
 	struct fault gave_up;            /* processes that recorded no more, though they ran on */
 	struct fault missing, twice;     /* records in no account, or in two */
+	struct fault launches;           /* in no account */
 	struct fault interrupted, ended; /* by SIGINT; by SIGTERM or SIGHUP */
 	struct fault left;               /* processes that ran on when their agent said goodbye */
 	bool *is_open;   /* own, by process id, as the next: an agent that reads it may say more */
@@ -201,25 +202,49 @@ static int judge_sessions(struct judge *judge)
 
 /* --- processes */
 
-/* What was delivered and is in no account, or in two. Only of a process that said goodbye are both sides final. */
-static int judge_account(struct judge *judge, const struct roster_process *process)
+/* What the agent or the aggregator gave up has a number, which does not tell launches from records. */
+static bool is_final(const struct roster_process *process)
+{
+	return process->state == PROCESS_ENDED && !count_of(process, LEDGER_UNTRUSTED_RING) &&
+	       !count_of(process, LEDGER_WINDOW_EVICTED);
+}
+
+static int judge_records(struct judge *judge, const struct roster_process *process)
 {
 	uint64_t produced = count_of(process, LEDGER_RECORDS);
 	uint64_t known = process->counts.records + count_of(process, LEDGER_RECORD_RING_FULL) +
 			 count_of(process, LEDGER_INVALID_TIME) +
 			 count_of(process, LEDGER_STILL_RUNNING);
 
-	if (process->state != PROCESS_ENDED || produced == known ||
-	    count_of(process, LEDGER_UNTRUSTED_RING) || count_of(process, LEDGER_WINDOW_EVICTED))
+	if (produced == known)
 		return 0;
 	return produced > known ? add_process(&judge->missing, process, produced - known)
 				: add_process(&judge->twice, process, known - produced);
 }
 
+/* A lane that a killed agent had given back may have held marks (RECORD_LAUNCH_FAILED, _HOST), which are lost as
+ * launches, but were not seen as such: so more may be known than was seen. */
+static int judge_launches(struct judge *judge, const struct roster_process *process)
+{
+	uint64_t seen = count_of(process, LEDGER_LAUNCHES);
+	uint64_t known = process->counts.launches + count_of(process, LEDGER_LAUNCH_RING_FULL) +
+			 count_of(process, LEDGER_LAUNCH_NO_LANE);
+
+	return seen > known ? add_process(&judge->launches, process, seen - known) : 0;
+}
+
+/* Only of a process that said goodbye are both sides of its accounts final. */
+static int judge_accounts(struct judge *judge, const struct roster_process *process)
+{
+	int error = is_final(process) ? judge_records(judge, process) : 0;
+
+	return !error && is_final(process) ? judge_launches(judge, process) : error;
+}
+
 static int judge_notices(struct judge *judge, const struct roster_process *process)
 {
-	bool has_nothing = process->counts.records == 0 && process->counts.launches == 0 &&
-			   count_of(process, LEDGER_SAMPLES) == 0;
+	/* Of its GPU work: the kernel takes samples of any process. */
+	bool has_nothing = process->counts.records == 0 && process->counts.launches == 0;
 	int error = 0;
 
 	for (uint32_t i = 0; i < process->nr_notices && has_nothing && !error; i++) {
@@ -245,7 +270,7 @@ static int judge_process(struct judge *judge, uint32_t id)
 	int error = judge_notices(judge, process);
 
 	if (!error)
-		error = judge_account(judge, process);
+		error = judge_accounts(judge, process);
 	if (!error && count_of(process, LEDGER_GUEST_GAVE_UP))
 		error = add_process(&judge->gave_up, process, 1);
 	if (error)
@@ -375,13 +400,14 @@ static void write_process_fault(FILE *out, const struct judge *judge, const stru
 	write_places(out, judge, fault, when);
 }
 
-static void write_record_fault(FILE *out, const struct judge *judge, const struct fault *fault,
-			       const char *what, bool *any)
+/* Things are in the plural. */
+static void write_account_fault(FILE *out, const struct judge *judge, const struct fault *fault,
+				const char *things, const char *what, bool *any)
 {
 	if (!fault->count)
 		return;
 	begin_fault(out, any);
-	write_share(out, fault->count, 0, "GPU records");
+	write_share(out, fault->count, 0, things);
 	fprintf(out, " %s", what);
 	write_places(out, judge, fault, "at");
 }
@@ -422,9 +448,12 @@ static bool write_faults(FILE *out, const struct judge *judge)
 			    "recorded no more, since no agent had answered for a minute "
 			    "[guest_gave_up]",
 			    "last heard of at", &any);
-	write_record_fault(out, judge, &judge->missing, "delivered, but in no account", &any);
-	write_record_fault(out, judge, &judge->twice, "here, but never delivered (counted twice?)",
-			   &any);
+	write_account_fault(out, judge, &judge->missing, "GPU records",
+			    "delivered, but in no account", &any);
+	write_account_fault(out, judge, &judge->twice, "GPU records",
+			    "here, but never delivered (counted twice?)", &any);
+	write_account_fault(out, judge, &judge->launches, "launch calls",
+			    "seen, but in no account", &any);
 	return any;
 }
 
@@ -570,6 +599,7 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 	fini_fault(&judge.gave_up);
 	fini_fault(&judge.missing);
 	fini_fault(&judge.twice);
+	fini_fault(&judge.launches);
 	fini_fault(&judge.interrupted);
 	fini_fault(&judge.ended);
 	fini_fault(&judge.left);

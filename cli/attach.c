@@ -387,14 +387,13 @@ static void end_capture(struct attach *attach)
 static int profile(struct attach *attach)
 {
 	bool came = attach->host_only || await_guest(attach);
-	uint64_t nr_samples;
 	char *summary;
 
 	if (came)
 		watch(attach);
 	if (!attach->host_only)
 		end_capture(attach);
-	recording_finish(&attach->recording, &nr_samples, &summary);
+	recording_finish(&attach->recording, &summary);
 	if (!came)
 		warn("attach", "process %d: its guest did not come", (int)attach->target.pid);
 	else if (summary && !attach->quiet)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -81,14 +82,36 @@ int job_start(struct job *job, char *const argv[], char *const environment[])
 	return -error;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool is_stop(int number)
+{
+	return number == SIGINT || number == SIGTERM || number == SIGHUP;
+}
+
+/* The signal that the status tells of. Shells and launchers exit with 128 + it of what they ran. 0: none. */
+static int deadly_signal(int status)
+{
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status);
+	return WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + NSIG
+		       ? WEXITSTATUS(status) - 128
+		       : 0;
+}
+
 int job_stopped_by(const struct job *job, int status)
 {
-	if (job->stop)
-		return job->stop;
-	if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM ||
-				    WTERMSIG(status) == SIGHUP))
-		return WTERMSIG(status);
-	return 0;
+	int deadly = deadly_signal(status);
+
+	if (deadly)
+		return is_stop(deadly) ? deadly : 0;
+	return job->stop && job->ended_ns - job->stop_ns <= JOB_STOP_NS ? job->stop : 0;
 }
 
 int job_wait(struct job *job)
@@ -104,13 +127,16 @@ int job_wait(struct job *job)
 		siginfo_t info;
 		pid_t ended = waitpid(job->pid, &status, WNOHANG);
 
-		if (ended == job->pid)
+		if (ended == job->pid) {
+			job->ended_ns = now_ns();
 			return status;
+		}
 		if (sigwaitinfo(&mask, &info) < 0)
 			continue; /* EINTR */
-		if (!job->stop && (info.si_signo == SIGINT || info.si_signo == SIGTERM ||
-				   info.si_signo == SIGHUP))
+		if (is_stop(info.si_signo)) {
 			job->stop = info.si_signo;
+			job->stop_ns = now_ns();
+		}
 		if (info.si_signo != SIGCHLD && info.si_code <= 0)
 			kill(job->pid, info.si_signo);
 	}

@@ -4,12 +4,15 @@
 #define JOB_H
 
 #include <signal.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
 struct job {
 	pid_t pid;
-	int stop; /* the first of SIGINT, SIGTERM and SIGHUP that came while it ran, from whomever; 0: none */
+	int stop;          /* the last of SIGINT, SIGTERM and SIGHUP that came while it ran; 0: none */
+	uint64_t stop_ns;  /* when it came, CLOCK_MONOTONIC */
+	uint64_t ended_ns; /* when the job's end was seen */
 	sigset_t original_mask;
 	void (*original_sigchld)(int);
 	struct rlimit original_files;
@@ -31,8 +34,11 @@ int job_start(struct job *job, char *const argv[], char *const environment[]);
  * what the terminal sends, since that reaches the job by itself. Returns waitpid's status. */
 int job_wait(struct job *job);
 
-/* The signal by which the user or a scheduler stopped it, of those that are for that: SIGINT, SIGTERM, SIGHUP; 0: nobody did. Of a job that has ended
- * with that status. */
+/* The signal by which the user or a scheduler stopped the job, which has ended with that status: SIGINT, SIGTERM or
+ * SIGHUP; 0: nobody did. The status decides if it names a signal, as a shell's 128 + n does. Otherwise a stop counts
+ * for JOB_STOP_NS: a job that catches it needs a while to end, and one that goes on is not stopped by it. Launchers
+ * and schedulers wait for 30 s (torchrun, Slurm's KillWait, Kubernetes). */
+#define JOB_STOP_NS 60000000000u
 int job_stopped_by(const struct job *job, int status);
 
 /* Ends this process as the job ended: the same exit status, or killed by the same signal. Does not return. */

@@ -58,7 +58,7 @@ struct job_keeper_process {
 	int result;
 	struct key_set keys;
 	char rendezvous_path[PATH_MAX];
-	int rendezvous_lock; /* -1: none */
+	struct rendezvous_file *rendezvous; /* owns, in the parent: locked as long as that lives */
 };
 
 __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
@@ -161,6 +161,20 @@ static int tell_others(const struct job_keeper_process *process,
 	return mark && fclose(mark) != 0 ? -errno : r;
 }
 
+static int say_unwritable(const struct job_keeper_process *process, int error)
+{
+	warn("%s: cannot be written, so no node will find the aggregator: %s",
+	     process->rendezvous_path, strerror(-error));
+	return error;
+}
+
+static int create_rendezvous(struct job_keeper_process *process)
+{
+	int r = rendezvous_create(process->rendezvous_path, &process->rendezvous);
+
+	return r ? say_unwritable(process, r) : 0;
+}
+
 /* A step's is its own alone. Of jobs that nobody names one has it after the other. */
 static int find_place(struct job_keeper_process *process)
 {
@@ -168,8 +182,10 @@ static int find_place(struct job_keeper_process *process)
 	int r = rendezvous_search_path(options->output_path, options->step,
 				       process->rendezvous_path);
 
-	if (r || *options->step->key || !leftovers_rendezvous_lives(process->rendezvous_path))
+	if (r)
 		return r;
+	if (*options->step->key || !leftovers_rendezvous_lives(process->rendezvous_path))
+		return create_rendezvous(process);
 	warn("%s is another running job's, and the launcher gives neither a name: give each a "
 	     "directory of its own (--output)",
 	     process->rendezvous_path);
@@ -189,12 +205,8 @@ static int tell_agents(struct job_keeper_process *process)
 	if (r == 0)
 		r = tell_others(process, &rendezvous);
 	if (r == 0)
-		r = rendezvous_write(process->rendezvous_path, &rendezvous,
-				     &process->rendezvous_lock);
-	if (r)
-		warn("%s: cannot be written, so no node will find the aggregator: %s",
-		     process->rendezvous_path, strerror(-r));
-	return r;
+		r = rendezvous_publish(process->rendezvous, &rendezvous);
+	return r ? say_unwritable(process, r) : 0;
 }
 
 static void *run_aggregator(void *argument)
@@ -282,7 +294,7 @@ static void say_who_is_missing(const struct job_keeper_process *process)
 		     (unsigned long long)status.strangers);
 }
 
-/* false: no process was ever profiled, so there is nothing to keep. */
+/* false: no process was ever profiled, so there is nothing to keep. Of an incomplete profile nobody knows that. */
 static bool write_reports(struct job_keeper_process *process)
 {
 	bool is_empty = false;
@@ -291,7 +303,8 @@ static bool write_reports(struct job_keeper_process *process)
 	if (output_files_write(&process->output, &process->options->names, &is_empty, &summary,
 			       &error) < 0)
 		warn("%s", error ? error : "the reports could not be written");
-	else if (!process->options->quiet && !is_empty)
+	is_empty = is_empty && process->result == 0;
+	if (summary && !process->options->quiet && !is_empty)
 		fputs(summary, stderr);
 	if (is_empty)
 		warn("nothing was recorded: " OUTPUT_EMPTY, process->output.path);
@@ -313,8 +326,6 @@ static void remove_rendezvous(const struct job_keeper_process *process)
 	    strcmp(rendezvous.keys.server_public, process->keys.server_public) == 0)
 		unlink(path);
 	free(error);
-	if (process->rendezvous_lock >= 0)
-		close(process->rendezvous_lock);
 }
 
 /* In a process of its own. 0: all is done. */
@@ -362,8 +373,8 @@ static bool aggregate_again(void *argument, uint32_t round, int wait_status)
 	return true;
 }
 
-/* The parent of the aggregator's process. It holds what must not go with that: the lock of the profile's
- * directory, the keys and rank 0's connection. */
+/* The parent of the aggregator's process. It holds what must not go with that: the locks of the profile's directory
+ * and of the rendezvous, the keys and rank 0's connection. */
 static void keep(void *argument, int ready)
 {
 	struct job_keeper_process *process = argument;
@@ -385,14 +396,14 @@ static void keep(void *argument, int ready)
 		r = respawn_run(&body);
 	if (r)
 		remove_rendezvous(process);
+	rendezvous_close(process->rendezvous);
 	/* Where all is done, the child has closed it, and only the descriptor is left. */
 	output_dir_close(&process->output, process->past->started);
 }
 
 int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options)
 {
-	struct job_keeper_process process = {
-		.options = options, .output.mark = -1, .rendezvous_lock = -1};
+	struct job_keeper_process process = {.options = options, .output.mark = -1};
 	int pair[2], r;
 
 	keeper->fd = -1;

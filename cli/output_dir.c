@@ -272,6 +272,29 @@ static int take_numbered(struct output_dir *output)
 	return r;
 }
 
+/* The mark in the directory is still this run's. */
+static bool is_marked(const struct output_dir *output)
+{
+	char mark[PATH_MAX];
+
+	return output_dir_file(output, OUTPUT_MARK, mark) == 0 && is_same_file(output->mark, mark);
+}
+
+/* Removes the mark, and if asked to the directories that were made. No other file is touched: they may be those of an
+ * earlier profile that could not be moved. */
+static void give_back(struct output_dir *output, bool with_made)
+{
+	char mark[PATH_MAX];
+
+	if (is_marked(output) && output_dir_file(output, OUTPUT_MARK, mark) == 0) {
+		unlink(mark);
+		if (with_made)
+			remove_made(output);
+	}
+	close(output->mark);
+	output->mark = -1;
+}
+
 int output_dir_open(struct output_dir *output, const char *path)
 {
 	int r = take_path(output, path);
@@ -295,26 +318,18 @@ int output_dir_open(struct output_dir *output, const char *path)
 		return r;
 	r = move_aside(output);
 	if (r)
-		output_dir_close(output, false);
+		give_back(output, true);
 	return r;
 }
 
 void output_dir_close(struct output_dir *output, bool keep)
 {
-	char mark[PATH_MAX];
-
 	if (output->mark < 0)
 		return;
 	/* Somebody may have removed the directory, and another run made it again. */
-	if (output_dir_file(output, OUTPUT_MARK, mark) == 0 && is_same_file(output->mark, mark)) {
-		if (!keep) {
-			remove_files(output->path);
-			put_back(output);
-		}
-		unlink(mark);
-		if (!keep)
-			remove_made(output);
+	if (!keep && is_marked(output)) {
+		remove_files(output->path);
+		put_back(output);
 	}
-	close(output->mark);
-	output->mark = -1;
+	give_back(output, !keep);
 }

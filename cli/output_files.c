@@ -18,12 +18,13 @@ static FILE *create_file(const struct output_dir *output, const char *path)
 	char store_path[PATH_MAX];
 	struct stat store;
 	mode_t mode = 0600;
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, mode);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (output_dir_file(output, OUTPUT_STORE, store_path) == 0 && stat(store_path, &store) == 0)
 		mode = store.st_mode & 0666;
-	if (file && fchmod(fd, mode) == 0)
+	/* A file that is not ours to show is not ours to empty. */
+	if (file && fchmod(fd, mode) == 0 && ftruncate(fd, 0) == 0)
 		return file;
 	if (file)
 		fclose(file);

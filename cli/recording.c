@@ -67,7 +67,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 	return result;
 }
 
-uint64_t recording_finish(struct recording *recording, uint64_t *nr_samples, char **summary)
+void recording_finish(struct recording *recording, char **summary)
 {
 	struct profiling_status status;
 	char *error = NULL;
@@ -83,9 +83,8 @@ uint64_t recording_finish(struct recording *recording, uint64_t *nr_samples, cha
 			       &error) < 0)
 		warn(recording, "%s", error ? error : "the reports could not be written");
 	free(error);
-	recording->keeps = !empty;
-	*nr_samples = status.agent.samples;
-	return status.agent.processes;
+	/* What could not be stored may have told of processes: then nobody can say that there were none. */
+	recording->keeps = !empty || result < 0;
 }
 
 void recording_close(struct recording *recording)

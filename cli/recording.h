@@ -28,18 +28,19 @@ struct recording { /* zeroed but for output.mark, which is -1: nothing to close 
 	struct recording_options options;
 	struct output_dir output;
 	struct profiling *profiling;
-	bool keeps; /* there is something to keep */
+	bool keeps; /* there is something to keep, or nobody knows that there is not */
 };
 
 /* Starts all of it; guests come in at socket_path. 0 or -errno after a warning; recording_close() in either case. */
 int recording_start(const struct recording_options *options, const char *socket_path,
 		    struct recording *recording);
 
-/* Ends the two loops and writes the files. Returns the number of processes that took part. *nr_samples: of host threads. *summary is what to say of them, owns:
- * free(); NULL: it could not be written, and that was said. */
-uint64_t recording_finish(struct recording *recording, uint64_t *nr_samples, char **summary);
+/* Ends the two loops and writes the files. *summary is what to say of the profile, which the caller owns (free());
+ * NULL: it could not be written, and that was said. */
+void recording_finish(struct recording *recording, char **summary);
 
-/* Nothing of a recording that failed to start, or has nothing in it, is kept. Says where an earlier profile is now. */
+/* Removes a recording that failed to start, or that has no process in it and is whole; one that is incomplete stays.
+ * Says where an earlier profile is now. */
 void recording_close(struct recording *recording);
 
 #endif

@@ -278,11 +278,10 @@ static int prepare(struct run *run, const char *program)
 static void finish(struct run *run, bool has_run)
 {
 	char *summary;
-	uint64_t nr_samples;
 	const struct report_absence_facts nothing = {.nr_agents = 1};
 	char why[REPORT_ABSENCE_SIZE];
 
-	recording_finish(&run->recording, &nr_samples, &summary);
+	recording_finish(&run->recording, &summary);
 	unlink(run->socket_path);
 	private_dir_remove(&run->sockets);
 	if (!run->recording.keeps && (run->other_injection || !has_run))

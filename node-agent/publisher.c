@@ -120,8 +120,11 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 
 	if (welcome->version < publisher->hello.version_min ||
 	    welcome->version > publisher->hello.version_max)
-		return fail(publisher, -EPROTO, "the aggregator speaks version %u",
-			    welcome->version);
+		return fail(publisher, -EPROTO,
+			    "the aggregator speaks version %u of the protocol, this agent versions "
+			    "%u to %u",
+			    welcome->version, publisher->hello.version_min,
+			    publisher->hello.version_max);
 	publisher->durable_seq = welcome->durable_seq;
 	if (publisher->asks_only) {
 		publisher->state = STATE_WELCOMED;

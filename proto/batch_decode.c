@@ -362,7 +362,7 @@ static void read_message(struct batch_decoder *decoder, struct batch_reader *rea
 	}
 	decoder->fault.message_name = message_name(type);
 	version = batch_reader_u64(reader, "version");
-	if (version != WIRE_VERSION)
+	if (version != message_version(message->type))
 		batch_fault_set(&decoder->fault, -EPROTONOSUPPORT, "version %llu is not known",
 				(unsigned long long)version);
 	read_body(decoder, reader, message);

@@ -19,7 +19,7 @@ void batch_decoder_destroy(struct batch_decoder *decoder);
 /* Checks (frame_check) and decodes one frame. Everything in *message is borrowed until the next call on this decoder or
  * until the frame goes, whichever is first. Unknown trailing elements are ignored.
  * 0; -EPROTONOSUPPORT: an unknown or reserved type (message->type is set: count it and go on), or a message version
- * that is not WIRE_VERSION; -EBADMSG: malformed; -EMSGSIZE: over a limit; -ENOMEM.
+ * that is not message_version(); -EBADMSG: malformed; -EMSGSIZE: over a limit; -ENOMEM.
  * On error batch_decoder_error() says what and where, and *message is zero but for the type. */
 int batch_decode(struct batch_decoder *decoder, const uint8_t *frame, size_t size,
 		 struct message *message);

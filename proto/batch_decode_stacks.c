@@ -25,6 +25,12 @@ static void read_modules(struct batch_rooms *rooms, struct batch_reader *parent,
 	for (uint32_t i = 0; modules && i < count; i++)
 		modules[i].build_id_size = batch_reader_bin(&build_ids, "a build id",
 							    modules[i].build_id, WIRE_BUILD_ID_MAX);
+	if (reader.nr_left)
+		batch_reader_rows(&reader, list_fields_module_more, LIST_FIELDS_MODULE_MORE,
+				  modules, sizeof(*modules), count);
+	else
+		for (uint32_t i = 0; modules && i < count; i++)
+			modules[i].owner = MESSAGE_OWNER_NONE;
 }
 
 static void read_frames(struct batch_rooms *rooms, struct batch_reader *parent,

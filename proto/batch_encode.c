@@ -347,7 +347,7 @@ int batch_encode(struct batch_encoder *encoder, const struct message *message,
 	batch_writer_restart(writer);
 	batch_writer_array(writer, nr_elements);
 	batch_writer_uint(writer, message->type);
-	batch_writer_uint(writer, WIRE_VERSION);
+	batch_writer_uint(writer, message_version(message->type));
 	put_body(encoder, message);
 	if (writer->err)
 		return writer->err;

@@ -23,6 +23,9 @@ static void put_modules(struct batch_writer *writer, const struct message_stacks
 		else
 			batch_writer_bin(writer, modules[i].build_id, modules[i].build_id_size);
 	}
+	if (!writer->err)
+		batch_writer_rows(writer, list_fields_module_more, LIST_FIELDS_MODULE_MORE, modules,
+				  sizeof(*modules), count);
 }
 
 static void put_frames(struct batch_writer *writer, const struct message_stacks *stacks)

@@ -7,6 +7,9 @@
 const struct event_field list_fields_module[LIST_FIELDS_MODULE] = {
 	{"module path", offsetof(struct message_module, path), 4, WIRE_ID_MAX, false},
 	{"module flags", offsetof(struct message_module, flags), 4, UINT32_MAX, false},
+};
+
+const struct event_field list_fields_module_more[LIST_FIELDS_MODULE_MORE] = {
 	{"module owner", offsetof(struct message_module, owner), 4, UINT32_MAX, false},
 };
 

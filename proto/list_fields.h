@@ -5,16 +5,18 @@
 
 #include "proto/event_fields.h"
 
-#define LIST_FIELDS_MODULE  3u /* its build id is no column */
-#define LIST_FIELDS_FRAME   3u
-#define LIST_FIELDS_NODE    2u
-#define LIST_FIELDS_SYMBOL  2u
-#define LIST_FIELDS_CODE    2u
-#define LIST_FIELDS_LEDGER  4u
-#define LIST_FIELDS_STREAM  5u
-#define LIST_FIELDS_CONTEXT 5u
+#define LIST_FIELDS_MODULE	2u /* the build ids, which are no column, come next */
+#define LIST_FIELDS_MODULE_MORE 1u /* then these, which older agents do not send */
+#define LIST_FIELDS_FRAME	3u
+#define LIST_FIELDS_NODE	2u
+#define LIST_FIELDS_SYMBOL	2u
+#define LIST_FIELDS_CODE	2u
+#define LIST_FIELDS_LEDGER	4u
+#define LIST_FIELDS_STREAM	5u
+#define LIST_FIELDS_CONTEXT	5u
 
 extern const struct event_field list_fields_module[LIST_FIELDS_MODULE];
+extern const struct event_field list_fields_module_more[LIST_FIELDS_MODULE_MORE];
 extern const struct event_field list_fields_frame[LIST_FIELDS_FRAME];
 extern const struct event_field list_fields_node[LIST_FIELDS_NODE];
 extern const struct event_field list_fields_symbol[LIST_FIELDS_SYMBOL];

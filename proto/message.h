@@ -18,6 +18,7 @@
 #include "proto/record.h"
 
 #define WIRE_VERSION         1u
+#define WIRE_VERSION_HELLO   1u         /* of HELLO and REFUSE, for ever */
 #define WIRE_FRAME_MAX       (4u << 20) /* bytes of one frame */
 #define WIRE_DEPTH_MAX       4u         /* nested arrays */
 #define WIRE_STRING_MAX      65535u     /* bytes of one string */
@@ -54,6 +55,13 @@ enum message_type {
 	MESSAGE_COLLECTIVES = 19,
 	MESSAGE_PLACEMENT = 20,
 };
+
+/* The layout in which a message of this type travels. Ends of any two versions understand each other's HELLO and
+ * REFUSE, so that they can at least disagree in words. */
+static inline uint32_t message_version(enum message_type type)
+{
+	return type == MESSAGE_HELLO || type == MESSAGE_REFUSE ? WIRE_VERSION_HELLO : WIRE_VERSION;
+}
 
 struct message_text {
 	const char *data; /* UTF-8 is not promised: names come from the application; no NUL */
@@ -114,6 +122,8 @@ struct message_strings {
 	uint32_t count;
 	const struct message_text *strings;
 };
+
+#define MESSAGE_OWNER_NONE UINT32_MAX /* no user has this id: an older agent does not tell */
 
 struct message_module {
 	uint32_t path;  /* string id */

@@ -65,37 +65,58 @@ void rendezvous_print(const struct rendezvous *rendezvous, FILE *file)
 	key_set_print(&rendezvous->keys, KEY_ROLE_AGENT, file);
 }
 
-/* An open file's lock is that of all its descriptors, so it outlives the stream. */
-static int lock_file(FILE *file, int *lock)
+struct rendezvous_file {
+	char *path, *temporary; /* owns */
+	FILE *file;             /* owns; its lock is that of all processes that have inherited it */
+};
+
+int rendezvous_create(const char *path, struct rendezvous_file **file)
 {
 	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct rendezvous_file *self = calloc(1, sizeof(*self));
+	int status = -ENOMEM;
 
-	*lock = fcntl(fileno(file), F_DUPFD_CLOEXEC, 0);
-	if (*lock < 0)
-		return -errno;
-	fcntl(*lock, F_OFD_SETLK, &all); /* not on each file system */
+	*file = NULL;
+	if (self && (self->path = strdup(path)) != NULL)
+		status = key_file_replace(path, &self->file, &self->temporary);
+	if (status) {
+		rendezvous_close(self);
+		return status;
+	}
+	(void)fcntl(fileno(self->file), F_OFD_SETLK, &all); /* not on each file system */
+	*file = self;
 	return 0;
 }
 
-int rendezvous_write(const char *path, const struct rendezvous *rendezvous, int *lock)
+int rendezvous_publish(const struct rendezvous_file *file, const struct rendezvous *rendezvous)
 {
-	char *temporary;
-	FILE *file;
-	int status = key_file_replace(path, &file, &temporary);
+	char *temporary = strdup(file->temporary);
+	int fd = temporary ? fcntl(fileno(file->file), F_DUPFD_CLOEXEC, 0) : -1;
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
 
-	*lock = -1;
-	if (status)
+	if (!out) {
+		int status = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		free(temporary);
 		return status;
-	status = lock_file(file, lock);
-	rendezvous_print(rendezvous, file);
-	int finished = key_file_finish(path, file, temporary);
-	if (status == 0)
-		status = finished;
-	if (status && *lock >= 0) {
-		close(*lock);
-		*lock = -1;
 	}
-	return status;
+	rendezvous_print(rendezvous, out);
+	return key_file_finish(file->path, out, temporary);
+}
+
+void rendezvous_close(struct rendezvous_file *file)
+{
+	if (!file)
+		return;
+	if (file->temporary)
+		unlink(file->temporary); /* there only if it was not published */
+	if (file->file)
+		fclose(file->file);
+	free(file->temporary);
+	free(file->path);
+	free(file);
 }
 
 int rendezvous_lock_dead(const char *path)

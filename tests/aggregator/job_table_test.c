@@ -586,6 +586,46 @@ static void a_job_whose_profile_is_deleted_is_closed_and_others_go_on(void **sta
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 }
 
+/* What is in hand at the end is stored, whichever other job is closed in the same round. */
+static void a_job_whose_profile_is_deleted_takes_none_with_it_at_the_end(void **state)
+{
+	enum { JOBS_AT_ONCE = 3 };
+	static const char *const keys[JOBS_AT_ONCE] = {"1", "2", "3"};
+	struct aggregator_fixture *fixture = *state;
+	struct test_agent *agents[JOBS_AT_ONCE];
+	char paths[JOBS_AT_ONCE][PATH_MAX], same[PATH_MAX], store[PATH_MAX];
+
+	aggregator_fixture_start_with(fixture, 3600000);
+	for (uint32_t i = 0; i < JOBS_AT_ONCE; i++) {
+		const struct message ping = {.type = MESSAGE_PING, .ping.token = 1};
+		const struct message_job job = job_of(keys[i], 1);
+		struct scenario_frame frame = scenario_encode(&ping);
+
+		agents[i] = aggregator_fixture_connect(fixture);
+		join(agents[i], &fixture->scenarios[0], &job, paths[i]);
+		aggregator_fixture_send(agents[i], &fixture->scenarios[0], 1, 4);
+		test_agent_send(agents[i], &frame); /* all before it was taken in */
+		test_agent_expect(agents[i], MESSAGE_PONG);
+		free(frame.bytes);
+	}
+	assert_int_equal(job_dir_file(paths[0], JOB_DIR_STORE, store), 0);
+	assert_int_equal(unlink(store), 0);
+	for (uint32_t i = 0; i < JOBS_AT_ONCE; i++)
+		test_agent_close(agents[i]);
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+
+	aggregator_fixture_start(fixture);
+	for (uint32_t i = 1; i < JOBS_AT_ONCE; i++) {
+		const struct message_job job = job_of(keys[i], 1);
+
+		agents[i] = aggregator_fixture_connect(fixture);
+		assert_int_equal(join(agents[i], &fixture->scenarios[0], &job, same), 4);
+		assert_string_equal(same, paths[i]);
+		test_agent_close(agents[i]);
+	}
+	assert_int_equal(aggregator_fixture_stop(fixture), 0);
+}
+
 static void one_aggregator_at_a_time_has_a_directory(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
@@ -622,6 +662,7 @@ int main(void)
 		TEST(more_jobs_than_descriptors_are_idle_and_go_on),
 		TEST(a_job_that_cannot_begin_leaves_nothing_and_begins_later),
 		TEST(a_job_whose_profile_is_deleted_is_closed_and_others_go_on),
+		TEST(a_job_whose_profile_is_deleted_takes_none_with_it_at_the_end),
 		TEST(one_aggregator_at_a_time_has_a_directory),
 	};
 

@@ -253,6 +253,51 @@ static void accounts_that_do_not_close_are_incomplete(void **state)
 	assert_verdict(REPORT_COMPLETE, "nothing lost");
 }
 
+static void launches_in_no_account_are_incomplete(void **state)
+{
+	const struct ledger_entry entries[] = {
+		{LEDGER_DEVICE_NONE, LEDGER_LAUNCHES, 300000, 0},
+		{LEDGER_DEVICE_NONE, LEDGER_LAUNCH_RING_FULL, 10, 0},
+		{LEDGER_DEVICE_NONE, LEDGER_LAUNCH_NO_LANE, 5, 0},
+	};
+
+	(void)state;
+	add_kernels(1);
+	assert_int_equal(roster_process_set_ledger(process(1), entries, 3), 0);
+	process(1)->counts.launches = 3;
+	report_fixture_build(DEMANGLE_FULL);
+	assert_int_equal(report_fixture.tree->state, REPORT_INCOMPLETE);
+	assert_string_equal(report_fixture.tree->verdict,
+			    "INCOMPLETE: 299,982 launch calls seen, but in no account: node01 "
+			    "(rank 3)");
+	process(1)->counts.launches = 299984;
+	report_fixture_build(DEMANGLE_FULL);
+	assert_string_equal(report_fixture.tree->verdict,
+			    "INCOMPLETE: 1 launch call seen, but in no account: node01 (rank 3)");
+	process(1)->counts.launches = 299985;
+	report_fixture_build(DEMANGLE_FULL);
+	assert_int_equal(report_fixture.tree->state, REPORT_COMPLETE);
+	/* Both sides of an account are final at the goodbye, and not before. */
+	process(1)->counts.launches = 3;
+	process(1)->state = PROCESS_RUNNING;
+	report_fixture_build(DEMANGLE_FULL);
+	assert_int_equal(report_fixture.tree->state, REPORT_COMPLETE);
+}
+
+/* The kernel's samples show the host's time; the GPU work is missing all the same. */
+static void samples_do_not_hide_that_cupti_was_taken(void **state)
+{
+	const char *verdict = "INCOMPLETE: 1 of 1 process started CUDA and could not be recorded "
+			      "(the notes say why): node01 (rank 3)";
+	uint32_t notice = report_fixture_string(ABSENCE_FAILED "another profiler holds CUPTI");
+
+	(void)state;
+	add_kernels(1);
+	set_ledger(1, LEDGER_SAMPLES, 1);
+	assert_int_equal(roster_process_set_notices(process(1), &notice, 1), 0);
+	assert_verdict(REPORT_INCOMPLETE, verdict);
+}
+
 static void a_process_that_could_not_be_recorded_is_incomplete(void **state)
 {
 	(void)state;
@@ -310,6 +355,8 @@ int main(void)
 		TEST(nodes_that_did_not_join_are_counted),
 		TEST(an_aggregator_that_died_is_said),
 		TEST(accounts_that_do_not_close_are_incomplete),
+		TEST(launches_in_no_account_are_incomplete),
+		TEST(samples_do_not_hide_that_cupti_was_taken),
 		TEST(a_process_that_could_not_be_recorded_is_incomplete),
 		TEST(a_range_that_never_came_is_empty_and_not_incomplete),
 		TEST(what_runs_on_after_the_goodbye_is_said),

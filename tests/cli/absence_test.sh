@@ -20,6 +20,11 @@ absent() {
 }
 
 launches=("$fake_launches" --launches 100)
+# The disk is full once the store is there: from then on run can make no file larger. Its agent tries for 10 s.
+"$flamegrid" run -o "$scratch/full" --devices "$list" -- \
+	bash -c 'prlimit --pid $PPID --fsize="$(stat -c %s "$1"/profile.db-wal)":unlimited; shift; exec "$@"' \
+	full "$scratch/full" "${launches[@]}" 2>&1 >"$scratch/full.out" | cat >"$scratch/full.err" &
+full=$!
 "$flamegrid" run -o "$scratch/cuda" --devices "$list" -- true 2>"$scratch/err"
 contains "cuda: run says why" "$scratch/err" "NOTHING WAS RECORDED: no process started CUDA (cuInit)"
 absent delay 0 "the process ended" --delay 3600 -- "${launches[@]}"
@@ -34,3 +39,10 @@ FAKE_CUPTI_TAKEN=1 absent taken 3 "another profiler holds CUPTI in this process"
 absent size 3 "its limit of file sizes (ulimit -f, 1048576 bytes)" -- bash -c 'ulimit -f 1024; exec "$@"' limited "${launches[@]}"
 absent memory 3 "not enough memory for call stacks and activity buffers: the limit on address space is 40000 KiB (ulimit -v)" \
 	-- bash -c 'ulimit -v 40000; exec "$@"' limited "${launches[@]}"
+
+wait "$full"
+contains "full disk: said" "$scratch/full.err" "the profile is incomplete"
+same "full disk: nothing false is said" "$(grep -c 'no process started CUDA' "$scratch/full.err")" 0
+check "full disk: the store is kept" [ -s "$scratch/full/profile.db" ]
+"$flamegrid" report "$scratch/full" --strict >"$scratch/out" 2>&1
+same "full disk: report --strict" $? 3

@@ -183,11 +183,11 @@ static struct rendezvous example = {
 		 .client_secret = "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"},
 };
 static char place[128];
-static int lock;
+static struct rendezvous_file *file;
 
 static void write_rendezvous(void)
 {
-	if (rendezvous_write(place, &example, &lock))
+	if (rendezvous_create(place, &file) || rendezvous_publish(file, &example))
 		_exit(1);
 }
 
@@ -229,7 +229,7 @@ static void a_rendezvous_goes_if_its_writer_is_gone_and_nobody_answers(void **st
 	assert_true(leftovers_rendezvous_lives(place));
 	leftovers_remove_rendezvous(output, quiet[0]);
 	assert_true(is_there(place)); /* its writer lives */
-	close(lock);
+	rendezvous_close(file);
 }
 
 static void other_files_with_such_a_name_stay(void **state)

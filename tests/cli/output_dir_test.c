@@ -15,7 +15,21 @@
 
 #include <cmocka.h>
 
+int __real_mkdir(const char *path, mode_t mode);
+int __wrap_mkdir(const char *path, mode_t mode);
+
 static char folder[64];
+static bool is_quota_used; /* no new directory can be made */
+
+int __wrap_mkdir(const char *path, mode_t mode)
+{
+	struct stat status;
+
+	if (!is_quota_used || lstat(path, &status) == 0)
+		return __real_mkdir(path, mode);
+	errno = EDQUOT;
+	return -1;
+}
 
 static int set_up(void **state)
 {
@@ -166,6 +180,25 @@ static void a_run_that_keeps_nothing_leaves_all_as_it_was(void **state)
 	output_dir_close(&output, false); /* not open: nothing */
 }
 
+static void an_earlier_profile_that_cannot_be_moved_stays_as_it_was(void **state)
+{
+	struct output_dir output;
+
+	(void)state;
+	run("prof", "good");
+	put("prof/" OUTPUT_HTML, "good page");
+	is_quota_used = true;
+	assert_int_equal(output_dir_open(&output, "prof"), -EDQUOT);
+	is_quota_used = false;
+	assert_int_equal(output.mark, -1);
+	assert_text("prof/" OUTPUT_STORE, "good");
+	assert_text("prof/" OUTPUT_HTML, "good page");
+	assert_false(is_there("prof/" OUTPUT_MARK));
+	assert_false(is_there("prof.2"));
+	output_dir_close(&output, false);
+	assert_text("prof/" OUTPUT_STORE, "good");
+}
+
 static void runs_at_once_have_a_directory_each(void **state)
 {
 	struct output_dir one, two, three;
@@ -264,6 +297,7 @@ int main(void)
 		TEST(all_files_of_a_profile_move_and_no_others),
 		TEST(the_number_is_no_wider_open_than_the_directory),
 		TEST(a_run_that_keeps_nothing_leaves_all_as_it_was),
+		TEST(an_earlier_profile_that_cannot_be_moved_stays_as_it_was),
 		TEST(runs_at_once_have_a_directory_each),
 		TEST(the_mark_of_a_run_that_was_killed_holds_nobody_up),
 		TEST(where_nothing_can_be_made_beside_it_the_number_is_inside),

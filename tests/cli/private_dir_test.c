@@ -56,6 +56,8 @@ static void it_is_made_only_where_others_cannot_replace_it(void **state)
 	assert_int_equal(chmod(folder, 0755), 0);
 	assert_int_equal(chown(folder, 65534, 65534), 0);
 	assert_false(is_in_folder());
+	assert_int_equal(chmod(folder, 01777), 0);
+	assert_false(is_in_folder());
 	assert_int_equal(chown(folder, 0, 0), 0);
 	assert_true(is_in_folder());
 }

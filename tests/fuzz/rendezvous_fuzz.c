@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct rendezvous rendezvous, again;
 	char path[128], *error = NULL;
-	int lock = -1;
+	struct rendezvous_file *file;
 
 	memset(&rendezvous, 0, sizeof(rendezvous));
 	memset(&again, 0, sizeof(again));
@@ -25,10 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	snprintf(path, sizeof(path), "%s/rendezvous", fuzz_file_directory());
-	if (rendezvous_write(path, &rendezvous, &lock) != 0 || rendezvous_read(path, &again, &error) != 0)
+	if (rendezvous_create(path, &file) != 0 || rendezvous_publish(file, &rendezvous) != 0 ||
+	    rendezvous_read(path, &again, &error) != 0)
 		abort();
-	if (lock >= 0)
-		close(lock);
+	rendezvous_close(file);
 	unlink(path);
 	if (again.nr_endpoints != rendezvous.nr_endpoints || strcmp(again.step, rendezvous.step) != 0)
 		abort();

@@ -345,6 +345,9 @@ static void a_welcome_in_another_version_is_refused(void **state)
 	await(fixture, MESSAGE_HELLO);
 	router_fixture_send(fixture->router, &message);
 	assert_int_equal(await_failure(fixture), -EPROTO);
+	assert_string_equal(publisher_error(fixture->publisher),
+			    "the aggregator speaks version 2 of the protocol, this agent versions "
+			    "1 to 1");
 }
 
 static void a_store_that_lost_what_it_acknowledged_ends_it(void **state)

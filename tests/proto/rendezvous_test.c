@@ -3,12 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -53,17 +56,24 @@ static const struct rendezvous example = {
 		 .client_secret = "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"},
 };
 
+static struct rendezvous_file *write_example(const char *path, const struct rendezvous *rendezvous)
+{
+	struct rendezvous_file *file;
+
+	assert_int_equal(rendezvous_create(path, &file), 0);
+	assert_int_equal(rendezvous_publish(file, rendezvous), 0);
+	return file;
+}
+
 static void what_is_written_is_read_but_for_the_aggregators_secret(void **state)
 {
 	const struct fixture *fixture = *state;
 	struct rendezvous expected = example, rendezvous;
 	struct stat status;
 	char *error;
-	int lock;
 
 	memset(expected.keys.server_secret, 0, KEY_SET_TEXT);
-	assert_int_equal(rendezvous_write(fixture->path, &example, &lock), 0);
-	close(lock);
+	rendezvous_close(write_example(fixture->path, &example));
 	assert_int_equal(stat(fixture->path, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
 	assert_int_equal(rendezvous_read(fixture->path, &rendezvous, &error), 0);
@@ -76,15 +86,14 @@ static void a_file_of_a_job_before_is_replaced(void **state)
 	const struct fixture *fixture = *state;
 	struct rendezvous second = example, rendezvous;
 	char *error;
-	int lock, second_lock;
 
 	*second.step = '\0';
 	second.nr_endpoints = 1;
-	assert_int_equal(rendezvous_write(fixture->path, &example, &lock), 0);
-	assert_int_equal(rendezvous_write(fixture->path, &second, &second_lock), 0);
-	close(lock);
+	struct rendezvous_file *first_file = write_example(fixture->path, &example);
+	struct rendezvous_file *second_file = write_example(fixture->path, &second);
+	rendezvous_close(first_file);
 	assert_int_equal(rendezvous_lock_dead(fixture->path), -EBUSY);
-	close(second_lock);
+	rendezvous_close(second_file);
 	assert_int_equal(rendezvous_read(fixture->path, &rendezvous, &error), 0);
 	assert_string_equal(rendezvous.step, "");
 	assert_int_equal(rendezvous.nr_endpoints, 1);
@@ -92,28 +101,81 @@ static void a_file_of_a_job_before_is_replaced(void **state)
 
 static void a_place_that_cannot_be_written_is_an_error(void **state)
 {
-	const struct fixture *fixture = *state;
+	struct rendezvous_file *file;
 
-	int lock;
-
-	(void)fixture;
-	assert_int_equal(rendezvous_write("/nonexistent/file", &example, &lock), -ENOENT);
-	assert_int_equal(lock, -1);
+	(void)state;
+	assert_int_equal(rendezvous_create("/nonexistent/file", &file), -ENOENT);
+	assert_null(file);
+	rendezvous_close(file);
 }
 
-/* The lock is in this process, as a child's would be: it is the open file's. */
+static void a_file_that_is_not_published_replaces_nothing(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct rendezvous rendezvous;
+	struct rendezvous_file *file;
+	char *error;
+
+	rendezvous_close(write_example(fixture->path, &example));
+	assert_int_equal(rendezvous_create(fixture->path, &file), 0);
+	assert_int_equal(rendezvous_read(fixture->path, &rendezvous, &error), 0);
+	rendezvous_close(file);
+	assert_int_equal(rendezvous_read(fixture->path, &rendezvous, &error), 0);
+}
+
+/* With too few descriptors, say: an error, and nothing in the place that nobody would remove. */
+static void a_file_that_cannot_be_written_replaces_nothing(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct rendezvous_file *file;
+	struct rlimit limit, none;
+
+	assert_int_equal(rendezvous_create(fixture->path, &file), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = (struct rlimit){.rlim_cur = 0, .rlim_max = limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	int status = rendezvous_publish(file, &example);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_true(status < 0);
+	assert_int_equal(access(fixture->path, F_OK), -1);
+	rendezvous_close(file);
+}
+
 static void its_lock_tells_whether_the_writer_lives(void **state)
 {
 	const struct fixture *fixture = *state;
-	int lock, dead;
+	int dead;
 
 	assert_int_equal(rendezvous_lock_dead(fixture->path), -ENOENT);
-	assert_int_equal(rendezvous_write(fixture->path, &example, &lock), 0);
+	struct rendezvous_file *file = write_example(fixture->path, &example);
 	assert_int_equal(rendezvous_lock_dead(fixture->path), -EBUSY);
-	close(lock);
+	rendezvous_close(file);
 	dead = rendezvous_lock_dead(fixture->path);
 	assert_true(dead >= 0);
 	assert_int_equal(rendezvous_lock_dead(fixture->path), -EBUSY);
+	close(dead);
+}
+
+/* It stays with the parent, which starts another child in its place. */
+static void the_lock_outlives_a_child_that_published(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct rendezvous_file *file;
+	int status, dead;
+
+	assert_int_equal(rendezvous_create(fixture->path, &file), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (rendezvous_publish(file, &example) == 0)
+			kill(getpid(), SIGKILL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(rendezvous_lock_dead(fixture->path), -EBUSY);
+	rendezvous_close(file);
+	dead = rendezvous_lock_dead(fixture->path);
+	assert_true(dead >= 0);
 	close(dead);
 }
 
@@ -176,7 +238,10 @@ int main(void)
 		TEST(what_is_written_is_read_but_for_the_aggregators_secret),
 		TEST(a_file_of_a_job_before_is_replaced),
 		TEST(a_place_that_cannot_be_written_is_an_error),
+		TEST(a_file_that_is_not_published_replaces_nothing),
+		TEST(a_file_that_cannot_be_written_replaces_nothing),
 		TEST(its_lock_tells_whether_the_writer_lives),
+		TEST(the_lock_outlives_a_child_that_published),
 		TEST(damaged_files_are_errors_in_words),
 		TEST(no_more_endpoints_are_taken_than_there_is_room_for),
 	};
