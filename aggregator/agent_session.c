@@ -206,6 +206,9 @@ static int finish_process(struct collection *collection, uint32_t id)
 	if (!process->correlator)
 		return 0;
 	int error = correlator_finish(process->correlator);
+	if (!error)
+		error = roster_process_add_merged(process,
+						  correlator_take_merged(process->correlator));
 	if (error)
 		return error;
 	process->counts = *correlator_counts(process->correlator);
@@ -312,8 +315,21 @@ static int add_to_process(struct collection *collection, uint32_t id,
 					 record->end_ns);
 }
 
+/* One stream beyond the limit, of a device that need not exist, is as good as another. */
+static int add_to_stream(struct timeline_table *timelines, struct roster_process *process,
+			 struct timeline_key *stream, const struct gpu_record *record)
+{
+	if (!timeline_table_find(timelines, stream)) {
+		if (process->nr_timelines == AGENT_SESSION_STREAMS_MAX)
+			stream->context_id = stream->stream_id = stream->device_id = UINT32_MAX;
+		else
+			process->nr_timelines++;
+	}
+	return timeline_table_add(timelines, stream, record->start_ns, record->end_ns);
+}
+
 /* Of GPU work alone: a host that waits keeps no GPU busy. */
-static int add_to_timelines(struct collection *collection, const struct roster_process *process,
+static int add_to_timelines(struct collection *collection, struct roster_process *process,
 			    uint32_t id, const struct message_events *events,
 			    const struct gpu_record *record)
 {
@@ -336,7 +352,7 @@ static int add_to_timelines(struct collection *collection, const struct roster_p
 		device = (struct timeline_key){.level = TIMELINE_ORDINAL,
 					       .process_id = id,
 					       .device_id = record->device_id};
-	int error = timeline_table_add(timelines, &stream, record->start_ns, record->end_ns);
+	int error = add_to_stream(timelines, process, &stream, record);
 	if (!error)
 		error = add_to_process(collection, id, record);
 	if (!error && store_device)
@@ -372,13 +388,19 @@ static int apply_events(struct agent_session *session, struct collection *collec
 		record.name_id = agent_session_translate(session, SESSION_STRINGS, record.name_id);
 		record.capture_stack_id =
 			agent_session_translate(session, SESSION_NODES, record.capture_stack_id);
+		/* No process has so many: what is kept of each would have no bound. */
+		if (record.device_id >= RECORD_DEVICES_MAX &&
+		    !roster_process_device(process, record.device_id))
+			record.device_id = LEDGER_DEVICE_NONE;
 		error = correlator_record(process->correlator, &record);
 		if (!error && !is_memory(&record))
 			error = add_to_timelines(collection, process, id, events, &record);
 		if (!error)
 			error = session_collectives_record(collection, id, events, &record);
 	}
-	return error;
+	return error ? error
+		     : roster_process_add_merged(process,
+						 correlator_take_merged(process->correlator));
 }
 
 /* A copy without what cannot be: of that, one entry says how many were left out. What a ring held is the job's

@@ -33,6 +33,9 @@ enum session_id_kind {
 #define AGENT_SESSION_TEXT_MAX (128u << 20) /* bytes, since it was made or loaded */
 #define AGENT_SESSION_LEFT_OUT "[a name too many]"
 
+/* Streams of a process with a timeline of their own, since the aggregator began; the others share one. */
+#define AGENT_SESSION_STREAMS_MAX 4096u
+
 struct agent_session {
 	uint64_t text_bytes; /* of new strings */
 	uint8_t epoch[WIRE_EPOCH_SIZE];

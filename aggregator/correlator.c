@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "fold_limit.h"
 #include "launch_delay.h"
 #include "launch_history.h"
 #include "memory_account.h"
@@ -18,6 +19,8 @@ struct correlator {
 	struct launch_history launches;
 	struct waiting_records waiting;
 	struct correlator_counts counts;
+	struct fold_limit rows;
+	uint64_t nr_merged; /* since correlator_take_merged() */
 	int64_t clock_offset_ns;
 	bool clock_valid;
 };
@@ -55,6 +58,7 @@ void correlator_destroy(struct correlator *correlator)
 		return;
 	launch_history_fini(&correlator->launches);
 	waiting_records_fini(&correlator->waiting);
+	fold_limit_fini(&correlator->rows);
 	free(correlator);
 }
 
@@ -145,8 +149,16 @@ static int fold(struct correlator *correlator, const struct gpu_record *record,
 	} else {
 		correlator->counts.unmatched++;
 	}
-	int error = fold_table_add(correlator->table, &key, 1, record->end_ns - record->start_ns,
-				   record->bytes);
+	bool has_room;
+	int error = fold_limit_take(&correlator->rows, &key, &has_room);
+	if (error)
+		return error;
+	if (!has_room) {
+		key = fold_limit_merged(&key);
+		correlator->nr_merged++;
+	}
+	error = fold_table_add(correlator->table, &key, 1, record->end_ns - record->start_ns,
+			       record->bytes);
 	return error ? error : account_memory(correlator, record, launch);
 }
 
@@ -324,6 +336,14 @@ int correlator_finish(struct correlator *correlator)
 	}
 	correlator->counts.expired += launch_history_end(&correlator->launches);
 	return 0;
+}
+
+uint64_t correlator_take_merged(struct correlator *correlator)
+{
+	uint64_t nr_merged = correlator->nr_merged;
+
+	correlator->nr_merged = 0;
+	return nr_merged;
 }
 
 const struct correlator_counts *correlator_counts(const struct correlator *correlator)

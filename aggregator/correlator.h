@@ -13,8 +13,10 @@
  *	  a launch and such a call with one id, parts of one call of the runtime's, the launch counts.
  *	- Records that no call is behind (unified memory, CUPTI's own flushes) are folded at once, without a stack, as
  *	  matched.
- * What comes out depends on the order of the calls alone, also across save and load. No I/O, no
- * clock. One correlator is used by one thread. */
+ *	- A process that has as many different rows as it may (fold_limit.h) gets no more of them: further records go to merged rows, without
+ *	  stack, name, stream and thread.
+ * What comes out depends on the order of the calls alone, also across save and load (but for the limit of rows, which
+ * counts them since it was made). No I/O, no clock. One correlator is used by one thread. */
 #ifndef CORRELATOR_H
 #define CORRELATOR_H
 
@@ -77,6 +79,9 @@ uint32_t correlator_thread(const struct correlator *correlator, const struct gpu
 /* The process has ended: waiting records are folded as unmatched, launches without a record expire,
  * nothing is left to save. 0 or -ENOMEM. */
 int correlator_finish(struct correlator *correlator);
+
+/* Records since the last call that were folded into a merged row, because the process has too many rows. */
+uint64_t correlator_take_merged(struct correlator *correlator);
 
 /* Borrowed until destroy. */
 const struct correlator_counts *correlator_counts(const struct correlator *correlator);

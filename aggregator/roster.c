@@ -212,18 +212,53 @@ int roster_process_set_notices(struct roster_process *process, const uint32_t *n
 	return 0;
 }
 
-int roster_process_set_ledger(struct roster_process *process, const struct ledger_entry *entries,
-			      uint32_t nr_entries)
+static uint64_t merged_in(const struct ledger_entry *entries, uint32_t nr_entries)
 {
-	struct ledger_entry *copy = copy_of(entries, nr_entries * sizeof(*entries));
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < nr_entries; i++)
+		if (entries[i].reason == LEDGER_ROWS_MERGED)
+			count = ledger_add_saturating(count, entries[i].count);
+	return count;
+}
+
+/* With one entry of what was merged, in place of those in entries. */
+static int set_ledger(struct roster_process *process, const struct ledger_entry *entries,
+		      uint32_t nr_entries, uint64_t nr_merged)
+{
+	struct ledger_entry *copy = calloc(nr_entries + 1, sizeof(*copy));
+	uint32_t nr = 0;
 
 	if (!copy)
 		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_entries; i++)
+		if (entries[i].reason != LEDGER_ROWS_MERGED)
+			copy[nr++] = entries[i];
+	if (nr_merged)
+		copy[nr++] = (struct ledger_entry){.device_id = LEDGER_DEVICE_NONE,
+						   .reason = LEDGER_ROWS_MERGED,
+						   .count = nr_merged};
 	free(process->ledger);
 	process->ledger = copy;
-	process->nr_ledger = nr_entries;
+	process->nr_ledger = nr;
 	process->ledger_changed = true;
 	return 0;
+}
+
+int roster_process_set_ledger(struct roster_process *process, const struct ledger_entry *entries,
+			      uint32_t nr_entries)
+{
+	return set_ledger(process, entries, nr_entries,
+			  merged_in(process->ledger, process->nr_ledger));
+}
+
+int roster_process_add_merged(struct roster_process *process, uint64_t count)
+{
+	uint64_t before = merged_in(process->ledger, process->nr_ledger);
+
+	return count ? set_ledger(process, process->ledger, process->nr_ledger,
+				  ledger_add_saturating(before, count))
+		     : 0;
 }
 
 int roster_process_correlate(struct roster_process *process, uint32_t id, struct fold_table *totals)

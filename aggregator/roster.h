@@ -54,6 +54,7 @@ struct roster_process {
 	uint32_t nr_notices;
 	struct ledger_entry *ledger;
 	uint32_t nr_ledger;
+	uint32_t nr_timelines; /* of its streams, made since it is here */
 	struct stream_list streams;
 	struct context_list contexts;
 	struct correlator *correlator;   /* owns; NULL: nothing came, or the process has ended */
@@ -90,6 +91,10 @@ int roster_process_set_notices(struct roster_process *process, const uint32_t *n
 			       uint32_t nr_notices);
 int roster_process_set_ledger(struct roster_process *process, const struct ledger_entry *entries,
 			      uint32_t nr_entries);
+
+/* Adds to the process's entry of what the aggregator itself counts, which set_ledger() leaves out of what it is told and
+ * keeps: LEDGER_ROWS_MERGED. 0 or -ENOMEM. */
+int roster_process_add_merged(struct roster_process *process, uint64_t count);
 
 /* Makes the process's correlator and account of memory where they are not there, id being the process's own and totals
  * where it folds. 0 or -ENOMEM. */

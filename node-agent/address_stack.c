@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf_file.h"
+#include "foreign_file.h"
 #include "kernel_symbols.h"
 #include "maps_file.h"
 #include "module_table.h"
@@ -321,6 +321,44 @@ static void reread(struct address_stack *stacks, uint32_t code_pages)
 
 /* ---- copies of stacks --------------------------------------------------------------------------- */
 
+struct rules_visit {
+	struct foreign_file_visit visit; /* first */
+	struct unwind_file *file;        /* owns, until it is taken; NULL: it has no rules */
+};
+
+static void look_for_rules(struct foreign_file_visit *visit, struct elf_file *file)
+{
+	((struct rules_visit *)visit)->file = unwind_file_map(file);
+}
+
+static void destroy_rules_visit(struct foreign_file_visit *visit)
+{
+	unwind_file_unmap(((struct rules_visit *)visit)->file);
+	free(visit);
+}
+
+/* A file that cannot be opened has no rules; one whose file system does not answer may have some later. */
+static bool add_rules(struct address_stack *stacks, uint64_t address, uint32_t module_id)
+{
+	struct rules_visit *rules = calloc(1, sizeof(*rules));
+
+	if (!rules)
+		return false;
+	struct foreign_file_visit *visit = &rules->visit;
+	visit->look = look_for_rules;
+	visit->destroy = destroy_rules_visit;
+	int r = module_table_visit(stacks->modules, address, &visit);
+	if (!visit)
+		return false;
+	bool known = r != -EHOSTDOWN && r != -EAGAIN;
+	bool may_hang = r == 0 && visit->call.run && foreign_file_may_hang(&visit->entry);
+	if (known)
+		known = unwind_files_add(stacks->files, module_id, rules->file,
+					 may_hang ? visit->entry.device : 0) == 0;
+	free(visit);
+	return known;
+}
+
 static bool find_rule(void *context, uint64_t address, uint32_t *rule)
 {
 	struct address_stack *stacks = context;
@@ -329,15 +367,9 @@ static bool find_rule(void *context, uint64_t address, uint32_t *rule)
 	if (module_table_find(stacks->modules, address, &frame) ||
 	    frame.module == MESSAGE_FRAME_NO_MODULE)
 		return false;
-	if (!unwind_files_has(stacks->files, frame.module)) {
-		struct elf_file *file = NULL;
-
-		module_table_open(stacks->modules, address, &file);
-		int r = unwind_files_add(stacks->files, frame.module, file);
-		elf_file_close(file);
-		if (r)
-			return false;
-	}
+	if (!unwind_files_has(stacks->files, frame.module) &&
+	    !add_rules(stacks, address, frame.module))
+		return false;
 	return unwind_files_find(stacks->files, frame.module, frame.offset, rule);
 }
 

@@ -9,6 +9,7 @@
 #include "agent_absence.h"
 #include "batch_builder.h"
 #include "bpf_source.h"
+#include "foreign_call.h"
 #include "guest_control.h"
 #include "guest_listener.h"
 #include "job_order.h"
@@ -324,6 +325,14 @@ static void publish_status(struct agent *agent)
 	agent_exchange_publish(&agent->exchange, &status);
 }
 
+static void say_what_hangs(void)
+{
+	char line[FOREIGN_CALL_LINE_MAX];
+
+	while (foreign_calls_take_line(line))
+		fprintf(stderr, "flamegrid-agent: %s\n", line);
+}
+
 static bool pass_is_due(const struct agent *agent, uint64_t now_ns)
 {
 	if (agent->phase > PHASE_DRAINING)
@@ -376,6 +385,7 @@ static int step(struct agent *agent, uint64_t now_ns)
 	if (r == 0)
 		r = advance(agent, now_ns);
 	publish_status(agent);
+	say_what_hangs();
 	return r;
 }
 

@@ -1,6 +1,7 @@
 #include "call_probes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "call_sites.h"
 #include "collective_function.h"
 #include "elf_file.h"
-#include "mapped_file.h"
+#include "foreign_file.h"
 #include "maps_file.h"
 #include "proc_file.h"
 
@@ -66,7 +67,6 @@ struct call_probes {
 		cursor; /* behind the one that was found last: the ring keeps its order, most often */
 	struct probed_file **files; /* owns, and each */
 	uint32_t nr_files, max_files;
-	struct call_sites sites; /* for one call */
 };
 
 /* A kernel that takes the one may not take the other. Their stacks are by frame pointers alone. */
@@ -156,44 +156,79 @@ uint32_t call_probes_files(const struct call_probes *probes)
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-/* Puts probes on its functions; that there are none is no failure, that they can't be is said. */
-static void probe(struct call_probes *probes, enum call_program_kind kind, struct probed_file *file,
-		  struct elf_file *elf, const char *name)
+struct sites_visit {
+	struct foreign_file_visit visit; /* first */
+	bool wants_sites;
+	bool wants[CALL_PROGRAM_KINDS];
+	dev_t device;
+	ino_t inode; /* 0: it is nothing that could be known again */
+	int fd;      /* owns, with sites; -1: none */
+	struct call_sites sites[CALL_PROGRAM_KINDS];
+};
+
+static void look_for_sites(struct foreign_file_visit *visit, struct elf_file *elf)
 {
 	static uint32_t (*const finds[CALL_PROGRAM_KINDS])(const char *symbol) = {
 		[CALL_PROGRAM_CUDA] = call_function_find,
 		[CALL_PROGRAM_COLLECTIVE] = collective_function_find,
 	};
+	struct sites_visit *own = (struct sites_visit *)visit;
+	struct stat status;
+
+	if (fstat(elf_file_fd(elf), &status))
+		return;
+	own->device = status.st_dev;
+	own->inode = status.st_ino;
+	for (int kind = 0; own->wants_sites && kind < CALL_PROGRAM_KINDS; kind++)
+		if (own->wants[kind])
+			call_sites_find(elf, finds[kind], &own->sites[kind]);
+	if (own->wants_sites)
+		own->fd = fcntl(elf_file_fd(elf), F_DUPFD_CLOEXEC, 0);
+}
+
+static void destroy_sites_visit(struct foreign_file_visit *visit)
+{
+	const struct sites_visit *own = (const struct sites_visit *)visit;
+
+	if (own->fd >= 0)
+		close(own->fd);
+	free(visit);
+}
+
+/* Puts probes on its functions; that there are none is no failure, that they can't be is said. */
+static void probe(struct call_probes *probes, enum call_program_kind kind, struct probed_file *file,
+		  const struct sites_visit *visit)
+{
+	const struct call_sites *sites = &visit->sites[kind];
 	char line[NAME_SIZE + 128];
 	uint32_t nr_failed = 0;
 
-	if (!probes->programs[kind])
+	if (sites->count == 0)
 		return;
-	call_sites_find(elf, finds[kind], &probes->sites);
-	if (probes->sites.count == 0)
-		return;
-	int r = call_links_create(probes->programs[kind], elf_file_fd(elf), &probes->sites,
-				  &nr_failed, &file->links[kind]);
+	int r = call_links_create(probes->programs[kind], visit->fd, sites, &nr_failed,
+				  &file->links[kind]);
 	if (r == 0 && nr_failed == 0)
 		return;
-	snprintf(line, sizeof(line), "%s: %u of %u functions can't be probed: %s", name,
-		 r ? probes->sites.count : nr_failed, probes->sites.count,
+	snprintf(line, sizeof(line), "%.*s: %u of %u functions can't be probed: %s",
+		 (int)NAME_SIZE - 1, visit->visit.path, r ? sites->count : nr_failed, sites->count,
 		 r ? strerror(-r) : "their calls are not seen");
 	probes->scope.notice(probes->scope.context, line);
 }
 
-/* The file that is open; new if need be. NULL: out of memory, or it is nothing that could be known again. */
-static struct probed_file *get_file(struct call_probes *probes, struct elf_file *elf,
-				    const char *name)
+/* NULL: it is not known yet. */
+static struct probed_file *find_file(const struct call_probes *probes,
+				     const struct sites_visit *visit)
 {
-	struct stat status;
-
-	if (fstat(elf_file_fd(elf), &status))
-		return NULL;
 	for (uint32_t i = 0; i < probes->nr_files; i++)
-		if (probes->files[i]->inode == status.st_ino &&
-		    probes->files[i]->device == status.st_dev)
+		if (probes->files[i]->inode == visit->inode &&
+		    probes->files[i]->device == visit->device)
 			return probes->files[i];
+	return NULL;
+}
+
+/* NULL: out of memory. */
+static struct probed_file *add_file(struct call_probes *probes, const struct sites_visit *visit)
+{
 	if (probes->nr_files == probes->max_files) {
 		uint32_t max = probes->max_files ? 2 * probes->max_files : 16;
 		struct probed_file **files =
@@ -207,10 +242,10 @@ static struct probed_file *get_file(struct call_probes *probes, struct elf_file 
 	struct probed_file *file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
-	file->device = status.st_dev;
-	file->inode = status.st_ino;
+	file->device = visit->device;
+	file->inode = visit->inode;
 	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
-		probe(probes, (enum call_program_kind)kind, file, elf, name);
+		probe(probes, (enum call_program_kind)kind, file, visit);
 	probes->files[probes->nr_files++] = file;
 	return file;
 }
@@ -270,22 +305,83 @@ static void use(struct prober *process, struct probed_file *file)
 	process->files[process->nr_files++] = file;
 }
 
+/* 0: *visit has looked at the file; else it is gone again, not ours to read, or does not answer. */
+static int visit_file(const struct call_probes *probes, const struct mapped_file_view *view,
+		      const struct maps_file_entry *entry, bool wants_sites,
+		      struct sites_visit **visit)
+{
+	struct sites_visit *own = calloc(1, sizeof(*own));
+
+	*visit = own;
+	if (!own)
+		return -ENOMEM;
+	struct foreign_file_visit *base = &own->visit;
+	base->look = look_for_sites;
+	base->destroy = destroy_sites_visit;
+	own->fd = -1;
+	own->wants_sites = wants_sites;
+	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
+		own->wants[kind] = probes->programs[kind];
+	int r = foreign_file_visit(view, entry, &base);
+	if (!base)
+		*visit = NULL;
+	return r == 0 && own->inode == 0 ? -ENOENT : r;
+}
+
+static void close_sites(struct foreign_call *call)
+{
+	struct sites_visit *own = (struct sites_visit *)call;
+
+	close(own->fd);
+	own->fd = -1;
+}
+
+static void destroy_closed(struct foreign_call *call)
+{
+	destroy_sites_visit((struct foreign_file_visit *)call);
+}
+
+/* close() asks the file system, too. */
+static void end_visit(struct sites_visit *visit)
+{
+	struct foreign_call *call = &visit->visit.call;
+
+	if (visit->fd >= 0 && foreign_file_may_hang(&visit->visit.entry)) {
+		call->run = close_sites;
+		call->returned = destroy_closed;
+		if (foreign_file_call(call) == -ETIMEDOUT)
+			return;
+	}
+	destroy_sites_visit(&visit->visit);
+}
+
+/* Only a file that is not known yet is read. */
 static int use_mapping(struct call_probes *probes, struct prober *process,
 		       const struct mapped_file_view *view, const struct maps_file_entry *entry)
 {
-	char name[NAME_SIZE];
-	struct elf_file *elf;
-	int r = mapped_file_open(view, entry, &elf);
+	struct sites_visit *visit;
+	struct probed_file *file = NULL;
+	bool is_new = false;
+	int r = visit_file(probes, view, entry, false, &visit);
 
-	if (r)
-		return r == -ENOMEM ? r : 0; /* it is gone again, or not ours to read */
-	snprintf(name, sizeof(name), "%.*s", (int)entry->path_size, entry->path);
-	struct probed_file *file = get_file(probes, elf, name);
-	elf_file_close(elf);
-	if (!file)
-		return -ENOMEM;
-	use(process, file);
-	return 0;
+	if (r == 0) {
+		file = find_file(probes, visit);
+		is_new = !file;
+	}
+	if (visit)
+		end_visit(visit);
+	if (is_new) {
+		r = visit_file(probes, view, entry, true, &visit);
+		if (r == 0) {
+			file = add_file(probes, visit);
+			r = file ? 0 : -ENOMEM;
+		}
+		if (visit)
+			end_visit(visit);
+	}
+	if (file)
+		use(process, file);
+	return r == -ENOMEM ? r : 0;
 }
 
 /* What another user could have made is not opened, but for who has started it. */
@@ -294,13 +390,16 @@ static bool is_trusted(const struct call_probes *probes, pid_t pid)
 	return probes->trusts_all || proc_file_is_ours(pid);
 }
 
-static ino_t executable_of(pid_t pid)
+/* The kernel knows, and need not ask a file system, which may hang. */
+static uint64_t executable_of(pid_t pid)
 {
 	char path[32];
-	struct stat status;
+	struct statx status;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	return stat(path, &status) == 0 ? status.st_ino : 0;
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &status)
+		       ? 0
+		       : status.stx_ino;
 }
 
 struct mappings {
@@ -330,7 +429,7 @@ static int use_executable(struct call_probes *probes, struct prober *process,
 {
 	const char *text = mappings->text;
 	size_t size = mappings->size;
-	ino_t inode = executable_of(process->pid);
+	uint64_t inode = executable_of(process->pid);
 	struct maps_file_entry entry;
 
 	while (maps_file_next(&text, &size, &entry))

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define FIND     (O_PATH | O_CLOEXEC)
@@ -44,7 +45,7 @@ int job_file_open(const char *path)
 	return open_found(open(path, FIND), NULL);
 }
 
-int job_file_open_mapped(pid_t pid, uint64_t start, uint64_t end)
+static int find_mapped(pid_t pid, uint64_t start, uint64_t end)
 {
 	uint64_t in_page = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
 	char path[96];
@@ -52,7 +53,26 @@ int job_file_open_mapped(pid_t pid, uint64_t start, uint64_t end)
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)pid,
 		 (unsigned long long)(start & ~in_page),
 		 (unsigned long long)((end + in_page) & ~in_page));
-	return open_found(open(path, FIND), NULL);
+	return open(path, FIND);
+}
+
+int job_file_open_mapped(pid_t pid, uint64_t start, uint64_t end)
+{
+	return open_found(find_mapped(pid, start, end), NULL);
+}
+
+uint64_t job_file_device_mapped(pid_t pid, uint64_t start, uint64_t end)
+{
+	int found = find_mapped(pid, start, end);
+	struct statx status;
+	uint64_t device = 0;
+
+	if (found < 0)
+		return 0;
+	if (statx(found, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &status) == 0)
+		device = makedev(status.stx_dev_major, status.stx_dev_minor);
+	close(found);
+	return device;
 }
 
 /* ---- in another root --------------------------------------------------------------------------- */

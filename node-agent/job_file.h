@@ -19,6 +19,9 @@ int job_file_open(const char *path);
  * whole pages. -EPERM, -EACCES: the kernel does not show it to us; -ENOENT: no such mapping. */
 int job_file_open_mapped(pid_t pid, uint64_t start, uint64_t end);
 
+/* The st_dev of the file that the process has mapped there, for which no file system is asked. 0: not known. */
+uint64_t job_file_device_mapped(pid_t pid, uint64_t start, uint64_t end);
+
 /* At an absolute path in the root of the process, 0: in ours, for a process of this user. flags:
  * O_NOFOLLOW: not if the last part is a link; else 0. -EACCES: its mode does not let the user read it.
  * Where the kernel has no openat2() for us, paths through links are -ELOOP in another root. */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #define LINE_HEAD_MAX      128u
 #define ADDRESS_DIGITS_MAX 16
@@ -46,6 +47,7 @@ static bool parse_line(const char *line, size_t size, struct maps_file_entry *en
 {
 	char head[LINE_HEAD_MAX + 1];
 	char permissions[5] = "";
+	unsigned major_number, minor_number;
 	int path_at = 0;
 	size_t head_size = size < LINE_HEAD_MAX ? size : LINE_HEAD_MAX;
 
@@ -53,11 +55,12 @@ static bool parse_line(const char *line, size_t size, struct maps_file_entry *en
 	head[head_size] = '\0';
 	memset(entry, 0, sizeof(*entry));
 	if (!parse_range(line, line + size, &entry->start, &entry->end) ||
-	    sscanf(head, "%*s %4s %" SCNx64 " %*s %" SCNu64 " %n", permissions, &entry->offset,
-		   &entry->inode, &path_at) != 3) {
+	    sscanf(head, "%*s %4s %" SCNx64 " %x:%x %" SCNu64 " %n", permissions, &entry->offset,
+		   &major_number, &minor_number, &entry->inode, &path_at) != 5) {
 		memset(entry, 0, sizeof(*entry));
 		return false;
 	}
+	entry->device = makedev(major_number, minor_number);
 	entry->executable = permissions[2] == 'x';
 	if (path_at <= 0 || (size_t)path_at >= size)
 		return true;

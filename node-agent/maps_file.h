@@ -9,6 +9,7 @@
 struct maps_file_entry {
 	uint64_t start, end; /* addresses, end exclusive */
 	uint64_t offset;     /* of start in the file, bytes */
+	uint64_t device;     /* of the file's file system (makedev()) */
 	uint64_t inode;      /* of the file; 0: not a file */
 	bool executable;
 	bool vdso;        /* the kernel's own code in every process, which is no file */

@@ -11,7 +11,7 @@
 
 #include "content_id.h"
 #include "elf_file.h"
-#include "mapped_file.h"
+#include "foreign_file.h"
 #include "maps_file.h"
 #include "perf_map.h"
 #include "proc_file.h"
@@ -151,32 +151,79 @@ static bool find_in_text(struct module_table *table, uint64_t address,
 	return false;
 }
 
-/* The file of a module, if it can be told that it is the one that is mapped. */
-static int open_module(struct module_table *table, const struct symbolizer_module *place,
-		       struct elf_file **file)
+/* What is asked of a file. */
+struct question {
+	struct foreign_file_visit visit; /* first */
+	uint64_t offset;                 /* in the file */
+	bool wants_content_id;           /* if it has no build id */
+	uint64_t vaddr;                  /* of the offset */
+	bool has_vaddr;
+	enum symbolizer_kind kind;
+	uint32_t id_size; /* 0: it has none */
+	uint8_t id[WIRE_BUILD_ID_MAX];
+};
+
+static void answer(struct foreign_file_visit *visit, struct elf_file *file)
+{
+	struct question *question = (struct question *)visit;
+
+	question->has_vaddr = elf_file_vaddr(file, question->offset, &question->vaddr);
+	question->kind = SYMBOLIZER_BUILD_ID;
+	question->id_size = elf_file_build_id(file, question->id, sizeof(question->id));
+	if (question->id_size == 0 && question->wants_content_id &&
+	    content_id_of(file, question->id)) {
+		question->kind = SYMBOLIZER_CONTENT_ID;
+		question->id_size = CONTENT_ID_SIZE;
+	}
+}
+
+static void destroy_question(struct foreign_file_visit *visit)
+{
+	free(visit);
+}
+
+static struct foreign_file_visit *ask(uint64_t offset, bool wants_content_id)
+{
+	struct question *question = calloc(1, sizeof(*question));
+
+	if (!question)
+		return NULL;
+	question->offset = offset;
+	question->wants_content_id = wants_content_id;
+	question->visit.look = answer;
+	question->visit.destroy = destroy_question;
+	return &question->visit;
+}
+
+/* Of the file of a module, if it can be told that it is the one that is mapped. As foreign_file_visit(). */
+static int visit_module(struct module_table *table, const struct symbolizer_module *place,
+			struct foreign_file_visit **visit)
 {
 	struct maps_file_entry entry;
+	int r;
 
 	/* Not by an old text: another file may have been there. */
-	if (read_maps(table) && find_in_text(table, place->start, &entry) && entry.path_size > 0 &&
-	    mapped_file_open(&table->view, &entry, file) == 0)
-		return 0;
-	return mapped_file_open_old(&table->view, place->path, file);
+	if (read_maps(table) && find_in_text(table, place->start, &entry) && entry.path_size > 0) {
+		r = foreign_file_visit(&table->view, &entry, visit);
+		if (r == 0 || !*visit)
+			return r;
+	}
+	return foreign_file_visit_old(&table->view, place->path, visit);
 }
 
 /* Gives a module without a build id the identity of its contents. false: it can't be had. */
 static bool identify(struct module_table *table, struct symbolizer_module *place)
 {
-	struct elf_file *file;
+	struct foreign_file_visit *visit = table->reads_maps ? ask(0, true) : NULL;
+	const struct question *question;
 
-	if (!table->reads_maps || open_module(table, place, &file))
-		return false;
-	place->build_id_size = elf_file_build_id(file, place->build_id, sizeof(place->build_id));
-	if (place->build_id_size == 0 && content_id_of(file, place->build_id)) {
-		place->kind = SYMBOLIZER_CONTENT_ID;
-		place->build_id_size = CONTENT_ID_SIZE;
+	if (visit && visit_module(table, place, &visit) == 0) {
+		question = (const struct question *)visit;
+		place->kind = question->kind;
+		place->build_id_size = question->id_size;
+		memcpy(place->build_id, question->id, question->id_size);
 	}
-	elf_file_close(file);
+	free(visit);
 	return place->build_id_size > 0;
 }
 
@@ -280,32 +327,42 @@ static int add_vdso(struct module_table *table, const struct maps_file_entry *en
 	return r == -ENOMEM || r == 0 ? r : -ENOENT;
 }
 
+/* Its file tells what the guest would have. false: it can't be had, or the address is in no segment of it. */
+static bool define(struct module_table *table, const struct maps_file_entry *entry,
+		   uint64_t address, struct definition_module *definition)
+{
+	struct foreign_file_visit *visit = ask(address - entry->start + entry->offset, false);
+	const struct question *question;
+	bool found = false;
+
+	if (visit && foreign_file_visit(&table->view, entry, &visit) == 0) {
+		question = (const struct question *)visit;
+		definition->build_id_size = (uint8_t)question->id_size;
+		memcpy(definition->build_id, question->id, question->id_size);
+		definition->bias = address - question->vaddr;
+		found = question->has_vaddr;
+	}
+	free(visit);
+	return found;
+}
+
 /* A file that the guest didn't announce, added as if it had. 0; -ENOENT: not found; -ENOMEM. */
 static int add_from_proc(struct module_table *table, uint64_t address)
 {
 	struct definition_module definition = {0};
 	struct maps_file_entry entry;
-	struct elf_file *file;
-	uint64_t vaddr;
 
 	if (!find_in_text(table, address, &entry) &&
 	    !(read_maps(table) && find_in_text(table, address, &entry)))
 		return -ENOENT;
 	if (entry.vdso)
 		return add_vdso(table, &entry);
-	if (!entry.executable || entry.path_size == 0 ||
-	    mapped_file_open(&table->view, &entry, &file))
-		return -ENOENT;
 	definition.start = entry.start;
 	definition.end = entry.end;
-	definition.flags = module_flags_of_path(entry.path, entry.path_size);
-	definition.build_id_size =
-		elf_file_build_id(file, definition.build_id, sizeof(definition.build_id));
-	bool found = elf_file_vaddr(file, address - entry.start + entry.offset, &vaddr);
-	elf_file_close(file);
-	if (!found)
+	if (!entry.executable || entry.path_size == 0 ||
+	    !define(table, &entry, address, &definition))
 		return -ENOENT;
-	definition.bias = address - vaddr;
+	definition.flags = module_flags_of_path(entry.path, entry.path_size);
 	int r = module_table_add(table, &definition, entry.path, entry.path_size);
 	return r == -ENOMEM || r == 0 ? r : -ENOENT;
 }
@@ -332,6 +389,43 @@ static int add_generated(struct module_table *table)
 	return r;
 }
 
+struct perf_map_question {
+	struct foreign_call call; /* first */
+	pid_t pid;
+	bool exists;
+};
+
+static void look_for_map(struct foreign_call *call)
+{
+	struct perf_map_question *question = (struct perf_map_question *)call;
+
+	question->exists = perf_map_exists(question->pid);
+}
+
+static void destroy_map_question(struct foreign_call *call)
+{
+	free(call);
+}
+
+/* Its /tmp can be on any file system. */
+static bool has_perf_map(pid_t pid)
+{
+	struct perf_map_question *question = calloc(1, sizeof(*question));
+	bool exists = false;
+
+	if (!question)
+		return false;
+	*question = (struct perf_map_question){
+		.call = {.run = look_for_map, .returned = destroy_map_question, .path = "/tmp"},
+		.pid = pid};
+	int r = foreign_file_call(&question->call);
+	if (r == 0)
+		exists = question->exists;
+	if (r != -ETIMEDOUT)
+		free(question);
+	return exists;
+}
+
 /* An address in no file. The map may come later than the first of them: it is looked for at the
  * first, second, fourth, eighth ... 0; -ENOENT: there is no map; -ENOMEM. */
 static int find_generated(struct module_table *table, uint64_t address, struct message_frame *frame)
@@ -344,7 +438,7 @@ static int find_generated(struct module_table *table, uint64_t address, struct m
 		if (++table->nr_strangers < table->next_check)
 			return -ENOENT;
 		table->next_check = table->nr_strangers * 2;
-		if (!perf_map_exists(table->view.pid))
+		if (!has_perf_map(table->view.pid))
 			return -ENOENT;
 		int r = add_generated(table);
 		if (r)
@@ -389,18 +483,30 @@ int module_table_find(struct module_table *table, uint64_t address, struct messa
 	return r;
 }
 
-int module_table_open(struct module_table *table, uint64_t address, struct elf_file **file)
+static int visit_vdso(const struct maps_file_entry *entry, struct foreign_file_visit *visit)
+{
+	struct elf_file *file;
+	int r = open_vdso(entry, &file);
+
+	if (r)
+		return r;
+	visit->look(visit, file);
+	elf_file_close(file);
+	return 0;
+}
+
+int module_table_visit(struct module_table *table, uint64_t address,
+		       struct foreign_file_visit **visit)
 {
 	struct maps_file_entry entry;
 
-	*file = NULL;
 	if (!table->reads_maps || !find_in_text(table, address, &entry))
 		return -ENOENT;
 	if (entry.vdso)
-		return open_vdso(&entry, file);
+		return visit_vdso(&entry, *visit);
 	if (entry.path_size == 0)
 		return -ENOENT;
-	return mapped_file_open(&table->view, &entry, file);
+	return foreign_file_visit(&table->view, &entry, visit);
 }
 
 void module_table_text(const struct module_table *table, const char **text, size_t *size)

@@ -43,10 +43,11 @@ int module_table_find(struct module_table *table, uint64_t address, struct messa
  * what is not mapped any more. Until the next call it is hardly read again. true: it could be read. */
 bool module_table_reread(struct module_table *table);
 
-/* Opens the file that is mapped at an address, as it was last read, or the kernel's own code there;
- * elf_file_close(). 0; -ENOENT. On error *file is NULL. */
-struct elf_file;
-int module_table_open(struct module_table *table, uint64_t address, struct elf_file **file);
+/* Looks at the file that is mapped at an address, as the maps were last read, or at the kernel's own code there, which
+ * is in memory for good. As foreign_file_visit(); -ENOENT also: no file is mapped there. */
+struct foreign_file_visit;
+int module_table_visit(struct module_table *table, uint64_t address,
+		       struct foreign_file_visit **visit);
 
 /* /proc/PID/maps as it was last read. Borrowed until the next call; size 0: it was not. */
 void module_table_text(const struct module_table *table, const char **text, size_t *size);

@@ -16,6 +16,7 @@
 #include "bpf_rights.h"
 #include "bpf_ring.h"
 #include "elf_file.h"
+#include "foreign_file.h"
 #include "job_file.h"
 #include "launch_stack.skel.h"
 #include "maps_file.h"
@@ -230,29 +231,77 @@ static bool is_library(const struct maps_file_entry *entry)
 	       memcmp(entry->path + name, LIBRARY, strlen(LIBRARY)) == 0;
 }
 
+/* Where the probe is; the file system of a job's library may not answer. */
+struct locate {
+	struct foreign_call call; /* first */
+	pid_t pid;
+	uint64_t start, end;
+	char inside[PATH_MAX - 32], path[PATH_MAX]; /* as the process sees it; as we do */
+	struct probe_note note;
+	int result;
+};
+
 /* The file itself, whatever is at its path now; where the kernel keeps that for others, its path as the process sees it. */
-static int locate_in(pid_t pid, const struct maps_file_entry *entry, char path[static PATH_MAX],
-		     struct probe_note *note)
+static void run_locate(struct foreign_call *call)
 {
+	struct locate *locate = (struct locate *)call;
 	struct elf_file *file;
 	uid_t user, effective;
 
-	snprintf(path, PATH_MAX, "/proc/%d/map_files/%llx-%llx", (int)pid,
-		 (unsigned long long)entry->start, (unsigned long long)entry->end);
-	int r = elf_file_open_fd(job_file_open_mapped(pid, entry->start, entry->end), &file);
+	snprintf(locate->path, sizeof(locate->path), "/proc/%d/map_files/%llx-%llx",
+		 (int)locate->pid, (unsigned long long)locate->start,
+		 (unsigned long long)locate->end);
+	int r = elf_file_open_fd(job_file_open_mapped(locate->pid, locate->start, locate->end),
+				 &file);
 	if (r) {
-		char inside[PATH_MAX];
+		int size = snprintf(locate->path, sizeof(locate->path), "/proc/%d/root",
+				    (int)locate->pid);
 
-		proc_file_users(pid, &user, &effective);
-		snprintf(inside, PATH_MAX, "%.*s", (int)entry->path_size, entry->path);
-		snprintf(path, PATH_MAX, "/proc/%d/root%.*s", (int)pid, (int)entry->path_size,
-			 entry->path);
-		r = elf_file_open_fd(job_file_open_in(pid, inside, user, 0), &file);
+		snprintf(locate->path + size, sizeof(locate->path) - (size_t)size, "%s",
+			 locate->inside);
+		proc_file_users(locate->pid, &user, &effective);
+		r = elf_file_open_fd(job_file_open_in(locate->pid, locate->inside, user, 0), &file);
 	}
-	if (r)
-		return r;
-	r = probe_note_find(file, PROVIDER, NAME, note);
-	elf_file_close(file);
+	if (r == 0) {
+		r = probe_note_find(file, PROVIDER, NAME, &locate->note);
+		elf_file_close(file);
+	}
+	locate->result = r;
+}
+
+static void destroy_locate(struct foreign_call *call)
+{
+	free(call);
+}
+
+static int locate_in(pid_t pid, const struct maps_file_entry *entry, char path[static PATH_MAX],
+		     struct probe_note *note)
+{
+	struct locate *locate = calloc(1, sizeof(*locate));
+
+	if (!locate)
+		return -ENOMEM;
+	locate->pid = pid;
+	locate->start = entry->start;
+	locate->end = entry->end;
+	snprintf(locate->inside, sizeof(locate->inside), "%.*s", (int)entry->path_size,
+		 entry->path);
+	locate->call = (struct foreign_call){.run = run_locate,
+					     .returned = destroy_locate,
+					     .device = entry->device,
+					     .path = locate->inside};
+	int r = 0;
+	if (foreign_file_may_hang(entry))
+		r = foreign_file_call(&locate->call);
+	else
+		run_locate(&locate->call);
+	if (r == 0) {
+		r = locate->result;
+		memcpy(path, locate->path, PATH_MAX);
+		*note = locate->note;
+	}
+	if (r != -ETIMEDOUT)
+		free(locate);
 	return r;
 }
 

@@ -33,6 +33,11 @@ void python_files_destroy(struct python_files *files)
 	free(files);
 }
 
+void python_files_copy(struct python_files *to, const struct python_files *from)
+{
+	*to = *from;
+}
+
 /* ---- names --------------------------------------------------------------------------------------- */
 
 static size_t base_of(const char *path, size_t path_size)

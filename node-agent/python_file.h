@@ -1,5 +1,5 @@
 /* What a file that holds CPython (the program itself, or a libpython) says of the interpreter. Files are read, and not believed.
- * Single-threaded: only the agent loop calls it. */
+ * One object is used by one thread at a time. */
 #ifndef PYTHON_FILE_H
 #define PYTHON_FILE_H
 
@@ -33,6 +33,9 @@ struct python_file {
 /* NULL: out of memory. python_files_destroy() accepts NULL. */
 struct python_files *python_files_create(void);
 void python_files_destroy(struct python_files *files);
+
+/* What is known in the one is then known in the other. */
+void python_files_copy(struct python_files *to, const struct python_files *from);
 
 /* Whether a file of this path may hold an interpreter: libpython3.11.so.1.0, python3.11, python. */
 bool python_file_is_named(const char *path, size_t path_size);

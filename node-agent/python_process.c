@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "elf_file.h"
+#include "foreign_file.h"
 #include "maps_file.h"
 #include "module_table.h"
 #include "proto/stack_word.h"
@@ -293,27 +294,58 @@ static bool find_vaddr(struct elf_file *elf, uint64_t offset, uint64_t *vaddr)
 	return true;
 }
 
+struct python_visit {
+	struct foreign_file_visit visit; /* first */
+	struct python_files *files;      /* owns: what is known of files, the scope's afterwards */
+	struct python_file file;
+	uint64_t vaddr;
+	bool found;
+};
+
+static void look_for_python(struct foreign_file_visit *visit, struct elf_file *elf)
+{
+	struct python_visit *python = (struct python_visit *)visit;
+	const struct maps_file_entry *entry = &visit->entry;
+
+	python->file = *python_files_get(python->files, elf, entry->path, entry->path_size);
+	python->found = python->file.kind != PYTHON_FILE_NONE &&
+			find_vaddr(elf, entry->offset, &python->vaddr);
+}
+
+static void destroy_python_visit(struct foreign_file_visit *visit)
+{
+	python_files_destroy(((struct python_visit *)visit)->files);
+	free(visit);
+}
+
 /* The file, if it holds an interpreter. Takes it up. */
 static bool look_into(struct python_process *python, struct module_table *modules,
 		      const struct maps_file_entry *entry)
 {
-	const struct python_file *file;
-	struct elf_file *elf;
-	uint64_t vaddr;
-	bool found;
+	struct python_visit *own = calloc(1, sizeof(*own));
 
-	if (module_table_open(modules, entry->start, &elf))
+	if (!own)
 		return false;
-	file = python_files_get(python->scope->files, elf, entry->path, entry->path_size);
-	found = file->kind != PYTHON_FILE_NONE && find_vaddr(elf, entry->offset, &vaddr);
-	elf_file_close(elf);
-	if (!found)
+	struct foreign_file_visit *visit = &own->visit;
+	own->files = python_files_create();
+	visit->look = look_for_python;
+	visit->destroy = destroy_python_visit;
+	if (own->files)
+		python_files_copy(own->files, python->scope->files);
+	bool seen = own->files && module_table_visit(modules, entry->start, &visit) == 0;
+	if (!visit)
 		return false;
-	python->file = *file;
-	python->bias = entry->start - vaddr;
-	python->start = entry->start;
-	python->inode = entry->inode;
-	return true;
+	bool found = seen && own->found;
+	if (seen)
+		python_files_copy(python->scope->files, own->files);
+	if (found) {
+		python->file = own->file;
+		python->bias = entry->start - own->vaddr;
+		python->start = entry->start;
+		python->inode = entry->inode;
+	}
+	destroy_python_visit(visit);
+	return found;
 }
 
 bool python_process_find(struct python_process *python, struct module_table *modules,

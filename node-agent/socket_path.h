@@ -9,7 +9,8 @@
  * of ours that nobody listens to is replaced. Returns the descriptor, owned by the caller, or
  * -errno, and *problem is then a phrase (static storage): -ENAMETOOLONG: the path is too long;
  * -EPERM: others could replace files in its directory; -EEXIST: something else lies there;
- * -EADDRINUSE: another agent listens there; other -errno of the system. */
+ * -EADDRINUSE: another agent listens there; other -errno of the system. Of agents that start at once, one listens: they
+ * take turns by a lock, PATH.lock, which is there for that moment alone. */
 int socket_path_listen(const char *path, mode_t mode, const char **problem);
 
 /* Removes the path if it is still the file with this device and inode. */

@@ -190,11 +190,10 @@ static int open_shared(void *context, const uint8_t *build_id, uint32_t size,
 
 /* The debug file on this machine, else what the file brings along, else the network's. Returns
  * whether it is one that DWARF may be in. */
-static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
-		       struct elf_file **debug)
+static bool open_debug(struct symbol_module *module, bool wants_dwarf,
+		       struct debuginfod_source *network, struct elf_file **debug)
 {
 	const struct debug_file_query query = query_of(module);
-	struct debuginfod_source *network = may_fetch ? module->scope->debuginfod : NULL;
 
 	if (debug_file_open(&query, debug) == 0)
 		return true;
@@ -221,9 +220,8 @@ static uid_t owner_of(const struct symbol_module *module, struct elf_file *debug
 	return is_of_root ? SYMBOL_CACHE_ROOT : module->place.owner;
 }
 
-static void load_table(struct symbol_module *module)
+static void load_table(struct symbol_module *module, struct symbol_cache *cache)
 {
-	struct symbol_cache *cache = module->scope->cache;
 	const struct symbolizer_module *place = &module->place;
 
 	if (!cache || build_id_size(module) == 0)
@@ -236,10 +234,10 @@ static void load_table(struct symbol_module *module)
 }
 
 /* A poor table, without what the debug file says, is not worth keeping: the debug file may come. */
-static void build_table(struct symbol_module *module, struct elf_file *debug)
+static void build_table(struct symbol_module *module, struct symbol_cache *cache,
+			struct elf_file *debug)
 {
 	struct elf_file *const files[] = {module->file, debug};
-	struct symbol_cache *cache = module->scope->cache;
 
 	if (symbol_table_create(files, 2, &module->table))
 		return;
@@ -250,24 +248,38 @@ static void build_table(struct symbol_module *module, struct elf_file *debug)
 				   build_id_size(module), module->table);
 }
 
+/* With what all share, as far as it is free. Sets what is open for the lines of its functions. */
+static void read_names(struct symbol_module *module, bool has_shared, bool wants_dwarf,
+		       bool may_fetch, struct elf_file **debug, bool *may_have_dwarf)
+{
+	const struct symbol_scope *scope = module->scope;
+	struct symbol_cache *cache = has_shared ? scope->cache : NULL;
+	struct elf_file *file = module->file;
+	bool is_image = file && elf_file_fd(file) < 0;
+
+	if (!is_image)
+		load_table(module, cache);
+	bool wants_symbols = !module->table && !(file && elf_file_has_symtab(file));
+	if (!is_image && (wants_symbols || wants_dwarf))
+		*may_have_dwarf =
+			open_debug(module, wants_dwarf,
+				   has_shared && may_fetch ? scope->debuginfod : NULL, debug);
+	if (!module->table)
+		build_table(module, cache, *debug);
+}
+
 static void load(struct symbol_module *module, bool may_fetch)
 {
 	struct symbol_scope *scope = module->scope;
 	struct elf_file *file = module->file, *debug = NULL;
-	bool is_image = file && elf_file_fd(file) < 0, may_have_dwarf = false;
+	bool wants_dwarf = scope->inlines && !(file && elf_file_has_dwarf(file));
+	bool may_have_dwarf = false, kept = false;
+	bool has_shared = pthread_mutex_trylock(&scope->shared_lock) == 0;
 
 	module->loaded = true;
-	scope->loading = module;
-	if (!is_image)
-		load_table(module);
-	bool wants_symbols = !module->table && !(file && elf_file_has_symtab(file));
-	bool wants_dwarf = scope->inlines && !(file && elf_file_has_dwarf(file));
-	if (!is_image && (wants_symbols || wants_dwarf))
-		may_have_dwarf = open_debug(module, wants_dwarf, may_fetch, &debug);
-	if (!module->table)
-		build_table(module, debug);
-
-	bool kept = false;
+	read_names(module, has_shared, wants_dwarf, may_fetch, &debug, &may_have_dwarf);
+	if (has_shared)
+		pthread_mutex_unlock(&scope->shared_lock);
 	if (scope->inlines && file && !wants_dwarf)
 		kept = inline_frames_create(file, open_shared, module, &module->inlines) == 0;
 	if (!kept)
@@ -277,7 +289,6 @@ static void load(struct symbol_module *module, bool may_fetch)
 		keep_file(module, &module->debug, debug);
 	else
 		elf_file_close(debug);
-	scope->loading = NULL;
 }
 
 /* ---- interface --------------------------------------------------------------------------------- */
@@ -298,7 +309,7 @@ static bool set_place(struct symbol_module *module, const struct symbolizer_modu
 void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place)
 {
 	if (module->file || module->table || module->inlines || module->map ||
-	    module->scope->loading == module || !set_place(module, place))
+	    !set_place(module, place))
 		return;
 	module->loaded = false;
 	if (place->kind == SYMBOLIZER_PERF_MAP) {
@@ -311,14 +322,18 @@ void symbol_module_open(struct symbol_module *module, const struct symbolizer_mo
 		open_vdso(module);
 	else
 		open_file(module);
-	if (module->file && module->scope->nr_open > module->scope->max_open &&
-	    !module->scope->loading) {
+	if (module->file && module->scope->nr_open > module->scope->max_open) {
 		load(module, false);
 		inline_frames_destroy(module->inlines);
 		module->inlines = NULL;
 		close_file(module, &module->file);
 		close_file(module, &module->debug);
 	}
+}
+
+bool symbol_module_is_in_memory(const struct symbol_module *module)
+{
+	return !module->map && !module->inlines && (module->loaded || !module->path);
 }
 
 static const char *find_in_map(struct symbol_module *module, uint64_t address)

@@ -1,8 +1,10 @@
-/* One module, as the symbolizer's worker knows it: from where its file is to the names of addresses
- * in it. Only the worker calls it. */
+/* One module, as the symbolizer knows it: from where its file is to the names of addresses in it. One object is used by
+ * one thread at a time; what all share may be used by several, since a call that hangs is left behind. */
 #ifndef SYMBOL_MODULE_H
 #define SYMBOL_MODULE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,13 +18,13 @@ struct symbolizer_module;
 struct symbol_scope {
 	bool inlines;
 	const char *debug_directory; /* NULL: the usual one */
-	struct symbol_cache *cache;  /* NULL: none */
 	uint32_t cached_symbols_min;
+	pthread_mutex_t shared_lock; /* of these two; whoever finds it taken goes without them */
+	struct symbol_cache *cache;  /* NULL: none */
 	struct debuginfod_source *debuginfod; /* NULL: none */
-	uint32_t nr_open;                     /* files that modules hold open */
+	atomic_uint nr_open;                  /* files that modules hold open */
 	uint32_t max_open;
-	uint32_t pass;                       /* counts what the worker took up at once */
-	const struct symbol_module *loading; /* during a fetch others may be opened, none loaded */
+	atomic_uint pass; /* counts what the worker took up at once */
 };
 
 /* scope: borrowed until symbol_module_destroy(), which accepts NULL. NULL: out of memory. */
@@ -33,6 +35,9 @@ void symbol_module_destroy(struct symbol_module *module);
  * unless an earlier place has led to it. With scope->max_open files open it is not kept so: its
  * names are read at once, without lines. */
 void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place);
+
+/* Whether symbol_module_find() needs no file any more. */
+bool symbol_module_is_in_memory(const struct symbol_module *module);
 
 /* The text for an address: a name, or with scope->inlines what inline_frames_describe() gives. NULL:
  * it has none. Lives until symbol_module_destroy(); *is_in_text: it is in text, and max bytes bound

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,6 +13,9 @@
 #include <unistd.h>
 
 #include "debuginfod_source.h"
+#include "foreign_call.h"
+#include "foreign_file.h"
+#include "job_file.h"
 #include "symbol_cache.h"
 #include "symbol_module.h"
 #include "text_arena.h"
@@ -21,6 +25,7 @@
 #define TEXT_MAX            16384u /* bytes of one frame's functions and lines */
 #define RESULTS_KEPT_MAX    256u   /* places for answers that are kept while none is awaited */
 #define OPEN_FILES_MAX      512u
+#define FILE_LIMIT_MS       2000u
 
 struct request {
 	uint32_t frame_id, module_id;
@@ -43,13 +48,36 @@ struct places {
 	size_t count, max;
 };
 
+/* One use of a module's files. */
+struct module_call {
+	struct foreign_call call; /* first */
+	struct symbol_module *module;
+	bool opens;
+	struct symbolizer_module place; /* to be opened; path: owned below */
+	char *path;                     /* owns */
+	uint64_t vaddr;                 /* else to be found */
+	const char *name;
+	bool is_in_text;
+	char text[TEXT_MAX];
+	atomic_bool has_returned; /* after it was left behind */
+};
+
+struct module_slot {
+	struct symbol_module *module; /* owns; NULL: none */
+	struct module_call *left;     /* owns; has the module until it has returned. NULL: none */
+	bool is_busy;
+	uint64_t device; /* of foreign_call.h */
+};
+
 /* What only the worker touches while it runs. */
 struct work {
-	struct symbol_scope scope;      /* owns cache and debuginfod */
-	struct symbol_module **modules; /* owns; module_id < nr_modules; some are NULL */
-	uint32_t nr_modules;
+	struct symbol_scope scope; /* owns cache and debuginfod; calls use it, too */
+	struct module_slot *slots; /* owns; module_id < nr_slots */
+	uint32_t nr_slots;
+	uint32_t file_limit_ms;
 	struct text_arena *texts; /* owns */
 	char *debug_directory;    /* owns */
+	struct module_call *spare; /* owns; for the next call; NULL: it makes one */
 	char text[TEXT_MAX];
 };
 
@@ -78,47 +106,185 @@ static void free_places(struct places *places)
 	*places = (struct places){0};
 }
 
-/* The module of that id, new if need be. NULL: out of memory. */
-static struct symbol_module *make_module(struct work *work, uint32_t module_id)
+/* The place of the module of that id, with a module, until the next call. NULL: out of memory. */
+static struct module_slot *make_slot(struct work *work, uint32_t module_id)
 {
-	if (module_id >= work->nr_modules) {
-		uint32_t nr_modules = (module_id + 16) * 2;
-		struct symbol_module **modules =
-			realloc(work->modules, nr_modules * sizeof(struct symbol_module *));
+	if (module_id >= work->nr_slots) {
+		uint32_t nr_slots = (module_id + 16) * 2;
+		struct module_slot *slots = realloc(work->slots, nr_slots * sizeof(*slots));
 
-		if (!modules)
+		if (!slots)
 			return NULL;
-		memset(modules + work->nr_modules, 0,
-		       (nr_modules - work->nr_modules) * sizeof(struct symbol_module *));
-		work->modules = modules;
-		work->nr_modules = nr_modules;
+		memset(slots + work->nr_slots, 0,
+		       (nr_slots - work->nr_slots) * sizeof(*slots));
+		work->slots = slots;
+		work->nr_slots = nr_slots;
 	}
-	if (!work->modules[module_id])
-		work->modules[module_id] = symbol_module_create(&work->scope);
-	return work->modules[module_id];
+	struct module_slot *slot = &work->slots[module_id];
+	if (!slot->module)
+		slot->module = symbol_module_create(&work->scope);
+	return slot->module ? slot : NULL;
 }
 
-static void open_places(struct work *work, const struct places *places)
+static void destroy_call(struct module_call *call)
 {
-	for (size_t i = 0; i < places->count; i++) {
-		struct symbol_module *module = make_module(work, places->items[i].module_id);
-
-		if (module)
-			symbol_module_open(module, &places->items[i]);
-	}
+	if (call)
+		free(call->path);
+	free(call);
 }
 
-static const char *look_up(struct work *work, const struct request *request)
+/* Whether nobody uses the module at the moment; one that was left behind may have come back. */
+static bool is_free(struct module_slot *slot)
 {
-	struct symbol_module *module =
-		request->module_id < work->nr_modules ? work->modules[request->module_id] : NULL;
+	if (slot->left && slot->left->has_returned) {
+		destroy_call(slot->left);
+		slot->left = NULL;
+	}
+	return !slot->left && !slot->is_busy;
+}
+
+static void run_call(struct foreign_call *base)
+{
+	struct module_call *call = (struct module_call *)base;
+
+	if (call->opens)
+		symbol_module_open(call->module, &call->place);
+	else
+		call->name = symbol_module_find(call->module, call->vaddr, call->text,
+						sizeof(call->text), &call->is_in_text);
+}
+
+static void call_returned(struct foreign_call *base)
+{
+	((struct module_call *)base)->has_returned = true;
+}
+
+static struct module_call *take_call(struct work *work)
+{
+	struct module_call *call = work->spare;
+
+	work->spare = NULL;
+	if (!call)
+		call = malloc(sizeof(*call));
+	if (call) {
+		memset(call, 0, offsetof(struct module_call, text));
+		call->has_returned = false;
+		call->call.run = run_call;
+		call->call.returned = call_returned;
+	}
+	return call;
+}
+
+static void give_call(struct work *work, struct module_call *call)
+{
+	free(call->path);
+	call->path = NULL;
+	if (work->spare)
+		free(call);
+	else
+		work->spare = call;
+}
+
+/* Takes the call. true: it was made and has come back, and is the caller's; else it is nobody's, or the slot's. */
+static bool make_call(struct symbolizer *symbolizer, uint32_t module_id, struct module_call *call,
+		      bool (*go_on)(void *context))
+{
+	struct work *work = &symbolizer->work;
+	const struct foreign_patience patience = {work->file_limit_ms, go_on, symbolizer};
+
+	call->module = work->slots[module_id].module;
+	call->call.device = work->slots[module_id].device;
+	work->slots[module_id].is_busy = true;
+	int r = foreign_call_make(&call->call, &patience);
+	work->slots[module_id].is_busy = false; /* there may be more of them by now */
+	if (r == -ETIMEDOUT)
+		work->slots[module_id].left = call;
+	else if (r)
+		give_call(work, call);
+	return r == 0;
+}
+
+/* Of one that was opened before, the file system is known. */
+static uint64_t device_of(const struct symbolizer_module *place)
+{
+	uint64_t device = place->pid > 0 ? job_file_device_mapped(place->pid, place->start,
+								  place->end)
+					 : 0;
+
+	return device ? device : foreign_file_key(place->path);
+}
+
+static void open_place(struct symbolizer *symbolizer, const struct symbolizer_module *place,
+		       bool (*go_on)(void *context))
+{
+	struct work *work = &symbolizer->work;
+	struct module_slot *slot = make_slot(work, place->module_id);
+	struct module_call *call = slot && is_free(slot) ? take_call(work) : NULL;
+
+	if (!call)
+		return;
+	slot->device = device_of(place);
+	call->opens = true;
+	call->place = *place;
+	call->path = strdup(place->path);
+	call->place.path = call->path;
+	call->call.path = call->path;
+	if (!call->path || make_call(symbolizer, place->module_id, call, go_on))
+		give_call(work, call);
+}
+
+static bool is_wanted(void *context)
+{
+	const struct symbolizer *symbolizer = context;
+
+	return !symbolizer->stop;
+}
+
+/* Opens what waits to be opened: files go when their processes do, names can wait. */
+static void open_waiting(struct symbolizer *symbolizer)
+{
+	pthread_mutex_lock(&symbolizer->lock);
+	struct places places = symbolizer->places;
+	symbolizer->places = (struct places){0};
+	pthread_mutex_unlock(&symbolizer->lock);
+	for (size_t i = 0; i < places.count && !symbolizer->stop; i++)
+		open_place(symbolizer, &places.items[i], is_wanted);
+	free_places(&places);
+}
+
+/* What is read may take long, from the network for one: files are opened meanwhile. */
+static bool open_meanwhile(void *context)
+{
+	open_waiting(context);
+	return is_wanted(context);
+}
+
+static const char *keep_text(struct work *work, const char *name, bool is_in_text)
+{
+	return is_in_text && name ? text_arena_add(work->texts, name, strlen(name)) : name;
+}
+
+static const char *look_up(struct symbolizer *symbolizer, const struct request *request)
+{
+	struct work *work = &symbolizer->work;
+	struct module_slot *slot =
+		request->module_id < work->nr_slots ? &work->slots[request->module_id] : NULL;
 	bool is_in_text;
 
-	if (!module)
+	if (!slot || !slot->module || !is_free(slot))
 		return NULL;
-	const char *name = symbol_module_find(module, request->vaddr, work->text,
-					      sizeof(work->text), &is_in_text);
-	return is_in_text ? text_arena_add(work->texts, name, strlen(name)) : name;
+	if (symbol_module_is_in_memory(slot->module))
+		return symbol_module_find(slot->module, request->vaddr, work->text,
+					  sizeof(work->text), &is_in_text);
+	struct module_call *call = take_call(work);
+	if (!call)
+		return NULL;
+	call->vaddr = request->vaddr;
+	if (!make_call(symbolizer, request->module_id, call, open_meanwhile))
+		return NULL;
+	const char *name = keep_text(work, call->name, call->is_in_text);
+	give_call(work, call);
+	return name;
 }
 
 static void raise_event(struct symbolizer *symbolizer)
@@ -134,7 +300,7 @@ static void raise_event(struct symbolizer *symbolizer)
 static void answer(struct symbolizer *symbolizer, const struct request *request)
 {
 	struct symbolizer_result result = {.frame_id = request->frame_id,
-					   .name = look_up(&symbolizer->work, request)};
+					   .name = look_up(symbolizer, request)};
 
 	pthread_mutex_lock(&symbolizer->lock);
 	bool first = symbolizer->done.count == 0;
@@ -142,17 +308,6 @@ static void answer(struct symbolizer *symbolizer, const struct request *request)
 	pthread_mutex_unlock(&symbolizer->lock);
 	if (first)
 		raise_event(symbolizer);
-}
-
-/* Opens what waits to be opened: files go when their processes do, names can wait. */
-static void open_waiting(struct symbolizer *symbolizer)
-{
-	pthread_mutex_lock(&symbolizer->lock);
-	struct places places = symbolizer->places;
-	symbolizer->places = (struct places){0};
-	pthread_mutex_unlock(&symbolizer->lock);
-	open_places(&symbolizer->work, &places);
-	free_places(&places);
 }
 
 /* false: it was stopped. The requests that wait are then in *batch, whose array is used again. */
@@ -193,19 +348,34 @@ static void *work(void *argument)
 
 /* ---- start and end ----------------------------------------------------------------------------- */
 
+static bool has_left(const struct work *work)
+{
+	for (uint32_t i = 0; i < work->nr_slots; i++)
+		if (work->slots[i].left && !work->slots[i].left->has_returned)
+			return true;
+	return false;
+}
+
 static void destroy_work(struct work *work)
 {
-	for (uint32_t i = 0; i < work->nr_modules; i++)
-		symbol_module_destroy(work->modules[i]);
-	free(work->modules);
+	for (uint32_t i = 0; i < work->nr_slots; i++) {
+		destroy_call(work->slots[i].left);
+		symbol_module_destroy(work->slots[i].module);
+	}
+	free(work->slots);
+	destroy_call(work->spare);
 	symbol_cache_destroy(work->scope.cache);
 	debuginfod_source_destroy(work->scope.debuginfod);
+	pthread_mutex_destroy(&work->scope.shared_lock);
 	text_arena_destroy(work->texts);
 	free(work->debug_directory);
 }
 
+/* A call that was left behind goes on with all of this once its file system answers. */
 static void destroy(struct symbolizer *symbolizer)
 {
+	if (has_left(&symbolizer->work))
+		return;
 	destroy_work(&symbolizer->work);
 	free_places(&symbolizer->places);
 	free(symbolizer->waiting.items);
@@ -216,15 +386,6 @@ static void destroy(struct symbolizer *symbolizer)
 	pthread_cond_destroy(&symbolizer->wake);
 	pthread_mutex_destroy(&symbolizer->lock);
 	free(symbolizer);
-}
-
-/* A fetch takes long: files are opened meanwhile. */
-static bool fetch_may_go_on(void *context)
-{
-	struct symbolizer *symbolizer = context;
-
-	open_waiting(symbolizer);
-	return !symbolizer->stop;
 }
 
 /* Half of the descriptors are for rings and sockets. */
@@ -243,6 +404,8 @@ static int prepare_work(struct symbolizer *symbolizer, const struct symbolizer_o
 	struct symbol_scope *scope = &work->scope;
 	uint32_t limit_ms = options->debuginfod_limit_ms;
 
+	pthread_mutex_init(&scope->shared_lock, NULL);
+	work->file_limit_ms = options->file_limit_ms ? options->file_limit_ms : FILE_LIMIT_MS;
 	work->texts = text_arena_create();
 	if (!work->texts)
 		return -ENOMEM;
@@ -262,7 +425,7 @@ static int prepare_work(struct symbolizer *symbolizer, const struct symbolizer_o
 	scope->debug_directory = work->debug_directory;
 	scope->max_open = max_open_files();
 	scope->debuginfod = debuginfod_source_create(limit_ms ? limit_ms : DEBUGINFOD_LIMIT_MS,
-						     fetch_may_go_on, symbolizer);
+						     is_wanted, symbolizer);
 	return 0;
 }
 

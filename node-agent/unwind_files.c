@@ -6,6 +6,7 @@
 
 #include "elf_file.h"
 #include "elf_image.h"
+#include "foreign_file.h"
 #include "inject/eh_frame.h"
 #include "inject/eh_frame_lookup.h"
 #include "inject/unwind_rows.h"
@@ -16,6 +17,17 @@
 struct unwind_file {
 	struct elf_image image;
 	struct eh_frame_lookup lookup;
+	uint64_t device; /* 0: of a file system that answers */
+};
+
+/* How one rule is read: where a file system may not answer, by a foreign call. */
+struct rule_reader {
+	struct foreign_call call; /* first */
+	struct unwind_file *file; /* owns, if the call is left behind */
+	uint64_t vaddr;
+	uint32_t rule;
+	struct unwind_rows rows; /* owns */
+	struct eh_frame_found found;
 };
 
 /* One address's rule; mostly they are those of calls, which come again and again. */
@@ -31,34 +43,92 @@ struct unwind_files {
 	uint64_t bytes; /* of lists of functions */
 	uint64_t nr_reads;
 	struct cached cache[CACHE_ENTRIES];
-	struct unwind_rows rows; /* owns */
-	struct eh_frame_found found;
+	struct rule_reader *reader; /* owns; NULL: the next one makes it */
 };
 
 static struct unwind_file no_rules; /* stands for a file that has none */
+
+static struct rule_reader *create_reader(void)
+{
+	struct rule_reader *reader = calloc(1, sizeof(*reader));
+
+	if (reader)
+		unwind_rows_init(&reader->rows, ROWS_MAX);
+	return reader;
+}
+
+static void destroy_reader(struct rule_reader *reader)
+{
+	if (reader)
+		unwind_rows_fini(&reader->rows);
+	free(reader);
+}
 
 struct unwind_files *unwind_files_create(void)
 {
 	struct unwind_files *files = calloc(1, sizeof(*files));
 
-	if (files)
-		unwind_rows_init(&files->rows, ROWS_MAX);
+	if (!files)
+		return NULL;
+	files->reader = create_reader();
+	if (!files->reader) {
+		free(files);
+		return NULL;
+	}
 	return files;
 }
 
-static void unmap(struct unwind_file *file)
+void unwind_file_unmap(struct unwind_file *file)
 {
+	if (!file)
+		return;
 	eh_frame_lookup_fini(&file->lookup);
 	elf_image_fini(&file->image);
 	free(file);
 }
 
+static void unmap_left(struct foreign_call *call)
+{
+	struct rule_reader *reader = (struct rule_reader *)call;
+
+	unwind_file_unmap(reader->file);
+	reader->file = NULL;
+}
+
+static void destroy_left(struct foreign_call *call)
+{
+	struct rule_reader *reader = (struct rule_reader *)call;
+
+	unwind_file_unmap(reader->file);
+	destroy_reader(reader);
+}
+
+/* The last that has a file open may have to wait for its server. Where that does not answer the file stays mapped. */
+static void unmap_foreign(struct unwind_file *file)
+{
+	struct rule_reader *reader = create_reader();
+
+	if (!reader)
+		return;
+	reader->call = (struct foreign_call){
+		.run = unmap_left, .returned = destroy_left, .device = file->device};
+	reader->file = file;
+	if (foreign_file_call(&reader->call) != -ETIMEDOUT)
+		destroy_reader(reader);
+}
+
 static void forget_all(struct unwind_files *files)
 {
 	for (uint32_t i = 0; i < files->max; i++) {
-		if (files->files[i] && files->files[i] != &no_rules)
-			unmap(files->files[i]);
+		struct unwind_file *file = files->files[i];
+
 		files->files[i] = NULL;
+		if (!file || file == &no_rules)
+			continue;
+		if (file->device)
+			unmap_foreign(file);
+		else
+			unwind_file_unmap(file);
 	}
 	files->nr_mapped = 0;
 	files->bytes = 0;
@@ -70,7 +140,7 @@ void unwind_files_destroy(struct unwind_files *files)
 		return;
 	forget_all(files);
 	free(files->files);
-	unwind_rows_fini(&files->rows);
+	destroy_reader(files->reader);
 	free(files);
 }
 
@@ -117,69 +187,114 @@ static bool find_functions(struct unwind_file *file, struct elf_file *elf)
 	       eh_frame_lookup_init_frames(&file->lookup, base + vaddr, size) == 0;
 }
 
-/* 0 or -ENOMEM. *file: &no_rules where there are none. */
-static int map_file(struct unwind_files *files, struct elf_file *elf, struct unwind_file **file)
+struct unwind_file *unwind_file_map(struct elf_file *elf)
 {
-	struct unwind_file *new_file = calloc(1, sizeof(*new_file));
+#if defined(__x86_64__)
+	struct unwind_file *file = calloc(1, sizeof(*file));
 
-	*file = &no_rules;
-	if (!new_file)
-		return -ENOMEM;
-	if (!map_image(&new_file->image, elf) || !find_functions(new_file, elf) ||
-	    eh_frame_lookup_bytes(&new_file->lookup) > UNWIND_FILES_BYTES_MAX - files->bytes) {
-		unmap(new_file);
+	if (file && map_image(&file->image, elf) && find_functions(file, elf))
+		return file;
+	unwind_file_unmap(file);
+#else
+	(void)elf;
+	(void)map_image;
+	(void)find_functions;
+#endif
+	return NULL;
+}
+
+static int make_room(struct unwind_files *files, uint32_t module_id)
+{
+	if (module_id < files->max)
 		return 0;
-	}
-	files->bytes += eh_frame_lookup_bytes(&new_file->lookup);
-	files->nr_mapped++;
-	*file = new_file;
+	uint32_t max = module_id * 2 + 64;
+	struct unwind_file **bigger = realloc(files->files, max * sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	memset(bigger + files->max, 0, (max - files->max) * sizeof(*bigger));
+	files->files = bigger;
+	files->max = max;
 	return 0;
 }
 
-int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct elf_file *file)
+int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct unwind_file *file,
+		     uint64_t device)
 {
-	if (module_id >= files->max) {
-		uint32_t max = module_id * 2 + 64;
-		struct unwind_file **bigger = realloc(files->files, max * sizeof(*bigger));
+	int r = make_room(files, module_id);
 
-		if (!bigger)
-			return -ENOMEM;
-		memset(bigger + files->max, 0, (max - files->max) * sizeof(*bigger));
-		files->files = bigger;
-		files->max = max;
+	if (r || files->files[module_id]) {
+		unwind_file_unmap(file);
+		return r;
 	}
-	if (files->files[module_id])
-		return 0;
 	if (files->nr_mapped == UNWIND_FILES_MAX)
 		forget_all(files);
 	files->files[module_id] = &no_rules;
-#if defined(__x86_64__)
-	return file ? map_file(files, file, &files->files[module_id]) : 0;
-#else
+	if (!file)
+		return 0;
+	if (eh_frame_lookup_bytes(&file->lookup) > UNWIND_FILES_BYTES_MAX - files->bytes) {
+		unwind_file_unmap(file);
+		return 0;
+	}
+	files->bytes += eh_frame_lookup_bytes(&file->lookup);
+	files->nr_mapped++;
+	file->device = device;
+	files->files[module_id] = file;
 	return 0;
-#endif
 }
 
 /* ---- rules -------------------------------------------------------------------------------------- */
 
 /* The rule of the last row that begins at or below the address; for an address in no function that there is none. */
-static uint32_t read_rule(struct unwind_files *files, const struct unwind_file *file,
-			  uint64_t vaddr)
+static void read_rule(struct foreign_call *call)
 {
-	uint64_t address = (uint64_t)(uintptr_t)file->image.base - file->image.low + vaddr;
-	const struct frame_description *function = &files->found.description;
-	uint32_t rule = unwind_rule_special(UNWIND_GAP);
-	struct unwind_rows *rows = &files->rows;
+	struct rule_reader *reader = (struct rule_reader *)call;
+	const struct unwind_file *file = reader->file;
+	uint64_t address = (uint64_t)(uintptr_t)file->image.base - file->image.low + reader->vaddr;
+	const struct frame_description *function = &reader->found.description;
+	struct unwind_rows *rows = &reader->rows;
 
-	files->nr_reads++;
+	reader->rule = unwind_rule_special(UNWIND_GAP);
 	rows->nr = 0;
 	rows->error = 0;
-	if (!eh_frame_lookup_find(&file->lookup, address, &files->found) ||
+	if (!eh_frame_lookup_find(&file->lookup, address, &reader->found) ||
 	    !eh_frame_rows(function, rows))
-		return rule;
+		return;
 	for (size_t i = 0; i < rows->nr && rows->rows[i].pc <= address - function->start; i++)
-		rule = rows->rows[i].rule;
-	return rule;
+		reader->rule = rows->rows[i].rule;
+}
+
+/* false: not now, and if the file was left behind it is the module's no more. */
+static bool read_by(struct unwind_files *files, uint32_t module_id, uint64_t vaddr, uint32_t *rule)
+{
+	struct unwind_file *file = files->files[module_id];
+	uint64_t bytes = eh_frame_lookup_bytes(&file->lookup);
+	int r = 0;
+
+	if (!files->reader)
+		files->reader = create_reader();
+	struct rule_reader *reader = files->reader;
+	if (!reader)
+		return false;
+	reader->call = (struct foreign_call){
+		.run = read_rule, .returned = destroy_left, .device = file->device};
+	reader->file = file;
+	reader->vaddr = vaddr;
+	files->nr_reads++;
+	if (file->device)
+		r = foreign_file_call(&reader->call);
+	else
+		read_rule(&reader->call);
+	if (r == -ETIMEDOUT) {
+		files->files[module_id] = NULL;
+		files->nr_mapped--;
+		files->bytes -= bytes;
+		files->reader = NULL;
+	} else {
+		reader->file = NULL;
+		*rule = reader->rule;
+	}
+	return r == 0;
 }
 
 static struct cached *slot_of(struct unwind_files *files, uint32_t module_id, uint64_t vaddr)
@@ -197,8 +312,13 @@ bool unwind_files_find(struct unwind_files *files, uint32_t module_id, uint64_t 
 	if (!file || file == &no_rules || !has_place(&file->image, vaddr, 1))
 		return false;
 	struct cached *cached = slot_of(files, module_id, vaddr);
-	if (cached->module != module_id + 1 || cached->vaddr != vaddr)
-		*cached = (struct cached){vaddr, module_id + 1, read_rule(files, file, vaddr)};
+	if (cached->module != module_id + 1 || cached->vaddr != vaddr) {
+		uint32_t read;
+
+		if (!read_by(files, module_id, vaddr, &read))
+			return false;
+		*cached = (struct cached){vaddr, module_id + 1, read};
+	}
 	*rule = cached->rule;
 	return true;
 }

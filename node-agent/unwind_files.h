@@ -14,6 +14,7 @@
 	(64ull << 20) /* of lists of functions, which files without a search table need */
 
 struct elf_file;
+struct unwind_file;
 struct unwind_files;
 
 /* NULL: out of memory. unwind_files_destroy() accepts NULL. */
@@ -23,11 +24,18 @@ void unwind_files_destroy(struct unwind_files *files);
 /* Whether the module was looked at, whatever came of it. */
 bool unwind_files_has(const struct unwind_files *files, uint32_t module_id);
 
-/* Takes a module's file, which stays the caller's. NULL: it can't be had, and there will be no rules. An image in
- * memory (elf_file_open_memory()) is borrowed until unwind_files_destroy(). 0 or -ENOMEM. */
-int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct elf_file *file);
+/* Maps a file. NULL: it has no rules, or there is no memory. An image in memory (elf_file_open_memory()) is borrowed until
+ * unwind_file_unmap(), which accepts NULL. Any thread. */
+struct unwind_file *unwind_file_map(struct elf_file *file);
+void unwind_file_unmap(struct unwind_file *file);
 
-/* The rule (inject/unwind_row.h) of a virtual address in the module's file. false: there is none. */
+/* Takes a module's file, on error, too. NULL: there will be no rules. device: of a file system that may not answer
+ * (foreign_file.h): what the file says is then read by foreign calls; 0: it is read as memory is. 0 or -ENOMEM. */
+int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct unwind_file *file,
+		     uint64_t device);
+
+/* The rule (inject/unwind_row.h) of a virtual address in the module's file. false: there is none, or its file system does not
+ * answer; the file is then to be added anew. */
 bool unwind_files_find(struct unwind_files *files, uint32_t module_id, uint64_t vaddr,
 		       uint32_t *rule);
 

@@ -125,6 +125,10 @@ static const struct {
 		{"terminated_end",
 		 "processes that SIGTERM or SIGHUP ended: their last records may be missing",
 		 LEDGER_ENDS},
+	[LEDGER_ROWS_MERGED] = {"rows_merged",
+				"GPU records shown without stack, name and stream: their process "
+				"has too many different ones",
+				LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

@@ -83,6 +83,8 @@ enum ledger_reason {
 		44, /* processes that ended by SIGINT, when the user stopped the job */
 	LEDGER_TERMINATED_END =
 		45, /* likewise by SIGTERM or SIGHUP: a scheduler's cancel or time limit, kill, a closed terminal */
+	LEDGER_ROWS_MERGED =
+		46, /* GPU records without stack, name and stream: their process has too many different ones */
 	LEDGER_REASONS,
 };
 

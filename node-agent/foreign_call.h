@@ -1,0 +1,42 @@
+/* Calls that wait for somebody's file system, which may never answer: a server that stopped, or a user's own. Each is
+ * made by a thread of its own, a hand, and its caller waits only as long as the hand gets on. A hand that does not is
+ * left behind with what the call owns, until its file system answers or the process ends. There is one set of hands for
+ * the process. Any thread. */
+#ifndef FOREIGN_CALL_H
+#define FOREIGN_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FOREIGN_CALLS_LEFT_MAX 16u /* hands that are left behind; with so many no call is made */
+#define FOREIGN_CALL_LINE_MAX  320u
+
+struct foreign_call {
+	/* Made by the hand. Touches nothing that goes while the call is left behind. */
+	void (*run)(struct foreign_call *call);
+	/* Of a call that was left behind: by the hand, after run(). The call is then whoever's this says; the hand
+	 * does not touch it again. */
+	void (*returned)(struct foreign_call *call);
+	uint64_t device;  /* of the file system (st_dev), or another number for it; 0: not known */
+	const char *path; /* for the line that says what hangs; borrowed until foreign_call_make() returns */
+};
+
+/* How long a caller waits. */
+struct foreign_patience {
+	uint32_t limit_ms;             /* in which the hand only slept: it neither ran nor was about to */
+	bool (*go_on)(void *context);  /* asked many times a second; false: a quarter of it is enough. NULL: true */
+	void *context;
+};
+
+/* Makes the call. 0: it has returned, and belongs to the caller; -ETIMEDOUT: it was left behind; -EHOSTDOWN: it was not
+ * made, because an earlier one on this device is still left behind, or too many are; -EAGAIN: no thread, not made. */
+int foreign_call_make(struct foreign_call *call, const struct foreign_patience *patience);
+
+/* Hands that are left behind at this moment. */
+uint32_t foreign_calls_left(void);
+
+/* What was left behind, for the log: true, and a line, once for each file system that hangs; false: nothing new. */
+bool foreign_calls_take_line(char line[static FOREIGN_CALL_LINE_MAX]);
+
+#endif

@@ -1,0 +1,224 @@
+/* A file system that stops answering while the agent reads files on it. */
+#include "../node-agent/cmocka_test.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../node-agent/loaded_fixture.h"
+#include "../node-agent/stopped_files.h"
+#include "node-agent/elf_file.h"
+#include "node-agent/foreign_call.h"
+#include "node-agent/module_table.h"
+#include "node-agent/ring_source.h"
+#include "node-agent/stack_dictionary.h"
+#include "node-agent/string_dictionary.h"
+#include "node-agent/symbolizer.h"
+#include "node-agent/unwind_files.h"
+
+#define WAIT_MS     30000
+#define LIMIT_MS    60u
+#define NOT_MAPPED  ((void *)-1)
+#define CODE_OFFSET 0x40000 /* in the C library */
+
+static const char *library; /* the C library */
+
+static uint64_t vaddr_of(const void *function)
+{
+	struct link_map *map;
+	Dl_info info;
+
+	assert_int_not_equal(dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP), 0);
+	library = info.dli_fname;
+	return (uint64_t)(uintptr_t)function - map->l_addr;
+}
+
+static void wait_until_nothing_is_left(void)
+{
+	while (foreign_calls_left() > 0)
+		sched_yield();
+}
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+static struct symbolizer_module module_at(uint32_t module_id, const char *path)
+{
+	struct symbolizer_module module = {.module_id = module_id, .path = path, .owner = getuid()};
+	struct elf_file *file = loaded_fixture_open(library);
+
+	module.build_id_size = elf_file_build_id(file, module.build_id, sizeof(module.build_id));
+	elf_file_close(file);
+	return module;
+}
+
+static const char *name_of(struct symbolizer *symbolizer, uint32_t module_id, uint64_t vaddr)
+{
+	struct pollfd ready = {.fd = symbolizer_fd(symbolizer), .events = POLLIN};
+	struct symbolizer_result result;
+
+	assert_int_equal(symbolizer_request(symbolizer, 1, module_id, vaddr), 0);
+	while (symbolizer_collect(symbolizer, &result, 1) == 0)
+		assert_int_equal(poll(&ready, 1, WAIT_MS), 1);
+	return result.name;
+}
+
+static void names_of_other_files_come_while_one_does_not_answer(void **state)
+{
+	const struct symbolizer_options options = {.file_limit_ms = LIMIT_MS};
+	uint64_t vaddr = vaddr_of((const void *)(uintptr_t)qsort);
+	struct stopped_files *files = stopped_files_mount(library);
+	struct symbolizer_module stopped = module_at(1, stopped_files_path(files));
+	struct symbolizer_module neighbour = module_at(2, stopped_files_path(files));
+	struct symbolizer_module other = module_at(3, library);
+	struct symbolizer *symbolizer;
+
+	(void)state;
+	assert_int_equal(symbolizer_start(&options, &symbolizer), 0);
+	stopped_files_stop(files);
+	assert_int_equal(symbolizer_add_module(symbolizer, &stopped), 0);
+	assert_int_equal(symbolizer_add_module(symbolizer, &neighbour), 0);
+	assert_int_equal(symbolizer_add_module(symbolizer, &other), 0);
+	assert_null(name_of(symbolizer, 1, vaddr));
+	assert_null(name_of(symbolizer, 2, vaddr));
+	assert_string_equal(name_of(symbolizer, 3, vaddr), "qsort");
+	assert_int_equal(foreign_calls_left(), 1);
+
+	/* It answers again: what was left behind has its file after all, and who comes now has, too. */
+	stopped_files_go_on(files);
+	wait_until_nothing_is_left();
+	assert_string_equal(name_of(symbolizer, 1, vaddr), "qsort");
+	assert_int_equal(symbolizer_add_module(symbolizer, &neighbour), 0);
+	assert_string_equal(name_of(symbolizer, 2, vaddr), "qsort");
+	symbolizer_stop(symbolizer, WAIT_MS);
+	stopped_files_unmount(files);
+}
+
+/* Its name was asked for once, when it had a file: reading the file is what hangs. */
+static void a_symbolizer_ends_while_a_file_does_not_answer(void **state)
+{
+	const struct symbolizer_options options = {.file_limit_ms = LIMIT_MS};
+	uint64_t vaddr = vaddr_of((const void *)(uintptr_t)qsort);
+	struct stopped_files *files = stopped_files_mount(library);
+	struct symbolizer_module stopped = module_at(1, stopped_files_path(files));
+	struct symbolizer *symbolizer;
+
+	(void)state;
+	assert_int_equal(symbolizer_start(&options, &symbolizer), 0);
+	assert_int_equal(symbolizer_add_module(symbolizer, &stopped), 0);
+	assert_null(name_of(symbolizer, 9, 0)); /* the file is open by then */
+	stopped_files_stop(files);
+	assert_null(name_of(symbolizer, 1, vaddr));
+	assert_int_equal(foreign_calls_left(), 1);
+	stopped_files_go_on(files);
+	wait_until_nothing_is_left();
+	symbolizer_stop(symbolizer, WAIT_MS);
+	stopped_files_unmount(files);
+}
+
+/* ---- what the agent's loop reads ----------------------------------------------------------------- */
+
+static void the_loop_goes_on_without_the_module(void **state)
+{
+	uint64_t here = (uint64_t)(uintptr_t)the_loop_goes_on_without_the_module;
+	struct ring_source_outputs outputs = {.strings = string_dictionary_create(),
+					      .stacks = stack_dictionary_create()};
+	struct message_frame frame;
+
+	(void)state;
+	vaddr_of((const void *)(uintptr_t)qsort);
+	struct stopped_files *files = stopped_files_mount(library);
+	int fd = open(stopped_files_path(files), O_RDONLY | O_CLOEXEC);
+	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, CODE_OFFSET);
+	assert_ptr_not_equal(code, NOT_MAPPED);
+	struct module_table *table = module_table_create(&outputs, getpid(), getuid(), true);
+	assert_true(module_table_reread(table));
+
+	stopped_files_stop(files);
+	assert_int_equal(module_table_find(table, (uint64_t)(uintptr_t)code, &frame), 0);
+	assert_int_equal(frame.module, MESSAGE_FRAME_NO_MODULE);
+	assert_int_equal(foreign_calls_left(), 1);
+	assert_int_equal(module_table_find(table, (uint64_t)(uintptr_t)code + 8, &frame), 0);
+	assert_int_equal(frame.module, MESSAGE_FRAME_NO_MODULE);
+	assert_int_equal(foreign_calls_left(), 1);
+	assert_int_equal(module_table_find(table, here, &frame), 0);
+	assert_int_not_equal(frame.module, MESSAGE_FRAME_NO_MODULE);
+
+	stopped_files_go_on(files);
+	wait_until_nothing_is_left();
+	assert_int_equal(module_table_find(table, (uint64_t)(uintptr_t)code, &frame), 0);
+	assert_int_not_equal(frame.module, MESSAGE_FRAME_NO_MODULE);
+	module_table_destroy(table);
+	stack_dictionary_destroy(outputs.stacks);
+	string_dictionary_destroy(outputs.strings);
+	munmap(code, 4096);
+	close(fd);
+	stopped_files_unmount(files);
+}
+
+static struct unwind_file *map(const char *path)
+{
+	struct elf_file *elf = loaded_fixture_open(path);
+	struct unwind_file *file = unwind_file_map(elf);
+
+	elf_file_close(elf);
+	assert_non_null(file);
+	return file;
+}
+
+static void the_loop_goes_on_without_the_rules(void **state)
+{
+	uint64_t first = vaddr_of((const void *)(uintptr_t)qsort);
+	struct stopped_files *served = stopped_files_mount(library);
+	struct unwind_files *files = unwind_files_create();
+	struct stat status;
+	uint32_t rule, same;
+
+	(void)state;
+	assert_int_equal(stat(stopped_files_path(served), &status), 0);
+	assert_int_equal(unwind_files_add(files, 1, map(stopped_files_path(served)), status.st_dev),
+			 0);
+	assert_int_equal(unwind_files_add(files, 2, map(library), 0), 0);
+	assert_true(unwind_files_find(files, 1, first, &rule));
+
+	/* Each function's rules are on another page, sooner or later. */
+	stopped_files_stop(served);
+	uint64_t vaddr = first;
+	while (unwind_files_find(files, 1, vaddr, &rule)) {
+		assert_true(unwind_files_find(files, 2, vaddr, &same));
+		assert_int_equal(rule, same);
+		vaddr += 4096;
+	}
+	assert_int_equal(foreign_calls_left(), 1);
+	assert_false(unwind_files_has(files, 1));
+	assert_true(unwind_files_find(files, 2, vaddr, &same));
+
+	stopped_files_go_on(served);
+	wait_until_nothing_is_left();
+	assert_int_equal(unwind_files_add(files, 1, map(stopped_files_path(served)), status.st_dev),
+			 0);
+	assert_true(unwind_files_find(files, 1, vaddr, &rule));
+	assert_int_equal(rule, same);
+	unwind_files_destroy(files);
+	stopped_files_unmount(served);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_other_files_come_while_one_does_not_answer),
+		cmocka_unit_test(a_symbolizer_ends_while_a_file_does_not_answer),
+		cmocka_unit_test(the_loop_goes_on_without_the_module),
+		cmocka_unit_test(the_loop_goes_on_without_the_rules),
+	};
+
+	stopped_files_prepare();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
