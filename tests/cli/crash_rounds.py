@@ -23,7 +23,7 @@ from profiled_trial import END_SECONDS, Trial, run_trials  # noqa: E402
 
 JOB_SECONDS = 3.0  # about, undisturbed: each thread waits for its kernels after each 1,000
 LAUNCHES = 100_000  # a thread
-KERNEL_NS = ','.join(f'{name}=100000-140000' for i in range(5) for name in (f'k{i}', f'_ZN7trainer6kernelILi{i}EEEvPfi'))
+KERNEL_NS = ','.join(f'k{i}=100000-140000,_ZN7trainer6kernelILi{i}EEEvPfi=100000-140000' for i in range(5))
 LOST_RECORDS = ('record_ring_full', 'invalid_time', 'still_running', 'cupti_dropped', 'buffer_exhausted')
 
 
@@ -52,6 +52,7 @@ class Round(Trial):
         super().__init__(build, f'round-{seed}')
         self.random, self.stop_max = random.Random(seed), stop_max
         self.job = self.victim = None
+        self.gave_up = False
         self.events, self.happened = [], []
 
     # ---- what happens ------------------------------------------------------------------------------------------------
@@ -117,11 +118,16 @@ class Round(Trial):
         self.job.signal(signal.SIGCONT)
         for daemon in self.daemons:
             daemon.process.send_signal(signal.SIGCONT)
-        statuses = [('job', self.job.run.wait(END_SECONDS), 0)]
+        statuses = [('job', self.job.run.wait(END_SECONDS), (0,))]
         if self.victim:
-            statuses.append(('victim', self.victim.run.wait(END_SECONDS), -signal.SIGKILL))  # run ends as its command
-        statuses += [('agent', self.agent.end(), 0), ('aggregator', self.aggregator.end(), 0)]
-        return [f'{name} ended with {status}, not {wanted}' for name, status, wanted in statuses if status != wanted]
+            # `run` ends as its command does.
+            statuses.append(('victim', self.victim.run.wait(END_SECONDS), (-signal.SIGKILL,)))
+        # On a loaded machine ten seconds may not do for the agent's last frames. It says so, and so does the report.
+        agent = self.agent.end()
+        with open(self.agent.log) as log:
+            self.gave_up = agent == 1 and 'were not acknowledged' in log.read()
+        statuses += [('agent', agent, (0, 1) if self.gave_up else (0,)), ('aggregator', self.aggregator.end(), (0,))]
+        return [f'{name} ended with {status}' for name, status, wanted in statuses if status not in wanted]
 
     def leave_nothing(self):
         for job in (self.job, self.victim):
@@ -152,14 +158,15 @@ class Round(Trial):
             wrong.append(f'--strict exits with {strict}')
         if missing and strict != 3:
             wrong.append(f'{missing} records missing, {lost} counted as lost, and --strict exits with {strict}')
-        if self.victim and strict != 3:
-            wrong.append(f'a process was killed, and --strict exits with {strict}')
-        if not missing and not self.victim and not agent_died and strict != 0 and not profile['totals']['lost']:
+        if (self.victim or self.gave_up) and strict != 3:
+            wrong.append(f'a process was killed or the agent gave up, and --strict exits with {strict}')
+        may_be_missing = missing or self.victim or self.gave_up or agent_died or profile['totals']['lost']
+        if not may_be_missing and strict != 0:
             wrong.append(f'nothing is missing, and --strict exits with {strict}')
         if not missing and not self.victim and profile['totals']['kernels'] != kernels:
             wrong.append('the total of kernels is not what was delivered')
-        return wrong, (f"{kernels} delivered, {missing} missing, {lost} counted lost, {doubled} doubled, strict {strict}; "
-                       f"{'; '.join(self.happened)}")
+        return wrong, (f"{kernels} delivered, {missing} missing, {lost} counted lost, {doubled} doubled, "
+                       f"strict {strict}; {'; '.join(self.happened)}")
 
     def go(self):
         self.start()

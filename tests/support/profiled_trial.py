@@ -1,5 +1,5 @@
-"""A trial is a profile made in a directory of its own: an aggregator, an agent, jobs of fake CUDA, and the truth that fake
-CUDA wrote beside it. It passes if its go() finds nothing wrong; else its directory is kept.
+"""A trial is a profile made in a directory of its own: an aggregator, an agent, jobs of fake CUDA, and the truth that
+fake CUDA wrote beside it. It passes if its go() finds nothing wrong; else its directory is kept.
 
     class Something(Trial):
         def go(self):                  # returns what is wrong, and a line of figures
@@ -20,8 +20,8 @@ END_SECONDS = 240
 
 
 class Daemon:
-    """A process that says when it listens. start() starts it, and after kill() starts it again. Its words are appended to
-    one file."""
+    """A process that says when it listens. start() starts it, and after kill() starts it again. Its words are appended
+    to one file."""
 
     def __init__(self, name, command, log, environment):
         self.name, self.command, self.log, self.environment = name, command, log, environment
