@@ -217,6 +217,16 @@ static int finish_process(struct collection *collection, uint32_t id)
 	return memory_account_finish(process->memory);
 }
 
+/* An agent knows of the process only that it is gone, and another one had told of it: what that one told stays. */
+static int apply_end_unseen(struct collection *collection, struct roster_process *process,
+			    uint32_t id)
+{
+	if (process->state == PROCESS_RUNNING)
+		process->state = PROCESS_UNCLEAN;
+	process->changed = true;
+	return finish_process(collection, id);
+}
+
 static int apply_process(struct agent_session *session, struct collection *collection,
 			 const struct message_process *message, const char **reason)
 {
@@ -226,12 +236,13 @@ static int apply_process(struct agent_session *session, struct collection *colle
 		.host = session->host,
 		.pid = message->pid,
 	};
+	bool is_first = message->process_id > session->ids[SESSION_PROCESSES].count;
 	uint32_t id;
 	int error = check_process(session, message, reason);
 	if (error)
 		return error;
 
-	if (message->process_id > session->ids[SESSION_PROCESSES].count) {
+	if (is_first) {
 		memcpy(identity.instance, message->instance, sizeof(identity.instance));
 		error = roster_add_process(collection->roster, &identity, &id);
 		if (!error)
@@ -242,6 +253,8 @@ static int apply_process(struct agent_session *session, struct collection *colle
 	id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
 
 	struct roster_process *process = roster_process(collection->roster, id);
+	if (is_first && message->state == PROCESS_UNCLEAN && process->command)
+		return apply_end_unseen(collection, process, id);
 	process->state = message->state;
 	process->rank = message->rank;
 	process->local_rank = message->local_rank;

@@ -19,6 +19,7 @@
 #include "guest_control.h"
 #include "guest_listener.h"
 #include "guest_process.h"
+#include "guest_register.h"
 #include "predecessor.h"
 #include "probe_source.h"
 #include "proc_file.h"
@@ -107,6 +108,7 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 	/* Without memory for it, the guest's own data still is. */
 	bpf_source_attach(agent->bpf, arrival->pid, process);
 	guest_process_set_probe(process, NULL); /* whatever an agent before us had */
+	guest_register_add(agent->scope.reg, arrival->pid, arrival->uid, arrival->hello);
 	agent->nr_guests++;
 	agent->next_pass_ns = 0;
 	guest_process_beat(process, event_loop_now_ns());
@@ -351,6 +353,16 @@ static int start_bpf(struct agent *agent, const struct agent_options *options)
 	return r ? r : probe_source_create(&probe, on_notice, agent, &agent->probe);
 }
 
+/* Without one, the profile does not say who came and went while agents were killed. */
+static void open_register(struct agent *agent, const char *socket_path)
+{
+	int r = guest_register_open(socket_path, &agent->scope.reg);
+
+	if (r)
+		fprintf(stderr, "flamegrid-agent: %s.guests: %s\n", socket_path, strerror(-r));
+	agent_absence_inherit(agent);
+}
+
 static int start(struct agent *agent, const struct agent_options *options, char **error)
 {
 	int r = event_loop_create(&agent->loop);
@@ -405,6 +417,8 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 				  agent, &agent->listener, error);
 	if (r)
 		return r;
+	if (agent->predecessors)
+		open_register(agent, options->socket_path);
 	guest_listener_on_control(agent->listener, on_control);
 	guest_listener_on_absence(agent->listener, agent_absence_heard);
 	if (options->may_restart || options->attached)
@@ -453,6 +467,7 @@ void agent_destroy(struct agent *agent)
 	bpf_source_destroy(agent->bpf);
 	process_table_destroy(agent->processes);
 	refused_guests_destroy(agent->refused);
+	guest_register_close(agent->scope.reg);
 	probe_source_destroy(agent->probe);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
 	batch_builder_destroy(agent->builder);

@@ -21,6 +21,9 @@ void agent_absence_answered(struct agent *agent, const struct guest_arrival *arr
 /* Tells of those that were to ask again and ended. Returns when to call again; UINT64_MAX: not needed. */
 uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns);
 
+/* Begins to look after those that an agent before us left in the register. */
+void agent_absence_inherit(struct agent *agent);
+
 /* The agent goes. Who lives may have a place with the next one, if there is to be one; of all others it tells now. */
 void agent_absence_end(struct agent *agent);
 

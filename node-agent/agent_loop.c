@@ -12,6 +12,7 @@
 #include "foreign_call.h"
 #include "guest_control.h"
 #include "guest_listener.h"
+#include "guest_register.h"
 #include "job_order.h"
 #include "probe_guests.h"
 #include "probe_source.h"
@@ -367,6 +368,7 @@ static int step(struct agent *agent, uint64_t now_ns)
 	if (r)
 		return r;
 	process_table_release(agent->processes, publisher_acked_seq(agent->publisher));
+	guest_register_stored(agent->scope.reg, publisher_acked_seq(agent->publisher));
 	if (now_ns >= agent->next_beat_ns) {
 		process_table_beat(agent->processes, now_ns);
 		agent->next_beat_ns = now_ns + BEAT_NS;

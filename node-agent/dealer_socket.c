@@ -121,15 +121,24 @@ static void watch(struct dealer_socket *dealer, void *socket, int operation)
 		epoll_ctl(dealer->epoll_fd, operation, fd, &event);
 }
 
+/* The telling ends before its reader goes: ZeroMQ's thread would wait for a reader for ever, and all connections with it. */
+static void close_monitor(struct dealer_socket *dealer)
+{
+	zmq_socket_monitor(dealer->socket, NULL, 0);
+	if (dealer->monitor)
+		zmq_close(dealer->monitor);
+	dealer->monitor = NULL;
+}
+
 void dealer_socket_close(struct dealer_socket *dealer)
 {
 	watch(dealer, dealer->socket, EPOLL_CTL_DEL);
 	watch(dealer, dealer->monitor, EPOLL_CTL_DEL);
-	if (dealer->socket)
+	if (dealer->socket) {
+		close_monitor(dealer);
 		zmq_close(dealer->socket);
-	if (dealer->monitor)
-		zmq_close(dealer->monitor);
-	dealer->socket = dealer->monitor = NULL;
+	}
+	dealer->socket = NULL;
 }
 
 static int use_keys(void *socket, const struct key_set *keys)
@@ -175,16 +184,18 @@ static int set_options(void *socket, const char *endpoint)
 static void open_monitor(struct dealer_socket *dealer)
 {
 	char name[64];
+	int no_limit = 0; /* else ZeroMQ's thread would wait for us when there is much news */
 
 	snprintf(name, sizeof(name), "inproc://publisher-%p-%u", (void *)dealer,
 		 ++dealer->nr_sockets);
 	if (zmq_socket_monitor(dealer->socket, name, ZMQ_EVENT_DISCONNECTED | HANDSHAKE_FAILED))
 		return;
 	dealer->monitor = zmq_socket(dealer->context, ZMQ_PAIR);
-	if (dealer->monitor && zmq_connect(dealer->monitor, name)) {
-		zmq_close(dealer->monitor);
-		dealer->monitor = NULL;
-	}
+	if (dealer->monitor &&
+	    zmq_setsockopt(dealer->monitor, ZMQ_RCVHWM, &no_limit, sizeof(no_limit)) == 0 &&
+	    zmq_connect(dealer->monitor, name) == 0)
+		return;
+	close_monitor(dealer);
 }
 
 int dealer_socket_open(struct dealer_socket *dealer)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "guest_register.h"
 #include "predecessor.h"
 #include "proc_file.h"
 #include "process_description.h"
@@ -111,6 +112,8 @@ void guest_process_destroy(struct guest_process *process)
 {
 	if (!process)
 		return;
+	/* Of one that went to another agent nothing was told, and nothing is to be. */
+	guest_register_told(process->scope->reg, process->uid, process->instance, 0);
 	ring_ownership_fini(&process->ownership);
 	ring_source_destroy(process->source);
 	process_description_destroy(process->description);
@@ -219,6 +222,9 @@ static int send_description(struct guest_process *process)
 		process_description_message(process->description, &message);
 		message.process.process_id = process->process_id;
 		r = publisher_send(process->scope->publisher, &message);
+		if (r == 0)
+			guest_register_told(process->scope->reg, process->uid, process->instance,
+					    publisher_last_seq(process->scope->publisher));
 	}
 	return r;
 }

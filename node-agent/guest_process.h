@@ -13,6 +13,7 @@
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
+struct guest_register;
 struct numa_map;
 struct predecessor_table;
 struct process_ledger;
@@ -31,6 +32,7 @@ struct user_shares;
 
 /* What all processes share; borrowed until the last guest_process_destroy(). */
 struct guest_process_scope {
+	struct guest_register *reg; /* of guests that are not stored yet; NULL: none is kept */
 	struct string_dictionary *strings;
 	struct stack_dictionary *stacks;
 	struct user_shares *shares;    /* of the two */

@@ -52,6 +52,7 @@ bool refused_guests_wants(const struct refused_guests *guests, const struct gues
 }
 
 void refused_guests_add(struct refused_guests *guests, const struct guest_arrival *arrival,
+			uint64_t start_ticks, const char *why,
 			struct process_description *description)
 {
 	struct refused_guest *guest = &guests->guests[guests->count++];
@@ -60,7 +61,8 @@ void refused_guests_add(struct refused_guests *guests, const struct guest_arriva
 		.run = arrival->hello->run,
 		.uid = arrival->uid,
 		.pid = arrival->pid,
-		.start_ticks = proc_file_start_ticks(arrival->pid),
+		.start_ticks = start_ticks,
+		.why = why,
 		.description = description,
 	};
 	memcpy(guest->instance, arrival->hello->instance, sizeof(guest->instance));

@@ -1,5 +1,6 @@
-/* Guests for which there was no place. They ask again each second, so most get one; only of one that had none until its end the
- * profile has to say so. Single-threaded: only the agent loop calls it. */
+/* Guests that are not recorded: there was no place, or the agent that took them in was killed. They ask again each
+ * second, so most get in. The profile has to tell of one that did not until its end. Single-threaded: only the agent
+ * loop calls it. */
 #ifndef REFUSED_GUESTS_H
 #define REFUSED_GUESTS_H
 
@@ -22,6 +23,7 @@ struct refused_guest {
 	uid_t uid;
 	pid_t pid; /* 0: not visible from here, so only the end of the agent is its end */
 	uint64_t start_ticks;
+	const char *why; /* it is not recorded; lives as long as the program */
 	struct process_description *description; /* made while /proc had it; owns */
 };
 
@@ -35,8 +37,9 @@ void refused_guests_destroy(struct refused_guests *guests);
 /* It is not known yet, and its user has fewer here than there is room left: so no user can keep out all others. */
 bool refused_guests_wants(const struct refused_guests *guests, const struct guest_arrival *arrival);
 
-/* One that is wanted. Takes the description. */
+/* One that is wanted. start_ticks: of arrival->pid. Takes the description. */
 void refused_guests_add(struct refused_guests *guests, const struct guest_arrival *arrival,
+			uint64_t start_ticks, const char *why,
 			struct process_description *description);
 
 /* It has a place now. One that is not known: nothing happens. */

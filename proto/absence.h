@@ -20,6 +20,12 @@ struct guest_absence;
 	"the agent of this node reads as many processes as it can already, or has no memory for "  \
 	"another"
 
+/* Of a process whose agent was killed. */
+#define ABSENCE_GONE                                                                               \
+	ABSENCE_FAILED                                                                             \
+	"the agent was killed before anything of it was stored, and it ended before the next "     \
+	"agent came"
+
 #define ABSENCE_SIZE 256u /* bytes that suffice */
 
 /* What a guest without a ring said, in words, with what helps. Returns text. */

@@ -13,6 +13,26 @@
 
 #define WAIT_MS 20000
 
+int __real_zmq_socket_monitor(void *socket, const char *endpoint, int events);
+int __wrap_zmq_socket_monitor(void *socket, const char *endpoint, int events);
+int __real_zmq_close(void *socket);
+int __wrap_zmq_close(void *socket);
+
+static void *told_of;             /* the socket of which ZeroMQ tells; NULL: none */
+static unsigned nr_closed_before; /* sockets closed while it tells */
+
+int __wrap_zmq_socket_monitor(void *socket, const char *endpoint, int events)
+{
+	told_of = endpoint ? socket : NULL;
+	return __real_zmq_socket_monitor(socket, endpoint, events);
+}
+
+int __wrap_zmq_close(void *socket)
+{
+	nr_closed_before += told_of != NULL;
+	return __real_zmq_close(socket);
+}
+
 struct fixture {
 	struct router_fixture *router;
 	struct dealer_socket *dealer;
@@ -163,6 +183,22 @@ static void an_end_without_keys_is_a_refusal(void **state)
 	dealer_socket_destroy(dealer);
 }
 
+/* A thread of ZeroMQ that tells of a lost connection while nobody reads waits for ever, and no connection is made any more. */
+static void the_telling_ends_before_its_reader_is_closed(void **state)
+{
+	struct fixture *fixture = *state;
+
+	nr_closed_before = 0;
+	assert_int_equal(dealer_socket_open(fixture->dealer), 0);
+	assert_non_null(told_of);
+	ping(fixture, 1);
+	dealer_socket_close(fixture->dealer);
+	assert_null(told_of);
+	assert_int_equal(nr_closed_before, 0);
+	assert_int_equal(dealer_socket_open(fixture->dealer), 0);
+	ping(fixture, 3);
+}
+
 static void an_endpoint_that_is_none_is_an_error(void **state)
 {
 	struct dealer_socket *dealer;
@@ -186,6 +222,7 @@ int main(void)
 		TEST(a_peer_that_goes_is_noticed_once),
 		TEST(what_is_closed_has_nothing_to_say),
 		TEST(an_end_without_keys_is_a_refusal),
+		TEST(the_telling_ends_before_its_reader_is_closed),
 		TEST(an_endpoint_that_is_none_is_an_error),
 	};
 

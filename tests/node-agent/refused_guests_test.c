@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "node-agent/guest_listener.h"
+#include "node-agent/proc_file.h"
 #include "node-agent/process_description.h"
 
 #define ME    1000u
@@ -67,7 +68,7 @@ static bool refuse(pid_t pid, uid_t uid, uint32_t number)
 
 	if (!refused_guests_wants(guests, &arrival))
 		return false;
-	refused_guests_add(guests, &arrival,
+	refused_guests_add(guests, &arrival, proc_file_start_ticks(pid), "full",
 			   process_description_create(0, pid, &hello, strings, &devices));
 	return true;
 }
