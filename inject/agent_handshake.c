@@ -271,10 +271,11 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	error = record_ring_create(sizes, ring, &ring_fd);
 	if (error < 0 && fd >= 0)
 		send_absence(fd, link, error);
-	if (error == 0 && fd >= 0)
+	if (error == 0 && fd >= 0) {
 		error = exchange(fd, link, ring_fd, &welcome);
-	if (error == -EAGAIN)
-		error = 0;
+		if (error == -EAGAIN)
+			error = 0; /* the guest records, and asks again; of the ring it is an error */
+	}
 	if (error == 0 && (link->wanted || !link->answered))
 		keep(link, ring_fd);
 	if (ring_fd >= 0)

@@ -30,8 +30,8 @@ struct agent_link {
  * An agent that is there and does not answer in time, or has no place just now, may have the ring already or take it
  * later: that is no error, and link->answered is false. Its guest records, and agent_handshake_again() asks once more.
  * The caller owns *ring. *window: the first capture window's number.
- * Returns 0; -ECONNREFUSED, -ENOENT and others of connect(): no agent; -EFBIG, -ENOMEM and others
- * of record_ring_create(): no ring; -EPROTO: an answer that makes no sense; -EACCES: the agent refused. On error *ring
+ * Returns 0; -ECONNREFUSED, -ENOENT and others of connect(): no agent; -EFBIG, -ENOMEM,
+ * -EAGAIN (RLIMIT_MEMLOCK) and others of record_ring_create(): no ring; -EPROTO: an answer that makes no sense; -EACCES: the agent refused. On error *ring
  * is NULL and *window 0. */
 int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 		    struct agent_link *link, struct record_ring **ring, uint16_t *window);
