@@ -92,7 +92,8 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_REFUSED_FULL;
 	}
-	if (agent->nr_processes == WIRE_ID_MAX ||
+	if (!fair_shares_may_take(&agent->process_ids, arrival->uid,
+				  WIRE_ID_MAX - agent->nr_processes) ||
 	    bpf_source_claim(agent->bpf, arrival->pid, &process_id)) {
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_REFUSED_FULL;
@@ -406,6 +407,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.devices = &agent->devices,
 		.numa = agent->numa,
 		.nr_processes = &agent->nr_processes,
+		.process_ids = &agent->process_ids,
 		.module = on_module,
 		.notice = on_notice,
 		.context = agent,
@@ -468,6 +470,8 @@ void agent_destroy(struct agent *agent)
 	process_table_destroy(agent->processes);
 	refused_guests_destroy(agent->refused);
 	guest_register_close(agent->scope.reg);
+	agent_absence_fini(agent);
+	fair_shares_forget(&agent->process_ids);
 	probe_source_destroy(agent->probe);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
 	batch_builder_destroy(agent->builder);

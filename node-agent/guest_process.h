@@ -29,6 +29,7 @@ struct record_ring_command;
 struct guest_process;
 struct symbolizer_module;
 struct user_shares;
+struct fair_shares;
 
 /* What all processes share; borrowed until the last guest_process_destroy(). */
 struct guest_process_scope {
@@ -42,6 +43,7 @@ struct guest_process_scope {
 	const struct numa_map *numa; /* NULL: it is of no interest where threads run */
 	uint32_t *
 		nr_processes; /* process ids that were given: each with the first word of its process */
+	struct fair_shares *process_ids; /* of each user */
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
 	void (*notice)(void *context, const char *text);
 	void *context;
