@@ -525,7 +525,8 @@ void capture_window_finish(void)
 void capture_window_say_absence(void)
 {
 	const char *names[ABSENCE_NAMES];
-	struct window_absence_facts facts = {.now_ns = realtime_ns(), .names = names};
+	struct window_absence_facts facts = {
+		.now_ns = realtime_ns(), .names = names, .nr_starts = window_callback_starts()};
 	char texts[ABSENCE_NAMES][NVTX_TEXT_MAX + 1], line[WINDOW_ABSENCE_SIZE];
 
 	if (atomic_load(&self.nr_windows) || self.parts.options.dormant)

@@ -40,17 +40,18 @@ static void add_seen(const struct window_absence_facts *facts, char *text, size_
 static void tell_range(const struct window_options *options,
 		       const struct window_absence_facts *facts, char *text, size_t size)
 {
-	if (options->every > 1 &&
-	    (options->range == WINDOW_RANGE_PROFILER || was_seen(options, facts))) {
+	bool is_profiler = options->range == WINDOW_RANGE_PROFILER;
+
+	if (options->every > 1 && (is_profiler ? facts->nr_starts > 0 : was_seen(options, facts))) {
 		snprintf(text, size,
 			 ABSENCE_CHOSEN "the process ended before its step %u (--every-steps)",
 			 options->every);
 		return;
 	}
-	if (options->range == WINDOW_RANGE_PROFILER)
-		snprintf(text, size,
-			 ABSENCE_CHOSEN "cudaProfilerStart was never called (--capture-range "
-					"profiler)");
+	if (is_profiler)
+		snprintf(text, size, ABSENCE_CHOSEN "cudaProfilerStart was never called (%s)",
+			 options->every > 1 ? "--every-steps counts its calls"
+					    : "--capture-range profiler");
 	if (options->range == WINDOW_RANGE_CONTROL)
 		snprintf(text, size,
 			 ABSENCE_CHOSEN "flamegrid control start was not given before the process "

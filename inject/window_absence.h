@@ -1,4 +1,4 @@
-/* Why a process was never captured, in words: what its capture waited for, and did not come. Pure; any thread. */
+/* Why a process was never captured, in words: its capture waited for a thing that did not come. Pure; any thread. */
 #ifndef WINDOW_ABSENCE_H
 #define WINDOW_ABSENCE_H
 
@@ -13,6 +13,7 @@ struct window_absence_facts {
 	uint64_t now_ns;          /* CLOCK_REALTIME, at the process's end */
 	const char *const *names; /* of NVTX ranges that it opened */
 	uint32_t nr_names;
+	uint64_t nr_starts; /* calls of cudaProfilerStart, counted where they are the range */
 };
 
 /* One line that begins with ABSENCE_CHOSEN (absence.h), cut to size. Returns text; NULL: the whole run was to be captured, or no line fits. */
