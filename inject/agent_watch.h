@@ -28,10 +28,10 @@ enum agent_watch_news agent_watch_step(uint64_t now_ns);
 bool agent_watch_lives(uint64_t now_ns);
 
 /* At the process's end: offers the ring if the agent is gone or was never heard of. Waits for nothing. true: there is nothing
- * more to do. Any thread. */
+ * more to do, or another thread hands the ring over just now. Any thread. */
 bool agent_watch_offer(uint64_t now_ns);
 
-/* The same until there is nothing more to do, or until_ns (CLOCK_MONOTONIC). */
+/* Offers the ring like that until there is nothing more to do, or until_ns (CLOCK_MONOTONIC). */
 void agent_watch_last(uint64_t until_ns);
 
 #endif

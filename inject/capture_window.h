@@ -69,7 +69,7 @@ uint64_t capture_window_step(void);
 bool capture_window_lock(void);
 void capture_window_unlock(void);
 
-/* Helper: of a dormant guest each agent makes a profile of its own, so what one has begun ends before the next one comes. */
+/* Any thread: of a dormant guest each agent makes a profile of its own, so what one has begun ends before the next one comes. */
 bool capture_window_may_change_agents(void);
 
 /* Helper: the guest is dormant again, and what a window left has been seen to. */
