@@ -4,9 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "definition_writer.h"
+#include "monotonic.h"
+#include "nvtx_ranges.h"
 #include "proto/absence.h"
 
 #define NS_PER_MS 1000000u
+#define NAMES_MAX 6u /* NVTX ranges that are named where the wanted one never came */
 
 static bool was_seen(const struct window_options *options, const struct window_absence_facts *facts)
 {
@@ -86,4 +90,21 @@ const char *window_absence_text(const struct window_options *options,
 			 "the process began and ended between two windows of --duty: "
 			 "a shorter period catches it");
 	return *text ? text : NULL;
+}
+
+void window_absence_say(const struct window_options *options, uint64_t nr_starts,
+			struct definition_writer *definitions)
+{
+	const char *names[NAMES_MAX];
+	struct window_absence_facts facts = {
+		.now_ns = realtime_ns(), .names = names, .nr_starts = nr_starts};
+	char texts[NAMES_MAX][NVTX_TEXT_MAX + 1], line[WINDOW_ABSENCE_SIZE];
+
+	for (; facts.nr_names < NAMES_MAX; facts.nr_names++) {
+		names[facts.nr_names] = texts[facts.nr_names];
+		if (!nvtx_ranges_name(facts.nr_names + 1, texts[facts.nr_names]))
+			break;
+	}
+	if (window_absence_text(options, &facts, line, sizeof(line)))
+		definition_writer_notice(definitions, NOTICE_NOT_CAPTURED, 0, "%s", line);
 }

@@ -40,9 +40,7 @@
 #define CLOCK_MS           30000u
 #define FULL_INTERVAL_NS   10000000000ull
 
-/* ---- guests
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- guests ---------------------------------------------------------------------------------- */
 
 /* Its pid is another process's by now, of which the system would tell in its place. Start times can be compared where both
  * count from the same moment. */
@@ -187,9 +185,7 @@ static bool has_room(void *context)
 	return publisher_has_room(agent->publisher);
 }
 
-/* ---- others' wishes
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- others' wishes -------------------------------------------------------------------------- */
 
 int agent_run(struct agent *agent)
 {
@@ -240,8 +236,7 @@ void agent_status(struct agent *agent, struct agent_status *status)
 	agent_exchange_status(&agent->exchange, status);
 }
 
-/* ---- start and end
- * ----------------------------------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 /* step() does what there is to do; the descriptors only end the wait. */
 static void nothing(void *context)
