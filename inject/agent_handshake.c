@@ -180,9 +180,8 @@ static void send_absence(int fd, const struct agent_link *link, int error)
 
 	memcpy(absence.instance, link->instance, sizeof(absence.instance));
 	/* The agent closes once it has heard. A job may end at once, and its agent with it. */
-	if (send(fd, &absence, sizeof(absence), MSG_NOSIGNAL) < 0 ||
-	    recv(fd, &absence, sizeof(absence), 0) < 0)
-		errno = 0; /* then nobody hears of it */
+	if (send(fd, &absence, sizeof(absence), MSG_NOSIGNAL) > 0)
+		(void)recv(fd, &absence, sizeof(absence), 0);
 }
 
 static int receive_welcome(int fd, struct guest_welcome *welcome)

@@ -215,7 +215,8 @@ static void start_unified_memory(void)
 					 "CUPTI does not record unified memory (error %d)", result);
 }
 
-/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. Only while CUPTI is in use. */
+/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. Only while CUPTI is in
+ * use. */
 static void flush(uint32_t flag)
 {
 	calibrate();
@@ -233,8 +234,8 @@ void flush_thread_prepare(void)
 		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
 }
 
-/* A process that was never captured is not even looked at. Otherwise unwind tables are built while CUDA still starts, so
- * that the first launches find all that they need. */
+/* A process that was never captured is not even looked at. Otherwise unwind tables are built while CUDA still
+ * starts, so that the first launches find all that they need. */
 static bool is_captured(void)
 {
 	if (capture_window_count() == 0 && !self.parts.soon)
@@ -488,8 +489,8 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 	return error;
 }
 
-/* The helper is still at the last flush: launches whose records it has not come to are counted. A launch of many records
- * is not, once the first of them is there: more are missing then than are counted. */
+/* The helper is still at the last flush: launches whose records it has not come to are counted. A launch of many
+ * records is not, once the first of them is there: more are missing then than are counted. */
 static void count_undelivered(uint64_t until_ns)
 {
 	uint64_t taken, launches;

@@ -22,9 +22,9 @@
 static __thread struct launch_thread *own __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
 
-/* What ended threads left, for those to come: their memory is there, and what they found out about code and stacks holds
- * for the whole process. The newest goes out first. Pushed and popped by number, with a count of the changes above it,
- * so that no two threads take one for the other. */
+/* What ended threads left, for those to come: their memory is there, and what they found out about code and stacks
+ * holds for the whole process. The newest goes out first. Pushed and popped by number, with a count of the changes
+ * above it, so that no two threads take one for the other. */
 static struct launch_thread *kept; /* [nr_kept]; NULL: none are kept */
 static uint32_t nr_kept;
 static _Atomic uint32_t nr_made;

@@ -1,9 +1,8 @@
 /* What one launching thread keeps: its lane in the ring, what its stacks are captured with, and its API calls where
- * they are counted.
- * Reached through a single initial-exec thread-local pointer, because the first touch of any larger
- * thread-local block would call malloc; taken at the thread's first launch, given back when the
- * thread ends. As many as the ring has lanes are used again by threads to come, with what their scratch knows of code and
- * stacks. Those of more threads at once are mapped, and unmapped at their end: memory_budget.h does not bound these. */
+ * they are counted. Reached through a single initial-exec thread-local pointer, because the first touch of any
+ * larger thread-local block would call malloc; taken at the thread's first launch, given back when the thread ends.
+ * As many as the ring has lanes are used again by threads to come, with what their scratch knows of code and stacks.
+ * Those of more threads at once are mapped, and unmapped at their end: memory_budget.h does not bound these. */
 #ifndef LAUNCH_THREAD_H
 #define LAUNCH_THREAD_H
 

@@ -42,8 +42,8 @@
 
 /* ---- guests ---------------------------------------------------------------------------------- */
 
-/* Its pid is another process's by now, of which the system would tell in its place. Start times can be compared where both
- * count from the same moment. */
+/* Whether its pid is another process's by now, of which the system would tell in its place. Start times can be compared
+ * where both count from the same moment. */
 static bool is_gone(const struct guest_arrival *arrival)
 {
 	const struct guest_hello *hello = arrival->hello;

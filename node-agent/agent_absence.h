@@ -18,8 +18,8 @@ struct guest_arrival;
 /* A guest without a ring has said why (guest_listener_absence). */
 void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence);
 
-/* Notes a guest that was refused for lack of a place, and forgets one that got a place. Without memory, or once its user
- * has too many of them (refused_guests.h), a refused guest is in the agent's log alone. */
+/* Notes a guest that was refused for lack of a place, and forgets one that got a place. Without memory, or once its
+ * user has too many of them (refused_guests.h), a refused guest is in the agent's log alone. */
 void agent_absence_answered(struct agent *agent, const struct guest_arrival *arrival,
 			    enum handshake_status status);
 

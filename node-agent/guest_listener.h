@@ -1,7 +1,7 @@
-/* Where guests come in: the Unix socket, the handshake, the descriptor. A peer that says nothing,
- * or nonsense, never holds up the loop and is shown out after a while. Descriptors that are no
- * memory are closed by other threads (descriptor_closer.h). A user who has too many there is not listened to; while there
- * is no room at all, nobody is let in. Guests that are in go on. Single-threaded: only the agent loop calls it. */
+/* Where guests come in: the Unix socket, the handshake, the descriptor. A peer that says nothing, or nonsense, never
+ * holds up the loop and is shown out after a while. Descriptors that are no memory are closed by other threads
+ * (descriptor_closer.h). A user who has too many there is not listened to; while there is no room at all, nobody is
+ * let in. Guests that are in go on. Single-threaded: only the agent loop calls it. */
 #ifndef GUEST_LISTENER_H
 #define GUEST_LISTENER_H
 
@@ -35,9 +35,9 @@ typedef enum handshake_status (*guest_listener_arrival)(void *context,
 							const struct guest_arrival *arrival,
 							uint32_t *window);
 
-/* Binds path with mode 0600 (any_user: 0666, and -EMFILE below GUEST_LISTENER_FDS_MIN) and listens. The loop and the context are borrowed
- * until guest_listener_destroy() (accepts NULL), which removes the path. 0 or -errno; *error (if
- * error is not NULL) is then one line, owns: free(). On error *listener is NULL. */
+/* Binds path with mode 0600 (any_user: 0666, and -EMFILE below GUEST_LISTENER_FDS_MIN) and listens. The loop and the
+ * context are borrowed until guest_listener_destroy() (accepts NULL), which removes the path. 0 or -errno; *error
+ * (if error is not NULL) is then one line, owns: free(). On error *listener is NULL. */
 int guest_listener_create(struct event_loop *loop, const char *path, bool any_user,
 			  guest_listener_arrival arrival, void *context,
 			  struct guest_listener **listener, char **error);
@@ -48,7 +48,8 @@ struct control_request;
 typedef const void *(*guest_listener_control)(void *context, uid_t uid,
 					      const struct control_request *request, size_t *size);
 
-/* From now on answers requests by this callback; the context is guest_listener_create()'s. Until then they are refused. */
+/* From now on answers requests by this callback; the context is guest_listener_create()'s. Until then they are
+ * refused. */
 void guest_listener_on_control(struct guest_listener *listener, guest_listener_control control);
 
 /* A process of this user has no ring, and says why. Borrowed for the call. */

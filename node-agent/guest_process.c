@@ -363,7 +363,7 @@ static int send_statistics(struct guest_process *process)
 					   publisher);
 }
 
-/* Likewise. */
+/* Rows of placement replace what was sent before, too. */
 static int send_placement(struct guest_process *process)
 {
 	struct publisher *publisher = process->scope->publisher;

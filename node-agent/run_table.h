@@ -33,8 +33,8 @@ void run_table_end(struct run_table *table, uint32_t run, uid_t uid,
 void run_table_absent(struct run_table *table, uint32_t run, uid_t uid, const char *why,
 		      uint64_t seq);
 
-/* Fills *result for a run. Messages up to acked_seq are stored. result->place is not touched. A run that nobody has heard
- * of leaves *result as it is. */
+/* Fills *result for a run. Messages up to acked_seq are stored. result->place is not touched. A run that nobody has
+ * heard of leaves *result as it is. */
 void run_table_result(const struct run_table *table, uint32_t run, uid_t uid, uint64_t acked_seq,
 		      struct control_result *result);
 
