@@ -79,8 +79,7 @@ static struct launch_thread *take_kept(void)
 {
 	struct launch_thread *thread = pop_free();
 
-	if (thread || !kept ||
-	    atomic_load_explicit(&nr_made, memory_order_relaxed) >= nr_kept)
+	if (thread || !kept || atomic_load_explicit(&nr_made, memory_order_relaxed) >= nr_kept)
 		return thread;
 	uint32_t number = atomic_fetch_add_explicit(&nr_made, 1, memory_order_relaxed);
 	return number < nr_kept ? &kept[number] : NULL;

@@ -95,8 +95,9 @@ static void tell_left_out(struct agent *agent)
 		char why[ABSENCE_SIZE];
 
 		snprintf(why, sizeof(why),
-			 ABSENCE_FAILED "this process and %llu others of its user, which the profile "
-					"does not name: too many could not be recorded",
+			 ABSENCE_FAILED
+			 "this process and %llu others of its user, "
+			 "which are not named: too many could not be recorded",
 			 (unsigned long long)left_out->count - 1);
 		if (publish(agent, left_out->uid, left_out->first, why, left_out->state))
 			fprintf(stderr,

@@ -71,8 +71,8 @@ struct agent {
 	uint32_t nr_processes; /* the newest process id */
 	struct fair_shares process_ids; /* of guests, and of processes that could not be recorded */
 	struct fair_shares absences;    /* the latter, as named in this period */
-	uint64_t absent_ns;    /* when the period ends */
-	struct left_out *left_out; /* those that were not named (agent_absence.h); owns */
+	uint64_t absent_ns;             /* when the period ends */
+	struct left_out *left_out;      /* those that were not named (agent_absence.h); owns */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	uint64_t nr_passes, nr_watches;

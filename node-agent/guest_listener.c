@@ -483,7 +483,8 @@ void guest_listener_keep_rings(struct guest_listener *listener)
 
 static void watch_again(struct guest_listener *listener)
 {
-	if (listener->paused && can_close(listener) && event_loop_add(listener->loop, &listener->source) == 0)
+	if (listener->paused && can_close(listener) &&
+	    event_loop_add(listener->loop, &listener->source) == 0)
 		listener->paused = false;
 	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++) {
 		struct peer *peer = &listener->peers[i];

@@ -43,7 +43,7 @@ struct guest_process_scope {
 	const struct numa_map *numa; /* NULL: it is of no interest where threads run */
 	uint32_t *
 		nr_processes; /* process ids that were given: each with the first word of its process */
-	struct fair_shares *process_ids; /* of each user */
+	struct fair_shares *process_ids;                                      /* of each user */
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
 	void (*notice)(void *context, const char *text);
 	void *context;

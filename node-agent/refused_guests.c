@@ -79,7 +79,8 @@ void refused_guests_forget(struct refused_guests *guests, const struct guest_arr
 	}
 }
 
-static void tell(struct refused_guests *guests, uint32_t index, refused_guests_end end, void *context)
+static void tell(struct refused_guests *guests, uint32_t index, refused_guests_end end,
+		 void *context)
 {
 	end(context, &guests->guests[index]);
 	guests->guests[index].description = NULL;

@@ -106,8 +106,8 @@ static void launches_may_be_none_again(void **state)
 	/* By hand: the ring works launches out itself. */
 	free(fixture->counts.entries);
 	fixture->counts.entries = calloc(2, sizeof(struct ledger_entry));
-	fixture->counts.entries[0] = (struct ledger_entry){
-		.device_id = 1, .reason = LEDGER_RECORDS, .count = 7};
+	fixture->counts.entries[0] =
+		(struct ledger_entry){.device_id = 1, .reason = LEDGER_RECORDS, .count = 7};
 	fixture->counts.entries[fixture->counts.nr++] = (struct ledger_entry){
 		.device_id = LEDGER_DEVICE_NONE, .reason = LEDGER_LAUNCHES, .count = 1};
 	assert_int_equal(guest_counts_read(&fixture->counts, fixture->agent), 0);
