@@ -63,13 +63,7 @@ static __always_inline void end_wait(struct sample_wait *wait, const struct samp
 	}
 	wait->event.time_ns = end_ns;
 	wait->event.duration_ns = duration_ns;
-	wait->event.argument = 0;
-	if (wait->woken_ns && wait->woken_ns < end_ns)
-		wait->event.argument = end_ns - wait->woken_ns;
-	if (wait->event.argument > duration_ns)
-		wait->event.argument = duration_ns;
-	if (wait->event.argument < how->wait_min_ns)
-		wait->event.argument = 0; /* too short for a sample of its own, it stays in the wait */
+	sample_event_set_queued(&wait->event, wait->woken_ns, how->wait_min_ns);
 	send_event(&wait->event, sizeof(wait->event) + sizeof(wait->stack) + sizeof(wait->python));
 }
 

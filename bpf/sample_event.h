@@ -61,6 +61,20 @@ sample_event_queued(const struct sample_event *event)
 	return event->kind == HOST_SAMPLE_OFF_CPU ? event->argument : 0;
 }
 
+/* Sets that time for a thread that was woken at woken_ns (0: it was not). A part below min_ns is too short for a sample of
+ * its own, and stays in the wait. */
+static inline __attribute__((always_inline)) void
+sample_event_set_queued(struct sample_event *event, __u64 woken_ns, __u64 min_ns)
+{
+	event->argument = 0;
+	if (woken_ns && woken_ns < event->time_ns)
+		event->argument = event->time_ns - woken_ns;
+	if (event->argument > event->duration_ns)
+		event->argument = event->duration_ns;
+	if (event->argument < min_ns)
+		event->argument = 0;
+}
+
 /* A wait with such a part and another is two samples, all else is one. */
 static inline __attribute__((always_inline)) __u64
 sample_event_samples(const struct sample_event *event)

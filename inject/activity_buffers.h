@@ -16,10 +16,9 @@ struct graph_nodes;
 struct memory_budget;
 struct record_ring;
 
-/* Makes ready for the two callbacks below. All borrowed for good; nodes (may be NULL) know the stacks of graphs; window is that of the records,
- * from 1; budget says how much memory there is for buffers and names.
- * Returns 0, or -ENOMEM: CUPTI's activity must stay off. Called again it replaces what is borrowed
- * (tests). */
+/* Makes ready for the two callbacks below. All borrowed for good; nodes (may be NULL) know the stacks of graphs;
+ * window is that of the records, from 1; budget says how much memory there is for buffers and names. Returns 0, or
+ * -ENOMEM: CUPTI's activity must stay off. Called again it replaces what is borrowed (tests). */
 int activity_buffers_init(struct record_ring *ring, struct definition_writer *definitions,
 			  const struct cupti_library *library, const struct graph_nodes *nodes,
 			  uint16_t window, const struct memory_budget *budget);
@@ -57,8 +56,8 @@ void activity_buffers_wait_for_agent_only(void);
 /* From now on, wait for room no longer than until_ns (CLOCK_MONOTONIC) in all: the process ends. */
 void activity_buffers_hurry(uint64_t until_ns);
 
-/* From now on no record is taken: the process ends, and cannot wait for those that CUPTI still has. *taken: records of GPU
- * work that were, each of which is in the ring or counted. false: a thread is still at it after until_ns
+/* From now on no record is taken: the process ends, and cannot wait for those that CUPTI still has. *taken: records
+ * of GPU work that were, each of which is in the ring or counted. false: a thread is still at it after until_ns
  * (CLOCK_MONOTONIC), and *taken is 0. */
 bool activity_buffers_close(uint64_t until_ns, uint64_t *taken);
 

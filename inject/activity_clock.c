@@ -9,7 +9,7 @@
 #define READINGS   5
 #define MEASURE_NS 2000000
 #define NEAR_NS    1000000000u /* the system's clock may be set by as much between two readings */
-#define DAY_NS     (86400 * 1000000000ull) /* likewise, between two looks */
+#define DAY_NS     (86400 * 1000000000ull) /* as much between two looks */
 #define FAR_NS     (30 * DAY_NS)           /* another epoch */
 #define SCALE_MIN  0.001 /* ns a unit: nothing that is called a clock counts faster or slower */
 #define SCALE_MAX  1000.0

@@ -54,7 +54,7 @@ struct activity_watch {
 	enum activity_watch_state state;
 	uint32_t rounds;                   /* in this state, with launches */
 	uint64_t records, resources;       /* as of the last sign of life */
-	uint64_t base_launches;            /* likewise: those after have no records yet */
+	uint64_t base_launches;            /* as of then: those after have no records yet */
 	uint64_t launches;                 /* as of the last call */
 	uint64_t again_ns, again_launches; /* WAITING: when the kinds were enabled again */
 	uint64_t taken_at_ns;              /* CLOCK_REALTIME */

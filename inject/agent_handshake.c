@@ -180,9 +180,8 @@ static void send_absence(int fd, const struct agent_link *link, int error)
 
 	memcpy(absence.instance, link->instance, sizeof(absence.instance));
 	/* The agent closes once it has heard. A job may end at once, and its agent with it. */
-	if (send(fd, &absence, sizeof(absence), MSG_NOSIGNAL) < 0 ||
-	    recv(fd, &absence, sizeof(absence), 0) < 0)
-		errno = 0; /* then nobody hears of it */
+	if (send(fd, &absence, sizeof(absence), MSG_NOSIGNAL) > 0)
+		(void)recv(fd, &absence, sizeof(absence), 0);
 }
 
 static int receive_welcome(int fd, struct guest_welcome *welcome)
@@ -271,10 +270,11 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	error = record_ring_create(sizes, ring, &ring_fd);
 	if (error < 0 && fd >= 0)
 		send_absence(fd, link, error);
-	if (error == 0 && fd >= 0)
+	if (error == 0 && fd >= 0) {
 		error = exchange(fd, link, ring_fd, &welcome);
-	if (error == -EAGAIN)
-		error = 0;
+		if (error == -EAGAIN)
+			error = 0; /* the guest records, and asks again; of the ring it is an error */
+	}
 	if (error == 0 && (link->wanted || !link->answered))
 		keep(link, ring_fd);
 	if (ring_fd >= 0)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ static struct agent_watch {
 	uint64_t asked_ns, begun_ns; /* when an agent was last asked, and first */
 	bool absent;                 /* the socket's file was not there at the last attempt */
 	bool gave_up;
+	atomic_flag busy; /* a thread is asking, or offering */
 } self = {.link.ring_fd = -1};
 
 void agent_watch_start(const struct agent_link *link, struct record_ring *ring,
@@ -72,7 +74,7 @@ static enum agent_watch_news give_up(void)
 	return AGENT_WATCH_GAVE_UP;
 }
 
-enum agent_watch_news agent_watch_step(uint64_t now_ns)
+static enum agent_watch_news step(uint64_t now_ns)
 {
 	int error;
 
@@ -91,6 +93,17 @@ enum agent_watch_news agent_watch_step(uint64_t now_ns)
 	return error == 0 ? AGENT_WATCH_TAKEN : AGENT_WATCH_NOTHING;
 }
 
+enum agent_watch_news agent_watch_step(uint64_t now_ns)
+{
+	enum agent_watch_news news;
+
+	if (atomic_flag_test_and_set(&self.busy))
+		return AGENT_WATCH_NOTHING;
+	news = step(now_ns);
+	atomic_flag_clear(&self.busy);
+	return news;
+}
+
 /* The system knows at once of an agent's end, where it shows us the agent. */
 static bool is_killed(void)
 {
@@ -104,7 +117,7 @@ bool agent_watch_lives(uint64_t now_ns)
 	return beat_ns && (now_ns < beat_ns || now_ns - beat_ns < LAST_GONE_NS) && !is_killed();
 }
 
-bool agent_watch_offer(uint64_t now_ns)
+static bool offer(uint64_t now_ns)
 {
 	uint64_t beat_ns;
 	int error;
@@ -121,6 +134,17 @@ bool agent_watch_offer(uint64_t now_ns)
 		return false;
 	}
 	return error != -ECONNREFUSED && error != -EAGAIN;
+}
+
+bool agent_watch_offer(uint64_t now_ns)
+{
+	bool is_over;
+
+	if (atomic_flag_test_and_set(&self.busy))
+		return true;
+	is_over = offer(now_ns);
+	atomic_flag_clear(&self.busy);
+	return is_over;
 }
 
 void agent_watch_last(uint64_t until_ns)

@@ -1,6 +1,6 @@
-/* Sees that the ring has an agent: asks again one that has not answered, and hands the ring to the next one on the same path
- * when the last is gone. Offers do no harm: an agent that has the ring drops them (record_ring.h). On the guest's own
- * thread, but for agent_watch_offer(); one per process. */
+/* Sees that the ring has an agent: asks again one that has not answered, and hands the ring to the next one on the
+ * same path when the last is gone. Offers do no harm: an agent that has the ring drops them (record_ring.h). On the
+ * guest's own thread, but for agent_watch_offer(); one per process. */
 #ifndef AGENT_WATCH_H
 #define AGENT_WATCH_H
 
@@ -27,11 +27,11 @@ enum agent_watch_news agent_watch_step(uint64_t now_ns);
 /* Whether the agent, at the process's end, can be left to itself: it lives. */
 bool agent_watch_lives(uint64_t now_ns);
 
-/* At the process's end: offers the ring if the agent is gone or was never heard of. Waits for nothing. true: there is nothing
- * more to do. Any thread. */
+/* At the process's end: offers the ring if the agent is gone or was never heard of. Waits for nothing. true: there
+ * is nothing more to do, or another thread hands the ring over just now. Any thread. */
 bool agent_watch_offer(uint64_t now_ns);
 
-/* The same until there is nothing more to do, or until_ns (CLOCK_MONOTONIC). */
+/* Offers the ring like that until there is nothing more to do, or until_ns (CLOCK_MONOTONIC). */
 void agent_watch_last(uint64_t until_ns);
 
 #endif

@@ -18,7 +18,6 @@
 #include "leave_obstacle.h"
 #include "lifecycle.h"
 #include "monotonic.h"
-#include "nvtx_ranges.h"
 #include "outstanding_launches.h"
 #include "proto/record_ring.h"
 #include "shared_session.h"
@@ -35,11 +34,10 @@
 #define ATTEMPT_NS     20000000u   /* between two attempts to leave CUPTI */
 #define RANGE_GRACE_NS 100000000u
 #define LOST_GRACE_NS  100000000u /* after another user of CUPTI has ended it */
-#define YIELD_NS       200000000u /* the most that such a one waits for us */
+#define YIELD_NS       200000000u /* the most that another user who ends it waits for us */
 #define LET_OUT_NS     1000000
 #define RESTLESS_NS    2000000000u /* after a window: its sums are still to be published */
 #define GATE_NS        50000000u
-#define ABSENCE_NAMES  6u /* NVTX ranges that are named where the wanted one never came */
 
 atomic_uint capture_window_word;
 
@@ -524,20 +522,9 @@ void capture_window_finish(void)
 
 void capture_window_say_absence(void)
 {
-	const char *names[ABSENCE_NAMES];
-	struct window_absence_facts facts = {.now_ns = realtime_ns(), .names = names};
-	char texts[ABSENCE_NAMES][NVTX_TEXT_MAX + 1], line[WINDOW_ABSENCE_SIZE];
-
-	if (atomic_load(&self.nr_windows) || self.parts.options.dormant)
-		return;
-	for (; facts.nr_names < ABSENCE_NAMES; facts.nr_names++) {
-		names[facts.nr_names] = texts[facts.nr_names];
-		if (!nvtx_ranges_name(facts.nr_names + 1, texts[facts.nr_names]))
-			break;
-	}
-	if (window_absence_text(&self.parts.options, &facts, line, sizeof(line)))
-		definition_writer_notice(self.parts.definitions, NOTICE_NOT_CAPTURED, 0, "%s",
-					 line);
+	if (atomic_load(&self.nr_windows) == 0 && !self.parts.options.dormant)
+		window_absence_say(&self.parts.options, window_callback_starts(),
+				   self.parts.definitions);
 }
 
 void capture_window_failed(void)

@@ -55,21 +55,22 @@ bool capture_window_is_due(void);
  * thread that loads the guest. */
 int capture_window_open_first(void);
 
-/* In its place where no window is due: subscribes, with nothing on but cudaProfilerStart if that opens windows; the helper
- * opens the others. A dormant guest does not even subscribe between windows, unless CUPTI stayed, so that other profilers
- * can; what that costs is that its windows open only where to subscribe late is safe: not in a process that works on
- * several GPUs. On the thread that loads the guest. */
+/* In its place where no window is due: subscribes, with nothing on but cudaProfilerStart if that opens windows; the
+ * helper opens the others. A dormant guest does not even subscribe between windows, unless CUPTI stayed, so that
+ * other profilers can; what that costs is that its windows open only where to subscribe late is safe: not in a
+ * process that works on several GPUs. On the thread that loads the guest. */
 void capture_window_start(void);
 
-/* Helper: takes commands, opens and ends windows. Returns the nanoseconds until it must be called again; UINT64_MAX: not
- * because of time. */
+/* Helper: takes commands, opens and ends windows. Returns the nanoseconds until it must be called again; UINT64_MAX:
+ * not because of time. */
 uint64_t capture_window_step(void);
 
 /* Helper: CUPTI may be called until capture_window_unlock(). false: it is not in use. */
 bool capture_window_lock(void);
 void capture_window_unlock(void);
 
-/* Helper: of a dormant guest each agent makes a profile of its own, so what one has begun ends before the next one comes. */
+/* Any thread: of a dormant guest each agent makes a profile of its own, so what one has begun ends before the next
+ * one comes. */
 bool capture_window_may_change_agents(void);
 
 /* Helper: the guest is dormant again, and what a window left has been seen to. */
@@ -81,16 +82,17 @@ bool capture_window_is_open(void);
 /* Helper, at the process's end, within a lock: the window is over. */
 void capture_window_finish(void);
 
-/* Helper, at the process's end: if no window ever opened that was to wait for something, says in a notice what did not come. */
+/* Helper, at the process's end: if no window ever opened that was to wait for something, says in a notice what did
+ * not come. */
 void capture_window_say_absence(void);
 
 /* CUPTI gave up by itself: no more windows. Any thread. */
 void capture_window_failed(void);
 
-/* Another user of CUPTI is about to take the records, or to end CUPTI, our subscription with it. Returns whether the guest
- * stays out of CUPTI until capture_window_yielded(), which is told so, and whether CUPTI was ended: then the window is over,
- * and the helper opens another after a while. capture_window_fetch(), in between: what CUPTI still has for us, also
- * what has not ended. Any thread, within CUPTI's callbacks, too. */
+/* Another user of CUPTI is about to take the records, or to end CUPTI, our subscription with it. Returns whether the
+ * guest stays out of CUPTI until capture_window_yielded(), which is told so, and whether CUPTI was ended: then the
+ * window is over, and the helper opens another after a while. capture_window_fetch(), in between: what CUPTI still
+ * has for us, also what has not ended. Any thread, within CUPTI's callbacks, too. */
 bool capture_window_yield(void);
 void capture_window_fetch(void);
 void capture_window_yielded(bool locked, bool ended);
@@ -130,7 +132,8 @@ static inline bool capture_window_is_between(void)
 	       CAPTURE_WINDOW_LISTEN;
 }
 
-/* Callback, at the exit of a call that waited for the GPU: leaves CUPTI if the window is over and nothing is outstanding. */
+/* Callback, at the exit of a call that waited for the GPU: leaves CUPTI if the window is over and nothing is
+ * outstanding. */
 void capture_window_try_to_leave(void);
 
 /* Callback: all of the only context's work that was launched before since_ns (CLOCK_MONOTONIC) is done. */

@@ -65,7 +65,7 @@ static struct {
 	uint32_t watched_window; /* the watch's; 0: none yet */
 	bool started, prepared, captured;
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
-	atomic_uint done;   /* likewise: enum progress */
+	atomic_uint done;   /* a futex: enum progress, only ever gains bits */
 	_Atomic uint64_t stop_ns; /* when the process goes on to end, whatever is not done */
 	atomic_bool flush_soon;
 	bool devices_known, failure_said, unified_asked, clock_said;
@@ -215,7 +215,8 @@ static void start_unified_memory(void)
 					 "CUPTI does not record unified memory (error %d)", result);
 }
 
-/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. Only while CUPTI is in use. */
+/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. Only while CUPTI is in
+ * use. */
 static void flush(uint32_t flag)
 {
 	calibrate();
@@ -233,8 +234,8 @@ void flush_thread_prepare(void)
 		unwind_tables_build(self.parts.tables, UNWIND_BUILD_ALL);
 }
 
-/* A process that was never captured is not even looked at. Otherwise unwind tables are built while CUDA still starts, so
- * that the first launches find all that they need. */
+/* A process that was never captured is not even looked at. Otherwise unwind tables are built while CUDA still
+ * starts, so that the first launches find all that they need. */
 static bool is_captured(void)
 {
 	if (capture_window_count() == 0 && !self.parts.soon)
@@ -488,8 +489,8 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 	return error;
 }
 
-/* The helper is still at the last flush: what it has not come to is counted. Where one launch has many records, fewer launches
- * than that are missing, or none. */
+/* The helper is still at the last flush: launches whose records it has not come to are counted. A launch of many
+ * records is not, once the first of them is there: more are missing then than are counted. */
 static void count_undelivered(uint64_t until_ns)
 {
 	uint64_t taken, launches;
@@ -521,6 +522,7 @@ bool flush_thread_stop(void)
 		return true;
 	lifecycle_off();
 	count_undelivered(stop_ns);
-	agent_watch_offer(monotonic_ns());
+	if (capture_window_may_change_agents())
+		agent_watch_offer(monotonic_ns());
 	return false;
 }

@@ -139,7 +139,8 @@ static bool prepare_launches(void)
 		guest.ranges = nvtx_ranges_on(guest.options.digits);
 	if (guest.options.graphs == GRAPH_MODE_NODES)
 		guest.nodes = graph_nodes_create();
-	if (guest.stacks && guest.python && launch_thread_init() == 0 &&
+	if (guest.stacks && guest.python &&
+	    launch_thread_init(guest.budget.ring.launch_lanes) == 0 &&
 	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1,
 				  &guest.budget) == 0)
 		return true;

@@ -22,10 +22,11 @@
 static __thread struct launch_thread *own __attribute__((tls_model("initial-exec")));
 static pthread_key_t key;
 
-/* What ended threads left, for those to come: their memory is there, and what they found out about code and stacks holds
- * for the whole process. The newest goes out first. Pushed and popped by number, with a count of the changes above it,
- * so that no two threads take one for the other. */
-static struct launch_thread *kept; /* [LAUNCH_THREADS_KEPT]; NULL: none are kept */
+/* What ended threads left, for those to come: their memory is there, and what they found out about code and stacks
+ * holds for the whole process. The newest goes out first. Pushed and popped by number, with a count of the changes
+ * above it, so that no two threads take one for the other. */
+static struct launch_thread *kept; /* [nr_kept]; NULL: none are kept */
+static uint32_t nr_kept;
 static _Atomic uint32_t nr_made;
 static _Atomic uint64_t free_head; /* changes << 32 | number, from 1; 0: none is free */
 static uint32_t generation;
@@ -37,7 +38,7 @@ static inline bool is_real(const struct launch_thread *thread)
 
 static bool is_kept(const struct launch_thread *thread)
 {
-	return kept && thread >= kept && thread < kept + LAUNCH_THREADS_KEPT;
+	return kept && thread >= kept && thread < kept + nr_kept;
 }
 
 static uint64_t next_head(uint64_t head, uint32_t number)
@@ -78,11 +79,10 @@ static struct launch_thread *take_kept(void)
 {
 	struct launch_thread *thread = pop_free();
 
-	if (thread || !kept ||
-	    atomic_load_explicit(&nr_made, memory_order_relaxed) >= LAUNCH_THREADS_KEPT)
+	if (thread || !kept || atomic_load_explicit(&nr_made, memory_order_relaxed) >= nr_kept)
 		return thread;
 	uint32_t number = atomic_fetch_add_explicit(&nr_made, 1, memory_order_relaxed);
-	return number < LAUNCH_THREADS_KEPT ? &kept[number] : NULL;
+	return number < nr_kept ? &kept[number] : NULL;
 }
 
 /* Keeps what holds for any thread: the rules of code, and the ids of stacks. */
@@ -119,11 +119,12 @@ static void give_back(void *user)
 	release(thread);
 }
 
-int launch_thread_init(void)
+int launch_thread_init(uint32_t threads)
 {
 	if (generation++ > 0)
 		return 0;
-	kept = mmap(NULL, LAUNCH_THREADS_KEPT * sizeof(*kept), PROT_READ | PROT_WRITE,
+	nr_kept = threads;
+	kept = mmap(NULL, nr_kept * sizeof(*kept), PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (kept == MAP_FAILED)
 		kept = NULL;

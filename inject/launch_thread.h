@@ -1,9 +1,8 @@
 /* What one launching thread keeps: its lane in the ring, what its stacks are captured with, and its API calls where
- * they are counted.
- * Reached through a single initial-exec thread-local pointer, because the first touch of any larger
- * thread-local block would call malloc; taken at the thread's first launch, given back when the
- * thread ends. LAUNCH_THREADS_KEPT of them are used again by threads to come, with what their scratch knows of code and
- * stacks; those of more threads at once are mapped, and unmapped at their end. */
+ * they are counted. Reached through a single initial-exec thread-local pointer, because the first touch of any
+ * larger thread-local block would call malloc; taken at the thread's first launch, given back when the thread ends.
+ * As many as the ring has lanes are used again by threads to come, with what their scratch knows of code and stacks.
+ * Those of more threads at once are mapped, and unmapped at their end: memory_budget.h does not bound these. */
 #ifndef LAUNCH_THREAD_H
 #define LAUNCH_THREAD_H
 
@@ -15,7 +14,7 @@
 #include "stack_capture.h"
 
 #define LAUNCH_THREAD_NO_LANE (-1)
-#define LAUNCH_THREADS_KEPT   256u /* as many as a ring has lanes at most by default */
+#define LAUNCH_THREADS_KEPT   256u /* as many as a ring has lanes by default */
 
 struct api_thread;
 struct graph_copies;
@@ -55,9 +54,10 @@ struct launch_thread {
 	struct stack_scratch scratch;
 };
 
-/* Makes threads give back what they have when they end. Once, before the first launch. Returns 0 or
- * -errno. Called again, what ended threads knew counts no longer: it was of another ring (tests). */
-int launch_thread_init(void);
+/* Makes threads give back what they have when they end, and keeps that of so many (above 0). Once, before the first
+ * launch. Returns 0 or -errno. Called again (tests), what ended threads knew of another ring counts no longer, and
+ * `threads` is as at first. */
+int launch_thread_init(uint32_t threads);
 
 /* The calling thread's state, made at its first launch. Asks for a lane again every 100 ms by
  * now_ns while it has none.
@@ -65,7 +65,7 @@ int launch_thread_init(void);
  * thread-specific keys, the C library allocates once a thread here; nothing else does. */
 struct launch_thread *launch_thread_own(struct record_ring *ring, uint64_t now_ns);
 
-/* The same without asking for a lane: for threads that need not launch. */
+/* The calling thread's state, made at the first call. Does not ask for a lane: for threads that need not launch. */
 struct launch_thread *launch_thread_here(struct record_ring *ring);
 
 /* The calling thread is the guest's own: nothing that it does is kept. */

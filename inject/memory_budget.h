@@ -6,13 +6,14 @@
  *
  * is at most the least of
  *	an eighth of the cgroup's limit, divided by the number of ranks: past it the kernel kills,
- *	a quarter of the machine's memory, divided likewise,
+ *	a quarter of the machine's memory, divided by the number of ranks,
  *	half of the address space that is left, less MEMORY_BUDGET_FIXED,
  * and until the ring, which is a file, is within the limit on these. With all sizes at their floors the sum is 28 MiB:
  * a process under tighter limits gets those.
  * The bound is this sum and MEMORY_BUDGET_FIXED: tables that are in memory only as far as they are used (16 MiB of them
- * for nodes of graphs). Not within it are CUPTI's own memory, 6 MiB for each thread while it builds graphs, and with
- * `--api` 108 KiB for each thread. Pure. */
+ * for nodes of graphs). Not within it are CUPTI's own memory, 6 MiB for each thread while it builds graphs, 108 KiB for
+ * each thread that launches while as many threads as there are lanes have launched and live, and with `--api` 108 KiB
+ * for each thread. Pure. */
 #ifndef MEMORY_BUDGET_H
 #define MEMORY_BUDGET_H
 
@@ -38,7 +39,7 @@ struct memory_budget {
 	uint64_t table_bytes;              /* unwind tables */
 	uint64_t name_bytes;               /* names of kernels */
 	uint64_t bound;                    /* all of it */
-	enum memory_budget_limit limit;    /* what the sizes are due to */
+	enum memory_budget_limit limit;    /* that set the sizes */
 };
 
 void memory_budget_make(const struct memory_limits *limits, struct memory_budget *budget);

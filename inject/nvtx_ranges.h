@@ -28,7 +28,8 @@ struct nvtx_names *nvtx_ranges_on(enum nvtx_digits digits);
 /* Ranges are of no use in this process: nothing is remembered any more. For good. */
 void nvtx_ranges_off(void);
 
-/* The n-th name, from 1, of those that ranges were opened by, cut to NVTX_TEXT_MAX bytes. false: there are not so many. */
+/* The n-th name, from 1, of those that ranges were opened by, cut to NVTX_TEXT_MAX bytes. false: there are not so
+ * many. */
 bool nvtx_ranges_name(uint32_t n, char text[static NVTX_TEXT_MAX + 1]);
 
 /* Opens a range; *text may be changed (nvtx_names_intern). Returns how many of its domain were open in

@@ -9,10 +9,10 @@ struct stack_bounds { /* zeroed: not known yet */
 	uint64_t next_query_ns;
 };
 
-/* The address up to which [sp, result) is readable and belongs to this thread's stack. Near the top of the stack a few
- * system calls find that out, at each depth once. Any other stack pointer outside of the known stack (deep at the first
- * call, or a fiber's) is looked up in /proc/self/maps, at most once in 100 ms by now_ns (any monotonic clock); else, and
- * where the lookup says nothing, the result is the end of the page that holds sp. */
+/* The address up to which [sp, result) is readable and belongs to this thread's stack. Near the top of the stack a
+ * few system calls find that out, at each depth once. Any other stack pointer outside of the known stack (deep at
+ * the first call, or a fiber's) is looked up in /proc/self/maps, at most once in 100 ms by now_ns (any monotonic
+ * clock); else, and where the lookup says nothing, the result is the end of the page that holds sp. */
 uintptr_t stack_bounds_high(struct stack_bounds *bounds, uintptr_t sp, uint64_t now_ns);
 
 /* The readable and writable mapping that holds `address`, from the text of /proc/self/maps in fd,

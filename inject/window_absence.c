@@ -4,9 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "definition_writer.h"
+#include "monotonic.h"
+#include "nvtx_ranges.h"
 #include "proto/absence.h"
 
 #define NS_PER_MS 1000000u
+#define NAMES_MAX 6u /* NVTX ranges that are named where the wanted one never came */
 
 static bool was_seen(const struct window_options *options, const struct window_absence_facts *facts)
 {
@@ -40,17 +44,18 @@ static void add_seen(const struct window_absence_facts *facts, char *text, size_
 static void tell_range(const struct window_options *options,
 		       const struct window_absence_facts *facts, char *text, size_t size)
 {
-	if (options->every > 1 &&
-	    (options->range == WINDOW_RANGE_PROFILER || was_seen(options, facts))) {
+	bool is_profiler = options->range == WINDOW_RANGE_PROFILER;
+
+	if (options->every > 1 && (is_profiler ? facts->nr_starts > 0 : was_seen(options, facts))) {
 		snprintf(text, size,
 			 ABSENCE_CHOSEN "the process ended before its step %u (--every-steps)",
 			 options->every);
 		return;
 	}
-	if (options->range == WINDOW_RANGE_PROFILER)
-		snprintf(text, size,
-			 ABSENCE_CHOSEN "cudaProfilerStart was never called (--capture-range "
-					"profiler)");
+	if (is_profiler)
+		snprintf(text, size, ABSENCE_CHOSEN "cudaProfilerStart was never called (%s)",
+			 options->every > 1 ? "--every-steps counts its calls"
+					    : "--capture-range profiler");
 	if (options->range == WINDOW_RANGE_CONTROL)
 		snprintf(text, size,
 			 ABSENCE_CHOSEN "flamegrid control start was not given before the process "
@@ -85,4 +90,21 @@ const char *window_absence_text(const struct window_options *options,
 			 "the process began and ended between two windows of --duty: "
 			 "a shorter period catches it");
 	return *text ? text : NULL;
+}
+
+void window_absence_say(const struct window_options *options, uint64_t nr_starts,
+			struct definition_writer *definitions)
+{
+	const char *names[NAMES_MAX];
+	struct window_absence_facts facts = {
+		.now_ns = realtime_ns(), .names = names, .nr_starts = nr_starts};
+	char texts[NAMES_MAX][NVTX_TEXT_MAX + 1], line[WINDOW_ABSENCE_SIZE];
+
+	for (; facts.nr_names < NAMES_MAX; facts.nr_names++) {
+		names[facts.nr_names] = texts[facts.nr_names];
+		if (!nvtx_ranges_name(facts.nr_names + 1, texts[facts.nr_names]))
+			break;
+	}
+	if (window_absence_text(options, &facts, line, sizeof(line)))
+		definition_writer_notice(definitions, NOTICE_NOT_CAPTURED, 0, "%s", line);
 }

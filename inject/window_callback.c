@@ -44,6 +44,11 @@ bool window_callback_counts_steps(void)
 	return self.by_profiler && is_counting();
 }
 
+uint64_t window_callback_starts(void)
+{
+	return atomic_load(&self.steps.nr_begun);
+}
+
 bool window_callback_has_several_contexts(void)
 {
 	return atomic_load(&self.several_contexts);

@@ -34,4 +34,7 @@ bool window_callback_has_several_contexts(void);
 bool window_callback_counts_steps(void); /* by cudaProfilerStart */
 bool window_callback_is_at_gate(void);
 
+/* Any thread: calls of cudaProfilerStart so far, as far as steps are counted by them. */
+uint64_t window_callback_starts(void);
+
 #endif

@@ -40,12 +40,10 @@
 #define CLOCK_MS           30000u
 #define FULL_INTERVAL_NS   10000000000ull
 
-/* ---- guests
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- guests ---------------------------------------------------------------------------------- */
 
-/* Its pid is another process's by now, of which the system would tell in its place. Start times can be compared where both
- * count from the same moment. */
+/* Whether its pid is another process's by now, of which the system would tell in its place. Start times can be compared
+ * where both count from the same moment. */
 static bool is_gone(const struct guest_arrival *arrival)
 {
 	const struct guest_hello *hello = arrival->hello;
@@ -92,7 +90,8 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_REFUSED_FULL;
 	}
-	if (agent->nr_processes == WIRE_ID_MAX ||
+	if (!fair_shares_may_take(&agent->process_ids, arrival->uid,
+				  WIRE_ID_MAX - agent->nr_processes) ||
 	    bpf_source_claim(agent->bpf, arrival->pid, &process_id)) {
 		record_ring_unmap(arrival->ring);
 		return HANDSHAKE_REFUSED_FULL;
@@ -186,9 +185,7 @@ static bool has_room(void *context)
 	return publisher_has_room(agent->publisher);
 }
 
-/* ---- others' wishes
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- others' wishes -------------------------------------------------------------------------- */
 
 int agent_run(struct agent *agent)
 {
@@ -239,8 +236,7 @@ void agent_status(struct agent *agent, struct agent_status *status)
 	agent_exchange_status(&agent->exchange, status);
 }
 
-/* ---- start and end
- * ----------------------------------------------------------------------------------------- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 /* step() does what there is to do; the descriptors only end the wait. */
 static void nothing(void *context)
@@ -406,6 +402,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 		.devices = &agent->devices,
 		.numa = agent->numa,
 		.nr_processes = &agent->nr_processes,
+		.process_ids = &agent->process_ids,
 		.module = on_module,
 		.notice = on_notice,
 		.context = agent,
@@ -468,6 +465,8 @@ void agent_destroy(struct agent *agent)
 	process_table_destroy(agent->processes);
 	refused_guests_destroy(agent->refused);
 	guest_register_close(agent->scope.reg);
+	agent_absence_fini(agent);
+	fair_shares_forget(&agent->process_ids);
 	probe_source_destroy(agent->probe);
 	symbolizer_stop(agent->symbolizer, SYMBOLIZER_WAIT_MS);
 	batch_builder_destroy(agent->builder);

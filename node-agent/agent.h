@@ -62,7 +62,8 @@ void agent_destroy(struct agent *agent); /* accepts NULL */
 int agent_run(struct agent *agent);
 void agent_stop(struct agent *agent);
 
-/* Where the aggregator is, for an agent that was created without an endpoint; and its keys (NULL: none). Any thread, also while the loop runs. 0 or -ENOMEM. */
+/* Where the aggregator is, for an agent that was created without an endpoint; and its keys (NULL: none). Any thread,
+ * also while the loop runs. 0 or -ENOMEM. */
 int agent_connect(struct agent *agent, const char *endpoint, const struct key_set *keys);
 
 struct record_ring_command;
@@ -74,8 +75,9 @@ void agent_command(struct agent *agent, const struct record_ring_command *comman
  * runs; done once agent_status() counts it. 0; -EAGAIN: too many at once. */
 int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what);
 
-/* A job that this agent profiles, or its rank (AGENT_STOP_ALL: all of it), was stopped by a signal that the user or a scheduler sent: its processes
- * that end without a goodbye count as that. Any thread, also while the loop runs. 0; -EAGAIN: too many at once. */
+/* A job that this agent profiles, or its rank (AGENT_STOP_ALL: all of it), was stopped by a signal that the user or
+ * a scheduler sent: its processes that end without a goodbye count as that. Any thread, also while the loop runs. 0;
+ * -EAGAIN: too many at once. */
 #define AGENT_STOP_ALL (-2)
 int agent_stopped(struct agent *agent, int32_t rank, int signal);
 

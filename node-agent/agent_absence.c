@@ -1,5 +1,8 @@
 #include "agent_absence.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent_loop.h"
@@ -13,24 +16,98 @@
 #include "refused_guests.h"
 #include "run_table.h"
 
-#define ABSENT_MAX 1024u /* processes that are told of */
+/* A user's processes that the profile does not name. */
+struct left_out {
+	struct left_out *next;
+	uid_t uid;
+	uint64_t count;
+	struct process_description *first; /* owns */
+	enum process_state state;          /* of the first */
+};
 
-/* Without memory for it, the profile lacks it. */
-static void tell(struct agent *agent, struct process_description *description, const char *why,
-		 enum process_state state)
+/* Writes a process that could not be recorded into the profile. 0; -ENOSPC: the user has no process id left; other
+ * -errno: no memory. */
+static int publish(struct agent *agent, uid_t uid, struct process_description *description,
+		   const char *why, enum process_state state)
 {
 	struct message message;
+	int r = process_description_add_notice(description, why, strlen(why));
 
-	if (agent->nr_absent >= ABSENT_MAX || agent->nr_processes == WIRE_ID_MAX ||
-	    process_description_add_notice(description, why, strlen(why)) != 1)
-		return;
+	if (r < 0)
+		return r;
+	if (!fair_shares_may_take(&agent->process_ids, uid, WIRE_ID_MAX - agent->nr_processes))
+		return -ENOSPC;
+	r = batch_builder_flush_dictionaries(agent->builder);
+	if (r)
+		return r;
 	process_description_set_state(description, state);
 	process_description_message(description, &message);
-	if (batch_builder_flush_dictionaries(agent->builder))
-		return;
-	agent->nr_absent++;
+	fair_shares_take(&agent->process_ids, uid);
 	message.process.process_id = ++agent->nr_processes;
-	publisher_send(agent->publisher, &message);
+	return publisher_send(agent->publisher, &message);
+}
+
+/* Takes the description. Without memory for a user's first one, the log alone tells. */
+static void leave_out(struct agent *agent, uid_t uid, struct process_description *description,
+		      enum process_state state)
+{
+	struct left_out *left_out = agent->left_out;
+
+	while (left_out && left_out->uid != uid)
+		left_out = left_out->next;
+	if (left_out) {
+		left_out->count++;
+		process_description_destroy(description);
+		return;
+	}
+	left_out = malloc(sizeof(*left_out));
+	if (!left_out) {
+		fprintf(stderr,
+			"flamegrid-agent: a process of user %u could not be recorded, and there is "
+			"no memory to write that into its profile\n",
+			(unsigned)uid);
+		process_description_destroy(description);
+		return;
+	}
+	*left_out = (struct left_out){agent->left_out, uid, 1, description, state};
+	agent->left_out = left_out;
+}
+
+/* Takes the description. */
+static void tell(struct agent *agent, uid_t uid, struct process_description *description,
+		 const char *why, enum process_state state)
+{
+	if (!fair_shares_may_take(&agent->absences, uid,
+				  AGENT_ABSENCES_MAX - agent->absences.total) ||
+	    publish(agent, uid, description, why, state)) {
+		leave_out(agent, uid, description, state);
+		return;
+	}
+	fair_shares_take(&agent->absences, uid);
+	process_description_destroy(description);
+}
+
+/* One entry for each user. What cannot be written is in the log at least. */
+static void tell_left_out(struct agent *agent)
+{
+	while (agent->left_out) {
+		struct left_out *left_out = agent->left_out;
+		char why[ABSENCE_SIZE];
+
+		snprintf(why, sizeof(why),
+			 ABSENCE_FAILED
+			 "this process and %llu others of its user, "
+			 "which are not named: too many could not be recorded",
+			 (unsigned long long)left_out->count - 1);
+		if (publish(agent, left_out->uid, left_out->first, why, left_out->state))
+			fprintf(stderr,
+				"flamegrid-agent: %llu processes of user %u could not be recorded, "
+				"and are in no profile\n",
+				(unsigned long long)left_out->count, (unsigned)left_out->uid);
+		agent->left_out = left_out->next;
+		process_description_destroy(left_out->first);
+		free(left_out);
+	}
 }
 
 void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence)
@@ -49,8 +126,7 @@ void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest
 	memcpy(hello.instance, absence->instance, sizeof(hello.instance));
 	description = process_description_create(0, pid, &hello, agent->strings, &agent->devices);
 	if (description)
-		tell(agent, description, why, PROCESS_ENDED);
-	process_description_destroy(description);
+		tell(agent, uid, description, why, PROCESS_ENDED);
 	run_table_absent(agent->runs, hello.run, uid, why, publisher_last_seq(agent->publisher));
 }
 
@@ -58,7 +134,7 @@ static void on_end(void *context, const struct refused_guest *guest)
 {
 	struct agent *agent = context;
 
-	tell(agent, guest->description, guest->why,
+	tell(agent, guest->uid, guest->description, guest->why,
 	     strcmp(guest->why, ABSENCE_GONE) == 0 ? PROCESS_UNCLEAN : PROCESS_ENDED);
 	guest_register_told(agent->scope.reg, guest->uid, guest->instance,
 			    publisher_last_seq(agent->publisher));
@@ -111,7 +187,6 @@ static void on_left(void *context, const struct guest_register_entry *entry)
 	};
 	memcpy(gone.instance, entry->hello.instance, sizeof(gone.instance));
 	on_end(agent, &gone);
-	process_description_destroy(description);
 }
 
 void agent_absence_inherit(struct agent *agent)
@@ -121,7 +196,14 @@ void agent_absence_inherit(struct agent *agent)
 
 uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns)
 {
-	return refused_guests_step(agent->refused, now_ns, on_end, agent);
+	uint64_t next_ns = refused_guests_step(agent->refused, now_ns, on_end, agent);
+
+	if (now_ns >= agent->absent_ns) {
+		agent->absent_ns = now_ns + AGENT_ABSENCE_PERIOD_NS;
+		fair_shares_forget(&agent->absences);
+		tell_left_out(agent);
+	}
+	return agent->left_out && agent->absent_ns < next_ns ? agent->absent_ns : next_ns;
 }
 
 void agent_absence_end(struct agent *agent)
@@ -130,4 +212,17 @@ void agent_absence_end(struct agent *agent)
 		agent->leaves_guests = true;
 	else
 		refused_guests_end_all(agent->refused, on_end, agent);
+	tell_left_out(agent);
+}
+
+void agent_absence_fini(struct agent *agent)
+{
+	fair_shares_forget(&agent->absences);
+	while (agent->left_out) {
+		struct left_out *left_out = agent->left_out;
+
+		agent->left_out = left_out->next;
+		process_description_destroy(left_out->first);
+		free(left_out);
+	}
 }

@@ -1,5 +1,6 @@
-/* What the agent says of processes that could not be recorded: in the profile by their names and the reason alone. Single-threaded:
- * only the agent loop calls it. */
+/* What the agent says of processes that could not be recorded. The profile has their names and the reason. Users share
+ * AGENT_ABSENCES_MAX entries in each period (fair_shares.h); the rest of a user's processes are one entry at its end,
+ * with their number. Single-threaded: only the agent loop calls it. */
 #ifndef AGENT_ABSENCE_H
 #define AGENT_ABSENCE_H
 
@@ -8,23 +9,31 @@
 
 #include "proto/handshake.h"
 
+#define AGENT_ABSENCES_MAX      1024u
+#define AGENT_ABSENCE_PERIOD_NS 600000000000ull
+
 struct agent;
 struct guest_arrival;
 
 /* A guest without a ring has said why (guest_listener_absence). */
 void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence);
 
-/* A guest was answered: one that has a place, or is to ask again. Without memory for it, nobody hears of the latter. */
+/* Notes a guest that was refused for lack of a place, and forgets one that got a place. Without memory, or once its
+ * user has too many of them (refused_guests.h), a refused guest is in the agent's log alone. */
 void agent_absence_answered(struct agent *agent, const struct guest_arrival *arrival,
 			    enum handshake_status status);
 
-/* Tells of those that were to ask again and ended. Returns when to call again; UINT64_MAX: not needed. */
+/* Tells of refused guests that ended without a place, and at the end of a period of those that had no entry. Returns
+ * when to call again; UINT64_MAX: not needed. */
 uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns);
 
 /* Begins to look after those that an agent before us left in the register. */
 void agent_absence_inherit(struct agent *agent);
 
-/* The agent goes. Who lives may have a place with the next one, if there is to be one; of all others it tells now. */
+/* The agent stops. Guests that live may get a place with the next agent, if there is to be one; it tells of all others. */
 void agent_absence_end(struct agent *agent);
+
+/* Frees what was not told. */
+void agent_absence_fini(struct agent *agent);
 
 #endif

@@ -16,7 +16,7 @@ struct agent_exchange {
 	pthread_mutex_t lock; /* all below */
 	bool stop, has_command;
 	struct record_ring_command command; /* the newest that was not taken */
-	char *endpoint;                     /* likewise; owns; NULL: none */
+	char *endpoint;                     /* the newest that was not taken; owns; NULL: none */
 	struct key_set keys;
 	bool has_keys;
 	struct agent_exchange_watch {
@@ -55,7 +55,7 @@ int agent_exchange_watch(struct agent_exchange *exchange, pid_t pid, enum bpf_so
 /* The loop: the next one, in order; 0: none. */
 pid_t agent_exchange_take_watch(struct agent_exchange *exchange, enum bpf_source_watch *what);
 
-/* 0; -EAGAIN: likewise. */
+/* 0; -EAGAIN: there is no room for more at the moment. */
 int agent_exchange_stopped(struct agent_exchange *exchange, int32_t rank, int signal);
 
 /* The loop: the newest; false: none. */

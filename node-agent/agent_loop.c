@@ -30,9 +30,7 @@
 
 #define DICTIONARY_BYTES_MAX (32ull << 20)
 
-/* ---- passes
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 static uint64_t count_read(const struct agent *agent)
 {
@@ -62,7 +60,7 @@ static void remove_process(struct agent *agent, uint32_t index)
 	probe_source_detach(agent->probe, probe);
 }
 
-/* Of one of them, which is removed if it is over. */
+/* Makes the pass over one process, which is removed if it is over. */
 static int pass_guest(struct agent *agent, uint32_t index, uint64_t now_ns, bool *removed)
 {
 	struct guest_process *process = process_table_at(agent->processes, index);
@@ -91,7 +89,7 @@ static int pass_guest(struct agent *agent, uint32_t index, uint64_t now_ns, bool
 	return 0;
 }
 
-/* Those from first on, up to the one before end. */
+/* Makes the pass over those from first on, up to the one before end. */
 static int pass_range(struct agent *agent, uint32_t first, uint32_t end, uint64_t now_ns)
 {
 	int r = 0;
@@ -143,8 +141,8 @@ static uint64_t interval(const struct agent *agent, uint64_t now_ns)
 	return bpf_source_misses_code(agent->bpf, now_ns) ? CODE_PASS_NS : agent->interval_ns;
 }
 
-/* One pass over all rings, or the rest of one that had no room. The kernel's goes first, for a few milliseconds at
- * most: guests' rings fill meanwhile. */
+/* One pass over all rings, or the rest of one that had no room. The kernel's goes first, for 25 ms at
+ * most (BPF_SOURCE_PASS_NS): guests' rings fill meanwhile. */
 static int pass(struct agent *agent, uint64_t now_ns)
 {
 	uint64_t before = count_read(agent);
@@ -173,8 +171,7 @@ static int pass(struct agent *agent, uint64_t now_ns)
 	return r;
 }
 
-/* ---- stopping
- * ---------------------------------------------------------------------------------------------- */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 static int take_endpoint(struct agent *agent)
 {
@@ -204,7 +201,7 @@ static void take_watches(struct agent *agent)
 	}
 }
 
-/* Of processes that live, and of those whose end was not told yet. */
+/* Tells processes that live, and those whose end was not told yet, by which signal they were stopped. */
 static void take_stops(struct agent *agent)
 {
 	int32_t rank;
@@ -299,8 +296,7 @@ static int advance(struct agent *agent, uint64_t now_ns)
 	return 0;
 }
 
-/* ---- the loop
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static void publish_status(struct agent *agent)
 {

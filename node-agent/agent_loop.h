@@ -10,6 +10,7 @@
 #include "agent_exchange.h"
 #include "device_list.h"
 #include "event_loop.h"
+#include "fair_shares.h"
 #include "frame_names.h"
 #include "guest_process.h"
 #include "proto/control.h"
@@ -18,6 +19,7 @@
 struct batch_builder;
 struct guest_control;
 struct guest_listener;
+struct left_out;
 struct numa_map;
 struct predecessor_table;
 struct process_table;
@@ -67,7 +69,10 @@ struct agent {
 	enum phase phase;
 	uint32_t nr_guests;    /* ever taken in */
 	uint32_t nr_processes; /* the newest process id */
-	uint32_t nr_absent;    /* of them, of processes that could not be recorded */
+	struct fair_shares process_ids; /* of guests, and of processes that could not be recorded */
+	struct fair_shares absences;    /* the latter, as named in this period */
+	uint64_t absent_ns;             /* when the period ends */
+	struct left_out *left_out;      /* those that were not named (agent_absence.h); owns */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	uint64_t nr_passes, nr_watches;

@@ -18,7 +18,8 @@
 struct bpf_programs {
 	struct bpf_ring *ring;
 	struct cpu_sample_bpf *cpu;  /* owns; NULL: not started */
-	struct off_cpu_bpf *off_cpu; /* likewise */
+	struct off_cpu_bpf *off_cpu; /* owns; NULL: not started */
+	uint64_t wait_min_ns;        /* of off_cpu */
 	struct bpf_link **ticks;     /* owns; by CPU; some are NULL */
 	int nr_cpus;
 	bool wants_python;
@@ -179,6 +180,7 @@ int bpf_programs_start_off_cpu(struct bpf_programs *programs, uint64_t min_ns, u
 						  .stack_pages = stack_pages});
 	if (r)
 		return r;
+	programs->wait_min_ns = min_ns;
 	*what = "BPF: sched_wakeup";
 	programs->off_cpu->links.on_wakeup =
 		bpf_program__attach(programs->off_cpu->progs.on_wakeup);
@@ -209,8 +211,7 @@ int bpf_programs_open_waits(struct bpf_programs *programs, uint64_t now_ns,
 			continue;
 		value.event.time_ns = now_ns;
 		value.event.duration_ns = now_ns - value.since_ns;
-		value.event.argument =
-			value.woken_ns && value.woken_ns < now_ns ? now_ns - value.woken_ns : 0;
+		sample_event_set_queued(&value.event, value.woken_ns, programs->wait_min_ns);
 		int r = wait(context, &value.event);
 		if (r)
 			return r;

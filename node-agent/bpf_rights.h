@@ -10,7 +10,7 @@
 
 struct bpf_rights {
 	bool may_bpf;     /* CAP_BPF, or CAP_SYS_ADMIN, which holds it */
-	bool may_perfmon; /* CAP_PERFMON, likewise */
+	bool may_perfmon; /* CAP_PERFMON, or CAP_SYS_ADMIN */
 	bool has_types;   /* the kernel's BTF, by which programs fit it */
 	bool is_locked;   /* lockdown=confidentiality: BPF may not read the kernel's memory */
 };

@@ -112,13 +112,13 @@ static int open_buffer(struct bpf_ring *ring, const char **what)
 	struct epoll_event edge = {.events = EPOLLIN | EPOLLET};
 	int map_fd = bpf_map__fd(ring->programs->maps.events);
 
+	*what = "BPF: the ring buffer";
 	ring->size = bpf_map__max_entries(ring->programs->maps.events);
 	ring->read = map_position(map_fd, 0);
 	ring->written = map_position(map_fd, 1);
 	if (!ring->read || !ring->written)
 		return -errno;
 
-	*what = "BPF: the ring buffer";
 	ring->buffer = ring_buffer__new(map_fd, on_event, ring, NULL);
 	if (!ring->buffer)
 		return -errno;

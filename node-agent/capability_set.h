@@ -15,7 +15,7 @@ struct capability_set {
 
 enum capability_role {
 	CAPABILITY_ROLE_USER, /* it looks at its own user's processes */
-	CAPABILITY_ROLE_JOB, /* likewise, at those that this process starts, which may be allowed as much as it was */
+	CAPABILITY_ROLE_JOB, /* it looks at those that this process starts, which may keep its rights */
 	CAPABILITY_ROLE_SITE, /* it looks at other users' processes, or at root's */
 };
 

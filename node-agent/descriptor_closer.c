@@ -2,114 +2,114 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#define STACK_BYTES  (128u << 10)
-#define FDS_MAX      253u  /* in one message: the kernel's SCM_MAX_FD */
-#define MESSAGES_MAX 4096u /* read from one socket: more than any queue holds */
-#define NESTED_MAX   4u    /* sockets in messages of sockets: the kernel allows no more */
+#include "fair_shares.h"
+
+#define STACK_BYTES (128u << 10)
+#define HURRY_NS    100000000u /* between two signals to whoever is busy */
+
+/* By default ignored, and no system call is restarted differently for it. */
+#define HURRY_SIGNAL SIGURG
+
+struct waiting {
+	int fd;
+	uid_t uid;
+};
+
+struct worker {
+	pthread_t thread;
+	bool busy; /* in close(); thread is valid then */
+	uid_t uid; /* whose descriptor that is */
+};
 
 /* Shared with the workers; the last that leaves frees it. */
 struct descriptor_closer {
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
-	int waiting[DESCRIPTOR_CLOSER_MAX];
-	uint32_t first, count;
+	struct waiting *waiting; /* owns; [0..count), oldest first */
+	uint32_t max, count;
+	struct worker workers[DESCRIPTOR_CLOSER_WORKERS];
 	uint32_t nr_workers, nr_busy;
 	bool stopping, abandoned;
 };
 
 /* ---- a worker ---------------------------------------------------------------------------------- */
 
-static void close_fd(int fd, uint32_t nested);
-
-/* Whoever frees an unread message closes what is in it, without a chance to stop it from lingering. */
-static bool close_message(int fd, uint32_t nested)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
-	} control;
-	char bytes[4096];
-	struct iovec part = {.iov_base = bytes, .iov_len = sizeof(bytes)};
-	struct msghdr message = {
-		.msg_iov = &part,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
-	};
-	ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-
-	if (size < 0)
-		return false;
-	for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head;
-	     head = CMSG_NXTHDR(&message, head)) {
-		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-			continue;
-		size_t nr = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		for (size_t i = 0; i < nr; i++) {
-			int inner;
-
-			memcpy(&inner, CMSG_DATA(head) + i * sizeof(int), sizeof(inner));
-			close_fd(inner, nested + 1);
-		}
-	}
-	return size > 0 || message.msg_controllen > 0;
-}
-
-static void empty(int fd, uint32_t nested)
-{
-	const struct linger none = {.l_onoff = 0};
-	int domain;
-	socklen_t size = sizeof(domain);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size))
-		return; /* no socket */
-	setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
-	if (domain != AF_UNIX || nested > NESTED_MAX)
-		return;
-	shutdown(fd, SHUT_RDWR); /* or more might come meanwhile */
-	for (uint32_t i = 0; i < MESSAGES_MAX && close_message(fd, nested); i++)
-		;
-}
-
-static void close_fd(int fd, uint32_t nested)
-{
-	empty(fd, nested);
-	close(fd);
-}
-
 static void destroy(struct descriptor_closer *closer)
 {
 	pthread_mutex_destroy(&closer->lock);
 	pthread_cond_destroy(&closer->work);
 	pthread_cond_destroy(&closer->done);
+	free(closer->waiting);
 	free(closer);
+}
+
+/* The oldest descriptor whose user may take another worker. false: there is none. */
+static bool take(struct descriptor_closer *closer, struct waiting *taken)
+{
+	for (uint32_t i = 0; i < closer->count; i++) {
+		uint32_t held = 0;
+
+		*taken = closer->waiting[i];
+		for (uint32_t k = 0; k < DESCRIPTOR_CLOSER_WORKERS; k++)
+			held += closer->workers[k].busy && closer->workers[k].uid == taken->uid;
+		if (!fair_shares_admit(taken->uid, held,
+				       DESCRIPTOR_CLOSER_WORKERS - closer->nr_busy))
+			continue;
+		closer->count--;
+		memmove(&closer->waiting[i], &closer->waiting[i + 1],
+			(closer->count - i) * sizeof(*closer->waiting));
+		return true;
+	}
+	return false;
+}
+
+/* A free place among the workers: the caller has one. */
+static struct worker *sit_down(struct descriptor_closer *closer)
+{
+	struct worker *worker = closer->workers;
+
+	while (worker->busy)
+		worker++;
+	return worker;
 }
 
 static void *work(void *argument)
 {
 	struct descriptor_closer *closer = argument;
+	struct waiting taken;
+	sigset_t hurry;
 
+	sigemptyset(&hurry);
+	sigaddset(&hurry, HURRY_SIGNAL);
+	pthread_sigmask(SIG_UNBLOCK, &hurry, NULL);
 	pthread_mutex_lock(&closer->lock);
 	for (;;) {
-		while (closer->count == 0 && !closer->stopping)
-			pthread_cond_wait(&closer->work, &closer->lock);
-		if (closer->count == 0)
+		bool any = take(closer, &taken);
+
+		if (!any && closer->stopping)
 			break;
-		int fd = closer->waiting[closer->first];
-		closer->first = (closer->first + 1) % DESCRIPTOR_CLOSER_MAX;
-		closer->count--;
+		if (!any) {
+			pthread_cond_wait(&closer->work, &closer->lock);
+			continue;
+		}
+		struct worker *worker = sit_down(closer);
+		*worker = (struct worker){pthread_self(), true, taken.uid};
 		closer->nr_busy++;
 		pthread_mutex_unlock(&closer->lock);
-		close_fd(fd, 0);
+		close(taken.fd);
 		pthread_mutex_lock(&closer->lock);
+		worker->busy = false;
 		closer->nr_busy--;
+		/* With the room that this leaves, more than one may be taken. */
+		if (closer->count > 0)
+			pthread_cond_broadcast(&closer->work);
 	}
 	bool last = --closer->nr_workers == 0;
 	bool abandoned = closer->abandoned;
@@ -136,15 +136,47 @@ static void start_worker(struct descriptor_closer *closer)
 	pthread_attr_destroy(&attributes);
 }
 
+/* With the lock. A socket lingers until a signal comes, also one that lies in another socket's unread messages. A
+ * worker that had not begun to wait misses the signal, so the next call sends another. */
+static void hurry(const struct descriptor_closer *closer)
+{
+	for (uint32_t i = 0; i < DESCRIPTOR_CLOSER_WORKERS; i++)
+		if (closer->workers[i].busy)
+			pthread_kill(closer->workers[i].thread, HURRY_SIGNAL);
+}
+
 /* ---- the loop's side --------------------------------------------------------------------------- */
 
-struct descriptor_closer *descriptor_closer_create(void)
+/* A signal that is ignored interrupts nothing. */
+static void on_hurry(int signal)
+{
+	(void)signal;
+}
+
+static void catch_hurry(void)
+{
+	const struct sigaction action = {.sa_handler = on_hurry, .sa_flags = SA_RESTART};
+	struct sigaction old;
+
+	if (sigaction(HURRY_SIGNAL, NULL, &old) == 0 &&
+	    (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN))
+		sigaction(HURRY_SIGNAL, &action, NULL);
+}
+
+struct descriptor_closer *descriptor_closer_create(uint32_t max)
 {
 	struct descriptor_closer *closer = calloc(1, sizeof(*closer));
 	pthread_condattr_t monotonic;
 
 	if (!closer)
 		return NULL;
+	closer->max = max;
+	closer->waiting = calloc(max, sizeof(*closer->waiting));
+	if (!closer->waiting) {
+		free(closer);
+		return NULL;
+	}
+	catch_hurry();
 	pthread_mutex_init(&closer->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -154,25 +186,38 @@ struct descriptor_closer *descriptor_closer_create(void)
 	return closer;
 }
 
+static void add_ns(struct timespec *time, uint64_t ns)
+{
+	ns += (uint64_t)time->tv_nsec;
+	time->tv_sec += (time_t)(ns / 1000000000u);
+	time->tv_nsec = (long)(ns % 1000000000u);
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
 void descriptor_closer_destroy(struct descriptor_closer *closer, uint32_t wait_ms)
 {
-	struct timespec until;
-	int r = 0;
+	struct timespec now, until;
 
 	if (!closer)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += wait_ms / 1000;
-	until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	until = now;
+	add_ns(&until, wait_ms * 1000000ull);
 	pthread_mutex_lock(&closer->lock);
 	closer->stopping = true;
 	pthread_cond_broadcast(&closer->work);
-	while (closer->nr_workers > 0 && r == 0)
-		r = pthread_cond_timedwait(&closer->done, &closer->lock, &until);
+	while (closer->nr_workers > 0 && is_before(&now, &until)) {
+		struct timespec next = now;
+
+		hurry(closer);
+		add_ns(&next, HURRY_NS);
+		pthread_cond_timedwait(&closer->done, &closer->lock, &next);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	}
 	bool over = closer->nr_workers == 0;
 	closer->abandoned = !over;
 	pthread_mutex_unlock(&closer->lock);
@@ -180,20 +225,26 @@ void descriptor_closer_destroy(struct descriptor_closer *closer, uint32_t wait_m
 		destroy(closer);
 }
 
-uint32_t descriptor_closer_room(struct descriptor_closer *closer)
+uint32_t descriptor_closer_room(struct descriptor_closer *closer, uid_t uid)
 {
+	uint32_t held = 0;
+
 	pthread_mutex_lock(&closer->lock);
 	start_worker(closer);
-	uint32_t room = DESCRIPTOR_CLOSER_MAX - closer->count;
+	if (closer->count > 0)
+		hurry(closer);
+	for (uint32_t i = 0; i < closer->count; i++)
+		held += closer->waiting[i].uid == uid;
+	uint32_t room = fair_shares_room(uid, held, closer->max - closer->count);
 	pthread_mutex_unlock(&closer->lock);
 	return room;
 }
 
-void descriptor_closer_add(struct descriptor_closer *closer, int fd)
+void descriptor_closer_add(struct descriptor_closer *closer, int fd, uid_t uid)
 {
 	pthread_mutex_lock(&closer->lock);
-	assert(closer->count < DESCRIPTOR_CLOSER_MAX);
-	closer->waiting[(closer->first + closer->count++) % DESCRIPTOR_CLOSER_MAX] = fd;
+	assert(closer->count < closer->max);
+	closer->waiting[closer->count++] = (struct waiting){fd, uid};
 	start_worker(closer);
 	pthread_cond_signal(&closer->work);
 	pthread_mutex_unlock(&closer->lock);

@@ -1,4 +1,4 @@
-/* What an event of the kernel's half is as samples: all but their stack and command. Single-threaded. */
+/* Turns an event of the kernel's half into one or two samples; the caller adds stack and command. Single-threaded. */
 #ifndef EVENT_SAMPLES_H
 #define EVENT_SAMPLES_H
 
@@ -11,9 +11,9 @@
 struct kernel_symbols;
 struct string_dictionary;
 
-/* Their number is in *nr: sample_event_samples(), in order of time. Of a wait the second is the part in which the thread
- * was awake. offset_ns leads from the kernel's clock to the agent's. Names that found no room are STRING_NONE.
- * 0 or -ENOMEM. */
+/* *nr is the number of samples, sample_event_samples(); they are in order of time. Of a wait the second is the part
+ * in which the thread was awake. offset_ns leads from the kernel's clock to the agent's. Names that found no room
+ * are STRING_NONE. 0 or -ENOMEM. */
 int event_samples_make(const struct kernel_symbols *kernel, struct string_dictionary *strings,
 		       const struct sample_event *event, int64_t offset_ns,
 		       struct host_sample samples[static EVENT_SAMPLES_MAX], uint32_t *nr);

@@ -20,7 +20,7 @@ struct frame_names { /* zeroed but for the parts, which are borrowed for good: n
 /* Asks for the names of frames that are new. 0 or -errno: the agent can't go on. */
 int frame_names_request(struct frame_names *names);
 
-/* Hands the names that were found to the builder. 0 or -errno, likewise. */
+/* Hands the names that were found to the builder. 0 or -errno: the agent can't go on. */
 int frame_names_collect(struct frame_names *names);
 
 #endif

@@ -25,22 +25,23 @@ static bool same_counter(const struct ledger_entry *a, const struct ledger_entry
 	return a->device_id == b->device_id && a->reason == b->reason;
 }
 
-/* Both are in the same order; one that is zero again is missing. */
+/* Both are in the same order; a counter that is zero again is missing. */
 static bool have_grown(const struct guest_counts *counts, const struct ledger_entry *now,
 		       uint32_t nr)
 {
-	uint32_t at = 0;
+	uint32_t next = 0;
 
 	for (uint32_t i = 0; i < counts->nr; i++) {
 		const struct ledger_entry *before = &counts->entries[i];
+		uint32_t at = next;
 
+		if (may_shrink(before))
+			continue;
 		while (at < nr && !same_counter(&now[at], before))
 			at++;
-		if (at == nr)
+		if (at == nr || now[at].count < before->count || now[at].ns < before->ns)
 			return false;
-		if (!may_shrink(before) &&
-		    (now[at].count < before->count || now[at].ns < before->ns))
-			return false;
+		next = at + 1;
 	}
 	return true;
 }

@@ -21,8 +21,17 @@
 #define CLOSER_WAIT_MS  1000u
 #define RETRY_NS        100000000ull
 
+/* Descriptors that wait to be closed: half of those that we may have, within these bounds. */
+#define CLOSER_MIN 1024u
+#define CLOSER_MAX 4096u
+
 /* What one message, and all peers that are shown out before the next look, may hand to the closer. */
 #define CLOSER_ROOM_MIN (FDS_MAX + GUEST_LISTENER_PEERS_MAX + 1u)
+
+/* Descriptors that are kept free. A message's descriptors that find none would be closed in the call that receives it.
+ * Our own user's guests send one. */
+#define SPARE_FDS     16u
+#define SPARE_FDS_ANY (FDS_MAX + GUEST_LISTENER_PEERS_MAX)
 
 struct peer {
 	struct guest_listener *listener;
@@ -57,17 +66,23 @@ static void close_peer(struct peer *peer)
 	if (!peer->paused)
 		event_loop_remove(peer->listener->loop, &peer->source);
 	shutdown(peer->source.fd, SHUT_RDWR);
-	descriptor_closer_add(peer->listener->closer, peer->source.fd);
+	descriptor_closer_add(peer->listener->closer, peer->source.fd, geteuid());
 	peer->source.fd = -1;
 }
 
 static bool can_close(struct guest_listener *listener)
 {
-	return descriptor_closer_room(listener->closer) >= CLOSER_ROOM_MIN;
+	return descriptor_closer_room(listener->closer, geteuid()) >= CLOSER_ROOM_MIN;
 }
 
-/* ---- one handshake
- * ----------------------------------------------------------------------------------------- */
+/* What this peer's message may hold has room, and its user leaves as much to others. */
+static bool can_read(const struct peer *peer)
+{
+	return can_close(peer->listener) &&
+	       descriptor_closer_room(peer->listener->closer, peer->uid) >= FDS_MAX;
+}
+
+/* ---- one handshake ----------------------------------------------------------------------------- */
 
 /* Whether it is of memory, whose close() never waits. Asking for seals is the one question that no file system of a
  * user gets to answer. */
@@ -76,16 +91,16 @@ static bool is_memory(int fd)
 	return fcntl(fd, F_GET_SEALS) >= 0;
 }
 
-static void close_fd(struct guest_listener *listener, int fd)
+static void close_fd(const struct peer *peer, int fd)
 {
 	if (is_memory(fd))
 		close(fd);
 	else
-		descriptor_closer_add(listener->closer, fd);
+		descriptor_closer_add(peer->listener->closer, fd, peer->uid);
 }
 
 /* All descriptors that came along; one is kept, should it be the only one, and of memory. */
-static int take_fd(struct guest_listener *listener, struct msghdr *message)
+static int take_fd(const struct peer *peer, struct msghdr *message)
 {
 	int kept = -1, count = 0;
 
@@ -101,13 +116,13 @@ static int take_fd(struct guest_listener *listener, struct msghdr *message)
 			if (count++ == 0)
 				kept = fd;
 			else
-				close_fd(listener, fd);
+				close_fd(peer, fd);
 		}
 	}
 	if (count == 1 && is_memory(kept))
 		return kept;
 	if (count > 0)
-		close_fd(listener, kept);
+		close_fd(peer, kept);
 	return -1;
 }
 
@@ -140,7 +155,7 @@ static ssize_t receive_request(struct peer *peer, union request *request, int *f
 	ssize_t size = recvmsg(peer->source.fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (size < 0)
 		return -errno;
-	*fd = take_fd(peer->listener, &message);
+	*fd = take_fd(peer, &message);
 	return size;
 }
 
@@ -168,8 +183,7 @@ static enum handshake_status decide(struct peer *peer, const struct guest_hello 
 /* A peer that doesn't take its answer only harms itself: the ring is what counts. */
 static void send_answer(const struct peer *peer, const void *answer, size_t size)
 {
-	if (send(peer->source.fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		errno = 0;
+	(void)send(peer->source.fd, answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static bool answer_hello(struct peer *peer, const struct guest_hello *hello, ssize_t size, int fd)
@@ -223,7 +237,7 @@ static void peer_ready(void *context)
 	union request request;
 	int fd;
 
-	if (!can_close(peer->listener)) {
+	if (!can_read(peer)) {
 		if (!peer->paused)
 			event_loop_remove(peer->listener->loop, &peer->source);
 		peer->paused = true;
@@ -239,8 +253,7 @@ static void peer_ready(void *context)
 	close_peer(peer);
 }
 
-/* ---- coming in
- * --------------------------------------------------------------------------------------------- */
+/* ---- coming in -------------------------------------------------------------------------------- */
 
 /* What it has said counts, also if the loop was away since and has not read it yet. */
 static void show_out(struct peer *peer)
@@ -276,7 +289,7 @@ static void take_in(struct guest_listener *listener, int fd)
 	struct peer *peer;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size)) {
-		descriptor_closer_add(listener->closer, fd);
+		descriptor_closer_add(listener->closer, fd, geteuid());
 		listener->refused++;
 		return;
 	}
@@ -302,13 +315,27 @@ static void pause_listening(struct guest_listener *listener)
 	listener->paused = true;
 }
 
-/* A message's descriptors that find no place would be closed in the call that receives it. */
-static bool is_near_limit(int fd)
+static uint32_t max_fds(void)
 {
 	struct rlimit limit;
 
-	return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
-	       (rlim_t)fd + FDS_MAX + GUEST_LISTENER_PEERS_MAX >= limit.rlim_cur;
+	return getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > INT32_MAX
+		       ? INT32_MAX
+		       : (uint32_t)limit.rlim_cur;
+}
+
+static bool is_near_limit(const struct guest_listener *listener, int fd)
+{
+	return (uint32_t)fd + (listener->any_user ? SPARE_FDS_ANY : SPARE_FDS) >= max_fds();
+}
+
+static struct descriptor_closer *make_closer(void)
+{
+	uint32_t max = max_fds() / 2;
+
+	if (max < CLOSER_MIN)
+		max = CLOSER_MIN;
+	return descriptor_closer_create(max < CLOSER_MAX ? max : CLOSER_MAX);
 }
 
 /* false: nobody waits, or there is no descriptor for who does. */
@@ -320,12 +347,12 @@ static bool accept_one(struct guest_listener *listener)
 		fd = accept4(listener->source.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	else
 		errno = EMFILE;
-	if (fd >= 0 && !is_near_limit(fd)) {
+	if (fd >= 0 && !is_near_limit(listener, fd)) {
 		take_in(listener, fd);
 		return true;
 	}
 	if (fd >= 0) {
-		descriptor_closer_add(listener->closer, fd);
+		descriptor_closer_add(listener->closer, fd, geteuid());
 		listener->refused++;
 		errno = EMFILE;
 	}
@@ -352,9 +379,7 @@ void guest_listener_take_all(struct guest_listener *listener)
 			peer_ready(&listener->peers[i]);
 }
 
-/* ---- life
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- life ------------------------------------------------------------------------------------- */
 
 static int start(struct guest_listener *listener, const char *path, const char **problem)
 {
@@ -364,6 +389,10 @@ static int start(struct guest_listener *listener, const char *path, const char *
 	listener->path = strdup(path);
 	if (!listener->path)
 		return -ENOMEM;
+	*problem = "the limit of open files (ulimit -n) is too low for guests of all users: raise "
+		   "it to 512";
+	if (listener->any_user && max_fds() < GUEST_LISTENER_FDS_MIN)
+		return -EMFILE;
 	int fd = socket_path_listen(path, listener->any_user ? 0666 : 0600, problem);
 	if (fd < 0)
 		return fd;
@@ -398,7 +427,7 @@ int guest_listener_create(struct event_loop *loop, const char *path, bool any_us
 			new_listener->peers[i].listener = new_listener;
 			new_listener->peers[i].source.fd = -1;
 		}
-		new_listener->closer = descriptor_closer_create();
+		new_listener->closer = make_closer();
 		if (new_listener->closer)
 			r = start(new_listener, path, &problem);
 	}
@@ -424,7 +453,7 @@ void guest_listener_destroy(struct guest_listener *listener)
 	/* Connections that nobody accepted close with it, and what they sent. */
 	if (listener->source.fd >= 0) {
 		event_loop_remove(listener->loop, &listener->source);
-		descriptor_closer_add(listener->closer, listener->source.fd);
+		descriptor_closer_add(listener->closer, listener->source.fd, geteuid());
 	}
 	descriptor_closer_destroy(listener->closer, CLOSER_WAIT_MS);
 	free(listener->path);
@@ -454,14 +483,13 @@ void guest_listener_keep_rings(struct guest_listener *listener)
 
 static void watch_again(struct guest_listener *listener)
 {
-	if (!can_close(listener))
-		return;
-	if (listener->paused && event_loop_add(listener->loop, &listener->source) == 0)
+	if (listener->paused && can_close(listener) &&
+	    event_loop_add(listener->loop, &listener->source) == 0)
 		listener->paused = false;
 	for (uint32_t i = 0; i < GUEST_LISTENER_PEERS_MAX; i++) {
 		struct peer *peer = &listener->peers[i];
 
-		if (peer->source.fd >= 0 && peer->paused &&
+		if (peer->source.fd >= 0 && peer->paused && can_read(peer) &&
 		    event_loop_add(listener->loop, &peer->source) == 0)
 			peer->paused = false;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fair_shares.h"
 #include "guest_register.h"
 #include "predecessor.h"
 #include "proc_file.h"
@@ -211,6 +212,12 @@ static bool is_end_known(struct guest_process *process, uint64_t now_ns)
 	       now_ns - process->died_ns >= GUEST_PROCESS_VERDICT_NS;
 }
 
+static uint32_t next_id(struct guest_process *process)
+{
+	fair_shares_take(process->scope->process_ids, process->uid);
+	return ++*process->scope->nr_processes;
+}
+
 static int send_description(struct guest_process *process)
 {
 	struct message message;
@@ -218,7 +225,7 @@ static int send_description(struct guest_process *process)
 
 	if (r == 0 && process_description_changed(process->description)) {
 		if (process->process_id == 0)
-			process->process_id = ++*process->scope->nr_processes;
+			process->process_id = next_id(process);
 		process_description_message(process->description, &message);
 		message.process.process_id = process->process_id;
 		r = publisher_send(process->scope->publisher, &message);
@@ -356,7 +363,7 @@ static int send_statistics(struct guest_process *process)
 					   publisher);
 }
 
-/* Likewise. */
+/* Rows of placement replace what was sent before, too. */
 static int send_placement(struct guest_process *process)
 {
 	struct publisher *publisher = process->scope->publisher;

@@ -21,7 +21,7 @@ struct record_ring_command;
 
 #define GUEST_PROCESS_LEDGER_INTERVAL_NS 500000000ull
 #define GUEST_PROCESS_VERDICT_NS                                                                   \
-	500000000ull /* a process that ended without a goodbye may have been stopped, of which its `run` tells a little later */
+	500000000ull /* after an end without a goodbye: `run` tells late of a stop */
 #define GUEST_PROCESS_BATCHES 8u
 /* Names and paths of one process that are on their way, unless it is trusted. */
 #define GUEST_PROCESS_TEXT_MAX (256u << 10)
@@ -29,6 +29,7 @@ struct record_ring_command;
 struct guest_process;
 struct symbolizer_module;
 struct user_shares;
+struct fair_shares;
 
 /* What all processes share; borrowed until the last guest_process_destroy(). */
 struct guest_process_scope {
@@ -42,6 +43,7 @@ struct guest_process_scope {
 	const struct numa_map *numa; /* NULL: it is of no interest where threads run */
 	uint32_t *
 		nr_processes; /* process ids that were given: each with the first word of its process */
+	struct fair_shares *process_ids;                                      /* of each user */
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
 	void (*notice)(void *context, const char *text);
 	void *context;
@@ -51,8 +53,8 @@ struct guest_process_scope {
 	bool begins_anew; /* what guests recorded before they came to us is not ours (agent.h: attached) */
 };
 
-/* Takes the arrival's ring, also on error. process_id: what the process is known by already; 0: it is not. 0 or -ENOMEM; on error *process
- * is NULL. */
+/* Takes the arrival's ring, also on error. process_id: what the process is known by already; 0: it is not. 0 or
+ * -ENOMEM; on error *process is NULL. */
 int guest_process_create(uint32_t process_id, const struct guest_arrival *arrival,
 			 const struct guest_process_scope *scope, struct guest_process **process);
 void guest_process_destroy(struct guest_process *process); /* accepts NULL */
@@ -69,7 +71,8 @@ void guest_process_command(struct guest_process *process,
 			   const struct record_ring_command *command);
 uint32_t guest_process_capture(const struct guest_process *process, uint32_t *nr_windows);
 
-/* Sends who it is, unless that was sent before, for what is known of the process by other means. 0 or -errno: the agent can't go on. */
+/* Sends who it is, unless that was sent before, for what is known of the process by other means. 0 or -errno: the
+ * agent can't go on. */
 int guest_process_introduce(struct guest_process *process, uint32_t *process_id);
 
 /* Borrowed until guest_process_destroy(), for what is counted elsewhere (process_ledger_set()). */
@@ -91,7 +94,8 @@ void guest_process_beat(struct guest_process *process, uint64_t now_ns);
  */
 void guest_process_end(struct guest_process *process, bool died);
 
-/* Where its launches have the stacks that the kernel walks; borrowed until guest_process_destroy(). NULL: it walks them itself. */
+/* Where its launches have the stacks that the kernel walks; borrowed until guest_process_destroy(). NULL: it walks
+ * them itself. */
 struct probe_stacks;
 void guest_process_set_probe(struct guest_process *process, struct probe_stacks *probe);
 struct probe_stacks *guest_process_probe(const struct guest_process *process);
@@ -103,8 +107,8 @@ bool guest_process_was_tried(const struct guest_process *process);
 /* It walks them itself from now on. What is on its way is still joined. */
 void guest_process_leave_probe(struct guest_process *process);
 
-/* The user, or a scheduler, has stopped it by a signal: should it end without a goodbye, it counts as this (LEDGER_INTERRUPTED_END or
- * LEDGER_TERMINATED_END). */
+/* The user, or a scheduler, has stopped it by a signal: should it end without a goodbye, it counts as this
+ * (LEDGER_INTERRUPTED_END or LEDGER_TERMINATED_END). */
 void guest_process_stop(struct guest_process *process, enum ledger_reason end);
 
 /* Nobody will tell any more. */
@@ -112,8 +116,8 @@ void guest_process_hurry(struct guest_process *process);
 
 int32_t guest_process_rank(const struct guest_process *process);
 
-/* Begins a pass, unless one is under way: the pass reads what the guest has published by now. A guest with a probe needs
- * this call before the kernel's events are read: each launch of the pass then has its stack. For others
+/* Begins a pass, unless one is under way: the pass reads what the guest has published by now. A guest with a probe
+ * needs this call before the kernel's events are read: each launch of the pass then has its stack. For others
  * guest_process_pass() makes it. false: there is nothing to read. */
 bool guest_process_begin(struct guest_process *process, uint64_t now_ns);
 

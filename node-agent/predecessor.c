@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fair_shares.h"
 #include "proto/key_set.h"
 
 #define TEXTS 3
@@ -79,8 +80,9 @@ static struct predecessor *find(struct predecessor_table *table,
 	return NULL;
 }
 
-/* A place for an epoch that this user asks about: where the user has its share, one of the user's own; else one that
- * was never used, or the answer that was not wanted for the longest time. NULL: all are waiting for their answers. */
+/* A place for an epoch that this user asks about. It is one that was never used while the user may have another one.
+ * Otherwise it is the answer that was not wanted for the longest time, of the user's own if there are any. NULL: all
+ * of these wait for their answers. */
 static struct predecessor *find_place(struct predecessor_table *table, uid_t uid)
 {
 	struct predecessor *place = NULL;
@@ -89,13 +91,12 @@ static struct predecessor *find_place(struct predecessor_table *table, uid_t uid
 	for (uint32_t i = 0; i < table->count; i++)
 		held += table->entries[i].uid == uid;
 
-	bool own = uid != 0 && uid != geteuid() && held >= PREDECESSORS_USER_MAX;
-	if (!own && table->count < PREDECESSORS_MAX)
+	if (fair_shares_admit(uid, held, PREDECESSORS_MAX - table->count))
 		return &table->entries[table->count++];
 	for (uint32_t i = 0; i < table->count; i++) {
 		struct predecessor *entry = &table->entries[i];
 
-		if (!entry->publisher && (!own || entry->uid == uid) &&
+		if (!entry->publisher && (held == 0 || entry->uid == uid) &&
 		    (!place || entry->used < place->used))
 			place = entry;
 	}
@@ -116,7 +117,7 @@ static struct predecessor *ask(struct predecessor_table *table,
 	return entry;
 }
 
-/* Without a publisher from when the answer is there. */
+/* The publisher goes when the answer is there. */
 static void step(struct predecessor *entry, uint64_t now_ns)
 {
 	if (!entry->publisher)
@@ -129,7 +130,7 @@ static void step(struct predecessor *entry, uint64_t now_ns)
 	entry->publisher = NULL;
 }
 
-/* Of an epoch that nobody asks about any more: its process has ended. */
+/* Other questions go on, too: the process that asked one may have ended, and its publisher is to be closed. */
 static void step_others(struct predecessor_table *table, const struct predecessor *asked,
 			uint64_t now_ns)
 {

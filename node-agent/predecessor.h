@@ -8,10 +8,9 @@
 
 #include "publisher.h"
 
-#define PREDECESSORS_MAX                                                                           \
-	16u /* epochs that are known at a time; an answer that was given may be asked for again */
-#define PREDECESSORS_USER_MAX                                                                      \
-	4u /* of these for one user's processes, whose word an epoch is; root's may be all */
+/* Epochs that are known at a time, shared by users (fair_shares.h), since an epoch is a process's word. An answer that
+ * was given may be asked for again. */
+#define PREDECESSORS_MAX 16u
 
 struct predecessor_table;
 

@@ -11,7 +11,7 @@
 #include "string_dictionary.h"
 
 #define PROCESS_PLACEMENT_THREADS 256u /* further ones are not looked at */
-#define PROCESS_PLACEMENT_NODES   64u  /* likewise */
+#define PROCESS_PLACEMENT_NODES   64u  /* further ones are not counted */
 #define PROCESS_PLACEMENT_LOOK_NS 1000000000ull
 
 struct process_placement;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "event_loop.h"
+#include "fair_shares.h"
 #include "guest_process.h"
 #include "proc_file.h"
 
@@ -104,7 +105,7 @@ bool process_table_has_place(const struct process_table *table, uid_t uid, uint3
 	*held = 0;
 	for (uint32_t i = 0; i < table->count; i++)
 		*held += guest_process_uid(table->entries[i]->process) == uid;
-	return uid == 0 || uid == geteuid() ? left > 0 : *held < left;
+	return fair_shares_admit(uid, *held, left);
 }
 
 uint32_t process_table_count(const struct process_table *table)

@@ -25,9 +25,7 @@ void process_table_destroy(struct process_table *table); /* and the processes in
  * PROCESS_TABLE_MAX; -ENOMEM. */
 int process_table_add(struct process_table *table, struct guest_process *process, pid_t pid);
 
-/* Whether a process of this user may still be added. Root's and our own user's may while there are places; another
- * user's while that user holds fewer than are left. So one user alone gets half of the places, and every further one
- * half of what is left then. *held: how many that user holds. */
+/* Whether a process of this user may still be added (fair_shares.h). *held: how many that user has here. */
 bool process_table_has_place(const struct process_table *table, uid_t uid, uint32_t *held);
 
 uint32_t process_table_count(const struct process_table *table);

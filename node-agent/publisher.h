@@ -17,8 +17,8 @@ struct publisher_options {
 	const char
 		*endpoint; /* borrowed for publisher_create() only; NULL: see publisher_connect() */
 	void *zmq_context; /* borrowed until publisher_destroy(); NULL: one of its own */
-	const struct key_set
-		*keys; /* an agent's; borrowed likewise; NULL: nothing protects the connection */
+	const struct key_set *
+		keys; /* an agent's; borrowed for publisher_create() only; NULL: nothing protects the connection */
 	struct message_hello hello; /* texts borrowed for publisher_create() only */
 	uint64_t window_bytes; /* of frames kept in memory; publisher_has_room() is false from there
 				  on */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fair_shares.h"
 #include "guest_listener.h"
 #include "proc_file.h"
 #include "process_description.h"
@@ -48,7 +49,7 @@ bool refused_guests_wants(const struct refused_guests *guests, const struct gues
 			return false;
 		held += guests->guests[i].uid == arrival->uid;
 	}
-	return held < REFUSED_GUESTS_MAX - guests->count;
+	return fair_shares_admit(arrival->uid, held, REFUSED_GUESTS_MAX - guests->count);
 }
 
 void refused_guests_add(struct refused_guests *guests, const struct guest_arrival *arrival,
@@ -78,6 +79,14 @@ void refused_guests_forget(struct refused_guests *guests, const struct guest_arr
 	}
 }
 
+static void tell(struct refused_guests *guests, uint32_t index, refused_guests_end end,
+		 void *context)
+{
+	end(context, &guests->guests[index]);
+	guests->guests[index].description = NULL;
+	drop(guests, index);
+}
+
 uint32_t refused_guests_look(struct refused_guests *guests, refused_guests_end end, void *context)
 {
 	for (uint32_t i = 0; i < guests->count;) {
@@ -87,8 +96,7 @@ uint32_t refused_guests_look(struct refused_guests *guests, refused_guests_end e
 			i++;
 			continue;
 		}
-		end(context, guest);
-		drop(guests, i);
+		tell(guests, i, end, context);
 	}
 	return guests->count;
 }
@@ -105,8 +113,6 @@ uint64_t refused_guests_step(struct refused_guests *guests, uint64_t now_ns, ref
 
 void refused_guests_end_all(struct refused_guests *guests, refused_guests_end end, void *context)
 {
-	while (guests->count > 0) {
-		end(context, &guests->guests[0]);
-		drop(guests, 0);
-	}
+	while (guests->count > 0)
+		tell(guests, 0, end, context);
 }

@@ -27,32 +27,32 @@ struct refused_guest {
 	struct process_description *description; /* made while /proc had it; owns */
 };
 
-/* Borrowed for the call. */
+/* guest is borrowed for the call; its description is taken. */
 typedef void (*refused_guests_end)(void *context, const struct refused_guest *guest);
 
 /* NULL: out of memory. destroy accepts NULL. */
 struct refused_guests *refused_guests_create(void);
 void refused_guests_destroy(struct refused_guests *guests);
 
-/* It is not known yet, and its user has fewer here than there is room left: so no user can keep out all others. */
+/* Whether the guest is not known yet, and its user may have another one here (fair_shares.h). */
 bool refused_guests_wants(const struct refused_guests *guests, const struct guest_arrival *arrival);
 
-/* One that is wanted. start_ticks: of arrival->pid. Takes the description. */
+/* Adds a guest that is wanted. start_ticks: of arrival->pid. Takes the description. */
 void refused_guests_add(struct refused_guests *guests, const struct guest_arrival *arrival,
 			uint64_t start_ticks, const char *why,
 			struct process_description *description);
 
-/* It has a place now. One that is not known: nothing happens. */
+/* The guest has a place now. Nothing happens if it is not known. */
 void refused_guests_forget(struct refused_guests *guests, const struct guest_arrival *arrival);
 
-/* Tells of each that is gone, once, and forgets it. Returns how many live, as far as can be seen. */
+/* Tells of each guest that has ended, once, and forgets it. Returns how many live, as far as can be seen. */
 uint32_t refused_guests_look(struct refused_guests *guests, refused_guests_end end, void *context);
 
-/* The same now and then. Returns when to call again; UINT64_MAX: not needed. */
+/* Does that every REFUSED_GUESTS_LOOK_NS. Returns when to call again; UINT64_MAX: not needed. */
 uint64_t refused_guests_step(struct refused_guests *guests, uint64_t now_ns, refused_guests_end end,
 			     void *context);
 
-/* The agent goes: tells of all. */
+/* Tells of all guests, and forgets them: the agent goes. */
 void refused_guests_end_all(struct refused_guests *guests, refused_guests_end end, void *context);
 
 #endif

@@ -1,4 +1,5 @@
-/* Another process's memory, as it is now. It may change while it is read, and what is there may be anything. Any thread. */
+/* Another process's memory, as it is now. It may change while it is read, and what is there may be anything. Any
+ * thread. */
 #ifndef REMOTE_MEMORY_H
 #define REMOTE_MEMORY_H
 
@@ -17,8 +18,8 @@ struct remote_range {
 	size_t size;
 };
 
-/* Reads ranges in order, in one call of the kernel. Returns how many of them, from the first on, it has read whole. nr: at most
- * REMOTE_MEMORY_RANGES_MAX. */
+/* Reads ranges in order, in one call of the kernel. Returns how many of them, from the first on, it has read whole.
+ * nr: at most REMOTE_MEMORY_RANGES_MAX. */
 uint32_t remote_memory_read_ranges(pid_t pid, const struct remote_range *ranges, uint32_t nr);
 
 #endif

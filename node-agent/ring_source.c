@@ -93,8 +93,7 @@ static void read_counts(struct ring_source *source)
 		count(source, LEDGER_DEVICE_NONE, LEDGER_UNTRUSTED_RING);
 }
 
-/* ---- launches
- * ---------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static int find_probed(struct ring_source *source, const struct launch_record *launch,
 		       uint32_t *node_id)
@@ -164,8 +163,7 @@ static int read_launches(struct ring_source *source, struct batch_builder *build
 	return 0;
 }
 
-/* ---- GPU records
- * ------------------------------------------------------------------------------------------- */
+/* ---- GPU records ----------------------------------------------------------------------------- */
 
 static void translate_name(struct ring_source *source, struct gpu_record *record)
 {
@@ -262,9 +260,7 @@ void ring_source_abandon(struct ring_source *source)
 	source->abandoned = true;
 }
 
-/* ---- passes
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 bool ring_source_begin(struct ring_source *source)
 {

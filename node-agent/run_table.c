@@ -1,7 +1,10 @@
 #include "run_table.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "fair_shares.h"
 
 struct run {
 	uint32_t id; /* 0: this place is free */
@@ -35,6 +38,44 @@ static struct run *find(struct run_table *table, uint32_t id, uid_t uid)
 	return NULL;
 }
 
+static uint32_t held_by(const struct run_table *table, uid_t uid)
+{
+	uint32_t held = 0;
+
+	for (uint32_t i = 0; i < RUN_TABLE_MAX; i++)
+		held += table->runs[i].id != 0 && table->runs[i].uid == uid;
+	return held;
+}
+
+static uint32_t count(const struct run_table *table)
+{
+	uint32_t runs = 0;
+
+	for (uint32_t i = 0; i < RUN_TABLE_MAX; i++)
+		runs += table->runs[i].id != 0;
+	return runs;
+}
+
+/* A free place if the user may have it, else that of the run that was quiet the longest: of the user's own if there are
+ * any. */
+static struct run *find_place(struct run_table *table, uid_t uid)
+{
+	uint32_t held = held_by(table, uid);
+	bool is_free = fair_shares_admit(uid, held, RUN_TABLE_MAX - count(table));
+	struct run *place = NULL;
+
+	for (uint32_t i = 0; i < RUN_TABLE_MAX; i++) {
+		struct run *run = &table->runs[i];
+
+		if (is_free && run->id == 0)
+			return run;
+		if (run->id != 0 && (held == 0 || run->uid == uid) &&
+		    (!place || run->used < place->used))
+			place = run;
+	}
+	return place;
+}
+
 /* NULL: of no run. */
 static struct run *get(struct run_table *table, uint32_t id, uid_t uid)
 {
@@ -43,10 +84,7 @@ static struct run *get(struct run_table *table, uint32_t id, uid_t uid)
 	if (id == 0)
 		return NULL;
 	if (!run) {
-		run = &table->runs[0];
-		for (uint32_t i = 1; i < RUN_TABLE_MAX; i++)
-			if (table->runs[i].used < run->used)
-				run = &table->runs[i];
+		run = find_place(table, uid);
 		*run = (struct run){.id = id, .uid = uid};
 	}
 	run->used = ++table->used;

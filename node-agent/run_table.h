@@ -1,5 +1,6 @@
-/* What became of the processes of each `flamegrid run --agent`, for when it asks (control.h). Of finitely many runs: the one that was quiet the longest
- * makes room. Single-threaded: only the agent loop calls it. */
+/* What became of the processes of each `flamegrid run --agent`, for when it asks (control.h). Of finitely many runs,
+ * which users share (fair_shares.h): a user who may have no further one loses the one that was quiet the longest.
+ * Single-threaded: only the agent loop calls it. */
 #ifndef RUN_TABLE_H
 #define RUN_TABLE_H
 
@@ -16,18 +17,24 @@ struct run_table;
 struct run_table *run_table_create(void);
 void run_table_destroy(struct run_table *table);
 
-/* A process of this user's run was taken in; it has ended, with that many records, and the last message about it was seq; one could not be recorded, for
- * that reason. run 0: of none, nothing happens. */
+/* A process of this user's run was taken in. Run 0 is none: nothing happens, here and below. */
 void run_table_begin(struct run_table *table, uint32_t run, uid_t uid);
+
 struct run_table_sums {
-	uint64_t launches, records, lost, seq;
+	uint64_t launches, records, lost;
+	uint64_t seq; /* of the last message about the process */
 };
+
+/* A process that was taken in has ended, with these sums. */
 void run_table_end(struct run_table *table, uint32_t run, uid_t uid,
 		   const struct run_table_sums *sums);
+
+/* A process could not be recorded, for this reason (copied). seq: as above. */
 void run_table_absent(struct run_table *table, uint32_t run, uid_t uid, const char *why,
 		      uint64_t seq);
 
-/* What there is to say of it, acked_seq being acknowledged. The place stays as it is. Of a run that nobody has heard of: zeros. */
+/* Fills *result for a run. Messages up to acked_seq are stored. result->place is not touched. A run that nobody has
+ * heard of leaves *result as it is. */
 void run_table_result(const struct run_table *table, uint32_t run, uid_t uid, uint64_t acked_seq,
 		      struct control_result *result);
 

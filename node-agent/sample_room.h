@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-#define SAMPLE_ROOM_MIN (8u << 20) /* bytes */
-#define SAMPLE_ROOM_WAITS (32u << 20) /* likewise, with waits: threads make as many as they like */
-#define SAMPLE_ROOM_MAX (128u << 20)
+#define SAMPLE_ROOM_MIN   (8u << 20)  /* bytes */
+#define SAMPLE_ROOM_WAITS (32u << 20) /* at least, with waits: threads make as many as they like */
+#define SAMPLE_ROOM_MAX   (128u << 20)
 
 /* Bytes for half a second of samples of all CPUs, with stack_pages of 4 KiB each: an agent that has to share its
  * CPU comes that late. At most a 64th of the machine's memory, which is memory_bytes; within the bounds above. */

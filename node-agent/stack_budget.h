@@ -1,6 +1,6 @@
-/* How much of the agent's time the stacks of one process may take while there is more to do than time. As long as
- * the kernel's buffer is less than three quarters full, as much as they need; then the fifth of the time that is each one's
- * due; of a buffer that is nearly full all samples are read in haste. Pure; times are arguments. */
+/* How much of the agent's time the stacks of one process may take. While the kernel's buffer is less than 75 % full a
+ * process may take what it needs. Above that it may take a fifth of the time. Above 95 % every sample is read in haste.
+ * Pure; times are arguments. */
 #ifndef STACK_BUDGET_H
 #define STACK_BUDGET_H
 

@@ -12,7 +12,7 @@
 
 enum stack_merge_kind {
 	STACK_MERGE_NATIVE, /* number: the index of the native frame */
-	STACK_MERGE_PYTHON, /* likewise */
+	STACK_MERGE_PYTHON, /* number: the index of the Python frame */
 	STACK_MERGE_MARK,   /* enum stack_mark */
 };
 

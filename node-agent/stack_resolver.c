@@ -29,9 +29,9 @@ struct stack_resolver {
 	struct module_table *modules;
 	uint64_t *text_room;
 	struct id_table nodes;    /* guest's stack id to node id + 1 */
-	struct id_table captures; /* likewise, of what created a graph's node */
+	struct id_table captures; /* the same, of stacks that created a graph's node */
 	struct id_table codes;    /* guest's code id to code id, and CODE_HAS_FILE */
-	struct id_table ranges;   /* likewise, of NVTX ranges */
+	struct id_table ranges;   /* the same, of NVTX ranges */
 	struct id_table calls;    /* cbid to node id + 1, of launches without a stack */
 	struct id_table others; /* number to node id + 1, of stacks that did not come in the ring */
 	struct id_table lost;   /* cbid to node id + 1, of those that did not come at all */

@@ -54,10 +54,10 @@ struct symbolizer_module {
 	uint8_t build_id[WIRE_BUILD_ID_MAX]; /* or content id */
 };
 
-/* Says where a module's file is, before the first request for it; may be repeated with other places.
- * The file is opened soon, by /proc/PID/map_files and its path in the process's root (job_file.h). It
- * is believed only if it has the same identity, and if root or the owner is behind it: root or the
- * owner has the file, a living process of the owner maps it, or it is older than the process. It stays open until it was read, so that the process may end and
+/* Says where a module's file is, before the first request for it; may be repeated with other places. The file is
+ * opened soon, by /proc/PID/map_files and its path in the process's root (job_file.h). It is believed only if it has
+ * the same identity, and if root or the owner is behind it: root or the owner has the file, a living process of the
+ * owner maps it, or it is older than the process. It stays open until it was read, so that the process may end and
  * the file go. 0 or -ENOMEM. */
 int symbolizer_add_module(struct symbolizer *symbolizer, const struct symbolizer_module *module);
 

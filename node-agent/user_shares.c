@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "fair_shares.h"
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
@@ -49,7 +49,7 @@ struct user_shares *user_shares_create(struct string_dictionary *strings,
 
 bool user_share_is_trusted(const struct user_share *share)
 {
-	return share->uid == 0 || share->uid == geteuid();
+	return fair_shares_trust(share->uid);
 }
 
 static uint64_t bytes_of(const struct user_share *share)
@@ -175,7 +175,7 @@ bool user_share_end(struct user_share *share)
 		uint32_t max = kind == KIND_MODULES ? STACK_MODULES_MAX : WIRE_ID_MAX;
 
 		share->used[kind] += now[kind] - share->shares->before[kind];
-		may = may && share->used[kind] < max - now[kind];
+		may = may && fair_shares_admit(share->uid, share->used[kind], max - now[kind]);
 	}
 	return may || user_share_is_trusted(share);
 }

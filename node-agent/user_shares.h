@@ -1,6 +1,5 @@
 /* What each user's processes have put into the dictionaries. Ids are never given back, so that one user
- * alone could use them up for everybody: a user other than root and our own may take them while it has taken fewer than
- * are left. Which strings and stacks are known is remembered for each user apart, so that none pushes out another's.
+ * alone could use them up for everybody: users share them (fair_shares.h). Which strings and stacks are known is remembered for each user apart, so that none pushes out another's.
  * Single-threaded: only the agent loop calls it. */
 #ifndef USER_SHARES_H
 #define USER_SHARES_H

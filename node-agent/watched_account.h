@@ -14,7 +14,7 @@ struct process_ledger;
 struct watched_account {
 	uint64_t received, received_ns; /* samples that the kernel counted */
 	uint64_t opened, opened_ns;     /* and that it did not */
-	uint64_t collectives;           /* calls of collective libraries, likewise counted */
+	uint64_t collectives;           /* calls of collective libraries that the kernel counted */
 	uint64_t no_stack, no_python, mismatched, truncated, hurried; /* samples */
 	uint32_t nr_asked;                                   /* whether it has settled */
 	struct sample_counts base, inherited, total;

@@ -99,10 +99,10 @@ bool watched_process_is_read(struct watched_process *process, uint64_t written, 
 /* Takes one that the kernel did not count, as it did not come to its end. */
 int watched_process_add_open(struct watched_process *process, const struct sample_event *event);
 
-/* Counts one that was too short for a sample, likewise. */
+/* Counts a wait that was too short for a sample, and that the kernel did not count. */
 void watched_process_count_short(struct watched_process *process, uint64_t duration_ns);
 
-/* Sends the samples at hand. 0 or -errno, likewise. */
+/* Sends the samples at hand. 0 or -errno. */
 int watched_process_flush(struct watched_process *process);
 
 /* What the kernel has counted for the pid; what it had for the program before it in the same process is taken off. */

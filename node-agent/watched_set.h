@@ -15,7 +15,7 @@ struct watched_table;
 
 struct watched_set {
 	struct watched_scope scope;  /* of each process; to be filled before the first event */
-	struct bpf_ring *ring;       /* borrowed; likewise */
+	struct bpf_ring *ring;       /* borrowed; to be filled before the first event */
 	struct watched_table *table; /* owns */
 	uint64_t samples;            /* of processes that are over */
 	bool stopped;                /* no events come any more */

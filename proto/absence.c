@@ -22,6 +22,11 @@ const char *absence_text(const struct guest_absence *absence, char *text, size_t
 					"scheduler's h_vmem) "
 					"leaves no room for its shared memory: raise it",
 			 memory);
+	else if (absence->error == EAGAIN)
+		snprintf(text, size,
+			 ABSENCE_FAILED
+			 "it locks its memory (mlockall), and its limit of locked memory "
+			 "(ulimit -l) leaves no room for its shared memory: raise it");
 	else if (absence->error == EMFILE || absence->error == ENFILE)
 		snprintf(text, size,
 			 ABSENCE_FAILED "it has no file descriptor left (ulimit -n): raise it");

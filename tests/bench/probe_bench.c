@@ -149,7 +149,7 @@ int main(void)
 	int fd;
 
 	if (record_ring_create(&RECORD_RING_SIZES_DEFAULT, &guest, &fd) < 0 ||
-	    record_ring_map(fd, &agent) < 0 || launch_thread_init() < 0)
+	    record_ring_map(fd, &agent) < 0 || launch_thread_init(LAUNCH_THREADS_KEPT) < 0)
 		return 1;
 	close(fd);
 	launch = (struct launch_callback){

@@ -87,12 +87,32 @@ static void what_is_no_wait_has_no_such_part(void **state)
 	string_dictionary_destroy(strings);
 }
 
+static uint64_t queued(uint64_t woken_ns, uint64_t min_ns)
+{
+	struct sample_event event = {
+		.kind = HOST_SAMPLE_OFF_CPU, .time_ns = 5000, .duration_ns = 1000, .argument = 77};
+
+	sample_event_set_queued(&event, woken_ns, min_ns);
+	return sample_event_queued(&event);
+}
+
+static void a_run_queue_below_the_minimum_stays_in_the_wait(void **state)
+{
+	(void)state;
+	assert_int_equal(queued(4800, 200), 200);
+	assert_int_equal(queued(4800, 201), 0);
+	assert_int_equal(queued(0, 1), 0);
+	assert_int_equal(queued(5000, 1), 0);
+	assert_int_equal(queued(3000, 1), 1000); /* woken before it left */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_ends_where_the_thread_is_woken_and_the_rest_is_run_queue),
 		cmocka_unit_test(a_wait_of_one_part_is_one_sample),
 		cmocka_unit_test(what_is_no_wait_has_no_such_part),
+		cmocka_unit_test(a_run_queue_below_the_minimum_stays_in_the_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ contains "delay: what helps" "$scratch/delay.err" "a shorter --delay"
 absent range 0 "the NVTX range 'nosuch' was never entered (it opened no NVTX range at all)" \
 	--capture-range nvtx:nosuch -- "${launches[@]}"
 absent profiler 0 "cudaProfilerStart was never called" --capture-range profiler -- "${launches[@]}"
-absent steps 0 "the process ended before its step 100" --every-steps 100 -- "${launches[@]}"
+absent steps 0 "cudaProfilerStart was never called (--every-steps counts its calls)" --every-steps 100 -- "${launches[@]}"
 FLAMEGRID_CUPTI=/nonexistent/libcupti.so.13 absent cupti 3 "libcupti was not found (flamegrid doctor" -- "${launches[@]}"
 FAKE_CUPTI_TAKEN=1 absent taken 3 "another profiler holds CUPTI in this process" -- "${launches[@]}"
 # Only the job has the limit.

@@ -95,7 +95,7 @@ static int set_up(void **state)
 
 	if (!started++)
 		assert_int_equal(lifecycle_start(no_end), 0);
-	assert_int_equal(launch_thread_init(), 0);
+	assert_int_equal(launch_thread_init(LAUNCH_THREADS_KEPT), 0);
 	version = &versions[2];
 	test_ring_init(&fixture->ring);
 	fixture->definitions = DEFINITION_WRITER_INIT(fixture->ring.guest);

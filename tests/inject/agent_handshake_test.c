@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -17,6 +18,20 @@
 
 #include "proto/handshake.h"
 #include "proto/record_ring.h"
+
+/* Of the mappings of the thread that shakes hands; 0: they succeed. */
+static __thread int mmap_error;
+
+void *__real_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
+
+void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	if (mmap_error == 0)
+		return __real_mmap(address, size, protection, flags, fd, offset);
+	errno = mmap_error;
+	return MAP_FAILED;
+}
 
 /* Answers one guest with the bytes of a test. */
 struct server {
@@ -258,6 +273,24 @@ static void small_file_size_limit_is_reported(void **state)
 	assert_int_equal(server.hello.magic, HANDSHAKE_ABSENCE_MAGIC);
 }
 
+/* As where all memory is locked, and the limit of locked memory is reached. */
+static void ring_that_may_not_be_locked_is_an_error_and_not_a_missing_answer(void **state)
+{
+	struct server server;
+	struct record_ring *ring;
+	uint16_t window;
+
+	(void)state;
+	server_start(&server, NULL, 0);
+	mmap_error = EAGAIN;
+	int result = shake(&server, &ring, &window);
+	mmap_error = 0;
+	assert_int_equal(result, -EAGAIN);
+	assert_null(ring);
+	server_stop(&server);
+	assert_int_equal(server.hello.magic, HANDSHAKE_ABSENCE_MAGIC);
+}
+
 static void ring_goes_to_the_next_agent_under_the_same_name(void **state)
 {
 	struct server first, second;
@@ -339,6 +372,7 @@ int main(void)
 		cmocka_unit_test(offer_waits_for_nobody_and_lies_in_the_queue),
 		cmocka_unit_test(absent_agent_is_reported),
 		cmocka_unit_test(small_file_size_limit_is_reported),
+		cmocka_unit_test(ring_that_may_not_be_locked_is_an_error_and_not_a_missing_answer),
 		cmocka_unit_test(ring_goes_to_the_next_agent_under_the_same_name),
 		cmocka_unit_test(number_that_the_program_took_is_left_alone),
 		cmocka_unit_test(program_with_few_descriptors_keeps_them_all),

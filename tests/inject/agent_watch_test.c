@@ -34,6 +34,22 @@ static struct {
 	uint64_t start_ns;
 } self;
 
+/* Another thread's agent_watch_offer() within the next offer; 0: none. */
+static uint64_t meanwhile_ns;
+
+int __real_agent_handshake_offer(struct agent_link *link);
+int __wrap_agent_handshake_offer(struct agent_link *link);
+
+int __wrap_agent_handshake_offer(struct agent_link *link)
+{
+	uint64_t now_ns = meanwhile_ns;
+
+	meanwhile_ns = 0;
+	if (now_ns)
+		assert_true(agent_watch_offer(now_ns));
+	return __real_agent_handshake_offer(link);
+}
+
 static void listen_there(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -185,6 +201,20 @@ static void at_the_end_an_agent_that_was_killed_is_known_to_be_at_once(void **st
 	assert_int_equal(nr_offers(), 1);
 }
 
+/* The other thread comes while this one is at it. */
+static void two_threads_do_not_hand_over_the_ring_at_once(void **state)
+{
+	(void)state;
+	start_answered();
+	record_ring_beat(self.agent, self.start_ns);
+	meanwhile_ns = self.start_ns + 500 * MS;
+	assert_true(agent_watch_offer(self.start_ns + 500 * MS));
+	assert_int_equal(meanwhile_ns, 0);
+	assert_int_equal(nr_offers(), 1);
+	assert_true(agent_watch_offer(self.start_ns + 500 * MS));
+	assert_int_equal(nr_offers(), 1);
+}
+
 static void agent_that_left_and_took_its_socket_along_is_not_waited_for(void **state)
 {
 	(void)state;
@@ -243,6 +273,7 @@ int main(void)
 		TEST(ring_is_offered_again_a_second_after_the_last_beat),
 		TEST(at_the_end_a_beat_half_a_second_old_is_none),
 		TEST(at_the_end_an_agent_that_was_killed_is_known_to_be_at_once),
+		TEST(two_threads_do_not_hand_over_the_ring_at_once),
 		TEST(agent_that_left_and_took_its_socket_along_is_not_waited_for),
 		TEST(waiting_at_the_end_has_an_end),
 		TEST(guest_that_nobody_answers_gives_up_after_a_minute_and_counts),

@@ -351,6 +351,6 @@ int main(void)
 		TEST(what_finds_no_room_at_the_end_is_lost),
 	};
 
-	assert_int_equal(launch_thread_init(), 0);
+	assert_int_equal(launch_thread_init(LAUNCH_THREADS_KEPT), 0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
-	assert_int_equal(launch_thread_init(), 0);
+	assert_int_equal(launch_thread_init(LAUNCH_THREADS_KEPT), 0);
 	test_ring_init(&fixture->ring);
 	fixture->launch.ring = fixture->ring.guest;
 	fixture->writer = DEFINITION_WRITER_INIT(fixture->ring.guest);

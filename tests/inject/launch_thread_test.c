@@ -11,7 +11,8 @@
 
 #include "test_ring.h"
 
-#define AT_ONCE (LAUNCH_THREADS_KEPT + 4)
+#define KEPT    8u
+#define AT_ONCE (KEPT + 4)
 #define ROUNDS  40u
 #define NR      50u
 
@@ -21,7 +22,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	test_ring_init(&ring);
-	return launch_thread_init();
+	return launch_thread_init(KEPT);
 }
 
 static int tear_down(void **state)
@@ -109,6 +110,16 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* How many lie one behind the other: those that are kept, as others are whole pages. */
+static uint32_t nr_in_one_array(struct launch_thread *const *threads, uint32_t nr)
+{
+	uint32_t in_array = 1;
+
+	for (uint32_t i = 1; i < nr; i++)
+		in_array += (uintptr_t)threads[i] - (uintptr_t)threads[i - 1] == sizeof(**threads);
+	return in_array;
+}
+
 static void more_threads_than_are_kept_have_one_each(void **state)
 {
 	static struct launch_thread *own[AT_ONCE];
@@ -130,6 +141,7 @@ static void more_threads_than_are_kept_have_one_each(void **state)
 		assert_non_null(own[0]);
 		for (uint32_t i = 1; i < AT_ONCE; i++)
 			assert_ptr_not_equal(own[i], own[i - 1]);
+		assert_int_equal(nr_in_one_array(own, AT_ONCE), KEPT);
 	}
 }
 

@@ -45,7 +45,7 @@ void nccl_fixture_init(void)
 void nccl_fixture_start(void)
 {
 	assert_int_equal(lifecycle_start(nothing), 0);
-	assert_int_equal(launch_thread_init(), 0);
+	assert_int_equal(launch_thread_init(LAUNCH_THREADS_KEPT), 0);
 	nccl_profiler_start(&(struct nccl_profiler_parts){.ring = nccl_fixture.ring.guest,
 							  .definitions = &nccl_fixture.definitions,
 							  .is_recording = is_recording});

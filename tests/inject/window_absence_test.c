@@ -10,11 +10,16 @@
 #include "proto/absence.h"
 
 static const char *const names[] = {"step", "forward"};
+static uint64_t nr_starts; /* of the profiler */
 
 static void assert_text(const char *options_text, uint32_t nr_names, const char *words)
 {
 	const struct window_absence_facts facts = {
-		.now_ns = 5000000000u, .names = names, .nr_names = nr_names};
+		.now_ns = 5000000000u,
+		.names = names,
+		.nr_names = nr_names,
+		.nr_starts = nr_starts,
+	};
 	struct window_options options;
 	char text[WINDOW_ABSENCE_SIZE];
 
@@ -65,7 +70,10 @@ static void a_job_of_too_few_steps_says_which_it_waited_for(void **state)
 	(void)state;
 	assert_text("every=100,range=nvtx:step", 2, "before its step 100");
 	assert_text("every=100,range=nvtx:nosuch", 2, "'nosuch' was never entered");
+	nr_starts = 1;
 	assert_text("every=100,range=profiler", 0, "before its step 100");
+	nr_starts = 0;
+	assert_text("every=100,range=profiler", 0, "cudaProfilerStart was never called");
 }
 
 int main(void)

@@ -14,6 +14,7 @@
 #include "guest_fixture.h"
 #include "guest_program.h"
 #include "node-agent/agent.h"
+#include "node-agent/agent_absence.h"
 #include "node-agent/event_loop.h"
 #include "node-agent/proc_file.h"
 #include "proto/ledger.h"
@@ -412,6 +413,48 @@ static void guests_that_wait_when_the_agent_is_asked_to_end_are_read(void **stat
 	close(ring_fd);
 }
 
+/* It says that there is no memory for a ring; the agent hangs up once it has heard. */
+static void say_absence(const struct fixture *fixture)
+{
+	const struct guest_hello hello = guest_fixture_hello(1);
+	const struct guest_absence absence = {
+		.magic = HANDSHAKE_ABSENCE_MAGIC,
+		.version = HANDSHAKE_VERSION,
+		.pid = hello.pid,
+		.error = ENOMEM,
+		.start_ticks = hello.start_ticks,
+		.pid_namespace = hello.pid_namespace,
+		.file_limit_bytes = UINT64_MAX,
+		.memory_limit_bytes = UINT64_MAX,
+	};
+	int fd = guest_fixture_connect(fixture->socket);
+	char byte;
+
+	assert_int_equal(guest_fixture_send(fd, &absence, sizeof(absence), NULL, 0),
+			 sizeof(absence));
+	assert_int_equal(recv(fd, &byte, 1, 0), 0);
+	close(fd);
+}
+
+static void processes_that_cannot_be_recorded_are_named_or_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
+
+	start_agent(fixture, &options);
+	for (uint32_t i = 0; i < AGENT_ABSENCES_MAX + 8; i++)
+		say_absence(fixture);
+	stop_and_serve(fixture);
+	for (uint32_t id = 1; id <= AGENT_ABSENCES_MAX; id++)
+		assert_non_null(strstr(aggregator_view_process(&fixture->view, id)->notice,
+				       "Cannot allocate memory"));
+	struct aggregator_view_process *rest =
+		aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 1);
+	assert_int_equal(rest->state, PROCESS_ENDED);
+	assert_non_null(strstr(rest->notice, "this process and 7 others of its user"));
+	assert_int_equal(aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 2)->state, 0);
+}
+
 static void guest_whose_pid_is_anothers_by_now_is_not_taken_for_that_one(void **state)
 {
 	struct fixture *fixture = *state;
@@ -489,6 +532,7 @@ int main(int argc, char **argv)
 		TEST(own_ring_that_comes_after_its_process_is_gone_is_not_read_again),
 		TEST(guests_that_wait_when_the_agent_is_asked_to_end_are_read),
 		TEST(guest_whose_pid_is_anothers_by_now_is_not_taken_for_that_one),
+		TEST(processes_that_cannot_be_recorded_are_named_or_counted),
 		TEST(errors_at_the_start_name_what_and_where),
 	};
 

@@ -61,6 +61,9 @@ static void take_process(struct aggregator_view *view, const struct message_proc
 	own->state = process->state;
 	own->rank = process->rank;
 	own->nr_notices = process->nr_notices;
+	if (process->nr_notices > 0)
+		snprintf(own->notice, sizeof(own->notice), "%s",
+			 view->strings[process->notices[process->nr_notices - 1]]);
 	own->nr_devices = process->nr_devices;
 	if (process->nr_devices > 0)
 		own->device = process->devices[0];

@@ -11,7 +11,7 @@
 #include "router_fixture.h"
 
 #define AGGREGATOR_VIEW_WAIT_MS   20000
-#define AGGREGATOR_VIEW_PROCESSES 32u
+#define AGGREGATOR_VIEW_PROCESSES 1100u
 #define AGGREGATOR_VIEW_STRINGS   4096u
 
 struct aggregator_view_process {
@@ -21,6 +21,7 @@ struct aggregator_view_process {
 	uint32_t nr_devices;
 	struct message_device device;
 	char command[256], job[32];
+	char notice[256]; /* the last */
 };
 
 /* Embedded. */

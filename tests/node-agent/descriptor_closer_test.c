@@ -7,9 +7,12 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "guest_fixture.h"
+
+#define MAX 1024u
 
 /* close() of files below is held up until the test lets it go on. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -45,58 +48,100 @@ static void await_closed(int fd)
 
 static void what_is_added_is_closed(void **state)
 {
-	struct descriptor_closer *closer = descriptor_closer_create();
+	struct descriptor_closer *closer = descriptor_closer_create(MAX);
 	int fd = dup(0);
 
 	(void)state;
-	descriptor_closer_add(closer, fd);
+	descriptor_closer_add(closer, fd, geteuid());
 	await_closed(fd);
-	assert_int_equal(descriptor_closer_room(closer), DESCRIPTOR_CLOSER_MAX);
+	assert_int_equal(descriptor_closer_room(closer, geteuid()), MAX);
 	descriptor_closer_destroy(closer, 60000);
 }
 
 static void destroy_closes_what_waits(void **state)
 {
-	struct descriptor_closer *closer = descriptor_closer_create();
+	struct descriptor_closer *closer = descriptor_closer_create(MAX);
 	int fds[100];
 
 	(void)state;
 	for (int i = 0; i < 100; i++) {
 		fds[i] = dup(0);
-		descriptor_closer_add(closer, fds[i]);
+		descriptor_closer_add(closer, fds[i], geteuid());
 	}
 	descriptor_closer_destroy(closer, 60000);
 	for (int i = 0; i < 100; i++)
 		assert_false(is_open(fds[i]));
 }
 
-static void descriptors_in_unread_messages_are_closed_one_by_one(void **state)
+/* The end of a socket pair; the other one is closed, and its messages are not read. One of them is empty. */
+static int socket_with(int fd)
 {
-	struct descriptor_closer *closer = descriptor_closer_create();
-	int pair[2], inner[2], pipes[2];
-	char byte;
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	assert_int_equal(send(pair[0], "", 0, 0), 0);
+	assert_int_equal(guest_fixture_send(pair[0], "x", 1, &fd, 1), 1);
+	close(pair[0]);
+	close(fd);
+	return pair[1];
+}
+
+/* One that listens; a connection that nobody accepted has the descriptor in a message. */
+static int listener_with(int fd)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	socklen_t size = sizeof(address);
+	int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	int peer = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	/* A name that the system chooses. */
+	assert_int_equal(bind(listening, (struct sockaddr *)&address, sizeof(sa_family_t)), 0);
+	assert_int_equal(listen(listening, 1), 0);
+	assert_int_equal(getsockname(listening, (struct sockaddr *)&address, &size), 0);
+	assert_int_equal(connect(peer, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(guest_fixture_send(peer, "x", 1, &fd, 1), 1);
+	close(peer);
+	close(fd);
+	return listening;
+}
+
+static void descriptors_that_linger_in_unread_messages_hold_up_nobody(void **state)
+{
+	struct descriptor_closer *closer = descriptor_closer_create(MAX);
+	int other_ends[DESCRIPTOR_CLOSER_WORKERS], last = fcntl(0, F_DUPFD, 100);
 
 	(void)state;
-	assert_int_equal(pipe(pipes), 0);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, inner), 0);
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(guest_fixture_send(inner[0], "x", 1, &pipes[1], 1), 1);
-	assert_int_equal(guest_fixture_send(pair[0], "x", 1, &inner[1], 1), 1);
-	close(inner[1]);
-	close(pipes[1]);
-	descriptor_closer_add(closer, pair[1]);
-	/* Its last writer is gone. */
-	assert_int_equal(read(pipes[0], &byte, 1), 0);
+	for (uint32_t i = 0; i < DESCRIPTOR_CLOSER_WORKERS; i++) {
+		int fd = guest_fixture_lingering(&other_ends[i]);
+
+		fd = i % 2 ? socket_with(socket_with(fd)) : listener_with(fd);
+		descriptor_closer_add(closer, fd, geteuid());
+	}
+	descriptor_closer_add(closer, last, geteuid());
+	while (is_open(last)) {
+		descriptor_closer_room(closer, geteuid());
+		sched_yield();
+	}
 	descriptor_closer_destroy(closer, 60000);
-	close(inner[0]);
-	close(pair[0]);
-	close(pipes[0]);
+	for (uint32_t i = 0; i < DESCRIPTOR_CLOSER_WORKERS; i++)
+		close(other_ends[i]);
+}
+
+static void the_end_does_not_wait_for_what_lingers(void **state)
+{
+	struct descriptor_closer *closer = descriptor_closer_create(MAX);
+	int other_end, fd = guest_fixture_lingering(&other_end);
+
+	(void)state;
+	descriptor_closer_add(closer, fd, geteuid());
+	descriptor_closer_destroy(closer, UINT32_MAX);
+	assert_false(is_open(fd));
+	close(other_end);
 }
 
 static void descriptors_that_do_not_close_are_bounded_and_hold_up_nobody(void **state)
 {
-	struct descriptor_closer *closer = descriptor_closer_create();
+	struct descriptor_closer *closer = descriptor_closer_create(MAX);
 	int first = fcntl(0, F_DUPFD, 100);
 	uint32_t added = 0;
 
@@ -104,16 +149,16 @@ static void descriptors_that_do_not_close_are_bounded_and_hold_up_nobody(void **
 	pthread_mutex_lock(&gate);
 	slow_fd_min = first;
 	for (int fd = first; added < DESCRIPTOR_CLOSER_WORKERS; added++) {
-		descriptor_closer_add(closer, fd);
+		descriptor_closer_add(closer, fd, geteuid());
 		fd = fcntl(0, F_DUPFD, first);
 	}
 	while (nr_waiting < DESCRIPTOR_CLOSER_WORKERS)
 		sched_yield();
 	/* Each has its worker; more of them wait, and no more than there is room for. */
-	assert_int_equal(descriptor_closer_room(closer), DESCRIPTOR_CLOSER_MAX);
+	assert_int_equal(descriptor_closer_room(closer, geteuid()), MAX);
 	for (uint32_t i = 0; i < 10; i++)
-		descriptor_closer_add(closer, fcntl(0, F_DUPFD, first));
-	assert_int_equal(descriptor_closer_room(closer), DESCRIPTOR_CLOSER_MAX - 10);
+		descriptor_closer_add(closer, fcntl(0, F_DUPFD, first), geteuid());
+	assert_int_equal(descriptor_closer_room(closer, geteuid()), MAX - 10);
 	assert_int_equal(nr_waiting, DESCRIPTOR_CLOSER_WORKERS);
 	/* Whoever goes need not wait for them. */
 	descriptor_closer_destroy(closer, 0);
@@ -123,12 +168,41 @@ static void descriptors_that_do_not_close_are_bounded_and_hold_up_nobody(void **
 	slow_fd_min = -1;
 }
 
+static void one_users_descriptors_leave_workers_and_room_to_others(void **state)
+{
+	struct descriptor_closer *closer = descriptor_closer_create(MAX);
+	int first = fcntl(0, F_DUPFD, 100);
+	uid_t one = geteuid() + 1, other = geteuid() + 2;
+
+	(void)state;
+	pthread_mutex_lock(&gate);
+	slow_fd_min = first;
+	descriptor_closer_add(closer, first, one);
+	while (descriptor_closer_room(closer, one) > 0)
+		descriptor_closer_add(closer, fcntl(0, F_DUPFD, first), one);
+	while (nr_waiting < DESCRIPTOR_CLOSER_WORKERS / 2)
+		sched_yield();
+	assert_true(descriptor_closer_room(closer, other) >= MAX / 4);
+	/* Theirs are closed although those of the first wait for a longer time. */
+	int fd = fcntl(0, F_DUPFD, 50);
+	assert_true(fd < first);
+	descriptor_closer_add(closer, fd, other);
+	await_closed(fd);
+	assert_int_equal(nr_waiting, DESCRIPTOR_CLOSER_WORKERS / 2);
+	slow_fd_min = -1;
+	pthread_mutex_unlock(&gate);
+	descriptor_closer_destroy(closer, 60000);
+	assert_false(is_open(first));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_added_is_closed),
 		cmocka_unit_test(destroy_closes_what_waits),
-		cmocka_unit_test(descriptors_in_unread_messages_are_closed_one_by_one),
+		cmocka_unit_test(descriptors_that_linger_in_unread_messages_hold_up_nobody),
+		cmocka_unit_test(the_end_does_not_wait_for_what_lingers),
+		cmocka_unit_test(one_users_descriptors_leave_workers_and_room_to_others),
 		cmocka_unit_test(descriptors_that_do_not_close_are_bounded_and_hold_up_nobody),
 	};
 

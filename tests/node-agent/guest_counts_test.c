@@ -3,6 +3,7 @@
 #include "cmocka_test.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -95,6 +96,25 @@ static void a_counter_that_is_zero_again_ran_backwards(void **state)
 	assert_int_equal(guest_counts_read(&fixture->counts, fixture->agent), -EPROTO);
 }
 
+/* As where a mark is the first record, and is seen as a launch until it is told from one. */
+static void launches_may_be_none_again(void **state)
+{
+	struct fixture *fixture = *state;
+
+	record_ring_count(fixture->guest, 1, LEDGER_RECORDS, 7, 0);
+	assert_int_equal(guest_counts_read(&fixture->counts, fixture->agent), 0);
+	/* By hand: the ring works launches out itself. */
+	free(fixture->counts.entries);
+	fixture->counts.entries = calloc(2, sizeof(struct ledger_entry));
+	fixture->counts.entries[0] =
+		(struct ledger_entry){.device_id = 1, .reason = LEDGER_RECORDS, .count = 7};
+	fixture->counts.entries[fixture->counts.nr++] = (struct ledger_entry){
+		.device_id = LEDGER_DEVICE_NONE, .reason = LEDGER_LAUNCHES, .count = 1};
+	assert_int_equal(guest_counts_read(&fixture->counts, fixture->agent), 0);
+	assert_int_equal(fixture->counts.nr, 1);
+	assert_int_equal(fixture->counts.entries[0].count, 7);
+}
+
 static void a_counter_that_no_process_reaches_is_not_taken(void **state)
 {
 	struct fixture *fixture = *state;
@@ -114,6 +134,7 @@ int main(void)
 		TEST(counters_that_grow_are_taken),
 		TEST(counters_that_run_backwards_are_believed_no_more),
 		TEST(a_counter_that_is_zero_again_ran_backwards),
+		TEST(launches_may_be_none_again),
 		TEST(a_counter_that_no_process_reaches_is_not_taken),
 	};
 

@@ -1,5 +1,8 @@
 #include "guest_fixture.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -77,4 +80,31 @@ int guest_fixture_handshake(const char *path, int ring_fd, uint8_t instance)
 		status = (int)welcome.status;
 	close(fd);
 	return status;
+}
+
+int guest_fixture_lingering(int *other_end)
+{
+	const struct linger hour = {.l_onoff = 1, .l_linger = 3600};
+	const int small = 4096;
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	char bytes[65536] = {0};
+	int r = setsockopt(listening, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)) ||
+		bind(listening, (const struct sockaddr *)&address, size) || listen(listening, 1) ||
+		getsockname(listening, (struct sockaddr *)&address, &size) ||
+		(connect(fd, (const struct sockaddr *)&address, size) && errno != EINPROGRESS);
+
+	*other_end = accept(listening, NULL, NULL);
+	close(listening);
+	while (write(fd, bytes, sizeof(bytes)) > 0)
+		;
+	if (!r && *other_end >= 0 && fcntl(fd, F_SETFL, 0) == 0 &&
+	    setsockopt(fd, SOL_SOCKET, SO_LINGER, &hour, sizeof(hour)) == 0)
+		return fd;
+	close(*other_end);
+	close(fd);
+	return -1;
 }

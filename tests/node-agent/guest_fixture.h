@@ -23,4 +23,8 @@ struct guest_hello guest_fixture_hello(uint8_t instance);
 /* The whole handshake. Returns the status (enum handshake_status), or -1: no answer. */
 int guest_fixture_handshake(const char *path, int ring_fd, uint8_t instance);
 
+/* A connection whose last close() takes an hour: it lingers, and the other end takes nothing. Returns the end that
+ * lingers; -1: it could not be made. */
+int guest_fixture_lingering(int *other_end);
+
 #endif

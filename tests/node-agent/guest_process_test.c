@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "guest_fixture.h"
+#include "node-agent/fair_shares.h"
 #include "node-agent/probe_stacks.h"
 #include "node-agent/process_ledger.h"
 #include "node-agent/ring_ownership.h"
@@ -14,6 +15,7 @@
 static struct string_dictionary *strings;
 static struct stack_dictionary *stacks;
 static struct user_shares *shares;
+static struct fair_shares process_ids;
 static struct publisher *publisher;
 static struct batch_builder *builder;
 static struct device_list devices;
@@ -56,6 +58,7 @@ static void create_process(void)
 		.strings = strings,
 		.stacks = stacks,
 		.shares = shares,
+		.process_ids = &process_ids,
 		.builder = builder,
 		.publisher = publisher,
 		.devices = &devices,
@@ -94,6 +97,7 @@ static int tear_down(void **state)
 	batch_builder_destroy(builder);
 	publisher_destroy(publisher);
 	user_shares_destroy(shares);
+	fair_shares_forget(&process_ids);
 	stack_dictionary_destroy(stacks);
 	string_dictionary_destroy(strings);
 	return 0;

@@ -134,8 +134,8 @@ static void a_user_with_made_up_epochs_holds_up_itself_alone(void **state)
 	assert_int_equal(predecessor_table_ask(table, before, geteuid() + 2, event_loop_now_ns(),
 					       &durable_seq),
 			 -EAGAIN);
-	/* Five peers are there: four of the one, and the one that counts. */
-	for (uint32_t i = 0; i < PREDECESSORS_USER_MAX + 1; i++) {
+	/* The peers are half of all of the one, and the one that counts. */
+	for (uint32_t i = 0; i < PREDECESSORS_MAX / 2 + 1; i++) {
 		const struct message *hello = ask_until_heard(before);
 
 		assert_int_equal(hello->type, MESSAGE_HELLO);

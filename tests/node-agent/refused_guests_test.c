@@ -14,8 +14,8 @@
 #include "node-agent/proc_file.h"
 #include "node-agent/process_description.h"
 
-#define ME    1000u
-#define OTHER 1001u
+#define ME    (geteuid() + 1)
+#define OTHER (geteuid() + 2)
 
 static struct refused_guests *guests;
 static struct string_dictionary *strings;
@@ -50,6 +50,7 @@ static void on_end(void *context, const struct refused_guest *guest)
 	assert_non_null(guest->description);
 	nr_ends++;
 	last = *guest;
+	process_description_destroy(guest->description);
 }
 
 static struct guest_hello hello_of(uint32_t number)

@@ -4,11 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-#define ME    1000u
-#define OTHER 1001u
+#define ME    (geteuid() + 1)
+#define OTHER (geteuid() + 2)
 
 static int set_up(void **state)
 {
@@ -79,12 +80,25 @@ static void the_first_reason_is_kept(void **state)
 static void the_quietest_run_makes_room(void **state)
 {
 	for (uint32_t run = 1; run <= RUN_TABLE_MAX; run++)
-		run_table_begin(*state, run, ME);
-	run_table_begin(*state, 1, ME);
-	run_table_begin(*state, RUN_TABLE_MAX + 1, ME);
-	assert_int_equal(result_of(*state, 1, ME, 0).nr_processes, 2);
-	assert_int_equal(result_of(*state, 2, ME, 0).nr_processes, 0);
-	assert_int_equal(result_of(*state, RUN_TABLE_MAX + 1, ME, 0).nr_processes, 1);
+		run_table_begin(*state, run, geteuid());
+	run_table_begin(*state, 1, geteuid());
+	run_table_begin(*state, RUN_TABLE_MAX + 1, geteuid());
+	assert_int_equal(result_of(*state, 1, geteuid(), 0).nr_processes, 2);
+	assert_int_equal(result_of(*state, 2, geteuid(), 0).nr_processes, 0);
+	assert_int_equal(result_of(*state, RUN_TABLE_MAX + 1, geteuid(), 0).nr_processes, 1);
+}
+
+static void a_users_runs_make_room_for_that_users_alone(void **state)
+{
+	run_table_begin(*state, 1, geteuid());
+	run_table_begin(*state, 1, OTHER);
+	for (uint32_t run = 1; run <= 10 * RUN_TABLE_MAX; run++)
+		run_table_absent(*state, run, ME, "made up", 1);
+	assert_int_equal(result_of(*state, 1, geteuid(), 0).nr_processes, 1);
+	assert_int_equal(result_of(*state, 1, OTHER, 0).nr_processes, 1);
+	assert_int_equal(result_of(*state, 10 * RUN_TABLE_MAX, ME, 0).nr_absent, 1);
+	assert_int_equal(result_of(*state, 10 * RUN_TABLE_MAX - RUN_TABLE_MAX / 2, ME, 0).nr_absent,
+			 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -97,6 +111,7 @@ int main(void)
 		TEST(another_users_run_and_an_unknown_one_are_nothing),
 		TEST(the_first_reason_is_kept),
 		TEST(the_quietest_run_makes_room),
+		TEST(a_users_runs_make_room_for_that_users_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

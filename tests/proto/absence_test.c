@@ -29,6 +29,7 @@ static void each_limit_is_named_with_its_value(void **state)
 	(void)state;
 	assert_text(EFBIG, 8192, UINT64_MAX, "(ulimit -f, 8192 bytes)");
 	assert_text(ENOMEM, UINT64_MAX, 4096, "(ulimit -v, 4096 bytes");
+	assert_text(EAGAIN, UINT64_MAX, UINT64_MAX, "(ulimit -l)");
 	assert_text(EMFILE, UINT64_MAX, UINT64_MAX, "(ulimit -n)");
 }
 

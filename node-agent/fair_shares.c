@@ -1,0 +1,73 @@
+#include "fair_shares.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct fair_share {
+	struct fair_share *next;
+	uid_t uid;
+	uint32_t taken;
+};
+
+bool fair_shares_trust(uid_t uid)
+{
+	return uid == 0 || uid == geteuid();
+}
+
+bool fair_shares_admit(uid_t uid, uint32_t held, uint32_t left)
+{
+	return fair_shares_trust(uid) ? left > 0 : held < left;
+}
+
+uint32_t fair_shares_room(uid_t uid, uint32_t held, uint32_t left)
+{
+	if (fair_shares_trust(uid))
+		return left;
+	return held < left ? (left - held + 1) / 2 : 0;
+}
+
+/* NULL: the user has taken nothing yet. */
+static struct fair_share *find(const struct fair_shares *shares, uid_t uid)
+{
+	struct fair_share *share = shares->first;
+
+	while (share && share->uid != uid)
+		share = share->next;
+	return share;
+}
+
+bool fair_shares_may_take(struct fair_shares *shares, uid_t uid, uint32_t left)
+{
+	struct fair_share *share = find(shares, uid);
+
+	if (!share) {
+		share = calloc(1, sizeof(*share));
+		if (!share)
+			return false;
+		share->uid = uid;
+		share->next = shares->first;
+		shares->first = share;
+	}
+	return fair_shares_admit(uid, share->taken, left);
+}
+
+void fair_shares_take(struct fair_shares *shares, uid_t uid)
+{
+	struct fair_share *share = find(shares, uid);
+
+	shares->total++;
+	if (share)
+		share->taken++;
+}
+
+void fair_shares_forget(struct fair_shares *shares)
+{
+	while (shares->first) {
+		struct fair_share *share = shares->first;
+
+		shares->first = share->next;
+		free(share);
+	}
+	shares->total = 0;
+}
