@@ -18,10 +18,6 @@
 #include "session_statistics.h"
 #include "timeline_table.h"
 
-/* More than any process can have done: at a million a second, nine years; in ns, 36 years. */
-#define LEDGER_COUNT_MAX (1ull << 48)
-#define LEDGER_NS_MAX    (1ull << 60)
-
 struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id)
 {
 	struct agent_session *session = calloc(1, sizeof(*session));

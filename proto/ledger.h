@@ -82,7 +82,7 @@ enum ledger_reason {
 	LEDGER_INTERRUPTED_END =
 		44, /* processes that ended by SIGINT, when the user stopped the job */
 	LEDGER_TERMINATED_END =
-		45, /* likewise by SIGTERM or SIGHUP: a scheduler's cancel or time limit, kill, a closed terminal */
+		45, /* processes that ended by SIGTERM or SIGHUP: a cancel, a time limit, kill, a closed terminal */
 	LEDGER_ROWS_MERGED =
 		46, /* GPU records without stack, name and stream: their process has too many different ones */
 	LEDGER_REASONS,
@@ -96,6 +96,10 @@ enum ledger_class {
 	LEDGER_ENDS,     /* counts processes, not records: of them the report's verdict tells */
 };
 
+/* More than any process can have done. */
+#define LEDGER_COUNT_MAX (1ull << 48) /* 9 years of a million a second */
+#define LEDGER_NS_MAX	 (1ull << 60) /* 36 years */
+
 struct ledger_entry {
 	uint32_t device_id; /* CUDA ordinal, or LEDGER_DEVICE_NONE */
 	uint32_t reason;    /* enum ledger_reason */
@@ -106,7 +110,7 @@ struct ledger_entry {
 /* Stable lower-case name ("ring_full"-like, a C identifier); an unknown reason: "unknown". Static storage. */
 const char *ledger_reason_name(uint32_t reason);
 
-/* One English phrase for people that names what is counted, e.g. "GPU records lost: activity lane full". Static storage. */
+/* One English phrase for people that names what is counted: "GPU records lost: activity lane full". Static storage. */
 const char *ledger_reason_text(uint32_t reason);
 
 /* An unknown reason is LEDGER_NOTED. */

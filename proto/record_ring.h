@@ -257,9 +257,6 @@ void record_ring_release(struct record_ring *ring, const struct record_ring_posi
  * it. Returns the number of lanes. */
 uint32_t record_ring_release_crowded(struct record_ring *ring);
 
-#define RECORD_RING_COUNT_MAX (1ull << 48) /* of one counter: 9 years of a million a second */
-#define RECORD_RING_NS_MAX    (1ull << 62) /* 146 years */
-
 /* Copies the ledger's nonzero entries, LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL (from the lanes) included, and what
  * record_ring_resume() found gone.
  * Returns their number, at most max; (RECORD_DEVICES_MAX + 1) * LEDGER_REASONS always suffices. -EPROTO: a counter says

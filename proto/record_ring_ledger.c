@@ -13,8 +13,8 @@ static bool ledger_of_lanes(const struct record_ring *ring, uint64_t *launches, 
 		/* A mark is counted just before it is produced. */
 		if (marks == produced + 1)
 			produced++;
-		if (marks > produced || produced > RECORD_RING_COUNT_MAX ||
-		    dropped > RECORD_RING_COUNT_MAX)
+		if (marks > produced || produced > LEDGER_COUNT_MAX ||
+		    dropped > LEDGER_COUNT_MAX)
 			return false;
 		*launches += produced - marks + dropped;
 		*full += dropped;
@@ -22,7 +22,7 @@ static bool ledger_of_lanes(const struct record_ring *ring, uint64_t *launches, 
 	return !record_ring_is_broken(ring);
 }
 
-/* What the lanes had lost because they ran full, and the agent then died that had read it. */
+/* Records that a dead agent had given back to a full lane, and that reached no aggregator. */
 static uint64_t gone(const struct record_ring *ring, enum ledger_reason reason)
 {
 	switch (reason) {
@@ -66,7 +66,7 @@ int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out,
 				.ns = counters[reason].ns,
 			};
 
-			if (entry.count > RECORD_RING_COUNT_MAX || entry.ns > RECORD_RING_NS_MAX)
+			if (entry.count > LEDGER_COUNT_MAX || entry.ns > LEDGER_NS_MAX)
 				return -EPROTO; /* before it is added to */
 			if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCHES)
 				entry.count += launches;
@@ -74,7 +74,7 @@ int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out,
 				entry.count += full;
 			if (row == RECORD_DEVICES_MAX)
 				entry.count = ledger_add_saturating(entry.count, gone(ring, reason));
-			if (entry.count > RECORD_RING_COUNT_MAX)
+			if (entry.count > LEDGER_COUNT_MAX)
 				return -EPROTO;
 			if ((entry.count || entry.ns) && nr < max)
 				out[nr++] = entry;

@@ -171,7 +171,7 @@ static void take_over(int fd, uint64_t durable_seq)
 	record_ring_capture(ring, &nr_windows);
 	int nr = record_ring_ledger(ring, ledger, LEDGER_ENTRIES);
 	for (int i = 0; i < nr; i++)
-		if (ledger[i].count > RECORD_RING_COUNT_MAX * (RECORD_RING_LANES_MAX + 1))
+		if (ledger[i].count > LEDGER_COUNT_MAX * (RECORD_RING_LANES_MAX + 1))
 			abort();
 	record_ring_unread(ring);
 	if (record_ring_can_mark(ring) && record_ring_mark(ring, durable_seq + 1) != 0)

@@ -216,9 +216,9 @@ static void counters_above_what_can_be_counted_are_refused(void **state)
 	struct ledger_entry entries[8];
 
 	(void)state;
-	assert_int_equal(ledger_with(RECORD_RING_COUNT_MAX, RECORD_RING_NS_MAX), 1);
-	assert_int_equal(ledger_with(RECORD_RING_COUNT_MAX + 1, 0), -EPROTO);
-	assert_int_equal(ledger_with(1, RECORD_RING_NS_MAX + 1), -EPROTO);
+	assert_int_equal(ledger_with(LEDGER_COUNT_MAX, LEDGER_NS_MAX), 1);
+	assert_int_equal(ledger_with(LEDGER_COUNT_MAX + 1, 0), -EPROTO);
+	assert_int_equal(ledger_with(1, LEDGER_NS_MAX + 1), -EPROTO);
 	assert_int_equal(ledger_with(UINT64_MAX, 0), -EPROTO);
 	header(fixture)->lanes = 2;
 	lane(fixture, 0)->dropped = 1ull << 63;
