@@ -48,8 +48,8 @@ void aggregator_stop(struct aggregator *aggregator);
 
 struct aggregator_status {
 	uint64_t agents; /* epochs ever welcomed */
-	uint64_t
-		agents_connected; /* said hello, not yet BYE, and something within 5 s (or since the start): they say something each second */
+	/* Said hello, not yet BYE, and something within 5 s (or since the start): they say something each second. */
+	uint64_t agents_connected;
 	uint64_t agents_silent;     /* said hello, not yet BYE, and nothing within 5 s */
 	uint64_t launches, records; /* committed or in hand */
 	uint64_t commits;

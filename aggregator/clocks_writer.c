@@ -11,11 +11,6 @@
 
 #define NUMBER_SIZE 64u
 
-static int end_of(FILE *out)
-{
-	return text_file_flush(out);
-}
-
 /* Offsets are bounded by the store: the lowest number of all has no positive. */
 static uint64_t amount(int64_t number)
 {
@@ -131,7 +126,7 @@ int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 	write_refinement(out, clocks);
 	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
 	report_summary_ledger(out, tree, "");
-	return end_of(out);
+	return text_file_flush(out);
 }
 
 /* --- JSON --- */
@@ -176,7 +171,7 @@ int clocks_writer_json(FILE *out, const struct report_clocks *clocks,
 		write_json_row(out, &clocks->rows[i]);
 	}
 	fputs("]}\n", out);
-	return end_of(out);
+	return text_file_flush(out);
 }
 
 /* --- CSV --- */
@@ -216,5 +211,5 @@ int clocks_writer_csv(FILE *out, const struct report_clocks *clocks, const struc
 	}
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
 	report_summary_ledger(out, tree, "# ");
-	return end_of(out);
+	return text_file_flush(out);
 }

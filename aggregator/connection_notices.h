@@ -12,7 +12,7 @@ struct receiver;
 struct receiver_counts;
 
 struct connection_notices { /* zeroed: nothing was said */
-	bool quiet;         /* errors only */
+	bool quiet;         /* no word of strangers: nothing is missing without them */
 	bool stranger_said, version_said;
 	uint64_t crowded_said, crowded_said_ns;
 };

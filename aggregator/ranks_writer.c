@@ -21,11 +21,6 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
-static int end_of(FILE *out)
-{
-	return text_file_flush(out);
-}
-
 /* --- who stands out --- */
 
 static void append_number(char *line, size_t size, const char *what, int32_t number)
@@ -189,7 +184,7 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
 	report_summary_ledger(out, tree, "");
 	report_summary_notices(out, tree, "");
-	return end_of(out);
+	return text_file_flush(out);
 }
 
 /* --- JSON --- */
@@ -269,7 +264,7 @@ int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct 
 		write_json_row(out, &ranks->rows[i]);
 	}
 	fputs("]}\n", out);
-	return end_of(out);
+	return text_file_flush(out);
 }
 
 /* --- CSV --- */
@@ -311,5 +306,5 @@ int ranks_writer_csv(FILE *out, const struct report_ranks *ranks, const struct r
 	fprintf(out, "# %s\n", ranks_writer_line(ranks, line, sizeof(line)));
 	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
 	report_summary_ledger(out, tree, "# ");
-	return end_of(out);
+	return text_file_flush(out);
 }

@@ -152,7 +152,8 @@ int receiver_protect(struct receiver *receiver, const struct key_set *keys)
 	return r ? r : admission_guard(receiver->admission, receiver->socket);
 }
 
-/* Who may connect to a socket in the file system may send and command. Without keys that is its user, whatever mask the user has. */
+/* Whoever may connect to a socket in the file system may send and command. Without keys that is its user, whatever mask
+ * the user has. */
 static int bind_socket(struct receiver *receiver, const char *endpoint)
 {
 	bool is_file = strncmp(endpoint, "ipc://", strlen("ipc://")) == 0 && !receiver->admission;
@@ -332,7 +333,6 @@ void receiver_tidy(struct receiver *receiver, uint64_t now_ns, bool all_read)
 	connection_watch_step(receiver->watch, now_ns);
 	if (all_read)
 		connection_watch_expire(receiver->watch, now_ns);
-	receiver->counts.silent = counts->silent;
 	receiver->counts.crowded = counts->crowded;
 }
 

@@ -62,8 +62,7 @@ struct receiver_counts {
 	uint64_t unknown;   /* messages of a type or version that we do not know */
 	uint64_t refused;   /* REFUSE messages sent */
 	uint64_t strangers; /* connections that were turned away for their key */
-	uint64_t silent;    /* connections that were ended: nothing came by them */
-	uint64_t crowded;   /* likewise: there were as many as there may be */
+	uint64_t crowded;   /* connections that were ended: there were as many as there may be */
 };
 const struct receiver_counts *receiver_counts(const struct receiver *receiver);
 

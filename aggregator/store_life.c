@@ -1,6 +1,5 @@
 #include "store_life.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
@@ -15,8 +14,8 @@ void store_life_begin(int fd)
 	struct flock mark = {
 		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = MARK_OFFSET, .l_len = 1};
 
-	if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &mark) < 0)
-		errno = 0;
+	if (fd >= 0)
+		(void)fcntl(fd, F_OFD_SETLK, &mark);
 }
 
 /* Whether anybody has a mark there. */
@@ -43,8 +42,7 @@ void store_life_keep(int fd)
 	struct flock mark = {
 		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = MARK_OFFSET, .l_len = 1};
 
-	if (fcntl(fd, F_OFD_SETLK, &mark) < 0)
-		errno = 0;
+	(void)fcntl(fd, F_OFD_SETLK, &mark);
 }
 
 bool store_life_is_kept(const char *path)

@@ -22,11 +22,6 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
-static int end_of(FILE *out)
-{
-	return text_file_flush(out);
-}
-
 static void append_rank(char *line, size_t size, const struct report_straggler_rank *rank)
 {
 	if (rank->rank >= 0)
@@ -317,7 +312,7 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	fprintf(out, "%s\n", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
 	report_summary_ledger(out, tree, "");
 	report_summary_notices(out, tree, "");
-	return end_of(out);
+	return text_file_flush(out);
 }
 
 /* ---- json --------------------------------------------------------------------------------------- */
@@ -439,7 +434,7 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 		write_json_communicator(out, straggler, &straggler->communicators[i]);
 	}
 	fputs("]}\n", out);
-	return end_of(out);
+	return text_file_flush(out);
 }
 
 /* ---- csv ---------------------------------------------------------------------------------------- */
@@ -482,5 +477,5 @@ int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
 	fprintf(out, "# %s\n", straggler_writer_line(straggler, line, sizeof(line)));
 	fprintf(out, "# %s\n", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
 	report_summary_ledger(out, tree, "# ");
-	return end_of(out);
+	return text_file_flush(out);
 }

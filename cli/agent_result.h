@@ -8,8 +8,10 @@
 /* A number for one run, by which its processes name it to the agent; never 0. */
 uint32_t agent_result_make_run(void);
 
-/* The job has ended: waits until all of it is stored, two seconds at most, or four if the agent does not answer, and prints a line: what was recorded and where it is, or that
- * the job was not profiled, and why. quiet: only the latter. */
+/* Call it when the job has ended. Waits until all of it is stored, two seconds at most, or four if the agent does not
+ * answer. Prints what was recorded and where it is, or that the job was not profiled, and why. quiet: no line about a
+ * profile that is complete; that processes still run, or that something is lost or not stored, is printed all the
+ * same. */
 void agent_result_say(const char *agent_path, uint32_t run, bool quiet);
 
 #endif

@@ -352,8 +352,7 @@ static int aggregate(void *argument, uint32_t round)
 		warn("the profile is incomplete: %s", strerror(-process->result));
 	aggregator_destroy(process->aggregator);
 	output_dir_close(&process->output, write_reports(process));
-	if (send(process->control, &done, sizeof(done), MSG_NOSIGNAL) < 0)
-		errno = 0; /* rank 0 is gone */
+	(void)send(process->control, &done, sizeof(done), MSG_NOSIGNAL); /* rank 0 may be gone */
 	return 0;
 }
 

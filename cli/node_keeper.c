@@ -191,8 +191,7 @@ static void say(const struct member *member, enum node_keeper_word word)
 	const char byte = (char)word;
 
 	/* Who no longer listens only harms itself. */
-	if (send(member->fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		errno = 0;
+	(void)send(member->fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void answer(struct member *member, enum node_keeper_word word)
@@ -248,8 +247,7 @@ static void answer_stored(struct member *member, const struct agent_status *stat
 
 	if (size >= (int)sizeof(words))
 		size = 1;
-	if (send(member->fd, words, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		errno = 0;
+	(void)send(member->fd, words, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
 	member->state = MEMBER_ANSWERED;
 }
 

@@ -24,7 +24,7 @@ enum node_keeper_word {
 	NODE_KEEPER_WATCHED = 'p', /* the keeper: it is watched, or cannot be */
 	NODE_KEEPER_INTERRUPTED =
 		'i', /* the member: SIGINT stopped the job of the rank that stands behind (int32_t) */
-	NODE_KEEPER_TERMINATED = 'k', /* likewise SIGTERM or SIGHUP */
+	NODE_KEEPER_TERMINATED = 'k', /* the job was stopped by SIGTERM or SIGHUP */
 	NODE_KEEPER_DRAIN = 'd',      /* the member: my processes have ended */
 	NODE_KEEPER_STORED =
 		's', /* the keeper: all that came from them is stored; behind it, where a site's aggregator keeps the profile, if it said so */

@@ -104,8 +104,9 @@ void node_member_stopped(const struct node_member *member, int32_t rank, int sig
 							      : NODE_KEEPER_TERMINATED};
 
 	memcpy(words + 1, &rank, sizeof(rank));
-	if (member->fd >= 0 && send(member->fd, words, sizeof(words), MSG_NOSIGNAL) < 0)
-		errno = 0; /* the keeper is gone, and with it who would count */
+	/* Where it fails, the keeper is gone, and with it who would count. */
+	if (member->fd >= 0)
+		(void)send(member->fd, words, sizeof(words), MSG_NOSIGNAL);
 }
 
 void node_member_drain(struct node_member *member, int timeout_ms,

@@ -40,7 +40,8 @@ static int take_path(struct output_dir *output, const char *path)
 	return size ? 0 : -ENOENT;
 }
 
-/* mkdir -p, for this user alone: a profile tells what a model is made of. Those above it are as the user's mask has them. */
+/* mkdir -p, for this user alone: a profile tells what a model is made of. Directories above it are as the user's mask
+ * has them. */
 static int make_path(struct output_dir *output)
 {
 	char partial[PATH_MAX];
@@ -272,11 +273,9 @@ static int take_numbered(struct output_dir *output)
 	return r;
 }
 
-/* The mark in the directory is still this run's. */
-static bool is_marked(const struct output_dir *output)
+/* Whether the mark in the directory, whose path this gives, is still this run's. */
+static bool find_mark(const struct output_dir *output, char mark[static PATH_MAX])
 {
-	char mark[PATH_MAX];
-
 	return output_dir_file(output, OUTPUT_MARK, mark) == 0 && is_same_file(output->mark, mark);
 }
 
@@ -286,7 +285,7 @@ static void give_back(struct output_dir *output, bool with_made)
 {
 	char mark[PATH_MAX];
 
-	if (is_marked(output) && output_dir_file(output, OUTPUT_MARK, mark) == 0) {
+	if (find_mark(output, mark)) {
 		unlink(mark);
 		if (with_made)
 			remove_made(output);
@@ -324,10 +323,12 @@ int output_dir_open(struct output_dir *output, const char *path)
 
 void output_dir_close(struct output_dir *output, bool keep)
 {
+	char mark[PATH_MAX];
+
 	if (output->mark < 0)
 		return;
 	/* Somebody may have removed the directory, and another run made it again. */
-	if (!keep && is_marked(output)) {
+	if (!keep && find_mark(output, mark)) {
 		remove_files(output->path);
 		put_back(output);
 	}

@@ -12,7 +12,8 @@ struct private_dir {
 	int lock; /* holds the directory's lock, by which others know that its owner lives; -1: there are none there */
 };
 
-/* In $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first in which it works, and in which nobody else could replace it. 0 or -errno of the last. */
+/* Makes it in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first in which it works, and in which nobody else could
+ * replace it. 0 or -errno of the last. */
 int private_dir_create(struct private_dir *dir);
 
 /* Removes it; it must be empty. */

@@ -13,7 +13,7 @@
 
 #define RUN_OUTPUT "flamegrid-profile" /* without --output; a step's job is added */
 #define RUN_OUTPUT_STEP                                                                            \
-	RUN_OUTPUT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}" /* likewise, of a task of Slurm's */
+	RUN_OUTPUT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}" /* the default of a task of Slurm's */
 
 struct run_options { /* strings are the command line's, or the configuration's */
 	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,

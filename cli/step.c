@@ -28,7 +28,7 @@
 #define ENVIRONMENT_MAX 65536u
 #define WORD_ENDED      'e' /* the plugin: the task has ended well */
 #define WORD_INT        'i' /* SIGINT has ended it */
-#define WORD_TERM       't' /* likewise SIGTERM or SIGHUP */
+#define WORD_TERM       't' /* by SIGTERM or SIGHUP */
 #define NUMBER_SIZE     16
 
 static const char usage[] =

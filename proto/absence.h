@@ -1,5 +1,5 @@
-/* Why a process is not in a profile: the words by which a guest, or its agent, says so in a notice (definition.h). Reports know such a notice by
- * its first words. */
+/* Why a process is not in a profile: the words by which a guest, or its agent, says so in a notice (definition.h).
+ * Reports know such a notice by its first words. */
 #ifndef ABSENCE_H
 #define ABSENCE_H
 
@@ -11,7 +11,7 @@ struct guest_absence;
 
 /* It used CUDA, and could not be recorded: the profile lacks it. */
 #define ABSENCE_FAILED "not recorded: "
-/* It was asked for less than there was to see, and that never came: nothing is missing. */
+/* The user asked for a part of the run, and that part never came: nothing is missing. */
 #define ABSENCE_CHOSEN "nothing captured: "
 
 /* Of a process for which the agent has no room. */

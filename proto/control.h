@@ -48,7 +48,7 @@ struct control_reply {
 struct control_process {
 	uint32_t pid;        /* 0: not visible from the agent */
 	uint32_t state;      /* enum record_ring_capture_state, as the guest says */
-	uint32_t nr_windows; /* opened so far, likewise */
+	uint32_t nr_windows; /* opened so far, as the guest says */
 	uint32_t reserved;   /* 0 */
 };
 
@@ -61,7 +61,7 @@ struct control_result {
 	uint32_t nr_absent;    /* that could not be recorded */
 	uint32_t is_stored;    /* all of them have ended, and the aggregator has stored all */
 	uint64_t launches, records, lost; /* of those that have ended; lost: by the ledger */
-	char why[CONTROL_WHY_SIZE]; /* the first that could not be recorded was not (absence.h) */
+	char why[CONTROL_WHY_SIZE]; /* why the first process that could not be recorded was not */
 	char place[CONTROL_PLACE_SIZE]; /* where the profile is, HOST:PATH; "": not known */
 };
 

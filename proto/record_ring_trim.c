@@ -27,8 +27,8 @@ static uint64_t take_pages(uint8_t *base, uint64_t bytes, uint64_t from, uint64_
 	return taken;
 }
 
-/* Whether all of a lane is read for good, and nothing came since the last time, and memory was taken before what came
- * last. */
+/* The agent has released the whole lane, nothing was produced since the last call, and the lane has not been trimmed
+ * at this position. */
 static bool is_at_rest(struct lane_rest *rest, uint64_t produced, uint64_t release)
 {
 	bool rests = produced == rest->seen && produced == release && produced != rest->trimmed;
