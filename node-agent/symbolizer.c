@@ -204,7 +204,6 @@ static bool make_call(struct symbolizer *symbolizer, uint32_t module_id, struct 
 	return r == 0;
 }
 
-/* Of one that was opened before, the file system is known. */
 static uint64_t device_of(const struct symbolizer_module *place)
 {
 	uint64_t device = place->pid > 0 ? job_file_device_mapped(place->pid, place->start,

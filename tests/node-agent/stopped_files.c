@@ -3,16 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmocka_test.h"
@@ -23,11 +24,8 @@
 
 struct stopped_files {
 	char directory[64], path[96];
-	int fd;
-	pthread_t server;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	bool is_stopped;
+	int fd; /* the server's alone: with its end all that waits gets an error */
+	pid_t server;
 	uint8_t *contents; /* owns */
 	size_t size;
 };
@@ -114,20 +112,15 @@ static void answer(const struct stopped_files *files, const struct fuse_in_heade
 	}
 }
 
-static void *serve(void *argument)
+static void serve(const struct stopped_files *files)
 {
-	struct stopped_files *files = argument;
 	static uint64_t buffer[REQUEST_SIZE / sizeof(uint64_t)];
 
 	/* Ends with ENODEV when it is unmounted. */
-	while (read(files->fd, buffer, sizeof(buffer)) > 0 || errno == EINTR || errno == ENOENT) {
-		pthread_mutex_lock(&files->lock);
-		while (files->is_stopped)
-			pthread_cond_wait(&files->changed, &files->lock);
-		pthread_mutex_unlock(&files->lock);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(files->fd, buffer, sizeof(buffer)) > 0 || errno == EINTR || errno == ENOENT)
 		answer(files, (const struct fuse_in_header *)buffer);
-	}
-	return NULL;
+	_exit(0);
 }
 
 static void read_contents(struct stopped_files *files, const char *path)
@@ -155,8 +148,6 @@ struct stopped_files *stopped_files_mount(const char *copied)
 	char options[128];
 
 	assert_non_null(files);
-	pthread_mutex_init(&files->lock, NULL);
-	pthread_cond_init(&files->changed, NULL);
 	read_contents(files, copied);
 	strcpy(files->directory, "/tmp/stopped-files-XXXXXX");
 	assert_non_null(mkdtemp(files->directory));
@@ -166,7 +157,11 @@ struct stopped_files *stopped_files_mount(const char *copied)
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40755,user_id=0,group_id=0,allow_other",
 		 files->fd);
 	assert_int_equal(mount("stopped", files->directory, "fuse.stopped", MS_RDONLY, options), 0);
-	assert_int_equal(pthread_create(&files->server, NULL, serve, files), 0);
+	files->server = fork();
+	assert_true(files->server >= 0);
+	if (files->server == 0)
+		serve(files);
+	close(files->fd);
 	return files;
 }
 
@@ -175,33 +170,26 @@ const char *stopped_files_path(const struct stopped_files *files)
 	return files->path;
 }
 
-static void set_stopped(struct stopped_files *files, bool is_stopped)
-{
-	pthread_mutex_lock(&files->lock);
-	files->is_stopped = is_stopped;
-	pthread_cond_broadcast(&files->changed);
-	pthread_mutex_unlock(&files->lock);
-}
-
 void stopped_files_stop(struct stopped_files *files)
 {
-	set_stopped(files, true);
+	int status;
+
+	assert_int_equal(kill(files->server, SIGSTOP), 0);
+	assert_int_equal(waitpid(files->server, &status, WUNTRACED), files->server);
+	assert_true(WIFSTOPPED(status));
 }
 
 void stopped_files_go_on(struct stopped_files *files)
 {
-	set_stopped(files, false);
+	assert_int_equal(kill(files->server, SIGCONT), 0);
 }
 
 void stopped_files_unmount(struct stopped_files *files)
 {
 	umount2(files->directory, MNT_FORCE | MNT_DETACH);
-	stopped_files_go_on(files);
-	pthread_join(files->server, NULL);
-	close(files->fd);
+	kill(files->server, SIGKILL);
+	waitpid(files->server, NULL, 0);
 	rmdir(files->directory);
-	pthread_cond_destroy(&files->changed);
-	pthread_mutex_destroy(&files->lock);
 	free(files->contents);
 	free(files);
 }

@@ -1,5 +1,5 @@
-/* A file system of one file, by /dev/fuse, that stops answering when it is told to. For root. The server is a thread of
- * the test's. */
+/* A file system of one file, by /dev/fuse, that stops answering when it is told to. For root. The server is a
+ * process: a test that fails would wait for ever for a thread of its own. */
 #ifndef STOPPED_FILES_H
 #define STOPPED_FILES_H
 
