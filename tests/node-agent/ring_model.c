@@ -91,8 +91,8 @@ static void guest_start(struct guest *guest)
 static void produce(struct guest *guest, uint32_t lane)
 {
 	uint32_t number = guest->produced[lane];
-	struct launch_record launch = {.correlation_id = number};
-	struct gpu_record record = {.correlation_id = number};
+	struct launch_record launch = {.time_ns = 1, .correlation_id = number};
+	struct gpu_record record = {.start_ns = 1, .end_ns = 1, .correlation_id = number};
 	bool fits;
 
 	if (number == MODEL_RECORDS)
