@@ -38,13 +38,18 @@ int record_ring_copy(const struct record_ring *ring, uint64_t offset, void *to, 
 	return 0;
 }
 
-/* A lane that nobody has claimed yet begins at 0, as the reader's does. */
 static void ring_lay_out(struct record_ring *ring)
 {
 	ring->header = (struct ring_header *)ring->base;
 	ring->lane_controls = (struct ring_lane *)(ring->base + ring->layout.lane_controls);
 	ring_marks_init(&ring->marks, ring->fd, ring->base, ring->layout.marks,
 			&ring->header->mark_slots, &ring->sizes);
+	record_ring_begin(ring);
+}
+
+/* A lane that nobody has claimed yet begins at 0, as the reader's does. */
+void record_ring_begin(struct record_ring *ring)
+{
 	lane_resume(&ring->activity, &ring->header->activity);
 	lane_resume(&ring->definition, &ring->header->definition);
 	lane_resume(&ring->collective, &ring->header->collective);

@@ -78,6 +78,7 @@ static void the_answer_is_that_of_the_old_epoch(void **state)
 	const struct message *hello = ask_until_heard(before);
 	assert_int_equal(hello->type, MESSAGE_HELLO);
 	assert_memory_equal(hello->hello.epoch, before, WIRE_EPOCH_SIZE);
+	assert_true(hello->hello.asks);
 	assert_memory_equal(hello->hello.node.data, "node", 4);
 	router_fixture_welcome(router, 42, 8, 1u << 20);
 	assert_int_equal(ask_until_known(before, &durable_seq), 0);

@@ -22,10 +22,12 @@ static const uint8_t first_epoch[] = "the first agent.", second_epoch[] = "the s
 
 /* Of the inode: what writes, or changes or tells its size. Of the file's position: what goes by that. */
 static const uint32_t waiting_calls[] = {
-	SYS_write,     SYS_pwrite64,	SYS_writev,	     SYS_pwritev,  SYS_pwritev2, SYS_ftruncate,
-	SYS_fallocate, SYS_fsync,	SYS_fdatasync,	     SYS_fchmod,   SYS_fchown,	 SYS_fstat,
-	SYS_statx,     SYS_newfstatat,	SYS_lseek,	     SYS_read,	   SYS_readv,	 SYS_sendfile,
-	SYS_splice,    SYS_flock,	SYS_copy_file_range, SYS_utimensat,
+	SYS_write,           SYS_pwrite64,   SYS_writev,    SYS_pwritev,
+	SYS_pwritev2,        SYS_ftruncate,  SYS_fallocate, SYS_fsync,
+	SYS_fdatasync,       SYS_fchmod,     SYS_fchown,    SYS_fstat,
+	SYS_statx,           SYS_newfstatat, SYS_lseek,     SYS_read,
+	SYS_readv,           SYS_sendfile,   SYS_splice,    SYS_flock,
+	SYS_copy_file_range, SYS_utimensat,
 };
 
 /* From now on each of them is this process's end. 0 or -1. */
@@ -38,9 +40,9 @@ static int forbid_waiting(void)
 	filter[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 						    offsetof(struct seccomp_data, nr));
 	for (uint32_t i = 0; i < COUNT(waiting_calls); i++, at++)
-		filter[at] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-							  waiting_calls[i],
-							  (uint8_t)(COUNT(waiting_calls) - i), 0);
+		filter[at] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, waiting_calls[i],
+						     (uint8_t)(COUNT(waiting_calls) - i), 0);
 	filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
