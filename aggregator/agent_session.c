@@ -84,6 +84,26 @@ int agent_session_hello(struct agent_session *session, struct collection *collec
 	return error;
 }
 
+static bool is_text(const struct catalog *catalog, uint32_t id, const struct message_text *text)
+{
+	return id && catalog_find_string(catalog, text->data, text->size) == id;
+}
+
+bool agent_session_supersede(struct agent_session *session, const struct collection *collection,
+			     const struct message_hello *hello)
+{
+	const struct roster_host *host =
+		session->host ? roster_host(collection->roster, session->host) : NULL;
+
+	if (session->ended || session->superseded)
+		return session->superseded;
+	if (!host || !is_text(collection->catalog, host->boot_id, &hello->boot_id) ||
+	    !is_text(collection->catalog, host->node, &hello->node))
+		return false;
+	session->superseded = session->changed = true;
+	return true;
+}
+
 int agent_session_check_base(const struct agent_session *session, enum session_id_kind kind,
 			     uint32_t base, uint32_t count, const char **reason)
 {

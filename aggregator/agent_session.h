@@ -48,6 +48,7 @@ struct agent_session {
 	uint64_t received_seq; /* applied to the collection */
 	uint64_t durable_seq;  /* in the store */
 	bool ended;            /* BYE was applied */
+	bool superseded;       /* a successor has asked: no further message is taken */
 	uint64_t spoke_ns;     /* CLOCK_REALTIME of its last message in here; 0: not known */
 	uint64_t heard_ns; /* CLOCK_MONOTONIC, of its last message; 0: none since it was loaded */
 	struct session_control { /* the last command that it told to have taken (control_service.h) */
@@ -64,6 +65,12 @@ void agent_session_destroy(struct agent_session *session); /* accepts NULL */
 /* Who speaks. 0 or -ENOMEM. */
 int agent_session_hello(struct agent_session *session, struct collection *collection,
 			const struct message_hello *hello);
+
+/* A question of the agent that follows this one (hello->asks): the epoch is over, unless its goodbye has come. Only an
+ * agent of the same host can follow, because a ring stays where it is: another's question is some user's who has read
+ * this epoch in a ring. Whether it is over. */
+bool agent_session_supersede(struct agent_session *session, const struct collection *collection,
+			     const struct message_hello *hello);
 
 /* Applies the message with the next sequence number (asserted) and moves received_seq, or refuses
  * it and changes nothing. Returns 0; an enum refuse_code, *reason (static storage) then says why;

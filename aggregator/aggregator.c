@@ -34,6 +34,7 @@
 #define REFUSALS_SAID 10u /* on stderr; all are counted */
 #define NS_PER_MS     1000000ull
 #define SILENT_NS     5000000000u
+#define SUPERSEDED    "another agent of this node has taken over what this one read"
 
 struct aggregator {
 	struct profile_set profiles;
@@ -201,6 +202,74 @@ const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t in
 
 /* ---- messages */
 
+/* The agent of an epoch that is over is told so, should it live. */
+static void end_epoch(struct receiver *receiver, const struct agent_session *session)
+{
+	uint32_t nr_peers;
+	const struct peer *peers = peer_table_peers(receiver_peers(receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++)
+		if (peers[i].session == session)
+			receiver_refuse(receiver, &peers[i], REFUSE_SUPERSEDED, SUPERSEDED);
+	peer_table_detach(receiver_peers(receiver), session);
+}
+
+/* Of the agent that was started in another's place. What the answer names is all that will ever have come of that
+ * epoch: what was received is stored before, and no more is received. An epoch that is not known has no messages here;
+ * whoever made it up in its ring shall not leave an agent behind that never was. */
+static int handle_question(struct aggregator *aggregator, const struct peer *peer,
+			   struct open_profile *profile, const struct message_hello *hello,
+			   struct message *welcome)
+{
+	struct agent_session *session =
+		collection_find_session(profile->collection, hello->epoch);
+
+	if (session && agent_session_supersede(session, profile->collection, hello))
+		end_epoch(aggregator->receiver, session);
+	if (session && session->changed) {
+		int error = profile_set_commit(&aggregator->profiles, profile, now_ns());
+
+		if (error == -ENOMEM)
+			return error;
+		if (error) {
+			receiver_refuse(aggregator->receiver, peer, REFUSE_STORE, "ask again");
+			return 0;
+		}
+	}
+	welcome->welcome.durable_seq = session ? session->durable_seq : 0;
+	receiver_send(aggregator->receiver, peer, welcome);
+	return 0;
+}
+
+/* The session of an agent that says HELLO; *session is NULL if it was refused. 0 or -ENOMEM. */
+static int greet(struct aggregator *aggregator, struct peer *peer, struct open_profile *profile,
+		 const struct message_hello *hello, struct agent_session **session)
+{
+	struct collection *collection = profile->collection;
+
+	*session = collection_find_session(collection, hello->epoch);
+	if (*session && (*session)->superseded) {
+		*session = NULL;
+		receiver_refuse(aggregator->receiver, peer, REFUSE_SUPERSEDED, SUPERSEDED);
+		return 0;
+	}
+	if (!*session && collection->nr_sessions >= SESSIONS_MAX) {
+		receiver_refuse(aggregator->receiver, peer, REFUSE_LIMIT, "too many agents");
+		return 0;
+	}
+	if (!*session)
+		*session = collection_session(collection, hello->epoch);
+	if (!*session)
+		return -ENOMEM;
+	(*session)->heard_ns = peer->heard_ns;
+	if ((*session)->host != 0)
+		return 0;
+	(*session)->spoke_ns = clock_ns(CLOCK_REALTIME);
+	profile->schedule.changed = true;
+	aggregator->agents++;
+	return agent_session_hello(*session, collection, hello);
+}
+
 static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 			const struct message_hello *hello)
 {
@@ -211,6 +280,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 			    .window_bytes = ACK_SENDER_BYTES},
 	};
 	struct open_profile *job = NULL, *profile;
+	struct agent_session *session;
 	int status = 0;
 
 	if (hello->version_min > WIRE_VERSION || hello->version_max < WIRE_VERSION) {
@@ -226,26 +296,14 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	if (!job)
 		message.welcome.profile =
 			(struct message_text){profile->place, (uint32_t)strlen(profile->place)};
-	if (profile->collection->nr_sessions >= SESSIONS_MAX) {
-		receiver_refuse(aggregator->receiver, peer, REFUSE_LIMIT, "too many agents");
-		return 0;
-	}
-	struct agent_session *session = collection_session(profile->collection, hello->epoch);
-	if (!session)
-		return -ENOMEM;
-	session->heard_ns = peer->heard_ns;
-	if (session->host == 0) {
-		session->spoke_ns = clock_ns(CLOCK_REALTIME);
-		int error = agent_session_hello(session, profile->collection, hello);
-		if (error)
-			return error;
-		profile->schedule.changed = true;
-		aggregator->agents++;
-	}
+	if (hello->asks)
+		return handle_question(aggregator, peer, profile, hello, &message);
+	status = greet(aggregator, peer, profile, hello, &session);
+	if (status || !session)
+		return status;
 	peer_table_attach(receiver_peers(aggregator->receiver), peer, session);
 	peer->profile = profile;
-	/* What the answer names is all that will ever have come of this epoch, should whoever asks be the
-	 * agent that was started in its place: nothing that was received may become durable later. */
+	/* What the answer names is final: earlier agents ask for the one before them without saying that they ask. */
 	if (session->received_seq != session->durable_seq) {
 		int error = profile_set_commit(&aggregator->profiles, profile, now_ns());
 

@@ -60,13 +60,22 @@ void collection_destroy(struct collection *collection)
 	free(collection);
 }
 
-struct agent_session *collection_session(struct collection *collection,
-					 const uint8_t epoch[WIRE_EPOCH_SIZE])
+struct agent_session *collection_find_session(const struct collection *collection,
+					      const uint8_t epoch[WIRE_EPOCH_SIZE])
 {
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		if (memcmp(collection->sessions[i]->epoch, epoch, WIRE_EPOCH_SIZE) == 0)
 			return collection->sessions[i];
+	return NULL;
+}
 
+struct agent_session *collection_session(struct collection *collection,
+					 const uint8_t epoch[WIRE_EPOCH_SIZE])
+{
+	struct agent_session *session = collection_find_session(collection, epoch);
+
+	if (session)
+		return session;
 	if (collection->nr_sessions == collection->room_sessions) {
 		uint32_t room = collection->room_sessions ? 2 * collection->room_sessions : 16;
 		struct agent_session **sessions =
@@ -77,7 +86,7 @@ struct agent_session *collection_session(struct collection *collection,
 		collection->sessions = sessions;
 		collection->room_sessions = room;
 	}
-	struct agent_session *session = agent_session_create(epoch, collection->nr_sessions + 1);
+	session = agent_session_create(epoch, collection->nr_sessions + 1);
 	if (session)
 		collection->sessions[collection->nr_sessions++] = session;
 	return session;

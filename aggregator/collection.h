@@ -38,7 +38,11 @@ struct collection {
 struct collection *collection_create(void);
 void collection_destroy(struct collection *collection);
 
-/* The session of an epoch, made if it is new. NULL: out of memory. Borrowed until destroy. */
+/* The session of an epoch; NULL: there is none. Borrowed until destroy. */
+struct agent_session *collection_find_session(const struct collection *collection,
+					      const uint8_t epoch[WIRE_EPOCH_SIZE]);
+
+/* Likewise, made if it is new. NULL: out of memory. */
 struct agent_session *collection_session(struct collection *collection,
 					 const uint8_t epoch[WIRE_EPOCH_SIZE]);
 

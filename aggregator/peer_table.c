@@ -85,11 +85,16 @@ struct peer *peer_table_peers(struct peer_table *table, uint32_t *nr_peers)
 	return table->peers;
 }
 
-void peer_table_attach(struct peer_table *table, struct peer *peer, struct agent_session *session)
+void peer_table_detach(struct peer_table *table, const struct agent_session *session)
 {
 	for (uint32_t i = 0; i < table->nr_peers; i++)
 		if (table->peers[i].session == session)
 			table->peers[i].session = NULL;
+}
+
+void peer_table_attach(struct peer_table *table, struct peer *peer, struct agent_session *session)
+{
+	peer_table_detach(table, session);
 	peer->session = session;
 	peer->acked_seq = session->durable_seq;
 	peer->gap_reported = peer->ack_due = false;

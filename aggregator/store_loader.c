@@ -313,6 +313,7 @@ static int take_epoch(struct collection *collection, struct statement *row)
 		return -EPROTO;
 	session->received_seq = statement_number(row, 4);
 	session->ended = statement_number32(row, 5) == STORE_EPOCH_ENDED;
+	session->superseded = statement_number32(row, 5) == STORE_EPOCH_SUPERSEDED;
 	session->spoke_ns = statement_number(row, 6);
 	return 0;
 }

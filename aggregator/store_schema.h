@@ -11,7 +11,8 @@
 
 enum store_epoch_state {
 	STORE_EPOCH_OPEN = 0,
-	STORE_EPOCH_ENDED = 1, /* said goodbye */
+	STORE_EPOCH_ENDED = 1,      /* said goodbye */
+	STORE_EPOCH_SUPERSEDED = 2, /* without one: a successor has asked how far it came */
 };
 
 /* Whether path is one of ours, of a version that we know, and whole. An empty file is -ENOENT, as

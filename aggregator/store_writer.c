@@ -520,6 +520,13 @@ static int write_session_ids(struct store_writer *writer, const struct agent_ses
 	return error;
 }
 
+static enum store_epoch_state state_of(const struct agent_session *session)
+{
+	if (session->ended)
+		return STORE_EPOCH_ENDED;
+	return session->superseded ? STORE_EPOCH_SUPERSEDED : STORE_EPOCH_OPEN;
+}
+
 static int write_session(struct store_writer *writer, const struct agent_session *session)
 {
 	int error = 0;
@@ -528,8 +535,7 @@ static int write_session(struct store_writer *writer, const struct agent_session
 		error = RUN(writer, PUT_EPOCH, NUMBER(session->id),
 			    database_bytes(session->epoch, sizeof(session->epoch)),
 			    NUMBER(session->host), NUMBER(session->software),
-			    NUMBER(session->received_seq),
-			    NUMBER(session->ended ? STORE_EPOCH_ENDED : STORE_EPOCH_OPEN),
+			    NUMBER(session->received_seq), NUMBER((uint32_t)state_of(session)),
 			    amount(session->spoke_ns));
 	if (!error && session->changed && session->ended)
 		error = RUN(writer, CLEAR_EPOCH_IDS, NUMBER(session->id));

@@ -42,7 +42,7 @@ struct predecessor_table *predecessor_table_create(const struct publisher_option
 	if (!table)
 		return NULL;
 	table->options = *own;
-	table->options.asks_only = true;
+	table->options.hello.asks = true;
 	table->options.clock_ms = 0;
 	if (own->keys) {
 		table->keys = *own->keys;

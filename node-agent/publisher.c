@@ -51,8 +51,8 @@ struct publisher {
 	struct clock_exchange clocks;
 	struct message_control order, taken; /* of taken: token 0: nothing to tell */
 	bool has_order, tells_taken;
-	bool has_more, asks_only;
-	uint64_t durable_seq; /* asks_only: the answer */
+	bool has_more;
+	uint64_t durable_seq; /* to a question (hello.asks): the answer */
 	int failed;           /* -errno for good */
 	char error[ERROR_MAX];
 };
@@ -126,7 +126,7 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 			    welcome->version, publisher->hello.version_min,
 			    publisher->hello.version_max);
 	publisher->durable_seq = welcome->durable_seq;
-	if (publisher->asks_only) {
+	if (publisher->hello.asks) {
 		publisher->state = STATE_WELCOMED;
 		return 0;
 	}
@@ -172,7 +172,7 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 		return 0;
 	case REFUSE_VERSION:
 		describe_refusal(publisher, refuse);
-		if (publisher->asks_only)
+		if (publisher->hello.asks)
 			break;
 		reconnect_later(publisher); /* the other end may be renewed, as we were */
 		return 0;
@@ -192,7 +192,7 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 /* One that was taken already is asked about again: the answer was lost. */
 static void on_order(struct publisher *publisher, const struct message_control *order)
 {
-	if (order->kind != CONTROL_ORDER || publisher->asks_only)
+	if (order->kind != CONTROL_ORDER || publisher->hello.asks)
 		return;
 	if (order->token == publisher->taken.token) {
 		publisher->tells_taken = true;
@@ -477,7 +477,6 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 	*publisher = NULL;
 	if (new_publisher) {
 		new_publisher->window_bytes = options->window_bytes;
-		new_publisher->asks_only = options->asks_only;
 		new_publisher->ping_ns = (options->ping_ms ? options->ping_ms : PING_MS) * MS;
 		new_publisher->silence_ns =
 			(options->silence_ms ? options->silence_ms : SILENCE_MS) * MS;
@@ -555,8 +554,8 @@ uint64_t publisher_last_seq(const struct publisher *publisher)
 
 uint64_t publisher_acked_seq(const struct publisher *publisher)
 {
-	return publisher->asks_only ? publisher->durable_seq
-				    : send_window_acked_seq(publisher->window);
+	return publisher->hello.asks ? publisher->durable_seq
+				     : send_window_acked_seq(publisher->window);
 }
 
 uint64_t publisher_refusals(const struct publisher *publisher)

@@ -22,7 +22,6 @@ struct publisher_options {
 	struct message_hello hello; /* texts borrowed for publisher_create() only */
 	uint64_t window_bytes; /* of frames kept in memory; publisher_has_room() is false from there
 				  on */
-	bool asks_only; /* for an epoch that is over: never sends data, only hears how far it came */
 	uint32_t
 		clock_ms; /* from one comparison of clocks to the next (clock_exchange.h); 0: none is made */
 	uint32_t ping_ms;    /* quiet time before a PING; 0: 1,000 */
@@ -62,7 +61,7 @@ int publisher_send(struct publisher *publisher, struct message *message);
 bool publisher_has_room(const struct publisher *publisher);
 
 uint64_t publisher_last_seq(const struct publisher *publisher); /* 0: nothing sent yet */
-/* Everything up to here is safe; asks_only: what the aggregator has of that epoch, once connected. */
+/* Everything up to here is safe; of a question (hello.asks): what the aggregator has of that epoch, once connected. */
 uint64_t publisher_acked_seq(const struct publisher *publisher);
 /* How often who listens at the endpoint did not take our keys, or did not have those that we expect. It is tried again and again. */
 uint64_t publisher_refusals(const struct publisher *publisher);

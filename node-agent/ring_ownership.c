@@ -26,22 +26,28 @@ enum ring_claim ring_ownership_claim(const struct record_ring *ring,
 	return owned ? RING_CLAIM_DROP : RING_CLAIM_TAKE;
 }
 
-void ring_ownership_take(struct ring_ownership *ownership)
+static void own(struct ring_ownership *ownership)
 {
 	record_ring_own(ownership->ring, ownership->epoch);
 	ownership->taken = true;
 }
 
+void ring_ownership_take(struct ring_ownership *ownership)
+{
+	record_ring_begin(ownership->ring);
+	own(ownership);
+}
+
 void ring_ownership_take_after(struct ring_ownership *ownership, uint64_t durable_seq)
 {
 	record_ring_resume(ownership->ring, durable_seq);
-	ring_ownership_take(ownership);
+	own(ownership);
 }
 
 void ring_ownership_take_anew(struct ring_ownership *ownership)
 {
 	record_ring_skip(ownership->ring);
-	ring_ownership_take(ownership);
+	own(ownership);
 }
 
 bool ring_ownership_holds(const struct ring_ownership *ownership)
@@ -57,7 +63,7 @@ bool ring_ownership_holds(const struct ring_ownership *ownership)
 
 int ring_ownership_announce(struct ring_ownership *ownership, uint64_t seq)
 {
-	return record_ring_mark(ownership->ring, seq);
+	return ring_ownership_holds(ownership) ? record_ring_mark(ownership->ring, seq) : 0;
 }
 
 bool ring_ownership_can_announce(const struct ring_ownership *ownership)
@@ -67,8 +73,11 @@ bool ring_ownership_can_announce(const struct ring_ownership *ownership)
 
 int ring_ownership_sent(struct ring_ownership *ownership, uint64_t seq)
 {
-	int r = release_queue_push(&ownership->releases, ownership->ring, seq);
+	int r;
 
+	if (!ring_ownership_holds(ownership))
+		return 0;
+	r = release_queue_push(&ownership->releases, ownership->ring, seq);
 	/* What was read is in the send window now; the guest must not run out of room for its sake. */
 	record_ring_release_crowded(ownership->ring);
 	return r;
@@ -76,6 +85,8 @@ int ring_ownership_sent(struct ring_ownership *ownership, uint64_t seq)
 
 void ring_ownership_acknowledged(struct ring_ownership *ownership, uint64_t seq)
 {
+	if (!ring_ownership_holds(ownership))
+		return;
 	release_queue_pop(&ownership->releases, ownership->ring, seq);
 	record_ring_unmark(ownership->ring, seq);
 }

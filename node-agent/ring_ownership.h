@@ -5,6 +5,9 @@
  * An agent takes a ring once. Then, for each message with records of it: read, ring_ownership_announce(), give the
  * message to the send window, ring_ownership_sent(); and ring_ownership_acknowledged() when the aggregator has it.
  *
+ * An agent that was stalled may wake in the middle of this, and its successor has taken the ring meanwhile. Each of the
+ * calls then leaves the ring alone: the message that is being made will be refused, since its epoch is over.
+ *
  * Pure: it reads and writes the ring, and knows no clock and no socket. Single-threaded. */
 #ifndef RING_OWNERSHIP_H
 #define RING_OWNERSHIP_H

@@ -60,8 +60,12 @@ static void read_hello(struct batch_reader *reader, struct message_hello *hello)
 	hello->node = batch_reader_text(reader, "node");
 	hello->boot_id = batch_reader_text(reader, "boot_id");
 	hello->job = (struct message_job){.nr_nodes = -1, .world_size = -1};
-	if (reader->nr_left)
+	hello->asks = false;
+	if (reader->nr_left) {
 		read_job(reader, &hello->job);
+		hello->asks = hello->job.flags & MESSAGE_HELLO_ASKS;
+		hello->job.flags &= ~MESSAGE_HELLO_ASKS;
+	}
 }
 
 static void read_welcome(struct batch_reader *reader, struct message_welcome *welcome)

@@ -53,14 +53,14 @@ static void put_hello(struct batch_writer *writer, const struct message_hello *h
 	batch_writer_text(writer, &hello->software);
 	batch_writer_text(writer, &hello->node);
 	batch_writer_text(writer, &hello->boot_id);
-	if (hello->job.key.size == 0)
+	if (hello->job.key.size == 0 && !hello->asks)
 		return;
 	batch_writer_text(writer, &hello->job.key);
 	batch_writer_text(writer, &hello->job.user);
 	batch_writer_text(writer, &hello->job.title);
 	put_rank(writer, hello->job.nr_nodes);
 	put_rank(writer, hello->job.world_size);
-	batch_writer_uint(writer, hello->job.flags);
+	batch_writer_uint(writer, hello->job.flags | (hello->asks ? MESSAGE_HELLO_ASKS : 0));
 }
 
 static void put_welcome(struct batch_writer *writer, const struct message_welcome *welcome)
@@ -217,7 +217,7 @@ static void put_ack(struct batch_writer *writer, const struct message_ack *ack)
 /* Those that came later, and are left out where there is nothing to say. */
 static uint32_t nr_more_elements(const struct message *message)
 {
-	if (message->type == MESSAGE_HELLO && message->hello.job.key.size)
+	if (message->type == MESSAGE_HELLO && (message->hello.job.key.size || message->hello.asks))
 		return 6;
 	if (message->type == MESSAGE_CONTROL && message->control.job_key.size)
 		return 2;

@@ -8,6 +8,7 @@
 #ifndef MESSAGE_H
 #define MESSAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/collective.h"
@@ -71,6 +72,7 @@ struct message_text {
 #define MESSAGE_JOB_NAME_MAX 255u /* bytes of a key or a user */
 #define MESSAGE_JOB_RAW      1u   /* of its flags: samples of host threads one by one */
 #define MESSAGE_JOB_COARSE   2u   /* reports without source lines */
+#define MESSAGE_HELLO_ASKS   4u   /* on the wire among these: message_hello.asks */
 
 /* The job that an agent is of, for an aggregator that keeps a profile for each. */
 struct message_job {
@@ -90,6 +92,7 @@ struct message_hello {
 	struct message_text node;       /* --node-name, else Slurm's, else the hostname */
 	struct message_text boot_id;    /* /proc/sys/kernel/random/boot_id */
 	struct message_job job;
+	bool asks; /* as the successor of that epoch's agent, which is over with the answer */
 };
 
 struct message_welcome {
@@ -103,12 +106,13 @@ struct message_welcome {
 
 enum refuse_code {
 	REFUSE_VERSION = 1,
-	REFUSE_MALFORMED = 2, /* the frame breaks the specification */
-	REFUSE_SEQUENCE = 3,  /* a gap: frames are missing before this one */
-	REFUSE_UNDEFINED = 4, /* names an id that was not defined */
-	REFUSE_NO_HELLO = 5,  /* a sequenced frame before HELLO: say HELLO again */
-	REFUSE_STORE = 6,     /* the store can't take it (full, failing) */
-	REFUSE_LIMIT = 7,     /* too many peers, or an id above WIRE_ID_MAX */
+	REFUSE_MALFORMED = 2,  /* the frame breaks the specification */
+	REFUSE_SEQUENCE = 3,   /* a gap: frames are missing before this one */
+	REFUSE_UNDEFINED = 4,  /* names an id that was not defined */
+	REFUSE_NO_HELLO = 5,   /* a sequenced frame before HELLO: say HELLO again */
+	REFUSE_STORE = 6,      /* the store can't take it (full, failing) */
+	REFUSE_LIMIT = 7,      /* too many peers, or an id above WIRE_ID_MAX */
+	REFUSE_SUPERSEDED = 8, /* a successor has asked for this epoch: it is over */
 };
 
 struct message_refuse {

@@ -276,14 +276,19 @@ uint64_t record_ring_unread(const struct record_ring *ring);
  *	- another's, that said how far it came (by way of the aggregator): from that message's mark, or from `release` if that
  *	  is later. What lies between is gone, and counted;
  *	- another's, of which nobody knows any more: from `release`.
- * The old owner lives no longer when its ring is taken: two agents cannot listen on one path. One that finds another's
- * epoch in a ring of its own reads no more of it.
+ * The old owner may live: it is stalled, or somebody removed its socket. Its epoch is over with the aggregator's
+ * answer, so what it sends afterwards arrives nowhere, and it ends. One that finds another's epoch in a ring of its own
+ * reads no more of it.
  *
  * An agent may be killed between any two stores of these functions: the next one reads on from the same place and comes to
  * the same counts. */
 
 /* Whose the ring is: true, and its epoch; false: nobody's. The memory's word, to be checked with whoever knows. */
 bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECORD_RING_EPOCH]);
+
+/* In a ring that was mapped and not yet read: goes to what was released by now. Agents may have had the ring since it
+ * was mapped. */
+void record_ring_begin(struct record_ring *ring);
 
 /* In a ring that was mapped and not yet read: goes to where the last owner's message `durable_seq` ended, or to what it
  * had released, whichever is later. What lies between was given back to the guest and is in no message that arrived: the

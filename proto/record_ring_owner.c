@@ -102,6 +102,7 @@ void record_ring_skip(struct record_ring *ring)
 {
 	struct record_ring_snapshot now;
 
+	record_ring_begin(ring);
 	record_ring_snapshot(ring, &now);
 	lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,
 		   now.activity);
@@ -126,6 +127,7 @@ void record_ring_resume(struct record_ring *ring, uint64_t durable_seq)
 {
 	uint64_t mark[RING_MARK_WORDS_MAX], launches = 0, gap;
 
+	record_ring_begin(ring);
 	if (!ring_marks_find(&ring->marks, durable_seq, mark))
 		return;
 	gap = lane_go_to(&ring->activity, &ring->header->activity, ring->sizes.activity_records,

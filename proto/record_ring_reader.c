@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -39,13 +38,18 @@ int record_ring_copy(const struct record_ring *ring, uint64_t offset, void *to, 
 	return 0;
 }
 
-/* A lane that nobody has claimed yet begins at 0, as the reader's does. */
 static void ring_lay_out(struct record_ring *ring)
 {
 	ring->header = (struct ring_header *)ring->base;
 	ring->lane_controls = (struct ring_lane *)(ring->base + ring->layout.lane_controls);
-	ring_marks_init(&ring->marks, ring->fd, ring->layout.marks, &ring->header->mark_slots,
-			&ring->sizes);
+	ring_marks_init(&ring->marks, ring->fd, ring->base, ring->layout.marks,
+			&ring->header->mark_slots, &ring->sizes);
+	record_ring_begin(ring);
+}
+
+/* A lane that nobody has claimed yet begins at 0, as the reader's does. */
+void record_ring_begin(struct record_ring *ring)
+{
 	lane_resume(&ring->activity, &ring->header->activity);
 	lane_resume(&ring->definition, &ring->header->definition);
 	lane_resume(&ring->collective, &ring->header->collective);
@@ -67,16 +71,22 @@ static bool is_tmpfs(int fd)
 	return fstatfs(fd, &system) == 0 && system.f_type == TMPFS_MAGIC;
 }
 
+static bool has_size(int fd, uint64_t size)
+{
+	char byte;
+
+	return pread(fd, &byte, 1, (off_t)size - 1) == 1 && pread(fd, &byte, 1, (off_t)size) == 0;
+}
+
 /* Reads the header with pread: before the size is known to be right, a mapping could fault. Seals are asked for first:
  * what has none may be of a file system whose answers take as long as its owner likes. */
 static int ring_check(int fd, struct record_ring_sizes *sizes, struct ring_layout *layout)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 	struct ring_header header;
-	struct stat status;
 	int have = fcntl(fd, F_GET_SEALS);
 
-	if (have < 0 || !is_tmpfs(fd) || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
+	if (have < 0 || !is_tmpfs(fd))
 		return -EPROTO; /* no memfd: nothing else has seals */
 	if ((have & seals) != seals)
 		return -EPERM;
@@ -85,7 +95,7 @@ static int ring_check(int fd, struct record_ring_sizes *sizes, struct ring_layou
 	if (header.magic != RING_MAGIC || header.version != RING_VERSION)
 		return -EPROTO;
 	*sizes = header.sizes;
-	if (ring_layout(sizes, layout) < 0 || (uint64_t)status.st_size != layout->size)
+	if (ring_layout(sizes, layout) < 0 || !has_size(fd, layout->size))
 		return -EPROTO;
 	return 0;
 }
@@ -109,7 +119,7 @@ int record_ring_map(int fd, struct record_ring **ring)
 	self->base = MAP_FAILED;
 	self->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (self->fd >= 0)
-		self->base = mmap(NULL, layout.marks, PROT_READ | PROT_WRITE,
+		self->base = mmap(NULL, layout.log, PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_NORESERVE, self->fd, 0);
 	if (self->base == MAP_FAILED) {
 		error = -errno;
@@ -118,7 +128,7 @@ int record_ring_map(int fd, struct record_ring **ring)
 		free(self);
 		return error;
 	}
-	ring_guard_add(&self->guard, self->base, layout.marks);
+	ring_guard_add(&self->guard, self->base, layout.log);
 	ring_lay_out(self);
 	*ring = self;
 	return 0;
@@ -129,7 +139,7 @@ void record_ring_unmap(struct record_ring *ring)
 	if (!ring)
 		return;
 	ring_guard_remove(&ring->guard);
-	munmap(ring->base, ring->layout.marks);
+	munmap(ring->base, ring->layout.log);
 	close(ring->fd);
 	free(ring);
 }
@@ -187,11 +197,21 @@ static void lane_advance(struct reader_lane *lane, struct ring_lane *control, ui
 	atomic_store_explicit(&control->read, lane->read, memory_order_relaxed);
 }
 
-/* Whether a guest wrote all of it. Who wrote nothing could else claim records without end, at no cost. */
-static bool is_written(const struct record_ring *ring, uint64_t offset, uint64_t size)
+/* How many of count records a guest wrote, up to the first that it did not. A record has a time, so that one of zeros
+ * alone is a hole, and who wrote nothing could else claim records without end, at no cost. */
+static uint32_t written(const void *records, size_t size, uint32_t count)
 {
-	return lseek(ring->fd, (off_t)offset, SEEK_DATA) == (off_t)offset &&
-	       lseek(ring->fd, (off_t)offset, SEEK_HOLE) >= (off_t)(offset + size);
+	const uint8_t *record = records;
+
+	for (uint32_t i = 0; i < count; i++, record += size) {
+		bool blank = true;
+
+		for (size_t at = 0; at < size && blank; at++)
+			blank = record[at] == 0;
+		if (blank)
+			return i;
+	}
+	return count;
 }
 
 /* Copies up to max records of `size` bytes from a lane whose records begin at offset. */
@@ -204,12 +224,12 @@ static int lane_read(const struct record_ring *ring, struct reader_lane *lane,
 	while (!lane->given_up && done < max && lane->read < limit) {
 		uint32_t count = lane_piece(lane, limit, capacity, max - done);
 		uint64_t at = offset + (lane->read & (capacity - 1)) * size;
+		uint8_t *to = (uint8_t *)out + done * size;
 
-		if (!is_written(ring, at, count * size) ||
-		    record_ring_copy(ring, at, (uint8_t *)out + done * size, count * size)) {
-			lane->given_up = true;
-			break;
-		}
+		lane->given_up = record_ring_copy(ring, at, to, count * size) != 0;
+		uint32_t nr_written = lane->given_up ? 0 : written(to, size, count);
+		lane->given_up |= nr_written < count;
+		count = nr_written;
 		lane_advance(lane, control, count);
 		done += count;
 	}

@@ -1,9 +1,15 @@
 /* The agent's view of a record ring: what record_ring_map() makes. For record_ring_reader.c, record_ring_ledger.c
  * and record_ring_owner.c, and included nowhere else but in the test of faults. One thread.
  *
- * Only the control pages are mapped, up to and with the lanes' cursors, which need atomics. All else is read by
+ * Only the control pages are mapped, up to and with the marks: what needs atomics, or is written. All else is read by
  * pread(): that allocates no page where the guest wrote none, so that a large empty ring costs the reader nothing,
- * and what cannot be read is an error and no signal. */
+ * and what cannot be read is an error and no signal.
+ *
+ * Of the shared memory's descriptor nothing is asked but fcntl(), fstatfs(), mmap(), pread() and close(), because they
+ * take no lock that its guest can hold. A guest that writes to the memory from a page of a file system of its own
+ * which never answers holds two locks for good. One is the inode's: write(), fallocate(), ftruncate(), lseek() to data
+ * or a hole, and on some kernels fstat() wait for it. The other is that of the file's position: each lseek() and read()
+ * wait for that. Not even SIGKILL ends such a wait. */
 #ifndef RECORD_RING_READER_H
 #define RECORD_RING_READER_H
 
@@ -23,7 +29,7 @@ struct reader_lane {
 struct record_ring {
 	int fd; /* owns */
 	uint8_t *base;
-	struct ring_guard guard; /* of what is mapped */
+	struct ring_guard guard; /* of what is mapped: the layout up to its log */
 	struct ring_layout layout;
 	struct record_ring_sizes
 		sizes; /* checked; the copy in shared memory is not looked at again */

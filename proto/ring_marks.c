@@ -16,9 +16,14 @@ static uint64_t tag_of(const struct ring_marks *marks, uint32_t slot)
 	return pread(marks->fd, &tag, sizeof(tag), slot_at(marks, slot)) == sizeof(tag) ? tag : 0;
 }
 
-static bool set_tag(const struct ring_marks *marks, uint32_t slot, uint64_t tag)
+static _Atomic uint64_t *words_of(const struct ring_marks *marks, uint32_t slot)
 {
-	return pwrite(marks->fd, &tag, sizeof(tag), slot_at(marks, slot)) == sizeof(tag);
+	return marks->slots + slot * marks->words;
+}
+
+static void set_tag(const struct ring_marks *marks, uint32_t slot, uint64_t tag)
+{
+	atomic_store_explicit(words_of(marks, slot), tag, memory_order_release);
 }
 
 /* The others are holes in the memory: a look at each costs a call. */
@@ -36,10 +41,11 @@ static void forget_own(struct ring_marks *marks)
 		marks->unused[i] = (uint16_t)(RECORD_RING_MARKS - 1 - i);
 }
 
-void ring_marks_init(struct ring_marks *marks, int fd, uint64_t offset, _Atomic uint32_t *nr_slots,
-		     const struct record_ring_sizes *sizes)
+void ring_marks_init(struct ring_marks *marks, int fd, uint8_t *base, uint64_t offset,
+		     _Atomic uint32_t *nr_slots, const struct record_ring_sizes *sizes)
 {
 	marks->fd = fd;
+	marks->slots = (_Atomic uint64_t *)(base + offset);
 	marks->offset = offset;
 	marks->nr_slots = nr_slots;
 	marks->words = ring_mark_words(sizes);
@@ -69,15 +75,15 @@ int ring_marks_add(struct ring_marks *marks, uint64_t seq, const struct ring_cur
 		[RING_MARK_COLLECTIVE] = cursors->collective,
 		[RING_MARK_LANES] = lanes,
 	};
-	size_t size = (RING_MARK_LAUNCH + lanes) * sizeof(*words);
 
 	memcpy(words + RING_MARK_GONE, cursors->gone, sizeof(cursors->gone));
 	memcpy(words + RING_MARK_LAUNCH, cursors->launch, lanes * sizeof(*words));
 	if (slot >= slots_in_use(marks))
 		atomic_store_explicit(marks->nr_slots, slot + 1u, memory_order_release);
+	for (uint32_t i = RING_MARK_SEQ + 1; i < RING_MARK_LAUNCH + lanes; i++)
+		atomic_store_explicit(words_of(marks, slot) + i, words[i], memory_order_relaxed);
 	/* The tag last: without it there is no mark. */
-	if (pwrite(marks->fd, words, size, slot_at(marks, slot)) == (ssize_t)size)
-		set_tag(marks, slot, seq + 1);
+	set_tag(marks, slot, seq + 1);
 	marks->seqs[slot] = seq;
 	marks->queue[(marks->first + marks->count++) % RECORD_RING_MARKS] = slot;
 	return 0;

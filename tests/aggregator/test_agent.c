@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zmq.h>
 
 #include <cmocka.h>
@@ -105,6 +106,21 @@ uint64_t test_agent_hello(struct test_agent *agent, const struct scenario *scena
 	assert_true(welcome->welcome.window_frames > 0);
 	assert_true(welcome->welcome.window_bytes > 0);
 	return welcome->welcome.durable_seq;
+}
+
+uint64_t test_agent_ask(struct test_agent *agent, const struct scenario *scenario, const char *node)
+{
+	struct message message = {.type = MESSAGE_HELLO, .hello = scenario->hello};
+
+	message.hello.asks = true;
+	memcpy(message.hello.epoch, scenario->epoch, WIRE_EPOCH_SIZE);
+	if (node)
+		message.hello.node = (struct message_text){node, (uint32_t)strlen(node)};
+	struct scenario_frame frame = scenario_encode(&message);
+
+	test_agent_send(agent, &frame);
+	free(frame.bytes);
+	return test_agent_expect(agent, MESSAGE_WELCOME)->welcome.durable_seq;
 }
 
 void test_agent_expect_ack(struct test_agent *agent, uint64_t seq)

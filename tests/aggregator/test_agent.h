@@ -31,6 +31,10 @@ int test_agent_is_quiet(struct test_agent *agent);
 /* Says HELLO and returns the durable sequence number that WELCOME tells. */
 uint64_t test_agent_hello(struct test_agent *agent, const struct scenario *scenario);
 
+/* Asks as the successor of the scenario's agent, on that node; NULL: on its own. Returns what it is told. */
+uint64_t test_agent_ask(struct test_agent *agent, const struct scenario *scenario,
+			const char *node);
+
 /* Receives acknowledgements until everything up to seq is. */
 void test_agent_expect_ack(struct test_agent *agent, uint64_t seq);
 

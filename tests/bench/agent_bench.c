@@ -145,6 +145,7 @@ static int start(struct bench *bench)
 		.ledger = bench->ledger,
 	};
 	ring_ownership_init(&bench->ownership, bench->agent, (const uint8_t[RECORD_RING_EPOCH]){1});
+	ring_ownership_take(&bench->ownership);
 	return ring_source_create(bench->agent, &outputs, 0, geteuid(), &bench->source)
 		       ? -1
 		       : define(bench);

@@ -322,7 +322,8 @@ static void an_aggregator_of_another_version_is_asked_again_and_nothing_is_lost(
 
 static void refusals_for_good_end_it_with_a_reason(void **state)
 {
-	static const uint32_t codes[] = {REFUSE_MALFORMED, REFUSE_UNDEFINED, 1000};
+	static const uint32_t codes[] = {REFUSE_MALFORMED, REFUSE_UNDEFINED, REFUSE_SUPERSEDED,
+					 1000};
 	struct fixture *fixture = *state;
 
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++) {

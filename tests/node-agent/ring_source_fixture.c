@@ -84,6 +84,7 @@ void ring_source_fixture_open_source(struct ring_source_fixture *fixture, pid_t 
 	assert_int_equal(record_ring_map(fixture->ring_fd, &ring), 0);
 	assert_int_equal(ring_source_create(ring, &outputs, pid, geteuid(), &fixture->source), 0);
 	ring_ownership_init(&fixture->ownership, ring, epoch);
+	ring_ownership_take(&fixture->ownership);
 }
 
 void ring_source_fixture_close_source(struct ring_source_fixture *fixture)

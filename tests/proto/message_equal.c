@@ -29,7 +29,8 @@ static bool hello_equal(const struct message_hello *left, const struct message_h
 	       memcmp(left->epoch, right->epoch, sizeof(left->epoch)) == 0 &&
 	       text_equal(&left->software, &right->software) &&
 	       text_equal(&left->node, &right->node) &&
-	       text_equal(&left->boot_id, &right->boot_id) && job_equal(&left->job, &right->job);
+	       text_equal(&left->boot_id, &right->boot_id) && job_equal(&left->job, &right->job) &&
+	       left->asks == right->asks;
 }
 
 static bool strings_equal(const struct message_strings *left, const struct message_strings *right)

@@ -485,6 +485,12 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 		     .window_frames = 64,
 		     .window_bytes = 8u << 20,
 		     .profile = TEXT("node00:/var/lib/flamegrid/jobs/alice-4711.0")}},
+	{.type = MESSAGE_HELLO,
+	 .hello = {.version_min = 1,
+		   .version_max = 1,
+		   .node = TEXT("node"),
+		   .job = {.nr_nodes = -1, .world_size = -1},
+		   .asks = true}},
 };
 
 const struct message *message_samples_get(uint32_t index)

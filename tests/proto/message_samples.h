@@ -5,7 +5,7 @@
 
 #include "proto/message.h"
 
-#define NR_MESSAGE_SAMPLES 42u
+#define NR_MESSAGE_SAMPLES 43u
 
 /* index below NR_MESSAGE_SAMPLES. */
 const struct message *message_samples_get(uint32_t index);

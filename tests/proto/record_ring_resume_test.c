@@ -265,6 +265,28 @@ static void ring_that_is_mapped_twice_is_left_as_it_is(void **state)
 	assert_int_equal(record, 6);
 }
 
+static void what_others_released_since_the_ring_was_mapped_is_not_read_again(void **state)
+{
+	struct record_ring *old = reader;
+	uint32_t launch, record;
+
+	(void)state;
+	assert_int_equal(record_ring_map(fd, &reader), 0);
+	struct record_ring *late = reader;
+	reader = old;
+	produce(10, 5);
+	read_all(&launch, &record);
+	release_and_acknowledge(1);
+	reader = late;
+	produce(1, 1);
+	record_ring_begin(reader);
+	record_ring_own(reader, second_agent);
+	read_all(&launch, &record);
+	assert_int_equal(launch, 11);
+	assert_int_equal(record, 6);
+	record_ring_unmap(old);
+}
+
 static void lane_claimed_after_a_mark_is_read_from_its_beginning(void **state)
 {
 	static struct record_ring_snapshot snapshot;
@@ -363,6 +385,7 @@ int main(void)
 		TEST(what_is_gone_stays_counted_for_every_agent_that_follows),
 		TEST(agent_killed_while_it_takes_over_leaves_the_same_to_the_next),
 		TEST(ring_that_is_mapped_twice_is_left_as_it_is),
+		TEST(what_others_released_since_the_ring_was_mapped_is_not_read_again),
 		TEST(lane_claimed_after_a_mark_is_read_from_its_beginning),
 		TEST(definitions_of_the_past_come_from_the_log),
 		TEST(full_log_takes_no_more_and_leaves_the_lane_alone),

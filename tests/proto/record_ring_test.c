@@ -70,7 +70,7 @@ static void a_full_lane_drops_the_newest_and_counts(void **state)
 {
 	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct record_ring_snapshot snapshot;
-	struct launch_record out[64], record = {0};
+	struct launch_record out[64], record = {.time_ns = 1};
 
 	(void)state;
 	assert_int_equal(record_ring_claim_lane(pair.guest), 0);
@@ -98,7 +98,7 @@ static void only_a_crowded_lane_is_released_early(void **state)
 {
 	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
 	struct record_ring_snapshot snapshot;
-	struct launch_record out[64], record = {0};
+	struct launch_record out[64], record = {.time_ns = 1};
 
 	(void)state;
 	assert_int_equal(record_ring_claim_lane(pair.guest), 0);
@@ -246,7 +246,7 @@ static void stacks_are_bounded_by_number_and_by_words(void **state)
 static void another_agent_goes_on_where_the_last_one_released(void **state)
 {
 	struct record_ring_fixture pair = record_ring_fixture_open(&record_ring_fixture_small);
-	struct launch_record record = {0}, out[64];
+	struct launch_record record = {.time_ns = 1}, out[64];
 	struct record_ring_snapshot snapshot;
 	struct record_ring_position position;
 
@@ -381,7 +381,7 @@ struct racer {
 static void *race_launches(void *argument)
 {
 	struct racer *racer = argument;
-	struct launch_record record = {0};
+	struct launch_record record = {.time_ns = 1};
 
 	for (uint32_t i = 1; i <= RACE_RECORDS; i++) {
 		uint64_t frames[2] = {racer->lane, i};
@@ -399,7 +399,7 @@ static void *race_activity(void *argument)
 	struct racer *racer = argument;
 
 	for (uint32_t i = 1; i <= RACE_RECORDS; i++) {
-		struct gpu_record record = {.correlation_id = i};
+		struct gpu_record record = {.start_ns = 1, .end_ns = 1, .correlation_id = i};
 
 		racer->refused += 1 - record_ring_push_activity(racer->ring, &record, 1);
 	}

@@ -59,7 +59,7 @@ static void read_launches(struct record_ring *agent, uint32_t *next)
 static void push_launches(struct record_ring *guest, uint32_t *next, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct launch_record record = {.correlation_id = (*next)++};
+		const struct launch_record record = {.time_ns = 1, .correlation_id = (*next)++};
 
 		assert_true(record_ring_push_launch(guest, 0, &record));
 	}
@@ -114,7 +114,7 @@ static void activity_lane_that_rests_gives_its_memory_back(void **state)
 	(void)state;
 	for (uint32_t round = 0; round < 5; round++) {
 		for (uint32_t i = 0; i < ACTIVITY; i++)
-			records[i].start_ns = round * ACTIVITY + i;
+			records[i].start_ns = round * ACTIVITY + i + 1;
 		/* Not in step with the lane. */
 		assert_int_equal(record_ring_push_activity(pair.guest, records, ACTIVITY - 77),
 				 ACTIVITY - 77);
@@ -138,7 +138,7 @@ int __real_madvise(void *memory, size_t size, int advice);
 int __wrap_madvise(void *memory, size_t size, int advice);
 int __wrap_madvise(void *memory, size_t size, int advice)
 {
-	struct launch_record record = {.correlation_id = woken_pushed};
+	struct launch_record record = {.time_ns = 1, .correlation_id = woken_pushed};
 
 	while (woken.guest && record_ring_push_launch(woken.guest, 0, &record))
 		record.correlation_id = ++woken_pushed;
