@@ -378,7 +378,7 @@ static int profile(struct attach *attach)
 	recording_finish(&attach->recording, &summary);
 	if (!came)
 		warn("attach", "process %d: its guest did not come", (int)attach->target.pid);
-	else if (summary && !attach->quiet)
+	else if (summary)
 		fputs(summary, stderr);
 	free(summary);
 	return came ? EXIT_OK : EXIT_FAILED;

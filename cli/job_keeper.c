@@ -300,15 +300,13 @@ static bool write_reports(struct job_keeper_process *process)
 	bool is_empty = false;
 	char *summary = NULL, *error = NULL;
 
-	if (output_files_write(&process->output, &process->options->names, &is_empty, &summary,
-			       &error) < 0)
+	if (output_files_write(&process->output, &process->options->names,
+			       process->options->quiet, &is_empty, &summary, &error) < 0)
 		warn("%s", error ? error : "the reports could not be written");
-	is_empty = is_empty && process->result == 0;
-	if (summary && !process->options->quiet && !is_empty)
+	else if (summary && !(is_empty && process->result))
 		fputs(summary, stderr);
-	if (is_empty)
-		warn("nothing was recorded: " OUTPUT_EMPTY, process->output.path);
-	else if (*process->output.earlier && !process->options->quiet)
+	is_empty = is_empty && process->result == 0;
+	if (!is_empty && *process->output.earlier && !process->options->quiet)
 		warn(OUTPUT_EARLIER, process->output.earlier);
 	free(summary);
 	free(error);

@@ -60,3 +60,23 @@ for size in 36000 40000 44000 52000 60000 72000 80000 85000; do
 	same "$name: report --strict" $? 3
 done
 check "memory: some are limited" [ $nr_limited -gt 0 ]
+
+# Whatever the reason, an earlier profile is worth more; and --quiet is no reason to be silent.
+"$flamegrid" run -q -o "$scratch/kept" --devices "$list" -- "${launches[@]}" >/dev/null 2>"$scratch/kept.err"
+same "kept: --quiet says nothing of a whole profile" "$(cat "$scratch/kept.err")" ""
+"$flamegrid" report "$scratch/kept" >"$scratch/kept.before"
+empty() {
+	local name=$1
+	shift
+	"$flamegrid" run -q -o "$scratch/kept" --devices "$list" "$@" -- "${launches[@]}" >/dev/null 2>"$scratch/$name.err"
+	contains "$name: says so" "$scratch/$name.err" "there is no profile of this run, and $scratch/kept is as it was"
+	"$flamegrid" report "$scratch/kept" >"$scratch/kept.after"
+	same_lines "$name: the earlier profile" "$scratch/kept.before" "$scratch/kept.after"
+	same "$name: numbered profiles" "$(ls -d "$scratch"/kept.[0-9]* 2>/dev/null)" ""
+}
+empty kept_delay --delay 3600
+contains "kept_delay: why" "$scratch/kept_delay.err" "NOTHING WAS RECORDED: the process ended"
+FLAMEGRID_CUPTI=/nonexistent/libcupti.so.13 empty kept_cupti
+contains "kept_cupti: why" "$scratch/kept_cupti.err" "INCOMPLETE: 1 of 1 process started CUDA and could not be recorded"
+"$flamegrid" run -q -o "$scratch/dropped" --devices "$list" -- env FAKE_CUPTI_DROP=10 "${launches[@]}" >/dev/null 2>"$scratch/dropped.err"
+contains "dropped: --quiet says what is lost" "$scratch/dropped.err" "[cupti_dropped]: "

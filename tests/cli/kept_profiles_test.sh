@@ -147,7 +147,8 @@ contains "the third step says where the first is" err.c.0 "the earlier profile i
 before=$(list_all ranks*)
 for r in 0 1; do rank none $r -o ranks -- true; done
 ends none 0
-contains "a step without CUDA" err.none.0 "nothing was recorded: there is no profile of this run, and ranks is as it was"
+contains "a step without CUDA" err.none.0 "NOTHING WAS RECORDED: no process started CUDA (cuInit)"
+contains "and what becomes of the profile" err.none.0 "; there is no profile of this run, and ranks is as it was"
 for r in 0 1; do rank none $r -o deep/ranks -- true; done
 ends none 0
 same "a step without CUDA leaves no directory" "$(ls -d deep 2>/dev/null)" ""
