@@ -70,6 +70,7 @@ begin runner
 kill -KILL "${run_pid[0]}"
 stop_all
 end
+while keepers runner 0 keep | grep -q .; do :; done
 verdict runner 3 "ran on when the recording was cut off, so what came later is missing [cut_off]: node0 (rank 0) since 20"
 kill -KILL "${job_pid[0]}"
 
