@@ -53,6 +53,7 @@ static void remove_process(struct agent *agent, uint32_t index)
 		.launches = guest_process_launches(process),
 		.records = guest_process_records(process),
 		.lost = guest_process_lost(process),
+		.unclean = guest_process_is_unclean(process),
 		.seq = publisher_last_seq(agent->publisher),
 	};
 

@@ -533,6 +533,11 @@ uint64_t guest_process_lost(const struct guest_process *process)
 	return lost;
 }
 
+bool guest_process_is_unclean(const struct guest_process *process)
+{
+	return process->died && !process->finished;
+}
+
 uint64_t guest_process_launches(const struct guest_process *process)
 {
 	return ring_source_launches(process->source);

@@ -147,6 +147,7 @@ void guest_process_release(struct guest_process *process, uint64_t seq);
 /* Which `flamegrid run --agent` it belongs to; 0: none. What its ledger counts as lost. */
 uint32_t guest_process_run(const struct guest_process *process);
 uint64_t guest_process_lost(const struct guest_process *process);
+bool guest_process_is_unclean(const struct guest_process *process); /* gone without a goodbye */
 
 /* Records read so far. */
 uint64_t guest_process_launches(const struct guest_process *process);

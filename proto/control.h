@@ -62,10 +62,11 @@ struct control_result {
 	uint32_t is_stored;    /* all of them have ended, and the aggregator has stored all */
 	uint64_t launches, records, lost; /* of those that have ended; lost: by the ledger */
 	char why[CONTROL_WHY_SIZE]; /* why the first process that could not be recorded was not */
+	uint64_t unclean; /* processes that ended without a goodbye: how much they lack is not known */
 	char place[CONTROL_PLACE_SIZE]; /* where the profile is, HOST:PATH; "": not known */
 };
 
-static_assert(sizeof(struct control_result) == 1320, "control format");
+static_assert(sizeof(struct control_result) == 1328, "control format");
 static_assert(sizeof(struct control_request) == 40, "control format");
 static_assert(sizeof(struct control_reply) == 16, "control format");
 static_assert(sizeof(struct control_process) == 16, "control format");
