@@ -191,6 +191,7 @@ static int take_endpoint(struct agent *agent)
 		return 0;
 	free(agent->endpoint);
 	agent->endpoint = endpoint;
+	agent->has_endpoint = true;
 	return publisher_connect(agent->publisher, endpoint, has_keys ? &keys : NULL);
 }
 
@@ -447,7 +448,11 @@ static void report_failure(const struct agent *agent, int r)
 {
 	if (r == -ETIMEDOUT && agent->leaves_words)
 		return;
-	if (r == -ETIMEDOUT)
+	if (r == -ETIMEDOUT && !agent->has_endpoint)
+		fputs("flamegrid-agent: no aggregator was found: what was recorded on this node is "
+		      "in no profile\n",
+		      stderr);
+	else if (r == -ETIMEDOUT)
 		fprintf(stderr,
 			"flamegrid-agent: connect: %s: %llu of %llu frames were not acknowledged "
 			"in %llu ms\n",

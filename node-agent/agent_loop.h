@@ -63,6 +63,7 @@ struct agent {
 	struct guest_process_scope scope;
 	struct event_source publisher_ready, symbolizer_ready;
 	char *endpoint;
+	bool has_endpoint; /* else that says that it is not known */
 	bool leaves_words;
 	uint8_t epoch[WIRE_EPOCH_SIZE];
 	struct predecessor_table *predecessors;

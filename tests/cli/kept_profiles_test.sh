@@ -143,6 +143,14 @@ ends c 0
 exact ranks truth.c.*
 contains "the third step says where the first is" err.c.0 "the earlier profile is now ranks.3"
 
+# One whose profile is deleted in its middle: no agent is waited for (a minute), and what was deleted is said once.
+step_held deleted deleted 100
+rm -rf deleted
+echo >&9; echo >&9
+ends deleted 0
+contains "deleted: said" err.deleted.0 "the profile was deleted or moved while it was written"
+same "deleted: nothing else is said of it" "$(grep -c 'No such file\|Stale' err.deleted.0)" 0
+
 # One without CUDA.
 before=$(list_all ranks*)
 for r in 0 1; do rank none $r -o ranks -- true; done
