@@ -344,9 +344,9 @@ static void ask_configuration(struct diagnosis *diagnosis)
 			    error ? error : strerror(-result)),
 		       "mend the file, or run --no-config");
 	else if (*options.config.path)
-		list_settings(
-			&options.config,
-			find(diagnosis, "configuration", DIAGNOSIS_GOOD, "%s", options.config.path)->text);
+		list_settings(&options.config, find(diagnosis, "configuration", DIAGNOSIS_GOOD,
+						    "%s", options.config.path)
+						       ->text);
 	else
 		find(diagnosis, "configuration", DIAGNOSIS_GOOD,
 		     "none (" SITE_CONFIG_PATH " is not there)");

@@ -5,8 +5,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,8 +305,8 @@ static bool write_reports(struct job_keeper_process *process)
 	bool is_empty = false;
 	char *summary = NULL, *error = NULL;
 
-	if (output_files_write(&process->output, &process->options->names,
-			       process->options->quiet, &is_empty, &summary, &error) < 0)
+	if (output_files_write(&process->output, &process->options->names, process->options->quiet,
+			       &is_empty, &summary, &error) < 0)
 		warn("%s", error ? error : "the reports could not be written");
 	else if (summary && !(is_empty && process->result))
 		fputs(summary, stderr);

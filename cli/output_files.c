@@ -167,8 +167,7 @@ static char *make_absence(const struct output_dir *output, const struct report_t
 {
 	char *text;
 
-	return asprintf(&text, "flamegrid: %s; " OUTPUT_EMPTY "\n", tree->verdict,
-			output->path) < 0
+	return asprintf(&text, "flamegrid: %s; " OUTPUT_EMPTY "\n", tree->verdict, output->path) < 0
 		       ? NULL
 		       : text;
 }

@@ -81,9 +81,9 @@ static void say_taken(struct activity_watch *watch)
 	else
 		definition_writer_notice(
 			watch->definitions, NOTICE_ACTIVITY_TAKEN, 0,
-			"another user of CUPTI's activity API (the PyTorch profiler?) took over before "
-			"%02u:%02u:%02u UTC: GPU records are missing from then on, until it has been left "
-			"alone for %u flushes",
+			"another user of CUPTI's activity API (the PyTorch profiler?) took over "
+			"before %02u:%02u:%02u UTC: GPU records are missing from then on, until it "
+			"has been left alone for %u flushes",
 			(unsigned int)(second / 3600), (unsigned int)(second / 60 % 60),
 			(unsigned int)(second % 60), watch->patience);
 }

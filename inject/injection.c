@@ -37,8 +37,8 @@
 #include "subscription.h"
 #include "unwind_table.h"
 
-#define STACK_BYTES    (8u << 20)   /* of a thread, where no limit says how much */
-#define CUPTI_BYTES    (1u << 20)   /* beside its thread, at least */
+#define STACK_BYTES    (8u << 20) /* of a thread, where no limit says how much */
+#define CUPTI_BYTES    (1u << 20) /* beside its thread, at least */
 #define FIRST_BUILD_NS 120000000u /* CPU time, of the thread that starts CUDA */
 
 /* All of the guest, for the life of the process. */
@@ -156,8 +156,8 @@ static bool has_room_for_cupti(void)
 		return true;
 	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY)
 		bytes = stack.rlim_cur + CUPTI_BYTES;
-	void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-			  0);
+	void *room =
+		mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (room != MAP_FAILED)
 		return munmap(room, bytes) == 0;
 	snprintf(what, sizeof(what), "CUPTI and its thread, which take %zu KiB or more",

@@ -31,7 +31,7 @@ struct user_shares;
 
 enum phase {
 	PHASE_RUNNING,
-	PHASE_CLOSING,	/* agent_stop(): processes that run on end their capture windows */
+	PHASE_CLOSING,  /* agent_stop(): processes that run on end their capture windows */
 	PHASE_DRAINING, /* last passes over all rings */
 	PHASE_NAMING,   /* everything is read; names are still looked up */
 	PHASE_LEAVING,  /* BYE is sent */

@@ -346,14 +346,16 @@ static void what_runs_on_is_said_beside_a_fault_and_a_stop(void **state)
 	process(1)->state = PROCESS_RUNNING;
 	process(other)->state = PROCESS_UNCLEAN;
 	process(other)->spoke_ns = NOON_NS;
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 of 2 processes ended without a goodbye (killed, or by _exit), "
-		       "so up to 0.5 s before the end may be missing [unclean_end]: node02 (rank 4) "
-		       "at 2026-11-22 12:01:07; 1 process ran on after the recording had ended");
+	assert_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 2 processes ended without a goodbye (killed, or by _exit), "
+		"so up to 0.5 s before the end may be missing [unclean_end]: node02 (rank 4) "
+		"at 2026-11-22 12:01:07; 1 process ran on after the recording had ended");
 	set_ledger(other, LEDGER_INTERRUPTED_END, 1);
-	assert_verdict(REPORT_STOPPED,
-		       "stopped by Ctrl-C (SIGINT) at 2026-11-22 12:01:07: up to 0.5 s of GPU work "
-		       "before that may be missing; 1 process ran on after the recording had ended");
+	assert_verdict(
+		REPORT_STOPPED,
+		"stopped by Ctrl-C (SIGINT) at 2026-11-22 12:01:07: up to 0.5 s of GPU work "
+		"before that may be missing; 1 process ran on after the recording had ended");
 }
 
 static void a_recording_that_was_cut_off_is_incomplete_and_its_last_launches_are_lost(void **state)
@@ -364,9 +366,10 @@ static void a_recording_that_was_cut_off_is_incomplete_and_its_last_launches_are
 	process(1)->spoke_ns = NOON_NS;
 	process(1)->counts.expired = 5;
 	set_ledger(1, LEDGER_CUT_OFF, 1);
-	assert_verdict(REPORT_INCOMPLETE,
-		       "INCOMPLETE: 1 of 1 process ran on when the recording was cut off, so what "
-		       "came later is missing [cut_off]: node01 (rank 3) since 2026-11-22 12:01:07");
+	assert_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 1 process ran on when the recording was cut off, so what "
+		"came later is missing [cut_off]: node01 (rank 3) since 2026-11-22 12:01:07");
 	assert_int_equal(report_fixture.tree->lost, 5);
 }
 
