@@ -389,6 +389,16 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* Most launches without a record never had one (a graph was captured, no byte was copied). Of a process whose recording was
+ * cut off they are the last ones. */
+static enum ledger_reason expired_as(const struct roster_process *process)
+{
+	for (uint32_t i = 0; i < process->nr_ledger; i++)
+		if (process->ledger[i].reason == LEDGER_CUT_OFF)
+			return LEDGER_LAUNCH_UNDELIVERED;
+	return LEDGER_LAUNCH_EXPIRED;
+}
+
 /* What the ledgers say, and what was seen here. The same failure or unclean end may be in both. */
 static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
 {
@@ -406,7 +416,7 @@ static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
 		received += process->counts.launches;
 		failed += process->counts.failed;
 		unclean += process->state == PROCESS_UNCLEAN;
-		add(&sums->count[LEDGER_LAUNCH_EXPIRED], process->counts.expired);
+		add(&sums->count[expired_as(process)], process->counts.expired);
 		add(&sums->count[LEDGER_INVALID_TIME], process->counts.invalid);
 		if (process->memory)
 			add_memory(sums, process->memory);

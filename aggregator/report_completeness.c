@@ -47,6 +47,7 @@ struct judge {
 	struct fault launches;           /* in no account */
 	struct fault interrupted, ended; /* by SIGINT; by SIGTERM or SIGHUP */
 	struct fault left;               /* processes that ran on when their agent said goodbye */
+	struct fault cut;                /* likewise, but their recording was not to end yet */
 	bool *is_open;   /* own, by process id, as the next: an agent that reads it may say more */
 	bool *is_orphan; /* none of those that read it has said goodbye */
 	uint32_t *host_names; /* owns; by host id, in report_names; 0: has none */
@@ -243,8 +244,8 @@ static int judge_accounts(struct judge *judge, const struct roster_process *proc
 
 static int judge_notices(struct judge *judge, const struct roster_process *process)
 {
-	/* Of its GPU work: the kernel takes samples of any process. */
-	bool has_nothing = process->counts.records == 0 && process->counts.launches == 0;
+	/* Launches alone are no GPU work, and the kernel takes samples of any process. */
+	bool has_nothing = process->counts.records == 0;
 	int error = 0;
 
 	for (uint32_t i = 0; i < process->nr_notices && has_nothing && !error; i++) {
@@ -284,7 +285,12 @@ static int judge_process(struct judge *judge, uint32_t id)
 	}
 	if (process->state != PROCESS_RUNNING || judge->is_open[id])
 		return 0; /* what an agent still reads is that agent's */
-	return add_process(judge->is_orphan[id] ? &judge->unseen : &judge->left, process, 1);
+	if (judge->is_orphan[id])
+		return add_process(&judge->unseen, process, 1);
+	if (count_of(process, LEDGER_GUEST_GAVE_UP))
+		return 0; /* that says more */
+	return add_process(count_of(process, LEDGER_CUT_OFF) ? &judge->cut : &judge->left, process,
+			   1);
 }
 
 /* --- words */
@@ -441,6 +447,10 @@ static bool write_faults(FILE *out, const struct judge *judge)
 	write_process_fault(out, judge, &judge->unseen,
 			    "ended while no agent read, so what came later may be missing", "since",
 			    &any);
+	write_process_fault(out, judge, &judge->cut,
+			    "ran on when the recording was cut off, so what came later is missing "
+			    "[cut_off]",
+			    "since", &any);
 	write_process_fault(out, judge, &judge->unrecorded,
 			    "started CUDA and could not be recorded (the notes say why)", "at",
 			    &any);
@@ -470,6 +480,18 @@ static void write_stop(FILE *out, const struct fault *fault, const char *how)
 		write_time(out, since_ns);
 	}
 	fputs(": up to 0.5 s of GPU work before that may be missing", out);
+}
+
+/* Whether any did. since: of what. */
+static bool write_left(FILE *out, const struct judge *judge, const char *before, const char *since)
+{
+	char number[NUMBER_SIZE];
+
+	if (judge->left.count)
+		fprintf(out, "%s%s process%s ran on after %s", before,
+			report_summary_count(judge->left.count, number),
+			judge->left.count == 1 ? "" : "es", since);
+	return judge->left.count != 0;
 }
 
 static bool is_empty(const struct report_tree *tree)
@@ -506,7 +528,6 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 {
 	bool is_stopped = judge->interrupted.count || judge->ended.count;
 	bool is_incomplete = write_faults(out, judge);
-	char number[NUMBER_SIZE];
 
 	/* What a fault explains, or a stop, needs no other cause. */
 	if (is_empty(tree) && !is_stopped && (!is_incomplete || judge->failed)) {
@@ -522,6 +543,8 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 		write_stop(out, fault,
 			   judge->interrupted.count ? "Ctrl-C (SIGINT)" : "SIGTERM or SIGHUP");
 	}
+	if (is_incomplete || is_stopped)
+		write_left(out, judge, "; ", "the recording had ended");
 	if (is_incomplete)
 		return REPORT_INCOMPLETE;
 	if (judge->profile->written) {
@@ -531,13 +554,9 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	}
 	if (is_stopped)
 		return REPORT_STOPPED;
-	if (judge->left.count)
-		fprintf(out, "%s while it was recorded, and %s process%s ran on after that",
-			tree->lost ? "no more lost" : "nothing lost",
-			report_summary_count(judge->left.count, number),
-			judge->left.count == 1 ? "" : "es");
-	else if (!tree->lost)
-		fputs("nothing lost", out);
+	if (!tree->lost || judge->left.count)
+		fputs(tree->lost ? "no more lost" : "nothing lost", out);
+	write_left(out, judge, " while it was recorded, and ", "that");
 	return REPORT_COMPLETE;
 }
 
@@ -603,6 +622,7 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 	fini_fault(&judge.interrupted);
 	fini_fault(&judge.ended);
 	fini_fault(&judge.left);
+	fini_fault(&judge.cut);
 	free(judge.is_open);
 	free(judge.is_orphan);
 	free(judge.host_names);

@@ -1,6 +1,7 @@
 #include "agent_result.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #define WAIT_MS     2000
 #define LOOK_MS     20
 #define NUMBER_SIZE 32
+#define UNCLEAN_SIZE 128
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -79,6 +81,13 @@ static void say_recorded(const struct control_result *result, bool quiet)
 {
 	char launches[NUMBER_SIZE], records[NUMBER_SIZE], lost[NUMBER_SIZE];
 	const char *where = *result->place ? "; the profile is " : "";
+	char unclean[UNCLEAN_SIZE] = "";
+
+	if (result->unclean)
+		snprintf(unclean, sizeof(unclean),
+			 "%sINCOMPLETE: %" PRIu64 " ended without a goodbye (killed, or by _exit), "
+			 "so up to 0.5 s before the end may be missing",
+			 result->lost ? "; " : "", result->unclean);
 
 	if (result->nr_running)
 		say("%u of %u processes have not ended: what they do from now on goes into the "
@@ -88,13 +97,15 @@ static void say_recorded(const struct control_result *result, bool quiet)
 		say("the aggregator has not confirmed all that was recorded of this job: the end "
 		    "may be missing in the profile%s%s",
 		    where, result->place);
-	else if (!quiet || result->lost)
-		say("%s launches and %s GPU records of %u process%s are stored; %s%s%s%s",
+	else if (!quiet || result->lost || result->unclean)
+		say("%s launches and %s GPU records of %u process%s are stored; %s%s%s%s%s",
 		    report_summary_count(result->launches, launches),
 		    report_summary_count(result->records, records), result->nr_processes,
 		    result->nr_processes == 1 ? "" : "es",
-		    result->lost ? "lost " : "the agent knows of no loss",
-		    result->lost ? report_summary_count(result->lost, lost) : "", where,
+		    result->lost      ? "lost "
+		    : result->unclean ? ""
+				      : "the agent knows of no loss",
+		    result->lost ? report_summary_count(result->lost, lost) : "", unclean, where,
 		    result->place);
 }
 

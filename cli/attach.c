@@ -30,8 +30,6 @@
 #define LEASE_NS       (6 * NS_PER_S) /* so long the guest goes on without us */
 #define RENEW_NS       NS_PER_S
 #define COME_NS        (5 * NS_PER_S) /* a guest looks once a second */
-#define END_NS         (5 * NS_PER_S) /* a window takes a second to end */
-#define QUIET_POLLS    4u             /* a guest's last sums follow within a tenth of a second */
 
 struct attach {
 	const char *output_path, *node_name, *devices_path, *symbol_cache;
@@ -370,20 +368,6 @@ static void watch(struct attach *attach)
 	}
 }
 
-/* A window is to end before the agent goes, so that all of it is in the profile. */
-static void end_capture(struct attach *attach)
-{
-	uint64_t until_ns = now_ns(CLOCK_MONOTONIC) + END_NS;
-	unsigned int quiet = 0;
-
-	profiling_command(attach->recording.profiling,
-			  &(struct record_ring_command){.action = RECORD_RING_COMMAND_STOP});
-	while (quiet < QUIET_POLLS && !is_over(attach) && now_ns(CLOCK_MONOTONIC) < until_ns) {
-		is_asked_to_end(attach);
-		quiet = attach->status.capturing ? 0 : quiet + 1;
-	}
-}
-
 static int profile(struct attach *attach)
 {
 	bool came = attach->host_only || await_guest(attach);
@@ -391,12 +375,10 @@ static int profile(struct attach *attach)
 
 	if (came)
 		watch(attach);
-	if (!attach->host_only)
-		end_capture(attach);
 	recording_finish(&attach->recording, &summary);
 	if (!came)
 		warn("attach", "process %d: its guest did not come", (int)attach->target.pid);
-	else if (summary && !attach->quiet)
+	else if (summary)
 		fputs(summary, stderr);
 	free(summary);
 	return came ? EXIT_OK : EXIT_FAILED;

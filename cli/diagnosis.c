@@ -241,6 +241,24 @@ static void ask_job_memory(struct diagnosis *diagnosis)
 	memory_limits_read("", &limits);
 	memory_budget_make(&limits, &budget);
 	memory_budget_text(&budget, &limits, text);
+	if (limits.file != MEMORY_LIMIT_NONE && record_ring_bytes(&budget.ring) > limits.file) {
+		remedy(find(diagnosis, "memory of jobs", DIAGNOSIS_PROBLEM,
+			    "the guest's ring takes %llu KiB, and the limit on file sizes is %llu "
+			    "KiB (ulimit -f): no process is recorded",
+			    (unsigned long long)(record_ring_bytes(&budget.ring) >> 10),
+			    (unsigned long long)(limits.file >> 10)),
+		       "ulimit -f unlimited, or %llu KiB or more",
+		       (unsigned long long)(record_ring_bytes(&budget.ring) >> 10));
+		return;
+	}
+	if (limits.address_space != MEMORY_LIMIT_NONE &&
+	    budget.bound > limits.address_space - limits.address_space_used) {
+		memory_budget_lack(&limits, text);
+		remedy(find(diagnosis, "memory of jobs", DIAGNOSIS_PROBLEM,
+			    "processes cannot be recorded: %s", text),
+		       "ulimit -v unlimited");
+		return;
+	}
 	find(diagnosis, "memory of jobs", DIAGNOSIS_GOOD,
 	     "in each process the guest takes %s; docs/memory-limits.md says of what", text);
 }
@@ -298,18 +316,6 @@ static void ask_symbols(struct diagnosis *diagnosis)
 		     "what is on this machine (DEBUGINFOD_URLS is not set)");
 }
 
-/* The first that `run` would not take; NULL: none. */
-static const struct site_config_setting *find_wrong_setting(const struct site_config *config)
-{
-	bool has_value;
-
-	for (size_t i = 0; i < config->nr; i++)
-		if (!run_options_may_configure(config->settings[i].name, &has_value) ||
-		    has_value != (config->settings[i].value != NULL))
-			return &config->settings[i];
-	return NULL;
-}
-
 static void list_settings(const struct site_config *config, char text[static DIAGNOSIS_TEXT_MAX])
 {
 	size_t used = (size_t)snprintf(text, DIAGNOSIS_TEXT_MAX, "%s sets", config->path);
@@ -327,25 +333,20 @@ static void list_settings(const struct site_config *config, char text[static DIA
 
 static void ask_configuration(struct diagnosis *diagnosis)
 {
-	static struct site_config config;
-	char *error;
-	int result = site_config_read(&config, &error);
-	const struct site_config_setting *wrong = result ? NULL : find_wrong_setting(&config);
+	static struct run_options options;
+	char *error = NULL;
+	int result;
 
+	options = (struct run_options){0};
+	result = run_options_check_config(&options, &error);
 	if (result)
 		remedy(find(diagnosis, "configuration", DIAGNOSIS_PROBLEM, "%s",
 			    error ? error : strerror(-result)),
 		       "mend the file, or run --no-config");
-	else if (wrong)
-		remedy(find(diagnosis, "configuration", DIAGNOSIS_PROBLEM,
-			    "%s: line %u: %s: no option that can be there, or %s value",
-			    config.path, wrong->line, wrong->name,
-			    wrong->value ? "it has no" : "no"),
-		       "mend the file, or run --no-config");
-	else if (*config.path)
-		list_settings(
-			&config,
-			find(diagnosis, "configuration", DIAGNOSIS_GOOD, "%s", config.path)->text);
+	else if (*options.config.path)
+		list_settings(&options.config, find(diagnosis, "configuration", DIAGNOSIS_GOOD,
+						    "%s", options.config.path)
+						       ->text);
 	else
 		find(diagnosis, "configuration", DIAGNOSIS_GOOD,
 		     "none (" SITE_CONFIG_PATH " is not there)");

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ struct job_keeper_process {
 	struct output_dir output;
 	struct aggregator *aggregator;
 	pthread_t thread;
+	atomic_bool is_over; /* the aggregator's thread has ended, which no agent can wait for */
 	int result;
 	struct key_set keys;
 	char rendezvous_path[PATH_MAX];
@@ -214,6 +216,7 @@ static void *run_aggregator(void *argument)
 	struct job_keeper_process *process = argument;
 
 	process->result = aggregator_run(process->aggregator);
+	atomic_store(&process->is_over, true);
 	return NULL;
 }
 
@@ -269,7 +272,8 @@ static void await_agents(const struct job_keeper_process *process, bool rank_0_i
 	const uint64_t limit_ms = rank_0_is_well ? GOODBYE_MS : FAILED_MS;
 	uint64_t begin_ns = event_loop_now_ns(), since_ms = 0;
 
-	while (since_ms < limit_ms && !is_complete(process, since_ms)) {
+	while (since_ms < limit_ms && !is_complete(process, since_ms) &&
+	       !atomic_load(&process->is_over)) {
 		poll(NULL, 0, LOOK_MS);
 		since_ms = (event_loop_now_ns() - begin_ns) / NS_PER_MS;
 	}
@@ -286,9 +290,10 @@ static void say_who_is_missing(const struct job_keeper_process *process)
 		     (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
 	else if (status.agents == 0)
 		warn("no node has joined");
-	if (status.agents_connected + status.agents_silent)
-		warn("%llu nodes did not say goodbye: the end of their work may be missing",
-		     (unsigned long long)(status.agents_connected + status.agents_silent));
+	const uint64_t silent = status.agents_connected + status.agents_silent;
+	if (silent)
+		warn("%llu node%s did not say goodbye: the end of their work may be missing",
+		     (unsigned long long)silent, silent == 1 ? "" : "s");
 	if (status.strangers)
 		warn("%llu connections without this job's keys were turned away",
 		     (unsigned long long)status.strangers);
@@ -300,15 +305,13 @@ static bool write_reports(struct job_keeper_process *process)
 	bool is_empty = false;
 	char *summary = NULL, *error = NULL;
 
-	if (output_files_write(&process->output, &process->options->names, &is_empty, &summary,
-			       &error) < 0)
+	if (output_files_write(&process->output, &process->options->names, process->options->quiet,
+			       &is_empty, &summary, &error) < 0)
 		warn("%s", error ? error : "the reports could not be written");
-	is_empty = is_empty && process->result == 0;
-	if (summary && !process->options->quiet && !is_empty)
+	else if (summary && !(is_empty && process->result))
 		fputs(summary, stderr);
-	if (is_empty)
-		warn("nothing was recorded: " OUTPUT_EMPTY, process->output.path);
-	else if (*process->output.earlier && !process->options->quiet)
+	is_empty = is_empty && process->result == 0;
+	if (!is_empty && *process->output.earlier && !process->options->quiet)
 		warn(OUTPUT_EARLIER, process->output.earlier);
 	free(summary);
 	free(error);
@@ -348,10 +351,12 @@ static int aggregate(void *argument, uint32_t round)
 	poll(NULL, 0, LAST_WORDS_MS);
 	aggregator_stop(process->aggregator);
 	pthread_join(process->thread, NULL);
-	if (process->result)
+	/* The aggregator has said that it was deleted: there is nothing to make reports of. */
+	const bool is_deleted = process->result == -ESTALE;
+	if (process->result && !is_deleted)
 		warn("the profile is incomplete: %s", strerror(-process->result));
 	aggregator_destroy(process->aggregator);
-	output_dir_close(&process->output, write_reports(process));
+	output_dir_close(&process->output, is_deleted || write_reports(process));
 	(void)send(process->control, &done, sizeof(done), MSG_NOSIGNAL); /* rank 0 may be gone */
 	return 0;
 }

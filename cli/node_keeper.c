@@ -57,7 +57,7 @@ struct node_keeper {
 	char members_path[STEP_DIR_MAX + 16], agent_path[STEP_DIR_MAX + 16];
 	struct member members[MEMBERS_MAX];
 	int nr_members;
-	bool had_members;
+	bool had_members, lost_member;
 	uint64_t nr_watches; /* asked for */
 	struct agent *agent;
 	pthread_t agent_thread;
@@ -139,6 +139,9 @@ static void hear_member(struct node_keeper *keeper, struct member *member)
 
 	if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
 		member->leaves = true;
+	/* One that ends as it should asks for the rest first. */
+	if (member->leaves && member->state <= MEMBER_RUNS)
+		keeper->lost_member = true;
 	if (size == NODE_KEEPER_TASK_SIZE && words[0] == NODE_KEEPER_TASK &&
 	    member->state <= MEMBER_RUNS) {
 		memcpy(&task, words + 1, sizeof(task));
@@ -406,6 +409,8 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 static void end(struct node_keeper *keeper)
 {
 	aggregator_search_stop(keeper->site_search);
+	if (keeper->lost_member)
+		agent_stopped(keeper->agent, AGENT_STOP_ALL, SIGKILL);
 	agent_stop(keeper->agent);
 	pthread_join(keeper->agent_thread, NULL);
 	agent_destroy(keeper->agent);

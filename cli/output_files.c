@@ -9,7 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "aggregator/agent_session.h"
+#include "aggregator/collection.h"
 #include "aggregator/report_summary.h"
+#include "aggregator/roster.h"
+#include "proto/ledger.h"
 #include "report_view.h"
 
 /* For whom the store is: a page tells as much as that. */
@@ -136,8 +140,45 @@ static int write_planes(const struct output_dir *output, struct report_view *vie
 	return result ? result : write_file(output, OUTPUT_HTML, view, &html, error);
 }
 
+static bool has_recorded(const struct roster_process *process)
+{
+	if (process->counts.records)
+		return true;
+	for (uint32_t i = 0; i < process->nr_ledger; i++)
+		if ((process->ledger[i].reason == LEDGER_SAMPLES ||
+		     process->ledger[i].reason == LEDGER_COLLECTIVES) &&
+		    process->ledger[i].count)
+			return true;
+	return false;
+}
+
+static bool is_empty(const struct report_view *view)
+{
+	const struct roster *roster = view->profile->collection->roster;
+
+	for (uint32_t id = 1; id <= roster_size(roster).processes; id++)
+		if (has_recorded(roster_process(roster, id)))
+			return false;
+	return view->statistics->nr_calls == 0;
+}
+
+/* What is said where there is no profile of this run. NULL: out of memory. */
+static char *make_absence(const struct output_dir *output, const struct report_tree *tree)
+{
+	char *text;
+
+	return asprintf(&text, "flamegrid: %s; " OUTPUT_EMPTY "\n", tree->verdict, output->path) < 0
+		       ? NULL
+		       : text;
+}
+
+static bool is_warning(const struct report_tree *tree, bool is_empty)
+{
+	return is_empty || tree->lost || tree->state == REPORT_INCOMPLETE;
+}
+
 int output_files_write(const struct output_dir *output, const struct report_options *options,
-		       bool *empty, char **summary, char **error)
+		       bool quiet, bool *empty, char **summary, char **error)
 {
 	const struct report_view_options folded = {.format = REPORT_FOLDED};
 	struct report_view view;
@@ -149,8 +190,18 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	if (result < 0)
 		return result;
 	result = report_view_open(&view, store_path, options, error);
-	if (result == 0)
-		*empty = view.tree->nr_processes == 0;
+	if (result < 0) {
+		report_view_close(&view);
+		return result;
+	}
+	/* For its reasons, a profile of processes alone is kept where there was no other. */
+	*empty = is_empty(&view) && (*output->earlier || view.tree->nr_processes == 0);
+	if (quiet && !is_warning(view.tree, is_empty(&view)))
+		;
+	else if (*empty)
+		*summary = make_absence(output, view.tree);
+	else
+		*summary = make_summary(output, view.tree, view.statistics->nr_calls > 0);
 	if (result == 0)
 		result = write_file(output, OUTPUT_FOLDED, &view, &folded, error);
 	if (result == 0)
@@ -164,9 +215,9 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	if (result == 0 && view.tree->nr_memory)
 		result = write_memory(output, OUTPUT_LEAKS, REPORT_MEMORY_LIVE, &view, options,
 				      error);
-	if (result == 0) {
-		*summary = make_summary(output, view.tree, view.statistics->nr_calls > 0);
-		result = *summary ? 0 : -ENOMEM;
+	if (result < 0) {
+		free(*summary);
+		*summary = NULL;
 	}
 	report_view_close(&view);
 	return result;

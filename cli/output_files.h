@@ -14,11 +14,13 @@
 #define OUTPUT_EMPTY   "there is no profile of this run, and %s is as it was"
 #define OUTPUT_EARLIER "the earlier profile is now %s"
 
-/* Writes the files. *empty: no process is in the store, as far as it could be read. *summary is what to say of the
- * profile, which the caller owns (free()): a line with kernels, GPU time, matched, lost by reason and where the files
- * are, one line for each other plane, and a few about memory. 0 or -errno, with *summary NULL, and in *error one line
- * that says what and where, which the caller owns. The store itself is not touched. */
+/* Writes the files. *empty: nothing was recorded, so no profile is to be kept: no process is in it, or there is an
+ * earlier profile, which is worth more than one that has only its reasons. *summary is what is to be said, owns: free():
+ * a line with kernels, GPU time, matched, lost by reason, where the files are; one for each other plane, and a few about
+ * memory; of an empty one its reason and OUTPUT_EMPTY. quiet: only of one that is empty, incomplete or has losses, else
+ * *summary is NULL, as without memory. 0 or -errno, with one line in *error that says what and where, owns: free(), and
+ * *summary NULL. The store is kept in any case. */
 int output_files_write(const struct output_dir *output, const struct report_options *options,
-		       bool *empty, char **summary, char **error);
+		       bool quiet, bool *empty, char **summary, char **error);
 
 #endif

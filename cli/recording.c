@@ -79,12 +79,16 @@ void recording_finish(struct recording *recording, char **summary)
 		warn(recording, "the profile is incomplete: %s (frames %llu sent, %llu stored)",
 		     strerror(-result), (unsigned long long)status.agent.sent_seq,
 		     (unsigned long long)status.agent.acked_seq);
-	if (output_files_write(&recording->output, &recording->options.names, &empty, summary,
-			       &error) < 0)
+	if (output_files_write(&recording->output, &recording->options.names,
+			       recording->options.quiet, &empty, summary, &error) < 0)
 		warn(recording, "%s", error ? error : "the reports could not be written");
 	free(error);
 	/* What could not be stored may have told of processes: then nobody can say that there were none. */
 	recording->keeps = !empty || result < 0;
+	if (empty && result < 0) {
+		free(*summary);
+		*summary = NULL;
+	}
 }
 
 void recording_close(struct recording *recording)

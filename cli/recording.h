@@ -36,7 +36,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 		    struct recording *recording);
 
 /* Ends the two loops and writes the files. *summary is what to say of the profile, which the caller owns (free());
- * NULL: it could not be written, and that was said. */
+ * NULL: it could not be written, and that was said, or there is nothing to say (--quiet). */
 void recording_finish(struct recording *recording, char **summary);
 
 /* Removes a recording that failed to start, or that has no process in it and is whole; one that is incomplete stays.

@@ -454,12 +454,12 @@ static int write_files(const struct report *report)
 	    (int)sizeof(output.path))
 		fprintf(stderr, "flamegrid: report: %s: %s\n", report->profile_path,
 			strerror(ENAMETOOLONG));
-	else if (output_files_write(&output, &report->names, &empty, &summary, &error) < 0)
+	else if (output_files_write(&output, &report->names, false, &empty, &summary, &error) < 0)
 		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
 	else
 		status = EXIT_OK;
 	if (status == EXIT_OK) {
-		fputs(summary, stderr);
+		fputs(summary ? summary : "", stderr);
 		free(summary);
 	}
 	free(error);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "agent_result.h"
-#include "aggregator/report_absence.h"
 #include "capture_options.h"
 #include "install_paths.h"
 #include "job.h"
@@ -278,18 +277,13 @@ static int prepare(struct run *run, const char *program)
 static void finish(struct run *run, bool has_run)
 {
 	char *summary;
-	const struct report_absence_facts nothing = {.nr_agents = 1};
-	char why[REPORT_ABSENCE_SIZE];
 
 	recording_finish(&run->recording, &summary);
 	unlink(run->socket_path);
 	private_dir_remove(&run->sockets);
 	if (!run->recording.keeps && (run->other_injection || !has_run))
 		; /* said before */
-	else if (!run->recording.keeps)
-		warn("run: NOTHING WAS RECORDED: %s; " OUTPUT_EMPTY,
-		     report_absence_line(&nothing, why, sizeof(why)), run->recording.output.path);
-	else if (summary && !run->options.quiet)
+	else if (summary)
 		fputs(summary, stderr);
 	free(summary);
 	recording_close(&run->recording);

@@ -330,7 +330,8 @@ static const struct option *find_option(const char *name)
 	return NULL;
 }
 
-bool run_options_may_configure(const char *name, bool *has_value)
+/* *has_value: with a value. */
+static bool may_configure(const char *name, bool *has_value)
 {
 	static const char *const not_there[] = {"dormant", "help", "no-config", "task", "title"};
 	const struct option *option = find_option(name);
@@ -357,7 +358,7 @@ static int take_setting(struct run_options *options, const struct site_config_se
 	bool has_value;
 	char *why;
 
-	if (!run_options_may_configure(setting->name, &has_value))
+	if (!may_configure(setting->name, &has_value))
 		return fail_setting(options, setting, "no option that can be there", error);
 	if (has_value != (setting->value != NULL))
 		return fail_setting(options, setting, has_value ? "no value" : "has no value",
@@ -439,6 +440,14 @@ static int take_settings(struct run_options *options, struct destinations *confi
 	return check_destinations(configured, place, error);
 }
 
+int run_options_check_config(struct run_options *options, char **error)
+{
+	struct destinations configured;
+	int result = capture_options_init(&options->capture, error);
+
+	return result ? result : take_settings(options, &configured, error);
+}
+
 /* One that cannot be used is left alone as a whole: a site's mistake stops no job, and half of what it meant may be
  * worse than nothing of it. false: after saying what is wrong, where that is to stop the job. */
 static bool take_config(struct run_options *options, struct destinations *configured, bool strict)
@@ -450,7 +459,7 @@ static bool take_config(struct run_options *options, struct destinations *config
 	if (result == 0)
 		return true;
 	warn("run: %s%s", error ? error : strerror(-result),
-	     strict ? "" : ": the configuration is left alone");
+	     strict ? ": not started (--strict)" : ": the configuration is left alone");
 	free(error);
 	*options = before;
 	*configured = (struct destinations){0};

@@ -30,8 +30,9 @@ struct run_options { /* strings are the command line's, or the configuration's *
 	char **command;
 };
 
-/* Whether the configuration may have an option of this name; *has_value: with a value. */
-bool run_options_may_configure(const char *name, bool *has_value);
+/* Takes the configuration alone, names and values, into what is zeroed: options->config has it then. 0 or -errno, with
+ * *error (the caller owns it: free(), NULL: no memory) the words with which `run` leaves it alone. */
+int run_options_check_config(struct run_options *options, char **error);
 
 /* Takes the configuration's and the command line's, which goes before it, into what is zeroed but for defaults. A
  * configuration that cannot be used is left alone after a warning; with --strict on the command line it is an error.

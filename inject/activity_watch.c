@@ -1,11 +1,13 @@
 #include "activity_watch.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "activity_clock.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
 #include "monotonic.h"
+#include "proto/absence.h"
 #include "proto/record_ring.h"
 
 #define NS_PER_S     1000000000u
@@ -23,6 +25,15 @@ static uint32_t read_patience(const char *text)
 	return *text == '\0' ? rounds : ACTIVITY_WATCH_PATIENCE;
 }
 
+static uint64_t read_address_space(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return limit.rlim_cur;
+}
+
 void activity_watch_init(struct activity_watch *watch, struct record_ring *ring,
 			 struct definition_writer *definitions, const struct cupti_library *library,
 			 void (*take_up)(bool callbacks))
@@ -33,6 +44,7 @@ void activity_watch_init(struct activity_watch *watch, struct record_ring *ring,
 		.library = library,
 		.take_up = take_up,
 		.patience = read_patience(getenv(ACTIVITY_WATCH_ENV)),
+		.address_space = read_address_space(),
 	};
 }
 
@@ -57,13 +69,23 @@ static void say_taken(struct activity_watch *watch)
 	if (watch->taken_said)
 		return;
 	watch->taken_said = true;
-	definition_writer_notice(
-		watch->definitions, NOTICE_ACTIVITY_TAKEN, 0,
-		"another user of CUPTI's activity API (the PyTorch profiler?) took over before "
-		"%02u:%02u:%02u UTC: GPU records are missing from then on, until it has been left "
-		"alone for %u flushes",
-		(unsigned int)(second / 3600), (unsigned int)(second / 60 % 60),
-		(unsigned int)(second % 60), watch->patience);
+	/* CUPTI is silent, too, where it finds no memory for its thread or its buffers. */
+	watch->starved = watch->records == 0 && watch->address_space != UINT64_MAX;
+	if (watch->starved)
+		definition_writer_notice(
+			watch->definitions, NOTICE_CUPTI_FAILED, 0,
+			ABSENCE_FAILED "CUPTI delivers no GPU records: the limit on address space "
+				       "is %llu KiB (ulimit -v), and leaves it too little room, or "
+				       "another user of CUPTI's activity API has them",
+			(unsigned long long)(watch->address_space >> 10));
+	else
+		definition_writer_notice(
+			watch->definitions, NOTICE_ACTIVITY_TAKEN, 0,
+			"another user of CUPTI's activity API (the PyTorch profiler?) took over "
+			"before %02u:%02u:%02u UTC: GPU records are missing from then on, until it "
+			"has been left alone for %u flushes",
+			(unsigned int)(second / 3600), (unsigned int)(second / 60 % 60),
+			(unsigned int)(second % 60), watch->patience);
 }
 
 static void say_lent(struct activity_watch *watch)
@@ -79,8 +101,10 @@ static void say_lent(struct activity_watch *watch)
 /* So many launches have no records and will have none. */
 static void count_missing(struct activity_watch *watch, uint64_t launches)
 {
-	record_ring_count(watch->ring, LEDGER_DEVICE_NONE, LEDGER_ACTIVITY_TAKEN, launches, 0);
-	if (watch->back_said)
+	record_ring_count(watch->ring, LEDGER_DEVICE_NONE,
+			  watch->starved ? LEDGER_LAUNCH_UNDELIVERED : LEDGER_ACTIVITY_TAKEN,
+			  launches, 0);
+	if (watch->back_said || watch->starved)
 		return;
 	watch->back_said = true;
 	definition_writer_notice(watch->definitions, NOTICE_ACTIVITY_TAKEN, 0,
@@ -143,6 +167,7 @@ void activity_watch_step(struct activity_watch *watch, const struct activity_wat
 		return;
 	}
 	if (counts->records != watch->records) {
+		watch->starved = false;
 		if (watch->state == ACTIVITY_WATCH_WAITING)
 			judge(watch, counts);
 		else if (watch->state == ACTIVITY_WATCH_TAKEN)

@@ -58,6 +58,8 @@ struct activity_watch {
 	uint64_t launches;                 /* as of the last call */
 	uint64_t again_ns, again_launches; /* WAITING: when the kinds were enabled again */
 	uint64_t taken_at_ns;              /* CLOCK_REALTIME */
+	uint64_t address_space; /* bytes that the process may have; UINT64_MAX: no limit */
+	bool starved;           /* no record has come, and that limit may be why */
 	bool taken_said, back_said;
 };
 

@@ -255,6 +255,7 @@ static void begin_end(uint64_t now_ns)
 	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_TRACK)) {
 		/* Nobody expected an end: what was launched so far ends with the context's work. */
 		outstanding_launches_begin_unknown(now_ns);
+		outstanding_launches_begin_late();
 		atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_TRACK);
 		subscription_watch();
 	}

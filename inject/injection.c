@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "activity_buffers.h"
 #include "agent_handshake.h"
@@ -34,6 +37,8 @@
 #include "subscription.h"
 #include "unwind_table.h"
 
+#define STACK_BYTES    (8u << 20) /* of a thread, where no limit says how much */
+#define CUPTI_BYTES    (1u << 20) /* beside its thread, at least */
 #define FIRST_BUILD_NS 120000000u /* CPU time, of the thread that starts CUDA */
 
 /* All of the guest, for the life of the process. */
@@ -129,10 +134,39 @@ static bool find_cupti(void)
 	return false;
 }
 
-static bool prepare_launches(void)
+/* The ring stays: what it says is why the profile is empty. */
+static bool lacks_memory(const char *what)
 {
 	char reason[MEMORY_BUDGET_TEXT_MAX];
 
+	memory_budget_lack(&guest.limits, reason);
+	definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, -ENOMEM,
+				 ABSENCE_FAILED "not enough memory for %s: %s", what, reason);
+	return false;
+}
+
+/* CUPTI delivers from a thread of its own, and says nothing where there is no room for one: no record would come. */
+static bool has_room_for_cupti(void)
+{
+	size_t bytes = STACK_BYTES + CUPTI_BYTES;
+	char what[MEMORY_BUDGET_TEXT_MAX];
+	struct rlimit stack;
+
+	if (guest.limits.address_space == MEMORY_LIMIT_NONE)
+		return true;
+	if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur != RLIM_INFINITY)
+		bytes = stack.rlim_cur + CUPTI_BYTES;
+	void *room =
+		mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room != MAP_FAILED)
+		return munmap(room, bytes) == 0;
+	snprintf(what, sizeof(what), "CUPTI and its thread, which take %zu KiB or more",
+		 bytes >> 10);
+	return lacks_memory(what);
+}
+
+static bool prepare_launches(void)
+{
 	guest.stacks = stack_table_create(guest.ring);
 	guest.python = python_frames_create(guest.ring);
 	if (guest.options.record & RECORD_OPTION_NVTX)
@@ -143,13 +177,8 @@ static bool prepare_launches(void)
 	    launch_thread_init(guest.budget.ring.launch_lanes) == 0 &&
 	    activity_buffers_init(guest.ring, &guest.definitions, &guest.library, guest.nodes, 1,
 				  &guest.budget) == 0)
-		return true;
-	memory_budget_lack(&guest.limits, reason);
-	definition_writer_notice(&guest.definitions, NOTICE_CUPTI_FAILED, -ENOMEM,
-				 ABSENCE_FAILED
-				 "not enough memory for call stacks and activity buffers: %s",
-				 reason);
-	return false;
+		return has_room_for_cupti();
+	return lacks_memory("call stacks and activity buffers");
 }
 
 static bool wants_native(void)
@@ -237,7 +266,7 @@ static bool capture_now(void)
 	prepare_stacks();
 	if (lifecycle_start(at_end) < 0 || start_flush_thread(false) < 0) {
 		subscription_close();
-		return false;
+		return lacks_memory("the guest's thread");
 	}
 	capture_window_open_first();
 	flush_thread_wake();
@@ -252,7 +281,8 @@ static bool capture_later(void)
 		module_watch_poll(guest.modules, false);
 		prepare_stacks();
 	}
-	return lifecycle_start(at_end) == 0 && start_flush_thread(true) == 0;
+	return (lifecycle_start(at_end) == 0 && start_flush_thread(true) == 0) ||
+	       lacks_memory("the guest's thread");
 }
 
 static void start_collectives(void)
@@ -281,7 +311,9 @@ static bool start(const char *socket_path)
 	guest_options_read(&guest.options, &guest.definitions);
 	guest.tables = unwind_tables_create(guest.budget.table_bytes);
 	guest.modules = module_watch_create(&guest.definitions, guest.tables);
-	if (guest.tables && guest.modules && prepare_launches()) {
+	if (!guest.tables || !guest.modules) {
+		lacks_memory("unwind tables");
+	} else if (prepare_launches()) {
 		prepare_windows();
 		start_collectives();
 		/* Where somebody attached, CUDA has long been in use: also what is due at once comes late. */

@@ -150,7 +150,7 @@ void memory_budget_lack(const struct memory_limits *limits,
 		snprintf(text, MEMORY_BUDGET_TEXT_MAX,
 			 "the limit on address space is %llu KiB (ulimit -v); %llu KiB were in "
 			 "use, and "
-			 "%llu KiB are needed",
+			 "the guest alone needs %llu KiB",
 			 (unsigned long long)(limits->address_space >> 10),
 			 (unsigned long long)(limits->address_space_used >> 10),
 			 (unsigned long long)((least.bound + MEMORY_BUDGET_FIXED) >> 10));

@@ -16,6 +16,8 @@ static uint64_t marked[WORDS]; /* pending at marked_ns */
 static uint64_t marked_ns;
 static uint64_t seen[WORDS]; /* pending at the last call of outstanding_launches_last() */
 
+static atomic_bool began_late; /* what was launched before that has no bit in begun */
+
 /* Work that ends with its stream. */
 static struct {
 	_Atomic uint64_t id; /* correlation id + 1; 0: free */
@@ -52,6 +54,7 @@ void outstanding_launches_reset(void)
 	}
 	for (uint32_t i = 0; i < STREAMS; i++)
 		atomic_store(&streams[i].id, 0);
+	atomic_store(&began_late, false);
 	marked_ns = 0;
 	memset(seen, 0, sizeof(seen));
 }
@@ -103,6 +106,11 @@ void outstanding_launches_begin_unknown(uint64_t now_ns)
 	marked_ns = now_ns;
 }
 
+void outstanding_launches_begin_late(void)
+{
+	atomic_store(&began_late, true);
+}
+
 bool outstanding_launches_has_unknown(void)
 {
 	return has(pending, 0);
@@ -122,7 +130,8 @@ bool outstanding_launches_record(uint32_t correlation_id)
 {
 	if (!has(many, correlation_id))
 		set(pending, correlation_id, false);
-	return has(begun, correlation_id) && !has(outside, correlation_id);
+	return (has(begun, correlation_id) || atomic_load(&began_late)) &&
+	       !has(outside, correlation_id);
 }
 
 void outstanding_launches_stream_waited(const void *stream, uint64_t since_ns)

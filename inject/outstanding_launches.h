@@ -24,6 +24,9 @@ void outstanding_launches_begin_many(uint32_t correlation_id, bool outside, cons
 void outstanding_launches_begin_unknown(uint64_t now_ns);
 bool outstanding_launches_has_unknown(void);
 
+/* The window's launches were not tracked until now: their records are wanted. Until outstanding_launches_reset(). */
+void outstanding_launches_begin_late(void);
+
 /* Nothing came of it: it failed, or went into a graph. */
 void outstanding_launches_cancel(uint32_t correlation_id);
 

@@ -365,6 +365,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 
 	if (r)
 		return r;
+	agent->has_endpoint = options->endpoint != NULL;
 	agent->endpoint = strdup(options->endpoint ? options->endpoint : "(not known yet)");
 	agent->strings = string_dictionary_create();
 	agent->stacks = stack_dictionary_create();

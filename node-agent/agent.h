@@ -55,8 +55,8 @@ struct agent_options {
 int agent_create(const struct agent_options *options, struct agent **agent, char **error);
 void agent_destroy(struct agent *agent); /* accepts NULL */
 
-/* Runs until agent_stop(): then drains every ring (processes still running are drained and left),
- * sends what there is, says BYE, waits for the acknowledgement. 0; -ETIMEDOUT: the aggregator did
+/* Runs until agent_stop(): then waits until the capture windows of processes that still run have ended, three seconds at
+ * most (not if a later agent will read on), drains every ring (processes still running are drained and left), sends what there is, says BYE, waits for the acknowledgement. 0; -ETIMEDOUT: the aggregator did
  * not acknowledge everything in give_up_ms (agent_status() says how much); -EPROTO: the aggregator
  * refused us; other -errno. */
 int agent_run(struct agent *agent);
@@ -76,8 +76,9 @@ void agent_command(struct agent *agent, const struct record_ring_command *comman
 int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what);
 
 /* A job that this agent profiles, or its rank (AGENT_STOP_ALL: all of it), was stopped by a signal that the user or
- * a scheduler sent: its processes that end without a goodbye count as that. Any thread, also while the loop runs. 0;
- * -EAGAIN: too many at once. */
+ * a scheduler sent: its processes that end without a goodbye count as that. SIGKILL: whoever ran it is gone, and its
+ * processes that run on after agent_stop() count as LEDGER_CUT_OFF. Any thread, also while the loop runs. 0; -EAGAIN:
+ * too many at once. */
 #define AGENT_STOP_ALL (-2)
 int agent_stopped(struct agent *agent, int32_t rank, int signal);
 

@@ -27,6 +27,8 @@
 #define STACK_RETRY_NS 100000ull
 #define CODE_PASS_NS   1000000ull   /* imports free what they have run within milliseconds */
 #define BEAT_NS        250000000ull /* guests give up after seconds */
+#define CLOSE_NS       3000000000ull /* a window takes a second to end */
+#define SUMS_NS        200000000ull  /* a guest's last sums follow within half of that */
 
 #define DICTIONARY_BYTES_MAX (32ull << 20)
 
@@ -51,6 +53,7 @@ static void remove_process(struct agent *agent, uint32_t index)
 		.launches = guest_process_launches(process),
 		.records = guest_process_records(process),
 		.lost = guest_process_lost(process),
+		.unclean = guest_process_is_unclean(process),
 		.seq = publisher_last_seq(agent->publisher),
 	};
 
@@ -171,6 +174,11 @@ static int pass(struct agent *agent, uint64_t now_ns)
 	return r;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* ---- stopping -------------------------------------------------------------------------------- */
 
 static int take_endpoint(struct agent *agent)
@@ -183,6 +191,7 @@ static int take_endpoint(struct agent *agent)
 		return 0;
 	free(agent->endpoint);
 	agent->endpoint = endpoint;
+	agent->has_endpoint = true;
 	return publisher_connect(agent->publisher, endpoint, has_keys ? &keys : NULL);
 }
 
@@ -211,7 +220,11 @@ static void take_stops(struct agent *agent)
 		for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
 			struct guest_process *process = process_table_at(agent->processes, i);
 
-			if (rank == AGENT_STOP_ALL || guest_process_rank(process) == rank)
+			if (rank != AGENT_STOP_ALL && guest_process_rank(process) != rank)
+				continue;
+			if (signal == SIGKILL)
+				guest_process_cut_off(process);
+			else
 				guest_process_stop(process, signal == SIGINT
 								    ? LEDGER_INTERRUPTED_END
 								    : LEDGER_TERMINATED_END);
@@ -248,6 +261,37 @@ static int take_order(struct agent *agent, uint64_t now_ns)
 	return publisher_step(agent->publisher, now_ns);
 }
 
+/* A guest delivers what CUPTI still has when its window ends. For an agent that goes on in our place it need not. */
+static void begin_close(struct agent *agent, uint64_t now_ns)
+{
+	agent->phase = PHASE_CLOSING;
+	agent->close_ns = now_ns;
+	agent->next_pass_ns = 0;
+	if (agent->predecessors || guest_control_capturing(agent->control) == 0)
+		return;
+	agent->close_ns = now_ns + CLOSE_NS;
+	guest_control_command(agent->control,
+			      &(struct record_ring_command){.action = RECORD_RING_COMMAND_STOP});
+}
+
+static bool is_closed(struct agent *agent, uint64_t now_ns)
+{
+	if (guest_control_capturing(agent->control) == 0)
+		agent->close_ns = earlier(agent->close_ns, now_ns + SUMS_NS);
+	return now_ns >= agent->close_ns || process_table_count(agent->processes) == 0;
+}
+
+/* What CUPTI has not delivered by now will be in no profile. */
+static void cut_off_capturing(struct agent *agent)
+{
+	for (uint32_t i = 0; i < process_table_count(agent->processes); i++) {
+		struct guest_process *process = process_table_at(agent->processes, i);
+
+		if (guest_process_is_capturing(process))
+			guest_process_cut_off(process);
+	}
+}
+
 static int begin_stop(struct agent *agent, uint64_t now_ns)
 {
 	agent->phase = PHASE_DRAINING;
@@ -257,6 +301,7 @@ static int begin_stop(struct agent *agent, uint64_t now_ns)
 	guest_listener_destroy(agent->listener);
 	agent->listener = NULL;
 	agent_absence_end(agent);
+	cut_off_capturing(agent);
 	process_table_end_all(agent->processes);
 	return bpf_source_stop(agent->bpf, now_ns);
 }
@@ -291,7 +336,7 @@ static int advance(struct agent *agent, uint64_t now_ns)
 	if (agent->phase == PHASE_LEAVING &&
 	    publisher_acked_seq(agent->publisher) == publisher_last_seq(agent->publisher))
 		agent->phase = PHASE_DONE;
-	else if (agent->phase != PHASE_RUNNING && now_ns >= agent->stop_ns)
+	else if (agent->phase >= PHASE_DRAINING && now_ns >= agent->stop_ns)
 		return -ETIMEDOUT;
 	return 0;
 }
@@ -340,11 +385,6 @@ static bool pass_is_due(const struct agent *agent, uint64_t now_ns)
 	       bpf_source_is_urgent(agent->bpf);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static int step(struct agent *agent, uint64_t now_ns)
 {
 	uint64_t listener_ns = UINT64_MAX;
@@ -353,6 +393,8 @@ static int step(struct agent *agent, uint64_t now_ns)
 
 	take_stops(agent);
 	if (take_wishes(agent) && agent->phase == PHASE_RUNNING)
+		begin_close(agent, now_ns);
+	if (agent->phase == PHASE_CLOSING && is_closed(agent, now_ns))
 		r = begin_stop(agent, now_ns);
 	if (r == 0)
 		r = take_endpoint(agent);
@@ -391,7 +433,9 @@ static uint64_t deadline_ns(const struct agent *agent)
 {
 	uint64_t deadline = earlier(publisher_deadline_ns(agent->publisher), agent->next_step_ns);
 
-	if (agent->phase != PHASE_RUNNING)
+	if (agent->phase == PHASE_CLOSING)
+		deadline = earlier(deadline, agent->close_ns);
+	if (agent->phase >= PHASE_DRAINING)
 		deadline = earlier(deadline, agent->stop_ns);
 	if (agent->phase == PHASE_NAMING)
 		deadline = earlier(deadline, agent->stop_ns - agent->give_up_ns / 2);
@@ -404,7 +448,11 @@ static void report_failure(const struct agent *agent, int r)
 {
 	if (r == -ETIMEDOUT && agent->leaves_words)
 		return;
-	if (r == -ETIMEDOUT)
+	if (r == -ETIMEDOUT && !agent->has_endpoint)
+		fputs("flamegrid-agent: no aggregator was found: what was recorded on this node is "
+		      "in no profile\n",
+		      stderr);
+	else if (r == -ETIMEDOUT)
 		fprintf(stderr,
 			"flamegrid-agent: connect: %s: %llu of %llu frames were not acknowledged "
 			"in %llu ms\n",

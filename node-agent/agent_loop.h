@@ -31,7 +31,8 @@ struct user_shares;
 
 enum phase {
 	PHASE_RUNNING,
-	PHASE_DRAINING, /* agent_stop(): last passes over all rings */
+	PHASE_CLOSING,  /* agent_stop(): processes that run on end their capture windows */
+	PHASE_DRAINING, /* last passes over all rings */
 	PHASE_NAMING,   /* everything is read; names are still looked up */
 	PHASE_LEAVING,  /* BYE is sent */
 	PHASE_DONE,
@@ -62,6 +63,7 @@ struct agent {
 	struct guest_process_scope scope;
 	struct event_source publisher_ready, symbolizer_ready;
 	char *endpoint;
+	bool has_endpoint; /* else that says that it is not known */
 	bool leaves_words;
 	uint8_t epoch[WIRE_EPOCH_SIZE];
 	struct predecessor_table *predecessors;
@@ -73,7 +75,7 @@ struct agent {
 	struct fair_shares absences;    /* the latter, as named in this period */
 	uint64_t absent_ns;             /* when the period ends */
 	struct left_out *left_out;      /* those that were not named (agent_absence.h); owns */
-	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, stop_ns;
+	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, close_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	uint64_t nr_passes, nr_watches;
 	bool refusal_said, turned_down_said;

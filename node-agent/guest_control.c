@@ -108,11 +108,7 @@ uint32_t guest_control_capturing(const struct guest_control *control)
 {
 	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < process_table_count(control->processes); i++) {
-		struct control_process entry = describe(process_table_at(control->processes, i));
-
-		nr += entry.state == RECORD_RING_CAPTURE_ON ||
-		      entry.state == RECORD_RING_CAPTURE_ENDING;
-	}
+	for (uint32_t i = 0; i < process_table_count(control->processes); i++)
+		nr += guest_process_is_capturing(process_table_at(control->processes, i));
 	return nr;
 }

@@ -35,6 +35,7 @@ struct guest_process {
 	bool watched;                            /* somebody will say when it ends */
 	bool in_pass, finished, died, ending, last_pass, over;
 	bool tried;             /* to watch its probe */
+	bool cut_off;           /* its recording was not to end yet */
 	bool hurries;           /* its end is not to wait for who may tell why */
 	uint64_t died_ns;       /* when that was first seen; 0: it was not */
 	enum ledger_reason end; /* of an end without a goodbye */
@@ -153,6 +154,14 @@ uint32_t guest_process_capture(const struct guest_process *process, uint32_t *nr
 	return ring_source_capture(process->source, nr_windows);
 }
 
+bool guest_process_is_capturing(const struct guest_process *process)
+{
+	uint32_t nr_windows, state = ring_source_capture(process->source, &nr_windows);
+
+	return !process->ending && !process->finished &&
+	       (state == RECORD_RING_CAPTURE_ON || state == RECORD_RING_CAPTURE_ENDING);
+}
+
 void guest_process_beat(struct guest_process *process, uint64_t now_ns)
 {
 	ring_source_beat(process->source, now_ns);
@@ -190,6 +199,11 @@ void guest_process_end(struct guest_process *process, bool died)
 void guest_process_stop(struct guest_process *process, enum ledger_reason end)
 {
 	process->end = end;
+}
+
+void guest_process_cut_off(struct guest_process *process)
+{
+	process->cut_off = true;
 }
 
 void guest_process_hurry(struct guest_process *process)
@@ -405,14 +419,17 @@ static int send_ledger(struct guest_process *process, uint64_t now_ns)
 static int send_end(struct guest_process *process, uint64_t now_ns)
 {
 	bool unclean = process->died && !process->finished;
+	bool left = !process->died && !process->finished;
 
 	if (unclean)
 		process_ledger_count(process->ledger, LEDGER_DEVICE_NONE, process->end, 1);
+	if (left && process->cut_off && !process->scope->predecessors)
+		process_ledger_count(process->ledger, LEDGER_DEVICE_NONE, LEDGER_CUT_OFF, 1);
 	int r = send_ledger(process, now_ns);
 	if (r)
 		return r;
 	/* It runs on without us, and need not wait for what would tell it so. */
-	if (!process->died && !process->finished)
+	if (left)
 		ring_source_beat(process->source, 0);
 	if (unclean)
 		process_description_set_state(process->description, PROCESS_UNCLEAN);
@@ -514,6 +531,11 @@ uint64_t guest_process_lost(const struct guest_process *process)
 		if (ledger_reason_class(entries[i].reason) == LEDGER_LOST)
 			lost += entries[i].count;
 	return lost;
+}
+
+bool guest_process_is_unclean(const struct guest_process *process)
+{
+	return process->died && !process->finished;
 }
 
 uint64_t guest_process_launches(const struct guest_process *process)

@@ -71,6 +71,9 @@ void guest_process_command(struct guest_process *process,
 			   const struct record_ring_command *command);
 uint32_t guest_process_capture(const struct guest_process *process, uint32_t *nr_windows);
 
+/* Its capture is on, or has not yet ended, and it has not said goodbye. */
+bool guest_process_is_capturing(const struct guest_process *process);
+
 /* Sends who it is, unless that was sent before, for what is known of the process by other means. 0 or -errno: the
  * agent can't go on. */
 int guest_process_introduce(struct guest_process *process, uint32_t *process_id);
@@ -111,6 +114,10 @@ void guest_process_leave_probe(struct guest_process *process);
  * (LEDGER_INTERRUPTED_END or LEDGER_TERMINATED_END). */
 void guest_process_stop(struct guest_process *process, enum ledger_reason end);
 
+/* Its recording was not to end yet: should the process run on when the agent goes, and no other agent go on in its place,
+ * it counts as LEDGER_CUT_OFF. */
+void guest_process_cut_off(struct guest_process *process);
+
 /* Nobody will tell any more. */
 void guest_process_hurry(struct guest_process *process);
 
@@ -140,6 +147,7 @@ void guest_process_release(struct guest_process *process, uint64_t seq);
 /* Which `flamegrid run --agent` it belongs to; 0: none. What its ledger counts as lost. */
 uint32_t guest_process_run(const struct guest_process *process);
 uint64_t guest_process_lost(const struct guest_process *process);
+bool guest_process_is_unclean(const struct guest_process *process); /* gone without a goodbye */
 
 /* Records read so far. */
 uint64_t guest_process_launches(const struct guest_process *process);

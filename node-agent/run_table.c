@@ -112,6 +112,7 @@ void run_table_end(struct run_table *table, uint32_t id, uid_t uid,
 	run->sums.launches += sums->launches;
 	run->sums.records += sums->records;
 	run->sums.lost += sums->lost;
+	run->sums.unclean += sums->unclean;
 	if (run->sums.seq < sums->seq)
 		run->sums.seq = sums->seq;
 }
@@ -143,5 +144,6 @@ void run_table_result(const struct run_table *table, uint32_t id, uid_t uid, uin
 	result->launches = run->sums.launches;
 	result->records = run->sums.records;
 	result->lost = run->sums.lost;
+	result->unclean = run->sums.unclean;
 	snprintf(result->why, sizeof(result->why), "%s", run->why);
 }

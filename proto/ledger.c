@@ -108,7 +108,8 @@ static const struct {
 		 LEDGER_LOST},
 	[LEDGER_LAUNCH_UNDELIVERED] =
 		{"launch_undelivered",
-		 "launches without GPU records: CUPTI had them when the process had to end",
+		 "launches without GPU records: CUPTI had them when the process, or its "
+		 "recording, had to end",
 		 LEDGER_LOST},
 	[LEDGER_GUEST_GAVE_UP] = {"guest_gave_up",
 				  "processes recorded in part: no agent answered them in a minute",
@@ -129,6 +130,8 @@ static const struct {
 				"GPU records shown without stack, name and stream: their process "
 				"has too many different ones",
 				LEDGER_NOTED},
+	[LEDGER_CUT_OFF] = {"cut_off", "processes that ran on when their recording was cut off",
+			    LEDGER_ENDS},
 };
 
 static int is_known(uint32_t reason)

@@ -85,6 +85,8 @@ enum ledger_reason {
 		45, /* processes that ended by SIGTERM or SIGHUP: a cancel, a time limit, kill, a closed terminal */
 	LEDGER_ROWS_MERGED =
 		46, /* GPU records without stack, name and stream: their process has too many different ones */
+	LEDGER_CUT_OFF =
+		47, /* processes that ran on, though their recording was not to end before them, or could not end as it should */
 	LEDGER_REASONS,
 };
 

@@ -314,7 +314,8 @@ static void a_process_that_could_not_be_recorded_is_incomplete(void **state)
 		       "INCOMPLETE: 1 of 2 processes started CUDA and could not be recorded (the "
 		       "notes say why): node02 (rank 4)");
 	/* It found one later. */
-	process(other)->counts.launches = 1;
+	process(other)->counts.launches = process(other)->counts.records = 1;
+	set_ledger(other, LEDGER_RECORDS, 1);
 	assert_verdict(REPORT_COMPLETE, "nothing lost");
 }
 
@@ -334,6 +335,42 @@ static void what_runs_on_after_the_goodbye_is_said(void **state)
 	process(1)->state = PROCESS_RUNNING;
 	assert_verdict(REPORT_COMPLETE,
 		       "nothing lost while it was recorded, and 1 process ran on after that");
+}
+
+static void what_runs_on_is_said_beside_a_fault_and_a_stop(void **state)
+{
+	(void)state;
+	add_kernels(1);
+	uint32_t other = report_fixture_process("node02", 2, 4, 0);
+
+	process(1)->state = PROCESS_RUNNING;
+	process(other)->state = PROCESS_UNCLEAN;
+	process(other)->spoke_ns = NOON_NS;
+	assert_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 2 processes ended without a goodbye (killed, or by _exit), "
+		"so up to 0.5 s before the end may be missing [unclean_end]: node02 (rank 4) "
+		"at 2026-11-22 12:01:07; 1 process ran on after the recording had ended");
+	set_ledger(other, LEDGER_INTERRUPTED_END, 1);
+	assert_verdict(
+		REPORT_STOPPED,
+		"stopped by Ctrl-C (SIGINT) at 2026-11-22 12:01:07: up to 0.5 s of GPU work "
+		"before that may be missing; 1 process ran on after the recording had ended");
+}
+
+static void a_recording_that_was_cut_off_is_incomplete_and_its_last_launches_are_lost(void **state)
+{
+	(void)state;
+	add_kernels(1);
+	process(1)->state = PROCESS_RUNNING;
+	process(1)->spoke_ns = NOON_NS;
+	process(1)->counts.expired = 5;
+	set_ledger(1, LEDGER_CUT_OFF, 1);
+	assert_verdict(
+		REPORT_INCOMPLETE,
+		"INCOMPLETE: 1 of 1 process ran on when the recording was cut off, so what "
+		"came later is missing [cut_off]: node01 (rank 3) since 2026-11-22 12:01:07");
+	assert_int_equal(report_fixture.tree->lost, 5);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, report_fixture_tear_down)
@@ -360,6 +397,8 @@ int main(void)
 		TEST(a_process_that_could_not_be_recorded_is_incomplete),
 		TEST(a_range_that_never_came_is_empty_and_not_incomplete),
 		TEST(what_runs_on_after_the_goodbye_is_said),
+		TEST(what_runs_on_is_said_beside_a_fault_and_a_stop),
+		TEST(a_recording_that_was_cut_off_is_incomplete_and_its_last_launches_are_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,8 +37,6 @@ FLAMEGRID_CUPTI=/nonexistent/libcupti.so.13 absent cupti 3 "libcupti was not fou
 FAKE_CUPTI_TAKEN=1 absent taken 3 "another profiler holds CUPTI in this process" -- "${launches[@]}"
 # Only the job has the limit.
 absent size 3 "its limit of file sizes (ulimit -f, 1048576 bytes)" -- bash -c 'ulimit -f 1024; exec "$@"' limited "${launches[@]}"
-absent memory 3 "not enough memory for call stacks and activity buffers: the limit on address space is 40000 KiB (ulimit -v)" \
-	-- bash -c 'ulimit -v 40000; exec "$@"' limited "${launches[@]}"
 
 wait "$full"
 contains "full disk: said" "$scratch/full.err" "the profile is incomplete"
@@ -46,3 +44,41 @@ same "full disk: nothing false is said" "$(grep -c 'no process started CUDA' "$s
 check "full disk: the store is kept" [ -s "$scratch/full/profile.db" ]
 "$flamegrid" report "$scratch/full" --strict >"$scratch/out" 2>&1
 same "full disk: report --strict" $? 3
+
+# What there is no room for depends on the size (a mapping of the guest's, its thread, CUPTI's thread); the reason does not.
+# A size at which the program cannot work, though it could be recorded, says nothing.
+nr_limited=0
+for size in 36000 40000 44000 52000 60000 72000 80000 85000; do
+	name=memory_$size
+	"$flamegrid" run -o "$scratch/$name" --devices "$list" -- bash -c 'ulimit -v '$size'; exec "$@"' limited "${launches[@]}" \
+		>"$scratch/$name.out" 2>"$scratch/$name.err"
+	status=$?
+	same "$name: another profiler" "$(grep -c 'another user of CUPTI.s activity API (' "$scratch/$name.err")" 0
+	grep -q '% matched; nothing lost;' "$scratch/$name.err" && continue
+	[ $status -ne 0 ] && ! grep -q 'not recorded: ' "$scratch/$name.err" && continue
+	nr_limited=$((nr_limited + 1))
+	contains "$name: the limit" "$scratch/$name.err" "the limit on address space is $size KiB (ulimit -v)"
+	"$flamegrid" report "$scratch/$name" --strict >/dev/null 2>&1
+	same "$name: report --strict" $? 3
+done
+check "memory: some are limited" [ $nr_limited -gt 0 ]
+
+# Whatever the reason, an earlier profile is worth more; and --quiet is no reason to be silent.
+"$flamegrid" run -q -o "$scratch/kept" --devices "$list" -- "${launches[@]}" >/dev/null 2>"$scratch/kept.err"
+same "kept: --quiet says nothing of a whole profile" "$(cat "$scratch/kept.err")" ""
+"$flamegrid" report "$scratch/kept" >"$scratch/kept.before"
+empty() {
+	local name=$1
+	shift
+	"$flamegrid" run -q -o "$scratch/kept" --devices "$list" "$@" -- "${launches[@]}" >/dev/null 2>"$scratch/$name.err"
+	contains "$name: says so" "$scratch/$name.err" "there is no profile of this run, and $scratch/kept is as it was"
+	"$flamegrid" report "$scratch/kept" >"$scratch/kept.after"
+	same_lines "$name: the earlier profile" "$scratch/kept.before" "$scratch/kept.after"
+	same "$name: numbered profiles" "$(ls -d "$scratch"/kept.[0-9]* 2>/dev/null)" ""
+}
+empty kept_delay --delay 3600
+contains "kept_delay: why" "$scratch/kept_delay.err" "NOTHING WAS RECORDED: the process ended"
+FLAMEGRID_CUPTI=/nonexistent/libcupti.so.13 empty kept_cupti
+contains "kept_cupti: why" "$scratch/kept_cupti.err" "INCOMPLETE: 1 of 1 process started CUDA and could not be recorded"
+"$flamegrid" run -q -o "$scratch/dropped" --devices "$list" -- env FAKE_CUPTI_DROP=10 "${launches[@]}" >/dev/null 2>"$scratch/dropped.err"
+contains "dropped: --quiet says what is lost" "$scratch/dropped.err" "[cupti_dropped]: "

@@ -65,6 +65,15 @@ stop_all
 end
 verdict oom 3 "INCOMPLETE: 1 of 3 process" "node1 (rank 1)" "stopped by SIGTERM"
 
+# What rank 0 launches goes on, and no more of it is recorded.
+begin runner
+kill -KILL "${run_pid[0]}"
+stop_all
+end
+while keepers runner 0 keep | grep -q .; do :; done
+verdict runner 3 "ran on when the recording was cut off, so what came later is missing [cut_off]: node0 (rank 0) since 20"
+kill -KILL "${job_pid[0]}"
+
 begin agent
 kill -KILL "$(keepers agent 1 node)"
 stop_all

@@ -143,11 +143,20 @@ ends c 0
 exact ranks truth.c.*
 contains "the third step says where the first is" err.c.0 "the earlier profile is now ranks.3"
 
+# One whose profile is deleted in its middle: no agent is waited for (a minute), and what was deleted is said once.
+step_held deleted deleted 100
+rm -rf deleted
+echo >&9; echo >&9
+ends deleted 0
+contains "deleted: said" err.deleted.0 "the profile was deleted or moved while it was written"
+same "deleted: nothing else is said of it" "$(grep -c 'No such file\|Stale' err.deleted.0)" 0
+
 # One without CUDA.
 before=$(list_all ranks*)
 for r in 0 1; do rank none $r -o ranks -- true; done
 ends none 0
-contains "a step without CUDA" err.none.0 "nothing was recorded: there is no profile of this run, and ranks is as it was"
+contains "a step without CUDA" err.none.0 "NOTHING WAS RECORDED: no process started CUDA (cuInit)"
+contains "and what becomes of the profile" err.none.0 "; there is no profile of this run, and ranks is as it was"
 for r in 0 1; do rank none $r -o deep/ranks -- true; done
 ends none 0
 same "a step without CUDA leaves no directory" "$(ls -d deep 2>/dev/null)" ""

@@ -25,6 +25,9 @@ contains "stored: it is there at once" "$scratch/json" '"kernels":500,'
 contains "stored: the profile is live" "$scratch/json" '"state":"live"'
 given two 3 "200 launches and 200 GPU records of 2 processes are stored" bash -c \
 	'"$1" --launches 100 >/dev/null; "$1" --launches 100 >/dev/null; exit 3' two "$fake_launches"
+mkfifo "$scratch/progress"
+given killed 137 "of 1 process are stored; INCOMPLETE: 1 ended without a goodbye (killed, or by _exit)" bash -c \
+	'"$1" --forever --progress "$2" >/dev/null & read -r _ <"$2"; kill -9 $!; wait $!' killed "$fake_launches" "$scratch/progress"
 given plain 0 "this job was not profiled: the agent knows of no process of it that started CUDA" true
 given limited 0 "1 process of this job could not be profiled: its limit of file sizes (ulimit -f, 1048576 bytes)" \
 	bash -c 'ulimit -f 1024; exec "$@"' limited "$fake_launches" --launches 100

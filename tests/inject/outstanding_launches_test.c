@@ -39,6 +39,17 @@ static void what_began_after_the_end_or_unseen_is_not_wanted(void **state)
 	assert_int_equal(outstanding_launches_count(), 0);
 }
 
+static void what_a_window_launched_before_it_was_tracked_is_wanted(void **state)
+{
+	(void)state;
+	outstanding_launches_begin_late();
+	outstanding_launches_begin(101, true);
+	assert_true(outstanding_launches_record(99));
+	assert_false(outstanding_launches_record(101));
+	outstanding_launches_reset();
+	assert_false(outstanding_launches_record(99));
+}
+
 static void ids_may_wrap(void **state)
 {
 	(void)state;
@@ -134,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_launch_is_outstanding_until_its_record),
 		TEST(what_began_after_the_end_or_unseen_is_not_wanted),
+		TEST(what_a_window_launched_before_it_was_tracked_is_wanted),
 		TEST(ids_may_wrap),
 		TEST(a_graph_ends_with_its_stream),
 		TEST(more_graphs_than_are_followed_end_with_the_context),
