@@ -142,7 +142,7 @@ static int write_planes(const struct output_dir *output, struct report_view *vie
 
 static bool has_recorded(const struct roster_process *process)
 {
-	if (process->counts.records)
+	if (process->counts.records || process->counts.launches)
 		return true;
 	for (uint32_t i = 0; i < process->nr_ledger; i++)
 		if ((process->ledger[i].reason == LEDGER_SAMPLES ||

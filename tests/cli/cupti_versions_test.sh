@@ -11,7 +11,8 @@ library() { # the file of a version
 	for file in "$versions/$1"/libcupti.so.1?; do printf '%s\n' "$file"; done
 }
 notices() { "$flamegrid" report "$scratch/profile" --format json 2>/dev/null | sed -n '/^"notices"/,/\]/p'; }
-profile() { "$flamegrid" run -q -o "$scratch/profile" --devices "$list" -- "$@" >"$scratch/out" 2>"$scratch/err"; }
+# An empty run would leave the profile before it.
+profile() { rm -rf "$scratch/profile"; "$flamegrid" run -q -o "$scratch/profile" --devices "$list" -- "$@" >"$scratch/out" 2>"$scratch/err"; }
 
 count=0
 for folder in "$versions"/*; do

@@ -42,6 +42,7 @@ one() {
 	shift 2
 	local -a under=()
 	rm -f "$scratch/truth"/*
+	rm -rf "$scratch/profile" # an empty run leaves an earlier one
 	case $how in
 	run) under=("$flamegrid" run -q -o "$scratch/profile" --devices "$list" --) ;;
 	bare) under=(env CUDA_INJECTION64_PATH="$inject" FLAMEGRID_SOCKET="${socket:-$scratch/agent}") ;;
