@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "interpreter_edit.h"
-#include "node-agent/elf_file.h"
 #include "node-agent/module_table.h"
 #include "node-agent/python_file.h"
 #include "node-agent/python_process.h"
@@ -205,12 +204,9 @@ static void find_places(struct run *run)
 		(uint64_t)(uintptr_t)run->made.loop, (uint64_t)(uintptr_t)&find_places,
 		(uint64_t)getauxval(AT_SYSINFO_EHDR) + 0x800, (uint64_t)(uintptr_t)run, 8};
 	struct message_frame frame;
-	struct elf_file *file;
 
 	for (uint32_t i = 0; i < sizeof(addresses) / sizeof(*addresses); i++) {
 		python_process_is_loop(run->python, addresses[i]);
-		if (module_table_open(run->modules, addresses[i], &file) == 0)
-			elf_file_close(file);
 		if (module_table_find(run->modules, addresses[i], &frame) != 0 ||
 		    (frame.module == MESSAGE_FRAME_NO_MODULE && frame.offset != addresses[i]))
 			abort();
