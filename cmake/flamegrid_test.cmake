@@ -1,5 +1,6 @@
 # flamegrid_test(NAME <n> SOURCES <file>... [LIBS <target>...] [ARGS <arg>...] [LABELS <label>...])
 # One cmocka program that is built and registered with ctest under its name: a compiled test is a registered test.
+# What the kernel shows to root is the whole machine's, so that tests with this label run alone.
 function(flamegrid_test)
   cmake_parse_arguments(TEST "" "NAME" "SOURCES;LIBS;ARGS;LABELS" ${ARGN})
   add_executable(${TEST_NAME} ${TEST_SOURCES})
@@ -10,4 +11,7 @@ function(flamegrid_test)
     set(TEST_LABELS unit)
   endif()
   set_tests_properties(${TEST_NAME} PROPERTIES TIMEOUT 300 LABELS "${TEST_LABELS}")
+  if("root" IN_LIST TEST_LABELS)
+    set_tests_properties(${TEST_NAME} PROPERTIES RUN_SERIAL ON)
+  endif()
 endfunction()
