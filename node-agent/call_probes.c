@@ -10,13 +10,10 @@
 #include <unistd.h>
 
 #include "bpf_ring.h"
-#include "call_function.h"
 #include "call_sites.h"
-#include "collective_function.h"
-#include "elf_file.h"
-#include "foreign_file.h"
 #include "maps_file.h"
 #include "proc_file.h"
+#include "sites_visit.h"
 
 /* How often a process's code is looked at: as long as it has no CUDA, and afterwards. */
 #define LOOK_NS       20000000ull
@@ -156,45 +153,6 @@ uint32_t call_probes_files(const struct call_probes *probes)
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-struct sites_visit {
-	struct foreign_file_visit visit; /* first */
-	bool wants_sites;
-	bool wants[CALL_PROGRAM_KINDS];
-	dev_t device;
-	ino_t inode; /* 0: it is nothing that could be known again */
-	int fd;      /* owns, with sites; -1: none */
-	struct call_sites sites[CALL_PROGRAM_KINDS];
-};
-
-static void look_for_sites(struct foreign_file_visit *visit, struct elf_file *elf)
-{
-	static uint32_t (*const finds[CALL_PROGRAM_KINDS])(const char *symbol) = {
-		[CALL_PROGRAM_CUDA] = call_function_find,
-		[CALL_PROGRAM_COLLECTIVE] = collective_function_find,
-	};
-	struct sites_visit *own = (struct sites_visit *)visit;
-	struct stat status;
-
-	if (fstat(elf_file_fd(elf), &status))
-		return;
-	own->device = status.st_dev;
-	own->inode = status.st_ino;
-	for (int kind = 0; own->wants_sites && kind < CALL_PROGRAM_KINDS; kind++)
-		if (own->wants[kind])
-			call_sites_find(elf, finds[kind], &own->sites[kind]);
-	if (own->wants_sites)
-		own->fd = fcntl(elf_file_fd(elf), F_DUPFD_CLOEXEC, 0);
-}
-
-static void destroy_sites_visit(struct foreign_file_visit *visit)
-{
-	const struct sites_visit *own = (const struct sites_visit *)visit;
-
-	if (own->fd >= 0)
-		close(own->fd);
-	free(visit);
-}
-
 /* Puts probes on its functions; that there are none is no failure, that they can't be is said. */
 static void probe(struct call_probes *probes, enum call_program_kind kind, struct probed_file *file,
 		  const struct sites_visit *visit)
@@ -305,54 +263,14 @@ static void use(struct prober *process, struct probed_file *file)
 	process->files[process->nr_files++] = file;
 }
 
-/* 0: *visit has looked at the file; else it is gone again, not ours to read, or does not answer. */
-static int visit_file(const struct call_probes *probes, const struct mapped_file_view *view,
-		      const struct maps_file_entry *entry, bool wants_sites,
-		      struct sites_visit **visit)
+static int visit_for_sites(const struct call_probes *probes, const struct mapped_file_view *view,
+			   const struct maps_file_entry *entry, struct sites_visit **visit)
 {
-	struct sites_visit *own = calloc(1, sizeof(*own));
+	bool wants[CALL_PROGRAM_KINDS];
 
-	*visit = own;
-	if (!own)
-		return -ENOMEM;
-	struct foreign_file_visit *base = &own->visit;
-	base->look = look_for_sites;
-	base->destroy = destroy_sites_visit;
-	own->fd = -1;
-	own->wants_sites = wants_sites;
 	for (int kind = 0; kind < CALL_PROGRAM_KINDS; kind++)
-		own->wants[kind] = probes->programs[kind];
-	int r = foreign_file_visit(view, entry, &base);
-	if (!base)
-		*visit = NULL;
-	return r == 0 && own->inode == 0 ? -ENOENT : r;
-}
-
-static void close_sites(struct foreign_call *call)
-{
-	struct sites_visit *own = (struct sites_visit *)call;
-
-	close(own->fd);
-	own->fd = -1;
-}
-
-static void destroy_closed(struct foreign_call *call)
-{
-	destroy_sites_visit((struct foreign_file_visit *)call);
-}
-
-/* close() asks the file system, too. */
-static void end_visit(struct sites_visit *visit)
-{
-	struct foreign_call *call = &visit->visit.call;
-
-	if (visit->fd >= 0 && foreign_file_may_hang(&visit->visit.entry)) {
-		call->run = close_sites;
-		call->returned = destroy_closed;
-		if (foreign_file_call(call) == -ETIMEDOUT)
-			return;
-	}
-	destroy_sites_visit(&visit->visit);
+		wants[kind] = probes->programs[kind];
+	return sites_visit_make(view, entry, wants, visit);
 }
 
 /* Only a file that is not known yet is read. */
@@ -362,22 +280,22 @@ static int use_mapping(struct call_probes *probes, struct prober *process,
 	struct sites_visit *visit;
 	struct probed_file *file = NULL;
 	bool is_new = false;
-	int r = visit_file(probes, view, entry, false, &visit);
+	int r = sites_visit_make(view, entry, NULL, &visit);
 
 	if (r == 0) {
 		file = find_file(probes, visit);
 		is_new = !file;
 	}
 	if (visit)
-		end_visit(visit);
+		sites_visit_end(visit);
 	if (is_new) {
-		r = visit_file(probes, view, entry, true, &visit);
+		r = visit_for_sites(probes, view, entry, &visit);
 		if (r == 0) {
 			file = add_file(probes, visit);
 			r = file ? 0 : -ENOMEM;
 		}
 		if (visit)
-			end_visit(visit);
+			sites_visit_end(visit);
 	}
 	if (file)
 		use(process, file);
