@@ -6,51 +6,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "agent_session.h"
 #include "catalog.h"
 #include "proto/absence.h"
 #include "proto/ledger.h"
 #include "report_absence.h"
+#include "report_fault.h"
 #include "report_summary.h"
 #include "roster.h"
 
 #define NUMBER_SIZE 32u
-#define TIME_SIZE   32u
-
-/* Where something is missing: of a fault, one a host. */
-struct place {
-	uint32_t host;     /* roster id */
-	const char *name;  /* once all are there; borrowed from report_names */
-	uint64_t since_ns; /* the earliest last word, CLOCK_REALTIME; 0: not known */
-	int32_t *ranks;    /* owns */
-	uint32_t nr_ranks;
-};
-
-struct fault {
-	struct place *places; /* owns */
-	uint32_t nr_places;
-	uint64_t count;
-};
 
 struct judge {
 	const struct profile *profile;
 	const struct roster *roster;
 	struct report_names *names;
-	struct fault agents;             /* did not say goodbye */
-	struct fault killed;             /* processes that ended without a goodbye */
-	struct fault unseen;             /* processes whose end nobody saw */
-	struct fault unrecorded;         /* processes that could not be recorded */
-	struct fault gave_up;            /* processes that recorded no more, though they ran on */
-	struct fault missing, twice;     /* records in no account, or in two */
-	struct fault launches;           /* in no account */
-	struct fault interrupted, ended; /* by SIGINT; by SIGTERM or SIGHUP */
-	struct fault left;               /* processes that ran on when their agent said goodbye */
-	struct fault cut;                /* likewise, but their recording was not to end yet */
+	struct report_fault agents;     /* did not say goodbye */
+	struct report_fault killed;     /* processes that ended without a goodbye */
+	struct report_fault unseen;     /* processes whose end nobody saw */
+	struct report_fault unrecorded; /* processes that could not be recorded */
+	struct report_fault gave_up;    /* processes that recorded no more, though they ran on */
+	struct report_fault missing, twice;     /* records in no account, or in two */
+	struct report_fault launches;           /* in no account */
+	struct report_fault interrupted, ended; /* by SIGINT; by SIGTERM or SIGHUP */
+	struct report_fault left; /* processes that ran on when their agent said goodbye */
+	struct report_fault cut;  /* likewise, but their recording was not to end yet */
 	bool *is_open;   /* own, by process id, as the next: an agent that reads it may say more */
 	bool *is_orphan; /* none of those that read it has said goodbye */
-	uint32_t *host_names; /* owns; by host id, in report_names; 0: has none */
+	uint32_t *host_names;    /* owns; by host id, in report_names; 0: has none */
 	uint32_t failed, chosen; /* notices by report_names; 0: none */
 	bool has_nodes_missing;
 	uint32_t nr_hosts;
@@ -58,67 +42,31 @@ struct judge {
 
 /* --- gathering */
 
-static int by_rank(const void *a, const void *b)
+static int add_process(struct report_fault *fault, const struct roster_process *process,
+		       uint64_t count)
 {
-	const int32_t *one = a, *two = b;
-
-	return (*one > *two) - (*one < *two);
-}
-
-static struct place *place_of(struct fault *fault, uint32_t host)
-{
-	struct place *places;
-
-	for (uint32_t i = fault->nr_places; i > 0; i--)
-		if (fault->places[i - 1].host == host)
-			return &fault->places[i - 1];
-	places = realloc(fault->places, (fault->nr_places + 1) * sizeof(*places));
-	if (!places)
-		return NULL;
-	fault->places = places;
-	places[fault->nr_places] = (struct place){.host = host};
-	return &places[fault->nr_places++];
-}
-
-static int add_rank(struct place *place, int32_t rank)
-{
-	int32_t *ranks;
-
-	if (rank < 0)
-		return 0;
-	ranks = realloc(place->ranks, (place->nr_ranks + 1) * sizeof(*ranks));
-	if (!ranks)
-		return -ENOMEM;
-	place->ranks = ranks;
-	ranks[place->nr_ranks++] = rank;
-	return 0;
-}
-
-static int add_process(struct fault *fault, const struct roster_process *process, uint64_t count)
-{
-	struct place *place = place_of(fault, process->identity.host);
+	struct report_fault_place *place = report_fault_place(fault, process->identity.host);
 
 	if (!place)
 		return -ENOMEM;
 	fault->count += count;
-	if (process->spoke_ns && (!place->since_ns || process->spoke_ns < place->since_ns))
-		place->since_ns = process->spoke_ns;
-	return add_rank(place, process->rank);
+	report_fault_spoke(place, process->spoke_ns);
+	return report_fault_add_rank(place, process->rank);
 }
 
 static int add_agent(struct judge *judge, const struct agent_session *session)
 {
 	const struct session_ids *processes = &session->ids[SESSION_PROCESSES];
-	struct place *place = place_of(&judge->agents, session->host);
+	struct report_fault_place *place = report_fault_place(&judge->agents, session->host);
 	int error = place ? 0 : -ENOMEM;
 
 	if (error)
 		return error;
 	judge->agents.count++;
-	if (session->spoke_ns && (!place->since_ns || session->spoke_ns < place->since_ns))
-		place->since_ns = session->spoke_ns;
+	report_fault_spoke(place, session->spoke_ns);
 	for (uint32_t i = 0; i < processes->count && !error; i++)
-		error = add_rank(place, roster_process(judge->roster, processes->ids[i])->rank);
+		error = report_fault_add_rank(
+			place, roster_process(judge->roster, processes->ids[i])->rank);
 	return error;
 }
 
@@ -295,83 +243,17 @@ static int judge_process(struct judge *judge, uint32_t id)
 
 /* --- words */
 
-static void write_time(FILE *out, uint64_t time_ns)
-{
-	time_t seconds = (time_t)(time_ns / 1000000000u);
-	char text[TIME_SIZE] = "";
-	struct tm parts;
-
-	if (localtime_r(&seconds, &parts))
-		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
-	fputs(text, out);
-}
-
-/* "rank 3", "ranks 3, 8-15": of sorted ranks, each once. */
-static void write_ranks(FILE *out, const struct place *place)
-{
-	uint32_t nr_ranges = 0;
-
-	if (place->nr_ranks == 0)
-		return;
-	qsort(place->ranks, place->nr_ranks, sizeof(*place->ranks), by_rank);
-	fputs(place->ranks[0] == place->ranks[place->nr_ranks - 1] ? " (rank " : " (ranks ", out);
-	for (uint32_t i = 0; i < place->nr_ranks;) {
-		int32_t first = place->ranks[i], last = first;
-
-		for (; i < place->nr_ranks && place->ranks[i] <= last + 1; i++)
-			last = place->ranks[i];
-		if (nr_ranges++ == REPORT_COMPLETENESS_RANGES) {
-			fputs(" and more", out);
-			break;
-		}
-		fprintf(out, "%s%" PRId32, nr_ranges > 1 ? ", " : "", first);
-		if (last > first)
-			fprintf(out, "-%" PRId32, last);
-	}
-	putc(')', out);
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct place *one = a, *two = b;
-
-	return strcmp(one->name, two->name);
-}
-
-static void sort_places(const struct judge *judge, const struct fault *fault)
-{
-	for (uint32_t i = 0; i < fault->nr_places; i++) {
-		struct place *place = &fault->places[i];
-		uint32_t index = judge->host_names[place->host];
-
-		place->name = index ? report_names_get(judge->names, index) : "a node without a name";
-	}
-	qsort(fault->places, fault->nr_places, sizeof(*fault->places), by_name);
-}
-
-static void write_place(FILE *out, const struct place *place, const char *when)
-{
-	fputs(place->name, out);
-	write_ranks(out, place);
-	if (!place->since_ns)
-		return;
-	fprintf(out, " %s ", when);
-	write_time(out, place->since_ns);
-}
-
-/* ": node07 (ranks 56-63) since 2026-11-22 12:01:07, and 3 more nodes". */
-static void write_places(FILE *out, const struct judge *judge, const struct fault *fault,
+static void write_places(FILE *out, const struct judge *judge, const struct report_fault *fault,
 			 const char *when)
 {
-	sort_places(judge, fault);
 	for (uint32_t i = 0; i < fault->nr_places; i++) {
-		fputs(i ? ", " : ": ", out);
-		if (i == REPORT_COMPLETENESS_PLACES) {
-			fprintf(out, "and %" PRIu32 " more nodes", fault->nr_places - i);
-			return;
-		}
-		write_place(out, &fault->places[i], when);
+		struct report_fault_place *place = &fault->places[i];
+		uint32_t index = judge->host_names[place->host];
+
+		place->name =
+			index ? report_names_get(judge->names, index) : "a node without a name";
 	}
+	report_fault_write_places(fault, when, out);
 }
 
 /* "2 of 64 processes": what there are is in the plural. */
@@ -391,8 +273,9 @@ static void begin_fault(FILE *out, bool *any)
 	*any = true;
 }
 
-static void write_process_fault(FILE *out, const struct judge *judge, const struct fault *fault,
-				const char *what, const char *when, bool *any)
+static void write_process_fault(FILE *out, const struct judge *judge,
+				const struct report_fault *fault, const char *what,
+				const char *when, bool *any)
 {
 	uint32_t nr_processes = roster_size(judge->roster).processes;
 	char number[NUMBER_SIZE];
@@ -407,8 +290,9 @@ static void write_process_fault(FILE *out, const struct judge *judge, const stru
 }
 
 /* Things are in the plural. */
-static void write_account_fault(FILE *out, const struct judge *judge, const struct fault *fault,
-				const char *things, const char *what, bool *any)
+static void write_account_fault(FILE *out, const struct judge *judge,
+				const struct report_fault *fault, const char *things,
+				const char *what, bool *any)
 {
 	if (!fault->count)
 		return;
@@ -462,12 +346,12 @@ static bool write_faults(FILE *out, const struct judge *judge)
 			    "delivered, but in no account", &any);
 	write_account_fault(out, judge, &judge->twice, "GPU records",
 			    "here, but never delivered (counted twice?)", &any);
-	write_account_fault(out, judge, &judge->launches, "launch calls",
-			    "seen, but in no account", &any);
+	write_account_fault(out, judge, &judge->launches, "launch calls", "seen, but in no account",
+			    &any);
 	return any;
 }
 
-static void write_stop(FILE *out, const struct fault *fault, const char *how)
+static void write_stop(FILE *out, const struct report_fault *fault, const char *how)
 {
 	uint64_t since_ns = 0;
 
@@ -477,7 +361,7 @@ static void write_stop(FILE *out, const struct fault *fault, const char *how)
 	fprintf(out, "stopped by %s", how);
 	if (since_ns) {
 		fputs(" at ", out);
-		write_time(out, since_ns);
+		report_fault_write_time(since_ns, out);
 	}
 	fputs(": up to 0.5 s of GPU work before that may be missing", out);
 }
@@ -536,7 +420,7 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 		return is_incomplete ? REPORT_INCOMPLETE : REPORT_EMPTY;
 	}
 	if (is_stopped) {
-		const struct fault *fault =
+		const struct report_fault *fault =
 			judge->interrupted.count ? &judge->interrupted : &judge->ended;
 
 		fputs(is_incomplete ? "; " : "", out);
@@ -561,13 +445,6 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 }
 
 /* --- all together */
-
-static void fini_fault(struct fault *fault)
-{
-	for (uint32_t i = 0; i < fault->nr_places; i++)
-		free(fault->places[i].ranks);
-	free(fault->places);
-}
 
 static int gather(struct judge *judge)
 {
@@ -611,18 +488,18 @@ int report_completeness_make(const struct profile *profile, struct report_names 
 		free(*sentence);
 		*sentence = NULL;
 	}
-	fini_fault(&judge.agents);
-	fini_fault(&judge.killed);
-	fini_fault(&judge.unseen);
-	fini_fault(&judge.unrecorded);
-	fini_fault(&judge.gave_up);
-	fini_fault(&judge.missing);
-	fini_fault(&judge.twice);
-	fini_fault(&judge.launches);
-	fini_fault(&judge.interrupted);
-	fini_fault(&judge.ended);
-	fini_fault(&judge.left);
-	fini_fault(&judge.cut);
+	report_fault_fini(&judge.agents);
+	report_fault_fini(&judge.killed);
+	report_fault_fini(&judge.unseen);
+	report_fault_fini(&judge.unrecorded);
+	report_fault_fini(&judge.gave_up);
+	report_fault_fini(&judge.missing);
+	report_fault_fini(&judge.twice);
+	report_fault_fini(&judge.launches);
+	report_fault_fini(&judge.interrupted);
+	report_fault_fini(&judge.ended);
+	report_fault_fini(&judge.left);
+	report_fault_fini(&judge.cut);
 	free(judge.is_open);
 	free(judge.is_orphan);
 	free(judge.host_names);

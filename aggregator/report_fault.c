@@ -1,0 +1,124 @@
+#include "report_fault.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TIME_SIZE 32u
+
+struct report_fault_place *report_fault_place(struct report_fault *fault, uint32_t host)
+{
+	struct report_fault_place *places;
+
+	for (uint32_t i = fault->nr_places; i > 0; i--)
+		if (fault->places[i - 1].host == host)
+			return &fault->places[i - 1];
+	places = realloc(fault->places, (fault->nr_places + 1) * sizeof(*places));
+	if (!places)
+		return NULL;
+	fault->places = places;
+	places[fault->nr_places] = (struct report_fault_place){.host = host};
+	return &places[fault->nr_places++];
+}
+
+void report_fault_spoke(struct report_fault_place *place, uint64_t spoke_ns)
+{
+	if (spoke_ns && (!place->since_ns || spoke_ns < place->since_ns))
+		place->since_ns = spoke_ns;
+}
+
+int report_fault_add_rank(struct report_fault_place *place, int32_t rank)
+{
+	int32_t *ranks;
+
+	if (rank < 0)
+		return 0;
+	ranks = realloc(place->ranks, (place->nr_ranks + 1) * sizeof(*ranks));
+	if (!ranks)
+		return -ENOMEM;
+	place->ranks = ranks;
+	ranks[place->nr_ranks++] = rank;
+	return 0;
+}
+
+void report_fault_write_time(uint64_t time_ns, FILE *out)
+{
+	time_t seconds = (time_t)(time_ns / 1000000000u);
+	char text[TIME_SIZE] = "";
+	struct tm parts;
+
+	if (localtime_r(&seconds, &parts))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
+	fputs(text, out);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const int32_t *one = a, *two = b;
+
+	return (*one > *two) - (*one < *two);
+}
+
+/* "rank 3", "ranks 3, 8-15": of sorted ranks, each once. */
+static void write_ranks(FILE *out, const struct report_fault_place *place)
+{
+	uint32_t nr_ranges = 0;
+
+	if (place->nr_ranks == 0)
+		return;
+	qsort(place->ranks, place->nr_ranks, sizeof(*place->ranks), by_rank);
+	fputs(place->ranks[0] == place->ranks[place->nr_ranks - 1] ? " (rank " : " (ranks ", out);
+	for (uint32_t i = 0; i < place->nr_ranks;) {
+		int32_t first = place->ranks[i], last = first;
+
+		for (; i < place->nr_ranks && place->ranks[i] <= last + 1; i++)
+			last = place->ranks[i];
+		if (nr_ranges++ == REPORT_FAULT_RANGES) {
+			fputs(" and more", out);
+			break;
+		}
+		fprintf(out, "%s%" PRId32, nr_ranges > 1 ? ", " : "", first);
+		if (last > first)
+			fprintf(out, "-%" PRId32, last);
+	}
+	putc(')', out);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct report_fault_place *one = a, *two = b;
+
+	return strcmp(one->name, two->name);
+}
+
+static void write_place(FILE *out, const struct report_fault_place *place, const char *when)
+{
+	fputs(place->name, out);
+	write_ranks(out, place);
+	if (!place->since_ns)
+		return;
+	fprintf(out, " %s ", when);
+	report_fault_write_time(place->since_ns, out);
+}
+
+void report_fault_write_places(const struct report_fault *fault, const char *when, FILE *out)
+{
+	qsort(fault->places, fault->nr_places, sizeof(*fault->places), by_name);
+	for (uint32_t i = 0; i < fault->nr_places; i++) {
+		fputs(i ? ", " : ": ", out);
+		if (i == REPORT_FAULT_PLACES) {
+			fprintf(out, "and %" PRIu32 " more nodes", fault->nr_places - i);
+			return;
+		}
+		write_place(out, &fault->places[i], when);
+	}
+}
+
+void report_fault_fini(struct report_fault *fault)
+{
+	for (uint32_t i = 0; i < fault->nr_places; i++)
+		free(fault->places[i].ranks);
+	free(fault->places);
+}

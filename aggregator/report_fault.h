@@ -1,0 +1,47 @@
+/* One kind of thing that is missing from a profile, and the places where it is. Part of report_completeness; used by
+ * one thread. */
+#ifndef REPORT_FAULT_H
+#define REPORT_FAULT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define REPORT_FAULT_PLACES 4u /* a sentence names so many places of a fault */
+#define REPORT_FAULT_RANGES 8u /* and so many ranges of ranks of a place */
+
+/* A host. */
+struct report_fault_place {
+	uint32_t host; /* roster id */
+	const char
+		*name; /* set by the caller once all places are there; borrowed from report_names */
+	uint64_t since_ns; /* the earliest last word, CLOCK_REALTIME; 0: not known */
+	int32_t *ranks;    /* owns */
+	uint32_t nr_ranks;
+};
+
+/* It begins as zeros. report_fault_fini() frees what it owns. */
+struct report_fault {
+	struct report_fault_place *places; /* owns; each host once */
+	uint32_t nr_places;
+	uint64_t count; /* kept by the caller */
+};
+
+void report_fault_fini(struct report_fault *fault);
+
+/* The place of this host, which is added if there is none. Borrowed until the next call. NULL: out of memory. */
+struct report_fault_place *report_fault_place(struct report_fault *fault, uint32_t host);
+
+/* Something of the place was last heard of at spoke_ns, CLOCK_REALTIME; 0 says nothing. */
+void report_fault_spoke(struct report_fault_place *place, uint64_t spoke_ns);
+
+/* A negative rank says nothing. 0; -ENOMEM: the place is unchanged. */
+int report_fault_add_rank(struct report_fault_place *place, int32_t rank);
+
+/* Writes the local date and time: "2026-11-22 12:01:07". */
+void report_fault_write_time(uint64_t time_ns, FILE *out);
+
+/* Writes ": node07 (ranks 56-63) since 2026-11-22 12:01:07, and 3 more nodes", where when is "since".
+ * Sorts the places by their names, which must be set, and the ranks that it writes. */
+void report_fault_write_places(const struct report_fault *fault, const char *when, FILE *out);
+
+#endif
