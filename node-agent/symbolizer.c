@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,13 +15,13 @@
 #include "foreign_call.h"
 #include "foreign_file.h"
 #include "job_file.h"
+#include "module_call.h"
 #include "symbol_cache.h"
 #include "symbol_module.h"
 #include "text_arena.h"
 
 #define DEBUGINFOD_LIMIT_MS 20000u
 #define CACHED_SYMBOLS_MIN  5000u  /* making fewer takes less than reading them is worth */
-#define TEXT_MAX            16384u /* bytes of one frame's functions and lines */
 #define RESULTS_KEPT_MAX    256u   /* places for answers that are kept while none is awaited */
 #define OPEN_FILES_MAX      512u
 #define FILE_LIMIT_MS       2000u
@@ -48,20 +47,6 @@ struct places {
 	size_t count, max;
 };
 
-/* One use of a module's files. */
-struct module_call {
-	struct foreign_call call; /* first */
-	struct symbol_module *module;
-	bool opens;
-	struct symbolizer_module place; /* to be opened; path: owned below */
-	char *path;                     /* owns */
-	uint64_t vaddr;                 /* else to be found */
-	const char *name;
-	bool is_in_text;
-	char text[TEXT_MAX];
-	atomic_bool has_returned; /* after it was left behind */
-};
-
 struct module_slot {
 	struct symbol_module *module; /* owns; NULL: none */
 	struct module_call *left;     /* owns; has the module until it has returned. NULL: none */
@@ -78,7 +63,7 @@ struct work {
 	struct text_arena *texts; /* owns */
 	char *debug_directory;    /* owns */
 	struct module_call *spare; /* owns; for the next call; NULL: it makes one */
-	char text[TEXT_MAX];
+	char text[MODULE_CALL_TEXT_MAX];
 };
 
 struct symbolizer {
@@ -126,63 +111,14 @@ static struct module_slot *make_slot(struct work *work, uint32_t module_id)
 	return slot->module ? slot : NULL;
 }
 
-static void destroy_call(struct module_call *call)
-{
-	if (call)
-		free(call->path);
-	free(call);
-}
-
 /* Whether nobody uses the module at the moment; one that was left behind may have come back. */
 static bool is_free(struct module_slot *slot)
 {
 	if (slot->left && slot->left->has_returned) {
-		destroy_call(slot->left);
+		module_call_destroy(slot->left);
 		slot->left = NULL;
 	}
 	return !slot->left && !slot->is_busy;
-}
-
-static void run_call(struct foreign_call *base)
-{
-	struct module_call *call = (struct module_call *)base;
-
-	if (call->opens)
-		symbol_module_open(call->module, &call->place);
-	else
-		call->name = symbol_module_find(call->module, call->vaddr, call->text,
-						sizeof(call->text), &call->is_in_text);
-}
-
-static void call_returned(struct foreign_call *base)
-{
-	((struct module_call *)base)->has_returned = true;
-}
-
-static struct module_call *take_call(struct work *work)
-{
-	struct module_call *call = work->spare;
-
-	work->spare = NULL;
-	if (!call)
-		call = malloc(sizeof(*call));
-	if (call) {
-		memset(call, 0, offsetof(struct module_call, text));
-		call->has_returned = false;
-		call->call.run = run_call;
-		call->call.returned = call_returned;
-	}
-	return call;
-}
-
-static void give_call(struct work *work, struct module_call *call)
-{
-	free(call->path);
-	call->path = NULL;
-	if (work->spare)
-		free(call);
-	else
-		work->spare = call;
 }
 
 /* Takes the call. true: it was made and has come back, and is the caller's; else it is nobody's, or the slot's. */
@@ -200,7 +136,7 @@ static bool make_call(struct symbolizer *symbolizer, uint32_t module_id, struct 
 	if (r == -ETIMEDOUT)
 		work->slots[module_id].left = call;
 	else if (r)
-		give_call(work, call);
+		module_call_give(&work->spare, call);
 	return r == 0;
 }
 
@@ -218,7 +154,7 @@ static void open_place(struct symbolizer *symbolizer, const struct symbolizer_mo
 {
 	struct work *work = &symbolizer->work;
 	struct module_slot *slot = make_slot(work, place->module_id);
-	struct module_call *call = slot && is_free(slot) ? take_call(work) : NULL;
+	struct module_call *call = slot && is_free(slot) ? module_call_take(&work->spare) : NULL;
 
 	if (!call)
 		return;
@@ -229,7 +165,7 @@ static void open_place(struct symbolizer *symbolizer, const struct symbolizer_mo
 	call->place.path = call->path;
 	call->call.path = call->path;
 	if (!call->path || make_call(symbolizer, place->module_id, call, go_on))
-		give_call(work, call);
+		module_call_give(&work->spare, call);
 }
 
 static bool is_wanted(void *context)
@@ -275,14 +211,14 @@ static const char *look_up(struct symbolizer *symbolizer, const struct request *
 	if (symbol_module_is_in_memory(slot->module))
 		return symbol_module_find(slot->module, request->vaddr, work->text,
 					  sizeof(work->text), &is_in_text);
-	struct module_call *call = take_call(work);
+	struct module_call *call = module_call_take(&work->spare);
 	if (!call)
 		return NULL;
 	call->vaddr = request->vaddr;
 	if (!make_call(symbolizer, request->module_id, call, open_meanwhile))
 		return NULL;
 	const char *name = keep_text(work, call->name, call->is_in_text);
-	give_call(work, call);
+	module_call_give(&work->spare, call);
 	return name;
 }
 
@@ -358,11 +294,11 @@ static bool has_left(const struct work *work)
 static void destroy_work(struct work *work)
 {
 	for (uint32_t i = 0; i < work->nr_slots; i++) {
-		destroy_call(work->slots[i].left);
+		module_call_destroy(work->slots[i].left);
 		symbol_module_destroy(work->slots[i].module);
 	}
 	free(work->slots);
-	destroy_call(work->spare);
+	module_call_destroy(work->spare);
 	symbol_cache_destroy(work->scope.cache);
 	debuginfod_source_destroy(work->scope.debuginfod);
 	pthread_mutex_destroy(&work->scope.shared_lock);
