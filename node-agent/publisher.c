@@ -10,6 +10,7 @@
 #include "clock_exchange.h"
 #include "dealer_socket.h"
 #include "event_loop.h"
+#include "hello_copy.h"
 #include "proto/batch_decode.h"
 #include "proto/batch_encode.h"
 #include "proto/message_seq.h"
@@ -21,7 +22,7 @@
 #define STEP_FRAMES_MAX 256u /* received at once, so that a flood can't hold the loop */
 #define STEP_ROUNDS_MAX 16u
 #define ERROR_MAX       256u
-#define TEXT_MAX        512u
+#define PROFILE_MAX     512u
 #define MS              1000000ull
 
 enum state {
@@ -36,10 +37,9 @@ struct publisher {
 	struct batch_encoder *encoder;
 	struct batch_decoder *decoder;
 	struct send_window *window;
-	struct message_hello hello;
-	char texts[6][TEXT_MAX];
-	char profile[TEXT_MAX]; /* "": not told */
-	bool welcomed;          /* ever */
+	struct hello_copy hello;
+	char profile[PROFILE_MAX]; /* "": not told */
+	bool welcomed;             /* ever */
 	uint64_t window_bytes, ping_ns, silence_ns;
 	enum state state;
 	uint64_t next_seq; /* the next frame to send on this connection */
@@ -118,15 +118,15 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 	uint64_t acked = send_window_acked_seq(publisher->window);
 	uint64_t last = send_window_last_seq(publisher->window);
 
-	if (welcome->version < publisher->hello.version_min ||
-	    welcome->version > publisher->hello.version_max)
+	if (welcome->version < publisher->hello.message.version_min ||
+	    welcome->version > publisher->hello.message.version_max)
 		return fail(publisher, -EPROTO,
 			    "the aggregator speaks version %u of the protocol, this agent versions "
 			    "%u to %u",
-			    welcome->version, publisher->hello.version_min,
-			    publisher->hello.version_max);
+			    welcome->version, publisher->hello.message.version_min,
+			    publisher->hello.message.version_max);
 	publisher->durable_seq = welcome->durable_seq;
-	if (publisher->hello.asks) {
+	if (publisher->hello.message.asks) {
 		publisher->state = STATE_WELCOMED;
 		return 0;
 	}
@@ -146,7 +146,8 @@ static int on_welcome(struct publisher *publisher, const struct message_welcome 
 	publisher->progress_ns = publisher->now_ns;
 	if (!publisher->welcomed)
 		snprintf(publisher->profile, sizeof(publisher->profile), "%.*s",
-			 (int)(welcome->profile.size < TEXT_MAX ? welcome->profile.size : TEXT_MAX),
+			 (int)(welcome->profile.size < PROFILE_MAX ? welcome->profile.size
+								   : PROFILE_MAX),
 			 welcome->profile.data ? welcome->profile.data : "");
 	publisher->error[0] = '\0';
 	publisher->welcomed = true;
@@ -172,7 +173,7 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 		return 0;
 	case REFUSE_VERSION:
 		describe_refusal(publisher, refuse);
-		if (publisher->hello.asks)
+		if (publisher->hello.message.asks)
 			break;
 		reconnect_later(publisher); /* the other end may be renewed, as we were */
 		return 0;
@@ -192,7 +193,7 @@ static int on_refuse(struct publisher *publisher, const struct message_refuse *r
 /* One that was taken already is asked about again: the answer was lost. */
 static void on_order(struct publisher *publisher, const struct message_control *order)
 {
-	if (order->kind != CONTROL_ORDER || publisher->hello.asks)
+	if (order->kind != CONTROL_ORDER || publisher->hello.message.asks)
 		return;
 	if (order->token == publisher->taken.token) {
 		publisher->tells_taken = true;
@@ -269,7 +270,7 @@ static int send_message(struct publisher *publisher, const struct message *messa
 
 static int send_hello(struct publisher *publisher)
 {
-	struct message message = {.type = MESSAGE_HELLO, .hello = publisher->hello};
+	struct message message = {.type = MESSAGE_HELLO, .hello = publisher->hello.message};
 	int r = send_message(publisher, &message);
 
 	if (r == 1) {
@@ -441,15 +442,6 @@ int publisher_step(struct publisher *publisher, uint64_t now_ns)
 
 /* ---- the rest */
 
-static void copy_text(char to[TEXT_MAX], struct message_text *text)
-{
-	size_t size = text->size < TEXT_MAX ? text->size : TEXT_MAX;
-
-	if (size > 0)
-		memcpy(to, text->data, size);
-	*text = (struct message_text){.data = to, .size = (uint32_t)size};
-}
-
 static int set_up(struct publisher *publisher, const struct publisher_options *options)
 {
 	publisher->encoder = batch_encoder_create();
@@ -483,13 +475,7 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 		backoff_init(&new_publisher->backoff);
 		clock_exchange_init(&new_publisher->clocks, options->clock_ms);
 		new_publisher->next_seq = 1;
-		new_publisher->hello = options->hello;
-		copy_text(new_publisher->texts[0], &new_publisher->hello.software);
-		copy_text(new_publisher->texts[1], &new_publisher->hello.node);
-		copy_text(new_publisher->texts[2], &new_publisher->hello.boot_id);
-		copy_text(new_publisher->texts[3], &new_publisher->hello.job.key);
-		copy_text(new_publisher->texts[4], &new_publisher->hello.job.user);
-		copy_text(new_publisher->texts[5], &new_publisher->hello.job.title);
+		hello_copy_init(&new_publisher->hello, &options->hello);
 		r = set_up(new_publisher, options);
 	}
 	if (r == 0) {
@@ -554,8 +540,8 @@ uint64_t publisher_last_seq(const struct publisher *publisher)
 
 uint64_t publisher_acked_seq(const struct publisher *publisher)
 {
-	return publisher->hello.asks ? publisher->durable_seq
-				     : send_window_acked_seq(publisher->window);
+	return publisher->hello.message.asks ? publisher->durable_seq
+					     : send_window_acked_seq(publisher->window);
 }
 
 uint64_t publisher_refusals(const struct publisher *publisher)
