@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,128 +18,9 @@
 
 #include "aggregator/job_dir.h"
 #include "aggregator/profile.h"
-#include "aggregator_fixture.h"
-#include "report_text.h"
+#include "job_fixture.h"
 
-#define TURNS_MAX 200000u
-#define JOBS      40u
-
-static char jobs_path[96];
-
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	return remove(path);
-}
-
-static int set_up(void **state)
-{
-	if (aggregator_fixture_set_up(state))
-		return -1;
-	struct aggregator_fixture *fixture = *state;
-	snprintf(jobs_path, sizeof(jobs_path), "%s/jobs", fixture->folder);
-	fixture->jobs_path = jobs_path;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	nftw(jobs_path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-	return aggregator_fixture_tear_down(state);
-}
-
-static struct message_text text_of(const char *text)
-{
-	return (struct message_text){text, (uint32_t)strlen(text)};
-}
-
-static struct message_job job_of(const char *key, int32_t nr_nodes)
-{
-	return (struct message_job){.key = text_of(key),
-				    .user = text_of("alice"),
-				    .title = text_of("a test"),
-				    .nr_nodes = nr_nodes,
-				    .world_size = -1};
-}
-
-static void say_hello(struct test_agent *agent, const struct scenario *scenario,
-		      const struct message_job *job)
-{
-	struct message message = {.type = MESSAGE_HELLO, .hello = scenario->hello};
-
-	message.hello.job = *job;
-	struct scenario_frame frame = scenario_encode(&message);
-	test_agent_send(agent, &frame);
-	free(frame.bytes);
-}
-
-/* Says HELLO; returns durable_seq. The directory is what the answer names. */
-static uint64_t join(struct test_agent *agent, const struct scenario *scenario,
-		     const struct message_job *job, char path[static PATH_MAX])
-{
-	say_hello(agent, scenario, job);
-	const struct message_welcome *welcome = &test_agent_expect(agent, MESSAGE_WELCOME)->welcome;
-	const char *colon = memchr(welcome->profile.data, ':', welcome->profile.size);
-
-	assert_non_null(colon);
-	snprintf(path, PATH_MAX, "%.*s",
-		 (int)(welcome->profile.size - (size_t)(colon + 1 - welcome->profile.data)),
-		 colon + 1);
-	return welcome->durable_seq;
-}
-
-static void assert_name(const char *path, const char *name)
-{
-	assert_string_equal(strrchr(path, '/') + 1, name);
-}
-
-static bool has_mark(const char *path)
-{
-	char mark[PATH_MAX];
-
-	assert_int_equal(job_dir_file(path, JOB_DIR_MARK, mark), 0);
-	return access(mark, F_OK) == 0;
-}
-
-/* Whoever asks gives it a turn. */
-static void until_complete(struct test_agent *agent, const char *path)
-{
-	struct message ping = {.type = MESSAGE_PING, .ping.token = 1};
-	struct scenario_frame frame = scenario_encode(&ping);
-	uint32_t turns = 0;
-
-	while (has_mark(path) && turns++ < TURNS_MAX) {
-		test_agent_send(agent, &frame);
-		test_agent_expect(agent, MESSAGE_PONG);
-	}
-	free(frame.bytes);
-	assert_false(has_mark(path));
-}
-
-static char *report_of(const char *path)
-{
-	char store[PATH_MAX];
-
-	assert_int_equal(job_dir_file(path, JOB_DIR_STORE, store), 0);
-	return report_text_of(store);
-}
-
-/* A whole life in the job, and nothing else. */
-static void assert_is_undisturbed(struct aggregator_fixture *fixture, const char *path,
-				  const struct scenario *scenario)
-{
-	char *have = report_of(path), *want;
-
-	aggregator_fixture_start(fixture);
-	aggregator_fixture_play(fixture, scenario);
-	assert_int_equal(aggregator_fixture_stop(fixture), 0);
-	want = report_text_of(fixture->path);
-	assert_string_equal(have, want);
-	free(have);
-	free(want);
-}
+#define JOBS 40u
 
 static void each_job_has_a_profile_of_its_own(void **state)
 {
@@ -150,14 +30,15 @@ static void each_job_has_a_profile_of_its_own(void **state)
 
 	aggregator_fixture_start(fixture);
 	for (uint32_t i = 0; i < 2; i++) {
-		const struct message_job job = job_of(i ? "12.1" : "12.0", 1);
+		const struct message_job job = job_fixture_job(i ? "12.1" : "12.0", 1);
 
 		agents[i] = aggregator_fixture_connect(fixture);
-		assert_int_equal(join(agents[i], &fixture->scenarios[i], &job, paths[i]), 0);
-		assert_true(has_mark(paths[i]));
+		assert_int_equal(
+			job_fixture_join(agents[i], &fixture->scenarios[i], &job, paths[i]), 0);
+		assert_true(job_fixture_has_mark(paths[i]));
 	}
-	assert_name(paths[0], "alice-12.0");
-	assert_name(paths[1], "alice-12.1");
+	job_fixture_assert_name(paths[0], "alice-12.0");
+	job_fixture_assert_name(paths[1], "alice-12.1");
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct scenario *scenario = &fixture->scenarios[i];
 
@@ -165,11 +46,11 @@ static void each_job_has_a_profile_of_its_own(void **state)
 		test_agent_expect_ack(agents[i], scenario->nr_frames);
 	}
 	for (uint32_t i = 0; i < 2; i++) {
-		until_complete(agents[i], paths[i]);
+		job_fixture_until_complete(agents[i], paths[i]);
 		test_agent_close(agents[i]);
 	}
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
-	assert_is_undisturbed(fixture, paths[0], &fixture->scenarios[0]);
+	job_fixture_assert_undisturbed(fixture, paths[0], &fixture->scenarios[0]);
 }
 
 static void command(struct test_agent *who, const char *user, const char *key, uint64_t token)
@@ -178,8 +59,8 @@ static void command(struct test_agent *who, const char *user, const char *key, u
 					.control = {.kind = CONTROL_ASK,
 						    .token = token,
 						    .action = 1,
-						    .job_key = text_of(key),
-						    .job_user = text_of(user)}};
+						    .job_key = job_fixture_text(key),
+						    .job_user = job_fixture_text(user)}};
 	struct scenario_frame frame = scenario_encode(&message);
 
 	test_agent_send(who, &frame);
@@ -219,10 +100,10 @@ static void a_command_reaches_the_job_that_it_names(void **state)
 	aggregator_fixture_start(fixture);
 	struct test_agent *who = aggregator_fixture_connect(fixture);
 	for (uint32_t i = 0; i < 3; i++) {
-		const struct message_job job = job_of(keys[i], 1);
+		const struct message_job job = job_fixture_job(keys[i], 1);
 
 		agents[i] = aggregator_fixture_connect(fixture);
-		join(agents[i], &fixture->scenarios[i % 2], &job, paths[i]);
+		job_fixture_join(agents[i], &fixture->scenarios[i % 2], &job, paths[i]);
 	}
 	assert_commands(who, "12.0", 1, agents[0]);
 	assert_commands(who, "12.1", 2, agents[1]);
@@ -237,7 +118,7 @@ static void a_command_reaches_the_job_that_it_names(void **state)
 		assert_true(test_agent_is_quiet(agents[i]));
 	aggregator_fixture_send(agents[1], &fixture->scenarios[1], 1,
 				fixture->scenarios[1].nr_frames);
-	until_complete(agents[1], paths[1]);
+	job_fixture_until_complete(agents[1], paths[1]);
 	assert_commands(who, "12", 4, agents[0]); /* now the only one */
 	for (uint32_t i = 0; i < 3; i++)
 		test_agent_close(agents[i]);
@@ -248,24 +129,24 @@ static void a_command_reaches_the_job_that_it_names(void **state)
 static void a_job_waits_for_all_of_its_nodes(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
-	const struct message_job job = job_of("5", 2);
+	const struct message_job job = job_fixture_job("5", 2);
 	char path[PATH_MAX], same[PATH_MAX];
 
 	fixture->wait_nodes_ms = 1000000;
 	aggregator_fixture_start(fixture);
 	struct test_agent *agents[2] = {aggregator_fixture_connect(fixture),
 					aggregator_fixture_connect(fixture)};
-	join(agents[0], &fixture->scenarios[0], &job, path);
+	job_fixture_join(agents[0], &fixture->scenarios[0], &job, path);
 	aggregator_fixture_send(agents[0], &fixture->scenarios[0], 1,
 				fixture->scenarios[0].nr_frames);
 	test_agent_expect_ack(agents[0], fixture->scenarios[0].nr_frames);
-	assert_true(has_mark(path));
-	join(agents[1], &fixture->scenarios[1], &job, same);
+	assert_true(job_fixture_has_mark(path));
+	job_fixture_join(agents[1], &fixture->scenarios[1], &job, same);
 	assert_string_equal(same, path);
 	aggregator_fixture_send(agents[1], &fixture->scenarios[1], 1,
 				fixture->scenarios[1].nr_frames);
 	test_agent_expect_ack(agents[1], fixture->scenarios[1].nr_frames);
-	until_complete(agents[1], path);
+	job_fixture_until_complete(agents[1], path);
 	for (uint32_t i = 0; i < 2; i++)
 		test_agent_close(agents[i]);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
@@ -274,20 +155,20 @@ static void a_job_waits_for_all_of_its_nodes(void **state)
 static void a_job_without_a_goodbye_is_complete_after_a_while(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
-	const struct message_job job = job_of("6", 1);
+	const struct message_job job = job_fixture_job("6", 1);
 	char path[PATH_MAX];
 
 	fixture->wait_silent_ms = fixture->wait_nodes_ms = 1;
 	aggregator_fixture_start(fixture);
 	struct test_agent *agent = aggregator_fixture_connect(fixture);
 	struct test_agent *other = aggregator_fixture_connect(fixture);
-	join(agent, &fixture->scenarios[0], &job, path);
+	job_fixture_join(agent, &fixture->scenarios[0], &job, path);
 	aggregator_fixture_send(agent, &fixture->scenarios[0], 1, 5);
 	test_agent_expect_ack(agent, 5);
-	until_complete(other, path);
+	job_fixture_until_complete(other, path);
 
 	/* Whoever it is comes too late. */
-	say_hello(agent, &fixture->scenarios[0], &job);
+	job_fixture_say_hello(agent, &fixture->scenarios[0], &job);
 	const struct message *refuse = test_agent_expect(agent, MESSAGE_REFUSE);
 	assert_int_equal(refuse->refuse.code, REFUSE_UNDEFINED);
 	test_agent_close(agent);
@@ -298,22 +179,22 @@ static void a_job_without_a_goodbye_is_complete_after_a_while(void **state)
 static void who_has_said_goodbye_may_ask_how_far_it_came(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
-	const struct message_job job = job_of("7", 1);
+	const struct message_job job = job_fixture_job("7", 1);
 	const struct scenario *scenario = &fixture->scenarios[0];
 	char path[PATH_MAX], again[PATH_MAX];
 
 	aggregator_fixture_start(fixture);
 	struct test_agent *agent = aggregator_fixture_connect(fixture);
-	join(agent, scenario, &job, path);
+	job_fixture_join(agent, scenario, &job, path);
 	aggregator_fixture_send(agent, scenario, 1, scenario->nr_frames);
-	until_complete(agent, path);
-	say_hello(agent, scenario, &job);
+	job_fixture_until_complete(agent, path);
+	job_fixture_say_hello(agent, scenario, &job);
 	assert_int_equal(test_agent_expect(agent, MESSAGE_WELCOME)->welcome.durable_seq,
 			 scenario->nr_frames);
 
 	/* Another agent under the same name is of another job. */
-	join(agent, &fixture->scenarios[1], &job, again);
-	assert_name(again, "alice-7.2");
+	job_fixture_join(agent, &fixture->scenarios[1], &job, again);
+	job_fixture_assert_name(again, "alice-7.2");
 	test_agent_close(agent);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 }
@@ -321,28 +202,28 @@ static void who_has_said_goodbye_may_ask_how_far_it_came(void **state)
 static void a_job_goes_on_after_a_restart(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
-	const struct message_job job = job_of("8", 1);
+	const struct message_job job = job_fixture_job("8", 1);
 	const struct scenario *scenario = &fixture->scenarios[0];
 	char path[PATH_MAX], same[PATH_MAX];
 
 	aggregator_fixture_start(fixture);
 	struct test_agent *agent = aggregator_fixture_connect(fixture);
-	join(agent, scenario, &job, path);
+	job_fixture_join(agent, scenario, &job, path);
 	aggregator_fixture_send(agent, scenario, 1, 7);
 	test_agent_expect_ack(agent, 7);
 	test_agent_close(agent);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
-	assert_true(has_mark(path));
+	assert_true(job_fixture_has_mark(path));
 
 	aggregator_fixture_start(fixture);
 	agent = aggregator_fixture_connect(fixture);
-	assert_int_equal(join(agent, scenario, &job, same), 7);
+	assert_int_equal(job_fixture_join(agent, scenario, &job, same), 7);
 	assert_string_equal(same, path);
 	aggregator_fixture_send(agent, scenario, 8, scenario->nr_frames);
-	until_complete(agent, path);
+	job_fixture_until_complete(agent, path);
 	test_agent_close(agent);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
-	assert_is_undisturbed(fixture, path, scenario);
+	job_fixture_assert_undisturbed(fixture, path, scenario);
 }
 
 static void names_stay_within_the_directory(void **state)
@@ -358,17 +239,17 @@ static void names_stay_within_the_directory(void **state)
 	aggregator_fixture_start(fixture);
 	struct test_agent *agent = aggregator_fixture_connect(fixture);
 	for (uint32_t i = 0; i < 3; i++) {
-		const struct message_job job = job_of(keys[i][0], 1);
+		const struct message_job job = job_fixture_job(keys[i][0], 1);
 
-		join(agent, &fixture->scenarios[0], &job, path);
-		assert_name(path, keys[i][1]);
-		assert_non_null(realpath(jobs_path, parent));
+		job_fixture_join(agent, &fixture->scenarios[0], &job, path);
+		job_fixture_assert_name(path, keys[i][1]);
+		assert_non_null(realpath(fixture->jobs_path, parent));
 		assert_memory_equal(path, parent, strlen(parent));
 	}
-	struct message_job hidden = job_of("..", 1);
+	struct message_job hidden = job_fixture_job("..", 1);
 	hidden.user.size = 0;
-	join(agent, &fixture->scenarios[0], &hidden, path);
-	assert_name(path, "_.");
+	job_fixture_join(agent, &fixture->scenarios[0], &hidden, path);
+	job_fixture_assert_name(path, "_.");
 	test_agent_close(agent);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 }
@@ -384,20 +265,20 @@ static void names_that_there_cannot_be_are_refused(void **state)
 	aggregator_fixture_start(fixture);
 	struct test_agent *agent = aggregator_fixture_connect(fixture);
 	for (uint32_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		struct message_job job = job_of(keys[i], 1);
+		struct message_job job = job_fixture_job(keys[i], 1);
 
-		say_hello(agent, &fixture->scenarios[0], &job);
+		job_fixture_say_hello(agent, &fixture->scenarios[0], &job);
 		assert_int_equal(test_agent_expect(agent, MESSAGE_REFUSE)->refuse.code,
 				 REFUSE_MALFORMED);
-		job = job_of("k", 1);
-		job.user = text_of(keys[i]);
-		say_hello(agent, &fixture->scenarios[0], &job);
+		job = job_fixture_job("k", 1);
+		job.user = job_fixture_text(keys[i]);
+		job_fixture_say_hello(agent, &fixture->scenarios[0], &job);
 		assert_int_equal(test_agent_expect(agent, MESSAGE_REFUSE)->refuse.code,
 				 REFUSE_MALFORMED);
 	}
 	test_agent_close(agent);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
-	assert_int_equal(rmdir(jobs_path), 0); /* nothing was made */
+	assert_int_equal(rmdir(fixture->jobs_path), 0); /* nothing was made */
 }
 
 static void a_directory_that_cannot_be_is_refused_at_the_start(void **state)
@@ -425,8 +306,8 @@ static void a_mark_that_is_damaged_is_left_alone(void **state)
 	char path[PATH_MAX], file[PATH_MAX], *error;
 	struct job_mark mark;
 
-	assert_int_equal(mkdir(jobs_path, 0700), 0);
-	snprintf(path, sizeof(path), "%s/odd", jobs_path);
+	assert_int_equal(mkdir(fixture->jobs_path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/odd", fixture->jobs_path);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(job_dir_read(path, &mark, &error), -ENOENT);
 	free(error);
@@ -444,7 +325,7 @@ static void a_mark_that_is_damaged_is_left_alone(void **state)
 	}
 	aggregator_fixture_start(fixture);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
-	assert_true(has_mark(path));
+	assert_true(job_fixture_has_mark(path));
 }
 
 static uint32_t count_entries(const char *path)
@@ -498,43 +379,43 @@ static void more_jobs_than_descriptors_are_idle_and_go_on(void **state)
 
 	aggregator_fixture_start(fixture);
 	for (uint32_t i = 0; i < JOBS; i++) {
-		struct message_job job = job_of("", 1);
+		struct message_job job = job_fixture_job("", 1);
 
 		snprintf(key, sizeof(key), "%u", i);
-		job.key = text_of(key);
+		job.key = job_fixture_text(key);
 		agent = aggregator_fixture_connect(fixture);
-		assert_int_equal(join(agent, scenario, &job, i ? path : first), 0);
+		assert_int_equal(job_fixture_join(agent, scenario, &job, i ? path : first), 0);
 		aggregator_fixture_send(agent, scenario, 1, 4);
 		test_agent_expect_ack(agent, 4);
 		test_agent_close(agent);
 	}
-	assert_int_equal(count_entries(jobs_path), JOBS);
+	assert_int_equal(count_entries(fixture->jobs_path), JOBS);
 	assert_is_live(first);
 	/* The goodbye is the last one's alone, as all have one epoch. */
 	for (uint32_t i = 0; i < JOBS; i += JOBS / 4) {
 		uint64_t last = scenario->nr_frames - (i < JOBS - JOBS / 4);
-		struct message_job job = job_of("", 1);
+		struct message_job job = job_fixture_job("", 1);
 
 		snprintf(key, sizeof(key), "%u", i);
-		job.key = text_of(key);
+		job.key = job_fixture_text(key);
 		agent = aggregator_fixture_connect(fixture);
-		assert_int_equal(join(agent, scenario, &job, path), 4);
+		assert_int_equal(job_fixture_join(agent, scenario, &job, path), 4);
 		aggregator_fixture_send(agent, scenario, 5, last);
 		test_agent_expect_ack(agent, last);
 		if (last == scenario->nr_frames)
-			until_complete(agent, path);
+			job_fixture_until_complete(agent, path);
 		test_agent_close(agent);
 	}
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 	set_limit(RLIMIT_NOFILE, before);
 	fixture->jobs_path = NULL;
-	assert_is_undisturbed(fixture, path, scenario);
+	job_fixture_assert_undisturbed(fixture, path, scenario);
 }
 
 static void a_job_that_cannot_begin_leaves_nothing_and_begins_later(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
-	const struct message_job job = job_of("17", 1);
+	const struct message_job job = job_fixture_job("17", 1);
 	char path[PATH_MAX];
 
 	aggregator_fixture_start(fixture);
@@ -542,15 +423,15 @@ static void a_job_that_cannot_begin_leaves_nothing_and_begins_later(void **state
 	signal(SIGXFSZ, SIG_IGN);
 	rlim_t before = set_limit(RLIMIT_FSIZE, 1024); /* room for the mark, and none for a store */
 	for (int i = 0; i < 3; i++) {
-		say_hello(agent, &fixture->scenarios[0], &job);
+		job_fixture_say_hello(agent, &fixture->scenarios[0], &job);
 		assert_int_equal(test_agent_expect(agent, MESSAGE_REFUSE)->refuse.code,
 				 REFUSE_STORE);
-		assert_int_equal(count_entries(jobs_path), 0);
+		assert_int_equal(count_entries(fixture->jobs_path), 0);
 	}
 	set_limit(RLIMIT_FSIZE, before);
-	assert_int_equal(join(agent, &fixture->scenarios[0], &job, path), 0);
-	assert_name(path, "alice-17");
-	assert_int_equal(count_entries(jobs_path), 1);
+	assert_int_equal(job_fixture_join(agent, &fixture->scenarios[0], &job, path), 0);
+	job_fixture_assert_name(path, "alice-17");
+	assert_int_equal(count_entries(fixture->jobs_path), 1);
 	test_agent_close(agent);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 }
@@ -558,15 +439,16 @@ static void a_job_that_cannot_begin_leaves_nothing_and_begins_later(void **state
 static void a_job_whose_profile_is_deleted_is_closed_and_others_go_on(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
-	const struct message_job gone = job_of("1", 1), stays = job_of("2", 1);
+	const struct message_job gone = job_fixture_job("1", 1), stays = job_fixture_job("2", 1);
 	struct test_agent *agents[2];
 	char paths[2][PATH_MAX], store[PATH_MAX];
 
 	aggregator_fixture_start(fixture);
 	for (uint32_t i = 0; i < 2; i++) {
 		agents[i] = aggregator_fixture_connect(fixture);
-		assert_int_equal(
-			join(agents[i], &fixture->scenarios[i], i ? &stays : &gone, paths[i]), 0);
+		assert_int_equal(job_fixture_join(agents[i], &fixture->scenarios[i],
+						  i ? &stays : &gone, paths[i]),
+				 0);
 		aggregator_fixture_send(agents[i], &fixture->scenarios[i], 1, 4);
 		test_agent_expect_ack(agents[i], 4);
 	}
@@ -574,13 +456,13 @@ static void a_job_whose_profile_is_deleted_is_closed_and_others_go_on(void **sta
 	assert_int_equal(unlink(store), 0);
 	aggregator_fixture_send(agents[0], &fixture->scenarios[0], 5, 8);
 	assert_int_equal(test_agent_expect(agents[0], MESSAGE_REFUSE)->refuse.code, REFUSE_STORE);
-	say_hello(agents[0], &fixture->scenarios[0], &gone);
+	job_fixture_say_hello(agents[0], &fixture->scenarios[0], &gone);
 	assert_int_equal(test_agent_expect(agents[0], MESSAGE_REFUSE)->refuse.code,
 			 REFUSE_UNDEFINED);
 	aggregator_fixture_send(agents[1], &fixture->scenarios[1], 5,
 				fixture->scenarios[1].nr_frames);
 	test_agent_expect_ack(agents[1], fixture->scenarios[1].nr_frames);
-	until_complete(agents[1], paths[1]);
+	job_fixture_until_complete(agents[1], paths[1]);
 	test_agent_close(agents[0]);
 	test_agent_close(agents[1]);
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
@@ -598,11 +480,11 @@ static void a_job_whose_profile_is_deleted_takes_none_with_it_at_the_end(void **
 	aggregator_fixture_start_with(fixture, 3600000);
 	for (uint32_t i = 0; i < JOBS_AT_ONCE; i++) {
 		const struct message ping = {.type = MESSAGE_PING, .ping.token = 1};
-		const struct message_job job = job_of(keys[i], 1);
+		const struct message_job job = job_fixture_job(keys[i], 1);
 		struct scenario_frame frame = scenario_encode(&ping);
 
 		agents[i] = aggregator_fixture_connect(fixture);
-		join(agents[i], &fixture->scenarios[0], &job, paths[i]);
+		job_fixture_join(agents[i], &fixture->scenarios[0], &job, paths[i]);
 		aggregator_fixture_send(agents[i], &fixture->scenarios[0], 1, 4);
 		test_agent_send(agents[i], &frame); /* all before it was taken in */
 		test_agent_expect(agents[i], MESSAGE_PONG);
@@ -616,10 +498,11 @@ static void a_job_whose_profile_is_deleted_takes_none_with_it_at_the_end(void **
 
 	aggregator_fixture_start(fixture);
 	for (uint32_t i = 1; i < JOBS_AT_ONCE; i++) {
-		const struct message_job job = job_of(keys[i], 1);
+		const struct message_job job = job_fixture_job(keys[i], 1);
 
 		agents[i] = aggregator_fixture_connect(fixture);
-		assert_int_equal(join(agents[i], &fixture->scenarios[0], &job, same), 4);
+		assert_int_equal(job_fixture_join(agents[i], &fixture->scenarios[0], &job, same),
+				 4);
 		assert_string_equal(same, paths[i]);
 		test_agent_close(agents[i]);
 	}
@@ -629,11 +512,10 @@ static void a_job_whose_profile_is_deleted_takes_none_with_it_at_the_end(void **
 static void one_aggregator_at_a_time_has_a_directory(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
-	struct job_table_options options = {.directory = jobs_path, .quiet = true};
+	struct job_table_options options = {.directory = fixture->jobs_path, .quiet = true};
 	struct job_table *first, *second;
 	char *error;
 
-	(void)fixture;
 	assert_int_equal(job_table_create(&options, 1, &first, &error), 0);
 	assert_int_equal(job_table_create(&options, 1, &second, &error), -EBUSY);
 	assert_null(second);
@@ -644,7 +526,7 @@ static void one_aggregator_at_a_time_has_a_directory(void **state)
 	job_table_destroy(second);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, job_fixture_set_up, job_fixture_tear_down)
 
 int main(void)
 {
