@@ -455,3 +455,46 @@ void bpf_fixture_print(const struct bpf_fixture *fixture, const struct host_samp
 	}
 	fputc('\n', stderr);
 }
+
+/* ---- whole captures ------------------------------------------------------------------------------- */
+
+struct bpf_fixture *bpf_fixture_create_loaded(const struct bpf_source_options *options)
+{
+	struct bpf_fixture *fixture = bpf_fixture_create(options);
+
+	if (!fixture->source)
+		fail_msg("BPF is needed here: %s", fixture->notices);
+	return fixture;
+}
+
+struct bpf_fixture *bpf_fixture_capture(const struct bpf_source_options *options, const char *what,
+					uint64_t amount, struct victim_report *report)
+{
+	struct bpf_source_options mine = *options;
+
+	mine.watch_pid = getpid();
+	struct bpf_fixture *fixture = bpf_fixture_create_loaded(&mine);
+	pid_t pid = bpf_fixture_start(fixture, what, amount);
+	bpf_fixture_release(fixture);
+	*report = bpf_fixture_await(fixture, pid);
+	bpf_fixture_stop(fixture);
+	assert_string_equal(fixture->notices, "");
+	return fixture;
+}
+
+void bpf_fixture_check_accounts(const struct bpf_fixture *fixture)
+{
+	for (uint32_t id = 1; id <= fixture->nr_processes; id++) {
+		const struct bpf_fixture_process *process = &fixture->processes[id];
+		uint64_t samples = 0, ns = 0;
+
+		for (int kind = 0; kind < HOST_SAMPLE_KINDS; kind++) {
+			samples += process->nr_samples[kind];
+			ns += process->ns[kind];
+		}
+		assert_int_equal(process->ledger[LEDGER_SAMPLES].count,
+				 samples + process->ledger[LEDGER_SAMPLE_RING_FULL].count);
+		assert_int_equal(process->ledger[LEDGER_SAMPLES].ns,
+				 ns + process->ledger[LEDGER_SAMPLE_RING_FULL].ns);
+	}
+}

@@ -66,6 +66,9 @@ struct bpf_fixture {
 struct bpf_fixture *bpf_fixture_create(const struct bpf_source_options *options);
 void bpf_fixture_destroy(struct bpf_fixture *fixture);
 
+/* The same; fails the running test if BPF can't be loaded. */
+struct bpf_fixture *bpf_fixture_create_loaded(const struct bpf_source_options *options);
+
 /* Starts bpf_victim (the test's first argument) with two words, and waits until it may go on. */
 void bpf_fixture_victim(const char *path);
 
@@ -88,6 +91,15 @@ void bpf_fixture_await_files(struct bpf_fixture *fixture, uint32_t count);
 
 /* Ends the capture; all names are known afterwards. */
 void bpf_fixture_stop(struct bpf_fixture *fixture);
+
+/* Runs the victim to its end in a capture of its own, which watches this process and is stopped afterwards; there must be
+ * no notice. Owns: bpf_fixture_destroy(). */
+struct bpf_fixture *bpf_fixture_capture(const struct bpf_source_options *options, const char *what,
+					uint64_t amount, struct victim_report *report);
+
+/* Asserts of every process that everything that was taken from the kernel is accounted for: it was sent, or counted as
+ * lost for want of room. */
+void bpf_fixture_check_accounts(const struct bpf_fixture *fixture);
 
 /* By pid and command; NULL: there is none. The last one that fits. */
 struct bpf_fixture_process *bpf_fixture_process(struct bpf_fixture *fixture, pid_t pid,

@@ -12,54 +12,11 @@
 
 #define MS 1000000ull
 
-/* Everything that was taken from the kernel is accounted for, of every process; those that ended were said to. */
-static void check_accounts(const struct bpf_fixture *fixture)
-{
-	for (uint32_t id = 1; id <= fixture->nr_processes; id++) {
-		const struct bpf_fixture_process *process = &fixture->processes[id];
-		uint64_t samples = 0, ns = 0;
-
-		for (int kind = 0; kind < HOST_SAMPLE_KINDS; kind++) {
-			samples += process->nr_samples[kind];
-			ns += process->ns[kind];
-		}
-		assert_int_equal(process->ledger[LEDGER_SAMPLES].count,
-				 samples + process->ledger[LEDGER_SAMPLE_RING_FULL].count);
-		assert_int_equal(process->ledger[LEDGER_SAMPLES].ns,
-				 ns + process->ledger[LEDGER_SAMPLE_RING_FULL].ns);
-	}
-}
-
-static struct bpf_fixture *create(const struct bpf_source_options *options)
-{
-	struct bpf_fixture *fixture = bpf_fixture_create(options);
-
-	if (!fixture->source)
-		fail_msg("BPF is needed here: %s", fixture->notices);
-	return fixture;
-}
-
-/* Runs the victim to its end in a capture of its own. */
-static struct bpf_fixture *capture(const struct bpf_source_options *options, const char *what,
-				   uint64_t amount, struct victim_report *report)
-{
-	struct bpf_source_options mine = *options;
-
-	mine.watch_pid = getpid();
-	struct bpf_fixture *fixture = create(&mine);
-	pid_t pid = bpf_fixture_start(fixture, what, amount);
-	bpf_fixture_release(fixture);
-	*report = bpf_fixture_await(fixture, pid);
-	bpf_fixture_stop(fixture);
-	assert_string_equal(fixture->notices, "");
-	return fixture;
-}
-
 static void cpu_samples_lie_in_the_function_that_works(void **state)
 {
 	const struct bpf_source_options options = {.cpu_hz = 997};
 	struct victim_report report;
-	struct bpf_fixture *fixture = capture(&options, "spin", 300 * MS, &report);
+	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "spin", 300 * MS, &report);
 	struct bpf_fixture_process *process = bpf_fixture_process(fixture, 0, "bpf_victim spin");
 	uint64_t inside = 0, outside = 0;
 
@@ -85,7 +42,7 @@ static void cpu_samples_lie_in_the_function_that_works(void **state)
 	/* A tick that comes late stands for one period all the same. */
 	assert_in_range(inside, 50, (report.end_ns - report.begin_ns) / (1000000000u / 997) + 1);
 	assert_true(outside * 20 <= inside);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -93,7 +50,7 @@ static void waits_are_the_time_that_a_thread_did_not_run(void **state)
 {
 	const struct bpf_source_options options = {.off_cpu_min_ns = 1};
 	struct victim_report report;
-	struct bpf_fixture *fixture = capture(&options, "all", 60 * MS, &report);
+	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "all", 60 * MS, &report);
 	uint64_t wall_ns = report.end_ns - report.begin_ns;
 	uint64_t cpu_ns = report.cpu_end_ns - report.cpu_begin_ns, waited_ns = 0;
 
@@ -108,7 +65,7 @@ static void waits_are_the_time_that_a_thread_did_not_run(void **state)
 	}
 	assert_true(wall_ns > cpu_ns);
 	assert_in_range(waited_ns, (wall_ns - cpu_ns) * 95 / 100, (wall_ns - cpu_ns) * 105 / 100);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -146,7 +103,7 @@ static void each_wait_has_its_reason_and_its_place(void **state)
 {
 	const struct bpf_source_options options = {.off_cpu_min_ns = 30 * MS};
 	struct victim_report report;
-	struct bpf_fixture *fixture = capture(&options, "all", 60 * MS, &report);
+	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "all", 60 * MS, &report);
 
 	(void)state;
 	check_reason(fixture, "victim_lock", "futex", 1);
@@ -162,7 +119,7 @@ static void each_wait_has_its_reason_and_its_place(void **state)
 		assert_int_equal(inner >= 0, outer >= 0);
 		assert_true(inner < outer || inner < 0);
 	}
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -184,7 +141,7 @@ static void a_thread_that_is_awake_without_a_cpu_does_not_sleep(void **state)
 {
 	const struct bpf_source_options options = {.off_cpu_min_ns = 1};
 	struct victim_report report;
-	struct bpf_fixture *fixture = capture(&options, "queue", 60 * MS, &report);
+	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "queue", 60 * MS, &report);
 	const struct host_sample *longest = NULL, *sleep;
 
 	(void)state;
@@ -203,7 +160,7 @@ static void a_thread_that_is_awake_without_a_cpu_does_not_sleep(void **state)
 	assert_non_null(sleep);
 	assert_string_equal(bpf_fixture_text(fixture, sleep->name_id), "sleep");
 	assert_true(sleep->duration_ns >= 59 * MS);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -211,7 +168,7 @@ static void waits_below_the_minimum_are_counted_only(void **state)
 {
 	const struct bpf_source_options options = {.off_cpu_min_ns = 3600000 * MS};
 	struct victim_report report;
-	struct bpf_fixture *fixture = capture(&options, "burst", 500, &report);
+	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "burst", 500, &report);
 	struct bpf_fixture_process *process = bpf_fixture_process(fixture, 0, "");
 
 	(void)state;
@@ -221,7 +178,7 @@ static void waits_below_the_minimum_are_counted_only(void **state)
 	assert_in_range(process->ledger[LEDGER_WAIT_SHORT].ns, 450 * 50000,
 			report.end_ns - report.begin_ns + 60000 * MS);
 	assert_int_equal(process->state, PROCESS_ENDED);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -233,7 +190,7 @@ static void what_has_no_room_is_counted(void **state)
 
 	(void)state;
 	mine.watch_pid = getpid();
-	struct bpf_fixture *fixture = create(&mine);
+	struct bpf_fixture *fixture = bpf_fixture_create_loaded(&mine);
 	pid_t pid = bpf_fixture_start(fixture, "burst", 5000);
 	fixture->no_room = true;
 	bpf_fixture_release(fixture);
@@ -248,7 +205,7 @@ static void what_has_no_room_is_counted(void **state)
 	assert_true(produced >= 4000);
 	assert_int_equal(produced, fixture->nr_samples + lost);
 	assert_in_range(fixture->nr_samples, 1, 100);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -256,7 +213,7 @@ static void every_thread_is_seen(void **state)
 {
 	const struct bpf_source_options options = {.cpu_hz = 499};
 	struct victim_report report;
-	struct bpf_fixture *fixture = capture(&options, "threads", 100 * MS, &report);
+	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "threads", 100 * MS, &report);
 	uint32_t tids[16], nr_tids = 0;
 
 	(void)state;
@@ -274,7 +231,7 @@ static void every_thread_is_seen(void **state)
 		nr_tids += at == nr_tids;
 	}
 	assert_int_equal(nr_tids, 3);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -301,7 +258,7 @@ static void processes_that_are_started_meanwhile_are_watched(void **state)
 {
 	const struct bpf_source_options options = {.cpu_hz = 499, .off_cpu_min_ns = MS};
 	struct victim_report report;
-	struct bpf_fixture *fixture = capture(&options, "children", 150 * MS, &report);
+	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "children", 150 * MS, &report);
 	uint64_t short_waits = 0;
 
 	(void)state;
@@ -311,7 +268,7 @@ static void processes_that_are_started_meanwhile_are_watched(void **state)
 	for (uint32_t id = 1; id <= fixture->nr_processes; id++)
 		short_waits += fixture->processes[id].ledger[LEDGER_WAIT_SHORT].count;
 	assert_true(short_waits >= 1);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -322,12 +279,12 @@ static void a_process_from_before_is_watched_on_request(void **state)
 	(void)state;
 	pid_t pid = bpf_fixture_start(NULL, "children", 100 * MS);
 	options.watch_pid = pid;
-	struct bpf_fixture *fixture = create(&options);
+	struct bpf_fixture *fixture = bpf_fixture_create_loaded(&options);
 	bpf_fixture_release(fixture);
 	bpf_fixture_await(fixture, pid);
 	bpf_fixture_stop(fixture);
 	assert_int_equal(count_working(fixture, " spin "), 1);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -338,7 +295,7 @@ static void nobody_else_is_watched(void **state)
 	(void)state;
 	options.watch_pid = getpid();
 	pid_t pid = bpf_fixture_start(NULL, "spin", 50 * MS);
-	struct bpf_fixture *fixture = create(&options);
+	struct bpf_fixture *fixture = bpf_fixture_create_loaded(&options);
 	bpf_fixture_release(fixture);
 	bpf_fixture_await(fixture, pid);
 	bpf_fixture_stop(fixture);
@@ -370,7 +327,7 @@ static void a_wait_that_does_not_end_is_closed_with_the_capture(void **state)
 	(void)state;
 	assert_int_equal(pipe(input), 0);
 	dup2(input[0], STDIN_FILENO);
-	struct bpf_fixture *fixture = create(&options);
+	struct bpf_fixture *fixture = bpf_fixture_create_loaded(&options);
 	pid_t pid = bpf_fixture_start(fixture, "read", 0);
 	dup2(output, STDIN_FILENO);
 	bpf_fixture_release(fixture);
@@ -387,7 +344,7 @@ static void a_wait_that_does_not_end_is_closed_with_the_capture(void **state)
 	assert_true(last->duration_ns >= 10 * MS);
 	/* It runs on, and was not said to have ended. */
 	assert_int_equal(bpf_fixture_process(fixture, pid, NULL)->state, PROCESS_RUNNING);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	close(input[0]);
@@ -423,13 +380,13 @@ static void copies_of_stacks_need_no_frame_pointers(void **state)
 
 	(void)state;
 	bpf_fixture_victim(bare_victim);
-	struct bpf_fixture *fixture = capture(&options, "all", 60 * MS, &report);
+	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "all", 60 * MS, &report);
 	assert_in_range(count_whole(fixture, "victim_spin"), 30, 200);
 	assert_in_range(count_whole(fixture, "victim_lock"), 1, 4);
 	assert_in_range(count_whole(fixture, "victim_read"), 1, 4);
 	assert_in_range(count_whole(fixture, "victim_sleep"), 1, 4);
 	assert_in_range(count_whole(fixture, "victim_poll"), 1, 4);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 	bpf_fixture_victim(usual_victim);
 }
@@ -442,7 +399,7 @@ static void check_roots(const char *victim, const char *what, const char *functi
 	uint32_t rooted = 0, others = 0;
 
 	bpf_fixture_victim(victim);
-	struct bpf_fixture *fixture = capture(&options, what, 150 * MS, &report);
+	struct bpf_fixture *fixture = bpf_fixture_capture(&options, what, 150 * MS, &report);
 	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
 		const struct host_sample *sample = &fixture->samples[i].sample;
 		int inner = bpf_fixture_depth_of(fixture, sample, function);
@@ -458,7 +415,7 @@ static void check_roots(const char *victim, const char *what, const char *functi
 	}
 	assert_int_equal(others, 0);
 	assert_in_range(rooted, 30, 200);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 	bpf_fixture_victim(usual_victim);
 }
@@ -490,7 +447,7 @@ static bool has_come(const struct bpf_fixture *fixture, const char *function)
  * kernel's buffer. */
 static struct bpf_fixture *leave_unread(const struct bpf_source_options *options, pid_t *pid)
 {
-	struct bpf_fixture *fixture = create(options);
+	struct bpf_fixture *fixture = bpf_fixture_create_loaded(options);
 	siginfo_t info;
 
 	*pid = bpf_fixture_start(fixture, "spin", 400 * MS);
@@ -521,7 +478,7 @@ static void a_pass_ends_when_its_time_is_up_and_the_next_goes_on(void **state)
 	bpf_fixture_step_clock(0);
 	bpf_fixture_await(fixture, pid);
 	bpf_fixture_stop(fixture);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -554,7 +511,7 @@ static void in_a_crowded_buffer_stacks_are_their_leaf(void **state)
 	assert_true(process->ledger[LEDGER_STACK_HURRIED].count >= leaves);
 	assert_true(leaves > 0);
 	assert_true(whole > leaves);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
@@ -562,7 +519,7 @@ static void in_a_crowded_buffer_stacks_are_their_leaf(void **state)
 static void a_program_is_known_before_its_first_sample(void **state)
 {
 	const struct bpf_source_options options = {.cpu_hz = 97, .watch_pid = getpid()};
-	struct bpf_fixture *fixture = create(&options);
+	struct bpf_fixture *fixture = bpf_fixture_create_loaded(&options);
 	pid_t pid = bpf_fixture_start(fixture, "spin", 300 * MS);
 	uint32_t inside = 0;
 	siginfo_t info;
@@ -584,7 +541,7 @@ static void a_program_is_known_before_its_first_sample(void **state)
 		inside++;
 	}
 	assert_in_range(inside, 8, 40);
-	check_accounts(fixture);
+	bpf_fixture_check_accounts(fixture);
 	bpf_fixture_destroy(fixture);
 }
 
