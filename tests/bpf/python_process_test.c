@@ -1,36 +1,14 @@
 #include "../node-agent/cmocka_test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "made_interpreter.h"
-#include "node-agent/module_table.h"
 #include "node-agent/python_file.h"
-#include "node-agent/python_process.h"
 #include "node-agent/remote_memory.h"
-#include "node-agent/ring_source.h"
-#include "node-agent/stack_dictionary.h"
-#include "node-agent/string_dictionary.h"
-
-/* The process that is looked at is the test's own. */
-
-static const char *made_folder;
-static char notices[512];
-
-struct fixture {
-	struct ring_source_outputs outputs;
-	struct python_scope scope;
-	struct module_table *modules;
-	struct python_process *python;
-	struct sample_python where;
-	struct made_interpreter made;
-	struct python_process_frames frames;
-};
+#include "python_fixture.h"
 
 static uint32_t nr_reads;
 
@@ -49,103 +27,11 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned l
 	return __real_process_vm_readv(pid, local, nr_local, remote, nr_remote, flags);
 }
 
-static void note(void *context, const char *line)
-{
-	(void)context;
-	snprintf(notices, sizeof(notices), "%s", line);
-}
-
-/* An interpreter of this version in a library of its own name; what is loaded by other tests is let go. */
-static struct fixture *create(unsigned named, unsigned minor)
-{
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-	char path[4096];
-
-	notices[0] = '\0';
-	snprintf(path, sizeof(path), "%s/libpython3.%u-made.so", made_folder, named);
-	made_interpreter_create(&fixture->made, path, minor, minor);
-	fixture->outputs.strings = string_dictionary_create();
-	fixture->outputs.stacks = stack_dictionary_create();
-	fixture->scope.files = python_files_create();
-	fixture->scope.notice = note;
-	fixture->modules = module_table_create(&fixture->outputs, getpid(), getuid(), true);
-	fixture->python = python_process_create(&fixture->scope, &fixture->outputs, getpid());
-	assert_true(module_table_reread(fixture->modules));
-	return fixture;
-}
-
-static void destroy(struct fixture *fixture)
-{
-	python_process_destroy(fixture->python);
-	module_table_destroy(fixture->modules);
-	python_files_destroy(fixture->scope.files);
-	stack_dictionary_destroy(fixture->outputs.stacks);
-	string_dictionary_destroy(fixture->outputs.strings);
-	made_interpreter_destroy(&fixture->made);
-	free(fixture);
-}
-
-/* As the kernel's half reads it. */
-static struct sample_python_frame raw_frame(const struct fixture *fixture,
-					    const struct fake_code *code, unsigned high)
-{
-	const struct python_layout *layout = &fixture->made.library.layout;
-	const uint64_t address = fake_object_address(&code->code);
-	struct sample_python_identity identity = {
-		.file = fake_object_address(&code->file),
-		.name = fake_object_address(&code->name),
-		.lines = fake_object_address(&code->lines),
-	};
-
-	memcpy(&identity.first_line, (const char *)&code->code + layout->code_first_line, 4);
-	if (layout->code_version != PYTHON_LAYOUT_NONE)
-		memcpy(&identity.version, (const char *)&code->code + layout->code_version, 4);
-	memcpy(identity.file_head, (const char *)&code->file + SAMPLE_PYTHON_HEAD, 16);
-	memcpy(identity.name_head, (const char *)&code->name + SAMPLE_PYTHON_HEAD, 16);
-	memcpy(identity.lines_head, (const char *)&code->lines + SAMPLE_PYTHON_HEAD, 24);
-	memcpy(identity.lines_tail,
-	       (const char *)&code->lines + SAMPLE_PYTHON_HEAD + identity.lines_head[0], 16);
-	return (struct sample_python_frame){
-		.code = address | (uint64_t)high << SAMPLE_PYTHON_CODE_BITS,
-		.instruction = layout->instruction == PYTHON_INSTRUCTION_POINTER
-				       ? address + layout->code_bytecode + 8
-				       : 8,
-		.identity = sample_python_hash(&identity),
-	};
-}
-
-static bool read_frames(struct fixture *fixture, const struct sample_python_frame *raw, uint32_t nr)
-{
-	bool refused;
-
-	assert_int_equal(
-		python_process_frames(fixture->python, raw, nr, &fixture->frames, &refused), 0);
-	return refused;
-}
-
-static void check_text(const struct fixture *fixture, uint32_t id, const char *wanted)
-{
-	const struct message_text *text = string_dictionary_texts(fixture->outputs.strings, id);
-
-	assert_int_equal(text->size, strlen(wanted));
-	assert_memory_equal(text->data, wanted, text->size);
-}
-
-static void check_name(const struct fixture *fixture, uint32_t index, const char *name)
-{
-	const struct message_frame *frame = &fixture->frames.frames[index];
-
-	assert_true(index < fixture->frames.nr);
-	assert_int_equal(frame->module, MESSAGE_FRAME_NO_MODULE);
-	check_text(fixture, stack_dictionary_codes(fixture->outputs.stacks, frame->code)->name,
-		   name);
-}
-
 static void an_interpreter_is_found_and_its_frames_have_names(void **state)
 {
 	(void)state;
 	for (unsigned minor = 8; minor <= 14; minor++) {
-		struct fixture *fixture = create(minor, minor);
+		struct python_fixture *fixture = python_fixture_create(minor, minor);
 
 		made_interpreter_start(&fixture->made);
 		assert_true(
@@ -161,125 +47,119 @@ static void an_interpreter_is_found_and_its_frames_have_names(void **state)
 		assert_true(python_process_is_loop(fixture->python, loop));
 		assert_false(python_process_is_loop(fixture->python, loop - 1));
 
-		struct sample_python_frame raw[] = {raw_frame(fixture, &fixture->made.leaf, 0),
-						    raw_frame(fixture, &fixture->made.root, 0)};
-		assert_false(read_frames(fixture, raw, 2));
+		struct sample_python_frame raw[] = {
+			python_fixture_raw_frame(fixture, &fixture->made.leaf, 0),
+			python_fixture_raw_frame(fixture, &fixture->made.root, 0)};
+		assert_false(python_fixture_read(fixture, raw, 2));
 		assert_false(fixture->frames.unread);
 		assert_int_equal(fixture->frames.nr, 2);
-		check_name(fixture, 0, "leaf");
-		check_name(fixture, 1, "root");
+		python_fixture_check_name(fixture, 0, "leaf");
+		python_fixture_check_name(fixture, 1, "root");
 		if (minor >= 11)
 			assert_int_equal(fixture->frames.frames[1].offset, 204);
 		/* It is known already, and still there. */
 		assert_false(
 			python_process_find(fixture->python, fixture->modules, &fixture->where));
-		assert_string_equal(notices, "");
-		destroy(fixture);
+		assert_string_equal(python_fixture_notice(), "");
+		python_fixture_destroy(fixture);
 	}
-}
-
-static struct fixture *create_ready(unsigned minor)
-{
-	struct fixture *fixture = create(minor, minor);
-
-	made_interpreter_start(&fixture->made);
-	assert_true(python_process_find(fixture->python, fixture->modules, &fixture->where));
-	return fixture;
 }
 
 static void segments_end_where_the_version_says(void **state)
 {
-	struct fixture *fixture = create_ready(9);
+	struct python_fixture *fixture = python_fixture_create_ready(9);
 	struct sample_python_frame raw[4];
 
 	(void)state;
-	raw[0] = raw[1] = raw_frame(fixture, &fixture->made.leaf, 0);
-	read_frames(fixture, raw, 2);
+	raw[0] = raw[1] = python_fixture_raw_frame(fixture, &fixture->made.leaf, 0);
+	python_fixture_read(fixture, raw, 2);
 	assert_true(fixture->frames.segment_end[0] && fixture->frames.segment_end[1]);
-	destroy(fixture);
+	python_fixture_destroy(fixture);
 
-	fixture = create_ready(11);
-	raw[0] = raw[2] = raw_frame(fixture, &fixture->made.leaf, 0);
-	raw[1] = raw[3] = raw_frame(fixture, &fixture->made.root, 1u << SAMPLE_PYTHON_OWNER);
-	read_frames(fixture, raw, 4);
+	fixture = python_fixture_create_ready(11);
+	raw[0] = raw[2] = python_fixture_raw_frame(fixture, &fixture->made.leaf, 0);
+	raw[1] = raw[3] =
+		python_fixture_raw_frame(fixture, &fixture->made.root, 1u << SAMPLE_PYTHON_OWNER);
+	python_fixture_read(fixture, raw, 4);
 	assert_int_equal(fixture->frames.nr, 4);
 	assert_false(fixture->frames.segment_end[0] || fixture->frames.segment_end[2]);
 	assert_true(fixture->frames.segment_end[1] && fixture->frames.segment_end[3]);
-	destroy(fixture);
+	python_fixture_destroy(fixture);
 
 	/* The interpreter's own frames end them, and are not shown. */
-	fixture = create_ready(12);
-	raw[0] = raw[2] = raw_frame(fixture, &fixture->made.leaf, 0);
-	raw[1] = raw[3] = raw_frame(fixture, &fixture->made.root, 3u << SAMPLE_PYTHON_OWNER);
-	read_frames(fixture, raw, 4);
+	fixture = python_fixture_create_ready(12);
+	raw[0] = raw[2] = python_fixture_raw_frame(fixture, &fixture->made.leaf, 0);
+	raw[1] = raw[3] =
+		python_fixture_raw_frame(fixture, &fixture->made.root, 3u << SAMPLE_PYTHON_OWNER);
+	python_fixture_read(fixture, raw, 4);
 	assert_int_equal(fixture->frames.nr, 2);
 	assert_true(fixture->frames.segment_end[0] && fixture->frames.segment_end[1]);
-	check_name(fixture, 1, "leaf");
-	destroy(fixture);
+	python_fixture_check_name(fixture, 1, "leaf");
+	python_fixture_destroy(fixture);
 }
 
 static void frames_that_have_not_begun_are_left_out(void **state)
 {
-	struct fixture *fixture = create_ready(12);
+	struct python_fixture *fixture = python_fixture_create_ready(12);
 	struct sample_python_frame raw[3];
 
 	(void)state;
 	fake_object_put32(&fixture->made.leaf.code,
 			  fixture->made.library.layout.code_first_traceable, 5);
-	raw[0] = raw_frame(fixture, &fixture->made.leaf, 0);
-	raw[1] = raw_frame(fixture, &fixture->made.root, 0);
-	raw[2] = raw_frame(fixture, &fixture->made.root, 3u << SAMPLE_PYTHON_OWNER);
-	read_frames(fixture, raw, 3);
+	raw[0] = python_fixture_raw_frame(fixture, &fixture->made.leaf, 0);
+	raw[1] = python_fixture_raw_frame(fixture, &fixture->made.root, 0);
+	raw[2] = python_fixture_raw_frame(fixture, &fixture->made.root, 3u << SAMPLE_PYTHON_OWNER);
+	python_fixture_read(fixture, raw, 3);
 	assert_int_equal(fixture->frames.nr, 1);
-	check_name(fixture, 0, "root");
+	python_fixture_check_name(fixture, 0, "root");
 	/* Unless a loop would run nothing; and generators have always begun. */
 	raw[1] = raw[2];
-	read_frames(fixture, raw, 2);
+	python_fixture_read(fixture, raw, 2);
 	assert_int_equal(fixture->frames.nr, 1);
-	check_name(fixture, 0, "leaf");
-	raw[1] = raw_frame(fixture, &fixture->made.root, 0);
+	python_fixture_check_name(fixture, 0, "leaf");
+	raw[1] = python_fixture_raw_frame(fixture, &fixture->made.root, 0);
 	raw[0].code |= (uint64_t)PYTHON_OWNER_GENERATOR << SAMPLE_PYTHON_CODE_BITS;
-	read_frames(fixture, raw, 3);
+	python_fixture_read(fixture, raw, 3);
 	assert_int_equal(fixture->frames.nr, 2);
-	destroy(fixture);
+	python_fixture_destroy(fixture);
 }
 
 static void other_code_at_an_address_has_no_name_of_the_old(void **state)
 {
 	(void)state;
 	for (unsigned minor = 11; minor <= 12; minor++) {
-		struct fixture *fixture = create_ready(minor);
+		struct python_fixture *fixture = python_fixture_create_ready(minor);
 		struct fake_code *code = &fixture->made.leaf;
-		struct sample_python_frame old = raw_frame(fixture, code, 0);
+		struct sample_python_frame old = python_fixture_raw_frame(fixture, code, 0);
 
-		read_frames(fixture, &old, 1);
-		check_name(fixture, 0, "leaf");
+		python_fixture_read(fixture, &old, 1);
+		python_fixture_check_name(fixture, 0, "leaf");
 		fake_code_fill(code, &fixture->made.library, "/made/made.py", "new", 100);
 		fake_object_put64(&code->name, PYTHON_STRING_HASH, 77);
 		if (minor >= 12)
 			fake_object_put32(&code->code, fixture->made.library.layout.code_version,
 					  9);
-		struct sample_python_frame new = raw_frame(fixture, code, 0);
-		read_frames(fixture, &new, 1);
-		check_name(fixture, 0, "new");
+		struct sample_python_frame new = python_fixture_raw_frame(fixture, code, 0);
+		python_fixture_read(fixture, &new, 1);
+		python_fixture_check_name(fixture, 0, "new");
 		/* What was read before is kept; what was never read, and is not there any more, has no name. */
-		read_frames(fixture, &old, 1);
-		check_name(fixture, 0, "leaf");
+		python_fixture_read(fixture, &old, 1);
+		python_fixture_check_name(fixture, 0, "leaf");
 		assert_false(fixture->frames.unread);
 		old.identity ^= 1;
-		read_frames(fixture, &old, 1);
-		check_name(fixture, 0, "[frames missing]");
+		python_fixture_read(fixture, &old, 1);
+		python_fixture_check_name(fixture, 0, "[frames missing]");
 		assert_true(fixture->frames.unread);
 		assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_READY);
-		destroy(fixture);
+		python_fixture_destroy(fixture);
 	}
 }
 
 static void waits_tell_code_by_its_addresses(void **state)
 {
-	struct fixture *fixture = create_ready(10);
+	struct python_fixture *fixture = python_fixture_create_ready(10);
 	const struct fake_code *code = &fixture->made.leaf;
-	struct sample_python_frame raw = raw_frame(fixture, code, 0);
+	struct sample_python_frame raw = python_fixture_raw_frame(fixture, code, 0);
 	struct sample_python_identity identity = {
 		.file = fake_object_address(&code->file),
 		.name = fake_object_address(&code->name),
@@ -290,76 +170,76 @@ static void waits_tell_code_by_its_addresses(void **state)
 	(void)state;
 	assert_int_not_equal(raw.identity, sample_python_hash(&identity));
 	raw.identity = sample_python_hash(&identity);
-	read_frames(fixture, &raw, 1);
-	check_name(fixture, 0, "leaf");
+	python_fixture_read(fixture, &raw, 1);
+	python_fixture_check_name(fixture, 0, "leaf");
 	identity.first_line++;
 	raw.identity = sample_python_hash(&identity);
-	read_frames(fixture, &raw, 1);
-	check_name(fixture, 0, "[frames missing]");
-	destroy(fixture);
+	python_fixture_read(fixture, &raw, 1);
+	python_fixture_check_name(fixture, 0, "[frames missing]");
+	python_fixture_destroy(fixture);
 }
 
 static void names_that_make_no_sense_cost_themselves_only(void **state)
 {
-	struct fixture *fixture = create_ready(12);
+	struct python_fixture *fixture = python_fixture_create_ready(12);
 	struct fake_code *code = &fixture->made.leaf;
-	struct sample_python_frame raw = raw_frame(fixture, &fixture->made.root, 0);
+	struct sample_python_frame raw = python_fixture_raw_frame(fixture, &fixture->made.root, 0);
 	const uint32_t sizes[] = {0, 1u << 20, INT32_MAX};
 
 	(void)state;
-	read_frames(fixture, &raw, 1);
+	python_fixture_read(fixture, &raw, 1);
 	for (uint32_t i = 0; i < 3; i++) {
 		fake_object_put64(&code->name, PYTHON_OBJECT_SIZE, sizes[i]);
 		fake_object_put32(&code->code, fixture->made.library.layout.code_version, i + 1);
-		raw = raw_frame(fixture, code, 0);
-		read_frames(fixture, &raw, 1);
-		check_name(fixture, 0, i == 0 ? "<unknown>" : "<unreadable>");
+		raw = python_fixture_raw_frame(fixture, code, 0);
+		python_fixture_read(fixture, &raw, 1);
+		python_fixture_check_name(fixture, 0, i == 0 ? "<unknown>" : "<unreadable>");
 	}
 	/* Longer than anything, of no kind, not a string, not there at all. */
 	fake_object_put64(&code->name, PYTHON_OBJECT_SIZE, UINT64_MAX);
 	fake_object_put32(&code->code, fixture->made.library.layout.code_version, 10);
-	raw = raw_frame(fixture, code, 0);
-	read_frames(fixture, &raw, 1);
-	check_name(fixture, 0, "[frames missing]");
+	raw = python_fixture_raw_frame(fixture, code, 0);
+	python_fixture_read(fixture, &raw, 1);
+	python_fixture_check_name(fixture, 0, "[frames missing]");
 	fake_object_put64(&code->code, fixture->made.library.layout.code_qualified_name, 8);
 	fake_object_put32(&code->code, fixture->made.library.layout.code_version, 11);
-	raw = raw_frame(fixture, code, 0);
-	read_frames(fixture, &raw, 1);
-	check_name(fixture, 0, "[frames missing]");
+	raw = python_fixture_raw_frame(fixture, code, 0);
+	python_fixture_read(fixture, &raw, 1);
+	python_fixture_check_name(fixture, 0, "[frames missing]");
 	raw.code = 16;
 	raw.identity = 5;
-	read_frames(fixture, &raw, 1);
-	check_name(fixture, 0, "[frames missing]");
-	destroy(fixture);
+	python_fixture_read(fixture, &raw, 1);
+	python_fixture_check_name(fixture, 0, "[frames missing]");
+	python_fixture_destroy(fixture);
 }
 
 static void frames_that_never_made_sense_are_refused_in_the_end(void **state)
 {
-	struct fixture *fixture = create_ready(12);
+	struct python_fixture *fixture = python_fixture_create_ready(12);
 	struct sample_python_frame raw = {.code = 4096, .identity = 1};
 	unsigned tries = 0;
 
 	(void)state;
-	while (!read_frames(fixture, &raw, 1) && tries < 1000) {
+	while (!python_fixture_read(fixture, &raw, 1) && tries < 1000) {
 		assert_int_equal(fixture->frames.nr, 0);
 		assert_true(fixture->frames.unread);
 		tries++;
 	}
 	assert_in_range(tries, 1, 999);
 	assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_REFUSED);
-	assert_non_null(strstr(notices, "its frames are not where they should be"));
-	read_frames(fixture, &raw, 1);
+	assert_non_null(strstr(python_fixture_notice(), "its frames are not where they should be"));
+	python_fixture_read(fixture, &raw, 1);
 	assert_int_equal(fixture->frames.nr, 0);
-	destroy(fixture);
+	python_fixture_destroy(fixture);
 }
 
 /* As often as it wants to; it must not want to for ever. */
-static void find_refused(struct fixture *fixture)
+static void find_refused(struct python_fixture *fixture)
 {
 	unsigned looks = 0;
 
 	do {
-		assert_string_equal(notices, "");
+		assert_string_equal(python_fixture_notice(), "");
 		assert_false(
 			python_process_find(fixture->python, fixture->modules, &fixture->where));
 	} while (python_process_state(fixture->python) == PYTHON_PROCESS_EARLY && ++looks < 100);
@@ -374,32 +254,34 @@ static void another_version_is_refused_by_name(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 2; i++) {
-		struct fixture *fixture = create(named[i], minors[i]);
+		struct python_fixture *fixture = python_fixture_create(named[i], minors[i]);
 
 		find_refused(fixture);
-		assert_non_null(strstr(notices, "its _PyRuntime is not that of this version"));
-		destroy(fixture);
+		assert_non_null(strstr(python_fixture_notice(),
+				       "its _PyRuntime is not that of this version"));
+		python_fixture_destroy(fixture);
 	}
 }
 
 static void threads_that_are_not_there_are_refused(void **state)
 {
-	struct fixture *fixture = create(12, 12);
+	struct python_fixture *fixture = python_fixture_create(12, 12);
 
 	(void)state;
 	fake_object_put64(&fixture->made.thread, fixture->made.library.layout.thread_interpreter,
 			  1234);
 	made_interpreter_start(&fixture->made);
 	find_refused(fixture);
-	assert_non_null(strstr(notices, "its threads are not where they should be"));
-	destroy(fixture);
+	assert_non_null(
+		strstr(python_fixture_notice(), "its threads are not where they should be"));
+	python_fixture_destroy(fixture);
 }
 
 static void what_is_still_being_loaded_is_looked_at_again(void **state)
 {
 	(void)state;
 	for (unsigned minor = 9; minor <= 13; minor += 4) {
-		struct fixture *fixture = create(minor, minor);
+		struct python_fixture *fixture = python_fixture_create(minor, minor);
 		uint64_t *runtime = fixture->made.runtime;
 		uint64_t *head = &runtime[fixture->made.runtime_interpreters / sizeof(uint64_t)];
 		uint64_t first = runtime[0];
@@ -416,14 +298,14 @@ static void what_is_still_being_loaded_is_looked_at_again(void **state)
 		assert_true(
 			python_process_find(fixture->python, fixture->modules, &fixture->where));
 		assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_READY);
-		assert_string_equal(notices, "");
-		destroy(fixture);
+		assert_string_equal(python_fixture_notice(), "");
+		python_fixture_destroy(fixture);
 	}
 }
 
 static void an_interpreter_that_is_unmapped_is_forgotten(void **state)
 {
-	struct fixture *fixture = create_ready(12);
+	struct python_fixture *fixture = python_fixture_create_ready(12);
 
 	(void)state;
 	made_interpreter_destroy(&fixture->made);
@@ -432,7 +314,7 @@ static void an_interpreter_that_is_unmapped_is_forgotten(void **state)
 	assert_int_equal(fixture->where.interpreters, 0);
 	assert_int_equal(python_process_state(fixture->python), PYTHON_PROCESS_NONE);
 	assert_false(python_process_find(fixture->python, fixture->modules, &fixture->where));
-	destroy(fixture);
+	python_fixture_destroy(fixture);
 }
 
 static void files_are_looked_into_by_their_names(void **state)
@@ -496,16 +378,19 @@ static void end_child(const struct child *child)
 
 static void a_forked_process_that_is_gone_has_its_parents_code(void **state)
 {
-	struct fixture *fixture = create_ready(11);
-	const struct sample_python_frame leaf = raw_frame(fixture, &fixture->made.leaf, 0);
-	const struct sample_python_frame root = raw_frame(fixture, &fixture->made.root, 0);
+	struct python_fixture *fixture = python_fixture_create_ready(11);
+	const struct sample_python_frame leaf =
+		python_fixture_raw_frame(fixture, &fixture->made.leaf, 0);
+	const struct sample_python_frame root =
+		python_fixture_raw_frame(fixture, &fixture->made.root, 0);
 	uint32_t missed = 0;
 
 	(void)state;
 	struct child child = fork_child(&fixture->made.root, &fixture->made.library);
 	fixture->scope.missed = count_missed;
 	fixture->scope.context = &missed;
-	struct module_table *modules = module_table_create(&fixture->outputs, child.pid, getuid(), true);
+	struct module_table *modules =
+		module_table_create(&fixture->outputs, child.pid, getuid(), true);
 	struct python_process *python =
 		python_process_create(&fixture->scope, &fixture->outputs, child.pid);
 	struct python_process *parent = fixture->python;
@@ -515,33 +400,34 @@ static void a_forked_process_that_is_gone_has_its_parents_code(void **state)
 	assert_true(python_process_find(python, modules, &fixture->where));
 	end_child(&child);
 	fixture->python = python;
-	read_frames(fixture, &leaf, 1);
-	check_name(fixture, 0, "leaf");
-	read_frames(fixture, &root, 1);
-	check_name(fixture, 0, "root");
+	python_fixture_read(fixture, &leaf, 1);
+	python_fixture_check_name(fixture, 0, "leaf");
+	python_fixture_read(fixture, &root, 1);
+	python_fixture_check_name(fixture, 0, "root");
 	assert_int_equal(missed, 0);
 	/* What the parent has no more, and never was read in it, is nobody's. */
 	struct sample_python_frame other = root;
 	other.identity ^= 1;
-	read_frames(fixture, &other, 1);
-	check_name(fixture, 0, "[frames missing]");
+	python_fixture_read(fixture, &other, 1);
+	python_fixture_check_name(fixture, 0, "[frames missing]");
 	assert_int_equal(missed, 1);
 	/* The parent's end is not the end of what is known of it. */
 	python_process_destroy(parent);
-	read_frames(fixture, &leaf, 1);
-	check_name(fixture, 0, "leaf");
+	python_fixture_read(fixture, &leaf, 1);
+	python_fixture_check_name(fixture, 0, "leaf");
 	module_table_destroy(modules);
-	destroy(fixture);
+	python_fixture_destroy(fixture);
 }
 
 static void a_forked_process_that_runs_is_asked_itself(void **state)
 {
-	struct fixture *fixture = create_ready(11);
+	struct python_fixture *fixture = python_fixture_create_ready(11);
 	struct made_interpreter *made = &fixture->made;
 
 	(void)state;
 	struct child child = fork_child(&made->root, &made->library);
-	struct module_table *modules = module_table_create(&fixture->outputs, child.pid, getuid(), true);
+	struct module_table *modules =
+		module_table_create(&fixture->outputs, child.pid, getuid(), true);
 	struct python_process *parent = fixture->python;
 
 	fixture->python = python_process_create(&fixture->scope, &fixture->outputs, child.pid);
@@ -550,29 +436,30 @@ static void a_forked_process_that_runs_is_asked_itself(void **state)
 	assert_true(python_process_find(fixture->python, modules, &fixture->where));
 	/* As it is in the child: the parent's own is made the same, but for its name. */
 	fake_code_fill(&made->root, &made->library, "/made/made.py", "own", 300);
-	const struct sample_python_frame own = raw_frame(fixture, &made->root, 0);
+	const struct sample_python_frame own = python_fixture_raw_frame(fixture, &made->root, 0);
 	fake_code_fill(&made->root, &made->library, "/made/made.py", "not", 300);
-	assert_int_equal(raw_frame(fixture, &made->root, 0).identity, own.identity);
-	read_frames(fixture, &own, 1);
-	check_name(fixture, 0, "own");
+	assert_int_equal(python_fixture_raw_frame(fixture, &made->root, 0).identity, own.identity);
+	python_fixture_read(fixture, &own, 1);
+	python_fixture_check_name(fixture, 0, "own");
 	end_child(&child);
 	python_process_destroy(parent);
 	module_table_destroy(modules);
-	destroy(fixture);
+	python_fixture_destroy(fixture);
 }
 
 static void a_code_is_read_in_three_calls(void **state)
 {
 	(void)state;
 	for (unsigned minor = 8; minor <= 14; minor++) {
-		struct fixture *fixture = create_ready(minor);
-		const struct sample_python_frame leaf = raw_frame(fixture, &fixture->made.leaf, 0);
+		struct python_fixture *fixture = python_fixture_create_ready(minor);
+		const struct sample_python_frame leaf =
+			python_fixture_raw_frame(fixture, &fixture->made.leaf, 0);
 
 		nr_reads = 0;
-		read_frames(fixture, &leaf, 1);
-		check_name(fixture, 0, "leaf");
+		python_fixture_read(fixture, &leaf, 1);
+		python_fixture_check_name(fixture, 0, "leaf");
 		assert_in_range(nr_reads, 1, 3);
-		destroy(fixture);
+		python_fixture_destroy(fixture);
 	}
 }
 
@@ -617,6 +504,6 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
-	made_folder = argv[1];
+	python_fixture_folder(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
