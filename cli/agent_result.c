@@ -17,7 +17,7 @@
 #define WAIT_MS     2000
 #define LOOK_MS     20
 #define NUMBER_SIZE 32
-#define UNCLEAN_SIZE 128
+#define PART_SIZE   192
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -81,13 +81,19 @@ static void say_recorded(const struct control_result *result, bool quiet)
 {
 	char launches[NUMBER_SIZE], records[NUMBER_SIZE], lost[NUMBER_SIZE];
 	const char *where = *result->place ? "; the profile is " : "";
-	char unclean[UNCLEAN_SIZE] = "";
+	char unclean[PART_SIZE] = "", taken[PART_SIZE] = "";
 
 	if (result->unclean)
 		snprintf(unclean, sizeof(unclean),
 			 "%sINCOMPLETE: %" PRIu64 " ended without a goodbye (killed, or by _exit), "
 			 "so up to 0.5 s before the end may be missing",
 			 result->lost ? "; " : "", result->unclean);
+
+	if (result->taken_over)
+		snprintf(taken, sizeof(taken),
+			 "%s%" PRIu64 " went over from an earlier agent, and what that one read or "
+			 "lost is not in these counts: flamegrid report has all",
+			 result->lost || result->unclean ? "; " : "", result->taken_over);
 
 	if (result->nr_running)
 		say("%u of %u processes have not ended: what they do from now on goes into the "
@@ -98,15 +104,15 @@ static void say_recorded(const struct control_result *result, bool quiet)
 		    "may be missing in the profile%s%s",
 		    where, result->place);
 	else if (!quiet || result->lost || result->unclean)
-		say("%s launches and %s GPU records of %u process%s are stored; %s%s%s%s%s",
+		say("%s launches and %s GPU records of %u process%s are stored; %s%s%s%s%s%s",
 		    report_summary_count(result->launches, launches),
 		    report_summary_count(result->records, records), result->nr_processes,
 		    result->nr_processes == 1 ? "" : "es",
-		    result->lost      ? "lost "
-		    : result->unclean ? ""
-				      : "the agent knows of no loss",
-		    result->lost ? report_summary_count(result->lost, lost) : "", unclean, where,
-		    result->place);
+		    result->lost                            ? "lost "
+		    : result->unclean || result->taken_over ? ""
+							    : "the agent knows of no loss",
+		    result->lost ? report_summary_count(result->lost, lost) : "", unclean, taken,
+		    where, result->place);
 }
 
 void agent_result_say(const char *path, uint32_t run, bool quiet)

@@ -54,6 +54,7 @@ static void remove_process(struct agent *agent, uint32_t index)
 		.records = guest_process_records(process),
 		.lost = guest_process_lost(process),
 		.unclean = guest_process_is_unclean(process),
+		.taken_over = guest_process_is_taken_over(process),
 		.seq = publisher_last_seq(agent->publisher),
 	};
 

@@ -36,6 +36,7 @@ struct guest_process {
 	bool in_pass, finished, died, ending, last_pass, over;
 	bool tried;             /* to watch its probe */
 	bool cut_off;           /* its recording was not to end yet */
+	bool taken_over;        /* an earlier agent read of it */
 	bool hurries;           /* its end is not to wait for who may tell why */
 	uint64_t died_ns;       /* when that was first seen; 0: it was not */
 	enum ledger_reason end; /* of an end without a goodbye */
@@ -177,9 +178,11 @@ static bool take_over(struct guest_process *process, uint64_t now_ns)
 
 	if (process->scope->predecessors &&
 	    ring_ownership_claim(process->ownership.ring, process->scope->epoch, before) ==
-		    RING_CLAIM_ASK)
+		    RING_CLAIM_ASK) {
+		process->taken_over = true;
 		r = predecessor_table_ask(process->scope->predecessors, before, process->uid,
 					  now_ns, &durable_seq);
+	}
 	if (r == -EAGAIN)
 		return false;
 	if (r == 0)
@@ -536,6 +539,11 @@ uint64_t guest_process_lost(const struct guest_process *process)
 bool guest_process_is_unclean(const struct guest_process *process)
 {
 	return process->died && !process->finished;
+}
+
+bool guest_process_is_taken_over(const struct guest_process *process)
+{
+	return process->taken_over;
 }
 
 uint64_t guest_process_launches(const struct guest_process *process)

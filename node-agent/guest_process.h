@@ -148,6 +148,7 @@ void guest_process_release(struct guest_process *process, uint64_t seq);
 uint32_t guest_process_run(const struct guest_process *process);
 uint64_t guest_process_lost(const struct guest_process *process);
 bool guest_process_is_unclean(const struct guest_process *process); /* gone without a goodbye */
+bool guest_process_is_taken_over(const struct guest_process *process); /* an earlier agent read of it */
 
 /* Records read so far. */
 uint64_t guest_process_launches(const struct guest_process *process);

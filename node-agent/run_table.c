@@ -113,6 +113,7 @@ void run_table_end(struct run_table *table, uint32_t id, uid_t uid,
 	run->sums.records += sums->records;
 	run->sums.lost += sums->lost;
 	run->sums.unclean += sums->unclean;
+	run->sums.taken_over += sums->taken_over;
 	if (run->sums.seq < sums->seq)
 		run->sums.seq = sums->seq;
 }
@@ -145,5 +146,6 @@ void run_table_result(const struct run_table *table, uint32_t id, uid_t uid, uin
 	result->records = run->sums.records;
 	result->lost = run->sums.lost;
 	result->unclean = run->sums.unclean;
+	result->taken_over = run->sums.taken_over;
 	snprintf(result->why, sizeof(result->why), "%s", run->why);
 }

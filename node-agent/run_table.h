@@ -22,8 +22,9 @@ void run_table_begin(struct run_table *table, uint32_t run, uid_t uid);
 
 struct run_table_sums {
 	uint64_t launches, records, lost;
-	uint64_t unclean; /* 1: it ended without a goodbye */
-	uint64_t seq; /* of the last message about the process */
+	uint64_t unclean;    /* 1: it ended without a goodbye */
+	uint64_t taken_over; /* 1: an earlier agent had read of it */
+	uint64_t seq;        /* of the last message about the process */
 };
 
 /* A process that was taken in has ended, with these sums. */

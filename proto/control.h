@@ -62,11 +62,13 @@ struct control_result {
 	uint32_t is_stored;    /* all of them have ended, and the aggregator has stored all */
 	uint64_t launches, records, lost; /* of those that have ended; lost: by the ledger */
 	uint64_t unclean; /* processes that ended without a goodbye; their loss is not known */
+	uint64_t
+		taken_over; /* from an earlier agent: what that one read is in none of these counts */
 	char why[CONTROL_WHY_SIZE]; /* why the first process that could not be recorded was not */
 	char place[CONTROL_PLACE_SIZE]; /* where the profile is, HOST:PATH; "": not known */
 };
 
-static_assert(sizeof(struct control_result) == 1328, "control format");
+static_assert(sizeof(struct control_result) == 1336, "control format");
 static_assert(sizeof(struct control_request) == 40, "control format");
 static_assert(sizeof(struct control_reply) == 16, "control format");
 static_assert(sizeof(struct control_process) == 16, "control format");
