@@ -36,6 +36,7 @@ await() {
 # A stop that changes nothing counts them: four processes, or two agents.
 has_four() { "$flamegrid" control stop "$@" >"$scratch/taken" 2>/dev/null && [ "$(processes)" = 4 ]; }
 has_two_agents() { "$flamegrid" control stop "$@" >"$scratch/taken" 2>/dev/null && [ "$(grep -c '^yes ' "$scratch/taken")" = 2 ]; }
+has_two_clocks() { "$flamegrid" control stop "$@" >"$scratch/taken" 2>/dev/null && [ "$(grep -c ' us ' "$scratch/taken")" = 2 ]; }
 had_one_window() { [ "$(windows)" = "4 off 1" ]; }
 # ranks_end WHAT
 ranks_end() {
@@ -48,6 +49,7 @@ ranks_end() {
 }
 await has_four "$scratch/job"
 same "nodes that have taken it" "$(awk '/node/ { print $1, $2, $NF }' "$scratch/taken" | LC_ALL=C sort | paste -sd, -)" "yes 2 node0,yes 2 node1"
+await has_two_clocks "$scratch/job"
 check "clocks were compared" [ "$(grep -c ' us ' "$scratch/taken")" = 2 ]
 "$flamegrid" control start "$scratch/job" --at +1s --duration 300ms >"$scratch/taken" 2>"$scratch/err"
 same "start: status" $? 0
