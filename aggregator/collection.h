@@ -42,7 +42,7 @@ void collection_destroy(struct collection *collection);
 struct agent_session *collection_find_session(const struct collection *collection,
 					      const uint8_t epoch[WIRE_EPOCH_SIZE]);
 
-/* Likewise, made if it is new. NULL: out of memory. */
+/* The same, made if it is new. NULL: out of memory. */
 struct agent_session *collection_session(struct collection *collection,
 					 const uint8_t epoch[WIRE_EPOCH_SIZE]);
 

@@ -31,7 +31,7 @@ struct judge {
 	struct report_fault launches;           /* in no account */
 	struct report_fault interrupted, ended; /* by SIGINT; by SIGTERM or SIGHUP */
 	struct report_fault left; /* processes that ran on when their agent said goodbye */
-	struct report_fault cut;  /* likewise, but their recording was not to end yet */
+	struct report_fault cut;  /* the same, but their recording was not to end yet */
 	bool *is_open;   /* own, by process id, as the next: an agent that reads it may say more */
 	bool *is_orphan; /* none of those that read it has said goodbye */
 	uint32_t *host_names;    /* owns; by host id, in report_names; 0: has none */

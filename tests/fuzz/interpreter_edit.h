@@ -7,7 +7,7 @@
 
 enum interpreter_edit_kind {
 	INTERPRETER_EDIT_WORD, /* object, offset: eight bytes of it become value */
-	INTERPRETER_EDIT_HALF, /* likewise four */
+	INTERPRETER_EDIT_HALF, /* the same of four bytes */
 	INTERPRETER_EDIT_FRAME, /* object: of the leaf or the root; form: its identity, high: its owner and mark */
 	INTERPRETER_EDIT_READ, /* the agent looks for the interpreter, and names the frames */
 	INTERPRETER_EDIT_KINDS,
