@@ -55,10 +55,10 @@ struct agent_options {
 int agent_create(const struct agent_options *options, struct agent **agent, char **error);
 void agent_destroy(struct agent *agent); /* accepts NULL */
 
-/* Runs until agent_stop(): then waits until the capture windows of processes that still run have ended, three seconds at
- * most (not if a later agent will read on), drains every ring (processes still running are drained and left), sends what there is, says BYE, waits for the acknowledgement. 0; -ETIMEDOUT: the aggregator did
- * not acknowledge everything in give_up_ms (agent_status() says how much); -EPROTO: the aggregator
- * refused us; other -errno. */
+/* Runs until agent_stop(). Then it waits until the capture windows of processes that still run have ended, three seconds
+ * at most, and not at all if a later agent will read on. It drains every ring; processes that still run are left. It
+ * sends the rest and BYE, and waits for the acknowledgement. 0; -ETIMEDOUT: the aggregator did not acknowledge
+ * everything in give_up_ms (agent_status() says how much); -EPROTO: the aggregator refused us; other -errno. */
 int agent_run(struct agent *agent);
 void agent_stop(struct agent *agent);
 

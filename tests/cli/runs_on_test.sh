@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# A run ends before a process of its job does: all that the process launched until then is in the profile, or the profile
-# says that it is not.
+# A run ends before a process of its job does: all that the process launched until then is in the profile, or the
+# profile says that it is not.
 . "$(dirname "$0")/harness.sh"
 list=$(devices 1)
 export FAKE_CUDA_LAUNCH_NS=50000
 job=
 at_end() { [ -z "$job" ] || kill -9 "$job" 2>/dev/null; }
 
-# leave NAME [COMMAND]: a run whose command ends when the process in the background has launched; before that it does COMMAND.
+# leave NAME [COMMAND]: a run whose command ends when the process in the background has launched. Before that it does
+# COMMAND.
 leave() {
 	mkfifo "$scratch/progress.$1"
 	FAKE_CUDA_DEVICES=1 "$flamegrid" run --devices "$list" -o "$scratch/$1" -- \
