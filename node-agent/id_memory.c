@@ -77,15 +77,16 @@ struct id_key id_memory_key(const void *data, size_t size)
 	return key;
 }
 
-/* The slot with this key, or the empty one where it belongs. Keys may be what an application likes, so that where they
- * go depends on the secret. */
+/* The slot with this key, or the empty one where it belongs. An application may choose keys, so both words of a key meet
+ * the secret in one product of 128 bits: which keys meet in a slot depends on it. */
 static uint32_t find_slot(const struct id_memory *memory, struct id_key key)
 {
 	const uint64_t *k = secret();
-	uint64_t hash = (key.words[0] ^ k[0]) * 0x9e3779b97f4a7c15u;
+	unsigned __int128 product =
+		(unsigned __int128)(key.words[0] ^ k[0]) * (key.words[1] ^ k[1]);
+	uint64_t hash = (uint64_t)product ^ (uint64_t)(product >> 64);
+	uint32_t mask = memory->nr_slots - 1, i = (uint32_t)(hash ^ hash >> 32) & mask;
 
-	hash = (hash ^ hash >> 29 ^ key.words[1] ^ k[1]) * 0xbf58476d1ce4e5b9u;
-	uint32_t mask = memory->nr_slots - 1, i = (uint32_t)(hash >> 32) & mask;
 	while (memory->ids[i] != ID_MEMORY_NONE && (memory->keys[i].words[0] != key.words[0] ||
 						    memory->keys[i].words[1] != key.words[1]))
 		i = (i + 1) & mask;
