@@ -351,10 +351,11 @@ static bool add_rules(struct address_stack *stacks, uint64_t address, uint32_t m
 	if (!visit)
 		return false;
 	bool known = r != -EHOSTDOWN && r != -EAGAIN;
-	bool may_hang = r == 0 && visit->call.run && foreign_file_may_hang(&visit->entry);
+	uid_t user = visit->view.user;
+	bool may_hang = r == 0 && visit->call.run && foreign_file_may_hang(&visit->entry, user);
 	if (known)
 		known = unwind_files_add(stacks->files, module_id, rules->file,
-					 may_hang ? visit->entry.device : 0) == 0;
+					 may_hang ? visit->entry.device : 0, user) == 0;
 	free(visit);
 	return known;
 }

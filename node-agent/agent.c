@@ -356,7 +356,6 @@ static void open_register(struct agent *agent, const char *socket_path)
 
 	if (r)
 		fprintf(stderr, "flamegrid-agent: %s.guests: %s\n", socket_path, strerror(-r));
-	agent_absence_inherit(agent);
 }
 
 static int start(struct agent *agent, const struct agent_options *options, char **error)

@@ -27,7 +27,7 @@ void agent_absence_answered(struct agent *agent, const struct guest_arrival *arr
  * when to call again; UINT64_MAX: not needed. */
 uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns);
 
-/* Begins to look after those that an agent before us left in the register. */
+/* Begins to look after those that an agent before us left in the register. Once, when the loop begins. */
 void agent_absence_inherit(struct agent *agent);
 
 /* The agent stops. Guests that live may get a place with the next agent, if there is to be one; it tells of all others. */

@@ -493,6 +493,8 @@ int agent_loop_run(struct agent *agent)
 {
 	int r = 0;
 
+	/* Not before: what it reads may leave a thread, which keeps the rights of whoever started it. */
+	agent_absence_inherit(agent);
 	while (r == 0 && agent->phase != PHASE_DONE) {
 		r = step(agent, event_loop_now_ns());
 		if (r == 0)

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fair_shares.h"
+
 #define LOOK_MS    20u
 #define PATH_SHOWN 200
 #define NS_PER_S   1000000000ll
@@ -21,7 +23,8 @@ struct hand {
 	struct foreign_call *call; /* NULL: it waits for one */
 	pid_t tid;                 /* 0: it has not begun yet */
 	clockid_t clock;           /* its time on a CPU */
-	uint64_t device;           /* of the call that was left behind */
+	uid_t user;                /* of the call that was left behind, as the next two */
+	uint64_t device;
 	char path[PATH_SHOWN];
 	bool has_run, is_left, is_said;
 };
@@ -121,13 +124,19 @@ static struct hand *take_hand(void)
 	return hand;
 }
 
-/* With the lock. */
-static bool hangs(uint64_t device)
+/* With the lock. Whether the user's file system hangs, or the user may leave no further hand behind. */
+static bool hangs(const struct foreign_call *call)
 {
-	for (const struct hand *hand = left; device && hand; hand = hand->next)
-		if (hand->device == device)
+	uint32_t held = 0;
+
+	for (const struct hand *hand = left; hand; hand = hand->next) {
+		if (hand->user != call->user)
+			continue;
+		if (call->device && hand->device == call->device)
 			return true;
-	return nr_left == FOREIGN_CALLS_LEFT_MAX;
+		held++;
+	}
+	return !fair_shares_admit(call->user, held, FOREIGN_CALLS_LEFT_MAX - nr_left);
 }
 
 static int64_t cpu_time_ns(const struct hand *hand)
@@ -173,7 +182,7 @@ static void wait_a_moment(struct hand *hand)
 static bool wait_for(struct hand *hand, const struct foreign_patience *patience)
 {
 	int64_t before_ns = -1;
-	uint32_t slept_ms = 0;
+	uint32_t slept_ms = 0, all_ms = 0; /* since it last ran; and with all before */
 
 	while (!hand->has_run) {
 		wait_a_moment(hand);
@@ -183,10 +192,14 @@ static bool wait_for(struct hand *hand, const struct foreign_patience *patience)
 		bool goes_on = !patience->go_on || patience->go_on(patience->context);
 		pthread_mutex_lock(&lock);
 		int64_t now_ns = cpu_time_ns(hand);
-		slept_ms = now_ns == before_ns && is_asleep(hand->tid) ? slept_ms + LOOK_MS : 0;
+		bool asleep = is_asleep(hand->tid);
+		slept_ms = asleep && now_ns == before_ns ? slept_ms + LOOK_MS : 0;
+		all_ms += asleep ? LOOK_MS : 0;
 		before_ns = now_ns;
-		uint32_t limit_ms = goes_on ? patience->limit_ms : patience->limit_ms / 4;
-		if (!hand->has_run && slept_ms >= limit_ms && slept_ms > 0)
+		uint32_t part = goes_on ? 1 : 4;
+		bool is_over = (slept_ms >= patience->limit_ms / part && slept_ms > 0) ||
+			       (patience->all_ms && all_ms >= patience->all_ms / part);
+		if (!hand->has_run && is_over)
 			return false;
 	}
 	return true;
@@ -196,6 +209,7 @@ static bool wait_for(struct hand *hand, const struct foreign_patience *patience)
 static void leave(struct hand *hand, const struct foreign_call *call)
 {
 	hand->is_left = true;
+	hand->user = call->user;
 	hand->device = call->device;
 	snprintf(hand->path, sizeof(hand->path), "%s", call->path ? call->path : "");
 	for (char *c = hand->path; *c; c++)
@@ -220,7 +234,7 @@ int foreign_call_make(struct foreign_call *call, const struct foreign_patience *
 	int r = -EHOSTDOWN;
 
 	pthread_mutex_lock(&lock);
-	if (!hangs(call->device)) {
+	if (!hangs(call)) {
 		hand = take_hand();
 		r = hand ? 0 : -EAGAIN;
 	}

@@ -1,15 +1,18 @@
 /* Calls that wait for somebody's file system, which may never answer: a server that stopped, or a user's own. Each is
  * made by a thread of its own, a hand, and its caller waits only as long as the hand gets on. A hand that does not is
  * left behind with what the call owns, until its file system answers or the process ends. There is one set of hands for
- * the process. Any thread. */
+ * the process, of which users may leave behind their shares (fair_shares.h): a user can make file systems that never
+ * answer, and their numbers and paths can be those of others. Hands have the rights of the callers that they were
+ * started for, and serve all: callers have the same ones. Any thread. */
 #ifndef FOREIGN_CALL_H
 #define FOREIGN_CALL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#define FOREIGN_CALLS_LEFT_MAX 16u /* hands that are left behind; with so many no call is made */
+#define FOREIGN_CALLS_LEFT_MAX 32u /* hands that are left behind; with so many no call is made */
 #define FOREIGN_CALL_LINE_MAX  320u
 
 struct foreign_call {
@@ -18,19 +21,22 @@ struct foreign_call {
 	/* Of a call that was left behind: by the hand, after run(). The call is then whoever's this says; the hand
 	 * does not touch it again. */
 	void (*returned)(struct foreign_call *call);
+	uid_t user;       /* who decides which file system that is: whose process names the file */
 	uint64_t device;  /* of the file system (st_dev), or another number for it; 0: not known */
 	const char *path; /* for the line that says what hangs; borrowed until foreign_call_make() returns */
 };
 
 /* How long a caller waits. */
 struct foreign_patience {
-	uint32_t limit_ms;             /* in which the hand only slept: it neither ran nor was about to */
-	bool (*go_on)(void *context);  /* asked many times a second; false: a quarter of it is enough. NULL: true */
+	uint32_t limit_ms;            /* in which the hand only slept: it neither ran nor was about to */
+	bool (*go_on)(void *context); /* asked many times a second; false: a quarter of both is enough. NULL: true */
 	void *context;
+	uint32_t all_ms; /* in which it slept in all: a file system may answer bit by bit. 0: no limit */
 };
 
 /* Makes the call. 0: it has returned, and belongs to the caller; -ETIMEDOUT: it was left behind; -EHOSTDOWN: it was not
- * made, because an earlier one on this device is still left behind, or too many are; -EAGAIN: no thread, not made. */
+ * made, because an earlier one of this user on this device is still left behind, or the user has left too many;
+ * -EAGAIN: no thread, not made. */
 int foreign_call_make(struct foreign_call *call, const struct foreign_patience *patience);
 
 /* Hands that are left behind at this moment. */

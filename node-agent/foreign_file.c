@@ -5,10 +5,11 @@
 #include <sys/sysmacros.h>
 
 #include "elf_file.h"
+#include "fair_shares.h"
 
-bool foreign_file_may_hang(const struct maps_file_entry *entry)
+bool foreign_file_may_hang(const struct maps_file_entry *entry, uid_t user)
 {
-	return major(entry->device) == 0;
+	return major(entry->device) == 0 || !fair_shares_trust(user);
 }
 
 uint64_t foreign_file_key(const char *path)
@@ -42,7 +43,8 @@ static void returned(struct foreign_call *call)
 
 int foreign_file_call(struct foreign_call *call)
 {
-	return foreign_call_make(call, &(struct foreign_patience){.limit_ms = FOREIGN_FILE_WAIT_MS});
+	return foreign_call_make(call, &(struct foreign_patience){.limit_ms = FOREIGN_FILE_WAIT_MS,
+								  .all_ms = FOREIGN_FILE_SLOW_MS});
 }
 
 static int make(struct foreign_file_visit **visit, bool may_hang)
@@ -53,6 +55,7 @@ static int make(struct foreign_file_visit **visit, bool may_hang)
 	call->run = run;
 	call->returned = returned;
 	call->path = (*visit)->path;
+	call->user = (*visit)->view.user;
 	if (may_hang)
 		r = foreign_file_call(call);
 	else
@@ -78,7 +81,7 @@ int foreign_file_visit(const struct mapped_file_view *view, const struct maps_fi
 	mine->entry.path = mine->path;
 	mine->by_path = false;
 	mine->call.device = entry->device;
-	return make(visit, foreign_file_may_hang(entry));
+	return make(visit, foreign_file_may_hang(entry, view->user));
 }
 
 int foreign_file_visit_old(const struct mapped_file_view *view, const char *path,

@@ -1,6 +1,7 @@
 /* Visits to files that processes have mapped: each is opened, looked at and closed in one foreign call (foreign_call.h),
- * so that the agent's loop waits for no file system that does not answer. Files on a block device are visited by the
- * caller itself: a disk answers, or the agent has other troubles. Any thread. */
+ * so that the agent's loop waits for no file system that does not answer. Files of root and our own user on a block
+ * device are visited by the caller itself: a disk answers, or the agent has other troubles. Another user's may be
+ * elsewhere when it is opened: the process unmaps it, and mounts what it likes at the path. Any thread. */
 #ifndef FOREIGN_FILE_H
 #define FOREIGN_FILE_H
 
@@ -12,7 +13,8 @@
 #include "mapped_file.h"
 #include "maps_file.h"
 
-#define FOREIGN_FILE_WAIT_MS 100u /* of the agent's loop, once for each file system that hangs */
+#define FOREIGN_FILE_WAIT_MS 100u /* of the agent's loop, once for each file system that hangs, and user */
+#define FOREIGN_FILE_SLOW_MS 400u /* of the loop for one call, also if its file system answers slowly */
 
 struct elf_file;
 
@@ -29,8 +31,8 @@ struct foreign_file_visit {
 	int result;
 };
 
-/* Whether the file system is one that may not answer. */
-bool foreign_file_may_hang(const struct maps_file_entry *entry);
+/* Whether the file system may be one that does not answer; user: whose process has the mapping. */
+bool foreign_file_may_hang(const struct maps_file_entry *entry, uid_t user);
 
 /* Looks at the mapped file. 0: look() was called; -ENOENT, -ENOEXEC, -ENOMEM: as mapped_file_open(), it was not called;
  * -EHOSTDOWN, -EAGAIN: as foreign_call_make(), not now; -ETIMEDOUT: it was left behind, and *visit is NULL. */

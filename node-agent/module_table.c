@@ -408,7 +408,7 @@ static void destroy_map_question(struct foreign_call *call)
 }
 
 /* Its /tmp can be on any file system. */
-static bool has_perf_map(pid_t pid)
+static bool has_perf_map(const struct mapped_file_view *view)
 {
 	struct perf_map_question *question = calloc(1, sizeof(*question));
 	bool exists = false;
@@ -416,8 +416,11 @@ static bool has_perf_map(pid_t pid)
 	if (!question)
 		return false;
 	*question = (struct perf_map_question){
-		.call = {.run = look_for_map, .returned = destroy_map_question, .path = "/tmp"},
-		.pid = pid};
+		.call = {.run = look_for_map,
+			 .returned = destroy_map_question,
+			 .user = view->user,
+			 .path = "/tmp"},
+		.pid = view->pid};
 	int r = foreign_file_call(&question->call);
 	if (r == 0)
 		exists = question->exists;
@@ -438,7 +441,7 @@ static int find_generated(struct module_table *table, uint64_t address, struct m
 		if (++table->nr_strangers < table->next_check)
 			return -ENOENT;
 		table->next_check = table->nr_strangers * 2;
-		if (!has_perf_map(table->view.pid))
+		if (!has_perf_map(&table->view))
 			return -ENOENT;
 		int r = add_generated(table);
 		if (r)

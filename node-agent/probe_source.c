@@ -278,9 +278,11 @@ static int locate_in(pid_t pid, const struct maps_file_entry *entry, char path[s
 		     struct probe_note *note)
 {
 	struct locate *locate = calloc(1, sizeof(*locate));
+	uid_t user, effective;
 
 	if (!locate)
 		return -ENOMEM;
+	proc_file_users(pid, &user, &effective);
 	locate->pid = pid;
 	locate->start = entry->start;
 	locate->end = entry->end;
@@ -288,10 +290,11 @@ static int locate_in(pid_t pid, const struct maps_file_entry *entry, char path[s
 		 entry->path);
 	locate->call = (struct foreign_call){.run = run_locate,
 					     .returned = destroy_locate,
+					     .user = user,
 					     .device = entry->device,
 					     .path = locate->inside};
 	int r = 0;
-	if (foreign_file_may_hang(entry))
+	if (foreign_file_may_hang(entry, user))
 		r = foreign_file_call(&locate->call);
 	else
 		run_locate(&locate->call);

@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fair_shares.h"
+#include "foreign_file.h"
+
 #define COMMAND_MAX      4096u
 #define STAT_START_FIELD 22
 #define STAT_FIRST_FIELD 3 /* the one behind the command */
@@ -44,7 +47,7 @@ static int read_all(int fd, size_t max, char **data, size_t *size)
 	return 0;
 }
 
-int proc_file_read(pid_t pid, const char *name, size_t max, char **data, size_t *size)
+static int read_now(pid_t pid, const char *name, size_t max, char **data, size_t *size)
 {
 	char path[64];
 
@@ -62,6 +65,79 @@ int proc_file_read(pid_t pid, const char *name, size_t max, char **data, size_t 
 		*size = 0;
 	}
 	return r;
+}
+
+struct reading {
+	struct foreign_call call; /* first */
+	pid_t pid;
+	char name[16], path[32];
+	size_t max;
+	char *data; /* owns */
+	size_t size;
+	int result;
+};
+
+static void run_reading(struct foreign_call *call)
+{
+	struct reading *reading = (struct reading *)call;
+
+	reading->result =
+		read_now(reading->pid, reading->name, reading->max, &reading->data, &reading->size);
+}
+
+static void destroy_reading(struct foreign_call *call)
+{
+	free(((struct reading *)call)->data);
+	free(call);
+}
+
+/* One device for each process. */
+static int read_patiently(pid_t pid, uid_t user, const char *name, size_t max, char **data,
+			  size_t *size)
+{
+	struct reading *reading = calloc(1, sizeof(*reading));
+
+	*data = NULL;
+	*size = 0;
+	if (!reading)
+		return -ENOMEM;
+	reading->call = (struct foreign_call){.run = run_reading,
+					      .returned = destroy_reading,
+					      .user = user,
+					      .device = 1ull << 62 | (uint32_t)pid,
+					      .path = reading->path};
+	reading->pid = pid;
+	reading->max = max;
+	snprintf(reading->name, sizeof(reading->name), "%s", name);
+	snprintf(reading->path, sizeof(reading->path), "memory of process %d", (int)pid);
+	int r = foreign_file_call(&reading->call);
+	if (r == -ETIMEDOUT)
+		return r;
+	if (r == 0) {
+		r = reading->result;
+		*data = reading->data;
+		*size = reading->size;
+	}
+	free(reading);
+	return r;
+}
+
+/* The kernel reads these with the lock of the process's mappings, which a process can keep from us for as long as it
+ * likes: one thread holds the lock while it waits for a file system, and another one waits to change mappings. */
+static bool needs_memory(const char *name)
+{
+	return strcmp(name, "cmdline") == 0 || strcmp(name, "environ") == 0 ||
+	       strcmp(name, "maps") == 0;
+}
+
+int proc_file_read(pid_t pid, const char *name, size_t max, char **data, size_t *size)
+{
+	uid_t user, effective;
+
+	if (!needs_memory(name) ||
+	    (proc_file_users(pid, &user, &effective) == 0 && fair_shares_trust(user)))
+		return read_now(pid, name, max, data, size);
+	return read_patiently(pid, user, name, max, data, size);
 }
 
 /* The text of /proc/PID/stat behind the command, which may hold spaces and brackets of its own:

@@ -7,8 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Reads /proc/PID/NAME, at most max bytes of it. 0 or -errno; *data owns: free(), with a NUL behind
- * the last byte; on error it is NULL and *size 0. */
+/* Reads /proc/PID/NAME, at most max bytes of it. What another user's process can hold up is read by a foreign call
+ * (foreign_file.h), whose errors are among these: 0 or -errno; *data owns: free(), with a NUL behind the last byte; on
+ * error it is NULL and *size 0. */
 int proc_file_read(pid_t pid, const char *name, size_t max, char **data, size_t *size);
 
 /* Field 22 of /proc/PID/stat: when the process started, in clock ticks. 0: not known. */

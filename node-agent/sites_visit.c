@@ -78,7 +78,8 @@ void sites_visit_end(struct sites_visit *visit)
 {
 	struct foreign_call *call = &visit->visit.call;
 
-	if (visit->fd >= 0 && foreign_file_may_hang(&visit->visit.entry)) {
+	if (visit->fd >= 0 &&
+	    foreign_file_may_hang(&visit->visit.entry, visit->visit.view.user)) {
 		call->run = close_sites;
 		call->returned = destroy_closed;
 		if (foreign_file_call(call) == -ETIMEDOUT)

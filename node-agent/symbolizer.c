@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "debuginfod_source.h"
+#include "fair_shares.h"
 #include "foreign_call.h"
 #include "foreign_file.h"
 #include "job_file.h"
@@ -25,6 +26,7 @@
 #define RESULTS_KEPT_MAX    256u   /* places for answers that are kept while none is awaited */
 #define OPEN_FILES_MAX      512u
 #define FILE_LIMIT_MS       2000u
+#define FILE_SLOW_MS        60000u /* for one file that answers slowly: others wait */
 
 struct request {
 	uint32_t frame_id, module_id;
@@ -51,7 +53,8 @@ struct module_slot {
 	struct symbol_module *module; /* owns; NULL: none */
 	struct module_call *left;     /* owns; has the module until it has returned. NULL: none */
 	bool is_busy;
-	uint64_t device; /* of foreign_call.h */
+	uint64_t device; /* of foreign_call.h, as the next */
+	uid_t user;
 };
 
 /* What only the worker touches while it runs. */
@@ -126,10 +129,12 @@ static bool make_call(struct symbolizer *symbolizer, uint32_t module_id, struct 
 		      bool (*go_on)(void *context))
 {
 	struct work *work = &symbolizer->work;
-	const struct foreign_patience patience = {work->file_limit_ms, go_on, symbolizer};
+	const struct foreign_patience patience = {work->file_limit_ms, go_on, symbolizer,
+						  FILE_SLOW_MS};
 
 	call->module = work->slots[module_id].module;
 	call->call.device = work->slots[module_id].device;
+	call->call.user = work->slots[module_id].user;
 	work->slots[module_id].is_busy = true;
 	int r = foreign_call_make(&call->call, &patience);
 	work->slots[module_id].is_busy = false; /* there may be more of them by now */
@@ -140,11 +145,12 @@ static bool make_call(struct symbolizer *symbolizer, uint32_t module_id, struct 
 	return r == 0;
 }
 
+/* A look at another user's mappings may take as long as that user likes. */
 static uint64_t device_of(const struct symbolizer_module *place)
 {
-	uint64_t device = place->pid > 0 ? job_file_device_mapped(place->pid, place->start,
-								  place->end)
-					 : 0;
+	bool asks = place->pid > 0 && fair_shares_trust(place->owner);
+	uint64_t device =
+		asks ? job_file_device_mapped(place->pid, place->start, place->end) : 0;
 
 	return device ? device : foreign_file_key(place->path);
 }
@@ -159,6 +165,7 @@ static void open_place(struct symbolizer *symbolizer, const struct symbolizer_mo
 	if (!call)
 		return;
 	slot->device = device_of(place);
+	slot->user = place->owner;
 	call->opens = true;
 	call->place = *place;
 	call->path = strdup(place->path);

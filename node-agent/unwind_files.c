@@ -18,6 +18,7 @@ struct unwind_file {
 	struct elf_image image;
 	struct eh_frame_lookup lookup;
 	uint64_t device; /* 0: of a file system that answers */
+	uid_t user;      /* of its foreign calls */
 };
 
 /* How one rule is read: where a file system may not answer, by a foreign call. */
@@ -110,8 +111,10 @@ static void unmap_foreign(struct unwind_file *file)
 
 	if (!reader)
 		return;
-	reader->call = (struct foreign_call){
-		.run = unmap_left, .returned = destroy_left, .device = file->device};
+	reader->call = (struct foreign_call){.run = unmap_left,
+					     .returned = destroy_left,
+					     .user = file->user,
+					     .device = file->device};
 	reader->file = file;
 	if (foreign_file_call(&reader->call) != -ETIMEDOUT)
 		destroy_reader(reader);
@@ -219,7 +222,7 @@ static int make_room(struct unwind_files *files, uint32_t module_id)
 }
 
 int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct unwind_file *file,
-		     uint64_t device)
+		     uint64_t device, uid_t user)
 {
 	int r = make_room(files, module_id);
 
@@ -239,6 +242,7 @@ int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct unwi
 	files->bytes += eh_frame_lookup_bytes(&file->lookup);
 	files->nr_mapped++;
 	file->device = device;
+	file->user = user;
 	files->files[module_id] = file;
 	return 0;
 }
@@ -276,8 +280,10 @@ static bool read_by(struct unwind_files *files, uint32_t module_id, uint64_t vad
 	struct rule_reader *reader = files->reader;
 	if (!reader)
 		return false;
-	reader->call = (struct foreign_call){
-		.run = read_rule, .returned = destroy_left, .device = file->device};
+	reader->call = (struct foreign_call){.run = read_rule,
+					     .returned = destroy_left,
+					     .user = file->user,
+					     .device = file->device};
 	reader->file = file;
 	reader->vaddr = vaddr;
 	files->nr_reads++;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define UNWIND_FILES_MAX                                                                           \
 	2048u /* that are mapped at a time; then all are forgotten, and found again */
@@ -30,9 +31,10 @@ struct unwind_file *unwind_file_map(struct elf_file *file);
 void unwind_file_unmap(struct unwind_file *file);
 
 /* Takes a module's file, on error, too. NULL: there will be no rules. device: of a file system that may not answer
- * (foreign_file.h): what the file says is then read by foreign calls; 0: it is read as memory is. 0 or -ENOMEM. */
+ * (foreign_file.h): what the file says is then read by foreign calls for that user; 0: it is read as memory is.
+ * 0 or -ENOMEM. */
 int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct unwind_file *file,
-		     uint64_t device);
+		     uint64_t device, uid_t user);
 
 /* The rule (inject/unwind_row.h) of a virtual address in the module's file. false: there is none, or its file system does not
  * answer; the file is then to be added anew. */

@@ -7,18 +7,28 @@
 #include <gnu/libc-version.h>
 #include <link.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../node-agent/loaded_fixture.h"
 #include "../node-agent/stopped_files.h"
 #include "node-agent/elf_file.h"
 #include "node-agent/foreign_call.h"
+#include "node-agent/foreign_file.h"
 #include "node-agent/module_table.h"
+#include "node-agent/proc_file.h"
 #include "node-agent/ring_source.h"
 #include "node-agent/stack_dictionary.h"
 #include "node-agent/string_dictionary.h"
@@ -28,6 +38,7 @@
 #define WAIT_MS     30000
 #define LIMIT_MS    60u
 #define NOT_MAPPED  ((void *)-1)
+#define OTHER_USER  65534
 #define CODE_OFFSET 0x40000 /* in the C library */
 
 static const char *library; /* the C library */
@@ -164,6 +175,126 @@ static void the_loop_goes_on_without_the_module(void **state)
 	stopped_files_unmount(files);
 }
 
+static void look_at_nothing(struct foreign_file_visit *visit, struct elf_file *file)
+{
+	(void)visit;
+	(void)file;
+}
+
+static void free_visit(struct foreign_file_visit *visit)
+{
+	free(visit);
+}
+
+/* The mapping was on a disk, and is no more; at its path another file system was mounted meanwhile. */
+static void the_loop_goes_on_where_a_disk_is_none_any_more(void **state)
+{
+	struct foreign_file_visit *visit = calloc(1, sizeof(*visit));
+	struct stopped_files *files;
+	struct mapped_file_view view;
+
+	(void)state;
+	vaddr_of((const void *)(uintptr_t)gnu_get_libc_version);
+	files = stopped_files_mount(library);
+	const struct maps_file_entry entry = {
+		.start = 4096,
+		.end = 8192,
+		.device = makedev(8, 1),
+		.inode = 2,
+		.executable = true,
+		.path = stopped_files_path(files),
+		.path_size = strlen(stopped_files_path(files)),
+	};
+	stopped_files_stop(files);
+	assert_non_null(visit);
+	visit->look = look_at_nothing;
+	visit->destroy = free_visit;
+	mapped_file_view_init(&view, getpid(), OTHER_USER);
+	assert_int_equal(foreign_file_visit(&view, &entry, &visit), -ETIMEDOUT);
+	assert_null(visit);
+	stopped_files_go_on(files);
+	wait_until_nothing_is_left();
+	stopped_files_unmount(files);
+}
+
+/* ---- what the agent's loop reads of processes ----------------------------------------------------- */
+
+static void *read_own_memory(void *address)
+{
+	int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	char byte;
+
+	return (void *)pread(fd, &byte, 1, (off_t)(uintptr_t)address);
+}
+
+static void *change_mappings(void *tid)
+{
+	atomic_store((_Atomic pid_t *)tid, (pid_t)syscall(SYS_gettid));
+	for (;;)
+		munmap(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	return NULL;
+}
+
+/* A process of another user whose thread waits for its file with the lock of the mappings, and another thread for the
+ * lock: whoever asks for its memory waits behind. *tid is the latter's. */
+static pid_t start_locked(const char *path, _Atomic pid_t *tid)
+{
+	pid_t pid = fork();
+	pthread_t thread;
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, CODE_OFFSET);
+	if (page == NOT_MAPPED || setresuid(OTHER_USER, OTHER_USER, OTHER_USER) ||
+	    prctl(PR_SET_DUMPABLE, 1) || raise(SIGSTOP) ||
+	    pthread_create(&thread, NULL, read_own_memory, page))
+		_exit(1);
+	change_mappings(tid);
+	_exit(0);
+}
+
+static bool waits_for_lock(pid_t tid)
+{
+	char path[64], text[512] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return size > 0 && strstr(text, ") D ");
+}
+
+static void the_loop_goes_on_without_a_command(void **state)
+{
+	_Atomic pid_t *tid = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				  -1, 0);
+	int status;
+
+	(void)state;
+	vaddr_of((const void *)(uintptr_t)gnu_get_libc_version);
+	struct stopped_files *files = stopped_files_mount(library);
+	pid_t pid = start_locked(stopped_files_path(files), tid);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
+	stopped_files_stop(files);
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	for (int in_a_row = 0; in_a_row < 1000; sched_yield())
+		in_a_row = atomic_load(tid) && waits_for_lock(atomic_load(tid)) ? in_a_row + 1 : 0;
+
+	char *command = proc_file_command(pid);
+	assert_string_equal(command, "stopped_files_t");
+	free(command);
+	assert_int_equal(foreign_calls_left(), 1);
+	stopped_files_go_on(files);
+	wait_until_nothing_is_left();
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	munmap((void *)tid, 4096);
+	stopped_files_unmount(files);
+}
+
 static struct unwind_file *map(const char *path)
 {
 	struct elf_file *elf = loaded_fixture_open(path);
@@ -184,9 +315,10 @@ static void the_loop_goes_on_without_the_rules(void **state)
 
 	(void)state;
 	assert_int_equal(stat(stopped_files_path(served), &status), 0);
-	assert_int_equal(unwind_files_add(files, 1, map(stopped_files_path(served)), status.st_dev),
+	assert_int_equal(unwind_files_add(files, 1, map(stopped_files_path(served)), status.st_dev,
+					  getuid()),
 			 0);
-	assert_int_equal(unwind_files_add(files, 2, map(library), 0), 0);
+	assert_int_equal(unwind_files_add(files, 2, map(library), 0, 0), 0);
 	assert_true(unwind_files_find(files, 1, first, &rule));
 
 	/* Each function's rules are on another page, sooner or later. */
@@ -203,7 +335,8 @@ static void the_loop_goes_on_without_the_rules(void **state)
 
 	stopped_files_go_on(served);
 	wait_until_nothing_is_left();
-	assert_int_equal(unwind_files_add(files, 1, map(stopped_files_path(served)), status.st_dev),
+	assert_int_equal(unwind_files_add(files, 1, map(stopped_files_path(served)), status.st_dev,
+					  getuid()),
 			 0);
 	assert_true(unwind_files_find(files, 1, vaddr, &rule));
 	assert_int_equal(rule, same);
@@ -217,6 +350,8 @@ int main(void)
 		cmocka_unit_test(names_of_other_files_come_while_one_does_not_answer),
 		cmocka_unit_test(a_symbolizer_ends_while_a_file_does_not_answer),
 		cmocka_unit_test(the_loop_goes_on_without_the_module),
+		cmocka_unit_test(the_loop_goes_on_where_a_disk_is_none_any_more),
+		cmocka_unit_test(the_loop_goes_on_without_a_command),
 		cmocka_unit_test(the_loop_goes_on_without_the_rules),
 	};
 

@@ -43,7 +43,7 @@ static void only_functions_that_are_asked_for_are_read(void **state)
 	(void)state;
 	assert_false(unwind_files_has(files, 5));
 	assert_false(unwind_files_find(files, 5, vaddr, &rule));
-	assert_int_equal(unwind_files_add(files, 5, unwind_file_map(file), 0), 0);
+	assert_int_equal(unwind_files_add(files, 5, unwind_file_map(file), 0, 0), 0);
 	assert_true(unwind_files_has(files, 5));
 	assert_int_equal(unwind_files_reads(files), 0);
 	assert_true(unwind_files_find(files, 5, vaddr, &rule));
@@ -66,9 +66,9 @@ static void a_file_that_cannot_be_had_has_no_rules(void **state)
 	uint32_t rule;
 
 	(void)state;
-	assert_int_equal(unwind_files_add(files, 1, NULL, 0), 0);
+	assert_int_equal(unwind_files_add(files, 1, NULL, 0, 0), 0);
 	assert_true(unwind_files_has(files, 1));
-	assert_int_equal(unwind_files_add(files, 1, unwind_file_map(file), 0), 0);
+	assert_int_equal(unwind_files_add(files, 1, unwind_file_map(file), 0, 0), 0);
 	assert_false(unwind_files_find(files, 1, vaddr, &rule));
 	elf_file_close(file);
 	unwind_files_destroy(files);
@@ -82,7 +82,7 @@ static void addresses_outside_of_the_file_and_of_its_functions_have_none(void **
 
 	(void)state;
 	place_of((const void *)(uintptr_t)qsort, &file);
-	assert_int_equal(unwind_files_add(files, 0, unwind_file_map(file), 0), 0);
+	assert_int_equal(unwind_files_add(files, 0, unwind_file_map(file), 0, 0), 0);
 	assert_false(unwind_files_find(files, 0, 1ull << 40, &rule));
 	assert_false(unwind_files_find(files, 0, UINT64_MAX, &rule));
 	assert_true(unwind_files_find(files, 0, 0, &rule)); /* the file's head */
@@ -108,7 +108,7 @@ static void an_image_in_memory_has_rules(void **state)
 	assert_int_equal(elf_file_open_memory(image, size, &file), 0);
 	elf_file_find_exported(file, names, 1, &vaddr);
 	assert_int_not_equal(vaddr, 0);
-	assert_int_equal(unwind_files_add(files, 3, unwind_file_map(file), 0), 0);
+	assert_int_equal(unwind_files_add(files, 3, unwind_file_map(file), 0, 0), 0);
 	elf_file_close(file);
 	assert_true(unwind_files_find(files, 3, vaddr, &rule));
 	assert_int_equal(rule, unwind_rule(UNWIND_RSP, 1, UNWIND_RBP_KEPT));
@@ -125,10 +125,10 @@ static void too_many_files_are_forgotten_and_found_again(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i <= UNWIND_FILES_MAX; i++)
-		assert_int_equal(unwind_files_add(files, i, unwind_file_map(file), 0), 0);
+		assert_int_equal(unwind_files_add(files, i, unwind_file_map(file), 0, 0), 0);
 	assert_false(unwind_files_has(files, 0));
 	assert_true(unwind_files_has(files, UNWIND_FILES_MAX));
-	assert_int_equal(unwind_files_add(files, 0, unwind_file_map(file), 0), 0);
+	assert_int_equal(unwind_files_add(files, 0, unwind_file_map(file), 0, 0), 0);
 	assert_true(unwind_files_find(files, 0, vaddr, &rule));
 	elf_file_close(file);
 	unwind_files_destroy(files);

@@ -123,8 +123,8 @@ static void check_unwind(struct elf_file *file, const uint64_t addresses[], uint
 {
 	struct unwind_files *files = unwind_files_create();
 
-	if (!files || unwind_files_add(files, 0, unwind_file_map(file), 0) != 0 ||
-	    unwind_files_add(files, 1, unwind_file_map(file), 0) != 0)
+	if (!files || unwind_files_add(files, 0, unwind_file_map(file), 0, 0) != 0 ||
+	    unwind_files_add(files, 1, unwind_file_map(file), 0, 0) != 0)
 		abort();
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t rule = 0, again = 0;

@@ -122,6 +122,80 @@ static void with_too_many_left_behind_no_call_is_made(void **state)
 	assert_int_equal(foreign_calls_left(), 0);
 }
 
+static void a_user_leaves_only_a_share_of_the_hands_behind(void **state)
+{
+	struct slow_call slow[FOREIGN_CALLS_LEFT_MAX], other = {.call = {.run = run_at_once}};
+	const uid_t hostile = geteuid() + 1;
+	uint32_t nr = 0;
+
+	(void)state;
+	for (int r = -ETIMEDOUT; r == -ETIMEDOUT; nr += r == -ETIMEDOUT) {
+		slow[nr] = make_slow(nr + 1);
+		slow[nr].call.user = hostile;
+		r = foreign_call_make(&slow[nr].call, &brief);
+	}
+	close(slow[nr].gate);
+	close(slow[nr].returned_fd);
+	assert_int_equal(nr, FOREIGN_CALLS_LEFT_MAX / 2);
+
+	/* Others go on, also on devices of these numbers. */
+	other.call.user = hostile + 1;
+	other.call.device = 1;
+	assert_int_equal(foreign_call_make(&other.call, &brief), 0);
+	other.call.user = geteuid();
+	assert_int_equal(foreign_call_make(&other.call, &brief), 0);
+	other.call.user = hostile;
+	assert_int_equal(foreign_call_make(&other.call, &brief), -EHOSTDOWN);
+	while (nr > 0)
+		let_go(&slow[--nr]);
+	assert_int_equal(foreign_call_make(&other.call, &brief), 0);
+}
+
+/* Reads until it is told to stop. */
+#define DROPS_MAX 500u
+
+struct dripping_call {
+	struct slow_call slow; /* first */
+	unsigned int looks;
+};
+
+static void run_dripping(struct foreign_call *call)
+{
+	struct slow_call *slow = (struct slow_call *)call;
+	uint64_t drop = 0;
+
+	while (drop < DROPS_MAX)
+		assert_int_equal(read(slow->gate, &drop, sizeof(drop)), sizeof(drop));
+	slow->runs++;
+}
+
+/* Between two drops there are looks that find the hand asleep. */
+static bool drip(void *context)
+{
+	struct dripping_call *dripping = context;
+	uint64_t drop = dripping->looks++ < DROPS_MAX ? 1 : DROPS_MAX;
+
+	if (dripping->looks % 3 == 0)
+		assert_int_equal(write(dripping->slow.gate, &drop, sizeof(drop)), sizeof(drop));
+	return true;
+}
+
+static void a_file_system_that_answers_bit_by_bit_is_left(void **state)
+{
+	struct dripping_call dripping = {.slow = make_slow(DEVICE)};
+	const struct foreign_patience patience = {3 * LIMIT_MS, drip, &dripping, 6 * LIMIT_MS};
+	uint64_t last = DROPS_MAX;
+
+	(void)state;
+	dripping.slow.call.run = run_dripping;
+	assert_int_equal(foreign_call_make(&dripping.slow.call, &patience), -ETIMEDOUT);
+	assert_int_equal(foreign_calls_left(), 1);
+	assert_int_equal(write(dripping.slow.gate, &last, sizeof(last)), sizeof(last));
+	assert_int_equal(read(dripping.slow.returned_fd, &last, sizeof(last)), sizeof(last));
+	close(dripping.slow.gate);
+	close(dripping.slow.returned_fd);
+}
+
 /* Works on until it is told that its caller has looked at it as often as would be enough to leave one that sleeps. */
 struct busy_call {
 	struct foreign_call call;
@@ -143,7 +217,7 @@ static bool count_look(void *context)
 static void a_hand_that_works_is_waited_for(void **state)
 {
 	struct busy_call busy = {.call = {.run = run_busy}};
-	const struct foreign_patience patience = {LIMIT_MS, count_look, &busy};
+	const struct foreign_patience patience = {LIMIT_MS, count_look, &busy, 10 * LIMIT_MS};
 
 	(void)state;
 	assert_int_equal(foreign_call_make(&busy.call, &patience), 0);
@@ -159,8 +233,8 @@ static bool is_not_wanted(void *context)
 static void a_call_that_is_not_wanted_any_more_is_left_sooner(void **state)
 {
 	struct slow_call slow = make_slow(DEVICE);
-	const struct foreign_patience hour = {3600000, NULL, NULL};
-	const struct foreign_patience little = {400, is_not_wanted, NULL};
+	const struct foreign_patience hour = {.limit_ms = 3600000};
+	const struct foreign_patience little = {400, is_not_wanted, NULL, 0};
 	struct slow_call other = {.call = {.run = run_at_once}};
 
 	(void)state;
@@ -175,6 +249,8 @@ int main(void)
 		cmocka_unit_test(a_call_that_returns_belongs_to_its_caller),
 		cmocka_unit_test(a_call_that_hangs_is_left_behind_and_named_once),
 		cmocka_unit_test(with_too_many_left_behind_no_call_is_made),
+		cmocka_unit_test(a_user_leaves_only_a_share_of_the_hands_behind),
+		cmocka_unit_test(a_file_system_that_answers_bit_by_bit_is_left),
 		cmocka_unit_test(a_hand_that_works_is_waited_for),
 		cmocka_unit_test(a_call_that_is_not_wanted_any_more_is_left_sooner),
 	};
