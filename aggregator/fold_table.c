@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash_index.h"
+
 #define SLOTS_MIN 1024u /* power of two */
 
 static_assert(sizeof(struct fold_key) == 9 * sizeof(uint32_t),
@@ -19,18 +21,6 @@ struct fold_table {
 	slot_t *slots;          /* hash << 32 | row index + 1; 0: empty */
 	uint32_t slot_mask;
 };
-
-static uint32_t hash_key(const struct fold_key *key)
-{
-	uint64_t words[5] = {0}, hash = 0;
-
-	memcpy(words, key, sizeof(*key));
-	for (int i = 0; i < 5; i++) {
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 32;
-	}
-	return (uint32_t)hash;
-}
 
 static void place(slot_t *slots, uint32_t mask, uint32_t hash, uint32_t row)
 {
@@ -111,7 +101,7 @@ static struct fold_row *find(const struct fold_table *table, const struct fold_k
 int fold_table_add(struct fold_table *table, const struct fold_key *key, uint64_t count,
 		   uint64_t ns, uint64_t bytes)
 {
-	uint32_t hash = hash_key(key);
+	uint32_t hash = hash_index_hash(key, sizeof(*key));
 	struct fold_row *row = find(table, key, hash);
 
 	if (!row) {

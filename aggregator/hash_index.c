@@ -1,8 +1,11 @@
 #include "hash_index.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <time.h>
 
 #define SLOTS_MIN 64u
 
@@ -62,19 +65,44 @@ int hash_index_insert(struct hash_index *index, uint32_t hash, uint32_t id)
 	return 0;
 }
 
+static uint64_t secret[2];
+
+/* Without random numbers, in the first moment of a system, the clock has to do. */
+static void make_secret(void)
+{
+	struct timespec now;
+
+	if (getrandom(secret, sizeof(secret), GRND_NONBLOCK) != sizeof(secret)) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		secret[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
+		secret[1] = (uintptr_t)&now ^ secret[0] << 7;
+	}
+	secret[0] |= 1; /* a factor */
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	unsigned __int128 product = (unsigned __int128)(hash ^ word) * secret[0];
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Jobs choose what is hashed here. Nobody can choose much that has one hash without the secret of this process. */
 uint32_t hash_index_hash(const void *data, size_t size)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const uint8_t *bytes = data;
-	uint64_t hash = size, word;
+	uint64_t word = 0;
 
+	pthread_once(&once, make_secret);
+	uint64_t hash = secret[1] ^ size;
 	for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
 		memcpy(&word, bytes, sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 32;
+		hash = mix(hash, word);
 	}
 	word = 0;
 	if (size)
 		memcpy(&word, bytes, size);
-	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+	hash = mix(hash, word);
 	return (uint32_t)(hash ^ hash >> 32);
 }

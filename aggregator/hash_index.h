@@ -25,6 +25,7 @@ uint32_t hash_index_find(const struct hash_index *index, uint32_t hash, hash_ind
 /* id: not 0, and not there yet. 0 or -ENOMEM: unchanged. */
 int hash_index_insert(struct hash_index *index, uint32_t hash, uint32_t id);
 
+/* Another one in each process: it depends on a secret. Any thread. */
 uint32_t hash_index_hash(const void *data, size_t size);
 
 #endif
