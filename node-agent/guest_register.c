@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "fair_shares.h"
 #include "proc_file.h"
 
 #define MAGIC 0x31726774u
@@ -30,9 +32,16 @@ static int map(struct guest_register *reg)
 {
 	int fd = open(reg->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
 
+	struct stat status;
+
 	if (fd < 0)
 		return -errno;
-	int r = -posix_fallocate(fd, 0, sizeof(struct page));
+	int r = fstat(fd, &status) ? -errno : 0;
+	/* Who owns it could cut it short under our mapping. */
+	if (r == 0 && (!S_ISREG(status.st_mode) || status.st_uid != geteuid()))
+		r = -EPERM;
+	if (r == 0)
+		r = -posix_fallocate(fd, 0, sizeof(struct page));
 	if (r == 0) {
 		void *page =
 			mmap(NULL, sizeof(struct page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -108,13 +117,19 @@ static uint32_t find(const struct guest_register *reg, uid_t uid,
 	return i;
 }
 
-static uint32_t find_free(const struct guest_register *reg)
+/* A free place that this user may have. GUEST_REGISTER_MAX: there is none. */
+static uint32_t find_place(const struct guest_register *reg, uid_t uid)
 {
-	uint32_t i = 0;
+	const struct guest_register_entry *entries = reg->page->entries;
+	uint32_t place = GUEST_REGISTER_MAX, left = 0, held = 0;
 
-	while (i < GUEST_REGISTER_MAX && reg->page->entries[i].is_used)
-		i++;
-	return i;
+	for (uint32_t i = 0; i < GUEST_REGISTER_MAX; i++) {
+		held += entries[i].is_used && entries[i].uid == uid;
+		left += !entries[i].is_used;
+		if (!entries[i].is_used && place == GUEST_REGISTER_MAX)
+			place = i;
+	}
+	return fair_shares_admit(uid, held, left) ? place : GUEST_REGISTER_MAX;
 }
 
 void guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
@@ -122,7 +137,7 @@ void guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
 {
 	if (!reg || find(reg, uid, hello->instance) < GUEST_REGISTER_MAX)
 		return; /* an agent before us had it: it stays, and is told of again */
-	uint32_t i = find_free(reg);
+	uint32_t i = find_place(reg, uid);
 	if (i == GUEST_REGISTER_MAX)
 		return;
 	struct guest_register_entry *entry = &reg->page->entries[i];

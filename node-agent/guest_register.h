@@ -9,7 +9,7 @@
 
 #include "proto/handshake.h"
 
-#define GUEST_REGISTER_MAX     1024u /* at a time; further ones are not kept */
+#define GUEST_REGISTER_MAX     1024u /* at a time, shared by users (fair_shares.h); further ones are not kept */
 #define GUEST_REGISTER_COMMAND 160u  /* bytes, with the end; a longer one is cut */
 
 struct guest_register;
@@ -23,7 +23,8 @@ struct guest_register_entry {
 	char command[GUEST_REGISTER_COMMAND];
 };
 
-/* Opens SOCKET.guests (mode 0600) or makes it; what an agent before us left in it stays. 0; -errno: *reg is NULL. */
+/* Opens SOCKET.guests (mode 0600) or makes it; what an agent before us left in it stays. 0; -EPERM: there is something
+ * that is no file of ours; other -errno. On error *reg is NULL. */
 int guest_register_open(const char *socket_path, struct guest_register **reg);
 
 /* Removes the file if nobody is in it. Accepts NULL, as all below do. */

@@ -127,18 +127,47 @@ static void one_that_comes_again_has_one_entry(void **state)
 	guest_register_stored(reg, 1);
 }
 
+static void add_many(uid_t uid)
+{
+	for (uint32_t i = 0; i <= GUEST_REGISTER_MAX; i++) {
+		const struct guest_hello hello = hello_of(i + 1);
+
+		guest_register_add(reg, getpid(), uid, &hello);
+	}
+	nr_left = 0;
+	guest_register_each(reg, on_left, NULL);
+}
+
+static void store_many(uid_t uid)
+{
+	for (uint32_t i = 0; i <= GUEST_REGISTER_MAX; i++) {
+		const struct guest_hello hello = hello_of(i + 1);
+
+		guest_register_told(reg, uid, hello.instance, 1);
+	}
+	guest_register_stored(reg, 1);
+}
+
 static void of_too_many_the_first_are_kept(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i <= GUEST_REGISTER_MAX; i++)
-		add(i + 1);
-	nr_left = 0;
-	guest_register_each(reg, on_left, NULL);
+	add_many(geteuid());
 	assert_int_equal(nr_left, GUEST_REGISTER_MAX);
 	assert_int_equal(last.hello.run, GUEST_REGISTER_MAX);
-	for (uint32_t i = 0; i < GUEST_REGISTER_MAX; i++)
-		tell(i + 1, 1);
-	guest_register_stored(reg, 1);
+	store_many(geteuid());
+}
+
+static void no_user_keeps_out_all_others(void **state)
+{
+	const uid_t one = geteuid() + 1, other = geteuid() + 2;
+
+	(void)state;
+	add_many(one);
+	assert_int_equal(nr_left, GUEST_REGISTER_MAX / 2);
+	add_many(other);
+	assert_int_equal(nr_left, GUEST_REGISTER_MAX / 2 + GUEST_REGISTER_MAX / 4);
+	store_many(one);
+	store_many(other);
 }
 
 static void an_empty_register_leaves_no_file(void **state)
@@ -176,6 +205,21 @@ static void a_link_in_its_place_is_refused(void **state)
 	assert_int_equal(guest_register_open(path, &reg), 0);
 }
 
+static void another_users_file_in_its_place_is_refused(void **state)
+{
+	(void)state;
+	struct guest_register *refused;
+
+	guest_register_close(reg);
+	close(open(file, O_WRONLY | O_CREAT, 0666));
+	if (chown(file, geteuid() + 1, (gid_t)-1) == 0) {
+		assert_int_equal(guest_register_open(path, &refused), -EPERM);
+		assert_null(refused);
+	}
+	unlink(file);
+	assert_int_equal(guest_register_open(path, &reg), 0);
+}
+
 static void without_a_register_nothing_happens(void **state)
 {
 	(void)state;
@@ -197,9 +241,11 @@ int main(void)
 		TEST(who_was_told_of_stays_until_that_is_stored),
 		TEST(one_that_comes_again_has_one_entry),
 		TEST(of_too_many_the_first_are_kept),
+		TEST(no_user_keeps_out_all_others),
 		TEST(an_empty_register_leaves_no_file),
 		TEST(what_another_build_left_says_nothing),
 		TEST(a_link_in_its_place_is_refused),
+		TEST(another_users_file_in_its_place_is_refused),
 		TEST(without_a_register_nothing_happens),
 	};
 
