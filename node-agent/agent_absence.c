@@ -47,14 +47,28 @@ static int publish(struct agent *agent, uid_t uid, struct process_description *d
 	return publisher_send(agent->publisher, &message);
 }
 
-/* Takes the description. Without memory for a user's first one, the log alone tells. */
-static void leave_out(struct agent *agent, uid_t uid, struct process_description *description,
-		      enum process_state state)
+/* NULL: none of the user's. */
+static struct left_out *find_left_out(const struct agent *agent, uid_t uid)
 {
 	struct left_out *left_out = agent->left_out;
 
 	while (left_out && left_out->uid != uid)
 		left_out = left_out->next;
+	return left_out;
+}
+
+static bool may_name(struct agent *agent, uid_t uid)
+{
+	return fair_shares_may_take(&agent->absences, uid,
+				    AGENT_ABSENCES_MAX - agent->absences.total);
+}
+
+/* Takes the description. Without memory for a user's first one, the log alone tells. */
+static void leave_out(struct agent *agent, uid_t uid, struct process_description *description,
+		      enum process_state state)
+{
+	struct left_out *left_out = find_left_out(agent, uid);
+
 	if (left_out) {
 		left_out->count++;
 		process_description_destroy(description);
@@ -77,9 +91,7 @@ static void leave_out(struct agent *agent, uid_t uid, struct process_description
 static void tell(struct agent *agent, uid_t uid, struct process_description *description,
 		 const char *why, enum process_state state)
 {
-	if (!fair_shares_may_take(&agent->absences, uid,
-				  AGENT_ABSENCES_MAX - agent->absences.total) ||
-	    publish(agent, uid, description, why, state)) {
+	if (!may_name(agent, uid) || publish(agent, uid, description, why, state)) {
 		leave_out(agent, uid, description, state);
 		return;
 	}
@@ -113,7 +125,7 @@ static void tell_left_out(struct agent *agent)
 void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence)
 {
 	struct agent *agent = context;
-	struct process_description *description;
+	struct left_out *left_out = find_left_out(agent, uid);
 	struct guest_hello hello = {
 		.pid = absence->pid,
 		.run = absence->run,
@@ -124,9 +136,16 @@ void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest
 	const char *why = absence_text(absence, text, sizeof(text));
 
 	memcpy(hello.instance, absence->instance, sizeof(hello.instance));
-	description = process_description_create(0, pid, &hello, agent->strings, &agent->devices);
-	if (description)
-		tell(agent, uid, description, why, PROCESS_ENDED);
+	/* One that is only counted is not described: its words would take ids from all users. */
+	if (left_out && !may_name(agent, uid)) {
+		left_out->count++;
+	} else {
+		struct process_description *description = process_description_create(
+			0, pid, &hello, agent->strings, &agent->devices);
+
+		if (description)
+			tell(agent, uid, description, why, PROCESS_ENDED);
+	}
 	run_table_absent(agent->runs, hello.run, uid, why, publisher_last_seq(agent->publisher));
 }
 

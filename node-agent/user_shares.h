@@ -1,6 +1,6 @@
-/* What each user's processes have put into the dictionaries. Ids are never given back, so that one user
- * alone could use them up for everybody: users share them (fair_shares.h). Which strings and stacks are known is remembered for each user apart, so that none pushes out another's.
- * Single-threaded: only the agent loop calls it. */
+/* What each user's processes have put into the dictionaries. Ids are never given back, so that one user alone could use
+ * them up for everybody: users share them (fair_shares.h). Which strings and stacks are known is remembered for each
+ * user apart, so that none pushes out another's. Single-threaded: only the agent loop calls it. */
 #ifndef USER_SHARES_H
 #define USER_SHARES_H
 
@@ -25,8 +25,8 @@ uint64_t user_shares_bytes(const struct user_shares *shares); /* that are rememb
 /* A process of the user's begins: its share, borrowed until user_shares_destroy(). NULL: out of memory. */
 struct user_share *user_share_join(struct user_shares *shares, uid_t uid);
 
-/* It has ended. With the last process of a user other than root and our own, what is remembered is forgotten, unless
- * more of it was asked for again than was entered. share: NULL is accepted. */
+/* A process has ended. What is remembered of a user other than root and our own is then forgotten, unless more of it
+ * was asked for again than was entered. share: NULL is accepted. */
 void user_share_leave(struct user_share *share);
 
 /* Root's, or our own user's. */

@@ -413,6 +413,10 @@ static void guests_that_wait_when_the_agent_is_asked_to_end_are_read(void **stat
 	close(ring_fd);
 }
 
+#define NOT_NAMED 100u
+
+static char unnamed[8], *program = unnamed; /* our own first argument, which is what we are called */
+
 /* It says that there is no memory for a ring; the agent hangs up once it has heard. */
 static void say_absence(const struct fixture *fixture)
 {
@@ -442,8 +446,11 @@ static void processes_that_cannot_be_recorded_are_named_or_counted(void **state)
 	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
 
 	start_agent(fixture, &options);
-	for (uint32_t i = 0; i < AGENT_ABSENCES_MAX + 8; i++)
+	for (uint32_t i = 0; i < AGENT_ABSENCES_MAX + NOT_NAMED; i++) {
+		/* Each says that it is another program. */
+		snprintf(program, sizeof("12345"), "%u", i);
 		say_absence(fixture);
+	}
 	stop_and_serve(fixture);
 	for (uint32_t id = 1; id <= AGENT_ABSENCES_MAX; id++)
 		assert_non_null(strstr(aggregator_view_process(&fixture->view, id)->notice,
@@ -451,8 +458,10 @@ static void processes_that_cannot_be_recorded_are_named_or_counted(void **state)
 	struct aggregator_view_process *rest =
 		aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 1);
 	assert_int_equal(rest->state, PROCESS_ENDED);
-	assert_non_null(strstr(rest->notice, "this process and 7 others of its user"));
+	assert_non_null(strstr(rest->notice, "this process and 99 others of its user"));
 	assert_int_equal(aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 2)->state, 0);
+	/* What is only counted has no words. */
+	assert_true(fixture->view.nr_strings < AGENT_ABSENCES_MAX + NOT_NAMED / 2);
 }
 
 static void guest_whose_pid_is_anothers_by_now_is_not_taken_for_that_one(void **state)
@@ -536,6 +545,7 @@ int main(int argc, char **argv)
 		TEST(errors_at_the_start_name_what_and_where),
 	};
 
+	program = argv[0];
 	if (argc == 5 && strcmp(argv[1], "guest") == 0)
 		return guest_program_run(argv + 2);
 	return cmocka_run_group_tests(tests, NULL, NULL);
