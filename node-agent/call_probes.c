@@ -290,7 +290,10 @@ static int use_mapping(struct call_probes *probes, struct prober *process,
 		sites_visit_end(visit);
 	if (is_new) {
 		r = visit_for_sites(probes, view, entry, &visit);
-		if (r == 0) {
+		/* Another file may be mapped there by now. */
+		if (r == 0)
+			file = find_file(probes, visit);
+		if (r == 0 && !file) {
 			file = add_file(probes, visit);
 			r = file ? 0 : -ENOMEM;
 		}
