@@ -272,11 +272,6 @@ void call_program_silence(struct call_program *program)
 	*program->is_silent = 1;
 }
 
-enum call_links_way call_program_way(const struct call_program *program)
-{
-	return program->way;
-}
-
 /* ---- links -------------------------------------------------------------------------------------- */
 
 /* So many functions from sites on, in one link. Its descriptor, or -errno. */

@@ -48,8 +48,6 @@ void call_program_forget(struct call_program *program, pid_t pid);
 /* From now on no call is taken any more; also none that was entered before. */
 void call_program_silence(struct call_program *program);
 
-enum call_links_way call_program_way(const struct call_program *program);
-
 /* Begins to time the functions of the file that fd is open on, which may be closed afterwards. *nr_failed: those of them on which the kernel
  * puts no probe. 0; -errno: none was put. On error *links is NULL. Links go before their program. */
 int call_links_create(struct call_program *program, int fd, const struct call_sites *sites,
