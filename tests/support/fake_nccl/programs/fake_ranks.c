@@ -40,7 +40,7 @@
 /* In each round of work there is a burst, anywhere, so that ranks do not all want the CPU at once. */
 #define ROUND_NS    4000000u
 #define BURST_NS    480000u
-#define BURST_TURNS 100000u /* between two looks at the clock, which are system calls */
+#define BURST_TURNS 10000u /* some 20 us between two looks at the clock, which are system calls */
 
 FAKE_CUDA_KERNEL(fake_compute, FAKE_CUDA_FIXED_NS(50000));
 
