@@ -42,7 +42,7 @@ by_stream() {
 			gpu = frame[1]; sub(/^GPU/, "", gpu); stream = frame[2]; sub(/^stream/, "", stream); sub(/ .*/, "", stream)
 			sum[gpu " " stream " " frame[nr]] += weight
 		}
-		END { for (key in sum) if (sum[key]) printf "%s %d\n", key, sum[key] }' | LC_ALL=C sort
+		END { for (key in sum) if (sum[key]) printf "%s %.0f\n", key, sum[key] }' | LC_ALL=C sort
 }
 
 # truth_by_stream COLUMN FILE...: the same of the truth, from one of its columns. GPU work alone, as all here.
@@ -59,7 +59,7 @@ truth_by_stream() {
 			else leaf = "[GPU" gpu "_Memset]"
 			sum[gpu " " $at["stream_id"] " " leaf] += $at[column]
 		}
-		END { for (key in sum) if (sum[key]) printf "%s %d\n", key, sum[key] }' "$@" | LC_ALL=C sort
+		END { for (key in sum) if (sum[key]) printf "%s %.0f\n", key, sum[key] }' "$@" | LC_ALL=C sort
 }
 
 # truth_sum COLUMN FILE...
@@ -69,11 +69,11 @@ truth_sum() {
 	awk -F'\t' -v column="$column" '
 		FNR == 1 { sub(/^# */, "", $1); for (i = 1; i <= NF; i++) at[$i] = i; next }
 		/^#/ || $at["kind"] !~ /^(kernel|memcpy|memset|graph)$/ { next }
-		{ sum += $at[column] } END { printf "%d\n", sum }' "$@"
+		{ sum += $at[column] } END { printf "%.0f\n", sum }' "$@"
 }
 
 # sum_folded [FILE...]: the sum of the weights of folded lines.
-sum_folded() { awk '{ s += $NF } END { printf "%d\n", s }' "$@"; }
+sum_folded() { awk '{ s += $NF } END { printf "%.0f\n", s }' "$@"; }
 
 # total_ns PROFILE [REPORT-OPTION...], rank_ns PROFILE RANK: the ns of all, or of one rank's, GPU work.
 total_ns() { "$flamegrid" report "$@" --unit ns 2>/dev/null | sum_folded; }
@@ -85,7 +85,7 @@ groups() { "$flamegrid" report "$1" --by "$2" 2>/dev/null | cut -d';' -f1 | LC_A
 # ledger PROFILE REASON: the count of one line of the ledger, 0 if it is not there.
 ledger() {
 	"$flamegrid" report "$1" --format json | tr -d ' \n' | grep -o "\"reason\":\"$2\",\"count\":[0-9]*" |
-		awk -F: '{ sum += $NF } END { printf "%d\n", sum }'
+		awk -F: '{ sum += $NF } END { printf "%.0f\n", sum }'
 }
 
 same_lines() {

@@ -30,13 +30,13 @@ compare_with_truth "$scratch/profile.db" "$scratch/truth" "after $agents agents"
 "$flamegrid" report "$scratch/profile.db" --format folded --weight count >"$scratch/folded" 2>/dev/null
 lost=$(ledger "$scratch/profile.db" probe_lost)
 echo "$lost of 400000 stacks were lost"
-marked=$(awk '/\[frames missing\];cuLaunchKernel;/ { sum += $NF } END { printf "%d\n", sum }' "$scratch/folded")
+marked=$(awk '/\[frames missing\];cuLaunchKernel;/ { sum += $NF } END { printf "%.0f\n", sum }' "$scratch/folded")
 # One that is asked to end leaves the launches that are just being made, one a thread; one that is killed takes with it what it has counted since
 # its last account.
 check "launches with a mark, $marked, are those that were lost, $lost" [ $((marked - lost)) -ge 0 -a $((marked - lost)) -le 1000 ]
 same "launches with their function above them, or a mark" "$(awk '
 	/;launch_from_k[0-9]+;cudaLaunchKernel;/ || /\[frames missing\];cuLaunchKernel;/ { sum += $NF }
-	END { printf "%d\n", sum }' "$scratch/folded")" 400000
+	END { printf "%.0f\n", sum }' "$scratch/folded")" 400000
 # The C library's outermost function is only seen by the guest's walk.
 check "some stacks are the kernel's" grep -q '^[^;]*;run_thread;' "$scratch/folded"
 check "some stacks are the guest's" grep -q '^[^;]*;[^;]*;run_thread;' "$scratch/folded"

@@ -25,7 +25,7 @@ whole() {
 	folded "$1"
 	same_lines "$1: stacks as the guest walks them" "$scratch/$1.folded" "$scratch/$3.folded"
 	same "$1: launches with their function above them" \
-		"$(awk '/;launch_from_k[0-9]+;cudaLaunchKernel;/ { sum += $NF } END { printf "%d\n", sum }' "$scratch/$1.folded")" "$2"
+		"$(awk '/;launch_from_k[0-9]+;cudaLaunchKernel;/ { sum += $NF } END { printf "%.0f\n", sum }' "$scratch/$1.folded")" "$2"
 	same "$1: stacks lost" "$(ledger "$scratch/$1" probe_lost)" 0
 	check "$1: BPF can be used" sh -c '! grep -q "walk themselves" "$1"' sh "$scratch/$1.err"
 }
@@ -35,7 +35,7 @@ whole() {
 by_kernel() {
 	local nr
 	nr=$("$flamegrid" report "$scratch/$1" --format folded --weight count 2>/dev/null |
-		awk '/^[^;]*;run_thread;/ { sum += $NF } END { printf "%d\n", sum }')
+		awk '/^[^;]*;run_thread;/ { sum += $NF } END { printf "%.0f\n", sum }')
 	echo "$1: $nr stacks are the kernel's"
 	check "$1: some stacks are the kernel's" [ "$nr" -gt 0 ]
 }
@@ -66,8 +66,8 @@ for how in return _exit kill9-self; do
 	folded "$how"
 	same "$how: stacks lost" "$(ledger "$scratch/$how" probe_lost)" 0
 	same "$how: GPU work with its function above it" \
-		"$(awk '/;launch_from_k[0-9]+;cudaLaunchKernel;/ { sum += $NF } END { printf "%d\n", sum }' "$scratch/$how.folded")" \
-		"$(awk '{ sum += $NF } END { printf "%d\n", sum }' "$scratch/$how.folded")"
+		"$(awk '/;launch_from_k[0-9]+;cudaLaunchKernel;/ { sum += $NF } END { printf "%.0f\n", sum }' "$scratch/$how.folded")" \
+		"$(awk '{ sum += $NF } END { printf "%.0f\n", sum }' "$scratch/$how.folded")"
 	same "$how: GPU records under no launch" "$(ledger "$scratch/$how" unmatched_record)" 0
 done
 
@@ -118,9 +118,9 @@ echo "behind: $lost of 120000 stacks were lost"
 check "behind: stacks were lost" [ "$lost" -gt 0 ]
 same "behind: launches with a stack or a mark" "$(awk '
 	/(^|;)\[frames missing\];cuLaunchKernel;\[GPU0_Kernel\]/ { sum += $NF }
-	/;launch_from_k[0-9]+;cudaLaunchKernel;\[GPU0_Kernel\]/ { sum += $NF } END { printf "%d\n", sum }' "$scratch/behind.folded")" 120000
+	/;launch_from_k[0-9]+;cudaLaunchKernel;\[GPU0_Kernel\]/ { sum += $NF } END { printf "%.0f\n", sum }' "$scratch/behind.folded")" 120000
 same "behind: launches with a mark" \
-	"$(awk '/\[frames missing\];cuLaunchKernel;/ { sum += $NF } END { printf "%d\n", sum }' "$scratch/behind.folded")" "$lost"
+	"$(awk '/\[frames missing\];cuLaunchKernel;/ { sum += $NF } END { printf "%.0f\n", sum }' "$scratch/behind.folded")" "$lost"
 same "behind: GPU records under no launch" "$(ledger "$scratch/behind" unmatched_record)" 0
 
 # ---- who may not use BPF is told so in one line, and has the guest's walk

@@ -9,12 +9,12 @@ sites() {
 		gpu = "-"; kind = frame[nr]; sub(/.*\]/, "", kind)
 		if (match(frame[nr], /^\[GPU[0-9]+_/)) gpu = substr(frame[nr], 5, RLENGTH - 5)
 		sum[gpu " " kind " " frame[nr - 2]] += bytes
-	} END { for (key in sum) if (sum[key]) printf "%s %d\n", key, sum[key] }' "$1" | LC_ALL=C sort
+	} END { for (key in sum) if (sum[key]) printf "%s %.0f\n", key, sum[key] }' "$1" | LC_ALL=C sort
 }
 
 # truth_sites COLUMN FILE: the same of the truth, from a column of its "#memory_site" lines, counted from 1.
 truth_sites() {
-	awk -F'\t' -v column="$1" '$1 == "#memory_site" && $column { printf "%s %s %s %d\n", $2, $3, $4, $column }' "$2" |
+	awk -F'\t' -v column="$1" '$1 == "#memory_site" && $column { printf "%s %s %s %.0f\n", $2, $3, $4, $column }' "$2" |
 		LC_ALL=C sort
 }
 

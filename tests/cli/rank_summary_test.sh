@@ -30,7 +30,7 @@ column() {
 truth() {
 	awk -F'\t' -v column="$1" -v kind="$2" -v pattern="$3" -v invert="$4" '
 		FNR == 1 { sub(/^# */, "", $1); for (i = 1; i <= NF; i++) at[$i] = i; next }
-		$at["kind"] == kind && ($at["name"] ~ pattern) != invert { sum += $at[column] } END { printf "%d\n", sum }' "$5"
+		$at["kind"] == kind && ($at["name"] ~ pattern) != invert { sum += $at[column] } END { printf "%.0f\n", sum }' "$5"
 }
 # unions FILE: window, busy, NCCL's time and that of it beside other kernels, of single records. Times are less the first, as awk
 # has 53 bits.
@@ -48,7 +48,7 @@ unions() {
 			if (open[1] && open[2]) both += gap
 			open[$3] += $2; last = $1
 		}
-		END { printf "%d %d %d %d\n", last, busy, nccl, both }'
+		END { printf "%.0f %.0f %.0f %.0f\n", last, busy, nccl, both }'
 }
 
 # ---- eight ranks, each with kernels of both sorts on two streams at once, and copies. Rank 5 has fewer rounds.

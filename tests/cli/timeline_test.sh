@@ -20,14 +20,14 @@ leaves() {
 	shift 2
 	"$flamegrid" report "$scratch/$name" --planes "$planes" "$@" 2>/dev/null | awk '
 		{ weight = $NF; sub(/ [0-9]+$/, ""); sub(/.*;/, ""); sum[$0] += weight }
-		END { for (leaf in sum) if (sum[leaf]) printf "%s %d\n", leaf, sum[leaf] }' | LC_ALL=C sort
+		END { for (leaf in sum) if (sum[leaf]) printf "%s %.0f\n", leaf, sum[leaf] }' | LC_ALL=C sort
 }
 # truth_leaves NAME KIND LEAF COLUMN: the same of the truth.
 truth_leaves() {
 	awk -F'\t' -v kind="$2" -v leaf="$3" -v column="$4" '
 		FNR == 1 { sub(/^# */, "", $1); for (i = 1; i <= NF; i++) at[$i] = i; next }
 		$at["kind"] == kind { sum["[GPU" $at["device_index"] "_" leaf "]" $at["name"]] += $at[column] }
-		END { for (leaf in sum) if (sum[leaf]) printf "%s %d\n", leaf, sum[leaf] }' "$scratch/$1.truth" | LC_ALL=C sort
+		END { for (leaf in sum) if (sum[leaf]) printf "%s %.0f\n", leaf, sum[leaf] }' "$scratch/$1.truth" | LC_ALL=C sort
 }
 # equals NAME PLANE LEAF: counts and nanoseconds of a plane are the truth.
 equals() {
