@@ -44,8 +44,16 @@ for r in 0 1 2 3; do
 	same "pairs: rank $r: what was captured but others" "$(kernels pairs $r | tr ',' '\n' | grep -v '^other ' | paste -sd, -)" \
 		"step7 $n,step14 $n,step21 $n,step28 $n"
 done
+# Said after the window, by a thread that looks now and then: the program ends when it has been.
 FAKE_CUDA_DEVICES=1 "$flamegrid" run --devices "$scratch/devices.0" --every-steps 300 -o "$scratch/long" -- \
-	"$BUILD/tests/fake_windows" --steps --milliseconds 600 >"$scratch/long.out" 2>&1
+	"$BUILD/tests/fake_windows" --steps --until "$scratch/over" >"$scratch/long.out" 2>&1 &
+rank_pid[long]=$!
+mkfifo "$scratch/nothing"
+until grep -q 'CUPTI stays' "$scratch/long.out" || ! kill -0 ${rank_pid[long]}; do read -r -t 0.05 _ <>"$scratch/nothing"; done
+touch "$scratch/over"
+wait ${rank_pid[long]}
+same "long: status" $? 0
+rank_pid=()
 "$flamegrid" report "$scratch/long" --format table >"$scratch/pairs.table"
 contains "pairs: says why CUPTI stays" "$scratch/pairs.table" "it tells where the program's steps begin, which are counted"
 
