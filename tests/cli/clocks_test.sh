@@ -22,7 +22,7 @@ for host in one two; do
 	mkfifo "$scratch/ready.$host"
 	ip netns exec "$tag-$host" unshare -T --monotonic "${!planted}" "$BUILD/bin/flamegrid-agent" --keys "$scratch/keys/agent.keys" \
 		--connect tcp://10.213.78.1:5599 --socket "$scratch/agent.$host" --node-name "node-$host" --devices "$scratch/devices.$host" \
-		2> >(tee "$scratch/ready.$host" >"$scratch/agent.$host.log") &
+		2> >(tee -p "$scratch/ready.$host" >"$scratch/agent.$host.log") &
 	agents="$agents $!"
 	daemons="$daemons $!"
 	grep -m1 -q 'listening on' "$scratch/ready.$host"

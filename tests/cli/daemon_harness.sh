@@ -9,7 +9,7 @@ start() {
 	local name=$1
 	shift
 	mkfifo "$scratch/ready"
-	"$@" 2> >(tee "$scratch/ready" >>"$scratch/$name.log") &
+	"$@" 2> >(tee -p "$scratch/ready" >>"$scratch/$name.log") &
 	started=$!
 	grep -m1 -q 'listening on' "$scratch/ready"
 	rm -f "$scratch/ready"

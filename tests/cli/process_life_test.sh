@@ -18,7 +18,7 @@ agent= daemon= helper=
 
 start() {
 	mkfifo "$scratch/ready"
-	"$@" 2> >(tee "$scratch/ready" >>"$scratch/daemons.log") &
+	"$@" 2> >(tee -p "$scratch/ready" >>"$scratch/daemons.log") &
 	started=$!
 	grep -m1 -q 'listening on' "$scratch/ready"
 	rm -f "$scratch/ready"

@@ -32,7 +32,7 @@ start() {
 	mapfile -t command <<<"$words"
 	mkfifo "$scratch/ready"
 	(cd / && exec setpriv --reuid $service --regid $service --clear-groups --no-new-privs --bounding-set "$rights" --inh-caps "$rights" --ambient-caps "$rights" \
-		env -i PATH=/usr/bin:/bin python3 "$filter" "$units/$unit" "${command[@]}") 2> >(tee "$scratch/ready" >>"$scratch/$name.log") &
+		env -i PATH=/usr/bin:/bin python3 "$filter" "$units/$unit" "${command[@]}") 2> >(tee -p "$scratch/ready" >>"$scratch/$name.log") &
 	started=$!
 	grep -m1 -q 'listening on' "$scratch/ready"
 	same "$name comes up" $? 0

@@ -41,7 +41,7 @@ start_agents() { # RANKS-A-HOST OPTION...
 		rm -f "$scratch/ready.$host"
 		mkfifo "$scratch/ready.$host"
 		skewed $host "$BUILD/bin/flamegrid-agent" --keys "$scratch/keys/agent.keys" --connect "tcp://$subnet.1:5599" --socket "$scratch/agent.$host" \
-			--node-name "h$host" --devices "$scratch/devices.$host" "$@" 2> >(tee "$scratch/ready.$host" >"$scratch/agent.$host.log") &
+			--node-name "h$host" --devices "$scratch/devices.$host" "$@" 2> >(tee -p "$scratch/ready.$host" >"$scratch/agent.$host.log") &
 		agents="$agents $!"
 		daemons="$daemons $!"
 		grep -m1 -q 'listening on' "$scratch/ready.$host"
