@@ -38,6 +38,12 @@ end_service() {
 	service=
 }
 site=(--aggregator "$at" --keys "$scratch/keys/agent.keys")
+# A rank waits two seconds for the aggregator's word. On a busy machine it may come later: that is said instead, and the profile gets all.
+late='has not confirmed all of what was recorded here'
+# says_place WHAT PLACE FILE...: what the ranks of a node say: where the profile is, or that they have not heard in time.
+says_place() { check "$1" grep -qF -e ":$2" -e "$late" "${@:3}"; }
+# The profile of the last job that began, which is a process alone: its name is made of host, pid and a number.
+last_alone() { sed -n 's/^flamegrid: \(.*\.[0-9]*\.[0-9a-f]*\) begins$/\1/p' "$log" | tail -n 1; }
 
 # rank JOB RANK SIZE NODE OPTION... -- COMMAND...: in the background.
 rank() {
@@ -74,8 +80,8 @@ for job in red blue; do
 	check "$job: nothing lost" "$flamegrid" report "$profile" --strict -o /dev/null
 	same "$job: what is there" "$(ls "$profile" | tr '\n' ' ')" "flame.html gpu.folded profile.db "
 	same "$job: who can read it" "$(stat -c %a "$profile" "$profile/profile.db" | tr '\n' ' ')" "750 640 "
-	contains "$job: rank 0 says where it is" "$scratch/$job.err.0" ":$profile"
-	same "$job: the others say nothing" "$(cat "$scratch/$job".err.[1-3])" ""
+	says_place "$job: rank 0 says where it is" "$profile" "$scratch/$job".err.[01]
+	same "$job: the others say nothing" "$(cat "$scratch/$job".err.[1-3] | grep -v "$late")" ""
 done
 same "what is left on the nodes" "$(ls "$XDG_RUNTIME_DIR")" ""
 same "nothing is written where the jobs run" "$(ls -d flamegrid-profile* ./*.rendezvous 2>/dev/null)" ""
@@ -83,7 +89,8 @@ same "nothing is written where the jobs run" "$(ls -d flamegrid-profile* ./*.ren
 # ---- the same name again is another job; a process that is alone is one, too
 rank red 0 1 0 --aggregator "tcp://localhost:$port" --keys "$scratch/keys/agent.keys" -- $work --launches 300 # of one: no step
 await red 0 0
-alone=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' "$scratch/red.err.0")
+alone=$(last_alone)
+says_place "it says where it is" "$alone" "$scratch/red.err.0"
 check "it is complete" says "$alone is complete"
 compare_with_truth "$alone" "$scratch/red.truth.0" "a process alone"
 for r in 0 1; do rank red $r 2 $r "${site[@]}" --title "the second" --inlines -- $work --launches 200; done
@@ -199,7 +206,8 @@ one=("$work" --launches 100)
 run_with() { FLAMEGRID_CONFIG=$config "$flamegrid" run --devices "$scratch/devices.0" "$@" >"$scratch/out" 2>"$scratch/err"; }
 FAKE_CUDA_TRUTH=$scratch/file.truth run_with -- $work --launches 100
 same "by the file alone: status" $? 0
-profile=$(sed -n 's/^flamegrid: run: the profile is [^:]*://p' "$scratch/err")
+profile=$(last_alone)
+says_place "by the file alone: says where it is" "$profile" "$scratch/err"
 check "the service has it" says "$profile is complete"
 compare_with_truth "$profile" "$scratch/file.truth" "by the file alone"
 before=$(ls "$scratch/jobs" | wc -l)
@@ -298,7 +306,7 @@ service=$!
 check "the other service is there" says "listening on ipc://$scratch/one"
 FAKE_CUDA_TRUTH=$scratch/one.truth "$flamegrid" run --devices "$scratch/devices.0" --aggregator "ipc://$scratch/one" -- $work --launches 250 >"$scratch/out" 2>"$scratch/err"
 same "its job" $? 0
-contains "where the one profile is" "$scratch/err" ":$(realpath "$scratch/one.db")"
+says_place "where the one profile is" "$(realpath "$scratch/one.db")" "$scratch/err"
 end_service
 compare_with_truth "$scratch/one.db" "$scratch/one.truth" "one profile"
 "$flamegrid" aggregate --listen ipc://x --store y --wait-nodes 0 2>"$scratch/err"
