@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bpf_fixture.h"
+#include "kernel_map.h"
 
 #define MS 1000000ull
 
@@ -25,8 +26,18 @@ static unsigned line_of(const char *text)
 	return line;
 }
 
-static struct bpf_fixture *capture(const struct bpf_source_options *options, const char *what,
-				   uint64_t amount, struct victim_report *report)
+/* Until the agent has found the interpreter, however long it waits for a processor: what the process does before then has no frames. */
+static void await_interpreter(struct bpf_fixture *fixture, pid_t pid)
+{
+	int pythons = kernel_map_find("pythons");
+
+	while (!kernel_map_has(pythons, (uint32_t)pid))
+		bpf_fixture_pass(fixture, 1);
+}
+
+/* A script is an interpreter's before it begins; a program may come to be one later. */
+static struct bpf_fixture *capture(const struct bpf_source_options *options, bool is_script,
+				   const char *what, uint64_t amount, struct victim_report *report)
 {
 	struct bpf_source_options mine = *options;
 
@@ -36,6 +47,8 @@ static struct bpf_fixture *capture(const struct bpf_source_options *options, con
 	if (!fixture->source)
 		fail_msg("BPF is needed here: %s", fixture->notices);
 	pid_t pid = bpf_fixture_start(fixture, what, amount);
+	if (is_script && options->stack_mode != STACK_MODE_NATIVE)
+		await_interpreter(fixture, pid);
 	bpf_fixture_release(fixture);
 	*report = bpf_fixture_await(fixture, pid);
 	bpf_fixture_stop(fixture);
@@ -48,7 +61,7 @@ static struct bpf_fixture *capture_script(const struct bpf_source_options *optio
 {
 	bpf_fixture_victim(python_path);
 	bpf_fixture_script(script_path);
-	struct bpf_fixture *fixture = capture(options, what, amount, report);
+	struct bpf_fixture *fixture = capture(options, true, what, amount, report);
 	assert_string_equal(fixture->notices, "");
 	return fixture;
 }
@@ -369,7 +382,7 @@ static struct bpf_fixture *capture_made(unsigned named, unsigned threads, unsign
 	bpf_fixture_script(NULL);
 	snprintf(what, sizeof(what), "%s/libpython3.%u-made.so,%u,%u", made_folder, named, threads,
 		 frames);
-	return capture(&options, what, 200 * MS, report);
+	return capture(&options, false, what, 200 * MS, report);
 }
 
 static bool has_leaf_and_root(const struct bpf_fixture *fixture, const struct host_sample *sample,

@@ -10,36 +10,23 @@
 
 #include "bpf/sample_event.h"
 #include "bpf_fixture.h"
+#include "kernel_map.h"
 #include "node-agent/event_loop.h"
 
 #define MS       1000000ull
-#define FDS_MAX  1024
 #define STEPS    64u         /* states that a switch looks at */
 #define AGAIN_NS (100u * MS) /* then a thread is searched for again */
 #define COUNT    2000u       /* waits */
 
 static const char *made_folder;
 
-/* The kernel's half has its counters in maps, which this program has open; those of a test that failed come first. */
-static int find_map(const char *name)
-{
-	for (int fd = FDS_MAX; fd > 2; fd--) {
-		struct bpf_map_info info = {0};
-		uint32_t size = sizeof(info);
-
-		if (bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && strcmp(info.name, name) == 0)
-			return fd;
-	}
-	fail_msg("no map is called %s", name);
-	abort();
-}
-
+/* The kernel's half has its counters in maps. */
 static uint64_t count_steps(void)
 {
 	struct sample_viewer viewer;
 	uint32_t zero = 0;
 
-	assert_int_equal(bpf_map_lookup_elem(find_map("viewer"), &zero, &viewer), 0);
+	assert_int_equal(bpf_map_lookup_elem(kernel_map_find("viewer"), &zero, &viewer), 0);
 	return viewer.python_steps;
 }
 
@@ -85,7 +72,7 @@ static struct bpf_fixture *capture(struct victim_report *report, uint64_t *steps
 	pid_t pid = bpf_fixture_start(fixture, what, COUNT);
 	dup2(before, STDIN_FILENO);
 	bpf_fixture_release(fixture);
-	while (bpf_map_lookup_elem(find_map("pythons"), &pid, &where) || !where.start)
+	while (bpf_map_lookup_elem(kernel_map_find("pythons"), &pid, &where) || !where.start)
 		bpf_fixture_pass(fixture, 1);
 	assert_int_equal(write(input[1], "x", 1), 1);
 	while (!has_come(fixture))
@@ -161,7 +148,7 @@ static void passes_come_sooner_for_a_while_where_code_was_gone(void **state)
 	snprintf(what, sizeof(what), "%s/libpython3.11-made.so,11,11", made_folder);
 	pid_t pid = bpf_fixture_start(fixture, what, 200 * MS);
 	bpf_fixture_release(fixture);
-	while (bpf_map_lookup_elem(find_map("pythons"), &pid, &where) || !where.start)
+	while (bpf_map_lookup_elem(kernel_map_find("pythons"), &pid, &where) || !where.start)
 		bpf_fixture_pass(fixture, 1);
 	assert_false(bpf_source_misses_code(fixture->source, event_loop_now_ns()));
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
