@@ -38,9 +38,10 @@ end_service() {
 	service=
 }
 site=(--aggregator "$at" --keys "$scratch/keys/agent.keys")
-# A rank waits two seconds for the aggregator's word. On a busy machine it may come later: that is said instead, and the profile gets all.
+# A rank waits two seconds for the aggregator's word. On a busy machine the word may come later: then the rank says so,
+# and the profile gets all.
 late='has not confirmed all of what was recorded here'
-# says_place WHAT PLACE FILE...: what the ranks of a node say: where the profile is, or that they have not heard in time.
+# says_place WHAT PLACE FILE...: a node's ranks say where the profile is, or that they have not heard in time.
 says_place() { check "$1" grep -qF -e ":$2" -e "$late" "${@:3}"; }
 # The profile of the last job that began, which is a process alone: its name is made of host, pid and a number.
 last_alone() { sed -n 's/^flamegrid: \(.*\.[0-9]*\.[0-9a-f]*\) begins$/\1/p' "$log" | tail -n 1; }
