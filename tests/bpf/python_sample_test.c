@@ -26,7 +26,8 @@ static unsigned line_of(const char *text)
 	return line;
 }
 
-/* Until the agent has found the interpreter, however long it waits for a processor: what the process does before then has no frames. */
+/* Until the agent has found the interpreter, however long it waits for a processor. What the process does before then has
+ * no frames. */
 static void await_interpreter(struct bpf_fixture *fixture, pid_t pid)
 {
 	int pythons = kernel_map_find("pythons");
