@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -367,7 +368,8 @@ static void file_that_was_unloaded_before_its_build_gets_no_table(void **state)
 struct reader {
 	struct fixture *fixture;
 	atomic_bool *stop;
-	uint64_t found, wrong;
+	_Atomic uint64_t found;
+	uint64_t wrong;
 };
 
 static void *read_rules(void *user)
@@ -398,7 +400,6 @@ static void readers_get_right_rules_while_segments_come_and_go(void **state)
 	struct reader readers[READERS];
 	pthread_t threads[READERS];
 	atomic_bool stop = false;
-	uint64_t found = 0;
 
 	unwind_tables_add(fixture->tables, &fixture->other.module);
 	unwind_tables_build(fixture->tables, UNWIND_BUILD_ALL);
@@ -406,6 +407,10 @@ static void readers_get_right_rules_while_segments_come_and_go(void **state)
 		readers[i] = (struct reader){.fixture = fixture, .stop = &stop};
 		pthread_create(&threads[i], NULL, read_rules, &readers[i]);
 	}
+	/* On a busy machine all rounds may fit into the time that a thread takes to begin. */
+	for (int i = 0; i < READERS; i++)
+		while (atomic_load(&readers[i].found) == 0)
+			sched_yield();
 	for (int round = 0; round < ROUNDS; round++) {
 		unwind_tables_add(fixture->tables, &fixture->made.module);
 		unwind_tables_add(fixture->tables, &filler);
@@ -416,10 +421,8 @@ static void readers_get_right_rules_while_segments_come_and_go(void **state)
 	atomic_store(&stop, true);
 	for (int i = 0; i < READERS; i++) {
 		pthread_join(threads[i], NULL);
-		found += readers[i].found;
 		assert_int_equal(readers[i].wrong, 0);
 	}
-	assert_true(found > 0);
 }
 
 int main(void)

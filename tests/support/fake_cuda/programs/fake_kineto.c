@@ -2,8 +2,8 @@
  *
  *   fake_kineto LIBRARY BEFORE WITHIN AFTER [--late] [--rest] [--tear-down]
  *
- * BEFORE, WITHIN and AFTER are kernels; each may be "-": until SIGUSR1 begins the session, SIGUSR2 ends it, SIGTERM ends the
- * program. --late loads the library after the first CUDA call, at SIGHUP if BEFORE is "-". --rest waits
+ * BEFORE, WITHIN and AFTER are kernels; each may be "-": one kernel and more until SIGUSR1 begins the session, SIGUSR2 ends
+ * it, SIGTERM ends the program. --late loads the library after the first CUDA call, at SIGHUP if BEFORE is "-". --rest waits
  * for SIGUSR2 before it ends the session. --tear-down gives the
  * subscription back after the session and ends CUPTI. Within the session a context is created. Then it prints
  * "subscribed RESULT RESULT RESULT contexts COUNT", with --tear-down "torn down RESULT RESULT RESULT", "launched COUNT" and
@@ -60,9 +60,9 @@ static void launch(struct fake_cuda_kernel *kernel)
 static void run(const char *count, int phase, struct fake_cuda_kernel *kernel)
 {
 	bool open = strcmp(count, "-") == 0;
-	unsigned long long nr = open ? 0 : strtoull(count, NULL, 10);
+	unsigned long long nr = open ? 1 : strtoull(count, NULL, 10);
 
-	while (open ? !signals[phase] : nr-- > 0) {
+	for (unsigned long long i = 0; i < nr || (open && !signals[phase]); i++) {
 		launch(kernel);
 		if (load_wanted && !session)
 			load();
