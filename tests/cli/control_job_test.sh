@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # `flamegrid control` of a whole job, on fake CUDA: four ranks on two nodes open the same window; who takes a command, and who does not.
+. "$(dirname "$0")/own_tmp.sh"
 . "$(dirname "$0")/harness.sh"
 fake_windows=$BUILD/tests/fake_windows
 export XDG_RUNTIME_DIR=$scratch/runtime

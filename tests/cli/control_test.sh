@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `flamegrid control`, on fake CUDA: a running job's capture is started and ended, all of its processes or one, those that come
 # later too; what was captured is whole.
+. "$(dirname "$0")/own_tmp.sh"
 . "$(dirname "$0")/harness.sh"
 fake_windows=$BUILD/tests/fake_windows
 list=$(devices 1)
