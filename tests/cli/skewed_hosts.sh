@@ -48,6 +48,23 @@ start_agents() { # RANKS-A-HOST OPTION...
 	done
 }
 
+# An agent's clocks are compared a few round trips after it is connected, which may be after its ranks' end where others have
+# the processors.
+mkfifo "$scratch/nothing"
+until_compared() { # STORE: those of all hosts
+	until [ "$("$flamegrid" report "$1" --clocks --format csv 2>/dev/null | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		/^h/ && $at["compared"] > 0 { hosts++ } END { print hosts + 0 }')" = 4 ]; do
+		read -r -t 0.1 _ <>"$scratch/nothing"
+	done
+}
+
+ended() { # PID: adds to $status
+	wait "$1"
+	status="$status $?"
+	rm -f "/dev/shm/faketime_shm_$1" "/dev/shm/sem.faketime_sem_$1" # libfaketime's, of programs that end without exit handlers
+}
+
 # job NAME RANKS "AGENT-OPTION..." "AGGREGATOR-OPTION..." RANKS-OPTION...: its profile is $scratch/NAME.db.
 job() {
 	local name=$1 here=$(($2 / 4)) host pid pids= status=
@@ -58,11 +75,11 @@ job() {
 			--job "$name-$$" "${@:5}" >"$scratch/$name.out.$host" 2>"$scratch/$name.err.$host" &
 		pids="$pids $!"
 	done
-	for pid in $pids $agents $aggregator; do
-		case " $agents $aggregator " in *" $pid "*) kill -TERM "$pid" ;; esac
-		wait "$pid"
-		status="$status $?"
-		rm -f "/dev/shm/faketime_shm_$pid" "/dev/shm/sem.faketime_sem_$pid" # libfaketime's, of programs that end without exit handlers
+	for pid in $pids; do ended "$pid"; done
+	until_compared "$scratch/$name.db"
+	for pid in $agents $aggregator; do
+		kill -TERM "$pid"
+		ended "$pid"
 	done
 	same "$name: what all ended with" "$status" " 0 0 0 0 0 0 0 0 0"
 }

@@ -62,7 +62,8 @@ planted work 3 'host code \(rank_work\)'
 check_samples work
 
 # ---- a slow data loader ----
-job load 8 "--off-cpu 100us" "--raw-samples on" --steps 100 --load 8000 --more-load 6:30
+# Shorter waits are so many that the agents may have no time for their stacks.
+job load 8 "--off-cpu 1ms" "--raw-samples on" --steps 100 --load 8000 --more-load 6:30
 planted load 6 'waits \(poll, rank_load\)'
 check_samples load
 
