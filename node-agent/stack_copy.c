@@ -49,6 +49,14 @@ static bool read_word(const struct walk *walk, uint64_t address, uint64_t *word)
 	}
 }
 
+/* A function that is about to return has popped its caller's rbp, and its rule still names the place. What lies below
+ * sp is not in the copy, and the register has the value. */
+static void restore_fp(struct walk *walk, uint64_t saved)
+{
+	if (saved >= walk->sp)
+		walk->has_fp = read_word(walk, saved, &walk->fp);
+}
+
 /* Into the caller's frame. rbp: where it was saved, in words from base. */
 static bool move(struct walk *walk, uint64_t cfa, uint64_t base, int32_t rbp)
 {
@@ -57,7 +65,7 @@ static bool move(struct walk *walk, uint64_t cfa, uint64_t base, int32_t rbp)
 	if (rbp == UNWIND_RBP_LOST)
 		walk->has_fp = false;
 	else if (rbp != UNWIND_RBP_KEPT)
-		walk->has_fp = read_word(walk, base + (uint64_t)(int64_t)rbp * WORD, &walk->fp);
+		restore_fp(walk, base + (uint64_t)(int64_t)rbp * WORD);
 	walk->exact = false;
 	walk->sp = cfa;
 	return read_word(walk, cfa - WORD, &walk->pc);

@@ -63,6 +63,33 @@ static void rules_lead_to_the_first_function(void **state)
 	assert_false(complete);
 }
 
+/* pop %rbp; pop %r12; ret: before each of the last two. */
+static void a_function_about_to_return_has_its_callers_frame_pointer(void **state)
+{
+	struct code code = {{
+		unwind_rule(UNWIND_RSP, 2, -3), /* behind the first pop */
+		unwind_rule(UNWIND_RSP, 1, -3), /* behind the second */
+		unwind_rule(UNWIND_RBP, 2, -2), /* the caller, by its frame pointer */
+		unwind_rule_special(UNWIND_OUTERMOST),
+	}};
+	uint64_t frames[8];
+	bool complete;
+
+	(void)state;
+	words[0] = words[1] = 0x310;
+	words[8] = 0x1234;
+	words[9] = 0x410;
+	for (uint64_t pc = 0x110; pc <= 0x210; pc += 0x100) {
+		struct stack_copy copy = copy_of(pc, SP + 64);
+
+		assert_int_equal(stack_copy_walk(&copy, find, &code, frames, 8, &complete), 3);
+		assert_true(complete);
+		assert_int_equal(frames[0], pc);
+		assert_int_equal(frames[1], 0x310);
+		assert_int_equal(frames[2], 0x410);
+	}
+}
+
 static void a_stack_that_is_cut_ends_there(void **state)
 {
 	struct code code = {{unwind_rule(UNWIND_RSP, 2, UNWIND_RBP_KEPT)}};
@@ -156,6 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(rules_lead_to_the_first_function, set_up),
+		cmocka_unit_test_setup(a_function_about_to_return_has_its_callers_frame_pointer, set_up),
 		cmocka_unit_test_setup(a_stack_that_is_cut_ends_there, set_up),
 		cmocka_unit_test_setup(walk_goes_on_in_the_second_part, set_up),
 		cmocka_unit_test_setup(nothing_in_it_is_believed, set_up),
