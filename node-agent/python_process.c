@@ -389,6 +389,7 @@ struct walk {
 	struct python_process_frames *to;
 	uint32_t segment; /* its first frame's index */
 	bool has_waiting; /* a frame of it that has not begun: shown if it has no other */
+	bool has_code;    /* a frame ran code, whether that could be read or not */
 	struct message_frame waiting;
 };
 
@@ -445,7 +446,10 @@ static int add_frame(struct walk *walk, const struct sample_python_frame *raw, u
 	struct message_frame frame;
 	int r = python_codes_find(python->codes, address, raw->identity, &code);
 
-	if (r == -ESTALE && python->scope->missed)
+	bool had_code = raw->identity && r != -EPROTO;
+	walk->has_code |= had_code;
+	/* A sooner look does not help where the kernel's half saw no code, either. */
+	if (r == -ESTALE && had_code && python->scope->missed)
 		python->scope->missed(python->scope->context);
 	if (r == 0) {
 		python->checked = true;
@@ -508,7 +512,9 @@ int python_process_frames(struct python_process *python, const struct sample_pyt
 		return 0;
 	for (uint32_t i = 0; i < nr_raw && i < SAMPLE_PYTHON_DEPTH && r == 0; i++)
 		r = walk_frame(&walk, &raw[i]);
-	if (r == 0)
+	/* In CPython 3.11 and 3.12 a thread that enters a loop sets its C frame some instructions before the C frame
+	 * points to a Python frame. Meanwhile it points to whatever the stack held. */
+	if (r == 0 && (walk.has_code || !frames->unread))
 		return 0;
 	frames->nr = 0;
 	frames->unread = true;

@@ -57,7 +57,8 @@ struct python_process_frames {
 	struct message_frame frames[SAMPLE_PYTHON_DEPTH];
 	bool segment_end[SAMPLE_PYTHON_DEPTH]; /* stack_merge.h */
 	uint32_t nr;
-	bool unread; /* there were frames whose code could not be read: marks stand for them, or there are none at all */
+	/* Code of some frames could not be read: marks stand for them. Or none of the frames was one, and nr is 0. */
+	bool unread;
 };
 
 /* Frames as the kernel's half has them, at most SAMPLE_PYTHON_DEPTH, to frames of the agent: without the interpreter's own, and those

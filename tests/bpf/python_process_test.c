@@ -195,21 +195,26 @@ static void names_that_make_no_sense_cost_themselves_only(void **state)
 		python_fixture_read(fixture, &raw, 1);
 		python_fixture_check_name(fixture, 0, i == 0 ? "<unknown>" : "<unreadable>");
 	}
-	/* Longer than anything, of no kind, not a string, not there at all. */
+	/* Longer than anything, of no kind, not a string, not there at all. Their callers have names. */
+	struct sample_python_frame frames[] = {
+		raw, python_fixture_raw_frame(fixture, &fixture->made.root, 0)};
 	fake_object_put64(&code->name, PYTHON_OBJECT_SIZE, UINT64_MAX);
 	fake_object_put32(&code->code, fixture->made.library.layout.code_version, 10);
-	raw = python_fixture_raw_frame(fixture, code, 0);
-	python_fixture_read(fixture, &raw, 1);
+	frames[0] = python_fixture_raw_frame(fixture, code, 0);
+	python_fixture_read(fixture, frames, 2);
 	python_fixture_check_name(fixture, 0, "[frames missing]");
+	python_fixture_check_name(fixture, 1, "root");
 	fake_object_put64(&code->code, fixture->made.library.layout.code_qualified_name, 8);
 	fake_object_put32(&code->code, fixture->made.library.layout.code_version, 11);
-	raw = python_fixture_raw_frame(fixture, code, 0);
-	python_fixture_read(fixture, &raw, 1);
+	frames[0] = python_fixture_raw_frame(fixture, code, 0);
+	python_fixture_read(fixture, frames, 2);
 	python_fixture_check_name(fixture, 0, "[frames missing]");
-	raw.code = 16;
-	raw.identity = 5;
-	python_fixture_read(fixture, &raw, 1);
+	python_fixture_check_name(fixture, 1, "root");
+	frames[0].code = 16;
+	frames[0].identity = 5;
+	python_fixture_read(fixture, frames, 2);
 	python_fixture_check_name(fixture, 0, "[frames missing]");
+	python_fixture_check_name(fixture, 1, "root");
 	python_fixture_destroy(fixture);
 }
 
