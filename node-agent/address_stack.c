@@ -222,7 +222,7 @@ static int read_python(struct address_stack *stacks, const struct address_list *
 	int r = 0;
 
 	frames->nr = 0;
-	frames->unread = false;
+	frames->unread = frames->by_address = false;
 	if (!stacks->python.process || list->nr_user == 0)
 		return 0;
 	if (list->nr_python)
@@ -453,8 +453,9 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 		return r;
 	if (r)
 		*node_id = STACK_NODE_NONE;
-	/* What could not be read may be readable the next time. */
-	if (!list->nr_python || !stacks->python_frames.unread)
+	/* What could not be read may be readable the next time, or be something else. */
+	const struct python_process_frames *python = &stacks->python_frames;
+	if (!list->nr_python || (!python->unread && !python->by_address))
 		remember(stacks, hash, *node_id, *lacks);
 	*lacks |= hurried ? ADDRESS_STACK_HURRIED : 0;
 	return 0;

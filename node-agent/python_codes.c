@@ -18,6 +18,7 @@
 #define LINES_TOTAL_MAX  (64u << 20)
 #define STRING_BYTES_MAX (1u << 16) /* of one name */
 #define CODE_BYTES       (PYTHON_LAYOUT_OFFSET_MAX + 8u)
+#define PLACES           (1u << 12) /* addresses whose last code is known */
 #define NAMELESS         "<unknown>"
 #define AHEAD            3u /* a code's file, its name and its lines */
 #define AHEAD_BYTES      512u
@@ -30,6 +31,11 @@ struct python_code {
 	int32_t first_line, first;
 	uint32_t lines_size;
 	uint8_t *lines; /* owns */
+};
+
+/* What was last found at an address. */
+struct place {
+	uint64_t address, identity; /* identity 0: nothing was */
 };
 
 /* Bytes of the process that were read with others. */
@@ -51,6 +57,7 @@ struct python_codes {
 	uint32_t nr;
 	struct window ahead[AHEAD]; /* of the code that is being read */
 	bool has_missed;            /* something else of it was read, by itself */
+	struct place places[PLACES];
 	struct python_code slots[SLOTS];
 };
 
@@ -337,14 +344,41 @@ static struct python_code *slot_of(struct python_codes *codes, uint64_t address,
 	return &codes->slots[i];
 }
 
+static struct place *place_of(struct python_codes *codes, uint64_t address)
+{
+	return &codes->places[(uint32_t)(address * 0x9e3779b97f4a7c15ull >> 32) % PLACES];
+}
+
+static bool is_there(struct python_codes *codes, uint64_t address, uint64_t identity)
+{
+	uint8_t object[CODE_BYTES];
+
+	forget_ahead(codes);
+	return remote_memory_read(codes->pid, address, object, codes->code_size) == 0 &&
+	       is_code(codes, object) && is_identity(codes, object, identity);
+}
+
+/* 0: it is not known what is there. */
+static uint64_t identity_at(struct python_codes *codes, uint64_t address)
+{
+	for (struct python_codes *known = codes; known; known = known->parent) {
+		const struct place *place = place_of(known, address);
+
+		if (place->identity && place->address == address)
+			return is_there(codes, address, place->identity) ? place->identity : 0;
+	}
+	return 0;
+}
+
 int python_codes_find(struct python_codes *codes, uint64_t address, uint64_t identity,
 		      const struct python_code **code)
 {
-	struct python_code read = {.address = address, .identity = identity};
-
 	*code = NULL;
 	if (identity == 0)
+		identity = identity_at(codes, address);
+	if (identity == 0)
 		return -ESTALE;
+	struct python_code read = {.address = address, .identity = identity};
 	struct python_code *slot = slot_of(codes, address, identity);
 	if (!slot->identity) {
 		int r = read_code(codes, &read);
@@ -362,6 +396,7 @@ int python_codes_find(struct python_codes *codes, uint64_t address, uint64_t ide
 		codes->nr++;
 		codes->lines_total += read.lines_size;
 	}
+	*place_of(codes, address) = (struct place){address, identity};
 	*code = slot;
 	return 0;
 }

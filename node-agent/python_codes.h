@@ -33,7 +33,9 @@ void python_codes_inherit(struct python_codes *codes, struct python_codes *paren
 
 struct python_code; /* borrowed until the next python_codes_find() */
 
-/* 0; -ESTALE: other code is there by now, or none, and so it is where it was forked from; -EPROTO: it is this one, and
+/* identity 0: it could not be read when it was seen. It is then the code that was last found at the address, here or
+ * where it was forked from, if it is there now, too; else -ESTALE.
+ * 0; -ESTALE: other code is there by now, or none, and so it is where it was forked from; -EPROTO: it is this one, and
  * no code; -ENOSPC: no room for its names; -ENOMEM. On error *code is NULL. */
 int python_codes_find(struct python_codes *codes, uint64_t address, uint64_t identity,
 		      const struct python_code **code);

@@ -447,7 +447,8 @@ static int add_frame(struct walk *walk, const struct sample_python_frame *raw, u
 	int r = python_codes_find(python->codes, address, raw->identity, &code);
 
 	bool had_code = raw->identity && r != -EPROTO;
-	walk->has_code |= had_code;
+	walk->has_code |= r == 0 || had_code;
+	walk->to->by_address |= r == 0 && raw->identity == 0;
 	/* A sooner look does not help where the kernel's half saw no code, either. */
 	if (r == -ESTALE && had_code && python->scope->missed)
 		python->scope->missed(python->scope->context);
@@ -506,7 +507,7 @@ int python_process_frames(struct python_process *python, const struct sample_pyt
 	int r = 0;
 
 	frames->nr = 0;
-	frames->unread = false;
+	frames->unread = frames->by_address = false;
 	*refused = false;
 	if (python->state != PYTHON_PROCESS_READY)
 		return 0;

@@ -59,6 +59,8 @@ struct python_process_frames {
 	uint32_t nr;
 	/* Code of some frames could not be read: marks stand for them. Or none of the frames was one, and nr is 0. */
 	bool unread;
+	/* Code of some frames was told by its address alone, where there may be other code the next time. */
+	bool by_address;
 };
 
 /* Frames as the kernel's half has them, at most SAMPLE_PYTHON_DEPTH, to frames of the agent: without the interpreter's own, and those
