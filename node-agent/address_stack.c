@@ -236,6 +236,19 @@ static int read_python(struct address_stack *stacks, const struct address_list *
 	return r;
 }
 
+/* Which of its native frames are evaluation loops. Returns their number. */
+static uint32_t find_loops(struct address_stack *stacks, const struct address_list *list)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < list->nr_user; i++) {
+		stacks->is_loop[i] =
+			python_process_is_loop(stacks->python.process, place_of(list->user, i));
+		nr += stacks->is_loop[i];
+	}
+	return nr;
+}
+
 /* The user's part, complete: its native frames lead to the root. Appends frames to *depth. */
 static int add_user(struct address_stack *stacks, const struct address_list *list, bool complete,
 		    uint32_t *depth, uint32_t *lacks)
@@ -252,9 +265,10 @@ static int add_user(struct address_stack *stacks, const struct address_list *lis
 	bool differ;
 	int r = 0;
 
-	for (uint32_t i = 0; input.nr_python && i < list->nr_user; i++)
-		stacks->is_loop[i] =
-			python_process_is_loop(stacks->python.process, place_of(list->user, i));
+	uint32_t nr_loops = stacks->python.process && list->nr_python ? find_loops(stacks, list) : 0;
+	/* The innermost loop may not run a frame yet, or not any more. Each of the others does. */
+	if (input.nr_python == 0 && nr_loops > 1)
+		*lacks |= ADDRESS_STACK_NO_PYTHON;
 	uint32_t nr = stack_merge(&input, stacks->items, &differ);
 	if (differ)
 		*lacks |= ADDRESS_STACK_MISMATCH;

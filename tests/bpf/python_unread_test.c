@@ -162,6 +162,38 @@ static void a_forked_process_knows_what_was_at_an_address_from_its_parent(void *
 	python_fixture_destroy(fixture);
 }
 
+static void loops_without_frames_are_counted_but_for_the_innermost(void **state)
+{
+	struct python_fixture *fixture = python_fixture_create_ready(12);
+	/* The interpreter's own frame alone, as a loop that is being entered may seem to have it. */
+	const struct sample_python_frame own =
+		python_fixture_raw_frame(fixture, &fixture->made.root, 3u << SAMPLE_PYTHON_OWNER);
+	const struct address_stack_python python = {
+		.process = python_process_create(&fixture->scope, &fixture->outputs, getpid()),
+		.mode = STACK_MODE_LEAF,
+		.publish = ignore_place,
+	};
+	struct address_stack *stacks =
+		address_stack_create(&fixture->outputs, NULL, NULL, getpid(), true);
+	uint64_t user[2];
+	uint32_t node_id, lacks;
+
+	(void)state;
+	memcpy(&user[0], &fixture->made.loop, sizeof(user[0]));
+	user[1] = user[0] + 2;
+	struct address_list list = {.user = user, .nr_user = 1, .python = &own, .nr_python = 1};
+	address_stack_set_python(stacks, &python);
+	assert_int_equal(address_stack_find(stacks, &list, &node_id, &lacks), 0);
+	assert_int_equal(lacks, 0);
+	list.nr_user = 2;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(address_stack_find(stacks, &list, &node_id, &lacks), 0);
+		assert_int_equal(lacks, ADDRESS_STACK_NO_PYTHON);
+	}
+	address_stack_destroy(stacks);
+	python_fixture_destroy(fixture);
+}
+
 static void a_stack_told_by_addresses_is_not_remembered(void **state)
 {
 	struct python_fixture *fixture = python_fixture_create_ready(12);
@@ -201,6 +233,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_list_without_any_code_is_not_said_to_be_too_long),
 		cmocka_unit_test(code_that_the_kernel_could_not_read_is_what_was_there_and_is),
 		cmocka_unit_test(a_forked_process_knows_what_was_at_an_address_from_its_parent),
+		cmocka_unit_test(loops_without_frames_are_counted_but_for_the_innermost),
 		cmocka_unit_test(a_stack_told_by_addresses_is_not_remembered),
 	};
 
