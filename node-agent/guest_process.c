@@ -219,13 +219,14 @@ int32_t guest_process_rank(const struct guest_process *process)
 	return process_description_rank(process->description);
 }
 
-/* Whether all is known that is to be said of the end. */
+/* Whether all is known that is to be said of the end. An agent that goes on for others runs beside the jobs, and nobody
+ * tells it of a stop. */
 static bool is_end_known(struct guest_process *process, uint64_t now_ns)
 {
 	if (process->died && !process->died_ns)
 		process->died_ns = now_ns;
 	return !process->died || process->finished || process->hurries ||
-	       process->end != LEDGER_UNCLEAN_END ||
+	       process->scope->predecessors || process->end != LEDGER_UNCLEAN_END ||
 	       now_ns - process->died_ns >= GUEST_PROCESS_VERDICT_NS;
 }
 

@@ -6,6 +6,7 @@
 
 #include "guest_fixture.h"
 #include "node-agent/fair_shares.h"
+#include "node-agent/predecessor.h"
 #include "node-agent/probe_stacks.h"
 #include "node-agent/process_ledger.h"
 #include "node-agent/ring_ownership.h"
@@ -43,7 +44,8 @@ static int send_message(void *context, struct message *message)
 	return publisher_send(publisher, message);
 }
 
-static void create_process(void)
+/* predecessors: NULL: a process of an agent that `run` has made. */
+static void create_process(struct predecessor_table *predecessors)
 {
 	static const uint8_t epoch[RECORD_RING_EPOCH] = {1};
 	static struct guest_process_scope scope;
@@ -66,9 +68,16 @@ static void create_process(void)
 		.module = on_module,
 		.notice = on_notice,
 		.epoch = epoch,
+		.predecessors = predecessors,
 	};
 	assert_int_equal(guest_process_create(0, &arrival, &scope, &process), 0);
 	lane = (uint32_t)record_ring_claim_lane(ring);
+}
+
+static void destroy_process(void)
+{
+	guest_process_destroy(process);
+	record_ring_destroy(ring);
 }
 
 static int set_up(void **state)
@@ -83,7 +92,7 @@ static int set_up(void **state)
 	assert_int_equal(publisher_create(&options, &publisher, &error), 0);
 	builder = batch_builder_create(strings, stacks, send_message, NULL);
 	probe = probe_stacks_create();
-	create_process();
+	create_process(NULL);
 	guest_process_set_probe(process, probe);
 	return 0;
 }
@@ -91,9 +100,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	guest_process_destroy(process);
+	destroy_process();
 	probe_stacks_destroy(probe);
-	record_ring_destroy(ring);
 	batch_builder_destroy(builder);
 	publisher_destroy(publisher);
 	user_shares_destroy(shares);
@@ -119,14 +127,14 @@ static void read_stack(uint32_t correlation_id)
 	assert_int_equal(probe_stacks_put(probe, 0, correlation_id, addresses, 1, 1), 0);
 }
 
-static uint64_t probe_lost(void)
+static uint64_t counted(enum ledger_reason reason)
 {
 	uint32_t nr;
 	const struct ledger_entry *entries =
 		process_ledger_entries(guest_process_ledger(process), &nr);
 
 	for (uint32_t i = 0; i < nr; i++)
-		if (entries[i].reason == LEDGER_PROBE_LOST)
+		if (entries[i].reason == reason)
 			return entries[i].count;
 	return 0;
 }
@@ -147,15 +155,65 @@ static void a_launch_after_the_kernels_events_were_read_waits_for_the_next_pass(
 	read_stack(2);
 	assert_int_equal(guest_process_pass(process, 0), 0);
 	assert_int_equal(guest_process_launches(process), 2);
-	assert_int_equal(probe_lost(), 0);
+	assert_int_equal(counted(LEDGER_PROBE_LOST), 0);
 }
+
+/* One pass, of a process that is gone. */
+static void pass(uint64_t now_ns)
+{
+	guest_process_begin(process, now_ns);
+	assert_int_equal(guest_process_pass(process, now_ns), 0);
+}
+
+static void an_end_without_a_goodbye_waits_for_word_of_a_stop(void **state)
+{
+	(void)state;
+	guest_process_end(process, true);
+	pass(1);
+	assert_false(guest_process_is_over(process));
+	pass(GUEST_PROCESS_VERDICT_NS);
+	assert_false(guest_process_is_over(process));
+	guest_process_stop(process, LEDGER_INTERRUPTED_END);
+	pass(GUEST_PROCESS_VERDICT_NS);
+	assert_true(guest_process_is_over(process));
+	assert_int_equal(counted(LEDGER_INTERRUPTED_END), 1);
+	assert_int_equal(counted(LEDGER_UNCLEAN_END), 0);
+}
+
+static void an_end_waits_no_longer_than_the_verdict(void **state)
+{
+	(void)state;
+	guest_process_end(process, true);
+	pass(1);
+	pass(1 + GUEST_PROCESS_VERDICT_NS);
+	assert_true(guest_process_is_over(process));
+	assert_int_equal(counted(LEDGER_UNCLEAN_END), 1);
+}
+
+static void an_agent_that_goes_on_for_others_is_told_of_no_stop(void **state)
+{
+	const struct publisher_options own = {.endpoint = "ipc:///nonexistent/aggregator"};
+	struct predecessor_table *predecessors = predecessor_table_create(&own);
+
+	(void)state;
+	destroy_process();
+	create_process(predecessors);
+	guest_process_end(process, true);
+	pass(1);
+	assert_true(guest_process_is_over(process));
+	assert_int_equal(counted(LEDGER_UNCLEAN_END), 1);
+	predecessor_table_destroy(predecessors);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			a_launch_after_the_kernels_events_were_read_waits_for_the_next_pass, set_up,
-			tear_down),
+		TEST(a_launch_after_the_kernels_events_were_read_waits_for_the_next_pass),
+		TEST(an_end_without_a_goodbye_waits_for_word_of_a_stop),
+		TEST(an_end_waits_no_longer_than_the_verdict),
+		TEST(an_agent_that_goes_on_for_others_is_told_of_no_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
