@@ -1,6 +1,7 @@
 #include "agent_loop.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static void remove_process(struct agent *agent, uint32_t index)
 	run_table_end(agent->runs, guest_process_run(process), guest_process_uid(process), &sums);
 	bpf_source_detach(agent->bpf, process);
 	process_table_remove(agent->processes, index);
+	agent->has_ended = true;
 	probe_source_detach(agent->probe, probe);
 }
 
@@ -137,6 +139,18 @@ static void give_dictionaries_back(struct agent *agent)
 	}
 }
 
+/* What a process that has ended made us take: room that it filled, and what lies in holes of the heap, below what still
+ * lives. The heap keeps these by itself. */
+static void give_memory_back(struct agent *agent)
+{
+	if (!agent->has_ended)
+		return;
+	agent->has_ended = false;
+	batch_builder_give_back(agent->builder);
+	publisher_give_back(agent->publisher);
+	malloc_trim(0);
+}
+
 /* Until the next pass. */
 static uint64_t interval(const struct agent *agent, uint64_t now_ns)
 {
@@ -161,6 +175,7 @@ static int pass(struct agent *agent, uint64_t now_ns)
 	if (r == 0 && publisher_has_room(agent->publisher))
 		r = batch_builder_flush_dictionaries(agent->builder);
 	give_dictionaries_back(agent);
+	give_memory_back(agent);
 	agent->nr_passes += r == 0 && agent->has_all_samples && !agent->waits_for_room &&
 			    !agent->waits_for_stack && !agent->waits_for_names && !agent->has_more;
 

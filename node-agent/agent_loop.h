@@ -84,6 +84,7 @@ struct agent {
 	uint32_t turn;        /* with whom the next pass begins: room in the window is for all */
 	bool has_more;        /* in rings, within the pass at hand */
 	bool waits_for_names; /* of an untrusted process, to arrive */
+	bool has_ended;       /* a process, whose memory is to be given back */
 	bool waits_for_room, leaves_guests, has_all_samples;
 	uint64_t refused_guests;
 	struct agent_exchange exchange; /* with other threads */

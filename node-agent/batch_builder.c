@@ -9,6 +9,11 @@
 #define ITEMS_MAX        32768u /* of a dictionary in one message: below WIRE_FRAME_MAX together */
 #define MODULES_MAX      8192u  /* each takes an element of its own of WIRE_ELEMENTS_MAX */
 
+struct records {
+	struct launch_record launches[BATCH_RECORDS_MAX];
+	struct gpu_record gpu[BATCH_RECORDS_MAX];
+};
+
 struct batch_builder {
 	const struct string_dictionary *strings;
 	const struct stack_dictionary *stacks;
@@ -17,9 +22,8 @@ struct batch_builder {
 	uint32_t sent_strings, sent_modules, sent_codes, sent_frames, sent_nodes;
 	struct message_symbol *symbols; /* owns */
 	uint32_t nr_symbols, max_symbols;
+	struct records *records; /* owns */
 	uint32_t nr_launches, nr_gpu;
-	struct launch_record launches[BATCH_RECORDS_MAX];
-	struct gpu_record gpu[BATCH_RECORDS_MAX];
 };
 
 struct batch_builder *batch_builder_create(const struct string_dictionary *strings,
@@ -30,6 +34,11 @@ struct batch_builder *batch_builder_create(const struct string_dictionary *strin
 
 	if (!builder)
 		return NULL;
+	builder->records = malloc(sizeof(*builder->records));
+	if (!builder->records) {
+		free(builder);
+		return NULL;
+	}
 	builder->strings = strings;
 	builder->stacks = stacks;
 	builder->sink = sink;
@@ -42,19 +51,20 @@ void batch_builder_destroy(struct batch_builder *builder)
 	if (!builder)
 		return;
 	free(builder->symbols);
+	free(builder->records);
 	free(builder);
 }
 
 struct launch_record *batch_builder_launch_room(struct batch_builder *builder, uint32_t *room)
 {
 	*room = BATCH_RECORDS_MAX - builder->nr_launches;
-	return builder->launches + builder->nr_launches;
+	return builder->records->launches + builder->nr_launches;
 }
 
 struct gpu_record *batch_builder_gpu_room(struct batch_builder *builder, uint32_t *room)
 {
 	*room = BATCH_RECORDS_MAX - builder->nr_gpu;
-	return builder->gpu + builder->nr_gpu;
+	return builder->records->gpu + builder->nr_gpu;
 }
 
 void batch_builder_commit_launches(struct batch_builder *builder, uint32_t count)
@@ -190,6 +200,23 @@ bool batch_builder_has_records(const struct batch_builder *builder)
 	return builder->nr_launches || builder->nr_gpu;
 }
 
+/* Fresh memory is none until it is written. */
+void batch_builder_give_back(struct batch_builder *builder)
+{
+	struct records *records =
+		batch_builder_has_records(builder) ? NULL : malloc(sizeof(*records));
+
+	if (!records)
+		return;
+	free(builder->records);
+	builder->records = records;
+	if (builder->nr_symbols > 0)
+		return;
+	free(builder->symbols);
+	builder->symbols = NULL;
+	builder->max_symbols = 0;
+}
+
 bool batch_builder_is_flushed(const struct batch_builder *builder)
 {
 	return builder->nr_symbols == 0 &&
@@ -219,8 +246,8 @@ int batch_builder_flush(struct batch_builder *builder, uint32_t process_id, int6
 				.clock_valid = clock_valid,
 				.nr_launches = builder->nr_launches,
 				.nr_gpu = builder->nr_gpu,
-				.launches = builder->launches,
-				.gpu = builder->gpu,
+				.launches = builder->records->launches,
+				.gpu = builder->records->gpu,
 			},
 	};
 

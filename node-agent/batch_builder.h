@@ -37,6 +37,9 @@ void batch_builder_commit_gpu(struct batch_builder *builder, uint32_t count);
 /* Records are at hand: batch_builder_flush() will send a message of them after the dictionaries. */
 bool batch_builder_has_records(const struct batch_builder *builder);
 
+/* Gives the memory back that records took before they were sent. Room that was borrowed is gone. */
+void batch_builder_give_back(struct batch_builder *builder);
+
 /* Adds a name that was found for a frame, for the next flush. 0 or -ENOMEM. */
 int batch_builder_add_symbol(struct batch_builder *builder, uint32_t frame_id, uint32_t name_id);
 

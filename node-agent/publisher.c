@@ -528,6 +528,16 @@ int publisher_send(struct publisher *publisher, struct message *message)
 	return r ? r : send_window_push(publisher->window, frame, size);
 }
 
+void publisher_give_back(struct publisher *publisher)
+{
+	struct batch_encoder *encoder = batch_encoder_create();
+
+	if (!encoder)
+		return;
+	batch_encoder_destroy(publisher->encoder);
+	publisher->encoder = encoder;
+}
+
 bool publisher_has_room(const struct publisher *publisher)
 {
 	return send_window_size(publisher->window) < publisher->window_bytes;

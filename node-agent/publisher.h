@@ -57,6 +57,9 @@ uint64_t publisher_deadline_ns(const struct publisher *publisher);
  * publisher_step() sends it. 0; -EINVAL, -EMSGSIZE of the encoder; -ENOMEM. */
 int publisher_send(struct publisher *publisher, struct message *message);
 
+/* Gives room back that large messages took. Without memory for less, it stays. */
+void publisher_give_back(struct publisher *publisher);
+
 /* The window has room for another batch. */
 bool publisher_has_room(const struct publisher *publisher);
 

@@ -1,6 +1,5 @@
 #include "user_shares.h"
 
-#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,19 +114,13 @@ static bool is_useful(const struct user_share *share)
 		       stacks->nodes.count;
 }
 
-/* What processes leave in the heap lies in holes below what still lives. The heap keeps these by itself. */
 void user_share_leave(struct user_share *share)
 {
 	if (!share)
 		return;
 	share->nr_processes--;
-	if (user_share_is_trusted(share))
-		return;
-	const bool forgets = bytes_of(share) > 0 && !is_useful(share);
-	if (forgets)
+	if (!user_share_is_trusted(share) && !is_useful(share))
 		forget(share);
-	if (forgets || share->nr_processes == 0)
-		malloc_trim(0);
 }
 
 uint64_t user_shares_bytes(const struct user_shares *shares)

@@ -264,6 +264,29 @@ static void a_batch_is_full_at_its_limit(void **state)
 	assert_int_equal(checker->nr_gpu, BATCH_RECORDS_MAX);
 }
 
+static void memory_is_given_back_between_batches_alone(void **state)
+{
+	struct checker *checker = *state;
+	uint32_t name = intern(checker, "kernel");
+
+	add_stack(checker, add_module(checker, "/bin/app"), 0x20);
+	add_records(checker, 5, 0, 0);
+	batch_builder_give_back(checker->builder);
+	assert_int_equal(batch_builder_flush(checker->builder, 1, 0, 1), 0);
+	assert_int_equal(checker->nr_launches, 5);
+	assert_int_equal(batch_builder_add_symbol(checker->builder, 1, name), 0);
+	batch_builder_give_back(checker->builder);
+	assert_int_equal(batch_builder_flush_dictionaries(checker->builder), 0);
+	assert_int_equal(checker->nr_symbols, 1);
+	batch_builder_give_back(checker->builder);
+	add_records(checker, BATCH_RECORDS_MAX, 0, 0);
+	assert_int_equal(batch_builder_add_symbol(checker->builder, 1, name), 0);
+	assert_int_equal(batch_builder_flush(checker->builder, 1, 0, 1), 0);
+	assert_int_equal(checker->nr_launches, 5 + BATCH_RECORDS_MAX);
+	assert_int_equal(checker->nr_gpu, 5 + BATCH_RECORDS_MAX);
+	assert_int_equal(checker->nr_symbols, 2);
+}
+
 static void an_error_of_the_sink_is_passed_on(void **state)
 {
 	struct checker *checker = *state;
@@ -287,6 +310,7 @@ int main(void)
 		TEST(large_dictionaries_are_split_below_the_limits),
 		TEST(codes_go_before_the_frames_that_name_them),
 		TEST(a_batch_is_full_at_its_limit),
+		TEST(memory_is_given_back_between_batches_alone),
 		TEST(an_error_of_the_sink_is_passed_on),
 	};
 

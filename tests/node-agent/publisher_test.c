@@ -417,6 +417,22 @@ static void a_full_window_says_that_it_has_no_room_until_it_is_acknowledged(void
 	assert_true(publisher_has_room(fixture->publisher));
 }
 
+static void frames_outlive_the_room_that_they_were_made_in(void **state)
+{
+	struct fixture *fixture = *state;
+
+	publish(fixture, 2);
+	publisher_give_back(fixture->publisher);
+	publish(fixture, 1);
+	welcome(fixture, 0);
+	expect(fixture, 1, 3);
+	publisher_give_back(fixture->publisher);
+	publish(fixture, 1);
+	expect(fixture, 4, 4);
+	router_fixture_ack(fixture->router, 4);
+	await_ack(fixture, 4);
+}
+
 static void nonsense_from_the_other_side_is_passed_over(void **state)
 {
 	struct fixture *fixture = *state;
@@ -546,6 +562,7 @@ int main(void)
 		TEST(no_more_frames_are_in_flight_than_the_credit_allows),
 		TEST(a_credit_below_one_frame_still_lets_one_through),
 		TEST(a_full_window_says_that_it_has_no_room_until_it_is_acknowledged),
+		TEST(frames_outlive_the_room_that_they_were_made_in),
 		TEST(nonsense_from_the_other_side_is_passed_over),
 		TEST(an_aggregator_in_this_process_may_come_before_or_after_us),
 		TEST(clocks_are_compared_beside_data_and_the_result_is_told),
