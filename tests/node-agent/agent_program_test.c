@@ -93,14 +93,32 @@ static void a_failure_exits_with_1_and_names_what_and_where(void **state)
 	assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
 }
 
+/* What a process has in its environment, as one text; "": nothing could be read. */
+static void read_environment(pid_t pid, char *text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	int fd = open(path, O_RDONLY);
+	ssize_t got = fd >= 0 ? read(fd, text, size - 1) : 0;
+	if (fd >= 0)
+		close(fd);
+	for (ssize_t i = 0; i < got; i++)
+		if (text[i] == '\0')
+			text[i] = '\n';
+	text[got > 0 ? got : 0] = '\0';
+}
+
 static void sigterm_ends_it_with_a_last_flush(void **state)
 {
 	char directory[] = "/tmp/agent_program_test.XXXXXX", path[64];
 	struct router_fixture *router = router_fixture_create("tcp://127.0.0.1:*");
+	static char environment[64 << 10];
 	const struct message *message;
 	int status;
 
 	(void)state;
+	unsetenv("GLIBC_TUNABLES");
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/agent", directory);
 	pid_t pid = fork();
@@ -114,6 +132,8 @@ static void sigterm_ends_it_with_a_last_flush(void **state)
 	assert_int_equal(message->type, MESSAGE_HELLO);
 	router_fixture_welcome(router, 0, 8, 1u << 20);
 	assert_int_equal(access(path, F_OK), 0);
+	read_environment(pid, environment, sizeof(environment));
+	assert_non_null(strstr(environment, "GLIBC_TUNABLES=glibc.malloc.tcache_count=0\n"));
 	kill(pid, SIGTERM);
 	do {
 		message = router_fixture_receive(router, 20000);
