@@ -42,7 +42,7 @@ struct run {
 	struct step_run ranks;
 	uint32_t number; /* for the agent of others, if options.agent_path; 0: none */
 	char output_path[PATH_MAX];
-	char socket_path[PRIVATE_DIR_MAX + 16];
+	char socket_path[STEP_DIR_MAX + 16]; /* in a private_dir or a step_dir */
 };
 
 __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)

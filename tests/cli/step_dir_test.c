@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,7 +80,7 @@ static void a_directory_that_others_can_enter_is_not_used(void **state)
 	assert_int_equal(step_dir_lock(&next, &step, NULL), 0);
 	assert_string_not_equal(next.path, dir.path);
 	step_dir_remove(&next);
-	assert_int_equal(rmdir(dir.path), 0);
+	step_dir_remove(&dir);
 	assert_int_equal(symlink("/tmp", dir.path), 0);
 	assert_int_equal(step_dir_lock(&next, &step, NULL), 0);
 	assert_string_not_equal(next.path, dir.path);
@@ -99,13 +101,88 @@ static void a_name_that_another_user_has_taken_is_not_needed(void **state)
 	assert_string_not_equal(first.path, taken.path);
 	assert_memory_equal(first.path, folder, strlen(folder));
 	step_dir_unlock(&first);
-	assert_int_equal(rmdir(taken.path), 0);
+	step_dir_remove(&taken);
 	assert_int_equal(step_dir_lock(&second, &step, NULL), 0);
 	assert_string_equal(second.path, first.path);
 	step_dir_remove(&second);
+}
+
+/* Writes a name that can be known from an earlier run of the step. */
+static void guess_name(const char *path, int number, char *guess, size_t size)
+{
+	const size_t stem_size = sizeof("/" STEP_DIR_PREFIX) - 1 + 16;
+	char suffix[16] = "";
+
+	if (number)
+		snprintf(suffix, sizeof(suffix), ".%d", number);
+	snprintf(guess, size, "%.*s%s", (int)(strlen(folder) + stem_size), path, suffix);
+}
+
+static void names_that_another_user_has_taken_keep_no_step_out(void **state)
+{
+	struct step_dir first, second;
+	char taken[128];
+
+	(void)state;
+	assert_int_equal(step_dir_lock(&first, &step, NULL), 0);
+	step_dir_remove(&first);
+	for (int i = 0; i < 200; i++) {
+		guess_name(first.path, i, taken, sizeof(taken));
+		assert_int_equal(mkdir(taken, 0700), 0);
+		assert_int_equal(chown(taken, 65534, 65534), 0);
+	}
+	assert_int_equal(step_dir_lock(&first, &step, NULL), 0);
+	assert_memory_equal(first.path, folder, strlen(folder));
+	step_dir_unlock(&first);
 	assert_int_equal(step_dir_lock(&second, &step, NULL), 0);
-	assert_string_equal(second.path, taken.path);
+	assert_string_equal(second.path, first.path);
 	step_dir_remove(&second);
+	for (int i = 0; i < 200; i++) {
+		guess_name(first.path, i, taken, sizeof(taken));
+		assert_int_equal(rmdir(taken), 0);
+	}
+}
+
+/* A killed keeper left a file that the removal of leftovers does not know. */
+static void a_directory_that_was_never_chosen_is_taken_with_what_is_in_it(void **state)
+{
+	struct step_dir first, second;
+	char life[128];
+
+	(void)state;
+	assert_int_equal(step_dir_lock(&first, &step, NULL), 0);
+	step_dir_file(&first, STEP_DIR_LIFE, life, sizeof(life));
+	assert_int_equal(unlink(life), 0);
+	step_dir_file(&first, "agent.guests", life, sizeof(life));
+	assert_int_equal(mkdir(life, 0700), 0);
+	step_dir_unlock(&first);
+	assert_int_equal(step_dir_lock(&second, &step, NULL), 0);
+	assert_string_equal(second.path, first.path);
+	assert_int_equal(rmdir(life), 0);
+	step_dir_remove(&second);
+}
+
+static void a_folder_is_used_as_long_as_sockets_in_it_fit(void **state)
+{
+	char path[128], socket[128];
+	struct step_dir dir;
+
+	(void)state;
+	for (size_t size = 30; size <= 55; size++) {
+		snprintf(path, sizeof(path), "%s/%0*d", folder, (int)(size - strlen(folder) - 1),
+			 0);
+		assert_int_equal(strlen(path), size);
+		assert_int_equal(mkdir(path, 0700), 0);
+		setenv("XDG_RUNTIME_DIR", path, 1);
+		setenv("TMPDIR", folder, 1);
+		assert_int_equal(step_dir_lock(&dir, &step, NULL), 0);
+		assert_int_equal(strncmp(dir.path, path, size) == 0, size <= 54);
+		step_dir_file(&dir, "members", socket, sizeof(socket));
+		assert_true(strlen(socket) < sizeof(((struct sockaddr_un *)0)->sun_path));
+		step_dir_remove(&dir);
+		assert_int_equal(rmdir(path), 0);
+	}
+	unsetenv("TMPDIR");
 }
 
 static void where_others_could_replace_it_is_no_place_for_it(void **state)
@@ -194,6 +271,9 @@ int main(void)
 		TEST(only_this_user_can_enter_it),
 		TEST(a_directory_that_others_can_enter_is_not_used),
 		TEST(a_name_that_another_user_has_taken_is_not_needed),
+		TEST(names_that_another_user_has_taken_keep_no_step_out),
+		TEST(a_directory_that_was_never_chosen_is_taken_with_what_is_in_it),
+		TEST(a_folder_is_used_as_long_as_sockets_in_it_fit),
 		TEST(where_others_could_replace_it_is_no_place_for_it),
 		TEST(the_lock_holds_while_others_remove_and_make_it),
 	};
