@@ -50,15 +50,17 @@ static void remove_process(struct agent *agent, uint32_t index)
 
 	if (agent->predecessors && guest_process_is_left(process))
 		agent->leaves_guests = true;
-	const struct run_table_sums sums = {
-		.launches = guest_process_launches(process),
-		.records = guest_process_records(process),
+	struct run_table_sums sums = {
 		.lost = guest_process_lost(process),
 		.unclean = guest_process_is_unclean(process),
 		.taken_over = guest_process_is_taken_over(process),
+		.unsure = guest_process_is_unsure(process),
 		.seq = publisher_last_seq(agent->publisher),
 	};
 
+	guest_process_passed_on(process, &sums.launches, &sums.records);
+	sums.launches += guest_process_launches(process);
+	sums.records += guest_process_records(process);
 	run_table_end(agent->runs, guest_process_run(process), guest_process_uid(process), &sums);
 	bpf_source_detach(agent->bpf, process);
 	process_table_remove(agent->processes, index);

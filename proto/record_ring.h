@@ -295,6 +295,10 @@ void record_ring_begin(struct record_ring *ring);
  * ring's ledger has it from now on, as lost because the lanes were full. Marks that make no sense count as none. */
 void record_ring_resume(struct record_ring *ring, uint64_t durable_seq);
 
+/* In a ring that was just taken, and not yet read: how many records of its launch lanes and of its activity lane agents
+ * before this one have passed on. The memory's word: for display alone. */
+void record_ring_passed_on(const struct record_ring *ring, uint64_t *launches, uint64_t *records);
+
 /* In a ring that was mapped and not yet read: launches, GPU records and collectives that are there already will not be read. */
 void record_ring_skip(struct record_ring *ring);
 

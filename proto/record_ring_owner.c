@@ -145,3 +145,22 @@ void record_ring_resume(struct record_ring *ring, uint64_t durable_seq)
 	}
 	set_gone(ring, mark, RING_GONE_LAUNCHES, launches);
 }
+
+/* What nobody could read again lies before the cursors, too. */
+static uint64_t without_gone(const struct record_ring *ring, enum ring_gone_kind kind,
+			     uint64_t read)
+{
+	uint64_t gone = atomic_load_explicit(&ring->header->gone[kind], memory_order_relaxed);
+
+	return read > gone ? read - gone : 0;
+}
+
+void record_ring_passed_on(const struct record_ring *ring, uint64_t *launches, uint64_t *records)
+{
+	uint64_t read = 0;
+
+	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++)
+		read = ledger_add_saturating(read, ring->lanes[i].read);
+	*launches = without_gone(ring, RING_GONE_LAUNCHES, read);
+	*records = without_gone(ring, RING_GONE_RECORDS, ring->activity.read);
+}

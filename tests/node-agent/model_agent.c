@@ -128,6 +128,23 @@ static void take_in(struct model_world *world)
 	world->guests[index].beat = world->step;
 }
 
+/* What agents before passed on is what the aggregator has of the process. */
+static void check_passed_on(const struct model_world *world, const struct model_agent *agent,
+			    const struct model_entry *entry)
+{
+	uint64_t launches, records, sums[MODEL_LANES] = {0};
+	const uint32_t index = (uint32_t)(entry - agent->entries);
+
+	if (world->rule != RING_MODEL_REAL)
+		return;
+	for (uint32_t lane = 0; lane < MODEL_LANES; lane++)
+		for (uint32_t i = 0; i < MODEL_RECORDS; i++)
+			sums[lane] += world->store.received.guests[index].count[lane][i];
+	record_ring_passed_on(entry->ring, &launches, &records);
+	assert_int_equal(launches, sums[0] + sums[1]);
+	assert_int_equal(records, sums[2]);
+}
+
 /* Asks first, and takes the ring in a later step. May die in the middle of it. */
 static void take(struct model_world *world, struct model_agent *agent, struct model_entry *entry)
 {
@@ -135,6 +152,7 @@ static void take(struct model_world *world, struct model_agent *agent, struct mo
 
 	if (ring_ownership_claim(entry->ring, agent->epoch, before) != RING_CLAIM_ASK) {
 		ring_ownership_take(&entry->ownership);
+		check_passed_on(world, agent, entry);
 		return;
 	}
 	uint32_t epoch = before[0] - 1u;
@@ -152,6 +170,7 @@ static void take(struct model_world *world, struct model_agent *agent, struct mo
 		return;
 	}
 	ring_ownership_take_after(&entry->ownership, agent->answers[epoch]);
+	check_passed_on(world, agent, entry);
 }
 
 static void add_records(struct model_entry *entry, uint32_t lane)

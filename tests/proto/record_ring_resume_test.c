@@ -212,6 +212,30 @@ static void what_a_crowded_lane_gave_back_unacknowledged_is_counted(void **state
 	assert_int_equal(lost(LEDGER_RECORD_RING_FULL), 40);
 }
 
+static void assert_passed_on(uint64_t want_launches, uint64_t want_records)
+{
+	uint64_t launches, records;
+
+	record_ring_passed_on(reader, &launches, &records);
+	assert_int_equal(launches, want_launches);
+	assert_int_equal(records, want_records);
+}
+
+static void what_earlier_agents_passed_on_is_known_without_what_is_gone(void **state)
+{
+	(void)state;
+	assert_passed_on(0, 0);
+	crowd();
+	produce(3, 2);
+	send_as(3);
+	take_over(1);
+	assert_passed_on(10, 5);
+	send_as(1);
+	map_again();
+	record_ring_resume(reader, 1);
+	assert_passed_on(13, 7);
+}
+
 static void what_is_gone_stays_counted_for_every_agent_that_follows(void **state)
 {
 	static const uint8_t third_agent[RECORD_RING_EPOCH] = "the third";
@@ -382,6 +406,7 @@ int main(void)
 		TEST(nothing_arrived_means_from_the_beginning),
 		TEST(message_stored_without_its_acknowledgement_is_not_read_again),
 		TEST(what_a_crowded_lane_gave_back_unacknowledged_is_counted),
+		TEST(what_earlier_agents_passed_on_is_known_without_what_is_gone),
 		TEST(what_is_gone_stays_counted_for_every_agent_that_follows),
 		TEST(agent_killed_while_it_takes_over_leaves_the_same_to_the_next),
 		TEST(ring_that_is_mapped_twice_is_left_as_it_is),
