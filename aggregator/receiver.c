@@ -4,7 +4,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include "admission.h"
@@ -18,6 +21,7 @@
 #define BACKLOG         4096
 #define LINGER_MS       1000
 #define HANDSHAKE_MS    10000 /* for ZeroMQ's greeting and the keys */
+#define FILES_SHARE     16u   /* one of so many descriptors is no connection's */
 
 struct receiver {
 	void *context; /* owned if own_context */
@@ -34,6 +38,23 @@ struct receiver {
 	char **inproc; /* owns: the names bound within this process */
 	uint32_t nr_inproc;
 };
+
+/* In place of libc's, which ZeroMQ would call. The last descriptors are for files: who connects then is turned away.
+ * ENFILE is what both of ZeroMQ's listeners ignore; that for ipc:// aborts the process at EMFILE. Callers of our own
+ * treat both alike. */
+int accept4(int fd, __SOCKADDR_ARG address, socklen_t *restrict size, int flags)
+{
+	int accepted = (int)syscall(SYS_accept4, fd, address.__sockaddr__, size, flags);
+	uint32_t limit = descriptor_limit();
+
+	if (accepted >= 0 && (uint32_t)accepted >= limit - limit / FILES_SHARE) {
+		close(accepted);
+		accepted = -1;
+		errno = ENFILE;
+	} else if (accepted < 0 && errno == EMFILE)
+		errno = ENFILE;
+	return accepted;
+}
 
 static int set_option(void *socket, int option, int value)
 {

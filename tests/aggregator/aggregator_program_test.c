@@ -6,7 +6,11 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -108,6 +112,21 @@ static void the_program_tells_usage_from_failure(void **state)
 	assert_int_equal(WEXITSTATUS(wait_for(spawn("--help", NULL))), 0);
 }
 
+/* What comes after durable_seq; then the program, which ends well. Takes the agent. */
+static void send_rest_and_end(struct aggregator_fixture *fixture, struct test_agent *agent,
+			      uint64_t durable_seq, pid_t child)
+{
+	const struct scenario *scenario = &fixture->scenarios[0];
+
+	aggregator_fixture_send(agent, scenario, durable_seq + 1, scenario->nr_frames);
+	test_agent_expect_ack(agent, scenario->nr_frames);
+	test_agent_close(agent);
+	kill(child, SIGTERM);
+	int status = wait_for(child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* Sends a frame so often that the aggregator, whose loop stands still, stops to read; then the connection breaks. */
 static void fill_and_break_connection(struct aggregator_fixture *fixture, const char *stalled)
 {
@@ -150,15 +169,41 @@ static void a_connection_that_breaks_while_the_disk_stands_still_ends_nothing(vo
 
 	struct test_agent *agent = test_agent_connect(fixture->context, fixture->socket_endpoint);
 	uint64_t durable_seq = test_agent_hello(agent, &fixture->scenarios[0]);
-	aggregator_fixture_send(agent, &fixture->scenarios[0], durable_seq + 1,
-				fixture->scenarios[0].nr_frames);
-	test_agent_expect_ack(agent, fixture->scenarios[0].nr_frames);
-	test_agent_close(agent);
-	kill(child, SIGTERM);
-	int status = wait_for(child);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
+	send_rest_and_end(fixture, agent, durable_seq, child);
 	unlink(stalled);
+	aggregator_fixture_assert_report(fixture, expected);
+}
+
+static int connect_silently(const char *endpoint)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", endpoint + strlen("ipc://"));
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+static void connections_that_find_no_descriptor_end_nothing(void **state)
+{
+	struct aggregator_fixture *fixture = *state;
+	char *expected = aggregator_fixture_undisturbed(fixture, 1);
+	const struct rlimit few = {.rlim_cur = 48, .rlim_max = 48};
+	int silent[64];
+	char nothing;
+	pid_t child = spawn("--listen", fixture->socket_endpoint, "--store", fixture->path,
+			    "--title", "a test", "--quiet", NULL);
+	struct test_agent *agent = test_agent_connect(fixture->context, fixture->socket_endpoint);
+
+	test_agent_hello(agent, &fixture->scenarios[0]);
+	assert_int_equal(prlimit(child, RLIMIT_NOFILE, &few, NULL), 0);
+	for (int i = 0; i < 64; i++)
+		silent[i] = connect_silently(fixture->socket_endpoint);
+	assert_true(recv(silent[63], &nothing, 1, 0) <= 0); /* waits until it is turned away */
+	for (int i = 0; i < 64; i++)
+		close(silent[i]);
+	send_rest_and_end(fixture, agent, 0, child);
 	aggregator_fixture_assert_report(fixture, expected);
 }
 
@@ -173,6 +218,7 @@ int main(int argc, char **argv)
 		TEST(the_program_ends_cleanly_at_sigterm),
 		TEST(the_program_tells_usage_from_failure),
 		TEST(a_connection_that_breaks_while_the_disk_stands_still_ends_nothing),
+		TEST(connections_that_find_no_descriptor_end_nothing),
 	};
 
 	if (argc != 3)
