@@ -26,7 +26,8 @@ const char *report_absence_line(const struct report_absence_facts *facts, char *
 	else
 		snprintf(line, size,
 			 "no process started CUDA (cuInit) under this profiler: a build for the "
-			 "CPU alone, a program with more rights than its caller, or an "
-			 "environment that was cleared; flamegrid doctor says what works here");
+			 "CPU alone, a program with more rights than its caller, an environment "
+			 "that was cleared, or a filter of system calls (seccomp) that refuses "
+			 "connect(); flamegrid doctor says what works here");
 	return line;
 }

@@ -140,7 +140,7 @@ void agent_result_say(const char *path, uint32_t run, bool quiet)
 		say_recorded(&result, quiet);
 	else if (!result.nr_absent)
 		say("this job was not profiled: the agent knows of no process of it that started "
-		    "CUDA (a build for the CPU alone, an environment that was cleared, another "
-		    "user's agent, or one that was started again meanwhile); flamegrid doctor "
-		    "says what works here");
+		    "CUDA (a build for the CPU alone, an environment that was cleared, a filter "
+		    "of system calls that refuses connect(), another user's agent, or one that "
+		    "was started again meanwhile); flamegrid doctor says what works here");
 }

@@ -20,6 +20,7 @@ static void without_a_process_cuda_was_not_started(void **state)
 	(void)state;
 	assert_cause((struct report_absence_facts){.nr_agents = 1},
 		     "no process started CUDA (cuInit)");
+	assert_cause((struct report_absence_facts){.nr_agents = 1}, "refuses connect()");
 	assert_cause((struct report_absence_facts){.nr_agents = 1}, "flamegrid doctor");
 }
 
