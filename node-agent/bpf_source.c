@@ -22,6 +22,7 @@
 #include "source_ring.h"
 #include "stack_budget.h"
 #include "unwind_files.h"
+#include "wait_reasons.h"
 #include "watched_set.h"
 
 #define EVENTS_MAX         8192u /* of one pass: between two looks at the publisher's room */
@@ -40,6 +41,7 @@ struct bpf_source {
 	struct bpf_programs *programs;
 	struct call_probes *calls; /* NULL: not asked for, or not possible */
 	struct kernel_symbols *kernel;
+	struct wait_reasons *wait_reasons;
 	struct unwind_files *files;
 	struct python_files *python_files;
 	struct python_scope python;
@@ -306,14 +308,15 @@ static int start(struct bpf_source *source)
 	if (r)
 		return r;
 	source->set.ring = source->ring;
-	source->files = unwind_files_create();
-	source->python_files = python_files_create();
-	source->programs = bpf_programs_create(source->ring);
-	if (!source->files || !source->python_files || !source->programs)
-		return -ENOMEM;
 	if (kernel_symbols_read(&source->kernel) || !kernel_symbols_count(source->kernel))
 		notice(source, "/proc/kallsyms: no addresses (kernel.kptr_restrict, CAP_SYSLOG): "
 			       "the kernel's functions have no names, waits no reasons");
+	source->files = unwind_files_create();
+	source->python_files = python_files_create();
+	source->programs = bpf_programs_create(source->ring);
+	source->wait_reasons = wait_reasons_create(source->kernel);
+	if (!source->files || !source->python_files || !source->programs || !source->wait_reasons)
+		return -ENOMEM;
 	source->set.scope = (struct watched_scope){
 		.outputs = {.strings = scope->strings,
 			    .stacks = scope->stacks,
@@ -324,6 +327,7 @@ static int start(struct bpf_source *source)
 		.context = scope->context,
 		.devices = scope->devices,
 		.kernel = source->kernel,
+		.wait_reasons = source->wait_reasons,
 		.files = source->files,
 		.loop = scope->loop,
 		.nr_processes = scope->nr_processes,
@@ -387,6 +391,7 @@ void bpf_source_destroy(struct bpf_source *source)
 	bpf_ring_destroy(source->ring);
 	unwind_files_destroy(source->files);
 	python_files_destroy(source->python_files);
+	wait_reasons_destroy(source->wait_reasons);
 	kernel_symbols_destroy(source->kernel);
 	free(source);
 }

@@ -5,7 +5,7 @@
 
 #include "call_function.h"
 #include "string_dictionary.h"
-#include "wait_reason.h"
+#include "wait_reasons.h"
 
 #define QUEUED "run queue"
 
@@ -18,20 +18,19 @@ static int intern(struct string_dictionary *strings, const char *name, uint32_t 
 	return r == -ENOMEM ? r : 0;
 }
 
-static int find_name(const struct kernel_symbols *kernel, struct string_dictionary *strings,
+static int find_name(struct wait_reasons *reasons, struct string_dictionary *strings,
 		     const struct sample_event *event, uint32_t *name_id)
 {
-	char reason[WAIT_REASON_MAX];
-	const char *name = reason;
+	const char *name = NULL;
 
 	if (event->kind == HOST_SAMPLE_OFF_CPU)
-		wait_reason_find(kernel, event, reason);
-	else
-		name = event->kind == HOST_SAMPLE_CALL ? call_function_name(event->argument) : NULL;
+		name = wait_reasons_find(reasons, event);
+	else if (event->kind == HOST_SAMPLE_CALL)
+		name = call_function_name(event->argument);
 	return intern(strings, name, name_id);
 }
 
-int event_samples_make(const struct kernel_symbols *kernel, struct string_dictionary *strings,
+int event_samples_make(struct wait_reasons *reasons, struct string_dictionary *strings,
 		       const struct sample_event *event, int64_t offset_ns,
 		       struct host_sample samples[static EVENT_SAMPLES_MAX], uint32_t *nr)
 {
@@ -47,7 +46,7 @@ int event_samples_make(const struct kernel_symbols *kernel, struct string_dictio
 
 	*nr = 0;
 	if (sample.duration_ns) {
-		r = find_name(kernel, strings, event, &sample.name_id);
+		r = find_name(reasons, strings, event, &sample.name_id);
 		samples[(*nr)++] = sample;
 	}
 	if (r || queued_ns == 0)

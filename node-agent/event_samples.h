@@ -8,13 +8,13 @@
 
 #define EVENT_SAMPLES_MAX 2u
 
-struct kernel_symbols;
 struct string_dictionary;
+struct wait_reasons;
 
 /* *nr is the number of samples, sample_event_samples(); they are in order of time. Of a wait the second is the part
  * in which the thread was awake. offset_ns leads from the kernel's clock to the agent's. Names that found no room
  * are STRING_NONE. 0 or -ENOMEM. */
-int event_samples_make(const struct kernel_symbols *kernel, struct string_dictionary *strings,
+int event_samples_make(struct wait_reasons *reasons, struct string_dictionary *strings,
 		       const struct sample_event *event, int64_t offset_ns,
 		       struct host_sample samples[static EVENT_SAMPLES_MAX], uint32_t *nr);
 

@@ -21,7 +21,7 @@
 #include "python_codes.h"
 #include "python_process.h"
 #include "stack_budget.h"
-#include "wait_reason.h"
+#include "wait_reasons.h"
 #include "watched_account.h"
 #include "watched_collectives.h"
 
@@ -332,7 +332,7 @@ static int find_stack(struct watched_process *process, const struct sample_event
 	event_stack_init(&shown, event);
 	shown.list.in_haste = in_haste;
 	if (event->kind == HOST_SAMPLE_OFF_CPU)
-		wait_reason_strip(process->scope->kernel, &shown.list);
+		wait_reasons_strip(process->scope->wait_reasons, &shown.list);
 	if (event->user_size == 0)
 		watched_account_count_no_stack(&process->account);
 	process->event_start = event->process_start;
@@ -431,7 +431,7 @@ static int add(struct watched_process *process, const struct sample_event *event
 	if (r == 0)
 		r = find_stack(process, event, in_haste, &stack_id);
 	if (r == 0)
-		r = event_samples_make(scope->kernel, scope->outputs.strings, event,
+		r = event_samples_make(scope->wait_reasons, scope->outputs.strings, event,
 				       scope->clock.monotonic_ns, samples, &nr);
 	for (uint32_t i = 0; r == 0 && i < nr; i++) {
 		samples[i].stack_id = stack_id;

@@ -24,6 +24,7 @@ struct kernel_symbols;
 struct python_scope;
 struct stack_budget;
 struct unwind_files;
+struct wait_reasons;
 struct watched_process;
 
 /* What all of them share; borrowed until the last watched_process_destroy(). */
@@ -34,6 +35,7 @@ struct watched_scope {
 	void *context;
 	const struct device_list *devices;
 	const struct kernel_symbols *kernel; /* NULL: the kernel's functions have no names */
+	struct wait_reasons *wait_reasons;
 	struct unwind_files *files;          /* NULL: copies of stacks are not walked */
 	const struct python_scope *python;   /* NULL: no Python frames */
 	enum stack_mode stack_mode;          /* as in bpf_source.h */

@@ -4,6 +4,7 @@
 
 #include "node-agent/event_samples.h"
 #include "node-agent/string_dictionary.h"
+#include "node-agent/wait_reasons.h"
 
 static void check_name(const struct string_dictionary *strings, uint32_t name_id,
 		       const char *wanted)
@@ -25,9 +26,11 @@ static uint32_t make(struct string_dictionary *strings, uint64_t queued_ns, uint
 				     .tid = 7,
 				     .cpu = 3,
 				     .flags = flags};
+	struct wait_reasons *reasons = wait_reasons_create(NULL); /* the kernel has no names here */
 	uint32_t nr;
 
-	assert_int_equal(event_samples_make(NULL, strings, &event, 70, samples, &nr), 0);
+	assert_int_equal(event_samples_make(reasons, strings, &event, 70, samples, &nr), 0);
+	wait_reasons_destroy(reasons);
 	assert_int_equal(nr, sample_event_samples(&event));
 	for (uint32_t i = 0; i < nr; i++) {
 		assert_int_equal(samples[i].kind, HOST_SAMPLE_OFF_CPU);
@@ -46,7 +49,7 @@ static void a_wait_ends_where_the_thread_is_woken_and_the_rest_is_run_queue(void
 	assert_int_equal(make(strings, 300, 0, samples), 2);
 	assert_int_equal(samples[0].time_ns, 4770);
 	assert_int_equal(samples[0].duration_ns, 700);
-	assert_int_equal(samples[0].name_id, STRING_NONE); /* the kernel has no names here */
+	assert_int_equal(samples[0].name_id, STRING_NONE);
 	assert_int_equal(samples[1].time_ns, 5070);
 	assert_int_equal(samples[1].duration_ns, 300);
 	check_name(strings, samples[1].name_id, "run queue");

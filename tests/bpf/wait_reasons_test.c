@@ -6,7 +6,7 @@
 
 #include "node-agent/address_stack.h"
 #include "node-agent/kernel_symbols.h"
-#include "node-agent/wait_reason.h"
+#include "node-agent/wait_reasons.h"
 
 #define BASE 0xffffffff81000000ull
 
@@ -31,20 +31,33 @@ static struct kernel_symbols *stand_in(const char *const *functions, struct samp
 	return symbols;
 }
 
+/* expected: NULL is none. */
+static void check_reason(struct wait_reasons *reasons, const struct sample_event *event,
+			 const char *expected)
+{
+	const char *reason = wait_reasons_find(reasons, event);
+
+	if (expected)
+		assert_string_equal(reason, expected);
+	else
+		assert_null(reason);
+}
+
 static void check(const char *const *functions, const char *expected)
 {
 	struct sample_event event;
 	struct kernel_symbols *symbols = stand_in(functions, &event);
-	char reason[WAIT_REASON_MAX];
+	struct wait_reasons *reasons = wait_reasons_create(symbols);
+	struct wait_reasons *nameless = wait_reasons_create(NULL);
 
-	wait_reason_find(symbols, &event, reason);
-	assert_string_equal(reason, expected);
+	check_reason(reasons, &event, expected);
+	check_reason(reasons, &event, expected); /* as it is remembered */
+	check_reason(nameless, &event, NULL);
 	event.flags = SAMPLE_EVENT_PREEMPTED;
-	wait_reason_find(symbols, &event, reason);
-	assert_string_equal(reason, "preempted");
-	event.flags = 0;
-	wait_reason_find(NULL, &event, reason);
-	assert_string_equal(reason, "");
+	check_reason(reasons, &event, "preempted");
+	check_reason(nameless, &event, "preempted");
+	wait_reasons_destroy(nameless);
+	wait_reasons_destroy(reasons);
 	kernel_symbols_destroy(symbols);
 }
 
@@ -80,7 +93,7 @@ static void the_system_call_is_named_where_nothing_else_tells(void **state)
 	(void)state;
 	CHECK("ioctl", "schedule", "some_driver_wait", "some_driver_ioctl", "__x64_sys_ioctl",
 	      "do_syscall_64");
-	CHECK("", "schedule", "some_kernel_thread");
+	CHECK(NULL, "schedule", "some_kernel_thread");
 }
 
 static void the_schedulers_functions_go(void **state)
@@ -97,16 +110,48 @@ static void the_schedulers_functions_go(void **state)
 	struct address_list list = {.kernel = (const uint64_t *)event.addresses + 2,
 				    .nr_kernel = 6};
 
+	struct wait_reasons *reasons = wait_reasons_create(symbols);
+	struct wait_reasons *nameless = wait_reasons_create(NULL);
+
 	(void)state;
-	wait_reason_strip(NULL, &list);
+	wait_reasons_strip(nameless, &list);
 	assert_int_equal(list.nr_kernel, 6);
-	wait_reason_strip(symbols, &list);
+	wait_reasons_strip(reasons, &list);
 	assert_int_equal(list.nr_kernel, 2);
 	assert_string_equal(kernel_symbols_find(symbols, list.kernel[0]), "futex_do_wait");
 	list.nr_kernel = 0;
-	wait_reason_strip(symbols, &list);
+	wait_reasons_strip(reasons, &list);
 	assert_int_equal(list.nr_kernel, 0);
+	wait_reasons_destroy(nameless);
+	wait_reasons_destroy(reasons);
 	kernel_symbols_destroy(symbols);
+}
+
+/* 20,000 functions in turn, each of which drives out what was known of another. */
+static void more_addresses_than_there_are_places_are_told_apart(void **state)
+{
+	enum { FUNCTIONS = 20000, LINE = 40 };
+	static const char *const names[] = {"pipe_read", "nvidia_poll", "other", "__x64_sys_read"};
+	static const char *const expected[] = {"pipe", "gpu", NULL, "read"};
+	char *text = malloc((size_t)FUNCTIONS * LINE);
+	struct kernel_symbols *symbols;
+	struct sample_event event = {.kernel_size = sizeof(uint64_t)};
+	size_t size = 0;
+
+	(void)state;
+	assert_non_null(text);
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		size += (size_t)snprintf(text + size, LINE, "%llx t %s\n",
+					 (unsigned long long)(BASE + i * 0x100ull), names[i % 4]);
+	assert_int_equal(kernel_symbols_parse(text, size, &symbols), 0);
+	struct wait_reasons *reasons = wait_reasons_create(symbols);
+	for (uint32_t i = 0; i < 2 * FUNCTIONS; i++) {
+		event.addresses[0] = BASE + i % FUNCTIONS * 0x100ull + 8;
+		check_reason(reasons, &event, expected[i % 4]);
+	}
+	wait_reasons_destroy(reasons);
+	kernel_symbols_destroy(symbols);
+	free(text);
 }
 
 int main(void)
@@ -116,6 +161,7 @@ int main(void)
 		cmocka_unit_test(the_gpu_driver_waits_by_the_kernels_own_means),
 		cmocka_unit_test(the_system_call_is_named_where_nothing_else_tells),
 		cmocka_unit_test(the_schedulers_functions_go),
+		cmocka_unit_test(more_addresses_than_there_are_places_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

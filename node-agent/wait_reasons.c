@@ -1,12 +1,17 @@
-#include "wait_reason.h"
+#include "wait_reasons.h"
 
-#include <stdio.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "address_stack.h"
 #include "kernel_symbols.h"
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 #define LEAVES_MAX 12u /* the scheduler's functions are at the leaf */
+#define PLACE_BITS 11u
+#define PLACES     (1u << PLACE_BITS) /* waits go through a few hundred addresses of the kernel */
 
 struct rule {
 	const char *
@@ -87,45 +92,91 @@ static const char *const scheduler[] = {
 	"finish_task", "__switch_to", "context_switch",   "irqentry_exit",     "raw_irqentry_exit",
 	"dynamic_",    "__SCT__",     "io_schedule",      "__sched_text_start"};
 
+/* What the function at an address tells. */
+struct place {
+	uint64_t address;   /* 0: free, and known to tell nothing */
+	const char *reason; /* by a rule; NULL: none */
+	const char *call;   /* the name of the system call; NULL: it is none */
+	bool is_gpu, is_scheduler;
+};
+
+struct wait_reasons {
+	const struct kernel_symbols *symbols;
+	struct place places[PLACES]; /* an address has one place, and drives out another's */
+};
+
+struct wait_reasons *wait_reasons_create(const struct kernel_symbols *symbols)
+{
+	struct wait_reasons *reasons = calloc(1, sizeof(*reasons));
+
+	if (reasons)
+		reasons->symbols = symbols;
+	return reasons;
+}
+
+void wait_reasons_destroy(struct wait_reasons *reasons)
+{
+	free(reasons);
+}
+
 static bool has_prefix(const char *name, const char *prefix)
 {
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-static const char *name_of(const struct kernel_symbols *symbols, const uint64_t *addresses,
-			   uint32_t i)
+static bool has_one_of(const char *name, const char *const *prefixes, size_t nr_prefixes)
 {
-	const char *name = kernel_symbols_find(symbols, addresses[i] - (i ? 1 : 0));
-
-	return name ? name : "";
+	for (size_t i = 0; i < nr_prefixes; i++)
+		if (has_prefix(name, prefixes[i]))
+			return true;
+	return false;
 }
 
 static const char *by_rule(const char *name)
 {
-	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+	for (size_t i = 0; i < COUNT(rules); i++)
 		if (has_prefix(name, rules[i].prefix))
 			return rules[i].reason;
 	return NULL;
 }
 
-static bool is_gpu(const char *name)
-{
-	for (size_t i = 0; i < sizeof(gpu_prefixes) / sizeof(gpu_prefixes[0]); i++)
-		if (has_prefix(name, gpu_prefixes[i]))
-			return true;
-	return false;
-}
-
 static const char *system_call(const char *name)
 {
-	for (size_t i = 0; i < sizeof(system_calls) / sizeof(system_calls[0]); i++)
+	for (size_t i = 0; i < COUNT(system_calls); i++)
 		if (has_prefix(name, system_calls[i]))
 			return name + strlen(system_calls[i]);
 	return NULL;
 }
 
-void wait_reason_find(const struct kernel_symbols *symbols, const struct sample_event *event,
-		      char reason[static WAIT_REASON_MAX])
+static struct place look(const struct kernel_symbols *symbols, uint64_t address)
+{
+	const char *name = symbols ? kernel_symbols_find(symbols, address) : NULL;
+
+	if (!name)
+		return (struct place){.address = address};
+	return (struct place){
+		.address = address,
+		.reason = by_rule(name),
+		.call = system_call(name),
+		.is_gpu = has_one_of(name, gpu_prefixes, COUNT(gpu_prefixes)),
+		.is_scheduler = has_one_of(name, scheduler, COUNT(scheduler)),
+	};
+}
+
+/* Of a stack's i-th frame. All but the leaf's are return addresses, which may lie behind the function. */
+static const struct place *place_of(struct wait_reasons *reasons, const uint64_t *addresses,
+				    uint32_t i)
+{
+	uint64_t address = addresses[i] - (i ? 1 : 0);
+	struct place *place =
+		&reasons->places[address * 0x9e3779b97f4a7c15ull >> (64 - PLACE_BITS)];
+
+	if (place->address != address)
+		*place = look(reasons->symbols, address);
+	return place;
+}
+
+const char *wait_reasons_find(struct wait_reasons *reasons, const struct sample_event *event)
 {
 	const uint32_t nr_user = event->user_size / (uint32_t)sizeof(uint64_t);
 	const uint32_t nr = event->kernel_size / (uint32_t)sizeof(uint64_t);
@@ -133,36 +184,26 @@ void wait_reason_find(const struct kernel_symbols *symbols, const struct sample_
 	const char *found = NULL, *call = NULL;
 
 	if (event->flags & SAMPLE_EVENT_PREEMPTED)
-		found = "preempted";
-	for (uint32_t i = 0; symbols && !(event->flags & SAMPLE_EVENT_PREEMPTED) && i < nr; i++) {
-		const char *name = name_of(symbols, kernel, i);
+		return "preempted";
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct place *place = place_of(reasons, kernel, i);
 
-		if (is_gpu(name)) {
-			found = "gpu";
-			break;
-		}
+		if (place->is_gpu)
+			return "gpu";
 		if (!found)
-			found = by_rule(name);
+			found = place->reason;
 		if (!call)
-			call = system_call(name);
+			call = place->call;
 	}
-	snprintf(reason, WAIT_REASON_MAX, "%s", found ? found : call ? call : "");
+	return found ? found : call;
 }
 
-static bool is_scheduler(const char *name)
-{
-	for (size_t i = 0; i < sizeof(scheduler) / sizeof(scheduler[0]); i++)
-		if (has_prefix(name, scheduler[i]))
-			return true;
-	return false;
-}
-
-void wait_reason_strip(const struct kernel_symbols *symbols, struct address_list *list)
+void wait_reasons_strip(struct wait_reasons *reasons, struct address_list *list)
 {
 	uint32_t nr_leaves = 0;
 
-	for (uint32_t i = 0; symbols && i < list->nr_kernel && i < LEAVES_MAX; i++)
-		if (is_scheduler(name_of(symbols, list->kernel, i)))
+	for (uint32_t i = 0; i < list->nr_kernel && i < LEAVES_MAX; i++)
+		if (place_of(reasons, list->kernel, i)->is_scheduler)
 			nr_leaves = i + 1;
 	list->kernel += nr_leaves;
 	list->nr_kernel -= nr_leaves;
