@@ -16,6 +16,7 @@
 #include "session_samples.h"
 #include "session_stacks.h"
 #include "session_statistics.h"
+#include "session_strings.h"
 #include "timeline_table.h"
 
 struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id)
@@ -36,6 +37,7 @@ void agent_session_destroy(struct agent_session *session)
 		return;
 	for (int kind = 0; kind < SESSION_ID_KINDS; kind++)
 		free(session->ids[kind].ids);
+	text_shares_fini(&session->texts);
 	free(session->ledger);
 	free(session);
 }
@@ -120,34 +122,6 @@ int agent_session_check_base(const struct agent_session *session, enum session_i
 	return 0;
 }
 
-static int add_string(struct agent_session *session, struct catalog *catalog,
-		      const struct message_text *text)
-{
-	static const struct message_text left_out = {AGENT_SESSION_LEFT_OUT,
-						     sizeof(AGENT_SESSION_LEFT_OUT) - 1};
-	uint32_t id = catalog_find_string(catalog, text->data, text->size);
-	int error = 0;
-
-	if (!id && session->text_bytes + text->size > AGENT_SESSION_TEXT_MAX) {
-		error = catalog_add_string(catalog, left_out.data, left_out.size, &id);
-	} else if (!id) {
-		session->text_bytes += text->size;
-		error = catalog_add_string(catalog, text->data, text->size, &id);
-	}
-	return error ? error : agent_session_add_id(session, SESSION_STRINGS, id);
-}
-
-static int apply_strings(struct agent_session *session, struct collection *collection,
-			 const struct message_strings *strings, const char **reason)
-{
-	int error = agent_session_check_base(session, SESSION_STRINGS, strings->base,
-					     strings->count, reason);
-
-	for (uint32_t i = 0; i < strings->count && !error; i++)
-		error = add_string(session, collection->catalog, &strings->strings[i]);
-	return error;
-}
-
 static int check_process(const struct agent_session *session, const struct message_process *process,
 			 const char **reason)
 {
@@ -223,8 +197,8 @@ static int finish_process(struct collection *collection, uint32_t id)
 		return 0;
 	int error = correlator_finish(process->correlator);
 	if (!error)
-		error = roster_process_add_merged(process,
-						  correlator_take_merged(process->correlator));
+		error = roster_process_count(process, LEDGER_ROWS_MERGED,
+					     correlator_take_merged(process->correlator));
 	if (error)
 		return error;
 	process->counts = *correlator_counts(process->correlator);
@@ -399,6 +373,9 @@ static int apply_events(struct agent_session *session, struct collection *collec
 
 	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, events->process_id);
 	struct roster_process *process = roster_process(collection->roster, id);
+	const uint32_t left_out = session_strings_left_out(collection->catalog);
+	uint64_t nr_left_out = 0;
+
 	error = start_correlator(collection, process, id);
 	process->spoke_ns = session->spoke_ns;
 	process->changed = true;
@@ -415,6 +392,7 @@ static int apply_events(struct agent_session *session, struct collection *collec
 		struct gpu_record record = events->gpu[i];
 
 		record.name_id = agent_session_translate(session, SESSION_STRINGS, record.name_id);
+		nr_left_out += left_out && record.name_id == left_out;
 		record.capture_stack_id =
 			agent_session_translate(session, SESSION_NODES, record.capture_stack_id);
 		/* No process has so many: what is kept of each would have no bound. */
@@ -427,9 +405,11 @@ static int apply_events(struct agent_session *session, struct collection *collec
 		if (!error)
 			error = session_collectives_record(collection, id, events, &record);
 	}
+	if (!error)
+		error = roster_process_count(process, LEDGER_NAME_LIMIT, nr_left_out);
 	return error ? error
-		     : roster_process_add_merged(process,
-						 correlator_take_merged(process->correlator));
+		     : roster_process_count(process, LEDGER_ROWS_MERGED,
+					    correlator_take_merged(process->correlator));
 }
 
 /* A copy without what cannot be: of that, one entry says how many were left out. What a ring held is the job's
@@ -544,7 +524,8 @@ int agent_session_apply(struct agent_session *session, struct collection *collec
 	}
 	switch (message->type) {
 	case MESSAGE_STRINGS:
-		error = apply_strings(session, collection, &message->strings, reason);
+		error = session_strings_apply(session, collection->catalog, &message->strings,
+					      reason);
 		break;
 	case MESSAGE_STACKS:
 		error = session_stacks_apply(session, collection, &message->stacks, reason);

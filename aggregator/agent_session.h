@@ -10,6 +10,7 @@
 #include "collection.h"
 #include "proto/ledger.h"
 #include "proto/message.h"
+#include "text_shares.h"
 
 /* The store's ids of one kind of the agent's ids, which count from 1 without gaps. */
 struct session_ids {
@@ -28,16 +29,11 @@ enum session_id_kind {
 	SESSION_ID_KINDS,
 };
 
-/* Of new strings from one agent. Those beyond are all AGENT_SESSION_LEFT_OUT in the profile: an agent passes on
- * what jobs call things, and no job shall fill the aggregator's memory. */
-#define AGENT_SESSION_TEXT_MAX (128u << 20) /* bytes, since it was made or loaded */
-#define AGENT_SESSION_LEFT_OUT "[a name too many]"
-
 /* Streams of a process with a timeline of their own, since the aggregator began; the others share one. */
 #define AGENT_SESSION_STREAMS_MAX 4096u
 
 struct agent_session {
-	uint64_t text_bytes; /* of new strings */
+	struct text_shares texts; /* new ones, since it was made or loaded */
 	uint8_t epoch[WIRE_EPOCH_SIZE];
 	uint32_t id;       /* the store's */
 	uint32_t host;     /* roster id; 0: no HELLO yet */

@@ -212,53 +212,58 @@ int roster_process_set_notices(struct roster_process *process, const uint32_t *n
 	return 0;
 }
 
-static uint64_t merged_in(const struct ledger_entry *entries, uint32_t nr_entries)
+/* What the aggregator alone counts, of the whole process. */
+static bool is_own(const struct ledger_entry *entry)
 {
-	uint64_t count = 0;
-
-	for (uint32_t i = 0; i < nr_entries; i++)
-		if (entries[i].reason == LEDGER_ROWS_MERGED)
-			count = ledger_add_saturating(count, entries[i].count);
-	return count;
+	return entry->reason == LEDGER_ROWS_MERGED || entry->reason == LEDGER_NAME_LIMIT;
 }
 
-/* With one entry of what was merged, in place of those in entries. */
-static int set_ledger(struct roster_process *process, const struct ledger_entry *entries,
-		      uint32_t nr_entries, uint64_t nr_merged)
+static void take_ledger(struct roster_process *process, struct ledger_entry *ledger, uint32_t nr)
 {
-	struct ledger_entry *copy = calloc(nr_entries + 1, sizeof(*copy));
-	uint32_t nr = 0;
-
-	if (!copy)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < nr_entries; i++)
-		if (entries[i].reason != LEDGER_ROWS_MERGED)
-			copy[nr++] = entries[i];
-	if (nr_merged)
-		copy[nr++] = (struct ledger_entry){.device_id = LEDGER_DEVICE_NONE,
-						   .reason = LEDGER_ROWS_MERGED,
-						   .count = nr_merged};
 	free(process->ledger);
-	process->ledger = copy;
+	process->ledger = ledger;
 	process->nr_ledger = nr;
 	process->ledger_changed = true;
-	return 0;
 }
 
 int roster_process_set_ledger(struct roster_process *process, const struct ledger_entry *entries,
 			      uint32_t nr_entries)
 {
-	return set_ledger(process, entries, nr_entries,
-			  merged_in(process->ledger, process->nr_ledger));
+	struct ledger_entry *ledger = calloc(nr_entries + process->nr_ledger + 1, sizeof(*ledger));
+	uint32_t nr = 0;
+
+	if (!ledger)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_entries; i++)
+		if (!is_own(&entries[i]))
+			ledger[nr++] = entries[i];
+	for (uint32_t i = 0; i < process->nr_ledger; i++)
+		if (is_own(&process->ledger[i]))
+			ledger[nr++] = process->ledger[i];
+	take_ledger(process, ledger, nr);
+	return 0;
 }
 
-int roster_process_add_merged(struct roster_process *process, uint64_t count)
+int roster_process_count(struct roster_process *process, enum ledger_reason reason, uint64_t count)
 {
-	uint64_t before = merged_in(process->ledger, process->nr_ledger);
+	const uint32_t nr = process->nr_ledger;
+	uint32_t i = 0;
 
-	return count ? set_ledger(process, process->ledger, process->nr_ledger,
-				  ledger_add_saturating(before, count))
-		     : 0;
+	if (count == 0)
+		return 0;
+	while (i < nr && process->ledger[i].reason != (uint32_t)reason)
+		i++;
+	struct ledger_entry *ledger = calloc(nr + 1, sizeof(*ledger));
+	if (!ledger)
+		return -ENOMEM;
+	if (nr)
+		memcpy(ledger, process->ledger, nr * sizeof(*ledger));
+	if (i == nr)
+		ledger[i] =
+			(struct ledger_entry){.device_id = LEDGER_DEVICE_NONE, .reason = reason};
+	ledger[i].count = ledger_add_saturating(ledger[i].count, count);
+	take_ledger(process, ledger, i == nr ? nr + 1 : nr);
+	return 0;
 }
 
 int roster_process_correlate(struct roster_process *process, uint32_t id, struct fold_table *totals)

@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TEXT_SHARES_MAX  (128u << 20) /* bytes, of all users */
-#define TEXT_SHARES_COST 64u          /* bytes that a text takes besides its own: short ones are bounded in number */
+/* Bytes: of all users; and what a text takes besides its own, so that short ones are bounded in number. */
+#define TEXT_SHARES_MAX  (192u << 20)
+#define TEXT_SHARES_COST 64u
 
 struct text_share;
 

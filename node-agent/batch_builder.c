@@ -109,7 +109,10 @@ static int flush_strings(struct batch_builder *builder)
 
 		struct message message = {
 			.type = MESSAGE_STRINGS,
-			.strings = {.base = base, .count = count, .strings = texts}};
+			.strings = {.base = base,
+				    .count = count,
+				    .strings = texts,
+				    .owners = string_dictionary_owners(builder->strings, base)}};
 		int r = builder->sink(builder->context, &message);
 		if (r)
 			return r;

@@ -15,6 +15,11 @@ bool fair_shares_trust(uid_t uid)
 	return uid == 0 || uid == geteuid();
 }
 
+uint32_t fair_shares_owner(uid_t uid)
+{
+	return fair_shares_trust(uid) ? 0 : uid;
+}
+
 bool fair_shares_admit(uid_t uid, uint32_t held, uint32_t left)
 {
 	return fair_shares_trust(uid) ? left > 0 : held < left;

@@ -8,8 +8,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Root, or our own user. Pure; any thread, as the next two. */
+/* Root, or our own user. Pure; any thread, as the next three. */
 bool fair_shares_trust(uid_t uid);
+
+/* As whose the aggregator counts what is this user's: 0 where the user is trusted, else uid. */
+uint32_t fair_shares_owner(uid_t uid);
 
 /* For a user who holds `held` while `left` are left: whether the user may take one more, and how many more one after
  * the other. */

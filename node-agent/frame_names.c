@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "batch_builder.h"
+#include "fair_shares.h"
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 #include "symbolizer.h"
@@ -41,9 +42,12 @@ int frame_names_collect(struct frame_names *names)
 		for (uint32_t i = 0; i < nr; i++) {
 			const char *name = results[i].name ? results[i].name : "";
 			uint32_t name_id;
+
+			string_dictionary_use(names->strings, NULL,
+					      fair_shares_owner(results[i].owner));
 			int r = string_dictionary_intern(names->strings, name, strlen(name),
 							 &name_id);
-
+			string_dictionary_use(names->strings, NULL, 0);
 			if (r == 0 || r == -ENOSPC)
 				r = batch_builder_add_symbol(names->builder, results[i].frame_id,
 							     name_id);

@@ -20,6 +20,8 @@ struct chunk {
 struct string_dictionary {
 	struct id_memory own, *memory; /* memory: borrowed, or own */
 	struct message_text *texts;    /* owns; texts[id - nr_sent - 1], pointing into chunks */
+	uint32_t *owners;              /* owns; of texts */
+	uint32_t owner;                /* of those that come */
 	uint32_t nr_texts, max_texts;
 	uint32_t nr_sent;     /* ids below those of texts[] */
 	struct chunk *chunks; /* owns; the newest first */
@@ -56,18 +58,22 @@ void string_dictionary_destroy(struct string_dictionary *strings)
 		return;
 	free_chunks(strings, true);
 	free(strings->texts);
+	free(strings->owners);
 	id_memory_clear(&strings->own);
 	free(strings);
 }
 
-void string_dictionary_use(struct string_dictionary *strings, struct id_memory *memory)
+void string_dictionary_use(struct string_dictionary *strings, struct id_memory *memory,
+			   uint32_t owner)
 {
 	strings->memory = memory ? memory : &strings->own;
+	strings->owner = owner;
 }
 
 uint64_t string_dictionary_bytes(const struct string_dictionary *strings)
 {
-	return strings->chunk_bytes + strings->max_texts * sizeof(*strings->texts) +
+	return strings->chunk_bytes +
+	       strings->max_texts * (sizeof(*strings->texts) + sizeof(*strings->owners)) +
 	       id_memory_bytes(&strings->own);
 }
 
@@ -76,7 +82,9 @@ void string_dictionary_sent(struct string_dictionary *strings)
 	free_chunks(strings, false);
 	if (strings->max_texts > TEXTS_KEPT_MAX) {
 		free(strings->texts);
+		free(strings->owners);
 		strings->texts = NULL;
+		strings->owners = NULL;
 		strings->max_texts = 0;
 	}
 	strings->nr_sent += strings->nr_texts;
@@ -119,6 +127,10 @@ static int reserve_text(struct string_dictionary *strings)
 	if (!texts)
 		return -ENOMEM;
 	strings->texts = texts;
+	uint32_t *owners = realloc(strings->owners, max * sizeof(*owners));
+	if (!owners)
+		return -ENOMEM;
+	strings->owners = owners;
 	strings->max_texts = max;
 	return 0;
 }
@@ -145,6 +157,7 @@ int string_dictionary_intern(struct string_dictionary *strings, const char *data
 	const char *copy = store(strings, data, size);
 	if (!copy || id_memory_add(strings->memory, key, id))
 		return -ENOMEM;
+	strings->owners[strings->nr_texts] = strings->owner;
 	strings->texts[strings->nr_texts++] =
 		(struct message_text){.data = copy, .size = (uint32_t)size};
 	*string_id = id;
@@ -160,4 +173,9 @@ const struct message_text *string_dictionary_texts(const struct string_dictionar
 						   uint32_t first_id)
 {
 	return strings->texts + (first_id - strings->nr_sent - 1);
+}
+
+const uint32_t *string_dictionary_owners(const struct string_dictionary *strings, uint32_t first_id)
+{
+	return strings->owners + (first_id - strings->nr_sent - 1);
 }

@@ -30,9 +30,14 @@ uint32_t string_dictionary_count(const struct string_dictionary *strings);
 const struct message_text *string_dictionary_texts(const struct string_dictionary *strings,
 						   uint32_t first_id);
 
+/* Of each of these texts the owner, as in struct message_strings. Borrowed until the next intern. */
+const uint32_t *string_dictionary_owners(const struct string_dictionary *strings,
+					 uint32_t first_id);
+
 /* Which strings are known from now on is in memory, borrowed until the next call. NULL: in the dictionary's own. Two
- * memories may give equal strings two ids. */
-void string_dictionary_use(struct string_dictionary *strings, struct id_memory *memory);
+ * memories may give equal strings two ids. What is new from now on is the owner's. */
+void string_dictionary_use(struct string_dictionary *strings, struct id_memory *memory,
+			   uint32_t owner);
 
 /* All strings were sent: gives their texts back. Ids stay valid. */
 void string_dictionary_sent(struct string_dictionary *strings);

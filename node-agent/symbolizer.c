@@ -241,8 +241,12 @@ static void raise_event(struct symbolizer *symbolizer)
  * can't get lost. */
 static void answer(struct symbolizer *symbolizer, const struct request *request)
 {
+	const struct work *work = &symbolizer->work;
 	struct symbolizer_result result = {.frame_id = request->frame_id,
 					   .name = look_up(symbolizer, request)};
+
+	if (request->module_id < work->nr_slots)
+		result.owner = work->slots[request->module_id].user;
 
 	pthread_mutex_lock(&symbolizer->lock);
 	bool first = symbolizer->done.count == 0;

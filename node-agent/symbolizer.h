@@ -70,6 +70,7 @@ struct symbolizer_result {
 	/* Borrowed until symbolizer_stop(); NULL: it has none. With inlines, the functions at the
 	 * address, outermost first, '\n' between them, each NAME or NAME\tFILE:LINE. */
 	const char *name;
+	uid_t owner; /* of the module */
 };
 
 /* Takes up to max results; every request gets one. Returns their number. */

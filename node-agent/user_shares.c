@@ -151,7 +151,8 @@ static void count_all(const struct user_shares *shares, uint32_t counts[static K
 void user_share_begin(struct user_share *share)
 {
 	count_all(share->shares, share->shares->before);
-	string_dictionary_use(share->shares->strings, &share->strings);
+	string_dictionary_use(share->shares->strings, &share->strings,
+			      fair_shares_owner(share->uid));
 	stack_dictionary_use(share->shares->stacks, &share->stacks);
 }
 
@@ -160,7 +161,7 @@ bool user_share_end(struct user_share *share)
 	uint32_t now[KINDS];
 	bool may = true;
 
-	string_dictionary_use(share->shares->strings, NULL);
+	string_dictionary_use(share->shares->strings, NULL, 0);
 	stack_dictionary_use(share->shares->stacks, NULL);
 	bound_memory(share);
 	count_all(share->shares, now);

@@ -89,6 +89,7 @@ static void read_strings(struct batch_decoder *decoder, struct batch_reader *rea
 {
 	struct message_text *texts;
 	struct batch_reader list;
+	uint32_t *owners = NULL;
 
 	strings->seq = batch_reader_seq(reader);
 	strings->base = batch_reader_u32(reader, "base");
@@ -99,6 +100,14 @@ static void read_strings(struct batch_decoder *decoder, struct batch_reader *rea
 	for (uint32_t i = 0; texts && i < strings->count; i++)
 		texts[i] = batch_reader_text(&list, "a string");
 	strings->strings = texts;
+	if (reader->nr_left) {
+		owners = batch_rooms_get(&decoder->rooms, reader->fault, 1, strings->count,
+					 sizeof(*owners));
+		batch_reader_column(reader, "owners",
+				    &(struct column_target){owners, sizeof(*owners), 4,
+							    strings->count, UINT32_MAX});
+	}
+	strings->owners = owners;
 }
 
 static void read_device(struct batch_reader *parent, struct message_device *device)

@@ -86,6 +86,10 @@ static void put_strings(struct batch_writer *writer, const struct message_string
 	batch_writer_array(writer, strings->count);
 	for (uint32_t i = 0; i < strings->count && !writer->err; i++)
 		batch_writer_text(writer, &strings->strings[i]);
+	if (strings->owners)
+		batch_writer_column(writer,
+				    &(struct column_source){strings->owners, sizeof(uint32_t), 4,
+							    strings->count});
 }
 
 static void put_device(struct batch_writer *writer, const struct message_device *device)
@@ -219,6 +223,8 @@ static uint32_t nr_more_elements(const struct message *message)
 {
 	if (message->type == MESSAGE_HELLO && (message->hello.job.key.size || message->hello.asks))
 		return 6;
+	if (message->type == MESSAGE_STRINGS && message->strings.owners)
+		return 1;
 	if (message->type == MESSAGE_CONTROL && message->control.job_key.size)
 		return 2;
 	return message->type == MESSAGE_WELCOME && message->welcome.profile.size;

@@ -132,6 +132,10 @@ static const struct {
 				LEDGER_NOTED},
 	[LEDGER_CUT_OFF] = {"cut_off", "processes that ran on when their recording was cut off",
 			    LEDGER_ENDS},
+	[LEDGER_NAME_LIMIT] = {"name_limit",
+			       "GPU records shown as [a name too many]: their user has too many "
+			       "different names",
+			       LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

@@ -87,6 +87,8 @@ enum ledger_reason {
 		46, /* GPU records without stack, name and stream: their process has too many different ones */
 	LEDGER_CUT_OFF =
 		47, /* processes that ran on, though their recording was not to end before them, or could not end as it should */
+	LEDGER_NAME_LIMIT =
+		48, /* GPU records under [a name too many]: their user has too many different names */
 	LEDGER_REASONS,
 };
 

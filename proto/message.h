@@ -125,6 +125,8 @@ struct message_strings {
 	uint32_t base; /* id of the first */
 	uint32_t count;
 	const struct message_text *strings;
+	/* Of each the user whose share of the profile it takes; 0: no user's, as of the agent itself. NULL: all 0 */
+	const uint32_t *owners;
 };
 
 #define MESSAGE_OWNER_NONE UINT32_MAX /* no user has this id: an older agent does not tell */

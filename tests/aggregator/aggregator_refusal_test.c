@@ -15,6 +15,7 @@
 #include "aggregator/collection.h"
 #include "aggregator/profile.h"
 #include "aggregator/report_build.h"
+#include "aggregator/session_strings.h"
 #include "aggregator_fixture.h"
 #include "proto/ledger.h"
 
@@ -139,29 +140,29 @@ static void names_beyond_an_agents_share_are_left_out_and_known_ones_are_not(voi
 	struct collection *collection = collection_create();
 	struct agent_session *session = collection_session(collection, epoch);
 	struct message_text text = {bytes, sizeof(bytes)};
-	uint32_t count = 3 * (AGENT_SESSION_TEXT_MAX / WIRE_STRING_MAX), size;
+	uint32_t count = 3 * (TEXT_SHARES_MAX / WIRE_STRING_MAX), size;
 	const char *reason;
 
 	(void)state;
 	memset(bytes, 'x', sizeof(bytes));
 	for (uint32_t i = 0; i <= count; i++) {
 		struct message message = {.type = MESSAGE_STRINGS,
-					  .strings = {i + 1, i + 1, 1, &text}};
+					  .strings = {i + 1, i + 1, 1, &text, NULL}};
 		uint32_t number = i < count ? i : 0; /* at last the first once more */
 
 		memcpy(bytes, &number, sizeof(number));
 		assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
 	}
-	assert_true(session->text_bytes <= AGENT_SESSION_TEXT_MAX);
+	assert_true(session->texts.bytes <= TEXT_SHARES_MAX);
 	assert_true(catalog_size(collection->catalog).strings <=
-		    AGENT_SESSION_TEXT_MAX / WIRE_STRING_MAX + 2);
+		    TEXT_SHARES_MAX / WIRE_STRING_MAX + 2);
 	catalog_string(collection->catalog,
 		       agent_session_translate(session, SESSION_STRINGS, count + 1), &size);
 	assert_int_equal(size, WIRE_STRING_MAX);
 	assert_string_equal(catalog_string(collection->catalog,
 					   agent_session_translate(session, SESSION_STRINGS, count),
 					   &size),
-			    AGENT_SESSION_LEFT_OUT);
+			    SESSION_STRINGS_LEFT_OUT);
 	collection_destroy(collection);
 }
 

@@ -12,6 +12,7 @@
 #include "aggregator/fold_limit.h"
 #include "aggregator/fold_table.h"
 #include "aggregator/roster.h"
+#include "aggregator/session_strings.h"
 #include "aggregator/timeline_table.h"
 
 #define AT_ONCE  1000u
@@ -146,13 +147,16 @@ static void what_was_merged_stays_in_the_ledger(void **state)
 	(void)state;
 	say_ledger(entries, 1);
 	assert_int_equal(count_of(LEDGER_ROWS_MERGED), 0);
-	assert_int_equal(roster_process_add_merged(process, 5), 0);
-	assert_int_equal(roster_process_add_merged(process, 0), 0);
+	assert_int_equal(roster_process_count(process, LEDGER_ROWS_MERGED, 5), 0);
+	assert_int_equal(roster_process_count(process, LEDGER_ROWS_MERGED, 0), 0);
 	say_ledger(entries, 2);
 	assert_int_equal(count_of(LEDGER_RECORDS), 3);
 	assert_int_equal(count_of(LEDGER_ROWS_MERGED), 5);
-	assert_int_equal(roster_process_add_merged(process, 2), 0);
+	assert_int_equal(roster_process_count(process, LEDGER_ROWS_MERGED, 2), 0);
 	assert_int_equal(count_of(LEDGER_ROWS_MERGED), 7);
+	assert_int_equal(roster_process_count(process, LEDGER_NAME_LIMIT, 9), 0);
+	say_ledger(entries, 2);
+	assert_int_equal(count_of(LEDGER_NAME_LIMIT), 9);
 	end_process();
 	assert_int_equal(count_of(LEDGER_ROWS_MERGED), 7);
 }
@@ -177,6 +181,94 @@ static void timelines_of_streams_and_devices_are_bounded(void **state)
 	assert_in_range(nr_timelines(), nr, nr + 8);
 }
 
+/* A name of WIRE_STRING_MAX bytes that nobody has used before. Returns the session's id of it. */
+static uint32_t say_name(uint32_t owner, uint32_t number)
+{
+	static char bytes[WIRE_STRING_MAX];
+	const uint32_t id = session->ids[SESSION_STRINGS].count + 1;
+	struct message_text text = {bytes, sizeof(bytes)};
+	struct message strings = {
+		.type = MESSAGE_STRINGS,
+		.strings = {.base = id, .count = 1, .strings = &text, .owners = &owner}};
+
+	memset(bytes, 'x', sizeof(bytes));
+	memcpy(bytes, &owner, sizeof(owner));
+	memcpy(bytes + sizeof(owner), &number, sizeof(number));
+	apply(&strings);
+	return id;
+}
+
+static bool is_left_out(uint32_t id)
+{
+	return agent_session_translate(session, SESSION_STRINGS, id) ==
+	       session_strings_left_out(collection->catalog);
+}
+
+/* Returns how many of them were kept. */
+static uint32_t say_names(uint32_t owner, uint32_t count)
+{
+	uint32_t nr_kept = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		nr_kept += !is_left_out(say_name(owner, i));
+	return nr_kept;
+}
+
+static void a_user_with_too_many_names_leaves_room_to_others(void **state)
+{
+	const uint32_t all = TEXT_SHARES_MAX / (WIRE_STRING_MAX + TEXT_SHARES_COST);
+
+	(void)state;
+	assert_in_range(say_names(1000, 2 * all), all / 2, all / 2 + 1);
+	assert_in_range(say_names(1001, 2 * all), all / 4, all / 4 + 1);
+	/* What is known costs nothing. */
+	assert_false(is_left_out(say_name(1000, 0)));
+	/* Nobody's share: whatever is left. */
+	assert_in_range(say_names(0, 2 * all), all / 4 - 1, all / 4 + 1);
+	assert_true(is_left_out(say_name(1002, 0)));
+}
+
+static void records_without_room_for_their_name_are_counted_and_their_times_are_exact(void **state)
+{
+	struct gpu_record records[] = {
+		{.start_ns = 100, .end_ns = 107, .correlation_id = 1, .window = 1},
+		{.start_ns = 200, .end_ns = 211, .correlation_id = 2, .window = 1},
+		{.start_ns = 300, .end_ns = 313, .correlation_id = 3, .window = 1},
+	};
+	struct message events = {.type = MESSAGE_EVENTS,
+				 .events = {.process_id = 1, .nr_gpu = 3, .gpu = records}};
+	uint64_t ns = 0;
+	uint32_t nr_rows;
+
+	(void)state;
+	records[0].name_id = say_name(1000, 0);
+	say_names(1000, TEXT_SHARES_MAX / WIRE_STRING_MAX);
+	records[1].name_id = say_name(1000, UINT32_MAX);
+	records[2].name_id = say_name(1000, UINT32_MAX - 1);
+	apply(&events);
+	assert_int_equal(count_of(LEDGER_NAME_LIMIT), 2);
+	end_process();
+	const struct fold_row *rows = fold_table_rows(collection->totals, &nr_rows);
+	for (uint32_t i = 0; i < nr_rows; i++)
+		ns += rows[i].ns;
+	assert_int_equal(ns, 7 + 11 + 13);
+	assert_int_equal(nr_rows, 2);
+	assert_int_equal(count_of(LEDGER_NAME_LIMIT), 2);
+}
+
+static void short_names_are_bounded_in_number(void **state)
+{
+	struct text_shares shares = {0};
+	bool has_room = true;
+	uint32_t nr = 0;
+
+	(void)state;
+	for (; has_room; nr++)
+		assert_int_equal(text_shares_take(&shares, 1000, 1, &has_room), 0);
+	assert_in_range(nr, 1500000, 1600000);
+	text_shares_fini(&shares);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +279,12 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(timelines_of_streams_and_devices_are_bounded,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_user_with_too_many_names_leaves_room_to_others,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			records_without_room_for_their_name_are_counted_and_their_times_are_exact,
+			set_up, tear_down),
+		cmocka_unit_test(short_names_are_bounded_in_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,11 +110,13 @@ static void two_memories_know_nothing_of_each_other(void **state)
 
 	(void)state;
 	assert_int_equal(intern(strings, "name", 4), 1);
-	string_dictionary_use(strings, &other);
+	string_dictionary_use(strings, &other, 7);
 	assert_int_equal(intern(strings, "name", 4), 2);
 	assert_int_equal(intern(strings, "name", 4), 2);
-	string_dictionary_use(strings, NULL);
+	string_dictionary_use(strings, NULL, 0);
 	assert_int_equal(intern(strings, "name", 4), 1);
+	assert_int_equal(string_dictionary_owners(strings, 1)[0], 0);
+	assert_int_equal(string_dictionary_owners(strings, 2)[0], 7);
 	id_memory_clear(&other);
 	string_dictionary_destroy(strings);
 }

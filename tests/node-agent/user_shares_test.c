@@ -87,6 +87,27 @@ static void a_user_has_one_share(void **state)
 	assert_ptr_not_equal(user_share_join(shares, 6), share);
 }
 
+static void texts_are_their_users_and_those_of_trusted_users_nobodys(void **state)
+{
+	const uid_t uids[] = {geteuid() + 5, geteuid(), 0};
+	uint32_t id;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		const char name[] = {'a', (char)('a' + i)};
+		struct user_share *share = user_share_join(shares, uids[i]);
+
+		user_share_begin(share);
+		assert_int_equal(string_dictionary_intern(strings, name, sizeof(name), &id), 0);
+		user_share_end(share);
+	}
+	assert_int_equal(string_dictionary_intern(strings, "own", 3, &id), 0);
+	const uint32_t *owners = string_dictionary_owners(strings, 1);
+	assert_int_equal(owners[0], uids[0]);
+	for (uint32_t i = 1; i < id; i++)
+		assert_int_equal(owners[i], 0);
+}
+
 static void each_user_leaves_as_many_ids_as_it_takes(void **state)
 {
 	struct user_share *one = user_share_join(shares, geteuid() + 1);
@@ -192,6 +213,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_user_has_one_share),
+		TEST(texts_are_their_users_and_those_of_trusted_users_nobodys),
 		TEST(each_user_leaves_as_many_ids_as_it_takes),
 		TEST(each_kind_counts_for_itself),
 		TEST(root_and_our_own_user_take_what_there_is),

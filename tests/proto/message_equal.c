@@ -38,7 +38,8 @@ static bool strings_equal(const struct message_strings *left, const struct messa
 	if (left->seq != right->seq || left->base != right->base || left->count != right->count)
 		return false;
 	for (uint32_t i = 0; i < left->count; i++)
-		if (!text_equal(&left->strings[i], &right->strings[i]))
+		if (!text_equal(&left->strings[i], &right->strings[i]) ||
+		    (left->owners ? left->owners[i] : 0) != (right->owners ? right->owners[i] : 0))
 			return false;
 	return true;
 }

@@ -92,6 +92,7 @@ static const struct message_text texts[] = {
 	TEXT("\xff\xfe\0;\n"),
 	TEXT("train.py"),
 };
+static const uint32_t owners[LENGTH(texts)] = {1000, 1000, 0, UINT32_MAX};
 
 static const struct message_module modules[] = {
 	{.path = 4,
@@ -296,7 +297,11 @@ static struct message samples[NR_MESSAGE_SAMPLES] = {
 	{.type = MESSAGE_REFUSE,
 	 .refuse = {.code = REFUSE_SEQUENCE, .reason = TEXT("7 expected, 9 came")}},
 	{.type = MESSAGE_STRINGS,
-	 .strings = {.seq = 1, .base = 17, .count = LENGTH(texts), .strings = texts}},
+	 .strings = {.seq = 1,
+		     .base = 17,
+		     .count = LENGTH(texts),
+		     .strings = texts,
+		     .owners = owners}},
 	{.type = MESSAGE_STRINGS, .strings = {.seq = UINT64_MAX}},
 	{.type = MESSAGE_STRINGS,
 	 .strings = {.seq = 2, .base = WIRE_ID_MAX, .count = 1, .strings = texts}},
