@@ -20,6 +20,7 @@
 struct waiting {
 	int fd;
 	uid_t uid;
+	bool trusted;
 };
 
 struct worker {
@@ -50,17 +51,20 @@ static void destroy(struct descriptor_closer *closer)
 	free(closer);
 }
 
+static bool has_worker(const struct descriptor_closer *closer, uid_t uid)
+{
+	for (uint32_t i = 0; i < DESCRIPTOR_CLOSER_WORKERS; i++)
+		if (closer->workers[i].busy && closer->workers[i].uid == uid)
+			return true;
+	return false;
+}
+
 /* The oldest descriptor whose user may take another worker. false: there is none. */
 static bool take(struct descriptor_closer *closer, struct waiting *taken)
 {
 	for (uint32_t i = 0; i < closer->count; i++) {
-		uint32_t held = 0;
-
 		*taken = closer->waiting[i];
-		for (uint32_t k = 0; k < DESCRIPTOR_CLOSER_WORKERS; k++)
-			held += closer->workers[k].busy && closer->workers[k].uid == taken->uid;
-		if (!fair_shares_admit(taken->uid, held,
-				       DESCRIPTOR_CLOSER_WORKERS - closer->nr_busy))
+		if (!taken->trusted && has_worker(closer, taken->uid))
 			continue;
 		closer->count--;
 		memmove(&closer->waiting[i], &closer->waiting[i + 1],
@@ -79,6 +83,8 @@ static struct worker *sit_down(struct descriptor_closer *closer)
 		worker++;
 	return worker;
 }
+
+static void start_worker(struct descriptor_closer *closer);
 
 static void *work(void *argument)
 {
@@ -102,6 +108,7 @@ static void *work(void *argument)
 		struct worker *worker = sit_down(closer);
 		*worker = (struct worker){pthread_self(), true, taken.uid};
 		closer->nr_busy++;
+		start_worker(closer);
 		pthread_mutex_unlock(&closer->lock);
 		close(taken.fd);
 		pthread_mutex_lock(&closer->lock);
@@ -120,13 +127,14 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* With the lock. One that cannot be started is not missed while others go on; else the next call tries again. */
+/* With the lock. Starts one if all are busy and something waits; each that gets busy starts the next. One that cannot
+ * be started is not missed while others go on; else the next call tries again. */
 static void start_worker(struct descriptor_closer *closer)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	if (closer->nr_busy + closer->count <= closer->nr_workers ||
+	if (closer->nr_busy < closer->nr_workers || closer->count == 0 ||
 	    closer->nr_workers == DESCRIPTOR_CLOSER_WORKERS || pthread_attr_init(&attributes))
 		return;
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
@@ -227,15 +235,14 @@ void descriptor_closer_destroy(struct descriptor_closer *closer, uint32_t wait_m
 
 uint32_t descriptor_closer_room(struct descriptor_closer *closer, uid_t uid)
 {
-	uint32_t held = 0;
-
 	pthread_mutex_lock(&closer->lock);
 	start_worker(closer);
 	if (closer->count > 0)
 		hurry(closer);
+	uint32_t room = closer->max - closer->count;
 	for (uint32_t i = 0; i < closer->count; i++)
-		held += closer->waiting[i].uid == uid;
-	uint32_t room = fair_shares_room(uid, held, closer->max - closer->count);
+		if (closer->waiting[i].uid == uid && !closer->waiting[i].trusted)
+			room = 0;
 	pthread_mutex_unlock(&closer->lock);
 	return room;
 }
@@ -244,7 +251,7 @@ void descriptor_closer_add(struct descriptor_closer *closer, int fd, uid_t uid)
 {
 	pthread_mutex_lock(&closer->lock);
 	assert(closer->count < closer->max);
-	closer->waiting[closer->count++] = (struct waiting){fd, uid};
+	closer->waiting[closer->count++] = (struct waiting){fd, uid, fair_shares_trust(uid)};
 	start_worker(closer);
 	pthread_cond_signal(&closer->work);
 	pthread_mutex_unlock(&closer->lock);

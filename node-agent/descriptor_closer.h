@@ -1,7 +1,9 @@
 /* Closes descriptors that came from strangers, in threads of its own: close() of a socket with unsent data, or of a
  * file of a user's own file system, takes as long as that user likes. While others wait, a signal (SIGURG) ends the
  * lingering of sockets, also of those in messages that nobody read. Nothing ends what a file system does not answer:
- * users have shares of the threads and of the queue (fair_shares.h).
+ * so a user holds one thread at most, and sends nothing more until what came with the last message was begun. Root and
+ * our own user have all that is left. As many users as there are threads, all of whose files hang, still hold them all:
+ * then our sockets stay open, and no guest is taken in until a file system answers.
  * Threads: only the agent loop calls it; the workers touch nothing else. */
 #ifndef DESCRIPTOR_CLOSER_H
 #define DESCRIPTOR_CLOSER_H
@@ -9,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define DESCRIPTOR_CLOSER_WORKERS 16u
+#define DESCRIPTOR_CLOSER_WORKERS 32u
 
 struct descriptor_closer;
 
@@ -21,7 +23,8 @@ struct descriptor_closer *descriptor_closer_create(uint32_t max);
  * behind. Accepts NULL. */
 void descriptor_closer_destroy(struct descriptor_closer *closer, uint32_t wait_ms);
 
-/* How many descriptors of this user it takes at the moment. Our own user's are what it has room for at all. */
+/* How many descriptors of this user it takes at the moment: as many as it has room for at all, but none of a user other
+ * than root and our own while some of that user's wait. */
 uint32_t descriptor_closer_room(struct descriptor_closer *closer, uid_t uid);
 
 /* Takes fd, whose close() this user can hold up; never blocks. There must be room at all, asserted. A socket that we

@@ -25,13 +25,6 @@ bool fair_shares_admit(uid_t uid, uint32_t held, uint32_t left)
 	return fair_shares_trust(uid) ? left > 0 : held < left;
 }
 
-uint32_t fair_shares_room(uid_t uid, uint32_t held, uint32_t left)
-{
-	if (fair_shares_trust(uid))
-		return left;
-	return held < left ? (left - held + 1) / 2 : 0;
-}
-
 /* NULL: the user has taken nothing yet. */
 static struct fair_share *find(const struct fair_shares *shares, uid_t uid)
 {

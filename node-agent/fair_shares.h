@@ -8,16 +8,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Root, or our own user. Pure; any thread, as the next three. */
+/* Root, or our own user. Pure; any thread, as the next two. */
 bool fair_shares_trust(uid_t uid);
 
 /* As whose the aggregator counts what is this user's: 0 where the user is trusted, else uid. */
 uint32_t fair_shares_owner(uid_t uid);
 
-/* For a user who holds `held` while `left` are left: whether the user may take one more, and how many more one after
- * the other. */
+/* For a user who holds `held` while `left` are left: whether the user may take one more. */
 bool fair_shares_admit(uid_t uid, uint32_t held, uint32_t left);
-uint32_t fair_shares_room(uid_t uid, uint32_t held, uint32_t left);
 
 struct fair_share;
 

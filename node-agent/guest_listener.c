@@ -23,7 +23,7 @@
 
 /* Descriptors that wait to be closed: half of those that we may have, within these bounds. */
 #define CLOSER_MIN 1024u
-#define CLOSER_MAX 4096u
+#define CLOSER_MAX 8192u
 
 /* What one message, and all peers that are shown out before the next look, may hand to the closer. */
 #define CLOSER_ROOM_MIN (FDS_MAX + GUEST_LISTENER_PEERS_MAX + 1u)

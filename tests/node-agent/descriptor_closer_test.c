@@ -168,7 +168,7 @@ static void descriptors_that_do_not_close_are_bounded_and_hold_up_nobody(void **
 	slow_fd_min = -1;
 }
 
-static void one_users_descriptors_leave_workers_and_room_to_others(void **state)
+static void a_user_holds_one_worker_and_sends_no_more_while_descriptors_wait(void **state)
 {
 	struct descriptor_closer *closer = descriptor_closer_create(MAX);
 	int first = fcntl(0, F_DUPFD, 100);
@@ -178,17 +178,45 @@ static void one_users_descriptors_leave_workers_and_room_to_others(void **state)
 	pthread_mutex_lock(&gate);
 	slow_fd_min = first;
 	descriptor_closer_add(closer, first, one);
-	while (descriptor_closer_room(closer, one) > 0)
-		descriptor_closer_add(closer, fcntl(0, F_DUPFD, first), one);
-	while (nr_waiting < DESCRIPTOR_CLOSER_WORKERS / 2)
+	while (nr_waiting < 1)
 		sched_yield();
-	assert_true(descriptor_closer_room(closer, other) >= MAX / 4);
+	assert_int_equal(descriptor_closer_room(closer, one), MAX);
+	for (uint32_t i = 0; i < 10; i++)
+		descriptor_closer_add(closer, fcntl(0, F_DUPFD, first), one);
+	assert_int_equal(descriptor_closer_room(closer, one), 0);
+	assert_int_equal(descriptor_closer_room(closer, other), MAX - 10);
+	assert_int_equal(descriptor_closer_room(closer, geteuid()), MAX - 10);
 	/* Theirs are closed although those of the first wait for a longer time. */
 	int fd = fcntl(0, F_DUPFD, 50);
 	assert_true(fd < first);
 	descriptor_closer_add(closer, fd, other);
 	await_closed(fd);
-	assert_int_equal(nr_waiting, DESCRIPTOR_CLOSER_WORKERS / 2);
+	assert_int_equal(nr_waiting, 1);
+	slow_fd_min = -1;
+	pthread_mutex_unlock(&gate);
+	descriptor_closer_destroy(closer, 60000);
+	assert_false(is_open(first));
+}
+
+static void users_who_collude_leave_a_worker_to_others(void **state)
+{
+	const uint32_t nr_users = DESCRIPTOR_CLOSER_WORKERS - 1;
+	struct descriptor_closer *closer = descriptor_closer_create(MAX);
+	int first = fcntl(0, F_DUPFD, 100);
+
+	(void)state;
+	pthread_mutex_lock(&gate);
+	slow_fd_min = first;
+	for (uint32_t i = 0; i < 10 * nr_users; i++)
+		descriptor_closer_add(closer, i ? fcntl(0, F_DUPFD, first) : first,
+				      geteuid() + 1 + i % nr_users);
+	while (nr_waiting < nr_users)
+		sched_yield();
+	int fd = fcntl(0, F_DUPFD, 50);
+	assert_true(fd < first);
+	descriptor_closer_add(closer, fd, geteuid() + 1 + nr_users);
+	await_closed(fd);
+	assert_int_equal(nr_waiting, nr_users);
 	slow_fd_min = -1;
 	pthread_mutex_unlock(&gate);
 	descriptor_closer_destroy(closer, 60000);
@@ -202,7 +230,8 @@ int main(void)
 		cmocka_unit_test(destroy_closes_what_waits),
 		cmocka_unit_test(descriptors_that_linger_in_unread_messages_hold_up_nobody),
 		cmocka_unit_test(the_end_does_not_wait_for_what_lingers),
-		cmocka_unit_test(one_users_descriptors_leave_workers_and_room_to_others),
+		cmocka_unit_test(a_user_holds_one_worker_and_sends_no_more_while_descriptors_wait),
+		cmocka_unit_test(users_who_collude_leave_a_worker_to_others),
 		cmocka_unit_test(descriptors_that_do_not_close_are_bounded_and_hold_up_nobody),
 	};
 

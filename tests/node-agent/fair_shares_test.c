@@ -42,29 +42,11 @@ static void root_and_our_own_user_take_what_there_is(void **state)
 	assert_false(fair_shares_admit(0, 0, 0));
 }
 
-static void the_room_is_as_many_as_are_admitted(void **state)
-{
-	const uid_t uids[] = {geteuid(), geteuid() + 1};
-
-	(void)state;
-	for (int i = 0; i < 2; i++)
-		for (uint32_t held = 0; held < 12; held++)
-			for (uint32_t left = 0; left < 12; left++) {
-				uint32_t nr = 0;
-
-				while (nr < left &&
-				       fair_shares_admit(uids[i], held + nr, left - nr))
-					nr++;
-				assert_int_equal(fair_shares_room(uids[i], held, left), nr);
-			}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_user_leaves_as_much_as_it_takes),
 		cmocka_unit_test(root_and_our_own_user_take_what_there_is),
-		cmocka_unit_test(the_room_is_as_many_as_are_admitted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
