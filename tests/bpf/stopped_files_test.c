@@ -29,6 +29,7 @@
 #include "node-agent/foreign_file.h"
 #include "node-agent/module_table.h"
 #include "node-agent/proc_file.h"
+#include "node-agent/remote_memory.h"
 #include "node-agent/ring_source.h"
 #include "node-agent/stack_dictionary.h"
 #include "node-agent/string_dictionary.h"
@@ -295,6 +296,60 @@ static void the_loop_goes_on_without_a_command(void **state)
 	stopped_files_unmount(files);
 }
 
+static void memory_whose_file_does_not_answer_is_awaited_beside(void **state)
+{
+	vaddr_of((const void *)(uintptr_t)gnu_get_libc_version);
+	struct stopped_files *files = stopped_files_mount(library);
+	int fd = open(stopped_files_path(files), O_RDONLY | O_CLOEXEC);
+	char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	char ours[] = "ours", start[4] = "", here[4] = "", more[4] = "";
+	uint64_t address = (uint64_t)(uintptr_t)page;
+	const struct remote_range ranges[] = {
+		{(uint64_t)(uintptr_t)ours, here, 4},
+		{address, more, 4},
+		{(uint64_t)(uintptr_t)ours, more, 4},
+	};
+
+	(void)state;
+	assert_ptr_not_equal(page, NOT_MAPPED);
+	stopped_files_stop(files);
+	assert_int_equal(remote_memory_read(getpid(), address, start, 4), -ETIMEDOUT);
+	assert_int_equal(foreign_calls_left(), 1);
+	assert_int_equal(remote_memory_read(getpid(), address, start, 4), -EHOSTDOWN);
+	assert_int_equal(foreign_calls_left(), 1);
+	assert_int_equal(remote_memory_read_ranges(getpid(), ranges, 3), 1);
+	assert_memory_equal(here, "ours", 4);
+	assert_int_equal(remote_memory_read(getpid(), ranges[0].address, more, 4), 0);
+	assert_memory_equal(more, "ours", 4);
+
+	stopped_files_go_on(files);
+	wait_until_nothing_is_left();
+	assert_int_equal(remote_memory_read(getpid(), address, start, 4), 0);
+	assert_memory_equal(start, "\177ELF", 4);
+	munmap(page, 4096);
+	close(fd);
+	stopped_files_unmount(files);
+}
+
+/* It is in no page of the process yet, but its file answers. */
+static void memory_that_was_never_touched_is_read(void **state)
+{
+	vaddr_of((const void *)(uintptr_t)gnu_get_libc_version);
+	int fd = open(library, O_RDONLY | O_CLOEXEC);
+	char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	char start[4] = "";
+
+	(void)state;
+	assert_ptr_not_equal(page, NOT_MAPPED);
+	assert_int_equal(remote_memory_read(getpid(), (uint64_t)(uintptr_t)page, start, 4), 0);
+	assert_memory_equal(start, "\177ELF", 4);
+	munmap(page, 4096);
+	assert_int_equal(remote_memory_read(getpid(), (uint64_t)(uintptr_t)page, start, 4),
+			 -EFAULT);
+	assert_int_equal(remote_memory_read(getpid(), UINT64_MAX, start, 4), -EFAULT);
+	close(fd);
+}
+
 static struct unwind_file *map(const char *path)
 {
 	struct elf_file *elf = loaded_fixture_open(path);
@@ -353,6 +408,8 @@ int main(void)
 		cmocka_unit_test(the_loop_goes_on_where_a_disk_is_none_any_more),
 		cmocka_unit_test(the_loop_goes_on_without_a_command),
 		cmocka_unit_test(the_loop_goes_on_without_the_rules),
+		cmocka_unit_test(memory_whose_file_does_not_answer_is_awaited_beside),
+		cmocka_unit_test(memory_that_was_never_touched_is_read),
 	};
 
 	stopped_files_prepare();
