@@ -265,7 +265,8 @@ static int add_user(struct address_stack *stacks, const struct address_list *lis
 	bool differ;
 	int r = 0;
 
-	uint32_t nr_loops = stacks->python.process && list->nr_python ? find_loops(stacks, list) : 0;
+	uint32_t nr_loops =
+		stacks->python.process && list->nr_python ? find_loops(stacks, list) : 0;
 	/* The innermost loop may not run a frame yet, or not any more. Each of the others does. */
 	if (input.nr_python == 0 && nr_loops > 1)
 		*lacks |= ADDRESS_STACK_NO_PYTHON;

@@ -127,8 +127,7 @@ static void code_that_the_kernel_could_not_read_is_what_was_there_and_is(void **
 static void a_forked_process_knows_what_was_at_an_address_from_its_parent(void **state)
 {
 	struct python_fixture *fixture = python_fixture_create_ready(11);
-	struct sample_python_frame leaf =
-		python_fixture_raw_frame(fixture, &fixture->made.leaf, 0);
+	struct sample_python_frame leaf = python_fixture_raw_frame(fixture, &fixture->made.leaf, 0);
 	struct python_process *parent = fixture->python;
 	int ends[2], status;
 	char byte;
@@ -197,8 +196,7 @@ static void loops_without_frames_are_counted_but_for_the_innermost(void **state)
 static void a_stack_told_by_addresses_is_not_remembered(void **state)
 {
 	struct python_fixture *fixture = python_fixture_create_ready(12);
-	struct sample_python_frame raw =
-		python_fixture_raw_frame(fixture, &fixture->made.root, 0);
+	struct sample_python_frame raw = python_fixture_raw_frame(fixture, &fixture->made.root, 0);
 	const struct address_stack_python python = {
 		.process = python_process_create(&fixture->scope, &fixture->outputs, getpid()),
 		.mode = STACK_MODE_LEAF,

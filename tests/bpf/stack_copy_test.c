@@ -183,7 +183,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(rules_lead_to_the_first_function, set_up),
-		cmocka_unit_test_setup(a_function_about_to_return_has_its_callers_frame_pointer, set_up),
+		cmocka_unit_test_setup(a_function_about_to_return_has_its_callers_frame_pointer,
+				       set_up),
 		cmocka_unit_test_setup(a_stack_that_is_cut_ends_there, set_up),
 		cmocka_unit_test_setup(walk_goes_on_in_the_second_part, set_up),
 		cmocka_unit_test_setup(nothing_in_it_is_believed, set_up),
