@@ -81,7 +81,7 @@ static void say_recorded(const struct control_result *result, bool quiet)
 {
 	char launches[NUMBER_SIZE], records[NUMBER_SIZE], lost[NUMBER_SIZE];
 	const char *where = *result->place ? "; the profile is " : "";
-	char unclean[PART_SIZE] = "", unsure[PART_SIZE] = "", taken[PART_SIZE] = "";
+	char unclean[PART_SIZE] = "", taken[PART_SIZE] = "";
 
 	if (result->unclean)
 		snprintf(unclean, sizeof(unclean),
@@ -89,16 +89,11 @@ static void say_recorded(const struct control_result *result, bool quiet)
 			 "so up to 0.5 s before the end may be missing",
 			 result->lost ? "; " : "", result->unclean);
 
-	if (result->unsure)
-		snprintf(unsure, sizeof(unsure),
-			 "%sof %" PRIu64 ", something may have died with an earlier agent: "
-			 "flamegrid report tells",
-			 result->lost || result->unclean ? "; " : "", result->unsure);
-
 	if (result->taken_over)
 		snprintf(taken, sizeof(taken),
-			 "; %" PRIu64 " went over from an earlier agent, and processes that ended "
-			 "under that one are not counted here",
+			 "; %" PRIu64
+			 " went over from an earlier agent: processes that ended under "
+			 "that one, and host samples that died with it, are not counted here",
 			 result->taken_over);
 
 	if (result->nr_running)
@@ -110,15 +105,15 @@ static void say_recorded(const struct control_result *result, bool quiet)
 		    "may be missing in the profile%s%s",
 		    where, result->place);
 	else if (!quiet || result->lost || result->unclean)
-		say("%s launches and %s GPU records of %u process%s are stored; %s%s%s%s%s%s%s",
+		say("%s launches and %s GPU records of %u process%s are stored; %s%s%s%s%s%s",
 		    report_summary_count(result->launches, launches),
 		    report_summary_count(result->records, records), result->nr_processes,
 		    result->nr_processes == 1 ? "" : "es",
-		    result->lost                        ? "lost "
-		    : result->unclean || result->unsure ? ""
-							: "the agent knows of no loss",
-		    result->lost ? report_summary_count(result->lost, lost) : "", unclean, unsure,
-		    taken, where, result->place);
+		    result->lost      ? "lost "
+		    : result->unclean ? ""
+				      : "the agent knows of no loss",
+		    result->lost ? report_summary_count(result->lost, lost) : "", unclean, taken,
+		    where, result->place);
 }
 
 void agent_result_say(const char *path, uint32_t run, bool quiet)

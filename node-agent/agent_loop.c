@@ -54,7 +54,6 @@ static void remove_process(struct agent *agent, uint32_t index)
 		.lost = guest_process_lost(process),
 		.unclean = guest_process_is_unclean(process),
 		.taken_over = guest_process_is_taken_over(process),
-		.unsure = guest_process_is_unsure(process),
 		.seq = publisher_last_seq(agent->publisher),
 	};
 

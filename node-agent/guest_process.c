@@ -37,7 +37,6 @@ struct guest_process {
 	bool tried;             /* to watch its probe */
 	bool cut_off;           /* its recording was not to end yet */
 	bool taken_over;        /* an earlier agent read of it */
-	bool unsure;            /* the aggregator has not said how far that one came */
 	bool hurries;           /* its end is not to wait for who may tell why */
 	uint64_t died_ns;       /* when that was first seen; 0: it was not */
 	enum ledger_reason end; /* of an end without a goodbye */
@@ -191,7 +190,6 @@ static bool take_over(struct guest_process *process, uint64_t now_ns)
 		ring_ownership_take_after(&process->ownership, durable_seq);
 	else
 		ring_ownership_take(&process->ownership);
-	process->unsure = process->taken_over && r != 0;
 	record_ring_passed_on(process->ownership.ring, &process->passed_on_launches,
 			      &process->passed_on_records);
 	/* One that was killed while it took the ring has left it as nobody's. */
@@ -532,17 +530,6 @@ uint32_t guest_process_run(const struct guest_process *process)
 	return process->run;
 }
 
-static bool has_samples(const struct guest_process *process)
-{
-	uint32_t nr;
-	const struct ledger_entry *entries = process_ledger_entries(process->ledger, &nr);
-
-	for (uint32_t i = 0; i < nr; i++)
-		if (entries[i].reason == LEDGER_SAMPLES && entries[i].count)
-			return true;
-	return false;
-}
-
 uint64_t guest_process_lost(const struct guest_process *process)
 {
 	uint32_t nr;
@@ -563,11 +550,6 @@ bool guest_process_is_unclean(const struct guest_process *process)
 bool guest_process_is_taken_over(const struct guest_process *process)
 {
 	return process->taken_over;
-}
-
-bool guest_process_is_unsure(const struct guest_process *process)
-{
-	return process->unsure || (process->taken_over && has_samples(process));
 }
 
 void guest_process_passed_on(const struct guest_process *process, uint64_t *launches,

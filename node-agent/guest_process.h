@@ -152,10 +152,6 @@ bool guest_process_is_unclean(const struct guest_process *process); /* gone with
 /* An earlier agent read of it. */
 bool guest_process_is_taken_over(const struct guest_process *process);
 
-/* Something of it may have died with that agent: host samples that the kernel had for that one, or, if the aggregator
- * did not say how far that one came, anything. */
-bool guest_process_is_unsure(const struct guest_process *process);
-
 /* What earlier agents have passed on of it. */
 void guest_process_passed_on(const struct guest_process *process, uint64_t *launches,
 			     uint64_t *records);

@@ -114,7 +114,6 @@ void run_table_end(struct run_table *table, uint32_t id, uid_t uid,
 	run->sums.lost += sums->lost;
 	run->sums.unclean += sums->unclean;
 	run->sums.taken_over += sums->taken_over;
-	run->sums.unsure += sums->unsure;
 	if (run->sums.seq < sums->seq)
 		run->sums.seq = sums->seq;
 }
@@ -148,6 +147,5 @@ void run_table_result(const struct run_table *table, uint32_t id, uid_t uid, uin
 	result->lost = run->sums.lost;
 	result->unclean = run->sums.unclean;
 	result->taken_over = run->sums.taken_over;
-	result->unsure = run->sums.unsure;
 	snprintf(result->why, sizeof(result->why), "%s", run->why);
 }

@@ -24,7 +24,6 @@ struct run_table_sums {
 	uint64_t launches, records, lost;
 	uint64_t unclean;    /* 1: it ended without a goodbye */
 	uint64_t taken_over; /* 1: an earlier agent had read of it */
-	uint64_t unsure;     /* 1: something of it may have died with that agent */
 	uint64_t seq;        /* of the last message about the process */
 };
 

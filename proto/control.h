@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define CONTROL_MAGIC         0x46474d43u /* "FGMC" */
-#define CONTROL_VERSION       2u
+#define CONTROL_VERSION       1u
 #define CONTROL_PROCESSES_MAX 1024u
 
 enum control_wish {
@@ -63,12 +63,11 @@ struct control_result {
 	uint64_t launches, records, lost; /* of those that have ended; lost: by the ledger */
 	uint64_t unclean;    /* processes that ended without a goodbye; their loss is not known */
 	uint64_t taken_over; /* processes that went over from an earlier agent */
-	uint64_t unsure;     /* processes of which something may have died with an earlier agent */
 	char why[CONTROL_WHY_SIZE]; /* why the first process that could not be recorded was not */
 	char place[CONTROL_PLACE_SIZE]; /* where the profile is, HOST:PATH; "": not known */
 };
 
-static_assert(sizeof(struct control_result) == 1344, "control format");
+static_assert(sizeof(struct control_result) == 1336, "control format");
 static_assert(sizeof(struct control_request) == 40, "control format");
 static_assert(sizeof(struct control_reply) == 16, "control format");
 static_assert(sizeof(struct control_process) == 16, "control format");
