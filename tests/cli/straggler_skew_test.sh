@@ -63,7 +63,7 @@ check_samples work
 
 # ---- a slow data loader ----
 # Shorter waits are so many that the agents may have no time for their stacks.
-job load 8 "--off-cpu 1ms" "--raw-samples on" --steps 100 --load 8000 --more-load 6:30
+job load 8 "--off-cpu 1ms" "--raw-samples on" --steps 100 --load 8000 --more-load 6:100
 planted load 6 'waits \(poll, rank_load\)'
 check_samples load
 

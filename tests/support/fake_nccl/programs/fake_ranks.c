@@ -37,7 +37,7 @@
 #define RANK_VARIABLE "FAKE_RANKS_RANK"
 #define ID_VARIABLE   "FAKE_RANKS_ID"
 #define RANKS_MAX     64
-/* In each round of work there is a burst, anywhere, so that ranks do not all want the CPU at once. */
+/* In each round of work there is a burst, anywhere in its first half, so that ranks do not all want the CPU at once. */
 #define ROUND_NS    4000000u
 #define BURST_NS    480000u
 #define BURST_TURNS 10000u /* some 20 us between two looks at the clock, which are system calls */
@@ -115,25 +115,26 @@ static NOINLINE void rank_load(unsigned int us)
 	sink++;
 }
 
-/* So long by the CPU's time, unless the clock has come to end_ns: others have the processor. */
-static void work_burst(uint64_t end_ns)
+/* Until the thread has used so much of the CPU, or the clock has come to end_ns as others have the processor. */
+static void work_until(uint64_t used_ns, uint64_t end_ns)
 {
-	uint64_t used_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
-
-	while (read_clock(CLOCK_THREAD_CPUTIME_ID) - used_ns < BURST_NS &&
+	while (read_clock(CLOCK_THREAD_CPUTIME_ID) < used_ns &&
 	       read_clock(CLOCK_MONOTONIC) < end_ns)
 		for (unsigned int i = 0; i < BURST_TURNS; i++)
 			sink += i;
 }
 
-/* By the CPU's time within a burst, by the clock on the whole: ranks that share processors work equally long. */
+/* By the CPU's time within bursts, by the clock on the whole: ranks that share processors work equally long.
+ * What is missing of a burst at its round's end is made up for in the next rounds. */
 static NOINLINE void rank_work(unsigned int us, unsigned int *random)
 {
 	uint64_t begin_ns = read_clock(CLOCK_MONOTONIC), end_ns = begin_ns + 1000ull * us;
+	uint64_t used_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
 
 	for (; begin_ns + ROUND_NS <= end_ns; begin_ns += ROUND_NS) {
-		sleep_until(begin_ns + (unsigned int)rand_r(random) % (ROUND_NS - BURST_NS));
-		work_burst(begin_ns + ROUND_NS);
+		sleep_until(begin_ns + (unsigned int)rand_r(random) % (ROUND_NS / 2));
+		used_ns += BURST_NS;
+		work_until(used_ns, begin_ns + ROUND_NS);
 	}
 	sleep_until(end_ns);
 	sink++;
