@@ -152,6 +152,17 @@ static void a_job_waits_for_all_of_its_nodes(void **state)
 	assert_int_equal(aggregator_fixture_stop(fixture), 0);
 }
 
+/* A while is a millisecond: on a busy machine the job may be complete before its frames come. */
+static void await_ack_or_refusal(struct test_agent *agent, uint64_t seq)
+{
+	const struct message *message;
+
+	do
+		message = test_agent_receive(agent);
+	while (message->type != MESSAGE_REFUSE &&
+	       !(message->type == MESSAGE_ACK && message->ack.seq >= seq));
+}
+
 static void a_job_without_a_goodbye_is_complete_after_a_while(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
@@ -164,7 +175,7 @@ static void a_job_without_a_goodbye_is_complete_after_a_while(void **state)
 	struct test_agent *other = aggregator_fixture_connect(fixture);
 	job_fixture_join(agent, &fixture->scenarios[0], &job, path);
 	aggregator_fixture_send(agent, &fixture->scenarios[0], 1, 5);
-	test_agent_expect_ack(agent, 5);
+	await_ack_or_refusal(agent, 5);
 	job_fixture_until_complete(other, path);
 
 	/* Whoever it is comes too late. */
