@@ -1,6 +1,6 @@
-/* Who may connect to an aggregator's socket: those who have the agents' key. ZeroMQ asks for each connection that is made, before anything
- * else of it is read (ZAP, ZeroMQ RFC 27); without an answer to that, CURVE would let in everybody. One for each ZeroMQ
- * context. Used by one thread, but for ZeroMQ's own, which wait for its answers. */
+/* Who may connect to an aggregator's socket: those who have the agents' key. ZeroMQ asks for each connection that is
+ * made, before anything else of it is read (ZAP, ZeroMQ RFC 27); without an answer to that, CURVE would let in
+ * everybody. One for each ZeroMQ context. Used by one thread, but for ZeroMQ's own, which wait for its answers. */
 #ifndef ADMISSION_H
 #define ADMISSION_H
 
@@ -13,8 +13,8 @@ struct admission;
 /* Two new pairs of keys. 0; -ENOTSUP: this ZeroMQ was built without CURVE. */
 int admission_make_keys(struct key_set *keys);
 
-/* Answers for the context from now on. The keys are copied. 0; -EINVAL: they are not an aggregator's; -EADDRINUSE: another admission answers in this
- * context; -ENOTSUP; other -errno. On error *admission is NULL. */
+/* Answers for the context from now on. The keys are copied. 0; -EINVAL: they are not an aggregator's; -EADDRINUSE:
+ * another admission answers in this context; -ENOTSUP; other -errno. On error *admission is NULL. */
 int admission_create(void *zmq_context, const struct key_set *keys, struct admission **admission);
 void admission_destroy(struct admission *admission); /* accepts NULL; nobody is admitted any more */
 

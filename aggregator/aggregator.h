@@ -19,21 +19,23 @@ struct aggregator_options {
 	const char *title;           /* for reports: the job or its command; may be NULL */
 	int32_t nr_nodes;            /* that will take part; 0 or less: not known */
 	uint32_t commit_interval_ms; /* 0: 100 */
-	const struct key_set *
-		keys; /* an aggregator's: only agents that have its keys may connect, but by inproc://; NULL: everybody may */
-	bool insecure; /* without keys: allow endpoints other than loopback, ipc and inproc although nothing is authenticated */
+	/* an aggregator's: only agents that have its keys may connect, but by inproc://; NULL: everybody may */
+	const struct key_set *keys;
+	/* without keys: allow endpoints other than loopback, ipc and inproc although nothing is authenticated */
+	bool insecure;
 	bool raw_samples; /* samples of host threads are kept one by one, too (store.md) */
 	bool quiet;       /* errors only on stderr */
-	const char *
-		jobs_path; /* agents that say of which job they are have a profile each in this directory (job_table.h); NULL: all are of the one profile */
+	/* agents that say of which job they are have a profile each in this directory (job_table.h); NULL: all are
+	 * of the one profile */
+	const char *jobs_path;
 	const char *reports_program; /* as in job_table.h, as the next two */
 	uint32_t wait_nodes_ms;      /* 0: 10,000 */
 	uint32_t wait_silent_ms;     /* 0: 300,000 */
 };
 
 /* Opens the store and binds. 0 or -errno; *error (if error is not NULL) is then one line that names what and where,
- * owns: free(). -EACCES: an endpoint that needs keys, or `insecure`. -EPROTO: the store is not one of ours, damaged, or of a newer
- * schema. On error *aggregator is NULL. */
+ * owns: free(). -EACCES: an endpoint that needs keys, or `insecure`. -EPROTO: the store is not one of ours, damaged, or
+ * of a newer schema. On error *aggregator is NULL. */
 int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
 		      char **error);
 void aggregator_destroy(struct aggregator *aggregator); /* accepts NULL */

@@ -1,5 +1,5 @@
-/* Blocks of the correlator's state and of memory's, lists of ids, open intervals, samples and devices' work as bytes: for each field a
- * column of deltas (column.h), after its length as a 32-bit little-endian number. The byte order is
+/* Blocks of the correlator's state and of memory's, lists of ids, open intervals, samples and devices' work as bytes:
+ * for each field a column of deltas (column.h), after its length as a 32-bit little-endian number. The byte order is
  * fixed and the layout part of the store's schema. Pure. */
 #ifndef BLOCK_CODE_H
 #define BLOCK_CODE_H

@@ -1,7 +1,7 @@
-/* What the whole job's stacks are made of, merged: strings by content, modules by owner and build id (else
- * path), codes by (file, name), frames by (module, offset) or (code, line), stack nodes by (parent,
- * frame). So ranks that run the same program share all of it. All ids count from 1 without gaps and are the store's. One catalog is
- * used by one thread. */
+/* What the whole job's stacks are made of, merged: strings by content, modules by owner and build id (else path), codes
+ * by (file, name), frames by (module, offset) or (code, line), stack nodes by (parent, frame). So ranks that run the
+ * same program share all of it. All ids count from 1 without gaps and are the store's. One catalog is used by one
+ * thread. */
 #ifndef CATALOG_H
 #define CATALOG_H
 

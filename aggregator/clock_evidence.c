@@ -13,8 +13,8 @@ struct evidence {
 	const struct clock_offset *offsets;
 	struct clock_refine_part *parts; /* owns */
 	uint32_t nr_parts, room_parts, nr_collectives;
-	uint32_t *
-		part_of; /* owns; of each offset: its part in the collective that is looked at, + 1 */
+	/* owns; of each offset: its part in the collective that is looked at, + 1 */
+	uint32_t *part_of;
 };
 
 static uint64_t distance(uint64_t a_ns, uint64_t b_ns)
@@ -39,7 +39,8 @@ static uint32_t find_nearest(const struct clock_offset *offsets, uint32_t count,
 	return low;
 }
 
-/* As far as the line between two comparisons may be steeper or flatter than the clocks were: both ends are only known within their bounds. */
+/* As far as the line between two comparisons may be steeper or flatter than the clocks were: both ends are only known
+ * within their bounds. */
 static uint64_t slope_slack(const struct clock_offset *from, const struct clock_offset *to,
 			    uint64_t passed_ns)
 {

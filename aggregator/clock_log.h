@@ -1,5 +1,5 @@
-/* How hosts' clocks stood to the aggregator's, as agents found: what came since the last commit, or all that a store has. Ids are the
- * store's. Part of the collection; single-threaded. */
+/* How hosts' clocks stood to the aggregator's, as agents found: what came since the last commit, or all that a store
+ * has. Ids are the store's. Part of the collection; single-threaded. */
 #ifndef CLOCK_LOG_H
 #define CLOCK_LOG_H
 

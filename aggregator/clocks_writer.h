@@ -1,4 +1,5 @@
-/* How hosts' clocks stood to the aggregator's (report_clocks.h), written out. Any thread; the arguments must not change meanwhile. */
+/* How hosts' clocks stood to the aggregator's (report_clocks.h), written out. Any thread; the arguments must not change
+ * meanwhile. */
 #ifndef CLOCKS_WRITER_H
 #define CLOCKS_WRITER_H
 
@@ -22,8 +23,8 @@ int clocks_writer_json(FILE *out, const struct report_clocks *clocks,
 int clocks_writer_csv(FILE *out, const struct report_clocks *clocks,
 		      const struct report_tree *tree);
 
-/* In one line, cut to size, what times of several hosts are worth: "CLOCK_REALTIME of 2 hosts: at most 31.2 us apart". Returns line; of one
- * host it is empty. */
+/* In one line, cut to size, what times of several hosts are worth: "CLOCK_REALTIME of 2 hosts: at most 31.2 us apart".
+ * Returns line; of one host it is empty. */
 const char *clocks_writer_line(const struct report_clocks *clocks, char *line, size_t size);
 
 #endif

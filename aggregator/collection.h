@@ -22,8 +22,8 @@ struct collection {
 	struct catalog *catalog;
 	struct roster *roster;
 	struct fold_table *totals; /* what was added since the last commit */
-	struct fold_table
-		*samples; /* likewise, of host threads: kind is an enum host_sample_kind */
+	/* likewise, of host threads: kind is an enum host_sample_kind */
+	struct fold_table *samples;
 	struct timeline_table *timelines;
 	struct idle_log *idle;
 	struct collective_log *collectives;

@@ -1,5 +1,6 @@
-/* Calls of collective libraries that came since the last commit, in order, and how many communicators each process has defined; and the kernels
- * that may carry such calls, which the store joins with them (store_joins.h). Ids are the store's. Part of the collection; single-threaded. */
+/* Calls of collective libraries that came since the last commit, in order, and how many communicators each process has
+ * defined; and the kernels that may carry such calls, which the store joins with them (store_joins.h). Ids are the
+ * store's. Part of the collection; single-threaded. */
 #ifndef COLLECTIVE_LOG_H
 #define COLLECTIVE_LOG_H
 
@@ -59,8 +60,8 @@ int collective_log_put(struct collective_log *log, uint32_t process,
 		       const struct communicator *communicator);
 int collective_log_add(struct collective_log *log, uint32_t process, const struct collective *call);
 
-/* A kernel of the process, with valid times and by a launch of its own: kept if it is one of NCCL's (is_nccl) or a call has asked for it.
- * clock_offset_ns NULL: not known. 0 or -ENOMEM: unchanged. */
+/* A kernel of the process, with valid times and by a launch of its own: kept if it is one of NCCL's (is_nccl) or a call
+ * has asked for it. clock_offset_ns NULL: not known. 0 or -ENOMEM: unchanged. */
 int collective_log_kernel(struct collective_log *log, uint32_t process,
 			  const struct gpu_record *record, bool is_nccl,
 			  const int64_t *clock_offset_ns);
@@ -83,8 +84,8 @@ void collective_log_saved(struct collective_log *log);
 /* From the store: the process has so many. 0 or -ENOMEM. */
 int collective_log_load(struct collective_log *log, uint32_t process, uint32_t defined);
 
-/* From the store: of the process so many kernels were counted; a call that waits for its kernel; and of the call that was added last,
- * its kernel. 0 or -ENOMEM. */
+/* From the store: of the process so many kernels were counted; a call that waits for its kernel; and of the call that
+ * was added last, its kernel. 0 or -ENOMEM. */
 int collective_log_load_kernels(struct collective_log *log, uint32_t process, uint64_t kernels);
 int collective_log_ask(struct collective_log *log, uint32_t process, uint32_t correlation_id);
 void collective_log_set_gpu(struct collective_log *log, const struct collective_gpu *gpu);

@@ -7,8 +7,8 @@
 #include "report_collectives.h"
 #include "report_tree.h"
 
-/* A table: a line for each communicator and function, top of them at most (0: 20), and the report's closing lines. 0; -ENOSPC, -EIO …: out did not take
- * everything. */
+/* A table: a line for each communicator and function, top of them at most (0: 20), and the report's closing lines. 0;
+ * -ENOSPC, -EIO …: out did not take everything. */
 int collectives_writer_table(FILE *out, const struct report_collectives *collectives,
 			     const struct report_tree *tree, uint32_t top);
 

@@ -1,5 +1,5 @@
-/* When a profile is committed: some time after the first change, sooner where much has come or an agent waits for it, and after a failure
- * later again. Pure: time and sizes are arguments. Used by the aggregator's thread. */
+/* When a profile is committed: some time after the first change, sooner where much has come or an agent waits for it,
+ * and after a failure later again. Pure: time and sizes are arguments. Used by the aggregator's thread. */
 #ifndef COMMIT_SCHEDULE_H
 #define COMMIT_SCHEDULE_H
 
@@ -22,7 +22,8 @@ struct commit_schedule { /* zeroed: nothing to commit */
 	uint64_t frames, bytes; /* received since the last commit */
 };
 
-/* Something has changed, or may have: the next commit is due interval_ms later at the latest (0: COMMIT_SCHEDULE_INTERVAL_MS). */
+/* Something has changed, or may have: the next commit is due interval_ms later at the latest (0:
+ * COMMIT_SCHEDULE_INTERVAL_MS). */
 void commit_schedule_date(struct commit_schedule *schedule, uint64_t now_ns, uint32_t interval_ms);
 
 /* nr_rows: of totals, in hand. */

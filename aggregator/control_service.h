@@ -1,4 +1,5 @@
-/* One command to all agents: passes it on, and tells who commands how far it came (proto/wire.md, CONTROL). Used by the aggregator's thread. */
+/* One command to all agents: passes it on, and tells who commands how far it came (proto/wire.md, CONTROL). Used by the
+ * aggregator's thread. */
 #ifndef CONTROL_SERVICE_H
 #define CONTROL_SERVICE_H
 

@@ -1,22 +1,19 @@
-/* Joins the launches and GPU records of one process on (capture window, correlation id) and folds
- * the result. Either may come first; one launch may have many records, or none.
- *	- A launch is retired by its first record and kept a while longer, for a copy that CUPTI
- *	  reports in two parts.
- *	- A RECORD_LAUNCH_MANY launch stays until the process ends.
- *	- RECORD_LAUNCH_FAILED retires a launch.
- *	- Beyond launches_max outstanding launches the oldest expire: a launch may have no record at
- *	  all (graph capture).
- *	- Records of one launch with different capture stacks, those of a graph's nodes, are different
- *	  rows.
- *	- A record without its launch waits; beyond waiting_max the oldest is folded as unmatched.
- *	- A RECORD_LAUNCH_HOST call is answered by its wait or the like, a launch by work alone; overhead answers nobody. Of
- *	  a launch and such a call with one id, parts of one call of the runtime's, the launch counts.
- *	- Records that no call is behind (unified memory, CUPTI's own flushes) are folded at once, without a stack, as
- *	  matched.
- *	- A process that has as many different rows as it may (fold_limit.h) gets no more of them: further records go to merged rows, without
- *	  stack, name, stream and thread.
- * What comes out depends on the order of the calls alone, also across save and load (but for the limit of rows, which
- * counts them since it was made). No I/O, no clock. One correlator is used by one thread. */
+/* Joins the launches and GPU records of one process on (capture window, correlation id) and folds the result. Either
+ * may come first; one launch may have many records, or none.
+ *   - A launch is retired by its first record and kept a while longer, for a copy that CUPTI reports in two parts.
+ *   - A RECORD_LAUNCH_MANY launch stays until the process ends.
+ *   - RECORD_LAUNCH_FAILED retires a launch.
+ *   - Beyond launches_max outstanding launches the oldest expire: a launch may have no record at all (graph capture).
+ *   - Records of one launch with different capture stacks, those of a graph's nodes, are different rows.
+ *   - A record without its launch waits; beyond waiting_max the oldest is folded as unmatched.
+ *   - A RECORD_LAUNCH_HOST call is answered by its wait or the like, a launch by work alone; overhead answers nobody.
+ *     Of a launch and such a call with one id, parts of one call of the runtime's, the launch counts.
+ *   - Records that no call is behind (unified memory, CUPTI's own flushes) are folded at once, without a stack, as
+ *     matched.
+ *   - A process that has as many different rows as it may (fold_limit.h) gets no more of them: further records go to
+ *     merged rows, without stack, name, stream and thread.
+ * What comes out depends on the order of the calls alone, also across save and load (but for the limit of rows,
+ * which counts them since it was made). No I/O, no clock. One correlator is used by one thread. */
 #ifndef CORRELATOR_H
 #define CORRELATOR_H
 
@@ -43,10 +40,10 @@ struct memory_account;
 /* 0: the default above. */
 struct correlator_options {
 	uint32_t launches_max, retired_max, waiting_max;
-	struct memory_account *
-		memory; /* where allocations and frees go, too; borrowed until destroy; NULL: nowhere */
-	struct launch_delays *
-		delays; /* of kernels that a call of their own launched; borrowed until destroy; NULL: nowhere */
+	/* where allocations and frees go, too; borrowed until destroy; NULL: nowhere */
+	struct memory_account *memory;
+	/* of kernels that a call of their own launched; borrowed until destroy; NULL: nowhere */
+	struct launch_delays *delays;
 	bool track_changes; /* for correlator_save() */
 };
 

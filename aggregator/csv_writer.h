@@ -11,8 +11,9 @@
 #include "report_dimension.h"
 #include "report_tree.h"
 
-/* by: within what the ranks are counted that have a row's activity under its stack (frame_ranks.h), a last column where there is something
- * to tell; NULL: all that is alike. 0; -ENOSPC, -EIO …: out did not take everything; -ENOMEM: nothing was written. */
+/* by: within what the ranks are counted that have a row's activity under its stack (frame_ranks.h), a last column where
+ * there is something to tell; NULL: all that is alike. 0; -ENOSPC, -EIO …: out did not take everything; -ENOMEM:
+ * nothing was written. */
 int csv_writer_write(FILE *out, const struct report_tree *tree, const struct report_by *by);
 
 /* A field, in quotes where it needs them. */

@@ -1,5 +1,5 @@
-/* How many different rows a process may have: each stays in the store for good, and a hostile process makes as many as it
- * has records, of streams, threads and devices that do not exist. Beyond the limit rows are merged. A set of 32-bit
+/* How many different rows a process may have: each stays in the store for good, and a hostile process makes as many as
+ * it has records, of streams, threads and devices that do not exist. Beyond the limit rows are merged. A set of 32-bit
  * marks: of 2^18 rows a few that are new are taken for known, which costs nothing. One is used by one thread. */
 #ifndef FOLD_LIMIT_H
 #define FOLD_LIMIT_H

@@ -1,5 +1,5 @@
-/* Exact totals: GPU activities, or samples of host threads, with equal keys become one row of count, nanoseconds and bytes.
- * Pure; one table is used by one thread. */
+/* Exact totals: GPU activities, or samples of host threads, with equal keys become one row of count, nanoseconds and
+ * bytes. Pure; one table is used by one thread. */
 #ifndef FOLD_TABLE_H
 #define FOLD_TABLE_H
 

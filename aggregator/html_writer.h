@@ -31,8 +31,8 @@ struct html_options {
 	uint32_t split;       /* HTML_SPLIT_… bits */
 	const char *subtitle; /* shown beside the title: when, where; borrowed until the call
 				 returns; NULL: none */
-	const struct report_diff *
-		diff; /* of which the tree is: frames are coloured by change; borrowed likewise; NULL: none */
+	/* of which the tree is: frames are coloured by change; borrowed likewise; NULL: none */
+	const struct report_diff *diff;
 };
 
 /* Writes the page and flushes out, which stays the caller's. Bytes that are not UTF-8 become

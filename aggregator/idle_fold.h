@@ -26,13 +26,13 @@ struct idle_gap {
 
 /* Adds the gaps of one process on one device to the table: exactly their whole time, with process and device in the
  * keys; a row's count is in how many gaps it has a part.
- *	- Waits of the thread count by how much of them lies in the gap.
- *	- The rest goes to its samples on the CPU: to each that was taken in the gap at most the period that it stands
- *	  for, to the next one at most what of its period lies in the gap.
- *	- What these leave is IDLE_NOT_ON_CPU where a tick would have come, else IDLE_UNKNOWN: the gap's rest is no shorter
- *	  than a period, it lies between the first and the last sample on the CPU, and all samples are there.
- * samples, of that process and any threads, are brought into order, and waits that overlap are cut. all_samples: none of the
- * process is lost or left out. 0 or -ENOMEM. */
+ *   - Waits of the thread count by how much of them lies in the gap.
+ *   - The rest goes to its samples on the CPU: to each that was taken in the gap at most the period that it stands for,
+ *     to the next one at most what of its period lies in the gap.
+ *   - What these leave is IDLE_NOT_ON_CPU where a tick would have come, else IDLE_UNKNOWN: the gap's rest is no shorter
+ *     than a period, it lies between the first and the last sample on the CPU, and all samples are there.
+ * samples, of that process and any threads, are brought into order, and waits that overlap are cut. all_samples:
+ * none of the process is lost or left out. 0 or -ENOMEM. */
 int idle_fold(struct fold_table *table, uint32_t process, uint32_t device,
 	      const struct idle_gap *gaps, uint32_t nr_gaps, struct host_sample *samples,
 	      uint32_t nr_samples, bool all_samples);

@@ -51,8 +51,8 @@ int idle_log_sample(struct idle_log *log, uint32_t process, const struct host_sa
 /* Whether work of the process on the device is to be logged. */
 bool idle_log_wants(const struct idle_log *log, uint32_t process, uint32_t device);
 
-/* Work that is wanted; beyond the room the log ends where it begins. last_ns: when the device's work before it ended, 0: there was none; asked for until has_begun().
- * 0 or -ENOMEM. */
+/* Work that is wanted; beyond the room the log ends where it begins. last_ns: when the device's work before it ended,
+ * 0: there was none; asked for until has_begun(). 0 or -ENOMEM. */
 int idle_log_work(struct idle_log *log, uint32_t device, const struct idle_work *work,
 		  uint64_t last_ns);
 bool idle_log_has_begun(const struct idle_log *log, uint32_t device);

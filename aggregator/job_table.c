@@ -124,7 +124,8 @@ static void destroy_job(struct job *job)
 	free(job);
 }
 
-/* One that was not complete when we ended. What cannot be read is left as it is: it is said, and no reason for others to wait. */
+/* One that was not complete when we ended. What cannot be read is left as it is: it is said, and no reason for others
+ * to wait. */
 static int take_up(struct job_table *table, const char *name, uint64_t now_ns)
 {
 	struct job *job = calloc(1, sizeof(*job));
@@ -428,8 +429,8 @@ static uint32_t count_open(const struct job_table *table, const struct job *job,
 	return count;
 }
 
-/* No agent is to come that we know of. Ranks that never used CUDA are not known; but before they have all been heard of, one that ended at once may have
- * been alone on its node, whose agent comes again with the next. */
+/* No agent is to come that we know of. Ranks that never used CUDA are not known; but before they have all been heard
+ * of, one that ended at once may have been alone on its node, whose agent comes again with the next. */
 static bool has_all_agents(const struct job *job, uint64_t quiet_ns)
 {
 	const struct collection *collection = job->profile.collection;

@@ -1,4 +1,5 @@
-/* The pieces of JSON that all writers share: values, and members with the comma behind them, as another one mostly follows. Any thread. */
+/* The pieces of JSON that all writers share: values, and members with the comma behind them, as another one mostly
+ * follows. Any thread. */
 #ifndef JSON_TEXT_H
 #define JSON_TEXT_H
 

@@ -15,8 +15,9 @@
 struct report_collectives;
 struct report_statistics;
 
-/* statistics and collectives may be NULL: then their members are missing. by: within what each frame's ranks are counted (frame_ranks.h);
- * NULL: all that is alike. 0; -ENOSPC, -EIO …: out did not take everything; -ENOMEM: nothing was written. */
+/* statistics and collectives may be NULL: then their members are missing. by: within what each frame's ranks are
+ * counted (frame_ranks.h); NULL: all that is alike. 0; -ENOSPC, -EIO …: out did not take everything; -ENOMEM: nothing
+ * was written. */
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		      const struct report_statistics *statistics,
 		      const struct report_collectives *collectives, const struct report_by *by);

@@ -1,6 +1,6 @@
-/* How long kernels took to begin after they were asked for, of one process by device: from the launch call's entry to the
- * kernel's start, so with all that was queued before it. Both times must be by one clock. Sums stick at INT64_MAX. Pure; one
- * thread. */
+/* How long kernels took to begin after they were asked for, of one process by device: from the launch call's entry to
+ * the kernel's start, so with all that was queued before it. Both times must be by one clock. Sums stick at INT64_MAX.
+ * Pure; one thread. */
 #ifndef LAUNCH_DELAY_H
 #define LAUNCH_DELAY_H
 
@@ -11,8 +11,8 @@
 
 struct launch_delay {
 	uint64_t count, sum_ns, max_ns;
-	uint64_t
-		unclear; /* began before they were asked for, or years later: the clocks are wrong */
+	/* began before they were asked for, or years later: the clocks are wrong */
+	uint64_t unclear;
 	bool changed;    /* since launch_delays_saved() */
 };
 

@@ -10,8 +10,8 @@
 enum launch_flags {
 	LAUNCH_USED = 1u << 0, /* always set; an empty slot has flags 0 */
 	LAUNCH_MANY = 1u << 1, /* any number of records belongs to it */
-	LAUNCH_RETIRED =
-		1u << 2, /* answered or failed; kept for a while for a record that comes late */
+	/* answered or failed; kept for a while for a record that comes late */
+	LAUNCH_RETIRED = 1u << 2,
 	LAUNCH_MATCHED = 1u << 3, /* has had a record */
 	LAUNCH_HOST = 1u << 4, /* a call without GPU work: no launch is missing without a record */
 };

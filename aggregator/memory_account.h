@@ -1,15 +1,15 @@
 /* What memory one process has: for each of its devices and each memory space the bytes that live, their peak and when
  * that was, and for each stack what it holds now and what it held at that peak.
- *	- Allocations and frees may come in any order: each is held until a later one by window_ns has come, or
- *	  waiting_max are held; then the earliest is taken. One that is even later is taken at once and counted.
- *	- A free belongs to the allocation that lives at its address, whatever device, kind or size it claims, unless that
- *	  one is younger. A free of an address where nothing lives is counted: the profiler came late, or the
- *	  allocation was lost.
- *	- An allocation where one lives takes its place: the free of the one before was lost, its context went with
- *	  all its memory, or its free is timed a little late. Such a free, within MEMORY_ACCOUNT_OWED_NS, belongs
- *	  to the one before; else it is counted. An allocation that was reported twice counts once.
- *	- Beyond live_max live allocations more are not followed, and counted: the account is then incomplete.
- *	- A new peak costs what has changed since the last, not what there is.
+ *   - Allocations and frees may come in any order: each is held until a later one by window_ns has come, or waiting_max
+ *     are held; then the earliest is taken. One that is even later is taken at once and counted.
+ *   - A free belongs to the allocation that lives at its address, whatever device, kind or size it claims, unless that
+ *     one is younger. A free of an address where nothing lives is counted: the profiler came late, or the allocation
+ *     was lost.
+ *   - An allocation where one lives takes its place: the free of the one before was lost, its context went with all its
+ *     memory, or its free is timed a little late. Such a free, within MEMORY_ACCOUNT_OWED_NS, belongs to the one
+ *     before; else it is counted. An allocation that was reported twice counts once.
+ *   - Beyond live_max live allocations more are not followed, and counted: the account is then incomplete.
+ *   - A new peak costs what has changed since the last, not what there is.
  * What comes out depends on the calls to add and finish alone, also across save and load. No I/O, no clock. One
  * account is used by one thread. */
 #ifndef MEMORY_ACCOUNT_H
@@ -38,8 +38,8 @@ struct memory_account_options {
 
 /* Of a device and a memory space. */
 struct memory_sums {
-	uint32_t
-		device_id; /* CUDA ordinal; those from RECORD_DEVICES_MAX - 1 on are one; 0 of the host's memory */
+	/* CUDA ordinal; those from RECORD_DEVICES_MAX - 1 on are one; 0 of the host's memory */
+	uint32_t device_id;
 	uint32_t space;                                  /* enum memory_space */
 	uint64_t allocs, alloc_bytes, frees, free_bytes; /* taken so far */
 	uint64_t live_count, live_bytes;

@@ -34,8 +34,8 @@ struct occupancy {
 	uint32_t limits;    /* enum occupancy_limit: everything that allows no more blocks */
 };
 
-/* 0; -EINVAL: no threads; -ENOTSUP: limits that are not known, or a compute capability below 7.0. On error *occupancy is
- * zeroed. */
+/* 0; -EINVAL: no threads; -ENOTSUP: limits that are not known, or a compute capability below 7.0. On error *occupancy
+ * is zeroed. */
 int occupancy_of(const struct device_limits *limits, const struct occupancy_launch *launch,
 		 struct occupancy *occupancy);
 

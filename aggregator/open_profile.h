@@ -1,5 +1,5 @@
-/* A profile that is being written: what its agents have said, the store that keeps it, and when that is due to be committed. An aggregator has one, or one
- * for each job (job_table.h). Used by the aggregator's thread. */
+/* A profile that is being written: what its agents have said, the store that keeps it, and when that is due to be
+ * committed. An aggregator has one, or one for each job (job_table.h). Used by the aggregator's thread. */
 #ifndef OPEN_PROFILE_H
 #define OPEN_PROFILE_H
 
@@ -33,7 +33,8 @@ struct open_profile_options { /* borrowed for the call, but for the receiver */
 	struct receiver *receiver; /* borrowed until the profile is closed */
 };
 
-/* Opens the store, made if it is missing, and loads what it has. 0 or -errno, *error as store_open()'s (NULL: not wanted); open_profile_close() in either case. */
+/* Opens the store, made if it is missing, and loads what it has. 0 or -errno, *error as store_open()'s (NULL: not
+ * wanted); open_profile_close() in either case. */
 int open_profile_open(struct open_profile *profile, const struct open_profile_options *options,
 		      char **error);
 void open_profile_close(struct open_profile *profile); /* what is not committed is dropped */

@@ -46,7 +46,8 @@ struct peer *peer_table_peers(struct peer_table *table, uint32_t *nr_peers);
 /* The session has no connection any more. */
 void peer_table_detach(struct peer_table *table, const struct agent_session *session);
 
-/* The session's connection is this peer of the table, and no older one: what that still has in its queue comes again on this one. */
+/* The session's connection is this peer of the table, and no older one: what that still has in its queue comes again on
+ * this one. */
 void peer_table_attach(struct peer_table *table, struct peer *peer, struct agent_session *session);
 
 #endif

@@ -1,4 +1,5 @@
-/* Threads that launch from the far socket (report_placement.h), within the reports of ranks. Without rows nothing is written. Any thread. */
+/* Threads that launch from the far socket (report_placement.h), within the reports of ranks. Without rows nothing is
+ * written. Any thread. */
 #ifndef PLACEMENT_WRITER_H
 #define PLACEMENT_WRITER_H
 

@@ -18,11 +18,10 @@ struct profile {
 	bool abandoned;   /* nobody is, and its last writer did not close it */
 	int32_t nr_nodes; /* that were to take part; 0: not known */
 	uint64_t waiting; /* the records that were still waiting */
-	struct fold_table
-		*idle; /* idle time of devices, by what the host did (idle_fold.h): device_id is the
-				    roster's; NULL: none */
-	uint64_t
-		raw_samples; /* row of the newest sample that was kept by itself; 0: there is none (sample_writer.h) */
+	/* idle time of devices, by what the host did (idle_fold.h): device_id is the roster's; NULL: none */
+	struct fold_table *idle;
+	/* row of the newest sample that was kept by itself; 0: there is none (sample_writer.h) */
+	uint64_t raw_samples;
 	uint64_t idle_left_out; /* records and samples that were not kept to explain it by */
 };
 

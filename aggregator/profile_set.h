@@ -31,9 +31,9 @@ struct open_profile *profile_set_of(struct profile_set *set, const struct peer *
 uint32_t profile_set_count(const struct profile_set *set);
 struct open_profile *profile_set_at(struct profile_set *set, uint32_t i);
 
-/* Commits one and acknowledges what is stored. 0 or -errno, after a line on stderr and a refusal to its agents: -ENOMEM:
- * it is no longer exact; -ESTALE: its store was deleted or moved, and a job's profile is closed; else it is due again
- * later. */
+/* Commits one and acknowledges what is stored. 0 or -errno, after a line on stderr and a refusal to its agents:
+ * -ENOMEM: it is no longer exact; -ESTALE: its store was deleted or moved, and a job's profile is closed; else it is
+ * due again later. */
 int profile_set_commit(struct profile_set *set, struct open_profile *profile, uint64_t now_ns);
 
 /* Commits those that are due, or all that have changed. 0; -ENOMEM; else the last error but those of jobs whose store

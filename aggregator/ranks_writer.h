@@ -11,8 +11,8 @@
 
 #define RANKS_WRITER_LINE_SIZE 1024u
 
-/* A table for people, whose last lines say who stands out and what is missing from the profile. 0; -ENOSPC, -EIO …: out did not
- * take everything. */
+/* A table for people, whose last lines say who stands out and what is missing from the profile. 0; -ENOSPC, -EIO …:
+ * out did not take everything. */
 int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree);
 
 /* A document of its own: "ranks" and, of all of them, "median_ns". As above. */

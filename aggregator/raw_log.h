@@ -1,5 +1,6 @@
-/* Samples of host threads as they came, each by itself, where that is wanted: what was added since the last commit, and how clocks of hosts
- * stand. It is only written here; reports read it in the store (sample_writer.h). One log is used by one thread. */
+/* Samples of host threads as they came, each by itself, where that is wanted: what was added since the last commit, and
+ * how clocks of hosts stand. It is only written here; reports read it in the store (sample_writer.h). One log is used
+ * by one thread. */
 #ifndef RAW_LOG_H
 #define RAW_LOG_H
 

@@ -21,13 +21,14 @@ struct receiver;
 int receiver_create(void *zmq_context, struct receiver **receiver);
 void receiver_destroy(struct receiver *receiver); /* accepts NULL */
 
-/* Before anything is bound: from now on only those who have the agents' key may connect by network or ipc://, and all that passes is encrypted;
- * inproc:// is as it was. keys: an aggregator's, copied. 0 or -errno as admission_create(). */
+/* Before anything is bound: from now on only those who have the agents' key may connect by network or ipc://, and
+ * all that passes is encrypted; inproc:// is as it was. keys: an aggregator's, copied. 0 or -errno as
+ * admission_create(). */
 int receiver_protect(struct receiver *receiver, const struct key_set *keys);
 
-/* Without keys an ipc:// socket is for its user alone; before other threads make files, as the process's mask is set meanwhile.
- * *actual: the endpoint with its port resolved (owns: free()). 0 or -errno (-EPROTONOSUPPORT: not
- * an endpoint). */
+/* Without keys an ipc:// socket is for its user alone; before other threads make files, as the process's mask is set
+ * meanwhile. *actual: the endpoint with its port resolved (owns: free()). 0 or -errno (-EPROTONOSUPPORT: not an
+ * endpoint). */
 int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual);
 
 /* Until a frame is there, wake_fd is readable or the time is over. 0, also if interrupted, or

@@ -389,8 +389,8 @@ static uint64_t min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Most launches without a record never had one (a graph was captured, no byte was copied). Of a process whose recording was
- * cut off they are the last ones. */
+/* Most launches without a record never had one (a graph was captured, no byte was copied). Of a process whose recording
+ * was cut off they are the last ones. */
 static enum ledger_reason expired_as(const struct roster_process *process)
 {
 	for (uint32_t i = 0; i < process->nr_ledger; i++)

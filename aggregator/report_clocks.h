@@ -37,8 +37,8 @@ struct report_clocks {
 	uint32_t nr_offsets;
 	struct clock_map *map;      /* owns */
 	bool refined, contradicted; /* by collectives; they agreed with none: all is as compared */
-	uint64_t
-		spread_ns; /* of CLOCK_REALTIME: no two hosts' are further apart, by what is known, bounds included */
+	/* of CLOCK_REALTIME: no two hosts' are further apart, by what is known, bounds included */
+	uint64_t spread_ns;
 	uint32_t nr_unknown; /* hosts of whose CLOCK_REALTIME nothing is known */
 };
 

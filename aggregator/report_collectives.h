@@ -1,5 +1,5 @@
-/* Calls of collective libraries made ready for a reader: hosts and stacks named, and summed up by communicator and function. Used by one
- * thread; immutable once made. */
+/* Calls of collective libraries made ready for a reader: hosts and stacks named, and summed up by communicator and
+ * function. Used by one thread; immutable once made. */
 #ifndef REPORT_COLLECTIVES_H
 #define REPORT_COLLECTIVES_H
 
@@ -21,7 +21,8 @@ struct report_collective {
 	const struct collective_gpu *gpu;
 };
 
-/* Calls of one function on one communicator, in all processes. One whose key is not known is not put together with another. */
+/* Calls of one function on one communicator, in all processes. One whose key is not known is not put together with
+ * another. */
 struct report_collective_sum {
 	uint64_t key; /* 0: not known; process and communicator_id then tell them apart */
 	uint32_t process, communicator_id; /* of the first one seen */
@@ -46,7 +47,8 @@ struct report_collectives {
 	struct collective_log *log;      /* owns */
 };
 
-/* The log is taken, also on error. Borrows nothing. 0; -EPROTO: it names what the profile does not hold; -ENOMEM. On error *collectives is NULL. */
+/* The log is taken, also on error. Borrows nothing. 0; -EPROTO: it names what the profile does not hold; -ENOMEM. On
+ * error *collectives is NULL. */
 int report_collectives_create(const struct profile *profile, struct collective_log *log,
 			      const struct report_options *options,
 			      struct report_collectives **collectives);

@@ -19,8 +19,8 @@
  * REPORT_EMPTY: nothing was recorded, and nothing is known to be missing.
  * REPORT_INCOMPLETE: something is missing, and its amount is not known. The sentence names it.
  *
- * *tree has its sums and losses. *sentence is one line without an end, which the caller owns (free()): "nothing lost", or
- * "INCOMPLETE: 3 of 64 agents did not say goodbye: node07 (ranks 56-63) since 2026-11-22 12:01:07". A fault names at
+ * *tree has its sums and losses. *sentence is one line without an end, which the caller owns (free()): "nothing lost",
+ * or "INCOMPLETE: 3 of 64 agents did not say goodbye: node07 (ranks 56-63) since 2026-11-22 12:01:07". A fault names at
  * most REPORT_FAULT_PLACES places, and a place at most REPORT_FAULT_RANGES ranges of ranks (report_fault.h).
  * 0; -ENOMEM: *sentence is NULL. */
 int report_completeness_make(const struct profile *profile, struct report_names *names,

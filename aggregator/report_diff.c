@@ -26,8 +26,8 @@ struct builder {
 	const char **strings; /* the tree's, and those made here */
 	char **made;          /* owns; of those */
 	uint32_t nr_strings, nr_made;
-	uint32_t *
-		names; /* owns; of each string of the tree: what it is called here; 0: not looked at */
+	/* owns; of each string of the tree: what it is called here; 0: not looked at */
+	uint32_t *names;
 	struct hash_index made_index;
 	struct part *parts;
 	uint32_t nr_parts;

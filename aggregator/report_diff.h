@@ -1,6 +1,7 @@
-/* One rank's work beside that of another, or of the median of all others: a tree of the same stacks, each with both. Leaves are put together
- * whatever GPU and thread they are of: "[GPU_Kernel]gemm". The median is that of each stack by itself, over all other ranks that the tree has, 0 for
- * one that has none of it; so medians do not add up to the median of the sums. Used by one thread; immutable once made. */
+/* One rank's work beside that of another, or of the median of all others: a tree of the same stacks, each with both.
+ * Leaves are put together whatever GPU and thread they are of: "[GPU_Kernel]gemm". The median is that of each stack by
+ * itself, over all other ranks that the tree has, 0 for one that has none of it; so medians do not add up to the median
+ * of the sums. Used by one thread; immutable once made. */
 #ifndef REPORT_DIFF_H
 #define REPORT_DIFF_H
 
@@ -21,8 +22,8 @@ struct report_diff {
 	char label_before[64], label_after[64];  /* "median of 7 ranks", "rank 5" */
 };
 
-/* against: a rank, or REPORT_DIFF_MEDIAN. The tree is borrowed until destroy. 0; -ENOENT: the tree has nothing of the rank, or of what it is held
- * against; -ENOMEM. On error *diff is NULL. */
+/* against: a rank, or REPORT_DIFF_MEDIAN. The tree is borrowed until destroy. 0; -ENOENT: the tree has nothing of the
+ * rank, or of what it is held against; -ENOMEM. On error *diff is NULL. */
 int report_diff_create(const struct report_tree *tree, int32_t rank, int32_t against,
 		       struct report_diff **diff);
 void report_diff_destroy(struct report_diff *diff); /* accepts NULL */

@@ -21,8 +21,8 @@ enum report_dimension {
 /* Zeroed: none. */
 struct report_by {
 	uint32_t nr_dimensions;
-	enum report_dimension
-		dimensions[REPORT_DIMENSIONS]; /* outermost first, each at most once */
+	/* outermost first, each at most once */
+	enum report_dimension dimensions[REPORT_DIMENSIONS];
 };
 
 /* "host,rank": 0; -EINVAL: a word that is none, or twice; *by is then empty. "" is none. */

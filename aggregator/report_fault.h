@@ -12,8 +12,8 @@
 /* A host. */
 struct report_fault_place {
 	uint32_t host; /* roster id */
-	const char
-		*name; /* set by the caller once all places are there; borrowed from report_names */
+	/* set by the caller once all places are there; borrowed from report_names */
+	const char *name;
 	uint64_t since_ns; /* the earliest last word, CLOCK_REALTIME; 0: not known */
 	int32_t *ranks;    /* owns */
 	uint32_t nr_ranks;

@@ -42,9 +42,10 @@ int report_names_string(struct report_names *names, uint32_t string_id, uint32_t
 int report_names_frame(struct report_names *names, uint32_t frame_id, const uint32_t **indices,
 		       uint32_t *count);
 
-/* "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU?_Memset]", "[GPU0_Graph]", "[GPU0_Sync]stream" (kind_name.h); of memory
- * "[GPU0_Memory]device", "[GPU0_Managed]managed", "[Host_Memory]pinned"; of host threads
- * "[CPU]", "[Off-CPU]futex", "[GPU_Launch]cuLaunchKernel"; and "[GPU0_Idle]". gpu: REPORT_GPU_NONE or the index. key->kind: enum report_kind. */
+/* "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU?_Memset]", "[GPU0_Graph]", "[GPU0_Sync]stream" (kind_name.h); of
+ * memory "[GPU0_Memory]device", "[GPU0_Managed]managed", "[Host_Memory]pinned"; of host threads "[CPU]",
+ * "[Off-CPU]futex", "[GPU_Launch]cuLaunchKernel"; and "[GPU0_Idle]". gpu: REPORT_GPU_NONE or the index. key->kind: enum
+ * report_kind. */
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index);
 
@@ -52,8 +53,8 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 struct report_cut {
 	uint32_t outer;   /* the innermost stack node that is shown; 0: none */
 	uint32_t dropped; /* so many of its inlined functions, the innermost, are not shown */
-	uint32_t
-		name; /* text of the API function that follows; 0: none, the stack is shown as it is */
+	/* text of the API function that follows; 0: none, the stack is shown as it is */
+	uint32_t name;
 };
 
 /* Of the frames of CUDA at the leaf, known by module or by name, the outermost that is named like an

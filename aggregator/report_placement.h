@@ -19,12 +19,13 @@ struct report_placement_row { /* a thread, and a GPU on which it launched */
 };
 
 struct report_placement {
-	struct report_placement_row *
-		rows; /* by rank, host, GPU, thread: those that were far, or of whose GPU it is not known */
+	/* by rank, host, GPU, thread: those that were far, or of whose GPU it is not known */
+	struct report_placement_row *rows;
 	uint32_t nr_rows;
 };
 
-/* Without a comparison (machines with one node) there are no rows. 0; -ENOMEM: *placement is NULL. destroy() accepts NULL. */
+/* Without a comparison (machines with one node) there are no rows. 0; -ENOMEM: *placement is NULL. destroy() accepts
+ * NULL. */
 int report_placement_create(const struct profile *profile, struct report_placement **placement);
 void report_placement_destroy(struct report_placement *placement);
 

@@ -1,5 +1,5 @@
-/* Planes: what a profile holds besides GPU work lies beside it, never in it. Each kind of record or sample belongs to one plane,
- * and no total adds two of them. This is the one place that says which. Constant; any thread. */
+/* Planes: what a profile holds besides GPU work lies beside it, never in it. Each kind of record or sample belongs to
+ * one plane, and no total adds two of them. This is the one place that says which. Constant; any thread. */
 #ifndef REPORT_PLANE_H
 #define REPORT_PLANE_H
 

@@ -116,7 +116,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Late records are cut off at other times in each timeline, so then the difference may be off, by their time at most. */
+/* Late records are cut off at other times in each timeline, so then the difference may be off, by their time at
+ * most. */
 static void take_overlap(const struct drafts *drafts, struct draft *draft)
 {
 	struct report_ranks_row *row = &draft->row;
@@ -249,8 +250,8 @@ static uint32_t count_ranks(const struct report_ranks *ranks)
 	return count;
 }
 
-/* Little idle time varies much, and tells little: it is judged by the window. So does delay, with all that is queued: half
- * of the median is the least that counts. */
+/* Little idle time varies much, and tells little: it is judged by the window. So does delay, with all that is queued:
+ * half of the median is the least that counts. */
 static int compare_column(struct report_ranks *ranks, enum report_ranks_column column,
 			  uint64_t *values, bool *out)
 {

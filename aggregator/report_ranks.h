@@ -1,6 +1,6 @@
-/* What each rank did on each of its GPUs, and which rank stands out from the others. A row is a process on a device: a rank
- * that started several programs, or uses several GPUs, has several. Times are CUPTI's of the process's own node, and
- * only lengths of time are compared between rows. Used by one thread. */
+/* What each rank did on each of its GPUs, and which rank stands out from the others. A row is a process on a device: a
+ * rank that started several programs, or uses several GPUs, has several. Times are CUPTI's of the process's own node,
+ * and only lengths of time are compared between rows. Used by one thread. */
 #ifndef REPORT_RANKS_H
 #define REPORT_RANKS_H
 
@@ -32,8 +32,8 @@ struct report_ranks_row {
 	int32_t gpu;             /* REPORT_GPU_NONE */
 	uint32_t pid;
 	uint64_t records;
-	uint64_t
-		window_ns; /* from the first start to the last end of the process's work on the device */
+	/* from the first start to the last end of the process's work on the device */
+	uint64_t window_ns;
 	uint64_t busy_ns;                 /* some of it ran; window_ns - busy_ns is idle */
 	struct report_ranks_work compute; /* kernels but NCCL's */
 	struct report_ranks_work nccl;
@@ -44,8 +44,8 @@ struct report_ranks_row {
 	/* Of kernels of which it is known how long after their launch they began: how many, the mean, rounded down, and
 	 * the longest. */
 	uint64_t delays, delay_ns, delay_max_ns;
-	uint64_t
-		late; /* records that came too late to be put in order: the times above may be short of them */
+	/* records that came too late to be put in order: the times above may be short of them */
+	uint64_t late;
 	bool has_memory; /* recorded: */
 	uint64_t peak_bytes;
 	uint32_t outliers; /* bits by enum report_ranks_column */

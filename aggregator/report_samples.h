@@ -13,8 +13,8 @@ typedef int report_samples_take(void *context, const struct fold_row *row);
 uint32_t report_samples_count(const struct profile *profile);
 
 /* Hands every row of samples and of idle time to take, until it returns nonzero; returns that. The rows' kinds are an
- * enum report_kind. Samples have no device; that of idle time is the roster's, its copy_kind an enum idle_cause. -EPROTO:
- * a kind that there is not. */
+ * enum report_kind. Samples have no device; that of idle time is the roster's, its copy_kind an enum idle_cause.
+ * -EPROTO: a kind that there is not. */
 int report_samples_each(const struct profile *profile, report_samples_take *take, void *context);
 
 #endif

@@ -41,8 +41,8 @@ struct report_config {
 };
 
 struct report_statistics {
-	struct report_call *
-		calls; /* owns, as all arrays; by domain, the runtime's first; then the longest first */
+	/* owns, as all arrays; by domain, the runtime's first; then the longest first */
+	struct report_call *calls;
 	uint32_t nr_calls;
 	struct report_failure *failures; /* the most frequent first */
 	uint32_t nr_failures;

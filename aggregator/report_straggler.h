@@ -1,10 +1,11 @@
-/* Who is late in a job's collectives, by straggler.h: calls of all ranks are put together by communicator (its key), function and the
- * function's own number on the communicator, never by clocks. Each communicator is looked at by itself.
- *	- Only all_reduce, all_gather, reduce_scatter and all_to_all hold each rank up until the last has come: what has a root, send and
- *	  recv say nothing of who was late.
- *	- A collective counts if all ranks that the profile has of the communicator are in it. A rank's time in it is that of its kernel, where all
- *	  ranks' are known, else that of the host's call; calls of a group have no host time of their own, and of those that one kernel carries
- *	  the first stands for all.
+/* Who is late in a job's collectives, by straggler.h: calls of all ranks are put together by communicator (its key),
+ * function and the function's own number on the communicator, never by clocks. Each communicator is looked at by
+ * itself.
+ *   - Only all_reduce, all_gather, reduce_scatter and all_to_all hold each rank up until the last has come: what has a
+ *     root, send and recv say nothing of who was late.
+ *   - A collective counts if all ranks that the profile has of the communicator are in it. A rank's time in it is that
+ *     of its kernel, where all ranks' are known, else that of the host's call; calls of a group have no host time of
+ *     their own, and of those that one kernel carries the first stands for all.
  * Used by one thread; immutable once made. */
 #ifndef REPORT_STRAGGLER_H
 #define REPORT_STRAGGLER_H
@@ -65,8 +66,8 @@ struct report_straggler_rank {
 };
 
 struct report_straggler {
-	struct report_straggler_communicator
-		*communicators; /* owns; by what was waited for, the most first */
+	/* owns; by what was waited for, the most first */
+	struct report_straggler_communicator *communicators;
 	uint32_t nr_communicators;
 	struct report_straggler_rank *ranks; /* owns; the named first, then by others_mean_ns */
 	uint32_t nr_ranks, nr_named;
@@ -77,8 +78,8 @@ struct report_straggler {
 	uint32_t nr_texts;
 };
 
-/* store_path: of the profile, for samples that were kept one by one. The log is borrowed for the call. 0; -EPROTO: it names what the profile
- * does not hold; other errors of database.h; -ENOMEM. On error *straggler is NULL. */
+/* store_path: of the profile, for samples that were kept one by one. The log is borrowed for the call. 0; -EPROTO: it
+ * names what the profile does not hold; other errors of database.h; -ENOMEM. On error *straggler is NULL. */
 int report_straggler_create(const struct profile *profile, const char *store_path,
 			    const struct collective_log *log, struct report_straggler **straggler);
 void report_straggler_destroy(struct report_straggler *straggler); /* accepts NULL */

@@ -53,8 +53,8 @@ static inline int report_kind_has_gpu(uint32_t kind)
 /* Exact totals of one activity under one host path. Leaves of different planes are never to be added. */
 struct report_leaf {
 	uint32_t node; /* index into nodes: the innermost host frame (REPORT_NODE_ROOT: none) */
-	uint32_t
-		name; /* index into strings: the leaf frame, "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU0_Graph]" */
+	/* index into strings: the leaf frame, "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU0_Graph]" */
+	uint32_t name;
 	uint32_t host;       /* index into strings: node name */
 	uint32_t process;    /* index into processes */
 	int32_t rank;        /* REPORT_RANK_NONE: not known */
@@ -62,10 +62,10 @@ struct report_leaf {
 	uint32_t context_id; /* CUPTI's, unique within a process */
 	uint32_t stream_id;  /* CUPTI's, unique within a context */
 	uint32_t tid;        /* launching thread, 0: not known */
-	uint32_t
-		stream; /* index into strings: "stream13 \"prefetch\" (priority -1)"; 0: nothing but the id is known */
-	uint32_t
-		context; /* index into strings: "green context2 (16 SMs)"; 0: nothing but the id is known */
+	/* index into strings: "stream13 \"prefetch\" (priority -1)"; 0: nothing but the id is known */
+	uint32_t stream;
+	/* index into strings: "green context2 (16 SMs)"; 0: nothing but the id is known */
+	uint32_t context;
 	uint32_t kind; /* enum report_kind */
 	uint64_t count, ns, bytes;
 };
@@ -137,14 +137,15 @@ struct report_tree {
 	uint32_t nr_losses;
 	const struct report_notice *notices; /* each text once; what most processes said first */
 	uint32_t nr_notices;
-	const struct report_memory_row
-		*memory; /* by host, GPU (none: last), process, space; none: not recorded */
+	/* by host, GPU (none: last), process, space; none: not recorded */
+	const struct report_memory_row *memory;
 	uint32_t nr_memory;
 
 	uint32_t planes; /* those whose leaves are here: a set, 1 << enum report_plane */
 	struct report_plane_total plane_totals[REPORT_PLANES];
 
-	/* The sums of GPU work, its leaves here or not, and the ledger's own totals: the closing line of every report. */
+	/* The sums of GPU work, its leaves here or not, and the ledger's own totals: the closing line of every
+	 * report. */
 	uint64_t kernels, kernel_ns; /* kernel records folded */
 	uint64_t copies, copy_ns;    /* memcpy and memset records folded */
 	uint64_t graphs, graph_ns;   /* whole graphs folded */

@@ -75,7 +75,8 @@ int roster_add_host(struct roster *roster, const struct roster_host *host, uint3
 int roster_add_device(struct roster *roster, const struct roster_device *device, uint32_t *id);
 int roster_add_process(struct roster *roster, const struct roster_identity *identity, uint32_t *id);
 
-/* What is known of a stream that GPU records name; of one in a part of a context what is told of it under its parent, too. false: nothing. */
+/* What is known of a stream that GPU records name; of one in a part of a context what is told of it under its parent,
+ * too. false: nothing. */
 bool roster_process_stream(const struct roster_process *process, uint32_t context_id,
 			   uint32_t stream_id, struct message_stream *stream);
 

@@ -10,10 +10,10 @@
 #include "report_build.h"
 #include "report_clocks.h"
 
-/* Of a profile that was loaded from that path: what was there then. Of options (may be NULL) demangle, lines and planes count; planes 0: all.
- * clocks: each line has, behind the time, the host's name, the time by the aggregator's CLOCK_REALTIME and how far off that may be, in ns
- * ("- -": not known); NULL: it has not.
- * 0; -EPROTO: a sample names what the profile does not hold; -ENOSPC, -EIO: also out did not take everything; -ENOMEM; an error of database.h. */
+/* Of a profile that was loaded from that path: what was there then. Of options (may be NULL) demangle, lines and planes
+ * count; planes 0: all. clocks: each line has, behind the time, the host's name, the time by the aggregator's
+ * CLOCK_REALTIME and how far off that may be, in ns ("- -": not known); NULL: it has not. 0; -EPROTO: a sample names
+ * what the profile does not hold; -ENOSPC, -EIO: also out did not take everything; -ENOMEM; an error of database.h. */
 int sample_writer_write(FILE *out, const char *path, const struct profile *profile,
 			const struct report_options *options, const struct report_clocks *clocks);
 

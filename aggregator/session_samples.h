@@ -4,12 +4,13 @@
 
 #include "agent_session.h"
 
-/* Adds each sample to the sums of its key. As agent_session_apply(): 0, an enum refuse_code with *reason, or -ENOMEM. */
+/* Adds each sample to the sums of its key. As agent_session_apply(): 0, an enum refuse_code with *reason, or
+ * -ENOMEM. */
 int session_samples_apply(struct agent_session *session, struct collection *collection,
 			  const struct message_samples *message, const char **reason);
 
-/* Keeps a record of GPU work for the device's idle time, where the process has samples. events: the message that it came
- * in; device: the store's. Before it is added to the device's timeline. 0 or -ENOMEM. */
+/* Keeps a record of GPU work for the device's idle time, where the process has samples. events: the message that it
+ * came in; device: the store's. Before it is added to the device's timeline. 0 or -ENOMEM. */
 int session_samples_work(struct collection *collection, uint32_t process, uint32_t device,
 			 const struct message_events *events, const struct gpu_record *record);
 

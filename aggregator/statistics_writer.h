@@ -14,8 +14,8 @@ enum statistics_rows {
 	STATISTICS_ROWS_CONFIGS,
 };
 
-/* Tables of the runtime's and the driver's calls, and of those that failed; nothing where no calls were counted. At most
- * top rows of each. */
+/* Tables of the runtime's and the driver's calls, and of those that failed; nothing where no calls were counted. At
+ * most top rows of each. */
 void statistics_writer_calls(FILE *out, const struct report_statistics *statistics, uint32_t top);
 
 /* The table of launch configurations; nothing where there are none. At most top rows. */

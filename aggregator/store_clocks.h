@@ -15,8 +15,8 @@ void store_clocks_destroy(struct store_clocks *clocks); /* accepts NULL */
 /* Writes what was added, within the transaction that is open. */
 int store_clocks_write(struct store_clocks *clocks, const struct clock_log *log);
 
-/* For reports: the whole table into the collection's log, by host, reference and time. Hosts and strings are there. 0; -EPROTO: what there
- * cannot be; or an error of database.h. */
+/* For reports: the whole table into the collection's log, by host, reference and time. Hosts and strings are there. 0;
+ * -EPROTO: what there cannot be; or an error of database.h. */
 int store_clocks_read(struct database *database, struct collection *collection);
 
 #endif

@@ -1,6 +1,7 @@
-/* Joins calls of collective libraries with the kernels that carry them, in the store's tables: on (process, correlation id), whichever comes
- * first, and any number of calls to one kernel. The newest STORE_JOINS_ROOM kernels of a process and up to a quarter more wait for calls; what
- * is dropped before a call has asked for it is counted. All of its state is in the store. Part of store_collectives. Single-threaded. */
+/* Joins calls of collective libraries with the kernels that carry them, in the store's tables: on (process, correlation
+ * id), whichever comes first, and any number of calls to one kernel. The newest STORE_JOINS_ROOM kernels of a process
+ * and up to a quarter more wait for calls; what is dropped before a call has asked for it is counted. All of its state
+ * is in the store. Part of store_collectives. Single-threaded. */
 #ifndef STORE_JOINS_H
 #define STORE_JOINS_H
 

@@ -1,5 +1,5 @@
-/* Whether a store is being written, and how its last writer left it. A reader asks without holding anything up: it takes
- * no lock. Any thread. */
+/* Whether a store is being written, and how its last writer left it. A reader asks without holding anything up: it
+ * takes no lock. Any thread. */
 #ifndef STORE_LIFE_H
 #define STORE_LIFE_H
 

@@ -15,8 +15,8 @@ void store_placement_destroy(struct store_placement *placement); /* accepts NULL
 /* Writes what was added, within the transaction that is open. */
 int store_placement_write(struct store_placement *placement, const struct placement_log *log);
 
-/* For reports: both tables into the collection's log, by their keys. Devices, processes and strings are there. 0; -EPROTO: what there cannot
- * be; or an error of database.h. */
+/* For reports: both tables into the collection's log, by their keys. Devices, processes and strings are there. 0;
+ * -EPROTO: what there cannot be; or an error of database.h. */
 int store_placement_read(struct database *database, struct collection *collection);
 
 #endif

@@ -1,5 +1,5 @@
-/* The store's tables of API calls, launch configurations, launch delays and what multiprocessors have; part of the store.
- * Single-threaded. */
+/* The store's tables of API calls, launch configurations, launch delays and what multiprocessors have; part of the
+ * store. Single-threaded. */
 #ifndef STORE_STATISTICS_H
 #define STORE_STATISTICS_H
 

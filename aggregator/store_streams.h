@@ -1,4 +1,5 @@
-/* The store's tables of what processes' streams are, and of contexts that are parts of others; part of the store. Single-threaded. */
+/* The store's tables of what processes' streams are, and of contexts that are parts of others; part of the store.
+ * Single-threaded. */
 #ifndef STORE_STREAMS_H
 #define STORE_STREAMS_H
 
@@ -16,7 +17,8 @@ void store_streams_destroy(struct store_streams *streams); /* accepts NULL */
 int store_streams_write(struct store_streams *streams, uint32_t id,
 			const struct roster_process *process);
 
-/* Both tables into the collection's processes, which are there, as strings are. 0; -EPROTO: what there cannot be; or an error of database.h. */
+/* Both tables into the collection's processes, which are there, as strings are. 0; -EPROTO: what there cannot be; or an
+ * error of database.h. */
 int store_streams_load(struct database *database, struct collection *collection);
 
 #endif

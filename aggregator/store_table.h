@@ -1,4 +1,5 @@
-/* Tables of a store on their way back into a collection: what their rows are taken by. Part of store_loader; used by one thread. */
+/* Tables of a store on their way back into a collection: what their rows are taken by. Part of store_loader; used by
+ * one thread. */
 #ifndef STORE_TABLE_H
 #define STORE_TABLE_H
 
@@ -15,7 +16,8 @@ struct store_table {
 	store_table_take *take;
 };
 
-/* Gives all rows of all tables to their takers, one after the other, until one fails. 0, its error, or one of the database's. */
+/* Gives all rows of all tables to their takers, one after the other, until one fails. 0, its error, or one of the
+ * database's. */
 int store_table_load(struct database *database, struct collection *collection,
 		     const struct store_table *tables, size_t nr_tables);
 

@@ -36,8 +36,8 @@ struct work {
 	const struct straggler_input *input;
 	uint32_t nr_stretches;
 	double *late; /* owns; of rank j in stretch i, the mean: [j * nr_stretches + i] */
-	uint64_t *
-		kept_ns; /* owns; what rank j kept the others waiting in the stretch that is looked at */
+	/* owns; what rank j kept the others waiting in the stretch that is looked at */
+	uint64_t *kept_ns;
 	uint64_t *behind;  /* owns; of each collective, of the last one */
 	uint32_t *last_of; /* owns; of each collective: rank + 1; 0: two together */
 	uint32_t *order;   /* owns; ranks by time */
@@ -165,8 +165,9 @@ static double mean_late(const struct work *work, uint32_t rank)
 	return sum / work->nr_stretches;
 }
 
-/* As how many stretches that have nothing to do with each other they count: n (1 - r) / (1 + r), r being how alike neighbours are in the
- * lateness of the others (as of an autoregressive process of first order). That of the rank itself is what is asked about. */
+/* As how many stretches that have nothing to do with each other they count: n (1 - r) / (1 + r), r being how alike
+ * neighbours are in the lateness of the others (as of an autoregressive process of first order). That of the rank
+ * itself is what is asked about. */
 static double independent_stretches(const struct work *work, const double *means, uint32_t rank)
 {
 	const uint32_t nr_stretches = work->nr_stretches;
@@ -187,7 +188,8 @@ static double independent_stretches(const struct work *work, const double *means
 	return nr_stretches * (1 - alike) / (1 + alike);
 }
 
-/* How late a rank is as a rule: of a busy machine each rank has stretches that are as far off as the rest of the run together. */
+/* How late a rank is as a rule: of a busy machine each rank has stretches that are as far off as the rest of the run
+ * together. */
 static void find_usual(struct work *work, double *usual)
 {
 	const uint32_t nr_stretches = work->nr_stretches;

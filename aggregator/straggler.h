@@ -1,15 +1,16 @@
-/* Which of the ranks of a communicator the others wait for, by how long each was in each collective: those that come early wait within it, so
- * the last one is in it for the shortest time. No clock is compared with another. Pure; any thread.
+/* Which of the ranks of a communicator the others wait for, by how long each was in each collective: those that come
+ * early wait within it, so the last one is in it for the shortest time. No clock is compared with another. Pure; any
+ * thread.
  *
  * A rank is named if all of these hold; with equal ranks none does, but for chance:
- *	- It is last more often than one of equal ranks: of n ranks each is last with probability 1/n, so the number of times is binomial;
- *	  p < STRAGGLER_P_MAX / tests. A collective in which two were last together counts for nobody.
- *	- Likewise in stretches of the run, STRAGGLER_STRETCHES of equal numbers of collectives (or each by itself): in more of them than by
- *	  chance it has kept the others waiting longer than any other rank has. One hiccup, however long, is one stretch. Where
- *	  neighbouring stretches of the others are alike, fewer are counted.
- *	- The mean of the others has waited for it for more than STRAGGLER_SHARE_MIN of the span.
- *	- Its lateness lies beyond the noise of the others: modified z > STRAGGLER_Z_MIN. Both are without the best and the worst eighth of each rank's
- *	  stretches: hiccups of any rank neither name one nor hide one. */
+ *   - It is last more often than one of equal ranks: of n ranks each is last with probability 1/n, so the number of
+ *     times is binomial; p < STRAGGLER_P_MAX / tests. A collective in which two were last together counts for nobody.
+ *   - Likewise in stretches of the run, STRAGGLER_STRETCHES of equal numbers of collectives (or each by itself): in
+ *     more of them than by chance it has kept the others waiting longer than any other rank has. One hiccup, however
+ *     long, is one stretch. Where neighbouring stretches of the others are alike, fewer are counted.
+ *   - The mean of the others has waited for it for more than STRAGGLER_SHARE_MIN of the span.
+ *   - Its lateness lies beyond the noise of the others: modified z > STRAGGLER_Z_MIN. Both are without the best and
+ *     the worst eighth of each rank's stretches: hiccups of any rank neither name one nor hide one. */
 #ifndef STRAGGLER_H
 #define STRAGGLER_H
 

@@ -20,7 +20,8 @@
 
 #define FUTEX "futex"
 
-/* What is looked at by itself. Waits for another thread follow from what that one does, so they are no part of what waits for something else. */
+/* What is looked at by itself. Waits for another thread follow from what that one does, so they are no part of what
+ * waits for something else. */
 static const struct straggler_part parts[] = {
 	{.plane = REPORT_PLANE_GPU},
 	{.plane = REPORT_PLANE_CPU},
@@ -153,8 +154,8 @@ static bool is_address(const char *name)
 	       plus[3 + strspn(plus + 3, "0123456789abcdef")] == '\0';
 }
 
-/* What is no function of the program's: the kernel's own frames, CUDA's calls, words in brackets, and code without a name. Nor does a C function that is called as
- * what it waits for say more than that (poll, __poll, futex_wait). */
+/* What is no function of the program's: the kernel's own frames, CUDA's calls, words in brackets, and code without a
+ * name. Nor does a C function that is called as what it waits for say more than that (poll, __poll, futex_wait). */
 static bool is_function(const char *name, const char *what)
 {
 	size_t size = strlen(name);
@@ -391,8 +392,8 @@ static int by_excess(const void *a, const void *b)
 	return strcmp(x->stack, y->stack);
 }
 
-/* An idle GPU, and a thread that waits for another one of its process (PyTorch's backward pass for the forward one), are what something else comes to,
- * if there is something that counts. */
+/* An idle GPU, and a thread that waits for another one of its process (PyTorch's backward pass for the forward one),
+ * are what something else comes to, if there is something that counts. */
 static void find_effects(struct causes *causes)
 {
 	double most = 0;

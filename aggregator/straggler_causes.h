@@ -1,13 +1,15 @@
 /* Why a rank is late: what it does more of than the median of the others, by plane and function.
- *	- Sums of GPU work (but NCCL's), of samples on and off the CPU, and of idle time, are put on one tree of stacks, without lines and GPUs'
- *	  numbers, for each rank. Of host threads those count that launch GPU work or call collectives: what others do keeps no collective.
- *	  Waits for other threads (futex) are looked at apart from all others: they follow from what the other thread does.
- *	- A node's excess is what the rank has of it and below, less the median of the others. It counts if it is above three times the spread
- *	  of the others (and of sampling) and above a fiftieth of the lateness.
- *	- From the root it is followed into the frame that holds at least STRAGGLER_CAUSES_SHARE of it, and where it is divided, into each part,
- *	  unless (of host threads) all that the frame calls takes longer alike, or the others hardly do it: then that frame is the cause.
- * Where samples were kept one by one, those on and off the CPU count only within the windows that are given; else whole runs are compared. Pure
- * but for reading the store; one thread. */
+ *   - Sums of GPU work (but NCCL's), of samples on and off the CPU, and of idle time, are put on one tree of stacks,
+ *     without lines and GPUs' numbers, for each rank. Of host threads those count that launch GPU work or call
+ *     collectives: what others do keeps no collective. Waits for other threads (futex) are looked at apart from all
+ *     others: they follow from what the other thread does.
+ *   - A node's excess is what the rank has of it and below, less the median of the others. It counts if it is above
+ *     three times the spread of the others (and of sampling) and above a fiftieth of the lateness.
+ *   - From the root it is followed into the frame that holds at least STRAGGLER_CAUSES_SHARE of it, and where it is
+ *     divided, into each part, unless (of host threads) all that the frame calls takes longer alike, or the others
+ *     hardly do it: then that frame is the cause.
+ * Where samples were kept one by one, those on and off the CPU count only within the windows that are given; else
+ * whole runs are compared. Pure but for reading the store; one thread. */
 #ifndef STRAGGLER_CAUSES_H
 #define STRAGGLER_CAUSES_H
 

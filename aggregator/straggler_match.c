@@ -170,7 +170,8 @@ static int find_places(const struct matcher *matcher, struct straggler_match *ma
 	return 0;
 }
 
-/* The places of one collective, from begin on, and what is wrong with them: those of a member that is there already go. Returns where they end. */
+/* The places of one collective, from begin on, and what is wrong with them: those of a member that is there already go.
+ * Returns where they end. */
 static uint32_t take_collective(struct straggler_match *match, struct place *places,
 				uint32_t nr_places, uint32_t begin, uint32_t *row)
 {

@@ -1,5 +1,5 @@
-/* What some ranks did, on one tree of stacks: nodes are frames, and below them leaves, which say what was done ("[CPU]", "[GPU?_Kernel]gemm").
- * Part of straggler_causes; one thread. */
+/* What some ranks did, on one tree of stacks: nodes are frames, and below them leaves, which say what was done
+ * ("[CPU]", "[GPU?_Kernel]gemm"). Part of straggler_causes; one thread. */
 #ifndef STRAGGLER_WORK_H
 #define STRAGGLER_WORK_H
 

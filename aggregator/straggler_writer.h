@@ -9,8 +9,9 @@
 
 #define STRAGGLER_WRITER_LINE_SIZE 4096u
 
-/* "late: rank 5 on node2 (last in 93.00 % of 200 collectives; the others waited 1.230 s for it, 8.10 % of the time; waits (poll,
- * loader.py:next) explain 95 %)", of at most three; or that nobody is, or why nobody can be named. Returns line. */
+/* "late: rank 5 on node2 (last in 93.00 % of 200 collectives; the others waited 1.230 s for it, 8.10 % of the time;
+ * waits (poll, loader.py:next) explain 95 %)", of at most three; or that nobody is, or why nobody can be named. Returns
+ * line. */
 const char *straggler_writer_line(const struct report_straggler *straggler, char *line,
 				  size_t size);
 

@@ -1,4 +1,5 @@
-/* A line of text that is put together piece by piece in an array of the caller's, and cut where that ends. Any thread, each its own line. */
+/* A line of text that is put together piece by piece in an array of the caller's, and cut where that ends. Any thread,
+ * each its own line. */
 #ifndef TEXT_LINE_H
 #define TEXT_LINE_H
 

@@ -1,5 +1,5 @@
-/* All timelines of a job: one a stream, one a device over all its streams and processes, and for each process and device
- * those of its work and of its kernels. One table is used by one thread. */
+/* All timelines of a job: one a stream, one a device over all its streams and processes, and for each process and
+ * device those of its work and of its kernels. One table is used by one thread. */
 #ifndef TIMELINE_TABLE_H
 #define TIMELINE_TABLE_H
 
@@ -10,17 +10,17 @@
 
 enum timeline_level {
 	TIMELINE_STREAM = 0,
-	TIMELINE_DEVICE =
-		1, /* process_id, context_id and stream_id are 0; device_id is the store's */
-	TIMELINE_ORDINAL =
-		2, /* of a device that the process has not described: context_id, stream_id are 0 */
+	/* process_id, context_id and stream_id are 0; device_id is the store's */
+	TIMELINE_DEVICE = 1,
+	/* of a device that the process has not described: context_id, stream_id are 0 */
+	TIMELINE_ORDINAL = 2,
 	/* Of a process on a device; context_id, stream_id are 0. The overlap of communication with computation is
 	 * COMMUNICATION + COMPUTATION - KERNELS, by the lengths of the unions. */
 	TIMELINE_WORK = 3,          /* all of its work */
 	TIMELINE_COMPUTATION = 4,   /* kernels but NCCL's */
 	TIMELINE_COMMUNICATION = 5, /* NCCL's kernels */
-	TIMELINE_KERNELS =
-		6, /* all kernels; not there without one of NCCL's: it would be COMPUTATION */
+	/* all kernels; not there without one of NCCL's: it would be COMPUTATION */
+	TIMELINE_KERNELS = 6,
 	TIMELINE_LEVELS,
 };
 
@@ -66,8 +66,8 @@ struct timeline_entry *timeline_table_get(struct timeline_table *table,
 int timeline_table_add(struct timeline_table *table, const struct timeline_key *key,
 		       uint64_t start_ns, uint64_t end_ns);
 
-/* A kernel on a device of a process: to COMMUNICATION or COMPUTATION, and KERNELS where that is kept. 0 or -ENOMEM (what
- * the three say of each other is then no longer exact). */
+/* A kernel on a device of a process: to COMMUNICATION or COMPUTATION, and KERNELS where that is kept. 0 or -ENOMEM
+ * (what the three say of each other is then no longer exact). */
 int timeline_table_add_kernel(struct timeline_table *table, uint32_t process_id, uint32_t device_id,
 			      bool communicates, uint64_t start_ns, uint64_t end_ns);
 

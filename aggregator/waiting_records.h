@@ -1,5 +1,5 @@
-/* GPU records that came before their launch, by (window, correlation id) and by order of arrival; and which blocks of them
- * have changed since they were last saved. Pure; part of the correlator. One thread. */
+/* GPU records that came before their launch, by (window, correlation id) and by order of arrival; and which blocks of
+ * them have changed since they were last saved. Pure; part of the correlator. One thread. */
 #ifndef WAITING_RECORDS_H
 #define WAITING_RECORDS_H
 

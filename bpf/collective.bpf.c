@@ -1,7 +1,8 @@
-/* A watched thread calls a function of a collective library (NCCL) that is probed, and returns from it: the call is sent then, with the
- * communicator that it was made on and its number there. Numbers are given here, so that an event that finds no room shifts none after it. Of
- * calls within calls only the outermost counts; a group is no call. One program for both ends, as host_call.bpf.c. x86-64: the System V ABI
- * passes six arguments in registers, the others, and structs such as ncclUniqueId, on the stack above the return address. */
+/* A watched thread calls a function of a collective library (NCCL) that is probed, and returns from it: the call is
+ * sent then, with the communicator that it was made on and its number there. Numbers are given here, so that an event
+ * that finds no room shifts none after it. Of calls within calls only the outermost counts; a group is no call. One
+ * program for both ends, as host_call.bpf.c. x86-64: the System V ABI passes six arguments in registers, the others,
+ * and structs such as ncclUniqueId, on the stack above the return address. */
 #include "bpf/collective_event.h"
 #include "bpf/collective_key.h"
 #include "bpf/host_call.h"
@@ -190,7 +191,8 @@ static __always_inline void send_call(struct sample_event *event)
 		add(&count->collectives_lost, 1);
 }
 
-/* Each call says whole what its communicator is: without room for this the first of them is the first that is heard of it. */
+/* Each call says whole what its communicator is: without room for this the first of them is the first that is heard of
+ * it. */
 static __always_inline void enter_communicator(struct thread *thread, __u64 handle,
 					       const struct communicator_state *state)
 {
@@ -306,8 +308,8 @@ static __always_inline void read_arguments(struct pt_regs *context, struct threa
 		arguments[6] = arguments[7] = 0;
 }
 
-/* ncclCommInitRank(newcomm, nranks, commId, rank): the id lies on the stack. ncclCommInitRankScalable(newcomm, nranks, rank, nId, ids).
- * ncclCommInitAll(comms, ndev, devices). */
+/* ncclCommInitRank(newcomm, nranks, commId, rank): the id lies on the stack. ncclCommInitRankScalable(newcomm, nranks,
+ * rank, nId, ids). ncclCommInitAll(comms, ndev, devices). */
 static __always_inline void prepare_init(struct thread *thread, __u64 now_ns)
 {
 	struct communicator_state *made = &thread->made;
@@ -327,7 +329,8 @@ static __always_inline void prepare_init(struct thread *thread, __u64 now_ns)
 						  : thread->arguments[4]);
 }
 
-/* ncclCommSplit(comm, color, key, newcomm); ncclCommShrink(comm, list, count, newcomm), which NCCL makes a split of colour 0 of. */
+/* ncclCommSplit(comm, color, key, newcomm); ncclCommShrink(comm, list, count, newcomm), which NCCL makes a split of
+ * colour 0 of. */
 static __always_inline void prepare_split(struct thread *thread, __u64 now_ns)
 {
 	struct communicator_state *made = &thread->made, *parent;
@@ -520,8 +523,8 @@ static __always_inline void take_back_split(struct thread *thread)
 		parent->nr_splits--;
 }
 
-/* In a group NCCL writes the handle of a split when the group ends, without blocking when it is done; that of a new communicator at once
- * (ncclCommInitRankDev and ncclCommInitRankFunc of its src/init.cc). */
+/* In a group NCCL writes the handle of a split when the group ends, without blocking when it is done; that of a new
+ * communicator at once (ncclCommInitRankDev and ncclCommInitRankFunc of its src/init.cc). */
 static __always_inline void end_making(struct thread *thread, __s32 result)
 {
 	bool is_split =

@@ -1,5 +1,5 @@
-/* What the probes on a collective library's functions tell the agent: a sample_event of one of these kinds, whose addresses begin with a
- * struct collective_call. Plain C for both compilers. */
+/* What the probes on a collective library's functions tell the agent: a sample_event of one of these kinds, whose
+ * addresses begin with a struct collective_call. Plain C for both compilers. */
 #ifndef COLLECTIVE_EVENT_H
 #define COLLECTIVE_EVENT_H
 
@@ -35,7 +35,8 @@ enum collective_site {
 };
 
 struct collective_call {
-	/* The communicator: its handle, and when it was made or first seen, which tells it from others that had the handle. 0, 0: a group. */
+	/* The communicator: its handle, and when it was made or first seen, which tells it from others that had the
+	 * handle. 0, 0: a group. */
 	__u64 handle, made_ns;
 	__u64 key, parent_key;
 	__u64 sequence, function_sequence, count, group, stream;

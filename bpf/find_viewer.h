@@ -1,4 +1,5 @@
-/* From which pid namespace the agent looks: run once by the agent itself, for each set of maps. Included by one program of a set. */
+/* From which pid namespace the agent looks: run once by the agent itself, for each set of maps. Included by one program
+ * of a set. */
 #ifndef FIND_VIEWER_H
 #define FIND_VIEWER_H
 

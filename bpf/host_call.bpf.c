@@ -1,5 +1,6 @@
-/* A watched thread calls a function that is probed, and returns from it: the call is sent then. Of calls within calls only the outermost
- * counts. One program for both ends, so that it can be attached in every way that kernels have (call_links.h). x86-64. */
+/* A watched thread calls a function that is probed, and returns from it: the call is sent then. Of calls within calls
+ * only the outermost counts. One program for both ends, so that it can be attached in every way that kernels have
+ * (call_links.h). x86-64. */
 #include "bpf/host_call.h"
 #include "bpf/python_walk.h"
 #include "bpf/sample_maps.h"
@@ -17,7 +18,8 @@ struct call {
 	struct sample_event event;
 };
 
-/* Of a thread whose calls have more than addresses. Its own: threads can interrupt each other here, so nothing is the CPU's. */
+/* Of a thread whose calls have more than addresses. Its own: threads can interrupt each other here, so nothing is the
+ * CPU's. */
 struct call_stack {
 	struct sample_call_copy copy;
 	struct python_scratch scratch;
@@ -30,7 +32,8 @@ struct {
 	__type(value, struct call);
 } calls SEC(".maps");
 
-/* By the first namespace's thread id; until the thread ends. No task storage: from Linux 6.19 on that has 8 KiB at most. */
+/* By the first namespace's thread id; until the thread ends. No task storage: from Linux 6.19 on that has 8 KiB at
+ * most. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set by the loader */
@@ -49,8 +52,8 @@ struct {
 /* Pages of the stack that go with each call. Set by the loader. */
 const volatile __u32 stack_pages;
 
-/* The return of a call that was answered with IGNORED is not looked at, where the kernel knows the difference. Else this must be 0: some
- * kernels take another answer to mean that the probe is to go. Set by the loader. */
+/* The return of a call that was answered with IGNORED is not looked at, where the kernel knows the difference. Else
+ * this must be 0: some kernels take another answer to mean that the probe is to go. Set by the loader. */
 const volatile int answer_ignored;
 
 #define IGNORED answer_ignored
@@ -76,8 +79,8 @@ static __always_inline void count_lost(__u32 pid)
 	add(&count->lost, 1);
 }
 
-/* Inside of the call, or jumped to by it as its last act: the return address is the kernel's then. A call that was left without a return
- * (by longjmp) is no longer there when the stack has shrunk. */
+/* Inside of the call, or jumped to by it as its last act: the return address is the kernel's then. A call that was left
+ * without a return (by longjmp) is no longer there when the stack has shrunk. */
 static __always_inline bool is_within(const struct call *call, __u64 stack_pointer,
 				      __u64 return_address)
 {
@@ -86,8 +89,8 @@ static __always_inline bool is_within(const struct call *call, __u64 stack_point
 		(stack_pointer == call->stack_pointer && return_address != call->return_address));
 }
 
-/* The function's own frame is left out: its name is known. The frame above it is not in the kernel's walk if the function has not set up
- * its own yet; newer kernels look for that (since 6.11), so it may be there twice. */
+/* The function's own frame is left out: its name is known. The frame above it is not in the kernel's walk if the
+ * function has not set up its own yet; newer kernels look for that (since 6.11), so it may be there twice. */
 static __always_inline void fill_stack(struct pt_regs *context, struct sample_event *event,
 				       __u64 return_address)
 {
@@ -115,8 +118,8 @@ static __always_inline struct call_stack *find_stack(struct task_struct *task)
 	return bpf_map_lookup_elem(&call_stacks, &tid);
 }
 
-/* How full the ring buffer is, in eighths. Where many processes launch, calls come faster than they can be read: what is rare, collectives for one,
- * keeps its room. */
+/* How full the ring buffer is, in eighths. Where many processes launch, calls come faster than they can be read: what
+ * is rare, collectives for one, keeps its room. */
 static __always_inline __u64 fullness(void)
 {
 	__u64 size = bpf_ringbuf_query(&events, BPF_RB_RING_SIZE);
@@ -124,8 +127,8 @@ static __always_inline __u64 fullness(void)
 	return size ? bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) * 8 / size : 0;
 }
 
-/* As fill_stack(), with a copy of the stack as it is for the caller, once the function has returned to it, and with Python's frames. event: who it
- * is. false: that is not wanted, or there is no room for it. */
+/* As fill_stack(), with a copy of the stack as it is for the caller, once the function has returned to it, and with
+ * Python's frames. event: who it is. false: that is not wanted, or there is no room for it. */
 static __always_inline bool fill_large(struct pt_regs *context, struct task_struct *task,
 				       const struct sample_event *event, __u64 stack_pointer,
 				       __u64 frame_pointer, __u64 return_address)

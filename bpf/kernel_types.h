@@ -1,5 +1,5 @@
-/* The few fields of the kernel's types that the BPF programs read. Names and types as the kernel has them; where they lie is found by
- * the loader in the running kernel's BTF, so that one build fits all kernels. */
+/* The few fields of the kernel's types that the BPF programs read. Names and types as the kernel has them; where they
+ * lie is found by the loader in the running kernel's BTF, so that one build fits all kernels. */
 #ifndef KERNEL_TYPES_H
 #define KERNEL_TYPES_H
 

@@ -1,5 +1,5 @@
-/* What the program on the guest's probe tells the agent: one launch's stack, in a ring buffer of its own, so that neither
- * launches nor samples of host threads take the other's room. Plain C for both compilers. */
+/* What the program on the guest's probe tells the agent: one launch's stack, in a ring buffer of its own, so that
+ * neither launches nor samples of host threads take the other's room. Plain C for both compilers. */
 #ifndef LAUNCH_EVENT_H
 #define LAUNCH_EVENT_H
 

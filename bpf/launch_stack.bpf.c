@@ -1,5 +1,6 @@
-/* Runs in the guest's probe (inject/launch_probe.h): walks the stack of the thread that launches. Probes can be interrupted by other
- * threads of the same CPU, so nothing of a CPU is used in between: the stack goes into the ring where it will lie. */
+/* Runs in the guest's probe (inject/launch_probe.h): walks the stack of the thread that launches. Probes can be
+ * interrupted by other threads of the same CPU, so nothing of a CPU is used in between: the stack goes into the ring
+ * where it will lie. */
 #include "bpf/find_viewer.h"
 #include "bpf/launch_event.h"
 
@@ -15,8 +16,8 @@ struct pt_regs___arm64 {
 
 #pragma clang attribute pop
 
-/* The probe's first two arguments, which are those of a C function. Not by loads: the compiler would make one of two, at an offset that it
- * works out before, which programs may not have. */
+/* The probe's first two arguments, which are those of a C function. Not by loads: the compiler would make one of two,
+ * at an offset that it works out before, which programs may not have. */
 static __always_inline void read_arguments(void *context, __u32 *correlation_id, __u32 *cbid)
 {
 	__u64 first = 0, second = 0;

@@ -67,8 +67,8 @@ static __always_inline void end_wait(struct sample_wait *wait, const struct samp
 	send_event(&wait->event, sizeof(wait->event) + sizeof(wait->stack) + sizeof(wait->python));
 }
 
-/* The thread leaves and was never seen to come back: some kernels of virtual machines switch threads without a word. What it has run
- * since is known, and the rest of the time was the wait. */
+/* The thread leaves and was never seen to come back: some kernels of virtual machines switch threads without a word.
+ * What it has run since is known, and the rest of the time was the wait. */
 static __always_inline void end_unseen(struct sample_wait *wait, const struct sample_settings *how,
 				       __u64 ran_ns, __u64 now_ns)
 {

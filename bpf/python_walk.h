@@ -1,5 +1,6 @@
-/* The running thread's Python frames, by what the agent knows of its process's interpreter. Only its own: others' may change while they
- * are read. Nothing that is read is believed: reads cannot fault, and what makes no sense ends the walk. */
+/* The running thread's Python frames, by what the agent knows of its process's interpreter. Only its own: others' may
+ * change while they are read. Nothing that is read is believed: reads cannot fault, and what makes no sense ends the
+ * walk. */
 #ifndef PYTHON_WALK_H
 #define PYTHON_WALK_H
 
@@ -203,9 +204,9 @@ static __always_inline const struct sample_python *python_of(const struct sample
 											  : NULL;
 }
 
-/* Puts them behind the stack. max: bytes of addresses and stack that there is room for, before the room for frames. contents: code is also told by
- * what its names and lines hold, where versions give it no number: two thirds of what a frame costs. max_threads:
- * states that are looked at. scratch: nobody else's meanwhile. */
+/* Puts them behind the stack. max: bytes of addresses and stack that there is room for, before the room for frames.
+ * contents: code is also told by what its names and lines hold, where versions give it no number: two thirds of what a
+ * frame costs. max_threads: states that are looked at. scratch: nobody else's meanwhile. */
 static __always_inline void copy_python_by(struct python_scratch *scratch,
 					   struct sample_event *event, struct task_struct *task,
 					   const __u64 max, const bool contents,

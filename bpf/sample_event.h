@@ -1,5 +1,6 @@
-/* What the BPF programs tell the agent: the bytes in the ring buffer and the values of the maps that both sides touch. Plain C for both
- * compilers. Written by the kernel's half of this agent alone, so sizes are checked and nothing is distrusted. */
+/* What the BPF programs tell the agent: the bytes in the ring buffer and the values of the maps that both sides touch.
+ * Plain C for both compilers. Written by the kernel's half of this agent alone, so sizes are checked and nothing is
+ * distrusted. */
 #ifndef SAMPLE_EVENT_H
 #define SAMPLE_EVENT_H
 
@@ -61,8 +62,8 @@ sample_event_queued(const struct sample_event *event)
 	return event->kind == HOST_SAMPLE_OFF_CPU ? event->argument : 0;
 }
 
-/* Sets that time for a thread that was woken at woken_ns (0: it was not). A part below min_ns is too short for a sample of
- * its own, and stays in the wait. */
+/* Sets that time for a thread that was woken at woken_ns (0: it was not). A part below min_ns is too short for a sample
+ * of its own, and stays in the wait. */
 static inline __attribute__((always_inline)) void
 sample_event_set_queued(struct sample_event *event, __u64 woken_ns, __u64 min_ns)
 {
@@ -99,7 +100,8 @@ sample_event_samples(const struct sample_event *event)
 struct sample_python_frame {
 	__u64 code; /* address of the code object; above it the owner and the mark: SAMPLE_PYTHON_... */
 	__u64 instruction; /* as the frame has it: an address, or a number */
-	__u64 identity; /* of the code, by sample_python_hash(): another one at this address has another. 0: it could not be read */
+	/* of the code, by sample_python_hash(): another one at this address has another. 0: it could not be read */
+	__u64 identity;
 };
 
 #define SAMPLE_PYTHON_CODE_BITS 56u
@@ -128,10 +130,12 @@ struct sample_call_copy {
 #define SAMPLE_PYTHON_FRAME_MAX 128u
 #define SAMPLE_PYTHON_CODE_MAX  128u
 
-/* Map "pythons", by pid: where a process's CPython has what a walk needs. Offsets as in proto/python_layout.h; every field that is read
- * of a frame or a code lies within frame_size and code_size. */
+/* Map "pythons", by pid: where a process's CPython has what a walk needs. Offsets as in proto/python_layout.h; every
+ * field that is read of a frame or a code lies within frame_size and code_size. */
 struct sample_python {
-	__u64 start; /* as process_start, and exec_id: of the program that this was found in. 0: nothing of it was seen yet, whichever it is */
+	/* as process_start, and exec_id: of the program that this was found in. 0: nothing of it was seen yet,
+	 * whichever it is */
+	__u64 start;
 	__u64 interpreters; /* address of the list of interpreters */
 	__u64 code_mask;    /* of a frame's pointer to its code */
 	__u32 exec_id;
@@ -158,8 +162,8 @@ struct sample_python_thread {
 
 #define SAMPLE_PYTHON_THREADS 4096u
 
-/* What tells a code from another that was at its address before. Of versions that give each code a number, that; else what its names and
- * its table of lines begin and end with, as all of them may be at old addresses, too. */
+/* What tells a code from another that was at its address before. Of versions that give each code a number, that; else
+ * what its names and its table of lines begin and end with, as all of them may be at old addresses, too. */
 struct sample_python_identity {
 	__u64 file, name, lines; /* addresses */
 	__u32 first_line;

@@ -1,4 +1,5 @@
-/* What every BPF program of the agent shares: maps that the loader makes one of (bpf_ring.h), and how a sample is filled and sent. */
+/* What every BPF program of the agent shares: maps that the loader makes one of (bpf_ring.h), and how a sample is
+ * filled and sent. */
 #ifndef SAMPLE_MAPS_H
 #define SAMPLE_MAPS_H
 
@@ -116,7 +117,8 @@ static __always_inline bool is_watched(__u32 pid)
 	return process && !(process->flags & WATCHED_CHILDREN_ONLY);
 }
 
-/* The agent is woken for the first event of a program only: its files may be gone by the next pass, and waking costs microseconds. */
+/* The agent is woken for the first event of a program only: its files may be gone by the next pass, and waking costs
+ * microseconds. */
 static __always_inline __u64 wake_flags(const struct sample_event *event)
 {
 	struct watched *process = bpf_map_lookup_elem(&watched, &event->pid);
@@ -174,8 +176,8 @@ struct far_chain {
 	__u64 fp, low; /* the next, which has to be above low */
 };
 
-/* Where the copy goes on when it has come to `reached`: past frames of many KiB (cuBLAS has one of 36, CUDA 13.0), whose pages may never have been
- * touched and then can't be read, if frame pointers lead there. 0: they don't. */
+/* Where the copy goes on when it has come to `reached`: past frames of many KiB (cuBLAS has one of 36, CUDA 13.0),
+ * whose pages may never have been touched and then can't be read, if frame pointers lead there. 0: they don't. */
 static __noinline __u64 find_far(struct far_chain *chain, __u64 reached)
 {
 	for (__u32 i = 0; i < FAR_FRAMES; i++) {
@@ -196,8 +198,8 @@ static __noinline __u64 find_far(struct far_chain *chain, __u64 reached)
 	return 0;
 }
 
-/* Copies the user's stack from user_sp on behind the addresses, max_pages of room, page by page: the one above the stack can't be read. What
- * lies there; from the second half on only what the next frame pointer needs. */
+/* Copies the user's stack from user_sp on behind the addresses, max_pages of room, page by page: the one above the
+ * stack can't be read. What lies there; from the second half on only what the next frame pointer needs. */
 static __always_inline void copy_stack_from(struct sample_event *event, __u64 nr_pages,
 					    const __u32 max_pages)
 {

@@ -6,11 +6,13 @@
 
 #include "proto/rendezvous.h"
 
-/* Puts the endpoints at which others reach who listens at bound, "tcp://0.0.0.0:PORT", "tcp://[::]:PORT" or one address, behind those that are there: of all
- * interfaces that are up, those of the loopback last; link-local ones are left out. As many as there is room for. 0 or -errno. */
+/* Puts the endpoints at which others reach who listens at bound, "tcp://0.0.0.0:PORT", "tcp://[::]:PORT" or one
+ * address, behind those that are there: of all interfaces that are up, those of the loopback last; link-local ones are
+ * left out. As many as there is room for. 0 or -errno. */
 int address_list_add(struct rendezvous *rendezvous, const char *bound);
 
-/* Puts the first address of an interface into "tcp://ADDRESS:*", where ZeroMQ chooses the port. IPv4 before IPv6. 0; -ENODEV: it has none, or is not there; other -errno. */
+/* Puts the first address of an interface into "tcp://ADDRESS:*", where ZeroMQ chooses the port. IPv4 before IPv6. 0;
+ * -ENODEV: it has none, or is not there; other -errno. */
 int address_list_of_interface(const char *interface,
 			      char endpoint[static RENDEZVOUS_ENDPOINT_SIZE]);
 

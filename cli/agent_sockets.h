@@ -11,8 +11,9 @@ struct agent_sockets {
 };
 
 /* Those that come into question, best first: the one at `path`; of the process `pid` (0: none); of this process's own
- * environment; of all runs of this user. The first of these that is given, or has any, is all. Whether somebody listens there is
- * not yet known. 0; -ESRCH, -EACCES: as target_process_init() says of pid; -ENOENT: none; -ENOMEM. fini in any case. */
+ * environment; of all runs of this user. The first of these that is given, or has any, is all. Whether somebody listens
+ * there is not yet known. 0; -ESRCH, -EACCES: as target_process_init() says of pid; -ENOENT: none; -ENOMEM. fini in any
+ * case. */
 int agent_sockets_find(const char *path, pid_t pid, struct agent_sockets *sockets);
 void agent_sockets_fini(struct agent_sockets *sockets);
 

@@ -1,5 +1,5 @@
-/* The place where a dormant guest looks for an agent (proto/attach.h): made by who attaches, in the process's own /tmp, which may be
- * another than ours. Single-threaded. */
+/* The place where a dormant guest looks for an agent (proto/attach.h): made by who attaches, in the process's own /tmp,
+ * which may be another than ours. Single-threaded. */
 #ifndef ATTACH_POINT_H
 #define ATTACH_POINT_H
 
@@ -14,9 +14,9 @@ struct attach_point { /* zeroed but for tmp_fd, which is -1: nothing to remove *
 	char socket_path[108]; /* where the agent is to listen */
 };
 
-/* Makes the folder, for the process's user and root alone, with the options in it: lines NAME=VALUE. What somebody left there who is gone is
- * replaced. 0; -EBUSY: somebody is attached; -EEXIST: the folder is not ours; -EMSGSIZE: too many options; other -errno.
- * remove in any case. */
+/* Makes the folder, for the process's user and root alone, with the options in it: lines NAME=VALUE. What somebody left
+ * there who is gone is replaced. 0; -EBUSY: somebody is attached; -EEXIST: the folder is not ours; -EMSGSIZE: too many
+ * options; other -errno. remove in any case. */
 int attach_point_make(const struct target_process *target, const char *options,
 		      struct attach_point *point);
 void attach_point_remove(struct attach_point *point);

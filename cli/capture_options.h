@@ -29,8 +29,9 @@ struct capture_options {
  * owns: free(), NULL: out of memory. */
 int capture_options_init(struct capture_options *options, char **error);
 
-/* Takes the value of --name, NULL where it has none ("stacks", "graphs", "record", "api", "collectives", "delay", "duration", "duty",
- * "capture-range", "step-range", "every-steps"). 0; -ENOENT: another option; -EINVAL with *error as above. */
+/* Takes the value of --name, NULL where it has none ("stacks", "graphs", "record", "api", "collectives", "delay",
+ * "duration", "duty", "capture-range", "step-range", "every-steps"). 0; -ENOENT: another option; -EINVAL with *error as
+ * above. */
 int capture_options_take(struct capture_options *options, const char *name, const char *value,
 			 char **error);
 

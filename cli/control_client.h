@@ -11,9 +11,9 @@ struct control_answer {
 	struct control_process processes[CONTROL_PROCESSES_MAX];
 };
 
-/* Fills in the request's magic and version, sends it to the agent that listens at `path`, and waits for the answer, at most
- * two seconds. 0: *answer is well formed, whatever its status; -errno of connect(): nobody listens there; -ETIMEDOUT: no answer;
- * -EPROTO: one that makes no sense; -ECONNRESET: the agent does not know such requests. */
+/* Fills in the request's magic and version, sends it to the agent that listens at `path`, and waits for the answer, at
+ * most two seconds. 0: *answer is well formed, whatever its status; -errno of connect(): nobody listens there;
+ * -ETIMEDOUT: no answer; -EPROTO: one that makes no sense; -ECONNRESET: the agent does not know such requests. */
 int control_client_ask(const char *path, struct control_request *request,
 		       struct control_answer *answer);
 

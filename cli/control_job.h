@@ -9,7 +9,8 @@ struct control_job_options {
 	const char *profile;        /* what the job's -o was; NULL: the next two say where */
 	const char *endpoint;       /* an aggregator's */
 	const char *keys_path;      /* the agents'; NULL: the connection has none */
-	const char *job, *user;     /* of an aggregator that keeps a profile for each job; job NULL: the one that it has */
+	/* of an aggregator that keeps a profile for each job; job NULL: the one that it has */
+	const char *job, *user;
 	uint32_t action;            /* enum record_ring_action */
 	bool relative;              /* the times count from now */
 	uint64_t from_ns, until_ns; /* CLOCK_REALTIME of the aggregator; 0: at once, without end */
@@ -17,7 +18,8 @@ struct control_job_options {
 	bool quiet;                 /* prints nothing but errors */
 };
 
-/* Prints which agents have taken it. Returns an exit status: 0 all of them have, and in time; 1 else, after saying what is wrong. */
+/* Prints which agents have taken it. Returns an exit status: 0 all of them have, and in time; 1 else, after saying what
+ * is wrong. */
 int control_job(const struct control_job_options *options);
 
 #endif

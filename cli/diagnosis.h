@@ -1,5 +1,5 @@
-/* What stands in the way of profiling on this machine, for this user, in this environment: one finding a subject. Looks only:
- * loads no library, starts nothing. Single-threaded. */
+/* What stands in the way of profiling on this machine, for this user, in this environment: one finding a subject. Looks
+ * only: loads no library, starts nothing. Single-threaded. */
 #ifndef DIAGNOSIS_H
 #define DIAGNOSIS_H
 

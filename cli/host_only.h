@@ -6,7 +6,8 @@
 
 struct target_process;
 
-/* Says what there will be of this process, and how to have more (not if quiet); or, always, why there can't be anything. */
+/* Says what there will be of this process, and how to have more (not if quiet); or, always, why there can't be
+ * anything. */
 bool host_only_is_possible(const struct target_process *target, bool quiet);
 
 /* The process, as it was meant, is there. */

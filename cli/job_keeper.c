@@ -358,8 +358,8 @@ static int aggregate(void *argument, uint32_t round)
 		warn("the profile is incomplete: %s", strerror(-process->result));
 	aggregator_destroy(process->aggregator);
 	output_dir_close(&process->output, is_deleted || write_reports(process));
-	/* Rank 0's word is taken out: a socket that is closed before that resets the connection, which may take back the
-	 * answer (ECONNRESET). */
+	/* Rank 0's word is taken out: a socket that is closed before that resets the connection, which may take back
+	 * the answer (ECONNRESET). */
 	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
 	(void)send(process->control, &done, sizeof(done), MSG_NOSIGNAL); /* rank 0 may be gone */
 	return 0;

@@ -12,8 +12,8 @@
 
 struct job_keeper_options { /* strings are borrowed for the call */
 	const struct job_step *step;
-	const char
-		*output_path;  /* a directory; the rendezvous is beside it (rendezvous_search.h) */
+	/* a directory; the rendezvous is beside it (rendezvous_search.h) */
+	const char *output_path;
 	const char *interface; /* listens on this network interface alone; NULL: on all */
 	const char *title;
 	struct report_options names;
@@ -28,8 +28,8 @@ struct job_keeper {
 /* 0: agents can find it; -errno after a warning. */
 int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options);
 
-/* Rank 0 has ended. The keeper ends when every agent has said goodbye; if rank 0 failed, two seconds later at most, as its launcher waits to be
- * told. Returns when it has ended. */
+/* Rank 0 has ended. The keeper ends when every agent has said goodbye; if rank 0 failed, two seconds later at most, as
+ * its launcher waits to be told. Returns when it has ended. */
 void job_keeper_finish(struct job_keeper *keeper, bool failed);
 
 #endif

@@ -10,8 +10,8 @@
 
 #define ENVIRONMENT_MAX (1u << 20)
 
-/* Who names a step, the nearest to the process first: an mpirun within an allocation of Slurm has a namespace of its own in each of
- * its processes, beside what it has inherited. */
+/* Who names a step, the nearest to the process first: an mpirun within an allocation of Slurm has a namespace of its
+ * own in each of its processes, beside what it has inherited. */
 static const struct launcher {
 	const char *witness;  /* is set by this launcher alone */
 	const char *parts[3]; /* of the key; the first must be there */

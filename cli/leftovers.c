@@ -53,7 +53,8 @@ static bool has_file(int directory, const char *name)
 	return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A step's is locked while somebody joins or leaves; its keeper has a lock of its own, and had it before its sockets. */
+/* A step's is locked while somebody joins or leaves; its keeper has a lock of its own, and had it before its
+ * sockets. */
 static bool has_keeper(int directory)
 {
 	int fd = openat(directory, STEP_DIR_LIFE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

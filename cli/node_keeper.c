@@ -90,7 +90,8 @@ static void watch(struct node_keeper *keeper, const struct member *member,
 		keeper->nr_watches++;
 }
 
-/* Its real user: who owns its files is not told before it has become another program (proc(5)). The agent may be allowed more than its user. */
+/* Its real user: who owns its files is not told before it has become another program (proc(5)). The agent may be
+ * allowed more than its user. */
 static bool is_of_our_user(pid_t pid)
 {
 	char *text;

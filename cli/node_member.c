@@ -66,8 +66,8 @@ static bool become_watched(const struct node_member *member, int32_t task)
 	memcpy(words + 1, &task, sizeof(task));
 	if (send(member->fd, words, sizeof(words), MSG_NOSIGNAL) != sizeof(words))
 		return false;
-	do
-		word = hear(member, READY_MS); /* the welcome may have been first */
+	/* the welcome may have been first */
+	do word = hear(member, READY_MS);
 	while (word == NODE_KEEPER_WELCOME);
 	return word == NODE_KEEPER_WATCHED;
 }

@@ -115,7 +115,8 @@ static int rebuild(const struct output_dir *output, struct report_view *view,
 	return result;
 }
 
-/* The other planes' folded stacks, and then the page, which has them all. Memory has no total here, and its own files. */
+/* The other planes' folded stacks, and then the page, which has them all. Memory has no total here, and its own
+ * files. */
 static int write_planes(const struct output_dir *output, struct report_view *view,
 			const struct report_options *options, char **error)
 {

@@ -15,11 +15,11 @@
 #define OUTPUT_EARLIER "the earlier profile is now %s"
 
 /* Writes the files. *empty: nothing was recorded, so no profile is to be kept: no process is in it, or there is an
- * earlier profile, which is worth more than one that has only its reasons. *summary is what is to be said, owns: free():
- * a line with kernels, GPU time, matched, lost by reason, where the files are; one for each other plane, and a few about
- * memory; of an empty one its reason and OUTPUT_EMPTY. quiet: only of one that is empty, incomplete or has losses, else
- * *summary is NULL, as without memory. 0 or -errno, with one line in *error that says what and where, owns: free(), and
- * *summary NULL. The store is kept in any case. */
+ * earlier profile, which is worth more than one that has only its reasons. *summary is what is to be said, owns:
+ * free(): a line with kernels, GPU time, matched, lost by reason, where the files are; one for each other plane, and a
+ * few about memory; of an empty one its reason and OUTPUT_EMPTY. quiet: only of one that is empty, incomplete or has
+ * losses, else *summary is NULL, as without memory. 0 or -errno, with one line in *error that says what and where,
+ * owns: free(), and *summary NULL. The store is kept in any case. */
 int output_files_write(const struct output_dir *output, const struct report_options *options,
 		       bool quiet, bool *empty, char **summary, char **error);
 

@@ -1,5 +1,5 @@
-/* Names of output directories with what is known of a process in them: %j the job, %h the host, %r the rank, %p the process, %q{NAME} a variable of the environment,
- * %% a percent sign. Single-threaded. */
+/* Names of output directories with what is known of a process in them: %j the job, %h the host, %r the rank, %p the
+ * process, %q{NAME} a variable of the environment, %% a percent sign. Single-threaded. */
 #ifndef OUTPUT_TEMPLATE_H
 #define OUTPUT_TEMPLATE_H
 
@@ -8,8 +8,9 @@
 
 #include "job_step.h"
 
-/* Writes it into path. step: what is known of it; its rank counts only where in_step. Blanks, slashes and control characters in values become
- * '_'. 0; -EINVAL: an unknown sign, *at is where; -ENOENT: what it names is not known here (no job, no rank, no such variable), *at likewise; -ENAMETOOLONG. */
+/* Writes it into path. step: what is known of it; its rank counts only where in_step. Blanks, slashes and control
+ * characters in values become '_'. 0; -EINVAL: an unknown sign, *at is where; -ENOENT: what it names is not known here
+ * (no job, no rank, no such variable), *at likewise; -ENAMETOOLONG. */
 int output_template_expand(const char *template, const struct job_step *step, bool in_step,
 			   char path[static PATH_MAX], const char **at);
 

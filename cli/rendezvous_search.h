@@ -1,4 +1,5 @@
-/* Looks for the file of rendezvous.h, and for which of its endpoints can be reached from here. Single-threaded; may wait up to a second for connections. */
+/* Looks for the file of rendezvous.h, and for which of its endpoints can be reached from here. Single-threaded; may
+ * wait up to a second for connections. */
 #ifndef RENDEZVOUS_SEARCH_H
 #define RENDEZVOUS_SEARCH_H
 
@@ -13,7 +14,8 @@
 
 struct rendezvous_search {
 	char path[PATH_MAX], /* the step's own */
-		unnamed[PATH_MAX]; /* of a rank 0 that its launcher tells no step's name; the same where this step has none */
+		/* of a rank 0 that its launcher tells no step's name; the same where this step has none */
+		unnamed[PATH_MAX];
 	const struct job_step *step; /* borrowed; a file of another step is passed over */
 	int64_t not_before_s; /* of a file without a key: an older one (by CLOCK_REALTIME) is that of a job before */
 	struct rendezvous rendezvous; /* the last that was read */
@@ -31,7 +33,8 @@ int rendezvous_search_path(const char *output_path, const struct job_step *step,
 int rendezvous_search_init(struct rendezvous_search *search, const char *output_path,
 			   const struct job_step *step);
 
-/* Looks, if it is time to. 1: now it was found, *endpoint and *keys are borrowed until the next call; 0: not yet, or it was before. */
+/* Looks, if it is time to. 1: now it was found, *endpoint and *keys are borrowed until the next call; 0: not yet, or it
+ * was before. */
 int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,
 			   const struct key_set **keys);
 

@@ -70,7 +70,8 @@ struct report_view {
 /* 0 or -errno with one line in *error that names the path, owns: free(). report_view_close() in either case. */
 int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error);
-/* Reads calls of collective libraries, too: tables are then of these alone, and JSON has them. 0 or -errno, likewise. */
+/* Reads calls of collective libraries, too: tables are then of these alone, and JSON has them. 0 or -errno,
+ * likewise. */
 int report_view_read_collectives(struct report_view *view, const char *store_path,
 				 const struct report_options *options, char **error);
 

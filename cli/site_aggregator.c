@@ -11,8 +11,8 @@
 #include "proto/endpoint.h"
 #include "proto/error_text.h"
 
-#define RESTARTS                                                                                   \
-	"TORCHELASTIC_RESTART_COUNT" /* from 0; torchrun starts a failed job's workers again under the same id and address */
+/* From 0. torchrun starts a failed job's workers again under the same id and address. */
+#define RESTARTS "TORCHELASTIC_RESTART_COUNT"
 
 static int check_endpoint(const struct site_aggregator_options *options, char **error)
 {

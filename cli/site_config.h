@@ -1,5 +1,6 @@
-/* A site's defaults for the options of `flamegrid run`: /etc/flamegrid.conf, or the file that $FLAMEGRID_CONFIG names. `NAME VALUE` or `NAME = VALUE` a line, or NAME alone;
- * NAME is a long option without dashes; from a # at the start of a line or behind a blank on is a comment. Single-threaded. */
+/* A site's defaults for the options of `flamegrid run`: /etc/flamegrid.conf, or the file that $FLAMEGRID_CONFIG names.
+ * `NAME VALUE` or `NAME = VALUE` a line, or NAME alone; NAME is a long option without dashes; from a # at the start of
+ * a line or behind a blank on is a comment. Single-threaded. */
 #ifndef SITE_CONFIG_H
 #define SITE_CONFIG_H
 
@@ -24,8 +25,9 @@ struct site_config {
 	char text[SITE_CONFIG_TEXT];
 };
 
-/* Reads the file that is in force. Whether `run` knows the names is not looked at. It must be a regular file of root's or this user's that nobody else can write.
- * 0, also where /etc/flamegrid.conf is not there; -errno, with *error one line that names the file and the line, owns: free(). */
+/* Reads the file that is in force. Whether `run` knows the names is not looked at. It must be a regular file of root's
+ * or this user's that nobody else can write. 0, also where /etc/flamegrid.conf is not there; -errno, with *error one
+ * line that names the file and the line, owns: free(). */
 int site_config_read(struct site_config *config, char **error);
 
 #endif

@@ -32,10 +32,11 @@ struct step_dir {
 	int lock;                /* the directory's descriptor, while it is locked; else -1 */
 };
 
-/* Finds or makes the directory of this step, user and node, in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first in
- * which that works. Locks it, and waits for other processes that have it locked. node: NULL: Slurm's name, else the
- * host's. 0 or -errno of the last place: -EPERM: other users could replace it; -EACCES: its names cannot be listed, or
- * none made; -ENAMETOOLONG: its path is longer than 54 bytes; -EAGAIN: the step's directories came and went too often. */
+/* Finds or makes the directory of this step, user and node, in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first
+ * in which that works. Locks it, and waits for other processes that have it locked. node: NULL: Slurm's name, else
+ * the host's. 0 or -errno of the last place: -EPERM: other users could replace it; -EACCES: its names cannot be
+ * listed, or none made; -ENAMETOOLONG: its path is longer than 54 bytes; -EAGAIN: the step's directories came and
+ * went too often. */
 int step_dir_lock(struct step_dir *dir, const struct job_step *step, const char *node);
 void step_dir_unlock(struct step_dir *dir); /* if it is locked */
 

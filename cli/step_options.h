@@ -1,5 +1,5 @@
-/* Options of `flamegrid run` as one text, as Slurm's --flamegrid= takes it: long options without dashes, with blanks between, `output=prof-%j
- * record=sync,um`. Single-threaded. */
+/* Options of `flamegrid run` as one text, as Slurm's --flamegrid= takes it: long options without dashes, with blanks
+ * between, `output=prof-%j record=sync,um`. Single-threaded. */
 #ifndef STEP_OPTIONS_H
 #define STEP_OPTIONS_H
 

@@ -29,7 +29,8 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 	*run = (struct step_run){.aggregator.fd = -1, .member.fd = -1};
 	run->at_site = options->site != NULL;
 	run->says_place = options->site && step->rank == 0 && !options->quiet;
-	/* First, so that the agent of this node does not have to look for long; a job whose aggregator cannot start is still one job. */
+	/* First, so that the agent of this node does not have to look for long; a job whose aggregator cannot start is
+	 * still one job. */
 	if (step->rank == 0 && !options->site)
 		r = job_keeper_start(&run->aggregator, &job);
 	if (r == 0)

@@ -1,5 +1,5 @@
-/* What a `flamegrid run` among others of one step does beside its own command: one agent a node, one aggregator beside rank 0, one profile.
- * The main thread; started before any other. */
+/* What a `flamegrid run` among others of one step does beside its own command: one agent a node, one aggregator beside
+ * rank 0, one profile. The main thread; started before any other. */
 #ifndef STEP_RUN_H
 #define STEP_RUN_H
 
@@ -11,11 +11,11 @@
 #include "site_aggregator.h"
 
 struct step_run_options { /* strings are borrowed for the call */
-	const char *
-		output_path; /* the same in all processes of the step, on a file system that all nodes see */
+	/* the same in all processes of the step, on a file system that all nodes see */
+	const char *output_path;
 	const char *interface; /* NULL: all */
-	const struct site_aggregator *
-		site; /* writes the profile, wherever it does; NULL: an aggregator of the step's own */
+	/* writes the profile, wherever it does; NULL: an aggregator of the step's own */
+	const struct site_aggregator *site;
 	const char *title;
 	struct report_options names;
 	bool quiet;
@@ -35,7 +35,8 @@ struct step_run {
 int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options);
 
-/* The command has ended, failed or not: waits until what it left is stored, at most two seconds; rank 0 until the profile is written. Warns. */
+/* The command has ended, failed or not: waits until what it left is stored, at most two seconds; rank 0 until the
+ * profile is written. Warns. */
 void step_run_finish(struct step_run *run, bool failed);
 
 #endif

@@ -35,8 +35,8 @@
 
 #define ROW_NONE RECORD_DEVICES_MAX
 
-/* What a chunk adds to the ledger, by device. The last device's row takes ordinals beyond it, too; the row after it is that
- * of no device. */
+/* What a chunk adds to the ledger, by device. The last device's row takes ordinals beyond it, too; the row after it is
+ * that of no device. */
 struct device_tally {
 	uint64_t records, valid_ns, invalid_time, still_running, name_lost, full, full_ns;
 	uint64_t capture_unknown, no_device, config_lost;

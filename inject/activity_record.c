@@ -120,8 +120,8 @@ static void read_overhead(const void *activity, uint32_t version, struct gpu_rec
 		record->correlation_id = activity_field_u32(activity, CUPTI_OVERHEAD_CORRELATION);
 }
 
-/* Which GPU it happened to: a fault and its throttling on the source, a migration where the memory goes, or comes from if
- * that is the host. A fault of the host's, and thrashing between several, are of no one GPU. */
+/* Which GPU it happened to: a fault and its throttling on the source, a migration where the memory goes, or comes from
+ * if that is the host. A fault of the host's, and thrashing between several, are of no one GPU. */
 static uint32_t unified_device(const void *activity, uint32_t kind)
 {
 	switch (kind) {

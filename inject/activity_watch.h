@@ -31,9 +31,9 @@ struct activity_watch_counts {
 	uint64_t launches;  /* that must give records: neither failed nor captured */
 	uint64_t records;   /* of GPU work */
 	uint64_t resources; /* records of contexts and streams */
-	uint64_t
-		earliest_ns; /* CUPTI's clock: when the first work began, of the records that have come since
-				 the last call; UINT64_MAX: none has */
+	/* CUPTI's clock: when the first work began, of the records that have come since the last call; UINT64_MAX:
+	 * none has */
+	uint64_t earliest_ns;
 };
 
 enum activity_watch_state {
@@ -79,12 +79,12 @@ void activity_watch_finish(struct activity_watch *watch,
  * until then, and begins anew. Does not call CUPTI. */
 void activity_watch_renew(struct activity_watch *watch, const struct activity_watch_counts *counts);
 
-/* In the place of a step: another user ended CUPTI, after its last flush. What has no record by now will have none, and is
- * counted; begins anew. Does not call CUPTI. */
+/* In the place of a step: another user ended CUPTI, after its last flush. What has no record by now will have none, and
+ * is counted; begins anew. Does not call CUPTI. */
 void activity_watch_lost(struct activity_watch *watch, const struct activity_watch_counts *counts);
 
-/* Another's session that is known of begins, after a flush: what is launched from now on has no records. Nothing if it has
- * begun before. */
+/* Another's session that is known of begins, after a flush: what is launched from now on has no records. Nothing if it
+ * has begun before. */
 void activity_watch_lend(struct activity_watch *watch, const struct activity_watch_counts *counts);
 
 /* It is over: registers and enables, and counts. */

@@ -27,12 +27,13 @@ struct api_select {                         /* zeroed: nothing is selected */
 	struct api_function functions[API_SELECT_ROWS];
 };
 
-/* Selects by a list of api_options.h that passed its check. record: a set of enum record_option, which decides what the launch
- * callback wants. Returns how many functions were selected; 0 without cuptiGetCallbackName. */
+/* Selects by a list of api_options.h that passed its check. record: a set of enum record_option, which decides what the
+ * launch callback wants. Returns how many functions were selected; 0 without cuptiGetCallbackName. */
 uint32_t api_select_init(struct api_select *select, const struct cupti_library *library,
 			 const char *list, uint32_t record);
 
-/* Asks for the callbacks of what is selected, or (enable 0) for no more. What CUPTI refuses stays off. Returns the number that it took. */
+/* Asks for the callbacks of what is selected, or (enable 0) for no more. What CUPTI refuses stays off. Returns the
+ * number that it took. */
 uint32_t api_select_enable(const struct api_select *select, const struct cupti_library *library,
 			   void *subscriber, uint32_t enable);
 

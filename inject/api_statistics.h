@@ -16,9 +16,9 @@ struct record_ring;
 /* Set before the first callback, then constant. */
 extern bool api_statistics_on __attribute__((visibility("hidden")));
 
-/* Selects functions by list (api_options.h; NULL or "": none) and says in a notice what cannot be had. record: what else
- * is recorded, a set of enum record_option. ring is borrowed for good. On the thread that loads the guest. Called again it starts
- * anew (tests). */
+/* Selects functions by list (api_options.h; NULL or "": none) and says in a notice what cannot be had. record: what
+ * else is recorded, a set of enum record_option. ring is borrowed for good. On the thread that loads the guest. Called
+ * again it starts anew (tests). */
 void api_statistics_init(struct record_ring *ring, const struct cupti_library *library,
 			 const char *list, uint32_t record, struct definition_writer *definitions);
 

@@ -1,6 +1,6 @@
 /* What one thread keeps of its API calls: sums by function, and the calls that it is in. Written by that thread alone,
- * without a lock; read by the helper thread at any time. Hangs on launch_thread.h; mapped at the thread's first call, used
- * again by another thread once the helper has taken over what an ended one left behind. */
+ * without a lock; read by the helper thread at any time. Hangs on launch_thread.h; mapped at the thread's first call,
+ * used again by another thread once the helper has taken over what an ended one left behind. */
 #ifndef API_THREAD_H
 #define API_THREAD_H
 

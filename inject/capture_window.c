@@ -135,11 +135,11 @@ static int open_subscribed(void)
 	if (nr > 1 && self.parts.launch.nodes)
 		graph_nodes_clear(self.parts.launch.nodes);
 	outstanding_launches_reset();
-	/* What was launched before may run for ever, and wait for the host. And who never waits for all of the GPU may be about to
-	 * launch such a kernel, when CUPTI is left and not yet come back. */
+	/* What was launched before may run for ever, and wait for the host. And who never waits for all of the GPU may
+	 * be about to launch such a kernel, when CUPTI is left and not yet come back. */
 	outstanding_launches_begin_unknown(now_ns);
-	/* A later one opens amid launches, whose records may come without them; with the callbacks on already, what they
-	 * are told of counts from when the records are. */
+	/* A later one opens amid launches, whose records may come without them; with the callbacks on already, what
+	 * they are told of counts from when the records are. */
 	word = may_end() || nr > 1 ? CAPTURE_WINDOW_TRACK : 0;
 	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_LISTEN))
 		atomic_store(&capture_window_word, word);
@@ -302,8 +302,8 @@ static void set_loaded(bool paused)
 	set_idle(paused);
 }
 
-/* Who came to the gate in the meantime is inside a callback, and must be out of it: as measured, a thread that CUPTI leaves
- * from under crashes. */
+/* Who came to the gate in the meantime is inside a callback, and must be out of it: as measured, a thread that CUPTI
+ * leaves from under crashes. */
 static void let_out(void)
 {
 	uint64_t until_ns = monotonic_ns() + GATE_NS;
@@ -387,8 +387,8 @@ void capture_window_context_waited(uint64_t since_ns)
 
 /* ---- helper */
 
-/* As soon as the callback is over that CUPTI was left from: within it a new subscription crashes, as measured. While this
- * waits for the GPU, nothing can be on it that was launched before the quiet moment just now. */
+/* As soon as the callback is over that CUPTI was left from: within it a new subscription crashes, as measured. While
+ * this waits for the GPU, nothing can be on it that was launched before the quiet moment just now. */
 static void come_back(uint64_t now_ns)
 {
 	self.come_back = false;

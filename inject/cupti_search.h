@@ -35,11 +35,11 @@ struct cupti_search {
 	char looked[1024]; /* "override, folder, folder, …" for people; cut where it is too long */
 };
 
-/* The override alone, if there is one. Else, in this order: a mapped libcupti; beside a mapped
- * libcudart; Python wheels next to mapped objects; CUDA_HOME, CUDA_PATH; the active Python
- * environment; the loader's path from the environment, folder by folder, since the loader finds no second file
- * of a name that it has loaded, should that one not fit the driver; toolkits; the loader; beside the guest. Within a place the major version of the
- * mapped libcudart comes first, else the newest. A file is listed once. */
+/* The override alone, if there is one. Else, in this order: a mapped libcupti; beside a mapped libcudart; Python wheels
+ * next to mapped objects; CUDA_HOME, CUDA_PATH; the active Python environment; the loader's path from the environment,
+ * folder by folder, since the loader finds no second file of a name that it has loaded, should that one not fit the
+ * driver; toolkits; the loader; beside the guest. Within a place the major version of the mapped libcudart comes first,
+ * else the newest. A file is listed once. */
 void cupti_search_run(const struct cupti_search_input *input, struct cupti_search *search);
 
 /* Runs the search for this process: its environment and what it has mapped. */

@@ -24,8 +24,8 @@ struct eh_frame_lookup {
 
 /* What was found, and the bytes that it lies in. */
 struct eh_frame_found {
-	struct frame_description
-		description; /* borrowed until the next search, or the lookup's end */
+	/* borrowed until the next search, or the lookup's end */
+	struct frame_description description;
 	uint8_t entry[EH_FRAME_ENTRY_MAX], common[EH_FRAME_COMMON_MAX];
 };
 

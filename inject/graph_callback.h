@@ -26,8 +26,9 @@ void graph_callback_copied(const struct launch_callback *launch,
 			   const struct cupti_library *library,
 			   const struct cupti_graph_data *data);
 
-/* A graph, an executable graph, or the end of a node (CUPTI_ABI_RESOURCE_GRAPH_CREATED, _NODE_DESTROYED, _EXEC_...): when an
- * executable graph is there, the copies that it was made of are asked again which nodes of it they are (graph_copies.h). */
+/* A graph, an executable graph, or the end of a node (CUPTI_ABI_RESOURCE_GRAPH_CREATED, _NODE_DESTROYED, _EXEC_...):
+ * when an executable graph is there, the copies that it was made of are asked again which nodes of it they are
+ * (graph_copies.h). */
 void graph_callback_changed(const struct launch_callback *launch,
 			    const struct cupti_library *library, uint32_t cbid,
 			    const struct cupti_graph_data *data);
@@ -38,8 +39,8 @@ static inline bool graph_callback_is_launch(uint32_t cbid)
 	       CUPTI_ABI_GRAPH_LAUNCH_PTSZ - CUPTI_ABI_GRAPH_LAUNCH;
 }
 
-/* A graph is launched: call after launch_callback_enter(), and before launch_callback_exit(). Notes it for its conditional
- * bodies (graph_launches.h). wanted: false for one outside of the capture window. */
+/* A graph is launched: call after launch_callback_enter(), and before launch_callback_exit(). Notes it for its
+ * conditional bodies (graph_launches.h). wanted: false for one outside of the capture window. */
 void graph_callback_launched(const struct launch_callback *launch,
 			     const struct cupti_library *library,
 			     const struct cupti_callback_data *call, bool wanted);

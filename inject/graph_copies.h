@@ -25,8 +25,8 @@ struct graph_copies;
 struct graph_copies *graph_copies_create(void);
 void graph_copies_destroy(struct graph_copies *copies);
 
-/* A graph was created: nodes that are copied next may be its own, or those of graphs within it. Copies that were made in
- * another capture window are dropped. */
+/* A graph was created: nodes that are copied next may be its own, or those of graphs within it. Copies that were made
+ * in another capture window are dropped. */
 void graph_copies_begin(struct graph_copies *copies, uint16_t window, const void *graph);
 
 void graph_copies_add(struct graph_copies *copies, void *node, uint32_t stack_id);

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* graph_launch.graph is the graph's id, above the correlation id of its latest launch. Ids of calls are from 1, and these
- * are none's: */
+/* graph_launch.graph is the graph's id, above the correlation id of its latest launch. Ids of calls are from 1, and
+ * these are none's: */
 #define SPOILED       0u
 #define ENDED         (1ull << 63) /* graph ids are far from as many */
 #define ID(graph)     ((uint32_t)((graph) >> 32) & 0x7fffffffu)

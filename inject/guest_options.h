@@ -1,5 +1,5 @@
-/* What the guest is told to do: by the environment, or by whoever attaches to it (proto/attach.h). On the thread that loads the
- * guest or attaches, once. */
+/* What the guest is told to do: by the environment, or by whoever attaches to it (proto/attach.h). On the thread that
+ * loads the guest or attaches, once. */
 #ifndef GUEST_OPTIONS_H
 #define GUEST_OPTIONS_H
 
@@ -23,8 +23,8 @@ struct guest_options {
 	const char *api; /* NULL: no calls are counted; borrowed for good */
 };
 
-/* Reads a file of lines NAME=VALUE, which from then on are all there is in place of the environment. Without the file, or with one that is
- * too large: no options, so defaults. */
+/* Reads a file of lines NAME=VALUE, which from then on are all there is in place of the environment. Without the file,
+ * or with one that is too large: no options, so defaults. */
 void guest_options_use_file(const char *path);
 
 /* *options is filled in; what is not understood is the default, and said in a notice. */

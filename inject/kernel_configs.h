@@ -21,8 +21,8 @@ void kernel_configs_destroy(struct kernel_configs *configs);
 bool kernel_configs_add(struct kernel_configs *configs, const struct kernel_config *config,
 			uint64_t ns);
 
-/* Defines what was added to since the last time. Returns the launches that found no room in the definition lane; the next call
- * tries again. */
+/* Defines what was added to since the last time. Returns the launches that found no room in the definition lane; the
+ * next call tries again. */
 uint64_t kernel_configs_define(struct kernel_configs *configs, struct definition_writer *writer);
 
 #endif

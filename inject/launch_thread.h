@@ -43,8 +43,8 @@ struct launch_thread {
 	uint64_t next_api_ns;           /* when to ask for one again */
 	struct graph_copies *copies;    /* owns; NULL: none yet */
 	struct {
-		struct launch_mark
-			launch; /* that carries NCCL's plan; none: made by another thread, or not seen */
+		/* that carries NCCL's plan; none: made by another thread, or not seen */
+		struct launch_mark launch;
 		uint32_t stack_id; /* and its stack */
 		uint64_t stream, next_stream;
 	} plan;

@@ -9,8 +9,8 @@
 enum lifecycle_state {
 	LIFECYCLE_OFF = 0, /* not begun, or over: callbacks do nothing */
 	LIFECYCLE_ON = 1,
-	LIFECYCLE_FORKED =
-		2, /* a child of the profiled process: never touches the ring, for good */
+	/* a child of the profiled process: never touches the ring, for good */
+	LIFECYCLE_FORKED = 2,
 };
 
 extern atomic_int lifecycle_word __attribute__((visibility("hidden")));

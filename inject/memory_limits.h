@@ -7,14 +7,14 @@
 #define MEMORY_LIMIT_NONE UINT64_MAX
 
 struct memory_limits { /* bytes, or MEMORY_LIMIT_NONE */
-	uint64_t
-		cgroup; /* the least of the process's cgroup and of those above it, as far as they can be seen */
+	/* the least of the process's cgroup and of those above it, as far as they can be seen */
+	uint64_t cgroup;
 	uint64_t machine;            /* its memory */
 	uint64_t address_space;      /* RLIMIT_AS */
 	uint64_t address_space_used; /* by all mappings so far; 0: not known */
 	uint64_t file;               /* RLIMIT_FSIZE */
-	uint32_t
-		ranks; /* processes of the job on this node, as its launcher says; 1: it does not */
+	/* processes of the job on this node, as its launcher says; 1: it does not */
+	uint32_t ranks;
 };
 
 /* root: "", or a folder with a proc/self and the mount points of a machine that is made up (tests).

@@ -141,7 +141,8 @@ static uint32_t define(struct nccl_communicator *communicator)
 	return self.nr_defined;
 }
 
-/* Once a communicator. Ranks that are threads meet theirs at the same moment, and the one that defines may be interrupted: the other waits. */
+/* Once a communicator. Ranks that are threads meet theirs at the same moment, and the one that defines may be
+ * interrupted: the other waits. */
 static uint32_t id_of(struct nccl_communicator *communicator)
 {
 	uint32_t id = atomic_load_explicit(&communicator->communicator_id, memory_order_acquire);

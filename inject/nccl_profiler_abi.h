@@ -1,7 +1,8 @@
-/* The little of NCCL's profiler plugin interface that the guest uses: what a plugin exports, and of events the parts that it reads. Facts of the
- * interface are those of NCCL's own headers (github.com/NVIDIA/nccl, src/include/plugin/nccl_profiler.h and profiler/profiler_v1.h to
- * profiler_v7.h) and of how it calls plugins (src/plugin/profiler.cc): version 1 came with NCCL 2.23, 2 with 2.24, 3 with 2.26, 4 with 2.27, 5
- * with 2.28, 6 with 2.29; NCCL looks for the newest that it knows first. */
+/* The little of NCCL's profiler plugin interface that the guest uses: what a plugin exports, and of events the parts
+ * that it reads. Facts of the interface are those of NCCL's own headers (github.com/NVIDIA/nccl,
+ * src/include/plugin/nccl_profiler.h and profiler/profiler_v1.h to profiler_v7.h) and of how it calls plugins
+ * (src/plugin/profiler.cc): version 1 came with NCCL 2.23, 2 with 2.24, 3 with 2.26, 4 with 2.27, 5 with 2.28, 6 with
+ * 2.29; NCCL looks for the newest that it knows first. */
 #ifndef NCCL_PROFILER_ABI_H
 #define NCCL_PROFILER_ABI_H
 
@@ -150,8 +151,8 @@ struct nccl_event_v5 {
 	};
 };
 
-/* ---- what is exported: ncclProfiler_vN. A context that is NULL is handed to startEvent all the same, and not to finalize. A handle that is NULL
- * is never stopped; up to version 4 a group whose handle is NULL has no tasks. */
+/* ---- what is exported: ncclProfiler_vN. A context that is NULL is handed to startEvent all the same, and not to
+ * finalize. A handle that is NULL is never stopped; up to version 4 a group whose handle is NULL has no tasks. */
 
 typedef void nccl_logger(int level, unsigned long flags, const char *file, int line,
 			 const char *format, ...);

@@ -5,9 +5,9 @@
 
 #include "nvtx_abi.h"
 
-/* Takes over the functions that open and close ranges, create domains, register strings and name
- * streams, if NVTX ranges are asked for, as frames or as capture windows, and there may be an agent; all others (marks, categories, other
- * names) stay without effect. Returns 1; 0: NVTX makes all functions do nothing, and calls no more. */
+/* Takes over the functions that open and close ranges, create domains, register strings and name streams, if NVTX
+ * ranges are asked for, as frames or as capture windows, and there may be an agent; all others (marks, categories,
+ * other names) stay without effect. Returns 1; 0: NVTX makes all functions do nothing, and calls no more. */
 __attribute__((visibility("default"))) int
 InitializeInjectionNvtx2(nvtx_get_export_table *get_export_table);
 

@@ -1,7 +1,7 @@
-/* Which launches the GPU may still be working on: those whose record has not come back. Asked before CUPTI is left, which
- * waits for all work and would wait for ever for a kernel that needs this very thread. Tracked only where windows can end;
- * a launch costs two bits then. By correlation id, modulo 2^20: an older launch that never came back counts for the newer
- * one. Any thread; lock-free, no allocation. */
+/* Which launches the GPU may still be working on: those whose record has not come back. Asked before CUPTI is left,
+ * which waits for all work and would wait for ever for a kernel that needs this very thread. Tracked only where windows
+ * can end; a launch costs two bits then. By correlation id, modulo 2^20: an older launch that never came back counts
+ * for the newer one. Any thread; lock-free, no allocation. */
 #ifndef OUTSTANDING_LAUNCHES_H
 #define OUTSTANDING_LAUNCHES_H
 
@@ -39,15 +39,16 @@ bool outstanding_launches_is_outside(uint32_t correlation_id);
 /* A finished record of it came. false: it is not wanted, the launch was before or after the window. */
 bool outstanding_launches_record(uint32_t correlation_id);
 
-/* Somebody has waited, from since_ns (CLOCK_MONOTONIC) until now, for this stream; for the only context. Waiting for the
- * context twice in a row also clears launches of which no record ever comes (copies of 0 bytes). One thread at a time. */
+/* Somebody has waited, from since_ns (CLOCK_MONOTONIC) until now, for this stream; for the only context. Waiting for
+ * the context twice in a row also clears launches of which no record ever comes (copies of 0 bytes). One thread at a
+ * time. */
 void outstanding_launches_stream_waited(const void *stream, uint64_t since_ns);
 void outstanding_launches_context_waited(uint64_t since_ns, uint64_t now_ns);
 
 uint32_t outstanding_launches_count(void);
 
-/* Whether a launch that is outstanding was so at the last call already; then it lasts, and may be waiting for the host. One
- * thread at a time. */
+/* Whether a launch that is outstanding was so at the last call already; then it lasts, and may be waiting for the host.
+ * One thread at a time. */
 bool outstanding_launches_last(void);
 
 #endif

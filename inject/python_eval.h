@@ -13,15 +13,16 @@
  * as native frames of their own. */
 #define PYTHON_EVAL_WHOLE_BYTES 8192u
 
-/* A file in memory as it is loaded, or as it would be: its parts at their distances from each other. All are addresses. */
+/* A file in memory as it is loaded, or as it would be: its parts at their distances from each other. All are
+ * addresses. */
 struct python_eval_file {
 	uint64_t eval_frame;           /* the evaluation loop */
 	uint64_t code_start, code_end; /* of the segment that holds it */
 	uint64_t eh_frame_hdr, eh_frame_hdr_size;
 };
 
-/* The function at eval_frame and the parts that the compiler moved out of it. false: the file has no unwind information for it;
- * *stops is then empty. */
+/* The function at eval_frame and the parts that the compiler moved out of it. false: the file has no unwind information
+ * for it; *stops is then empty. */
 bool python_eval_find_in(const struct python_eval_file *file, struct unwind_stops *stops);
 
 /* Finds the function at eval_frame and the parts that the compiler moved out of it. Takes the

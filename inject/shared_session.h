@@ -1,9 +1,10 @@
-/* Sessions of another user of CUPTI's activity API, in objects whose calls the guest sees (shared_objects.h). That API belongs to
- * the process: who registers callbacks has the records, and kinds are on or off for all. So the guest's records are lent
- * for as long as a session lasts, and taken back as soon as it is over; what activity_watch.h has to guess is known here.
- * A session begins when callbacks are registered, or kinds enabled again with those of before. It is over once all kinds
- * that were enabled are disabled and CUPTI was flushed afterwards, because that brings its last records; or two
- * seconds later. Who gives CUPTI another clock is about to begin one: what was recorded by the system's is fetched before.
+/* Sessions of another user of CUPTI's activity API, in objects whose calls the guest sees (shared_objects.h). That API
+ * belongs to the process: who registers callbacks has the records, and kinds are on or off for all. So the guest's
+ * records are lent for as long as a session lasts, and taken back as soon as it is over; what activity_watch.h has to
+ * guess is known here. A session begins when callbacks are registered, or kinds enabled again with those of before. It
+ * is over once all kinds that were enabled are disabled and CUPTI was flushed afterwards, because that brings its last
+ * records; or two seconds later. Who gives CUPTI another clock is about to begin one: what was recorded by the system's
+ * is fetched before.
  *
  * "Slot functions" run on any thread of the application. No lock. */
 #ifndef SHARED_SESSION_H
@@ -28,8 +29,9 @@ bool shared_session_is_on(void);
 bool shared_session_has_callbacks(void); /* its session is on, or they were not taken back yet */
 bool shared_session_has_kind(uint32_t kind); /* is enabled by it */
 
-/* The guest's own cuptiActivityFlushAll(), which does nothing while a session is on: its owner would be given buffers before it asks for them. PyTorch's
- * profiler then asks for none (Kineto's CuptiActivityApi::activityBuffers()), and has a session without a record. */
+/* The guest's own cuptiActivityFlushAll(), which does nothing while a session is on: its owner would be given buffers
+ * before it asks for them. PyTorch's profiler then asks for none (Kineto's CuptiActivityApi::activityBuffers()), and
+ * has a session without a record. */
 void shared_session_flush(const struct cupti_library *library, uint32_t flag);
 
 /* The guest's callbacks are registered, in the place of all others. */

@@ -139,8 +139,8 @@ bool shared_subscriber_is_ours(uint32_t domain, uint32_t cbid)
 	       atomic_load_explicit(&self.ours[plane], memory_order_relaxed) >> cbid & 1;
 }
 
-/* The thread's place among those that are in the second subscriber's function, where one may be twice. NULL: all are taken, and
- * it is counted. */
+/* The thread's place among those that are in the second subscriber's function, where one may be twice. NULL: all are
+ * taken, and it is counted. */
 static _Atomic uintptr_t *come_in(void)
 {
 	for (uint32_t i = 0; i < FORWARDING_MAX; i++) {
@@ -184,8 +184,8 @@ static uint32_t count_others(void)
 	return nr;
 }
 
-/* Once this returns, no other thread is in the second subscriber's function, which may be unloaded then: but for one that
- * stays there, and may be waiting for this one. */
+/* Once this returns, no other thread is in the second subscriber's function, which may be unloaded then: but for one
+ * that stays there, and may be waiting for this one. */
 static void await_forwarding(void)
 {
 	uint64_t until_ns = monotonic_ns() + FORWARDING_WAIT_NS;

@@ -1,12 +1,12 @@
-/* A second subscriber beside the guest. CUPTI knows one in a process, and refuses the next; Kineto, PyTorch's profiler, then
- * records no GPU work for the process's life, though what it needs of a subscription is to be told of contexts: its records come
- * by the activity API, which has no owner. So objects that import CUPTI's subscription functions are given the guest's in their
- * place (shared_objects.h). Those call CUPTI, and where it refuses because of the guest, hand out a handle of
- * the guest's own: callbacks of the resource and state domains that are enabled with it are CUPTI's for the
- * guest's subscription, and passed on. All other domains are refused.
+/* A second subscriber beside the guest. CUPTI knows one in a process, and refuses the next; Kineto, PyTorch's profiler,
+ * then records no GPU work for the process's life, though what it needs of a subscription is to be told of contexts:
+ * its records come by the activity API, which has no owner. So objects that import CUPTI's subscription functions are
+ * given the guest's in their place (shared_objects.h). Those call CUPTI, and where it refuses because of the guest,
+ * hand out a handle of the guest's own: callbacks of the resource and state domains that are enabled with it are
+ * CUPTI's for the guest's subscription, and passed on. All other domains are refused.
  *
- * "Slot functions" run on any thread of the application at any time, within CUPTI's callbacks, too, and for as long as the
- * process lives. No lock: they and the guest may be inside each other's calls of CUPTI. */
+ * "Slot functions" run on any thread of the application at any time, within CUPTI's callbacks, too, and for as long as
+ * the process lives. No lock: they and the guest may be inside each other's calls of CUPTI. */
 #ifndef SHARED_SUBSCRIBER_H
 #define SHARED_SUBSCRIBER_H
 
@@ -25,8 +25,8 @@ struct cupti_library;
 /* It was made: the second subscriber's callbacks are enabled with it. *library is borrowed for good. */
 void shared_subscriber_held(const struct cupti_library *library, void *subscriber);
 
-/* The guest is about to leave CUPTI and to come back. false: there is a second subscriber, whose session would end. Until
- * shared_subscriber_left() who subscribes waits. */
+/* The guest is about to leave CUPTI and to come back. false: there is a second subscriber, whose session would end.
+ * Until shared_subscriber_left() who subscribes waits. */
 bool shared_subscriber_leave(void);
 void shared_subscriber_left(bool left);
 
@@ -40,8 +40,8 @@ int shared_subscriber_enable(uint32_t enable, uint32_t domain, uint32_t cbid);
 
 bool shared_subscriber_is_there(void);
 
-/* Within CUPTI's callback of the resource or state domain: whether the guest itself enabled it, and the second subscriber's
- * turn. */
+/* Within CUPTI's callback of the resource or state domain: whether the guest itself enabled it, and the second
+ * subscriber's turn. */
 bool shared_subscriber_is_ours(uint32_t domain, uint32_t cbid);
 void shared_subscriber_forward(uint32_t domain, uint32_t cbid, const void *data);
 

@@ -32,8 +32,8 @@ struct stack_scratch {
 	struct stack_cache stacks;
 	struct unwind_cache rules;
 	uint32_t nr; /* of keys */
-	uint64_t keys
-		[RECORD_STACK_DEPTH]; /* of the stack at hand: a native frame or a mark is its own key */
+	/* of the stack at hand: a native frame or a mark is its own key */
+	uint64_t keys [RECORD_STACK_DEPTH];
 	uint64_t native[RECORD_STACK_DEPTH];   /* STACK_MODE_FULL: before the merge */
 	uint64_t words[RECORD_STACK_DEPTH];    /* the body of a new stack */
 	uint8_t python_at[RECORD_STACK_DEPTH]; /* per key: 1 + index in python, 0: not Python's */

@@ -51,16 +51,16 @@ void subscription_take_up(bool callbacks);
 /* Of a started one: the calls that decide when a window may end are called back, too. */
 void subscription_watch(void);
 
-/* All callbacks and kinds off, on any thread; the subscription stays. Only where CUPTI is left at once: as was seen of CUPTI
- * 13.0, a thread that is inside a call when the call's callback is switched off may have that call's correlation id for all
- * that it launches from then on, until cuptiFinalize(). */
+/* All callbacks and kinds off, on any thread; the subscription stays. Only where CUPTI is left at once: as was seen
+ * of CUPTI 13.0, a thread that is inside a call when the call's callback is switched off may have that call's
+ * correlation id for all that it launches from then on, until cuptiFinalize(). */
 void subscription_stop(void);
 
 /* The same but for the callbacks of driver calls, which go on: where CUPTI stays in the process. */
 void subscription_pause(void);
 
-/* CUPTI leaves the process, which must be at the exit of a driver call with nothing outstanding. The subscription is gone.
- * A CUptiResult; CUPTI_ABI_NOT_SUPPORTED: this CUPTI can't, or another subscriber shares it. */
+/* CUPTI leaves the process, which must be at the exit of a driver call with nothing outstanding. The subscription is
+ * gone. A CUptiResult; CUPTI_ABI_NOT_SUPPORTED: this CUPTI can't, or another subscriber shares it. */
 int subscription_finalize(void);
 
 #endif

@@ -28,8 +28,8 @@ struct slot {
 	struct unwind_module module;
 	_Atomic(const struct table *) table; /* NULL: not built */
 	atomic_bool wanted;
-	_Atomic bool
-		verifiable; /* the loader knew it when it was added, so it will know when it is gone */
+	/* the loader knew it when it was added, so it will know when it is gone */
+	_Atomic bool verifiable;
 	_Atomic uint64_t stops;
 	_Atomic uint64_t eh_frame_hdr; /* the module's, for any thread */
 	uint32_t read_failures;
@@ -41,8 +41,8 @@ struct unwind_tables {
 	uint64_t bytes_max, bytes, build_ns;
 	_Atomic(void (*)(void)) wake;
 	atomic_bool woken; /* since the last build */
-	atomic_uint
-		missed_epoch; /* in which a walk last met a file that is not in the map, plus 1 */
+	/* in which a walk last met a file that is not in the map, plus 1 */
+	atomic_uint missed_epoch;
 	uint32_t nr_slots, nr_tables;
 	uint32_t round; /* of builds */
 	struct segment_map map;

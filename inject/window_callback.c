@@ -121,7 +121,8 @@ void window_callback_context_created(uint32_t device_id)
 		window_callback_parts();
 }
 
-/* The stream as launches and waits agree on it: NULL is the context's default one, where it does not mean the thread's. */
+/* The stream as launches and waits agree on it: NULL is the context's default one, where it does not mean the
+ * thread's. */
 static const void *stream_of(const struct cupti_callback_data *call, uint32_t index,
 			     bool per_thread)
 {

@@ -1,6 +1,6 @@
-/* What callbacks do where capture windows are wanted: count launches out and in, hold them at the gate while CUPTI is being
- * left, and leave it (capture_window.h). On the application's threads, inside CUPTI's callbacks, unless said otherwise;
- * keeps errno. */
+/* What callbacks do where capture windows are wanted: count launches out and in, hold them at the gate while CUPTI is
+ * being left, and leave it (capture_window.h). On the application's threads, inside CUPTI's callbacks, unless said
+ * otherwise; keeps errno. */
 #ifndef WINDOW_CALLBACK_H
 #define WINDOW_CALLBACK_H
 
@@ -9,27 +9,30 @@
 
 #include "cupti_abi.h"
 
-/* Once, before the others. by_profiler: cudaProfilerStart and cudaProfilerStop open and close windows, of every such many steps one
- * (window_steps.h; 0, 1: all). record: a set of enum record_option. */
+/* Once, before the others. by_profiler: cudaProfilerStart and cudaProfilerStop open and close windows, of every such
+ * many steps one (window_steps.h; 0, 1: all). record: a set of enum record_option. */
 void window_callback_init(bool by_profiler, uint32_t every, uint32_t record);
 
-/* At the entry and exit of a driver call where capture_window_word is not plain. Returns whether the call is to be recorded
- * if it is a launch. */
+/* At the entry and exit of a driver call where capture_window_word is not plain. Returns whether the call is to be
+ * recorded if it is a launch. */
 bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call);
 bool window_callback_exit(uint32_t cbid, const struct cupti_callback_data *call);
 
 /* The work of the launch with this id went into a graph. */
 void window_callback_captured(uint32_t correlation_id);
 
-/* A context was made on this device; there are contexts that are parts of others. Where there are several on one device CUPTI is never left: what
- * waits for "the context" may have waited for a part, while its callback names the whole. Any thread. */
+/* A context was made on this device; there are contexts that are parts of others. Where there are several on one device
+ * CUPTI is never left: what waits for "the context" may have waited for a part, while its callback names the whole. Any
+ * thread. */
 void window_callback_context_created(uint32_t device_id);
 void window_callback_parts(void);
 
-/* CUPTI's thread: a finished record came, not of a graph's node or the like, of work in that context. Whether it belongs to the window. */
+/* CUPTI's thread: a finished record came, not of a graph's node or the like, of work in that context. Whether it
+ * belongs to the window. */
 bool window_callback_wants(uint32_t correlation_id, uint32_t context_id);
 
-/* Any thread: whether there was work in more than one context, or can be; whether steps are counted; whether a thread waits at the gate. */
+/* Any thread: whether there was work in more than one context, or can be; whether steps are counted; whether a thread
+ * waits at the gate. */
 bool window_callback_has_several_contexts(void);
 bool window_callback_counts_steps(void); /* by cudaProfilerStart */
 bool window_callback_is_at_gate(void);

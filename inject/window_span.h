@@ -23,7 +23,8 @@ void window_span_init(struct window_span *span, struct record_ring *ring,
 /* A window opens at span->begin_ns, which is set to now_ns; its number is as in records. */
 void window_span_begin(struct window_span *span, uint16_t window, uint64_t now_ns);
 
-/* It is over since span->end_ns, which the caller has set; left: with CUPTI out of the process. Once: again is nothing. */
+/* It is over since span->end_ns, which the caller has set; left: with CUPTI out of the process. Once: again is
+ * nothing. */
 void window_span_end(struct window_span *span, bool left);
 
 /* It was over since span->end_ns, and goes on from now_ns with the same number. */

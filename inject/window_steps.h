@@ -1,5 +1,5 @@
-/* Which steps of a program are captured: one in every so many, by counting alone, so that all ranks that do the same steps capture the same
- * ones. Any thread; lock-free. */
+/* Which steps of a program are captured: one in every so many, by counting alone, so that all ranks that do the same
+ * steps capture the same ones. Any thread; lock-free. */
 #ifndef WINDOW_STEPS_H
 #define WINDOW_STEPS_H
 
@@ -13,8 +13,9 @@ struct window_steps { /* zeroed: every step */
 	atomic_bool inside;
 };
 
-/* Where each beginning and each end is told, and beginnings and ends come in turns. Whether it is that of a step to capture: of the every-th,
- * the one 2 x every-th and so on. An end is of the same step as the beginning with its number, in whatever order threads tell. */
+/* Where each beginning and each end is told, and beginnings and ends come in turns. Whether it is that of a step to
+ * capture: of the every-th, the one 2 x every-th and so on. An end is of the same step as the beginning with its
+ * number, in whatever order threads tell. */
 bool window_steps_begin(struct window_steps *steps);
 bool window_steps_end(struct window_steps *steps);
 

@@ -44,8 +44,8 @@ struct address_stack {
 	uint32_t node_budget;
 	uint32_t code_pages;
 	bool has_read, may_read; /* the maps: ever; and again in this pass */
-	struct address_stack_python
-		python; /* owns the process; NULL: no Python frames are wanted */
+	/* owns the process; NULL: no Python frames are wanted */
+	struct address_stack_python python;
 	struct python_process_frames python_frames;
 	uint64_t walked[ADDRESS_STACK_DEPTH_MAX];
 	bool is_loop[ADDRESS_STACK_DEPTH_MAX];

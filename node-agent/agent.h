@@ -19,12 +19,12 @@ struct message_job;
 
 /* Strings are borrowed for agent_create() only. */
 struct agent_options {
-	const char
-		*socket_path; /* where guests connect; created 0600, removed by agent_destroy() */
-	const char *
-		endpoint; /* the aggregator's ZeroMQ endpoint; NULL: agent_connect() will say, and what is recorded until then is kept */
-	const struct key_set
-		*keys; /* an agent's, for that aggregator; NULL: nothing protects the connection */
+	/* where guests connect; created 0600, removed by agent_destroy() */
+	const char *socket_path;
+	/* the aggregator's ZeroMQ endpoint; NULL: agent_connect() will say, and what is recorded until then is kept */
+	const char *endpoint;
+	/* an agent's, for that aggregator; NULL: nothing protects the connection */
+	const struct key_set *keys;
 	void *zmq_context;        /* NULL: one of its own; needed for inproc:// */
 	const char *node_name;    /* NULL: SLURMD_NODENAME, else the hostname */
 	const char *devices_path; /* NULL: hwloc */
@@ -35,19 +35,20 @@ struct agent_options {
 				10,000 */
 	bool inlines;        /* names hold source lines and inlined functions (symbolizer.h) */
 	bool any_user;       /* take guests of other users than our own and root (a site's agent) */
-	bool leaves_words; /* that the aggregator cannot be reached, or does not take our keys: whoever asks for the status says it */
+	/* that the aggregator cannot be reached, or does not take our keys: whoever asks for the status says it */
+	bool leaves_words;
 	bool may_restart; /* with an endpoint: guests keep their memory for the agent that comes after this one */
 	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
 				counted before is not in it */
 	struct bpf_source_options bpf; /* samples of host threads; zeros: none */
-	struct probe_source_options
-		probe; /* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
-	const struct capability_set *
-		rights; /* threads that are started keep no others (agent_rights.h); NULL: what the caller has. Whoever runs
-						agent_run() gives up its own by itself, after agent_create() */
+	/* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
+	struct probe_source_options probe;
+	/* threads that are started keep no others (agent_rights.h); NULL: what the caller has. Whoever runs
+	 * agent_run() gives up its own by itself, after agent_create() */
+	const struct capability_set *rights;
 	uid_t guest_uid; /* guests of this user are taken, too; 0: of no other */
-	const struct message_job *
-		job; /* what all of this agent belongs to, for an aggregator of many jobs; NULL: nothing is said */
+	/* what all of this agent belongs to, for an aggregator of many jobs; NULL: nothing is said */
+	const struct message_job *job;
 };
 
 /* Binds the socket and prepares the loop. 0 or -errno; *error (if error is not NULL) is then one
@@ -55,9 +56,9 @@ struct agent_options {
 int agent_create(const struct agent_options *options, struct agent **agent, char **error);
 void agent_destroy(struct agent *agent); /* accepts NULL */
 
-/* Runs until agent_stop(). Then it waits until the capture windows of processes that still run have ended, three seconds
- * at most, and not at all if a later agent will read on. It drains every ring; processes that still run are left. It
- * sends the rest and BYE, and waits for the acknowledgement. 0; -ETIMEDOUT: the aggregator did not acknowledge
+/* Runs until agent_stop(). Then it waits until the capture windows of processes that still run have ended, three
+ * seconds at most, and not at all if a later agent will read on. It drains every ring; processes that still run are
+ * left. It sends the rest and BYE, and waits for the acknowledgement. 0; -ETIMEDOUT: the aggregator did not acknowledge
  * everything in give_up_ms (agent_status() says how much); -EPROTO: the aggregator refused us; other -errno. */
 int agent_run(struct agent *agent);
 void agent_stop(struct agent *agent);
@@ -86,8 +87,8 @@ struct agent_status {
 	uint64_t processes;         /* ever taken in */
 	uint64_t processes_running; /* not yet seen to end */
 	uint64_t watches;           /* calls of agent_watch() that are done */
-	uint64_t
-		passes; /* complete ones over all rings: what was in them before a pass began is behind sent_seq after it */
+	/* complete ones over all rings: what was in them before a pass began is behind sent_seq after it */
+	uint64_t passes;
 	uint64_t launches, records; /* read from rings */
 	uint64_t samples;           /* of host threads */
 	uint64_t sent_seq, acked_seq;
@@ -97,8 +98,9 @@ struct agent_status {
 	bool connected;        /* WELCOME received and not lost since */
 	bool welcomed;         /* ever */
 	uint64_t key_refusals; /* connections that failed because keys do not fit */
-	const char *
-		profile; /* where the aggregator said, once welcomed, that the job's profile is, "": it did not. Borrowed until agent_destroy() */
+	/* where the aggregator said, once welcomed, that the job's profile is, "": it did not. Borrowed until
+	 * agent_destroy() */
+	const char *profile;
 };
 
 /* A consistent copy; any thread. */

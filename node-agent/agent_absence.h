@@ -30,7 +30,8 @@ uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns);
 /* Begins to look after those that an agent before us left in the register. Once, when the loop begins. */
 void agent_absence_inherit(struct agent *agent);
 
-/* The agent stops. Guests that live may get a place with the next agent, if there is to be one; it tells of all others. */
+/* The agent stops. Guests that live may get a place with the next agent, if there is to be one; it tells of all
+ * others. */
 void agent_absence_end(struct agent *agent);
 
 /* Frees what was not told. */

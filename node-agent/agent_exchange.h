@@ -45,7 +45,8 @@ void agent_exchange_status(struct agent_exchange *exchange, struct agent_status 
 void agent_exchange_connect(struct agent_exchange *exchange, char *endpoint,
 			    const struct key_set *keys);
 
-/* The loop: where to connect, which is then taken, owns: free(); NULL: nothing new. *has_keys: whether there are any. */
+/* The loop: where to connect, which is then taken, owns: free(); NULL: nothing new. *has_keys: whether there are
+ * any. */
 char *agent_exchange_take_endpoint(struct agent_exchange *exchange, struct key_set *keys,
 				   bool *has_keys);
 

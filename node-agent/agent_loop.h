@@ -1,5 +1,5 @@
-/* The agent's loop, and struct agent as its two files see it: agent.c makes it and takes others' wishes, this one runs it. Single-threaded
- * but for the exchange. */
+/* The agent's loop, and struct agent as its two files see it: agent.c makes it and takes others' wishes, this one runs
+ * it. Single-threaded but for the exchange. */
 #ifndef AGENT_LOOP_H
 #define AGENT_LOOP_H
 

@@ -8,8 +8,8 @@
 
 struct agent_options;
 
-/* Of what the calling thread is permitted, what an agent with these options needs. beside_job: its processes are started with the rights
- * that this one has. */
+/* Of what the calling thread is permitted, what an agent with these options needs. beside_job: its processes are
+ * started with the rights that this one has. */
 void agent_rights_choose(const struct agent_options *options, bool beside_job,
 			 struct capability_set *rights);
 

@@ -1,5 +1,5 @@
-/* The BPF programs that make samples, each asked for on its own. One fails without the others. Single-threaded: only the agent loop calls
- * it. */
+/* The BPF programs that make samples, each asked for on its own. One fails without the others. Single-threaded: only
+ * the agent loop calls it. */
 #ifndef BPF_PROGRAMS_H
 #define BPF_PROGRAMS_H
 
@@ -15,12 +15,13 @@ struct bpf_ring;
 struct bpf_programs *bpf_programs_create(struct bpf_ring *ring);
 void bpf_programs_destroy(struct bpf_programs *programs);
 
-/* Before any is started: whether they read Python frames; they do. One that the kernel takes only without them runs without, and the
- * error of the last that did is then what bpf_programs_python() says; 0: none. */
+/* Before any is started: whether they read Python frames; they do. One that the kernel takes only without them runs
+ * without, and the error of the last that did is then what bpf_programs_python() says; 0: none. */
 void bpf_programs_set_python(struct bpf_programs *programs, bool wanted);
 int bpf_programs_python(const struct bpf_programs *programs);
 
-/* Loads and starts one. stack_pages: of 4 KiB, to be copied with each event, SAMPLE_STACK_PAGES_MAX at most, of waits SAMPLE_WAIT_PAGES_MAX. 0 or -errno of the kernel; *what is then the step that failed, for bpf_rights_explain(). */
+/* Loads and starts one. stack_pages: of 4 KiB, to be copied with each event, SAMPLE_STACK_PAGES_MAX at most, of waits
+ * SAMPLE_WAIT_PAGES_MAX. 0 or -errno of the kernel; *what is then the step that failed, for bpf_rights_explain(). */
 int bpf_programs_start_cpu(struct bpf_programs *programs, uint32_t hz, uint32_t stack_pages,
 			   const char **what);
 int bpf_programs_start_off_cpu(struct bpf_programs *programs, uint64_t min_ns, uint32_t stack_pages,

@@ -15,12 +15,12 @@ struct bpf_rights {
 	bool is_locked;   /* lockdown=confidentiality: BPF may not read the kernel's memory */
 };
 
-/* root: "" (tests have a tree of their own, with proc/self/status and sys/... in it). What can't be read is as if it were missing, but
- * for the lock. */
+/* root: "" (tests have a tree of their own, with proc/self/status and sys/... in it). What can't be read is as if it
+ * were missing, but for the lock. */
 void bpf_rights_read(struct bpf_rights *rights, const char *root);
 
-/* Puts one line on the first thing that is missing in line; lost says what the user goes without ("no CPU samples"). false: nothing is
- * missing, line is "". */
+/* Puts one line on the first thing that is missing in line; lost says what the user goes without ("no CPU samples").
+ * false: nothing is missing, line is "". */
 bool bpf_rights_missing(const struct bpf_rights *rights, const char *lost,
 			char line[static BPF_RIGHTS_LINE_MAX]);
 

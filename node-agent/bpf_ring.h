@@ -23,8 +23,9 @@ struct bpf_ring;
  * this event. */
 typedef int (*bpf_ring_event)(void *context, const struct sample_event *event);
 
-/* size_bytes is rounded up to a power of two of pages; 0: the default. Begins to follow the forks of watched processes. 0 or -errno of the
- * kernel, and *what is then the step that failed, for bpf_rights_explain(). On error *ring is NULL. */
+/* size_bytes is rounded up to a power of two of pages; 0: the default. Begins to follow the forks of watched
+ * processes. 0 or -errno of the kernel, and *what is then the step that failed, for bpf_rights_explain(). On error
+ * *ring is NULL. */
 int bpf_ring_create(uint32_t size_bytes, bpf_ring_event event, void *context,
 		    struct bpf_ring **ring, const char **what);
 void bpf_ring_destroy(struct bpf_ring *ring); /* accepts NULL */
@@ -50,8 +51,8 @@ uint64_t bpf_ring_read(const struct bpf_ring *ring);
 /* How much of the buffer is taken, in percent. */
 uint32_t bpf_ring_fill(const struct bpf_ring *ring);
 
-/* Whose threads are looked at, and all that they start from now on. flags: enum watched_flags. 0; -E2BIG: SAMPLE_PROCESSES_MAX; other
- * -errno. */
+/* Whose threads are looked at, and all that they start from now on. flags: enum watched_flags. 0; -E2BIG:
+ * SAMPLE_PROCESSES_MAX; other -errno. */
 int bpf_ring_watch(struct bpf_ring *ring, pid_t pid, uint64_t start, uint32_t flags);
 void bpf_ring_unwatch(struct bpf_ring *ring, pid_t pid);
 

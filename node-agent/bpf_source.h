@@ -1,6 +1,6 @@
-/* What the kernel tells of host threads, through BPF: CPU samples and waits of watched processes, as messages. What the kernel does not
- * allow is said once, in one line, and the rest goes on. Without BPF in the build there is nothing but that line.
- * Single-threaded: only the agent loop calls it. */
+/* What the kernel tells of host threads, through BPF: CPU samples and waits of watched processes, as messages. What the
+ * kernel does not allow is said once, in one line, and the rest goes on. Without BPF in the build there is nothing but
+ * that line. Single-threaded: only the agent loop calls it. */
 #ifndef BPF_SOURCE_H
 #define BPF_SOURCE_H
 
@@ -23,18 +23,22 @@ struct symbolizer_module;
 struct bpf_source_options {
 	uint32_t cpu_hz;         /* CPU samples a second; 0: none */
 	uint64_t off_cpu_min_ns; /* the shortest wait that is sampled; 0: none is */
-	uint32_t
-		stack_pages; /* of 4 KiB, copied with each call, BPF_SOURCE_STACK_PAGES_MAX at most, with a sample 4, with a wait 2: stacks without frame pointers. 0: by these alone */
-	uint32_t
-		ring_bytes; /* bpf_ring.h; 0: by sample_room.h; of calls with copies at least BPF_SOURCE_CALLS_RING */
-	enum stack_mode
-		stack_mode; /* how native and Python frames stand together; STACK_MODE_NATIVE, STACK_MODE_NONE: no Python frames */
+	/* of 4 KiB, copied with each call, BPF_SOURCE_STACK_PAGES_MAX at most, with a sample 4, with a wait 2:
+	 * stacks without frame pointers. 0: by these alone */
+	uint32_t stack_pages;
+	/* bpf_ring.h; 0: by sample_room.h; of calls with copies at least BPF_SOURCE_CALLS_RING */
+	uint32_t ring_bytes;
+	/* how native and Python frames stand together; STACK_MODE_NATIVE, STACK_MODE_NONE: no Python frames */
+	enum stack_mode stack_mode;
 	bool host_calls;    /* calls of CUDA in watched processes without a guest (call_probes.h) */
-	bool calls_auto; /* with host_calls, beside guests: of those only in which none captures, after a second in which it might have come */
+	/* with host_calls, beside guests: of those only in which none captures, after a second in which it might
+	 * have come */
+	bool calls_auto;
 	uint32_t call_way; /* enum call_links_way; 0: the best that the kernel has */
 	bool required;     /* without any of it there is nothing to do: bpf_source_create() fails */
-	pid_t watch_pid; /* this process, what it has started and starts: watched. The agent's own: what it starts from now on. 0: none;
-			    guests and what they start are watched in any case */
+	/* This process, what it has started and starts are watched. The agent's own: what it starts from now on.
+	 * 0: none. Guests and what they start are watched in any case. */
+	pid_t watch_pid;
 };
 
 #define BPF_SOURCE_HZ_MAX          10000u
@@ -60,11 +64,12 @@ struct bpf_source_scope {
 	void *context;
 };
 
-/* Puts one line on what this agent is not allowed in line; lost says what the user goes without. false: nothing is missing, line is "". */
+/* Puts one line on what this agent is not allowed in line; lost says what the user goes without. false: nothing is
+ * missing, line is "". */
 bool bpf_source_missing(const char *lost, char line[static BPF_SOURCE_LINE_MAX]);
 
-/* Nothing is asked for, or nothing is allowed: 0 and *source is NULL, which everything below accepts. 0; -ENOMEM; -EPERM: what is required is
- * not allowed, and that was said. */
+/* Nothing is asked for, or nothing is allowed: 0 and *source is NULL, which everything below accepts. 0; -ENOMEM;
+ * -EPERM: what is required is not allowed, and that was said. */
 int bpf_source_create(const struct bpf_source_options *options,
 		      const struct bpf_source_scope *scope, struct bpf_source **source);
 void bpf_source_destroy(struct bpf_source *source);

@@ -1,5 +1,5 @@
-/* The functions of CUDA's runtime and driver that are timed from the kernel's side, in processes without a guest: those that launch, copy,
- * set memory or wait. Any thread. */
+/* The functions of CUDA's runtime and driver that are timed from the kernel's side, in processes without a guest: those
+ * that launch, copy, set memory or wait. Any thread. */
 #ifndef CALL_FUNCTION_H
 #define CALL_FUNCTION_H
 
@@ -7,8 +7,8 @@
 
 #define CALL_FUNCTION_NONE 0u
 
-/* The number of an exported function, by its symbol. What tells versions of one function apart ("_v2", "_ptsz", "_ptds") makes no
- * difference. CALL_FUNCTION_NONE: it is not one of these. */
+/* The number of an exported function, by its symbol. What tells versions of one function apart ("_v2", "_ptsz",
+ * "_ptds") makes no difference. CALL_FUNCTION_NONE: it is not one of these. */
 uint32_t call_function_find(const char *symbol);
 
 /* Its name in CUDA's documentation. Static storage; NULL: no such number. */

@@ -18,7 +18,8 @@
 #include "host_call.skel.h"
 #include "proto/collective.h"
 
-/* linux/bpf.h of Linux 6.13, which is younger than some headers: enum bpf_attach_type, and of union bpf_attr what creates such a link. */
+/* linux/bpf.h of Linux 6.13, which is younger than some headers: enum bpf_attach_type, and of union bpf_attr what
+ * creates such a link. */
 #define ATTACH_MULTI   48u
 #define ATTACH_SESSION 57u
 #define MULTI_RETURN   1u

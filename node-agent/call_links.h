@@ -1,5 +1,5 @@
-/* A BPF program that looks at calls, and how it is put on the functions of a file: of all processes that map it, and that will. Kernels have
- * three ways, the best of which is taken. Single-threaded: only the agent loop calls it. */
+/* A BPF program that looks at calls, and how it is put on the functions of a file: of all processes that map it, and
+ * that will. Kernels have three ways, the best of which is taken. Single-threaded: only the agent loop calls it. */
 #ifndef CALL_LINKS_H
 #define CALL_LINKS_H
 
@@ -28,12 +28,12 @@ enum call_links_way {
 struct call_program_options {
 	enum call_links_way way;
 	bool wants_python; /* with the calling thread's Python frames */
-	uint32_t
-		stack_pages; /* of the calling thread's stack, with each call; SAMPLE_CALL_PAGES_MAX at most */
+	/* of the calling thread's stack, with each call; SAMPLE_CALL_PAGES_MAX at most */
+	uint32_t stack_pages;
 };
 
-/* Loads it. 0 or -errno of the kernel, and *what is then the step that failed, for bpf_rights_explain(). On error *program is NULL. The
- * ring is borrowed for the call. */
+/* Loads it. 0 or -errno of the kernel, and *what is then the step that failed, for bpf_rights_explain(). On error
+ * *program is NULL. The ring is borrowed for the call. */
 int call_program_create(struct bpf_ring *ring, enum call_program_kind kind,
 			const struct call_program_options *options, struct call_program **program,
 			const char **what);
@@ -48,8 +48,9 @@ void call_program_forget(struct call_program *program, pid_t pid);
 /* From now on no call is taken any more; also none that was entered before. */
 void call_program_silence(struct call_program *program);
 
-/* Begins to time the functions of the file that fd is open on, which may be closed afterwards. *nr_failed: those of them on which the kernel
- * puts no probe. 0; -errno: none was put. On error *links is NULL. Links go before their program. */
+/* Begins to time the functions of the file that fd is open on, which may be closed afterwards. *nr_failed: those of
+ * them on which the kernel puts no probe. 0; -errno: none was put. On error *links is NULL. Links go before their
+ * program. */
 int call_links_create(struct call_program *program, int fd, const struct call_sites *sites,
 		      uint32_t *nr_failed, struct call_links **links);
 

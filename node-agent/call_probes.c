@@ -34,8 +34,8 @@ struct probed_file {
 	dev_t device;
 	ino_t inode;
 	uint32_t nr_users;
-	struct call_links
-		*links[CALL_PROGRAM_KINDS]; /* owns; NULL: it has nothing to probe, or can't be */
+	/* owns; NULL: it has nothing to probe, or can't be */
+	struct call_links *links[CALL_PROGRAM_KINDS];
 };
 
 struct prober {
@@ -55,13 +55,13 @@ struct prober {
 struct call_probes {
 	struct bpf_ring *ring;
 	bool trusts_all;
-	struct call_program
-		*programs[CALL_PROGRAM_KINDS]; /* owns; NULL: the kernel does not take it */
+	/* owns; NULL: the kernel does not take it */
+	struct call_program *programs[CALL_PROGRAM_KINDS];
 	struct call_probes_scope scope;
 	struct prober *processes; /* owns */
 	uint32_t nr_processes, max_processes;
-	uint32_t
-		cursor; /* behind the one that was found last: the ring keeps its order, most often */
+	/* behind the one that was found last: the ring keeps its order, most often */
+	uint32_t cursor;
 	struct probed_file **files; /* owns, and each */
 	uint32_t nr_files, max_files;
 };
@@ -388,8 +388,8 @@ static uint64_t address_of(const char *text, size_t size, const char *prefix)
 	return 0;
 }
 
-/* With the memory of its parent it has the guest's library, and a CUDA that is of no use to it: nobody knows where that would be by chance.
- * So is whoever has it and no parent to compare it with. */
+/* With the memory of its parent it has the guest's library, and a CUDA that is of no use to it: nobody knows where that
+ * would be by chance. So is whoever has it and no parent to compare it with. */
 static bool is_forked_guest(const struct prober *process, const struct mappings *mappings)
 {
 	uint64_t address = address_of(mappings->text, mappings->size, GUEST);
@@ -423,8 +423,8 @@ static bool is_due(const struct call_probes *probes, struct prober *process,
 	return process->was_due;
 }
 
-/* The driver last: else what the runtime calls of it would count by itself meanwhile. The executable may hold the runtime,
- * and the driver has no other form. */
+/* The driver last: else what the runtime calls of it would count by itself meanwhile. The executable may hold the
+ * runtime, and the driver has no other form. */
 static int use_mappings(struct call_probes *probes, struct prober *process,
 			const struct mappings *mappings, uint64_t now_ns)
 {

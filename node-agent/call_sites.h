@@ -14,8 +14,8 @@ struct call_sites {
 	uint64_t functions[CALL_SITES_MAX]; /* their numbers */
 };
 
-/* By the file's symbols: find gives a function's number, 0: it is not one of these. What it does not have, or can't be read, leaves
- * sites->count 0. */
+/* By the file's symbols: find gives a function's number, 0: it is not one of these. What it does not have, or can't be
+ * read, leaves sites->count 0. */
 void call_sites_find(struct elf_file *file, uint32_t (*find)(const char *symbol),
 		     struct call_sites *sites);
 

@@ -1,6 +1,6 @@
-/* How this node's CLOCK_MONOTONIC stands to the aggregator's: bursts of eight questions and answers (proto/wire.md, CLOCK), of which the
- * answer with the shortest round trip counts. Believes no answer that cannot be. Pure: whoever sends and receives brings the times.
- * Single-threaded: only the agent loop calls it. */
+/* How this node's CLOCK_MONOTONIC stands to the aggregator's: bursts of eight questions and answers (proto/wire.md,
+ * CLOCK), of which the answer with the shortest round trip counts. Believes no answer that cannot be. Pure: whoever
+ * sends and receives brings the times. Single-threaded: only the agent loop calls it. */
 #ifndef CLOCK_EXCHANGE_H
 #define CLOCK_EXCHANGE_H
 
@@ -43,11 +43,13 @@ bool clock_exchange_wants(struct clock_exchange *exchange, uint64_t now_ns);
 /* A question is on its way; t1_ns: read before it was sent. */
 void clock_exchange_asked(struct clock_exchange *exchange, uint64_t t1_ns);
 
-/* A CLOCK_ANSWER came; t4_ns: read after that. false: it answers nothing that was asked, or can't be true, and was dropped. */
+/* A CLOCK_ANSWER came; t4_ns: read after that. false: it answers nothing that was asked, or can't be true, and was
+ * dropped. */
 bool clock_exchange_answered(struct clock_exchange *exchange, const struct message_clock *answer,
 			     uint64_t t4_ns);
 
-/* Once after each burst that had an answer: true, and *result is what the aggregator is to be told but for our realtime offset. */
+/* Once after each burst that had an answer: true, and *result is what the aggregator is to be told but for our realtime
+ * offset. */
 bool clock_exchange_result(struct clock_exchange *exchange, uint64_t now_ns,
 			   struct message_clock *result);
 

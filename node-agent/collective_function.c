@@ -11,8 +11,8 @@ struct entry {
 	uint32_t site;
 };
 
-/* Of NCCL 2.28, those that older versions have, too; in the order of strcmp(). The library has each a second time, as "pnccl...", at the
- * same place or at another one that the first leads to. */
+/* Of NCCL 2.28, those that older versions have, too; in the order of strcmp(). The library has each a second time, as
+ * "pnccl...", at the same place or at another one that the first leads to. */
 static const struct entry entries[] = {
 	{"ncclAllGather", COLLECTIVE_SITE_ALL_GATHER},
 	{"ncclAllReduce", COLLECTIVE_SITE_ALL_REDUCE},

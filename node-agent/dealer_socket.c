@@ -121,7 +121,8 @@ static void watch(struct dealer_socket *dealer, void *socket, int operation)
 		epoll_ctl(dealer->epoll_fd, operation, fd, &event);
 }
 
-/* The telling ends before its reader goes: ZeroMQ's thread would wait for a reader for ever, and all connections with it. */
+/* The telling ends before its reader goes: ZeroMQ's thread would wait for a reader for ever, and all connections with
+ * it. */
 static void close_monitor(struct dealer_socket *dealer)
 {
 	zmq_socket_monitor(dealer->socket, NULL, 0);

@@ -1,5 +1,6 @@
 /* A DEALER of ZeroMQ that is connected to one endpoint, with a monitor that tells when the connection goes, behind one
- * descriptor. Nothing here blocks. The only file that includes zmq.h. Single-threaded: only the agent loop calls it. */
+ * descriptor. Nothing here blocks. The only file of the agent that includes zmq.h. Single-threaded: only the agent loop
+ * calls it. */
 #ifndef DEALER_SOCKET_H
 #define DEALER_SOCKET_H
 
@@ -10,13 +11,16 @@
 struct dealer_socket;
 struct key_set;
 
-/* Not connected. endpoint NULL: it is not known yet, and opening fails with -EDESTADDRREQ until dealer_socket_aim(). zmq_context is borrowed until destroy; NULL: one of its own. keys: an agent's, copied; NULL: the connection is neither
- * authenticated nor encrypted. 0; -ENOTSUP: this ZeroMQ was built without CURVE; -EINVAL: these are not an agent's keys; or -errno of ZeroMQ: *dealer is then NULL. */
+/* Not connected. endpoint NULL: it is not known yet, and opening fails with -EDESTADDRREQ until dealer_socket_aim().
+ * zmq_context is borrowed until destroy; NULL: one of its own. keys: an agent's, copied; NULL: the connection is
+ * neither authenticated nor encrypted. 0; -ENOTSUP: this ZeroMQ was built without CURVE; -EINVAL: these are not an
+ * agent's keys; or -errno of ZeroMQ: *dealer is then NULL. */
 int dealer_socket_create(const char *endpoint, void *zmq_context, const struct key_set *keys,
 			 struct dealer_socket **dealer);
 void dealer_socket_destroy(struct dealer_socket *dealer); /* accepts NULL; drops what isn't sent */
 
-/* Another endpoint, and its keys, both copied, from the next opening on. 0; -EINVAL, -ENOTSUP: as above; -ENOMEM. On error everything is as it was. */
+/* Another endpoint, and its keys, both copied, from the next opening on. 0; -EINVAL, -ENOTSUP: as above; -ENOMEM. On
+ * error everything is as it was. */
 int dealer_socket_aim(struct dealer_socket *dealer, const char *endpoint,
 		      const struct key_set *keys);
 
@@ -41,7 +45,8 @@ bool dealer_socket_was_lost(struct dealer_socket *dealer);
  * dealer_socket_was_lost(). */
 uint64_t dealer_socket_refusals(const struct dealer_socket *dealer);
 
-/* The descriptor only tells of news: as long as this is true, there is more to receive, or to send again what could not be. */
+/* The descriptor only tells of news: as long as this is true, there is more to receive, or to send again what could not
+ * be. */
 bool dealer_socket_has_work(struct dealer_socket *dealer);
 
 /* What an -errno of these functions says. Static storage. */

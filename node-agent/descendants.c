@@ -31,8 +31,8 @@ static bool watch_children(struct bpf_ring *ring)
 	return found;
 }
 
-/* A process that is started while this goes on is caught by its parent, which is watched before its children are looked for; rounds
- * end when nothing new was found. */
+/* A process that is started while this goes on is caught by its parent, which is watched before its children are looked
+ * for; rounds end when nothing new was found. */
 int descendants_watch(struct bpf_ring *ring, pid_t pid)
 {
 	int r = bpf_ring_watch(ring, pid, 0, 0);

@@ -6,7 +6,8 @@
 
 struct bpf_ring;
 
-/* Reads /proc; what they start later is followed by the kernel's half. 0 or -errno: the process itself cannot be watched. */
+/* Reads /proc; what they start later is followed by the kernel's half. 0 or -errno: the process itself cannot be
+ * watched. */
 int descendants_watch(struct bpf_ring *ring, pid_t pid);
 
 #endif

@@ -11,7 +11,8 @@
  * UUIDs stay zero. 0; -EIO: hwloc failed; -ENOMEM. On error the list is empty. */
 int device_topology_read(struct device_list *list);
 
-/* Which CPUs and NVIDIA GPUs belong to which NUMA node, by hwloc; nr_nodes 0 where it does not tell. 0 or -EIO: *map knows nothing. */
+/* Which CPUs and NVIDIA GPUs belong to which NUMA node, by hwloc; nr_nodes 0 where it does not tell. 0 or -EIO: *map
+ * knows nothing. */
 int device_topology_map(struct numa_map *map);
 
 #endif

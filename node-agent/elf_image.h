@@ -1,5 +1,5 @@
-/* An ELF file as it would be loaded, without its writable data: its segments at their distances from each other. Files belong to
- * applications; all sizes are bounded. Little-endian x86_64 alone. Any thread. */
+/* An ELF file as it would be loaded, without its writable data: its segments at their distances from each other. Files
+ * belong to applications; all sizes are bounded. Little-endian x86_64 alone. Any thread. */
 #ifndef ELF_IMAGE_H
 #define ELF_IMAGE_H
 
@@ -24,8 +24,8 @@ bool elf_image_read(struct elf_image *image, int fd);
 /* The first one of a type with these flags, whose content lies in the image. NULL: there is none. */
 const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint32_t type, uint32_t flags);
 
-/* Maps the contents: if the file is cut, they may not be touched any more but by reads that cannot fault. Or copies those that
- * are not writable: they may. */
+/* Maps the contents: if the file is cut, they may not be touched any more but by reads that cannot fault. Or copies
+ * those that are not writable: they may. */
 bool elf_image_map(struct elf_image *image, int fd);
 bool elf_image_copy(struct elf_image *image, int fd);
 

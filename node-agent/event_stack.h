@@ -10,8 +10,8 @@
 /* Embedded; not to be moved. */
 struct event_stack {
 	struct address_list list;
-	struct sample_python_frame
-		python[SAMPLE_PYTHON_DEPTH]; /* aligned, as they are not in the event */
+	/* aligned, as they are not in the event */
+	struct sample_python_frame python[SAMPLE_PYTHON_DEPTH];
 	uint64_t callers[SAMPLE_USER_DEPTH];
 };
 

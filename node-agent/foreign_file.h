@@ -1,7 +1,8 @@
-/* Visits to files that processes have mapped: each is opened, looked at and closed in one foreign call (foreign_call.h),
- * so that the agent's loop waits for no file system that does not answer. Files of root and our own user on a block
- * device are visited by the caller itself: a disk answers, or the agent has other troubles. Another user's may be
- * elsewhere when it is opened: the process unmaps it, and mounts what it likes at the path. Any thread. */
+/* Visits to files that processes have mapped: each is opened, looked at and closed in one foreign call
+ * (foreign_call.h), so that the agent's loop waits for no file system that does not answer. Files of root and our
+ * own user on a block device are visited by the caller itself: a disk answers, or the agent has other troubles.
+ * Another user's may be elsewhere when it is opened: the process unmaps it, and mounts what it likes at the path.
+ * Any thread. */
 #ifndef FOREIGN_FILE_H
 #define FOREIGN_FILE_H
 

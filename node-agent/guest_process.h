@@ -41,15 +41,15 @@ struct guest_process_scope {
 	struct publisher *publisher;
 	const struct device_list *devices;
 	const struct numa_map *numa; /* NULL: it is of no interest where threads run */
-	uint32_t *
-		nr_processes; /* process ids that were given: each with the first word of its process */
+	/* process ids that were given: each with the first word of its process */
+	uint32_t *nr_processes;
 	struct fair_shares *process_ids;                                      /* of each user */
 	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
 	void (*notice)(void *context, const char *text);
 	void *context;
 	const uint8_t *epoch; /* who we are */
-	struct predecessor_table
-		*predecessors; /* who was before us; NULL: nobody that we would go on for */
+	/* who was before us; NULL: nobody that we would go on for */
+	struct predecessor_table *predecessors;
 	bool begins_anew; /* what guests recorded before they came to us is not ours (agent.h: attached) */
 };
 
@@ -114,8 +114,8 @@ void guest_process_leave_probe(struct guest_process *process);
  * (LEDGER_INTERRUPTED_END or LEDGER_TERMINATED_END). */
 void guest_process_stop(struct guest_process *process, enum ledger_reason end);
 
-/* Its recording was not to end yet: should the process run on when the agent goes, and no other agent go on in its place,
- * it counts as LEDGER_CUT_OFF. */
+/* Its recording was not to end yet: should the process run on when the agent goes, and no other agent go on in its
+ * place, it counts as LEDGER_CUT_OFF. */
 void guest_process_cut_off(struct guest_process *process);
 
 /* Nobody will tell any more. */

@@ -77,8 +77,8 @@ struct id_key id_memory_key(const void *data, size_t size)
 	return key;
 }
 
-/* The slot with this key, or the empty one where it belongs. An application may choose keys, so both words of a key meet
- * the secret in one product of 128 bits: which keys meet in a slot depends on it. */
+/* The slot with this key, or the empty one where it belongs. An application may choose keys, so both words of a key
+ * meet the secret in one product of 128 bits: which keys meet in a slot depends on it. */
 static uint32_t find_slot(const struct id_memory *memory, struct id_key key)
 {
 	const uint64_t *k = secret();

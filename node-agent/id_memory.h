@@ -17,8 +17,8 @@ struct id_key {
 struct id_memory {
 	struct id_key *keys; /* owns; one a slot */
 	uint32_t *ids;       /* owns; ID_MEMORY_NONE: an empty slot */
-	uint32_t
-		nr_slots; /* a power of two, of which a quarter is empty at least; 0: it takes no memory */
+	/* a power of two, of which a quarter is empty at least; 0: it takes no memory */
+	uint32_t nr_slots;
 	uint32_t count;
 	uint64_t nr_found; /* how often something was found, since the last clear */
 };

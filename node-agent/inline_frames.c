@@ -153,8 +153,8 @@ static int add_unit(struct inline_frames *frames, Dwarf_Die *entry)
 	return add_ranges(&frames->code, entry, frames->nr_units++);
 }
 
-/* Where what is in a unit is in another file (-gsplit-dwarf), its lines are here all the same. That file's name is whatever the unit says, and is not
- * opened: it may be anything that blocks, and this may be root's process. */
+/* Where what is in a unit is in another file (-gsplit-dwarf), its lines are here all the same. That file's name is
+ * whatever the unit says, and is not opened: it may be anything that blocks, and this may be root's process. */
 static bool has_lines(Dwarf_Die *entry)
 {
 	int tag = dwarf_tag(entry);

@@ -3,7 +3,8 @@
 #define TIME_MAX   ((uint64_t)INT64_MAX / 2) /* 146 years */
 #define OFFSET_MAX (INT64_MAX / 4)           /* 73 years: three of them can be added */
 
-/* The aggregator's CLOCK_REALTIME in ours. 0, for at once or without end, and what no clock shows stays as it is; nothing becomes 0. */
+/* The aggregator's CLOCK_REALTIME in ours. 0, for at once or without end, and what no clock shows stays as it is;
+ * nothing becomes 0. */
 static uint64_t translate(uint64_t time_ns, int64_t shift_ns)
 {
 	int64_t ours_ns = (int64_t)time_ns + shift_ns;

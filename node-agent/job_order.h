@@ -1,4 +1,5 @@
-/* A command to all agents of a job, by the aggregator's clock, as this node's guests understand it. Pure; any thread. */
+/* A command to all agents of a job, by the aggregator's clock, as this node's guests understand it. Pure; any
+ * thread. */
 #ifndef JOB_ORDER_H
 #define JOB_ORDER_H
 
@@ -8,9 +9,9 @@
 #include "proto/message.h"
 #include "proto/record_ring.h"
 
-/* *command: the order with its times by this node's CLOCK_REALTIME; *taken: what the aggregator is told, but for nr_processes. estimate: NULL:
- * nothing is known of the clocks, and times are taken as they are. realtime_offset_ns: this node's CLOCK_REALTIME - CLOCK_MONOTONIC; now_ns: its
- * CLOCK_MONOTONIC. */
+/* *command: the order with its times by this node's CLOCK_REALTIME; *taken: what the aggregator is told, but for
+ * nr_processes. estimate: NULL: nothing is known of the clocks, and times are taken as they are. realtime_offset_ns:
+ * this node's CLOCK_REALTIME - CLOCK_MONOTONIC; now_ns: its CLOCK_MONOTONIC. */
 void job_order_take(const struct message_control *order,
 		    const struct clock_exchange_estimate *estimate, int64_t realtime_offset_ns,
 		    uint64_t now_ns, struct record_ring_command *command,

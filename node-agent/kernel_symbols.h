@@ -7,7 +7,8 @@
 
 struct kernel_symbols;
 
-/* Of a text as in /proc/kallsyms; without addresses in it there are no names. 0 or -ENOMEM; on error *symbols is NULL. */
+/* Of a text as in /proc/kallsyms; without addresses in it there are no names. 0 or -ENOMEM; on error *symbols is
+ * NULL. */
 int kernel_symbols_parse(const char *text, size_t size, struct kernel_symbols **symbols);
 
 /* Of /proc/kallsyms itself. 0 or -errno; on error *symbols is NULL. */

@@ -1,5 +1,5 @@
-/* One use of a module's files: opening them, or finding a name in them. It is a foreign call (foreign_call.h), because a
- * file system may not answer. Only the symbolizer's worker calls these functions. Another thread may run the call. */
+/* One use of a module's files: opening them, or finding a name in them. It is a foreign call (foreign_call.h), because
+ * a file system may not answer. Only the symbolizer's worker calls these functions. Another thread may run the call. */
 #ifndef MODULE_CALL_H
 #define MODULE_CALL_H
 

@@ -34,13 +34,12 @@ void module_table_destroy(struct module_table *table);
 int module_table_add(struct module_table *table, const struct definition_module *definition,
 		     const char *path, size_t path_size);
 
-/* The frame of a code address. Generated code belongs to a module of this process alone,
- * /tmp/perf-PID.map, with the address itself as the offset; without a module it is MESSAGE_FRAME_NO_MODULE with the plain
- * address. 0 or -ENOMEM. */
+/* The frame of a code address. Generated code belongs to a module of this process alone, /tmp/perf-PID.map, with the
+ * address itself as the offset; without a module it is MESSAGE_FRAME_NO_MODULE with the plain address. 0 or -ENOMEM. */
 int module_table_find(struct module_table *table, uint64_t address, struct message_frame *frame);
 
-/* For a process without a guest, of which it is known from elsewhere when its mappings change: reads /proc/PID/maps now and forgets
- * what is not mapped any more. Until the next call it is hardly read again. true: it could be read. */
+/* For a process without a guest, of which it is known from elsewhere when its mappings change: reads /proc/PID/maps now
+ * and forgets what is not mapped any more. Until the next call it is hardly read again. true: it could be read. */
 bool module_table_reread(struct module_table *table);
 
 /* Looks at the file that is mapped at an address, as the maps were last read, or at the kernel's own code there, which

@@ -1,4 +1,5 @@
-/* Which CPUs and which PCI devices belong to which NUMA node of this machine. Plain data; made by device_topology_map(). */
+/* Which CPUs and which PCI devices belong to which NUMA node of this machine. Plain data; made by
+ * device_topology_map(). */
 #ifndef NUMA_MAP_H
 #define NUMA_MAP_H
 

@@ -8,7 +8,8 @@
 
 #define HEAD_ALIGN 8u
 
-/* Positions only grow; places are positions modulo the size. The data is mapped twice in a row, so nothing in it is cut. */
+/* Positions only grow; places are positions modulo the size. The data is mapped twice in a row, so nothing in it is
+ * cut. */
 struct probe_ring {
 	size_t page, size;
 	uint64_t *read;          /* a page, which the kernel reads */

@@ -241,7 +241,8 @@ struct locate {
 	int result;
 };
 
-/* The file itself, whatever is at its path now; where the kernel keeps that for others, its path as the process sees it. */
+/* The file itself, whatever is at its path now; where the kernel keeps that for others, its path as the process sees
+ * it. */
 static void run_locate(struct foreign_call *call)
 {
 	struct locate *locate = (struct locate *)call;

@@ -32,7 +32,8 @@ struct process_description *process_description_create(uint32_t process_id, pid_
 						       const struct device_list *devices);
 void process_description_destroy(struct process_description *description);
 
-/* Which rank of which job it is, by the environment that /proc has now: it has called exec since, or was in the middle of it. What cannot be read stays. */
+/* Which rank of which job it is, by the environment that /proc has now: it has called exec since, or was in the middle
+ * of it. What cannot be read stays. */
 void process_description_read_job(struct process_description *description, pid_t pid);
 
 /* A device of the process, or a new word on one that is known. Ordinals from RECORD_DEVICES_MAX on

@@ -1,5 +1,6 @@
-/* Where the threads of one process run that launch GPU work, and where its GPUs are: looked up in /proc at a low rate, for threads that
- * have launched since the last look; a launch itself says nothing of it. Single-threaded: only the agent loop calls it. */
+/* Where the threads of one process run that launch GPU work, and where its GPUs are: looked up in /proc at a low rate,
+ * for threads that have launched since the last look; a launch itself says nothing of it. Single-threaded: only the
+ * agent loop calls it. */
 #ifndef PROCESS_PLACEMENT_H
 #define PROCESS_PLACEMENT_H
 
@@ -16,8 +17,8 @@
 
 struct process_placement;
 
-/* map is borrowed until destroy, which accepts NULL, as all functions here do: then they do nothing. pid: in our pid namespace, as the
- * threads' numbers are. NULL: out of memory. */
+/* map is borrowed until destroy, which accepts NULL, as all functions here do: then they do nothing. pid: in our pid
+ * namespace, as the threads' numbers are. NULL: out of memory. */
 struct process_placement *process_placement_create(const struct numa_map *map, pid_t pid);
 void process_placement_destroy(struct process_placement *placement);
 
@@ -31,12 +32,13 @@ void process_placement_launch(struct process_placement *placement, uint32_t tid)
 /* Once a second: where those threads are. Some 10 us a thread. */
 void process_placement_look(struct process_placement *placement, uint64_t now_ns);
 
-/* All that is known, in a message without process_id, borrowed until the next call of anything here. 1; 0: nothing has changed since the last
- * one; -ENOSPC, -ENOMEM of the dictionary. */
+/* All that is known, in a message without process_id, borrowed until the next call of anything here. 1; 0: nothing has
+ * changed since the last one; -ENOSPC, -ENOMEM of the dictionary. */
 int process_placement_message(struct process_placement *placement,
 			      struct string_dictionary *strings, struct message *message);
 
-/* The CPU in the text of a /proc/PID/task/TID/stat: field 39, behind a name that may hold anything. -1: it is not there. */
+/* The CPU in the text of a /proc/PID/task/TID/stat: field 39, behind a name that may hold anything. -1: it is not
+ * there. */
 int process_placement_parse(const char *stat);
 
 #endif

@@ -22,7 +22,8 @@ void process_statistics_destroy(struct process_statistics *statistics);
 bool process_statistics_has_call(const struct process_statistics *statistics,
 				 const struct definition_api_statistic *call);
 
-/* Takes a definition; name: string id, of a call that is there already any. 0; -ENOSPC: no room for the row; -ENOMEM. */
+/* Takes a definition; name: string id, of a call that is there already any. 0; -ENOSPC: no room for the row;
+ * -ENOMEM. */
 int process_statistics_take_call(struct process_statistics *statistics,
 				 const struct definition_api_statistic *call, uint32_t name);
 int process_statistics_take_config(struct process_statistics *statistics,

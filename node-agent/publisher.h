@@ -14,16 +14,16 @@ struct key_set;
 struct publisher;
 
 struct publisher_options {
-	const char
-		*endpoint; /* borrowed for publisher_create() only; NULL: see publisher_connect() */
+	/* borrowed for publisher_create() only; NULL: see publisher_connect() */
+	const char *endpoint;
 	void *zmq_context; /* borrowed until publisher_destroy(); NULL: one of its own */
-	const struct key_set *
-		keys; /* an agent's; borrowed for publisher_create() only; NULL: nothing protects the connection */
+	/* an agent's; borrowed for publisher_create() only; NULL: nothing protects the connection */
+	const struct key_set *keys;
 	struct message_hello hello; /* texts borrowed for publisher_create() only */
 	uint64_t window_bytes; /* of frames kept in memory; publisher_has_room() is false from there
 				  on */
-	uint32_t
-		clock_ms; /* from one comparison of clocks to the next (clock_exchange.h); 0: none is made */
+	/* from one comparison of clocks to the next (clock_exchange.h); 0: none is made */
+	uint32_t clock_ms;
 	uint32_t ping_ms;    /* quiet time before a PING; 0: 1,000 */
 	uint32_t silence_ms; /* quiet time before the connection is given up and made anew; 0: 5,000
 			      */
@@ -36,8 +36,8 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 void publisher_destroy(
 	struct publisher *publisher); /* accepts NULL; what isn't sent by then is dropped */
 
-/* From now on to this endpoint, with these keys (NULL: none), both copied: of one that was created without. Frames were kept until now. 0 or
- * -errno: as it was. */
+/* From now on to this endpoint, with these keys (NULL: none), both copied: of one that was created without. Frames were
+ * kept until now. 0 or -errno: as it was. */
 int publisher_connect(struct publisher *publisher, const char *endpoint,
 		      const struct key_set *keys);
 
@@ -66,18 +66,21 @@ bool publisher_has_room(const struct publisher *publisher);
 uint64_t publisher_last_seq(const struct publisher *publisher); /* 0: nothing sent yet */
 /* Everything up to here is safe; of a question (hello.asks): what the aggregator has of that epoch, once connected. */
 uint64_t publisher_acked_seq(const struct publisher *publisher);
-/* How often who listens at the endpoint did not take our keys, or did not have those that we expect. It is tried again and again. */
+/* How often who listens at the endpoint did not take our keys, or did not have those that we expect. It is tried again
+ * and again. */
 uint64_t publisher_refusals(const struct publisher *publisher);
 bool publisher_connected(const struct publisher *publisher); /* welcomed, and not lost since */
 
-/* Whether it was ever welcomed; *profile is where the aggregator then said that the job's profile is, "": it did not. Borrowed until destroy, and the same from then on. */
+/* Whether it was ever welcomed; *profile is where the aggregator then said that the job's profile is, "": it did not.
+ * Borrowed until destroy, and the same from then on. */
 bool publisher_welcomed(const struct publisher *publisher, const char **profile);
 
 /* How this node's clock stands to the aggregator's. false: nothing is known, *estimate is nothing. */
 bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,
 		     struct clock_exchange_estimate *estimate);
 
-/* A command for all agents that came, once: true. What the next call tells of it goes out with the next step, as often as it is asked for. */
+/* A command for all agents that came, once: true. What the next call tells of it goes out with the next step, as often
+ * as it is asked for. */
 bool publisher_take_order(struct publisher *publisher, struct message_control *order);
 void publisher_answer_order(struct publisher *publisher, const struct message_control *taken);
 

@@ -1,5 +1,5 @@
-/* The code objects of one process, by address and identity: their names and lines, read once from its memory and kept, whatever becomes of
- * them there. Single-threaded: only the agent loop calls it. */
+/* The code objects of one process, by address and identity: their names and lines, read once from its memory and kept,
+ * whatever becomes of them there. Single-threaded: only the agent loop calls it. */
 #ifndef PYTHON_CODES_H
 #define PYTHON_CODES_H
 

@@ -1,5 +1,5 @@
-/* What a file that holds CPython (the program itself, or a libpython) says of the interpreter. Files are read, and not believed.
- * One object is used by one thread at a time. */
+/* What a file that holds CPython (the program itself, or a libpython) says of the interpreter. Files are read, and not
+ * believed. One object is used by one thread at a time. */
 #ifndef PYTHON_FILE_H
 #define PYTHON_FILE_H
 

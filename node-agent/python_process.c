@@ -255,8 +255,9 @@ static const char *take(struct python_process *python, struct sample_python *whe
 	return wrong;
 }
 
-/* Between the loader's mapping of a library and of its data, other bytes of the file are where the data will be; and data that begins as
- * zeros is the file's rest until the loader has written over it (glibc, elf/dl-map-segments.h). Who looks then shall look again. */
+/* Between the loader's mapping of a library and of its data, other bytes of the file are where the data will be; and
+ * data that begins as zeros is the file's rest until the loader has written over it (glibc, elf/dl-map-segments.h). Who
+ * looks then shall look again. */
 static void take_up(struct python_process *python, struct sample_python *where)
 {
 	bool final = false;

@@ -1,5 +1,6 @@
-/* The CPython of one watched process: where the kernel's half finds its frames, and what the frames that it passes on are called.
- * Reads the process's memory while it runs; nothing in it is believed. Single-threaded: only the agent loop calls it. */
+/* The CPython of one watched process: where the kernel's half finds its frames, and what the frames that it passes on
+ * are called. Reads the process's memory while it runs; nothing in it is believed. Single-threaded: only the agent loop
+ * calls it. */
 #ifndef PYTHON_PROCESS_H
 #define PYTHON_PROCESS_H
 
@@ -31,8 +32,8 @@ enum python_process_state {
 	PYTHON_PROCESS_REFUSED, /* they cannot, as a notice has said */
 };
 
-/* The outputs' dictionaries are used; they and the scope are borrowed until python_process_destroy() (accepts NULL). NULL: out of
- * memory. */
+/* The outputs' dictionaries are used; they and the scope are borrowed until python_process_destroy() (accepts NULL).
+ * NULL: out of memory. */
 struct python_process *python_process_create(const struct python_scope *scope,
 					     const struct ring_source_outputs *outputs, pid_t pid);
 void python_process_destroy(struct python_process *python);
@@ -43,8 +44,9 @@ struct python_codes *python_process_codes(const struct python_process *python);
 /* The process was forked from that of these codes (python_codes_inherit()); shares them. */
 void python_process_inherit(struct python_process *python, struct python_codes *codes);
 
-/* Looks for an interpreter among the files that are mapped, as the table has last read them; and again whether it still is there.
- * true: *where, whose start and exec_id are the caller's, has changed: the kernel's half should know it; all zeros: it should forget. */
+/* Looks for an interpreter among the files that are mapped, as the table has last read them; and again whether it still
+ * is there. true: *where, whose start and exec_id are the caller's, has changed: the kernel's half should know it; all
+ * zeros: it should forget. */
 bool python_process_find(struct python_process *python, struct module_table *modules,
 			 struct sample_python *where);
 
@@ -63,8 +65,9 @@ struct python_process_frames {
 	bool by_address;
 };
 
-/* Frames as the kernel's half has them, at most SAMPLE_PYTHON_DEPTH, to frames of the agent: without the interpreter's own, and those
- * that have not begun yet. *refused: the first frames that were seen are none; there will be no more. 0 or -ENOMEM. */
+/* Frames as the kernel's half has them, at most SAMPLE_PYTHON_DEPTH, to frames of the agent: without the interpreter's
+ * own, and those that have not begun yet. *refused: the first frames that were seen are none; there will be no more. 0
+ * or -ENOMEM. */
 int python_process_frames(struct python_process *python, const struct sample_python_frame *raw,
 			  uint32_t nr_raw, struct python_process_frames *frames, bool *refused);
 

@@ -1,5 +1,5 @@
-/* The calls of a collective library that a guest has recorded, and its communicators, as they wait to be sent. Bounded whatever the ring
- * holds. Part of the ring source; single-threaded: only the agent loop calls it. */
+/* The calls of a collective library that a guest has recorded, and its communicators, as they wait to be sent. Bounded
+ * whatever the ring holds. Part of the ring source; single-threaded: only the agent loop calls it. */
 #ifndef RING_COLLECTIVES_H
 #define RING_COLLECTIVES_H
 
@@ -22,7 +22,8 @@ struct stack_resolver;
 struct ring_collectives *ring_collectives_create(struct process_ledger *ledger);
 void ring_collectives_destroy(struct ring_collectives *collectives);
 
-/* One that is defined again, by an agent's successor, replaces the earlier one. 0; -EINVAL: no guest writes this; -ENOMEM. */
+/* One that is defined again, by an agent's successor, replaces the earlier one. 0; -EINVAL: no guest writes this;
+ * -ENOMEM. */
 int ring_collectives_define(struct ring_collectives *collectives,
 			    const struct definition_communicator *communicator);
 
@@ -31,7 +32,8 @@ int ring_collectives_read(struct ring_collectives *collectives, struct record_ri
 			  const struct record_ring_snapshot *snapshot, bool gone,
 			  struct stack_resolver *stacks);
 
-/* What waits, as a message but for its process: borrowed until the next define or read, when nothing waits any more. false: nothing does. */
+/* What waits, as a message but for its process: borrowed until the next define or read, when nothing waits any more.
+ * false: nothing does. */
 bool ring_collectives_waits(const struct ring_collectives *collectives);
 bool ring_collectives_take(struct ring_collectives *collectives, struct message *message);
 

@@ -51,15 +51,15 @@ struct ring_source_outputs {
 
 struct ring_source;
 
-/* Takes the ring, also on error. pid: whose it is, 0: not visible from here; user: whose
- * that is, by the kernel's word. If that is ours, /proc/PID/maps and the files named there may be asked
- * about addresses that the guest didn't announce; another user's could hold up the loop. 0 or -ENOMEM; on error *source is NULL. */
+/* Takes the ring, also on error. pid: whose it is, 0: not visible from here; user: whose that is, by the kernel's word.
+ * If that is ours, /proc/PID/maps and the files named there may be asked about addresses that the guest didn't
+ * announce; another user's could hold up the loop. 0 or -ENOMEM; on error *source is NULL. */
 int ring_source_create(struct record_ring *ring, const struct ring_source_outputs *outputs,
 		       pid_t pid, uid_t user, struct ring_source **source);
 void ring_source_destroy(struct ring_source *source); /* accepts NULL */
 
-/* Where launches have their stacks that the guest does not walk from now on (RECORD_STACK_PROBE). Borrowed until ring_source_destroy(); NULL:
- * nowhere, and it walks them. */
+/* Where launches have their stacks that the guest does not walk from now on (RECORD_STACK_PROBE). Borrowed until
+ * ring_source_destroy(); NULL: nowhere, and it walks them. */
 struct probe_stacks;
 void ring_source_set_probe(struct ring_source *source, struct probe_stacks *probe);
 
@@ -73,11 +73,13 @@ bool ring_source_begin(struct ring_source *source);
 /* Whoever writes the ring is gone: what it has begun to write, and nobody will end, is left out from now on. */
 void ring_source_abandon(struct ring_source *source);
 
-/* Reads on within the pass, definitions first, then collectives, launches and GPU records, until the batch is
- * full, much text was read, or there are collectives to be sent, which come with nothing else. 1: that is so, there may be more; 0: the pass is complete; -ENOMEM. */
+/* Reads on within the pass, definitions first, then collectives, launches and GPU records, until the batch is full,
+ * much text was read, or there are collectives to be sent, which come with nothing else. 1: that is so, there may be
+ * more; 0: the pass is complete; -ENOMEM. */
 int ring_source_read(struct ring_source *source, struct batch_builder *builder);
 
-/* Collectives that were read and wait to be sent, as a message but for its process; borrowed until the next ring_source_read(). false: none. */
+/* Collectives that were read and wait to be sent, as a message but for its process; borrowed until the next
+ * ring_source_read(). false: none. */
 bool ring_source_collectives(struct ring_source *source, struct message *message);
 bool ring_source_has_collectives(const struct ring_source *source);
 

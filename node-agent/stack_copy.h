@@ -1,5 +1,5 @@
-/* Walks a copy of the top of a thread's stack by unwind rules, without frame pointers. Nothing in the copy is believed: reads stay inside of it,
- * and each frame lies above the one before. Pure but for the rules' source. */
+/* Walks a copy of the top of a thread's stack by unwind rules, without frame pointers. Nothing in the copy is believed:
+ * reads stay inside of it, and each frame lies above the one before. Pure but for the rules' source. */
 #ifndef STACK_COPY_H
 #define STACK_COPY_H
 
@@ -25,7 +25,8 @@ struct stack_copy {
 /* The rule (inject/unwind_row.h) of the code at an address. false: there is none. */
 typedef bool (*stack_copy_rule)(void *context, uint64_t address, uint32_t *rule);
 
-/* Stores pc and then return addresses, at most max. *complete: the walk came to the thread's first function. Returns their number. */
+/* Stores pc and then return addresses, at most max. *complete: the walk came to the thread's first function. Returns
+ * their number. */
 uint32_t stack_copy_walk(const struct stack_copy *copy, stack_copy_rule find, void *context,
 			 uint64_t *frames, uint32_t max, bool *complete);
 

@@ -1,4 +1,5 @@
-/* Native and Python frames of one sample as one stack, by the rules by which the guest puts a launch's together. Pure. */
+/* Native and Python frames of one sample as one stack, by the rules by which the guest puts a launch's together.
+ * Pure. */
 #ifndef STACK_MERGE_H
 #define STACK_MERGE_H
 
@@ -31,8 +32,8 @@ struct stack_merge_input {
 	enum stack_mode mode;
 };
 
-/* Without Python frames: the native ones. items has room for all frames and STACK_MERGE_MARKS. *differ: loops and Python frames do not
- * fit together. Returns the number of items. */
+/* Without Python frames: the native ones. items has room for all frames and STACK_MERGE_MARKS. *differ: loops and
+ * Python frames do not fit together. Returns the number of items. */
 uint32_t stack_merge(const struct stack_merge_input *input, struct stack_merge_item *items,
 		     bool *differ);
 

@@ -31,15 +31,15 @@ void stack_resolver_destroy(struct stack_resolver *resolver);
 /* From now on no stack is entered that is not there. */
 void stack_resolver_close(struct stack_resolver *resolver);
 
-/* The node of the guest's stack_id, whatever it is: RECORD_STACK_NONE is the API function alone, for
- * RECORD_STACK_FULL a mark says so. cbid, below 2^16, is the launch's: a stack that is used with two has the first one's function.
- * *node_id is STACK_NODE_NONE where there is no such stack or no room for it. What no guest writes is
- * counted, and Python frames without room for a name. 0 or -ENOMEM. */
+/* The node of the guest's stack_id, whatever it is: RECORD_STACK_NONE is the API function alone, for RECORD_STACK_FULL
+ * a mark says so. cbid, below 2^16, is the launch's: a stack that is used with two has the first one's function.
+ * *node_id is STACK_NODE_NONE where there is no such stack or no room for it. What no guest writes is counted, and
+ * Python frames without room for a name. 0 or -ENOMEM. */
 int stack_resolver_node(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
 			uint32_t *node_id);
 
-/* The same of a stack that did not come in the ring: words leaf first, 1 of them at least, borrowed for the call; equal ones have the
- * same number, from 1, without gaps, RECORD_STACKS_MAX at most. */
+/* The same of a stack that did not come in the ring: words leaf first, 1 of them at least, borrowed for the call; equal
+ * ones have the same number, from 1, without gaps, RECORD_STACKS_MAX at most. */
 int stack_resolver_words(struct stack_resolver *resolver, uint32_t number, const uint64_t *words,
 			 uint32_t depth, uint32_t cbid, uint32_t *node_id);
 

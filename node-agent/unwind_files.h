@@ -25,8 +25,8 @@ void unwind_files_destroy(struct unwind_files *files);
 /* Whether the module was looked at, whatever came of it. */
 bool unwind_files_has(const struct unwind_files *files, uint32_t module_id);
 
-/* Maps a file. NULL: it has no rules, or there is no memory. An image in memory (elf_file_open_memory()) is borrowed until
- * unwind_file_unmap(), which accepts NULL. Any thread. */
+/* Maps a file. NULL: it has no rules, or there is no memory. An image in memory (elf_file_open_memory()) is borrowed
+ * until unwind_file_unmap(), which accepts NULL. Any thread. */
 struct unwind_file *unwind_file_map(struct elf_file *file);
 void unwind_file_unmap(struct unwind_file *file);
 
@@ -36,8 +36,8 @@ void unwind_file_unmap(struct unwind_file *file);
 int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct unwind_file *file,
 		     uint64_t device, uid_t user);
 
-/* The rule (inject/unwind_row.h) of a virtual address in the module's file. false: there is none, or its file system does not
- * answer; the file is then to be added anew. */
+/* The rule (inject/unwind_row.h) of a virtual address in the module's file. false: there is none, or its file system
+ * does not answer; the file is then to be added anew. */
 bool unwind_files_find(struct unwind_files *files, uint32_t module_id, uint64_t vaddr,
 		       uint32_t *rule);
 

@@ -14,8 +14,8 @@
 #define PLACES     (1u << PLACE_BITS) /* waits go through a few hundred addresses of the kernel */
 
 struct rule {
-	const char *
-		prefix; /* of a function's name; the first function from the leaf on that has one decides */
+	/* of a function's name; the first function from the leaf on that has one decides */
+	const char *prefix;
 	const char *reason;
 };
 

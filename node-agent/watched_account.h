@@ -1,5 +1,5 @@
-/* What came of one process whose threads the kernel tells of, and what the kernel counted of it: the samples of its ledger, and whether all
- * that was sent has come. Numbers only. Single-threaded. */
+/* What came of one process whose threads the kernel tells of, and what the kernel counted of it: the samples of its
+ * ledger, and whether all that was sent has come. Numbers only. Single-threaded. */
 #ifndef WATCHED_ACCOUNT_H
 #define WATCHED_ACCOUNT_H
 
@@ -10,7 +10,8 @@
 
 struct process_ledger;
 
-/* Zeroed: nothing came, and the kernel's counts are all of this program. Embedded in its process; nobody else reads the members. */
+/* Zeroed: nothing came, and the kernel's counts are all of this program. Embedded in its process; nobody else reads the
+ * members. */
 struct watched_account {
 	uint64_t received, received_ns; /* samples that the kernel counted */
 	uint64_t opened, opened_ns;     /* and that it did not */
@@ -46,8 +47,8 @@ void watched_account_inherit(struct watched_account *account, const struct watch
 /* Puts all of it into the ledger, in place of what was there. */
 void watched_account_enter(const struct watched_account *account, struct process_ledger *ledger);
 
-/* Whether all has come that the kernel has counted as sent. Once a pass; last, or when it has been asked often enough: true, and what has not
- * come is lost, in *counts. */
+/* Whether all has come that the kernel has counted as sent. Once a pass; last, or when it has been asked often enough:
+ * true, and what has not come is lost, in *counts. */
 bool watched_account_settles(struct watched_account *account, struct sample_counts *counts,
 			     bool last);
 

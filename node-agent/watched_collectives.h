@@ -1,5 +1,5 @@
-/* The collective calls of a watched process (bpf/collective_event.h), as they wait to be sent, and its communicators' ids. Single-threaded:
- * only the agent loop calls it. */
+/* The collective calls of a watched process (bpf/collective_event.h), as they wait to be sent, and its communicators'
+ * ids. Single-threaded: only the agent loop calls it. */
 #ifndef WATCHED_COLLECTIVES_H
 #define WATCHED_COLLECTIVES_H
 

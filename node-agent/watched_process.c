@@ -316,7 +316,8 @@ int watched_process_prepare(struct watched_process *process)
 	return process->has_stack ? 0 : prepare(process);
 }
 
-/* What was found before the first sample is the program's that this is of, if its files are still there: they have been read anew. */
+/* What was found before the first sample is the program's that this is of, if its files are still there: they have been
+ * read anew. */
 static void confirm_python(struct watched_process *process)
 {
 	if (process->python.interpreters && process->python.start == 0)

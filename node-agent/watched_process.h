@@ -1,6 +1,6 @@
-/* One process whose threads the kernel tells of: its samples with the agent's ids, and its account. Where it has a guest, they are the
- * guest's process; else it is one of its own, from its first sample until it ends or calls exec. Single-threaded: only the agent loop
- * calls it. */
+/* One process whose threads the kernel tells of: its samples with the agent's ids, and its account. Where it has a
+ * guest, they are the guest's process; else it is one of its own, from its first sample until it ends or calls exec.
+ * Single-threaded: only the agent loop calls it. */
 #ifndef WATCHED_PROCESS_H
 #define WATCHED_PROCESS_H
 
@@ -62,8 +62,8 @@ pid_t watched_process_pid(const struct watched_process *process);
 /* Its end was seen. */
 bool watched_process_has_ended(const struct watched_process *process);
 
-/* The event comes from another process with this pid, or from another program in it. One that has not called exec since its fork becomes
- * what it then calls, as a shell's children do. */
+/* The event comes from another process with this pid, or from another program in it. One that has not called exec since
+ * its fork becomes what it then calls, as a shell's children do. */
 bool watched_process_is_other(const struct watched_process *process,
 			      const struct sample_event *event);
 
@@ -111,8 +111,9 @@ int watched_process_flush(struct watched_process *process);
 void watched_process_set_base(struct watched_process *process, const struct sample_counts *base);
 void watched_process_account(struct watched_process *process, const struct sample_counts *counts);
 
-/* Whether every sample that the kernel has counted as sent has come: a process may yet be sampled on its way out, after its end can be
- * seen. Once a pass; last, or when it has been asked often enough: true, and what has not come is lost, in *counts. */
+/* Whether every sample that the kernel has counted as sent has come: a process may yet be sampled on its way out, after
+ * its end can be seen. Once a pass; last, or when it has been asked often enough: true, and what has not come is lost,
+ * in *counts. */
 bool watched_process_settles(struct watched_process *process, struct sample_counts *counts,
 			     bool last);
 
@@ -122,8 +123,8 @@ void watched_process_taken(const struct watched_process *process, struct sample_
 /* Sends the ledger, if it has changed and is its own. 0 or -errno. */
 int watched_process_send_ledger(struct watched_process *process);
 
-/* Its last words, after watched_process_account(): it ended, or called exec. A process that was never sampled leaves its account to its
- * parent, if that is there; NULL: it is not. 0 or -errno. */
+/* Its last words, after watched_process_account(): it ended, or called exec. A process that was never sampled leaves
+ * its account to its parent, if that is there; NULL: it is not. 0 or -errno. */
 int watched_process_finish(struct watched_process *process, struct watched_process *parent);
 
 /* The agent goes, and it runs on. */

@@ -1,5 +1,5 @@
-/* The processes that the kernel tells of, from their first event to their last account: which of them an event is of, whose are the
- * kernel's counts, and when one is over. Single-threaded: only the agent loop calls it. */
+/* The processes that the kernel tells of, from their first event to their last account: which of them an event is of,
+ * whose are the kernel's counts, and when one is over. Single-threaded: only the agent loop calls it. */
 #ifndef WATCHED_SET_H
 #define WATCHED_SET_H
 
@@ -25,8 +25,8 @@ struct watched_set {
 int watched_set_init(struct watched_set *set);
 void watched_set_fini(struct watched_set *set); /* accepts zeroed memory */
 
-/* The process of an event, new if need be: another program in it is another process. *process NULL: one that is over, whose account
- * is closed. Borrowed until the next call. 0 or -errno: the agent can't go on. */
+/* The process of an event, new if need be: another program in it is another process. *process NULL: one that is over,
+ * whose account is closed. Borrowed until the next call. 0 or -errno: the agent can't go on. */
 int watched_set_find(struct watched_set *set, const struct sample_event *event,
 		     struct watched_process **process);
 
@@ -37,7 +37,8 @@ int watched_set_prepare(struct watched_set *set, pid_t pid);
 void watched_set_begin_pass(struct watched_set *set);
 int watched_set_flush(struct watched_set *set);
 
-/* Processes without a sample for which the kernel has counted something are entered. all: those that live, too. 0 or -errno. */
+/* Processes without a sample for which the kernel has counted something are entered. all: those that live, too. 0 or
+ * -errno. */
 int watched_set_look(struct watched_set *set, bool all);
 
 /* Sends the last account of those that ended. 0 or -errno. */
@@ -49,7 +50,8 @@ int watched_set_account(struct watched_set *set);
 /* Samples taken so far. */
 uint64_t watched_set_samples(const struct watched_set *set);
 
-/* A guest is about to come (bpf_source.h): the process id under which its process is known, 0: it is not. 0 or -errno. */
+/* A guest is about to come (bpf_source.h): the process id under which its process is known, 0: it is not. 0 or
+ * -errno. */
 int watched_set_claim(struct watched_set *set, pid_t pid, uint32_t *process_id);
 
 /* It has come; its account; it goes. */

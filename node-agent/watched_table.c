@@ -11,8 +11,8 @@
 struct watched_table {
 	struct watched_process **processes; /* owns, and each */
 	uint32_t count, max;
-	uint32_t *
-		slots; /* owns; index in processes or NONE, by pid; a power of two, at most half of them used */
+	/* owns; index in processes or NONE, by pid; a power of two, at most half of them used */
+	uint32_t *slots;
 	uint32_t nr_slots;
 };
 

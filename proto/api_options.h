@@ -15,8 +15,8 @@ enum api_domain { /* CUPTI's numbers */
 		  API_RUNTIME = 2,
 };
 
-/* Whether text is such a list. NULL or "" is one: of nothing. Returns 0; -EINVAL: an empty name, or one with anything but
- * letters, digits, '_' and '*'; -E2BIG: longer than API_OPTIONS_SIZE_MAX. */
+/* Whether text is such a list. NULL or "" is one: of nothing. Returns 0; -EINVAL: an empty name, or one with anything
+ * but letters, digits, '_' and '*'; -E2BIG: longer than API_OPTIONS_SIZE_MAX. */
 int api_options_check(const char *text);
 
 /* Whether a list that passed the check names this function. */

@@ -1,6 +1,7 @@
-/* Where a dormant guest and whoever attaches to it meet: a folder in the guest's /tmp, named after its pid as it sees itself
- * and its pid namespace (containers may share a /tmp), which only the guest's user or root can have made; in it the agent's socket (handshake.h), and before that a file of
- * options: lines NAME=VALUE, which the guest takes in place of its environment. */
+/* Where a dormant guest and whoever attaches to it meet: a folder in the guest's /tmp, named after its pid as it sees
+ * itself and its pid namespace (containers may share a /tmp), which only the guest's user or root can have made; in it
+ * the agent's socket (handshake.h), and before that a file of options: lines NAME=VALUE, which the guest takes in place
+ * of its environment. */
 #ifndef ATTACH_H
 #define ATTACH_H
 

@@ -13,8 +13,8 @@ struct batch_encoder;
 struct batch_encoder *batch_encoder_create(void);
 void batch_encoder_destroy(struct batch_encoder *encoder);
 
-/* Encodes *message. *frame is borrowed until the next call on this encoder. What it accepts, batch_decode() accepts.
- * 0; -EINVAL: an unknown or reserved type, or a value that wire.md excludes (a sequence number 0, a node whose parent is
+/* Encodes *message. *frame is borrowed until the next call on this encoder. What it accepts, batch_decode() accepts. 0;
+ * -EINVAL: an unknown or reserved type, or a value that wire.md excludes (a sequence number 0, a node whose parent is
  * not below it, GPU times that are zero or reversed, a kind that does not exist); -EMSGSIZE: over a limit of message.h
  * (nothing is cut in silence: the caller splits); -ENOMEM. On error *frame is NULL and *size 0. */
 int batch_encode(struct batch_encoder *encoder, const struct message *message,

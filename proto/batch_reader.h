@@ -38,8 +38,8 @@ int64_t batch_reader_int(struct batch_reader *reader, const char *name, int64_t 
 /* A count or an id: above max it is -EMSGSIZE. */
 uint32_t batch_reader_limited(struct batch_reader *reader, const char *name, uint32_t max);
 
-/* What many messages have: an id up to WIRE_ID_MAX, a process's id or a sequence number, neither ever 0, and a rank or an
- * index from -1 on. */
+/* What many messages have: an id up to WIRE_ID_MAX, a process's id or a sequence number, neither ever 0, and a rank or
+ * an index from -1 on. */
 uint32_t batch_reader_id(struct batch_reader *reader, const char *name);
 uint32_t batch_reader_process_id(struct batch_reader *reader);
 uint64_t batch_reader_seq(struct batch_reader *reader);

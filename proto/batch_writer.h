@@ -13,8 +13,8 @@
 #include "proto/message.h"
 
 struct batch_writer {
-	msgpack_packer
-		packer; /* writes to frame; refers to this struct, which must stay where it is */
+	/* writes to frame; refers to this struct, which must stay where it is */
+	msgpack_packer packer;
 	uint8_t *frame; /* owns */
 	size_t size, capacity;
 	uint8_t *packed; /* owns; one column */

@@ -1,9 +1,9 @@
-/* Calls of a collective library (NCCL) and the communicators that they are made on, as the kernel's probes see them in processes that can't
- * be entered, or a guest through the library's own profiler interface. Numbers of functions and data types are part of the wire and of the
- * store: append only. Plain data and pure functions; any thread.
+/* Calls of a collective library (NCCL) and the communicators that they are made on, as the kernel's probes see them in
+ * processes that can't be entered, or a guest through the library's own profiler interface. Numbers of functions and
+ * data types are part of the wire and of the store: append only. Plain data and pure functions; any thread.
  *
- * Facts of NCCL's interface are those of its public header (nccl.h, 2.28) and documentation ("Collective Communication Functions",
- * "Communicator Creation and Management Functions"). */
+ * Facts of NCCL's interface are those of its public header (nccl.h, 2.28) and documentation ("Collective Communication
+ * Functions", "Communicator Creation and Management Functions"). */
 #ifndef COLLECTIVE_H
 #define COLLECTIVE_H
 
@@ -25,12 +25,11 @@ enum communicator_origin {
 
 /* One rank's end of a communicator. What has the same key is the same communicator, in whichever process.
  *
- * Keys are FNV-1a hashes of 64 bits (collective_hash()), 1 in place of 0:
- *	of a unique id: its 128 bytes (of several, ncclCommInitRankScalable: the first);
- *	of a split or a shrink: 16 bytes, little-endian: the parent's key (8), the colour (4), the split's number on the parent (4);
- *	of ncclCommInitAll: whatever no other process makes;
- *	of one that the library's profiler interface tells of: its hash there (8 bytes, little-endian). Such a key never equals one of the others.
- * What comes from a parent whose key is 0 has key 0. */
+ * Keys are FNV-1a hashes of 64 bits (collective_hash()), 1 in place of 0: of a unique id: its 128 bytes (of several,
+ * ncclCommInitRankScalable: the first); of a split or a shrink: 16 bytes, little-endian: the parent's key (8), the
+ * colour (4), the split's number on the parent (4); of ncclCommInitAll: whatever no other process makes; of one that
+ * the library's profiler interface tells of: its hash there (8 bytes, little-endian). Such a key never equals one of
+ * the others. What comes from a parent whose key is 0 has key 0. */
 struct communicator {
 	uint64_t key;             /* 0: not known */
 	uint64_t parent_key;      /* 0: none, or not known */
@@ -38,8 +37,8 @@ struct communicator {
 	uint32_t rank,
 		nr_ranks; /* in it; COLLECTIVE_NOT_KNOWN: of splits, and where it was not seen being made */
 	int32_t color; /* of a split; else 0 */
-	uint32_t
-		split; /* of a split or shrink: the parent's n-th, from 1, those that this rank is no part of included; else 0 */
+	/* of a split or shrink: the parent's n-th, from 1, those that this rank is no part of included; else 0 */
+	uint32_t split;
 	uint8_t origin;      /* enum communicator_origin */
 	uint8_t reserved[3]; /* 0 */
 };
@@ -55,8 +54,8 @@ enum collective_function {
 	COLLECTIVE_ALL_TO_ALL = 7,
 	COLLECTIVE_GATHER = 8,
 	COLLECTIVE_SCATTER = 9,
-	COLLECTIVE_GROUP =
-		10, /* an outermost group, of no communicator: from its first start's entry to its last end's return */
+	/* an outermost group, of no communicator: from its first start's entry to its last end's return */
+	COLLECTIVE_GROUP = 10,
 	COLLECTIVE_FUNCTIONS,
 };
 
@@ -89,20 +88,20 @@ enum collective_op {
 struct collective {
 	uint64_t start_ns;    /* CLOCK_MONOTONIC, of the host call's entry */
 	uint64_t duration_ns; /* until its return; above 0 */
-	uint64_t
-		sequence; /* of the communicator, over all functions, from 1; 0: the call failed and does not count, or it is a group */
+	/* of the communicator, over all functions, from 1; 0: the call failed and does not count, or it is a group */
+	uint64_t sequence;
 	uint64_t function_sequence; /* likewise, of this function on the communicator */
 	uint64_t count;             /* elements, as the call was given; of a group: calls in it */
-	uint64_t
-		bytes; /* collective_bytes(); of a group 0: those of its calls are not counted twice */
+	/* collective_bytes(); of a group 0: those of its calls are not counted twice */
+	uint64_t bytes;
 	uint64_t group;           /* the thread's n-th outermost group, from 1; 0: none */
 	uint64_t stream;          /* the handle; 0: the default stream, or a group */
 	uint32_t communicator_id; /* 0: not known, or a group */
 	uint32_t tid;             /* in the process's own pid namespace */
 	uint32_t peer;     /* root or peer rank; COLLECTIVE_NOT_KNOWN: the function has none */
 	uint32_t stack_id; /* stack node id; 0: none */
-	uint32_t
-		correlation_id; /* of the launch that carries it, alone or with others of its group, on tid; 0: not known, or a group */
+	/* of the launch that carries it, alone or with others of its group, on tid; 0: not known, or a group */
+	uint32_t correlation_id;
 	int32_t result;         /* ncclResult_t: 0 success, 7 in progress */
 	uint8_t function;       /* enum collective_function */
 	uint8_t data_type;      /* enum collective_type */
@@ -127,12 +126,14 @@ uint64_t collective_split_key(uint64_t parent_key, int32_t color, uint32_t split
 /* Bytes of an element; 0: not known. */
 uint32_t collective_type_size(uint32_t data_type);
 
-/* count elements of the type: what one rank puts in (all_reduce, broadcast, reduce, all_gather, gather, send: all of sendbuff), gets out
- * (reduce_scatter, recv: all of recvbuff), or exchanges with each one (all_to_all, scatter: sendbuff holds as many for each rank). It does not
- * depend on the number of ranks, and is the same on all of them. 0: the type is not known, or it is a group. */
+/* count elements of the type: what one rank puts in (all_reduce, broadcast, reduce, all_gather, gather, send: all of
+ * sendbuff), gets out (reduce_scatter, recv: all of recvbuff), or exchanges with each one (all_to_all, scatter:
+ * sendbuff holds as many for each rank). It does not depend on the number of ranks, and is the same on all of them. 0:
+ * the type is not known, or it is a group. */
 uint64_t collective_bytes(uint32_t function, uint32_t data_type, uint64_t count);
 
-/* "all_reduce", "float32", "sum", "unique id". Static storage; "unknown" where the number is. "": the function has no type, no operation. */
+/* "all_reduce", "float32", "sum", "unique id". Static storage; "unknown" where the number is. "": the function has no
+ * type, no operation. */
 const char *collective_function_name(uint32_t function);
 const char *collective_type_name(uint32_t data_type);
 const char *collective_op_name(uint32_t reduce_op);

@@ -1,12 +1,13 @@
-/* A call of a collective library as a guest records it in its ring (record_ring.h), where it heard of it through the library's profiler interface.
- * Plain data; the size is part of the shared-memory format. */
+/* A call of a collective library as a guest records it in its ring (record_ring.h), where it heard of it through the
+ * library's profiler interface. Plain data; the size is part of the shared-memory format. */
 #ifndef COLLECTIVE_RECORD_H
 #define COLLECTIVE_RECORD_H
 
 #include <assert.h>
 #include <stdint.h>
 
-/* As struct collective, whose further fields the agent fills in. communicator_id: of a DEFINITION_COMMUNICATOR before. */
+/* As struct collective, whose further fields the agent fills in. communicator_id: of a DEFINITION_COMMUNICATOR
+ * before. */
 struct collective_record {
 	uint64_t start_ns, duration_ns;
 	uint64_t sequence, function_sequence;

@@ -1,8 +1,8 @@
-/* How the guests of a running agent are commanded: one SOCK_SEQPACKET exchange over the socket on which guests come in
- * (handshake.h), after which both sides close it.
- *	client -> agent: struct control_request
- *	agent -> client: struct control_reply, and behind it a struct control_process for each, or, for CONTROL_RESULT, a struct control_result
- * The agent trusts only SO_PEERCRED for who speaks: its own user and root command all guests, others their own. Plain data. */
+/* How the guests of a running agent are commanded: one SOCK_SEQPACKET exchange over the socket on which guests come
+ * in (handshake.h), after which both sides close it. client -> agent: struct control_request agent -> client: struct
+ * control_reply, and behind it a struct control_process for each, or, for CONTROL_RESULT, a struct control_result
+ * The agent trusts only SO_PEERCRED for who speaks: its own user and root command all guests, others their own.
+ * Plain data. */
 #ifndef CONTROL_H
 #define CONTROL_H
 
@@ -15,10 +15,10 @@
 
 enum control_wish {
 	CONTROL_STATUS = 0, /* nothing but the reply */
-	CONTROL_COMMAND =
-		1, /* to the guest `pid`; or to all, those that are still to come included */
-	CONTROL_LEAVE =
-		2, /* an agent that was attached ends the capture, writes the profile and goes */
+	/* to the guest `pid`; or to all, those that are still to come included */
+	CONTROL_COMMAND = 1,
+	/* an agent that was attached ends the capture, writes the profile and goes */
+	CONTROL_LEAVE = 2,
 	CONTROL_RESULT = 3, /* what became of the processes of this user's run */
 };
 

@@ -19,8 +19,8 @@ enum definition_type {
 	DEFINITION_CLOCK = 4,  /* struct definition_clock */
 	DEFINITION_NOTICE = 5, /* struct definition_notice, then one line of text */
 	DEFINITION_WINDOW = 6, /* struct definition_window */
-	DEFINITION_API_STATISTIC =
-		7, /* struct definition_api_statistic, then the function's name */
+	/* struct definition_api_statistic, then the function's name */
+	DEFINITION_API_STATISTIC = 7,
 	DEFINITION_KERNEL_CONFIG = 8, /* struct definition_kernel_config */
 	DEFINITION_STREAM = 9,        /* struct definition_stream, then its name */
 	DEFINITION_COMMUNICATOR = 10, /* struct definition_communicator */
@@ -45,8 +45,8 @@ enum definition_module_flags {
 	DEFINITION_MODULE_MAIN = 1u << 0, /* the program itself (its path may be a link) */
 	DEFINITION_MODULE_CUDA = 1u << 1, /* the guest itself, libcuda, libcudart or libcupti */
 	DEFINITION_MODULE_VDSO = 1u << 2,
-	DEFINITION_MODULE_CUDART =
-		1u << 3, /* with MODULE_CUDA: libcudart, whose API the application calls */
+	/* with MODULE_CUDA: libcudart, whose API the application calls */
+	DEFINITION_MODULE_CUDART = 1u << 3,
 };
 
 struct definition_device {
@@ -67,21 +67,21 @@ enum definition_notice_code {
 	NOTICE_SUBSCRIBER_TAKEN = 2, /* another profiler holds CUPTI */
 	NOTICE_CUPTI_FAILED = 3,     /* a CUPTI call that is needed failed */
 	NOTICE_CUPTI_FOUND = 4,      /* which libcupti is used (not a fault) */
-	NOTICE_PYTHON_REFUSED =
-		5,               /* this interpreter's frames cannot be read: native stacks go on */
+	/* this interpreter's frames cannot be read: native stacks go on */
+	NOTICE_PYTHON_REFUSED = 5,
 	NOTICE_PYTHON_FOUND = 6, /* which CPython (not a fault) */
 	NOTICE_UNWIND_TABLES = 7,  /* what they cost (not a fault) */
 	NOTICE_UNWIND_STOPPED = 8, /* in which file walks ended before a root, and how often */
-	NOTICE_STACKS_OPTION =
-		9, /* the environment asks for what there is not; the default is used */
+	/* the environment asks for what there is not; the default is used */
+	NOTICE_STACKS_OPTION = 9,
 	NOTICE_WINDOW_LOADED = 10,  /* a window ended, but CUPTI could not be left */
 	NOTICE_AGENT_LINK = 11,     /* the next agent on this node will not find this process */
 	NOTICE_ATTACH_REFUSED = 14, /* a dormant process in which to take up CUPTI is not safe */
-	NOTICE_ACTIVITY_TAKEN =
-		12, /* another user of CUPTI's activity API has, or had, the GPU records */
+	/* another user of CUPTI's activity API has, or had, the GPU records */
+	NOTICE_ACTIVITY_TAKEN = 12,
 	NOTICE_NOT_CAPTURED = 15, /* no capture window opened, and why (not a fault) */
-	NOTICE_SUBSCRIPTION_SHARED =
-		13, /* who shares CUPTI's subscription (not a fault), or cannot */
+	/* who shares CUPTI's subscription (not a fault), or cannot */
+	NOTICE_SUBSCRIPTION_SHARED = 13,
 };
 
 struct definition_notice {
@@ -106,15 +106,16 @@ enum definition_window_flags {
 struct definition_api_statistic {
 	uint32_t domain; /* 1: the driver's functions, 2: the runtime's */
 	uint32_t cbid;
-	uint32_t
-		error; /* 0: of all its calls; else only count has a meaning: calls that returned this */
+	/* 0: of all its calls; else only count has a meaning: calls that returned this */
+	uint32_t error;
 	uint32_t reserved;
 	uint64_t count;
 	uint64_t total_ns, min_ns, max_ns; /* from entry to exit */
 	uint64_t errors; /* calls that returned an error; STATISTICS_NOT_READY is none */
 };
 
-/* The launches of one kernel with one configuration so far: a later definition of the same configuration replaces it. */
+/* The launches of one kernel with one configuration so far: a later definition of the same configuration replaces
+ * it. */
 struct definition_kernel_config {
 	struct kernel_config config; /* its name: the guest's name id */
 	uint64_t count, total_ns, min_ns, max_ns;
@@ -134,8 +135,8 @@ enum definition_stream_flags {
 	DEFINITION_STREAM_NAMED = 1u << 3,        /* the program has named it */
 };
 
-/* A context that is a part of another: its GPU records name it, but its launches and what is told of its streams name its parent. Contexts that are
- * their device's alone are not defined. */
+/* A context that is a part of another: its GPU records name it, but its launches and what is told of its streams name
+ * its parent. Contexts that are their device's alone are not defined. */
 struct definition_context {
 	uint32_t context_id, parent_id; /* CUPTI's, as in gpu_records */
 	uint32_t device_id;             /* CUDA ordinal */

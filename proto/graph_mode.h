@@ -1,5 +1,5 @@
-/* How CUDA graphs are recorded: asked for with `flamegrid run --graphs`, handed to the guest in its environment. Pure; any
- * thread. */
+/* How CUDA graphs are recorded: asked for with `flamegrid run --graphs`, handed to the guest in its environment. Pure;
+ * any thread. */
 #ifndef GRAPH_MODE_H
 #define GRAPH_MODE_H
 

@@ -1,12 +1,11 @@
 /* How a guest hands its memory to the agent: one SOCK_SEQPACKET exchange over the agent's Unix socket, after which both
  * sides close it. The guest keeps no descriptor, since an application may close or reuse every number it finds. In
  * these cases it keeps the memfd's, out of the application's way, and hands the same memory on:
- *	- The agent asks for it (HANDSHAKE_KEEP_RING). The next agent on this path gets the memory should this one's beat
- *	  end (record_ring.h).
- *	- No answer came in time: the agent may have the memory.
- *	- The answer is HANDSHAKE_REFUSED_FULL: the agent may take the memory the next time.
- *	guest -> agent: struct guest_hello, with the memfd (record_ring.h) as SCM_RIGHTS
- *	agent -> guest: struct guest_welcome
+ *   - The agent asks for it (HANDSHAKE_KEEP_RING). The next agent on this path gets the memory should this one's beat
+ *     end (record_ring.h).
+ *   - No answer came in time: the agent may have the memory.
+ *   - The answer is HANDSHAKE_REFUSED_FULL: the agent may take the memory the next time. guest -> agent: struct
+ *     guest_hello, with the memfd (record_ring.h) as SCM_RIGHTS agent -> guest: struct guest_welcome
  * The agent trusts only SO_PEERCRED for who speaks. Plain data. */
 #ifndef HANDSHAKE_H
 #define HANDSHAKE_H

@@ -1,6 +1,6 @@
-/* What the kernel saw of a host thread, where the agent may ask it (docs/bpf.md): it ran, it waited, or it called a CUDA
- * function in a process that has no guest. Host time lies beside GPU time, never in it (report_plane.h).
- * Plain data; no function here. The numbers are part of the wire and of the store: append only. */
+/* What the kernel saw of a host thread, where the agent may ask it (docs/bpf.md): it ran, it waited, or it called a
+ * CUDA function in a process that has no guest. Host time lies beside GPU time, never in it (report_plane.h). Plain
+ * data; no function here. The numbers are part of the wire and of the store: append only. */
 #ifndef HOST_SAMPLE_H
 #define HOST_SAMPLE_H
 
@@ -18,11 +18,11 @@ struct host_sample {
 	uint64_t duration_ns; /* what it stands for; above 0 */
 	uint32_t tid;         /* in the process's own pid namespace, as in launch_record */
 	uint32_t stack_id;    /* stack node id, STACK_NODE_NONE: none */
-	uint32_t
-		name_id; /* string id: why it waited ("futex"), or which function it called; 0: not known */
+	/* string id: why it waited ("futex"), or which function it called; 0: not known */
+	uint32_t name_id;
 	uint32_t cpu; /* on which it ran, which it left to wait, or where it called */
-	uint32_t
-		command_id; /* string id: the process's name in the kernel then ("python3"); 0: not known */
+	/* string id: the process's name in the kernel then ("python3"); 0: not known */
+	uint32_t command_id;
 	uint8_t kind;        /* enum host_sample_kind */
 	uint8_t reserved[7]; /* 0 */
 };

@@ -24,71 +24,71 @@ enum ledger_reason {
 	LEDGER_RECORDS = 5, /* GPU records that CUPTI delivered (ns: of those with valid times) */
 	LEDGER_RECORD_RING_FULL = 6, /* GPU records not passed on: the activity lane was full */
 	LEDGER_INVALID_TIME = 7,     /* GPU records whose times are zero or reversed */
-	LEDGER_STILL_RUNNING =
-		8, /* GPU records without an end: still running when the process ended */
+	/* GPU records without an end: still running when the process ended */
+	LEDGER_STILL_RUNNING = 8,
 	LEDGER_CUPTI_DROPPED = 9,   /* GPU records that CUPTI says it dropped */
 	LEDGER_UNKNOWN_RECORD = 10, /* records of a kind that was not asked for */
-	LEDGER_BUFFER_EXHAUSTED =
-		11, /* requests of CUPTI for a buffer that were answered with a discard buffer */
+	/* requests of CUPTI for a buffer that were answered with a discard buffer */
+	LEDGER_BUFFER_EXHAUSTED = 11,
 	LEDGER_NAME_LOST = 12, /* GPU records whose kernel name could not be passed on */
-	LEDGER_UNTRUSTED_RING =
-		13, /* records given up: the process's ring held what no guest writes */
-	LEDGER_WINDOW_EVICTED =
-		14, /* records given up by the agent: no aggregator took them in time */
+	/* records given up: the process's ring held what no guest writes */
+	LEDGER_UNTRUSTED_RING = 13,
+	/* records given up by the agent: no aggregator took them in time */
+	LEDGER_WINDOW_EVICTED = 14,
 	LEDGER_UNCLEAN_END = 15,      /* processes that ended without a goodbye */
 	LEDGER_LAUNCH_EXPIRED = 16,   /* launches for which no GPU record came */
 	LEDGER_UNMATCHED_RECORD = 17, /* GPU records folded under [unknown stack] */
-	LEDGER_MODULE_LOST =
-		18, /* loaded files that could not be announced: frames without a name */
-	LEDGER_STACK_PARTIAL =
-		19, /* launches whose native frames end early: a file's unwind table was not ready */
-	LEDGER_STACK_NO_ROOT =
-		20, /* launches whose native frames end in code without usable unwind rules */
-	LEDGER_STACK_TRUNCATED =
-		21, /* launches and host samples whose stack is deeper than the depth cap */
-	LEDGER_STACK_MISMATCH =
-		22, /* launches and host samples whose native and Python frames could not be interleaved */
-	LEDGER_PYTHON_OFF =
-		23, /* launches and host samples with Python frames that cannot be read */
+	/* loaded files that could not be announced: frames without a name */
+	LEDGER_MODULE_LOST = 18,
+	/* launches whose native frames end early: a file's unwind table was not ready */
+	LEDGER_STACK_PARTIAL = 19,
+	/* launches whose native frames end in code without usable unwind rules */
+	LEDGER_STACK_NO_ROOT = 20,
+	/* launches and host samples whose stack is deeper than the depth cap */
+	LEDGER_STACK_TRUNCATED = 21,
+	/* launches and host samples whose native and Python frames could not be interleaved */
+	LEDGER_STACK_MISMATCH = 22,
+	/* launches and host samples with Python frames that cannot be read */
+	LEDGER_PYTHON_OFF = 23,
 	LEDGER_CODE_TABLE_FULL = 24, /* stacks with a Python frame whose name found no room */
-	LEDGER_CAPTURE_UNKNOWN =
-		25, /* GPU records of a graph's nodes without the stack that captured them */
+	/* GPU records of a graph's nodes without the stack that captured them */
+	LEDGER_CAPTURE_UNKNOWN = 25,
 	LEDGER_OUTSIDE_WINDOW = 26, /* GPU records of launches between a window's end and CUPTI's */
 	LEDGER_NO_DEVICE = 27,      /* records, not of GPU work, whose context's GPU is not known */
-	LEDGER_STATISTIC_LOST =
-		28, /* CUDA calls and kernels that found no room in the statistics of calls and launch configurations */
-	LEDGER_CAPTURE_WINDOW =
-		29, /* capture windows that ended (ns: what they lasted), where not all of the run was captured */
+	/* CUDA calls and kernels that found no room in the statistics of calls and launch configurations */
+	LEDGER_STATISTIC_LOST = 28,
+	/* capture windows that ended (ns: what they lasted), where not all of the run was captured */
+	LEDGER_CAPTURE_WINDOW = 29,
 	LEDGER_FREE_UNKNOWN = 30, /* frees of memory whose allocation was not seen */
-	LEDGER_MEMORY_INEXACT =
-		31, /* memory records that the account of live memory could not take at their time */
+	/* memory records that the account of live memory could not take at their time */
+	LEDGER_MEMORY_INEXACT = 31,
 	LEDGER_NVTX_NAME_LOST = 32, /* launches under an NVTX range whose name found no room */
-	LEDGER_ACTIVITY_TAKEN =
-		33, /* launches while another user of CUPTI's activity API had its records */
+	/* launches while another user of CUPTI's activity API had its records */
+	LEDGER_ACTIVITY_TAKEN = 33,
 	LEDGER_SAMPLES = 34,          /* host samples (ns: the time that they stand for) */
 	LEDGER_SAMPLE_RING_FULL = 35, /* host samples lost: no room between kernel and agent */
 	LEDGER_SAMPLE_NO_STACK = 36,  /* host samples whose stack could not be read */
 	LEDGER_WAIT_SHORT = 37,  /* waits below the minimum, not sampled (ns: what they lasted) */
 	LEDGER_PROBE_LOST = 38,  /* launches whose stack the kernel had no room to pass on */
 	LEDGER_COLLECTIVES = 39, /* calls of a collective library, and its groups */
-	LEDGER_COLLECTIVE_LOST =
-		40, /* calls of a collective library lost: no room on their way to the agent, or for their communicator */
-	LEDGER_LAUNCH_UNDELIVERED =
-		41, /* launches whose GPU records CUPTI had not delivered when the process had to end */
-	LEDGER_GUEST_GAVE_UP =
-		42, /* processes that recorded no more, since no agent had answered them */
-	LEDGER_STACK_HURRIED =
-		43, /* host samples shown by their innermost function alone: the agent had no time for more */
-	LEDGER_INTERRUPTED_END =
-		44, /* processes that ended by SIGINT, when the user stopped the job */
-	LEDGER_TERMINATED_END =
-		45, /* processes that ended by SIGTERM or SIGHUP: a cancel, a time limit, kill, a closed terminal */
-	LEDGER_ROWS_MERGED =
-		46, /* GPU records without stack, name and stream: their process has too many different ones */
-	LEDGER_CUT_OFF =
-		47, /* processes that ran on, though their recording was not to end before them, or could not end as it should */
-	LEDGER_NAME_LIMIT =
-		48, /* GPU records under [a name too many]: their user has too many different names */
+	/* calls of a collective library lost: no room on their way to the agent, or for their communicator */
+	LEDGER_COLLECTIVE_LOST = 40,
+	/* launches whose GPU records CUPTI had not delivered when the process had to end */
+	LEDGER_LAUNCH_UNDELIVERED = 41,
+	/* processes that recorded no more, since no agent had answered them */
+	LEDGER_GUEST_GAVE_UP = 42,
+	/* host samples shown by their innermost function alone: the agent had no time for more */
+	LEDGER_STACK_HURRIED = 43,
+	/* processes that ended by SIGINT, when the user stopped the job */
+	LEDGER_INTERRUPTED_END = 44,
+	/* processes that ended by SIGTERM or SIGHUP: a cancel, a time limit, kill, a closed terminal */
+	LEDGER_TERMINATED_END = 45,
+	/* GPU records without stack, name and stream: their process has too many different ones */
+	LEDGER_ROWS_MERGED = 46,
+	/* processes that ran on, though their recording was not to end before them, or could not end as it should */
+	LEDGER_CUT_OFF = 47,
+	/* GPU records under [a name too many]: their user has too many different names */
+	LEDGER_NAME_LIMIT = 48,
 	LEDGER_REASONS,
 };
 

@@ -15,8 +15,8 @@ enum memory_kind {
 	MEMORY_KIND_MANAGED = 5,
 	MEMORY_KIND_DEVICE_STATIC = 6,  /* variables of a module */
 	MEMORY_KIND_MANAGED_STATIC = 7, /* likewise */
-	MEMORY_KIND_POOL =
-		8, /* ours: device memory that was allocated in stream order, from a pool */
+	/* ours: device memory that was allocated in stream order, from a pool */
+	MEMORY_KIND_POOL = 8,
 	MEMORY_KINDS,
 };
 

@@ -1,10 +1,10 @@
 /* The messages between agent and aggregator, as structs. wire.md is their specification; batch_encode.h and
  * batch_decode.h turn them into frames and back.
  *
- * Ids on the wire are the agent's: strings, modules, codes, frames, stack nodes and processes are numbered by the agent from 1
- * without gaps for the life of its epoch, and defined before (lower sequence number, or earlier in the same message)
- * anything that names them. Only symbols come later than the frames that they name.
- * Plain data; no function here. Pointers are borrowed: by the encoder for the call, from the decoder until the next. */
+ * Ids on the wire are the agent's: strings, modules, codes, frames, stack nodes and processes are numbered by the agent
+ * from 1 without gaps for the life of its epoch, and defined before (lower sequence number, or earlier in the same
+ * message) anything that names them. Only symbols come later than the frames that they name. Plain data; no function
+ * here. Pointers are borrowed: by the encoder for the call, from the decoder until the next. */
 #ifndef MESSAGE_H
 #define MESSAGE_H
 
@@ -76,8 +76,8 @@ struct message_text {
 
 /* The job that an agent is of, for an aggregator that keeps a profile for each. */
 struct message_job {
-	struct message_text
-		key; /* the same of all its agents, and of no other job's; no blanks. "": of none */
+	/* the same of all its agents, and of no other job's; no blanks. "": of none */
+	struct message_text key;
 	struct message_text user; /* whose it is, likewise without blanks; "": not known */
 	struct message_text title;
 	int32_t nr_nodes, world_size; /* -1: not known */
@@ -99,8 +99,8 @@ struct message_welcome {
 	uint32_t version;       /* chosen */
 	uint32_t window_frames; /* at most this many unacknowledged sequenced frames */
 	uint64_t window_bytes;
-	uint64_t
-		durable_seq; /* last sequence number of this epoch that is safely stored; 0: none */
+	/* last sequence number of this epoch that is safely stored; 0: none */
+	uint64_t durable_seq;
 	struct message_text profile; /* where it is kept, for people; "": not told */
 };
 
@@ -152,8 +152,8 @@ enum message_frame_limits {
 
 struct message_frame {
 	uint32_t module; /* module id, or MESSAGE_FRAME_NO_MODULE */
-	uint32_t
-		code; /* code id, and module is then MESSAGE_FRAME_NO_MODULE; or MESSAGE_FRAME_NATIVE */
+	/* code id, and module is then MESSAGE_FRAME_NO_MODULE; or MESSAGE_FRAME_NATIVE */
+	uint32_t code;
 	/* Virtual address in the ELF file: of the call, so return address - 1. With a code: the line that
 	 * runs, 0: none. */
 	uint64_t offset;
@@ -166,8 +166,8 @@ struct message_node {
 
 struct message_symbol {
 	uint32_t frame; /* frame id */
-	uint32_t
-		name; /* string id; 0: looked up, has no name. Inlined functions and source lines: wire.md */
+	/* string id; 0: looked up, has no name. Inlined functions and source lines: wire.md */
+	uint32_t name;
 };
 
 /* New call stacks as a prefix tree; a stack_id of an EVENTS record is a node id. */
@@ -271,11 +271,13 @@ struct message_samples {
 	uint32_t process_id;
 	uint32_t nr_samples; /* WIRE_EVENTS_MAX at most */
 	const struct host_sample *samples;
-	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the node, once and for all of the agent; 0: not known */
+	/* CLOCK_REALTIME - CLOCK_MONOTONIC of the node, once and for all of the agent; 0: not known */
+	int64_t realtime_offset_ns;
 };
 
-/* Calls of a collective library by one process, and the communicators that they are the first to name, which are defined by ids from 1 without
- * gaps; a later word on a communicator replaces the earlier one. stack_id is a node id. */
+/* Calls of a collective library by one process, and the communicators that they are the first to name, which are
+ * defined by ids from 1 without gaps; a later word on a communicator replaces the earlier one. stack_id is a node
+ * id. */
 struct message_collectives {
 	uint64_t seq;
 	uint32_t process_id;
@@ -348,7 +350,8 @@ struct message_placed_thread {
 	uint64_t count; /* how often it was seen on a CPU of that node, so far */
 };
 
-/* Where a process's devices are, and where the threads that launch on them run. A row replaces that of its key (device_id; tid and numa_node). */
+/* Where a process's devices are, and where the threads that launch on them run. A row replaces that of its key
+ * (device_id; tid and numa_node). */
 struct message_placement {
 	uint64_t seq;
 	uint32_t process_id;
@@ -360,16 +363,16 @@ struct message_placement {
 enum clock_kind {
 	CLOCK_ASK = 0,    /* agent: t1_ns */
 	CLOCK_ANSWER = 1, /* aggregator: t1_ns given back, t2_ns, t3_ns, realtime_offset_ns */
-	CLOCK_RESULT =
-		2, /* agent: t1_ns, when its clock was compared, and all from realtime_offset_ns on */
+	/* agent: t1_ns, when its clock was compared, and all from realtime_offset_ns on */
+	CLOCK_RESULT = 2,
 	CLOCK_KINDS,
 };
 
 #define CLOCK_BOUND_MAX_NS 60000000000ll /* a worse comparison says nothing */
 
-/* How two nodes' clocks stand, asked and told without numbers: each may be lost. t1_ns and t4_ns (the answer's arrival, which nobody
- * sends) are the agent's CLOCK_MONOTONIC, t2_ns (the question's arrival) and t3_ns (the answer's leaving) the aggregator's. What a kind does
- * not have is 0. */
+/* How two nodes' clocks stand, asked and told without numbers: each may be lost. t1_ns and t4_ns (the answer's arrival,
+ * which nobody sends) are the agent's CLOCK_MONOTONIC, t2_ns (the question's arrival) and t3_ns (the answer's leaving)
+ * the aggregator's. What a kind does not have is 0. */
 struct message_clock {
 	uint32_t kind; /* enum clock_kind */
 	uint64_t t1_ns, t2_ns, t3_ns;
@@ -401,11 +404,12 @@ struct message_control_agent {
 	struct message_text node;
 	uint32_t state;        /* enum control_state */
 	uint32_t nr_processes; /* that it commands now */
-	uint64_t
-		bound_ns; /* how far off its CLOCK_REALTIME's translation may be; 0: it could not be translated */
+	/* how far off its CLOCK_REALTIME's translation may be; 0: it could not be translated */
+	uint64_t bound_ns;
 };
 
-/* A command to all agents of a job. Nothing of it is numbered: who commands asks again, with the same token, until all have taken it. */
+/* A command to all agents of a job. Nothing of it is numbered: who commands asks again, with the same token, until all
+ * have taken it. */
 struct message_control {
 	uint32_t kind;              /* enum control_kind */
 	uint64_t token;             /* of the command: random, never 0 */
@@ -417,7 +421,8 @@ struct message_control {
 	uint64_t bound_ns;
 	uint32_t nr_agents; /* CONTROL_ANSWER */
 	const struct message_control_agent *agents;
-	/* CONTROL_ASK: the job that is meant, of an aggregator that keeps a profile for each; "": the agents of no job */
+	/* CONTROL_ASK: the job that is meant, of an aggregator that keeps a profile for each; "": the agents of no
+	 * job */
 	struct message_text job_key, job_user;
 };
 

@@ -1,5 +1,5 @@
-/* What a mapped file is, by its path: the same for whoever meets it first, the guest that announces it or the agent that finds it in /proc. Pure;
- * any thread. */
+/* What a mapped file is, by its path: the same for whoever meets it first, the guest that announces it or the agent
+ * that finds it in /proc. Pure; any thread. */
 #ifndef MODULE_FLAGS_H
 #define MODULE_FLAGS_H
 

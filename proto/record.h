@@ -28,8 +28,8 @@ enum record_launch_flags {
 	RECORD_LAUNCH_FAILED =
 		1u
 		<< 0, /* sent at the API's exit: the launch with this correlation_id came to nothing */
-	RECORD_LAUNCH_MANY =
-		1u << 1, /* one call, any number of GPU records (graph launch, batched copies) */
+	/* one call, any number of GPU records (graph launch, batched copies) */
+	RECORD_LAUNCH_MANY = 1u << 1,
 	RECORD_LAUNCH_HOST =
 		1u
 		<< 2, /* no launch: a call that asks for no GPU work (a wait, an allocation), here for its stack */
@@ -64,8 +64,8 @@ enum record_gpu_kind {
 
 #define RECORD_OVERHEAD_CUPTI 16u
 
-/* One piece of work that a GPU finished, or one of the other things that CUPTI tells. start_ns <= end_ns and both nonzero: records with invalid times never
- * become a gpu_record, they are counted (ledger.h). */
+/* One piece of work that a GPU finished, or one of the other things that CUPTI tells. start_ns <= end_ns and both
+ * nonzero: records with invalid times never become a gpu_record, they are counted (ledger.h). */
 struct gpu_record {
 	uint64_t start_ns,
 		end_ns; /* CUPTI's clock: CLOCK_REALTIME; the application's own if it has another one that counts ns */
@@ -75,21 +75,22 @@ struct gpu_record {
 		uint64_t address;       /* unified memory, allocations */
 	};
 	uint32_t correlation_id;
-	uint32_t
-		device_id; /* CUDA ordinal in its process; RECORD_DEVICE_NONE, but not of GPU work */
+	/* CUDA ordinal in its process; RECORD_DEVICE_NONE, but not of GPU work */
+	uint32_t device_id;
 	uint32_t context_id; /* unique within a process */
 	uint32_t stream_id;  /* unique within a context */
-	uint32_t
-		name_id; /* kernels, and the function that loaded a module; else RECORD_NAME_NONE */
+	/* kernels, and the function that loaded a module; else RECORD_NAME_NONE */
+	uint32_t name_id;
 	uint32_t graph_id;
 	uint8_t kind; /* enum record_gpu_kind */
-	/* The kind's kind, by CUPTI's numbers. memcpy: CUpti_ActivityMemcpyKind; sync: CUpti_ActivitySynchronizationType;
-	 * overhead: CUpti_ActivityOverheadKind, of which CUPTI's own, n << 16, are RECORD_OVERHEAD_CUPTI + n;
-	 * unified memory: CUpti_ActivityUnifiedMemoryCounterKind; allocations: memory_kind.h. */
+	/* The kind's kind, by CUPTI's numbers. memcpy: CUpti_ActivityMemcpyKind; sync:
+	 * CUpti_ActivitySynchronizationType; overhead: CUpti_ActivityOverheadKind, of which CUPTI's own, n << 16, are
+	 * RECORD_OVERHEAD_CUPTI + n; unified memory: CUpti_ActivityUnifiedMemoryCounterKind; allocations:
+	 * memory_kind.h. */
 	uint8_t copy_kind;
 	uint16_t window;
-	uint32_t
-		capture_stack_id; /* of what created the graph's node; RECORD_STACK_NONE: no node, or not known */
+	/* of what created the graph's node; RECORD_STACK_NONE: no node, or not known */
+	uint32_t capture_stack_id;
 };
 
 static_assert(sizeof(struct launch_record) == 32, "shared-memory format");

@@ -1,26 +1,27 @@
 /* The shared memory between one guest (writes) and the agent (reads): a sealed memfd with
- *	- launch lanes: one single-producer ring of launch_records for each launching thread;
- *	- the collective lane: collective_records of any thread, lock-free;
- *	- the activity lane: gpu_records, its producers serialised by the guest's own lock (not on the launch path);
- *	- the definition lane: variable-size definitions, likewise serialised by the guest;
- *	- the stack arena: bodies of interned stacks, append-only, lock-free, so that a stack's body is in the memfd
- *	  before the first launch record that names it;
- *	- the code arena: names of Python functions, likewise, there before the first stack that names them;
- *	- counters for the ledger;
- *	- for the next agent, should this one die: the log, a copy of every definition but clocks, and the agent's marks,
- *	  how far it had read when it sent which message.
+ *   - launch lanes: one single-producer ring of launch_records for each launching thread;
+ *   - the collective lane: collective_records of any thread, lock-free;
+ *   - the activity lane: gpu_records, its producers serialised by the guest's own lock (not on the launch path);
+ *   - the definition lane: variable-size definitions, likewise serialised by the guest;
+ *   - the stack arena: bodies of interned stacks, append-only, lock-free, so that a stack's body is in the memfd before
+ *     the first launch record that names it;
+ *   - the code arena: names of Python functions, likewise, there before the first stack that names them;
+ *   - counters for the ledger;
+ *   - for the next agent, should this one die: the log, a copy of every definition but clocks, and the agent's marks,
+ *     how far it had read when it sent which message.
  * It outlives a killed guest: whatever was published can still be read.
  *
  * Order. A consumer that wants definitions and launches before what refers to them takes record_ring_snapshot() first
- * (which reads the activity lane's counter, then the launch lanes' and the collective lane's, then the definition lane's) and reads no further
- * than that snapshot: everything that a GPU record within it refers to is then within it, too.
+ * (which reads the activity lane's counter, then the launch lanes' and the collective lane's, then the definition
+ * lane's) and reads no further than that snapshot: everything that a GPU record within it refers to is then within it,
+ * too.
  *
  * Two cursors a lane: `read` moves when the agent has copied, `release` when the aggregator has acknowledged (or the
  * lane gets crowded); the producer may overwrite only what is released. A full lane drops the newest and counts.
  *
- * Threads: one producer a launch lane; the consumer is one thread. Atomics are here and nowhere else on the way.
- * The consumer treats all content as hostile: the layout is copied and checked once, every index is bounded, and a
- * lane whose counters make no sense is given up (-EPROTO) without harm to others. */
+ * Threads: one producer a launch lane; the consumer is one thread. Atomics are here and nowhere else on the way. The
+ * consumer treats all content as hostile: the layout is copied and checked once, every index is bounded, and a lane
+ * whose counters make no sense is given up (-EPROTO) without harm to others. */
 #ifndef RECORD_RING_H
 #define RECORD_RING_H
 
@@ -127,8 +128,8 @@ bool record_ring_push_collective(struct record_ring *ring, const struct collecti
 
 /* Gives memory of lanes back to the system that was all released, and into which nothing was written since the call
  * before: what is released is read by nobody until it is written again. Most of a lane that rests goes; a sixth, behind
- * its last record, stays. Each is one thread's, of the guest alone; launches may come meanwhile, and callers of the second
- * hold the guest's activity lock. Returns how many bytes. */
+ * its last record, stays. Each is one thread's, of the guest alone; launches may come meanwhile, and callers of the
+ * second hold the guest's activity lock. Returns how many bytes. */
 uint64_t record_ring_trim_launches(struct record_ring *ring);
 uint64_t record_ring_trim_activity(struct record_ring *ring);
 
@@ -147,8 +148,8 @@ uint32_t record_ring_add_stack(struct record_ring *ring, const uint64_t *frames,
 const uint64_t *record_ring_own_stack(const struct record_ring *ring, uint32_t stack_id,
 				      uint32_t *depth);
 
-/* Stores the names of a Python function, without a NUL, at most RECORD_CODE_TEXT_MAX bytes each, and returns its new id,
- * from 1; 0: no room. Lock-free. */
+/* Stores the names of a Python function, without a NUL, at most RECORD_CODE_TEXT_MAX bytes each, and returns its new
+ * id, from 1; 0: no room. Lock-free. */
 uint32_t record_ring_add_code(struct record_ring *ring, const char *file, uint32_t file_size,
 			      const char *name, uint32_t name_size);
 
@@ -218,14 +219,15 @@ int record_ring_read_launches(struct record_ring *ring, const struct record_ring
 int record_ring_read_activity(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
 			      struct gpu_record *out, uint32_t max);
 
-/* Likewise; a record that is claimed and not yet written ends it. gone: whoever wrote them is, and such records are left out: *nr_lost, so many. */
+/* Likewise; a record that is claimed and not yet written ends it. gone: whoever wrote them is, and such records are
+ * left out: *nr_lost, so many. */
 int record_ring_read_collectives(struct record_ring *ring,
 				 const struct record_ring_snapshot *snapshot, bool gone,
 				 struct collective_record *out, uint32_t max, uint32_t *nr_lost);
 
-/* Copies the next definition into body; in a ring that an earlier agent has read, those of its log come first (some then
- * a second time). Returns 1; 0: none within the snapshot; -EPROTO as above;
- * -EMSGSIZE: larger than body_max, skipped. */
+/* Copies the next definition into body; in a ring that an earlier agent has read, those of its log come first (some
+ * then a second time). Returns 1; 0: none within the snapshot; -EPROTO as above; -EMSGSIZE: larger than body_max,
+ * skipped. */
 int record_ring_read_definition(struct record_ring *ring,
 				const struct record_ring_snapshot *snapshot, uint32_t *type,
 				void *body, uint32_t body_max, uint32_t *size);
@@ -270,18 +272,18 @@ uint64_t record_ring_unread(const struct record_ring *ring);
  *
  * A ring is offered by its guest, perhaps several times, and taken by one agent at a time: its owner, whose epoch it
  * carries from then on. Which mark it is read from depends on whose epoch an agent finds when a ring is offered:
- *	- nobody's (a new ring, or its last owner's successor died while it took it): from `release`;
- *	- its own: it has read all of it, or still does, and the offer changes nothing. An agent that was stalled finds its
- *	  guests' offers when it wakes, also those of processes that have ended meanwhile;
- *	- another's, that said how far it came (by way of the aggregator): from that message's mark, or from `release` if that
- *	  is later. What lies between is gone, and counted;
- *	- another's, of which nobody knows any more: from `release`.
+ *   - nobody's (a new ring, or its last owner's successor died while it took it): from `release`;
+ *   - its own: it has read all of it, or still does, and the offer changes nothing. An agent that was stalled finds its
+ *     guests' offers when it wakes, also those of processes that have ended meanwhile;
+ *   - another's, that said how far it came (by way of the aggregator): from that message's mark, or from `release` if
+ *     that is later. What lies between is gone, and counted;
+ *   - another's, of which nobody knows any more: from `release`.
  * The old owner may live: it is stalled, or somebody removed its socket. Its epoch is over with the aggregator's
  * answer, so what it sends afterwards arrives nowhere, and it ends. One that finds another's epoch in a ring of its own
  * reads no more of it.
  *
- * An agent may be killed between any two stores of these functions: the next one reads on from the same place and comes to
- * the same counts. */
+ * An agent may be killed between any two stores of these functions: the next one reads on from the same place and
+ * comes to the same counts. */
 
 /* Whose the ring is: true, and its epoch; false: nobody's. The memory's word, to be checked with whoever knows. */
 bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECORD_RING_EPOCH]);
@@ -291,15 +293,16 @@ bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECO
 void record_ring_begin(struct record_ring *ring);
 
 /* In a ring that was mapped and not yet read: goes to where the last owner's message `durable_seq` ended, or to what it
- * had released, whichever is later. What lies between was given back to the guest and is in no message that arrived: the
- * ring's ledger has it from now on, as lost because the lanes were full. Marks that make no sense count as none. */
+ * had released, whichever is later. What lies between was given back to the guest and is in no message that arrived:
+ * the ring's ledger has it from now on, as lost because the lanes were full. Marks that make no sense count as none. */
 void record_ring_resume(struct record_ring *ring, uint64_t durable_seq);
 
 /* In a ring that was just taken, and not yet read: how many records of its launch lanes and of its activity lane agents
  * before this one have passed on. The memory's word: for display alone. */
 void record_ring_passed_on(const struct record_ring *ring, uint64_t *launches, uint64_t *records);
 
-/* In a ring that was mapped and not yet read: launches, GPU records and collectives that are there already will not be read. */
+/* In a ring that was mapped and not yet read: launches, GPU records and collectives that are there already will not be
+ * read. */
 void record_ring_skip(struct record_ring *ring);
 
 /* Makes the ring this agent's: whoever had it before must read no more. Forgets the marks of others, which

@@ -1,7 +1,7 @@
 /* The bytes of a record ring, shared by record_ring_writer.h and record_ring_reader.h and included nowhere else.
  *
- *	header | counters | lane controls | marks | log | stack index | stack arena | code index | code arena | definitions |
- *	activity | collectives | launch lane 0 | 1 | …
+ * header | counters | lane controls | marks | log | stack index | stack arena | code index | code arena | definitions |
+ * activity | collectives | launch lane 0 | 1 | …
  *
  * every part on a page boundary, all offsets a function of the sizes (ring_layout()), so that a reader computes them
  * itself and believes none. Counters only grow; positions in a lane are counters modulo its size. */

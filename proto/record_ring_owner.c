@@ -113,8 +113,8 @@ void record_ring_skip(struct record_ring *ring)
 			   ring->sizes.launch_lane_records, now.launch[i]);
 }
 
-/* What the mark says was gone before, and the gap: computed from the mark alone, so that the next agent comes to the same
- * should this one be killed on the way. */
+/* What the mark says was gone before, and the gap: computed from the mark alone, so that the next agent comes to the
+ * same should this one be killed on the way. */
 static void set_gone(struct record_ring *ring, const uint64_t mark[static RING_MARK_WORDS_MAX],
 		     enum ring_gone_kind kind, uint64_t gap)
 {

@@ -12,8 +12,8 @@
 
 #define COLLECTIVES_AT_ONCE 64u
 
-/* An earlier agent may have read; whoever maps starts where it had released. Nothing is written: this agent may have the
- * same ring already. */
+/* An earlier agent may have read; whoever maps starts where it had released. Nothing is written: this agent may have
+ * the same ring already. */
 static void lane_resume(struct reader_lane *lane, const struct ring_lane *control)
 {
 	lane->released = atomic_load_explicit(&control->release, memory_order_acquire);

@@ -31,8 +31,8 @@ struct record_ring {
 	uint8_t *base;
 	struct ring_guard guard; /* of what is mapped: the layout up to its log */
 	struct ring_layout layout;
-	struct record_ring_sizes
-		sizes; /* checked; the copy in shared memory is not looked at again */
+	/* checked; the copy in shared memory is not looked at again */
+	struct record_ring_sizes sizes;
 	struct ring_header *header;
 	struct ring_lane *lane_controls;
 	uint64_t log_read, log_end; /* of what an earlier agent's lane has lost */

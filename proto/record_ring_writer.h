@@ -1,4 +1,5 @@
-/* The guest's side of a record ring, shared by record_ring_writer.c and record_ring_trim.c and included nowhere else. */
+/* The guest's side of a record ring, shared by record_ring_writer.c and record_ring_trim.c and included nowhere
+ * else. */
 #ifndef RECORD_RING_WRITER_H
 #define RECORD_RING_WRITER_H
 
@@ -22,8 +23,8 @@ struct launch_lane {
 	_Alignas(RING_LINE) struct ring_lane *control;
 	struct launch_record *records;
 	_Atomic uint64_t limit; /* the producer's: where its stretch ends */
-	_Atomic uint64_t
-		trim; /* where the next stretch must end; TRIM_NONE: memory is being taken from nowhere */
+	/* where the next stretch must end; TRIM_NONE: memory is being taken from nowhere */
+	_Atomic uint64_t trim;
 	struct lane_rest rest;
 };
 

@@ -20,8 +20,8 @@ struct ring_marks {
 	_Atomic uint32_t *nr_slots; /* in the memory: those that were ever in use, for whoever comes next */
 	uint32_t launch_lanes;
 	uint16_t queue[RECORD_RING_MARKS], unused[RECORD_RING_MARKS];
-	uint64_t
-		seqs[RECORD_RING_MARKS]; /* by slot: our own copy, the shared one is not believed */
+	/* by slot: our own copy, the shared one is not believed */
+	uint64_t seqs[RECORD_RING_MARKS];
 	uint32_t first, count;
 };
 

@@ -22,16 +22,16 @@
 /* Numbers are part of the shared-memory format: append only. Each is shown as a frame of its own, by the name that
  * stack_word_mark_name() gives. */
 enum stack_mark {
-	STACK_MARK_MISSING =
-		1, /* native frames are missing from here to the next frame outwards, or to the root */
+	/* native frames are missing from here to the next frame outwards, or to the root */
+	STACK_MARK_MISSING = 1,
 	STACK_MARK_TRUNCATED = 2, /* the depth cap: frames nearer to the root were left out */
-	STACK_MARK_MISMATCH =
-		3, /* native and Python frames do not interleave; they stand side by side */
-	STACK_MARK_SUBINTERPRETER =
-		4, /* Python frames may be another interpreter's (CPython up to 3.11) */
+	/* native and Python frames do not interleave; they stand side by side */
+	STACK_MARK_MISMATCH = 3,
+	/* Python frames may be another interpreter's (CPython up to 3.11) */
+	STACK_MARK_SUBINTERPRETER = 4,
 	STACK_MARK_CODE_TABLE_FULL = 5, /* a Python frame whose name found no room */
-	STACK_MARK_STACK_TABLE_FULL =
-		6, /* the whole stack: more different ones than RECORD_STACKS_MAX */
+	/* the whole stack: more different ones than RECORD_STACKS_MAX */
+	STACK_MARK_STACK_TABLE_FULL = 6,
 	STACK_MARKS,
 };
 

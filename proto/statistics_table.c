@@ -13,8 +13,8 @@ struct rows {
 	uint32_t count, room, nr_changed;
 	uint8_t *rows;
 	bool *changed;
-	uint32_t *
-		slots; /* index + 1 by hash, 0: free; twice as many as there is room, so that every probe ends */
+	/* index + 1 by hash, 0: free; twice as many as there is room, so that every probe ends */
+	uint32_t *slots;
 };
 
 struct statistics_table {

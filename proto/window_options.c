@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* Neither strtoull() nor printf(): the guest calls this, and the first is bound to newer C libraries than it may need. */
+/* Neither strtoull() nor printf(): the guest calls this, and the first is bound to newer C libraries than it may
+ * need. */
 static const char *take_number(const char *text, uint64_t *number)
 {
 	uint64_t value = 0;

@@ -26,14 +26,15 @@ struct window_options {
 	uint64_t on_ns,
 		period_ns; /* the first on_ns of each period since the epoch; 0: all of it */
 	enum window_range range;
-	uint32_t
-		every; /* of ranges of the profiler or NVTX one in so many, the last of each so many; 0: all */
+	/* of ranges of the profiler or NVTX one in so many, the last of each so many; 0: all */
+	uint32_t every;
 	bool dormant; /* not before a command says so, and CUPTI is not even subscribed to until then */
 	char range_name[WINDOW_OPTIONS_NAME_MAX + 1];
 };
 
-/* "from=NS,until=NS,duty=NS/NS,dormant,every=N,range=profiler", "range=control" or "range=nvtx:NAME", each at most once and range
- * last, because the name may hold anything. NULL or "": the whole run. 0; -EINVAL: not understood, *options is the whole run. */
+/* "from=NS,until=NS,duty=NS/NS,dormant,every=N,range=profiler", "range=control" or "range=nvtx:NAME", each at most once
+ * and range last, because the name may hold anything. NULL or "": the whole run. 0; -EINVAL: not understood, *options
+ * is the whole run. */
 int window_options_parse(const char *text, struct window_options *options);
 
 /* The text that parses to *options; "": the whole run. */

@@ -1,6 +1,7 @@
-/* Slurm's side of `srun --flamegrid` (docs/cluster.md): each task of a step that asks for it is announced to `flamegrid step begin`, and the step
- * ends when what its tasks recorded is written. Whatever goes wrong, the task runs: every hook returns success. Built against the site's
- * spank.h; srun, sbatch, salloc and slurmstepd load it. Their main thread calls everything here. */
+/* Slurm's side of `srun --flamegrid` (docs/cluster.md): each task of a step that asks for it is announced to `flamegrid
+ * step begin`, and the step ends when what its tasks recorded is written. Whatever goes wrong, the task runs: every
+ * hook returns success. Built against the site's spank.h; srun, sbatch, salloc and slurmstepd load it. Their main
+ * thread calls everything here. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>

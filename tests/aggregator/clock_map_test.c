@@ -10,7 +10,8 @@
 #define US        1000ll
 #define COUNT(of) ((uint32_t)(sizeof(of) / sizeof((of)[0])))
 
-/* A clock that is five seconds ahead and gains 10 ppm; another, behind; a third that was compared with something else. */
+/* A clock that is five seconds ahead and gains 10 ppm; another, behind; a third that was compared with something
+ * else. */
 static const struct clock_offset offsets[] = {
 	{.host = 1,
 	 .reference = 7,

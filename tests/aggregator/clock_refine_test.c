@@ -27,7 +27,8 @@ static uint64_t next_random(void)
 	return state >> 33;
 }
 
-/* Each comes up to spread_ns after the first, late_host that much again; all end at once. Times are off by up to SLACK_NS. */
+/* Each comes up to spread_ns after the first, late_host that much again; all end at once. Times are off by up to
+ * SLACK_NS. */
 static void make(uint64_t spread_ns, uint32_t late_host)
 {
 	for (uint32_t i = 0; i < CALLS; i++) {

@@ -1,5 +1,5 @@
-/* A day of a site's aggregator, on a clock that the test steps: jobs come and go, some without a goodbye, and nothing but
- * their profiles is left of them. */
+/* A day of a site's aggregator, on a clock that the test steps: jobs come and go, some without a goodbye, and nothing
+ * but their profiles is left of them. */
 #include <dirent.h>
 #include <ftw.h>
 #include <limits.h>

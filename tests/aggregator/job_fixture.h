@@ -37,8 +37,8 @@ bool job_fixture_has_mark(const char *path);
 /* Pings until the job of this directory is closed: each ping gives the aggregator a turn. */
 void job_fixture_until_complete(struct test_agent *agent, const char *path);
 
-/* Asserts that the job's profile is what one whole life of the scenario gives, and nothing else. The aggregator must not
- * run; it is started and stopped once. */
+/* Asserts that the job's profile is what one whole life of the scenario gives, and nothing else. The aggregator must
+ * not run; it is started and stopped once. */
 void job_fixture_assert_undisturbed(struct aggregator_fixture *fixture, const char *path,
 				    const struct scenario *scenario);
 

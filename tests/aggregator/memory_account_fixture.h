@@ -12,8 +12,8 @@ struct memory_account_fixture {
 	struct memory_account_options options;
 };
 
-/* For cmocka: *state is a struct memory_account_fixture from set_up until tear_down. The account has the default limits and
- * tracks changes. */
+/* For cmocka: *state is a struct memory_account_fixture from set_up until tear_down. The account has the default limits
+ * and tracks changes. */
 int memory_account_fixture_set_up(void **state);
 int memory_account_fixture_tear_down(void **state);
 

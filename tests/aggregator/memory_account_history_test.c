@@ -1,5 +1,5 @@
-/* The account of memory against the plainest one there can be: all events in a list, sorted, taken one by one; and what is
- * saved of it. */
+/* The account of memory against the plainest one there can be: all events in a list, sorted, taken one by one; and what
+ * is saved of it. */
 #include "memory_account_fixture.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Our occupancy against the calculator that comes with CUDA, over many configurations. Compiled only where the toolkit is. */
+/* Our occupancy against the calculator that comes with CUDA, over many configurations. Compiled only where the toolkit
+ * is. */
 #include "aggregator/occupancy.h"
 
 #include <cuda_occupancy.h>

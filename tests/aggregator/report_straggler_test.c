@@ -125,7 +125,8 @@ static double work(const struct training *training, struct trainee *trainee, uin
 		run_on_cpu(trainee, stacks[i], now_ms, now_ms + spin_ms / 3);
 		now_ms += spin_ms / 3;
 	}
-	/* The thread of the backward pass, which launches later, waits for all that: as long as it takes, and no cause of it. */
+	/* The thread of the backward pass, which launches later, waits for all that: as long as it takes, and no cause
+	 * of it. */
 	wait_for(trainee, "engine.cpp:thread_main;libc.so.6+0x98e51;futex_wait_[k]", "futex",
 		 begin_ms, now_ms);
 	run_kernel(trainee, "gemm", "train.py:main;train.py:forward;cudaLaunchKernel", now_ms,

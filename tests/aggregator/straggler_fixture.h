@@ -1,4 +1,5 @@
-/* A job as its agents tell of it: a store in a folder of its own, one agent, ranks with collectives, GPU work and samples. Every call is asserted. */
+/* A job as its agents tell of it: a store in a folder of its own, one agent, ranks with collectives, GPU work and
+ * samples. Every call is asserted. */
 #ifndef STRAGGLER_FIXTURE_H
 #define STRAGGLER_FIXTURE_H
 
@@ -24,7 +25,8 @@ void job_keep_samples(void);
 uint32_t job_process(int32_t rank);
 void job_end(uint32_t process);
 
-/* "train.py:main;train.py:step": each frame a Python function, or a mark where there is no ':'. Equal ones are one. 0: "". */
+/* "train.py:main;train.py:step": each frame a Python function, or a mark where there is no ':'. Equal ones are one. 0:
+ * "". */
 uint32_t job_stack(const char *path);
 
 void job_communicator(uint32_t process, uint32_t id, uint64_t key, uint32_t rank,

@@ -1,5 +1,6 @@
-/* What the BPF programs cost: ns an event by the kernel's own clock of programs, with threads that work, threads that hand a byte to and fro,
- * and processes that come and go; and what the agent's side takes to read an event. Needs root. Prints; asserts nothing about time. */
+/* What the BPF programs cost: ns an event by the kernel's own clock of programs, with threads that work, threads that
+ * hand a byte to and fro, and processes that come and go; and what the agent's side takes to read an event. Needs root.
+ * Prints; asserts nothing about time. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

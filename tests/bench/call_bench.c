@@ -1,5 +1,6 @@
-/* What timing a call from the kernel's side costs its thread (host_call.bpf.c): ns a call of a function that does nothing, by the clock, without
- * probes and with them, with copies of the stack and with Python frames. Needs root. Prints; asserts nothing about time. */
+/* What timing a call from the kernel's side costs its thread (host_call.bpf.c): ns a call of a function that does
+ * nothing, by the clock, without probes and with them, with copies of the stack and with Python frames. Needs root.
+ * Prints; asserts nothing about time. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>

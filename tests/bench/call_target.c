@@ -1,4 +1,5 @@
-/* Functions that do nothing, whose calls call_bench.c has timed from the kernel's side. They begin with a push, as those of libcudart do. */
+/* Functions that do nothing, whose calls call_bench.c has timed from the kernel's side. They begin with a push, as
+ * those of libcudart do. */
 #include <stdint.h>
 
 __attribute__((visibility("default"))) void call_target(void);

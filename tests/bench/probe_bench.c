@@ -1,5 +1,5 @@
-/* What a launch costs inside the guest, by who walks its stack: the guest, the kernel in a watched probe, both. Prints, asserts nothing;
- * takes root, and BPF. The probe is in this program, and watched by it as the agent would. */
+/* What a launch costs inside the guest, by who walks its stack: the guest, the kernel in a watched probe, both. Prints,
+ * asserts nothing; takes root, and BPF. The probe is in this program, and watched by it as the agent would. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A bpf_source without an agent around it, and all that it sends, checked as it comes: nothing is named before it is defined, nothing of a
- * process is sent after its end. Fails the running test on any error. */
+/* A bpf_source without an agent around it, and all that it sends, checked as it comes: nothing is named before it is
+ * defined, nothing of a process is sent after its end. Fails the running test on any error. */
 #ifndef BPF_FIXTURE_H
 #define BPF_FIXTURE_H
 
@@ -92,8 +92,8 @@ void bpf_fixture_await_files(struct bpf_fixture *fixture, uint32_t count);
 /* Ends the capture; all names are known afterwards. */
 void bpf_fixture_stop(struct bpf_fixture *fixture);
 
-/* Runs the victim to its end in a capture of its own, which watches this process and is stopped afterwards; there must be
- * no notice. Owns: bpf_fixture_destroy(). */
+/* Runs the victim to its end in a capture of its own, which watches this process and is stopped afterwards; there must
+ * be no notice. Owns: bpf_fixture_destroy(). */
 struct bpf_fixture *bpf_fixture_capture(const struct bpf_source_options *options, const char *what,
 					uint64_t amount, struct victim_report *report);
 
@@ -111,8 +111,8 @@ uint32_t bpf_fixture_id(const struct bpf_fixture *fixture,
 int bpf_fixture_depth_of(const struct bpf_fixture *fixture, const struct host_sample *sample,
 			 const char *function);
 
-/* The Python frame so many frames from the leaf, as "file:function:line", without folders; "" for another frame; NULL: the stack is not as deep. Valid
- * until the next call. */
+/* The Python frame so many frames from the leaf, as "file:function:line", without folders; "" for another frame; NULL:
+ * the stack is not as deep. Valid until the next call. */
 const char *bpf_fixture_python(const struct bpf_fixture *fixture, const struct host_sample *sample,
 			       int depth);
 

@@ -1,5 +1,6 @@
-/* A program with known functions, each of which does one thing that the kernel can see. What it did goes to the descriptor that the
- * environment names in VICTIM_REPORT (struct victim_report); frame pointers and system calls of its own keep its stacks exact. */
+/* A program with known functions, each of which does one thing that the kernel can see. What it did goes to the
+ * descriptor that the environment names in VICTIM_REPORT (struct victim_report); frame pointers and system calls of its
+ * own keep its stacks exact. */
 #include "victim_report.h"
 
 #include <errno.h>

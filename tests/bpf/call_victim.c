@@ -103,7 +103,8 @@ static NOINLINE uint64_t victim_rounds(long count)
 	return CALLS_ROUND * (uint64_t)count;
 }
 
-/* As cuBLAS has them: more than is copied of a stack, and aligned, so that the frame's caller is found through memory. */
+/* As cuBLAS has them: more than is copied of a stack, and aligned, so that the frame's caller is found through
+ * memory. */
 static NOINLINE __attribute__((optimize("no-omit-frame-pointer"))) void
 victim_large(long a, long b, long c, long d, long e, long f, volatile long *last, long other)
 {

@@ -1,5 +1,5 @@
-/* The truth of fake NCCL (tests/support/fake_nccl/README.md), and what a source has sent of the same calls beside it. Fails the running test
- * on any difference. */
+/* The truth of fake NCCL (tests/support/fake_nccl/README.md), and what a source has sent of the same calls beside it.
+ * Fails the running test on any difference. */
 #ifndef COLLECTIVE_TRUTH_H
 #define COLLECTIVE_TRUTH_H
 

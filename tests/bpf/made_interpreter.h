@@ -1,5 +1,5 @@
-/* An interpreter with one thread that runs two functions, in the structures of any version, for who has loaded a made_python library.
- * Fails the program on any error. */
+/* An interpreter with one thread that runs two functions, in the structures of any version, for who has loaded a
+ * made_python library. Fails the program on any error. */
 #ifndef MADE_INTERPRETER_H
 #define MADE_INTERPRETER_H
 
@@ -21,8 +21,8 @@ struct made_interpreter {
 	struct fake_code leaf, root;
 };
 
-/* path: of the library. threads, frames: the minor versions whose lists of threads, and whose frames and codes, it has; frames 0: those of threads, but what should be code is
- * none. Nothing is seen yet. */
+/* path: of the library. threads, frames: the minor versions whose lists of threads, and whose frames and codes, it has;
+ * frames 0: those of threads, but what should be code is none. Nothing is seen yet. */
 void made_interpreter_create(struct made_interpreter *made, const char *path, unsigned threads,
 			     unsigned frames);
 

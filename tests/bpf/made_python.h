@@ -1,4 +1,5 @@
-/* A library that looks like CPython's to whoever reads files and memory: made_python.c. The structures are put up by who loads it. */
+/* A library that looks like CPython's to whoever reads files and memory: made_python.c. The structures are put up by
+ * who loads it. */
 #ifndef MADE_PYTHON_H
 #define MADE_PYTHON_H
 

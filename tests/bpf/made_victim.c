@@ -1,8 +1,8 @@
 /* A program with an interpreter that only looks like one: it works before that starts, in it, and after it has stopped.
- * usage: made_victim LIBRARY,THREADS,FRAMES NS (made_interpreter.h); what it does in the interpreter goes to the descriptor in
- * VICTIM_REPORT, and so on as bpf_victim.c.
- * usage: made_victim LIBRARY,THREADS,FRAMES,hidden COUNT: waits so often in an interpreter that hides its thread, after a byte of standard
- * input; then, until there is another, in one that does not, from cpu_begin_ns to cpu_end_ns. */
+ * usage: made_victim LIBRARY,THREADS,FRAMES NS (made_interpreter.h); what it does in the interpreter goes to the
+ * descriptor in VICTIM_REPORT, and so on as bpf_victim.c. usage: made_victim LIBRARY,THREADS,FRAMES,hidden COUNT: waits
+ * so often in an interpreter that hides its thread, after a byte of standard input; then, until there is another, in
+ * one that does not, from cpu_begin_ns to cpu_end_ns. */
 #include "made_interpreter.h"
 #include "victim_report.h"
 

@@ -26,8 +26,8 @@ static unsigned line_of(const char *text)
 	return line;
 }
 
-/* Until the agent has found the interpreter, however long it waits for a processor. What the process does before then has
- * no frames. */
+/* Until the agent has found the interpreter, however long it waits for a processor. What the process does before then
+ * has no frames. */
 static void await_interpreter(struct bpf_fixture *fixture, pid_t pid)
 {
 	int pythons = kernel_map_find("pythons");
@@ -103,8 +103,8 @@ static bool in_report(const struct host_sample *sample, const struct victim_repo
 	return sample->time_ns > report->begin_ns && sample->time_ns < report->end_ns;
 }
 
-/* Nearly all samples of the main thread's part have these callers, innermost first; what is between two functions is on the native stack. Lines
- * 0: any. A sample in ten may lie before or behind the first function's own work. */
+/* Nearly all samples of the main thread's part have these callers, innermost first; what is between two functions is on
+ * the native stack. Lines 0: any. A sample in ten may lie before or behind the first function's own work. */
 struct caller {
 	const char *function;
 	unsigned line;

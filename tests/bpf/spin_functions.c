@@ -1,4 +1,5 @@
-/* Spins in ten stacks, main to leaf, in known proportions, for SECONDS: what one sampler says of it, another must, too. */
+/* Spins in ten stacks, main to leaf, in known proportions, for SECONDS: what one sampler says of it, another must,
+ * too. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>

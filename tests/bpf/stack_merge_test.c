@@ -7,8 +7,8 @@
 
 #define FRAMES_MAX 16u
 
-/* native: a letter a frame, leaf first, 'L' an evaluation loop; python: a digit a frame, a '|' behind each that ends its segment. What comes
- * out, in the same letters; marks are '?' (missing), '!' (mismatch) and '.' (truncated). */
+/* native: a letter a frame, leaf first, 'L' an evaluation loop; python: a digit a frame, a '|' behind each that ends
+ * its segment. What comes out, in the same letters; marks are '?' (missing), '!' (mismatch) and '.' (truncated). */
 static void check(enum stack_mode mode, const char *native, const char *python, bool complete,
 		  bool cut, const char *wanted)
 {

@@ -1,5 +1,5 @@
-/* A program that makes CUDA calls as it is told to (call_victim.c, call_victim.py): started, told and ended. Fails the running test on any
- * error. */
+/* A program that makes CUDA calls as it is told to (call_victim.c, call_victim.py): started, told and ended. Fails the
+ * running test on any error. */
 #ifndef VICTIM_ORDERS_H
 #define VICTIM_ORDERS_H
 
@@ -15,7 +15,8 @@ struct victim {
 	uint64_t calls, ns;     /* of all answers */
 };
 
-/* In the environment: what has to be loaded into a victim before all else, as into one that loads files built with a sanitizer. */
+/* In the environment: what has to be loaded into a victim before all else, as into one that loads files built with a
+ * sanitizer. */
 #define VICTIM_PRELOAD "VICTIM_PRELOAD"
 
 /* Starts path, with up to two arguments, NULL: none. */
@@ -23,7 +24,8 @@ void victim_begin(struct victim *victim, const char *path);
 void victim_begin_with(struct victim *victim, const char *path, const char *first,
 		       const char *second);
 
-/* Tells it to do something, and waits until it has, while the fixture, if there is one, passes. Returns the calls that it made. */
+/* Tells it to do something, and waits until it has, while the fixture, if there is one, passes. Returns the calls that
+ * it made. */
 __attribute__((format(printf, 3, 4))) uint64_t
 victim_order(struct bpf_fixture *fixture, struct victim *victim, const char *format, ...);
 

@@ -92,7 +92,7 @@ same_lines() {
 	if [ -s "$2" ] && cmp -s "$2" "$3"; then ok "$1 ($(wc -l <"$2") lines)"; else not_ok "$1"; diff "$2" "$3" | head -n 10; fi
 }
 
-# profile_pair PROFILE-DIR TRUTH WHAT: the profile equals the truth, to the nanosecond.
+# compare_with_truth PROFILE-DIR TRUTH WHAT: the profile equals the truth, to the nanosecond.
 compare_with_truth() {
 	by_stream "$1" --unit ns >"$scratch/have.ns"
 	truth_by_stream valid_ns "$2" >"$scratch/want.ns"

@@ -295,8 +295,8 @@ static int send_lingering(const char *path)
 	return 0;
 }
 
-/* A process that ends does not wait for what it closes (inet_release() in the kernel's net/ipv4/af_inet.c). A close() of
- * our own might be the last, and wait itself. */
+/* A process that ends does not wait for what it closes (inet_release() in the kernel's net/ipv4/af_inet.c). A close()
+ * of our own might be the last, and wait itself. */
 static int lingers(const char *path)
 {
 	for (int round = 0; round < ROUNDS; round++) {

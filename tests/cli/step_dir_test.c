@@ -88,7 +88,8 @@ static void a_directory_that_others_can_enter_is_not_used(void **state)
 	assert_int_equal(unlink(dir.path), 0);
 }
 
-/* A name that can be computed beforehand was taken, and is given back while the step runs: all of the step meet all the same. */
+/* A name that can be computed beforehand was taken, and is given back while the step runs: all of the step meet all the
+ * same. */
 static void a_name_that_another_user_has_taken_is_not_needed(void **state)
 {
 	struct step_dir taken, first, second;

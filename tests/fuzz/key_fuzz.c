@@ -1,4 +1,5 @@
-/* Files of keys. What is read serves the role that it was read for, and is the same when it is written and read again. */
+/* Files of keys. What is read serves the role that it was read for, and is the same when it is written and read
+ * again. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Source lines and inlined functions of a hostile ELF file's DWARF. Every description is terminated, and is the same when
- * it is asked for again. */
+/* Source lines and inlined functions of a hostile ELF file's DWARF. Every description is terminated, and is the same
+ * when it is asked for again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* The text of /proc/PID/maps, and what is remembered of it. Where all lines are mappings in the order of their addresses,
- * bisection finds what reading line by line finds; the last mapping that was added is the one that holds an address. */
+/* The text of /proc/PID/maps, and what is remembered of it. Where all lines are mappings in the order of their
+ * addresses, bisection finds what reading line by line finds; the last mapping that was added is the one that holds an
+ * address. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,8 @@ static void check_bisection(const char *text, size_t size, uint32_t count)
 		for (uint32_t k = 0; k < 2; k++) {
 			bool found = maps_file_find(text, size, inside[k], &entry);
 
-			/* Numbers that the kernel does not write, as "0x1" or "-1", are mappings to one of them alone. */
+			/* Numbers that the kernel does not write, as "0x1" or "-1", are mappings to one of them
+			 * alone. */
 			if (found && (entry.start != entries[i].start || entry.end != entries[i].end ||
 				      entry.path_size != entries[i].path_size))
 				abort();

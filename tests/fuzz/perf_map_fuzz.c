@@ -1,5 +1,5 @@
-/* Perf maps. The process is itself the one with generated code. A map that is read in two parts is the same as one that is
- * read at once, and a name has no control characters. */
+/* Perf maps. The process is itself the one with generated code. A map that is read in two parts is the same as one that
+ * is read at once, and a name has no control characters. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The inputs of ring_fuzz: what a guest writes into its ring, as a list of these, each with its bytes behind it. Numbers
- * are taken modulo what there is. */
+/* The inputs of ring_fuzz: what a guest writes into its ring, as a list of these, each with its bytes behind it.
+ * Numbers are taken modulo what there is. */
 #ifndef RING_EDIT_H
 #define RING_EDIT_H
 

@@ -1,5 +1,5 @@
-/* Files of the symbol cache, as they are and with the checksum mended. What is loaded equals what is stored of it and loaded
- * again. */
+/* Files of the symbol cache, as they are and with the checksum mended. What is loaded equals what is stored of it and
+ * loaded again. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The whole guest beside a profiler that uses CUPTI's activity API without subscribing, and whose calls the guest does not see,
- * on fake CUDA. */
+/* The whole guest beside a profiler that uses CUPTI's activity API without subscribing, and whose calls the guest does
+ * not see, on fake CUDA. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,7 +15,8 @@
 #define ARGV(...)        ((const char *const[]){FAKE_PROFILER, __VA_ARGS__ __VA_OPT__(, ) NULL})
 #define ENVIRONMENT(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* The program synchronizes after each 100 launches, and the guest looks but now and then: on a slow machine several such rounds later. */
+/* The program synchronizes after each 100 launches, and the guest looks but now and then: on a slow machine several
+ * such rounds later. */
 #define IN_FLIGHT_MAX 500u
 
 static struct test_agent agent;

@@ -122,7 +122,8 @@ static void check_task(const struct task *task, bool ranks_known, uint32_t plans
 	plans[task->plan] = call->correlation_id;
 }
 
-/* Each task of the truth that is not captured; those of a plan have one launch, and no other plan has it. Returns their number. */
+/* Each task of the truth that is not captured; those of a plan have one launch, and no other plan has it. Returns their
+ * number. */
 static uint32_t check_tasks(bool ranks_known)
 {
 	uint32_t plans[PLANS] = {0}, nr = 0;

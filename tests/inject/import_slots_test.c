@@ -1,4 +1,5 @@
-/* Import slots of libraries that are loaded here, bound at once and bound at the first call; and of objects that are made up. */
+/* Import slots of libraries that are loaded here, bound at once and bound at the first call; and of objects that are
+ * made up. */
 #include "inject/import_slots.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,6 @@
-/* NCCL as the caller of its profiler plugins, in each version of their interface, and a ring in whose other end the agent reads what came of
- * it. One for each test program; fails the running test on any error. A caller is used by one thread at a time, the agent's side by one. */
+/* NCCL as the caller of its profiler plugins, in each version of their interface, and a ring in whose other end the
+ * agent reads what came of it. One for each test program; fails the running test on any error. A caller is used by one
+ * thread at a time, the agent's side by one. */
 #ifndef NCCL_FIXTURE_H
 #define NCCL_FIXTURE_H
 

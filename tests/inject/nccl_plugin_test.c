@@ -1,4 +1,5 @@
-/* The guest as a plugin of NCCL: each version of the interface, called as NCCL calls it, with that of fake NCCL, which is written down on its own. */
+/* The guest as a plugin of NCCL: each version of the interface, called as NCCL calls it, with that of fake NCCL, which
+ * is written down on its own. */
 #include "inject/nccl_plugin.h"
 
 #include <setjmp.h>

@@ -121,8 +121,8 @@ static void compare_whole(const struct outcome *outcome)
 	assert_int_equal(outcome->recorded, outcome->inside);
 }
 
-/* Each launch has a record, or is counted as one without, but for those of the moment when the records are taken back: when
- * that is, after the session, is for the scheduler to say. */
+/* Each launch has a record, or is counted as one without, but for those of the moment when the records are taken back:
+ * when that is, after the session, is for the scheduler to say. */
 static void compare_counts(const struct outcome *outcome)
 {
 	assert_int_equal(agent.nr_launches, outcome->launched);

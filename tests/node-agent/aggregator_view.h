@@ -1,5 +1,5 @@
-/* What an aggregator would know of what one agent sends, checked as it comes: no gap, nothing named before it is defined.
- * Fails the running test on any error. */
+/* What an aggregator would know of what one agent sends, checked as it comes: no gap, nothing named before it is
+ * defined. Fails the running test on any error. */
 #ifndef AGGREGATOR_VIEW_H
 #define AGGREGATOR_VIEW_H
 

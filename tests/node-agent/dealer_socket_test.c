@@ -183,7 +183,8 @@ static void an_end_without_keys_is_a_refusal(void **state)
 	dealer_socket_destroy(dealer);
 }
 
-/* A thread of ZeroMQ that tells of a lost connection while nobody reads waits for ever, and no connection is made any more. */
+/* A thread of ZeroMQ that tells of a lost connection while nobody reads waits for ever, and no connection is made any
+ * more. */
 static void the_telling_ends_before_its_reader_is_closed(void **state)
 {
 	struct fixture *fixture = *state;

@@ -1,5 +1,5 @@
-/* The test program itself, started again as a guest in a process of its own. Not a fork: of a process with threads it may
- * find their locks taken. Fails the running test on any error. */
+/* The test program itself, started again as a guest in a process of its own. Not a fork: of a process with threads it
+ * may find their locks taken. Fails the running test on any error. */
 #ifndef GUEST_PROGRAM_H
 #define GUEST_PROGRAM_H
 

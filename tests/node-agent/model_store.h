@@ -1,5 +1,5 @@
-/* The aggregator of ring_model.h: what it has received, and what of that is stored. It may die at any moment and comes back
- * with what was stored. By the rules of proto/wire.md ("Order and loss"). */
+/* The aggregator of ring_model.h: what it has received, and what of that is stored. It may die at any moment and comes
+ * back with what was stored. By the rules of proto/wire.md ("Order and loss"). */
 #ifndef MODEL_STORE_H
 #define MODEL_STORE_H
 

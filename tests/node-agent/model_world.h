@@ -1,5 +1,5 @@
-/* The world of ring_model.h: guests, agents and the aggregator. For ring_model.c and model_agent.c, and included nowhere
- * else. */
+/* The world of ring_model.h: guests, agents and the aggregator. For ring_model.c and model_agent.c, and included
+ * nowhere else. */
 #ifndef MODEL_WORLD_H
 #define MODEL_WORLD_H
 

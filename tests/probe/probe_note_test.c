@@ -74,7 +74,8 @@ static void another_name_is_not_found(void **state)
 	free(image);
 }
 
-/* The note's sizes and addresses stand before its owner's name: 12 bytes of head, then behind the name three addresses. */
+/* The note's sizes and addresses stand before its owner's name: 12 bytes of head, then behind the name three
+ * addresses. */
 static void notes_that_make_no_sense_are_refused(void **state)
 {
 	struct probe_note note;

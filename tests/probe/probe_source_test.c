@@ -168,8 +168,8 @@ static bool is_alike(const struct probe_stacks *stacks, uint32_t a, uint32_t b)
 	return depth == other_depth && memcmp(words, others, depth * sizeof(*words)) == 0;
 }
 
-/* How many of a round's launches have their stack; all of one thread are made in one place, so they have the same, also when the kernel makes
- * a call of the probe after its first use. */
+/* How many of a round's launches have their stack; all of one thread are made in one place, so they have the same, also
+ * when the kernel makes a call of the probe after its first use. */
 static uint32_t join(const struct victim *victim, struct probe_stacks *stacks)
 {
 	uint32_t found = 0;

@@ -1,5 +1,5 @@
-/* A function that calls nothing, keeps variables on its stack and holds a probe. Compiled twice, with RED_ZONE_NAME: with a red zone, where
- * they lie below the stack pointer, and without. */
+/* A function that calls nothing, keeps variables on its stack and holds a probe. Compiled twice, with RED_ZONE_NAME:
+ * with a red zone, where they lie below the stack pointer, and without. */
 #include <stdint.h>
 
 #include "inject/probe_point.h"

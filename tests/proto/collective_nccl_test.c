@@ -42,8 +42,8 @@ static void operations_and_results_have_the_library_s_numbers(void **state)
 	assert_int_equal(COLLECTIVE_IN_PROGRESS, ncclInProgress);
 }
 
-/* A struct above 16 bytes is passed on the stack (System V ABI for x86-64, 3.2.3); the functions have the arguments that
- * bpf/collective.bpf.c reads, in this order. */
+/* A struct above 16 bytes is passed on the stack (System V ABI for x86-64, 3.2.3); the functions have the arguments
+ * that bpf/collective.bpf.c reads, in this order. */
 static void functions_have_the_arguments_that_are_read(void **state)
 {
 	ncclResult_t (*init)(ncclComm_t *, int, ncclUniqueId, int) = NULL;

@@ -1,4 +1,5 @@
-/* The documents name every counter: the man page with its sentence, docs/data-loss.md with what is to be done. ARGS: both. */
+/* The documents name every counter: the man page with its sentence, docs/data-loss.md with what is to be done. ARGS:
+ * both. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

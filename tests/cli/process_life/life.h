@@ -1,5 +1,5 @@
-/* Small programs on fake CUDA, each of which lives and ends in a way of its own: `process_life NAME`. What they print and
- * how they end is the same in every run. */
+/* Small programs on fake CUDA, each of which lives and ends in a way of its own: `process_life NAME`. What they print
+ * and how they end is the same in every run. */
 #ifndef LIFE_H
 #define LIFE_H
 

@@ -1,7 +1,7 @@
-/* A program that has no runtime library: it opens libcuda by name, as JIT compilers and Go programs do. Before, it opens
- * the libraries that LIFE_OPEN names, with a colon between them, for itself alone. It runs on real CUDA, too; "child" and
- * "after" as argument print what the driver says in a forked child, and after its own exit handler; a number is how many
- * launches to make, with pauses. */
+/* A program that has no runtime library: it opens libcuda by name, as JIT compilers and Go programs do. Before, it
+ * opens the libraries that LIFE_OPEN names, with a colon between them, for itself alone. It runs on real CUDA, too;
+ * "child" and "after" as argument print what the driver says in a forked child, and after its own exit handler; a
+ * number is how many launches to make, with pauses. */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
-/* An allocation-bound program: stream-ordered allocations and frees as fast as they go, so what is timed is the path of an
- * allocation and what a profiler adds to it.
- * Usage: alloc_bound [pairs per round]
- * Prints ns for an allocation and its free, a figure for each of five rounds, and last how many pairs there were.
- * Build: gcc -O2 -g alloc_bound.c -lcudart -o alloc_bound; or, with FAKE_CUDA, against fake CUDA. */
+/* An allocation-bound program: stream-ordered allocations and frees as fast as they go, so what is timed is the path of
+ * an allocation and what a profiler adds to it. Usage: alloc_bound [pairs per round] Prints ns for an allocation and
+ * its free, a figure for each of five rounds, and last how many pairs there were. Build: gcc -O2 -g alloc_bound.c
+ * -lcudart -o alloc_bound; or, with FAKE_CUDA, against fake CUDA. */
 #include <cuda_runtime_api.h>
 #include <stdint.h>
 #include <stdio.h>

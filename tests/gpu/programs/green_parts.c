@@ -1,7 +1,6 @@
-/* Work in parts of a GPU: two green contexts of 16 and 32 multiprocessors and the whole, each with launches from functions of their own.
- * On a real GPU and on fake CUDA alike; nothing is linked.
- * Usage: green_parts [launches]
- * Prints how many launches each function made, and the multiprocessors of both parts. */
+/* Work in parts of a GPU: two green contexts of 16 and 32 multiprocessors and the whole, each with launches from
+ * functions of their own. On a real GPU and on fake CUDA alike; nothing is linked. Usage: green_parts [launches] Prints
+ * how many launches each function made, and the multiprocessors of both parts. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -18,8 +18,9 @@ void activity_buffer_set_callbacks(CUpti_BuffersCallbackRequestFunc request,
 /* Each thread its own buffer (the default), or all threads one. */
 void activity_buffer_set_per_thread(bool per_thread);
 
-/* An operation without a row is none of the truth's: a resource. Copies the record into the calling thread's buffer, asking the application for one where needed.
- * zeroed: the record carries no times on purpose. false: no room was given, nothing was written. */
+/* An operation without a row is none of the truth's: a resource. Copies the record into the calling thread's buffer,
+ * asking the application for one where needed. zeroed: the record carries no times on purpose. false: no room was
+ * given, nothing was written. */
 bool activity_buffer_append(const void *record, size_t size, const struct sim_operation *operation,
 			    bool zeroed);
 

@@ -86,7 +86,8 @@ void activity_resource_created(uint32_t cbid, struct sim_context *context,
 		put_stream(context, stream);
 }
 
-/* As was seen of CUPTI 13.0 on a GPU, only what no program made is told of when asked: no green context, and no stream but a context's own. */
+/* As was seen of CUPTI 13.0 on a GPU, only what no program made is told of when asked: no green context, and no stream
+ * but a context's own. */
 static void dump_context(struct sim_context *context)
 {
 	if (!context->parent)

@@ -1,5 +1,6 @@
 /* Which CUPTI this is: fake libcupti is built once for each version that differs. Sizes of records as in NVIDIA's
- * headers of that version, of 13.1 and later by what its release notes say was appended; CUPTI fills the newest struct. */
+ * headers of that version, of 13.1 and later by what its release notes say was appended; CUPTI fills the newest
+ * struct. */
 #ifndef CUPTI_BUILD_H
 #define CUPTI_BUILD_H
 

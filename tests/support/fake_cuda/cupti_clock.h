@@ -1,5 +1,6 @@
-/* CUPTI's clock: the simulation's (sim_clock.h), or one that the program has put in its place. GPU times are put on that clock when records
- * are given out, by readings of both clocks, as CUPTI 13.0 does (tests/gpu/programs/clock_probe.cu). Any thread. */
+/* CUPTI's clock: the simulation's (sim_clock.h), or one that the program has put in its place. GPU times are put on
+ * that clock when records are given out, by readings of both clocks, as CUPTI 13.0 does
+ * (tests/gpu/programs/clock_probe.cu). Any thread. */
 #ifndef CUPTI_CLOCK_H
 #define CUPTI_CLOCK_H
 

@@ -164,8 +164,8 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *handle, CUpti_CallbackFunc ca
 	*handle = NULL;
 	if (cupti_build_refusal() != CUPTI_SUCCESS)
 		return cupti_build_refusal();
-	/* As seen of CUPTI 13.0: the first subscription waits for all GPU work, and crashes inside a callback that CUPTI was
-	 * left from. */
+	/* As seen of CUPTI 13.0: the first subscription waits for all GPU work, and crashes inside a callback that
+	 * CUPTI was left from. */
 	if (in_callback && atomic_load(&left_within))
 		abort();
 	if (atomic_exchange(&afresh, false))

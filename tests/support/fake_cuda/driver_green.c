@@ -1,4 +1,5 @@
-/* Green contexts of the driver API: parts of a device's multiprocessors. That they hold back what runs in them is not simulated. */
+/* Green contexts of the driver API: parts of a device's multiprocessors. That they hold back what runs in them is not
+ * simulated. */
 #include "driver_call.h"
 
 #include <stdatomic.h>

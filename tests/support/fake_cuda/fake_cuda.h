@@ -52,14 +52,15 @@ void fake_cuda_call_site(const char *name);
  * launch. Returns 0; -EINVAL: min_ns above max_ns; -ENOMEM. */
 int fake_cuda_set_kernel_ns(const char *name, uint64_t min_ns, uint64_t max_ns);
 
-/* Says that the host (device -1) or a device, by its ordinal, touches that part of one managed allocation: what does not
- * lie there faults and migrates. Returns 0; -1: no managed memory, or no such device. */
+/* Says that the host (device -1) or a device, by its ordinal, touches that part of one managed allocation: what does
+ * not lie there faults and migrates. Returns 0; -1: no managed memory, or no such device. */
 int fake_cuda_touch(const void *address, size_t size_bytes, int device);
 
 /* Whether a CUpti_ActivityKind is recorded now: 1 or 0. */
 int fake_cuda_traces(uint32_t kind);
 
-/* A kernel whose end is decided elsewhere, once it has begun. Called by fake CUDA's threads under locks of its own: no CUDA within. */
+/* A kernel whose end is decided elsewhere, once it has begun. Called by fake CUDA's threads under locks of its own: no
+ * CUDA within. */
 struct fake_cuda_open {
 	void (*begin)(struct fake_cuda_open *open,
 		      uint64_t start_ns); /* once: the device begins it then */
@@ -67,8 +68,8 @@ struct fake_cuda_open {
 	bool (*end)(struct fake_cuda_open *open, uint64_t *end_ns);
 };
 
-/* The calling thread's next kernel that runs on a stream is such a one. Borrowed until end() has said true. Its duration is not the
- * kernel's; what is submitted to the stream after it begins when it has ended. */
+/* The calling thread's next kernel that runs on a stream is such a one. Borrowed until end() has said true. Its
+ * duration is not the kernel's; what is submitted to the stream after it begins when it has ended. */
 void fake_cuda_open_next(struct fake_cuda_open *open);
 
 /* Writes the truth (README.md) to path now, NULL: to what FAKE_CUDA_TRUTH names. Launches that run

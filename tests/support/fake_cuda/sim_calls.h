@@ -10,8 +10,8 @@ struct sim_call;
 /* A call ends that was traced from its beginning. result: CUresult or cudaError_t. */
 void sim_calls_count(const struct sim_call *call, int result);
 
-/* A line for each function, "#call", "runtime" or "driver", name, count, failed; and for each of its errors, "#failed", API,
- * name, error, count. 600, not ready, is no failure. */
+/* A line for each function, "#call", "runtime" or "driver", name, count, failed; and for each of its errors, "#failed",
+ * API, name, error, count. 600, not ready, is no failure. */
 void sim_calls_write(FILE *file);
 
 #endif

@@ -31,7 +31,8 @@ struct sim_context {
 struct sim_context *sim_context_create(int ordinal);
 /* A green context, whose parent stays longer than it does. NULL: out of memory. */
 struct sim_context *sim_context_create_part(struct sim_context *parent, uint32_t multiprocessors);
-/* What CUPTI's callbacks, and its records of streams and waits, take it for: the parent of a green context, else itself. */
+/* What CUPTI's callbacks, and its records of streams and waits, take it for: the parent of a green context, else
+ * itself. */
 struct sim_context *sim_context_whole(struct sim_context *context); /* NULL: NULL */
 /* Reports CONTEXT_DESTROY_STARTING, then destroys its streams. */
 void sim_context_destroy(struct sim_context *context);

@@ -64,8 +64,8 @@ struct sim_node *sim_graph_add_conditional(struct sim_graph *graph,
 					   uint32_t value);
 void sim_graph_remove(struct sim_node *node);
 
-/* Copies nodes one by one, with all that is in them, into a graph that was created for that. false: out of memory; what is
- * there so far stays. */
+/* Copies nodes one by one, with all that is in them, into a graph that was created for that. false: out of memory; what
+ * is there so far stays. */
 bool sim_graph_copy_nodes(struct sim_graph *copy, const struct sim_graph *original);
 
 /* A graph that nobody was told of yet; in zeroed memory, or NULL: in its own. */

@@ -8,7 +8,8 @@
 #include "sim_stream.h"
 #include "sim_trace.h"
 
-/* The driver makes another graph of the same shape, and tells of it and of those of its nodes that have graphs in them. */
+/* The driver makes another graph of the same shape, and tells of it and of those of its nodes that have graphs in
+ * them. */
 static struct sim_graph *make_rest(const struct sim_graph *graph)
 {
 	struct sim_graph *rest = sim_graph_create();
@@ -65,8 +66,8 @@ static bool replace_copies(struct sim_graph_exec *exec, struct sim_graph *graph)
 	return true;
 }
 
-/* Nodes of child graphs and of bodies become the executable graph's own, numbered on from its last: all of one graph, then
- * those of the graphs in it. */
+/* Nodes of child graphs and of bodies become the executable graph's own, numbered on from its last: all of one graph,
+ * then those of the graphs in it. */
 static void take_in(struct sim_graph_exec *exec, struct sim_graph *graph)
 {
 	for (struct sim_node *node = graph->nodes; node; node = node->next) {

@@ -1,5 +1,5 @@
-/* What happens besides the work of devices: the host waits, loads code, moves managed memory, and pays for being traced.
- * Counted in the truth by kind, name and device, and reported to the tracer. Any thread. */
+/* What happens besides the work of devices: the host waits, loads code, moves managed memory, and pays for being
+ * traced. Counted in the truth by kind, name and device, and reported to the tracer. Any thread. */
 #ifndef SIM_HOST_H
 #define SIM_HOST_H
 
@@ -34,8 +34,8 @@ void sim_host_asked(const struct sim_context *context, enum sim_sync type, uint3
 		    uint64_t start_ns, bool done);
 void sim_host_want_all(bool all);
 
-/* Counts and reports the operation, whose kind, detail and times are set; name is copied. ordinal: SIM_NO_ORDINAL: of no
- * one device. */
+/* Counts and reports the operation, whose kind, detail and times are set; name is copied. ordinal: SIM_NO_ORDINAL: of
+ * no one device. */
 void sim_host_note(struct sim_operation *operation, const char *name, int ordinal);
 
 /* Counts a load of code, which no record tells of. */

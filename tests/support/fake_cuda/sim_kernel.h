@@ -30,7 +30,8 @@ bool sim_kernel_is_first_use(const struct sim_kernel *kernel);
 
 const char *sim_kernel_name(const struct sim_kernel *kernel);
 
-/* What the compiler would have made of it, decided by the name: registers of a thread, bytes of static shared memory. */
+/* What the compiler would have made of it, decided by the name: registers of a thread, bytes of static shared
+ * memory. */
 uint32_t sim_kernel_registers(const struct sim_kernel *kernel);
 uint32_t sim_kernel_static_shared(const struct sim_kernel *kernel);
 

@@ -1,6 +1,6 @@
-/* Operations whose times are not known yet, because a kernel before them on their stream, or they themselves, end when somebody else says so
- * (fake_cuda_open_next()). Part of the streams, whose lock is around each queue. A thread of its own looks after them as long as there
- * are any. */
+/* Operations whose times are not known yet, because a kernel before them on their stream, or they themselves, end when
+ * somebody else says so (fake_cuda_open_next()). Part of the streams, whose lock is around each queue. A thread of its
+ * own looks after them as long as there are any. */
 #ifndef SIM_OPEN_H
 #define SIM_OPEN_H
 

@@ -1,5 +1,5 @@
-/* Every record that the application is given complete and with times, one by one, in the file that FAKE_CUDA_RECORDS names
- * (README.md). Any thread. */
+/* Every record that the application is given complete and with times, one by one, in the file that FAKE_CUDA_RECORDS
+ * names (README.md). Any thread. */
 #ifndef SIM_RECORD_LOG_H
 #define SIM_RECORD_LOG_H
 

@@ -65,10 +65,10 @@ struct sim_tracer {
 /* NULL: nobody traces. Borrowed for ever. */
 void sim_trace_set_tracer(const struct sim_tracer *tracer);
 
-/* Around each API function. The outermost call of a thread draws a correlation id while somebody
- * traces; calls nested in it share it. As seen of CUPTI 13.0 (one thread that launched on two GPUs), a thread whose callback
- * is switched off within a call keeps that call's id for all that follows, until ids begin anew. result: CUresult or
- * cudaError_t, shown to the callback. */
+/* Around each API function. The outermost call of a thread draws a correlation id while somebody traces; calls nested
+ * in it share it. As seen of CUPTI 13.0 (one thread that launched on two GPUs), a thread whose callback is switched off
+ * within a call keeps that call's id for all that follows, until ids begin anew. result: CUresult or cudaError_t, shown
+ * to the callback. */
 void sim_trace_enter(struct sim_call *call);
 void sim_trace_exit(struct sim_call *call, void *result);
 

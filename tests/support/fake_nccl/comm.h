@@ -1,4 +1,5 @@
-/* Fake NCCL's communicators. A handle that is given back is the next one that is given out. Any thread; one at a time for each of them. */
+/* Fake NCCL's communicators. A handle that is given back is the next one that is given out. Any thread; one at a time
+ * for each of them. */
 #ifndef COMM_H
 #define COMM_H
 
@@ -34,7 +35,8 @@ struct ncclComm {
 	uint32_t nr_splits; /* that it is the parent of */
 	uint64_t sequence, function_sequences[FAKE_FUNCTIONS];
 
-	/* What the plugin is told (profiler.h): a hash of its own, and how often each function was posted; and the truth of that. */
+	/* What the plugin is told (profiler.h): a hash of its own, and how often each function was posted; and the
+	 * truth of that. */
 	uint64_t hash;
 	void *profiler_context;
 	bool profiled;
@@ -58,7 +60,8 @@ uint64_t comm_split_key(uint64_t parent, int32_t color, uint32_t split);
 /* Waits for the other ranks. */
 ncclResult_t comm_join(struct ncclComm *comm);
 
-/* Waits for the parent's other ranks, and gives the new one its place among those of its colour. *newcomm is written at the end. */
+/* Waits for the parent's other ranks, and gives the new one its place among those of its colour. *newcomm is written at
+ * the end. */
 ncclResult_t comm_split(struct ncclComm *parent, uint32_t split, int color, int key,
 			ncclComm_t *newcomm);
 

@@ -1,4 +1,5 @@
-/* How fake NCCL's public functions are exported, as NCCL's are: the function itself is "pnccl...", "nccl..." a weak second name of it. */
+/* How fake NCCL's public functions are exported, as NCCL's are: the function itself is "pnccl...", "nccl..." a weak
+ * second name of it. */
 #ifndef EXPORTED_H
 #define EXPORTED_H
 

@@ -1,5 +1,5 @@
-/* Groups of calls of a thread: what is called within is done at the end of the outermost, initializations at the same time, each in a thread
- * of its own, and launches after them. Each thread has its own. */
+/* Groups of calls of a thread: what is called within is done at the end of the outermost, initializations at the same
+ * time, each in a thread of its own, and launches after them. Each thread has its own. */
 #ifndef GROUP_H
 #define GROUP_H
 

@@ -1,5 +1,5 @@
-/* The profiler plugin that NCCL_PROFILER_PLUGIN names: loaded with the first communicator, closed with the last, told of what NCCL tells (README.md).
- * Any thread. */
+/* The profiler plugin that NCCL_PROFILER_PLUGIN names: loaded with the first communicator, closed with the last, told
+ * of what NCCL tells (README.md). Any thread. */
 #ifndef PROFILER_H
 #define PROFILER_H
 

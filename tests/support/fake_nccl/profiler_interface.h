@@ -1,5 +1,6 @@
-/* NCCL's interface to profiler plugins, versions 1 to 7, as far as fake NCCL speaks it: what NCCL 2.23 to 2.30 hand to a plugin (NVIDIA/nccl,
- * src/include/plugin/profiler). Written out here on its own, so that a plugin's idea of it is held against another one. */
+/* NCCL's interface to profiler plugins, versions 1 to 7, as far as fake NCCL speaks it: what NCCL 2.23 to 2.30 hand to
+ * a plugin (NVIDIA/nccl, src/include/plugin/profiler). Written out here on its own, so that a plugin's idea of it is
+ * held against another one. */
 #ifndef PROFILER_INTERFACE_H
 #define PROFILER_INTERFACE_H
 

@@ -1,4 +1,5 @@
-/* What was called, a line for each outermost public call that a profiler must show (README.md), in FAKE_NCCL_TRUTH. Any thread. */
+/* What was called, a line for each outermost public call that a profiler must show (README.md), in FAKE_NCCL_TRUTH. Any
+ * thread. */
 #ifndef TRUTH_H
 #define TRUTH_H
 

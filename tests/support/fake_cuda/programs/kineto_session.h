@@ -1,7 +1,7 @@
-/* What PyTorch's profiler does with CUPTI, in a library that imports it: subscribes once, before its first session, and gives up
- * GPU records for the life of the process if that fails; asks with the subscription for contexts alone; takes the records by the
- * activity API, and none at all if by the end of a session all of its buffers have come by themselves. Single-threaded but for
- * CUPTI's callbacks. */
+/* What PyTorch's profiler does with CUPTI, in a library that imports it: subscribes once, before its first session, and
+ * gives up GPU records for the life of the process if that fails; asks with the subscription for contexts alone; takes
+ * the records by the activity API, and none at all if by the end of a session all of its buffers have come by
+ * themselves. Single-threaded but for CUPTI's callbacks. */
 #ifndef KINETO_SESSION_H
 #define KINETO_SESSION_H
 
