@@ -16,7 +16,7 @@
 /* offsets[0..count): the profile's, of which the map is; they are changed in place where they can be narrowed, and the
  * map with them. used[i]: collectives that the i-th was held against; each belongs to the comparison that is nearest in
  * time. Only calls count whose kernels are known on two hosts or more. 0; -ERANGE: collectives contradict the
- * comparisons, nothing is changed; -ENOMEM, likewise. */
+ * comparisons; -ENOMEM. On error nothing is changed. */
 int clock_evidence_apply(const struct collective_log *log, const struct roster *roster,
 			 const struct clock_map *map, struct clock_offset *offsets, uint32_t count,
 			 uint32_t *used);

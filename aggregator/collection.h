@@ -22,7 +22,7 @@ struct collection {
 	struct catalog *catalog;
 	struct roster *roster;
 	struct fold_table *totals; /* what was added since the last commit */
-	/* likewise, of host threads: kind is an enum host_sample_kind */
+	/* what was added of host threads since the last commit; kind is an enum host_sample_kind */
 	struct fold_table *samples;
 	struct timeline_table *timelines;
 	struct idle_log *idle;

@@ -21,8 +21,8 @@ struct job_mark {
 /* What an agent says. 0; -EINVAL: a key or a user that there cannot be. */
 int job_mark_take(struct job_mark *mark, const struct message_job *job);
 
-/* Makes a new directory, USER-KEY, or with .2, .3 ... behind if there is such a one, with the mark in it. What is no
- * letter, digit or one of ".-+=@," becomes '_'. 0 or -errno. */
+/* Makes a new directory with the mark in it: USER-KEY, or USER-KEY.2, .3 ... if a directory has that name already. Each
+ * character that is no letter, no digit and none of ".-+=@," becomes '_'. 0 or -errno. */
 int job_dir_create(const char *parent, const struct job_mark *mark, char path[static PATH_MAX]);
 
 /* Takes back what job_dir_create() made, and a store in it. */

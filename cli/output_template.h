@@ -9,8 +9,8 @@
 #include "job_step.h"
 
 /* Writes it into path. step: what is known of it; its rank counts only where in_step. Blanks, slashes and control
- * characters in values become '_'. 0; -EINVAL: an unknown sign, *at is where; -ENOENT: what it names is not known here
- * (no job, no rank, no such variable), *at likewise; -ENAMETOOLONG. */
+ * characters in values become '_'. 0; -EINVAL: an unknown sign; -ENOENT: what a sign
+ * names is not known here (no job, no rank, no such variable); *at is where the sign stands. -ENAMETOOLONG. */
 int output_template_expand(const char *template, const struct job_step *step, bool in_step,
 			   char path[static PATH_MAX], const char **at);
 
