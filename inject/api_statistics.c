@@ -8,11 +8,13 @@
 #include "api_thread.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
+#include "launch_thread.h"
 #include "monotonic.h"
 #include "proto/api_options.h"
 #include "proto/record_ring.h"
 
-#define FAILURES_MAX 1024u /* pairs of function and error in one process */
+#define FAILURES_MAX    1024u      /* pairs of function and error in one process */
+#define TRY_INTERVAL_NS 100000000u /* between two attempts of a thread to have a table */
 #define NOT_READY                                                                                  \
 	600 /* CUDA_ERROR_NOT_READY, cudaErrorNotReady: an answer, as CUDA says itself, and no error */
 
@@ -73,6 +75,23 @@ void api_statistics_enable(const struct cupti_library *library, void *subscriber
 		api_select_enable(&self.select, library, subscriber, enable);
 }
 
+/* The calling thread's table, made at its first call. NULL: the thread is ignored, or there is no room: *lost says
+ * which. */
+static struct api_thread *own_table(uint64_t now_ns, bool *lost)
+{
+	struct launch_thread *thread = launch_thread_here(self.ring);
+
+	*lost = false;
+	if (__builtin_expect(thread && thread->api, 1))
+		return thread->api;
+	if (thread && now_ns >= thread->next_api_ns) {
+		thread->api = api_thread_take();
+		thread->next_api_ns = now_ns + TRY_INTERVAL_NS;
+	}
+	*lost = thread ? !thread->api : !launch_thread_is_ignored();
+	return thread ? thread->api : NULL;
+}
+
 void api_statistics_enter(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *call)
 {
 	uint32_t row = api_select_row(&self.select, domain, cbid);
@@ -82,7 +101,7 @@ void api_statistics_enter(uint32_t domain, uint32_t cbid, const struct cupti_cal
 	if (row == API_SELECT_NONE)
 		return;
 	now_ns = monotonic_ns();
-	struct api_thread *thread = api_thread_own(self.ring, now_ns, &lost);
+	struct api_thread *thread = own_table(now_ns, &lost);
 	if (thread)
 		api_thread_enter(thread, row, call->correlation_id, now_ns);
 }
@@ -97,7 +116,7 @@ void api_statistics_exit(uint32_t domain, uint32_t cbid, const struct cupti_call
 	if (row == API_SELECT_NONE)
 		return;
 	now_ns = monotonic_ns();
-	struct api_thread *thread = api_thread_own(self.ring, now_ns, &lost);
+	struct api_thread *thread = own_table(now_ns, &lost);
 	if (lost)
 		lose(1);
 	/* One that began before it was asked for has no time, and does not count. */

@@ -5,10 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "launch_thread.h"
-
-#define TRY_INTERVAL_NS 100000000u
-#define READ_TRIES      10000u
+#define READ_TRIES 10000u
 
 static _Atomic(struct api_thread *) first;
 static _Atomic uint32_t nr_threads;
@@ -59,24 +56,15 @@ static struct api_thread *create(void)
 	return thread;
 }
 
-struct api_thread *api_thread_own(struct record_ring *ring, uint64_t now_ns, bool *lost)
+struct api_thread *api_thread_take(void)
 {
-	struct launch_thread *thread = launch_thread_here(ring);
+	int saved_errno = errno;
+	struct api_thread *thread = take_free();
 
-	*lost = false;
-	if (__builtin_expect(thread && thread->api, 1))
-		return thread->api;
-	if (thread && now_ns >= thread->next_api_ns) {
-		int saved_errno = errno;
-
-		thread->api = take_free();
-		if (!thread->api)
-			thread->api = create();
-		thread->next_api_ns = now_ns + TRY_INTERVAL_NS;
-		errno = saved_errno;
-	}
-	*lost = thread ? !thread->api : !launch_thread_is_ignored();
-	return thread ? thread->api : NULL;
+	if (!thread)
+		thread = create();
+	errno = saved_errno;
+	return thread;
 }
 
 void api_thread_enter(struct api_thread *thread, uint32_t row, uint32_t correlation_id,

@@ -13,8 +13,6 @@
 #define API_THREAD_FAILURES 256u  /* pairs of function and error */
 #define API_THREADS_MAX     4096u /* that call at once, or ended in the last second */
 
-struct record_ring;
-
 struct api_sums { /* of one function; version is odd while the thread writes the others */
 	_Atomic uint64_t version;
 	_Atomic uint64_t count, total_ns, min_ns, max_ns, errors;
@@ -52,9 +50,9 @@ struct api_snapshot {
 	uint64_t count, total_ns, min_ns, max_ns, errors;
 };
 
-/* The calling thread's, made at its first call. NULL: it is ignored, or there is no room: *lost says which. errno is
- * kept. */
-struct api_thread *api_thread_own(struct record_ring *ring, uint64_t now_ns, bool *lost);
+/* A table for a thread that has none: one that a thread before it is through with, or a new one. NULL: there is no
+ * room. errno is kept. */
+struct api_thread *api_thread_take(void);
 
 /* Its thread ends: leaves it to the helper thread. */
 void api_thread_end(struct api_thread *thread);

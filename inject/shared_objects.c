@@ -10,7 +10,6 @@
 
 #include "definition_writer.h"
 #include "import_slots.h"
-#include "module_watch.h"
 #include "proto/definition.h"
 #include "proto/module_flags.h"
 #include "shared_session.h"
