@@ -1,14 +1,10 @@
 #include "capture_window.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "activity_buffers.h"
 #include "attach_obstacle.h"
@@ -27,6 +23,7 @@
 #include "window_callback.h"
 #include "window_schedule.h"
 #include "window_span.h"
+#include "window_word.h"
 
 #define ENDING_NS      1000000000u /* to find a moment for cuptiFinalize() */
 #define STAYING_NS     20000000u   /* for records to come, where there will be none */
@@ -37,9 +34,6 @@
 #define YIELD_NS       200000000u /* the most that another user who ends it waits for us */
 #define LET_OUT_NS     1000000
 #define RESTLESS_NS    2000000000u /* after a window: its sums are still to be published */
-#define GATE_NS        50000000u
-
-atomic_uint capture_window_word;
 
 static struct {
 	struct capture_window_parts parts;
@@ -113,11 +107,6 @@ uint32_t capture_window_count(void)
 	return atomic_load_explicit(&self.nr_windows, memory_order_relaxed);
 }
 
-static void wake_gate(void)
-{
-	syscall(SYS_futex, &capture_window_word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
-
 /* ---- windows open */
 
 /* Subscribed; the lock is held, but for the first. */
@@ -140,20 +129,20 @@ static int open_subscribed(void)
 	outstanding_launches_begin_unknown(now_ns);
 	/* A later one opens amid launches, whose records may come without them; with the callbacks on already, what
 	 * they are told of counts from when the records are. */
-	word = may_end() || nr > 1 ? CAPTURE_WINDOW_TRACK : 0;
-	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_LISTEN))
-		atomic_store(&capture_window_word, word);
+	word = may_end() || nr > 1 ? WINDOW_WORD_TRACK : 0;
+	if (!(atomic_load(&window_word) & WINDOW_WORD_LISTEN))
+		atomic_store(&window_word, word);
 	self.subscribed = false;
 	window_span_begin(&self.span, self.parts.launch.window, now_ns);
 	activity_buffers_set_window(self.parts.launch.window);
 	result = subscription_start(&self.parts.launch, self.parts.events, self.parts.graphs,
 				    self.parts.record, self.parts.definitions);
 	if (result == CUPTI_ABI_SUCCESS) {
-		atomic_store(&capture_window_word, word);
+		atomic_store(&window_word, word);
 		set_state(RECORD_RING_CAPTURE_ON);
 		return result;
 	}
-	atomic_store(&capture_window_word, 0);
+	atomic_store(&window_word, 0);
 	definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, result,
 				 "CUPTI reports no launches (error %d)", result);
 	set_state(RECORD_RING_CAPTURE_BLOCKED);
@@ -227,11 +216,11 @@ static void set_idle(bool paused)
 	bool listen = self.parts.options.range == WINDOW_RANGE_PROFILER;
 
 	self.subscribed = true;
-	atomic_store(&capture_window_word, listen || paused ? CAPTURE_WINDOW_LISTEN : 0);
+	atomic_store(&window_word, listen || paused ? WINDOW_WORD_LISTEN : 0);
 	if (listen && !paused && subscription_listen() != CUPTI_ABI_SUCCESS)
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
 					 "CUPTI does not tell of cudaProfilerStart");
-	wake_gate();
+	window_word_wake();
 }
 
 void capture_window_start(void)
@@ -252,14 +241,14 @@ static bool may_leave(void)
 
 static void begin_end(uint64_t now_ns)
 {
-	if (!(atomic_load(&capture_window_word) & CAPTURE_WINDOW_TRACK)) {
+	if (!(atomic_load(&window_word) & WINDOW_WORD_TRACK)) {
 		/* Nobody expected an end: what was launched so far ends with the context's work. */
 		outstanding_launches_begin_unknown(now_ns);
 		outstanding_launches_begin_late();
-		atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_TRACK);
+		atomic_fetch_or(&window_word, WINDOW_WORD_TRACK);
 		subscription_watch();
 	}
-	atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_OUTSIDE);
+	atomic_fetch_or(&window_word, WINDOW_WORD_OUTSIDE);
 	self.span.end_ns = now_ns;
 	self.deadline_ns = now_ns + (may_leave() ? ENDING_NS : STAYING_NS);
 	/* A range often opens again soon, and to leave and come back costs milliseconds. */
@@ -272,19 +261,8 @@ static void begin_end(uint64_t now_ns)
 static void resume(uint64_t now_ns)
 {
 	window_span_resume(&self.span, now_ns);
-	atomic_fetch_and(&capture_window_word, ~(unsigned int)CAPTURE_WINDOW_OUTSIDE);
+	atomic_fetch_and(&window_word, ~(unsigned int)WINDOW_WORD_OUTSIDE);
 	set_state(RECORD_RING_CAPTURE_ON);
-}
-
-static void close_gate(void)
-{
-	atomic_fetch_or(&capture_window_word, CAPTURE_WINDOW_GATE);
-}
-
-static void open_gate(void)
-{
-	atomic_fetch_and(&capture_window_word, ~(unsigned int)CAPTURE_WINDOW_GATE);
-	wake_gate();
 }
 
 /* All that CUPTI still has, also what has not ended. */
@@ -306,11 +284,11 @@ static void set_loaded(bool paused)
  * leaves from under crashes. */
 static void let_out(void)
 {
-	uint64_t until_ns = monotonic_ns() + GATE_NS;
+	uint64_t until_ns = monotonic_ns() + WINDOW_WORD_GATE_NS;
 	bool waited = false;
 
-	open_gate();
-	while (window_callback_is_at_gate() && monotonic_ns() < until_ns) {
+	window_word_open_gate();
+	while (window_word_is_at_gate() && monotonic_ns() < until_ns) {
 		waited = true;
 		sched_yield();
 	}
@@ -332,8 +310,8 @@ static void leave_cupti(void)
 	self.left = true;
 	self.come_back = !self.parts.options.dormant;
 	set_state(RECORD_RING_CAPTURE_OFF);
-	atomic_store(&capture_window_word, 0);
-	wake_gate();
+	atomic_store(&window_word, 0);
+	window_word_wake();
 }
 
 /* Helper: no moment came. */
@@ -362,13 +340,13 @@ void capture_window_try_to_leave(void)
 		return;
 	if (state() == RECORD_RING_CAPTURE_ENDING) {
 		atomic_store(&self.leaving, true);
-		close_gate();
+		window_word_close_gate();
 		shared_session_flush(self.parts.library, 0);
 		if (outstanding_launches_count() == 0) {
 			leave_cupti();
 		} else {
 			leave_obstacle_outstanding();
-			open_gate();
+			window_word_open_gate();
 		}
 		atomic_store(&self.attempt_ns, monotonic_ns() + ATTEMPT_NS);
 		atomic_store(&self.leaving, false);
@@ -401,8 +379,8 @@ static void take_down(uint64_t now_ns)
 {
 	if (state() == RECORD_RING_CAPTURE_ON)
 		self.span.end_ns = now_ns;
-	atomic_store(&capture_window_word, 0);
-	wake_gate();
+	atomic_store(&window_word, 0);
+	window_word_wake();
 	activity_buffers_reclaim();
 	stream_names_forget();
 	self.subscribed = false;
@@ -531,8 +509,8 @@ void capture_window_say_absence(void)
 void capture_window_failed(void)
 {
 	atomic_store(&self.failed, true);
-	atomic_store(&capture_window_word, 0);
-	wake_gate();
+	atomic_store(&window_word, 0);
+	window_word_wake();
 }
 
 void capture_window_range(bool open)

@@ -14,7 +14,6 @@
 #ifndef CAPTURE_WINDOW_H
 #define CAPTURE_WINDOW_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -106,31 +105,6 @@ void capture_window_range(bool open);
 
 /* Callback: how many windows there were, the open one included; and whether any was ever opened. */
 uint32_t capture_window_count(void);
-
-/* ---- what each callback asks; nothing but a load where windows are not wanted */
-
-enum capture_window_flags {
-	CAPTURE_WINDOW_TRACK = 1u << 0,   /* launches are counted out and in */
-	CAPTURE_WINDOW_GATE = 1u << 1,    /* CUPTI is being left: do not launch now */
-	CAPTURE_WINDOW_OUTSIDE = 1u << 2, /* the window is over, CUPTI not yet left */
-	CAPTURE_WINDOW_LISTEN =
-		1u
-		<< 3, /* no window: callbacks are for cudaProfilerStart, or because CUPTI stayed */
-};
-
-extern atomic_uint capture_window_word __attribute__((visibility("hidden")));
-
-static inline bool capture_window_is_plain(void)
-{
-	return atomic_load_explicit(&capture_window_word, memory_order_relaxed) == 0;
-}
-
-/* No window is open, but callbacks may come. */
-static inline bool capture_window_is_between(void)
-{
-	return atomic_load_explicit(&capture_window_word, memory_order_relaxed) &
-	       CAPTURE_WINDOW_LISTEN;
-}
 
 /* Callback, at the exit of a call that waited for the GPU: leaves CUPTI if the window is over and nothing is
  * outstanding. */

@@ -6,7 +6,6 @@
 
 #include "activity_buffers.h"
 #include "api_statistics.h"
-#include "capture_window.h"
 #include "context_devices.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
@@ -21,6 +20,7 @@
 #include "stream_names.h"
 #include "window_callback.h"
 #include "window_cbid.h"
+#include "window_word.h"
 
 static const struct {
 	uint32_t kind;
@@ -126,7 +126,7 @@ static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call
 {
 	bool enter = call->site == CUPTI_ABI_API_ENTER;
 
-	if (!capture_window_is_plain() &&
+	if (!window_word_is_plain() &&
 	    !(enter ? window_callback_enter(cbid, call) : window_callback_exit(cbid, call))) {
 		if (__builtin_expect(graph_callback_is_launch(cbid), 0))
 			graph_callback_launched(&self.launch, self.library, call, false);
@@ -144,9 +144,9 @@ static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call
 static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *call)
 {
 	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER &&
-		      (api_statistics_is_launch(cbid) || !capture_window_is_plain());
+		      (api_statistics_is_launch(cbid) || !window_word_is_plain());
 
-	if (capture_window_is_between()) {
+	if (window_word_is_between()) {
 		if (domain == CUPTI_ABI_DOMAIN_DRIVER)
 			on_driver_call(cbid, call);
 		return;
@@ -415,7 +415,7 @@ int subscription_start(const struct launch_callback *launch,
 	if (!shared_session_is_on())
 		register_and_enable(notices);
 	enable_graphs(graphs, notices);
-	if (!capture_window_is_plain())
+	if (!window_word_is_plain())
 		set_window_calls(1, false);
 	int launches = enable_launches(record);
 	if (launches == CUPTI_ABI_SUCCESS)

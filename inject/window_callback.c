@@ -1,11 +1,7 @@
 #include "window_callback.h"
 
-#include <errno.h>
-#include <linux/futex.h>
+#include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "capture_window.h"
 #include "launch_cbid.h"
@@ -13,9 +9,9 @@
 #include "outstanding_launches.h"
 #include "window_cbid.h"
 #include "window_steps.h"
+#include "window_word.h"
 
-#define GATE_NS     50000000u /* the most that a launch waits */
-#define THREAD_MARK 16u       /* streams are aligned; default ones are told apart by context */
+#define THREAD_MARK 16u /* streams are aligned; default ones are told apart by context */
 
 static struct {
 	bool by_profiler;
@@ -23,8 +19,7 @@ static struct {
 	uint32_t record;             /* a set of enum record_option */
 	_Atomic uint32_t context_id; /* the first that launched; 0: none yet */
 	_Atomic bool several_contexts;
-	_Atomic uint64_t devices;    /* a bit each that has a context; of 64 */
-	_Atomic uint32_t nr_waiting; /* at the gate */
+	_Atomic uint64_t devices; /* a bit each that has a context; of 64 */
 } self;
 
 void window_callback_init(bool by_profiler, uint32_t every, uint32_t record)
@@ -54,39 +49,10 @@ bool window_callback_has_several_contexts(void)
 	return atomic_load(&self.several_contexts);
 }
 
-bool window_callback_is_at_gate(void)
-{
-	return atomic_load(&self.nr_waiting) != 0;
-}
-
-static void wait_on_word(unsigned int value)
-{
-	const struct timespec timeout = {.tv_nsec = GATE_NS};
-
-	syscall(SYS_futex, &capture_window_word, FUTEX_WAIT_PRIVATE, value, &timeout, NULL, 0);
-}
-
 void window_callback_captured(uint32_t correlation_id)
 {
-	if (!capture_window_is_plain())
+	if (!window_word_is_plain())
 		outstanding_launches_cancel(correlation_id);
-}
-
-static void wait_at_gate(void)
-{
-	uint64_t until_ns = monotonic_ns() + GATE_NS;
-	int saved_errno = errno;
-
-	atomic_fetch_add(&self.nr_waiting, 1);
-	for (;;) {
-		unsigned int word = atomic_load(&capture_window_word);
-
-		if (!(word & CAPTURE_WINDOW_GATE) || monotonic_ns() >= until_ns)
-			break;
-		wait_on_word(word);
-	}
-	atomic_fetch_sub(&self.nr_waiting, 1);
-	errno = saved_errno;
 }
 
 static void note_context(uint32_t context_id)
@@ -102,7 +68,7 @@ static void note_context(uint32_t context_id)
 
 bool window_callback_wants(uint32_t correlation_id, uint32_t context_id)
 {
-	if (capture_window_is_plain())
+	if (window_word_is_plain())
 		return true;
 	note_context(context_id);
 	return outstanding_launches_record(correlation_id);
@@ -162,13 +128,13 @@ static void begin(uint32_t cbid, const struct cupti_callback_data *call,
 
 bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call)
 {
-	unsigned int word = atomic_load(&capture_window_word);
+	unsigned int word = atomic_load(&window_word);
 	enum window_role role = window_cbid_role(cbid);
 	const struct launch_cbid *launch = launch_cbid_find(cbid);
 	bool host = launch && launch->flags & RECORD_LAUNCH_HOST;
 	bool blocker = role == WINDOW_ROLE_BLOCKER || role == WINDOW_ROLE_BLOCKER_T;
 
-	if (word & CAPTURE_WINDOW_LISTEN) {
+	if (word & WINDOW_WORD_LISTEN) {
 		/* Of a step whose window could not be opened: the next one would be taken for a part of it. */
 		if (role == WINDOW_ROLE_PROFILER_STOP && self.by_profiler && is_counting() &&
 		    window_steps_stop(&self.steps))
@@ -182,25 +148,25 @@ bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call
 	if (launch && launch->option && !(launch->option & self.record))
 		launch = NULL; /* enabled for its role alone */
 	if (host || (!launch && !blocker))
-		return launch && !(word & CAPTURE_WINDOW_OUTSIDE);
+		return launch && !(word & WINDOW_WORD_OUTSIDE);
 	note_context(call->context_id);
 	/* A launch within a launch is part of it: it must not stop half-way. */
 	if (outstanding_launches_is_pending(call->correlation_id))
 		return launch && !outstanding_launches_is_outside(call->correlation_id);
 	for (uint32_t nr_windows = capture_window_count();;) {
-		bool outside = word & CAPTURE_WINDOW_OUTSIDE;
+		bool outside = word & WINDOW_WORD_OUTSIDE;
 
 		begin(cbid, call, launch, role, outside);
 		/* After the bit is set: either this sees the gate, or who closed it sees the bit. */
-		word = atomic_load(&capture_window_word);
-		if (!(word & CAPTURE_WINDOW_GATE))
+		word = atomic_load(&window_word);
+		if (!(word & WINDOW_WORD_GATE))
 			return launch && !outside;
 		outstanding_launches_cancel(call->correlation_id);
-		wait_at_gate();
-		word = atomic_load(&capture_window_word);
+		window_word_wait_at_gate();
+		word = atomic_load(&window_word);
 		if (word == 0)
 			return false; /* CUPTI was left, the launch goes on without it */
-		if (word & CAPTURE_WINDOW_GATE || nr_windows != capture_window_count()) {
+		if (word & WINDOW_WORD_GATE || nr_windows != capture_window_count()) {
 			/* It takes too long, or CUPTI is back already and does not know this call. */
 			begin(cbid, call, launch, role, true);
 			return false;
@@ -221,14 +187,14 @@ static void note_wait(enum window_role role, const struct cupti_callback_data *c
 
 bool window_callback_exit(uint32_t cbid, const struct cupti_callback_data *call)
 {
-	unsigned int word = atomic_load(&capture_window_word);
+	unsigned int word = atomic_load(&window_word);
 	enum window_role role = window_cbid_role(cbid);
 	bool failed = call->return_value && *call->return_value != 0;
 
 	if (role == WINDOW_ROLE_PROFILER_START && !failed && self.by_profiler &&
 	    window_steps_start(&self.steps))
 		capture_window_range(true);
-	if (word & CAPTURE_WINDOW_LISTEN)
+	if (word & WINDOW_WORD_LISTEN)
 		return false;
 	if (failed) {
 		outstanding_launches_cancel(call->correlation_id);

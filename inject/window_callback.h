@@ -13,7 +13,7 @@
  * many steps one (window_steps.h; 0, 1: all). record: a set of enum record_option. */
 void window_callback_init(bool by_profiler, uint32_t every, uint32_t record);
 
-/* At the entry and exit of a driver call where capture_window_word is not plain. Returns whether the call is to be
+/* At the entry and exit of a driver call where window_word is not plain. Returns whether the call is to be
  * recorded if it is a launch. */
 bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call);
 bool window_callback_exit(uint32_t cbid, const struct cupti_callback_data *call);
@@ -31,11 +31,9 @@ void window_callback_parts(void);
  * belongs to the window. */
 bool window_callback_wants(uint32_t correlation_id, uint32_t context_id);
 
-/* Any thread: whether there was work in more than one context, or can be; whether steps are counted; whether a thread
- * waits at the gate. */
+/* Any thread: whether there was work in more than one context, or can be; whether steps are counted. */
 bool window_callback_has_several_contexts(void);
 bool window_callback_counts_steps(void); /* by cudaProfilerStart */
-bool window_callback_is_at_gate(void);
 
 /* Any thread: calls of cudaProfilerStart so far, as far as steps are counted by them. */
 uint64_t window_callback_starts(void);
