@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "activity_field.h"
+#include "context_count.h"
 #include "cupti_abi.h"
 #include "definition_writer.h"
-#include "window_callback.h"
 
 static _Atomic(struct definition_writer *) definitions;
 static _Atomic uint32_t version;
@@ -21,7 +21,7 @@ static void define(const struct definition_context *context)
 {
 	struct definition_writer *writer = atomic_load(&definitions);
 
-	window_callback_parts();
+	context_count_parts();
 	if (writer)
 		definition_writer_put(writer, DEFINITION_CONTEXT, context, sizeof(*context), NULL,
 				      0);

@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "context_count.h"
 #include "cupti_library.h"
 #include "outstanding_launches.h"
 #include "shared_session.h"
@@ -22,7 +23,7 @@ enum leave_obstacle leave_obstacle_now(const struct cupti_library *library)
 		return LEAVE_OBSTACLE_LIBRARY;
 	if (shared_subscriber_is_there() || shared_session_is_on())
 		return LEAVE_OBSTACLE_SHARED;
-	if (window_callback_has_several_contexts())
+	if (context_count_has_several())
 		return LEAVE_OBSTACLE_CONTEXTS;
 	if (window_callback_counts_steps())
 		return LEAVE_OBSTACLE_STEPS;

@@ -6,6 +6,7 @@
 
 #include "activity_buffers.h"
 #include "api_statistics.h"
+#include "context_count.h"
 #include "context_devices.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
@@ -79,7 +80,7 @@ static void learn_device(const struct cupti_resource_data *data)
 	    self.library->get_context_id(data->context, &context_id) != CUPTI_ABI_SUCCESS ||
 	    self.library->get_device_id(data->context, &device_id) != CUPTI_ABI_SUCCESS)
 		return;
-	window_callback_context_created(device_id);
+	context_count_created(device_id);
 	if (self.record & (RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD | RECORD_OPTION_MODULES))
 		context_devices_put(context_id, device_id);
 }

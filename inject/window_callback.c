@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture_window.h"
+#include "context_count.h"
 #include "launch_cbid.h"
 #include "monotonic.h"
 #include "outstanding_launches.h"
@@ -16,10 +17,7 @@
 static struct {
 	bool by_profiler;
 	struct window_steps steps;
-	uint32_t record;             /* a set of enum record_option */
-	_Atomic uint32_t context_id; /* the first that launched; 0: none yet */
-	_Atomic bool several_contexts;
-	_Atomic uint64_t devices; /* a bit each that has a context; of 64 */
+	uint32_t record; /* a set of enum record_option */
 } self;
 
 void window_callback_init(bool by_profiler, uint32_t every, uint32_t record)
@@ -44,47 +42,18 @@ uint64_t window_callback_starts(void)
 	return atomic_load(&self.steps.nr_begun);
 }
 
-bool window_callback_has_several_contexts(void)
-{
-	return atomic_load(&self.several_contexts);
-}
-
 void window_callback_captured(uint32_t correlation_id)
 {
 	if (!window_word_is_plain())
 		outstanding_launches_cancel(correlation_id);
 }
 
-static void note_context(uint32_t context_id)
-{
-	uint32_t known = atomic_load_explicit(&self.context_id, memory_order_relaxed);
-
-	if (known == context_id)
-		return;
-	if (known != 0 || !atomic_compare_exchange_strong(&self.context_id, &known, context_id))
-		atomic_store_explicit(&self.several_contexts, known != context_id,
-				      memory_order_relaxed);
-}
-
 bool window_callback_wants(uint32_t correlation_id, uint32_t context_id)
 {
 	if (window_word_is_plain())
 		return true;
-	note_context(context_id);
+	context_count_note(context_id);
 	return outstanding_launches_record(correlation_id);
-}
-
-void window_callback_parts(void)
-{
-	atomic_store_explicit(&self.several_contexts, true, memory_order_relaxed);
-}
-
-void window_callback_context_created(uint32_t device_id)
-{
-	uint64_t device = 1ull << (device_id % 64);
-
-	if (atomic_fetch_or(&self.devices, device) & device)
-		window_callback_parts();
 }
 
 /* The stream as launches and waits agree on it: NULL is the context's default one, where it does not mean the
@@ -149,7 +118,7 @@ bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call
 		launch = NULL; /* enabled for its role alone */
 	if (host || (!launch && !blocker))
 		return launch && !(word & WINDOW_WORD_OUTSIDE);
-	note_context(call->context_id);
+	context_count_note(call->context_id);
 	/* A launch within a launch is part of it: it must not stop half-way. */
 	if (outstanding_launches_is_pending(call->correlation_id))
 		return launch && !outstanding_launches_is_outside(call->correlation_id);
@@ -181,7 +150,7 @@ static void note_wait(enum window_role role, const struct cupti_callback_data *c
 	if (role == WINDOW_ROLE_WAIT_STREAM || role == WINDOW_ROLE_WAIT_STREAM_T)
 		outstanding_launches_stream_waited(
 			stream_of(call, 0, role == WINDOW_ROLE_WAIT_STREAM_T), since_ns);
-	if (role == WINDOW_ROLE_WAIT_CONTEXT && !window_callback_has_several_contexts())
+	if (role == WINDOW_ROLE_WAIT_CONTEXT && !context_count_has_several())
 		capture_window_context_waited(since_ns);
 }
 

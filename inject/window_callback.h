@@ -21,19 +21,12 @@ bool window_callback_exit(uint32_t cbid, const struct cupti_callback_data *call)
 /* The work of the launch with this id went into a graph. */
 void window_callback_captured(uint32_t correlation_id);
 
-/* A context was made on this device; there are contexts that are parts of others. Where there are several on one device
- * CUPTI is never left: what waits for "the context" may have waited for a part, while its callback names the whole. Any
- * thread. */
-void window_callback_context_created(uint32_t device_id);
-void window_callback_parts(void);
-
 /* CUPTI's thread: a finished record came, not of a graph's node or the like, of work in that context. Whether it
  * belongs to the window. */
 bool window_callback_wants(uint32_t correlation_id, uint32_t context_id);
 
-/* Any thread: whether there was work in more than one context, or can be; whether steps are counted. */
-bool window_callback_has_several_contexts(void);
-bool window_callback_counts_steps(void); /* by cudaProfilerStart */
+/* Any thread: whether steps are counted, by cudaProfilerStart. */
+bool window_callback_counts_steps(void);
 
 /* Any thread: calls of cudaProfilerStart so far, as far as steps are counted by them. */
 uint64_t window_callback_starts(void);
