@@ -23,9 +23,9 @@
 #include "memory_budget.h"
 #include "monotonic.h"
 #include "name_table.h"
+#include "outstanding_launches.h"
 #include "proto/record_ring.h"
 #include "stream_names.h"
-#include "window_callback.h"
 
 #define CHUNK_RECORDS 256u
 #define DISCARD_BYTES (64u << 10)
@@ -280,7 +280,7 @@ static void add(enum activity_verdict verdict, const char *name, const void *act
 		record->correlation_id = graph_nodes_launch(self.nodes, record->graph_node_id);
 	/* What still runs stays outstanding. */
 	if (is_work && verdict != ACTIVITY_STILL_RUNNING && !in_body &&
-	    !window_callback_wants(record->correlation_id, record->context_id)) {
+	    !outstanding_launches_wants(record->correlation_id, record->context_id)) {
 		self.outside++;
 		return;
 	}

@@ -20,7 +20,6 @@
 #include "stream_names.h"
 #include "subscription.h"
 #include "window_absence.h"
-#include "window_callback.h"
 #include "window_schedule.h"
 #include "window_span.h"
 #include "window_word.h"
@@ -91,8 +90,6 @@ void capture_window_init(const struct capture_window_parts *parts)
 	window_span_init(&self.span, parts->ring, parts->definitions);
 	/* One that was given to all, before this process came. */
 	take_command();
-	window_callback_init(parts->options.range == WINDOW_RANGE_PROFILER, parts->options.every,
-			     parts->record);
 }
 
 bool capture_window_is_due(void)
@@ -234,9 +231,17 @@ void capture_window_start(void)
 
 /* ---- windows end */
 
+static enum leave_obstacle obstacle(void)
+{
+	const struct window_options *options = &self.parts.options;
+
+	return leave_obstacle_now(self.parts.library,
+				  options->range == WINDOW_RANGE_PROFILER && options->every > 1);
+}
+
 static bool may_leave(void)
 {
-	return leave_obstacle_now(self.parts.library) == LEAVE_OBSTACLE_NONE;
+	return obstacle() == LEAVE_OBSTACLE_NONE;
 }
 
 static void begin_end(uint64_t now_ns)
@@ -328,7 +333,7 @@ static void give_up_leaving(void)
 		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
 		"CUPTI stays in the process after a capture window, and launches still cost more: "
 		"%s",
-		leave_obstacle_text(leave_obstacle_now(self.parts.library), outstanding != 0));
+		leave_obstacle_text(obstacle(), outstanding != 0));
 }
 
 void capture_window_try_to_leave(void)
@@ -499,11 +504,10 @@ void capture_window_finish(void)
 		window_span_whole(&self.span);
 }
 
-void capture_window_say_absence(void)
+void capture_window_say_absence(uint64_t nr_starts)
 {
 	if (atomic_load(&self.nr_windows) == 0 && !self.parts.options.dormant)
-		window_absence_say(&self.parts.options, window_callback_starts(),
-				   self.parts.definitions);
+		window_absence_say(&self.parts.options, nr_starts, self.parts.definitions);
 }
 
 void capture_window_failed(void)

@@ -82,8 +82,8 @@ bool capture_window_is_open(void);
 void capture_window_finish(void);
 
 /* Helper, at the process's end: if no window ever opened that was to wait for something, says in a notice what did
- * not come. */
-void capture_window_say_absence(void);
+ * not come. nr_starts: calls of cudaProfilerStart (window_callback_starts()). */
+void capture_window_say_absence(uint64_t nr_starts);
 
 /* CUPTI gave up by itself: no more windows. Any thread. */
 void capture_window_failed(void);

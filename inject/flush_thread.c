@@ -37,6 +37,7 @@
 #include "unified_memory.h"
 #include "unwind_notices.h"
 #include "unwind_table.h"
+#include "window_callback.h"
 
 #define POLL_NS       100000000u  /* modules */
 #define REST_NS       1000000000u /* between two looks at the agent while nothing else may happen */
@@ -445,7 +446,7 @@ static void finish(unsigned int events)
 		device_query_define(self.parts.definitions);
 	pass_on_loads();
 	lifecycle_off();
-	capture_window_say_absence();
+	capture_window_say_absence(window_callback_starts());
 	do_once_a_second(monotonic_ns(), true);
 	record_ring_finish(self.parts.ring);
 	set_and_wake(&self.done, PROGRESS_SAID);

@@ -9,7 +9,7 @@
 #include "graph_nodes.h"
 #include "launch_thread.h"
 #include "monotonic.h"
-#include "window_callback.h"
+#include "outstanding_launches.h"
 
 static _Atomic uint64_t captured;
 
@@ -49,7 +49,7 @@ void graph_callback_created(const struct launch_callback *launch,
 
 	if (thread && thread->outer_correlation_id) {
 		atomic_fetch_add_explicit(&captured, 1, memory_order_relaxed);
-		window_callback_captured(thread->outer_correlation_id);
+		outstanding_launches_captured(thread->outer_correlation_id);
 		thread->last_launch.captured = true;
 	}
 	if (!thread || node_id == 0)

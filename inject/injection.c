@@ -36,6 +36,7 @@
 #include "stack_table.h"
 #include "subscription.h"
 #include "unwind_table.h"
+#include "window_callback.h"
 
 #define STACK_BYTES    (8u << 20) /* of a thread, where no limit says how much */
 #define CUPTI_BYTES    (1u << 20) /* beside its thread, at least */
@@ -227,6 +228,8 @@ static void prepare_windows(void)
 		.record = guest.options.record,
 	};
 
+	window_callback_init(guest.options.window.range == WINDOW_RANGE_PROFILER,
+			     guest.options.window.every, guest.options.record);
 	capture_window_init(&parts);
 }
 

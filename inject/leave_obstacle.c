@@ -7,7 +7,6 @@
 #include "outstanding_launches.h"
 #include "shared_session.h"
 #include "shared_subscriber.h"
-#include "window_callback.h"
 
 static atomic_bool has_lasting_kernels;
 
@@ -17,7 +16,7 @@ void leave_obstacle_outstanding(void)
 		atomic_store(&has_lasting_kernels, true);
 }
 
-enum leave_obstacle leave_obstacle_now(const struct cupti_library *library)
+enum leave_obstacle leave_obstacle_now(const struct cupti_library *library, bool counts_steps)
 {
 	if (!library->finalize)
 		return LEAVE_OBSTACLE_LIBRARY;
@@ -25,7 +24,7 @@ enum leave_obstacle leave_obstacle_now(const struct cupti_library *library)
 		return LEAVE_OBSTACLE_SHARED;
 	if (context_count_has_several())
 		return LEAVE_OBSTACLE_CONTEXTS;
-	if (window_callback_counts_steps())
+	if (counts_steps)
 		return LEAVE_OBSTACLE_STEPS;
 	return atomic_load(&has_lasting_kernels) ? LEAVE_OBSTACLE_LASTING : LEAVE_OBSTACLE_NONE;
 }

@@ -22,8 +22,8 @@ enum leave_obstacle {
  * thread at a time. */
 void leave_obstacle_outstanding(void);
 
-/* What it is that stays so. */
-enum leave_obstacle leave_obstacle_now(const struct cupti_library *library);
+/* What it is that stays so. counts_steps: windows open at every so many calls of cudaProfilerStart. */
+enum leave_obstacle leave_obstacle_now(const struct cupti_library *library, bool counts_steps);
 
 /* A phrase for people, after ENDING time has passed without a moment to leave. outstanding: whether GPU work was.
  * Static storage. */

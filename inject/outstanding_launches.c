@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "context_count.h"
+#include "window_word.h"
+
 #define IDS     (1u << 20)
 #define WORDS   (IDS / 64)
 #define STREAMS 256u
@@ -132,6 +135,20 @@ bool outstanding_launches_record(uint32_t correlation_id)
 		set(pending, correlation_id, false);
 	return (has(begun, correlation_id) || atomic_load(&began_late)) &&
 	       !has(outside, correlation_id);
+}
+
+void outstanding_launches_captured(uint32_t correlation_id)
+{
+	if (!window_word_is_plain())
+		outstanding_launches_cancel(correlation_id);
+}
+
+bool outstanding_launches_wants(uint32_t correlation_id, uint32_t context_id)
+{
+	if (window_word_is_plain())
+		return true;
+	context_count_note(context_id);
+	return outstanding_launches_record(correlation_id);
 }
 
 void outstanding_launches_stream_waited(const void *stream, uint64_t since_ns)

@@ -45,6 +45,13 @@ bool outstanding_launches_record(uint32_t correlation_id);
 void outstanding_launches_stream_waited(const void *stream, uint64_t since_ns);
 void outstanding_launches_context_waited(uint64_t since_ns, uint64_t now_ns);
 
+/* Callback: the work of the launch went into a graph, wherever windows are wanted. */
+void outstanding_launches_captured(uint32_t correlation_id);
+
+/* CUPTI's thread: a finished record came, not of a graph's node or the like, of work in that context. Returns whether
+ * it belongs to the window. */
+bool outstanding_launches_wants(uint32_t correlation_id, uint32_t context_id);
+
 uint32_t outstanding_launches_count(void);
 
 /* Whether a launch that is outstanding was so at the last call already; then it lasts, and may be waiting for the host.

@@ -32,28 +32,9 @@ static bool is_counting(void)
 	return self.steps.every > 1;
 }
 
-bool window_callback_counts_steps(void)
-{
-	return self.by_profiler && is_counting();
-}
-
 uint64_t window_callback_starts(void)
 {
 	return atomic_load(&self.steps.nr_begun);
-}
-
-void window_callback_captured(uint32_t correlation_id)
-{
-	if (!window_word_is_plain())
-		outstanding_launches_cancel(correlation_id);
-}
-
-bool window_callback_wants(uint32_t correlation_id, uint32_t context_id)
-{
-	if (window_word_is_plain())
-		return true;
-	context_count_note(context_id);
-	return outstanding_launches_record(correlation_id);
 }
 
 /* The stream as launches and waits agree on it: NULL is the context's default one, where it does not mean the

@@ -18,16 +18,6 @@ void window_callback_init(bool by_profiler, uint32_t every, uint32_t record);
 bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call);
 bool window_callback_exit(uint32_t cbid, const struct cupti_callback_data *call);
 
-/* The work of the launch with this id went into a graph. */
-void window_callback_captured(uint32_t correlation_id);
-
-/* CUPTI's thread: a finished record came, not of a graph's node or the like, of work in that context. Whether it
- * belongs to the window. */
-bool window_callback_wants(uint32_t correlation_id, uint32_t context_id);
-
-/* Any thread: whether steps are counted, by cudaProfilerStart. */
-bool window_callback_counts_steps(void);
-
 /* Any thread: calls of cudaProfilerStart so far, as far as steps are counted by them. */
 uint64_t window_callback_starts(void);
 

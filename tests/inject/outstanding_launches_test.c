@@ -7,9 +7,13 @@
 
 #include <cmocka.h>
 
+#include "inject/context_count.h"
+#include "inject/window_word.h"
+
 static int set_up(void **state)
 {
 	(void)state;
+	atomic_store(&window_word, 0);
 	outstanding_launches_reset();
 	return 0;
 }
@@ -139,6 +143,31 @@ static void what_is_outstanding_twice_lasts(void **state)
 	assert_false(outstanding_launches_last());
 }
 
+/* Where windows are not wanted no launch is tracked. */
+static void every_record_is_wanted_while_the_word_is_plain(void **state)
+{
+	(void)state;
+	assert_true(outstanding_launches_wants(7, 1));
+	outstanding_launches_begin(7, false);
+	outstanding_launches_captured(7);
+	assert_int_equal(outstanding_launches_count(), 1);
+}
+
+static void records_of_tracked_launches_alone_are_wanted(void **state)
+{
+	(void)state;
+	atomic_store(&window_word, WINDOW_WORD_TRACK);
+	assert_false(outstanding_launches_wants(7, 1));
+	outstanding_launches_begin(7, false);
+	assert_true(outstanding_launches_wants(7, 1));
+	outstanding_launches_begin(8, true);
+	assert_false(outstanding_launches_wants(8, 1));
+	assert_false(context_count_has_several());
+	outstanding_launches_begin(9, false);
+	outstanding_launches_captured(9);
+	assert_int_equal(outstanding_launches_count(), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
@@ -152,6 +181,8 @@ int main(void)
 		TEST(what_is_not_known_is_over_when_all_of_the_context_was_waited_for_since),
 		TEST(waiting_twice_for_the_context_clears_what_never_comes),
 		TEST(what_is_outstanding_twice_lasts),
+		TEST(every_record_is_wanted_while_the_word_is_plain),
+		TEST(records_of_tracked_launches_alone_are_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
