@@ -14,7 +14,6 @@
 #include "buffer_pool.h"
 #include "context_devices.h"
 #include "cupti_library.h"
-#include "flush_thread.h"
 #include "graph_nodes.h"
 #include "green_contexts.h"
 #include "kernel_configs.h"
@@ -48,6 +47,7 @@ struct activity_buffers {
 	const struct graph_nodes *nodes; /* may be NULL */
 	uint16_t window;
 	struct buffer_pool *pool;
+	void (*on_crowd)(void); /* NULL: nobody wants to know */
 	struct definition_writer *definitions;
 	struct name_table *names; /* this and the rest: under the lock */
 	struct kernel_configs *configs;
@@ -100,6 +100,11 @@ void activity_buffers_fini(void)
 	atomic_store(&closed, false);
 }
 
+void activity_buffers_on_crowd(void (*wake)(void))
+{
+	self.on_crowd = wake;
+}
+
 void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	bool forked = lifecycle_state() == LIFECYCLE_FORKED;
@@ -109,8 +114,8 @@ void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_record
 	*size = buffer_pool_bytes(self.pool);
 	if (*buffer) {
 		/* Threads that came and went: each had a buffer, which only a flush brings back. */
-		if (buffer_pool_is_crowded(self.pool, *buffer))
-			flush_thread_flush_soon();
+		if (buffer_pool_is_crowded(self.pool, *buffer) && self.on_crowd)
+			self.on_crowd();
 		return;
 	}
 	if (!forked)

@@ -24,6 +24,10 @@ int activity_buffers_init(struct record_ring *ring, struct definition_writer *de
 			  uint16_t window, const struct memory_budget *budget);
 void activity_buffers_fini(void);
 
+/* Calls wake from a request once CUPTI holds so many buffers that only a flush brings enough of them back. wake is
+ * called on any thread, inside CUPTI's callback. Once, after activity_buffers_init(), before CUPTI asks for buffers. */
+void activity_buffers_on_crowd(void (*wake)(void));
+
 /* For cuptiActivityRegisterCallbacks. A request when all buffers are out gets a small one whose
  * content is thrown away and counted; never NULL, which crashes CUPTI before 12.9. */
 void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_records);

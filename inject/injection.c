@@ -33,6 +33,8 @@
 #include "proto/record_options.h"
 #include "proto/record_ring.h"
 #include "python_frames.h"
+#include "shared_session.h"
+#include "shared_subscriber.h"
 #include "stack_table.h"
 #include "subscription.h"
 #include "unwind_table.h"
@@ -205,6 +207,24 @@ static void prepare_stacks(void)
 		unwind_tables_build(guest.tables, FIRST_BUILD_NS);
 }
 
+/* What others call of the window and of the guest's thread, below which they stand. */
+static void hand_in(void)
+{
+	const struct shared_session_parts session = {
+		.lend = flush_thread_lend,
+		.flush_soon = flush_thread_flush_soon,
+	};
+	const struct shared_subscriber_parts subscriber = {
+		.yield = capture_window_yield,
+		.fetch = capture_window_fetch,
+		.yielded = capture_window_yielded,
+	};
+
+	shared_session_init(&session);
+	shared_subscriber_init(&subscriber);
+	activity_buffers_on_crowd(flush_thread_flush_soon);
+}
+
 static void prepare_windows(void)
 {
 	const struct capture_window_parts parts = {
@@ -231,6 +251,7 @@ static void prepare_windows(void)
 	window_callback_init(guest.options.window.range == WINDOW_RANGE_PROFILER,
 			     guest.options.window.every, guest.options.record);
 	capture_window_init(&parts);
+	hand_in();
 }
 
 /* By a call of the program, which then launches at once. */

@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 
 #include "cupti_library.h"
-#include "flush_thread.h"
 #include "lifecycle.h"
 #include "monotonic.h"
 
@@ -11,6 +10,7 @@
 #define LAST_FLUSH_NS 2000000000u /* that who has disabled all kinds may take to flush */
 
 static struct {
+	struct shared_session_parts parts;
 	_Atomic(const struct cupti_library *) library;
 	_Atomic(cupti_buffer_request_fn *) request;
 	_Atomic(cupti_buffer_complete_fn *) complete; /* NULL: never registered */
@@ -19,6 +19,11 @@ static struct {
 	_Atomic bool began;                           /* a kind was enabled since */
 	_Atomic uint64_t idle_since_ns;               /* without kinds; 0: flushed since */
 } self;
+
+void shared_session_init(const struct shared_session_parts *parts)
+{
+	self.parts = *parts;
+}
 
 static const struct cupti_library *cupti(void)
 {
@@ -68,7 +73,7 @@ static void begin(void)
 	atomic_store(&self.began, false);
 	atomic_store(&self.idle_since_ns, monotonic_ns());
 	if (!atomic_exchange(&self.registered, true))
-		flush_thread_lend();
+		self.parts.lend();
 }
 
 static int slot_register(cupti_buffer_request_fn *request, cupti_buffer_complete_fn *complete)
@@ -133,7 +138,7 @@ static int slot_flush_all(uint32_t flag)
 
 	if (last && !atomic_load(&self.kinds)) {
 		atomic_store(&self.idle_since_ns, 0);
-		flush_thread_flush_soon();
+		self.parts.flush_soon();
 	}
 	return result;
 }
@@ -142,7 +147,7 @@ static int slot_flush_all(uint32_t flag)
 static int slot_clock(cupti_timestamp_fn *read)
 {
 	if (lifecycle_state() != LIFECYCLE_FORKED && read && !shared_session_is_on())
-		flush_thread_lend();
+		self.parts.lend();
 	return cupti()->activity_register_timestamp(read);
 }
 

@@ -20,6 +20,17 @@
 
 struct cupti_library;
 
+/* What the guest does then, on the application's thread that calls. */
+struct shared_session_parts {
+	/* A session is about to begin, or another clock: fetches what CUPTI has of the guest's by now. */
+	void (*lend)(void);
+	/* A session is over: fetches soon. */
+	void (*flush_soon)(void);
+};
+
+/* Once, before the others. *parts is copied. */
+void shared_session_init(const struct shared_session_parts *parts);
+
 /* Slot functions in the place of CUPTI's. *library is borrowed for good. */
 void shared_session_slots(const struct cupti_library *library,
 			  struct import_slot slots[static SHARED_SESSION_SLOTS]);

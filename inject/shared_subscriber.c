@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "capture_window.h"
 #include "cupti_library.h"
 #include "lifecycle.h"
 #include "monotonic.h"
@@ -44,6 +43,7 @@ struct second {
 };
 
 static struct {
+	struct shared_subscriber_parts parts;
 	_Atomic(const struct cupti_library *) library; /* NULL: never held */
 	_Atomic(void *) subscriber;
 	atomic_uint word;                              /* enum holder */
@@ -55,6 +55,11 @@ static struct {
 	_Atomic uintptr_t caller;                     /* who shares: an address in it */
 	struct second handles[HANDLES];
 } self;
+
+void shared_subscriber_init(const struct shared_subscriber_parts *parts)
+{
+	self.parts = *parts;
+}
 
 static const struct cupti_library *cupti(void)
 {
@@ -363,9 +368,9 @@ static int slot_finalize(void)
 
 	if (lifecycle_state() != LIFECYCLE_ON || holder() != HELD)
 		return finalize();
-	locked = capture_window_yield();
+	locked = self.parts.yield();
 	if (locked)
-		capture_window_fetch();
+		self.parts.fetch();
 	result = finalize();
 	if (result == CUPTI_ABI_SUCCESS) {
 		drop_second(false);
@@ -373,7 +378,7 @@ static int slot_finalize(void)
 		clear(self.ours, false);
 		atomic_store(&self.word, RETURNING);
 	}
-	capture_window_yielded(locked, result == CUPTI_ABI_SUCCESS);
+	self.parts.yielded(locked, result == CUPTI_ABI_SUCCESS);
 	return result;
 }
 

@@ -20,6 +20,16 @@
 
 struct cupti_library;
 
+/* What the guest does while another user ends CUPTI, on that user's thread, in this order (capture_window.h). */
+struct shared_subscriber_parts {
+	bool (*yield)(void);
+	void (*fetch)(void); /* only where yield() returned true */
+	void (*yielded)(bool locked, bool ended);
+};
+
+/* Once, before the others. *parts is copied. */
+void shared_subscriber_init(const struct shared_subscriber_parts *parts);
+
 /* ---- the guest's subscription; calls of different threads exclude one another */
 
 /* It was made: the second subscriber's callbacks are enabled with it. *library is borrowed for good. */

@@ -463,6 +463,26 @@ static void exhausted_pool_gives_a_discard_buffer_and_counts(void **state)
 	assert_int_equal(test_ring_activity(&fixture->ring, &record, 1), 0);
 }
 
+static uint32_t nr_crowds;
+
+static void note_crowd(void)
+{
+	nr_crowds++;
+}
+
+static void many_buffers_out_ask_for_a_flush_now_and_then(void **state)
+{
+	uint8_t *buffer;
+	size_t size, max_records;
+
+	(void)state;
+	nr_crowds = 0;
+	activity_buffers_on_crowd(note_crowd);
+	for (uint32_t i = 1; i < BUFFER_POOL_MAX; i++)
+		activity_buffers_request(&buffer, &size, &max_records);
+	assert_int_equal(nr_crowds, BUFFER_POOL_MAX * 3 / 4 / 64);
+}
+
 static void verdict_of_each_time_is_as_documented(void **state)
 {
 	_Alignas(8) uint8_t kernel[216] = {0};
@@ -512,6 +532,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(full_lane_is_waited_for, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(exhausted_pool_gives_a_discard_buffer_and_counts,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(many_buffers_out_ask_for_a_flush_now_and_then,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(launching_thread_never_waits_for_room, set_up,
 						tear_down),

@@ -17,6 +17,8 @@
 static struct {
 	int registers, enable;
 	uint32_t nr_registered, nr_flushed;
+	uint32_t nr_lent, nr_flushed_soon; /* what the guest was asked for */
+	uint32_t nr_lent_before;           /* the last registration */
 	bool on[64];
 	bool was_on; /* in the last flush */
 	cupti_buffer_complete_fn *complete;
@@ -25,6 +27,7 @@ static struct {
 static int fake_register(cupti_buffer_request_fn *request, cupti_buffer_complete_fn *complete)
 {
 	(void)request;
+	fake.nr_lent_before = fake.nr_lent;
 	fake.nr_registered++;
 	fake.complete = complete;
 	return fake.registers;
@@ -52,11 +55,23 @@ static int fake_flush(uint32_t flag)
 	return CUPTI_ABI_SUCCESS;
 }
 
+static int fake_clock(cupti_timestamp_fn *read)
+{
+	(void)read;
+	return CUPTI_ABI_SUCCESS;
+}
+
+static uint64_t read_clock(void)
+{
+	return 1;
+}
+
 static const struct cupti_library library = {
 	.activity_register_callbacks = fake_register,
 	.activity_enable = fake_enable,
 	.activity_disable = fake_disable,
 	.activity_flush_all = fake_flush,
+	.activity_register_timestamp = fake_clock,
 };
 
 static struct {
@@ -64,6 +79,7 @@ static struct {
 	int (*enable)(uint32_t kind);
 	int (*disable)(uint32_t kind);
 	int (*flush)(uint32_t flag);
+	int (*clock)(cupti_timestamp_fn *read);
 } slot;
 
 static void request(uint8_t **buffer, size_t *size, size_t *max_records)
@@ -77,18 +93,31 @@ static void complete(void *context, uint32_t stream_id, uint8_t *buffer, size_t 
 	(void)context, (void)stream_id, (void)buffer, (void)size, (void)valid_size;
 }
 
+static void note_lend(void)
+{
+	fake.nr_lent++;
+}
+
+static void note_flush(void)
+{
+	fake.nr_flushed_soon++;
+}
+
 static int set_up(void **state)
 {
+	const struct shared_session_parts parts = {.lend = note_lend, .flush_soon = note_flush};
 	struct import_slot slots[SHARED_SESSION_SLOTS];
 
 	(void)state;
 	memset(&fake, 0, sizeof(fake));
+	shared_session_init(&parts);
 	shared_session_reset();
 	shared_session_slots(&library, slots);
 	*(void **)&slot.registers = slots[0].to;
 	*(void **)&slot.enable = slots[1].to;
 	*(void **)&slot.disable = slots[2].to;
 	*(void **)&slot.flush = slots[3].to;
+	*(void **)&slot.clock = slots[4].to;
 	return 0;
 }
 
@@ -190,12 +219,46 @@ static void end_of_cupti_ends_sessions(void **state)
 	assert_int_equal(fake.nr_registered, 1);
 }
 
+static void records_are_lent_before_a_session_and_fetched_after_it(void **state)
+{
+	(void)state;
+	begin();
+	assert_int_equal(fake.nr_lent_before, 1);
+	assert_int_equal(fake.nr_lent, 1);
+	slot.disable(KERNELS);
+	slot.disable(COPIES);
+	assert_int_equal(fake.nr_flushed_soon, 0);
+	slot.flush(1);
+	assert_int_equal(fake.nr_flushed_soon, 1);
+	slot.flush(1); /* of a session that is over */
+	shared_session_take_back();
+	slot.flush(1);
+	assert_int_equal(fake.nr_lent, 1);
+}
+
+static void clock_of_another_lends_the_records_that_there_are(void **state)
+{
+	(void)state;
+	assert_int_equal(slot.clock(read_clock), CUPTI_ABI_SUCCESS);
+	assert_int_equal(fake.nr_lent, 1);
+	assert_int_equal(slot.clock(NULL), CUPTI_ABI_SUCCESS);
+	begin();
+	assert_int_equal(fake.nr_lent, 2);
+	assert_int_equal(slot.clock(read_clock), CUPTI_ABI_SUCCESS);
+	assert_int_equal(fake.nr_lent, 2);
+	slot.disable(KERNELS);
+	slot.disable(COPIES);
+	slot.flush(1);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(session_lasts_until_the_flush_after_its_last_kind),
+		TEST(records_are_lent_before_a_session_and_fetched_after_it),
+		TEST(clock_of_another_lends_the_records_that_there_are),
 		TEST(who_registers_once_has_callbacks_again_at_the_next_session),
 		TEST(flush_before_the_first_kind_ends_nothing),
 		TEST(kinds_without_callbacks_are_no_session),

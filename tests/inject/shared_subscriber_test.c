@@ -101,6 +101,12 @@ static struct {
 	void *unsubscribe; /* from within the next */
 } heard;
 
+/* What the guest was told of another that ends CUPTI. */
+static struct {
+	bool locks, ended;
+	uint32_t nr_finalized_before, nr_fetched, nr_yielded;
+} guest;
+
 static void hear(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	assert_ptr_equal(user, &heard);
@@ -117,8 +123,29 @@ static void no_end(void)
 {
 }
 
+static bool note_yield(void)
+{
+	guest.nr_finalized_before = fake.nr_finalized;
+	return guest.locks;
+}
+
+static void note_fetch(void)
+{
+	guest.nr_fetched++;
+	assert_int_equal(guest.nr_finalized_before, fake.nr_finalized);
+}
+
+static void note_yielded(bool locked, bool ended)
+{
+	assert_int_equal(locked, guest.locks);
+	guest.nr_yielded++;
+	guest.ended = ended;
+}
+
 static int set_up(void **state)
 {
+	const struct shared_subscriber_parts parts = {
+		.yield = note_yield, .fetch = note_fetch, .yielded = note_yielded};
 	struct import_slot slots[SHARED_SUBSCRIBER_SLOTS];
 	static int started;
 
@@ -129,6 +156,8 @@ static int set_up(void **state)
 	memset(&heard, 0, sizeof(heard));
 	library.version = CUPTI_ABI_VERSION_13_0;
 	fake.subscribe = CUPTI_ABI_SUBSCRIBER_TAKEN;
+	memset(&guest, 0, sizeof(guest));
+	shared_subscriber_init(&parts);
 	shared_subscriber_held(&library, &fake.handle);
 	shared_subscriber_slots(&library, slots);
 	*(void **)&slot.subscribe = slots[0].to;
@@ -301,6 +330,29 @@ static void calls_with_handles_of_cupti_reach_it(void **state)
 	assert_int_equal(fake.nr_finalized, 1);
 }
 
+static void guest_gives_way_to_another_that_ends_cupti(void **state)
+{
+	(void)state;
+	guest.locks = true;
+	assert_int_equal(slot.finalize(), 0);
+	assert_int_equal(fake.nr_finalized, 1);
+	assert_int_equal(guest.nr_fetched, 1);
+	assert_int_equal(guest.nr_yielded, 1);
+	assert_true(guest.ended);
+	/* The guest holds nothing now, and is not asked. */
+	assert_int_equal(slot.finalize(), 0);
+	assert_int_equal(guest.nr_yielded, 1);
+}
+
+static void guest_that_cannot_give_way_fetches_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(slot.finalize(), 0);
+	assert_int_equal(guest.nr_fetched, 0);
+	assert_int_equal(guest.nr_yielded, 1);
+	assert_true(guest.ended);
+}
+
 static void guest_does_not_leave_a_second_subscriber(void **state)
 {
 	void *second = share();
@@ -361,6 +413,8 @@ int main(void)
 		TEST(subscription_may_be_given_back_from_within_its_callback),
 		TEST(where_another_holds_cupti_its_refusal_stands),
 		TEST(calls_with_handles_of_cupti_reach_it),
+		TEST(guest_gives_way_to_another_that_ends_cupti),
+		TEST(guest_that_cannot_give_way_fetches_nothing),
 		TEST(guest_does_not_leave_a_second_subscriber),
 		TEST(who_subscribes_while_the_guest_is_away_is_told_when_it_is_back),
 		TEST(newer_subscriptions_are_shared_where_nothing_else_takes_them),
