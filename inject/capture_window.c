@@ -110,16 +110,16 @@ uint32_t capture_window_count(void)
 static int open_subscribed(void)
 {
 	uint32_t nr = atomic_load(&self.nr_windows) + 1;
+	/* Wraps past 0, which no record has. */
+	uint16_t window = (uint16_t)((nr - 1) % UINT16_MAX + 1);
 	uint64_t now_ns = monotonic_ns();
 	unsigned int word;
 	int result;
 
 	atomic_store(&self.nr_windows, nr);
-	/* Wraps past 0, which no record has. */
-	self.parts.launch.window = (uint16_t)((nr - 1) % UINT16_MAX + 1);
 	/* With CUPTI's state went its numbers of nodes. */
-	if (nr > 1 && self.parts.launch.nodes)
-		graph_nodes_clear(self.parts.launch.nodes);
+	if (nr > 1 && self.parts.nodes)
+		graph_nodes_clear(self.parts.nodes);
 	outstanding_launches_reset();
 	/* What was launched before may run for ever, and wait for the host. And who never waits for all of the GPU may
 	 * be about to launch such a kernel, when CUPTI is left and not yet come back. */
@@ -130,10 +130,11 @@ static int open_subscribed(void)
 	if (!(atomic_load(&window_word) & WINDOW_WORD_LISTEN))
 		atomic_store(&window_word, word);
 	self.subscribed = false;
-	window_span_begin(&self.span, self.parts.launch.window, now_ns);
-	activity_buffers_set_window(self.parts.launch.window);
-	result = subscription_start(&self.parts.launch, self.parts.events, self.parts.graphs,
-				    self.parts.record, self.parts.definitions);
+	window_span_begin(&self.span, window, now_ns);
+	activity_buffers_set_window(window);
+	self.parts.set_window(window);
+	result = subscription_start(self.parts.graphs, self.parts.nodes != NULL, self.parts.record,
+				    self.parts.definitions);
 	if (result == CUPTI_ABI_SUCCESS) {
 		atomic_store(&window_word, word);
 		set_state(RECORD_RING_CAPTURE_ON);
@@ -164,7 +165,7 @@ static bool subscribe(void)
 	if (!self.parts.library->get_version)
 		return self.parts.find_cupti();
 
-	int result = subscription_open(self.parts.library);
+	int result = subscription_open(self.parts.library, self.parts.receive);
 	if (result == CUPTI_ABI_SUCCESS)
 		return true;
 	if (state() != RECORD_RING_CAPTURE_BLOCKED)

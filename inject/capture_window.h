@@ -18,14 +18,13 @@
 #include <stdint.h>
 
 #include "cupti_abi.h"
-#include "launch_callback.h"
 #include "proto/graph_mode.h"
 #include "proto/window_options.h"
 
 struct cupti_library;
 struct definition_writer;
+struct graph_nodes;
 struct record_ring;
-struct subscription_events;
 
 struct capture_window_parts { /* all borrowed for good */
 	struct record_ring *ring;
@@ -37,8 +36,10 @@ struct capture_window_parts { /* all borrowed for good */
 	void (*prepare)(void);
 	/* Something for the helper to look at: a state has changed. */
 	void (*wake)(void);
-	const struct subscription_events *events;
-	struct launch_callback launch; /* its window is ours to set */
+	/* Where CUPTI's callbacks go, and what is told which window they belong to from now on. */
+	cupti_callback_fn *receive;
+	void (*set_window)(uint16_t window);
+	struct graph_nodes *nodes; /* of the window; NULL: none are kept */
 	struct window_options options;
 	enum graph_mode graphs;
 	uint32_t record; /* a set of enum record_option */

@@ -13,6 +13,7 @@
 #include "agent_handshake.h"
 #include "agent_watch.h"
 #include "api_statistics.h"
+#include "callback_dispatch.h"
 #include "capture_window.h"
 #include "cupti_library.h"
 #include "cupti_search.h"
@@ -68,7 +69,7 @@ static void on_context_created(void)
 	flush_thread_context_created();
 }
 
-static const struct subscription_events events = {
+static const struct callback_dispatch_events events = {
 	.init_finished = flush_thread_init_finished,
 	.context_created = on_context_created,
 	.failed = flush_thread_cupti_failed,
@@ -102,7 +103,7 @@ static bool find_cupti(void)
 		if (cupti_library_open(candidate->path, candidate->mapped, &guest.library) < 0)
 			continue;
 		path = candidate->path;
-		result = subscription_open(&guest.library);
+		result = subscription_open(&guest.library, callback_dispatch_receive);
 		if (result == CUPTI_ABI_SUCCESS) {
 			api_statistics_init(guest.ring, &guest.library, guest.options.api,
 					    guest.options.record, &guest.definitions);
@@ -207,6 +208,27 @@ static void prepare_stacks(void)
 		unwind_tables_build(guest.tables, FIRST_BUILD_NS);
 }
 
+static void prepare_callbacks(void)
+{
+	const struct callback_dispatch_parts parts = {
+		.library = &guest.library,
+		.events = &events,
+		.launch = {.ring = guest.ring,
+			   .capture = {.ring = guest.ring,
+				       .stacks = guest.stacks,
+				       .tables = guest.tables,
+				       .python = guest.python,
+				       .options = guest.options.stacks,
+				       .ranges = guest.ranges},
+			   .nodes = guest.nodes},
+		.record = guest.options.record,
+	};
+
+	callback_dispatch_init(&parts);
+	window_callback_init(guest.options.window.range == WINDOW_RANGE_PROFILER,
+			     guest.options.window.every, guest.options.record);
+}
+
 /* What others call of the window and of the guest's thread, below which they stand. */
 static void hand_in(void)
 {
@@ -234,22 +256,14 @@ static void prepare_windows(void)
 		.find_cupti = find_cupti,
 		.prepare = flush_thread_prepare,
 		.wake = flush_thread_wake,
-		.events = &events,
-		.launch = {.ring = guest.ring,
-			   .capture = {.ring = guest.ring,
-				       .stacks = guest.stacks,
-				       .tables = guest.tables,
-				       .python = guest.python,
-				       .options = guest.options.stacks,
-				       .ranges = guest.ranges},
-			   .nodes = guest.nodes},
+		.receive = callback_dispatch_receive,
+		.set_window = callback_dispatch_set_window,
+		.nodes = guest.nodes,
 		.options = guest.options.window,
 		.graphs = guest.options.graphs,
 		.record = guest.options.record,
 	};
 
-	window_callback_init(guest.options.window.range == WINDOW_RANGE_PROFILER,
-			     guest.options.window.every, guest.options.record);
 	capture_window_init(&parts);
 	hand_in();
 }
@@ -338,6 +352,7 @@ static bool start(const char *socket_path)
 	if (!guest.tables || !guest.modules) {
 		lacks_memory("unwind tables");
 	} else if (prepare_launches()) {
+		prepare_callbacks();
 		prepare_windows();
 		start_collectives();
 		/* Where somebody attached, CUDA has long been in use: also what is due at once comes late. */

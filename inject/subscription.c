@@ -6,20 +6,15 @@
 
 #include "activity_buffers.h"
 #include "api_statistics.h"
-#include "context_count.h"
-#include "context_devices.h"
 #include "cupti_library.h"
 #include "definition_writer.h"
-#include "graph_callback.h"
 #include "green_contexts.h"
 #include "launch_cbid.h"
-#include "lifecycle.h"
 #include "proto/record_options.h"
 #include "shared_objects.h"
 #include "shared_session.h"
 #include "shared_subscriber.h"
 #include "stream_names.h"
-#include "window_callback.h"
 #include "window_cbid.h"
 #include "window_word.h"
 
@@ -52,8 +47,7 @@ static const struct {
 
 static struct {
 	const struct cupti_library *library;
-	const struct subscription_events *events;
-	struct launch_callback launch;
+	cupti_callback_fn *receive; /* the callbacks */
 	void *subscriber;
 	bool graphs;     /* a record each */
 	uint32_t record; /* a set of enum record_option */
@@ -71,135 +65,12 @@ static const uint32_t stream_resources[] = {CUPTI_ABI_RESOURCE_STREAM_CREATED,
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Waits and loads of code name a context alone. */
-static void learn_device(const struct cupti_resource_data *data)
+int subscription_open(const struct cupti_library *library, cupti_callback_fn *receive)
 {
-	uint32_t context_id, device_id;
-
-	if (!self.library->get_context_id || !self.library->get_device_id ||
-	    self.library->get_context_id(data->context, &context_id) != CUPTI_ABI_SUCCESS ||
-	    self.library->get_device_id(data->context, &device_id) != CUPTI_ABI_SUCCESS)
-		return;
-	context_count_created(device_id);
-	if (self.record & (RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD | RECORD_OPTION_MODULES))
-		context_devices_put(context_id, device_id);
-}
-
-static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
-{
-	switch (cbid) {
-	case CUPTI_ABI_RESOURCE_INIT_FINISHED:
-		self.events->init_finished();
-		break;
-	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
-		learn_device(data);
-		self.events->context_created();
-		break;
-	case CUPTI_ABI_RESOURCE_STREAM_CREATED:
-		stream_names_created(data);
-		break;
-	case CUPTI_ABI_RESOURCE_STREAM_DESTROYED:
-		stream_names_destroyed(data);
-		break;
-	case CUPTI_ABI_RESOURCE_NODE_CREATED:
-		graph_callback_created(&self.launch, self.library, data->descriptor);
-		break;
-	case CUPTI_ABI_RESOURCE_NODE_UPDATED:
-		graph_callback_updated(&self.launch, self.library, data->descriptor);
-		break;
-	case CUPTI_ABI_RESOURCE_NODE_CLONED:
-		graph_callback_copied(&self.launch, self.library, data->descriptor);
-		break;
-	case CUPTI_ABI_RESOURCE_GRAPH_CREATED:
-	case CUPTI_ABI_RESOURCE_NODE_DESTROYED:
-	case CUPTI_ABI_RESOURCE_EXEC_STARTING:
-	case CUPTI_ABI_RESOURCE_EXEC_CREATED:
-	case CUPTI_ABI_RESOURCE_EXEC_DESTROYED:
-		graph_callback_changed(&self.launch, self.library, cbid, data->descriptor);
-		break;
-	default:
-		break;
-	}
-}
-
-/* Calls that matter for the window's end may also be launches, or be none. */
-static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
-{
-	bool enter = call->site == CUPTI_ABI_API_ENTER;
-
-	if (!window_word_is_plain() &&
-	    !(enter ? window_callback_enter(cbid, call) : window_callback_exit(cbid, call))) {
-		if (__builtin_expect(graph_callback_is_launch(cbid), 0))
-			graph_callback_launched(&self.launch, self.library, call, false);
-		return;
-	}
-	if (enter)
-		launch_callback_enter(&self.launch, cbid, call);
-	if (__builtin_expect(graph_callback_is_launch(cbid), 0))
-		graph_callback_launched(&self.launch, self.library, call, true);
-	if (!enter)
-		launch_callback_exit(&self.launch, cbid, call);
-}
-
-/* The launch's own work lies outside of the time that the call takes. */
-static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *call)
-{
-	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER &&
-		      (api_statistics_is_launch(cbid) || !window_word_is_plain());
-
-	if (window_word_is_between()) {
-		if (domain == CUPTI_ABI_DOMAIN_DRIVER)
-			on_driver_call(cbid, call);
-		return;
-	}
-
-	if (call->site == CUPTI_ABI_API_ENTER) {
-		if (launch)
-			on_driver_call(cbid, call);
-		api_statistics_enter(domain, cbid, call);
-	} else {
-		api_statistics_exit(domain, cbid, call);
-		if (launch)
-			on_driver_call(cbid, call);
-	}
-}
-
-static void on_state(uint32_t cbid)
-{
-	if (cbid != CUPTI_ABI_STATE_FATAL_ERROR ||
-	    !shared_subscriber_is_ours(CUPTI_ABI_DOMAIN_STATE, cbid))
-		return;
-	shared_subscriber_lost();
-	self.events->failed();
-}
-
-static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
-{
-	(void)user;
-	if (lifecycle_state() != LIFECYCLE_ON) {
-		if (lifecycle_state() != LIFECYCLE_FORKED)
-			shared_subscriber_forward(domain, cbid, data);
-		return;
-	}
-	if (__builtin_expect(api_statistics_on, 0) && domain <= CUPTI_ABI_DOMAIN_RUNTIME) {
-		on_counted_call(domain, cbid, data);
-	} else if (domain == CUPTI_ABI_DOMAIN_DRIVER) {
-		on_driver_call(cbid, data);
-	} else if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
-		if (shared_subscriber_is_ours(domain, cbid))
-			on_resource(cbid, data);
-		shared_subscriber_forward(domain, cbid, data);
-	} else if (domain == CUPTI_ABI_DOMAIN_STATE) {
-		on_state(cbid);
-		shared_subscriber_forward(domain, cbid, data);
-	}
-}
-
-int subscription_open(const struct cupti_library *library)
-{
-	int result = library->subscribe(&self.subscriber, on_callback, NULL);
+	int result = library->subscribe(&self.subscriber, receive, NULL);
 
 	self.library = library;
+	self.receive = receive;
 	if (result == CUPTI_ABI_SUCCESS) {
 		shared_subscriber_held(library, self.subscriber);
 		shared_objects_begin(library);
@@ -222,7 +93,7 @@ void subscription_holder(const struct cupti_library *library, char name[static C
 
 	memset(name, 0, CUPTI_ABI_NAME_SIZE);
 	if (library->subscribe_v2 &&
-	    library->subscribe_v2(&subscriber, on_callback, NULL, &params) == CUPTI_ABI_SUCCESS)
+	    library->subscribe_v2(&subscriber, self.receive, NULL, &params) == CUPTI_ABI_SUCCESS)
 		library->unsubscribe(subscriber);
 	name[CUPTI_ABI_NAME_SIZE - 1] = '\0';
 }
@@ -319,7 +190,7 @@ static int enable_launches(uint32_t record)
 }
 
 /* One record a graph takes the place of those of its nodes, so it is on only if asked for. */
-static void enable_graphs(enum graph_mode graphs, struct definition_writer *notices)
+static void enable_graphs(enum graph_mode graphs, bool nodes, struct definition_writer *notices)
 {
 	int result;
 
@@ -333,7 +204,7 @@ static void enable_graphs(enum graph_mode graphs, struct definition_writer *noti
 						 result);
 		return;
 	}
-	if (!self.launch.nodes || !self.library->get_graph_node_id)
+	if (!nodes || !self.library->get_graph_node_id)
 		return;
 	/* What this version does not know is refused: then updated nodes keep their stacks. */
 	set_resources(node_resources, NR(node_resources), 1);
@@ -403,19 +274,16 @@ static void register_and_enable(struct definition_writer *notices)
 		enable_activity(notices);
 }
 
-int subscription_start(const struct launch_callback *launch,
-		       const struct subscription_events *events, enum graph_mode graphs,
-		       uint32_t record, struct definition_writer *notices)
+int subscription_start(enum graph_mode graphs, bool nodes, uint32_t record,
+		       struct definition_writer *notices)
 {
-	self.launch = *launch;
-	self.events = events;
 	self.record = record;
 	set_attributes();
 	enable_streams(notices);
 	/* Another's session goes on, and what is to be on is so after it. */
 	if (!shared_session_is_on())
 		register_and_enable(notices);
-	enable_graphs(graphs, notices);
+	enable_graphs(graphs, nodes, notices);
 	if (!window_word_is_plain())
 		set_window_calls(1, false);
 	int launches = enable_launches(record);

@@ -1,29 +1,21 @@
-/* The guest's subscription to CUPTI: which calls and kinds it wants, and where their callbacks go.
- * Started once, on the thread that loads the guest; CUPTI then calls back on the application's
- * threads. */
+/* The guest's subscription to CUPTI: which calls and kinds it wants. Started once, on the thread that loads the guest;
+ * CUPTI then calls back on the application's threads (callback_dispatch.h). */
 #ifndef SUBSCRIPTION_H
 #define SUBSCRIPTION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cupti_abi.h"
-#include "launch_callback.h"
 #include "proto/graph_mode.h"
 
 struct cupti_library;
 struct definition_writer;
 
-/* What happens besides launches. Called inside CUPTI's callbacks: must not block or call CUDA. */
-struct subscription_events {
-	void (*init_finished)(void);   /* cuInit is done */
-	void (*context_created)(void); /* at each */
-	void (*failed)(void);          /* CUPTI gave up and finalised itself: never call it again */
-};
-
-/* Subscribes and does nothing else, so that another libcupti may be tried.
+/* Subscribes and does nothing else, so that another libcupti may be tried. CUPTI's callbacks go to receive.
  * Returns a CUptiResult: CUPTI_ABI_NOT_INITIALIZED: too new for this driver;
  * CUPTI_ABI_SUBSCRIBER_TAKEN. */
-int subscription_open(const struct cupti_library *library);
+int subscription_open(const struct cupti_library *library, cupti_callback_fn *receive);
 
 /* After CUPTI_ABI_SUBSCRIBER_TAKEN: who has it, as CUPTI 13.0 and later tell; "": not known. */
 void subscription_holder(const struct cupti_library *library,
@@ -35,14 +27,12 @@ void subscription_close(void);
 /* Of an opened one: only cuProfilerStart and cuProfilerStop are called back. A CUptiResult. */
 int subscription_listen(void);
 
-/* Enables callbacks and activity (activity_buffers.h must be ready). *launch is copied, *events
- * borrowed for good; record is a set of
- * enum record_option. A kind that CUPTI refuses, or all of them, is said in a notice and left off.
+/* Enables callbacks and activity (activity_buffers.h must be ready). nodes: stacks of graphs' nodes are kept; record is
+ * a set of enum record_option. A kind that CUPTI refuses, or all of them, is said in a notice and left off.
  * Returns a CUptiResult; other than CUPTI_ABI_SUCCESS: no launch callback could be enabled, and
  * nothing is on. */
-int subscription_start(const struct launch_callback *launch,
-		       const struct subscription_events *events, enum graph_mode graphs,
-		       uint32_t record, struct definition_writer *notices);
+int subscription_start(enum graph_mode graphs, bool nodes, uint32_t record,
+		       struct definition_writer *notices);
 
 /* After another user of CUPTI's activity API: registers our callbacks again (with `callbacks`) and
  * enables the kinds that subscription_start() enabled. Only the flush thread calls it. */

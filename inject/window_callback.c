@@ -8,6 +8,7 @@
 #include "launch_cbid.h"
 #include "monotonic.h"
 #include "outstanding_launches.h"
+#include "proto/record.h"
 #include "window_cbid.h"
 #include "window_steps.h"
 #include "window_word.h"

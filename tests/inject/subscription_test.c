@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "inject/clock_sample.h"
-#include "inject/context_devices.h"
 #include "inject/cupti_library.h"
 #include "inject/definition_writer.h"
 #include "inject/launch_cbid.h"
@@ -24,15 +23,13 @@ static struct {
 	bool streams;
 	uint32_t nr_registered;
 	uint32_t nr_enabled, nr_kinds, nr_unsubscribed, nr_thread_buffers, nr_zeroed;
-	cupti_callback_fn *callback;
 } fake;
-static uint32_t nr_init, nr_contexts, nr_failures;
 
 static int fake_subscribe(void **subscriber, cupti_callback_fn *callback, void *user)
 {
 	(void)user;
+	assert_non_null(callback);
 	*subscriber = &fake;
-	fake.callback = callback;
 	return fake.subscribe;
 }
 
@@ -108,27 +105,14 @@ static struct cupti_library library = {
 	.get_timestamp = fake_timestamp,
 };
 
-static void note_init(void)
+static void ignore(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
-	nr_init++;
+	(void)user, (void)domain, (void)cbid, (void)data;
 }
-
-static void note_context(void)
-{
-	nr_contexts++;
-}
-
-static void note_failure(void)
-{
-	nr_failures++;
-}
-
-static const struct subscription_events events = {note_init, note_context, note_failure};
 
 struct fixture {
 	struct test_ring ring;
 	struct definition_writer notices;
-	struct launch_callback launch;
 };
 
 static void no_end(void)
@@ -146,7 +130,6 @@ static int set_up(void **state)
 	library.version = CUPTI_ABI_VERSION_13_0;
 	test_ring_init(&fixture->ring);
 	fixture->notices = DEFINITION_WRITER_INIT(fixture->ring.guest);
-	fixture->launch.ring = fixture->ring.guest;
 	*state = fixture;
 	return 0;
 }
@@ -186,9 +169,8 @@ static void all_launches_and_kinds_are_enabled(void **state)
 {
 	struct fixture *fixture = *state;
 
-	assert_int_equal(subscription_open(&library), CUPTI_ABI_SUCCESS);
-	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
-					    &fixture->notices),
+	assert_int_equal(subscription_open(&library, ignore), CUPTI_ABI_SUCCESS);
+	assert_int_equal(subscription_start(GRAPH_MODE_NODES, false, 0, &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
 	assert_int_equal(fake.nr_enabled, nr_calls(0));
 	assert_int_equal(fake.nr_kinds, 6);
@@ -218,47 +200,13 @@ static void more_is_enabled_on_request_alone(void **state)
 	assert_int_equal(launch_cbid_flags(243), RECORD_LAUNCH_HOST); /* cuMemAlloc_v2 */
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fake.nr_enabled = fake.nr_kinds = 0;
-		assert_int_equal(subscription_open(&library), CUPTI_ABI_SUCCESS);
-		assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES,
-						    cases[i].record, &fixture->notices),
+		assert_int_equal(subscription_open(&library, ignore), CUPTI_ABI_SUCCESS);
+		assert_int_equal(subscription_start(GRAPH_MODE_NODES, false, cases[i].record,
+						    &fixture->notices),
 				 CUPTI_ABI_SUCCESS);
 		assert_int_equal(fake.nr_enabled, nr_calls(cases[i].record));
 		assert_int_equal(fake.nr_kinds, cases[i].nr_kinds);
 	}
-}
-
-static int fake_context_id(void *context, uint32_t *context_id)
-{
-	*context_id = *(const uint32_t *)context;
-	return 0;
-}
-
-static int fake_device_id(void *context, uint32_t *device_id)
-{
-	*device_id = *(const uint32_t *)context + 1;
-	return 0;
-}
-
-static void a_new_context_is_known_by_its_device_where_that_is_wanted(void **state)
-{
-	struct fixture *fixture = *state;
-	uint32_t context = 3;
-	const struct cupti_resource_data data = {.context = &context};
-	static struct cupti_library knowing;
-
-	knowing = library;
-	context_devices_clear();
-	knowing.get_context_id = fake_context_id;
-	knowing.get_device_id = fake_device_id;
-	subscription_open(&knowing);
-	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0, &fixture->notices);
-	fake.callback(NULL, CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_CONTEXT_CREATED, &data);
-	assert_int_equal(context_devices_get(3), RECORD_DEVICE_NONE);
-	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, RECORD_OPTION_SYNC,
-			   &fixture->notices);
-	fake.callback(NULL, CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_CONTEXT_CREATED, &data);
-	assert_int_equal(context_devices_get(3), 4);
-	assert_int_equal(context_devices_get(4), RECORD_DEVICE_NONE);
 }
 
 static void buffers_are_made_one_a_thread_where_that_is_not_the_default(void **state)
@@ -271,28 +219,10 @@ static void buffers_are_made_one_a_thread_where_that_is_not_the_default(void **s
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fake.nr_thread_buffers = 0;
 		library.version = cases[i].version;
-		assert_int_equal(subscription_open(&library), CUPTI_ABI_SUCCESS);
-		subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
-				   &fixture->notices);
+		assert_int_equal(subscription_open(&library, ignore), CUPTI_ABI_SUCCESS);
+		subscription_start(GRAPH_MODE_NODES, false, 0, &fixture->notices);
 		assert_int_equal(fake.nr_thread_buffers, cases[i].thread_buffers);
 	}
-}
-
-static void events_reach_their_receivers(void **state)
-{
-	struct fixture *fixture = *state;
-
-	subscription_open(&library);
-	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0, &fixture->notices);
-	nr_init = nr_contexts = nr_failures = 0;
-	fake.callback(NULL, CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_INIT_FINISHED, NULL);
-	fake.callback(NULL, CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_CONTEXT_CREATED, NULL);
-	fake.callback(NULL, CUPTI_ABI_DOMAIN_RESOURCE, CUPTI_ABI_RESOURCE_CONTEXT_CREATED, NULL);
-	fake.callback(NULL, CUPTI_ABI_DOMAIN_RESOURCE, 99, NULL);
-	fake.callback(NULL, CUPTI_ABI_DOMAIN_STATE, CUPTI_ABI_STATE_FATAL_ERROR, NULL);
-	assert_int_equal(nr_init, 1);
-	assert_int_equal(nr_contexts, 2);
-	assert_int_equal(nr_failures, 1);
 }
 
 static void refused_kinds_are_said_and_launches_go_on(void **state)
@@ -300,9 +230,8 @@ static void refused_kinds_are_said_and_launches_go_on(void **state)
 	struct fixture *fixture = *state;
 
 	fake.enable_kind = 14;
-	subscription_open(&library);
-	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
-					    &fixture->notices),
+	subscription_open(&library, ignore);
+	assert_int_equal(subscription_start(GRAPH_MODE_NODES, false, 0, &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
 	assert_int_equal(fake.nr_enabled, nr_calls(0));
 	assert_int_equal(nr_notices(fixture), 3); /* the others are no loss */
@@ -312,8 +241,8 @@ static void taking_up_again_enables_the_same_kinds(void **state)
 {
 	struct fixture *fixture = *state;
 
-	subscription_open(&library);
-	subscription_start(&fixture->launch, &events, GRAPH_MODE_LAUNCH, 0, &fixture->notices);
+	subscription_open(&library, ignore);
+	subscription_start(GRAPH_MODE_LAUNCH, false, 0, &fixture->notices);
 	uint32_t nr_kinds = fake.nr_kinds, nr_registered = fake.nr_registered;
 
 	assert_int_equal(nr_kinds, 7);
@@ -329,12 +258,11 @@ static void streams_are_followed_where_their_names_are_wanted(void **state)
 {
 	struct fixture *fixture = *state;
 
-	subscription_open(&library);
-	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0, &fixture->notices);
+	subscription_open(&library, ignore);
+	subscription_start(GRAPH_MODE_NODES, false, 0, &fixture->notices);
 	assert_false(fake.streams);
-	subscription_open(&library);
-	subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, RECORD_OPTION_NVTX,
-			   &fixture->notices);
+	subscription_open(&library, ignore);
+	subscription_start(GRAPH_MODE_NODES, false, RECORD_OPTION_NVTX, &fixture->notices);
 	assert_true(fake.streams);
 }
 
@@ -342,9 +270,9 @@ static void stopping_disables_every_kind(void **state)
 {
 	struct fixture *fixture = *state;
 
-	subscription_open(&library);
-	subscription_start(&fixture->launch, &events, GRAPH_MODE_LAUNCH,
-			   RECORD_OPTION_NVTX | RECORD_OPTION_SYNC, &fixture->notices);
+	subscription_open(&library, ignore);
+	subscription_start(GRAPH_MODE_LAUNCH, false, RECORD_OPTION_NVTX | RECORD_OPTION_SYNC,
+			   &fixture->notices);
 	assert_int_equal(fake.nr_kinds, 8);
 	subscription_stop();
 	assert_int_equal(fake.nr_kinds, 0);
@@ -355,9 +283,8 @@ static void refused_buffers_are_said_and_launches_go_on(void **state)
 	struct fixture *fixture = *state;
 
 	fake.registers = 1;
-	subscription_open(&library);
-	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
-					    &fixture->notices),
+	subscription_open(&library, ignore);
+	assert_int_equal(subscription_start(GRAPH_MODE_NODES, false, 0, &fixture->notices),
 			 CUPTI_ABI_SUCCESS);
 	assert_int_equal(fake.nr_kinds, 0);
 	assert_int_equal(nr_notices(fixture), 1);
@@ -368,10 +295,8 @@ static void refused_launches_switch_all_off(void **state)
 	struct fixture *fixture = *state;
 
 	fake.enable_driver = 15;
-	subscription_open(&library);
-	assert_int_equal(subscription_start(&fixture->launch, &events, GRAPH_MODE_NODES, 0,
-					    &fixture->notices),
-			 15);
+	subscription_open(&library, ignore);
+	assert_int_equal(subscription_start(GRAPH_MODE_NODES, false, 0, &fixture->notices), 15);
 	assert_int_equal(fake.nr_kinds, 0);
 	assert_int_equal(fake.nr_unsubscribed, 1);
 }
@@ -380,9 +305,9 @@ static void taken_subscriber_is_passed_on(void **state)
 {
 	(void)state;
 	fake.subscribe = CUPTI_ABI_SUBSCRIBER_TAKEN;
-	assert_int_equal(subscription_open(&library), CUPTI_ABI_SUBSCRIBER_TAKEN);
+	assert_int_equal(subscription_open(&library, ignore), CUPTI_ABI_SUBSCRIBER_TAKEN);
 	fake.subscribe = 0;
-	assert_int_equal(subscription_open(&library), CUPTI_ABI_SUCCESS);
+	assert_int_equal(subscription_open(&library, ignore), CUPTI_ABI_SUCCESS);
 	subscription_close();
 	assert_int_equal(fake.nr_unsubscribed, 1);
 }
@@ -423,9 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_launches_and_kinds_are_enabled),
 		TEST(more_is_enabled_on_request_alone),
-		TEST(a_new_context_is_known_by_its_device_where_that_is_wanted),
 		TEST(buffers_are_made_one_a_thread_where_that_is_not_the_default),
-		TEST(events_reach_their_receivers),
 		TEST(refused_kinds_are_said_and_launches_go_on),
 		TEST(taking_up_again_enables_the_same_kinds),
 		TEST(streams_are_followed_where_their_names_are_wanted),

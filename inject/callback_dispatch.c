@@ -1,0 +1,152 @@
+#include "callback_dispatch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api_statistics.h"
+#include "context_count.h"
+#include "context_devices.h"
+#include "cupti_library.h"
+#include "graph_callback.h"
+#include "lifecycle.h"
+#include "proto/record_options.h"
+#include "shared_subscriber.h"
+#include "stream_names.h"
+#include "window_callback.h"
+#include "window_word.h"
+
+static struct callback_dispatch_parts self;
+
+void callback_dispatch_init(const struct callback_dispatch_parts *parts)
+{
+	self = *parts;
+}
+
+void callback_dispatch_set_window(uint16_t window)
+{
+	self.launch.window = window;
+}
+
+/* Waits and loads of code name a context alone. */
+static void learn_device(const struct cupti_resource_data *data)
+{
+	uint32_t context_id, device_id;
+
+	if (!self.library->get_context_id || !self.library->get_device_id ||
+	    self.library->get_context_id(data->context, &context_id) != CUPTI_ABI_SUCCESS ||
+	    self.library->get_device_id(data->context, &device_id) != CUPTI_ABI_SUCCESS)
+		return;
+	context_count_created(device_id);
+	if (self.record & (RECORD_OPTION_SYNC | RECORD_OPTION_OVERHEAD | RECORD_OPTION_MODULES))
+		context_devices_put(context_id, device_id);
+}
+
+static void on_resource(uint32_t cbid, const struct cupti_resource_data *data)
+{
+	switch (cbid) {
+	case CUPTI_ABI_RESOURCE_INIT_FINISHED:
+		self.events->init_finished();
+		break;
+	case CUPTI_ABI_RESOURCE_CONTEXT_CREATED:
+		learn_device(data);
+		self.events->context_created();
+		break;
+	case CUPTI_ABI_RESOURCE_STREAM_CREATED:
+		stream_names_created(data);
+		break;
+	case CUPTI_ABI_RESOURCE_STREAM_DESTROYED:
+		stream_names_destroyed(data);
+		break;
+	case CUPTI_ABI_RESOURCE_NODE_CREATED:
+		graph_callback_created(&self.launch, self.library, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_NODE_UPDATED:
+		graph_callback_updated(&self.launch, self.library, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_NODE_CLONED:
+		graph_callback_copied(&self.launch, self.library, data->descriptor);
+		break;
+	case CUPTI_ABI_RESOURCE_GRAPH_CREATED:
+	case CUPTI_ABI_RESOURCE_NODE_DESTROYED:
+	case CUPTI_ABI_RESOURCE_EXEC_STARTING:
+	case CUPTI_ABI_RESOURCE_EXEC_CREATED:
+	case CUPTI_ABI_RESOURCE_EXEC_DESTROYED:
+		graph_callback_changed(&self.launch, self.library, cbid, data->descriptor);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Calls that matter for the window's end may also be launches, or be none. */
+static void on_driver_call(uint32_t cbid, const struct cupti_callback_data *call)
+{
+	bool enter = call->site == CUPTI_ABI_API_ENTER;
+
+	if (!window_word_is_plain() &&
+	    !(enter ? window_callback_enter(cbid, call) : window_callback_exit(cbid, call))) {
+		if (__builtin_expect(graph_callback_is_launch(cbid), 0))
+			graph_callback_launched(&self.launch, self.library, call, false);
+		return;
+	}
+	if (enter)
+		launch_callback_enter(&self.launch, cbid, call);
+	if (__builtin_expect(graph_callback_is_launch(cbid), 0))
+		graph_callback_launched(&self.launch, self.library, call, true);
+	if (!enter)
+		launch_callback_exit(&self.launch, cbid, call);
+}
+
+/* The launch's own work lies outside of the time that the call takes. */
+static void on_counted_call(uint32_t domain, uint32_t cbid, const struct cupti_callback_data *call)
+{
+	bool launch = domain == CUPTI_ABI_DOMAIN_DRIVER &&
+		      (api_statistics_is_launch(cbid) || !window_word_is_plain());
+
+	if (window_word_is_between()) {
+		if (domain == CUPTI_ABI_DOMAIN_DRIVER)
+			on_driver_call(cbid, call);
+		return;
+	}
+
+	if (call->site == CUPTI_ABI_API_ENTER) {
+		if (launch)
+			on_driver_call(cbid, call);
+		api_statistics_enter(domain, cbid, call);
+	} else {
+		api_statistics_exit(domain, cbid, call);
+		if (launch)
+			on_driver_call(cbid, call);
+	}
+}
+
+static void on_state(uint32_t cbid)
+{
+	if (cbid != CUPTI_ABI_STATE_FATAL_ERROR ||
+	    !shared_subscriber_is_ours(CUPTI_ABI_DOMAIN_STATE, cbid))
+		return;
+	shared_subscriber_lost();
+	self.events->failed();
+}
+
+void callback_dispatch_receive(void *user, uint32_t domain, uint32_t cbid, const void *data)
+{
+	(void)user;
+	if (lifecycle_state() != LIFECYCLE_ON) {
+		if (lifecycle_state() != LIFECYCLE_FORKED)
+			shared_subscriber_forward(domain, cbid, data);
+		return;
+	}
+	if (__builtin_expect(api_statistics_on, 0) && domain <= CUPTI_ABI_DOMAIN_RUNTIME) {
+		on_counted_call(domain, cbid, data);
+	} else if (domain == CUPTI_ABI_DOMAIN_DRIVER) {
+		on_driver_call(cbid, data);
+	} else if (domain == CUPTI_ABI_DOMAIN_RESOURCE) {
+		if (shared_subscriber_is_ours(domain, cbid))
+			on_resource(cbid, data);
+		shared_subscriber_forward(domain, cbid, data);
+	} else if (domain == CUPTI_ABI_DOMAIN_STATE) {
+		on_state(cbid);
+		shared_subscriber_forward(domain, cbid, data);
+	}
+}

@@ -1,0 +1,36 @@
+/* CUPTI's callbacks of the guest's subscription, and what each is handed to: launches, calls that decide about windows,
+ * calls that are counted, nodes of graphs, streams, contexts. On the application's threads, inside CUPTI. */
+#ifndef CALLBACK_DISPATCH_H
+#define CALLBACK_DISPATCH_H
+
+#include <stdint.h>
+
+#include "launch_callback.h"
+
+struct cupti_library;
+
+/* What happens besides launches. Called inside CUPTI's callbacks: must not block or call CUDA. */
+struct callback_dispatch_events {
+	void (*init_finished)(void);   /* cuInit is done */
+	void (*context_created)(void); /* at each */
+	void (*failed)(void);          /* CUPTI gave up and finalised itself: never call it again */
+};
+
+struct callback_dispatch_parts {
+	/* Both are borrowed for good. The library is filled before CUPTI is subscribed to. */
+	const struct cupti_library *library;
+	const struct callback_dispatch_events *events;
+	struct launch_callback launch; /* its window is set later */
+	uint32_t record;               /* a set of enum record_option */
+};
+
+/* Once, before CUPTI is subscribed to. *parts is copied. */
+void callback_dispatch_init(const struct callback_dispatch_parts *parts);
+
+/* The window that launches belong to from now on. Between windows only. */
+void callback_dispatch_set_window(uint16_t window);
+
+/* For cuptiSubscribe(): a cupti_callback_fn. */
+void callback_dispatch_receive(void *user, uint32_t domain, uint32_t cbid, const void *data);
+
+#endif
