@@ -9,8 +9,10 @@ void context_count_note_other(uint32_t context_id)
 {
 	uint32_t known = atomic_load_explicit(&context_count_first, memory_order_relaxed);
 
-	if (known != 0 || !atomic_compare_exchange_strong(&context_count_first, &known, context_id))
-		atomic_store_explicit(&has_several, known != context_id, memory_order_relaxed);
+	if (known == 0)
+		atomic_compare_exchange_strong(&context_count_first, &known, context_id);
+	if (known != 0 && known != context_id)
+		atomic_store_explicit(&has_several, true, memory_order_relaxed);
 }
 
 void context_count_parts(void)

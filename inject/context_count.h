@@ -11,7 +11,7 @@
 /* The first context that was noted; 0: none yet. For context_count_note() alone. */
 extern _Atomic uint32_t context_count_first __attribute__((visibility("hidden")));
 
-/* A context that differs from the last known first one was noted. For context_count_note() alone. */
+/* The context differed from the first one a moment ago. For context_count_note() alone. */
 void context_count_note_other(uint32_t context_id);
 
 /* There is work in this context. Nothing but a load where it is the only one. */

@@ -64,6 +64,13 @@ static void make_parts_and_note_one(void)
 	note_one_often();
 }
 
+/* Two threads note the first context at once: to the second one it is the same, or was none a moment ago. */
+static void make_parts_and_note_one_twice_at_once(void)
+{
+	make_parts_and_note_one();
+	context_count_note_other(7);
+}
+
 static void work_in_one_context_is_not_several(void **state)
 {
 	(void)state;
@@ -90,6 +97,7 @@ static void parts_of_a_context_are_several_before_they_work(void **state)
 	(void)state;
 	assert_true(has_several_after(context_count_parts));
 	assert_true(has_several_after(make_parts_and_note_one));
+	assert_true(has_several_after(make_parts_and_note_one_twice_at_once));
 }
 
 int main(void)
