@@ -10,7 +10,7 @@
  *	- nobody we know: the other's session may still be on, and is left alone. What is launched meanwhile is
  *	  without records. After some more flushes the guest registers and enables again. Nothing tells
  *	  whether the other's session is over by then.
- * Pure but for its calls of CUPTI, notices and the ledger; only the flush thread calls it. */
+ * Pure but for its calls of CUPTI, notices and the ledger; only the helper thread calls it. */
 #ifndef ACTIVITY_WATCH_H
 #define ACTIVITY_WATCH_H
 

@@ -1,5 +1,5 @@
 /* Which GPUs the process's CUDA ordinals are, and what their multiprocessors have. Calls the driver, so only outside of
- * callbacks and after CUPTI's CU_INIT_FINISHED: on the flush thread. */
+ * callbacks and after CUPTI's CU_INIT_FINISHED: on the helper thread. */
 #ifndef DEVICE_QUERY_H
 #define DEVICE_QUERY_H
 

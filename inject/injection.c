@@ -19,9 +19,9 @@
 #include "cupti_search.h"
 #include "definition_writer.h"
 #include "dormant.h"
-#include "flush_thread.h"
 #include "graph_nodes.h"
 #include "guest_options.h"
+#include "helper_thread.h"
 #include "launch_thread.h"
 #include "lifecycle.h"
 #include "memory_budget.h"
@@ -66,20 +66,19 @@ static struct {
 static void on_context_created(void)
 {
 	lifecycle_context_created();
-	flush_thread_context_created();
+	helper_thread_context_created();
 }
 
 static const struct callback_dispatch_events events = {
-	.init_finished = flush_thread_init_finished,
+	.init_finished = helper_thread_init_finished,
 	.context_created = on_context_created,
-	.failed = flush_thread_cupti_failed,
+	.failed = helper_thread_cupti_failed,
 };
 
-/* With a flush thread the goodbye is its; should it not come in time, the process leaves without.
- */
+/* The helper thread says goodbye. Should that not come in time, the process ends without it. */
 static void at_end(void)
 {
-	flush_thread_stop();
+	helper_thread_stop();
 	lifecycle_off();
 }
 
@@ -233,8 +232,8 @@ static void prepare_callbacks(void)
 static void hand_in(void)
 {
 	const struct shared_session_parts session = {
-		.lend = flush_thread_lend,
-		.flush_soon = flush_thread_flush_soon,
+		.lend = helper_thread_lend,
+		.flush_soon = helper_thread_flush_soon,
 	};
 	const struct shared_subscriber_parts subscriber = {
 		.yield = capture_window_yield,
@@ -244,7 +243,7 @@ static void hand_in(void)
 
 	shared_session_init(&session);
 	shared_subscriber_init(&subscriber);
-	activity_buffers_on_crowd(flush_thread_flush_soon);
+	activity_buffers_on_crowd(helper_thread_flush_soon);
 }
 
 static void prepare_windows(void)
@@ -254,8 +253,8 @@ static void prepare_windows(void)
 		.definitions = &guest.definitions,
 		.library = &guest.library,
 		.find_cupti = find_cupti,
-		.prepare = flush_thread_prepare,
-		.wake = flush_thread_wake,
+		.prepare = helper_thread_prepare,
+		.wake = helper_thread_wake,
 		.receive = callback_dispatch_receive,
 		.set_window = callback_dispatch_set_window,
 		.nodes = guest.nodes,
@@ -275,9 +274,9 @@ static bool opens_suddenly(void)
 	       guest.options.window.range == WINDOW_RANGE_NVTX;
 }
 
-static int start_flush_thread(bool late)
+static int start_helper_thread(bool late)
 {
-	const struct flush_thread_parts parts = {
+	const struct helper_thread_parts parts = {
 		.ring = guest.ring,
 		.definitions = &guest.definitions,
 		.modules = guest.modules,
@@ -292,22 +291,22 @@ static int start_flush_thread(bool late)
 		.record = guest.options.record,
 	};
 
-	return flush_thread_start(&parts);
+	return helper_thread_start(&parts);
 }
 
-/* Captured from the first call on. The flush thread starts before CUPTI is switched on, because its events go there. */
+/* Captured from the first call on. The helper thread starts before CUPTI is switched on, because its events go there. */
 static bool capture_now(void)
 {
 	if (!find_cupti())
 		return false;
 	module_watch_poll(guest.modules, false);
 	prepare_stacks();
-	if (lifecycle_start(at_end) < 0 || start_flush_thread(false) < 0) {
+	if (lifecycle_start(at_end) < 0 || start_helper_thread(false) < 0) {
 		subscription_close();
 		return lacks_memory("the guest's thread");
 	}
 	capture_window_open_first();
-	flush_thread_wake();
+	helper_thread_wake();
 	return true;
 }
 
@@ -319,7 +318,7 @@ static bool capture_later(void)
 		module_watch_poll(guest.modules, false);
 		prepare_stacks();
 	}
-	return (lifecycle_start(at_end) == 0 && start_flush_thread(true) == 0) ||
+	return (lifecycle_start(at_end) == 0 && start_helper_thread(true) == 0) ||
 	       lacks_memory("the guest's thread");
 }
 

@@ -1,6 +1,6 @@
 /* Announces the executable segments of the process's loaded files, to the agent and to the unwinder:
  * all at first, later what is new and what is gone.
- * One thread at a time (the loading thread, then the flush thread); never in a CUPTI callback: it
+ * One thread at a time (the loading thread, then the helper thread); never in a CUPTI callback: it
  * takes the loader's lock. */
 #ifndef MODULE_WATCH_H
 #define MODULE_WATCH_H

@@ -35,7 +35,7 @@ int subscription_start(enum graph_mode graphs, bool nodes, uint32_t record,
 		       struct definition_writer *notices);
 
 /* After another user of CUPTI's activity API: registers our callbacks again (with `callbacks`) and
- * enables the kinds that subscription_start() enabled. Only the flush thread calls it. */
+ * enables the kinds that subscription_start() enabled. Only the helper thread calls it. */
 void subscription_take_up(bool callbacks);
 
 /* Of a started one: the calls that decide when a window may end are called back, too. */

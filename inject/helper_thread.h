@@ -1,7 +1,7 @@
 /* The guest's own thread: it fetches finished activity from CUPTI, calibrates clocks, announces modules and devices,
  * builds unwind tables, looks for Python, and does the last flush. All signals are blocked in it. One per process. */
-#ifndef FLUSH_THREAD_H
-#define FLUSH_THREAD_H
+#ifndef HELPER_THREAD_H
+#define HELPER_THREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ struct record_ring;
 struct stack_table;
 struct unwind_tables;
 
-struct flush_thread_parts { /* all borrowed for good */
+struct helper_thread_parts { /* all borrowed for good */
 	struct record_ring *ring;
 	struct definition_writer *definitions;
 	struct module_watch *modules;
@@ -29,27 +29,27 @@ struct flush_thread_parts { /* all borrowed for good */
 };
 
 /* Returns 0, or -errno of pthread_create(). */
-int flush_thread_start(const struct flush_thread_parts *parts);
+int helper_thread_start(const struct helper_thread_parts *parts);
 
 /* Asks for the last flush (none if the GPU never worked), the goodbye in the ring, and an agent that has the ring,
  * and waits for them, at most 2 seconds in all. Returns whether the goodbye was said; otherwise counts the launches
  * whose records CUPTI still had. Not started: false at once. */
-bool flush_thread_stop(void);
+bool helper_thread_stop(void);
 
 /* News from CUPTI's callbacks; they only set a flag and wake the thread. */
-void flush_thread_init_finished(void);
-void flush_thread_context_created(void);
-void flush_thread_cupti_failed(void);
-void flush_thread_flush_soon(void); /* not at the next interval's end, but now */
+void helper_thread_init_finished(void);
+void helper_thread_context_created(void);
+void helper_thread_cupti_failed(void);
+void helper_thread_flush_soon(void); /* not at the next interval's end, but now */
 
 /* Another user of CUPTI's activity API is about to take the records: what CUPTI has of ours by now is fetched. Any
  * thread, outside CUPTI's callbacks. */
-void flush_thread_lend(void);
+void helper_thread_lend(void);
 
 /* Has ready what stacks need, as far as it is not. On this thread alone. */
-void flush_thread_prepare(void);
+void helper_thread_prepare(void);
 
 /* There is something new to look at. Any thread. */
-void flush_thread_wake(void);
+void helper_thread_wake(void);
 
 #endif

@@ -1,4 +1,4 @@
-#include "flush_thread.h"
+#include "helper_thread.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -61,7 +61,7 @@ enum progress {
 };
 
 static struct {
-	struct flush_thread_parts parts;
+	struct helper_thread_parts parts;
 	struct activity_watch watch;
 	uint32_t watched_window; /* the watch's; 0: none yet */
 	bool started, prepared, captured;
@@ -93,22 +93,22 @@ static void set_and_wake(atomic_uint *word, unsigned int bits)
 	errno = saved_errno;
 }
 
-void flush_thread_init_finished(void)
+void helper_thread_init_finished(void)
 {
 	set_and_wake(&self.events, EVENT_INIT_FINISHED);
 }
 
-void flush_thread_context_created(void)
+void helper_thread_context_created(void)
 {
 	set_and_wake(&self.events, EVENT_CONTEXT_CREATED);
 }
 
-void flush_thread_cupti_failed(void)
+void helper_thread_cupti_failed(void)
 {
 	set_and_wake(&self.events, EVENT_CUPTI_FAILED);
 }
 
-void flush_thread_wake(void)
+void helper_thread_wake(void)
 {
 	int saved_errno = errno;
 
@@ -117,11 +117,11 @@ void flush_thread_wake(void)
 	errno = saved_errno;
 }
 
-void flush_thread_flush_soon(void)
+void helper_thread_flush_soon(void)
 {
 	/* What wakes the thread is a change of the word, whatever it says. */
 	if (!atomic_exchange(&self.flush_soon, true))
-		flush_thread_wake();
+		helper_thread_wake();
 }
 
 static void watch_modules(bool last)
@@ -226,7 +226,7 @@ static void flush(uint32_t flag)
 	activity_buffers_count_dropped();
 }
 
-void flush_thread_prepare(void)
+void helper_thread_prepare(void)
 {
 	self.prepared = true;
 	watch_modules(false);
@@ -242,7 +242,7 @@ static bool is_captured(void)
 	if (capture_window_count() == 0 && !self.parts.soon)
 		return false;
 	if (!self.prepared)
-		flush_thread_prepare();
+		helper_thread_prepare();
 	if (!self.captured && capture_window_count() > 0) {
 		if (self.parts.late)
 			lifecycle_came_late();
@@ -302,7 +302,7 @@ static void watch_activity(void)
 	activity_watch_step(&self.watch, &counts);
 }
 
-void flush_thread_lend(void)
+void helper_thread_lend(void)
 {
 	bool locked;
 
@@ -343,7 +343,7 @@ static void watch_agent(uint64_t now_ns)
 	if (capture_window_may_change_agents())
 		news = agent_watch_step(now_ns);
 	if (news == AGENT_WATCH_TAKEN)
-		flush_thread_wake(); /* its command is there */
+		helper_thread_wake(); /* its command is there */
 	if (news == AGENT_WATCH_GAVE_UP) {
 		capture_window_failed();
 		lifecycle_off();
@@ -476,7 +476,7 @@ static void *run(void *argument)
 	return NULL;
 }
 
-int flush_thread_start(const struct flush_thread_parts *parts)
+int helper_thread_start(const struct helper_thread_parts *parts)
 {
 	int error;
 
@@ -484,7 +484,7 @@ int flush_thread_start(const struct flush_thread_parts *parts)
 	activity_watch_init(&self.watch, parts->ring, parts->definitions, parts->library,
 			    subscription_take_up);
 	/* From a launch: a walk met a file whose unwind table is not there yet. */
-	unwind_tables_on_want(parts->tables, flush_thread_wake);
+	unwind_tables_on_want(parts->tables, helper_thread_wake);
 	error = guest_thread_start(run);
 	self.started = error == 0;
 	return error;
@@ -504,7 +504,7 @@ static void count_undelivered(uint64_t until_ns)
 				  launches - taken, 0);
 }
 
-bool flush_thread_stop(void)
+bool helper_thread_stop(void)
 {
 	uint64_t stop_ns = monotonic_ns() + STOP_NS, deadline_ns = stop_ns - CLOSE_NS;
 	unsigned int done = 0;
