@@ -228,7 +228,7 @@ static void prepare_callbacks(void)
 			     guest.options.window.every, guest.options.record);
 }
 
-/* What others call of the window and of the guest's thread, below which they stand. */
+/* Lower modules call the window and the helper thread through these functions. */
 static void hand_in(void)
 {
 	const struct shared_session_parts session = {
@@ -294,7 +294,7 @@ static int start_helper_thread(bool late)
 	return helper_thread_start(&parts);
 }
 
-/* Captured from the first call on. The helper thread starts before CUPTI is switched on, because its events go there. */
+/* Captured from the first call on. The helper thread starts before CUPTI is switched on, since its events go there. */
 static bool capture_now(void)
 {
 	if (!find_cupti())

@@ -20,7 +20,7 @@
 
 struct cupti_library;
 
-/* What the guest does then, on the application's thread that calls. */
+/* What the guest does about such a session, on the thread of the application that calls. */
 struct shared_session_parts {
 	/* A session is about to begin, or another clock: fetches what CUPTI has of the guest's by now. */
 	void (*lend)(void);
