@@ -1,6 +1,6 @@
-/* Whether the process works in more than one of CUDA's contexts, or in parts of one. Where there are several contexts on
- * one device CUPTI is never left: what waits for "the context" may have waited for a part, while its callback names the
- * whole. Any thread, CUPTI's callbacks included; lock-free. */
+/* Whether the process works in more than one of CUDA's contexts, or in parts of one. Where there are several contexts
+ * on one device CUPTI is never left: what waits for "the context" may have waited for a part, while its callback names
+ * the whole. Any thread, CUPTI's callbacks included; lock-free. */
 #ifndef CONTEXT_COUNT_H
 #define CONTEXT_COUNT_H
 
