@@ -15,15 +15,17 @@
 
 /* Whether the code is the C library's return from a signal handler: mov $15,%rax; syscall. Others
  * mark frames as signals' whose layout is their own. */
-static bool is_signal_return(uint64_t start)
+static bool is_signal_return(uint64_t start, uint64_t end)
 {
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
 	/* The entry begins one byte early, for unwinders that look up return address - 1. */
 	uint8_t bytes[sizeof(code) + 1];
+	size_t size = end - start < sizeof(bytes) ? (size_t)(end - start) : sizeof(bytes);
 
-	return process_memory_read(start, bytes, sizeof(bytes)) == sizeof(bytes) &&
-	       (memcmp(bytes, code, sizeof(code)) == 0 ||
-		memcmp(bytes + 1, code, sizeof(code)) == 0);
+	if (size < sizeof(code) || process_memory_read(start, bytes, size) != size)
+		return false;
+	return memcmp(bytes, code, sizeof(code)) == 0 ||
+	       (size == sizeof(bytes) && memcmp(bytes + 1, code, sizeof(code)) == 0);
 }
 
 /* From [start, end), relative to the segment, what the previous function did not take. */
@@ -31,10 +33,11 @@ static void put_description(const struct frame_description *description, uint32_
 			    uint32_t end, struct unwind_rows *rows)
 {
 	if (description->common.signal)
-		unwind_rows_put(rows, start,
-				unwind_rule_special(is_signal_return(description->start)
-							    ? UNWIND_SIGNAL
-							    : UNWIND_UNSUPPORTED));
+		unwind_rows_put(
+			rows, start,
+			unwind_rule_special(is_signal_return(description->start, description->end)
+						    ? UNWIND_SIGNAL
+						    : UNWIND_UNSUPPORTED));
 	else
 		cfi_program_run(&description->common.cfi, description->program,
 				description->program_size, start, end, rows);
@@ -70,8 +73,9 @@ static void compile(const struct eh_frame_index *index, uint64_t start, uint64_t
 		unwind_rows_put(rows, (uint32_t)(done - start), unwind_rule_special(UNWIND_GAP));
 }
 
-int eh_frame_compile(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64_t start,
-		     uint64_t end, struct unwind_rows *rows)
+int eh_frame_compile(const struct eh_frame_image *image, uint64_t eh_frame_hdr,
+		     uint64_t eh_frame_hdr_size, uint64_t start, uint64_t end,
+		     struct unwind_rows *rows)
 {
 	struct eh_frame_index index = {.nr = 0};
 	struct eh_frame_header header;
@@ -79,7 +83,7 @@ int eh_frame_compile(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64_t
 
 	if (end <= start || end - start > UINT32_MAX)
 		return -EINVAL;
-	error = eh_frame_header_read(&header, eh_frame_hdr, eh_frame_hdr_size);
+	error = eh_frame_header_read(&header, image, eh_frame_hdr, eh_frame_hdr_size);
 	if (error == 0)
 		error = eh_frame_index_init(&index, &header);
 	if (error == 0) {
@@ -100,8 +104,8 @@ bool eh_frame_rows(const struct frame_description *function, struct unwind_rows 
 	return rows->error == 0;
 }
 
-bool eh_frame_function(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64_t address,
-		       uint64_t *start, uint64_t *end)
+bool eh_frame_function(const struct eh_frame_image *image, uint64_t eh_frame_hdr,
+		       uint64_t eh_frame_hdr_size, uint64_t address, uint64_t *start, uint64_t *end)
 {
 	struct eh_frame_found *found = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE,
 					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -111,7 +115,7 @@ bool eh_frame_function(uint64_t eh_frame_hdr, uint64_t eh_frame_hdr_size, uint64
 	*start = *end = 0;
 	if (found == MAP_FAILED)
 		return false;
-	is_there = eh_frame_lookup_init(&lookup, eh_frame_hdr, eh_frame_hdr_size) == 0 &&
+	is_there = eh_frame_lookup_init(&lookup, image, eh_frame_hdr, eh_frame_hdr_size) == 0 &&
 		   eh_frame_lookup_find(&lookup, address, found);
 	if (is_there) {
 		*start = found->description.start;

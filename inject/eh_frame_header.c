@@ -22,12 +22,15 @@ static int read_table(struct eh_frame_header *header, struct dwarf_reader *reade
 	return before <= size && header->nr <= (size - before) / EH_FRAME_TABLE_ENTRY ? 0 : -EINVAL;
 }
 
-int eh_frame_header_read(struct eh_frame_header *header, uint64_t address, uint64_t size)
+int eh_frame_header_read(struct eh_frame_header *header, const struct eh_frame_image *image,
+			 uint64_t address, uint64_t size)
 {
 	uint8_t bytes[BYTES_MAX];
-	size_t held = process_memory_read(address, bytes, size < BYTES_MAX ? size : BYTES_MAX);
 
-	*header = (struct eh_frame_header){.address = address};
+	*header = (struct eh_frame_header){.image = *image, .address = address};
+	if (size > eh_frame_image_left(image, address))
+		return -EINVAL;
+	size_t held = process_memory_read(address, bytes, size < BYTES_MAX ? size : BYTES_MAX);
 	if (held < 4)
 		return -EFAULT;
 
@@ -38,9 +41,12 @@ int eh_frame_header_read(struct eh_frame_header *header, uint64_t address, uint6
 	uint8_t count = dwarf_reader_u8(&reader);
 	uint8_t table = dwarf_reader_u8(&reader);
 	header->frames = dwarf_reader_pointer(&reader, frames, address);
+	if ((frames & DWARF_POINTER_BASE) == 0)
+		header->frames += image->bias;
 	if (reader.failed)
 		return -EINVAL;
-	if (count == DWARF_POINTER_OMIT || table != (DWARF_POINTER_DATA | DWARF_POINTER_S32))
+	/* A number of entries is no address: one that counts from an address is none either. */
+	if (count & ~DWARF_POINTER_FORMAT || table != (DWARF_POINTER_DATA | DWARF_POINTER_S32))
 		return 0;
 	return read_table(header, &reader, count, size);
 }

@@ -9,6 +9,14 @@
 #define FRAMES_MAX  (256u << 20) /* bytes of .eh_frame; ten times what large libraries have */
 #define ENTRIES_MAX (16u << 20)
 
+/* Bytes of .eh_frame that there can be. */
+static uint64_t frames_left(const struct eh_frame_index *index)
+{
+	uint64_t left = eh_frame_image_left(&index->section.image, index->section.address);
+
+	return left < FRAMES_MAX ? left : FRAMES_MAX;
+}
+
 static void *map(size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -64,9 +72,10 @@ static void sort(struct eh_frame_entry *entries, size_t nr)
 
 /* ---- with a search table ---- */
 
+/* size: at most frames_left(). */
 static int copy_frames(struct eh_frame_index *index, uint64_t size)
 {
-	if (size == 0 || size > FRAMES_MAX)
+	if (size == 0)
 		return -EINVAL;
 	index->section.bytes = map(size);
 	if (!index->section.bytes)
@@ -87,14 +96,14 @@ static int64_t table_word(const uint8_t *table, uint64_t i)
 /* The entries' places, and how far the last of them reaches. */
 static int take_table(struct eh_frame_index *index, const uint8_t *table, uint64_t nr)
 {
-	uint64_t last = 0;
+	uint64_t last = 0, left = frames_left(index);
 	uint8_t length[4];
 
 	for (uint64_t i = 0; i < nr; i++) {
 		uint64_t address = index->section.data_base + (uint64_t)table_word(table, 2 * i);
 		uint64_t at = index->section.data_base + (uint64_t)table_word(table, 2 * i + 1);
 
-		if (at - index->section.address >= FRAMES_MAX)
+		if (at - index->section.address >= left)
 			continue;
 		at -= index->section.address;
 		last = at > last ? at : last;
@@ -103,12 +112,16 @@ static int take_table(struct eh_frame_index *index, const uint8_t *table, uint64
 	}
 	if (index->nr == 0)
 		return -ENOENT;
+	left -= last;
+	if (left < sizeof(length))
+		return -EINVAL;
 	if (process_memory_read(index->section.address + last, length, sizeof(length)) !=
 	    sizeof(length))
 		return -EFAULT;
 
 	struct dwarf_reader reader = dwarf_reader_on(length, sizeof(length), 0);
-	return copy_frames(index, last + sizeof(length) + dwarf_reader_unsigned(&reader, 4));
+	uint64_t size = sizeof(length) + dwarf_reader_unsigned(&reader, 4);
+	return size <= left ? copy_frames(index, last + size) : -EINVAL;
 }
 
 static int index_by_table(struct eh_frame_index *index, const struct eh_frame_header *header)
@@ -136,7 +149,7 @@ static int index_by_table(struct eh_frame_index *index, const struct eh_frame_he
 
 /* ---- without ---- */
 
-/* Counts the entries up to the terminator, or to the end of what can be read. */
+/* Counts the entries up to the terminator, or to the end of what can be read. size_max: of the file alone. */
 static int measure(uint64_t frames, uint64_t size_max, uint64_t *size, uint64_t *nr)
 {
 	uint8_t window[4096];
@@ -145,7 +158,9 @@ static int measure(uint64_t frames, uint64_t size_max, uint64_t *size, uint64_t 
 	for (*nr = 0; at < size_max && *nr < ENTRIES_MAX; (*nr)++) {
 		if (at < low || at + 4 > low + held) {
 			low = at;
-			held = process_memory_read(frames + at, window, sizeof(window));
+			held = process_memory_read(frames + at, window,
+						   size_max - at < sizeof(window) ? size_max - at
+										  : sizeof(window));
 			if (held < 4)
 				break;
 		}
@@ -156,15 +171,15 @@ static int measure(uint64_t frames, uint64_t size_max, uint64_t *size, uint64_t 
 			break;
 		at += 4 + length;
 	}
-	*size = at;
+	*size = at < size_max ? at : size_max;
 	return *nr ? 0 : -ENOENT;
 }
 
 static int index_by_walk(struct eh_frame_index *index, uint64_t size_max)
 {
 	struct frame_common_cache cache = {.nr = 0};
-	uint64_t size, nr;
-	int error = measure(index->section.address, size_max, &size, &nr);
+	uint64_t size, nr, left = frames_left(index);
+	int error = measure(index->section.address, size_max < left ? size_max : left, &size, &nr);
 
 	if (error == 0)
 		error = copy_frames(index, size);
@@ -189,8 +204,9 @@ static int init(struct eh_frame_index *index, const struct eh_frame_header *head
 {
 	int error;
 
-	*index = (struct eh_frame_index){.section.data_base = header->address,
-					 .section.address = header->frames};
+	*index = (struct eh_frame_index){.section = {.image = header->image,
+						     .data_base = header->address,
+						     .address = header->frames}};
 	error = header->nr ? index_by_table(index, header) : index_by_walk(index, size_max);
 	if (error == 0)
 		sort(index->entries, index->nr);
@@ -208,7 +224,7 @@ int eh_frame_index_init_frames(struct eh_frame_index *index, const struct eh_fra
 	struct eh_frame_header without = *header;
 
 	without.nr = 0;
-	return init(index, &without, size_max < FRAMES_MAX ? size_max : FRAMES_MAX);
+	return init(index, &without, size_max);
 }
 
 void eh_frame_index_fini(struct eh_frame_index *index)

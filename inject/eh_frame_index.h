@@ -28,7 +28,8 @@ struct eh_frame_header;
  * there is something for eh_frame_index_fini() all the same. */
 int eh_frame_index_init(struct eh_frame_index *index, const struct eh_frame_header *header);
 
-/* The same without the header's search table: from the first size_max bytes of .eh_frame. */
+/* The same without the header's search table: from the first size_max bytes of .eh_frame. Of the header its image and
+ * frames are enough. */
 int eh_frame_index_init_frames(struct eh_frame_index *index, const struct eh_frame_header *header,
 			       uint64_t size_max);
 void eh_frame_index_fini(struct eh_frame_index *index);

@@ -7,19 +7,21 @@
 #define ENTRY_FIRST 256u /* bytes: of most entries all */
 #define LENGTH      4u
 
-int eh_frame_lookup_init(struct eh_frame_lookup *lookup, uint64_t header, uint64_t header_size)
+int eh_frame_lookup_init(struct eh_frame_lookup *lookup, const struct eh_frame_image *image,
+			 uint64_t header, uint64_t header_size)
 {
 	*lookup = (struct eh_frame_lookup){.index = {.nr = 0}};
-	int error = eh_frame_header_read(&lookup->header, header, header_size);
+	int error = eh_frame_header_read(&lookup->header, image, header, header_size);
 
 	if (error || lookup->header.nr)
 		return error;
 	return eh_frame_index_init_frames(&lookup->index, &lookup->header, EH_FRAME_LIST_MAX);
 }
 
-int eh_frame_lookup_init_frames(struct eh_frame_lookup *lookup, uint64_t frames, uint64_t size)
+int eh_frame_lookup_init_frames(struct eh_frame_lookup *lookup, const struct eh_frame_image *image,
+				uint64_t frames, uint64_t size)
 {
-	*lookup = (struct eh_frame_lookup){.header.frames = frames};
+	*lookup = (struct eh_frame_lookup){.header = {.image = *image, .frames = frames}};
 	return eh_frame_index_init_frames(&lookup->index, &lookup->header,
 					  size < EH_FRAME_LIST_MAX ? size : EH_FRAME_LIST_MAX);
 }
@@ -83,10 +85,13 @@ static bool find_in_table(const struct eh_frame_header *header, uint64_t address
 	return true;
 }
 
-/* Copies an entry, or its beginning if it is larger than the room. */
-static struct frame_section copy_entry(uint64_t address, uint8_t *bytes, size_t max,
-				       uint64_t data_base)
+/* Copies an entry, or its beginning if it is larger than the room or leads out of the image. */
+static struct frame_section copy_entry(const struct eh_frame_header *header, uint64_t address,
+				       uint8_t *bytes, size_t max)
 {
+	uint64_t left = eh_frame_image_left(&header->image, address);
+	if (max > left)
+		max = (size_t)left;
 	size_t first = max < ENTRY_FIRST ? max : ENTRY_FIRST;
 	size_t held = process_memory_read(address, bytes, first);
 	struct dwarf_reader reader = dwarf_reader_on(bytes, held, address);
@@ -96,22 +101,25 @@ static struct frame_section copy_entry(uint64_t address, uint8_t *bytes, size_t 
 		wanted = max;
 	if (held == first && wanted > held)
 		held += process_memory_read(address + held, bytes + held, (size_t)wanted - held);
-	return (struct frame_section){
-		.address = address, .bytes = bytes, .size = held, .data_base = data_base};
+	return (struct frame_section){.image = header->image,
+				      .address = address,
+				      .bytes = bytes,
+				      .size = held,
+				      .data_base = header->address};
 }
 
 static bool read_entry(const struct eh_frame_header *header, uint64_t address,
 		       struct eh_frame_found *found)
 {
 	struct frame_section entry =
-		copy_entry(address, found->entry, sizeof(found->entry), header->address);
+		copy_entry(header, address, found->entry, sizeof(found->entry));
 	struct frame_common common;
 	uint64_t common_address;
 
 	if (!frame_description_common(&entry, 0, &common_address))
 		return false;
 	struct frame_section common_entry =
-		copy_entry(common_address, found->common, sizeof(found->common), header->address);
+		copy_entry(header, common_address, found->common, sizeof(found->common));
 
 	return frame_common_parse(&common_entry, 0, &common) &&
 	       frame_description_parse_apart(&entry, 0, &common, &found->description);

@@ -1,7 +1,7 @@
 /* The functions of one loaded file, each read when it is asked for. The header's search table leads to it, of
  * which a few words are read; only of a file without one all functions are listed at the start. Nothing that the
- * file says is believed, and reading goes through copies, which cannot fault. mmap, not malloc. One thread at a
- * time. */
+ * file says is believed: it is read inside its image alone, by copies, which cannot fault. mmap, not malloc. One
+ * thread at a time. */
 #ifndef EH_FRAME_LOOKUP_H
 #define EH_FRAME_LOOKUP_H
 
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "eh_frame_header.h"
+#include "eh_frame_image.h"
 #include "eh_frame_index.h"
 #include "frame_description.h"
 
@@ -31,10 +32,12 @@ struct eh_frame_found {
 
 /* Returns 0, or an error of eh_frame_header_read() or eh_frame_index_init(). On error there is something for
  * eh_frame_lookup_fini() all the same. */
-int eh_frame_lookup_init(struct eh_frame_lookup *lookup, uint64_t header, uint64_t header_size);
+int eh_frame_lookup_init(struct eh_frame_lookup *lookup, const struct eh_frame_image *image,
+			 uint64_t header, uint64_t header_size);
 
 /* The same for a file without a header, from its .eh_frame. */
-int eh_frame_lookup_init_frames(struct eh_frame_lookup *lookup, uint64_t frames, uint64_t size);
+int eh_frame_lookup_init_frames(struct eh_frame_lookup *lookup, const struct eh_frame_image *image,
+				uint64_t frames, uint64_t size);
 void eh_frame_lookup_fini(struct eh_frame_lookup *lookup);
 
 /* Bytes that it holds. */

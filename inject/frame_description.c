@@ -129,10 +129,13 @@ static bool parse_body(const struct frame_section *section, struct dwarf_reader 
 	uint8_t encoding = description->common.pointer_encoding;
 
 	description->start = dwarf_reader_pointer(reader, encoding, section->data_base);
+	if ((encoding & DWARF_POINTER_BASE) == 0)
+		description->start += section->image.bias;
+	uint64_t left = eh_frame_image_left(&section->image, description->start);
 	uint64_t size = dwarf_reader_pointer(reader, encoding & DWARF_POINTER_FORMAT, 0);
 	if (description->common.augmented)
 		dwarf_reader_bytes(reader, dwarf_reader_uleb(reader));
-	description->end = description->start + size;
+	description->end = description->start + (size < left ? size : left);
 	description->program = reader->at;
 	description->program_size = dwarf_reader_left(reader);
 	return !reader->failed && description->end > description->start;

@@ -10,11 +10,13 @@
 
 #include "cfi_program.h"
 #include "dwarf_reader.h"
+#include "eh_frame_image.h"
 
 #define FRAME_COMMONS 8u /* parsed common entries that are kept; linkers leave a few a file */
 
 /* A copy of .eh_frame. */
 struct frame_section {
+	struct eh_frame_image image; /* of the file */
 	uint64_t address; /* of the original */
 	uint8_t *bytes;
 	size_t size;
@@ -29,7 +31,7 @@ struct frame_common {
 
 struct frame_description {
 	struct frame_common common;
-	uint64_t start, end;    /* addresses */
+	uint64_t start, end;    /* addresses, in the file's image */
 	const uint8_t *program; /* borrowed until the section goes */
 	size_t program_size;
 };

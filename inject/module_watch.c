@@ -125,6 +125,7 @@ static void add_to_tables(struct module_watch *watch, const struct definition_mo
 		.end = module->end,
 		/* The same file's segments have tables of their own. */
 		.identity = identity ^ (module->start - module->bias),
+		.image = eh_frame_image_loaded(info),
 		.flags = module->flags,
 	};
 

@@ -29,6 +29,7 @@ static int note_file(struct dl_phdr_info *info, size_t size, void *user)
 			found = true;
 		}
 	}
+	file->image = eh_frame_image_loaded(info);
 	file->eh_frame_hdr = found ? hdr : 0;
 	file->eh_frame_hdr_size = found ? hdr_size : 0;
 	return found;
@@ -109,8 +110,8 @@ static void note_jump(const struct python_eval_file *file, struct candidate *can
 		}
 	}
 	if (*nr < CANDIDATES_MAX &&
-	    eh_frame_function(file->eh_frame_hdr, file->eh_frame_hdr_size, target, &part.start,
-			      &part.end) &&
+	    eh_frame_function(&file->image, file->eh_frame_hdr, file->eh_frame_hdr_size, target,
+			      &part.start, &part.end) &&
 	    is_code(file, &part))
 		candidates[(*nr)++] =
 			(struct candidate){.part = part, .jumps = target != part.start};
@@ -150,8 +151,8 @@ bool python_eval_find_in(const struct python_eval_file *file, struct unwind_stop
 	struct code_part whole;
 
 	memset(stops, 0, sizeof(*stops));
-	if (!eh_frame_function(file->eh_frame_hdr, file->eh_frame_hdr_size, file->eval_frame,
-			       &whole.start, &whole.end) ||
+	if (!eh_frame_function(&file->image, file->eh_frame_hdr, file->eh_frame_hdr_size,
+			       file->eval_frame, &whole.start, &whole.end) ||
 	    !is_code(file, &whole))
 		return false;
 	stops->nr = 1;

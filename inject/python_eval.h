@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "eh_frame_image.h"
 #include "unwind.h"
 
 /* A whole loop is tens of kilobytes. Below this it is but the way in to one that is split into a
@@ -16,6 +17,7 @@
 /* A file in memory as it is loaded, or as it would be: its parts at their distances from each other. All are
  * addresses. */
 struct python_eval_file {
+	struct eh_frame_image image;
 	uint64_t eval_frame;           /* the evaluation loop */
 	uint64_t code_start, code_end; /* of the segment that holds it */
 	uint64_t eh_frame_hdr, eh_frame_hdr_size;

@@ -204,8 +204,9 @@ static bool compile(struct unwind_tables *tables, struct slot *slot, struct tabl
 	};
 	unwind_rows_init(&table->rows, tables->bytes_max - tables->bytes);
 	if (module->eh_frame_hdr)
-		table->error = eh_frame_compile(module->eh_frame_hdr, module->eh_frame_hdr_size,
-						module->start, module->end, &table->rows);
+		table->error = eh_frame_compile(&module->image, module->eh_frame_hdr,
+						module->eh_frame_hdr_size, module->start,
+						module->end, &table->rows);
 	if (table->error == 0)
 		table->bytes = unwind_rows_trim(&table->rows);
 	if (table->bytes > tables->bytes_max - tables->bytes)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "eh_frame_image.h"
+
 #define UNWIND_MODULES_MAX 8192u          /* executable segments */
 #define UNWIND_BYTES_MAX   (256ull << 20) /* of all tables together, at most */
 
@@ -20,7 +22,8 @@ struct unwind_module {
 	uint64_t identity;   /* of the file's content: equal for the same file at another address */
 	uint64_t eh_frame_hdr; /* address of PT_GNU_EH_FRAME; 0: none */
 	uint64_t eh_frame_hdr_size;
-	uint32_t flags; /* enum definition_module_flags */
+	struct eh_frame_image image; /* of the whole file */
+	uint32_t flags;              /* enum definition_module_flags */
 };
 
 /* bytes_max: of all rows. mmap, not malloc. NULL: out of memory. The caller owns; destroy accepts

@@ -74,6 +74,8 @@ bool elf_image_borrow(struct elf_image *image, const void *memory, size_t size)
 		     segment->p_offset + segment->p_filesz > size))
 			return false;
 	}
+	if (image->span > size)
+		image->span = size;
 	image->base = (char *)(uintptr_t)memory;
 	image->is_borrowed = true;
 	return true;
@@ -137,6 +139,14 @@ bool elf_image_copy(struct elf_image *image, int fd)
 			return false;
 	}
 	return true;
+}
+
+struct eh_frame_image elf_image_frames(const struct elf_image *image)
+{
+	uint64_t base = (uint64_t)(uintptr_t)image->base;
+
+	return (struct eh_frame_image){
+		.low = base, .high = base + image->span, .bias = base - image->low};
 }
 
 void elf_image_fini(struct elf_image *image)

@@ -8,12 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "inject/eh_frame_image.h"
+
 #define ELF_IMAGE_PHDRS_MAX 64u
 
 struct elf_image { /* zeroed: nothing is there */
 	Elf64_Phdr segments[ELF_IMAGE_PHDRS_MAX];
 	uint32_t nr_segments;
-	uint64_t low, span; /* virtual addresses, whole pages */
+	uint64_t low, span; /* virtual addresses; whole pages, if not borrowed */
 	char *base; /* owns, if not borrowed; where low lies in our memory. NULL: nothing is there */
 	bool is_borrowed;
 };
@@ -32,6 +34,9 @@ bool elf_image_copy(struct elf_image *image, int fd);
 /* One that is in our memory already, its segments where they are in the file, in place of reading and mapping it.
  * Borrowed until elf_image_fini(). false: it is no such file, or does not lie there so. */
 bool elf_image_borrow(struct elf_image *image, const void *memory, size_t size);
+
+/* Where it lies, for what reads its call frame information. */
+struct eh_frame_image elf_image_frames(const struct elf_image *image);
 void elf_image_fini(struct elf_image *image);
 
 #endif

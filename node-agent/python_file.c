@@ -94,6 +94,7 @@ static void find_loop(const struct elf_image *image, uint64_t eval_frame, struct
 	if (!code || !header || eval_frame - code->p_vaddr >= code->p_filesz)
 		return;
 	const struct python_eval_file file = {
+		.image = elf_image_frames(image),
 		.eval_frame = bias + eval_frame,
 		.code_start = bias + code->p_vaddr,
 		.code_end = bias + code->p_vaddr + code->p_filesz,

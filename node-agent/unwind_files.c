@@ -180,14 +180,15 @@ static bool find_functions(struct unwind_file *file, struct elf_file *elf)
 {
 	const struct elf_image *image = &file->image;
 	const Elf64_Phdr *header = elf_image_segment(image, PT_GNU_EH_FRAME, 0);
-	uint64_t base = (uint64_t)(uintptr_t)image->base - image->low, vaddr, size;
+	const struct eh_frame_image frames = elf_image_frames(image);
+	uint64_t vaddr, size;
 
 	if (header)
-		return eh_frame_lookup_init(&file->lookup, base + header->p_vaddr,
+		return eh_frame_lookup_init(&file->lookup, &frames, frames.bias + header->p_vaddr,
 					    header->p_filesz) == 0;
 	return elf_file_section_place(elf, ".eh_frame", &vaddr, &size) &&
 	       has_place(image, vaddr, size) &&
-	       eh_frame_lookup_init_frames(&file->lookup, base + vaddr, size) == 0;
+	       eh_frame_lookup_init_frames(&file->lookup, &frames, frames.bias + vaddr, size) == 0;
 }
 
 struct unwind_file *unwind_file_map(struct elf_file *elf)

@@ -68,8 +68,8 @@ static int tear_down(void **state)
 
 static int compile(const struct unwind_module *module, struct unwind_rows *rows)
 {
-	return eh_frame_compile(module->eh_frame_hdr, module->eh_frame_hdr_size, module->start,
-				module->end, rows);
+	return eh_frame_compile(&module->image, module->eh_frame_hdr, module->eh_frame_hdr_size,
+				module->start, module->end, rows);
 }
 
 static uint32_t rule_at(const struct unwind_rows *rows, uint32_t pc)
@@ -285,6 +285,7 @@ static void function_is_found_by_any_of_its_addresses(void **state)
 {
 	struct fixture *fixture = *state;
 	struct made_frames *made = &fixture->made;
+	const struct eh_frame_image *image = &made->module.image;
 	uint64_t hdr, size, code = made->module.start, start, end;
 
 	for (int round = 0; round < 2; round++) {
@@ -292,14 +293,14 @@ static void function_is_found_by_any_of_its_addresses(void **state)
 		hdr = made->module.eh_frame_hdr;
 		size = made->module.eh_frame_hdr_size;
 		for (uint32_t at = 100; at < 128; at++) {
-			assert_true(eh_frame_function(hdr, size, code + at, &start, &end));
+			assert_true(eh_frame_function(image, hdr, size, code + at, &start, &end));
 			assert_int_equal(start, code + 100);
 			assert_int_equal(end, code + 128);
 		}
-		assert_false(eh_frame_function(hdr, size, code + 99, &start, &end));
+		assert_false(eh_frame_function(image, hdr, size, code + 99, &start, &end));
 		assert_int_equal(start | end, 0);
-		assert_false(eh_frame_function(hdr, size, code + 128, &start, &end));
-		assert_false(eh_frame_function(hdr, size, code + 3, &start, &end));
+		assert_false(eh_frame_function(image, hdr, size, code + 128, &start, &end));
+		assert_false(eh_frame_function(image, hdr, size, code + 3, &start, &end));
 		made_frames_fini(made);
 		made_frames_init(made);
 		code = made->module.start;
@@ -313,8 +314,8 @@ static void own_functions_are_found(void **state)
 
 	(void)state;
 	assert_true(loaded_segment_at((const void *)address, &module));
-	assert_true(eh_frame_function(module.eh_frame_hdr, module.eh_frame_hdr_size, address + 1,
-				      &start, &end));
+	assert_true(eh_frame_function(&module.image, module.eh_frame_hdr, module.eh_frame_hdr_size,
+				      address + 1, &start, &end));
 	assert_int_equal(start, address);
 	assert_true(end > address + 1);
 }
@@ -349,7 +350,7 @@ static void functions_by_themselves_have_the_rules_of_the_whole_file(void **stat
 		assert_true(loaded_segment_at(places[i], &module));
 		unwind_rows_init(&all, BYTES_MAX);
 		assert_int_equal(compile(&module, &all), 0);
-		assert_int_equal(eh_frame_lookup_init(&lookup, module.eh_frame_hdr,
+		assert_int_equal(eh_frame_lookup_init(&lookup, &module.image, module.eh_frame_hdr,
 						      module.eh_frame_hdr_size),
 				 0);
 		assert_int_equal(eh_frame_lookup_bytes(&lookup), 0);
@@ -378,14 +379,17 @@ static void a_file_without_a_header_is_looked_through(void **state)
 
 	put_three_functions(made, MADE_NONE);
 	uint64_t frames = (uint64_t)(uintptr_t)made->frames;
-	assert_int_equal(eh_frame_lookup_init_frames(&lookup, frames, made->frames_size), 0);
+	assert_int_equal(eh_frame_lookup_init_frames(&lookup, &made->module.image, frames,
+						     made->frames_size),
+			 0);
 	assert_true(eh_frame_lookup_find(&lookup, made->module.start + 100, found));
 	assert_int_equal(found->description.end, made->module.start + 128);
 	assert_false(eh_frame_lookup_find(&lookup, made->module.start + 128, found));
 	assert_true(eh_frame_lookup_bytes(&lookup) > 0);
 	eh_frame_lookup_fini(&lookup);
 	/* Of a part of it, what is in the part. */
-	assert_int_equal(eh_frame_lookup_init_frames(&lookup, frames, 1), -ENOENT);
+	assert_int_equal(eh_frame_lookup_init_frames(&lookup, &made->module.image, frames, 1),
+			 -ENOENT);
 	eh_frame_lookup_fini(&lookup);
 	free(found);
 }
@@ -411,9 +415,10 @@ static void useless_headers_are_refused_by_reason(void **state)
 	module.start += 1024, module.end += 2048; /* no function there */
 	assert_int_equal(compile(&module, &fixture->rows), -ENOENT);
 	module = fixture->made.module;
-	module.eh_frame_hdr = 4096;
-	assert_int_equal(compile(&module, &fixture->rows), -EFAULT);
 	module.eh_frame_hdr = UINT64_MAX - 4;
+	assert_int_equal(compile(&module, &fixture->rows), -EINVAL);
+	module.eh_frame_hdr = 4096;
+	module.image = (struct eh_frame_image){.high = UINT64_MAX};
 	assert_int_equal(compile(&module, &fixture->rows), -EFAULT);
 	fixture->made.header[0] = 2;
 	assert_int_equal(compile(&fixture->made.module, &fixture->rows), -EINVAL);
@@ -421,6 +426,193 @@ static void useless_headers_are_refused_by_reason(void **state)
 	mprotect(fixture->made.frames, MADE_FRAMES_BYTES, PROT_NONE);
 	assert_int_equal(compile(&fixture->made.module, &fixture->rows), -EFAULT);
 	assert_int_equal(fixture->rows.nr, 0);
+}
+
+/* ---- the image's limits ---- */
+
+/* The frames' copy behind the first page of code, so that code of the image lies before them. */
+static uint8_t *move_frames(struct made_frames *made)
+{
+	uint8_t *moved = made->code + MADE_FRAMES_BYTES;
+	int32_t pointer;
+
+	memcpy(moved, made->frames, made->frames_size);
+	for (int i = 0; i < made->nr; i++) {
+		uint8_t *at = moved + made->functions[i].at + 8;
+
+		memcpy(&pointer, at, sizeof(pointer));
+		pointer -= (int32_t)(moved - made->frames);
+		memcpy(at, &pointer, sizeof(pointer));
+	}
+	return moved;
+}
+
+static void add_to_word(uint8_t *at, ptrdiff_t distance)
+{
+	int32_t word;
+
+	memcpy(&word, at, sizeof(word));
+	word += (int32_t)distance;
+	memcpy(at, &word, sizeof(word));
+}
+
+static bool finds(const struct made_frames *made, const struct eh_frame_image *image,
+		  uint64_t header, uint32_t at)
+{
+	uint64_t start, end;
+
+	return eh_frame_function(image, header, made->header_size, made->module.start + at, &start,
+				 &end);
+}
+
+static void a_search_table_does_not_lead_out_of_the_image(void **state)
+{
+	struct fixture *fixture = *state;
+	struct made_frames *made = &fixture->made;
+	struct unwind_module module;
+
+	put_three_functions(made, MADE_SORTED);
+	module = made->module;
+	ptrdiff_t distance = move_frames(made) - made->frames;
+	for (int i = 0; i < made->nr; i++)
+		add_to_word(made->header + 16 + 8 * i, distance);
+	add_to_word(made->header + 4, distance);
+	assert_true(finds(made, &module.image, module.eh_frame_hdr, 100));
+	assert_int_equal(compile(&module, &fixture->rows), 0);
+	module.image.high -= MADE_FRAMES_BYTES;
+	assert_false(finds(made, &module.image, module.eh_frame_hdr, 100));
+	assert_int_equal(compile(&module, &fixture->rows), -ENOENT);
+	/* Nor does what is cut by the image's end count. */
+	module.image.high += made->functions[2].at + 8;
+	assert_true(finds(made, &module.image, module.eh_frame_hdr, 16));
+	assert_false(finds(made, &module.image, module.eh_frame_hdr, 100));
+	assert_int_equal(compile(&module, &fixture->rows), -EINVAL);
+}
+
+static void an_entry_does_not_lead_out_of_the_image(void **state)
+{
+	struct fixture *fixture = *state;
+	struct made_frames *made = &fixture->made;
+	struct eh_frame_image image = made->module.image;
+	uint8_t *header = made->code + MADE_FRAMES_BYTES;
+
+	put_three_functions(made, MADE_SORTED);
+	memcpy(header, made->header, made->header_size);
+	for (size_t at = 12; at < made->header_size; at += 4)
+		add_to_word(header + at, made->header - header);
+	add_to_word(header + 4, made->header - header);
+	image.low = (uint64_t)(uintptr_t)made->frames;
+	assert_true(finds(made, &image, (uint64_t)(uintptr_t)header, 100));
+	image.low += made->functions[0].at; /* behind the common entry */
+	assert_false(finds(made, &image, (uint64_t)(uintptr_t)header, 100));
+}
+
+static void a_header_lies_in_the_image(void **state)
+{
+	struct fixture *fixture = *state;
+	struct unwind_module module;
+
+	put_three_functions(&fixture->made, MADE_SORTED);
+	module = fixture->made.module;
+	module.image.low++;
+	assert_int_equal(compile(&module, &fixture->rows), -EINVAL);
+	module.image.low--;
+	module.image.high = module.eh_frame_hdr + module.eh_frame_hdr_size - 1;
+	assert_int_equal(compile(&module, &fixture->rows), -EINVAL);
+}
+
+static void a_list_of_functions_ends_with_the_image(void **state)
+{
+	struct fixture *fixture = *state;
+	struct made_frames *made = &fixture->made;
+	struct eh_frame_image image = made->module.image;
+	struct eh_frame_found *found = malloc(sizeof(*found));
+	struct eh_frame_lookup lookup;
+
+	put_three_functions(made, MADE_NONE);
+	uint64_t start = made->module.start, frames = (uint64_t)(uintptr_t)move_frames(made);
+	for (uint64_t cut = made->functions[2].at; cut < made->functions[2].at + 8; cut++) {
+		image.high = frames + cut;
+		assert_int_equal(
+			eh_frame_lookup_init_frames(&lookup, &image, frames, made->frames_size), 0);
+		assert_true(eh_frame_lookup_find(&lookup, start + 40, found));
+		assert_false(eh_frame_lookup_find(&lookup, start + 100, found));
+		assert_true(eh_frame_lookup_bytes(&lookup) <=
+			    cut + 4 * sizeof(struct eh_frame_entry));
+		eh_frame_lookup_fini(&lookup);
+	}
+	image.high = frames;
+	assert_int_equal(eh_frame_lookup_init_frames(&lookup, &image, frames, made->frames_size),
+			 -ENOENT);
+	eh_frame_lookup_fini(&lookup);
+	free(found);
+}
+
+static void a_function_ends_with_the_image(void **state)
+{
+	struct fixture *fixture = *state;
+	struct unwind_module module;
+
+	put_three_functions(&fixture->made, MADE_SORTED);
+	module = fixture->made.module;
+	module.image.high = module.start + 110;
+	assert_int_equal(compile(&module, &fixture->rows), 0);
+	assert_int_equal(rule_at(&fixture->rows, 109), unwind_rule(UNWIND_RSP, 4, KEPT));
+	assert_int_equal(rule_at(&fixture->rows, 110), SPECIAL(UNWIND_GAP));
+	module.image.high = module.start + 100;
+	assert_true(finds(&fixture->made, &module.image, module.eh_frame_hdr, 40));
+	assert_false(finds(&fixture->made, &module.image, module.eh_frame_hdr, 100));
+}
+
+static void code_behind_the_image_is_not_looked_at(void **state)
+{
+	struct fixture *fixture = *state;
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	struct unwind_module module;
+
+	memcpy(fixture->made.code + 17, code, sizeof(code));
+	made_frames_signal(&fixture->made, 16, 10);
+	made_frames_finish(&fixture->made, MADE_SORTED);
+	module = fixture->made.module;
+	module.image.high = module.start + 25;
+	assert_int_equal(compile(&module, &fixture->rows), 0);
+	assert_int_equal(rule_at(&fixture->rows, 16), SPECIAL(UNWIND_UNSUPPORTED));
+}
+
+/* Pointers of a file that no loader has touched. */
+static void absolute_pointers_are_those_of_the_file(void **state)
+{
+	struct fixture *fixture = *state;
+	struct made_frames *made = &fixture->made;
+	struct unwind_module module;
+
+	put_three_functions(made, MADE_SORTED);
+	made->frames[16] = 0x03; /* 32 bits, absolute */
+	for (int i = 0; i < made->nr; i++) {
+		uint32_t pointer = 0x1000 + made->functions[i].start;
+
+		memcpy(made->frames + made->functions[i].at + 8, &pointer, sizeof(pointer));
+	}
+	module = made->module;
+	module.image.bias = module.start - 0x1000;
+	assert_true(finds(made, &module.image, module.eh_frame_hdr, 100));
+	made->module.image.bias = module.image.bias;
+	check_three_functions(fixture);
+	memcpy(made->header + 1, (const uint8_t[]){0x03, 0xff, 0xff}, 3); /* the frames', too */
+	uint32_t pointer = (uint32_t)((uint64_t)(uintptr_t)made->frames - module.image.bias);
+	memcpy(made->header + 4, &pointer, sizeof(pointer));
+	unwind_rows_fini(&fixture->rows);
+	unwind_rows_init(&fixture->rows, BYTES_MAX);
+	check_three_functions(fixture);
+}
+
+static void a_number_of_functions_is_no_address(void **state)
+{
+	struct fixture *fixture = *state;
+
+	put_three_functions(&fixture->made, MADE_SORTED);
+	fixture->made.header[2] = 0x3b; /* counts from the header */
+	check_three_functions(fixture);
 }
 
 /* ---- hostile bytes ---- */
@@ -444,7 +636,7 @@ static void check_sanity(const struct unwind_module *module, struct unwind_rows 
 		assert_true(rows->rows[i].pc < module->end - module->start);
 		assert_true(i == 0 || rows->rows[i].pc > rows->rows[i - 1].pc);
 	}
-	if (eh_frame_function(module->eh_frame_hdr, module->eh_frame_hdr_size,
+	if (eh_frame_function(&module->image, module->eh_frame_hdr, module->eh_frame_hdr_size,
 			      module->start + next() % 128, &start, &end))
 		assert_true(start < end);
 }
@@ -527,6 +719,8 @@ static void random_bytes_in_real_frames_never_fault(void **state)
 			.end = module.end - module.eh_frame_hdr + copied,
 			.eh_frame_hdr = copied,
 			.eh_frame_hdr_size = module.eh_frame_hdr_size,
+			.image = {.low = module.image.low - module.eh_frame_hdr + copied,
+				  .high = copied + size},
 		};
 		check_sanity(&moved, &fixture->rows);
 		if (round == 0)
@@ -559,6 +753,14 @@ int main(void)
 		TEST(functions_by_themselves_have_the_rules_of_the_whole_file),
 		TEST(a_file_without_a_header_is_looked_through),
 		TEST(useless_headers_are_refused_by_reason),
+		TEST(a_search_table_does_not_lead_out_of_the_image),
+		TEST(an_entry_does_not_lead_out_of_the_image),
+		TEST(a_header_lies_in_the_image),
+		TEST(a_list_of_functions_ends_with_the_image),
+		TEST(a_function_ends_with_the_image),
+		TEST(code_behind_the_image_is_not_looked_at),
+		TEST(absolute_pointers_are_those_of_the_file),
+		TEST(a_number_of_functions_is_no_address),
 		TEST(random_bytes_in_small_frames_never_fault),
 		TEST(random_bytes_in_real_frames_never_fault),
 	};

@@ -21,7 +21,8 @@ static uint64_t identity_of(const char *path)
 static int visit_object(struct dl_phdr_info *info, size_t size, void *user)
 {
 	struct visit *visit = user;
-	struct unwind_module module = {.identity = identity_of(info->dlpi_name)};
+	struct unwind_module module = {.identity = identity_of(info->dlpi_name),
+				       .image = eh_frame_image_loaded(info)};
 
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {

@@ -68,6 +68,8 @@ void made_frames_init(struct made_frames *made)
 		.end = (uint64_t)(uintptr_t)made->code + 2 * MADE_FRAMES_BYTES,
 		.identity = 1,
 		.eh_frame_hdr = (uint64_t)(uintptr_t)made->header,
+		.image = {.low = (uint64_t)(uintptr_t)made->memory,
+			  .high = (uint64_t)(uintptr_t)made->memory + 4 * MADE_FRAMES_BYTES},
 	};
 	put_common(made, "zR");
 }

@@ -127,7 +127,7 @@ static void walk_ends_with_the_first_frame_in_a_stop(void **state)
 
 	(void)state;
 	assert_true(loaded_segment_at((const void *)address, &own));
-	assert_true(eh_frame_function(own.eh_frame_hdr, own.eh_frame_hdr_size, address,
+	assert_true(eh_frame_function(&own.image, own.eh_frame_hdr, own.eh_frame_hdr_size, address,
 				      &stops.ranges[1].start, &stops.ranges[1].end));
 	stops.ranges[0].start = 100, stops.ranges[0].end = 200;
 	stops.ranges[2].start = UINT64_MAX - 10, stops.ranges[2].end = UINT64_MAX;
@@ -229,6 +229,7 @@ static void rules_of_an_earlier_epoch_are_not_used(void **state)
 	struct unwind_module moved = made[1].module;
 	moved.start = made[0].module.start, moved.end = made[0].module.end;
 	moved.eh_frame_hdr += made[0].module.start - made[1].module.start;
+	moved.image = made[0].module.image;
 	unwind_tables_add(own, &moved);
 	assert_int_equal(unwind_walk(own, cache, &start, (uint64_t)(uintptr_t)(stack + 8), NULL,
 				     frames, 8, &end),
