@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "proto/handshake.h"
+#include "proto/offer_name.h"
 #include "proto/record_ring.h"
 
 #define CONNECT_US 500000 /* and as long again for the answer */
@@ -124,7 +125,7 @@ static uint32_t run_number(void)
 	return text ? (uint32_t)decimal(text) : 0;
 }
 
-static int send_hello(int fd, const struct agent_link *link, int ring_fd)
+static struct guest_hello hello_of(const struct agent_link *link)
 {
 	struct guest_hello hello = {
 		.magic = HANDSHAKE_MAGIC,
@@ -134,7 +135,32 @@ static int send_hello(int fd, const struct agent_link *link, int ring_fd)
 		.start_ticks = start_ticks(),
 		.pid_namespace = agent_handshake_pid_namespace(),
 	};
-	struct iovec data = {.iov_base = &hello, .iov_len = sizeof(hello)};
+
+	memcpy(hello.instance, link->instance, sizeof(hello.instance));
+	return hello;
+}
+
+/* The hello may lie unread in the queue of an agent that is killed, as this process may be: the file stays. An agent
+ * removes it before it answers. Two system calls that no filter of system calls refuses a program that starts; where
+ * there is no directory or no room, the process goes on without. */
+static void tell_of_offer(const char *socket_path, const struct guest_hello *hello)
+{
+	char path[sizeof(((struct agent_link *)0)->path) + sizeof(HANDSHAKE_OFFERS) +
+		  OFFER_NAME_SIZE];
+	size_t size = strlen(socket_path);
+
+	memcpy(path, socket_path, size);
+	memcpy(path + size, HANDSHAKE_OFFERS "/", sizeof(HANDSHAKE_OFFERS));
+	offer_name(hello, path + size + sizeof(HANDSHAKE_OFFERS));
+
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int send_hello(int fd, const struct guest_hello *hello, int ring_fd)
+{
+	struct iovec data = {.iov_base = (void *)(uintptr_t)hello, .iov_len = sizeof(*hello)};
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int))];
@@ -147,7 +173,6 @@ static int send_hello(int fd, const struct agent_link *link, int ring_fd)
 	};
 	struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
 
-	memcpy(hello.instance, link->instance, sizeof(hello.instance));
 	rights->cmsg_level = SOL_SOCKET;
 	rights->cmsg_type = SCM_RIGHTS;
 	rights->cmsg_len = CMSG_LEN(sizeof(int));
@@ -164,21 +189,21 @@ static uint64_t limit_of(int resource)
 }
 
 /* There is no ring: the agent is to know that there is a process, and why nothing of it is recorded. */
-static void send_absence(int fd, const struct agent_link *link, int error)
+static void send_absence(int fd, const struct guest_hello *hello, int error)
 {
 	struct guest_absence absence = {
 		.magic = HANDSHAKE_ABSENCE_MAGIC,
 		.version = HANDSHAKE_VERSION,
-		.pid = (uint32_t)getpid(),
+		.pid = hello->pid,
 		.error = (uint32_t)-error,
-		.run = run_number(),
-		.start_ticks = start_ticks(),
-		.pid_namespace = agent_handshake_pid_namespace(),
+		.run = hello->run,
+		.start_ticks = hello->start_ticks,
+		.pid_namespace = hello->pid_namespace,
 		.file_limit_bytes = limit_of(RLIMIT_FSIZE),
 		.memory_limit_bytes = limit_of(RLIMIT_AS),
 	};
 
-	memcpy(absence.instance, link->instance, sizeof(absence.instance));
+	memcpy(absence.instance, hello->instance, sizeof(absence.instance));
 	/* The agent closes once it has heard. A job may end at once, and its agent with it. */
 	if (send(fd, &absence, sizeof(absence), MSG_NOSIGNAL) > 0)
 		(void)recv(fd, &absence, sizeof(absence), 0);
@@ -206,11 +231,12 @@ static bool is_unsure(int error)
 	return error == -EAGAIN || error == -ECONNRESET || error == -EPIPE || error == -EINTR;
 }
 
-static int exchange(int fd, struct agent_link *link, int ring_fd, struct guest_welcome *welcome)
+static int exchange(int fd, struct agent_link *link, const struct guest_hello *hello, int ring_fd,
+		    struct guest_welcome *welcome)
 {
 	struct ucred agent;
 	socklen_t size = sizeof(agent);
-	int error = send_hello(fd, link, ring_fd);
+	int error = send_hello(fd, hello, ring_fd);
 
 	link->agent_pid =
 		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &agent, &size) == 0 ? agent.pid : 0;
@@ -267,11 +293,13 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 		return fd;
 	strcpy(link->path, path); /* it fitted into an address of the same size */
 	random_instance(link->instance);
+	const struct guest_hello hello = hello_of(link);
+	tell_of_offer(path, &hello);
 	error = record_ring_create(sizes, ring, &ring_fd);
 	if (error < 0 && fd >= 0)
-		send_absence(fd, link, error);
+		send_absence(fd, &hello, error);
 	if (error == 0 && fd >= 0) {
-		error = exchange(fd, link, ring_fd, &welcome);
+		error = exchange(fd, link, &hello, ring_fd, &welcome);
 		if (error == -EAGAIN)
 			error = 0; /* the guest records, and asks again; of the ring it is an error */
 	}
@@ -311,7 +339,8 @@ int agent_handshake_again(struct agent_link *link)
 	fd = connect_to(link->path, 0);
 	if (fd < 0)
 		return is_unsure(fd) ? -EAGAIN : fd;
-	error = exchange(fd, link, link->ring_fd, &welcome);
+	const struct guest_hello hello = hello_of(link);
+	error = exchange(fd, link, &hello, link->ring_fd, &welcome);
 	close(fd);
 	if (error == 0 && !link->wanted) {
 		close(link->ring_fd);
@@ -329,7 +358,8 @@ int agent_handshake_offer(struct agent_link *link)
 	fd = connect_to(link->path, SOCK_NONBLOCK);
 	if (fd < 0)
 		return fd;
-	error = send_hello(fd, link, link->ring_fd);
+	const struct guest_hello hello = hello_of(link);
+	error = send_hello(fd, &hello, link->ring_fd);
 	close(fd);
 	return error;
 }

@@ -18,6 +18,7 @@
 #include "frame_names.h"
 #include "guest_control.h"
 #include "guest_listener.h"
+#include "guest_offers.h"
 #include "guest_process.h"
 #include "guest_register.h"
 #include "predecessor.h"
@@ -349,13 +350,19 @@ static int start_bpf(struct agent *agent, const struct agent_options *options)
 	return r ? r : probe_source_create(&probe, on_notice, agent, &agent->probe);
 }
 
-/* Without one, the profile does not say who came and went while agents were killed. */
-static void open_register(struct agent *agent, const char *socket_path)
+/* Without them, the profile does not say who came and went while agents were killed. */
+static void open_register(struct agent *agent, const struct agent_options *options)
 {
-	int r = guest_register_open(socket_path, &agent->scope.reg);
+	const char *path = options->socket_path;
+	int r = guest_register_open(path, &agent->scope.reg);
 
 	if (r)
-		fprintf(stderr, "flamegrid-agent: %s.guests: %s\n", socket_path, strerror(-r));
+		fprintf(stderr, "flamegrid-agent: %s.guests: %s\n", path, strerror(-r));
+	r = guest_offers_open(path, options->any_user, &agent->offers);
+	if (r)
+		fprintf(stderr, "flamegrid-agent: %s" HANDSHAKE_OFFERS ": %s\n", path,
+			strerror(-r));
+	guest_listener_on_settled(agent->listener, agent_absence_settled);
 }
 
 static int start(struct agent *agent, const struct agent_options *options, char **error)
@@ -415,7 +422,7 @@ static int start(struct agent *agent, const struct agent_options *options, char 
 	if (r)
 		return r;
 	if (agent->predecessors)
-		open_register(agent, options->socket_path);
+		open_register(agent, options);
 	guest_listener_on_control(agent->listener, on_control);
 	guest_listener_on_absence(agent->listener, agent_absence_heard);
 	if (options->may_restart || options->attached)
@@ -460,6 +467,7 @@ void agent_destroy(struct agent *agent)
 {
 	if (!agent)
 		return;
+	guest_offers_close(agent->offers);
 	guest_listener_destroy(agent->listener);
 	bpf_source_destroy(agent->bpf);
 	process_table_destroy(agent->processes);

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent_loop.h"
 #include "batch_builder.h"
 #include "guest_listener.h"
+#include "guest_offers.h"
 #include "guest_register.h"
 #include "proc_file.h"
 #include "process_description.h"
@@ -122,11 +124,23 @@ static void tell_left_out(struct agent *agent)
 	}
 }
 
+/* One that is only counted is not described: its words would take ids from all users. */
+static bool count_alone(struct agent *agent, uid_t uid)
+{
+	struct left_out *left_out = find_left_out(agent, uid);
+
+	if (!left_out || may_name(agent, uid))
+		return false;
+	left_out->count++;
+	return true;
+}
+
 void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence)
 {
 	struct agent *agent = context;
-	struct left_out *left_out = find_left_out(agent, uid);
 	struct guest_hello hello = {
+		.magic = HANDSHAKE_MAGIC,
+		.version = HANDSHAKE_VERSION,
 		.pid = absence->pid,
 		.run = absence->run,
 		.start_ticks = absence->start_ticks,
@@ -136,17 +150,32 @@ void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest
 	const char *why = absence_text(absence, text, sizeof(text));
 
 	memcpy(hello.instance, absence->instance, sizeof(hello.instance));
-	/* One that is only counted is not described: its words would take ids from all users. */
-	if (left_out && !may_name(agent, uid)) {
-		left_out->count++;
-	} else {
-		struct process_description *description = process_description_create(
-			0, pid, &hello, agent->strings, &agent->devices);
+	if (!count_alone(agent, uid)) {
+		struct process_description *description =
+			process_description_create(0, pid, &hello, agent->strings, &agent->devices);
 
 		if (description)
 			tell(agent, uid, description, why, PROCESS_ENDED);
 	}
 	run_table_absent(agent->runs, hello.run, uid, why, publisher_last_seq(agent->publisher));
+	guest_offers_settle(agent->offers, uid, &hello);
+}
+
+void agent_absence_settled(void *context, uid_t uid, const struct guest_hello *hello)
+{
+	struct agent *agent = context;
+
+	guest_offers_settle(agent->offers, uid, hello);
+}
+
+/* A guest that is not recorded has been told of, or counted. */
+static void told(struct agent *agent, uid_t uid, const struct guest_hello *hello, const char *why)
+{
+	uint64_t seq = publisher_last_seq(agent->publisher);
+
+	guest_register_told(agent->scope.reg, uid, hello->instance, seq);
+	guest_offers_settle(agent->offers, uid, hello);
+	run_table_absent(agent->runs, hello->run, uid, why, seq);
 }
 
 static void on_end(void *context, const struct refused_guest *guest)
@@ -155,10 +184,7 @@ static void on_end(void *context, const struct refused_guest *guest)
 
 	tell(agent, guest->uid, guest->description, guest->why,
 	     strcmp(guest->why, ABSENCE_GONE) == 0 ? PROCESS_UNCLEAN : PROCESS_ENDED);
-	guest_register_told(agent->scope.reg, guest->uid, guest->instance,
-			    publisher_last_seq(agent->publisher));
-	run_table_absent(agent->runs, guest->run, guest->uid, guest->why,
-			 publisher_last_seq(agent->publisher));
+	told(agent, guest->uid, &guest->hello, guest->why);
 }
 
 void agent_absence_answered(struct agent *agent, const struct guest_arrival *arrival,
@@ -184,6 +210,11 @@ static void on_left(void *context, const struct guest_register_entry *entry)
 {
 	struct agent *agent = context;
 	bool lives = entry->pid > 0 && proc_file_is_alive(entry->pid, entry->start_ticks);
+
+	if (!lives && count_alone(agent, entry->uid)) {
+		told(agent, entry->uid, &entry->hello, ABSENCE_GONE);
+		return;
+	}
 	const struct guest_arrival arrival = {
 		.pid = entry->pid, .uid = entry->uid, .hello = &entry->hello};
 	struct process_description *description = process_description_create(
@@ -191,21 +222,46 @@ static void on_left(void *context, const struct guest_register_entry *entry)
 
 	if (!description)
 		return;
-	if (!lives)
+	if (!lives && *entry->command)
 		process_description_set_command(description, entry->command);
 	if (lives && refused_guests_wants(agent->refused, &arrival)) {
 		refused_guests_add(agent->refused, &arrival, entry->start_ticks, ABSENCE_GONE,
 				   description);
 		return;
 	}
-	struct refused_guest gone = {
-		.run = entry->hello.run,
-		.uid = entry->uid,
-		.why = ABSENCE_GONE,
-		.description = description,
+	tell(agent, entry->uid, description, ABSENCE_GONE, PROCESS_UNCLEAN);
+	told(agent, entry->uid, &entry->hello, ABSENCE_GONE);
+}
+
+/* The process that an offer is of. A user's word on another user's process is not believed. */
+static pid_t find_process(uid_t uid, const struct guest_hello *hello)
+{
+	pid_t pid = (pid_t)hello->pid;
+	uid_t real, effective;
+
+	if (pid <= 0 || hello->pid_namespace == 0 || hello->start_ticks == 0 ||
+	    hello->pid_namespace != proc_file_pid_namespace(getpid()) ||
+	    proc_file_users(pid, &real, &effective) || (real != uid && effective != uid) ||
+	    proc_file_start_ticks(pid) != hello->start_ticks)
+		return 0;
+	return pid;
+}
+
+/* The register keeps it from here on: nobody else knows of it once its file is gone. */
+static void on_offer(void *context, uid_t uid, const struct guest_hello *hello)
+{
+	struct agent *agent = context;
+	struct guest_register_entry entry = {
+		.uid = uid,
+		.pid = find_process(uid, hello),
+		.start_ticks = hello->start_ticks,
+		.hello = *hello,
 	};
-	memcpy(gone.instance, entry->hello.instance, sizeof(gone.instance));
-	on_end(agent, &gone);
+
+	if (guest_register_has(agent->scope.reg, uid, hello->instance))
+		return;
+	guest_register_add(agent->scope.reg, entry.pid, uid, hello);
+	on_left(agent, &entry);
 }
 
 void agent_absence_inherit(struct agent *agent)
@@ -213,10 +269,24 @@ void agent_absence_inherit(struct agent *agent)
 	guest_register_each(agent->scope.reg, on_left, agent);
 }
 
+/* Returns when to look at more. */
+static uint64_t read_offers(struct agent *agent, uint64_t now_ns)
+{
+	if (now_ns >= agent->offers_ns)
+		agent->offers_ns =
+			guest_offers_read(agent->offers, AGENT_ABSENCE_OFFERS, on_offer, agent)
+				? now_ns + AGENT_ABSENCE_OFFERS_NS
+				: UINT64_MAX;
+	return agent->offers_ns;
+}
+
 uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns)
 {
 	uint64_t next_ns = refused_guests_step(agent->refused, now_ns, on_end, agent);
+	uint64_t offers_ns = read_offers(agent, now_ns);
 
+	if (offers_ns < next_ns)
+		next_ns = offers_ns;
 	if (now_ns >= agent->absent_ns) {
 		agent->absent_ns = now_ns + AGENT_ABSENCE_PERIOD_NS;
 		fair_shares_forget(&agent->absences);
@@ -227,6 +297,7 @@ uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns)
 
 void agent_absence_end(struct agent *agent)
 {
+	guest_offers_read(agent->offers, AGENT_ABSENCE_OFFERS_END, on_offer, agent);
 	if (agent->predecessors && refused_guests_look(agent->refused, on_end, agent) > 0)
 		agent->leaves_guests = true;
 	else

@@ -12,6 +12,12 @@
 #define AGENT_ABSENCES_MAX      1024u
 #define AGENT_ABSENCE_PERIOD_NS 600000000000ull
 
+/* Offers that are looked at in one step, the time between steps, and offers at the agent's end. Users decide how many
+ * there are. */
+#define AGENT_ABSENCE_OFFERS     32u
+#define AGENT_ABSENCE_OFFERS_NS  10000000ull
+#define AGENT_ABSENCE_OFFERS_END 4096u
+
 struct agent;
 struct guest_arrival;
 
@@ -23,9 +29,12 @@ void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest
 void agent_absence_answered(struct agent *agent, const struct guest_arrival *arrival,
 			    enum handshake_status status);
 
-/* Tells of refused guests that ended without a place, and at the end of a period of those that had no entry. Returns
- * when to call again; UINT64_MAX: not needed. */
+/* Tells of refused guests that ended without a place; of offers that an agent before us left (guest_offers.h); and at
+ * the end of a period of those that had no entry. Returns when to call again; UINT64_MAX: not needed. */
 uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns);
+
+/* A guest gets its final answer (guest_listener_settled). */
+void agent_absence_settled(void *context, uid_t uid, const struct guest_hello *hello);
 
 /* Begins to look after those that an agent before us left in the register. Once, when the loop begins. */
 void agent_absence_inherit(struct agent *agent);

@@ -13,6 +13,7 @@
 #include "foreign_call.h"
 #include "guest_control.h"
 #include "guest_listener.h"
+#include "guest_offers.h"
 #include "guest_register.h"
 #include "job_order.h"
 #include "probe_guests.h"
@@ -315,9 +316,12 @@ static int begin_stop(struct agent *agent, uint64_t now_ns)
 	agent->stop_ns = now_ns + agent->give_up_ns;
 	agent->next_pass_ns = 0;
 	guest_listener_take_all(agent->listener);
+	agent_absence_end(agent);
+	/* While the path is ours: the next agent's files may lie there as soon as it is free. */
+	guest_offers_close(agent->offers);
+	agent->offers = NULL;
 	guest_listener_destroy(agent->listener);
 	agent->listener = NULL;
-	agent_absence_end(agent);
 	cut_off_capturing(agent);
 	process_table_end_all(agent->processes);
 	return bpf_source_stop(agent->bpf, now_ns);

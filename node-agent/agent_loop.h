@@ -19,6 +19,7 @@
 struct batch_builder;
 struct guest_control;
 struct guest_listener;
+struct guest_offers;
 struct left_out;
 struct numa_map;
 struct predecessor_table;
@@ -54,6 +55,8 @@ struct agent {
 	struct guest_control *control;
 	struct run_table *runs;
 	struct refused_guests *refused; /* ask again, or end without a place */
+	struct guest_offers *offers;    /* of guests; NULL: nothing is known of them */
+	uint64_t offers_ns;             /* when to look at more; UINT64_MAX: all was looked at */
 	struct {
 		struct control_reply head;
 		struct control_result result;
@@ -69,8 +72,8 @@ struct agent {
 	struct predecessor_table *predecessors;
 	uint64_t drain_interval_ns, give_up_ns;
 	enum phase phase;
-	uint32_t nr_guests;    /* ever taken in */
-	uint32_t nr_processes; /* the newest process id */
+	uint32_t nr_guests;             /* ever taken in */
+	uint32_t nr_processes;          /* the newest process id */
 	struct fair_shares process_ids; /* of guests, and of processes that could not be recorded */
 	struct fair_shares absences;    /* the latter, as named in this period */
 	uint64_t absent_ns;             /* when the period ends */

@@ -51,6 +51,7 @@ struct guest_listener {
 	uid_t allowed_uid; /* besides our own and root */
 	guest_listener_control control;
 	guest_listener_absence absence;
+	guest_listener_settled settled;
 	bool paused; /* out of descriptors, or of room to close them: not watched until a later step */
 	struct descriptor_closer *closer; /* owns */
 	guest_listener_arrival arrival;
@@ -188,10 +189,14 @@ static void send_answer(const struct peer *peer, const void *answer, size_t size
 
 static bool answer_hello(struct peer *peer, const struct guest_hello *hello, ssize_t size, int fd)
 {
+	const struct guest_listener *listener = peer->listener;
 	struct guest_welcome welcome = {.magic = HANDSHAKE_MAGIC, .version = HANDSHAKE_VERSION};
 
-	welcome.flags = peer->listener->keep_rings ? HANDSHAKE_KEEP_RING : 0;
+	welcome.flags = listener->keep_rings ? HANDSHAKE_KEEP_RING : 0;
 	welcome.status = decide(peer, hello, size, fd, &welcome.window);
+	if (listener->settled && welcome.status != HANDSHAKE_REFUSED_FULL &&
+	    size >= (ssize_t)sizeof(*hello))
+		listener->settled(listener->context, peer->uid, hello);
 	send_answer(peer, &welcome, sizeof(welcome));
 	return welcome.status == HANDSHAKE_OK;
 }
@@ -468,6 +473,11 @@ void guest_listener_on_control(struct guest_listener *listener, guest_listener_c
 void guest_listener_on_absence(struct guest_listener *listener, guest_listener_absence absence)
 {
 	listener->absence = absence;
+}
+
+void guest_listener_on_settled(struct guest_listener *listener, guest_listener_settled settled)
+{
+	listener->settled = settled;
 }
 
 int guest_listener_allow(struct guest_listener *listener, uid_t uid)

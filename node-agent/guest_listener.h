@@ -59,6 +59,13 @@ typedef void (*guest_listener_absence)(void *context, pid_t pid, uid_t uid,
 /* Sets the callback for guests without a ring; the context is guest_listener_create()'s. */
 void guest_listener_on_absence(struct guest_listener *listener, guest_listener_absence absence);
 
+/* A hello of this user is about to get an answer that is final: any but HANDSHAKE_REFUSED_FULL. Borrowed for the
+ * call. */
+typedef void (*guest_listener_settled)(void *context, uid_t uid, const struct guest_hello *hello);
+
+/* Sets the callback for final answers; the context is guest_listener_create()'s. */
+void guest_listener_on_settled(struct guest_listener *listener, guest_listener_settled settled);
+
 /* Takes guests of this user, too, and lets all users connect. 0 or -errno. */
 int guest_listener_allow(struct guest_listener *listener, uid_t uid);
 

@@ -117,6 +117,12 @@ static uint32_t find(const struct guest_register *reg, uid_t uid,
 	return i;
 }
 
+bool guest_register_has(const struct guest_register *reg, uid_t uid,
+			const uint8_t instance[static HANDSHAKE_INSTANCE_SIZE])
+{
+	return reg && find(reg, uid, instance) < GUEST_REGISTER_MAX;
+}
+
 /* A free place that this user may have. GUEST_REGISTER_MAX: there is none. */
 static uint32_t find_place(const struct guest_register *reg, uid_t uid)
 {

@@ -4,13 +4,15 @@
 #ifndef GUEST_REGISTER_H
 #define GUEST_REGISTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "proto/handshake.h"
 
-#define GUEST_REGISTER_MAX     1024u /* at a time, shared by users (fair_shares.h); further ones are not kept */
-#define GUEST_REGISTER_COMMAND 160u  /* bytes, with the end; a longer one is cut */
+#define GUEST_REGISTER_MAX                                                                         \
+	1024u /* at a time, shared by users (fair_shares.h); further ones are not kept */
+#define GUEST_REGISTER_COMMAND 160u /* bytes, with the end; a longer one is cut */
 
 struct guest_register;
 
@@ -33,6 +35,10 @@ void guest_register_close(struct guest_register *reg);
 /* Calls back for each that the agent before us left; the entry is borrowed for the call. */
 typedef void (*guest_register_left)(void *context, const struct guest_register_entry *entry);
 void guest_register_each(const struct guest_register *reg, guest_register_left left, void *context);
+
+/* Whether a guest is kept. */
+bool guest_register_has(const struct guest_register *reg, uid_t uid,
+			const uint8_t instance[static HANDSHAKE_INSTANCE_SIZE]);
 
 /* Keeps a guest, once, until it is stored. Reads its command from /proc. */
 void guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,

@@ -36,8 +36,8 @@ void refused_guests_destroy(struct refused_guests *guests)
 
 static bool is_of(const struct refused_guest *guest, const struct guest_arrival *arrival)
 {
-	return guest->uid == arrival->uid &&
-	       memcmp(guest->instance, arrival->hello->instance, sizeof(guest->instance)) == 0;
+	return guest->uid == arrival->uid && memcmp(guest->hello.instance, arrival->hello->instance,
+						    sizeof(guest->hello.instance)) == 0;
 }
 
 bool refused_guests_wants(const struct refused_guests *guests, const struct guest_arrival *arrival)
@@ -59,14 +59,13 @@ void refused_guests_add(struct refused_guests *guests, const struct guest_arriva
 	struct refused_guest *guest = &guests->guests[guests->count++];
 
 	*guest = (struct refused_guest){
-		.run = arrival->hello->run,
+		.hello = *arrival->hello,
 		.uid = arrival->uid,
 		.pid = arrival->pid,
 		.start_ticks = start_ticks,
 		.why = why,
 		.description = description,
 	};
-	memcpy(guest->instance, arrival->hello->instance, sizeof(guest->instance));
 }
 
 void refused_guests_forget(struct refused_guests *guests, const struct guest_arrival *arrival)

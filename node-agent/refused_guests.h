@@ -18,8 +18,7 @@ struct process_description;
 struct refused_guests;
 
 struct refused_guest {
-	uint8_t instance[HANDSHAKE_INSTANCE_SIZE]; /* by which it is known, with its user */
-	uint32_t run;                              /* `flamegrid run --agent`; 0: none */
+	struct guest_hello hello; /* its instance is what it is known by, with its user */
 	uid_t uid;
 	pid_t pid; /* 0: not visible from here, so only the end of the agent is its end */
 	uint64_t start_ticks;

@@ -6,7 +6,10 @@
  *   - No answer came in time: the agent may have the memory.
  *   - The answer is HANDSHAKE_REFUSED_FULL: the agent may take the memory the next time. guest -> agent: struct
  *     guest_hello, with the memfd (record_ring.h) as SCM_RIGHTS agent -> guest: struct guest_welcome
- * The agent trusts only SO_PEERCRED for who speaks. Plain data. */
+ * Before its hello a guest makes an empty file in the directory PATH.offers, if there is one, whose name is the hello
+ * (offer_name.h). The agent removes the file before it answers for good, also when it hears of an absence. An agent
+ * that starts finds there the offers that the agent before it did not read.
+ * The agent trusts only SO_PEERCRED for who speaks, and the file system for whose a file is. Plain data. */
 #ifndef HANDSHAKE_H
 #define HANDSHAKE_H
 
@@ -19,6 +22,7 @@
 #define HANDSHAKE_SOCKET_ENV    "FLAMEGRID_SOCKET" /* path of the agent's socket */
 #define HANDSHAKE_RUN_ENV       "FLAMEGRID_RUN"    /* a decimal number */
 #define HANDSHAKE_INSTANCE_SIZE 16
+#define HANDSHAKE_OFFERS        ".offers" /* behind the socket's path */
 
 struct guest_hello {
 	uint32_t magic, version;
@@ -57,7 +61,8 @@ enum handshake_flags {
 
 struct guest_welcome {
 	uint32_t magic, version;
-	uint32_t status;   /* enum handshake_status; other than OK and FULL: the guest switches itself off */
+	uint32_t
+		status; /* enum handshake_status; other than OK and FULL: the guest switches itself off */
 	uint32_t window;   /* number of the first capture window, from 1 */
 	uint32_t flags;    /* enum handshake_flags */
 	uint32_t reserved; /* 0 */

@@ -1,5 +1,6 @@
 #include "inject/agent_handshake.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -11,12 +12,14 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "proto/handshake.h"
+#include "proto/offer_name.h"
 #include "proto/record_ring.h"
 
 /* Of the mappings of the thread that shakes hands; 0: they succeed. */
@@ -33,6 +36,28 @@ void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd,
 	return MAP_FAILED;
 }
 
+/* Of making a file; 0: it succeeds. */
+static __thread int create_error;
+
+int __real_open(const char *path, int flags, ...);
+int __wrap_open(const char *path, int flags, ...);
+
+int __wrap_open(const char *path, int flags, ...)
+{
+	va_list rest;
+
+	if (!(flags & O_CREAT))
+		return __real_open(path, flags);
+	if (create_error) {
+		errno = create_error;
+		return -1;
+	}
+	va_start(rest, flags);
+	mode_t mode = va_arg(rest, mode_t);
+	va_end(rest);
+	return __real_open(path, flags, mode);
+}
+
 /* Answers one guest with the bytes of a test. */
 struct server {
 	char folder[64], path[96];
@@ -40,9 +65,32 @@ struct server {
 	const void *answer;
 	size_t answer_size;
 	struct guest_hello hello;
-	int mapped; /* result of record_ring_map() */
+	int mapped;       /* result of record_ring_map() */
+	struct stat file; /* that tells of the offer, when the hello was read; st_nlink 0: none */
 	pthread_t thread;
 };
+
+static void offers_of(const struct server *server, char path[static 128])
+{
+	snprintf(path, 128, "%s.offers", server->path);
+}
+
+static void file_of(const struct server *server, char path[static 256])
+{
+	char name[OFFER_NAME_SIZE];
+
+	offer_name(&server->hello, name);
+	snprintf(path, 256, "%s.offers/%s", server->path, name);
+}
+
+static void find_file(struct server *server)
+{
+	char path[256];
+
+	file_of(server, path);
+	if (lstat(path, &server->file) < 0)
+		memset(&server->file, 0, sizeof(server->file));
+}
 
 static void *serve(void *user)
 {
@@ -58,6 +106,7 @@ static void *serve(void *user)
 
 	if (recvmsg(fd, &message, 0) == (ssize_t)sizeof(server->hello) && CMSG_FIRSTHDR(&message))
 		memcpy(&ring_fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(ring_fd));
+	find_file(server);
 	server->mapped = record_ring_map(ring_fd, &ring);
 	record_ring_unmap(ring);
 	close(ring_fd);
@@ -86,9 +135,15 @@ static void server_start(struct server *server, const void *answer, size_t size)
 
 static void server_stop(struct server *server)
 {
+	char path[256];
+
 	pthread_join(server->thread, NULL);
 	close(server->listener);
 	unlink(server->path);
+	file_of(server, path);
+	unlink(path);
+	offers_of(server, path);
+	rmdir(path);
 	rmdir(server->folder);
 }
 
@@ -179,8 +234,8 @@ static void agent_that_hangs_up_or_has_no_place_may_take_the_ring_later(void **s
 {
 	const struct guest_welcome full = {
 		HANDSHAKE_MAGIC, HANDSHAKE_VERSION, HANDSHAKE_REFUSED_FULL, 1, 0, 0};
-	const struct guest_welcome taken = {HANDSHAKE_MAGIC, HANDSHAKE_VERSION, HANDSHAKE_OK, 1, 0,
-					    0};
+	const struct guest_welcome taken = {
+		HANDSHAKE_MAGIC, HANDSHAKE_VERSION, HANDSHAKE_OK, 1, 0, 0};
 	const struct guest_welcome *answers[] = {&full, NULL};
 
 	(void)state;
@@ -363,6 +418,126 @@ static void program_with_few_descriptors_keeps_them_all(void **state)
 	record_ring_destroy(ring);
 }
 
+static void a_file_tells_of_an_offer_before_it_is_made(void **state)
+{
+	struct server server;
+	struct record_ring *ring;
+	char path[128], file[256];
+	uint16_t window;
+
+	(void)state;
+	int before = lowest_free();
+	server_start(&server, &keeping, sizeof(keeping));
+	offers_of(&server, path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(shake(&server, &ring, &window), 0);
+	pthread_join(server.thread, NULL);
+	assert_true(S_ISREG(server.file.st_mode));
+	assert_int_equal(server.file.st_mode & 0777, 0600);
+	assert_int_equal(server.file.st_size, 0);
+	assert_int_equal(server.file.st_nlink, 1);
+
+	/* Once: the agent has removed it, and later offers are of a ring that is told of. */
+	file_of(&server, file);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(pthread_create(&server.thread, NULL, serve, &server), 0);
+	assert_int_equal(agent_handshake_again(&made), 0);
+	close(made.ring_fd);
+	record_ring_destroy(ring);
+	server_stop(&server);
+	assert_int_equal(server.file.st_nlink, 0);
+	assert_int_equal(access(server.folder, F_OK), -1);
+	assert_int_equal(lowest_free(), before);
+}
+
+static void an_offer_that_no_file_can_tell_of_is_made_all_the_same(void **state)
+{
+	const int errors[] = {ENOSPC, EROFS, EACCES, EMFILE, ENOENT};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		struct server server;
+		struct record_ring *ring;
+		char path[128];
+		uint16_t window;
+		int before = lowest_free();
+
+		server_start(&server, &keeping, sizeof(keeping));
+		offers_of(&server, path);
+		assert_int_equal(mkdir(path, 0700), 0);
+		create_error = errors[i];
+		int result = shake(&server, &ring, &window);
+		create_error = 0;
+		server_stop(&server);
+		assert_int_equal(result, 0);
+		assert_int_equal(server.mapped, 0);
+		assert_int_equal(server.file.st_nlink, 0);
+		close(made.ring_fd);
+		record_ring_destroy(ring);
+		assert_int_equal(lowest_free(), before);
+	}
+}
+
+static void no_file_tells_of_an_offer_that_reaches_no_agent(void **state)
+{
+	struct server server;
+	struct record_ring *ring;
+	char path[128];
+	uint16_t window;
+
+	(void)state;
+	memset(&server, 0, sizeof(server));
+	strcpy(server.folder, "/tmp/handshake_test_XXXXXX");
+	assert_non_null(mkdtemp(server.folder));
+	snprintf(server.path, sizeof(server.path), "%s/socket", server.folder);
+	offers_of(&server, path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(shake(&server, &ring, &window), -ENOENT);
+	assert_int_equal(rmdir(path), 0); /* it is empty */
+	rmdir(server.folder);
+}
+
+static void a_process_without_a_ring_is_told_of_too(void **state)
+{
+	struct server server;
+	struct record_ring *ring;
+	char path[128];
+	uint16_t window;
+
+	(void)state;
+	server_start(&server, NULL, 0);
+	offers_of(&server, path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	mmap_error = ENOMEM;
+	int result = shake(&server, &ring, &window);
+	mmap_error = 0;
+	pthread_join(server.thread, NULL);
+	assert_int_equal(result, -ENOMEM);
+
+	DIR *offers = opendir(path);
+	struct guest_hello hello;
+	const struct dirent *entry;
+	uint32_t nr = 0;
+	while ((entry = readdir(offers)) != NULL) {
+		if (!offer_name_read(entry->d_name, &hello))
+			continue;
+		nr++;
+		assert_int_equal(hello.pid, getpid());
+		/* What the agent hears of an absence makes the same name. */
+		assert_memory_equal(hello.instance, made.instance, sizeof(hello.instance));
+		server.hello = hello;
+	}
+	closedir(offers);
+	assert_int_equal(nr, 1);
+	char file[256];
+	file_of(&server, file);
+	assert_int_equal(unlink(file), 0);
+	close(server.listener);
+	unlink(server.path);
+	rmdir(path);
+	assert_int_equal(rmdir(server.folder), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +551,10 @@ int main(void)
 		cmocka_unit_test(ring_goes_to_the_next_agent_under_the_same_name),
 		cmocka_unit_test(number_that_the_program_took_is_left_alone),
 		cmocka_unit_test(program_with_few_descriptors_keeps_them_all),
+		cmocka_unit_test(a_file_tells_of_an_offer_before_it_is_made),
+		cmocka_unit_test(an_offer_that_no_file_can_tell_of_is_made_all_the_same),
+		cmocka_unit_test(no_file_tells_of_an_offer_that_reaches_no_agent),
+		cmocka_unit_test(a_process_without_a_ring_is_told_of_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 #include "cmocka_test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "aggregator_view.h"
@@ -18,6 +20,7 @@
 #include "node-agent/event_loop.h"
 #include "node-agent/proc_file.h"
 #include "proto/ledger.h"
+#include "proto/offer_name.h"
 #include "router_fixture.h"
 
 struct fixture {
@@ -415,7 +418,8 @@ static void guests_that_wait_when_the_agent_is_asked_to_end_are_read(void **stat
 
 #define NOT_NAMED 100u
 
-static char unnamed[8], *program = unnamed; /* our own first argument, which is what we are called */
+static char unnamed[8],
+	*program = unnamed; /* our own first argument, which is what we are called */
 
 /* It says that there is no memory for a ring; the agent hangs up once it has heard. */
 static void say_absence(const struct fixture *fixture)
@@ -462,6 +466,133 @@ static void processes_that_cannot_be_recorded_are_named_or_counted(void **state)
 	assert_int_equal(aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 2)->state, 0);
 	/* What is only counted has no words. */
 	assert_true(fixture->view.nr_strings < AGENT_ABSENCES_MAX + NOT_NAMED / 2);
+}
+
+/* ---- offers that an agent before did not read ---- */
+
+#define STRANGER 12345u /* a user; not that of the test */
+
+static void leave_offer(const struct fixture *fixture, const struct guest_hello *hello, uid_t uid)
+{
+	char name[OFFER_NAME_SIZE], path[256];
+
+	offer_name(hello, name);
+	snprintf(path, sizeof(path), "%s" HANDSHAKE_OFFERS "/%s", fixture->socket, name);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(fchown(fd, uid, (gid_t)-1), 0);
+	close(fd);
+}
+
+static void make_offers(const struct fixture *fixture)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s" HANDSHAKE_OFFERS, fixture->socket);
+	assert_int_equal(mkdir(path, 0700), 0);
+}
+
+/* The next agent begins at a later time than that of the files. */
+static void start_later(struct fixture *fixture, struct agent_options *options)
+{
+	struct stat begin, now;
+
+	assert_int_equal(chmod(fixture->directory, 0700) | stat(fixture->directory, &begin), 0);
+	do
+		assert_int_equal(chmod(fixture->directory, 0700) | stat(fixture->directory, &now),
+				 0);
+	while (now.st_ctim.tv_sec == begin.st_ctim.tv_sec &&
+	       now.st_ctim.tv_nsec == begin.st_ctim.tv_nsec);
+	options->may_restart = true;
+	start_agent(fixture, options);
+}
+
+static void offers_that_nobody_read_are_told_of_or_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
+
+	make_offers(fixture);
+	for (uint32_t i = 0; i < AGENT_ABSENCES_MAX + NOT_NAMED; i++) {
+		struct guest_hello hello = guest_fixture_hello(1);
+
+		memcpy(hello.instance, &i, sizeof(i));
+		hello.start_ticks--; /* it has ended, and its pid is ours */
+		hello.pid_namespace = proc_file_pid_namespace(getpid());
+		leave_offer(fixture, &hello, geteuid());
+	}
+	start_later(fixture, &options);
+	stop_and_serve(fixture);
+	for (uint32_t id = 1; id <= AGENT_ABSENCES_MAX; id++) {
+		const struct aggregator_view_process *process =
+			aggregator_view_process(&fixture->view, id);
+
+		assert_int_equal(process->state, PROCESS_UNCLEAN);
+		assert_non_null(strstr(process->notice, "the agent was killed before"));
+		assert_null(strstr(process->command, "agent_test"));
+	}
+	struct aggregator_view_process *rest =
+		aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 1);
+	assert_non_null(strstr(rest->notice, "this process and 99 others of its user"));
+	assert_int_equal(aggregator_view_process(&fixture->view, AGENT_ABSENCES_MAX + 2)->state, 0);
+}
+
+/* Only root can give a file to a user. */
+static void an_offer_tells_nothing_of_another_users_process(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
+	struct guest_hello hello = guest_fixture_hello(1);
+	bool is_root = geteuid() == 0;
+
+	make_offers(fixture);
+	hello.start_ticks = proc_file_start_ticks(getpid()) - (is_root ? 0 : 1);
+	hello.pid_namespace = proc_file_pid_namespace(getpid());
+	leave_offer(fixture, &hello, is_root ? STRANGER : geteuid());
+	start_later(fixture, &options);
+	stop_and_serve(fixture);
+	const struct aggregator_view_process *process = aggregator_view_process(&fixture->view, 1);
+	assert_int_equal(process->state, PROCESS_UNCLEAN);
+	assert_string_equal(process->command, "[unknown command]");
+	assert_string_equal(process->job, "");
+	assert_int_equal(aggregator_view_process(&fixture->view, 2)->state, 0);
+}
+
+static void an_offer_of_a_process_that_lives_waits_for_it(void **state)
+{
+	struct fixture *fixture = *state;
+	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router)};
+	struct guest_hello hello = guest_fixture_hello(1);
+	struct guest_welcome welcome;
+	struct record_ring *ring;
+	int ring_fd;
+
+	make_offers(fixture);
+	hello.start_ticks = proc_file_start_ticks(getpid());
+	hello.pid_namespace = proc_file_pid_namespace(getpid());
+	leave_offer(fixture, &hello, geteuid());
+	assert_int_equal(record_ring_create(&guest_fixture_sizes, &ring, &ring_fd), 0);
+	guest_program_write_work(ring, 5);
+	start_later(fixture, &options);
+	int fd = guest_fixture_connect(fixture->socket);
+	assert_int_equal(guest_fixture_send(fd, &hello, sizeof(hello), &ring_fd, 1), sizeof(hello));
+	assert_int_equal(recv(fd, &welcome, sizeof(welcome), 0), sizeof(welcome));
+	close(fd);
+	assert_int_equal(welcome.status, HANDSHAKE_OK);
+	agent_stop(fixture->agent);
+	/* It says no goodbye: a guest stays behind. */
+	while (pthread_tryjoin_np(fixture->thread, NULL) != 0)
+		aggregator_view_serve(&fixture->view, 1);
+	const struct aggregator_view_process *process = aggregator_view_process(&fixture->view, 1);
+	assert_int_equal(process->launches, 5);
+	assert_int_equal(process->state, PROCESS_RUNNING);
+	assert_int_equal(aggregator_view_process(&fixture->view, 2)->state, 0);
+	record_ring_destroy(ring);
+	close(ring_fd);
+	/* The register keeps it, for its account is open. */
+	char path[128];
+	snprintf(path, sizeof(path), "%s.guests", fixture->socket);
+	unlink(path);
 }
 
 static void guest_whose_pid_is_anothers_by_now_is_not_taken_for_that_one(void **state)
@@ -540,6 +671,9 @@ int main(int argc, char **argv)
 		TEST(a_guest_that_comes_again_is_the_same_process),
 		TEST(own_ring_that_comes_after_its_process_is_gone_is_not_read_again),
 		TEST(guests_that_wait_when_the_agent_is_asked_to_end_are_read),
+		TEST(offers_that_nobody_read_are_told_of_or_counted),
+		TEST(an_offer_tells_nothing_of_another_users_process),
+		TEST(an_offer_of_a_process_that_lives_waits_for_it),
 		TEST(guest_whose_pid_is_anothers_by_now_is_not_taken_for_that_one),
 		TEST(processes_that_cannot_be_recorded_are_named_or_counted),
 		TEST(errors_at_the_start_name_what_and_where),

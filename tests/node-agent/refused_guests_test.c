@@ -121,7 +121,7 @@ static void the_end_of_one_that_never_got_a_place_is_told_once(void **state)
 	now_ns++;
 	assert_int_equal(step(), UINT64_MAX);
 	assert_int_equal(nr_ends, 1);
-	assert_int_equal(last.run, 5);
+	assert_int_equal(last.hello.run, 5);
 	assert_int_equal(last.uid, ME);
 	now_ns += REFUSED_GUESTS_LOOK_NS;
 	step();
