@@ -68,7 +68,7 @@ static void say_failure(const char *path, int error)
 		say("%s: the agent does not answer (stopped, or overloaded): whether this job was "
 		    "profiled is not known",
 		    path);
-	else if (error == -ECONNRESET || error == -EPROTO)
+	else if (error == -EPROTO)
 		say("%s: the agent is of another version, or not for this user: whether this job "
 		    "was profiled is not known",
 		    path);

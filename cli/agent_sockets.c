@@ -108,6 +108,14 @@ int agent_sockets_find(const char *path, pid_t pid, struct agent_sockets *socket
 	return result == 0 && sockets->count == 0 ? -ENOENT : result;
 }
 
+void agent_sockets_drop(struct agent_sockets *sockets, size_t index)
+{
+	free(sockets->paths[index]);
+	sockets->count--;
+	memmove(&sockets->paths[index], &sockets->paths[index + 1],
+		(sockets->count - index) * sizeof(*sockets->paths));
+}
+
 void agent_sockets_fini(struct agent_sockets *sockets)
 {
 	for (size_t i = 0; i < sockets->count; i++)

@@ -15,6 +15,9 @@ struct agent_sockets {
  * there is not yet known. 0; -ESRCH, -EACCES: as target_process_init() says of pid; -ENOENT: none; -ENOMEM. fini in any
  * case. */
 int agent_sockets_find(const char *path, pid_t pid, struct agent_sockets *sockets);
+
+/* The one at this index is out of the question: those behind it move up. */
+void agent_sockets_drop(struct agent_sockets *sockets, size_t index);
 void agent_sockets_fini(struct agent_sockets *sockets);
 
 #endif

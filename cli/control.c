@@ -33,6 +33,7 @@ struct control {
 	const char *job, *user; /* of a site's aggregator */
 	struct control_request request;
 	struct agent_sockets sockets;
+	bool has_asked;    /* all of these, once */
 	size_t nr_answers; /* agents that answered last */
 	size_t nr_processes, nr_taken;
 	uint64_t nr_windows; /* of all processes, at the last answers */
@@ -290,7 +291,20 @@ static void take_answer(struct control *control, const struct control_answer *an
 	}
 }
 
-/* Asks every agent. false: after a warning. */
+static bool has_ended(int error)
+{
+	return error == -ENOENT || error == -ECONNREFUSED || error == -ECONNRESET;
+}
+
+/* The socket of a run that was killed refuses already the first question: that is no news. */
+static void pass_over(struct control *control, size_t index, int error)
+{
+	if (!control->quiet && (control->has_asked || error != -ECONNREFUSED))
+		warn("%s: this agent has ended", control->sockets.paths[index]);
+	agent_sockets_drop(&control->sockets, index);
+}
+
+/* Asks every agent. Of several, some may end after they were found. false: after a warning. */
 static bool ask(struct control *control, uint32_t wish, bool print)
 {
 	static struct control_answer answer;
@@ -298,25 +312,30 @@ static bool ask(struct control *control, uint32_t wish, bool print)
 
 	control->nr_answers = control->nr_processes = control->nr_taken = 0;
 	control->nr_windows = 0;
-	for (size_t i = 0; i < control->sockets.count; i++) {
+	for (size_t i = 0; i < control->sockets.count;) {
 		const char *path = control->sockets.paths[i];
 		struct control_request request = control->request;
 
 		request.wish = wish;
 		int result = control_client_ask(path, &request, &answer);
-		/* Of several some may be what a killed run left behind, or another's. */
-		if (result < 0 && (alone || result != -ECONNREFUSED)) {
+		if (!alone && has_ended(result)) {
+			pass_over(control, i, result);
+			continue;
+		}
+		i++;
+		if (result < 0) {
 			warn("%s: %s", path, strerror(-result));
 			fine = false;
-		} else if (result == 0 && answer.head.status == CONTROL_NO_PROCESS && !alone) {
+		} else if (answer.head.status == CONTROL_NO_PROCESS && !alone) {
 			continue;
-		} else if (result == 0 && answer.head.status != CONTROL_OK) {
+		} else if (answer.head.status != CONTROL_OK) {
 			warn("%s: %s", path, control_client_status(answer.head.status));
 			fine = false;
-		} else if (result == 0) {
+		} else {
 			take_answer(control, &answer, print);
 		}
 	}
+	control->has_asked = true;
 	if (fine && control->nr_answers == 0)
 		warn("no agent of this user answers on this node");
 	return fine && control->nr_answers;

@@ -33,14 +33,20 @@ static int connect_to(const char *path)
 
 static int check(const struct control_answer *answer, ssize_t size)
 {
-	if (size == 0)
-		return -ECONNRESET;
 	if (size < (ssize_t)sizeof(answer->head) || answer->head.magic != CONTROL_MAGIC ||
 	    answer->head.nr_processes > CONTROL_PROCESSES_MAX ||
 	    (size_t)size !=
 		    sizeof(answer->head) + answer->head.nr_processes * sizeof(answer->processes[0]))
 		return -EPROTO;
 	return 0;
+}
+
+static int error_of(int error)
+{
+	if (error == EAGAIN)
+		return -ETIMEDOUT;
+	/* the agent went before we could write, or after */
+	return error == EPIPE ? -ECONNRESET : -error;
 }
 
 /* The size of the answer, or -errno. */
@@ -58,7 +64,7 @@ static ssize_t exchange(const char *path, struct control_request *request, void 
 	if (size >= 0)
 		size = recv(fd, answer, size_max, 0);
 	if (size < 0)
-		size = errno == EAGAIN ? -ETIMEDOUT : -errno;
+		size = error_of(errno);
 	close(fd);
 	return size;
 }
@@ -82,8 +88,6 @@ int control_client_ask_result(const char *path, uint32_t run, struct control_res
 
 	if (size < 0)
 		return (int)size;
-	if (size == 0)
-		return -ECONNRESET;
 	if (size != sizeof(answer) || answer.head.magic != CONTROL_MAGIC)
 		return -EPROTO;
 	*result = answer.result;

@@ -13,7 +13,8 @@ struct control_answer {
 
 /* Fills in the request's magic and version, sends it to the agent that listens at `path`, and waits for the answer, at
  * most two seconds. 0: *answer is well formed, whatever its status; -errno of connect(): nobody listens there;
- * -ETIMEDOUT: no answer; -EPROTO: one that makes no sense; -ECONNRESET: the agent does not know such requests. */
+ * -ETIMEDOUT: no answer; -ECONNRESET: the agent ended before it answered; -EPROTO: an answer that makes no sense, or
+ * none: the agent does not know such requests, or does not take this user's. */
 int control_client_ask(const char *path, struct control_request *request,
 		       struct control_answer *answer);
 

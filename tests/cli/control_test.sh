@@ -100,6 +100,40 @@ echo >"$scratch/go"
 end
 same "early: a command to all is there for who comes later" "$(kernels)" "$(launched)"
 
+# An agent that ends while it is asked, and one whose socket goes meanwhile, hold up nobody else's.
+cat >"$scratch/ending.py" <<'EOF'
+import os, select, socket, sys
+asked, other, ready = sys.argv[1:]
+for path in other, asked:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(path)
+    listener.listen()
+open(ready, "w").close()
+peer, _ = listener.accept()
+select.select([peer], [], [])
+os.unlink(other)
+os.unlink(asked)
+EOF
+# ends_while STATUS WHAT: of two agents, and whatever runs, both end while this command asks.
+ends_while() {
+	mkdir -m 700 "$XDG_RUNTIME_DIR/flamegrid-0" "$XDG_RUNTIME_DIR/flamegrid-1"
+	python3 "$scratch/ending.py" "$XDG_RUNTIME_DIR/flamegrid-0/agent" "$XDG_RUNTIME_DIR/flamegrid-1/agent" "$scratch/ready" &
+	until [ -e "$scratch/ready" ]; do read -r -t 0.02 _ <>"$scratch/nothing"; done
+	"$flamegrid" control start >"$scratch/ending.out" 2>"$scratch/ending.err"
+	same "ending: $2" $? "$1"
+	wait $!
+	contains "ending: $2: the first is named" "$scratch/ending.err" "/flamegrid-0/agent: this agent has ended"
+	contains "ending: $2: the second is named" "$scratch/ending.err" "/flamegrid-1/agent: this agent has ended"
+	rm -r "$XDG_RUNTIME_DIR"/flamegrid-[01] "$scratch/ready"
+}
+begin ending --capture-range control -- "$fake_windows" --until "$scratch/over"
+await_processes 1
+ends_while 0 "the others are asked"
+contains "ending: who is left is on" "$scratch/ending.out" " on "
+end
+ends_while 1 "nobody is left"
+contains "ending: says that nobody is left" "$scratch/ending.err" "no agent of this user answers"
+
 # What is wrong is said.
 "$flamegrid" control status >"$scratch/none.out" 2>&1
 same "no run: status" $? 1
