@@ -108,7 +108,7 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 	/* Without memory for it, the guest's own data still is. */
 	bpf_source_attach(agent->bpf, arrival->pid, process);
 	guest_process_set_probe(process, NULL); /* whatever an agent before us had */
-	guest_register_add(agent->scope.reg, arrival->pid, arrival->uid, arrival->hello);
+	guest_process_register(process, arrival->hello);
 	agent->nr_guests++;
 	agent->next_pass_ns = 0;
 	guest_process_beat(process, event_loop_now_ns());

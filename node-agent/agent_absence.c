@@ -1,6 +1,7 @@
 #include "agent_absence.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static bool may_name(struct agent *agent, uid_t uid)
 				    AGENT_ABSENCES_MAX - agent->absences.total);
 }
 
-/* Takes the description. Without memory for a user's first one, the log alone tells. */
+/* Takes the description. */
 static void leave_out(struct agent *agent, uid_t uid, struct process_description *description,
 		      enum process_state state)
 {
@@ -78,10 +79,7 @@ static void leave_out(struct agent *agent, uid_t uid, struct process_description
 	}
 	left_out = malloc(sizeof(*left_out));
 	if (!left_out) {
-		fprintf(stderr,
-			"flamegrid-agent: a process of user %u could not be recorded, and there is "
-			"no memory to write that into its profile\n",
-			(unsigned)uid);
+		agent->nr_nameless++;
 		process_description_destroy(description);
 		return;
 	}
@@ -89,19 +87,43 @@ static void leave_out(struct agent *agent, uid_t uid, struct process_description
 	agent->left_out = left_out;
 }
 
-/* Takes the description. */
-static void tell(struct agent *agent, uid_t uid, struct process_description *description,
+/* Takes the description; NULL: there was no memory for it. Returns whether the newest message names it. */
+static bool tell(struct agent *agent, uid_t uid, struct process_description *description,
 		 const char *why, enum process_state state)
 {
+	if (!description) {
+		agent->nr_nameless++;
+		return false;
+	}
 	if (!may_name(agent, uid) || publish(agent, uid, description, why, state)) {
 		leave_out(agent, uid, description, state);
-		return;
+		return false;
 	}
 	fair_shares_take(&agent->absences, uid);
 	process_description_destroy(description);
+	return true;
 }
 
-/* One entry for each user. What cannot be written is in the log at least. */
+/* One entry for all of them, which is tried again until it can be written. */
+static void tell_nameless(struct agent *agent)
+{
+	const struct guest_hello nobody = {0};
+	struct process_description *description;
+	char why[ABSENCE_SIZE];
+
+	if (agent->nr_nameless == 0)
+		return;
+	description = process_description_create(0, 0, &nobody, agent->strings, &agent->devices);
+	snprintf(why, sizeof(why),
+		 ABSENCE_FAILED "%" PRIu64 " processes, which are not named: the agent of this "
+				"node had no memory to describe them, or no process id for them",
+		 agent->nr_nameless);
+	if (description && publish(agent, geteuid(), description, why, PROCESS_ENDED) == 0)
+		agent->nr_nameless = 0;
+	process_description_destroy(description);
+}
+
+/* One entry for each user. */
 static void tell_left_out(struct agent *agent)
 {
 	while (agent->left_out) {
@@ -113,15 +135,16 @@ static void tell_left_out(struct agent *agent)
 			 "this process and %llu others of its user, "
 			 "which are not named: too many could not be recorded",
 			 (unsigned long long)left_out->count - 1);
-		if (publish(agent, left_out->uid, left_out->first, why, left_out->state))
-			fprintf(stderr,
-				"flamegrid-agent: %llu processes of user %u could not be recorded, "
-				"and are in no profile\n",
-				(unsigned long long)left_out->count, (unsigned)left_out->uid);
+		if (publish(agent, left_out->uid, left_out->first, why, left_out->state) == 0)
+			guest_register_counted(agent->scope.reg, left_out->uid,
+					       publisher_last_seq(agent->publisher));
+		else
+			agent->nr_nameless += left_out->count;
 		agent->left_out = left_out->next;
 		process_description_destroy(left_out->first);
 		free(left_out);
 	}
+	tell_nameless(agent);
 }
 
 /* One that is only counted is not described: its words would take ids from all users. */
@@ -154,8 +177,7 @@ void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest
 		struct process_description *description =
 			process_description_create(0, pid, &hello, agent->strings, &agent->devices);
 
-		if (description)
-			tell(agent, uid, description, why, PROCESS_ENDED);
+		tell(agent, uid, description, why, PROCESS_ENDED);
 	}
 	run_table_absent(agent->runs, hello.run, uid, why, publisher_last_seq(agent->publisher));
 	guest_offers_settle(agent->offers, uid, &hello);
@@ -168,23 +190,30 @@ void agent_absence_settled(void *context, uid_t uid, const struct guest_hello *h
 	guest_offers_settle(agent->offers, uid, hello);
 }
 
-/* A guest that is not recorded has been told of, or counted. */
-static void told(struct agent *agent, uid_t uid, const struct guest_hello *hello, const char *why)
+/* A guest that is not recorded is told of in the message `seq`, or is counted (GUEST_REGISTER_LATER). */
+static void told(struct agent *agent, uid_t uid, const struct guest_hello *hello, uint64_t seq)
 {
-	uint64_t seq = publisher_last_seq(agent->publisher);
-
 	guest_register_told(agent->scope.reg, uid, hello->instance, seq);
 	guest_offers_settle(agent->offers, uid, hello);
-	run_table_absent(agent->runs, hello->run, uid, why, seq);
+}
+
+/* Takes the description. Without one the guest stays in the register: the next agent may have the memory to name it. */
+static void tell_guest(struct agent *agent, uid_t uid, const struct guest_hello *hello,
+		       struct process_description *description, const char *why)
+{
+	bool is_described = description != NULL;
+	bool is_named = tell(agent, uid, description, why,
+			     strcmp(why, ABSENCE_GONE) == 0 ? PROCESS_UNCLEAN : PROCESS_ENDED);
+
+	if (is_described)
+		told(agent, uid, hello,
+		     is_named ? publisher_last_seq(agent->publisher) : GUEST_REGISTER_LATER);
+	run_table_absent(agent->runs, hello->run, uid, why, publisher_last_seq(agent->publisher));
 }
 
 static void on_end(void *context, const struct refused_guest *guest)
 {
-	struct agent *agent = context;
-
-	tell(agent, guest->uid, guest->description, guest->why,
-	     strcmp(guest->why, ABSENCE_GONE) == 0 ? PROCESS_UNCLEAN : PROCESS_ENDED);
-	told(agent, guest->uid, &guest->hello, guest->why);
+	tell_guest(context, guest->uid, &guest->hello, guest->description, guest->why);
 }
 
 void agent_absence_answered(struct agent *agent, const struct guest_arrival *arrival,
@@ -199,9 +228,8 @@ void agent_absence_answered(struct agent *agent, const struct guest_arrival *arr
 	/* Now, while /proc has its name and its rank. */
 	description = process_description_create(0, arrival->pid, arrival->hello, agent->strings,
 						 &agent->devices);
-	if (description)
-		refused_guests_add(agent->refused, arrival, proc_file_start_ticks(arrival->pid),
-				   ABSENCE_FULL, description);
+	refused_guests_add(agent->refused, arrival, proc_file_start_ticks(arrival->pid),
+			   ABSENCE_FULL, description);
 }
 
 /* A process that lives asks again within seconds. One that is not visible is told of now; should it ask, it is
@@ -212,7 +240,9 @@ static void on_left(void *context, const struct guest_register_entry *entry)
 	bool lives = entry->pid > 0 && proc_file_is_alive(entry->pid, entry->start_ticks);
 
 	if (!lives && count_alone(agent, entry->uid)) {
-		told(agent, entry->uid, &entry->hello, ABSENCE_GONE);
+		told(agent, entry->uid, &entry->hello, GUEST_REGISTER_LATER);
+		run_table_absent(agent->runs, entry->hello.run, entry->uid, ABSENCE_GONE,
+				 publisher_last_seq(agent->publisher));
 		return;
 	}
 	const struct guest_arrival arrival = {
@@ -220,17 +250,14 @@ static void on_left(void *context, const struct guest_register_entry *entry)
 	struct process_description *description = process_description_create(
 		0, lives ? entry->pid : 0, &entry->hello, agent->strings, &agent->devices);
 
-	if (!description)
-		return;
-	if (!lives && *entry->command)
+	if (!lives && description && *entry->command)
 		process_description_set_command(description, entry->command);
 	if (lives && refused_guests_wants(agent->refused, &arrival)) {
 		refused_guests_add(agent->refused, &arrival, entry->start_ticks, ABSENCE_GONE,
 				   description);
 		return;
 	}
-	tell(agent, entry->uid, description, ABSENCE_GONE, PROCESS_UNCLEAN);
-	told(agent, entry->uid, &entry->hello, ABSENCE_GONE);
+	tell_guest(agent, entry->uid, &entry->hello, description, ABSENCE_GONE);
 }
 
 /* The process that an offer is of. A user's word on another user's process is not believed. */
@@ -292,7 +319,8 @@ uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns)
 		fair_shares_forget(&agent->absences);
 		tell_left_out(agent);
 	}
-	return agent->left_out && agent->absent_ns < next_ns ? agent->absent_ns : next_ns;
+	bool waits = agent->left_out || agent->nr_nameless;
+	return waits && agent->absent_ns < next_ns ? agent->absent_ns : next_ns;
 }
 
 void agent_absence_end(struct agent *agent)
@@ -303,6 +331,11 @@ void agent_absence_end(struct agent *agent)
 	else
 		refused_guests_end_all(agent->refused, on_end, agent);
 	tell_left_out(agent);
+	if (agent->nr_nameless)
+		fprintf(stderr,
+			"flamegrid-agent: %" PRIu64
+			" processes could not be recorded, and are in no profile: no memory\n",
+			agent->nr_nameless);
 }
 
 void agent_absence_fini(struct agent *agent)

@@ -1,6 +1,7 @@
 /* What the agent says of processes that could not be recorded. The profile has their names and the reason. Users share
  * AGENT_ABSENCES_MAX entries in each period (fair_shares.h); the rest of a user's processes are one entry at its end,
- * with their number. Single-threaded: only the agent loop calls it. */
+ * with their number. Where there is no memory for either, or no process id, an entry of no user's has the number of
+ * processes. Single-threaded: only the agent loop calls it. */
 #ifndef AGENT_ABSENCE_H
 #define AGENT_ABSENCE_H
 
@@ -24,8 +25,8 @@ struct guest_arrival;
 /* A guest without a ring has said why (guest_listener_absence). */
 void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence);
 
-/* Notes a guest that was refused for lack of a place, and forgets one that got a place. Without memory, or once its
- * user has too many of them (refused_guests.h), a refused guest is in the agent's log alone. */
+/* Notes a guest that was refused for lack of a place, and forgets one that got a place. Once its user has too many of
+ * them (refused_guests.h), a refused guest is in the agent's log alone. */
 void agent_absence_answered(struct agent *agent, const struct guest_arrival *arrival,
 			    enum handshake_status status);
 

@@ -78,6 +78,7 @@ struct agent {
 	struct fair_shares absences;    /* the latter, as named in this period */
 	uint64_t absent_ns;             /* when the period ends */
 	struct left_out *left_out;      /* those that were not named (agent_absence.h); owns */
+	uint64_t nr_nameless;           /* those for which there was no memory, nor an id */
 	uint64_t interval_ns, next_pass_ns, next_step_ns, next_beat_ns, close_ns, stop_ns;
 	bool waits_for_stack; /* the kernel is writing one that belongs to a launch at hand */
 	uint64_t nr_passes, nr_watches;

@@ -37,6 +37,7 @@ struct guest_process {
 	bool tried;             /* to watch its probe */
 	bool cut_off;           /* its recording was not to end yet */
 	bool taken_over;        /* an earlier agent read of it */
+	bool registered;        /* by this agent */
 	bool hurries;           /* its end is not to wait for who may tell why */
 	uint64_t died_ns;       /* when that was first seen; 0: it was not */
 	enum ledger_reason end; /* of an end without a goodbye */
@@ -116,8 +117,10 @@ void guest_process_destroy(struct guest_process *process)
 {
 	if (!process)
 		return;
-	/* Of one that went to another agent nothing was told, and nothing is to be. */
-	guest_register_told(process->scope->reg, process->uid, process->instance, 0);
+	/* Of one that went to another agent nothing was told, and nothing is to be. A guest that was never taken in may
+	 * be in the register by an agent before us, which keeps it. */
+	if (process->registered)
+		guest_register_told(process->scope->reg, process->uid, process->instance, 0);
 	ring_ownership_fini(&process->ownership);
 	ring_source_destroy(process->source);
 	process_description_destroy(process->description);
@@ -162,6 +165,12 @@ bool guest_process_is_capturing(const struct guest_process *process)
 
 	return !process->ending && !process->finished &&
 	       (state == RECORD_RING_CAPTURE_ON || state == RECORD_RING_CAPTURE_ENDING);
+}
+
+void guest_process_register(struct guest_process *process, const struct guest_hello *hello)
+{
+	guest_register_add(process->scope->reg, process->pid, process->uid, hello);
+	process->registered = true;
 }
 
 void guest_process_beat(struct guest_process *process, uint64_t now_ns)

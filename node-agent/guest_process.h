@@ -90,6 +90,9 @@ void guest_process_add_notice(struct guest_process *process, const char *line);
 /* It was told to end: the pass at hand is the last, or the next. */
 bool guest_process_is_ending(const struct guest_process *process);
 
+/* The guest is ours: the register keeps it until it is stored, or goes to another agent. */
+void guest_process_register(struct guest_process *process, const struct guest_hello *hello);
+
 /* Tells the guest that its agent lives. */
 void guest_process_beat(struct guest_process *process, uint64_t now_ns);
 

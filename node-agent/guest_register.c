@@ -21,10 +21,11 @@ struct page {
 };
 
 struct guest_register {
-	char *path;                        /* owns */
-	struct page *page;                 /* mapped */
-	uint64_t seqs[GUEST_REGISTER_MAX]; /* when it is stored; UINT64_MAX: not told yet */
-	uint32_t nr_told;                  /* whose storing is awaited */
+	char *path;        /* owns */
+	struct page *page; /* mapped */
+	/* the message that is to be stored; GUEST_REGISTER_LATER; UINT64_MAX: not told yet */
+	uint64_t seqs[GUEST_REGISTER_MAX];
+	uint32_t nr_told; /* whose storing is awaited */
 };
 
 /* The pages are there before they are written: a full file system must not kill us. */
@@ -167,7 +168,17 @@ void guest_register_told(struct guest_register *reg, uid_t uid,
 	if (i == GUEST_REGISTER_MAX || reg->seqs[i] != UINT64_MAX)
 		return;
 	reg->seqs[i] = seq;
-	reg->nr_told++;
+	reg->nr_told += seq != GUEST_REGISTER_LATER;
+}
+
+void guest_register_counted(struct guest_register *reg, uid_t uid, uint64_t seq)
+{
+	for (uint32_t i = 0; reg && i < GUEST_REGISTER_MAX; i++) {
+		if (reg->seqs[i] != GUEST_REGISTER_LATER || reg->page->entries[i].uid != uid)
+			continue;
+		reg->seqs[i] = seq;
+		reg->nr_told++;
+	}
 }
 
 void guest_register_stored(struct guest_register *reg, uint64_t seq)

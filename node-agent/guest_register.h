@@ -44,10 +44,15 @@ bool guest_register_has(const struct guest_register *reg, uid_t uid,
 void guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
 			const struct guest_hello *hello);
 
-/* The message seq tells the aggregator of the guest: the guest stays until that message is stored. A guest that is not
- * here: nothing happens. */
+#define GUEST_REGISTER_LATER (UINT64_MAX - 1) /* no number of a message */
+
+/* The message seq tells the aggregator of the guest: the guest stays until that message is stored. With
+ * GUEST_REGISTER_LATER, a message will that counts guests of this user. A guest that is not here: nothing happens. */
 void guest_register_told(struct guest_register *reg, uid_t uid,
 			 const uint8_t instance[static HANDSHAKE_INSTANCE_SIZE], uint64_t seq);
+
+/* The message seq counts this user's guests that were to be told of later. */
+void guest_register_counted(struct guest_register *reg, uid_t uid, uint64_t seq);
 
 /* The aggregator has stored all messages up to seq. */
 void guest_register_stored(struct guest_register *reg, uint64_t seq);

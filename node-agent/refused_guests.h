@@ -23,7 +23,8 @@ struct refused_guest {
 	pid_t pid; /* 0: not visible from here, so only the end of the agent is its end */
 	uint64_t start_ticks;
 	const char *why; /* it is not recorded; lives as long as the program */
-	struct process_description *description; /* made while /proc had it; owns */
+	/* made while /proc had it; owns; NULL: there was no memory */
+	struct process_description *description;
 };
 
 /* guest is borrowed for the call; its description is taken. */

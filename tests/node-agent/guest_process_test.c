@@ -2,10 +2,13 @@
 
 #include "cmocka_test.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "guest_fixture.h"
 #include "node-agent/fair_shares.h"
+#include "node-agent/guest_register.h"
 #include "node-agent/predecessor.h"
 #include "node-agent/probe_stacks.h"
 #include "node-agent/process_ledger.h"
@@ -23,6 +26,7 @@ static struct device_list devices;
 static struct record_ring *ring; /* the guest's view */
 static struct guest_process *process;
 static struct probe_stacks *probe;
+static struct guest_register *reg; /* NULL: none */
 static uint32_t nr_processes, lane;
 
 static int on_module(void *context, const struct symbolizer_module *module)
@@ -69,6 +73,7 @@ static void create_process(struct predecessor_table *predecessors)
 		.notice = on_notice,
 		.epoch = epoch,
 		.predecessors = predecessors,
+		.reg = reg,
 	};
 	assert_int_equal(guest_process_create(0, &arrival, &scope, &process), 0);
 	lane = (uint32_t)record_ring_claim_lane(ring);
@@ -205,6 +210,41 @@ static void an_agent_that_goes_on_for_others_is_told_of_no_stop(void **state)
 	predecessor_table_destroy(predecessors);
 }
 
+static void count_left(void *context, const struct guest_register_entry *entry)
+{
+	(void)entry;
+	++*(uint32_t *)context;
+}
+
+/* An agent that was killed has left it there. */
+static void a_guest_that_found_no_place_stays_in_the_register(void **state)
+{
+	const struct guest_hello hello = guest_fixture_hello(1);
+	char directory[] = "/tmp/guest-process.XXXXXX", path[64];
+	uint32_t nr_left = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/agent", directory);
+	assert_int_equal(guest_register_open(path, &reg), 0);
+	guest_register_add(reg, 0, getuid(), &hello);
+	for (int taken_in = 0; taken_in < 2; taken_in++) {
+		destroy_process();
+		create_process(NULL);
+		if (taken_in)
+			guest_process_register(process, &hello);
+		destroy_process();
+		guest_register_stored(reg, 0);
+		nr_left = 0;
+		guest_register_each(reg, count_left, &nr_left);
+		create_process(NULL); /* tear_down() expects one */
+		assert_int_equal(nr_left, !taken_in);
+	}
+	guest_register_close(reg);
+	reg = NULL;
+	assert_int_equal(rmdir(directory), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -214,6 +254,7 @@ int main(void)
 		TEST(an_end_without_a_goodbye_waits_for_word_of_a_stop),
 		TEST(an_end_waits_no_longer_than_the_verdict),
 		TEST(an_agent_that_goes_on_for_others_is_told_of_no_stop),
+		TEST(a_guest_that_found_no_place_stays_in_the_register),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

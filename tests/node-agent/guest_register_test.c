@@ -227,6 +227,7 @@ static void without_a_register_nothing_happens(void **state)
 
 	guest_register_add(NULL, 1, ME, &hello);
 	guest_register_told(NULL, ME, hello.instance, 1);
+	guest_register_counted(NULL, ME, 1);
 	guest_register_stored(NULL, 1);
 	guest_register_each(NULL, on_left, NULL);
 	guest_register_close(NULL);
