@@ -95,6 +95,7 @@ struct agent_status {
 	uint64_t refused_guests;
 	uint64_t capturing;    /* processes whose capture is on, or is being ended */
 	bool asked_to_leave;   /* of one that is attached: the user wants it to end */
+	bool reached;          /* somebody at the aggregator's endpoint ever took a connection */
 	bool connected;        /* WELCOME received and not lost since */
 	bool welcomed;         /* ever */
 	uint64_t key_refusals; /* connections that failed because keys do not fit */

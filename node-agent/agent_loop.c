@@ -373,6 +373,7 @@ static void publish_status(struct agent *agent)
 		.watches = agent->nr_watches,
 		.sent_seq = publisher_last_seq(agent->publisher),
 		.acked_seq = publisher_acked_seq(agent->publisher),
+		.reached = publisher_has_reached(agent->publisher),
 		.connected = publisher_connected(agent->publisher),
 		.key_refusals = publisher_refusals(agent->publisher),
 		.capturing = guest_control_capturing(agent->control),

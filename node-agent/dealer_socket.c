@@ -25,6 +25,7 @@ struct dealer_socket {
 	bool has_keys;
 	struct key_set keys;
 	uint64_t refusals;
+	bool has_reached;
 	bool wants_write;
 	zmq_msg_t frame; /* received last */
 };
@@ -189,7 +190,8 @@ static void open_monitor(struct dealer_socket *dealer)
 
 	snprintf(name, sizeof(name), "inproc://publisher-%p-%u", (void *)dealer,
 		 ++dealer->nr_sockets);
-	if (zmq_socket_monitor(dealer->socket, name, ZMQ_EVENT_DISCONNECTED | HANDSHAKE_FAILED))
+	if (zmq_socket_monitor(dealer->socket, name,
+			       ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED | HANDSHAKE_FAILED))
 		return;
 	dealer->monitor = zmq_socket(dealer->context, ZMQ_PAIR);
 	if (dealer->monitor &&
@@ -291,6 +293,7 @@ bool dealer_socket_was_lost(struct dealer_socket *dealer)
 
 	while ((event = next_event(dealer, &value)) != 0) {
 		lost |= event == ZMQ_EVENT_DISCONNECTED;
+		dealer->has_reached |= event == ZMQ_EVENT_CONNECTED;
 		dealer->refusals += dealer->has_keys && is_refusal(event, value);
 	}
 	return lost;
@@ -299,6 +302,11 @@ bool dealer_socket_was_lost(struct dealer_socket *dealer)
 uint64_t dealer_socket_refusals(const struct dealer_socket *dealer)
 {
 	return dealer->refusals;
+}
+
+bool dealer_socket_has_reached(const struct dealer_socket *dealer)
+{
+	return dealer->has_reached;
 }
 
 bool dealer_socket_has_work(struct dealer_socket *dealer)

@@ -45,6 +45,10 @@ bool dealer_socket_was_lost(struct dealer_socket *dealer);
  * dealer_socket_was_lost(). */
 uint64_t dealer_socket_refusals(const struct dealer_socket *dealer);
 
+/* Whether somebody there has ever taken a connection, be it an aggregator or not; as told by
+ * dealer_socket_was_lost(). */
+bool dealer_socket_has_reached(const struct dealer_socket *dealer);
+
 /* The descriptor only tells of news: as long as this is true, there is more to receive, or to send again what could not
  * be. */
 bool dealer_socket_has_work(struct dealer_socket *dealer);

@@ -559,6 +559,11 @@ uint64_t publisher_refusals(const struct publisher *publisher)
 	return dealer_socket_refusals(publisher->dealer);
 }
 
+bool publisher_has_reached(const struct publisher *publisher)
+{
+	return dealer_socket_has_reached(publisher->dealer);
+}
+
 bool publisher_connected(const struct publisher *publisher)
 {
 	return publisher->state == STATE_WELCOMED;

@@ -69,6 +69,8 @@ uint64_t publisher_acked_seq(const struct publisher *publisher);
 /* How often who listens at the endpoint did not take our keys, or did not have those that we expect. It is tried again
  * and again. */
 uint64_t publisher_refusals(const struct publisher *publisher);
+/* Whether somebody at an endpoint ever took a connection. */
+bool publisher_has_reached(const struct publisher *publisher);
 bool publisher_connected(const struct publisher *publisher); /* welcomed, and not lost since */
 
 /* Whether it was ever welcomed; *profile is where the aggregator then said that the job's profile is, "": it did not.

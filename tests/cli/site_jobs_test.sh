@@ -13,7 +13,8 @@ done
 export FAKE_CUDA_DEVICES=2
 declare -A rank_pid
 service=''
-at_end() { kill -9 $service ${rank_pid[*]} 2>/dev/null; }
+silent=''
+at_end() { kill -9 $service $silent ${rank_pid[*]} 2>/dev/null; }
 work="$fake_launches --devices 2 --streams 2 --threads 2 --kernels 3"
 
 "$flamegrid" keygen "$scratch/keys" >/dev/null
@@ -41,8 +42,9 @@ site=(--aggregator "$at" --keys "$scratch/keys/agent.keys")
 # A rank waits two seconds for the aggregator's word. On a busy machine the word may come later: then the rank says so,
 # and the profile gets all.
 late='has not confirmed all of what was recorded here'
+no_answer='the aggregator has not answered yet'
 # says_place WHAT PLACE FILE...: a node's ranks say where the profile is, or that they have not heard in time.
-says_place() { check "$1" grep -qF -e ":$2" -e "$late" "${@:3}"; }
+says_place() { check "$1" grep -qF -e ":$2" -e "$late" -e "$no_answer" "${@:3}"; }
 # The profile of the last job that began, which is a process alone: its name is made of host, pid and a number.
 last_alone() { sed -n 's/^flamegrid: \(.*\.[0-9]*\.[0-9a-f]*\) begins$/\1/p' "$log" | tail -n 1; }
 
@@ -148,6 +150,20 @@ rank nobody 1 2 0 --aggregator tcp://127.0.0.1:9 --keys "$scratch/keys/agent.key
 await nobody 0 7
 await nobody 1 0
 same "nobody there: said once a node" "$(cat "$scratch"/nobody.err.?)" "flamegrid: run: tcp://127.0.0.1:9: the aggregator cannot be reached: this node is not profiled"
+
+# The system takes the connection of a listener that is stopped or overloaded.
+mkfifo "$scratch/silent.port"
+python3 -c 'import signal, socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1], flush=True); signal.pause()' \
+	>"$scratch/silent.port" 7<&- &
+silent=$!
+read -r silent_port <"$scratch/silent.port"
+rank slow 0 1 0 --aggregator "tcp://127.0.0.1:$silent_port" --keys "$scratch/keys/agent.keys" -- sh -c 'exit 7'
+await slow 0 7
+same "nobody answers: is said" "$(cat "$scratch/slow.err.0")" \
+	"flamegrid: run: tcp://127.0.0.1:$silent_port: the aggregator has not answered yet (stopped, or overloaded): whether this node is profiled is not known"
+kill $silent
+wait $silent 2>/dev/null
+silent=
 
 # ---- the service is killed in the middle, and comes again
 mkfifo "$scratch/up" "$scratch/go"

@@ -127,11 +127,13 @@ static void a_peer_that_goes_is_noticed_once(void **state)
 	struct fixture *fixture = *state;
 
 	assert_int_equal(dealer_socket_open(fixture->dealer), 0);
+	assert_false(dealer_socket_has_reached(fixture->dealer));
 	ping(fixture, 1);
 	router_fixture_destroy(fixture->router);
 	fixture->router = NULL;
 	while (!dealer_socket_was_lost(fixture->dealer))
 		await_news(fixture);
+	assert_true(dealer_socket_has_reached(fixture->dealer));
 	assert_false(dealer_socket_was_lost(fixture->dealer));
 	assert_true(dealer_socket_is_open(fixture->dealer));
 }
