@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "node-agent/guest_register.h"
 #include "node_keeper.h"
 #include "private_dir.h"
 #include "rendezvous_search.h"
@@ -74,7 +75,9 @@ static bool is_dead_private_dir(int directory)
 
 static void remove_if_dead(int parent, const char *name, bool is_step)
 {
-	static const char *const files[] = {NODE_KEEPER_AGENT, NODE_KEEPER_MEMBERS, STEP_DIR_LIFE};
+	/* the agent's socket after what lies beside it: by the socket a directory is known as a dead one */
+	static const char *const files[] = {NODE_KEEPER_AGENT GUEST_REGISTER_SUFFIX,
+					    NODE_KEEPER_AGENT, NODE_KEEPER_MEMBERS, STEP_DIR_LIFE};
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0)

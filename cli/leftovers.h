@@ -6,8 +6,9 @@
 
 #include <stdbool.h>
 
-/* Directories of sockets (step_dir.h, private_dir.h) where this user's are made. File systems that other hosts may
- * share are left alone, since locks need not hold between hosts there. */
+/* Directories of sockets (step_dir.h, private_dir.h) where this user's are made, with the register of guests that an
+ * agent kept there (guest_register.h). File systems that other hosts may share are left alone, since locks need not
+ * hold between hosts there. */
 void leftovers_remove_sockets(void);
 
 /* Rendezvous files in the directory that output_path is in. Files whose aggregator still answers, or whose lock

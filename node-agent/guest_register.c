@@ -61,7 +61,7 @@ int guest_register_open(const char *socket_path, struct guest_register **reg)
 	*reg = NULL;
 	if (!new_reg)
 		return -ENOMEM;
-	int r = asprintf(&new_reg->path, "%s.guests", socket_path) < 0 ? -ENOMEM : 0;
+	int r = asprintf(&new_reg->path, "%s" GUEST_REGISTER_SUFFIX, socket_path) < 0 ? -ENOMEM : 0;
 	if (r)
 		new_reg->path = NULL;
 	else

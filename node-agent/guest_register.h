@@ -10,9 +10,10 @@
 
 #include "proto/handshake.h"
 
-#define GUEST_REGISTER_MAX                                                                         \
-	1024u /* at a time, shared by users (fair_shares.h); further ones are not kept */
-#define GUEST_REGISTER_COMMAND 160u /* bytes, with the end; a longer one is cut */
+/* guests at a time, shared by users (fair_shares.h); further ones are not kept */
+#define GUEST_REGISTER_MAX     1024u
+#define GUEST_REGISTER_SUFFIX  ".guests" /* behind the socket's path */
+#define GUEST_REGISTER_COMMAND 160u      /* bytes, with the end; a longer one is cut */
 
 struct guest_register;
 

@@ -87,6 +87,7 @@ static void serve_a_step(void)
 		_exit(1);
 	touch(keepers.path, NODE_KEEPER_AGENT);
 	touch(keepers.path, NODE_KEEPER_MEMBERS);
+	touch(keepers.path, "agent.guests");
 	step_dir_unlock(&keepers);
 }
 
@@ -95,6 +96,7 @@ static void serve_alone(void)
 	if (private_dir_create(&sockets))
 		_exit(1);
 	touch(sockets.path, NODE_KEEPER_AGENT);
+	touch(sockets.path, "agent.guests");
 }
 
 static unsigned int count_entries(void)
