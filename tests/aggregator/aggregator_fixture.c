@@ -49,6 +49,8 @@ int aggregator_fixture_tear_down(void **state)
 	char name[128];
 	int err;
 
+	if (fixture->has_thread) /* its sockets would hold up the end of the context for ever */
+		aggregator_fixture_stop(fixture);
 	for (uint32_t i = 0; i < AGGREGATOR_FIXTURE_SCENARIOS; i++)
 		scenario_fini(&fixture->scenarios[i]);
 	test_agent_close_all();
@@ -87,6 +89,7 @@ void aggregator_fixture_start_with(struct aggregator_fixture *fixture, uint32_t 
 	if (aggregator_create(&options, &fixture->aggregator, &error))
 		fail_msg("%s", error);
 	assert_int_equal(pthread_create(&fixture->thread, NULL, run, fixture->aggregator), 0);
+	fixture->has_thread = true;
 }
 
 void aggregator_fixture_start(struct aggregator_fixture *fixture)
@@ -105,6 +108,7 @@ int aggregator_fixture_join(struct aggregator_fixture *fixture)
 	void *result;
 
 	pthread_join(fixture->thread, &result);
+	fixture->has_thread = false;
 	aggregator_destroy(fixture->aggregator);
 	return (int)(intptr_t)result;
 }

@@ -23,10 +23,12 @@ struct aggregator_fixture {
 	const char *jobs_path;
 	uint32_t wait_nodes_ms, wait_silent_ms;
 	struct aggregator *aggregator; /* between start and stop; owns */
+	bool has_thread;
 	pthread_t thread;
 };
 
-/* For cmocka: *state is a struct aggregator_fixture from set_up until tear_down. */
+/* For cmocka: *state is a struct aggregator_fixture from set_up until tear_down, which stops what a test that failed has
+ * left running. */
 int aggregator_fixture_set_up(void **state);
 int aggregator_fixture_tear_down(void **state);
 
