@@ -47,8 +47,8 @@ same "JSON: sums" "$("$flamegrid" report "$scratch/all" --format json | node -e 
 		p.failed_calls.reduce((sum, call) => sum + call.count, 0),
 		p.kernel_configurations.reduce((sum, config) => sum + config.count, 0),
 		p.kernel_configurations.every((config) => config.occupancy.warps_max === 64))')" \
-	"$(truth_calls "$scratch/all.truth" | awk -F, '{ c += $3; e += $4 } END { print c, e }') $(truth_configs "$scratch/all.truth" |
-		awk -F, '{ s += $12 } END { print s }') true"
+	"$(truth_calls "$scratch/all.truth" | awk -F, '{ c += $3; e += $4 } END { printf "%.0f %.0f\n", c, e }') $(truth_configs "$scratch/all.truth" |
+		awk -F, '{ s += $12 } END { printf "%.0f\n", s }') true"
 
 FAKE_CUDA_TRUTH=$scratch/few.truth "$flamegrid" run --api 'cudaMalloc*,cuLaunchKernel,cuMem*' -o "$scratch/few" \
 	--devices "$list" -- "$fake_launches" $work >/dev/null 2>"$scratch/err"

@@ -48,8 +48,8 @@ attached_ended() {
 	check "$profile: kernels" [ "$(kernels)" -gt 0 ]
 	contains "$profile: it is not the run" "$scratch/$profile.err" "in 1 window, not the run"
 }
-kernels() { awk '/_Kernel]/ { n += $NF } END { print n + 0 }' "$scratch/$profile.folded"; }
-launched() { awk '$1 != "rounds" { n += $2 } END { print n + 0 }' "$scratch/$name.out"; }
+kernels() { awk '/_Kernel]/ { n += $NF } END { printf "%.0f\n", n }' "$scratch/$profile.folded"; }
+launched() { awk '$1 != "rounds" { n += $2 } END { printf "%.0f\n", n }' "$scratch/$name.out"; }
 
 # Alone, and with a dormant guest: the same output and status; a thread more, and no file.
 begin alone

@@ -25,7 +25,7 @@ rank() { # RANK NODE OPTION...
 	rank_pid[$r]=$!
 }
 for r in 0 1 2 3; do rank $r $((r / 2)) -o "$scratch/job"; done
-processes() { awk '/node/ { n += $2 } END { print n + 0 }' "$scratch/taken"; }
+processes() { awk '/node/ { n += $2 } END { printf "%.0f\n", n }' "$scratch/taken"; }
 # await CONDITION...: whether it came to hold in a while.
 await() {
 	for _ in $(seq 200); do
@@ -65,7 +65,7 @@ contains "a time that has passed: says so" "$scratch/err" "2 of 2 agents heard o
 ranks_end ""
 for r in 0 1 2 3; do
 	check "rank $r: has kernels" [ "$("$flamegrid" report "$scratch/job" --by rank --weight count 2>/dev/null |
-		awk -v rank="^rank$r;" '$0 ~ rank { n += $NF } END { print n + 0 }')" -gt 0 ]
+		awk -v rank="^rank$r;" '$0 ~ rank { n += $NF } END { printf "%.0f\n", n }')" -gt 0 ]
 done
 "$flamegrid" report "$scratch/job" >"$scratch/folded" 2>"$scratch/err"
 contains "four windows in all" "$scratch/err" "in 4 windows, not the run"

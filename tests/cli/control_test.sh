@@ -31,8 +31,8 @@ end() {
 	"$flamegrid" report "$scratch/$name" --format folded --weight count --strict >"$scratch/$name.folded" 2>&1
 	same "$name: nothing lost (--strict)" $? 0
 }
-kernels() { awk '/_Kernel]/ { n += $NF } END { print n + 0 }' "$scratch/$name.folded"; }
-launched() { awk '$1 != "rounds" { n += $2 } END { print n + 0 }' "$scratch/$name.out"; }
+kernels() { awk '/_Kernel]/ { n += $NF } END { printf "%.0f\n", n }' "$scratch/$name.folded"; }
+launched() { awk '$1 != "rounds" { n += $2 } END { printf "%.0f\n", n }' "$scratch/$name.out"; }
 # So many processes have come to the agent.
 await_processes() {
 	for _ in $(seq 200); do

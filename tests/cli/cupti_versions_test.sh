@@ -30,7 +30,7 @@ for folder in "$versions"/*; do
 		--graphs launch --devices "$list" -- "$BUILD/tests/fake_graphs" >"$scratch/out" 2>"$scratch/err"
 	same "CUPTI $version, graphs as launches: status" $? 0
 	same "CUPTI $version, graphs as launches: folded" \
-		"$("$flamegrid" report "$scratch/profile" --format folded --weight count 2>/dev/null | awk '{ sum += $NF } END { print sum + 0 }')" \
+		"$("$flamegrid" report "$scratch/profile" --format folded --weight count 2>/dev/null | awk '{ sum += $NF } END { printf "%.0f\n", sum }')" \
 		"$(truth_sum valid_count "$scratch/truth")"
 done
 check "$count versions" [ $count -ge 11 ]

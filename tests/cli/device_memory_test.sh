@@ -26,10 +26,10 @@ contains "the host's memory" "$scratch/err" "host memory: peak"
 contains "what the lines hold" "$scratch/err" "allocators that cache"
 same "memory is no GPU work" "$(grep -c '_Memory\]' "$scratch/profile/gpu.folded")" 0
 "$flamegrid" report "$scratch/profile" --memory frees --weight count >"$scratch/frees" 2>/dev/null
-same "frees: as many as the truth's" "$(awk '{ sum += $NF } END { print sum }' "$scratch/frees")" \
-	"$(awk -F'\t' '$1 == "#memory_site" { sum += $7 } END { print sum }' "$scratch/truth")"
+same "frees: as many as the truth's" "$(awk '{ sum += $NF } END { printf "%.0f\n", sum }' "$scratch/frees")" \
+	"$(awk -F'\t' '$1 == "#memory_site" { sum += $7 } END { printf "%.0f\n", sum }' "$scratch/truth")"
 same "frees: weights by the device's thread" "$(grep -c ';run_thread;drop_weights;cudaFree;' "$scratch/frees")" 2
-same "frees: states by main" "$(grep ';main;drop_state;cudaFree;' "$scratch/frees" | awk '{ sum += $NF } END { print sum }')" 6
+same "frees: states by main" "$(grep ';main;drop_state;cudaFree;' "$scratch/frees" | awk '{ sum += $NF } END { printf "%.0f\n", sum }')" 6
 "$flamegrid" report "$scratch/profile" --strict >/dev/null 2>&1
 same "report --strict" $? 0
 "$flamegrid" report "$scratch/profile" --format table >"$scratch/table"

@@ -16,7 +16,7 @@ contains "nothing is lost" "$scratch/err" "nothing lost"
 "$flamegrid" report "$scratch/profile" --format folded --weight count >"$scratch/stacks"
 same "kernels outside the function that launches them" \
 	"$(grep '_Kernel\]' "$scratch/stacks" | sed 's/ [0-9]*$//' |
-		awk -F';' '{ name = $NF; sub(/.*\]/, "", name); if ($0 !~ ("launch_from_" name "[;]")) bad++ } END { print bad + 0 }')" 0
+		awk -F';' '{ name = $NF; sub(/.*\]/, "", name); if ($0 !~ ("launch_from_" name "[;]")) bad++ } END { printf "%.0f\n", bad }')" 0
 same "lines under [unknown stack]" "$(grep -c 'unknown stack' "$scratch/stacks")" 0
 same "GPUs" "$(grep -o '\[GPU[0-9]*_Kernel\]' "$scratch/stacks" | sort -u | tr '\n' ' ')" \
 	"[GPU0_Kernel] [GPU1_Kernel] [GPU2_Kernel] [GPU3_Kernel] "

@@ -19,7 +19,7 @@ run() {
 # sum NAME EXPRESSION: of the lines that match.
 sum() { grep -E -- "$2" "$scratch/$1.folded" | sum_folded; }
 # launched NAME KERNEL: what the program says, over all devices.
-launched() { awk -v kernel="$2" '$1 == "launched" && $3 == kernel { s += $4 } END { print s }' "$scratch/$1.out"; }
+launched() { awk -v kernel="$2" '$1 == "launched" && $3 == kernel { s += $4 } END { printf "%.0f\n", s }' "$scratch/$1.out"; }
 outside() { grep -F -- "$2" "$scratch/$1.folded" | grep -cvE -- "$3"; }
 
 run nodes
@@ -41,7 +41,7 @@ same "child graphs: at two levels, and twice" "$(sum nodes ";replay_nested$at;ca
 same "loops: each turn" "$(sum nodes ";replay_conditional$at;loop_body;.*]graph_a ")" $((2 * 3 * 20 * 2))
 same "copies: captured in copy_input" "$(outside nodes '_Memcpy]' "$captured;copy_input;")" 0
 same "copies and memsets: all of them" "$(sum nodes '_Mem(cpy|set)\]')" \
-	"$(awk '$1 == "copied" { s += $4 } END { print s }' "$scratch/nodes.out")"
+	"$(awk '$1 == "copied" { s += $4 } END { printf "%.0f\n", s }' "$scratch/nodes.out")"
 same "memsets: captured in clear_output" "$(outside nodes '_Memset]' "$captured;clear_output;")" 0
 same "eager launches: as many as before" "$(sum nodes ';eager_forward;layer_a;')" \
 	"$(awk '$1 == "eager" { print $2 }' "$scratch/nodes.out")"

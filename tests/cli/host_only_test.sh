@@ -34,14 +34,14 @@ end() {
 probed() { until order probed && [ "$calls" = 1 ]; do moment; done; }
 # seen PROFILE CALLS: until the profile has so many; what is named by then needs no process any more.
 seen() {
-	until [ "$("$flamegrid" report "$1" --planes calls --weight count --format folded 2>/dev/null | awk '{ n += $NF } END { print n + 0 }')" -ge "$2" ]; do
+	until [ "$("$flamegrid" report "$1" --planes calls --weight count --format folded 2>/dev/null | awk '{ n += $NF } END { printf "%.0f\n", n }')" -ge "$2" ]; do
 		kill -0 "$pid" 2>/dev/null || { not_ok "$1: $2 calls were never seen"; break; }
 		moment
 	done
 }
 # calls PROFILE FUNCTION CALLER: how many there are.
 calls() {
-	awk -v text=";$3;[GPU_Launch]$2 " 'index($0, text) { n += $NF } END { print n + 0 }' "$scratch/$1.calls"
+	awk -v text=";$3;[GPU_Launch]$2 " 'index($0, text) { n += $NF } END { printf "%.0f\n", n }' "$scratch/$1.calls"
 }
 # whole NAME PROFILE ROUNDS [STATUS]: so many rounds are in it, once. STATUS: of --strict; 0, nothing is lost.
 whole() {
@@ -51,7 +51,7 @@ whole() {
 	same "$1: copies" "$(calls "$1" cudaMemcpyAsync victim_copy)" "$3"
 	same "$1: memsets" "$(calls "$1" cudaMemsetAsync victim_copy)" "$3"
 	same "$1: waits" "$(calls "$1" cudaDeviceSynchronize victim_wait)" "$3"
-	same "$1: calls" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/$1.calls")" $((4 * $3))
+	same "$1: calls" "$(awk '{ n += $NF } END { printf "%.0f\n", n }' "$scratch/$1.calls")" $((4 * $3))
 }
 
 # A run without a guest: nothing of it is in the process.
@@ -78,9 +78,9 @@ seen "$scratch/python" 320
 end
 "$flamegrid" report --strict "$scratch/python" --planes calls --weight count --format folded --lines off >"$scratch/python.calls" 2>"$scratch/python.report"
 same "python: nothing lost (--strict)" $? 0
-same "python: calls" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/python.calls")" $((8 * 40))
-same "python: of the script's main thread" "$(awk '/^call_victim.py:<module>;call_victim.py:main;call_victim.py:rounds;/ { n += $NF } END { print n + 0 }' "$scratch/python.calls")" 160
-same "python: under the function that makes them" "$(awk '/;call_victim.py:(wait|dive|generate|key_of|Thing.inner|inner);.*\[GPU_Launch\]cuda(Device|Stream)Synchronize / { n += $NF } END { print n + 0 }' "$scratch/python.calls")" 320
+same "python: calls" "$(awk '{ n += $NF } END { printf "%.0f\n", n }' "$scratch/python.calls")" $((8 * 40))
+same "python: of the script's main thread" "$(awk '/^call_victim.py:<module>;call_victim.py:main;call_victim.py:rounds;/ { n += $NF } END { printf "%.0f\n", n }' "$scratch/python.calls")" 160
+same "python: under the function that makes them" "$(awk '/;call_victim.py:(wait|dive|generate|key_of|Thing.inner|inner);.*\[GPU_Launch\]cuda(Device|Stream)Synchronize / { n += $NF } END { printf "%.0f\n", n }' "$scratch/python.calls")" 320
 
 # A process that runs already, twice; and nothing of it in between.
 begin running "$victim"
@@ -113,7 +113,7 @@ same "the process ends: nothing is said (-q)" "$(wc -c <"$scratch/last.err")" 0
 # A process that is gone before its mappings were read has addresses in place of names.
 "$flamegrid" report --strict "$scratch/last" --planes calls --weight count --format folded >"$scratch/last.calls" 2>"$scratch/last.report"
 same "last: nothing lost (--strict)" $? 0
-same "last: calls" "$(awk '{ n += $NF } END { print n + 0 }' "$scratch/last.calls")" 20
+same "last: calls" "$(awk '{ n += $NF } END { printf "%.0f\n", n }' "$scratch/last.calls")" 20
 
 # An agent that watches this shell: a process without a guest, and one with a guest, whose calls are its own.
 start_aggregator
@@ -128,14 +128,14 @@ end
 true &
 end_all $!
 whole agent "$scratch/profile.db" 20
-same "guest: its kernels" "$("$flamegrid" report "$scratch/profile.db" --format folded --weight count | awk '/_Kernel]/ { n += $NF } END { print n + 0 }')" 500
+same "guest: its kernels" "$("$flamegrid" report "$scratch/profile.db" --format folded --weight count | awk '/_Kernel]/ { n += $NF } END { printf "%.0f\n", n }')" 500
 
 # auto: a guest that captures is all there is; where none can, its calls are timed, and one line says so.
 # said PROFILE: its processes' notices.
 said() { "$flamegrid" report "$1" --format json >"$scratch/said" 2>/dev/null; }
 "$flamegrid" run --host-calls auto --devices "$list" -o "$scratch/captured" -- "$fake_launches" --launches 500 >"$scratch/launches.out" 2>"$scratch/captured.err"
 same "auto, a guest: status" $? 0
-same "auto, a guest: its kernels" "$("$flamegrid" report "$scratch/captured" --format folded --weight count 2>/dev/null | awk '/_Kernel]/ { n += $NF } END { print n + 0 }')" 500
+same "auto, a guest: its kernels" "$("$flamegrid" report "$scratch/captured" --format folded --weight count 2>/dev/null | awk '/_Kernel]/ { n += $NF } END { printf "%.0f\n", n }')" 500
 check "auto, a guest: no calls" [ ! -s "$scratch/captured/calls.folded" ]
 same "auto, a guest: nothing is said" "$(grep -c 'times its calls' "$scratch/captured.err")" 0
 begin uninjected "$flamegrid" run --host-calls auto -o "$scratch/uninjected" -- env -u CUDA_INJECTION64_PATH "$victim"
@@ -177,7 +177,7 @@ without "$flamegrid" run --host-calls auto --devices "$list" -o "$scratch/guests
 same "no rights: run with auto" $? 0
 same "no rights: auto says it once" "$(grep -c 'CAP_BPF is missing' "$scratch/guests.err")" 1
 contains "no rights: auto says what is missing" "$scratch/guests.err" "no calls of CUDA in processes that no guest captures"
-same "no rights: kernels of a run with auto" "$("$flamegrid" report "$scratch/guests" --format folded --weight count 2>/dev/null | awk '/_Kernel]/ { n += $NF } END { print n + 0 }')" 500
+same "no rights: kernels of a run with auto" "$("$flamegrid" report "$scratch/guests" --format folded --weight count 2>/dev/null | awk '/_Kernel]/ { n += $NF } END { printf "%.0f\n", n }')" 500
 "$flamegrid" run --host-calls perhaps -- true 2>"$scratch/wrong.err"
 same "--host-calls perhaps: status" $? 125
 contains "--host-calls perhaps: said" "$scratch/wrong.err" "must be on, off or auto"

@@ -7,7 +7,7 @@ list=$(devices 2)
 sql() { python3 -c 'import sqlite3, sys
 for row in sqlite3.connect(sys.argv[1]).execute(sys.argv[2]): print(*[f.decode() if isinstance(f, bytes) else f for f in row], sep="\t")' "$1/profile.db" "$2"; }
 # sum FILE TEXT: the weight of all lines with it.
-sum() { awk -v text="$2" 'index($0, text) { s += $NF } END { print s + 0 }' "$1"; }
+sum() { awk -v text="$2" 'index($0, text) { s += $NF } END { printf "%.0f\n", s }' "$1"; }
 
 # Processes without a guest; the status is the job's.
 "$flamegrid" run -o "$scratch/plain" --cpu-hz 499 --off-cpu 1ms -- "$victim" all 60000000 2>"$scratch/plain.err"

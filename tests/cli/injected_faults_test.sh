@@ -18,7 +18,7 @@ faulty() {
 			"$(truth_sum "${pair##*:}" "$scratch/$name.truth")"
 	done
 	same "$name: folded and ledger add up to what ran" \
-		"$(($(awk '{ s += $NF } END { print s }' "$scratch/have.count") + $(ledger "$scratch/$name" cupti_dropped) +
+		"$(($(awk '{ s += $NF } END { printf "%.0f\n", s }' "$scratch/have.count") + $(ledger "$scratch/$name" cupti_dropped) +
 			$(ledger "$scratch/$name" invalid_time) + $(ledger "$scratch/$name" still_running)))" \
 		"$(truth_sum ran_count "$scratch/$name.truth")"
 	same "$name: failed launches" "$(ledger "$scratch/$name" launch_failed)" \

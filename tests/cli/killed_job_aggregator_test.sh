@@ -25,7 +25,7 @@ other_aggregator() {
 }
 
 # How many kernels are in the profile by now.
-stored() { "$flamegrid" report "$scratch/prof" --weight count 2>/dev/null | awk '{ n += $NF } END { print n + 0 }'; }
+stored() { "$flamegrid" report "$scratch/prof" --weight count 2>/dev/null | awk '{ n += $NF } END { printf "%.0f\n", n }'; }
 
 mkfifo "$scratch/progress" "$scratch/never" "$scratch/gate"
 exec 4<>"$scratch/gate"

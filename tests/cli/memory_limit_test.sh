@@ -54,7 +54,7 @@ profiled() {
 	"$flamegrid" report "$scratch/profile.db" --strict >"$scratch/$name.folded" 2>"$scratch/$name.report"
 	status=$?
 	peak=$(cat "$scratch/peak")
-	kernels=$(by_stream "$scratch/profile.db" --weight count | awk '{ s += $NF } END { print s + 0 }')
+	kernels=$(by_stream "$scratch/profile.db" --weight count | awk '{ s += $NF } END { printf "%.0f\n", s }')
 	same "$name: launches that are accounted for" \
 		$((kernels - $(ledger "$scratch/profile.db" unmatched_record) + $(ledger "$scratch/profile.db" launch_expired) +
 			$(ledger "$scratch/profile.db" launch_ring_full) + $(ledger "$scratch/profile.db" launch_no_lane))) \

@@ -71,11 +71,11 @@ equal() {
 # What ran and is not folded is counted.
 accounts_balance() {
 	local want have ran folded lost
-	want=$(awk '/^#launch/ { sum += $2 } END { print sum + 0 }' "$scratch"/truth/*)
+	want=$(awk '/^#launch/ { sum += $2 } END { printf "%.0f\n", sum }' "$scratch"/truth/*)
 	have=$("$flamegrid" report "$scratch/profile" --format json 2>/dev/null | tr -d ' \n' | grep -o '"launches":[0-9]*' |
 		head -n 1 | grep -o '[0-9]*')
 	ran=$(truth_sum ran_count "$scratch"/truth/*)
-	folded=$("$flamegrid" report "$scratch/profile" --format folded --weight count 2>/dev/null | awk '{ sum += $NF } END { print sum + 0 }')
+	folded=$("$flamegrid" report "$scratch/profile" --format folded --weight count 2>/dev/null | awk '{ sum += $NF } END { printf "%.0f\n", sum }')
 	lost=0
 	for reason in record_ring_full invalid_time still_running cupti_dropped; do
 		lost=$((lost + $(ledger "$scratch/profile" $reason)))
@@ -133,7 +133,7 @@ if [[ $group =~ ^[0-9]$ ]]; then
 			one quick run "$life" quick
 			same "quick: unclean ends" "$(ledger "$scratch/profile" unclean_end 2>/dev/null)" 0
 			same "quick: kernels" "$("$flamegrid" report "$scratch/profile" --format folded --weight count 2>/dev/null |
-				awk '{ sum += $NF } END { print sum + 0 }')" 200
+				awk '{ sum += $NF } END { printf "%.0f\n", sum }')" 200
 		fi
 	done < <("$life")
 	check "$count programs" [ $count -gt 4 ]

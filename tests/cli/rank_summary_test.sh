@@ -79,7 +79,7 @@ for r in 0 1 2 3 4 5 6 7; do
 		-a "$(column delay_max_ns $r)" -lt "$(column window_ns $r)"
 	check "rank $r: some overlap, but not all" test "$(column overlap_ns $r)" -gt 0 -a "$(column overlap_ns $r)" -lt "$(column nccl_busy_ns $r)"
 done
-same "records of all" "$(awk -F, 'NR > 1 && !/^#/ { sum += $5 } END { print sum }' "$scratch/csv")" \
+same "records of all" "$(awk -F, 'NR > 1 && !/^#/ { sum += $5 } END { printf "%.0f\n", sum }' "$scratch/csv")" \
 	"$(cat "$scratch"/whole.records.? | wc -l)"
 
 # ---- the other formats say the same

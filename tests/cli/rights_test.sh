@@ -26,7 +26,7 @@ keeps() {
 	check "$1: threads" [ "$(threads "$2" | grep -Evc "^($3) ")" -ge 4 ]
 }
 # samples FILE TEXT: the weight of all lines with it.
-samples() { awk -v text="$2" 'index($0, text) { s += $NF } END { print s + 0 }' "$1"; }
+samples() { awk -v text="$2" 'index($0, text) { s += $NF } END { printf "%.0f\n", s }' "$1"; }
 
 # An agent of its own, root's: also of other users, in mount namespaces of their own, which are gone at the end.
 start_aggregator

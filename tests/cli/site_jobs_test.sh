@@ -169,7 +169,7 @@ silent=
 mkfifo "$scratch/up" "$scratch/go"
 exec 8<>"$scratch/up" 9<>"$scratch/go"
 held="$work --launches 500; echo >>$scratch/up; read -r _ <$scratch/go; FAKE_CUDA_TRUTH=\$FAKE_CUDA_TRUTH.2 exec $work --launches 900"
-compared() { "$flamegrid" report "$1" --clocks -f csv 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["compared"] >= n { c++ } END { print c + 0 }' n="$2"; }
+compared() { "$flamegrid" report "$1" --clocks -f csv 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["compared"] >= n { c++ } END { printf "%.0f\n", c }' n="$2"; }
 mkfifo "$scratch/nothing"
 until_compared() { # TIMES: the agents of both nodes have been welcomed that often
 	for _ in $(seq 300); do

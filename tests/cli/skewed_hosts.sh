@@ -54,7 +54,7 @@ mkfifo "$scratch/nothing"
 until_compared() { # STORE: those of all hosts
 	until [ "$("$flamegrid" report "$1" --clocks --format csv 2>/dev/null | awk -F, '
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		/^h/ && $at["compared"] > 0 { hosts++ } END { print hosts + 0 }')" = 4 ]; do
+		/^h/ && $at["compared"] > 0 { hosts++ } END { printf "%.0f\n", hosts }')" = 4 ]; do
 		read -r -t 0.1 _ <>"$scratch/nothing"
 	done
 }

@@ -31,7 +31,7 @@ ranks() {
 # kernels NAME RANK: "kernel count" lines of what was captured.
 kernels() {
 	grep "^rank$2;" "$scratch/$1.folded" | sed -E 's/.*_Kernel\]([^;]*) ([0-9]+)$/\1 \2/' |
-		awk '{ n[$1] += $2 } END { for (k in n) print k, n[k] }' | sort -V | paste -sd, -
+		awk '{ n[$1] += $2 } END { for (k in n) printf "%s %.0f\n", k, n[k] }' | sort -V | paste -sd, -
 }
 
 # cudaProfilerStart to cudaProfilerStop; ranks launch more or less between, and wait in different ways.

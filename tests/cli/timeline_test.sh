@@ -72,7 +72,7 @@ same "libraries under load_library" "$(outside all modules ']cuLibrary' ';load_l
 same "unified memory under one frame" "$(outside all um '_UM]' '^\[unified memory\];')" 0
 
 # What is not GPU work is in no total of GPU time, and every total says whose it is.
-line=$(awk -F'\t' '$6 ~ /^(kernel|memcpy|memset)$/ { n += $11; if ($6 == "kernel") k += $11 } END { print k }' "$scratch/all.truth")
+line=$(awk -F'\t' '$6 ~ /^(kernel|memcpy|memset)$/ { n += $11; if ($6 == "kernel") k += $11 } END { printf "%.0f\n", k }' "$scratch/all.truth")
 contains "closing line counts kernels alone" "$scratch/all.err" "$line kernels, "
 contains "every wait, load and kernel has its call" "$scratch/all.err" "100.00 % matched; nothing lost"
 same "nothing noted" "$(grep -c noted "$scratch/all.err")" 0
@@ -119,7 +119,7 @@ same "no line of another plane" "$(grep -c 'host waits' "$scratch/plain.err")" 0
 FAKE_CUPTI_ZERO_TIME=7 record zeroed sync
 equals zeroed sync Sync
 same "zeroed: counted" "$(ledger "$scratch/zeroed" invalid_time)" \
-	"$(awk -F'\t' 'FNR == 1 { next } /^[^#]/ { sum += $14 } END { print sum + 0 }' "$scratch/zeroed.truth")"
+	"$(awk -F'\t' 'FNR == 1 { next } /^[^#]/ { sum += $14 } END { printf "%.0f\n", sum }' "$scratch/zeroed.truth")"
 FAKE_CUPTI_DROP=5 FAKE_CUPTI_SHUFFLE=3 record dropped sync,um,overhead --managed
 equals dropped sync Sync
 equals dropped um UM

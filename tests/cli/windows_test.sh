@@ -23,7 +23,7 @@ captured() {
 	"$flamegrid" report "$scratch/$name" --format folded --weight count 2>/dev/null >"$scratch/$name.folded"
 }
 whole() { "$flamegrid" report "$scratch/$1" --strict >"$scratch/$1.table" 2>&1; same "$1: nothing lost (--strict)" $? 0; }
-kernels() { awk -v leaf="_Kernel]$2" '{ n = $NF; sub(/ [0-9]+$/, ""); if (substr($0, length($0) - length(leaf) + 1) == leaf) s += n } END { print s + 0 }' "$scratch/$1.folded"; }
+kernels() { awk -v leaf="_Kernel]$2" '{ n = $NF; sub(/ [0-9]+$/, ""); if (substr($0, length($0) - length(leaf) + 1) == leaf) s += n } END { printf "%.0f\n", s }' "$scratch/$1.folded"; }
 launched() { sed -n "s/^$2 //p" "$scratch/$1.out"; }
 noted() { sed -n "s/.*\[$2\]: //p" "$scratch/$1.err" | head -n 1 | tr -d ,; }
 

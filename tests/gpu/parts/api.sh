@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of measure.sh
 
 # calls NAME EXPRESSION: how often functions that match were called, by its profile.
-calls() { awk -F, -v want="$2" '$2 ~ want { s += $3 } END { printf "%d\n", s }' "$out/$1.calls.csv"; }
+calls() { awk -F, -v want="$2" '$2 ~ want { s += $3 } END { printf "%.0f\n", s }' "$out/$1.calls.csv"; }
 
 # One timed run each without a profiler, without counting, with a short list, with all: ns a launch or us a step.
 api_cost() {

@@ -14,7 +14,7 @@ host_profile() {
 	"$flamegrid" report "$scratch/$name" --planes calls --unit ns --format folded >"$out/$name.calls.ns.folded" 2>/dev/null
 	by_function "$out/$name.calls.folded" | sed "s/^/$name: /"
 }
-by_function() { awk '{ n = $NF; sub(/ [0-9]+$/, ""); sub(/.*\[GPU_Launch\]/, ""); s[$0] += n } END { for (f in s) print s[f], f }' "$1" | sort -rn; }
+by_function() { awk '{ n = $NF; sub(/ [0-9]+$/, ""); sub(/.*\[GPU_Launch\]/, ""); s[$0] += n } END { for (f in s) printf "%.0f %s\n", s[f], f }' "$1" | sort -rn; }
 launches() { leaf_sum "$1" 'GPU_Launch.cu(da)?Launch'; }
 
 # The runtime that the program links to, and the one that is a part of it.
@@ -33,7 +33,7 @@ host_launch_bound() {
 
 # In a hundred calls that no autograd thread makes (those have no Python): how many stand under the script's frames.
 python_share() {
-	awk -v script="$2" '/autograd::(python::Python)?Engine::(thread_|evaluate_function)/ { next } { n += $NF } index($0, script ":") { p += $NF } END { printf "%d\n", n ? 100 * p / n : 0 }' "$1"
+	awk -v script="$2" '/autograd::(python::Python)?Engine::(thread_|evaluate_function)/ { next } { n += $NF } index($0, script ":") { p += $NF } END { printf "%.0f\n", n ? int(100 * p / n) : 0 }' "$1"
 }
 
 # us a step, or ns a launch: without a profiler, host-only, with a guest, in turn.
@@ -74,9 +74,9 @@ hostcalls() {
 	same "hostcalls_train: launches, as CUPTI counts kernels of a run with a guest" "$(launches "$out/hostcalls_train.calls.folded")" "$kernels"
 	at_least "hostcalls_train: of 100 calls outside of autograd's threads, under tiny_train.py's frames" \
 		"$(python_share "$out/hostcalls_train.calls.folded" tiny_train.py)" 95
-	at_least "hostcalls_train: calls under tiny_train.py's frames" "$(awk '/(^|;)tiny_train.py:/ { n += $NF } END { print n + 0 }' "$out/hostcalls_train.calls.folded")" 1000
+	at_least "hostcalls_train: calls under tiny_train.py's frames" "$(awk '/(^|;)tiny_train.py:/ { n += $NF } END { printf "%.0f\n", n }' "$out/hostcalls_train.calls.folded")" 1000
 	awk '{ n += $NF } /tiny_train.py:/ { p += $NF } /frames missing/ { m += $NF } /frames differ/ { d += $NF }
-		END { printf "hostcalls_train: of %d calls %d under Python, %d with missing frames, %d where native and Python frames differ\n", n, p, m, d }' "$out/hostcalls_train.calls.folded"
+		END { printf "hostcalls_train: of %.0f calls %.0f under Python, %.0f with missing frames, %.0f where native and Python frames differ\n", n, p, m, d }' "$out/hostcalls_train.calls.folded"
 	host_cost tiny_train 's/^ *us.step://p' python3 "$here/programs/tiny_train.py"
 
 	python3 "$here/programs/duty_train.py" 30 >"$out/hostcalls_attach.stdout" 2>&1 &
@@ -88,5 +88,5 @@ hostcalls() {
 	wait $attached
 	same "hostcalls_attach: the process's status" $? 0
 	at_least "hostcalls_attach: launches" "$("$flamegrid" report "$scratch/hostcalls_attach" --planes calls --weight count --format folded 2>/dev/null |
-		awk '/\[GPU_Launch\]cu(da)?Launch/ { n += $NF } END { print n + 0 }')" 1000
+		awk '/\[GPU_Launch\]cu(da)?Launch/ { n += $NF } END { printf "%.0f\n", n }')" 1000
 }

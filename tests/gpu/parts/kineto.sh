@@ -11,7 +11,7 @@ kineto_run() {
 	"$flamegrid" report "$scratch/$name" --format json | tr -d '\n' >"$out/$name.json"
 	grep -oE '"(ledger|notices)":\[[^]]*\]' "$out/$name.json"
 }
-kineto_ledger() { grep -o "\"reason\":\"$2\",\"count\":[0-9]*" "$out/$1.json" | sed 's/.*://' | awk '{ s += $1 } END { print s + 0 }'; }
+kineto_ledger() { grep -o "\"reason\":\"$2\",\"count\":[0-9]*" "$out/$1.json" | sed 's/.*://' | awk '{ s += $1 } END { printf "%.0f\n", s }'; }
 # within NAME FIGURE FROM TO
 within() { if [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]; then ok "$1: $2 ($3 to $4)"; else not_ok "$1: $2, expected $3 to $4"; fi; }
 

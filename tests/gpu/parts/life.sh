@@ -13,7 +13,7 @@ life() {
 		same "life $how: status with us" $? 0
 		same "life $how: output" "$(cat "$out/life.run" "$out/life.run.err")" "$(cat "$out/life.plain" "$out/life.plain.err")"
 		same "life $how: kernels in the profile" \
-			"$("$flamegrid" report "$scratch/life" --format folded --weight count 2>/dev/null | awk '{ s += $NF } END { print s + 0 }')" 300
+			"$("$flamegrid" report "$scratch/life" --format folded --weight count 2>/dev/null | awk '{ s += $NF } END { printf "%.0f\n", s }')" 300
 		grep -E 'forked child|exit handler' "$out/life.plain"
 	done
 	same "life: CUDA in a forked child (NOT_INITIALIZED)" "$("$scratch/driver_program" child | sed -n 's/in a forked child: //p')" 3
@@ -52,7 +52,7 @@ restart() {
 	kill -TERM $aggregator
 	wait $aggregator
 	same "restart: kernels" "$("$flamegrid" report "$scratch/restart.db" --format folded --weight count 2>/dev/null |
-		awk '{ s += $NF } END { print s + 0 }')" $launches
+		awk '{ s += $NF } END { printf "%.0f\n", s }')" $launches
 	"$flamegrid" report "$scratch/restart.db" --strict >"$out/restart.table" 2>&1
 	same "restart: nothing lost (report --strict)" $? 0
 	grep -i 'lost' "$out/restart.table"

@@ -71,7 +71,7 @@ memory() {
 		if [ "$peak" -ge "$reserved" ]; then ok "memory_train: our peak $peak holds PyTorch's $reserved, and $((peak - reserved)) of others"; else
 			not_ok "memory_train: our peak $peak is below PyTorch's $reserved"; fi
 		same "memory_train: bytes under a line of the script, of all" \
-			"$(awk '{ all += $NF; if (/memory_train.py:/) ours += $NF } END { print (ours > 0.9 * all) ? "most" : ours " of " all }' "$out/memory_train.memory.folded")" most
+			"$(awk '{ all += $NF; if (/memory_train.py:/) ours += $NF } END { if (ours > 0.9 * all) print "most"; else printf "%.0f of %.0f\n", ours, all }' "$out/memory_train.memory.folded")" most
 	else
 		echo "left out: no PyTorch"
 	fi

@@ -123,7 +123,7 @@ ncclplugin() {
 	same "ncclplugin: nothing lost (report --strict)" "${PIPESTATUS[0]}" 0
 	"$flamegrid" report "$scratch/ncclplugin" --format csv --rows collectives >"$out/ncclplugin.csv"
 	kernels=$("$flamegrid" report "$scratch/ncclplugin" --format folded --weight count |
-		awk '/Kernel\][^;]*nccl[A-Za-z]*Kernel/ { sum += $NF } END { print sum + 0 }')
+		awk '/Kernel\][^;]*nccl[A-Za-z]*Kernel/ { sum += $NF } END { printf "%.0f\n", sum }')
 	at_least "ncclplugin: all_reduces" "$(grep -c ',all_reduce,' "$out/ncclplugin.csv")" 440
 	ncclplugin_check "$out/ncclplugin.csv" 2 "$kernels" || failed=1
 }

@@ -12,7 +12,7 @@ by_source() {
 	same "$name: lines that say that BPF cannot be used" "$(grep -c 'walk themselves\|cannot be watched' "$out/$name.stderr")" 0
 	"$flamegrid" report "$scratch/$name" --format folded --weight count >"$out/$name.count.folded"
 	sed 's/^.*;worker(/worker(/; s/^.*;worker;/worker;/' "$out/$name.count.folded" | awk '
-		{ n = $NF; line = $0; sub(/ [0-9]+$/, "", line); sum[line] += n } END { for (line in sum) print line, sum[line] }' |
+		{ n = $NF; line = $0; sub(/ [0-9]+$/, "", line); sum[line] += n } END { for (line in sum) printf "%s %.0f\n", line, sum[line] }' |
 		LC_ALL=C sort >"$out/$name.worker.folded"
 	same "$name: records without a launch" "$(grep -c '^\[unknown stack\]' "$out/$name.count.folded")" 0
 	python3 - "$scratch/$name/profile.db" "$name" <<'PY' || failed=1

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # variables of measure.sh
 
 # Sum of the weights of folded lines whose leaf matches.
-leaf_sum() { awk -v leaf="$2" '{ n = $NF; $NF = ""; if ($0 ~ leaf) s += n } END { printf "%d\n", s }' "$1"; }
+leaf_sum() { awk -v leaf="$2" '{ n = $NF; $NF = ""; if ($0 ~ leaf) s += n } END { printf "%.0f\n", s }' "$1"; }
 
 # profile NAME COMMAND...: runs it under flamegrid, keeps folded outputs by stream.
 profile() {
@@ -49,7 +49,7 @@ PY
 }
 
 # share NAME EXPRESSION: how many of the GPU records counted in its folded lines match.
-share() { awk -v want="$2" '{ n = $NF; all += n; if ($0 ~ want) s += n } END { printf "%d of %d\n", s, all }' "$out/$1.count.folded"; }
+share() { awk -v want="$2" '{ n = $NF; all += n; if ($0 ~ want) s += n } END { printf "%.0f of %.0f\n", s, all }' "$out/$1.count.folded"; }
 
 # plane NAME PLANE: the folded counts and bytes of a plane.
 plane() {
@@ -59,4 +59,4 @@ plane() {
 }
 
 # under FILE FUNCTION LEAF: the sum of the lines with that function and that leaf.
-under() { awk -v function_name="$2" -v leaf="$3" '{ n = $NF; $NF = ""; if ($0 ~ function_name && $0 ~ leaf) s += n } END { printf "%d\n", s }' "$1"; }
+under() { awk -v function_name="$2" -v leaf="$3" '{ n = $NF; $NF = ""; if ($0 ~ function_name && $0 ~ leaf) s += n } END { printf "%.0f\n", s }' "$1"; }

@@ -35,7 +35,7 @@ timeline() {
 		FLAMEGRID_RECORD=sync,overhead,um,modules profile timeline_train python3 "$here/programs/tiny_train.py"
 		for name in sync overhead modules; do
 			plane timeline_train $name
-			echo "timeline_train: $name: $(awk '{ s += $NF } END { print s + 0 }' "$out/timeline_train.$name.count.folded") records"
+			echo "timeline_train: $name: $(awk '{ s += $NF } END { printf "%.0f\n", s }' "$out/timeline_train.$name.count.folded") records"
 		done
 		"$flamegrid" report "$scratch/timeline_train" --planes all --format table --top 40
 	fi
