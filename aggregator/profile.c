@@ -14,6 +14,7 @@
 #include "profile_idle.h"
 #include "roster.h"
 #include "store_clocks.h"
+#include "store_joins.h"
 #include "store_life.h"
 #include "store_loader.h"
 #include "store_placement.h"
@@ -91,6 +92,8 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		error = store_clocks_read(database, profile->collection);
 	if (!error)
 		error = store_raw_newest(database, &profile->raw_samples);
+	if (!error)
+		error = store_joins_count(database, profile->collection->roster);
 	if (!error)
 		error = load_title(database, &profile->title);
 	if (!error)

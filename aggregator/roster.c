@@ -215,7 +215,8 @@ int roster_process_set_notices(struct roster_process *process, const uint32_t *n
 /* What the aggregator alone counts, of the whole process. */
 static bool is_own(const struct ledger_entry *entry)
 {
-	return entry->reason == LEDGER_ROWS_MERGED || entry->reason == LEDGER_NAME_LIMIT;
+	return entry->reason == LEDGER_ROWS_MERGED || entry->reason == LEDGER_NAME_LIMIT ||
+	       entry->reason == LEDGER_KERNEL_UNJOINED;
 }
 
 static void take_ledger(struct roster_process *process, struct ledger_entry *ledger, uint32_t nr)

@@ -93,8 +93,9 @@ int roster_process_set_notices(struct roster_process *process, const uint32_t *n
 int roster_process_set_ledger(struct roster_process *process, const struct ledger_entry *entries,
 			      uint32_t nr_entries);
 
-/* Adds to the process's entry of a reason that the aggregator alone counts, LEDGER_ROWS_MERGED or LEDGER_NAME_LIMIT.
- * set_ledger() leaves these out of what it is told and keeps them. 0 or -ENOMEM: unchanged. */
+/* Adds to the process's entry of a reason that the aggregator alone counts: LEDGER_ROWS_MERGED,
+ * LEDGER_NAME_LIMIT, LEDGER_KERNEL_UNJOINED. set_ledger() leaves these out of what it is told and keeps them. 0 or
+ * -ENOMEM: unchanged. */
 int roster_process_count(struct roster_process *process, enum ledger_reason reason, uint64_t count);
 
 /* Makes the process's correlator and account of memory where they are not there, id being the process's own and totals

@@ -166,12 +166,19 @@ int store_joins_load(struct database *database, struct collective_log *log, uint
 				     take_waiting, &load);
 }
 
-int store_joins_dropped(struct database *database, uint64_t *dropped)
+static int take_dropped(struct statement *row, void *context)
 {
-	int64_t number = 0;
-	int error = database_query_number(
-		database, "SELECT coalesce(sum(dropped), 0) FROM collective_joins", &number);
+	struct roster_process *process = roster_process(context, statement_number32(row, 0));
 
-	*dropped = number > 0 ? (uint64_t)number : 0;
-	return error;
+	return process ? roster_process_count(process, LEDGER_KERNEL_UNJOINED,
+					      statement_number(row, 1))
+		       : -EPROTO;
+}
+
+int store_joins_count(struct database *database, struct roster *roster)
+{
+	return database_rows(database,
+			     "SELECT process, dropped FROM collective_joins WHERE dropped > 0"
+			     " AND process IN (SELECT process FROM communicators)",
+			     take_dropped, roster);
 }

@@ -7,6 +7,7 @@
 
 #include "collective_log.h"
 #include "database.h"
+#include "roster.h"
 
 #define STORE_JOINS_ROOM  16384u
 #define STORE_JOINS_CHUNK (STORE_JOINS_ROOM / 4)
@@ -25,7 +26,9 @@ int store_joins_end(struct store_joins *joins, const struct collective_log *log)
 /* As store_collectives_load(). */
 int store_joins_load(struct database *database, struct collective_log *log, uint32_t nr_processes);
 
-/* For reports: kernels that were dropped before a call had asked for them. 0 or an error of database.h. */
-int store_joins_dropped(struct database *database, uint64_t *dropped);
+/* For reports: adds the kernels that were dropped before a call had asked for them to the processes' ledgers, as
+ * LEDGER_KERNEL_UNJOINED. Of a process without a communicator they are left out: it makes no calls. 0 or an error of
+ * database.h. */
+int store_joins_count(struct database *database, struct roster *roster);
 
 #endif

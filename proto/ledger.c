@@ -136,6 +136,10 @@ static const struct {
 			       "GPU records shown as [a name too many]: their user has too many "
 			       "different names",
 			       LEDGER_NOTED},
+	[LEDGER_KERNEL_UNJOINED] = {"kernel_unjoined",
+				    "kernels of collectives whose call had not come when too many "
+				    "others had: such a call has no GPU time",
+				    LEDGER_NOTED},
 };
 
 static int is_known(uint32_t reason)

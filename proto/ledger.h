@@ -89,6 +89,8 @@ enum ledger_reason {
 	LEDGER_CUT_OFF = 47,
 	/* GPU records under [a name too many]: their user has too many different names */
 	LEDGER_NAME_LIMIT = 48,
+	/* kernels of collective libraries that no longer wait for their call: too many came after them */
+	LEDGER_KERNEL_UNJOINED = 49,
 	LEDGER_REASONS,
 };
 

@@ -214,11 +214,23 @@ static void a_killed_aggregator_goes_on_where_it_was(void **state)
 	assert_int_equal(number_of("SELECT max(position) FROM collective_kernels"), 3);
 }
 
+/* What a report's ledger says of the process. */
+static uint64_t told_dropped(void)
+{
+	struct profile *profile = job_profile();
+	const struct roster_process *told = roster_process(profile->collection->roster, process);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < told->nr_ledger; i++)
+		if (told->ledger[i].reason == LEDGER_KERNEL_UNJOINED)
+			count += told->ledger[i].count;
+	profile_destroy(profile);
+	return count;
+}
+
 static void the_oldest_kernels_are_dropped_and_counted(void **state)
 {
 	const uint32_t all = 2 * STORE_JOINS_ROOM;
-	struct database *database;
-	uint64_t dropped;
 
 	(void)state;
 	begin();
@@ -230,10 +242,7 @@ static void the_oldest_kernels_are_dropped_and_counted(void **state)
 	}
 	job_commit();
 	assert_int_equal(number_of("SELECT count(*) FROM collective_kernels"), STORE_JOINS_ROOM);
-	assert_int_equal(database_open(job_path(), true, &database, NULL), 0);
-	assert_int_equal(store_joins_dropped(database, &dropped), 0);
-	database_close(database);
-	assert_int_equal(dropped, STORE_JOINS_ROOM - 1);
+	assert_int_equal(told_dropped(), STORE_JOINS_ROOM - 1);
 	send_call(2, 2);
 	send_call(3, all);
 	job_commit();
