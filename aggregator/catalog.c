@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash_index.h"
+#include "proto/hash_index.h"
 #include "text_pool.h"
 
 struct catalog {

@@ -1,6 +1,6 @@
 /* How many different rows a process may have: each stays in the store for good, and a hostile process makes as many as
  * it has records, of streams, threads and devices that do not exist. Beyond the limit rows are merged. A set of 32-bit
- * marks: of 2^18 rows a few that are new are taken for known, which costs nothing. One is used by one thread. */
+ * hashes: of 2^18 rows a few that are new are taken for known, which costs nothing. One is used by one thread. */
 #ifndef FOLD_LIMIT_H
 #define FOLD_LIMIT_H
 
@@ -8,13 +8,13 @@
 #include <stdint.h>
 
 #include "fold_table.h"
+#include "proto/hash_index.h"
 
 #define FOLD_LIMIT_ROWS_MAX 262144u
 
 /* Embedded; zeroed memory knows no row. */
 struct fold_limit {
-	uint32_t *marks; /* owns; 0: free */
-	uint32_t mask, count;
+	struct hash_index rows;
 };
 
 void fold_limit_fini(struct fold_limit *limit);

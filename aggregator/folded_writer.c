@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash_index.h"
+#include "proto/hash_index.h"
 #include "text_file.h"
 
 /* One line: what it shows (compared as bytes) and how much. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash_index.h"
+#include "proto/hash_index.h"
 #include "report_groups.h"
 
 #define NO_KIND REPORT_KINDS /* of nodes */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "catalog.h"
-#include "hash_index.h"
+#include "proto/hash_index.h"
 #include "report_names.h"
 #include "report_paths.h"
 #include "roster.h"

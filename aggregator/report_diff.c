@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash_index.h"
 #include "outlier.h"
+#include "proto/hash_index.h"
 
 /* What a rank has at a leaf of all ranks. */
 struct part {

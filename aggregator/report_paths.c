@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash_index.h"
 #include "idle_fold.h"
 #include "idle_work.h"
+#include "proto/hash_index.h"
 #include "proto/message.h"
 
 #define UNKNOWN_STACK "[unknown stack]"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash_index.h"
 #include "launch_delay.h"
 #include "memory_account.h"
+#include "proto/hash_index.h"
 #include "proto/statistics_table.h"
 
 struct roster {

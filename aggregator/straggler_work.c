@@ -7,8 +7,8 @@
 
 #include "catalog.h"
 #include "database.h"
-#include "hash_index.h"
 #include "nccl_kernel.h"
+#include "proto/hash_index.h"
 #include "report_paths.h"
 #include "report_samples.h"
 #include "roster.h"
