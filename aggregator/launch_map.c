@@ -3,8 +3,41 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "proto/hash_index.h"
+
 #define SLOTS_MIN  256u
-#define BLOCK_BITS 4u /* neighbouring ids stay neighbours; blocks of them are scattered */
+#define BLOCK_BITS 4u  /* neighbouring ids stay neighbours; blocks of them are scattered */
+#define SHIFT_MAX  60u /* leaves the number of one of SLOTS_MIN >> BLOCK_BITS blocks */
+
+#define QUOTIENT_MAX 4u
+#define QUOTIENTS_TO (1ull << 40) /* of blocks by the million */
+
+/* Whether multiples of the factor, of 2^64, stay well apart: as the golden section's do best, whose continued fraction
+ * has the smallest quotients. */
+static bool scatters_well(uint64_t factor)
+{
+	for (uint64_t whole = UINT64_MAX, part = factor; part > QUOTIENTS_TO;) {
+		uint64_t rest = whole % part;
+
+		if (whole / part > QUOTIENT_MAX)
+			return false;
+		whole = part;
+		part = rest;
+	}
+	return true;
+}
+
+/* A job chooses the ids. Without the secret it cannot know which of them the highest bits of a product bring together,
+ * and ids that follow each other are scattered more evenly than by another hash. One factor of 70 scatters well. */
+static uint64_t choose_factor(void)
+{
+	uint64_t factor = 0;
+
+	do
+		factor = hash_index_digest(factor, NULL, 0) | 1;
+	while (!scatters_well(factor));
+	return factor;
+}
 
 /* Robin Hood hashing: along a run, launches stand in the order of their home slots. So a search
  * ends at the first launch that is nearer to its home than the one looked for would be, and a
@@ -13,9 +46,9 @@ static uint32_t home_of(const struct launch_map *map, uint32_t window, uint32_t 
 {
 	uint32_t block = correlation_id >> BLOCK_BITS;
 	uint32_t within = correlation_id & ((1u << BLOCK_BITS) - 1);
-	uint64_t mixed = ((uint64_t)window << 32 | block) * 0x9e3779b97f4a7c15u;
+	uint64_t product = ((uint64_t)window << 32 | block) * map->factor;
 
-	return ((uint32_t)(mixed >> 32) << BLOCK_BITS | within) & map->mask;
+	return (uint32_t)(product >> map->shift) << BLOCK_BITS | within;
 }
 
 static uint32_t distance(const struct launch_map *map, uint32_t slot)
@@ -73,7 +106,11 @@ static void place(struct launch_map *map, struct launch launch)
 
 static int grow(struct launch_map *map)
 {
-	struct launch_map bigger = {.mask = map->slots ? 2 * map->mask + 1 : SLOTS_MIN - 1};
+	struct launch_map bigger = {
+		.mask = map->slots ? 2 * map->mask + 1 : SLOTS_MIN - 1,
+		.shift = map->slots ? map->shift - 1 : SHIFT_MAX,
+		.factor = map->slots ? map->factor : choose_factor(),
+	};
 
 	bigger.slots = calloc((size_t)bigger.mask + 1, sizeof(*bigger.slots));
 	if (!bigger.slots)

@@ -29,7 +29,9 @@ struct launch {
 /* Embedded; zeroed memory is an empty map. */
 struct launch_map {
 	struct launch *slots;
-	uint32_t mask; /* number of slots - 1 */
+	uint64_t factor; /* secret */
+	uint32_t mask;   /* number of slots - 1 */
+	uint32_t shift;  /* of a product, whose upper bits are a block's number */
 	uint32_t count;
 };
 
