@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "proto/hash_index.h"
+
 /* Embedded; zeroed memory is an empty set. */
 struct block_set {
 	uint64_t *blocks; /* in the order in which they were added */
 	uint32_t count, room;
-	uint32_t *slots; /* index + 1; twice the room */
+	struct hash_index index; /* index + 1 */
 };
 
 void block_set_fini(struct block_set *set);

@@ -11,24 +11,16 @@ void memory_slots_fini(struct memory_slots *slots)
 {
 	free(slots->slots);
 	free(slots->heap);
-	free(slots->buckets);
+	hash_index_fini(&slots->live);
 	block_set_fini(&slots->blocks);
 	*slots = (struct memory_slots){0};
 }
 
-static uint32_t *bucket_of(const struct memory_slots *slots, uint64_t address)
+/* What has room in slots has some in the index of the live ones. */
+static void insert_live(struct memory_slots *slots, const struct memory_slot *slot)
 {
-	uint64_t hash = address * 0x9e3779b97f4a7c15u;
-
-	return &slots->buckets[(hash >> 32) & (slots->room - 1)];
-}
-
-static void link_live(struct memory_slots *slots, struct memory_slot *slot)
-{
-	uint32_t *bucket = bucket_of(slots, slot->event.address);
-
-	slot->next = *bucket;
-	*bucket = slot->index + 1;
+	hash_index_insert(&slots->live, hash_index_hash_word(slot->event.address), slot->index + 1);
+	slots->nr_live++;
 }
 
 static int grow(struct memory_slots *slots, uint32_t room)
@@ -39,17 +31,9 @@ static int grow(struct memory_slots *slots, uint32_t room)
 	uint32_t *heap = realloc(slots->heap, room * sizeof(*heap));
 	if (heap)
 		slots->heap = heap;
-	uint32_t *buckets = calloc(room, sizeof(*buckets));
-	if (!bigger || !heap || !buckets) {
-		free(buckets);
+	if (!bigger || !heap || hash_index_reserve(&slots->live, room))
 		return -ENOMEM;
-	}
-	free(slots->buckets);
-	slots->buckets = buckets;
 	slots->room = room;
-	for (uint32_t i = 0; i < slots->nr_slots; i++)
-		if (slots->slots[i].state == MEMORY_SLOT_LIVE)
-			link_live(slots, &slots->slots[i]);
 	return 0;
 }
 
@@ -169,29 +153,25 @@ int memory_slots_revive_first(struct memory_slots *slots)
 	struct memory_slot *slot = memory_slots_get(slots, id);
 
 	slot->state = MEMORY_SLOT_LIVE;
-	slots->nr_live++;
-	link_live(slots, slot);
+	insert_live(slots, slot);
 	return touch(slots, id - 1);
+}
+
+static bool is_at(const void *context, uint32_t id, const void *key)
+{
+	return memory_slots_get(context, id)->event.address == *(const uint64_t *)key;
 }
 
 uint32_t memory_slots_find(const struct memory_slots *slots, uint64_t address)
 {
-	if (!slots->room)
-		return 0;
-	uint32_t id = *bucket_of(slots, address);
-	while (id && memory_slots_get(slots, id)->event.address != address)
-		id = memory_slots_get(slots, id)->next;
-	return id;
+	return hash_index_find(&slots->live, hash_index_hash_word(address), is_at, slots, &address);
 }
 
 int memory_slots_end(struct memory_slots *slots, uint32_t id)
 {
-	struct memory_slot *slot = memory_slots_get(slots, id);
-	uint32_t *link = bucket_of(slots, slot->event.address);
+	uint64_t address = memory_slots_get(slots, id)->event.address;
 
-	while (*link != id)
-		link = &memory_slots_get(slots, *link)->next;
-	*link = slot->next;
+	hash_index_replace(&slots->live, hash_index_hash_word(address), id, 0);
 	slots->nr_live--;
 	return release(slots, id);
 }
@@ -256,8 +236,7 @@ int memory_slots_load(struct memory_slots *slots, const struct memory_slot *slot
 		push(slots, slot->index + 1);
 		return 0;
 	}
-	slots->nr_live++;
-	link_live(slots, own);
+	insert_live(slots, own);
 	return 0;
 }
 

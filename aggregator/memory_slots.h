@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "block_set.h"
+#include "proto/hash_index.h"
 
 #define MEMORY_SLOTS_BLOCK 512u /* slots of one block */
 
@@ -33,7 +34,7 @@ struct memory_slot {
 	struct memory_event event;
 	uint64_t order; /* of arrival */
 	uint32_t index; /* its own; so that a saved one finds its place again */
-	uint32_t next;  /* unused: the next one; live: of its bucket. index + 1, 0: none */
+	uint32_t next;  /* unused: the next one's id, 0: none */
 	uint8_t state;  /* enum memory_slot_state */
 	uint8_t owed;   /* live: 1: another allocation lived here whose free may still come */
 };
@@ -45,7 +46,7 @@ struct memory_slots {
 	uint32_t unused; /* id */
 	uint32_t *heap;  /* ids of the waiting ones, the earliest first */
 	uint32_t nr_waiting, nr_live;
-	uint32_t *buckets; /* ids of the live ones; as many as room */
+	struct hash_index live; /* ids, by address */
 	uint64_t next_order;
 	bool track_changes;
 	struct block_set blocks; /* changed since the last save */

@@ -9,50 +9,59 @@
 void waiting_records_fini(struct waiting_records *waiting)
 {
 	free(waiting->records);
-	free(waiting->buckets);
+	hash_index_fini(&waiting->keys);
 	free(waiting->loaded);
 	block_set_fini(&waiting->changed);
 	*waiting = (struct waiting_records){0};
 }
 
-static uint32_t *bucket_of(const struct waiting_records *waiting, uint32_t window,
-			   uint32_t correlation_id)
+static uint64_t key_of(uint32_t window, uint32_t correlation_id)
 {
-	uint64_t mixed = ((uint64_t)window << 32 | correlation_id) * 0x9e3779b97f4a7c15u;
-
-	return &waiting->buckets[(uint32_t)(mixed >> 32) & (waiting->room - 1)];
+	return (uint64_t)window << 32 | correlation_id;
 }
 
-static void link_bucket(struct waiting_records *waiting, uint32_t id)
+static bool has_key(const void *context, uint32_t id, const void *key)
+{
+	const struct waiting_records *waiting = context;
+	const struct gpu_record *record = &waiting->records[id - 1].record;
+
+	return key_of(record->window, record->correlation_id) == *(const uint64_t *)key;
+}
+
+static uint32_t newest_of(const struct waiting_records *waiting, uint64_t key)
+{
+	return hash_index_find(&waiting->keys, hash_index_hash_word(key), has_key, waiting, &key);
+}
+
+/* What has room in records has some in the index. */
+static void link_key(struct waiting_records *waiting, uint32_t id)
 {
 	struct waiting_record *entry = &waiting->records[id - 1];
-	uint32_t *bucket = bucket_of(waiting, entry->record.window, entry->record.correlation_id);
+	uint64_t key = key_of(entry->record.window, entry->record.correlation_id);
+	uint32_t hash = hash_index_hash_word(key), newest = newest_of(waiting, key);
 
-	entry->next_in_bucket = *bucket;
-	entry->previous_in_bucket = 0;
-	if (*bucket)
-		waiting->records[*bucket - 1].previous_in_bucket = id;
-	*bucket = id;
+	entry->newer_of_key = 0;
+	entry->older_of_key = newest;
+	if (newest) {
+		waiting->records[newest - 1].newer_of_key = id;
+		hash_index_replace(&waiting->keys, hash, newest, id);
+	} else {
+		hash_index_insert(&waiting->keys, hash, id);
+	}
 }
 
-/* Only when no record is unused: all of [0, room) are linked again, oldest first. */
+/* Only when no record is unused. */
 static int grow(struct waiting_records *waiting)
 {
 	uint32_t old_room = waiting->room, room = old_room ? 2 * old_room : ROOM_MIN;
-	uint32_t *buckets = calloc(room, sizeof(*buckets));
 	struct waiting_record *records = realloc(waiting->records, room * sizeof(*records));
 
-	if (records)
-		waiting->records = records;
-	if (!buckets || !records) {
-		free(buckets);
+	if (!records)
 		return -ENOMEM;
-	}
-	free(waiting->buckets);
-	waiting->buckets = buckets;
+	waiting->records = records;
+	if (hash_index_reserve(&waiting->keys, room))
+		return -ENOMEM;
 	waiting->room = room;
-	for (uint32_t id = waiting->oldest; id; id = records[id - 1].newer)
-		link_bucket(waiting, id);
 	for (uint32_t i = room; i > old_room; i--) {
 		records[i - 1].newer = waiting->unused;
 		waiting->unused = i;
@@ -82,7 +91,7 @@ static int append(struct waiting_records *waiting, const struct gpu_record *reco
 	else
 		waiting->oldest = id;
 	waiting->newest = id;
-	link_bucket(waiting, id);
+	link_key(waiting, id);
 	waiting->count++;
 	return 0;
 }
@@ -95,17 +104,18 @@ int waiting_records_add(struct waiting_records *waiting, const struct gpu_record
 	return error ? error : touch(waiting, order);
 }
 
-static void unlink_bucket(struct waiting_records *waiting, const struct waiting_record *entry)
+static void unlink_key(struct waiting_records *waiting, uint32_t id)
 {
-	if (entry->previous_in_bucket)
-		waiting->records[entry->previous_in_bucket - 1].next_in_bucket =
-			entry->next_in_bucket;
+	const struct waiting_record *entry = &waiting->records[id - 1];
+	uint64_t key = key_of(entry->record.window, entry->record.correlation_id);
+
+	if (entry->newer_of_key)
+		waiting->records[entry->newer_of_key - 1].older_of_key = entry->older_of_key;
 	else
-		*bucket_of(waiting, entry->record.window, entry->record.correlation_id) =
-			entry->next_in_bucket;
-	if (entry->next_in_bucket)
-		waiting->records[entry->next_in_bucket - 1].previous_in_bucket =
-			entry->previous_in_bucket;
+		hash_index_replace(&waiting->keys, hash_index_hash_word(key), id,
+				   entry->older_of_key);
+	if (entry->older_of_key)
+		waiting->records[entry->older_of_key - 1].newer_of_key = entry->newer_of_key;
 }
 
 /* 1 or -ENOMEM. */
@@ -115,7 +125,7 @@ static int take(struct waiting_records *waiting, uint32_t id, struct gpu_record 
 	uint64_t order = entry->order;
 
 	*record = entry->record;
-	unlink_bucket(waiting, entry);
+	unlink_key(waiting, id);
 	if (entry->older)
 		waiting->records[entry->older - 1].newer = entry->newer;
 	else
@@ -134,17 +144,9 @@ static int take(struct waiting_records *waiting, uint32_t id, struct gpu_record 
 int waiting_records_take(struct waiting_records *waiting, uint32_t window, uint32_t correlation_id,
 			 struct gpu_record *record)
 {
-	if (waiting->count == 0)
-		return 0;
+	uint32_t id = waiting->count ? newest_of(waiting, key_of(window, correlation_id)) : 0;
 
-	for (uint32_t id = *bucket_of(waiting, window, correlation_id); id;
-	     id = waiting->records[id - 1].next_in_bucket) {
-		const struct gpu_record *candidate = &waiting->records[id - 1].record;
-
-		if (candidate->window == window && candidate->correlation_id == correlation_id)
-			return take(waiting, id, record);
-	}
-	return 0;
+	return id ? take(waiting, id, record) : 0;
 }
 
 int waiting_records_take_oldest(struct waiting_records *waiting, struct gpu_record *record)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "block_set.h"
+#include "proto/hash_index.h"
 #include "proto/record.h"
 
 #define WAITING_RECORDS_BLOCK 1024u /* neighbouring orders */
@@ -15,8 +16,8 @@ struct waiting_record {
 	struct gpu_record record;
 	uint64_t order; /* of arrival */
 	/* Neighbours as index + 1, 0: none. Linked both ways, because thousands may share one key
-	 * (a graph launch that was lost) and the oldest is at the end of its bucket. */
-	uint32_t next_in_bucket, previous_in_bucket;
+	 * (a graph launch that was lost) and the oldest is at the end. */
+	uint32_t newer_of_key, older_of_key;
 	uint32_t newer, older; /* by order of arrival; newer links the unused ones, too */
 };
 
@@ -33,7 +34,7 @@ struct waiting_records {
 	uint32_t room;
 	uint32_t unused;         /* index + 1 of the first unused one */
 	uint32_t oldest, newest; /* index + 1 */
-	uint32_t *buckets;       /* index + 1; as many as room (a power of two) */
+	struct hash_index keys;  /* index + 1 of each key's newest */
 	uint32_t count;
 	struct block_set changed;             /* since waiting_records_saved() */
 	struct waiting_records_entry *loaded; /* owns; between load and load_end */

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "tests/proto/hash_keys.h"
+
 #define BLOCKS 8u
 
 /* What waiting_records_save() hands over, as a store would keep it. */
@@ -151,6 +153,43 @@ static void what_is_loaded_in_any_order_is_as_it_was(void **state)
 	assert_int_equal(record.bytes, 1);
 }
 
+static void records_whose_keys_are_chosen_are_found_in_few_steps(void **state)
+{
+	struct waiting_records *waiting = *state;
+	const uint32_t nr = 4096;
+	struct gpu_record record;
+	uint64_t key = 1ull << 32; /* of window 1 */
+
+	for (uint32_t i = 0; i < nr; i++) {
+		key = hash_keys_next(key, 12);
+		add(waiting, (uint32_t)key, i);
+	}
+	assert_int_equal(waiting->keys.count, nr);
+	assert_true(hash_keys_longest_row(&waiting->keys) < nr / 16);
+	assert_int_equal(waiting_records_take(waiting, 1, (uint32_t)key, &record), 1);
+	assert_int_equal(record.bytes, nr - 1);
+}
+
+/* A lost graph launch leaves thousands with one key. */
+static void one_key_takes_one_place_however_many_have_it(void **state)
+{
+	struct waiting_records *waiting = *state;
+	struct gpu_record record;
+
+	for (uint32_t i = 0; i < 3000; i++)
+		add(waiting, i % 3, i);
+	assert_int_equal(waiting->keys.count, 3);
+	for (uint32_t i = 0; i < 1500; i++) {
+		assert_int_equal(waiting_records_take_oldest(waiting, &record), 1);
+		assert_int_equal(record.bytes, i);
+	}
+	for (uint32_t i = 3000; i > 1500; i--) {
+		assert_int_equal(waiting_records_take(waiting, 1, (i - 1) % 3, &record), 1);
+		assert_int_equal(record.bytes, i - 1);
+	}
+	assert_int_equal(waiting->keys.count, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -161,6 +200,8 @@ int main(void)
 		TEST(only_blocks_that_changed_are_saved),
 		TEST(a_block_that_cannot_be_kept_ends_the_saving),
 		TEST(what_is_loaded_in_any_order_is_as_it_was),
+		TEST(records_whose_keys_are_chosen_are_found_in_few_steps),
+		TEST(one_key_takes_one_place_however_many_have_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
