@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/hash_index.h"
+
 #define FIRST_ROOM 8u /* most processes have few rows, and their tables stay */
 
 struct rows {
@@ -13,8 +15,7 @@ struct rows {
 	uint32_t count, room, nr_changed;
 	uint8_t *rows;
 	bool *changed;
-	/* index + 1 by hash, 0: free; twice as many as there is room, so that every probe ends */
-	uint32_t *slots;
+	struct hash_index index; /* index + 1 */
 };
 
 struct statistics_table {
@@ -40,7 +41,7 @@ static void rows_fini(struct rows *rows)
 {
 	free(rows->rows);
 	free(rows->changed);
-	free(rows->slots);
+	hash_index_fini(&rows->index);
 }
 
 void statistics_table_destroy(struct statistics_table *table)
@@ -57,29 +58,18 @@ static void *row_at(const struct rows *rows, uint32_t index)
 	return rows->rows + (size_t)index * rows->row_bytes;
 }
 
-static uint64_t hash_of(const void *key, size_t bytes)
+static bool has_key(const void *context, uint32_t id, const void *key)
 {
-	uint64_t hash = bytes;
+	const struct rows *rows = context;
 
-	for (size_t at = 0; at < bytes; at += sizeof(uint32_t)) {
-		uint32_t word;
-
-		memcpy(&word, (const uint8_t *)key + at, sizeof(word));
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-	}
-	return hash >> 32;
+	return memcmp(row_at(rows, id - 1), key, rows->key_bytes) == 0;
 }
 
-/* The slot of a key, or the free one where it belongs. */
-static uint32_t *find_slot(const struct rows *rows, const void *key)
+/* The row's index + 1; 0: none. */
+static uint32_t find(const struct rows *rows, const void *key)
 {
-	uint32_t mask = 2 * rows->room - 1;
-	uint32_t i = (uint32_t)hash_of(key, rows->key_bytes) & mask;
-
-	while (rows->slots[i] &&
-	       memcmp(row_at(rows, rows->slots[i] - 1), key, rows->key_bytes) != 0)
-		i = (i + 1) & mask;
-	return &rows->slots[i];
+	return hash_index_find(&rows->index, hash_index_hash(key, rows->key_bytes), has_key, rows,
+			       key);
 }
 
 static int grow(struct rows *rows)
@@ -87,51 +77,47 @@ static int grow(struct rows *rows)
 	uint32_t room = rows->room ? 2 * rows->room : FIRST_ROOM;
 	uint8_t *bigger = realloc(rows->rows, room * rows->row_bytes);
 	bool *changed = bigger ? realloc(rows->changed, room * sizeof(*changed)) : NULL;
-	uint32_t *slots = changed ? calloc(2 * (size_t)room, sizeof(*slots)) : NULL;
 
 	if (bigger)
 		rows->rows = bigger;
-	if (changed)
-		rows->changed = changed;
-	if (!slots)
+	if (!changed)
 		return -ENOMEM;
-	free(rows->slots);
-	rows->slots = slots;
+	rows->changed = changed;
 	rows->room = room;
-	for (uint32_t i = 0; i < rows->count; i++)
-		*find_slot(rows, row_at(rows, i)) = i + 1;
 	return 0;
 }
 
-static const void *find(const struct rows *rows, const void *key)
+static int append(struct rows *rows, const void *row)
 {
-	const uint32_t *slot = rows->room ? find_slot(rows, key) : NULL;
-
-	return slot && *slot ? row_at(rows, *slot - 1) : NULL;
+	if (rows->count == rows->max)
+		return -ENOSPC;
+	if (rows->count == rows->room && grow(rows) < 0)
+		return -ENOMEM;
+	if (hash_index_insert(&rows->index, hash_index_hash(row, rows->key_bytes), rows->count + 1))
+		return -ENOMEM;
+	rows->changed[rows->count++] = false;
+	return 0;
 }
 
 static int put(struct rows *rows, const void *row)
 {
-	uint32_t index;
+	uint32_t id = find(rows, row);
+	int error = id ? 0 : append(rows, row);
 
-	if (!find(rows, row)) {
-		if (rows->count == rows->max)
-			return -ENOSPC;
-		if (rows->count == rows->room && grow(rows) < 0)
-			return -ENOMEM;
-		rows->changed[rows->count] = false;
-		memset(row_at(rows, rows->count), 0, rows->row_bytes);
-		*find_slot(rows, row) = ++rows->count;
-		index = rows->count - 1;
-	} else {
-		index = *find_slot(rows, row) - 1;
-		if (memcmp(row_at(rows, index), row, rows->row_bytes) == 0)
-			return 0;
-	}
+	if (error || (id && memcmp(row_at(rows, id - 1), row, rows->row_bytes) == 0))
+		return error;
+	uint32_t index = id ? id - 1 : rows->count - 1;
 	memcpy(row_at(rows, index), row, rows->row_bytes);
 	rows->nr_changed += !rows->changed[index];
 	rows->changed[index] = true;
 	return 0;
+}
+
+static const void *find_row(const struct rows *rows, const void *key)
+{
+	uint32_t id = find(rows, key);
+
+	return id ? row_at(rows, id - 1) : NULL;
 }
 
 int statistics_table_put_call(struct statistics_table *table, const struct message_api_call *call)
@@ -148,14 +134,14 @@ int statistics_table_put_config(struct statistics_table *table,
 const struct message_api_call *statistics_table_find_call(const struct statistics_table *table,
 							  const struct message_api_call *key)
 {
-	return find(&table->calls, key);
+	return find_row(&table->calls, key);
 }
 
 const struct message_kernel_config *
 statistics_table_find_config(const struct statistics_table *table,
 			     const struct message_kernel_config *key)
 {
-	return find(&table->configs, key);
+	return find_row(&table->configs, key);
 }
 
 const struct message_api_call *statistics_table_calls(const struct statistics_table *table,
