@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "html_page.h"
+#include "proto/hash_index.h"
 #include "proto/record.h"
 #include "text_file.h"
 
@@ -28,10 +29,8 @@ struct dimension {
 struct dimension_table {
 	struct dimension *rows;
 	uint32_t nr_rows;
-	uint32_t *slots; /* row index + 1, 0: empty; at least twice as many as leaves, so every
-			    probe ends */
-	uint32_t slot_mask;
-	uint32_t *of_leaf; /* row index of each leaf */
+	struct hash_index index; /* row index + 1 */
+	uint32_t *of_leaf;       /* row index of each leaf */
 };
 
 /* Columns of unsigned numbers as base64 of varints. A run of zeros is a 0 and the length of the run
@@ -43,56 +42,48 @@ struct column_writer {
 	unsigned int nr_pending;
 };
 
-static uint32_t hash_dimension(const struct dimension *row)
+static bool has_fields(const void *context, uint32_t id, const void *key)
 {
-	const uint32_t fields[] = {row->plane,         row->host,    (uint32_t)row->rank,
-				   (uint32_t)row->gpu, row->context, row->context_id,
-				   row->stream_id,     row->tid};
-	uint64_t hash = 0;
+	const struct dimension_table *table = context;
 
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-		hash = (hash ^ fields[i]) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 32;
-	}
-	return (uint32_t)hash;
+	return memcmp(&table->rows[id - 1], key, sizeof(*table->rows)) == 0;
 }
 
-static uint32_t dimension_table_add(struct dimension_table *table, const struct dimension *row)
+/* *index: of the row, which is added unless it is there. 0 or -ENOMEM. */
+static int dimension_table_add(struct dimension_table *table, const struct dimension *row,
+			       uint32_t *index)
 {
-	uint32_t i = hash_dimension(row) & table->slot_mask;
+	uint32_t hash = hash_index_hash(row, sizeof(*row));
+	uint32_t id = hash_index_find(&table->index, hash, has_fields, table, row);
 
-	for (; table->slots[i]; i = (i + 1) & table->slot_mask)
-		if (memcmp(&table->rows[table->slots[i] - 1], row, sizeof(*row)) == 0)
-			return table->slots[i] - 1;
-	table->rows[table->nr_rows] = *row;
-	table->slots[i] = ++table->nr_rows;
-	return table->nr_rows - 1;
+	if (!id) {
+		id = table->nr_rows + 1;
+		if (hash_index_insert(&table->index, hash, id))
+			return -ENOMEM;
+		table->rows[table->nr_rows++] = *row;
+	}
+	*index = id - 1;
+	return 0;
 }
 
 static void dimension_table_fini(struct dimension_table *table)
 {
 	free(table->rows);
-	free(table->slots);
+	hash_index_fini(&table->index);
 	free(table->of_leaf);
 }
 
 static int dimension_table_init(struct dimension_table *table, const struct report_tree *tree)
 {
-	size_t nr_slots = 2;
+	int error = 0;
 
 	*table = (struct dimension_table){0};
-	while (nr_slots / 2 < tree->nr_leaves)
-		nr_slots *= 2;
-	table->slot_mask = (uint32_t)(nr_slots - 1);
 	table->rows = calloc((size_t)tree->nr_leaves + 1, sizeof(*table->rows));
 	table->of_leaf = calloc((size_t)tree->nr_leaves + 1, sizeof(*table->of_leaf));
-	table->slots = calloc(nr_slots, sizeof(*table->slots));
-	if (!table->rows || !table->of_leaf || !table->slots) {
-		dimension_table_fini(table);
-		return -ENOMEM;
-	}
+	if (!table->rows || !table->of_leaf)
+		error = -ENOMEM;
 
-	for (uint32_t i = 0; i < tree->nr_leaves; i++) {
+	for (uint32_t i = 0; i < tree->nr_leaves && !error; i++) {
 		const struct report_leaf *leaf = &tree->leaves[i];
 		const bool host = leaf->kind >= REPORT_KIND_HOST;
 		const struct dimension row = {report_plane_of(leaf->kind),
@@ -104,9 +95,11 @@ static int dimension_table_init(struct dimension_table *table, const struct repo
 					      host ? NO_STREAM : leaf->stream_id,
 					      leaf->tid};
 
-		table->of_leaf[i] = dimension_table_add(table, &row);
+		error = dimension_table_add(table, &row, &table->of_leaf[i]);
 	}
-	return 0;
+	if (error)
+		dimension_table_fini(table);
+	return error;
 }
 
 /* Bytes of the well-formed UTF-8 sequence at text (never beyond its NUL), 0 if there is none. */
