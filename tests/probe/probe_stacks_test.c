@@ -65,6 +65,30 @@ static void equal_stacks_have_one_number_while_the_mappings_stay(void **state)
 	assert_int_equal(probe_stacks_take(*state, TID, 3), 2);
 }
 
+static uint64_t mixed(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 29;
+}
+
+/* A program may have the callers that it likes. Against a hash without a secret, the second address takes back what the
+ * first one did. */
+static void stacks_that_are_chosen_are_told_apart(void **state)
+{
+	const uint64_t start = (1ull << 8 | 2) + 1, meet = mixed(start, 0x400000) ^ 0x500000;
+	uint32_t nr = 0;
+
+	for (uint64_t leaf = 0x400000; nr < 100; leaf++) {
+		const uint64_t addresses[] = {leaf, mixed(start, leaf) ^ meet};
+
+		if (!stack_word_is_native(addresses[1]))
+			continue;
+		assert_int_equal(probe_stacks_put(*state, TID, nr, addresses, 2, 1), 0);
+		assert_int_equal(probe_stacks_take(*state, TID, nr), nr + 1);
+		nr++;
+	}
+}
+
 static void an_id_that_comes_again_means_the_newer_stack(void **state)
 {
 	put(*state, TID, 1, 10);
@@ -169,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_launch_takes_its_own_stack_once),
 		TEST(equal_stacks_have_one_number_while_the_mappings_stay),
+		TEST(stacks_that_are_chosen_are_told_apart),
 		TEST(an_id_that_comes_again_means_the_newer_stack),
 		TEST(ids_may_wrap),
 		TEST(many_stacks_and_many_launches_find_room),
