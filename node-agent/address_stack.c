@@ -10,6 +10,7 @@
 #include "maps_file.h"
 #include "module_table.h"
 #include "proc_file.h"
+#include "proto/hash_index.h"
 #include "python_process.h"
 #include "ring_source.h"
 #include "stack_dictionary.h"
@@ -17,19 +18,19 @@
 #include "string_dictionary.h"
 #include "unwind_files.h"
 
-#define WALK_MAX      192u /* frames of one walk */
+#define WALK_MAX 192u /* frames of one walk */
 #define PREPARED_MAX                                                                               \
 	16u /* files that are opened before the first stack: a program begins with three */
 #define ITEMS_MAX     (ADDRESS_STACK_DEPTH_MAX + SAMPLE_PYTHON_DEPTH + STACK_MERGE_MARKS)
-#define KNOWN_MIN     256u
+#define KNOWN_MIN     128u
 #define KNOWN_MAX     (1u << 16) /* stacks; then all are forgotten, and found again */
 #define KERNEL_SUFFIX "_[k]"
 #define KERNEL_NONE   "[kernel]"
 #define NAME_MAX_SIZE 512
 
-/* A stack by the hash of its addresses; two of 2^16 are alike with a probability of 2^-33. */
+/* A stack by the digest of its addresses; two of 2^16 are alike with a probability of 2^-33. */
 struct known {
-	uint64_t hash; /* 0: free */
+	uint64_t digest;
 	uint32_t node_id;
 	uint32_t lacks; /* enum address_stack_lack */
 };
@@ -39,8 +40,9 @@ struct address_stack {
 	const struct kernel_symbols *kernel;
 	struct unwind_files *files;
 	struct module_table *modules; /* owns */
-	struct known *known; /* owns; max_known slots, a power of two, at most half of them used */
+	struct known *known;          /* owns */
 	uint32_t nr_known, max_known;
+	struct hash_index index; /* of known: number + 1 */
 	uint32_t node_budget;
 	uint32_t code_pages;
 	bool has_read, may_read; /* the maps: ever; and again in this pass */
@@ -66,13 +68,11 @@ struct address_stack *address_stack_create(const struct ring_source_outputs *out
 	stacks->files = files;
 	stacks->may_read = true;
 	stacks->node_budget = RING_SOURCE_NODES_MAX;
-	stacks->max_known = KNOWN_MIN;
-	stacks->known = calloc(KNOWN_MIN, sizeof(*stacks->known));
 	uid_t user, effective;
 
 	proc_file_users(pid, &user, &effective);
 	stacks->modules = module_table_create(outputs, pid, user, reads_maps);
-	if (!stacks->known || !stacks->modules) {
+	if (!stacks->modules) {
 		address_stack_destroy(stacks);
 		return NULL;
 	}
@@ -86,6 +86,7 @@ void address_stack_destroy(struct address_stack *stacks)
 	python_process_destroy(stacks->python.process);
 	module_table_destroy(stacks->modules);
 	free(stacks->known);
+	hash_index_fini(&stacks->index);
 	free(stacks);
 }
 
@@ -103,60 +104,47 @@ struct python_codes *address_stack_codes(const struct address_stack *stacks)
 
 /* ---- stacks that were seen before --------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, const uint64_t *words, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 29;
-	}
-	return hash;
-}
-
 /* Where the user's part ends counts, too. */
-static uint64_t hash_of(const struct address_list *list)
+static uint64_t digest_of(const struct address_list *list)
 {
-	uint64_t hash = mix(list->nr_user + 1, list->user, list->nr_user);
+	uint64_t digest = hash_index_digest(list->python_cut, list->user,
+					    list->nr_user * sizeof(*list->user));
 
-	hash = mix(hash, list->kernel, list->nr_kernel);
-	hash = mix(hash + list->python_cut, (const uint64_t *)list->python, 3 * list->nr_python);
-	return hash ? hash : 1;
+	digest = hash_index_digest(digest, list->kernel, list->nr_kernel * sizeof(*list->kernel));
+	return hash_index_digest(digest, list->python, list->nr_python * sizeof(*list->python));
 }
 
-static struct known *slot_of(struct known *known, uint32_t max, uint64_t hash)
+static bool has_digest(const void *context, uint32_t id, const void *key)
 {
-	uint32_t i = (uint32_t)(hash >> 32) & (max - 1);
+	const struct address_stack *stacks = context;
 
-	while (known[i].hash && known[i].hash != hash)
-		i = (i + 1) & (max - 1);
-	return &known[i];
+	return stacks->known[id - 1].digest == *(const uint64_t *)key;
 }
 
 static void forget_all(struct address_stack *stacks)
 {
-	memset(stacks->known, 0, stacks->max_known * sizeof(*stacks->known));
+	hash_index_clear(&stacks->index);
 	stacks->nr_known = 0;
 }
 
 /* Without memory the stack is only not remembered. */
-static void remember(struct address_stack *stacks, uint64_t hash, uint32_t node_id, uint32_t lacks)
+static void remember(struct address_stack *stacks, uint64_t digest, uint32_t node_id,
+		     uint32_t lacks)
 {
-	if (stacks->nr_known >= KNOWN_MAX)
+	if (stacks->nr_known == KNOWN_MAX)
 		forget_all(stacks);
-	if (stacks->nr_known >= stacks->max_known / 2) {
-		uint32_t max = stacks->max_known * 2;
-		struct known *bigger = calloc(max, sizeof(*bigger));
+	if (stacks->nr_known == stacks->max_known) {
+		uint32_t max = stacks->max_known ? stacks->max_known * 2 : KNOWN_MIN;
+		struct known *bigger = realloc(stacks->known, max * sizeof(*bigger));
 
 		if (!bigger)
 			return;
-		for (uint32_t i = 0; i < stacks->max_known; i++)
-			if (stacks->known[i].hash)
-				*slot_of(bigger, max, stacks->known[i].hash) = stacks->known[i];
-		free(stacks->known);
 		stacks->known = bigger;
 		stacks->max_known = max;
 	}
-	*slot_of(stacks->known, stacks->max_known, hash) = (struct known){hash, node_id, lacks};
-	stacks->nr_known++;
+	if (hash_index_insert(&stacks->index, hash_index_hash_word(digest), stacks->nr_known + 1))
+		return;
+	stacks->known[stacks->nr_known++] = (struct known){digest, node_id, lacks};
 }
 
 /* ---- frames ------------------------------------------------------------------------------------- */
@@ -456,9 +444,12 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 		reread(stacks, list->code_pages);
 	if (list->copy.size && stacks->files)
 		complete = walk_copy(stacks, list);
-	uint64_t hash = hash_of(list);
-	struct known *known = slot_of(stacks->known, stacks->max_known, hash);
-	if (known->hash) {
+	uint64_t digest = digest_of(list);
+	uint32_t id = hash_index_find(&stacks->index, hash_index_hash_word(digest), has_digest,
+				      stacks, &digest);
+	if (id) {
+		const struct known *known = &stacks->known[id - 1];
+
 		*node_id = known->node_id;
 		*lacks = known->lacks | (hurried ? ADDRESS_STACK_HURRIED : 0);
 		return 0;
@@ -471,7 +462,7 @@ int address_stack_find(struct address_stack *stacks, const struct address_list *
 	/* What could not be read may be readable the next time, or be something else. */
 	const struct python_process_frames *python = &stacks->python_frames;
 	if (!list->nr_python || (!python->unread && !python->by_address))
-		remember(stacks, hash, *node_id, *lacks);
+		remember(stacks, digest, *node_id, *lacks);
 	*lacks |= hurried ? ADDRESS_STACK_HURRIED : 0;
 	return 0;
 }
