@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bpf/sample_event.h"
+#include "proto/hash_index.h"
 #include "proto/python_line.h"
 #include "proto/python_string.h"
 #include "proto/stack_word.h"
@@ -13,7 +14,7 @@
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
-#define SLOTS            (1u << 15) /* half of them used; then all are forgotten, and read again */
+#define CODES_MAX        (1u << 14) /* then all are forgotten, and read again */
 #define LINES_MAX        (1u << 20) /* bytes of one table of lines */
 #define LINES_TOTAL_MAX  (64u << 20)
 #define STRING_BYTES_MAX (1u << 16) /* of one name */
@@ -26,7 +27,7 @@
 #define GENERATIONS_MAX  4u /* whose codes are kept for those that were forked */
 
 struct python_code {
-	uint64_t address, identity; /* identity 0: free */
+	uint64_t address, identity;
 	uint32_t code_id;
 	int32_t first_line, first;
 	uint32_t lines_size;
@@ -55,10 +56,11 @@ struct python_codes {
 	uint32_t code_size; /* bytes of a code object up to the last field that is read */
 	uint64_t text_room, lines_total;
 	uint32_t nr;
+	struct hash_index index;    /* of codes: number + 1 */
 	struct window ahead[AHEAD]; /* of the code that is being read */
 	bool has_missed;            /* something else of it was read, by itself */
 	struct place places[PLACES];
-	struct python_code slots[SLOTS];
+	struct python_code codes[CODES_MAX];
 };
 
 static uint32_t code_size(const struct python_layout *layout)
@@ -95,9 +97,9 @@ struct python_codes *python_codes_create(const struct ring_source_outputs *outpu
 
 static void forget_all(struct python_codes *codes)
 {
-	for (uint32_t i = 0; codes->nr && i < SLOTS; i++)
-		free(codes->slots[i].lines);
-	memset(codes->slots, 0, sizeof(codes->slots));
+	for (uint32_t i = 0; i < codes->nr; i++)
+		free(codes->codes[i].lines);
+	hash_index_clear(&codes->index);
 	codes->nr = 0;
 	codes->lines_total = 0;
 }
@@ -107,6 +109,7 @@ void python_codes_destroy(struct python_codes *codes)
 	if (!codes || --codes->nr_users)
 		return;
 	forget_all(codes);
+	hash_index_fini(&codes->index);
 	python_codes_destroy(codes->parent);
 	free(codes);
 }
@@ -334,19 +337,24 @@ static int read_code(struct python_codes *codes, struct python_code *code)
 
 /* ---- those that are known -------------------------------------------------------------------------- */
 
-static struct python_code *slot_of(struct python_codes *codes, uint64_t address, uint64_t identity)
+static uint32_t hash_of(const struct python_code *code)
 {
-	uint32_t i = (uint32_t)((address ^ identity) * 0x9e3779b97f4a7c15ull >> 32) % SLOTS;
+	const uint64_t key[] = {code->address, code->identity};
 
-	while (codes->slots[i].identity &&
-	       (codes->slots[i].identity != identity || codes->slots[i].address != address))
-		i = (i + 1) % SLOTS;
-	return &codes->slots[i];
+	return hash_index_hash(key, sizeof(key));
+}
+
+static bool is_same(const void *context, uint32_t id, const void *key)
+{
+	const struct python_code *code = &((const struct python_codes *)context)->codes[id - 1];
+	const struct python_code *wanted = key;
+
+	return code->address == wanted->address && code->identity == wanted->identity;
 }
 
 static struct place *place_of(struct python_codes *codes, uint64_t address)
 {
-	return &codes->places[(uint32_t)(address * 0x9e3779b97f4a7c15ull >> 32) % PLACES];
+	return &codes->places[hash_index_hash_word(address) % PLACES];
 }
 
 static bool is_there(struct python_codes *codes, uint64_t address, uint64_t identity)
@@ -379,8 +387,9 @@ int python_codes_find(struct python_codes *codes, uint64_t address, uint64_t ide
 	if (identity == 0)
 		return -ESTALE;
 	struct python_code read = {.address = address, .identity = identity};
-	struct python_code *slot = slot_of(codes, address, identity);
-	if (!slot->identity) {
+	uint32_t hash = hash_of(&read);
+	uint32_t id = hash_index_find(&codes->index, hash, is_same, codes, &read);
+	if (!id) {
 		int r = read_code(codes, &read);
 
 		if (r) {
@@ -389,15 +398,18 @@ int python_codes_find(struct python_codes *codes, uint64_t address, uint64_t ide
 				       ? python_codes_find(codes->parent, address, identity, code)
 				       : r;
 		}
-		if (codes->nr >= SLOTS / 2 || codes->lines_total > LINES_TOTAL_MAX)
+		if (codes->nr >= CODES_MAX || codes->lines_total > LINES_TOTAL_MAX)
 			forget_all(codes);
-		slot = slot_of(codes, address, identity);
-		*slot = read;
-		codes->nr++;
+		if (hash_index_insert(&codes->index, hash, codes->nr + 1)) {
+			free(read.lines);
+			return -ENOMEM;
+		}
+		codes->codes[codes->nr++] = read;
 		codes->lines_total += read.lines_size;
+		id = codes->nr;
 	}
 	*place_of(codes, address) = (struct place){address, identity};
-	*code = slot;
+	*code = &codes->codes[id - 1];
 	return 0;
 }
 

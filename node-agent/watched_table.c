@@ -2,18 +2,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "proto/hash_index.h"
 #include "watched_process.h"
-
-#define NONE UINT32_MAX
 
 struct watched_table {
 	struct watched_process **processes; /* owns, and each */
 	uint32_t count, max;
-	/* owns; index in processes or NONE, by pid; a power of two, at most half of them used */
-	uint32_t *slots;
-	uint32_t nr_slots;
+	struct hash_index pids; /* index in processes + 1 */
 };
 
 struct watched_table *watched_table_create(void)
@@ -28,62 +24,52 @@ void watched_table_destroy(struct watched_table *table)
 	for (uint32_t i = 0; i < table->count; i++)
 		watched_process_destroy(table->processes[i]);
 	free(table->processes);
-	free(table->slots);
+	hash_index_fini(&table->pids);
 	free(table);
 }
 
-static uint32_t *slot_of(const struct watched_table *table, pid_t pid)
+static bool has_pid(const void *context, uint32_t id, const void *key)
 {
-	uint32_t i = ((uint32_t)pid * 0x9e3779b1u) & (table->nr_slots - 1);
+	const struct watched_table *table = context;
 
-	while (table->slots[i] != NONE &&
-	       watched_process_pid(table->processes[table->slots[i]]) != pid)
-		i = (i + 1) & (table->nr_slots - 1);
-	return &table->slots[i];
+	return watched_process_pid(table->processes[id - 1]) == *(const pid_t *)key;
 }
 
-static void fill_slots(struct watched_table *table)
+static uint32_t hash_of(pid_t pid)
 {
-	memset(table->slots, 0xff, table->nr_slots * sizeof(*table->slots));
-	for (uint32_t i = 0; i < table->count; i++)
-		*slot_of(table, watched_process_pid(table->processes[i])) = i;
+	return hash_index_hash_word((uint32_t)pid);
+}
+
+/* Its index + 1; 0: there is none. */
+static uint32_t find(const struct watched_table *table, pid_t pid)
+{
+	return hash_index_find(&table->pids, hash_of(pid), has_pid, table, &pid);
 }
 
 struct watched_process *watched_table_find(const struct watched_table *table, pid_t pid)
 {
-	uint32_t index = table->count ? *slot_of(table, pid) : NONE;
+	uint32_t id = find(table, pid);
 
-	return index == NONE ? NULL : table->processes[index];
-}
-
-static int grow(struct watched_table *table)
-{
-	uint32_t max = table->max ? table->max * 2 : 64;
-	struct watched_process **processes =
-		realloc(table->processes, max * sizeof(struct watched_process *));
-
-	if (!processes)
-		return -ENOMEM;
-	table->processes = processes;
-	uint32_t *slots = realloc(table->slots, 2ul * max * sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	table->slots = slots;
-	table->max = max;
-	table->nr_slots = 2 * max;
-	fill_slots(table);
-	return 0;
+	return id ? table->processes[id - 1] : NULL;
 }
 
 int watched_table_add(struct watched_table *table, struct watched_process *process)
 {
-	int r = table->count == table->max ? grow(table) : 0;
+	if (table->count == table->max) {
+		uint32_t max = table->max ? table->max * 2 : 64;
+		struct watched_process **processes =
+			realloc(table->processes, max * sizeof(struct watched_process *));
 
-	if (r)
-		return r;
-	*slot_of(table, watched_process_pid(process)) = table->count;
-	table->processes[table->count++] = process;
-	return 0;
+		if (!processes)
+			return -ENOMEM;
+		table->processes = processes;
+		table->max = max;
+	}
+	int r = hash_index_insert(&table->pids, hash_of(watched_process_pid(process)),
+				  table->count + 1);
+	if (r == 0)
+		table->processes[table->count++] = process;
+	return r;
 }
 
 uint32_t watched_table_count(const struct watched_table *table)
@@ -99,14 +85,19 @@ struct watched_process *watched_table_at(const struct watched_table *table, uint
 void watched_table_remove(struct watched_table *table, uint32_t index)
 {
 	struct watched_process *process = table->processes[index];
+	struct watched_process *last = table->processes[table->count - 1];
 
-	table->processes[index] = table->processes[--table->count];
+	hash_index_replace(&table->pids, hash_of(watched_process_pid(process)), index + 1, 0);
+	if (last != process)
+		hash_index_replace(&table->pids, hash_of(watched_process_pid(last)), table->count,
+				   index + 1);
+	table->processes[index] = last;
+	table->count--;
 	watched_process_destroy(process);
-	fill_slots(table);
 }
 
 uint32_t watched_table_index(const struct watched_table *table,
 			     const struct watched_process *process)
 {
-	return *slot_of(table, watched_process_pid(process));
+	return find(table, watched_process_pid(process)) - 1;
 }
