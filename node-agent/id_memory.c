@@ -4,26 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
+
+#include "proto/hash_index.h"
 
 #define FIRST_SLOTS 64u
-
-/* Made when it is first asked for. Without random numbers, in the first moment of a system, the clock and an address
- * have to do: they keep chance away, though not somebody who knows both. */
-static const uint64_t *secret(void)
-{
-	static uint64_t words[2];
-
-	if (words[0] == 0 && getrandom(words, sizeof(words), GRND_NONBLOCK) != sizeof(words)) {
-		struct timespec now;
-
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		words[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec ^ 1;
-		words[1] = (uintptr_t)&now;
-	}
-	return words;
-}
 
 static uint64_t rotate(uint64_t word, unsigned int bits)
 {
@@ -49,7 +33,7 @@ static void sip_rounds(uint64_t v[static 4], unsigned int rounds)
 /* SipHash-2-4 with 128 bits, by the paper of Aumasson and Bernstein and their reference code. */
 struct id_key id_memory_key(const void *data, size_t size)
 {
-	const uint64_t *k = secret();
+	const uint64_t *k = hash_index_secret;
 	uint64_t v[4] = {k[0] ^ 0x736f6d6570736575u, k[1] ^ 0x646f72616e646f6du ^ 0xee,
 			 k[0] ^ 0x6c7967656e657261u, k[1] ^ 0x7465646279746573u};
 	const uint8_t *bytes = data;
@@ -77,15 +61,11 @@ struct id_key id_memory_key(const void *data, size_t size)
 	return key;
 }
 
-/* The slot with this key, or the empty one where it belongs. An application may choose keys, so both words of a key
- * meet the secret in one product of 128 bits: which keys meet in a slot depends on it. */
+/* The slot with this key, or the empty one where it belongs. Keys stand in the slots themselves, which takes a third
+ * less than a hash_index beside them. */
 static uint32_t find_slot(const struct id_memory *memory, struct id_key key)
 {
-	const uint64_t *k = secret();
-	unsigned __int128 product =
-		(unsigned __int128)(key.words[0] ^ k[0]) * (key.words[1] ^ k[1]);
-	uint64_t hash = (uint64_t)product ^ (uint64_t)(product >> 64);
-	uint32_t mask = memory->nr_slots - 1, i = (uint32_t)(hash ^ hash >> 32) & mask;
+	uint32_t mask = memory->nr_slots - 1, i = hash_index_hash(&key, sizeof(key)) & mask;
 
 	while (memory->ids[i] != ID_MEMORY_NONE && (memory->keys[i].words[0] != key.words[0] ||
 						    memory->keys[i].words[1] != key.words[1]))
