@@ -85,7 +85,8 @@ static int load_all(struct database *database, struct profile *profile, enum sto
 		error = database_rows(database, "SELECT * FROM host_samples", take_samples,
 				      profile->collection->samples);
 	if (!error)
-		error = profile_idle_load(database, profile);
+		error = profile_idle_load(database, profile->collection, &profile->idle,
+					  &profile->idle_left_out);
 	if (!error)
 		error = store_placement_read(database, profile->collection);
 	if (!error)

@@ -4,11 +4,21 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "collection.h"
+#include "database.h"
 #include "fold_table.h"
 #include "idle_fold.h"
 #include "roster.h"
 #include "store_idle.h"
 #include "timeline_table.h"
+
+/* What idle time is folded from, and into. */
+struct folding {
+	struct database *database;
+	const struct collection *collection;
+	struct fold_table *idle;
+	uint64_t left_out; /* records and samples that were not kept */
+};
 
 /* A gap and whose launch ended it. */
 struct gap {
@@ -118,22 +128,22 @@ static bool are_all_samples(const struct roster_process *process, uint64_t nr_sa
 	return taken == nr_samples;
 }
 
-static int fold_process(struct database *database, struct profile *profile, uint32_t device,
-			const struct gap *gaps, uint32_t nr_gaps)
+static int fold_process(const struct folding *folding, uint32_t device, const struct gap *gaps,
+			uint32_t nr_gaps)
 {
 	struct idle_gap *plain = malloc(nr_gaps * sizeof(*plain));
 	struct host_sample *samples = NULL;
 	uint32_t nr_samples;
-	int error =
-		plain ? store_idle_read_samples(database, gaps[0].process_id, &samples, &nr_samples)
-		      : -ENOMEM;
+	int error = plain ? store_idle_read_samples(folding->database, gaps[0].process_id, &samples,
+						    &nr_samples)
+			  : -ENOMEM;
 
 	for (uint32_t i = 0; i < nr_gaps && !error; i++)
 		plain[i] = gaps[i].gap;
 	if (!error)
-		error = idle_fold(profile->idle, gaps[0].process_id, device, plain, nr_gaps,
+		error = idle_fold(folding->idle, gaps[0].process_id, device, plain, nr_gaps,
 				  samples, nr_samples,
-				  are_all_samples(roster_process(profile->collection->roster,
+				  are_all_samples(roster_process(folding->collection->roster,
 								 gaps[0].process_id),
 						  nr_samples));
 	free(samples);
@@ -141,15 +151,15 @@ static int fold_process(struct database *database, struct profile *profile, uint
 	return error;
 }
 
-static int fold_gaps(struct database *database, struct profile *profile, uint32_t device,
-		     const struct gap *gaps, uint32_t nr_gaps)
+static int fold_gaps(const struct folding *folding, uint32_t device, const struct gap *gaps,
+		     uint32_t nr_gaps)
 {
 	int error = 0;
 
 	for (uint32_t i = 0, next; i < nr_gaps && !error; i = next) {
 		for (next = i + 1; next < nr_gaps && gaps[next].process_id == gaps[i].process_id;)
 			next++;
-		error = fold_process(database, profile, device, gaps + i, next - i);
+		error = fold_process(folding, device, gaps + i, next - i);
 	}
 	return error;
 }
@@ -170,17 +180,17 @@ static uint32_t first_process(const struct roster *roster, uint32_t device)
 }
 
 /* All idle time is there: gaps, and the rest, which was too short to be looked into, or not all known. */
-static int fold_device(struct database *database, struct profile *profile,
-		       const struct timeline_entry *entry)
+static int fold_device(struct folding *folding, const struct timeline_entry *entry)
 {
-	const struct roster *roster = profile->collection->roster;
+	const struct roster *roster = folding->collection->roster;
 	struct device device = {.id = entry->key.device_id};
 	uint32_t nr_gaps = 0, process = first_process(roster, device.id);
 	struct gap *gaps = NULL;
 	struct timeline_sums sums;
 	uint64_t whole_ns = idle_ns(entry, &sums), ns = 0;
-	int error = store_idle_read_work(database, device.id, &device.work, &device.nr_work,
-					 &device.records, &device.from_ns, &device.to_ns);
+	int error =
+		store_idle_read_work(folding->database, device.id, &device.work, &device.nr_work,
+				     &device.records, &device.from_ns, &device.to_ns);
 
 	if (!error && process == 0)
 		error = -EPROTO;
@@ -189,52 +199,56 @@ static int fold_device(struct database *database, struct profile *profile,
 	if (!error && (ns > whole_ns || device.records > sums.records))
 		error = -EPROTO;
 	if (!error)
-		error = fold_gaps(database, profile, device.id, gaps, nr_gaps);
+		error = fold_gaps(folding, device.id, gaps, nr_gaps);
 	if (!error)
-		error = add(profile->idle, process, device.id,
+		error = add(folding->idle, process, device.id,
 			    device.records == sums.records ? IDLE_SHORT : IDLE_UNKNOWN,
 			    whole_ns - ns);
-	profile->idle_left_out += sums.records - device.records;
+	folding->left_out += sums.records - device.records;
 	free(gaps);
 	free(device.work);
 	return error;
 }
 
-static int fold_entry(struct database *database, struct profile *profile,
-		      const struct timeline_entry *entry)
+static int fold_entry(struct folding *folding, const struct timeline_entry *entry)
 {
 	struct timeline_sums sums;
 
 	if (entry->key.level == TIMELINE_DEVICE)
-		return fold_device(database, profile, entry);
+		return fold_device(folding, entry);
 	if (entry->key.level != TIMELINE_ORDINAL)
 		return 0;
-	if (!roster_process(profile->collection->roster, entry->key.process_id))
+	if (!roster_process(folding->collection->roster, entry->key.process_id))
 		return -EPROTO;
 	uint64_t ns = idle_ns(entry, &sums);
-	profile->idle_left_out += sums.records;
-	return add(profile->idle, entry->key.process_id, 0, IDLE_UNKNOWN, ns);
+	folding->left_out += sums.records;
+	return add(folding->idle, entry->key.process_id, 0, IDLE_UNKNOWN, ns);
 }
 
-int profile_idle_load(struct database *database, struct profile *profile)
+int profile_idle_load(struct database *database, const struct collection *collection,
+		      struct fold_table **idle, uint64_t *left_out)
 {
+	struct folding folding = {
+		.database = database, .collection = collection, .idle = fold_table_create()};
 	uint32_t nr_entries;
 	const struct timeline_entry *entries =
-		timeline_table_entries(profile->collection->timelines, &nr_entries);
-	uint64_t nr_samples = count_samples(profile->collection);
+		timeline_table_entries(collection->timelines, &nr_entries);
+	uint64_t nr_samples = count_samples(collection);
 	int64_t nr_kept = 0;
 	int error = 0;
 
-	profile->idle = fold_table_create();
-	if (!profile->idle)
+	*left_out = 0;
+	*idle = folding.idle;
+	if (!*idle)
 		return -ENOMEM;
 	if (nr_samples == 0)
 		return 0;
 	error = database_query_number(database, "SELECT sum(count) FROM sample_blocks", &nr_kept);
 	if (!error && (uint64_t)nr_kept > nr_samples)
 		error = -EPROTO;
-	profile->idle_left_out = nr_samples - (uint64_t)nr_kept;
+	folding.left_out = nr_samples - (uint64_t)nr_kept;
 	for (uint32_t i = 0; i < nr_entries && !error; i++)
-		error = fold_entry(database, profile, &entries[i]);
+		error = fold_entry(&folding, &entries[i]);
+	*left_out = folding.left_out;
 	return error;
 }

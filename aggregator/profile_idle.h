@@ -2,11 +2,16 @@
 #ifndef PROFILE_IDLE_H
 #define PROFILE_IDLE_H
 
-#include "database.h"
-#include "profile.h"
+#include <stdint.h>
 
-/* Folds the idle time of each device whose processes have samples into profile->idle, and counts in idle_left_out what
- * was not kept for it. The collection is loaded. 0, -EPROTO, -EIO, -ENOMEM. */
-int profile_idle_load(struct database *database, struct profile *profile);
+struct collection;
+struct database;
+struct fold_table;
+
+/* Makes *idle of the idle time of each device whose processes have samples, and counts in *left_out the records and
+ * samples that were not kept for it. The collection is loaded. The caller owns *idle, also on error; NULL: there was no
+ * memory for it. 0, -EPROTO, -EIO, -ENOMEM. */
+int profile_idle_load(struct database *database, const struct collection *collection,
+		      struct fold_table **idle, uint64_t *left_out);
 
 #endif
