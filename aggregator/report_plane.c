@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "report_tree.h"
+#include "report_kind.h"
 
 static const enum report_plane of_kind[REPORT_KINDS] = {
 	[RECORD_GPU_KERNEL] = REPORT_PLANE_GPU,      [RECORD_GPU_MEMCPY] = REPORT_PLANE_GPU,

@@ -7,8 +7,7 @@
 
 #include <stdint.h>
 
-#include "proto/host_sample.h"
-#include "proto/record.h"
+#include "report_kind.h"
 #include "report_plane.h"
 
 #define REPORT_NODE_ROOT                                                                           \
@@ -22,33 +21,6 @@ struct report_node {
 	uint32_t parent; /* index into nodes */
 	uint32_t name;   /* index into strings */
 };
-
-enum report_kind {
-	REPORT_KIND_KERNEL = 0,
-	REPORT_KIND_MEMCPY = 1,
-	REPORT_KIND_MEMSET = 2,
-	REPORT_KIND_GRAPH = 3, /* a whole graph in place of its nodes */
-	/* Of other planes: */
-	REPORT_KIND_SYNC = 4,
-	REPORT_KIND_OVERHEAD = 5,
-	REPORT_KIND_UNIFIED = 6,
-	REPORT_KIND_MODULE = 7,
-	REPORT_KIND_ALLOC = 8, /* leaves of memory, where that was asked for: ns is 0 */
-	REPORT_KIND_FREE = 9,
-	/* Of no record, and of no GPU and stream: what host threads did, by enum host_sample_kind. */
-	REPORT_KIND_HOST = RECORD_GPU_KINDS,
-	REPORT_KIND_CPU = REPORT_KIND_HOST + HOST_SAMPLE_CPU,
-	REPORT_KIND_OFF_CPU = REPORT_KIND_HOST + HOST_SAMPLE_OFF_CPU,
-	REPORT_KIND_CALL = REPORT_KIND_HOST + HOST_SAMPLE_CALL,
-	/* Of a GPU, but of no stream: it did nothing. */
-	REPORT_KIND_IDLE = REPORT_KIND_HOST + HOST_SAMPLE_KINDS,
-	REPORT_KINDS,
-};
-
-static inline int report_kind_has_gpu(uint32_t kind)
-{
-	return kind < REPORT_KIND_HOST || kind == REPORT_KIND_IDLE;
-}
 
 /* Exact totals of one activity under one host path. Leaves of different planes are never to be added. */
 struct report_leaf {
