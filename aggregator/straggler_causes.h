@@ -16,35 +16,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collective_log.h"
-#include "profile.h"
 #include "report_plane.h"
+#include "straggler_question.h"
 
 #define STRAGGLER_CAUSES_MAX   5u
 #define STRAGGLER_CAUSES_SHARE 0.8
 #define STRAGGLER_CAUSES_UNEVEN                                                                    \
 	0.25 /* of a function's excess at another of the functions that it calls than the others' time is */
-#define STRAGGLER_OTHERS_MAX 64u /* others that the median is of */
 
-struct straggler_window {
-	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC of the process's node */
-};
-
-/* One of the ranks that are compared; the first is the late one. */
-struct straggler_party {
-	uint32_t process; /* the roster's: it, and all others of its job's rank */
-	const struct straggler_window *windows; /* in order, none overlaps another */
-	uint32_t nr_windows;
-};
-
-struct straggler_question {
-	const struct straggler_party *parties; /* 2 to 1 + STRAGGLER_OTHERS_MAX */
-	uint32_t nr_parties;
-	uint64_t collectives;    /* by which whole runs are divided */
-	uint64_t window_count;   /* and windows */
-	uint64_t late_ns;        /* behind the median of the others, each time: of all */
-	uint64_t window_late_ns; /* and in the windows */
-};
+struct collective_log;
+struct profile;
 
 struct straggler_cause {
 	enum report_plane plane;

@@ -6,13 +6,16 @@
 #include <string.h>
 
 #include "catalog.h"
+#include "collective_log.h"
 #include "database.h"
 #include "nccl_kernel.h"
+#include "profile.h"
 #include "proto/hash_index.h"
 #include "report_paths.h"
 #include "report_samples.h"
 #include "roster.h"
 #include "store_raw.h"
+#include "straggler_question.h"
 
 #define NOBODY UINT32_MAX
 

@@ -3,8 +3,14 @@
 #ifndef STRAGGLER_WORK_H
 #define STRAGGLER_WORK_H
 
-#include "straggler_causes.h"
+#include <stdbool.h>
+#include <stdint.h>
 
+#include "report_plane.h"
+
+struct collective_log;
+struct profile;
+struct straggler_question;
 struct straggler_work;
 
 /* Of what a party has below a node, itself included. */
