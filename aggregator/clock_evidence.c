@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "clock_refine.h"
-#include "straggler_match.h"
+#include "collective_log.h"
+#include "collective_match.h"
 
 struct evidence {
 	const struct collective_log_call *calls;
@@ -122,13 +123,13 @@ static void add_part(struct evidence *evidence, const struct clock_refine_part *
 }
 
 /* One host alone says nothing, nor do times of one host that contradict each other: such a collective goes. */
-static void take_collective(struct evidence *evidence, const struct straggler_match *match,
+static void take_collective(struct evidence *evidence, const struct collective_match *match,
 			    const uint32_t *row)
 {
 	const uint32_t begin = evidence->nr_parts;
 	bool possible = true;
 
-	for (uint32_t i = 0; i < match->communicator.nr_members; i++) {
+	for (uint32_t i = 0; i < match->nr_members; i++) {
 		struct clock_refine_part part;
 
 		if (place(evidence, &evidence->calls[match->entries[row[i]].call], &part))
@@ -144,18 +145,18 @@ static void take_collective(struct evidence *evidence, const struct straggler_ma
 		evidence->nr_collectives++;
 }
 
-static int take_communicator(void *context, struct straggler_match *match)
+static int take_communicator(void *context, struct collective_match *match)
 {
 	struct evidence *evidence = context;
-	const uint32_t width = match->communicator.nr_members;
+	const uint32_t width = match->nr_members;
 	int error = 0;
 
-	for (uint32_t i = 0; i < match->communicator.used && !error; i++) {
+	for (uint32_t i = 0; i < match->used && !error; i++) {
 		error = reserve(evidence, width);
 		if (!error)
 			take_collective(evidence, match, match->rows + (size_t)i * width);
 	}
-	straggler_match_fini(match);
+	collective_match_fini(match);
 	return error;
 }
 
@@ -195,8 +196,8 @@ int clock_evidence_apply(const struct collective_log *log, const struct roster *
 
 	evidence.calls = collective_log_calls(log, &nr_calls);
 	evidence.part_of = calloc(count + 1ul, sizeof(*evidence.part_of));
-	int error = evidence.part_of ? straggler_match_each(log, roster_size(roster).processes,
-							    take_communicator, &evidence, &unknown)
+	int error = evidence.part_of ? collective_match_each(log, roster_size(roster).processes,
+							     take_communicator, &evidence, &unknown)
 				     : -ENOMEM;
 	if (!error)
 		error = narrow(&evidence, offsets, count, used);

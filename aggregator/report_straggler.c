@@ -5,109 +5,100 @@
 #include <string.h>
 
 #include "catalog.h"
+#include "collective_log.h"
 #include "frame_text.h"
 #include "outlier.h"
 #include "roster.h"
-#include "straggler_match.h"
+#include "straggler_window.h"
 
 struct builder {
 	const struct profile *profile;
 	const struct collective_log *log;
 	const char *store_path;
 	struct report_straggler *report;
-	struct straggler_match *matches; /* owns; of each communicator of the report */
-	uint32_t *rank_of;               /* owns; of each process: of report->ranks, + 1 */
+	uint32_t *rank_of; /* owns; of each process: of report->ranks, + 1 */
 	uint32_t nr_processes;
 };
 
 /* ---- communicators ------------------------------------------------------------------------------ */
 
-static int add_communicator(void *context, struct straggler_match *match)
+static int add_communicator(void *context, struct collective_match *match)
 {
 	struct builder *builder = context;
 	struct report_straggler *report = builder->report;
 
-	if (match->communicator.nr_members < 2) {
+	if (match->nr_members < 2) {
 		report->nr_alone++;
-		straggler_match_fini(match);
+		collective_match_fini(match);
 		return 0;
 	}
-	uint32_t count = report->nr_communicators + 1;
-	struct straggler_match *matches =
-		realloc(builder->matches, count * sizeof(*builder->matches));
-	if (matches)
-		builder->matches = matches;
-	struct report_straggler_communicator *communicators =
-		realloc(report->communicators, count * sizeof(*communicators));
+	struct report_straggler_member *members = calloc(match->nr_members, sizeof(*members));
+	struct report_straggler_communicator *communicators = realloc(
+		report->communicators, (report->nr_communicators + 1ul) * sizeof(*communicators));
 	if (communicators)
 		report->communicators = communicators;
-	if (!matches || !communicators) {
-		straggler_match_fini(match);
+	if (!members || !communicators) {
+		free(members);
+		collective_match_fini(match);
 		return -ENOMEM;
 	}
-	matches[count - 1] = *match;
-	report->nr_communicators = count;
+	communicators[report->nr_communicators++] =
+		(struct report_straggler_communicator){*match, members};
 	return 0;
 }
 
-static uint64_t waited_for(const struct straggler_match *match)
+static uint64_t waited_for(const struct report_straggler_communicator *communicator)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < match->communicator.nr_members; i++)
-		sum += match->communicator.members[i].found.others_ns;
+	for (uint32_t i = 0; i < communicator->match.nr_members; i++)
+		sum += communicator->members[i].found.others_ns;
 	return sum;
 }
 
 static int by_waits(const void *a, const void *b)
 {
-	const struct straggler_match *x = a, *y = b;
+	const struct report_straggler_communicator *x = a, *y = b;
 	uint64_t waited_x = waited_for(x), waited_y = waited_for(y);
 
 	if (waited_x != waited_y)
 		return waited_x > waited_y ? -1 : 1;
-	return (x->communicator.key > y->communicator.key) -
-	       (x->communicator.key < y->communicator.key);
+	return (x->match.key > y->match.key) - (x->match.key < y->match.key);
 }
 
-static int judge_communicator(struct straggler_match *match, uint32_t nr_tests)
+static int judge_communicator(struct report_straggler_communicator *communicator, uint32_t nr_tests)
 {
-	struct report_straggler_communicator *communicator = &match->communicator;
+	const struct collective_match *match = &communicator->match;
 	const struct straggler_input input = {
 		.times_ns = match->times_ns,
-		.nr_collectives = (uint32_t)communicator->used,
-		.nr_ranks = communicator->nr_members,
-		.span_ns = communicator->span_ns,
+		.nr_collectives = (uint32_t)match->used,
+		.nr_ranks = match->nr_members,
+		.span_ns = match->span_ns,
 		.nr_tests = nr_tests,
 	};
-	struct straggler_rank *found = calloc(communicator->nr_members, sizeof(*found));
+	struct straggler_rank *found = calloc(match->nr_members, sizeof(*found));
 	int error = found ? straggler_find(&input, found) : -ENOMEM;
 
-	for (uint32_t i = 0; i < communicator->nr_members && !error; i++)
+	for (uint32_t i = 0; i < match->nr_members && !error; i++)
 		communicator->members[i].found = found[i];
 	free(found);
 	return error;
 }
 
-static int judge_all(struct builder *builder)
+static int judge_all(struct report_straggler *report)
 {
-	struct report_straggler *report = builder->report;
 	uint32_t nr_tests = 0;
 	int error = 0;
 
 	for (uint32_t i = 0; i < report->nr_communicators; i++)
-		if (builder->matches[i].communicator.used)
-			nr_tests += builder->matches[i].communicator.nr_members;
+		if (report->communicators[i].match.used)
+			nr_tests += report->communicators[i].match.nr_members;
 	for (uint32_t i = 0; i < report->nr_communicators && !error; i++)
-		error = judge_communicator(&builder->matches[i], nr_tests);
-	if (error)
-		return error;
-	if (report->nr_communicators)
-		qsort(builder->matches, report->nr_communicators, sizeof(*builder->matches),
-		      by_waits);
-	for (uint32_t i = 0; i < report->nr_communicators; i++)
-		report->communicators[i] = builder->matches[i].communicator;
-	return 0;
+		error = judge_communicator(&report->communicators[i], nr_tests);
+	if (!error && report->nr_communicators)
+		qsort(report->communicators, report->nr_communicators,
+		      sizeof(*report->communicators), by_waits);
+	return error;
 }
 
 /* ---- ranks of the job --------------------------------------------------------------------------- */
@@ -165,11 +156,11 @@ static void add_member(struct builder *builder, uint32_t communicator, uint32_t 
 		&builder->report->communicators[communicator];
 	const struct report_straggler_member *from = &of->members[member];
 	struct report_straggler_rank *rank =
-		&builder->report->ranks[builder->rank_of[from->process] - 1];
-	double mean = (double)from->found.others_ns / (of->nr_members - 1);
+		&builder->report->ranks[builder->rank_of[of->match.members[member].process] - 1];
+	double mean = (double)from->found.others_ns / (of->match.nr_members - 1);
 
 	rank->last += from->found.last;
-	rank->used += of->used;
+	rank->used += of->match.used;
 	rank->others_ns += from->found.others_ns;
 	rank->waited_ns += from->found.waited_ns;
 	rank->others_mean_ns += mean;
@@ -183,7 +174,8 @@ static void add_member(struct builder *builder, uint32_t communicator, uint32_t 
 	}
 	const struct report_straggler_communicator *worst =
 		&builder->report->communicators[rank->communicator];
-	if (mean > (double)worst->members[rank->member].found.others_ns / (worst->nr_members - 1)) {
+	if (mean >
+	    (double)worst->members[rank->member].found.others_ns / (worst->match.nr_members - 1)) {
 		rank->communicator = communicator;
 		rank->member = member;
 	}
@@ -212,13 +204,12 @@ static int link_members(struct builder *builder)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < report->nr_ranks; i++)
 		at[report->ranks[i].id] = i;
-	for (uint32_t i = 0; i < report->nr_communicators; i++)
-		for (uint32_t j = 0; j < report->communicators[i].nr_members; j++) {
-			struct report_straggler_member *member =
-				&report->communicators[i].members[j];
+	for (uint32_t i = 0; i < report->nr_communicators; i++) {
+		struct report_straggler_communicator *of = &report->communicators[i];
 
-			member->of_rank = at[builder->rank_of[member->process]];
-		}
+		for (uint32_t j = 0; j < of->match.nr_members; j++)
+			of->members[j].of_rank = at[builder->rank_of[of->match.members[j].process]];
+	}
 	free(at);
 	return 0;
 }
@@ -233,7 +224,7 @@ static int make_ranks(struct builder *builder)
 	if (!builder->rank_of || !report->ranks)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < report->nr_communicators; i++) {
-		const struct report_straggler_communicator *of = &report->communicators[i];
+		const struct collective_match *of = &report->communicators[i].match;
 
 		for (uint32_t j = 0; j < of->nr_members && !error; j++) {
 			if (!builder->rank_of[of->members[j].process])
@@ -251,11 +242,10 @@ static int make_ranks(struct builder *builder)
 /* ---- why ---------------------------------------------------------------------------------------- */
 
 /* The late one, then others of other ranks of the job: of many, every n-th. */
-static uint32_t choose_parties(const struct builder *builder, const struct straggler_match *match,
+static uint32_t choose_parties(const struct builder *builder, const struct collective_match *of,
 			       uint32_t late, uint32_t members[static 1 + STRAGGLER_OTHERS_MAX])
 {
 	const struct roster *roster = builder->profile->collection->roster;
-	const struct report_straggler_communicator *of = &match->communicator;
 	uint32_t count = 1, step = 1 + (of->nr_members - 2) / STRAGGLER_OTHERS_MAX;
 
 	members[0] = late;
@@ -277,14 +267,16 @@ static uint32_t choose_parties(const struct builder *builder, const struct strag
 
 static int explain(struct builder *builder, struct report_straggler_rank *rank)
 {
-	const struct straggler_match *match = &builder->matches[rank->communicator];
-	const struct straggler_rank *found = &match->communicator.members[rank->member].found;
+	const struct report_straggler_communicator *of =
+		&builder->report->communicators[rank->communicator];
+	const struct collective_match *match = &of->match;
+	const struct straggler_rank *found = &of->members[rank->member].found;
 	uint32_t members[1 + STRAGGLER_OTHERS_MAX];
 	struct straggler_party parties[1 + STRAGGLER_OTHERS_MAX] = {0};
 	struct straggler_question question = {
 		.parties = parties,
 		.nr_parties = choose_parties(builder, match, rank->member, members),
-		.collectives = match->communicator.used,
+		.collectives = match->used,
 		.late_ns = found->late_ns > 0 ? (uint64_t)found->late_ns : 0,
 	};
 	int error = 0;
@@ -292,13 +284,13 @@ static int explain(struct builder *builder, struct report_straggler_rank *rank)
 	if (question.nr_parties < 2)
 		return 0;
 	question.window_late_ns =
-		straggler_match_lateness(match, rank->member, &question.window_count);
+		straggler_window_lateness(match, rank->member, &question.window_count);
 	for (uint32_t i = 0; i < question.nr_parties && !error; i++) {
 		struct straggler_window *windows;
 
-		parties[i].process = match->communicator.members[members[i]].process;
-		error = straggler_match_windows(match, builder->log, rank->member, members[i],
-						&windows, &parties[i].nr_windows);
+		parties[i].process = match->members[members[i]].process;
+		error = straggler_window_find(match, builder->log, rank->member, members[i],
+					      &windows, &parties[i].nr_windows);
 		parties[i].windows = windows;
 	}
 	if (!error)
@@ -323,12 +315,12 @@ static void count_calls(struct builder *builder)
 
 static int build(struct builder *builder)
 {
-	int error = straggler_match_each(builder->log, builder->nr_processes, add_communicator,
-					 builder, &builder->report->unknown);
+	int error = collective_match_each(builder->log, builder->nr_processes, add_communicator,
+					  builder, &builder->report->unknown);
 
 	count_calls(builder);
 	if (!error)
-		error = judge_all(builder);
+		error = judge_all(builder->report);
 	if (!error)
 		error = make_ranks(builder);
 	for (uint32_t i = 0; i < builder->report->nr_named && !error; i++)
@@ -346,13 +338,6 @@ int report_straggler_create(const struct profile *profile, const char *store_pat
 		return -ENOMEM;
 	builder.nr_processes = roster_size(profile->collection->roster).processes;
 	int error = build(&builder);
-	/* The members are the report's, wherever that has got to. */
-	for (uint32_t i = 0; i < builder.report->nr_communicators; i++) {
-		builder.report->communicators[i] = builder.matches[i].communicator;
-		builder.matches[i].communicator.members = NULL;
-		straggler_match_fini(&builder.matches[i]);
-	}
-	free(builder.matches);
 	free(builder.rank_of);
 	if (error) {
 		report_straggler_destroy(*straggler);
@@ -365,8 +350,10 @@ void report_straggler_destroy(struct report_straggler *straggler)
 {
 	if (!straggler)
 		return;
-	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++) {
+		collective_match_fini(&straggler->communicators[i].match);
 		free(straggler->communicators[i].members);
+	}
 	for (uint32_t i = 0; i < straggler->nr_ranks; i++)
 		straggler_causes_free(straggler->ranks[i].causes, straggler->ranks[i].nr_causes);
 	for (uint32_t i = 0; i < straggler->nr_texts; i++)

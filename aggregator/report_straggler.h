@@ -13,38 +13,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collective_log.h"
+#include "collective_match.h"
 #include "profile.h"
 #include "straggler.h"
 #include "straggler_causes.h"
 
 #define REPORT_STRAGGLER_NONE UINT32_MAX
 
-/* A rank of a communicator. */
+/* What was found of a member of a communicator. */
 struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */
-	uint32_t process; /* the roster's id */
-	uint32_t rank;    /* in the communicator; COLLECTIVE_NOT_KNOWN */
-	uint32_t missing; /* collectives that others of it have, and it has not */
-	uint64_t span_ns; /* from its first collective's start to its last one's end */
 	struct straggler_rank found;
 };
 
 struct report_straggler_communicator {
-	uint64_t key;
-	uint32_t origin;                         /* enum communicator_origin */
-	uint32_t nr_ranks;                       /* COLLECTIVE_NOT_KNOWN */
-	struct report_straggler_member *members; /* owns; by rank, process */
-	uint32_t nr_members;
-	uint64_t collectives; /* different ones, of whichever rank, that hold all ranks up */
-	uint64_t complete;    /* of these, with all ranks of the communicator */
-	uint64_t used;        /* with all members, and a time */
-	uint64_t by_gpu;      /* of these, by kernels */
-	uint64_t joint;       /* carried by the kernel of one before */
-	uint64_t grouped;     /* by the host, in a group */
-	uint64_t others;      /* calls that hold nobody up: p2p, and with a root */
-	uint64_t duplicates;  /* calls of a rank and number that was there already */
-	uint64_t span_ns;     /* the median of its members' */
+	struct collective_match match;           /* owns: collective_match_fini() */
+	struct report_straggler_member *members; /* owns; of each of the match's members */
 };
 
 /* A rank of the job: all of its processes' parts together. */

@@ -6,9 +6,7 @@
 
 #define STRAGGLER_OTHERS_MAX 64u /* others that the median is of */
 
-struct straggler_window {
-	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC of the process's node */
-};
+struct straggler_window;
 
 /* One of the ranks that are compared; the first is the late one. */
 struct straggler_party {

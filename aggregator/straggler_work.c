@@ -16,6 +16,7 @@
 #include "roster.h"
 #include "store_raw.h"
 #include "straggler_question.h"
+#include "straggler_window.h"
 
 #define NOBODY UINT32_MAX
 

@@ -66,18 +66,18 @@ const char *straggler_writer_cause(const struct straggler_cause *cause, char *te
 	return text;
 }
 
-static const struct report_straggler_member *
-worst_of(const struct report_straggler *straggler, const struct report_straggler_rank *rank,
-	 const struct report_straggler_communicator **of)
+static const struct report_straggler_member *worst_of(const struct report_straggler *straggler,
+						      const struct report_straggler_rank *rank,
+						      const struct collective_match **of)
 {
-	*of = &straggler->communicators[rank->communicator];
-	return &(*of)->members[rank->member];
+	*of = &straggler->communicators[rank->communicator].match;
+	return &straggler->communicators[rank->communicator].members[rank->member];
 }
 
 static void append_late(char *line, size_t size, const struct report_straggler *straggler,
 			const struct report_straggler_rank *rank)
 {
-	const struct report_straggler_communicator *of;
+	const struct collective_match *of;
 	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
 	char time[NUMBER_SIZE], count[NUMBER_SIZE], text[STRAGGLER_WRITER_LINE_SIZE];
 
@@ -100,7 +100,7 @@ static uint64_t count_used(const struct report_straggler *straggler)
 	uint64_t used = 0;
 
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
-		used += straggler->communicators[i].used;
+		used += straggler->communicators[i].match.used;
 	return used;
 }
 
@@ -128,8 +128,7 @@ const char *straggler_writer_line(const struct report_straggler *straggler, char
 
 /* ---- table: communicators ----------------------------------------------------------------------- */
 
-static const char *ranks_of(const struct report_straggler_communicator *of,
-			    char text[static NUMBER_SIZE])
+static const char *ranks_of(const struct collective_match *of, char text[static NUMBER_SIZE])
 {
 	if (of->nr_ranks == COLLECTIVE_NOT_KNOWN)
 		snprintf(text, NUMBER_SIZE, "%" PRIu32, of->nr_members);
@@ -139,7 +138,7 @@ static const char *ranks_of(const struct report_straggler_communicator *of,
 	return text;
 }
 
-static const char *measure_of(const struct report_straggler_communicator *of)
+static const char *measure_of(const struct collective_match *of)
 {
 	if (!of->used)
 		return "-";
@@ -147,7 +146,7 @@ static const char *measure_of(const struct report_straggler_communicator *of)
 }
 
 /* Ranks of it that are not in the profile, and those that lack collectives. */
-static void write_missing(FILE *out, const struct report_straggler_communicator *of)
+static void write_missing(FILE *out, const struct collective_match *of)
 {
 	uint32_t at = 0, written = 0;
 
@@ -178,7 +177,7 @@ static void write_left_out(FILE *out, uint64_t count, const char *what)
 		fprintf(out, "; %s %s", report_summary_count(count, text), what);
 }
 
-static void write_communicator(FILE *out, const struct report_straggler_communicator *of)
+static void write_communicator(FILE *out, const struct collective_match *of)
 {
 	char ranks[NUMBER_SIZE], collectives[NUMBER_SIZE], used[NUMBER_SIZE], span[NUMBER_SIZE];
 
@@ -231,7 +230,7 @@ static void write_cause(FILE *out, const struct straggler_cause *cause)
 static void write_named(FILE *out, const struct report_straggler *straggler,
 			const struct report_straggler_rank *rank)
 {
-	const struct report_straggler_communicator *of;
+	const struct collective_match *of;
 	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
 	const struct straggler_rank *found = &member->found;
 	char line[STRAGGLER_WRITER_LINE_SIZE] = "", late[NUMBER_SIZE], behind[NUMBER_SIZE];
@@ -267,7 +266,8 @@ static void write_notes(FILE *out, const struct report_straggler *straggler)
 	bool by_host = false;
 
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
-		by_host |= straggler->communicators[i].by_gpu < straggler->communicators[i].used;
+		by_host |= straggler->communicators[i].match.by_gpu <
+			   straggler->communicators[i].match.used;
 	if (by_host)
 		fputs("note: \"host\": by the calls' own time, which is that of the collective "
 		      "only where the call waits for it\n",
@@ -295,7 +295,7 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	fprintf(out, "%-16s %10s %12s %9s %12s %9s %12s\n", "communicator", "ranks", "collectives",
 		"all ranks", "compared", "by", "span");
 	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
-		write_communicator(out, &straggler->communicators[i]);
+		write_communicator(out, &straggler->communicators[i].match);
 	if (straggler->nr_communicators > top)
 		fprintf(out, "%" PRIu32 " more\n", straggler->nr_communicators - top);
 	fprintf(out, "\n%5s  %10s %8s %14s %12s %12s %12s\n", "rank", "last", "share",
@@ -336,13 +336,15 @@ static void write_identity(FILE *out, const struct report_straggler_rank *rank)
 }
 
 static void write_json_member(FILE *out, const struct report_straggler *straggler,
-			      const struct report_straggler_member *member)
+			      const struct report_straggler_communicator *communicator,
+			      uint32_t index)
 {
-	const struct straggler_rank *found = &member->found;
+	const struct collective_match_member *member = &communicator->match.members[index];
+	const struct straggler_rank *found = &communicator->members[index].found;
 
 	fputc('{', out);
 	json_text_number(out, "communicator_rank", is_known(member->rank), member->rank);
-	write_identity(out, &straggler->ranks[member->of_rank]);
+	write_identity(out, &straggler->ranks[communicator->members[index].of_rank]);
 	fprintf(out,
 		"\"missing\":%" PRIu32 ",\"span_ns\":%" PRIu64 ",\"last\":%" PRIu32
 		",\"others_wait_ns\":%" PRIu64 ",\"wait_ns\":%" PRIu64 ",\"behind_ns\":%" PRIu64
@@ -357,8 +359,10 @@ static void write_json_member(FILE *out, const struct report_straggler *straggle
 }
 
 static void write_json_communicator(FILE *out, const struct report_straggler *straggler,
-				    const struct report_straggler_communicator *of)
+				    const struct report_straggler_communicator *communicator)
 {
+	const struct collective_match *of = &communicator->match;
+
 	fprintf(out, "{\"communicator\":\"%016" PRIx64 "\",\"origin\":\"%s\",", of->key,
 		communicator_origin_name(of->origin));
 	json_text_number(out, "ranks", is_known(of->nr_ranks), of->nr_ranks);
@@ -371,7 +375,7 @@ static void write_json_communicator(FILE *out, const struct report_straggler *st
 		of->grouped, of->others, of->duplicates, of->span_ns);
 	for (uint32_t i = 0; i < of->nr_members; i++) {
 		fputs(i ? ",\n" : "\n", out);
-		write_json_member(out, straggler, &of->members[i]);
+		write_json_member(out, straggler, communicator, i);
 	}
 	fputs("]}", out);
 }
@@ -440,11 +444,14 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 /* ---- csv ---------------------------------------------------------------------------------------- */
 
 static void write_csv_member(FILE *out, const struct report_straggler *straggler,
-			     const struct report_straggler_communicator *of,
-			     const struct report_straggler_member *member)
+			     const struct report_straggler_communicator *communicator,
+			     uint32_t index)
 {
-	const struct report_straggler_rank *rank = &straggler->ranks[member->of_rank];
-	const struct straggler_rank *found = &member->found;
+	const struct collective_match *of = &communicator->match;
+	const struct collective_match_member *member = &of->members[index];
+	const struct report_straggler_rank *rank =
+		&straggler->ranks[communicator->members[index].of_rank];
+	const struct straggler_rank *found = &communicator->members[index].found;
 
 	fprintf(out, "%016" PRIx64 ",%s,", of->key, communicator_origin_name(of->origin));
 	csv_writer_number(out, is_known(of->nr_ranks), of->nr_ranks);
@@ -471,9 +478,8 @@ int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
 	      "p,p_stretches,z,late\n",
 	      out);
 	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
-		for (uint32_t j = 0; j < straggler->communicators[i].nr_members; j++)
-			write_csv_member(out, straggler, &straggler->communicators[i],
-					 &straggler->communicators[i].members[j]);
+		for (uint32_t j = 0; j < straggler->communicators[i].match.nr_members; j++)
+			write_csv_member(out, straggler, &straggler->communicators[i], j);
 	fprintf(out, "# %s\n", straggler_writer_line(straggler, line, sizeof(line)));
 	fprintf(out, "# %s\n", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
 	report_summary_ledger(out, tree, "# ");
