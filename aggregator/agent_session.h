@@ -1,16 +1,17 @@
-/* One agent's epoch: what its ids mean here, how far it has come, and what its messages do to the
- * collection. Not a connection: it outlives reconnects of the agent and restarts of the aggregator.
- * Single-threaded. */
+/* One agent's epoch: what its ids mean here, and how far it has come (session_apply.h). Not a connection: it outlives
+ * reconnects of the agent and restarts of the aggregator. Single-threaded. */
 #ifndef AGENT_SESSION_H
 #define AGENT_SESSION_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collection.h"
 #include "proto/ledger.h"
 #include "proto/message.h"
 #include "text_shares.h"
+
+struct catalog;
+struct roster;
 
 /* The store's ids of one kind of the agent's ids, which count from 1 without gaps. */
 struct session_ids {
@@ -28,9 +29,6 @@ enum session_id_kind {
 	SESSION_CODES = 5,
 	SESSION_ID_KINDS,
 };
-
-/* Streams of a process with a timeline of their own, since the aggregator began; the others share one. */
-#define AGENT_SESSION_STREAMS_MAX 4096u
 
 struct agent_session {
 	struct text_shares texts; /* new ones, since it was made or loaded */
@@ -59,20 +57,14 @@ struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE],
 void agent_session_destroy(struct agent_session *session); /* accepts NULL */
 
 /* Who speaks. 0 or -ENOMEM. */
-int agent_session_hello(struct agent_session *session, struct collection *collection,
-			const struct message_hello *hello);
+int agent_session_hello(struct agent_session *session, struct catalog *catalog,
+			struct roster *roster, const struct message_hello *hello);
 
 /* A question of the agent that follows this one (hello->asks): the epoch is over, unless its goodbye has come. Only an
  * agent of the same host can follow, because a ring stays where it is: another's question is some user's who has read
  * this epoch in a ring. Whether it is over. */
-bool agent_session_supersede(struct agent_session *session, const struct collection *collection,
-			     const struct message_hello *hello);
-
-/* Applies the message with the next sequence number (asserted) and moves received_seq, or refuses
- * it and changes nothing. Returns 0; an enum refuse_code, *reason (static storage) then says why;
- * -ENOMEM: the collection is no longer exact and must not be saved. */
-int agent_session_apply(struct agent_session *session, struct collection *collection,
-			const struct message *message, const char **reason);
+bool agent_session_supersede(struct agent_session *session, const struct catalog *catalog,
+			     const struct roster *roster, const struct message_hello *hello);
 
 /* For loading. 0 or -ENOMEM. */
 int agent_session_add_id(struct agent_session *session, enum session_id_kind kind, uint32_t id);

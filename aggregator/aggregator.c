@@ -26,6 +26,7 @@
 #include "proto/message_seq.h"
 #include "receiver.h"
 #include "roster.h"
+#include "session_apply.h"
 #include "store.h"
 
 #define IDLE_WAIT_MS  1000u
@@ -118,9 +119,9 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		.quiet = options->quiet,
 	};
 	char *why = NULL;
-	int status = options->jobs_path ? job_table_create(&jobs, now_ns(),
-							   &aggregator->profiles.jobs, &why)
-					: 0;
+	int status = options->jobs_path
+			     ? job_table_create(&jobs, now_ns(), &aggregator->profiles.jobs, &why)
+			     : 0;
 
 	if (status)
 		error_text_set(error, status, "%s", why ? why : strerror(-status));
@@ -221,10 +222,10 @@ static int handle_question(struct aggregator *aggregator, const struct peer *pee
 			   struct open_profile *profile, const struct message_hello *hello,
 			   struct message *welcome)
 {
-	struct agent_session *session =
-		collection_find_session(profile->collection, hello->epoch);
+	struct agent_session *session = collection_find_session(profile->collection, hello->epoch);
 
-	if (session && agent_session_supersede(session, profile->collection, hello))
+	if (session && agent_session_supersede(session, profile->collection->catalog,
+					       profile->collection->roster, hello))
 		end_epoch(aggregator->receiver, session);
 	if (session && session->changed) {
 		int error = profile_set_commit(&aggregator->profiles, profile, now_ns());
@@ -267,7 +268,7 @@ static int greet(struct aggregator *aggregator, struct peer *peer, struct open_p
 	(*session)->spoke_ns = clock_ns(CLOCK_REALTIME);
 	profile->schedule.changed = true;
 	aggregator->agents++;
-	return agent_session_hello(*session, collection, hello);
+	return agent_session_hello(*session, collection->catalog, collection->roster, hello);
 }
 
 static int handle_hello(struct aggregator *aggregator, struct peer *peer,
@@ -350,7 +351,7 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 	}
 	session->spoke_ns = clock_ns(CLOCK_REALTIME);
 	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
-	int status = agent_session_apply(session, profile->collection, message, &reason);
+	int status = session_apply(session, profile->collection, message, &reason);
 	if (status < 0)
 		return status;
 	if (status > 0) {
@@ -448,10 +449,9 @@ static void publish_status(struct aggregator *aggregator)
 
 	/* After a start on its old store, those that have not come again yet are awaited as if they had just spoken. */
 	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
-		uint64_t open = 0,
-			 heard = collection_heard(
-				 profile_set_at(&aggregator->profiles, i)->collection,
-				 since_ns <= aggregator->began_ns ? 0 : since_ns, &open);
+		uint64_t open = 0, heard = collection_heard(
+					   profile_set_at(&aggregator->profiles, i)->collection,
+					   since_ns <= aggregator->began_ns ? 0 : since_ns, &open);
 
 		connected += heard;
 		silent += open - heard;

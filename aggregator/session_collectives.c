@@ -1,6 +1,7 @@
 #include "session_collectives.h"
 
 #include "catalog.h"
+#include "collection.h"
 #include "collective_log.h"
 #include "correlator.h"
 #include "nccl_kernel.h"

@@ -1,10 +1,12 @@
-/* What calls of collective libraries do to the collection; part of agent_session. Single-threaded. */
+/* What calls of collective libraries do to the collection; part of session_apply. Single-threaded. */
 #ifndef SESSION_COLLECTIVES_H
 #define SESSION_COLLECTIVES_H
 
 #include "agent_session.h"
 
-/* As agent_session_apply(): 0, an enum refuse_code with *reason and nothing changed, or -ENOMEM. */
+struct collection;
+
+/* As session_apply(): 0, an enum refuse_code with *reason and nothing changed, or -ENOMEM. */
 int session_collectives_apply(struct agent_session *session, struct collection *collection,
 			      const struct message_collectives *message, const char **reason);
 

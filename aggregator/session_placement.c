@@ -1,5 +1,6 @@
 #include "session_placement.h"
 
+#include "collection.h"
 #include "placement_log.h"
 #include "roster.h"
 

@@ -1,10 +1,12 @@
-/* What an agent tells of a process's place on its machine (PLACEMENT). Part of agent_session. */
+/* What an agent tells of a process's place on its machine (PLACEMENT). Part of session_apply. */
 #ifndef SESSION_PLACEMENT_H
 #define SESSION_PLACEMENT_H
 
 #include "agent_session.h"
 
-/* As agent_session_apply(). */
+struct collection;
+
+/* As session_apply(). */
 int session_placement_apply(struct agent_session *session, struct collection *collection,
 			    const struct message_placement *message, const char **reason);
 

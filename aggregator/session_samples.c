@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "collection.h"
 #include "fold_table.h"
 #include "idle_log.h"
 #include "raw_log.h"

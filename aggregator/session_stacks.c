@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "catalog.h"
+#include "collection.h"
 
 /* The depth of a node of this message, or of the catalog; the parents of nodes up to `index` were
  * checked. */

@@ -1,9 +1,11 @@
 /* What a STACKS message does: modules, codes, frames, nodes and names of frames into the catalog, under
- * the store's ids. Part of agent_session. Single-threaded. */
+ * the store's ids. Part of session_apply. Single-threaded. */
 #ifndef SESSION_STACKS_H
 #define SESSION_STACKS_H
 
 #include "agent_session.h"
+
+struct collection;
 
 /* All of the message, or nothing. Returns 0; an enum refuse_code, *reason (static storage) then says
  * why; -ENOMEM: the collection is no longer exact. */

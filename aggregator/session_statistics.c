@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "collection.h"
 #include "proto/statistics_table.h"
 #include "roster.h"
 

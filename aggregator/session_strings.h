@@ -1,5 +1,5 @@
 /* What a STRINGS message does: texts into the catalog, under the store's ids, as far as their owners have room
- * (text_shares.h). Part of agent_session. Single-threaded. */
+ * (text_shares.h). Part of session_apply. Single-threaded. */
 #ifndef SESSION_STRINGS_H
 #define SESSION_STRINGS_H
 

@@ -15,6 +15,7 @@
 #include "aggregator/collection.h"
 #include "aggregator/profile.h"
 #include "aggregator/report_build.h"
+#include "aggregator/session_apply.h"
 #include "aggregator/session_strings.h"
 #include "aggregator_fixture.h"
 #include "proto/ledger.h"
@@ -151,7 +152,7 @@ static void names_beyond_an_agents_share_are_left_out_and_known_ones_are_not(voi
 		uint32_t number = i < count ? i : 0; /* at last the first once more */
 
 		memcpy(bytes, &number, sizeof(number));
-		assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+		assert_int_equal(session_apply(session, collection, &message, &reason), 0);
 	}
 	assert_true(session->texts.bytes <= TEXT_SHARES_MAX);
 	assert_true(catalog_size(collection->catalog).strings <=

@@ -18,6 +18,7 @@
 #include "aggregator/profile.h"
 #include "aggregator/report_build.h"
 #include "aggregator/report_busy.h"
+#include "aggregator/session_apply.h"
 #include "aggregator/store.h"
 #include "proto/batch_decode.h"
 #include "scenario.h"
@@ -74,7 +75,9 @@ static int apply_all(struct collection *collection)
 {
 	const char *reason;
 	struct agent_session *session = collection_session(collection, scenario.epoch);
-	int error = session ? agent_session_hello(session, collection, &scenario.hello) : -ENOMEM;
+	int error = session ? agent_session_hello(session, collection->catalog, collection->roster,
+						  &scenario.hello)
+			    : -ENOMEM;
 
 	for (uint32_t i = 0; i < scenario.nr_frames && !error; i++) {
 		struct message message;
@@ -85,7 +88,7 @@ static int apply_all(struct collection *collection)
 					      scenario.frames[i].size, &message),
 				 0);
 		left = saved;
-		error = agent_session_apply(session, collection, &message, &reason);
+		error = session_apply(session, collection, &message, &reason);
 	}
 	return error;
 }

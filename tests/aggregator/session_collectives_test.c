@@ -18,6 +18,7 @@
 #include "aggregator/report_build.h"
 #include "aggregator/report_collectives.h"
 #include "aggregator/roster.h"
+#include "aggregator/session_apply.h"
 #include "aggregator/store.h"
 #include "proto/message_seq.h"
 
@@ -55,7 +56,7 @@ static int apply(struct message message)
 	const char *reason;
 
 	message_seq_set(&message, session->received_seq + 1);
-	return agent_session_apply(session, collection, &message, &reason);
+	return session_apply(session, collection, &message, &reason);
 }
 
 static void define(void)
@@ -69,7 +70,8 @@ static void define(void)
 	const struct message_hello hello = {
 		.software = TEXT("test"), .node = TEXT("node01"), .boot_id = TEXT("b00t")};
 
-	assert_int_equal(agent_session_hello(session, collection, &hello), 0);
+	assert_int_equal(
+		agent_session_hello(session, collection->catalog, collection->roster, &hello), 0);
 	assert_int_equal(
 		apply((struct message){.type = MESSAGE_STRINGS,
 				       .strings = {.base = 1, .count = 4, .strings = strings}}),

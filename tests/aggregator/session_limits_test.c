@@ -12,6 +12,8 @@
 #include "aggregator/fold_limit.h"
 #include "aggregator/fold_table.h"
 #include "aggregator/roster.h"
+#include "aggregator/session_apply.h"
+#include "aggregator/session_events.h"
 #include "aggregator/session_strings.h"
 #include "aggregator/timeline_table.h"
 
@@ -27,7 +29,7 @@ static void apply(struct message *message)
 	const char *reason;
 
 	message->process.seq = session->received_seq + 1;
-	assert_int_equal(agent_session_apply(session, collection, message, &reason), 0);
+	assert_int_equal(session_apply(session, collection, message, &reason), 0);
 }
 
 static int set_up(void **state)
@@ -172,10 +174,10 @@ static uint32_t nr_timelines(void)
 static void timelines_of_streams_and_devices_are_bounded(void **state)
 {
 	(void)state;
-	run_kernels(1, 2 * AGENT_SESSION_STREAMS_MAX, 0);
+	run_kernels(1, 2 * SESSION_EVENTS_STREAMS_MAX, 0);
 	/* One for all further streams; the others are the device's and the process's own. */
 	uint32_t nr = nr_timelines();
-	assert_in_range(nr, AGENT_SESSION_STREAMS_MAX + 1, AGENT_SESSION_STREAMS_MAX + 8);
+	assert_in_range(nr, SESSION_EVENTS_STREAMS_MAX + 1, SESSION_EVENTS_STREAMS_MAX + 8);
 	for (uint32_t i = 0; i < 500; i++)
 		run_kernels(1, 1, 1000000 + i);
 	assert_in_range(nr_timelines(), nr, nr + 8);

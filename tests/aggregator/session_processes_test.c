@@ -8,6 +8,7 @@
 #include "aggregator/agent_session.h"
 #include "aggregator/collection.h"
 #include "aggregator/roster.h"
+#include "aggregator/session_apply.h"
 
 static struct collection *collection;
 
@@ -37,7 +38,7 @@ static const struct roster_process *tell(uint8_t number, enum process_state told
 
 	assert_non_null(session);
 	if (session->received_seq == 0)
-		assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+		assert_int_equal(session_apply(session, collection, &message, &reason), 0);
 	message = (struct message){.type = MESSAGE_PROCESS,
 				   .process = {.seq = session->received_seq + 1,
 					       .process_id = 1,
@@ -46,7 +47,7 @@ static const struct roster_process *tell(uint8_t number, enum process_state told
 					       .rank = rank,
 					       .local_rank = -1,
 					       .command = 1}};
-	assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+	assert_int_equal(session_apply(session, collection, &message, &reason), 0);
 	assert_int_equal(roster_size(collection->roster).processes, 1);
 	return roster_process(collection->roster, 1);
 }

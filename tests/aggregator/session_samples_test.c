@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "aggregator/catalog.h"
+#include "aggregator/collection.h"
 #include "aggregator/fold_table.h"
 #include "aggregator/raw_log.h"
 #include "aggregator/roster.h"

@@ -10,6 +10,7 @@
 #include "aggregator/catalog.h"
 #include "aggregator/collection.h"
 #include "aggregator/fold_table.h"
+#include "aggregator/session_apply.h"
 
 #define TEXT(text)                                                                                 \
 	{                                                                                          \
@@ -41,7 +42,7 @@ static struct agent_session *agent(uint8_t number, const struct message_text *te
 	const char *reason;
 
 	assert_non_null(session);
-	assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+	assert_int_equal(session_apply(session, collection, &message, &reason), 0);
 	return session;
 }
 
@@ -187,7 +188,7 @@ static void apply_graph(struct agent_session *session, uint32_t launched, uint32
 		.process = {.seq = 2, .process_id = 1, .instance = {session->epoch[0]}}};
 	const char *reason;
 
-	assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+	assert_int_equal(session_apply(session, collection, &message, &reason), 0);
 	message = (struct message){.type = MESSAGE_EVENTS,
 				   .events = {.seq = 3,
 					      .process_id = 1,
@@ -195,7 +196,7 @@ static void apply_graph(struct agent_session *session, uint32_t launched, uint32
 					      .launches = &launch,
 					      .nr_gpu = 1,
 					      .gpu = &record}};
-	assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+	assert_int_equal(session_apply(session, collection, &message, &reason), 0);
 }
 
 static void capture_stacks_of_agents_that_number_them_differently_are_one(void **state)
@@ -244,12 +245,11 @@ static void a_capture_stack_that_is_not_defined_is_refused(void **state)
 	const char *reason;
 
 	(void)state;
-	assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+	assert_int_equal(session_apply(session, collection, &message, &reason), 0);
 	message = (struct message){
 		.type = MESSAGE_EVENTS,
 		.events = {.seq = 3, .process_id = 1, .nr_gpu = 1, .gpu = &record}};
-	assert_int_equal(agent_session_apply(session, collection, &message, &reason),
-			 REFUSE_UNDEFINED);
+	assert_int_equal(session_apply(session, collection, &message, &reason), REFUSE_UNDEFINED);
 	assert_non_null(strstr(reason, "not defined"));
 	assert_int_equal(session->received_seq, 2);
 	fold_table_rows(collection->totals, &nr_rows);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "aggregator/collection.h"
 #include "aggregator/roster.h"
 #include "proto/statistics_table.h"
 

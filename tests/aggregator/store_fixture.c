@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "aggregator/session_apply.h"
 #include "report_text.h"
 
 struct store_fixture store_fixture;
@@ -64,7 +65,8 @@ void store_fixture_open_all_with(const struct store_options *options)
 	assert_non_null(store_fixture.session);
 	if (!store_fixture.session->host)
 		assert_int_equal(agent_session_hello(store_fixture.session,
-						     store_fixture.collection,
+						     store_fixture.collection->catalog,
+						     store_fixture.collection->roster,
 						     &store_fixture.scenario.hello),
 				 0);
 }
@@ -91,7 +93,7 @@ static void apply(uint64_t seq)
 				      store_fixture.scenario.frames[seq - 1].bytes,
 				      store_fixture.scenario.frames[seq - 1].size, &message),
 			 0);
-	if (agent_session_apply(store_fixture.session, store_fixture.collection, &message, &reason))
+	if (session_apply(store_fixture.session, store_fixture.collection, &message, &reason))
 		fail_msg("frame %d: %s", (int)seq, reason);
 }
 

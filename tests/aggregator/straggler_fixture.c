@@ -15,6 +15,7 @@
 #include "aggregator/profile_collectives.h"
 #include "aggregator/raw_log.h"
 #include "aggregator/report_straggler.h"
+#include "aggregator/session_apply.h"
 #include "aggregator/store.h"
 #include "proto/host_sample.h"
 #include "proto/message_seq.h"
@@ -56,7 +57,7 @@ static void apply(struct message message)
 	const char *reason;
 
 	message_seq_set(&message, session->received_seq + 1);
-	assert_int_equal(agent_session_apply(session, collection, &message, &reason), 0);
+	assert_int_equal(session_apply(session, collection, &message, &reason), 0);
 }
 
 int job_set_up(void **state)
@@ -72,7 +73,7 @@ int job_set_up(void **state)
 		return -1;
 	snprintf(path, sizeof(path), "%s/profile.db", folder);
 	open_store();
-	return agent_session_hello(session, collection, &hello);
+	return agent_session_hello(session, collection->catalog, collection->roster, &hello);
 }
 
 int job_tear_down(void **state)
