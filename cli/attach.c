@@ -276,7 +276,7 @@ static int start(struct attach *attach)
 		.guest_uid = attach->target.uid,
 		.bpf = {.host_calls = attach->host_only,
 			.required = attach->host_only,
-			.stack_pages = BPF_SOURCE_STACK_PAGES_MAX,
+			.stack_pages = BPF_OPTIONS_STACK_PAGES_MAX,
 			.stack_mode = attach->capture.stacks.mode,
 			.watch_pid = attach->host_only ? attach->pid : 0},
 	};

@@ -23,7 +23,7 @@ struct profiling_options {
 	enum stack_source stack_source;
 	bool attached; /* agent.h, as the next */
 	uid_t guest_uid;
-	struct bpf_source_options bpf;
+	struct bpf_options bpf;
 	bool raw_samples; /* aggregator.h */
 };
 

@@ -21,7 +21,7 @@ struct recording_options {       /* strings are borrowed until the end */
 	bool raw_samples; /* aggregator.h */
 	bool attached;    /* as in struct agent_options, these two */
 	uid_t guest_uid;
-	struct bpf_source_options bpf;
+	struct bpf_options bpf;
 };
 
 struct recording { /* zeroed but for output.mark, which is -1: nothing to close */

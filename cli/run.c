@@ -388,7 +388,7 @@ int verb_run(const char *program, int argc, char **argv)
 {
 	struct run run = {.recording.output.mark = -1,
 			  .ranks = {.aggregator.fd = -1, .member.fd = -1},
-			  .options.bpf.stack_pages = BPF_SOURCE_STACK_PAGES_MAX};
+			  .options.bpf.stack_pages = BPF_OPTIONS_STACK_PAGES_MAX};
 	int status = run_options_parse(&run.options, argc, argv);
 
 	if (status)

@@ -7,7 +7,7 @@
 
 #include "aggregator/report_build.h"
 #include "capture_options.h"
-#include "node-agent/bpf_source.h"
+#include "node-agent/bpf_options.h"
 #include "proto/stack_source.h"
 #include "site_config.h"
 
@@ -23,7 +23,7 @@ struct run_options { /* strings are the command line's, or the configuration's *
 	struct site_config config;
 	struct capture_options capture;
 	struct report_options names;
-	struct bpf_source_options bpf;
+	struct bpf_options bpf;
 	enum stack_source stack_source;
 	bool inlines, nvtx, strict, quiet, dormant, raw_samples;
 	pid_t task; /* what the profile is about, in place of the command; 0: the command */

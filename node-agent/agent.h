@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "bpf_options.h"
 #include "bpf_source.h"
 #include "probe_source.h"
 
@@ -40,7 +41,7 @@ struct agent_options {
 	bool may_restart; /* with an endpoint: guests keep their memory for the agent that comes after this one */
 	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
 				counted before is not in it */
-	struct bpf_source_options bpf; /* samples of host threads; zeros: none */
+	struct bpf_options bpf; /* samples of host threads; zeros: none */
 	/* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
 	struct probe_source_options probe;
 	/* threads that are started keep no others (agent_rights.h); NULL: what the caller has. Whoever runs

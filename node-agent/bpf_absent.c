@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "bpf_options.h"
+
 #define ABSENT "BPF was not built in"
 
 bool bpf_source_missing(const char *lost, char line[static BPF_SOURCE_LINE_MAX])
@@ -13,8 +15,8 @@ bool bpf_source_missing(const char *lost, char line[static BPF_SOURCE_LINE_MAX])
 	return true;
 }
 
-int bpf_source_create(const struct bpf_source_options *options,
-		      const struct bpf_source_scope *scope, struct bpf_source **source)
+int bpf_source_create(const struct bpf_options *options, const struct bpf_source_scope *scope,
+		      struct bpf_source **source)
 {
 	*source = NULL;
 	if (options->cpu_hz || options->off_cpu_min_ns || options->host_calls)

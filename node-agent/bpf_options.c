@@ -28,14 +28,13 @@ static bool take_number(const char *value, uint32_t max, uint32_t *number)
 	return true;
 }
 
-int bpf_options_take(struct bpf_source_options *options, const char *name, const char *value,
-		     char **error)
+int bpf_options_take(struct bpf_options *options, const char *name, const char *value, char **error)
 {
 	uint32_t number;
 
 	*error = NULL;
 	if (strcmp(name, "cpu-hz") == 0)
-		return take_number(value, BPF_SOURCE_HZ_MAX, &options->cpu_hz)
+		return take_number(value, BPF_OPTIONS_HZ_MAX, &options->cpu_hz)
 			       ? 0
 			       : refuse(name, value,
 					"must be a number of samples a second, 0 to 10000", error);
@@ -52,7 +51,7 @@ int bpf_options_take(struct bpf_source_options *options, const char *name, const
 			       : refuse(name, value, "must be on, off or auto", error);
 	}
 	if (strcmp(name, "stack-copy") == 0) {
-		if (!take_number(value, 4 * BPF_SOURCE_STACK_PAGES_MAX, &number) || number % 4)
+		if (!take_number(value, 4 * BPF_OPTIONS_STACK_PAGES_MAX, &number) || number % 4)
 			return refuse(name, value, "must be a multiple of 4 KiB, 32 at most",
 				      error);
 		options->stack_pages = number / 4;
@@ -66,7 +65,7 @@ int bpf_options_take(struct bpf_source_options *options, const char *name, const
 	return 0;
 }
 
-bool bpf_options_wanted(const struct bpf_source_options *options)
+bool bpf_options_wanted(const struct bpf_options *options)
 {
 	return options->cpu_hz || options->off_cpu_min_ns || options->host_calls;
 }

@@ -9,6 +9,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "bpf_options.h"
 #include "bpf_programs.h"
 #include "bpf_rights.h"
 #include "bpf_ring.h"
@@ -35,7 +36,7 @@
 #define LOST_CALLS_AUTO    "no calls of CUDA in processes that no guest captures"
 
 struct bpf_source {
-	struct bpf_source_options options;
+	struct bpf_options options;
 	struct bpf_source_scope scope;
 	struct bpf_ring *ring; /* owns, and all below */
 	struct bpf_programs *programs;
@@ -206,7 +207,7 @@ static int start_calls(struct bpf_source *source, const char **what)
 				  &source->calls, what);
 }
 
-static const char *lost_by(const struct bpf_source_options *options)
+static const char *lost_by(const struct bpf_options *options)
 {
 	if (options->host_calls && !options->calls_auto)
 		return LOST_CALLS;
@@ -350,8 +351,8 @@ static int start(struct bpf_source *source)
 	return started ? listen(source) : -ECANCELED;
 }
 
-int bpf_source_create(const struct bpf_source_options *options,
-		      const struct bpf_source_scope *scope, struct bpf_source **source)
+int bpf_source_create(const struct bpf_options *options, const struct bpf_source_scope *scope,
+		      struct bpf_source **source)
 {
 	*source = NULL;
 	if (!options->cpu_hz && !options->off_cpu_min_ns && !options->host_calls)

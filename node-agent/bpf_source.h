@@ -8,9 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "proto/stack_options.h"
-
 struct batch_builder;
+struct bpf_options;
 struct bpf_source;
 struct device_list;
 struct event_loop;
@@ -20,31 +19,7 @@ struct stack_dictionary;
 struct string_dictionary;
 struct symbolizer_module;
 
-struct bpf_source_options {
-	uint32_t cpu_hz;         /* CPU samples a second; 0: none */
-	uint64_t off_cpu_min_ns; /* the shortest wait that is sampled; 0: none is */
-	/* of 4 KiB, copied with each call, BPF_SOURCE_STACK_PAGES_MAX at most, with a sample 4, with a wait 2:
-	 * stacks without frame pointers. 0: by these alone */
-	uint32_t stack_pages;
-	/* bpf_ring.h; 0: by sample_room.h; of calls with copies at least BPF_SOURCE_CALLS_RING */
-	uint32_t ring_bytes;
-	/* how native and Python frames stand together; STACK_MODE_NATIVE, STACK_MODE_NONE: no Python frames */
-	enum stack_mode stack_mode;
-	bool host_calls;    /* calls of CUDA in watched processes without a guest (call_probes.h) */
-	/* with host_calls, beside guests: of those only in which none captures, after a second in which it might
-	 * have come */
-	bool calls_auto;
-	uint32_t call_way; /* enum call_links_way; 0: the best that the kernel has */
-	bool required;     /* without any of it there is nothing to do: bpf_source_create() fails */
-	/* This process, what it has started and starts are watched. The agent's own: what it starts from now on.
-	 * 0: none. Guests and what they start are watched in any case. */
-	pid_t watch_pid;
-};
-
-#define BPF_SOURCE_HZ_MAX          10000u
-#define BPF_SOURCE_CALLS_RING      (64u << 20) /* bytes */
-#define BPF_SOURCE_STACK_PAGES_MAX 8u
-#define BPF_SOURCE_LINE_MAX        512u /* bytes, with the NUL */
+#define BPF_SOURCE_LINE_MAX 512u /* bytes, with the NUL */
 
 /* Borrowed until bpf_source_destroy(). */
 struct bpf_source_scope {
@@ -70,8 +45,8 @@ bool bpf_source_missing(const char *lost, char line[static BPF_SOURCE_LINE_MAX])
 
 /* Nothing is asked for, or nothing is allowed: 0 and *source is NULL, which everything below accepts. 0; -ENOMEM;
  * -EPERM: what is required is not allowed, and that was said. */
-int bpf_source_create(const struct bpf_source_options *options,
-		      const struct bpf_source_scope *scope, struct bpf_source **source);
+int bpf_source_create(const struct bpf_options *options, const struct bpf_source_scope *scope,
+		      struct bpf_source **source);
 void bpf_source_destroy(struct bpf_source *source);
 
 enum bpf_source_watch {

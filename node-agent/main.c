@@ -78,7 +78,7 @@ struct arguments {
 	int insecure;
 };
 
-static bool take_bpf(struct bpf_source_options *options, const char *name, const char *value)
+static bool take_bpf(struct bpf_options *options, const char *name, const char *value)
 {
 	char *error = NULL;
 	int r = 0;
@@ -302,7 +302,7 @@ static int give_up(const struct capability_set *rights, bool quiet)
 
 int main(int argc, char **argv)
 {
-	struct arguments arguments = {.options.bpf.stack_pages = BPF_SOURCE_STACK_PAGES_MAX};
+	struct arguments arguments = {.options.bpf.stack_pages = BPF_OPTIONS_STACK_PAGES_MAX};
 	struct capability_set rights;
 	struct agent *agent;
 	char *error = NULL, *symbol_cache;

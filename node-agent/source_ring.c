@@ -6,7 +6,7 @@
 
 #include <bpf/libbpf.h>
 
-#include "bpf_source.h"
+#include "bpf_options.h"
 #include "sample_room.h"
 
 /* It says on its own what fails; an error is passed on once, in our words. */
@@ -19,7 +19,7 @@ static int be_quiet(enum libbpf_print_level level, const char *format, va_list a
 }
 
 /* Copies of stacks are large, and there are as many calls as a program makes. */
-static uint32_t default_bytes(const struct bpf_source_options *options)
+static uint32_t default_bytes(const struct bpf_options *options)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	uint32_t pages = options->stack_pages < SAMPLE_STACK_PAGES_MAX ? options->stack_pages
@@ -29,14 +29,13 @@ static uint32_t default_bytes(const struct bpf_source_options *options)
 
 	if (options->off_cpu_min_ns && room < SAMPLE_ROOM_WAITS && SAMPLE_ROOM_WAITS <= memory / 64)
 		room = SAMPLE_ROOM_WAITS;
-	if (options->host_calls && options->stack_pages && room < BPF_SOURCE_CALLS_RING)
-		return BPF_SOURCE_CALLS_RING;
+	if (options->host_calls && options->stack_pages && room < BPF_OPTIONS_CALLS_RING)
+		return BPF_OPTIONS_CALLS_RING;
 	return room;
 }
 
-int source_ring_create(const struct bpf_source_options *options, const char *lost,
-		       bpf_ring_event event, void *context, struct bpf_ring **ring,
-		       char line[static BPF_RIGHTS_LINE_MAX])
+int source_ring_create(const struct bpf_options *options, const char *lost, bpf_ring_event event,
+		       void *context, struct bpf_ring **ring, char line[static BPF_RIGHTS_LINE_MAX])
 {
 	uint32_t asked = options->ring_bytes, bytes = asked ? asked : default_bytes(options);
 	struct bpf_rights rights;

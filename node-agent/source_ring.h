@@ -6,12 +6,12 @@
 #include "bpf_rights.h"
 #include "bpf_ring.h"
 
-struct bpf_source_options;
+struct bpf_options;
 
 /* lost: what the user goes without if it fails (bpf_rights.h). 0; -ECANCELED, and *ring is NULL: line says what
  * the kernel does not allow. Event and context as in bpf_ring_create(). */
-int source_ring_create(const struct bpf_source_options *options, const char *lost,
-		       bpf_ring_event event, void *context, struct bpf_ring **ring,
+int source_ring_create(const struct bpf_options *options, const char *lost, bpf_ring_event event,
+		       void *context, struct bpf_ring **ring,
 		       char line[static BPF_RIGHTS_LINE_MAX]);
 
 #endif

@@ -214,7 +214,7 @@ void bpf_fixture_step_clock(uint64_t step_ns)
 	clock_step_ns = step_ns;
 }
 
-struct bpf_fixture *bpf_fixture_create(const struct bpf_source_options *options)
+struct bpf_fixture *bpf_fixture_create(const struct bpf_options *options)
 {
 	const struct symbolizer_options symbols = {0};
 	struct bpf_fixture *fixture = calloc(1, sizeof(*fixture));
@@ -458,7 +458,7 @@ void bpf_fixture_print(const struct bpf_fixture *fixture, const struct host_samp
 
 /* ---- whole captures ------------------------------------------------------------------------------- */
 
-struct bpf_fixture *bpf_fixture_create_loaded(const struct bpf_source_options *options)
+struct bpf_fixture *bpf_fixture_create_loaded(const struct bpf_options *options)
 {
 	struct bpf_fixture *fixture = bpf_fixture_create(options);
 
@@ -467,10 +467,10 @@ struct bpf_fixture *bpf_fixture_create_loaded(const struct bpf_source_options *o
 	return fixture;
 }
 
-struct bpf_fixture *bpf_fixture_capture(const struct bpf_source_options *options, const char *what,
+struct bpf_fixture *bpf_fixture_capture(const struct bpf_options *options, const char *what,
 					uint64_t amount, struct victim_report *report)
 {
-	struct bpf_source_options mine = *options;
+	struct bpf_options mine = *options;
 
 	mine.watch_pid = getpid();
 	struct bpf_fixture *fixture = bpf_fixture_create_loaded(&mine);

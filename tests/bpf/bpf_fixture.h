@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "node-agent/bpf_options.h"
 #include "node-agent/bpf_source.h"
 #include "proto/ledger.h"
 #include "proto/message.h"
@@ -63,11 +64,11 @@ struct bpf_fixture {
 	char notices[2048]; /* lines */
 };
 
-struct bpf_fixture *bpf_fixture_create(const struct bpf_source_options *options);
+struct bpf_fixture *bpf_fixture_create(const struct bpf_options *options);
 void bpf_fixture_destroy(struct bpf_fixture *fixture);
 
 /* The same; fails the running test if BPF can't be loaded. */
-struct bpf_fixture *bpf_fixture_create_loaded(const struct bpf_source_options *options);
+struct bpf_fixture *bpf_fixture_create_loaded(const struct bpf_options *options);
 
 /* Starts bpf_victim (the test's first argument) with two words, and waits until it may go on. */
 void bpf_fixture_victim(const char *path);
@@ -94,7 +95,7 @@ void bpf_fixture_stop(struct bpf_fixture *fixture);
 
 /* Runs the victim to its end in a capture of its own, which watches this process and is stopped afterwards; there must
  * be no notice. Owns: bpf_fixture_destroy(). */
-struct bpf_fixture *bpf_fixture_capture(const struct bpf_source_options *options, const char *what,
+struct bpf_fixture *bpf_fixture_capture(const struct bpf_options *options, const char *what,
 					uint64_t amount, struct victim_report *report);
 
 /* Asserts of every process that everything that was taken from the kernel is accounted for: it was sent, or counted as

@@ -14,7 +14,7 @@
 
 static void cpu_samples_lie_in_the_function_that_works(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 997};
+	const struct bpf_options options = {.cpu_hz = 997};
 	struct victim_report report;
 	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "spin", 300 * MS, &report);
 	struct bpf_fixture_process *process = bpf_fixture_process(fixture, 0, "bpf_victim spin");
@@ -48,7 +48,7 @@ static void cpu_samples_lie_in_the_function_that_works(void **state)
 
 static void waits_are_the_time_that_a_thread_did_not_run(void **state)
 {
-	const struct bpf_source_options options = {.off_cpu_min_ns = 1};
+	const struct bpf_options options = {.off_cpu_min_ns = 1};
 	struct victim_report report;
 	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "all", 60 * MS, &report);
 	uint64_t wall_ns = report.end_ns - report.begin_ns;
@@ -101,7 +101,7 @@ static void check_reason(struct bpf_fixture *fixture, const char *function, cons
 
 static void each_wait_has_its_reason_and_its_place(void **state)
 {
-	const struct bpf_source_options options = {.off_cpu_min_ns = 30 * MS};
+	const struct bpf_options options = {.off_cpu_min_ns = 30 * MS};
 	struct victim_report report;
 	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "all", 60 * MS, &report);
 
@@ -139,7 +139,7 @@ static const struct host_sample *before(const struct bpf_fixture *fixture,
 
 static void a_thread_that_is_awake_without_a_cpu_does_not_sleep(void **state)
 {
-	const struct bpf_source_options options = {.off_cpu_min_ns = 1};
+	const struct bpf_options options = {.off_cpu_min_ns = 1};
 	struct victim_report report;
 	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "queue", 60 * MS, &report);
 	const struct host_sample *longest = NULL, *sleep;
@@ -166,7 +166,7 @@ static void a_thread_that_is_awake_without_a_cpu_does_not_sleep(void **state)
 
 static void waits_below_the_minimum_are_counted_only(void **state)
 {
-	const struct bpf_source_options options = {.off_cpu_min_ns = 3600000 * MS};
+	const struct bpf_options options = {.off_cpu_min_ns = 3600000 * MS};
 	struct victim_report report;
 	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "burst", 500, &report);
 	struct bpf_fixture_process *process = bpf_fixture_process(fixture, 0, "");
@@ -184,8 +184,8 @@ static void waits_below_the_minimum_are_counted_only(void **state)
 
 static void what_has_no_room_is_counted(void **state)
 {
-	const struct bpf_source_options options = {.off_cpu_min_ns = 1, .ring_bytes = 4096};
-	struct bpf_source_options mine = options;
+	const struct bpf_options options = {.off_cpu_min_ns = 1, .ring_bytes = 4096};
+	struct bpf_options mine = options;
 	uint64_t produced = 0, lost = 0;
 
 	(void)state;
@@ -211,7 +211,7 @@ static void what_has_no_room_is_counted(void **state)
 
 static void every_thread_is_seen(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499};
+	const struct bpf_options options = {.cpu_hz = 499};
 	struct victim_report report;
 	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "threads", 100 * MS, &report);
 	uint32_t tids[16], nr_tids = 0;
@@ -256,7 +256,7 @@ static uint32_t count_working(const struct bpf_fixture *fixture, const char *com
 
 static void processes_that_are_started_meanwhile_are_watched(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499, .off_cpu_min_ns = MS};
+	const struct bpf_options options = {.cpu_hz = 499, .off_cpu_min_ns = MS};
 	struct victim_report report;
 	struct bpf_fixture *fixture = bpf_fixture_capture(&options, "children", 150 * MS, &report);
 	uint64_t short_waits = 0;
@@ -274,7 +274,7 @@ static void processes_that_are_started_meanwhile_are_watched(void **state)
 
 static void a_process_from_before_is_watched_on_request(void **state)
 {
-	struct bpf_source_options options = {.cpu_hz = 499};
+	struct bpf_options options = {.cpu_hz = 499};
 
 	(void)state;
 	pid_t pid = bpf_fixture_start(NULL, "children", 100 * MS);
@@ -290,7 +290,7 @@ static void a_process_from_before_is_watched_on_request(void **state)
 
 static void nobody_else_is_watched(void **state)
 {
-	struct bpf_source_options options = {.cpu_hz = 499, .off_cpu_min_ns = 1};
+	struct bpf_options options = {.cpu_hz = 499, .off_cpu_min_ns = 1};
 
 	(void)state;
 	options.watch_pid = getpid();
@@ -320,7 +320,7 @@ static bool reads_from(pid_t pid, const char *descriptor)
 
 static void a_wait_that_does_not_end_is_closed_with_the_capture(void **state)
 {
-	const struct bpf_source_options options = {.off_cpu_min_ns = MS, .watch_pid = getpid()};
+	const struct bpf_options options = {.off_cpu_min_ns = MS, .watch_pid = getpid()};
 	int input[2], output = dup(STDIN_FILENO), status;
 	const struct host_sample *last = NULL;
 
@@ -374,8 +374,7 @@ static uint32_t count_whole(const struct bpf_fixture *fixture, const char *funct
 
 static void copies_of_stacks_need_no_frame_pointers(void **state)
 {
-	struct bpf_source_options options = {
-		.cpu_hz = 499, .off_cpu_min_ns = 30 * MS, .stack_pages = 4};
+	struct bpf_options options = {.cpu_hz = 499, .off_cpu_min_ns = 30 * MS, .stack_pages = 4};
 	struct victim_report report;
 
 	(void)state;
@@ -394,7 +393,7 @@ static void copies_of_stacks_need_no_frame_pointers(void **state)
 /* Runs a victim that keeps no frame pointers; all samples of what it does lead from the function to _start. */
 static void check_roots(const char *victim, const char *what, const char *function)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499, .stack_pages = 4};
+	const struct bpf_options options = {.cpu_hz = 499, .stack_pages = 4};
 	struct victim_report report;
 	uint32_t rooted = 0, others = 0;
 
@@ -445,7 +444,7 @@ static bool has_come(const struct bpf_fixture *fixture, const char *function)
 
 /* Runs a victim to its end without a pass once the first sample of its work has come; the others wait in the
  * kernel's buffer. */
-static struct bpf_fixture *leave_unread(const struct bpf_source_options *options, pid_t *pid)
+static struct bpf_fixture *leave_unread(const struct bpf_options *options, pid_t *pid)
 {
 	struct bpf_fixture *fixture = bpf_fixture_create_loaded(options);
 	siginfo_t info;
@@ -460,7 +459,7 @@ static struct bpf_fixture *leave_unread(const struct bpf_source_options *options
 
 static void a_pass_ends_when_its_time_is_up_and_the_next_goes_on(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499, .watch_pid = getpid()};
+	const struct bpf_options options = {.cpu_hz = 499, .watch_pid = getpid()};
 	struct bpf_fixture *fixture;
 	uint32_t full = 0, before;
 	pid_t pid;
@@ -484,7 +483,7 @@ static void a_pass_ends_when_its_time_is_up_and_the_next_goes_on(void **state)
 
 static void in_a_crowded_buffer_stacks_are_their_leaf(void **state)
 {
-	const struct bpf_source_options options = {
+	const struct bpf_options options = {
 		.cpu_hz = 499, .stack_pages = 4, .ring_bytes = 1u << 17, .watch_pid = getpid()};
 	uint32_t whole = 0, leaves = 0;
 	struct bpf_fixture *fixture;
@@ -518,7 +517,7 @@ static void in_a_crowded_buffer_stacks_are_their_leaf(void **state)
 /* All of its samples are read when it is gone. */
 static void a_program_is_known_before_its_first_sample(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 97, .watch_pid = getpid()};
+	const struct bpf_options options = {.cpu_hz = 97, .watch_pid = getpid()};
 	struct bpf_fixture *fixture = bpf_fixture_create_loaded(&options);
 	pid_t pid = bpf_fixture_start(fixture, "spin", 300 * MS);
 	uint32_t inside = 0;
@@ -547,7 +546,7 @@ static void a_program_is_known_before_its_first_sample(void **state)
 
 static void nothing_asked_for_is_nothing_done(void **state)
 {
-	const struct bpf_source_options options = {.watch_pid = getpid()};
+	const struct bpf_options options = {.watch_pid = getpid()};
 	struct bpf_fixture *fixture = bpf_fixture_create(&options);
 
 	(void)state;

@@ -18,7 +18,7 @@ static const char *victim_path, *runtime_path;
 
 static struct bpf_fixture *watch(pid_t pid)
 {
-	const struct bpf_source_options options = {
+	const struct bpf_options options = {
 		.host_calls = true, .calls_auto = true, .watch_pid = pid};
 	struct bpf_fixture *fixture = bpf_fixture_create(&options);
 

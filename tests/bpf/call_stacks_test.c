@@ -16,7 +16,7 @@
 #define SMALL_RING  65536u
 #define BURST       3000u
 #define CHAIN_SIZE  8192u
-#define ALL_PAGES   BPF_SOURCE_STACK_PAGES_MAX
+#define ALL_PAGES   BPF_OPTIONS_STACK_PAGES_MAX
 #define THREADS_MAX (2u * NR_THREADS)
 
 static const char *bare_path, *runtime_path, *python_path, *script_path;
@@ -24,9 +24,9 @@ static char notes_path[] = "/tmp/flamegrid-call-notes.XXXXXX";
 
 /* ---- captures ----------------------------------------------------------------------------------- */
 
-static struct bpf_fixture *watch(const struct bpf_source_options *options, pid_t pid)
+static struct bpf_fixture *watch(const struct bpf_options *options, pid_t pid)
 {
-	struct bpf_source_options mine = *options;
+	struct bpf_options mine = *options;
 
 	mine.host_calls = true;
 	mine.watch_pid = pid;
@@ -38,7 +38,7 @@ static struct bpf_fixture *watch(const struct bpf_source_options *options, pid_t
 
 /* A victim that has mapped CUDA, and whose calls are timed from now on. */
 static struct bpf_fixture *begin(struct victim *victim, const char *path,
-				 const struct bpf_source_options *options)
+				 const struct bpf_options *options)
 {
 	if (path == python_path)
 		victim_begin_with(victim, path, script_path, notes_path);
@@ -168,8 +168,7 @@ static uint32_t check_notes(const struct bpf_fixture *fixture, uint32_t *nr_thre
 	return nr;
 }
 
-static void check_python(const struct bpf_source_options *options, const char *order,
-			 uint32_t threads)
+static void check_python(const struct bpf_options *options, const char *order, uint32_t threads)
 {
 	struct victim victim;
 	uint32_t nr_threads;
@@ -189,42 +188,40 @@ static void check_python(const struct bpf_source_options *options, const char *o
 static void every_call_has_the_python_frames_that_made_it(void **state)
 {
 	(void)state;
-	check_python(&(struct bpf_source_options){.stack_pages = ALL_PAGES}, "rounds", 1);
+	check_python(&(struct bpf_options){.stack_pages = ALL_PAGES}, "rounds", 1);
 }
 
 static void python_frames_need_no_copy_of_the_stack(void **state)
 {
 	(void)state;
-	check_python(&(struct bpf_source_options){.stack_pages = 0}, "rounds", 1);
+	check_python(&(struct bpf_options){.stack_pages = 0}, "rounds", 1);
 }
 
 static void older_ways_of_the_kernel_have_them_too(void **state)
 {
 	(void)state;
-	check_python(&(struct bpf_source_options){.stack_pages = ALL_PAGES,
-						  .call_way = CALL_LINKS_MULTI},
+	check_python(&(struct bpf_options){.stack_pages = ALL_PAGES, .call_way = CALL_LINKS_MULTI},
 		     "rounds", 1);
-	check_python(&(struct bpf_source_options){.stack_pages = ALL_PAGES,
-						  .call_way = CALL_LINKS_SINGLE},
+	check_python(&(struct bpf_options){.stack_pages = ALL_PAGES, .call_way = CALL_LINKS_SINGLE},
 		     "rounds", 1);
 }
 
 static void each_thread_has_its_own_frames(void **state)
 {
 	(void)state;
-	check_python(&(struct bpf_source_options){.stack_pages = ALL_PAGES}, "threads", NR_THREADS);
+	check_python(&(struct bpf_options){.stack_pages = ALL_PAGES}, "threads", NR_THREADS);
 }
 
 static void a_forked_child_has_them_from_its_first_call_on(void **state)
 {
 	(void)state;
-	check_python(&(struct bpf_source_options){.stack_pages = ALL_PAGES}, "fork", 1);
+	check_python(&(struct bpf_options){.stack_pages = ALL_PAGES}, "fork", 1);
 }
 
 static void full_stacks_have_native_frames_between_pythons(void **state)
 {
-	const struct bpf_source_options options = {.stack_pages = ALL_PAGES,
-						   .stack_mode = STACK_MODE_FULL};
+	const struct bpf_options options = {.stack_pages = ALL_PAGES,
+					    .stack_mode = STACK_MODE_FULL};
 	struct victim victim;
 	uint32_t found = 0;
 	struct bpf_fixture *fixture = begin(&victim, python_path, &options);
@@ -256,8 +253,8 @@ static void full_stacks_have_native_frames_between_pythons(void **state)
 
 static void native_stacks_have_no_python_frames(void **state)
 {
-	const struct bpf_source_options options = {.stack_pages = ALL_PAGES,
-						   .stack_mode = STACK_MODE_NATIVE};
+	const struct bpf_options options = {.stack_pages = ALL_PAGES,
+					    .stack_mode = STACK_MODE_NATIVE};
 	struct victim victim;
 	char chain[CHAIN_SIZE];
 	uint32_t nr_native;
@@ -289,7 +286,7 @@ static bool is_chain(const struct bpf_fixture *fixture, const struct host_sample
 
 static void check_native(enum call_links_way way, const char *order, const char *root)
 {
-	const struct bpf_source_options options = {.stack_pages = ALL_PAGES, .call_way = way};
+	const struct bpf_options options = {.stack_pages = ALL_PAGES, .call_way = way};
 	struct victim victim;
 	struct bpf_fixture *fixture = begin(&victim, bare_path, &options);
 	uint32_t nr[3] = {0};
@@ -328,7 +325,7 @@ static void code_without_frame_pointers_has_its_whole_chain(void **state)
 /* The copy skips what lies between two frame pointers. */
 static void frames_of_many_kib_do_not_end_the_chain(void **state)
 {
-	const struct bpf_source_options options = {.stack_pages = ALL_PAGES};
+	const struct bpf_options options = {.stack_pages = ALL_PAGES};
 	struct victim victim;
 	struct bpf_fixture *fixture = begin(&victim, bare_path, &options);
 
@@ -360,7 +357,7 @@ static void without_copies_only_the_caller_is_known(void **state)
 	struct victim victim;
 	uint32_t chains = 0;
 	struct bpf_fixture *fixture =
-		begin(&victim, bare_path, &(struct bpf_source_options){.stack_pages = 0});
+		begin(&victim, bare_path, &(struct bpf_options){.stack_pages = 0});
 
 	(void)state;
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
@@ -382,8 +379,7 @@ static void without_copies_only_the_caller_is_known(void **state)
 
 static void check_burst(const char *path, const char *order)
 {
-	const struct bpf_source_options options = {.stack_pages = ALL_PAGES,
-						   .ring_bytes = SMALL_RING};
+	const struct bpf_options options = {.stack_pages = ALL_PAGES, .ring_bytes = SMALL_RING};
 	struct victim victim;
 	struct bpf_fixture *fixture = begin(&victim, path, &options);
 
@@ -409,7 +405,7 @@ static void a_process_that_exits_at_once_is_counted_whole(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		const struct bpf_source_options options = {.stack_pages = ALL_PAGES};
+		const struct bpf_options options = {.stack_pages = ALL_PAGES};
 		struct victim victim;
 		struct bpf_fixture *fixture = begin(&victim, paths[i], &options);
 
@@ -423,7 +419,7 @@ static void a_process_that_exits_at_once_is_counted_whole(void **state)
 /* More threads, one after the other, than have room at once. */
 static void threads_that_end_leave_their_room_to_others(void **state)
 {
-	const struct bpf_source_options options = {.stack_pages = 1};
+	const struct bpf_options options = {.stack_pages = 1};
 	struct victim victim;
 	uint32_t whole = 0;
 	struct bpf_fixture *fixture = begin(&victim, bare_path, &options);

@@ -106,9 +106,9 @@ static const char *with_id(const char *word, char text[static 64])
 
 /* ---- the source --------------------------------------------------------------------------------- */
 
-static struct bpf_fixture *watch(const struct bpf_source_options *options, pid_t pid)
+static struct bpf_fixture *watch(const struct bpf_options *options, pid_t pid)
 {
-	struct bpf_source_options mine = *options;
+	struct bpf_options mine = *options;
 
 	mine.host_calls = true;
 	mine.watch_pid = pid;
@@ -232,8 +232,7 @@ static void check_way(enum call_links_way way)
 	uint64_t from_ns = event_loop_now_ns();
 	struct victim victims[2];
 
-	struct bpf_fixture *fixture =
-		watch(&(struct bpf_source_options){.call_way = way}, getpid());
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){.call_way = way}, getpid());
 	for (int i = 0; i < 2; i++)
 		begin(&victims[i]);
 	for (int i = 0; i < 2; i++)
@@ -267,8 +266,7 @@ static void older_ways_of_the_kernel_give_the_same(void **state)
 }
 
 /* Begins to watch one victim that is probed. */
-static struct bpf_fixture *begin_one(struct victim *victim,
-				     const struct bpf_source_options *options)
+static struct bpf_fixture *begin_one(struct victim *victim, const struct bpf_options *options)
 {
 	begin(victim);
 	order(NULL, victim, "probed");
@@ -288,7 +286,7 @@ static void ranks_of_one_process_have_one_key(void **state)
 	uint64_t from_ns = event_loop_now_ns();
 	struct victim victim;
 	(void)state;
-	struct bpf_fixture *fixture = begin_one(&victim, &(struct bpf_source_options){0});
+	struct bpf_fixture *fixture = begin_one(&victim, &(struct bpf_options){0});
 
 	order(fixture, &victim, "local");
 	order(fixture, &victim, "local");
@@ -315,7 +313,7 @@ static void communicators_that_are_made_in_a_group_are_known(void **state)
 	struct victim victim;
 	char text[64];
 	(void)state;
-	struct bpf_fixture *fixture = begin_one(&victim, &(struct bpf_source_options){0});
+	struct bpf_fixture *fixture = begin_one(&victim, &(struct bpf_options){0});
 
 	order(fixture, &victim, with_id("together", text));
 	end_one(fixture, &victim);
@@ -331,7 +329,7 @@ static void a_handle_that_is_used_again_is_another_communicator(void **state)
 	struct victim victim;
 	char text[64];
 	(void)state;
-	struct bpf_fixture *fixture = begin_one(&victim, &(struct bpf_source_options){0});
+	struct bpf_fixture *fixture = begin_one(&victim, &(struct bpf_options){0});
 
 	order(fixture, &victim, with_id("reuse", text));
 	end_one(fixture, &victim);
@@ -349,7 +347,7 @@ static void calls_that_fail_have_no_number(void **state)
 	struct victim victim;
 	char text[64];
 	(void)state;
-	struct bpf_fixture *fixture = begin_one(&victim, &(struct bpf_source_options){0});
+	struct bpf_fixture *fixture = begin_one(&victim, &(struct bpf_options){0});
 
 	order(fixture, &victim, with_id("keep", text));
 	order(fixture, &victim, "wrong");
@@ -372,7 +370,7 @@ static void a_communicator_of_before_says_so(void **state)
 	order(NULL, &victim, with_id("keep", text));
 	order(NULL, &victim, "burst 5");
 	uint64_t from_ns = event_loop_now_ns();
-	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, victim.pid);
 
 	bpf_fixture_await_files(fixture, FILES);
 	order(fixture, &victim, "burst 3");
@@ -402,7 +400,7 @@ static void a_burst_is_received_or_counted_as_lost(void **state)
 	uint64_t last = 0;
 	(void)state;
 	struct bpf_fixture *fixture =
-		begin_one(&victim, &(struct bpf_source_options){.ring_bytes = SMALL_RING});
+		begin_one(&victim, &(struct bpf_options){.ring_bytes = SMALL_RING});
 
 	order(fixture, &victim, with_id("keep", text));
 	snprintf(burst, sizeof(burst), "burst %u", BURST);

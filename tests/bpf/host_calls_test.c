@@ -27,9 +27,9 @@ static char folder[] = "/tmp/flamegrid-host-calls.XXXXXX";
 
 /* ---- the source --------------------------------------------------------------------------------- */
 
-static struct bpf_fixture *watch(const struct bpf_source_options *options, pid_t pid)
+static struct bpf_fixture *watch(const struct bpf_options *options, pid_t pid)
 {
-	struct bpf_source_options mine = *options;
+	struct bpf_options mine = *options;
 
 	mine.host_calls = true;
 	mine.watch_pid = pid;
@@ -141,8 +141,7 @@ static void check_way(enum call_links_way way)
 	struct victim victim;
 	victim_begin(&victim, victim_path);
 	victim_order(NULL, &victim, "load %s", runtime_path);
-	struct bpf_fixture *fixture =
-		watch(&(struct bpf_source_options){.call_way = way}, victim.pid);
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){.call_way = way}, victim.pid);
 
 	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
@@ -173,7 +172,7 @@ static void calls_of_the_driver_count_where_no_runtime_makes_them(void **state)
 	(void)state;
 	victim_begin(&victim, victim_path);
 	victim_order(NULL, &victim, "load %s", runtime_path);
-	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, victim.pid);
 
 	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "driver %u", ROUNDS);
@@ -192,7 +191,7 @@ static void threads_do_not_mix(void **state)
 	(void)state;
 	victim_begin(&victim, victim_path);
 	victim_order(NULL, &victim, "load %s", runtime_path);
-	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, victim.pid);
 
 	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "threads %u", ROUNDS);
@@ -218,7 +217,7 @@ static void a_runtime_that_is_loaded_late_is_found(void **state)
 	struct victim victim;
 	(void)state;
 	victim_begin(&victim, victim_path);
-	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, victim.pid);
 
 	bpf_fixture_await_files(fixture, 0);
 	victim_order(fixture, &victim, "load %s", runtime_path);
@@ -235,7 +234,7 @@ static void two_copies_at_once_are_both_seen(void **state)
 	struct victim victim;
 	(void)state;
 	victim_begin(&victim, victim_path);
-	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, victim.pid);
 
 	victim_order(fixture, &victim, "load %s", runtime_path);
 	victim_order(fixture, &victim, "load %s",
@@ -257,7 +256,7 @@ static void a_runtime_in_the_executable_is_found(void **state)
 	(void)state;
 	victim_begin(&victim, static_victim_path);
 	victim_order(NULL, &victim, "load -");
-	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, victim.pid);
 
 	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "rounds %u", ROUNDS);
@@ -278,7 +277,7 @@ static void a_runtime_of_another_mount_namespace_is_found(void **state)
 	assert_int_equal(mkdir(inside, 0700), 0);
 	copy_of_runtime("inside/libcudart.so.13", path);
 	victim_begin(&victim, victim_path);
-	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, victim.pid);
 
 	/* Where it is for the victim, there is nothing for the agent. */
 	victim_order(fixture, &victim, "mount %s/inside %s/outside", folder, folder);
@@ -299,7 +298,7 @@ static void a_child_is_seen_from_its_first_call_on(void **state)
 	(void)state;
 	victim_begin(&victim, victim_path);
 	victim_order(NULL, &victim, "load %s", runtime_path);
-	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, victim.pid);
 
 	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(fixture, &victim, "fork %u", ROUNDS);
@@ -319,7 +318,7 @@ static void a_burst_is_received_or_counted_as_lost(void **state)
 	victim_begin(&victim, victim_path);
 	victim_order(NULL, &victim, "load %s", runtime_path);
 	struct bpf_fixture *fixture =
-		watch(&(struct bpf_source_options){.ring_bytes = SMALL_RING}, victim.pid);
+		watch(&(struct bpf_options){.ring_bytes = SMALL_RING}, victim.pid);
 
 	bpf_fixture_await_files(fixture, FILES_BOTH);
 	victim_order(NULL, &victim, "rounds %u", BURST / NR_KINDS);
@@ -341,7 +340,7 @@ static void a_process_is_left_as_it_was(void **state)
 	victim_begin(&other, victim_path);
 	victim_order(NULL, &other, "load %s", runtime_path);
 	for (int i = 0; i < 2; i++) {
-		struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, victim.pid);
+		struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, victim.pid);
 
 		/* It was there before, and so were its files. */
 		assert_int_equal(bpf_source_probed_files(fixture->source), FILES_BOTH);
@@ -362,7 +361,7 @@ static void probes_go_with_the_last_process(void **state)
 {
 	struct victim first, second;
 	(void)state;
-	struct bpf_fixture *fixture = watch(&(struct bpf_source_options){0}, getpid());
+	struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, getpid());
 	victim_begin(&first, victim_path);
 	victim_order(fixture, &first, "load %s", runtime_path);
 	victim_begin(&second, victim_path);

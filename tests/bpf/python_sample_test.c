@@ -37,13 +37,13 @@ static void await_interpreter(struct bpf_fixture *fixture, pid_t pid)
 }
 
 /* A script is an interpreter's before it begins; a program may come to be one later. */
-static struct bpf_fixture *capture(const struct bpf_source_options *options, bool is_script,
+static struct bpf_fixture *capture(const struct bpf_options *options, bool is_script,
 				   const char *what, uint64_t amount, struct victim_report *report)
 {
-	struct bpf_source_options mine = *options;
+	struct bpf_options mine = *options;
 
 	mine.watch_pid = getpid();
-	mine.stack_pages = BPF_SOURCE_STACK_PAGES_MAX;
+	mine.stack_pages = BPF_OPTIONS_STACK_PAGES_MAX;
 	struct bpf_fixture *fixture = bpf_fixture_create(&mine);
 	if (!fixture->source)
 		fail_msg("BPF is needed here: %s", fixture->notices);
@@ -56,9 +56,8 @@ static struct bpf_fixture *capture(const struct bpf_source_options *options, boo
 	return fixture;
 }
 
-static struct bpf_fixture *capture_script(const struct bpf_source_options *options,
-					  const char *what, uint64_t amount,
-					  struct victim_report *report)
+static struct bpf_fixture *capture_script(const struct bpf_options *options, const char *what,
+					  uint64_t amount, struct victim_report *report)
 {
 	bpf_fixture_victim(python_path);
 	bpf_fixture_script(script_path);
@@ -146,7 +145,7 @@ static void check_callers(const struct bpf_fixture *fixture, const struct victim
 
 static void samples_lie_under_their_python_callers_with_their_lines(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499};
+	const struct bpf_options options = {.cpu_hz = 499};
 	const struct caller callers[] = {
 		{"spin", 0},
 		{"middle", line_of("return spin(seconds)\n\n\ndef generate")},
@@ -177,7 +176,7 @@ static void samples_lie_under_their_python_callers_with_their_lines(void **state
 
 static void waits_lie_under_the_python_function_that_waits(void **state)
 {
-	const struct bpf_source_options options = {.off_cpu_min_ns = 30 * MS};
+	const struct bpf_options options = {.off_cpu_min_ns = 30 * MS};
 	struct victim_report report;
 	struct bpf_fixture *fixture = capture_script(&options, "nap", 40 * MS, &report);
 	uint32_t found = 0;
@@ -203,7 +202,7 @@ static void waits_lie_under_the_python_function_that_waits(void **state)
 
 static void generators_stand_between_their_callers(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499};
+	const struct bpf_options options = {.cpu_hz = 499};
 	const struct caller callers[] = {{"spin", 0},
 					 {"generate", line_of("yield spin(seconds)")},
 					 {"consume", line_of("return sum(generate(seconds))")},
@@ -219,7 +218,7 @@ static void generators_stand_between_their_callers(void **state)
 
 static void calls_through_c_keep_their_callers(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499};
+	const struct bpf_options options = {.cpu_hz = 499};
 	const struct caller callers[] = {{"spin", 0},
 					 {"key_of", 0},
 					 {"through_c", line_of("return sorted(")},
@@ -235,7 +234,7 @@ static void calls_through_c_keep_their_callers(void **state)
 
 static void full_stacks_have_the_native_frames_between(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499, .stack_mode = STACK_MODE_FULL};
+	const struct bpf_options options = {.cpu_hz = 499, .stack_mode = STACK_MODE_FULL};
 	const struct caller callers[] = {
 		{"spin", 0}, {"key_of", 0}, {"through_c", 0}, {"main", 0}, {"<module>", 0}};
 	struct victim_report report;
@@ -264,7 +263,7 @@ static void full_stacks_have_the_native_frames_between(void **state)
 
 static void each_thread_has_its_own_frames(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499, .off_cpu_min_ns = 50 * MS};
+	const struct bpf_options options = {.cpu_hz = 499, .off_cpu_min_ns = 50 * MS};
 	struct victim_report report;
 	struct bpf_fixture *fixture = capture_script(&options, "threads", 200 * MS, &report);
 	uint32_t spins = 0, naps = 0, joins = 0;
@@ -296,7 +295,7 @@ static void each_thread_has_its_own_frames(void **state)
 /* Workers have no guest; a forked one has its parent's interpreter. */
 static void check_worker(const char *how)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499};
+	const struct bpf_options options = {.cpu_hz = 499};
 	struct victim_report report;
 	struct bpf_fixture *fixture = capture_script(&options, how, 200 * MS, &report);
 	uint32_t found = 0;
@@ -330,7 +329,7 @@ static void spawned_workers_have_frames(void **state)
 /* Code that is made and freed all the time, at the same addresses: it has its own name or none. */
 static void code_at_old_addresses_has_its_own_names(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 997};
+	const struct bpf_options options = {.cpu_hz = 997};
 	struct victim_report report;
 	struct bpf_fixture *fixture = capture_script(&options, "remake", 300 * MS, &report);
 	uint32_t named = 0;
@@ -360,7 +359,7 @@ static void code_at_old_addresses_has_its_own_names(void **state)
 
 static void without_python_frames_there_are_none(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499, .stack_mode = STACK_MODE_NATIVE};
+	const struct bpf_options options = {.cpu_hz = 499, .stack_mode = STACK_MODE_NATIVE};
 	struct victim_report report;
 	struct bpf_fixture *fixture = capture_script(&options, "spin", 100 * MS, &report);
 
@@ -376,7 +375,7 @@ static void without_python_frames_there_are_none(void **state)
 static struct bpf_fixture *capture_made(unsigned named, unsigned threads, unsigned frames,
 					struct victim_report *report)
 {
-	const struct bpf_source_options options = {.cpu_hz = 997};
+	const struct bpf_options options = {.cpu_hz = 997};
 	char what[4096];
 
 	bpf_fixture_victim(made_path);

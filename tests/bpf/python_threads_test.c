@@ -48,7 +48,7 @@ static bool has_come(const struct bpf_fixture *fixture)
 	return false;
 }
 
-static struct bpf_fixture *create(const struct bpf_source_options *options)
+static struct bpf_fixture *create(const struct bpf_options *options)
 {
 	struct bpf_fixture *fixture = bpf_fixture_create(options);
 
@@ -60,7 +60,7 @@ static struct bpf_fixture *create(const struct bpf_source_options *options)
 /* Captures the waits of a thread that is hidden among states without end, and shows itself in the end. */
 static struct bpf_fixture *capture(struct victim_report *report, uint64_t *steps)
 {
-	const struct bpf_source_options options = {.off_cpu_min_ns = 1, .watch_pid = getpid()};
+	const struct bpf_options options = {.off_cpu_min_ns = 1, .watch_pid = getpid()};
 	int input[2], before = dup(STDIN_FILENO);
 	struct sample_python where;
 	char what[4096];
@@ -138,7 +138,7 @@ static void a_thread_that_gets_a_state_has_frames_from_then_on(void **state)
 /* Its samples are read when it is gone. */
 static void passes_come_sooner_for_a_while_where_code_was_gone(void **state)
 {
-	const struct bpf_source_options options = {.cpu_hz = 499, .watch_pid = getpid()};
+	const struct bpf_options options = {.cpu_hz = 499, .watch_pid = getpid()};
 	struct bpf_fixture *fixture = create(&options);
 	struct sample_python where;
 	char what[4096];
