@@ -12,7 +12,7 @@
 #include "proc_file.h"
 #include "proto/hash_index.h"
 #include "python_process.h"
-#include "ring_source.h"
+#include "ring_outputs.h"
 #include "stack_dictionary.h"
 #include "stack_merge.h"
 #include "string_dictionary.h"
@@ -36,7 +36,7 @@ struct known {
 };
 
 struct address_stack {
-	const struct ring_source_outputs *outputs;
+	const struct ring_outputs *outputs;
 	const struct kernel_symbols *kernel;
 	struct unwind_files *files;
 	struct module_table *modules; /* owns */
@@ -55,7 +55,7 @@ struct address_stack {
 	struct message_frame frames[ADDRESS_STACK_DEPTH_MAX + ITEMS_MAX];
 };
 
-struct address_stack *address_stack_create(const struct ring_source_outputs *outputs,
+struct address_stack *address_stack_create(const struct ring_outputs *outputs,
 					   const struct kernel_symbols *kernel,
 					   struct unwind_files *files, pid_t pid, bool reads_maps)
 {
@@ -67,11 +67,11 @@ struct address_stack *address_stack_create(const struct ring_source_outputs *out
 	stacks->kernel = kernel;
 	stacks->files = files;
 	stacks->may_read = true;
-	stacks->node_budget = RING_SOURCE_NODES_MAX;
+	stacks->node_budget = RING_OUTPUTS_NODES_MAX;
 	uid_t user, effective;
 
 	proc_file_users(pid, &user, &effective);
-	stacks->modules = module_table_create(outputs, pid, user, reads_maps);
+	stacks->modules = module_table_create(ring_outputs_modules(outputs), pid, user, reads_maps);
 	if (!stacks->modules) {
 		address_stack_destroy(stacks);
 		return NULL;

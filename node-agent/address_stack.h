@@ -18,13 +18,13 @@ struct python_codes;
 struct python_process;
 struct sample_python;
 struct sample_python_frame;
-struct ring_source_outputs;
+struct ring_outputs;
 struct unwind_files;
 
 /* Stacks of one process. The outputs, of which dictionaries and module callback are used, and the kernel's names and
  * the files' rules (NULL: none) are borrowed until address_stack_destroy() (accepts NULL). reads_maps: as in
  * module_table.h. NULL: out of memory. */
-struct address_stack *address_stack_create(const struct ring_source_outputs *outputs,
+struct address_stack *address_stack_create(const struct ring_outputs *outputs,
 					   const struct kernel_symbols *kernel,
 					   struct unwind_files *files, pid_t pid, bool reads_maps);
 void address_stack_destroy(struct address_stack *stacks);

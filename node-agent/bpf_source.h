@@ -34,7 +34,7 @@ struct bpf_source_scope {
 		struct message *message); /* 0 or -errno, which the caller of this source gets */
 	bool (*has_room)(void *context);  /* for another message of samples */
 	uint64_t (*now_ns)(void);         /* CLOCK_MONOTONIC */
-	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
+	int (*module)(void *context, const struct symbolizer_module *module); /* module_table.h */
 	void (*notice)(void *context, const char *line);
 	void *context;
 };

@@ -82,7 +82,7 @@ int guest_process_create(uint32_t process_id, const struct guest_arrival *arriva
 	if (scope->numa && arrival->pid > 0 &&
 	    arrival->hello->pid_namespace == proc_file_pid_namespace(getpid()))
 		new_process->placement = process_placement_create(scope->numa, arrival->pid);
-	struct ring_source_outputs outputs = {
+	struct ring_outputs outputs = {
 		.strings = scope->strings,
 		.stacks = scope->stacks,
 		.description = new_process->description,

@@ -44,7 +44,7 @@ struct guest_process_scope {
 	/* process ids that were given: each with the first word of its process */
 	uint32_t *nr_processes;
 	struct fair_shares *process_ids;                                      /* of each user */
-	int (*module)(void *context, const struct symbolizer_module *module); /* ring_source.h */
+	int (*module)(void *context, const struct symbolizer_module *module); /* module_table.h */
 	void (*notice)(void *context, const char *text);
 	void *context;
 	const uint8_t *epoch; /* who we are */

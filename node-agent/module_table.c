@@ -17,7 +17,8 @@
 #include "proc_file.h"
 #include "process_maps.h"
 #include "proto/module_flags.h"
-#include "ring_source.h"
+#include "stack_dictionary.h"
+#include "string_dictionary.h"
 #include "symbolizer.h"
 
 #define MAPS_SIZE_MAX  (16u << 20)
@@ -31,7 +32,7 @@
 #endif
 
 struct module_table {
-	const struct ring_source_outputs *outputs;
+	struct module_table_outputs outputs;
 	struct process_maps *maps; /* owns */
 	struct mapped_file_view view;
 	bool reads_maps;
@@ -44,8 +45,8 @@ struct module_table {
 	uint32_t nr_strangers, next_check; /* addresses in no file; at which to look for a map */
 };
 
-struct module_table *module_table_create(const struct ring_source_outputs *outputs, pid_t pid,
-					 uid_t user, bool reads_maps)
+struct module_table *module_table_create(struct module_table_outputs outputs, pid_t pid, uid_t user,
+					 bool reads_maps)
 {
 	struct module_table *table = calloc(1, sizeof(*table));
 
@@ -249,16 +250,16 @@ static int enter(struct module_table *table, const char *path, size_t path_size,
 	struct message_module module = {.flags = place->flags,
 					.owner = place->owner,
 					.build_id_size = place->build_id_size};
-	int r = string_dictionary_intern(table->outputs->strings, path, path_size, &module.path);
+	int r = string_dictionary_intern(table->outputs.strings, path, path_size, &module.path);
 
 	memcpy(module.build_id, place->build_id, place->build_id_size);
 	return r ? r
-		 : stack_dictionary_add_module(table->outputs->stacks, &module, &place->module_id);
+		 : stack_dictionary_add_module(table->outputs.stacks, &module, &place->module_id);
 }
 
 static int announce(struct module_table *table, const struct symbolizer_module *place)
 {
-	return table->outputs->module ? table->outputs->module(table->outputs->context, place) : 0;
+	return table->outputs.module ? table->outputs.module(table->outputs.context, place) : 0;
 }
 
 int module_table_add(struct module_table *table, const struct definition_module *definition,
@@ -415,12 +416,11 @@ static bool has_perf_map(const struct mapped_file_view *view)
 
 	if (!question)
 		return false;
-	*question = (struct perf_map_question){
-		.call = {.run = look_for_map,
-			 .returned = destroy_map_question,
-			 .user = view->user,
-			 .path = "/tmp"},
-		.pid = view->pid};
+	*question = (struct perf_map_question){.call = {.run = look_for_map,
+							.returned = destroy_map_question,
+							.user = view->user,
+							.path = "/tmp"},
+					       .pid = view->pid};
 	int r = foreign_file_call(&question->call);
 	if (r == 0)
 		exists = question->exists;

@@ -16,15 +16,25 @@
 #define MODULE_TABLE_FILE_READS_MAX 64u /* of /proc/PID/maps, for the life of a process */
 
 struct module_table;
-struct ring_source_outputs;
+struct stack_dictionary;
+struct string_dictionary;
+struct symbolizer_module;
 
-/* Uses the dictionaries and the module callback of outputs, which is borrowed until
- * module_table_destroy() (accepts NULL). pid 0: not visible from here. user: whose the process is, by
+/* Borrowed until module_table_destroy(). */
+struct module_table_outputs {
+	struct string_dictionary *strings;
+	struct stack_dictionary *stacks;
+	/* A module was seen, perhaps not for the first time: where its file can be found. May be NULL. */
+	int (*module)(void *context, const struct symbolizer_module *module);
+	void *context;
+};
+
+/* module_table_destroy() accepts NULL. pid 0: not visible from here. user: whose the process is, by
  * the kernel's word; names of its files are for that user's processes alone. A process of root that
  * becomes a user's is the user's from then on. reads_maps: addresses that nobody announced are looked
  * for in /proc. NULL: out of memory. */
-struct module_table *module_table_create(const struct ring_source_outputs *outputs, pid_t pid,
-					 uid_t user, bool reads_maps);
+struct module_table *module_table_create(struct module_table_outputs outputs, pid_t pid, uid_t user,
+					 bool reads_maps);
 void module_table_destroy(struct module_table *table);
 
 /* A file without a build id gets one made of its contents, if it can be told that what is at its

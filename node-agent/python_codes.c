@@ -10,7 +10,7 @@
 #include "proto/python_string.h"
 #include "proto/stack_word.h"
 #include "remote_memory.h"
-#include "ring_source.h"
+#include "ring_outputs.h"
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
@@ -47,7 +47,7 @@ struct window {
 };
 
 struct python_codes {
-	const struct ring_source_outputs *outputs;
+	const struct ring_outputs *outputs;
 	struct python_codes *parent; /* shares; NULL: none */
 	uint32_t nr_users, generation;
 	pid_t pid;
@@ -77,7 +77,7 @@ static uint32_t code_size(const struct python_layout *layout)
 	return size;
 }
 
-struct python_codes *python_codes_create(const struct ring_source_outputs *outputs, pid_t pid,
+struct python_codes *python_codes_create(const struct ring_outputs *outputs, pid_t pid,
 					 const struct python_layout *layout,
 					 const struct python_types *types)
 {
@@ -91,7 +91,7 @@ struct python_codes *python_codes_create(const struct ring_source_outputs *outpu
 	codes->layout = *layout;
 	codes->types = *types;
 	codes->code_size = code_size(layout);
-	codes->text_room = RING_SOURCE_NAMES_SIZE_MAX;
+	codes->text_room = RING_OUTPUTS_NAMES_SIZE_MAX;
 	return codes;
 }
 

@@ -11,7 +11,7 @@
 #include "proto/python_layout.h"
 
 struct python_codes;
-struct ring_source_outputs;
+struct ring_outputs;
 
 /* Addresses of what the code objects of a process are made of. */
 struct python_types {
@@ -19,7 +19,7 @@ struct python_types {
 };
 
 /* The outputs' dictionaries are used, borrowed until python_codes_destroy() (accepts NULL). NULL: out of memory. */
-struct python_codes *python_codes_create(const struct ring_source_outputs *outputs, pid_t pid,
+struct python_codes *python_codes_create(const struct ring_outputs *outputs, pid_t pid,
 					 const struct python_layout *layout,
 					 const struct python_types *types);
 void python_codes_destroy(struct python_codes *codes);

@@ -13,7 +13,7 @@
 #include "python_codes.h"
 #include "python_file.h"
 #include "remote_memory.h"
-#include "ring_source.h"
+#include "ring_outputs.h"
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
@@ -23,7 +23,7 @@
 
 struct python_process {
 	const struct python_scope *scope;
-	const struct ring_source_outputs *outputs;
+	const struct ring_outputs *outputs;
 	pid_t pid;
 	enum python_process_state state;
 	uint64_t start, inode; /* of the mapping in which it was found */
@@ -36,7 +36,7 @@ struct python_process {
 };
 
 struct python_process *python_process_create(const struct python_scope *scope,
-					     const struct ring_source_outputs *outputs, pid_t pid)
+					     const struct ring_outputs *outputs, pid_t pid)
 {
 	struct python_process *python = calloc(1, sizeof(*python));
 

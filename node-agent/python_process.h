@@ -15,13 +15,14 @@ struct module_table;
 struct python_codes;
 struct python_files;
 struct python_process;
-struct ring_source_outputs;
+struct ring_outputs;
 
 /* What the processes share. */
 struct python_scope {
 	struct python_files *files; /* borrowed for good */
 	void (*notice)(void *context, const char *line);
-	void (*missed)(void *context); /* code was gone before it could be read; NULL: nobody asks */
+	void (*missed)(
+		void *context); /* code was gone before it could be read; NULL: nobody asks */
 	void *context;
 };
 
@@ -35,7 +36,7 @@ enum python_process_state {
 /* The outputs' dictionaries are used; they and the scope are borrowed until python_process_destroy() (accepts NULL).
  * NULL: out of memory. */
 struct python_process *python_process_create(const struct python_scope *scope,
-					     const struct ring_source_outputs *outputs, pid_t pid);
+					     const struct ring_outputs *outputs, pid_t pid);
 void python_process_destroy(struct python_process *python);
 
 /* Its codes; NULL: none are known. Borrowed until the next call for this process. */

@@ -5,13 +5,16 @@
 #include <string.h>
 #include <unistd.h>
 
-int ring_definitions_init(struct ring_definitions *definitions,
-			  const struct ring_source_outputs *outputs, pid_t pid, uid_t user)
+#include "proto/record_ring.h"
+
+int ring_definitions_init(struct ring_definitions *definitions, const struct ring_outputs *outputs,
+			  pid_t pid, uid_t user)
 {
 	*definitions = (struct ring_definitions){
 		.outputs = outputs,
-		.text_room = RING_SOURCE_NAMES_SIZE_MAX,
-		.modules = module_table_create(outputs, pid, user, user == geteuid()),
+		.text_room = RING_OUTPUTS_NAMES_SIZE_MAX,
+		.modules = module_table_create(ring_outputs_modules(outputs), pid, user,
+					       user == geteuid()),
 		.collectives = ring_collectives_create(outputs->ledger),
 	};
 	return definitions->modules && definitions->collectives ? 0 : -ENOMEM;
@@ -33,7 +36,7 @@ static void count_untrusted(struct ring_definitions *definitions)
 /* A guest that sends more text than any program has names gets no more of the agent's memory. */
 static bool take_text(struct ring_definitions *definitions, size_t size)
 {
-	uint64_t cost = size + RING_SOURCE_NAME_COST;
+	uint64_t cost = size + RING_OUTPUTS_NAME_COST;
 
 	if (cost > definitions->text_room)
 		return false;
@@ -46,7 +49,7 @@ static int define_name(struct ring_definitions *definitions, const struct defini
 {
 	uint32_t string_id;
 
-	if (name->name_id == RECORD_NAME_NONE || name->name_id > RING_SOURCE_NAMES_MAX ||
+	if (name->name_id == RECORD_NAME_NONE || name->name_id > RING_DEFINITIONS_NAMES_MAX ||
 	    !take_text(definitions, size))
 		return 0; /* its records count as LEDGER_NAME_LOST */
 	int r = string_dictionary_intern(definitions->outputs->strings, text, size, &string_id);
@@ -58,7 +61,8 @@ static int define_name(struct ring_definitions *definitions, const struct defini
 static int define_module(struct ring_definitions *definitions,
 			 const struct definition_module *module, const char *path, size_t size)
 {
-	int r = definitions->nr_modules++ < RING_SOURCE_MODULES_MAX && take_text(definitions, size)
+	int r = definitions->nr_modules++ < RING_DEFINITIONS_MODULES_MAX &&
+				take_text(definitions, size)
 			? module_table_add(definitions->modules, module, path, size)
 			: -ENOSPC;
 
@@ -280,7 +284,7 @@ static int read_all(struct ring_definitions *definitions, struct record_ring *ri
 {
 	const uint64_t room = definitions->text_room;
 
-	while (room - definitions->text_room < RING_SOURCE_TEXT_AT_ONCE) {
+	while (room - definitions->text_room < RING_DEFINITIONS_TEXT_AT_ONCE) {
 		uint32_t type, size;
 		int r = record_ring_read_definition(ring, snapshot, &type, definitions->definition,
 						    DEFINITION_SIZE_MAX, &size);
@@ -316,6 +320,6 @@ int ring_definitions_read(struct ring_definitions *definitions, struct record_ri
 
 uint32_t ring_definitions_name(const struct ring_definitions *definitions, uint32_t name_id)
 {
-	return name_id <= RING_SOURCE_NAMES_MAX ? id_table_get(&definitions->names, name_id)
-						: STRING_NONE;
+	return name_id <= RING_DEFINITIONS_NAMES_MAX ? id_table_get(&definitions->names, name_id)
+						     : STRING_NONE;
 }

@@ -11,16 +11,23 @@
 #include "module_table.h"
 #include "proto/definition.h"
 #include "ring_collectives.h"
-#include "ring_source.h"
+#include "ring_outputs.h"
+
+#define RING_DEFINITIONS_NAMES_MAX    (1u << 18)   /* kernel names of one process */
+#define RING_DEFINITIONS_TEXT_AT_ONCE (128u << 10) /* bytes of names and paths, in one message */
+#define RING_DEFINITIONS_MODULES_MAX  (1u << 15)   /* files that it announces */
+
+struct record_ring;
+struct record_ring_snapshot;
 
 /* Embedded. */
 struct ring_definitions {
-	const struct ring_source_outputs *outputs; /* borrowed until fini */
-	struct module_table *modules;              /* owns */
-	struct ring_collectives *collectives;      /* owns */
-	struct id_table names;                     /* guest's name id to string id */
-	uint64_t text_room;  /* bytes of names and paths that may yet be taken */
-	uint32_t nr_modules; /* announced */
+	const struct ring_outputs *outputs;   /* borrowed until fini */
+	struct module_table *modules;         /* owns */
+	struct ring_collectives *collectives; /* owns */
+	struct id_table names;                /* guest's name id to string id */
+	uint64_t text_room;                   /* bytes of names and paths that may yet be taken */
+	uint32_t nr_modules;                  /* announced */
 	int64_t clock_offset_ns;
 	bool clock_valid;    /* the offset is that of the newest calibration */
 	bool given_up;       /* the lane made no sense, which was counted */
@@ -30,12 +37,12 @@ struct ring_definitions {
 
 /* pid, user: as of ring_source_create(). 0 or -ENOMEM. ring_definitions_fini() accepts one that failed, and zeroed
  * memory. */
-int ring_definitions_init(struct ring_definitions *definitions,
-			  const struct ring_source_outputs *outputs, pid_t pid, uid_t user);
+int ring_definitions_init(struct ring_definitions *definitions, const struct ring_outputs *outputs,
+			  pid_t pid, uid_t user);
 void ring_definitions_fini(struct ring_definitions *definitions);
 
-/* Takes all that are not yet read and within the snapshot, or RING_SOURCE_TEXT_AT_ONCE bytes of text. What makes no
- * sense, or finds no room, is counted in the ledger. 1: there may be more; 0: all is read; -ENOMEM. */
+/* Takes all that are not yet read and within the snapshot, or RING_DEFINITIONS_TEXT_AT_ONCE bytes of text. What
+ * makes no sense, or finds no room, is counted in the ledger. 1: there may be more; 0: all is read; -ENOMEM. */
 int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
 			  const struct record_ring_snapshot *snapshot);
 

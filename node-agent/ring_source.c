@@ -20,7 +20,7 @@ enum phase {
 
 struct ring_source {
 	struct record_ring *ring; /* owns */
-	struct ring_source_outputs outputs;
+	struct ring_outputs outputs;
 	struct ring_definitions definitions;
 	struct stack_resolver *stacks; /* owns */
 	struct probe_stacks *probe;    /* borrowed; NULL: none */
@@ -34,8 +34,8 @@ struct ring_source {
 	struct record_ring_snapshot snapshot;
 };
 
-int ring_source_create(struct record_ring *ring, const struct ring_source_outputs *outputs,
-		       pid_t pid, uid_t user, struct ring_source **source)
+int ring_source_create(struct record_ring *ring, const struct ring_outputs *outputs, pid_t pid,
+		       uid_t user, struct ring_source **source)
 {
 	struct ring_source *new_source = calloc(1, sizeof(*new_source));
 
@@ -307,7 +307,7 @@ int ring_source_read(struct ring_source *source, struct batch_builder *builder)
 
 uint64_t ring_source_text(const struct ring_source *source)
 {
-	return RING_SOURCE_NAMES_SIZE_MAX - source->definitions.text_room;
+	return RING_OUTPUTS_NAMES_SIZE_MAX - source->definitions.text_room;
 }
 
 int ring_source_forget(struct ring_source *source)

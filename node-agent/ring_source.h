@@ -10,52 +10,21 @@
 #include <sys/types.h>
 
 #include "batch_builder.h"
-#include "process_description.h"
-#include "process_ledger.h"
-#include "process_placement.h"
-#include "process_statistics.h"
 #include "proto/record_ring.h"
-#include "stack_dictionary.h"
-#include "string_dictionary.h"
+#include "ring_outputs.h"
 
-#define RING_SOURCE_NAMES_MAX (1u << 18) /* kernel names of one process */
-/* Bytes of its names and paths together, Python functions included: the largest programs have some MiB. */
-#define RING_SOURCE_NAMES_SIZE_MAX (24u << 20)
-#define RING_SOURCE_TEXT_AT_ONCE   (128u << 10) /* of these, in one message */
-#define RING_SOURCE_NAME_COST      32u          /* that each of them takes besides */
-#define RING_SOURCE_MODULES_MAX    (1u << 15)   /* files that it announces */
 #define RING_SOURCE_DURATION_MAX_NS                                                                \
 	(1ull << 53) /* of one record: 104 days; a longer one would be all that totals show */
-#define RING_SOURCE_NODES_MAX (1u << 21) /* new nodes that its stacks may make */
 
 struct message;
-struct symbolizer_module;
-struct user_share;
-
-/* What a source reads into; all borrowed until ring_source_destroy(). */
-struct ring_source_outputs {
-	struct string_dictionary *strings;
-	struct stack_dictionary *stacks;
-	struct process_description *description;
-	struct process_ledger *ledger;
-	struct process_placement *placement;   /* NULL: nobody wants to know where it runs */
-	struct process_statistics *statistics; /* NULL: what the guest counts is thrown away */
-	struct user_share *share; /* of the dictionaries; NULL: it may enter what it likes */
-	/* A module was seen, perhaps not for the first time: where its file can be found. May be
-	 * NULL. */
-	int (*module)(void *context, const struct symbolizer_module *module);
-	/* A notice that is new and tells of a fault, one line without control characters. May be NULL. */
-	void (*notice)(void *context, const char *text);
-	void *context;
-};
 
 struct ring_source;
 
 /* Takes the ring, also on error. pid: whose it is, 0: not visible from here; user: whose that is, by the kernel's word.
  * If that is ours, /proc/PID/maps and the files named there may be asked about addresses that the guest didn't
  * announce; another user's could hold up the loop. 0 or -ENOMEM; on error *source is NULL. */
-int ring_source_create(struct record_ring *ring, const struct ring_source_outputs *outputs,
-		       pid_t pid, uid_t user, struct ring_source **source);
+int ring_source_create(struct record_ring *ring, const struct ring_outputs *outputs, pid_t pid,
+		       uid_t user, struct ring_source **source);
 void ring_source_destroy(struct ring_source *source); /* accepts NULL */
 
 /* Where launches have their stacks that the guest does not walk from now on (RECORD_STACK_PROBE). Borrowed until

@@ -11,7 +11,7 @@
 #include "process_ledger.h"
 #include "proto/definition.h"
 #include "proto/stack_word.h"
-#include "ring_source.h"
+#include "ring_outputs.h"
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
 
@@ -25,7 +25,7 @@ static_assert(WIRE_ID_MAX < CODE_HAS_FILE, "an id and a bit");
 
 struct stack_resolver {
 	const struct record_ring *ring;
-	const struct ring_source_outputs *outputs;
+	const struct ring_outputs *outputs;
 	struct module_table *modules;
 	uint64_t *text_room;
 	struct id_table nodes;    /* guest's stack id to node id + 1 */
@@ -44,7 +44,7 @@ struct stack_resolver {
 };
 
 struct stack_resolver *stack_resolver_create(const struct record_ring *ring,
-					     const struct ring_source_outputs *outputs,
+					     const struct ring_outputs *outputs,
 					     struct module_table *modules, uint64_t *text_room)
 {
 	struct stack_resolver *resolver = calloc(1, sizeof(*resolver));
@@ -55,7 +55,7 @@ struct stack_resolver *stack_resolver_create(const struct record_ring *ring,
 	resolver->outputs = outputs;
 	resolver->modules = modules;
 	resolver->text_room = text_room;
-	resolver->node_budget = RING_SOURCE_NODES_MAX;
+	resolver->node_budget = RING_OUTPUTS_NODES_MAX;
 	return resolver;
 }
 
@@ -115,7 +115,7 @@ static int add_python(struct stack_resolver *resolver, uint32_t *code_id)
 {
 	const struct record_ring_code *names = &resolver->code;
 	struct message_code code;
-	uint64_t size = (uint64_t)names->file_size + names->name_size + 2 * RING_SOURCE_NAME_COST;
+	uint64_t size = (uint64_t)names->file_size + names->name_size + 2 * RING_OUTPUTS_NAME_COST;
 
 	if (size > *resolver->text_room)
 		return -ENOSPC;
@@ -174,7 +174,7 @@ static int add_range(struct stack_resolver *resolver, uint32_t *code_id)
 	/* A domain's name ends at a NUL, which only a strange guest sends. */
 	memcpy(text + size, names->name, names->name_size);
 	size += (int)names->name_size;
-	uint64_t cost = (uint64_t)size + RING_SOURCE_NAME_COST;
+	uint64_t cost = (uint64_t)size + RING_OUTPUTS_NAME_COST;
 	if (cost > *resolver->text_room)
 		return -ENOSPC;
 	*resolver->text_room -= cost;

@@ -19,12 +19,12 @@
 #include "proto/record_ring.h"
 
 struct stack_resolver;
-struct ring_source_outputs;
+struct ring_outputs;
 
 /* All borrowed until stack_resolver_destroy() (accepts NULL). *text_room: bytes of names that may yet
  * be taken for this process; lowered by those of its Python functions. NULL: out of memory. */
 struct stack_resolver *stack_resolver_create(const struct record_ring *ring,
-					     const struct ring_source_outputs *outputs,
+					     const struct ring_outputs *outputs,
 					     struct module_table *modules, uint64_t *text_room);
 void stack_resolver_destroy(struct stack_resolver *resolver);
 

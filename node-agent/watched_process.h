@@ -12,7 +12,7 @@
 #include "kernel_clock.h"
 #include "proto/host_sample.h"
 #include "proto/stack_options.h"
-#include "ring_source.h"
+#include "ring_outputs.h"
 
 #define WATCHED_SAMPLES_MAX 8192u /* in one message */
 
@@ -29,16 +29,16 @@ struct watched_process;
 
 /* What all of them share; borrowed until the last watched_process_destroy(). */
 struct watched_scope {
-	struct ring_source_outputs outputs; /* strings, stacks, module and context */
+	struct ring_outputs outputs; /* strings, stacks, module and context */
 	struct batch_builder *builder;
 	int (*send)(void *context, struct message *message); /* in order; 0 or -errno */
 	void *context;
 	const struct device_list *devices;
 	const struct kernel_symbols *kernel; /* NULL: the kernel's functions have no names */
 	struct wait_reasons *wait_reasons;
-	struct unwind_files *files;          /* NULL: copies of stacks are not walked */
-	const struct python_scope *python;   /* NULL: no Python frames */
-	enum stack_mode stack_mode;          /* as in bpf_source.h */
+	struct unwind_files *files;        /* NULL: copies of stacks are not walked */
+	const struct python_scope *python; /* NULL: no Python frames */
+	enum stack_mode stack_mode;        /* as in bpf_source.h */
 	void (*set_python)(void *context, pid_t pid,
 			   const struct sample_python *where); /* NULL: nowhere */
 	void *python_context;

@@ -138,7 +138,7 @@ static int start(struct bench *bench)
 	bench->description =
 		process_description_create(1, 0, &hello, bench->strings, &bench->devices);
 	bench->ledger = process_ledger_create();
-	struct ring_source_outputs outputs = {
+	struct ring_outputs outputs = {
 		.strings = bench->strings,
 		.stacks = bench->stacks,
 		.description = bench->description,

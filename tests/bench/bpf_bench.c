@@ -216,8 +216,8 @@ static double measure(struct bpf_ring *ring)
 
 static void measure_python(unsigned depth)
 {
-	struct ring_source_outputs outputs = {.strings = string_dictionary_create(),
-					      .stacks = stack_dictionary_create()};
+	struct ring_outputs outputs = {.strings = string_dictionary_create(),
+				       .stacks = stack_dictionary_create()};
 	const struct python_scope scope = {.files = python_files_create()};
 	struct sample_python where;
 	struct bpf_programs *programs;
@@ -229,7 +229,8 @@ static void measure_python(unsigned depth)
 	bpf_ring_unwatch(ring, getpid());
 	bpf_ring_watch(ring, pid, 0, 0);
 	double without = measure(ring);
-	struct module_table *modules = module_table_create(&outputs, pid, getuid(), true);
+	struct module_table *modules =
+		module_table_create(ring_outputs_modules(&outputs), pid, getuid(), true);
 	struct python_process *python = python_process_create(&scope, &outputs, pid);
 	module_table_reread(modules);
 	if (python_process_find(python, modules, &where)) {

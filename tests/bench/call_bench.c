@@ -255,8 +255,8 @@ static void measure_python(unsigned depth, uint32_t stack_pages)
 {
 	const struct call_program_options options = {.wants_python = true,
 						     .stack_pages = stack_pages};
-	struct ring_source_outputs outputs = {.strings = string_dictionary_create(),
-					      .stacks = stack_dictionary_create()};
+	struct ring_outputs outputs = {.strings = string_dictionary_create(),
+				       .stacks = stack_dictionary_create()};
 	const struct python_scope scope = {.files = python_files_create()};
 	struct sample_python where;
 	struct probes probes;
@@ -266,7 +266,8 @@ static void measure_python(unsigned depth, uint32_t stack_pages)
 	double plain = ask(&probes, &child);
 	bpf_ring_watch(probes.ring, child.pid, 0, 0);
 	double without = ask(&probes, &child);
-	struct module_table *modules = module_table_create(&outputs, child.pid, getuid(), true);
+	struct module_table *modules =
+		module_table_create(ring_outputs_modules(&outputs), child.pid, getuid(), true);
 	struct python_process *python = python_process_create(&scope, &outputs, child.pid);
 	module_table_reread(modules);
 	if (python_process_find(python, modules, &where)) {

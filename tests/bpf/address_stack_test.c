@@ -17,7 +17,7 @@ static const char kernel_text[] =
 	"ffffffff81000000 t futex_wait\nffffffff81000100 t do_syscall_64\n";
 
 struct fixture {
-	struct ring_source_outputs outputs;
+	struct ring_outputs outputs;
 	struct kernel_symbols *kernel;
 	struct address_stack *stacks;
 };

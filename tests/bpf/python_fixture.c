@@ -42,7 +42,8 @@ struct python_fixture *python_fixture_create(unsigned named, unsigned minor)
 	fixture->outputs.stacks = stack_dictionary_create();
 	fixture->scope.files = python_files_create();
 	fixture->scope.notice = note;
-	fixture->modules = module_table_create(&fixture->outputs, getpid(), getuid(), true);
+	fixture->modules = module_table_create(ring_outputs_modules(&fixture->outputs), getpid(),
+					       getuid(), true);
 	fixture->python = python_process_create(&fixture->scope, &fixture->outputs, getpid());
 	assert_true(module_table_reread(fixture->modules));
 	return fixture;

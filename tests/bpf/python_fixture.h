@@ -12,7 +12,7 @@
 #include "node-agent/ring_source.h"
 
 struct python_fixture {
-	struct ring_source_outputs outputs;
+	struct ring_outputs outputs;
 	struct python_scope scope;
 	struct module_table *modules;  /* owns */
 	struct python_process *python; /* owns */

@@ -394,8 +394,8 @@ static void a_forked_process_that_is_gone_has_its_parents_code(void **state)
 	struct child child = fork_child(&fixture->made.root, &fixture->made.library);
 	fixture->scope.missed = count_missed;
 	fixture->scope.context = &missed;
-	struct module_table *modules =
-		module_table_create(&fixture->outputs, child.pid, getuid(), true);
+	struct module_table *modules = module_table_create(ring_outputs_modules(&fixture->outputs),
+							   child.pid, getuid(), true);
 	struct python_process *python =
 		python_process_create(&fixture->scope, &fixture->outputs, child.pid);
 	struct python_process *parent = fixture->python;
@@ -431,8 +431,8 @@ static void a_forked_process_that_runs_is_asked_itself(void **state)
 
 	(void)state;
 	struct child child = fork_child(&made->root, &made->library);
-	struct module_table *modules =
-		module_table_create(&fixture->outputs, child.pid, getuid(), true);
+	struct module_table *modules = module_table_create(ring_outputs_modules(&fixture->outputs),
+							   child.pid, getuid(), true);
 	struct python_process *parent = fixture->python;
 
 	fixture->python = python_process_create(&fixture->scope, &fixture->outputs, child.pid);

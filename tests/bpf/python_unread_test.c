@@ -143,7 +143,8 @@ static void a_forked_process_knows_what_was_at_an_address_from_its_parent(void *
 		_exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);
 	}
 	close(ends[0]);
-	struct module_table *modules = module_table_create(&fixture->outputs, pid, getuid(), true);
+	struct module_table *modules =
+		module_table_create(ring_outputs_modules(&fixture->outputs), pid, getuid(), true);
 	fixture->python = python_process_create(&fixture->scope, &fixture->outputs, pid);
 	python_process_inherit(fixture->python, python_process_codes(parent));
 	assert_true(module_table_reread(modules));

@@ -30,7 +30,6 @@
 #include "node-agent/module_table.h"
 #include "node-agent/proc_file.h"
 #include "node-agent/remote_memory.h"
-#include "node-agent/ring_source.h"
 #include "node-agent/stack_dictionary.h"
 #include "node-agent/string_dictionary.h"
 #include "node-agent/symbolizer.h"
@@ -141,8 +140,8 @@ static void a_symbolizer_ends_while_a_file_does_not_answer(void **state)
 static void the_loop_goes_on_without_the_module(void **state)
 {
 	uint64_t here = (uint64_t)(uintptr_t)the_loop_goes_on_without_the_module;
-	struct ring_source_outputs outputs = {.strings = string_dictionary_create(),
-					      .stacks = stack_dictionary_create()};
+	struct module_table_outputs outputs = {.strings = string_dictionary_create(),
+					       .stacks = stack_dictionary_create()};
 	struct message_frame frame;
 
 	(void)state;
@@ -151,7 +150,7 @@ static void the_loop_goes_on_without_the_module(void **state)
 	int fd = open(stopped_files_path(files), O_RDONLY | O_CLOEXEC);
 	char *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, CODE_OFFSET);
 	assert_ptr_not_equal(code, NOT_MAPPED);
-	struct module_table *table = module_table_create(&outputs, getpid(), getuid(), true);
+	struct module_table *table = module_table_create(outputs, getpid(), getuid(), true);
 	assert_true(module_table_reread(table));
 
 	stopped_files_stop(files);
@@ -269,8 +268,8 @@ static bool waits_for_lock(pid_t tid)
 
 static void the_loop_goes_on_without_a_command(void **state)
 {
-	_Atomic pid_t *tid = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-				  -1, 0);
+	_Atomic pid_t *tid =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status;
 
 	(void)state;

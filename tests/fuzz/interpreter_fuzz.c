@@ -27,7 +27,7 @@ static_assert(sizeof(struct interpreter_edit) == 16, "inputs are lists of these"
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct run {
-	struct ring_source_outputs outputs;
+	struct ring_outputs outputs;
 	struct python_scope scope;
 	struct module_table *modules;
 	struct python_process *python;
@@ -52,7 +52,8 @@ static struct run *create(unsigned minor, unsigned named)
 	run->outputs.strings = string_dictionary_create();
 	run->outputs.stacks = stack_dictionary_create();
 	run->scope.files = files;
-	run->modules = module_table_create(&run->outputs, getpid(), getuid(), true);
+	run->modules =
+		module_table_create(ring_outputs_modules(&run->outputs), getpid(), getuid(), true);
 	run->python = python_process_create(&run->scope, &run->outputs, getpid());
 	if (!run->outputs.strings || !run->outputs.stacks || !run->modules || !run->python ||
 	    !module_table_reread(run->modules))

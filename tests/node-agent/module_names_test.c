@@ -15,7 +15,8 @@
 
 #include "loaded_fixture.h"
 #include "node-agent/module_table.h"
-#include "node-agent/ring_source.h"
+#include "node-agent/stack_dictionary.h"
+#include "node-agent/string_dictionary.h"
 #include "node-agent/symbolizer.h"
 
 #define WAIT_MS 30000
@@ -82,7 +83,7 @@ static void end(struct victim *victim)
 /* ---- an agent's part --------------------------------------------------------------------------- */
 
 struct agent_part {
-	struct ring_source_outputs outputs;
+	struct module_table_outputs outputs;
 	struct symbolizer *symbolizer;
 };
 
@@ -145,7 +146,7 @@ static void expect_names(const char *path)
 
 	begin(&part, false);
 	struct module_table *modules =
-		module_table_create(&part.outputs, victim.pid, getuid(), true);
+		module_table_create(part.outputs, victim.pid, getuid(), true);
 	assert_string_equal(name_at(&part, modules, victim.function), "victim_function");
 	assert_string_equal(name_at(&part, modules, victim.function + 1), "victim_function");
 	assert_string_equal(name_at(&part, modules, victim.local), "local_function");
@@ -183,7 +184,7 @@ static void expect_line(const char *path)
 
 	begin(&part, true);
 	struct module_table *modules =
-		module_table_create(&part.outputs, victim.pid, getuid(), true);
+		module_table_create(part.outputs, victim.pid, getuid(), true);
 	const char *name = name_at(&part, modules, victim.function + 1);
 	assert_int_equal(strncmp(name, "victim_function\t/", 17), 0);
 	assert_non_null(strstr(name, "/names_victim.c:"));
@@ -219,7 +220,7 @@ static void a_program_that_was_deleted_and_has_ended_keeps_its_names(void **stat
 		struct victim victim = start(path, false);
 		begin(&part, true);
 		struct module_table *modules =
-			module_table_create(&part.outputs, victim.pid, getuid(), true);
+			module_table_create(part.outputs, victim.pid, getuid(), true);
 		struct message_frame frame = frame_of(modules, victim.function);
 		struct message_frame library = frame_of(modules, victim.library);
 
@@ -251,7 +252,7 @@ static void expect_no_wrong_name(const char *from, const char *with)
 	assert_int_equal(rename(other, path), 0);
 	begin(&part, false);
 	struct module_table *modules =
-		module_table_create(&part.outputs, victim.pid, getuid(), true);
+		module_table_create(part.outputs, victim.pid, getuid(), true);
 	const char *name = name_at(&part, modules, victim.local);
 	if (name)
 		assert_string_equal(name, "local_function");
@@ -287,13 +288,13 @@ static void two_builds_at_one_path_are_two_modules(void **state)
 	loaded_fixture_copy(plain_path, path);
 	struct victim first = start(path, false);
 	struct module_table *first_modules =
-		module_table_create(&part.outputs, first.pid, getuid(), true);
+		module_table_create(part.outputs, first.pid, getuid(), true);
 	struct message_frame old = frame_of(first_modules, first.local);
 	loaded_fixture_copy(rebuilt_path, other);
 	assert_int_equal(rename(other, path), 0);
 	struct victim second = start(path, false);
 	struct module_table *second_modules =
-		module_table_create(&part.outputs, second.pid, getuid(), true);
+		module_table_create(part.outputs, second.pid, getuid(), true);
 	struct message_frame new = frame_of(second_modules, second.local);
 
 	assert_int_not_equal(old.module, new.module);
@@ -317,7 +318,7 @@ static bool is_named_late(const char *path, bool touched)
 
 	begin(&part, false);
 	struct module_table *modules =
-		module_table_create(&part.outputs, victim.pid, getuid(), true);
+		module_table_create(part.outputs, victim.pid, getuid(), true);
 	struct definition_module definition = {
 		.start = victim.function, .end = victim.function + 1, .bias = 0};
 	end(&victim);
@@ -360,7 +361,7 @@ static void generated_code_is_named_by_each_process_for_itself(void **state)
 	(void)state;
 	begin(&part, false);
 	for (int i = 0; i < 2; i++) {
-		modules[i] = module_table_create(&part.outputs, victims[i].pid, getuid(), true);
+		modules[i] = module_table_create(part.outputs, victims[i].pid, getuid(), true);
 		frames[i] = frame_of(modules[i], victims[i].generated);
 		assert_int_not_equal(frames[i].module, MESSAGE_FRAME_NO_MODULE);
 		assert_int_equal(frames[i].offset, victims[i].generated);
@@ -390,7 +391,7 @@ static void an_address_in_nothing_stays_a_plain_address(void **state)
 	(void)state;
 	begin(&part, false);
 	struct module_table *modules =
-		module_table_create(&part.outputs, victim.pid, getuid(), true);
+		module_table_create(part.outputs, victim.pid, getuid(), true);
 	for (uint64_t address = 0x1000; address < 0x1100; address++) {
 		struct message_frame frame = frame_of(modules, address);
 

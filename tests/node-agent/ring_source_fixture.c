@@ -71,7 +71,7 @@ void ring_source_fixture_open_source(struct ring_source_fixture *fixture, pid_t 
 		process_description_create(1, 0, &hello, fixture->strings, &fixture->devices);
 	fixture->ledger = process_ledger_create();
 	fixture->statistics = process_statistics_create();
-	struct ring_source_outputs outputs = {
+	struct ring_outputs outputs = {
 		.strings = fixture->strings,
 		.stacks = fixture->stacks,
 		.description = fixture->description,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "node-agent/probe_stacks.h"
+#include "node-agent/ring_definitions.h"
 #include "proto/definition.h"
 #include "proto/stack_word.h"
 #include "ring_source_fixture.h"
@@ -71,8 +72,8 @@ static void much_text_comes_in_several_messages_and_before_the_records(void **st
 	while ((r = ring_source_read(fixture->source, fixture->builder)) == 1) {
 		nr_full++;
 		assert_in_range(ring_source_text(fixture->source),
-				nr_full * RING_SOURCE_TEXT_AT_ONCE,
-				nr_full * (RING_SOURCE_TEXT_AT_ONCE + sizeof(name) + 64));
+				nr_full * RING_DEFINITIONS_TEXT_AT_ONCE,
+				nr_full * (RING_DEFINITIONS_TEXT_AT_ONCE + sizeof(name) + 64));
 		assert_false(batch_builder_has_records(fixture->builder));
 	}
 	assert_int_equal(r, 0);

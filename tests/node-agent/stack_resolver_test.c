@@ -40,7 +40,7 @@ struct process {
 	int fd;
 	struct module_table *modules;
 	struct process_ledger *ledger;
-	struct ring_source_outputs outputs;
+	struct ring_outputs outputs;
 	struct stack_resolver *resolver;
 	uint64_t text_room;
 };
@@ -62,9 +62,10 @@ static void open_process(struct process *process)
 	assert_int_equal(record_ring_create(&sizes, &process->guest, &process->fd), 0);
 	assert_int_equal(record_ring_map(process->fd, &process->ring), 0);
 	process->ledger = process_ledger_create();
-	process->outputs = (struct ring_source_outputs){
+	process->outputs = (struct ring_outputs){
 		.strings = strings, .stacks = stacks, .ledger = process->ledger};
-	process->modules = module_table_create(&process->outputs, 0, getuid(), false);
+	process->modules =
+		module_table_create(ring_outputs_modules(&process->outputs), 0, getuid(), false);
 	process->text_room = 1000;
 	process->resolver = stack_resolver_create(process->ring, &process->outputs,
 						  process->modules, &process->text_room);
@@ -436,7 +437,7 @@ static void names_beyond_the_room_for_text_are_a_mark_and_counted(void **state)
 	uint64_t second = stack_word_python(add_code(&one, "b.py", "ff"), 2);
 
 	(void)state;
-	one.text_room = 10 + 2 * RING_SOURCE_NAME_COST;
+	one.text_room = 10 + 2 * RING_OUTPUTS_NAME_COST;
 	assert_node(RESOLVE(&one, LAUNCH_KERNEL, first, second),
 		    "cuLaunchKernel < a.py:f:1 < [Python code table full]");
 	assert_int_equal(one.text_room, 5);
@@ -485,7 +486,7 @@ static void ranges_beyond_the_room_for_text_have_no_name_and_are_counted(void **
 	uint64_t second = stack_word_range(add_code(&one, "", "longer"));
 
 	(void)state;
-	one.text_room = 10 + RING_SOURCE_NAME_COST;
+	one.text_room = 10 + RING_OUTPUTS_NAME_COST;
 	assert_node(RESOLVE(&one, LAUNCH_KERNEL, first, second),
 		    "cuLaunchKernel < [NVTX]ab < [NVTX]...");
 	assert_int_equal(counted(&one, LEDGER_NVTX_NAME_LOST), 1);
