@@ -9,7 +9,7 @@
 
 #include "foreign_call.h"
 #include "symbol_module.h"
-#include "symbolizer.h"
+#include "symbolizer_module.h"
 
 #define MODULE_CALL_TEXT_MAX 16384u /* bytes of one frame's functions and lines */
 

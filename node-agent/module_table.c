@@ -19,7 +19,7 @@
 #include "proto/module_flags.h"
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
-#include "symbolizer.h"
+#include "symbolizer_module.h"
 
 #define MAPS_SIZE_MAX  (16u << 20)
 #define VDSO_NAME      "linux-vdso.so.1"

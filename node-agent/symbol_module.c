@@ -20,7 +20,7 @@
 #include "proto/definition.h"
 #include "symbol_cache.h"
 #include "symbol_table.h"
-#include "symbolizer.h"
+#include "symbolizer_module.h"
 
 struct symbol_module {
 	struct symbol_scope *scope;
