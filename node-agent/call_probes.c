@@ -460,7 +460,8 @@ static int look_into(struct call_probes *probes, struct prober *process, uint64_
 	process->nr_files = 0;
 	mappings.text = text;
 	proc_file_users(process->pid, &user, &effective);
-	mapped_file_view_init(&mappings.view, process->pid, user);
+	mapped_file_view_init(&mappings.view, process->pid, user,
+			      proc_file_start_ticks(process->pid));
 	r = use_mappings(probes, process, &mappings, now_ns);
 	free(text);
 	for (uint32_t i = 0; i < before.nr_files; i++)

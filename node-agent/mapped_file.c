@@ -12,7 +12,6 @@
 #include "elf_file.h"
 #include "job_file.h"
 #include "maps_file.h"
-#include "proc_file.h"
 
 #define NS_PER_S 1000000000ll
 
@@ -36,20 +35,20 @@ static bool is_same(pid_t pid, const char *name, const char *ours)
 	       status.stx_dev_minor == our_status.stx_dev_minor;
 }
 
-void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user)
+void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user,
+			   uint64_t start_ticks)
 {
-	uint64_t ticks = pid > 0 ? proc_file_start_ticks(pid) : 0;
 	long ticks_per_s = sysconf(_SC_CLK_TCK);
 	struct timespec now, up;
 
 	/* One that cannot be seen from here: what it names gives its own user no more than that has. */
 	*view = (struct mapped_file_view){
 		.pid = pid, .user = user, .is_ours = pid <= 0 && user == geteuid()};
-	if (ticks == 0 || ticks_per_s <= 0)
+	if (start_ticks == 0 || ticks_per_s <= 0)
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);
 	clock_gettime(CLOCK_BOOTTIME, &up);
-	view->started_ns = ns_of(now) - ns_of(up) + (int64_t)ticks * (NS_PER_S / ticks_per_s);
+	view->started_ns = ns_of(now) - ns_of(up) + (int64_t)start_ticks * (NS_PER_S / ticks_per_s);
 	view->is_ours = is_same(pid, "ns/mnt", "/proc/self/ns/mnt") && is_same(pid, "root", "/");
 }
 

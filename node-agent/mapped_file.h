@@ -19,7 +19,9 @@ struct mapped_file_view {
 			       without a pid here that is assumed if it is our own user's */
 };
 
-void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user);
+/* start_ticks: when it started (proc_file_start_ticks()); 0: not known, or not visible from here. */
+void mapped_file_view_init(struct mapped_file_view *view, pid_t pid, uid_t user,
+			   uint64_t start_ticks);
 
 /* By /proc/PID/map_files, which needs a privilege, else by the path in the process's root, where the
  * inode must be that of the mapping. The caller owns *file: elf_file_close(). 0; -ENOENT; -ENOEXEC; -ENOMEM. On error

@@ -53,7 +53,7 @@ struct module_table *module_table_create(struct module_table_outputs outputs, pi
 	if (!table)
 		return NULL;
 	table->outputs = outputs;
-	mapped_file_view_init(&table->view, pid, user);
+	mapped_file_view_init(&table->view, pid, user, pid > 0 ? proc_file_start_ticks(pid) : 0);
 	table->reads_maps = reads_maps && pid > 0;
 	table->generated = MESSAGE_FRAME_NO_MODULE;
 	table->next_check = 1;

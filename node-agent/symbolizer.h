@@ -21,7 +21,7 @@ struct symbolizer_options {
 	const char *debug_directory;  /* of debug_file.h; NULL: the usual one */
 	uint32_t debuginfod_limit_ms; /* for one file from the network; 0: 20,000. Asked only with
 					 DEBUGINFOD_URLS in the environment */
-	uint32_t file_limit_ms;       /* for which a file system may leave a file unanswered; 0: 2,000 */
+	uint32_t file_limit_ms; /* for which a file system may leave a file unanswered; 0: 2,000 */
 };
 
 /* Starts the worker. 0 or -errno; on error *symbolizer is NULL. */

@@ -209,7 +209,7 @@ static void the_loop_goes_on_where_a_disk_is_none_any_more(void **state)
 	assert_non_null(visit);
 	visit->look = look_at_nothing;
 	visit->destroy = free_visit;
-	mapped_file_view_init(&view, getpid(), OTHER_USER);
+	mapped_file_view_init(&view, getpid(), OTHER_USER, proc_file_start_ticks(getpid()));
 	assert_int_equal(foreign_file_visit(&view, &entry, &visit), -ETIMEDOUT);
 	assert_null(visit);
 	stopped_files_go_on(files);
