@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "node-agent/guest_register.h"
-#include "node_keeper.h"
 #include "private_dir.h"
 #include "rendezvous_search.h"
 #include "step_dir.h"
@@ -61,7 +60,7 @@ static bool has_keeper(int directory)
 	int fd = openat(directory, STEP_DIR_LIFE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 	if (fd < 0)
-		return errno != ENOENT || has_file(directory, NODE_KEEPER_MEMBERS);
+		return errno != ENOENT || has_file(directory, STEP_DIR_MEMBERS);
 	bool has = flock(fd, LOCK_EX | LOCK_NB) < 0;
 	close(fd);
 	return has;
@@ -70,14 +69,14 @@ static bool has_keeper(int directory)
 /* One without a socket may have been made just now, and its maker not have come to lock it. */
 static bool is_dead_private_dir(int directory)
 {
-	return has_file(directory, NODE_KEEPER_AGENT);
+	return has_file(directory, STEP_DIR_AGENT);
 }
 
 static void remove_if_dead(int parent, const char *name, bool is_step)
 {
 	/* the agent's socket after what lies beside it: by the socket a directory is known as a dead one */
-	static const char *const files[] = {NODE_KEEPER_AGENT GUEST_REGISTER_SUFFIX,
-					    NODE_KEEPER_AGENT, NODE_KEEPER_MEMBERS, STEP_DIR_LIFE};
+	static const char *const files[] = {STEP_DIR_AGENT GUEST_REGISTER_SUFFIX, STEP_DIR_AGENT,
+					    STEP_DIR_MEMBERS, STEP_DIR_LIFE};
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0)

@@ -440,9 +440,9 @@ static void keep(void *argument, int ready)
 	keeper->dir = *arguments->dir;
 	keeper->site = arguments->options->site;
 	keeper->dir.lock = -1; /* it stays with who started us, until we are ready */
-	step_dir_file(&keeper->dir, NODE_KEEPER_MEMBERS, keeper->members_path,
+	step_dir_file(&keeper->dir, STEP_DIR_MEMBERS, keeper->members_path,
 		      sizeof(keeper->members_path));
-	step_dir_file(&keeper->dir, NODE_KEEPER_AGENT, keeper->agent_path,
+	step_dir_file(&keeper->dir, STEP_DIR_AGENT, keeper->agent_path,
 		      sizeof(keeper->agent_path));
 	if (!keeper->site &&
 	    rendezvous_search_init(&keeper->search, arguments->options->output_path,

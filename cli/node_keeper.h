@@ -9,15 +9,11 @@
 #include "site_aggregator.h"
 #include "step_dir.h"
 
-#define NODE_KEEPER_AGENT "agent" /* the agent's socket in the step's directory (handshake.h) */
-#define NODE_KEEPER_MEMBERS                                                                        \
-	"members" /* the keeper's: SOCK_SEQPACKET; who is connected is a member */
-
 #define NODE_KEEPER_PLACE_MAX 1024u /* with its NUL */
 #define NODE_KEEPER_TASK_SIZE (1 + sizeof(int32_t))
 
-/* What is said there, a byte each but for the task. The keeper closes the connection of a member that has shut down its
- * end; of the last one when all is done. */
+/* What is said on the socket STEP_DIR_MEMBERS, a byte each but for the task. The keeper closes the connection of a
+ * member that has shut down its end; of the last one when all is done. */
 enum node_keeper_word {
 	/* the keeper, first: from now on all that the member starts is watched */
 	NODE_KEEPER_WELCOME = 'w',

@@ -24,7 +24,7 @@ static int connect_to_keeper(const struct step_dir *dir)
 
 	if (fd < 0)
 		return -errno;
-	step_dir_file(dir, NODE_KEEPER_MEMBERS, address.sun_path, sizeof(address.sun_path));
+	step_dir_file(dir, STEP_DIR_MEMBERS, address.sun_path, sizeof(address.sun_path));
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
 		return fd;
 	int error = -errno;

@@ -26,6 +26,9 @@
 
 #define STEP_DIR_PREFIX "flamegrid-step-"
 #define STEP_DIR_LIFE   "life" /* a file in it; the process that serves there locks it for its life */
+#define STEP_DIR_AGENT  "agent" /* the agent's socket (handshake.h) */
+/* node_keeper's: SOCK_SEQPACKET; who is connected is a member */
+#define STEP_DIR_MEMBERS "members"
 
 struct step_dir {
 	char path[STEP_DIR_MAX]; /* "": none */

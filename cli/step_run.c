@@ -39,7 +39,7 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		job_keeper_finish(&run->aggregator, true);
 		return r;
 	}
-	step_dir_file(&run->member.dir, NODE_KEEPER_AGENT, run->socket_path,
+	step_dir_file(&run->member.dir, STEP_DIR_AGENT, run->socket_path,
 		      sizeof(run->socket_path));
 	return 0;
 }

@@ -18,7 +18,6 @@
 
 #include <cmocka.h>
 
-#include "cli/node_keeper.h"
 #include "cli/private_dir.h"
 #include "cli/rendezvous_search.h"
 #include "cli/step_dir.h"
@@ -85,8 +84,8 @@ static void serve_a_step(void)
 {
 	if (step_dir_lock(&keepers, &step, NULL) || step_dir_live(&keepers))
 		_exit(1);
-	touch(keepers.path, NODE_KEEPER_AGENT);
-	touch(keepers.path, NODE_KEEPER_MEMBERS);
+	touch(keepers.path, STEP_DIR_AGENT);
+	touch(keepers.path, STEP_DIR_MEMBERS);
 	touch(keepers.path, "agent.guests");
 	step_dir_unlock(&keepers);
 }
@@ -95,7 +94,7 @@ static void serve_alone(void)
 {
 	if (private_dir_create(&sockets))
 		_exit(1);
-	touch(sockets.path, NODE_KEEPER_AGENT);
+	touch(sockets.path, STEP_DIR_AGENT);
 	touch(sockets.path, "agent.guests");
 }
 
@@ -160,10 +159,10 @@ static void what_others_can_enter_or_own_and_what_is_no_such_directory_stays(voi
 	assert_int_equal(symlink("/tmp", path), 0);
 	snprintf(path, sizeof(path), "%s/flamegrid-attach-1.2", folder);
 	assert_int_equal(mkdir(path, 0700), 0);
-	touch(path, NODE_KEEPER_AGENT);
+	touch(path, STEP_DIR_AGENT);
 	snprintf(path, sizeof(path), "%s/" STEP_DIR_PREFIX "unlocked", folder);
 	assert_int_equal(mkdir(path, 0700), 0);
-	touch(path, NODE_KEEPER_MEMBERS); /* by whoever knows of no lock */
+	touch(path, STEP_DIR_MEMBERS); /* by whoever knows of no lock */
 	snprintf(path, sizeof(path), "%s/" PRIVATE_DIR_PREFIX "abcdef", folder);
 	assert_int_equal(mkdir(path, 0700), 0); /* its maker may be about to lock it */
 	if (geteuid() == 0) {
