@@ -10,6 +10,7 @@
 #include "agent_exchange.h"
 #include "agent_hello.h"
 #include "agent_loop.h"
+#include "agent_state.h"
 #include "batch_builder.h"
 #include "bpf_source.h"
 #include "capability_set.h"

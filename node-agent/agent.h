@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent_status.h"
 #include "bpf_options.h"
 #include "bpf_source.h"
 #include "probe_source.h"
@@ -81,29 +82,7 @@ int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what);
  * a scheduler sent: its processes that end without a goodbye count as that. SIGKILL: whoever ran it is gone, and its
  * processes that run on after agent_stop() count as LEDGER_CUT_OFF. Any thread, also while the loop runs. 0; -EAGAIN:
  * too many at once. */
-#define AGENT_STOP_ALL (-2)
 int agent_stopped(struct agent *agent, int32_t rank, int signal);
-
-struct agent_status {
-	uint64_t processes;         /* ever taken in */
-	uint64_t processes_running; /* not yet seen to end */
-	uint64_t watches;           /* calls of agent_watch() that are done */
-	/* complete ones over all rings: what was in them before a pass began is behind sent_seq after it */
-	uint64_t passes;
-	uint64_t launches, records; /* read from rings */
-	uint64_t samples;           /* of host threads */
-	uint64_t sent_seq, acked_seq;
-	uint64_t refused_guests;
-	uint64_t capturing;    /* processes whose capture is on, or is being ended */
-	bool asked_to_leave;   /* of one that is attached: the user wants it to end */
-	bool reached;          /* somebody at the aggregator's endpoint ever took a connection */
-	bool connected;        /* WELCOME received and not lost since */
-	bool welcomed;         /* ever */
-	uint64_t key_refusals; /* connections that failed because keys do not fit */
-	/* where the aggregator said, once welcomed, that the job's profile is, "": it did not. Borrowed until
-	 * agent_destroy() */
-	const char *profile;
-};
 
 /* A consistent copy; any thread. */
 void agent_status(struct agent *agent, struct agent_status *status);

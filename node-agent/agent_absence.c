@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent_loop.h"
+#include "agent_state.h"
 #include "batch_builder.h"
 #include "guest_listener.h"
 #include "guest_offers.h"

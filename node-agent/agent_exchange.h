@@ -5,7 +5,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "agent.h"
+#include "agent_status.h"
+#include "bpf_source.h"
 #include "proto/key_set.h"
 #include "proto/record_ring.h"
 

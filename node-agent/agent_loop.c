@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent_absence.h"
+#include "agent_state.h"
 #include "batch_builder.h"
 #include "bpf_source.h"
 #include "foreign_call.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "guest_fixture.h"
-#include "node-agent/agent_loop.h"
+#include "node-agent/agent_state.h"
 #include "node-agent/batch_builder.h"
 #include "node-agent/guest_listener.h"
 #include "node-agent/guest_register.h"
