@@ -12,7 +12,6 @@
 
 #include "fair_shares.h"
 
-#define LOOK_MS    20u
 #define PATH_SHOWN 200
 #define NS_PER_S   1000000000ll
 #define NS_PER_MS  1000000ll
@@ -170,7 +169,7 @@ static void wait_a_moment(struct hand *hand)
 	struct timespec until;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += LOOK_MS * NS_PER_MS;
+	until.tv_nsec += FOREIGN_CALL_LOOK_MS * NS_PER_MS;
 	if (until.tv_nsec >= NS_PER_S) {
 		until.tv_nsec -= NS_PER_S;
 		until.tv_sec++;
@@ -188,13 +187,15 @@ static bool wait_for(struct hand *hand, const struct foreign_patience *patience)
 		wait_a_moment(hand);
 		if (hand->has_run)
 			break;
+		const pid_t tid = hand->tid;
+
 		pthread_mutex_unlock(&lock);
-		bool goes_on = !patience->go_on || patience->go_on(patience->context);
-		pthread_mutex_lock(&lock);
 		int64_t now_ns = cpu_time_ns(hand);
-		bool asleep = is_asleep(hand->tid);
-		slept_ms = asleep && now_ns == before_ns ? slept_ms + LOOK_MS : 0;
-		all_ms += asleep ? LOOK_MS : 0;
+		bool asleep = is_asleep(tid);
+		bool goes_on = !patience->go_on || patience->go_on(patience->context, asleep);
+		pthread_mutex_lock(&lock);
+		slept_ms = asleep && now_ns == before_ns ? slept_ms + FOREIGN_CALL_LOOK_MS : 0;
+		all_ms += asleep ? FOREIGN_CALL_LOOK_MS : 0;
 		before_ns = now_ns;
 		uint32_t part = goes_on ? 1 : 4;
 		bool is_over = (slept_ms >= patience->limit_ms / part && slept_ms > 0) ||
@@ -270,7 +271,8 @@ bool foreign_calls_take_line(char line[static FOREIGN_CALL_LINE_MAX])
 	if (hand) {
 		hand->is_said = true;
 		snprintf(line, FOREIGN_CALL_LINE_MAX,
-			 "%s: its file system does not answer; files there have no names until it does",
+			 "%s: its file system does not answer; files there have no names until it "
+			 "does",
 			 *hand->path ? hand->path : "a file of a process");
 	}
 	pthread_mutex_unlock(&lock);

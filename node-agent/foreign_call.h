@@ -14,6 +14,7 @@
 
 #define FOREIGN_CALLS_LEFT_MAX 32u /* hands that are left behind; with so many no call is made */
 #define FOREIGN_CALL_LINE_MAX  320u
+#define FOREIGN_CALL_LOOK_MS   2u  /* a wait that is shorter costs no more than the call itself */
 
 struct foreign_call {
 	/* Made by the hand. Touches nothing that goes while the call is left behind. */
@@ -29,7 +30,9 @@ struct foreign_call {
 /* How long a caller waits. */
 struct foreign_patience {
 	uint32_t limit_ms;            /* in which the hand only slept: it neither ran nor was about to */
-	bool (*go_on)(void *context); /* asked many times a second; false: a quarter of both is enough. NULL: true */
+	/* Called every FOREIGN_CALL_LOOK_MS. asleep: the hand sleeps at this moment. false: a quarter of both limits is
+	 * enough. NULL: true. */
+	bool (*go_on)(void *context, bool asleep);
 	void *context;
 	uint32_t all_ms; /* in which it slept in all: a file system may answer bit by bit. 0: no limit */
 };

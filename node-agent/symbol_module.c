@@ -188,21 +188,37 @@ static int open_shared(void *context, const uint8_t *build_id, uint32_t size,
 	return debug_file_open(&query, file);
 }
 
+/* What all share is taken for an instant, or for a fetch from the network: never while a file of a job is read. false:
+ * somebody else has it. */
+static bool take_shared(struct symbol_scope *scope)
+{
+	return !atomic_exchange(&scope->is_taken, true);
+}
+
+static bool fetch(const struct debug_file_query *query, struct symbol_scope *scope,
+		  struct elf_file **debug)
+{
+	if (!scope->debuginfod || query->build_id_size == 0 || !take_shared(scope))
+		return false;
+	int r = debuginfod_source_open(scope->debuginfod, query->build_id, query->build_id_size,
+				       debug);
+	scope->is_taken = false;
+	return r == 0;
+}
+
 /* The debug file on this machine, else what the file brings along, else the network's. Returns
  * whether it is one that DWARF may be in. */
-static bool open_debug(struct symbol_module *module, bool wants_dwarf,
-		       struct debuginfod_source *network, struct elf_file **debug)
+static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
+		       struct elf_file **debug)
 {
 	const struct debug_file_query query = query_of(module);
 
 	if (debug_file_open(&query, debug) == 0)
 		return true;
 	bool has_mini = module->file && mini_debuginfo_open(module->file, debug) == 0;
-	if (!network || (has_mini && !wants_dwarf) || query.build_id_size == 0)
-		return false;
-
 	struct elf_file *fetched;
-	if (debuginfod_source_open(network, query.build_id, query.build_id_size, &fetched))
+
+	if (!may_fetch || (has_mini && !wants_dwarf) || !fetch(&query, module->scope, &fetched))
 		return false;
 	elf_file_close(*debug);
 	*debug = fetched;
@@ -220,52 +236,56 @@ static uid_t owner_of(const struct symbol_module *module, struct elf_file *debug
 	return is_of_root ? SYMBOL_CACHE_ROOT : module->place.owner;
 }
 
-static void load_table(struct symbol_module *module, struct symbol_cache *cache)
+static void load_table(struct symbol_module *module)
 {
 	const struct symbolizer_module *place = &module->place;
+	struct symbol_scope *scope = module->scope;
+	struct symbol_cache *cache = scope->cache;
 
-	if (!cache || build_id_size(module) == 0)
+	if (!cache || build_id_size(module) == 0 || !take_shared(scope))
 		return;
 	if (symbol_cache_load(cache, SYMBOL_CACHE_ROOT, place->build_id, place->build_id_size,
 			      &module->table) &&
 	    place->owner != SYMBOL_CACHE_ROOT)
 		symbol_cache_load(cache, place->owner, place->build_id, place->build_id_size,
 				  &module->table);
+	scope->is_taken = false;
 }
 
 /* A poor table, without what the debug file says, is not worth keeping: the debug file may come. */
-static void build_table(struct symbol_module *module, struct symbol_cache *cache,
-			struct elf_file *debug)
+static void build_table(struct symbol_module *module, struct elf_file *debug)
 {
 	struct elf_file *const files[] = {module->file, debug};
+	struct symbol_scope *scope = module->scope;
 
 	if (symbol_table_create(files, 2, &module->table))
 		return;
-	if (cache && build_id_size(module) > 0 &&
-	    symbol_table_count(module->table) >= module->scope->cached_symbols_min &&
-	    (debug || elf_file_has_symtab(module->file)))
-		symbol_cache_store(cache, owner_of(module, debug), module->place.build_id,
-				   build_id_size(module), module->table);
+	if (!scope->cache || build_id_size(module) == 0 ||
+	    symbol_table_count(module->table) < scope->cached_symbols_min ||
+	    !(debug || elf_file_has_symtab(module->file)))
+		return;
+	uid_t owner = owner_of(module, debug);
+	if (!take_shared(scope))
+		return;
+	symbol_cache_store(scope->cache, owner, module->place.build_id, build_id_size(module),
+			   module->table);
+	scope->is_taken = false;
 }
 
 /* With what all share, as far as it is free. Sets what is open for the lines of its functions. */
-static void read_names(struct symbol_module *module, bool has_shared, bool wants_dwarf,
-		       bool may_fetch, struct elf_file **debug, bool *may_have_dwarf)
+static void read_names(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
+		       struct elf_file **debug, bool *may_have_dwarf)
 {
-	const struct symbol_scope *scope = module->scope;
-	struct symbol_cache *cache = has_shared ? scope->cache : NULL;
 	struct elf_file *file = module->file;
 	bool is_image = file && elf_file_fd(file) < 0;
 
 	if (!is_image)
-		load_table(module, cache);
+		load_table(module);
 	bool wants_symbols = !module->table && !(file && elf_file_has_symtab(file));
 	if (!is_image && (wants_symbols || wants_dwarf))
-		*may_have_dwarf =
-			open_debug(module, wants_dwarf,
-				   has_shared && may_fetch ? scope->debuginfod : NULL, debug);
+		*may_have_dwarf = open_debug(module, wants_dwarf, may_fetch, debug);
 	if (!module->table)
-		build_table(module, cache, *debug);
+		build_table(module, *debug);
 }
 
 static void load(struct symbol_module *module, bool may_fetch)
@@ -274,12 +294,9 @@ static void load(struct symbol_module *module, bool may_fetch)
 	struct elf_file *file = module->file, *debug = NULL;
 	bool wants_dwarf = scope->inlines && !(file && elf_file_has_dwarf(file));
 	bool may_have_dwarf = false, kept = false;
-	bool has_shared = pthread_mutex_trylock(&scope->shared_lock) == 0;
 
 	module->loaded = true;
-	read_names(module, has_shared, wants_dwarf, may_fetch, &debug, &may_have_dwarf);
-	if (has_shared)
-		pthread_mutex_unlock(&scope->shared_lock);
+	read_names(module, wants_dwarf, may_fetch, &debug, &may_have_dwarf);
 	if (scope->inlines && file && !wants_dwarf)
 		kept = inline_frames_create(file, open_shared, module, &module->inlines) == 0;
 	if (!kept)

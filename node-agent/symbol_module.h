@@ -3,7 +3,6 @@
 #ifndef SYMBOL_MODULE_H
 #define SYMBOL_MODULE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +18,8 @@ struct symbol_scope {
 	bool inlines;
 	const char *debug_directory; /* NULL: the usual one */
 	uint32_t cached_symbols_min;
-	pthread_mutex_t shared_lock; /* of these two; whoever finds it taken goes without them */
-	struct symbol_cache *cache;  /* NULL: none */
+	atomic_bool is_taken;       /* the next two are in use; who comes then goes without them */
+	struct symbol_cache *cache; /* NULL: none */
 	struct debuginfod_source *debuginfod; /* NULL: none */
 	atomic_uint nr_open;                  /* files that modules hold open */
 	uint32_t max_open;

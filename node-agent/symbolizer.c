@@ -19,33 +19,21 @@
 #include "module_call.h"
 #include "symbol_cache.h"
 #include "symbol_module.h"
+#include "symbol_queue.h"
 #include "text_arena.h"
+#include "turn_lock.h"
 
 #define DEBUGINFOD_LIMIT_MS 20000u
-#define CACHED_SYMBOLS_MIN  5000u  /* making fewer takes less than reading them is worth */
-#define RESULTS_KEPT_MAX    256u   /* places for answers that are kept while none is awaited */
+#define CACHED_SYMBOLS_MIN  5000u /* making fewer takes less than reading them is worth */
+#define RESULTS_KEPT_MAX    256u  /* places for answers that are kept while none is awaited */
 #define OPEN_FILES_MAX      512u
+#define WORKERS_MAX         32u /* each waits for files of one user */
 #define FILE_LIMIT_MS       2000u
-#define FILE_SLOW_MS        60000u /* for one file that answers slowly: others wait */
+#define FILE_SLOW_MS        60000u /* for one file that answers slowly */
 
-struct request {
-	uint32_t frame_id, module_id;
-	uint64_t vaddr;
-};
-
-/* A growing array; both sides hand whole arrays over, so that the lock is held for an instant. */
-struct requests {
-	struct request *items; /* owns */
-	size_t count, max;
-};
-
+/* A growing array; the worker hands it over whole, so that the lock is held for an instant. */
 struct results {
 	struct symbolizer_result *items; /* owns */
-	size_t count, max;
-};
-
-struct places {
-	struct symbolizer_module *items; /* owns, and each path */
 	size_t count, max;
 };
 
@@ -57,42 +45,102 @@ struct module_slot {
 	uid_t user;
 };
 
-/* What only the worker touches while it runs. */
+/* What only the worker that has the turn touches. */
 struct work {
 	struct symbol_scope scope; /* owns cache and debuginfod; calls use it, too */
 	struct module_slot *slots; /* owns; module_id < nr_slots */
 	uint32_t nr_slots;
 	uint32_t file_limit_ms;
-	struct text_arena *texts; /* owns */
-	char *debug_directory;    /* owns */
+	struct text_arena *texts;  /* owns */
+	char *debug_directory;     /* owns */
 	struct module_call *spare; /* owns; for the next call; NULL: it makes one */
 	char text[MODULE_CALL_TEXT_MAX];
 };
 
+/* Workers take turns: one of them works, and keeps the turn while a file of its line is read. Once whoever reads it
+ * sleeps, the file system may take its time, and the turn goes to another worker, which serves another user. */
 struct symbolizer {
-	pthread_t thread;
 	int event_fd;
 	uint64_t nr_requested, nr_collected; /* loop only */
 	struct results taken;                /* loop only */
 	size_t taken_at;
-	struct work work; /* worker only */
+	struct work work; /* of who has the turn */
+	struct turn_lock turn;
 	atomic_bool stop;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	struct requests waiting;
-	struct places places; /* to be opened; before any request that waits */
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t wake, ended;
+	uint32_t nr_workers, nr_idle;
+	struct symbol_queue queue;
 	struct results done;
 };
 
-/* ---- the worker -------------------------------------------------------------------------------- */
+struct worker {
+	struct symbolizer *symbolizer;
+	struct symbol_line *line; /* that it serves */
+	bool has_turn;
+};
 
-static void free_places(struct places *places)
+/* ---- turns --------------------------------------------------------------------------------------- */
+
+static void take_turn(struct worker *worker)
 {
-	for (size_t i = 0; i < places->count; i++)
-		free((char *)places->items[i].path);
-	free(places->items);
-	*places = (struct places){0};
+	turn_lock_take(&worker->symbolizer->turn);
+	worker->has_turn = true;
 }
+
+static void *work(void *argument);
+
+/* With the lock. Without a thread, those that are there serve all, one after the other. */
+static int start_worker(struct symbolizer *symbolizer)
+{
+	pthread_t thread;
+	int r = -pthread_create(&thread, NULL, work, symbolizer);
+
+	symbolizer->nr_workers += r == 0;
+	return r;
+}
+
+/* With the lock. Somebody has to serve what waits, unless whoever has the turn will. */
+static void call_worker(struct symbolizer *symbolizer)
+{
+	if (!turn_lock_is_free(&symbolizer->turn) || !symbol_queue_waits(&symbolizer->queue))
+		return;
+	if (symbolizer->nr_idle > 0)
+		pthread_cond_signal(&symbolizer->wake);
+	else if (symbolizer->nr_workers < WORKERS_MAX)
+		start_worker(symbolizer);
+}
+
+static void give_turn(struct worker *worker)
+{
+	struct symbolizer *symbolizer = worker->symbolizer;
+
+	worker->has_turn = false;
+	turn_lock_give(&symbolizer->turn);
+	pthread_mutex_lock(&symbolizer->lock);
+	call_worker(symbolizer);
+	pthread_mutex_unlock(&symbolizer->lock);
+}
+
+static bool is_wanted(void *context)
+{
+	const struct symbolizer *symbolizer = context;
+
+	return !symbolizer->stop;
+}
+
+/* While a file of its line is read. false: it is not wanted any more. */
+static bool let_others(void *context, bool asleep)
+{
+	struct worker *worker = context;
+
+	/* Who fetches a file from the network keeps the turn: others would have to do without. */
+	if (asleep && worker->has_turn && !worker->symbolizer->work.scope.is_taken)
+		give_turn(worker);
+	return is_wanted(worker->symbolizer);
+}
+
+/* ---- the worker -------------------------------------------------------------------------------- */
 
 /* The place of the module of that id, with a module, until the next call. NULL: out of memory. */
 static struct module_slot *make_slot(struct work *work, uint32_t module_id)
@@ -103,8 +151,7 @@ static struct module_slot *make_slot(struct work *work, uint32_t module_id)
 
 		if (!slots)
 			return NULL;
-		memset(slots + work->nr_slots, 0,
-		       (nr_slots - work->nr_slots) * sizeof(*slots));
+		memset(slots + work->nr_slots, 0, (nr_slots - work->nr_slots) * sizeof(*slots));
 		work->slots = slots;
 		work->nr_slots = nr_slots;
 	}
@@ -124,12 +171,14 @@ static bool is_free(struct module_slot *slot)
 	return !slot->left && !slot->is_busy;
 }
 
+static bool open_meanwhile(void *context, bool asleep);
+
 /* Takes the call. true: it was made and has come back, and is the caller's; else it is nobody's, or the slot's. */
-static bool make_call(struct symbolizer *symbolizer, uint32_t module_id, struct module_call *call,
-		      bool (*go_on)(void *context))
+static bool make_call(struct worker *worker, uint32_t module_id, struct module_call *call)
 {
-	struct work *work = &symbolizer->work;
-	const struct foreign_patience patience = {work->file_limit_ms, go_on, symbolizer,
+	struct work *work = &worker->symbolizer->work;
+	const struct foreign_patience patience = {work->file_limit_ms,
+						  call->opens ? let_others : open_meanwhile, worker,
 						  FILE_SLOW_MS};
 
 	call->module = work->slots[module_id].module;
@@ -137,6 +186,8 @@ static bool make_call(struct symbolizer *symbolizer, uint32_t module_id, struct 
 	call->call.user = work->slots[module_id].user;
 	work->slots[module_id].is_busy = true;
 	int r = foreign_call_make(&call->call, &patience);
+	if (!worker->has_turn)
+		take_turn(worker);
 	work->slots[module_id].is_busy = false; /* there may be more of them by now */
 	if (r == -ETIMEDOUT)
 		work->slots[module_id].left = call;
@@ -149,16 +200,14 @@ static bool make_call(struct symbolizer *symbolizer, uint32_t module_id, struct 
 static uint64_t device_of(const struct symbolizer_module *place)
 {
 	bool asks = place->pid > 0 && fair_shares_trust(place->owner);
-	uint64_t device =
-		asks ? job_file_device_mapped(place->pid, place->start, place->end) : 0;
+	uint64_t device = asks ? job_file_device_mapped(place->pid, place->start, place->end) : 0;
 
 	return device ? device : foreign_file_key(place->path);
 }
 
-static void open_place(struct symbolizer *symbolizer, const struct symbolizer_module *place,
-		       bool (*go_on)(void *context))
+static void open_place(struct worker *worker, const struct symbolizer_module *place)
 {
-	struct work *work = &symbolizer->work;
+	struct work *work = &worker->symbolizer->work;
 	struct module_slot *slot = make_slot(work, place->module_id);
 	struct module_call *call = slot && is_free(slot) ? module_call_take(&work->spare) : NULL;
 
@@ -171,34 +220,36 @@ static void open_place(struct symbolizer *symbolizer, const struct symbolizer_mo
 	call->path = strdup(place->path);
 	call->place.path = call->path;
 	call->call.path = call->path;
-	if (!call->path || make_call(symbolizer, place->module_id, call, go_on))
+	if (!call->path || make_call(worker, place->module_id, call))
 		module_call_give(&work->spare, call);
 }
 
-static bool is_wanted(void *context)
+/* The next file of its line. false: none waits. */
+static bool open_next(struct worker *worker)
 {
-	const struct symbolizer *symbolizer = context;
+	struct symbolizer_module place;
 
-	return !symbolizer->stop;
+	pthread_mutex_lock(&worker->symbolizer->lock);
+	bool found = symbol_line_place(worker->line, &place);
+	pthread_mutex_unlock(&worker->symbolizer->lock);
+	if (!found)
+		return false;
+	if (!worker->has_turn)
+		take_turn(worker);
+	open_place(worker, &place);
+	free((char *)place.path);
+	return true;
 }
 
-/* Opens what waits to be opened: files go when their processes do, names can wait. */
-static void open_waiting(struct symbolizer *symbolizer)
+/* What is read may take long, from the network for one. The line's files are opened meanwhile: they go when their
+ * processes do, while names can wait. */
+static bool open_meanwhile(void *context, bool asleep)
 {
-	pthread_mutex_lock(&symbolizer->lock);
-	struct places places = symbolizer->places;
-	symbolizer->places = (struct places){0};
-	pthread_mutex_unlock(&symbolizer->lock);
-	for (size_t i = 0; i < places.count && !symbolizer->stop; i++)
-		open_place(symbolizer, &places.items[i], is_wanted);
-	free_places(&places);
-}
+	struct worker *worker = context;
 
-/* What is read may take long, from the network for one: files are opened meanwhile. */
-static bool open_meanwhile(void *context)
-{
-	open_waiting(context);
-	return is_wanted(context);
+	while (!worker->symbolizer->stop && open_next(worker))
+		;
+	return let_others(worker, asleep);
 }
 
 static const char *keep_text(struct work *work, const char *name, bool is_in_text)
@@ -206,9 +257,9 @@ static const char *keep_text(struct work *work, const char *name, bool is_in_tex
 	return is_in_text && name ? text_arena_add(work->texts, name, strlen(name)) : name;
 }
 
-static const char *look_up(struct symbolizer *symbolizer, const struct request *request)
+static const char *look_up(struct worker *worker, const struct symbol_request *request)
 {
-	struct work *work = &symbolizer->work;
+	struct work *work = &worker->symbolizer->work;
 	struct module_slot *slot =
 		request->module_id < work->nr_slots ? &work->slots[request->module_id] : NULL;
 	bool is_in_text;
@@ -222,7 +273,7 @@ static const char *look_up(struct symbolizer *symbolizer, const struct request *
 	if (!call)
 		return NULL;
 	call->vaddr = request->vaddr;
-	if (!make_call(symbolizer, request->module_id, call, open_meanwhile))
+	if (!make_call(worker, request->module_id, call))
 		return NULL;
 	const char *name = keep_text(work, call->name, call->is_in_text);
 	module_call_give(&work->spare, call);
@@ -239,11 +290,12 @@ static void raise_event(struct symbolizer *symbolizer)
 
 /* Room for the answers is made before the question is taken, by symbolizer_request(): an answer
  * can't get lost. */
-static void answer(struct symbolizer *symbolizer, const struct request *request)
+static void answer(struct worker *worker, const struct symbol_request *request)
 {
+	struct symbolizer *symbolizer = worker->symbolizer;
 	const struct work *work = &symbolizer->work;
 	struct symbolizer_result result = {.frame_id = request->frame_id,
-					   .name = look_up(symbolizer, request)};
+					   .name = look_up(worker, request)};
 
 	if (request->module_id < work->nr_slots)
 		result.owner = work->slots[request->module_id].user;
@@ -256,39 +308,56 @@ static void answer(struct symbolizer *symbolizer, const struct request *request)
 		raise_event(symbolizer);
 }
 
-/* false: it was stopped. The requests that wait are then in *batch, whose array is used again. */
-static bool wait_for_requests(struct symbolizer *symbolizer, struct requests *batch)
+static void answer_next(struct worker *worker)
 {
-	if (batch->max > RESULTS_KEPT_MAX) {
-		free(batch->items);
-		*batch = (struct requests){0};
-	}
-	struct requests empty = {.items = batch->items, .max = batch->max};
+	struct symbolizer *symbolizer = worker->symbolizer;
+	struct symbol_request request;
+	bool begins;
 
 	pthread_mutex_lock(&symbolizer->lock);
-	while (!symbolizer->stop && symbolizer->waiting.count == 0 && symbolizer->places.count == 0)
-		pthread_cond_wait(&symbolizer->wake, &symbolizer->lock);
-	*batch = symbolizer->waiting;
-	symbolizer->waiting = empty;
+	bool found = symbol_line_request(worker->line, &request, &begins);
 	pthread_mutex_unlock(&symbolizer->lock);
-	return !symbolizer->stop;
+	if (!found)
+		return;
+	symbolizer->work.scope.pass += begins;
+	answer(worker, &request);
+}
+
+/* With the lock. NULL: the worker is to end, since all are, or another one waits. */
+static struct symbol_line *wait_for_line(struct symbolizer *symbolizer)
+{
+	struct symbol_line *line = NULL;
+
+	while (!symbolizer->stop && !(line = symbol_queue_take(&symbolizer->queue)) &&
+	       symbolizer->nr_idle == 0) {
+		symbolizer->nr_idle++;
+		pthread_cond_wait(&symbolizer->wake, &symbolizer->lock);
+		symbolizer->nr_idle--;
+	}
+	return line;
 }
 
 static void *work(void *argument)
 {
 	struct symbolizer *symbolizer = argument;
-	struct requests batch = {0};
+	struct worker worker = {.symbolizer = symbolizer};
 
+	pthread_detach(pthread_self());
 	pthread_setname_np(pthread_self(), "symbolizer");
-	while (wait_for_requests(symbolizer, &batch)) {
-		symbolizer->work.scope.pass++;
-		open_waiting(symbolizer);
-		for (size_t i = 0; i < batch.count && !symbolizer->stop; i++) {
-			open_waiting(symbolizer);
-			answer(symbolizer, &batch.items[i]);
-		}
+	pthread_mutex_lock(&symbolizer->lock);
+	while ((worker.line = wait_for_line(symbolizer))) {
+		pthread_mutex_unlock(&symbolizer->lock);
+		/* One thing, so that no user waits for all of another's. */
+		take_turn(&worker);
+		if (!open_next(&worker))
+			answer_next(&worker);
+		give_turn(&worker);
+		pthread_mutex_lock(&symbolizer->lock);
+		symbol_queue_give(&symbolizer->queue, worker.line);
 	}
-	free(batch.items);
+	symbolizer->nr_workers--;
+	pthread_cond_signal(&symbolizer->ended);
+	pthread_mutex_unlock(&symbolizer->lock);
 	return NULL;
 }
 
@@ -312,7 +381,6 @@ static void destroy_work(struct work *work)
 	module_call_destroy(work->spare);
 	symbol_cache_destroy(work->scope.cache);
 	debuginfod_source_destroy(work->scope.debuginfod);
-	pthread_mutex_destroy(&work->scope.shared_lock);
 	text_arena_destroy(work->texts);
 	free(work->debug_directory);
 }
@@ -323,13 +391,14 @@ static void destroy(struct symbolizer *symbolizer)
 	if (has_left(&symbolizer->work))
 		return;
 	destroy_work(&symbolizer->work);
-	free_places(&symbolizer->places);
-	free(symbolizer->waiting.items);
+	symbol_queue_fini(&symbolizer->queue);
 	free(symbolizer->done.items);
 	free(symbolizer->taken.items);
 	if (symbolizer->event_fd >= 0)
 		close(symbolizer->event_fd);
 	pthread_cond_destroy(&symbolizer->wake);
+	turn_lock_fini(&symbolizer->turn);
+	pthread_cond_destroy(&symbolizer->ended);
 	pthread_mutex_destroy(&symbolizer->lock);
 	free(symbolizer);
 }
@@ -350,7 +419,6 @@ static int prepare_work(struct symbolizer *symbolizer, const struct symbolizer_o
 	struct symbol_scope *scope = &work->scope;
 	uint32_t limit_ms = options->debuginfod_limit_ms;
 
-	pthread_mutex_init(&scope->shared_lock, NULL);
 	work->file_limit_ms = options->file_limit_ms ? options->file_limit_ms : FILE_LIMIT_MS;
 	work->texts = text_arena_create();
 	if (!work->texts)
@@ -384,10 +452,12 @@ int symbolizer_start(const struct symbolizer_options *options, struct symbolizer
 		return -ENOMEM;
 	pthread_mutex_init(&new_symbolizer->lock, NULL);
 	pthread_cond_init(&new_symbolizer->wake, NULL);
+	turn_lock_init(&new_symbolizer->turn);
+	pthread_cond_init(&new_symbolizer->ended, NULL);
 	new_symbolizer->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int r = new_symbolizer->event_fd < 0 ? -errno : prepare_work(new_symbolizer, options);
 	if (r == 0)
-		r = -pthread_create(&new_symbolizer->thread, NULL, work, new_symbolizer);
+		r = start_worker(new_symbolizer);
 	if (r) {
 		destroy(new_symbolizer);
 		return r;
@@ -402,11 +472,6 @@ void symbolizer_stop(struct symbolizer *symbolizer, uint32_t wait_ms)
 
 	if (!symbolizer)
 		return;
-	pthread_mutex_lock(&symbolizer->lock);
-	symbolizer->stop = true;
-	pthread_cond_signal(&symbolizer->wake);
-	pthread_mutex_unlock(&symbolizer->lock);
-
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += wait_ms / 1000;
 	until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
@@ -414,10 +479,16 @@ void symbolizer_stop(struct symbolizer *symbolizer, uint32_t wait_ms)
 		until.tv_sec++;
 		until.tv_nsec -= 1000000000;
 	}
-	if (pthread_timedjoin_np(symbolizer->thread, NULL, &until) == 0)
+	pthread_mutex_lock(&symbolizer->lock);
+	symbolizer->stop = true;
+	pthread_cond_broadcast(&symbolizer->wake);
+	while (symbolizer->nr_workers > 0 &&
+	       pthread_cond_timedwait(&symbolizer->ended, &symbolizer->lock, &until) == 0)
+		;
+	uint32_t nr_left = symbolizer->nr_workers;
+	pthread_mutex_unlock(&symbolizer->lock);
+	if (nr_left == 0)
 		destroy(symbolizer);
-	else
-		pthread_detach(symbolizer->thread);
 }
 
 int symbolizer_fd(const struct symbolizer *symbolizer)
@@ -427,36 +498,12 @@ int symbolizer_fd(const struct symbolizer *symbolizer)
 
 /* ---- the loop's side --------------------------------------------------------------------------- */
 
-/* Takes place->path on success. */
-static int push_place(struct places *places, const struct symbolizer_module *place)
-{
-	if (places->count == places->max) {
-		size_t max = places->max * 2 + 16;
-		struct symbolizer_module *items = realloc(places->items, max * sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		places->items = items;
-		places->max = max;
-	}
-	places->items[places->count++] = *place;
-	return 0;
-}
-
 int symbolizer_add_module(struct symbolizer *symbolizer, const struct symbolizer_module *module)
 {
-	struct symbolizer_module place = *module;
-	char *path = strndup(module->path, PATH_MAX - 1);
-
-	if (!path)
-		return -ENOMEM;
-	place.path = path;
 	pthread_mutex_lock(&symbolizer->lock);
-	int r = push_place(&symbolizer->places, &place);
-	pthread_cond_signal(&symbolizer->wake);
+	int r = symbol_queue_add_place(&symbolizer->queue, module);
+	call_worker(symbolizer);
 	pthread_mutex_unlock(&symbolizer->lock);
-	if (r)
-		free(path);
 	return r;
 }
 
@@ -472,33 +519,18 @@ static int reserve_results(struct results *results, size_t max)
 	return 0;
 }
 
-static int push_request(struct requests *requests, const struct request *request)
-{
-	if (requests->count == requests->max) {
-		size_t max = requests->max * 2 + 64;
-		struct request *items = realloc(requests->items, max * sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		requests->items = items;
-		requests->max = max;
-	}
-	requests->items[requests->count++] = *request;
-	return 0;
-}
-
 int symbolizer_request(struct symbolizer *symbolizer, uint32_t frame_id, uint32_t module_id,
 		       uint64_t vaddr)
 {
-	struct request request = {frame_id, module_id, vaddr};
+	const struct symbol_request request = {frame_id, module_id, vaddr};
 	uint64_t open = symbolizer->nr_requested + 1 - symbolizer->nr_collected;
 
 	pthread_mutex_lock(&symbolizer->lock);
 	int r = open <= symbolizer->done.max ? 0
 					     : reserve_results(&symbolizer->done, open * 2 + 64);
 	if (r == 0)
-		r = push_request(&symbolizer->waiting, &request);
-	pthread_cond_signal(&symbolizer->wake);
+		r = symbol_queue_add_request(&symbolizer->queue, &request);
+	call_worker(symbolizer);
 	pthread_mutex_unlock(&symbolizer->lock);
 	if (r == 0)
 		symbolizer->nr_requested++;

@@ -1,7 +1,7 @@
-/* Names for frames, found by one worker thread, so that a slow disk or a large symbol table never
- * holds up the loop. Files are read by foreign calls (foreign_call.h): one whose file system does not answer has no
- * names, and the others wait for it once. start, stop, add_module, request and collect are called by the agent loop
- * only; the worker touches nothing else. */
+/* Names for frames, found by worker threads, so that a slow disk or a large symbol table never holds up the loop. One of
+ * them works at a time; further ones serve other users while a file of one user is waited for. Files are read by foreign
+ * calls (foreign_call.h): one whose file system does not answer has no names. start, stop, add_module, request and
+ * collect are called by the agent loop only; the workers touch nothing else. */
 #ifndef SYMBOLIZER_H
 #define SYMBOLIZER_H
 
@@ -24,11 +24,11 @@ struct symbolizer_options {
 	uint32_t file_limit_ms; /* for which a file system may leave a file unanswered; 0: 2,000 */
 };
 
-/* Starts the worker. 0 or -errno; on error *symbolizer is NULL. */
+/* Starts a worker. 0 or -errno; on error *symbolizer is NULL. */
 int symbolizer_start(const struct symbolizer_options *options, struct symbolizer **symbolizer);
 
-/* Ends the worker and frees everything; requests not yet answered are forgotten. A worker that takes more than wait_ms
- * is left behind with its memory, and so is the memory while a file that was read does not answer. Accepts NULL. */
+/* Ends the workers and frees everything; requests not yet answered are forgotten. A worker that takes more than wait_ms
+ * is left behind with all memory, and so is the memory while a file that was read does not answer. Accepts NULL. */
 void symbolizer_stop(struct symbolizer *symbolizer, uint32_t wait_ms);
 
 /* Readable while results wait for symbolizer_collect(). */

@@ -135,6 +135,59 @@ static void a_symbolizer_ends_while_a_file_does_not_answer(void **state)
 	stopped_files_unmount(files);
 }
 
+static struct symbolizer_result next_result(struct symbolizer *symbolizer)
+{
+	struct pollfd ready = {.fd = symbolizer_fd(symbolizer), .events = POLLIN};
+	struct symbolizer_result result;
+
+	while (symbolizer_collect(symbolizer, &result, 1) == 0)
+		assert_int_equal(poll(&ready, 1, WAIT_MS), 1);
+	return result;
+}
+
+/* Whatever time a file system takes, the files of its user alone wait for it: opening the one, finding names in the
+ * other. */
+static void names_of_other_users_do_not_wait_for_a_file_that_is_slow(void **state)
+{
+	const struct symbolizer_options options = {.file_limit_ms = 3600000};
+	uint64_t vaddr = vaddr_of((const void *)(uintptr_t)gnu_get_libc_version);
+	struct stopped_files *files = stopped_files_mount(library);
+	struct symbolizer_module slow = module_at(1, stopped_files_path(files));
+	struct symbolizer_module known = module_at(2, stopped_files_path(files));
+	struct symbolizer_module good = module_at(3, library), late = module_at(4, library);
+	struct symbolizer_module next = module_at(5, library);
+	struct symbolizer *symbolizer;
+
+	(void)state;
+	slow.owner = late.owner = OTHER_USER;
+	good.owner = OTHER_USER - 1;
+	assert_int_equal(symbolizer_start(&options, &symbolizer), 0);
+	assert_int_equal(symbolizer_add_module(symbolizer, &known), 0);
+	assert_int_equal(symbolizer_add_module(symbolizer, &next), 0);
+	assert_int_equal(symbolizer_request(symbolizer, 1, 5, vaddr), 0);
+	assert_int_equal(next_result(symbolizer).frame_id, 1); /* both files are open by then */
+	assert_int_equal(symbolizer_add_module(symbolizer, &good), 0);
+
+	stopped_files_stop(files);
+	assert_int_equal(symbolizer_add_module(symbolizer, &slow), 0);
+	assert_int_equal(symbolizer_add_module(symbolizer, &late), 0);
+	assert_int_equal(symbolizer_request(symbolizer, 2, 4, vaddr), 0);
+	assert_int_equal(symbolizer_request(symbolizer, 3, 2, vaddr), 0);
+	for (uint32_t id = 10; id < 20; id++) {
+		assert_int_equal(symbolizer_request(symbolizer, id, 3, vaddr), 0);
+		struct symbolizer_result result = next_result(symbolizer);
+
+		assert_int_equal(result.frame_id, id);
+		assert_string_equal(result.name, "gnu_get_libc_version");
+	}
+	assert_false(symbolizer_idle(symbolizer));
+	stopped_files_go_on(files);
+	while (!symbolizer_idle(symbolizer))
+		assert_string_equal(next_result(symbolizer).name, "gnu_get_libc_version");
+	symbolizer_stop(symbolizer, WAIT_MS);
+	stopped_files_unmount(files);
+}
+
 /* ---- what the agent's loop reads ----------------------------------------------------------------- */
 
 static void the_loop_goes_on_without_the_module(void **state)
@@ -403,6 +456,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_other_files_come_while_one_does_not_answer),
 		cmocka_unit_test(a_symbolizer_ends_while_a_file_does_not_answer),
+		cmocka_unit_test(names_of_other_users_do_not_wait_for_a_file_that_is_slow),
 		cmocka_unit_test(the_loop_goes_on_without_the_module),
 		cmocka_unit_test(the_loop_goes_on_where_a_disk_is_none_any_more),
 		cmocka_unit_test(the_loop_goes_on_without_a_command),

@@ -170,11 +170,12 @@ static void run_dripping(struct foreign_call *call)
 }
 
 /* Between two drops there are looks that find the hand asleep. */
-static bool drip(void *context)
+static bool drip(void *context, bool asleep)
 {
 	struct dripping_call *dripping = context;
 	uint64_t drop = dripping->looks++ < DROPS_MAX ? 1 : DROPS_MAX;
 
+	(void)asleep;
 	if (dripping->looks % 3 == 0)
 		assert_int_equal(write(dripping->slow.gate, &drop, sizeof(drop)), sizeof(drop));
 	return true;
@@ -208,8 +209,9 @@ static void run_busy(struct foreign_call *call)
 		;
 }
 
-static bool count_look(void *context)
+static bool count_look(void *context, bool asleep)
 {
+	(void)asleep;
 	((struct busy_call *)context)->looks++;
 	return true;
 }
@@ -224,9 +226,10 @@ static void a_hand_that_works_is_waited_for(void **state)
 	assert_int_equal(foreign_calls_left(), 0);
 }
 
-static bool is_not_wanted(void *context)
+static bool is_not_wanted(void *context, bool asleep)
 {
 	(void)context;
+	(void)asleep;
 	return false;
 }
 

@@ -1,0 +1,48 @@
+/* What waits for the symbolizer's workers, in one line for each user: files to be opened, and names to be found in them.
+ * One worker at a time serves a line, and lines take turns, so that no user waits for another user's files. Root and our
+ * own user have one line together. The caller holds a lock for each call. */
+#ifndef SYMBOL_QUEUE_H
+#define SYMBOL_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct symbol_line;
+struct symbolizer_module;
+
+struct symbol_request {
+	uint32_t frame_id, module_id;
+	uint64_t vaddr;
+};
+
+/* Embedded; zeroed memory: nothing waits. */
+struct symbol_queue {
+	struct symbol_line *first; /* owns; who comes first has waited the longest */
+	uid_t *owners;             /* owns; of the modules that have an id below nr_owners */
+	uint32_t nr_owners;
+};
+
+void symbol_queue_fini(struct symbol_queue *queue);
+
+/* Copies the place and its path. A module's places are opened before any name is looked for. 0 or -ENOMEM. */
+int symbol_queue_add_place(struct symbol_queue *queue, const struct symbolizer_module *place);
+
+/* Waits in the line of the user who owns the module; without a place, in that of root. 0 or -ENOMEM. */
+int symbol_queue_add_request(struct symbol_queue *queue, const struct symbol_request *request);
+
+/* Something waits that no worker serves. */
+bool symbol_queue_waits(const struct symbol_queue *queue);
+
+/* The first line with something that waits, and that no worker serves; the caller serves it now. NULL: none. */
+struct symbol_line *symbol_queue_take(struct symbol_queue *queue);
+
+/* Takes the line back; what is left in it waits behind all other lines. */
+void symbol_queue_give(struct symbol_queue *queue, struct symbol_line *line);
+
+/* What comes next in a line that the caller serves. false: no such thing waits. The caller owns place->path: free().
+ * *begins: the request is the first of those that waited at one time. */
+bool symbol_line_place(struct symbol_line *line, struct symbolizer_module *place);
+bool symbol_line_request(struct symbol_line *line, struct symbol_request *request, bool *begins);
+
+#endif

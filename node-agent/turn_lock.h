@@ -1,0 +1,25 @@
+/* A lock that whoever has waited for it the longest gets next. Any thread. */
+#ifndef TURN_LOCK_H
+#define TURN_LOCK_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Embedded. */
+struct turn_lock {
+	pthread_mutex_t lock;
+	pthread_cond_t turned;
+	uint64_t turn, next_turn; /* equal: nobody has it */
+};
+
+void turn_lock_init(struct turn_lock *lock);
+void turn_lock_fini(struct turn_lock *lock);
+
+void turn_lock_take(struct turn_lock *lock);
+void turn_lock_give(struct turn_lock *lock);
+
+/* Nobody has it, or waits for it. */
+bool turn_lock_is_free(struct turn_lock *lock);
+
+#endif
