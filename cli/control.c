@@ -259,7 +259,7 @@ static const char *state_name(uint32_t state)
 
 static void print_process(const struct control_process *process)
 {
-	char *command = process->pid ? proc_file_command((pid_t)process->pid) : NULL;
+	char *command = process->pid ? proc_file_command((pid_t)process->pid, NULL) : NULL;
 
 	printf("%-9u %-8s %8u  %s\n", process->pid, state_name(process->state), process->nr_windows,
 	       command ? command : "");

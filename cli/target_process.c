@@ -83,7 +83,7 @@ int target_process_init(struct target_process *target, pid_t pid)
 	if (result < 0)
 		return result == -ENOENT || result == -ESRCH ? -ESRCH : -EACCES;
 	target->has_guest = maps_guest(pid);
-	target->command = proc_file_command(pid);
+	target->command = proc_file_command(pid, NULL);
 	return 0;
 }
 

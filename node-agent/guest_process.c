@@ -18,6 +18,9 @@
 #include "ring_source.h"
 #include "user_shares.h"
 
+#define NOT_READ                                                                                   \
+	"its command line or its rank are not known: its memory could not be read, or not in time"
+
 struct guest_process {
 	const struct guest_process_scope *scope;
 	uint32_t process_id;
@@ -419,6 +422,7 @@ static int send_ledger(struct guest_process *process, uint64_t now_ns)
 	if (!process->last_pass && now_ns - process->ledger_ns < GUEST_PROCESS_LEDGER_INTERVAL_NS)
 		return 0;
 	process->ledger_ns = now_ns;
+	process_description_read_late(process->description);
 	process_placement_look(process->placement, now_ns);
 	int r = send_statistics(process);
 	if (r == 0)
@@ -449,6 +453,8 @@ static int send_end(struct guest_process *process, uint64_t now_ns)
 	/* It runs on without us, and need not wait for what would tell it so. */
 	if (left)
 		ring_source_beat(process->source, 0);
+	if (process_description_is_late(process->description))
+		guest_process_add_notice(process, NOT_READ);
 	if (unclean)
 		process_description_set_state(process->description, PROCESS_UNCLEAN);
 	else if (process->finished)

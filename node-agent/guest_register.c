@@ -148,7 +148,7 @@ void guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
 	if (i == GUEST_REGISTER_MAX)
 		return;
 	struct guest_register_entry *entry = &reg->page->entries[i];
-	char *command = proc_file_command(pid);
+	char *command = proc_file_command(pid, NULL);
 
 	entry->uid = uid;
 	entry->pid = pid;

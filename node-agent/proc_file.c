@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "event_loop.h"
 #include "fair_shares.h"
 #include "foreign_file.h"
 
@@ -18,6 +20,7 @@
 #define STAT_MAX         4096u
 #define STATUS_MAX       16384u
 #define READ_AT_ONCE     65536u
+#define LOOKS_MAX        (PROC_FILE_WAIT_MS / FOREIGN_CALL_LOOK_MS)
 
 static int read_all(int fd, size_t max, char **data, size_t *size)
 {
@@ -91,6 +94,49 @@ static void destroy_reading(struct foreign_call *call)
 	free(call);
 }
 
+/* ---- waiting for the memory of other users' processes ------------------------------------------- */
+
+/* Looks at a hand that slept, as users have taken them in this period. Agents of one process share them. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct fair_shares looks;
+static uint64_t period_end_ns;
+
+static bool may_wait(uid_t user, uint64_t now_ns)
+{
+	pthread_mutex_lock(&lock);
+	if (now_ns >= period_end_ns) {
+		fair_shares_forget(&looks);
+		period_end_ns = now_ns + PROC_FILE_PERIOD_NS;
+	}
+	bool may = looks.total < LOOKS_MAX &&
+		   fair_shares_may_take(&looks, user, LOOKS_MAX - looks.total);
+	pthread_mutex_unlock(&lock);
+	return may;
+}
+
+static bool take_look(void *context, bool asleep)
+{
+	const uid_t *user = context;
+
+	pthread_mutex_lock(&lock);
+	if (asleep)
+		fair_shares_take(&looks, *user);
+	pthread_mutex_unlock(&lock);
+	return true;
+}
+
+/* Any user's process makes the loop read its words, but only one that we watch makes it read the mappings. */
+static int make_call(struct foreign_call *call, const char *name)
+{
+	uid_t user = call->user;
+	const struct foreign_patience patience = {FOREIGN_FILE_WAIT_MS, take_look, &user,
+						  FOREIGN_FILE_WAIT_MS};
+
+	if (strcmp(name, "maps") == 0)
+		return foreign_file_call(call);
+	return may_wait(user, event_loop_now_ns()) ? foreign_call_make(call, &patience) : -EAGAIN;
+}
+
 /* One device for each process. */
 static int read_patiently(pid_t pid, uid_t user, const char *name, size_t max, char **data,
 			  size_t *size)
@@ -110,7 +156,7 @@ static int read_patiently(pid_t pid, uid_t user, const char *name, size_t max, c
 	reading->max = max;
 	snprintf(reading->name, sizeof(reading->name), "%s", name);
 	snprintf(reading->path, sizeof(reading->path), "memory of process %d", (int)pid);
-	int r = foreign_file_call(&reading->call);
+	int r = make_call(&reading->call, name);
 	if (r == -ETIMEDOUT)
 		return r;
 	if (r == 0) {
@@ -198,14 +244,22 @@ bool proc_file_is_alive(pid_t pid, uint64_t start_ticks)
 	return alive;
 }
 
-char *proc_file_command(pid_t pid)
+bool proc_file_is_late(int error)
+{
+	return error == -EAGAIN || error == -ETIMEDOUT || error == -EHOSTDOWN;
+}
+
+char *proc_file_command(pid_t pid, bool *is_late)
 {
 	char *text;
 	size_t size;
+	int r = pid > 0 ? proc_file_read(pid, "cmdline", COMMAND_MAX, &text, &size) : -ESRCH;
 
+	if (is_late)
+		*is_late = proc_file_is_late(r);
 	if (pid <= 0)
 		return NULL;
-	if (proc_file_read(pid, "cmdline", COMMAND_MAX, &text, &size) == 0) {
+	if (r == 0) {
 		while (size > 0 && text[size - 1] == '\0')
 			size--;
 		for (size_t i = 0; i < size; i++)

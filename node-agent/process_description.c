@@ -19,7 +19,10 @@ struct process_description {
 	uint32_t notices[PROCESS_NOTICES_MAX];
 	struct stream_list streams;
 	struct context_list contexts;
+	pid_t pid; /* 0: not visible from here */
 	bool changed;
+	bool has_late_command,
+		has_late_job; /* could not be read yet: the process kept it from us */
 };
 
 static void set_job(struct process_description *description, const struct job_identity *identity)
@@ -45,7 +48,8 @@ void process_description_read_job(struct process_description *description, pid_t
 	size_t size = 0;
 
 	if (pid > 0)
-		proc_file_read(pid, "environ", ENVIRONMENT_MAX, &environment, &size);
+		description->has_late_job = proc_file_is_late(
+			proc_file_read(pid, "environ", ENVIRONMENT_MAX, &environment, &size));
 	if (size) {
 		job_identity_read(environment, size, &identity);
 		set_job(description, &identity);
@@ -55,12 +59,32 @@ void process_description_read_job(struct process_description *description, pid_t
 
 static void read_command(struct process_description *description, pid_t pid)
 {
-	char *command = proc_file_command(pid);
+	char *command = proc_file_command(pid, &description->has_late_command);
 	const char *text = command && *command ? command : "[unknown command]";
+	uint32_t before = description->process.command;
 
 	string_dictionary_intern(description->strings, text, strlen(text),
 				 &description->process.command);
+	description->changed |= description->process.command != before;
 	free(command);
+}
+
+bool process_description_is_late(const struct process_description *description)
+{
+	return description->has_late_command || description->has_late_job;
+}
+
+void process_description_read_late(struct process_description *description)
+{
+	const pid_t pid = description->pid;
+
+	if (!process_description_is_late(description) ||
+	    !proc_file_is_alive(pid, description->process.start_ticks))
+		return;
+	if (description->has_late_command)
+		read_command(description, pid);
+	if (description->has_late_job)
+		process_description_read_job(description, pid);
 }
 
 struct process_description *process_description_create(uint32_t process_id, pid_t pid,
@@ -74,6 +98,7 @@ struct process_description *process_description_create(uint32_t process_id, pid_
 
 	if (!description)
 		return NULL;
+	description->pid = pid;
 	description->strings = strings;
 	description->node_devices = devices;
 	description->changed = true;

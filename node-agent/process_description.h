@@ -23,7 +23,8 @@
 
 struct process_description;
 
-/* pid is the agent's view, 0: not visible from here; the rest is the guest's word. Reads /proc.
+/* pid is the agent's view, 0: not visible from here; the rest is the guest's word. Reads /proc. A process that keeps its
+ * memory from being read has its short name and no rank until process_description_read_late() finds more.
  * strings and devices are borrowed until process_description_destroy() (accepts NULL). NULL: out of
  * memory. */
 struct process_description *process_description_create(uint32_t process_id, pid_t pid,
@@ -35,6 +36,10 @@ void process_description_destroy(struct process_description *description);
 /* Which rank of which job it is, by the environment that /proc has now: it has called exec since, or was in the middle
  * of it. What cannot be read stays. */
 void process_description_read_job(struct process_description *description, pid_t pid);
+
+/* Reads again what the process had kept from being read, if it is still there. */
+void process_description_read_late(struct process_description *description);
+bool process_description_is_late(const struct process_description *description);
 
 /* A device of the process, or a new word on one that is known. Ordinals from RECORD_DEVICES_MAX on
  * are ignored. 0, -ENOSPC or -ENOMEM of the dictionary. */

@@ -93,7 +93,8 @@ static void watch(struct watched_process *process)
 /* Between exec and its arguments there is a moment without. */
 static bool read_command(struct watched_process *process)
 {
-	char *arguments = NULL, *command = process->ended ? NULL : proc_file_command(process->pid);
+	char *arguments = NULL,
+	     *command = process->ended ? NULL : proc_file_command(process->pid, NULL);
 	size_t size = 0;
 
 	if (!command)
@@ -184,7 +185,7 @@ struct guest_process *watched_process_guest(const struct watched_process *proces
 
 uint32_t watched_process_claim(const struct watched_process *process)
 {
-	char *command = proc_file_command(process->pid);
+	char *command = proc_file_command(process->pid, NULL);
 	bool same = (command && process->command && strcmp(command, process->command) == 0) ||
 		    (process->has_exec_id && process->exec_id == process->fork_exec_id) ||
 		    !process->has_command;
@@ -241,9 +242,10 @@ static int introduce(struct watched_process *process)
 	if (r == 0 && process->replaces_guest)
 		r = process_description_add_notice(process->description, NO_GUEST REPLACED,
 						   strlen(NO_GUEST REPLACED));
-	r = r == -ENOMEM ? r : 0;
-	if (r == 0)
-		r = batch_builder_flush_dictionaries(process->scope->builder);
+	if (r == -ENOMEM)
+		return r;
+	process_description_read_late(process->description);
+	r = batch_builder_flush_dictionaries(process->scope->builder);
 	if (r || !process_description_changed(process->description))
 		return r;
 	if (process->process_id == 0)

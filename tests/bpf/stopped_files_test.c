@@ -29,6 +29,7 @@
 #include "node-agent/foreign_file.h"
 #include "node-agent/module_table.h"
 #include "node-agent/proc_file.h"
+#include "node-agent/process_description.h"
 #include "node-agent/remote_memory.h"
 #include "node-agent/stack_dictionary.h"
 #include "node-agent/string_dictionary.h"
@@ -42,6 +43,14 @@
 #define CODE_OFFSET 0x40000 /* in the C library */
 
 static const char *library; /* the C library */
+static uint64_t now_ns = 1;
+
+uint64_t __wrap_event_loop_now_ns(void);
+
+uint64_t __wrap_event_loop_now_ns(void)
+{
+	return now_ns;
+}
 
 static uint64_t vaddr_of(const void *function)
 {
@@ -290,17 +299,21 @@ static void *change_mappings(void *tid)
 
 /* A process of another user whose thread waits for its file with the lock of the mappings, and another thread for the
  * lock: whoever asks for its memory waits behind. *tid is the latter's. */
-static pid_t start_locked(const char *path, _Atomic pid_t *tid)
+static pid_t start_locked(const char *path, uid_t user, _Atomic pid_t *tid)
 {
 	pid_t pid = fork();
 	pthread_t thread;
+	int status;
 
-	if (pid != 0)
+	if (pid != 0) {
+		assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+		assert_true(WIFSTOPPED(status));
 		return pid;
+	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, CODE_OFFSET);
-	if (page == NOT_MAPPED || setresuid(OTHER_USER, OTHER_USER, OTHER_USER) ||
+	if (page == NOT_MAPPED || setresuid(user, user, user) ||
 	    prctl(PR_SET_DUMPABLE, 1) || raise(SIGSTOP) ||
 	    pthread_create(&thread, NULL, read_own_memory, page))
 		_exit(1);
@@ -319,32 +332,113 @@ static bool waits_for_lock(pid_t tid)
 	return size > 0 && strstr(text, ") D ");
 }
 
+/* Lets it go on, and waits until its memory cannot be read. */
+static void lock_memory(pid_t pid, _Atomic pid_t *tid)
+{
+	assert_int_equal(kill(pid, SIGCONT), 0);
+	for (int in_a_row = 0; in_a_row < 1000; sched_yield())
+		in_a_row = atomic_load(tid) && waits_for_lock(atomic_load(tid)) ? in_a_row + 1 : 0;
+}
+
+static void end_locked(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+}
+
+static _Atomic pid_t *share_tids(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(page, NOT_MAPPED);
+	return page;
+}
+
 static void the_loop_goes_on_without_a_command(void **state)
 {
-	_Atomic pid_t *tid =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int status;
+	struct string_dictionary *strings = string_dictionary_create();
+	_Atomic pid_t *tid = share_tids();
+	struct message message;
+	uint32_t name, command;
 
 	(void)state;
 	vaddr_of((const void *)(uintptr_t)gnu_get_libc_version);
 	struct stopped_files *files = stopped_files_mount(library);
-	pid_t pid = start_locked(stopped_files_path(files), tid);
-	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-	assert_true(WIFSTOPPED(status));
+	pid_t pid = start_locked(stopped_files_path(files), OTHER_USER, tid);
 	stopped_files_stop(files);
-	assert_int_equal(kill(pid, SIGCONT), 0);
-	for (int in_a_row = 0; in_a_row < 1000; sched_yield())
-		in_a_row = atomic_load(tid) && waits_for_lock(atomic_load(tid)) ? in_a_row + 1 : 0;
+	lock_memory(pid, tid);
 
-	char *command = proc_file_command(pid);
-	assert_string_equal(command, "stopped_files_t");
-	free(command);
+	const struct guest_hello hello = {.pid = (uint32_t)pid};
+	struct process_description *description =
+		process_description_create(1, pid, &hello, strings, NULL);
+	process_description_message(description, &message);
+	assert_int_equal(string_dictionary_intern(strings, "stopped_files_t", 15, &name), 0);
+	assert_int_equal(message.process.command, name);
 	assert_int_equal(foreign_calls_left(), 1);
+	process_description_read_late(description);
+	assert_true(process_description_is_late(description));
+	assert_false(process_description_changed(description));
+
+	/* It is told once it can be read. */
 	stopped_files_go_on(files);
 	wait_until_nothing_is_left();
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
+	now_ns += PROC_FILE_PERIOD_NS;
+	process_description_read_late(description);
+	assert_false(process_description_is_late(description));
+	assert_true(process_description_changed(description));
+	char *line = proc_file_command(getpid(), NULL);
+	assert_int_equal(string_dictionary_intern(strings, line, strlen(line), &command), 0);
+	process_description_message(description, &message);
+	assert_int_equal(message.process.command, command);
+	free(line);
+	process_description_destroy(description);
+	string_dictionary_destroy(strings);
+	end_locked(pid);
 	munmap((void *)tid, 4096);
+	stopped_files_unmount(files);
+}
+
+/* Each of a user's processes could hold up the loop anew. */
+static void the_loop_waits_for_a_user_only_for_a_share_of_its_time(void **state)
+{
+	static const uid_t users[] = {OTHER_USER, OTHER_USER, OTHER_USER, OTHER_USER - 1};
+	_Atomic pid_t *tids = share_tids();
+	pid_t pids[4];
+	bool is_late;
+
+	(void)state;
+	vaddr_of((const void *)(uintptr_t)gnu_get_libc_version);
+	struct stopped_files *files = stopped_files_mount(library);
+	for (int i = 0; i < 4; i++)
+		pids[i] = start_locked(stopped_files_path(files), users[i], &tids[i]);
+	stopped_files_stop(files);
+	for (int i = 0; i < 4; i++)
+		lock_memory(pids[i], &tids[i]);
+	now_ns += PROC_FILE_PERIOD_NS;
+
+	/* The first one is waited for, and left behind; the others of its user are not asked. */
+	static const uint32_t left[] = {1, 1, 1, 2};
+	for (int i = 0; i < 4; i++) {
+		free(proc_file_command(pids[i], &is_late));
+		assert_true(is_late);
+		assert_int_equal(foreign_calls_left(), left[i]);
+	}
+	now_ns += PROC_FILE_PERIOD_NS;
+	free(proc_file_command(pids[1], &is_late));
+	assert_true(is_late);
+	assert_int_equal(foreign_calls_left(), 3);
+
+	stopped_files_go_on(files);
+	wait_until_nothing_is_left();
+	now_ns += PROC_FILE_PERIOD_NS;
+	for (int i = 0; i < 4; i++) {
+		free(proc_file_command(pids[i], &is_late));
+		assert_false(is_late);
+		end_locked(pids[i]);
+	}
+	munmap((void *)tids, 4096);
 	stopped_files_unmount(files);
 }
 
@@ -460,6 +554,7 @@ int main(void)
 		cmocka_unit_test(the_loop_goes_on_without_the_module),
 		cmocka_unit_test(the_loop_goes_on_where_a_disk_is_none_any_more),
 		cmocka_unit_test(the_loop_goes_on_without_a_command),
+		cmocka_unit_test(the_loop_waits_for_a_user_only_for_a_share_of_its_time),
 		cmocka_unit_test(the_loop_goes_on_without_the_rules),
 		cmocka_unit_test(memory_whose_file_does_not_answer_is_awaited_beside),
 		cmocka_unit_test(memory_that_was_never_touched_is_read),

@@ -32,7 +32,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void check_command(const char *name, size_t size)
 {
-	char *command = proc_file_command(getpid());
+	char *command = proc_file_command(getpid(), NULL);
 	size_t end = size;
 
 	if (!command)
@@ -59,7 +59,7 @@ static void check_nobody(pid_t pid)
 {
 	uid_t real, effective;
 
-	if (proc_file_start_ticks(pid) || proc_file_parent(pid) || proc_file_command(pid) ||
+	if (proc_file_start_ticks(pid) || proc_file_parent(pid) || proc_file_command(pid, NULL) ||
 	    proc_file_users(pid, &real, &effective) == 0 || real != (uid_t)-1 ||
 	    effective != (uid_t)-1 || (pid && proc_file_is_alive(pid, 0)))
 		abort();

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "guest_fixture.h"
@@ -28,6 +29,35 @@ static struct guest_process *process;
 static struct probe_stacks *probe;
 static struct guest_register *reg; /* NULL: none */
 static uint32_t nr_processes, lane;
+
+static bool is_late;
+static uint32_t nr_reads, nr_late_notices;
+
+bool __wrap_process_description_is_late(const struct process_description *description);
+void __wrap_process_description_read_late(struct process_description *description);
+int __real_process_description_add_notice(struct process_description *description, const char *text,
+					  size_t size);
+int __wrap_process_description_add_notice(struct process_description *description, const char *text,
+					  size_t size);
+
+bool __wrap_process_description_is_late(const struct process_description *description)
+{
+	(void)description;
+	return is_late;
+}
+
+void __wrap_process_description_read_late(struct process_description *description)
+{
+	(void)description;
+	nr_reads++;
+}
+
+int __wrap_process_description_add_notice(struct process_description *description, const char *text,
+					  size_t size)
+{
+	nr_late_notices += strstr(text, "its memory could not be read") != NULL;
+	return __real_process_description_add_notice(description, text, size);
+}
 
 static int on_module(void *context, const struct symbolizer_module *module)
 {
@@ -185,6 +215,22 @@ static void an_end_without_a_goodbye_waits_for_word_of_a_stop(void **state)
 	assert_int_equal(counted(LEDGER_UNCLEAN_END), 0);
 }
 
+static void what_could_not_be_read_is_read_again_and_missed_at_the_end(void **state)
+{
+	(void)state;
+	nr_reads = nr_late_notices = 0;
+	is_late = true;
+	pass(GUEST_PROCESS_LEDGER_INTERVAL_NS);
+	pass(2 * GUEST_PROCESS_LEDGER_INTERVAL_NS);
+	assert_int_equal(nr_reads, 2);
+	assert_int_equal(nr_late_notices, 0);
+	guest_process_end(process, false);
+	pass(3 * GUEST_PROCESS_LEDGER_INTERVAL_NS);
+	assert_true(guest_process_is_over(process));
+	assert_int_equal(nr_late_notices, 1);
+	is_late = false;
+}
+
 static void an_end_waits_no_longer_than_the_verdict(void **state)
 {
 	(void)state;
@@ -252,6 +298,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_launch_after_the_kernels_events_were_read_waits_for_the_next_pass),
 		TEST(an_end_without_a_goodbye_waits_for_word_of_a_stop),
+		TEST(what_could_not_be_read_is_read_again_and_missed_at_the_end),
 		TEST(an_end_waits_no_longer_than_the_verdict),
 		TEST(an_agent_that_goes_on_for_others_is_told_of_no_stop),
 		TEST(a_guest_that_found_no_place_stays_in_the_register),
