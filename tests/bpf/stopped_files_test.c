@@ -310,11 +310,10 @@ static pid_t start_locked(const char *path, uid_t user, _Atomic pid_t *tid)
 		assert_true(WIFSTOPPED(status));
 		return pid;
 	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	void *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, CODE_OFFSET);
 	if (page == NOT_MAPPED || setresuid(user, user, user) ||
-	    prctl(PR_SET_DUMPABLE, 1) || raise(SIGSTOP) ||
+	    prctl(PR_SET_DUMPABLE, 1) || prctl(PR_SET_PDEATHSIG, SIGKILL) || raise(SIGSTOP) ||
 	    pthread_create(&thread, NULL, read_own_memory, page))
 		_exit(1);
 	change_mappings(tid);
