@@ -467,8 +467,8 @@ static void bad_endpoints_and_stores_are_errors_in_words(void **state)
 
 	create_fails_with(fixture, "tcp://127.0.0.1:notaport", fixture->path, -EINVAL,
 			  "cannot listen");
-	create_fails_with(fixture, "tcp://127.0.0.1:*", "/nonexistent/x.db", -ENOENT,
-			  "/nonexistent/x.db");
+	create_fails_with(fixture, "tcp://127.0.0.1:*", "/proc/nonexistent/x.db", -ENOENT,
+			  "/proc/nonexistent/x.db");
 }
 
 static void a_free_port_is_chosen_and_told(void **state)

@@ -118,8 +118,11 @@ if [ "$(id -u)" = 0 ]; then
 	rm -f "$scratch/over"
 	mkdir "$scratch/tmp"
 	name=contained
-	unshare --mount --pid --fork --kill-child sh -c 'mount -t proc proc /proc && mount --bind "$1" /tmp && exec "$2" run --dormant -- "$3" --until /tmp/over' \
-		sh "$scratch/tmp" "$flamegrid" "$fake_windows" >"$scratch/$name.out" 2>"$scratch/$name.err" &
+	built=$scratch/build # a build below /tmp stays where it is
+	case $BUILD in /tmp/*) built=$scratch/tmp/${BUILD#/tmp/} ;; esac
+	mkdir -p "$built"
+	unshare --mount --pid --fork --kill-child sh -c 'mount -t proc proc /proc && mount --bind "$BUILD" "$4" && mount --rbind "$1" /tmp &&
+		exec "$2" run --dormant -- "$3" --until /tmp/over' sh "$scratch/tmp" "$flamegrid" "$fake_windows" "$built" >"$scratch/$name.out" 2>"$scratch/$name.err" &
 	outer=$!
 	until pid=$(pgrep -P $outer fake_windows) && grep -q libflamegrid_inject "/proc/$pid/maps" 2>/dev/null; do moment $outer; done
 	attach in_container

@@ -69,7 +69,13 @@ if [ "$(id -u)" = 0 ]; then
 	contains "rights: what is missing" "$scratch/rights.out" "note     BPF: CAP_BPF is missing"
 	contains "rights: what an agent keeps" "$scratch/rights.out" "agent keeps no capabilities"
 	contains "rights: what to do" "$scratch/rights.out" "only --cpu-hz and --off-cpu need it"
-	doctor sockets unshare -m bash -c 'mount -t tmpfs -o ro none /tmp && XDG_RUNTIME_DIR=/tmp TMPDIR=/tmp exec "$0" "$@"' "$flamegrid"
+	# A build below /tmp stays where it is.
+	doctor sockets unshare -m bash -c '
+		mount -t tmpfs none /mnt || exit 1
+		case $BUILD in
+		/tmp/*) mkdir -p "/mnt/${BUILD#/tmp/}" && mount --bind "$BUILD" "/mnt/${BUILD#/tmp/}" || exit 1 ;;
+		esac
+		mount -o remount,ro /mnt && mount --move /mnt /tmp && XDG_RUNTIME_DIR=/tmp TMPDIR=/tmp exec "$0" "$@"' "$flamegrid"
 	planted sockets sockets "Read-only file system" "set TMPDIR"
 fi
 "$flamegrid" doctor --nonsense >/dev/null 2>&1

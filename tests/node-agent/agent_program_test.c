@@ -72,12 +72,12 @@ static void an_endpoint_on_the_network_needs_insecure(void **state)
 
 	(void)state;
 	assert_int_equal(
-		RUN(output, "--connect", "tcp://10.1.2.3:7040", "--socket", "/nonexistent/agent"),
+		RUN(output, "--connect", "tcp://10.1.2.3:7040", "--socket", "/proc/nonexistent/agent"),
 		2);
 	assert_non_null(strstr(output, "tcp://10.1.2.3:7040"));
 	assert_non_null(strstr(output, "--insecure"));
 	assert_int_equal(RUN(output, "--connect", "tcp://10.1.2.3:7040", "--socket",
-			     "/nonexistent/agent", "--insecure"),
+			     "/proc/nonexistent/agent", "--insecure"),
 			 1);
 	assert_non_null(strstr(output, "warning: tcp://10.1.2.3:7040"));
 }
@@ -87,9 +87,9 @@ static void a_failure_exits_with_1_and_names_what_and_where(void **state)
 	char output[4096];
 
 	(void)state;
-	assert_int_equal(RUN(output, "--connect", "ipc:///tmp/x", "--socket", "/nonexistent/agent"),
+	assert_int_equal(RUN(output, "--connect", "ipc:///tmp/x", "--socket", "/proc/nonexistent/agent"),
 			 1);
-	assert_memory_equal(output, "flamegrid-agent: socket: /nonexistent/agent: ", 45);
+	assert_memory_equal(output, "flamegrid-agent: socket: /proc/nonexistent/agent: ", 50);
 	assert_ptr_equal(strchr(output, '\n'), output + strlen(output) - 1);
 }
 

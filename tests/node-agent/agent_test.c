@@ -639,17 +639,17 @@ static void errors_at_the_start_name_what_and_where(void **state)
 {
 	struct fixture *fixture = *state;
 	struct agent_options options = {.endpoint = "tcp://127.0.0.1:1",
-					.socket_path = "/nonexistent/agent",
+					.socket_path = "/proc/nonexistent/agent",
 					.devices_path = fixture->devices};
 	char *error = NULL;
 
 	assert_int_equal(agent_create(&options, &fixture->agent, &error), -ENOENT);
 	assert_null(fixture->agent);
-	assert_non_null(strstr(error, "/nonexistent/agent"));
+	assert_non_null(strstr(error, "/proc/nonexistent/agent"));
 	free(error);
-	options.devices_path = "/nonexistent/devices";
+	options.devices_path = "/proc/nonexistent/devices";
 	assert_int_equal(agent_create(&options, &fixture->agent, &error), -ENOENT);
-	assert_non_null(strstr(error, "/nonexistent/devices"));
+	assert_non_null(strstr(error, "/proc/nonexistent/devices"));
 	free(error);
 }
 

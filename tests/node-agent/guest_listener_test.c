@@ -401,7 +401,7 @@ static void a_path_in_use_or_unsafe_is_refused_with_its_name(void **state)
 	long_path[0] = '/';
 	long_path[255] = '\0';
 	assert_int_equal(second_listener(fixture, long_path, NULL), -ENAMETOOLONG);
-	assert_int_equal(second_listener(fixture, "/nonexistent/agent", NULL), -ENOENT);
+	assert_int_equal(second_listener(fixture, "/proc/nonexistent/agent", NULL), -ENOENT);
 
 	snprintf(path, sizeof(path), "%s/other", fixture->directory);
 	assert_int_equal(chmod(fixture->directory, 0777), 0);
