@@ -24,7 +24,7 @@ mkfifo "$scratch/news"
 exec 7<>"$scratch/news"
 log=$scratch/service.log
 says() { until grep -qF -- "$1" "$log"; do read -r -t 60 _ <&7 || return 1; done; }
-port=$((20000 + $$ % 10000))
+port=$((30000 + $$ % 2500)) # beside those that slurm_harness.sh takes
 at=tcp://127.0.0.1:$port
 start_service() { # OPTION...
 	: >"$log"
