@@ -26,6 +26,21 @@ finish() {
 }
 trap finish EXIT
 
+# rounds USUAL NIGHTLY: how often to do what fails rarely.
+rounds() { if [ -n "${FLAMEGRID_NIGHTLY:-}" ]; then echo "$2"; else echo "$1"; fi; }
+
+# own_build: BUILD gets libraries of this script's own. A probe of a return changes the stacks of all processes that map the
+# file, and other tests look at their stacks.
+own_build() {
+	local own=$scratch/build
+	mkdir -p "$own/lib"
+	cp -a "$BUILD/bin" "$own/"
+	cp -a "$BUILD"/lib/fake-cuda "$BUILD"/lib/fake-nccl "$BUILD"/lib/libflamegrid_inject.so "$own/lib/"
+	ln -s "$BUILD/tests" "$own/tests"
+	BUILD=$own flamegrid=$own/bin/flamegrid fake_launches=$own/tests/fake_launches
+	export LD_LIBRARY_PATH=$own/lib/fake-nccl:$own/lib/fake-cuda
+}
+
 # devices N: a device list of N simulated GPUs; prints its path.
 devices() {
 	FAKE_CUDA_DEVICES=$1 "$BUILD/bin/fake-cuda-devices" >"$scratch/devices.$1" && printf '%s\n' "$scratch/devices.$1"

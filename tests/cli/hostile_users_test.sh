@@ -2,15 +2,15 @@
 # A node's agent, good jobs, and processes of another user that hand it what no guest would. The good jobs' profiles are
 # exact to the nanosecond, the agent keeps next to nothing of the others, and ends as always.
 # Each job beside a hostile process comes after one that is alone, so that what else the machine does meets both alike.
-# HOSTILE_ROUNDS: how many of each; with it, a third job runs beside a neighbour, who does the same work and gives it to
-# no agent. Times are printed, and prove nothing on a busy machine.
+# With FLAMEGRID_NIGHTLY a third job runs beside a neighbour, who does the same work and gives it to no agent. Times are
+# printed, and prove nothing on a busy machine.
 #
 # The agent's memory is what is resident and its own (RssAnon, RssFile) and what its descriptors keep of guests' rings
 # (blocks of memfds, which RssShmem would tell only if the agent mapped them).
 . "$(dirname "$0")/harness.sh"
 list=$(devices 2)
 . "$(dirname "$0")/daemon_harness.sh"
-rounds=${HOSTILE_ROUNDS:-8}
+rounds=$(rounds 8 100)
 kinds=(rubbish counters names holes epochs lingers places scribbles)
 
 chmod 755 "$scratch"
@@ -64,7 +64,7 @@ alone=$(own_memory)
 for round in $(seq "$rounds"); do
 	kind=${kinds[$(((round - 1) % ${#kinds[@]}))]}
 	good_job "alone$round" >>"$scratch/alone"
-	if [ -n "${HOSTILE_ROUNDS:-}" ]; then
+	if [ -n "${FLAMEGRID_NIGHTLY:-}" ]; then
 		stranger -
 		good_job "neighbour$round" >>"$scratch/neighbour"
 		wait $stranger
@@ -85,7 +85,7 @@ good_job last >/dev/null
 printf '# agent: %d KiB alone; beside %d: %d in the middle, %d in the end, %d at most\n' "$alone" "$rounds" \
 	"$(median "$scratch/memory")" "$end" "$most"
 printf '# a job: %d us alone, %d beside\n' "$(median "$scratch/alone")" "$(median "$scratch/beside")"
-[ -z "${HOSTILE_ROUNDS:-}" ] || printf '# a job: %d us beside a neighbour\n' "$(median "$scratch/neighbour")"
+[ -z "${FLAMEGRID_NIGHTLY:-}" ] || printf '# a job: %d us beside a neighbour\n' "$(median "$scratch/neighbour")"
 same "good jobs that failed" "$(wc -l <"$scratch/failed")" 0
 same "hostile processes that were not let in" $hostile_failed 0
 # At any time: 100 processes at once take 5 MiB; names that are on their way, 1 MiB.

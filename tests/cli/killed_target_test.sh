@@ -5,7 +5,7 @@
 list=$(devices 2)
 seed=${KILL_SEED:-20261121}
 RANDOM=$seed
-rounds=${KILL_ROUNDS:-8}
+rounds=$(rounds 8 100)
 printf '# seed %s\n' "$seed"
 
 # Kills the child of `run` after it has said on its pipe that it made so many launches.

@@ -2,10 +2,10 @@
 # Programs that live and end in many ways: exit status, standard output and standard error are, byte for byte, what they
 # are without us, under `flamegrid run` and with the bare injection library and an agent that is a daemon. What
 # `flamegrid run` itself says on standard error is set apart. A hang fails.
-# Argument: which programs. LIFE_ROUNDS: how often each runs.
+# Argument: which programs.
 . "$(dirname "$0")/harness.sh"
 group=$1
-rounds=${LIFE_ROUNDS:-$2}
+rounds=$(rounds 3 25)
 limit=60
 list=$(devices 1)
 life=$BUILD/tests/process_life
@@ -227,8 +227,8 @@ same "agent killed in mid-run: status" $? 0
 same "agent killed in mid-run: errors" "$(cat "$scratch/err")" ""
 contains "agent killed in mid-run: all launched" "$scratch/out" "failed 0"
 
-# 1,000 short processes: all in the profile; run's descriptors and memory do not grow with them.
-many=${LIFE_MANY:-1000}
+# Many short processes: all in the profile; run's descriptors and memory do not grow with them.
+many=$(rounds 400 1000)
 cat >"$scratch/many" <<'END'
 #!/bin/bash
 look() { echo $(ls /proc/$PPID/fd | wc -l) $(awk '/^VmRSS/ { print $2 }' /proc/$PPID/status) >>"$1"; }

@@ -5,7 +5,7 @@
 list=$(devices 2)
 . "$(dirname "$0")/daemon_harness.sh"
 RANDOM=${KILL_SEED:-20261121}
-rounds=${KILL_ROUNDS:-4}
+rounds=$(rounds 4 40)
 
 start_aggregator
 start_agent --symbol-cache off
@@ -14,7 +14,7 @@ start_agent --symbol-cache off
 mkfifo "$scratch/progress"
 FAKE_CUDA_DEVICES=2 FAKE_CUDA_LAUNCH_NS=50000 FAKE_CUDA_TRUTH=$scratch/truth FAKE_CUPTI_SHUFFLE=11 "$flamegrid" run \
 	--agent "$scratch/agent" -- "$fake_launches" --devices 2 --streams 4 --threads 2 \
-	--launches $((rounds * 100000)) --kernels 5 --sync-every 1000 --progress "$scratch/progress" \
+	--launches $((rounds * 60000)) --kernels 5 --sync-every 1000 --progress "$scratch/progress" \
 	>"$scratch/out" 2>"$scratch/err" &
 job=$!
 kills=0 next=5000
@@ -30,13 +30,13 @@ while read -r _pid launched <&3; do
 		fi
 		start_agent --symbol-cache off
 		kills=$((kills + 1))
-		next=$((launched + 170000 + RANDOM))
+		next=$((launched + 80000 + RANDOM))
 	fi
 done 3<"$scratch/progress"
 end_all $job
 same "agents that came and went" $kills "$rounds"
 compare_with_truth "$scratch/profile.db" "$scratch/truth" "after $kills agents"
-all=$(sed ':a;s/\B[0-9]\{3\}\>/,&/;ta' <<<$((rounds * 200000)))
+all=$(sed ':a;s/\B[0-9]\{3\}\>/,&/;ta' <<<$((rounds * 120000)))
 contains "the last agent counts what all of them read" "$scratch/err" \
 	"$all launches and $all GPU records of 1 process are stored; the agent knows of no loss; 1 went over from an earlier agent"
 same "launches lost" "$(ledger "$scratch/profile.db" launch_ring_full)" 0

@@ -33,7 +33,9 @@
 #else
 #define SANITIZED 0
 #endif
-#define WALKS 2000u /* a thread and program; UNWIND_WALKS: another number */
+/* A thread and program. */
+#define WALKS         1000u
+#define WALKS_NIGHTLY 12000u
 
 static uint64_t nr_walks = WALKS;
 
@@ -286,10 +288,8 @@ int main(int argc, char **argv)
 #endif
 	};
 
-	const char *walks = getenv("UNWIND_WALKS");
-
-	if (walks)
-		nr_walks = strtoull(walks, NULL, 10);
+	if (getenv("FLAMEGRID_NIGHTLY"))
+		nr_walks = WALKS_NIGHTLY;
 	programs = calloc((size_t)argc, sizeof(*programs));
 	for (nr_programs = 0; nr_programs < argc - 1; nr_programs++)
 		programs[nr_programs].path = argv[nr_programs + 1];
