@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Calls of NCCL in processes without a guest: a run of two processes of two ranks each, and what reports say of it beside the truth. Needs root.
 . "$(dirname "$0")/harness.sh"
+own_build
 victim=$BUILD/tests/collective_victim
 export FAKE_NCCL_TRUTH=$scratch/truth.%p
 id=$(od -An -tx1 -N16 /dev/urandom | tr -d ' \n')

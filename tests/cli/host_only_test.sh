@@ -2,6 +2,7 @@
 # CUDA calls of processes without a guest, as the kernel sees them: under run, of a running process, of an agent; and beside guests, whose
 # calls are not seen twice. Needs root.
 . "$(dirname "$0")/harness.sh"
+own_build
 victim=$BUILD/tests/call_victim
 list=$(devices 1)
 . "$(dirname "$0")/daemon_harness.sh"

@@ -3,6 +3,7 @@
 # that leaves stacks to the guest. In between the guest walks itself; no GPU time is missing, and what is without a stack is counted.
 # shellcheck source=tests/cli/harness.sh
 . "$(dirname "$0")/harness.sh"
+own_build
 list=$(devices 1)
 # shellcheck source=tests/cli/daemon_harness.sh
 . "$(dirname "$0")/daemon_harness.sh"

@@ -2,6 +2,7 @@
 # Launch stacks that the kernel walks, beside those of the guest's own walk. Takes root, and BPF.
 # shellcheck source=tests/cli/harness.sh disable=SC2016 # scripts of other shells
 . "$(dirname "$0")/harness.sh"
+own_build
 
 list=$(devices 2)
 

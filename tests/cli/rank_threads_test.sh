@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What the kernel sees of several ranks: one agent watches what each `flamegrid run` of its node starts. Needs root and BPF.
 . "$(dirname "$0")/harness.sh"
+own_build
 list=$(devices 2)
 export FAKE_CUDA_DEVICES=2 XDG_RUNTIME_DIR=$scratch/runtime
 mkdir -m 700 "$XDG_RUNTIME_DIR"

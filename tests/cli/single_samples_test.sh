@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Samples of host threads one by one: as many lines as samples, in order of time, that add up to the planes exactly. Needs root.
 . "$(dirname "$0")/harness.sh"
+own_build
 victim=$BUILD/tests/bpf_victim
 export LC_ALL=C
 pid=''

@@ -1,0 +1,149 @@
+# What is known of single tests: which of them share memory between threads, take long, or must be alone. By name, here
+# alone: cmake/flamegrid_test.cmake tells ctest.
+
+# ThreadSanitizer runs these: in each of them two threads share memory of the product. A test that starts a thread, or
+# calls what starts one, belongs here.
+set(FLAMEGRID_THREADED_TESTS
+  # the guest's tables and callbacks, and its ring
+  inject_activity_buffers_test
+  inject_agent_handshake_test
+  inject_api_statistics_test
+  inject_frame_walk_test
+  inject_graph_callback_test
+  inject_graph_nodes_test
+  inject_launch_callback_test
+  inject_launch_thread_test
+  inject_nccl_profiler_test
+  inject_nvtx_names_test
+  inject_nvtx_ranges_test
+  inject_python_code_test
+  inject_python_interpreter_test
+  inject_stack_table_test
+  inject_timeline_records_test
+  inject_unwind_program_test
+  inject_unwind_reload_test
+  inject_unwind_table_test
+  inject_unwind_trail_test
+  inject_window_steps_test
+  record_ring_collectives_test
+  record_ring_test
+  # the agent's loop, and the threads beside it; of the tests with a bpf_source, which have the symbolizer's thread and
+  # those that close links, one
+  agent_test
+  capability_set_test
+  descriptor_closer_test
+  foreign_call_test
+  guest_listener_test
+  host_calls_test
+  module_names_test
+  process_description_test
+  stopped_files_test
+  symbolizer_test
+  # the aggregator's loop, and those who ask it
+  aggregator_refusal_test
+  aggregator_successor_test
+  aggregator_test
+  clock_service_test
+  control_service_test
+  day_test
+  host_samples_test
+  job_table_test
+  raw_samples_test
+  # fake CUDA, whose threads call the guest
+  fake_capture_test
+  fake_cuda_test
+  fake_graph_test
+  fake_inner_graph_test
+  fake_timeline_test)
+
+# Tests that take more than a second, with their seconds on two idle cores. ctest begins with the longest, and
+# `./bootstrap check` leaves all of them out.
+set(FLAMEGRID_SLOW_TESTS
+  # unit tests
+  aggregator_program_test 12
+  aggregator_test 4
+  agent_test 3
+  batch_damage_test 1
+  bpf_python_sample_test 18
+  bpf_python_threads_test 2
+  bpf_source_test 11
+  call_auto_test 3
+  call_stacks_test 29
+  collectives_test 16
+  correlator_history_test 1
+  day_test 13
+  debug_file_test 3
+  foreign_call_test 4
+  host_calls_test 15
+  inject_activity_taken_test 17
+  inject_guest_host_test 3
+  inject_guest_test 2
+  inject_python_interpreter_test 17
+  inject_shared_profiler_test 14
+  inject_unwind_program_test 10
+  job_table_test 6
+  memory_test 1
+  probe_source_test 2
+  process_maps_test 2
+  profile_idle_test 2
+  publisher_test 3
+  report_straggler_test 6
+  ring_model_test 4
+  session_limits_test 2
+  step_dir_schedule_test 1
+  step_dir_test 1
+  store_refusal_test 2
+  store_test 12
+  straggler_test 13
+  stream_timeline_test 1
+  user_shares_test 1
+  # whole programs
+  absence_test 11
+  attach_test 15
+  collectives_guest_test 8
+  control_job_test 10
+  cpu_shares_test 12
+  crash_rounds_test 14
+  cupti_versions_test 3
+  debuginfod_test 6
+  faulty_network_test 12
+  flamegraph_browser_test 13
+  host_only_test 8
+  host_threads_test 5
+  hostile_users_test 17
+  incomplete_test 19
+  kept_profiles_test 14
+  launch_probe_agents_test 12
+  launch_probe_test 7
+  memory_limit_test 4
+  mpi_test 8
+  placement_test 8
+  process_life_0_test 6
+  process_life_1_test 6
+  process_life_2_test 4
+  process_life_3_test 4
+  process_life_4_test 5
+  process_life_others_test 20
+  rank_threads_test 6
+  ranks_test 21
+  restarted_agent_test 11
+  rights_test 6
+  runs_on_test 5
+  site_jobs_test 13
+  slurm_jobs_test 30
+  slurm_spank_test 29
+  slurm_steps_test 35
+  slurm_test 21
+  stalled_agent_test 7
+  straggler_skew_test 24
+  straggler_waits_test 4
+  tarball_is_packed 18
+  windows_test 8)
+
+# These measure what a thread gets of a processor, or fill all of them: they run alone.
+set(FLAMEGRID_LONE_TESTS
+  bpf_source_test
+  cpu_shares_test
+  memory_limit_test
+  straggler_skew_test
+  straggler_waits_test)
