@@ -29,7 +29,10 @@ set(FLAMEGRID_THREADED_TESTS
   record_ring_test
   # the agent's loop, and the threads beside it; of the tests with a bpf_source, which have the symbolizer's thread and
   # those that close links, one
+  address_stack_test
   agent_test
+  bpf_python_process_test
+  bpf_python_unread_test
   capability_set_test
   descriptor_closer_test
   foreign_call_test
@@ -40,6 +43,7 @@ set(FLAMEGRID_THREADED_TESTS
   stopped_files_test
   symbolizer_test
   # the aggregator's loop, and those who ask it
+  aggregator_program_test
   aggregator_refusal_test
   aggregator_successor_test
   aggregator_test
