@@ -180,7 +180,7 @@ class Round(Trial):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('build')
-    parser.add_argument('--rounds', type=int, default=300 if os.environ.get('FLAMEGRID_NIGHTLY') else 10)
+    parser.add_argument('--rounds', type=int, default=300 if os.environ.get('FLAMEGRID_NIGHTLY') else 20)
     parser.add_argument('--seed', type=int, default=20261122)
     parser.add_argument('--parallel', type=int, default=4)
     parser.add_argument('--stop-max', type=float, default=5.0)

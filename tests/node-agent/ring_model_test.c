@@ -4,8 +4,8 @@
 
 #include "ring_model.h"
 
-#define SCHEDULES         20000u
-#define SCHEDULES_NIGHTLY 100000u
+#define SCHEDULES         100000u
+#define SCHEDULES_NIGHTLY 1000000u
 
 /* Others than these: ring_model_test SEED COUNT. */
 static uint64_t first_seed, nr_seeds = SCHEDULES;
