@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fair_shares.h"
-#include "symbolizer.h"
+#include "symbolizer_module.h"
 
 /* A growing array of what waits. */
 struct waiting {
