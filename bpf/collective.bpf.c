@@ -3,10 +3,10 @@
  * that finds no room shifts none after it. Of calls within calls only the outermost counts; a group is no call. One
  * program for both ends, as host_call.bpf.c. x86-64: the System V ABI passes six arguments in registers, the others,
  * and structs such as ncclUniqueId, on the stack above the return address. */
-#include "bpf/collective_event.h"
-#include "bpf/collective_key.h"
-#include "bpf/host_call.h"
-#include "bpf/sample_maps.h"
+#include "collective_event.h"
+#include "collective_key.h"
+#include "host_call.h"
+#include "sample_maps.h"
 
 #include "proto/collective.h"
 

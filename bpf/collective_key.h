@@ -2,7 +2,7 @@
 #ifndef COLLECTIVE_KEY_H
 #define COLLECTIVE_KEY_H
 
-#include "bpf/sample_maps.h"
+#include "sample_maps.h"
 
 #include "proto/collective.h"
 

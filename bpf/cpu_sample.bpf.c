@@ -1,6 +1,6 @@
 /* Runs on every CPU at each tick of its sampling clock: where is the watched thread that it interrupts? */
-#include "bpf/python_walk.h"
-#include "bpf/sample_maps.h"
+#include "python_walk.h"
+#include "sample_maps.h"
 
 #include "proto/host_sample.h"
 

@@ -3,7 +3,7 @@
 #ifndef FIND_VIEWER_H
 #define FIND_VIEWER_H
 
-#include "bpf/sample_maps.h"
+#include "sample_maps.h"
 
 SEC("raw_tp")
 int find_viewer(void *context)

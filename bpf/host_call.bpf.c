@@ -1,9 +1,9 @@
 /* A watched thread calls a function that is probed, and returns from it: the call is sent then. Of calls within calls
  * only the outermost counts. One program for both ends, so that it can be attached in every way that kernels have
  * (call_links.h). x86-64. */
-#include "bpf/host_call.h"
-#include "bpf/python_walk.h"
-#include "bpf/sample_maps.h"
+#include "host_call.h"
+#include "python_walk.h"
+#include "sample_maps.h"
 
 #include "proto/host_sample.h"
 

@@ -1,8 +1,8 @@
-/* Runs in the guest's probe (inject/launch_probe.h): walks the stack of the thread that launches. Probes can be
+/* Runs in the guest's probe (inject/launch/launch_probe.h): walks the stack of the thread that launches. Probes can be
  * interrupted by other threads of the same CPU, so nothing of a CPU is used in between: the stack goes into the ring
  * where it will lie. */
-#include "bpf/find_viewer.h"
-#include "bpf/launch_event.h"
+#include "find_viewer.h"
+#include "launch_event.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

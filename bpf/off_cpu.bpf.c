@@ -1,7 +1,7 @@
 /* A watched thread leaves its CPU: where it stands is noted. It is woken: so is when. It comes back: the wait is sent,
  * or counted if it was short. */
-#include "bpf/python_walk.h"
-#include "bpf/sample_maps.h"
+#include "python_walk.h"
+#include "sample_maps.h"
 
 #include "proto/host_sample.h"
 

@@ -1,5 +1,5 @@
 /* Which processes are looked at: those that the agent entered, and all that they start. */
-#include "bpf/find_viewer.h"
+#include "find_viewer.h"
 
 /* What a process starts has its memory until it calls exec. */
 static __always_inline void inherit_python(__u32 parent, __u32 pid, __u64 start)

@@ -4,7 +4,7 @@
 #ifndef PYTHON_WALK_H
 #define PYTHON_WALK_H
 
-#include "bpf/sample_maps.h"
+#include "sample_maps.h"
 
 /* States that are looked at for one that is the thread's; a switch holds the lock of its CPU meanwhile. New threads are
  * first in the list. */

@@ -130,7 +130,7 @@ struct sample_call_copy {
 #define SAMPLE_PYTHON_FRAME_MAX 128u
 #define SAMPLE_PYTHON_CODE_MAX  128u
 
-/* Map "pythons", by pid: where a process's CPython has what a walk needs. Offsets as in proto/python_layout.h; every
+/* Map "pythons", by pid: where a process's CPython has what a walk needs. Offsets as in python/python_layout.h; every
  * field that is read of a frame or a code lies within frame_size and code_size. */
 struct sample_python {
 	/* as process_start, and exec_id: of the program that this was found in. 0: nothing of it was seen yet,

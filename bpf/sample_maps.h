@@ -3,7 +3,7 @@
 #ifndef SAMPLE_MAPS_H
 #define SAMPLE_MAPS_H
 
-#include "bpf/kernel_types.h"
+#include "kernel_types.h"
 
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "bpf/sample_event.h"
+#include "sample_event.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregator/json_text.h"
-#include "diagnosis.h"
-#include "verbs.h"
+#include "report/writers/json_text.h"
+#include "cli/run/diagnosis.h"
+#include "cli/base/verbs.h"
 
 static const char usage[] =
 	"Usage: flamegrid doctor [--json]\n"

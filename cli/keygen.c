@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregator/admission.h"
-#include "proto/key_set.h"
-#include "verbs.h"
+#include "aggregator/service/admission.h"
+#include "proto/trust/key_set.h"
+#include "cli/base/verbs.h"
 
 static const char usage[] =
 	"Usage: flamegrid keygen DIR\n"

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "verbs.h"
+#include "cli/base/verbs.h"
 
 struct verb {
 	const char *name, *what;

@@ -14,12 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "background.h"
-#include "install_paths.h"
-#include "job_environment.h"
-#include "step_dir.h"
-#include "step_options.h"
-#include "verbs.h"
+#include "cli/base/background.h"
+#include "proto/install_paths.h"
+#include "cli/base/job_environment.h"
+#include "cli/job/step_dir.h"
+#include "cli/job/step_options.h"
+#include "cli/base/verbs.h"
 
 #define OWN_PREFIX      "FLAMEGRID_"
 #define READY_MS        25000 /* two keepers that start, each for ten seconds at most */

@@ -66,8 +66,10 @@ function(flamegrid_test)
   endif()
 endfunction()
 
-# flamegrid_script(<name> <label>...): <name>.sh, a shell script of whole programs. BUILD is the build folder in it.
-function(flamegrid_script name)
-  add_test(NAME ${name} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/${name}.sh)
+# flamegrid_script(<script> <label>...): <script>.sh, a shell script of whole programs. BUILD is the build folder in it. The test
+# has the script's name, without its folder.
+function(flamegrid_script script)
+  get_filename_component(name ${script} NAME)
+  add_test(NAME ${name} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/${script}.sh)
   flamegrid_schedule(${name} LABELS ${ARGN} TIMEOUT 600 ENVIRONMENT BUILD=${CMAKE_BINARY_DIR})
 endfunction()

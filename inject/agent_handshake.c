@@ -16,7 +16,7 @@
 
 #include "proto/handshake.h"
 #include "proto/offer_name.h"
-#include "proto/record_ring.h"
+#include "proto/ring/record_ring.h"
 
 #define CONNECT_US 500000 /* and as long again for the answer */
 #define STAT_START 22     /* field number in /proc/self/stat */

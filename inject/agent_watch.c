@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "agent_handshake.h"
-#include "definition_writer.h"
-#include "monotonic.h"
-#include "proto/record_ring.h"
+#include "inject/base/definition_writer.h"
+#include "inject/base/monotonic.h"
+#include "proto/ring/record_ring.h"
 
 #define RETRY_NS     250000000u /* between two attempts */
 #define GONE_NS      1000000000u

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "launch_callback.h"
+#include "inject/launch/launch_callback.h"
 
 struct cupti_library;
 

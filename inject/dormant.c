@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "agent_handshake.h"
-#include "guest_thread.h"
+#include "inject/base/guest_thread.h"
 #include "proto/attach.h"
 
 #define PATH_ROOM 64u

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "definition_writer.h"
-#include "proto/api_options.h"
+#include "inject/base/definition_writer.h"
+#include "proto/options/api_options.h"
 #include "proto/attach.h"
-#include "proto/collectives_option.h"
-#include "proto/record_options.h"
+#include "proto/options/collectives_option.h"
+#include "proto/options/record_options.h"
 
 static struct {
 	bool from_file;

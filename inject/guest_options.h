@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/graph_mode.h"
-#include "proto/nvtx_digits.h"
-#include "proto/stack_options.h"
-#include "proto/window_options.h"
+#include "proto/options/graph_mode.h"
+#include "proto/options/nvtx_digits.h"
+#include "proto/options/stack_options.h"
+#include "proto/options/window_options.h"
 
 struct definition_writer;
 

@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "definition_writer.h"
-#include "proto/module_flags.h"
-#include "proto/record_ring.h"
-#include "unwind_table.h"
+#include "inject/base/definition_writer.h"
+#include "proto/options/module_flags.h"
+#include "proto/ring/record_ring.h"
+#include "unwind/unwind_table.h"
 
 struct segment {
 	uint64_t start, end, bias;

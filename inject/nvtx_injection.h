@@ -3,7 +3,7 @@
 #ifndef NVTX_INJECTION_H
 #define NVTX_INJECTION_H
 
-#include "nvtx_abi.h"
+#include "inject/nvtx/nvtx_abi.h"
 
 /* Takes over the functions that open and close ranges, create domains, register strings and name streams, if NVTX
  * ranges are asked for, as frames or as capture windows, and there may be an agent; all others (marks, categories,

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#include "definition_writer.h"
-#include "unwind_table.h"
+#include "inject/base/definition_writer.h"
+#include "unwind/unwind_table.h"
 
 #define FILES_MAX 4u
 

@@ -10,9 +10,9 @@
 #include <sys/types.h>
 
 #include "agent_status.h"
-#include "bpf_options.h"
-#include "bpf_source.h"
-#include "probe_source.h"
+#include "node-agent/watch/bpf_options.h"
+#include "node-agent/watch/bpf_source.h"
+#include "node-agent/calls/probe_source.h"
 
 struct agent;
 struct capability_set;

@@ -8,15 +8,15 @@
 #include <unistd.h>
 
 #include "agent_state.h"
-#include "batch_builder.h"
-#include "guest_listener.h"
-#include "guest_offers.h"
-#include "guest_register.h"
-#include "proc_file.h"
-#include "process_description.h"
+#include "node-agent/publish/batch_builder.h"
+#include "node-agent/guests/guest_listener.h"
+#include "node-agent/guests/guest_offers.h"
+#include "node-agent/guests/guest_register.h"
+#include "node-agent/files/proc_file.h"
+#include "node-agent/guests/process_description.h"
 #include "proto/absence.h"
-#include "publisher.h"
-#include "refused_guests.h"
+#include "node-agent/publish/publisher.h"
+#include "node-agent/guests/refused_guests.h"
 #include "run_table.h"
 
 /* A user's processes that the profile does not name. */

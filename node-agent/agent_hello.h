@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "proto/message.h"
+#include "proto/batch/message.h"
 
 struct agent_hello {
 	struct message_hello hello; /* its texts are in this struct, or static, or the caller's */

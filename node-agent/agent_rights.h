@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "capability_set.h"
+#include "node-agent/base/capability_set.h"
 
 struct agent_options;
 

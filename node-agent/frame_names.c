@@ -3,11 +3,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "batch_builder.h"
-#include "fair_shares.h"
-#include "stack_dictionary.h"
-#include "string_dictionary.h"
-#include "symbolizer.h"
+#include "node-agent/publish/batch_builder.h"
+#include "node-agent/base/fair_shares.h"
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/symbols/symbolizer.h"
 
 #define SYMBOLS_AT_ONCE 1024u
 

@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-#include "clock_exchange.h"
-#include "proto/message.h"
-#include "proto/record_ring.h"
+#include "node-agent/publish/clock_exchange.h"
+#include "proto/batch/message.h"
+#include "proto/ring/record_ring.h"
 
 /* *command: the order with its times by this node's CLOCK_REALTIME; *taken: what the aggregator is told, but for
  * nr_processes. estimate: NULL: nothing is known of the clocks, and times are taken as they are. realtime_offset_ns:

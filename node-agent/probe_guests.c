@@ -1,8 +1,8 @@
 #include "probe_guests.h"
 
-#include "guest_process.h"
-#include "probe_source.h"
-#include "process_table.h"
+#include "node-agent/guests/guest_process.h"
+#include "node-agent/calls/probe_source.h"
+#include "node-agent/guests/process_table.h"
 
 bool probe_guests_watch_one(struct probe_source *source, struct process_table *processes)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fair_shares.h"
+#include "node-agent/base/fair_shares.h"
 
 struct run {
 	uint32_t id; /* 0: this place is free */

@@ -1,4 +1,4 @@
-#include "proto/collective.h"
+#include "collective.h"
 
 static const struct {
 	const char *name;

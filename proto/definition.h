@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "proto/device_limits.h"
-#include "proto/kernel_config.h"
+#include "device_limits.h"
+#include "kernel_config.h"
 
 #define DEFINITION_SIZE_MAX     (128u << 10) /* bytes of one definition, head and text */
 #define DEFINITION_BUILD_ID_MAX 32u          /* bytes; a longer build id is cut */

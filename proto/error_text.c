@@ -1,4 +1,4 @@
-#include "proto/error_text.h"
+#include "error_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

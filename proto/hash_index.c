@@ -1,4 +1,4 @@
-#include "proto/hash_index.h"
+#include "hash_index.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "proto/ledger.h"
+#include "ledger.h"
 
 static const struct {
 	const char *name, *text;

@@ -1,4 +1,4 @@
-#include "proto/memory_kind.h"
+#include "memory_kind.h"
 
 static const struct {
 	const char *name;

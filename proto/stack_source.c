@@ -1,4 +1,4 @@
-#include "proto/stack_source.h"
+#include "stack_source.h"
 
 #include <errno.h>
 #include <stddef.h>

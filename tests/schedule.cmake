@@ -8,7 +8,7 @@ set(FLAMEGRID_THREADED_TESTS
   inject_activity_buffers_test
   inject_agent_handshake_test
   inject_api_statistics_test
-  inject_frame_walk_test
+  frame_walk_test
   inject_graph_callback_test
   inject_graph_nodes_test
   inject_launch_callback_test
@@ -16,14 +16,14 @@ set(FLAMEGRID_THREADED_TESTS
   inject_nccl_profiler_test
   inject_nvtx_names_test
   inject_nvtx_ranges_test
-  inject_python_code_test
-  inject_python_interpreter_test
+  python_code_test
+  python_interpreter_test
   inject_stack_table_test
   inject_timeline_records_test
-  inject_unwind_program_test
-  inject_unwind_reload_test
-  inject_unwind_table_test
-  inject_unwind_trail_test
+  unwind_program_test
+  unwind_reload_test
+  unwind_table_test
+  unwind_trail_test
   inject_window_steps_test
   record_ring_collectives_test
   record_ring_test
@@ -82,9 +82,9 @@ set(FLAMEGRID_SLOW_TESTS
   inject_activity_taken_test 17
   inject_guest_host_test 3
   inject_guest_test 2
-  inject_python_interpreter_test 17
+  python_interpreter_test 17
   inject_shared_profiler_test 14
-  inject_unwind_program_test 10
+  unwind_program_test 10
   job_table_test 6
   memory_test 1
   probe_source_test 2

@@ -7,11 +7,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "node-agent/ring_ownership.h"
-#include "node-agent/ring_source.h"
-#include "proto/batch_encode.h"
+#include "node-agent/guests/ring_ownership.h"
+#include "node-agent/guests/ring_source.h"
+#include "proto/batch/batch_encode.h"
 #include "proto/definition.h"
-#include "proto/message_seq.h"
+#include "proto/batch/message_seq.h"
 
 #define ROUNDS       100u
 #define ROUND        20000u

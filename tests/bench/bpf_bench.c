@@ -12,14 +12,14 @@
 
 #include <bpf/bpf.h>
 
-#include "node-agent/bpf_programs.h"
-#include "node-agent/bpf_ring.h"
-#include "node-agent/module_table.h"
-#include "node-agent/python_file.h"
-#include "node-agent/python_process.h"
-#include "node-agent/ring_source.h"
-#include "node-agent/stack_dictionary.h"
-#include "node-agent/string_dictionary.h"
+#include "node-agent/kernel/bpf_programs.h"
+#include "node-agent/kernel/bpf_ring.h"
+#include "node-agent/symbols/module_table.h"
+#include "node-agent/kernel/python_file.h"
+#include "node-agent/kernel/python_process.h"
+#include "node-agent/guests/ring_source.h"
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
 
 #define SWITCHES   200000u
 #define FORKS      1000u

@@ -12,15 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "node-agent/bpf_ring.h"
-#include "node-agent/call_links.h"
-#include "node-agent/call_sites.h"
-#include "node-agent/module_table.h"
-#include "node-agent/python_file.h"
-#include "node-agent/python_process.h"
-#include "node-agent/ring_source.h"
-#include "node-agent/stack_dictionary.h"
-#include "node-agent/string_dictionary.h"
+#include "node-agent/kernel/bpf_ring.h"
+#include "node-agent/calls/call_links.h"
+#include "node-agent/calls/call_sites.h"
+#include "node-agent/symbols/module_table.h"
+#include "node-agent/kernel/python_file.h"
+#include "node-agent/kernel/python_process.h"
+#include "node-agent/guests/ring_source.h"
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
 
 #define CALLS       2000u
 #define BATCHES     51u

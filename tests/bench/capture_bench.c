@@ -6,11 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/definition_writer.h"
+#include "inject/base/definition_writer.h"
 #include "inject/module_watch.h"
-#include "inject/stack_capture.h"
-#include "inject/unwind_table.h"
-#include "proto/record_ring.h"
+#include "inject/launch/stack_capture.h"
+#include "unwind/unwind_table.h"
+#include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
 
 #define ROUNDS 9

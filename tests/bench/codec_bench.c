@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "proto/batch_decode.h"
-#include "proto/batch_encode.h"
+#include "proto/batch/batch_decode.h"
+#include "proto/batch/batch_encode.h"
 
 #define BATCH        4096u /* launches, and GPU records, of one message */
 #define BATCHES      16u

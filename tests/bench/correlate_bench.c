@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "aggregator/correlator.h"
-#include "aggregator/stream_timeline.h"
+#include "aggregator/core/correlator.h"
+#include "aggregator/core/stream_timeline.h"
 
 #define LAUNCHES 4000000u
 #define BEHIND   20000u

@@ -7,20 +7,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "inject/api_statistics.h"
-#include "inject/cupti_library.h"
-#include "inject/definition_writer.h"
-#include "inject/kernel_configs.h"
-#include "inject/launch_callback.h"
-#include "inject/launch_thread.h"
+#include "inject/launch/api_statistics.h"
+#include "inject/cupti/cupti_library.h"
+#include "inject/base/definition_writer.h"
+#include "inject/cupti/kernel_configs.h"
+#include "inject/launch/launch_callback.h"
+#include "inject/launch/launch_thread.h"
 #include "inject/module_watch.h"
-#include "inject/name_table.h"
-#include "inject/nvtx_ranges.h"
-#include "inject/stack_bounds.h"
-#include "inject/stack_table.h"
-#include "inject/unwind.h"
-#include "inject/unwind_table.h"
-#include "proto/record_ring.h"
+#include "inject/cupti/name_table.h"
+#include "inject/nvtx/nvtx_ranges.h"
+#include "unwind/stack_bounds.h"
+#include "inject/base/stack_table.h"
+#include "unwind/unwind.h"
+#include "unwind/unwind_table.h"
+#include "proto/ring/record_ring.h"
 
 #define ROUNDS 7
 #define CALLS  200000u

@@ -9,19 +9,19 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "inject/definition_writer.h"
-#include "inject/launch_callback.h"
-#include "inject/launch_probe.h"
-#include "inject/launch_thread.h"
+#include "inject/base/definition_writer.h"
+#include "inject/launch/launch_callback.h"
+#include "inject/launch/launch_probe.h"
+#include "inject/launch/launch_thread.h"
 #include "inject/module_watch.h"
-#include "inject/stack_table.h"
-#include "inject/unwind_table.h"
+#include "inject/base/stack_table.h"
+#include "unwind/unwind_table.h"
 #include "launch_stack.skel.h"
-#include "node-agent/elf_file.h"
-#include "node-agent/probe_event.h"
-#include "node-agent/probe_note.h"
-#include "node-agent/probe_ring.h"
-#include "proto/record_ring.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/calls/probe_event.h"
+#include "node-agent/calls/probe_note.h"
+#include "node-agent/calls/probe_ring.h"
+#include "proto/ring/record_ring.h"
 
 #define SELF       "/proc/self/exe"
 #define ROUNDS     7

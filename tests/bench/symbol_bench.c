@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "node-agent/elf_file.h"
-#include "node-agent/inline_frames.h"
-#include "node-agent/symbol_cache.h"
-#include "node-agent/symbol_table.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/symbols/inline_frames.h"
+#include "node-agent/symbols/symbol_cache.h"
+#include "node-agent/symbols/symbol_table.h"
 
 #define LOOK_UPS     10000u
 #define DEFAULT_FILE "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1"

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "inject/stack_bounds.h"
-#include "inject/unwind.h"
-#include "inject/unwind_table.h"
-#include "tests/inject/loaded_segments.h"
-#include "tests/inject/programs/unwind_program.h"
+#include "unwind/stack_bounds.h"
+#include "unwind/unwind.h"
+#include "unwind/unwind_table.h"
+#include "tests/unwind/loaded_segments.h"
+#include "tests/unwind/programs/unwind_program.h"
 
 #define ROUNDS 9
 #define WALKS  2000u

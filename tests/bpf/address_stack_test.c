@@ -1,4 +1,4 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "node-agent/address_stack.h"
-#include "node-agent/kernel_symbols.h"
-#include "node-agent/ring_source.h"
-#include "node-agent/stack_dictionary.h"
-#include "node-agent/string_dictionary.h"
+#include "node-agent/kernel/address_stack.h"
+#include "node-agent/symbols/kernel_symbols.h"
+#include "node-agent/guests/ring_source.h"
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
 
 static const char kernel_text[] =
 	"ffffffff81000000 t futex_wait\nffffffff81000100 t do_syscall_64\n";

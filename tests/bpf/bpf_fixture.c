@@ -1,4 +1,4 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include "bpf_fixture.h"
 
@@ -10,13 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node-agent/batch_builder.h"
-#include "node-agent/device_list.h"
-#include "node-agent/event_loop.h"
+#include "node-agent/publish/batch_builder.h"
+#include "node-agent/base/device_list.h"
+#include "node-agent/base/event_loop.h"
 #include "node-agent/frame_names.h"
-#include "node-agent/stack_dictionary.h"
-#include "node-agent/string_dictionary.h"
-#include "node-agent/symbolizer.h"
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/symbols/symbolizer.h"
 
 #define FILES_PASSES_MAX 2000
 #define MS               1000000ull

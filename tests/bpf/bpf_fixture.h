@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "node-agent/bpf_options.h"
-#include "node-agent/bpf_source.h"
+#include "node-agent/watch/bpf_options.h"
+#include "node-agent/watch/bpf_source.h"
 #include "proto/ledger.h"
-#include "proto/message.h"
+#include "proto/batch/message.h"
 #include "victim_report.h"
 
 #define BPF_FIXTURE_PROCESSES 256u

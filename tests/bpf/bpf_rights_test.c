@@ -1,4 +1,4 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node-agent/bpf_rights.h"
+#include "node-agent/kernel/bpf_rights.h"
 
 #define LOST "no CPU samples"
 

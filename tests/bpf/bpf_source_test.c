@@ -1,4 +1,4 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "bpf_fixture.h"
-#include "node-agent/proc_file.h"
+#include "node-agent/files/proc_file.h"
 
 #define MS 1000000ull
 

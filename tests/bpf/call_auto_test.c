@@ -1,5 +1,5 @@
 /* Calls that are timed beside guests: of the processes that have none, and until one comes. */
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <string.h>
 #include <unistd.h>

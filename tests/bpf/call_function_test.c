@@ -1,10 +1,10 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <string.h>
 
-#include "node-agent/call_function.h"
-#include "node-agent/call_sites.h"
-#include "node-agent/elf_file.h"
+#include "node-agent/calls/call_function.h"
+#include "node-agent/calls/call_sites.h"
+#include "node-agent/files/elf_file.h"
 
 static const char *runtime_path;
 

@@ -1,5 +1,5 @@
 /* Whole stacks of calls in processes without a guest: Python frames, and native ones without frame pointers. */
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "bpf_fixture.h"
-#include "node-agent/call_links.h"
+#include "node-agent/calls/call_links.h"
 #include "victim_orders.h"
 
 #define ROUNDS      30u

@@ -1,4 +1,4 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 
 #include "bpf_fixture.h"
 #include "collective_truth.h"
-#include "node-agent/call_links.h"
-#include "node-agent/event_loop.h"
+#include "node-agent/calls/call_links.h"
+#include "node-agent/base/event_loop.h"
 
 #define FILES       3u /* NCCL, the runtime, the driver */
 #define NR_RANKS    4u

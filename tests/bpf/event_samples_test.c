@@ -1,10 +1,10 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <string.h>
 
-#include "node-agent/event_samples.h"
-#include "node-agent/string_dictionary.h"
-#include "node-agent/wait_reasons.h"
+#include "node-agent/watch/event_samples.h"
+#include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/kernel/wait_reasons.h"
 
 static void check_name(const struct string_dictionary *strings, uint32_t name_id,
 		       const char *wanted)

@@ -1,4 +1,4 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "bpf_fixture.h"
-#include "node-agent/call_links.h"
+#include "node-agent/calls/call_links.h"
 #include "victim_orders.h"
 
 #define ROUNDS      50u

@@ -1,6 +1,6 @@
 #include "kernel_map.h"
 
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <string.h>
 
-#include "node-agent/kernel_symbols.h"
+#include "node-agent/symbols/kernel_symbols.h"
 
 static const char text[] = "ffffffff81000000 T _stext\n"
 			   "ffffffff81000200 t futex_wait\n"

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "made_python.h"
-#include "tests/inject/fake_objects.h"
+#include "tests/python/fake_objects.h"
 
 #define MADE_INTERPRETER_BYTES 8192u
 

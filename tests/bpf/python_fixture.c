@@ -1,4 +1,4 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include "python_fixture.h"
 
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node-agent/python_file.h"
-#include "node-agent/stack_dictionary.h"
-#include "node-agent/string_dictionary.h"
+#include "node-agent/kernel/python_file.h"
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
 
 static const char *made_folder;
 static char notice[512];

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #include "made_interpreter.h"
-#include "node-agent/module_table.h"
-#include "node-agent/python_process.h"
-#include "node-agent/ring_source.h"
+#include "node-agent/symbols/module_table.h"
+#include "node-agent/kernel/python_process.h"
+#include "node-agent/guests/ring_source.h"
 
 struct python_fixture {
 	struct ring_outputs outputs;

@@ -1,4 +1,4 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node-agent/python_file.h"
-#include "node-agent/remote_memory.h"
+#include "node-agent/kernel/python_file.h"
+#include "node-agent/kernel/remote_memory.h"
 #include "python_fixture.h"
 
 static uint32_t nr_reads;

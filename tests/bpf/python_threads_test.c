@@ -1,4 +1,4 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "bpf/sample_event.h"
 #include "bpf_fixture.h"
 #include "kernel_map.h"
-#include "node-agent/event_loop.h"
+#include "node-agent/base/event_loop.h"
 
 #define MS       1000000ull
 #define STEPS    64u         /* states that a switch looks at */

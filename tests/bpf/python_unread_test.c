@@ -1,11 +1,11 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node-agent/address_stack.h"
-#include "node-agent/stack_dictionary.h"
+#include "node-agent/kernel/address_stack.h"
+#include "node-agent/dictionary/stack_dictionary.h"
 #include "python_fixture.h"
 
 static void count_missed(void *context)

@@ -1,6 +1,6 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
-#include "node-agent/sample_room.h"
+#include "node-agent/watch/sample_room.h"
 
 #define GIB (1ull << 30)
 

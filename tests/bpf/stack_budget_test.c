@@ -1,6 +1,6 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
-#include "node-agent/stack_budget.h"
+#include "node-agent/kernel/stack_budget.h"
 
 #define MS 1000000ull
 

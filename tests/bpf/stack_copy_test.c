@@ -1,9 +1,9 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <string.h>
 
-#include "inject/unwind_row.h"
-#include "node-agent/stack_copy.h"
+#include "unwind/unwind_row.h"
+#include "node-agent/kernel/stack_copy.h"
 
 #define SP    0x7ffc00001000ull
 #define WORDS 64

@@ -1,9 +1,9 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "node-agent/stack_merge.h"
+#include "node-agent/kernel/stack_merge.h"
 
 #define FRAMES_MAX 16u
 

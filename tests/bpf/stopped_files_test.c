@@ -1,5 +1,5 @@
 /* A file system that stops answering while the agent reads files on it. */
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,19 +22,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../node-agent/loaded_fixture.h"
-#include "../node-agent/stopped_files.h"
-#include "node-agent/elf_file.h"
-#include "node-agent/foreign_call.h"
-#include "node-agent/foreign_file.h"
-#include "node-agent/module_table.h"
-#include "node-agent/proc_file.h"
-#include "node-agent/process_description.h"
-#include "node-agent/remote_memory.h"
-#include "node-agent/stack_dictionary.h"
-#include "node-agent/string_dictionary.h"
-#include "node-agent/symbolizer.h"
-#include "node-agent/unwind_files.h"
+#include "tests/node-agent/guests/loaded_fixture.h"
+#include "tests/node-agent/files/stopped_files.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/files/foreign_call.h"
+#include "node-agent/files/foreign_file.h"
+#include "node-agent/symbols/module_table.h"
+#include "node-agent/files/proc_file.h"
+#include "node-agent/guests/process_description.h"
+#include "node-agent/kernel/remote_memory.h"
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/symbols/symbolizer.h"
+#include "node-agent/kernel/unwind_files.h"
 
 #define WAIT_MS     30000
 #define LIMIT_MS    60u

@@ -1,4 +1,4 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "inject/unwind_row.h"
-#include "node-agent/elf_file.h"
-#include "node-agent/unwind_files.h"
+#include "unwind/unwind_row.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/kernel/unwind_files.h"
 
 static struct elf_file *open_file(const char *path)
 {

@@ -1,12 +1,12 @@
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/address_stack.h"
-#include "node-agent/kernel_symbols.h"
-#include "node-agent/wait_reasons.h"
+#include "node-agent/kernel/address_stack.h"
+#include "node-agent/symbols/kernel_symbols.h"
+#include "node-agent/kernel/wait_reasons.h"
 
 #define BASE 0xffffffff81000000ull
 

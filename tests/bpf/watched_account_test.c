@@ -1,4 +1,4 @@
-#include "node-agent/watched_account.h"
+#include "node-agent/watch/watched_account.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "node-agent/address_stack.h"
-#include "node-agent/process_ledger.h"
+#include "node-agent/kernel/address_stack.h"
+#include "node-agent/guests/process_ledger.h"
 
 static struct ledger_entry entry_of(const struct watched_account *account,
 				    enum ledger_reason reason)

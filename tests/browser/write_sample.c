@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/html_writer.h"
+#include "report/writers/html/html_writer.h"
 
 #define MAX_STRINGS 8192u
 #define MAX_NODES   100000u

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/cuda_api.h"
+#include "node-agent/guests/cuda_api.h"
 
 #define CBID_MAX UINT16_MAX
 

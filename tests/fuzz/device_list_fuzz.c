@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "fuzz_file.h"
-#include "node-agent/device_list.h"
+#include "node-agent/base/device_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

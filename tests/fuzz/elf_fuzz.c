@@ -11,16 +11,16 @@
 #include <unistd.h>
 
 #include "fuzz_file.h"
-#include "inject/eh_frame.h"
-#include "inject/eh_frame_header.h"
-#include "inject/unwind_rows.h"
-#include "node-agent/content_id.h"
-#include "node-agent/debug_file.h"
-#include "node-agent/elf_file.h"
-#include "node-agent/elf_image.h"
-#include "node-agent/mini_debuginfo.h"
-#include "node-agent/symbol_table.h"
-#include "node-agent/unwind_files.h"
+#include "unwind/eh_frame.h"
+#include "unwind/eh_frame_header.h"
+#include "unwind/unwind_rows.h"
+#include "node-agent/files/content_id.h"
+#include "node-agent/symbols/debug_file.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/kernel/elf_image.h"
+#include "node-agent/symbols/mini_debuginfo.h"
+#include "node-agent/symbols/symbol_table.h"
+#include "node-agent/kernel/unwind_files.h"
 
 #define FUNCTIONS_MAX  256u
 #define ADDRESSES_MAX  64u

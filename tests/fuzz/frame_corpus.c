@@ -2,9 +2,9 @@
  *	frame_corpus DIRECTORY	(which exists) */
 #include <stdio.h>
 
-#include "proto/batch_encode.h"
+#include "proto/batch/batch_encode.h"
 #include "seed.h"
-#include "tests/proto/message_samples.h"
+#include "tests/proto/batch/message_samples.h"
 
 int main(int argc, char **argv)
 {

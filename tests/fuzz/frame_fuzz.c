@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "proto/batch_decode.h"
-#include "proto/batch_encode.h"
-#include "tests/proto/message_equal.h"
-#include "tests/proto/message_samples.h"
+#include "proto/batch/batch_decode.h"
+#include "proto/batch/batch_encode.h"
+#include "tests/proto/batch/message_equal.h"
+#include "tests/proto/batch/message_samples.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

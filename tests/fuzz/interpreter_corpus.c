@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "interpreter_edit.h"
-#include "proto/python_layout.h"
+#include "python/python_layout.h"
 #include "seed.h"
 
 #define MINOR_FIRST 8u

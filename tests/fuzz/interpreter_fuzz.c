@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "interpreter_edit.h"
-#include "node-agent/module_table.h"
-#include "node-agent/python_file.h"
-#include "node-agent/python_process.h"
-#include "node-agent/remote_memory.h"
-#include "node-agent/ring_source.h"
-#include "node-agent/stack_dictionary.h"
-#include "node-agent/string_dictionary.h"
+#include "node-agent/symbols/module_table.h"
+#include "node-agent/kernel/python_file.h"
+#include "node-agent/kernel/python_process.h"
+#include "node-agent/kernel/remote_memory.h"
+#include "node-agent/guests/ring_source.h"
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
 #include "tests/bpf/made_interpreter.h"
 
 #define EDITS_MAX   64u

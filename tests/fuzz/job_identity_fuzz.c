@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/job_identity.h"
-#include "proto/message.h"
+#include "node-agent/base/job_identity.h"
+#include "proto/batch/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fuzz_file.h"
-#include "proto/key_set.h"
+#include "proto/trust/key_set.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "fuzz_file.h"
-#include "node-agent/elf_file.h"
-#include "node-agent/inline_frames.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/symbols/inline_frames.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/maps_file.h"
-#include "node-agent/process_maps.h"
+#include "node-agent/files/maps_file.h"
+#include "node-agent/files/process_maps.h"
 
 #define ENTRIES_MAX 64u
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node-agent/perf_map.h"
+#include "node-agent/symbols/perf_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "node-agent/proc_file.h"
+#include "node-agent/files/proc_file.h"
 
 #define COMMAND_NAME_SIZE 16u
 

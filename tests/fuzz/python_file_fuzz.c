@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "fuzz_file.h"
-#include "node-agent/elf_file.h"
-#include "node-agent/python_file.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/kernel/python_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

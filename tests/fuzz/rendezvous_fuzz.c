@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "fuzz_file.h"
-#include "proto/rendezvous.h"
+#include "proto/trust/rendezvous.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "proto/message_seq.h"
+#include "proto/batch/message_seq.h"
 #include "ring_edit.h"
-#include "tests/node-agent/ring_source_fixture.h"
+#include "tests/node-agent/guests/ring_source_fixture.h"
 
 #define EDITS_MAX      64u
 #define BODY_MAX       4096u

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "aggregator/collection.h"
-#include "aggregator/profile.h"
-#include "aggregator/profile_collectives.h"
-#include "aggregator/report_summary.h"
-#include "aggregator/store.h"
-#include "cli/report_view.h"
+#include "aggregator/profile/collection.h"
+#include "report/profile/profile.h"
+#include "report/profile/profile_collectives.h"
+#include "report/model/report_summary.h"
+#include "aggregator/store/store.h"
+#include "cli/run/report_view.h"
 #include "fuzz_file.h"
 #include "store_edit.h"
 #include "store_template.h"

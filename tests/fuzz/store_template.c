@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "proto/host_sample.h"
-#include "tests/aggregator/store_fixture.h"
-#include "tests/aggregator/straggler_fixture.h"
+#include "tests/aggregator/store/store_fixture.h"
+#include "tests/report/straggler/straggler_fixture.h"
 
 /* What the fixtures do not tell: a second host, both hosts' clocks, where launches ran, a part of a context, and a
  * call whose kernel has not come. */

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "node-agent/symbol_cache.h"
-#include "node-agent/symbol_table.h"
+#include "node-agent/symbols/symbol_cache.h"
+#include "node-agent/symbols/symbol_table.h"
 #include "symbol_cache_id.h"
 
 static const struct symbol_table_symbol symbols[] = {

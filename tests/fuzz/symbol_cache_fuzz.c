@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "fuzz_file.h"
-#include "node-agent/symbol_cache.h"
-#include "node-agent/symbol_table.h"
+#include "node-agent/symbols/symbol_cache.h"
+#include "node-agent/symbols/symbol_table.h"
 #include "symbol_cache_id.h"
 
 #define CHECKSUM_AT 64u

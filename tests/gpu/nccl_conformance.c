@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "inject/nccl_profiler_abi.h"
+#include "inject/nccl/nccl_profiler_abi.h"
 #include "nccl_conformance.h"
 
 #define RANKS      2

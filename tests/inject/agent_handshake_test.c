@@ -20,7 +20,7 @@
 
 #include "proto/handshake.h"
 #include "proto/offer_name.h"
-#include "proto/record_ring.h"
+#include "proto/ring/record_ring.h"
 
 /* Of the mappings of the thread that shakes hands; 0: they succeed. */
 static __thread int mmap_error;

@@ -16,10 +16,10 @@
 #include <cmocka.h>
 
 #include "inject/agent_handshake.h"
-#include "inject/definition_writer.h"
-#include "inject/monotonic.h"
+#include "inject/base/definition_writer.h"
+#include "inject/base/monotonic.h"
 #include "proto/definition.h"
-#include "proto/record_ring.h"
+#include "proto/ring/record_ring.h"
 
 #define MS 1000000ull
 #define S  1000000000ull

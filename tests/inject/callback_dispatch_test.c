@@ -8,14 +8,14 @@
 
 #include <cmocka.h>
 
-#include "inject/context_devices.h"
-#include "inject/cupti_library.h"
-#include "inject/launch_thread.h"
-#include "inject/lifecycle.h"
-#include "inject/shared_subscriber.h"
-#include "inject/stack_table.h"
-#include "inject/window_word.h"
-#include "proto/record_options.h"
+#include "inject/cupti/context_devices.h"
+#include "inject/cupti/cupti_library.h"
+#include "inject/launch/launch_thread.h"
+#include "inject/base/lifecycle.h"
+#include "inject/beside/shared_subscriber.h"
+#include "inject/base/stack_table.h"
+#include "inject/launch/window_word.h"
+#include "proto/options/record_options.h"
 #include "test_ring.h"
 
 #define LAUNCH 307u /* cuLaunchKernel */

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "inject/definition_writer.h"
-#include "inject/unwind_table.h"
-#include "proto/module_flags.h"
+#include "inject/base/definition_writer.h"
+#include "unwind/unwind_table.h"
+#include "proto/options/module_flags.h"
 #include "test_ring.h"
 
 struct fixture {

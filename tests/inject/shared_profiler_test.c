@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "inject/monotonic.h"
+#include "inject/base/monotonic.h"
 #include "test_agent.h"
 
 #define ARGV(...)        ((const char *const[]){__VA_ARGS__, NULL})

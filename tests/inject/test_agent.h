@@ -9,7 +9,7 @@
 
 #include "proto/definition.h"
 #include "proto/handshake.h"
-#include "proto/record_ring.h"
+#include "proto/ring/record_ring.h"
 
 #define TEST_AGENT_NAMES         256u
 #define TEST_AGENT_MODULES       256u

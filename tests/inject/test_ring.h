@@ -3,7 +3,7 @@
 #ifndef TEST_RING_H
 #define TEST_RING_H
 
-#include "proto/record_ring.h"
+#include "proto/ring/record_ring.h"
 
 #define TEST_RING_LANES       4u
 #define TEST_RING_LAUNCHES    64u

@@ -1,6 +1,6 @@
 #include "node-agent/agent_absence.h"
 
-#include "cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guest_fixture.h"
+#include "tests/node-agent/guests/guest_fixture.h"
 #include "node-agent/agent_state.h"
-#include "node-agent/batch_builder.h"
-#include "node-agent/guest_listener.h"
-#include "node-agent/guest_register.h"
-#include "node-agent/process_description.h"
-#include "node-agent/publisher.h"
-#include "node-agent/refused_guests.h"
+#include "node-agent/publish/batch_builder.h"
+#include "node-agent/guests/guest_listener.h"
+#include "node-agent/guests/guest_register.h"
+#include "node-agent/guests/process_description.h"
+#include "node-agent/publish/publisher.h"
+#include "node-agent/guests/refused_guests.h"
 #include "node-agent/run_table.h"
 
 static struct agent agent;

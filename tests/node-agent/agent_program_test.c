@@ -1,4 +1,4 @@
-#include "cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "router_fixture.h"
+#include "tests/node-agent/publish/router_fixture.h"
 
 static const char *program;
 

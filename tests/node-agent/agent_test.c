@@ -1,4 +1,4 @@
-#include "cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,16 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregator_view.h"
-#include "guest_fixture.h"
-#include "guest_program.h"
+#include "tests/node-agent/guests/aggregator_view.h"
+#include "tests/node-agent/guests/guest_fixture.h"
+#include "tests/node-agent/guests/guest_program.h"
 #include "node-agent/agent.h"
 #include "node-agent/agent_absence.h"
-#include "node-agent/event_loop.h"
-#include "node-agent/proc_file.h"
+#include "node-agent/base/event_loop.h"
+#include "node-agent/files/proc_file.h"
 #include "proto/ledger.h"
 #include "proto/offer_name.h"
-#include "router_fixture.h"
+#include "tests/node-agent/publish/router_fixture.h"
 
 struct fixture {
 	char directory[64], socket[96], devices[96];

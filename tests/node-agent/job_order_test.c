@@ -1,4 +1,4 @@
-#include "cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include "node-agent/job_order.h"
 

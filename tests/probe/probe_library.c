@@ -1,7 +1,7 @@
 /* The guest's probe alone, in a library that the agent takes for a guest's: see probe_victim.c. */
 #include "probe_library.h"
 
-#include "inject/launch_probe.h"
+#include "inject/launch/launch_probe.h"
 
 uint32_t probe_library_watchers(void)
 {

@@ -1,4 +1,4 @@
-#include "tests/node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/elf_file.h"
-#include "node-agent/probe_note.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/calls/probe_note.h"
 
 static const char *guest;
 

@@ -1,4 +1,4 @@
-#include "tests/node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node-agent/probe_source.h"
-#include "node-agent/probe_stacks.h"
+#include "node-agent/calls/probe_source.h"
+#include "node-agent/guests/probe_stacks.h"
 
 #define THREADS     4u
 #define VICTIMS_MAX 2

@@ -1,9 +1,9 @@
-#include "tests/node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <string.h>
 
 #include "bpf/launch_event.h"
-#include "node-agent/probe_stacks.h"
+#include "node-agent/guests/probe_stacks.h"
 #include "proto/record.h"
 #include "proto/stack_word.h"
 

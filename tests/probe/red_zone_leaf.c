@@ -2,7 +2,7 @@
  * with a red zone, where they lie below the stack pointer, and without. */
 #include <stdint.h>
 
-#include "inject/probe_point.h"
+#include "inject/launch/probe_point.h"
 #include "red_zone_leaf.h"
 
 #define TEXT_OF(name) #name

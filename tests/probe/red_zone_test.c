@@ -1,4 +1,4 @@
-#include "tests/node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -7,12 +7,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "inject/launch_probe.h"
+#include "inject/launch/launch_probe.h"
 #include "launch_stack.skel.h"
-#include "node-agent/elf_file.h"
-#include "node-agent/probe_event.h"
-#include "node-agent/probe_note.h"
-#include "node-agent/probe_ring.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/calls/probe_event.h"
+#include "node-agent/calls/probe_note.h"
+#include "node-agent/calls/probe_ring.h"
 #include "red_zone_leaf.h"
 
 #define SELF      "/proc/self/exe"

@@ -1,4 +1,4 @@
-#include "tests/node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 
 #include <errno.h>
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "codec_fixture.h"
+#include "tests/proto/batch/codec_fixture.h"
 
 /* Vectors of the hash's own page, http://www.isthe.com/chongo/tech/comp/fnv/. */
 static void the_hash_is_fnv_1a_of_64_bits(void **state)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../node-agent/cmocka_test.h"
+#include "tests/support/cmocka_test.h"
 #include "hash_keys.h"
 
 #define KEYS      4096u

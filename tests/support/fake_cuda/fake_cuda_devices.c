@@ -1,7 +1,7 @@
 /* Prints the fake host's devices as FAKE_CUDA_DEVICE_LIST would hold them. */
 #include <stdio.h>
 
-#include "sim_device.h"
+#include "sim/sim_device.h"
 
 int main(void)
 {

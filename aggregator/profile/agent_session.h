@@ -1,0 +1,92 @@
+/* One agent's epoch: what its ids mean here, and how far it has come (session_apply.h). Not a connection: it outlives
+ * reconnects of the agent and restarts of the aggregator. Single-threaded. */
+#ifndef AGENT_SESSION_H
+#define AGENT_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/ledger.h"
+#include "proto/batch/message.h"
+#include "text_shares.h"
+
+struct catalog;
+struct roster;
+
+/* The store's ids of one kind of the agent's ids, which count from 1 without gaps. */
+struct session_ids {
+	uint32_t *ids; /* owns; ids[agent's id - 1] */
+	uint32_t count, room;
+	uint32_t saved; /* how many of them the store has */
+};
+
+enum session_id_kind {
+	SESSION_STRINGS = 0, /* the numbers are part of the store's schema */
+	SESSION_MODULES = 1,
+	SESSION_FRAMES = 2,
+	SESSION_NODES = 3,
+	SESSION_PROCESSES = 4,
+	SESSION_CODES = 5,
+	SESSION_ID_KINDS,
+};
+
+struct agent_session {
+	struct text_shares texts; /* new ones, since it was made or loaded */
+	uint8_t epoch[WIRE_EPOCH_SIZE];
+	uint32_t id;       /* the store's */
+	uint32_t host;     /* roster id; 0: no HELLO yet */
+	uint32_t software; /* string id */
+	struct session_ids ids[SESSION_ID_KINDS];
+	struct ledger_entry *ledger; /* of the agent itself; owns */
+	uint32_t nr_ledger;
+	uint64_t received_seq; /* applied to the collection */
+	uint64_t durable_seq;  /* in the store */
+	bool ended;            /* BYE was applied */
+	bool superseded;       /* a successor has asked: no further message is taken */
+	uint64_t spoke_ns;     /* CLOCK_REALTIME of its last message in here; 0: not known */
+	uint64_t heard_ns; /* CLOCK_MONOTONIC, of its last message; 0: none since it was loaded */
+	struct session_control { /* the last command that it told to have taken (control_service.h) */
+		uint64_t token;
+		uint32_t state, nr_processes;
+		uint64_t bound_ns;
+	} control;
+	bool changed, ledger_changed; /* since the last commit */
+};
+
+struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id);
+void agent_session_destroy(struct agent_session *session); /* accepts NULL */
+
+/* Who speaks. 0 or -ENOMEM. */
+int agent_session_hello(struct agent_session *session, struct catalog *catalog,
+			struct roster *roster, const struct message_hello *hello);
+
+/* A question of the agent that follows this one (hello->asks): the epoch is over, unless its goodbye has come. Only an
+ * agent of the same host can follow, because a ring stays where it is: another's question is some user's who has read
+ * this epoch in a ring. Whether it is over. */
+bool agent_session_supersede(struct agent_session *session, const struct catalog *catalog,
+			     const struct roster *roster, const struct message_hello *hello);
+
+/* For loading. 0 or -ENOMEM. */
+int agent_session_add_id(struct agent_session *session, enum session_id_kind kind, uint32_t id);
+
+/* New ids must follow the old ones. 0 or an enum refuse_code, *reason (static storage) then says why. */
+int agent_session_check_base(const struct agent_session *session, enum session_id_kind kind,
+			     uint32_t base, uint32_t count, const char **reason);
+
+/* Whether the agent has said what its id means; 0 always is. */
+static inline bool agent_session_defined(const struct agent_session *session,
+					 enum session_id_kind kind, uint32_t id)
+{
+	return id <= session->ids[kind].count;
+}
+
+/* The store's id of an agent's id that is defined; 0 stays 0. */
+static inline uint32_t agent_session_translate(const struct agent_session *session,
+					       enum session_id_kind kind, uint32_t id)
+{
+	return id ? session->ids[kind].ids[id - 1] : 0;
+}
+
+void agent_session_saved(struct agent_session *session);
+
+#endif

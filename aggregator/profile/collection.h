@@ -1,0 +1,56 @@
+/* Everything that the aggregator knows and the store keeps. Plain ownership: who may change what is
+ * said by the parts. Single-threaded. */
+#ifndef COLLECTION_H
+#define COLLECTION_H
+
+#include <stdint.h>
+
+#include "proto/batch/message.h"
+
+struct agent_session;
+struct catalog;
+struct clock_log;
+struct collective_log;
+struct fold_table;
+struct idle_log;
+struct placement_log;
+struct raw_log;
+struct roster;
+struct timeline_table;
+
+struct collection {
+	struct catalog *catalog;
+	struct roster *roster;
+	struct fold_table *totals; /* what was added since the last commit */
+	/* what was added of host threads since the last commit; kind is an enum host_sample_kind */
+	struct fold_table *samples;
+	struct timeline_table *timelines;
+	struct idle_log *idle;
+	struct collective_log *collectives;
+	struct clock_log *clocks;
+	struct placement_log *placements;
+	struct raw_log *raw;
+	struct agent_session **sessions; /* owns; sessions[id - 1] */
+	uint32_t nr_sessions, room_sessions;
+};
+
+/* NULL: out of memory. collection_destroy() accepts NULL. */
+struct collection *collection_create(void);
+void collection_destroy(struct collection *collection);
+
+/* The session of an epoch; NULL: there is none. Borrowed until destroy. */
+struct agent_session *collection_find_session(const struct collection *collection,
+					      const uint8_t epoch[WIRE_EPOCH_SIZE]);
+
+/* The same, made if it is new. NULL: out of memory. */
+struct agent_session *collection_session(struct collection *collection,
+					 const uint8_t epoch[WIRE_EPOCH_SIZE]);
+
+/* How many agents have not said goodbye (*open), and how many of them said something since then (CLOCK_MONOTONIC;
+ * 0: all of them). */
+uint64_t collection_heard(const struct collection *collection, uint64_t since_ns, uint64_t *open);
+
+/* Everything in it is in the store now. */
+void collection_saved(struct collection *collection);
+
+#endif

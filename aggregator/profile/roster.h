@@ -1,0 +1,118 @@
+/* Who takes part in a job: hosts, their devices, and the processes with what is known of each.
+ * Texts are string ids of the catalog. Ids count from 1 without gaps and are the store's. One
+ * roster is used by one thread. */
+#ifndef ROSTER_H
+#define ROSTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aggregator/core/correlator.h"
+#include "proto/batch/context_list.h"
+#include "proto/ledger.h"
+#include "proto/batch/message.h"
+#include "proto/batch/stream_list.h"
+
+struct launch_delays;
+struct roster;
+struct statistics_table;
+
+struct roster_host {
+	uint32_t boot_id, node;
+};
+
+struct roster_device {
+	uint32_t host;
+	int32_t index;                /* physical, by PCI order; MESSAGE_INDEX_NONE */
+	uint8_t uuid[WIRE_UUID_SIZE]; /* zeros: not known */
+	uint32_t name, pci;
+	struct device_limits limits; /* zeros: not known */
+	bool changed;                /* since roster_saved() */
+};
+
+/* What tells one process from all others, for ever. */
+struct roster_identity {
+	uint64_t start_ticks, pid_namespace;
+	uint8_t instance[16];
+	uint32_t host, pid;
+};
+
+struct roster_ordinal {
+	uint32_t device_id; /* CUDA ordinal in the process */
+	uint32_t device;
+};
+
+struct roster_process {
+	struct roster_identity identity;
+	uint32_t state; /* enum process_state */
+	int32_t rank, local_rank, world_size;
+	uint32_t job, command;
+	uint64_t spoke_ns; /* CLOCK_REALTIME of the last word of it that is in here; 0: not known */
+	struct roster_ordinal *devices; /* owns, as all arrays here */
+	uint32_t nr_devices;
+	uint32_t *notices;
+	uint32_t nr_notices;
+	struct ledger_entry *ledger;
+	uint32_t nr_ledger;
+	uint32_t nr_timelines; /* of its streams, made since it is here */
+	struct stream_list streams;
+	struct context_list contexts;
+	struct correlator *correlator;   /* owns; NULL: nothing came, or the process has ended */
+	struct correlator_counts counts; /* of correlators past; without waiting ones */
+	struct statistics_table *statistics; /* owns; NULL: none came */
+	struct launch_delays *delays;        /* owns; NULL: likewise */
+	struct memory_account *memory;       /* owns; NULL: no correlator was needed yet */
+	bool changed, lists_changed, ledger_changed, finished; /* since roster_saved() */
+};
+
+/* NULL: out of memory. roster_destroy() accepts NULL. */
+struct roster *roster_create(void);
+void roster_destroy(struct roster *roster);
+
+/* Each: 0, *id is the thing's old or new id; -ENOMEM: unchanged. What is not part of a device's or
+ * process's identity is taken from the argument (device) or left alone (process: zero at first). */
+int roster_add_host(struct roster *roster, const struct roster_host *host, uint32_t *id);
+int roster_add_device(struct roster *roster, const struct roster_device *device, uint32_t *id);
+int roster_add_process(struct roster *roster, const struct roster_identity *identity, uint32_t *id);
+
+/* What is known of a stream that GPU records name; of one in a part of a context what is told of it under its parent,
+ * too. false: nothing. */
+bool roster_process_stream(const struct roster_process *process, uint32_t context_id,
+			   uint32_t stream_id, struct message_stream *stream);
+
+/* NULL: no such id. Borrowed until the next add of its kind. */
+const struct roster_host *roster_host(const struct roster *roster, uint32_t id);
+const struct roster_device *roster_device(const struct roster *roster, uint32_t id);
+struct roster_process *roster_process(const struct roster *roster, uint32_t id);
+
+/* Copies; each replaces what was there and marks it changed. 0 or -ENOMEM: unchanged. */
+int roster_process_set_devices(struct roster_process *process, const struct roster_ordinal *devices,
+			       uint32_t nr_devices);
+int roster_process_set_notices(struct roster_process *process, const uint32_t *notices,
+			       uint32_t nr_notices);
+int roster_process_set_ledger(struct roster_process *process, const struct ledger_entry *entries,
+			      uint32_t nr_entries);
+
+/* Adds to the process's entry of a reason that the aggregator alone counts: LEDGER_ROWS_MERGED,
+ * LEDGER_NAME_LIMIT, LEDGER_KERNEL_UNJOINED. set_ledger() leaves these out of what it is told and keeps them. 0 or
+ * -ENOMEM: unchanged. */
+int roster_process_count(struct roster_process *process, enum ledger_reason reason, uint64_t count);
+
+/* Makes the process's correlator and account of memory where they are not there, id being the process's own and totals
+ * where it folds. 0 or -ENOMEM. */
+int roster_process_correlate(struct roster_process *process, uint32_t id,
+			     struct fold_table *totals);
+
+/* The store's id of a CUDA ordinal; 0: not described. */
+uint32_t roster_process_device(const struct roster_process *process, uint32_t device_id);
+
+struct roster_size {
+	uint32_t hosts, devices, processes;
+};
+struct roster_size roster_size(const struct roster *roster);
+
+/* How much the store has; beyond that, see the changed flags. */
+const struct roster_size *roster_saved_size(const struct roster *roster);
+void roster_saved(struct roster *roster);
+
+#endif

@@ -1,0 +1,73 @@
+#include "session_collectives.h"
+
+#include "catalog.h"
+#include "collection.h"
+#include "collective_log.h"
+#include "aggregator/core/correlator.h"
+#include "nccl_kernel.h"
+
+static int check(const struct agent_session *session, const struct collection *collection,
+		 const struct message_collectives *message, const char **reason)
+{
+	*reason = "collectives name what is not defined";
+	if (message->process_id == 0 ||
+	    !agent_session_defined(session, SESSION_PROCESSES, message->process_id))
+		return REFUSE_UNDEFINED;
+
+	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
+	uint32_t defined = collective_log_defined(collection->collectives, id);
+	for (uint32_t i = 0; i < message->nr_communicators; i++) {
+		uint32_t communicator_id = message->communicators[i].communicator_id;
+
+		if (communicator_id == 0 || communicator_id > defined + 1)
+			return REFUSE_UNDEFINED;
+		if (communicator_id > defined)
+			defined = communicator_id;
+	}
+	if (defined > COLLECTIVE_COMMUNICATORS_MAX) {
+		*reason = "too many communicators";
+		return REFUSE_LIMIT;
+	}
+	for (uint32_t i = 0; i < message->nr_collectives; i++)
+		if (message->collectives[i].communicator_id > defined ||
+		    !agent_session_defined(session, SESSION_NODES,
+					   message->collectives[i].stack_id))
+			return REFUSE_UNDEFINED;
+	return 0;
+}
+
+int session_collectives_apply(struct agent_session *session, struct collection *collection,
+			      const struct message_collectives *message, const char **reason)
+{
+	int error = check(session, collection, message, reason);
+	if (error)
+		return error;
+
+	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
+	for (uint32_t i = 0; i < message->nr_communicators && !error; i++)
+		error = collective_log_put(collection->collectives, id, &message->communicators[i]);
+	for (uint32_t i = 0; i < message->nr_collectives && !error; i++) {
+		struct collective call = message->collectives[i];
+
+		call.stack_id = agent_session_translate(session, SESSION_NODES, call.stack_id);
+		error = collective_log_add(collection->collectives, id, &call);
+	}
+	return error;
+}
+
+/* A graph's kernels all have the id of its launch: none was launched for a call. */
+int session_collectives_record(struct collection *collection, uint32_t process,
+			       const struct message_events *events, const struct gpu_record *record)
+{
+	const int64_t offset_ns = events->clock_offset_ns;
+	uint32_t size;
+
+	if (record->kind != RECORD_GPU_KERNEL || record->graph_node_id || record->graph_id ||
+	    record->start_ns == 0 || record->end_ns < record->start_ns ||
+	    record->end_ns - record->start_ns > CORRELATOR_DURATION_MAX_NS)
+		return 0;
+	const char *name = catalog_string(collection->catalog, record->name_id, &size);
+	return collective_log_kernel(collection->collectives, process, record,
+				     nccl_kernel_is(name, size),
+				     events->clock_valid ? &offset_ns : NULL);
+}

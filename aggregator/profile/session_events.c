@@ -1,0 +1,166 @@
+#include "session_events.h"
+
+#include <stdbool.h>
+
+#include "agent_session.h"
+#include "catalog.h"
+#include "collection.h"
+#include "aggregator/core/correlator.h"
+#include "nccl_kernel.h"
+#include "proto/batch/message.h"
+#include "roster.h"
+#include "session_collectives.h"
+#include "session_samples.h"
+#include "session_strings.h"
+#include "aggregator/core/timeline_table.h"
+
+static int check_events(const struct agent_session *session, const struct message_events *events,
+			const char **reason)
+{
+	*reason = "events name what is not defined";
+	if (events->process_id == 0 ||
+	    !agent_session_defined(session, SESSION_PROCESSES, events->process_id))
+		return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < events->nr_launches; i++)
+		if (!agent_session_defined(session, SESSION_NODES, events->launches[i].stack_id))
+			return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < events->nr_gpu; i++) {
+		if (!agent_session_defined(session, SESSION_STRINGS, events->gpu[i].name_id) ||
+		    !agent_session_defined(session, SESSION_NODES, events->gpu[i].capture_stack_id))
+			return REFUSE_UNDEFINED;
+		if (events->gpu[i].kind >= RECORD_GPU_KINDS) {
+			*reason = "a GPU record of a kind that does not exist";
+			return REFUSE_MALFORMED;
+		}
+	}
+	return 0;
+}
+
+/* A correlator is made when the first events come, also when they come after the end that was
+ * announced. */
+static int start_correlator(struct collection *collection, struct roster_process *process,
+			    uint32_t id)
+{
+	if (process->correlator)
+		return 0;
+	int error = roster_process_correlate(process, id, collection->totals);
+	return error ? error : correlator_load_end(process->correlator, &process->counts);
+}
+
+/* No work of a GPU. */
+static bool is_memory(const struct gpu_record *record)
+{
+	return record->kind == RECORD_GPU_ALLOC || record->kind == RECORD_GPU_FREE;
+}
+
+/* What a process did on a device. A graph that is traced as a whole does not tell its kernels. */
+static int add_to_process(struct collection *collection, uint32_t id,
+			  const struct gpu_record *record)
+{
+	const struct timeline_key work = {
+		.level = TIMELINE_WORK, .process_id = id, .device_id = record->device_id};
+	int error =
+		timeline_table_add(collection->timelines, &work, record->start_ns, record->end_ns);
+	uint32_t size;
+
+	if (error || record->kind != RECORD_GPU_KERNEL)
+		return error;
+	const char *name = catalog_string(collection->catalog, record->name_id, &size);
+	return timeline_table_add_kernel(collection->timelines, id, record->device_id,
+					 nccl_kernel_is(name, size), record->start_ns,
+					 record->end_ns);
+}
+
+/* One stream beyond the limit, of a device that need not exist, is as good as another. */
+static int add_to_stream(struct timeline_table *timelines, struct roster_process *process,
+			 struct timeline_key *stream, const struct gpu_record *record)
+{
+	if (!timeline_table_find(timelines, stream)) {
+		if (process->nr_timelines == SESSION_EVENTS_STREAMS_MAX)
+			stream->context_id = stream->stream_id = stream->device_id = UINT32_MAX;
+		else
+			process->nr_timelines++;
+	}
+	return timeline_table_add(timelines, stream, record->start_ns, record->end_ns);
+}
+
+/* Of GPU work alone: a host that waits keeps no GPU busy. */
+static int add_to_timelines(struct collection *collection, struct roster_process *process,
+			    uint32_t id, const struct message_events *events,
+			    const struct gpu_record *record)
+{
+	struct timeline_table *timelines = collection->timelines;
+	struct timeline_key stream = {
+		.level = TIMELINE_STREAM,
+		.process_id = id,
+		.device_id = record->device_id,
+		.context_id = record->context_id,
+		.stream_id = record->stream_id,
+	};
+	uint32_t store_device = roster_process_device(process, record->device_id);
+	struct timeline_key device = {.level = TIMELINE_DEVICE, .device_id = store_device};
+
+	if (record->kind > RECORD_GPU_GRAPH || record->start_ns == 0 ||
+	    record->end_ns < record->start_ns ||
+	    record->end_ns - record->start_ns > CORRELATOR_DURATION_MAX_NS)
+		return 0;
+	if (!store_device)
+		device = (struct timeline_key){.level = TIMELINE_ORDINAL,
+					       .process_id = id,
+					       .device_id = record->device_id};
+	int error = add_to_stream(timelines, process, &stream, record);
+	if (!error)
+		error = add_to_process(collection, id, record);
+	if (!error && store_device)
+		error = session_samples_work(collection, id, store_device, events, record);
+	return error ? error
+		     : timeline_table_add(timelines, &device, record->start_ns, record->end_ns);
+}
+
+int session_events_apply(struct agent_session *session, struct collection *collection,
+			 const struct message_events *events, const char **reason)
+{
+	int error = check_events(session, events, reason);
+	if (error)
+		return error;
+
+	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, events->process_id);
+	struct roster_process *process = roster_process(collection->roster, id);
+	const uint32_t left_out = session_strings_left_out(collection->catalog);
+	uint64_t nr_left_out = 0;
+
+	error = start_correlator(collection, process, id);
+	process->spoke_ns = session->spoke_ns;
+	process->changed = true;
+	if (!error)
+		correlator_set_clock(process->correlator, events->clock_offset_ns,
+				     events->clock_valid);
+	for (uint32_t i = 0; i < events->nr_launches && !error; i++) {
+		struct launch_record launch = events->launches[i];
+
+		launch.stack_id = agent_session_translate(session, SESSION_NODES, launch.stack_id);
+		error = correlator_launch(process->correlator, &launch);
+	}
+	for (uint32_t i = 0; i < events->nr_gpu && !error; i++) {
+		struct gpu_record record = events->gpu[i];
+
+		record.name_id = agent_session_translate(session, SESSION_STRINGS, record.name_id);
+		nr_left_out += left_out && record.name_id == left_out;
+		record.capture_stack_id =
+			agent_session_translate(session, SESSION_NODES, record.capture_stack_id);
+		/* No process has so many: what is kept of each would have no bound. */
+		if (record.device_id >= RECORD_DEVICES_MAX &&
+		    !roster_process_device(process, record.device_id))
+			record.device_id = LEDGER_DEVICE_NONE;
+		error = correlator_record(process->correlator, &record);
+		if (!error && !is_memory(&record))
+			error = add_to_timelines(collection, process, id, events, &record);
+		if (!error)
+			error = session_collectives_record(collection, id, events, &record);
+	}
+	if (!error)
+		error = roster_process_count(process, LEDGER_NAME_LIMIT, nr_left_out);
+	return error ? error
+		     : roster_process_count(process, LEDGER_ROWS_MERGED,
+					    correlator_take_merged(process->correlator));
+}

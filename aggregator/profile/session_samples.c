@@ -1,0 +1,108 @@
+#include "session_samples.h"
+
+#include <errno.h>
+
+#include "collection.h"
+#include "aggregator/core/fold_table.h"
+#include "idle_log.h"
+#include "raw_log.h"
+#include "roster.h"
+#include "aggregator/core/timeline_table.h"
+
+static int check(const struct agent_session *session, const struct message_samples *message,
+		 const char **reason)
+{
+	*reason = "samples name what is not defined";
+	if (message->process_id == 0 ||
+	    !agent_session_defined(session, SESSION_PROCESSES, message->process_id))
+		return REFUSE_UNDEFINED;
+	for (uint32_t i = 0; i < message->nr_samples; i++) {
+		const struct host_sample *sample = &message->samples[i];
+
+		if (!agent_session_defined(session, SESSION_NODES, sample->stack_id) ||
+		    !agent_session_defined(session, SESSION_STRINGS, sample->name_id) ||
+		    !agent_session_defined(session, SESSION_STRINGS, sample->command_id))
+			return REFUSE_UNDEFINED;
+		if (sample->kind >= HOST_SAMPLE_KINDS) {
+			*reason = "a sample of a kind that does not exist";
+			return REFUSE_MALFORMED;
+		}
+	}
+	return 0;
+}
+
+int session_samples_apply(struct agent_session *session, struct collection *collection,
+			  const struct message_samples *message, const char **reason)
+{
+	int error = check(session, message, reason);
+	if (error)
+		return error;
+
+	uint32_t id = agent_session_translate(session, SESSION_PROCESSES, message->process_id);
+	error = raw_log_clock(collection->raw,
+			      roster_process(collection->roster, id)->identity.host,
+			      message->realtime_offset_ns);
+	for (uint32_t i = 0; i < message->nr_samples && !error; i++) {
+		const struct host_sample *sample = &message->samples[i];
+		const struct fold_key key = {
+			.process_id = id,
+			.tid = sample->tid,
+			.stack_id =
+				agent_session_translate(session, SESSION_NODES, sample->stack_id),
+			.name_id =
+				agent_session_translate(session, SESSION_STRINGS, sample->name_id),
+			.kind = sample->kind,
+		};
+
+		struct host_sample translated = *sample;
+
+		translated.stack_id = key.stack_id;
+		translated.name_id = key.name_id;
+		translated.command_id =
+			agent_session_translate(session, SESSION_STRINGS, sample->command_id);
+		error = fold_table_add(collection->samples, &key, 1, sample->duration_ns, 0);
+		if (!error)
+			error = idle_log_sample(collection->idle, id, &translated);
+		if (!error)
+			error = raw_log_add(collection->raw, id, &translated);
+	}
+	return error;
+}
+
+/* Of the device; 0: it has not worked yet. */
+static int last_end(struct collection *collection, uint32_t device, uint64_t *last_ns)
+{
+	const struct timeline_key key = {.level = TIMELINE_DEVICE, .device_id = device};
+	const struct timeline_entry *entry = timeline_table_get(collection->timelines, &key);
+	struct timeline_sums sums;
+
+	if (!entry)
+		return -ENOMEM;
+	stream_timeline_sums(entry->timeline, &sums);
+	*last_ns = sums.last_ns;
+	return 0;
+}
+
+int session_samples_work(struct collection *collection, uint32_t process, uint32_t device,
+			 const struct message_events *events, const struct gpu_record *record)
+{
+	const struct correlator *correlator =
+		roster_process(collection->roster, process)->correlator;
+	struct idle_work work = {
+		.start_ns = record->start_ns,
+		.end_ns = record->end_ns,
+		.process_id = process,
+	};
+	uint64_t last_ns = 0;
+	int error = 0;
+
+	if (!idle_log_wants(collection->idle, process, device))
+		return 0;
+	if (events->clock_valid) {
+		work.clock_offset_ns = (uint64_t)events->clock_offset_ns;
+		work.tid = correlator_thread(correlator, record);
+	}
+	if (!idle_log_has_begun(collection->idle, device))
+		error = last_end(collection, device, &last_ns);
+	return error ? error : idle_log_work(collection->idle, device, &work, last_ns);
+}

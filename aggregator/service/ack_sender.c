@@ -1,0 +1,44 @@
+#include "ack_sender.h"
+
+#include "aggregator/profile/agent_session.h"
+
+void ack_sender_one(struct receiver *receiver, struct peer *peer)
+{
+	const struct message message = {
+		.type = MESSAGE_ACK,
+		.ack = {.seq = peer->session->durable_seq,
+			.window_frames = ACK_SENDER_FRAMES,
+			.window_bytes = ACK_SENDER_BYTES},
+	};
+
+	if (receiver_send(receiver, peer, &message) == 0) {
+		peer->acked_seq = peer->session->durable_seq;
+		peer->ack_due = false;
+	}
+}
+
+void ack_sender_all(struct receiver *receiver)
+{
+	uint32_t nr_peers;
+	struct peer *peers = peer_table_peers(receiver_peers(receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++) {
+		struct peer *peer = &peers[i];
+
+		if (peer->session &&
+		    (peer->ack_due || peer->acked_seq != peer->session->durable_seq))
+			ack_sender_one(receiver, peer);
+	}
+}
+
+void ack_sender_refuse(struct receiver *receiver, const struct open_profile *profile,
+		       enum refuse_code code, const char *reason)
+{
+	uint32_t nr_peers;
+	const struct peer *peers = peer_table_peers(receiver_peers(receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++)
+		if (peers[i].session && peers[i].profile == profile &&
+		    peers[i].session->received_seq != peers[i].session->durable_seq)
+			receiver_refuse(receiver, &peers[i], code, reason);
+}

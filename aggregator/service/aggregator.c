@@ -1,0 +1,570 @@
+#include "aggregator.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ack_sender.h"
+#include "aggregator/profile/agent_session.h"
+#include "clock_service.h"
+#include "aggregator/profile/collection.h"
+#include "connection_notices.h"
+#include "control_service.h"
+#include "descriptor_limit.h"
+#include "job_table.h"
+#include "listening.h"
+#include "open_profile.h"
+#include "profile_set.h"
+#include "proto/error_text.h"
+#include "proto/batch/message_seq.h"
+#include "receiver.h"
+#include "aggregator/profile/roster.h"
+#include "aggregator/profile/session_apply.h"
+#include "aggregator/store/store.h"
+
+#define IDLE_WAIT_MS  1000u
+#define FRAMES_A_TURN 256u /* before looking at the clock again */
+#define SESSIONS_MAX  65536u
+#define REFUSALS_SAID 10u /* on stderr; all are counted */
+#define NS_PER_MS     1000000ull
+#define SILENT_NS     5000000000u
+#define SUPERSEDED    "another agent of this node has taken over what this one read"
+
+struct aggregator {
+	struct profile_set profiles;
+	struct receiver *receiver;
+	struct listening listening;
+	uint32_t commit_interval_ms;
+	bool quiet;
+	int wake_fd;
+	uint64_t jobs_at_ns; /* when to look at jobs again */
+	uint64_t agents, launches, records;
+	uint64_t refused_messages;
+	uint64_t began_ns; /* to run */
+	struct connection_notices notices;
+
+	pthread_mutex_t lock; /* of status, which other threads read */
+	struct aggregator_status status;
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	flockfile(stderr);
+	fputs("flamegrid: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+	va_end(arguments);
+}
+
+static int open_own(struct aggregator *aggregator, const struct aggregator_options *options,
+		    char **error)
+{
+	const struct open_profile_options profile = {
+		.store_path = options->store_path,
+		.title = options->title,
+		.nr_nodes = options->nr_nodes,
+		.raw_samples = options->raw_samples,
+		.receiver = aggregator->receiver,
+	};
+	struct open_profile *own = &aggregator->profiles.own;
+	int status = open_profile_open(own, &profile, error);
+	uint64_t open;
+
+	if (status)
+		return error_text_set(error, status, "%s: %s", options->store_path,
+				      strerror(-status));
+	aggregator->status.agents = aggregator->agents = own->collection->nr_sessions;
+	/* Of a store that was left open: they are awaited before the first turn of the loop, too. */
+	aggregator->status.agents_connected = collection_heard(own->collection, 0, &open);
+	if (store_is_exclusive(own->store) && !aggregator->quiet)
+		say("%s is on a file system of several hosts: reports can read it when we are done",
+		    options->store_path);
+	return 0;
+}
+
+static int open_jobs(struct aggregator *aggregator, const struct aggregator_options *options,
+		     char **error)
+{
+	const struct job_table_options jobs = {
+		.directory = options->jobs_path,
+		.reports = options->reports_program,
+		.wait_nodes_ms = options->wait_nodes_ms,
+		.wait_silent_ms = options->wait_silent_ms,
+		.stores_max = descriptor_limit_stores(descriptor_limit()),
+		.receiver = aggregator->receiver,
+		.quiet = options->quiet,
+	};
+	char *why = NULL;
+	int status = options->jobs_path
+			     ? job_table_create(&jobs, now_ns(), &aggregator->profiles.jobs, &why)
+			     : 0;
+
+	if (status)
+		error_text_set(error, status, "%s", why ? why : strerror(-status));
+	free(why);
+	return status;
+}
+
+static int prepare(struct aggregator *aggregator, const struct aggregator_options *options,
+		   char **error)
+{
+	const struct listening_options listening = {
+		.endpoints = options->endpoints,
+		.nr_endpoints = options->nr_endpoints,
+		.has_keys = options->keys != NULL,
+		.insecure = options->insecure,
+	};
+	int status = 0;
+
+	aggregator->quiet = aggregator->notices.quiet = options->quiet;
+	aggregator->commit_interval_ms = options->commit_interval_ms;
+	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (aggregator->wake_fd < 0)
+		status = -errno;
+	if (!status)
+		status = receiver_create(options->zmq_context, &aggregator->receiver);
+	if (status)
+		return error_text_set(error, status, "cannot start the aggregator: %s",
+				      strerror(-status));
+	status = options->keys ? receiver_protect(aggregator->receiver, options->keys) : 0;
+	if (status)
+		return error_text_set(error, status, "the keys cannot be used: %s",
+				      strerror(-status));
+	aggregator->profiles.receiver = aggregator->receiver;
+	status = open_own(aggregator, options, error);
+	if (!status)
+		status = open_jobs(aggregator, options, error);
+	return status ? status
+		      : listening_bind(&aggregator->listening, aggregator->receiver, &listening,
+				       error);
+}
+
+int aggregator_create(const struct aggregator_options *options, struct aggregator **aggregator,
+		      char **error)
+{
+	if (error)
+		*error = NULL;
+	*aggregator = calloc(1, sizeof(**aggregator));
+	if (!*aggregator)
+		return -ENOMEM;
+
+	(*aggregator)->wake_fd = -1;
+	pthread_mutex_init(&(*aggregator)->lock, NULL);
+	int status = prepare(*aggregator, options, error);
+	if (status) {
+		aggregator_destroy(*aggregator);
+		*aggregator = NULL;
+	}
+	return status;
+}
+
+void aggregator_destroy(struct aggregator *aggregator)
+{
+	if (!aggregator)
+		return;
+	receiver_destroy(aggregator->receiver);
+	profile_set_fini(&aggregator->profiles);
+	listening_fini(&aggregator->listening);
+	if (aggregator->wake_fd >= 0)
+		close(aggregator->wake_fd);
+	pthread_mutex_destroy(&aggregator->lock);
+	free(aggregator);
+}
+
+const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t index)
+{
+	return index < aggregator->listening.nr_endpoints ? aggregator->listening.endpoints[index]
+							  : NULL;
+}
+
+/* ---- messages */
+
+/* The agent of an epoch that is over is told so, should it live. */
+static void end_epoch(struct receiver *receiver, const struct agent_session *session)
+{
+	uint32_t nr_peers;
+	const struct peer *peers = peer_table_peers(receiver_peers(receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++)
+		if (peers[i].session == session)
+			receiver_refuse(receiver, &peers[i], REFUSE_SUPERSEDED, SUPERSEDED);
+	peer_table_detach(receiver_peers(receiver), session);
+}
+
+/* Of the agent that was started in another's place. What the answer names is all that will ever have come of that
+ * epoch: what was received is stored before, and no more is received. An epoch that is not known has no messages here;
+ * whoever made it up in its ring shall not leave an agent behind that never was. */
+static int handle_question(struct aggregator *aggregator, const struct peer *peer,
+			   struct open_profile *profile, const struct message_hello *hello,
+			   struct message *welcome)
+{
+	struct agent_session *session = collection_find_session(profile->collection, hello->epoch);
+
+	if (session && agent_session_supersede(session, profile->collection->catalog,
+					       profile->collection->roster, hello))
+		end_epoch(aggregator->receiver, session);
+	if (session && session->changed) {
+		int error = profile_set_commit(&aggregator->profiles, profile, now_ns());
+
+		if (error == -ENOMEM)
+			return error;
+		if (error) {
+			receiver_refuse(aggregator->receiver, peer, REFUSE_STORE, "ask again");
+			return 0;
+		}
+	}
+	welcome->welcome.durable_seq = session ? session->durable_seq : 0;
+	receiver_send(aggregator->receiver, peer, welcome);
+	return 0;
+}
+
+/* The session of an agent that says HELLO; *session is NULL if it was refused. 0 or -ENOMEM. */
+static int greet(struct aggregator *aggregator, struct peer *peer, struct open_profile *profile,
+		 const struct message_hello *hello, struct agent_session **session)
+{
+	struct collection *collection = profile->collection;
+
+	*session = collection_find_session(collection, hello->epoch);
+	if (*session && (*session)->superseded) {
+		*session = NULL;
+		receiver_refuse(aggregator->receiver, peer, REFUSE_SUPERSEDED, SUPERSEDED);
+		return 0;
+	}
+	if (!*session && collection->nr_sessions >= SESSIONS_MAX) {
+		receiver_refuse(aggregator->receiver, peer, REFUSE_LIMIT, "too many agents");
+		return 0;
+	}
+	if (!*session)
+		*session = collection_session(collection, hello->epoch);
+	if (!*session)
+		return -ENOMEM;
+	(*session)->heard_ns = peer->heard_ns;
+	if ((*session)->host != 0)
+		return 0;
+	(*session)->spoke_ns = clock_ns(CLOCK_REALTIME);
+	profile->schedule.changed = true;
+	aggregator->agents++;
+	return agent_session_hello(*session, collection->catalog, collection->roster, hello);
+}
+
+static int handle_hello(struct aggregator *aggregator, struct peer *peer,
+			const struct message_hello *hello)
+{
+	struct message message = {
+		.type = MESSAGE_WELCOME,
+		.welcome = {.version = WIRE_VERSION,
+			    .window_frames = ACK_SENDER_FRAMES,
+			    .window_bytes = ACK_SENDER_BYTES},
+	};
+	struct open_profile *job = NULL, *profile;
+	struct agent_session *session;
+	int status = 0;
+
+	if (hello->version_min > WIRE_VERSION || hello->version_max < WIRE_VERSION) {
+		connection_notices_version(&aggregator->notices, aggregator->receiver, peer, hello);
+		return 0;
+	}
+	if (aggregator->profiles.jobs && hello->job.key.size)
+		status = job_table_admit(aggregator->profiles.jobs, peer, hello, &message.welcome,
+					 &job);
+	if (status)
+		return status < 0 ? status : 0;
+	profile = job ? job : &aggregator->profiles.own;
+	if (!job)
+		message.welcome.profile =
+			(struct message_text){profile->place, (uint32_t)strlen(profile->place)};
+	if (hello->asks)
+		return handle_question(aggregator, peer, profile, hello, &message);
+	status = greet(aggregator, peer, profile, hello, &session);
+	if (status || !session)
+		return status;
+	peer_table_attach(receiver_peers(aggregator->receiver), peer, session);
+	peer->profile = profile;
+	/* What the answer names is final: earlier agents ask for the one before them without saying that they ask. */
+	if (session->received_seq != session->durable_seq) {
+		int error = profile_set_commit(&aggregator->profiles, profile, now_ns());
+
+		if (error)
+			return error == -ENOMEM ? error : 0; /* refused: it will ask again */
+	}
+	message.welcome.durable_seq = session->durable_seq;
+	receiver_send(aggregator->receiver, peer, &message);
+	control_service_greet(&profile->control, peer);
+	return 0;
+}
+
+static void handle_gap(struct aggregator *aggregator, struct peer *peer, uint64_t seq)
+{
+	char reason[96];
+
+	if (peer->gap_reported)
+		return;
+	snprintf(reason, sizeof(reason), "%llu came, %llu is next", (unsigned long long)seq,
+		 (unsigned long long)peer->session->received_seq + 1);
+	ack_sender_one(aggregator->receiver, peer);
+	if (receiver_refuse(aggregator->receiver, peer, REFUSE_SEQUENCE, reason) == 0)
+		peer->gap_reported = true;
+}
+
+static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
+			    const struct message *message)
+{
+	struct agent_session *session = peer->session;
+	uint64_t seq = message_seq_get(message);
+	const char *reason;
+
+	if (!session) {
+		receiver_refuse(aggregator->receiver, peer, REFUSE_NO_HELLO, "say HELLO first");
+		return 0;
+	}
+	if (seq <= session->received_seq) {
+		peer->ack_due = true;
+		return 0;
+	}
+	if (seq > session->received_seq + 1) {
+		handle_gap(aggregator, peer, seq);
+		return 0;
+	}
+	session->spoke_ns = clock_ns(CLOCK_REALTIME);
+	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
+	int status = session_apply(session, profile->collection, message, &reason);
+	if (status < 0)
+		return status;
+	if (status > 0) {
+		if (aggregator->refused_messages++ < REFUSALS_SAID)
+			say("an agent's message %llu was refused: %s", (unsigned long long)seq,
+			    reason);
+		receiver_refuse(aggregator->receiver, peer, (enum refuse_code)status, reason);
+		return 0;
+	}
+	peer->gap_reported = false;
+	profile->schedule.changed = true;
+	profile->schedule.frames++;
+	if (message->type == MESSAGE_BYE)
+		profile->schedule.hurry = true;
+	if (message->type == MESSAGE_EVENTS) {
+		aggregator->launches += message->events.nr_launches;
+		aggregator->records += message->events.nr_gpu;
+	}
+	return 0;
+}
+
+/* A ping asks whether we are there, so whatever the agent may have missed is said again. */
+static void handle_ping(struct aggregator *aggregator, struct peer *peer,
+			const struct message_ping *ping)
+{
+	struct message pong = {.type = MESSAGE_PONG, .ping = *ping};
+
+	receiver_send(aggregator->receiver, peer, &pong);
+	peer->gap_reported = false;
+	peer->ack_due = peer->session != NULL;
+}
+
+/* Who commands may mean a job that is none of its own. */
+static void handle_control(struct aggregator *aggregator, struct peer *peer,
+			   const struct message_control *control)
+{
+	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
+	const char *reason = "this aggregator keeps no profiles of jobs";
+	int status = 0;
+
+	if (control->kind == CONTROL_ASK && control->job_key.size)
+		status = aggregator->profiles.jobs
+				 ? job_table_find(aggregator->profiles.jobs, &control->job_user,
+						  &control->job_key, &profile, &reason)
+				 : REFUSE_UNDEFINED;
+	if (status)
+		receiver_refuse(aggregator->receiver, peer, (enum refuse_code)status, reason);
+	else
+		control_service_handle(&profile->control, peer, control);
+}
+
+static int handle(struct aggregator *aggregator, struct peer *peer, const struct message *message)
+{
+	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
+
+	peer->heard_ns = now_ns();
+	if (peer->session && !peer->session->ended)
+		peer->session->heard_ns = peer->heard_ns;
+	switch (message->type) {
+	case MESSAGE_HELLO:
+		return handle_hello(aggregator, peer, &message->hello);
+	case MESSAGE_PING:
+		handle_ping(aggregator, peer, &message->ping);
+		return 0;
+	case MESSAGE_CLOCK:
+		return clock_service_handle(&profile->clocks, peer, &message->clock, peer->heard_ns,
+					    &profile->schedule.changed);
+	case MESSAGE_CONTROL:
+		handle_control(aggregator, peer, &message->control);
+		return 0;
+	case MESSAGE_STRINGS:
+	case MESSAGE_STACKS:
+	case MESSAGE_EVENTS:
+	case MESSAGE_LEDGER:
+	case MESSAGE_PROCESS:
+	case MESSAGE_BYE:
+	case MESSAGE_STATISTICS:
+	case MESSAGE_STREAM:
+	case MESSAGE_SAMPLES:
+	case MESSAGE_COLLECTIVES:
+	case MESSAGE_PLACEMENT:
+		return handle_sequenced(aggregator, peer, message);
+	default:
+		receiver_count_bad(aggregator->receiver, peer, "a message that agents do not send");
+		return 0;
+	}
+}
+
+/* ---- the loop */
+
+static void publish_status(struct aggregator *aggregator)
+{
+	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
+	uint64_t connected = 0, silent = 0, since_ns = now_ns() - SILENT_NS;
+
+	/* After a start on its old store, those that have not come again yet are awaited as if they had just spoken. */
+	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
+		uint64_t open = 0, heard = collection_heard(
+					   profile_set_at(&aggregator->profiles, i)->collection,
+					   since_ns <= aggregator->began_ns ? 0 : since_ns, &open);
+
+		connected += heard;
+		silent += open - heard;
+	}
+	pthread_mutex_lock(&aggregator->lock);
+	aggregator->status.agents = aggregator->agents;
+	aggregator->status.agents_connected = connected;
+	aggregator->status.agents_silent = silent;
+	aggregator->status.commits = aggregator->profiles.commits;
+	aggregator->status.bad_frames = counts->bad_frames;
+	aggregator->status.refused = counts->refused;
+	aggregator->status.strangers = counts->strangers;
+	aggregator->status.launches = aggregator->launches;
+	aggregator->status.records = aggregator->records;
+	pthread_mutex_unlock(&aggregator->lock);
+}
+
+static int wait_ms(struct aggregator *aggregator, uint64_t time_ns)
+{
+	uint64_t until_ns = time_ns + IDLE_WAIT_MS * NS_PER_MS;
+
+	if (aggregator->profiles.jobs && aggregator->jobs_at_ns < until_ns)
+		until_ns = aggregator->jobs_at_ns;
+	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
+		const struct open_profile *profile = profile_set_at(&aggregator->profiles, i);
+
+		until_ns = commit_schedule_until(&profile->schedule, until_ns);
+	}
+	return until_ns <= time_ns ? 0 : (int)((until_ns - time_ns + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+/* Some of what waits in the socket, and what follows for its connections. 0 or -errno. */
+static int take_messages(struct aggregator *aggregator)
+{
+	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
+	const struct message *message;
+	struct peer *peer;
+	uint32_t nr_frames;
+	int status = 0;
+
+	for (nr_frames = 0; nr_frames < FRAMES_A_TURN; nr_frames++) {
+		uint64_t bytes = counts->bytes;
+
+		status = receiver_next(aggregator->receiver, &peer, &message);
+		if (status <= 0)
+			break;
+		status = handle(aggregator, peer, message);
+		if (status)
+			break;
+		struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
+		profile->schedule.bytes += counts->bytes - bytes;
+		commit_schedule_date(&profile->schedule, peer->heard_ns,
+				     aggregator->commit_interval_ms);
+	}
+	receiver_tidy(aggregator->receiver, now_ns(), status == 0 && nr_frames < FRAMES_A_TURN);
+	return status < 0 ? status : 0;
+}
+
+static bool stopping(const struct aggregator *aggregator)
+{
+	uint64_t count;
+
+	return read(aggregator->wake_fd, &count, sizeof(count)) == sizeof(count);
+}
+
+int aggregator_run(struct aggregator *aggregator)
+{
+	struct profile_set *profiles = &aggregator->profiles;
+	int error = 0;
+
+	aggregator->began_ns = now_ns();
+	while (!error && !stopping(aggregator)) {
+		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
+				      wait_ms(aggregator, now_ns()));
+		if (!error)
+			error = take_messages(aggregator);
+		if (!error && profile_set_commit_due(profiles, now_ns()) == -ENOMEM)
+			error = -ENOMEM;
+		if (!error)
+			error = profile_set_look(profiles, now_ns(), false);
+		if (!error)
+			ack_sender_all(aggregator->receiver);
+		if (!error && profiles->jobs)
+			aggregator->jobs_at_ns = job_table_step(profiles->jobs, now_ns());
+		connection_notices_step(&aggregator->notices, receiver_counts(aggregator->receiver),
+					now_ns());
+		publish_status(aggregator);
+	}
+	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must
+	 * not be kept. */
+	if (!error || error == -ESTALE) {
+		int last = profile_set_commit_all(profiles, now_ns());
+
+		error = error ? error : last;
+	}
+	if (!error)
+		error = profile_set_look(profiles, now_ns(), true);
+	publish_status(aggregator);
+	return error;
+}
+
+/* One write and nothing else, so that a signal handler may call it, too. */
+void aggregator_stop(struct aggregator *aggregator)
+{
+	uint64_t one = 1;
+
+	if (write(aggregator->wake_fd, &one, sizeof(one)) < 0)
+		assert(errno == EAGAIN); /* the counter is full: it is awake already */
+}
+
+void aggregator_status(struct aggregator *aggregator, struct aggregator_status *status)
+{
+	pthread_mutex_lock(&aggregator->lock);
+	*status = aggregator->status;
+	pthread_mutex_unlock(&aggregator->lock);
+}

@@ -1,0 +1,30 @@
+/* One command to all agents: passes it on, and tells who commands how far it came (proto/wire.md, CONTROL). Used by the
+ * aggregator's thread. */
+#ifndef CONTROL_SERVICE_H
+#define CONTROL_SERVICE_H
+
+#include "aggregator/profile/collection.h"
+#include "peer_table.h"
+#include "proto/batch/message.h"
+#include "receiver.h"
+
+struct control_service {
+	struct receiver *receiver;
+	struct collection *collection;
+	struct message_control order;         /* the newest; token 0: none */
+	struct message_control_agent *agents; /* owns; of the answer */
+};
+
+/* Both are borrowed until fini; zeroed otherwise. */
+void control_service_init(struct control_service *service, struct receiver *receiver,
+			  struct collection *collection);
+void control_service_fini(struct control_service *service); /* zeroed memory is fine */
+
+/* Who commands asked, or an agent told. What can't be is counted as bad. */
+void control_service_handle(struct control_service *service, struct peer *peer,
+			    const struct message_control *control);
+
+/* An agent was welcomed: it gets the order that stands, unless its end has passed. */
+void control_service_greet(struct control_service *service, const struct peer *peer);
+
+#endif

@@ -1,0 +1,187 @@
+#include "job_dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "proto/trust/key_file.h"
+
+#define SAME_NAME_MAX 10000
+#define NAME_ROOM     200 /* of the 255 that a file system has */
+#define DIR_MODE      0750
+#define FILE_MODE     0640
+
+static int take_name(char to[static MESSAGE_JOB_NAME_MAX + 1], const struct message_text *text)
+{
+	if (text->size > MESSAGE_JOB_NAME_MAX)
+		return -EINVAL;
+	for (uint32_t i = 0; i < text->size; i++)
+		if (text->data[i] <= ' ' || text->data[i] >= 0x7f)
+			return -EINVAL;
+	if (text->size)
+		memcpy(to, text->data, text->size);
+	to[text->size] = '\0';
+	return 0;
+}
+
+int job_mark_take(struct job_mark *mark, const struct message_job *job)
+{
+	*mark = (struct job_mark){
+		.nr_nodes = job->nr_nodes, .world_size = job->world_size, .flags = job->flags};
+	if (job->key.size == 0 || take_name(mark->key, &job->key))
+		return -EINVAL;
+	return take_name(mark->user, &job->user);
+}
+
+int job_dir_file(const char *path, const char *name, char file[static PATH_MAX])
+{
+	int size = snprintf(file, PATH_MAX, "%s/%s", path, name);
+
+	return size < 0 || size >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+static void name_job(const struct job_mark *mark, char name[static NAME_ROOM])
+{
+	int size =
+		snprintf(name, NAME_ROOM, "%s%s%s", mark->user, *mark->user ? "-" : "", mark->key);
+
+	for (char *at = name; *at && size > 0; at++) {
+		bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+			     (*at >= '0' && *at <= '9') || strchr(".-+=@,", *at);
+
+		if (!plain || (at == name && (*at == '.' || *at == '-')))
+			*at = '_';
+	}
+}
+
+static int write_mark(const char *path, const struct job_mark *mark)
+{
+	char file[PATH_MAX], *temporary;
+	FILE *out;
+	int r = job_dir_file(path, JOB_DIR_MARK, file);
+
+	if (r == 0)
+		r = key_file_replace(file, &out, &temporary);
+	if (r)
+		return r;
+	fputs("# A job that is not complete. Gone when its reports are written.\n", out);
+	fprintf(out, "key %s\n", mark->key);
+	if (*mark->user)
+		fprintf(out, "user %s\n", mark->user);
+	fprintf(out, "nodes %d\nranks %d\nflags %u\n", (int)mark->nr_nodes, (int)mark->world_size,
+		(unsigned int)mark->flags);
+	return key_file_finish(file, out, temporary);
+}
+
+void job_dir_remove(const char *path)
+{
+	static const char *const names[] = {JOB_DIR_STORE, JOB_DIR_STORE "-wal",
+					    JOB_DIR_STORE "-shm", JOB_DIR_MARK};
+	char file[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (job_dir_file(path, names[i], file) == 0)
+			unlink(file);
+	rmdir(path);
+}
+
+int job_dir_create(const char *parent, const struct job_mark *mark, char path[static PATH_MAX])
+{
+	char name[NAME_ROOM], numbered[NAME_ROOM + 16];
+	int r;
+
+	name_job(mark, name);
+	for (int i = 1; i < SAME_NAME_MAX; i++) {
+		if (i == 1)
+			snprintf(numbered, sizeof(numbered), "%s", name);
+		else
+			snprintf(numbered, sizeof(numbered), "%s.%d", name, i);
+		r = job_dir_file(parent, numbered, path);
+		if (r)
+			return r;
+		if (mkdir(path, DIR_MODE) == 0) {
+			r = write_mark(path, mark);
+			if (r)
+				job_dir_remove(path);
+			return r;
+		}
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+static int take_number(const char *value, int64_t least, int64_t most, int64_t *number)
+{
+	char *end;
+
+	errno = 0;
+	*number = strtoll(value, &end, 10);
+	return errno || end == value || *end || *number < least || *number > most ? -EINVAL : 0;
+}
+
+static int take_line(void *context, const char *name, const char *value, const char **why)
+{
+	struct job_mark *mark = context;
+	const struct message_text text = {value, (uint32_t)strlen(value)};
+	int64_t number = 0;
+	int r;
+
+	*why = "not a value that it can have";
+	if (strcmp(name, "key") == 0)
+		return take_name(mark->key, &text);
+	if (strcmp(name, "user") == 0)
+		return take_name(mark->user, &text);
+	if (strcmp(name, "nodes") == 0) {
+		r = take_number(value, -1, INT32_MAX, &number);
+		mark->nr_nodes = (int32_t)number;
+		return r;
+	}
+	if (strcmp(name, "ranks") == 0) {
+		r = take_number(value, -1, INT32_MAX, &number);
+		mark->world_size = (int32_t)number;
+		return r;
+	}
+	if (strcmp(name, "flags") != 0)
+		return -ENOENT;
+	r = take_number(value, 0, UINT32_MAX, &number);
+	mark->flags = (uint32_t)number;
+	return r;
+}
+
+int job_dir_read(const char *path, struct job_mark *mark, char **error)
+{
+	char file[PATH_MAX];
+	int r = job_dir_file(path, JOB_DIR_MARK, file);
+
+	*mark = (struct job_mark){.nr_nodes = -1, .world_size = -1};
+	*error = NULL;
+	if (r)
+		return r;
+	r = key_file_read(file, false, take_line, mark, error);
+	if (r == 0 && !*mark->key) {
+		r = -EINVAL;
+		if (asprintf(error, "%s: no key", file) < 0)
+			*error = NULL;
+	}
+	return r;
+}
+
+int job_dir_share(const char *path)
+{
+	char file[PATH_MAX];
+	int r = job_dir_file(path, JOB_DIR_STORE, file);
+
+	return r == 0 && chmod(file, FILE_MODE) < 0 ? -errno : r;
+}
+
+int job_dir_finish(const char *path)
+{
+	char file[PATH_MAX];
+	int r = job_dir_file(path, JOB_DIR_MARK, file);
+
+	return r == 0 && unlink(file) < 0 ? -errno : r;
+}

@@ -1,0 +1,563 @@
+#include "job_table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/collection.h"
+#include "job_agents.h"
+#include "job_dir.h"
+#include "job_reports.h"
+#include "receiver.h"
+#include "aggregator/store/store.h"
+#include "aggregator/store/store_life.h"
+
+#define LOOK_NS        50000000u   /* at what ends */
+#define LAST_WORDS_NS  200000000u  /* for the last acknowledgement to be read */
+#define SETTLE_NS      2000000000u /* for ranks that have not been heard of */
+#define CLOSED_MAX     4096u       /* epochs that are remembered */
+#define NS_PER_MS      1000000ull
+#define WAIT_NODES_MS  10000u
+#define WAIT_SILENT_MS 300000u
+#define HOST_SIZE      256u
+#define FAILED_NS      60000000000u /* from one line about a job that cannot begin to the next */
+
+struct job {
+	struct open_profile profile; /* first: what it is known by outside */
+	struct job_mark mark;
+	uint64_t since_ns; /* is here */
+	char path[PATH_MAX];
+	char place[HOST_SIZE + PATH_MAX + 2];
+};
+
+struct closed_epoch {
+	uint8_t epoch[WIRE_EPOCH_SIZE];
+	uint64_t durable_seq;
+	bool ended;
+};
+
+struct job_table {
+	char directory[PATH_MAX], host[HOST_SIZE];
+	struct job *jobs[JOB_TABLE_MAX]; /* owns */
+	uint32_t nr_jobs;
+	struct closed_epoch closed[CLOSED_MAX]; /* the newest, in a ring */
+	uint32_t nr_closed, next_closed;
+	struct job_reports *reports; /* owns */
+	uint64_t wait_nodes_ns, wait_silent_ns;
+	uint64_t failed_ns; /* when it was last said that a job cannot begin; 0: never */
+	uint32_t stores_max;
+	int lock_fd; /* keeps another aggregator out of the directory, whose stores may rest; -1: none */
+	struct receiver *receiver;
+	bool quiet;
+};
+
+static int explain(char **error, const char *path, int status)
+{
+	if (!*error && asprintf(error, "%s: %s", path, strerror(-status)) < 0)
+		*error = NULL;
+	return status;
+}
+
+/* ---- open */
+
+/* Of those that are open; NULL: there is room. */
+static struct job *longest_unwritten(const struct job_table *table)
+{
+	struct job *oldest = NULL;
+	uint32_t nr_open = 0;
+
+	for (uint32_t i = 0; i < table->nr_jobs; i++) {
+		struct job *job = table->jobs[i];
+
+		if (store_rests(job->profile.store))
+			continue;
+		nr_open++;
+		if (!oldest || job->profile.committed_ns < oldest->profile.committed_ns)
+			oldest = job;
+	}
+	return nr_open >= table->stores_max ? oldest : NULL;
+}
+
+static void make_room(struct job_table *table)
+{
+	struct job *job = longest_unwritten(table);
+
+	if (job)
+		store_rest(job->profile.store);
+}
+
+void job_table_make_room(struct job_table *table, const struct open_profile *profile)
+{
+	if (store_rests(profile->store))
+		make_room(table);
+}
+
+static int open_profile(struct job_table *table, struct job *job, const char *title, char **error)
+{
+	char store[PATH_MAX];
+	const struct open_profile_options options = {
+		.store_path = store,
+		.title = title,
+		.nr_nodes = job->mark.nr_nodes,
+		.raw_samples = job->mark.flags & MESSAGE_JOB_RAW,
+		.receiver = table->receiver,
+	};
+	int r = job_dir_file(job->path, JOB_DIR_STORE, store);
+
+	*error = NULL;
+	make_room(table);
+	snprintf(job->place, sizeof(job->place), "%s:%s", table->host, job->path);
+	return r ? r : open_profile_open(&job->profile, &options, error);
+}
+
+static void destroy_job(struct job *job)
+{
+	open_profile_close(&job->profile);
+	free(job);
+}
+
+/* One that was not complete when we ended. What cannot be read is left as it is: it is said, and no reason for others
+ * to wait. */
+static int take_up(struct job_table *table, const char *name, uint64_t now_ns)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	char *error = NULL;
+	int r = job ? job_dir_file(table->directory, name, job->path) : -ENOMEM;
+
+	if (r == 0)
+		r = job_dir_read(job->path, &job->mark, &error);
+	if (r == 0 && table->nr_jobs == JOB_TABLE_MAX)
+		r = -EMFILE;
+	if (r == 0)
+		r = open_profile(table, job, NULL, &error);
+	if (r == 0) {
+		job->since_ns = now_ns;
+		table->jobs[table->nr_jobs++] = job;
+		return 0;
+	}
+	if (r != -ENOENT && r != -ENOTDIR && r != -ENOMEM)
+		fprintf(stderr, "flamegrid: %s\n", error ? error : strerror(-r));
+	free(error);
+	if (job)
+		destroy_job(job);
+	return r == -ENOMEM ? r : 0;
+}
+
+static int take_up_all(struct job_table *table, uint64_t now_ns, char **error)
+{
+	const struct dirent *entry;
+	DIR *directory;
+	int r = 0;
+
+	if (mkdir(table->directory, 0750) < 0 && errno != EEXIST)
+		return explain(error, table->directory, -errno);
+	directory = opendir(table->directory);
+	if (!directory || access(table->directory, W_OK) < 0)
+		r = explain(error, table->directory, -errno);
+	while (r == 0 && (entry = readdir(directory)) != NULL)
+		if (*entry->d_name != '.')
+			r = take_up(table, entry->d_name, now_ns);
+	if (directory)
+		closedir(directory);
+	return r;
+}
+
+/* Of the directory itself, so that nothing is left behind. File systems that know no locks have none. */
+static int take_lock(struct job_table *table, char **error)
+{
+	table->lock_fd = open(table->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (table->lock_fd < 0)
+		return explain(error, table->directory, -errno);
+	if (flock(table->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+		store_life_keep(table->lock_fd);
+		return 0;
+	}
+	if (asprintf(error, "%s: another aggregator writes the profiles of this directory",
+		     table->directory) < 0)
+		*error = NULL;
+	return -EBUSY;
+}
+
+int job_table_create(const struct job_table_options *options, uint64_t now_ns,
+		     struct job_table **table, char **error)
+{
+	struct job_table *new_table = calloc(1, sizeof(*new_table));
+	int r;
+
+	*table = NULL;
+	*error = NULL;
+	if (!new_table)
+		return -ENOMEM;
+	new_table->wait_nodes_ns =
+		NS_PER_MS * (options->wait_nodes_ms ? options->wait_nodes_ms : WAIT_NODES_MS);
+	new_table->wait_silent_ns =
+		NS_PER_MS * (options->wait_silent_ms ? options->wait_silent_ms : WAIT_SILENT_MS);
+	new_table->stores_max = options->stores_max ? options->stores_max : JOB_TABLE_MAX;
+	new_table->lock_fd = -1;
+	new_table->receiver = options->receiver;
+	new_table->quiet = options->quiet;
+	gethostname(new_table->host, sizeof(new_table->host) - 1);
+	new_table->reports = job_reports_create(options->reports, options->quiet);
+	r = new_table->reports ? 0 : -ENOMEM;
+	if (r == 0 && mkdir(options->directory, 0750) < 0 && errno != EEXIST)
+		r = explain(error, options->directory, -errno);
+	/* What agents are told is to be a path that people can use anywhere. */
+	if (r == 0 && !realpath(options->directory, new_table->directory))
+		r = explain(error, options->directory, -errno);
+	if (r == 0)
+		r = take_lock(new_table, error);
+	if (r == 0)
+		r = take_up_all(new_table, now_ns, error);
+	if (r) {
+		job_table_destroy(new_table);
+		return r;
+	}
+	*table = new_table;
+	return 0;
+}
+
+void job_table_destroy(struct job_table *table)
+{
+	if (!table)
+		return;
+	for (uint32_t i = 0; i < table->nr_jobs; i++)
+		destroy_job(table->jobs[i]);
+	job_reports_destroy(table->reports);
+	if (table->lock_fd >= 0)
+		close(table->lock_fd);
+	free(table);
+}
+
+/* ---- agents */
+
+/* Its agents ask again every few seconds. */
+static void say_failure(struct job_table *table, const char *error, uint64_t now_ns)
+{
+	if (table->failed_ns && now_ns - table->failed_ns < FAILED_NS)
+		return;
+	table->failed_ns = now_ns;
+	fprintf(stderr, "flamegrid: a job cannot begin: %s\n", error);
+}
+
+/* A job that cannot begin leaves nothing behind. */
+static int add_job(struct job_table *table, const struct job_mark *mark, const char *title,
+		   uint64_t now_ns, struct job **added)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	char *error = NULL;
+
+	if (!job)
+		return -ENOMEM;
+	job->mark = *mark;
+	job->since_ns = now_ns;
+	int r = job_dir_create(table->directory, mark, job->path);
+	if (r) {
+		explain(&error, table->directory, r);
+	} else {
+		r = open_profile(table, job, title, &error);
+		if (r) {
+			open_profile_close(&job->profile);
+			job_dir_remove(job->path);
+		}
+	}
+	if (r == 0) {
+		table->jobs[table->nr_jobs++] = *added = job;
+		if (!table->quiet)
+			fprintf(stderr, "flamegrid: %s begins\n", job->path);
+		return 0;
+	}
+	if (r != -ENOMEM)
+		say_failure(table, error ? error : strerror(-r), now_ns);
+	free(error);
+	free(job);
+	return r;
+}
+
+/* 0; -ENOMEM; an enum refuse_code, *reason (static storage) then says why. */
+static int find_job(struct job_table *table, const struct message_job *said, uint64_t now_ns,
+		    struct job **job, const char **reason)
+{
+	struct job_mark mark;
+	char *title;
+	int r;
+
+	*reason = "a job's key or user that there cannot be";
+	if (job_mark_take(&mark, said))
+		return REFUSE_MALFORMED;
+	for (uint32_t i = 0; i < table->nr_jobs; i++) {
+		*job = table->jobs[i];
+		if (strcmp((*job)->mark.key, mark.key) == 0 &&
+		    strcmp((*job)->mark.user, mark.user) == 0)
+			return 0;
+	}
+	*reason = "too many jobs at once";
+	if (table->nr_jobs == JOB_TABLE_MAX)
+		return REFUSE_LIMIT;
+	*reason = "no profile could be made for this job";
+	title = said->title.size ? strndup(said->title.data, said->title.size) : NULL;
+	r = said->title.size && !title ? -ENOMEM : add_job(table, &mark, title, now_ns, job);
+	free(title);
+	if (r)
+		return r == -ENOMEM ? r : REFUSE_STORE;
+	return 0;
+}
+
+/* Who has said goodbye may not have heard how far it came. Whoever had not comes too late. */
+static bool answer_closed(const struct job_table *table, const struct peer *peer,
+			  const struct message_hello *hello, const struct message_welcome *welcome)
+{
+	struct message message = {.type = MESSAGE_WELCOME, .welcome = *welcome};
+
+	for (uint32_t i = 0; i < table->nr_closed; i++) {
+		const struct closed_epoch *closed = &table->closed[i];
+
+		if (memcmp(closed->epoch, hello->epoch, WIRE_EPOCH_SIZE) != 0)
+			continue;
+		message.welcome.durable_seq = closed->durable_seq;
+		if (closed->ended)
+			receiver_send(table->receiver, peer, &message);
+		else
+			receiver_refuse(table->receiver, peer, REFUSE_UNDEFINED,
+					"this job's profile is closed");
+		return true;
+	}
+	return false;
+}
+
+int job_table_admit(struct job_table *table, const struct peer *peer,
+		    const struct message_hello *hello, struct message_welcome *welcome,
+		    struct open_profile **profile)
+{
+	const char *reason;
+	struct job *job;
+
+	*profile = NULL;
+	if (answer_closed(table, peer, hello, welcome))
+		return 1;
+	int r = find_job(table, &hello->job, peer->heard_ns, &job, &reason);
+	if (r > 0)
+		receiver_refuse(table->receiver, peer, (enum refuse_code)r, reason);
+	if (r)
+		return r < 0 ? r : 1;
+	*profile = &job->profile;
+	welcome->profile = (struct message_text){job->place, (uint32_t)strlen(job->place)};
+	return 0;
+}
+
+static bool is_called(const char *name, const struct message_text *text)
+{
+	return strlen(name) == text->size && memcmp(name, text->data, text->size) == 0;
+}
+
+static bool begins_with(const char *key, const struct message_text *text)
+{
+	return strlen(key) > text->size && key[text->size] == '.' &&
+	       memcmp(key, text->data, text->size) == 0;
+}
+
+int job_table_find(const struct job_table *table, const struct message_text *user,
+		   const struct message_text *key, struct open_profile **profile,
+		   const char **reason)
+{
+	uint32_t nr_found = 0;
+
+	*profile = NULL;
+	*reason = "no such job of this user has a profile that is open";
+	for (uint32_t i = 0; i < table->nr_jobs; i++) {
+		struct job *job = table->jobs[i];
+		bool whole = is_called(job->mark.key, key);
+
+		if (!is_called(job->mark.user, user) || !(whole || begins_with(job->mark.key, key)))
+			continue;
+		*profile = &job->profile;
+		if (whole)
+			return 0;
+		nr_found++;
+	}
+	if (nr_found == 1)
+		return 0;
+	*profile = NULL;
+	if (nr_found)
+		*reason = "several steps of it have a profile that is open: say which";
+	return REFUSE_UNDEFINED;
+}
+
+uint32_t job_table_count(const struct job_table *table)
+{
+	return table->nr_jobs;
+}
+
+struct open_profile *job_table_profile(const struct job_table *table, uint32_t i)
+{
+	return &table->jobs[i]->profile;
+}
+
+/* ---- the end */
+
+/* The latest word of any of its agents. Of one that was silent since we were started: that. */
+static uint64_t last_heard_ns(const struct job *job)
+{
+	uint64_t last_ns = job->since_ns;
+
+	for (uint32_t i = 0; i < job->profile.collection->nr_sessions; i++)
+		if (job->profile.collection->sessions[i]->heard_ns > last_ns)
+			last_ns = job->profile.collection->sessions[i]->heard_ns;
+	return last_ns;
+}
+
+/* Agents that are still to say goodbye. */
+static uint32_t count_open(const struct job_table *table, const struct job *job, uint64_t now_ns)
+{
+	const struct collection *collection = job->profile.collection;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < collection->nr_sessions; i++) {
+		const struct agent_session *session = collection->sessions[i];
+		uint64_t heard_ns =
+			session->heard_ns > job->since_ns ? session->heard_ns : job->since_ns;
+
+		count += !session->ended && now_ns < heard_ns + table->wait_silent_ns;
+	}
+	return count;
+}
+
+/* No agent is to come that we know of. Ranks that never used CUDA are not known; but before they have all been heard
+ * of, one that ended at once may have been alone on its node, whose agent comes again with the next. */
+static bool has_all_agents(const struct job *job, uint64_t quiet_ns)
+{
+	const struct collection *collection = job->profile.collection;
+	bool knows_nodes = job->mark.nr_nodes > 0;
+
+	if (knows_nodes && job_agents_nodes(collection) < (uint32_t)job->mark.nr_nodes)
+		return false;
+	if (job->mark.world_size <= 0)
+		return knows_nodes;
+	return job_agents_have_ranks(collection, job->mark.world_size) ||
+	       (knows_nodes && quiet_ns >= SETTLE_NS);
+}
+
+static bool is_complete(const struct job_table *table, const struct job *job, uint64_t now_ns)
+{
+	uint64_t quiet_ns = now_ns - last_heard_ns(job);
+
+	if (job->profile.schedule.changed || quiet_ns < LAST_WORDS_NS ||
+	    count_open(table, job, now_ns))
+		return false;
+	return quiet_ns >= table->wait_nodes_ns || has_all_agents(job, quiet_ns);
+}
+
+static void remember(struct job_table *table, const struct collection *collection)
+{
+	for (uint32_t i = 0; i < collection->nr_sessions; i++) {
+		const struct agent_session *session = collection->sessions[i];
+		struct closed_epoch *closed = &table->closed[table->next_closed];
+
+		memcpy(closed->epoch, session->epoch, WIRE_EPOCH_SIZE);
+		closed->durable_seq = session->durable_seq;
+		closed->ended = session->ended;
+		table->next_closed = (table->next_closed + 1) % CLOSED_MAX;
+		if (table->nr_closed < CLOSED_MAX)
+			table->nr_closed++;
+	}
+}
+
+static void let_go(struct job_table *table, const struct job *job)
+{
+	uint32_t nr_peers;
+	struct peer *peers = peer_table_peers(receiver_peers(table->receiver), &nr_peers);
+
+	for (uint32_t i = 0; i < nr_peers; i++) {
+		if (peers[i].profile != &job->profile)
+			continue;
+		peers[i].profile = NULL;
+		peers[i].session = NULL;
+	}
+}
+
+static void say_it_is_gone(const struct job *job)
+{
+	fprintf(stderr,
+		"flamegrid: %s: the profile was deleted or moved while it was written: what came "
+		"is lost with it, and no more is taken\n",
+		job->path);
+}
+
+void job_table_drop(struct job_table *table, struct open_profile *profile)
+{
+	for (uint32_t i = 0; i < table->nr_jobs; i++) {
+		struct job *job = table->jobs[i];
+
+		if (&job->profile != profile)
+			continue;
+		table->jobs[i] = table->jobs[--table->nr_jobs];
+		say_it_is_gone(job);
+		remember(table, profile->collection);
+		let_go(table, job);
+		destroy_job(job);
+		return;
+	}
+}
+
+static void say_who_is_missing(const struct job *job)
+{
+	const struct collection *collection = job->profile.collection;
+	uint32_t nr_nodes = job_agents_nodes(collection), silent = 0;
+
+	for (uint32_t i = 0; i < collection->nr_sessions; i++)
+		silent += !collection->sessions[i]->ended;
+	if (job->mark.nr_nodes > 0 && nr_nodes < (uint32_t)job->mark.nr_nodes)
+		fprintf(stderr, "flamegrid: %s: %u of %d nodes did not join\n", job->path,
+			(uint32_t)job->mark.nr_nodes - nr_nodes, (int)job->mark.nr_nodes);
+	if (silent)
+		fprintf(stderr,
+			"flamegrid: %s: %u agents did not say goodbye: the end of their work may "
+			"be missing\n",
+			job->path, silent);
+}
+
+static void close_job(struct job_table *table, struct job *job)
+{
+	bool is_gone = store_has_moved(job->profile.store);
+
+	if (is_gone)
+		say_it_is_gone(job);
+	else
+		say_who_is_missing(job);
+	remember(table, job->profile.collection);
+	let_go(table, job);
+	open_profile_close(&job->profile);
+	int r = is_gone ? 0 : job_dir_share(job->path);
+	if (r == 0 && !is_gone)
+		r = job_reports_add(table->reports, job->path,
+				    job->mark.flags & MESSAGE_JOB_COARSE);
+	if (r)
+		fprintf(stderr, "flamegrid: %s: %s\n", job->path, strerror(-r));
+	free(job);
+}
+
+uint64_t job_table_step(struct job_table *table, uint64_t now_ns)
+{
+	uint64_t next_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < table->nr_jobs;) {
+		struct job *job = table->jobs[i];
+
+		if (is_complete(table, job, now_ns)) {
+			close_job(table, job);
+			table->jobs[i] = table->jobs[--table->nr_jobs];
+			continue;
+		}
+		if (count_open(table, job, now_ns) == 0)
+			next_ns = now_ns + LOOK_NS;
+		i++;
+	}
+	return job_reports_step(table->reports) ? now_ns + LOOK_NS : next_ns;
+}

@@ -1,0 +1,96 @@
+#include "open_profile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aggregator/profile/collection.h"
+#include "aggregator/core/fold_table.h"
+#include "aggregator/profile/raw_log.h"
+#include "aggregator/store/store.h"
+
+static int explain(char **error, const char *path, const char *what, int status)
+{
+	if (error && !*error && asprintf(error, "%s: %s%s", path, what, strerror(-status)) < 0)
+		*error = NULL;
+	return status;
+}
+
+static int load(struct open_profile *profile, const char *path, char **error)
+{
+	int status = store_load(profile->store, profile->collection);
+
+	if (status && error && !*error &&
+	    asprintf(error, "%s: cannot be continued: %s (%s)", path, strerror(-status),
+		     store_error(profile->store)) < 0)
+		*error = NULL;
+	return status;
+}
+
+static void find_place(struct open_profile *profile, const char *path)
+{
+	char host[256] = "", whole[PATH_MAX];
+
+	gethostname(host, sizeof(host) - 1);
+	if (!realpath(path, whole) || snprintf(profile->place, sizeof(profile->place), "%s:%s",
+					       host, whole) >= (int)sizeof(profile->place))
+		profile->place[0] = '\0';
+}
+
+int open_profile_open(struct open_profile *profile, const struct open_profile_options *options,
+		      char **error)
+{
+	const struct store_options store = {.title = options->title, .nr_nodes = options->nr_nodes};
+	int status;
+
+	*profile = (struct open_profile){.collection = collection_create()};
+	if (error)
+		*error = NULL;
+	if (!profile->collection)
+		return explain(error, options->store_path, "", -ENOMEM);
+	control_service_init(&profile->control, options->receiver, profile->collection);
+	status = clock_service_init(&profile->clocks, options->receiver, profile->collection);
+	if (status)
+		return explain(error, options->store_path, "", status);
+	if (options->raw_samples)
+		raw_log_start(profile->collection->raw);
+	status = store_open(options->store_path, &store, &profile->store, error);
+	if (status)
+		return explain(error, options->store_path, "", status);
+	find_place(profile, options->store_path);
+	return load(profile, options->store_path, error);
+}
+
+void open_profile_close(struct open_profile *profile)
+{
+	collection_destroy(profile->collection);
+	store_close(profile->store);
+	clock_service_fini(&profile->clocks);
+	control_service_fini(&profile->control);
+	*profile = (struct open_profile){0};
+}
+
+bool open_profile_is_due(const struct open_profile *profile, uint64_t now_ns)
+{
+	uint32_t nr_rows;
+
+	fold_table_rows(profile->collection->totals, &nr_rows);
+	return commit_schedule_is_due(&profile->schedule, now_ns, nr_rows);
+}
+
+int open_profile_commit(struct open_profile *profile, uint64_t now_ns)
+{
+	int error = store_commit(profile->store, profile->collection);
+
+	profile->committed_ns = now_ns;
+	if (error == -ENOMEM)
+		return error;
+	if (error)
+		commit_schedule_fail(&profile->schedule, now_ns);
+	else
+		commit_schedule_done(&profile->schedule);
+	return error;
+}

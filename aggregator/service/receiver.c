@@ -1,0 +1,368 @@
+#include "receiver.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "admission.h"
+#include "connection_watch.h"
+#include "descriptor_limit.h"
+#include "proto/batch/batch_decode.h"
+#include "proto/batch/batch_encode.h"
+#include "proto/connection_life.h"
+
+#define HIGH_WATER_MARK 8 /* messages a peer: with 4 MiB frames the bound on its memory */
+#define BACKLOG         4096
+#define LINGER_MS       1000
+#define HANDSHAKE_MS    10000 /* for ZeroMQ's greeting and the keys */
+#define FILES_SHARE     16u   /* one of so many descriptors is no connection's */
+
+struct receiver {
+	void *context; /* owned if own_context */
+	void *own_context;
+	void *socket;
+	struct admission *admission; /* owns; NULL: everybody may connect */
+	struct connection_watch *watch; /* owns */
+	struct batch_decoder *decoder;
+	struct batch_encoder *encoder;
+	struct peer_table *peers;
+	zmq_msg_t frame; /* what the last message borrows from */
+	struct message message;
+	struct receiver_counts counts;
+	char **inproc; /* owns: the names bound within this process */
+	uint32_t nr_inproc;
+};
+
+/* In place of libc's, which ZeroMQ would call. The last descriptors are for files: who connects then is turned away.
+ * ENFILE is what both of ZeroMQ's listeners ignore; that for ipc:// aborts the process at EMFILE. Callers of our own
+ * treat both alike. */
+int accept4(int fd, __SOCKADDR_ARG address, socklen_t *restrict size, int flags)
+{
+	int accepted = (int)syscall(SYS_accept4, fd, address.__sockaddr__, size, flags);
+	uint32_t limit = descriptor_limit();
+
+	if (accepted >= 0 && (uint32_t)accepted >= limit - limit / FILES_SHARE) {
+		close(accepted);
+		accepted = -1;
+		errno = ENFILE;
+	} else if (accepted < 0 && errno == EMFILE)
+		errno = ENFILE;
+	return accepted;
+}
+
+static int set_option(void *socket, int option, int value)
+{
+	return zmq_setsockopt(socket, option, &value, sizeof(value)) ? -errno : 0;
+}
+
+/* ZeroMQ's own heartbeats stay off: see connection_life.h. */
+static int configure(void *socket)
+{
+	static const int options[][2] = {
+		{ZMQ_RCVHWM, HIGH_WATER_MARK},
+		{ZMQ_SNDHWM, HIGH_WATER_MARK},
+		{ZMQ_ROUTER_MANDATORY, 1},
+		{ZMQ_BACKLOG, BACKLOG},
+		{ZMQ_LINGER, LINGER_MS},
+		{ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS},
+		{ZMQ_TCP_KEEPALIVE, 1},
+		{ZMQ_TCP_KEEPALIVE_IDLE, CONNECTION_QUIET_S},
+		{ZMQ_TCP_KEEPALIVE_INTVL, CONNECTION_PROBE_S},
+		{ZMQ_TCP_KEEPALIVE_CNT, CONNECTION_PROBES},
+		{ZMQ_TCP_MAXRT, CONNECTION_UNANSWERED_MS},
+	};
+	int64_t size_max = WIRE_FRAME_MAX;
+	int error =
+		zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &size_max, sizeof(size_max)) ? -errno : 0;
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]) && !error; i++)
+		error = set_option(socket, options[i][0], options[i][1]);
+	return error;
+}
+
+/* More connections than peers would have some forgotten whose agents live. */
+static int watch_connections(struct receiver *receiver)
+{
+	uint32_t most = descriptor_limit_connections(descriptor_limit());
+
+	return connection_watch_create(receiver->context, receiver->socket,
+				       most < PEER_TABLE_MAX ? most : PEER_TABLE_MAX,
+				       &receiver->watch);
+}
+
+int receiver_create(void *zmq_context, struct receiver **receiver)
+{
+	struct receiver *new = calloc(1, sizeof(*new));
+	int error = -ENOMEM;
+
+	*receiver = NULL;
+	if (!new)
+		return -ENOMEM;
+	zmq_msg_init(&new->frame);
+	new->context = zmq_context ? zmq_context : (new->own_context = zmq_ctx_new());
+	new->decoder = batch_decoder_create();
+	new->encoder = batch_encoder_create();
+	new->peers = peer_table_create();
+	if (new->context &&new->decoder &&new->encoder &&new->peers) {
+		new->socket = zmq_socket(new->context, ZMQ_ROUTER);
+		error = new->socket ? configure(new->socket) : -errno;
+	}
+	if (!error)
+		error = watch_connections(new);
+	if (error) {
+		receiver_destroy(new);
+		return error;
+	}
+	*receiver = new;
+	return 0;
+}
+
+/* A socket closes some time after zmq_close() has returned, and until then its inproc names are
+ * taken. Connections by network live on in the closing socket, so those are not unbound. */
+static void release_names(struct receiver *receiver)
+{
+	for (uint32_t i = 0; i < receiver->nr_inproc; i++) {
+		zmq_unbind(receiver->socket, receiver->inproc[i]);
+		free(receiver->inproc[i]);
+	}
+	free(receiver->inproc);
+}
+
+static int keep_name(struct receiver *receiver, const char *endpoint)
+{
+	char **names = realloc(receiver->inproc, (receiver->nr_inproc + 1) * sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	receiver->inproc = names;
+	names[receiver->nr_inproc] = strdup(endpoint);
+	if (!names[receiver->nr_inproc])
+		return -ENOMEM;
+	receiver->nr_inproc++;
+	return 0;
+}
+
+void receiver_destroy(struct receiver *receiver)
+{
+	if (!receiver)
+		return;
+	zmq_msg_close(&receiver->frame);
+	release_names(receiver);
+	connection_watch_destroy(receiver->watch);
+	if (receiver->socket)
+		zmq_close(receiver->socket);
+	admission_destroy(receiver->admission);
+	if (receiver->own_context)
+		zmq_ctx_term(receiver->own_context);
+	batch_decoder_destroy(receiver->decoder);
+	batch_encoder_destroy(receiver->encoder);
+	peer_table_destroy(receiver->peers);
+	free(receiver);
+}
+
+int receiver_protect(struct receiver *receiver, const struct key_set *keys)
+{
+	int r = admission_create(receiver->context, keys, &receiver->admission);
+
+	return r ? r : admission_guard(receiver->admission, receiver->socket);
+}
+
+/* Whoever may connect to a socket in the file system may send and command. Without keys that is its user, whatever mask
+ * the user has. */
+static int bind_socket(struct receiver *receiver, const char *endpoint)
+{
+	bool is_file = strncmp(endpoint, "ipc://", strlen("ipc://")) == 0 && !receiver->admission;
+	mode_t mask = is_file ? umask(0077) : 0;
+	int error = zmq_bind(receiver->socket, endpoint) ? -errno : 0;
+
+	if (is_file)
+		umask(mask);
+	return error;
+}
+
+int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual)
+{
+	char resolved[512];
+	size_t size = sizeof(resolved);
+
+	*actual = NULL;
+	/* Else an IPv4 address comes back as a mapped one, which fewer programs read. */
+	int error = set_option(receiver->socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL);
+	if (error)
+		return error;
+	error = bind_socket(receiver, endpoint);
+	if (error)
+		return error;
+	if (zmq_getsockopt(receiver->socket, ZMQ_LAST_ENDPOINT, resolved, &size))
+		return -errno;
+	if (strncmp(resolved, "inproc://", strlen("inproc://")) == 0 &&
+	    keep_name(receiver, resolved) < 0)
+		return -ENOMEM;
+	*actual = strdup(resolved);
+	return *actual ? 0 : -ENOMEM;
+}
+
+int receiver_wait(struct receiver *receiver, int wake_fd, int timeout_ms)
+{
+	zmq_pollitem_t items[] = {
+		{.socket = receiver->socket, .events = ZMQ_POLLIN},
+		{.fd = wake_fd, .events = ZMQ_POLLIN},
+		{.socket = connection_watch_socket(receiver->watch), .events = ZMQ_POLLIN},
+		{.events = ZMQ_POLLIN},
+	};
+	int nr_items = 3;
+
+	if (receiver->admission)
+		items[nr_items++].socket = admission_socket(receiver->admission);
+	if (zmq_poll(items, nr_items, timeout_ms) < 0 && errno != EINTR)
+		return -errno;
+	if (receiver->admission) {
+		admission_step(receiver->admission);
+		receiver->counts.strangers = admission_refused(receiver->admission);
+	}
+	return 0;
+}
+
+/* Receives one part into frame. 1; 0: nothing is there; -errno. */
+static int receive_part(struct receiver *receiver, zmq_msg_t *part)
+{
+	for (;;) {
+		if (zmq_msg_recv(part, receiver->socket, ZMQ_DONTWAIT) >= 0)
+			return 1;
+		if (errno != EINTR)
+			return errno == EAGAIN ? 0 : -errno;
+	}
+}
+
+/* Every frame is one part behind the routing id; anything else is bad. *parts: how many came behind
+ * it. The parts of a message arrive together, so none of these reads has to wait. */
+static int receive_frame(struct receiver *receiver, struct peer **peer, uint32_t *parts)
+{
+	zmq_msg_t id;
+
+	zmq_msg_init(&id);
+	int status = receive_part(receiver, &id);
+	bool more = status > 0 && zmq_msg_more(&id);
+	size_t id_size = zmq_msg_size(&id);
+	if (status > 0) {
+		*peer = id_size > 0 && id_size <= PEER_ID_MAX
+				? peer_table_get(receiver->peers, zmq_msg_data(&id), id_size)
+				: NULL;
+		if (!*peer)
+			status = -ENOMEM;
+	}
+	zmq_msg_close(&id);
+	for (*parts = 0; more; more = zmq_msg_more(&receiver->frame), (*parts)++) {
+		int part = receive_part(receiver, &receiver->frame);
+		if (part <= 0)
+			return part ? part : -EPROTO;
+	}
+	return status;
+}
+
+/* The descriptor of the connection by which the last frame came; -1: it came from within this process. */
+static int connection_of(const struct receiver *receiver)
+{
+	return zmq_msg_get(&receiver->frame, ZMQ_SRCFD);
+}
+
+void receiver_count_bad(struct receiver *receiver, struct peer *peer, const char *reason)
+{
+	receiver->counts.bad_frames++;
+	if (++peer->bad_frames < RECEIVER_BAD_FRAMES_MAX)
+		return;
+	receiver_refuse(receiver, peer, REFUSE_MALFORMED, reason);
+	connection_watch_ignore(receiver->watch, connection_of(receiver));
+	peer->refused = true;
+	peer->session = NULL;
+}
+
+int receiver_next(struct receiver *receiver, struct peer **peer, const struct message **message)
+{
+	uint32_t parts;
+	int status;
+
+	*message = NULL;
+	while ((status = receive_frame(receiver, peer, &parts)) > 0) {
+		size_t size = zmq_msg_size(&receiver->frame);
+
+		receiver->counts.frames++;
+		receiver->counts.bytes += size;
+		if ((*peer)->refused)
+			continue;
+		if (parts != 1) {
+			receiver_count_bad(receiver, *peer, "a message of several frames");
+			continue;
+		}
+		int error = batch_decode(receiver->decoder, zmq_msg_data(&receiver->frame), size,
+					 &receiver->message);
+		if (error == -ENOMEM)
+			return error;
+		if (error == -EPROTONOSUPPORT) {
+			receiver->counts.unknown++;
+			continue;
+		}
+		if (error) {
+			receiver_count_bad(receiver, *peer, batch_decoder_error(receiver->decoder));
+			continue;
+		}
+		if (!(*peer)->watched)
+			(*peer)->watched = connection_watch_heard(receiver->watch,
+								  connection_of(receiver));
+		*message = &receiver->message;
+		return 1;
+	}
+	return status;
+}
+
+int receiver_send(struct receiver *receiver, const struct peer *peer, const struct message *message)
+{
+	const uint8_t *frame;
+	size_t size;
+	int error = batch_encode(receiver->encoder, message, &frame, &size);
+
+	if (error)
+		return error;
+	if (zmq_send(receiver->socket, peer->id, peer->id_size, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0 ||
+	    zmq_send(receiver->socket, frame, size, ZMQ_DONTWAIT) < 0)
+		return -errno;
+	return 0;
+}
+
+int receiver_refuse(struct receiver *receiver, const struct peer *peer, enum refuse_code code,
+		    const char *reason)
+{
+	struct message message = {
+		.type = MESSAGE_REFUSE,
+		.refuse = {.code = code, .reason = {reason, (uint32_t)strlen(reason)}},
+	};
+
+	receiver->counts.refused++;
+	return receiver_send(receiver, peer, &message);
+}
+
+void receiver_tidy(struct receiver *receiver, uint64_t now_ns, bool all_read)
+{
+	const struct connection_watch_counts *counts = connection_watch_counts(receiver->watch);
+
+	connection_watch_step(receiver->watch, now_ns);
+	if (all_read)
+		connection_watch_expire(receiver->watch, now_ns);
+	receiver->counts.crowded = counts->crowded;
+}
+
+struct peer_table *receiver_peers(struct receiver *receiver)
+{
+	return receiver->peers;
+}
+
+const struct receiver_counts *receiver_counts(const struct receiver *receiver)
+{
+	return &receiver->counts;
+}

@@ -1,0 +1,241 @@
+#include "block_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/batch/column.h"
+
+#define LENGTH_BYTES 4u
+
+/* One member of an array of structs. */
+struct field {
+	size_t offset;
+	uint32_t width_bytes;
+};
+
+#define FIELD(type, member)                                                                        \
+	{                                                                                          \
+		offsetof(type, member), sizeof(((type *)0)->member)                                \
+	}
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct field launch_fields[] = {
+	FIELD(struct launch, correlation_id),
+	FIELD(struct launch, window),
+	FIELD(struct launch, flags),
+	FIELD(struct launch, stack_id),
+	FIELD(struct launch, tid),
+	FIELD(struct launch, order),
+	FIELD(struct launch, time_ns),
+};
+
+static const struct field record_fields[] = {
+	FIELD(struct waiting_records_entry, record.start_ns),
+	FIELD(struct waiting_records_entry, record.end_ns),
+	FIELD(struct waiting_records_entry, record.bytes),
+	FIELD(struct waiting_records_entry, record.graph_node_id),
+	FIELD(struct waiting_records_entry, record.correlation_id),
+	FIELD(struct waiting_records_entry, record.device_id),
+	FIELD(struct waiting_records_entry, record.context_id),
+	FIELD(struct waiting_records_entry, record.stream_id),
+	FIELD(struct waiting_records_entry, record.name_id),
+	FIELD(struct waiting_records_entry, record.graph_id),
+	FIELD(struct waiting_records_entry, record.kind),
+	FIELD(struct waiting_records_entry, record.copy_kind),
+	FIELD(struct waiting_records_entry, record.window),
+	FIELD(struct waiting_records_entry, record.capture_stack_id),
+	FIELD(struct waiting_records_entry, order),
+};
+
+static const struct field id_fields[] = {{0, sizeof(uint32_t)}};
+
+static const struct field slot_fields[] = {
+	FIELD(struct memory_slot, index),
+	FIELD(struct memory_slot, state),
+	FIELD(struct memory_slot, owed),
+	FIELD(struct memory_slot, order),
+	FIELD(struct memory_slot, event.time_ns),
+	FIELD(struct memory_slot, event.address),
+	FIELD(struct memory_slot, event.bytes),
+	FIELD(struct memory_slot, event.correlation_id),
+	FIELD(struct memory_slot, event.device_id),
+	FIELD(struct memory_slot, event.stack_id),
+	FIELD(struct memory_slot, event.tid),
+	FIELD(struct memory_slot, event.kind),
+	FIELD(struct memory_slot, event.is_free),
+	FIELD(struct memory_slot, event.matched),
+};
+
+static const struct field interval_fields[] = {
+	FIELD(struct timeline_interval, start_ns),
+	FIELD(struct timeline_interval, end_ns),
+};
+
+static const struct field sample_fields[] = {
+	FIELD(struct host_sample, time_ns), FIELD(struct host_sample, duration_ns),
+	FIELD(struct host_sample, tid),     FIELD(struct host_sample, stack_id),
+	FIELD(struct host_sample, name_id), FIELD(struct host_sample, kind),
+};
+
+static const struct field work_fields[] = {
+	FIELD(struct idle_work, start_ns),
+	FIELD(struct idle_work, end_ns),
+	FIELD(struct idle_work, clock_offset_ns),
+	FIELD(struct idle_work, process_id),
+	FIELD(struct idle_work, tid),
+};
+
+void block_code_fini(struct block_code *code)
+{
+	free(code->bytes);
+	*code = (struct block_code){0};
+}
+
+static int reserve(struct block_code *code, size_t size)
+{
+	if (code->size + size <= code->room)
+		return 0;
+
+	size_t room = 2 * (code->size + size);
+	uint8_t *bytes = realloc(code->bytes, room);
+	if (!bytes)
+		return -ENOMEM;
+	code->bytes = bytes;
+	code->room = room;
+	return 0;
+}
+
+static int encode(struct block_code *code, const struct field *fields, size_t nr_fields,
+		  const void *array, size_t stride_bytes, uint32_t count)
+{
+	code->size = 0;
+	for (size_t i = 0; i < nr_fields && count; i++) {
+		if (reserve(code, LENGTH_BYTES + (size_t)count * COLUMN_VALUE_BYTES_MAX))
+			return -ENOMEM;
+		uint8_t *out = code->bytes + code->size;
+		struct column_source source = {
+			.values = (const uint8_t *)array + fields[i].offset,
+			.stride_bytes = stride_bytes,
+			.width_bytes = fields[i].width_bytes,
+			.count = count,
+		};
+		size_t size = column_encode_deltas(&source, out + LENGTH_BYTES);
+
+		for (size_t byte = 0; byte < LENGTH_BYTES; byte++)
+			out[byte] = (uint8_t)(size >> (8 * byte));
+		code->size += LENGTH_BYTES + size;
+	}
+	return 0;
+}
+
+int block_code_launches(struct block_code *code, const struct launch *launches, uint32_t count)
+{
+	return encode(code, launch_fields, COUNT(launch_fields), launches, sizeof(*launches),
+		      count);
+}
+
+int block_code_records(struct block_code *code, const struct waiting_records_entry *records,
+		       uint32_t count)
+{
+	return encode(code, record_fields, COUNT(record_fields), records, sizeof(*records), count);
+}
+
+int block_code_ids(struct block_code *code, const uint32_t *ids, uint32_t count)
+{
+	return encode(code, id_fields, COUNT(id_fields), ids, sizeof(*ids), count);
+}
+
+int block_code_slots(struct block_code *code, const struct memory_slot *slots, uint32_t count)
+{
+	return encode(code, slot_fields, COUNT(slot_fields), slots, sizeof(*slots), count);
+}
+
+int block_code_intervals(struct block_code *code, const struct timeline_interval *intervals,
+			 uint32_t count)
+{
+	return encode(code, interval_fields, COUNT(interval_fields), intervals, sizeof(*intervals),
+		      count);
+}
+
+int block_code_samples(struct block_code *code, const struct host_sample *samples, uint32_t count)
+{
+	return encode(code, sample_fields, COUNT(sample_fields), samples, sizeof(*samples), count);
+}
+
+int block_code_work(struct block_code *code, const struct idle_work *work, uint32_t count)
+{
+	return encode(code, work_fields, COUNT(work_fields), work, sizeof(*work), count);
+}
+
+static int decode(const uint8_t *bytes, size_t size, const struct field *fields, size_t nr_fields,
+		  void *array, size_t stride_bytes, uint32_t count)
+{
+	if (count)
+		memset(array, 0, count * stride_bytes);
+	for (size_t i = 0; i < nr_fields && count; i++) {
+		if (size < LENGTH_BYTES)
+			return -EBADMSG;
+		size_t length = (size_t)bytes[0] | (size_t)bytes[1] << 8 | (size_t)bytes[2] << 16 |
+				(size_t)bytes[3] << 24;
+		bytes += LENGTH_BYTES;
+		size -= LENGTH_BYTES;
+		if (length > size)
+			return -EBADMSG;
+		struct column_target target = {
+			.values = (uint8_t *)array + fields[i].offset,
+			.stride_bytes = stride_bytes,
+			.width_bytes = fields[i].width_bytes,
+			.count = count,
+			.max = UINT64_MAX >> (64 - 8 * fields[i].width_bytes),
+		};
+		if (column_decode_deltas(bytes, length, &target))
+			return -EBADMSG;
+		bytes += length;
+		size -= length;
+	}
+	return size ? -EBADMSG : 0;
+}
+
+int block_decode_launches(const uint8_t *bytes, size_t size, struct launch *launches,
+			  uint32_t count)
+{
+	return decode(bytes, size, launch_fields, COUNT(launch_fields), launches, sizeof(*launches),
+		      count);
+}
+
+int block_decode_records(const uint8_t *bytes, size_t size, struct waiting_records_entry *records,
+			 uint32_t count)
+{
+	return decode(bytes, size, record_fields, COUNT(record_fields), records, sizeof(*records),
+		      count);
+}
+
+int block_decode_ids(const uint8_t *bytes, size_t size, uint32_t *ids, uint32_t count)
+{
+	return decode(bytes, size, id_fields, COUNT(id_fields), ids, sizeof(*ids), count);
+}
+
+int block_decode_slots(const uint8_t *bytes, size_t size, struct memory_slot *slots, uint32_t count)
+{
+	return decode(bytes, size, slot_fields, COUNT(slot_fields), slots, sizeof(*slots), count);
+}
+
+int block_decode_intervals(const uint8_t *bytes, size_t size, struct timeline_interval *intervals,
+			   uint32_t count)
+{
+	return decode(bytes, size, interval_fields, COUNT(interval_fields), intervals,
+		      sizeof(*intervals), count);
+}
+
+int block_decode_samples(const uint8_t *bytes, size_t size, struct host_sample *samples,
+			 uint32_t count)
+{
+	return decode(bytes, size, sample_fields, COUNT(sample_fields), samples, sizeof(*samples),
+		      count);
+}
+
+int block_decode_work(const uint8_t *bytes, size_t size, struct idle_work *work, uint32_t count)
+{
+	return decode(bytes, size, work_fields, COUNT(work_fields), work, sizeof(*work), count);
+}

@@ -1,0 +1,95 @@
+#include "store_clocks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregator/profile/catalog.h"
+#include "proto/batch/message.h"
+#include "aggregator/profile/roster.h"
+
+#define NUMBER(number) database_number(number)
+#define NR_COLUMNS     8u
+
+struct store_clocks {
+	struct statement *put;
+};
+
+int store_clocks_create(struct database *database, struct store_clocks **clocks)
+{
+	*clocks = calloc(1, sizeof(**clocks));
+	if (!*clocks)
+		return -ENOMEM;
+	int error = statement_create(
+		database, "REPLACE INTO clock_offsets VALUES (?,?,?,?,?,?,?,?)", &(*clocks)->put);
+	if (error) {
+		store_clocks_destroy(*clocks);
+		*clocks = NULL;
+	}
+	return error;
+}
+
+void store_clocks_destroy(struct store_clocks *clocks)
+{
+	if (!clocks)
+		return;
+	statement_destroy(clocks->put);
+	free(clocks);
+}
+
+int store_clocks_write(struct store_clocks *clocks, const struct clock_log *log)
+{
+	uint32_t count;
+	const struct clock_offset *offsets = clock_log_offsets(log, &count);
+	int error = 0;
+
+	for (uint32_t i = 0; i < count && !error; i++) {
+		const struct clock_offset *offset = &offsets[i];
+		const struct database_value values[NR_COLUMNS] = {
+			NUMBER(offset->host),
+			NUMBER(offset->reference),
+			NUMBER(offset->time_ns),
+			database_signed(offset->offset_ns),
+			NUMBER(offset->bound_ns),
+			NUMBER(offset->round_trip_ns),
+			database_signed(offset->realtime_offset_ns),
+			database_signed(offset->reference_realtime_offset_ns),
+		};
+
+		error = statement_run(clocks->put, values, NR_COLUMNS);
+	}
+	return error;
+}
+
+static int take(struct statement *row, void *context)
+{
+	struct collection *collection = context;
+	const struct clock_offset offset = {
+		.host = statement_number32(row, 0),
+		.reference = statement_number32(row, 1),
+		.time_ns = statement_number(row, 2),
+		.offset_ns = statement_signed(row, 3),
+		.bound_ns = statement_number(row, 4),
+		.round_trip_ns = statement_number(row, 5),
+		.realtime_offset_ns = statement_signed(row, 6),
+		.reference_realtime_offset_ns = statement_signed(row, 7),
+	};
+	const int64_t most = INT64_MAX / 4;
+
+	if (statement_number(row, 0) > UINT32_MAX ||
+	    !roster_host(collection->roster, offset.host) ||
+	    statement_number(row, 1) > catalog_size(collection->catalog).strings ||
+	    offset.time_ns > (uint64_t)most || offset.bound_ns > (uint64_t)CLOCK_BOUND_MAX_NS ||
+	    offset.round_trip_ns > 2 * (uint64_t)CLOCK_BOUND_MAX_NS || offset.offset_ns > most ||
+	    offset.offset_ns < -most || offset.realtime_offset_ns > most ||
+	    offset.realtime_offset_ns < -most || offset.reference_realtime_offset_ns > most ||
+	    offset.reference_realtime_offset_ns < -most)
+		return -EPROTO;
+	return clock_log_add(collection->clocks, &offset);
+}
+
+int store_clocks_read(struct database *database, struct collection *collection)
+{
+	return database_rows(database,
+			     "SELECT * FROM clock_offsets ORDER BY host, reference, time_ns", take,
+			     collection);
+}

@@ -1,0 +1,22 @@
+/* The store's table of clock offsets (clock_log.h); part of the store. Single-threaded. */
+#ifndef STORE_CLOCKS_H
+#define STORE_CLOCKS_H
+
+#include "aggregator/profile/clock_log.h"
+#include "aggregator/profile/collection.h"
+#include "database.h"
+
+struct store_clocks;
+
+/* For writing. The database is borrowed until destroy. 0, or an error of database.h with *clocks NULL. */
+int store_clocks_create(struct database *database, struct store_clocks **clocks);
+void store_clocks_destroy(struct store_clocks *clocks); /* accepts NULL */
+
+/* Writes what was added, within the transaction that is open. */
+int store_clocks_write(struct store_clocks *clocks, const struct clock_log *log);
+
+/* For reports: the whole table into the collection's log, by host, reference and time. Hosts and strings are there. 0;
+ * -EPROTO: what there cannot be; or an error of database.h. */
+int store_clocks_read(struct database *database, struct collection *collection);
+
+#endif

@@ -1,0 +1,211 @@
+#include "store_collectives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "proto/batch/message.h"
+#include "aggregator/profile/roster.h"
+#include "store_joins.h"
+
+enum command { PUT_COMMUNICATOR, ADD_CALL, COMMANDS };
+
+static const char *const commands[COMMANDS] = {
+	[PUT_COMMUNICATOR] = "REPLACE INTO communicators VALUES (?,?,?,?,?,?,?,?,?)",
+	[ADD_CALL] = "INSERT INTO collectives SELECT NULL,?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,"
+		     "?13,?14,?15,?16,?17,?18,start_ns,ns,device_id,clock_offset_ns"
+		     " FROM (SELECT 1) LEFT JOIN collective_kernels"
+		     " ON process = ?1 AND correlation_id = ?18",
+};
+
+struct store_collectives {
+	struct statement *statements[COMMANDS];
+	struct store_joins *joins; /* owns */
+};
+
+#define RUN(collectives, command, ...)                                                             \
+	statement_run((collectives)->statements[command], (struct database_value[]){__VA_ARGS__},  \
+		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
+			      sizeof(struct database_value))
+#define NUMBER(number) database_number(number)
+
+int store_collectives_create(struct database *database, struct store_collectives **collectives)
+{
+	int error = 0;
+
+	*collectives = calloc(1, sizeof(**collectives));
+	if (!*collectives)
+		return -ENOMEM;
+	for (int i = 0; i < COMMANDS && !error; i++)
+		error = statement_create(database, commands[i], &(*collectives)->statements[i]);
+	if (!error)
+		error = store_joins_create(database, &(*collectives)->joins);
+	if (error) {
+		store_collectives_destroy(*collectives);
+		*collectives = NULL;
+	}
+	return error;
+}
+
+void store_collectives_destroy(struct store_collectives *collectives)
+{
+	if (!collectives)
+		return;
+	for (int i = 0; i < COMMANDS; i++)
+		statement_destroy(collectives->statements[i]);
+	store_joins_destroy(collectives->joins);
+	free(collectives);
+}
+
+static struct database_value known(uint32_t number)
+{
+	return number == COLLECTIVE_NOT_KNOWN ? (struct database_value){.type = DATABASE_NULL}
+					      : database_number(number);
+}
+
+static int write_communicator(struct store_collectives *collectives,
+			      const struct collective_log_communicator *entry)
+{
+	const struct communicator *communicator = &entry->communicator;
+
+	return RUN(collectives, PUT_COMMUNICATOR, NUMBER(entry->process),
+		   NUMBER(communicator->communicator_id), NUMBER(communicator->key),
+		   NUMBER(communicator->parent_key), known(communicator->rank),
+		   known(communicator->nr_ranks), database_signed(communicator->color),
+		   NUMBER(communicator->split), NUMBER(communicator->origin));
+}
+
+static int write_call(struct store_collectives *collectives,
+		      const struct collective_log_call *entry)
+{
+	const struct collective *call = &entry->call;
+	int error =
+		RUN(collectives, ADD_CALL, NUMBER(entry->process), NUMBER(call->communicator_id),
+		    NUMBER(call->tid), NUMBER(call->stack_id), NUMBER(call->function),
+		    NUMBER(call->data_type), NUMBER(call->reduce_op), NUMBER(call->sequence),
+		    NUMBER(call->function_sequence), NUMBER(call->count), NUMBER(call->bytes),
+		    known(call->peer), NUMBER(call->group), NUMBER(call->stream),
+		    database_signed(call->result), NUMBER(call->start_ns),
+		    NUMBER(call->duration_ns), NUMBER(call->correlation_id));
+
+	return error ? error
+		     : store_joins_asked(collectives->joins, entry->process, call->correlation_id);
+}
+
+int store_collectives_write(struct store_collectives *collectives, const struct collective_log *log)
+{
+	uint32_t nr_communicators, nr_calls;
+	const struct collective_log_communicator *communicators =
+		collective_log_communicators(log, &nr_communicators);
+	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
+	int error = store_joins_kernels(collectives->joins, log);
+
+	for (uint32_t i = 0; i < nr_communicators && !error; i++)
+		error = write_communicator(collectives, &communicators[i]);
+	for (uint32_t i = 0; i < nr_calls && !error; i++)
+		error = write_call(collectives, &calls[i]);
+	return error ? error : store_joins_end(collectives->joins, log);
+}
+
+/* --- reading --- */
+
+static uint32_t known32(struct statement *row, uint32_t column)
+{
+	return statement_null(row, column) ? COLLECTIVE_NOT_KNOWN : statement_number32(row, column);
+}
+
+/* process, communicators, the last one's id */
+static int take_count(struct statement *row, void *context)
+{
+	struct collection *collection = context;
+	uint32_t process = statement_number32(row, 0), count = statement_number32(row, 1);
+
+	if (!roster_process(collection->roster, process) || statement_number32(row, 2) != count ||
+	    count > COLLECTIVE_COMMUNICATORS_MAX)
+		return -EPROTO;
+	return collective_log_load(collection->collectives, process, count);
+}
+
+int store_collectives_load(struct database *database, struct collection *collection)
+{
+	int error = database_rows(database,
+				  "SELECT process, count(*), max(communicator)"
+				  " FROM communicators GROUP BY process",
+				  take_count, collection);
+
+	return error ? error
+		     : store_joins_load(database, collection->collectives,
+					roster_size(collection->roster).processes);
+}
+
+static int take_communicator(struct statement *row, void *log)
+{
+	const struct communicator communicator = {
+		.communicator_id = statement_number32(row, 1),
+		.key = statement_number(row, 2),
+		.parent_key = statement_number(row, 3),
+		.rank = known32(row, 4),
+		.nr_ranks = known32(row, 5),
+		.color = (int32_t)statement_signed(row, 6),
+		.split = statement_number32(row, 7),
+		.origin = (uint8_t)statement_number32(row, 8),
+	};
+	uint32_t process = statement_number32(row, 0);
+
+	if (process == 0 || process > WIRE_ID_MAX || communicator.communicator_id == 0 ||
+	    communicator.communicator_id > collective_log_defined(log, process) + 1 ||
+	    statement_number32(row, 8) >= COMMUNICATOR_ORIGINS)
+		return -EPROTO;
+	return collective_log_put(log, process, &communicator);
+}
+
+static int take_call(struct statement *row, void *log)
+{
+	const struct collective call = {
+		.communicator_id = statement_number32(row, 2),
+		.tid = statement_number32(row, 3),
+		.stack_id = statement_number32(row, 4),
+		.function = (uint8_t)statement_number32(row, 5),
+		.data_type = (uint8_t)statement_number32(row, 6),
+		.reduce_op = (uint8_t)statement_number32(row, 7),
+		.sequence = statement_number(row, 8),
+		.function_sequence = statement_number(row, 9),
+		.count = statement_number(row, 10),
+		.bytes = statement_number(row, 11),
+		.peer = known32(row, 12),
+		.group = statement_number(row, 13),
+		.stream = statement_number(row, 14),
+		.result = (int32_t)statement_signed(row, 15),
+		.start_ns = statement_number(row, 16),
+		.duration_ns = statement_number(row, 17),
+		.correlation_id = statement_number32(row, 18),
+	};
+	const struct collective_gpu gpu = {
+		.known = !statement_null(row, 20),
+		.start_ns = statement_number(row, 19),
+		.ns = statement_number(row, 20),
+		.device_id = statement_number32(row, 21),
+		.clock_known = !statement_null(row, 22),
+		.clock_offset_ns = statement_signed(row, 22),
+	};
+	uint32_t process = statement_number32(row, 1);
+
+	if (process == 0 || process > WIRE_ID_MAX ||
+	    call.communicator_id > collective_log_defined(log, process) ||
+	    statement_number32(row, 5) >= COLLECTIVE_FUNCTIONS)
+		return -EPROTO;
+	int error = collective_log_add(log, process, &call);
+	if (!error)
+		collective_log_set_gpu(log, &gpu);
+	return error;
+}
+
+int store_collectives_read(struct database *database, struct collective_log *log)
+{
+	int error = database_rows(database,
+				  "SELECT * FROM communicators ORDER BY process, communicator",
+				  take_communicator, log);
+
+	return error ? error
+		     : database_rows(database, "SELECT * FROM collectives ORDER BY id", take_call,
+				     log);
+}

@@ -1,0 +1,301 @@
+#include "store_idle.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "block_code.h"
+#include "aggregator/profile/idle_log.h"
+#include "aggregator/profile/roster.h"
+#include "store_table.h"
+
+enum command { PUT_DEVICE, PUT_WORK, PUT_SAMPLES, COMMANDS };
+
+static const char *const commands[COMMANDS] = {
+	[PUT_DEVICE] = "REPLACE INTO idle_devices VALUES (?,?,?)",
+	[PUT_WORK] = "REPLACE INTO idle_blocks VALUES (?,?,?,?,?)",
+	[PUT_SAMPLES] = "INSERT INTO sample_blocks VALUES (?,?,?,?)",
+};
+
+struct store_idle {
+	struct statement *statements[COMMANDS];
+	struct block_code code;
+};
+
+#define RUN(idle, command, ...)                                                                    \
+	statement_run((idle)->statements[command], (struct database_value[]){__VA_ARGS__},         \
+		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
+			      sizeof(struct database_value))
+#define NUMBER(number) database_number(number)
+
+int store_idle_create(struct database *database, struct store_idle **idle)
+{
+	int error = 0;
+
+	*idle = calloc(1, sizeof(**idle));
+	if (!*idle)
+		return -ENOMEM;
+	for (int i = 0; i < COMMANDS && !error; i++)
+		error = statement_create(database, commands[i], &(*idle)->statements[i]);
+	if (error) {
+		store_idle_destroy(*idle);
+		*idle = NULL;
+	}
+	return error;
+}
+
+void store_idle_destroy(struct store_idle *idle)
+{
+	if (!idle)
+		return;
+	for (int i = 0; i < COMMANDS; i++)
+		statement_destroy(idle->statements[i]);
+	block_code_fini(&idle->code);
+	free(idle);
+}
+
+/* --- writing --- */
+
+static int write_block(struct store_idle *idle, uint32_t device, const struct idle_block *block)
+{
+	int error = block_code_work(&idle->code, block->work, block->count);
+
+	return error ? error
+		     : RUN(idle, PUT_WORK, NUMBER(device), NUMBER(block->index),
+			   NUMBER(block->records), NUMBER(block->count),
+			   database_bytes(idle->code.bytes, idle->code.size));
+}
+
+static int write_device(struct store_idle *idle, uint32_t id, const struct idle_device *device)
+{
+	int error =
+		RUN(idle, PUT_DEVICE, NUMBER(id), NUMBER(device->from_ns), NUMBER(device->to_ns));
+
+	for (uint32_t i = 0; i < device->nr_full && !error; i++)
+		error = write_block(idle, id, &device->full[i]);
+	if (!error && device->block.records)
+		error = write_block(idle, id, &device->block);
+	return error;
+}
+
+int store_idle_write(struct store_idle *idle, struct idle_log *log)
+{
+	uint32_t nr_devices, nr_processes;
+	const struct idle_device *devices = idle_log_devices(log, &nr_devices);
+	const struct idle_samples *processes = idle_log_processes(log, &nr_processes);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_devices && !error; i++)
+		if (devices[i].changed)
+			error = write_device(idle, i + 1, &devices[i]);
+	for (uint32_t i = 0; i < nr_processes && !error; i++) {
+		if (processes[i].nr_recent == 0)
+			continue;
+		error = block_code_samples(&idle->code, processes[i].recent,
+					   processes[i].nr_recent);
+		if (!error)
+			error = RUN(idle, PUT_SAMPLES, NUMBER(i + 1),
+				    NUMBER(processes[i].nr_blocks), NUMBER(processes[i].nr_recent),
+				    database_bytes(idle->code.bytes, idle->code.size));
+	}
+	return error;
+}
+
+/* --- reading --- */
+
+static int refuse_invalid(int error)
+{
+	return error == -EINVAL ? -EPROTO : error;
+}
+
+/* device, from_ns, to_ns, whole blocks, their pieces, all blocks, the last one's index */
+static int take_device(struct collection *collection, struct statement *row)
+{
+	uint32_t device = statement_number32(row, 0), nr_whole = statement_number32(row, 3);
+	uint64_t nr_blocks = statement_number(row, 5);
+
+	if (!roster_device(collection->roster, device) || nr_blocks - nr_whole > 1 ||
+	    (nr_blocks && statement_number(row, 6) != nr_blocks - 1))
+		return -EPROTO;
+	return refuse_invalid(
+		idle_log_load_device(collection->idle, device, statement_number(row, 1),
+				     statement_number(row, 2), nr_whole, statement_number(row, 4)));
+}
+
+/* The blocks that grow: device, block, records, count, data. */
+static int take_block(struct collection *collection, struct statement *row)
+{
+	uint32_t device = statement_number32(row, 0), size;
+	struct idle_block block = {
+		.index = statement_number32(row, 1),
+		.records = statement_number32(row, 2),
+		.count = statement_number32(row, 3),
+	};
+	struct idle_work work[IDLE_LOG_BLOCK];
+	const uint8_t *bytes = statement_bytes(row, 4, &size);
+
+	if (!roster_device(collection->roster, device) || block.count > IDLE_LOG_BLOCK ||
+	    block_decode_work(bytes, size, work, block.count))
+		return -EPROTO;
+	block.work = work;
+	return refuse_invalid(idle_log_load_block(collection->idle, device, &block));
+}
+
+/* process, blocks, samples, the last block's index */
+static int take_samples(struct collection *collection, struct statement *row)
+{
+	uint32_t process = statement_number32(row, 0), nr_blocks = statement_number32(row, 1);
+
+	if (!roster_process(collection->roster, process) ||
+	    statement_number32(row, 3) != nr_blocks - 1)
+		return -EPROTO;
+	return refuse_invalid(idle_log_load_samples(collection->idle, process, nr_blocks,
+						    statement_number(row, 2)));
+}
+
+static_assert(IDLE_LOG_BLOCK == 4096, "as the statements say");
+
+int store_idle_load(struct database *database, struct collection *collection)
+{
+	static const struct store_table tables[] = {
+		{"SELECT device, from_ns, to_ns, coalesce(sum(records >= 4096), 0),"
+		 " coalesce(sum(CASE WHEN records >= 4096 THEN count END), 0), count(block),"
+		 " max(block) FROM idle_devices LEFT JOIN idle_blocks USING (device)"
+		 " GROUP BY device",
+		 take_device},
+		{"SELECT 1 FROM idle_blocks WHERE device NOT IN (SELECT device FROM idle_devices)",
+		 store_table_refuse},
+		{"SELECT * FROM idle_blocks WHERE records < 4096", take_block},
+		{"SELECT process, count(*), sum(count), max(block) FROM sample_blocks"
+		 " GROUP BY process",
+		 take_samples},
+	};
+
+	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
+}
+
+/* --- reading for reports --- */
+
+/* What a list of blocks holds, as far as it was read. */
+struct list {
+	void *items;
+	uint32_t count, room;
+	size_t item_size;
+};
+
+/* Room for a block's items at the end, which the bytes must have, too: each takes one a field at least. */
+static int reserve(struct list *list, uint32_t count, uint32_t nr_bytes)
+{
+	uint32_t room = list->room ? list->room : 1024;
+
+	if (count > nr_bytes || count > UINT32_MAX / 4 - list->count)
+		return -EPROTO;
+	while (room < list->count + count)
+		room *= 2;
+	if (room == list->room)
+		return 0;
+	void *items = realloc(list->items, room * list->item_size);
+	if (!items)
+		return -ENOMEM;
+	list->items = items;
+	list->room = room;
+	return 0;
+}
+
+/* take: one block's row, its count and data; context is the list. */
+static int read_blocks(struct database *database, const char *sql, uint32_t id, struct list *list,
+		       int (*take)(struct statement *row, void *context))
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s = %" PRIu32 " ORDER BY block", sql, id);
+	int error = database_rows(database, text, take, list);
+	if (error) {
+		free(list->items);
+		*list = (struct list){0};
+	}
+	return error;
+}
+
+static int take_work_items(struct statement *row, void *context)
+{
+	struct list *list = context;
+	uint32_t count = statement_number32(row, 0), size;
+	const uint8_t *bytes = statement_bytes(row, 1, &size);
+	int error = reserve(list, count, size);
+
+	if (error)
+		return error;
+	struct idle_work *work = (struct idle_work *)list->items + list->count;
+	if (block_decode_work(bytes, size, work, count))
+		return -EPROTO;
+	for (uint32_t i = 0; i < count; i++)
+		if (work[i].start_ns > work[i].end_ns)
+			return -EPROTO;
+	list->count += count;
+	return 0;
+}
+
+int store_idle_read_work(struct database *database, uint32_t device, struct idle_work **work,
+			 uint32_t *count, uint64_t *records, uint64_t *from_ns, uint64_t *to_ns)
+{
+	struct list list = {.item_size = sizeof(**work)};
+	static const char *const numbers[] = {
+		"SELECT coalesce(sum(records), 0) FROM idle_blocks WHERE device",
+		"SELECT from_ns FROM idle_devices WHERE device",
+		"SELECT to_ns FROM idle_devices WHERE device",
+	};
+	int64_t values[3];
+	int error = 0;
+
+	for (int i = 0; i < 3 && !error; i++) {
+		char text[160];
+
+		snprintf(text, sizeof(text), "%s = %" PRIu32, numbers[i], device);
+		error = database_query_number(database, text, &values[i]);
+	}
+	if (!error)
+		error = read_blocks(database, "SELECT count, data FROM idle_blocks WHERE device",
+				    device, &list, take_work_items);
+	*work = list.items;
+	*count = list.count;
+	if (error)
+		return error;
+	*records = (uint64_t)values[0];
+	*from_ns = (uint64_t)values[1];
+	*to_ns = (uint64_t)values[2];
+	return 0;
+}
+
+static int take_sample_items(struct statement *row, void *context)
+{
+	struct list *list = context;
+	uint32_t count = statement_number32(row, 0), size;
+	const uint8_t *bytes = statement_bytes(row, 1, &size);
+	int error = reserve(list, count, size);
+
+	if (error)
+		return error;
+	struct host_sample *samples = (struct host_sample *)list->items + list->count;
+	if (block_decode_samples(bytes, size, samples, count))
+		return -EPROTO;
+	for (uint32_t i = 0; i < count; i++)
+		if (samples[i].kind > HOST_SAMPLE_OFF_CPU)
+			return -EPROTO;
+	list->count += count;
+	return 0;
+}
+
+int store_idle_read_samples(struct database *database, uint32_t process,
+			    struct host_sample **samples, uint32_t *count)
+{
+	struct list list = {.item_size = sizeof(**samples)};
+	int error = read_blocks(database, "SELECT count, data FROM sample_blocks WHERE process",
+				process, &list, take_sample_items);
+
+	*samples = list.items;
+	*count = list.count;
+	return error;
+}

@@ -1,0 +1,120 @@
+#include "store_placement.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "aggregator/profile/catalog.h"
+#include "proto/batch/message.h"
+#include "aggregator/profile/roster.h"
+
+enum command { PUT_DEVICE, PUT_THREAD, COMMANDS };
+
+static const char *const commands[COMMANDS] = {
+	[PUT_DEVICE] = "REPLACE INTO device_topology VALUES (?,?,?)",
+	[PUT_THREAD] = "REPLACE INTO launch_cpus VALUES (?,?,?,?)",
+};
+
+struct store_placement {
+	struct statement *statements[COMMANDS];
+};
+
+#define RUN(placement, command, ...)                                                               \
+	statement_run((placement)->statements[command], (struct database_value[]){__VA_ARGS__},    \
+		      sizeof((struct database_value[]){__VA_ARGS__}) /                             \
+			      sizeof(struct database_value))
+#define NUMBER(number) database_number(number)
+
+int store_placement_create(struct database *database, struct store_placement **placement)
+{
+	int error = 0;
+
+	*placement = calloc(1, sizeof(**placement));
+	if (!*placement)
+		return -ENOMEM;
+	for (int i = 0; i < COMMANDS && !error; i++)
+		error = statement_create(database, commands[i], &(*placement)->statements[i]);
+	if (error) {
+		store_placement_destroy(*placement);
+		*placement = NULL;
+	}
+	return error;
+}
+
+void store_placement_destroy(struct store_placement *placement)
+{
+	if (!placement)
+		return;
+	for (int i = 0; i < COMMANDS; i++)
+		statement_destroy(placement->statements[i]);
+	free(placement);
+}
+
+static struct database_value node(uint32_t numa_node)
+{
+	return numa_node == PLACEMENT_NODE_NONE ? (struct database_value){.type = DATABASE_NULL}
+						: database_number(numa_node);
+}
+
+int store_placement_write(struct store_placement *placement, const struct placement_log *log)
+{
+	uint32_t nr_devices, nr_threads;
+	const struct placement_device *devices = placement_log_devices(log, &nr_devices);
+	const struct placement_thread *threads = placement_log_threads(log, &nr_threads);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_devices && !error; i++)
+		error = RUN(placement, PUT_DEVICE, NUMBER(devices[i].device),
+			    node(devices[i].numa_node), NUMBER(devices[i].cpus));
+	for (uint32_t i = 0; i < nr_threads && !error; i++)
+		error = RUN(placement, PUT_THREAD, NUMBER(threads[i].process),
+			    NUMBER(threads[i].tid), NUMBER(threads[i].numa_node),
+			    NUMBER(threads[i].count));
+	return error;
+}
+
+/* --- reading --- */
+
+static int take_device(struct statement *row, void *context)
+{
+	struct collection *collection = context;
+	const struct placement_device device = {
+		.device = statement_number32(row, 0),
+		.numa_node =
+			statement_null(row, 1) ? PLACEMENT_NODE_NONE : statement_number32(row, 1),
+		.cpus = statement_number32(row, 2),
+	};
+
+	if (statement_number(row, 0) > UINT32_MAX || statement_number(row, 1) > UINT32_MAX ||
+	    !roster_device(collection->roster, device.device) ||
+	    statement_number(row, 2) > catalog_size(collection->catalog).strings)
+		return -EPROTO;
+	return placement_log_add_device(collection->placements, &device);
+}
+
+static int take_thread(struct statement *row, void *context)
+{
+	struct collection *collection = context;
+	const struct placement_thread thread = {
+		.process = statement_number32(row, 0),
+		.tid = statement_number32(row, 1),
+		.numa_node = statement_number32(row, 2),
+		.count = statement_number(row, 3),
+	};
+
+	if (statement_number(row, 0) > UINT32_MAX || statement_number(row, 1) > UINT32_MAX ||
+	    statement_number(row, 2) > UINT32_MAX ||
+	    !roster_process(collection->roster, thread.process))
+		return -EPROTO;
+	return placement_log_add_thread(collection->placements, &thread);
+}
+
+int store_placement_read(struct database *database, struct collection *collection)
+{
+	int error = database_rows(database, "SELECT * FROM device_topology ORDER BY device",
+				  take_device, collection);
+
+	return error ? error
+		     : database_rows(database,
+				     "SELECT * FROM launch_cpus ORDER BY process, tid, numa_node",
+				     take_thread, collection);
+}

@@ -1,0 +1,21 @@
+/* The store's tables of API calls, launch configurations, launch delays and what multiprocessors have; part of the
+ * store. Single-threaded. */
+#ifndef STORE_STATISTICS_H
+#define STORE_STATISTICS_H
+
+#include "aggregator/profile/collection.h"
+#include "database.h"
+
+struct store_statistics;
+
+/* For writing. The database is borrowed until destroy. 0, or an error of database.h with *statistics NULL. */
+int store_statistics_create(struct database *database, struct store_statistics **statistics);
+void store_statistics_destroy(struct store_statistics *statistics); /* accepts NULL */
+
+/* Writes what changed, within the transaction that is open. */
+int store_statistics_write(struct store_statistics *statistics, const struct roster *roster);
+
+/* As store_loader_load(), of these tables; strings, devices and processes are there. */
+int store_statistics_load(struct database *database, struct collection *collection);
+
+#endif

@@ -1,0 +1,590 @@
+#include "store_writer.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "aggregator/profile/agent_session.h"
+#include "block_code.h"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/core/correlator.h"
+#include "aggregator/core/fold_table.h"
+#include "aggregator/core/memory_account.h"
+#include "proto/definition.h"
+#include "aggregator/profile/roster.h"
+#include "store_clocks.h"
+#include "store_collectives.h"
+#include "store_idle.h"
+#include "store_placement.h"
+#include "store_raw.h"
+#include "store_schema.h"
+#include "store_statistics.h"
+#include "store_streams.h"
+#include "aggregator/core/timeline_table.h"
+
+enum command {
+	PUT_STRING,
+	PUT_MODULE,
+	PUT_CODE,
+	PUT_FRAME,
+	NAME_FRAME,
+	PUT_NODE,
+	PUT_HOST,
+	PUT_DEVICE,
+	PUT_PROCESS,
+	CLEAR_PROCESS_DEVICES,
+	PUT_PROCESS_DEVICE,
+	CLEAR_PROCESS_NOTICES,
+	PUT_PROCESS_NOTICE,
+	PUT_EPOCH,
+	PUT_EPOCH_IDS,
+	CLEAR_EPOCH_IDS,
+	ADD_TOTAL,
+	CLEAR_LEDGER,
+	PUT_LEDGER,
+	PUT_TIMELINE,
+	PUT_TIMELINE_BLOCK,
+	CLEAR_TIMELINE_BLOCKS,
+	PUT_PENDING,
+	CLEAR_PENDING,
+	CLEAR_PENDING_OF_PROCESS,
+	PUT_MEMORY,
+	PUT_MEMORY_STACK,
+	ADD_SAMPLE,
+	COMMANDS,
+};
+
+#define ADD_OR_STICK(column)                                                                       \
+	column " = CASE WHEN " column " > 9223372036854775807 - excluded." column                  \
+	       " THEN 9223372036854775807 ELSE " column " + excluded." column " END"
+
+static const char *const commands[COMMANDS] = {
+	[PUT_STRING] = "INSERT INTO strings VALUES (?,?)",
+	[PUT_MODULE] = "INSERT INTO modules VALUES (?,?,?,?,?)",
+	[PUT_CODE] = "INSERT INTO codes VALUES (?,?,?)",
+	[PUT_FRAME] = "INSERT INTO frames VALUES (?,?,?,?,?,?)",
+	[NAME_FRAME] = "UPDATE frames SET name = ?2 WHERE id = ?1",
+	[PUT_NODE] = "INSERT INTO nodes VALUES (?,?,?)",
+	[PUT_HOST] = "INSERT INTO hosts VALUES (?,?,?)",
+	[PUT_DEVICE] = "REPLACE INTO devices VALUES (?,?,?,?,?,?)",
+	[PUT_PROCESS] =
+		"REPLACE INTO processes VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[CLEAR_PROCESS_DEVICES] = "DELETE FROM process_devices WHERE process = ?",
+	[PUT_PROCESS_DEVICE] = "REPLACE INTO process_devices VALUES (?,?,?)",
+	[CLEAR_PROCESS_NOTICES] = "DELETE FROM process_notices WHERE process = ?",
+	[PUT_PROCESS_NOTICE] = "INSERT INTO process_notices VALUES (?,?,?)",
+	[PUT_EPOCH] = "REPLACE INTO epochs VALUES (?,?,?,?,?,?,?)",
+	[PUT_EPOCH_IDS] = "INSERT INTO epoch_ids VALUES (?,?,?,?,?)",
+	[CLEAR_EPOCH_IDS] = "DELETE FROM epoch_ids WHERE epoch = ?",
+	[ADD_TOTAL] = "INSERT INTO totals VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		      " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK(
+			      "ns") "," ADD_OR_STICK("bytes"),
+	[CLEAR_LEDGER] = "DELETE FROM ledger WHERE epoch = ? AND process = ?",
+	[PUT_LEDGER] = "REPLACE INTO ledger VALUES (?,?,?,?,?,?)",
+	[PUT_TIMELINE] = "REPLACE INTO timelines VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[PUT_TIMELINE_BLOCK] = "INSERT INTO timeline_blocks VALUES (?,?,?,?,?,?,?,?)",
+	[CLEAR_TIMELINE_BLOCKS] =
+		("DELETE FROM timeline_blocks WHERE level = ? AND process = ? AND device_id = ?"
+		 " AND context_id = ? AND stream_id = ?"),
+	[PUT_PENDING] = "REPLACE INTO pending VALUES (?,?,?,?,?)",
+	[CLEAR_PENDING] = "DELETE FROM pending WHERE process = ? AND kind = ? AND block = ?",
+	[CLEAR_PENDING_OF_PROCESS] = "DELETE FROM pending WHERE process = ?",
+	[PUT_MEMORY] = "REPLACE INTO memory VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+	[PUT_MEMORY_STACK] = "REPLACE INTO memory_stacks VALUES (?,?,?,?,?,?,?,?,?,?)",
+	[ADD_SAMPLE] = "INSERT INTO host_samples VALUES (?,?,?,?,?,?,?)"
+		       " ON CONFLICT DO UPDATE SET " ADD_OR_STICK("count") "," ADD_OR_STICK("ns"),
+};
+
+struct store_writer {
+	struct database *database; /* borrowed */
+	struct statement *statements[COMMANDS];
+	struct block_code code;
+	struct store_statistics *statistics;   /* owns */
+	struct store_idle *idle;               /* owns */
+	struct store_raw *raw;                 /* owns */
+	struct store_collectives *collectives; /* owns */
+	struct store_clocks *clocks;           /* owns */
+	struct store_placement *placement;     /* owns */
+	struct store_streams *streams;         /* owns */
+};
+
+#define RUN(writer, command, ...)                                                                  \
+	run(writer, command, (struct database_value[]){__VA_ARGS__},                               \
+	    sizeof((struct database_value[]){__VA_ARGS__}) / sizeof(struct database_value))
+#define NUMBER(number) database_number(number)
+
+int store_writer_create(struct database *database, struct store_writer **writer)
+{
+	int error = 0;
+
+	*writer = calloc(1, sizeof(**writer));
+	if (!*writer)
+		return -ENOMEM;
+	(*writer)->database = database;
+	for (int i = 0; i < COMMANDS && !error; i++)
+		error = statement_create(database, commands[i], &(*writer)->statements[i]);
+	if (!error)
+		error = store_statistics_create(database, &(*writer)->statistics);
+	if (!error)
+		error = store_idle_create(database, &(*writer)->idle);
+	if (!error)
+		error = store_raw_create(database, &(*writer)->raw);
+	if (!error)
+		error = store_collectives_create(database, &(*writer)->collectives);
+	if (!error)
+		error = store_clocks_create(database, &(*writer)->clocks);
+	if (!error)
+		error = store_placement_create(database, &(*writer)->placement);
+	if (!error)
+		error = store_streams_create(database, &(*writer)->streams);
+	if (error) {
+		store_writer_destroy(*writer);
+		*writer = NULL;
+	}
+	return error;
+}
+
+void store_writer_destroy(struct store_writer *writer)
+{
+	if (!writer)
+		return;
+	for (int i = 0; i < COMMANDS; i++)
+		statement_destroy(writer->statements[i]);
+	store_statistics_destroy(writer->statistics);
+	store_idle_destroy(writer->idle);
+	store_raw_destroy(writer->raw);
+	store_collectives_destroy(writer->collectives);
+	store_clocks_destroy(writer->clocks);
+	store_placement_destroy(writer->placement);
+	store_streams_destroy(writer->streams);
+	block_code_fini(&writer->code);
+	free(writer);
+}
+
+static int run(struct store_writer *writer, enum command command,
+	       const struct database_value *values, size_t nr_values)
+{
+	return statement_run(writer->statements[command], values, (uint32_t)nr_values);
+}
+
+/* SQL's integers are signed. */
+static struct database_value amount(uint64_t number)
+{
+	return database_number(number < INT64_MAX ? number : INT64_MAX);
+}
+
+static struct database_value unless(int32_t number, int32_t none)
+{
+	return number == none ? (struct database_value){.type = DATABASE_NULL}
+			      : database_signed(number);
+}
+
+static struct database_value bytes_of(const struct block_code *code)
+{
+	return database_bytes(code->bytes, code->size);
+}
+
+static struct database_value name_of(const struct catalog_frame *frame)
+{
+	return frame->name == CATALOG_NAME_UNKNOWN ? (struct database_value){.type = DATABASE_NULL}
+						   : NUMBER(frame->name);
+}
+
+static int write_strings(struct store_writer *writer, const struct catalog *catalog)
+{
+	int error = 0;
+
+	for (uint32_t id = catalog_saved_size(catalog)->strings + 1;
+	     id <= catalog_size(catalog).strings && !error; id++) {
+		uint32_t size;
+		const char *data = catalog_string(catalog, id, &size);
+
+		error = RUN(writer, PUT_STRING, NUMBER(id), database_bytes(data, size));
+	}
+	return error;
+}
+
+static int write_frames(struct store_writer *writer, const struct catalog *catalog)
+{
+	uint32_t nr_renamed;
+	const uint32_t *renamed = catalog_renamed(catalog, &nr_renamed);
+	int error = 0;
+
+	for (uint32_t id = catalog_saved_size(catalog)->frames + 1;
+	     id <= catalog_size(catalog).frames && !error; id++) {
+		const struct catalog_frame *frame = catalog_frame(catalog, id);
+
+		error = RUN(writer, PUT_FRAME, NUMBER(id), NUMBER(frame->module),
+			    NUMBER(frame->offset), NUMBER(frame->scope), NUMBER(frame->code),
+			    name_of(frame));
+	}
+	for (uint32_t i = 0; i < nr_renamed && !error; i++)
+		error = RUN(writer, NAME_FRAME, NUMBER(renamed[i]),
+			    name_of(catalog_frame(catalog, renamed[i])));
+	return error;
+}
+
+static int write_catalog(struct store_writer *writer, const struct catalog *catalog)
+{
+	const struct catalog_size *saved = catalog_saved_size(catalog);
+	struct catalog_size size = catalog_size(catalog);
+	int error = write_strings(writer, catalog);
+
+	for (uint32_t id = saved->modules + 1; id <= size.modules && !error; id++) {
+		const struct catalog_module *module = catalog_module(catalog, id);
+
+		error = RUN(writer, PUT_MODULE, NUMBER(id), NUMBER(module->path),
+			    NUMBER(module->flags), NUMBER(module->owner),
+			    database_bytes(module->build_id, module->build_id_size));
+	}
+	for (uint32_t id = saved->codes + 1; id <= size.codes && !error; id++) {
+		const struct catalog_code *code = catalog_code(catalog, id);
+
+		error = RUN(writer, PUT_CODE, NUMBER(id), NUMBER(code->file), NUMBER(code->name));
+	}
+	if (!error)
+		error = write_frames(writer, catalog);
+	for (uint32_t id = saved->nodes + 1; id <= size.nodes && !error; id++) {
+		const struct catalog_node *node = catalog_node(catalog, id);
+
+		error = RUN(writer, PUT_NODE, NUMBER(id), NUMBER(node->parent),
+			    NUMBER(node->frame));
+	}
+	return error;
+}
+
+struct pending_context {
+	struct store_writer *writer;
+	uint32_t process;
+};
+
+static int write_block(void *context, const struct correlator_block *block)
+{
+	const struct pending_context *pending = context;
+	struct store_writer *writer = pending->writer;
+	int error;
+
+	if (block->count == 0)
+		return RUN(writer, CLEAR_PENDING, NUMBER(pending->process), NUMBER(block->kind),
+			   NUMBER(block->index));
+	error = block->kind == CORRELATOR_BLOCK_LAUNCHES
+			? block_code_launches(&writer->code, block->launches, block->count)
+			: block_code_records(&writer->code, block->records, block->count);
+	if (error)
+		return error;
+	return RUN(writer, PUT_PENDING, NUMBER(pending->process), NUMBER(block->kind),
+		   NUMBER(block->index), NUMBER(block->count), bytes_of(&writer->code));
+}
+
+static int write_memory_sums(void *context, const struct memory_sums *sums)
+{
+	const struct pending_context *pending = context;
+
+	return RUN(pending->writer, PUT_MEMORY, NUMBER(pending->process), NUMBER(sums->device_id),
+		   NUMBER(sums->space), amount(sums->allocs), amount(sums->alloc_bytes),
+		   amount(sums->frees), amount(sums->free_bytes), amount(sums->live_count),
+		   amount(sums->live_bytes), amount(sums->peak_bytes), NUMBER(sums->peak_ns),
+		   NUMBER(sums->first_ns), NUMBER(sums->last_ns), NUMBER(sums->unknown_frees),
+		   amount(sums->unknown_bytes), NUMBER(sums->duplicates), NUMBER(sums->replaced),
+		   NUMBER(sums->untracked), NUMBER(sums->late));
+}
+
+static int write_memory_row(void *context, const struct memory_row *row)
+{
+	const struct pending_context *pending = context;
+
+	return RUN(pending->writer, PUT_MEMORY_STACK, NUMBER(pending->process),
+		   NUMBER(row->key.device_id), NUMBER(row->key.tid), NUMBER(row->key.stack_id),
+		   NUMBER(row->key.kind), NUMBER(row->key.matched), amount(row->live_count),
+		   amount(row->live_bytes), amount(row->peak_count), amount(row->peak_bytes));
+}
+
+static int write_memory_slots(void *context, uint64_t block, const struct memory_slot *slots,
+			      uint32_t count)
+{
+	const struct pending_context *pending = context;
+	struct store_writer *writer = pending->writer;
+
+	if (count == 0)
+		return RUN(writer, CLEAR_PENDING, NUMBER(pending->process),
+			   NUMBER(STORE_PENDING_MEMORY), NUMBER(block));
+	int error = block_code_slots(&writer->code, slots, count);
+	if (error)
+		return error;
+	return RUN(writer, PUT_PENDING, NUMBER(pending->process), NUMBER(STORE_PENDING_MEMORY),
+		   NUMBER(block), NUMBER(count), bytes_of(&writer->code));
+}
+
+static int write_process_row(struct store_writer *writer, uint32_t id,
+			     const struct roster_process *process)
+{
+	const struct roster_identity *identity = &process->identity;
+	const struct correlator_counts *counts =
+		process->correlator ? correlator_counts(process->correlator) : &process->counts;
+
+	return RUN(writer, PUT_PROCESS, NUMBER(id), NUMBER(identity->host), NUMBER(identity->pid),
+		   NUMBER(identity->pid_namespace), NUMBER(identity->start_ticks),
+		   database_bytes(identity->instance, sizeof(identity->instance)),
+		   NUMBER(process->state), unless(process->rank, MESSAGE_RANK_NONE),
+		   unless(process->local_rank, MESSAGE_RANK_NONE),
+		   unless(process->world_size, MESSAGE_RANK_NONE), NUMBER(process->job),
+		   NUMBER(process->command), NUMBER(counts->launches), NUMBER(counts->failed),
+		   NUMBER(counts->expired), NUMBER(counts->records), NUMBER(counts->matched),
+		   NUMBER(counts->unmatched), NUMBER(counts->invalid), NUMBER(counts->launch_order),
+		   NUMBER(counts->retire_order), NUMBER(counts->waiting_order),
+		   amount(process->spoke_ns));
+}
+
+static int write_process_lists(struct store_writer *writer, uint32_t id,
+			       const struct roster_process *process)
+{
+	int error = RUN(writer, CLEAR_PROCESS_DEVICES, NUMBER(id));
+
+	for (uint32_t i = 0; i < process->nr_devices && !error; i++)
+		error = RUN(writer, PUT_PROCESS_DEVICE, NUMBER(id),
+			    NUMBER(process->devices[i].device_id),
+			    NUMBER(process->devices[i].device));
+	if (!error)
+		error = RUN(writer, CLEAR_PROCESS_NOTICES, NUMBER(id));
+	for (uint32_t i = 0; i < process->nr_notices && !error; i++)
+		error = RUN(writer, PUT_PROCESS_NOTICE, NUMBER(id), NUMBER(i),
+			    NUMBER(process->notices[i]));
+	return error;
+}
+
+static int write_ledger(struct store_writer *writer, uint32_t epoch, uint32_t process,
+			const struct ledger_entry *entries, uint32_t nr_entries)
+{
+	int error = RUN(writer, CLEAR_LEDGER, NUMBER(epoch), NUMBER(process));
+
+	for (uint32_t i = 0; i < nr_entries && !error; i++)
+		error = RUN(writer, PUT_LEDGER, NUMBER(epoch), NUMBER(process),
+			    NUMBER(entries[i].device_id), NUMBER(entries[i].reason),
+			    amount(entries[i].count), amount(entries[i].ns));
+	return error;
+}
+
+static int write_process(struct store_writer *writer, uint32_t id,
+			 const struct roster_process *process)
+{
+	struct pending_context context = {writer, id};
+	const struct memory_account_sink memory = {write_memory_sums, write_memory_row,
+						   write_memory_slots, &context};
+	int error = 0;
+
+	if (process->changed)
+		error = write_process_row(writer, id, process);
+	if (!error && process->lists_changed)
+		error = write_process_lists(writer, id, process);
+	if (!error && process->ledger_changed)
+		error = write_ledger(writer, 0, id, process->ledger, process->nr_ledger);
+	if (!error)
+		error = store_streams_write(writer->streams, id, process);
+	if (!error && process->finished)
+		error = RUN(writer, CLEAR_PENDING_OF_PROCESS, NUMBER(id));
+	if (!error && process->correlator)
+		error = correlator_save(process->correlator, write_block, &context);
+	if (!error && process->memory)
+		error = memory_account_save(process->memory, &memory);
+	return error;
+}
+
+static int write_roster(struct store_writer *writer, const struct roster *roster)
+{
+	const struct roster_size *saved = roster_saved_size(roster);
+	struct roster_size size = roster_size(roster);
+	int error = 0;
+
+	for (uint32_t id = saved->hosts + 1; id <= size.hosts && !error; id++) {
+		const struct roster_host *host = roster_host(roster, id);
+
+		error = RUN(writer, PUT_HOST, NUMBER(id), NUMBER(host->boot_id),
+			    NUMBER(host->node));
+	}
+	for (uint32_t id = 1; id <= size.devices && !error; id++) {
+		const struct roster_device *device = roster_device(roster, id);
+
+		if (device->changed)
+			error = RUN(writer, PUT_DEVICE, NUMBER(id), NUMBER(device->host),
+				    unless(device->index, MESSAGE_INDEX_NONE),
+				    database_bytes(device->uuid, sizeof(device->uuid)),
+				    NUMBER(device->name), NUMBER(device->pci));
+	}
+	for (uint32_t id = 1; id <= size.processes && !error; id++)
+		error = write_process(writer, id, roster_process(roster, id));
+	return error;
+}
+
+static int write_totals(struct store_writer *writer, const struct fold_table *totals)
+{
+	uint32_t nr_rows;
+	const struct fold_row *rows = fold_table_rows(totals, &nr_rows);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_rows && !error; i++) {
+		const struct fold_key *key = &rows[i].key;
+
+		error = RUN(writer, ADD_TOTAL, NUMBER(key->process_id), NUMBER(key->device_id),
+			    NUMBER(key->context_id), NUMBER(key->stream_id), NUMBER(key->tid),
+			    NUMBER(key->stack_id), NUMBER(key->capture_stack_id),
+			    NUMBER(key->name_id), NUMBER(key->kind), NUMBER(key->copy_kind),
+			    NUMBER(key->matched), amount(rows[i].count), amount(rows[i].ns),
+			    amount(rows[i].bytes));
+	}
+	return error;
+}
+
+static int write_samples(struct store_writer *writer, const struct fold_table *samples)
+{
+	uint32_t nr_rows;
+	const struct fold_row *rows = fold_table_rows(samples, &nr_rows);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_rows && !error; i++) {
+		const struct fold_key *key = &rows[i].key;
+
+		error = RUN(writer, ADD_SAMPLE, NUMBER(key->process_id), NUMBER(key->tid),
+			    NUMBER(key->kind), NUMBER(key->stack_id), NUMBER(key->name_id),
+			    amount(rows[i].count), amount(rows[i].ns));
+	}
+	return error;
+}
+
+static int write_timeline_block(struct store_writer *writer, const struct timeline_entry *entry)
+{
+	const struct timeline_key *key = &entry->key;
+	struct timeline_block block = timeline_table_block(entry);
+	int error = 0;
+
+	if (block.clear && entry->nr_blocks)
+		error = RUN(writer, CLEAR_TIMELINE_BLOCKS, NUMBER(key->level),
+			    NUMBER(key->process_id), NUMBER(key->device_id),
+			    NUMBER(key->context_id), NUMBER(key->stream_id));
+	if (error || block.count == 0)
+		return error;
+	error = block_code_intervals(&writer->code, block.intervals, block.count);
+	if (error)
+		return error;
+	return RUN(writer, PUT_TIMELINE_BLOCK, NUMBER(key->level), NUMBER(key->process_id),
+		   NUMBER(key->device_id), NUMBER(key->context_id), NUMBER(key->stream_id),
+		   NUMBER(block.index), NUMBER(block.count), bytes_of(&writer->code));
+}
+
+static int write_timeline(struct store_writer *writer, const struct timeline_entry *entry)
+{
+	const struct timeline_key *key = &entry->key;
+	struct timeline_sums sums;
+	uint32_t nr_open;
+	int error = write_timeline_block(writer, entry);
+
+	if (error)
+		return error;
+	stream_timeline_open(entry->timeline, &nr_open);
+	stream_timeline_sums(entry->timeline, &sums);
+	return RUN(writer, PUT_TIMELINE, NUMBER(key->level), NUMBER(key->process_id),
+		   NUMBER(key->device_id), NUMBER(key->context_id), NUMBER(key->stream_id),
+		   NUMBER(sums.records), NUMBER(sums.sum_ns),
+		   NUMBER(stream_timeline_busy_ns(entry->timeline)), NUMBER(sums.closed_ns),
+		   NUMBER(sums.horizon_ns), NUMBER(sums.first_ns), NUMBER(sums.last_ns),
+		   NUMBER(sums.late), NUMBER(sums.late_ns), NUMBER(sums.close_at), NUMBER(nr_open));
+}
+
+static int write_timelines(struct store_writer *writer, const struct timeline_table *timelines)
+{
+	uint32_t nr_entries;
+	const struct timeline_entry *entries = timeline_table_entries(timelines, &nr_entries);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_entries && !error; i++)
+		if (entries[i].changed)
+			error = write_timeline(writer, &entries[i]);
+	return error;
+}
+
+static int write_session_ids(struct store_writer *writer, const struct agent_session *session)
+{
+	int error = 0;
+
+	for (int kind = 0; kind < SESSION_ID_KINDS && !error; kind++) {
+		const struct session_ids *ids = &session->ids[kind];
+		uint32_t count = ids->count - ids->saved;
+
+		if (count == 0)
+			continue;
+		error = block_code_ids(&writer->code, ids->ids + ids->saved, count);
+		if (!error)
+			error = RUN(writer, PUT_EPOCH_IDS, NUMBER(session->id),
+				    NUMBER((uint32_t)kind), NUMBER(ids->saved + 1), NUMBER(count),
+				    bytes_of(&writer->code));
+	}
+	return error;
+}
+
+static enum store_epoch_state state_of(const struct agent_session *session)
+{
+	if (session->ended)
+		return STORE_EPOCH_ENDED;
+	return session->superseded ? STORE_EPOCH_SUPERSEDED : STORE_EPOCH_OPEN;
+}
+
+static int write_session(struct store_writer *writer, const struct agent_session *session)
+{
+	int error = 0;
+
+	if (session->changed)
+		error = RUN(writer, PUT_EPOCH, NUMBER(session->id),
+			    database_bytes(session->epoch, sizeof(session->epoch)),
+			    NUMBER(session->host), NUMBER(session->software),
+			    NUMBER(session->received_seq), NUMBER((uint32_t)state_of(session)),
+			    amount(session->spoke_ns));
+	if (!error && session->changed && session->ended)
+		error = RUN(writer, CLEAR_EPOCH_IDS, NUMBER(session->id));
+	if (!error && session->changed && !session->ended)
+		error = write_session_ids(writer, session);
+	if (!error && session->ledger_changed)
+		error = write_ledger(writer, session->id, 0, session->ledger, session->nr_ledger);
+	return error;
+}
+
+static int write_all(struct store_writer *writer, const struct collection *collection)
+{
+	int error = write_catalog(writer, collection->catalog);
+
+	if (!error)
+		error = write_roster(writer, collection->roster);
+	if (!error)
+		error = store_statistics_write(writer->statistics, collection->roster);
+	if (!error)
+		error = write_totals(writer, collection->totals);
+	if (!error)
+		error = write_samples(writer, collection->samples);
+	if (!error)
+		error = write_timelines(writer, collection->timelines);
+	if (!error)
+		error = store_idle_write(writer->idle, collection->idle);
+	if (!error)
+		error = store_raw_write(writer->raw, collection->raw);
+	if (!error)
+		error = store_collectives_write(writer->collectives, collection->collectives);
+	if (!error)
+		error = store_clocks_write(writer->clocks, collection->clocks);
+	if (!error)
+		error = store_placement_write(writer->placement, collection->placements);
+	for (uint32_t i = 0; i < collection->nr_sessions && !error; i++)
+		error = write_session(writer, collection->sessions[i]);
+	return error;
+}
+
+int store_writer_commit(struct store_writer *writer, const struct collection *collection)
+{
+	int error = database_execute(writer->database, "BEGIN IMMEDIATE");
+
+	if (error)
+		return error;
+	error = write_all(writer, collection);
+	if (!error)
+		error = database_execute(writer->database, "COMMIT");
+	if (error)
+		database_roll_back(writer->database);
+	return error;
+}

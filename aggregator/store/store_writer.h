@@ -1,0 +1,17 @@
+/* Writes a collection's changes into the store's tables; part of the store. Single-threaded. */
+#ifndef STORE_WRITER_H
+#define STORE_WRITER_H
+
+#include "aggregator/profile/collection.h"
+#include "database.h"
+
+struct store_writer;
+
+/* The database is borrowed until destroy. 0, or an error of database.h with *writer NULL. */
+int store_writer_create(struct database *database, struct store_writer **writer);
+void store_writer_destroy(struct store_writer *writer); /* accepts NULL */
+
+/* All or nothing, in one transaction. The collection is not changed. */
+int store_writer_commit(struct store_writer *writer, const struct collection *collection);
+
+#endif

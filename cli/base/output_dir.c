@@ -1,0 +1,336 @@
+#include "output_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/model/report_plane.h"
+
+#define NUMBER_MAX 10000
+#define TRIES      100 /* of a mark that others remove meanwhile */
+
+/* ---- paths */
+
+static int join(char out[static PATH_MAX], const char *path, const char *name)
+{
+	int size = snprintf(out, PATH_MAX, "%s/%s", path, name);
+
+	return size < 0 || size >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+int output_dir_file(const struct output_dir *output, const char *name, char out[static PATH_MAX])
+{
+	return join(out, output->path, name);
+}
+
+static int take_path(struct output_dir *output, const char *path)
+{
+	size_t size = strlen(path);
+
+	while (size > 1 && path[size - 1] == '/')
+		size--;
+	if (size >= sizeof(output->path))
+		return -ENAMETOOLONG;
+	memcpy(output->path, path, size);
+	output->path[size] = '\0';
+	output->kept = size;
+	return size ? 0 : -ENOENT;
+}
+
+/* mkdir -p, for this user alone: a profile tells what a model is made of. Directories above it are as the user's mask
+ * has them. */
+static int make_path(struct output_dir *output)
+{
+	char partial[PATH_MAX];
+	size_t size = strlen(output->path), existing = 0;
+	bool made = false;
+
+	memcpy(partial, output->path, size + 1);
+	for (size_t i = 1; i <= size; i++) {
+		if (partial[i] != '/' && partial[i] != '\0')
+			continue;
+		partial[i] = '\0';
+		if (mkdir(partial, output->path[i] == '\0' ? 0700 : 0777) == 0)
+			made = true;
+		else if (errno != EEXIST)
+			return -errno;
+		if (!made)
+			existing = i;
+		output->kept = existing;
+		partial[i] = output->path[i];
+	}
+	return 0;
+}
+
+/* As far as they are empty. */
+static void remove_made(const struct output_dir *output)
+{
+	char partial[PATH_MAX];
+	size_t size = strlen(output->path);
+
+	memcpy(partial, output->path, size + 1);
+	while (size > output->kept) {
+		partial[size] = '\0';
+		rmdir(partial);
+		while (size > 0 && partial[size - 1] != '/')
+			size--;
+		while (size > 0 && partial[size - 1] == '/')
+			size--;
+	}
+}
+
+/* ---- numbers */
+
+/* There is no name beside it that is like its own. */
+static bool has_no_name(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return !*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* A new directory with the next number that is free: beside path, or inside. */
+static int make_numbered(const char *path, bool inside, mode_t mode, char made[static PATH_MAX])
+{
+	for (int i = 2; i < NUMBER_MAX; i++) {
+		int size = snprintf(made, PATH_MAX, "%s%c%d", path, inside ? '/' : '.', i);
+
+		if (size < 0 || size >= PATH_MAX)
+			return -ENAMETOOLONG;
+		if (mkdir(made, mode) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+/* ---- the mark */
+
+static bool is_same_file(int fd, const char *path)
+{
+	struct stat opened, named;
+
+	return fstat(fd, &opened) == 0 && lstat(path, &named) == 0 &&
+	       opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+/* A lock of the open file, not of the directory nor by flock(): NFS and Lustre know these. Where there are no locks, a
+ * mark that was there may be that of a run that lives. */
+static int lock_mark(int fd, bool is_new)
+{
+	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	if (fcntl(fd, F_OFD_SETLK, &all) == 0)
+		return 0;
+	return is_new && errno != EAGAIN && errno != EACCES ? 0 : -EWOULDBLOCK;
+}
+
+/* The descriptor; -EWOULDBLOCK: another run has it; -EAGAIN: it was removed meanwhile; other -errno. */
+static int try_mark(const char *path)
+{
+	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+	int fd = open(path, flags | O_CREAT | O_EXCL, 0600), r;
+	bool is_new = fd >= 0;
+
+	if (fd < 0 && errno != EEXIST)
+		return -errno;
+	if (!is_new)
+		fd = open(path, flags);
+	if (fd < 0)
+		return errno == ENOENT ? -EAGAIN : -EWOULDBLOCK; /* another user's */
+	r = lock_mark(fd, is_new);
+	if (r == 0 && !is_same_file(fd, path))
+		r = -EAGAIN;
+	if (r)
+		close(fd);
+	return r ? r : fd;
+}
+
+static int take_mark(struct output_dir *output)
+{
+	char path[PATH_MAX];
+	int r = output_dir_file(output, OUTPUT_MARK, path);
+
+	if (r)
+		return r;
+	r = -EAGAIN;
+	for (int i = 0; i < TRIES && r == -EAGAIN; i++)
+		r = try_mark(path);
+	if (r < 0)
+		return r == -EAGAIN ? -EWOULDBLOCK : r;
+	output->mark = r;
+	return 0;
+}
+
+/* ---- the files of a profile */
+
+/* memory.folded is that of its plane. false: there are no more. */
+static bool file_name(size_t number, char name[static OUTPUT_PLANE_SIZE])
+{
+	/* The store comes first, and its log right behind it. */
+	static const char *const names[] = {OUTPUT_STORE,  OUTPUT_STORE "-wal", OUTPUT_STORE "-shm",
+					    OUTPUT_FOLDED, OUTPUT_HTML,         OUTPUT_LEAKS,
+					    OUTPUT_API};
+	const size_t nr_names = sizeof(names) / sizeof(names[0]);
+	size_t plane = REPORT_PLANE_GPU + 1 + number - nr_names;
+
+	if (number < nr_names)
+		snprintf(name, OUTPUT_PLANE_SIZE, "%s", names[number]);
+	else if (plane < REPORT_PLANES)
+		snprintf(name, OUTPUT_PLANE_SIZE, "%s" OUTPUT_PLANE_SUFFIX,
+			 report_plane_name((enum report_plane)plane));
+	else
+		return false;
+	return true;
+}
+
+static bool has_files(const char *directory)
+{
+	char name[OUTPUT_PLANE_SIZE], path[PATH_MAX];
+	struct stat status;
+
+	for (size_t i = 0; file_name(i, name); i++)
+		if (join(path, directory, name) == 0 && lstat(path, &status) == 0)
+			return true;
+	return false;
+}
+
+static int move_files(const char *from, const char *to)
+{
+	char name[OUTPUT_PLANE_SIZE], old[PATH_MAX], new[PATH_MAX];
+
+	for (size_t i = 0; file_name(i, name); i++) {
+		if (join(old, from, name) || join(new, to, name))
+			return -ENAMETOOLONG;
+		if (rename(old, new) < 0 && errno != ENOENT)
+			return -errno;
+	}
+	return 0;
+}
+
+static void remove_files(const char *directory)
+{
+	char name[OUTPUT_PLANE_SIZE], path[PATH_MAX];
+
+	for (size_t i = 0; file_name(i, name); i++)
+		if (join(path, directory, name) == 0)
+			unlink(path);
+}
+
+static void put_back(struct output_dir *output)
+{
+	if (*output->earlier && move_files(output->earlier, output->path) == 0)
+		rmdir(output->earlier);
+	*output->earlier = '\0';
+}
+
+/* Beside it may be another file system, or nothing that this user may write. */
+static int move_aside(struct output_dir *output)
+{
+	struct stat status;
+	int r = -EEXIST;
+
+	if (!has_files(output->path))
+		return 0;
+	if (stat(output->path, &status) < 0)
+		return -errno;
+	for (int inside = has_no_name(output->path); inside < 2; inside++) {
+		r = make_numbered(output->path, inside, status.st_mode & 0777, output->earlier);
+		if (r == 0)
+			r = move_files(output->path, output->earlier);
+		else
+			*output->earlier = '\0';
+		if (r == 0)
+			return 0;
+		put_back(output);
+	}
+	return r;
+}
+
+/* ---- open and close */
+
+/* What is wanted is in use. */
+static int take_numbered(struct output_dir *output)
+{
+	char wanted[PATH_MAX];
+	int r = -EEXIST;
+
+	strcpy(wanted, output->path);
+	for (int inside = has_no_name(wanted); inside < 2; inside++) {
+		do {
+			r = make_numbered(wanted, inside, 0700, output->path);
+			if (r == 0 && (r = take_mark(output)) != 0 && r != -EWOULDBLOCK)
+				rmdir(output->path);
+		} while (r == -EWOULDBLOCK); /* somebody wants this number itself */
+		output->kept = strlen(output->path) - 1;
+		if (r == 0)
+			break;
+	}
+	return r;
+}
+
+/* Whether the mark in the directory, whose path this gives, is still this run's. */
+static bool find_mark(const struct output_dir *output, char mark[static PATH_MAX])
+{
+	return output_dir_file(output, OUTPUT_MARK, mark) == 0 && is_same_file(output->mark, mark);
+}
+
+/* Removes the mark, and if asked to the directories that were made. No other file is touched: they may be those of an
+ * earlier profile that could not be moved. */
+static void give_back(struct output_dir *output, bool with_made)
+{
+	char mark[PATH_MAX];
+
+	if (find_mark(output, mark)) {
+		unlink(mark);
+		if (with_made)
+			remove_made(output);
+	}
+	close(output->mark);
+	output->mark = -1;
+}
+
+int output_dir_open(struct output_dir *output, const char *path)
+{
+	int r = take_path(output, path);
+
+	output->mark = -1;
+	*output->earlier = '\0';
+	if (r)
+		return r;
+	r = -ENOENT;
+	/* Another run may remove what it made and has nothing to keep in. */
+	for (int i = 0; i < TRIES && r == -ENOENT; i++) {
+		r = make_path(output);
+		if (r == 0)
+			r = take_mark(output);
+	}
+	if (r == -EWOULDBLOCK)
+		r = take_numbered(output);
+	else if (r)
+		remove_made(output);
+	if (r)
+		return r;
+	r = move_aside(output);
+	if (r)
+		give_back(output, true);
+	return r;
+}
+
+void output_dir_close(struct output_dir *output, bool keep)
+{
+	char mark[PATH_MAX];
+
+	if (output->mark < 0)
+		return;
+	/* Somebody may have removed the directory, and another run made it again. */
+	if (!keep && find_mark(output, mark)) {
+		remove_files(output->path);
+		put_back(output);
+	}
+	give_back(output, !keep);
+}

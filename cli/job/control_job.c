@@ -1,0 +1,287 @@
+#include "control_job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "aggregator_search.h"
+#include "node-agent/publish/dealer_socket.h"
+#include "node-agent/base/event_loop.h"
+#include "cli/base/output_dir.h"
+#include "proto/batch/batch_decode.h"
+#include "proto/batch/batch_encode.h"
+#include "proto/trust/key_set.h"
+#include "rendezvous_search.h"
+#include "cli/base/verbs.h"
+
+#define ASK_NS    100000000u /* until it is asked again */
+#define NS_PER_MS 1000000u
+
+struct control_job {
+	const struct control_job_options *options;
+	struct dealer_socket *dealer; /* owns, as the next two */
+	struct batch_encoder *encoder;
+	struct batch_decoder *decoder;
+	uint64_t token;
+	struct message answer; /* the last one; borrows from the decoder */
+	bool has_answer, refused;
+};
+
+__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("flamegrid: control: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}
+
+/* A text of the aggregator's, as far as a terminal may see it. */
+static void print_text(FILE *out, const struct message_text *text)
+{
+	for (uint32_t i = 0; i < text->size; i++) {
+		unsigned char byte = (unsigned char)text->data[i];
+
+		putc(byte < ' ' || byte == 0x7f ? '_' : byte, out);
+	}
+}
+
+/* ---- where */
+
+static int open_profile(struct control_job *job)
+{
+	struct rendezvous rendezvous;
+	char path[PATH_MAX], *error = NULL;
+	int found = -1;
+
+	if (snprintf(path, sizeof(path), "%s/" OUTPUT_MARK, job->options->profile) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (rendezvous_read(path, &rendezvous, &error) == 0)
+		found = rendezvous_search_reachable(&rendezvous);
+	free(error);
+	if (found < 0) {
+		warn("%s: no job of several ranks writes there now, or its aggregator cannot be "
+		     "reached "
+		     "from here",
+		     job->options->profile);
+		return -ENOENT;
+	}
+	return dealer_socket_create(rendezvous.endpoints[found], NULL, &rendezvous.keys,
+				    &job->dealer);
+}
+
+static int open_endpoint(struct control_job *job)
+{
+	struct key_set keys;
+	char *error = NULL;
+	const char *path = job->options->keys_path;
+
+	if (path && key_set_read_shared(path, &keys, &error)) {
+		warn("%s", error ? error : path);
+		free(error);
+		return -EACCES;
+	}
+	char *endpoint = aggregator_search_once(job->options->endpoint);
+	if (!endpoint) {
+		warn("%s: the aggregator cannot be reached", job->options->endpoint);
+		return -ENOENT;
+	}
+	int r = dealer_socket_create(endpoint, NULL, path ? &keys : NULL, &job->dealer);
+	free(endpoint);
+	return r;
+}
+
+/* ---- asking */
+
+static bool is_done(const struct control_job *job)
+{
+	const struct message_control *answer = &job->answer.control;
+
+	if (!job->has_answer || answer->nr_agents == 0)
+		return false;
+	for (uint32_t i = 0; i < answer->nr_agents; i++)
+		if (answer->agents[i].state == CONTROL_WAITING)
+			return false;
+	return true;
+}
+
+static struct message_text text_of(const char *text)
+{
+	return (struct message_text){text, text ? (uint32_t)strlen(text) : 0};
+}
+
+static int ask(struct control_job *job)
+{
+	const struct message message = {
+		.type = MESSAGE_CONTROL,
+		.control = {.kind = CONTROL_ASK,
+			    .token = job->token,
+			    .action = job->options->action,
+			    .relative = job->options->relative,
+			    .from_ns = job->options->from_ns,
+			    .until_ns = job->options->until_ns,
+			    .job_key = text_of(job->options->job),
+			    .job_user = text_of(job->options->user)},
+	};
+	const uint8_t *frame;
+	size_t size;
+	int r = batch_encode(job->encoder, &message, &frame, &size);
+
+	return r ? r : dealer_socket_send(job->dealer, frame, size);
+}
+
+static void say_refusal(const struct control_job *job, const struct message_text *reason)
+{
+	fputs("flamegrid: control: ", stderr);
+	if (job->options->job)
+		fprintf(stderr, "%s: ", job->options->job);
+	print_text(stderr, reason);
+	putc('\n', stderr);
+}
+
+static void take_frame(struct control_job *job, const uint8_t *frame, size_t size)
+{
+	struct message message;
+
+	job->has_answer = false; /* what it borrowed goes with the next frame */
+	if (batch_decode(job->decoder, frame, size, &message))
+		return;
+	if (message.type == MESSAGE_REFUSE) {
+		say_refusal(job, &message.refuse.reason);
+		job->refused = true;
+	}
+	if (message.type != MESSAGE_CONTROL || message.control.kind != CONTROL_ANSWER ||
+	    message.control.token != job->token)
+		return;
+	job->answer = message;
+	job->has_answer = true;
+}
+
+static int receive(struct control_job *job)
+{
+	const uint8_t *frame;
+	size_t size;
+	int r;
+
+	while ((r = dealer_socket_receive(job->dealer, &frame, &size)) > 0)
+		take_frame(job, frame, size);
+	return r;
+}
+
+static void wait_for_news(struct control_job *job)
+{
+	struct pollfd ready = {.fd = dealer_socket_fd(job->dealer), .events = POLLIN};
+
+	if (!dealer_socket_has_work(job->dealer))
+		poll(&ready, 1, ASK_NS / NS_PER_MS);
+}
+
+/* Until all agents have taken it, or the time is over. 0 or -errno. */
+static int converse(struct control_job *job)
+{
+	uint64_t until_ns = event_loop_now_ns() + job->options->wait_ns, ask_ns = 0, now_ns;
+	int r = dealer_socket_open(job->dealer);
+
+	while (r >= 0 && !job->refused && !is_done(job) &&
+	       (now_ns = event_loop_now_ns()) < until_ns) {
+		if (now_ns >= ask_ns) {
+			r = ask(job);
+			ask_ns = now_ns + ASK_NS;
+		}
+		wait_for_news(job);
+		if (r >= 0)
+			r = receive(job);
+		dealer_socket_was_lost(job->dealer);
+		if (dealer_socket_refusals(job->dealer))
+			return -EACCES;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* ---- the answer */
+
+static void print_agent(const struct message_control_agent *agent)
+{
+	static const char *const states[] = {"no", "yes", "late"};
+
+	printf("%-5s %9" PRIu32 " ", states[agent->state], agent->nr_processes);
+	if (agent->bound_ns)
+		printf(" %9.1f us  ", (double)agent->bound_ns / 1000);
+	else
+		printf(" %12s  ", agent->state ? "its own" : "-");
+	print_text(stdout, &agent->node);
+	putchar('\n');
+}
+
+static int report(const struct control_job *job)
+{
+	const struct message_control *answer = &job->answer.control;
+	uint32_t nr_waiting = 0, nr_late = 0;
+
+	if (!job->has_answer) {
+		warn("the aggregator does not answer");
+		return EXIT_FAILED;
+	}
+	if (!job->options->quiet)
+		printf("%-5s %9s  %12s  %s\n", "TAKEN", "PROCESSES", "CLOCK +-", "NODE");
+	for (uint32_t i = 0; i < answer->nr_agents; i++) {
+		nr_waiting += answer->agents[i].state == CONTROL_WAITING;
+		nr_late += answer->agents[i].state == CONTROL_LATE;
+		if (!job->options->quiet)
+			print_agent(&answer->agents[i]);
+	}
+	if (answer->nr_agents == 0)
+		warn("no agent is there yet: those that come will be told");
+	if (nr_waiting)
+		warn("%" PRIu32 " of %" PRIu32 " agents did not take it in time", nr_waiting,
+		     answer->nr_agents);
+	if (nr_late)
+		warn("%" PRIu32 " of %" PRIu32 " agents heard of it after its time had come",
+		     nr_late, answer->nr_agents);
+	return nr_waiting || nr_late || answer->nr_agents == 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+static int carry_out(struct control_job *job)
+{
+	int r = job->options->profile ? open_profile(job) : open_endpoint(job);
+
+	if (r == -ENOENT || r == -EACCES)
+		return EXIT_FAILED;
+	job->encoder = batch_encoder_create();
+	job->decoder = batch_decoder_create();
+	if (r == 0 && (!job->encoder || !job->decoder))
+		r = -ENOMEM;
+	/* 0 is no token; else any will do that nobody has had. */
+	if (r == 0 && getrandom(&job->token, sizeof(job->token), 0) != sizeof(job->token))
+		r = -errno;
+	job->token |= 1;
+	if (r == 0)
+		r = converse(job);
+	if (r == -EACCES)
+		warn("the keys do not fit");
+	else if ((r == -EINVAL || r == -EPROTONOSUPPORT) && job->options->endpoint)
+		warn("%s: must be like tcp://HOST:PORT or ipc://PATH", job->options->endpoint);
+	else if (r)
+		warn("%s", dealer_socket_error(r));
+	return r || job->refused ? EXIT_FAILED : report(job);
+}
+
+int control_job(const struct control_job_options *options)
+{
+	struct control_job job = {.options = options};
+	int status = carry_out(&job);
+
+	dealer_socket_destroy(job.dealer);
+	batch_encoder_destroy(job.encoder);
+	batch_decoder_destroy(job.decoder);
+	return status;
+}

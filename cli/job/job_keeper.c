@@ -1,0 +1,447 @@
+#include "job_keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "address_list.h"
+#include "aggregator/service/admission.h"
+#include "aggregator/service/aggregator.h"
+#include "aggregator/service/descriptor_limit.h"
+#include "cli/base/background.h"
+#include "leftovers.h"
+#include "node-agent/base/event_loop.h"
+#include "cli/base/output_dir.h"
+#include "cli/run/output_files.h"
+#include "rendezvous_search.h"
+#include "respawn.h"
+
+#define READY_MS 10000
+#define LOOK_MS  20
+#define LAST_WORDS_MS                                                                              \
+	100 /* for the agents to read their last acknowledgements before the connection goes */
+#define FAILED_MS   2000  /* for the agents' goodbyes, if rank 0 failed or is gone */
+#define JOIN_MS     5000  /* for nodes that have not come by rank 0's end */
+#define GOODBYE_MS  60000 /* for those that have, and whose ranks may still run */
+#define NS_PER_MS   1000000u
+#define ENDPOINTS   2u
+#define WORD_ENDED  'e' /* from rank 0: it has ended well */
+#define WORD_FAILED 'f' /* it has not; so does the end of its connection */
+#define WORD_DONE   'd' /* to rank 0: the profile is written */
+
+/* What one that is started again has to know of those before it. */
+struct job_keeper_past {
+	bool started; /* agents can find it: from now on it is worth to be started again */
+	char endpoints[ENDPOINTS][RENDEZVOUS_ENDPOINT_SIZE]; /* as bound */
+	uint32_t nr_endpoints;
+};
+
+struct job_keeper_process {
+	const struct job_keeper_options *options;
+	int control;
+	int ready;                    /* of background.h, for the first child */
+	struct job_keeper_past *past; /* shared by all children */
+	struct output_dir output;
+	struct aggregator *aggregator;
+	pthread_t thread;
+	atomic_bool is_over; /* the aggregator's thread has ended, which no agent can wait for */
+	int result;
+	struct key_set keys;
+	char rendezvous_path[PATH_MAX];
+	struct rendezvous_file *rendezvous; /* owns, in the parent: locked as long as that lives */
+};
+
+__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	fputs("flamegrid: run: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	va_end(arguments);
+}
+
+/* ---- start */
+
+static int open_output(struct job_keeper_process *process)
+{
+	const char *wanted = process->options->output_path;
+	int r = output_dir_open(&process->output, wanted);
+
+	if (r) {
+		warn("%s: cannot be written: %s", wanted, strerror(-r));
+		return r;
+	}
+	if (strcmp(process->output.path, wanted) != 0)
+		warn("%s is in use by another run: writing to %s", wanted, process->output.path);
+	return 0;
+}
+
+/* Where nothing was bound yet: on all addresses, or on one interface's. */
+static int choose_endpoints(const struct job_keeper_process *process)
+{
+	struct job_keeper_past *past = process->past;
+	const char *interface = process->options->interface;
+	int r;
+
+	if (past->nr_endpoints)
+		return 0;
+	if (!interface) {
+		strcpy(past->endpoints[0], "tcp://0.0.0.0:*");
+		strcpy(past->endpoints[1], "tcp://[::]:*");
+		past->nr_endpoints = ENDPOINTS;
+		return 0;
+	}
+	r = address_list_of_interface(interface, past->endpoints[0]);
+	if (r)
+		warn("--interface %s: it has no address: %s", interface, strerror(-r));
+	else
+		past->nr_endpoints = 1;
+	return r;
+}
+
+static int create_aggregator(struct job_keeper_process *process)
+{
+	struct job_keeper_past *past = process->past;
+	const char *endpoints[ENDPOINTS] = {past->endpoints[0], past->endpoints[1]};
+	char store_path[PATH_MAX], *error = NULL;
+	struct aggregator_options options = {
+		.endpoints = endpoints,
+		.store_path = store_path,
+		.title = process->options->title,
+		.nr_nodes = process->options->step->nr_nodes,
+		.keys = &process->keys,
+		.raw_samples = process->options->raw_samples,
+	};
+	int r = output_dir_file(&process->output, OUTPUT_STORE, store_path);
+
+	if (r == 0)
+		r = choose_endpoints(process);
+	if (r)
+		return r;
+	options.nr_endpoints = past->nr_endpoints;
+	r = aggregator_create(&options, &process->aggregator, &error);
+	if (r && !past->started && options.nr_endpoints > 1) { /* a host without IPv6 */
+		free(error);
+		options.nr_endpoints = past->nr_endpoints = 1;
+		r = aggregator_create(&options, &process->aggregator, &error);
+	}
+	if (r)
+		warn("%s", error ? error : strerror(-r));
+	free(error);
+	for (uint32_t i = 0; i < past->nr_endpoints && r == 0; i++)
+		snprintf(past->endpoints[i], sizeof(past->endpoints[i]), "%s",
+			 aggregator_endpoint(process->aggregator, i));
+	return r;
+}
+
+/* For whoever knows the profile alone (`control`): wherever it is, what the nodes read is in it, too. */
+static int tell_others(const struct job_keeper_process *process,
+		       const struct rendezvous *rendezvous)
+{
+	int fd = fcntl(process->output.mark, F_DUPFD_CLOEXEC, 0);
+	FILE *mark = fd >= 0 && ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
+	int r = mark ? 0 : -errno;
+
+	if (mark)
+		rendezvous_print(rendezvous, mark);
+	else if (fd >= 0)
+		close(fd);
+	return mark && fclose(mark) != 0 ? -errno : r;
+}
+
+static int say_unwritable(const struct job_keeper_process *process, int error)
+{
+	warn("%s: cannot be written, so no node will find the aggregator: %s",
+	     process->rendezvous_path, strerror(-error));
+	return error;
+}
+
+static int create_rendezvous(struct job_keeper_process *process)
+{
+	int r = rendezvous_create(process->rendezvous_path, &process->rendezvous);
+
+	return r ? say_unwritable(process, r) : 0;
+}
+
+/* A step's is its own alone. Of jobs that nobody names one has it after the other. */
+static int find_place(struct job_keeper_process *process)
+{
+	const struct job_keeper_options *options = process->options;
+	int r = rendezvous_search_path(options->output_path, options->step,
+				       process->rendezvous_path);
+
+	if (r)
+		return r;
+	if (*options->step->key || !leftovers_rendezvous_lives(process->rendezvous_path))
+		return create_rendezvous(process);
+	warn("%s is another running job's, and the launcher gives neither a name: give each a "
+	     "directory of its own (--output)",
+	     process->rendezvous_path);
+	return -EBUSY;
+}
+
+static int tell_agents(struct job_keeper_process *process)
+{
+	struct rendezvous rendezvous = {.keys = process->keys};
+	const char *bound;
+	int r = 0;
+
+	strcpy(rendezvous.step, process->options->step->key);
+	for (uint32_t i = 0;
+	     (bound = aggregator_endpoint(process->aggregator, i)) != NULL && r == 0; i++)
+		r = address_list_add(&rendezvous, bound);
+	if (r == 0)
+		r = tell_others(process, &rendezvous);
+	if (r == 0)
+		r = rendezvous_publish(process->rendezvous, &rendezvous);
+	return r ? say_unwritable(process, r) : 0;
+}
+
+static void *run_aggregator(void *argument)
+{
+	struct job_keeper_process *process = argument;
+
+	process->result = aggregator_run(process->aggregator);
+	atomic_store(&process->is_over, true);
+	return NULL;
+}
+
+static int start(struct job_keeper_process *process)
+{
+	int r = create_aggregator(process);
+
+	if (r)
+		return r;
+	r = -pthread_create(&process->thread, NULL, run_aggregator, process);
+	if (r) {
+		warn("the aggregator's thread: %s", strerror(-r));
+		return r;
+	}
+	r = process->past->started ? 0 : tell_agents(process);
+	if (r) {
+		aggregator_stop(process->aggregator);
+		pthread_join(process->thread, NULL);
+	}
+	return r;
+}
+
+/* ---- end */
+
+/* Whether rank 0 ended well. Its word stays in the socket, for one that is started in our place. */
+static bool await_rank_0(const struct job_keeper_process *process)
+{
+	char word = WORD_FAILED;
+	ssize_t size;
+
+	do
+		size = recv(process->control, &word, sizeof(word), MSG_PEEK);
+	while (size < 0 && errno == EINTR);
+	return size == sizeof(word) && word == WORD_ENDED;
+}
+
+/* All that are to come have come, and said goodbye. */
+static bool is_complete(const struct job_keeper_process *process, uint64_t since_ms)
+{
+	struct aggregator_status status;
+	int32_t nr_nodes = process->options->step->nr_nodes;
+
+	aggregator_status(process->aggregator, &status);
+	if (status.agents_connected)
+		return false;
+	if (nr_nodes == JOB_STEP_UNKNOWN)
+		return status.agents > 0 || since_ms >= JOIN_MS;
+	return status.agents >= (uint64_t)nr_nodes || since_ms >= JOIN_MS;
+}
+
+static void await_agents(const struct job_keeper_process *process, bool rank_0_is_well)
+{
+	const uint64_t limit_ms = rank_0_is_well ? GOODBYE_MS : FAILED_MS;
+	uint64_t begin_ns = event_loop_now_ns(), since_ms = 0;
+
+	while (since_ms < limit_ms && !is_complete(process, since_ms) &&
+	       !atomic_load(&process->is_over)) {
+		poll(NULL, 0, LOOK_MS);
+		since_ms = (event_loop_now_ns() - begin_ns) / NS_PER_MS;
+	}
+}
+
+static void say_who_is_missing(const struct job_keeper_process *process)
+{
+	struct aggregator_status status;
+	int32_t nr_nodes = process->options->step->nr_nodes;
+
+	aggregator_status(process->aggregator, &status);
+	if (nr_nodes != JOB_STEP_UNKNOWN && status.agents < (uint64_t)nr_nodes)
+		warn("%llu of %d nodes did not join: their GPU work is not in the profile",
+		     (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
+	else if (status.agents == 0)
+		warn("no node has joined");
+	const uint64_t silent = status.agents_connected + status.agents_silent;
+	if (silent)
+		warn("%llu node%s did not say goodbye: the end of their work may be missing",
+		     (unsigned long long)silent, silent == 1 ? "" : "s");
+	if (status.strangers)
+		warn("%llu connections without this job's keys were turned away",
+		     (unsigned long long)status.strangers);
+}
+
+/* false: no process was ever profiled, so there is nothing to keep. Of an incomplete profile nobody knows that. */
+static bool write_reports(struct job_keeper_process *process)
+{
+	bool is_empty = false;
+	char *summary = NULL, *error = NULL;
+
+	if (output_files_write(&process->output, &process->options->names, process->options->quiet,
+			       &is_empty, &summary, &error) < 0)
+		warn("%s", error ? error : "the reports could not be written");
+	else if (summary && !(is_empty && process->result))
+		fputs(summary, stderr);
+	is_empty = is_empty && process->result == 0;
+	if (!is_empty && *process->output.earlier && !process->options->quiet)
+		warn(OUTPUT_EARLIER, process->output.earlier);
+	free(summary);
+	free(error);
+	return !is_empty;
+}
+
+/* What its launcher started again may have put its own there. */
+static void remove_rendezvous(const struct job_keeper_process *process)
+{
+	const char *path = process->rendezvous_path;
+	struct rendezvous rendezvous;
+	char *error;
+
+	if (rendezvous_read(path, &rendezvous, &error) == 0 &&
+	    strcmp(rendezvous.keys.server_public, process->keys.server_public) == 0)
+		unlink(path);
+	free(error);
+}
+
+/* In a process of its own. 0: all is done. */
+static int aggregate(void *argument, uint32_t round)
+{
+	struct job_keeper_process *process = argument;
+	const char done = WORD_DONE;
+	char word;
+
+	prctl(PR_SET_NAME, "flamegrid-job");
+	descriptor_limit_raise();
+	if (start(process))
+		return 1;
+	if (round == 0)
+		background_ready(process->ready);
+	process->past->started = true;
+	leftovers_remove_rendezvous(process->options->output_path, process->control);
+	await_agents(process, await_rank_0(process));
+	remove_rendezvous(process);
+	say_who_is_missing(process);
+	poll(NULL, 0, LAST_WORDS_MS);
+	aggregator_stop(process->aggregator);
+	pthread_join(process->thread, NULL);
+	/* The aggregator has said that it was deleted: there is nothing to make reports of. */
+	const bool is_deleted = process->result == -ESTALE;
+	if (process->result && !is_deleted)
+		warn("the profile is incomplete: %s", strerror(-process->result));
+	aggregator_destroy(process->aggregator);
+	output_dir_close(&process->output, is_deleted || write_reports(process));
+	/* Rank 0's word is taken out: a socket that is closed before that resets the connection, which may take back
+	 * the answer (ECONNRESET). */
+	(void)recv(process->control, &word, sizeof(word), MSG_DONTWAIT);
+	(void)send(process->control, &done, sizeof(done), MSG_NOSIGNAL); /* rank 0 may be gone */
+	return 0;
+}
+
+/* Whoever sends it a signal to end means it; anything else is no reason for a job to lose its profile. */
+static bool aggregate_again(void *argument, uint32_t round, int wait_status)
+{
+	const struct job_keeper_process *process = argument;
+	int number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+
+	if (!process->past->started || number == SIGTERM || number == SIGINT || number == SIGHUP)
+		return false;
+	if (number)
+		warn("the aggregator was ended by signal %d (%s): it is started again on its "
+		     "profile, %u of %u times; what it had confirmed is kept, and the rest comes "
+		     "again",
+		     number, strsignal(number), round + 1, RESPAWN_MAX);
+	return true;
+}
+
+/* The parent of the aggregator's process. It holds what must not go with that: the locks of the profile's directory
+ * and of the rendezvous, the keys and rank 0's connection. */
+static void keep(void *argument, int ready)
+{
+	struct job_keeper_process *process = argument;
+	const struct respawn_body body = {aggregate, aggregate_again, process};
+	int r;
+
+	prctl(PR_SET_NAME, "flamegrid-keep");
+	process->ready = ready;
+	process->past = mmap(NULL, sizeof(*process->past), PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (process->past == MAP_FAILED)
+		return;
+	r = find_place(process);
+	if (r == 0)
+		r = open_output(process);
+	if (r == 0 && (r = admission_make_keys(&process->keys)) != 0)
+		warn("no keys for the job: %s", strerror(-r));
+	if (r == 0)
+		r = respawn_run(&body);
+	if (r)
+		remove_rendezvous(process);
+	rendezvous_close(process->rendezvous);
+	/* Where all is done, the child has closed it, and only the descriptor is left. */
+	output_dir_close(&process->output, process->past->started);
+}
+
+int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options)
+{
+	struct job_keeper_process process = {.options = options, .output.mark = -1};
+	int pair[2], r;
+
+	keeper->fd = -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	process.control = pair[1];
+	const int kept[BACKGROUND_KEPT] = {pair[1], -1};
+	r = background_start(keep, &process, kept, READY_MS);
+	close(pair[1]);
+	if (r)
+		close(pair[0]);
+	else
+		keeper->fd = pair[0];
+	return r;
+}
+
+void job_keeper_finish(struct job_keeper *keeper, bool failed)
+{
+	const char word = failed ? WORD_FAILED : WORD_ENDED;
+	char done = 0;
+
+	if (keeper->fd < 0)
+		return;
+	if (send(keeper->fd, &word, sizeof(word), MSG_NOSIGNAL) == sizeof(word))
+		while (recv(keeper->fd, &done, sizeof(done), 0) < 0 && errno == EINTR)
+			;
+	if (done != WORD_DONE)
+		warn("the aggregator was ended by somebody: the profile has what had come by then, "
+		     "and no "
+		     "reports (flamegrid report makes them)");
+	close(keeper->fd);
+	keeper->fd = -1;
+}

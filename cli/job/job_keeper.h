@@ -1,0 +1,35 @@
+/* The aggregator of one step, in a process of its own beside rank 0, which starts it and waits for it at the end.
+ * It writes the profile, and the file by which the agents find it (rendezvous.h). When it is killed, its parent
+ * starts another on the same store, addresses and keys (respawn.h). Main thread, before any other thread is
+ * started. */
+#ifndef JOB_KEEPER_H
+#define JOB_KEEPER_H
+
+#include <stdbool.h>
+
+#include "report/model/report_build.h"
+#include "cli/base/job_step.h"
+
+struct job_keeper_options { /* strings are borrowed for the call */
+	const struct job_step *step;
+	/* a directory; the rendezvous is beside it (rendezvous_search.h) */
+	const char *output_path;
+	const char *interface; /* listens on this network interface alone; NULL: on all */
+	const char *title;
+	struct report_options names;
+	bool quiet;
+	bool raw_samples; /* aggregator.h */
+};
+
+struct job_keeper {
+	int fd; /* -1: there is none */
+};
+
+/* 0: agents can find it; -errno after a warning. */
+int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options);
+
+/* Rank 0 has ended. The keeper ends when every agent has said goodbye; if rank 0 failed, two seconds later at most, as
+ * its launcher waits to be told. Returns when it has ended. */
+void job_keeper_finish(struct job_keeper *keeper, bool failed);
+
+#endif

@@ -1,0 +1,189 @@
+#include "leftovers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "node-agent/guests/guest_register.h"
+#include "cli/base/private_dir.h"
+#include "rendezvous_search.h"
+#include "step_dir.h"
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+/* ---- directories of sockets */
+
+static bool is_of_this_host(int fd)
+{
+	static const unsigned long here[] = {TMPFS_MAGIC,      EXT4_SUPER_MAGIC,
+					     XFS_SUPER_MAGIC,  BTRFS_SUPER_MAGIC,
+					     F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC};
+	struct statfs system;
+
+	if (fstatfs(fd, &system) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(here) / sizeof(*here); i++)
+		if ((unsigned long)system.f_type == here[i])
+			return true;
+	return false;
+}
+
+static bool is_ours(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+	       (status.st_mode & 07777) == 0700;
+}
+
+static bool has_file(int directory, const char *name)
+{
+	return faccessat(directory, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A step's is locked while somebody joins or leaves; its keeper has a lock of its own, and had it before its
+ * sockets. */
+static bool has_keeper(int directory)
+{
+	int fd = openat(directory, STEP_DIR_LIFE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return errno != ENOENT || has_file(directory, STEP_DIR_MEMBERS);
+	bool has = flock(fd, LOCK_EX | LOCK_NB) < 0;
+	close(fd);
+	return has;
+}
+
+/* One without a socket may have been made just now, and its maker not have come to lock it. */
+static bool is_dead_private_dir(int directory)
+{
+	return has_file(directory, STEP_DIR_AGENT);
+}
+
+static void remove_if_dead(int parent, const char *name, bool is_step)
+{
+	/* the agent's socket after what lies beside it: by the socket a directory is known as a dead one */
+	static const char *const files[] = {STEP_DIR_AGENT GUEST_REGISTER_SUFFIX, STEP_DIR_AGENT,
+					    STEP_DIR_MEMBERS, STEP_DIR_LIFE};
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return;
+	if (is_ours(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	    (is_step ? !has_keeper(fd) : is_dead_private_dir(fd))) {
+		for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+			unlinkat(fd, files[i], 0);
+		unlinkat(parent, name, AT_REMOVEDIR);
+	}
+	close(fd);
+}
+
+/* Only these two: what else begins so is not locked (proto/attach.h). */
+static void look_at(int parent, const char *name)
+{
+	if (strncmp(name, STEP_DIR_PREFIX, strlen(STEP_DIR_PREFIX)) == 0)
+		remove_if_dead(parent, name, true);
+	else if (strncmp(name, PRIVATE_DIR_PREFIX, strlen(PRIVATE_DIR_PREFIX)) == 0)
+		remove_if_dead(parent, name, false);
+}
+
+void leftovers_remove_sockets(void)
+{
+	const char *const parents[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
+	const struct dirent *entry;
+
+	for (size_t i = 0; i < sizeof(parents) / sizeof(*parents); i++) {
+		DIR *parent = parents[i] && parents[i][0] == '/' ? opendir(parents[i]) : NULL;
+
+		if (parent && is_of_this_host(dirfd(parent)))
+			while ((entry = readdir(parent)) != NULL)
+				look_at(dirfd(parent), entry->d_name);
+		if (parent)
+			closedir(parent);
+	}
+}
+
+/* ---- rendezvous files */
+
+static bool answers(const struct rendezvous *rendezvous)
+{
+	return rendezvous_search_reachable(rendezvous) >= 0;
+}
+
+bool leftovers_rendezvous_lives(const char *path)
+{
+	struct rendezvous rendezvous;
+	char *error;
+	int lock = rendezvous_lock_dead(path);
+	bool lives = lock == -EBUSY;
+
+	if (!lives && rendezvous_read(path, &rendezvous, &error) == 0)
+		lives = answers(&rendezvous);
+	else if (!lives)
+		free(error);
+	if (lock >= 0)
+		close(lock);
+	return lives;
+}
+
+/* Under the lock the name is still that file's: nobody else removes it. */
+static void remove_if_nobodys(const char *path)
+{
+	struct rendezvous rendezvous;
+	char *error;
+	int lock = rendezvous_lock_dead(path);
+
+	if (lock < 0)
+		return;
+	if (rendezvous_read(path, &rendezvous, &error))
+		free(error);
+	else if (!answers(&rendezvous))
+		unlink(path);
+	close(lock);
+}
+
+static bool has_news(int stop)
+{
+	struct pollfd news = {.fd = stop, .events = POLLIN};
+
+	return poll(&news, 1, 0) != 0;
+}
+
+static bool is_rendezvous(const char *name)
+{
+	size_t size = strlen(name), suffix = strlen(RENDEZVOUS_SUFFIX);
+
+	return size > suffix && strcmp(name + size - suffix, RENDEZVOUS_SUFFIX) == 0;
+}
+
+void leftovers_remove_rendezvous(const char *output_path, int stop)
+{
+	const char *slash = strrchr(output_path, '/');
+	int size = slash ? (int)(slash - output_path) + 1 : 2;
+	const char *folder = slash ? output_path : "./";
+	const struct dirent *entry;
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%.*s", size, folder) >= (int)sizeof(path))
+		return;
+	DIR *directory = opendir(path);
+	while (directory && (entry = readdir(directory)) != NULL && !has_news(stop))
+		if (is_rendezvous(entry->d_name) &&
+		    snprintf(path, sizeof(path), "%.*s%s", size, folder, entry->d_name) <
+			    (int)sizeof(path))
+			remove_if_nobodys(path);
+	if (directory)
+		closedir(directory);
+}

@@ -1,0 +1,469 @@
+#include "node_keeper.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "aggregator_search.h"
+#include "cli/base/background.h"
+#include "leftovers.h"
+#include "node-agent/agent_rights.h"
+#include "node-agent/base/event_loop.h"
+#include "node-agent/files/proc_file.h"
+#include "node-agent/base/socket_path.h"
+#include "rendezvous_search.h"
+
+#define MEMBERS_MAX 1024
+#define STATUS_MAX  4096u
+#define LOOK_MS     20   /* at an agent that somebody waits for */
+#define GIVE_UP_MS  2000 /* for what is not acknowledged at the end */
+#define PASSES_TO_WAIT                                                                             \
+	2 /* the pass at hand may have been past a ring when its process wrote last */
+#define SITE_MS                                                                                    \
+	1900 /* for what a member waits for at a site's aggregator: less than the member does */
+#define NS_PER_MS  1000000u
+#define AGENT_RUNS 1 /* else 0 or -errno */
+
+enum member_state {
+	MEMBER_COMES,
+	MEMBER_BRINGS_TASK,
+	MEMBER_RUNS,
+	MEMBER_WAITS_FOR_PASS,
+	MEMBER_WAITS_FOR_ACK,
+	MEMBER_ANSWERED
+};
+
+struct member {
+	int fd;
+	enum member_state state;
+	bool leaves;
+	pid_t pid;         /* 0: not visible from here */
+	uint64_t target;   /* of watches, of passes, of frames, one after the other */
+	uint64_t drain_ns; /* when it began to wait */
+};
+
+struct node_keeper {
+	struct step_dir dir;
+	int listener;
+	char members_path[STEP_DIR_MAX + 16], agent_path[STEP_DIR_MAX + 16];
+	struct member members[MEMBERS_MAX];
+	int nr_members;
+	bool had_members, lost_member;
+	uint64_t nr_watches; /* asked for */
+	struct agent *agent;
+	pthread_t agent_thread;
+	atomic_int agent_result;
+	struct rendezvous_search search;
+	const struct site_aggregator *site; /* NULL: the rendezvous says where */
+	struct aggregator_search *site_search;
+	bool site_failure_said;
+};
+
+static void warn(const char *what, int error)
+{
+	fprintf(stderr, "flamegrid: run: %s: %s\n", what, strerror(-error));
+}
+
+/* ---- members */
+
+static pid_t pid_of(int fd)
+{
+	struct ucred credentials = {0};
+	socklen_t size = sizeof(credentials);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) ? 0 : credentials.pid;
+}
+
+static void watch(struct node_keeper *keeper, const struct member *member,
+		  enum bpf_source_watch what)
+{
+	if (member->pid > 0 && agent_watch(keeper->agent, member->pid, what) == 0)
+		keeper->nr_watches++;
+}
+
+/* Its real user: who owns its files is not told before it has become another program (proc(5)). The agent may be
+ * allowed more than its user. */
+static bool is_of_our_user(pid_t pid)
+{
+	char *text;
+	size_t size;
+	unsigned int uid = UINT_MAX;
+
+	if (proc_file_read(pid, "status", STATUS_MAX, &text, &size))
+		return false;
+	const char *line = strstr(text, "\nUid:");
+	if (line && sscanf(line, "\nUid: %u", &uid) != 1)
+		uid = UINT_MAX;
+	free(text);
+	return uid == geteuid();
+}
+
+static void watch_task(struct node_keeper *keeper, struct member *member, int32_t pid)
+{
+	watch(keeper, member, BPF_SOURCE_WATCH_END);
+	member->pid = pid > 0 && is_of_our_user(pid) ? pid : 0;
+	watch(keeper, member, BPF_SOURCE_WATCH_PROCESS);
+	member->state = MEMBER_BRINGS_TASK;
+	member->target = keeper->nr_watches;
+}
+
+static void accept_members(struct node_keeper *keeper)
+{
+	int fd;
+
+	while (keeper->nr_members < MEMBERS_MAX &&
+	       (fd = accept4(keeper->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+		struct member *member = &keeper->members[keeper->nr_members++];
+
+		*member = (struct member){.fd = fd, .pid = pid_of(fd)};
+		watch(keeper, member, BPF_SOURCE_WATCH_CHILDREN);
+		member->target = keeper->nr_watches;
+		keeper->had_members = true;
+	}
+}
+
+static void hear_member(struct node_keeper *keeper, struct member *member)
+{
+	struct agent_status status;
+	char words[NODE_KEEPER_TASK_SIZE];
+	int32_t task;
+	ssize_t size = recv(member->fd, words, sizeof(words), MSG_DONTWAIT);
+
+	if (size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR))
+		member->leaves = true;
+	/* One that ends as it should asks for the rest first. */
+	if (member->leaves && member->state <= MEMBER_RUNS)
+		keeper->lost_member = true;
+	if (size == NODE_KEEPER_TASK_SIZE && words[0] == NODE_KEEPER_TASK &&
+	    member->state <= MEMBER_RUNS) {
+		memcpy(&task, words + 1, sizeof(task));
+		watch_task(keeper, member, task);
+	}
+	if (size == NODE_KEEPER_TASK_SIZE &&
+	    (words[0] == NODE_KEEPER_INTERRUPTED || words[0] == NODE_KEEPER_TERMINATED)) {
+		memcpy(&task, words + 1, sizeof(task));
+		agent_stopped(keeper->agent, task,
+			      words[0] == NODE_KEEPER_INTERRUPTED ? SIGINT : SIGTERM);
+	}
+	if (size != 1 || words[0] != NODE_KEEPER_DRAIN || member->state != MEMBER_RUNS)
+		return;
+	agent_status(keeper->agent, &status);
+	member->state = MEMBER_WAITS_FOR_PASS;
+	member->target = status.passes + PASSES_TO_WAIT;
+	member->drain_ns = event_loop_now_ns();
+}
+
+static int count_staying(const struct node_keeper *keeper)
+{
+	int count = 0;
+
+	for (int i = 0; i < keeper->nr_members; i++)
+		count += !keeper->members[i].leaves;
+	return count;
+}
+
+/* Those that leave are let go; the last ones stay connected until all is done, which they wait for. */
+static void hear_members(struct node_keeper *keeper)
+{
+	for (int i = 0; i < keeper->nr_members; i++)
+		if (!keeper->members[i].leaves)
+			hear_member(keeper, &keeper->members[i]);
+	if (count_staying(keeper) == 0)
+		return;
+	for (int i = 0; i < keeper->nr_members;) {
+		if (!keeper->members[i].leaves) {
+			i++;
+			continue;
+		}
+		watch(keeper, &keeper->members[i], BPF_SOURCE_WATCH_END);
+		close(keeper->members[i].fd);
+		keeper->members[i] = keeper->members[--keeper->nr_members];
+	}
+}
+
+static void say(const struct member *member, enum node_keeper_word word)
+{
+	const char byte = (char)word;
+
+	/* Who no longer listens only harms itself. */
+	(void)send(member->fd, &byte, sizeof(byte), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void answer(struct member *member, enum node_keeper_word word)
+{
+	say(member, word);
+	member->state = MEMBER_ANSWERED;
+}
+
+/* ---- a site's aggregator */
+
+static void connect_to_site(void *context, const char *endpoint)
+{
+	const struct node_keeper *keeper = context;
+
+	if (agent_connect(keeper->agent, endpoint,
+			  keeper->site->has_keys ? &keeper->site->keys : NULL))
+		warn("the aggregator's endpoint", -ENOMEM);
+}
+
+/* Once for the node. */
+static void say_site_failure(struct node_keeper *keeper, const struct agent_status *status)
+{
+	const char *what = "has not confirmed all of what was recorded here: the end may be "
+			   "missing in the profile";
+
+	if (keeper->site_failure_said)
+		return;
+	keeper->site_failure_said = true;
+	if (!status->welcomed && status->key_refusals)
+		what = "the keys do not fit: who listens there does not take ours, or does not "
+		       "have those that we expect; or it has as many connections as it may: this "
+		       "node is not profiled";
+	else if (!status->welcomed && status->reached)
+		what = "the aggregator has not answered yet (stopped, or overloaded): whether this "
+		       "node is profiled is not known";
+	else if (!status->welcomed)
+		what = "the aggregator cannot be reached: this node is not profiled";
+	fprintf(stderr, "flamegrid: run: %s: %s\n", keeper->site->endpoint, what);
+}
+
+/* Nothing that the member waits for will come, or not in time. */
+static bool has_site_failed(const struct node_keeper *keeper, const struct member *member,
+			    const struct agent_status *status)
+{
+	return keeper->site &&
+	       ((!status->welcomed && status->key_refusals) ||
+		event_loop_now_ns() - member->drain_ns >= (uint64_t)SITE_MS * NS_PER_MS);
+}
+
+/* Where the profile is stands behind the word. */
+static void answer_stored(struct member *member, const struct agent_status *status)
+{
+	char words[1 + NODE_KEEPER_PLACE_MAX];
+	int size = snprintf(words, sizeof(words), "%c%s", NODE_KEEPER_STORED,
+			    status->profile ? status->profile : "");
+
+	if (size >= (int)sizeof(words))
+		size = 1;
+	(void)send(member->fd, words, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL);
+	member->state = MEMBER_ANSWERED;
+}
+
+/* A site's aggregator is to have welcomed us, too: what nobody has heard of is in no profile. */
+static bool is_stored(const struct node_keeper *keeper, const struct member *member,
+		      const struct agent_status *status)
+{
+	return member->state == MEMBER_WAITS_FOR_ACK && status->acked_seq >= member->target &&
+	       (!keeper->site || status->welcomed);
+}
+
+/* Returns whether somebody still waits. */
+static bool answer_members(struct node_keeper *keeper)
+{
+	const bool failed = atomic_load(&keeper->agent_result) != AGENT_RUNS;
+	struct agent_status status;
+	bool waits = false;
+
+	agent_status(keeper->agent, &status);
+	for (int i = 0; i < keeper->nr_members; i++) {
+		struct member *member = &keeper->members[i];
+
+		if (member->state < MEMBER_RUNS && (failed || status.watches >= member->target)) {
+			say(member, member->state == MEMBER_COMES ? NODE_KEEPER_WELCOME
+								  : NODE_KEEPER_WATCHED);
+			member->state = MEMBER_RUNS;
+		}
+		waits |= member->state < MEMBER_RUNS;
+		if (member->state == MEMBER_WAITS_FOR_PASS && status.passes >= member->target) {
+			member->state = MEMBER_WAITS_FOR_ACK;
+			member->target = status.sent_seq;
+		}
+		if (member->state != MEMBER_WAITS_FOR_PASS && member->state != MEMBER_WAITS_FOR_ACK)
+			continue;
+		if (failed)
+			answer(member, NODE_KEEPER_FAILED);
+		else if (is_stored(keeper, member, &status))
+			answer_stored(member, &status);
+		else if (has_site_failed(keeper, member, &status)) {
+			say_site_failure(keeper, &status);
+			answer(member, NODE_KEEPER_SAID);
+		} else
+			waits = true;
+	}
+	return waits;
+}
+
+/* ---- the process */
+
+static void *run_agent(void *argument)
+{
+	struct node_keeper *keeper = argument;
+
+	atomic_store(&keeper->agent_result, agent_run(keeper->agent));
+	return NULL;
+}
+
+static void wait_for_news(const struct node_keeper *keeper, int timeout_ms)
+{
+	struct pollfd news[MEMBERS_MAX + 1];
+
+	news[0] = (struct pollfd){.fd = keeper->listener, .events = POLLIN};
+	for (int i = 0; i < keeper->nr_members; i++)
+		news[i + 1] = (struct pollfd){.fd = keeper->members[i].fd, .events = POLLIN};
+	poll(news, (nfds_t)keeper->nr_members + 1, timeout_ms);
+}
+
+static void look_for_aggregator(struct node_keeper *keeper)
+{
+	const char *endpoint;
+	const struct key_set *keys;
+
+	if (keeper->site)
+		return;
+	if (rendezvous_search_step(&keeper->search, &endpoint, &keys) == 1 &&
+	    agent_connect(keeper->agent, endpoint, keys))
+		warn("the aggregator's endpoint", -ENOMEM);
+}
+
+static void serve(struct node_keeper *keeper)
+{
+	bool waits = false;
+
+	while (!keeper->had_members || count_staying(keeper)) {
+		int timeout_ms = keeper->site ? -1 : rendezvous_search_wait_ms(&keeper->search);
+
+		if (waits && (timeout_ms < 0 || timeout_ms > LOOK_MS))
+			timeout_ms = LOOK_MS;
+		wait_for_news(keeper, timeout_ms);
+		look_for_aggregator(keeper);
+		accept_members(keeper);
+		hear_members(keeper);
+		waits = answer_members(keeper);
+	}
+}
+
+/* Under the lock nobody is about to join. false: somebody had joined before it. */
+static bool close_doors(struct node_keeper *keeper)
+{
+	if (step_dir_relock(&keeper->dir))
+		return true; /* the directory is gone, and so is every way to us */
+	accept_members(keeper);
+	hear_members(keeper);
+	if (count_staying(keeper)) {
+		step_dir_unlock(&keeper->dir);
+		return false;
+	}
+	unlink(keeper->members_path);
+	return true;
+}
+
+static int start(struct node_keeper *keeper, const struct node_keeper_options *options)
+{
+	struct agent_options agent = options->agent;
+	struct capability_set rights;
+	const char *problem;
+	char *error = NULL;
+	int r;
+
+	agent.socket_path = keeper->agent_path;
+	agent.give_up_ms = GIVE_UP_MS;
+	if (keeper->site) {
+		agent.job = &keeper->site->job;
+		agent.leaves_words = true;
+	}
+	agent_rights_choose(&agent, true, &rights);
+	agent.rights = &rights;
+	r = step_dir_live(&keeper->dir);
+	if (r) /* it may be taken for a dead run's */
+		warn("the lock of this node's agent", r);
+	r = agent_create(&agent, &keeper->agent, &error);
+	if (r) {
+		fprintf(stderr, "flamegrid: run: %s\n", error ? error : strerror(-r));
+		free(error);
+		return r;
+	}
+	keeper->listener = socket_path_listen(keeper->members_path, 0600, &problem);
+	if (keeper->listener < 0) {
+		warn(problem, keeper->listener);
+		return keeper->listener;
+	}
+	/* The agent's thread, too, which is started below. */
+	r = capability_set_keep(&rights);
+	if (r)
+		warn("capabilities cannot be given up", r);
+	atomic_store(&keeper->agent_result, AGENT_RUNS);
+	r = -pthread_create(&keeper->agent_thread, NULL, run_agent, keeper);
+	if (r)
+		warn("the agent's thread", r);
+	else if (keeper->site)
+		r = aggregator_search_start(keeper->site->endpoint, connect_to_site, keeper,
+					    &keeper->site_search);
+	return r;
+}
+
+static void end(struct node_keeper *keeper)
+{
+	aggregator_search_stop(keeper->site_search);
+	if (keeper->lost_member)
+		agent_stopped(keeper->agent, AGENT_STOP_ALL, SIGKILL);
+	agent_stop(keeper->agent);
+	pthread_join(keeper->agent_thread, NULL);
+	agent_destroy(keeper->agent);
+	step_dir_remove(&keeper->dir);
+	close(keeper->listener);
+	for (int i = 0; i < keeper->nr_members; i++)
+		close(keeper->members[i].fd);
+}
+
+struct start_arguments {
+	const struct node_keeper_options *options;
+	const struct step_dir *dir;
+};
+
+static void keep(void *argument, int ready)
+{
+	const struct start_arguments *arguments = argument;
+	struct node_keeper *keeper = calloc(1, sizeof(*keeper));
+
+	if (!keeper)
+		return;
+	prctl(PR_SET_NAME, "flamegrid-node");
+	keeper->dir = *arguments->dir;
+	keeper->site = arguments->options->site;
+	keeper->dir.lock = -1; /* it stays with who started us, until we are ready */
+	step_dir_file(&keeper->dir, STEP_DIR_MEMBERS, keeper->members_path,
+		      sizeof(keeper->members_path));
+	step_dir_file(&keeper->dir, STEP_DIR_AGENT, keeper->agent_path,
+		      sizeof(keeper->agent_path));
+	if (!keeper->site &&
+	    rendezvous_search_init(&keeper->search, arguments->options->output_path,
+				   arguments->options->step))
+		warn("the aggregator's place", -ENAMETOOLONG);
+	else if (start(keeper, arguments->options) == 0) {
+		background_ready(ready);
+		do
+			serve(keeper);
+		while (!close_doors(keeper));
+		end(keeper);
+		leftovers_remove_sockets();
+	}
+	free(keeper);
+}
+
+int node_keeper_start(const struct node_keeper_options *options, const struct step_dir *dir,
+		      int timeout_ms)
+{
+	struct start_arguments arguments = {options, dir};
+	const int kept[BACKGROUND_KEPT] = {-1, -1};
+
+	return background_start(keep, &arguments, kept, timeout_ms);
+}

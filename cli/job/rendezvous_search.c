@@ -1,0 +1,195 @@
+#include "rendezvous_search.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "node-agent/base/event_loop.h"
+
+#define LOOK_NS      100000000u
+#define NS_PER_MS    1000000u
+#define CONNECT_MS   1000
+#define CLOCK_SKEW_S 60 /* between the file server's clock and ours */
+#define TCP          "tcp://"
+
+int rendezvous_search_path(const char *output_path, const struct job_step *step,
+			   char path[static PATH_MAX])
+{
+	const uint64_t name = job_step_hash(JOB_STEP_HASH, step->key);
+	int size = *step->key ? snprintf(path, PATH_MAX, "%s.%016llx" RENDEZVOUS_SUFFIX,
+					 output_path, (unsigned long long)name)
+			      : snprintf(path, PATH_MAX, "%s" RENDEZVOUS_SUFFIX, output_path);
+
+	return size < 0 || size >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+int rendezvous_search_init(struct rendezvous_search *search, const char *output_path,
+			   const struct job_step *step)
+{
+	static const struct job_step unnamed;
+	struct timespec now;
+	int r;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	*search = (struct rendezvous_search){.step = step};
+	search->not_before_s = (int64_t)now.tv_sec - CLOCK_SKEW_S;
+	r = rendezvous_search_path(output_path, step, search->path);
+	return r ? r : rendezvous_search_path(output_path, &unnamed, search->unnamed);
+}
+
+int rendezvous_search_wait_ms(const struct rendezvous_search *search)
+{
+	uint64_t now_ns = event_loop_now_ns();
+
+	if (search->found)
+		return -1;
+	return now_ns >= search->next_ns ? 0 : (int)((search->next_ns - now_ns) / NS_PER_MS) + 1;
+}
+
+/* Of this step, as far as can be told. */
+static bool is_ours(const struct rendezvous_search *search, const char *path)
+{
+	struct stat status;
+
+	if (*search->step->key && *search->rendezvous.step)
+		return strcmp(search->step->key, search->rendezvous.step) == 0;
+	return stat(path, &status) == 0 && status.st_mtime >= search->not_before_s;
+}
+
+/* "tcp://10.0.0.1:4000" or "tcp://[fe80::1%eth0]:4000" as the system wants it. 0 or -EINVAL. */
+static int parse_endpoint(const char *endpoint, struct sockaddr_storage *address, socklen_t *size)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+	char host[RENDEZVOUS_ENDPOINT_SIZE];
+	const char *text = endpoint + strlen(TCP), *colon = strrchr(endpoint, ':');
+	bool is_v6 = strncmp(endpoint, TCP "[", strlen(TCP "[")) == 0;
+	int port = colon ? atoi(colon + 1) : 0;
+
+	memset(address, 0, sizeof(*address));
+	if (strncmp(endpoint, TCP, strlen(TCP)) != 0 || colon < text + 2 * is_v6 || port <= 0 ||
+	    port > UINT16_MAX)
+		return -EINVAL;
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - text) - 2 * is_v6, text + is_v6);
+	if (!is_v6) {
+		*size = sizeof(*v4);
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons((uint16_t)port);
+		return inet_pton(AF_INET, host, &v4->sin_addr) == 1 ? 0 : -EINVAL;
+	}
+	*size = sizeof(*v6);
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons((uint16_t)port);
+	return inet_pton(AF_INET6, host, &v6->sin6_addr) == 1 ? 0 : -EINVAL;
+}
+
+static int begin_connection(const char *endpoint)
+{
+	struct sockaddr_storage address;
+	socklen_t size;
+
+	if (parse_endpoint(endpoint, &address, &size))
+		return -1;
+	int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, size) < 0 &&
+	    errno != EINPROGRESS) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static bool is_connected(int fd)
+{
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+}
+
+/* The first that is connected while no earlier one may still be; -1: none yet. Those that failed are closed. */
+static int first_connected(struct pollfd *connections, uint32_t count, bool in_time)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (connections[i].fd < 0)
+			continue;
+		if (!connections[i].revents) {
+			if (in_time)
+				return -1;
+			continue;
+		}
+		if (is_connected(connections[i].fd))
+			return (int)i;
+		close(connections[i].fd);
+		connections[i].fd = -1;
+	}
+	return -1;
+}
+
+int rendezvous_search_reachable(const struct rendezvous *rendezvous)
+{
+	struct pollfd connections[RENDEZVOUS_ENDPOINTS_MAX];
+	uint64_t until_ns = event_loop_now_ns() + (uint64_t)CONNECT_MS * NS_PER_MS, now_ns;
+	uint32_t count = rendezvous->nr_endpoints;
+	int found = -1, open = 1;
+
+	for (uint32_t i = 0; i < count; i++)
+		connections[i] =
+			(struct pollfd){begin_connection(rendezvous->endpoints[i]), POLLOUT, 0};
+	while (found < 0 && open && (now_ns = event_loop_now_ns()) < until_ns) {
+		poll(connections, count, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+		found = first_connected(connections, count, true);
+		open = 0;
+		for (uint32_t i = 0; i < count; i++)
+			open += connections[i].fd >= 0;
+	}
+	if (found < 0)
+		found = first_connected(connections, count, false);
+	for (uint32_t i = 0; i < count; i++)
+		if (connections[i].fd >= 0)
+			close(connections[i].fd);
+	return found;
+}
+
+static int look(struct rendezvous_search *search, const char *path)
+{
+	char *error;
+	int r = rendezvous_read(path, &search->rendezvous, &error);
+
+	if (r && r != -ENOENT && r != -ESTALE && !search->complained) {
+		fprintf(stderr, "flamegrid: run: %s\n", error ? error : strerror(-r));
+		search->complained = true;
+	}
+	free(error);
+	return r == 0 && is_ours(search, path) ? rendezvous_search_reachable(&search->rendezvous)
+					       : -1;
+}
+
+int rendezvous_search_step(struct rendezvous_search *search, const char **endpoint,
+			   const struct key_set **keys)
+{
+	int found;
+
+	if (search->found || event_loop_now_ns() < search->next_ns)
+		return 0;
+	found = look(search, search->path);
+	if (found < 0 && *search->step->key)
+		found = look(search, search->unnamed);
+	search->next_ns = event_loop_now_ns() + LOOK_NS;
+	if (found < 0)
+		return 0;
+	search->found = true;
+	*endpoint = search->rendezvous.endpoints[found];
+	*keys = &search->rendezvous.keys;
+	return 1;
+}

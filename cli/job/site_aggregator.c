@@ -1,0 +1,135 @@
+#include "site_aggregator.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "proto/trust/endpoint.h"
+#include "proto/error_text.h"
+
+/* From 0. torchrun starts a failed job's workers again under the same id and address. */
+#define RESTARTS "TORCHELASTIC_RESTART_COUNT"
+
+static int check_endpoint(const struct site_aggregator_options *options, char **error)
+{
+	const char *endpoint = options->endpoint, *colon = strrchr(endpoint, ':');
+	bool is_tcp = strncmp(endpoint, "tcp://", 6) == 0;
+	char *end = NULL;
+	long port = is_tcp && colon > endpoint + 6 ? strtol(colon + 1, &end, 10) : 0;
+
+	if (is_tcp ? port <= 0 || port > UINT16_MAX || *end
+		   : strncmp(endpoint, "ipc://", 6) != 0 || !endpoint[6])
+		return error_text_set(error, -EINVAL,
+				      "--aggregator %s: must be like tcp://HOST:PORT or ipc://PATH",
+				      endpoint);
+	if (!options->keys_path && !options->insecure && !endpoint_is_local(endpoint))
+		return error_text_set(
+			error, -EACCES,
+			"--aggregator %s: other machines can reach it and nothing protects "
+			"it: --keys does; --insecure allows that",
+			endpoint);
+	return 0;
+}
+
+static void keep_visible(char *text)
+{
+	for (; *text; text++)
+		if (*text <= ' ' || *text >= 0x7f)
+			*text = '_';
+}
+
+void site_aggregator_user(char user[static MESSAGE_JOB_NAME_MAX + 1])
+{
+	const struct passwd *entry = getpwuid(geteuid());
+
+	if (entry)
+		snprintf(user, MESSAGE_JOB_NAME_MAX + 1, "%s", entry->pw_name);
+	else
+		snprintf(user, MESSAGE_JOB_NAME_MAX + 1, "%u", (unsigned int)geteuid());
+	keep_visible(user);
+}
+
+/* Of one process or, without a step's name, of one node. */
+static int make_up_key(char key[static MESSAGE_JOB_NAME_MAX + 1])
+{
+	char host[128] = "";
+	uint32_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -EIO;
+	gethostname(host, sizeof(host) - 1);
+	snprintf(key, MESSAGE_JOB_NAME_MAX + 1, "%s.%ld.%08x", host, (long)getpid(), random);
+	keep_visible(key);
+	return 0;
+}
+
+/* The launcher's name of the step, and which attempt it is. */
+static void take_key(char key[static MESSAGE_JOB_NAME_MAX + 1], const struct job_step *step)
+{
+	const char *restarts = getenv(RESTARTS);
+	size_t size = strnlen(step->key, sizeof(step->key) - 1);
+
+	memcpy(key, step->key, size);
+	key[size] = '\0';
+	if (restarts && *restarts && strcmp(restarts, "0") != 0 &&
+	    size + strlen(restarts) + 2 <= MESSAGE_JOB_NAME_MAX)
+		sprintf(key + size, ".%s", restarts);
+}
+
+static int name_job(struct site_aggregator *site, bool in_step, struct job_step *step)
+{
+	bool is_named = in_step && *step->key;
+	int r = 0;
+
+	if (is_named)
+		take_key(site->key, step);
+	else
+		r = make_up_key(site->key);
+	keep_visible(site->key);
+	site_aggregator_user(site->user);
+	if (!in_step) {
+		*step = (struct job_step){.world_size = 1, .nr_nodes = 1};
+		strcpy(step->key, site->key);
+	}
+	site->job = (struct message_job){
+		.key = {site->key, (uint32_t)strlen(site->key)},
+		.user = {site->user, (uint32_t)strlen(site->user)},
+		.nr_nodes = is_named ? step->nr_nodes : 1,
+		.world_size = is_named ? step->world_size : MESSAGE_RANK_NONE,
+	};
+	return r;
+}
+
+int site_aggregator_init(struct site_aggregator *site,
+			 const struct site_aggregator_options *options, bool in_step,
+			 struct job_step *step, char **error)
+{
+	*error = NULL;
+	int r = check_endpoint(options, error);
+
+	*site = (struct site_aggregator){.endpoint = options->endpoint};
+	if (r)
+		return r;
+	if (options->keys_path) {
+		char *why;
+
+		r = key_set_read_shared(options->keys_path, &site->keys, &why);
+		if (r)
+			error_text_set(error, r, "--keys: %s", why ? why : strerror(-r));
+		free(why);
+		site->has_keys = true;
+	}
+	if (r)
+		return r;
+	r = name_job(site, in_step, step);
+	if (r)
+		return error_text_set(error, r, "%s", strerror(-r));
+	site->job.title = (struct message_text){options->title, (uint32_t)strlen(options->title)};
+	site->job.flags = (options->raw_samples ? MESSAGE_JOB_RAW : 0) |
+			  (options->coarse ? MESSAGE_JOB_COARSE : 0);
+	return 0;
+}

@@ -1,0 +1,289 @@
+#include "capture_options.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/job_environment.h"
+#include "proto/options/api_options.h"
+#include "proto/options/collectives_option.h"
+#include "proto/options/duration.h"
+#include "proto/options/record_options.h"
+
+#define NO_STEPS "flamegrid control knows no steps: --every-steps is for the others"
+
+static int fail(char **error, const char *origin, const char *text, const char *why)
+{
+	if (asprintf(error, "%s: %s: %s", origin, text, why) < 0)
+		*error = NULL;
+	return -EINVAL;
+}
+
+static int take_stacks(struct capture_options *options, const char *origin, const char *text,
+		       char **error)
+{
+	char why[128];
+	int result = stack_options_parse(text, &options->stacks);
+
+	if (result == 0)
+		return 0;
+	if (result == -ERANGE)
+		snprintf(why, sizeof(why), "depths are from 1, and together at most %u",
+			 STACK_OPTIONS_DEPTH_MAX);
+	else
+		snprintf(why, sizeof(why),
+			 "not leaf, full, native, python or none, with depths after commas");
+	return fail(error, origin, text, why);
+}
+
+static int take_graphs(struct capture_options *options, const char *origin, const char *text,
+		       char **error)
+{
+	if (graph_mode_parse(text, &options->graphs) == 0)
+		return 0;
+	return fail(error, origin, text, "not nodes or launch");
+}
+
+static int take_record(struct capture_options *options, const char *origin, const char *text,
+		       char **error)
+{
+	if (record_options_parse(text, &options->record) == 0)
+		return 0;
+	return fail(error, origin, text,
+		    "not all, nor a list of sync, overhead, um, modules, memory, nvtx");
+}
+
+static int take_nvtx_digits(struct capture_options *options, const char *origin, const char *text,
+			    char **error)
+{
+	if (nvtx_digits_parse(text, &options->nvtx_digits) == 0)
+		return 0;
+	return fail(error, origin, text, "not auto, keep or mask");
+}
+
+static int take_api(struct capture_options *options, const char *origin, const char *text,
+		    char **error)
+{
+	if (api_options_check(text) < 0)
+		return fail(error, origin, text,
+			    "not all, runtime or driver, nor names of functions with commas "
+			    "between and * "
+			    "for any text");
+	options->api = text;
+	return 0;
+}
+
+static int take_collectives(struct capture_options *options, const char *origin, const char *text,
+			    char **error)
+{
+	if (collectives_option_parse(text, &options->collectives) == 0)
+		return 0;
+	return fail(error, origin, text, "not on or off");
+}
+
+static int take_window(struct capture_options *options, const char *origin, const char *text,
+		       char **error)
+{
+	if (window_options_parse(text, &options->window) == 0)
+		return 0;
+	return fail(error, origin, text, "not understood");
+}
+
+static int take_time(uint64_t *ns, const char *origin, const char *text, char **error)
+{
+	if (duration_parse(text, ns, NULL) == 0)
+		return 0;
+	return fail(error, origin, text, "not a time such as 30s, 500ms or 2m");
+}
+
+static int take_delay(struct capture_options *options, const char *origin, const char *text,
+		      char **error)
+{
+	return take_time(&options->delay_ns, origin, text, error);
+}
+
+static int take_duration(struct capture_options *options, const char *origin, const char *text,
+			 char **error)
+{
+	int result = take_time(&options->duration_ns, origin, text, error);
+
+	return result == 0 && options->duration_ns == 0 ? fail(error, origin, text, "nothing")
+							: result;
+}
+
+static int take_duty(struct capture_options *options, const char *origin, const char *text,
+		     char **error)
+{
+	struct window_options *window = &options->window;
+	const char *period;
+
+	if (duration_parse(text, &window->on_ns, &period) < 0 || *period != '/' ||
+	    duration_parse(period + 1, &window->period_ns, NULL) < 0 || window->on_ns == 0 ||
+	    window->on_ns > window->period_ns)
+		return fail(error, origin, text, "not two times such as 1s/30s");
+	return 0;
+}
+
+static int take_range(struct capture_options *options, const char *origin, const char *text,
+		      char **error)
+{
+	struct window_options range;
+	char item[WINDOW_OPTIONS_SIZE];
+	int size = snprintf(item, sizeof(item), "range=%s", text);
+
+	if (size < 0 || (size_t)size >= sizeof(item) || window_options_parse(item, &range) < 0)
+		return fail(error, origin, text, "not profiler, control or nvtx:NAME");
+	if (options->window.every && range.range == WINDOW_RANGE_CONTROL)
+		return fail(error, origin, text, NO_STEPS);
+	options->window.range = range.range;
+	memcpy(options->window.range_name, range.range_name, sizeof(range.range_name));
+	return 0;
+}
+
+static int take_step_range(struct capture_options *options, const char *origin, const char *text,
+			   char **error)
+{
+	size_t size = strlen(text);
+
+	if (size == 0 || size > WINDOW_OPTIONS_NAME_MAX)
+		return fail(error, origin, text, "not the name of a range");
+	options->window.range = WINDOW_RANGE_NVTX;
+	memcpy(options->window.range_name, text, size + 1);
+	return 0;
+}
+
+/* Where nothing else says what a step is, it is from cudaProfilerStart to cudaProfilerStop. */
+static int take_every_steps(struct capture_options *options, const char *origin, const char *text,
+			    char **error)
+{
+	char *end;
+	unsigned long long every;
+
+	errno = 0;
+	every = strtoull(text, &end, 10);
+	if (errno || end == text || *end || *text < '0' || *text > '9' || every == 0 ||
+	    every > WINDOW_OPTIONS_EVERY_MAX)
+		return fail(error, origin, text, "not a whole number from 1 to 1000000000");
+	if (options->window.range == WINDOW_RANGE_CONTROL)
+		return fail(error, origin, text, NO_STEPS);
+	options->window.every = (uint32_t)every;
+	if (options->window.range == WINDOW_RANGE_NONE)
+		options->window.range = WINDOW_RANGE_PROFILER;
+	return 0;
+}
+
+/* Those with a variable are first taken from there. */
+static const struct {
+	const char *name, *variable;
+	int (*take)(struct capture_options *options, const char *origin, const char *text,
+		    char **error);
+} table[] = {
+	{"stacks", STACK_OPTIONS_ENV, take_stacks},
+	{"graphs", GRAPH_MODE_ENV, take_graphs},
+	{"record", RECORD_OPTIONS_ENV, take_record},
+	{"nvtx-digits", NVTX_DIGITS_ENV, take_nvtx_digits},
+	{"api", API_OPTIONS_ENV, take_api},
+	{"collectives", COLLECTIVES_OPTION_ENV, take_collectives},
+	{"window", WINDOW_OPTIONS_ENV, take_window},
+	{"delay", NULL, take_delay},
+	{"duration", NULL, take_duration},
+	{"duty", NULL, take_duty},
+	{"capture-range", NULL, take_range},
+	{"step-range", NULL, take_step_range},
+	{"every-steps", NULL, take_every_steps},
+};
+
+#define NR_OPTIONS (sizeof(table) / sizeof(table[0]))
+
+int capture_options_init(struct capture_options *options, char **error)
+{
+	*error = NULL;
+	*options = (struct capture_options){0};
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		int result = 0;
+
+		if (table[i].variable)
+			result = table[i].take(options, table[i].variable,
+					       getenv(table[i].variable), error);
+
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+int capture_options_take(struct capture_options *options, const char *name, const char *value,
+			 char **error)
+{
+	char origin[32];
+
+	*error = NULL;
+	snprintf(origin, sizeof(origin), "--%s", name);
+	for (size_t i = 0; i < NR_OPTIONS; i++)
+		if (strcmp(table[i].name, name) == 0)
+			return table[i].take(options, origin, value, error);
+	return -ENOENT;
+}
+
+bool capture_options_is_in_environment(const char *name)
+{
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		const char *value = table[i].variable ? getenv(table[i].variable) : NULL;
+
+		if (strcmp(table[i].name, name) == 0)
+			return value && *value;
+	}
+	return false;
+}
+
+bool capture_options_has_windows(const struct capture_options *options)
+{
+	char text[WINDOW_OPTIONS_SIZE];
+
+	window_options_format(&options->window, text);
+	return text[0] || options->delay_ns || options->duration_ns;
+}
+
+static int export_window(const struct capture_options *options, uint64_t now_ns,
+			 struct job_environment *environment)
+{
+	struct window_options window = options->window;
+	char text[WINDOW_OPTIONS_SIZE];
+
+	if (!capture_options_has_windows(options))
+		return 0;
+	if (options->delay_ns)
+		window.from_ns = now_ns + options->delay_ns;
+	if (options->duration_ns)
+		window.until_ns = (window.from_ns ? window.from_ns : now_ns) + options->duration_ns;
+	window_options_format(&window, text);
+	return job_environment_set(environment, WINDOW_OPTIONS_ENV, text);
+}
+
+int capture_options_export(const struct capture_options *options, uint64_t now_ns,
+			   struct job_environment *environment)
+{
+	char stacks[STACK_OPTIONS_SIZE], record[RECORD_OPTIONS_SIZE];
+	int result;
+
+	stack_options_format(&options->stacks, stacks);
+	record_options_format(options->record, record);
+	result = job_environment_set(environment, STACK_OPTIONS_ENV, stacks);
+	if (result == 0)
+		result = job_environment_set(environment, GRAPH_MODE_ENV,
+					     graph_mode_name(options->graphs));
+	/* What is the default and was not said is left out: the job's environment stays as it is. */
+	if (result == 0 && (options->record || getenv(RECORD_OPTIONS_ENV)))
+		result = job_environment_set(environment, RECORD_OPTIONS_ENV, record);
+	if (result == 0 && (options->nvtx_digits != NVTX_DIGITS_AUTO || getenv(NVTX_DIGITS_ENV)))
+		result = job_environment_set(environment, NVTX_DIGITS_ENV,
+					     nvtx_digits_name(options->nvtx_digits));
+	if (result == 0 && (!options->collectives || getenv(COLLECTIVES_OPTION_ENV)))
+		result = job_environment_set(environment, COLLECTIVES_OPTION_ENV,
+					     options->collectives ? "on" : "off");
+	if (result == 0 && options->api)
+		result = job_environment_set(environment, API_OPTIONS_ENV, options->api);
+	return result ? result : export_window(options, now_ns, environment);
+}

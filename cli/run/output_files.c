@@ -1,0 +1,225 @@
+#include "output_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/collection.h"
+#include "report/model/report_summary.h"
+#include "aggregator/profile/roster.h"
+#include "proto/ledger.h"
+#include "report_view.h"
+
+/* For whom the store is: a page tells as much as that. */
+static FILE *create_file(const struct output_dir *output, const char *path)
+{
+	char store_path[PATH_MAX];
+	struct stat store;
+	mode_t mode = 0600;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, mode);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (output_dir_file(output, OUTPUT_STORE, store_path) == 0 && stat(store_path, &store) == 0)
+		mode = store.st_mode & 0666;
+	/* A file that is not ours to show is not ours to empty. */
+	if (file && fchmod(fd, mode) == 0 && ftruncate(fd, 0) == 0)
+		return file;
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
+static int write_file(const struct output_dir *output, const char *name,
+		      const struct report_view *view, const struct report_view_options *options,
+		      char **error)
+{
+	char path[PATH_MAX];
+	int result = output_dir_file(output, name, path);
+	FILE *file = result == 0 ? create_file(output, path) : NULL;
+
+	if (result == 0 && !file)
+		result = -errno;
+	if (result == 0) {
+		result = report_view_write(view, file, options);
+		if (fclose(file) != 0 && result == 0)
+			result = -errno;
+	}
+	if (result < 0 && asprintf(error, "%s/%s: %s", output->path, name, strerror(-result)) < 0)
+		*error = NULL;
+	return result;
+}
+
+/* Folded bytes, of a tree of their own. */
+static int write_memory(const struct output_dir *output, const char *name, enum report_memory which,
+			const struct report_view *view, const struct report_options *options,
+			char **error)
+{
+	struct report_options memory = *options;
+	struct report_view other = *view;
+	const struct report_view_options form = {.format = REPORT_FOLDED,
+						 .folded = {.weight = FOLDED_BYTES}};
+
+	memory.memory = which;
+	int result = report_tree_build(view->profile, &memory, &other.tree);
+	if (result == 0)
+		result = write_file(output, name, &other, &form, error);
+	report_tree_destroy(other.tree);
+	return result;
+}
+
+/* NULL: out of memory. */
+static char *make_summary(const struct output_dir *output, const struct report_tree *tree,
+			  bool has_calls)
+{
+	char line[REPORT_SUMMARY_SIZE], *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "flamegrid: %s; %s/{" OUTPUT_STORE "," OUTPUT_FOLDED,
+		report_summary_line(tree, line, sizeof(line)), output->path);
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES; plane++)
+		if (tree->plane_totals[plane].count)
+			fprintf(out, ",%s" OUTPUT_PLANE_SUFFIX,
+				report_plane_name((enum report_plane)plane));
+	fprintf(out, "," OUTPUT_HTML "%s%s}\n",
+		tree->nr_memory ? "," OUTPUT_MEMORY "," OUTPUT_LEAKS : "",
+		has_calls ? "," OUTPUT_API : "");
+	report_summary_ledger(out, tree, "flamegrid: ");
+	report_summary_planes(out, tree, "flamegrid: ");
+	report_summary_memory(out, tree, "flamegrid: ");
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static int rebuild(const struct output_dir *output, struct report_view *view,
+		   const struct report_options *options, uint32_t planes, char **error)
+{
+	struct report_options wanted = *options;
+
+	wanted.planes = planes;
+	int result = report_view_rebuild(view, &wanted);
+	if (result < 0 && asprintf(error, "%s: %s", output->path, strerror(-result)) < 0)
+		*error = NULL;
+	return result;
+}
+
+/* The other planes' folded stacks, and then the page, which has them all. Memory has no total here, and its own
+ * files. */
+static int write_planes(const struct output_dir *output, struct report_view *view,
+			const struct report_options *options, char **error)
+{
+	const struct report_view_options folded = {.format = REPORT_FOLDED};
+	const struct report_view_options html = {.format = REPORT_HTML};
+	char name[OUTPUT_PLANE_SIZE];
+	uint32_t present = 1u << REPORT_PLANE_GPU;
+	int result = 0;
+
+	for (uint32_t plane = REPORT_PLANE_GPU + 1; plane < REPORT_PLANES && result == 0; plane++) {
+		if (!view->tree->plane_totals[plane].count)
+			continue;
+		present |= 1u << plane;
+		snprintf(name, sizeof(name), "%s" OUTPUT_PLANE_SUFFIX,
+			 report_plane_name((enum report_plane)plane));
+		result = rebuild(output, view, options, 1u << plane, error);
+		if (result == 0)
+			result = write_file(output, name, view, &folded, error);
+	}
+	if (result == 0 && report_planes_count(present) > 1)
+		result = rebuild(output, view, options, present, error);
+	return result ? result : write_file(output, OUTPUT_HTML, view, &html, error);
+}
+
+static bool has_recorded(const struct roster_process *process)
+{
+	if (process->counts.records || process->counts.launches)
+		return true;
+	for (uint32_t i = 0; i < process->nr_ledger; i++)
+		if ((process->ledger[i].reason == LEDGER_SAMPLES ||
+		     process->ledger[i].reason == LEDGER_COLLECTIVES) &&
+		    process->ledger[i].count)
+			return true;
+	return false;
+}
+
+static bool is_empty(const struct report_view *view)
+{
+	const struct roster *roster = view->profile->collection->roster;
+
+	for (uint32_t id = 1; id <= roster_size(roster).processes; id++)
+		if (has_recorded(roster_process(roster, id)))
+			return false;
+	return view->statistics->nr_calls == 0;
+}
+
+/* What is said where there is no profile of this run. NULL: out of memory. */
+static char *make_absence(const struct output_dir *output, const struct report_tree *tree)
+{
+	char *text;
+
+	return asprintf(&text, "flamegrid: %s; " OUTPUT_EMPTY "\n", tree->verdict, output->path) < 0
+		       ? NULL
+		       : text;
+}
+
+static bool is_warning(const struct report_tree *tree, bool is_empty)
+{
+	return is_empty || tree->lost || tree->state == REPORT_INCOMPLETE;
+}
+
+int output_files_write(const struct output_dir *output, const struct report_options *options,
+		       bool quiet, bool *empty, char **summary, char **error)
+{
+	const struct report_view_options folded = {.format = REPORT_FOLDED};
+	struct report_view view;
+	char store_path[PATH_MAX];
+	int result = output_dir_file(output, OUTPUT_STORE, store_path);
+
+	*empty = false;
+	*summary = *error = NULL;
+	if (result < 0)
+		return result;
+	result = report_view_open(&view, store_path, options, error);
+	if (result < 0) {
+		report_view_close(&view);
+		return result;
+	}
+	/* For its reasons, a profile of processes alone is kept where there was no other. */
+	*empty = is_empty(&view) && (*output->earlier || view.tree->nr_processes == 0);
+	if (quiet && !is_warning(view.tree, is_empty(&view)))
+		;
+	else if (*empty)
+		*summary = make_absence(output, view.tree);
+	else
+		*summary = make_summary(output, view.tree, view.statistics->nr_calls > 0);
+	if (result == 0)
+		result = write_file(output, OUTPUT_FOLDED, &view, &folded, error);
+	if (result == 0)
+		result = write_planes(output, &view, options, error);
+	if (result == 0 && view.statistics->nr_calls)
+		result = write_file(output, OUTPUT_API, &view,
+				    &(struct report_view_options){.format = REPORT_API}, error);
+	if (result == 0 && view.tree->nr_memory)
+		result = write_memory(output, OUTPUT_MEMORY, REPORT_MEMORY_PEAK, &view, options,
+				      error);
+	if (result == 0 && view.tree->nr_memory)
+		result = write_memory(output, OUTPUT_LEAKS, REPORT_MEMORY_LIVE, &view, options,
+				      error);
+	if (result < 0) {
+		free(*summary);
+		*summary = NULL;
+	}
+	report_view_close(&view);
+	return result;
+}

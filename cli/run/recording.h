@@ -1,0 +1,46 @@
+/* A profile in the making: the output directory, the agent and the aggregator that fill it, and the reports at its end.
+ * Warnings begin with the verb's name. The main thread alone. */
+#ifndef RECORDING_H
+#define RECORDING_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "report/model/report_build.h"
+#include "cli/base/output_dir.h"
+#include "profiling.h"
+
+struct recording_options {       /* strings are borrowed until the end */
+	const char *verb;        /* for warnings */
+	const char *output_path; /* a directory */
+	const char *node_name, *devices_path, *symbol_cache; /* as in struct profiling_options */
+	const char *title;
+	struct report_options names;
+	bool inlines, quiet;
+	enum stack_source stack_source;
+	bool raw_samples; /* aggregator.h */
+	bool attached;    /* as in struct agent_options, these two */
+	uid_t guest_uid;
+	struct bpf_options bpf;
+};
+
+struct recording { /* zeroed but for output.mark, which is -1: nothing to close */
+	struct recording_options options;
+	struct output_dir output;
+	struct profiling *profiling;
+	bool keeps; /* there is something to keep, or nobody knows that there is not */
+};
+
+/* Starts all of it; guests come in at socket_path. 0 or -errno after a warning; recording_close() in either case. */
+int recording_start(const struct recording_options *options, const char *socket_path,
+		    struct recording *recording);
+
+/* Ends the two loops and writes the files. *summary is what to say of the profile, which the caller owns (free());
+ * NULL: it could not be written, and that was said, or there is nothing to say (--quiet). */
+void recording_finish(struct recording *recording, char **summary);
+
+/* Removes a recording that failed to start, or that has no process in it and is whole; one that is incomplete stays.
+ * Says where an earlier profile is now. */
+void recording_close(struct recording *recording);
+
+#endif

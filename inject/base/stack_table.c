@@ -1,0 +1,156 @@
+#include "stack_table.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "proto/ring/record_ring.h"
+
+/* A slot is hash | id: the id in the low bits, where the slot's own place stands for the hash's.
+ * Twice as many slots as stacks, so every probe ends. */
+#define ID_BITS  19
+#define NR_SLOTS (1u << ID_BITS)
+#define ID_MASK  ((uint64_t)NR_SLOTS - 1)
+static_assert(NR_SLOTS == 2 * RECORD_STACKS_MAX, "half of the slots stay empty, and any id fits");
+
+struct stack_table {
+	struct record_ring *ring;
+	_Atomic uint32_t epoch;
+	_Atomic uint32_t full;
+	_Alignas(64) _Atomic uint64_t slots[NR_SLOTS];
+};
+
+struct stack_table *stack_table_create(struct record_ring *ring)
+{
+	struct stack_table *table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (table == MAP_FAILED)
+		return NULL;
+	table->ring = ring;
+	return table;
+}
+
+void stack_table_destroy(struct stack_table *table)
+{
+	if (table)
+		munmap(table, sizeof(*table));
+}
+
+void stack_table_new_epoch(struct stack_table *table)
+{
+	atomic_fetch_add_explicit(&table->epoch, 1, memory_order_relaxed);
+}
+
+static inline uint64_t multiply_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Two lanes, so that the multiplications of neighbouring frames overlap. */
+uint64_t stack_table_hash(const uint64_t *keys, uint32_t nr)
+{
+	const uint64_t k0 = 0x9e3779b97f4a7c15u, k1 = 0xd6e8feb86659fd93u, k2 = 0xa0761d6478bd642fu;
+	uint64_t a = k0 ^ nr, b = k1;
+	uint32_t i = 0;
+
+	for (; i + 1 < nr; i += 2) {
+		a = multiply_fold(a ^ keys[i], k2);
+		b = multiply_fold(b ^ keys[i + 1], k0);
+	}
+	if (i < nr)
+		a = multiply_fold(a ^ keys[i], k2);
+	return multiply_fold(a ^ k1, b ^ k2 ^ ((uint64_t)nr << 32));
+}
+
+/* The id in the first slot of this hash; RECORD_STACK_NONE: none, and *place is the empty slot
+ * where it belongs. */
+static uint32_t find(struct stack_table *table, uint64_t hash, uint64_t *place)
+{
+	for (uint64_t i = hash & ID_MASK;; i = (i + 1) & ID_MASK) {
+		uint64_t slot = atomic_load_explicit(&table->slots[i], memory_order_acquire);
+
+		*place = i;
+		if (slot == 0)
+			return RECORD_STACK_NONE;
+		if ((slot & ~ID_MASK) == (hash & ~ID_MASK))
+			return (uint32_t)(slot & ID_MASK);
+	}
+}
+
+/* Stores the body first. Whoever loses the race for the slot uses the winner's id, and its own body
+ * stays unused. */
+static uint32_t insert(struct stack_table *table, uint64_t hash, uint64_t place,
+		       const uint64_t *words, uint32_t nr)
+{
+	uint64_t empty = 0;
+	uint32_t id, winner = RECORD_STACK_NONE;
+
+	if (atomic_load_explicit(&table->full, memory_order_relaxed))
+		return RECORD_STACK_NONE;
+	id = record_ring_add_stack(table->ring, words, nr);
+	if (id == RECORD_STACK_NONE) {
+		atomic_store_explicit(&table->full, 1, memory_order_relaxed);
+		return RECORD_STACK_NONE;
+	}
+	while (winner == RECORD_STACK_NONE) {
+		if (atomic_compare_exchange_strong_explicit(
+			    &table->slots[place], &empty, (hash & ~ID_MASK) | id,
+			    memory_order_acq_rel, memory_order_acquire))
+			return id;
+		empty = 0;
+		winner = find(table, hash, &place);
+	}
+	return winner;
+}
+
+static uint64_t hash_in_epoch(uint64_t hash, uint32_t epoch)
+{
+	return epoch ? multiply_fold(hash, 0x9e3779b97f4a7c15u + 2 * (uint64_t)epoch) : hash;
+}
+
+static uint32_t cache_place(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) % STACK_CACHE_ENTRIES;
+}
+
+static void remember(struct stack_cache *cache, uint64_t hash, uint32_t stack_id)
+{
+	cache->entries[cache_place(hash)].hash = hash;
+	cache->entries[cache_place(hash)].stack_id = stack_id;
+}
+
+uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
+			  const uint64_t *keys, uint32_t nr, uint64_t *hash)
+{
+	uint32_t epoch = atomic_load_explicit(&table->epoch, memory_order_relaxed);
+	uint64_t place;
+
+	*hash = 0;
+	if (nr == 0)
+		return RECORD_STACK_NONE;
+	*hash = hash_in_epoch(stack_table_hash(keys, nr), epoch);
+
+	uint32_t at = cache_place(*hash);
+	if (cache->entries[at].hash == *hash && cache->entries[at].stack_id != RECORD_STACK_NONE)
+		return cache->entries[at].stack_id;
+	uint32_t stack_id = find(table, *hash, &place);
+	if (stack_id != RECORD_STACK_NONE)
+		remember(cache, *hash, stack_id);
+	return stack_id;
+}
+
+uint32_t stack_table_add(struct stack_table *table, struct stack_cache *cache, uint64_t hash,
+			 const uint64_t *words, uint32_t nr)
+{
+	uint64_t place;
+	uint32_t stack_id = find(table, hash, &place);
+
+	if (stack_id == RECORD_STACK_NONE)
+		stack_id = insert(table, hash, place, words, nr);
+	if (stack_id != RECORD_STACK_NONE)
+		remember(cache, hash, stack_id);
+	return stack_id;
+}

@@ -1,0 +1,157 @@
+#include "memory_budget.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "inject/cupti/buffer_pool.h"
+#include "inject/launch/launch_thread.h"
+#include "inject/cupti/name_table.h"
+#include "unwind/unwind_table.h"
+
+#define CGROUP_SHARE  8
+#define MACHINE_SHARE 4
+#define HALVINGS_MAX  10u
+
+/* Lanes last: a thread without one is not recorded at all. */
+#define LANES_MIN      128u
+#define LANES_HALVINGS 6u
+
+static uint64_t halve(uint64_t size, uint32_t times, uint64_t least)
+{
+	return size >> times > least ? size >> times : least;
+}
+
+/* CUPTI keeps a buffer for each thread: they become small before they become few. */
+static void size_buffers(struct memory_budget *budget, uint32_t times)
+{
+	uint32_t bytes = BUFFER_POOL_BYTES, number = BUFFER_POOL_MAX;
+
+	for (; times; times--) {
+		if (bytes > BUFFER_POOL_BYTES_MIN)
+			bytes /= 2;
+		else if (number > BUFFER_POOL_MIN)
+			number /= 2;
+	}
+	budget->buffer_bytes = bytes;
+	budget->nr_buffers = number;
+}
+
+static void size_all(struct memory_budget *budget, uint32_t times)
+{
+	const struct record_ring_sizes full = RECORD_RING_SIZES_DEFAULT;
+	const uint32_t lanes = times < LANES_HALVINGS ? full.launch_lanes : LANES_MIN;
+
+	budget->ring = (struct record_ring_sizes){
+		.launch_lanes = lanes,
+		.launch_lane_records = (uint32_t)halve(full.launch_lane_records, times, 256),
+		.activity_records = (uint32_t)halve(full.activity_records, times, 1u << 12),
+		.definition_bytes =
+			(uint32_t)halve(full.definition_bytes, times, RECORD_RING_DEFINITION_MIN),
+		.stacks = (uint32_t)halve(full.stacks, times, 1u << 14),
+		.stack_words = (uint32_t)halve(full.stack_words, times, 1u << 17),
+		.codes = (uint32_t)halve(full.codes, times, 1u << 12),
+		.code_words = (uint32_t)halve(full.code_words, times, 1u << 15),
+		.log_bytes = (uint32_t)halve(full.log_bytes, times, 1u << 20),
+		.collectives = (uint32_t)halve(full.collectives, times, 1u << 10),
+	};
+	size_buffers(budget, times);
+	budget->table_bytes = halve(UNWIND_BYTES_MAX, times, 4u << 20);
+	budget->name_bytes = halve(NAME_TABLE_BYTES, times, 1u << 20);
+	budget->bound = record_ring_bytes(&budget->ring) +
+			(uint64_t)budget->nr_buffers * budget->buffer_bytes +
+			(uint64_t)lanes * sizeof(struct launch_thread) + budget->table_bytes +
+			budget->name_bytes;
+}
+
+static uint64_t left_of_address_space(const struct memory_limits *limits)
+{
+	uint64_t left = limits->address_space > limits->address_space_used
+				? (limits->address_space - limits->address_space_used) / 2
+				: 0;
+
+	if (limits->address_space == MEMORY_LIMIT_NONE)
+		return MEMORY_LIMIT_NONE;
+	return left > MEMORY_BUDGET_FIXED ? left - MEMORY_BUDGET_FIXED : 0;
+}
+
+static uint64_t share(uint64_t limit, uint64_t shares)
+{
+	return limit == MEMORY_LIMIT_NONE ? limit : limit / shares;
+}
+
+/* The first limit that these sizes exceed. */
+static enum memory_budget_limit exceeded(const struct memory_limits *limits,
+					 const struct memory_budget *budget)
+{
+	uint64_t ranks = limits->ranks ? limits->ranks : 1;
+
+	if (record_ring_bytes(&budget->ring) > limits->file)
+		return MEMORY_BUDGET_FILE;
+	if (budget->bound > left_of_address_space(limits))
+		return MEMORY_BUDGET_ADDRESS_SPACE;
+	if (budget->bound > share(limits->cgroup, CGROUP_SHARE * ranks))
+		return MEMORY_BUDGET_CGROUP;
+	if (budget->bound > share(limits->machine, MACHINE_SHARE * ranks))
+		return MEMORY_BUDGET_MACHINE;
+	return MEMORY_BUDGET_UNLIMITED;
+}
+
+void memory_budget_make(const struct memory_limits *limits, struct memory_budget *budget)
+{
+	memset(budget, 0, sizeof(*budget));
+	for (uint32_t times = 0; times <= HALVINGS_MAX; times++) {
+		size_all(budget, times);
+
+		enum memory_budget_limit limit = exceeded(limits, budget);
+		if (limit == MEMORY_BUDGET_UNLIMITED)
+			break;
+		budget->limit = limit; /* the last that did not fit is the tightest */
+	}
+	budget->bound += MEMORY_BUDGET_FIXED;
+}
+
+static unsigned long long mib(uint64_t bytes)
+{
+	return (unsigned long long)((bytes + (1u << 20) - 1) >> 20);
+}
+
+void memory_budget_text(const struct memory_budget *budget, const struct memory_limits *limits,
+			char text[static MEMORY_BUDGET_TEXT_MAX])
+{
+	static const char *const words[] = {
+		[MEMORY_BUDGET_CGROUP] = "the cgroup's memory limit is",
+		[MEMORY_BUDGET_MACHINE] = "the machine's memory is",
+		[MEMORY_BUDGET_ADDRESS_SPACE] = "the limit on address space (ulimit -v) is",
+		[MEMORY_BUDGET_FILE] = "the limit on file sizes (ulimit -f) is",
+	};
+	const uint64_t values[] = {
+		[MEMORY_BUDGET_CGROUP] = limits->cgroup,
+		[MEMORY_BUDGET_MACHINE] = limits->machine,
+		[MEMORY_BUDGET_ADDRESS_SPACE] = limits->address_space,
+		[MEMORY_BUDGET_FILE] = limits->file,
+	};
+
+	if (budget->limit == MEMORY_BUDGET_UNLIMITED)
+		snprintf(text, MEMORY_BUDGET_TEXT_MAX, "at most %llu MiB", mib(budget->bound));
+	else
+		snprintf(text, MEMORY_BUDGET_TEXT_MAX, "at most %llu MiB, because %s %llu MiB",
+			 mib(budget->bound), words[budget->limit], mib(values[budget->limit]));
+}
+
+void memory_budget_lack(const struct memory_limits *limits,
+			char text[static MEMORY_BUDGET_TEXT_MAX])
+{
+	struct memory_budget least;
+
+	size_all(&least, HALVINGS_MAX);
+	if (limits->address_space == MEMORY_LIMIT_NONE)
+		snprintf(text, MEMORY_BUDGET_TEXT_MAX, "the kernel gives none");
+	else
+		snprintf(text, MEMORY_BUDGET_TEXT_MAX,
+			 "the limit on address space is %llu KiB (ulimit -v); %llu KiB were in "
+			 "use, and "
+			 "the guest alone needs %llu KiB",
+			 (unsigned long long)(limits->address_space >> 10),
+			 (unsigned long long)(limits->address_space_used >> 10),
+			 (unsigned long long)((least.bound + MEMORY_BUDGET_FIXED) >> 10));
+}

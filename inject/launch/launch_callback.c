@@ -1,0 +1,192 @@
+#include "launch_callback.h"
+
+#include <string.h>
+
+#include "inject/cupti/context_devices.h"
+#include "launch_cbid.h"
+#include "launch_probe.h"
+#include "launch_thread.h"
+#include "inject/cupti/module_load.h"
+#include "inject/base/monotonic.h"
+#include "proto/options/record_options.h"
+#include "proto/ring/record_ring.h"
+
+static void push(const struct launch_callback *launch, struct launch_thread *thread, uint32_t cbid,
+		 uint32_t correlation_id, uint64_t now_ns, uint32_t stack_id, uint32_t flags)
+{
+	const struct launch_record record = {
+		.time_ns = now_ns,
+		.correlation_id = correlation_id,
+		.stack_id = stack_id,
+		.tid = thread->tid,
+		.cbid = (uint16_t)cbid,
+		.window = launch->window,
+		.flags = flags,
+	};
+
+	record_ring_push_launch(launch->ring, (uint32_t)thread->lane, &record);
+}
+
+/* The stream of plain launches; other calls have theirs elsewhere. */
+static uint64_t stream_of(uint32_t cbid, const struct cupti_callback_data *data)
+{
+	const struct cupti_launch_kernel *params = data->function_params;
+
+	return cbid == LAUNCH_CBID_KERNEL && params ? (uint64_t)(uintptr_t)params->stream : 0;
+}
+
+/* The kernel walks native frames, by frame pointers; what is without them is not its to give. */
+static bool is_walked_by_kernel(const struct launch_callback *launch)
+{
+	enum stack_mode mode = launch->capture.options.mode;
+
+	return record_ring_is_probed(launch->ring) && mode != STACK_MODE_NONE &&
+	       mode != STACK_MODE_PYTHON;
+}
+
+static __attribute__((noinline)) uint32_t take_watched(const struct launch_callback *launch,
+						       struct launch_thread *thread, uint32_t cbid,
+						       const struct cupti_callback_data *data,
+						       uint64_t now_ns)
+{
+	bool by_kernel = is_walked_by_kernel(launch);
+
+	launch_probe_fire(data->correlation_id, cbid, context_devices_get(data->context_id),
+			  data->context_id, stream_of(cbid, data));
+	return by_kernel ? RECORD_STACK_PROBE
+			 : stack_capture_take(&launch->capture, &thread->scratch, now_ns);
+}
+
+uint32_t launch_callback_stack(const struct launch_callback *launch, struct launch_thread *thread)
+{
+	if (thread->outer_stack_id == RECORD_STACK_PROBE)
+		thread->outer_stack_id =
+			stack_capture_take(&launch->capture, &thread->scratch, monotonic_ns());
+	return thread->outer_stack_id;
+}
+
+static void count_without_lane(const struct launch_callback *launch, uint32_t flags)
+{
+	if (flags & RECORD_LAUNCH_HOST)
+		return; /* no launch: what comes of it is then under [unknown stack] */
+	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCHES, 1, 0);
+	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_NO_LANE, 1, 0);
+}
+
+/* A poll that found all done has a record, and now its stack. */
+static void end_poll(const struct launch_callback *launch, struct launch_thread *thread,
+		     uint32_t cbid, const struct cupti_callback_data *data)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (data->return_value && *data->return_value == 0 && thread->lane != LAUNCH_THREAD_NO_LANE)
+		push(launch, thread, cbid, data->correlation_id, now_ns,
+		     stack_capture_take(&launch->capture, &thread->scratch, now_ns),
+		     RECORD_LAUNCH_HOST);
+}
+
+static void end_load(struct launch_thread *thread, const struct launch_callback *launch,
+		     const struct cupti_callback_data *data)
+{
+	const struct module_load load = {
+		.begin_ns = thread->load_begin_ns,
+		.end_ns = monotonic_ns(),
+		.function = data->function_name,
+		.correlation_id = data->correlation_id,
+		.context_id = data->context_id,
+	};
+
+	if (module_load_put(&load))
+		return;
+	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_RECORDS, 1, 0);
+	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_RECORD_RING_FULL, 1, 0);
+}
+
+static bool loads_code(uint32_t cbid)
+{
+	const struct launch_cbid *row = launch_cbid_find(cbid);
+
+	return row && row->option == RECORD_OPTION_MODULES;
+}
+
+void launch_callback_enter(const struct launch_callback *launch, uint32_t cbid,
+			   const struct cupti_callback_data *data)
+{
+	uint64_t now_ns = monotonic_ns();
+	struct launch_thread *thread = launch_thread_own(launch->ring, now_ns);
+	uint32_t flags = launch_cbid_flags(cbid);
+
+	if (!thread) {
+		count_without_lane(launch, flags);
+		return;
+	}
+	if (__builtin_expect(flags & LAUNCH_CBID_POLL, 0)) {
+		thread->exit_counts = true;
+		return;
+	}
+	if (thread->outer_correlation_id == data->correlation_id && data->correlation_id != 0) {
+		thread->nested++;
+		return;
+	}
+	/* Should an exit never come (the call threw), the next call's id differs and starts afresh.
+	 */
+	thread->outer_correlation_id = data->correlation_id;
+	thread->nested = 0;
+	thread->exit_counts = false;
+	thread->last_launch = (struct launch_mark){
+		.time_ns = now_ns, .correlation_id = data->correlation_id, .cbid = (uint16_t)cbid};
+	if (flags & RECORD_LAUNCH_HOST && loads_code(cbid)) {
+		thread->load_begin_ns = now_ns;
+		thread->exit_counts = true;
+	}
+	if (thread->lane == LAUNCH_THREAD_NO_LANE) {
+		thread->outer_stack_id = RECORD_STACK_NONE;
+		count_without_lane(launch, flags);
+		return;
+	}
+	thread->outer_stack_id =
+		__builtin_expect(launch_probe_is_watched(), 0)
+			? take_watched(launch, thread, cbid, data, now_ns)
+			: stack_capture_take(&launch->capture, &thread->scratch, now_ns);
+	push(launch, thread, cbid, data->correlation_id, now_ns, thread->outer_stack_id, flags);
+}
+
+static void at_exit(const struct launch_callback *launch, struct launch_thread *thread,
+		    uint32_t cbid, const struct cupti_callback_data *data)
+{
+	thread->exit_counts = false;
+	if (launch_cbid_flags(cbid) & LAUNCH_CBID_POLL)
+		end_poll(launch, thread, cbid, data);
+	else
+		end_load(thread, launch, data);
+}
+
+void launch_callback_exit(const struct launch_callback *launch, uint32_t cbid,
+			  const struct cupti_callback_data *data)
+{
+	bool failed = data->return_value && *data->return_value != 0;
+
+	if (!launch_thread_exists() && !failed)
+		return;
+
+	uint64_t now_ns = failed ? monotonic_ns() : 0;
+	struct launch_thread *thread = launch_thread_own(launch->ring, now_ns);
+	if (thread && thread->outer_correlation_id == data->correlation_id && thread->nested) {
+		thread->nested--;
+		return;
+	}
+	if (thread) {
+		thread->outer_correlation_id = 0;
+		if (__builtin_expect(thread->exit_counts, 0))
+			at_exit(launch, thread, cbid, data);
+	}
+	if (!failed)
+		return;
+	uint32_t flags = launch_cbid_flags(cbid);
+	if (flags & RECORD_LAUNCH_HOST)
+		return; /* a failed wait has a record, too, and none is missed */
+	record_ring_count(launch->ring, LEDGER_DEVICE_NONE, LEDGER_LAUNCH_FAILED, 1, 0);
+	if (thread && thread->lane != LAUNCH_THREAD_NO_LANE)
+		push(launch, thread, cbid, data->correlation_id, now_ns, RECORD_STACK_NONE,
+		     flags | RECORD_LAUNCH_FAILED);
+}

@@ -1,0 +1,284 @@
+#include "stack_capture.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "inject/nvtx/nvtx_ranges.h"
+#include "proto/ring/record_ring.h"
+#include "proto/stack_word.h"
+
+static_assert(RECORD_STACK_DEPTH <= UINT8_MAX, "an index of a Python frame, plus one, is a byte");
+
+static void put_native(struct stack_scratch *scratch, uint64_t address)
+{
+	if (scratch->nr == RECORD_STACK_DEPTH)
+		return;
+	scratch->python_at[scratch->nr] = 0;
+	scratch->keys[scratch->nr++] = address;
+}
+
+static uint32_t put_mark(struct stack_scratch *scratch, enum stack_mark mark)
+{
+	put_native(scratch, stack_word_mark(mark));
+	return 1u << mark;
+}
+
+static void put_python(struct stack_scratch *scratch, uint32_t index)
+{
+	if (scratch->nr == RECORD_STACK_DEPTH)
+		return;
+	scratch->python_at[scratch->nr] = (uint8_t)(index + 1);
+	scratch->keys[scratch->nr++] = scratch->python[index].key;
+}
+
+static uint32_t put_python_from(struct stack_scratch *scratch, uint32_t first, uint32_t nr)
+{
+	for (uint32_t i = first; i < nr; i++)
+		put_python(scratch, i);
+	return nr;
+}
+
+/* What is missing where the native frames end. */
+static uint32_t put_end(struct stack_scratch *scratch, enum unwind_end end)
+{
+	switch (end) {
+	case UNWIND_NOT_READY:
+	case UNWIND_NO_RULE:
+		return put_mark(scratch, STACK_MARK_MISSING);
+	case UNWIND_FULL:
+		return put_mark(scratch, STACK_MARK_TRUNCATED);
+	case UNWIND_ROOT:
+	case UNWIND_STOP:
+	default:
+		return 0;
+	}
+}
+
+static bool is_within(const struct unwind_stops *stops, uint64_t address)
+{
+	for (uint32_t i = 0; i < stops->nr; i++)
+		if (address - 1 - stops->ranges[i].start <
+		    stops->ranges[i].end - stops->ranges[i].start)
+			return true;
+	return false;
+}
+
+uint32_t stack_capture_merge(struct stack_scratch *scratch, uint32_t nr_native, enum unwind_end end,
+			     const struct unwind_stops *stops, uint32_t nr_python)
+{
+	uint32_t next = 0, marks = 0;
+	bool differ = false;
+
+	scratch->nr = 0;
+	for (uint32_t i = 0; i < nr_native; i++) {
+		if (!is_within(stops, scratch->native[i])) {
+			put_native(scratch, scratch->native[i]);
+			continue;
+		}
+		if (next == nr_python) {
+			differ = true;
+			put_native(scratch, scratch->native[i]);
+		}
+		while (next < nr_python) {
+			put_python(scratch, next);
+			if (scratch->python[next++].segment_end)
+				break;
+		}
+	}
+	if (!differ && (next == nr_python || end != UNWIND_ROOT)) {
+		marks = put_end(scratch, end);
+		put_python_from(scratch, next, nr_python);
+		return marks;
+	}
+	/* One loop more or less than there are segments: side by side rather than wrong. */
+	scratch->nr = 0;
+	for (uint32_t i = 0; i < nr_native; i++)
+		put_native(scratch, scratch->native[i]);
+	marks = put_end(scratch, end) | put_mark(scratch, STACK_MARK_MISMATCH);
+	put_python_from(scratch, 0, nr_python);
+	return marks;
+}
+
+/* Native frames down to the loop that runs the first Python frame, then Python's. */
+static uint32_t append_python(struct stack_scratch *scratch, enum unwind_end end,
+			      uint32_t nr_python)
+{
+	uint32_t marks;
+
+	if (end == UNWIND_STOP)
+		scratch->nr--; /* the loop itself */
+	marks = put_end(scratch, end);
+	if (end == UNWIND_ROOT)
+		marks |= put_mark(scratch, STACK_MARK_MISMATCH);
+	put_python_from(scratch, 0, nr_python);
+	return marks;
+}
+
+static void count(const struct stack_capture *capture, enum ledger_reason reason)
+{
+	record_ring_count(capture->ring, LEDGER_DEVICE_NONE, reason, 1, 0);
+}
+
+/* The open ranges, outside of all frames. false: there are some without a name. */
+static __attribute__((noinline)) bool put_ranges(struct stack_scratch *scratch)
+{
+	uint32_t names[NVTX_RANGES_DEPTH + 1];
+	uint32_t room = RECORD_STACK_DEPTH - scratch->nr;
+	uint32_t nr = nvtx_ranges_open(names,
+				       room < NVTX_RANGES_DEPTH + 1 ? room : NVTX_RANGES_DEPTH + 1);
+	bool all_named = true;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		put_native(scratch, stack_word_range(names[i]));
+		all_named &= names[i] != NVTX_NAME_LOST;
+	}
+	return all_named;
+}
+
+/* Rare, so that a launch with a whole stack touches no counter. */
+static __attribute__((noinline, cold)) void count_lacks(const struct stack_capture *capture,
+							uint32_t marks, enum unwind_end end)
+{
+	if (end == UNWIND_NOT_READY)
+		count(capture, LEDGER_STACK_PARTIAL);
+	if (end == UNWIND_NO_RULE)
+		count(capture, LEDGER_STACK_NO_ROOT);
+	if (marks & 1u << STACK_MARK_TRUNCATED)
+		count(capture, LEDGER_STACK_TRUNCATED);
+	if (marks & 1u << STACK_MARK_MISMATCH)
+		count(capture, LEDGER_STACK_MISMATCH);
+}
+
+/* The body of a stack that is new. */
+static __attribute__((noinline)) uint32_t add(const struct stack_capture *capture,
+					      struct stack_scratch *scratch, uint64_t hash)
+{
+	const uint64_t full = stack_word_mark(STACK_MARK_CODE_TABLE_FULL);
+	bool nameless = false, unranged = false;
+
+	memcpy(scratch->words, scratch->keys, scratch->nr * sizeof(*scratch->words));
+	for (uint32_t i = 0; i < scratch->nr; i++) {
+		if (scratch->python_at[i] == 0 && stack_word_is_range(scratch->keys[i]) &&
+		    scratch->keys[i] != stack_word_range(NVTX_NAME_LOST)) {
+			scratch->words[i] = nvtx_names_word(capture->ranges, capture->ring,
+							    (uint32_t)scratch->keys[i]);
+			unranged |= scratch->words[i] == stack_word_range(NVTX_NAME_LOST);
+		}
+		if (scratch->python_at[i] == 0)
+			continue;
+		scratch->words[i] = python_frames_word(capture->python,
+						       &scratch->python[scratch->python_at[i] - 1]);
+		nameless |= scratch->words[i] == full;
+	}
+	if (nameless)
+		count(capture, LEDGER_CODE_TABLE_FULL);
+	if (unranged)
+		count(capture, LEDGER_NVTX_NAME_LOST);
+	return stack_table_add(capture->stacks, &scratch->stacks, hash, scratch->words,
+			       scratch->nr);
+}
+
+static uint32_t intern(const struct stack_capture *capture, struct stack_scratch *scratch)
+{
+	uint64_t hash;
+	uint32_t stack_id = stack_table_find(capture->stacks, &scratch->stacks, scratch->keys,
+					     scratch->nr, &hash);
+
+	if (stack_id == RECORD_STACK_NONE && scratch->nr)
+		stack_id = add(capture, scratch, hash);
+	if (stack_id == RECORD_STACK_NONE && scratch->nr) {
+		count(capture, LEDGER_STACK_TABLE_FULL);
+		return RECORD_STACK_FULL;
+	}
+	return stack_id;
+}
+
+/* The thread's Python frames, as far as they are wanted and can be had. */
+static uint32_t walk_python(const struct stack_capture *capture, struct stack_scratch *scratch,
+			    uint32_t *marks)
+{
+	bool cut = false;
+
+	if (capture->options.mode == STACK_MODE_NATIVE)
+		return 0;
+	switch (python_frames_state(capture->python)) {
+	case PYTHON_READY:
+		break;
+	case PYTHON_REFUSED:
+		count(capture, LEDGER_PYTHON_OFF);
+		return 0;
+	case PYTHON_NONE:
+	default:
+		return 0;
+	}
+	uint32_t nr = python_frames_walk(capture->python, scratch->python,
+					 capture->options.python_depth, &cut);
+	if (cut)
+		*marks |= 1u << STACK_MARK_TRUNCATED;
+	if (nr && python_frames_ambiguous(capture->python))
+		*marks |= 1u << STACK_MARK_SUBINTERPRETER;
+	return nr;
+}
+
+static uint32_t walk_native(const struct stack_capture *capture, struct stack_scratch *scratch,
+			    const struct unwind_start *start, uint64_t now_ns,
+			    const struct unwind_stops *stops, uint64_t *frames,
+			    enum unwind_end *end)
+{
+	uint64_t high = stack_bounds_high(&scratch->bounds, start->sp, now_ns);
+
+	return unwind_walk(capture->tables, &scratch->rules, start, high, stops, frames,
+			   capture->options.native_depth, end);
+}
+
+/* Ranges alone. */
+static uint32_t take_ranges(const struct stack_capture *capture, struct stack_scratch *scratch)
+{
+	scratch->nr = 0;
+	if (!put_ranges(scratch))
+		count(capture, LEDGER_NVTX_NAME_LOST);
+	return intern(capture, scratch);
+}
+
+/* Its own frame is where the walk begins, so it must have one: not inlined. */
+__attribute__((noinline)) uint32_t stack_capture_take(const struct stack_capture *capture,
+						      struct stack_scratch *scratch,
+						      uint64_t now_ns)
+{
+	const struct unwind_start start = UNWIND_START_HERE();
+	enum unwind_end end = UNWIND_ROOT;
+	uint32_t python_marks = 0, marks = 0;
+
+	if (capture->options.mode == STACK_MODE_NONE)
+		return capture->ranges ? take_ranges(capture, scratch) : RECORD_STACK_NONE;
+	uint32_t nr_python = walk_python(capture, scratch, &python_marks);
+
+	scratch->nr = 0;
+	if (capture->options.mode == STACK_MODE_PYTHON) {
+		put_python_from(scratch, 0, nr_python);
+	} else if (nr_python && capture->options.mode == STACK_MODE_FULL) {
+		uint32_t nr_native =
+			walk_native(capture, scratch, &start, now_ns, NULL, scratch->native, &end);
+
+		marks = stack_capture_merge(scratch, nr_native, end,
+					    python_frames_stops(capture->python), nr_python);
+	} else {
+		scratch->nr = walk_native(capture, scratch, &start, now_ns,
+					  nr_python ? python_frames_stops(capture->python) : NULL,
+					  scratch->keys, &end);
+		memset(scratch->python_at, 0, scratch->nr);
+		marks = nr_python ? append_python(scratch, end, nr_python) : put_end(scratch, end);
+	}
+	if (__builtin_expect(python_marks != 0, 0)) {
+		if (python_marks & 1u << STACK_MARK_TRUNCATED)
+			put_mark(scratch, STACK_MARK_TRUNCATED);
+		if (python_marks & 1u << STACK_MARK_SUBINTERPRETER)
+			put_mark(scratch, STACK_MARK_SUBINTERPRETER);
+		marks |= python_marks;
+	}
+	if (__builtin_expect(marks != 0, 0))
+		count_lacks(capture, marks, end);
+	if (__builtin_expect(capture->ranges && nvtx_ranges_any(), 0) && !put_ranges(scratch))
+		count(capture, LEDGER_NVTX_NAME_LOST);
+	return intern(capture, scratch);
+}

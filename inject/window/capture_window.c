@@ -1,0 +1,580 @@
+#include "capture_window.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "inject/capture/activity_buffers.h"
+#include "attach_obstacle.h"
+#include "inject/cupti/cupti_library.h"
+#include "inject/base/definition_writer.h"
+#include "inject/cupti/graph_nodes.h"
+#include "leave_obstacle.h"
+#include "inject/base/lifecycle.h"
+#include "inject/base/monotonic.h"
+#include "inject/launch/outstanding_launches.h"
+#include "proto/ring/record_ring.h"
+#include "inject/beside/shared_session.h"
+#include "inject/cupti/stream_names.h"
+#include "inject/capture/subscription.h"
+#include "window_absence.h"
+#include "window_schedule.h"
+#include "window_span.h"
+#include "inject/launch/window_word.h"
+
+#define ENDING_NS      1000000000u /* to find a moment for cuptiFinalize() */
+#define STAYING_NS     20000000u   /* for records to come, where there will be none */
+#define RETRY_NS       5000000000u /* after CUPTI could not be had */
+#define ATTEMPT_NS     20000000u   /* between two attempts to leave CUPTI */
+#define RANGE_GRACE_NS 100000000u
+#define LOST_GRACE_NS  100000000u /* after another user of CUPTI has ended it */
+#define YIELD_NS       200000000u /* the most that another user who ends it waits for us */
+#define LET_OUT_NS     1000000
+#define RESTLESS_NS    2000000000u /* after a window: its sums are still to be published */
+
+static struct {
+	struct capture_window_parts parts;
+	pthread_mutex_t lock; /* CUPTI's use, and all below but the atomics */
+	struct window_schedule schedule;
+	_Atomic uint32_t state; /* enum record_ring_capture_state */
+	_Atomic uint32_t nr_windows;
+	_Atomic bool failed, leaving;
+	_Atomic bool lost; /* another user has ended CUPTI, which the helper has not heard yet */
+	_Atomic bool taken_down_late; /* and nothing has been done about it */
+	_Atomic int range_changes;    /* opened less closed, not yet taken into the schedule */
+	bool started;
+	bool subscribed; /* with nothing on, or cuProfilerStart alone */
+	bool come_back;  /* CUPTI was left, and is to be subscribed to */
+	bool left;       /* it ended with CUPTI out of the process */
+	struct window_span span;
+	uint64_t deadline_ns, retry_ns;
+	_Atomic uint64_t attempt_ns; /* no attempt before */
+	uint32_t command_seq;
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void take_command(void)
+{
+	struct record_ring_command command;
+
+	if (record_ring_commanded(self.parts.ring, &self.command_seq, &command))
+		window_schedule_command(&self.schedule, &command);
+}
+
+static uint32_t state(void)
+{
+	return atomic_load_explicit(&self.state, memory_order_relaxed);
+}
+
+static void set_state(enum record_ring_capture_state new_state)
+{
+	atomic_store(&self.state, new_state);
+	record_ring_set_capture(self.parts.ring, new_state, atomic_load(&self.nr_windows));
+}
+
+/* Whether windows may be ended on this process's own initiative: launches are tracked from the start. */
+static bool may_end(void)
+{
+	const struct window_options *options = &self.parts.options;
+
+	return options->until_ns || options->period_ns || options->dormant ||
+	       options->range != WINDOW_RANGE_NONE ||
+	       self.schedule.command.action != RECORD_RING_COMMAND_NONE;
+}
+
+void capture_window_init(const struct capture_window_parts *parts)
+{
+	self.parts = *parts;
+	self.schedule.options = parts->options;
+	window_span_init(&self.span, parts->ring, parts->definitions);
+	/* One that was given to all, before this process came. */
+	take_command();
+}
+
+bool capture_window_is_due(void)
+{
+	uint64_t next_ns;
+
+	return window_schedule_wanted(&self.schedule, realtime_ns(), &next_ns);
+}
+
+uint32_t capture_window_count(void)
+{
+	return atomic_load_explicit(&self.nr_windows, memory_order_relaxed);
+}
+
+/* ---- windows open */
+
+/* Subscribed; the lock is held, but for the first. */
+static int open_subscribed(void)
+{
+	uint32_t nr = atomic_load(&self.nr_windows) + 1;
+	/* Wraps past 0, which no record has. */
+	uint16_t window = (uint16_t)((nr - 1) % UINT16_MAX + 1);
+	uint64_t now_ns = monotonic_ns();
+	unsigned int word;
+	int result;
+
+	atomic_store(&self.nr_windows, nr);
+	/* With CUPTI's state went its numbers of nodes. */
+	if (nr > 1 && self.parts.nodes)
+		graph_nodes_clear(self.parts.nodes);
+	outstanding_launches_reset();
+	/* What was launched before may run for ever, and wait for the host. And who never waits for all of the GPU may
+	 * be about to launch such a kernel, when CUPTI is left and not yet come back. */
+	outstanding_launches_begin_unknown(now_ns);
+	/* A later one opens amid launches, whose records may come without them; with the callbacks on already, what
+	 * they are told of counts from when the records are. */
+	word = may_end() || nr > 1 ? WINDOW_WORD_TRACK : 0;
+	if (!(atomic_load(&window_word) & WINDOW_WORD_LISTEN))
+		atomic_store(&window_word, word);
+	self.subscribed = false;
+	window_span_begin(&self.span, window, now_ns);
+	activity_buffers_set_window(window);
+	self.parts.set_window(window);
+	result = subscription_start(self.parts.graphs, self.parts.nodes != NULL, self.parts.record,
+				    self.parts.definitions);
+	if (result == CUPTI_ABI_SUCCESS) {
+		atomic_store(&window_word, word);
+		set_state(RECORD_RING_CAPTURE_ON);
+		return result;
+	}
+	atomic_store(&window_word, 0);
+	definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, result,
+				 "CUPTI reports no launches (error %d)", result);
+	set_state(RECORD_RING_CAPTURE_BLOCKED);
+	return result;
+}
+
+int capture_window_open_first(void)
+{
+	int result;
+
+	pthread_mutex_lock(&self.lock);
+	result = open_subscribed();
+	self.started = true;
+	pthread_mutex_unlock(&self.lock);
+	return result;
+}
+
+static bool subscribe(void)
+{
+	if (self.subscribed)
+		return true;
+	if (!self.parts.library->get_version)
+		return self.parts.find_cupti();
+
+	int result = subscription_open(self.parts.library, self.parts.receive);
+	if (result == CUPTI_ABI_SUCCESS)
+		return true;
+	if (state() != RECORD_RING_CAPTURE_BLOCKED)
+		definition_writer_notice(self.parts.definitions, NOTICE_SUBSCRIBER_TAKEN, result,
+					 result == CUPTI_ABI_SUBSCRIBER_TAKEN
+						 ? "another profiler took CUPTI between two windows"
+						 : "CUPTI cannot be taken up again (error %d)",
+					 result);
+	return false;
+}
+
+static bool is_late_safe(void)
+{
+	return self.subscribed || !self.parts.options.dormant ||
+	       !attach_obstacle_is_there(self.parts.definitions,
+					 state() == RECORD_RING_CAPTURE_BLOCKED);
+}
+
+static bool get_ready(uint64_t now_ns)
+{
+	if (atomic_load(&self.failed) || atomic_load(&self.lost) || now_ns < self.retry_ns)
+		return false;
+	if (is_late_safe() && subscribe())
+		return true;
+	self.retry_ns = now_ns + RETRY_NS;
+	set_state(RECORD_RING_CAPTURE_BLOCKED);
+	return false;
+}
+
+static void open_window(uint64_t now_ns, bool helper)
+{
+	if (!get_ready(now_ns))
+		return;
+	if (helper)
+		self.parts.prepare();
+	else
+		lifecycle_came_late(); /* the process may be over before the helper has looked */
+	if (open_subscribed() != CUPTI_ABI_SUCCESS)
+		self.retry_ns = now_ns + RETRY_NS;
+}
+
+/* Subscribed already, with nothing on: that costs launches nothing, while to subscribe waits for all GPU work, as
+ * measured (docs/figures.md), and must not be left for when the window opens. paused: the callbacks are on. */
+static void set_idle(bool paused)
+{
+	bool listen = self.parts.options.range == WINDOW_RANGE_PROFILER;
+
+	self.subscribed = true;
+	atomic_store(&window_word, listen || paused ? WINDOW_WORD_LISTEN : 0);
+	if (listen && !paused && subscription_listen() != CUPTI_ABI_SUCCESS)
+		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, 0,
+					 "CUPTI does not tell of cudaProfilerStart");
+	window_word_wake();
+}
+
+void capture_window_start(void)
+{
+	pthread_mutex_lock(&self.lock);
+	self.started = true;
+	if (!self.parts.options.dormant && get_ready(monotonic_ns()))
+		set_idle(false);
+	pthread_mutex_unlock(&self.lock);
+}
+
+/* ---- windows end */
+
+static enum leave_obstacle obstacle(void)
+{
+	const struct window_options *options = &self.parts.options;
+
+	return leave_obstacle_now(self.parts.library,
+				  options->range == WINDOW_RANGE_PROFILER && options->every > 1);
+}
+
+static bool may_leave(void)
+{
+	return obstacle() == LEAVE_OBSTACLE_NONE;
+}
+
+static void begin_end(uint64_t now_ns)
+{
+	if (!(atomic_load(&window_word) & WINDOW_WORD_TRACK)) {
+		/* Nobody expected an end: what was launched so far ends with the context's work. */
+		outstanding_launches_begin_unknown(now_ns);
+		outstanding_launches_begin_late();
+		atomic_fetch_or(&window_word, WINDOW_WORD_TRACK);
+		subscription_watch();
+	}
+	atomic_fetch_or(&window_word, WINDOW_WORD_OUTSIDE);
+	self.span.end_ns = now_ns;
+	self.deadline_ns = now_ns + (may_leave() ? ENDING_NS : STAYING_NS);
+	/* A range often opens again soon, and to leave and come back costs milliseconds. */
+	if (self.parts.options.range != WINDOW_RANGE_NONE)
+		atomic_store(&self.attempt_ns, now_ns + RANGE_GRACE_NS);
+	set_state(RECORD_RING_CAPTURE_ENDING);
+}
+
+/* CUPTI was not yet left, and the next window is due: the same numbers go on in another span. */
+static void resume(uint64_t now_ns)
+{
+	window_span_resume(&self.span, now_ns);
+	atomic_fetch_and(&window_word, ~(unsigned int)WINDOW_WORD_OUTSIDE);
+	set_state(RECORD_RING_CAPTURE_ON);
+}
+
+/* All that CUPTI still has, also what has not ended. */
+static void fetch_rest(void)
+{
+	shared_session_flush(self.parts.library, 1);
+	activity_buffers_count_dropped();
+}
+
+/* CUPTI stays. */
+static void set_loaded(bool paused)
+{
+	self.left = false;
+	set_state(RECORD_RING_CAPTURE_LOADED);
+	set_idle(paused);
+}
+
+/* Who came to the gate in the meantime is inside a callback, and must be out of it: as measured, a thread that CUPTI
+ * leaves from under crashes. */
+static void let_out(void)
+{
+	uint64_t until_ns = monotonic_ns() + WINDOW_WORD_GATE_NS;
+	bool waited = false;
+
+	window_word_open_gate();
+	while (window_word_is_at_gate() && monotonic_ns() < until_ns) {
+		waited = true;
+		sched_yield();
+	}
+	if (waited)
+		nanosleep(&(struct timespec){.tv_nsec = LET_OUT_NS}, NULL);
+}
+
+/* Within the lock, at the exit of a call of the application, with nothing outstanding. */
+static void leave_cupti(void)
+{
+	subscription_stop();
+	let_out();
+	fetch_rest();
+	if (subscription_finalize() != CUPTI_ABI_SUCCESS) {
+		set_loaded(false);
+		return;
+	}
+	activity_buffers_reclaim();
+	self.left = true;
+	self.come_back = !self.parts.options.dormant;
+	set_state(RECORD_RING_CAPTURE_OFF);
+	atomic_store(&window_word, 0);
+	window_word_wake();
+}
+
+/* Helper: no moment came. */
+static void give_up_leaving(void)
+{
+	uint32_t outstanding;
+
+	shared_session_flush(self.parts.library, 0);
+	outstanding = outstanding_launches_count();
+	subscription_pause();
+	fetch_rest();
+	set_loaded(true);
+	definition_writer_notice(
+		self.parts.definitions, NOTICE_WINDOW_LOADED, (int32_t)outstanding,
+		"CUPTI stays in the process after a capture window, and launches still cost more: "
+		"%s",
+		leave_obstacle_text(obstacle(), outstanding != 0));
+}
+
+void capture_window_try_to_leave(void)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (state() != RECORD_RING_CAPTURE_ENDING || now_ns < atomic_load(&self.attempt_ns) ||
+	    !may_leave() || pthread_mutex_trylock(&self.lock) != 0)
+		return;
+	if (state() == RECORD_RING_CAPTURE_ENDING) {
+		atomic_store(&self.leaving, true);
+		window_word_close_gate();
+		shared_session_flush(self.parts.library, 0);
+		if (outstanding_launches_count() == 0) {
+			leave_cupti();
+		} else {
+			leave_obstacle_outstanding();
+			window_word_open_gate();
+		}
+		atomic_store(&self.attempt_ns, monotonic_ns() + ATTEMPT_NS);
+		atomic_store(&self.leaving, false);
+	}
+	pthread_mutex_unlock(&self.lock);
+	self.parts.wake();
+}
+
+void capture_window_context_waited(uint64_t since_ns)
+{
+	if (pthread_mutex_trylock(&self.lock) != 0)
+		return;
+	outstanding_launches_context_waited(since_ns, monotonic_ns());
+	pthread_mutex_unlock(&self.lock);
+}
+
+/* ---- helper */
+
+/* As soon as the callback is over that CUPTI was left from: within it a new subscription crashes, as measured. While
+ * this waits for the GPU, nothing can be on it that was launched before the quiet moment just now. */
+static void come_back(uint64_t now_ns)
+{
+	self.come_back = false;
+	if (get_ready(now_ns))
+		set_idle(false);
+}
+
+/* The lock is held. With CUPTI went all that was enabled, and its numbers begin again: so does another window. */
+static void take_down(uint64_t now_ns)
+{
+	if (state() == RECORD_RING_CAPTURE_ON)
+		self.span.end_ns = now_ns;
+	atomic_store(&window_word, 0);
+	window_word_wake();
+	activity_buffers_reclaim();
+	stream_names_forget();
+	self.subscribed = false;
+	self.left = true;
+	self.come_back = !self.parts.options.dormant;
+	self.retry_ns = now_ns + LOST_GRACE_NS;
+	set_state(RECORD_RING_CAPTURE_OFF);
+	window_span_end(&self.span, self.left);
+}
+
+static void note_ranges(void)
+{
+	int changes = atomic_exchange(&self.range_changes, 0);
+
+	for (; changes > 0; changes--)
+		window_schedule_range(&self.schedule, true);
+	for (; changes < 0; changes++)
+		window_schedule_range(&self.schedule, false);
+}
+
+/* The lock is held. Returns the nanoseconds until time alone asks for another look. */
+static uint64_t look(bool helper)
+{
+	note_ranges();
+	if (atomic_exchange(&self.taken_down_late, false))
+		take_down(monotonic_ns());
+
+	uint64_t now_ns = monotonic_ns(), wall_ns = realtime_ns(), next_ns, rest_ns;
+	bool wanted = window_schedule_wanted(&self.schedule, wall_ns, &next_ns);
+
+	rest_ns = next_ns == UINT64_MAX ? UINT64_MAX : next_ns - wall_ns;
+	switch (state()) {
+	case RECORD_RING_CAPTURE_ON:
+		if (!wanted)
+			begin_end(now_ns);
+		break;
+	case RECORD_RING_CAPTURE_ENDING:
+		if (wanted)
+			resume(now_ns);
+		else if (now_ns >= self.deadline_ns)
+			give_up_leaving();
+		break;
+	default:
+		window_span_end(&self.span, self.left);
+		if (self.come_back && helper && !atomic_load(&self.lost) && now_ns >= self.retry_ns)
+			come_back(now_ns);
+		if (wanted)
+			open_window(now_ns, helper);
+		break;
+	}
+	if (state() != RECORD_RING_CAPTURE_ENDING)
+		return rest_ns;
+	return now_ns < self.deadline_ns ? self.deadline_ns - now_ns : 0;
+}
+
+uint64_t capture_window_step(void)
+{
+	uint64_t rest_ns;
+
+	if (atomic_load(&self.failed))
+		return UINT64_MAX;
+	pthread_mutex_lock(&self.lock);
+	if (!self.started) {
+		pthread_mutex_unlock(&self.lock);
+		return UINT64_MAX;
+	}
+	take_command();
+	rest_ns = look(true);
+	pthread_mutex_unlock(&self.lock);
+	return rest_ns;
+}
+
+static bool is_in_use(void)
+{
+	return state() == RECORD_RING_CAPTURE_ON || state() == RECORD_RING_CAPTURE_ENDING;
+}
+
+bool capture_window_lock(void)
+{
+	pthread_mutex_lock(&self.lock);
+	if (!atomic_load(&self.failed) && is_in_use())
+		return true;
+	pthread_mutex_unlock(&self.lock);
+	return false;
+}
+
+void capture_window_unlock(void)
+{
+	pthread_mutex_unlock(&self.lock);
+}
+
+bool capture_window_may_change_agents(void)
+{
+	return !self.parts.options.dormant || !is_in_use();
+}
+
+bool capture_window_is_resting(void)
+{
+	return capture_window_may_change_agents() && self.parts.options.dormant &&
+	       monotonic_ns() - self.span.end_ns >= RESTLESS_NS;
+}
+
+bool capture_window_is_open(void)
+{
+	return state() == RECORD_RING_CAPTURE_ON;
+}
+
+void capture_window_finish(void)
+{
+	if (state() == RECORD_RING_CAPTURE_ON)
+		self.span.end_ns = monotonic_ns();
+	self.left = true; /* with the process */
+	if (atomic_load(&self.nr_windows) > 1 || may_end())
+		window_span_end(&self.span, true);
+	else
+		window_span_whole(&self.span);
+}
+
+void capture_window_say_absence(uint64_t nr_starts)
+{
+	if (atomic_load(&self.nr_windows) == 0 && !self.parts.options.dormant)
+		window_absence_say(&self.parts.options, nr_starts, self.parts.definitions);
+}
+
+void capture_window_failed(void)
+{
+	atomic_store(&self.failed, true);
+	atomic_store(&window_word, 0);
+	window_word_wake();
+}
+
+void capture_window_range(bool open)
+{
+	int saved_errno = errno;
+
+	atomic_fetch_add(&self.range_changes, open ? 1 : -1);
+	/* Never wait for who is leaving CUPTI: this may be inside a callback. The window is over then in any case. */
+	while (pthread_mutex_trylock(&self.lock) != 0) {
+		if (atomic_load(&self.leaving))
+			goto later;
+		sched_yield();
+	}
+	if (self.started && !atomic_load(&self.failed))
+		look(false);
+	pthread_mutex_unlock(&self.lock);
+later:
+	if (self.parts.wake)
+		self.parts.wake();
+	errno = saved_errno;
+}
+
+/* ---- another user ends CUPTI */
+
+bool capture_window_yield(void)
+{
+	uint64_t until_ns = monotonic_ns() + YIELD_NS;
+
+	while (pthread_mutex_trylock(&self.lock) != 0) {
+		if (atomic_load(&self.leaving) || monotonic_ns() >= until_ns)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+/* While the records are another's, a flush would call it, which may hold what its own callbacks wait for. */
+void capture_window_fetch(void)
+{
+	if (!shared_session_has_callbacks() &&
+	    (state() == RECORD_RING_CAPTURE_ON || state() == RECORD_RING_CAPTURE_ENDING))
+		fetch_rest();
+}
+
+void capture_window_yielded(bool locked, bool ended)
+{
+	if (ended) {
+		atomic_store(&self.lost, true);
+		if (locked)
+			take_down(monotonic_ns());
+		else
+			atomic_store(&self.taken_down_late, true);
+	}
+	if (locked)
+		pthread_mutex_unlock(&self.lock);
+	self.parts.wake();
+}
+
+bool capture_window_was_lost(void)
+{
+	return atomic_exchange(&self.lost, false);
+}

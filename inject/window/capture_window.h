@@ -1,0 +1,117 @@
+/* When the process is captured, and how CUPTI is taken up and left. CUPTI is in use only inside a window; once it was
+ * used, only cuptiFinalize() takes its cost off every launch again (docs/figures.md), and that waits for all GPU work,
+ * so it must not happen while a kernel may need this process to go on. A window ends like this:
+ *   1. launches from then on are outside: not recorded, and neither is what the GPU does of them;
+ *   2. at the exit of a call that waited for the GPU, the gate closes: a thread that is about to launch waits, at most
+ *      50 ms; finished records are fetched; if no launch is outstanding then (outstanding_launches.h), callbacks off,
+ *      kinds off, the rest fetched by force, the gate opens, cuptiFinalize(), and the helper subscribes again at once,
+ *      with nothing on, because that waits for all GPU work, too;
+ *   3. if no such moment comes within a second, or the process has several contexts, the kinds are switched off and
+ *      CUPTI stays, and so do the callbacks, which do nothing then (subscription_stop() says why): the state then says
+ *      that launches still cost (RECORD_RING_CAPTURE_LOADED).
+ *
+ * Threads: "helper" is the guest's own thread; "callback" any thread of the application within CUPTI's callback. */
+#ifndef CAPTURE_WINDOW_H
+#define CAPTURE_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "inject/cupti/cupti_abi.h"
+#include "proto/options/graph_mode.h"
+#include "proto/options/window_options.h"
+
+struct cupti_library;
+struct definition_writer;
+struct graph_nodes;
+struct record_ring;
+
+struct capture_window_parts { /* all borrowed for good */
+	struct record_ring *ring;
+	struct definition_writer *definitions;
+	const struct cupti_library *library; /* zeroed until find_cupti() has filled it */
+	/* Finds a CUPTI and subscribes to it, or says in a notice why not. */
+	bool (*find_cupti)(void);
+	/* What stacks need, before a window that the helper opens. */
+	void (*prepare)(void);
+	/* Something for the helper to look at: a state has changed. */
+	void (*wake)(void);
+	/* Where CUPTI's callbacks go, and what is told which window they belong to from now on. */
+	cupti_callback_fn *receive;
+	void (*set_window)(uint16_t window);
+	struct graph_nodes *nodes; /* of the window; NULL: none are kept */
+	struct window_options options;
+	enum graph_mode graphs;
+	uint32_t record; /* a set of enum record_option */
+};
+
+/* Once, before the others. */
+void capture_window_init(const struct capture_window_parts *parts);
+
+/* Whether the process is to be captured from its start on. On the thread that loads the guest. */
+bool capture_window_is_due(void);
+
+/* Opens the first window. CUPTI was found, and is subscribed to. Returns a CUptiResult, as subscription_start(). On the
+ * thread that loads the guest. */
+int capture_window_open_first(void);
+
+/* In its place where no window is due: subscribes, with nothing on but cudaProfilerStart if that opens windows; the
+ * helper opens the others. A dormant guest does not even subscribe between windows, unless CUPTI stayed, so that
+ * other profilers can; what that costs is that its windows open only where to subscribe late is safe: not in a
+ * process that works on several GPUs. On the thread that loads the guest. */
+void capture_window_start(void);
+
+/* Helper: takes commands, opens and ends windows. Returns the nanoseconds until it must be called again; UINT64_MAX:
+ * not because of time. */
+uint64_t capture_window_step(void);
+
+/* Helper: CUPTI may be called until capture_window_unlock(). false: it is not in use. */
+bool capture_window_lock(void);
+void capture_window_unlock(void);
+
+/* Any thread: of a dormant guest each agent makes a profile of its own, so what one has begun ends before the next
+ * one comes. */
+bool capture_window_may_change_agents(void);
+
+/* Helper: the guest is dormant again, and what a window left has been seen to. */
+bool capture_window_is_resting(void);
+
+/* Helper, within a lock: the window is open, not about to end. Any thread: it is, or was just now. */
+bool capture_window_is_open(void);
+
+/* Helper, at the process's end, within a lock: the window is over. */
+void capture_window_finish(void);
+
+/* Helper, at the process's end: if no window ever opened that was to wait for something, says in a notice what did
+ * not come. nr_starts: calls of cudaProfilerStart (window_callback_starts()). */
+void capture_window_say_absence(uint64_t nr_starts);
+
+/* CUPTI gave up by itself: no more windows. Any thread. */
+void capture_window_failed(void);
+
+/* Another user of CUPTI is about to take the records, or to end CUPTI, our subscription with it. Returns whether the
+ * guest stays out of CUPTI until capture_window_yielded(), which is told so, and whether CUPTI was ended: then the
+ * window is over, and the helper opens another after a while. capture_window_fetch(), in between: what CUPTI still
+ * has for us, also what has not ended. Any thread, within CUPTI's callbacks, too. */
+bool capture_window_yield(void);
+void capture_window_fetch(void);
+void capture_window_yielded(bool locked, bool ended);
+
+/* Helper: whether that has happened. Until this was asked, CUPTI is not taken up again. */
+bool capture_window_was_lost(void);
+
+/* An NVTX range of the wanted name, or cudaProfilerStart's, opens or closes: at once. Any thread, outside CUPTI's
+ * callbacks. */
+void capture_window_range(bool open);
+
+/* Callback: how many windows there were, the open one included; and whether any was ever opened. */
+uint32_t capture_window_count(void);
+
+/* Callback, at the exit of a call that waited for the GPU: leaves CUPTI if the window is over and nothing is
+ * outstanding. */
+void capture_window_try_to_leave(void);
+
+/* Callback: all of the only context's work that was launched before since_ns (CLOCK_MONOTONIC) is done. */
+void capture_window_context_waited(uint64_t since_ns);
+
+#endif

@@ -1,0 +1,22 @@
+/* Which rank of which job a process is, by the environment that its launcher gave it. Pure; any
+ * thread. */
+#ifndef JOB_IDENTITY_H
+#define JOB_IDENTITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/batch/message.h"
+
+#define JOB_IDENTITY_JOB_MAX 128u
+
+struct job_identity {
+	int32_t rank, local_rank, world_size; /* MESSAGE_RANK_NONE: not known */
+	char job[JOB_IDENTITY_JOB_MAX];       /* "": none; a longer one is cut */
+};
+
+/* Reads an environment block as in /proc/PID/environ (NAME=VALUE, NUL between; the last NUL may be
+ * missing). */
+void job_identity_read(const char *environment, size_t size, struct job_identity *identity);
+
+#endif

@@ -1,0 +1,585 @@
+#include "guest_process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node-agent/base/fair_shares.h"
+#include "guest_register.h"
+#include "predecessor.h"
+#include "node-agent/files/proc_file.h"
+#include "process_description.h"
+#include "process_ledger.h"
+#include "process_placement.h"
+#include "process_statistics.h"
+#include "proto/ring/record_ring.h"
+#include "ring_ownership.h"
+#include "ring_source.h"
+#include "node-agent/dictionary/user_shares.h"
+
+#define NOT_READ                                                                                   \
+	"its command line or its rank are not known: its memory could not be read, or not in time"
+
+struct guest_process {
+	const struct guest_process_scope *scope;
+	uint32_t process_id;
+	struct process_description *description; /* owns */
+	struct process_ledger *ledger;           /* owns */
+	struct process_statistics *statistics;   /* owns */
+	struct process_placement *placement;     /* owns; NULL: not wanted */
+	struct user_share *share;                /* borrowed, and joined */
+	struct ring_source *source;              /* owns */
+	struct ring_ownership ownership;         /* of the source's ring */
+	struct probe_stacks *probe;              /* borrowed; NULL: its stacks are its own */
+	uint64_t text;                           /* bytes of names that have arrived, or more */
+	uint64_t text_seq;                       /* the message with the newest ones; 0: none */
+	uint64_t ledger_ns;                      /* when the ledger was last looked at */
+	bool watched;                            /* somebody will say when it ends */
+	bool in_pass, finished, died, ending, last_pass, over;
+	bool tried;             /* to watch its probe */
+	bool cut_off;           /* its recording was not to end yet */
+	bool taken_over;        /* an earlier agent read of it */
+	bool registered;        /* by this agent */
+	bool hurries;           /* its end is not to wait for who may tell why */
+	uint64_t died_ns;       /* when that was first seen; 0: it was not */
+	enum ledger_reason end; /* of an end without a goodbye */
+	uint64_t passed_on_launches, passed_on_records; /* by earlier agents */
+	pid_t pid;
+	uid_t uid;
+	uint32_t run;
+	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
+};
+
+int guest_process_create(uint32_t process_id, const struct guest_arrival *arrival,
+			 const struct guest_process_scope *scope, struct guest_process **process)
+{
+	struct guest_process *new_process = calloc(1, sizeof(*new_process));
+
+	*process = NULL;
+	if (!new_process) {
+		record_ring_unmap(arrival->ring);
+		return -ENOMEM;
+	}
+	new_process->scope = scope;
+	new_process->process_id = process_id;
+	new_process->watched = arrival->pid > 0;
+	new_process->pid = arrival->pid;
+	new_process->uid = arrival->uid;
+	new_process->run = arrival->hello->run;
+	memcpy(new_process->instance, arrival->hello->instance, sizeof(new_process->instance));
+	ring_ownership_init(&new_process->ownership, arrival->ring, scope->epoch);
+	new_process->end = LEDGER_UNCLEAN_END;
+	new_process->ledger = process_ledger_create();
+	new_process->description = process_description_create(
+		process_id, arrival->pid, arrival->hello, scope->strings, scope->devices);
+	new_process->statistics = process_statistics_create();
+	new_process->share = user_share_join(scope->shares, arrival->uid);
+	if (!new_process->ledger || !new_process->description || !new_process->statistics ||
+	    !new_process->share) {
+		record_ring_unmap(arrival->ring);
+		guest_process_destroy(new_process);
+		return -ENOMEM;
+	}
+	/* Without memory for it, it is not known. Threads have other numbers in another pid namespace than ours. */
+	if (scope->numa && arrival->pid > 0 &&
+	    arrival->hello->pid_namespace == proc_file_pid_namespace(getpid()))
+		new_process->placement = process_placement_create(scope->numa, arrival->pid);
+	struct ring_outputs outputs = {
+		.strings = scope->strings,
+		.stacks = scope->stacks,
+		.description = new_process->description,
+		.ledger = new_process->ledger,
+		.statistics = new_process->statistics,
+		.share = new_process->share,
+		.placement = new_process->placement,
+		.module = scope->module,
+		.notice = scope->notice,
+		.context = scope->context,
+	};
+	int r = ring_source_create(arrival->ring, &outputs, arrival->pid, arrival->uid,
+				   &new_process->source);
+	if (r) {
+		guest_process_destroy(new_process);
+		return r;
+	}
+	/* Before the guest can be told to do anything. */
+	if (scope->begins_anew) {
+		ring_ownership_take_anew(&new_process->ownership);
+		r = ring_source_forget(new_process->source);
+		if (r) {
+			guest_process_destroy(new_process);
+			return r;
+		}
+	}
+	*process = new_process;
+	return 0;
+}
+
+void guest_process_destroy(struct guest_process *process)
+{
+	if (!process)
+		return;
+	/* Of one that went to another agent nothing was told, and nothing is to be. A guest that was never taken in may
+	 * be in the register by an agent before us, which keeps it. */
+	if (process->registered)
+		guest_register_told(process->scope->reg, process->uid, process->instance, 0);
+	ring_ownership_fini(&process->ownership);
+	ring_source_destroy(process->source);
+	process_description_destroy(process->description);
+	process_ledger_destroy(process->ledger);
+	process_statistics_destroy(process->statistics);
+	process_placement_destroy(process->placement);
+	user_share_leave(process->share);
+	free(process);
+}
+
+bool guest_process_is(const struct guest_process *process, const struct guest_arrival *arrival)
+{
+	/* Of a process that has ended meanwhile, the pid may not be told any more. */
+	return (process->pid == arrival->pid || arrival->pid == 0) &&
+	       process->uid == arrival->uid && !process->over &&
+	       memcmp(process->instance, arrival->hello->instance, sizeof(process->instance)) == 0;
+}
+
+pid_t guest_process_pid(const struct guest_process *process)
+{
+	return process->pid;
+}
+
+uid_t guest_process_uid(const struct guest_process *process)
+{
+	return process->uid;
+}
+
+void guest_process_command(struct guest_process *process, const struct record_ring_command *command)
+{
+	ring_source_command(process->source, command);
+}
+
+uint32_t guest_process_capture(const struct guest_process *process, uint32_t *nr_windows)
+{
+	return ring_source_capture(process->source, nr_windows);
+}
+
+bool guest_process_is_capturing(const struct guest_process *process)
+{
+	uint32_t nr_windows, state = ring_source_capture(process->source, &nr_windows);
+
+	return !process->ending && !process->finished &&
+	       (state == RECORD_RING_CAPTURE_ON || state == RECORD_RING_CAPTURE_ENDING);
+}
+
+void guest_process_register(struct guest_process *process, const struct guest_hello *hello)
+{
+	guest_register_add(process->scope->reg, process->pid, process->uid, hello);
+	process->registered = true;
+}
+
+void guest_process_beat(struct guest_process *process, uint64_t now_ns)
+{
+	ring_source_beat(process->source, now_ns);
+}
+
+/* The ring of a guest that an earlier agent read: nothing is read before it is known from where on. What can't be known
+ * any more, since the aggregator is another or refuses, begins where that agent had released. */
+static bool take_over(struct guest_process *process, uint64_t now_ns)
+{
+	uint8_t before[RECORD_RING_EPOCH];
+	uint64_t durable_seq = 0;
+	int r = -ENOENT;
+
+	if (process->scope->predecessors &&
+	    ring_ownership_claim(process->ownership.ring, process->scope->epoch, before) ==
+		    RING_CLAIM_ASK) {
+		process->taken_over = true;
+		r = predecessor_table_ask(process->scope->predecessors, before, process->uid,
+					  now_ns, &durable_seq);
+	}
+	if (r == -EAGAIN)
+		return false;
+	if (r == 0)
+		ring_ownership_take_after(&process->ownership, durable_seq);
+	else
+		ring_ownership_take(&process->ownership);
+	record_ring_passed_on(process->ownership.ring, &process->passed_on_launches,
+			      &process->passed_on_records);
+	/* One that was killed while it took the ring has left it as nobody's. */
+	process->taken_over |= process->passed_on_launches || process->passed_on_records;
+	return true;
+}
+
+void guest_process_end(struct guest_process *process, bool died)
+{
+	process->ending = true;
+	if (died)
+		process->died = true;
+}
+
+void guest_process_stop(struct guest_process *process, enum ledger_reason end)
+{
+	process->end = end;
+}
+
+void guest_process_cut_off(struct guest_process *process)
+{
+	process->cut_off = true;
+}
+
+void guest_process_hurry(struct guest_process *process)
+{
+	process->hurries = true;
+}
+
+int32_t guest_process_rank(const struct guest_process *process)
+{
+	return process_description_rank(process->description);
+}
+
+/* Whether all is known that is to be said of the end. An agent that goes on for others runs beside the jobs, and nobody
+ * tells it of a stop. */
+static bool is_end_known(struct guest_process *process, uint64_t now_ns)
+{
+	if (process->died && !process->died_ns)
+		process->died_ns = now_ns;
+	return !process->died || process->finished || process->hurries ||
+	       process->scope->predecessors || process->end != LEDGER_UNCLEAN_END ||
+	       now_ns - process->died_ns >= GUEST_PROCESS_VERDICT_NS;
+}
+
+static uint32_t next_id(struct guest_process *process)
+{
+	fair_shares_take(process->scope->process_ids, process->uid);
+	return ++*process->scope->nr_processes;
+}
+
+static int send_description(struct guest_process *process)
+{
+	struct message message;
+	int r = batch_builder_flush_dictionaries(process->scope->builder);
+
+	if (r == 0 && process_description_changed(process->description)) {
+		if (process->process_id == 0)
+			process->process_id = next_id(process);
+		process_description_message(process->description, &message);
+		message.process.process_id = process->process_id;
+		r = publisher_send(process->scope->publisher, &message);
+		if (r == 0)
+			guest_register_told(process->scope->reg, process->uid, process->instance,
+					    publisher_last_seq(process->scope->publisher));
+	}
+	return r;
+}
+
+int guest_process_introduce(struct guest_process *process, uint32_t *process_id)
+{
+	int r = process->process_id == 0 ? send_description(process) : 0;
+
+	*process_id = process->process_id;
+	return r;
+}
+
+void guest_process_set_probe(struct guest_process *process, struct probe_stacks *probe)
+{
+	process->probe = probe;
+	ring_source_set_probe(process->source, probe);
+}
+
+void guest_process_tried(struct guest_process *process)
+{
+	process->tried = true;
+}
+
+bool guest_process_was_tried(const struct guest_process *process)
+{
+	return process->tried;
+}
+
+void guest_process_leave_probe(struct guest_process *process)
+{
+	ring_source_leave_probe(process->source);
+}
+
+struct probe_stacks *guest_process_probe(const struct guest_process *process)
+{
+	return process->probe;
+}
+
+struct process_ledger *guest_process_ledger(const struct guest_process *process)
+{
+	return process->ledger;
+}
+
+bool guest_process_is_blocked(const struct guest_process *process)
+{
+	uint32_t nr_windows, state = ring_source_capture(process->source, &nr_windows);
+
+	return state == RECORD_RING_CAPTURE_BLOCKED ||
+	       (state == RECORD_RING_CAPTURE_OFF && nr_windows == 0 &&
+		ring_source_lacks_cupti(process->source));
+}
+
+void guest_process_add_notice(struct guest_process *process, const char *line)
+{
+	process_description_add_notice(process->description, line, strlen(line));
+}
+
+bool guest_process_is_ending(const struct guest_process *process)
+{
+	return process->ending;
+}
+
+/* After the process is known, and before its end. */
+static int send_streams(struct guest_process *process)
+{
+	struct message message;
+
+	if (!process_description_streams(process->description, &message))
+		return 0;
+	message.streams.process_id = process->process_id;
+	return publisher_send(process->scope->publisher, &message);
+}
+
+/* Those that were read come alone: no record that a batch would carry has been read since the last message. */
+static int send_collectives(struct guest_process *process)
+{
+	struct message message;
+
+	if (!ring_source_collectives(process->source, &message))
+		return 0;
+	message.collectives.process_id = process->process_id;
+	return publisher_send(process->scope->publisher, &message);
+}
+
+static bool has_records(const struct guest_process *process)
+{
+	return batch_builder_has_records(process->scope->builder) ||
+	       ring_source_has_collectives(process->source);
+}
+
+static int send_batch(struct guest_process *process)
+{
+	struct publisher *publisher = process->scope->publisher;
+	uint64_t before = publisher_last_seq(publisher);
+	int64_t clock_offset_ns;
+	bool clock_valid = ring_source_clock(process->source, &clock_offset_ns);
+	int r = send_description(process);
+
+	if (r == 0)
+		r = send_streams(process);
+	/* In the ring before the message can leave: it may be the last thing that we do. */
+	if (r == 0 && has_records(process))
+		r = ring_ownership_announce(&process->ownership, publisher_last_seq(publisher) + 1);
+	if (r == 0)
+		r = send_collectives(process);
+	if (r == 0)
+		r = batch_builder_flush(process->scope->builder, process->process_id,
+					clock_offset_ns, clock_valid);
+	if (r == 0 && publisher_last_seq(publisher) != before)
+		r = ring_ownership_sent(&process->ownership, publisher_last_seq(publisher));
+	return r;
+}
+
+static int publish(void *context, struct message *message)
+{
+	return publisher_send(context, message);
+}
+
+/* Rows of statistics replace what was sent before, so they can wait while there is no room. */
+static int send_statistics(struct guest_process *process)
+{
+	struct publisher *publisher = process->scope->publisher;
+
+	if (!process->last_pass && !publisher_has_room(publisher))
+		return 0;
+	int r = batch_builder_flush_dictionaries(process->scope->builder);
+	return r ? r
+		 : process_statistics_send(process->statistics, process->process_id, publish,
+					   publisher);
+}
+
+/* Rows of placement replace what was sent before, too. */
+static int send_placement(struct guest_process *process)
+{
+	struct publisher *publisher = process->scope->publisher;
+	struct message message;
+
+	if (!process->last_pass && !publisher_has_room(publisher))
+		return 0;
+	int r = process_placement_message(process->placement, process->scope->strings, &message);
+	if (r != 1)
+		return r;
+	message.placement.process_id = process->process_id;
+	r = batch_builder_flush_dictionaries(process->scope->builder);
+	return r ? r : publisher_send(publisher, &message);
+}
+
+static int send_ledger(struct guest_process *process, uint64_t now_ns)
+{
+	struct message message = {.type = MESSAGE_LEDGER,
+				  .ledger = {.process_id = process->process_id}};
+
+	if (!process->last_pass && now_ns - process->ledger_ns < GUEST_PROCESS_LEDGER_INTERVAL_NS)
+		return 0;
+	process->ledger_ns = now_ns;
+	process_description_read_late(process->description);
+	process_placement_look(process->placement, now_ns);
+	int r = send_statistics(process);
+	if (r == 0)
+		r = send_placement(process);
+	if (r)
+		return r;
+	r = ring_source_update_ledger(process->source);
+	if (r != 1)
+		return r;
+	message.ledger.entries =
+		process_ledger_entries(process->ledger, &message.ledger.nr_entries);
+	return publisher_send(process->scope->publisher, &message);
+}
+
+/* The ledger before the state: an ended process sends nothing afterwards. */
+static int send_end(struct guest_process *process, uint64_t now_ns)
+{
+	bool unclean = process->died && !process->finished;
+	bool left = !process->died && !process->finished;
+
+	if (unclean)
+		process_ledger_count(process->ledger, LEDGER_DEVICE_NONE, process->end, 1);
+	if (left && process->cut_off && !process->scope->predecessors)
+		process_ledger_count(process->ledger, LEDGER_DEVICE_NONE, LEDGER_CUT_OFF, 1);
+	int r = send_ledger(process, now_ns);
+	if (r)
+		return r;
+	/* It runs on without us, and need not wait for what would tell it so. */
+	if (left)
+		ring_source_beat(process->source, 0);
+	if (process_description_is_late(process->description))
+		guest_process_add_notice(process, NOT_READ);
+	if (unclean)
+		process_description_set_state(process->description, PROCESS_UNCLEAN);
+	else if (process->finished)
+		process_description_set_state(process->description, PROCESS_ENDED);
+	process->over = true;
+	return send_description(process);
+}
+
+bool guest_process_begin(struct guest_process *process, uint64_t now_ns)
+{
+	if (!process->ownership.taken && !take_over(process, now_ns))
+		return false;
+	if (!ring_ownership_holds(&process->ownership)) {
+		process->over = true; /* the guest went to another agent, which has all of it */
+		return false;
+	}
+	if (!process->in_pass) {
+		/* Whoever is gone writes no more: what is published now is all there will be. */
+		const bool is_gone = process->ending;
+
+		process->finished = ring_source_begin(process->source);
+		process->last_pass = is_gone && is_end_known(process, now_ns);
+		process->in_pass = true;
+		if (process->last_pass && (process->died || process->finished))
+			ring_source_abandon(process->source);
+	}
+	return true;
+}
+
+/* Names of a process that need not mean well are on their way, in whatever number it made them. */
+static bool waits_for_names(struct guest_process *process)
+{
+	uint64_t text = ring_source_text(process->source);
+
+	if (process->hurries || user_share_is_trusted(process->share))
+		return false;
+	if (publisher_acked_seq(process->scope->publisher) >= process->text_seq)
+		process->text = text;
+	return text - process->text >= GUEST_PROCESS_TEXT_MAX;
+}
+
+int guest_process_pass(struct guest_process *process, uint64_t now_ns)
+{
+	uint32_t nr_batches = 0;
+	int r;
+
+	if (process->probe ? !process->in_pass : !guest_process_begin(process, now_ns))
+		return 0;
+	do {
+		if (nr_batches++ == GUEST_PROCESS_BATCHES && !process->probe)
+			return 2;
+		if (!publisher_has_room(process->scope->publisher) ||
+		    !ring_ownership_can_announce(&process->ownership))
+			return 1;
+		if (waits_for_names(process))
+			return 3;
+		uint64_t text = ring_source_text(process->source);
+		r = ring_source_read(process->source, process->scope->builder);
+		int sent = r < 0 ? r : send_batch(process);
+		if (sent)
+			return sent;
+		if (ring_source_text(process->source) != text)
+			process->text_seq = publisher_last_seq(process->scope->publisher);
+	} while (r == 1);
+	process->in_pass = false;
+	if (process->finished && !process->watched)
+		process->ending = true;
+	return process->last_pass ? send_end(process, now_ns) : send_ledger(process, now_ns);
+}
+
+bool guest_process_is_over(const struct guest_process *process)
+{
+	return process->over;
+}
+
+bool guest_process_is_left(const struct guest_process *process)
+{
+	return process->over && !process->died && !process->finished;
+}
+
+void guest_process_release(struct guest_process *process, uint64_t seq)
+{
+	ring_ownership_acknowledged(&process->ownership, seq);
+}
+
+uint32_t guest_process_run(const struct guest_process *process)
+{
+	return process->run;
+}
+
+uint64_t guest_process_lost(const struct guest_process *process)
+{
+	uint32_t nr;
+	const struct ledger_entry *entries = process_ledger_entries(process->ledger, &nr);
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (ledger_reason_class(entries[i].reason) == LEDGER_LOST)
+			lost += entries[i].count;
+	return lost;
+}
+
+bool guest_process_is_unclean(const struct guest_process *process)
+{
+	return process->died && !process->finished;
+}
+
+bool guest_process_is_taken_over(const struct guest_process *process)
+{
+	return process->taken_over;
+}
+
+void guest_process_passed_on(const struct guest_process *process, uint64_t *launches,
+			     uint64_t *records)
+{
+	*launches = process->passed_on_launches;
+	*records = process->passed_on_records;
+}
+
+uint64_t guest_process_launches(const struct guest_process *process)
+{
+	return ring_source_launches(process->source);
+}
+
+uint64_t guest_process_records(const struct guest_process *process)
+{
+	return ring_source_records(process->source);
+}

@@ -1,0 +1,52 @@
+/* What one process defines in its ring: names and modules into dictionaries, devices, streams and notices into its
+ * description, statistics, and its clock. Bounded whatever it sends. Part of the ring source; single-threaded. */
+#ifndef RING_DEFINITIONS_H
+#define RING_DEFINITIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "node-agent/dictionary/id_table.h"
+#include "node-agent/symbols/module_table.h"
+#include "proto/definition.h"
+#include "ring_collectives.h"
+#include "ring_outputs.h"
+
+#define RING_DEFINITIONS_NAMES_MAX    (1u << 18)   /* kernel names of one process */
+#define RING_DEFINITIONS_TEXT_AT_ONCE (128u << 10) /* bytes of names and paths, in one message */
+#define RING_DEFINITIONS_MODULES_MAX  (1u << 15)   /* files that it announces */
+
+struct record_ring;
+struct record_ring_snapshot;
+
+/* Embedded. */
+struct ring_definitions {
+	const struct ring_outputs *outputs;   /* borrowed until fini */
+	struct module_table *modules;         /* owns */
+	struct ring_collectives *collectives; /* owns */
+	struct id_table names;                /* guest's name id to string id */
+	uint64_t text_room;                   /* bytes of names and paths that may yet be taken */
+	uint32_t nr_modules;                  /* announced */
+	int64_t clock_offset_ns;
+	bool clock_valid;    /* the offset is that of the newest calibration */
+	bool given_up;       /* the lane made no sense, which was counted */
+	bool lacks_cupti;    /* the guest has said so */
+	uint8_t *definition; /* owns; DEFINITION_SIZE_MAX bytes while there is something to read */
+};
+
+/* pid, user: as of ring_source_create(). 0 or -ENOMEM. ring_definitions_fini() accepts one that failed, and zeroed
+ * memory. */
+int ring_definitions_init(struct ring_definitions *definitions, const struct ring_outputs *outputs,
+			  pid_t pid, uid_t user);
+void ring_definitions_fini(struct ring_definitions *definitions);
+
+/* Takes all that are not yet read and within the snapshot, or RING_DEFINITIONS_TEXT_AT_ONCE bytes of text. What
+ * makes no sense, or finds no room, is counted in the ledger. 1: there may be more; 0: all is read; -ENOMEM. */
+int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
+			  const struct record_ring_snapshot *snapshot);
+
+/* The string id of a name; STRING_NONE: it was never defined, or found no room. */
+uint32_t ring_definitions_name(const struct ring_definitions *definitions, uint32_t name_id);
+
+#endif

@@ -1,0 +1,412 @@
+#include "stack_resolver.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_api.h"
+#include "node-agent/dictionary/id_table.h"
+#include "process_ledger.h"
+#include "proto/definition.h"
+#include "proto/stack_word.h"
+#include "ring_outputs.h"
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
+
+#define NODE_UNKNOWN 0u /* not asked for yet; node ids are stored one higher */
+#define NAMELESS     "<unknown>"
+#define RANGE_PREFIX "[NVTX]"
+#define CBID_CAPTURE UINT32_MAX /* above every launch's */
+
+#define CODE_HAS_FILE (1u << 31) /* a Python function, no mark in its place: it has lines */
+static_assert(WIRE_ID_MAX < CODE_HAS_FILE, "an id and a bit");
+
+struct stack_resolver {
+	const struct record_ring *ring;
+	const struct ring_outputs *outputs;
+	struct module_table *modules;
+	uint64_t *text_room;
+	struct id_table nodes;    /* guest's stack id to node id + 1 */
+	struct id_table captures; /* the same, of stacks that created a graph's node */
+	struct id_table codes;    /* guest's code id to code id, and CODE_HAS_FILE */
+	struct id_table ranges;   /* the same, of NVTX ranges */
+	struct id_table calls;    /* cbid to node id + 1, of launches without a stack */
+	struct id_table others; /* number to node id + 1, of stacks that did not come in the ring */
+	struct id_table lost;   /* cbid to node id + 1, of those that did not come at all */
+	uint32_t full_node;     /* of RECORD_STACK_FULL; STACK_NODE_NONE: not made yet */
+	uint32_t node_budget;
+	uint64_t words[RECORD_STACK_DEPTH];
+	/* The words' frames from index 1 on; the one before the first that stays is the API's. */
+	struct message_frame frames[RECORD_STACK_DEPTH + 1];
+	struct record_ring_code code;
+};
+
+struct stack_resolver *stack_resolver_create(const struct record_ring *ring,
+					     const struct ring_outputs *outputs,
+					     struct module_table *modules, uint64_t *text_room)
+{
+	struct stack_resolver *resolver = calloc(1, sizeof(*resolver));
+
+	if (!resolver)
+		return NULL;
+	resolver->ring = ring;
+	resolver->outputs = outputs;
+	resolver->modules = modules;
+	resolver->text_room = text_room;
+	resolver->node_budget = RING_OUTPUTS_NODES_MAX;
+	return resolver;
+}
+
+void stack_resolver_destroy(struct stack_resolver *resolver)
+{
+	if (!resolver)
+		return;
+	id_table_fini(&resolver->nodes);
+	id_table_fini(&resolver->captures);
+	id_table_fini(&resolver->codes);
+	id_table_fini(&resolver->ranges);
+	id_table_fini(&resolver->calls);
+	id_table_fini(&resolver->others);
+	id_table_fini(&resolver->lost);
+	free(resolver);
+}
+
+void stack_resolver_close(struct stack_resolver *resolver)
+{
+	resolver->node_budget = 0;
+}
+
+static void count(struct stack_resolver *resolver, enum ledger_reason reason)
+{
+	process_ledger_count(resolver->outputs->ledger, LEDGER_DEVICE_NONE, reason, 1);
+}
+
+/* --- frames without a file ---------------------------------------------------------------------- */
+
+static int intern(struct stack_resolver *resolver, const char *text, size_t size, uint32_t *id)
+{
+	int r = string_dictionary_intern(resolver->outputs->strings, text, size, id);
+
+	if (r == 0 && *id == STRING_NONE)
+		r = string_dictionary_intern(resolver->outputs->strings, NAMELESS, strlen(NAMELESS),
+					     id);
+	return r;
+}
+
+static int add_named(struct stack_resolver *resolver, const char *name, uint32_t *code_id)
+{
+	struct message_code code = {0};
+	int r = intern(resolver, name, strlen(name), &code.name);
+
+	return r ? r : stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
+}
+
+static int add_mark(struct stack_resolver *resolver, enum stack_mark mark, uint32_t *code_id)
+{
+	return add_named(resolver, stack_word_mark_name(mark), code_id);
+}
+
+/* --- Python frames ------------------------------------------------------------------------------ */
+
+/* The names at hand. -ENOSPC: no room for them. */
+static int add_python(struct stack_resolver *resolver, uint32_t *code_id)
+{
+	const struct record_ring_code *names = &resolver->code;
+	struct message_code code;
+	uint64_t size = (uint64_t)names->file_size + names->name_size + 2 * RING_OUTPUTS_NAME_COST;
+
+	if (size > *resolver->text_room)
+		return -ENOSPC;
+	*resolver->text_room -= size;
+	int r = intern(resolver, names->file, names->file_size, &code.file);
+	if (r == 0)
+		r = intern(resolver, names->name, names->name_size, &code.name);
+	return r ? r : stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
+}
+
+/* *code_id: with CODE_HAS_FILE. Each of the guest's ids is looked at once: what is wrong with one counts once, too. */
+static int find_python(struct stack_resolver *resolver, uint32_t guest_id, uint32_t *code_id)
+{
+	*code_id = id_table_get(&resolver->codes, guest_id);
+	if (*code_id != MESSAGE_FRAME_NATIVE)
+		return 0;
+
+	int r = guest_id <= RECORD_CODES_MAX
+			? record_ring_read_code(resolver->ring, guest_id, &resolver->code)
+			: -ENOENT;
+	if (r) {
+		count(resolver, LEDGER_UNTRUSTED_RING);
+		r = add_mark(resolver, STACK_MARK_MISSING, code_id);
+	} else {
+		r = add_python(resolver, code_id);
+		*code_id |= CODE_HAS_FILE;
+		if (r == -ENOSPC) {
+			count(resolver, LEDGER_CODE_TABLE_FULL);
+			r = add_mark(resolver, STACK_MARK_CODE_TABLE_FULL, code_id);
+		}
+	}
+	if (r || guest_id > RECORD_CODES_MAX)
+		return r;
+	return id_table_set(&resolver->codes, guest_id, *code_id);
+}
+
+/* --- NVTX ranges -------------------------------------------------------------------------------- */
+
+static int add_text(struct stack_resolver *resolver, const char *text, size_t size,
+		    uint32_t *code_id)
+{
+	struct message_code code = {0};
+	int r = intern(resolver, text, size, &code.name);
+
+	return r ? r : stack_dictionary_add_code(resolver->outputs->stacks, code, code_id);
+}
+
+/* The names at hand, as "[NVTX]name" or "[NVTX]domain:name". -ENOSPC: no room for them. */
+static int add_range(struct stack_resolver *resolver, uint32_t *code_id)
+{
+	const struct record_ring_code *names = &resolver->code;
+	char text[sizeof(RANGE_PREFIX) + sizeof(names->file) + sizeof(names->name)];
+	int size = snprintf(text, sizeof(text), RANGE_PREFIX "%.*s%s", (int)names->file_size,
+			    names->file, names->file_size ? ":" : "");
+
+	/* A domain's name ends at a NUL, which only a strange guest sends. */
+	memcpy(text + size, names->name, names->name_size);
+	size += (int)names->name_size;
+	uint64_t cost = (uint64_t)size + RING_OUTPUTS_NAME_COST;
+	if (cost > *resolver->text_room)
+		return -ENOSPC;
+	*resolver->text_room -= cost;
+	return add_text(resolver, text, (size_t)size, code_id);
+}
+
+static int find_range(struct stack_resolver *resolver, uint32_t guest_id, uint32_t *code_id)
+{
+	const char *lost = RANGE_PREFIX "...";
+
+	*code_id = id_table_get(&resolver->ranges, guest_id);
+	if (*code_id != MESSAGE_FRAME_NATIVE)
+		return 0;
+	if (guest_id == 0)
+		return add_named(resolver, lost, code_id);
+
+	int r = guest_id <= RECORD_CODES_MAX
+			? record_ring_read_code(resolver->ring, guest_id, &resolver->code)
+			: -ENOENT;
+	if (r) {
+		count(resolver, LEDGER_UNTRUSTED_RING);
+		r = add_named(resolver, lost, code_id);
+	} else {
+		r = add_range(resolver, code_id);
+		if (r == -ENOSPC) {
+			count(resolver, LEDGER_NVTX_NAME_LOST);
+			r = add_named(resolver, lost, code_id);
+		}
+	}
+	if (r || guest_id > RECORD_CODES_MAX)
+		return r;
+	return id_table_set(&resolver->ranges, guest_id, *code_id);
+}
+
+/* --- stacks ------------------------------------------------------------------------------------- */
+
+static int translate(struct stack_resolver *resolver, uint64_t word, struct message_frame *frame)
+{
+	/* A return address may lie behind the function that made the call. */
+	if (stack_word_is_native(word)) {
+		frame->code = MESSAGE_FRAME_NATIVE;
+		return module_table_find(resolver->modules, word - 1, frame);
+	}
+	*frame = (struct message_frame){.module = MESSAGE_FRAME_NO_MODULE};
+	if (stack_word_is_mark(word))
+		return add_mark(resolver, stack_word_mark_of(word), &frame->code);
+	if (stack_word_is_range(word))
+		return find_range(resolver, stack_word_range_code(word), &frame->code);
+	int r = find_python(resolver, stack_word_code_id(word), &frame->code);
+	if (r == 0 && frame->code & CODE_HAS_FILE)
+		frame->offset = stack_word_line(word);
+	frame->code &= ~CODE_HAS_FILE;
+	return r;
+}
+
+static uint32_t flags_of(const struct stack_resolver *resolver, const struct message_frame *frame)
+{
+	return frame->module == MESSAGE_FRAME_NO_MODULE
+		       ? 0
+		       : stack_dictionary_modules(resolver->outputs->stacks, frame->module)->flags;
+}
+
+/* How many of CUDA's own frames stand at the leaf. */
+static uint32_t cuda_run(const struct stack_resolver *resolver, uint32_t depth)
+{
+	uint32_t run = 0;
+
+	while (run < depth &&
+	       flags_of(resolver, &resolver->frames[1 + run]) & DEFINITION_MODULE_CUDA)
+		run++;
+	return run;
+}
+
+/* Native frames are missing behind the first `run`: what they called is not known. */
+static bool is_cut_short(const struct stack_resolver *resolver, uint32_t run, uint32_t depth)
+{
+	if (run == depth || !stack_word_is_mark(resolver->words[run]))
+		return false;
+	enum stack_mark mark = stack_word_mark_of(resolver->words[run]);
+	return mark == STACK_MARK_MISSING || mark == STACK_MARK_TRUNCATED;
+}
+
+/* The run of CUDA's frames ends in the function that the application called. */
+static bool names_function(const struct stack_resolver *resolver, uint32_t run, uint32_t depth)
+{
+	return run > 0 && !is_cut_short(resolver, run, depth) &&
+	       flags_of(resolver, &resolver->frames[run]) & DEFINITION_MODULE_CUDART;
+}
+
+static int add_stack(struct stack_resolver *resolver, uint32_t depth, uint32_t cbid,
+		     uint32_t *node_id)
+{
+	uint32_t run = cuda_run(resolver, depth);
+	struct message_frame *leaf = &resolver->frames[run];
+
+	if (!names_function(resolver, run, depth)) {
+		*leaf = (struct message_frame){.module = MESSAGE_FRAME_NO_MODULE};
+		int r = add_named(resolver, cuda_api_name(cbid), &leaf->code);
+
+		if (r)
+			return r;
+	}
+	return stack_dictionary_add_stack(resolver->outputs->stacks, leaf, depth - run + 1,
+					  &resolver->node_budget, node_id);
+}
+
+static int add_capture(struct stack_resolver *resolver, uint32_t depth, uint32_t *node_id)
+{
+	uint32_t run = cuda_run(resolver, depth);
+
+	if (names_function(resolver, run, depth))
+		run--;
+	if (run == depth)
+		return -ENOENT;
+	return stack_dictionary_add_stack(resolver->outputs->stacks, &resolver->frames[1 + run],
+					  depth - run, &resolver->node_budget, node_id);
+}
+
+/* The words at hand. cbid: CBID_CAPTURE, or the launch's. */
+static int resolve_words(struct stack_resolver *resolver, uint32_t depth, uint32_t cbid,
+			 uint32_t *node_id)
+{
+	for (uint32_t i = 0; i < depth; i++) {
+		int r = translate(resolver, resolver->words[i], &resolver->frames[1 + i]);
+
+		if (r)
+			return r;
+	}
+	return cbid == CBID_CAPTURE ? add_capture(resolver, depth, node_id)
+				    : add_stack(resolver, depth, cbid, node_id);
+}
+
+static int resolve(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
+		   uint32_t *node_id)
+{
+	int depth = record_ring_read_stack(resolver->ring, stack_id, resolver->words);
+
+	return depth > 0 ? resolve_words(resolver, (uint32_t)depth, cbid, node_id) : -ENOENT;
+}
+
+static int resolve_full(struct stack_resolver *resolver)
+{
+	struct message_frame frame = {.module = MESSAGE_FRAME_NO_MODULE};
+	int r = add_mark(resolver, STACK_MARK_STACK_TABLE_FULL, &frame.code);
+
+	return r ? r
+		 : stack_dictionary_add_stack(resolver->outputs->stacks, &frame, 1,
+					      &resolver->node_budget, &resolver->full_node);
+}
+
+/* A stack of the API function alone. */
+static int resolve_call(struct stack_resolver *resolver, uint32_t cbid, uint32_t *node_id)
+{
+	uint32_t known = id_table_get(&resolver->calls, cbid);
+
+	if (known != NODE_UNKNOWN) {
+		*node_id = known - 1;
+		return 0;
+	}
+	int r = add_stack(resolver, 0, cbid, node_id);
+	return r ? r : id_table_set(&resolver->calls, cbid, *node_id + 1);
+}
+
+/* Full dictionaries and stacks that make no sense cost the stack, never the agent. */
+static int tolerate(int r)
+{
+	return r == -ENOMEM ? r : 0;
+}
+
+/* Of any stack_id but RECORD_STACK_NONE. */
+static int find_node(struct stack_resolver *resolver, struct id_table *known_nodes,
+		     uint32_t stack_id, uint32_t cbid, uint32_t *node_id)
+{
+	if (stack_id == RECORD_STACK_FULL) {
+		int r = resolver->full_node == STACK_NODE_NONE ? resolve_full(resolver) : 0;
+
+		*node_id = resolver->full_node;
+		return tolerate(r);
+	}
+	if (stack_id > RECORD_STACKS_MAX)
+		return 0;
+
+	uint32_t known = id_table_get(known_nodes, stack_id);
+	if (known != NODE_UNKNOWN) {
+		*node_id = known - 1;
+		return 0;
+	}
+	int r = tolerate(resolve(resolver, stack_id, cbid, node_id));
+	return r ? r : id_table_set(known_nodes, stack_id, *node_id + 1);
+}
+
+int stack_resolver_node(struct stack_resolver *resolver, uint32_t stack_id, uint32_t cbid,
+			uint32_t *node_id)
+{
+	*node_id = STACK_NODE_NONE;
+	if (stack_id == RECORD_STACK_NONE)
+		return tolerate(resolve_call(resolver, cbid, node_id));
+	return find_node(resolver, &resolver->nodes, stack_id, cbid, node_id);
+}
+
+int stack_resolver_capture(struct stack_resolver *resolver, uint32_t stack_id, uint32_t *node_id)
+{
+	*node_id = STACK_NODE_NONE;
+	if (stack_id == RECORD_STACK_NONE)
+		return 0;
+	return find_node(resolver, &resolver->captures, stack_id, CBID_CAPTURE, node_id);
+}
+
+int stack_resolver_words(struct stack_resolver *resolver, uint32_t number, const uint64_t *words,
+			 uint32_t depth, uint32_t cbid, uint32_t *node_id)
+{
+	uint32_t known = id_table_get(&resolver->others, number);
+
+	*node_id = known - 1;
+	if (known != NODE_UNKNOWN)
+		return 0;
+	*node_id = STACK_NODE_NONE;
+	depth = depth < RECORD_STACK_DEPTH ? depth : RECORD_STACK_DEPTH;
+	memcpy(resolver->words, words, depth * sizeof(*words));
+	int r = tolerate(resolve_words(resolver, depth, cbid, node_id));
+	return r ? r : id_table_set(&resolver->others, number, *node_id + 1);
+}
+
+int stack_resolver_lost(struct stack_resolver *resolver, uint32_t cbid, uint32_t *node_id)
+{
+	uint32_t known = id_table_get(&resolver->lost, cbid);
+
+	*node_id = known - 1;
+	if (known != NODE_UNKNOWN)
+		return 0;
+	*node_id = STACK_NODE_NONE;
+	resolver->words[0] = stack_word_mark(STACK_MARK_MISSING);
+	int r = tolerate(resolve_words(resolver, 1, cbid, node_id));
+	return r ? r : id_table_set(&resolver->lost, cbid, *node_id + 1);
+}

@@ -1,0 +1,43 @@
+#include "descendants.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/sample_event.h"
+#include "bpf_ring.h"
+#include "node-agent/files/proc_file.h"
+
+/* Whether one was found whose parent is watched. */
+static bool watch_children(struct bpf_ring *ring)
+{
+	DIR *processes = opendir("/proc");
+	const struct dirent *entry;
+	struct watched watched;
+	bool found = false;
+
+	while (processes && (entry = readdir(processes))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+
+		if (pid > 0 && !bpf_ring_lookup(ring, pid, &watched) &&
+		    bpf_ring_lookup(ring, proc_file_parent(pid), &watched) &&
+		    !(watched.flags & WATCHED_CHILDREN_ONLY))
+			found |= bpf_ring_watch(ring, pid, 0, 0) == 0;
+	}
+	if (processes)
+		closedir(processes);
+	return found;
+}
+
+/* A process that is started while this goes on is caught by its parent, which is watched before its children are looked
+ * for; rounds end when nothing new was found. */
+int descendants_watch(struct bpf_ring *ring, pid_t pid)
+{
+	int r = bpf_ring_watch(ring, pid, 0, 0);
+
+	while (r == 0 && watch_children(ring))
+		continue;
+	return r;
+}

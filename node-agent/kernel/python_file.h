@@ -1,0 +1,47 @@
+/* What a file that holds CPython (the program itself, or a libpython) says of the interpreter. Files are read, and not
+ * believed. One object is used by one thread at a time. */
+#ifndef PYTHON_FILE_H
+#define PYTHON_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/unwind.h"
+#include "python/python_layout.h"
+
+#define PYTHON_FILE_TEXT_MAX 96u
+
+struct elf_file;
+struct python_files;
+
+enum python_file_kind {
+	PYTHON_FILE_NONE,    /* no interpreter */
+	PYTHON_FILE_READY,   /* one of a version that is known */
+	PYTHON_FILE_REFUSED, /* one whose frames cannot be read; text says why */
+};
+
+/* Virtual addresses in the file. */
+struct python_file {
+	enum python_file_kind kind;
+	char text[PYTHON_FILE_TEXT_MAX]; /* "CPython 3.11", with the reason if it is refused */
+	struct python_layout layout;     /* as the table has it */
+	uint64_t runtime, code_type, string_type, bytes_type;
+	struct unwind_stops loop; /* of the evaluation loop; none: it was not found */
+};
+
+/* NULL: out of memory. python_files_destroy() accepts NULL. */
+struct python_files *python_files_create(void);
+void python_files_destroy(struct python_files *files);
+
+/* What is known in the one is then known in the other. */
+void python_files_copy(struct python_files *to, const struct python_files *from);
+
+/* Whether a file of this path may hold an interpreter: libpython3.11.so.1.0, python3.11, python. */
+bool python_file_is_named(const char *path, size_t path_size);
+
+/* Reads the file, or gives what was read of it before. Borrowed until the next call. */
+const struct python_file *python_files_get(struct python_files *files, struct elf_file *elf,
+					   const char *path, size_t path_size);
+
+#endif

@@ -1,0 +1,33 @@
+/* Walks a copy of the top of a thread's stack by unwind rules, without frame pointers. Nothing in the copy is believed:
+ * reads stay inside of it, and each frame lies above the one before. Pure but for the rules' source. */
+#ifndef STACK_COPY_H
+#define STACK_COPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STACK_COPY_PARTS 3u
+
+/* Of a copy that goes on above frames too large to be copied. */
+struct stack_copy_part {
+	uint64_t sp;     /* of its first byte; 0: there is no such part, nor one after it */
+	uint32_t offset; /* of it in the copy */
+};
+
+/* Borrowed. */
+struct stack_copy {
+	uint64_t pc, sp, fp;  /* where the thread was */
+	const uint8_t *bytes; /* of its memory, from sp on, as far as the first part */
+	uint32_t size;
+	struct stack_copy_part parts[STACK_COPY_PARTS];
+};
+
+/* The rule (unwind/unwind_row.h) of the code at an address. false: there is none. */
+typedef bool (*stack_copy_rule)(void *context, uint64_t address, uint32_t *rule);
+
+/* Stores pc and then return addresses, at most max. *complete: the walk came to the thread's first function. Returns
+ * their number. */
+uint32_t stack_copy_walk(const struct stack_copy *copy, stack_copy_rule find, void *context,
+			 uint64_t *frames, uint32_t max, bool *complete);
+
+#endif

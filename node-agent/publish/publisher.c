@@ -1,0 +1,602 @@
+#include "publisher.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backoff.h"
+#include "clock_exchange.h"
+#include "dealer_socket.h"
+#include "node-agent/base/event_loop.h"
+#include "hello_copy.h"
+#include "proto/batch/batch_decode.h"
+#include "proto/batch/batch_encode.h"
+#include "proto/batch/message_seq.h"
+#include "proto/realtime_offset.h"
+#include "send_window.h"
+
+#define PING_MS         1000u
+#define SILENCE_MS      5000u
+#define STEP_FRAMES_MAX 256u /* received at once, so that a flood can't hold the loop */
+#define STEP_ROUNDS_MAX 16u
+#define ERROR_MAX       256u
+#define PROFILE_MAX     512u
+#define MS              1000000ull
+
+enum state {
+	STATE_CLOSED,   /* no socket; a new one at retry_ns */
+	STATE_HELLO,    /* HELLO is to be sent */
+	STATE_WAITING,  /* HELLO sent */
+	STATE_WELCOMED, /* frames may be sent */
+};
+
+struct publisher {
+	struct dealer_socket *dealer; /* owns */
+	struct batch_encoder *encoder;
+	struct batch_decoder *decoder;
+	struct send_window *window;
+	struct hello_copy hello;
+	char profile[PROFILE_MAX]; /* "": not told */
+	bool welcomed;             /* ever */
+	uint64_t window_bytes, ping_ns, silence_ns;
+	enum state state;
+	uint64_t next_seq; /* the next frame to send on this connection */
+	uint64_t in_flight_bytes;
+	uint32_t credit_frames;
+	uint64_t credit_bytes;
+	uint64_t now_ns, heard_ns, progress_ns, pinged_ns, retry_ns;
+	struct backoff backoff;
+	struct clock_exchange clocks;
+	struct message_control order, taken; /* of taken: token 0: nothing to tell */
+	bool has_order, tells_taken;
+	bool has_more;
+	uint64_t durable_seq; /* to a question (hello.asks): the answer */
+	int failed;           /* -errno for good */
+	char error[ERROR_MAX];
+};
+
+/* ---- connection */
+
+static int fail(struct publisher *publisher, int r, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(publisher->error, sizeof(publisher->error), format, arguments);
+	va_end(arguments);
+	publisher->failed = r;
+	return r;
+}
+
+static int open_connection(struct publisher *publisher)
+{
+	int r = dealer_socket_open(publisher->dealer);
+
+	if (r)
+		return r;
+	publisher->state = STATE_HELLO;
+	publisher->heard_ns = publisher->now_ns;
+	publisher->progress_ns = publisher->now_ns;
+	publisher->pinged_ns = 0;
+	return 0;
+}
+
+/* A new connection after a while. */
+static void reconnect_later(struct publisher *publisher)
+{
+	dealer_socket_close(publisher->dealer);
+	publisher->state = STATE_CLOSED;
+	publisher->retry_ns = publisher->now_ns + backoff_next_ns(&publisher->backoff);
+}
+
+/* ---- receiving */
+
+/* Frames up to seq are safe. */
+static void acknowledge(struct publisher *publisher, uint64_t seq)
+{
+	uint64_t before = send_window_acked_seq(publisher->window);
+
+	if (seq <= before || seq > send_window_last_seq(publisher->window))
+		return; /* repeated, or nonsense */
+	for (uint64_t i = before + 1; i <= seq && i < publisher->next_seq; i++) {
+		size_t size;
+
+		send_window_frame(publisher->window, i, &size);
+		publisher->in_flight_bytes -= size;
+	}
+	send_window_ack(publisher->window, seq);
+	if (publisher->next_seq <= seq)
+		publisher->next_seq = seq + 1;
+	publisher->progress_ns = publisher->now_ns;
+	backoff_reset(&publisher->backoff);
+}
+
+static int on_welcome(struct publisher *publisher, const struct message_welcome *welcome)
+{
+	uint64_t acked = send_window_acked_seq(publisher->window);
+	uint64_t last = send_window_last_seq(publisher->window);
+
+	if (welcome->version < publisher->hello.message.version_min ||
+	    welcome->version > publisher->hello.message.version_max)
+		return fail(publisher, -EPROTO,
+			    "the aggregator speaks version %u of the protocol, this agent versions "
+			    "%u to %u",
+			    welcome->version, publisher->hello.message.version_min,
+			    publisher->hello.message.version_max);
+	publisher->durable_seq = welcome->durable_seq;
+	if (publisher->hello.message.asks) {
+		publisher->state = STATE_WELCOMED;
+		return 0;
+	}
+	if (welcome->durable_seq < acked || welcome->durable_seq > last)
+		return fail(publisher, -EPROTO,
+			    "the aggregator's store has frames up to %llu, not %llu to %llu: "
+			    "it is not the one that acknowledged them",
+			    (unsigned long long)welcome->durable_seq, (unsigned long long)acked,
+			    (unsigned long long)last);
+	if (publisher->state == STATE_WELCOMED)
+		return 0; /* the answer to a HELLO that was sent twice */
+	publisher->next_seq = acked + 1;
+	publisher->in_flight_bytes = 0;
+	acknowledge(publisher, welcome->durable_seq);
+	publisher->credit_frames = welcome->window_frames;
+	publisher->credit_bytes = welcome->window_bytes;
+	publisher->progress_ns = publisher->now_ns;
+	if (!publisher->welcomed)
+		snprintf(publisher->profile, sizeof(publisher->profile), "%.*s",
+			 (int)(welcome->profile.size < PROFILE_MAX ? welcome->profile.size
+								   : PROFILE_MAX),
+			 welcome->profile.data ? welcome->profile.data : "");
+	publisher->error[0] = '\0';
+	publisher->welcomed = true;
+	publisher->state = STATE_WELCOMED;
+	clock_exchange_restart(&publisher->clocks, publisher->now_ns);
+	return 0;
+}
+
+static void describe_refusal(struct publisher *publisher, const struct message_refuse *refuse)
+{
+	snprintf(publisher->error, sizeof(publisher->error),
+		 "the aggregator refused us (code %u): %.*s", refuse->code,
+		 (int)(refuse->reason.size < 160 ? refuse->reason.size : 160),
+		 refuse->reason.data ? refuse->reason.data : "");
+}
+
+static int on_refuse(struct publisher *publisher, const struct message_refuse *refuse)
+{
+	switch (refuse->code) {
+	case REFUSE_NO_HELLO:
+		if (publisher->state == STATE_WELCOMED)
+			publisher->state = STATE_HELLO;
+		return 0;
+	case REFUSE_VERSION:
+		describe_refusal(publisher, refuse);
+		if (publisher->hello.message.asks)
+			break;
+		reconnect_later(publisher); /* the other end may be renewed, as we were */
+		return 0;
+	case REFUSE_SEQUENCE:
+	case REFUSE_STORE:
+	case REFUSE_LIMIT:
+		reconnect_later(publisher); /* WELCOME will say from where on */
+		return 0;
+	default:
+		describe_refusal(publisher, refuse);
+		break;
+	}
+	publisher->failed = -EPROTO;
+	return -EPROTO;
+}
+
+/* One that was taken already is asked about again: the answer was lost. */
+static void on_order(struct publisher *publisher, const struct message_control *order)
+{
+	if (order->kind != CONTROL_ORDER || publisher->hello.message.asks)
+		return;
+	if (order->token == publisher->taken.token) {
+		publisher->tells_taken = true;
+		return;
+	}
+	publisher->order = *order;
+	publisher->order.nr_agents = 0;
+	publisher->order.agents = NULL;
+	publisher->has_order = true;
+}
+
+static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t size)
+{
+	struct message message;
+	int r = batch_decode(publisher->decoder, frame, size, &message);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r)
+		return 0; /* a newer aggregator may say things that we don't know */
+	publisher->heard_ns = publisher->now_ns;
+	publisher->pinged_ns = 0;
+	switch (message.type) {
+	case MESSAGE_WELCOME:
+		return on_welcome(publisher, &message.welcome);
+	case MESSAGE_REFUSE:
+		return on_refuse(publisher, &message.refuse);
+	case MESSAGE_ACK:
+		if (publisher->state != STATE_WELCOMED)
+			return 0;
+		acknowledge(publisher, message.ack.seq);
+		publisher->credit_frames = message.ack.window_frames;
+		publisher->credit_bytes = message.ack.window_bytes;
+		return 0;
+	case MESSAGE_CLOCK:
+		/* Not by now_ns: that was read before the answer came, and would make it faster than it was. */
+		clock_exchange_answered(&publisher->clocks, &message.clock, event_loop_now_ns());
+		return 0;
+	case MESSAGE_CONTROL:
+		on_order(publisher, &message.control);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int receive(struct publisher *publisher)
+{
+	for (uint32_t i = 0; i < STEP_FRAMES_MAX; i++) {
+		const uint8_t *frame;
+		size_t size;
+		int r = dealer_socket_receive(publisher->dealer, &frame, &size);
+
+		if (r <= 0)
+			return r;
+		r = on_frame(publisher, frame, size);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- sending */
+
+/* 1: it is on its way; 0: not now; -errno. */
+static int send_message(struct publisher *publisher, const struct message *message)
+{
+	const uint8_t *frame;
+	size_t size;
+	int r = batch_encode(publisher->encoder, message, &frame, &size);
+
+	return r ? r : dealer_socket_send(publisher->dealer, frame, size);
+}
+
+static int send_hello(struct publisher *publisher)
+{
+	struct message message = {.type = MESSAGE_HELLO, .hello = publisher->hello.message};
+	int r = send_message(publisher, &message);
+
+	if (r == 1) {
+		publisher->state = STATE_WAITING;
+		publisher->heard_ns = publisher->now_ns; /* the answer is awaited from now on */
+		r = 0;
+	}
+	return r;
+}
+
+static bool has_credit(const struct publisher *publisher, size_t size)
+{
+	uint64_t in_flight = publisher->next_seq - 1 - send_window_acked_seq(publisher->window);
+
+	if (in_flight == 0)
+		return true; /* a frame larger than the credit must pass, too */
+	return in_flight < publisher->credit_frames &&
+	       publisher->in_flight_bytes + size <= publisher->credit_bytes;
+}
+
+static int send_frames(struct publisher *publisher)
+{
+	while (publisher->next_seq <= send_window_last_seq(publisher->window)) {
+		size_t size;
+		const uint8_t *frame =
+			send_window_frame(publisher->window, publisher->next_seq, &size);
+
+		if (!has_credit(publisher, size))
+			return 0;
+		int r = dealer_socket_send(publisher->dealer, frame, size);
+		if (r != 1)
+			return r;
+		if (publisher->next_seq == send_window_acked_seq(publisher->window) + 1)
+			publisher->progress_ns = publisher->now_ns;
+		publisher->in_flight_bytes += size;
+		publisher->next_seq++;
+	}
+	return 0;
+}
+
+static int send_ping(struct publisher *publisher)
+{
+	struct message message = {.type = MESSAGE_PING, .ping.token = publisher->now_ns};
+	int r = send_message(publisher, &message);
+
+	if (r >= 0)
+		publisher->pinged_ns = publisher->now_ns;
+	return r < 0 ? r : 0;
+}
+
+/* What is to be asked or told of clocks. Where there is no room for it, it is left out. */
+static int send_clock(struct publisher *publisher)
+{
+	struct message message = {.type = MESSAGE_CLOCK};
+	int r = 0;
+
+	if (clock_exchange_result(&publisher->clocks, event_loop_now_ns(), &message.clock)) {
+		message.clock.realtime_offset_ns = realtime_offset_read();
+		r = send_message(publisher, &message);
+	}
+	if (r < 0 || !clock_exchange_wants(&publisher->clocks, event_loop_now_ns()))
+		return r < 0 ? r : 0;
+	message.clock = (struct message_clock){.kind = CLOCK_ASK, .t1_ns = event_loop_now_ns()};
+	r = send_message(publisher, &message);
+	if (r >= 0)
+		clock_exchange_asked(&publisher->clocks, message.clock.t1_ns);
+	return r < 0 ? r : 0;
+}
+
+static int send_taken(struct publisher *publisher)
+{
+	const struct message message = {.type = MESSAGE_CONTROL, .control = publisher->taken};
+
+	if (!publisher->tells_taken)
+		return 0;
+	publisher->tells_taken = false;
+	int r = send_message(publisher, &message);
+	return r < 0 ? r : 0;
+}
+
+/* ---- time */
+
+static bool in_flight(const struct publisher *publisher)
+{
+	return publisher->state == STATE_WELCOMED &&
+	       publisher->next_seq - 1 > send_window_acked_seq(publisher->window);
+}
+
+/* Waiting for writability has no limit of its own: libzmq keeps trying to connect. */
+static bool is_silent(const struct publisher *publisher)
+{
+	uint64_t now_ns = publisher->now_ns;
+
+	if (publisher->state == STATE_WAITING || publisher->state == STATE_WELCOMED)
+		if (now_ns - publisher->heard_ns >= publisher->silence_ns)
+			return true;
+	return in_flight(publisher) && now_ns - publisher->progress_ns >= 2 * publisher->silence_ns;
+}
+
+static int check_time(struct publisher *publisher)
+{
+	if (publisher->state == STATE_CLOSED) {
+		if (publisher->now_ns < publisher->retry_ns)
+			return 0;
+		if (open_connection(publisher))
+			reconnect_later(publisher);
+		return 0;
+	}
+	if (is_silent(publisher)) {
+		reconnect_later(publisher);
+		return 0;
+	}
+	if (publisher->state == STATE_WELCOMED && publisher->pinged_ns == 0 &&
+	    publisher->now_ns - publisher->heard_ns >= publisher->ping_ns)
+		return send_ping(publisher);
+	return 0;
+}
+
+uint64_t publisher_deadline_ns(const struct publisher *publisher)
+{
+	uint64_t deadline_ns = UINT64_MAX;
+
+	if (publisher->has_more)
+		return 0;
+	if (publisher->state == STATE_CLOSED)
+		return publisher->retry_ns;
+	if (publisher->state == STATE_HELLO)
+		return deadline_ns;
+	deadline_ns = publisher->heard_ns + publisher->silence_ns;
+	if (publisher->state == STATE_WELCOMED && publisher->pinged_ns == 0 &&
+	    publisher->heard_ns + publisher->ping_ns < deadline_ns)
+		deadline_ns = publisher->heard_ns + publisher->ping_ns;
+	if (publisher->state == STATE_WELCOMED &&
+	    clock_exchange_deadline_ns(&publisher->clocks) < deadline_ns)
+		deadline_ns = clock_exchange_deadline_ns(&publisher->clocks);
+	if (in_flight(publisher) &&
+	    publisher->progress_ns + 2 * publisher->silence_ns < deadline_ns)
+		deadline_ns = publisher->progress_ns + 2 * publisher->silence_ns;
+	return deadline_ns;
+}
+
+int publisher_step(struct publisher *publisher, uint64_t now_ns)
+{
+	int r = publisher->failed;
+
+	publisher->now_ns = now_ns;
+	publisher->has_more = true;
+	for (uint32_t i = 0; r == 0 && publisher->has_more && i < STEP_ROUNDS_MAX; i++) {
+		/* What is found at the next connection may be another aggregator: HELLO comes first. */
+		if (dealer_socket_was_lost(publisher->dealer) && publisher->state != STATE_CLOSED)
+			publisher->state = STATE_HELLO;
+		r = receive(publisher);
+		if (r == 0)
+			r = check_time(publisher);
+		if (r == 0 && publisher->state == STATE_HELLO)
+			r = send_hello(publisher);
+		if (r == 0 && publisher->state == STATE_WELCOMED)
+			r = send_frames(publisher);
+		if (r == 0 && publisher->state == STATE_WELCOMED)
+			r = send_clock(publisher);
+		if (r == 0 && publisher->state == STATE_WELCOMED)
+			r = send_taken(publisher);
+		publisher->has_more = dealer_socket_has_work(publisher->dealer);
+	}
+	if (r && !publisher->failed)
+		fail(publisher, r, "%s", strerror(-r));
+	return r;
+}
+
+/* ---- the rest */
+
+static int set_up(struct publisher *publisher, const struct publisher_options *options)
+{
+	publisher->encoder = batch_encoder_create();
+	publisher->decoder = batch_decoder_create();
+	publisher->window = send_window_create();
+	if (!publisher->encoder || !publisher->decoder || !publisher->window)
+		return -ENOMEM;
+	int r = dealer_socket_create(options->endpoint, options->zmq_context, options->keys,
+				     &publisher->dealer);
+	if (r)
+		return r;
+	if (options->endpoint)
+		return open_connection(publisher);
+	publisher->state = STATE_CLOSED;
+	publisher->retry_ns = UINT64_MAX;
+	return 0;
+}
+
+int publisher_create(const struct publisher_options *options, struct publisher **publisher,
+		     char **error)
+{
+	struct publisher *new_publisher = calloc(1, sizeof(*new_publisher));
+	int r = -ENOMEM;
+
+	*publisher = NULL;
+	if (new_publisher) {
+		new_publisher->window_bytes = options->window_bytes;
+		new_publisher->ping_ns = (options->ping_ms ? options->ping_ms : PING_MS) * MS;
+		new_publisher->silence_ns =
+			(options->silence_ms ? options->silence_ms : SILENCE_MS) * MS;
+		backoff_init(&new_publisher->backoff);
+		clock_exchange_init(&new_publisher->clocks, options->clock_ms);
+		new_publisher->next_seq = 1;
+		hello_copy_init(&new_publisher->hello, &options->hello);
+		r = set_up(new_publisher, options);
+	}
+	if (r == 0) {
+		*publisher = new_publisher;
+		return 0;
+	}
+	publisher_destroy(new_publisher);
+	if (error && asprintf(error, "connect: %s: %s",
+			      options->endpoint ? options->endpoint : "(not known yet)",
+			      dealer_socket_error(r)) < 0)
+		*error = NULL;
+	return r;
+}
+
+int publisher_connect(struct publisher *publisher, const char *endpoint, const struct key_set *keys)
+{
+	int r = dealer_socket_aim(publisher->dealer, endpoint, keys);
+
+	if (r)
+		return r;
+	dealer_socket_close(publisher->dealer);
+	publisher->state = STATE_CLOSED;
+	publisher->retry_ns = publisher->now_ns;
+	return 0;
+}
+
+void publisher_destroy(struct publisher *publisher)
+{
+	if (!publisher)
+		return;
+	dealer_socket_destroy(publisher->dealer);
+	send_window_destroy(publisher->window);
+	batch_decoder_destroy(publisher->decoder);
+	batch_encoder_destroy(publisher->encoder);
+	free(publisher);
+}
+
+int publisher_fd(const struct publisher *publisher)
+{
+	return dealer_socket_fd(publisher->dealer);
+}
+
+int publisher_send(struct publisher *publisher, struct message *message)
+{
+	const uint8_t *frame;
+	size_t size;
+
+	message_seq_set(message, send_window_last_seq(publisher->window) + 1);
+	int r = batch_encode(publisher->encoder, message, &frame, &size);
+	return r ? r : send_window_push(publisher->window, frame, size);
+}
+
+void publisher_give_back(struct publisher *publisher)
+{
+	struct batch_encoder *encoder = batch_encoder_create();
+
+	if (!encoder)
+		return;
+	batch_encoder_destroy(publisher->encoder);
+	publisher->encoder = encoder;
+}
+
+bool publisher_has_room(const struct publisher *publisher)
+{
+	return send_window_size(publisher->window) < publisher->window_bytes;
+}
+
+uint64_t publisher_last_seq(const struct publisher *publisher)
+{
+	return send_window_last_seq(publisher->window);
+}
+
+uint64_t publisher_acked_seq(const struct publisher *publisher)
+{
+	return publisher->hello.message.asks ? publisher->durable_seq
+					     : send_window_acked_seq(publisher->window);
+}
+
+uint64_t publisher_refusals(const struct publisher *publisher)
+{
+	return dealer_socket_refusals(publisher->dealer);
+}
+
+bool publisher_has_reached(const struct publisher *publisher)
+{
+	return dealer_socket_has_reached(publisher->dealer);
+}
+
+bool publisher_connected(const struct publisher *publisher)
+{
+	return publisher->state == STATE_WELCOMED;
+}
+
+bool publisher_welcomed(const struct publisher *publisher, const char **profile)
+{
+	*profile = publisher->profile;
+	return publisher->welcomed;
+}
+
+bool publisher_take_order(struct publisher *publisher, struct message_control *order)
+{
+	bool has_order = publisher->has_order;
+
+	*order = publisher->order;
+	publisher->has_order = false;
+	return has_order;
+}
+
+void publisher_answer_order(struct publisher *publisher, const struct message_control *taken)
+{
+	publisher->taken = *taken;
+	publisher->tells_taken = true;
+}
+
+bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,
+		     struct clock_exchange_estimate *estimate)
+{
+	return clock_exchange_estimate(&publisher->clocks, now_ns, estimate);
+}
+
+const char *publisher_error(const struct publisher *publisher)
+{
+	return publisher->error;
+}

@@ -1,0 +1,385 @@
+#include "symbol_module.h"
+
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+#include "node-agent/files/content_id.h"
+#include "debug_file.h"
+#include "debuginfod_source.h"
+#include "node-agent/files/elf_file.h"
+#include "inline_frames.h"
+#include "node-agent/files/job_file.h"
+#include "mini_debuginfo.h"
+#include "perf_map.h"
+#include "node-agent/files/proc_file.h"
+#include "proto/definition.h"
+#include "symbol_cache.h"
+#include "symbol_table.h"
+#include "symbolizer_module.h"
+
+struct symbol_module {
+	struct symbol_scope *scope;
+	struct symbolizer_module place; /* path: owned below */
+	char *path;                     /* owns */
+	struct elf_file *file;          /* owns; open from the first place on, until it was read */
+	struct elf_file *debug;         /* owns; kept for inlines */
+	struct symbol_table *table;     /* owns */
+	struct inline_frames *inlines;  /* owns; borrows file or debug */
+	struct perf_map *map;           /* owns */
+	uint32_t map_pass;              /* when map was refreshed */
+	bool loaded;
+};
+
+struct symbol_module *symbol_module_create(struct symbol_scope *scope)
+{
+	struct symbol_module *module = calloc(1, sizeof(*module));
+
+	if (module)
+		module->scope = scope;
+	return module;
+}
+
+static void close_file(struct symbol_module *module, struct elf_file **file)
+{
+	if (!*file)
+		return;
+	if (elf_file_fd(*file) >= 0)
+		module->scope->nr_open--;
+	elf_file_close(*file);
+	*file = NULL;
+}
+
+/* Takes the file. */
+static void keep_file(struct symbol_module *module, struct elf_file **place, struct elf_file *file)
+{
+	*place = file;
+	if (file && elf_file_fd(file) >= 0)
+		module->scope->nr_open++;
+}
+
+void symbol_module_destroy(struct symbol_module *module)
+{
+	if (!module)
+		return;
+	inline_frames_destroy(module->inlines);
+	symbol_table_destroy(module->table);
+	if (module->map)
+		module->scope->nr_open--;
+	perf_map_close(module->map);
+	close_file(module, &module->debug);
+	close_file(module, &module->file);
+	free(module->path);
+	free(module);
+}
+
+/* ---- the file ---------------------------------------------------------------------------------- */
+
+static bool is_same(const struct symbolizer_module *place, struct elf_file *file)
+{
+	uint8_t id[WIRE_BUILD_ID_MAX];
+
+	if (place->build_id_size == 0)
+		return true;
+	uint32_t size = elf_file_build_id(file, id, sizeof(id));
+	if (place->kind == SYMBOLIZER_CONTENT_ID) {
+		if (size > 0 || !content_id_of(file, id))
+			return false;
+		size = CONTENT_ID_SIZE;
+	}
+	return size == place->build_id_size && memcmp(id, place->build_id, size) == 0;
+}
+
+/* What the file says goes into the profiles of all of the owner's processes, and of nobody else's. */
+static bool is_believed(const struct symbolizer_module *place, int fd)
+{
+	struct stat status;
+	uid_t real, effective;
+
+	if (job_file_is_of_root(fd))
+		return true;
+	/* After the file was opened: the number may be another process's by now. */
+	if (place->pid > 0 && proc_file_users(place->pid, &real, &effective) == 0 &&
+	    real == place->owner)
+		return true;
+	return fstat(fd, &status) == 0 &&
+	       (status.st_uid == place->owner || job_file_is_older(&status, place->started_ns));
+}
+
+/* Takes the descriptor. */
+static bool take_file(struct symbol_module *module, int fd)
+{
+	struct elf_file *file;
+
+	if (elf_file_open_fd(fd, &file))
+		return false;
+	if (!is_same(&module->place, file) || !is_believed(&module->place, elf_file_fd(file))) {
+		elf_file_close(file);
+		return false;
+	}
+	keep_file(module, &module->file, file);
+	return true;
+}
+
+static void open_file(struct symbol_module *module)
+{
+	const struct symbolizer_module *place = &module->place;
+
+	if (place->pid > 0 &&
+	    (take_file(module, job_file_open_mapped(place->pid, place->start, place->end)) ||
+	     take_file(module, job_file_open_in(place->pid, module->path, place->owner, 0))))
+		return;
+	if (!place->in_other_root)
+		take_file(module, job_file_open_in(0, module->path, place->owner, 0));
+}
+
+/* The kernel maps the same vDSO into every process of one architecture: ours will do if the build
+ * id says so. */
+static void open_vdso(struct symbol_module *module)
+{
+	void *image = (void *)getauxval(AT_SYSINFO_EHDR);
+	const ElfW(Ehdr) *header = image;
+	struct elf_file *file;
+
+	if (!image)
+		return;
+	size_t size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+	if (elf_file_open_memory(image, size, &file))
+		return;
+	if (is_same(&module->place, file))
+		keep_file(module, &module->file, file);
+	else
+		elf_file_close(file);
+}
+
+/* ---- what is read of it ------------------------------------------------------------------------ */
+
+static uint32_t build_id_size(const struct symbol_module *module)
+{
+	return module->place.kind == SYMBOLIZER_BUILD_ID ? module->place.build_id_size : 0;
+}
+
+static struct debug_file_query query_of(const struct symbol_module *module)
+{
+	return (struct debug_file_query){
+		.file = module->file,
+		.path = module->path,
+		.pid = module->place.pid,
+		.user = module->place.owner,
+		.in_other_root = module->place.in_other_root,
+		.directory = module->scope->debug_directory,
+		.build_id_size = build_id_size(module),
+		.build_id = module->place.build_id,
+	};
+}
+
+static int open_shared(void *context, const uint8_t *build_id, uint32_t size,
+		       struct elf_file **file)
+{
+	struct debug_file_query query = query_of(context);
+
+	query.file = NULL;
+	query.build_id_size = size;
+	query.build_id = build_id;
+	return debug_file_open(&query, file);
+}
+
+/* What all share is taken for an instant, or for a fetch from the network: never while a file of a job is read. false:
+ * somebody else has it. */
+static bool take_shared(struct symbol_scope *scope)
+{
+	return !atomic_exchange(&scope->is_taken, true);
+}
+
+static bool fetch(const struct debug_file_query *query, struct symbol_scope *scope,
+		  struct elf_file **debug)
+{
+	if (!scope->debuginfod || query->build_id_size == 0 || !take_shared(scope))
+		return false;
+	int r = debuginfod_source_open(scope->debuginfod, query->build_id, query->build_id_size,
+				       debug);
+	scope->is_taken = false;
+	return r == 0;
+}
+
+/* The debug file on this machine, else what the file brings along, else the network's. Returns
+ * whether it is one that DWARF may be in. */
+static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
+		       struct elf_file **debug)
+{
+	const struct debug_file_query query = query_of(module);
+
+	if (debug_file_open(&query, debug) == 0)
+		return true;
+	bool has_mini = module->file && mini_debuginfo_open(module->file, debug) == 0;
+	struct elf_file *fetched;
+
+	if (!may_fetch || (has_mini && !wants_dwarf) || !fetch(&query, module->scope, &fetched))
+		return false;
+	elf_file_close(*debug);
+	*debug = fetched;
+	return true;
+}
+
+/* For whom a table is that was made of these files; what is in memory came out of the first one. */
+static uid_t owner_of(const struct symbol_module *module, struct elf_file *debug)
+{
+	bool is_of_root = module->file && elf_file_fd(module->file) >= 0 &&
+			  job_file_is_of_root(elf_file_fd(module->file));
+
+	if (debug && elf_file_fd(debug) >= 0)
+		is_of_root = is_of_root && job_file_is_of_root(elf_file_fd(debug));
+	return is_of_root ? SYMBOL_CACHE_ROOT : module->place.owner;
+}
+
+static void load_table(struct symbol_module *module)
+{
+	const struct symbolizer_module *place = &module->place;
+	struct symbol_scope *scope = module->scope;
+	struct symbol_cache *cache = scope->cache;
+
+	if (!cache || build_id_size(module) == 0 || !take_shared(scope))
+		return;
+	if (symbol_cache_load(cache, SYMBOL_CACHE_ROOT, place->build_id, place->build_id_size,
+			      &module->table) &&
+	    place->owner != SYMBOL_CACHE_ROOT)
+		symbol_cache_load(cache, place->owner, place->build_id, place->build_id_size,
+				  &module->table);
+	scope->is_taken = false;
+}
+
+/* A poor table, without what the debug file says, is not worth keeping: the debug file may come. */
+static void build_table(struct symbol_module *module, struct elf_file *debug)
+{
+	struct elf_file *const files[] = {module->file, debug};
+	struct symbol_scope *scope = module->scope;
+
+	if (symbol_table_create(files, 2, &module->table))
+		return;
+	if (!scope->cache || build_id_size(module) == 0 ||
+	    symbol_table_count(module->table) < scope->cached_symbols_min ||
+	    !(debug || elf_file_has_symtab(module->file)))
+		return;
+	uid_t owner = owner_of(module, debug);
+	if (!take_shared(scope))
+		return;
+	symbol_cache_store(scope->cache, owner, module->place.build_id, build_id_size(module),
+			   module->table);
+	scope->is_taken = false;
+}
+
+/* With what all share, as far as it is free. Sets what is open for the lines of its functions. */
+static void read_names(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
+		       struct elf_file **debug, bool *may_have_dwarf)
+{
+	struct elf_file *file = module->file;
+	bool is_image = file && elf_file_fd(file) < 0;
+
+	if (!is_image)
+		load_table(module);
+	bool wants_symbols = !module->table && !(file && elf_file_has_symtab(file));
+	if (!is_image && (wants_symbols || wants_dwarf))
+		*may_have_dwarf = open_debug(module, wants_dwarf, may_fetch, debug);
+	if (!module->table)
+		build_table(module, *debug);
+}
+
+static void load(struct symbol_module *module, bool may_fetch)
+{
+	struct symbol_scope *scope = module->scope;
+	struct elf_file *file = module->file, *debug = NULL;
+	bool wants_dwarf = scope->inlines && !(file && elf_file_has_dwarf(file));
+	bool may_have_dwarf = false, kept = false;
+
+	module->loaded = true;
+	read_names(module, wants_dwarf, may_fetch, &debug, &may_have_dwarf);
+	if (scope->inlines && file && !wants_dwarf)
+		kept = inline_frames_create(file, open_shared, module, &module->inlines) == 0;
+	if (!kept)
+		close_file(module, &module->file);
+	if (scope->inlines && may_have_dwarf && !module->inlines &&
+	    inline_frames_create(debug, open_shared, module, &module->inlines) == 0)
+		keep_file(module, &module->debug, debug);
+	else
+		elf_file_close(debug);
+}
+
+/* ---- interface --------------------------------------------------------------------------------- */
+
+static bool set_place(struct symbol_module *module, const struct symbolizer_module *place)
+{
+	char *path = strndup(place->path, PATH_MAX - 1);
+
+	if (!path)
+		return false;
+	free(module->path);
+	module->path = path;
+	module->place = *place;
+	module->place.path = path;
+	return true;
+}
+
+void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place)
+{
+	if (module->file || module->table || module->inlines || module->map ||
+	    !set_place(module, place))
+		return;
+	module->loaded = false;
+	if (place->kind == SYMBOLIZER_PERF_MAP) {
+		if (module->scope->nr_open < module->scope->max_open &&
+		    perf_map_open(place->pid, &module->map) == 0)
+			module->scope->nr_open++;
+		return;
+	}
+	if (place->flags & DEFINITION_MODULE_VDSO)
+		open_vdso(module);
+	else
+		open_file(module);
+	if (module->file && module->scope->nr_open > module->scope->max_open) {
+		load(module, false);
+		inline_frames_destroy(module->inlines);
+		module->inlines = NULL;
+		close_file(module, &module->file);
+		close_file(module, &module->debug);
+	}
+}
+
+bool symbol_module_is_in_memory(const struct symbol_module *module)
+{
+	return !module->map && !module->inlines && (module->loaded || !module->path);
+}
+
+static const char *find_in_map(struct symbol_module *module, uint64_t address)
+{
+	if (module->map_pass != module->scope->pass)
+		perf_map_refresh(module->map);
+	module->map_pass = module->scope->pass;
+	return perf_map_find(module->map, address);
+}
+
+const char *symbol_module_find(struct symbol_module *module, uint64_t vaddr, char *text, size_t max,
+			       bool *is_in_text)
+{
+	*is_in_text = false;
+	if (module->map) {
+		const char *name = find_in_map(module, vaddr);
+
+		if (!name || max == 0)
+			return NULL;
+		snprintf(text, max, "%s", name);
+		*is_in_text = true;
+		return text;
+	}
+	if (!module->path)
+		return NULL;
+	if (!module->loaded)
+		load(module, true);
+	const char *name = module->table ? symbol_table_find(module->table, vaddr) : NULL;
+	if (module->inlines && inline_frames_describe(module->inlines, vaddr, name, text, max) > 0)
+		*is_in_text = true;
+	return *is_in_text ? text : name;
+}

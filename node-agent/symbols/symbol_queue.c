@@ -1,0 +1,201 @@
+#include "symbol_queue.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node-agent/base/fair_shares.h"
+#include "symbolizer_module.h"
+
+/* A growing array of what waits. */
+struct waiting {
+	void *items; /* owns; those from at on wait */
+	size_t at, count, max;
+};
+
+struct symbol_line {
+	struct symbol_line *next;
+	uint32_t user; /* fair_shares_owner() */
+	bool is_served;
+	struct waiting places;   /* struct symbolizer_module, each owns its path */
+	struct waiting requests; /* struct symbol_request */
+	size_t pass_left;        /* requests of the pass that has begun */
+};
+
+static int push(struct waiting *waiting, const void *item, size_t size)
+{
+	char *items = waiting->items;
+
+	if (waiting->count == waiting->max && waiting->at < waiting->max / 2 + 1) {
+		size_t max = waiting->max * 2 + 16;
+
+		items = realloc(items, max * size);
+		if (!items)
+			return -ENOMEM;
+		waiting->items = items;
+		waiting->max = max;
+	} else if (waiting->count == waiting->max) {
+		waiting->count -= waiting->at;
+		memmove(items, items + waiting->at * size, waiting->count * size);
+		waiting->at = 0;
+	}
+	memcpy(items + waiting->count++ * size, item, size);
+	return 0;
+}
+
+static bool pop(struct waiting *waiting, void *item, size_t size)
+{
+	if (waiting->at == waiting->count)
+		return false;
+	memcpy(item, (const char *)waiting->items + waiting->at++ * size, size);
+	return true;
+}
+
+static bool has_work(const struct symbol_line *line)
+{
+	return line->places.at < line->places.count || line->requests.at < line->requests.count;
+}
+
+static void destroy(struct symbol_line *line)
+{
+	struct symbolizer_module place;
+
+	while (symbol_line_place(line, &place))
+		free((char *)place.path);
+	free(line->places.items);
+	free(line->requests.items);
+	free(line);
+}
+
+void symbol_queue_fini(struct symbol_queue *queue)
+{
+	while (queue->first) {
+		struct symbol_line *line = queue->first;
+
+		queue->first = line->next;
+		destroy(line);
+	}
+	free(queue->owners);
+}
+
+static void append(struct symbol_queue *queue, struct symbol_line *line)
+{
+	struct symbol_line **end = &queue->first;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = line;
+	line->next = NULL;
+}
+
+/* NULL: out of memory. */
+static struct symbol_line *line_of(struct symbol_queue *queue, uid_t user)
+{
+	struct symbol_line *line = queue->first;
+
+	while (line && line->user != fair_shares_owner(user))
+		line = line->next;
+	if (line)
+		return line;
+	line = calloc(1, sizeof(*line));
+	if (line) {
+		line->user = fair_shares_owner(user);
+		append(queue, line);
+	}
+	return line;
+}
+
+static int set_owner(struct symbol_queue *queue, uint32_t module_id, uid_t owner)
+{
+	if (module_id >= queue->nr_owners) {
+		uint32_t nr = (module_id + 16) * 2;
+		uid_t *owners = realloc(queue->owners, nr * sizeof(*owners));
+
+		if (!owners)
+			return -ENOMEM;
+		memset(owners + queue->nr_owners, 0, (nr - queue->nr_owners) * sizeof(*owners));
+		queue->owners = owners;
+		queue->nr_owners = nr;
+	}
+	queue->owners[module_id] = owner;
+	return 0;
+}
+
+int symbol_queue_add_place(struct symbol_queue *queue, const struct symbolizer_module *place)
+{
+	struct symbolizer_module copy = *place;
+	struct symbol_line *line = line_of(queue, place->owner);
+	char *path = line ? strndup(place->path, PATH_MAX - 1) : NULL;
+
+	copy.path = path;
+	if (!path || set_owner(queue, place->module_id, place->owner) ||
+	    push(&line->places, &copy, sizeof(copy))) {
+		free(path);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int symbol_queue_add_request(struct symbol_queue *queue, const struct symbol_request *request)
+{
+	uint32_t id = request->module_id;
+	struct symbol_line *line = line_of(queue, id < queue->nr_owners ? queue->owners[id] : 0);
+
+	return line ? push(&line->requests, request, sizeof(*request)) : -ENOMEM;
+}
+
+static bool is_waiting(const struct symbol_line *line)
+{
+	return !line->is_served && has_work(line);
+}
+
+bool symbol_queue_waits(const struct symbol_queue *queue)
+{
+	const struct symbol_line *line = queue->first;
+
+	while (line && !is_waiting(line))
+		line = line->next;
+	return line;
+}
+
+struct symbol_line *symbol_queue_take(struct symbol_queue *queue)
+{
+	struct symbol_line *line = queue->first;
+
+	while (line && !is_waiting(line))
+		line = line->next;
+	if (line)
+		line->is_served = true;
+	return line;
+}
+
+void symbol_queue_give(struct symbol_queue *queue, struct symbol_line *line)
+{
+	struct symbol_line **link = &queue->first;
+
+	while (*link != line)
+		link = &(*link)->next;
+	*link = line->next;
+	line->is_served = false;
+	if (has_work(line))
+		append(queue, line);
+	else
+		destroy(line);
+}
+
+bool symbol_line_place(struct symbol_line *line, struct symbolizer_module *place)
+{
+	return pop(&line->places, place, sizeof(*place));
+}
+
+bool symbol_line_request(struct symbol_line *line, struct symbol_request *request, bool *begins)
+{
+	*begins = line->pass_left == 0;
+	if (*begins)
+		line->pass_left = line->requests.count - line->requests.at;
+	if (!pop(&line->requests, request, sizeof(*request)))
+		return false;
+	line->pass_left--;
+	return true;
+}

@@ -1,0 +1,432 @@
+#include "batch_decode.h"
+
+#include <errno.h>
+#include <msgpack.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "batch_control.h"
+#include "batch_decode_collectives.h"
+#include "batch_decode_events.h"
+#include "batch_decode_stacks.h"
+#include "batch_placement.h"
+#include "batch_reader.h"
+#include "batch_rooms.h"
+#include "event_fields.h"
+#include "frame_check.h"
+#include "list_fields.h"
+#include "statistics_fields.h"
+
+struct batch_decoder {
+	struct batch_rooms rooms; /* of the decoded structs */
+	struct batch_fault fault;
+};
+
+struct batch_decoder *batch_decoder_create(void)
+{
+	return calloc(1, sizeof(struct batch_decoder));
+}
+
+void batch_decoder_destroy(struct batch_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	batch_rooms_fini(&decoder->rooms);
+	free(decoder);
+}
+
+const char *batch_decoder_error(const struct batch_decoder *decoder)
+{
+	return decoder->fault.text;
+}
+
+static void read_job(struct batch_reader *reader, struct message_job *job)
+{
+	job->key = batch_reader_text(reader, "key");
+	job->user = batch_reader_text(reader, "user");
+	job->title = batch_reader_text(reader, "title");
+	job->nr_nodes = batch_reader_rank(reader, "nr_nodes");
+	job->world_size = batch_reader_rank(reader, "world_size");
+	job->flags = batch_reader_u32(reader, "flags");
+}
+
+static void read_hello(struct batch_reader *reader, struct message_hello *hello)
+{
+	hello->version_min = batch_reader_u32(reader, "version_min");
+	hello->version_max =
+		(uint32_t)batch_reader_uint(reader, "version_max", hello->version_min, UINT32_MAX);
+	batch_reader_bytes(reader, "epoch", hello->epoch, sizeof(hello->epoch));
+	hello->software = batch_reader_text(reader, "software");
+	hello->node = batch_reader_text(reader, "node");
+	hello->boot_id = batch_reader_text(reader, "boot_id");
+	hello->job = (struct message_job){.nr_nodes = -1, .world_size = -1};
+	hello->asks = false;
+	if (reader->nr_left) {
+		read_job(reader, &hello->job);
+		hello->asks = hello->job.flags & MESSAGE_HELLO_ASKS;
+		hello->job.flags &= ~MESSAGE_HELLO_ASKS;
+	}
+}
+
+static void read_welcome(struct batch_reader *reader, struct message_welcome *welcome)
+{
+	welcome->version = batch_reader_u32(reader, "version");
+	welcome->window_frames = batch_reader_u32(reader, "window_frames");
+	welcome->window_bytes = batch_reader_u64(reader, "window_bytes");
+	welcome->durable_seq = batch_reader_u64(reader, "durable_seq");
+	welcome->profile =
+		reader->nr_left ? batch_reader_text(reader, "profile") : (struct message_text){0};
+}
+
+static void read_refuse(struct batch_reader *reader, struct message_refuse *refuse)
+{
+	refuse->code = batch_reader_u32(reader, "code");
+	refuse->reason = batch_reader_text(reader, "reason");
+}
+
+static void read_strings(struct batch_decoder *decoder, struct batch_reader *reader,
+			 struct message_strings *strings)
+{
+	struct message_text *texts;
+	struct batch_reader list;
+	uint32_t *owners = NULL;
+
+	strings->seq = batch_reader_seq(reader);
+	strings->base = batch_reader_u32(reader, "base");
+	list = batch_reader_array(reader, "strings");
+	strings->count = list.nr_left;
+	batch_reader_check_base(reader, "base", strings->base, strings->count);
+	texts = batch_rooms_get(&decoder->rooms, reader->fault, 0, strings->count, sizeof(*texts));
+	for (uint32_t i = 0; texts && i < strings->count; i++)
+		texts[i] = batch_reader_text(&list, "a string");
+	strings->strings = texts;
+	if (reader->nr_left) {
+		owners = batch_rooms_get(&decoder->rooms, reader->fault, 1, strings->count,
+					 sizeof(*owners));
+		batch_reader_column(reader, "owners",
+				    &(struct column_target){owners, sizeof(*owners), 4,
+							    strings->count, UINT32_MAX});
+	}
+	strings->owners = owners;
+}
+
+static void read_device(struct batch_reader *parent, struct message_device *device)
+{
+	struct batch_reader reader = batch_reader_array(parent, "a device");
+
+	device->device_id = batch_reader_u32(&reader, "device_id");
+	device->index = batch_reader_rank(&reader, "device index");
+	batch_reader_bytes(&reader, "device uuid", device->uuid, sizeof(device->uuid));
+	device->name = batch_reader_id(&reader, "device name");
+	device->pci = batch_reader_id(&reader, "device pci");
+	batch_reader_column(&reader, "device limits",
+			    &(struct column_target){&device->limits, sizeof(uint32_t), 4,
+						    DEVICE_LIMITS, UINT32_MAX});
+}
+
+static void read_process_lists(struct batch_decoder *decoder, struct batch_reader *reader,
+			       struct message_process *process)
+{
+	struct batch_reader list = batch_reader_array(reader, "devices");
+	struct message_device *devices;
+	uint32_t *notices;
+
+	process->nr_devices = list.nr_left;
+	devices = batch_rooms_get(&decoder->rooms, reader->fault, 0, process->nr_devices,
+				  sizeof(*devices));
+	for (uint32_t i = 0; devices && i < process->nr_devices; i++)
+		read_device(&list, &devices[i]);
+	process->devices = devices;
+	list = batch_reader_array(reader, "notices");
+	process->nr_notices = list.nr_left;
+	notices = batch_rooms_get(&decoder->rooms, reader->fault, 1, process->nr_notices,
+				  sizeof(*notices));
+	for (uint32_t i = 0; notices && i < process->nr_notices; i++)
+		notices[i] = batch_reader_id(&list, "a notice");
+	process->notices = notices;
+}
+
+static void read_process(struct batch_decoder *decoder, struct batch_reader *reader,
+			 struct message_process *process)
+{
+	process->seq = batch_reader_seq(reader);
+	process->process_id = batch_reader_process_id(reader);
+	process->pid = batch_reader_u32(reader, "pid");
+	process->start_ticks = batch_reader_u64(reader, "start_ticks");
+	process->pid_namespace = batch_reader_u64(reader, "pid_namespace");
+	batch_reader_bytes(reader, "instance", process->instance, sizeof(process->instance));
+	process->state = (uint32_t)batch_reader_uint(reader, "state", 0, PROCESS_UNCLEAN);
+	process->rank = batch_reader_rank(reader, "rank");
+	process->local_rank = batch_reader_rank(reader, "local_rank");
+	process->world_size = batch_reader_rank(reader, "world_size");
+	process->job = batch_reader_id(reader, "job");
+	process->command = batch_reader_id(reader, "command");
+	read_process_lists(decoder, reader, process);
+}
+
+static void read_ledger(struct batch_decoder *decoder, struct batch_reader *reader,
+			struct message_ledger *ledger)
+{
+	struct ledger_entry *entries;
+	struct batch_reader columns;
+	uint32_t count;
+
+	ledger->seq = batch_reader_seq(reader);
+	ledger->process_id = batch_reader_id(reader, "process_id");
+	count = ledger->nr_entries = batch_reader_limited(reader, "nr_entries", WIRE_ITEMS_MAX);
+	columns = batch_reader_array(reader, "ledger columns");
+	entries = batch_rooms_get(&decoder->rooms, reader->fault, 0, count, sizeof(*entries));
+	ledger->entries = entries;
+	batch_reader_rows(&columns, list_fields_ledger, LIST_FIELDS_LEDGER, entries,
+			  sizeof(*entries), count);
+}
+
+/* The columns of rows that are structs of row_bytes each. */
+static void *read_rows(struct batch_decoder *decoder, struct batch_reader *parent,
+		       const struct event_field *fields, uint32_t nr_fields, size_t row_bytes,
+		       uint32_t room, uint32_t *count)
+{
+	*count = batch_reader_limited(parent, "number of rows", WIRE_ITEMS_MAX);
+	struct batch_reader reader = batch_reader_array(parent, "columns of rows");
+	void *rows = batch_rooms_get(&decoder->rooms, parent->fault, room, *count, row_bytes);
+
+	batch_reader_rows(&reader, fields, nr_fields, rows, row_bytes, *count);
+	return rows;
+}
+
+static void read_statistics(struct batch_decoder *decoder, struct batch_reader *reader,
+			    struct message_statistics *statistics)
+{
+	statistics->seq = batch_reader_seq(reader);
+	statistics->process_id = batch_reader_process_id(reader);
+	statistics->calls =
+		read_rows(decoder, reader, statistics_fields_call, STATISTICS_FIELDS_CALL,
+			  sizeof(*statistics->calls), 0, &statistics->nr_calls);
+	for (uint32_t i = 0; !decoder->fault.err && i < statistics->nr_calls; i++)
+		if (statistics->calls[i].domain == 0)
+			batch_fault_set(&decoder->fault, -EBADMSG, "call %u has no domain", i);
+	statistics->configs =
+		read_rows(decoder, reader, statistics_fields_config, STATISTICS_FIELDS_CONFIG,
+			  sizeof(*statistics->configs), 1, &statistics->nr_configs);
+}
+
+static void read_streams(struct batch_decoder *decoder, struct batch_reader *reader,
+			 struct message_streams *message)
+{
+	message->seq = batch_reader_seq(reader);
+	message->process_id = batch_reader_process_id(reader);
+	message->streams = read_rows(decoder, reader, list_fields_stream, LIST_FIELDS_STREAM,
+				     sizeof(*message->streams), 0, &message->nr_streams);
+	message->contexts = read_rows(decoder, reader, list_fields_context, LIST_FIELDS_CONTEXT,
+				      sizeof(*message->contexts), 1, &message->nr_contexts);
+}
+
+static void read_samples(struct batch_decoder *decoder, struct batch_reader *reader,
+			 struct message_samples *message)
+{
+	struct host_sample *samples;
+	struct batch_reader columns;
+	uint32_t count;
+
+	message->seq = batch_reader_seq(reader);
+	message->process_id = batch_reader_process_id(reader);
+	count = message->nr_samples = batch_reader_limited(reader, "nr_samples", WIRE_EVENTS_MAX);
+	columns = batch_reader_array(reader, "sample columns");
+	samples = batch_rooms_get(&decoder->rooms, reader->fault, 0, count, sizeof(*samples));
+	message->samples = samples;
+	if (samples)
+		memset(samples, 0, count * sizeof(*samples)); /* what does not travel is 0 */
+	batch_reader_rows(&columns, event_fields_sample, EVENT_FIELDS_SAMPLE, samples,
+			  sizeof(*samples), count);
+	message->realtime_offset_ns =
+		batch_reader_int(reader, "realtime_offset_ns", INT64_MIN, INT64_MAX);
+	for (uint32_t i = 0; i < count && !reader->fault->err; i++)
+		if (samples[i].duration_ns == 0)
+			batch_fault_set(reader->fault, -EBADMSG, "sample duration_ns is 0");
+}
+
+static void read_ack(struct batch_reader *reader, struct message_ack *ack)
+{
+	ack->seq = batch_reader_u64(reader, "seq");
+	ack->window_frames = batch_reader_u32(reader, "window_frames");
+	ack->window_bytes = batch_reader_u64(reader, "window_bytes");
+}
+
+static void read_clock(struct batch_reader *reader, struct message_clock *clock)
+{
+	clock->kind = (uint32_t)batch_reader_uint(reader, "kind", 0, CLOCK_KINDS - 1);
+	clock->t1_ns = batch_reader_u64(reader, "t1_ns");
+	clock->t2_ns = batch_reader_u64(reader, "t2_ns");
+	clock->t3_ns = batch_reader_u64(reader, "t3_ns");
+	clock->realtime_offset_ns =
+		batch_reader_int(reader, "realtime_offset_ns", INT64_MIN, INT64_MAX);
+	clock->offset_ns = batch_reader_int(reader, "offset_ns", INT64_MIN, INT64_MAX);
+	clock->bound_ns = batch_reader_u64(reader, "bound_ns");
+	clock->round_trip_ns = batch_reader_u64(reader, "round_trip_ns");
+}
+
+/* --- whole messages --- */
+
+/* NULL: a type that this version does not read. */
+static const char *message_name(uint64_t type)
+{
+	static const char *const names[] = {
+		[MESSAGE_HELLO] = "HELLO",
+		[MESSAGE_WELCOME] = "WELCOME",
+		[MESSAGE_REFUSE] = "REFUSE",
+		[MESSAGE_STRINGS] = "STRINGS",
+		[MESSAGE_STACKS] = "STACKS",
+		[MESSAGE_EVENTS] = "EVENTS",
+		[MESSAGE_LEDGER] = "LEDGER",
+		[MESSAGE_ACK] = "ACK",
+		[MESSAGE_PROCESS] = "PROCESS",
+		[MESSAGE_PING] = "PING",
+		[MESSAGE_PONG] = "PONG",
+		[MESSAGE_BYE] = "BYE",
+		[MESSAGE_STATISTICS] = "STATISTICS",
+		[MESSAGE_STREAM] = "STREAM",
+		[MESSAGE_SAMPLES] = "SAMPLES",
+		[MESSAGE_COLLECTIVES] = "COLLECTIVES",
+		[MESSAGE_PLACEMENT] = "PLACEMENT",
+		[MESSAGE_CLOCK] = "CLOCK",
+		[MESSAGE_CONTROL] = "CONTROL",
+	};
+
+	return type < sizeof(names) / sizeof(names[0]) ? names[type] : NULL;
+}
+
+static void read_body(struct batch_decoder *decoder, struct batch_reader *reader,
+		      struct message *message)
+{
+	switch (message->type) {
+	case MESSAGE_HELLO:
+		read_hello(reader, &message->hello);
+		break;
+	case MESSAGE_WELCOME:
+		read_welcome(reader, &message->welcome);
+		break;
+	case MESSAGE_REFUSE:
+		read_refuse(reader, &message->refuse);
+		break;
+	case MESSAGE_STRINGS:
+		read_strings(decoder, reader, &message->strings);
+		break;
+	case MESSAGE_STACKS:
+		batch_decode_stacks(&decoder->rooms, reader, &message->stacks);
+		break;
+	case MESSAGE_EVENTS:
+		batch_decode_events(&decoder->rooms, reader, &message->events);
+		break;
+	case MESSAGE_LEDGER:
+		read_ledger(decoder, reader, &message->ledger);
+		break;
+	case MESSAGE_ACK:
+		read_ack(reader, &message->ack);
+		break;
+	case MESSAGE_PROCESS:
+		read_process(decoder, reader, &message->process);
+		break;
+	case MESSAGE_PING:
+	case MESSAGE_PONG:
+		message->ping.token = batch_reader_u64(reader, "token");
+		break;
+	case MESSAGE_BYE:
+		message->bye.seq = batch_reader_seq(reader);
+		break;
+	case MESSAGE_STATISTICS:
+		read_statistics(decoder, reader, &message->statistics);
+		break;
+	case MESSAGE_STREAM:
+		read_streams(decoder, reader, &message->streams);
+		break;
+	case MESSAGE_SAMPLES:
+		read_samples(decoder, reader, &message->samples);
+		break;
+	case MESSAGE_COLLECTIVES:
+		batch_decode_collectives(&decoder->rooms, reader, &message->collectives);
+		break;
+	case MESSAGE_PLACEMENT:
+		batch_decode_placement(&decoder->rooms, reader, &message->placement);
+		break;
+	case MESSAGE_CLOCK:
+		read_clock(reader, &message->clock);
+		break;
+	case MESSAGE_CONTROL:
+		batch_decode_control(&decoder->rooms, reader, &message->control);
+		break;
+	case MESSAGE_FOLD:
+		break;
+	}
+}
+
+static void read_message(struct batch_decoder *decoder, struct batch_reader *reader,
+			 struct message *message)
+{
+	uint64_t type = batch_reader_uint(reader, "type", 0, WIRE_TYPE_MAX);
+	uint64_t version;
+
+	if (decoder->fault.err)
+		return;
+	message->type = (enum message_type)type;
+	if (!message_name(type)) {
+		batch_fault_set(&decoder->fault, -EPROTONOSUPPORT, "type %u is not known",
+				(unsigned int)type);
+		return;
+	}
+	decoder->fault.message_name = message_name(type);
+	version = batch_reader_u64(reader, "version");
+	if (version != message_version(message->type))
+		batch_fault_set(&decoder->fault, -EPROTONOSUPPORT, "version %llu is not known",
+				(unsigned long long)version);
+	read_body(decoder, reader, message);
+}
+
+/* msgpack-c only borrows strings and bins from the frame, and its tree of objects is freed here:
+ * the message refers to the frame and to the rooms. */
+static void decode_checked(struct batch_decoder *decoder, const uint8_t *frame, size_t size,
+			   struct message *message)
+{
+	msgpack_unpacked unpacked;
+	msgpack_unpack_return result;
+	size_t offset = 0;
+
+	msgpack_unpacked_init(&unpacked);
+	result = msgpack_unpack_next(&unpacked, (const char *)frame, size, &offset);
+	if (result == MSGPACK_UNPACK_NOMEM_ERROR)
+		batch_fault_set(&decoder->fault, -ENOMEM, "out of memory");
+	else if (result != MSGPACK_UNPACK_SUCCESS || unpacked.data.type != MSGPACK_OBJECT_ARRAY)
+		batch_fault_set(&decoder->fault, -EBADMSG, "not MessagePack");
+	else
+		read_message(decoder,
+			     &(struct batch_reader){&decoder->fault, unpacked.data.via.array.ptr,
+						    unpacked.data.via.array.size},
+			     message);
+	msgpack_unpacked_destroy(&unpacked);
+}
+
+int batch_decode(struct batch_decoder *decoder, const uint8_t *frame, size_t size,
+		 struct message *message)
+{
+	enum message_type type;
+	size_t at;
+	int err;
+
+	memset(message, 0, sizeof(*message));
+	decoder->fault.err = 0;
+	decoder->fault.text[0] = '\0';
+	decoder->fault.message_name = "frame";
+	err = frame_check(frame, size, &at);
+	if (err)
+		batch_fault_set(&decoder->fault, err,
+				err == -EMSGSIZE ? "over a limit at byte %zu"
+						 : "malformed at byte %zu",
+				at);
+	else
+		decode_checked(decoder, frame, size, message);
+	if (decoder->fault.err) {
+		type = message->type;
+		memset(message, 0, sizeof(*message));
+		message->type = type;
+	}
+	return decoder->fault.err;
+}

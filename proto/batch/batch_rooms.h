@@ -1,0 +1,28 @@
+/* A decoder's memory for the structs of a message: kept from frame to frame, as large as the largest. For batch_decode
+ * alone. One thread. */
+#ifndef BATCH_ROOMS_H
+#define BATCH_ROOMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "batch_reader.h"
+
+#define BATCH_ROOMS 5u /* a message has at most this many lists of structs */
+
+/* Embedded; zeroed memory is empty. */
+struct batch_rooms {
+	struct {
+		void *memory; /* owns */
+		size_t size;
+	} rooms[BATCH_ROOMS];
+};
+
+void batch_rooms_fini(struct batch_rooms *rooms);
+
+/* Room number index, for count structs of size_bytes each, whose contents are undefined; borrowed until it is asked for
+ * again. NULL: none were asked for, or there was a fault before, or there is one now: -ENOMEM. */
+void *batch_rooms_get(struct batch_rooms *rooms, struct batch_fault *fault, uint32_t index,
+		      uint32_t count, size_t size_bytes);
+
+#endif

@@ -1,0 +1,14 @@
+/* Which fields of a row travel, in which order: the columns of a STATISTICS message (wire.md), and of the store.
+ * Encoder and decoder read the same tables, so they can't disagree. Plain data. */
+#ifndef STATISTICS_FIELDS_H
+#define STATISTICS_FIELDS_H
+
+#include "event_fields.h"
+
+#define STATISTICS_FIELDS_CALL   9u
+#define STATISTICS_FIELDS_CONFIG 16u
+
+extern const struct event_field statistics_fields_call[STATISTICS_FIELDS_CALL];
+extern const struct event_field statistics_fields_config[STATISTICS_FIELDS_CONFIG];
+
+#endif

@@ -1,0 +1,189 @@
+#include "statistics_table.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/hash_index.h"
+
+#define FIRST_ROOM 8u /* most processes have few rows, and their tables stay */
+
+struct rows {
+	size_t row_bytes, key_bytes; /* the key comes first in a row */
+	uint32_t max;
+	uint32_t count, room, nr_changed;
+	uint8_t *rows;
+	bool *changed;
+	struct hash_index index; /* index + 1 */
+};
+
+struct statistics_table {
+	struct rows calls, configs;
+};
+
+struct statistics_table *statistics_table_create(void)
+{
+	struct statistics_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->calls = (struct rows){.row_bytes = sizeof(struct message_api_call),
+				     .key_bytes = offsetof(struct message_api_call, name),
+				     .max = STATISTICS_TABLE_CALLS};
+	table->configs = (struct rows){.row_bytes = sizeof(struct message_kernel_config),
+				       .key_bytes = sizeof(struct kernel_config),
+				       .max = STATISTICS_TABLE_CONFIGS};
+	return table;
+}
+
+static void rows_fini(struct rows *rows)
+{
+	free(rows->rows);
+	free(rows->changed);
+	hash_index_fini(&rows->index);
+}
+
+void statistics_table_destroy(struct statistics_table *table)
+{
+	if (!table)
+		return;
+	rows_fini(&table->calls);
+	rows_fini(&table->configs);
+	free(table);
+}
+
+static void *row_at(const struct rows *rows, uint32_t index)
+{
+	return rows->rows + (size_t)index * rows->row_bytes;
+}
+
+static bool has_key(const void *context, uint32_t id, const void *key)
+{
+	const struct rows *rows = context;
+
+	return memcmp(row_at(rows, id - 1), key, rows->key_bytes) == 0;
+}
+
+/* The row's index + 1; 0: none. */
+static uint32_t find(const struct rows *rows, const void *key)
+{
+	return hash_index_find(&rows->index, hash_index_hash(key, rows->key_bytes), has_key, rows,
+			       key);
+}
+
+static int grow(struct rows *rows)
+{
+	uint32_t room = rows->room ? 2 * rows->room : FIRST_ROOM;
+	uint8_t *bigger = realloc(rows->rows, room * rows->row_bytes);
+	bool *changed = bigger ? realloc(rows->changed, room * sizeof(*changed)) : NULL;
+
+	if (bigger)
+		rows->rows = bigger;
+	if (!changed)
+		return -ENOMEM;
+	rows->changed = changed;
+	rows->room = room;
+	return 0;
+}
+
+static int append(struct rows *rows, const void *row)
+{
+	if (rows->count == rows->max)
+		return -ENOSPC;
+	if (rows->count == rows->room && grow(rows) < 0)
+		return -ENOMEM;
+	if (hash_index_insert(&rows->index, hash_index_hash(row, rows->key_bytes), rows->count + 1))
+		return -ENOMEM;
+	rows->changed[rows->count++] = false;
+	return 0;
+}
+
+static int put(struct rows *rows, const void *row)
+{
+	uint32_t id = find(rows, row);
+	int error = id ? 0 : append(rows, row);
+
+	if (error || (id && memcmp(row_at(rows, id - 1), row, rows->row_bytes) == 0))
+		return error;
+	uint32_t index = id ? id - 1 : rows->count - 1;
+	memcpy(row_at(rows, index), row, rows->row_bytes);
+	rows->nr_changed += !rows->changed[index];
+	rows->changed[index] = true;
+	return 0;
+}
+
+static const void *find_row(const struct rows *rows, const void *key)
+{
+	uint32_t id = find(rows, key);
+
+	return id ? row_at(rows, id - 1) : NULL;
+}
+
+int statistics_table_put_call(struct statistics_table *table, const struct message_api_call *call)
+{
+	return put(&table->calls, call);
+}
+
+int statistics_table_put_config(struct statistics_table *table,
+				const struct message_kernel_config *config)
+{
+	return put(&table->configs, config);
+}
+
+const struct message_api_call *statistics_table_find_call(const struct statistics_table *table,
+							  const struct message_api_call *key)
+{
+	return find_row(&table->calls, key);
+}
+
+const struct message_kernel_config *
+statistics_table_find_config(const struct statistics_table *table,
+			     const struct message_kernel_config *key)
+{
+	return find_row(&table->configs, key);
+}
+
+const struct message_api_call *statistics_table_calls(const struct statistics_table *table,
+						      uint32_t *count)
+{
+	*count = table ? table->calls.count : 0;
+	return table ? (const void *)table->calls.rows : NULL;
+}
+
+const struct message_kernel_config *statistics_table_configs(const struct statistics_table *table,
+							     uint32_t *count)
+{
+	*count = table ? table->configs.count : 0;
+	return table ? (const void *)table->configs.rows : NULL;
+}
+
+bool statistics_table_call_changed(const struct statistics_table *table, uint32_t index)
+{
+	return table->calls.changed[index];
+}
+
+bool statistics_table_config_changed(const struct statistics_table *table, uint32_t index)
+{
+	return table->configs.changed[index];
+}
+
+bool statistics_table_changed(const struct statistics_table *table)
+{
+	return table && (table->calls.nr_changed || table->configs.nr_changed);
+}
+
+static void rows_saved(struct rows *rows)
+{
+	if (rows->nr_changed)
+		memset(rows->changed, 0, rows->count * sizeof(*rows->changed));
+	rows->nr_changed = 0;
+}
+
+void statistics_table_saved(struct statistics_table *table)
+{
+	if (!table)
+		return;
+	rows_saved(&table->calls);
+	rows_saved(&table->configs);
+}

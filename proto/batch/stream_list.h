@@ -1,0 +1,30 @@
+/* What is known of the streams of one process. Names are string ids of whoever keeps the list. Used by
+ * one thread. */
+#ifndef STREAM_LIST_H
+#define STREAM_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proto/definition.h"
+#include "message.h"
+
+#define STREAM_LIST_MAX 65536u /* streams of one process that are described */
+
+/* Zeroed: empty. */
+struct stream_list {
+	struct message_stream *streams; /* owns; by context id, then stream id */
+	uint32_t nr_streams, room;
+	bool changed; /* for the keeper to clear */
+};
+
+void stream_list_fini(struct stream_list *list);
+
+/* A word on a stream, in place of an earlier one. 0; -ENOSPC: STREAM_LIST_MAX; -ENOMEM. */
+int stream_list_put(struct stream_list *list, const struct message_stream *stream);
+
+/* NULL: nothing is known. Borrowed until the next put. */
+const struct message_stream *stream_list_find(const struct stream_list *list, uint32_t context_id,
+					      uint32_t stream_id);
+
+#endif

@@ -1,0 +1,84 @@
+#include "record_ring_reader.h"
+
+/* Launches are counted by their lanes alone: the launch path touches no shared counter. false: they make no sense. */
+static bool ledger_of_lanes(const struct record_ring *ring, uint64_t *launches, uint64_t *full)
+{
+	*launches = *full = 0;
+	for (uint32_t i = 0, nr = ring_lanes_claimed(ring); i < nr; i++) {
+		struct ring_lane *control = &ring->lane_controls[i];
+		uint64_t marks = atomic_load_explicit(&control->marks, memory_order_relaxed);
+		uint64_t dropped = atomic_load_explicit(&control->dropped, memory_order_relaxed);
+		uint64_t produced = atomic_load_explicit(&control->produced, memory_order_acquire);
+
+		/* A mark is counted just before it is produced. */
+		if (marks == produced + 1)
+			produced++;
+		if (marks > produced || produced > LEDGER_COUNT_MAX ||
+		    dropped > LEDGER_COUNT_MAX)
+			return false;
+		*launches += produced - marks + dropped;
+		*full += dropped;
+	}
+	return !record_ring_is_broken(ring);
+}
+
+/* Records that a dead agent had given back to a full lane, and that reached no aggregator. */
+static uint64_t gone(const struct record_ring *ring, enum ledger_reason reason)
+{
+	switch (reason) {
+	case LEDGER_LAUNCH_RING_FULL:
+		return atomic_load_explicit(&ring->header->gone[RING_GONE_LAUNCHES],
+					    memory_order_relaxed);
+	case LEDGER_RECORD_RING_FULL:
+		return atomic_load_explicit(&ring->header->gone[RING_GONE_RECORDS],
+					    memory_order_relaxed);
+	case LEDGER_COLLECTIVE_LOST:
+		return atomic_load_explicit(&ring->header->gone[RING_GONE_COLLECTIVES],
+					    memory_order_relaxed);
+	default:
+		return 0;
+	}
+}
+
+int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max)
+{
+	struct {
+		uint64_t count, ns;
+	} counters[RING_REASONS];
+	uint64_t counted = atomic_load_explicit(&ring->header->counted, memory_order_relaxed);
+	uint64_t launches, full;
+	uint32_t nr = 0;
+
+	static_assert(sizeof(counters[0]) == sizeof(struct ring_counter), "a copy");
+	if (!ledger_of_lanes(ring, &launches, &full))
+		return -EPROTO;
+	for (uint32_t row = 0; row < RING_DEVICES; row++) {
+		if (row < RECORD_DEVICES_MAX && !(counted & 1ull << row))
+			continue; /* a hole */
+		if (record_ring_copy(ring, ring->layout.counters + row * sizeof(counters), counters,
+				     sizeof(counters)))
+			return -EPROTO;
+		for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
+			struct ledger_entry entry = {
+				.device_id = row == RECORD_DEVICES_MAX ? LEDGER_DEVICE_NONE : row,
+				.reason = reason,
+				.count = counters[reason].count,
+				.ns = counters[reason].ns,
+			};
+
+			if (entry.count > LEDGER_COUNT_MAX || entry.ns > LEDGER_NS_MAX)
+				return -EPROTO; /* before it is added to */
+			if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCHES)
+				entry.count += launches;
+			else if (row == RECORD_DEVICES_MAX && reason == LEDGER_LAUNCH_RING_FULL)
+				entry.count += full;
+			if (row == RECORD_DEVICES_MAX)
+				entry.count = ledger_add_saturating(entry.count, gone(ring, reason));
+			if (entry.count > LEDGER_COUNT_MAX)
+				return -EPROTO;
+			if ((entry.count || entry.ns) && nr < max)
+				out[nr++] = entry;
+		}
+	}
+	return (int)nr;
+}

@@ -1,0 +1,52 @@
+/* The guest's side of a record ring, shared by record_ring_writer.c and record_ring_trim.c and included nowhere
+ * else. */
+#ifndef RECORD_RING_WRITER_H
+#define RECORD_RING_WRITER_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "record_ring_layout.h"
+
+#define TRIM_NONE     UINT64_MAX
+#define STRETCHES     32u /* a lane */
+#define STRETCH_LEAST 64u /* records */
+
+/* What record_ring_trim() knows of a lane: how much had been produced the last time, and when memory was last taken. */
+struct lane_rest {
+	uint64_t seen, trimmed;
+};
+
+/* A lane's producer writes one stretch after the other, so that a push reads one shared line less. What lies beyond its
+ * stretch is nobody's: record_ring_trim() may take the memory away there. */
+struct launch_lane {
+	_Alignas(RING_LINE) struct ring_lane *control;
+	struct launch_record *records;
+	_Atomic uint64_t limit; /* the producer's: where its stretch ends */
+	/* where the next stretch must end; TRIM_NONE: memory is being taken from nowhere */
+	_Atomic uint64_t trim;
+	struct lane_rest rest;
+};
+
+struct record_ring {
+	uint8_t *base;
+	uint64_t size;
+	size_t own_size; /* of this struct's mapping */
+	uint64_t launch_mask, activity_mask, definition_mask;
+	uint32_t stacks, stack_words, codes, code_words, nr_lanes, log_bytes;
+	struct ring_header *header;
+	struct ring_counter *counters;
+	struct ring_lane *lane_controls;
+	_Atomic uint64_t *stack_index;
+	uint64_t *stack_arena;
+	_Atomic uint64_t *code_index;
+	uint64_t *code_arena;
+	uint8_t *definitions, *log;
+	struct gpu_record *activity;
+	struct lane_rest activity_rest;
+	struct ring_collective *collectives;
+	uint64_t nr_collectives; /* places */
+	struct launch_lane lanes[];
+};
+
+#endif

@@ -1,0 +1,79 @@
+#include "ring_guard.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+
+/* Held for a few instructions, none of which can fault, so that the handler may wait for it. */
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+static struct ring_guard *guards;
+static struct sigaction before; /* the first guard */
+
+static void lock(void)
+{
+	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+		;
+}
+
+static void unlock(void)
+{
+	atomic_flag_clear_explicit(&busy, memory_order_release);
+}
+
+/* All of it at once: a ring of which a part is gone is none. */
+static bool replace(const uint8_t *address)
+{
+	bool replaced = false;
+
+	lock();
+	for (struct ring_guard *guard = guards; guard; guard = guard->next) {
+		if (address < guard->base || address >= guard->base + guard->size)
+			continue;
+		replaced = mmap(guard->base, guard->size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+		atomic_store_explicit(&guard->faulted, true, memory_order_relaxed);
+		break;
+	}
+	unlock();
+	return replaced;
+}
+
+/* A signal that somebody sends comes at any moment, the lock held or not: only the kernel's is looked at. */
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+	(void)context;
+	if (info->si_code > 0 && replace(info->si_addr))
+		return;
+	/* Comes again, to whoever had it before. One that was sent is sent again. */
+	sigaction(signal, &before, NULL);
+	if (info->si_code <= 0)
+		raise(signal);
+}
+
+void ring_guard_add(struct ring_guard *guard, uint8_t *base, size_t size)
+{
+	struct sigaction action = {.sa_flags = SA_SIGINFO};
+
+	*guard = (struct ring_guard){.base = base, .size = size};
+	action.sa_sigaction = on_fault;
+	sigemptyset(&action.sa_mask);
+	lock();
+	if (!guards)
+		sigaction(SIGBUS, &action, &before);
+	guard->next = guards;
+	guards = guard;
+	unlock();
+}
+
+void ring_guard_remove(struct ring_guard *guard)
+{
+	lock();
+	for (struct ring_guard **at = &guards; *at; at = &(*at)->next) {
+		if (*at != guard)
+			continue;
+		*at = guard->next;
+		if (!guards)
+			sigaction(SIGBUS, &before, NULL);
+		break;
+	}
+	unlock();
+}

@@ -1,0 +1,584 @@
+#include "report_build.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/core/fold_table.h"
+#include "aggregator/core/memory_account.h"
+#include "proto/hash_index.h"
+#include "proto/ledger.h"
+#include "proto/memory_kind.h"
+#include "report_completeness.h"
+#include "report_names.h"
+#include "report_notices.h"
+#include "report_paths.h"
+#include "report_samples.h"
+#include "aggregator/profile/roster.h"
+
+#define STREAM_TEXT_SIZE 512u
+
+/* The tree that others see, and what it points to. */
+struct report {
+	struct report_tree tree; /* first, so that destroy finds the rest */
+	struct report_names *names;
+	const char **strings;
+	struct report_node *nodes;
+	struct report_leaf *leaves;
+	struct report_process *processes;
+	struct report_loss *losses;
+	struct report_notice *notices;
+	struct report_memory_row *memory;
+	char *title, *verdict;
+};
+
+/* What is needed only while building. */
+struct builder {
+	struct report *report;
+	const struct profile *profile;
+	const struct collection *collection; /* the profile's */
+	struct report_paths *paths;          /* owns */
+	struct hash_index leaf_index;        /* leaf + 1 */
+	enum report_memory memory;
+	uint64_t unmatched;
+};
+
+static enum report_plane plane_of(const struct fold_key *key)
+{
+	return report_plane_of(key->kind);
+}
+
+void report_tree_destroy(struct report_tree *tree)
+{
+	struct report *report = (struct report *)tree;
+
+	if (!report)
+		return;
+	report_names_destroy(report->names);
+	free(report->strings);
+	free(report->nodes);
+	free(report->leaves);
+	free(report->processes);
+	free(report->losses);
+	free(report->notices);
+	free(report->memory);
+	free(report->title);
+	free(report->verdict);
+	free(report);
+}
+
+/* --- leaves
+ * --------------------------------------------------------------------------------------------------
+ */
+
+static bool leaf_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct report *report = context;
+
+	return memcmp(&report->leaves[id - 1], key, offsetof(struct report_leaf, count)) == 0;
+}
+
+/* Rows whose stacks or names turn out to be called the same become one leaf. leaves has room for
+ * all rows. */
+static int add_leaf(struct builder *builder, const struct report_leaf *leaf,
+		    const struct fold_row *row)
+{
+	struct report *report = builder->report;
+	uint32_t hash = hash_index_hash(leaf, offsetof(struct report_leaf, count));
+	uint32_t id = hash_index_find(&builder->leaf_index, hash, leaf_equals, report, leaf);
+
+	if (!id) {
+		id = report->tree.nr_leaves + 1;
+		if (hash_index_insert(&builder->leaf_index, hash, id))
+			return -ENOMEM;
+		report->leaves[report->tree.nr_leaves++] = *leaf;
+	}
+	report->leaves[id - 1].count += row->count;
+	report->leaves[id - 1].ns += row->ns;
+	report->leaves[id - 1].bytes += row->bytes;
+	return 0;
+}
+
+static int32_t gpu_of(const struct roster *roster, const struct roster_process *process,
+		      const struct fold_key *key)
+{
+	const struct roster_device *device =
+		roster_device(roster, key->kind == REPORT_KIND_IDLE
+					      ? key->device_id
+					      : roster_process_device(process, key->device_id));
+
+	return device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
+}
+
+/* "green context2 (16 SMs)"; 0 where there is nothing but the id. */
+static int name_context(struct builder *builder, const struct roster_process *process,
+			const struct fold_key *key, uint32_t *text)
+{
+	const struct message_context *context =
+		context_list_find(&process->contexts, key->context_id);
+	char whole[STREAM_TEXT_SIZE], share[32] = "";
+
+	*text = 0;
+	if (!context || !(context->flags & DEFINITION_CONTEXT_GREEN))
+		return 0;
+	if (context->nr_multiprocessors)
+		snprintf(share, sizeof(share), " (%" PRIu32 " SMs)", context->nr_multiprocessors);
+	snprintf(whole, sizeof(whole), "green context%" PRIu32 "%s", key->context_id, share);
+	return report_names_text(builder->report->names, whole, text);
+}
+
+/* "stream13 \"prefetch\" (priority -1)"; 0 where there is nothing but the id. */
+static int name_stream(struct builder *builder, const struct roster_process *process,
+		       const struct fold_key *key, uint32_t *text)
+{
+	struct message_stream stream = {0};
+	char whole[STREAM_TEXT_SIZE], priority[32] = "";
+	uint32_t size = 0;
+	const char *name = "";
+
+	*text = 0;
+	if (roster_process_stream(process, key->context_id, key->stream_id, &stream))
+		name = catalog_string(builder->collection->catalog, stream.name, &size);
+	if ((stream.flags & DEFINITION_STREAM_PRIORITY) && stream.priority != 0)
+		snprintf(priority, sizeof(priority), " (priority %" PRId32 ")", stream.priority);
+	if (size == 0 && !*priority)
+		return 0;
+	if (size > STREAM_TEXT_SIZE / 2)
+		size = STREAM_TEXT_SIZE / 2;
+	snprintf(whole, sizeof(whole),
+		 size ? "stream%" PRIu32 " \"%.*s\"%s" : "stream%" PRIu32 "%.*s%s", key->stream_id,
+		 (int)size, name, priority);
+	return report_names_text(builder->report->names, whole, text);
+}
+
+static void add_to_plane(struct builder *builder, const struct fold_row *row)
+{
+	struct report_plane_total *total = &builder->report->tree.plane_totals[plane_of(&row->key)];
+
+	total->count += row->count;
+	total->ns += row->ns;
+	total->bytes += row->bytes;
+}
+
+static void add_to_sums(struct builder *builder, const struct fold_row *row)
+{
+	struct report_tree *tree = &builder->report->tree;
+
+	add_to_plane(builder, row);
+	/* Much overhead is of calls that are not followed. */
+	if (!row->key.matched && row->key.kind != RECORD_GPU_OVERHEAD)
+		builder->unmatched += row->count;
+	if (plane_of(&row->key) != REPORT_PLANE_GPU)
+		return;
+	if (row->key.kind == RECORD_GPU_KERNEL) {
+		tree->kernels += row->count;
+		tree->kernel_ns += row->ns;
+	} else if (row->key.kind == RECORD_GPU_GRAPH) {
+		tree->graphs += row->count;
+		tree->graph_ns += row->ns;
+	} else {
+		tree->copies += row->count;
+		tree->copy_ns += row->ns;
+	}
+	if (row->key.matched)
+		tree->matched += row->count;
+}
+
+static bool is_memory(const struct fold_key *key)
+{
+	return key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE;
+}
+
+/* Whether the profile holds what the row names. */
+static bool is_held(const struct builder *builder, const struct fold_key *key)
+{
+	struct catalog_size size = catalog_size(builder->collection->catalog);
+
+	return roster_process(builder->collection->roster, key->process_id) &&
+	       key->stack_id <= size.nodes && key->capture_stack_id <= size.nodes &&
+	       key->name_id <= size.strings && key->kind < REPORT_KINDS;
+}
+
+static int add_row_leaf(struct builder *builder, const struct fold_row *row)
+{
+	const struct fold_key *key = &row->key;
+	const struct roster *roster = builder->collection->roster;
+	const struct roster_process *process = roster_process(roster, key->process_id);
+	struct report_leaf leaf;
+
+	memset(&leaf, 0, sizeof(leaf));
+	leaf.host = builder->report->processes[key->process_id - 1].host;
+	leaf.process = key->process_id - 1;
+	leaf.rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
+	leaf.gpu = gpu_of(roster, process, key);
+	leaf.context_id = key->context_id;
+	leaf.stream_id = key->stream_id;
+	leaf.tid = key->tid;
+	leaf.kind = key->kind;
+	if (is_memory(key) && memory_kind_space(key->copy_kind) == MEMORY_SPACE_HOST)
+		leaf.gpu = REPORT_GPU_NONE;
+	int error = report_paths_find(builder->paths, key, &leaf.node);
+	if (!error && key->kind < REPORT_KIND_HOST)
+		error = name_stream(builder, process, key, &leaf.stream);
+	if (!error && key->kind < REPORT_KIND_HOST)
+		error = name_context(builder, process, key, &leaf.context);
+	if (!error)
+		error = report_names_leaf(builder->report->names, key, leaf.gpu, &leaf.name);
+	return error ? error : add_leaf(builder, &leaf, row);
+}
+
+/* Memory has no total of all its records: that of its plane is of the leaves, where those were asked for. */
+static int add_memory_leaf(struct builder *builder, const struct fold_row *row)
+{
+	int error = add_row_leaf(builder, row);
+
+	if (!error)
+		add_to_plane(builder, row);
+	return error;
+}
+
+/* A row of memory is a leaf where that was asked for, and never part of the sums. */
+static int add_memory_row(struct builder *builder, const struct fold_row *row)
+{
+	bool is_free = row->key.kind == RECORD_GPU_FREE;
+
+	if (!row->key.matched)
+		builder->unmatched += row->count;
+	if (builder->memory != (is_free ? REPORT_MEMORY_FREES : REPORT_MEMORY_ALLOCS))
+		return 0;
+	return add_memory_leaf(builder, row);
+}
+
+static int add_row(struct builder *builder, const struct fold_row *row)
+{
+	int error = 0;
+
+	if (!is_held(builder, &row->key) || row->key.kind >= RECORD_GPU_KINDS)
+		return -EPROTO;
+	if (is_memory(&row->key))
+		return add_memory_row(builder, row);
+	if (builder->report->tree.planes & 1u << plane_of(&row->key))
+		error = add_row_leaf(builder, row);
+	if (!error)
+		add_to_sums(builder, row);
+	return error;
+}
+
+static int take_account_row(void *context, const struct fold_row *row)
+{
+	struct builder *builder = context;
+
+	return is_held(builder, &row->key) ? add_memory_leaf(builder, row) : -EPROTO;
+}
+
+/* What host threads did, and idle time, have neither launches nor anything that is unmatched. */
+static int take_sample_row(void *context, const struct fold_row *row)
+{
+	struct builder *builder = context;
+	int error = 0;
+
+	if (!is_held(builder, &row->key))
+		return -EPROTO;
+	if (builder->report->tree.planes & 1u << plane_of(&row->key))
+		error = add_row_leaf(builder, row);
+	if (!error)
+		add_to_plane(builder, row);
+	return error;
+}
+
+static int add_rows(struct builder *builder)
+{
+	uint32_t nr_rows;
+	const struct fold_row *rows = fold_table_rows(builder->collection->totals, &nr_rows);
+	int error = 0;
+
+	builder->report->leaves =
+		calloc((size_t)nr_rows + report_memory_count(builder->collection) +
+			       report_samples_count(builder->profile) + 1,
+		       sizeof(struct report_leaf));
+	if (!builder->report->leaves)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_rows && !error; i++)
+		error = add_row(builder, &rows[i]);
+	if (!error &&
+	    (builder->memory == REPORT_MEMORY_PEAK || builder->memory == REPORT_MEMORY_LIVE))
+		error = report_memory_each(builder->collection, builder->memory, take_account_row,
+					   builder);
+	if (!error)
+		error = report_samples_each(builder->profile, take_sample_row, builder);
+	return error;
+}
+
+/* --- processes and losses
+ * ------------------------------------------------------------------------------------ */
+
+static int add_processes(struct builder *builder)
+{
+	struct report *report = builder->report;
+	const struct roster *roster = builder->collection->roster;
+	uint32_t nr_processes = roster_size(roster).processes;
+	int error = 0;
+
+	report->processes = calloc(nr_processes ? nr_processes : 1, sizeof(*report->processes));
+	if (!report->processes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_processes && !error; i++) {
+		const struct roster_process *process = roster_process(roster, i + 1);
+		const struct roster_host *host = roster_host(roster, process->identity.host);
+		struct report_process *out = &report->processes[i];
+
+		out->pid = process->identity.pid;
+		out->rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
+		out->unclean = process->state == PROCESS_UNCLEAN;
+		error = report_names_string(report->names, process->command, &out->command);
+		if (!error && host)
+			error = report_names_string(report->names, host->node, &out->host);
+	}
+	report->tree.nr_processes = nr_processes;
+	return error;
+}
+
+/* Sums over all processes and agents, one an enum ledger_reason. */
+struct ledger_sums {
+	uint64_t count[LEDGER_REASONS], ns[LEDGER_REASONS];
+};
+
+static void add(uint64_t *sum, uint64_t more)
+{
+	*sum = ledger_add_saturating(*sum, more);
+}
+
+static void add_entries(struct ledger_sums *sums, const struct ledger_entry *entries,
+			uint32_t nr_entries)
+{
+	for (uint32_t i = 0; i < nr_entries; i++) {
+		if (entries[i].reason >= LEDGER_REASONS)
+			continue;
+		add(&sums->count[entries[i].reason], entries[i].count);
+		add(&sums->ns[entries[i].reason], entries[i].ns);
+	}
+}
+
+static void add_memory(struct ledger_sums *sums, const struct memory_account *account)
+{
+	uint32_t count;
+	const struct memory_sums *memory = memory_account_sums(account, &count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		add(&sums->count[LEDGER_FREE_UNKNOWN], memory[i].unknown_frees);
+		add(&sums->count[LEDGER_MEMORY_INEXACT],
+		    memory[i].replaced + memory[i].untracked + memory[i].late);
+	}
+}
+
+static void raise_to(uint64_t *count, uint64_t least)
+{
+	if (*count < least)
+		*count = least;
+}
+
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Most launches without a record never had one (a graph was captured, no byte was copied). Of a process whose recording
+ * was cut off they are the last ones. */
+static enum ledger_reason expired_as(const struct roster_process *process)
+{
+	for (uint32_t i = 0; i < process->nr_ledger; i++)
+		if (process->ledger[i].reason == LEDGER_CUT_OFF)
+			return LEDGER_LAUNCH_UNDELIVERED;
+	return LEDGER_LAUNCH_EXPIRED;
+}
+
+/* What the ledgers say, and what was seen here. The same failure or unclean end may be in both. */
+static void sum_ledgers(const struct builder *builder, struct ledger_sums *sums)
+{
+	const struct roster *roster = builder->collection->roster;
+	uint64_t received = 0, failed = 0, unclean = 0;
+
+	memset(sums, 0, sizeof(*sums));
+	for (uint32_t i = 0; i < builder->collection->nr_sessions; i++)
+		add_entries(sums, builder->collection->sessions[i]->ledger,
+			    builder->collection->sessions[i]->nr_ledger);
+	for (uint32_t id = 1; id <= roster_size(roster).processes; id++) {
+		const struct roster_process *process = roster_process(roster, id);
+
+		add_entries(sums, process->ledger, process->nr_ledger);
+		received += process->counts.launches;
+		failed += process->counts.failed;
+		unclean += process->state == PROCESS_UNCLEAN;
+		add(&sums->count[expired_as(process)], process->counts.expired);
+		add(&sums->count[LEDGER_INVALID_TIME], process->counts.invalid);
+		if (process->memory)
+			add_memory(sums, process->memory);
+	}
+	unclean -= min(unclean, ledger_add_saturating(sums->count[LEDGER_INTERRUPTED_END],
+						      sums->count[LEDGER_TERMINATED_END]));
+	raise_to(&sums->count[LEDGER_UNCLEAN_END], unclean);
+	add(&sums->count[LEDGER_UNMATCHED_RECORD], builder->unmatched);
+	raise_to(&sums->count[LEDGER_LAUNCHES], received);
+	raise_to(&sums->count[LEDGER_LAUNCH_FAILED], failed);
+}
+
+static int add_loss(struct builder *builder, const char *reason, const char *text, bool lost,
+		    uint64_t count, uint64_t ns)
+{
+	struct report *report = builder->report;
+	struct report_loss *loss = &report->losses[report->tree.nr_losses];
+
+	if (count == 0)
+		return 0;
+	report->tree.nr_losses++;
+	loss->count = count;
+	loss->ns = ns;
+	loss->lost = lost;
+	if (lost)
+		add(&report->tree.lost, count);
+	int error = report_names_text(report->names, reason, &loss->reason);
+	return error ? error : report_names_text(report->names, text, &loss->text);
+}
+
+static int add_losses(struct builder *builder, const struct profile *profile)
+{
+	struct report *report = builder->report;
+	struct ledger_sums sums;
+	int error = 0;
+
+	report->losses = calloc(LEDGER_REASONS + 1, sizeof(*report->losses));
+	if (!report->losses)
+		return -ENOMEM;
+	sum_ledgers(builder, &sums);
+	for (uint32_t reason = 0; reason < LEDGER_REASONS && !error; reason++) {
+		enum ledger_class class = ledger_reason_class(reason);
+
+		if (class != LEDGER_PRODUCED)
+			error = add_loss(builder, ledger_reason_name(reason),
+					 ledger_reason_text(reason), class == LEDGER_LOST,
+					 sums.count[reason], sums.ns[reason]);
+	}
+	report->tree.launches = sums.count[LEDGER_LAUNCHES];
+	report->tree.launches_failed = sums.count[LEDGER_LAUNCH_FAILED];
+	if (!error)
+		error = add_loss(builder, "idle_left_out",
+				 "records and samples that found no room where idle time is "
+				 "explained",
+				 false, profile->idle_left_out, 0);
+	return error;
+}
+
+/* --- all together
+ * -------------------------------------------------------------------------------------------- */
+
+/* The fake CUDA of our own tests and of the demo calls its devices so. */
+static int is_simulated(const struct collection *collection)
+{
+	for (uint32_t id = 1; id <= roster_size(collection->roster).devices; id++) {
+		const char *name = catalog_string(
+			collection->catalog, roster_device(collection->roster, id)->name, NULL);
+
+		if (strncmp(name, "Fake GPU", 8) == 0 || strcasestr(name, "simulated"))
+			return 1;
+	}
+	return 0;
+}
+
+static int add_title(struct report *report, const struct profile *profile)
+{
+	uint32_t index;
+	int error = report_names_text(report->names, profile->title ? profile->title : "", &index);
+
+	if (error)
+		return error;
+	report->title = strdup(report_names_get(report->names, index));
+	report->tree.title = report->title;
+	return report->title ? 0 : -ENOMEM;
+}
+
+static int add_strings(struct report *report)
+{
+	uint32_t count = report_names_count(report->names);
+
+	report->strings = calloc(count, sizeof(*report->strings));
+	if (!report->strings)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		report->strings[i] = report_names_get(report->names, i);
+	report->tree.nr_strings = count;
+	return 0;
+}
+
+static int build(struct builder *builder, const struct profile *profile)
+{
+	struct report *report = builder->report;
+	int error = add_processes(builder);
+
+	if (!error)
+		error = add_rows(builder);
+	if (!error)
+		error = add_losses(builder, profile);
+	if (!error)
+		error = report_notices_make(builder->collection->roster, report->names,
+					    &report->notices, &report->tree.nr_notices);
+	if (!error)
+		error = report_memory_make(builder->collection, report->names, &report->memory,
+					   &report->tree.nr_memory);
+	if (!error)
+		error = report_completeness_make(profile, report->names, &report->tree,
+						 &report->tree.state, &report->verdict);
+	if (!error)
+		error = add_title(report, profile);
+	if (!error)
+		error = add_strings(report);
+	report->tree.simulated = is_simulated(builder->collection);
+	report->tree.strings = report->strings;
+	report->nodes = report_paths_take(builder->paths, &report->tree.nr_nodes);
+	report->tree.nodes = report->nodes;
+	report->tree.leaves = report->leaves;
+	report->tree.processes = report->processes;
+	report->tree.losses = report->losses;
+	report->tree.notices = report->notices;
+	report->tree.memory = report->memory;
+	report->tree.verdict = report->verdict;
+	return error;
+}
+
+int report_tree_build(const struct profile *profile, const struct report_options *options,
+		      struct report_tree **tree)
+{
+	struct report *report = calloc(1, sizeof(*report));
+	struct builder builder = {.report = report,
+				  .collection = profile->collection,
+				  .profile = profile,
+				  .memory = options ? options->memory : REPORT_MEMORY_NONE};
+	int error = -ENOMEM;
+
+	*tree = NULL;
+	if (!report)
+		return -ENOMEM;
+	report->tree.planes = options && options->planes ? options->planes : 1u << REPORT_PLANE_GPU;
+	if (builder.memory != REPORT_MEMORY_NONE)
+		report->tree.planes = 1u << REPORT_PLANE_MEMORY;
+	report->names = report_names_create(profile, options ? options->demangle : DEMANGLE_FULL,
+					    options ? options->lines : REPORT_LINES_ON);
+	if (report->names)
+		builder.paths = report_paths_create(profile->collection->catalog, report->names);
+	if (builder.paths)
+		error = build(&builder, profile);
+	report_paths_destroy(builder.paths);
+	hash_index_fini(&builder.leaf_index);
+	if (error) {
+		report_tree_destroy(&report->tree);
+		return error;
+	}
+	*tree = &report->tree;
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* Makes a report tree (report_tree.h) of a profile. Used by one thread. */
+#ifndef REPORT_BUILD_H
+#define REPORT_BUILD_H
+
+#include "report/names/demangle.h"
+#include "report/profile/profile.h"
+#include "report_memory.h"
+#include "report_names.h"
+#include "report_tree.h"
+
+struct report_options {
+	enum demangle_mode demangle;
+	enum report_lines lines;
+	enum report_memory memory; /* what of memory the leaves show in place of planes */
+	uint32_t planes; /* whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
+};
+
+/* options NULL: everything 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile
+ * names what it does not hold; -ENOMEM. On error *tree is NULL. */
+int report_tree_build(const struct profile *profile, const struct report_options *options,
+		      struct report_tree **tree);
+void report_tree_destroy(struct report_tree *tree); /* only of report_tree_build(); accepts NULL */
+
+#endif

@@ -1,0 +1,149 @@
+#include "report_busy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/profile/catalog.h"
+#include "report/names/frame_text.h"
+#include "report_tree.h"
+#include "aggregator/profile/roster.h"
+#include "aggregator/core/timeline_table.h"
+
+static const char *clean_string(struct report_busy *busy, const struct catalog *catalog,
+				uint32_t string_id)
+{
+	uint32_t size;
+	const char *text = catalog_string(catalog, string_id, &size);
+	char *clean = frame_text_clean(text, size);
+
+	if (clean)
+		busy->texts[busy->nr_texts++] = clean;
+	return clean;
+}
+
+static int describe(struct report_busy *busy, const struct collection *collection,
+		    const struct timeline_key *key, struct report_busy_row *row)
+{
+	const struct roster *roster = collection->roster;
+	const struct roster_process *process = roster_process(roster, key->process_id);
+	uint32_t device_id = key->device_id;
+
+	if (key->level != TIMELINE_DEVICE) {
+		if (!process)
+			return -EPROTO;
+		device_id = roster_process_device(process, key->device_id);
+		row->rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
+		row->pid = process->identity.pid;
+	}
+	const struct roster_device *device = roster_device(roster, device_id);
+	if (key->level == TIMELINE_DEVICE && !device)
+		return -EPROTO;
+	const struct roster_host *host =
+		roster_host(roster, device ? device->host : process->identity.host);
+	if (device && device->index >= 0)
+		row->gpu = device->index;
+	struct message_stream stream = {0};
+	if (key->level == TIMELINE_STREAM) {
+		const struct message_context *context =
+			context_list_find(&process->contexts, key->context_id);
+
+		roster_process_stream(process, key->context_id, key->stream_id, &stream);
+		row->green = context && (context->flags & DEFINITION_CONTEXT_GREEN);
+		row->multiprocessors = context ? context->nr_multiprocessors : 0;
+	}
+	if (stream.flags & DEFINITION_STREAM_PRIORITY)
+		row->stream_priority = stream.priority;
+	row->stream_default = stream.flags & DEFINITION_STREAM_DEFAULT;
+	row->stream_name = clean_string(busy, collection->catalog, stream.name);
+	row->host = clean_string(busy, collection->catalog, host ? host->node : 0);
+	row->device_name = clean_string(busy, collection->catalog, device ? device->name : 0);
+	return row->host && row->device_name && row->stream_name ? 0 : -ENOMEM;
+}
+
+static int add_row(struct report_busy *busy, const struct collection *collection,
+		   const struct timeline_entry *entry)
+{
+	struct report_busy_row *row = &busy->rows[busy->nr_rows];
+	struct timeline_sums sums;
+
+	stream_timeline_sums(entry->timeline, &sums);
+	*row = (struct report_busy_row){
+		.gpu = REPORT_GPU_NONE,
+		.rank = REPORT_RANK_NONE,
+		.stream_priority = REPORT_PRIORITY_NONE,
+		.whole_device = entry->key.level != TIMELINE_STREAM,
+		.context_id = entry->key.context_id,
+		.stream_id = entry->key.stream_id,
+		.records = sums.records,
+		.first_ns = sums.first_ns,
+		.last_ns = sums.last_ns,
+		.busy_ns = stream_timeline_busy_ns(entry->timeline),
+		.late = sums.late,
+		.late_ns = sums.late_ns,
+	};
+	row->idle_ns = sums.last_ns - sums.first_ns - row->busy_ns;
+	row->overlap_ns = sums.sum_ns - sums.late_ns - row->busy_ns;
+	busy->nr_rows++;
+	return describe(busy, collection, &entry->key, row);
+}
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct report_busy_row *x = a, *y = b;
+	const int64_t numbers[][2] = {
+		{x->gpu, y->gpu},
+		{!x->whole_device, !y->whole_device},
+		{x->pid, y->pid},
+		{x->context_id, y->context_id},
+		{x->stream_id, y->stream_id},
+	};
+	int order = strcmp(x->host, y->host);
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && order == 0; i++)
+		order = compare_numbers(numbers[i][0], numbers[i][1]);
+	return order;
+}
+
+int report_busy_create(const struct profile *profile, struct report_busy **busy)
+{
+	uint32_t nr_entries;
+	const struct timeline_entry *entries =
+		timeline_table_entries(profile->collection->timelines, &nr_entries);
+	int error = 0;
+
+	*busy = calloc(1, sizeof(**busy));
+	if (!*busy)
+		return -ENOMEM;
+	(*busy)->rows = calloc(nr_entries ? nr_entries : 1, sizeof(*(*busy)->rows));
+	(*busy)->texts = calloc(nr_entries ? 3 * (size_t)nr_entries : 1, sizeof(char *));
+	if (!(*busy)->rows || !(*busy)->texts)
+		error = -ENOMEM;
+	for (uint32_t i = 0; i < nr_entries && !error; i++)
+		if (entries[i].key.level <= TIMELINE_ORDINAL)
+			error = add_row(*busy, profile->collection, &entries[i]);
+	if (error) {
+		report_busy_destroy(*busy);
+		*busy = NULL;
+		return error;
+	}
+	if ((*busy)->nr_rows)
+		qsort((*busy)->rows, (*busy)->nr_rows, sizeof(*(*busy)->rows), by_place);
+	return 0;
+}
+
+void report_busy_destroy(struct report_busy *busy)
+{
+	if (!busy)
+		return;
+	for (uint32_t i = 0; i < busy->nr_texts; i++)
+		free(busy->texts[i]);
+	free(busy->texts);
+	free(busy->rows);
+	free(busy);
+}

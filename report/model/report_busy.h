@@ -1,0 +1,44 @@
+/* When streams and devices were busy, made ready for readers. Used by one thread. */
+#ifndef REPORT_BUSY_H
+#define REPORT_BUSY_H
+
+#include <stdint.h>
+
+#include "report/profile/profile.h"
+
+#define REPORT_PRIORITY_NONE INT32_MIN
+
+struct report_busy_row {
+	const char *host;        /* clean text (frame_text.h) */
+	const char *device_name; /* "": not known */
+	int32_t gpu;             /* REPORT_GPU_NONE */
+	int whole_device; /* nonzero: all streams and processes together; pid to stream_id are then
+			     0 */
+	uint32_t pid, context_id, stream_id;
+	int32_t rank;             /* REPORT_RANK_NONE */
+	const char *stream_name;  /* the program's; "": none */
+	int32_t stream_priority;  /* REPORT_PRIORITY_NONE */
+	int stream_default;       /* nonzero: the context's default stream */
+	int green;                /* nonzero: the context is a green one */
+	uint32_t multiprocessors; /* that it may use; 0: all, or not known */
+	uint64_t records;
+	uint64_t first_ns, last_ns; /* CUPTI's clock */
+	uint64_t busy_ns;           /* something ran */
+	uint64_t idle_ns;           /* nothing ran, between the first start and the last end */
+	uint64_t overlap_ns;        /* sum of all durations beyond busy_ns */
+	uint64_t late, late_ns; /* records that came too late to be put in order, and their time:
+				   not in busy_ns */
+};
+
+struct report_busy {
+	struct report_busy_row *rows; /* by host, GPU; the whole device first, then its streams */
+	uint32_t nr_rows;
+	char **texts; /* owns what the rows borrow */
+	uint32_t nr_texts;
+};
+
+/* 0; -EPROTO: the profile names what it does not hold; -ENOMEM. On error *busy is NULL. */
+int report_busy_create(const struct profile *profile, struct report_busy **busy);
+void report_busy_destroy(struct report_busy *busy); /* accepts NULL */
+
+#endif

@@ -1,0 +1,507 @@
+#include "report_completeness.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/catalog.h"
+#include "proto/absence.h"
+#include "proto/ledger.h"
+#include "report_absence.h"
+#include "report_fault.h"
+#include "report_summary.h"
+#include "aggregator/profile/roster.h"
+
+#define NUMBER_SIZE 32u
+
+struct judge {
+	const struct profile *profile;
+	const struct roster *roster;
+	struct report_names *names;
+	struct report_fault agents;     /* did not say goodbye */
+	struct report_fault killed;     /* processes that ended without a goodbye */
+	struct report_fault unseen;     /* processes whose end nobody saw */
+	struct report_fault unrecorded; /* processes that could not be recorded */
+	struct report_fault gave_up;    /* processes that recorded no more, though they ran on */
+	struct report_fault missing, twice;     /* records in no account, or in two */
+	struct report_fault launches;           /* in no account */
+	struct report_fault interrupted, ended; /* by SIGINT; by SIGTERM or SIGHUP */
+	struct report_fault left; /* processes that ran on when their agent said goodbye */
+	struct report_fault cut;  /* the same, but their recording was not to end yet */
+	bool *is_open;   /* own, by process id, as the next: an agent that reads it may say more */
+	bool *is_orphan; /* none of those that read it has said goodbye */
+	uint32_t *host_names;    /* owns; by host id, in report_names; 0: has none */
+	uint32_t failed, chosen; /* notices by report_names; 0: none */
+	bool has_nodes_missing;
+	uint32_t nr_hosts;
+};
+
+/* --- gathering */
+
+static int add_process(struct report_fault *fault, const struct roster_process *process,
+		       uint64_t count)
+{
+	struct report_fault_place *place = report_fault_place(fault, process->identity.host);
+
+	if (!place)
+		return -ENOMEM;
+	fault->count += count;
+	report_fault_spoke(place, process->spoke_ns);
+	return report_fault_add_rank(place, process->rank);
+}
+
+static int add_agent(struct judge *judge, const struct agent_session *session)
+{
+	const struct session_ids *processes = &session->ids[SESSION_PROCESSES];
+	struct report_fault_place *place = report_fault_place(&judge->agents, session->host);
+	int error = place ? 0 : -ENOMEM;
+
+	if (error)
+		return error;
+	judge->agents.count++;
+	report_fault_spoke(place, session->spoke_ns);
+	for (uint32_t i = 0; i < processes->count && !error; i++)
+		error = report_fault_add_rank(
+			place, roster_process(judge->roster, processes->ids[i])->rank);
+	return error;
+}
+
+/* --- agents */
+
+static uint64_t ledger_count(const struct ledger_entry *entries, uint32_t nr_entries,
+			     uint32_t reason)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < nr_entries; i++)
+		if (entries[i].reason == reason)
+			count += entries[i].count;
+	return count;
+}
+
+static uint64_t count_of(const struct roster_process *process, uint32_t reason)
+{
+	return ledger_count(process->ledger, process->nr_ledger, reason);
+}
+
+/* A later agent of the same node reads on what this one read. */
+static bool is_succeeded(const struct collection *collection, uint32_t i)
+{
+	for (uint32_t later = i + 1; later < collection->nr_sessions; later++)
+		if (collection->sessions[later]->host == collection->sessions[i]->host)
+			return true;
+	return false;
+}
+
+/* What the kernel had for an agent dies with it. */
+static bool had_kernel_samples(const struct judge *judge, const struct agent_session *session)
+{
+	const struct session_ids *processes = &session->ids[SESSION_PROCESSES];
+
+	for (uint32_t i = 0; i < processes->count; i++)
+		if (count_of(roster_process(judge->roster, processes->ids[i]), LEDGER_SAMPLES))
+			return true;
+	return false;
+}
+
+/* An agent without a goodbye is read on by the one after it, whole, as long as the processes live. */
+static int judge_session(struct judge *judge, uint32_t i)
+{
+	const struct agent_session *session = judge->profile->collection->sessions[i];
+	const struct session_ids *processes = &session->ids[SESSION_PROCESSES];
+	bool is_last = !is_succeeded(judge->profile->collection, i);
+	bool is_open = is_last && judge->profile->written;
+
+	if (session->ended)
+		return 0;
+	for (uint32_t p = 0; p < processes->count; p++) {
+		judge->is_open[processes->ids[p]] |= is_last;
+		judge->is_orphan[processes->ids[p]] = true;
+	}
+	if (is_open || (!is_last && !had_kernel_samples(judge, session)))
+		return 0;
+	return add_agent(judge, session);
+}
+
+static int judge_sessions(struct judge *judge)
+{
+	const struct collection *collection = judge->profile->collection;
+	uint32_t nr_hosts = roster_size(judge->roster).hosts;
+	bool *seen = calloc(nr_hosts + 1, sizeof(*seen));
+	int error = seen ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < collection->nr_sessions && !error; i++) {
+		uint32_t host = collection->sessions[i]->host;
+
+		if (host <= nr_hosts && host && !seen[host]) {
+			seen[host] = true;
+			judge->nr_hosts++;
+		}
+		error = judge_session(judge, i);
+	}
+	free(seen);
+	judge->has_nodes_missing = !judge->profile->written && judge->profile->nr_nodes > 0 &&
+				   judge->nr_hosts < (uint32_t)judge->profile->nr_nodes;
+	return error;
+}
+
+/* --- processes */
+
+/* What the agent or the aggregator gave up has a number, which does not tell launches from records. */
+static bool is_final(const struct roster_process *process)
+{
+	return process->state == PROCESS_ENDED && !count_of(process, LEDGER_UNTRUSTED_RING) &&
+	       !count_of(process, LEDGER_WINDOW_EVICTED);
+}
+
+static int judge_records(struct judge *judge, const struct roster_process *process)
+{
+	uint64_t produced = count_of(process, LEDGER_RECORDS);
+	uint64_t known = process->counts.records + count_of(process, LEDGER_RECORD_RING_FULL) +
+			 count_of(process, LEDGER_INVALID_TIME) +
+			 count_of(process, LEDGER_STILL_RUNNING);
+
+	if (produced == known)
+		return 0;
+	return produced > known ? add_process(&judge->missing, process, produced - known)
+				: add_process(&judge->twice, process, known - produced);
+}
+
+/* A lane that a killed agent had given back may have held marks (RECORD_LAUNCH_FAILED, _HOST), which are lost as
+ * launches, but were not seen as such: so more may be known than was seen. */
+static int judge_launches(struct judge *judge, const struct roster_process *process)
+{
+	uint64_t seen = count_of(process, LEDGER_LAUNCHES);
+	uint64_t known = process->counts.launches + count_of(process, LEDGER_LAUNCH_RING_FULL) +
+			 count_of(process, LEDGER_LAUNCH_NO_LANE);
+
+	return seen > known ? add_process(&judge->launches, process, seen - known) : 0;
+}
+
+/* Only of a process that said goodbye are both sides of its accounts final. */
+static int judge_accounts(struct judge *judge, const struct roster_process *process)
+{
+	int error = is_final(process) ? judge_records(judge, process) : 0;
+
+	return !error && is_final(process) ? judge_launches(judge, process) : error;
+}
+
+static int judge_notices(struct judge *judge, const struct roster_process *process)
+{
+	/* Launches alone are no GPU work, and the kernel takes samples of any process. */
+	bool has_nothing = process->counts.records == 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < process->nr_notices && has_nothing && !error; i++) {
+		uint32_t index;
+		const char *text;
+
+		error = report_names_string(judge->names, process->notices[i], &index);
+		text = error ? "" : report_names_get(judge->names, index);
+		if (absence_is_chosen(text) && !judge->chosen)
+			judge->chosen = index;
+		if (!absence_is_failed(text))
+			continue;
+		if (!judge->failed)
+			judge->failed = index;
+		return add_process(&judge->unrecorded, process, 1);
+	}
+	return error;
+}
+
+static int judge_process(struct judge *judge, uint32_t id)
+{
+	const struct roster_process *process = roster_process(judge->roster, id);
+	int error = judge_notices(judge, process);
+
+	if (!error)
+		error = judge_accounts(judge, process);
+	if (!error && count_of(process, LEDGER_GUEST_GAVE_UP))
+		error = add_process(&judge->gave_up, process, 1);
+	if (error)
+		return error;
+	if (process->state == PROCESS_UNCLEAN) {
+		if (count_of(process, LEDGER_INTERRUPTED_END))
+			return add_process(&judge->interrupted, process, 1);
+		if (count_of(process, LEDGER_TERMINATED_END))
+			return add_process(&judge->ended, process, 1);
+		return add_process(&judge->killed, process, 1);
+	}
+	if (process->state != PROCESS_RUNNING || judge->is_open[id])
+		return 0; /* what an agent still reads is that agent's */
+	if (judge->is_orphan[id])
+		return add_process(&judge->unseen, process, 1);
+	if (count_of(process, LEDGER_GUEST_GAVE_UP))
+		return 0; /* that says more */
+	return add_process(count_of(process, LEDGER_CUT_OFF) ? &judge->cut : &judge->left, process,
+			   1);
+}
+
+/* --- words */
+
+static void write_places(FILE *out, const struct judge *judge, const struct report_fault *fault,
+			 const char *when)
+{
+	for (uint32_t i = 0; i < fault->nr_places; i++) {
+		struct report_fault_place *place = &fault->places[i];
+		uint32_t index = judge->host_names[place->host];
+
+		place->name =
+			index ? report_names_get(judge->names, index) : "a node without a name";
+	}
+	report_fault_write_places(fault, when, out);
+}
+
+/* "2 of 64 processes": what there are is in the plural. */
+static void write_share(FILE *out, uint64_t count, uint64_t of, const char *what)
+{
+	char number[NUMBER_SIZE];
+
+	fputs(report_summary_count(count, number), out);
+	if (of)
+		fprintf(out, " of %s", report_summary_count(of, number));
+	fprintf(out, " %.*s", (int)strlen(what) - (count == 1 && of <= 1), what);
+}
+
+static void begin_fault(FILE *out, bool *any)
+{
+	fputs(*any ? "; " : "INCOMPLETE: ", out);
+	*any = true;
+}
+
+static void write_process_fault(FILE *out, const struct judge *judge,
+				const struct report_fault *fault, const char *what,
+				const char *when, bool *any)
+{
+	uint32_t nr_processes = roster_size(judge->roster).processes;
+	char number[NUMBER_SIZE];
+
+	if (!fault->count)
+		return;
+	begin_fault(out, any);
+	fprintf(out, "%s of ", report_summary_count(fault->count, number));
+	fprintf(out, "%s process%s %s", report_summary_count(nr_processes, number),
+		nr_processes == 1 ? "" : "es", what);
+	write_places(out, judge, fault, when);
+}
+
+/* Things are in the plural. */
+static void write_account_fault(FILE *out, const struct judge *judge,
+				const struct report_fault *fault, const char *things,
+				const char *what, bool *any)
+{
+	if (!fault->count)
+		return;
+	begin_fault(out, any);
+	write_share(out, fault->count, 0, things);
+	fprintf(out, " %s", what);
+	write_places(out, judge, fault, "at");
+}
+
+/* Everything that is missing. Returns whether anything is. */
+static bool write_faults(FILE *out, const struct judge *judge)
+{
+	const struct profile *profile = judge->profile;
+	bool any = false;
+
+	if (profile->abandoned && (judge->agents.count || !profile->collection->nr_sessions)) {
+		begin_fault(out, &any);
+		fputs("its aggregator ended without closing it", out);
+	}
+	if (judge->has_nodes_missing) {
+		begin_fault(out, &any);
+		write_share(out, (uint64_t)profile->nr_nodes - judge->nr_hosts,
+			    (uint64_t)profile->nr_nodes, "nodes");
+		fputs(" did not join: their GPU work is not in the profile", out);
+	}
+	if (judge->agents.count) {
+		begin_fault(out, &any);
+		write_share(out, judge->agents.count, profile->collection->nr_sessions, "agents");
+		fputs(" did not say goodbye, so what came later is missing", out);
+		write_places(out, judge, &judge->agents, "since");
+	}
+	write_process_fault(out, judge, &judge->killed,
+			    "ended without a goodbye (killed, or by _exit), so up to 0.5 s before "
+			    "the end may be missing [unclean_end]",
+			    "at", &any);
+	write_process_fault(out, judge, &judge->unseen,
+			    "ended while no agent read, so what came later may be missing", "since",
+			    &any);
+	write_process_fault(out, judge, &judge->cut,
+			    "ran on when the recording was cut off, so what came later is missing "
+			    "[cut_off]",
+			    "since", &any);
+	write_process_fault(out, judge, &judge->unrecorded,
+			    "started CUDA and could not be recorded (the notes say why)", "at",
+			    &any);
+	write_process_fault(out, judge, &judge->gave_up,
+			    "recorded no more, since no agent had answered for a minute "
+			    "[guest_gave_up]",
+			    "last heard of at", &any);
+	write_account_fault(out, judge, &judge->missing, "GPU records",
+			    "delivered, but in no account", &any);
+	write_account_fault(out, judge, &judge->twice, "GPU records",
+			    "here, but never delivered (counted twice?)", &any);
+	write_account_fault(out, judge, &judge->launches, "launch calls", "seen, but in no account",
+			    &any);
+	return any;
+}
+
+static void write_stop(FILE *out, const struct report_fault *fault, const char *how)
+{
+	uint64_t since_ns = 0;
+
+	for (uint32_t i = 0; i < fault->nr_places; i++)
+		if (fault->places[i].since_ns > since_ns)
+			since_ns = fault->places[i].since_ns;
+	fprintf(out, "stopped by %s", how);
+	if (since_ns) {
+		fputs(" at ", out);
+		report_fault_write_time(since_ns, out);
+	}
+	fputs(": up to 0.5 s of GPU work before that may be missing", out);
+}
+
+/* Whether any did. since: of what. */
+static bool write_left(FILE *out, const struct judge *judge, const char *before, const char *since)
+{
+	char number[NUMBER_SIZE];
+
+	if (judge->left.count)
+		fprintf(out, "%s%s process%s ran on after %s", before,
+			report_summary_count(judge->left.count, number),
+			judge->left.count == 1 ? "" : "es", since);
+	return judge->left.count != 0;
+}
+
+static bool is_empty(const struct report_tree *tree)
+{
+	for (uint32_t plane = 0; plane < REPORT_PLANES; plane++)
+		if (tree->plane_totals[plane].count)
+			return false;
+	return tree->kernels + tree->copies + tree->graphs + tree->nr_memory == 0;
+}
+
+/* NULL: no such notice. */
+static const char *without(const struct judge *judge, uint32_t notice, const char *prefix)
+{
+	return notice ? report_names_get(judge->names, notice) + strlen(prefix) : NULL;
+}
+
+static void write_absence(FILE *out, const struct judge *judge, const struct report_tree *tree)
+{
+	const struct report_absence_facts facts = {
+		.nr_agents = judge->profile->collection->nr_sessions,
+		.nr_processes = roster_size(judge->roster).processes,
+		.failed = without(judge, judge->failed, ABSENCE_FAILED),
+		.chosen = without(judge, judge->chosen, ABSENCE_CHOSEN),
+		.is_written = judge->profile->written,
+		.has_launches = tree->launches != 0,
+	};
+	char line[REPORT_ABSENCE_SIZE];
+
+	fprintf(out, "NOTHING WAS RECORDED: %s", report_absence_line(&facts, line, sizeof(line)));
+}
+
+static enum report_state write_verdict(FILE *out, const struct judge *judge,
+				       const struct report_tree *tree)
+{
+	bool is_stopped = judge->interrupted.count || judge->ended.count;
+	bool is_incomplete = write_faults(out, judge);
+
+	/* What a fault explains, or a stop, needs no other cause. */
+	if (is_empty(tree) && !is_stopped && (!is_incomplete || judge->failed)) {
+		fputs(is_incomplete ? "; " : "", out);
+		write_absence(out, judge, tree);
+		return is_incomplete ? REPORT_INCOMPLETE : REPORT_EMPTY;
+	}
+	if (is_stopped) {
+		const struct report_fault *fault =
+			judge->interrupted.count ? &judge->interrupted : &judge->ended;
+
+		fputs(is_incomplete ? "; " : "", out);
+		write_stop(out, fault,
+			   judge->interrupted.count ? "Ctrl-C (SIGINT)" : "SIGTERM or SIGHUP");
+	}
+	if (is_incomplete || is_stopped)
+		write_left(out, judge, "; ", "the recording had ended");
+	if (is_incomplete)
+		return REPORT_INCOMPLETE;
+	if (judge->profile->written) {
+		fprintf(out, "%slive: it is still being recorded, and %s so far",
+			is_stopped ? "; " : "", tree->lost ? "no more is lost" : "nothing is lost");
+		return REPORT_LIVE;
+	}
+	if (is_stopped)
+		return REPORT_STOPPED;
+	if (!tree->lost || judge->left.count)
+		fputs(tree->lost ? "no more lost" : "nothing lost", out);
+	write_left(out, judge, " while it was recorded, and ", "that");
+	return REPORT_COMPLETE;
+}
+
+/* --- all together */
+
+static int gather(struct judge *judge)
+{
+	uint32_t nr_processes = roster_size(judge->roster).processes;
+	uint32_t nr_hosts = roster_size(judge->roster).hosts;
+	int error = -ENOMEM;
+
+	judge->is_open = calloc(nr_processes + 1, sizeof(bool));
+	judge->is_orphan = calloc(nr_processes + 1, sizeof(bool));
+	judge->host_names = calloc(nr_hosts + 1, sizeof(*judge->host_names));
+	if (judge->is_open && judge->is_orphan && judge->host_names)
+		error = judge_sessions(judge);
+	for (uint32_t id = 1; id <= nr_hosts && !error; id++)
+		error = report_names_string(judge->names, roster_host(judge->roster, id)->node,
+					    &judge->host_names[id]);
+	for (uint32_t id = 1; id <= nr_processes && !error; id++)
+		error = judge_process(judge, id);
+	return error;
+}
+
+int report_completeness_make(const struct profile *profile, struct report_names *names,
+			     const struct report_tree *tree, enum report_state *state,
+			     char **sentence)
+{
+	struct judge judge = {
+		.profile = profile, .roster = profile->collection->roster, .names = names};
+	int error = gather(&judge);
+	size_t size;
+
+	*sentence = NULL;
+	*state = REPORT_INCOMPLETE;
+	FILE *out = error ? NULL : open_memstream(sentence, &size);
+	if (out) {
+		*state = write_verdict(out, &judge, tree);
+		if (fclose(out) != 0)
+			error = -ENOMEM;
+	} else {
+		error = -ENOMEM;
+	}
+	if (error) {
+		free(*sentence);
+		*sentence = NULL;
+	}
+	report_fault_fini(&judge.agents);
+	report_fault_fini(&judge.killed);
+	report_fault_fini(&judge.unseen);
+	report_fault_fini(&judge.unrecorded);
+	report_fault_fini(&judge.gave_up);
+	report_fault_fini(&judge.missing);
+	report_fault_fini(&judge.twice);
+	report_fault_fini(&judge.launches);
+	report_fault_fini(&judge.interrupted);
+	report_fault_fini(&judge.ended);
+	report_fault_fini(&judge.left);
+	report_fault_fini(&judge.cut);
+	free(judge.is_open);
+	free(judge.is_orphan);
+	free(judge.host_names);
+	return error;
+}

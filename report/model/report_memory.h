@@ -1,0 +1,35 @@
+/* The accounts of memory made ready for readers: a row for each process, device and memory space. Part of
+ * report_build; used by one thread. */
+#ifndef REPORT_MEMORY_H
+#define REPORT_MEMORY_H
+
+#include <stdint.h>
+
+#include "aggregator/profile/collection.h"
+#include "report_names.h"
+#include "report_tree.h"
+
+/* Which memory the leaves of a report show, in place of GPU work. */
+enum report_memory {
+	REPORT_MEMORY_NONE = 0,
+	REPORT_MEMORY_PEAK, /* what lived when its process had the most on its device, in its space */
+	REPORT_MEMORY_LIVE, /* what lives now; of processes that have ended: what was never freed */
+	REPORT_MEMORY_ALLOCS, /* all allocations */
+	REPORT_MEMORY_FREES,  /* and frees, by where they were freed */
+};
+
+/* *rows: owns, free(); by host, GPU, process and space. 0;
+ * -ENOMEM: NULL and 0. */
+int report_memory_make(const struct collection *collection, struct report_names *names,
+		       struct report_memory_row **rows, uint32_t *nr_rows);
+
+/* Calls take for each row of all accounts, as a row of totals (fold_table.h) of allocations, until it returns nonzero;
+ * returns that. which: PEAK or LIVE. */
+typedef int report_memory_take(void *context, const struct fold_row *row);
+int report_memory_each(const struct collection *collection, enum report_memory which,
+		       report_memory_take *take, void *context);
+
+/* How many rows that can be, of whichever kind. */
+uint32_t report_memory_count(const struct collection *collection);
+
+#endif

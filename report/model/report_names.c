@@ -1,0 +1,462 @@
+#include "report_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/profile/catalog.h"
+#include "report/names/cuda_name.h"
+#include "report/names/frame_text.h"
+#include "kind_name.h"
+#include "proto/definition.h"
+#include "proto/memory_kind.h"
+#include "proto/record.h"
+#include "report_tree.h"
+#include "report/names/source_name.h"
+#include "aggregator/profile/text_pool.h"
+
+#define UNKNOWN  "[unknown]"
+#define LEFT_OUT "[inlined functions left out]"
+
+struct report_names {
+	const struct catalog *catalog; /* borrowed */
+	enum demangle_mode mode;
+	enum report_lines lines;
+	struct text_pool *texts; /* ids are indices + 1 */
+	uint32_t *of_string;     /* index + 1 of each demangled string; 0: not made yet */
+	uint32_t *runs;          /* of each frame that was asked for: their number, and the names */
+	uint32_t nr_runs, room_runs;
+	uint32_t *of_frame; /* index + 1 into runs; 0: not made yet */
+};
+
+/* A function of a symbol (proto/wire.md, symbols). Borrowed from the catalog. */
+struct part {
+	const char *name, *source; /* source: file:line; NULL: not known */
+	size_t name_size, source_size;
+};
+
+struct report_names *report_names_create(const struct profile *profile, enum demangle_mode mode,
+					 enum report_lines lines)
+{
+	struct report_names *names = calloc(1, sizeof(*names));
+	if (!names)
+		return NULL;
+
+	struct catalog_size size = catalog_size(profile->collection->catalog);
+	uint32_t id;
+	names->catalog = profile->collection->catalog;
+	names->mode = mode;
+	names->lines = lines;
+	names->texts = text_pool_create();
+	names->of_string = calloc((size_t)size.strings + 1, sizeof(*names->of_string));
+	names->of_frame = calloc((size_t)size.frames + 1, sizeof(*names->of_frame));
+	if (!names->texts || !names->of_string || !names->of_frame ||
+	    text_pool_intern(names->texts, "", 0, &id)) {
+		report_names_destroy(names);
+		return NULL;
+	}
+	return names;
+}
+
+void report_names_destroy(struct report_names *names)
+{
+	if (!names)
+		return;
+	text_pool_destroy(names->texts);
+	free(names->of_string);
+	free(names->runs);
+	free(names->of_frame);
+	free(names);
+}
+
+static int intern_clean(struct report_names *names, const char *text, size_t size, uint32_t *index)
+{
+	char *clean = frame_text_clean(text, size);
+	uint32_t id;
+
+	*index = 0;
+	if (!clean)
+		return -ENOMEM;
+	int error = text_pool_intern(names->texts, clean, (uint32_t)strlen(clean), &id);
+	free(clean);
+	if (!error)
+		*index = id - 1;
+	return error;
+}
+
+int report_names_text(struct report_names *names, const char *text, uint32_t *index)
+{
+	return intern_clean(names, text, strlen(text), index);
+}
+
+int report_names_string(struct report_names *names, uint32_t string_id, uint32_t *index)
+{
+	uint32_t size;
+	const char *text = catalog_string(names->catalog, string_id, &size);
+
+	return intern_clean(names, text, size, index);
+}
+
+/* The wire promises that strings hold no NUL; one that does is cleaned as it is. */
+static int demangled_string(struct report_names *names, uint32_t string_id, uint32_t *index)
+{
+	uint32_t size;
+	const char *text = catalog_string(names->catalog, string_id, &size);
+	int error;
+
+	if (names->of_string[string_id]) {
+		*index = names->of_string[string_id] - 1;
+		return 0;
+	}
+	if (strlen(text) == size) {
+		char *demangled = demangle_name(text, names->mode);
+
+		if (!demangled)
+			return -ENOMEM;
+		error = report_names_text(names, demangled, index);
+		free(demangled);
+	} else {
+		error = intern_clean(names, text, size, index);
+	}
+	if (!error)
+		names->of_string[string_id] = *index + 1;
+	return error;
+}
+
+static int module_offset(struct report_names *names, const struct catalog_frame *frame,
+			 uint32_t *index)
+{
+	const char *path = catalog_string(
+		names->catalog, catalog_module(names->catalog, frame->module)->path, NULL);
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	char *text;
+
+	if (frame->module == 0 || *base == '\0')
+		return report_names_text(names, UNKNOWN, index);
+	if (asprintf(&text, "%s+0x%" PRIx64, base, frame->offset) < 0)
+		return -ENOMEM;
+	int error = report_names_text(names, text, index);
+	free(text);
+	return error;
+}
+
+static bool has_name(const struct catalog_frame *frame)
+{
+	return frame->name != CATALOG_NAME_UNKNOWN && frame->name != 0;
+}
+
+/* --- symbols of several functions --- */
+
+/* The next function of a symbol, from *text on; false: there is none. */
+static bool next_part(const char **text, const char *end, struct part *part)
+{
+	if (*text > end)
+		return false;
+
+	const char *line_end = memchr(*text, '\n', (size_t)(end - *text));
+	const char *stop = line_end ? line_end : end;
+	const char *tab = memchr(*text, '\t', (size_t)(stop - *text));
+
+	*part = (struct part){.name = *text, .name_size = (size_t)((tab ? tab : stop) - *text)};
+	if (tab) {
+		part->source = tab + 1;
+		part->source_size = (size_t)(stop - tab - 1);
+	}
+	*text = stop + 1;
+	return true;
+}
+
+static bool is_plain(const char *symbol, uint32_t size)
+{
+	return !memchr(symbol, '\n', size) && !memchr(symbol, '\t', size);
+}
+
+/* "gemm.cc:gemm(float*):88", or the name alone. */
+static int part_text(struct report_names *names, const struct part *part, uint32_t *index)
+{
+	const char *colon = part->source ? memrchr(part->source, ':', part->source_size) : NULL;
+	char *mangled = strndup(part->name, part->name_size);
+	char *name = mangled ? demangle_name(mangled, names->mode) : NULL, *text = NULL;
+	size_t size = 0;
+
+	free(mangled);
+	*index = 0;
+	if (name && colon && names->lines == REPORT_LINES_ON) {
+		size_t file_size = (size_t)(colon - part->source);
+		const char *slash = memrchr(part->source, '/', file_size);
+		const char *file = slash ? slash + 1 : part->source;
+
+		text = source_name_make(file, (size_t)(colon - file), name, strlen(name),
+					strtoull(colon + 1, NULL, 10), &size);
+	} else if (name) {
+		size = strlen(name);
+		text = strdup(name);
+	}
+	int error = text ? intern_clean(names, text, size, index) : -ENOMEM;
+	free(text);
+	free(name);
+	return error;
+}
+
+/* indices has room for REPORT_INLINES_MAX. */
+static int part_texts(struct report_names *names, const char *symbol, uint32_t size,
+		      uint32_t *indices, uint32_t *count)
+{
+	const char *text = symbol, *end = symbol + size;
+	struct part part;
+	int error = 0;
+
+	*count = 0;
+	while (!error && next_part(&text, end, &part)) {
+		if (*count == REPORT_INLINES_MAX)
+			return report_names_text(names, LEFT_OUT, &indices[*count - 1]);
+		error = part_text(names, &part, &indices[(*count)++]);
+	}
+	return error;
+}
+
+/* --- frames --- */
+
+static int code_text(struct report_names *names, const struct catalog_frame *frame, uint32_t *index)
+{
+	const struct catalog_code *code = catalog_code(names->catalog, frame->code);
+	uint32_t string_size, name_size;
+	const char *name = catalog_string(names->catalog, code->name, &name_size);
+	const char *file = catalog_string(names->catalog, code->file, &string_size);
+	size_t file_size = string_size, size;
+
+	if (code->file == 0)
+		return intern_clean(names, name, name_size, index);
+	file = source_name_file(file, &file_size);
+	char *text = source_name_make(file, file_size, name, name_size,
+				      names->lines == REPORT_LINES_ON ? frame->offset : 0, &size);
+	if (!text)
+		return -ENOMEM;
+	int error = intern_clean(names, text, size, index);
+	free(text);
+	return error;
+}
+
+/* indices has room for REPORT_INLINES_MAX. */
+static int frame_texts(struct report_names *names, const struct catalog_frame *frame,
+		       uint32_t *indices, uint32_t *count)
+{
+	uint32_t size;
+	const char *symbol =
+		catalog_string(names->catalog, has_name(frame) ? frame->name : 0, &size);
+
+	*count = 1;
+	if (frame->code)
+		return code_text(names, frame, indices);
+	if (!has_name(frame))
+		return module_offset(names, frame, indices);
+	if (is_plain(symbol, size))
+		return demangled_string(names, frame->name, indices);
+	return part_texts(names, symbol, size, indices, count);
+}
+
+/* Appends the run of one frame. */
+static int add_run(struct report_names *names, const uint32_t *indices, uint32_t count)
+{
+	if (names->room_runs - names->nr_runs < count + 1) {
+		uint32_t room = names->room_runs ? 2 * names->room_runs : 1024;
+		uint32_t *runs = realloc(names->runs, room * sizeof(*runs));
+
+		if (!runs)
+			return -ENOMEM;
+		names->runs = runs;
+		names->room_runs = room;
+	}
+	names->runs[names->nr_runs++] = count;
+	memcpy(names->runs + names->nr_runs, indices, count * sizeof(*indices));
+	names->nr_runs += count;
+	return 0;
+}
+
+int report_names_frame(struct report_names *names, uint32_t frame_id, const uint32_t **indices,
+		       uint32_t *count)
+{
+	uint32_t made[REPORT_INLINES_MAX], nr_made;
+	int error = 0;
+
+	if (!names->of_frame[frame_id]) {
+		error = frame_texts(names, catalog_frame(names->catalog, frame_id), made, &nr_made);
+		for (uint32_t i = 0; !error && i < nr_made; i++)
+			if (made[i] == 0) /* a symbol without a text */
+				error = report_names_text(names, UNKNOWN, &made[i]);
+		uint32_t start = names->nr_runs;
+		if (!error)
+			error = add_run(names, made, nr_made);
+		if (error)
+			return error;
+		names->of_frame[frame_id] = start + 1;
+	}
+	const uint32_t *run = names->runs + names->of_frame[frame_id] - 1;
+	*count = run[0];
+	*indices = run + 1;
+	return 0;
+}
+
+/* Its own name; or what its kind calls it. */
+static int leaf_text(struct report_names *names, const struct fold_key *key, const char **text)
+{
+	uint32_t index = 0;
+
+	*text = kind_name_detail(key->kind, key->copy_kind);
+	if (key->kind != RECORD_GPU_KERNEL && key->kind != RECORD_GPU_MODULE)
+		return 0;
+	int error = key->name_id != RECORD_NAME_NONE ? demangled_string(names, key->name_id, &index)
+						     : 0;
+
+	*text = index ? report_names_get(names, index) : UNKNOWN;
+	return error;
+}
+
+static int memory_leaf(struct report_names *names, uint8_t kind, const char *gpu, uint32_t *index)
+{
+	enum memory_space space = memory_kind_space(kind);
+	char leaf[64];
+
+	if (space == MEMORY_SPACE_HOST)
+		snprintf(leaf, sizeof(leaf), "[Host_Memory]%s", memory_kind_name(kind));
+	else
+		snprintf(leaf, sizeof(leaf), "[GPU%s_%s]%s", gpu,
+			 space == MEMORY_SPACE_DEVICE ? "Memory" : "Managed",
+			 memory_kind_name(kind));
+	return report_names_text(names, leaf, index);
+}
+
+/* Of no GPU. Without a reason or a function the kind says it all. */
+static int host_leaf(struct report_names *names, const struct fold_key *key, uint32_t *index)
+{
+	uint32_t text = 0;
+	char *leaf;
+	int error = key->name_id != RECORD_NAME_NONE
+			    ? report_names_string(names, key->name_id, &text)
+			    : 0;
+
+	if (error)
+		return error;
+	if (asprintf(&leaf, "[%s]%s", kind_name_leaf(key->kind), report_names_get(names, text)) < 0)
+		return -ENOMEM;
+	error = report_names_text(names, leaf, index);
+	free(leaf);
+	return error;
+}
+
+int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
+		      uint32_t *index)
+{
+	char number[16] = "?", *leaf;
+	const char *text;
+	int error;
+
+	if (key->kind >= REPORT_KIND_HOST && key->kind < REPORT_KIND_IDLE)
+		return host_leaf(names, key, index);
+	error = leaf_text(names, key, &text);
+	if (error)
+		return error;
+	if (gpu != REPORT_GPU_NONE)
+		snprintf(number, sizeof(number), "%" PRId32, gpu);
+	if (key->kind == RECORD_GPU_ALLOC || key->kind == RECORD_GPU_FREE)
+		return memory_leaf(names, key->copy_kind, number, index);
+	if (asprintf(&leaf, "[GPU%s_%s]%s", number, kind_name_leaf(key->kind), text) < 0)
+		return -ENOMEM;
+	error = report_names_text(names, leaf, index);
+	free(leaf);
+	return error;
+}
+
+/* --- CUDA's own frames at the leaf --- */
+
+/* What a frame is as a whole, with the index of the function that says so among its inlined ones;
+ * *inner: how many of the innermost are stubs. */
+static enum cuda_name kind_of_symbol(const char *symbol, uint32_t size, uint32_t *named,
+				     uint32_t *inner)
+{
+	const char *text = symbol, *end = symbol + size;
+	enum cuda_name whole = CUDA_NAME_STUB;
+	bool application = false;
+	struct part part;
+
+	*named = *inner = 0;
+	for (uint32_t i = 0; next_part(&text, end, &part); i++) {
+		enum cuda_name kind = cuda_name_of(part.name, part.name_size);
+
+		application |= kind == CUDA_NAME_NONE;
+		*inner = kind == CUDA_NAME_STUB ? *inner + 1 : 0;
+		if (kind == CUDA_NAME_API && whole != CUDA_NAME_API && i < REPORT_INLINES_MAX)
+			*named = i;
+		if (kind == CUDA_NAME_API || whole == CUDA_NAME_STUB)
+			whole = kind;
+	}
+	return application ? CUDA_NAME_NONE : whole;
+}
+
+static enum cuda_name kind_of(const struct catalog *catalog, const struct catalog_frame *frame,
+			      uint32_t *named, uint32_t *inner)
+{
+	const struct catalog_code *code = catalog_code(catalog, frame->code);
+	uint32_t size;
+	const char *symbol = catalog_string(catalog, frame->code ? code->name : frame->name, &size);
+	enum cuda_name kind = CUDA_NAME_NONE;
+
+	*named = *inner = 0;
+	if (frame->code && code->file)
+		return CUDA_NAME_NONE;
+	if (frame->code || has_name(frame))
+		kind = kind_of_symbol(symbol, size, named, inner);
+	if (kind == CUDA_NAME_NONE && frame->module &&
+	    catalog_module(catalog, frame->module)->flags & DEFINITION_MODULE_CUDA)
+		kind = CUDA_NAME_INNER;
+	return kind;
+}
+
+int report_names_cut(struct report_names *names, uint32_t node_id, struct report_cut *cut)
+{
+	const struct catalog *catalog = names->catalog;
+	uint32_t id = node_id, named = 0, inner = 0, api = node_id, part = 0;
+	enum cuda_name best = CUDA_NAME_NONE; /* of api */
+	bool met = false;
+
+	*cut = (struct report_cut){.outer = node_id};
+	for (; id; id = catalog_node(catalog, id)->parent) {
+		enum cuda_name kind =
+			kind_of(catalog, catalog_frame(catalog, catalog_node(catalog, id)->frame),
+				&named, &inner);
+
+		if (kind == CUDA_NAME_NONE && id != node_id)
+			break;
+		met |= kind != CUDA_NAME_NONE;
+		if (kind == CUDA_NAME_API || (kind == CUDA_NAME_INNER && best != CUDA_NAME_API)) {
+			best = kind;
+			api = id;
+			part = named;
+		}
+	}
+	if (!met)
+		return 0;
+
+	const uint32_t *indices;
+	uint32_t count;
+	int error = report_names_frame(names, catalog_node(catalog, api)->frame, &indices, &count);
+	if (error)
+		return error;
+	cut->outer = id;
+	cut->dropped = id ? inner : 0;
+	cut->name = indices[part];
+	return 0;
+}
+
+uint32_t report_names_count(const struct report_names *names)
+{
+	return text_pool_count(names->texts);
+}
+
+const char *report_names_get(const struct report_names *names, uint32_t index)
+{
+	return text_pool_get(names->texts, index + 1, NULL);
+}

@@ -1,0 +1,68 @@
+/* What the frames, kernels and hosts of a profile are called in reports: demangled, cleaned, each
+ * made once.
+ *	- a native frame: its symbol, of as many functions as were inlined there, each with its source
+ *	  line where it is known; else file+0xoffset; an address in no file: [unknown]
+ *	- a Python frame: file:function:line (source_name.h)
+ *	- a mark: its words
+ *	- CUDA's own frames at the leaf are cut down to the API function that the application called
+ * Part of report_build; used by one thread. */
+#ifndef REPORT_NAMES_H
+#define REPORT_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/names/demangle.h"
+#include "aggregator/core/fold_table.h"
+#include "report/profile/profile.h"
+
+#define REPORT_INLINES_MAX                                                                         \
+	16u /* functions of one frame; of more the innermost are one "left out" */
+
+enum report_lines {
+	REPORT_LINES_ON = 0,
+	REPORT_LINES_OFF = 1, /* no line numbers and no native sources: equal functions merge */
+};
+
+struct report_names;
+
+/* The profile is borrowed until destroy. NULL: out of memory. report_names_destroy() accepts NULL.
+ */
+struct report_names *report_names_create(const struct profile *profile, enum demangle_mode mode,
+					 enum report_lines lines);
+void report_names_destroy(struct report_names *names);
+
+/* Each: the text as it is, cleaned; or demangled, too. Texts are named by an index from 0 without
+ * gaps; index 0 is "". 0 or -ENOMEM. */
+int report_names_text(struct report_names *names, const char *text, uint32_t *index);
+int report_names_string(struct report_names *names, uint32_t string_id, uint32_t *index);
+
+/* The functions of a frame, outermost first: 1 to REPORT_INLINES_MAX. Borrowed until the next call.
+ * 0 or -ENOMEM. */
+int report_names_frame(struct report_names *names, uint32_t frame_id, const uint32_t **indices,
+		       uint32_t *count);
+
+/* "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU?_Memset]", "[GPU0_Graph]", "[GPU0_Sync]stream" (kind_name.h); of
+ * memory "[GPU0_Memory]device", "[GPU0_Managed]managed", "[Host_Memory]pinned"; of host threads "[CPU]",
+ * "[Off-CPU]futex", "[GPU_Launch]cuLaunchKernel"; and "[GPU0_Idle]". gpu: REPORT_GPU_NONE or the index. key->kind: enum
+ * report_kind. */
+int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
+		      uint32_t *index);
+
+/* How a stack ends for a reader. */
+struct report_cut {
+	uint32_t outer;   /* the innermost stack node that is shown; 0: none */
+	uint32_t dropped; /* so many of its inlined functions, the innermost, are not shown */
+	/* text of the API function that follows; 0: none, the stack is shown as it is */
+	uint32_t name;
+};
+
+/* Of the frames of CUDA at the leaf, known by module or by name, the outermost that is named like an
+ * API function stays. The leaf itself may be anything: an inner function of a static runtime has no
+ * telling name. 0 or -ENOMEM. */
+int report_names_cut(struct report_names *names, uint32_t node_id, struct report_cut *cut);
+
+uint32_t report_names_count(const struct report_names *names);
+const char *report_names_get(const struct report_names *names, uint32_t index); /* borrowed */
+
+#endif

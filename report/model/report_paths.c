@@ -1,0 +1,270 @@
+#include "report_paths.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/profile/idle_fold.h"
+#include "aggregator/profile/idle_work.h"
+#include "proto/hash_index.h"
+#include "proto/batch/message.h"
+
+#define UNKNOWN_STACK "[unknown stack]"
+#define CAPTURED_AT   "[captured at]"
+#define NO_CALL_CUPTI "[CUPTI]"          /* overhead of no known call */
+#define NO_CALL_UM    "[unified memory]" /* what the driver did by itself */
+#define NO_SAMPLE     "[unknown]"        /* what the host did while a GPU was idle */
+#define SHORT_GAPS    "[gaps below 10 us]"
+#define NOT_ON_CPU    "[not on a CPU]" /* nor in a wait that was recorded */
+#define ROOM_FIRST    1024u
+
+static_assert(IDLE_GAP_MIN_NS == 10000, "as the name says");
+
+/* The API function of either stack is a frame of its own. */
+static_assert(2 * (WIRE_STACK_DEPTH_MAX * REPORT_INLINES_MAX + 1) + 1 < REPORT_DEPTH_MAX,
+	      "no path is deeper than report_tree.h says");
+
+/* A capture stack under the path of a launch: many rows, of streams and kernels, share it. */
+struct capture {
+	uint32_t launch; /* node */
+	uint32_t stack_id;
+	uint32_t node;
+};
+
+struct report_paths {
+	const struct catalog *catalog; /* borrowed */
+	struct report_names *names;    /* borrowed */
+	struct report_node *nodes;
+	uint32_t nr_nodes, room_nodes;
+	struct capture *captures;
+	uint32_t nr_captures, room_captures;
+	struct hash_index node_index, capture_index; /* node; capture + 1 */
+	uint32_t *of_node; /* node + 1 of each launch's stack node; 0: not made yet */
+	uint32_t unknown_stack;
+};
+
+static bool node_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct report_paths *paths = context;
+
+	return memcmp(&paths->nodes[id], key, sizeof(struct report_node)) == 0;
+}
+
+static int add_node(struct report_paths *paths, uint32_t parent, uint32_t name, uint32_t *node)
+{
+	struct report_node wanted = {parent, name};
+	uint32_t hash = hash_index_hash(&wanted, sizeof(wanted));
+
+	*node = hash_index_find(&paths->node_index, hash, node_equals, paths, &wanted);
+	if (*node)
+		return 0;
+	if (paths->nr_nodes == paths->room_nodes) {
+		uint32_t room = paths->room_nodes ? 2 * paths->room_nodes : ROOM_FIRST;
+		struct report_node *nodes = realloc(paths->nodes, room * sizeof(*nodes));
+
+		if (!nodes)
+			return -ENOMEM;
+		paths->nodes = nodes;
+		paths->room_nodes = room;
+	}
+	/* Node 0, the root, is never looked for: its parent is itself. */
+	if (paths->nr_nodes && hash_index_insert(&paths->node_index, hash, paths->nr_nodes))
+		return -ENOMEM;
+	paths->nodes[paths->nr_nodes] = wanted;
+	*node = paths->nr_nodes++;
+	return 0;
+}
+
+static int add_text(struct report_paths *paths, uint32_t parent, const char *text, uint32_t *node)
+{
+	uint32_t name;
+	int error = report_names_text(paths->names, text, &name);
+
+	return error ? error : add_node(paths, parent, name, node);
+}
+
+struct report_paths *report_paths_create(const struct catalog *catalog, struct report_names *names)
+{
+	struct report_paths *paths = calloc(1, sizeof(*paths));
+	uint32_t root;
+
+	if (!paths)
+		return NULL;
+	paths->catalog = catalog;
+	paths->names = names;
+	paths->of_node = calloc((size_t)catalog_size(catalog).nodes + 1, sizeof(*paths->of_node));
+	if (!paths->of_node || add_node(paths, REPORT_NODE_ROOT, 0, &root) ||
+	    add_text(paths, REPORT_NODE_ROOT, UNKNOWN_STACK, &paths->unknown_stack)) {
+		report_paths_destroy(paths);
+		return NULL;
+	}
+	return paths;
+}
+
+void report_paths_destroy(struct report_paths *paths)
+{
+	if (!paths)
+		return;
+	hash_index_fini(&paths->node_index);
+	hash_index_fini(&paths->capture_index);
+	free(paths->nodes);
+	free(paths->captures);
+	free(paths->of_node);
+	free(paths);
+}
+
+/* The functions of a stack node under *node, but for the innermost so many. */
+static int add_frame(struct report_paths *paths, uint32_t stack_node, uint32_t dropped,
+		     uint32_t *node)
+{
+	const uint32_t *names;
+	uint32_t count;
+	int error = report_names_frame(
+		paths->names, catalog_node(paths->catalog, stack_node)->frame, &names, &count);
+
+	for (uint32_t i = 0; !error && i + dropped < count; i++)
+		error = add_node(paths, *node, names[i], node);
+	return error;
+}
+
+/* All of a stack under base, made from the outside in; what is under the root is remembered. */
+static int add_frames(struct report_paths *paths, uint32_t stack_node, uint32_t base,
+		      uint32_t *node)
+{
+	uint32_t chain[WIRE_STACK_DEPTH_MAX], depth = 0, id = stack_node;
+	bool remembered = base == REPORT_NODE_ROOT;
+
+	for (; id && !(remembered && paths->of_node[id]);
+	     id = catalog_node(paths->catalog, id)->parent) {
+		if (depth == sizeof(chain) / sizeof(chain[0]))
+			return -EPROTO;
+		chain[depth++] = id;
+	}
+	*node = id ? paths->of_node[id] - 1 : base;
+	while (depth > 0) {
+		id = chain[--depth];
+		int error = add_frame(paths, id, 0, node);
+
+		if (error)
+			return error;
+		if (remembered)
+			paths->of_node[id] = *node + 1;
+	}
+	return 0;
+}
+
+static int add_stack(struct report_paths *paths, uint32_t stack_id, uint32_t base, uint32_t *node)
+{
+	struct report_cut cut;
+	int error = report_names_cut(paths->names, stack_id, &cut);
+
+	if (!error && cut.dropped) {
+		error = add_frames(paths, catalog_node(paths->catalog, cut.outer)->parent, base,
+				   node);
+		if (!error)
+			error = add_frame(paths, cut.outer, cut.dropped, node);
+	} else if (!error) {
+		error = add_frames(paths, cut.outer, base, node);
+	}
+	if (!error && cut.name)
+		error = add_node(paths, *node, cut.name, node);
+	return error;
+}
+
+static bool capture_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct report_paths *paths = context;
+
+	return memcmp(&paths->captures[id - 1], key, offsetof(struct capture, node)) == 0;
+}
+
+static int keep_capture(struct report_paths *paths, uint32_t hash, const struct capture *capture)
+{
+	if (paths->nr_captures == paths->room_captures) {
+		uint32_t room = paths->room_captures ? 2 * paths->room_captures : ROOM_FIRST;
+		struct capture *captures = realloc(paths->captures, room * sizeof(*captures));
+
+		if (!captures)
+			return -ENOMEM;
+		paths->captures = captures;
+		paths->room_captures = room;
+	}
+	if (hash_index_insert(&paths->capture_index, hash, paths->nr_captures + 1))
+		return -ENOMEM;
+	paths->captures[paths->nr_captures++] = *capture;
+	return 0;
+}
+
+/* *node: the launch's, then the capture's under it. */
+static int find_capture(struct report_paths *paths, uint32_t stack_id, uint32_t *node)
+{
+	struct capture wanted = {.launch = *node, .stack_id = stack_id};
+	uint32_t hash = hash_index_hash(&wanted, offsetof(struct capture, node));
+	uint32_t id = hash_index_find(&paths->capture_index, hash, capture_equals, paths, &wanted);
+
+	if (id) {
+		*node = paths->captures[id - 1].node;
+		return 0;
+	}
+	int error = add_text(paths, *node, CAPTURED_AT, node);
+	if (!error)
+		error = add_stack(paths, stack_id, *node, node);
+	wanted.node = *node;
+	return error ? error : keep_capture(paths, hash, &wanted);
+}
+
+/* What the host did stands as a frame under its stack. */
+static int find_idle(struct report_paths *paths, const struct fold_key *key, uint32_t *node)
+{
+	struct fold_key sample = *key;
+	uint32_t name;
+
+	if (key->copy_kind == IDLE_UNKNOWN)
+		return add_text(paths, REPORT_NODE_ROOT, NO_SAMPLE, node);
+	if (key->copy_kind == IDLE_SHORT)
+		return add_text(paths, REPORT_NODE_ROOT, SHORT_GAPS, node);
+	if (key->copy_kind == IDLE_NOT_ON_CPU)
+		return add_text(paths, REPORT_NODE_ROOT, NOT_ON_CPU, node);
+	sample.kind = (uint8_t)(REPORT_KIND_HOST + key->copy_kind);
+	int error = report_paths_find(paths, &sample, node);
+	if (!error)
+		error = report_names_leaf(paths->names, &sample, REPORT_GPU_NONE, &name);
+	return error ? error : add_node(paths, *node, name, node);
+}
+
+int report_paths_find(struct report_paths *paths, const struct fold_key *key, uint32_t *node)
+{
+	int error = 0;
+
+	if (key->kind == REPORT_KIND_IDLE)
+		return find_idle(paths, key, node);
+	if (key->matched && key->stack_id != RECORD_STACK_NONE)
+		error = add_stack(paths, key->stack_id, REPORT_NODE_ROOT, node);
+	else if (key->kind == RECORD_GPU_OVERHEAD)
+		error = add_text(paths, REPORT_NODE_ROOT, NO_CALL_CUPTI, node);
+	else if (key->kind == RECORD_GPU_UNIFIED)
+		error = add_text(paths, REPORT_NODE_ROOT, NO_CALL_UM, node);
+	else
+		*node = paths->unknown_stack;
+	if (!error && key->capture_stack_id != RECORD_STACK_NONE)
+		error = find_capture(paths, key->capture_stack_id, node);
+	return error;
+}
+
+const struct report_node *report_paths_node(const struct report_paths *paths, uint32_t node)
+{
+	return &paths->nodes[node];
+}
+
+struct report_node *report_paths_take(struct report_paths *paths, uint32_t *nr_nodes)
+{
+	struct report_node *nodes = paths->nodes;
+
+	*nr_nodes = paths->nr_nodes;
+	paths->nodes = NULL;
+	paths->nr_nodes = paths->room_nodes = 0;
+	return nodes;
+}

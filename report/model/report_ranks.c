@@ -1,0 +1,361 @@
+#include "report_ranks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/profile/catalog.h"
+#include "aggregator/core/fold_table.h"
+#include "report/names/frame_text.h"
+#include "aggregator/core/launch_delay.h"
+#include "aggregator/core/memory_account.h"
+#include "aggregator/profile/nccl_kernel.h"
+#include "report/names/outlier.h"
+#include "proto/memory_kind.h"
+#include "proto/record.h"
+#include "report_placement.h"
+#include "report_tree.h"
+#include "aggregator/profile/roster.h"
+#include "aggregator/core/timeline_table.h"
+
+/* A row on its way. */
+struct draft {
+	uint32_t process_id, device_id;
+	struct report_ranks_row row;
+};
+
+struct drafts {
+	struct report_ranks *ranks;
+	const struct collection *collection;
+	struct draft *at; /* by process, device */
+	uint32_t count;
+};
+
+uint64_t report_ranks_value(const struct report_ranks_row *row, enum report_ranks_column column)
+{
+	switch (column) {
+	case REPORT_RANKS_BUSY:
+		return row->busy_ns;
+	case REPORT_RANKS_COMPUTE:
+		return row->compute.ns;
+	case REPORT_RANKS_NCCL:
+		return row->nccl.ns;
+	case REPORT_RANKS_IDLE:
+		return row->window_ns - row->busy_ns;
+	case REPORT_RANKS_DELAY:
+		return row->delay_ns;
+	case REPORT_RANKS_COLUMNS:
+		break;
+	}
+	return 0;
+}
+
+const char *report_ranks_name(enum report_ranks_column column)
+{
+	static const char *const names[REPORT_RANKS_COLUMNS] = {
+		[REPORT_RANKS_BUSY] = "busy",   [REPORT_RANKS_COMPUTE] = "compute",
+		[REPORT_RANKS_NCCL] = "nccl",   [REPORT_RANKS_IDLE] = "idle",
+		[REPORT_RANKS_DELAY] = "delay",
+	};
+
+	return names[column];
+}
+
+/* --- who --- */
+
+static const char *clean_string(struct drafts *drafts, uint32_t string_id)
+{
+	uint32_t size;
+	const char *text = catalog_string(drafts->collection->catalog, string_id, &size);
+	char *clean = frame_text_clean(text, size);
+
+	if (clean)
+		drafts->ranks->texts[drafts->ranks->nr_texts++] = clean;
+	return clean;
+}
+
+static int describe(struct drafts *drafts, struct draft *draft)
+{
+	const struct roster *roster = drafts->collection->roster;
+	const struct roster_process *process = roster_process(roster, draft->process_id);
+
+	if (!process)
+		return -EPROTO;
+	const struct roster_device *device =
+		roster_device(roster, roster_process_device(process, draft->device_id));
+	const struct roster_host *host = roster_host(roster, process->identity.host);
+	draft->row.rank = process->rank >= 0 ? process->rank : REPORT_RANK_NONE;
+	draft->row.gpu = device && device->index >= 0 ? device->index : REPORT_GPU_NONE;
+	draft->row.pid = process->identity.pid;
+	draft->row.host = clean_string(drafts, host ? host->node : 0);
+	draft->row.device_name = clean_string(drafts, device ? device->name : 0);
+	return draft->row.host && draft->row.device_name ? 0 : -ENOMEM;
+}
+
+/* --- what --- */
+
+/* 0 where there is no such timeline. */
+static uint64_t busy_ns(const struct drafts *drafts, struct draft *draft, enum timeline_level level,
+			uint64_t *late)
+{
+	const struct timeline_key key = {
+		.level = level, .process_id = draft->process_id, .device_id = draft->device_id};
+	const struct timeline_entry *entry =
+		timeline_table_find(drafts->collection->timelines, &key);
+	struct timeline_sums sums;
+
+	if (!entry)
+		return 0;
+	stream_timeline_sums(entry->timeline, &sums);
+	*late = sums.late > *late ? sums.late : *late;
+	return stream_timeline_busy_ns(entry->timeline);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Late records are cut off at other times in each timeline, so then the difference may be off, by their time at
+ * most. */
+static void take_overlap(const struct drafts *drafts, struct draft *draft)
+{
+	struct report_ranks_row *row = &draft->row;
+	uint64_t nccl_ns = busy_ns(drafts, draft, TIMELINE_COMMUNICATION, &row->late);
+	uint64_t compute_ns = busy_ns(drafts, draft, TIMELINE_COMPUTATION, &row->late);
+	uint64_t either_ns = busy_ns(drafts, draft, TIMELINE_KERNELS, &row->late);
+
+	row->nccl_busy_ns = nccl_ns;
+	if (nccl_ns && nccl_ns + compute_ns > either_ns)
+		row->overlap_ns =
+			least(nccl_ns + compute_ns - either_ns, least(nccl_ns, compute_ns));
+}
+
+static void take_memory(const struct drafts *drafts, struct draft *draft)
+{
+	const struct roster_process *process =
+		roster_process(drafts->collection->roster, draft->process_id);
+	uint32_t count = 0;
+	const struct memory_sums *sums =
+		process->memory ? memory_account_sums(process->memory, &count) : NULL;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (sums[i].device_id != draft->device_id || sums[i].space != MEMORY_SPACE_DEVICE)
+			continue;
+		draft->row.has_memory = true;
+		draft->row.peak_bytes = sums[i].peak_bytes;
+	}
+}
+
+static void take_delay(const struct drafts *drafts, struct draft *draft)
+{
+	const struct roster_process *process =
+		roster_process(drafts->collection->roster, draft->process_id);
+	const struct launch_delay *delay =
+		process->delays ? launch_delays_find(process->delays, draft->device_id) : NULL;
+
+	if (!delay || !delay->count)
+		return;
+	draft->row.delays = delay->count;
+	draft->row.delay_ns = delay->sum_ns / delay->count;
+	draft->row.delay_max_ns = delay->max_ns;
+}
+
+static int add_draft(struct drafts *drafts, const struct timeline_entry *entry)
+{
+	struct draft *draft = &drafts->at[drafts->count++];
+	struct timeline_sums sums;
+
+	stream_timeline_sums(entry->timeline, &sums);
+	*draft = (struct draft){
+		.process_id = entry->key.process_id,
+		.device_id = entry->key.device_id,
+		.row = {.records = sums.records,
+			.window_ns = sums.last_ns - sums.first_ns,
+			.busy_ns = stream_timeline_busy_ns(entry->timeline),
+			.late = sums.late},
+	};
+	int error = describe(drafts, draft);
+	if (error)
+		return error;
+	take_overlap(drafts, draft);
+	take_memory(drafts, draft);
+	take_delay(drafts, draft);
+	return draft->row.busy_ns <= draft->row.window_ns ? 0 : -EPROTO;
+}
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct draft *x = a, *y = b;
+	int order = compare_numbers(x->process_id, y->process_id);
+
+	return order ? order : compare_numbers(x->device_id, y->device_id);
+}
+
+static struct report_ranks_work *work_of(const struct drafts *drafts, struct report_ranks_row *row,
+					 const struct fold_key *key)
+{
+	uint32_t size;
+	const char *name;
+
+	switch (key->kind) {
+	case RECORD_GPU_KERNEL:
+		name = catalog_string(drafts->collection->catalog, key->name_id, &size);
+		return nccl_kernel_is(name, size) ? &row->nccl : &row->compute;
+	case RECORD_GPU_MEMCPY:
+		return &row->copies;
+	case RECORD_GPU_MEMSET:
+		return &row->fills;
+	case RECORD_GPU_GRAPH:
+		return &row->graphs;
+	default:
+		return NULL;
+	}
+}
+
+static void take_totals(struct drafts *drafts)
+{
+	uint32_t nr_rows;
+	const struct fold_row *rows = fold_table_rows(drafts->collection->totals, &nr_rows);
+
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		const struct draft key = {.process_id = rows[i].key.process_id,
+					  .device_id = rows[i].key.device_id};
+		struct draft *draft = bsearch(&key, drafts->at, drafts->count, sizeof(key), by_key);
+		struct report_ranks_work *work =
+			draft ? work_of(drafts, &draft->row, &rows[i].key) : NULL;
+
+		if (!work)
+			continue;
+		work->count += rows[i].count;
+		work->ns += rows[i].ns;
+	}
+}
+
+/* --- who stands out --- */
+
+/* More than one row of a rank is no rank more. */
+static uint32_t count_ranks(const struct report_ranks *ranks)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ranks->nr_rows && ranks->rows[i].rank != REPORT_RANK_NONE; i++)
+		if (i == 0 || ranks->rows[i].rank != ranks->rows[i - 1].rank)
+			count++;
+	return count;
+}
+
+/* Little idle time varies much, and tells little: it is judged by the window. So does delay, with all that is queued:
+ * half of the median is the least that counts. */
+static int compare_column(struct report_ranks *ranks, enum report_ranks_column column,
+			  uint64_t *values, bool *out)
+{
+	uint64_t scale = column == REPORT_RANKS_IDLE ? ranks->median_window_ns : 0;
+	int error;
+
+	for (uint32_t i = 0; i < ranks->nr_rows; i++)
+		values[i] = report_ranks_value(&ranks->rows[i], column);
+	if (column == REPORT_RANKS_DELAY)
+		scale = outlier_median(values, ranks->nr_rows) * OUTLIER_SCALE_PART / 2;
+	for (uint32_t i = 0; i < ranks->nr_rows; i++)
+		values[i] = report_ranks_value(&ranks->rows[i], column);
+	error = outlier_find(values, ranks->nr_rows, scale, out, &ranks->medians_ns[column]);
+	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
+		if (ranks->compared && out[i])
+			ranks->rows[i].outliers |= 1u << column;
+	return error;
+}
+
+static int compare_rows(struct report_ranks *ranks)
+{
+	uint64_t *values = calloc(ranks->nr_rows + 1u, sizeof(*values));
+	bool *out = calloc(ranks->nr_rows + 1u, sizeof(*out));
+	int error = values && out ? 0 : -ENOMEM;
+
+	ranks->compared = count_ranks(ranks) >= OUTLIER_VALUES_MIN;
+	for (uint32_t i = 0; i < ranks->nr_rows && !error; i++)
+		values[i] = ranks->rows[i].window_ns;
+	if (!error)
+		ranks->median_window_ns = outlier_median(values, ranks->nr_rows);
+	for (unsigned int column = 0; column < REPORT_RANKS_COLUMNS && !error; column++)
+		error = compare_column(ranks, (enum report_ranks_column)column, values, out);
+	free(values);
+	free(out);
+	return error;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct report_ranks_row *x = a, *y = b;
+	int order = compare_numbers(x->rank == REPORT_RANK_NONE, y->rank == REPORT_RANK_NONE);
+
+	if (!order && x->rank != y->rank)
+		order = x->rank < y->rank ? -1 : 1;
+	if (!order)
+		order = strcmp(x->host, y->host);
+	if (!order && x->gpu != y->gpu)
+		order = x->gpu < y->gpu ? -1 : 1;
+	return order ? order : compare_numbers(x->pid, y->pid);
+}
+
+static int make_rows(struct drafts *drafts)
+{
+	struct report_ranks *ranks = drafts->ranks;
+	uint32_t nr_entries;
+	const struct timeline_entry *entries =
+		timeline_table_entries(drafts->collection->timelines, &nr_entries);
+	int error = 0;
+
+	drafts->at = calloc(nr_entries + 1u, sizeof(*drafts->at));
+	ranks->rows = calloc(nr_entries + 1u, sizeof(*ranks->rows));
+	ranks->texts = calloc(2 * (size_t)nr_entries + 1u, sizeof(char *));
+	if (!drafts->at || !ranks->rows || !ranks->texts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_entries && !error; i++)
+		if (entries[i].key.level == TIMELINE_WORK)
+			error = add_draft(drafts, &entries[i]);
+	if (error)
+		return error;
+	qsort(drafts->at, drafts->count, sizeof(*drafts->at), by_key);
+	take_totals(drafts);
+	for (uint32_t i = 0; i < drafts->count; i++)
+		ranks->rows[ranks->nr_rows++] = drafts->at[i].row;
+	qsort(ranks->rows, ranks->nr_rows, sizeof(*ranks->rows), by_place);
+	return compare_rows(ranks);
+}
+
+int report_ranks_create(const struct profile *profile, struct report_ranks **ranks)
+{
+	struct drafts drafts = {.collection = profile->collection};
+	int error;
+
+	*ranks = drafts.ranks = calloc(1, sizeof(**ranks));
+	if (!*ranks)
+		return -ENOMEM;
+	error = make_rows(&drafts);
+	free(drafts.at);
+	if (!error)
+		error = report_placement_create(profile, &(*ranks)->placement);
+	if (error) {
+		report_ranks_destroy(*ranks);
+		*ranks = NULL;
+	}
+	return error;
+}
+
+void report_ranks_destroy(struct report_ranks *ranks)
+{
+	if (!ranks)
+		return;
+	for (uint32_t i = 0; i < ranks->nr_texts; i++)
+		free(ranks->texts[i]);
+	report_placement_destroy(ranks->placement);
+	free(ranks->texts);
+	free(ranks->rows);
+	free(ranks);
+}

@@ -1,0 +1,73 @@
+/* What each rank did on each of its GPUs, and which rank stands out from the others. A row is a process on a device: a
+ * rank that started several programs, or uses several GPUs, has several. Times are CUPTI's of the process's own node,
+ * and only lengths of time are compared between rows. Used by one thread. */
+#ifndef REPORT_RANKS_H
+#define REPORT_RANKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/profile/profile.h"
+
+struct report_placement;
+
+/* What rows are compared by. */
+enum report_ranks_column {
+	REPORT_RANKS_BUSY,
+	REPORT_RANKS_COMPUTE,
+	REPORT_RANKS_NCCL,
+	REPORT_RANKS_IDLE,
+	REPORT_RANKS_DELAY,
+	REPORT_RANKS_COLUMNS,
+};
+
+struct report_ranks_work {
+	uint64_t count, ns; /* the sum of durations, whatever ran beside them */
+};
+
+struct report_ranks_row {
+	const char *host;        /* clean text (frame_text.h) */
+	const char *device_name; /* "": not known */
+	int32_t rank;            /* REPORT_RANK_NONE */
+	int32_t gpu;             /* REPORT_GPU_NONE */
+	uint32_t pid;
+	uint64_t records;
+	/* from the first start to the last end of the process's work on the device */
+	uint64_t window_ns;
+	uint64_t busy_ns;                 /* some of it ran; window_ns - busy_ns is idle */
+	struct report_ranks_work compute; /* kernels but NCCL's */
+	struct report_ranks_work nccl;
+	struct report_ranks_work copies, fills;
+	struct report_ranks_work graphs; /* as a whole: what kernels they had is not known */
+	uint64_t nccl_busy_ns;           /* some kernel of NCCL's ran */
+	uint64_t overlap_ns;             /* of nccl_busy_ns: some other kernel ran, too */
+	/* Of kernels of which it is known how long after their launch they began: how many, the mean, rounded down, and
+	 * the longest. */
+	uint64_t delays, delay_ns, delay_max_ns;
+	/* records that came too late to be put in order: the times above may be short of them */
+	uint64_t late;
+	bool has_memory; /* recorded: */
+	uint64_t peak_bytes;
+	uint32_t outliers; /* bits by enum report_ranks_column */
+};
+
+struct report_ranks {
+	struct report_ranks_row *rows; /* by rank, host, GPU, pid; those without a rank last */
+	uint32_t nr_rows;
+	bool compared; /* there are enough ranks (outlier.h) */
+	uint64_t medians_ns[REPORT_RANKS_COLUMNS];
+	uint64_t median_window_ns;
+	struct report_placement *placement; /* owns; NULL: not looked at */
+	char **texts;                       /* owns what the rows borrow */
+	uint32_t nr_texts;
+};
+
+/* 0; -EPROTO: the profile names what it does not hold; -ENOMEM. On error *ranks is NULL. */
+int report_ranks_create(const struct profile *profile, struct report_ranks **ranks);
+void report_ranks_destroy(struct report_ranks *ranks); /* accepts NULL */
+
+/* A row's value of a column, and the column's name ("busy"). */
+uint64_t report_ranks_value(const struct report_ranks_row *row, enum report_ranks_column column);
+const char *report_ranks_name(enum report_ranks_column column);
+
+#endif

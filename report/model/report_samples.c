@@ -1,0 +1,56 @@
+#include "report_samples.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "report/profile/idle_fold.h"
+#include "report_tree.h"
+
+static const struct fold_row *idle_rows(const struct profile *profile, uint32_t *count)
+{
+	*count = 0;
+	return profile->idle ? fold_table_rows(profile->idle, count) : NULL;
+}
+
+uint32_t report_samples_count(const struct profile *profile)
+{
+	uint32_t nr_samples, nr_idle;
+
+	fold_table_rows(profile->collection->samples, &nr_samples);
+	idle_rows(profile, &nr_idle);
+	return nr_samples + nr_idle;
+}
+
+static int take_sample(struct fold_row row, report_samples_take *take, void *context)
+{
+	if (row.key.kind >= HOST_SAMPLE_KINDS)
+		return -EPROTO;
+	row.key.device_id = RECORD_DEVICE_NONE;
+	row.key.kind = (uint8_t)(REPORT_KIND_HOST + row.key.kind);
+	row.key.matched = 1;
+	return take(context, &row);
+}
+
+static int take_idle(struct fold_row row, report_samples_take *take, void *context)
+{
+	if (row.key.kind >= IDLE_CAUSES)
+		return -EPROTO;
+	row.key.copy_kind = row.key.kind;
+	row.key.kind = REPORT_KIND_IDLE;
+	row.key.matched = 1;
+	return take(context, &row);
+}
+
+int report_samples_each(const struct profile *profile, report_samples_take *take, void *context)
+{
+	uint32_t nr_samples, nr_idle;
+	const struct fold_row *samples = fold_table_rows(profile->collection->samples, &nr_samples);
+	const struct fold_row *idle = idle_rows(profile, &nr_idle);
+	int error = 0;
+
+	for (uint32_t i = 0; i < nr_samples && !error; i++)
+		error = take_sample(samples[i], take, context);
+	for (uint32_t i = 0; i < nr_idle && !error; i++)
+		error = take_idle(idle[i], take, context);
+	return error;
+}

@@ -1,0 +1,64 @@
+/* API calls and launch configurations of a profile, summed up over processes and made ready for readers. Used by one
+ * thread. */
+#ifndef REPORT_STATISTICS_H
+#define REPORT_STATISTICS_H
+
+#include <stdint.h>
+
+#include "report/names/demangle.h"
+#include "occupancy.h"
+#include "report/profile/profile.h"
+#include "proto/kernel_config.h"
+
+/* The calls of one function, of all processes. */
+struct report_call {
+	const char *name;
+	uint32_t domain; /* enum statistics_domain */
+	uint64_t count, total_ns, min_ns, max_ns;
+	uint64_t errors;
+};
+
+/* The calls of one function that returned one error, of one process. */
+struct report_failure {
+	const char *name;
+	uint32_t domain, error;
+	const char *error_name; /* "": not known */
+	const char *host;
+	int32_t rank; /* REPORT_RANK_NONE */
+	uint32_t pid;
+	uint64_t count;
+};
+
+/* The launches of one kernel with one configuration, of all processes and all GPUs of one sort. */
+struct report_config {
+	const char *name;           /* "": lost */
+	const char *device;         /* the GPU's name; "": not known */
+	struct kernel_config shape; /* device_id and name_id are 0 */
+	struct device_limits limits;
+	uint64_t count, total_ns, min_ns, max_ns;
+	int has_occupancy; /* 0: nothing is known of the GPU */
+	struct occupancy occupancy;
+};
+
+struct report_statistics {
+	/* owns, as all arrays; by domain, the runtime's first; then the longest first */
+	struct report_call *calls;
+	uint32_t nr_calls;
+	struct report_failure *failures; /* the most frequent first */
+	uint32_t nr_failures;
+	struct report_config *configs; /* the longest first */
+	uint32_t nr_configs;
+	char **texts; /* what the rows borrow */
+	uint32_t nr_texts;
+};
+
+/* demangle: of kernels' names. 0; -EPROTO: the profile names what it does not hold; -ENOMEM. On error *statistics is
+ * NULL. */
+int report_statistics_create(const struct profile *profile, enum demangle_mode demangle,
+			     struct report_statistics **statistics);
+void report_statistics_destroy(struct report_statistics *statistics); /* accepts NULL */
+
+/* Warps of the multiprocessor that are in use, in percent. */
+double report_statistics_percent(const struct report_config *config);
+
+#endif

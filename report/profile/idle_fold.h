@@ -1,0 +1,40 @@
+/* Puts idle time of a device under what a host thread did meanwhile. Pure. */
+#ifndef IDLE_FOLD_H
+#define IDLE_FOLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "aggregator/core/fold_table.h"
+#include "proto/host_sample.h"
+
+/* fold_key.kind of a row of idle time. */
+enum idle_cause {
+	IDLE_CPU = HOST_SAMPLE_CPU,
+	IDLE_OFF_CPU = HOST_SAMPLE_OFF_CPU,
+	IDLE_UNKNOWN = HOST_SAMPLE_KINDS, /* nothing is known of the thread then */
+	IDLE_SHORT,                       /* gaps below IDLE_GAP_MIN_NS (idle_work.h) */
+	IDLE_NOT_ON_CPU,                  /* no wait is recorded, and no tick saw the thread */
+	IDLE_CAUSES,
+};
+
+/* A device did nothing, until a launch of that thread ended it. */
+struct idle_gap {
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint32_t tid;              /* 0: not known */
+};
+
+/* Adds the gaps of one process on one device to the table: exactly their whole time, with process and device in the
+ * keys; a row's count is in how many gaps it has a part.
+ *   - Waits of the thread count by how much of them lies in the gap.
+ *   - The rest goes to its samples on the CPU: to each that was taken in the gap at most the period that it stands for,
+ *     to the next one at most what of its period lies in the gap.
+ *   - What these leave is IDLE_NOT_ON_CPU where a tick would have come, else IDLE_UNKNOWN: the gap's rest is no shorter
+ *     than a period, it lies between the first and the last sample on the CPU, and all samples are there.
+ * samples, of that process and any threads, are brought into order, and waits that overlap are cut. all_samples:
+ * none of the process is lost or left out. 0 or -ENOMEM. */
+int idle_fold(struct fold_table *table, uint32_t process, uint32_t device,
+	      const struct idle_gap *gaps, uint32_t nr_gaps, struct host_sample *samples,
+	      uint32_t nr_samples, bool all_samples);
+
+#endif

@@ -1,0 +1,202 @@
+#include "profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/core/correlator.h"
+#include "aggregator/store/database.h"
+#include "aggregator/core/fold_table.h"
+#include "aggregator/core/memory_account.h"
+#include "profile_idle.h"
+#include "aggregator/profile/roster.h"
+#include "aggregator/store/store_clocks.h"
+#include "aggregator/store/store_joins.h"
+#include "aggregator/store/store_life.h"
+#include "aggregator/store/store_loader.h"
+#include "aggregator/store/store_placement.h"
+#include "aggregator/store/store_raw.h"
+#include "aggregator/store/store_schema.h"
+
+static int take_total(struct statement *row, void *context)
+{
+	const struct fold_key key = {
+		.process_id = statement_number32(row, 0),
+		.device_id = statement_number32(row, 1),
+		.context_id = statement_number32(row, 2),
+		.stream_id = statement_number32(row, 3),
+		.tid = statement_number32(row, 4),
+		.stack_id = statement_number32(row, 5),
+		.capture_stack_id = statement_number32(row, 6),
+		.name_id = statement_number32(row, 7),
+		.kind = (uint8_t)statement_number32(row, 8),
+		.copy_kind = (uint8_t)statement_number32(row, 9),
+		.matched = (uint8_t)statement_number32(row, 10),
+	};
+
+	return fold_table_add(context, &key, statement_number(row, 11), statement_number(row, 12),
+			      statement_number(row, 13));
+}
+
+static int take_samples(struct statement *row, void *context)
+{
+	const struct fold_key key = {
+		.process_id = statement_number32(row, 0),
+		.tid = statement_number32(row, 1),
+		.kind = (uint8_t)statement_number32(row, 2),
+		.stack_id = statement_number32(row, 3),
+		.name_id = statement_number32(row, 4),
+	};
+
+	if (statement_number32(row, 2) >= HOST_SAMPLE_KINDS)
+		return -EPROTO;
+	return fold_table_add(context, &key, statement_number(row, 5), statement_number(row, 6), 0);
+}
+
+static int load_title(struct database *database, char **title)
+{
+	char text[4096];
+	int error = database_query_text(database,
+					"SELECT CAST(value AS BLOB) FROM meta WHERE key = 'title'",
+					text, sizeof(text));
+
+	if (error || !*text)
+		return error;
+	*title = strdup(text);
+	return *title ? 0 : -ENOMEM;
+}
+
+/* Everything in one transaction: totals, dictionaries and waiting records of one and the same
+ * moment. */
+static int load_all(struct database *database, struct profile *profile, enum store_life *life)
+{
+	int error = database_execute(database, "BEGIN");
+
+	if (error)
+		return error;
+	error = store_loader_load(database, profile->collection);
+	if (!error)
+		error = database_rows(database, "SELECT * FROM totals", take_total,
+				      profile->collection->totals);
+	if (!error)
+		error = database_rows(database, "SELECT * FROM host_samples", take_samples,
+				      profile->collection->samples);
+	if (!error)
+		error = profile_idle_load(database, profile->collection, &profile->idle,
+					  &profile->idle_left_out);
+	if (!error)
+		error = store_placement_read(database, profile->collection);
+	if (!error)
+		error = store_clocks_read(database, profile->collection);
+	if (!error)
+		error = store_raw_newest(database, &profile->raw_samples);
+	if (!error)
+		error = store_joins_count(database, profile->collection->roster);
+	if (!error)
+		error = load_title(database, &profile->title);
+	if (!error)
+		error = store_life_read(database, life, &profile->nr_nodes);
+	database_execute(database, "COMMIT");
+	return error;
+}
+
+/* What still waits is folded without a launch in our copy. Launches in flight are not expired by
+ * that: the counts stay as they were stored. */
+static int fold_waiting(struct profile *profile)
+{
+	struct roster *roster = profile->collection->roster;
+	int error = 0;
+
+	for (uint32_t id = 1; id <= roster_size(roster).processes && !error; id++) {
+		struct correlator *correlator = roster_process(roster, id)->correlator;
+
+		if (correlator) {
+			profile->waiting += correlator_waiting(correlator);
+			error = correlator_finish(correlator);
+		}
+		if (!error && roster_process(roster, id)->memory)
+			error = memory_account_finish(roster_process(roster, id)->memory);
+	}
+	return error;
+}
+
+static int explain(const char *path, int status, const char *what, char **error)
+{
+	if (error && !*error && asprintf(error, "%s: %s", path, what) < 0)
+		*error = NULL;
+	return status;
+}
+
+/* It had no mark before it was read. One that rested then may be written by now. */
+static bool is_still_written(const char *path, enum store_life life)
+{
+	return life == STORE_LIFE_RESTS ? store_life_is_kept(path)
+					: life == STORE_LIFE_OPEN && store_life_is_written(path);
+}
+
+static int load(const char *path, struct profile *profile, char **error)
+{
+	enum store_life life = STORE_LIFE_OPEN;
+	struct database *database;
+	struct stat info;
+
+	profile->collection = collection_create();
+	if (!profile->collection)
+		return explain(path, -ENOMEM, strerror(ENOMEM), error);
+	/* SQLite says no more than that it is unable to open the file. */
+	if (stat(path, &info))
+		return explain(path, -errno, strerror(errno), error);
+	/* Before all else is read: a writer that closes it meanwhile leaves more than it had, never less. */
+	profile->written = store_life_is_written(path);
+	int status = database_open(path, true, &database, error);
+	if (status)
+		return explain(path, status, strerror(-status), error);
+	status = store_schema_check(database, path, error);
+	if (status == -ENOENT)
+		explain(path, status, "empty: no aggregator has written to it yet", error);
+	if (!status) {
+		status = load_all(database, profile, &life);
+		if (status == -EPROTO)
+			explain(path, status, "damaged: what stands in it cannot be", error);
+	}
+	if (status)
+		explain(path, status, database_error(database), error);
+	database_close(database);
+	if (!profile->written)
+		profile->written = is_still_written(path, life);
+	profile->abandoned = !profile->written && life != STORE_LIFE_CLOSED;
+	return status;
+}
+
+int profile_load(const char *path, struct profile **profile, char **error)
+{
+	if (error)
+		*error = NULL;
+	*profile = calloc(1, sizeof(**profile));
+	if (!*profile)
+		return -ENOMEM;
+
+	int status = load(path, *profile, error);
+	if (!status)
+		status = fold_waiting(*profile);
+	if (status) {
+		explain(path, status, strerror(-status), error);
+		profile_destroy(*profile);
+		*profile = NULL;
+		return status;
+	}
+	return 0;
+}
+
+void profile_destroy(struct profile *profile)
+{
+	if (!profile)
+		return;
+	collection_destroy(profile->collection);
+	fold_table_destroy(profile->idle);
+	free(profile->title);
+	free(profile);
+}

@@ -1,0 +1,454 @@
+#include "straggler_work.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/collective_log.h"
+#include "aggregator/store/database.h"
+#include "aggregator/profile/nccl_kernel.h"
+#include "report/profile/profile.h"
+#include "proto/hash_index.h"
+#include "report/model/report_paths.h"
+#include "report/model/report_samples.h"
+#include "aggregator/profile/roster.h"
+#include "aggregator/store/store_raw.h"
+#include "straggler_question.h"
+#include "straggler_window.h"
+
+#define NOBODY UINT32_MAX
+
+struct leaf {
+	uint32_t node, name;
+};
+
+/* What a party did at a leaf. */
+struct row {
+	uint32_t leaf, party, plane;
+	double ns, count;
+};
+
+struct straggler_work {
+	const struct profile *profile;
+	const struct straggler_question *question;
+	struct report_names *names;
+	struct report_paths *paths; /* NULL once all nodes are known */
+	struct report_node *nodes;
+	uint32_t nr_nodes;
+	struct leaf *leaves;
+	uint32_t nr_leaves, room_leaves;
+	struct row *rows;
+	uint32_t nr_rows, room_rows;
+	struct hash_index leaf_index, row_index;
+	uint32_t *party_of; /* of each process; NOBODY */
+	uint64_t *threads;  /* process << 32 | tid, in order: those that a collective waits for */
+	uint32_t nr_threads;
+	uint32_t planes;
+	bool in_windows;
+};
+
+/* ---- whose -------------------------------------------------------------------------------------- */
+
+static int find_parties(struct straggler_work *work)
+{
+	const struct roster *roster = work->profile->collection->roster;
+	uint32_t nr_processes = roster_size(roster).processes;
+
+	work->party_of = malloc((nr_processes + 1ul) * sizeof(*work->party_of));
+	if (!work->party_of)
+		return -ENOMEM;
+	memset(work->party_of, 0xff, (nr_processes + 1ul) * sizeof(*work->party_of));
+	for (uint32_t i = 0; i < work->question->nr_parties; i++) {
+		uint32_t of = work->question->parties[i].process;
+		const struct roster_process *party = roster_process(roster, of);
+
+		for (uint32_t id = 1; id <= nr_processes; id++) {
+			const struct roster_process *process = roster_process(roster, id);
+
+			if (id == of || (party->rank >= 0 && party->rank == process->rank &&
+					 party->job == process->job))
+				work->party_of[id] = i;
+		}
+	}
+	return 0;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void add_thread(struct straggler_work *work, uint32_t process, uint32_t tid)
+{
+	uint64_t thread = (uint64_t)process << 32 | tid;
+
+	if (tid && (work->nr_threads == 0 || work->threads[work->nr_threads - 1] != thread))
+		work->threads[work->nr_threads++] = thread;
+}
+
+static int find_threads(struct straggler_work *work, const struct collective_log *log)
+{
+	uint32_t nr_calls, nr_totals, count = 0;
+	const struct collective_log_call *calls = collective_log_calls(log, &nr_calls);
+	const struct fold_row *totals =
+		fold_table_rows(work->profile->collection->totals, &nr_totals);
+
+	work->threads = calloc((size_t)nr_calls + nr_totals + 1, sizeof(*work->threads));
+	if (!work->threads)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr_calls; i++)
+		add_thread(work, calls[i].process, calls[i].call.tid);
+	for (uint32_t i = 0; i < nr_totals; i++)
+		if (totals[i].key.kind <= RECORD_GPU_GRAPH)
+			add_thread(work, totals[i].key.process_id, totals[i].key.tid);
+	qsort(work->threads, work->nr_threads, sizeof(*work->threads), compare_threads);
+	for (uint32_t i = 0; i < work->nr_threads; i++)
+		if (count == 0 || work->threads[count - 1] != work->threads[i])
+			work->threads[count++] = work->threads[i];
+	work->nr_threads = count;
+	return 0;
+}
+
+static bool is_waited_for(const struct straggler_work *work, uint32_t process, uint32_t tid)
+{
+	uint64_t thread = (uint64_t)process << 32 | tid;
+
+	return bsearch(&thread, work->threads, work->nr_threads, sizeof(thread), compare_threads) !=
+	       NULL;
+}
+
+/* ---- what --------------------------------------------------------------------------------------- */
+
+static bool leaf_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct straggler_work *work = context;
+
+	return memcmp(&work->leaves[id - 1], key, sizeof(struct leaf)) == 0;
+}
+
+static bool row_equals(const void *context, uint32_t id, const void *key)
+{
+	const struct straggler_work *work = context;
+
+	return memcmp(&work->rows[id - 1], key, offsetof(struct row, ns)) == 0;
+}
+
+static int get_leaf(struct straggler_work *work, const struct leaf *leaf, uint32_t *id)
+{
+	uint32_t hash = hash_index_hash(leaf, sizeof(*leaf));
+
+	*id = hash_index_find(&work->leaf_index, hash, leaf_equals, work, leaf);
+	if (*id)
+		return 0;
+	if (work->nr_leaves == work->room_leaves) {
+		uint32_t room = work->room_leaves ? 2 * work->room_leaves : 256;
+		struct leaf *leaves = realloc(work->leaves, room * sizeof(*leaves));
+
+		if (!leaves)
+			return -ENOMEM;
+		work->leaves = leaves;
+		work->room_leaves = room;
+	}
+	if (hash_index_insert(&work->leaf_index, hash, work->nr_leaves + 1))
+		return -ENOMEM;
+	work->leaves[work->nr_leaves++] = *leaf;
+	*id = work->nr_leaves;
+	return 0;
+}
+
+static int add_amount(struct straggler_work *work, const struct row *amount)
+{
+	struct row key;
+
+	memset(&key, 0, sizeof(key));
+	key.leaf = amount->leaf;
+	key.party = amount->party;
+	key.plane = amount->plane;
+	uint32_t hash = hash_index_hash(&key, offsetof(struct row, ns));
+	uint32_t id = hash_index_find(&work->row_index, hash, row_equals, work, &key);
+	if (!id) {
+		if (work->nr_rows == work->room_rows) {
+			uint32_t room = work->room_rows ? 2 * work->room_rows : 256;
+			struct row *rows = realloc(work->rows, room * sizeof(*rows));
+
+			if (!rows)
+				return -ENOMEM;
+			work->rows = rows;
+			work->room_rows = room;
+		}
+		id = work->nr_rows + 1;
+		if (hash_index_insert(&work->row_index, hash, id))
+			return -ENOMEM;
+		work->rows[work->nr_rows++] = key;
+	}
+	work->rows[id - 1].ns += amount->ns;
+	work->rows[id - 1].count += amount->count;
+	return 0;
+}
+
+/* key->kind: enum report_kind. */
+static int add(struct straggler_work *work, const struct fold_key *key, double ns, double count)
+{
+	const struct catalog_size size = catalog_size(work->profile->collection->catalog);
+	struct row row = {.party = work->party_of[key->process_id],
+			  .plane = report_plane_of(key->kind),
+			  .ns = ns,
+			  .count = count};
+	struct leaf leaf;
+
+	memset(&leaf, 0, sizeof(leaf));
+	if (key->stack_id > size.nodes || key->capture_stack_id > size.nodes ||
+	    key->name_id > size.strings)
+		return -EPROTO;
+	int error = report_paths_find(work->paths, key, &leaf.node);
+	if (!error)
+		error = report_names_leaf(work->names, key, REPORT_GPU_NONE, &leaf.name);
+	if (!error)
+		error = get_leaf(work, &leaf, &row.leaf);
+	if (row.party == 0)
+		work->planes |= 1u << row.plane;
+	return error ? error : add_amount(work, &row);
+}
+
+static bool is_somebodys(const struct straggler_work *work, uint32_t process)
+{
+	return process && process <= roster_size(work->profile->collection->roster).processes &&
+	       work->party_of[process] != NOBODY;
+}
+
+/* NCCL's kernels are what is late, not why. */
+static int add_gpu_work(struct straggler_work *work)
+{
+	uint32_t count, size;
+	const struct fold_row *rows = fold_table_rows(work->profile->collection->totals, &count);
+	int error = 0;
+
+	for (uint32_t i = 0; i < count && !error; i++) {
+		const struct fold_key *key = &rows[i].key;
+
+		if (key->kind > RECORD_GPU_GRAPH || !is_somebodys(work, key->process_id))
+			continue;
+		const char *name =
+			catalog_string(work->profile->collection->catalog, key->name_id, &size);
+		if (key->kind == RECORD_GPU_KERNEL && nccl_kernel_is(name, size))
+			continue;
+		error = add(work, key, (double)rows[i].ns, (double)rows[i].count);
+	}
+	return error;
+}
+
+static int take_sums(void *context, const struct fold_row *row)
+{
+	struct straggler_work *work = context;
+	bool is_idle = row->key.kind == REPORT_KIND_IDLE;
+
+	if (!is_somebodys(work, row->key.process_id))
+		return 0;
+	if (!is_idle && (work->in_windows || row->key.kind == REPORT_KIND_CALL ||
+			 !is_waited_for(work, row->key.process_id, row->key.tid)))
+		return 0;
+	return add(work, &row->key, (double)row->ns, (double)row->count);
+}
+
+/* How much of a sample lies in the party's windows. */
+static uint64_t overlap_of(const struct straggler_party *party, uint64_t start_ns, uint64_t end_ns)
+{
+	uint32_t low = 0, high = party->nr_windows;
+	uint64_t sum = 0;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (party->windows[middle].end_ns > start_ns)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	for (; low < party->nr_windows && party->windows[low].start_ns < end_ns; low++) {
+		const struct straggler_window *window = &party->windows[low];
+		uint64_t from = window->start_ns > start_ns ? window->start_ns : start_ns;
+		uint64_t to = window->end_ns < end_ns ? window->end_ns : end_ns;
+
+		sum += to - from;
+	}
+	return sum;
+}
+
+static int take_single(void *context, const struct raw_sample *raw, int64_t realtime_offset_ns)
+{
+	struct straggler_work *work = context;
+	const struct host_sample *sample = &raw->sample;
+	struct fold_key key;
+
+	(void)realtime_offset_ns;
+	if (sample->kind == HOST_SAMPLE_CALL || !is_somebodys(work, raw->process_id) ||
+	    !is_waited_for(work, raw->process_id, sample->tid))
+		return 0;
+	uint64_t start_ns =
+		sample->time_ns > sample->duration_ns ? sample->time_ns - sample->duration_ns : 0;
+	uint64_t ns = overlap_of(&work->question->parties[work->party_of[raw->process_id]],
+				 start_ns, sample->time_ns);
+	if (ns == 0)
+		return 0;
+	memset(&key, 0, sizeof(key));
+	key.process_id = raw->process_id;
+	key.device_id = RECORD_DEVICE_NONE;
+	key.stack_id = sample->stack_id;
+	key.name_id = sample->name_id;
+	key.kind = (uint8_t)(REPORT_KIND_HOST + sample->kind);
+	key.matched = 1;
+	return add(work, &key, (double)ns, (double)ns / (double)sample->duration_ns);
+}
+
+static int add_single_samples(struct straggler_work *work, const char *store_path)
+{
+	struct database *database;
+	int error = database_open(store_path, true, &database, NULL);
+
+	if (error)
+		return error;
+	error = store_raw_each(database, work->profile->raw_samples, take_single, work);
+	database_close(database);
+	return error;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------- */
+
+static int collect(struct straggler_work *work, const char *store_path,
+		   const struct collective_log *log)
+{
+	int error = find_parties(work);
+
+	if (!error)
+		error = find_threads(work, log);
+	if (!error)
+		error = add_gpu_work(work);
+	if (!error)
+		error = report_samples_each(work->profile, take_sums, work);
+	if (!error && work->in_windows)
+		error = add_single_samples(work, store_path);
+	if (!error)
+		work->nodes = report_paths_take(work->paths, &work->nr_nodes);
+	return error;
+}
+
+int straggler_work_create(const struct profile *profile, const char *store_path,
+			  const struct collective_log *log,
+			  const struct straggler_question *question, struct straggler_work **result)
+{
+	struct straggler_work *work = *result = calloc(1, sizeof(*work));
+	int error = -ENOMEM;
+
+	if (!work)
+		return -ENOMEM;
+	work->profile = profile;
+	work->question = question;
+	work->in_windows = profile->raw_samples && store_path && question->window_count;
+	for (uint32_t i = 0; i < question->nr_parties; i++)
+		work->in_windows = work->in_windows && question->parties[i].nr_windows;
+	work->names = report_names_create(profile, DEMANGLE_SIMPLE, REPORT_LINES_OFF);
+	if (work->names)
+		work->paths = report_paths_create(profile->collection->catalog, work->names);
+	if (work->paths)
+		error = collect(work, store_path, log);
+	report_paths_destroy(work->paths);
+	work->paths = NULL;
+	if (error) {
+		straggler_work_destroy(work);
+		*result = NULL;
+	}
+	return error;
+}
+
+void straggler_work_destroy(struct straggler_work *work)
+{
+	if (!work)
+		return;
+	report_names_destroy(work->names);
+	hash_index_fini(&work->leaf_index);
+	hash_index_fini(&work->row_index);
+	free(work->nodes);
+	free(work->leaves);
+	free(work->rows);
+	free(work->party_of);
+	free(work->threads);
+	free(work);
+}
+
+uint32_t straggler_work_nodes(const struct straggler_work *work)
+{
+	return work->nr_nodes + work->nr_leaves;
+}
+
+uint32_t straggler_work_parent(const struct straggler_work *work, uint32_t node)
+{
+	return node < work->nr_nodes ? work->nodes[node].parent
+				     : work->leaves[node - work->nr_nodes].node;
+}
+
+const char *straggler_work_name(const struct straggler_work *work, uint32_t node)
+{
+	return report_names_get(work->names, node < work->nr_nodes
+						     ? work->nodes[node].name
+						     : work->leaves[node - work->nr_nodes].name);
+}
+
+bool straggler_work_is_leaf(const struct straggler_work *work, uint32_t node)
+{
+	return node >= work->nr_nodes;
+}
+
+bool straggler_work_in_windows(const struct straggler_work *work)
+{
+	return work->in_windows;
+}
+
+uint32_t straggler_work_planes(const struct straggler_work *work)
+{
+	return work->planes;
+}
+
+static bool is_in(const struct straggler_work *work, const struct row *row,
+		  const struct straggler_part *part)
+{
+	if (row->plane != (uint32_t)part->plane || !part->leaf)
+		return row->plane == (uint32_t)part->plane;
+	const char *name = straggler_work_name(work, work->nr_nodes + row->leaf - 1);
+	return (strcmp(name, part->leaf) == 0) != part->but_leaf;
+}
+
+struct straggler_amount *straggler_work_sum(const struct straggler_work *work,
+					    const struct straggler_part *part)
+{
+	const uint32_t width = work->question->nr_parties;
+	uint32_t count = straggler_work_nodes(work);
+	struct straggler_amount *amounts = calloc((size_t)count * width, sizeof(*amounts));
+
+	if (!amounts)
+		return NULL;
+	for (uint32_t i = 0; i < work->nr_rows; i++) {
+		const struct row *row = &work->rows[i];
+		struct straggler_amount *amount =
+			&amounts[(size_t)(work->nr_nodes + row->leaf - 1) * width + row->party];
+
+		if (!is_in(work, row, part))
+			continue;
+		amount->ns += row->ns;
+		amount->count += row->count;
+	}
+	for (uint32_t node = count; node-- > 1;) {
+		const struct straggler_amount *from = &amounts[(size_t)node * width];
+		struct straggler_amount *to =
+			&amounts[(size_t)straggler_work_parent(work, node) * width];
+
+		for (uint32_t i = 0; i < width; i++) {
+			to[i].ns += from[i].ns;
+			to[i].count += from[i].count;
+		}
+	}
+	return amounts;
+}

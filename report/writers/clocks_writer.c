@@ -1,0 +1,215 @@
+#include "clocks_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "csv_writer.h"
+#include "json_text.h"
+#include "json_writer.h"
+#include "report/model/report_summary.h"
+#include "text_file.h"
+
+#define NUMBER_SIZE 64u
+
+/* Offsets are bounded by the store: the lowest number of all has no positive. */
+static uint64_t amount(int64_t number)
+{
+	return (uint64_t)(number < 0 ? -number : number);
+}
+
+const char *clocks_writer_line(const struct report_clocks *clocks, char *line, size_t size)
+{
+	char spread[NUMBER_SIZE];
+
+	*line = '\0';
+	if (clocks->nr_rows < 2)
+		return line;
+	if (clocks->nr_unknown == clocks->nr_rows)
+		snprintf(line, size, "clocks of %" PRIu32 " hosts: how far apart is not known",
+			 clocks->nr_rows);
+	else if (clocks->nr_unknown)
+		snprintf(line, size,
+			 "CLOCK_REALTIME of %" PRIu32 " of %" PRIu32
+			 " hosts: at most %s apart; of the others it is not known",
+			 clocks->nr_rows - clocks->nr_unknown, clocks->nr_rows,
+			 report_summary_time(clocks->spread_ns, spread));
+	else
+		snprintf(line, size, "CLOCK_REALTIME of %" PRIu32 " hosts: at most %s apart",
+			 clocks->nr_rows, report_summary_time(clocks->spread_ns, spread));
+	return line;
+}
+
+/* --- text --- */
+
+static char sign_of(int64_t number)
+{
+	return number < 0 ? '-' : '+';
+}
+
+/* "+12.345678901 s": to the nanosecond, as clocks that were never set alike differ by days. */
+static const char *seconds(int64_t ns, char text[static NUMBER_SIZE])
+{
+	snprintf(text, NUMBER_SIZE, "%c%" PRIu64 ".%09" PRIu64 " s", sign_of(ns),
+		 amount(ns) / 1000000000u, amount(ns) % 1000000000u);
+	return text;
+}
+
+static const char *parts_per_million(const struct report_clocks_row *row,
+				     char text[static NUMBER_SIZE])
+{
+	uint64_t drift = amount(row->drift_ppb), bound = row->drift_bound_ppb;
+
+	snprintf(text, NUMBER_SIZE, "%c%" PRIu64 ".%03" PRIu64 " +-%" PRIu64 ".%03" PRIu64 " ppm",
+		 sign_of(row->drift_ppb), drift / 1000, drift % 1000, bound / 1000, bound % 1000);
+	return text;
+}
+
+static void write_table_row(FILE *out, const struct report_clocks_row *row)
+{
+	char text[NUMBER_SIZE];
+
+	if (!row->measured) {
+		fprintf(out, "%26s %12s %12s %24s %22s %8d  %s", "-", "-", "-", "-", "-", 0,
+			row->host);
+	} else {
+		fprintf(out, "%26s", seconds(row->offset_ns, text));
+		fprintf(out, " %12s", report_summary_time(row->bound_ns, text));
+		fprintf(out, " %12s", report_summary_time(row->round_trip_ns, text));
+		fprintf(out, " %24s", row->has_drift ? parts_per_million(row, text) : "-");
+		fprintf(out, " %22s", row->has_realtime ? seconds(row->realtime_ns, text) : "-");
+		fprintf(out, " %8" PRIu32 "  %s", row->measured, row->host);
+	}
+	if (row->elsewhere)
+		fprintf(out, "; %" PRIu32 " more with another aggregator's clock, not used",
+			row->elsewhere);
+	fputc('\n', out);
+}
+
+static void write_refinement(FILE *out, const struct report_clocks *clocks)
+{
+	char text[NUMBER_SIZE];
+	uint64_t most_ns = 0, compared_ns = 0;
+
+	if (clocks->contradicted)
+		fputs("collectives contradict these comparisons, and were left aside\n", out);
+	if (!clocks->refined)
+		return;
+	for (uint32_t i = 0; i < clocks->nr_rows; i++) {
+		const struct report_clocks_row *row = &clocks->rows[i];
+
+		most_ns = row->bound_ns > most_ns ? row->bound_ns : most_ns;
+		compared_ns =
+			row->compared_bound_ns > compared_ns ? row->compared_bound_ns : compared_ns;
+	}
+	fprintf(out, "held against collectives: the widest bound is %s",
+		report_summary_time(most_ns, text));
+	fprintf(out, ", by comparisons alone %s\n", report_summary_time(compared_ns, text));
+}
+
+int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
+			const struct report_tree *tree)
+{
+	char line[REPORT_SUMMARY_SIZE];
+
+	if (*tree->title)
+		fprintf(out, "%s\n\n", tree->title);
+	fputs("each host's clocks less the aggregator's, give or take the bound, when last "
+	      "compared\n\n",
+	      out);
+	fprintf(out, "%26s %12s %12s %24s %22s %8s  %s\n", "CLOCK_MONOTONIC", "bound", "round trip",
+		"drift", "CLOCK_REALTIME", "compared", "host");
+	for (uint32_t i = 0; i < clocks->nr_rows; i++)
+		write_table_row(out, &clocks->rows[i]);
+	fputc('\n', out);
+	if (*clocks_writer_line(clocks, line, sizeof(line)))
+		fprintf(out, "%s\n", line);
+	write_refinement(out, clocks);
+	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "");
+	return text_file_flush(out);
+}
+
+/* --- JSON --- */
+
+static void write_json_row(FILE *out, const struct report_clocks_row *row)
+{
+	bool known = row->measured > 0;
+
+	fputc('{', out);
+	json_text_member(out, "host", row->host);
+	json_text_number(out, "compared", true, row->measured);
+	json_text_number(out, "elsewhere", true, row->elsewhere);
+	json_text_number(out, "time_ns", known, (int64_t)row->time_ns);
+	json_text_number(out, "offset_ns", known, row->offset_ns);
+	json_text_number(out, "bound_ns", known, (int64_t)row->bound_ns);
+	json_text_number(out, "round_trip_ns", known, (int64_t)row->round_trip_ns);
+	json_text_number(out, "drift_ppb", row->has_drift, row->drift_ppb);
+	json_text_number(out, "drift_bound_ppb", row->has_drift, (int64_t)row->drift_bound_ppb);
+	json_text_number(out, "realtime_ns", row->has_realtime, row->realtime_ns);
+	json_text_number(out, "compared_offset_ns", known, row->compared_offset_ns);
+	json_text_number(out, "compared_bound_ns", known, (int64_t)row->compared_bound_ns);
+	fputs("\"collectives\":", out);
+	json_text_write_number(out, true, row->collectives);
+	fputc('}', out);
+}
+
+int clocks_writer_json(FILE *out, const struct report_clocks *clocks,
+		       const struct report_tree *tree)
+{
+	char line[REPORT_SUMMARY_SIZE];
+
+	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
+	json_text_member(out, "title", tree->title);
+	fputc('\n', out);
+	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
+	json_text_number(out, "realtime_spread_ns", clocks->nr_unknown < clocks->nr_rows,
+			 (int64_t)clocks->spread_ns);
+	json_text_number(out, "realtime_unknown", true, clocks->nr_unknown);
+	fputs("\n\"clocks\":[", out);
+	for (uint32_t i = 0; i < clocks->nr_rows; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		write_json_row(out, &clocks->rows[i]);
+	}
+	fputs("]}\n", out);
+	return text_file_flush(out);
+}
+
+/* --- CSV --- */
+
+static void write_field(FILE *out, bool known, int64_t number)
+{
+	fputc(',', out);
+	if (known)
+		fprintf(out, "%" PRId64, number);
+}
+
+int clocks_writer_csv(FILE *out, const struct report_clocks *clocks, const struct report_tree *tree)
+{
+	char line[REPORT_SUMMARY_SIZE];
+
+	fputs("host,compared,elsewhere,time_ns,offset_ns,bound_ns,round_trip_ns,drift_ppb,"
+	      "drift_bound_ppb,realtime_ns,compared_offset_ns,compared_bound_ns,collectives\n",
+	      out);
+	for (uint32_t i = 0; i < clocks->nr_rows; i++) {
+		const struct report_clocks_row *row = &clocks->rows[i];
+		bool known = row->measured > 0;
+
+		csv_writer_text(out, row->host);
+		write_field(out, true, row->measured);
+		write_field(out, true, row->elsewhere);
+		write_field(out, known, (int64_t)row->time_ns);
+		write_field(out, known, row->offset_ns);
+		write_field(out, known, (int64_t)row->bound_ns);
+		write_field(out, known, (int64_t)row->round_trip_ns);
+		write_field(out, row->has_drift, row->drift_ppb);
+		write_field(out, row->has_drift, (int64_t)row->drift_bound_ppb);
+		write_field(out, row->has_realtime, row->realtime_ns);
+		write_field(out, known, row->compared_offset_ns);
+		write_field(out, known, (int64_t)row->compared_bound_ns);
+		write_field(out, true, row->collectives);
+		fputc('\n', out);
+	}
+	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "# ");
+	return text_file_flush(out);
+}

@@ -1,0 +1,45 @@
+/* Writes a report tree as one HTML page: an interactive flame graph that needs no other file and no
+ * network. The page forbids itself everything but its own script and style (Content-Security-Policy
+ * with their hashes); names of frames travel as JSON text and reach the screen as text only. Any
+ * thread may call; the tree must not change meanwhile. */
+#ifndef HTML_WRITER_H
+#define HTML_WRITER_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/model/report_diff.h"
+#include "report/model/report_tree.h"
+
+/* What the width of a frame means when the page opens; the reader can switch. */
+enum html_weight {
+	HTML_WEIGHT_TIME = 0,
+	HTML_WEIGHT_COUNT = 1,
+	HTML_WEIGHT_BYTES = 2,
+};
+
+/* Which dimensions stand as frames at the root when the page opens; the reader can switch. */
+#define HTML_SPLIT_HOST    (1u << 0)
+#define HTML_SPLIT_RANK    (1u << 1)
+#define HTML_SPLIT_GPU     (1u << 2)
+#define HTML_SPLIT_CONTEXT (1u << 3)
+#define HTML_SPLIT_STREAM  (1u << 4)
+#define HTML_SPLIT_THREAD  (1u << 5)
+
+struct html_options {
+	enum html_weight weight;
+	uint32_t split;       /* HTML_SPLIT_… bits */
+	const char *subtitle; /* shown beside the title: when, where; borrowed until the call
+				 returns; NULL: none */
+	/* the difference that the tree shows: frames are coloured by change; borrowed until the call returns; NULL: none */
+	const struct report_diff *diff;
+};
+
+/* Writes the page and flushes out, which stays the caller's. Bytes that are not UTF-8 become
+ * U+FFFD. options NULL: by time, no split, no subtitle. Nothing of the tree or the options is kept.
+ * Returns 0; -EINVAL: an index in the tree or options->weight is out of range, nothing was written;
+ * -ENOMEM: nothing was written; -ENOSPC, -EIO …: out did not take everything. */
+int html_writer_write(FILE *out, const struct report_tree *tree,
+		      const struct html_options *options);
+
+#endif

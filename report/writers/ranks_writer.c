@@ -1,0 +1,310 @@
+#include "ranks_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "csv_writer.h"
+#include "json_text.h"
+#include "json_writer.h"
+#include "report/names/outlier.h"
+#include "placement_writer.h"
+#include "proto/ledger.h"
+#include "report/model/report_summary.h"
+#include "text_file.h"
+#include "text_line.h"
+
+#define NUMBER_SIZE 32u
+
+static double share_of(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+/* --- who stands out --- */
+
+static void append_number(char *line, size_t size, const char *what, int32_t number)
+{
+	if (number < 0)
+		text_line_append(line, size, "%s?", what);
+	else
+		text_line_append(line, size, "%s%" PRId32, what, number);
+}
+
+static void append_row(char *line, size_t size, const struct report_ranks *ranks,
+		       const struct report_ranks_row *row)
+{
+	const char *separator = " (";
+
+	append_number(line, size, "rank ", row->rank);
+	text_line_append(line, size, " on %s ", row->host);
+	append_number(line, size, "GPU", row->gpu);
+	for (unsigned int i = 0; i < REPORT_RANKS_COLUMNS; i++) {
+		enum report_ranks_column column = (enum report_ranks_column)i;
+		uint64_t value = report_ranks_value(row, column);
+		uint64_t median = ranks->medians_ns[column];
+
+		if (!(row->outliers & 1u << column))
+			continue;
+		text_line_append(line, size, "%s%s ", separator, report_ranks_name(column));
+		if (median)
+			text_line_append(line, size, "%+.1f %%",
+					 100.0 * ((double)value - (double)median) / (double)median);
+		else
+			text_line_append(line, size, "where others have none");
+		separator = ", ";
+	}
+	text_line_append(line, size, ")");
+}
+
+const char *ranks_writer_line(const struct report_ranks *ranks, char *line, size_t size)
+{
+	const char *separator = "stands out: ";
+
+	*line = '\0';
+	if (!ranks->compared) {
+		text_line_append(line, size, "fewer than %u ranks: not compared",
+				 OUTLIER_VALUES_MIN);
+		return line;
+	}
+	for (uint32_t i = 0; i < ranks->nr_rows; i++) {
+		if (!ranks->rows[i].outliers)
+			continue;
+		text_line_append(line, size, "%s", separator);
+		append_row(line, size, ranks, &ranks->rows[i]);
+		separator = "; ";
+	}
+	if (!*line)
+		text_line_append(line, size, "no rank stands out");
+	return line;
+}
+
+/* --- text --- */
+
+static const char *mark_of(const struct report_ranks_row *row, enum report_ranks_column column)
+{
+	return row->outliers & 1u << column ? "*" : " ";
+}
+
+static void write_number(FILE *out, int width, int32_t number)
+{
+	if (number < 0)
+		fprintf(out, "%*s", width, "-");
+	else
+		fprintf(out, "%*" PRId32, width, number);
+}
+
+static void write_time(FILE *out, const struct report_ranks_row *row,
+		       enum report_ranks_column column)
+{
+	char time[NUMBER_SIZE];
+
+	fprintf(out, " %12s%s", report_summary_time(report_ranks_value(row, column), time),
+		mark_of(row, column));
+}
+
+static void write_table_row(FILE *out, const struct report_ranks_row *row)
+{
+	char time[NUMBER_SIZE], other[NUMBER_SIZE];
+
+	write_number(out, 5, row->rank);
+	fprintf(out, " %12s", report_summary_time(row->window_ns, time));
+	write_time(out, row, REPORT_RANKS_BUSY);
+	fprintf(out, " %6.2f%%", share_of(row->busy_ns, row->window_ns));
+	write_time(out, row, REPORT_RANKS_COMPUTE);
+	write_time(out, row, REPORT_RANKS_NCCL);
+	if (row->nccl_busy_ns)
+		fprintf(out, " %6.2f%%", share_of(row->overlap_ns, row->nccl_busy_ns));
+	else
+		fprintf(out, " %7s", "-");
+	fprintf(out, " %12s %12s", report_summary_time(row->copies.ns, time),
+		report_summary_time(row->fills.ns, other));
+	fprintf(out, " %6.2f%%%s", share_of(row->window_ns - row->busy_ns, row->window_ns),
+		mark_of(row, REPORT_RANKS_IDLE));
+	if (row->delays)
+		fprintf(out, " %12s%s %12s", report_summary_time(row->delay_ns, time),
+			mark_of(row, REPORT_RANKS_DELAY),
+			report_summary_time(row->delay_max_ns, other));
+	else
+		fprintf(out, " %12s  %12s", "-", "-");
+	fprintf(out, " %12s", row->has_memory ? report_summary_bytes(row->peak_bytes, time) : "-");
+	fprintf(out, "  %s ", row->host);
+	if (row->gpu < 0)
+		fputs("GPU?", out);
+	else
+		fprintf(out, "GPU%" PRId32, row->gpu);
+	fprintf(out, " pid %" PRIu32, row->pid);
+	if (row->late)
+		fprintf(out, "; %s records came too late to be put in order",
+			report_summary_count(row->late, time));
+	fputc('\n', out);
+}
+
+static uint64_t count_graphs(const struct report_ranks *ranks)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < ranks->nr_rows; i++)
+		count += ranks->rows[i].graphs.count;
+	return count;
+}
+
+static bool has_windows(const struct report_tree *tree)
+{
+	const char *wanted = ledger_reason_name(LEDGER_CAPTURE_WINDOW);
+
+	for (uint32_t i = 0; i < tree->nr_losses; i++)
+		if (strcmp(tree->strings[tree->losses[i].reason], wanted) == 0)
+			return true;
+	return false;
+}
+
+int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree)
+{
+	char line[RANKS_WRITER_LINE_SIZE], count[NUMBER_SIZE];
+
+	if (*tree->title)
+		fprintf(out, "%s\n\n", tree->title);
+	fprintf(out, "%5s %12s %12s  %7s %12s  %12s  %7s %12s %12s %7s  %12s  %12s %12s  %s\n",
+		"rank", "window", "busy", "share", "compute", "NCCL", "overlap", "memcpy", "memset",
+		"idle", "delay", "longest", "peak memory", "GPU");
+	for (uint32_t i = 0; i < ranks->nr_rows; i++)
+		write_table_row(out, &ranks->rows[i]);
+	fputc('\n', out);
+	if (count_graphs(ranks))
+		fprintf(out,
+			"%s graphs were traced as a whole: their kernels are neither compute nor "
+			"NCCL here\n",
+			report_summary_count(count_graphs(ranks), count));
+	if (has_windows(tree))
+		fputs("captured in windows: idle holds the time between them\n", out);
+	if (ranks->placement)
+		placement_writer_table(out, ranks->placement);
+	fprintf(out, "%s\n", ranks_writer_line(ranks, line, sizeof(line)));
+	fprintf(out, "%s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "");
+	report_summary_notices(out, tree, "");
+	return text_file_flush(out);
+}
+
+/* --- JSON --- */
+
+static void write_work(FILE *out, const char *count, const char *ns,
+		       const struct report_ranks_work *work)
+{
+	fprintf(out, "\"%s\":%" PRIu64 ",\"%s\":%" PRIu64 ",", count, work->count, ns, work->ns);
+}
+
+static void write_outliers(FILE *out, const struct report_ranks_row *row, const char *separator)
+{
+	const char *before = "";
+
+	for (unsigned int column = 0; column < REPORT_RANKS_COLUMNS; column++) {
+		if (!(row->outliers & 1u << column))
+			continue;
+		fprintf(out, "%s%s", before, report_ranks_name((enum report_ranks_column)column));
+		before = separator;
+	}
+}
+
+static void write_json_row(FILE *out, const struct report_ranks_row *row)
+{
+	json_text_number(out, "rank", row->rank >= 0, row->rank);
+	json_text_member(out, "host", row->host);
+	json_text_number(out, "gpu", row->gpu >= 0, row->gpu);
+	json_text_member(out, "name", row->device_name);
+	fprintf(out,
+		"\"pid\":%" PRIu32 ",\"records\":%" PRIu64 ",\"window_ns\":%" PRIu64
+		",\"busy_ns\":%" PRIu64 ",\"idle_ns\":%" PRIu64 ",",
+		row->pid, row->records, row->window_ns, row->busy_ns,
+		row->window_ns - row->busy_ns);
+	fprintf(out, "\"kernels\":%" PRIu64 ",\"kernel_ns\":%" PRIu64 ",",
+		row->compute.count + row->nccl.count, row->compute.ns + row->nccl.ns);
+	write_work(out, "compute_kernels", "compute_ns", &row->compute);
+	write_work(out, "nccl_kernels", "nccl_ns", &row->nccl);
+	fprintf(out, "\"nccl_busy_ns\":%" PRIu64 ",\"overlap_ns\":%" PRIu64 ",", row->nccl_busy_ns,
+		row->overlap_ns);
+	write_work(out, "copies", "memcpy_ns", &row->copies);
+	write_work(out, "fills", "memset_ns", &row->fills);
+	write_work(out, "graphs", "graph_ns", &row->graphs);
+	fprintf(out,
+		"\"delays\":%" PRIu64 ",\"delay_ns\":%" PRIu64 ",\"delay_max_ns\":%" PRIu64 ",",
+		row->delays, row->delay_ns, row->delay_max_ns);
+	json_text_number(out, "peak_bytes", row->has_memory, (int64_t)row->peak_bytes);
+	fprintf(out, "\"late\":%" PRIu64 ",\"outliers\":[", row->late);
+	if (row->outliers) {
+		fputc('"', out);
+		write_outliers(out, row, "\",\"");
+		fputc('"', out);
+	}
+	fputs("]}", out);
+}
+
+int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree)
+{
+	char line[RANKS_WRITER_LINE_SIZE];
+
+	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
+	json_text_member(out, "title", tree->title);
+	fputc('\n', out);
+	json_text_member(out, "summary", report_summary_line(tree, line, sizeof(line)));
+	fputc('\n', out);
+	json_text_member(out, "outliers", ranks_writer_line(ranks, line, sizeof(line)));
+	fprintf(out, "\n\"compared\":%s,\n\"median_ns\":{", ranks->compared ? "true" : "false");
+	for (unsigned int column = 0; column < REPORT_RANKS_COLUMNS; column++)
+		fprintf(out, "%s\"%s\":%" PRIu64, column ? "," : "",
+			report_ranks_name((enum report_ranks_column)column),
+			ranks->medians_ns[column]);
+	fputs("},\n", out);
+	if (ranks->placement)
+		placement_writer_json(out, ranks->placement);
+	fputs("\"ranks\":[", out);
+	for (uint32_t i = 0; i < ranks->nr_rows; i++) {
+		fputs(i ? ",\n{" : "\n{", out);
+		write_json_row(out, &ranks->rows[i]);
+	}
+	fputs("]}\n", out);
+	return text_file_flush(out);
+}
+
+/* --- CSV --- */
+
+static void write_csv_row(FILE *out, const struct report_ranks_row *row)
+{
+	const struct report_ranks_work *const works[] = {&row->compute, &row->nccl, &row->copies,
+							 &row->fills, &row->graphs};
+
+	csv_writer_number(out, row->rank >= 0, row->rank);
+	csv_writer_text(out, row->host);
+	fputc(',', out);
+	csv_writer_number(out, row->gpu >= 0, row->gpu);
+	fprintf(out, "%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, row->pid,
+		row->records, row->window_ns, row->busy_ns, row->window_ns - row->busy_ns);
+	for (size_t i = 0; i < sizeof(works) / sizeof(works[0]); i++)
+		fprintf(out, ",%" PRIu64 ",%" PRIu64, works[i]->count, works[i]->ns);
+	fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
+		row->nccl_busy_ns, row->overlap_ns, row->delays, row->delay_ns, row->delay_max_ns);
+	if (row->has_memory)
+		fprintf(out, "%" PRIu64, row->peak_bytes);
+	fprintf(out, ",%" PRIu64 ",", row->late);
+	write_outliers(out, row, " ");
+	fputc('\n', out);
+}
+
+int ranks_writer_csv(FILE *out, const struct report_ranks *ranks, const struct report_tree *tree)
+{
+	char line[RANKS_WRITER_LINE_SIZE];
+
+	fputs("rank,host,gpu,pid,records,window_ns,busy_ns,idle_ns,compute_kernels,compute_ns,"
+	      "nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,graphs,graph_ns,nccl_busy_ns,"
+	      "overlap_ns,delays,delay_ns,delay_max_ns,peak_bytes,late,outliers\n",
+	      out);
+	for (uint32_t i = 0; i < ranks->nr_rows; i++)
+		write_csv_row(out, &ranks->rows[i]);
+	if (ranks->placement)
+		placement_writer_csv(out, ranks->placement);
+	fprintf(out, "# %s\n", ranks_writer_line(ranks, line, sizeof(line)));
+	fprintf(out, "# %s\n", report_summary_line(tree, line, sizeof(line)));
+	report_summary_ledger(out, tree, "# ");
+	return text_file_flush(out);
+}

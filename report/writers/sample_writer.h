@@ -1,0 +1,20 @@
+/* Samples of host threads one by one, as extended folded text: a line each, in order of time,
+ *	1732213912.000123456 python3 4711 4712 3 main;train;step;[Off-CPU]futex
+ * time in seconds, name and id of the process, thread, CPU, frames from the root on. Used by one thread. */
+#ifndef SAMPLE_WRITER_H
+#define SAMPLE_WRITER_H
+
+#include <stdio.h>
+
+#include "report/profile/profile.h"
+#include "report/model/report_build.h"
+#include "report/model/report_clocks.h"
+
+/* Of a profile that was loaded from that path: what was there then. Of options (may be NULL) demangle, lines and planes
+ * count; planes 0: all. clocks: each line has, behind the time, the host's name, the time by the aggregator's
+ * CLOCK_REALTIME and how far off that may be, in ns ("- -": not known); NULL: it has not. 0; -EPROTO: a sample names
+ * what the profile does not hold; -ENOSPC, -EIO: also out did not take everything; -ENOMEM; an error of database.h. */
+int sample_writer_write(FILE *out, const char *path, const struct profile *profile,
+			const struct report_options *options, const struct report_clocks *clocks);
+
+#endif

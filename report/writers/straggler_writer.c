@@ -1,0 +1,487 @@
+#include "straggler_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "csv_writer.h"
+#include "json_text.h"
+#include "json_writer.h"
+#include "report/model/report_summary.h"
+#include "text_file.h"
+#include "text_line.h"
+
+#define TOP_DEFAULT 20u
+#define NUMBER_SIZE 32u
+#define NAMED_MAX   3u /* in the line */
+#define MISSING_MAX 8u
+
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
+static void append_rank(char *line, size_t size, const struct report_straggler_rank *rank)
+{
+	if (rank->rank >= 0)
+		text_line_append(line, size, "rank %" PRId32, rank->rank);
+	else
+		text_line_append(line, size, "pid %" PRIu32, rank->pid);
+	text_line_append(line, size, " on %s", rank->host);
+}
+
+/* ---- in words ----------------------------------------------------------------------------------- */
+
+/* One of two, or both with a comma between; "?": neither. */
+static void append_places(char *text, size_t size, const char *first, const char *second)
+{
+	text_line_append(text, size, " (%s%s%s)", *first || *second ? first : "?",
+			 *first && *second ? ", " : "", second);
+}
+
+const char *straggler_writer_cause(const struct straggler_cause *cause, char *text, size_t size)
+{
+	bool is_kernel = *cause->what != '[';
+
+	*text = '\0';
+	switch (cause->plane) {
+	case REPORT_PLANE_GPU:
+		text_line_append(text, size, "%s GPU %s", cause->more ? "more" : "slower",
+				 is_kernel ? "kernels" : "work");
+		append_places(text, size, cause->what, cause->function);
+		break;
+	case REPORT_PLANE_CPU:
+		text_line_append(text, size, "host code");
+		append_places(text, size, cause->function, "");
+		break;
+	case REPORT_PLANE_OFF_CPU:
+		text_line_append(text, size, "waits");
+		append_places(text, size, cause->what, cause->function);
+		break;
+	default:
+		text_line_append(text, size, "an idle GPU");
+		append_places(text, size, cause->what, cause->function);
+	}
+	return text;
+}
+
+static const struct report_straggler_member *worst_of(const struct report_straggler *straggler,
+						      const struct report_straggler_rank *rank,
+						      const struct collective_match **of)
+{
+	*of = &straggler->communicators[rank->communicator].match;
+	return &straggler->communicators[rank->communicator].members[rank->member];
+}
+
+static void append_late(char *line, size_t size, const struct report_straggler *straggler,
+			const struct report_straggler_rank *rank)
+{
+	const struct collective_match *of;
+	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
+	char time[NUMBER_SIZE], count[NUMBER_SIZE], text[STRAGGLER_WRITER_LINE_SIZE];
+
+	append_rank(line, size, rank);
+	text_line_append(line, size, " (last in %.2f %% of %s collectives; ",
+			 percent(member->found.last, (double)of->used),
+			 report_summary_count(of->used, count));
+	text_line_append(line, size, "the others waited %s for it, %.2f %% of the time",
+			 report_summary_time(member->found.others_ns / (of->nr_members - 1), time),
+			 100 * member->found.share);
+	if (rank->nr_causes)
+		text_line_append(line, size, "; %s: %.0f %% of it",
+				 straggler_writer_cause(&rank->causes[0], text, sizeof(text)),
+				 100 * rank->causes[0].share);
+	text_line_append(line, size, ")");
+}
+
+static uint64_t count_used(const struct report_straggler *straggler)
+{
+	uint64_t used = 0;
+
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
+		used += straggler->communicators[i].match.used;
+	return used;
+}
+
+const char *straggler_writer_line(const struct report_straggler *straggler, char *line, size_t size)
+{
+	*line = '\0';
+	if (!count_used(straggler)) {
+		text_line_append(line, size,
+				 "late: not known: no collective of which all ranks are here");
+		return line;
+	}
+	if (!straggler->nr_named) {
+		text_line_append(line, size, "late: no rank, beyond chance");
+		return line;
+	}
+	for (uint32_t i = 0; i < straggler->nr_named && i < NAMED_MAX; i++) {
+		text_line_append(line, size, i ? "; " : "late: ");
+		append_late(line, size, straggler, &straggler->ranks[i]);
+	}
+	if (straggler->nr_named > NAMED_MAX)
+		text_line_append(line, size, "; and %" PRIu32 " more",
+				 straggler->nr_named - NAMED_MAX);
+	return line;
+}
+
+/* ---- table: communicators ----------------------------------------------------------------------- */
+
+static const char *ranks_of(const struct collective_match *of, char text[static NUMBER_SIZE])
+{
+	if (of->nr_ranks == COLLECTIVE_NOT_KNOWN)
+		snprintf(text, NUMBER_SIZE, "%" PRIu32, of->nr_members);
+	else
+		snprintf(text, NUMBER_SIZE, "%" PRIu32 " of %" PRIu32, of->nr_members,
+			 of->nr_ranks);
+	return text;
+}
+
+static const char *measure_of(const struct collective_match *of)
+{
+	if (!of->used)
+		return "-";
+	return of->by_gpu == of->used ? "GPU" : of->by_gpu ? "GPU, host" : "host";
+}
+
+/* Ranks of it that are not in the profile, and those that lack collectives. */
+static void write_missing(FILE *out, const struct collective_match *of)
+{
+	uint32_t at = 0, written = 0;
+
+	for (uint32_t rank = 0;
+	     of->nr_ranks != COLLECTIVE_NOT_KNOWN && rank < of->nr_ranks && written < MISSING_MAX;
+	     rank++) {
+		while (at < of->nr_members && of->members[at].rank < rank)
+			at++;
+		if (at < of->nr_members && of->members[at].rank <= rank)
+			continue;
+		if (of->members[of->nr_members - 1].rank == COLLECTIVE_NOT_KNOWN)
+			break;
+		fprintf(out, "%s%" PRIu32, written++ ? ", " : "; not here: rank ", rank);
+	}
+	written = 0;
+	for (uint32_t i = 0; i < of->nr_members && written < MISSING_MAX; i++)
+		if (of->members[i].missing && of->members[i].rank != COLLECTIVE_NOT_KNOWN)
+			fprintf(out, "%srank %" PRIu32 " in %" PRIu32,
+				written++ ? ", " : "; missing: ", of->members[i].rank,
+				of->members[i].missing);
+}
+
+static void write_left_out(FILE *out, uint64_t count, const char *what)
+{
+	char text[NUMBER_SIZE];
+
+	if (count)
+		fprintf(out, "; %s %s", report_summary_count(count, text), what);
+}
+
+static void write_communicator(FILE *out, const struct collective_match *of)
+{
+	char ranks[NUMBER_SIZE], collectives[NUMBER_SIZE], used[NUMBER_SIZE], span[NUMBER_SIZE];
+
+	fprintf(out, "%016" PRIx64 " %10s %12s %8.2f%% %12s %9s %12s", of->key, ranks_of(of, ranks),
+		report_summary_count(of->collectives, collectives),
+		percent((double)of->complete, (double)of->collectives),
+		report_summary_count(of->used, used), measure_of(of),
+		report_summary_time(of->span_ns, span));
+	write_missing(out, of);
+	write_left_out(out, of->joint, "more in a kernel with others");
+	write_left_out(out, of->grouped, "in groups");
+	write_left_out(out, of->others, "calls that wait for nobody");
+	write_left_out(out, of->duplicates, "twice");
+	fputc('\n', out);
+}
+
+/* ---- table: ranks ------------------------------------------------------------------------------- */
+
+static void write_rank(FILE *out, const struct report_straggler_rank *rank)
+{
+	char last[NUMBER_SIZE], all[NUMBER_SIZE], mean[NUMBER_SIZE], own[NUMBER_SIZE],
+		each[NUMBER_SIZE], number[NUMBER_SIZE] = "-";
+
+	if (rank->rank >= 0)
+		snprintf(number, sizeof(number), "%" PRId32, rank->rank);
+	fprintf(out, "%5s%s %10s %7.2f%% %14s %12s %12s %12s  %s pid %" PRIu32 "\n", number,
+		rank->named ? "*" : " ", report_summary_count(rank->last, last),
+		percent((double)rank->last, (double)rank->used),
+		report_summary_time(rank->others_ns, all),
+		report_summary_time((uint64_t)llround(rank->others_mean_ns), mean),
+		report_summary_time(
+			rank->used ? (uint64_t)llround(rank->others_mean_ns / (double)rank->used)
+				   : 0,
+			each),
+		report_summary_time(rank->waited_ns, own), rank->host, rank->pid);
+}
+
+static void write_cause(FILE *out, const struct straggler_cause *cause)
+{
+	char time[NUMBER_SIZE], text[STRAGGLER_WRITER_LINE_SIZE];
+
+	fprintf(out, "    %12s %6.1f %%  %-6s  %s", report_summary_time(cause->excess_ns, time),
+		100 * cause->share, report_plane_name(cause->plane),
+		straggler_writer_cause(cause, text, sizeof(text)));
+	if (cause->plane == REPORT_PLANE_GPU && fabs(cause->launches) >= 0.005)
+		fprintf(out, ", %+.2f launches", cause->launches);
+	fprintf(out, "\n    %31s%s\n", "", cause->stack);
+}
+
+static void write_named(FILE *out, const struct report_straggler *straggler,
+			const struct report_straggler_rank *rank)
+{
+	const struct collective_match *of;
+	const struct report_straggler_member *member = worst_of(straggler, rank, &of);
+	const struct straggler_rank *found = &member->found;
+	char line[STRAGGLER_WRITER_LINE_SIZE] = "", late[NUMBER_SIZE], behind[NUMBER_SIZE];
+
+	append_rank(line, sizeof(line), rank);
+	fprintf(out,
+		"\n%s is late on %016" PRIx64 ": by %s each time against the median, where it was "
+		"last %s behind the one before it\n",
+		line, of->key,
+		report_summary_time(found->late_ns > 0 ? (uint64_t)found->late_ns : 0, late),
+		report_summary_time(found->behind_ns, behind));
+	fprintf(out,
+		"  chance of equal ranks: %.1e, in %" PRIu32 " of the run's stretches the last: "
+		"%.1e; z %.1f\n",
+		found->p, found->stretches, found->p_stretches, found->z);
+	if (!(rank->scope.planes & ~(1u << REPORT_PLANE_GPU)))
+		fputs("  of the host nothing was recorded: run with --cpu-hz and --off-cpu\n", out);
+	if (!rank->nr_causes) {
+		fputs("  nothing that it does more of than the others was recorded\n", out);
+		return;
+	}
+	fprintf(out, "  more than the median of the others, each time (%s):\n",
+		rank->scope.in_windows ? "host threads before the collectives in which it was "
+					 "last, the GPU in the whole run"
+				       : "the whole run");
+	for (uint32_t i = 0; i < rank->nr_causes; i++)
+		write_cause(out, &rank->causes[i]);
+}
+
+static void write_notes(FILE *out, const struct report_straggler *straggler)
+{
+	char count[NUMBER_SIZE];
+	bool by_host = false;
+
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
+		by_host |= straggler->communicators[i].match.by_gpu <
+			   straggler->communicators[i].match.used;
+	if (by_host)
+		fputs("note: \"host\": by the calls' own time, which is that of the collective "
+		      "only where the call waits for it\n",
+		      out);
+	if (straggler->nr_alone)
+		fprintf(out, "note: %" PRIu32 " communicators with one rank here: left out\n",
+			straggler->nr_alone);
+	if (straggler->unknown)
+		fprintf(out, "note: %s calls on communicators that are not known: left out\n",
+			report_summary_count(straggler->unknown, count));
+	if (straggler->without_gpu)
+		fprintf(out, "note: the kernels of %s calls are not known\n",
+			report_summary_count(straggler->without_gpu, count));
+}
+
+int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
+			   const struct report_tree *tree, uint32_t top)
+{
+	char line[STRAGGLER_WRITER_LINE_SIZE];
+
+	if (top == 0)
+		top = TOP_DEFAULT;
+	if (*tree->title)
+		fprintf(out, "%s\n\n", tree->title);
+	fprintf(out, "%-16s %10s %12s %9s %12s %9s %12s\n", "communicator", "ranks", "collectives",
+		"all ranks", "compared", "by", "span");
+	for (uint32_t i = 0; i < straggler->nr_communicators && i < top; i++)
+		write_communicator(out, &straggler->communicators[i].match);
+	if (straggler->nr_communicators > top)
+		fprintf(out, "%" PRIu32 " more\n", straggler->nr_communicators - top);
+	fprintf(out, "\n%5s  %10s %8s %14s %12s %12s %12s\n", "rank", "last", "share",
+		"others waited", "mean", "each time", "waited");
+	for (uint32_t i = 0; i < straggler->nr_ranks && i < top; i++)
+		write_rank(out, &straggler->ranks[i]);
+	if (straggler->nr_ranks > top)
+		fprintf(out, "%" PRIu32 " more\n", straggler->nr_ranks - top);
+	for (uint32_t i = 0; i < straggler->nr_named && i < top; i++)
+		write_named(out, straggler, &straggler->ranks[i]);
+	fputc('\n', out);
+	write_notes(out, straggler);
+	fprintf(out, "%s\n", straggler_writer_line(straggler, line, sizeof(line)));
+	fprintf(out, "%s\n", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
+	report_summary_ledger(out, tree, "");
+	report_summary_notices(out, tree, "");
+	return text_file_flush(out);
+}
+
+/* ---- json --------------------------------------------------------------------------------------- */
+
+static bool is_known(uint32_t number)
+{
+	return number != COLLECTIVE_NOT_KNOWN;
+}
+
+/* JSON has no infinity. */
+static double bounded(double number)
+{
+	return number > 1e9 ? 1e9 : number < -1e9 ? -1e9 : number;
+}
+
+static void write_identity(FILE *out, const struct report_straggler_rank *rank)
+{
+	json_text_number(out, "rank", rank->rank >= 0, rank->rank);
+	json_text_member(out, "host", rank->host);
+	fprintf(out, "\"pid\":%" PRIu32 ",", rank->pid);
+}
+
+static void write_json_member(FILE *out, const struct report_straggler *straggler,
+			      const struct report_straggler_communicator *communicator,
+			      uint32_t index)
+{
+	const struct collective_match_member *member = &communicator->match.members[index];
+	const struct straggler_rank *found = &communicator->members[index].found;
+
+	fputc('{', out);
+	json_text_number(out, "communicator_rank", is_known(member->rank), member->rank);
+	write_identity(out, &straggler->ranks[communicator->members[index].of_rank]);
+	fprintf(out,
+		"\"missing\":%" PRIu32 ",\"span_ns\":%" PRIu64 ",\"last\":%" PRIu32
+		",\"others_wait_ns\":%" PRIu64 ",\"wait_ns\":%" PRIu64 ",\"behind_ns\":%" PRIu64
+		",\"late_ns\":%" PRId64 ",",
+		member->missing, member->span_ns, found->last, found->others_ns, found->waited_ns,
+		found->behind_ns, found->late_ns);
+	fprintf(out,
+		"\"share\":%.6f,\"p\":%.3g,\"stretches\":%" PRIu32
+		",\"p_stretches\":%.3g,\"z\":%.3f,\"late\":%s}",
+		found->share, found->p, found->stretches, found->p_stretches, bounded(found->z),
+		found->named ? "true" : "false");
+}
+
+static void write_json_communicator(FILE *out, const struct report_straggler *straggler,
+				    const struct report_straggler_communicator *communicator)
+{
+	const struct collective_match *of = &communicator->match;
+
+	fprintf(out, "{\"communicator\":\"%016" PRIx64 "\",\"origin\":\"%s\",", of->key,
+		communicator_origin_name(of->origin));
+	json_text_number(out, "ranks", is_known(of->nr_ranks), of->nr_ranks);
+	fprintf(out,
+		"\"ranks_seen\":%" PRIu32 ",\"collectives\":%" PRIu64 ",\"all_ranks\":%" PRIu64
+		",\"compared\":%" PRIu64 ",\"by_gpu\":%" PRIu64 ",\"joint\":%" PRIu64
+		",\"grouped\":%" PRIu64 ",\"wait_for_nobody\":%" PRIu64 ",\"duplicates\":%" PRIu64
+		",\"span_ns\":%" PRIu64 ",\"members\":[",
+		of->nr_members, of->collectives, of->complete, of->used, of->by_gpu, of->joint,
+		of->grouped, of->others, of->duplicates, of->span_ns);
+	for (uint32_t i = 0; i < of->nr_members; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		write_json_member(out, straggler, communicator, i);
+	}
+	fputs("]}", out);
+}
+
+static void write_json_cause(FILE *out, const struct straggler_cause *cause)
+{
+	char text[STRAGGLER_WRITER_LINE_SIZE];
+
+	fputc('{', out);
+	json_text_member(out, "cause", straggler_writer_cause(cause, text, sizeof(text)));
+	json_text_member(out, "plane", report_plane_name(cause->plane));
+	json_text_member(out, "function", cause->function);
+	json_text_member(out, "what", cause->what);
+	json_text_member(out, "stack", cause->stack);
+	fprintf(out,
+		"\"excess_ns\":%" PRIu64 ",\"share\":%.6f,\"launches\":%.6f,\"in_windows\":%s}",
+		cause->excess_ns, cause->share, cause->launches,
+		cause->in_windows ? "true" : "false");
+}
+
+static void write_json_rank(FILE *out, const struct report_straggler_rank *rank)
+{
+	fputc('{', out);
+	write_identity(out, rank);
+	fprintf(out,
+		"\"late\":%s,\"last\":%" PRIu64 ",\"compared\":%" PRIu64
+		",\"others_wait_ns\":%" PRIu64 ",\"mean_wait_ns\":%.0f,\"wait_ns\":%" PRIu64 ",",
+		rank->named ? "true" : "false", rank->last, rank->used, rank->others_ns,
+		rank->others_mean_ns, rank->waited_ns);
+	fputs("\"causes\":[", out);
+	for (uint32_t i = 0; i < rank->nr_causes; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		write_json_cause(out, &rank->causes[i]);
+	}
+	fputs("]}", out);
+}
+
+int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
+			  const struct report_tree *tree)
+{
+	char line[STRAGGLER_WRITER_LINE_SIZE];
+
+	fprintf(out, "{\"schema\":%d,\n", JSON_WRITER_SCHEMA);
+	json_text_member(out, "title", tree->title);
+	fputc('\n', out);
+	json_text_member(out, "late", straggler_writer_line(straggler, line, sizeof(line)));
+	fputc('\n', out);
+	json_text_member(out, "summary", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
+	fprintf(out,
+		"\n\"alone\":%" PRIu32 ",\"unknown_communicator\":%" PRIu64
+		",\"without_gpu\":%" PRIu64 ",\n\"ranks\":[",
+		straggler->nr_alone, straggler->unknown, straggler->without_gpu);
+	for (uint32_t i = 0; i < straggler->nr_ranks; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		write_json_rank(out, &straggler->ranks[i]);
+	}
+	fputs("],\n\"communicators\":[", out);
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		write_json_communicator(out, straggler, &straggler->communicators[i]);
+	}
+	fputs("]}\n", out);
+	return text_file_flush(out);
+}
+
+/* ---- csv ---------------------------------------------------------------------------------------- */
+
+static void write_csv_member(FILE *out, const struct report_straggler *straggler,
+			     const struct report_straggler_communicator *communicator,
+			     uint32_t index)
+{
+	const struct collective_match *of = &communicator->match;
+	const struct collective_match_member *member = &of->members[index];
+	const struct report_straggler_rank *rank =
+		&straggler->ranks[communicator->members[index].of_rank];
+	const struct straggler_rank *found = &communicator->members[index].found;
+
+	fprintf(out, "%016" PRIx64 ",%s,", of->key, communicator_origin_name(of->origin));
+	csv_writer_number(out, is_known(of->nr_ranks), of->nr_ranks);
+	csv_writer_number(out, is_known(member->rank), member->rank);
+	csv_writer_number(out, rank->rank >= 0, rank->rank);
+	csv_writer_text(out, rank->host);
+	fprintf(out,
+		",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu64
+		",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64,
+		rank->pid, of->collectives, of->complete, of->used, of->by_gpu, member->missing,
+		of->span_ns, found->last, found->others_ns, found->waited_ns, found->behind_ns,
+		found->late_ns);
+	fprintf(out, ",%.6f,%.3g,%.3g,%.3f,%d\n", found->share, found->p, found->p_stretches,
+		bounded(found->z), found->named);
+}
+
+int straggler_writer_csv(FILE *out, const struct report_straggler *straggler,
+			 const struct report_tree *tree)
+{
+	char line[STRAGGLER_WRITER_LINE_SIZE];
+
+	fputs("communicator,origin,ranks,communicator_rank,rank,host,pid,collectives,all_ranks,"
+	      "compared,by_gpu,missing,span_ns,last,others_wait_ns,wait_ns,behind_ns,late_ns,share,"
+	      "p,p_stretches,z,late\n",
+	      out);
+	for (uint32_t i = 0; i < straggler->nr_communicators; i++)
+		for (uint32_t j = 0; j < straggler->communicators[i].match.nr_members; j++)
+			write_csv_member(out, straggler, &straggler->communicators[i], j);
+	fprintf(out, "# %s\n", straggler_writer_line(straggler, line, sizeof(line)));
+	fprintf(out, "# %s\n", report_summary_line(tree, line, REPORT_SUMMARY_SIZE));
+	report_summary_ledger(out, tree, "# ");
+	return text_file_flush(out);
+}

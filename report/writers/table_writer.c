@@ -1,0 +1,216 @@
+#include "table_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "report/model/report_groups.h"
+#include "report/model/report_ranges.h"
+#include "report/model/report_summary.h"
+#include "statistics_writer.h"
+#include "text_file.h"
+
+#define TOP_DEFAULT 20u
+#define NUMBER_SIZE 32u
+
+static double share_of(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static uint64_t plane_ns(const struct report_tree *tree, uint32_t kind)
+{
+	return tree->plane_totals[report_plane_of(kind)].ns;
+}
+
+static void write_activities(FILE *out, const struct report_tree *tree,
+			     const struct report_groups *groups, uint32_t top)
+{
+	char time[NUMBER_SIZE], average[NUMBER_SIZE], count[NUMBER_SIZE];
+	int width = tree->planes == 1u << REPORT_PLANE_GPU ? 6 : 8; /* of the longest kind */
+
+	fprintf(out, "%14s %7s %14s %14s  %-*s  %s\n", "time", "share", "count", "average", width,
+		"kind", "name");
+	for (uint32_t i = 0; i < groups->nr_groups && i < top; i++) {
+		const struct report_group *group = &groups->groups[i];
+
+		fprintf(out, "%14s %6.2f%% %14s %14s  %-*s  %s\n",
+			report_summary_time(group->ns, time),
+			share_of(group->ns, plane_ns(tree, group->kind)),
+			report_summary_count(group->count, count),
+			report_summary_time(group->count ? group->ns / group->count : 0, average),
+			width, report_groups_kind(group->kind), group->label);
+	}
+	if (groups->nr_groups > top)
+		fprintf(out, "%14s %s more\n", "",
+			report_summary_count(groups->nr_groups - top, count));
+}
+
+/* Of one plane: hosts have no share in several at once. */
+static void write_hosts(FILE *out, const struct report_tree *tree,
+			const struct report_groups *groups)
+{
+	uint64_t total_ns = tree->plane_totals[__builtin_ctz(tree->planes)].ns;
+	char time[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	if (report_planes_count(tree->planes) != 1)
+		return;
+
+	fprintf(out, "\n%14s %7s %14s  %s\n", "time", "share", "count", "host");
+	for (uint32_t i = 0; i < groups->nr_groups; i++)
+		fprintf(out, "%14s %6.2f%% %14s  %s\n",
+			report_summary_time(groups->groups[i].ns, time),
+			share_of(groups->groups[i].ns, total_ns),
+			report_summary_count(groups->groups[i].count, count),
+			groups->groups[i].label);
+}
+
+/* Nothing where there are no ranges. */
+static void write_ranges(FILE *out, const struct report_tree *tree,
+			 const struct report_ranges *ranges, uint32_t top)
+{
+	uint64_t total_ns = tree->kernel_ns + tree->copy_ns + tree->graph_ns;
+	char time[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	if (ranges->nr_ranges == 0)
+		return;
+	fprintf(out, "\n%14s %7s %14s  %s\n", "time", "share", "count", "NVTX range");
+	for (uint32_t i = 0; i < ranges->nr_ranges && i < top; i++)
+		fprintf(out, "%14s %6.2f%% %14s  %s\n",
+			report_summary_time(ranges->ranges[i].ns, time),
+			share_of(ranges->ranges[i].ns, total_ns),
+			report_summary_count(ranges->ranges[i].count, count),
+			ranges->ranges[i].label);
+	if (ranges->nr_ranges > top)
+		fprintf(out, "%14s %s more\n", "",
+			report_summary_count(ranges->nr_ranges - top, count));
+}
+
+static void write_gpu(FILE *out, int32_t gpu)
+{
+	if (gpu == REPORT_GPU_NONE)
+		fputs("GPU?", out);
+	else
+		fprintf(out, "GPU%" PRId32, gpu);
+}
+
+static void write_stream(FILE *out, const struct report_busy_row *row)
+{
+	fprintf(out, " pid %" PRIu32 " %scontext %" PRIu32, row->pid, row->green ? "green " : "",
+		row->context_id);
+	if (row->multiprocessors)
+		fprintf(out, " (%" PRIu32 " SMs)", row->multiprocessors);
+	fprintf(out, " stream %" PRIu32, row->stream_id);
+	if (*row->stream_name)
+		fprintf(out, " \"%s\"", row->stream_name);
+	if (row->stream_default)
+		fputs(" (default)", out);
+	if (row->stream_priority != REPORT_PRIORITY_NONE && row->stream_priority != 0)
+		fprintf(out, " (priority %" PRId32 ")", row->stream_priority);
+}
+
+static void write_busy_row(FILE *out, const struct report_busy_row *row)
+{
+	char busy[NUMBER_SIZE], idle[NUMBER_SIZE], overlap[NUMBER_SIZE], count[NUMBER_SIZE];
+
+	fprintf(out, "%14s %6.2f%% %14s %14s %14s  %s ", report_summary_time(row->busy_ns, busy),
+		share_of(row->busy_ns, row->busy_ns + row->idle_ns),
+		report_summary_time(row->idle_ns, idle),
+		report_summary_time(row->overlap_ns, overlap),
+		report_summary_count(row->records, count), row->host);
+	write_gpu(out, row->gpu);
+	if (!row->whole_device)
+		write_stream(out, row);
+	else if (*row->device_name)
+		fprintf(out, " (%s)", row->device_name);
+	if (row->late)
+		fprintf(out, "; %s records came too late to be put in order",
+			report_summary_count(row->late, count));
+	fputc('\n', out);
+}
+
+static void write_busy(FILE *out, const struct report_busy *busy, int whole_device, uint32_t top)
+{
+	char count[NUMBER_SIZE];
+	uint32_t written = 0, left_out = 0;
+
+	fprintf(out, "\n%14s %7s %14s %14s %14s  %s\n", "busy", "share", "idle", "overlap",
+		"records", whole_device ? "device" : "stream");
+	for (uint32_t i = 0; i < busy->nr_rows; i++) {
+		if (!busy->rows[i].whole_device != !whole_device)
+			continue;
+		if (!whole_device && written == top) {
+			left_out++;
+			continue;
+		}
+		write_busy_row(out, &busy->rows[i]);
+		written++;
+	}
+	if (left_out)
+		fprintf(out, "%14s %s more\n", "", report_summary_count(left_out, count));
+}
+
+static void write_memory(FILE *out, const struct report_tree *tree)
+{
+	char peak[NUMBER_SIZE], time[NUMBER_SIZE], live[NUMBER_SIZE], count[NUMBER_SIZE];
+	char bytes[NUMBER_SIZE], space[NUMBER_SIZE];
+
+	if (!tree->nr_memory)
+		return;
+	fprintf(out, "\n%14s %14s %14s %14s %14s  %s\n", "peak", "after", "live at end", "allocs",
+		"allocated", "memory");
+	for (uint32_t i = 0; i < tree->nr_memory; i++) {
+		const struct report_memory_row *row = &tree->memory[i];
+
+		fprintf(out, "%14s %14s %14s %14s %14s  %s %s pid %" PRIu32 "\n",
+			report_summary_bytes(row->peak_bytes, peak),
+			report_summary_time(row->peak_after_ns, time),
+			report_summary_bytes(row->live_bytes, live),
+			report_summary_count(row->allocs, count),
+			report_summary_bytes(row->alloc_bytes, bytes), tree->strings[row->host],
+			report_summary_space(row, space), row->pid);
+	}
+}
+
+int table_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
+		       const struct table_options *options)
+{
+	uint32_t top = options && options->top ? options->top : TOP_DEFAULT;
+	char line[REPORT_SUMMARY_SIZE];
+	struct report_groups activities, hosts;
+	struct report_ranges ranges = {0};
+	int error = report_groups_init(&activities, tree, REPORT_GROUP_ACTIVITY);
+
+	if (error)
+		return error;
+	error = report_groups_init(&hosts, tree, REPORT_GROUP_HOST);
+	if (!error)
+		error = report_ranges_init(&ranges, tree);
+	if (!error) {
+		if (*tree->title)
+			fprintf(out, "%s\n\n", tree->title);
+		write_activities(out, tree, &activities, top);
+		write_ranges(out, tree, &ranges, top);
+		write_hosts(out, tree, &hosts);
+		if (tree->planes & 1u << REPORT_PLANE_GPU) {
+			write_busy(out, busy, 1, top);
+			write_busy(out, busy, 0, top);
+		}
+		if (options && options->statistics) {
+			statistics_writer_configs(out, options->statistics, top);
+			statistics_writer_calls(out, options->statistics, top);
+		}
+		write_memory(out, tree);
+		fprintf(out, "\n%s\n", report_summary_line(tree, line, sizeof(line)));
+		report_summary_ledger(out, tree, "");
+		report_summary_planes(out, tree, "");
+		report_summary_memory(out, tree, "");
+		if (report_summary_mixed(tree, line, sizeof(line)))
+			fprintf(out, "%s\n", line);
+		report_summary_notices(out, tree, "");
+		error = text_file_flush(out);
+	}
+	report_groups_fini(&activities);
+	report_groups_fini(&hosts);
+	report_ranges_fini(&ranges);
+	return error;
+}

@@ -1,0 +1,116 @@
+#include "aggregator/core/launch_map.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tests/proto/hash_keys.h"
+
+#define LAUNCHES 4096u
+#define BLOCK    16u /* ids that stay neighbours */
+
+static int tear_down(void **state)
+{
+	launch_map_fini(*state);
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	static struct launch_map map;
+
+	*state = &map;
+	return 0;
+}
+
+static void insert(struct launch_map *map, uint32_t window, uint32_t correlation_id)
+{
+	const struct launch launch = {.correlation_id = correlation_id,
+				      .window = (uint16_t)window,
+				      .flags = LAUNCH_USED,
+				      .order = correlation_id};
+
+	assert_int_equal(launch_map_insert(map, &launch), 0);
+}
+
+static uint32_t longest_row(const struct launch_map *map)
+{
+	uint32_t row = 0, longest = 0;
+
+	for (uint32_t i = 0; i < 2 * (map->mask + 1); i++) {
+		row = map->slots[i & map->mask].flags ? row + 1 : 0;
+		longest = row > longest ? row : longest;
+	}
+	return longest;
+}
+
+/* Blocks whose numbers have a product with so many zeros. Returns how far the longest row goes. */
+static uint32_t insert_chosen(unsigned int nr_bits)
+{
+	struct launch_map map = {0};
+	uint64_t block = 1ull << 32; /* of window 1 */
+
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		block = hash_keys_next(block, nr_bits);
+		insert(&map, 1, (uint32_t)block * BLOCK);
+	}
+	uint32_t row = longest_row(&map);
+	launch_map_fini(&map);
+	return row;
+}
+
+/* By chance a few meet after all, of one choice in hundreds. */
+static void ids_that_are_chosen_seldom_meet(void **state)
+{
+	uint32_t nr_long = 0;
+
+	(void)state;
+	for (unsigned int nr_bits = 5; nr_bits < 12; nr_bits++)
+		nr_long += insert_chosen(nr_bits) >= LAUNCHES / 4;
+	assert_true(nr_long <= 3);
+}
+
+/* As a job's launches are: dense, or with other calls between them. */
+static void ids_that_follow_each_other_are_scattered_evenly(void **state)
+{
+	struct launch_map *map = *state;
+
+	for (uint32_t i = 0; i < LAUNCHES; i++)
+		insert(map, 1, 1000000 + 3 * i + i % 2);
+	assert_true(longest_row(map) < 8 * BLOCK);
+}
+
+static void what_is_removed_is_gone_and_all_else_is_found(void **state)
+{
+	struct launch_map *map = *state;
+
+	for (uint32_t i = 0; i < LAUNCHES; i++)
+		insert(map, i % 3, i * 7);
+	for (uint32_t i = 0; i < LAUNCHES; i += 2)
+		launch_map_remove(map, launch_map_find(map, i % 3, i * 7));
+	assert_int_equal(map->count, LAUNCHES / 2);
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		const struct launch *launch = launch_map_find(map, i % 3, i * 7);
+
+		if (i % 2 == 0) {
+			assert_null(launch);
+			continue;
+		}
+		assert_non_null(launch);
+		assert_int_equal(launch->order, i * 7);
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(ids_that_are_chosen_seldom_meet),
+		TEST(ids_that_follow_each_other_are_scattered_evenly),
+		TEST(what_is_removed_is_gone_and_all_else_is_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

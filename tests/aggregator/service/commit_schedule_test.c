@@ -1,0 +1,102 @@
+#include "aggregator/service/commit_schedule.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define MS 1000000ull
+
+static struct commit_schedule changed_at(uint64_t now_ns)
+{
+	struct commit_schedule schedule = {.changed = true};
+
+	commit_schedule_date(&schedule, now_ns, 0);
+	return schedule;
+}
+
+static void nothing_is_committed_while_nothing_has_changed(void **state)
+{
+	struct commit_schedule schedule = {.hurry = true};
+
+	(void)state;
+	commit_schedule_date(&schedule, 5 * MS, 0);
+	assert_false(commit_schedule_is_due(&schedule, UINT64_MAX, COMMIT_SCHEDULE_ROWS));
+	assert_int_equal(commit_schedule_until(&schedule, 1000 * MS), 1000 * MS);
+}
+
+static void a_change_is_committed_after_the_interval(void **state)
+{
+	struct commit_schedule schedule = changed_at(5 * MS);
+
+	(void)state;
+	commit_schedule_date(&schedule, 50 * MS, 0); /* later changes put it off no further */
+	assert_false(commit_schedule_is_due(&schedule, 105 * MS - 1, 0));
+	assert_int_equal(commit_schedule_until(&schedule, 1000 * MS), 105 * MS);
+	assert_int_equal(commit_schedule_until(&schedule, 7 * MS), 7 * MS);
+	assert_true(commit_schedule_is_due(&schedule, 105 * MS, 0));
+}
+
+static void much_at_once_is_committed_before(void **state)
+{
+	struct commit_schedule schedule = changed_at(0);
+
+	(void)state;
+	schedule.bytes = COMMIT_SCHEDULE_BYTES - 1;
+	assert_false(commit_schedule_is_due(&schedule, 1, 0));
+	schedule.bytes++;
+	assert_true(commit_schedule_is_due(&schedule, 1, 0));
+	schedule = changed_at(0);
+	assert_false(commit_schedule_is_due(&schedule, 1, COMMIT_SCHEDULE_ROWS - 1));
+	assert_true(commit_schedule_is_due(&schedule, 1, COMMIT_SCHEDULE_ROWS));
+	schedule.frames = COMMIT_SCHEDULE_FRAMES - 1;
+	assert_false(commit_schedule_is_due(&schedule, 1, 0));
+	schedule.frames++;
+	assert_true(commit_schedule_is_due(&schedule, 1, 0));
+	commit_schedule_done(&schedule);
+	assert_false(commit_schedule_is_due(&schedule, UINT64_MAX, COMMIT_SCHEDULE_ROWS));
+	schedule = changed_at(0);
+	assert_false(commit_schedule_is_due(&schedule, 1, 0));
+	schedule.hurry = true;
+	assert_true(commit_schedule_is_due(&schedule, 1, 0));
+}
+
+static void after_a_failure_nothing_makes_it_sooner(void **state)
+{
+	struct commit_schedule schedule = changed_at(0);
+
+	(void)state;
+	schedule.hurry = true;
+	schedule.bytes = COMMIT_SCHEDULE_BYTES;
+	commit_schedule_fail(&schedule, 7 * MS);
+	assert_false(commit_schedule_is_due(&schedule, 1007 * MS - 1, COMMIT_SCHEDULE_ROWS));
+	assert_int_equal(commit_schedule_until(&schedule, UINT64_MAX), 1007 * MS);
+	assert_true(commit_schedule_is_due(&schedule, 1007 * MS, 0));
+	commit_schedule_done(&schedule);
+	assert_false(schedule.failed || schedule.changed || schedule.hurry);
+}
+
+static void the_interval_can_be_chosen(void **state)
+{
+	struct commit_schedule schedule = {.changed = true};
+
+	(void)state;
+	commit_schedule_date(&schedule, 0, 3);
+	assert_false(commit_schedule_is_due(&schedule, 3 * MS - 1, 0));
+	assert_true(commit_schedule_is_due(&schedule, 3 * MS, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_committed_while_nothing_has_changed),
+		cmocka_unit_test(a_change_is_committed_after_the_interval),
+		cmocka_unit_test(much_at_once_is_committed_before),
+		cmocka_unit_test(after_a_failure_nothing_makes_it_sooner),
+		cmocka_unit_test(the_interval_can_be_chosen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+/* A ROUTER by ipc:// and peers that say something or nothing, with the clock in the test's hand. */
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <cmocka.h>
+
+#include "aggregator/service/connection_watch.h"
+#include "aggregator/service/descriptor_limit.h"
+
+#define PATIENCE_MS 60000
+#define LATER_NS    (2 * CONNECTION_WATCH_SILENT_NS)
+
+struct fixture {
+	void *context, *router;
+	struct connection_watch *watch;
+	char folder[64], path[96];
+};
+
+static int set_up_with(void **state, uint32_t connections_max)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	char endpoint[128];
+	int no_linger = 0;
+
+	*state = fixture;
+	snprintf(fixture->folder, sizeof(fixture->folder), "/tmp/flamegrid_watch_XXXXXX");
+	if (!mkdtemp(fixture->folder))
+		return -1;
+	snprintf(fixture->path, sizeof(fixture->path), "%s/socket", fixture->folder);
+	snprintf(endpoint, sizeof(endpoint), "ipc://%s", fixture->path);
+	fixture->context = zmq_ctx_new();
+	fixture->router = zmq_socket(fixture->context, ZMQ_ROUTER);
+	zmq_setsockopt(fixture->router, ZMQ_LINGER, &no_linger, sizeof(no_linger));
+	if (connection_watch_create(fixture->context, fixture->router, connections_max,
+				    &fixture->watch))
+		return -1;
+	return zmq_bind(fixture->router, endpoint);
+}
+
+static int set_up(void **state)
+{
+	return set_up_with(state, 100);
+}
+
+static int set_up_for_two(void **state)
+{
+	return set_up_with(state, 2);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	connection_watch_destroy(fixture->watch);
+	zmq_close(fixture->router);
+	zmq_ctx_term(fixture->context);
+	unlink(fixture->path);
+	int r = rmdir(fixture->folder);
+	free(fixture);
+	return r;
+}
+
+/* A peer that connects and says nothing, not even ZeroMQ's greeting. */
+static int connect_silent(const struct fixture *fixture)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	strcpy(address.sun_path, fixture->path);
+	assert_int_equal(connect(peer, (struct sockaddr *)&address, sizeof(address)), 0);
+	return peer;
+}
+
+/* Takes news until so many connections are open, and so many were ended for lack of room. */
+static void await_counts(struct fixture *fixture, uint32_t open, uint64_t crowded, uint64_t now_ns)
+{
+	const struct connection_watch_counts *counts = connection_watch_counts(fixture->watch);
+	zmq_pollitem_t news = {.socket = connection_watch_socket(fixture->watch),
+			       .events = ZMQ_POLLIN};
+
+	while (counts->open != open || counts->crowded != crowded) {
+		assert_int_equal(zmq_poll(&news, 1, PATIENCE_MS), 1);
+		connection_watch_step(fixture->watch, now_ns);
+	}
+}
+
+static void await_open(struct fixture *fixture, uint32_t count, uint64_t now_ns)
+{
+	await_counts(fixture, count, 0, now_ns);
+}
+
+/* Reads what the listener greets with, until the end. */
+static void assert_ends(int peer)
+{
+	char bytes[256];
+
+	while (recv(peer, bytes, sizeof(bytes), 0) > 0)
+		;
+	close(peer);
+}
+
+static int assert_lives(int peer)
+{
+	char bytes[256];
+
+	while (recv(peer, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	assert_int_equal(recv(peer, bytes, sizeof(bytes), MSG_DONTWAIT), -1);
+	return peer;
+}
+
+/* Returns the descriptor of the connection by which a message came. */
+static int receive(struct fixture *fixture)
+{
+	zmq_msg_t part;
+	int fd, patience_ms = PATIENCE_MS;
+
+	zmq_setsockopt(fixture->router, ZMQ_RCVTIMEO, &patience_ms, sizeof(patience_ms));
+	zmq_msg_init(&part);
+	do
+		assert_true(zmq_msg_recv(&part, fixture->router, 0) >= 0);
+	while (zmq_msg_more(&part));
+	fd = zmq_msg_get(&part, ZMQ_SRCFD);
+	zmq_msg_close(&part);
+	return fd;
+}
+
+static void a_connection_without_a_word_ends_in_time_and_not_before(void **state)
+{
+	struct fixture *fixture = *state;
+	int peer = connect_silent(fixture);
+
+	await_open(fixture, 1, 5);
+	connection_watch_expire(fixture->watch, CONNECTION_WATCH_SILENT_NS + 4);
+	assert_lives(peer);
+	connection_watch_expire(fixture->watch, CONNECTION_WATCH_SILENT_NS + 5);
+	assert_ends(peer);
+	await_open(fixture, 0, LATER_NS);
+	assert_int_equal(connection_watch_counts(fixture->watch)->silent, 1);
+}
+
+static void who_was_heard_stays_until_it_is_ignored(void **state)
+{
+	struct fixture *fixture = *state;
+	void *agent = zmq_socket(fixture->context, ZMQ_DEALER);
+	char endpoint[128];
+
+	snprintf(endpoint, sizeof(endpoint), "ipc://%s", fixture->path);
+	assert_int_equal(zmq_connect(agent, endpoint), 0);
+	assert_int_equal(zmq_send(agent, "hello", 5, 0), 5);
+	int fd = receive(fixture);
+	assert_true(fd >= 0);
+	await_open(fixture, 1, 5);
+	assert_true(connection_watch_heard(fixture->watch, fd));
+	connection_watch_expire(fixture->watch, LATER_NS);
+	assert_int_equal(connection_watch_counts(fixture->watch)->silent, 0);
+	connection_watch_ignore(fixture->watch, fd);
+	connection_watch_expire(fixture->watch, LATER_NS);
+	assert_int_equal(connection_watch_counts(fixture->watch)->silent, 1);
+	await_open(fixture, 0, LATER_NS);
+	zmq_close(agent);
+}
+
+static void where_there_are_too_many_the_one_that_was_silent_for_longest_ends(void **state)
+{
+	struct fixture *fixture = *state;
+	int first, second, third;
+
+	first = connect_silent(fixture);
+	await_open(fixture, 1, 1);
+	second = connect_silent(fixture);
+	await_open(fixture, 2, 2);
+	third = connect_silent(fixture);
+	await_counts(fixture, 2, 1, 3);
+	assert_ends(first);
+	close(assert_lives(second));
+	close(assert_lives(third));
+}
+
+static void a_connection_within_the_process_is_none(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_true(connection_watch_heard(fixture->watch, -1));
+	assert_false(connection_watch_heard(fixture->watch, 1000));
+	assert_int_equal(connection_watch_counts(fixture->watch)->open, 0);
+}
+
+static void descriptors_are_enough_for_stores_and_connections(void **state)
+{
+	(void)state;
+	for (uint32_t limit = 64; limit < 2000000; limit += limit / 3) {
+		uint32_t stores = descriptor_limit_stores(limit);
+		uint32_t connections = descriptor_limit_connections(limit);
+
+		assert_true(stores >= 1 && connections >= 1);
+		assert_true(4 * stores + connections < limit);
+	}
+	assert_true(descriptor_limit_connections(1024) >= 800);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_connection_without_a_word_ends_in_time_and_not_before),
+		TEST(who_was_heard_stays_until_it_is_ignored),
+		cmocka_unit_test_setup_teardown(
+			where_there_are_too_many_the_one_that_was_silent_for_longest_ends,
+			set_up_for_two, tear_down),
+		TEST(a_connection_within_the_process_is_none),
+		cmocka_unit_test(descriptors_are_enough_for_stores_and_connections),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+#include "aggregator/store/store_life.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "report/profile/profile.h"
+#include "aggregator/store/store.h"
+
+/* A job's store, in a directory of its own within that of all jobs. */
+static char jobs[64], job[96], path[128];
+static struct store *store;
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(jobs, "/tmp/flamegrid-store-life-XXXXXX");
+	if (!mkdtemp(jobs))
+		return -1;
+	snprintf(job, sizeof(job), "%s/alice-17", jobs);
+	snprintf(path, sizeof(path), "%s/profile.db", job);
+	return mkdir(job, 0700) || store_open(path, NULL, &store, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	store_close(store);
+	unlink(path);
+	rmdir(job);
+	return rmdir(jobs);
+}
+
+static int keep(void)
+{
+	int fd = open(jobs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	store_life_keep(fd);
+	return fd;
+}
+
+/* Not while this process has the store open (store_life_is_written()). */
+static void assert_read(bool written, bool abandoned)
+{
+	struct profile *profile;
+	char *error;
+
+	if (profile_load(path, &profile, &error))
+		fail_msg("%s", error);
+	assert_int_equal(profile->written, written);
+	assert_int_equal(profile->abandoned, abandoned);
+	profile_destroy(profile);
+}
+
+static void a_store_that_rests_is_live_as_long_as_its_aggregator(void **state)
+{
+	int fd = keep();
+
+	(void)state;
+	store_rest(store);
+	assert_read(true, false);
+	close(fd);
+	assert_read(false, true);
+}
+
+static void a_store_that_was_left_open_is_abandoned_whoever_keeps_others(void **state)
+{
+	struct database *database;
+	int fd = keep();
+
+	(void)state;
+	store_rest(store);
+	assert_int_equal(database_open(path, false, &database, NULL), 0);
+	assert_int_equal(store_life_opened(database, 0), 0);
+	database_close(database);
+	assert_read(false, true);
+	close(fd);
+}
+
+static void a_store_that_is_closed_is_whole_whoever_keeps_others(void **state)
+{
+	int fd = keep();
+
+	(void)state;
+	store_rest(store);
+	store_close(store);
+	store = NULL;
+	assert_read(false, false);
+	close(fd);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_store_that_rests_is_live_as_long_as_its_aggregator),
+		TEST(a_store_that_was_left_open_is_abandoned_whoever_keeps_others),
+		TEST(a_store_that_is_closed_is_whole_whoever_keeps_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Bad input: one line that names what and where, a documented status, and nothing lost.
+. "$(dirname "$0")/../support/harness.sh"
+list=$(devices 2)
+
+# refused STATUS TEXT COMMAND...
+refused() {
+	local status=$1 text=$2 have
+	shift 2
+	"$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+	have=$?
+	same "$(basename "$1") ${*:2:3}: status" $have "$status"
+	contains "$(basename "$1") ${*:2:3}: message" "$scratch/err" "$text"
+}
+
+refused 2 "no such verb" "$flamegrid" nonsense
+refused 2 "Usage" "$flamegrid"
+refused 125 "--nonsense" "$flamegrid" run --nonsense true
+refused 125 "no command" "$flamegrid" run
+refused 2 "--nonsense" "$flamegrid" report --nonsense
+refused 2 "profile" "$flamegrid" report
+refused 2 "xml" "$flamegrid" report "$scratch" --format xml
+refused 2 "colour" "$flamegrid" report "$scratch" --by colour
+refused 2 "weeks" "$flamegrid" report "$scratch" --unit weeks
+refused 2 "on off" "$flamegrid" report "$scratch" --lines maybe
+refused 125 "--lines maybe: must be on or off" "$flamegrid" run --lines maybe true
+refused 2 "--nonsense" "$BUILD/bin/flamegrid-agent" --nonsense
+refused 2 "--nonsense" "$BUILD/bin/flamegrid-aggregator" --nonsense
+refused 1 "$scratch/nowhere" "$flamegrid" report "$scratch/nowhere"
+refused 1 "/proc/nowhere" "$BUILD/bin/flamegrid-aggregator" --listen "ipc://$scratch/a" --store /proc/nowhere/p.db
+refused 1 "no-scheme" "$BUILD/bin/flamegrid-aggregator" --insecure --listen no-scheme --store "$scratch/x.db"
+
+printf '0 0000:17:00.0 GPU-00000000-0000-0000-0000-000000000000 one\nnonsense\n' >"$scratch/bad-devices"
+refused 1 "$scratch/bad-devices:2" "$BUILD/bin/flamegrid-agent" --connect "ipc://$scratch/a" --socket "$scratch/s" \
+	--devices "$scratch/bad-devices"
+
+echo "this is no database" >"$scratch/text.db"
+refused 1 "$scratch/text.db" "$flamegrid" report "$scratch/text.db"
+refused 1 "$scratch/text.db" "$BUILD/bin/flamegrid-aggregator" --listen "ipc://$scratch/a" --store "$scratch/text.db"
+same "a foreign file is not touched" "$(cat "$scratch/text.db")" "this is no database"
+
+FAKE_CUDA_DEVICES=2 "$flamegrid" run -q -o "$scratch/profile" --devices "$list" -- "$fake_launches" --launches 20000 >/dev/null
+same "a good profile" $? 0
+head -c 6000 "$scratch/profile/profile.db" >"$scratch/cut.db"
+refused 1 "$scratch/cut.db" "$flamegrid" report "$scratch/cut.db"
+refused 1 "$scratch/cut.db" "$BUILD/bin/flamegrid-aggregator" --listen "ipc://$scratch/a" --store "$scratch/cut.db"
+"$flamegrid" report "$scratch/profile" >"$scratch/folded"
+check "the good profile is still good" [ -s "$scratch/folded" ]
+"$flamegrid" report "$scratch/profile" >/dev/full 2>"$scratch/err"
+same "a full disk: status" $? 1
+contains "a full disk: message" "$scratch/err" "standard output: No space left on device"
+for format in html table json csv; do
+	refused 1 "/dev/full: No space left on device" "$flamegrid" report "$scratch/profile" --format $format -o /dev/full
+done
+refused 1 "/dev/full: No space left on device" "$flamegrid" report "$scratch/profile" -o /dev/full
+refused 1 "devices: $scratch/nowhere: No such file or directory" "$BUILD/bin/flamegrid-agent" --connect "ipc://$scratch/a" \
+	--socket "$scratch/s" --devices "$scratch/nowhere"
+refused 1 "devices: $scratch: Is a directory" "$BUILD/bin/flamegrid-agent" --connect "ipc://$scratch/a" --socket "$scratch/s" \
+	--devices "$scratch"

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# One profile in every format: all of them have the same sums, and each is what its readers expect.
+. "$(dirname "$0")/../support/harness.sh"
+list=$(devices 2)
+FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=$scratch/truth RANK=3 LOCAL_RANK=1 "$flamegrid" run -o "$scratch/profile" \
+	--devices "$list" --node-name "host a" -- "$fake_launches" --devices 2 --streams 2 --threads 2 --launches 5000 \
+	--kernels 3 --copies 50 >/dev/null 2>"$scratch/err"
+same "status" $? 0
+for file in profile.db gpu.folded flame.html; do check "$file" [ -s "$scratch/profile/$file" ]; done
+same "nobody else can read it" "$(cd "$scratch" && stat -c '%a %n' profile profile/{profile.db,gpu.folded,flame.html} | tr '\n' ' ')" \
+	"700 profile 600 profile/profile.db 600 profile/gpu.folded 600 profile/flame.html "
+chmod 640 "$scratch/profile/profile.db" && "$flamegrid" report --files "$scratch/profile" >/dev/null 2>&1
+same "who may read the store may read what is made of it" "$(stat -c %a "$scratch/profile/flame.html")" 640
+report() { "$flamegrid" report "$scratch/profile" "$@"; }
+
+total=$(truth_sum valid_ns "$scratch/truth")
+same "folded in ns" "$(report --unit ns | sum_folded)" "$total"
+same "folded lines: text, space, number" "$(report | grep -cvE '^[^ ].*;\[GPU[0-9]_(Kernel|Memcpy|Memset)\][^;]* [0-9]+$')" 0
+same "folded by everything" "$(report --by host,rank,gpu,stream,thread --unit ns | sum_folded)" "$total"
+same "its root frames" "$(report --by host,rank,gpu | cut -d';' -f1-3 | sort -u | tr '\n' ' ')" \
+	"host a;rank3;GPU0 host a;rank3;GPU1 "
+same "counts" "$(report --weight count | sum_folded)" "$(truth_sum valid_count "$scratch/truth")"
+same "bytes" "$(report --weight bytes | sum_folded)" "$(truth_sum bytes "$scratch/truth")"
+microseconds=$(report | sum_folded)
+check "microseconds: $microseconds" [ $((microseconds - total / 1000)) -lt 200 -a $((total / 1000 - microseconds)) -lt 200 ]
+report --format json >"$scratch/json"
+check "JSON is JSON" node -e 'JSON.parse(require("fs").readFileSync(process.argv[1]))' "$scratch/json"
+same "JSON's leaves" "$(node -e '
+	const p = JSON.parse(require("fs").readFileSync(process.argv[1]))
+	console.log(p.leaves.reduce((sum, leaf) => sum + leaf.ns, 0))' "$scratch/json")" "$total"
+report --format csv >"$scratch/csv"
+same "CSV: one header, rows of equal width" "$(node -e '
+	const rows = require("fs").readFileSync(process.argv[1], "utf8").trim().split(/\r?\n/).filter((row) => row[0] !== "#")
+	const cells = (row) => row.match(/("([^"]|"")*"|[^,]*)(,|$)/g).filter((c, i, all) => i < all.length - 1 || c).length
+	console.log(new Set(rows.map(cells)).size)' "$scratch/csv")" 1
+report --format table >"$scratch/table"
+contains "table: kernels" "$scratch/table" k0
+contains "table: nothing lost" "$scratch/table" "nothing lost"
+report --format html >"$scratch/html"
+contains "HTML: policy" "$scratch/html" "default-src 'none'"
+same "HTML: nothing from elsewhere" "$(grep -cE '(src|href)="?https?:' "$scratch/html")" 0
+report --format folded -o "$scratch/file" && same "to a file" "$(cat "$scratch/file")" "$(report)"
+same "without lines: the same sum" "$(report --lines off --unit ns | sum_folded)" "$total"
+same "every stack ends in the call" "$(report | grep -cvE ';cu(da)?[A-Z][A-Za-z0-9]*;\[GPU[^;]*$')" 0
+same "JSON's notices" "$(node -e '
+	const p = JSON.parse(require("fs").readFileSync(process.argv[1]))
+	console.log(p.notices.filter((notice) => notice.processes === 1 && /libcupti/.test(notice.text)).length)' "$scratch/json")" 1
+contains "notices under the table" "$scratch/table" "note: "
+same "by path of the store" "$("$flamegrid" report "$scratch/profile/profile.db")" "$(report)"
+same "closing line" "$(grep -c '^flamegrid: .* kernels, .* of GPU time, 100.00 % matched; nothing lost; ' "$scratch/err")" 1

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Ranks that real launchers start: Open MPI and MPICH's Hydra. One profile each, exact; statuses are the launcher's business as ever.
+. "$(dirname "$0")/../support/harness.sh"
+list=$(devices 2)
+export FAKE_CUDA_DEVICES=2 XDG_RUNTIME_DIR=$scratch/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+cd "$scratch" || exit 1
+work="$fake_launches --devices 2 --streams 2 --threads 2 --launches 5000 --kernels 3"
+
+# launcher NAME COMMAND...: four ranks, then four of which one fails.
+launcher() {
+	local name=$1
+	shift
+	"$@" -np 4 "$flamegrid" run --devices "$list" -o "$name" -- sh -c "FAKE_CUDA_TRUTH=truth.\$\$ exec $work" >"$name.out" 2>"$name.err"
+	same "$name: status" $? 0
+	for r in 0 1 2 3; do
+		check "$name: rank $r is there" grep -q "^rank$r;" <("$flamegrid" report "$name" --by rank 2>/dev/null)
+	done
+	same "$name: ns" "$(total_ns "$name")" \
+		"$(truth_sum valid_ns truth.*)"
+	check "$name: nothing lost" "$flamegrid" report "$name" --strict -o /dev/null
+	same "$name: one summary" "$(grep -c 'nothing lost' "$name.err")" 1
+	rm -f truth.*
+
+	"$@" -np 4 sh -c 'exit 7' >/dev/null 2>&1
+	local plain=$?
+	"$@" -np 4 "$flamegrid" run --devices "$list" -o "$name.7" -- sh -c 'exit 7' >/dev/null 2>"$name.err"
+	same "$name: the status of ranks that fail" $? $plain
+	# Ranks that the launcher kills do not wait for their keepers.
+	for keeper in $(pgrep -x 'flamegrid-(keep|job|node)'); do timeout 60 tail --pid="$keeper" -f /dev/null; done
+	same "$name: what is left on the node" "$(ls "$XDG_RUNTIME_DIR")" ""
+	same "$name: what is left of the rendezvous" "$(ls | grep -c rendezvous)" 0
+}
+# Two jobs at once with one name, behind shells: each has its profile, wherever the launcher says which step it is, or all ranks are here.
+at_once() { # NAME COMMAND...
+	local name=$1 i pids=()
+	shift
+	mkfifo up go
+	exec 8<>up 9<>go
+	for i in 1 2; do
+		"$@" -np 2 sh -c "\"$flamegrid\" run --devices \"$list\" -o once -- sh -c 'echo >>up; read -r _ <go; FAKE_CUDA_TRUTH=truth.$i.\$\$ exec $work'; exit \$?" >"$name.out.$i" 2>"$name.err.$i" &
+		pids[i]=$!
+		read -r _ <&8; read -r _ <&8
+	done
+	for i in 1 2 3 4; do echo >&9; done
+	for i in 1 2; do wait ${pids[i]}; same "$name, at once: status $i" $? 0; done
+	same "$name, at once: ns of the first" "$(total_ns once)" "$(truth_sum valid_ns truth.1.*)"
+	same "$name, at once: ns of the second" "$(total_ns once.2)" "$(truth_sum valid_ns truth.2.*)"
+	for i in once once.2; do same "$name, at once: ranks of $i" "$(groups $i rank)" "rank0 rank1"; done
+	same "$name, at once: what is left of the rendezvous" "$(ls | grep -c rendezvous)" 0
+	rm -rf once once.2 truth.* up go
+}
+root=
+[ "$(id -u)" = 0 ] && root=--allow-run-as-root
+# Its own checks of where ranks may run are not what this is about.
+launcher open-mpi mpirun.openmpi $root --oversubscribe
+launcher mpich mpiexec.hydra
+at_once open-mpi mpirun.openmpi $root --oversubscribe
+at_once mpich mpiexec.hydra

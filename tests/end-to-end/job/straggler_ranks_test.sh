@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Which rank of a job is late, and why: eight ranks on fake NCCL, whose kernels wait for one another as NCCL's do, with one that is late on the host,
+# one on the GPU, and what reports and differences say of it.
+. "$(dirname "$0")/../support/harness.sh"
+ranks=$BUILD/tests/fake_ranks
+export LD_LIBRARY_PATH=$BUILD/lib/fake-nccl:$BUILD/lib/fake-cuda
+list=$(devices 8)
+
+# job NAME RUN-OPTION... -- RANKS-OPTION...
+job() {
+	local name=$1
+	shift
+	local -a options=()
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	"$flamegrid" run --devices "$list" "${options[@]}" -o "$scratch/$name" -- "$ranks" --ranks 8 "$@" >"$scratch/$name.out" 2>"$scratch/$name.err"
+	same "$name: status" $? 0
+}
+# field FILE PYTHON-EXPRESSION: of the report r, and its first rank f.
+field() { python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); f = r["ranks"][0]; print(eval(sys.argv[2]))' "$@"; }
+straggler() { "$flamegrid" report "$scratch/$1" --straggler -f json >"$scratch/$1.json"; }
+
+# ---- late on the GPU ----
+job gpu -- --steps 60 --late-gpu 5:2000
+straggler gpu
+same "gpu: calls whose kernel is not known" "$("$flamegrid" report "$scratch/gpu" -f csv --rows collectives |
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } !/^#/ && $at["gpu_ns"] == ""' | wc -l)" 0
+same "gpu: communicators, ranks" "$(field "$scratch/gpu.json" '[(c["ranks"], c["ranks_seen"]) for c in r["communicators"]]')" "[(8, 8)]"
+same "gpu: collectives, with all ranks, compared, by kernels" \
+	"$(field "$scratch/gpu.json" '[r["communicators"][0][k] for k in ("collectives", "all_ranks", "compared", "by_gpu")]')" "[60, 60, 60, 60]"
+same "gpu: who is late" "$(field "$scratch/gpu.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[5]"
+same "gpu: why" "$(field "$scratch/gpu.json" 'f["causes"][0]["cause"]')" "slower GPU kernels (fake_compute, rank_compute)"
+same "gpu: explained, about" "$(field "$scratch/gpu.json" '0.7 < f["causes"][0]["share"] < 1.4')" True
+"$flamegrid" report "$scratch/gpu" --straggler >"$scratch/table"
+contains "gpu: the table's line" "$scratch/table" "late: rank 5 on "
+"$flamegrid" report "$scratch/gpu" --straggler -f csv >"$scratch/csv"
+same "gpu: csv has a row a rank" "$(grep -vc '^#' "$scratch/csv")" 9
+
+# ---- late on the host ----
+job host -- --steps 60 --late-host 3:3000
+straggler host
+same "host: who is late" "$(field "$scratch/host.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[3]"
+same "host: nothing that explains it was recorded" "$(field "$scratch/host.json" 'f["causes"]')" "[]"
+"$flamegrid" report "$scratch/host" --straggler >"$scratch/table"
+contains "host: what to record" "$scratch/table" "run with --cpu-hz and --off-cpu"
+
+# ---- differences ----
+"$flamegrid" diff "$scratch/gpu" --rank 5 -u ns >"$scratch/diff"
+same "diff: the kernel: of the median 60 times 50 us, of rank 5 2 ms" \
+	"$(sed -n 's/.*;\[GPU_Kernel\]fake_compute //p' "$scratch/diff")" "3000000 120000000"
+"$flamegrid" diff "$scratch/gpu" --rank 2 --against 5 -w count >"$scratch/diff"
+same "diff: launches of two ranks" "$(sed -n 's/.*;\[GPU_Kernel\]fake_compute //p' "$scratch/diff")" "60 60"
+"$flamegrid" diff "$scratch/gpu" --rank 5 -f html -o "$scratch/diff.html"
+same "diff: a page: status" $? 0
+contains "diff: a page" "$scratch/diff.html" '"diff":["median of 7 ranks","rank 5"]'
+"$flamegrid" diff "$scratch/gpu" --rank 8 2>"$scratch/err"
+same "diff: of a rank that there is not: status" $? 1
+contains "diff: of a rank that there is not: said" "$scratch/err" "has nothing of rank 8"
+"$flamegrid" diff "$scratch/gpu" 2>"$scratch/err"
+same "diff: without a rank: status" $? 2
+"$flamegrid" diff "$scratch/gpu" --rank 1 --against 1 2>"$scratch/err"
+same "diff: against itself: status" $? 2
+
+# ---- all functions, groups, splits, captured calls ----
+job mix -- --steps 20 --mix --late-gpu 1:1000
+straggler mix
+same "mix: the world's communicator and halves of it" "$(field "$scratch/mix.json" 'sorted(c["ranks"] for c in r["communicators"])')" "[2, 2, 2, 2, 8]"
+same "mix: what waits for nobody is left out" "$(field "$scratch/mix.json" '[c["wait_for_nobody"] > 0 for c in r["communicators"] if c["ranks"] == 8]')" "[True]"
+same "mix: each with all ranks" "$(field "$scratch/mix.json" 'all(c["collectives"] == c["all_ranks"] for c in r["communicators"])')" True
+
+# ---- without ----
+job off --collectives off -- --steps 5
+straggler off
+contains "without collectives: said" "$scratch/off.json" '"late":"late: not known: no collective of which all ranks are here"'
+"$flamegrid" report "$scratch/gpu" --straggler -f folded >/dev/null 2>"$scratch/err"
+same "--straggler of folded stacks: status" $? 2
+contains "--straggler of folded stacks: said" "$scratch/err" "is for --format table, json or csv"

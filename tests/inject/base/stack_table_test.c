@@ -1,0 +1,234 @@
+#include "inject/base/stack_table.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/inject/test_ring.h"
+
+#define THREADS        4
+#define RACED_STACKS   200
+#define ROUNDS         50
+#define RACED_DEPTH(i) ((uint32_t)(i) % 37 + 1)
+
+struct fixture {
+	struct test_ring ring;
+	struct stack_table *table;
+	struct stack_cache cache;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	test_ring_init(&fixture->ring);
+	fixture->table = stack_table_create(fixture->ring.guest);
+	assert_non_null(fixture->table);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	stack_table_destroy(fixture->table);
+	test_ring_fini(&fixture->ring);
+	free(fixture);
+	return 0;
+}
+
+static void fill(uint64_t *frames, uint32_t depth, uint64_t seed)
+{
+	for (uint32_t i = 0; i < depth; i++)
+		frames[i] = 0x7f0000000000u + seed * 4096 + i * 16;
+}
+
+/* As a launch does it: the keys are the body. */
+static uint32_t intern(struct stack_table *table, struct stack_cache *cache, const uint64_t *frames,
+		       uint32_t depth)
+{
+	uint64_t hash;
+	uint32_t id = stack_table_find(table, cache, frames, depth, &hash);
+
+	return id != RECORD_STACK_NONE || depth == 0
+		       ? id
+		       : stack_table_add(table, cache, hash, frames, depth);
+}
+
+static void equal_frames_get_one_id(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t frames[20];
+	struct stack_cache *other = calloc(1, sizeof(*other));
+
+	fill(frames, 20, 1);
+	uint32_t id = intern(fixture->table, &fixture->cache, frames, 20);
+	assert_int_not_equal(id, RECORD_STACK_NONE);
+	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 20), id);
+	assert_int_equal(intern(fixture->table, other, frames, 20), id);
+	free(other);
+}
+
+static void different_frames_or_depths_get_different_ids(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t ids[64];
+	uint64_t frames[64];
+
+	fill(frames, 64, 3);
+	for (uint32_t depth = 1; depth <= 64; depth++) {
+		ids[depth - 1] = intern(fixture->table, &fixture->cache, frames, depth);
+		for (uint32_t i = 0; i + 1 < depth; i++)
+			assert_int_not_equal(ids[i], ids[depth - 1]);
+	}
+	uint32_t before = intern(fixture->table, &fixture->cache, frames, 10);
+	frames[9]++;
+	assert_int_not_equal(intern(fixture->table, &fixture->cache, frames, 10), before);
+}
+
+static void order_of_frames_matters(void **state)
+{
+	(void)state;
+	const uint64_t forth[] = {1, 2, 3, 4}, back[] = {4, 3, 2, 1}, swapped[] = {2, 1, 3, 4};
+
+	assert_int_not_equal(stack_table_hash(forth, 4), stack_table_hash(back, 4));
+	assert_int_not_equal(stack_table_hash(forth, 4), stack_table_hash(swapped, 4));
+}
+
+static void body_is_in_the_ring_before_the_id_is_known(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t frames[RECORD_STACK_DEPTH], read[RECORD_STACK_DEPTH];
+
+	fill(frames, RECORD_STACK_DEPTH, 9);
+	uint32_t id = intern(fixture->table, &fixture->cache, frames, RECORD_STACK_DEPTH);
+	assert_int_equal(record_ring_read_stack(fixture->ring.agent, id, read),
+			 (int)RECORD_STACK_DEPTH);
+	assert_memory_equal(read, frames, sizeof(frames));
+}
+
+static void empty_stack_has_no_id(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t frame = 1;
+
+	assert_int_equal(intern(fixture->table, &fixture->cache, &frame, 0), RECORD_STACK_NONE);
+}
+
+static void full_table_gives_no_id_but_keeps_old_ones(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t frames[4];
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < TEST_RING_STACKS; i++) {
+		fill(frames, 4, i);
+		uint32_t id = intern(fixture->table, &fixture->cache, frames, 4);
+
+		assert_int_not_equal(id, RECORD_STACK_NONE);
+		first = first ? first : id;
+	}
+	fill(frames, 4, TEST_RING_STACKS);
+	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 4), RECORD_STACK_NONE);
+	fill(frames, 4, 0);
+	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 4), first);
+}
+
+static void new_epoch_makes_known_frames_new(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t frames[4];
+
+	fill(frames, 4, 1);
+	uint32_t id = intern(fixture->table, &fixture->cache, frames, 4);
+	stack_table_new_epoch(fixture->table);
+	uint32_t later = intern(fixture->table, &fixture->cache, frames, 4);
+	assert_int_not_equal(later, id);
+	assert_int_equal(intern(fixture->table, &fixture->cache, frames, 4), later);
+}
+
+struct racer {
+	struct fixture *fixture;
+	pthread_barrier_t *barrier;
+	struct stack_cache cache;
+	uint32_t ids[RACED_STACKS];
+	uint32_t changed; /* ids that were not the same each time */
+	uint32_t offset;
+};
+
+static void *race(void *user)
+{
+	struct racer *racer = user;
+	uint64_t frames[64];
+
+	pthread_barrier_wait(racer->barrier);
+	for (uint32_t n = 0; n < RACED_STACKS * ROUNDS; n++) {
+		uint32_t i = (n + racer->offset) % RACED_STACKS;
+
+		fill(frames, RACED_DEPTH(i), 100 + i);
+		uint32_t id = intern(racer->fixture->table, &racer->cache, frames, RACED_DEPTH(i));
+		if (racer->ids[i] != 0 && racer->ids[i] != id)
+			racer->changed++;
+		racer->ids[i] = id;
+	}
+	return NULL;
+}
+
+static void racing_threads_agree_on_every_id(void **state)
+{
+	struct fixture *fixture = *state;
+	struct racer *racers = calloc(THREADS, sizeof(*racers));
+	pthread_t threads[THREADS];
+	pthread_barrier_t barrier;
+	uint64_t frames[64], read[RECORD_STACK_DEPTH];
+
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		racers[i].fixture = fixture;
+		racers[i].barrier = &barrier;
+		/* Two start alike, to race for the same slots; two elsewhere. */
+		racers[i].offset = i / 2 * (RACED_STACKS / 2);
+		assert_int_equal(pthread_create(&threads[i], NULL, race, &racers[i]), 0);
+	}
+	for (uint32_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (uint32_t i = 0; i < THREADS; i++) {
+		assert_int_equal(racers[i].changed, 0);
+		assert_memory_equal(racers[i].ids, racers[0].ids, sizeof(racers[0].ids));
+	}
+	for (uint32_t i = 0; i < RACED_STACKS; i++) {
+		fill(frames, RACED_DEPTH(i), 100 + i);
+		assert_int_equal(
+			record_ring_read_stack(fixture->ring.agent, racers[0].ids[i], read),
+			(int)RACED_DEPTH(i));
+		assert_memory_equal(read, frames, RACED_DEPTH(i) * sizeof(*frames));
+	}
+	pthread_barrier_destroy(&barrier);
+	free(racers);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(equal_frames_get_one_id, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(different_frames_or_depths_get_different_ids,
+						set_up, tear_down),
+		cmocka_unit_test(order_of_frames_matters),
+		cmocka_unit_test_setup_teardown(body_is_in_the_ring_before_the_id_is_known, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(empty_stack_has_no_id, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(full_table_gives_no_id_but_keeps_old_ones, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(new_epoch_makes_known_frames_new, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(racing_threads_agree_on_every_id, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

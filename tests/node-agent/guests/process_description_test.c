@@ -1,0 +1,70 @@
+/* Who a process is, as its environment says it: also after exec. */
+#include "tests/support/cmocka_test.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node-agent/guests/process_description.h"
+
+#define EXPECT(rank_, local_, size_)                                                               \
+	do {                                                                                       \
+		process_description_message(description, &message);                                \
+		assert_int_equal(message.process.rank, rank_);                                     \
+		assert_int_equal(message.process.local_rank, local_);                              \
+		assert_int_equal(message.process.world_size, size_);                               \
+	} while (0)
+
+static void rank_is_that_of_the_program_after_exec(void **state)
+{
+	char *const nobody[] = {"A=b", NULL};
+	char *const shell[] = {"sh", "-c",
+			       "read line; exec env RANK=3 LOCAL_RANK=1 WORLD_SIZE=4 cat", NULL};
+	struct string_dictionary *strings = string_dictionary_create();
+	const struct guest_hello hello = {.pid = 1};
+	struct message message;
+	char byte;
+	int in[2], out[2];
+
+	(void)state;
+	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(out, O_CLOEXEC), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		execve("/bin/sh", shell, nobody);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	struct process_description *description =
+		process_description_create(1, child, &hello, strings, NULL);
+	assert_non_null(description);
+	EXPECT(MESSAGE_RANK_NONE, MESSAGE_RANK_NONE, MESSAGE_RANK_NONE);
+	/* Once the next line comes back, cat is there. */
+	assert_int_equal(write(in[1], "\n.", 2), 2);
+	assert_int_equal(read(out[0], &byte, 1), 1);
+	assert_false(process_description_changed(description));
+	process_description_read_job(description, child);
+	assert_true(process_description_changed(description));
+	EXPECT(3, 1, 4);
+	close(in[1]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	/* Nothing can be read any more: what is known stays. */
+	process_description_read_job(description, child);
+	assert_false(process_description_changed(description));
+	EXPECT(3, 1, 4);
+	close(out[0]);
+	process_description_destroy(description);
+	string_dictionary_destroy(strings);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rank_is_that_of_the_program_after_exec),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+#include "tests/support/cmocka_test.h"
+
+#include "proto/definition.h"
+#include "ring_source_fixture.h"
+
+static void the_newest_clock_and_the_goodbye_are_seen(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	struct definition_clock clock = {.monotonic_ns = 100, .cupti_ns = 1000};
+	int64_t offset_ns;
+
+	assert_false(ring_source_clock(fixture->source, &offset_ns));
+	record_ring_define(fixture->guest, DEFINITION_CLOCK, &clock, sizeof(clock), NULL, 0);
+	clock.monotonic_ns = 300;
+	record_ring_define(fixture->guest, DEFINITION_CLOCK, &clock, sizeof(clock), NULL, 0);
+	record_ring_finish(fixture->guest);
+	assert_true(ring_source_fixture_pass(fixture));
+	assert_true(ring_source_clock(fixture->source, &offset_ns));
+	assert_int_equal(offset_ns, -700);
+}
+
+static void devices_and_notices_reach_the_description(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	struct definition_device device = {.device_id = 1, .pci_bus = 0x17};
+	struct definition_notice notice = {.code = NOTICE_NO_CUPTI};
+	struct message message;
+
+	record_ring_define(fixture->guest, DEFINITION_DEVICE, &device, sizeof(device), "H200", 4);
+	for (int i = 0; i < 3; i++)
+		record_ring_define(fixture->guest, DEFINITION_NOTICE, &notice, sizeof(notice),
+				   "no\x1b[31m libcupti\n", 17);
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(fixture->nr_notices, 1);
+	assert_string_equal(fixture->notice, "no [31m libcupti ");
+	process_description_message(fixture->description, &message);
+	assert_int_equal(message.process.nr_devices, 1);
+	assert_int_equal(message.process.devices[0].index, MESSAGE_INDEX_NONE);
+	assert_memory_equal(
+		string_dictionary_texts(fixture->strings, message.process.devices[0].pci)->data,
+		"0000:17:00.0", 12);
+	assert_int_equal(message.process.nr_notices, 1);
+}
+
+static void facts_are_noted_but_interrupt_nobody(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	static const uint32_t facts[] = {NOTICE_CUPTI_FOUND, NOTICE_PYTHON_FOUND,
+					 NOTICE_UNWIND_TABLES, NOTICE_SUBSCRIPTION_SHARED};
+	struct message message;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		struct definition_notice notice = {.code = facts[i]};
+
+		record_ring_define(fixture->guest, DEFINITION_NOTICE, &notice, sizeof(notice),
+				   "abcd" + i, 1);
+	}
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(fixture->nr_notices, 0);
+	process_description_message(fixture->description, &message);
+	assert_int_equal(message.process.nr_notices, 4);
+}
+
+static void short_and_unknown_definitions_are_skipped(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+	uint8_t bytes[8] = {1};
+
+	for (uint32_t type = 0; type < 10; type++)
+		record_ring_define(fixture->guest, type, bytes, 2, NULL, 0);
+	ring_source_fixture_define_name(fixture, 1, "after");
+	ring_source_fixture_push_record(fixture, 1, 1);
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(fixture->nr_gpu, 1);
+	assert_int_not_equal(fixture->gpu[0].name_id, STRING_NONE);
+	assert_int_equal(ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE,
+							  LEDGER_UNTRUSTED_RING),
+			 10);
+}
+
+static void modules_beyond_the_limit_are_counted(void **state)
+{
+	struct ring_source_fixture *fixture = *state;
+
+	ring_source_fixture_define_module(fixture, 0x2000, 0x1000, 0, "/reversed");
+	ring_source_fixture_define_module(fixture, 0x1000, 0x2000, 0, "");
+	ring_source_fixture_pass(fixture);
+	assert_int_equal(
+		ring_source_fixture_ledger_count(fixture, LEDGER_DEVICE_NONE, LEDGER_MODULE_LOST),
+		2);
+	assert_int_equal(fixture->nr_modules, 0);
+}
+
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, ring_source_fixture_set_up,                          \
+					ring_source_fixture_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_newest_clock_and_the_goodbye_are_seen),
+		TEST(devices_and_notices_reach_the_description),
+		TEST(facts_are_noted_but_interrupt_nobody),
+		TEST(short_and_unknown_definitions_are_skipped),
+		TEST(modules_beyond_the_limit_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+#include "tests/support/cmocka_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node-agent/symbols/symbol_queue.h"
+#include "node-agent/symbols/symbolizer.h"
+
+static void add_place(struct symbol_queue *queue, uint32_t module_id, uid_t owner)
+{
+	const struct symbolizer_module place = {
+		.module_id = module_id, .owner = owner, .path = "/lib.so"};
+
+	assert_int_equal(symbol_queue_add_place(queue, &place), 0);
+}
+
+static void add_request(struct symbol_queue *queue, uint32_t frame_id, uint32_t module_id)
+{
+	const struct symbol_request request = {frame_id, module_id, 0};
+
+	assert_int_equal(symbol_queue_add_request(queue, &request), 0);
+}
+
+static void expect_place(struct symbol_line *line, uint32_t module_id)
+{
+	struct symbolizer_module place;
+
+	assert_non_null(line);
+	assert_true(symbol_line_place(line, &place));
+	assert_int_equal(place.module_id, module_id);
+	assert_string_equal(place.path, "/lib.so");
+	free((char *)place.path);
+}
+
+static void expect_request(struct symbol_line *line, uint32_t frame_id, bool expected)
+{
+	struct symbolizer_module place;
+	struct symbol_request request;
+	bool begins;
+
+	assert_non_null(line);
+	assert_false(symbol_line_place(line, &place));
+	assert_true(symbol_line_request(line, &request, &begins));
+	assert_int_equal(request.frame_id, frame_id);
+	assert_int_equal(begins, expected);
+}
+
+/* Two users beside root and us, who are one. */
+static void lines_take_turns_by_user(void **state)
+{
+	const uid_t other = geteuid() + 1, third = geteuid() + 2;
+	struct symbol_queue queue = {0};
+
+	(void)state;
+	assert_null(symbol_queue_take(&queue));
+	assert_false(symbol_queue_waits(&queue));
+	for (uint32_t i = 0; i < 100; i++)
+		add_place(&queue, 100 + i, other);
+	add_place(&queue, 1, third);
+	add_place(&queue, 2, 0);
+	add_place(&queue, 3, geteuid());
+	add_request(&queue, 7, 1);
+	add_request(&queue, 8, 5000); /* of a module without a place */
+
+	struct symbol_line *served = symbol_queue_take(&queue);
+	expect_place(served, 100);
+	struct symbol_line *line = symbol_queue_take(&queue);
+	expect_place(line, 1);
+	symbol_queue_give(&queue, line);
+	line = symbol_queue_take(&queue);
+	expect_place(line, 2);
+	symbol_queue_give(&queue, line);
+	line = symbol_queue_take(&queue);
+	expect_request(line, 7, true);
+	symbol_queue_give(&queue, line);
+	line = symbol_queue_take(&queue);
+	expect_place(line, 3);
+	expect_request(line, 8, true);
+	symbol_queue_give(&queue, line);
+
+	/* What waits behind what a worker does for its user waits. */
+	assert_false(symbol_queue_waits(&queue));
+	assert_null(symbol_queue_take(&queue));
+	symbol_queue_give(&queue, served);
+	assert_true(symbol_queue_waits(&queue));
+	for (uint32_t i = 1; i < 100; i++) {
+		line = symbol_queue_take(&queue);
+		expect_place(line, 100 + i);
+		symbol_queue_give(&queue, line);
+	}
+	assert_null(symbol_queue_take(&queue));
+	symbol_queue_fini(&queue);
+}
+
+static void a_pass_ends_with_what_waited_when_it_began(void **state)
+{
+	struct symbol_queue queue = {0};
+
+	(void)state;
+	add_request(&queue, 1, 1);
+	add_request(&queue, 2, 1);
+	struct symbol_line *line = symbol_queue_take(&queue);
+	expect_request(line, 1, true);
+	add_request(&queue, 3, 1);
+	add_request(&queue, 4, 1);
+	expect_request(line, 2, false);
+	expect_request(line, 3, true);
+	expect_request(line, 4, false);
+	symbol_queue_give(&queue, line);
+	symbol_queue_fini(&queue);
+}
+
+/* Nothing is lost or doubled while as much comes as goes, and memory is used again. */
+static void a_line_that_is_never_empty_keeps_its_order(void **state)
+{
+	struct symbol_queue queue = {0};
+	struct symbol_request request;
+	uint32_t added = 0, taken = 0;
+	bool begins;
+
+	(void)state;
+	while (added < 10)
+		add_request(&queue, added++, 1);
+	struct symbol_line *line = symbol_queue_take(&queue);
+	while (added < 10000) {
+		add_request(&queue, added++, 1);
+		assert_true(symbol_line_request(line, &request, &begins));
+		assert_int_equal(request.frame_id, taken++);
+	}
+	while (taken < added) {
+		assert_true(symbol_line_request(line, &request, &begins));
+		assert_int_equal(request.frame_id, taken++);
+	}
+	assert_false(symbol_line_request(line, &request, &begins));
+	add_place(&queue, 1, 0); /* goes with the queue */
+	symbol_queue_give(&queue, line);
+	symbol_queue_fini(&queue);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_take_turns_by_user),
+		cmocka_unit_test(a_pass_ends_with_what_waited_when_it_began),
+		cmocka_unit_test(a_line_that_is_never_empty_keeps_its_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,384 @@
+/* What ranks did, and which stand out. */
+#include "report/model/report_ranks.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "aggregator/core/launch_delay.h"
+#include "aggregator/core/memory_account.h"
+#include "report/writers/ranks_writer.h"
+#include "aggregator/profile/roster.h"
+#include "aggregator/core/timeline_table.h"
+#include "proto/memory_kind.h"
+#include "proto/record.h"
+#include "report_fixture.h"
+
+#define NCCL "_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE"
+
+static struct report_ranks *ranks;
+
+static int tear_down(void **state)
+{
+	report_ranks_destroy(ranks);
+	ranks = NULL;
+	return report_fixture_tear_down(state);
+}
+
+static void build(void)
+{
+	report_ranks_destroy(ranks);
+	assert_int_equal(report_ranks_create(&report_fixture.profile, &ranks), 0);
+	report_fixture_build(DEMANGLE_FULL);
+}
+
+/* A record, in its process's timelines and in the totals. */
+static void add(uint32_t process_id, uint8_t kind, const char *name, uint64_t start_ns,
+		uint64_t end_ns)
+{
+	struct timeline_table *timelines = report_fixture.collection->timelines;
+	const struct timeline_key work = {.level = TIMELINE_WORK, .process_id = process_id};
+	struct fold_key key = report_fixture_key(0, name);
+
+	key.process_id = process_id;
+	key.kind = kind;
+	report_fixture_add_row(key, 1, end_ns - start_ns, 0);
+	assert_int_equal(timeline_table_add(timelines, &work, start_ns, end_ns), 0);
+	if (kind == RECORD_GPU_KERNEL)
+		assert_int_equal(timeline_table_add_kernel(timelines, process_id, 0,
+							   strstr(name, "nccl") != NULL, start_ns,
+							   end_ns),
+				 0);
+}
+
+static uint64_t random_below(uint64_t *seed, uint64_t limit)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return (*seed >> 33) % limit;
+}
+
+/* 100 rounds of 10 ms: 6 ms of computation, and 2 ms of communication of which 1 ms lies beside it; each up to a
+ * hundredth longer or shorter. Rank slow's kernels take permille of that. Every node's clock is its own. */
+static void add_job(int32_t nr_ranks, uint64_t seed, int32_t slow, uint64_t permille)
+{
+	for (int32_t rank = 0; rank < nr_ranks; rank++) {
+		char node[16];
+		snprintf(node, sizeof(node), "node%d", rank / 2);
+		uint32_t id = report_fixture_process(node, (uint32_t)(500 + rank), rank, rank % 2);
+		uint64_t at_ns = 1 + (uint64_t)rank * 1000000000000u;
+
+		for (int round = 0; round < 100; round++, at_ns += 10000000) {
+			uint64_t compute_ns = 5940000 + random_below(&seed, 120000);
+			uint64_t nccl_ns = 1980000 + random_below(&seed, 40000);
+
+			if (rank == slow)
+				compute_ns = compute_ns * permille / 1000;
+			add(id, RECORD_GPU_KERNEL, "gemm", at_ns, at_ns + compute_ns);
+			add(id, RECORD_GPU_KERNEL, NCCL, at_ns + compute_ns - 1000000,
+			    at_ns + compute_ns - 1000000 + nccl_ns);
+		}
+		add(id, RECORD_GPU_MEMSET, NULL, at_ns, at_ns + 1000);
+	}
+}
+
+static const char *line(void)
+{
+	static char text[RANKS_WRITER_LINE_SIZE];
+
+	return ranks_writer_line(ranks, text, sizeof(text));
+}
+
+static uint32_t nr_outliers(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ranks->nr_rows; i++)
+		count += ranks->rows[i].outliers != 0;
+	return count;
+}
+
+static void a_row_has_all_that_a_rank_did(void **state)
+{
+	(void)state;
+	uint32_t id = report_fixture_process("node02", 7, 5, 1);
+
+	add(id, RECORD_GPU_KERNEL, "gemm", 1000, 2000);
+	add(id, RECORD_GPU_KERNEL, "gemm", 1500, 2500); /* of another stream */
+	add(id, RECORD_GPU_KERNEL, NCCL, 2200, 3000);
+	add(id, RECORD_GPU_MEMCPY, NULL, 4000, 4100);
+	add(id, RECORD_GPU_MEMSET, NULL, 4950, 5000);
+	add(id, RECORD_GPU_GRAPH, NULL, 4500, 4600);
+	build();
+	assert_int_equal(ranks->nr_rows, 1);
+
+	const struct report_ranks_row *row = &ranks->rows[0];
+	assert_string_equal(row->host, "node02");
+	assert_string_equal(row->device_name, "NVIDIA H100");
+	assert_int_equal(row->rank, 5);
+	assert_int_equal(row->gpu, 1);
+	assert_int_equal(row->pid, 7);
+	assert_int_equal(row->records, 6);
+	assert_int_equal(row->window_ns, 4000);
+	assert_int_equal(row->busy_ns, 2000 + 100 + 50 + 100);
+	assert_int_equal(row->compute.count, 2);
+	assert_int_equal(row->compute.ns, 2000);
+	assert_int_equal(row->nccl.count, 1);
+	assert_int_equal(row->nccl.ns, 800);
+	assert_int_equal(row->nccl_busy_ns, 800);
+	assert_int_equal(row->overlap_ns, 300);
+	assert_int_equal(row->copies.ns, 100);
+	assert_int_equal(row->fills.ns, 50);
+	assert_int_equal(row->graphs.ns, 100);
+	assert_int_equal(row->late, 0);
+	assert_false(row->has_memory);
+	assert_int_equal(report_ranks_value(row, REPORT_RANKS_IDLE), 4000 - 2250);
+	assert_false(ranks->compared);
+	assert_string_equal(line(), "fewer than 4 ranks: not compared");
+}
+
+static void rows_are_in_the_order_of_ranks_those_without_one_last(void **state)
+{
+	(void)state;
+	static const int32_t order[] = {7, -1, 0, 12, 2};
+
+	for (uint32_t i = 0; i < 5; i++)
+		add(report_fixture_process("node01", 10 + i, order[i], 0), RECORD_GPU_MEMSET, NULL,
+		    100, 200);
+	build();
+	assert_int_equal(ranks->nr_rows, 5);
+	assert_int_equal(ranks->rows[0].rank, 0);
+	assert_int_equal(ranks->rows[1].rank, 2);
+	assert_int_equal(ranks->rows[2].rank, 7);
+	assert_int_equal(ranks->rows[3].rank, 12);
+	assert_int_equal(ranks->rows[4].rank, REPORT_RANK_NONE);
+	assert_true(ranks->compared);
+}
+
+static void one_that_is_a_tenth_less_busy_is_named(void **state)
+{
+	(void)state;
+	add_job(8, 1, 5, 867); /* 6 of 7 ms busy a round are computation */
+	build();
+	assert_int_equal(ranks->nr_rows, 8);
+	assert_int_equal(nr_outliers(), 1);
+	assert_true(ranks->rows[5].outliers & 1u << REPORT_RANKS_BUSY);
+	assert_true(ranks->rows[5].outliers & 1u << REPORT_RANKS_COMPUTE);
+	assert_true(ranks->rows[5].outliers & 1u << REPORT_RANKS_IDLE);
+	assert_false(ranks->rows[5].outliers & 1u << REPORT_RANKS_NCCL);
+	assert_memory_equal(line(), "stands out: rank 5 on node2 GPU1 (busy -1", 41);
+	assert_non_null(strstr(line(), ", compute -13."));
+	assert_non_null(strstr(line(), ", idle +2"));
+	assert_null(strstr(line(), "; "));
+}
+
+static void none_is_named_where_all_are_alike(void **state)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		add_job(8, seed * 7919, -1, 0);
+		build();
+		assert_int_equal(ranks->nr_rows, 8);
+		assert_int_equal(nr_outliers(), 0);
+		assert_string_equal(line(), "no rank stands out");
+		report_ranks_destroy(ranks);
+		ranks = NULL;
+		assert_int_equal(report_fixture_tear_down(state), 0);
+		assert_int_equal(report_fixture_set_up(state), 0);
+	}
+}
+
+static void three_ranks_are_not_compared(void **state)
+{
+	(void)state;
+	add_job(3, 1, 1, 300);
+	build();
+	assert_false(ranks->compared);
+	assert_int_equal(nr_outliers(), 0);
+	assert_string_equal(line(), "fewer than 4 ranks: not compared");
+}
+
+static void several_programs_of_a_rank_are_no_more_ranks(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++)
+		add(report_fixture_process("node01", 10 + i, (int32_t)(i % 3), 0),
+		    RECORD_GPU_MEMSET, NULL, 100, 200 + 1000 * i);
+	build();
+	assert_int_equal(ranks->nr_rows, 6);
+	assert_int_equal(ranks->rows[0].rank, 0);
+	assert_int_equal(ranks->rows[1].rank, 0);
+	assert_int_equal(ranks->rows[1].pid, 13);
+	assert_false(ranks->compared);
+}
+
+static void the_peak_is_that_of_device_memory(void **state)
+{
+	(void)state;
+	uint32_t id = report_fixture_process("node01", 7, 0, 0);
+	struct memory_event event = {
+		.time_ns = 10, .address = 0x1000, .bytes = 4096, .kind = MEMORY_KIND_DEVICE};
+	struct roster_process *process = roster_process(report_fixture.collection->roster, id);
+
+	add(id, RECORD_GPU_MEMSET, NULL, 100, 200);
+	process->memory = memory_account_create(NULL);
+	assert_int_equal(memory_account_add(process->memory, &event), 0);
+	event = (struct memory_event){
+		.time_ns = 20, .address = 0x9000, .bytes = 1u << 20, .kind = MEMORY_KIND_PINNED};
+	assert_int_equal(memory_account_add(process->memory, &event), 0);
+	assert_int_equal(memory_account_finish(process->memory), 0);
+	build();
+	assert_true(ranks->rows[0].has_memory);
+	assert_int_equal(ranks->rows[0].peak_bytes, 4096);
+}
+
+static void the_one_whose_kernels_wait_longest_is_named(void **state)
+{
+	(void)state;
+	static const uint64_t delays_ns[] = {5000, 5600, 4100, 5200, 21000, 4700};
+
+	for (uint32_t i = 0; i < 6; i++) {
+		uint32_t id = report_fixture_process("node01", 10 + i, (int32_t)i, 0);
+		struct roster_process *process =
+			roster_process(report_fixture.collection->roster, id);
+
+		add(id, RECORD_GPU_KERNEL, "gemm", 1000, 2000);
+		process->delays = calloc(1, sizeof(*process->delays));
+		assert_non_null(process->delays);
+		launch_delays_add(process->delays, 0, 1000, 1000 + delays_ns[i] - 1000);
+		launch_delays_add(process->delays, 0, 1000, 1000 + delays_ns[i] + 1001);
+	}
+	build();
+	assert_int_equal(ranks->rows[4].delays, 2);
+	assert_int_equal(ranks->rows[4].delay_ns, 21000);
+	assert_int_equal(ranks->rows[4].delay_max_ns, 22001);
+	assert_int_equal(nr_outliers(), 1);
+	assert_int_equal(ranks->rows[4].outliers, 1u << REPORT_RANKS_DELAY);
+	assert_string_equal(line(), "stands out: rank 4 on node01 GPU0 (delay +311.8 %)");
+}
+
+static void a_process_that_is_not_there_is_an_error(void **state)
+{
+	(void)state;
+	const struct timeline_key key = {.level = TIMELINE_WORK, .process_id = 99};
+
+	assert_int_equal(timeline_table_add(report_fixture.collection->timelines, &key, 100, 200),
+			 0);
+	assert_int_equal(report_ranks_create(&report_fixture.profile, &ranks), -EPROTO);
+	assert_null(ranks);
+}
+
+/* --- writers --- */
+
+typedef int write_ranks(FILE *out, const struct report_ranks *ranks,
+			const struct report_tree *tree);
+
+static char *text_of(write_ranks *write)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(write(out, ranks, report_fixture.tree), 0);
+	fclose(out);
+	return text;
+}
+
+static void assert_holds(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no '%s' in:\n%s", part, text);
+}
+
+static void csv_has_integers(void **state)
+{
+	(void)state;
+	uint32_t id = report_fixture_process("node02", 7, -1, 1);
+
+	add(id, RECORD_GPU_KERNEL, "gemm", 1000, 2000);
+	add(id, RECORD_GPU_KERNEL, NCCL, 1700, 3000);
+	build();
+	char *text = text_of(ranks_writer_csv);
+	assert_holds(text,
+		     "rank,host,gpu,pid,records,window_ns,busy_ns,idle_ns,compute_kernels,"
+		     "compute_ns,nccl_kernels,nccl_ns,copies,memcpy_ns,fills,memset_ns,"
+		     "graphs,graph_ns,nccl_busy_ns,overlap_ns,delays,delay_ns,delay_max_ns,peak_"
+		     "bytes,late,outliers\n"
+		     ",node02,1,7,2,2000,2000,0,1,1000,1,1300,0,0,0,0,0,0,1300,300,0,0,0,,0,\n"
+		     "# fewer than 4 ranks: not compared\n# ");
+	free(text);
+}
+
+static void json_has_integers_too(void **state)
+{
+	(void)state;
+	add_job(8, 1, 5, 700);
+	build();
+	char *text = text_of(ranks_writer_json);
+	assert_holds(text, "{\"schema\":1,\n\"title\":");
+	assert_holds(text, "\n\"outliers\":\"stands out: rank 5 on node2 GPU1 (busy -");
+	assert_holds(text, "\n\"compared\":true,\n\"median_ns\":{\"busy\":");
+	assert_holds(text, "\n\"ranks\":[\n{\"rank\":0,\"host\":\"node0\",\"gpu\":0,\"name\":"
+			   "\"NVIDIA H100\",\"pid\":500,\"records\":201,\"window_ns\":");
+	assert_holds(text, "\"peak_bytes\":null,\"late\":0,\"outliers\":[]}");
+	assert_holds(text, "\"outliers\":[\"busy\",\"compute\",\"idle\"]}");
+	free(text);
+}
+
+static void the_table_marks_who_stands_out(void **state)
+{
+	(void)state;
+	add_job(8, 1, 5, 700);
+	build();
+	char *text = text_of(ranks_writer_table);
+	assert_holds(text, " rank       window         busy    share      compute");
+	assert_holds(text, "* "); /* behind the value */
+	assert_holds(text, "\nstands out: rank 5 on node2 GPU1 (busy -");
+	char *row = strstr(text, "\n    5 "), *other = strstr(text, "\n    4 ");
+	assert_non_null(row);
+	assert_non_null(other);
+	assert_true(memchr(row + 1, '*', strcspn(row + 1, "\n")) != NULL);
+	assert_true(memchr(other + 1, '*', strcspn(other + 1, "\n")) == NULL);
+	assert_holds(other, "  node2 GPU0 pid 504\n");
+	free(text);
+}
+
+static void a_profile_without_gpu_work_has_no_rows(void **state)
+{
+	(void)state;
+	build();
+	assert_int_equal(ranks->nr_rows, 0);
+	char *text = text_of(ranks_writer_json);
+	assert_holds(text, "\"ranks\":[]}");
+	free(text);
+	text = text_of(ranks_writer_table);
+	assert_holds(text, "not compared");
+	free(text);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, report_fixture_set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_row_has_all_that_a_rank_did),
+		TEST(rows_are_in_the_order_of_ranks_those_without_one_last),
+		TEST(one_that_is_a_tenth_less_busy_is_named),
+		TEST(none_is_named_where_all_are_alike),
+		TEST(three_ranks_are_not_compared),
+		TEST(several_programs_of_a_rank_are_no_more_ranks),
+		TEST(the_peak_is_that_of_device_memory),
+		TEST(the_one_whose_kernels_wait_longest_is_named),
+		TEST(a_process_that_is_not_there_is_an_error),
+		TEST(csv_has_integers),
+		TEST(json_has_integers_too),
+		TEST(the_table_marks_who_stands_out),
+		TEST(a_profile_without_gpu_work_has_no_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,413 @@
+/* Idle time from an agent's messages to the report: exact, and under what the launching thread did. */
+#include "report/profile/profile_idle.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "aggregator/core/fold_table.h"
+#include "report/writers/folded_writer.h"
+#include "aggregator/profile/idle_log.h"
+#include "report/model/report_build.h"
+#include "report/model/report_busy.h"
+#include "report/model/report_summary.h"
+#include "proto/batch/message_seq.h"
+#include "tests/aggregator/store/store_fixture.h"
+
+#define TEXT(text)                                                                                 \
+	{                                                                                          \
+		text, sizeof(text) - 1                                                             \
+	}
+#define OFFSET        (-1000000000ll) /* CLOCK_MONOTONIC less CUPTI's clock */
+#define LENGTH(array) (uint32_t)(sizeof(array) / sizeof((array)[0]))
+
+/* --- an agent's life of our own in place of the scenario's --- */
+
+static void add(struct message message)
+{
+	struct scenario *scenario = &store_fixture.scenario;
+
+	message_seq_set(&message, scenario->nr_frames + 1);
+	assert_true(scenario->nr_frames < SCENARIO_FRAMES_MAX);
+	scenario->frames[scenario->nr_frames++] = scenario_encode(&message);
+}
+
+static void add_process(uint32_t process_id, uint32_t device)
+{
+	const struct message_device devices[] = {
+		{.index = (int32_t)device, .uuid = {(uint8_t)(1 + device)}}};
+
+	add((struct message){.type = MESSAGE_PROCESS,
+			     .process = {.process_id = process_id,
+					 .pid = 70 + process_id,
+					 .instance = {(uint8_t)process_id},
+					 .rank = (int32_t)process_id,
+					 .local_rank = MESSAGE_RANK_NONE,
+					 .world_size = MESSAGE_RANK_NONE,
+					 .nr_devices = 1,
+					 .devices = devices}});
+}
+
+/* Stacks: 1 main, 2 main;step. Strings: 4 futex. Two processes on GPU 5. */
+static void begin_life(void)
+{
+	static const struct message_text strings[] = {TEXT("app.py"), TEXT("main"), TEXT("step"),
+						      TEXT("futex")};
+	static const struct message_code codes[] = {{1, 2}, {1, 3}};
+	static const struct message_frame frames[] = {{.code = 1}, {.code = 2}};
+	static const struct message_node nodes[] = {{0, 1}, {1, 2}};
+	struct scenario *scenario = &store_fixture.scenario;
+
+	for (uint32_t i = 0; i < scenario->nr_frames; i++)
+		free(scenario->frames[i].bytes);
+	scenario->nr_frames = 0;
+	add((struct message){.type = MESSAGE_STRINGS,
+			     .strings = {.base = 1, .count = 4, .strings = strings}});
+	add((struct message){.type = MESSAGE_STACKS,
+			     .stacks = {.frame_base = 1,
+					.nr_frames = 2,
+					.frames = frames,
+					.node_base = 1,
+					.nr_nodes = 2,
+					.nodes = nodes,
+					.code_base = 1,
+					.nr_codes = 2,
+					.codes = codes}});
+	add_process(1, 5);
+	add_process(2, 5);
+}
+
+struct kernel {
+	uint64_t start_us, end_us; /* CUPTI's clock, from 1 s on */
+	uint32_t tid;
+};
+
+static void add_kernels(uint32_t process_id, const struct kernel *kernels, uint32_t count)
+{
+	static uint32_t correlation_id;
+	struct launch_record launches[16];
+	struct gpu_record records[16];
+
+	assert_true(count <= 16);
+	for (uint32_t i = 0; i < count; i++) {
+		launches[i] = (struct launch_record){.time_ns = 1,
+						     .correlation_id = ++correlation_id,
+						     .stack_id = 1,
+						     .tid = kernels[i].tid,
+						     .window = 1};
+		records[i] = (struct gpu_record){
+			.start_ns = 1000000000 + kernels[i].start_us * 1000,
+			.end_ns = 1000000000 + kernels[i].end_us * 1000,
+			.correlation_id = correlation_id,
+			.window = 1,
+			.context_id = 1,
+		};
+	}
+	add((struct message){.type = MESSAGE_EVENTS,
+			     .events = {.process_id = process_id,
+					.clock_offset_ns = OFFSET,
+					.clock_valid = 1,
+					.nr_launches = count,
+					.launches = launches,
+					.nr_gpu = count,
+					.gpu = records}});
+}
+
+static struct host_sample cpu(uint32_t tid, uint64_t time_us, uint32_t stack_id)
+{
+	return (struct host_sample){
+		.time_ns = time_us * 1000, .duration_ns = 100000, .tid = tid, .stack_id = stack_id};
+}
+
+static struct host_sample wait_for(uint32_t tid, uint64_t start_us, uint64_t end_us)
+{
+	return (struct host_sample){.time_ns = end_us * 1000,
+				    .duration_ns = (end_us - start_us) * 1000,
+				    .tid = tid,
+				    .stack_id = 2,
+				    .name_id = 4,
+				    .kind = HOST_SAMPLE_OFF_CPU};
+}
+
+static void add_samples(uint32_t process_id, const struct host_sample *samples, uint32_t count)
+{
+	add((struct message){
+		.type = MESSAGE_SAMPLES,
+		.samples = {.process_id = process_id, .nr_samples = count, .samples = samples}});
+}
+
+/* --- what reports say --- */
+
+static struct profile *load(void)
+{
+	struct profile *profile;
+	char *error;
+
+	if (profile_load(store_fixture.path, &profile, &error))
+		fail_msg("%s", error);
+	return profile;
+}
+
+static void store_all(void)
+{
+	store_fixture_open_all();
+	store_fixture_apply_up_to(store_fixture.scenario.nr_frames);
+	store_fixture_commit();
+	store_fixture_close_all();
+}
+
+static char *folded_of(const struct profile *profile, const char *by)
+{
+	const struct report_options planes = {.planes = 1u << REPORT_PLANE_IDLE};
+	struct folded_options options = {.unit = FOLDED_NS};
+	struct report_tree *tree;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_by_parse(by, &options.by), 0);
+	assert_int_equal(report_tree_build(profile, &planes, &tree), 0);
+	assert_int_equal(folded_writer_write(out, tree, &options), 0);
+	fclose(out);
+	report_tree_destroy(tree);
+	return text;
+}
+
+static void assert_folded(const char *by, const char *expected)
+{
+	struct profile *profile = load();
+	char *text = folded_of(profile, by);
+
+	assert_string_equal(text, expected);
+	free(text);
+	profile_destroy(profile);
+}
+
+/* The idle plane of each device is the idle time that its timeline has. */
+static void assert_sums_are_exact(const struct profile *profile)
+{
+	const struct report_options planes = {.planes = 1u << REPORT_PLANE_IDLE};
+	struct report_tree *tree;
+	struct report_busy *busy;
+	uint64_t whole = 0;
+
+	assert_int_equal(report_tree_build(profile, &planes, &tree), 0);
+	assert_int_equal(report_busy_create(profile, &busy), 0);
+	for (uint32_t row = 0; row < busy->nr_rows; row++) {
+		uint64_t ns = 0;
+
+		if (!busy->rows[row].whole_device)
+			continue;
+		for (uint32_t i = 0; i < tree->nr_leaves; i++)
+			if (tree->leaves[i].gpu == busy->rows[row].gpu)
+				ns += tree->leaves[i].ns;
+		assert_int_equal(ns, busy->rows[row].idle_ns);
+		whole += ns;
+	}
+	assert_int_equal(tree->plane_totals[REPORT_PLANE_IDLE].ns, whole);
+	report_busy_destroy(busy);
+	report_tree_destroy(tree);
+}
+
+/* --- the tests --- */
+
+static void gaps_stand_under_what_the_launching_thread_did(void **state)
+{
+	const struct kernel first[] = {{0, 100, 7}, {105, 200, 7}, {300, 400, 7}, {460, 500, 8}};
+	const struct kernel second[] = {{900, 1000, 7}, {1100, 1101, 7}};
+	const struct host_sample one[] = {wait_for(7, 150, 230), cpu(7, 240, 1), cpu(7, 250, 1),
+					  cpu(7, 260, 2), cpu(8, 240, 1)};
+	const struct host_sample two[] = {wait_for(7, 500, 800), cpu(7, 850, 2)};
+
+	(void)state;
+	begin_life();
+	add_samples(1, one, LENGTH(one));
+	add_kernels(1, first, LENGTH(first));
+	add_kernels(2, second, LENGTH(second));
+	add_samples(2, two, LENGTH(two));
+	store_all();
+	/* 5 us between the first two; 200 to 300: 30 of the wait, and 70 among three samples; 400 to 460: nothing of
+	 * thread 8 near; 500 to 900: 300 of the wait, and one sample; 1000 to 1100: nothing. */
+	assert_folded("", "[gaps below 10 us];[GPU5_Idle] 5000\n"
+			  "[unknown];[GPU5_Idle] 160000\n"
+			  "app.py:main;[CPU];[GPU5_Idle] 46666\n"
+			  "app.py:main;app.py:step;[CPU];[GPU5_Idle] 123334\n"
+			  "app.py:main;app.py:step;[Off-CPU]futex;[GPU5_Idle] 330000\n");
+	assert_folded("rank,gpu,stream,thread",
+		      "rank1;GPU5;no stream;thread7;app.py:main;[CPU];[GPU5_Idle] 46666\n"
+		      "rank1;GPU5;no stream;thread7;app.py:main;app.py:step;[CPU];[GPU5_Idle] "
+		      "23334\n"
+		      "rank1;GPU5;no stream;thread7;app.py:main;app.py:step;[Off-CPU]futex;"
+		      "[GPU5_Idle] 30000\n"
+		      "rank1;GPU5;no stream;thread8;[unknown];[GPU5_Idle] 60000\n"
+		      "rank1;GPU5;no stream;thread?;[gaps below 10 us];[GPU5_Idle] 5000\n"
+		      "rank2;GPU5;no stream;thread7;[unknown];[GPU5_Idle] 100000\n"
+		      "rank2;GPU5;no stream;thread7;app.py:main;app.py:step;[CPU];[GPU5_Idle] "
+		      "100000\n"
+		      "rank2;GPU5;no stream;thread7;app.py:main;app.py:step;[Off-CPU]futex;"
+		      "[GPU5_Idle] 300000\n");
+	struct profile *profile = load();
+	assert_sums_are_exact(profile);
+	assert_int_equal(profile->idle_left_out, 0);
+	profile_destroy(profile);
+}
+
+static void without_samples_there_is_no_such_plane(void **state)
+{
+	const struct kernel kernels[] = {{0, 100, 7}, {300, 400, 7}};
+
+	(void)state;
+	begin_life();
+	add_kernels(1, kernels, LENGTH(kernels));
+	store_all();
+	assert_folded("", "");
+	struct profile *profile = load();
+	assert_int_equal(profile->idle_left_out, 0);
+	profile_destroy(profile);
+}
+
+static void what_came_before_the_first_sample_is_unknown_and_counted(void **state)
+{
+	const struct kernel early[] = {{0, 100, 7}, {300, 400, 7}};
+	const struct kernel late[] = {{500, 600, 7}, {650, 700, 7}};
+	const struct host_sample samples[] = {wait_for(7, 0, 700)};
+
+	(void)state;
+	begin_life();
+	add_kernels(1, early, LENGTH(early));
+	add_samples(1, samples, LENGTH(samples));
+	add_kernels(1, late, LENGTH(late));
+	store_all();
+	assert_folded("", "[unknown];[GPU5_Idle] 300000\n"
+			  "app.py:main;app.py:step;[Off-CPU]futex;[GPU5_Idle] 50000\n");
+	struct profile *profile = load();
+	struct report_tree *tree;
+	assert_sums_are_exact(profile);
+	assert_int_equal(profile->idle_left_out, 2);
+	assert_int_equal(report_tree_build(profile, NULL, &tree), 0);
+	assert_int_equal(tree->lost, 0);
+	assert_string_equal(tree->strings[tree->losses[tree->nr_losses - 1].reason],
+			    "idle_left_out");
+	assert_int_equal(tree->losses[tree->nr_losses - 1].count, 2);
+	report_tree_destroy(tree);
+	profile_destroy(profile);
+}
+
+static void a_clock_that_is_not_known_tells_no_thread(void **state)
+{
+	const struct host_sample samples[] = {wait_for(7, 0, 700)};
+	const struct launch_record launches[] = {
+		{.time_ns = 1, .correlation_id = 1, .tid = 7, .window = 1},
+		{.time_ns = 1, .correlation_id = 2, .tid = 7, .window = 1},
+	};
+	const struct gpu_record records[] = {
+		{.start_ns = 100000, .end_ns = 200000, .correlation_id = 1, .window = 1},
+		{.start_ns = 300000, .end_ns = 300001, .correlation_id = 2, .window = 1},
+	};
+
+	(void)state;
+	begin_life();
+	add_samples(1, samples, LENGTH(samples));
+	add((struct message){.type = MESSAGE_EVENTS,
+			     .events = {.process_id = 1,
+					.nr_launches = 2,
+					.launches = launches,
+					.nr_gpu = 2,
+					.gpu = records}});
+	store_all();
+	assert_folded("", "[unknown];[GPU5_Idle] 100000\n");
+}
+
+static void the_sum_is_exact_at_every_moment(void **state)
+{
+	uint64_t known_ns = 0, left_out = 0;
+
+	(void)state;
+	for (uint64_t seq = 1; seq <= store_fixture.scenario.nr_frames; seq++) {
+		store_fixture_open_all();
+		store_fixture_apply_up_to(seq);
+		store_fixture_commit();
+		store_fixture_close_all();
+		struct profile *profile = load();
+		uint32_t nr_rows = 0;
+		const struct fold_row *rows = fold_table_rows(profile->idle, &nr_rows);
+
+		if (nr_rows)
+			assert_sums_are_exact(profile);
+		known_ns = 0;
+		for (uint32_t i = 0; i < nr_rows; i++)
+			known_ns += rows[i].key.kind <= HOST_SAMPLE_OFF_CPU ? rows[i].ns : 0;
+		left_out = profile->idle_left_out;
+		profile_destroy(profile);
+	}
+	assert_true(known_ns > 0);
+	assert_true(left_out > 0); /* there was work before the first samples */
+}
+
+/* More blocks than one, and a restart in each. */
+static void a_long_run_is_explained_gap_by_gap(void **state)
+{
+	enum { MESSAGES = 40, EACH = 300 };
+	static struct launch_record launches[EACH];
+	static struct gpu_record records[EACH];
+	const struct host_sample samples[] = {wait_for(7, 0, 100000000)};
+
+	(void)state;
+	begin_life();
+	add_samples(1, samples, 1);
+	for (uint32_t message = 0; message < MESSAGES; message++) {
+		for (uint32_t i = 0; i < EACH; i++) {
+			uint32_t number = message * EACH + i;
+
+			launches[i] = (struct launch_record){
+				.time_ns = 1, .correlation_id = number, .tid = 7, .window = 1};
+			/* Backwards within a message. */
+			number = message * EACH + EACH - 1 - i;
+			records[i] = (struct gpu_record){.start_ns = 1000000000 + number * 50000ull,
+							 .end_ns = 1000000000 + number * 50000ull +
+								   20000,
+							 .correlation_id = number,
+							 .window = 1};
+		}
+		add((struct message){.type = MESSAGE_EVENTS,
+				     .events = {.process_id = 1,
+						.clock_offset_ns = OFFSET,
+						.clock_valid = 1,
+						.nr_launches = EACH,
+						.launches = launches,
+						.nr_gpu = EACH,
+						.gpu = records}});
+	}
+	for (uint64_t seq = 1; seq <= store_fixture.scenario.nr_frames; seq += 3) {
+		store_fixture_open_all();
+		store_fixture_apply_up_to(seq);
+		store_fixture_commit();
+		store_fixture_close_all();
+	}
+	store_all();
+	assert_true(MESSAGES * EACH > 2 * IDLE_LOG_BLOCK);
+	assert_folded("", "app.py:main;app.py:step;[Off-CPU]futex;[GPU5_Idle] 359970000\n");
+}
+
+#define TEST(name)                                                                                 \
+	cmocka_unit_test_setup_teardown(name, store_fixture_set_up, store_fixture_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(gaps_stand_under_what_the_launching_thread_did),
+		TEST(without_samples_there_is_no_such_plane),
+		TEST(what_came_before_the_first_sample_is_unknown_and_counted),
+		TEST(a_clock_that_is_not_known_tells_no_thread),
+		TEST(the_sum_is_exact_at_every_moment),
+		TEST(a_long_run_is_explained_gap_by_gap),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+#include "report/straggler/straggler.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "straggler_fixture.h"
+
+#define MS 1000000.0
+
+static void assert_near(double value, double wanted)
+{
+	if (fabs(value - wanted) > 1e-9 * fabs(wanted))
+		fail_msg("%.17g, not %.17g", value, wanted);
+}
+
+static void the_tail_is_that_of_the_binomial_distribution(void **state)
+{
+	(void)state;
+	assert_near(straggler_tail(0, 10, 0.125), 1);
+	assert_near(straggler_tail(10, 10, 0.5), 1.0 / 1024);
+	assert_near(straggler_tail(9, 10, 0.5), 11.0 / 1024);
+	assert_near(straggler_tail(1, 3, 0.25), 37.0 / 64);
+	/* 1 - sum over k < 30 of C(100, k) 0.125^k 0.875^(100 - k), by exact arithmetic. */
+	assert_near(straggler_tail(30, 100, 0.125), 3.026014086690451e-06);
+	assert_true(straggler_tail(100000, 100000, 0.125) >= 0);
+	assert_true(straggler_tail(100000, 1000000, 0.125) > 0.999999);
+}
+
+static struct straggler_rank *find(const uint64_t *times, uint32_t collectives, uint32_t ranks,
+				   uint64_t span_ns)
+{
+	const struct straggler_input input = {.times_ns = times,
+					      .nr_collectives = collectives,
+					      .nr_ranks = ranks,
+					      .span_ns = span_ns,
+					      .nr_tests = ranks};
+	struct straggler_rank *found = calloc(ranks, sizeof(*found));
+
+	assert_int_equal(straggler_find(&input, found), 0);
+	return found;
+}
+
+static void waits_are_added_up_as_defined(void **state)
+{
+	const uint64_t times[] = {
+		10, 30, 20, /* rank 0 last: others waited 20 + 10 */
+		40, 5,  15, /* rank 1: 35 + 10 */
+		7,  7,  9,  /* nobody alone */
+		1,  5,  9,  /* rank 0: 4 + 8 */
+	};
+
+	(void)state;
+	struct straggler_rank *found = find(times, 4, 3, 100);
+
+	assert_int_equal(found[0].last, 2);
+	assert_int_equal(found[1].last, 1);
+	assert_int_equal(found[2].last, 0);
+	assert_int_equal(found[0].others_ns, 42);
+	assert_int_equal(found[1].others_ns, 45);
+	assert_int_equal(found[0].waited_ns, 35);
+	assert_int_equal(found[1].waited_ns, 24);
+	assert_int_equal(found[2].waited_ns, 30);
+	assert_int_equal(found[0].behind_ns, 7); /* of 10 and 4 */
+	assert_int_equal(found[1].behind_ns, 10);
+	/* (25 - 10) + (10 - 40) + (8 - 7) + (7 - 1), by 4 */
+	assert_int_equal(found[0].late_ns, -2);
+	assert_near(found[0].share, 42.0 / 2 / 100);
+	assert_near(found[0].p, straggler_tail(2, 4, 1.0 / 3));
+	for (uint32_t i = 0; i < 3; i++)
+		assert_false(found[i].named);
+	free(found);
+}
+
+static void no_collective_names_nobody(void **state)
+{
+	(void)state;
+	struct straggler_rank *found = find(NULL, 0, 4, 0);
+
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_false(found[i].named);
+		assert_int_equal(found[i].last, 0);
+	}
+	free(found);
+}
+
+struct model {
+	uint32_t collectives, ranks;
+	double noise_ms;          /* of each rank in each collective */
+	double drift;             /* of which so much stays until the next */
+	uint32_t late_rank, from; /* and from which collective on */
+	double late_ms;
+	uint64_t seed;
+};
+
+/* Each collective takes 100 ms of work and the waiting for the last, and 2 ms of its own. */
+static struct straggler_rank *play(const struct model *model)
+{
+	uint64_t seed = model->seed;
+	uint64_t *times = calloc((size_t)model->collectives * model->ranks, sizeof(*times));
+	double *work = calloc(model->ranks, sizeof(*work));
+	double *state = calloc(model->ranks, sizeof(*state)), span = 0;
+
+	for (uint32_t i = 0; i < model->collectives; i++) {
+		double last = 0;
+
+		for (uint32_t j = 0; j < model->ranks; j++) {
+			state[j] = model->drift * state[j] +
+				   sqrt(1 - model->drift * model->drift) * job_normal(&seed);
+			work[j] = 100 + model->noise_ms * state[j];
+			if (j == model->late_rank && i >= model->from)
+				work[j] += model->late_ms;
+			last = work[j] > last ? work[j] : last;
+		}
+		for (uint32_t j = 0; j < model->ranks; j++)
+			times[i * model->ranks + j] = (uint64_t)((last - work[j] + 2) * MS);
+		span += last + 2;
+	}
+	struct straggler_rank *found =
+		find(times, model->collectives, model->ranks, (uint64_t)(span * MS));
+	free(times);
+	free(work);
+	free(state);
+	return found;
+}
+
+static uint32_t count_named(const struct straggler_rank *found, uint32_t ranks)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < ranks; i++)
+		count += found[i].named;
+	return count;
+}
+
+static void of_equal_ranks_none_is_named(void **state)
+{
+	static const uint32_t ranks[] = {2, 4, 8, 16, 64};
+	static const double noises[] = {0.5, 5, 20}, drifts[] = {0, 0.5, 0.95};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		for (size_t i = 0; i < 5; i++)
+			for (size_t j = 0; j < 9; j++) {
+				const struct model model = {.collectives = 300,
+							    .ranks = ranks[i],
+							    .noise_ms = noises[j / 3],
+							    .drift = drifts[j % 3],
+							    .seed = seed * 77};
+				struct straggler_rank *found = play(&model);
+
+				assert_int_equal(count_named(found, ranks[i]), 0);
+				free(found);
+			}
+}
+
+static void one_that_is_late_is_named_and_no_other(void **state)
+{
+	static const uint32_t ranks[] = {2, 3, 4, 8, 16, 64};
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		for (size_t i = 0; i < 6; i++) {
+			const struct model model = {.collectives = 200,
+						    .ranks = ranks[i],
+						    .noise_ms = 2,
+						    .drift = 0.3,
+						    .late_rank = (uint32_t)seed % ranks[i],
+						    .late_ms = 10,
+						    .seed = seed};
+			struct straggler_rank *found = play(&model);
+
+			assert_true(found[model.late_rank].named);
+			assert_int_equal(count_named(found, ranks[i]), 1);
+			assert_true(fabs((double)found[model.late_rank].late_ns / MS - 10) < 1);
+			free(found);
+		}
+}
+
+static void one_that_becomes_late_in_the_middle_is_named(void **state)
+{
+	const struct model model = {.collectives = 400,
+				    .ranks = 8,
+				    .noise_ms = 2,
+				    .late_rank = 6,
+				    .from = 200,
+				    .late_ms = 12,
+				    .seed = 5};
+
+	(void)state;
+	struct straggler_rank *found = play(&model);
+
+	assert_true(found[6].named);
+	assert_int_equal(count_named(found, 8), 1);
+	free(found);
+}
+
+static void one_long_hiccup_names_nobody(void **state)
+{
+	enum { COLLECTIVES = 1000, RANKS = 8 };
+	uint64_t seed = 3, *times = calloc(COLLECTIVES * RANKS, sizeof(*times));
+
+	(void)state;
+	/* For a tenth of the run rank 2 is late by a second each time. */
+	for (uint32_t i = 0; i < COLLECTIVES; i++)
+		for (uint32_t j = 0; j < RANKS; j++)
+			times[i * RANKS + j] = (uint64_t)((5 + job_uniform(&seed)) * MS) +
+					       (i < 100 && j != 2 ? 1000000000u : 0);
+	struct straggler_rank *found = find(times, COLLECTIVES, RANKS, 200000000000ull);
+
+	assert_true(found[2].p < 1e-6);
+	assert_true(found[2].share > 0.02);
+	assert_false(found[2].named);
+	free(found);
+	free(times);
+}
+
+/* Each rank in one of a hundred collectives stalls for a while, as on a machine that others use, too. */
+static struct straggler_rank *play_stalls(uint64_t seed, double late_ms)
+{
+	enum { COLLECTIVES = 300, RANKS = 8 };
+	uint64_t *times = calloc(COLLECTIVES * RANKS, sizeof(*times));
+	double work[RANKS], span = 0;
+
+	for (uint32_t i = 0; i < COLLECTIVES; i++) {
+		double last = 0;
+
+		for (uint32_t j = 0; j < RANKS; j++) {
+			work[j] = 20 + 0.1 * job_normal(&seed) + (j == 3 ? late_ms : 0);
+			if (job_uniform(&seed) < 0.01)
+				work[j] += 5 + 100 * job_uniform(&seed);
+			last = work[j] > last ? work[j] : last;
+		}
+		for (uint32_t j = 0; j < RANKS; j++)
+			times[i * RANKS + j] = (uint64_t)((last - work[j] + 0.02) * MS);
+		span += last;
+	}
+	struct straggler_rank *found = find(times, COLLECTIVES, RANKS, (uint64_t)(span * MS));
+	free(times);
+	return found;
+}
+
+static void stalls_of_all_ranks_neither_hide_one_nor_name_one(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 50; seed++) {
+		struct straggler_rank *found = play_stalls(seed, 1.5);
+
+		assert_true(found[3].named);
+		assert_int_equal(count_named(found, 8), 1);
+		free(found);
+		found = play_stalls(seed, 0);
+		assert_int_equal(count_named(found, 8), 0);
+		free(found);
+	}
+}
+
+static void what_costs_nothing_is_not_named(void **state)
+{
+	const struct model model = {.collectives = 500,
+				    .ranks = 8,
+				    .noise_ms = 0.1,
+				    .late_rank = 1,
+				    .late_ms = 1,
+				    .seed = 9};
+
+	(void)state;
+	struct straggler_rank *found = play(&model);
+
+	assert_true(found[1].last > 490);
+	assert_true(found[1].p < 1e-20);
+	assert_true(found[1].z > 3.5);
+	assert_true(found[1].share < 0.02);
+	assert_false(found[1].named);
+	free(found);
+}
+
+static void too_few_collectives_are_no_evidence(void **state)
+{
+	struct model model = {.ranks = 8, .noise_ms = 1, .late_rank = 1, .late_ms = 50, .seed = 1};
+
+	(void)state;
+	for (model.collectives = 1; model.collectives < 30; model.collectives++) {
+		struct straggler_rank *found = play(&model);
+
+		/* (1/8)^n < 1e-4 / 8 from six on. */
+		assert_int_equal(found[1].named, model.collectives >= 6);
+		assert_int_equal(count_named(found, 8), found[1].named);
+		free(found);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_tail_is_that_of_the_binomial_distribution),
+		cmocka_unit_test(waits_are_added_up_as_defined),
+		cmocka_unit_test(no_collective_names_nobody),
+		cmocka_unit_test(of_equal_ranks_none_is_named),
+		cmocka_unit_test(one_that_is_late_is_named_and_no_other),
+		cmocka_unit_test(one_that_becomes_late_in_the_middle_is_named),
+		cmocka_unit_test(one_long_hiccup_names_nobody),
+		cmocka_unit_test(stalls_of_all_ranks_neither_hide_one_nor_name_one),
+		cmocka_unit_test(what_costs_nothing_is_not_named),
+		cmocka_unit_test(too_few_collectives_are_no_evidence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,321 @@
+#include "unwind/frame_walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unwind/stack_bounds.h"
+
+#define PAGE 4096u
+
+/* Two readable pages between two that fault. */
+struct guarded {
+	uint8_t *base;
+	uintptr_t low, high;
+};
+
+static void guard(struct guarded *stack)
+{
+	stack->base = mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(stack->base, MAP_FAILED);
+	assert_int_equal(mprotect(stack->base + PAGE, 2 * PAGE, PROT_READ | PROT_WRITE), 0);
+	stack->low = (uintptr_t)stack->base + PAGE;
+	stack->high = stack->low + 2 * PAGE;
+}
+
+static void put(uintptr_t at, uintptr_t next, uintptr_t address)
+{
+	((uintptr_t *)at)[0] = next;
+	((uintptr_t *)at)[1] = address;
+}
+
+static void whole_chain_is_walked_leaf_first(void **state)
+{
+	struct guarded stack;
+	uint64_t frames[8];
+
+	(void)state;
+	guard(&stack);
+	put(stack.low, stack.low + 64, 0x401000);
+	put(stack.low + 64, stack.low + 160, 0x402000);
+	put(stack.low + 160, 0, 0x403000);
+	assert_int_equal(frame_walk_from(stack.low, stack.low, stack.high, frames, 8), 3);
+	assert_int_equal(frames[0], 0x401000);
+	assert_int_equal(frames[1], 0x402000);
+	assert_int_equal(frames[2], 0x403000);
+	munmap(stack.base, 4 * PAGE);
+}
+
+static void walk_stops_at_max_frames(void **state)
+{
+	struct guarded stack;
+	uint64_t frames[128];
+
+	(void)state;
+	guard(&stack);
+	for (uintptr_t at = stack.low; at < stack.high; at += 16)
+		put(at, at + 16, 0x500000 + at);
+	assert_int_equal(frame_walk_from(stack.low, stack.low, stack.high, frames, 127), 127);
+	assert_int_equal(frame_walk_from(stack.low, stack.low, stack.high, frames, 0), 0);
+	munmap(stack.base, 4 * PAGE);
+}
+
+/* Each of these would fault, loop or wrap without its check. */
+static void corrupted_chain_ends_without_a_fault(void **state)
+{
+	struct guarded stack;
+	uint64_t frames[128];
+
+	(void)state;
+	guard(&stack);
+	const uintptr_t bad[] = {
+		0,
+		1,
+		stack.low - 8,  /* in the guard page below */
+		stack.low + 4,  /* misaligned */
+		stack.low + 16, /* itself, see below */
+		stack.low,      /* downwards */
+		stack.high,     /* just outside */
+		stack.high - 8, /* its return address would be outside */
+		stack.high + PAGE / 2,
+		UINTPTR_MAX - 7,
+		UINTPTR_MAX - 15,
+		0x8000000000000000u,
+	};
+
+	put(stack.low, stack.low + 16, 0x401000);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		put(stack.low + 16, bad[i], 0x402000);
+		assert_int_equal(frame_walk_from(stack.low, stack.low, stack.high, frames, 128), 2);
+		assert_int_equal(frame_walk_from(bad[i], stack.low + 32, stack.high, frames, 128),
+				 0);
+	}
+	munmap(stack.base, 4 * PAGE);
+}
+
+static void random_memory_never_faults(void **state)
+{
+	struct guarded stack;
+	uint64_t frames[128], seed = 88172645463325252u;
+
+	(void)state;
+	guard(&stack);
+	for (int round = 0; round < 2000; round++) {
+		for (uintptr_t at = stack.low; at < stack.low + 512; at += 8) {
+			seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+			/* Half of the words point near the stack, so that walks get somewhere. */
+			*(uintptr_t *)at =
+				seed & 1 ? stack.low - 64 + (seed >> 8) % (2 * PAGE + 128) : seed;
+		}
+		uintptr_t from = stack.low + (seed >> 20) % 512;
+		uint32_t depth = frame_walk_from(from, stack.low, stack.high, frames, 128);
+		assert_true(depth <= 128);
+	}
+	munmap(stack.base, 4 * PAGE);
+}
+
+static void small_return_address_ends_the_walk(void **state)
+{
+	struct guarded stack;
+	uint64_t frames[8];
+
+	(void)state;
+	guard(&stack);
+	put(stack.low, stack.low + 16, 0x401000);
+	put(stack.low + 16, stack.low + 32, 0x10);
+	assert_int_equal(frame_walk_from(stack.low, stack.low, stack.high, frames, 8), 1);
+	munmap(stack.base, 4 * PAGE);
+}
+
+static __attribute__((noinline)) uint32_t walk_here(uint64_t *frames, uint32_t max)
+{
+	struct stack_bounds bounds = {0};
+	uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
+	uint32_t depth = frame_walk_from(fp, fp, stack_bounds_high(&bounds, fp, 1), frames, max);
+
+	__asm__ volatile("" ::: "memory");
+	return depth;
+}
+
+static __attribute__((noinline)) uint32_t nest(int levels, uint64_t *frames)
+{
+	uint32_t depth = levels ? nest(levels - 1, frames) : walk_here(frames, 128);
+
+	__asm__ volatile("" ::: "memory");
+	return depth;
+}
+
+static void real_stack_has_a_frame_for_each_call(void **state)
+{
+	uint64_t frames[128];
+
+	(void)state;
+	/* The return addresses into the same place in nest(), one a level. */
+	assert_true(nest(20, frames) >= 20);
+	for (int i = 2; i < 19; i++)
+		assert_int_equal(frames[i], frames[i + 1]);
+}
+
+static uintptr_t here(void)
+{
+	return (uintptr_t)__builtin_frame_address(0);
+}
+
+__attribute__((no_sanitize("address"))) static void *check_thread_bounds(void *user)
+{
+	struct stack_bounds bounds = {0};
+	uintptr_t sp = here(), high = stack_bounds_high(&bounds, sp, 1);
+	uintptr_t *reached = user;
+
+	*reached = high > sp ? high - sp : 0;
+	/* All of it is readable. */
+	for (uintptr_t at = sp & ~(uintptr_t)7; at + 8 <= high; at += 8)
+		__asm__ volatile("" ::"r"(*(volatile uintptr_t *)at));
+	return NULL;
+}
+
+static void bounds_of_a_thread_hold_its_whole_stack_and_no_more(void **state)
+{
+	pthread_t thread;
+	uintptr_t reached = 0;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, check_thread_bounds, &reached), 0);
+	pthread_join(thread, NULL);
+	assert_true(reached > 256);
+	assert_true(reached < 4u << 20); /* the thread had just begun: its top is near, but for
+					    thread-local data */
+}
+
+/* ThreadSanitizer's threads do not start on a stack that is this small. */
+#ifndef __SANITIZE_THREAD__
+/* Bounds of a stack in the test's memory, `size` bytes with a page that cannot be read in the middle. */
+struct given_stack {
+	uintptr_t base, size;
+	uintptr_t low[2], high[2], holed;
+};
+
+static void *ask_given_stack(void *user)
+{
+	struct given_stack *given = user;
+	struct stack_bounds bounds = {0};
+	uintptr_t sp = here();
+
+	given->high[0] = stack_bounds_high(&bounds, sp, 1);
+	given->low[0] = bounds.low;
+	given->high[1] = stack_bounds_high(&bounds, sp - 5 * PAGE, 1);
+	given->low[1] = bounds.low;
+	given->holed = stack_bounds_high(&bounds, given->base + PAGE, 1);
+	return NULL;
+}
+
+static void near_the_top_the_kernel_is_asked_page_by_page(void **state)
+{
+	struct given_stack given = {.size = 48 * PAGE};
+	pthread_attr_t attributes;
+	pthread_t thread;
+	void *base =
+		mmap(NULL, given.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	given.base = (uintptr_t)base;
+	assert_int_equal(mprotect((char *)base + 8 * PAGE, PAGE, PROT_NONE), 0);
+	pthread_attr_init(&attributes);
+	assert_int_equal(pthread_attr_setstack(&attributes, base, given.size), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, ask_given_stack, &given), 0);
+	pthread_join(thread, NULL);
+	assert_in_range(given.high[0], given.base + given.size / 2, given.base + given.size);
+	/* No further than was asked: the mapping itself begins lower. */
+	assert_int_equal(given.low[0] - given.low[1], 5 * PAGE);
+	assert_int_equal(given.high[1], given.high[0]);
+	/* Behind a page that cannot be read lies another stack, of which the page is all that is known. */
+	assert_int_equal(given.holed, given.base + 2 * PAGE);
+	munmap(base, given.size);
+}
+#endif
+
+static void bounds_of_the_main_thread_reach_its_arguments(void **state)
+{
+	struct stack_bounds bounds = {0};
+	uintptr_t sp = here(), high = stack_bounds_high(&bounds, sp, 1);
+
+	(void)state;
+	assert_true(high > (uintptr_t)environ[0] - PAGE * 64 && high > sp);
+	assert_int_equal(stack_bounds_high(&bounds, sp - 100000, 1), high);
+}
+
+static void foreign_stack_is_read_within_its_page(void **state)
+{
+	struct stack_bounds bounds = {0};
+	uint8_t *fiber =
+		mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t sp = (uintptr_t)fiber + PAGE + 128;
+
+	(void)state;
+	stack_bounds_high(&bounds, here(), 1);
+	struct stack_bounds known = bounds;
+	assert_int_equal(stack_bounds_high(&bounds, sp, 2), (uintptr_t)fiber + 2 * PAGE);
+	assert_int_equal(bounds.high, known.high); /* the thread's own stack is still known */
+	munmap(fiber, 4 * PAGE);
+}
+
+static void mapping_is_found_in_text_that_comes_in_pieces(void **state)
+{
+	int pipes[2];
+	uintptr_t low, high;
+	const char *text = "00400000-00452000 r-xp 00000000 08:02 173521  /usr/bin/x\n"
+			   "00651000-00652000 r--p 00051000 08:02 173521  /usr/bin/x\n"
+			   "7ffc0000a000-7ffc0002b000 rw-p 00000000 00:00 0 [stack]\n";
+
+	(void)state;
+	const struct {
+		uintptr_t address, low, high;
+		int result;
+	} cases[] = {
+		{0x7ffc0000a000, 0x7ffc0000a000, 0x7ffc0002b000, 0},
+		{0x7ffc0002afff, 0x7ffc0000a000, 0x7ffc0002b000, 0},
+		{0x7ffc0002b000, 0, 0, -ENOENT},
+		{0x651800, 0, 0, -ENOENT}, /* not writable */
+		{0x400000, 0, 0, -ENOENT},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(pipe(pipes), 0);
+		assert_int_equal(write(pipes[1], text, strlen(text)), (int)strlen(text));
+		close(pipes[1]);
+		assert_int_equal(stack_bounds_mapping(pipes[0], cases[i].address, &low, &high),
+				 cases[i].result);
+		assert_int_equal(low, cases[i].low);
+		assert_int_equal(high, cases[i].high);
+		close(pipes[0]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(whole_chain_is_walked_leaf_first),
+		cmocka_unit_test(walk_stops_at_max_frames),
+		cmocka_unit_test(corrupted_chain_ends_without_a_fault),
+		cmocka_unit_test(random_memory_never_faults),
+		cmocka_unit_test(small_return_address_ends_the_walk),
+		cmocka_unit_test(real_stack_has_a_frame_for_each_call),
+		cmocka_unit_test(bounds_of_a_thread_hold_its_whole_stack_and_no_more),
+#ifndef __SANITIZE_THREAD__
+		cmocka_unit_test(near_the_top_the_kernel_is_asked_page_by_page),
+#endif
+		cmocka_unit_test(bounds_of_the_main_thread_reach_its_arguments),
+		cmocka_unit_test(foreign_stack_is_read_within_its_page),
+		cmocka_unit_test(mapping_is_found_in_text_that_comes_in_pieces),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
