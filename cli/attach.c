@@ -10,19 +10,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/job_environment.h"
+#include "cli/base/verbs.h"
 #include "cli/run/attach_point.h"
 #include "cli/run/capture_options.h"
 #include "cli/run/control_client.h"
 #include "cli/run/host_only.h"
-#include "cli/base/job_environment.h"
-#include "proto/attach.h"
-#include "proto/options/duration.h"
-#include "proto/handshake.h"
-#include "proto/options/record_options.h"
-#include "proto/ring/record_ring.h"
 #include "cli/run/recording.h"
 #include "cli/run/target_process.h"
-#include "cli/base/verbs.h"
+#include "proto/attach.h"
+#include "proto/handshake.h"
+#include "proto/options/duration.h"
+#include "proto/options/record_options.h"
+#include "proto/ring/record_ring.h"
 
 #define DEFAULT_OUTPUT "flamegrid-profile"
 #define NS_PER_S       1000000000ull

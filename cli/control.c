@@ -8,16 +8,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/base/site_config.h"
+#include "cli/base/verbs.h"
+#include "cli/job/control_job.h"
+#include "cli/job/site_aggregator.h"
 #include "cli/run/agent_sockets.h"
 #include "cli/run/control_client.h"
-#include "cli/job/control_job.h"
+#include "cli/run/target_process.h"
 #include "node-agent/files/proc_file.h"
 #include "proto/options/duration.h"
 #include "proto/ring/record_ring.h"
-#include "cli/job/site_aggregator.h"
-#include "cli/base/site_config.h"
-#include "cli/run/target_process.h"
-#include "cli/base/verbs.h"
 
 #define NS_PER_S 1000000000u
 #define POLL_NS  50000000

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "proto/install_paths.h"
 #include "cli/base/verbs.h"
+#include "proto/install_paths.h"
 
 static int exec_daemon(const char *program, const char *name, char **argv)
 {

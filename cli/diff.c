@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report/writers/diff_writer.h"
-#include "report/writers/html/html_writer.h"
+#include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "cli/run/report_view.h"
-#include "cli/base/verbs.h"
+#include "report/writers/diff_writer.h"
+#include "report/writers/html/html_writer.h"
 
 struct diff {
 	const char *profile_path, *output_path;

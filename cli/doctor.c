@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/writers/json_text.h"
-#include "cli/run/diagnosis.h"
 #include "cli/base/verbs.h"
+#include "cli/run/diagnosis.h"
+#include "report/writers/json_text.h"
 
 static const char usage[] =
 	"Usage: flamegrid doctor [--json]\n"

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "aggregator/service/admission.h"
-#include "proto/trust/key_set.h"
 #include "cli/base/verbs.h"
+#include "proto/trust/key_set.h"
 
 static const char usage[] =
 	"Usage: flamegrid keygen DIR\n"

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "report/writers/clocks_writer.h"
-#include "report/model/report_summary.h"
 #include "cli/base/output_dir.h"
+#include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
 #include "cli/run/report_view.h"
-#include "cli/base/verbs.h"
+#include "report/model/report_summary.h"
+#include "report/writers/clocks_writer.h"
 
 struct report {
 	struct report_view_options view;

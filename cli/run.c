@@ -8,23 +8,23 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/base/job_environment.h"
+#include "cli/base/private_dir.h"
+#include "cli/base/verbs.h"
+#include "cli/job/job.h"
+#include "cli/job/leftovers.h"
+#include "cli/job/step_run.h"
 #include "cli/run/agent_result.h"
 #include "cli/run/capture_options.h"
-#include "proto/install_paths.h"
-#include "cli/job/job.h"
-#include "cli/base/job_environment.h"
-#include "cli/job/leftovers.h"
-#include "node-agent/watch/bpf_options.h"
-#include "node-agent/symbols/symbol_cache.h"
 #include "cli/run/output_files.h"
 #include "cli/run/output_template.h"
-#include "cli/base/private_dir.h"
-#include "proto/handshake.h"
-#include "proto/options/record_options.h"
 #include "cli/run/recording.h"
 #include "cli/run/run_options.h"
-#include "cli/job/step_run.h"
-#include "cli/base/verbs.h"
+#include "node-agent/symbols/symbol_cache.h"
+#include "node-agent/watch/bpf_options.h"
+#include "proto/handshake.h"
+#include "proto/install_paths.h"
+#include "proto/options/record_options.h"
 
 #define TITLE_MAX 256
 

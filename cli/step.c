@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "cli/base/background.h"
-#include "proto/install_paths.h"
 #include "cli/base/job_environment.h"
+#include "cli/base/verbs.h"
 #include "cli/job/step_dir.h"
 #include "cli/job/step_options.h"
-#include "cli/base/verbs.h"
+#include "proto/install_paths.h"
 
 #define OWN_PREFIX      "FLAMEGRID_"
 #define READY_MS        25000 /* two keepers that start, each for ten seconds at most */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent_handshake.h"
+
 #include "inject/base/definition_writer.h"
 #include "inject/base/monotonic.h"
 #include "proto/ring/record_ring.h"

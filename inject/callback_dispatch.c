@@ -3,17 +3,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "inject/launch/api_statistics.h"
+#include "inject/base/lifecycle.h"
+#include "inject/beside/shared_subscriber.h"
+#include "inject/capture/graph_callback.h"
 #include "inject/cupti/context_count.h"
 #include "inject/cupti/context_devices.h"
 #include "inject/cupti/cupti_library.h"
-#include "inject/capture/graph_callback.h"
-#include "inject/base/lifecycle.h"
-#include "proto/options/record_options.h"
-#include "inject/beside/shared_subscriber.h"
 #include "inject/cupti/stream_names.h"
-#include "inject/window/window_callback.h"
+#include "inject/launch/api_statistics.h"
 #include "inject/launch/window_word.h"
+#include "inject/window/window_callback.h"
+#include "proto/options/record_options.h"
 
 static struct callback_dispatch_parts self;
 

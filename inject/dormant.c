@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent_handshake.h"
+
 #include "inject/base/guest_thread.h"
 #include "proto/attach.h"
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "inject/base/definition_writer.h"
-#include "proto/options/api_options.h"
 #include "proto/attach.h"
+#include "proto/options/api_options.h"
 #include "proto/options/collectives_option.h"
 #include "proto/options/record_options.h"
 

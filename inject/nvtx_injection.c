@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
-#include "inject/window/capture_window.h"
 #include "inject/base/lifecycle.h"
+#include "inject/cupti/stream_names.h"
 #include "inject/nvtx/nvtx_ranges.h"
+#include "inject/window/capture_window.h"
+#include "inject/window/window_steps.h"
 #include "proto/handshake.h"
 #include "proto/options/record_options.h"
 #include "proto/options/window_options.h"
-#include "inject/cupti/stream_names.h"
-#include "inject/window/window_steps.h"
 
 #define VERSION 3u /* of NVTX that the guest is made for */
 

@@ -10,9 +10,10 @@
 #include <sys/types.h>
 
 #include "agent_status.h"
+
+#include "node-agent/calls/probe_source.h"
 #include "node-agent/watch/bpf_options.h"
 #include "node-agent/watch/bpf_source.h"
-#include "node-agent/calls/probe_source.h"
 
 struct agent;
 struct capability_set;

@@ -8,16 +8,17 @@
 #include <unistd.h>
 
 #include "agent_state.h"
-#include "node-agent/publish/batch_builder.h"
+#include "run_table.h"
+
+#include "node-agent/files/proc_file.h"
 #include "node-agent/guests/guest_listener.h"
 #include "node-agent/guests/guest_offers.h"
 #include "node-agent/guests/guest_register.h"
-#include "node-agent/files/proc_file.h"
 #include "node-agent/guests/process_description.h"
-#include "proto/absence.h"
-#include "node-agent/publish/publisher.h"
 #include "node-agent/guests/refused_guests.h"
-#include "run_table.h"
+#include "node-agent/publish/batch_builder.h"
+#include "node-agent/publish/publisher.h"
+#include "proto/absence.h"
 
 /* A user's processes that the profile does not name. */
 struct left_out {

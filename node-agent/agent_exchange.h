@@ -6,9 +6,10 @@
 #include <stdbool.h>
 
 #include "agent_status.h"
+
 #include "node-agent/watch/bpf_source.h"
-#include "proto/trust/key_set.h"
 #include "proto/ring/record_ring.h"
+#include "proto/trust/key_set.h"
 
 #define AGENT_EXCHANGE_WATCHES 2048u
 #define AGENT_EXCHANGE_STOPS   1024u

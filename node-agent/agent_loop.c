@@ -9,21 +9,22 @@
 
 #include "agent_absence.h"
 #include "agent_state.h"
-#include "node-agent/publish/batch_builder.h"
-#include "node-agent/watch/bpf_source.h"
+#include "job_order.h"
+#include "probe_guests.h"
+#include "run_table.h"
+
+#include "node-agent/calls/probe_source.h"
 #include "node-agent/files/foreign_call.h"
 #include "node-agent/guests/guest_control.h"
 #include "node-agent/guests/guest_listener.h"
 #include "node-agent/guests/guest_offers.h"
 #include "node-agent/guests/guest_register.h"
-#include "job_order.h"
-#include "probe_guests.h"
-#include "node-agent/calls/probe_source.h"
 #include "node-agent/guests/process_table.h"
-#include "proto/realtime_offset.h"
+#include "node-agent/publish/batch_builder.h"
 #include "node-agent/publish/publisher.h"
-#include "run_table.h"
 #include "node-agent/symbols/symbolizer.h"
+#include "node-agent/watch/bpf_source.h"
+#include "proto/realtime_offset.h"
 
 #define NS_PER_MS      1000000ull
 #define IDLE_INTERVALS 5u /* passes over idle rings come this much later, at most */

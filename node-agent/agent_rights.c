@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+
 #include "node-agent/calls/probe_event.h"
 
 /* A process that is not there has no user yet. */

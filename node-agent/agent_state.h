@@ -7,13 +7,14 @@
 #include <stdint.h>
 
 #include "agent_exchange.h"
+#include "frame_names.h"
+
 #include "node-agent/base/device_list.h"
 #include "node-agent/base/event_loop.h"
 #include "node-agent/base/fair_shares.h"
-#include "frame_names.h"
 #include "node-agent/guests/guest_process.h"
-#include "proto/control.h"
 #include "proto/batch/message.h"
+#include "proto/control.h"
 
 struct batch_builder;
 struct guest_control;

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "node-agent/publish/batch_builder.h"
 #include "node-agent/base/fair_shares.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/publish/batch_builder.h"
 #include "node-agent/symbols/symbolizer.h"
 
 #define SYMBOLS_AT_ONCE 1024u

@@ -13,10 +13,11 @@
 
 #include "agent.h"
 #include "agent_rights.h"
+
+#include "node-agent/symbols/symbol_cache.h"
 #include "node-agent/watch/bpf_options.h"
 #include "proto/trust/endpoint.h"
 #include "proto/trust/key_set.h"
-#include "node-agent/symbols/symbol_cache.h"
 
 enum exit_code {
 	EXIT_OK = 0,

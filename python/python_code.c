@@ -2,10 +2,11 @@
 
 #include <assert.h>
 
-#include "proto/ring/record_ring.h"
-#include "proto/stack_word.h"
 #include "python_line.h"
 #include "python_string.h"
+
+#include "proto/ring/record_ring.h"
+#include "proto/stack_word.h"
 
 #define ID_MASK ((uint64_t)PYTHON_CODE_SLOTS - 1)
 static_assert(PYTHON_CODE_SLOTS == 2 * RECORD_CODES_MAX,

@@ -9,8 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "proto/record.h"
 #include "python_library.h"
+
+#include "proto/record.h"
 
 #define PYTHON_CODE_ID_BITS 17
 #define PYTHON_CODE_SLOTS   (1u << PYTHON_CODE_ID_BITS)

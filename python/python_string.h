@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
-#include "proto/record.h"
 #include "python_layout.h"
+
+#include "proto/record.h"
 
 #define PYTHON_STRING_LENGTH_MAX (1u << 24) /* code points; a longer one is taken for damage */
 #define PYTHON_STRING_UNREADABLE "<unreadable>"

@@ -22,8 +22,9 @@
 
 #include "fold_table.h"
 #include "launch_map.h"
-#include "proto/record.h"
 #include "waiting_records.h"
+
+#include "proto/record.h"
 
 #define CORRELATOR_LAUNCHES_MAX (1u << 20)
 #define CORRELATOR_RETIRED_MAX  4096u

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "fold_table.h"
+
 #include "proto/hash_index.h"
 
 #define FOLD_LIMIT_ROWS_MAX 262144u

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "block_set.h"
+
 #include "proto/hash_index.h"
 
 #define MEMORY_SLOTS_BLOCK 512u /* slots of one block */

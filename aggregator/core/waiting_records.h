@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "block_set.h"
+
 #include "proto/hash_index.h"
 #include "proto/record.h"
 

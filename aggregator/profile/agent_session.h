@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/ledger.h"
-#include "proto/batch/message.h"
 #include "text_shares.h"
+
+#include "proto/batch/message.h"
+#include "proto/ledger.h"
 
 struct catalog;
 struct roster;

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/hash_index.h"
 #include "text_pool.h"
+
+#include "proto/hash_index.h"
 
 struct catalog {
 	struct text_pool *strings;

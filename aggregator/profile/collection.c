@@ -7,11 +7,12 @@
 #include "catalog.h"
 #include "clock_log.h"
 #include "collective_log.h"
-#include "aggregator/core/fold_table.h"
 #include "idle_log.h"
 #include "placement_log.h"
 #include "raw_log.h"
 #include "roster.h"
+
+#include "aggregator/core/fold_table.h"
 #include "aggregator/core/timeline_table.h"
 
 struct collection *collection_create(void)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "idle_work.h"
+
 #include "proto/host_sample.h"
 
 #define IDLE_LOG_BLOCK       4096u      /* records of a block of work; it holds no more pieces */

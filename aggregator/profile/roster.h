@@ -9,9 +9,9 @@
 
 #include "aggregator/core/correlator.h"
 #include "proto/batch/context_list.h"
-#include "proto/ledger.h"
 #include "proto/batch/message.h"
 #include "proto/batch/stream_list.h"
+#include "proto/ledger.h"
 
 struct launch_delays;
 struct roster;

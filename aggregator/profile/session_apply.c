@@ -4,7 +4,6 @@
 
 #include "agent_session.h"
 #include "collection.h"
-#include "proto/batch/message_seq.h"
 #include "session_collectives.h"
 #include "session_events.h"
 #include "session_ledger.h"
@@ -15,6 +14,8 @@
 #include "session_statistics.h"
 #include "session_streams.h"
 #include "session_strings.h"
+
+#include "proto/batch/message_seq.h"
 
 int session_apply(struct agent_session *session, struct collection *collection,
 		  const struct message *message, const char **reason)

@@ -3,8 +3,9 @@
 #include "catalog.h"
 #include "collection.h"
 #include "collective_log.h"
-#include "aggregator/core/correlator.h"
 #include "nccl_kernel.h"
+
+#include "aggregator/core/correlator.h"
 
 static int check(const struct agent_session *session, const struct collection *collection,
 		 const struct message_collectives *message, const char **reason)

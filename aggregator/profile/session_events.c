@@ -5,14 +5,15 @@
 #include "agent_session.h"
 #include "catalog.h"
 #include "collection.h"
-#include "aggregator/core/correlator.h"
 #include "nccl_kernel.h"
-#include "proto/batch/message.h"
 #include "roster.h"
 #include "session_collectives.h"
 #include "session_samples.h"
 #include "session_strings.h"
+
+#include "aggregator/core/correlator.h"
 #include "aggregator/core/timeline_table.h"
+#include "proto/batch/message.h"
 
 static int check_events(const struct agent_session *session, const struct message_events *events,
 			const char **reason)

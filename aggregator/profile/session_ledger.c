@@ -5,9 +5,10 @@
 
 #include "agent_session.h"
 #include "collection.h"
-#include "proto/ledger.h"
-#include "proto/batch/message.h"
 #include "roster.h"
+
+#include "proto/batch/message.h"
+#include "proto/ledger.h"
 
 /* A copy without what cannot be: of that, one entry says how many were left out. What a ring held is the job's
  * word; a sum with rubbish in it would say nothing of the others. NULL: out of memory. */

@@ -7,9 +7,10 @@
 #include "agent_session.h"
 #include "collection.h"
 #include "collective_log.h"
+#include "roster.h"
+
 #include "aggregator/core/correlator.h"
 #include "aggregator/core/memory_account.h"
-#include "roster.h"
 #include "aggregator/core/timeline_table.h"
 
 static int check_process(const struct agent_session *session, const struct message_process *process,

@@ -3,10 +3,11 @@
 #include <errno.h>
 
 #include "collection.h"
-#include "aggregator/core/fold_table.h"
 #include "idle_log.h"
 #include "raw_log.h"
 #include "roster.h"
+
+#include "aggregator/core/fold_table.h"
 #include "aggregator/core/timeline_table.h"
 
 static int check(const struct agent_session *session, const struct message_samples *message,

@@ -4,8 +4,9 @@
 #include <stddef.h>
 
 #include "collection.h"
-#include "proto/batch/statistics_table.h"
 #include "roster.h"
+
+#include "proto/batch/statistics_table.h"
 
 static bool has_config(const struct agent_session *session, const struct statistics_table *table,
 		       const struct message_kernel_config *config)

@@ -2,8 +2,9 @@
 
 #include "agent_session.h"
 #include "collection.h"
-#include "proto/batch/message.h"
 #include "roster.h"
+
+#include "proto/batch/message.h"
 
 int session_streams_apply(struct agent_session *session, struct collection *collection,
 			  const struct message_streams *message, const char **reason)

@@ -12,9 +12,7 @@
 #include <unistd.h>
 
 #include "ack_sender.h"
-#include "aggregator/profile/agent_session.h"
 #include "clock_service.h"
-#include "aggregator/profile/collection.h"
 #include "connection_notices.h"
 #include "control_service.h"
 #include "descriptor_limit.h"
@@ -22,12 +20,15 @@
 #include "listening.h"
 #include "open_profile.h"
 #include "profile_set.h"
-#include "proto/error_text.h"
-#include "proto/batch/message_seq.h"
 #include "receiver.h"
+
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 #include "aggregator/profile/session_apply.h"
 #include "aggregator/store/store.h"
+#include "proto/batch/message_seq.h"
+#include "proto/error_text.h"
 
 #define IDLE_WAIT_MS  1000u
 #define FRAMES_A_TURN 256u /* before looking at the clock again */

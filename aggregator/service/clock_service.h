@@ -6,10 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "aggregator/profile/collection.h"
 #include "peer_table.h"
-#include "proto/batch/message.h"
 #include "receiver.h"
+
+#include "aggregator/profile/collection.h"
+#include "proto/batch/message.h"
 
 #define CLOCK_SERVICE_RESULT_NS                                                                    \
 	1000000000ull /* of one agent no more than one result in this time */

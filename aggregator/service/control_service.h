@@ -3,10 +3,11 @@
 #ifndef CONTROL_SERVICE_H
 #define CONTROL_SERVICE_H
 
-#include "aggregator/profile/collection.h"
 #include "peer_table.h"
-#include "proto/batch/message.h"
 #include "receiver.h"
+
+#include "aggregator/profile/collection.h"
+#include "proto/batch/message.h"
 
 struct control_service {
 	struct receiver *receiver;

@@ -11,12 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "aggregator/profile/agent_session.h"
-#include "aggregator/profile/collection.h"
 #include "job_agents.h"
 #include "job_dir.h"
 #include "job_reports.h"
 #include "receiver.h"
+
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/collection.h"
 #include "aggregator/store/store.h"
 #include "aggregator/store/store_life.h"
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "open_profile.h"
+
 #include "proto/batch/message.h"
 
 #define JOB_TABLE_MAX 1024u /* at once */

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/trust/endpoint.h"
-#include "proto/error_text.h"
 #include "receiver.h"
+
+#include "proto/error_text.h"
+#include "proto/trust/endpoint.h"
 
 /* Of endpoints that need no keys, those by TCP are open to every user of this machine; files and names of this
  * process are not. */

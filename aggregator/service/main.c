@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "aggregator.h"
-#include "proto/install_paths.h"
 #include "descriptor_limit.h"
+
+#include "proto/install_paths.h"
 #include "proto/trust/key_set.h"
 
 #define ENDPOINTS_MAX 16u

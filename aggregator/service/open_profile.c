@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aggregator/profile/collection.h"
 #include "aggregator/core/fold_table.h"
+#include "aggregator/profile/collection.h"
 #include "aggregator/profile/raw_log.h"
 #include "aggregator/store/store.h"
 

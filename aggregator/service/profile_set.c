@@ -6,6 +6,7 @@
 
 #include "ack_sender.h"
 #include "job_table.h"
+
 #include "aggregator/store/store.h"
 
 #define LOOK_NS 1000000000u

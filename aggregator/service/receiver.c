@@ -13,6 +13,7 @@
 #include "admission.h"
 #include "connection_watch.h"
 #include "descriptor_limit.h"
+
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/batch_encode.h"
 #include "proto/connection_life.h"

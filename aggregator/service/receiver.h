@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "peer_table.h"
+
 #include "proto/batch/message.h"
 
 #define RECEIVER_BAD_FRAMES_MAX 3u

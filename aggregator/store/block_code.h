@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 #include "aggregator/core/correlator.h"
-#include "aggregator/profile/idle_work.h"
 #include "aggregator/core/memory_slots.h"
-#include "proto/host_sample.h"
 #include "aggregator/core/timeline_interval.h"
+#include "aggregator/profile/idle_work.h"
+#include "proto/host_sample.h"
 
 /* Bytes in the making. Embedded; zeroed memory is empty. */
 struct block_code {

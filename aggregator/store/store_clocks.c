@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "aggregator/profile/catalog.h"
-#include "proto/batch/message.h"
 #include "aggregator/profile/roster.h"
+#include "proto/batch/message.h"
 
 #define NUMBER(number) database_number(number)
 #define NR_COLUMNS     8u

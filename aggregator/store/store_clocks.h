@@ -2,9 +2,10 @@
 #ifndef STORE_CLOCKS_H
 #define STORE_CLOCKS_H
 
+#include "database.h"
+
 #include "aggregator/profile/clock_log.h"
 #include "aggregator/profile/collection.h"
-#include "database.h"
 
 struct store_clocks;
 

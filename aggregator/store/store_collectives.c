@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "proto/batch/message.h"
-#include "aggregator/profile/roster.h"
 #include "store_joins.h"
+
+#include "aggregator/profile/roster.h"
+#include "proto/batch/message.h"
 
 enum command { PUT_COMMUNICATOR, ADD_CALL, COMMANDS };
 

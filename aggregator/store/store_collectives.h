@@ -2,9 +2,10 @@
 #ifndef STORE_COLLECTIVES_H
 #define STORE_COLLECTIVES_H
 
+#include "database.h"
+
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/collective_log.h"
-#include "database.h"
 
 struct store_collectives;
 

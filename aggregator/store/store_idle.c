@@ -7,9 +7,10 @@
 #include <stdlib.h>
 
 #include "block_code.h"
+#include "store_table.h"
+
 #include "aggregator/profile/idle_log.h"
 #include "aggregator/profile/roster.h"
-#include "store_table.h"
 
 enum command { PUT_DEVICE, PUT_WORK, PUT_SAMPLES, COMMANDS };
 

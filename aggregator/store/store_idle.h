@@ -2,8 +2,9 @@
 #ifndef STORE_IDLE_H
 #define STORE_IDLE_H
 
-#include "aggregator/profile/collection.h"
 #include "database.h"
+
+#include "aggregator/profile/collection.h"
 #include "aggregator/profile/idle_work.h"
 #include "proto/host_sample.h"
 

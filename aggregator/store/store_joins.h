@@ -5,8 +5,9 @@
 #ifndef STORE_JOINS_H
 #define STORE_JOINS_H
 
-#include "aggregator/profile/collective_log.h"
 #include "database.h"
+
+#include "aggregator/profile/collective_log.h"
 #include "aggregator/profile/roster.h"
 
 #define STORE_JOINS_ROOM  16384u

@@ -5,19 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/agent_session.h"
 #include "block_code.h"
-#include "aggregator/profile/catalog.h"
-#include "aggregator/core/correlator.h"
-#include "aggregator/core/memory_account.h"
-#include "aggregator/profile/roster.h"
 #include "store_collectives.h"
 #include "store_idle.h"
 #include "store_schema.h"
 #include "store_statistics.h"
 #include "store_streams.h"
 #include "store_table.h"
+
+#include "aggregator/core/correlator.h"
+#include "aggregator/core/memory_account.h"
 #include "aggregator/core/timeline_table.h"
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
 
 static int32_t number_or(struct statement *row, uint32_t column, int32_t none)
 {

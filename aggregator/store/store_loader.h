@@ -2,8 +2,9 @@
 #ifndef STORE_LOADER_H
 #define STORE_LOADER_H
 
-#include "aggregator/profile/collection.h"
 #include "database.h"
+
+#include "aggregator/profile/collection.h"
 
 /* Into a fresh collection; the caller has begun a transaction, so that all tables are of one
  * moment. 0; -EPROTO: what stands there no store writes; other errors of database.h. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "aggregator/profile/catalog.h"
-#include "proto/batch/message.h"
 #include "aggregator/profile/roster.h"
+#include "proto/batch/message.h"
 
 enum command { PUT_DEVICE, PUT_THREAD, COMMANDS };
 

@@ -2,8 +2,9 @@
 #ifndef STORE_PLACEMENT_H
 #define STORE_PLACEMENT_H
 
-#include "aggregator/profile/collection.h"
 #include "database.h"
+
+#include "aggregator/profile/collection.h"
 #include "aggregator/profile/placement_log.h"
 
 struct store_placement;

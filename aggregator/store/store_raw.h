@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "database.h"
+
 #include "aggregator/profile/raw_log.h"
 
 struct store_raw;

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/catalog.h"
+#include "store_table.h"
+
 #include "aggregator/core/launch_delay.h"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
 #include "proto/batch/statistics_fields.h"
 #include "proto/batch/statistics_table.h"
-#include "aggregator/profile/roster.h"
-#include "store_table.h"
 
 #define ROW_MAX 17u /* columns */
 

@@ -3,8 +3,9 @@
 #ifndef STORE_STATISTICS_H
 #define STORE_STATISTICS_H
 
-#include "aggregator/profile/collection.h"
 #include "database.h"
+
+#include "aggregator/profile/collection.h"
 
 struct store_statistics;
 

@@ -3,8 +3,9 @@
 #ifndef STORE_STREAMS_H
 #define STORE_STREAMS_H
 
-#include "aggregator/profile/collection.h"
 #include "database.h"
+
+#include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 
 struct store_streams;

@@ -5,8 +5,9 @@
 
 #include <stddef.h>
 
-#include "aggregator/profile/collection.h"
 #include "database.h"
+
+#include "aggregator/profile/collection.h"
 
 /* Takes over one row. 0; -EPROTO: it cannot be; -ENOMEM. */
 typedef int store_table_take(struct collection *collection, struct statement *row);

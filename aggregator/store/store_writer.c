@@ -4,14 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "aggregator/profile/agent_session.h"
 #include "block_code.h"
-#include "aggregator/profile/catalog.h"
-#include "aggregator/core/correlator.h"
-#include "aggregator/core/fold_table.h"
-#include "aggregator/core/memory_account.h"
-#include "proto/definition.h"
-#include "aggregator/profile/roster.h"
 #include "store_clocks.h"
 #include "store_collectives.h"
 #include "store_idle.h"
@@ -20,7 +13,15 @@
 #include "store_schema.h"
 #include "store_statistics.h"
 #include "store_streams.h"
+
+#include "aggregator/core/correlator.h"
+#include "aggregator/core/fold_table.h"
+#include "aggregator/core/memory_account.h"
 #include "aggregator/core/timeline_table.h"
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
+#include "proto/definition.h"
 
 enum command {
 	PUT_STRING,

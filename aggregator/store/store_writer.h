@@ -2,8 +2,9 @@
 #ifndef STORE_WRITER_H
 #define STORE_WRITER_H
 
-#include "aggregator/profile/collection.h"
 #include "database.h"
+
+#include "aggregator/profile/collection.h"
 
 struct store_writer;
 

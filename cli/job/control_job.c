@@ -11,14 +11,15 @@
 #include <sys/random.h>
 
 #include "aggregator_search.h"
-#include "node-agent/publish/dealer_socket.h"
-#include "node-agent/base/event_loop.h"
+#include "rendezvous_search.h"
+
 #include "cli/base/output_dir.h"
+#include "cli/base/verbs.h"
+#include "node-agent/base/event_loop.h"
+#include "node-agent/publish/dealer_socket.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/batch_encode.h"
 #include "proto/trust/key_set.h"
-#include "rendezvous_search.h"
-#include "cli/base/verbs.h"
 
 #define ASK_NS    100000000u /* until it is asked again */
 #define NS_PER_MS 1000000u

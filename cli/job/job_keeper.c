@@ -17,16 +17,17 @@
 #include <unistd.h>
 
 #include "address_list.h"
+#include "leftovers.h"
+#include "rendezvous_search.h"
+#include "respawn.h"
+
 #include "aggregator/service/admission.h"
 #include "aggregator/service/aggregator.h"
 #include "aggregator/service/descriptor_limit.h"
 #include "cli/base/background.h"
-#include "leftovers.h"
-#include "node-agent/base/event_loop.h"
 #include "cli/base/output_dir.h"
 #include "cli/run/output_files.h"
-#include "rendezvous_search.h"
-#include "respawn.h"
+#include "node-agent/base/event_loop.h"
 
 #define READY_MS 10000
 #define LOOK_MS  20

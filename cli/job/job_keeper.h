@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "report/model/report_build.h"
 #include "cli/base/job_step.h"
+#include "report/model/report_build.h"
 
 struct job_keeper_options { /* strings are borrowed for the call */
 	const struct job_step *step;

@@ -14,10 +14,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "node-agent/guests/guest_register.h"
-#include "cli/base/private_dir.h"
 #include "rendezvous_search.h"
 #include "step_dir.h"
+
+#include "cli/base/private_dir.h"
+#include "node-agent/guests/guest_register.h"
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342

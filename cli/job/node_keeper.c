@@ -14,13 +14,14 @@
 #include <unistd.h>
 
 #include "aggregator_search.h"
-#include "cli/base/background.h"
 #include "leftovers.h"
+#include "rendezvous_search.h"
+
+#include "cli/base/background.h"
 #include "node-agent/agent_rights.h"
 #include "node-agent/base/event_loop.h"
-#include "node-agent/files/proc_file.h"
 #include "node-agent/base/socket_path.h"
-#include "rendezvous_search.h"
+#include "node-agent/files/proc_file.h"
 
 #define MEMBERS_MAX 1024
 #define STATUS_MAX  4096u

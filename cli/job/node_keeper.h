@@ -4,10 +4,11 @@
 #ifndef NODE_KEEPER_H
 #define NODE_KEEPER_H
 
-#include "cli/base/job_step.h"
-#include "node-agent/agent.h"
 #include "site_aggregator.h"
 #include "step_dir.h"
+
+#include "cli/base/job_step.h"
+#include "node-agent/agent.h"
 
 #define NODE_KEEPER_PLACE_MAX 1024u /* with its NUL */
 #define NODE_KEEPER_TASK_SIZE (1 + sizeof(int32_t))

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "cli/base/job_step.h"
-#include "proto/trust/key_set.h"
 #include "proto/batch/message.h"
+#include "proto/trust/key_set.h"
 
 struct site_aggregator_options {
 	/* tcp://HOST:PORT, tcp://[ADDRESS]:PORT, ipc://PATH; borrowed as long as the object */

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 
 #include "job_keeper.h"
-#include "cli/base/job_step.h"
 #include "node_member.h"
 #include "site_aggregator.h"
+
+#include "cli/base/job_step.h"
 
 struct step_run_options { /* strings are borrowed for the call */
 	/* the same in all processes of the step, on a file system that all nodes see */

@@ -10,9 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/model/report_summary.h"
 #include "control_client.h"
+
 #include "proto/absence.h"
+#include "report/model/report_summary.h"
 
 #define WAIT_MS     2000
 #define LOOK_MS     20

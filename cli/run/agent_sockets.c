@@ -11,9 +11,10 @@
 #include <unistd.h>
 
 #include "attach_point.h"
+#include "target_process.h"
+
 #include "proto/attach.h"
 #include "proto/handshake.h"
-#include "target_process.h"
 
 static int add(struct agent_sockets *sockets, const char *path)
 {

@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include "control_client.h"
-#include "proto/attach.h"
 #include "target_process.h"
+
+#include "proto/attach.h"
 
 #define TMP_SIZE (sizeof("/tmp/") - 1) /* of ATTACH_PREFIX */
 

@@ -12,18 +12,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "inject/cupti/cupti_search.h"
-#include "inject/capture/memory_budget.h"
-#include "inject/base/memory_limits.h"
-#include "proto/install_paths.h"
+#include "run_options.h"
+
 #include "cli/base/job_environment.h"
-#include "node-agent/kernel/bpf_rights.h"
+#include "cli/base/private_dir.h"
+#include "cli/base/site_config.h"
+#include "inject/base/memory_limits.h"
+#include "inject/capture/memory_budget.h"
+#include "inject/cupti/cupti_search.h"
 #include "node-agent/base/capability_set.h"
 #include "node-agent/base/device_list.h"
 #include "node-agent/base/device_topology.h"
-#include "cli/base/private_dir.h"
-#include "run_options.h"
-#include "cli/base/site_config.h"
+#include "node-agent/kernel/bpf_rights.h"
+#include "proto/install_paths.h"
 
 #define FILES_WANTED   1024u
 #define DRIVER_VERSION "/proc/driver/nvidia/version"

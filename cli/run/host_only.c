@@ -2,10 +2,11 @@
 
 #include <stdio.h>
 
-#include "cli/base/job_environment.h"
-#include "node-agent/watch/bpf_source.h"
-#include "node-agent/files/proc_file.h"
 #include "target_process.h"
+
+#include "cli/base/job_environment.h"
+#include "node-agent/files/proc_file.h"
+#include "node-agent/watch/bpf_source.h"
 
 #define MORE                                                                                       \
 	"for its GPU work, start it with `flamegrid run --dormant COMMAND`, or "                   \

@@ -9,12 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report_view.h"
+
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
-#include "report/model/report_summary.h"
 #include "aggregator/profile/roster.h"
 #include "proto/ledger.h"
-#include "report_view.h"
+#include "report/model/report_summary.h"
 
 /* For whom the store is: a page tells as much as that. */
 static FILE *create_file(const struct output_dir *output, const char *path)

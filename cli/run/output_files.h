@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "report/model/report_build.h"
 #include "cli/base/output_dir.h"
+#include "report/model/report_build.h"
 
 /* What is said of the directory if nothing was recorded, and of an earlier profile. */
 #define OUTPUT_EMPTY   "there is no profile of this run, and %s is as it was"

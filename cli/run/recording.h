@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "report/model/report_build.h"
-#include "cli/base/output_dir.h"
 #include "profiling.h"
+
+#include "cli/base/output_dir.h"
+#include "report/model/report_build.h"
 
 struct recording_options {       /* strings are borrowed until the end */
 	const char *verb;        /* for warnings */

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/profile/profile_collectives.h"
 #include "report/writers/clocks_writer.h"
 #include "report/writers/collectives_writer.h"
 #include "report/writers/csv_writer.h"
 #include "report/writers/html/html_writer.h"
 #include "report/writers/json_writer.h"
-#include "report/profile/profile_collectives.h"
 #include "report/writers/ranks_writer.h"
 #include "report/writers/sample_writer.h"
 #include "report/writers/statistics_writer.h"

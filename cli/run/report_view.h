@@ -6,16 +6,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "report/writers/folded_writer.h"
-#include "report/profile/profile.h"
 #include "report/model/report_build.h"
 #include "report/model/report_busy.h"
 #include "report/model/report_clocks.h"
 #include "report/model/report_collectives.h"
 #include "report/model/report_ranks.h"
 #include "report/model/report_statistics.h"
-#include "report/straggler/report_straggler.h"
 #include "report/model/report_tree.h"
+#include "report/profile/profile.h"
+#include "report/straggler/report_straggler.h"
+#include "report/writers/folded_writer.h"
 
 enum report_format {
 	REPORT_FOLDED,

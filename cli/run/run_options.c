@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/verbs.h"
 #include "node-agent/watch/bpf_options.h"
 #include "proto/error_text.h"
 #include "proto/options/record_options.h"
-#include "cli/base/verbs.h"
 
 static const char usage[] =
 	"Usage: flamegrid run [OPTION...] [--] COMMAND [ARGUMENT...]\n"

@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "report/model/report_build.h"
 #include "capture_options.h"
+
+#include "cli/base/site_config.h"
 #include "node-agent/watch/bpf_options.h"
 #include "proto/stack_source.h"
-#include "cli/base/site_config.h"
+#include "report/model/report_build.h"
 
 #define RUN_OUTPUT "flamegrid-profile" /* without --output; a step's job is added */
 #define RUN_OUTPUT_STEP                                                                            \

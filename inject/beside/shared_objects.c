@@ -8,12 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "inject/base/definition_writer.h"
 #include "import_slots.h"
-#include "proto/definition.h"
-#include "proto/options/module_flags.h"
 #include "shared_session.h"
 #include "shared_subscriber.h"
+
+#include "inject/base/definition_writer.h"
+#include "proto/definition.h"
+#include "proto/options/module_flags.h"
 
 #define SLOTS          (SHARED_SUBSCRIBER_SLOTS + SHARED_SESSION_SLOTS)
 #define PENDING_ROUNDS 50u /* that an object may take to be loaded */

@@ -2,9 +2,9 @@
 
 #include <stdatomic.h>
 
-#include "inject/cupti/cupti_library.h"
 #include "inject/base/lifecycle.h"
 #include "inject/base/monotonic.h"
+#include "inject/cupti/cupti_library.h"
 
 #define KINDS         64u
 #define LAST_FLUSH_NS 2000000000u /* that who has disabled all kinds may take to flush */

@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "inject/cupti/cupti_library.h"
+#include "shared_session.h"
+
 #include "inject/base/lifecycle.h"
 #include "inject/base/monotonic.h"
-#include "shared_session.h"
+#include "inject/cupti/cupti_library.h"
 
 #define CBIDS              64u
 #define HANDLES            64u        /* so that one that was given back is not soon another's */

@@ -13,8 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/cupti/cupti_abi.h"
 #include "import_slots.h"
+
+#include "inject/cupti/cupti_abi.h"
 
 #define SHARED_SUBSCRIBER_SLOTS 7u
 

@@ -9,22 +9,23 @@
 #include <string.h>
 #include <time.h>
 
+#include "green_contexts.h"
+#include "memory_budget.h"
+
+#include "inject/base/lifecycle.h"
+#include "inject/base/monotonic.h"
 #include "inject/cupti/activity_clock.h"
 #include "inject/cupti/activity_record.h"
 #include "inject/cupti/buffer_pool.h"
 #include "inject/cupti/context_devices.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/cupti/graph_nodes.h"
-#include "green_contexts.h"
 #include "inject/cupti/kernel_configs.h"
-#include "inject/launch/launch_thread.h"
-#include "inject/base/lifecycle.h"
-#include "memory_budget.h"
-#include "inject/base/monotonic.h"
 #include "inject/cupti/name_table.h"
+#include "inject/cupti/stream_names.h"
+#include "inject/launch/launch_thread.h"
 #include "inject/launch/outstanding_launches.h"
 #include "proto/ring/record_ring.h"
-#include "inject/cupti/stream_names.h"
 
 #define CHUNK_RECORDS 256u
 #define DISCARD_BYTES (64u << 10)

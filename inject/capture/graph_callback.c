@@ -4,11 +4,11 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "inject/base/monotonic.h"
 #include "inject/cupti/graph_copies.h"
 #include "inject/cupti/graph_launches.h"
 #include "inject/cupti/graph_nodes.h"
 #include "inject/launch/launch_thread.h"
-#include "inject/base/monotonic.h"
 #include "inject/launch/outstanding_launches.h"
 
 static _Atomic uint64_t captured;

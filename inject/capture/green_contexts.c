@@ -3,10 +3,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "inject/base/definition_writer.h"
 #include "inject/cupti/activity_field.h"
 #include "inject/cupti/context_count.h"
 #include "inject/cupti/cupti_abi.h"
-#include "inject/base/definition_writer.h"
 
 static _Atomic(struct definition_writer *) definitions;
 static _Atomic uint32_t version;

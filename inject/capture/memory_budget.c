@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "inject/cupti/buffer_pool.h"
-#include "inject/launch/launch_thread.h"
 #include "inject/cupti/name_table.h"
+#include "inject/launch/launch_thread.h"
 #include "unwind/unwind_table.h"
 
 #define CGROUP_SHARE  8

@@ -5,18 +5,19 @@
 #include <string.h>
 
 #include "activity_buffers.h"
-#include "inject/launch/api_statistics.h"
-#include "inject/cupti/cupti_library.h"
-#include "inject/base/definition_writer.h"
 #include "green_contexts.h"
-#include "inject/launch/launch_cbid.h"
-#include "proto/options/record_options.h"
+
+#include "inject/base/definition_writer.h"
 #include "inject/beside/shared_objects.h"
 #include "inject/beside/shared_session.h"
 #include "inject/beside/shared_subscriber.h"
+#include "inject/cupti/cupti_library.h"
 #include "inject/cupti/stream_names.h"
+#include "inject/launch/api_statistics.h"
+#include "inject/launch/launch_cbid.h"
 #include "inject/launch/window_cbid.h"
 #include "inject/launch/window_word.h"
+#include "proto/options/record_options.h"
 
 static const struct {
 	uint32_t kind;

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "cupti_library.h"
+
 #include "inject/base/monotonic.h"
 
 #define READINGS   5

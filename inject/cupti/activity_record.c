@@ -5,6 +5,7 @@
 
 #include "activity_field.h"
 #include "cupti_abi.h"
+
 #include "proto/memory_kind.h"
 
 static void read_kernel(const void *activity, struct gpu_record *record, const char **name)

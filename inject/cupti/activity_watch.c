@@ -5,6 +5,7 @@
 
 #include "activity_clock.h"
 #include "cupti_library.h"
+
 #include "inject/base/definition_writer.h"
 #include "inject/base/monotonic.h"
 #include "proto/absence.h"

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "cupti_library.h"
+
 #include "inject/base/monotonic.h"
 
 #define SAMPLES 20

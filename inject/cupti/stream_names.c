@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "activity_field.h"
+
 #include "inject/base/definition_writer.h"
 #include "inject/base/lifecycle.h"
 

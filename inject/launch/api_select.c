@@ -3,8 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "inject/cupti/cupti_library.h"
 #include "launch_cbid.h"
+
+#include "inject/cupti/cupti_library.h"
 #include "proto/options/api_options.h"
 
 /* CUPTI calls the runtime's functions cudaMalloc_v3020: since which version they are as they are. The driver's

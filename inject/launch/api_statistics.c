@@ -6,10 +6,11 @@
 
 #include "api_select.h"
 #include "api_thread.h"
-#include "inject/cupti/cupti_library.h"
-#include "inject/base/definition_writer.h"
 #include "launch_thread.h"
+
+#include "inject/base/definition_writer.h"
 #include "inject/base/monotonic.h"
+#include "inject/cupti/cupti_library.h"
 #include "proto/options/api_options.h"
 #include "proto/ring/record_ring.h"
 

@@ -2,12 +2,13 @@
 
 #include <string.h>
 
-#include "inject/cupti/context_devices.h"
 #include "launch_cbid.h"
 #include "launch_probe.h"
 #include "launch_thread.h"
-#include "inject/cupti/module_load.h"
+
 #include "inject/base/monotonic.h"
+#include "inject/cupti/context_devices.h"
+#include "inject/cupti/module_load.h"
 #include "proto/options/record_options.h"
 #include "proto/ring/record_ring.h"
 

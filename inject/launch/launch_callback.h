@@ -6,8 +6,9 @@
 
 #include <stdint.h>
 
-#include "inject/cupti/cupti_abi.h"
 #include "stack_capture.h"
+
+#include "inject/cupti/cupti_abi.h"
 
 struct graph_nodes;
 struct record_ring;

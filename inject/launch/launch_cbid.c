@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-#include "proto/record.h"
 #include "proto/options/record_options.h"
+#include "proto/record.h"
 
 #define ONE  0
 #define MANY RECORD_LAUNCH_MANY

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include "api_thread.h"
-#include "inject/cupti/graph_copies.h"
+
 #include "inject/base/lifecycle.h"
+#include "inject/cupti/graph_copies.h"
 #include "proto/ring/record_ring.h"
 
 #define CLAIM_INTERVAL_NS 100000000u

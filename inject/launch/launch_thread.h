@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/record.h"
 #include "stack_capture.h"
+
+#include "proto/record.h"
 
 #define LAUNCH_THREAD_NO_LANE (-1)
 #define LAUNCH_THREADS_KEPT   256u /* as many as a ring has lanes by default */

@@ -4,8 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "inject/cupti/context_count.h"
 #include "window_word.h"
+
+#include "inject/cupti/context_count.h"
 
 #define IDS     (1u << 20)
 #define WORDS   (IDS / 64)

@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-#include "proto/record.h"
+#include "inject/base/stack_table.h"
 #include "proto/options/stack_options.h"
+#include "proto/record.h"
 #include "python/python_frames.h"
 #include "unwind/stack_bounds.h"
-#include "inject/base/stack_table.h"
 #include "unwind/unwind.h"
 
 struct nvtx_names;

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "inject/base/definition_writer.h"
-#include "inject/launch/launch_thread.h"
 #include "inject/base/lifecycle.h"
 #include "inject/base/monotonic.h"
+#include "inject/launch/launch_thread.h"
 #include "proto/ring/record_ring.h"
 
 #define DEFINE_NS      20000000u /* the most that a call waits for another thread's first one */

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "inject/base/stack_table.h"
 #include "proto/ring/record_ring.h"
 #include "proto/stack_word.h"
-#include "inject/base/stack_table.h"
 
 #define NR_SLOTS     (2 * NVTX_NAMES_MAX) /* half of them stay empty, so every probe ends */
 #define NR_PATTERNS  1024u

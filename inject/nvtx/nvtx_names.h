@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "nvtx_text.h"
+
 #include "proto/options/nvtx_digits.h"
 
 #define NVTX_NAMES_MAX    4096u

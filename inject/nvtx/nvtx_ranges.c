@@ -7,8 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "inject/base/lifecycle.h"
 #include "nvtx_abi.h"
+
+#include "inject/base/lifecycle.h"
 
 #define SLOT_BITS 16
 static_assert(NVTX_RANGES_STARTED < (1u << SLOT_BITS), "a slot's number, plus one, fits");

@@ -6,23 +6,24 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "inject/capture/activity_buffers.h"
 #include "attach_obstacle.h"
-#include "inject/cupti/cupti_library.h"
-#include "inject/base/definition_writer.h"
-#include "inject/cupti/graph_nodes.h"
 #include "leave_obstacle.h"
-#include "inject/base/lifecycle.h"
-#include "inject/base/monotonic.h"
-#include "inject/launch/outstanding_launches.h"
-#include "proto/ring/record_ring.h"
-#include "inject/beside/shared_session.h"
-#include "inject/cupti/stream_names.h"
-#include "inject/capture/subscription.h"
 #include "window_absence.h"
 #include "window_schedule.h"
 #include "window_span.h"
+
+#include "inject/base/definition_writer.h"
+#include "inject/base/lifecycle.h"
+#include "inject/base/monotonic.h"
+#include "inject/beside/shared_session.h"
+#include "inject/capture/activity_buffers.h"
+#include "inject/capture/subscription.h"
+#include "inject/cupti/cupti_library.h"
+#include "inject/cupti/graph_nodes.h"
+#include "inject/cupti/stream_names.h"
+#include "inject/launch/outstanding_launches.h"
 #include "inject/launch/window_word.h"
+#include "proto/ring/record_ring.h"
 
 #define ENDING_NS      1000000000u /* to find a moment for cuptiFinalize() */
 #define STAYING_NS     20000000u   /* for records to come, where there will be none */

@@ -2,11 +2,11 @@
 
 #include <stdatomic.h>
 
+#include "inject/beside/shared_session.h"
+#include "inject/beside/shared_subscriber.h"
 #include "inject/cupti/context_count.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/launch/outstanding_launches.h"
-#include "inject/beside/shared_session.h"
-#include "inject/beside/shared_subscriber.h"
 
 static atomic_bool has_lasting_kernels;
 

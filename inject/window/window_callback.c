@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "capture_window.h"
+#include "window_steps.h"
+
+#include "inject/base/monotonic.h"
 #include "inject/cupti/context_count.h"
 #include "inject/launch/launch_cbid.h"
-#include "inject/base/monotonic.h"
 #include "inject/launch/outstanding_launches.h"
-#include "proto/record.h"
 #include "inject/launch/window_cbid.h"
-#include "window_steps.h"
 #include "inject/launch/window_word.h"
+#include "proto/record.h"
 
 #define THREAD_MARK 16u /* streams are aligned; default ones are told apart by context */
 

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/ring/record_ring.h"
 #include "proto/options/window_options.h"
+#include "proto/ring/record_ring.h"
 
 struct window_schedule { /* zeroed but for options: nothing was commanded, no range is open */
 	struct window_options options;

@@ -11,11 +11,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/host_call.h"
-#include "node-agent/kernel/bpf_ring.h"
 #include "call_sites.h"
 #include "collective.skel.h"
 #include "host_call.skel.h"
+
+#include "bpf/host_call.h"
+#include "node-agent/kernel/bpf_ring.h"
 #include "proto/collective.h"
 
 /* linux/bpf.h of Linux 6.13, which is younger than some headers: enum bpf_attach_type, and of union bpf_attr what

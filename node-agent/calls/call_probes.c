@@ -9,11 +9,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "node-agent/kernel/bpf_ring.h"
 #include "call_sites.h"
+#include "sites_visit.h"
+
 #include "node-agent/files/maps_file.h"
 #include "node-agent/files/proc_file.h"
-#include "sites_visit.h"
+#include "node-agent/kernel/bpf_ring.h"
 
 /* How often a process's code is looked at: as long as it has no CUDA, and afterwards. */
 #define LOOK_NS       20000000ull

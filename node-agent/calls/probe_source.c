@@ -11,20 +11,21 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "bpf/launch_event.h"
-#include "bpf/sample_event.h"
-#include "node-agent/kernel/bpf_rights.h"
-#include "node-agent/kernel/bpf_ring.h"
-#include "node-agent/files/elf_file.h"
-#include "node-agent/files/foreign_file.h"
-#include "node-agent/files/job_file.h"
 #include "launch_stack.skel.h"
-#include "node-agent/files/maps_file.h"
 #include "probe_event.h"
 #include "probe_note.h"
 #include "probe_ring.h"
-#include "node-agent/guests/probe_stacks.h"
+
+#include "bpf/launch_event.h"
+#include "bpf/sample_event.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/files/foreign_file.h"
+#include "node-agent/files/job_file.h"
+#include "node-agent/files/maps_file.h"
 #include "node-agent/files/proc_file.h"
+#include "node-agent/guests/probe_stacks.h"
+#include "node-agent/kernel/bpf_rights.h"
+#include "node-agent/kernel/bpf_ring.h"
 
 #define LOST        "launches have the stacks that their processes walk themselves"
 #define PROVIDER    "flamegrid"

@@ -8,6 +8,7 @@
 
 #include "call_function.h"
 #include "collective_function.h"
+
 #include "node-agent/files/elf_file.h"
 
 static void look_for_sites(struct foreign_file_visit *visit, struct elf_file *elf)

@@ -8,6 +8,7 @@
 
 #include "call_links.h"
 #include "call_sites.h"
+
 #include "node-agent/files/foreign_file.h"
 
 struct sites_visit {

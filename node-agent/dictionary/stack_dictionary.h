@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "id_memory.h"
+
 #include "proto/batch/message.h"
 
 #define STACK_NODE_NONE   0u         /* the stack without frames */

@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/base/fair_shares.h"
 #include "stack_dictionary.h"
 #include "string_dictionary.h"
+
+#include "node-agent/base/fair_shares.h"
 
 enum kind {
 	KIND_STRINGS,

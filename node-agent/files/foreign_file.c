@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 
 #include "elf_file.h"
+
 #include "node-agent/base/fair_shares.h"
 
 bool foreign_file_may_hang(const struct maps_file_entry *entry, uid_t user)

@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "foreign_file.h"
+
 #include "node-agent/base/event_loop.h"
 #include "node-agent/base/fair_shares.h"
-#include "foreign_file.h"
 
 #define COMMAND_MAX      4096u
 #define STAT_START_FIELD 22

@@ -12,9 +12,9 @@
 
 #include "node-agent/base/descriptor_closer.h"
 #include "node-agent/base/event_loop.h"
+#include "node-agent/base/socket_path.h"
 #include "proto/control.h"
 #include "proto/ring/record_ring.h"
-#include "node-agent/base/socket_path.h"
 
 #define ACCEPTS_AT_ONCE 32
 #define FDS_MAX         253u /* that come with one message: the kernel's SCM_MAX_FD */

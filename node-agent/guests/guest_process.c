@@ -5,18 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node-agent/base/fair_shares.h"
 #include "guest_register.h"
 #include "predecessor.h"
-#include "node-agent/files/proc_file.h"
 #include "process_description.h"
 #include "process_ledger.h"
 #include "process_placement.h"
 #include "process_statistics.h"
-#include "proto/ring/record_ring.h"
 #include "ring_ownership.h"
 #include "ring_source.h"
+
+#include "node-agent/base/fair_shares.h"
 #include "node-agent/dictionary/user_shares.h"
+#include "node-agent/files/proc_file.h"
+#include "proto/ring/record_ring.h"
 
 #define NOT_READ                                                                                   \
 	"its command line or its rank are not known: its memory could not be read, or not in time"

@@ -6,12 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node-agent/publish/batch_builder.h"
-#include "node-agent/base/device_list.h"
 #include "guest_listener.h"
-#include "node-agent/publish/publisher.h"
+
+#include "node-agent/base/device_list.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/publish/batch_builder.h"
+#include "node-agent/publish/publisher.h"
 
 struct guest_register;
 struct numa_map;

@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 #include "node-agent/base/device_list.h"
+#include "node-agent/dictionary/string_dictionary.h"
+#include "proto/batch/message.h"
 #include "proto/definition.h"
 #include "proto/handshake.h"
-#include "proto/batch/message.h"
-#include "node-agent/dictionary/string_dictionary.h"
 
 #define PROCESS_NOTICES_MAX 64u /* of one process; further ones are dropped: they are no data */
 #define PROCESS_STREAMS_MAX                                                                        \

@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 #include "node-agent/base/numa_map.h"
-#include "proto/batch/message.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "proto/batch/message.h"
 
 #define PROCESS_PLACEMENT_THREADS 256u /* further ones are not looked at */
 #define PROCESS_PLACEMENT_NODES   64u  /* further ones are not counted */

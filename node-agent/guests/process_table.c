@@ -6,9 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "guest_process.h"
+
 #include "node-agent/base/event_loop.h"
 #include "node-agent/base/fair_shares.h"
-#include "guest_process.h"
 #include "node-agent/files/proc_file.h"
 
 struct entry {

@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/base/fair_shares.h"
 #include "guest_listener.h"
-#include "node-agent/files/proc_file.h"
 #include "process_description.h"
+
+#include "node-agent/base/fair_shares.h"
+#include "node-agent/files/proc_file.h"
 
 struct refused_guests {
 	struct refused_guest guests[REFUSED_GUESTS_MAX];

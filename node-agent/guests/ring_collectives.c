@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "process_ledger.h"
-#include "proto/collective.h"
-#include "proto/batch/message.h"
-#include "proto/ring/record_ring.h"
-#include "node-agent/dictionary/stack_dictionary.h"
 #include "stack_resolver.h"
+
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "proto/batch/message.h"
+#include "proto/collective.h"
+#include "proto/ring/record_ring.h"
 
 #define READ_AT_ONCE 256u
 

@@ -7,11 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ring_collectives.h"
+#include "ring_outputs.h"
+
 #include "node-agent/dictionary/id_table.h"
 #include "node-agent/symbols/module_table.h"
 #include "proto/definition.h"
-#include "ring_collectives.h"
-#include "ring_outputs.h"
 
 #define RING_DEFINITIONS_NAMES_MAX    (1u << 18)   /* kernel names of one process */
 #define RING_DEFINITIONS_TEXT_AT_ONCE (128u << 10) /* bytes of names and paths, in one message */

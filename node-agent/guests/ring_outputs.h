@@ -3,13 +3,14 @@
 #ifndef RING_OUTPUTS_H
 #define RING_OUTPUTS_H
 
-#include "node-agent/symbols/module_table.h"
 #include "process_description.h"
 #include "process_ledger.h"
 #include "process_placement.h"
 #include "process_statistics.h"
+
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/symbols/module_table.h"
 
 /* Bytes of its names and paths together, Python functions included: the largest programs have some MiB. */
 #define RING_OUTPUTS_NAMES_SIZE_MAX (24u << 20)

@@ -15,8 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/ring/record_ring.h"
 #include "release_queue.h"
+
+#include "proto/ring/record_ring.h"
 
 /* What an agent has to do with a ring that is offered to it. */
 enum ring_claim {

@@ -8,6 +8,7 @@
 #include "probe_stacks.h"
 #include "ring_definitions.h"
 #include "stack_resolver.h"
+
 #include "node-agent/dictionary/user_shares.h"
 
 enum phase {

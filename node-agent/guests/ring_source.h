@@ -9,9 +9,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ring_outputs.h"
+
 #include "node-agent/publish/batch_builder.h"
 #include "proto/ring/record_ring.h"
-#include "ring_outputs.h"
 
 #define RING_SOURCE_DURATION_MAX_NS                                                                \
 	(1ull << 53) /* of one record: 104 days; a longer one would be all that totals show */

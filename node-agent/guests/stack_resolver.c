@@ -7,13 +7,14 @@
 #include <string.h>
 
 #include "cuda_api.h"
-#include "node-agent/dictionary/id_table.h"
 #include "process_ledger.h"
-#include "proto/definition.h"
-#include "proto/stack_word.h"
 #include "ring_outputs.h"
+
+#include "node-agent/dictionary/id_table.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "proto/definition.h"
+#include "proto/stack_word.h"
 
 #define NODE_UNKNOWN 0u /* not asked for yet; node ids are stored one higher */
 #define NAMELESS     "<unknown>"

@@ -5,18 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/files/foreign_file.h"
-#include "node-agent/symbols/kernel_symbols.h"
-#include "node-agent/files/maps_file.h"
-#include "node-agent/symbols/module_table.h"
-#include "node-agent/files/proc_file.h"
-#include "proto/hash_index.h"
 #include "python_process.h"
-#include "node-agent/guests/ring_outputs.h"
-#include "node-agent/dictionary/stack_dictionary.h"
 #include "stack_merge.h"
-#include "node-agent/dictionary/string_dictionary.h"
 #include "unwind_files.h"
+
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/files/foreign_file.h"
+#include "node-agent/files/maps_file.h"
+#include "node-agent/files/proc_file.h"
+#include "node-agent/guests/ring_outputs.h"
+#include "node-agent/symbols/kernel_symbols.h"
+#include "node-agent/symbols/module_table.h"
+#include "proto/hash_index.h"
 
 #define WALK_MAX 192u /* frames of one walk */
 #define PREPARED_MAX                                                                               \

@@ -7,8 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "proto/options/stack_options.h"
 #include "stack_copy.h"
+
+#include "proto/options/stack_options.h"
 
 #define ADDRESS_STACK_DEPTH_MAX 256u /* frames of one stack, the kernel's included */
 

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/sample_event.h"
 #include "bpf_ring.h"
+
+#include "bpf/sample_event.h"
 #include "node-agent/files/proc_file.h"
 
 /* Whether one was found whose parent is watched. */

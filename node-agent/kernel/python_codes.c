@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/sample_event.h"
-#include "proto/hash_index.h"
-#include "python/python_line.h"
-#include "python/python_string.h"
-#include "proto/stack_word.h"
 #include "remote_memory.h"
-#include "node-agent/guests/ring_outputs.h"
+
+#include "bpf/sample_event.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/guests/ring_outputs.h"
+#include "proto/hash_index.h"
+#include "proto/stack_word.h"
+#include "python/python_line.h"
+#include "python/python_string.h"
 
 #define CODES_MAX        (1u << 14) /* then all are forgotten, and read again */
 #define LINES_MAX        (1u << 20) /* bytes of one table of lines */

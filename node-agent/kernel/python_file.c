@@ -5,8 +5,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "node-agent/files/elf_file.h"
 #include "elf_image.h"
+
+#include "node-agent/files/elf_file.h"
 #include "python/python_eval.h"
 
 #define FILES_MAX 32u

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/unwind.h"
 #include "python/python_layout.h"
+#include "unwind/unwind.h"
 
 #define PYTHON_FILE_TEXT_MAX 96u
 

@@ -5,17 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/files/elf_file.h"
-#include "node-agent/files/foreign_file.h"
-#include "node-agent/files/maps_file.h"
-#include "node-agent/symbols/module_table.h"
-#include "proto/stack_word.h"
 #include "python_codes.h"
 #include "python_file.h"
 #include "remote_memory.h"
-#include "node-agent/guests/ring_outputs.h"
+
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/files/foreign_file.h"
+#include "node-agent/files/maps_file.h"
+#include "node-agent/guests/ring_outputs.h"
+#include "node-agent/symbols/module_table.h"
+#include "proto/stack_word.h"
 
 #define LINE_MAX_SIZE 256
 #define UNCHECKED_MAX 32u /* samples without a frame that makes sense, before the first that does */

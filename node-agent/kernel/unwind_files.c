@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/files/elf_file.h"
 #include "elf_image.h"
+
+#include "node-agent/files/elf_file.h"
 #include "node-agent/files/foreign_file.h"
 #include "unwind/eh_frame.h"
 #include "unwind/eh_frame_lookup.h"

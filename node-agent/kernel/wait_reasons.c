@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "address_stack.h"
+
 #include "node-agent/symbols/kernel_symbols.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

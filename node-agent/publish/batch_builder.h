@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/batch/message.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
+#include "proto/batch/message.h"
 
 #define BATCH_RECORDS_MAX 8192u /* of each kind in one batch */
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "proto/batch/message.h"
 #include "proto/connection_life.h"
 #include "proto/trust/key_set.h"
-#include "proto/batch/message.h"
 
 #define HANDSHAKE_FAILED                                                                           \
 	(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |              \

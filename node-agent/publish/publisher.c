@@ -9,13 +9,14 @@
 #include "backoff.h"
 #include "clock_exchange.h"
 #include "dealer_socket.h"
-#include "node-agent/base/event_loop.h"
 #include "hello_copy.h"
+#include "send_window.h"
+
+#include "node-agent/base/event_loop.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/batch_encode.h"
 #include "proto/batch/message_seq.h"
 #include "proto/realtime_offset.h"
-#include "send_window.h"
 
 #define PING_MS         1000u
 #define SILENCE_MS      5000u

@@ -7,9 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "node-agent/files/foreign_call.h"
 #include "symbol_module.h"
 #include "symbolizer_module.h"
+
+#include "node-agent/files/foreign_call.h"
 
 #define MODULE_CALL_TEXT_MAX 16384u /* bytes of one frame's functions and lines */
 

@@ -9,17 +9,18 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 
+#include "perf_map.h"
+#include "symbolizer_module.h"
+
+#include "node-agent/dictionary/stack_dictionary.h"
+#include "node-agent/dictionary/string_dictionary.h"
 #include "node-agent/files/content_id.h"
 #include "node-agent/files/elf_file.h"
 #include "node-agent/files/foreign_file.h"
 #include "node-agent/files/maps_file.h"
-#include "perf_map.h"
 #include "node-agent/files/proc_file.h"
 #include "node-agent/files/process_maps.h"
 #include "proto/options/module_flags.h"
-#include "node-agent/dictionary/stack_dictionary.h"
-#include "node-agent/dictionary/string_dictionary.h"
-#include "symbolizer_module.h"
 
 #define MAPS_SIZE_MAX  (16u << 20)
 #define VDSO_NAME      "linux-vdso.so.1"

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "proto/definition.h"
 #include "proto/batch/message.h"
+#include "proto/definition.h"
 
 #define MODULE_TABLE_FILE_READS_MAX 64u /* of /proc/PID/maps, for the life of a process */
 

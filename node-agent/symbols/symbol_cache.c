@@ -12,8 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "proto/batch/message.h"
 #include "symbol_table.h"
+
+#include "proto/batch/message.h"
 
 #define MAGIC         0x316d797367666cull /* "lfgsym1" in memory */
 #define VERSION       2u

@@ -8,19 +8,20 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
-#include "node-agent/files/content_id.h"
 #include "debug_file.h"
 #include "debuginfod_source.h"
-#include "node-agent/files/elf_file.h"
 #include "inline_frames.h"
-#include "node-agent/files/job_file.h"
 #include "mini_debuginfo.h"
 #include "perf_map.h"
-#include "node-agent/files/proc_file.h"
-#include "proto/definition.h"
 #include "symbol_cache.h"
 #include "symbol_table.h"
 #include "symbolizer_module.h"
+
+#include "node-agent/files/content_id.h"
+#include "node-agent/files/elf_file.h"
+#include "node-agent/files/job_file.h"
+#include "node-agent/files/proc_file.h"
+#include "proto/definition.h"
 
 struct symbol_module {
 	struct symbol_scope *scope;

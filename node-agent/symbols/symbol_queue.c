@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "node-agent/base/fair_shares.h"
 #include "symbolizer_module.h"
+
+#include "node-agent/base/fair_shares.h"
 
 /* A growing array of what waits. */
 struct waiting {

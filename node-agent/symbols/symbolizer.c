@@ -12,16 +12,17 @@
 #include <unistd.h>
 
 #include "debuginfod_source.h"
-#include "node-agent/base/fair_shares.h"
-#include "node-agent/files/foreign_call.h"
-#include "node-agent/files/foreign_file.h"
-#include "node-agent/files/job_file.h"
 #include "module_call.h"
 #include "symbol_cache.h"
 #include "symbol_module.h"
 #include "symbol_queue.h"
 #include "text_arena.h"
 #include "turn_lock.h"
+
+#include "node-agent/base/fair_shares.h"
+#include "node-agent/files/foreign_call.h"
+#include "node-agent/files/foreign_file.h"
+#include "node-agent/files/job_file.h"
 
 #define DEBUGINFOD_LIMIT_MS 20000u
 #define CACHED_SYMBOLS_MIN  5000u /* making fewer takes less than reading them is worth */

@@ -10,21 +10,22 @@
 #include <bpf/libbpf.h>
 
 #include "bpf_options.h"
+#include "source_ring.h"
+#include "watched_set.h"
+
+#include "node-agent/base/event_loop.h"
+#include "node-agent/calls/call_probes.h"
 #include "node-agent/kernel/bpf_programs.h"
 #include "node-agent/kernel/bpf_rights.h"
 #include "node-agent/kernel/bpf_ring.h"
-#include "node-agent/calls/call_probes.h"
 #include "node-agent/kernel/descendants.h"
-#include "node-agent/base/event_loop.h"
-#include "node-agent/symbols/kernel_symbols.h"
-#include "proto/realtime_offset.h"
 #include "node-agent/kernel/python_file.h"
 #include "node-agent/kernel/python_process.h"
-#include "source_ring.h"
 #include "node-agent/kernel/stack_budget.h"
 #include "node-agent/kernel/unwind_files.h"
 #include "node-agent/kernel/wait_reasons.h"
-#include "watched_set.h"
+#include "node-agent/symbols/kernel_symbols.h"
+#include "proto/realtime_offset.h"
 
 #define EVENTS_MAX         8192u /* of one pass: between two looks at the publisher's room */
 #define ACCOUNT_NS         500000000ull

@@ -2,9 +2,10 @@
 
 #include <string.h>
 
+#include "watched_collectives.h"
+
 #include "bpf/collective_event.h"
 #include "proto/host_sample.h"
-#include "watched_collectives.h"
 
 /* The caller may be there twice (host_call.bpf.c). */
 static void show_callers(struct event_stack *stack)

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "node-agent/kernel/address_stack.h"
 #include "bpf/sample_event.h"
+#include "node-agent/kernel/address_stack.h"
 
 /* Embedded; not to be moved. */
 struct event_stack {

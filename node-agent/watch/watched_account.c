@@ -1,7 +1,7 @@
 #include "watched_account.h"
 
-#include "node-agent/kernel/address_stack.h"
 #include "node-agent/guests/process_ledger.h"
+#include "node-agent/kernel/address_stack.h"
 
 #define SETTLE_PASSES 20u
 

@@ -8,22 +8,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "node-agent/kernel/address_stack.h"
-#include "node-agent/publish/batch_builder.h"
-#include "bpf/collective_event.h"
-#include "node-agent/base/event_loop.h"
 #include "event_samples.h"
 #include "event_stack.h"
-#include "node-agent/guests/guest_process.h"
+#include "watched_account.h"
+#include "watched_collectives.h"
+
+#include "bpf/collective_event.h"
+#include "node-agent/base/event_loop.h"
 #include "node-agent/files/proc_file.h"
+#include "node-agent/guests/guest_process.h"
 #include "node-agent/guests/process_description.h"
 #include "node-agent/guests/process_ledger.h"
+#include "node-agent/kernel/address_stack.h"
 #include "node-agent/kernel/python_codes.h"
 #include "node-agent/kernel/python_process.h"
 #include "node-agent/kernel/stack_budget.h"
 #include "node-agent/kernel/wait_reasons.h"
-#include "watched_account.h"
-#include "watched_collectives.h"
+#include "node-agent/publish/batch_builder.h"
 
 #define NS_PER_S    1000000000ull
 #define NOTICE_MAX  256

@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 #include "bpf/sample_event.h"
+#include "node-agent/guests/ring_outputs.h"
 #include "node-agent/kernel/kernel_clock.h"
 #include "proto/host_sample.h"
 #include "proto/options/stack_options.h"
-#include "node-agent/guests/ring_outputs.h"
 
 #define WATCHED_SAMPLES_MAX 8192u /* in one message */
 

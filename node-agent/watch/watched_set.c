@@ -4,10 +4,11 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "node-agent/kernel/bpf_ring.h"
-#include "node-agent/guests/guest_process.h"
-#include "node-agent/files/proc_file.h"
 #include "watched_table.h"
+
+#include "node-agent/files/proc_file.h"
+#include "node-agent/guests/guest_process.h"
+#include "node-agent/kernel/bpf_ring.h"
 
 #define NS_PER_S 1000000000ull
 

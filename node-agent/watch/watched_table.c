@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "proto/hash_index.h"
 #include "watched_process.h"
+
+#include "proto/hash_index.h"
 
 struct watched_table {
 	struct watched_process **processes; /* owns, and each */

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/definition.h"
 #include "message.h"
+
+#include "proto/definition.h"
 
 #define CONTEXT_LIST_MAX 1024u /* of one process */
 

@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/definition.h"
 #include "message.h"
+
+#include "proto/definition.h"
 
 #define STREAM_LIST_MAX 65536u /* streams of one process that are described */
 

@@ -12,8 +12,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "proto/definition.h"
 #include "record_ring.h"
+
+#include "proto/definition.h"
 
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
 #define RING_VERSION 6u

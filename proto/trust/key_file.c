@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proto/error_text.h"
 #include "trusted_file.h"
+
+#include "proto/error_text.h"
 
 #define LINE_SIZE 512
 

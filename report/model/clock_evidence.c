@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "report/profile/clock_refine.h"
-#include "aggregator/profile/collective_log.h"
 #include "collective_match.h"
+
+#include "aggregator/profile/collective_log.h"
+#include "report/profile/clock_refine.h"
 
 struct evidence {
 	const struct collective_log_call *calls;

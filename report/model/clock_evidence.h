@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-#include "report/profile/clock_map.h"
 #include "aggregator/profile/collective_log.h"
 #include "aggregator/profile/roster.h"
+#include "report/profile/clock_map.h"
 
 /* By how much a kernel's times may be wrong by its host's CLOCK_MONOTONIC: CUPTI interpolates the GPU's clock to the
  * host's, and the guest measures how that one stands to CLOCK_MONOTONIC. Neither says how far it is off; assumed. */

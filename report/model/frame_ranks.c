@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/hash_index.h"
 #include "report_groups.h"
+
+#include "proto/hash_index.h"
 
 #define NO_KIND REPORT_KINDS /* of nodes */
 

@@ -9,19 +9,20 @@
 #include <string.h>
 #include <strings.h>
 
-#include "aggregator/profile/agent_session.h"
-#include "aggregator/profile/catalog.h"
-#include "aggregator/core/fold_table.h"
-#include "aggregator/core/memory_account.h"
-#include "proto/hash_index.h"
-#include "proto/ledger.h"
-#include "proto/memory_kind.h"
 #include "report_completeness.h"
 #include "report_names.h"
 #include "report_notices.h"
 #include "report_paths.h"
 #include "report_samples.h"
+
+#include "aggregator/core/fold_table.h"
+#include "aggregator/core/memory_account.h"
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
+#include "proto/hash_index.h"
+#include "proto/ledger.h"
+#include "proto/memory_kind.h"
 
 #define STREAM_TEXT_SIZE 512u
 

@@ -2,11 +2,12 @@
 #ifndef REPORT_BUILD_H
 #define REPORT_BUILD_H
 
-#include "report/names/demangle.h"
-#include "report/profile/profile.h"
 #include "report_memory.h"
 #include "report_names.h"
 #include "report_tree.h"
+
+#include "report/names/demangle.h"
+#include "report/profile/profile.h"
 
 struct report_options {
 	enum demangle_mode demangle;

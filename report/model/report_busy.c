@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/catalog.h"
-#include "report/names/frame_text.h"
 #include "report_tree.h"
-#include "aggregator/profile/roster.h"
+
 #include "aggregator/core/timeline_table.h"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
+#include "report/names/frame_text.h"
 
 static const char *clean_string(struct report_busy *busy, const struct catalog *catalog,
 				uint32_t string_id)

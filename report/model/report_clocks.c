@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/catalog.h"
 #include "clock_evidence.h"
-#include "report/names/frame_text.h"
+
+#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
+#include "report/names/frame_text.h"
 
 static int by_host(const void *left, const void *right)
 {

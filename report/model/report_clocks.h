@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/profile/clock_map.h"
 #include "aggregator/profile/collective_log.h"
+#include "report/profile/clock_map.h"
 #include "report/profile/profile.h"
 
 struct report_clocks_row {

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/catalog.h"
-#include "proto/hash_index.h"
 #include "report_names.h"
 #include "report_paths.h"
+
+#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
+#include "proto/hash_index.h"
 
 /* What calls are summed up by; zeroed before it is filled, as it is hashed. */
 struct sum_key {

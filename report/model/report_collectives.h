@@ -5,9 +5,10 @@
 
 #include <stdint.h>
 
+#include "report_build.h"
+
 #include "aggregator/profile/collective_log.h"
 #include "report/profile/profile.h"
-#include "report_build.h"
 
 struct report_names;
 

@@ -7,14 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/agent_session.h"
-#include "aggregator/profile/catalog.h"
-#include "proto/absence.h"
-#include "proto/ledger.h"
 #include "report_absence.h"
 #include "report_fault.h"
 #include "report_summary.h"
+
+#include "aggregator/profile/agent_session.h"
+#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
+#include "proto/absence.h"
+#include "proto/ledger.h"
 
 #define NUMBER_SIZE 32u
 

@@ -5,9 +5,10 @@
 
 #include <stdint.h>
 
-#include "report/profile/profile.h"
 #include "report_names.h"
 #include "report_tree.h"
+
+#include "report/profile/profile.h"
 
 /* REPORT_COMPLETE: every agent and every process said goodbye, every node that was expected came, each process that
  *	started CUDA was recorded, and each process's accounts close:

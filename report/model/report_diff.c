@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/names/outlier.h"
 #include "proto/hash_index.h"
+#include "report/names/outlier.h"
 
 /* What a rank has at a leaf of all ranks. */
 struct part {

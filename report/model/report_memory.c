@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/catalog.h"
 #include "aggregator/core/memory_account.h"
+#include "aggregator/core/timeline_table.h"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
-#include "aggregator/profile/roster.h"
-#include "aggregator/core/timeline_table.h"
 
 static const struct memory_account *account_of(const struct collection *collection, uint32_t id)
 {

@@ -5,9 +5,10 @@
 
 #include <stdint.h>
 
-#include "aggregator/profile/collection.h"
 #include "report_names.h"
 #include "report_tree.h"
+
+#include "aggregator/profile/collection.h"
 
 /* Which memory the leaves of a report show, in place of GPU work. */
 enum report_memory {

@@ -6,16 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/catalog.h"
-#include "report/names/cuda_name.h"
-#include "report/names/frame_text.h"
 #include "kind_name.h"
+#include "report_tree.h"
+
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/text_pool.h"
 #include "proto/definition.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
-#include "report_tree.h"
+#include "report/names/cuda_name.h"
+#include "report/names/frame_text.h"
 #include "report/names/source_name.h"
-#include "aggregator/profile/text_pool.h"
 
 #define UNKNOWN  "[unknown]"
 #define LEFT_OUT "[inlined functions left out]"

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/names/demangle.h"
 #include "aggregator/core/fold_table.h"
+#include "report/names/demangle.h"
 #include "report/profile/profile.h"
 
 #define REPORT_INLINES_MAX                                                                         \

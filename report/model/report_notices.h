@@ -6,6 +6,7 @@
 
 #include "report_names.h"
 #include "report_tree.h"
+
 #include "aggregator/profile/roster.h"
 
 /* *notices: owns, free(). 0; -ENOMEM: NULL and 0. */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/profile/idle_fold.h"
 #include "aggregator/profile/idle_work.h"
-#include "proto/hash_index.h"
 #include "proto/batch/message.h"
+#include "proto/hash_index.h"
+#include "report/profile/idle_fold.h"
 
 #define UNKNOWN_STACK "[unknown stack]"
 #define CAPTURED_AT   "[captured at]"

@@ -7,10 +7,11 @@
 
 #include <stdint.h>
 
-#include "aggregator/profile/catalog.h"
-#include "aggregator/core/fold_table.h"
 #include "report_names.h"
 #include "report_tree.h"
+
+#include "aggregator/core/fold_table.h"
+#include "aggregator/profile/catalog.h"
 
 struct report_paths;
 

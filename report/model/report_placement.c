@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/catalog.h"
 #include "aggregator/core/fold_table.h"
-#include "report/names/frame_text.h"
+#include "aggregator/profile/catalog.h"
 #include "aggregator/profile/placement_log.h"
-#include "proto/batch/message.h"
 #include "aggregator/profile/roster.h"
+#include "proto/batch/message.h"
+#include "report/names/frame_text.h"
 
 static int compare(const void *left, const void *right)
 {

@@ -4,19 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregator/profile/catalog.h"
-#include "aggregator/core/fold_table.h"
-#include "report/names/frame_text.h"
-#include "aggregator/core/launch_delay.h"
-#include "aggregator/core/memory_account.h"
-#include "aggregator/profile/nccl_kernel.h"
-#include "report/names/outlier.h"
-#include "proto/memory_kind.h"
-#include "proto/record.h"
 #include "report_placement.h"
 #include "report_tree.h"
-#include "aggregator/profile/roster.h"
+
+#include "aggregator/core/fold_table.h"
+#include "aggregator/core/launch_delay.h"
+#include "aggregator/core/memory_account.h"
 #include "aggregator/core/timeline_table.h"
+#include "aggregator/profile/catalog.h"
+#include "aggregator/profile/nccl_kernel.h"
+#include "aggregator/profile/roster.h"
+#include "proto/memory_kind.h"
+#include "proto/record.h"
+#include "report/names/frame_text.h"
+#include "report/names/outlier.h"
 
 /* A row on its way. */
 struct draft {

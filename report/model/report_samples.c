@@ -3,8 +3,9 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "report/profile/idle_fold.h"
 #include "report_tree.h"
+
+#include "report/profile/idle_fold.h"
 
 static const struct fold_row *idle_rows(const struct profile *profile, uint32_t *count)
 {

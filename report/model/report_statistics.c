@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report_tree.h"
+
 #include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
+#include "proto/batch/statistics_table.h"
 #include "report/names/cuda_error.h"
 #include "report/names/frame_text.h"
-#include "proto/batch/statistics_table.h"
-#include "report_tree.h"
-#include "aggregator/profile/roster.h"
 
 /* What is needed only while building. */
 struct builder {

@@ -5,10 +5,11 @@
 
 #include <stdint.h>
 
-#include "report/names/demangle.h"
 #include "occupancy.h"
-#include "report/profile/profile.h"
+
 #include "proto/kernel_config.h"
+#include "report/names/demangle.h"
+#include "report/profile/profile.h"
 
 /* The calls of one function, of all processes. */
 struct report_call {

@@ -6,13 +6,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "aggregator/profile/agent_session.h"
+#include "profile_idle.h"
+
 #include "aggregator/core/correlator.h"
-#include "aggregator/store/database.h"
 #include "aggregator/core/fold_table.h"
 #include "aggregator/core/memory_account.h"
-#include "profile_idle.h"
+#include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/roster.h"
+#include "aggregator/store/database.h"
 #include "aggregator/store/store_clocks.h"
 #include "aggregator/store/store_joins.h"
 #include "aggregator/store/store_life.h"

@@ -4,13 +4,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "aggregator/profile/collection.h"
-#include "aggregator/store/database.h"
-#include "aggregator/core/fold_table.h"
 #include "idle_fold.h"
-#include "aggregator/profile/roster.h"
-#include "aggregator/store/store_idle.h"
+
+#include "aggregator/core/fold_table.h"
 #include "aggregator/core/timeline_table.h"
+#include "aggregator/profile/collection.h"
+#include "aggregator/profile/roster.h"
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_idle.h"
 
 /* What idle time is folded from, and into. */
 struct folding {

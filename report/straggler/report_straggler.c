@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "straggler_window.h"
+
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_log.h"
+#include "aggregator/profile/roster.h"
 #include "report/names/frame_text.h"
 #include "report/names/outlier.h"
-#include "aggregator/profile/roster.h"
-#include "straggler_window.h"
 
 struct builder {
 	const struct profile *profile;

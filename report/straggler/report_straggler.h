@@ -13,10 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/model/collective_match.h"
-#include "report/profile/profile.h"
 #include "straggler.h"
 #include "straggler_causes.h"
+
+#include "report/model/collective_match.h"
+#include "report/profile/profile.h"
 
 #define REPORT_STRAGGLER_NONE UINT32_MAX
 

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/names/cuda_name.h"
-#include "report/model/report_tree.h"
-#include "report/names/robust.h"
 #include "straggler_work.h"
+
+#include "report/model/report_tree.h"
+#include "report/names/cuda_name.h"
+#include "report/names/robust.h"
 
 #define EFFECT_SHARE 0.25 /* of the lateness: what something else must explain */
 #define SPREADS      3.0  /* of the others, that an excess must be above */

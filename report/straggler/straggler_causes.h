@@ -16,8 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/model/report_plane.h"
 #include "straggler_question.h"
+
+#include "report/model/report_plane.h"
 
 #define STRAGGLER_CAUSES_MAX   5u
 #define STRAGGLER_CAUSES_SHARE 0.8

@@ -5,18 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "straggler_question.h"
+#include "straggler_window.h"
+
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/collective_log.h"
-#include "aggregator/store/database.h"
 #include "aggregator/profile/nccl_kernel.h"
-#include "report/profile/profile.h"
+#include "aggregator/profile/roster.h"
+#include "aggregator/store/database.h"
+#include "aggregator/store/store_raw.h"
 #include "proto/hash_index.h"
 #include "report/model/report_paths.h"
 #include "report/model/report_samples.h"
-#include "aggregator/profile/roster.h"
-#include "aggregator/store/store_raw.h"
-#include "straggler_question.h"
-#include "straggler_window.h"
+#include "report/profile/profile.h"
 
 #define NOBODY UINT32_MAX
 

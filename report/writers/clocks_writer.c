@@ -6,8 +6,9 @@
 #include "csv_writer.h"
 #include "json_text.h"
 #include "json_writer.h"
-#include "report/model/report_summary.h"
 #include "text_file.h"
+
+#include "report/model/report_summary.h"
 
 #define NUMBER_SIZE 64u
 

@@ -7,8 +7,9 @@
 
 #include "csv_writer.h"
 #include "json_text.h"
-#include "report/model/report_summary.h"
 #include "text_file.h"
+
+#include "report/model/report_summary.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u

@@ -4,10 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "text_file.h"
+
 #include "report/model/frame_ranks.h"
 #include "report/model/report_groups.h"
 #include "report/model/report_summary.h"
-#include "text_file.h"
 
 /* The inside of a field in quotes. */
 static void write_quoted(FILE *out, const char *text)

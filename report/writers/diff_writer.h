@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "folded_writer.h"
+
 #include "report/model/report_diff.h"
 
 /* Each number is rounded once, half up; lines with neither are left out. by is not for differences. 0; -ENOMEM: nothing

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/hash_index.h"
 #include "text_file.h"
+
+#include "proto/hash_index.h"
 
 /* One line: what it shows (compared as bytes) and how much. */
 struct line {

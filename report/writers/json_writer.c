@@ -4,13 +4,14 @@
 #include <inttypes.h>
 
 #include "collectives_writer.h"
-#include "report/model/frame_ranks.h"
 #include "json_text.h"
-#include "proto/memory_kind.h"
-#include "report/model/report_groups.h"
-#include "report/model/report_summary.h"
 #include "statistics_writer.h"
 #include "text_file.h"
+
+#include "proto/memory_kind.h"
+#include "report/model/frame_ranks.h"
+#include "report/model/report_groups.h"
+#include "report/model/report_summary.h"
 
 static const char *const states[] = {
 	[REPORT_COMPLETE] = "complete", [REPORT_STOPPED] = "stopped",       [REPORT_LIVE] = "live",

@@ -7,12 +7,13 @@
 #include "csv_writer.h"
 #include "json_text.h"
 #include "json_writer.h"
-#include "report/names/outlier.h"
 #include "placement_writer.h"
-#include "proto/ledger.h"
-#include "report/model/report_summary.h"
 #include "text_file.h"
 #include "text_line.h"
+
+#include "proto/ledger.h"
+#include "report/model/report_summary.h"
+#include "report/names/outlier.h"
 
 #define NUMBER_SIZE 32u
 

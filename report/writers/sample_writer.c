@@ -3,13 +3,14 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "text_file.h"
+
 #include "aggregator/profile/catalog.h"
+#include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
+#include "aggregator/store/store_raw.h"
 #include "report/model/report_clocks.h"
 #include "report/model/report_paths.h"
-#include "aggregator/profile/roster.h"
-#include "aggregator/store/store_raw.h"
-#include "text_file.h"
 
 #define NS_PER_S 1000000000u
 

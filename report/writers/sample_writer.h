@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 
-#include "report/profile/profile.h"
 #include "report/model/report_build.h"
 #include "report/model/report_clocks.h"
+#include "report/profile/profile.h"
 
 /* Of a profile that was loaded from that path: what was there then. Of options (may be NULL) demangle, lines and planes
  * count; planes 0: all. clocks: each line has, behind the time, the host's name, the time by the aggregator's

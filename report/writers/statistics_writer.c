@@ -5,10 +5,11 @@
 
 #include "csv_writer.h"
 #include "json_text.h"
+#include "text_file.h"
+
 #include "proto/batch/message.h"
 #include "report/model/report_summary.h"
 #include "report/model/report_tree.h"
-#include "text_file.h"
 
 #define NUMBER_SIZE 32u
 #define SHAPE_SIZE  40u

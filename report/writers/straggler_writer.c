@@ -8,9 +8,10 @@
 #include "csv_writer.h"
 #include "json_text.h"
 #include "json_writer.h"
-#include "report/model/report_summary.h"
 #include "text_file.h"
 #include "text_line.h"
+
+#include "report/model/report_summary.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u

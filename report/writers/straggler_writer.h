@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "report/straggler/report_straggler.h"
 #include "report/model/report_tree.h"
+#include "report/straggler/report_straggler.h"
 
 #define STRAGGLER_WRITER_LINE_SIZE 4096u
 

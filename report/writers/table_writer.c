@@ -3,11 +3,12 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "statistics_writer.h"
+#include "text_file.h"
+
 #include "report/model/report_groups.h"
 #include "report/model/report_ranges.h"
 #include "report/model/report_summary.h"
-#include "statistics_writer.h"
-#include "text_file.h"
 
 #define TOP_DEFAULT 20u
 #define NUMBER_SIZE 32u

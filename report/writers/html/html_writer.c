@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "html_page.h"
+
 #include "proto/hash_index.h"
 #include "proto/record.h"
 #include "report/writers/text_file.h"
