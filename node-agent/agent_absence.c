@@ -310,16 +310,16 @@ static uint64_t read_offers(struct agent *agent, uint64_t now_ns)
 
 uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns)
 {
-	uint64_t next_ns = refused_guests_step(agent->refused, now_ns, on_end, agent);
-	uint64_t offers_ns = read_offers(agent, now_ns);
-
-	if (offers_ns < next_ns)
-		next_ns = offers_ns;
 	if (now_ns >= agent->absent_ns) {
 		agent->absent_ns = now_ns + AGENT_ABSENCE_PERIOD_NS;
 		fair_shares_forget(&agent->absences);
 		tell_left_out(agent);
 	}
+	uint64_t next_ns = refused_guests_step(agent->refused, now_ns, on_end, agent);
+	uint64_t offers_ns = read_offers(agent, now_ns);
+
+	if (offers_ns < next_ns)
+		next_ns = offers_ns;
 	bool waits = agent->left_out || agent->nr_nameless;
 	return waits && agent->absent_ns < next_ns ? agent->absent_ns : next_ns;
 }
