@@ -16,6 +16,7 @@
 
 #include "node-agent/symbols/symbol_cache.h"
 #include "node-agent/watch/bpf_options.h"
+#include "proto/install_paths.h"
 #include "proto/trust/endpoint.h"
 #include "proto/trust/key_set.h"
 
@@ -260,10 +261,9 @@ static void keep_no_freed_blocks(char **argv)
 
 	if (getauxval(AT_SECURE) || getenv("GLIBC_TUNABLES"))
 		return;
-	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	if (size < 0 || setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1))
+	if (install_paths_program(argv[0], path) ||
+	    setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1))
 		return;
-	path[size] = '\0';
 	execv(path, argv);
 }
 

@@ -19,7 +19,7 @@ static int cut_component(char *path)
 	return 0;
 }
 
-static int program_path(const char *argv0, char path[static PATH_MAX])
+int install_paths_program(const char *argv0, char path[static PATH_MAX])
 {
 	ssize_t size = readlink("/proc/self/exe", path, PATH_MAX - 1);
 
@@ -39,7 +39,7 @@ static int program_path(const char *argv0, char path[static PATH_MAX])
 int install_paths_find(const char *argv0, struct install_paths *paths)
 {
 	static const char *const folders[] = {"lib", "lib/flamegrid", "lib64/flamegrid"};
-	int error = program_path(argv0, paths->root);
+	int error = install_paths_program(argv0, paths->root);
 
 	if (error < 0)
 		return error;

@@ -10,6 +10,10 @@ struct install_paths {
 	char inject[PATH_MAX]; /* lib/libflamegrid_inject.so */
 };
 
+/* The file that starts this program again: /proc/self/exe. In the tarball that is a loader, and argv0 names the file.
+ * 0 or -errno. */
+int install_paths_program(const char *argv0, char path[static PATH_MAX]);
+
 /* argv0 is used where the program was started through a loader of its own (the tarball), else /proc/self/exe.
  * 0; -ENOENT: the injection library is not there (paths->inject then names where it was expected); other -errno. */
 int install_paths_find(const char *argv0, struct install_paths *paths);

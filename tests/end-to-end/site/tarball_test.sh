@@ -9,7 +9,12 @@ mkdir -p "$root"/{opt,tmp,proc,dev,lib64,lib/x86_64-linux-gnu,job,sys}
 tar -xzf "$tarball" -C "$root/opt"
 name=$(ls "$root/opt")
 check "at most 64 MiB unpacked" [ "$(du -sm "$root/opt" | cut -f1)" -le 64 ]
-at_end() { umount "$root/proc" "$root/dev" 2>/dev/null; }
+# shellcheck source=/dev/null
+. "$(dirname "$0")/../support/daemon_harness.sh"
+at_end() {
+	kill -9 $daemon $agent 2>/dev/null
+	umount "$root/proc" "$root/dev" 2>/dev/null
+}
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 
@@ -39,6 +44,17 @@ inside ONE=1 "/opt/$name/bin/flamegrid" run -q -o /job/p2 --devices /job/devices
 same "the job's environment" "$(cat "$scratch/env")" ONE=1
 inside "/opt/$name/bin/flamegrid" run -q -o /job/p3 --devices /job/devices -- /job/bash -c 'exit 7'
 same "the job's status" $? 7
+
+# A site's daemons: each starts itself again, or by another program's name.
+flamegrid_there=/opt/$name/bin/flamegrid
+start aggregator chroot "$root" /job/env -i "$flamegrid_there" aggregate --listen ipc:///job/aggregator --store /job/site.db
+daemon=$started
+start agent chroot "$root" /job/env -i "$flamegrid_there" agent --connect ipc:///job/aggregator --socket /job/agent --devices /job/devices
+agent=$started
+inside LD_LIBRARY_PATH=/job FAKE_CUDA_DEVICES=2 FAKE_CUDA_TRUTH=/job/site.truth "$flamegrid_there" run --agent /job/agent -- \
+	/job/fake_launches --launches 5000 --kernels 3 >"$scratch/out" 2>"$scratch/err" &
+end_all $!
+compare_with_truth "$root/job/site.db" "$root/job/site.truth" "by daemons from the tarball"
 inside "/opt/$name/bin/flamegrid-agent" --version >/dev/null
 same "the agent starts" $? 0
 inside "/opt/$name/bin/flamegrid-aggregator" --version >/dev/null

@@ -15,6 +15,6 @@ build_programs() {
 }
 
 build_driver_program() {
-	gcc -O2 -D_GNU_SOURCE -I/usr/local/cuda/include "$here/../cli/process_life/life_driver.c" -o "$scratch/driver_program" \
+	gcc -O2 -D_GNU_SOURCE -I/usr/local/cuda/include "$here/../end-to-end/capture/process_life/life_driver.c" -o "$scratch/driver_program" \
 		-ldl 2>"$out/driver_program.log" || not_ok "driver program: $out/driver_program.log"
 }
