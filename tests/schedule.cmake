@@ -40,7 +40,6 @@ set(FLAMEGRID_THREADED_TESTS
   host_calls_test
   module_names_test
   process_description_test
-  stopped_files_test
   symbolizer_test
   # the aggregator's loop, and those who ask it
   aggregator_program_test
