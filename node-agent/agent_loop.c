@@ -525,6 +525,8 @@ int agent_loop_run(struct agent *agent)
 		if (r == 0 && agent->phase != PHASE_DONE)
 			r = event_loop_wait(agent->loop, deadline_ns(agent));
 	}
+	/* The last step may have heard of more than it looked at: the next agent would tell of these guests again. */
+	guest_register_stored(agent->scope.reg, publisher_acked_seq(agent->publisher));
 	if (r)
 		report_failure(agent, r);
 	return r;

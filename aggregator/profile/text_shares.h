@@ -1,7 +1,7 @@
 /* How users share the room for new texts of one agent, by the rule of the agent's own shares
- * (node-agent/base/fair_shares.h): no owner takes what is left, a user one text more while that user then holds no more than
- * is left. So one user alone gets half of all, the next one half of the rest. Room is not given back: the texts are in
- * the store for good. Single-threaded. */
+ * (node-agent/base/fair_shares.h): no owner takes what is left, a user one text more while that user then holds no
+ * more than is left. So one user alone gets half of all, the next one half of the rest. Room is not given back: the
+ * texts are in the store for good. Single-threaded. */
 #ifndef TEXT_SHARES_H
 #define TEXT_SHARES_H
 

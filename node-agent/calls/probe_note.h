@@ -1,5 +1,5 @@
-/* Where a file has a USDT probe: the notes of section .note.stapsdt (inject/launch/probe_point.h). Files may be damaged or
- * hostile. Any thread. */
+/* Where a file has a USDT probe: the notes of section .note.stapsdt (inject/launch/probe_point.h). Files may be
+ * damaged or hostile. Any thread. */
 #ifndef PROBE_NOTE_H
 #define PROBE_NOTE_H
 

@@ -1,7 +1,7 @@
-/* Launch stacks that the kernel walks: the guest's probe (inject/launch/launch_probe.h) is watched soon after the guest has
- * come in, and what it tells is kept until the launches come by the guest's ring (probe_stacks.h). What the kernel does
- * not allow is said in one line, and guests walk their stacks themselves. Without BPF in the build there is nothing but
- * that line. Single-threaded: only the agent loop calls it. */
+/* Launch stacks that the kernel walks: the guest's probe (inject/launch/launch_probe.h) is watched soon after the
+ * guest has come in, and what it tells is kept until the launches come by the guest's ring (probe_stacks.h). What
+ * the kernel does not allow is said in one line, and guests walk their stacks themselves. Without BPF in the build
+ * there is nothing but that line. Single-threaded: only the agent loop calls it. */
 #ifndef PROBE_SOURCE_H
 #define PROBE_SOURCE_H
 

@@ -23,10 +23,9 @@
 
 struct process_description;
 
-/* pid is the agent's view, 0: not visible from here; the rest is the guest's word. Reads /proc. A process that keeps its
- * memory from being read has its short name and no rank until process_description_read_late() finds more.
- * strings and devices are borrowed until process_description_destroy() (accepts NULL). NULL: out of
- * memory. */
+/* pid is the agent's view, 0: not visible from here; the rest is the guest's word. Reads /proc. A process that
+ * keeps its memory from being read has its short name and no rank until process_description_read_late() finds more.
+ * strings and devices are borrowed until process_description_destroy() (accepts NULL). NULL: out of memory. */
 struct process_description *process_description_create(uint32_t process_id, pid_t pid,
 						       const struct guest_hello *hello,
 						       struct string_dictionary *strings,

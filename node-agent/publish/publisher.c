@@ -11,7 +11,6 @@
 #include "dealer_socket.h"
 #include "hello_copy.h"
 #include "send_window.h"
-
 #include "node-agent/base/event_loop.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/batch_encode.h"
@@ -51,8 +50,7 @@ struct publisher {
 	struct backoff backoff;
 	struct clock_exchange clocks;
 	struct message_control order, taken; /* of taken: token 0: nothing to tell */
-	bool has_order, tells_taken;
-	bool has_more;
+	bool has_order, tells_taken, has_more;
 	uint64_t durable_seq; /* to a question (hello.asks): the answer */
 	int failed;           /* -errno for good */
 	char error[ERROR_MAX];
@@ -78,8 +76,7 @@ static int open_connection(struct publisher *publisher)
 	if (r)
 		return r;
 	publisher->state = STATE_HELLO;
-	publisher->heard_ns = publisher->now_ns;
-	publisher->progress_ns = publisher->now_ns;
+	publisher->heard_ns = publisher->progress_ns = publisher->now_ns;
 	publisher->pinged_ns = 0;
 	return 0;
 }

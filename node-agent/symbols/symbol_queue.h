@@ -1,6 +1,6 @@
-/* What waits for the symbolizer's workers, in one line for each user: files to be opened, and names to be found in them.
- * One worker at a time serves a line, and lines take turns, so that no user waits for another user's files. Root and our
- * own user have one line together. The caller holds a lock for each call. */
+/* What waits for the symbolizer's workers, in one line for each user: files to be opened, and names to be found in
+ * them. One worker at a time serves a line, and lines take turns, so that no user waits for another user's files.
+ * Root and our own user have one line together. The caller holds a lock for each call. */
 #ifndef SYMBOL_QUEUE_H
 #define SYMBOL_QUEUE_H
 

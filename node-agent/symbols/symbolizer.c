@@ -18,7 +18,6 @@
 #include "symbol_queue.h"
 #include "text_arena.h"
 #include "turn_lock.h"
-
 #include "node-agent/base/fair_shares.h"
 #include "node-agent/files/foreign_call.h"
 #include "node-agent/files/foreign_file.h"

@@ -1,7 +1,7 @@
-/* Names for frames, found by worker threads, so that a slow disk or a large symbol table never holds up the loop. One of
- * them works at a time; further ones serve other users while a file of one user is waited for. Files are read by foreign
- * calls (foreign_call.h): one whose file system does not answer has no names. start, stop, add_module, request and
- * collect are called by the agent loop only; the workers touch nothing else. */
+/* Names for frames, found by worker threads, so that a slow disk or a large symbol table never holds up the loop.
+ * One of them works at a time; further ones serve other users while a file of one user is waited for. Files are
+ * read by foreign calls (foreign_call.h): one whose file system does not answer has no names. start, stop,
+ * add_module, request and collect are called by the agent loop only; the workers touch nothing else. */
 #ifndef SYMBOLIZER_H
 #define SYMBOLIZER_H
 

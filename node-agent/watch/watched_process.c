@@ -12,7 +12,6 @@
 #include "event_stack.h"
 #include "watched_account.h"
 #include "watched_collectives.h"
-
 #include "bpf/collective_event.h"
 #include "node-agent/base/event_loop.h"
 #include "node-agent/files/proc_file.h"

@@ -31,7 +31,8 @@ struct html_options {
 	uint32_t split;       /* HTML_SPLIT_… bits */
 	const char *subtitle; /* shown beside the title: when, where; borrowed until the call
 				 returns; NULL: none */
-	/* the difference that the tree shows: frames are coloured by change; borrowed until the call returns; NULL: none */
+	/* the difference that the tree shows: frames are coloured by change; borrowed until the call returns; NULL:
+	 * none */
 	const struct report_diff *diff;
 };
 

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""sizes_test.py SOURCE: how much a reader has to take in at once (CONTRIBUTING.md, 2 and 13).
+
+Fails on a line of the product above 120 columns, on a file of it above 600 lines, on a function above 80, and on a folder
+with more than 60 files. Lists sentences above 35 words in comments, without failing: they want rewriting.
+"""
+import collections
+import os
+import re
+import sys
+
+PRODUCT = ("proto", "unwind", "python", "inject", "bpf", "node-agent", "aggregator", "report", "cli", "deploy")
+COLUMNS, FILE_LINES, FUNCTION_LINES, FOLDER_FILES, WORDS = 120, 600, 80, 60, 35
+
+
+def files(source, tops):
+    for top in tops:
+        for folder, folders, names in os.walk(os.path.join(source, top)):
+            folders[:] = [name for name in folders if name != "corpus"]
+            yield os.path.relpath(folder, source), sorted(names)
+
+
+def functions(lines):
+    """(line, length) of each function: from its opening brace to its closing one, both in the first column."""
+    begin = None
+    for number, line in enumerate(lines, 1):
+        if line == "{":
+            begin = number
+        elif line == "}" and begin:
+            yield begin, number - begin + 2
+            begin = None
+
+
+def sentences(text):
+    for comment in re.findall(r"/\*(.*?)\*/", text, re.DOTALL):
+        prose = re.sub(r"\n\s*\*", "\n", comment)
+        for sentence in re.split(r"(?<=[.:;?!])\s+|\n\s*\n|\n\s*-\s", prose):
+            yield " ".join(sentence.split())
+
+
+def main(source):
+    faults, long_sentences = [], []
+    for folder, names in files(source, PRODUCT + ("tests",)):
+        if len(names) > FOLDER_FILES:
+            faults.append(f"{folder}: {len(names)} files")
+    for folder, names in files(source, PRODUCT):
+        for name in names:
+            if not name.endswith((".c", ".h")):
+                continue
+            path = os.path.join(folder, name)
+            with open(os.path.join(source, path), encoding="utf-8") as file:
+                text = file.read()
+            lines = text.split("\n")[:-1]
+            if len(lines) > FILE_LINES:
+                faults.append(f"{path}: {len(lines)} lines")
+            faults += [f"{path}:{number}: {len(line.expandtabs(8))} columns"
+                       for number, line in enumerate(lines, 1) if len(line.expandtabs(8)) > COLUMNS]
+            faults += [f"{path}:{number}: a function of {length} lines"
+                       for number, length in functions(lines) if length > FUNCTION_LINES]
+            long_sentences += [(path, sentence) for sentence in sentences(text) if len(sentence.split()) > WORDS]
+    count = collections.Counter(path for path, _ in long_sentences)
+    print(f"{len(long_sentences)} sentences above {WORDS} words; most in: "
+          + ", ".join(f"{path} ({number})" for path, number in count.most_common(5)))
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
