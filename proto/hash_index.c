@@ -14,12 +14,12 @@ void hash_index_fini(struct hash_index *index)
 	*index = (struct hash_index){0};
 }
 
-/* The slot that holds this, or with 0 the empty one where it belongs. */
+/* The slot that holds this, or the empty one where it belongs. */
 static uint32_t find_slot(const struct hash_index *index, uint32_t hash, uint64_t held)
 {
 	uint32_t i = hash & index->mask;
 
-	while (index->slots[i] != held)
+	while (index->slots[i] && index->slots[i] != held)
 		i = (i + 1) & index->mask;
 	return i;
 }
@@ -83,8 +83,10 @@ static void empty_slot(struct hash_index *index, uint32_t hole)
 
 void hash_index_replace(struct hash_index *index, uint32_t hash, uint32_t id, uint32_t other)
 {
-	uint32_t slot = find_slot(index, hash, (uint64_t)hash << 32 | id);
+	uint32_t slot = index->slots ? find_slot(index, hash, (uint64_t)hash << 32 | id) : 0;
 
+	if (!index->slots || !index->slots[slot])
+		return;
 	if (other)
 		index->slots[slot] = (uint64_t)hash << 32 | other;
 	else

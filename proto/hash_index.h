@@ -41,7 +41,7 @@ int hash_index_insert(struct hash_index *index, uint32_t hash, uint32_t id);
 /* Makes room for so many ids in all: to insert them does not fail. 0 or -ENOMEM: unchanged. */
 int hash_index_reserve(struct hash_index *index, uint32_t count);
 
-/* Another id takes the place of one that is there with this hash; 0: none does. */
+/* Another id takes the place of one that is there with this hash; 0: none does. One that is not there: no change. */
 void hash_index_replace(struct hash_index *index, uint32_t hash, uint32_t id, uint32_t other);
 
 /* Forgets all ids and keeps the memory for the next ones. */

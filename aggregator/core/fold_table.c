@@ -50,7 +50,8 @@ static int append(struct fold_table *table, const struct fold_key *key, uint32_t
 {
 	if (table->nr_rows == table->room) {
 		uint32_t room = table->room ? 2 * table->room : ROOM_MIN;
-		struct fold_row *rows = realloc(table->rows, (size_t)room * sizeof(*rows));
+		struct fold_row *rows =
+			room ? realloc(table->rows, (size_t)room * sizeof(*rows)) : NULL;
 
 		if (!rows)
 			return -ENOMEM;

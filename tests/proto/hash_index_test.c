@@ -141,6 +141,21 @@ static void an_id_takes_the_place_of_another(void **state)
 	hash_index_fini(&index);
 }
 
+static void an_id_that_is_not_there_gives_up_no_place(void **state)
+{
+	struct hash_index index = {0};
+	uint32_t id = 7;
+
+	(void)state;
+	hash_index_replace(&index, 1, id, 0);
+	assert_int_equal(hash_index_insert(&index, 1, id), 0);
+	hash_index_replace(&index, 1, id + 1, 0);
+	hash_index_replace(&index, 2, id, id + 1);
+	assert_int_equal(index.count, 1);
+	assert_int_equal(hash_index_find(&index, 1, is_id, NULL, &id), id);
+	hash_index_fini(&index);
+}
+
 static void what_room_was_made_for_takes_no_more_memory(void **state)
 {
 	struct hash_index index = {0};
@@ -176,6 +191,7 @@ int main(void)
 		cmocka_unit_test(words_that_are_chosen_meet_in_no_slot),
 		cmocka_unit_test(what_leaves_is_not_found_and_all_else_is),
 		cmocka_unit_test(an_id_takes_the_place_of_another),
+		cmocka_unit_test(an_id_that_is_not_there_gives_up_no_place),
 		cmocka_unit_test(what_room_was_made_for_takes_no_more_memory),
 		cmocka_unit_test(a_digest_is_of_all_parts_and_where_they_end),
 	};
