@@ -265,6 +265,7 @@ static void keep_no_freed_blocks(char **argv)
 	    setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1))
 		return;
 	execv(path, argv);
+	unsetenv("GLIBC_TUNABLES");
 }
 
 /* Large blocks go back to the system when they are freed: what one guest made us take must not stay ours for good. */
