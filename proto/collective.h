@@ -25,11 +25,14 @@ enum communicator_origin {
 
 /* One rank's end of a communicator. What has the same key is the same communicator, in whichever process.
  *
- * Keys are FNV-1a hashes of 64 bits (collective_hash()), 1 in place of 0: of a unique id: its 128 bytes (of several,
- * ncclCommInitRankScalable: the first); of a split or a shrink: 16 bytes, little-endian: the parent's key (8), the
- * colour (4), the split's number on the parent (4); of ncclCommInitAll: whatever no other process makes; of one that
- * the library's profiler interface tells of: its hash there (8 bytes, little-endian). Such a key never equals one of
- * the others. What comes from a parent whose key is 0 has key 0. */
+ * Keys are FNV-1a hashes of 64 bits (collective_hash()), 1 in place of 0:
+ *	of a unique id: its 128 bytes (of several, ncclCommInitRankScalable: the first);
+ *	of a split or a shrink: 16 bytes, little-endian: the parent's key (8), the colour (4), the split's number
+ *	  on the parent (4);
+ *	of ncclCommInitAll: whatever no other process makes;
+ *	of one that the library's profiler interface tells of: its hash there (8 bytes, little-endian). Such a key
+ *	  never equals one of the others.
+ * What comes from a parent whose key is 0 has key 0. */
 struct communicator {
 	uint64_t key;             /* 0: not known */
 	uint64_t parent_key;      /* 0: none, or not known */

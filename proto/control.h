@@ -1,8 +1,10 @@
-/* How the guests of a running agent are commanded: one SOCK_SEQPACKET exchange over the socket on which guests come
- * in (handshake.h), after which both sides close it. client -> agent: struct control_request agent -> client: struct
- * control_reply, and behind it a struct control_process for each, or, for CONTROL_RESULT, a struct control_result
- * The agent trusts only SO_PEERCRED for who speaks: its own user and root command all guests, others their own.
- * Plain data. */
+/* How the guests of a running agent are commanded: one SOCK_SEQPACKET exchange over the socket on which guests come in
+ * (handshake.h), after which both sides close it.
+ *	client -> agent: struct control_request
+ *	agent -> client: struct control_reply, and behind it a struct control_process for each, or, for
+ *	  CONTROL_RESULT, a struct control_result
+ * The agent trusts only SO_PEERCRED for who speaks: its own user and root command all guests, others their own. Plain
+ * data. */
 #ifndef CONTROL_H
 #define CONTROL_H
 

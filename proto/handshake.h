@@ -4,8 +4,10 @@
  *   - The agent asks for it (HANDSHAKE_KEEP_RING). The next agent on this path gets the memory should this one's beat
  *     end (record_ring.h).
  *   - No answer came in time: the agent may have the memory.
- *   - The answer is HANDSHAKE_REFUSED_FULL: the agent may take the memory the next time. guest -> agent: struct
- *     guest_hello, with the memfd (record_ring.h) as SCM_RIGHTS agent -> guest: struct guest_welcome
+ *   - The answer is HANDSHAKE_REFUSED_FULL: the agent may take the memory the next time.
+ * The exchange:
+ *	guest -> agent: struct guest_hello, with the memfd (record_ring.h) as SCM_RIGHTS
+ *	agent -> guest: struct guest_welcome
  * Before its hello a guest makes an empty file in the directory PATH.offers, if there is one, whose name is the hello
  * (offer_name.h). The agent removes the file before it answers for good, also when it hears of an absence. An agent
  * that starts finds there the offers that the agent before it did not read.

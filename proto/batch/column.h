@@ -1,8 +1,10 @@
-/* Columns: one field of many records, packed. Four forms; column_survey() picks the smallest that is cheap: constant
- * every value is the same steps     every value is the one before plus the same step runs      pairs of varints:
- * zigzag(value - value of the run before), length of the run - 1 deltas    one varint a value: zigzag(value - value
- * before) The value before the first one is 0; differences and sums are modulo 2^64. A varint is 7 bits a byte, the low
- * ones first, the top bit set in all bytes but the last. Pure; no allocation. */
+/* Columns: one field of many records, packed. Four forms; column_survey() picks the smallest that is cheap:
+ *	constant  every value is the same
+ *	steps     every value is the one before plus the same step
+ *	runs      pairs of varints: zigzag(value - value of the run before), length of the run - 1
+ *	deltas    one varint a value: zigzag(value - value before)
+ * The value before the first one is 0; differences and sums are modulo 2^64. A varint is 7 bits a byte, the low ones
+ * first, the top bit set in all bytes but the last. Pure; no allocation. */
 #ifndef COLUMN_H
 #define COLUMN_H
 

@@ -1,7 +1,9 @@
-/* The tree of named frames that a report shows: the path of each row of totals, from the outside in. launch stack;leaf
- * launch stack;[captured at];capture stack;leaf The second is that of a graph's node whose capture is known. Either
- * stack is cut where report_names_cut() says. What no call is behind stands under one frame that says so: [unified
- * memory], [CUPTI]. Part of report_build; used by one thread. */
+/* The tree of named frames that a report shows: the path of each row of totals, from the outside in.
+ *	launch stack;leaf
+ *	launch stack;[captured at];capture stack;leaf
+ * The second is that of a graph's node whose capture is known. Either stack is cut where report_names_cut() says. What
+ * no call is behind stands under one frame that says so: [unified memory], [CUPTI]. Part of report_build; used by one
+ * thread. */
 #ifndef REPORT_PATHS_H
 #define REPORT_PATHS_H
 

@@ -12,11 +12,12 @@
 
 #define REPORT_SUMMARY_NOTICES 16u /* lines; a job of many processes may say much */
 
-/* One line without a newline, cut to size, e.g. 1,234,567 kernels, 12.345 s of GPU time, 100.00 % matched; nothing lost
- * 10 kernels, 1.000 ms of GPU time, 90.00 % matched; lost 12; INCOMPLETE: … What was lost and noted, one by one, is
- * said by report_summary_ledger(); what stands behind is the verdict of report_completeness.h. Graphs that were not
- * traced node by node are named after the kernels: "2 graphs, ". The share is rounded down; of no records at all it
- * says that no GPU work was seen. Returns line. */
+/* One line without a newline, cut to size, e.g.
+ *	1,234,567 kernels, 12.345 s of GPU time, 100.00 % matched; nothing lost
+ *	10 kernels, 1.000 ms of GPU time, 90.00 % matched; lost 12; INCOMPLETE: …
+ * What was lost and noted, one by one, is said by report_summary_ledger(); what stands behind is the verdict of
+ * report_completeness.h. Graphs that were not traced node by node are named after the kernels: "2 graphs, ". The share
+ * is rounded down; of no records at all it says that no GPU work was seen. Returns line. */
 const char *report_summary_line(const struct report_tree *tree, char *line, size_t size);
 
 /* A line for each counter that is not zero, lost ones first, each begun with prefix:

@@ -1,7 +1,8 @@
 /* What a program pays that starts threads and processes all the time: threads that launch a few kernels and end, and
- * forks of a process that has launched. Run it alone and under `flamegrid run`; the difference is ours. start_bench
- * [THREADS [AT-A-TIME [FORKS]]] Prints microseconds: for threads the mean of all, and quartiles of the first launch of
- * a thread; for forks quartiles of fork, and of fork until the child's end. */
+ * forks of a process that has launched. Run it alone and under `flamegrid run`; the difference is ours.
+ *	start_bench [THREADS [AT-A-TIME [FORKS]]]
+ * Prints microseconds: for threads the mean of all, and quartiles of the first launch of a thread; for forks quartiles
+ * of fork, and of fork until the child's end. */
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* Writes a small corpus for interpreter_fuzz: of each version an interpreter as it should be, one whose strings and
  * lines are of all kinds, one with frames of all kinds, and for words that 3.14 tells of itself one in which it is
- * forged. interpreter_corpus DIRECTORY (which exists) */
+ * forged.
+ *	interpreter_corpus DIRECTORY	(which exists) */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Writes a small corpus for ring_fuzz: a ring with one of everything, and for each of the control pages' first words a
- * ring in which it is forged. ring_corpus DIRECTORY  (which exists) */
+ * ring in which it is forged.
+ *	ring_corpus DIRECTORY	(which exists) */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

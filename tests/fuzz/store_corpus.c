@@ -1,5 +1,6 @@
 /* Writes a small corpus for store_fuzz: nothing changed, of each table a row that is changed, added and deleted, and
- * headers that are forged. store_corpus DIRECTORY      (which exists) */
+ * headers that are forged.
+ *	store_corpus DIRECTORY	(which exists) */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
