@@ -1,5 +1,5 @@
-/* Why a process is not in a profile: the words by which a guest, or its agent, says so in a notice (definition.h).
- * Reports know such a notice by its first words. */
+/* Why a process is not in a profile: the text of the notice (definition.h) by which a guest or its agent says so.
+ * Reports recognise such a notice by its first words. */
 #ifndef ABSENCE_H
 #define ABSENCE_H
 
@@ -9,18 +9,18 @@
 
 struct guest_absence;
 
-/* It used CUDA, and could not be recorded: the profile lacks it. */
+/* The process used CUDA and could not be recorded: the profile lacks it. */
 #define ABSENCE_FAILED "not recorded: "
-/* The user asked for a part of the run, and that part never came: nothing is missing. */
+/* The user asked for a part of the run, and that part never came: the profile lacks nothing. */
 #define ABSENCE_CHOSEN "nothing captured: "
 
-/* Of a process for which the agent has no room. */
+/* The agent has no room for this process. */
 #define ABSENCE_FULL                                                                               \
 	ABSENCE_FAILED                                                                             \
 	"the agent of this node reads as many processes as it can already, or has no memory for "  \
 	"another"
 
-/* Of a process whose agent was killed. */
+/* The process's agent was killed. */
 #define ABSENCE_GONE                                                                               \
 	ABSENCE_FAILED                                                                             \
 	"the agent was killed before anything of it was stored, and it ended before the next "     \
@@ -28,7 +28,7 @@ struct guest_absence;
 
 #define ABSENCE_SIZE 256u /* bytes that suffice */
 
-/* What a guest without a ring said, in words, with what helps. Returns text. */
+/* Writes why this guest has no ring, and how to avoid it. Returns text. */
 const char *absence_text(const struct guest_absence *absence, char *text, size_t size);
 
 static inline bool absence_is_failed(const char *notice)

@@ -1,10 +1,11 @@
-/* How both ends of a connection by network notice that the other host is gone without a word.
+/* How both ends of a network connection notice that the other host has vanished.
  *
- * An agent notices first: its PING asks once a second, and five seconds without an answer end the connection. The
- * aggregator has nothing to send to an agent that says nothing, so there the kernel asks. It needs 25 seconds.
+ * The agent notices first: it sends a PING once a second, and ends the connection after five seconds without an answer.
+ * The aggregator has nothing to send to a silent agent, so there the kernel probes. That takes 25 seconds.
  *
  * ZeroMQ's own heartbeats must stay off on both ends. Up to 4.3.5, libzmq aborts the process when a heartbeat is due on
- * a connection that broke while its input was stopped. Input stops at the high-water mark, so whenever we are slow. */
+ * a connection that broke while its input was stopped. Input stops at the high-water mark, that is whenever we are
+ * slow. */
 #ifndef CONNECTION_LIFE_H
 #define CONNECTION_LIFE_H
 

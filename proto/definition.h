@@ -1,5 +1,5 @@
-/* Definitions: what a guest says once, in the definition lane of its ring. Fixed heads; text follows without a NUL.
- * Plain data. The consumer bounds every length by the size of the definition that it got. */
+/* Definitions: what a guest says once, in the definition lane of its ring. Each has a fixed head, and some a text
+ * behind it, without a NUL. The consumer bounds every length by the size of the definition that it got. Plain data. */
 #ifndef DEFINITION_H
 #define DEFINITION_H
 
@@ -66,21 +66,21 @@ enum definition_notice_code {
 	NOTICE_NO_CUPTI = 1,         /* no libcupti: GPU times are off */
 	NOTICE_SUBSCRIBER_TAKEN = 2, /* another profiler holds CUPTI */
 	NOTICE_CUPTI_FAILED = 3,     /* a CUPTI call that is needed failed */
-	NOTICE_CUPTI_FOUND = 4,      /* which libcupti is used (not a fault) */
-	/* this interpreter's frames cannot be read: native stacks go on */
+	NOTICE_CUPTI_FOUND = 4,      /* the libcupti that is used (not a fault) */
+	/* the frames of this interpreter cannot be read: native stacks go on */
 	NOTICE_PYTHON_REFUSED = 5,
-	NOTICE_PYTHON_FOUND = 6, /* which CPython (not a fault) */
-	NOTICE_UNWIND_TABLES = 7,  /* what they cost (not a fault) */
-	NOTICE_UNWIND_STOPPED = 8, /* in which file walks ended before a root, and how often */
-	/* the environment asks for what there is not; the default is used */
+	NOTICE_PYTHON_FOUND = 6, /* the version of CPython (not a fault) */
+	NOTICE_UNWIND_TABLES = 7,  /* the memory and time of unwind tables (not a fault) */
+	NOTICE_UNWIND_STOPPED = 8, /* files in which walks ended before a root, and how often */
+	/* a variable in the environment has a value that does not exist; the default is used */
 	NOTICE_STACKS_OPTION = 9,
 	NOTICE_WINDOW_LOADED = 10,  /* a window ended, but CUPTI could not be left */
 	NOTICE_AGENT_LINK = 11,     /* the next agent on this node will not find this process */
-	NOTICE_ATTACH_REFUSED = 14, /* a dormant process in which to take up CUPTI is not safe */
+	NOTICE_ATTACH_REFUSED = 14, /* CUPTI cannot be started safely in this dormant process */
 	/* another user of CUPTI's activity API has, or had, the GPU records */
 	NOTICE_ACTIVITY_TAKEN = 12,
 	NOTICE_NOT_CAPTURED = 15, /* no capture window opened, and why (not a fault) */
-	/* who shares CUPTI's subscription (not a fault), or cannot */
+	/* another user shares CUPTI's subscription (not a fault), or cannot share it */
 	NOTICE_SUBSCRIPTION_SHARED = 13,
 };
 
@@ -91,37 +91,37 @@ struct definition_notice {
 
 struct definition_window {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; end 0: open */
-	uint32_t window;           /* several spans may have the same; 0: the life of the process */
-	uint32_t flags;            /* enum definition_window_flags; with an end */
+	uint32_t window;           /* several spans may have the same number; 0: the whole process */
+	uint32_t flags;            /* enum definition_window_flags; 0 while the window is open */
 };
 
 enum definition_window_flags {
-	DEFINITION_WINDOW_LEFT = 1u << 0,    /* CUPTI left the process: launches are free again */
-	DEFINITION_WINDOW_RESUMED = 1u << 2, /* it opened again before CUPTI could be left */
-	DEFINITION_WINDOW_LOADED = 1u << 1,  /* it could not, and launches still cost */
+	DEFINITION_WINDOW_LEFT = 1u << 0,    /* CUPTI left the process: launches cost nothing again */
+	DEFINITION_WINDOW_RESUMED = 1u << 2, /* the next window opened before CUPTI could be left */
+	DEFINITION_WINDOW_LOADED = 1u << 1,  /* CUPTI could not be left, and launches still cost */
 };
 
-/* The calls of one function so far, over all threads of the process: a later definition of the same (domain, cbid,
- * error) replaces it. */
+/* The calls of one function so far, over all threads of the process. A later definition with the same domain, cbid and
+ * error replaces it. */
 struct definition_api_statistic {
 	uint32_t domain; /* 1: the driver's functions, 2: the runtime's */
 	uint32_t cbid;
-	/* 0: of all its calls; else only count has a meaning: calls that returned this */
+	/* 0: all calls; else the calls that returned this error, and only count has a meaning */
 	uint32_t error;
 	uint32_t reserved;
 	uint64_t count;
 	uint64_t total_ns, min_ns, max_ns; /* from entry to exit */
-	uint64_t errors; /* calls that returned an error; STATISTICS_NOT_READY is none */
+	uint64_t errors; /* calls that returned an error; STATISTICS_NOT_READY does not count as one */
 };
 
-/* The launches of one kernel with one configuration so far: a later definition of the same configuration replaces
+/* The launches of one kernel with one configuration so far. A later definition of the same configuration replaces
  * it. */
 struct definition_kernel_config {
-	struct kernel_config config; /* its name: the guest's name id */
+	struct kernel_config config; /* config.name_id is the guest's name id */
 	uint64_t count, total_ns, min_ns, max_ns;
 };
 
-/* What became known of a stream: flags say which parts; the others stay as they were. */
+/* What the guest has learned of a stream. The flags say which fields are known; the others stay as they were. */
 struct definition_stream {
 	uint32_t context_id, stream_id; /* as in gpu_records */
 	int32_t priority;
@@ -131,16 +131,16 @@ struct definition_stream {
 enum definition_stream_flags {
 	DEFINITION_STREAM_PRIORITY = 1u << 0,     /* priority is known: lower numbers go first */
 	DEFINITION_STREAM_NON_BLOCKING = 1u << 1, /* does not wait for the default stream */
-	DEFINITION_STREAM_DEFAULT = 1u << 2,      /* its context's */
+	DEFINITION_STREAM_DEFAULT = 1u << 2,      /* the default stream of its context */
 	DEFINITION_STREAM_NAMED = 1u << 3,        /* the program has named it */
 };
 
-/* A context that is a part of another: its GPU records name it, but its launches and what is told of its streams name
- * its parent. Contexts that are their device's alone are not defined. */
+/* A green context: a part of a parent context. GPU records name the green context; launches and definitions of streams
+ * name the parent. Other contexts are not defined. */
 struct definition_context {
 	uint32_t context_id, parent_id; /* CUPTI's, as in gpu_records */
 	uint32_t device_id;             /* CUDA ordinal */
-	uint32_t nr_multiprocessors;    /* its share of the device's; 0: not known */
+	uint32_t nr_multiprocessors;    /* of the device's, that are this context's; 0: not known */
 	uint32_t flags;                 /* enum definition_context_flags */
 };
 
@@ -148,7 +148,7 @@ enum definition_context_flags {
 	DEFINITION_CONTEXT_GREEN = 1u << 0, /* of cuGreenCtxCreate() */
 };
 
-/* A communicator of a collective library, before the first call on it that is recorded. */
+/* A communicator of a collective library. It is defined before the first recorded call on it. */
 struct definition_communicator {
 	uint64_t key;             /* as in collective.h */
 	uint32_t communicator_id; /* the guest's, from 1, without gaps */

@@ -1,5 +1,5 @@
-/* The ledger: for each process and device, what was produced and what became of it. Everything here is cumulative, so a
- * later entry replaces an earlier one and a repeated message changes nothing.
+/* The ledger: counts, for each process and device, what was produced and where it went. All counts are cumulative. So a
+ * later entry replaces an earlier one, and a repeated message changes nothing.
  *
  * At every stage, for each (process, device):
  *	LEDGER_RECORDS = folded + LEDGER_RECORD_RING_FULL + LEDGER_INVALID_TIME + LEDGER_STILL_RUNNING + in flight
@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#define LEDGER_DEVICE_NONE 0xffffffffu /* an entry of the whole process */
+#define LEDGER_DEVICE_NONE 0xffffffffu /* the entry is the whole process's */
 
 enum ledger_reason {
 	LEDGER_LAUNCHES = 0,         /* launch calls seen in the guest */
@@ -85,7 +85,7 @@ enum ledger_reason {
 	LEDGER_TERMINATED_END = 45,
 	/* GPU records without stack, name and stream: their process has too many different ones */
 	LEDGER_ROWS_MERGED = 46,
-	/* processes that ran on, though their recording was not to end before them, or could not end as it should */
+	/* processes that ran on after their recording ended too early or not as planned */
 	LEDGER_CUT_OFF = 47,
 	/* GPU records under [a name too many]: their user has too many different names */
 	LEDGER_NAME_LIMIT = 48,
@@ -94,15 +94,15 @@ enum ledger_reason {
 	LEDGER_REASONS,
 };
 
-/* What an entry means for a reader. */
+/* What an entry means to the reader of a report. */
 enum ledger_class {
 	LEDGER_PRODUCED, /* the left side of the invariant */
 	LEDGER_LOST,     /* missing from the totals */
-	LEDGER_NOTED,    /* in the totals or never due there, but worth a line */
-	LEDGER_ENDS,     /* counts processes, not records: of them the report's verdict tells */
+	LEDGER_NOTED,    /* in the totals, or never meant to be, but worth a line */
+	LEDGER_ENDS,     /* counts processes, not records; the report's verdict says it */
 };
 
-/* More than any process can have done. */
+/* Limits that no process can reach. */
 #define LEDGER_COUNT_MAX (1ull << 48) /* 9 years of a million a second */
 #define LEDGER_NS_MAX	 (1ull << 60) /* 36 years */
 
@@ -110,7 +110,7 @@ struct ledger_entry {
 	uint32_t device_id; /* CUDA ordinal, or LEDGER_DEVICE_NONE */
 	uint32_t reason;    /* enum ledger_reason */
 	uint64_t count;
-	uint64_t ns; /* of GPU time where it is known, else 0 */
+	uint64_t ns; /* GPU time where it is known, else 0 */
 };
 
 /* Stable lower-case name ("ring_full"-like, a C identifier); an unknown reason: "unknown". Static storage. */
@@ -122,8 +122,8 @@ const char *ledger_reason_text(uint32_t reason);
 /* An unknown reason is LEDGER_NOTED. */
 enum ledger_class ledger_reason_class(uint32_t reason);
 
-/* a + b, or UINT64_MAX where that does not fit: whoever adds up what processes say uses it. A sum that wraps would
- * make a small loss of a large one. */
+/* a + b, or UINT64_MAX where the sum does not fit. All sums of counts that processes report use it: a sum that wraps
+ * would turn a large loss into a small one. */
 static inline uint64_t ledger_add_saturating(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;

@@ -1,5 +1,5 @@
-/* The name of a file that tells of an offer which no agent has answered yet (handshake.h): the hello, in hexadecimal
- * digits. Pure; any thread. */
+/* The file name of an offer that no agent has answered yet (handshake.h): the hello in hexadecimal digits. Pure; any
+ * thread. */
 #ifndef OFFER_NAME_H
 #define OFFER_NAME_H
 
@@ -9,7 +9,7 @@
 
 #include "handshake.h"
 
-#define OFFER_NAME_SIZE (2 * sizeof(struct guest_hello) + 1) /* bytes, with the end */
+#define OFFER_NAME_SIZE (2 * sizeof(struct guest_hello) + 1) /* bytes, with the NUL */
 
 static inline void offer_name(const struct guest_hello *hello, char name[static OFFER_NAME_SIZE])
 {
@@ -22,7 +22,7 @@ static inline void offer_name(const struct guest_hello *hello, char name[static 
 	name[OFFER_NAME_SIZE - 1] = '\0';
 }
 
-/* 0 to 15; 16: it is no digit of offer_name(). */
+/* 0 to 15; 16: offer_name() writes no such digit. */
 static inline unsigned offer_name_digit(char digit)
 {
 	if (digit >= '0' && digit <= '9')
@@ -30,7 +30,7 @@ static inline unsigned offer_name_digit(char digit)
 	return digit >= 'a' && digit <= 'f' ? (unsigned)(digit - 'a') + 10u : 16u;
 }
 
-/* The hello that a name tells; false: it is no such name, or of another version of the handshake. */
+/* The hello in a file's name; false: it is no such name, or of another version of the handshake. */
 static inline bool offer_name_read(const char *name, struct guest_hello *hello)
 {
 	uint8_t bytes[sizeof(*hello)];

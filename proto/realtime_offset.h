@@ -1,10 +1,11 @@
-/* How this host's two clocks stand to each other. Any thread. */
+/* The difference between this host's two clocks. Any thread. */
 #ifndef REALTIME_OFFSET_H
 #define REALTIME_OFFSET_H
 
 #include <stdint.h>
 
-/* CLOCK_REALTIME - CLOCK_MONOTONIC, ns: the best of a few readings of one between two of the other. */
+/* CLOCK_REALTIME - CLOCK_MONOTONIC in ns. Each of a few readings of one clock lies between two of the other; the
+ * closest reading counts. */
 int64_t realtime_offset_read(void);
 
 #endif

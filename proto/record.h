@@ -1,6 +1,6 @@
-/* The records that flow from a CUDA launch to a folded line. The same two structs are used in shared memory, in
- * batches, and by the correlator; only the scope of stack_id and name_id changes on the way (guest, agent, store), and
- * each stage says which one it holds.
+/* The records that flow from a CUDA launch to a folded line. Shared memory, batches and the correlator use the same two
+ * structs. Only the scope of stack_id and name_id changes on the way (guest, agent, store); each stage says which one
+ * it holds.
  * Plain data; no function here. Sizes are part of the shared-memory format (record_ring.h) and are asserted below. */
 #ifndef RECORD_H
 #define RECORD_H
@@ -11,34 +11,32 @@
 #define RECORD_STACK_NONE 0u          /* no stack was captured */
 #define RECORD_NAME_NONE  0u          /* no name, or it was lost */
 #define RECORD_STACK_FULL 0xffffffffu /* in a ring: there was no room for another stack */
-#define RECORD_STACK_PROBE                                                                         \
-	0xfffffffeu /* in a ring: the kernel walked it, and the agent has it by the probe (launch_probe.h) */
+/* in a ring: a BPF program walked the stack at the guest's probe, and the agent has it from there (launch_probe.h) */
+#define RECORD_STACK_PROBE    0xfffffffeu
 #define RECORD_STACK_DEPTH 255u       /* words (stack_word.h) of one stack at most */
 #define RECORD_CODES_MAX   (1u << 16) /* Python functions of one process */
-#define RECORD_CODE_TEXT_MAX                                                                       \
-	4096u /* bytes of a file's name and a function's, each; a longer one is cut at its front */
+/* bytes of a file's name, and of a function's; a longer one loses its front */
+#define RECORD_CODE_TEXT_MAX  4096u
 #define RECORD_STACKS_MAX (1u << 18) /* stacks of one process */
 #define RECORD_NAME_MAX   65535u     /* bytes of a name; a longer one is cut */
-#define RECORD_DEVICE_NONE                                                                         \
-	0xffffffffu /* of no one GPU, or of one that is not known; not of GPU work */
-#define RECORD_DEVICES_MAX                                                                         \
-	64u /* CUDA ordinals of one process; a higher one is counted under the last */
+/* the record belongs to no single GPU, or its GPU is not known; never of GPU work */
+#define RECORD_DEVICE_NONE    0xffffffffu
+/* CUDA ordinals of one process; a higher one is counted under the last */
+#define RECORD_DEVICES_MAX    64u
 
 enum record_launch_flags {
-	RECORD_LAUNCH_FAILED =
-		1u
-		<< 0, /* sent at the API's exit: the launch with this correlation_id came to nothing */
+	/* written at the call's exit: the launch with this correlation_id failed and has no GPU record */
+	RECORD_LAUNCH_FAILED = 1u << 0,
 	/* one call, any number of GPU records (graph launch, batched copies) */
 	RECORD_LAUNCH_MANY = 1u << 1,
-	RECORD_LAUNCH_HOST =
-		1u
-		<< 2, /* no launch: a call that asks for no GPU work (a wait, an allocation), here for its stack */
+	/* not a launch, but a call without GPU work (a wait, an allocation), recorded for its stack */
+	RECORD_LAUNCH_HOST = 1u << 2,
 };
 
 /* One driver call that asks the GPU for work. Written by the launching thread, before the call does anything. */
 struct launch_record {
 	uint64_t time_ns;        /* CLOCK_MONOTONIC, at the call's entry */
-	uint32_t correlation_id; /* CUPTI's; wraps, and may start again in a new capture window */
+	uint32_t correlation_id; /* CUPTI's; it wraps, and may start again in a new capture window */
 	uint32_t stack_id; /* RECORD_STACK_NONE: none; in a ring also RECORD_STACK_FULL, _PROBE */
 	uint32_t tid;      /* of the calling thread, in its own pid namespace */
 	uint16_t cbid;     /* CUpti_driver_api_trace_cbid */
@@ -52,44 +50,47 @@ enum record_gpu_kind {
 	RECORD_GPU_MEMCPY = 1,
 	RECORD_GPU_MEMSET = 2,
 	RECORD_GPU_GRAPH = 3, /* a whole graph, in place of its nodes */
-	/* On request (record_options.h). None of these is GPU work, and no total of GPU time holds them: */
+	/* The kinds below are recorded on request (record_options.h). None is GPU work, and no total of GPU time
+	 * includes them. */
 	RECORD_GPU_SYNC = 4,     /* the host waited */
 	RECORD_GPU_OVERHEAD = 5, /* CUPTI's or the driver's own work: flushes, JIT, lazy loading */
 	RECORD_GPU_UNIFIED = 6,  /* unified memory: faults and migrations */
 	RECORD_GPU_MODULE = 7,   /* the host loaded GPU code */
 	RECORD_GPU_ALLOC = 8,    /* device memory was allocated; start_ns == end_ns */
-	RECORD_GPU_FREE = 9,     /* and freed, likewise */
+	RECORD_GPU_FREE = 9,     /* device memory was freed; start_ns == end_ns */
 	RECORD_GPU_KINDS,        /* number of kinds */
 };
 
 #define RECORD_OVERHEAD_CUPTI 16u
 
-/* One piece of work that a GPU finished, or one of the other things that CUPTI tells. start_ns <= end_ns and both
- * nonzero: records with invalid times never become a gpu_record, they are counted (ledger.h). */
+/* One piece of work that a GPU finished, or another activity that CUPTI reports. start_ns <= end_ns, and both are
+ * nonzero. Records with other times are counted (ledger.h) and never become a gpu_record. */
 struct gpu_record {
-	uint64_t start_ns,
-		end_ns; /* CUPTI's clock: CLOCK_REALTIME; the application's own if it has another one that counts ns */
+	/* CUPTI's clock. That is CLOCK_REALTIME, unless the application has given CUPTI a clock of its own in ns. */
+	uint64_t start_ns, end_ns;
 	uint64_t bytes; /* memcpy, memset, unified memory, allocations; else 0 */
 	union {
 		uint64_t graph_node_id; /* kernel, memcpy, memset; 0: not from a graph */
 		uint64_t address;       /* unified memory, allocations */
 	};
 	uint32_t correlation_id;
-	/* CUDA ordinal in its process; RECORD_DEVICE_NONE, but not of GPU work */
+	/* CUDA ordinal in its process; RECORD_DEVICE_NONE only where the record is no GPU work */
 	uint32_t device_id;
 	uint32_t context_id; /* unique within a process */
 	uint32_t stream_id;  /* unique within a context */
-	/* kernels, and the function that loaded a module; else RECORD_NAME_NONE */
+	/* the kernel's name, or that of the function that loaded a module; else RECORD_NAME_NONE */
 	uint32_t name_id;
 	uint32_t graph_id;
 	uint8_t kind; /* enum record_gpu_kind */
-	/* The kind's kind, by CUPTI's numbers. memcpy: CUpti_ActivityMemcpyKind; sync:
-	 * CUpti_ActivitySynchronizationType; overhead: CUpti_ActivityOverheadKind, of which CUPTI's own, n << 16, are
-	 * RECORD_OVERHEAD_CUPTI + n; unified memory: CUpti_ActivityUnifiedMemoryCounterKind; allocations:
-	 * memory_kind.h. */
+	/* CUPTI's number for the kind of memcpy, sync and so on:
+	 *   - memcpy: CUpti_ActivityMemcpyKind;
+	 *   - sync: CUpti_ActivitySynchronizationType;
+	 *   - overhead: CUpti_ActivityOverheadKind; CUPTI's own kinds, n << 16, are RECORD_OVERHEAD_CUPTI + n;
+	 *   - unified memory: CUpti_ActivityUnifiedMemoryCounterKind;
+	 *   - allocations: memory_kind.h. */
 	uint8_t copy_kind;
 	uint16_t window;
-	/* of what created the graph's node; RECORD_STACK_NONE: no node, or not known */
+	/* the stack that created the graph's node; RECORD_STACK_NONE: no node, or not known */
 	uint32_t capture_stack_id;
 };
 

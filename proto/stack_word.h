@@ -1,9 +1,9 @@
 /* The words of a stack's body between guest and agent, leaf first. A word is one of
  *	- a native frame: its return address, below 2^63 as every address of user space;
  *	- a Python frame: the code's id (record_ring_add_code) and the line that runs;
- *	- an NVTX range that was open: the id of a code whose file is the range's domain ("": the default one) and
- *	  whose name is the range's;
- *	- a mark: why frames are missing at this place, or what else a reader must know.
+ *	- an open NVTX range: the id of a code whose file is the range's domain ("": the default domain) and whose
+ *	  name is the range's;
+ *	- a mark: why frames are missing here, or another remark for the reader.
  * Plain data; any thread. */
 #ifndef STACK_WORD_H
 #define STACK_WORD_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STACK_WORD_LINE_MAX 0xffffffu /* a higher line is given as this one */
+#define STACK_WORD_LINE_MAX 0xffffffu /* stands for all higher lines, too */
 
 #define STACK_WORD_OTHER     (1ull << 63) /* not a native frame */
 #define STACK_WORD_MARK      (1ull << 62) /* with STACK_WORD_OTHER: a mark, else Python */
@@ -30,7 +30,7 @@ enum stack_mark {
 	/* Python frames may be another interpreter's (CPython up to 3.11) */
 	STACK_MARK_SUBINTERPRETER = 4,
 	STACK_MARK_CODE_TABLE_FULL = 5, /* a Python frame whose name found no room */
-	/* the whole stack: more different ones than RECORD_STACKS_MAX */
+	/* in place of the whole stack: the process has more different stacks than RECORD_STACKS_MAX */
 	STACK_MARK_STACK_TABLE_FULL = 6,
 	STACK_MARKS,
 };
@@ -46,7 +46,7 @@ static inline uint64_t stack_word_mark(enum stack_mark mark)
 	return STACK_WORD_OTHER | STACK_WORD_MARK | (uint64_t)mark;
 }
 
-/* code_id 0: ranges whose names found no room, shown as "[NVTX]...". */
+/* code_id 0: the range's name found no room; it is shown as "[NVTX]...". */
 static inline uint64_t stack_word_range(uint32_t code_id)
 {
 	return STACK_WORD_OTHER | STACK_WORD_MARK | STACK_WORD_RANGE | code_id;
@@ -87,7 +87,7 @@ static inline uint32_t stack_word_line(uint64_t word)
 	return (uint32_t)word & STACK_WORD_LINE_MAX;
 }
 
-/* The mark's number: one that this version doesn't know is STACK_MARK_MISSING. */
+/* The mark's number. A mark that this version does not know is STACK_MARK_MISSING. */
 static inline enum stack_mark stack_word_mark_of(uint64_t word)
 {
 	uint64_t mark = word & ~(STACK_WORD_OTHER | STACK_WORD_MARK);

@@ -1,4 +1,4 @@
-/* CONTROL's frame, both ways. For batch_encode and batch_decode alone. */
+/* Encodes and decodes CONTROL messages. Part of batch_encode and batch_decode; nobody else includes it. */
 #ifndef BATCH_CONTROL_H
 #define BATCH_CONTROL_H
 

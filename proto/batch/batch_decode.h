@@ -1,6 +1,6 @@
-/* Frames to messages. Whatever comes in: no crash, an error that says where, and bounded memory: 24 bytes for each
- * MessagePack element (at most WIRE_ELEMENTS_MAX) for as long as the call lasts, and the decoded structs (bounded by
- * WIRE_EVENTS_MAX, WIRE_ITEMS_MAX), whose memory the decoder keeps for the next call. Text is not copied.
+/* Decodes frames to messages. A hostile frame causes no crash, but an error that says where the fault is. Memory is
+ * bounded: 24 bytes for each MessagePack element (at most WIRE_ELEMENTS_MAX) during the call, and the decoded structs
+ * (at most WIRE_EVENTS_MAX or WIRE_ITEMS_MAX), which the decoder keeps for the next call. Text is not copied.
  * One decoder is used by one thread. */
 #ifndef BATCH_DECODE_H
 #define BATCH_DECODE_H
@@ -16,11 +16,11 @@ struct batch_decoder;
 struct batch_decoder *batch_decoder_create(void);
 void batch_decoder_destroy(struct batch_decoder *decoder);
 
-/* Checks (frame_check) and decodes one frame. Everything in *message is borrowed until the next call on this decoder or
- * until the frame goes, whichever is first. Unknown trailing elements are ignored.
- * 0; -EPROTONOSUPPORT: an unknown or reserved type (message->type is set: count it and go on), or a message version
- * that is not message_version(); -EBADMSG: malformed; -EMSGSIZE: over a limit; -ENOMEM.
- * On error batch_decoder_error() says what and where, and *message is zero but for the type. */
+/* Checks (frame_check) and decodes one frame. Everything in *message is borrowed until the next call on this decoder,
+ * or until the frame is freed. Unknown trailing elements are ignored.
+ * 0; -EPROTONOSUPPORT: an unknown or reserved type (message->type is set: count it and go on), or a version other than
+ * message_version(); -EBADMSG: malformed; -EMSGSIZE: over a limit; -ENOMEM.
+ * On error batch_decoder_error() says what is wrong and where, and *message is zero but for the type. */
 int batch_decode(struct batch_decoder *decoder, const uint8_t *frame, size_t size,
 		 struct message *message);
 

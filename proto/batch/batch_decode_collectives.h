@@ -1,4 +1,4 @@
-/* Frames to COLLECTIVES messages; part of batch_decode. */
+/* Decodes COLLECTIVES messages. Part of batch_decode. One thread. */
 #ifndef BATCH_DECODE_COLLECTIVES_H
 #define BATCH_DECODE_COLLECTIVES_H
 
@@ -6,7 +6,7 @@
 #include "batch_rooms.h"
 #include "message.h"
 
-/* Everything behind type and version; the lists lie in the rooms. Errors are in reader->fault. */
+/* Reads what follows the version. The lists lie in *rooms. On a fault of the reader *message is undefined. */
 void batch_decode_collectives(struct batch_rooms *rooms, struct batch_reader *reader,
 			      struct message_collectives *message);
 

@@ -1,4 +1,4 @@
-/* Messages to frames. One encoder is used by one thread; it keeps its buffers between calls. */
+/* Encodes messages to frames. One encoder is used by one thread; it keeps its buffers between calls. */
 #ifndef BATCH_ENCODE_H
 #define BATCH_ENCODE_H
 
@@ -13,10 +13,10 @@ struct batch_encoder;
 struct batch_encoder *batch_encoder_create(void);
 void batch_encoder_destroy(struct batch_encoder *encoder);
 
-/* Encodes *message. *frame is borrowed until the next call on this encoder. What it accepts, batch_decode() accepts. 0;
- * -EINVAL: an unknown or reserved type, or a value that wire.md excludes (a sequence number 0, a node whose parent is
- * not below it, GPU times that are zero or reversed, a kind that does not exist); -EMSGSIZE: over a limit of message.h
- * (nothing is cut in silence: the caller splits); -ENOMEM. On error *frame is NULL and *size 0. */
+/* Encodes *message. *frame is borrowed until the next call on this encoder. batch_decode() accepts every frame that it
+ * makes. 0; -EINVAL: an unknown or reserved type, or a value that wire.md excludes (a sequence number 0, a node whose
+ * parent's id is not below its own, GPU times that are zero or reversed, an unknown kind); -EMSGSIZE: over a limit of
+ * message.h (the caller splits; nothing is cut); -ENOMEM. On error *frame is NULL and *size 0. */
 int batch_encode(struct batch_encoder *encoder, const struct message *message,
 		 const uint8_t **frame, size_t *size);
 

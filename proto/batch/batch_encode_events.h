@@ -1,10 +1,11 @@
-/* Records to an EVENTS message's elements; part of batch_encode. One thread. */
+/* Encodes EVENTS messages. Part of batch_encode. One thread. */
 #ifndef BATCH_ENCODE_EVENTS_H
 #define BATCH_ENCODE_EVENTS_H
 
 #include "batch_writer.h"
 
-/* Of the last message's gpu_records, whose ends travel as durations. Embedded; zeroed memory is empty. */
+/* Memory for the durations of a message's gpu_records, which travel in place of their ends. Embedded; zeroed memory is
+ * empty. */
 struct batch_durations {
 	uint64_t *ns; /* owns */
 	size_t size;  /* bytes */

@@ -1,4 +1,4 @@
-/* Modules, frames, nodes, symbols and codes to a STACKS message's elements; part of batch_encode. One thread. */
+/* Encodes STACKS messages. Part of batch_encode. One thread. */
 #ifndef BATCH_ENCODE_STACKS_H
 #define BATCH_ENCODE_STACKS_H
 

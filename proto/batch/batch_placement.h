@@ -1,4 +1,4 @@
-/* PLACEMENT's frame, both ways. For batch_encode and batch_decode alone. */
+/* Encodes and decodes PLACEMENT messages. Part of batch_encode and batch_decode; nobody else includes it. */
 #ifndef BATCH_PLACEMENT_H
 #define BATCH_PLACEMENT_H
 

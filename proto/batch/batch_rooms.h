@@ -1,5 +1,5 @@
-/* A decoder's memory for the structs of a message: kept from frame to frame, as large as the largest. For batch_decode
- * alone. One thread. */
+/* A decoder's memory for the structs of a message. It is kept between frames, as large as the largest needed. Part of
+ * batch_decode. One thread. */
 #ifndef BATCH_ROOMS_H
 #define BATCH_ROOMS_H
 
@@ -20,8 +20,8 @@ struct batch_rooms {
 
 void batch_rooms_fini(struct batch_rooms *rooms);
 
-/* Room number index, for count structs of size_bytes each, whose contents are undefined; borrowed until it is asked for
- * again. NULL: none were asked for, or there was a fault before, or there is one now: -ENOMEM. */
+/* Room number index for count structs of size_bytes each, with undefined contents; borrowed until the next call with
+ * this index. NULL: count is 0, or there is a fault: an earlier one, or -ENOMEM now. */
 void *batch_rooms_get(struct batch_rooms *rooms, struct batch_fault *fault, uint32_t index,
 		      uint32_t count, size_t size_bytes);
 

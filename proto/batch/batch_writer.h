@@ -1,6 +1,5 @@
-/* Writes the elements of a frame one after the other, for batch_encode and its parts alone. The first error is
- * kept and makes everything written after it vain; the encoder looks at it in the end. One thread.
- */
+/* Writes the elements of a frame one after the other. Part of batch_encode. The first error is kept, and later writes
+ * do nothing; the encoder checks it at the end. One thread. */
 #ifndef BATCH_WRITER_H
 #define BATCH_WRITER_H
 
@@ -13,7 +12,7 @@
 #include "message.h"
 
 struct batch_writer {
-	/* writes to frame; refers to this struct, which must stay where it is */
+	/* writes to frame; points to this struct, which must not move */
 	msgpack_packer packer;
 	uint8_t *frame; /* owns */
 	size_t size, capacity;
@@ -25,8 +24,8 @@ struct batch_writer {
 
 void batch_writer_init(struct batch_writer *writer);
 void batch_writer_fini(struct batch_writer *writer);
-void batch_writer_restart(
-	struct batch_writer *writer); /* an empty frame without error; keeps the memory */
+/* Begins an empty frame without error, and keeps the memory. */
+void batch_writer_restart(struct batch_writer *writer);
 
 void batch_writer_fail(struct batch_writer *writer, int err);
 void batch_writer_require(struct batch_writer *writer, bool allowed); /* else -EINVAL */
@@ -39,22 +38,22 @@ void batch_writer_bin(struct batch_writer *writer, const void *bytes, size_t siz
 void batch_writer_text(struct batch_writer *writer, const struct message_text *text);
 void batch_writer_column(struct batch_writer *writer, const struct column_source *source);
 
-/* What many messages have. -EMSGSIZE: an id above WIRE_ID_MAX, the first of `count` ids of which the last is none, a
- * count above max. -EINVAL: a sequence number or a first id that is 0, though something has it. */
+/* Elements of many messages. -EMSGSIZE: an id above WIRE_ID_MAX, `count` ids of which the last is above it, or a count
+ * above max. -EINVAL: a sequence number of 0, or a first id of 0 where count is not 0. */
 void batch_writer_id(struct batch_writer *writer, uint32_t id);
 void batch_writer_base(struct batch_writer *writer, uint32_t base, uint32_t count);
 void batch_writer_count(struct batch_writer *writer, uint32_t count, uint32_t max);
 void batch_writer_seq(struct batch_writer *writer, uint64_t seq);
 
-/* A value is above what its field may be: -EMSGSIZE of an id, else -EINVAL. */
+/* The error of a value that is above its field's maximum: -EMSGSIZE for an id, else -EINVAL. */
 void batch_writer_fail_field(struct batch_writer *writer, const struct event_field *field);
 
-/* A column each for these fields of count rows, row_bytes apart. */
+/* Writes one column for each of these fields of count rows, row_bytes apart. */
 void batch_writer_rows(struct batch_writer *writer, const struct event_field *fields,
 		       uint32_t nr_fields, const void *rows, size_t row_bytes, uint32_t count);
 
-/* Makes *memory (NULL or of malloc) at least size bytes large; its contents stay. false: out of
- * memory, nothing changed. */
+/* Makes *memory (NULL or from malloc) at least size bytes large; its contents stay. false: out of memory, and nothing
+ * changed. */
 bool batch_writer_grow(void **memory, size_t *capacity, size_t size);
 
 #endif

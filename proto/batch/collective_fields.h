@@ -1,5 +1,5 @@
-/* Which fields of communicators and collectives travel, in which order: the columns of COLLECTIVES messages (wire.md).
- * Encoder and decoder read the same tables, so they can't disagree. Plain data. */
+/* The columns of COLLECTIVES messages, in their order (wire.md). Encoder and decoder read the same tables, so they
+ * agree. Plain data. */
 #ifndef COLLECTIVE_FIELDS_H
 #define COLLECTIVE_FIELDS_H
 

@@ -1,10 +1,11 @@
-/* Columns: one field of many records, packed. Four forms; column_survey() picks the smallest that is cheap:
+/* Columns: one field of many records, packed in one of four forms. column_survey() picks the smallest one that is
+ * cheap to make:
  *	constant  every value is the same
  *	steps     every value is the one before plus the same step
  *	runs      pairs of varints: zigzag(value - value of the run before), length of the run - 1
  *	deltas    one varint a value: zigzag(value - value before)
- * The value before the first one is 0; differences and sums are modulo 2^64. A varint is 7 bits a byte, the low ones
- * first, the top bit set in all bytes but the last. Pure; no allocation. */
+ * The value before the first one is 0. Differences and sums are modulo 2^64. A varint has 7 bits in each byte, the low
+ * ones first; the top bit is set in all bytes but the last. Pure; no allocation. */
 #ifndef COLUMN_H
 #define COLUMN_H
 
@@ -13,9 +14,7 @@
 #include <stdint.h>
 
 #define COLUMN_VALUE_BYTES_MAX 10u /* of one value among deltas */
-#define COLUMN_RUN_VALUES                                                                          \
-	4u /* runs are chosen only where they hold this many values on average                     \
-	    */
+#define COLUMN_RUN_VALUES      4u  /* runs are chosen only where they hold this many values on average */
 
 /* count unsigned values of width_bytes (1, 2, 4 or 8, asserted), each stride_bytes after the one
  * before. */
@@ -55,12 +54,12 @@ uint64_t column_load(const void *value, uint32_t width_bytes);
 /* Whether any of the values is above max. */
 bool column_exceeds(const struct column_source *source, uint64_t max);
 
-/* Both write to out, which has room for count * COLUMN_VALUE_BYTES_MAX bytes, and return the bytes
- * written. Runs may be asked for only where the survey says so, else they may not fit. */
+/* Both write to out, which has room for count * COLUMN_VALUE_BYTES_MAX bytes, and return the number of bytes written.
+ * column_encode_runs() is only for columns whose survey says COLUMN_RUNS: others may not fit. */
 size_t column_encode_deltas(const struct column_source *source, uint8_t *out);
 size_t column_encode_runs(const struct column_source *source, uint8_t *out);
 
-/* The reverse: exactly target->count values from exactly size bytes.
+/* Decode exactly target->count values from exactly size bytes.
  * 0; -EBADMSG: too short, too long, or a varint of more than 64 bits; -ERANGE: a value above
  * target->max. On error the values are undefined. */
 int column_decode_deltas(const uint8_t *in, size_t size, const struct column_target *target);

@@ -1,4 +1,4 @@
-/* The contexts of one process that are parts of others. Used by one thread. */
+/* The green contexts of one process. Used by one thread. */
 #ifndef CONTEXT_LIST_H
 #define CONTEXT_LIST_H
 
@@ -13,17 +13,17 @@
 
 /* Zeroed: empty. */
 struct context_list {
-	struct message_context *contexts; /* owns; as they came */
+	struct message_context *contexts; /* owns; in the order of their definition */
 	uint32_t nr_contexts, room;
-	bool changed; /* for the keeper to clear */
+	bool changed; /* set by context_list_put(); the owner of the list clears it */
 };
 
 void context_list_fini(struct context_list *list);
 
-/* A word on a context, in place of an earlier one. 0; -ENOSPC: CONTEXT_LIST_MAX; -ENOMEM. */
+/* Adds a context, or replaces the one with its id. 0; -ENOSPC: CONTEXT_LIST_MAX; -ENOMEM. */
 int context_list_put(struct context_list *list, const struct message_context *context);
 
-/* NULL: it is a context of its own, as far as is known. Borrowed until the next put. */
+/* NULL: not known as a green context. Borrowed until the next put. */
 const struct message_context *context_list_find(const struct context_list *list,
 						uint32_t context_id);
 

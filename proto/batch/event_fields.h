@@ -1,5 +1,5 @@
-/* Which fields of a record travel, in which order: the columns of EVENTS and SAMPLES messages (wire.md).
- * Encoder and decoder read the same tables, so they can't disagree. Plain data. */
+/* The columns of EVENTS and SAMPLES messages, in their order (wire.md). Encoder and decoder read the same tables, so
+ * they agree. Plain data. */
 #ifndef EVENT_FIELDS_H
 #define EVENT_FIELDS_H
 
@@ -14,7 +14,7 @@ struct event_field {
 	const char *name;                   /* as in wire.md */
 	uint32_t offset_bytes, width_bytes; /* in the record */
 	uint64_t max;
-	/* Travels as what it exceeds gpu_record.start_ns by: the end, as a duration. */
+	/* The field travels as its difference from gpu_record.start_ns: an end travels as a duration. */
 	bool from_start;
 };
 

@@ -1,4 +1,4 @@
-/* Bounds check of a frame before msgpack-c sees it: five bytes may claim 96 GB, and msgpack-c
+/* Checks the bounds of a frame before msgpack-c sees it: a header of five bytes may claim 96 GB, and msgpack-c
  * allocates what a header claims. Walks the MessagePack headers only; allocates nothing. Pure. */
 #ifndef FRAME_CHECK_H
 #define FRAME_CHECK_H
@@ -6,12 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether frame[0..size) is exactly one MessagePack array, whole, nested at most WIRE_DEPTH_MAX
- * deep (the frame's own array is the first), of at most WIRE_FRAME_MAX bytes, every element within
- * the frame, strings at most WIRE_STRING_MAX bytes, no map and no extension type, no array with
- * more than WIRE_ITEMS_MAX elements, and at most WIRE_ELEMENTS_MAX elements in all. 0; -EMSGSIZE:
- * over one of these limits; -EBADMSG: anything else. *at: the offset of the fault (of the header
- * that claims too much), or size. */
+/* Checks that frame[0..size) is exactly one whole MessagePack array within these limits:
+ *   - at most WIRE_FRAME_MAX bytes, and every element lies within the frame;
+ *   - arrays nested at most WIRE_DEPTH_MAX deep (the frame's own array is the first);
+ *   - at most WIRE_ITEMS_MAX elements in an array, and WIRE_ELEMENTS_MAX in all;
+ *   - strings of at most WIRE_STRING_MAX bytes;
+ *   - no map and no extension type.
+ * 0; -EMSGSIZE: over a limit; -EBADMSG: another fault. *at is the offset of the faulty header, or size. */
 int frame_check(const uint8_t *frame, size_t size, size_t *at);
 
 #endif

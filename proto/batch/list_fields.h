@@ -1,12 +1,12 @@
-/* Which fields of the items of STACKS, LEDGER and STREAM messages travel, in which order (wire.md). Encoder and decoder
- * read the same tables, so they can't disagree. Plain data. */
+/* The columns of STACKS, LEDGER and STREAM messages, in their order (wire.md). Encoder and decoder read the same
+ * tables, so they agree. Plain data. */
 #ifndef LIST_FIELDS_H
 #define LIST_FIELDS_H
 
 #include "event_fields.h"
 
-#define LIST_FIELDS_MODULE	2u /* the build ids, which are no column, come next */
-#define LIST_FIELDS_MODULE_MORE 1u /* then these, which older agents do not send */
+#define LIST_FIELDS_MODULE	2u /* the build ids follow; they are no column */
+#define LIST_FIELDS_MODULE_MORE 1u /* after the build ids; older agents do not send these */
 #define LIST_FIELDS_FRAME	3u
 #define LIST_FIELDS_NODE	2u
 #define LIST_FIELDS_SYMBOL	2u

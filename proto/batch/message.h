@@ -1,10 +1,12 @@
 /* The messages between agent and aggregator, as structs. wire.md is their specification; batch_encode.h and
  * batch_decode.h turn them into frames and back.
  *
- * Ids on the wire are the agent's: strings, modules, codes, frames, stack nodes and processes are numbered by the agent
- * from 1 without gaps for the life of its epoch, and defined before (lower sequence number, or earlier in the same
- * message) anything that names them. Only symbols come later than the frames that they name. Plain data; no function
- * here. Pointers are borrowed: by the encoder for the call, from the decoder until the next. */
+ * The agent gives out the ids on the wire. It numbers strings, modules, codes, frames, stack nodes and processes from 1
+ * without gaps, for the life of its epoch. An id is defined before it is used: by a lower sequence number, or earlier
+ * in the same message. Symbols are the exception: they come later than the frames that they name.
+ *
+ * Plain data; no function here. The encoder borrows pointers for its call; the decoder's are borrowed until its next
+ * call. */
 #ifndef MESSAGE_H
 #define MESSAGE_H
 
@@ -19,7 +21,7 @@
 #include "proto/record.h"
 
 #define WIRE_VERSION         1u
-#define WIRE_VERSION_HELLO   1u         /* of HELLO and REFUSE, for ever */
+#define WIRE_VERSION_HELLO   1u         /* of HELLO and REFUSE; it never changes */
 #define WIRE_FRAME_MAX       (4u << 20) /* bytes of one frame */
 #define WIRE_DEPTH_MAX       4u         /* nested arrays */
 #define WIRE_STRING_MAX      65535u     /* bytes of one string */
@@ -57,8 +59,8 @@ enum message_type {
 	MESSAGE_PLACEMENT = 20,
 };
 
-/* The layout in which a message of this type travels. Ends of any two versions understand each other's HELLO and
- * REFUSE, so that they can at least disagree in words. */
+/* The version of the layout in which a message of this type travels. Peers of any two versions understand each other's
+ * HELLO and REFUSE, so that a refusal can say why. */
 static inline uint32_t message_version(enum message_type type)
 {
 	return type == MESSAGE_HELLO || type == MESSAGE_REFUSE ? WIRE_VERSION_HELLO : WIRE_VERSION;
@@ -70,21 +72,21 @@ struct message_text {
 };
 
 #define MESSAGE_JOB_NAME_MAX 255u /* bytes of a key or a user */
-#define MESSAGE_JOB_RAW      1u   /* of its flags: samples of host threads one by one */
-#define MESSAGE_JOB_COARSE   2u   /* reports without source lines */
+#define MESSAGE_JOB_RAW      1u   /* flag: the profile keeps each sample of host threads */
+#define MESSAGE_JOB_COARSE   2u   /* flag: reports have no source lines */
 #define MESSAGE_HELLO_ASKS   4u   /* on the wire among these: message_hello.asks */
 
-/* The job that an agent is of, for an aggregator that keeps a profile for each. */
+/* The job to which an agent belongs, for an aggregator that keeps one profile for each job. */
 struct message_job {
-	/* the same of all its agents, and of no other job's; no blanks. "": of none */
+	/* all agents of the job send the same key, agents of other jobs a different one; no blanks. "": no job */
 	struct message_text key;
-	struct message_text user; /* whose it is, likewise without blanks; "": not known */
+	struct message_text user; /* the job's owner, no blanks; "": not known */
 	struct message_text title;
 	int32_t nr_nodes, world_size; /* -1: not known */
 	uint32_t flags;               /* MESSAGE_JOB_… */
 };
 
-/* First frame of every connection, in both directions of time: also after a reconnect. Carries no sequence number. */
+/* The first frame of every connection, also after a reconnect. It has no sequence number. */
 struct message_hello {
 	uint32_t version_min, version_max;
 	uint8_t epoch[WIRE_EPOCH_SIZE]; /* random for each start of an agent */
@@ -92,7 +94,8 @@ struct message_hello {
 	struct message_text node;       /* --node-name, else Slurm's, else the hostname */
 	struct message_text boot_id;    /* /proc/sys/kernel/random/boot_id */
 	struct message_job job;
-	bool asks; /* as the successor of that epoch's agent, which is over with the answer */
+	/* The successor of that epoch's agent asks how far the epoch is stored. The answer ends the epoch. */
+	bool asks;
 };
 
 struct message_welcome {
@@ -101,18 +104,18 @@ struct message_welcome {
 	uint64_t window_bytes;
 	/* last sequence number of this epoch that is safely stored; 0: none */
 	uint64_t durable_seq;
-	struct message_text profile; /* where it is kept, for people; "": not told */
+	struct message_text profile; /* the profile's place, for people; "": not told */
 };
 
 enum refuse_code {
 	REFUSE_VERSION = 1,
 	REFUSE_MALFORMED = 2,  /* the frame breaks the specification */
 	REFUSE_SEQUENCE = 3,   /* a gap: frames are missing before this one */
-	REFUSE_UNDEFINED = 4,  /* names an id that was not defined */
+	REFUSE_UNDEFINED = 4,  /* the frame uses an id that was not defined */
 	REFUSE_NO_HELLO = 5,   /* a sequenced frame before HELLO: say HELLO again */
-	REFUSE_STORE = 6,      /* the store can't take it (full, failing) */
+	REFUSE_STORE = 6,      /* the store is full or fails */
 	REFUSE_LIMIT = 7,      /* too many peers, or an id above WIRE_ID_MAX */
-	REFUSE_SUPERSEDED = 8, /* a successor has asked for this epoch: it is over */
+	REFUSE_SUPERSEDED = 8, /* a successor has asked for this epoch, which ended the epoch */
 };
 
 struct message_refuse {
@@ -125,23 +128,25 @@ struct message_strings {
 	uint32_t base; /* id of the first */
 	uint32_t count;
 	const struct message_text *strings;
-	/* Of each the user whose share of the profile it takes; 0: no user's, as of the agent itself. NULL: all 0 */
+	/* For each string the user whose share of the profile it uses; 0: no user's, for strings of the agent itself.
+	 * NULL: all are 0. */
 	const uint32_t *owners;
 };
 
-#define MESSAGE_OWNER_NONE UINT32_MAX /* no user has this id: an older agent does not tell */
+#define MESSAGE_OWNER_NONE UINT32_MAX /* not known, because an older agent sent it; no user has this id */
 
 struct message_module {
 	uint32_t path;  /* string id */
 	uint32_t flags; /* enum definition_module_flags */
-	uint32_t owner; /* the user whose processes map it: names are believed for them alone */
+	/* The user whose processes map the file. Its names are believed for this user's processes alone. */
+	uint32_t owner;
 	uint32_t build_id_size; /* 0: none known */
 	uint8_t build_id[WIRE_BUILD_ID_MAX];
 };
 
-/* What a frame that is no place in a file is called: a Python function, or words of our own. */
+/* The name of a frame that is no place in a file: a Python function, or a mark such as "[frames missing]". */
 struct message_code {
-	uint32_t file; /* string id; 0: a mark, its name is shown as it is */
+	uint32_t file; /* string id; 0: a mark, whose name is shown as it is */
 	uint32_t name; /* string id, never 0: the qualified name, or the mark */
 };
 
@@ -152,9 +157,9 @@ enum message_frame_limits {
 
 struct message_frame {
 	uint32_t module; /* module id, or MESSAGE_FRAME_NO_MODULE */
-	/* code id, and module is then MESSAGE_FRAME_NO_MODULE; or MESSAGE_FRAME_NATIVE */
+	/* code id (module is then MESSAGE_FRAME_NO_MODULE), or MESSAGE_FRAME_NATIVE */
 	uint32_t code;
-	/* Virtual address in the ELF file: of the call, so return address - 1. With a code: the line that
+	/* Virtual address in the ELF file of the call, that is the return address - 1. With a code: the line that
 	 * runs, 0: none. */
 	uint64_t offset;
 };
@@ -166,7 +171,7 @@ struct message_node {
 
 struct message_symbol {
 	uint32_t frame; /* frame id */
-	/* string id; 0: looked up, has no name. Inlined functions and source lines: wire.md */
+	/* string id; 0: the frame was looked up and has no name. wire.md describes inlined functions and lines. */
 	uint32_t name;
 };
 
@@ -182,7 +187,7 @@ struct message_stacks {
 	const struct message_frame *frames;
 	const struct message_node *nodes;
 	const struct message_symbol *symbols;
-	const struct message_code *codes; /* frames of the same message may name them */
+	const struct message_code *codes; /* frames of the same message may use them */
 };
 
 enum statistics_domain { /* CUPTI's numbers */
@@ -190,7 +195,7 @@ enum statistics_domain { /* CUPTI's numbers */
 			 STATISTICS_RUNTIME = 2,
 };
 
-/* CUDA_ERROR_NOT_READY, cudaErrorNotReady: an answer, and no error, as CUDA says itself. */
+/* CUDA_ERROR_NOT_READY and cudaErrorNotReady. CUDA's documentation calls them an answer and not an error. */
 #define STATISTICS_NOT_READY 600u
 
 #define MESSAGE_RANK_NONE  (-1)
@@ -208,11 +213,11 @@ struct message_device {
 enum process_state {
 	PROCESS_RUNNING = 0,
 	PROCESS_ENDED = 1,   /* flushed and said goodbye */
-	PROCESS_UNCLEAN = 2, /* died without */
+	PROCESS_UNCLEAN = 2, /* died without a goodbye */
 };
 
-/* A process and what became of it. Sent again whenever something changed: the last one counts. An ended process sends
- * nothing afterwards. */
+/* A process and its state. It is sent again whenever something changed, and the last one counts. Nothing of a process
+ * follows its end. */
 struct message_process {
 	uint64_t seq;
 	uint32_t process_id; /* the agent's, from 1 */
@@ -233,7 +238,8 @@ struct message_process {
 struct message_events {
 	uint64_t seq;
 	uint32_t process_id;
-	int64_t clock_offset_ns; /* CLOCK_MONOTONIC - CUPTI's clock, by the newest calibration; 0 and valid 0: none */
+	/* CLOCK_MONOTONIC - CUPTI's clock, by the newest calibration; 0 where clock_valid is 0: there is none */
+	int64_t clock_offset_ns;
 	uint32_t clock_valid;
 	uint32_t nr_launches, nr_gpu;
 	const struct launch_record *launches;
@@ -247,16 +253,17 @@ struct message_stream {
 	uint32_t flags;                 /* enum definition_stream_flags */
 };
 
-/* What is known of streams of a process: a later word on a stream replaces the earlier one. */
-
-/* A context that is a part of another. */
+/* A green context: a part of the device, made within a parent context. */
 struct message_context {
-	uint32_t context_id,
-		parent_id;  /* as in GPU records; the parent's is that of its streams here */
-	uint32_t device_id; /* CUDA ordinal */
-	uint32_t nr_multiprocessors; /* its share of the device's; 0: not known */
+	uint32_t context_id; /* as in GPU records */
+	uint32_t parent_id;  /* as in GPU records; message_stream.context_id of its streams is the parent's */
+	uint32_t device_id;  /* CUDA ordinal */
+	uint32_t nr_multiprocessors; /* of the device's, that are this context's; 0: not known */
 	uint32_t flags;              /* enum definition_context_flags */
 };
+
+/* The streams and green contexts of a process. What a later message says of a stream replaces what an earlier one
+ * said. */
 struct message_streams {
 	uint64_t seq;
 	uint32_t process_id;
@@ -265,19 +272,20 @@ struct message_streams {
 	const struct message_context *contexts;
 };
 
-/* What the kernel saw of a process's host threads. stack_id is a node id, name_id a string id. */
+/* Samples, waits and calls of a process's host threads, from the agent's BPF programs. stack_id is a node id, name_id
+ * a string id. */
 struct message_samples {
 	uint64_t seq;
 	uint32_t process_id;
 	uint32_t nr_samples; /* WIRE_EVENTS_MAX at most */
 	const struct host_sample *samples;
-	/* CLOCK_REALTIME - CLOCK_MONOTONIC of the node, once and for all of the agent; 0: not known */
+	/* CLOCK_REALTIME - CLOCK_MONOTONIC of the node, the same in all messages of an agent; 0: not known */
 	int64_t realtime_offset_ns;
 };
 
-/* Calls of a collective library by one process, and the communicators that they are the first to name, which are
- * defined by ids from 1 without gaps; a later word on a communicator replaces the earlier one. stack_id is a node
- * id. */
+/* Calls of a collective library by one process, and the communicators that these calls are the first to use.
+ * Communicators have ids from 1 without gaps. What a later message says of a communicator replaces what an earlier one
+ * said. stack_id is a node id. */
 struct message_collectives {
 	uint64_t seq;
 	uint32_t process_id;
@@ -287,7 +295,7 @@ struct message_collectives {
 	const struct collective *collectives;
 };
 
-/* The process's whole ledger so far (ledger.h): replaces what was sent before. */
+/* The process's whole ledger so far (ledger.h). It replaces the one that was sent before. */
 struct message_ledger {
 	uint64_t seq;
 	uint32_t process_id; /* 0: the agent itself */
@@ -299,7 +307,8 @@ struct message_ledger {
 struct message_api_call {
 	uint32_t domain; /* enum statistics_domain */
 	uint32_t cbid;   /* CUPTI's, of that domain */
-	uint32_t error;  /* 0: all calls; else those that returned this, and only count counts */
+	/* 0: the row is of all calls; else of the calls that returned this error, and only its count has a meaning */
+	uint32_t error;
 	uint32_t name;   /* string id of the function */
 	uint64_t count, total_ns, min_ns, max_ns;
 	uint64_t errors;
@@ -307,11 +316,11 @@ struct message_api_call {
 
 /* The launches of one kernel with one configuration. Its key: config. */
 struct message_kernel_config {
-	struct kernel_config config; /* its name: a string id, 0: lost */
+	struct kernel_config config; /* its name is a string id, 0: the name was lost */
 	uint64_t count, total_ns, min_ns, max_ns;
 };
 
-/* Sums of one process so far; each row replaces the one of its key, other rows stay. */
+/* Sums of one process so far. Each row replaces the row with its key; other rows stay. */
 struct message_statistics {
 	uint64_t seq;
 	uint32_t process_id;
@@ -320,7 +329,7 @@ struct message_statistics {
 	const struct message_kernel_config *configs;
 };
 
-/* Cumulative: everything up to seq is committed. Repeatable, may be lost. */
+/* Everything up to seq is committed. An ACK may be repeated, and may be lost: the next one says as much. */
 struct message_ack {
 	uint64_t seq;
 	uint32_t window_frames;
@@ -339,19 +348,19 @@ struct message_bye {
 #define PLACEMENT_NODE_NONE UINT32_MAX /* not known */
 
 struct message_placed_device {
-	uint32_t device_id; /* CUDA ordinal, which PROCESS has described */
-	uint32_t numa_node; /* the operating system's number; PLACEMENT_NODE_NONE */
-	uint32_t cpus;      /* string id: the CPUs there, as a list: "0-15,32-47"; 0: not known */
+	uint32_t device_id; /* CUDA ordinal of a device that PROCESS has described */
+	uint32_t numa_node; /* the operating system's number, or PLACEMENT_NODE_NONE */
+	uint32_t cpus;      /* string id of that node's CPUs as a list, "0-15,32-47"; 0: not known */
 };
 
 struct message_placed_thread {
 	uint32_t tid;
 	uint32_t numa_node;
-	uint64_t count; /* how often it was seen on a CPU of that node, so far */
+	uint64_t count; /* how often the thread was seen on a CPU of that node, so far */
 };
 
-/* Where a process's devices are, and where the threads that launch on them run. A row replaces that of its key
- * (device_id; tid and numa_node). */
+/* The NUMA nodes of a process's devices, and those on which its launching threads run. A row replaces the row with its
+ * key: device_id, or tid and numa_node. */
 struct message_placement {
 	uint64_t seq;
 	uint32_t process_id;
@@ -361,39 +370,39 @@ struct message_placement {
 };
 
 enum clock_kind {
-	CLOCK_ASK = 0,    /* agent: t1_ns */
-	CLOCK_ANSWER = 1, /* aggregator: t1_ns given back, t2_ns, t3_ns, realtime_offset_ns */
-	/* agent: t1_ns, when its clock was compared, and all from realtime_offset_ns on */
+	CLOCK_ASK = 0,    /* from an agent: t1_ns */
+	CLOCK_ANSWER = 1, /* from the aggregator: the agent's t1_ns, t2_ns, t3_ns, realtime_offset_ns */
+	/* from an agent: t1_ns, the time of the comparison, and all fields from realtime_offset_ns on */
 	CLOCK_RESULT = 2,
 	CLOCK_KINDS,
 };
 
-#define CLOCK_BOUND_MAX_NS 60000000000ll /* a worse comparison says nothing */
+#define CLOCK_BOUND_MAX_NS 60000000000ll /* a comparison with a greater bound is not used */
 
-/* How two nodes' clocks stand, asked and told without numbers: each may be lost. t1_ns and t4_ns (the answer's arrival,
- * which nobody sends) are the agent's CLOCK_MONOTONIC, t2_ns (the question's arrival) and t3_ns (the answer's leaving)
- * the aggregator's. What a kind does not have is 0. */
+/* Compares the clocks of an agent's node and of the aggregator's. The messages have no sequence number, and each may be
+ * lost. t1_ns (the question leaves) and t4_ns (the answer arrives; not sent) are the agent's CLOCK_MONOTONIC. t2_ns
+ * (the question arrives) and t3_ns (the answer leaves) are the aggregator's. A field that a kind does not use is 0. */
 struct message_clock {
 	uint32_t kind; /* enum clock_kind */
 	uint64_t t1_ns, t2_ns, t3_ns;
-	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of who sends it; 0: not known */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC of the sender; 0: not known */
 	int64_t offset_ns;          /* the agent's CLOCK_MONOTONIC - the aggregator's */
-	uint64_t bound_ns;      /* the truth is within offset_ns +- this; 1 to CLOCK_BOUND_MAX_NS */
-	uint64_t round_trip_ns; /* without the aggregator's own time */
+	uint64_t bound_ns;      /* the true offset is within offset_ns ± this; 1 to CLOCK_BOUND_MAX_NS */
+	uint64_t round_trip_ns; /* without the time from t2_ns to t3_ns */
 };
 
 enum control_kind {
-	CONTROL_ASK = 0,    /* who commands: everything but what agents tell */
-	CONTROL_ORDER = 1,  /* aggregator to agents: the same, with absolute times */
-	CONTROL_TAKEN = 2,  /* agent: token, state, nr_processes, bound_ns */
-	CONTROL_ANSWER = 3, /* aggregator to who commands: as the order, and how far it came */
+	CONTROL_ASK = 0,    /* from `flamegrid control`: the command; the agents' fields are 0 */
+	CONTROL_ORDER = 1,  /* from the aggregator to agents: the command, with absolute times */
+	CONTROL_TAKEN = 2,  /* from an agent: token, state, nr_processes, bound_ns */
+	CONTROL_ANSWER = 3, /* from the aggregator to `flamegrid control`: the order, and each agent's state */
 	CONTROL_KINDS,
 };
 
 enum control_state {
-	CONTROL_WAITING = 0, /* not heard of, yet */
+	CONTROL_WAITING = 0, /* the agent has not answered yet */
 	CONTROL_IN_TIME = 1,
-	CONTROL_LATE = 2, /* the time had come before the agent heard of it */
+	CONTROL_LATE = 2, /* the order reached the agent after from_ns */
 	CONTROL_STATES,
 };
 
@@ -403,26 +412,26 @@ enum control_state {
 struct message_control_agent {
 	struct message_text node;
 	uint32_t state;        /* enum control_state */
-	uint32_t nr_processes; /* that it commands now */
-	/* how far off its CLOCK_REALTIME's translation may be; 0: it could not be translated */
+	uint32_t nr_processes; /* guests that this agent commands now */
+	/* the most by which the time used may differ from the aggregator's CLOCK_REALTIME; 0: not known */
 	uint64_t bound_ns;
 };
 
-/* A command to all agents of a job. Nothing of it is numbered: who commands asks again, with the same token, until all
- * have taken it. */
+/* A command to all agents of a job. The messages have no sequence number: `flamegrid control` repeats its question,
+ * with the same token, until all agents have taken the command. */
 struct message_control {
 	uint32_t kind;              /* enum control_kind */
-	uint64_t token;             /* of the command: random, never 0 */
-	uint32_t action;            /* 0 as the run's options say, 1 start, 2 stop */
-	uint32_t relative;          /* CONTROL_ASK: 1: the times count from when it comes */
+	uint64_t token;             /* the command's: random, never 0 */
+	uint32_t action;            /* 0: as the run's options say, 1: start, 2: stop */
+	uint32_t relative;          /* CONTROL_ASK: 1: times count from the question's arrival */
 	uint64_t from_ns, until_ns; /* the aggregator's CLOCK_REALTIME; 0: at once, without end */
-	uint32_t state;             /* CONTROL_TAKEN, as the next two */
+	uint32_t state;             /* this and the next two: CONTROL_TAKEN */
 	uint32_t nr_processes;
 	uint64_t bound_ns;
 	uint32_t nr_agents; /* CONTROL_ANSWER */
 	const struct message_control_agent *agents;
-	/* CONTROL_ASK: the job that is meant, of an aggregator that keeps a profile for each; "": the agents of no
-	 * job */
+	/* CONTROL_ASK: the job whose agents are meant, where the aggregator keeps one profile for each job; "": agents
+	 * without a job */
 	struct message_text job_key, job_user;
 };
 

@@ -6,10 +6,10 @@
 
 struct message;
 
-/* 0: the message has none (HELLO, PING and so on). */
+/* 0: the message has no sequence number (HELLO, PING and so on). */
 uint64_t message_seq_get(const struct message *message);
 
-/* Gives a sequenced message its number; those without one stay as they are. */
+/* Sets the number of a sequenced message. Other messages stay as they are. */
 void message_seq_set(struct message *message, uint64_t seq);
 
 #endif

@@ -1,5 +1,5 @@
-/* Which fields of a row travel, in which order: the columns of a STATISTICS message (wire.md), and of the store.
- * Encoder and decoder read the same tables, so they can't disagree. Plain data. */
+/* The columns of STATISTICS messages (wire.md) and of the store's rows, in their order. Encoder and decoder read the
+ * same tables, so they agree. Plain data. */
 #ifndef STATISTICS_FIELDS_H
 #define STATISTICS_FIELDS_H
 

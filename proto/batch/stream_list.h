@@ -1,5 +1,4 @@
-/* What is known of the streams of one process. Names are string ids of whoever keeps the list. Used by
- * one thread. */
+/* The streams of one process: names, priorities, flags. A name is a string id of the list's owner. One thread. */
 #ifndef STREAM_LIST_H
 #define STREAM_LIST_H
 
@@ -10,18 +9,18 @@
 
 #include "proto/definition.h"
 
-#define STREAM_LIST_MAX 65536u /* streams of one process that are described */
+#define STREAM_LIST_MAX 65536u /* streams of one process */
 
 /* Zeroed: empty. */
 struct stream_list {
 	struct message_stream *streams; /* owns; by context id, then stream id */
 	uint32_t nr_streams, room;
-	bool changed; /* for the keeper to clear */
+	bool changed; /* set by stream_list_put(); the owner of the list clears it */
 };
 
 void stream_list_fini(struct stream_list *list);
 
-/* A word on a stream, in place of an earlier one. 0; -ENOSPC: STREAM_LIST_MAX; -ENOMEM. */
+/* Adds a stream, or replaces the one with its ids. 0; -ENOSPC: STREAM_LIST_MAX; -ENOMEM. */
 int stream_list_put(struct stream_list *list, const struct message_stream *stream);
 
 /* NULL: nothing is known. Borrowed until the next put. */

@@ -1,6 +1,6 @@
-/* Which functions of CUDA's API are counted and timed: asked for with `flamegrid run --api`, handed to the guest in its
- * environment. A list with commas between: names of functions, `*` in them for any text; `runtime`, `driver` and `all`
- * for all of an API. Pure; any thread. */
+/* The functions of CUDA's API that are counted and timed: option --api of `flamegrid run`, given to the guest in its
+ * environment. A list, separated by commas, of function names (`*` stands for any text), or `runtime`, `driver` or
+ * `all` for all functions of an API. Pure; any thread. */
 #ifndef API_OPTIONS_H
 #define API_OPTIONS_H
 
@@ -15,11 +15,11 @@ enum api_domain { /* CUPTI's numbers */
 		  API_RUNTIME = 2,
 };
 
-/* Whether text is such a list. NULL or "" is one: of nothing. Returns 0; -EINVAL: an empty name, or one with anything
- * but letters, digits, '_' and '*'; -E2BIG: longer than API_OPTIONS_SIZE_MAX. */
+/* Checks a list. NULL and "" are empty lists. Returns 0; -EINVAL: a name is empty, or has another character than
+ * letters, digits, '_' and '*'; -E2BIG: longer than API_OPTIONS_SIZE_MAX. */
 int api_options_check(const char *text);
 
-/* Whether a list that passed the check names this function. */
+/* Whether a list that passed the check includes this function. */
 bool api_options_match(const char *text, enum api_domain domain, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* Whether a guest records collectives: "on", which is the default, or "off". In the environment of the guest. Pure
- * functions; any thread. */
+/* Whether a guest records collectives: "on" (the default) or "off", given to it in its environment. Pure; any
+ * thread. */
 #ifndef COLLECTIVES_OPTION_H
 #define COLLECTIVES_OPTION_H
 

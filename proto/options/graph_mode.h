@@ -1,13 +1,13 @@
-/* How CUDA graphs are recorded: asked for with `flamegrid run --graphs`, handed to the guest in its environment. Pure;
- * any thread. */
+/* How CUDA graphs are recorded: option --graphs of `flamegrid run`, given to the guest in its environment. Pure; any
+ * thread. */
 #ifndef GRAPH_MODE_H
 #define GRAPH_MODE_H
 
 #define GRAPH_MODE_ENV "FLAMEGRID_GRAPHS"
 
 enum graph_mode {
-	GRAPH_MODE_NODES,  /* each node that runs is a record of its own (the default) */
-	GRAPH_MODE_LAUNCH, /* one record a launched graph: cheaper, without names */
+	GRAPH_MODE_NODES,  /* one record for each node that runs (the default) */
+	GRAPH_MODE_LAUNCH, /* one record for each launched graph: cheaper, without names */
 };
 
 /* "nodes" or "launch"; NULL or "": the default. 0; -EINVAL: neither, and *mode is the default. */

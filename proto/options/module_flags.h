@@ -1,5 +1,5 @@
-/* What a mapped file is, by its path: the same for whoever meets it first, the guest that announces it or the agent
- * that finds it in /proc. Pure; any thread. */
+/* Recognises CUDA's libraries and the vDSO by their path. Guest and agent use the same rule: the guest announces files,
+ * and the agent finds them in /proc. Pure; any thread. */
 #ifndef MODULE_FLAGS_H
 #define MODULE_FLAGS_H
 

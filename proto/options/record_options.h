@@ -1,4 +1,4 @@
-/* What is recorded besides launches and GPU work: asked for with `flamegrid run --record`, handed to the guest in its
+/* What a guest records besides launches and GPU work: option --record of `flamegrid run`, given to the guest in its
  * environment. Pure; any thread. */
 #ifndef RECORD_OPTIONS_H
 #define RECORD_OPTIONS_H
@@ -17,8 +17,8 @@ enum record_option {
 	RECORD_OPTION_NVTX = 1u << 5,     /* "nvtx": ranges as frames */
 };
 
-/* A list of the names above with commas between; NULL or "": none; "all": all. On success *options is a set of enum
- * record_option. 0; -EINVAL: a name that there is not, and *options is 0. */
+/* Reads a list of the names above, separated by commas; NULL or "": none; "all": all. *options becomes a set of enum
+ * record_option. 0; -EINVAL: an unknown name, and *options is 0. */
 int record_options_parse(const char *text, uint32_t *options);
 
 /* The list that parses to `options`. */

@@ -1,6 +1,6 @@
-/* When a process is captured: asked for with `flamegrid run --delay, --duration, --duty, --capture-range, --dormant`,
- * handed to the guest in its environment. Times are CLOCK_REALTIME, so that all processes and nodes open and close
- * together as far as their clocks agree. Pure; any thread. */
+/* When a process is captured: options --delay, --duration, --duty, --capture-range and --dormant of `flamegrid run`,
+ * given to the guest in its environment. Times are CLOCK_REALTIME: so windows of all processes and nodes open and close
+ * together, as far as the clocks agree. Pure; any thread. */
 #ifndef WINDOW_OPTIONS_H
 #define WINDOW_OPTIONS_H
 
@@ -23,18 +23,17 @@ enum window_range {
 /* Zeroed: the whole run. */
 struct window_options {
 	uint64_t from_ns, until_ns; /* 0: from the start, to the end */
-	uint64_t on_ns,
-		period_ns; /* the first on_ns of each period since the epoch; 0: all of it */
+	uint64_t on_ns, period_ns; /* the first on_ns of each period since the epoch; 0: always */
 	enum window_range range;
-	/* of ranges of the profiler or NVTX one in so many, the last of each so many; 0: all */
+	/* captures only the last of each `every` ranges of the profiler or of NVTX; 0: all ranges */
 	uint32_t every;
-	bool dormant; /* not before a command says so, and CUPTI is not even subscribed to until then */
+	bool dormant; /* neither captures nor subscribes to CUPTI before a command comes */
 	char range_name[WINDOW_OPTIONS_NAME_MAX + 1];
 };
 
-/* "from=NS,until=NS,duty=NS/NS,dormant,every=N,range=profiler", "range=control" or "range=nvtx:NAME", each at most once
- * and range last, because the name may hold anything. NULL or "": the whole run. 0; -EINVAL: not understood, *options
- * is the whole run. */
+/* Reads "from=NS,until=NS,duty=NS/NS,dormant,every=N,range=profiler"; also "range=control" or "range=nvtx:NAME". Each
+ * part comes at most once, and range last, because NAME may hold any character. NULL or "": the whole run. 0; -EINVAL:
+ * not such a text, and *options is the whole run. */
 int window_options_parse(const char *text, struct window_options *options);
 
 /* The text that parses to *options; "": the whole run. */

@@ -1,26 +1,27 @@
-/* The shared memory between one guest (writes) and the agent (reads): a sealed memfd with
+/* The shared memory that one guest writes and the agent reads: a sealed memfd with
  *   - launch lanes: one single-producer ring of launch_records for each launching thread;
  *   - the collective lane: collective_records of any thread, lock-free;
- *   - the activity lane: gpu_records, its producers serialised by the guest's own lock (not on the launch path);
- *   - the definition lane: variable-size definitions, likewise serialised by the guest;
- *   - the stack arena: bodies of interned stacks, append-only, lock-free, so that a stack's body is in the memfd before
- *     the first launch record that names it;
- *   - the code arena: names of Python functions, likewise, there before the first stack that names them;
+ *   - the activity lane: gpu_records; a lock of the guest, which is not on the launch path, serialises its producers;
+ *   - the definition lane: definitions of variable size; another lock of the guest serialises its producers;
+ *   - the stack arena: bodies of interned stacks, append-only and lock-free. A stack's body is in the memfd before the
+ *     first launch record that refers to it;
+ *   - the code arena: names of Python functions, append-only and lock-free, before the first stack that refers to them;
  *   - counters for the ledger;
- *   - for the next agent, should this one die: the log, a copy of every definition but clocks, and the agent's marks,
- *     how far it had read when it sent which message.
- * It outlives a killed guest: whatever was published can still be read.
+ *   - two things for the next agent, if this one dies: the log, which is a copy of every definition but clocks, and the
+ *     agent's marks, which say how far it had read when it sent a message.
+ * The memory outlives a killed guest: everything that was published can still be read.
  *
- * Order. A consumer that wants definitions and launches before what refers to them takes record_ring_snapshot() first
- * (which reads the activity lane's counter, then the launch lanes' and the collective lane's, then the definition
- * lane's) and reads no further than that snapshot: everything that a GPU record within it refers to is then within it,
- * too.
+ * Order. A consumer needs definitions and launches before the records that refer to them. It takes a
+ * record_ring_snapshot() first, and reads no further than that. The snapshot reads the activity lane's counter, then
+ * those of the launch lanes and of the collective lane, then the definition lane's. So everything that a GPU record of
+ * the snapshot refers to is in the snapshot, too.
  *
- * Two cursors a lane: `read` moves when the agent has copied, `release` when the aggregator has acknowledged (or the
- * lane gets crowded); the producer may overwrite only what is released. A full lane drops the newest and counts.
+ * Each lane has two cursors. `read` moves when the agent has copied records; `release` moves when the aggregator has
+ * acknowledged them, or when the lane gets crowded. The producer overwrites only released records. A full lane drops
+ * the newest record and counts it.
  *
- * Threads: one producer a launch lane; the consumer is one thread. Atomics are here and nowhere else on the way. The
- * consumer treats all content as hostile: the layout is copied and checked once, every index is bounded, and a lane
+ * Threads: each launch lane has one producer; the consumer is one thread. Atomics are here and nowhere else on the way.
+ * The consumer treats all content as hostile. It copies and checks the layout once, and bounds every index. A lane
  * whose counters make no sense is given up (-EPROTO) without harm to others. */
 #ifndef RECORD_RING_H
 #define RECORD_RING_H
@@ -36,7 +37,7 @@
 #define RECORD_RING_LANES_MAX 1024u
 #define RECORD_RING_SIZE_MAX  (4ull << 30) /* bytes: no guest asks for more, no agent maps more */
 #define RECORD_RING_LOG_MAX   (256u << 20) /* bytes */
-#define RECORD_RING_MARKS     1024u        /* of messages that are not acknowledged */
+#define RECORD_RING_MARKS     1024u        /* unacknowledged messages with a mark */
 #define RECORD_RING_EPOCH     16           /* bytes: an agent's epoch */
 
 #define RECORD_RING_DEFINITION_MIN (256u << 10) /* bytes of a definition lane */
@@ -46,7 +47,7 @@ struct record_ring; /* one side's view of the memory: the guest's is made by cre
 /* Sizes of a new ring. Powers of two, asserted on create, checked on map. */
 struct record_ring_sizes {
 	uint32_t launch_lanes;        /* up to RECORD_RING_LANES_MAX */
-	uint32_t launch_lane_records; /* a lane */
+	uint32_t launch_lane_records; /* in each lane */
 	uint32_t activity_records;
 	uint32_t definition_bytes;
 	uint32_t stacks;      /* up to RECORD_STACKS_MAX */
@@ -54,7 +55,7 @@ struct record_ring_sizes {
 	uint32_t codes;       /* up to RECORD_CODES_MAX */
 	uint32_t code_words;  /* of 8 bytes, for all code names together */
 	uint32_t log_bytes;   /* any number; 0: the next agent learns no definition of the past */
-	uint32_t collectives; /* or 0: there is no room for any */
+	uint32_t collectives; /* records; 0: no collective lane */
 };
 
 #define RECORD_RING_SIZES_DEFAULT                                                                  \
@@ -82,62 +83,62 @@ enum record_ring_action {
 	RECORD_RING_COMMAND_STOP = 2,
 };
 
-/* What the agent wants of a guest: the newest command counts. CLOCK_REALTIME; 0: now, without end. */
+/* A command of the agent to the guest; the newest one counts. Times are CLOCK_REALTIME; 0: now, without end. */
 struct record_ring_command {
 	uint32_t action; /* enum record_ring_action */
 	uint64_t from_ns, until_ns;
 };
 
 enum record_ring_capture_state {
-	RECORD_RING_CAPTURE_OFF = 0,     /* CUPTI is not in use: free */
+	RECORD_RING_CAPTURE_OFF = 0,     /* CUPTI is not in use: launches cost nothing */
 	RECORD_RING_CAPTURE_ON = 1,      /* a window is open */
-	RECORD_RING_CAPTURE_ENDING = 2,  /* the window is over; waits for a moment to leave CUPTI */
+	RECORD_RING_CAPTURE_ENDING = 2,  /* the window is over; the guest waits for a moment to leave CUPTI */
 	RECORD_RING_CAPTURE_LOADED = 3,  /* off, but CUPTI could not be left: launches still cost */
-	RECORD_RING_CAPTURE_BLOCKED = 4, /* wanted, but CUPTI cannot be had */
+	RECORD_RING_CAPTURE_BLOCKED = 4, /* a window should be open, but CUPTI cannot be used */
 };
 
 /* --- guest --------------------------------------------------------------------------------------------------- */
 
-/* Bytes of a ring of these sizes; 0: there is none. */
+/* Bytes of a ring of these sizes; 0: no ring may have these sizes. */
 uint64_t record_ring_bytes(const struct record_ring_sizes *sizes);
 
-/* A new memfd, sized (sparse) and sealed against resizing, mapped. *fd is owned by the caller and may be closed after
- * it was handed over. Does not raise SIGXFSZ: a size above RLIMIT_FSIZE is refused with -EFBIG.
+/* Makes and maps a new memfd, sparse and sealed against resizing. The caller owns *fd, and may close it once the agent
+ * has it. Raises no SIGXFSZ: a size above RLIMIT_FSIZE is -EFBIG.
  * Returns 0 or -errno; on error *ring is NULL and *fd -1. Uses mmap only, never malloc. */
 int record_ring_create(const struct record_ring_sizes *sizes, struct record_ring **ring, int *fd);
 
 /* Unmaps. Accepts NULL. */
 void record_ring_destroy(struct record_ring *ring);
 
-/* A lane of its own for the calling thread. Lock-free; reuses lanes that were given back.
- * Returns the lane's index, or -EBUSY: none is free. */
+/* Claims a launch lane for the calling thread. Lock-free; reuses lanes that were given back.
+ * Returns the lane's index; -EBUSY: no lane is free. */
 int record_ring_claim_lane(struct record_ring *ring);
 void record_ring_give_back_lane(struct record_ring *ring, uint32_t lane);
 
-/* Appends to a claimed lane; only its owner calls. false: full, and counted by the lane. Wait-free. */
+/* Appends to a claimed lane; only its owner calls. false: the lane is full, and has counted the record. Wait-free. */
 bool record_ring_push_launch(struct record_ring *ring, uint32_t lane,
 			     const struct launch_record *record);
 
-/* Appends to the activity lane; callers hold the guest's activity lock. Returns the number of records that fitted;
- * counting the rest is the caller's (the ledger wants them by device). */
+/* Appends to the activity lane; callers hold the guest's activity lock. Returns the number of records that fitted. The
+ * caller counts the rest, because the ledger counts by device. */
 uint32_t record_ring_push_activity(struct record_ring *ring, const struct gpu_record *records,
 				   uint32_t count);
 
-/* Appends to the collective lane; any thread, lock-free. false: no room (counting is the caller's). */
+/* Appends to the collective lane; any thread, lock-free. false: no room, and the caller counts the record. */
 bool record_ring_push_collective(struct record_ring *ring, const struct collective_record *record);
 
-/* Gives memory of lanes back to the system that was all released, and into which nothing was written since the call
- * before: what is released is read by nobody until it is written again. Most of a lane that rests goes; a sixth, behind
- * its last record, stays. Each is one thread's, of the guest alone; launches may come meanwhile, and callers of the
- * second hold the guest's activity lock. Returns how many bytes. */
+/* Give memory of resting lanes back to the system: a lane rests if all its records are released and none was written
+ * since the call before. Nobody reads released records until they are written again. A sixth of the lane, behind its
+ * last record, stays. The guest calls each function from one thread only. Launches may come meanwhile; callers of the
+ * second one hold the guest's activity lock. Both return the number of bytes. */
 uint64_t record_ring_trim_launches(struct record_ring *ring);
 uint64_t record_ring_trim_activity(struct record_ring *ring);
 
 /* Free records in the activity lane. */
 uint32_t record_ring_activity_room(const struct record_ring *ring);
 
-/* Appends a definition (definition.h) of `size` bytes in two parts; callers hold the guest's definition lock.
- * false: no room (counting is the caller's). */
+/* Appends a definition (definition.h) in two parts; callers hold the guest's definition lock. false: no room, and the
+ * caller counts the loss. */
 bool record_ring_define(struct record_ring *ring, uint32_t type, const void *head,
 			uint32_t head_size, const void *tail, uint32_t tail_size);
 
@@ -153,29 +154,29 @@ const uint64_t *record_ring_own_stack(const struct record_ring *ring, uint32_t s
 uint32_t record_ring_add_code(struct record_ring *ring, const char *file, uint32_t file_size,
 			      const char *name, uint32_t name_size);
 
-/* Adds to the ledger. device_id LEDGER_DEVICE_NONE: of the process; above RECORD_DEVICES_MAX: under the last one.
- * The lanes count LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL themselves: a caller adds to LEDGER_LAUNCHES only the
- * launches for which it had no lane. */
+/* Adds to the ledger. device_id LEDGER_DEVICE_NONE: the whole process; above RECORD_DEVICES_MAX: counted under the last
+ * device. The lanes count LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL themselves; a caller adds to LEDGER_LAUNCHES only
+ * the launches for which it had no lane. */
 void record_ring_count(struct record_ring *ring, uint32_t device_id, enum ledger_reason reason,
 		       uint64_t count, uint64_t ns);
 
-/* Launches so far that asked the GPU for work and were not refused, by the lanes and the ledger, recorded or not. */
+/* Launches so far that asked the GPU for work and did not fail, recorded or not, by the lanes and the ledger. */
 uint64_t record_ring_own_launches(const struct record_ring *ring);
 
-/* The agent's command, if it came since *seq (which it then is; 0 before the first). One thread. */
+/* The agent's command if it is newer than *seq, which then becomes its number (0 before the first). One thread. */
 bool record_ring_commanded(struct record_ring *ring, uint32_t *seq,
 			   struct record_ring_command *command);
 
-/* Tells the agent: the state, and how many windows were opened so far. */
+/* Tells the agent the state, and the number of windows that were opened so far. */
 void record_ring_set_capture(struct record_ring *ring, enum record_ring_capture_state state,
 			     uint32_t nr_windows);
 
 void record_ring_finish(struct record_ring *ring); /* the state becomes RECORD_RING_FINISHED */
 
-/* When the agent last looked at this ring, by CLOCK_MONOTONIC; 0: never. */
+/* The time at which the agent last looked at this ring, CLOCK_MONOTONIC; 0: never. */
 uint64_t record_ring_last_beat(const struct record_ring *ring);
 
-/* Whether the agent has the stacks of launches by the guest's probe, and the guest need not walk them. */
+/* Whether the agent gets the stacks of launches from the guest's probe, so that the guest need not walk them. */
 bool record_ring_is_probed(const struct record_ring *ring);
 
 /* --- agent --------------------------------------------------------------------------------------------------- */
@@ -187,21 +188,22 @@ bool record_ring_is_probed(const struct record_ring *ring);
 int record_ring_map(int fd, struct record_ring **ring);
 void record_ring_unmap(struct record_ring *ring); /* accepts NULL */
 
-/* The control pages could not be read (ring_guard.h): all lanes are given up, and nothing else that they say counts. */
+/* The control pages could not be read (ring_guard.h). All lanes are given up, and the pages' other contents are not
+ * used. */
 bool record_ring_is_broken(const struct record_ring *ring);
 
 /* The guest will see it within a tenth of a second. */
 void record_ring_command(struct record_ring *ring, const struct record_ring_command *command);
 
-/* As the guest says: not to be trusted further than for display. */
+/* The capture state and number of windows that the guest claims; for display only. */
 uint32_t record_ring_capture(const struct record_ring *ring, uint32_t *nr_windows);
-/* The agent still lives. */
+/* Tells the guest that the agent still lives. */
 void record_ring_beat(struct record_ring *ring, uint64_t now_ns);
 
-/* What record_ring_is_probed() answers. */
+/* Sets the answer of record_ring_is_probed(). */
 void record_ring_probe(struct record_ring *ring, bool on);
 
-/* How far one pass reads. */
+/* The end of one pass of reading. */
 struct record_ring_snapshot {
 	uint64_t activity;
 	uint64_t definition;
@@ -212,27 +214,28 @@ struct record_ring_snapshot {
 };
 void record_ring_snapshot(struct record_ring *ring, struct record_ring_snapshot *snapshot);
 
-/* Copies up to max records not yet read and within the snapshot, and moves the read cursor. Returns their number;
- * -EPROTO: this lane's counters make no sense, or nobody wrote what they say; it is given up and never read again. */
+/* Copy up to max unread records of the snapshot, and move the read cursor. Return their number; -EPROTO: the lane's
+ * counters make no sense, or count records that nobody wrote. The lane is then given up and never read again. */
 int record_ring_read_launches(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
 			      uint32_t lane, struct launch_record *out, uint32_t max);
 int record_ring_read_activity(struct record_ring *ring, const struct record_ring_snapshot *snapshot,
 			      struct gpu_record *out, uint32_t max);
 
-/* Likewise; a record that is claimed and not yet written ends it. gone: whoever wrote them is, and such records are
- * left out: *nr_lost, so many. */
+/* The same for collectives. A record whose place is claimed but not yet written ends the pass. gone: the guest has
+ * ended, so such records are skipped, and *nr_lost is their number. */
 int record_ring_read_collectives(struct record_ring *ring,
 				 const struct record_ring_snapshot *snapshot, bool gone,
 				 struct collective_record *out, uint32_t max, uint32_t *nr_lost);
 
-/* Copies the next definition into body; in a ring that an earlier agent has read, those of its log come first (some
- * then a second time). Returns 1; 0: none within the snapshot; -EPROTO as above; -EMSGSIZE: larger than body_max,
+/* Copies the next definition into body. In a ring that an earlier agent has read, those of its log come first, and some
+ * may come twice. Returns 1; 0: the snapshot has no more; -EPROTO as above; -EMSGSIZE: larger than body_max, and
  * skipped. */
 int record_ring_read_definition(struct record_ring *ring,
 				const struct record_ring_snapshot *snapshot, uint32_t *type,
 				void *body, uint32_t body_max, uint32_t *size);
 
-/* Copies a stack, leaf first, up to RECORD_STACK_DEPTH words. Returns its depth; -ENOENT: no such stack; -EPROTO. */
+/* Copies a stack, leaf first, of at most RECORD_STACK_DEPTH words. Returns its depth; -ENOENT: no such stack; -EPROTO.
+ */
 int record_ring_read_stack(const struct record_ring *ring, uint32_t stack_id, uint64_t *frames);
 
 /* A Python function's names. */
@@ -245,76 +248,75 @@ struct record_ring_code {
 int record_ring_read_code(const struct record_ring *ring, uint32_t code_id,
 			  struct record_ring_code *code);
 
-/* Read positions, to be given back through record_ring_release() once what they cover is acknowledged. */
+/* Read positions. They go to record_ring_release() once all records before them are acknowledged. */
 struct record_ring_position {
 	uint64_t activity, definition, collective;
 	uint32_t lanes;
-	uint64_t *launch; /* [lanes] owned by whoever keeps the position; free() */
+	uint64_t *launch; /* [lanes]; the caller owns it: free() */
 };
 int record_ring_position(const struct record_ring *ring, struct record_ring_position *position);
 void record_ring_release(struct record_ring *ring, const struct record_ring_position *position);
 
-/* Releases what was read of every lane that is more than half full of it, acknowledged or not: the reader has it in its
- * own memory, and a lane that runs full would lose what is still to come. Only a reader that dies meanwhile loses by
- * it. Returns the number of lanes. */
+/* Releases the read records of every lane that is more than half full of them, acknowledged or not. A full lane would
+ * lose new records, while the reader has the old ones in its own memory. They are lost only if the reader dies before
+ * they are acknowledged. Returns the number of lanes. */
 uint32_t record_ring_release_crowded(struct record_ring *ring);
 
-/* Copies the ledger's nonzero entries, LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL (from the lanes) included, and what
- * record_ring_resume() found gone.
- * Returns their number, at most max; (RECORD_DEVICES_MAX + 1) * LEDGER_REASONS always suffices. -EPROTO: a counter says
- * what no guest can have counted, or cannot be read. */
+/* Copies the ledger's nonzero entries. They include LEDGER_LAUNCHES and LEDGER_LAUNCH_RING_FULL from the lanes, and the
+ * records that record_ring_resume() found gone. Returns their number, at most max; (RECORD_DEVICES_MAX + 1) *
+ * LEDGER_REASONS always suffices. -EPROTO: a counter cannot be read, or is higher than any guest can have counted. */
 int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out, uint32_t max);
 
-/* Records that were published and not yet read, over all lanes (give up lanes count 0). */
+/* Records of all lanes that were published and not yet read. Lanes that were given up count 0. */
 uint64_t record_ring_unread(const struct record_ring *ring);
 
 /* --- from one agent to the next --------------------------------------------------------------------------------
  *
- * A ring is offered by its guest, perhaps several times, and taken by one agent at a time: its owner, whose epoch it
- * carries from then on. Which mark it is read from depends on whose epoch an agent finds when a ring is offered:
- *   - nobody's (a new ring, or its last owner's successor died while it took it): from `release`;
- *   - its own: it has read all of it, or still does, and the offer changes nothing. An agent that was stalled finds its
- *     guests' offers when it wakes, also those of processes that have ended meanwhile;
- *   - another's, that said how far it came (by way of the aggregator): from that message's mark, or from `release` if
- *     that is later. What lies between is gone, and counted;
- *   - another's, of which nobody knows any more: from `release`.
- * The old owner may live: it is stalled, or somebody removed its socket. Its epoch is over with the aggregator's
- * answer, so what it sends afterwards arrives nowhere, and it ends. One that finds another's epoch in a ring of its own
- * reads no more of it.
+ * A guest offers its ring, perhaps several times. One agent at a time takes it and is then its owner; the ring holds
+ * the owner's epoch. An agent that is offered a ring begins to read at a place that depends on the epoch in it:
+ *   - None (a new ring, or an agent died while it took the ring): from `release`.
+ *   - Its own: the offer changes nothing, because the agent has read the ring or still does. An agent that was stalled
+ *     finds its guests' offers when it wakes, also those of processes that have ended meanwhile.
+ *   - Another agent's, and the aggregator knows that agent's last stored message: from that message's mark, or from
+ *     `release` if that is later. The records between the two are gone, and counted.
+ *   - Another agent's, which the aggregator does not know: from `release`.
+ * The old owner may still live: it is stalled, or somebody removed its socket. The aggregator's answer has ended its
+ * epoch. So nothing that it sends is stored any more, and it ends. An agent that finds another epoch in a ring of its
+ * own stops reading that ring.
  *
- * An agent may be killed between any two stores of these functions: the next one reads on from the same place and
- * comes to the same counts. */
+ * An agent may be killed between any two stores of these functions. The next one reads on from the same place and comes
+ * to the same counts. */
 
-/* Whose the ring is: true, and its epoch; false: nobody's. The memory's word, to be checked with whoever knows. */
+/* true: the ring has an owner, and *epoch is the owner's; false: none. The guest may have forged the epoch: the caller
+ * asks the aggregator about it. */
 bool record_ring_owner(const struct record_ring *ring, uint8_t epoch[static RECORD_RING_EPOCH]);
 
-/* In a ring that was mapped and not yet read: goes to what was released by now. Agents may have had the ring since it
- * was mapped. */
+/* Moves a ring that was mapped and not yet read to `release`, as it is now: other agents may have read the ring since
+ * it was mapped. */
 void record_ring_begin(struct record_ring *ring);
 
-/* In a ring that was mapped and not yet read: goes to where the last owner's message `durable_seq` ended, or to what it
- * had released, whichever is later. What lies between was given back to the guest and is in no message that arrived:
- * the ring's ledger has it from now on, as lost because the lanes were full. Marks that make no sense count as none. */
+/* Moves a ring that was mapped and not yet read to the mark of the last owner's message `durable_seq`, or to `release`
+ * if that is later. The records between the two were given back to the guest and are in no stored message. The ring's
+ * ledger counts them from now on as lost because the lanes were full. Marks that make no sense are ignored. */
 void record_ring_resume(struct record_ring *ring, uint64_t durable_seq);
 
-/* In a ring that was just taken, and not yet read: how many records of its launch lanes and of its activity lane agents
- * before this one have passed on. The memory's word: for display alone. */
+/* The numbers of launches and GPU records that earlier agents have passed on, in a ring that was taken and not yet
+ * read. The guest may have forged them: for display only. */
 void record_ring_passed_on(const struct record_ring *ring, uint64_t *launches, uint64_t *records);
 
-/* In a ring that was mapped and not yet read: launches, GPU records and collectives that are there already will not be
- * read. */
+/* Skips all launches, GPU records and collectives that a ring has, which was mapped and not yet read. */
 void record_ring_skip(struct record_ring *ring);
 
-/* Makes the ring this agent's: whoever had it before must read no more. Forgets the marks of others, which
- * record_ring_resume() has to have seen before. */
+/* Makes this agent the ring's owner; the owner before must stop reading. Forgets the marks of other agents: call
+ * record_ring_resume() before. */
 void record_ring_own(struct record_ring *ring, const uint8_t epoch[static RECORD_RING_EPOCH]);
 
-/* Notes how far all lanes are read, before the message `seq` leaves that carries what came last; numbers only grow.
- * 0; -EBUSY: RECORD_RING_MARKS are waiting for their acknowledgement. */
+/* Notes how far all lanes are read. Call it before the message `seq` leaves that carries the newest records; numbers
+ * only grow. 0; -EBUSY: RECORD_RING_MARKS messages are unacknowledged. */
 int record_ring_mark(struct record_ring *ring, uint64_t seq);
 bool record_ring_can_mark(const struct record_ring *ring);
 
-/* Messages up to seq are acknowledged, and record_ring_release() was told: older marks are needed no more. */
+/* Drops the marks of messages up to seq. They are acknowledged, and record_ring_release() was called for them. */
 void record_ring_unmark(struct record_ring *ring, uint64_t seq);
 
 #endif

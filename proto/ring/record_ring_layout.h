@@ -19,34 +19,34 @@
 #define RING_MAGIC   0x3147524657414c46ull /* "FLAWFRG1" as little-endian bytes */
 #define RING_VERSION 6u
 #define RING_PAGE    4096u
-#define RING_REASONS 64u /* room for reasons to come; LEDGER_REASONS of them are in use */
-#define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last: the process itself */
+#define RING_REASONS 64u /* LEDGER_REASONS of them are in use */
+#define RING_DEVICES (RECORD_DEVICES_MAX + 1) /* the last one is the process itself */
 #define RING_LINE    64
 
 static_assert(RECORD_RING_DEFINITION_MIN >= 2 * DEFINITION_SIZE_MAX, "one definition and the next");
 static_assert(LEDGER_REASONS <= RING_REASONS, "shared-memory format");
 static_assert(RECORD_DEVICES_MAX <= 64, "a bit a device");
 
-/* What nobody can read again is counted by kind. */
+/* Kinds of records that are gone: nobody can read them again. They are counted. */
 enum ring_gone_kind { RING_GONE_LAUNCHES, RING_GONE_RECORDS, RING_GONE_COLLECTIVES, RING_GONE_KINDS };
 
 /* A lane's two ends, each on its own cache line. */
 struct ring_lane {
-	_Alignas(RING_LINE) _Atomic uint64_t
-		produced;         /* records (definitions: bytes) ever written */
+	/* records (definitions: bytes) ever written */
+	_Alignas(RING_LINE) _Atomic uint64_t produced;
 	_Atomic uint64_t dropped; /* launches that found the lane full */
-	_Atomic uint64_t marks;   /* records that are no launches (RECORD_LAUNCH_FAILED, _HOST) */
+	_Atomic uint64_t marks;   /* records with RECORD_LAUNCH_FAILED or _HOST, which are no launches */
 	_Atomic uint32_t owned;   /* launch lanes: 1 while a thread has it */
 	_Alignas(RING_LINE) _Atomic uint64_t read;
 	_Atomic uint64_t release; /* release <= read <= produced, produced - release <= capacity */
 };
 
-/* A command is read again if command_seq, which is odd while one is written, has moved. */
+/* A sequence lock: command_seq is odd while a command is written, and the reader reads again if it has changed. */
 struct ring_control {
-	_Alignas(RING_LINE) _Atomic uint32_t command_seq; /* and the command: the agent's */
+	_Alignas(RING_LINE) _Atomic uint32_t command_seq; /* the agent writes this and the command */
 	_Atomic uint32_t action;
 	_Atomic uint64_t from_ns, until_ns;
-	_Alignas(RING_LINE) _Atomic uint32_t capture_state; /* the guest's */
+	_Alignas(RING_LINE) _Atomic uint32_t capture_state; /* the guest writes this and nr_windows */
 	_Atomic uint32_t nr_windows;
 };
 
@@ -55,26 +55,27 @@ struct ring_header {
 	uint32_t version;
 	struct record_ring_sizes sizes;
 	_Alignas(RING_LINE) _Atomic uint32_t state; /* enum record_ring_state */
-	_Atomic uint32_t lanes; /* launch lanes ever claimed: the reader looks at no others */
+	_Atomic uint32_t lanes; /* launch lanes ever claimed; the reader reads no others */
 	_Alignas(RING_LINE) _Atomic uint32_t next_stack; /* ids given out, 0-based */
 	_Atomic uint64_t next_word;
-	_Alignas(RING_LINE) _Atomic uint32_t next_code; /* likewise */
+	_Alignas(RING_LINE) _Atomic uint32_t next_code; /* ids given out, 0-based */
 	_Atomic uint64_t next_code_word;
 	struct ring_lane activity, definition;
 	struct ring_control control;
 	_Alignas(RING_LINE) _Atomic uint64_t log_produced; /* bytes of definitions in the log */
-	_Atomic uint64_t log_full; /* definitions that found no room in it */
-	_Atomic uint64_t counted;  /* a bit for each device that has counters */
-	/* The agent's: when it last looked, and who it is (zeros: none that keeps marks). */
+	_Atomic uint64_t log_full; /* definitions that found no room in the log */
+	_Atomic uint64_t counted;  /* one bit for each device that has counters */
+	/* The agent writes its beat and its epoch (zeros: no agent that keeps marks). */
 	_Alignas(RING_LINE) _Atomic uint64_t beat_ns;
 	_Atomic uint64_t owner[2];
-	_Atomic uint32_t probe;      /* 1: it has the stacks of launches by the guest's probe */
-	_Atomic uint32_t mark_slots; /* marks lie in the slots below: the others were never touched */
-	_Atomic uint64_t gone[RING_GONE_KINDS]; /* of all agents so far: given back, in no message */
-	struct ring_lane collective; /* produced: claimed */
+	_Atomic uint32_t probe;      /* 1: the agent gets the stacks of launches from the guest's probe */
+	_Atomic uint32_t mark_slots; /* marks lie in slots below this number; the others were never touched */
+	/* records that all agents so far gave back to the guest and that are in no stored message */
+	_Atomic uint64_t gone[RING_GONE_KINDS];
+	struct ring_lane collective; /* produced counts claimed places */
 };
 
-/* A place in the collective lane: turn is one more than the record's number once it is written. */
+/* A place in the collective lane. Once the record is written, turn is the record's number plus one. */
 struct ring_collective {
 	_Atomic uint64_t turn;
 	struct collective_record record;
@@ -84,9 +85,11 @@ struct ring_counter {
 	_Atomic uint64_t count, ns;
 };
 
-/* A mark: how far the agent had read when it sent a message. Words; `seq` is one more than the message's number, 0: not
- * in use, and is written last; then the cursors of the activity, the definition and the collective lane, what was gone
- * when the agent took the ring, and the cursor of each launch lane. */
+/* A mark says how far the agent had read when it sent a message. It is an array of words:
+ *   - `seq` is the message's number plus one; 0: the mark is not in use. It is written last;
+ *   - then the cursors of the activity, the definition and the collective lane;
+ *   - then the numbers of gone records when the agent took the ring;
+ *   - then the number of launch lanes, and the cursor of each. */
 enum ring_mark_word {
 	RING_MARK_SEQ = 0,
 	RING_MARK_ACTIVITY,
@@ -117,7 +120,7 @@ static_assert(sizeof(struct ring_header) <= RING_PAGE, "the header is one page")
 static_assert(RECORD_STACK_DEPTH < (1u << RING_STACK_DEPTH_BITS),
 	      "depth shares a word with the offset");
 
-/* An entry of the code index: the offset of the names in words, plus one, then the size of each; 0: none. */
+/* An entry of the code index has the offset of the names in words plus one, and the size of each; 0: no entry. */
 #define RING_CODE_TEXT_BITS 13
 static_assert(RECORD_CODE_TEXT_MAX < (1u << RING_CODE_TEXT_BITS),
 	      "sizes share a word with the offset");

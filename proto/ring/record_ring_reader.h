@@ -1,15 +1,15 @@
-/* The agent's view of a record ring: what record_ring_map() makes. For record_ring_reader.c, record_ring_ledger.c
- * and record_ring_owner.c, and included nowhere else but in the test of faults. One thread.
+/* The agent's view of a record ring, which record_ring_map() makes. Only record_ring_reader.c, record_ring_ledger.c,
+ * record_ring_owner.c and the test of faults include it. One thread.
  *
- * Only the control pages are mapped, up to and with the marks: what needs atomics, or is written. All else is read by
- * pread(): that allocates no page where the guest wrote none, so that a large empty ring costs the reader nothing,
- * and what cannot be read is an error and no signal.
+ * Only the control pages, marks included, are mapped: the reader writes them or needs atomics there. The rest is read
+ * by pread(). That allocates no page where the guest wrote none, so a large empty ring costs the reader nothing. And a
+ * part that cannot be read is an error, not a signal.
  *
- * Of the shared memory's descriptor nothing is asked but fcntl(), fstatfs(), mmap(), pread() and close(), because they
- * take no lock that its guest can hold. A guest that writes to the memory from a page of a file system of its own
- * which never answers holds two locks for good. One is the inode's: write(), fallocate(), ftruncate(), lseek() to data
- * or a hole, and on some kernels fstat() wait for it. The other is that of the file's position: each lseek() and read()
- * wait for that. Not even SIGKILL ends such a wait. */
+ * The only calls on the shared memory's descriptor are fcntl(), fstatfs(), mmap(), pread() and close(), because these
+ * take no lock that the guest can hold. A guest can hold two locks for ever: it writes to the memory from a page of its
+ * own file system, which never answers. One lock is the inode's: write(), fallocate(), ftruncate(), lseek() to data or
+ * a hole, and on some kernels fstat() wait for it. The other one protects the file's position: lseek() and read() wait
+ * for it. Not even SIGKILL ends such a wait. */
 #ifndef RECORD_RING_READER_H
 #define RECORD_RING_READER_H
 
@@ -20,7 +20,7 @@
 #include "ring_guard.h"
 #include "ring_marks.h"
 
-/* The agent's own idea of a lane. The shared cursors are written for the guest, never believed. */
+/* The agent's own cursors of a lane. It writes the shared cursors for the guest, and never reads them back. */
 struct reader_lane {
 	uint64_t read, released;
 	bool given_up;
@@ -29,19 +29,19 @@ struct reader_lane {
 struct record_ring {
 	int fd; /* owns */
 	uint8_t *base;
-	struct ring_guard guard; /* of what is mapped: the layout up to its log */
+	struct ring_guard guard; /* guards the mapping: the layout up to its log */
 	struct ring_layout layout;
-	/* checked; the copy in shared memory is not looked at again */
+	/* checked; the copy in shared memory is never read again */
 	struct record_ring_sizes sizes;
 	struct ring_header *header;
 	struct ring_lane *lane_controls;
-	uint64_t log_read, log_end; /* of what an earlier agent's lane has lost */
+	uint64_t log_read, log_end; /* of definitions that only the log still has */
 	struct reader_lane activity, definition, collective;
 	struct ring_marks marks;
-	struct reader_lane lanes[]; /* as many as the ring has */
+	struct reader_lane lanes[]; /* sizes.launch_lanes */
 };
 
-/* Launch lanes ever claimed. Those after them were never touched: to look at one would fill a hole in the memory. */
+/* Launch lanes ever claimed. The others were never touched, and reading one would fill a hole in the memory. */
 static inline uint32_t ring_lanes_claimed(const struct record_ring *ring)
 {
 	uint32_t lanes = atomic_load_explicit(&ring->header->lanes, memory_order_acquire);

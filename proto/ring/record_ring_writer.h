@@ -1,5 +1,4 @@
-/* The guest's side of a record ring, shared by record_ring_writer.c and record_ring_trim.c and included nowhere
- * else. */
+/* The guest's side of a record ring. Only record_ring_writer.c and record_ring_trim.c include it. */
 #ifndef RECORD_RING_WRITER_H
 #define RECORD_RING_WRITER_H
 
@@ -9,21 +8,22 @@
 #include "record_ring_layout.h"
 
 #define TRIM_NONE     UINT64_MAX
-#define STRETCHES     32u /* a lane */
+#define STRETCHES     32u /* in each lane */
 #define STRETCH_LEAST 64u /* records */
 
-/* What record_ring_trim() knows of a lane: how much had been produced the last time, and when memory was last taken. */
+/* What record_ring_trim_launches() and record_ring_trim_activity() remember of a lane: the records that were produced
+ * at the last call, and at the last call that gave memory back. */
 struct lane_rest {
 	uint64_t seen, trimmed;
 };
 
-/* A lane's producer writes one stretch after the other, so that a push reads one shared line less. What lies beyond its
- * stretch is nobody's: record_ring_trim() may take the memory away there. */
+/* A lane's producer writes one stretch after the other, so that a push reads one shared cache line less. Nobody uses
+ * the memory beyond the current stretch, so record_ring_trim_launches() may give it back. */
 struct launch_lane {
 	_Alignas(RING_LINE) struct ring_lane *control;
 	struct launch_record *records;
-	_Atomic uint64_t limit; /* the producer's: where its stretch ends */
-	/* where the next stretch must end; TRIM_NONE: memory is being taken from nowhere */
+	_Atomic uint64_t limit; /* the producer writes it: the end of its stretch */
+	/* the record at which the next stretch must end; TRIM_NONE: no memory is being given back */
 	_Atomic uint64_t trim;
 	struct lane_rest rest;
 };

@@ -1,7 +1,7 @@
-/* Contains a fault (SIGBUS) in memory that a guest shares with us: it can take pages back at any moment, and the
- * kernel may have none to put in their place. What was mapped is then replaced by zeros of our own, the access goes
- * on, and the reader finds out. While there are guards, SIGBUS is theirs; a fault elsewhere ends the process, as it
- * would without. Threads: any, each with guards of its own. */
+/* Contains a fault (SIGBUS) in memory that a guest shares with us. The guest can take pages back at any moment, and the
+ * kernel may have no pages to replace them. The guard then replaces the mapping by zeros of our own. The access goes
+ * on, and ring_guard_faulted() tells the reader. While there are guards, SIGBUS is theirs; a fault elsewhere ends the
+ * process as usual. Threads: any, each with guards of its own. */
 #ifndef RING_GUARD_H
 #define RING_GUARD_H
 
@@ -18,12 +18,12 @@ struct ring_guard {
 	_Atomic bool faulted;
 };
 
-/* From now on guards size bytes at base, whole pages. The guard stays where it is until ring_guard_remove(), which
- * comes before the memory is unmapped, and accepts zeroed memory. */
+/* Guards size bytes at base (whole pages) until ring_guard_remove(). The guard must not move until then. Remove it
+ * before the memory is unmapped; ring_guard_remove() accepts zeroed memory. */
 void ring_guard_add(struct ring_guard *guard, uint8_t *base, size_t size);
 void ring_guard_remove(struct ring_guard *guard);
 
-/* The memory is not the guest's any more: it was zeros from some moment on. */
+/* A fault came: the memory is no longer the guest's, and has been zeros since. */
 static inline bool ring_guard_faulted(const struct ring_guard *guard)
 {
 	return atomic_load_explicit(&guard->faulted, memory_order_relaxed);

@@ -1,6 +1,6 @@
-/* The keys of one aggregator and of those that may send to it: two CURVE pairs (ZeroMQ RFC 26), the aggregator's and
- * one that all of its agents share, and the files that they are kept in. Whoever has an agent's file may send, and is
- * sure of who hears; nobody else may do either. Pure but for files; any thread. */
+/* The keys of one aggregator and of its agents, and the files that hold them. There are two CURVE pairs (ZeroMQ RFC
+ * 26): the aggregator's, and one that all its agents share. An agent's file proves to each side that the other one is
+ * the right one; without it nobody can send. Pure but for files; any thread. */
 #ifndef KEY_SET_H
 #define KEY_SET_H
 
@@ -19,26 +19,27 @@ struct key_set { /* "": not there */
 	char client_public[KEY_SET_TEXT], client_secret[KEY_SET_TEXT];
 };
 
-/* Has what that role needs, each a key by its form. */
+/* Whether the set has all keys of that role, each in a key's form. */
 bool key_set_serves(const struct key_set *keys, enum key_role role);
 
-/* Takes one line of a file (key_file.h). 0; -ENOENT: no key has that name; -EINVAL: the value is not a key, or the key
- * was there before, as *why says (static storage). */
+/* Takes one line of a file (key_file.h). 0; -ENOENT: no key has that name; -EINVAL: the value is not a key, or the file
+ * has the key twice; *why says which (static storage). */
 int key_set_take(struct key_set *keys, const char *name, const char *value, const char **why);
 
-/* Reads a file of key_set_write(), by key_file.h's rules. 0 or -errno with *error one line, owns: free() (NULL if there
- * was no memory for it): -EPERM: whose it is, or who can read it; -EINVAL: what is wrong in which line, or which key
- * that role needs is missing. On error *keys is empty. */
+/* Reads a file of key_set_write(), by the rules of key_file.h. 0 or -errno: -EPERM: somebody else owns it or can read
+ * it; -EINVAL: a bad line, or a key of that role is missing. On error *keys is empty, and *error is one line that says
+ * what is wrong and where; the caller owns it (free(); NULL: out of memory). */
 int key_set_read(const char *path, enum key_role role, struct key_set *keys, char **error);
 
-/* An agent's, likewise; but a file of root's may be readable by its group, too: those whom root lets send. */
+/* Reads an agent's file by the same rules, but a file of root may be readable by its group: root lets that group
+ * send. */
 int key_set_read_shared(const char *path, struct key_set *keys, char **error);
 
-/* Writes what the role needs, and nothing else, into a new file that only this user can read (0600). 0 or -errno:
- * -EEXIST: there is a file of that name, which stays; then nothing is left behind. */
+/* Writes the keys of that role alone into a new file that only this user can read (0600). 0; -EEXIST: path exists, and
+ * stays as it is; other -errno: no file is left. */
 int key_set_write(const char *path, enum key_role role, const struct key_set *keys);
 
-/* The same lines, into a file that is open. */
+/* Writes the same lines to an open file. */
 void key_set_print(const struct key_set *keys, enum key_role role, FILE *file);
 
 #endif
