@@ -1,5 +1,5 @@
-/* A set of numbers that only grows until it is cleared: which blocks of the correlator's state have
- * changed. Pure; part of the correlator. */
+/* The blocks of the correlator's state that have changed: a set of numbers that only grows until it is cleared. Pure;
+ * part of the correlator. */
 #ifndef BLOCK_SET_H
 #define BLOCK_SET_H
 

@@ -6,14 +6,13 @@
  *   - Beyond launches_max outstanding launches the oldest expire: a launch may have no record at all (graph capture).
  *   - Records of one launch with different capture stacks, those of a graph's nodes, are different rows.
  *   - A record without its launch waits; beyond waiting_max the oldest is folded as unmatched.
- *   - A RECORD_LAUNCH_HOST call is answered by its wait or the like, a launch by work alone; overhead answers nobody.
- *     Of a launch and such a call with one id, parts of one call of the runtime's, the launch counts.
- *   - Records that no call is behind (unified memory, CUPTI's own flushes) are folded at once, without a stack, as
- *     matched.
- *   - A process that has as many different rows as it may (fold_limit.h) gets no more of them: further records go to
- *     merged rows, without stack, name, stream and thread.
- * What comes out depends on the order of the calls alone, also across save and load (but for the limit of rows,
- * which counts them since it was made). No I/O, no clock. One correlator is used by one thread. */
+ *   - GPU work matches a launch only. A wait or an allocation may match a RECORD_LAUNCH_HOST call. Overhead matches
+ *     neither. A launch and a host call with the same id belong to one call of the runtime: the launch counts.
+ *   - Records without a call (unified memory, CUPTI's own flushes) are folded at once, without a stack, as matched.
+ *   - A process whose rows are at their limit (fold_limit.h) gets no new ones. Further records go to merged rows,
+ *     without stack, name, stream and thread.
+ * The result depends on the order of the calls alone, also across save and load. The limit of rows is the exception: it
+ * counts from the correlator's creation. No I/O, no clock. One correlator is used by one thread. */
 #ifndef CORRELATOR_H
 #define CORRELATOR_H
 
@@ -30,8 +29,7 @@
 #define CORRELATOR_RETIRED_MAX  4096u
 #define CORRELATOR_WAITING_MAX  16384u
 #define CORRELATOR_BLOCK_SIZE   1024u /* launches or records of one block at most */
-/* Longer activities are taken for nonsense (about 9 years): sums of sane ones fit SQL's 64-bit
- * integers. */
+/* A longer activity (about 9 years) counts as invalid: so sums fit SQL's 64-bit integers. */
 #define CORRELATOR_DURATION_MAX_NS (1ull << 58)
 
 struct correlator;
@@ -41,9 +39,9 @@ struct memory_account;
 /* 0: the default above. */
 struct correlator_options {
 	uint32_t launches_max, retired_max, waiting_max;
-	/* where allocations and frees go, too; borrowed until destroy; NULL: nowhere */
+	/* gets allocations and frees, too; borrowed until destroy; NULL: none */
 	struct memory_account *memory;
-	/* of kernels that a call of their own launched; borrowed until destroy; NULL: nowhere */
+	/* gets the delays of kernels that have a launch of their own; borrowed until destroy; NULL: none */
 	struct launch_delays *delays;
 	bool track_changes; /* for correlator_save() */
 };
@@ -53,9 +51,9 @@ struct correlator_counts {
 	uint64_t failed;   /* RECORD_LAUNCH_FAILED records */
 	uint64_t expired; /* launches given up, or left at the end, without a record or a failure */
 	uint64_t records; /* = matched + unmatched + invalid + waiting */
-	uint64_t matched, unmatched; /* folded; matched: or of no call */
-	uint64_t invalid;            /* with times that no GPU produces: not folded */
-	uint64_t launch_order, retire_order, waiting_order; /* the next ones */
+	uint64_t matched, unmatched; /* folded; matched includes records without a call */
+	uint64_t invalid;            /* not folded: their times are impossible */
+	uint64_t launch_order, retire_order, waiting_order; /* the next numbers */
 };
 
 /* Rows go to *table, with process_id in their keys; the table is borrowed until destroy. options
@@ -64,21 +62,21 @@ struct correlator *correlator_create(uint32_t process_id, const struct correlato
 				     struct fold_table *table);
 void correlator_destroy(struct correlator *correlator);
 
-/* CLOCK_MONOTONIC - CUPTI's clock, for what is joined from now on; not valid: delays are not known. Is not saved. */
+/* Sets CLOCK_MONOTONIC - CUPTI's clock for the joins from now on; not valid: delays are not known. It is not saved. */
 void correlator_set_clock(struct correlator *correlator, int64_t offset_ns, bool valid);
 
 /* 0 or -ENOMEM (the correlator is then no longer exact: give it up). */
 int correlator_launch(struct correlator *correlator, const struct launch_record *record);
 int correlator_record(struct correlator *correlator, const struct gpu_record *record);
 
-/* Who launched a record that came just now; 0: not known (yet). */
+/* The thread that launched this record, which was added last; 0: not known (yet). */
 uint32_t correlator_thread(const struct correlator *correlator, const struct gpu_record *record);
 
 /* The process has ended: waiting records are folded as unmatched, launches without a record expire,
  * nothing is left to save. 0 or -ENOMEM. */
 int correlator_finish(struct correlator *correlator);
 
-/* Records since the last call that were folded into a merged row, because the process has too many rows. */
+/* Records since the last call of this function that went to merged rows. */
 uint64_t correlator_take_merged(struct correlator *correlator);
 
 /* Borrowed until destroy. */
@@ -93,7 +91,7 @@ enum correlator_block_kind {
 /* A part of the state that is saved as one; count 0: nothing is left of it. */
 struct correlator_block {
 	enum correlator_block_kind kind;
-	uint64_t index;                /* together with kind: which part */
+	uint64_t index;                /* names the part, together with kind */
 	uint32_t count;                /* up to CORRELATOR_BLOCK_SIZE */
 	const struct launch *launches; /* borrowed until put returns */
 	const struct waiting_records_entry *records;
@@ -106,8 +104,8 @@ typedef int correlator_put(void *context, const struct correlator_block *block);
 int correlator_save(const struct correlator *correlator, correlator_put *put, void *context);
 void correlator_saved(struct correlator *correlator);
 
-/* On a fresh correlator: every block that was saved, in any order, then the counts. 0; -EINVAL: not
- * something that was saved; -ENOMEM. */
+/* Load every saved block into a fresh correlator, in any order, then the counts. 0; -EINVAL: correlator_save() wrote no
+ * such block; -ENOMEM. */
 int correlator_load(struct correlator *correlator, const struct correlator_block *block);
 int correlator_load_end(struct correlator *correlator, const struct correlator_counts *counts);
 

@@ -1,6 +1,7 @@
-/* How many different rows a process may have: each stays in the store for good, and a hostile process makes as many as
- * it has records, of streams, threads and devices that do not exist. Beyond the limit rows are merged. A set of 32-bit
- * hashes: of 2^18 rows a few that are new are taken for known, which costs nothing. One is used by one thread. */
+/* Limits the different rows of a process. Every row stays in the store for ever, and a hostile process can make one
+ * with each record, by streams, threads and devices that do not exist. Beyond the limit rows are merged. The rows are a
+ * set of 32-bit hashes. So a few new rows in 2^18 count as known, which does no harm. One limit is used by one thread.
+ */
 #ifndef FOLD_LIMIT_H
 #define FOLD_LIMIT_H
 
@@ -20,11 +21,11 @@ struct fold_limit {
 
 void fold_limit_fini(struct fold_limit *limit);
 
-/* Whether a row with this key is there, or may be: *has_room. 0 or -ENOMEM. */
+/* *has_room: the process has a row with this key, or may have one more. 0 or -ENOMEM. */
 int fold_limit_take(struct fold_limit *limit, const struct fold_key *key, bool *has_room);
 
-/* The row in place of one that has no room: of the same process, device (as far as there are such), kind and match,
- * without stack, name, stream and thread. */
+/* The merged row for a row without room: it has the same process, device (if the process has such a device), kind and
+ * match, and no stack, name, stream and thread. */
 struct fold_key fold_limit_merged(const struct fold_key *key);
 
 #endif

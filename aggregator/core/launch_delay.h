@@ -1,6 +1,5 @@
-/* How long kernels took to begin after they were asked for, of one process by device: from the launch call's entry to
- * the kernel's start, so with all that was queued before it. Both times must be by one clock. Sums stick at INT64_MAX.
- * Pure; one thread. */
+/* The time from the entry of a launch call to the start of its kernel, for one process and by device. It includes the
+ * work that was queued before. Both times must be of one clock. Sums stick at INT64_MAX. Pure; one thread. */
 #ifndef LAUNCH_DELAY_H
 #define LAUNCH_DELAY_H
 
@@ -11,24 +10,24 @@
 
 struct launch_delay {
 	uint64_t count, sum_ns, max_ns;
-	/* began before they were asked for, or years later: the clocks are wrong */
+	/* kernels that began before their launch, or years later: the clocks are wrong */
 	uint64_t unclear;
 	bool changed;    /* since launch_delays_saved() */
 };
 
 struct launch_delays {           /* zeroed: none */
-	struct launch_delay *at; /* owns; by CUDA ordinal; the last there may be: and all above */
+	struct launch_delay *at; /* owns; by CUDA ordinal; the highest possible one stands for all above */
 	uint32_t nr;
 };
 
 void launch_delays_fini(struct launch_delays *delays);
 
-/* The device's, made if it is new. 0; -ENOMEM: unchanged. Borrowed until the next call of this or
- * launch_delays_add(). */
+/* The device's delays, made if it has none yet. 0; -ENOMEM: unchanged. Borrowed until the next call of this function or
+ * of launch_delays_add(). */
 int launch_delays_get(struct launch_delays *delays, uint32_t device_id,
 		      struct launch_delay **delay);
 
-/* NULL: none was there. Borrowed as by launch_delays_get(). */
+/* NULL: the device has none. Borrowed as by launch_delays_get(). */
 const struct launch_delay *launch_delays_find(const struct launch_delays *delays,
 					      uint32_t device_id);
 

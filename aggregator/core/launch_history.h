@@ -1,6 +1,6 @@
-/* The launches of one process that records may still come for: outstanding ones, until they are answered or expire, and
- * retired ones for a while longer; and which blocks of them have changed since they were last saved. Where an order is
- * asked for, it is above those before. Pure; part of the correlator. One thread. */
+/* The launches of one process for which records may still come: outstanding ones, until they are answered or expire,
+ * and retired ones for a while longer. It also knows the blocks of them that have changed since they were last saved.
+ * An order in the arguments is always above those of earlier calls. Pure; part of the correlator. One thread. */
 #ifndef LAUNCH_HISTORY_H
 #define LAUNCH_HISTORY_H
 
@@ -12,7 +12,7 @@
 
 #define LAUNCH_HISTORY_BLOCK 1024u /* neighbouring correlation ids */
 
-/* Launches arrive, are answered and are forgotten at three places that each move along slowly. */
+/* Launches are added, answered and forgotten at three places, and each place moves along slowly. */
 enum launch_touch {
 	LAUNCH_TOUCH_ADD,
 	LAUNCH_TOUCH_ANSWER,
@@ -20,7 +20,7 @@ enum launch_touch {
 	LAUNCH_TOUCHES,
 };
 
-/* Of retired_max of them each has the slot (order % retired_max). */
+/* A retired launch. It has the slot (order % retired_max). */
 struct launch_retired {
 	uint64_t order; /* + 1; 0: empty */
 	uint32_t correlation_id;
@@ -35,7 +35,7 @@ struct launch_history {
 	struct launch_retired *retired; /* owns */
 	bool track_changes;
 	struct block_set changed;         /* since launch_history_saved() */
-	uint64_t touched[LAUNCH_TOUCHES]; /* the block last added to changed from there */
+	uint64_t touched[LAUNCH_TOUCHES]; /* the block that each place added to changed last */
 };
 
 /* 0 or -ENOMEM. launch_history_fini() accepts one that failed, and zeroed memory. */
@@ -47,28 +47,29 @@ void launch_history_fini(struct launch_history *history);
 struct launch *launch_history_find(const struct launch_history *history, uint32_t window,
 				   uint32_t correlation_id);
 
-/* No record came of it, and no failure told that none will, though one should. */
+/* Neither a record nor a failure of this launch has come, though one should. */
 bool launch_history_is_unanswered(const struct launch *launch);
 
-/* All below take a launch as launch_history_find() gave it, and return 0 or -ENOMEM: what is to be saved is then not
- * known. */
+/* The functions below take a launch from launch_history_find(). They return 0 or -ENOMEM: the blocks to save are then
+ * not known. */
 
-/* An outstanding launch whose key is not present. -ENOMEM: or it was not added. */
+/* Adds an outstanding launch whose key is not present. -ENOMEM: perhaps it was not added, either. */
 int launch_history_add(struct launch_history *history, const struct launch *launch);
 
-/* Has changed where it stands. */
+/* Marks a launch that the caller has changed. */
 int launch_history_touch(struct launch_history *history, const struct launch *launch);
 
-/* An outstanding launch was answered, or failed: the one that was retired retired_max launches ago is forgotten. */
+/* Retires an outstanding launch that was answered or failed, and forgets the one that was retired retired_max launches
+ * ago. */
 int launch_history_retire(struct launch_history *history, struct launch *launch, uint64_t order);
 
 int launch_history_forget(struct launch_history *history, struct launch *launch);
 
-/* If more than launches_max are outstanding, forgets a share of them, oldest first; adds those that were unanswered to
- * *nr_unanswered. -ENOMEM: or none was forgotten. */
+/* Forgets a share of the outstanding launches, oldest first, if they are more than launches_max. Adds the number of
+ * unanswered ones to *nr_unanswered. -ENOMEM: perhaps none was forgotten, either. */
 int launch_history_expire(struct launch_history *history, uint64_t *nr_unanswered);
 
-/* Forgets all, which counts as no change; returns how many were unanswered. */
+/* Forgets all launches, without marking a change; returns the number of unanswered ones. */
 uint64_t launch_history_end(struct launch_history *history);
 
 /* Copies the launches of a block; returns their number. */
@@ -76,7 +77,7 @@ uint32_t launch_history_block(const struct launch_history *history, uint64_t ind
 			      struct launch launches[static LAUNCH_HISTORY_BLOCK]);
 void launch_history_saved(struct launch_history *history);
 
-/* A launch of a block that was saved, as it was. 0; -EINVAL: nothing that was; -ENOMEM. */
+/* Loads one launch of a saved block. 0; -EINVAL: no saved launch; -ENOMEM. */
 int launch_history_load(struct launch_history *history, const struct launch *launch);
 
 #endif

@@ -1,6 +1,5 @@
-/* Launches by (window, correlation id): open addressing whose order follows the ids, because CUPTI
- * hands them out nearly dense and increasing: launches and their records then walk through memory
- * side by side. Pure; part of the correlator. */
+/* Launches by (window, correlation id): open addressing in the order of the ids. CUPTI gives out ids in nearly dense,
+ * increasing order, so launches and their records walk through memory side by side. Pure; part of the correlator. */
 #ifndef LAUNCH_MAP_H
 #define LAUNCH_MAP_H
 
@@ -13,7 +12,7 @@ enum launch_flags {
 	/* answered or failed; kept for a while for a record that comes late */
 	LAUNCH_RETIRED = 1u << 2,
 	LAUNCH_MATCHED = 1u << 3, /* has had a record */
-	LAUNCH_HOST = 1u << 4, /* a call without GPU work: no launch is missing without a record */
+	LAUNCH_HOST = 1u << 4, /* a call without GPU work: it need not have a record */
 };
 
 struct launch {
@@ -29,7 +28,7 @@ struct launch {
 /* Embedded; zeroed memory is an empty map. */
 struct launch_map {
 	struct launch *slots;
-	uint64_t factor; /* secret */
+	uint64_t factor; /* secret, so that a job cannot choose ids that collide */
 	uint32_t mask;   /* number of slots - 1 */
 	uint32_t shift;  /* of a product, whose upper bits are a block's number */
 	uint32_t count;

@@ -1,5 +1,5 @@
-/* What memory one process has: for each of its devices and each memory space the bytes that live, their peak and when
- * that was, and for each stack what it holds now and what it held at that peak.
+/* The memory of one process. For each device and memory space it has the live bytes, their peak and its time; for each
+ * stack it has the bytes that live now and those that lived at the peak.
  *   - Allocations and frees may come in any order: each is held until a later one by window_ns has come, or waiting_max
  *     are held; then the earliest is taken. One that is even later is taken at once and counted.
  *   - A free belongs to the allocation that lives at its address, whatever device, kind or size it claims, unless that
@@ -10,8 +10,8 @@
  *     before; else it is counted. An allocation that was reported twice counts once.
  *   - Beyond live_max live allocations more are not followed, and counted: the account is then incomplete.
  *   - A new peak costs what has changed since the last, not what there is.
- * What comes out depends on the calls to add and finish alone, also across save and load. No I/O, no clock. One
- * account is used by one thread. */
+ * The result depends on the calls of add and finish alone, also across save and load. No I/O, no clock. One account is
+ * used by one thread. */
 #ifndef MEMORY_ACCOUNT_H
 #define MEMORY_ACCOUNT_H
 
@@ -24,8 +24,7 @@
 #define MEMORY_ACCOUNT_WAITING_MAX (1u << 19)
 #define MEMORY_ACCOUNT_WINDOW_NS   30000000000u
 #define MEMORY_ACCOUNT_OWED_NS     1000000000u
-#define MEMORY_ACCOUNT_STUCK                                                                       \
-	((uint64_t)INT64_MAX) /* a sum that would be more stays here for good */
+#define MEMORY_ACCOUNT_STUCK       ((uint64_t)INT64_MAX) /* sums never exceed this */
 
 struct memory_account;
 
@@ -36,7 +35,7 @@ struct memory_account_options {
 	bool track_changes; /* for memory_account_save() */
 };
 
-/* Of a device and a memory space. */
+/* The sums of one device and one memory space. */
 struct memory_sums {
 	/* CUDA ordinal; those from RECORD_DEVICES_MAX - 1 on are one; 0 of the host's memory */
 	uint32_t device_id;
@@ -44,13 +43,13 @@ struct memory_sums {
 	uint64_t allocs, alloc_bytes, frees, free_bytes; /* taken so far */
 	uint64_t live_count, live_bytes;
 	uint64_t peak_bytes;                   /* the most that lived at once */
-	uint64_t peak_ns;                      /* when it was first reached; 0: never anything */
-	uint64_t first_ns, last_ns;            /* of what was taken */
-	uint64_t unknown_frees, unknown_bytes; /* of addresses where nothing lived; of frees */
+	uint64_t peak_ns;                      /* when the peak was first reached; 0: nothing ever lived */
+	uint64_t first_ns, last_ns;            /* of the events taken */
+	uint64_t unknown_frees, unknown_bytes; /* frees of addresses where nothing lived, and their bytes */
 	uint64_t duplicates; /* allocations that were reported twice; not in allocs */
-	uint64_t replaced;   /* allocations that ended by another one's begin */
+	uint64_t replaced;   /* allocations that ended because another one took their address */
 	uint64_t untracked;  /* allocations that were not followed: live_max, or no address */
-	uint64_t late;       /* taken out of order */
+	uint64_t late;       /* events taken out of order */
 };
 
 struct memory_row_key { /* every byte counts for equality: fill it from a zeroed struct */
@@ -74,8 +73,8 @@ void memory_account_destroy(struct memory_account *account);
 /* 0 or -ENOMEM (the account is then no longer exact: give it up). */
 int memory_account_add(struct memory_account *account, const struct memory_event *event);
 
-/* The process has ended: what waits is taken. What lives now was never freed; nothing is left to save but rows and
- * sums. 0 or -ENOMEM. */
+/* The process has ended: takes all waiting events. Memory that still lives was never freed. Only rows and sums are left
+ * to save. 0 or -ENOMEM. */
 int memory_account_finish(struct memory_account *account);
 
 /* In the order of their first appearance. Borrowed until the next add, finish or load. */
@@ -84,7 +83,8 @@ const struct memory_sums *memory_account_sums(const struct memory_account *accou
 const struct memory_row *memory_account_rows(const struct memory_account *account, uint32_t *count);
 uint32_t memory_account_waiting(const struct memory_account *account); /* events, now */
 
-/* Where what changed goes. Each: 0, or saving ends with what it returns; arguments are borrowed until it returns. */
+/* Receives the changes. Each function returns 0, or another value that ends saving and is its result. Arguments are
+ * borrowed until the function returns. */
 struct memory_account_sink {
 	int (*sums)(void *context, const struct memory_sums *sums);
 	int (*row)(void *context, const struct memory_row *row);
@@ -92,13 +92,13 @@ struct memory_account_sink {
 	void *context;
 };
 
-/* Hands over what changed since memory_account_saved(). */
+/* Gives all changes since memory_account_saved() to the sink. */
 int memory_account_save(const struct memory_account *account,
 			const struct memory_account_sink *sink);
 void memory_account_saved(struct memory_account *account);
 
-/* Into a fresh account: all that was saved, in any order, then the end. 0; -EINVAL: not something that was saved;
- * -ENOMEM. */
+/* Load all that was saved into a fresh account, in any order, then call the last one. 0; -EINVAL: memory_account_save()
+ * wrote no such thing; -ENOMEM. */
 int memory_account_load_sums(struct memory_account *account, const struct memory_sums *sums);
 int memory_account_load_row(struct memory_account *account, const struct memory_row *row);
 int memory_account_load_slot(struct memory_account *account, const struct memory_slot *slot);

@@ -1,15 +1,12 @@
-/* When a stream (or a whole device) was busy: the union of its activities' intervals, exact however
- * they overlap and in whatever order they arrive, within a bound: a record is late only
- *  - if more than intervals_max / 2 separate busy intervals lie after its start, or
- *  - if more than STREAM_TIMELINE_KEEP of them do, and it began over STREAM_TIMELINE_SPAN_NS before
- *    the latest end.
- * What is late is counted, and its time before the horizon is left out of the union. The
- * disorder is that of CUPTI's buffers: each launching thread fills its own, which hold some
- * 10,000 records over up to a second.
+/* The time in which a stream or a whole device was busy: the union of its activities' intervals. It is exact for
+ * intervals that overlap and arrive in any order, within a bound. A record is late only
+ *   - if more than intervals_max / 2 separate busy intervals lie after its start, or
+ *   - if more than STREAM_TIMELINE_KEEP of them do, and it began over STREAM_TIMELINE_SPAN_NS before the latest end.
+ * Late records are counted, and the union lacks their time before the horizon. The disorder comes from CUPTI's buffers:
+ * each launching thread fills its own, with some 10,000 records over up to a second.
  *
- * Which intervals are closed, and when, depends on the records alone, not on when one looks or
- * saves: a timeline that is restored goes on exactly as it would have.
- * Pure; one timeline is used by one thread. */
+ * The records alone decide which intervals are closed, and when. Reading and saving change nothing, so a restored
+ * timeline goes on exactly as the original would have. Pure; one timeline is used by one thread. */
 #ifndef STREAM_TIMELINE_H
 #define STREAM_TIMELINE_H
 
@@ -22,7 +19,7 @@
  * stream, as a training step and its autograd thread do. */
 #define STREAM_TIMELINE_INTERVALS        (1u << 17)
 #define STREAM_TIMELINE_DEVICE_INTERVALS (1u << 19)
-#define STREAM_TIMELINE_KEEP             4096u /* are never closed for their age */
+#define STREAM_TIMELINE_KEEP             4096u /* so many intervals are never closed for their age */
 #define STREAM_TIMELINE_SPAN_NS          5000000000u
 
 struct stream_timeline;
@@ -33,11 +30,11 @@ struct timeline_sums {
 	uint64_t records;
 	uint64_t sum_ns;            /* of all durations */
 	uint64_t closed_ns;         /* busy time before horizon_ns */
-	uint64_t horizon_ns;        /* nothing before it is open any more */
+	uint64_t horizon_ns;        /* all intervals before it are closed */
 	uint64_t first_ns, last_ns; /* earliest start, latest end; 0: no record yet */
 	uint64_t late;              /* records that began before the horizon */
 	uint64_t late_ns;           /* their time before the horizon */
-	uint64_t close_at;          /* number of records with which old intervals are next closed */
+	uint64_t close_at;          /* number of records at which old intervals are closed next */
 };
 
 /* intervals_max: at least 2, asserted. Memory is taken as it is needed, for up to about twice
@@ -49,7 +46,7 @@ void stream_timeline_destroy(struct stream_timeline *timeline);
  * for n open intervals in random order. 0 or -ENOMEM: unchanged. */
 int stream_timeline_add(struct stream_timeline *timeline, uint64_t start_ns, uint64_t end_ns);
 
-/* Makes a fresh timeline, of the same intervals_max, go on as from would; all of it is unsaved. 0 or -ENOMEM: to is
+/* Copies a timeline into a fresh one with the same intervals_max. All of the copy is unsaved. 0; -ENOMEM: `to` is
  * unchanged. */
 int stream_timeline_copy(struct stream_timeline *to, struct stream_timeline *from);
 
@@ -60,20 +57,19 @@ uint64_t stream_timeline_busy_ns(struct stream_timeline *timeline);
 const struct timeline_interval *stream_timeline_open(struct stream_timeline *timeline,
 						     uint32_t *nr_open);
 
-/* What was added since stream_timeline_saved(), in order; or all open intervals, where that is not
- * more: then *whole is set, and what was saved before is of no use. Borrowed until the next call.
- */
+/* The intervals that were added since stream_timeline_saved(), in order. Where all open intervals are no more than
+ * these, it returns all open ones and sets *whole: they replace all that was saved before. Borrowed until the next
+ * call. */
 const struct timeline_interval *stream_timeline_unsaved(struct stream_timeline *timeline,
 							uint32_t *count, bool *whole);
 void stream_timeline_saved(struct stream_timeline *timeline);
 
-/* Nothing more will come: closes all intervals and frees their memory. Later records count as late.
- */
+/* Closes all intervals and frees their memory, because no more records are expected. Later ones count as late. */
 void stream_timeline_close(struct stream_timeline *timeline);
 
-/* Puts back what was saved: first each list of unsaved() in any order, then what sums(), open() and
- * busy_ns() gave at the last of them. Nothing is unsaved then. 0; -EINVAL: not what they give;
- * -ENOMEM. After an error the timeline is good for nothing but stream_timeline_destroy(). */
+/* Restore what was saved: first each list of stream_timeline_unsaved() in any order, then the values of _sums(),
+ * _open() and _busy_ns() when the last list was saved. Then nothing is unsaved. 0; -EINVAL: these functions give no
+ * such values; -ENOMEM. After an error only stream_timeline_destroy() may be called. */
 int stream_timeline_load(struct stream_timeline *timeline,
 			 const struct timeline_interval *intervals, uint32_t count);
 int stream_timeline_restore(struct stream_timeline *timeline, const struct timeline_sums *sums,

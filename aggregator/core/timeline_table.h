@@ -1,5 +1,5 @@
-/* All timelines of a job: one a stream, one a device over all its streams and processes, and for each process and
- * device those of its work and of its kernels. One table is used by one thread. */
+/* All timelines of a job: one for each stream, one for each device over all its streams and processes, and for each
+ * process and device those of its work and of its kernels. One table is used by one thread. */
 #ifndef TIMELINE_TABLE_H
 #define TIMELINE_TABLE_H
 
@@ -19,7 +19,7 @@ enum timeline_level {
 	TIMELINE_WORK = 3,          /* all of its work */
 	TIMELINE_COMPUTATION = 4,   /* kernels but NCCL's */
 	TIMELINE_COMMUNICATION = 5, /* NCCL's kernels */
-	/* all kernels; not there without one of NCCL's: it would be COMPUTATION */
+	/* all kernels; missing where none is NCCL's, because it would equal COMPUTATION */
 	TIMELINE_KERNELS = 6,
 	TIMELINE_LEVELS,
 };
@@ -38,11 +38,10 @@ struct timeline_entry {
 	bool changed;                     /* since timeline_table_saved() */
 };
 
-/* How an entry's open intervals are stored: block by block, each what was added since the one
- * before, so that a commit writes what is new and not all that is open. Once there are
- * TIMELINE_BLOCKS_MAX of them, or all that is open is no more than what is new, they are replaced
- * by one that holds everything open. What older blocks hold of time before the horizon is closed
- * already. */
+/* An entry's open intervals are stored in blocks. Each block has the intervals that were added since the one before, so
+ * a commit writes only new ones. One block with all open intervals replaces the others once there are
+ * TIMELINE_BLOCKS_MAX of them, or once all open intervals are no more than the new ones. Intervals of older blocks
+ * before the horizon are closed already. */
 #define TIMELINE_BLOCKS_MAX 64u
 
 struct timeline_block {
@@ -66,8 +65,8 @@ struct timeline_entry *timeline_table_get(struct timeline_table *table,
 int timeline_table_add(struct timeline_table *table, const struct timeline_key *key,
 		       uint64_t start_ns, uint64_t end_ns);
 
-/* A kernel on a device of a process: to COMMUNICATION or COMPUTATION, and KERNELS where that is kept. 0 or -ENOMEM
- * (what the three say of each other is then no longer exact). */
+/* Adds a kernel of a process on a device to COMMUNICATION or COMPUTATION, and to KERNELS where that is kept. 0;
+ * -ENOMEM: the three no longer fit each other exactly. */
 int timeline_table_add_kernel(struct timeline_table *table, uint32_t process_id, uint32_t device_id,
 			      bool communicates, uint64_t start_ns, uint64_t end_ns);
 
@@ -82,14 +81,13 @@ void timeline_table_close(struct timeline_table *table, uint32_t process_id);
 const struct timeline_entry *timeline_table_entries(const struct timeline_table *table,
 						    uint32_t *nr_entries);
 
-/* What to write for a changed entry. Borrowed until the next get, add or close. */
+/* The block to write for a changed entry. Borrowed until the next get, add or close. */
 struct timeline_block timeline_table_block(const struct timeline_entry *entry);
 
 /* All changed entries and their blocks are in the store. */
 void timeline_table_saved(struct timeline_table *table);
 
-/* Takes the key's next block from the store. 0; -EINVAL: not a block, or not the next one; -ENOMEM.
- */
+/* Loads the key's next block from the store. 0; -EINVAL: not a block, or not the next one; -ENOMEM. */
 int timeline_table_load(struct timeline_table *table, const struct timeline_key *key,
 			const struct timeline_block *block);
 

@@ -1,5 +1,5 @@
-/* GPU records that came before their launch, by (window, correlation id) and by order of arrival; and which blocks of
- * them have changed since they were last saved. Pure; part of the correlator. One thread. */
+/* GPU records that came before their launch, by (window, correlation id) and by order of arrival. It also knows the
+ * blocks of them that have changed since they were last saved. Pure; part of the correlator. One thread. */
 #ifndef WAITING_RECORDS_H
 #define WAITING_RECORDS_H
 
@@ -22,7 +22,7 @@ struct waiting_record {
 	uint32_t newer, older; /* by order of arrival; newer links the unused ones, too */
 };
 
-/* As it is saved. */
+/* The saved part of a waiting record. */
 struct waiting_records_entry {
 	struct gpu_record record;
 	uint64_t order;
@@ -48,13 +48,13 @@ void waiting_records_fini(struct waiting_records *waiting);
 int waiting_records_add(struct waiting_records *waiting, const struct gpu_record *record,
 			uint64_t order);
 
-/* Takes out the record of this key that came last, or the oldest of all. 1; 0: there is none; -ENOMEM: what is to be
- * saved is not known. */
+/* Take out the newest record with this key, or the oldest of all. 1; 0: there is none; -ENOMEM: done, but the blocks to
+ * save are no longer known. */
 int waiting_records_take(struct waiting_records *waiting, uint32_t window, uint32_t correlation_id,
 			 struct gpu_record *record);
 int waiting_records_take_oldest(struct waiting_records *waiting, struct gpu_record *record);
 
-/* Up to WAITING_RECORDS_BLOCK records, oldest first, borrowed until it returns; 0: nothing is left of the block. */
+/* At most WAITING_RECORDS_BLOCK records, oldest first, borrowed until it returns. count 0: the block is empty now. */
 typedef int waiting_records_put(void *context, uint64_t block,
 				const struct waiting_records_entry *records, uint32_t count);
 
@@ -63,7 +63,7 @@ int waiting_records_save(const struct waiting_records *waiting, waiting_records_
 			 void *context);
 void waiting_records_saved(struct waiting_records *waiting);
 
-/* While there are none: every record that was saved, in any order, and then the end. 0 or -ENOMEM. */
+/* Load every saved record into an empty set, in any order, then call the last one. 0 or -ENOMEM. */
 int waiting_records_load(struct waiting_records *waiting,
 			 const struct waiting_records_entry *record);
 int waiting_records_load_end(struct waiting_records *waiting);

@@ -1,5 +1,6 @@
-/* One agent's epoch: what its ids mean here, and how far it has come (session_apply.h). Not a connection: it outlives
- * reconnects of the agent and restarts of the aggregator. Single-threaded. */
+/* One agent's epoch: the store's ids for the agent's ids, and the newest message that was applied and stored
+ * (session_apply.h). It is no connection: it outlives reconnects of the agent and restarts of the aggregator.
+ * Single-threaded. */
 #ifndef AGENT_SESSION_H
 #define AGENT_SESSION_H
 
@@ -18,7 +19,7 @@ struct roster;
 struct session_ids {
 	uint32_t *ids; /* owns; ids[agent's id - 1] */
 	uint32_t count, room;
-	uint32_t saved; /* how many of them the store has */
+	uint32_t saved; /* the first ones, which the store has */
 };
 
 enum session_id_kind {
@@ -32,7 +33,7 @@ enum session_id_kind {
 };
 
 struct agent_session {
-	struct text_shares texts; /* new ones, since it was made or loaded */
+	struct text_shares texts; /* new texts since the session was made or loaded */
 	uint8_t epoch[WIRE_EPOCH_SIZE];
 	uint32_t id;       /* the store's */
 	uint32_t host;     /* roster id; 0: no HELLO yet */
@@ -43,10 +44,10 @@ struct agent_session {
 	uint64_t received_seq; /* applied to the collection */
 	uint64_t durable_seq;  /* in the store */
 	bool ended;            /* BYE was applied */
-	bool superseded;       /* a successor has asked: no further message is taken */
-	uint64_t spoke_ns;     /* CLOCK_REALTIME of its last message in here; 0: not known */
-	uint64_t heard_ns; /* CLOCK_MONOTONIC, of its last message; 0: none since it was loaded */
-	struct session_control { /* the last command that it told to have taken (control_service.h) */
+	bool superseded;       /* a successor has asked: no further message is applied */
+	uint64_t spoke_ns;     /* CLOCK_REALTIME of the last message that was applied; 0: not known */
+	uint64_t heard_ns; /* CLOCK_MONOTONIC of the last message; 0: none since the session was loaded */
+	struct session_control { /* the last command that the agent has taken (control_service.h) */
 		uint64_t token;
 		uint32_t state, nr_processes;
 		uint64_t bound_ns;
@@ -57,31 +58,31 @@ struct agent_session {
 struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id);
 void agent_session_destroy(struct agent_session *session); /* accepts NULL */
 
-/* Who speaks. 0 or -ENOMEM. */
+/* Takes the agent's host and software from its HELLO. 0 or -ENOMEM. */
 int agent_session_hello(struct agent_session *session, struct catalog *catalog,
 			struct roster *roster, const struct message_hello *hello);
 
-/* A question of the agent that follows this one (hello->asks): the epoch is over, unless its goodbye has come. Only an
- * agent of the same host can follow, because a ring stays where it is: another's question is some user's who has read
- * this epoch in a ring. Whether it is over. */
+/* The successor of this session's agent has asked (hello->asks): ends the epoch, unless the agent has said goodbye.
+ * Only an agent of the same host can be the successor, because a ring stays on its host. A question from another host
+ * comes from a user who has read the epoch in a ring, and is ignored. Returns whether the epoch is over. */
 bool agent_session_supersede(struct agent_session *session, const struct catalog *catalog,
 			     const struct roster *roster, const struct message_hello *hello);
 
 /* For loading. 0 or -ENOMEM. */
 int agent_session_add_id(struct agent_session *session, enum session_id_kind kind, uint32_t id);
 
-/* New ids must follow the old ones. 0 or an enum refuse_code, *reason (static storage) then says why. */
+/* Checks that new ids follow the old ones. 0; else an enum refuse_code, and *reason (static storage) says why. */
 int agent_session_check_base(const struct agent_session *session, enum session_id_kind kind,
 			     uint32_t base, uint32_t count, const char **reason);
 
-/* Whether the agent has said what its id means; 0 always is. */
+/* Whether the agent has defined this id; 0 is always defined. */
 static inline bool agent_session_defined(const struct agent_session *session,
 					 enum session_id_kind kind, uint32_t id)
 {
 	return id <= session->ids[kind].count;
 }
 
-/* The store's id of an agent's id that is defined; 0 stays 0. */
+/* The store's id for a defined id of the agent; 0 stays 0. */
 static inline uint32_t agent_session_translate(const struct agent_session *session,
 					       enum session_id_kind kind, uint32_t id)
 {

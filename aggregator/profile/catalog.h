@@ -1,7 +1,7 @@
-/* What the whole job's stacks are made of, merged: strings by content, modules by owner and build id (else path), codes
- * by (file, name), frames by (module, offset) or (code, line), stack nodes by (parent, frame). So ranks that run the
- * same program share all of it. All ids count from 1 without gaps and are the store's. One catalog is used by one
- * thread. */
+/* The parts of the whole job's stacks, merged. Equal are strings with the same content; modules with the same owner and
+ * build id (or path, without a build id); codes with the same file and name; frames with the same module and offset, or
+ * code and line; stack nodes with the same parent and frame. So ranks of one program share everything. All ids count
+ * from 1 without gaps and are the store's. One catalog is used by one thread. */
 #ifndef CATALOG_H
 #define CATALOG_H
 
@@ -9,7 +9,7 @@
 
 #include "proto/batch/message.h"
 
-#define CATALOG_NAME_UNKNOWN UINT32_MAX /* of a frame that nobody has looked up yet */
+#define CATALOG_NAME_UNKNOWN UINT32_MAX /* the frame has not been looked up yet */
 
 struct catalog;
 
@@ -28,10 +28,10 @@ struct catalog_code {
 
 struct catalog_frame {
 	uint64_t offset; /* with a code: the line, 0: none */
-	uint32_t module; /* 0: offset is a plain address, good only within its scope; or a line */
+	uint32_t module; /* 0: offset is a plain address, valid only within its scope; or a line */
 	uint32_t scope;  /* epoch id if module and code are 0, else 0 */
 	uint32_t code;   /* 0: a native frame */
-	uint32_t name;   /* of a native frame: string id; 0: has none; CATALOG_NAME_UNKNOWN */
+	uint32_t name;   /* of a native frame: string id; 0: no name; CATALOG_NAME_UNKNOWN */
 };
 
 struct catalog_node {
@@ -44,8 +44,8 @@ struct catalog_node {
 struct catalog *catalog_create(void);
 void catalog_destroy(struct catalog *catalog);
 
-/* Each: 0, *id is the thing's old or new id; -ENOMEM: unchanged. Ids in the arguments must exist
- * (asserted). A module that is known already keeps its path and flags. */
+/* Each function returns 0, and *id is the old or new id; -ENOMEM: unchanged. Ids in the arguments must exist
+ * (asserted). A known module keeps its path and flags. */
 int catalog_add_string(struct catalog *catalog, const char *data, uint32_t size, uint32_t *id);
 uint32_t catalog_find_string(const struct catalog *catalog, const char *data,
 			     uint32_t size); /* 0: it is not there */
@@ -56,8 +56,8 @@ int catalog_add_frame(struct catalog *catalog, uint32_t module, uint64_t offset,
 int catalog_add_code_frame(struct catalog *catalog, uint32_t code, uint64_t line, uint32_t *id);
 int catalog_add_node(struct catalog *catalog, uint32_t parent, uint32_t frame, uint32_t *id);
 
-/* "Has no name" does not replace a name: another node may have had no debug information. 0 or
- * -ENOMEM. */
+/* Names a frame. name 0 ("no name") does not replace a name, because another node may have had no debug information. 0
+ * or -ENOMEM. */
 int catalog_name_frame(struct catalog *catalog, uint32_t frame, uint32_t name);
 
 /* Borrowed until the next add. id 0 or unknown: "" or a zeroed struct. */
@@ -72,8 +72,8 @@ struct catalog_size {
 };
 struct catalog_size catalog_size(const struct catalog *catalog);
 
-/* How much of it the store has: everything up to these counts, but for the frames in renamed, which
- * were named since. */
+/* The part that the store has: everything up to these counts, but for the frames in catalog_renamed(), which were named
+ * since. */
 const struct catalog_size *catalog_saved_size(const struct catalog *catalog);
 const uint32_t *catalog_renamed(const struct catalog *catalog, uint32_t *count);
 void catalog_saved(struct catalog *catalog);

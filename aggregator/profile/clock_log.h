@@ -1,5 +1,5 @@
-/* How hosts' clocks stood to the aggregator's, as agents found: what came since the last commit, or all that a store
- * has. Ids are the store's. Part of the collection; single-threaded. */
+/* Offsets of hosts' clocks from the aggregator's, as agents measured them: those since the last commit, or all that a
+ * store has. Ids are the store's. Part of the collection; single-threaded. */
 #ifndef CLOCK_LOG_H
 #define CLOCK_LOG_H
 
@@ -8,11 +8,11 @@
 struct clock_log;
 
 struct clock_offset {
-	uint32_t host,
-		reference; /* roster id; string id: whose CLOCK_MONOTONIC it was compared with */
-	uint64_t time_ns;  /* the host's CLOCK_MONOTONIC, when */
+	uint32_t host;      /* roster id */
+	uint32_t reference; /* string id: the machine with whose CLOCK_MONOTONIC it was compared */
+	uint64_t time_ns;   /* the host's CLOCK_MONOTONIC at the comparison */
 	int64_t offset_ns; /* the host's CLOCK_MONOTONIC - the reference's */
-	uint64_t bound_ns; /* the truth is within offset_ns +- this */
+	uint64_t bound_ns; /* the true offset is within offset_ns +- this */
 	uint64_t round_trip_ns;
 	/* CLOCK_REALTIME - CLOCK_MONOTONIC; 0: not known */
 	int64_t realtime_offset_ns, reference_realtime_offset_ns;

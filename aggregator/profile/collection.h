@@ -1,5 +1,5 @@
-/* Everything that the aggregator knows and the store keeps. Plain ownership: who may change what is
- * said by the parts. Single-threaded. */
+/* Everything that the aggregator knows and the store keeps. It owns its parts; their headers say who changes them.
+ * Single-threaded. */
 #ifndef COLLECTION_H
 #define COLLECTION_H
 
@@ -21,8 +21,8 @@ struct timeline_table;
 struct collection {
 	struct catalog *catalog;
 	struct roster *roster;
-	struct fold_table *totals; /* what was added since the last commit */
-	/* what was added of host threads since the last commit; kind is an enum host_sample_kind */
+	struct fold_table *totals; /* added since the last commit */
+	/* host threads' sums, added since the last commit; kind is an enum host_sample_kind */
 	struct fold_table *samples;
 	struct timeline_table *timelines;
 	struct idle_log *idle;
@@ -42,15 +42,15 @@ void collection_destroy(struct collection *collection);
 struct agent_session *collection_find_session(const struct collection *collection,
 					      const uint8_t epoch[WIRE_EPOCH_SIZE]);
 
-/* The same, made if it is new. NULL: out of memory. */
+/* The session of an epoch, made if it is new. NULL: out of memory. */
 struct agent_session *collection_session(struct collection *collection,
 					 const uint8_t epoch[WIRE_EPOCH_SIZE]);
 
-/* How many agents have not said goodbye (*open), and how many of them said something since then (CLOCK_MONOTONIC;
- * 0: all of them). */
+/* Returns the number of agents that have sent something since since_ns (CLOCK_MONOTONIC; 0: all) and have not said
+ * goodbye. *open: all agents that have not said goodbye. */
 uint64_t collection_heard(const struct collection *collection, uint64_t since_ns, uint64_t *open);
 
-/* Everything in it is in the store now. */
+/* Marks everything as saved: it is in the store now. */
 void collection_saved(struct collection *collection);
 
 #endif

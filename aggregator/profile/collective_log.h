@@ -1,5 +1,5 @@
-/* Calls of collective libraries that came since the last commit, in order, and how many communicators each process has
- * defined; and the kernels that may carry such calls, which the store joins with them (store_joins.h). Ids are the
+/* Calls of collective libraries since the last commit, in order, and the number of communicators that each process has
+ * defined. Also the kernels that may do the work of such calls; the store joins the two (store_joins.h). Ids are the
  * store's. Part of the collection; single-threaded. */
 #ifndef COLLECTIVE_LOG_H
 #define COLLECTIVE_LOG_H
@@ -10,9 +10,9 @@
 #include "proto/collective.h"
 #include "proto/record.h"
 
-/* Of a process that has no communicator yet, so many of NCCL's kernels, the newest, wait for it. */
+/* As long as a process has no communicator, so many of its newest NCCL kernels are kept. */
 #define COLLECTIVE_LOG_EARLY 4096u
-/* A kernel of any other name counts if a call has asked for it: of a process the newest so many, at most. */
+/* Kernels with other names are kept if a call has asked for them: at most so many calls of a process, the newest. */
 #define COLLECTIVE_LOG_ASKED 4096u
 
 struct collective_log;
@@ -22,7 +22,7 @@ struct collective_log_communicator {
 	struct communicator communicator;
 };
 
-/* The kernel that carries a call, alone or with others of its group. */
+/* The kernel that does the work of a call, or of all calls of its group. */
 struct collective_gpu {
 	uint64_t start_ns, ns;   /* CUPTI's clock */
 	int64_t clock_offset_ns; /* CLOCK_MONOTONIC - CUPTI's clock, when the record came */
@@ -33,59 +33,59 @@ struct collective_gpu {
 struct collective_log_call {
 	uint32_t process;
 	struct collective call;    /* stack_id: a node of the store's */
-	struct collective_gpu gpu; /* only of what was read from a store */
+	struct collective_gpu gpu; /* set only in calls that were read from a store */
 };
 
 struct collective_log_kernel {
 	uint32_t process, correlation_id;
-	uint64_t position; /* the process's n-th, from 1 */
+	uint64_t position; /* number of the kernel in its process, from 1 */
 	struct collective_gpu gpu;
 };
 
-/* Of a process, what the store has to know beside its calls. */
+/* What the store has to know of a process beside its calls. */
 struct collective_log_joins {
-	uint64_t kernels, saved; /* the last position, and as of collective_log_saved() */
-	bool ended;              /* since then */
+	uint64_t kernels, saved; /* the last position; the last one at collective_log_saved() */
+	bool ended;              /* the process has ended since collective_log_saved() */
 };
 
 /* NULL: out of memory. destroy() accepts NULL. */
 struct collective_log *collective_log_create(void);
 void collective_log_destroy(struct collective_log *log);
 
-/* Communicators that the process has defined so far, ever. */
+/* The number of communicators that the process has defined so far. */
 uint32_t collective_log_defined(const struct collective_log *log, uint32_t process);
 
-/* A communicator, new (the next id) or known; a call. 0 or -ENOMEM: unchanged. */
+/* Adds or replaces a communicator: its id is known, or the next one. Adds a call. 0 or -ENOMEM: unchanged. */
 int collective_log_put(struct collective_log *log, uint32_t process,
 		       const struct communicator *communicator);
 int collective_log_add(struct collective_log *log, uint32_t process, const struct collective *call);
 
-/* A kernel of the process, with valid times and by a launch of its own: kept if it is one of NCCL's (is_nccl) or a call
- * has asked for it. clock_offset_ns NULL: not known. 0 or -ENOMEM: unchanged. */
+/* Adds a kernel of the process, with valid times and a launch of its own. It is kept if it is NCCL's (is_nccl) or if a
+ * call has asked for it. clock_offset_ns NULL: not known. 0 or -ENOMEM: unchanged. */
 int collective_log_kernel(struct collective_log *log, uint32_t process,
 			  const struct gpu_record *record, bool is_nccl,
 			  const int64_t *clock_offset_ns);
 
-/* No kernel and no call of the process will come any more. */
+/* The process has ended: neither kernels nor calls of it will come. */
 void collective_log_end(struct collective_log *log, uint32_t process);
 
-/* What came since collective_log_saved(). Borrowed until the next change. */
+/* The additions since collective_log_saved(). Borrowed until the next change. */
 const struct collective_log_communicator *
 collective_log_communicators(const struct collective_log *log, uint32_t *count);
 const struct collective_log_call *collective_log_calls(const struct collective_log *log,
 						       uint32_t *count);
 const struct collective_log_kernel *collective_log_kernels(const struct collective_log *log,
 							   uint32_t *count);
-/* Processes by id, from 1; NULL: of none above. */
+/* By process id, from 1; NULL: this id is above all. */
 const struct collective_log_joins *collective_log_joins(const struct collective_log *log,
 							uint32_t process);
 void collective_log_saved(struct collective_log *log);
 
-/* From the store: the process has so many. 0 or -ENOMEM. */
+/* From the store: the process has defined so many communicators. 0 or -ENOMEM. */
 int collective_log_load(struct collective_log *log, uint32_t process, uint32_t defined);
 
-/* From the store: of the process so many kernels were counted; a call that waits for its kernel; and of the call that
- * was added last, its kernel. 0 or -ENOMEM. */
+/* From the store: the number of the process's kernels; a call that waits for its kernel; the kernel of the call that
+ * was added last. 0 or -ENOMEM. */
 int collective_log_load_kernels(struct collective_log *log, uint32_t process, uint64_t kernels);
 int collective_log_ask(struct collective_log *log, uint32_t process, uint32_t correlation_id);
 void collective_log_set_gpu(struct collective_log *log, const struct collective_gpu *gpu);

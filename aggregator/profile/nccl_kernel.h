@@ -1,4 +1,4 @@
-/* Whether a kernel is one of NCCL's, which communicate, by its name. Pure; any thread. */
+/* Recognises NCCL's kernels by their name. Pure; any thread. */
 #ifndef NCCL_KERNEL_H
 #define NCCL_KERNEL_H
 

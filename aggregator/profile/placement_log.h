@@ -1,5 +1,5 @@
-/* Where devices are and where threads that launch run: what came since the last commit, or all that a store has. A
- * later row replaces an earlier one of its key. Ids are the store's. Part of the collection; single-threaded. */
+/* The NUMA nodes of devices and of threads that launch: rows since the last commit, or all that a store has. A later
+ * row replaces the row with its key. Ids are the store's. Part of the collection; single-threaded. */
 #ifndef PLACEMENT_LOG_H
 #define PLACEMENT_LOG_H
 

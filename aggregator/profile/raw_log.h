@@ -1,6 +1,5 @@
-/* Samples of host threads as they came, each by itself, where that is wanted: what was added since the last commit, and
- * how clocks of hosts stand. It is only written here; reports read it in the store (sample_writer.h). One log is used
- * by one thread. */
+/* Samples of host threads one by one, where the user wants them: those since the last commit, and the offsets of hosts'
+ * clocks. The log is written here; reports read it from the store (sample_writer.h). One log is used by one thread. */
 #ifndef RAW_LOG_H
 #define RAW_LOG_H
 
@@ -18,7 +17,7 @@ struct raw_sample {
 
 /* Of a host, by its id less one. */
 struct raw_clock {
-	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, as first said; 0: not known */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, the first value; 0: not known */
 	bool saved;
 };
 
@@ -29,7 +28,7 @@ void raw_log_destroy(struct raw_log *log);
 /* From now on samples are kept; before, the next two do nothing. */
 void raw_log_start(struct raw_log *log);
 
-/* 0 or -ENOMEM. Of a host (0: none) only the first offset counts. */
+/* 0 or -ENOMEM. host 0: none. Only the first offset of a host counts. */
 int raw_log_add(struct raw_log *log, uint32_t process, const struct host_sample *sample);
 int raw_log_clock(struct raw_log *log, uint32_t host, int64_t realtime_offset_ns);
 

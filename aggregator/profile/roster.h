@@ -1,6 +1,5 @@
-/* Who takes part in a job: hosts, their devices, and the processes with what is known of each.
- * Texts are string ids of the catalog. Ids count from 1 without gaps and are the store's. One
- * roster is used by one thread. */
+/* The hosts, devices and processes of a job, with all that is known of each. Texts are string ids of the catalog. Ids
+ * count from 1 without gaps and are the store's. One roster is used by one thread. */
 #ifndef ROSTER_H
 #define ROSTER_H
 
@@ -30,7 +29,7 @@ struct roster_device {
 	bool changed;                /* since roster_saved() */
 };
 
-/* What tells one process from all others, for ever. */
+/* Identifies one process among all others, for ever. */
 struct roster_identity {
 	uint64_t start_ticks, pid_namespace;
 	uint8_t instance[16];
@@ -47,20 +46,20 @@ struct roster_process {
 	uint32_t state; /* enum process_state */
 	int32_t rank, local_rank, world_size;
 	uint32_t job, command;
-	uint64_t spoke_ns; /* CLOCK_REALTIME of the last word of it that is in here; 0: not known */
+	uint64_t spoke_ns; /* CLOCK_REALTIME of the last message of it that was applied; 0: not known */
 	struct roster_ordinal *devices; /* owns, as all arrays here */
 	uint32_t nr_devices;
 	uint32_t *notices;
 	uint32_t nr_notices;
 	struct ledger_entry *ledger;
 	uint32_t nr_ledger;
-	uint32_t nr_timelines; /* of its streams, made since it is here */
+	uint32_t nr_timelines; /* its streams with a timeline of their own, since the aggregator began */
 	struct stream_list streams;
 	struct context_list contexts;
-	struct correlator *correlator;   /* owns; NULL: nothing came, or the process has ended */
-	struct correlator_counts counts; /* of correlators past; without waiting ones */
+	struct correlator *correlator;   /* owns; NULL: no record came, or the process has ended */
+	struct correlator_counts counts; /* of earlier correlators; without waiting records */
 	struct statistics_table *statistics; /* owns; NULL: none came */
-	struct launch_delays *delays;        /* owns; NULL: likewise */
+	struct launch_delays *delays;        /* owns; NULL: none came */
 	struct memory_account *memory;       /* owns; NULL: no correlator was needed yet */
 	bool changed, lists_changed, ledger_changed, finished; /* since roster_saved() */
 };
@@ -69,14 +68,14 @@ struct roster_process {
 struct roster *roster_create(void);
 void roster_destroy(struct roster *roster);
 
-/* Each: 0, *id is the thing's old or new id; -ENOMEM: unchanged. What is not part of a device's or
- * process's identity is taken from the argument (device) or left alone (process: zero at first). */
+/* Each function returns 0, and *id is the old or new id; -ENOMEM: unchanged. A known device takes all other fields from
+ * the argument. A process keeps its other fields, which are zero at first. */
 int roster_add_host(struct roster *roster, const struct roster_host *host, uint32_t *id);
 int roster_add_device(struct roster *roster, const struct roster_device *device, uint32_t *id);
 int roster_add_process(struct roster *roster, const struct roster_identity *identity, uint32_t *id);
 
-/* What is known of a stream that GPU records name; of one in a part of a context what is told of it under its parent,
- * too. false: nothing. */
+/* Finds what is known of a stream, by the ids of GPU records. For a green context's stream that is also what is known
+ * under the parent context. false: nothing. */
 bool roster_process_stream(const struct roster_process *process, uint32_t context_id,
 			   uint32_t stream_id, struct message_stream *stream);
 
@@ -85,7 +84,7 @@ const struct roster_host *roster_host(const struct roster *roster, uint32_t id);
 const struct roster_device *roster_device(const struct roster *roster, uint32_t id);
 struct roster_process *roster_process(const struct roster *roster, uint32_t id);
 
-/* Copies; each replaces what was there and marks it changed. 0 or -ENOMEM: unchanged. */
+/* Each copies its argument in place of the old value and marks the change. 0 or -ENOMEM: unchanged. */
 int roster_process_set_devices(struct roster_process *process, const struct roster_ordinal *devices,
 			       uint32_t nr_devices);
 int roster_process_set_notices(struct roster_process *process, const uint32_t *notices,
@@ -93,13 +92,13 @@ int roster_process_set_notices(struct roster_process *process, const uint32_t *n
 int roster_process_set_ledger(struct roster_process *process, const struct ledger_entry *entries,
 			      uint32_t nr_entries);
 
-/* Adds to the process's entry of a reason that the aggregator alone counts: LEDGER_ROWS_MERGED,
- * LEDGER_NAME_LIMIT, LEDGER_KERNEL_UNJOINED. set_ledger() leaves these out of what it is told and keeps them. 0 or
- * -ENOMEM: unchanged. */
+/* Adds to a counter of the process that the aggregator alone counts: LEDGER_ROWS_MERGED, LEDGER_NAME_LIMIT,
+ * LEDGER_KERNEL_UNJOINED. roster_process_set_ledger() ignores these in its argument, and keeps them. 0 or -ENOMEM:
+ * unchanged. */
 int roster_process_count(struct roster_process *process, enum ledger_reason reason, uint64_t count);
 
-/* Makes the process's correlator and account of memory where they are not there, id being the process's own and totals
- * where it folds. 0 or -ENOMEM. */
+/* Makes the process's correlator and memory account if it has none. id is the process's; the correlator folds into
+ * totals. 0 or -ENOMEM. */
 int roster_process_correlate(struct roster_process *process, uint32_t id,
 			     struct fold_table *totals);
 
@@ -111,7 +110,7 @@ struct roster_size {
 };
 struct roster_size roster_size(const struct roster *roster);
 
-/* How much the store has; beyond that, see the changed flags. */
+/* The part that the store has; the changed flags mark changes within it. */
 const struct roster_size *roster_saved_size(const struct roster *roster);
 void roster_saved(struct roster *roster);
 

@@ -1,4 +1,4 @@
-/* What calls of collective libraries do to the collection; part of session_apply. Single-threaded. */
+/* Applies calls of collective libraries (COLLECTIVES). Part of session_apply. Single-threaded. */
 #ifndef SESSION_COLLECTIVES_H
 #define SESSION_COLLECTIVES_H
 
@@ -10,7 +10,7 @@ struct collection;
 int session_collectives_apply(struct agent_session *session, struct collection *collection,
 			      const struct message_collectives *message, const char **reason);
 
-/* A GPU record of a process, which may carry a call: ids are the store's. 0 or -ENOMEM. */
+/* Offers a GPU record of a process, which may be the kernel of a call. Ids are the store's. 0 or -ENOMEM. */
 int session_collectives_record(struct collection *collection, uint32_t process,
 			       const struct message_events *events,
 			       const struct gpu_record *record);

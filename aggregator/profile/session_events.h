@@ -1,4 +1,4 @@
-/* What launches and GPU records do to the collection (EVENTS). Part of session_apply. Single-threaded. */
+/* Applies launches and GPU records (EVENTS). Part of session_apply. Single-threaded. */
 #ifndef SESSION_EVENTS_H
 #define SESSION_EVENTS_H
 
@@ -6,7 +6,8 @@ struct agent_session;
 struct collection;
 struct message_events;
 
-/* Streams of a process with a timeline of their own, since the aggregator began; the others share one. */
+/* So many streams of a process have a timeline of their own, counted from the aggregator's start; the others share
+ * one. */
 #define SESSION_EVENTS_STREAMS_MAX 4096u
 
 /* As session_apply(). */

@@ -1,4 +1,4 @@
-/* What an agent lost, of its own and of each process (LEDGER). Part of session_apply. Single-threaded. */
+/* Applies the ledgers of an agent and of its processes (LEDGER). Part of session_apply. Single-threaded. */
 #ifndef SESSION_LEDGER_H
 #define SESSION_LEDGER_H
 

@@ -1,4 +1,4 @@
-/* What an agent tells of a process's place on its machine (PLACEMENT). Part of session_apply. */
+/* Applies the NUMA placement of a process (PLACEMENT). Part of session_apply. Single-threaded. */
 #ifndef SESSION_PLACEMENT_H
 #define SESSION_PLACEMENT_H
 

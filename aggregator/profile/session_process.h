@@ -1,4 +1,4 @@
-/* What an agent tells of its processes (PROCESS, BYE). Part of session_apply. Single-threaded. */
+/* Applies the states of processes, and an agent's goodbye (PROCESS, BYE). Part of session_apply. Single-threaded. */
 #ifndef SESSION_PROCESS_H
 #define SESSION_PROCESS_H
 
@@ -10,8 +10,7 @@ struct message_process;
 int session_process_apply(struct agent_session *session, struct collection *collection,
 			  const struct message_process *message, const char **reason);
 
-/* The agent says goodbye: processes that still run are left by it, and nothing more will come from them. 0 or
- * -ENOMEM. */
+/* The agent says goodbye: nothing more will come from its processes that still run. 0 or -ENOMEM. */
 int session_process_leave(struct agent_session *session, struct collection *collection);
 
 #endif

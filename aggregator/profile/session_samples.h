@@ -1,4 +1,4 @@
-/* What samples of host threads do to the collection; part of session_apply. Single-threaded. */
+/* Applies samples of host threads (SAMPLES). Part of session_apply. Single-threaded. */
 #ifndef SESSION_SAMPLES_H
 #define SESSION_SAMPLES_H
 
@@ -11,8 +11,8 @@ struct collection;
 int session_samples_apply(struct agent_session *session, struct collection *collection,
 			  const struct message_samples *message, const char **reason);
 
-/* Keeps a record of GPU work for the device's idle time, where the process has samples. events: the message that it
- * came in; device: the store's. Before it is added to the device's timeline. 0 or -ENOMEM. */
+/* Logs a record of GPU work for the device's idle time, if the process has samples. Call it before the record goes to
+ * the device's timeline. events: the record's message; device: the store's id. 0 or -ENOMEM. */
 int session_samples_work(struct collection *collection, uint32_t process, uint32_t device,
 			 const struct message_events *events, const struct gpu_record *record);
 

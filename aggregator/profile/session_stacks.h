@@ -1,5 +1,5 @@
-/* What a STACKS message does: modules, codes, frames, nodes and names of frames into the catalog, under
- * the store's ids. Part of session_apply. Single-threaded. */
+/* Applies STACKS: puts modules, codes, frames, nodes and names of frames into the catalog, under the store's ids. Part
+ * of session_apply. Single-threaded. */
 #ifndef SESSION_STACKS_H
 #define SESSION_STACKS_H
 
@@ -7,8 +7,8 @@
 
 struct collection;
 
-/* All of the message, or nothing. Returns 0; an enum refuse_code, *reason (static storage) then says
- * why; -ENOMEM: the collection is no longer exact. */
+/* Applies all of the message, or nothing. Returns 0; an enum refuse_code, and *reason (static storage) says why;
+ * -ENOMEM: the collection is no longer exact. */
 int session_stacks_apply(struct agent_session *session, struct collection *collection,
 			 const struct message_stacks *stacks, const char **reason);
 

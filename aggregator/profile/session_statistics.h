@@ -1,4 +1,4 @@
-/* What a STATISTICS message does to the collection; part of session_apply. Single-threaded. */
+/* Applies the sums of API calls and launch configurations (STATISTICS). Part of session_apply. Single-threaded. */
 #ifndef SESSION_STATISTICS_H
 #define SESSION_STATISTICS_H
 

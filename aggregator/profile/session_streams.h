@@ -1,4 +1,4 @@
-/* What is told of a process's streams and contexts (STREAM). Part of session_apply. Single-threaded. */
+/* Applies the names and flags of streams and contexts (STREAM). Part of session_apply. Single-threaded. */
 #ifndef SESSION_STREAMS_H
 #define SESSION_STREAMS_H
 

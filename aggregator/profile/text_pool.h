@@ -1,5 +1,5 @@
-/* Interned text: equal bytes get one id, from 1 without gaps. Any bytes but at most UINT32_MAX of
- * them; each text is followed by a NUL that does not count. One pool is used by one thread. */
+/* Interned text: equal texts get one id, from 1 without gaps. A text may have any bytes, at most UINT32_MAX; a NUL
+ * follows it that does not count. One pool is used by one thread. */
 #ifndef TEXT_POOL_H
 #define TEXT_POOL_H
 

@@ -1,6 +1,6 @@
-/* Blocks of the correlator's state and of memory's, lists of ids, open intervals, samples and devices' work as bytes:
- * for each field a column of deltas (column.h), after its length as a 32-bit little-endian number. The byte order is
- * fixed and the layout part of the store's schema. Pure. */
+/* Writes lists of structs as bytes for the store: blocks of the correlator's and the memory account's state, ids, open
+ * intervals, samples and devices' work. Each field is a column of deltas (column.h) behind its length, a 32-bit
+ * little-endian number. The layout is part of the store's schema. Pure. */
 #ifndef BLOCK_CODE_H
 #define BLOCK_CODE_H
 
@@ -13,7 +13,7 @@
 #include "aggregator/profile/idle_work.h"
 #include "proto/host_sample.h"
 
-/* Bytes in the making. Embedded; zeroed memory is empty. */
+/* The bytes. Embedded; zeroed memory is empty. */
 struct block_code {
 	uint8_t *bytes; /* owns */
 	size_t size, room;
@@ -21,7 +21,7 @@ struct block_code {
 
 void block_code_fini(struct block_code *code);
 
-/* Each replaces what was in code. 0 or -ENOMEM. */
+/* Each function replaces the contents of code. 0 or -ENOMEM. */
 int block_code_launches(struct block_code *code, const struct launch *launches, uint32_t count);
 int block_code_records(struct block_code *code, const struct waiting_records_entry *records,
 		       uint32_t count);
@@ -32,7 +32,7 @@ int block_code_intervals(struct block_code *code, const struct timeline_interval
 int block_code_samples(struct block_code *code, const struct host_sample *samples, uint32_t count);
 int block_code_work(struct block_code *code, const struct idle_work *work, uint32_t count);
 
-/* The reverse: exactly count elements from exactly size bytes. 0 or -EBADMSG. */
+/* Decode exactly count elements from exactly size bytes. 0 or -EBADMSG. */
 int block_decode_launches(const uint8_t *bytes, size_t size, struct launch *launches,
 			  uint32_t count);
 int block_decode_records(const uint8_t *bytes, size_t size, struct waiting_records_entry *records,

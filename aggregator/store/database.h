@@ -1,7 +1,7 @@
-/* A SQLite database file, as much of it as the store needs; the only file that includes sqlite3.h.
- * Errors are 0 or -errno: -EPROTO: not a database, damaged, or SQL that does not fit it; -ENOSPC:
- * disk full; -EBUSY: locked by somebody else; -EACCES: may not or cannot open; -EIO; -ENOMEM;
- * -EFBIG: a value over SQLite's limits. A database and its statements are used by one thread. */
+/* A SQLite database file, with the operations that the store needs. database.c alone includes sqlite3.h. Errors are 0
+ * or -errno: -EPROTO: not a database, damaged, or SQL that does not fit it; -ENOSPC: the disk is full; -EBUSY: another
+ * process has locked it; -EACCES: it cannot be opened; -EIO; -ENOMEM; -EFBIG: a value over SQLite's limits. A database
+ * and its statements are used by one thread. */
 #ifndef DATABASE_H
 #define DATABASE_H
 
@@ -15,24 +15,24 @@ struct statement;
 /* On error *database is NULL and *error, if error is not NULL, one line (owns: free()). */
 int database_open(const char *path, bool read_only, struct database **database, char **error);
 
-/* Rolls back what is open. Statements must be destroyed before. Accepts NULL. */
+/* Rolls an open transaction back. Destroy all statements before. Accepts NULL. */
 void database_close(struct database *database);
 
-/* Whether the file's name no longer leads to the file that is open: it was deleted, moved or replaced. */
+/* Whether the open file was deleted, moved or replaced, so that its name no longer leads to it. */
 bool database_has_moved(struct database *database);
 
-/* One or more statements without results that matter. */
+/* Executes one or more statements, and ignores their results. */
 int database_execute(struct database *database, const char *sql);
 
-/* Leaves the transaction that may be open, and keeps database_error() as it is. */
+/* Rolls back a transaction if one is open, and keeps database_error(). */
 void database_roll_back(struct database *database);
 
-/* The first column of the first row; no row: 0. */
+/* The first column of the first row as a number; no row: 0. */
 int database_query_number(struct database *database, const char *sql, int64_t *number);
-/* Likewise as text, cut to size. */
+/* The first column of the first row as text, cut to size. */
 int database_query_text(struct database *database, const char *sql, char *text, size_t size);
 
-/* About the last error. Borrowed until the next call. */
+/* Describes the last error. Borrowed until the next call. */
 const char *database_error(const struct database *database);
 
 enum database_type {
@@ -41,7 +41,7 @@ enum database_type {
 	DATABASE_BYTES,
 };
 
-/* Unsigned 64-bit numbers are kept as their two's complement; sums must stay below 2^63. */
+/* Unsigned 64-bit numbers are stored as their two's complement; sums must stay below 2^63. */
 struct database_value {
 	enum database_type type;
 	uint32_t size;
@@ -73,17 +73,18 @@ void statement_destroy(struct statement *statement); /* accepts NULL */
 int statement_run(struct statement *statement, const struct database_value *values,
 		  uint32_t nr_values);
 
-/* The next row: 1; 0: no more (and the statement starts again); or an error. */
+/* Steps to the next row: 1; 0: no more rows, and the statement starts again; or an error. */
 int statement_step(struct statement *statement);
 
-/* Gives each row of a query to take(), as long as that returns 0. 0; take()'s error; one of the database's. */
+/* Gives each row of a query to take(), as long as that returns 0. Returns 0, the error of take(), or one of the
+ * database. */
 int database_rows(struct database *database, const char *sql,
 		  int (*take)(struct statement *row, void *context), void *context);
 
-/* Of the current row; NULL reads as 0 and as no bytes. Bytes are borrowed until the next step. */
+/* Values of the current row. NULL reads as 0 and as no bytes. Bytes are borrowed until the next step. */
 int64_t statement_signed(struct statement *statement, uint32_t column);
 uint64_t statement_number(struct statement *statement, uint32_t column);
-/* Its low 32 bits: of ids, which the caller checks. */
+/* The low 32 bits, for ids, which the caller checks. */
 uint32_t statement_number32(struct statement *statement, uint32_t column);
 bool statement_null(struct statement *statement, uint32_t column);
 const void *statement_bytes(struct statement *statement, uint32_t column, uint32_t *size);

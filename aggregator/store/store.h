@@ -1,6 +1,6 @@
-/* The profile on disk: one SQLite file that holds all that the aggregator knows (docs/store.md).
- * What was acknowledged is in it, together with everything that is needed to go on after kill -9 or
- * a loss of power. One store is used by one thread, and one process at a time writes it. */
+/* The profile on disk: one SQLite file with all that the aggregator knows (docs/store.md). It has everything that was
+ * acknowledged, and everything that is needed to go on after kill -9 or a loss of power. One store is used by one
+ * thread, and one process at a time writes it. */
 #ifndef STORE_H
 #define STORE_H
 
@@ -12,12 +12,10 @@
 struct store;
 
 struct store_options {
-	const char *title; /* of a new store, or replaces the old one; NULL: leave it. Borrowed for
-			      the call */
-	int32_t nr_nodes;  /* that will take part; 0 or less: not known, and what is stored stays */
-	/* Whether the folder's file system is shared by several hosts, where SQLite's shared memory
-	 * does not work. NULL: ask statfs() for those we know (NFS, Lustre, GPFS, CephFS, BeeGFS,
-	 * SMB, …). */
+	const char *title; /* the new title; NULL: keep the old one. Borrowed for the call */
+	int32_t nr_nodes;  /* that will take part; 0 or less: not known, and the stored number stays */
+	/* Whether several hosts share the folder's file system: SQLite's shared memory does not work there. NULL:
+	 * statfs() decides, which tells NFS, Lustre, GPFS, CephFS, BeeGFS, SMB and others. */
 	bool (*is_shared)(const char *folder);
 };
 
@@ -28,33 +26,32 @@ struct store_options {
 int store_open(const char *path, const struct store_options *options, struct store **store,
 	       char **error);
 
-/* Makes the file complete in itself: no companion files are left unless somebody still reads.
- * Accepts NULL. */
+/* Closes the store. The file is then complete by itself; companion files stay only while another process reads. Accepts
+ * NULL. */
 void store_close(struct store *store);
 
-/* Closes the files of a store that is not written for a while, so that it needs no descriptor. The next commit
- * opens them again; where that fails, it fails like any other. While a store rests, nothing keeps another writer
- * out of it, and readers look for store_life_keep()'s mark: whoever lets it rest has to see to both. */
+/* Closes the files of a store that is not written for a while, so that it needs no descriptor. The next commit opens
+ * them again; if that fails, the commit fails. While a store rests, nothing keeps another writer out, and readers look
+ * for the mark of store_life_keep(). The caller must provide for both. */
 void store_rest(struct store *store);
 bool store_rests(const struct store *store);
 
-/* Reads everything into a fresh collection; says so on error. 0; -EPROTO: damaged; -EIO; -ENOMEM.
- */
+/* Reads everything into a fresh collection. 0; -EPROTO: damaged; -EIO; -ENOMEM. store_error() describes the error. */
 int store_load(struct store *store, struct collection *collection);
 
-/* Writes what changed since the last commit, and every session's received_seq as durable, in one
- * transaction. On success the collection is marked as saved. 0; -ENOSPC, -EIO, …: nothing of it was
- * written; try again; -ESTALE: as store_has_moved(), nothing may be acknowledged. */
+/* Writes all changes since the last commit in one transaction, with the received_seq of every session as its
+ * durable_seq. On success the collection is marked as saved. 0; -ENOSPC, -EIO, …: nothing was written, and the caller
+ * may try again; -ESTALE: store_has_moved(), so nothing may be acknowledged. */
 int store_commit(struct store *store, struct collection *collection);
 
-/* Whether the store was deleted, moved or replaced while it was open. What is written from then on is gone when it
- * is closed. */
+/* Whether the store was deleted, moved or replaced while it was open. Everything that is written afterwards is lost
+ * when it is closed. */
 bool store_has_moved(const struct store *store);
 
-/* About the last error of load and commit. Borrowed until the next call. */
+/* Describes the last error of load or commit. Borrowed until the next call. */
 const char *store_error(const struct store *store);
 
-/* No other process can read while the store is open. */
+/* Whether no other process can read while the store is open. */
 bool store_is_exclusive(const struct store *store);
 
 #endif

@@ -13,11 +13,11 @@ struct store_clocks;
 int store_clocks_create(struct database *database, struct store_clocks **clocks);
 void store_clocks_destroy(struct store_clocks *clocks); /* accepts NULL */
 
-/* Writes what was added, within the transaction that is open. */
+/* Writes the additions, within the open transaction. */
 int store_clocks_write(struct store_clocks *clocks, const struct clock_log *log);
 
-/* For reports: the whole table into the collection's log, by host, reference and time. Hosts and strings are there. 0;
- * -EPROTO: what there cannot be; or an error of database.h. */
+/* For reports: reads the whole table into the collection's log, ordered by host, reference and time. Hosts and strings
+ * must be loaded before. 0; -EPROTO: impossible values; or an error of database.h. */
 int store_clocks_read(struct database *database, struct collection *collection);
 
 #endif

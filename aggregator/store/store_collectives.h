@@ -13,14 +13,15 @@ struct store_collectives;
 int store_collectives_create(struct database *database, struct store_collectives **collectives);
 void store_collectives_destroy(struct store_collectives *collectives); /* accepts NULL */
 
-/* Writes what is new, within the transaction that is open. */
+/* Writes the additions, within the open transaction. */
 int store_collectives_write(struct store_collectives *collectives,
 			    const struct collective_log *log);
 
-/* As store_loader_load(): as much of these tables as is needed to go on. Processes are there. */
+/* Loads the part of these tables that is needed to go on. Processes must be loaded before. Errors as
+ * store_loader_load(). */
 int store_collectives_load(struct database *database, struct collection *collection);
 
-/* For reports: all of both tables into a log, as if it had just come. 0, -EPROTO, -EIO, -ENOMEM. */
+/* For reports: reads both tables into a log, as if all had just come. 0, -EPROTO, -EIO, -ENOMEM. */
 int store_collectives_read(struct database *database, struct collective_log *log);
 
 #endif

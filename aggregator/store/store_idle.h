@@ -1,4 +1,4 @@
-/* The store's tables of what idle time is explained from (idle_log.h); part of the store. Single-threaded. */
+/* The store's tables of the data that explains idle time (idle_log.h); part of the store. Single-threaded. */
 #ifndef STORE_IDLE_H
 #define STORE_IDLE_H
 
@@ -14,19 +14,20 @@ struct store_idle;
 int store_idle_create(struct database *database, struct store_idle **idle);
 void store_idle_destroy(struct store_idle *idle); /* accepts NULL */
 
-/* Writes what changed, within the transaction that is open. */
+/* Writes the changes, within the open transaction. */
 int store_idle_write(struct store_idle *idle, struct idle_log *log);
 
-/* As store_loader_load(), of these tables: as much of them as is needed to go on. Devices and processes are there. */
+/* Loads the part of these tables that is needed to go on. Devices and processes must be loaded before. Errors as
+ * store_loader_load(). */
 int store_idle_load(struct database *database, struct collection *collection);
 
-/* For reports. All work of a device that was logged, block after block, *work NULL if there was none: *count pieces of
- * *records records; all work between *from_ns and *to_ns is there. The caller owns *work (free()). 0, -EPROTO, -EIO,
- * -ENOMEM. */
+/* For reports: reads all logged work of a device, block after block: *count pieces, made of *records records. They are
+ * complete between *from_ns and *to_ns. The caller owns *work (free(); NULL: none). 0, -EPROTO, -EIO, -ENOMEM. */
 int store_idle_read_work(struct database *database, uint32_t device, struct idle_work **work,
 			 uint32_t *count, uint64_t *records, uint64_t *from_ns, uint64_t *to_ns);
 
-/* All samples of a process that were logged, in the order in which they came; likewise. */
+/* For reports: reads all logged samples of a process, in the order in which they came. The caller owns *samples
+ * (free(); NULL: none). The same errors. */
 int store_idle_read_samples(struct database *database, uint32_t process,
 			    struct host_sample **samples, uint32_t *count);
 

@@ -1,7 +1,7 @@
-/* Joins calls of collective libraries with the kernels that carry them, in the store's tables: on (process, correlation
- * id), whichever comes first, and any number of calls to one kernel. The newest STORE_JOINS_ROOM kernels of a process
- * and up to a quarter more wait for calls; what is dropped before a call has asked for it is counted. All of its state
- * is in the store. Part of store_collectives. Single-threaded. */
+/* Joins calls of collective libraries with their kernels, in the store's tables: on (process, correlation id). Either
+ * may come first, and one kernel may have any number of calls. The newest STORE_JOINS_ROOM kernels of a process, and up
+ * to a quarter more, wait for calls. A kernel that is dropped before a call has asked for it is counted. All state is
+ * in the store. Part of store_collectives. Single-threaded. */
 #ifndef STORE_JOINS_H
 #define STORE_JOINS_H
 
@@ -19,7 +19,8 @@ struct store_joins;
 int store_joins_create(struct database *database, struct store_joins **joins);
 void store_joins_destroy(struct store_joins *joins); /* accepts NULL */
 
-/* Within the transaction that is open: before the log's calls are written, for each that was, and after them. */
+/* Call these within the open transaction: the first before the log's calls are written, the second for each written
+ * call, the third after them. */
 int store_joins_kernels(struct store_joins *joins, const struct collective_log *log);
 int store_joins_asked(struct store_joins *joins, uint32_t process, uint32_t correlation_id);
 int store_joins_end(struct store_joins *joins, const struct collective_log *log);
@@ -27,9 +28,8 @@ int store_joins_end(struct store_joins *joins, const struct collective_log *log)
 /* As store_collectives_load(). */
 int store_joins_load(struct database *database, struct collective_log *log, uint32_t nr_processes);
 
-/* For reports: adds the kernels that were dropped before a call had asked for them to the processes' ledgers, as
- * LEDGER_KERNEL_UNJOINED. Of a process without a communicator they are left out: it makes no calls. 0 or an error of
- * database.h. */
+/* For reports: adds the dropped kernels to the processes' ledgers, as LEDGER_KERNEL_UNJOINED. It leaves out processes
+ * without a communicator, because they make no calls. 0 or an error of database.h. */
 int store_joins_count(struct database *database, struct roster *roster);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "aggregator/profile/collection.h"
 
-/* Into a fresh collection; the caller has begun a transaction, so that all tables are of one
- * moment. 0; -EPROTO: what stands there no store writes; other errors of database.h. */
+/* Loads into a fresh collection. The caller has begun a transaction, so that all tables show the same moment. 0;
+ * -EPROTO: the tables have values that no writer writes; other errors of database.h. */
 int store_loader_load(struct database *database, struct collection *collection);
 
 #endif

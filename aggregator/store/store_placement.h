@@ -1,4 +1,4 @@
-/* The store's tables of where devices are and threads run (placement_log.h); part of the store. Single-threaded. */
+/* The store's tables of the NUMA nodes of devices and threads (placement_log.h); part of the store. Single-threaded. */
 #ifndef STORE_PLACEMENT_H
 #define STORE_PLACEMENT_H
 
@@ -13,11 +13,11 @@ struct store_placement;
 int store_placement_create(struct database *database, struct store_placement **placement);
 void store_placement_destroy(struct store_placement *placement); /* accepts NULL */
 
-/* Writes what was added, within the transaction that is open. */
+/* Writes the additions, within the open transaction. */
 int store_placement_write(struct store_placement *placement, const struct placement_log *log);
 
-/* For reports: both tables into the collection's log, by their keys. Devices, processes and strings are there. 0;
- * -EPROTO: what there cannot be; or an error of database.h. */
+/* For reports: reads both tables into the collection's log, ordered by their keys. Devices, processes and strings must
+ * be loaded before. 0; -EPROTO: impossible values; or an error of database.h. */
 int store_placement_read(struct database *database, struct collection *collection);
 
 #endif

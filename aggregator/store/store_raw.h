@@ -14,15 +14,15 @@ struct store_raw;
 int store_raw_create(struct database *database, struct store_raw **raw);
 void store_raw_destroy(struct store_raw *raw); /* accepts NULL */
 
-/* Writes what was added, within the transaction that is open. */
+/* Writes the additions, within the open transaction. */
 int store_raw_write(struct store_raw *raw, const struct raw_log *log);
 
 /* For reports. *newest: the number of the newest sample; 0: there is none. */
 int store_raw_newest(struct database *database, uint64_t *newest);
 
-/* Hands all samples up to the newest to take, in order of time, until it returns nonzero; returns that.
- * realtime_offset_ns: to be added to the sample's time; 0: not known. Ids are not checked. -EPROTO: a value that there
- * cannot be; or an error of database.h. */
+/* Gives all samples up to the newest to take(), in order of time, until that returns nonzero; returns that value.
+ * realtime_offset_ns is to be added to the sample's time; 0: not known. Ids are not checked. -EPROTO: an impossible
+ * value; or an error of database.h. */
 typedef int store_raw_take(void *context, const struct raw_sample *sample,
 			   int64_t realtime_offset_ns);
 int store_raw_each(struct database *database, uint64_t newest, store_raw_take *take, void *context);

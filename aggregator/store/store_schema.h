@@ -12,12 +12,11 @@
 enum store_epoch_state {
 	STORE_EPOCH_OPEN = 0,
 	STORE_EPOCH_ENDED = 1,      /* said goodbye */
-	STORE_EPOCH_SUPERSEDED = 2, /* without one: a successor has asked how far it came */
+	STORE_EPOCH_SUPERSEDED = 2, /* no goodbye: a successor has asked how far the epoch was stored */
 };
 
-/* Whether path is one of ours, of a version that we know, and whole. An empty file is -ENOENT, as
- * is none. 0; -EPROTO, -EBUSY, -EIO, …; *error, if error is not NULL, is then one line (owns:
- * free()). */
+/* Checks that path is a whole store of a version that we know. 0; -ENOENT: no file, or an empty one; -EPROTO, -EBUSY,
+ * -EIO, …. On error *error, if error is not NULL, is one line, which the caller owns (free()). */
 int store_schema_check(struct database *database, const char *path, char **error);
 
 /* Makes the tables in an empty database, all or nothing. */

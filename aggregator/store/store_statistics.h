@@ -1,5 +1,5 @@
-/* The store's tables of API calls, launch configurations, launch delays and what multiprocessors have; part of the
- * store. Single-threaded. */
+/* The store's tables of API calls, launch configurations, launch delays and device limits; part of the store.
+ * Single-threaded. */
 #ifndef STORE_STATISTICS_H
 #define STORE_STATISTICS_H
 
@@ -13,10 +13,10 @@ struct store_statistics;
 int store_statistics_create(struct database *database, struct store_statistics **statistics);
 void store_statistics_destroy(struct store_statistics *statistics); /* accepts NULL */
 
-/* Writes what changed, within the transaction that is open. */
+/* Writes the changes, within the open transaction. */
 int store_statistics_write(struct store_statistics *statistics, const struct roster *roster);
 
-/* As store_loader_load(), of these tables; strings, devices and processes are there. */
+/* Loads these tables. Strings, devices and processes must be loaded before. Errors as store_loader_load(). */
 int store_statistics_load(struct database *database, struct collection *collection);
 
 #endif

@@ -1,5 +1,4 @@
-/* The store's tables of what processes' streams are, and of contexts that are parts of others; part of the store.
- * Single-threaded. */
+/* The store's tables of streams and green contexts; part of the store. Single-threaded. */
 #ifndef STORE_STREAMS_H
 #define STORE_STREAMS_H
 
@@ -14,12 +13,12 @@ struct store_streams;
 int store_streams_create(struct database *database, struct store_streams **streams);
 void store_streams_destroy(struct store_streams *streams); /* accepts NULL */
 
-/* Writes what changed of process id, within the transaction that is open. */
+/* Writes the changes of the process with this id, within the open transaction. */
 int store_streams_write(struct store_streams *streams, uint32_t id,
 			const struct roster_process *process);
 
-/* Both tables into the collection's processes, which are there, as strings are. 0; -EPROTO: what there cannot be; or an
- * error of database.h. */
+/* Loads both tables into the collection's processes. Processes and strings must be loaded before. 0; -EPROTO:
+ * impossible values; or an error of database.h. */
 int store_streams_load(struct database *database, struct collection *collection);
 
 #endif

@@ -1,5 +1,5 @@
-/* Tables of a store on their way back into a collection: what their rows are taken by. Part of store_loader; used by
- * one thread. */
+/* Loads tables of a store into a collection, by one function for each table. Part of store_loader; used by one thread.
+ */
 #ifndef STORE_TABLE_H
 #define STORE_TABLE_H
 
@@ -9,7 +9,7 @@
 
 #include "aggregator/profile/collection.h"
 
-/* Takes over one row. 0; -EPROTO: it cannot be; -ENOMEM. */
+/* Takes one row. 0; -EPROTO: its values are impossible; -ENOMEM. */
 typedef int store_table_take(struct collection *collection, struct statement *row);
 
 struct store_table {
@@ -17,12 +17,12 @@ struct store_table {
 	store_table_take *take;
 };
 
-/* Gives all rows of all tables to their takers, one after the other, until one fails. 0, its error, or one of the
- * database's. */
+/* Gives all rows of all tables to their functions, one after the other, until one fails. 0, the function's error, or
+ * one of the database. */
 int store_table_load(struct database *database, struct collection *collection,
 		     const struct store_table *tables, size_t nr_tables);
 
-/* Takes no row: each that the query gives is one that must not be. */
+/* Refuses every row, for queries that find only impossible rows. */
 int store_table_refuse(struct collection *collection, struct statement *row);
 
 #endif
