@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 /* Embedded; zeroed memory is an empty set. */
 struct block_set {

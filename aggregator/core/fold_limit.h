@@ -10,7 +10,7 @@
 
 #include "fold_table.h"
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 #define FOLD_LIMIT_ROWS_MAX 262144u
 

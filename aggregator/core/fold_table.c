@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 #define ROOM_MIN 512u
 

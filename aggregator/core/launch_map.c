@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 #define SLOTS_MIN  256u
 #define BLOCK_BITS 4u  /* neighbouring ids stay neighbours; blocks of them are scattered */

@@ -9,7 +9,7 @@
 
 #include "block_set.h"
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 #define MEMORY_SLOTS_BLOCK 512u /* slots of one block */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 struct timeline_table {
 	struct timeline_entry *entries;

@@ -8,7 +8,7 @@
 
 #include "block_set.h"
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 #include "proto/record.h"
 
 #define WAITING_RECORDS_BLOCK 1024u /* neighbouring orders */

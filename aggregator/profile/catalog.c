@@ -9,7 +9,7 @@
 
 #include "text_pool.h"
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 struct catalog {
 	struct text_pool *strings;

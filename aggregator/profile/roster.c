@@ -7,7 +7,7 @@
 #include "aggregator/core/launch_delay.h"
 #include "aggregator/core/memory_account.h"
 #include "proto/batch/statistics_table.h"
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 struct roster {
 	struct roster_host *hosts;

@@ -28,7 +28,7 @@
 #include "aggregator/profile/session_apply.h"
 #include "aggregator/store/store.h"
 #include "proto/batch/message_seq.h"
-#include "proto/error_text.h"
+#include "base/error_text.h"
 
 #define IDLE_WAIT_MS  1000u
 #define FRAMES_A_TURN 256u /* before looking at the clock again */

@@ -7,7 +7,7 @@
 
 #include "receiver.h"
 
-#include "proto/error_text.h"
+#include "base/error_text.h"
 #include "proto/trust/endpoint.h"
 
 /* Of endpoints that need no keys, those by TCP are open to every user of this machine; files and names of this

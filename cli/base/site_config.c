@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "proto/error_text.h"
+#include "base/error_text.h"
 #include "proto/trust/trusted_file.h"
 
 #define BLANKS     " \t\r"

@@ -8,7 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "proto/error_text.h"
+#include "base/error_text.h"
 #include "proto/trust/endpoint.h"
 
 /* From 0. torchrun starts a failed job's workers again under the same id and address. */

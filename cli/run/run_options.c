@@ -10,7 +10,7 @@
 
 #include "cli/base/verbs.h"
 #include "node-agent/watch/bpf_options.h"
-#include "proto/error_text.h"
+#include "base/error_text.h"
 #include "proto/options/record_options.h"
 
 static const char usage[] =

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bpf/launch_event.h"
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 #include "proto/record.h"
 #include "proto/stack_word.h"
 

@@ -17,7 +17,7 @@
 #include "node-agent/guests/ring_outputs.h"
 #include "node-agent/symbols/kernel_symbols.h"
 #include "node-agent/symbols/module_table.h"
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 #define WALK_MAX 192u /* frames of one walk */
 #define PREPARED_MAX                                                                               \

@@ -10,7 +10,7 @@
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
 #include "node-agent/guests/ring_outputs.h"
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 #include "proto/stack_word.h"
 #include "python/python_line.h"
 #include "python/python_string.h"

@@ -5,7 +5,7 @@
 
 #include "watched_process.h"
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 struct watched_table {
 	struct watched_process **processes; /* owns, and each */

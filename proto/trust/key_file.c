@@ -8,7 +8,7 @@
 
 #include "trusted_file.h"
 
-#include "proto/error_text.h"
+#include "base/error_text.h"
 
 #define LINE_SIZE 512
 

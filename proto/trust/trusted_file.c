@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "proto/error_text.h"
+#include "base/error_text.h"
 
 int trusted_file_check(int fd, const char *path, enum trusted_file_kind kind, char **error)
 {

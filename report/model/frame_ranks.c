@@ -7,7 +7,7 @@
 
 #include "report_groups.h"
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 #define NO_KIND REPORT_KINDS /* of nodes */
 

@@ -20,7 +20,7 @@
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 #include "proto/ledger.h"
 #include "proto/memory_kind.h"
 

@@ -10,7 +10,7 @@
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 /* What calls are summed up by; zeroed before it is filled, as it is hashed. */
 struct sum_key {

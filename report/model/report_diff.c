@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 #include "report/names/outlier.h"
 
 /* What a rank has at a leaf of all ranks. */

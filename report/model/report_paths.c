@@ -9,7 +9,7 @@
 
 #include "aggregator/profile/idle_work.h"
 #include "proto/batch/message.h"
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 #include "report/profile/idle_fold.h"
 
 #define UNKNOWN_STACK "[unknown stack]"

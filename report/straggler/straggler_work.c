@@ -14,7 +14,7 @@
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_raw.h"
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 #include "report/model/report_paths.h"
 #include "report/model/report_samples.h"
 #include "report/profile/profile.h"

@@ -9,7 +9,7 @@
 
 #include "text_file.h"
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 /* One line: what it shows (compared as bytes) and how much. */
 struct line {

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 
-PRODUCT = ("proto", "unwind", "python", "inject", "bpf", "node-agent", "aggregator", "report", "cli", "deploy")
+PRODUCT = ("base", "proto", "unwind", "python", "inject", "bpf", "node-agent", "aggregator", "report", "cli", "deploy")
 COLUMNS, FILE_LINES, FUNCTION_LINES, FOLDER_FILES, WORDS = 120, 600, 80, 60, 35
 
 

@@ -8,7 +8,7 @@
 
 #include "html_page.h"
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 #include "proto/record.h"
 #include "report/writers/text_file.h"
 

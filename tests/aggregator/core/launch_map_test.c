@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tests/proto/hash_keys.h"
+#include "tests/base/hash_keys.h"
 
 #define LAUNCHES 4096u
 #define BLOCK    16u /* ids that stay neighbours */

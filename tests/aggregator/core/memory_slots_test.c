@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "tests/proto/hash_keys.h"
+#include "tests/base/hash_keys.h"
 
 #define ALLOCATIONS 4096u
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tests/proto/hash_keys.h"
+#include "tests/base/hash_keys.h"
 
 #define BLOCKS 8u
 

@@ -1,4 +1,4 @@
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 #include <stdlib.h>
 #include <string.h>

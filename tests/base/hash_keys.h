@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "proto/hash_index.h"
+#include "base/hash_index.h"
 
 #define HASH_KEYS_FACTOR 0x9e3779b97f4a7c15u
 
