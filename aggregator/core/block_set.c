@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define ROOM_MIN 32u
+#include "base/array.h"
 
 void block_set_fini(struct block_set *set)
 {
@@ -26,15 +26,8 @@ int block_set_add(struct block_set *set, uint64_t block)
 {
 	if (block_set_has(set, block))
 		return 0;
-	if (set->count == set->room) {
-		uint32_t room = set->room ? 2 * set->room : ROOM_MIN;
-		uint64_t *blocks = realloc(set->blocks, room * sizeof(*blocks));
-
-		if (!blocks)
-			return -ENOMEM;
-		set->blocks = blocks;
-		set->room = room;
-	}
+	if (array_reserve(&set->blocks, &set->room, set->count + 1, sizeof(*set->blocks)))
+		return -ENOMEM;
 	if (hash_index_insert(&set->index, hash_index_hash_word(block), set->count + 1))
 		return -ENOMEM;
 	set->blocks[set->count++] = block;

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash_index.h"
-
-#define ROOM_MIN 512u
 
 static_assert(sizeof(struct fold_key) == 9 * sizeof(uint32_t),
 	      "keys are compared and hashed as bytes");
@@ -48,17 +47,8 @@ static bool has_key(const void *context, uint32_t id, const void *key)
 
 static int append(struct fold_table *table, const struct fold_key *key, uint32_t hash)
 {
-	if (table->nr_rows == table->room) {
-		uint32_t room = table->room ? 2 * table->room : ROOM_MIN;
-		struct fold_row *rows =
-			room ? realloc(table->rows, (size_t)room * sizeof(*rows)) : NULL;
-
-		if (!rows)
-			return -ENOMEM;
-		table->rows = rows;
-		table->room = room;
-	}
-	if (hash_index_insert(&table->index, hash, table->nr_rows + 1))
+	if (array_reserve(&table->rows, &table->room, table->nr_rows + 1, sizeof(*table->rows)) ||
+	    hash_index_insert(&table->index, hash, table->nr_rows + 1))
 		return -ENOMEM;
 	table->rows[table->nr_rows++] = (struct fold_row){.key = *key};
 	return 0;

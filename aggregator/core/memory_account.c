@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash_index.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
 
-#define ROOM_MIN 64u
 #define SUMS_MAX (RECORD_DEVICES_MAX * MEMORY_SPACES)
 
 /* Rows are in up to two lists: of those that differ from what they were at the peak of their sums, and of those that
@@ -133,20 +133,14 @@ static bool row_equals(const void *context, uint32_t id, const void *key)
 
 static int reserve_row(struct memory_account *account)
 {
-	uint32_t room = account->room_rows ? 2 * account->room_rows : ROOM_MIN;
+	const uint32_t need = account->nr_rows + 1;
+	uint32_t room_links = account->room_rows;
+	int error =
+		array_reserve(&account->row_links, &room_links, need, sizeof(*account->row_links));
 
-	if (account->nr_rows < account->room_rows)
-		return 0;
-	struct memory_row *rows = realloc(account->rows, room * sizeof(*rows));
-	if (rows)
-		account->rows = rows;
-	struct row_links *links = realloc(account->row_links, room * sizeof(*links));
-	if (links)
-		account->row_links = links;
-	if (!rows || !links)
-		return -ENOMEM;
-	account->room_rows = room;
-	return 0;
+	return error ? error
+		     : array_reserve(&account->rows, &account->room_rows, need,
+				     sizeof(*account->rows));
 }
 
 static struct memory_row_key key_of(const struct memory_event *event)

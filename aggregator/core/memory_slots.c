@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MIN 64u /* a power of two, as every room */
+#include "base/array.h"
 
 void memory_slots_fini(struct memory_slots *slots)
 {
@@ -23,18 +23,16 @@ static void insert_live(struct memory_slots *slots, const struct memory_slot *sl
 	slots->nr_live++;
 }
 
-static int grow(struct memory_slots *slots, uint32_t room)
+static int reserve(struct memory_slots *slots, uint32_t need)
 {
-	struct memory_slot *bigger = realloc(slots->slots, room * sizeof(*bigger));
-	if (bigger)
-		slots->slots = bigger;
-	uint32_t *heap = realloc(slots->heap, room * sizeof(*heap));
-	if (heap)
-		slots->heap = heap;
-	if (!bigger || !heap || hash_index_reserve(&slots->live, room))
+	uint32_t room = slots->room;
+
+	if (need <= room)
+		return 0;
+	if (array_reserve(&slots->heap, &room, need, sizeof(*slots->heap)) ||
+	    hash_index_reserve(&slots->live, room))
 		return -ENOMEM;
-	slots->room = room;
-	return 0;
+	return array_reserve(&slots->slots, &slots->room, need, sizeof(*slots->slots));
 }
 
 static int touch(struct memory_slots *slots, uint32_t index)
@@ -104,8 +102,7 @@ static uint32_t pop(struct memory_slots *slots)
 
 int memory_slots_add(struct memory_slots *slots, const struct memory_event *event)
 {
-	if (!slots->unused && slots->nr_slots == slots->room &&
-	    grow(slots, slots->room ? 2 * slots->room : ROOM_MIN))
+	if (!slots->unused && reserve(slots, slots->nr_slots + 1))
 		return -ENOMEM;
 
 	uint32_t index = slots->unused ? slots->unused - 1 : slots->nr_slots;
@@ -212,14 +209,11 @@ void memory_slots_saved(struct memory_slots *slots)
 int memory_slots_load(struct memory_slots *slots, const struct memory_slot *slot,
 		      uint32_t slots_max)
 {
-	uint32_t room = slots->room ? slots->room : ROOM_MIN;
 
 	if (slot->index >= slots_max ||
 	    (slot->state != MEMORY_SLOT_WAITING && slot->state != MEMORY_SLOT_LIVE))
 		return -EINVAL;
-	while (room <= slot->index)
-		room *= 2;
-	if (room != slots->room && grow(slots, room))
+	if (reserve(slots, slot->index + 1))
 		return -ENOMEM;
 	for (; slots->nr_slots <= slot->index; slots->nr_slots++)
 		slots->slots[slots->nr_slots] = (struct memory_slot){.index = slots->nr_slots};

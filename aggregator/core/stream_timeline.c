@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MIN 16u
+#include "base/array.h"
+
 #define STEP_MIN 1024u
 
 struct interval_list {
@@ -72,18 +73,7 @@ void stream_timeline_destroy(struct stream_timeline *timeline)
 
 static int reserve(struct interval_list *list, uint32_t count)
 {
-	if (count <= list->room)
-		return 0;
-
-	uint32_t room = list->room ? list->room : ROOM_MIN;
-	while (room < count)
-		room *= 2;
-	struct timeline_interval *at = realloc(list->at, room * sizeof(*at));
-	if (!at)
-		return -ENOMEM;
-	list->at = at;
-	list->room = room;
-	return 0;
+	return array_reserve(&list->at, &list->room, count, sizeof(*list->at));
 }
 
 static int reserve_one(struct stream_timeline *timeline)

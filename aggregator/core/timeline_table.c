@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash_index.h"
 
 struct timeline_table {
@@ -39,15 +40,9 @@ static bool entry_equals(const void *context, uint32_t id, const void *key)
 static struct timeline_entry *append(struct timeline_table *table, const struct timeline_key *key,
 				     uint32_t hash)
 {
-	if (table->nr_entries == table->room) {
-		uint32_t room = table->room ? 2 * table->room : 16;
-		struct timeline_entry *entries = realloc(table->entries, room * sizeof(*entries));
-
-		if (!entries)
-			return NULL;
-		table->entries = entries;
-		table->room = room;
-	}
+	if (array_reserve(&table->entries, &table->room, table->nr_entries + 1,
+			  sizeof(*table->entries)))
+		return NULL;
 	struct timeline_entry *entry = &table->entries[table->nr_entries];
 	*entry = (struct timeline_entry){
 		.key = *key,

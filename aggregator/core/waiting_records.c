@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MIN 64u
+#include "base/array.h"
 
 void waiting_records_fini(struct waiting_records *waiting)
 {
@@ -53,19 +53,16 @@ static void link_key(struct waiting_records *waiting, uint32_t id)
 /* Only when no record is unused. */
 static int grow(struct waiting_records *waiting)
 {
-	uint32_t old_room = waiting->room, room = old_room ? 2 * old_room : ROOM_MIN;
-	struct waiting_record *records = realloc(waiting->records, room * sizeof(*records));
+	uint32_t room = waiting->room;
 
-	if (!records)
+	if (array_reserve(&waiting->records, &room, room + 1, sizeof(*waiting->records)) ||
+	    hash_index_reserve(&waiting->keys, room))
 		return -ENOMEM;
-	waiting->records = records;
-	if (hash_index_reserve(&waiting->keys, room))
-		return -ENOMEM;
-	waiting->room = room;
-	for (uint32_t i = room; i > old_room; i--) {
-		records[i - 1].newer = waiting->unused;
+	for (uint32_t i = room; i > waiting->room; i--) {
+		waiting->records[i - 1].newer = waiting->unused;
 		waiting->unused = i;
 	}
+	waiting->room = room;
 	return 0;
 }
 
@@ -208,16 +205,9 @@ void waiting_records_saved(struct waiting_records *waiting)
 int waiting_records_load(struct waiting_records *waiting,
 			 const struct waiting_records_entry *record)
 {
-	if (waiting->nr_loaded == waiting->room_loaded) {
-		uint32_t room = waiting->room_loaded + WAITING_RECORDS_BLOCK;
-		struct waiting_records_entry *loaded =
-			realloc(waiting->loaded, room * sizeof(*loaded));
-
-		if (!loaded)
-			return -ENOMEM;
-		waiting->loaded = loaded;
-		waiting->room_loaded = room;
-	}
+	if (array_reserve(&waiting->loaded, &waiting->room_loaded, waiting->nr_loaded + 1,
+			  sizeof(*waiting->loaded)))
+		return -ENOMEM;
 	waiting->loaded[waiting->nr_loaded++] = *record;
 	return 0;
 }

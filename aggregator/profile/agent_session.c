@@ -7,6 +7,8 @@
 #include "catalog.h"
 #include "roster.h"
 
+#include "base/array.h"
+
 struct agent_session *agent_session_create(const uint8_t epoch[WIRE_EPOCH_SIZE], uint32_t id)
 {
 	struct agent_session *session = calloc(1, sizeof(*session));
@@ -42,15 +44,8 @@ int agent_session_add_id(struct agent_session *session, enum session_id_kind kin
 {
 	struct session_ids *ids = &session->ids[kind];
 
-	if (ids->count == ids->room) {
-		uint32_t room = ids->room ? 2 * ids->room : 64;
-		uint32_t *bigger = realloc(ids->ids, room * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		ids->ids = bigger;
-		ids->room = room;
-	}
+	if (array_reserve(&ids->ids, &ids->room, ids->count + 1, sizeof(*ids->ids)))
+		return -ENOMEM;
 	ids->ids[ids->count++] = id;
 	return 0;
 }

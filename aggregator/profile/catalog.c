@@ -9,6 +9,7 @@
 
 #include "text_pool.h"
 
+#include "base/array.h"
 #include "base/hash_index.h"
 
 struct catalog {
@@ -53,19 +54,6 @@ void catalog_destroy(struct catalog *catalog)
 	free(catalog);
 }
 
-/* Room for one more element: the array, moved if need be, or NULL (the old one stays valid). */
-static void *reserve(void *array, uint32_t *room, uint32_t count, size_t element_size)
-{
-	if (count < *room)
-		return array;
-
-	uint32_t wanted = *room ? 2 * *room : 64;
-	void *bigger = realloc(array, wanted * element_size);
-	if (bigger)
-		*room = wanted;
-	return bigger;
-}
-
 int catalog_add_string(struct catalog *catalog, const char *data, uint32_t size, uint32_t *id)
 {
 	int error = text_pool_intern(catalog->strings, data, size, id);
@@ -102,12 +90,9 @@ int catalog_add_module(struct catalog *catalog, const struct catalog_module *mod
 	*id = hash_index_find(&catalog->module_index, hash, module_equals, catalog, module);
 	if (*id)
 		return 0;
-	struct catalog_module *modules = reserve(catalog->modules, &catalog->room.modules,
-						 catalog->size.modules, sizeof(*modules));
-	if (!modules)
-		return -ENOMEM;
-	catalog->modules = modules;
-	if (hash_index_insert(&catalog->module_index, hash, catalog->size.modules + 1))
+	if (array_reserve(&catalog->modules, &catalog->room.modules, catalog->size.modules + 1,
+			  sizeof(*catalog->modules)) ||
+	    hash_index_insert(&catalog->module_index, hash, catalog->size.modules + 1))
 		return -ENOMEM;
 	catalog->modules[catalog->size.modules++] = *module;
 	*id = catalog->size.modules;
@@ -130,12 +115,9 @@ int catalog_add_code(struct catalog *catalog, struct catalog_code code, uint32_t
 	*id = hash_index_find(&catalog->code_index, hash, code_equals, catalog, &code);
 	if (*id)
 		return 0;
-	struct catalog_code *codes =
-		reserve(catalog->codes, &catalog->room.codes, catalog->size.codes, sizeof(*codes));
-	if (!codes)
-		return -ENOMEM;
-	catalog->codes = codes;
-	if (hash_index_insert(&catalog->code_index, hash, catalog->size.codes + 1))
+	if (array_reserve(&catalog->codes, &catalog->room.codes, catalog->size.codes + 1,
+			  sizeof(*catalog->codes)) ||
+	    hash_index_insert(&catalog->code_index, hash, catalog->size.codes + 1))
 		return -ENOMEM;
 	catalog->codes[catalog->size.codes++] = code;
 	*id = catalog->size.codes;
@@ -157,12 +139,9 @@ static int add_frame(struct catalog *catalog, const struct catalog_frame *frame,
 	*id = hash_index_find(&catalog->frame_index, hash, frame_equals, catalog, frame);
 	if (*id)
 		return 0;
-	struct catalog_frame *frames = reserve(catalog->frames, &catalog->room.frames,
-					       catalog->size.frames, sizeof(*frames));
-	if (!frames)
-		return -ENOMEM;
-	catalog->frames = frames;
-	if (hash_index_insert(&catalog->frame_index, hash, catalog->size.frames + 1))
+	if (array_reserve(&catalog->frames, &catalog->room.frames, catalog->size.frames + 1,
+			  sizeof(*catalog->frames)) ||
+	    hash_index_insert(&catalog->frame_index, hash, catalog->size.frames + 1))
 		return -ENOMEM;
 	catalog->frames[catalog->size.frames++] = *frame;
 	*id = catalog->size.frames;
@@ -207,12 +186,9 @@ int catalog_add_node(struct catalog *catalog, uint32_t parent, uint32_t frame, u
 	*id = hash_index_find(&catalog->node_index, hash, node_equals, catalog, &node);
 	if (*id)
 		return 0;
-	struct catalog_node *nodes =
-		reserve(catalog->nodes, &catalog->room.nodes, catalog->size.nodes, sizeof(*nodes));
-	if (!nodes)
-		return -ENOMEM;
-	catalog->nodes = nodes;
-	if (hash_index_insert(&catalog->node_index, hash, catalog->size.nodes + 1))
+	if (array_reserve(&catalog->nodes, &catalog->room.nodes, catalog->size.nodes + 1,
+			  sizeof(*catalog->nodes)) ||
+	    hash_index_insert(&catalog->node_index, hash, catalog->size.nodes + 1))
 		return -ENOMEM;
 	catalog->nodes[catalog->size.nodes++] = node;
 	*id = catalog->size.nodes;
@@ -228,11 +204,9 @@ int catalog_name_frame(struct catalog *catalog, uint32_t frame, uint32_t name)
 	if (*current == name || (name == 0 && *current != CATALOG_NAME_UNKNOWN))
 		return 0;
 	if (frame <= catalog->saved.frames) {
-		uint32_t *renamed = reserve(catalog->renamed, &catalog->room_renamed,
-					    catalog->nr_renamed, sizeof(*renamed));
-		if (!renamed)
+		if (array_reserve(&catalog->renamed, &catalog->room_renamed,
+				  catalog->nr_renamed + 1, sizeof(*catalog->renamed)))
 			return -ENOMEM;
-		catalog->renamed = renamed;
 		catalog->renamed[catalog->nr_renamed++] = frame;
 	}
 	*current = name;

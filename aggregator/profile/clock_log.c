@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define ROOM_FIRST 16u
+#include "base/array.h"
 
 struct clock_log {
 	struct clock_offset *offsets; /* owns */
@@ -25,15 +25,8 @@ void clock_log_destroy(struct clock_log *log)
 
 int clock_log_add(struct clock_log *log, const struct clock_offset *offset)
 {
-	if (log->count == log->room) {
-		uint32_t room = log->room ? 2 * log->room : ROOM_FIRST;
-		struct clock_offset *offsets = realloc(log->offsets, room * sizeof(*offsets));
-
-		if (!offsets)
-			return -ENOMEM;
-		log->offsets = offsets;
-		log->room = room;
-	}
+	if (array_reserve(&log->offsets, &log->room, log->count + 1, sizeof(*log->offsets)))
+		return -ENOMEM;
 	log->offsets[log->count++] = *offset;
 	return 0;
 }

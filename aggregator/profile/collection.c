@@ -14,6 +14,7 @@
 
 #include "aggregator/core/fold_table.h"
 #include "aggregator/core/timeline_table.h"
+#include "base/array.h"
 
 struct collection *collection_create(void)
 {
@@ -77,16 +78,9 @@ struct agent_session *collection_session(struct collection *collection,
 
 	if (session)
 		return session;
-	if (collection->nr_sessions == collection->room_sessions) {
-		uint32_t room = collection->room_sessions ? 2 * collection->room_sessions : 16;
-		struct agent_session **sessions =
-			realloc(collection->sessions, room * sizeof(struct agent_session *));
-
-		if (!sessions)
-			return NULL;
-		collection->sessions = sessions;
-		collection->room_sessions = room;
-	}
+	if (array_reserve(&collection->sessions, &collection->room_sessions,
+			  collection->nr_sessions + 1, sizeof(*collection->sessions)))
+		return NULL;
 	session = agent_session_create(epoch, collection->nr_sessions + 1);
 	if (session)
 		collection->sessions[collection->nr_sessions++] = session;

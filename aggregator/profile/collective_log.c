@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct process {
 	uint32_t defined; /* communicators */
 	uint32_t nr_early;
@@ -57,34 +59,15 @@ uint32_t collective_log_defined(const struct collective_log *log, uint32_t proce
 
 static int reserve_process(struct collective_log *log, uint32_t process)
 {
-	if (process <= log->nr_processes)
-		return 0;
-	uint32_t more = log->nr_processes < 16 ? 16 : 2 * log->nr_processes;
-	if (more < process)
-		more = process;
-	struct process *processes = realloc(log->processes, more * sizeof(*processes));
-	if (!processes)
-		return -ENOMEM;
-	memset(processes + log->nr_processes, 0, (more - log->nr_processes) * sizeof(*processes));
-	log->processes = processes;
-	log->nr_processes = more;
-	return 0;
+	return array_reserve_zeroed(&log->processes, &log->nr_processes, process,
+				    sizeof(*log->processes));
 }
 
 /* Room for count more. 0 or -ENOMEM. */
 static int reserve_kernels(struct collective_log *log, uint32_t count)
 {
-	if (count <= log->max_kernels - log->nr_kernels)
-		return 0;
-	uint32_t max = log->max_kernels ? 2 * log->max_kernels : 256;
-	while (max - log->nr_kernels < count)
-		max *= 2;
-	struct collective_log_kernel *more = realloc(log->kernels, max * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	log->kernels = more;
-	log->max_kernels = max;
-	return 0;
+	return array_reserve(&log->kernels, &log->max_kernels, (uint64_t)log->nr_kernels + count,
+			     sizeof(*log->kernels));
 }
 
 static void put_kernel(struct collective_log *log, struct process *process,
@@ -119,16 +102,9 @@ int collective_log_put(struct collective_log *log, uint32_t process,
 		error = take_early(log, &log->processes[process - 1]);
 	if (error)
 		return error;
-	if (log->nr_communicators == log->max_communicators) {
-		uint32_t max = log->max_communicators ? 2 * log->max_communicators : 64;
-		struct collective_log_communicator *more =
-			realloc(log->communicators, max * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		log->communicators = more;
-		log->max_communicators = max;
-	}
+	if (array_reserve(&log->communicators, &log->max_communicators, log->nr_communicators + 1,
+			  sizeof(*log->communicators)))
+		return -ENOMEM;
 	log->communicators[log->nr_communicators++] =
 		(struct collective_log_communicator){process, *communicator};
 	if (communicator->communicator_id > log->processes[process - 1].defined)
@@ -157,15 +133,8 @@ int collective_log_add(struct collective_log *log, uint32_t process, const struc
 
 	if (error)
 		return error;
-	if (log->nr_calls == log->max_calls) {
-		uint32_t max = log->max_calls ? 2 * log->max_calls : 256;
-		struct collective_log_call *more = realloc(log->calls, max * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		log->calls = more;
-		log->max_calls = max;
-	}
+	if (array_reserve(&log->calls, &log->max_calls, log->nr_calls + 1, sizeof(*log->calls)))
+		return -ENOMEM;
 	log->calls[log->nr_calls++] = (struct collective_log_call){process, *call, {0}};
 	return 0;
 }

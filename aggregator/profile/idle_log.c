@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct idle_log {
 	struct idle_device *devices; /* by id less one, as processes */
 	struct idle_samples *processes;
@@ -78,15 +80,9 @@ int idle_log_sample(struct idle_log *log, uint32_t process, const struct host_sa
 	if (error || sample->kind == HOST_SAMPLE_CALL ||
 	    samples->nr_samples == IDLE_LOG_SAMPLES_MAX)
 		return error;
-	if (samples->nr_recent == samples->room_recent) {
-		uint32_t room = samples->room_recent ? 2 * samples->room_recent : 64;
-		struct host_sample *recent = realloc(samples->recent, room * sizeof(*recent));
-
-		if (!recent)
-			return -ENOMEM;
-		samples->recent = recent;
-		samples->room_recent = room;
-	}
+	if (array_reserve(&samples->recent, &samples->room_recent, samples->nr_recent + 1,
+			  sizeof(*samples->recent)))
+		return -ENOMEM;
 	samples->recent[samples->nr_recent++] = *sample;
 	samples->nr_samples++;
 	return 0;
@@ -110,15 +106,9 @@ static int end_block(struct idle_device *device)
 {
 	struct idle_block *block = &device->block;
 
-	if (device->nr_full == device->room_full) {
-		uint32_t room = device->room_full ? 2 * device->room_full : 4;
-		struct idle_block *full = realloc(device->full, room * sizeof(*full));
-
-		if (!full)
-			return -ENOMEM;
-		device->full = full;
-		device->room_full = room;
-	}
+	if (array_reserve(&device->full, &device->room_full, device->nr_full + 1,
+			  sizeof(*device->full)))
+		return -ENOMEM;
 	block->count = idle_work_merge(block->work, block->count);
 	device->nr_pieces += block->count;
 	device->full[device->nr_full++] = *block;

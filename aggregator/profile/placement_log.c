@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define ROOM_FIRST 32u
+#include "base/array.h"
 
 struct placement_log {
 	struct placement_device *devices; /* owns */
@@ -27,30 +27,18 @@ void placement_log_destroy(struct placement_log *log)
 
 int placement_log_add_device(struct placement_log *log, const struct placement_device *device)
 {
-	if (log->nr_devices == log->max_devices) {
-		uint32_t max = log->max_devices ? 2 * log->max_devices : ROOM_FIRST;
-		struct placement_device *more = realloc(log->devices, max * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		log->devices = more;
-		log->max_devices = max;
-	}
+	if (array_reserve(&log->devices, &log->max_devices, log->nr_devices + 1,
+			  sizeof(*log->devices)))
+		return -ENOMEM;
 	log->devices[log->nr_devices++] = *device;
 	return 0;
 }
 
 int placement_log_add_thread(struct placement_log *log, const struct placement_thread *thread)
 {
-	if (log->nr_threads == log->max_threads) {
-		uint32_t max = log->max_threads ? 2 * log->max_threads : ROOM_FIRST;
-		struct placement_thread *more = realloc(log->threads, max * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		log->threads = more;
-		log->max_threads = max;
-	}
+	if (array_reserve(&log->threads, &log->max_threads, log->nr_threads + 1,
+			  sizeof(*log->threads)))
+		return -ENOMEM;
 	log->threads[log->nr_threads++] = *thread;
 	return 0;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_FIRST 1024u
+#include "base/array.h"
 
 struct raw_log {
 	bool wanted;
@@ -36,15 +36,9 @@ int raw_log_add(struct raw_log *log, uint32_t process, const struct host_sample 
 {
 	if (!log->wanted)
 		return 0;
-	if (log->nr_samples == log->room_samples) {
-		uint32_t room = log->room_samples ? 2 * log->room_samples : ROOM_FIRST;
-		struct raw_sample *samples = realloc(log->samples, room * sizeof(*samples));
-
-		if (!samples)
-			return -ENOMEM;
-		log->samples = samples;
-		log->room_samples = room;
-	}
+	if (array_reserve(&log->samples, &log->room_samples, log->nr_samples + 1,
+			  sizeof(*log->samples)))
+		return -ENOMEM;
 	log->samples[log->nr_samples++] = (struct raw_sample){process, *sample};
 	return 0;
 }

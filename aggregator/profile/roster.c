@@ -6,8 +6,9 @@
 
 #include "aggregator/core/launch_delay.h"
 #include "aggregator/core/memory_account.h"
-#include "proto/batch/statistics_table.h"
+#include "base/array.h"
 #include "base/hash_index.h"
+#include "proto/batch/statistics_table.h"
 
 struct roster {
 	struct roster_host *hosts;
@@ -48,19 +49,6 @@ void roster_destroy(struct roster *roster)
 	free(roster);
 }
 
-/* Room for one more element: the array, moved if need be, or NULL (the old one stays valid). */
-static void *reserve(void *array, uint32_t *room, uint32_t count, size_t element_size)
-{
-	if (count < *room)
-		return array;
-
-	uint32_t wanted = *room ? 2 * *room : 16;
-	void *bigger = realloc(array, wanted * element_size);
-	if (bigger)
-		*room = wanted;
-	return bigger;
-}
-
 int roster_add_host(struct roster *roster, const struct roster_host *host, uint32_t *id)
 {
 	for (*id = 1; *id <= roster->size.hosts; (*id)++)
@@ -68,12 +56,10 @@ int roster_add_host(struct roster *roster, const struct roster_host *host, uint3
 			return 0;
 
 	*id = 0;
-	struct roster_host *hosts =
-		reserve(roster->hosts, &roster->room.hosts, roster->size.hosts, sizeof(*hosts));
-	if (!hosts)
+	if (array_reserve(&roster->hosts, &roster->room.hosts, roster->size.hosts + 1,
+			  sizeof(*roster->hosts)))
 		return -ENOMEM;
-	roster->hosts = hosts;
-	hosts[roster->size.hosts++] = *host;
+	roster->hosts[roster->size.hosts++] = *host;
 	*id = roster->size.hosts;
 	return 0;
 }
@@ -119,13 +105,11 @@ int roster_add_device(struct roster *roster, const struct roster_device *device,
 	}
 
 	*id = 0;
-	struct roster_device *devices = reserve(roster->devices, &roster->room.devices,
-						roster->size.devices, sizeof(*devices));
-	if (!devices)
+	if (array_reserve(&roster->devices, &roster->room.devices, roster->size.devices + 1,
+			  sizeof(*roster->devices)))
 		return -ENOMEM;
-	roster->devices = devices;
-	devices[roster->size.devices] = *device;
-	devices[roster->size.devices++].changed = true;
+	roster->devices[roster->size.devices] = *device;
+	roster->devices[roster->size.devices++].changed = true;
 	*id = roster->size.devices;
 	return 0;
 }
@@ -146,14 +130,11 @@ int roster_add_process(struct roster *roster, const struct roster_identity *iden
 	if (*id)
 		return 0;
 
-	struct roster_process *processes = reserve(roster->processes, &roster->room.processes,
-						   roster->size.processes, sizeof(*processes));
-	if (!processes)
+	if (array_reserve(&roster->processes, &roster->room.processes, roster->size.processes + 1,
+			  sizeof(*roster->processes)) ||
+	    hash_index_insert(&roster->process_index, hash, roster->size.processes + 1))
 		return -ENOMEM;
-	roster->processes = processes;
-	if (hash_index_insert(&roster->process_index, hash, roster->size.processes + 1))
-		return -ENOMEM;
-	processes[roster->size.processes++] = (struct roster_process){
+	roster->processes[roster->size.processes++] = (struct roster_process){
 		.identity = *identity, .rank = MESSAGE_RANK_NONE, .changed = true};
 	*id = roster->size.processes;
 	return 0;

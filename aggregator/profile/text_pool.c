@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash_index.h"
 
 #define CHUNK_BYTES (64u << 10)
@@ -74,20 +75,6 @@ static char *allocate(struct text_pool *pool, size_t size)
 	return data;
 }
 
-static int reserve(struct text_pool *pool)
-{
-	if (pool->nr_texts < pool->room)
-		return 0;
-
-	uint32_t room = pool->room ? 2 * pool->room : 64;
-	struct text *texts = realloc(pool->texts, room * sizeof(*texts));
-	if (!texts)
-		return -ENOMEM;
-	pool->texts = texts;
-	pool->room = room;
-	return 0;
-}
-
 static uint32_t find(const struct text_pool *pool, const char *data, uint32_t size, uint32_t hash)
 {
 	struct text wanted = {data, size};
@@ -107,7 +94,7 @@ int text_pool_intern(struct text_pool *pool, const char *data, uint32_t size, ui
 	*id = find(pool, data, size, hash);
 	if (*id)
 		return 0;
-	if (reserve(pool))
+	if (array_reserve(&pool->texts, &pool->room, pool->nr_texts + 1, sizeof(*pool->texts)))
 		return -ENOMEM;
 	char *copy = allocate(pool, (size_t)size + 1);
 	if (!copy || hash_index_insert(&pool->index, hash, pool->nr_texts + 1))

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 struct text_share {
 	uint32_t owner;
 	uint64_t bytes;
@@ -20,15 +22,9 @@ static struct text_share *find(struct text_shares *shares, uint32_t owner)
 	for (uint32_t i = 0; i < shares->nr_shares; i++)
 		if (shares->shares[i].owner == owner)
 			return &shares->shares[i];
-	if (shares->nr_shares == shares->max_shares) {
-		uint32_t max = shares->max_shares ? 2 * shares->max_shares : 8;
-		struct text_share *bigger = realloc(shares->shares, max * sizeof(*bigger));
-
-		if (!bigger)
-			return NULL;
-		shares->shares = bigger;
-		shares->max_shares = max;
-	}
+	if (array_reserve(&shares->shares, &shares->max_shares, shares->nr_shares + 1,
+			  sizeof(*shares->shares)))
+		return NULL;
 	shares->shares[shares->nr_shares] = (struct text_share){.owner = owner};
 	return &shares->shares[shares->nr_shares++];
 }

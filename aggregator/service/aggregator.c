@@ -27,8 +27,8 @@
 #include "aggregator/profile/roster.h"
 #include "aggregator/profile/session_apply.h"
 #include "aggregator/store/store.h"
-#include "proto/batch/message_seq.h"
 #include "base/error_text.h"
+#include "proto/batch/message_seq.h"
 
 #define IDLE_WAIT_MS  1000u
 #define FRAMES_A_TURN 256u /* before looking at the clock again */

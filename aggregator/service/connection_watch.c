@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <zmq.h>
 
+#include "base/array.h"
+
 #define EVENT_SIZE                                                                                 \
 	6u /* of a monitor's first part: the event's number (16 bits) and its value (32 bits) */
 #define FD_MAX (1u << 20)
@@ -88,19 +90,9 @@ static void add(struct connection_watch *watch, int fd, uint64_t now_ns)
 {
 	if (fd < 0 || (uint32_t)fd >= FD_MAX)
 		return;
-	if ((uint32_t)fd >= watch->room) {
-		uint32_t room = watch->room ? watch->room : 64;
-
-		while (room <= (uint32_t)fd)
-			room *= 2;
-		struct connection *bigger =
-			realloc(watch->connections, room * sizeof(struct connection));
-		if (!bigger)
-			return;
-		memset(&bigger[watch->room], 0, (room - watch->room) * sizeof(*bigger));
-		watch->connections = bigger;
-		watch->room = room;
-	}
+	if (array_reserve_zeroed(&watch->connections, &watch->room, (uint32_t)fd + 1,
+				 sizeof(*watch->connections)))
+		return;
 	watch->counts.open += !watch->connections[fd].open;
 	watch->connections[fd] = (struct connection){.silent_since_ns = now_ns, .open = true};
 }

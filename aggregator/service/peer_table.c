@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "aggregator/profile/agent_session.h"
+#include "base/array.h"
 
 struct peer_table {
 	struct peer *peers;
@@ -43,16 +44,10 @@ static uint32_t most_silent(const struct peer_table *table)
 
 static struct peer *add(struct peer_table *table, const void *id, size_t id_size)
 {
-	if (table->nr_peers == table->room && table->room < PEER_TABLE_MAX) {
-		uint32_t room = table->room ? 2 * table->room : 16;
-		struct peer *peers = realloc(table->peers, room * sizeof(*peers));
-
-		if (!peers)
-			return NULL;
-		table->peers = peers;
-		table->room = room;
-	}
-	table->last = table->nr_peers < table->room ? table->nr_peers++ : most_silent(table);
+	if (table->nr_peers < PEER_TABLE_MAX &&
+	    array_reserve(&table->peers, &table->room, table->nr_peers + 1, sizeof(*table->peers)))
+		return NULL;
+	table->last = table->nr_peers < PEER_TABLE_MAX ? table->nr_peers++ : most_silent(table);
 	struct peer *peer = &table->peers[table->last];
 	*peer = (struct peer){.id_size = (uint8_t)id_size};
 	memcpy(peer->id, id, id_size);

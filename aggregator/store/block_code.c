@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "proto/batch/column.h"
 
 #define LENGTH_BYTES 4u
@@ -92,26 +93,14 @@ void block_code_fini(struct block_code *code)
 	*code = (struct block_code){0};
 }
 
-static int reserve(struct block_code *code, size_t size)
-{
-	if (code->size + size <= code->room)
-		return 0;
-
-	size_t room = 2 * (code->size + size);
-	uint8_t *bytes = realloc(code->bytes, room);
-	if (!bytes)
-		return -ENOMEM;
-	code->bytes = bytes;
-	code->room = room;
-	return 0;
-}
-
 static int encode(struct block_code *code, const struct field *fields, size_t nr_fields,
 		  const void *array, size_t stride_bytes, uint32_t count)
 {
 	code->size = 0;
 	for (size_t i = 0; i < nr_fields && count; i++) {
-		if (reserve(code, LENGTH_BYTES + (size_t)count * COLUMN_VALUE_BYTES_MAX))
+		const size_t most = LENGTH_BYTES + (size_t)count * COLUMN_VALUE_BYTES_MAX;
+
+		if (array_reserve(&code->bytes, &code->room, code->size + most, 1))
 			return -ENOMEM;
 		uint8_t *out = code->bytes + code->size;
 		struct column_source source = {

@@ -16,7 +16,8 @@
 /* The bytes. Embedded; zeroed memory is empty. */
 struct block_code {
 	uint8_t *bytes; /* owns */
-	size_t size, room;
+	size_t size;
+	uint32_t room;
 };
 
 void block_code_fini(struct block_code *code);

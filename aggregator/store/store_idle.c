@@ -11,6 +11,7 @@
 
 #include "aggregator/profile/idle_log.h"
 #include "aggregator/profile/roster.h"
+#include "base/array.h"
 
 enum command { PUT_DEVICE, PUT_WORK, PUT_SAMPLES, COMMANDS };
 
@@ -189,20 +190,10 @@ struct list {
 /* Room for a block's items at the end, which the bytes must have, too: each takes one a field at least. */
 static int reserve(struct list *list, uint32_t count, uint32_t nr_bytes)
 {
-	uint32_t room = list->room ? list->room : 1024;
 
 	if (count > nr_bytes || count > UINT32_MAX / 4 - list->count)
 		return -EPROTO;
-	while (room < list->count + count)
-		room *= 2;
-	if (room == list->room)
-		return 0;
-	void *items = realloc(list->items, room * list->item_size);
-	if (!items)
-		return -ENOMEM;
-	list->items = items;
-	list->room = room;
-	return 0;
+	return array_reserve(&list->items, &list->room, list->count + count, list->item_size);
 }
 
 /* take: one block's row, its count and data; context is the list. */

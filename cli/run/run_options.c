@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_text.h"
 #include "cli/base/verbs.h"
 #include "node-agent/watch/bpf_options.h"
-#include "base/error_text.h"
 #include "proto/options/record_options.h"
 
 static const char usage[] =

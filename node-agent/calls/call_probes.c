@@ -12,6 +12,7 @@
 #include "call_sites.h"
 #include "sites_visit.h"
 
+#include "base/array.h"
 #include "node-agent/files/maps_file.h"
 #include "node-agent/files/proc_file.h"
 #include "node-agent/kernel/bpf_ring.h"
@@ -188,16 +189,9 @@ static struct probed_file *find_file(const struct call_probes *probes,
 /* NULL: out of memory. */
 static struct probed_file *add_file(struct call_probes *probes, const struct sites_visit *visit)
 {
-	if (probes->nr_files == probes->max_files) {
-		uint32_t max = probes->max_files ? 2 * probes->max_files : 16;
-		struct probed_file **files =
-			realloc(probes->files, max * sizeof(struct probed_file *));
-
-		if (!files)
-			return NULL;
-		probes->files = files;
-		probes->max_files = max;
-	}
+	if (array_reserve(&probes->files, &probes->max_files, probes->nr_files + 1,
+			  sizeof(*probes->files)))
+		return NULL;
 	struct probed_file *file = calloc(1, sizeof(*file));
 	if (!file)
 		return NULL;
@@ -507,15 +501,9 @@ static struct prober *get_process(struct call_probes *probes, pid_t pid, uint64_
 		probes->cursor = at + 1;
 		return process;
 	}
-	if (probes->nr_processes == probes->max_processes) {
-		uint32_t max = probes->max_processes ? 2 * probes->max_processes : 64;
-		struct prober *processes = realloc(probes->processes, max * sizeof(*processes));
-
-		if (!processes)
-			return NULL;
-		probes->processes = processes;
-		probes->max_processes = max;
-	}
+	if (array_reserve(&probes->processes, &probes->max_processes, probes->nr_processes + 1,
+			  sizeof(*probes->processes)))
+		return NULL;
 	struct prober *process = &probes->processes[probes->nr_processes++];
 	*process = (struct prober){.pid = pid, .start = start};
 	return process;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void id_table_fini(struct id_table *table)
 {
 	for (uint32_t i = 0; i < table->nr_chunks; i++)
@@ -16,17 +18,9 @@ int id_table_set(struct id_table *table, uint32_t from, uint32_t to)
 {
 	uint32_t chunk = from / ID_TABLE_CHUNK;
 
-	if (chunk >= table->nr_chunks) {
-		uint32_t nr_chunks = chunk + 1;
-		uint32_t **chunks = realloc(table->chunks, nr_chunks * sizeof(*chunks));
-
-		if (!chunks)
-			return -ENOMEM;
-		memset(chunks + table->nr_chunks, 0,
-		       (nr_chunks - table->nr_chunks) * sizeof(*chunks));
-		table->chunks = chunks;
-		table->nr_chunks = nr_chunks;
-	}
+	if (array_reserve_zeroed(&table->chunks, &table->nr_chunks, chunk + 1,
+				 sizeof(*table->chunks)))
+		return -ENOMEM;
 	if (!table->chunks[chunk])
 		table->chunks[chunk] = calloc(ID_TABLE_CHUNK, sizeof(**table->chunks));
 	if (!table->chunks[chunk])

@@ -6,6 +6,8 @@
 
 #include "id_memory.h"
 
+#include "base/array.h"
+
 #define ENTRIES_KEPT_MAX 1024u /* places that are kept while all entries were sent */
 
 /* Entries of one kind that were not sent, as they are on the wire. */
@@ -73,16 +75,8 @@ static int append(struct entries *entries, struct id_memory *memory, struct id_k
 {
 	if (total(entries) == WIRE_ID_MAX)
 		return -ENOSPC;
-	if (entries->count == entries->max) {
-		uint32_t max = entries->max ? entries->max * 2 : 256;
-		void *array = realloc(entries->array, max * size);
-
-		if (!array)
-			return -ENOMEM;
-		entries->array = array;
-		entries->max = max;
-	}
-	if (id_memory_add(memory, key, total(entries) + 1))
+	if (array_reserve(&entries->array, &entries->max, entries->count + 1, size) ||
+	    id_memory_add(memory, key, total(entries) + 1))
 		return -ENOMEM;
 	memcpy((char *)entries->array + entries->count++ * size, entry, size);
 	*id = total(entries);

@@ -7,6 +7,8 @@
 
 #include "id_memory.h"
 
+#include "base/array.h"
+
 #define CHUNK_SIZE     (256u << 10) /* given back as a whole: above M_MMAP_THRESHOLD */
 #define CHUNK_KEPT_MAX (16u << 10)  /* bytes used of a chunk that is kept */
 #define TEXTS_KEPT_MAX 1024u        /* places for texts that are kept while there are none */
@@ -120,19 +122,13 @@ static char *store(struct string_dictionary *strings, const char *data, size_t s
 
 static int reserve_text(struct string_dictionary *strings)
 {
-	if (strings->nr_texts < strings->max_texts)
-		return 0;
-	uint32_t max = strings->max_texts ? strings->max_texts * 2 : 256;
-	struct message_text *texts = realloc(strings->texts, max * sizeof(*texts));
-	if (!texts)
-		return -ENOMEM;
-	strings->texts = texts;
-	uint32_t *owners = realloc(strings->owners, max * sizeof(*owners));
-	if (!owners)
-		return -ENOMEM;
-	strings->owners = owners;
-	strings->max_texts = max;
-	return 0;
+	const uint32_t need = strings->nr_texts + 1;
+	uint32_t max = strings->max_texts;
+	int r = array_reserve(&strings->owners, &max, need, sizeof(*strings->owners));
+
+	return r ? r
+		 : array_reserve(&strings->texts, &strings->max_texts, need,
+				 sizeof(*strings->texts));
 }
 
 int string_dictionary_intern(struct string_dictionary *strings, const char *data, size_t size,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 struct interval {
 	uint64_t start, end, bias;
 	uint32_t module_id;
@@ -43,19 +45,6 @@ static uint32_t first_ending_above(const struct process_maps *maps, uint64_t add
 	return low;
 }
 
-static int reserve(struct process_maps *maps, uint32_t count)
-{
-	if (count <= maps->max)
-		return 0;
-	uint32_t max = count * 2;
-	struct interval *intervals = realloc(maps->intervals, max * sizeof(*intervals));
-	if (!intervals)
-		return -ENOMEM;
-	maps->intervals = intervals;
-	maps->max = max;
-	return 0;
-}
-
 /* Cuts [start, end) out and puts *interval there; NULL: nothing. */
 static int replace(struct process_maps *maps, uint64_t start, uint64_t end,
 		   const struct interval *interval)
@@ -81,7 +70,7 @@ static int replace(struct process_maps *maps, uint64_t start, uint64_t end,
 	uint32_t count = maps->count - (after - first) + nr_pieces;
 	if (count > PROCESS_MAPS_MAX)
 		return -ENOSPC;
-	int r = reserve(maps, count);
+	int r = array_reserve(&maps->intervals, &maps->max, count, sizeof(*maps->intervals));
 	if (r)
 		return r;
 	memmove(maps->intervals + first + nr_pieces, maps->intervals + after,

@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpf/launch_event.h"
+#include "base/array.h"
 #include "base/hash_index.h"
+#include "bpf/launch_event.h"
 #include "proto/record.h"
 #include "proto/stack_word.h"
 
-#define WAITS_MIN  1024u
-#define STACKS_MIN 256u
-#define WORDS_MIN  4096u
 #define WORDS_MAX  (1u << 23) /* for all stacks together, as in a ring */
 
 struct stack {
@@ -62,36 +60,6 @@ static bool has_digest(const void *context, uint32_t id, const void *key)
 	return stacks->stacks[id - 1].digest == *(const uint64_t *)key;
 }
 
-static int reserve_stack(struct probe_stacks *stacks)
-{
-	uint32_t max = stacks->max_stacks ? 2 * stacks->max_stacks : STACKS_MIN;
-
-	if (stacks->nr_stacks < stacks->max_stacks)
-		return 0;
-	struct stack *bigger = realloc(stacks->stacks, max * sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	stacks->stacks = bigger;
-	stacks->max_stacks = max;
-	return 0;
-}
-
-static int reserve_words(struct probe_stacks *stacks, uint32_t count)
-{
-	uint32_t max = stacks->max_words ? stacks->max_words : WORDS_MIN;
-
-	while (max < stacks->nr_words + count)
-		max *= 2;
-	if (max == stacks->max_words)
-		return 0;
-	uint64_t *bigger = realloc(stacks->words, max * sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	stacks->words = bigger;
-	stacks->max_words = max;
-	return 0;
-}
-
 /* Copies what is an address of the process, with a mark where frames are missing. Returns the depth. */
 static uint32_t sift(const uint64_t *addresses, uint32_t depth, uint64_t *words)
 {
@@ -120,9 +88,11 @@ static int intern(struct probe_stacks *stacks, const uint64_t *words, uint32_t d
 	*number = PROBE_STACKS_FULL;
 	if (stacks->nr_stacks == RECORD_STACKS_MAX || stacks->nr_words + depth > WORDS_MAX)
 		return 0;
-	int r = reserve_stack(stacks);
+	int r = array_reserve(&stacks->stacks, &stacks->max_stacks, stacks->nr_stacks + 1,
+			      sizeof(*stacks->stacks));
 	if (r == 0)
-		r = reserve_words(stacks, depth);
+		r = array_reserve(&stacks->words, &stacks->max_words, stacks->nr_words + depth,
+				  sizeof(*stacks->words));
 	if (r == 0)
 		r = hash_index_insert(&stacks->numbers, hash, stacks->nr_stacks + 1);
 	if (r)
@@ -178,19 +148,7 @@ static uint32_t take_out(struct probe_stacks *stacks, uint32_t id)
 	return number;
 }
 
-static int grow_waits(struct probe_stacks *stacks)
-{
-	uint32_t before = stacks->max_waits, max = before ? 2 * before : WAITS_MIN;
-	struct wait *bigger = realloc(stacks->waits, max * sizeof(*bigger));
-
-	if (!bigger)
-		return -ENOMEM;
-	stacks->waits = bigger;
-	stacks->max_waits = max;
-	memset(bigger + before, 0, (max - before) * sizeof(*bigger));
-	return 0;
-}
-
+/* Rooms double, so that max_waits is a power of two. */
 static void step(struct probe_stacks *stacks)
 {
 	stacks->next_wait = (stacks->next_wait + 1) & (stacks->max_waits - 1);
@@ -205,7 +163,8 @@ static int wait_for_launch(struct probe_stacks *stacks, uint64_t key, uint32_t n
 		take_out(stacks, stacks->next_wait + 1);
 	else if (2 * stacks->nr_waits >= stacks->max_waits &&
 		 stacks->max_waits < PROBE_STACKS_WAITING_MAX)
-		r = grow_waits(stacks);
+		r = array_reserve_zeroed(&stacks->waits, &stacks->max_waits, stacks->max_waits + 1,
+					 sizeof(*stacks->waits));
 	if (r)
 		return r;
 	while (stacks->waits[stacks->next_wait].number)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define ROWS        (RECORD_DEVICES_MAX + 1u)
 #define PROCESS_ROW RECORD_DEVICES_MAX
 
@@ -95,16 +97,8 @@ static int put(struct process_ledger *ledger, uint32_t *nr, const struct ledger_
 {
 	if (entry->count == 0 && entry->ns == 0)
 		return 0;
-	if (*nr == ledger->max_entries) {
-		uint32_t max = ledger->max_entries ? 2 * ledger->max_entries : 16;
-		struct ledger_entry *entries =
-			realloc(ledger->entries, max * sizeof(*ledger->entries));
-
-		if (!entries)
-			return -ENOMEM;
-		ledger->entries = entries;
-		ledger->max_entries = max;
-	}
+	if (array_reserve(&ledger->entries, &ledger->max_entries, *nr + 1, sizeof(*entry)))
+		return -ENOMEM;
 	*changed |= *nr >= ledger->nr_entries ||
 		    memcmp(&ledger->entries[*nr], entry, sizeof(*entry)) != 0;
 	ledger->entries[(*nr)++] = *entry;

@@ -7,6 +7,7 @@
 #include "process_ledger.h"
 #include "stack_resolver.h"
 
+#include "base/array.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "proto/batch/message.h"
 #include "proto/collective.h"
@@ -44,15 +45,9 @@ void ring_collectives_destroy(struct ring_collectives *collectives)
 
 static int reserve_communicator(struct ring_collectives *collectives)
 {
-	if (collectives->nr_communicators < collectives->max_communicators)
-		return 0;
-	uint32_t more = collectives->max_communicators ? 2 * collectives->max_communicators : 16;
-	struct communicator *bigger = realloc(collectives->communicators, more * sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	collectives->communicators = bigger;
-	collectives->max_communicators = more;
-	return 0;
+	return array_reserve(&collectives->communicators, &collectives->max_communicators,
+			     collectives->nr_communicators + 1,
+			     sizeof(*collectives->communicators));
 }
 
 int ring_collectives_define(struct ring_collectives *collectives,

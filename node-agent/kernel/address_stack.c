@@ -9,6 +9,8 @@
 #include "stack_merge.h"
 #include "unwind_files.h"
 
+#include "base/array.h"
+#include "base/hash_index.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
 #include "node-agent/files/foreign_file.h"
@@ -17,13 +19,11 @@
 #include "node-agent/guests/ring_outputs.h"
 #include "node-agent/symbols/kernel_symbols.h"
 #include "node-agent/symbols/module_table.h"
-#include "base/hash_index.h"
 
 #define WALK_MAX 192u /* frames of one walk */
 #define PREPARED_MAX                                                                               \
 	16u /* files that are opened before the first stack: a program begins with three */
 #define ITEMS_MAX     (ADDRESS_STACK_DEPTH_MAX + SAMPLE_PYTHON_DEPTH + STACK_MERGE_MARKS)
-#define KNOWN_MIN     128u
 #define KNOWN_MAX     (1u << 16) /* stacks; then all are forgotten, and found again */
 #define KERNEL_SUFFIX "_[k]"
 #define KERNEL_NONE   "[kernel]"
@@ -134,15 +134,9 @@ static void remember(struct address_stack *stacks, uint64_t digest, uint32_t nod
 {
 	if (stacks->nr_known == KNOWN_MAX)
 		forget_all(stacks);
-	if (stacks->nr_known == stacks->max_known) {
-		uint32_t max = stacks->max_known ? stacks->max_known * 2 : KNOWN_MIN;
-		struct known *bigger = realloc(stacks->known, max * sizeof(*bigger));
-
-		if (!bigger)
-			return;
-		stacks->known = bigger;
-		stacks->max_known = max;
-	}
+	if (array_reserve(&stacks->known, &stacks->max_known, stacks->nr_known + 1,
+			  sizeof(*stacks->known)))
+		return;
 	if (hash_index_insert(&stacks->index, hash_index_hash_word(digest), stacks->nr_known + 1))
 		return;
 	stacks->known[stacks->nr_known++] = (struct known){digest, node_id, lacks};

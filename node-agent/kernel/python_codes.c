@@ -6,11 +6,11 @@
 
 #include "remote_memory.h"
 
+#include "base/hash_index.h"
 #include "bpf/sample_event.h"
 #include "node-agent/dictionary/stack_dictionary.h"
 #include "node-agent/dictionary/string_dictionary.h"
 #include "node-agent/guests/ring_outputs.h"
-#include "base/hash_index.h"
 #include "proto/stack_word.h"
 #include "python/python_line.h"
 #include "python/python_string.h"

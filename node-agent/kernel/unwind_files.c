@@ -6,6 +6,7 @@
 
 #include "elf_image.h"
 
+#include "base/array.h"
 #include "node-agent/files/elf_file.h"
 #include "node-agent/files/foreign_file.h"
 #include "unwind/eh_frame.h"
@@ -208,25 +209,11 @@ struct unwind_file *unwind_file_map(struct elf_file *elf)
 	return NULL;
 }
 
-static int make_room(struct unwind_files *files, uint32_t module_id)
-{
-	if (module_id < files->max)
-		return 0;
-	uint32_t max = module_id * 2 + 64;
-	struct unwind_file **bigger = realloc(files->files, max * sizeof(*bigger));
-
-	if (!bigger)
-		return -ENOMEM;
-	memset(bigger + files->max, 0, (max - files->max) * sizeof(*bigger));
-	files->files = bigger;
-	files->max = max;
-	return 0;
-}
-
 int unwind_files_add(struct unwind_files *files, uint32_t module_id, struct unwind_file *file,
 		     uint64_t device, uid_t user)
 {
-	int r = make_room(files, module_id);
+	int r = array_reserve_zeroed(&files->files, &files->max, module_id + 1ul,
+				     sizeof(*files->files));
 
 	if (r || files->files[module_id]) {
 		unwind_file_unmap(file);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define STRINGS_SIZE_MAX (1u << 20) /* bytes of text in one message */
 #define ITEMS_MAX        32768u /* of a dictionary in one message: below WIRE_FRAME_MAX together */
 #define MODULES_MAX      8192u  /* each takes an element of its own of WIRE_ELEMENTS_MAX */
@@ -81,15 +83,9 @@ void batch_builder_commit_gpu(struct batch_builder *builder, uint32_t count)
 
 int batch_builder_add_symbol(struct batch_builder *builder, uint32_t frame_id, uint32_t name_id)
 {
-	if (builder->nr_symbols == builder->max_symbols) {
-		uint32_t max = builder->max_symbols ? builder->max_symbols * 2 : 256;
-		struct message_symbol *symbols = realloc(builder->symbols, max * sizeof(*symbols));
-
-		if (!symbols)
-			return -ENOMEM;
-		builder->symbols = symbols;
-		builder->max_symbols = max;
-	}
+	if (array_reserve(&builder->symbols, &builder->max_symbols, builder->nr_symbols + 1,
+			  sizeof(*builder->symbols)))
+		return -ENOMEM;
 	builder->symbols[builder->nr_symbols++] =
 		(struct message_symbol){.frame = frame_id, .name = name_id};
 	return 0;

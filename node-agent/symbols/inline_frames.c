@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "node-agent/files/elf_file.h"
 
 #define DWARF_SIZE_MAX (1ull << 30)
@@ -62,15 +63,8 @@ static int add_range(struct range_list *list, uint64_t start, uint64_t end, uint
 		return 0;
 	if (list->count == RANGES_MAX)
 		return -EFBIG;
-	if (list->count == list->max) {
-		uint32_t max = list->max * 2 + 16;
-		struct range *ranges = realloc(list->ranges, max * sizeof(*ranges));
-
-		if (!ranges)
-			return -ENOMEM;
-		list->ranges = ranges;
-		list->max = max;
-	}
+	if (array_reserve(&list->ranges, &list->max, list->count + 1, sizeof(*list->ranges)))
+		return -ENOMEM;
 	list->ranges[list->count++] = (struct range){start, end, owner, NONE};
 	return 0;
 }
@@ -140,15 +134,9 @@ static int add_unit(struct inline_frames *frames, Dwarf_Die *entry)
 {
 	if (frames->nr_units == UNITS_MAX)
 		return -EFBIG;
-	if (frames->nr_units == frames->max_units) {
-		uint32_t max = frames->max_units * 2 + 64;
-		struct unit *units = realloc(frames->units, max * sizeof(*units));
-
-		if (!units)
-			return -ENOMEM;
-		frames->units = units;
-		frames->max_units = max;
-	}
+	if (array_reserve(&frames->units, &frames->max_units, frames->nr_units + 1,
+			  sizeof(*frames->units)))
+		return -ENOMEM;
 	frames->units[frames->nr_units] = (struct unit){.offset = dwarf_dieoffset(entry)};
 	return add_ranges(&frames->code, entry, frames->nr_units++);
 }
@@ -287,15 +275,9 @@ static int add_function(struct unit *unit, Dwarf_Die *entry, int tag, uint32_t *
 
 	if (!is_function(tag))
 		return 0;
-	if (unit->nr_functions == unit->max_functions) {
-		uint32_t max = unit->max_functions * 2 + 64;
-		struct function *functions = realloc(unit->functions, max * sizeof(*functions));
-
-		if (!functions)
-			return -ENOMEM;
-		unit->functions = functions;
-		unit->max_functions = max;
-	}
+	if (array_reserve(&unit->functions, &unit->max_functions, unit->nr_functions + 1,
+			  sizeof(*unit->functions)))
+		return -ENOMEM;
 	int r = add_ranges(&unit->code, entry, unit->nr_functions);
 	if (r || unit->code.count == before)
 		return r;

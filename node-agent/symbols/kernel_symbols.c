@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 #define PATH     "/proc/kallsyms"
 #define TEXT_MAX (256u << 20)
 #define CHUNK    (1u << 20)
@@ -19,30 +21,17 @@ struct symbol {
 struct kernel_symbols {
 	struct symbol *symbols; /* owns; by address */
 	char *names;            /* owns; terminated */
-	uint32_t count, max;
-	size_t names_size, names_max;
+	uint32_t count, max, names_max;
+	size_t names_size;
 };
 
 static int append(struct kernel_symbols *symbols, uint64_t address, const char *name, size_t size)
 {
-	if (symbols->count == symbols->max) {
-		uint32_t max = symbols->max ? symbols->max * 2 : 65536;
-		struct symbol *bigger = realloc(symbols->symbols, max * sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		symbols->symbols = bigger;
-		symbols->max = max;
-	}
-	if (symbols->names_max - symbols->names_size <= size) {
-		size_t max = symbols->names_max * 2 + size + CHUNK;
-		char *bigger = realloc(symbols->names, max);
-
-		if (!bigger)
-			return -ENOMEM;
-		symbols->names = bigger;
-		symbols->names_max = max;
-	}
+	if (array_reserve(&symbols->symbols, &symbols->max, symbols->count + 1,
+			  sizeof(*symbols->symbols)))
+		return -ENOMEM;
+	if (array_reserve(&symbols->names, &symbols->names_max, symbols->names_size + size + 1, 1))
+		return -ENOMEM;
 	symbols->symbols[symbols->count++] =
 		(struct symbol){.address = address, .name = (uint32_t)symbols->names_size};
 	memcpy(symbols->names + symbols->names_size, name, size);
@@ -107,20 +96,14 @@ int kernel_symbols_parse(const char *text, size_t size, struct kernel_symbols **
 /* Its size is not known before it was read. */
 static int read_all(int fd, char **text, size_t *size)
 {
-	size_t room = 0;
+	uint32_t room = 0;
 	ssize_t got = 1;
 
 	*text = NULL;
 	*size = 0;
 	while (got > 0 && *size < TEXT_MAX) {
-		if (room - *size < CHUNK) {
-			char *bigger = realloc(*text, room * 2 + CHUNK);
-
-			if (!bigger)
-				return -ENOMEM;
-			*text = bigger;
-			room = room * 2 + CHUNK;
-		}
+		if (array_reserve(text, &room, *size + CHUNK, 1))
+			return -ENOMEM;
 		got = read(fd, *text + *size, room - *size);
 		if (got > 0)
 			*size += (size_t)got;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "node-agent/files/job_file.h"
 #include "node-agent/files/proc_file.h"
 
@@ -31,7 +32,8 @@ struct span {
 struct perf_map {
 	int fd;
 	char *text; /* owns; as much as was read, names terminated in place */
-	size_t size, room, parsed;
+	size_t size, parsed;
+	uint32_t room;
 	struct entry *entries; /* owns; in the order of the file */
 	uint32_t nr_entries, max_entries;
 	struct span *spans; /* owns */
@@ -107,15 +109,8 @@ static bool read_on(struct perf_map *map)
 	if (fstat(map->fd, &status) || status.st_size <= (off_t)map->size)
 		return false;
 	size_t end = status.st_size > (off_t)TEXT_SIZE_MAX ? TEXT_SIZE_MAX : (size_t)status.st_size;
-	if (end > map->room) {
-		size_t room = end + end / 2;
-		char *text = realloc(map->text, room);
-
-		if (!text)
-			return false;
-		map->text = text;
-		map->room = room;
-	}
+	if (array_reserve(&map->text, &map->room, end, 1))
+		return false;
 	while (map->size < end) {
 		ssize_t got =
 			pread(map->fd, map->text + map->size, end - map->size, (off_t)map->size);
@@ -164,15 +159,9 @@ static int parse_line(struct perf_map *map, char *line, char *end)
 		return 0;
 	if (map->nr_entries == ENTRIES_MAX)
 		return -ENOSPC;
-	if (map->nr_entries == map->max_entries) {
-		uint32_t max = map->max_entries * 2 + 1024;
-		struct entry *entries = realloc(map->entries, max * sizeof(*entries));
-
-		if (!entries)
-			return -ENOMEM;
-		map->entries = entries;
-		map->max_entries = max;
-	}
+	if (array_reserve(&map->entries, &map->max_entries, map->nr_entries + 1,
+			  sizeof(*map->entries)))
+		return -ENOMEM;
 	if (end - at > NAME_LENGTH_MAX)
 		end = line + (at - line) + NAME_LENGTH_MAX;
 	for (char *c = line + (at - line); c < end; c++)

@@ -7,6 +7,7 @@
 
 #include "symbolizer_module.h"
 
+#include "base/array.h"
 #include "node-agent/base/fair_shares.h"
 
 /* A growing array of what waits. */
@@ -109,16 +110,9 @@ static struct symbol_line *line_of(struct symbol_queue *queue, uid_t user)
 
 static int set_owner(struct symbol_queue *queue, uint32_t module_id, uid_t owner)
 {
-	if (module_id >= queue->nr_owners) {
-		uint32_t nr = (module_id + 16) * 2;
-		uid_t *owners = realloc(queue->owners, nr * sizeof(*owners));
-
-		if (!owners)
-			return -ENOMEM;
-		memset(owners + queue->nr_owners, 0, (nr - queue->nr_owners) * sizeof(*owners));
-		queue->owners = owners;
-		queue->nr_owners = nr;
-	}
+	if (array_reserve_zeroed(&queue->owners, &queue->nr_owners, module_id + 1ul,
+				 sizeof(*queue->owners)))
+		return -ENOMEM;
 	queue->owners[module_id] = owner;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "node-agent/files/elf_file.h"
 
 #define NO_SYMBOL       SYMBOL_TABLE_NO_SYMBOL
@@ -34,16 +35,8 @@ void symbol_table_destroy(struct symbol_table *table)
 
 static int reserve(struct symbol_table *table, uint32_t name_size)
 {
-	if (table->count == table->max) {
-		uint32_t max = table->max ? table->max * 2 : 1024;
-		struct symbol_table_symbol *symbols =
-			realloc(table->symbols, max * sizeof(*symbols));
-
-		if (!symbols)
-			return -ENOMEM;
-		table->symbols = symbols;
-		table->max = max;
-	}
+	if (array_reserve(&table->symbols, &table->max, table->count + 1, sizeof(*table->symbols)))
+		return -ENOMEM;
 	if (table->names_max - table->names_size < name_size) {
 		uint32_t max = table->names_max * 2 + name_size + 4096;
 

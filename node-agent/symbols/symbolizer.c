@@ -18,6 +18,8 @@
 #include "symbol_queue.h"
 #include "text_arena.h"
 #include "turn_lock.h"
+
+#include "base/array.h"
 #include "node-agent/base/fair_shares.h"
 #include "node-agent/files/foreign_call.h"
 #include "node-agent/files/foreign_file.h"
@@ -34,7 +36,8 @@
 /* A growing array; the worker hands it over whole, so that the lock is held for an instant. */
 struct results {
 	struct symbolizer_result *items; /* owns */
-	size_t count, max;
+	size_t count;
+	uint32_t max;
 };
 
 struct module_slot {
@@ -145,16 +148,9 @@ static bool let_others(void *context, bool asleep)
 /* The place of the module of that id, with a module, until the next call. NULL: out of memory. */
 static struct module_slot *make_slot(struct work *work, uint32_t module_id)
 {
-	if (module_id >= work->nr_slots) {
-		uint32_t nr_slots = (module_id + 16) * 2;
-		struct module_slot *slots = realloc(work->slots, nr_slots * sizeof(*slots));
-
-		if (!slots)
-			return NULL;
-		memset(slots + work->nr_slots, 0, (nr_slots - work->nr_slots) * sizeof(*slots));
-		work->slots = slots;
-		work->nr_slots = nr_slots;
-	}
+	if (array_reserve_zeroed(&work->slots, &work->nr_slots, module_id + 1ul,
+				 sizeof(*work->slots)))
+		return NULL;
 	struct module_slot *slot = &work->slots[module_id];
 	if (!slot->module)
 		slot->module = symbol_module_create(&work->scope);
@@ -507,18 +503,6 @@ int symbolizer_add_module(struct symbolizer *symbolizer, const struct symbolizer
 	return r;
 }
 
-static int reserve_results(struct results *results, size_t max)
-{
-	if (max <= results->max)
-		return 0;
-	struct symbolizer_result *items = realloc(results->items, max * sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	results->items = items;
-	results->max = max;
-	return 0;
-}
-
 int symbolizer_request(struct symbolizer *symbolizer, uint32_t frame_id, uint32_t module_id,
 		       uint64_t vaddr)
 {
@@ -526,8 +510,8 @@ int symbolizer_request(struct symbolizer *symbolizer, uint32_t frame_id, uint32_
 	uint64_t open = symbolizer->nr_requested + 1 - symbolizer->nr_collected;
 
 	pthread_mutex_lock(&symbolizer->lock);
-	int r = open <= symbolizer->done.max ? 0
-					     : reserve_results(&symbolizer->done, open * 2 + 64);
+	int r = array_reserve(&symbolizer->done.items, &symbolizer->done.max, open,
+			      sizeof(*symbolizer->done.items));
 	if (r == 0)
 		r = symbol_queue_add_request(&symbolizer->queue, &request);
 	call_worker(symbolizer);
@@ -547,7 +531,8 @@ static void take_results(struct symbolizer *symbolizer)
 	if (read(symbolizer->event_fd, &counter, sizeof(counter)) < 0)
 		return; /* nothing there */
 	pthread_mutex_lock(&symbolizer->lock);
-	if (reserve_results(taken, symbolizer->done.max) == 0) {
+	if (array_reserve(&taken->items, &taken->max, symbolizer->done.max,
+			  sizeof(*taken->items)) == 0) {
 		struct results empty = {.items = taken->items, .max = taken->max};
 
 		*taken = symbolizer->done;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "bpf/collective_event.h"
 #include "proto/batch/message.h"
 
@@ -41,22 +42,6 @@ void watched_collectives_destroy(struct watched_collectives *collectives)
 	free(collectives);
 }
 
-/* Room for one more. false: out of memory. */
-static bool reserve(void *list, uint32_t count, uint32_t *max, size_t size)
-{
-	void **items = list;
-
-	if (count < *max)
-		return true;
-	uint32_t more = *max ? 2 * *max : 16;
-	void *bigger = realloc(*items, more * size);
-	if (!bigger)
-		return false;
-	*items = bigger;
-	*max = more;
-	return true;
-}
-
 /* The youngest are the likeliest. 0: not known. */
 static uint32_t find(const struct watched_collectives *collectives,
 		     const struct collective_call *call)
@@ -71,10 +56,10 @@ static uint32_t find(const struct watched_collectives *collectives,
 static int introduce(struct watched_collectives *collectives, const struct collective_call *call,
 		     uint32_t *communicator_id)
 {
-	if (!reserve(&collectives->known, collectives->nr_known, &collectives->max_known,
-		     sizeof(*collectives->known)) ||
-	    !reserve(&collectives->communicators, collectives->nr_communicators,
-		     &collectives->max_communicators, sizeof(*collectives->communicators)))
+	if (array_reserve(&collectives->known, &collectives->max_known, collectives->nr_known + 1,
+			  sizeof(*collectives->known)) ||
+	    array_reserve(&collectives->communicators, &collectives->max_communicators,
+			  collectives->nr_communicators + 1, sizeof(*collectives->communicators)))
 		return -ENOMEM;
 	collectives->known[collectives->nr_known++] = (struct known){call->handle, call->made_ns};
 	*communicator_id = collectives->nr_known;
@@ -122,8 +107,8 @@ int watched_collectives_add(struct watched_collectives *collectives,
 	int r = get_communicator(collectives, &call, &communicator_id);
 	if (r || event->kind == SAMPLE_EVENT_COMMUNICATOR)
 		return r;
-	if (!reserve(&collectives->calls, collectives->nr_calls, &collectives->max_calls,
-		     sizeof(*collectives->calls)))
+	if (array_reserve(&collectives->calls, &collectives->max_calls, collectives->nr_calls + 1,
+			  sizeof(*collectives->calls)))
 		return -ENOMEM;
 	const uint8_t type =
 		call.data_type < COLLECTIVE_TYPES ? (uint8_t)call.data_type : COLLECTIVE_TYPE_NONE;

@@ -12,6 +12,8 @@
 #include "event_stack.h"
 #include "watched_account.h"
 #include "watched_collectives.h"
+
+#include "base/array.h"
 #include "bpf/collective_event.h"
 #include "node-agent/base/event_loop.h"
 #include "node-agent/files/proc_file.h"
@@ -387,15 +389,8 @@ static int reserve(struct watched_process *process)
 {
 	if (process->nr_samples + EVENT_SAMPLES_MAX > WATCHED_SAMPLES_MAX)
 		return watched_process_flush(process);
-	if (process->nr_samples + EVENT_SAMPLES_MAX <= process->max_samples)
-		return 0;
-	uint32_t max = process->max_samples ? process->max_samples * 2 : 64;
-	struct host_sample *samples = realloc(process->samples, max * sizeof(*samples));
-	if (!samples)
-		return -ENOMEM;
-	process->samples = samples;
-	process->max_samples = max;
-	return 0;
+	return array_reserve(&process->samples, &process->max_samples,
+			     process->nr_samples + EVENT_SAMPLES_MAX, sizeof(*process->samples));
 }
 
 static int meet(struct watched_process *process, const struct sample_event *event)

@@ -5,6 +5,7 @@
 
 #include "watched_process.h"
 
+#include "base/array.h"
 #include "base/hash_index.h"
 
 struct watched_table {
@@ -56,16 +57,9 @@ struct watched_process *watched_table_find(const struct watched_table *table, pi
 
 int watched_table_add(struct watched_table *table, struct watched_process *process)
 {
-	if (table->count == table->max) {
-		uint32_t max = table->max ? table->max * 2 : 64;
-		struct watched_process **processes =
-			realloc(table->processes, max * sizeof(struct watched_process *));
-
-		if (!processes)
-			return -ENOMEM;
-		table->processes = processes;
-		table->max = max;
-	}
+	if (array_reserve(&table->processes, &table->max, table->count + 1,
+			  sizeof(*table->processes)))
+		return -ENOMEM;
 	int r = hash_index_insert(&table->pids, hash_of(watched_process_pid(process)),
 				  table->count + 1);
 	if (r == 0)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define ROOM_FIRST 4u
+#include "base/array.h"
 
 void context_list_fini(struct context_list *list)
 {
@@ -27,16 +27,8 @@ int context_list_put(struct context_list *list, const struct message_context *co
 
 	if (place == CONTEXT_LIST_MAX)
 		return -ENOSPC;
-	if (place == list->room) {
-		uint32_t room = list->room ? 2 * list->room : ROOM_FIRST;
-		struct message_context *contexts =
-			realloc(list->contexts, room * sizeof(*contexts));
-
-		if (!contexts)
-			return -ENOMEM;
-		list->contexts = contexts;
-		list->room = room;
-	}
+	if (array_reserve(&list->contexts, &list->room, place + 1, sizeof(*list->contexts)))
+		return -ENOMEM;
 	list->contexts[place] = *context;
 	if (place == list->nr_contexts)
 		list->nr_contexts++;

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/hash_index.h"
-
-#define FIRST_ROOM 8u /* most processes have few rows, and their tables stay */
 
 struct rows {
 	size_t row_bytes, key_bytes; /* the key comes first in a row */
@@ -72,26 +71,20 @@ static uint32_t find(const struct rows *rows, const void *key)
 			       key);
 }
 
-static int grow(struct rows *rows)
+static int reserve(struct rows *rows)
 {
-	uint32_t room = rows->room ? 2 * rows->room : FIRST_ROOM;
-	uint8_t *bigger = realloc(rows->rows, room * rows->row_bytes);
-	bool *changed = bigger ? realloc(rows->changed, room * sizeof(*changed)) : NULL;
+	uint32_t room = rows->room;
+	int error = array_reserve(&rows->changed, &room, rows->count + 1, sizeof(*rows->changed));
 
-	if (bigger)
-		rows->rows = bigger;
-	if (!changed)
-		return -ENOMEM;
-	rows->changed = changed;
-	rows->room = room;
-	return 0;
+	return error ? error
+		     : array_reserve(&rows->rows, &rows->room, rows->count + 1, rows->row_bytes);
 }
 
 static int append(struct rows *rows, const void *row)
 {
 	if (rows->count == rows->max)
 		return -ENOSPC;
-	if (rows->count == rows->room && grow(rows) < 0)
+	if (reserve(rows))
 		return -ENOMEM;
 	if (hash_index_insert(&rows->index, hash_index_hash(row, rows->key_bytes), rows->count + 1))
 		return -ENOMEM;

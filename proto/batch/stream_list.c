@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_FIRST 16u
+#include "base/array.h"
 
 void stream_list_fini(struct stream_list *list)
 {
@@ -48,15 +48,9 @@ int stream_list_put(struct stream_list *list, const struct message_stream *strea
 	}
 	if (list->nr_streams == STREAM_LIST_MAX)
 		return -ENOSPC;
-	if (list->nr_streams == list->room) {
-		uint32_t room = list->room ? 2 * list->room : ROOM_FIRST;
-		struct message_stream *streams = realloc(list->streams, room * sizeof(*streams));
-
-		if (!streams)
-			return -ENOMEM;
-		list->streams = streams;
-		list->room = room;
-	}
+	if (array_reserve(&list->streams, &list->room, list->nr_streams + 1,
+			  sizeof(*list->streams)))
+		return -ENOMEM;
 	memmove(&list->streams[place + 1], &list->streams[place],
 		(list->nr_streams - place) * sizeof(list->streams[0]));
 	list->streams[place] = *stream;

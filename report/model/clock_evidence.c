@@ -6,6 +6,7 @@
 #include "collective_match.h"
 
 #include "aggregator/profile/collective_log.h"
+#include "base/array.h"
 #include "report/profile/clock_refine.h"
 
 struct evidence {
@@ -91,22 +92,6 @@ static bool place(const struct evidence *evidence, const struct collective_log_c
 	return part->end_ns <= (uint64_t)CLOCK_REFINE_NS_MAX;
 }
 
-static int reserve(struct evidence *evidence, uint32_t count)
-{
-	uint32_t room = evidence->room_parts ? evidence->room_parts : 1024;
-
-	while (room - evidence->nr_parts < count)
-		room *= 2;
-	if (room == evidence->room_parts)
-		return 0;
-	struct clock_refine_part *parts = realloc(evidence->parts, room * sizeof(*parts));
-	if (!parts)
-		return -ENOMEM;
-	evidence->parts = parts;
-	evidence->room_parts = room;
-	return 0;
-}
-
 /* Ranks of one host are one part. */
 static void add_part(struct evidence *evidence, const struct clock_refine_part *part)
 {
@@ -153,7 +138,9 @@ static int take_communicator(void *context, struct collective_match *match)
 	int error = 0;
 
 	for (uint32_t i = 0; i < match->used && !error; i++) {
-		error = reserve(evidence, width);
+		error = array_reserve(&evidence->parts, &evidence->room_parts,
+				      (uint64_t)evidence->nr_parts + width,
+				      sizeof(*evidence->parts));
 		if (!error)
 			take_collective(evidence, match, match->rows + (size_t)i * width);
 	}

@@ -7,6 +7,7 @@
 
 #include "report_groups.h"
 
+#include "base/array.h"
 #include "base/hash_index.h"
 
 #define NO_KIND REPORT_KINDS /* of nodes */
@@ -118,15 +119,9 @@ static struct frame *get(struct frame_ranks *ranks, const struct place *place)
 
 	if (id)
 		return &ranks->frames[id - 1];
-	if (ranks->nr_frames == ranks->max_frames) {
-		uint32_t max = ranks->max_frames ? ranks->max_frames * 2 : 256;
-		struct frame *frames = realloc(ranks->frames, max * sizeof(*frames));
-
-		if (!frames)
-			return NULL;
-		ranks->frames = frames;
-		ranks->max_frames = max;
-	}
+	if (array_reserve(&ranks->frames, &ranks->max_frames, ranks->nr_frames + 1,
+			  sizeof(*ranks->frames)))
+		return NULL;
 	if (hash_index_insert(&ranks->index, hash, ranks->nr_frames + 1))
 		return NULL;
 	ranks->frames[ranks->nr_frames] = (struct frame){.place = *place, .last = REPORT_RANK_NONE};

@@ -11,6 +11,7 @@
 
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/text_pool.h"
+#include "base/array.h"
 #include "proto/definition.h"
 #include "proto/memory_kind.h"
 #include "proto/record.h"
@@ -262,15 +263,9 @@ static int frame_texts(struct report_names *names, const struct catalog_frame *f
 /* Appends the run of one frame. */
 static int add_run(struct report_names *names, const uint32_t *indices, uint32_t count)
 {
-	if (names->room_runs - names->nr_runs < count + 1) {
-		uint32_t room = names->room_runs ? 2 * names->room_runs : 1024;
-		uint32_t *runs = realloc(names->runs, room * sizeof(*runs));
-
-		if (!runs)
-			return -ENOMEM;
-		names->runs = runs;
-		names->room_runs = room;
-	}
+	if (array_reserve(&names->runs, &names->room_runs, names->nr_runs + count + 1ul,
+			  sizeof(*names->runs)))
+		return -ENOMEM;
 	names->runs[names->nr_runs++] = count;
 	memcpy(names->runs + names->nr_runs, indices, count * sizeof(*indices));
 	names->nr_runs += count;

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "aggregator/profile/idle_work.h"
-#include "proto/batch/message.h"
+#include "base/array.h"
 #include "base/hash_index.h"
+#include "proto/batch/message.h"
 #include "report/profile/idle_fold.h"
 
 #define UNKNOWN_STACK "[unknown stack]"
@@ -19,7 +20,6 @@
 #define NO_SAMPLE     "[unknown]"        /* what the host did while a GPU was idle */
 #define SHORT_GAPS    "[gaps below 10 us]"
 #define NOT_ON_CPU    "[not on a CPU]" /* nor in a wait that was recorded */
-#define ROOM_FIRST    1024u
 
 static_assert(IDLE_GAP_MIN_NS == 10000, "as the name says");
 
@@ -61,15 +61,9 @@ static int add_node(struct report_paths *paths, uint32_t parent, uint32_t name, 
 	*node = hash_index_find(&paths->node_index, hash, node_equals, paths, &wanted);
 	if (*node)
 		return 0;
-	if (paths->nr_nodes == paths->room_nodes) {
-		uint32_t room = paths->room_nodes ? 2 * paths->room_nodes : ROOM_FIRST;
-		struct report_node *nodes = realloc(paths->nodes, room * sizeof(*nodes));
-
-		if (!nodes)
-			return -ENOMEM;
-		paths->nodes = nodes;
-		paths->room_nodes = room;
-	}
+	if (array_reserve(&paths->nodes, &paths->room_nodes, paths->nr_nodes + 1,
+			  sizeof(*paths->nodes)))
+		return -ENOMEM;
 	/* Node 0, the root, is never looked for: its parent is itself. */
 	if (paths->nr_nodes && hash_index_insert(&paths->node_index, hash, paths->nr_nodes))
 		return -ENOMEM;
@@ -183,15 +177,9 @@ static bool capture_equals(const void *context, uint32_t id, const void *key)
 
 static int keep_capture(struct report_paths *paths, uint32_t hash, const struct capture *capture)
 {
-	if (paths->nr_captures == paths->room_captures) {
-		uint32_t room = paths->room_captures ? 2 * paths->room_captures : ROOM_FIRST;
-		struct capture *captures = realloc(paths->captures, room * sizeof(*captures));
-
-		if (!captures)
-			return -ENOMEM;
-		paths->captures = captures;
-		paths->room_captures = room;
-	}
+	if (array_reserve(&paths->captures, &paths->room_captures, paths->nr_captures + 1,
+			  sizeof(*paths->captures)))
+		return -ENOMEM;
 	if (hash_index_insert(&paths->capture_index, hash, paths->nr_captures + 1))
 		return -ENOMEM;
 	paths->captures[paths->nr_captures++] = *capture;

@@ -8,6 +8,7 @@
 
 #include "straggler_work.h"
 
+#include "base/array.h"
 #include "report/model/report_tree.h"
 #include "report/names/cuda_name.h"
 #include "report/names/robust.h"
@@ -266,15 +267,8 @@ static void compare_launches(const struct look *look, uint32_t node, struct stra
 
 static int add_cause(const struct look *look, uint32_t node, struct causes *causes)
 {
-	if (causes->count == causes->room) {
-		uint32_t room = causes->room ? 2 * causes->room : 8;
-		struct straggler_cause *list = realloc(causes->list, room * sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		causes->list = list;
-		causes->room = room;
-	}
+	if (array_reserve(&causes->list, &causes->room, causes->count + 1, sizeof(*causes->list)))
+		return -ENOMEM;
 	struct straggler_cause *cause = &causes->list[causes->count++];
 	*cause = (struct straggler_cause){
 		.plane = look->plane,

@@ -14,6 +14,7 @@
 #include "aggregator/profile/roster.h"
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_raw.h"
+#include "base/array.h"
 #include "base/hash_index.h"
 #include "report/model/report_paths.h"
 #include "report/model/report_samples.h"
@@ -145,15 +146,9 @@ static int get_leaf(struct straggler_work *work, const struct leaf *leaf, uint32
 	*id = hash_index_find(&work->leaf_index, hash, leaf_equals, work, leaf);
 	if (*id)
 		return 0;
-	if (work->nr_leaves == work->room_leaves) {
-		uint32_t room = work->room_leaves ? 2 * work->room_leaves : 256;
-		struct leaf *leaves = realloc(work->leaves, room * sizeof(*leaves));
-
-		if (!leaves)
-			return -ENOMEM;
-		work->leaves = leaves;
-		work->room_leaves = room;
-	}
+	if (array_reserve(&work->leaves, &work->room_leaves, work->nr_leaves + 1,
+			  sizeof(*work->leaves)))
+		return -ENOMEM;
 	if (hash_index_insert(&work->leaf_index, hash, work->nr_leaves + 1))
 		return -ENOMEM;
 	work->leaves[work->nr_leaves++] = *leaf;
@@ -172,15 +167,9 @@ static int add_amount(struct straggler_work *work, const struct row *amount)
 	uint32_t hash = hash_index_hash(&key, offsetof(struct row, ns));
 	uint32_t id = hash_index_find(&work->row_index, hash, row_equals, work, &key);
 	if (!id) {
-		if (work->nr_rows == work->room_rows) {
-			uint32_t room = work->room_rows ? 2 * work->room_rows : 256;
-			struct row *rows = realloc(work->rows, room * sizeof(*rows));
-
-			if (!rows)
-				return -ENOMEM;
-			work->rows = rows;
-			work->room_rows = room;
-		}
+		if (array_reserve(&work->rows, &work->room_rows, work->nr_rows + 1,
+				  sizeof(*work->rows)))
+			return -ENOMEM;
 		id = work->nr_rows + 1;
 		if (hash_index_insert(&work->row_index, hash, id))
 			return -ENOMEM;
