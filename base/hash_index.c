@@ -6,6 +6,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define SLOTS_MIN 16u
 
 void hash_index_fini(struct hash_index *index)
@@ -106,13 +108,11 @@ uint64_t hash_index_secret[2];
 __attribute__((constructor)) static void make_secret(void)
 {
 	uint64_t *secret = hash_index_secret;
-	struct timespec now;
 
 	if (getrandom(secret, sizeof(hash_index_secret), GRND_NONBLOCK) !=
 	    sizeof(hash_index_secret)) {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		secret[0] = (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
-		secret[1] = (uintptr_t)&now ^ secret[0] << 7;
+		secret[0] = clock_now_ns() << 32 ^ clock_now_ns();
+		secret[1] = (uintptr_t)&secret ^ secret[0] << 7;
 	}
 	secret[0] |= 1; /* a factor */
 }

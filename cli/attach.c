@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/base/job_environment.h"
 #include "cli/base/verbs.h"
 #include "cli/run/attach_point.h"
@@ -86,14 +87,6 @@ __attribute__((format(printf, 2, 3))) static void warn(const char *verb, const c
 	vfprintf(stderr, format, arguments);
 	fputc('\n', stderr);
 	va_end(arguments);
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 /* ---- the command line */
@@ -307,7 +300,7 @@ static void renew(struct attach *attach, uint64_t now)
 	profiling_command(attach->recording.profiling,
 			  &(struct record_ring_command){
 				  .action = RECORD_RING_COMMAND_START,
-				  .until_ns = now_ns(CLOCK_REALTIME) + lease_ns,
+				  .until_ns = clock_realtime_ns() + lease_ns,
 			  });
 	attach->renew_ns = now + RENEW_NS;
 }
@@ -334,9 +327,9 @@ static bool is_over(const struct attach *attach)
 /* The guest comes by itself; if it has not, CUDA may not have been started yet. */
 static bool await_guest(struct attach *attach)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC), said_ns = now + COME_NS;
+	uint64_t now = clock_now_ns(), said_ns = now + COME_NS;
 
-	for (renew(attach, now); attach->status.processes == 0; now = now_ns(CLOCK_MONOTONIC)) {
+	for (renew(attach, now); attach->status.processes == 0; now = clock_now_ns()) {
 		if (is_asked_to_end(attach) || kill(attach->target.pid, 0) < 0)
 			return attach->status.processes != 0;
 		if (now >= said_ns) {
@@ -352,7 +345,7 @@ static bool await_guest(struct attach *attach)
 
 static void watch(struct attach *attach)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_now_ns();
 
 	if (attach->duration_ns)
 		attach->end_ns = now + attach->duration_ns;
@@ -361,7 +354,7 @@ static void watch(struct attach *attach)
 			attach->target.command ? attach->target.command : "");
 	attach->renew_ns = 0;
 	while (!is_asked_to_end(attach) && !is_over(attach)) {
-		now = now_ns(CLOCK_MONOTONIC);
+		now = clock_now_ns();
 		if (attach->end_ns && now >= attach->end_ns)
 			return;
 		renew(attach, now);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "cli/base/site_config.h"
 #include "cli/base/verbs.h"
 #include "cli/job/control_job.h"
@@ -80,14 +81,6 @@ __attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
 	vfprintf(stderr, format, arguments);
 	fputc('\n', stderr);
 	va_end(arguments);
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 /* ---- the command line */
@@ -352,7 +345,7 @@ static bool all_have_taken(const struct control *control, uint64_t nr_windows_be
 /* Until all have taken it; the last answers are those to the command itself. */
 static bool wait_for_all(struct control *control)
 {
-	uint64_t until_ns = now_ns(CLOCK_MONOTONIC) + TAKE_NS;
+	uint64_t until_ns = clock_now_ns() + TAKE_NS;
 	uint64_t nr_windows_before = control->nr_windows;
 
 	for (;;) {
@@ -360,7 +353,7 @@ static bool wait_for_all(struct control *control)
 			return false;
 		if (all_have_taken(control, nr_windows_before))
 			return true;
-		if (now_ns(CLOCK_MONOTONIC) >= until_ns)
+		if (clock_now_ns() >= until_ns)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 	}
@@ -376,11 +369,11 @@ static void set_times(struct control *control)
 	uint64_t from_ns = control->at_ns;
 
 	if (control->delay_ns)
-		from_ns = now_ns(CLOCK_REALTIME) + control->delay_ns;
+		from_ns = clock_realtime_ns() + control->delay_ns;
 	control->request.from_ns = from_ns;
 	if (control->duration_ns)
 		control->request.until_ns =
-			(from_ns ? from_ns : now_ns(CLOCK_REALTIME)) + control->duration_ns;
+			(from_ns ? from_ns : clock_realtime_ns()) + control->duration_ns;
 }
 
 static void print_status(struct control *control)

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/base/job_environment.h"
 #include "cli/base/private_dir.h"
 #include "cli/base/verbs.h"
@@ -309,14 +309,6 @@ static int run_unprofiled(const struct run *run)
 	return exec_status(-errno);
 }
 
-static uint64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Ranges are wanted as frames, or as capture windows. */
 static bool wants_nvtx(const struct capture_options *capture)
 {
@@ -381,7 +373,8 @@ static int lead_in(const struct run *run, const char *socket_path,
 	if (result == 0 && run->options.capture.collectives && !run->other_injection)
 		result = lead_in_nccl(run, environment);
 	return result ? result
-		      : capture_options_export(&run->options.capture, realtime_ns(), environment);
+		      : capture_options_export(&run->options.capture, clock_realtime_ns(),
+					       environment);
 }
 
 int verb_run(const char *program, int argc, char **argv)

@@ -14,6 +14,7 @@
 #include "frame_names.h"
 #include "run_table.h"
 
+#include "base/clock.h"
 #include "node-agent/base/capability_set.h"
 #include "node-agent/base/device_topology.h"
 #include "node-agent/base/event_loop.h"
@@ -60,7 +61,7 @@ static bool is_gone(const struct guest_arrival *arrival)
 /* As often as it helps whoever reads it. */
 static void say_full(struct agent *agent, uid_t uid, uint32_t held)
 {
-	uint64_t now_ns = event_loop_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	agent->nr_full++;
 	if (now_ns < agent->next_full_ns)
@@ -113,7 +114,7 @@ static enum handshake_status take_in(struct agent *agent, const struct guest_arr
 	guest_process_register(process, arrival->hello);
 	agent->nr_guests++;
 	agent->next_pass_ns = 0;
-	guest_process_beat(process, event_loop_now_ns());
+	guest_process_beat(process, clock_now_ns());
 	guest_control_arrived(agent->control, process);
 	run_table_begin(agent->runs, arrival->hello->run, arrival->uid);
 	return HANDSHAKE_OK;
@@ -338,7 +339,7 @@ static int start_bpf(struct agent *agent, const struct agent_options *options)
 		.nr_processes = &agent->nr_processes,
 		.send = send_message,
 		.has_room = has_room,
-		.now_ns = event_loop_now_ns,
+		.now_ns = clock_now_ns,
 		.module = on_module,
 		.notice = on_notice,
 		.context = agent,

@@ -13,6 +13,7 @@
 #include "probe_guests.h"
 #include "run_table.h"
 
+#include "base/clock.h"
 #include "node-agent/calls/probe_source.h"
 #include "node-agent/files/foreign_call.h"
 #include "node-agent/guests/guest_control.h"
@@ -24,7 +25,6 @@
 #include "node-agent/publish/publisher.h"
 #include "node-agent/symbols/symbolizer.h"
 #include "node-agent/watch/bpf_source.h"
-#include "proto/realtime_offset.h"
 
 #define NS_PER_MS      1000000ull
 #define IDLE_INTERVALS 5u /* passes over idle rings come this much later, at most */
@@ -273,8 +273,8 @@ static int take_order(struct agent *agent, uint64_t now_ns)
 	if (!publisher_take_order(agent->publisher, &order))
 		return 0;
 	bool known = publisher_clock(agent->publisher, now_ns, &estimate);
-	job_order_take(&order, known ? &estimate : NULL, realtime_offset_read(), now_ns, &command,
-		       &taken);
+	job_order_take(&order, known ? &estimate : NULL, clock_realtime_offset_ns(), now_ns,
+		       &command, &taken);
 	taken.nr_processes = process_table_count(agent->processes);
 	guest_control_command(agent->control, &command);
 	publisher_answer_order(agent->publisher, &taken);
@@ -519,7 +519,7 @@ int agent_loop_run(struct agent *agent)
 	/* Not before: what it reads may leave a thread, which keeps the rights of whoever started it. */
 	agent_absence_inherit(agent);
 	while (r == 0 && agent->phase != PHASE_DONE) {
-		r = step(agent, event_loop_now_ns());
+		r = step(agent, clock_now_ns());
 		if (r == 0)
 			say_refusal(agent);
 		if (r == 0 && agent->phase != PHASE_DONE)

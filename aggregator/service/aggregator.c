@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ack_sender.h"
@@ -27,6 +26,7 @@
 #include "aggregator/profile/roster.h"
 #include "aggregator/profile/session_apply.h"
 #include "aggregator/store/store.h"
+#include "base/clock.h"
 #include "base/error_text.h"
 #include "proto/batch/message_seq.h"
 
@@ -54,19 +54,6 @@ struct aggregator {
 	pthread_mutex_t lock; /* of status, which other threads read */
 	struct aggregator_status status;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -120,9 +107,9 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		.quiet = options->quiet,
 	};
 	char *why = NULL;
-	int status = options->jobs_path
-			     ? job_table_create(&jobs, now_ns(), &aggregator->profiles.jobs, &why)
-			     : 0;
+	int status = options->jobs_path ? job_table_create(&jobs, clock_now_ns(),
+							   &aggregator->profiles.jobs, &why)
+					: 0;
 
 	if (status)
 		error_text_set(error, status, "%s", why ? why : strerror(-status));
@@ -229,7 +216,7 @@ static int handle_question(struct aggregator *aggregator, const struct peer *pee
 					       profile->collection->roster, hello))
 		end_epoch(aggregator->receiver, session);
 	if (session && session->changed) {
-		int error = profile_set_commit(&aggregator->profiles, profile, now_ns());
+		int error = profile_set_commit(&aggregator->profiles, profile, clock_now_ns());
 
 		if (error == -ENOMEM)
 			return error;
@@ -266,7 +253,7 @@ static int greet(struct aggregator *aggregator, struct peer *peer, struct open_p
 	(*session)->heard_ns = peer->heard_ns;
 	if ((*session)->host != 0)
 		return 0;
-	(*session)->spoke_ns = clock_ns(CLOCK_REALTIME);
+	(*session)->spoke_ns = clock_realtime_ns();
 	profile->schedule.changed = true;
 	aggregator->agents++;
 	return agent_session_hello(*session, collection->catalog, collection->roster, hello);
@@ -307,7 +294,7 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	peer->profile = profile;
 	/* What the answer names is final: earlier agents ask for the one before them without saying that they ask. */
 	if (session->received_seq != session->durable_seq) {
-		int error = profile_set_commit(&aggregator->profiles, profile, now_ns());
+		int error = profile_set_commit(&aggregator->profiles, profile, clock_now_ns());
 
 		if (error)
 			return error == -ENOMEM ? error : 0; /* refused: it will ask again */
@@ -350,7 +337,7 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		handle_gap(aggregator, peer, seq);
 		return 0;
 	}
-	session->spoke_ns = clock_ns(CLOCK_REALTIME);
+	session->spoke_ns = clock_realtime_ns();
 	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
 	int status = session_apply(session, profile->collection, message, &reason);
 	if (status < 0)
@@ -408,7 +395,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 {
 	struct open_profile *profile = profile_set_of(&aggregator->profiles, peer);
 
-	peer->heard_ns = now_ns();
+	peer->heard_ns = clock_now_ns();
 	if (peer->session && !peer->session->ended)
 		peer->session->heard_ns = peer->heard_ns;
 	switch (message->type) {
@@ -446,7 +433,7 @@ static int handle(struct aggregator *aggregator, struct peer *peer, const struct
 static void publish_status(struct aggregator *aggregator)
 {
 	const struct receiver_counts *counts = receiver_counts(aggregator->receiver);
-	uint64_t connected = 0, silent = 0, since_ns = now_ns() - SILENT_NS;
+	uint64_t connected = 0, silent = 0, since_ns = clock_now_ns() - SILENT_NS;
 
 	/* After a start on its old store, those that have not come again yet are awaited as if they had just spoken. */
 	for (uint32_t i = 0; i < profile_set_count(&aggregator->profiles); i++) {
@@ -507,7 +494,8 @@ static int take_messages(struct aggregator *aggregator)
 		commit_schedule_date(&profile->schedule, peer->heard_ns,
 				     aggregator->commit_interval_ms);
 	}
-	receiver_tidy(aggregator->receiver, now_ns(), status == 0 && nr_frames < FRAMES_A_TURN);
+	receiver_tidy(aggregator->receiver, clock_now_ns(),
+		      status == 0 && nr_frames < FRAMES_A_TURN);
 	return status < 0 ? status : 0;
 }
 
@@ -523,33 +511,33 @@ int aggregator_run(struct aggregator *aggregator)
 	struct profile_set *profiles = &aggregator->profiles;
 	int error = 0;
 
-	aggregator->began_ns = now_ns();
+	aggregator->began_ns = clock_now_ns();
 	while (!error && !stopping(aggregator)) {
 		error = receiver_wait(aggregator->receiver, aggregator->wake_fd,
-				      wait_ms(aggregator, now_ns()));
+				      wait_ms(aggregator, clock_now_ns()));
 		if (!error)
 			error = take_messages(aggregator);
-		if (!error && profile_set_commit_due(profiles, now_ns()) == -ENOMEM)
+		if (!error && profile_set_commit_due(profiles, clock_now_ns()) == -ENOMEM)
 			error = -ENOMEM;
 		if (!error)
-			error = profile_set_look(profiles, now_ns(), false);
+			error = profile_set_look(profiles, clock_now_ns(), false);
 		if (!error)
 			ack_sender_all(aggregator->receiver);
 		if (!error && profiles->jobs)
-			aggregator->jobs_at_ns = job_table_step(profiles->jobs, now_ns());
+			aggregator->jobs_at_ns = job_table_step(profiles->jobs, clock_now_ns());
 		connection_notices_step(&aggregator->notices, receiver_counts(aggregator->receiver),
-					now_ns());
+					clock_now_ns());
 		publish_status(aggregator);
 	}
 	/* Out of memory in the middle of a message: what is in hand is no longer exact, and must
 	 * not be kept. */
 	if (!error || error == -ESTALE) {
-		int last = profile_set_commit_all(profiles, now_ns());
+		int last = profile_set_commit_all(profiles, clock_now_ns());
 
 		error = error ? error : last;
 	}
 	if (!error)
-		error = profile_set_look(profiles, now_ns(), true);
+		error = profile_set_look(profiles, clock_now_ns(), true);
 	publish_status(aggregator);
 	return error;
 }

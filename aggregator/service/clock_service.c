@@ -4,13 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/clock_log.h"
-#include "proto/realtime_offset.h"
+#include "base/clock.h"
 
 #define BOOT_ID_FILE   "/proc/sys/kernel/random/boot_id"
 #define TIME_NAMESPACE "/proc/self/ns/time"
@@ -49,14 +48,6 @@ void clock_service_fini(struct clock_service *service)
 	free(service->reference);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void answer(struct receiver *receiver, const struct peer *peer,
 		   const struct message_clock *question, uint64_t arrived_ns)
 {
@@ -65,10 +56,10 @@ static void answer(struct receiver *receiver, const struct peer *peer,
 		.clock = {.kind = CLOCK_ANSWER,
 			  .t1_ns = question->t1_ns,
 			  .t2_ns = arrived_ns,
-			  .realtime_offset_ns = realtime_offset_read()},
+			  .realtime_offset_ns = clock_realtime_offset_ns()},
 	};
 
-	message.clock.t3_ns = now_ns();
+	message.clock.t3_ns = clock_now_ns();
 	receiver_send(receiver, peer, &message);
 }
 
@@ -95,7 +86,7 @@ static int keep(struct clock_service *service, const struct agent_session *sessi
 		.bound_ns = clock->bound_ns,
 		.round_trip_ns = clock->round_trip_ns,
 		.realtime_offset_ns = clock->realtime_offset_ns,
-		.reference_realtime_offset_ns = realtime_offset_read(),
+		.reference_realtime_offset_ns = clock_realtime_offset_ns(),
 	};
 	int error = catalog_add_string(collection->catalog, service->reference,
 				       (uint32_t)strlen(service->reference), &offset.reference);

@@ -1,11 +1,11 @@
 #include "control_service.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/catalog.h"
 #include "aggregator/profile/roster.h"
+#include "base/clock.h"
 
 #define TIME_MAX ((uint64_t)INT64_MAX / 2) /* 146 years */
 
@@ -19,14 +19,6 @@ void control_service_init(struct control_service *service, struct receiver *rece
 void control_service_fini(struct control_service *service)
 {
 	free(service->agents);
-}
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* Others are of other profiles. */
@@ -64,7 +56,7 @@ void control_service_greet(struct control_service *service, const struct peer *p
 	const struct message_control *order = &service->order;
 
 	if (order->token && has_to_hear(service, peer) &&
-	    !(order->until_ns && order->until_ns <= realtime_ns()))
+	    !(order->until_ns && order->until_ns <= clock_realtime_ns()))
 		send_order(service, peer);
 }
 
@@ -114,7 +106,7 @@ static bool is_possible(const struct message_control *command)
 
 static void take_command(struct control_service *service, const struct message_control *command)
 {
-	uint64_t now_ns = command->relative ? realtime_ns() : 0;
+	uint64_t now_ns = command->relative ? clock_realtime_ns() : 0;
 
 	service->order = (struct message_control){
 		.kind = CONTROL_ORDER,

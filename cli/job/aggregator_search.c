@@ -12,6 +12,8 @@
 
 #include "rendezvous_search.h"
 
+#include "base/clock.h"
+
 #define TCP       "tcp://"
 #define HOST_SIZE 256
 #define RETRY_MS  100
@@ -87,12 +89,8 @@ char *aggregator_search_once(const char *endpoint)
 
 static void wait_a_while(struct aggregator_search *search)
 {
-	struct timespec until;
+	const struct timespec until = clock_in(CLOCK_REALTIME, RETRY_MS * NS_PER_MS);
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += RETRY_MS * NS_PER_MS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_cond_timedwait(&search->stops, &search->lock, &until);
 }
 

@@ -13,9 +13,9 @@
 #include "aggregator_search.h"
 #include "rendezvous_search.h"
 
+#include "base/clock.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
-#include "node-agent/base/event_loop.h"
 #include "node-agent/publish/dealer_socket.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/batch_encode.h"
@@ -189,11 +189,10 @@ static void wait_for_news(struct control_job *job)
 /* Until all agents have taken it, or the time is over. 0 or -errno. */
 static int converse(struct control_job *job)
 {
-	uint64_t until_ns = event_loop_now_ns() + job->options->wait_ns, ask_ns = 0, now_ns;
+	uint64_t until_ns = clock_now_ns() + job->options->wait_ns, ask_ns = 0, now_ns;
 	int r = dealer_socket_open(job->dealer);
 
-	while (r >= 0 && !job->refused && !is_done(job) &&
-	       (now_ns = event_loop_now_ns()) < until_ns) {
+	while (r >= 0 && !job->refused && !is_done(job) && (now_ns = clock_now_ns()) < until_ns) {
 		if (now_ns >= ask_ns) {
 			r = ask(job);
 			ask_ns = now_ns + ASK_NS;

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* Signals that mean something for the job. The faults (SIGSEGV, …) stay deliverable, stopping and continuing is the
  * terminal's business with both of us. */
 static const int passed_on[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,  SIGUSR1,
@@ -82,14 +84,6 @@ int job_start(struct job *job, char *const argv[], char *const environment[])
 	return -error;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static bool is_stop(int number)
 {
 	return number == SIGINT || number == SIGTERM || number == SIGHUP;
@@ -128,14 +122,14 @@ int job_wait(struct job *job)
 		pid_t ended = waitpid(job->pid, &status, WNOHANG);
 
 		if (ended == job->pid) {
-			job->ended_ns = now_ns();
+			job->ended_ns = clock_now_ns();
 			return status;
 		}
 		if (sigwaitinfo(&mask, &info) < 0)
 			continue; /* EINTR */
 		if (is_stop(info.si_signo)) {
 			job->stop = info.si_signo;
-			job->stop_ns = now_ns();
+			job->stop_ns = clock_now_ns();
 		}
 		if (info.si_signo != SIGCHLD && info.si_code <= 0)
 			kill(job->pid, info.si_signo);

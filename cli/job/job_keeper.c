@@ -24,10 +24,10 @@
 #include "aggregator/service/admission.h"
 #include "aggregator/service/aggregator.h"
 #include "aggregator/service/descriptor_limit.h"
+#include "base/clock.h"
 #include "cli/base/background.h"
 #include "cli/base/output_dir.h"
 #include "cli/run/output_files.h"
-#include "node-agent/base/event_loop.h"
 
 #define READY_MS 10000
 #define LOOK_MS  20
@@ -271,12 +271,12 @@ static bool is_complete(const struct job_keeper_process *process, uint64_t since
 static void await_agents(const struct job_keeper_process *process, bool rank_0_is_well)
 {
 	const uint64_t limit_ms = rank_0_is_well ? GOODBYE_MS : FAILED_MS;
-	uint64_t begin_ns = event_loop_now_ns(), since_ms = 0;
+	uint64_t begin_ns = clock_now_ns(), since_ms = 0;
 
 	while (since_ms < limit_ms && !is_complete(process, since_ms) &&
 	       !atomic_load(&process->is_over)) {
 		poll(NULL, 0, LOOK_MS);
-		since_ms = (event_loop_now_ns() - begin_ns) / NS_PER_MS;
+		since_ms = (clock_now_ns() - begin_ns) / NS_PER_MS;
 	}
 }
 

@@ -17,9 +17,9 @@
 #include "leftovers.h"
 #include "rendezvous_search.h"
 
+#include "base/clock.h"
 #include "cli/base/background.h"
 #include "node-agent/agent_rights.h"
-#include "node-agent/base/event_loop.h"
 #include "node-agent/base/socket_path.h"
 #include "node-agent/files/proc_file.h"
 
@@ -160,7 +160,7 @@ static void hear_member(struct node_keeper *keeper, struct member *member)
 	agent_status(keeper->agent, &status);
 	member->state = MEMBER_WAITS_FOR_PASS;
 	member->target = status.passes + PASSES_TO_WAIT;
-	member->drain_ns = event_loop_now_ns();
+	member->drain_ns = clock_now_ns();
 }
 
 static int count_staying(const struct node_keeper *keeper)
@@ -241,9 +241,8 @@ static void say_site_failure(struct node_keeper *keeper, const struct agent_stat
 static bool has_site_failed(const struct node_keeper *keeper, const struct member *member,
 			    const struct agent_status *status)
 {
-	return keeper->site &&
-	       ((!status->welcomed && status->key_refusals) ||
-		event_loop_now_ns() - member->drain_ns >= (uint64_t)SITE_MS * NS_PER_MS);
+	return keeper->site && ((!status->welcomed && status->key_refusals) ||
+				clock_now_ns() - member->drain_ns >= (uint64_t)SITE_MS * NS_PER_MS);
 }
 
 /* Where the profile is stands behind the word. */

@@ -11,10 +11,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "node-agent/base/event_loop.h"
+#include "base/clock.h"
 
 #define LOOK_NS      100000000u
 #define NS_PER_MS    1000000u
@@ -37,19 +36,17 @@ int rendezvous_search_init(struct rendezvous_search *search, const char *output_
 			   const struct job_step *step)
 {
 	static const struct job_step unnamed;
-	struct timespec now;
 	int r;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	*search = (struct rendezvous_search){.step = step};
-	search->not_before_s = (int64_t)now.tv_sec - CLOCK_SKEW_S;
+	search->not_before_s = (int64_t)(clock_realtime_ns() / 1000000000u) - CLOCK_SKEW_S;
 	r = rendezvous_search_path(output_path, step, search->path);
 	return r ? r : rendezvous_search_path(output_path, &unnamed, search->unnamed);
 }
 
 int rendezvous_search_wait_ms(const struct rendezvous_search *search)
 {
-	uint64_t now_ns = event_loop_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	if (search->found)
 		return -1;
@@ -139,14 +136,14 @@ static int first_connected(struct pollfd *connections, uint32_t count, bool in_t
 int rendezvous_search_reachable(const struct rendezvous *rendezvous)
 {
 	struct pollfd connections[RENDEZVOUS_ENDPOINTS_MAX];
-	uint64_t until_ns = event_loop_now_ns() + (uint64_t)CONNECT_MS * NS_PER_MS, now_ns;
+	uint64_t until_ns = clock_now_ns() + (uint64_t)CONNECT_MS * NS_PER_MS, now_ns;
 	uint32_t count = rendezvous->nr_endpoints;
 	int found = -1, open = 1;
 
 	for (uint32_t i = 0; i < count; i++)
 		connections[i] =
 			(struct pollfd){begin_connection(rendezvous->endpoints[i]), POLLOUT, 0};
-	while (found < 0 && open && (now_ns = event_loop_now_ns()) < until_ns) {
+	while (found < 0 && open && (now_ns = clock_now_ns()) < until_ns) {
 		poll(connections, count, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
 		found = first_connected(connections, count, true);
 		open = 0;
@@ -180,12 +177,12 @@ int rendezvous_search_step(struct rendezvous_search *search, const char **endpoi
 {
 	int found;
 
-	if (search->found || event_loop_now_ns() < search->next_ns)
+	if (search->found || clock_now_ns() < search->next_ns)
 		return 0;
 	found = look(search, search->path);
 	if (found < 0 && *search->step->key)
 		found = look(search, search->unnamed);
-	search->next_ns = event_loop_now_ns() + LOOK_NS;
+	search->next_ns = clock_now_ns() + LOOK_NS;
 	if (found < 0)
 		return 0;
 	search->found = true;

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "control_client.h"
 
+#include "base/clock.h"
 #include "proto/absence.h"
 #include "report/model/report_summary.h"
 
@@ -42,10 +42,7 @@ uint32_t agent_result_make_run(void)
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return clock_now_ns() / 1000000;
 }
 
 /* 0 or -errno of the question. */

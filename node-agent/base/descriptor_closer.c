@@ -11,6 +11,8 @@
 
 #include "fair_shares.h"
 
+#include "base/clock.h"
+
 #define STACK_BYTES (128u << 10)
 #define HURRY_NS    100000000u /* between two signals to whoever is busy */
 
@@ -194,37 +196,20 @@ struct descriptor_closer *descriptor_closer_create(uint32_t max)
 	return closer;
 }
 
-static void add_ns(struct timespec *time, uint64_t ns)
-{
-	ns += (uint64_t)time->tv_nsec;
-	time->tv_sec += (time_t)(ns / 1000000000u);
-	time->tv_nsec = (long)(ns % 1000000000u);
-}
-
-static bool is_before(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
-}
-
 void descriptor_closer_destroy(struct descriptor_closer *closer, uint32_t wait_ms)
 {
-	struct timespec now, until;
+	const uint64_t until_ns = clock_now_ns() + wait_ms * 1000000ull;
 
 	if (!closer)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	until = now;
-	add_ns(&until, wait_ms * 1000000ull);
 	pthread_mutex_lock(&closer->lock);
 	closer->stopping = true;
 	pthread_cond_broadcast(&closer->work);
-	while (closer->nr_workers > 0 && is_before(&now, &until)) {
-		struct timespec next = now;
+	while (closer->nr_workers > 0 && clock_now_ns() < until_ns) {
+		const struct timespec next = clock_in(CLOCK_MONOTONIC, HURRY_NS);
 
 		hurry(closer);
-		add_ns(&next, HURRY_NS);
 		pthread_cond_timedwait(&closer->done, &closer->lock, &next);
-		clock_gettime(CLOCK_MONOTONIC, &now);
 	}
 	bool over = closer->nr_workers == 0;
 	closer->abandoned = !over;

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define READY_MAX   64
 #define NS_PER_MS   1000000ull
@@ -17,14 +18,6 @@ struct event_loop {
 	struct epoll_event ready[READY_MAX];
 	int nr_ready; /* while callbacks run: what a removal has to look through */
 };
-
-uint64_t event_loop_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 static void drain_wake(void *context)
 {
@@ -88,7 +81,7 @@ void event_loop_remove(struct event_loop *loop, struct event_source *source)
 
 static int wait_ms(uint64_t deadline_ns)
 {
-	uint64_t now_ns = event_loop_now_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	if (deadline_ns <= now_ns)
 		return 0;

@@ -30,7 +30,4 @@ int event_loop_wait(struct event_loop *loop, uint64_t deadline_ns);
 /* Ends the wait at hand, or the next one. Any thread. */
 void event_loop_wake(struct event_loop *loop);
 
-/* CLOCK_MONOTONIC. */
-uint64_t event_loop_now_ns(void);
-
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "node-agent/base/fair_shares.h"
 
 #define PATH_SHOWN 200
@@ -166,14 +167,8 @@ static bool is_asleep(pid_t tid)
 
 static void wait_a_moment(struct hand *hand)
 {
-	struct timespec until;
+	const struct timespec until = clock_in(CLOCK_MONOTONIC, FOREIGN_CALL_LOOK_MS * NS_PER_MS);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += FOREIGN_CALL_LOOK_MS * NS_PER_MS;
-	if (until.tv_nsec >= NS_PER_S) {
-		until.tv_nsec -= NS_PER_S;
-		until.tv_sec++;
-	}
 	pthread_cond_timedwait(&hand->done, &lock, &until);
 }
 

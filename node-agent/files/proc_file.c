@@ -12,7 +12,7 @@
 
 #include "foreign_file.h"
 
-#include "node-agent/base/event_loop.h"
+#include "base/clock.h"
 #include "node-agent/base/fair_shares.h"
 
 #define COMMAND_MAX      4096u
@@ -135,7 +135,7 @@ static int make_call(struct foreign_call *call, const char *name)
 
 	if (strcmp(name, "maps") == 0)
 		return foreign_file_call(call);
-	return may_wait(user, event_loop_now_ns()) ? foreign_call_make(call, &patience) : -EAGAIN;
+	return may_wait(user, clock_now_ns()) ? foreign_call_make(call, &patience) : -EAGAIN;
 }
 
 /* One device for each process. */

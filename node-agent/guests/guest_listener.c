@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "node-agent/base/descriptor_closer.h"
 #include "node-agent/base/event_loop.h"
 #include "node-agent/base/socket_path.h"
@@ -302,7 +303,7 @@ static void take_in(struct guest_listener *listener, int fd)
 	*peer = (struct peer){
 		.listener = listener,
 		.source = {.fd = fd, .ready = peer_ready, .context = peer},
-		.since_ns = event_loop_now_ns(),
+		.since_ns = clock_now_ns(),
 		.pid = credentials.pid,
 		.uid = credentials.uid,
 	};

@@ -11,11 +11,11 @@
 #include "dealer_socket.h"
 #include "hello_copy.h"
 #include "send_window.h"
-#include "node-agent/base/event_loop.h"
+
+#include "base/clock.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/batch_encode.h"
 #include "proto/batch/message_seq.h"
-#include "proto/realtime_offset.h"
 
 #define PING_MS         1000u
 #define SILENCE_MS      5000u
@@ -228,7 +228,7 @@ static int on_frame(struct publisher *publisher, const uint8_t *frame, size_t si
 		return 0;
 	case MESSAGE_CLOCK:
 		/* Not by now_ns: that was read before the answer came, and would make it faster than it was. */
-		clock_exchange_answered(&publisher->clocks, &message.clock, event_loop_now_ns());
+		clock_exchange_answered(&publisher->clocks, &message.clock, clock_now_ns());
 		return 0;
 	case MESSAGE_CONTROL:
 		on_order(publisher, &message.control);
@@ -325,13 +325,13 @@ static int send_clock(struct publisher *publisher)
 	struct message message = {.type = MESSAGE_CLOCK};
 	int r = 0;
 
-	if (clock_exchange_result(&publisher->clocks, event_loop_now_ns(), &message.clock)) {
-		message.clock.realtime_offset_ns = realtime_offset_read();
+	if (clock_exchange_result(&publisher->clocks, clock_now_ns(), &message.clock)) {
+		message.clock.realtime_offset_ns = clock_realtime_offset_ns();
 		r = send_message(publisher, &message);
 	}
-	if (r < 0 || !clock_exchange_wants(&publisher->clocks, event_loop_now_ns()))
+	if (r < 0 || !clock_exchange_wants(&publisher->clocks, clock_now_ns()))
 		return r < 0 ? r : 0;
-	message.clock = (struct message_clock){.kind = CLOCK_ASK, .t1_ns = event_loop_now_ns()};
+	message.clock = (struct message_clock){.kind = CLOCK_ASK, .t1_ns = clock_now_ns()};
 	r = send_message(publisher, &message);
 	if (r >= 0)
 		clock_exchange_asked(&publisher->clocks, message.clock.t1_ns);

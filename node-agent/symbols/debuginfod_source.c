@@ -5,16 +5,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "node-agent/files/elf_file.h"
 #include "proto/batch/message.h"
 
 #define LIBRARY       "libdebuginfod.so.1"
 #define URLS_ENV      "DEBUGINFOD_URLS"
 #define TIMEOUTS_MAX  2u
-#define MS_PER_SECOND 1000u
-
 /* The client's interface (debuginfod_find_debuginfo(3)), declared here because it may be absent. */
 struct debuginfod_client;
 typedef int progress_function(struct debuginfod_client *client, long done, long total);
@@ -39,10 +37,7 @@ static _Thread_local struct debuginfod_source *fetching;
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * MS_PER_SECOND + (uint64_t)now.tv_nsec / 1000000;
+	return clock_now_ns() / 1000000;
 }
 
 static int on_progress(struct debuginfod_client *client, long done, long total)

@@ -20,6 +20,7 @@
 #include "turn_lock.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "node-agent/base/fair_shares.h"
 #include "node-agent/files/foreign_call.h"
 #include "node-agent/files/foreign_file.h"
@@ -464,17 +465,10 @@ int symbolizer_start(const struct symbolizer_options *options, struct symbolizer
 
 void symbolizer_stop(struct symbolizer *symbolizer, uint32_t wait_ms)
 {
-	struct timespec until;
+	const struct timespec until = clock_in(CLOCK_REALTIME, wait_ms * 1000000ull);
 
 	if (!symbolizer)
 		return;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += wait_ms / 1000;
-	until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	pthread_mutex_lock(&symbolizer->lock);
 	symbolizer->stop = true;
 	pthread_cond_broadcast(&symbolizer->wake);

@@ -13,6 +13,7 @@
 #include "source_ring.h"
 #include "watched_set.h"
 
+#include "base/clock.h"
 #include "node-agent/base/event_loop.h"
 #include "node-agent/calls/call_probes.h"
 #include "node-agent/kernel/bpf_programs.h"
@@ -25,7 +26,6 @@
 #include "node-agent/kernel/unwind_files.h"
 #include "node-agent/kernel/wait_reasons.h"
 #include "node-agent/symbols/kernel_symbols.h"
-#include "proto/realtime_offset.h"
 
 #define EVENTS_MAX         8192u /* of one pass: between two looks at the publisher's room */
 #define ACCOUNT_NS         500000000ull
@@ -333,7 +333,7 @@ static int start(struct bpf_source *source)
 		.files = source->files,
 		.loop = scope->loop,
 		.nr_processes = scope->nr_processes,
-		.realtime_offset_ns = realtime_offset_read(),
+		.realtime_offset_ns = clock_realtime_offset_ns(),
 		.trusts_all = source->options.watch_pid != 0,
 	};
 	kernel_clock_read(&source->set.scope.clock);
@@ -347,7 +347,7 @@ static int start(struct bpf_source *source)
 		      start_calls);
 	say_python(source);
 	/* What runs already is probed before anybody says so. */
-	if (source->calls && (r = call_probes_scan(source->calls, event_loop_now_ns())) != 0)
+	if (source->calls && (r = call_probes_scan(source->calls, clock_now_ns())) != 0)
 		return r;
 	return started ? listen(source) : -ECANCELED;
 }

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "node-agent/publish/batch_builder.h"
 #include "node-agent/base/device_list.h"
 #include "node-agent/base/event_loop.h"
@@ -205,7 +206,7 @@ static uint64_t now_ns(void)
 	static uint64_t stepped_ns;
 
 	if (clock_step_ns == 0)
-		return event_loop_now_ns();
+		return clock_now_ns();
 	return stepped_ns += clock_step_ns;
 }
 
@@ -319,8 +320,8 @@ void bpf_fixture_release(struct bpf_fixture *fixture)
 
 void bpf_fixture_pass(struct bpf_fixture *fixture, uint32_t wait_ms)
 {
-	assert_int_equal(event_loop_wait(fixture->loop, event_loop_now_ns() + wait_ms * MS), 0);
-	int r = bpf_source_pass(fixture->source, event_loop_now_ns());
+	assert_int_equal(event_loop_wait(fixture->loop, clock_now_ns() + wait_ms * MS), 0);
+	int r = bpf_source_pass(fixture->source, clock_now_ns());
 	assert_in_range(r, BPF_SOURCE_ALL, BPF_SOURCE_MORE);
 	assert_int_equal(frame_names_request(fixture->names), 0);
 	assert_int_equal(frame_names_collect(fixture->names), 0);
@@ -359,8 +360,8 @@ void bpf_fixture_await_files(struct bpf_fixture *fixture, uint32_t count)
 
 void bpf_fixture_stop(struct bpf_fixture *fixture)
 {
-	assert_int_equal(bpf_source_stop(fixture->source, event_loop_now_ns()), 0);
-	while (bpf_source_pass(fixture->source, event_loop_now_ns()) != BPF_SOURCE_ALL)
+	assert_int_equal(bpf_source_stop(fixture->source, clock_now_ns()), 0);
+	while (bpf_source_pass(fixture->source, clock_now_ns()) != BPF_SOURCE_ALL)
 		;
 	bpf_fixture_pass(fixture, 0);
 	while (!symbolizer_idle(fixture->symbolizer)) {

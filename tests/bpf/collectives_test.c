@@ -14,8 +14,8 @@
 
 #include "bpf_fixture.h"
 #include "collective_truth.h"
+#include "base/clock.h"
 #include "node-agent/calls/call_links.h"
-#include "node-agent/base/event_loop.h"
 
 #define FILES       3u /* NCCL, the runtime, the driver */
 #define NR_RANKS    4u
@@ -229,7 +229,7 @@ static void check_stacks(const struct bpf_fixture *fixture)
 
 static void check_way(enum call_links_way way)
 {
-	uint64_t from_ns = event_loop_now_ns();
+	uint64_t from_ns = clock_now_ns();
 	struct victim victims[2];
 
 	struct bpf_fixture *fixture = watch(&(struct bpf_options){.call_way = way}, getpid());
@@ -283,7 +283,7 @@ static void end_one(struct bpf_fixture *fixture, struct victim *victim)
 
 static void ranks_of_one_process_have_one_key(void **state)
 {
-	uint64_t from_ns = event_loop_now_ns();
+	uint64_t from_ns = clock_now_ns();
 	struct victim victim;
 	(void)state;
 	struct bpf_fixture *fixture = begin_one(&victim, &(struct bpf_options){0});
@@ -309,7 +309,7 @@ static void ranks_of_one_process_have_one_key(void **state)
 
 static void communicators_that_are_made_in_a_group_are_known(void **state)
 {
-	uint64_t from_ns = event_loop_now_ns();
+	uint64_t from_ns = clock_now_ns();
 	struct victim victim;
 	char text[64];
 	(void)state;
@@ -325,7 +325,7 @@ static void communicators_that_are_made_in_a_group_are_known(void **state)
 
 static void a_handle_that_is_used_again_is_another_communicator(void **state)
 {
-	uint64_t from_ns = event_loop_now_ns();
+	uint64_t from_ns = clock_now_ns();
 	struct victim victim;
 	char text[64];
 	(void)state;
@@ -343,7 +343,7 @@ static void a_handle_that_is_used_again_is_another_communicator(void **state)
 
 static void calls_that_fail_have_no_number(void **state)
 {
-	uint64_t from_ns = event_loop_now_ns();
+	uint64_t from_ns = clock_now_ns();
 	struct victim victim;
 	char text[64];
 	(void)state;
@@ -369,7 +369,7 @@ static void a_communicator_of_before_says_so(void **state)
 	begin(&victim);
 	order(NULL, &victim, with_id("keep", text));
 	order(NULL, &victim, "burst 5");
-	uint64_t from_ns = event_loop_now_ns();
+	uint64_t from_ns = clock_now_ns();
 	struct bpf_fixture *fixture = watch(&(struct bpf_options){0}, victim.pid);
 
 	bpf_fixture_await_files(fixture, FILES);

@@ -8,10 +8,10 @@
 
 #include <bpf/bpf.h>
 
+#include "base/clock.h"
 #include "bpf/sample_event.h"
 #include "bpf_fixture.h"
 #include "kernel_map.h"
-#include "node-agent/base/event_loop.h"
 
 #define MS       1000000ull
 #define STEPS    64u         /* states that a switch looks at */
@@ -150,9 +150,9 @@ static void passes_come_sooner_for_a_while_where_code_was_gone(void **state)
 	bpf_fixture_release(fixture);
 	while (bpf_map_lookup_elem(kernel_map_find("pythons"), &pid, &where) || !where.start)
 		bpf_fixture_pass(fixture, 1);
-	assert_false(bpf_source_misses_code(fixture->source, event_loop_now_ns()));
+	assert_false(bpf_source_misses_code(fixture->source, clock_now_ns()));
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-	uint64_t now_ns = event_loop_now_ns();
+	uint64_t now_ns = clock_now_ns();
 	bpf_fixture_await(fixture, pid);
 	assert_true(bpf_source_misses_code(fixture->source, now_ns));
 	assert_false(bpf_source_misses_code(fixture->source, now_ns + 3600000 * MS));

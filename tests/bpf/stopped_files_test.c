@@ -24,6 +24,7 @@
 
 #include "tests/node-agent/guests/loaded_fixture.h"
 #include "tests/node-agent/files/stopped_files.h"
+#include "base/clock.h"
 #include "node-agent/files/elf_file.h"
 #include "node-agent/files/foreign_call.h"
 #include "node-agent/files/foreign_file.h"
@@ -45,9 +46,9 @@
 static const char *library; /* the C library */
 static uint64_t now_ns = 1;
 
-uint64_t __wrap_event_loop_now_ns(void);
+uint64_t __wrap_clock_now_ns(void);
 
-uint64_t __wrap_event_loop_now_ns(void)
+uint64_t __wrap_clock_now_ns(void)
 {
 	return now_ns;
 }

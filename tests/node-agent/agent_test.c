@@ -17,7 +17,6 @@
 #include "tests/node-agent/guests/guest_program.h"
 #include "node-agent/agent.h"
 #include "node-agent/agent_absence.h"
-#include "node-agent/base/event_loop.h"
 #include "node-agent/files/proc_file.h"
 #include "proto/ledger.h"
 #include "proto/offer_name.h"

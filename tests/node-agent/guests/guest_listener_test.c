@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "guest_fixture.h"
+#include "base/clock.h"
 #include "node-agent/base/event_loop.h"
 #include "node-agent/guests/guest_listener.h"
 
@@ -98,7 +99,7 @@ static int answer(struct fixture *fixture, int fd)
 			return size == sizeof(welcome) ? (int)welcome.status : -1;
 		}
 		assert_int_equal(
-			event_loop_wait(fixture->loop, event_loop_now_ns() + 10000000000ull), 0);
+			event_loop_wait(fixture->loop, clock_now_ns() + 10000000000ull), 0);
 	}
 }
 
@@ -306,7 +307,7 @@ static void another_user_is_refused(void **state)
 	assert_int_equal(read(pipes[0], &byte, 1), 1);
 	close(pipes[0]);
 	while (waitpid(child, &status, WNOHANG) == 0)
-		event_loop_wait(fixture->loop, event_loop_now_ns() + 10000000);
+		event_loop_wait(fixture->loop, clock_now_ns() + 10000000);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status),
 			 geteuid() == 0 ? HANDSHAKE_REFUSED_USER : HANDSHAKE_OK);
@@ -321,7 +322,7 @@ static void a_silent_peer_holds_up_nobody_and_is_shown_out(void **state)
 	uint64_t due_ns;
 
 	assert_int_equal(say(fixture, &hello, sizeof(hello), &fixture->ring_fd, 1), HANDSHAKE_OK);
-	due_ns = guest_listener_step(fixture->listener, event_loop_now_ns());
+	due_ns = guest_listener_step(fixture->listener, clock_now_ns());
 	assert_true(due_ns != UINT64_MAX);
 	assert_int_equal(guest_listener_step(fixture->listener, due_ns), UINT64_MAX);
 	assert_int_equal(answer(fixture, silent), -1);
@@ -336,7 +337,7 @@ static void what_a_peer_has_said_counts_when_its_time_is_up(void **state)
 	uint64_t due_ns;
 
 	assert_int_equal(say(fixture, &hello, sizeof(hello), &fixture->ring_fd, 1), HANDSHAKE_OK);
-	due_ns = guest_listener_step(fixture->listener, event_loop_now_ns());
+	due_ns = guest_listener_step(fixture->listener, clock_now_ns());
 	/* The loop is away from now on. */
 	assert_int_equal(guest_fixture_send(early, &early_hello, sizeof(early_hello),
 					    &fixture->ring_fd, 1),
@@ -369,7 +370,7 @@ static void a_peer_that_goes_away_is_forgotten(void **state)
 
 	close(guest_fixture_connect(fixture->path));
 	assert_int_equal(say(fixture, &hello, sizeof(hello), &fixture->ring_fd, 1), HANDSHAKE_OK);
-	assert_int_equal(guest_listener_step(fixture->listener, event_loop_now_ns()), UINT64_MAX);
+	assert_int_equal(guest_listener_step(fixture->listener, clock_now_ns()), UINT64_MAX);
 }
 
 static int second_listener(struct fixture *fixture, const char *path, char **error)

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node-agent/base/event_loop.h"
+#include "base/clock.h"
 #include "node-agent/guests/predecessor.h"
 #include "tests/node-agent/publish/router_fixture.h"
 
@@ -50,7 +50,7 @@ static const struct message *ask_until_heard(const uint8_t *epoch)
 	uint64_t durable_seq;
 
 	for (int i = 0; i < TRIES && !message; i++) {
-		predecessor_table_ask(table, epoch, 0, event_loop_now_ns(), &durable_seq);
+		predecessor_table_ask(table, epoch, 0, clock_now_ns(), &durable_seq);
 		message = router_fixture_receive(router, 1);
 	}
 	assert_non_null(message);
@@ -62,7 +62,7 @@ static int ask_until_known(const uint8_t *epoch, uint64_t *durable_seq)
 	int r = -EAGAIN;
 
 	for (int i = 0; i < TRIES && r == -EAGAIN; i++) {
-		r = predecessor_table_ask(table, epoch, 0, event_loop_now_ns(), durable_seq);
+		r = predecessor_table_ask(table, epoch, 0, clock_now_ns(), durable_seq);
 		router_fixture_receive(router, 1);
 	}
 	return r;
@@ -95,7 +95,7 @@ static void each_epoch_is_asked_about_once(void **state)
 	router_fixture_welcome(router, 9, 8, 1u << 20);
 	assert_int_equal(ask_until_known(earlier, &durable_seq), 0);
 	assert_int_equal(durable_seq, 9);
-	assert_int_equal(predecessor_table_ask(table, before, 0, event_loop_now_ns(), &durable_seq),
+	assert_int_equal(predecessor_table_ask(table, before, 0, clock_now_ns(), &durable_seq),
 			 0);
 	assert_int_equal(durable_seq, 7);
 	assert_null(router_fixture_receive(router, 10));
@@ -120,7 +120,7 @@ static void ask_about_made_up_ones(uint32_t count, uint8_t first, uid_t uid)
 
 	for (uint32_t i = 0; i < count; i++, epoch[1]++)
 		assert_int_equal(
-			predecessor_table_ask(table, epoch, uid, event_loop_now_ns(), &durable_seq),
+			predecessor_table_ask(table, epoch, uid, clock_now_ns(), &durable_seq),
 			-EAGAIN);
 }
 
@@ -130,7 +130,7 @@ static void a_user_with_made_up_epochs_holds_up_itself_alone(void **state)
 
 	(void)state;
 	ask_about_made_up_ones(100, 1, geteuid() + 1);
-	assert_int_equal(predecessor_table_ask(table, before, geteuid() + 2, event_loop_now_ns(),
+	assert_int_equal(predecessor_table_ask(table, before, geteuid() + 2, clock_now_ns(),
 					       &durable_seq),
 			 -EAGAIN);
 	/* The peers are half of all of the one, and the one that counts. */

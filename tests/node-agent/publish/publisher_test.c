@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "node-agent/publish/clock_exchange.h"
-#include "node-agent/base/event_loop.h"
 #include "node-agent/publish/publisher.h"
 #include "router_fixture.h"
 
@@ -82,7 +82,7 @@ static int tear_down(void **state)
 static int turn(struct fixture *fixture)
 {
 	struct pollfd ready = {.fd = publisher_fd(fixture->publisher), .events = POLLIN};
-	int r = publisher_step(fixture->publisher, event_loop_now_ns());
+	int r = publisher_step(fixture->publisher, clock_now_ns());
 
 	poll(&ready, 1, 1);
 	return r;
@@ -91,9 +91,9 @@ static int turn(struct fixture *fixture)
 /* Runs both sides until the router has a frame of this type; others are passed over. */
 static const struct message *await(struct fixture *fixture, enum message_type type)
 {
-	uint64_t until_ns = event_loop_now_ns() + WAIT_NS;
+	uint64_t until_ns = clock_now_ns() + WAIT_NS;
 
-	while (event_loop_now_ns() < until_ns) {
+	while (clock_now_ns() < until_ns) {
 		assert_int_equal(turn(fixture), 0);
 		const struct message *message = router_fixture_receive(fixture->router, 0);
 		if (message && message->type == type)
@@ -105,9 +105,9 @@ static const struct message *await(struct fixture *fixture, enum message_type ty
 
 static void await_ack(struct fixture *fixture, uint64_t seq)
 {
-	uint64_t until_ns = event_loop_now_ns() + WAIT_NS;
+	uint64_t until_ns = clock_now_ns() + WAIT_NS;
 
-	while (publisher_acked_seq(fixture->publisher) < seq && event_loop_now_ns() < until_ns)
+	while (publisher_acked_seq(fixture->publisher) < seq && clock_now_ns() < until_ns)
 		assert_int_equal(turn(fixture), 0);
 	assert_int_equal(publisher_acked_seq(fixture->publisher), seq);
 }
@@ -115,10 +115,10 @@ static void await_ack(struct fixture *fixture, uint64_t seq)
 /* Runs until the publisher fails; its error. */
 static int await_failure(struct fixture *fixture)
 {
-	uint64_t until_ns = event_loop_now_ns() + WAIT_NS;
+	uint64_t until_ns = clock_now_ns() + WAIT_NS;
 	int r = 0;
 
-	while (r == 0 && event_loop_now_ns() < until_ns)
+	while (r == 0 && clock_now_ns() < until_ns)
 		r = turn(fixture);
 	return r;
 }
@@ -216,12 +216,12 @@ static void a_lost_acknowledgement_leads_to_a_new_hello_and_no_loss(void **state
 static void pongs_without_progress_do_not_keep_a_connection_alive(void **state)
 {
 	struct fixture *fixture = *state;
-	uint64_t until_ns = event_loop_now_ns() + WAIT_NS;
+	uint64_t until_ns = clock_now_ns() + WAIT_NS;
 	bool new_hello = false;
 
 	welcome(fixture, 0);
 	publish(fixture, 2);
-	while (!new_hello && event_loop_now_ns() < until_ns) {
+	while (!new_hello && clock_now_ns() < until_ns) {
 		assert_int_equal(turn(fixture), 0);
 		const struct message *message = router_fixture_receive(fixture->router, 0);
 		if (message && message->type == MESSAGE_PING) {
@@ -376,9 +376,9 @@ static void no_more_frames_are_in_flight_than_the_credit_allows(void **state)
 	publish(fixture, 5);
 	expect(fixture, 1, 3);
 	/* A PING comes after a while: had there been a fourth frame, it would have come before. */
-	uint64_t until_ns = event_loop_now_ns() + WAIT_NS;
+	uint64_t until_ns = clock_now_ns() + WAIT_NS;
 	const struct message *message = NULL;
-	while (!message && event_loop_now_ns() < until_ns) {
+	while (!message && clock_now_ns() < until_ns) {
 		assert_int_equal(turn(fixture), 0);
 		message = router_fixture_receive(fixture->router, 0);
 	}
@@ -480,7 +480,7 @@ static void an_aggregator_in_this_process_may_come_before_or_after_us(void **sta
 /* Of an aggregator whose clock is five seconds ahead of ours. */
 static void answer_clock(struct fixture *fixture, const struct message_clock *question)
 {
-	uint64_t then_ns = event_loop_now_ns() + AHEAD_NS;
+	uint64_t then_ns = clock_now_ns() + AHEAD_NS;
 	struct message answer = {
 		.type = MESSAGE_CLOCK,
 		.clock = {.kind = CLOCK_ANSWER,
@@ -506,7 +506,7 @@ static void clocks_are_compared_beside_data_and_the_result_is_told(void **state)
 	publish(fixture, 3);
 	while ((message = await(fixture, MESSAGE_CLOCK))->clock.kind == CLOCK_ASK) {
 		asked++;
-		assert_in_range(message->clock.t1_ns, 1, event_loop_now_ns());
+		assert_in_range(message->clock.t1_ns, 1, clock_now_ns());
 		answer_clock(fixture, &message->clock);
 	}
 	assert_int_equal(asked, CLOCK_EXCHANGE_BURST);
@@ -514,7 +514,7 @@ static void clocks_are_compared_beside_data_and_the_result_is_told(void **state)
 	int64_t off_ns = message->clock.offset_ns + (int64_t)AHEAD_NS;
 	assert_true((uint64_t)(off_ns < 0 ? -off_ns : off_ns) <= message->clock.bound_ns);
 	assert_true(message->clock.realtime_offset_ns != 0);
-	assert_true(publisher_clock(fixture->publisher, event_loop_now_ns(), &estimate));
+	assert_true(publisher_clock(fixture->publisher, clock_now_ns(), &estimate));
 	assert_int_equal(estimate.offset_ns, message->clock.offset_ns);
 	assert_int_equal(estimate.realtime_offset_ns, 77);
 }
@@ -531,7 +531,7 @@ static void an_aggregator_that_knows_nothing_of_clocks_gets_its_data(void **stat
 	expect(fixture, 1, 50);
 	router_fixture_ack(fixture->router, 50);
 	await_ack(fixture, 50);
-	assert_false(publisher_clock(fixture->publisher, event_loop_now_ns(), &estimate));
+	assert_false(publisher_clock(fixture->publisher, clock_now_ns(), &estimate));
 }
 
 static void an_impossible_endpoint_is_an_error_that_names_it(void **state)

@@ -1,0 +1,21 @@
+/* The clocks of this host, in nanoseconds. Any thread. The guest reads its own (inject/base/monotonic.h). */
+#ifndef CLOCK_H
+#define CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* CLOCK_MONOTONIC. */
+uint64_t clock_now_ns(void);
+
+/* CLOCK_REALTIME. */
+uint64_t clock_realtime_ns(void);
+
+/* CLOCK_REALTIME - CLOCK_MONOTONIC. Each of a few readings of one clock lies between two of the other; the closest
+ * reading counts. */
+int64_t clock_realtime_offset_ns(void);
+
+/* The time that the clock shows in wait_ns, as pthread_cond_timedwait() takes it. */
+struct timespec clock_in(clockid_t clock, uint64_t wait_ns);
+
+#endif
