@@ -15,6 +15,7 @@
 #include "run_table.h"
 
 #include "base/clock.h"
+#include "base/error_text.h"
 #include "node-agent/base/capability_set.h"
 #include "node-agent/base/device_topology.h"
 #include "node-agent/base/event_loop.h"
@@ -457,8 +458,7 @@ int agent_create(const struct agent_options *options, struct agent **agent, char
 		return 0;
 	}
 	agent_destroy(new_agent);
-	if (!problem && error && asprintf(&problem, "start: %s", strerror(-r)) < 0)
-		problem = NULL;
+	error_text_set(&problem, r, "start: %s", strerror(-r));
 	if (error)
 		*error = problem;
 	else

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_text.h"
 #include "proto/trust/key_file.h"
 
 #define SAME_NAME_MAX 10000
@@ -162,11 +163,8 @@ int job_dir_read(const char *path, struct job_mark *mark, char **error)
 	if (r)
 		return r;
 	r = key_file_read(file, false, take_line, mark, error);
-	if (r == 0 && !*mark->key) {
-		r = -EINVAL;
-		if (asprintf(error, "%s: no key", file) < 0)
-			*error = NULL;
-	}
+	if (r == 0 && !*mark->key)
+		r = error_text_set(error, -EINVAL, "%s: no key", file);
 	return r;
 }
 

@@ -20,6 +20,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/store/store.h"
 #include "aggregator/store/store_life.h"
+#include "base/error_text.h"
 
 #define LOOK_NS        50000000u   /* at what ends */
 #define LAST_WORDS_NS  200000000u  /* for the last acknowledgement to be read */
@@ -62,9 +63,7 @@ struct job_table {
 
 static int explain(char **error, const char *path, int status)
 {
-	if (!*error && asprintf(error, "%s: %s", path, strerror(-status)) < 0)
-		*error = NULL;
-	return status;
+	return error_text_set(error, status, "%s: %s", path, strerror(-status));
 }
 
 /* ---- open */
@@ -181,10 +180,9 @@ static int take_lock(struct job_table *table, char **error)
 		store_life_keep(table->lock_fd);
 		return 0;
 	}
-	if (asprintf(error, "%s: another aggregator writes the profiles of this directory",
-		     table->directory) < 0)
-		*error = NULL;
-	return -EBUSY;
+	return error_text_set(error, -EBUSY,
+			      "%s: another aggregator writes the profiles of this directory",
+			      table->directory);
 }
 
 int job_table_create(const struct job_table_options *options, uint64_t now_ns,

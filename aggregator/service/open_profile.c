@@ -11,23 +11,20 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/raw_log.h"
 #include "aggregator/store/store.h"
+#include "base/error_text.h"
 
 static int explain(char **error, const char *path, const char *what, int status)
 {
-	if (error && !*error && asprintf(error, "%s: %s%s", path, what, strerror(-status)) < 0)
-		*error = NULL;
-	return status;
+	return error_text_set(error, status, "%s: %s%s", path, what, strerror(-status));
 }
 
 static int load(struct open_profile *profile, const char *path, char **error)
 {
 	int status = store_load(profile->store, profile->collection);
 
-	if (status && error && !*error &&
-	    asprintf(error, "%s: cannot be continued: %s (%s)", path, strerror(-status),
-		     store_error(profile->store)) < 0)
-		*error = NULL;
-	return status;
+	return status ? error_text_set(error, status, "%s: cannot be continued: %s (%s)", path,
+				       strerror(-status), store_error(profile->store))
+		      : 0;
 }
 
 static void find_place(struct open_profile *profile, const char *path)

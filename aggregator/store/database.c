@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_text.h"
+
 #define BUSY_TIMEOUT_MS 2000
 
 struct database {
@@ -60,8 +62,7 @@ int database_open(const char *path, bool read_only, struct database **database, 
 		code = sqlite3_busy_timeout((*database)->handle, BUSY_TIMEOUT_MS);
 	if (code == SQLITE_OK)
 		return 0;
-	if (error && asprintf(error, "%s: %s", path, database_error(*database)) < 0)
-		*error = NULL;
+	error_text_set(error, 0, "%s: %s", path, database_error(*database));
 	database_close(*database);
 	*database = NULL;
 	return errno_of(code);

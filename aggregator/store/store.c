@@ -19,6 +19,8 @@
 #include "store_schema.h"
 #include "store_writer.h"
 
+#include "base/error_text.h"
+
 struct store {
 	char *path;                /* owns */
 	struct database *database; /* NULL: it rests */
@@ -31,9 +33,7 @@ struct store {
 
 static int fail(char **error, const char *path, const char *what, int status)
 {
-	if (error && !*error && asprintf(error, "%s: %s: %s", path, what, strerror(-status)) < 0)
-		*error = NULL;
-	return status;
+	return error_text_set(error, status, "%s: %s: %s", path, what, strerror(-status));
 }
 
 /* File systems of several hosts, by the numbers that statfs() gives; those that linux/magic.h
@@ -90,9 +90,7 @@ static int take_lock(struct store *store, const char *path, char **error)
 	}
 	if (errno != EWOULDBLOCK)
 		return fail(error, path, "cannot lock", -errno);
-	if (error && asprintf(error, "%s: another aggregator writes this profile", path) < 0)
-		*error = NULL;
-	return -EBUSY;
+	return error_text_set(error, -EBUSY, "%s: another aggregator writes this profile", path);
 }
 
 /* synchronous=FULL: what was acknowledged survives a loss of power, too. The price is one fsync a
@@ -142,9 +140,9 @@ static int prepare(struct store *store, const char *path, const struct store_opt
 		status = store_life_opened(store->database, options ? options->nr_nodes : 0);
 	if (!status)
 		status = store_writer_create(store->database, &store->writer);
-	if (status && error && asprintf(error, "%s: %s", path, database_error(store->database)) < 0)
-		*error = NULL;
-	return status;
+	return status ? error_text_set(error, status, "%s: %s", path,
+				       database_error(store->database))
+		      : 0;
 }
 
 /* What is open of it. Without a writer the store was never accepted: it is left as it is. */

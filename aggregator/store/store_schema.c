@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_text.h"
+
 #define STRING_OF(x) #x
 #define TEXT_OF(x)   STRING_OF(x)
 
@@ -178,9 +180,8 @@ static const char schema[] =
 
 static int refuse(char **error, const char *path, const char *what, const char *detail)
 {
-	if (error && asprintf(error, "%s: %s%s%s", path, what, *detail ? ": " : "", detail) < 0)
-		*error = NULL;
-	return -EPROTO;
+	return error_text_set(error, -EPROTO, "%s: %s%s%s", path, what, *detail ? ": " : "",
+			      detail);
 }
 
 static int refuse_version(char **error, const char *path, int64_t version)

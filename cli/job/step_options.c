@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_text.h"
+
 #define BLANKS     " \t\n"
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-"
 
@@ -14,9 +16,7 @@ static const char *const refused[] = {"agent", "dormant", "help", "strict", "tas
 
 static int fail(char **error, const char *word, size_t size, const char *why)
 {
-	if (asprintf(error, "%.*s: %s", (int)size, word, why) < 0)
-		*error = NULL;
-	return -EINVAL;
+	return error_text_set(error, -EINVAL, "%.*s: %s", (int)size, word, why);
 }
 
 /* Shortened, too, as getopt_long() would take it. */

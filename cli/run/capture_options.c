@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_text.h"
 #include "cli/base/job_environment.h"
 #include "proto/options/api_options.h"
 #include "proto/options/collectives_option.h"
@@ -16,9 +17,7 @@
 
 static int fail(char **error, const char *origin, const char *text, const char *why)
 {
-	if (asprintf(error, "%s: %s: %s", origin, text, why) < 0)
-		*error = NULL;
-	return -EINVAL;
+	return error_text_set(error, -EINVAL, "%s: %s: %s", origin, text, why);
 }
 
 static int take_stacks(struct capture_options *options, const char *origin, const char *text,

@@ -14,6 +14,7 @@
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
+#include "base/error_text.h"
 #include "proto/ledger.h"
 #include "report/model/report_summary.h"
 
@@ -53,9 +54,9 @@ static int write_file(const struct output_dir *output, const char *name,
 		if (fclose(file) != 0 && result == 0)
 			result = -errno;
 	}
-	if (result < 0 && asprintf(error, "%s/%s: %s", output->path, name, strerror(-result)) < 0)
-		*error = NULL;
-	return result;
+	return result < 0 ? error_text_set(error, result, "%s/%s: %s", output->path, name,
+					   strerror(-result))
+			  : 0;
 }
 
 /* Folded bytes, of a tree of their own. */
@@ -111,9 +112,8 @@ static int rebuild(const struct output_dir *output, struct report_view *view,
 
 	wanted.planes = planes;
 	int result = report_view_rebuild(view, &wanted);
-	if (result < 0 && asprintf(error, "%s: %s", output->path, strerror(-result)) < 0)
-		*error = NULL;
-	return result;
+	return result < 0 ? error_text_set(error, result, "%s: %s", output->path, strerror(-result))
+			  : 0;
 }
 
 /* The other planes' folded stacks, and then the page, which has them all. Memory has no total here, and its own

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_text.h"
 #include "report/profile/profile_collectives.h"
 #include "report/writers/clocks_writer.h"
 #include "report/writers/collectives_writer.h"
@@ -16,6 +17,15 @@
 #include "report/writers/straggler_writer.h"
 #include "report/writers/table_writer.h"
 #include "report/writers/text_file.h"
+
+static int explain(int result, const char *store_path, char **error)
+{
+	return result < 0 ? error_text_set(error, result, "%s: %s", store_path,
+					   result == -EPROTO
+						   ? "damaged: it names what it does not hold"
+						   : strerror(-result))
+			  : 0;
+}
 
 int report_view_open(struct report_view *view, const char *store_path,
 		     const struct report_options *options, char **error)
@@ -39,11 +49,7 @@ int report_view_open(struct report_view *view, const char *store_path,
 		result = report_statistics_create(view->profile,
 						  options ? options->demangle : DEMANGLE_FULL,
 						  &view->statistics);
-	if (result < 0 && asprintf(error, "%s: %s", store_path,
-				   result == -EPROTO ? "damaged: it names what it does not hold"
-						     : strerror(-result)) < 0)
-		*error = NULL;
-	return result;
+	return explain(result, store_path, error);
 }
 
 int report_view_read_collectives(struct report_view *view, const char *store_path,
@@ -55,9 +61,7 @@ int report_view_read_collectives(struct report_view *view, const char *store_pat
 	if (result < 0)
 		return result;
 	result = report_collectives_create(view->profile, log, options, &view->collectives);
-	if (result < 0 && asprintf(error, "%s: %s", store_path, strerror(-result)) < 0)
-		*error = NULL;
-	return result;
+	return explain(result, store_path, error);
 }
 
 int report_view_read_straggler(struct report_view *view, const char *store_path, char **error)
@@ -69,11 +73,7 @@ int report_view_read_straggler(struct report_view *view, const char *store_path,
 		return result;
 	result = report_straggler_create(view->profile, store_path, log, &view->straggler);
 	collective_log_destroy(log);
-	if (result < 0 && asprintf(error, "%s: %s", store_path,
-				   result == -EPROTO ? "damaged: it names what it does not hold"
-						     : strerror(-result)) < 0)
-		*error = NULL;
-	return result;
+	return explain(result, store_path, error);
 }
 
 int report_view_refine_clocks(struct report_view *view, const char *store_path, char **error)
@@ -85,9 +85,7 @@ int report_view_refine_clocks(struct report_view *view, const char *store_path, 
 		return result;
 	result = report_clocks_refine(view->clocks, view->profile, log);
 	collective_log_destroy(log);
-	if (result < 0 && asprintf(error, "%s: %s", store_path, strerror(-result)) < 0)
-		*error = NULL;
-	return result;
+	return explain(result, store_path, error);
 }
 
 int report_view_rebuild(struct report_view *view, const struct report_options *options)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_text.h"
+
 #define FILE_SIZE_MAX (1u << 20)
 #define FIELD_MAX     64u
 
@@ -199,6 +201,7 @@ int device_list_read(const char *path, struct device_list *list, char **error)
 	char *text;
 	size_t size;
 
+	*error = NULL;
 	memset(list, 0, sizeof(*list));
 	int r = read_file(path, &text, &size);
 	if (r == 0)
@@ -207,11 +210,8 @@ int device_list_read(const char *path, struct device_list *list, char **error)
 	if (r == 0)
 		return 0;
 	device_list_fini(list);
-	int printed = problem ? asprintf(error, "devices: %s:%u: %s", path, line, problem)
-			      : asprintf(error, "devices: %s: %s", path, strerror(-r));
-	if (printed < 0)
-		*error = NULL;
-	return r;
+	return problem ? error_text_set(error, r, "devices: %s:%u: %s", path, line, problem)
+		       : error_text_set(error, r, "devices: %s: %s", path, strerror(-r));
 }
 
 const struct device_list_entry *device_list_find(const struct device_list *list,

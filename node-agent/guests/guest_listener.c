@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error_text.h"
 #include "node-agent/base/descriptor_closer.h"
 #include "node-agent/base/event_loop.h"
 #include "node-agent/base/socket_path.h"
@@ -422,6 +423,8 @@ int guest_listener_create(struct event_loop *loop, const char *path, bool any_us
 	int r = -ENOMEM;
 
 	*listener = NULL;
+	if (error)
+		*error = NULL;
 	if (new_listener) {
 		new_listener->loop = loop;
 		new_listener->any_user = any_user;
@@ -442,9 +445,7 @@ int guest_listener_create(struct event_loop *loop, const char *path, bool any_us
 		return 0;
 	}
 	guest_listener_destroy(new_listener);
-	if (error && asprintf(error, "socket: %s: %s (%s)", path, problem, strerror(-r)) < 0)
-		*error = NULL;
-	return r;
+	return error_text_set(error, r, "socket: %s: %s (%s)", path, problem, strerror(-r));
 }
 
 void guest_listener_destroy(struct guest_listener *listener)

@@ -13,6 +13,7 @@
 #include "send_window.h"
 
 #include "base/clock.h"
+#include "base/error_text.h"
 #include "proto/batch/batch_decode.h"
 #include "proto/batch/batch_encode.h"
 #include "proto/batch/message_seq.h"
@@ -464,7 +465,8 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 	struct publisher *new_publisher = calloc(1, sizeof(*new_publisher));
 	int r = -ENOMEM;
 
-	*publisher = NULL;
+	if (error)
+		*error = NULL;
 	if (new_publisher) {
 		new_publisher->window_bytes = options->window_bytes;
 		new_publisher->ping_ns = (options->ping_ms ? options->ping_ms : PING_MS) * MS;
@@ -476,16 +478,13 @@ int publisher_create(const struct publisher_options *options, struct publisher *
 		hello_copy_init(&new_publisher->hello, &options->hello);
 		r = set_up(new_publisher, options);
 	}
-	if (r == 0) {
-		*publisher = new_publisher;
+	*publisher = r ? NULL : new_publisher;
+	if (r == 0)
 		return 0;
-	}
 	publisher_destroy(new_publisher);
-	if (error && asprintf(error, "connect: %s: %s",
+	return error_text_set(error, r, "connect: %s: %s",
 			      options->endpoint ? options->endpoint : "(not known yet)",
-			      dealer_socket_error(r)) < 0)
-		*error = NULL;
-	return r;
+			      dealer_socket_error(r));
 }
 
 int publisher_connect(struct publisher *publisher, const char *endpoint, const struct key_set *keys)

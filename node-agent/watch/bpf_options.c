@@ -5,15 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_text.h"
 #include "proto/options/duration.h"
 
 #define BUFFER_MAX_KIB (1u << 20)
 
 static int refuse(const char *name, const char *value, const char *what, char **error)
 {
-	if (asprintf(error, "--%s %s: %s", name, value, what) < 0)
-		*error = NULL;
-	return -EINVAL;
+	return error_text_set(error, -EINVAL, "--%s %s: %s", name, value, what);
 }
 
 /* 0 up to max; false: it is something else. */

@@ -7,6 +7,8 @@
 
 #include "key_file.h"
 
+#include "base/error_text.h"
+
 static const char z85[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			  ".-:+=^!/*?&<>()[]{}@%$#";
 
@@ -77,14 +79,12 @@ static int read_keys(const char *path, bool shared, enum key_role role, struct k
 	memset(keys, 0, sizeof(*keys));
 	status = key_file_read(path, shared, take_line, keys, error);
 	name = status == 0 ? missing(keys, role) : NULL;
-	if (name) {
-		status = -EINVAL;
-		if (asprintf(error, "%s: %s is missing%s", path, name,
-			     !key_set_serves(keys, other) ? ""
-			     : other == KEY_ROLE_AGENT    ? ": this is an agent's file"
-							  : ": this is an aggregator's file") < 0)
-			*error = NULL;
-	}
+	if (name)
+		status = error_text_set(error, -EINVAL, "%s: %s is missing%s", path, name,
+					!key_set_serves(keys, other) ? ""
+					: other == KEY_ROLE_AGENT
+						? ": this is an agent's file"
+						: ": this is an aggregator's file");
 	if (status)
 		memset(keys, 0, sizeof(*keys));
 	return status;

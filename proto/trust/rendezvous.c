@@ -10,6 +10,8 @@
 
 #include "key_file.h"
 
+#include "base/error_text.h"
+
 static int take_text(char *to, size_t size, const char *value, const char **why)
 {
 	*why = *to ? "is there twice" : "too long";
@@ -41,13 +43,10 @@ int rendezvous_read(const char *path, struct rendezvous *rendezvous, char **erro
 	memset(rendezvous, 0, sizeof(*rendezvous));
 	status = key_file_read(path, false, take_line, rendezvous, error);
 	if (status == 0 &&
-	    (!rendezvous->nr_endpoints || !key_set_serves(&rendezvous->keys, KEY_ROLE_AGENT))) {
-		status = -EINVAL;
-		if (asprintf(error, "%s: %s", path,
-			     rendezvous->nr_endpoints ? "the agents' keys are missing"
-						      : "no endpoint") < 0)
-			*error = NULL;
-	}
+	    (!rendezvous->nr_endpoints || !key_set_serves(&rendezvous->keys, KEY_ROLE_AGENT)))
+		status = error_text_set(error, -EINVAL, "%s: %s", path,
+					rendezvous->nr_endpoints ? "the agents' keys are missing"
+								 : "no endpoint");
 	if (status)
 		memset(rendezvous, 0, sizeof(*rendezvous));
 	return status;

@@ -21,6 +21,7 @@
 #include "aggregator/store/store_placement.h"
 #include "aggregator/store/store_raw.h"
 #include "aggregator/store/store_schema.h"
+#include "base/error_text.h"
 
 static int take_total(struct statement *row, void *context)
 {
@@ -126,9 +127,7 @@ static int fold_waiting(struct profile *profile)
 
 static int explain(const char *path, int status, const char *what, char **error)
 {
-	if (error && !*error && asprintf(error, "%s: %s", path, what) < 0)
-		*error = NULL;
-	return status;
+	return error_text_set(error, status, "%s: %s", path, what);
 }
 
 /* It had no mark before it was read. One that rested then may be written by now. */

@@ -6,6 +6,7 @@
 
 #include "aggregator/store/database.h"
 #include "aggregator/store/store_collectives.h"
+#include "base/error_text.h"
 
 static int read_all(struct database *database, struct collective_log *log)
 {
@@ -28,12 +29,10 @@ int profile_collectives_load(const char *path, struct collective_log **log, char
 		return status;
 	*log = collective_log_create();
 	status = *log ? read_all(database, *log) : -ENOMEM;
-	if (status && error &&
-	    asprintf(error, "%s: %s", path,
-		     status == -EPROTO ? "damaged: what stands in it cannot be"
-				       : strerror(-status)) < 0)
-		*error = NULL;
 	if (status) {
+		error_text_set(error, status, "%s: %s", path,
+			       status == -EPROTO ? "damaged: what stands in it cannot be"
+						 : strerror(-status));
 		collective_log_destroy(*log);
 		*log = NULL;
 	}
