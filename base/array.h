@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* array_reserve() where the room is too small. */
+/* Part of array_reserve(), for a room that is too small. */
 int array_grow(void *items, uint32_t *room, uint64_t need, size_t size);
 
 /* Makes room for need items of size bytes in all. items: the address of the pointer to the items, which the caller
@@ -17,7 +17,7 @@ static inline int array_reserve(void *items, uint32_t *room, uint64_t need, size
 	return need <= *room ? 0 : array_grow(items, room, need, size);
 }
 
-/* As array_reserve(), and new items are zeroed. */
+/* As array_reserve(), but new items are zeroed. */
 int array_reserve_zeroed(void *items, uint32_t *room, uint64_t need, size_t size);
 
 #endif

@@ -15,7 +15,7 @@ uint64_t clock_realtime_ns(void);
  * reading counts. */
 int64_t clock_realtime_offset_ns(void);
 
-/* The time that the clock shows in wait_ns, as pthread_cond_timedwait() takes it. */
+/* The clock's time wait_ns from now, for pthread_cond_timedwait(). */
 struct timespec clock_in(clockid_t clock, uint64_t wait_ns);
 
 #endif

@@ -1,6 +1,6 @@
-/* Finds the id of a thing by its content: open addressing over (hash, id); what a thing is and when two are equal is
- * the caller's business. Jobs choose most of the keys. So hashes depend on a secret of this process, and nobody can
- * choose much that meets in one slot without it. One index is used by one thread. */
+/* Finds ids by the contents that they stand for: open addressing over (hash, id). The caller has the contents, and
+ * compares them. Jobs choose most keys, so hashes depend on a secret of this process: without it nobody can choose keys
+ * that collide. One index is used by one thread. */
 #ifndef HASH_INDEX_H
 #define HASH_INDEX_H
 
@@ -14,12 +14,12 @@ struct hash_index {
 	uint32_t mask, count;
 };
 
-/* Whether the thing with this id equals *key. */
+/* Whether the contents with this id equal *key. */
 typedef bool hash_index_equal(const void *context, uint32_t id, const void *key);
 
 void hash_index_fini(struct hash_index *index);
 
-/* 0: not there. Inline, for the totals of all GPU records are found by it. */
+/* The id; 0: not there. Inline, because every GPU record's total is found by it. */
 static inline uint32_t hash_index_find(const struct hash_index *index, uint32_t hash,
 				       hash_index_equal *equal, const void *context,
 				       const void *key)
@@ -35,29 +35,29 @@ static inline uint32_t hash_index_find(const struct hash_index *index, uint32_t 
 	return 0;
 }
 
-/* id: not 0, and not there yet. 0 or -ENOMEM: unchanged. */
+/* id: not 0, and not in the index yet. 0 or -ENOMEM: unchanged. */
 int hash_index_insert(struct hash_index *index, uint32_t hash, uint32_t id);
 
-/* Makes room for so many ids in all: to insert them does not fail. 0 or -ENOMEM: unchanged. */
+/* Makes room for count ids in all, so that inserting them cannot fail. 0 or -ENOMEM: unchanged. */
 int hash_index_reserve(struct hash_index *index, uint32_t count);
 
-/* Another id takes the place of one that is there with this hash; 0: none does. One that is not there: no change. */
+/* Replaces an id with this hash by another one, or removes it (other is 0). No change if it is not in the index. */
 void hash_index_replace(struct hash_index *index, uint32_t hash, uint32_t id, uint32_t other);
 
 /* Forgets all ids and keeps the memory for the next ones. */
 void hash_index_clear(struct hash_index *index);
 
-/* Any thread, here and below. Each process has hashes of its own. */
+/* Any thread may call the functions below. The hashes differ between processes. */
 uint32_t hash_index_hash(const void *data, size_t size);
 
-/* Of data behind that of another digest; the first one's is 0. Among 2^16 things two are alike with a probability of
- * 2^-33. */
+/* Digest of data that follows the data of another digest; 0: no data before. Among 2^16 contents two have the same
+ * digest with a probability of 2^-33. */
 uint64_t hash_index_digest(uint64_t digest, const void *data, size_t size);
 
 /* Random; made before main(), then never written. The first word is odd. */
 extern uint64_t hash_index_secret[2];
 
-/* Of one word: not the hash of its bytes. */
+/* Hash of one word. It differs from hash_index_hash() of the word's bytes. */
 static inline uint32_t hash_index_hash_word(uint64_t word)
 {
 	unsigned __int128 product =

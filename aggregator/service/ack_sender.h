@@ -1,18 +1,18 @@
-/* Tells agents how much of theirs is stored, and how much more they may send. What cannot be sent is due again. Used by
- * the aggregator's thread. */
+/* Tells agents which of their messages are stored, and how much more they may send. An ACK that cannot be sent is due
+ * again. Used by the aggregator's thread. */
 #ifndef ACK_SENDER_H
 #define ACK_SENDER_H
 
 #include "receiver.h"
 
-/* Unacknowledged, at most. */
+/* The most that an agent may send without an acknowledgement. */
 #define ACK_SENDER_FRAMES 1024u
 #define ACK_SENDER_BYTES  (64u << 20)
 
-/* The peer has a session. */
+/* Sends an ACK to a peer, which has a session. */
 void ack_sender_one(struct receiver *receiver, struct peer *peer);
 
-/* Tells all peers that have something new to hear, or may have missed it. */
+/* Sends an ACK to all peers for which there is news, or which may have missed it. */
 void ack_sender_all(struct receiver *receiver);
 
 /* Refuses the peers of a profile whose frames are not stored. */

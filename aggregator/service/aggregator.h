@@ -17,16 +17,16 @@ struct aggregator_options {
 	void *zmq_context;           /* NULL: one of its own; needed for inproc:// */
 	const char *store_path;      /* created if missing, continued if it is one of ours */
 	const char *title;           /* for reports: the job or its command; may be NULL */
-	int32_t nr_nodes;            /* that will take part; 0 or less: not known */
+	int32_t nr_nodes;            /* of the job; 0 or less: not known */
 	uint32_t commit_interval_ms; /* 0: 100 */
-	/* an aggregator's: only agents that have its keys may connect, but by inproc://; NULL: everybody may */
+	/* an aggregator's keys: only agents with its keys may connect, except by inproc://; NULL: everybody may */
 	const struct key_set *keys;
-	/* without keys: allow endpoints other than loopback, ipc and inproc although nothing is authenticated */
+	/* without keys: allows endpoints other than loopback, ipc and inproc, although nothing is authenticated */
 	bool insecure;
-	bool raw_samples; /* samples of host threads are kept one by one, too (store.md) */
+	bool raw_samples; /* samples of host threads are also kept one by one (store.md) */
 	bool quiet;       /* errors only on stderr */
-	/* agents that say of which job they are have a profile each in this directory (job_table.h); NULL: all are
-	 * of the one profile */
+	/* each job whose agents name it has a profile in this directory (job_table.h); NULL: all agents share one
+	 * profile */
 	const char *jobs_path;
 	const char *reports_program; /* as in job_table.h, as the next two */
 	uint32_t wait_nodes_ms;      /* 0: 10,000 */
@@ -40,23 +40,23 @@ int aggregator_create(const struct aggregator_options *options, struct aggregato
 		      char **error);
 void aggregator_destroy(struct aggregator *aggregator); /* accepts NULL */
 
-/* The endpoint actually bound (a port of * or 0 resolved). Borrowed until destroy. */
+/* The bound endpoint, with a port of * or 0 resolved. Borrowed until destroy. */
 const char *aggregator_endpoint(const struct aggregator *aggregator, uint32_t index);
 
-/* Runs until aggregator_stop(), then commits what it has. 0 or -errno; -ESTALE, after a line on stderr: the store
- * was deleted or moved. */
+/* Runs until aggregator_stop(), then commits everything. 0 or -errno; -ESTALE, after a line on stderr: the store was
+ * deleted or moved. */
 int aggregator_run(struct aggregator *aggregator);
 void aggregator_stop(struct aggregator *aggregator);
 
 struct aggregator_status {
 	uint64_t agents; /* epochs ever welcomed */
-	/* Said hello, not yet BYE, and something within 5 s (or since the start): they say something each second. */
+	/* Agents without a BYE that sent something within 5 s, or since the start. Agents send each second. */
 	uint64_t agents_connected;
-	uint64_t agents_silent;     /* said hello, not yet BYE, and nothing within 5 s */
-	uint64_t launches, records; /* committed or in hand */
+	uint64_t agents_silent;     /* agents without a BYE that sent nothing within 5 s */
+	uint64_t launches, records; /* committed, or received and not yet committed */
 	uint64_t commits;
 	uint64_t bad_frames, refused;
-	uint64_t strangers; /* connections turned away for their key */
+	uint64_t strangers; /* connections refused because of their key */
 };
 void aggregator_status(struct aggregator *aggregator, struct aggregator_status *status);
 

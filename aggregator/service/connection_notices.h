@@ -1,5 +1,5 @@
-/* What an aggregator says on stderr of connections that it turned away or refused: each kind once, or now and
- * then, as those who try again and again shall not fill a log. Used by the aggregator's thread. */
+/* Lines on stderr about connections that the aggregator refused. Each kind comes once or rarely, so that a peer that
+ * tries again and again cannot fill a log. Used by the aggregator's thread. */
 #ifndef CONNECTION_NOTICES_H
 #define CONNECTION_NOTICES_H
 
@@ -12,7 +12,7 @@ struct receiver;
 struct receiver_counts;
 
 struct connection_notices { /* zeroed: nothing was said */
-	bool quiet;         /* no word of strangers: nothing is missing without them */
+	bool quiet;         /* no line about strangers, because the profile lacks nothing without them */
 	bool stranger_said, version_said;
 	uint64_t crowded_said, crowded_said_ns;
 };
@@ -20,7 +20,7 @@ struct connection_notices { /* zeroed: nothing was said */
 void connection_notices_step(struct connection_notices *notices,
 			     const struct receiver_counts *counts, uint64_t now_ns);
 
-/* Refuses an agent whose versions of the protocol are not ours; both ends name them. */
+/* Refuses an agent whose versions of the protocol are not ours. The line and the refusal name both. */
 void connection_notices_version(struct connection_notices *notices, struct receiver *receiver,
 				const struct peer *peer, const struct message_hello *hello);
 

@@ -1,9 +1,9 @@
-/* The connections of a receiver's socket, by network and ipc://, as ZeroMQ's monitor tells of them. Ends those that say
- * nothing, and keeps their number below a limit: without one, a listener that cannot accept would spin.
+/* Watches the connections of a receiver's socket, by network and ipc://, through ZeroMQ's monitor. It ends silent
+ * connections, and keeps their number below a limit: at the descriptor limit a listener that cannot accept would spin.
  *
- * ZeroMQ has no call that ends one connection, but it names the descriptor of each. shutdown() of it ends the
- * connection as its peer's end would. A descriptor that ZeroMQ closed meanwhile may have become another connection's:
- * that one is then made anew by its agent, and nothing is lost. Used by one thread. */
+ * ZeroMQ has no call that ends one connection, but its monitor names each connection's descriptor. shutdown() of that
+ * descriptor ends the connection as if its peer had closed it. If ZeroMQ has closed the descriptor meanwhile, it may
+ * belong to another connection. Then that agent connects again, and nothing is lost. Used by one thread. */
 #ifndef CONNECTION_WATCH_H
 #define CONNECTION_WATCH_H
 
@@ -16,33 +16,33 @@ struct connection_watch;
 
 struct connection_watch_counts {
 	uint32_t open;
-	uint64_t silent;  /* ended: they said nothing in time */
-	uint64_t crowded; /* ended: there were too many */
+	uint64_t silent;  /* ended because nothing came in time */
+	uint64_t crowded; /* ended because there were too many */
 };
 
-/* Watches what a socket of that context accepts from now on, connections_max at once (1 at least). 0; -ENOMEM;
- * other -errno of ZeroMQ. On error *watch is NULL. */
+/* Watches all connections that a socket of that context accepts from now on, at most connections_max at once (1 or
+ * more). 0; -ENOMEM; other -errno of ZeroMQ. On error *watch is NULL. */
 int connection_watch_create(void *zmq_context, void *zmq_socket, uint32_t connections_max,
 			    struct connection_watch **watch);
 
-/* Before the socket is closed. Accepts NULL. */
+/* Call it before the socket is closed. Accepts NULL. */
 void connection_watch_destroy(struct connection_watch *watch);
 
-/* For zmq_poll(), borrowed until destroy: readable when there is news. */
+/* For zmq_poll(): readable when the monitor has news. Borrowed until destroy. */
 void *connection_watch_socket(struct connection_watch *watch);
 
 /* Takes the news, and ends connections while there are too many. */
 void connection_watch_step(struct connection_watch *watch, uint64_t now_ns);
 
-/* A message that we understand came by the connection with this descriptor; -1: within this process. false: the
- * news of the connection has not been taken yet, so this is to be said with its next message, too. */
+/* A message that we understand came by the connection with this descriptor; -1: from within this process. false: the
+ * monitor's news of the connection was not read yet; call it again with the next message. */
 bool connection_watch_heard(struct connection_watch *watch, int fd);
 
-/* Its peer is not heard any more: it counts as silent since it was accepted. */
+/* The connection's peer is ignored from now on: it counts as silent since it was accepted. */
 void connection_watch_ignore(struct connection_watch *watch, int fd);
 
-/* Ends those that have been silent for too long. To be called when all that came was read: else it is we who were
- * slow. */
+/* Ends connections that have been silent for too long. Call it only when every message was read: otherwise we may be
+ * the slow side. */
 void connection_watch_expire(struct connection_watch *watch, uint64_t now_ns);
 
 const struct connection_watch_counts *connection_watch_counts(const struct connection_watch *watch);

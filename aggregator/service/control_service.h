@@ -1,5 +1,5 @@
-/* One command to all agents: passes it on, and tells who commands how far it came (proto/wire.md, CONTROL). Used by the
- * aggregator's thread. */
+/* Passes a command of `flamegrid control` to all agents, and answers how far it came (proto/wire.md, CONTROL). Used by
+ * the aggregator's thread. */
 #ifndef CONTROL_SERVICE_H
 #define CONTROL_SERVICE_H
 
@@ -21,11 +21,11 @@ void control_service_init(struct control_service *service, struct receiver *rece
 			  struct collection *collection);
 void control_service_fini(struct control_service *service); /* zeroed memory is fine */
 
-/* Who commands asked, or an agent told. What can't be is counted as bad. */
+/* Handles a command, or an agent's answer to one. Impossible messages count as bad. */
 void control_service_handle(struct control_service *service, struct peer *peer,
 			    const struct message_control *control);
 
-/* An agent was welcomed: it gets the order that stands, unless its end has passed. */
+/* Sends the current order to an agent that was welcomed, unless the order's end has passed. */
 void control_service_greet(struct control_service *service, const struct peer *peer);
 
 #endif

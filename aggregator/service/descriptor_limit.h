@@ -1,18 +1,18 @@
-/* How many descriptors this process may have open. Any thread may call these. */
+/* The number of descriptors that this process may have open. Any thread. */
 #ifndef DESCRIPTOR_LIMIT_H
 #define DESCRIPTOR_LIMIT_H
 
 #include <stdint.h>
 
-/* Raises the soft limit to the hard one, which needs no right. A process calls it before it starts others for
- * which the raised limit does no harm; never one whose children are the user's. */
+/* Raises the soft limit to the hard one; that needs no right. Children inherit the limit, so a process that starts the
+ * user's programs must not call it. */
 void descriptor_limit_raise(void);
 
 /* The soft limit; UINT32_MAX at most. */
 uint32_t descriptor_limit(void);
 
-/* How an aggregator divides its descriptors: so many stores are open at once, and so many connections. The rest is
- * for what else it opens. Each is 1 at least. */
+/* The aggregator's division of its descriptors: the most stores, and the most connections, that are open at once. The
+ * rest is for other files. Each is 1 or more. */
 uint32_t descriptor_limit_stores(uint32_t limit);
 uint32_t descriptor_limit_connections(uint32_t limit);
 

@@ -1,4 +1,4 @@
-/* Who of a job has come. Pure. */
+/* The hosts and ranks of a job that have come. Pure. */
 #ifndef JOB_AGENTS_H
 #define JOB_AGENTS_H
 
@@ -7,10 +7,10 @@
 
 struct collection;
 
-/* Hosts whose agents have come: one that was killed may have come again, in another epoch. */
+/* The number of hosts whose agents have come. An agent that was killed may have come again, in another epoch. */
 uint32_t job_agents_nodes(const struct collection *collection);
 
-/* Processes of all ranks below world_size were described; 0 or less: never. */
+/* Whether processes of all ranks below world_size were described; world_size of 0 or less: false. */
 bool job_agents_have_ranks(const struct collection *collection, int32_t world_size);
 
 #endif

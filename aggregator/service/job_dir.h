@@ -1,5 +1,5 @@
-/* The directory of one job's profile within that of a site's aggregator, and the mark in it by which a job that is not
- * complete is found again. Single-threaded. */
+/* The directory of one job's profile, within that of a site's aggregator, and its mark. By the mark a new aggregator
+ * finds jobs that are not complete. Single-threaded. */
 #ifndef JOB_DIR_H
 #define JOB_DIR_H
 
@@ -18,23 +18,24 @@ struct job_mark {
 	uint32_t flags;
 };
 
-/* What an agent says. 0; -EINVAL: a key or a user that there cannot be. */
+/* Fills the mark from an agent's HELLO. 0; -EINVAL: an impossible key or user. */
 int job_mark_take(struct job_mark *mark, const struct message_job *job);
 
-/* Makes a new directory with the mark in it: USER-KEY, or USER-KEY.2, .3 ... if a directory has that name already. Each
- * character that is no letter, no digit and none of ".-+=@," becomes '_'. 0 or -errno. */
+/* Makes a new directory with the mark in it: USER-KEY, or USER-KEY.2, .3 … if that exists. Each character other than a
+ * letter, a digit and ".-+=@," becomes '_'. 0 or -errno. */
 int job_dir_create(const char *parent, const struct job_mark *mark, char path[static PATH_MAX]);
 
-/* Takes back what job_dir_create() made, and a store in it. */
+/* Removes a directory that job_dir_create() made, and a store in it. */
 void job_dir_remove(const char *path);
 
-/* The mark of a directory. 0; -ENOENT: it has none; other -errno, with *error one line, owns: free(). */
+/* Reads the mark of a directory. 0; -ENOENT: it has none; other -errno, and *error is one line, which the caller owns
+ * (free()). */
 int job_dir_read(const char *path, struct job_mark *mark, char **error);
 
-/* The store is complete: its group may read it, as what is written beside it. 0 or -errno. */
+/* Lets the directory's group read the store, which is complete, and the files beside it. 0 or -errno. */
 int job_dir_share(const char *path);
 
-/* Takes the mark away. 0 or -errno. */
+/* Removes the mark. 0 or -errno. */
 int job_dir_finish(const char *path);
 
 /* Writes "path/name". 0 or -ENAMETOOLONG. */

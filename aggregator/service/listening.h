@@ -15,15 +15,16 @@ struct listening {        /* zeroed: nothing is bound */
 struct listening_options {            /* strings are borrowed for the call */
 	const char *const *endpoints; /* ZeroMQ's */
 	uint32_t nr_endpoints;
-	bool has_keys; /* only those who have them may connect by network or ipc:// */
-	bool insecure; /* without keys: others than this machine may connect */
+	bool has_keys; /* only peers with keys may connect by network or ipc:// */
+	bool insecure; /* without keys: other machines may connect, too */
 };
 
-/* Binds all, and warns on stderr of those by which others could come in. 0 or -errno, with *error (if error is not
- * NULL) one line, owns: free(). -EACCES: an endpoint needs keys, or `insecure`. listening_fini() in either case. */
+/* Binds all endpoints, and warns on stderr of those by which everybody could connect. 0 or -errno; on error *error (if
+ * error is not NULL) is one line, which the caller owns (free()). -EACCES: an endpoint needs keys, or `insecure`. Call
+ * listening_fini() in either case. */
 int listening_bind(struct listening *listening, struct receiver *receiver,
 		   const struct listening_options *options, char **error);
-void listening_fini(
-	struct listening *listening); /* what is bound stays so until the receiver's end */
+/* Frees the list. The endpoints stay bound until the receiver's end. */
+void listening_fini(struct listening *listening);
 
 #endif

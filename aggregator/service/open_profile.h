@@ -1,5 +1,5 @@
-/* A profile that is being written: what its agents have said, the store that keeps it, and when that is due to be
- * committed. An aggregator has one, or one for each job (job_table.h). Used by the aggregator's thread. */
+/* A profile that is being written: the collection, the store that keeps it, and the time of the next commit. An
+ * aggregator has one, or one for each job (job_table.h). Used by the aggregator's thread. */
 #ifndef OPEN_PROFILE_H
 #define OPEN_PROFILE_H
 
@@ -22,26 +22,27 @@ struct open_profile {                  /* zeroed: not open */
 	struct control_service control;
 	struct commit_schedule schedule;
 	uint64_t committed_ns; /* CLOCK_MONOTONIC; 0: never */
-	char place[OPEN_PROFILE_PLACE_MAX]; /* where the store is, HOST:PATH; "": not known */
+	char place[OPEN_PROFILE_PLACE_MAX]; /* the store's place, HOST:PATH; "": not known */
 };
 
 struct open_profile_options { /* borrowed for the call, but for the receiver */
 	const char *store_path;
-	const char *title; /* NULL: as it is */
+	const char *title; /* NULL: keeps the stored one */
 	int32_t nr_nodes;  /* store.h */
 	bool raw_samples;
 	struct receiver *receiver; /* borrowed until the profile is closed */
 };
 
-/* Opens the store, made if it is missing, and loads what it has. 0 or -errno, *error as store_open()'s (NULL: not
- * wanted); open_profile_close() in either case. */
+/* Opens the store, or makes it, and loads it. 0 or -errno; *error as that of store_open() (NULL: not wanted). Call
+ * open_profile_close() in either case. */
 int open_profile_open(struct open_profile *profile, const struct open_profile_options *options,
 		      char **error);
-void open_profile_close(struct open_profile *profile); /* what is not committed is dropped */
+void open_profile_close(struct open_profile *profile); /* drops changes that are not committed */
 
 bool open_profile_is_due(const struct open_profile *profile, uint64_t now_ns);
 
-/* Commits all. 0; -ENOMEM: it is no longer exact; other -errno: nothing was written, and it is due again later. */
+/* Commits all changes. 0; -ENOMEM: the profile is no longer exact; other -errno: nothing was written, and the commit is
+ * due again later. */
 int open_profile_commit(struct open_profile *profile, uint64_t now_ns);
 
 #endif

@@ -1,6 +1,6 @@
-/* The connections that the receiver has heard of, by ZeroMQ's routing id. A routing id says where
- * an answer goes and nothing about who is there. Bounded: when it is full, the peer that was silent
- * for longest is forgotten. One table is used by one thread. */
+/* The connections of the receiver, by ZeroMQ's routing id. A routing id is an address for answers; it identifies
+ * nobody. The table is bounded: when it is full, it forgets the peer that was silent for longest. One table is used by
+ * one thread. */
 #ifndef PEER_TABLE_H
 #define PEER_TABLE_H
 
@@ -17,14 +17,14 @@ struct open_profile;
 struct peer {
 	uint8_t id[PEER_ID_MAX];
 	uint8_t id_size;
-	bool refused;      /* sent too many bad frames: nothing it says is heard */
-	bool gap_reported; /* and nothing in sequence came since */
-	bool ack_due;      /* it may have missed an acknowledgement */
+	bool refused;      /* the peer sent too many bad frames; all its messages are ignored */
+	bool gap_reported; /* a gap was reported, and no message in sequence has come since */
+	bool ack_due;      /* the peer may have missed an acknowledgement */
 	bool watched;      /* its connection is known to be an agent's */
 	uint32_t bad_frames;
 	uint64_t heard;                /* tick of its last frame */
 	uint64_t heard_ns;             /* CLOCK_MONOTONIC, of its last good message */
-	uint64_t clock_ns;             /* of its last result about clocks that was kept; 0: none */
+	uint64_t clock_ns;             /* time of its last clock result that was kept; 0: none */
 	uint64_t acked_seq;            /* last acknowledged over this connection */
 	struct agent_session *session; /* borrowed; NULL: no HELLO yet */
 	struct open_profile *profile;  /* of the session; borrowed; NULL: there is no session */
@@ -43,11 +43,11 @@ struct peer *peer_table_get(struct peer_table *table, const void *id, size_t id_
 /* Borrowed until the next get. */
 struct peer *peer_table_peers(struct peer_table *table, uint32_t *nr_peers);
 
-/* The session has no connection any more. */
+/* Detaches a session from all peers. */
 void peer_table_detach(struct peer_table *table, const struct agent_session *session);
 
-/* The session's connection is this peer of the table, and no older one: what that still has in its queue comes again on
- * this one. */
+/* Attaches a session to this peer of the table, and detaches it from older peers. Messages in an older peer's queue
+ * come again by this one. */
 void peer_table_attach(struct peer_table *table, struct peer *peer, struct agent_session *session);
 
 #endif

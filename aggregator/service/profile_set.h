@@ -1,5 +1,5 @@
-/* The profiles that an aggregator writes: its own, and one for each job (job_table.h). Commits them, and gives up those
- * whose store was deleted. Used by the aggregator's thread. */
+/* The profiles that an aggregator writes: its own, and one for each job (job_table.h). It commits them, and gives up
+ * those whose store was deleted. Used by the aggregator's thread. */
 #ifndef PROFILE_SET_H
 #define PROFILE_SET_H
 
@@ -17,32 +17,32 @@ struct profile_set {             /* zeroed: empty */
 	struct job_table *jobs;  /* owns; NULL: all agents are of the own profile */
 	struct receiver *receiver; /* borrowed while a profile is open */
 	uint64_t commits;
-	uint64_t looked_ns; /* at where the own store is, CLOCK_MONOTONIC, as all times here */
+	uint64_t looked_ns; /* time of the last profile_set_look(); CLOCK_MONOTONIC, as all times here */
 	bool own_is_gone;
 };
 
-/* Closes all; what is not committed is dropped. */
+/* Closes all profiles, and drops changes that are not committed. */
 void profile_set_fini(struct profile_set *set);
 
-/* The profile that the peer's session is of; the own one of a peer without a session. */
+/* The profile of the peer's session; the aggregator's own one for a peer without a session. */
 struct open_profile *profile_set_of(struct profile_set *set, const struct peer *peer);
 
 /* All profiles, in no order; borrowed until the next commit. i: below the count. */
 uint32_t profile_set_count(const struct profile_set *set);
 struct open_profile *profile_set_at(struct profile_set *set, uint32_t i);
 
-/* Commits one and acknowledges what is stored. 0 or -errno, after a line on stderr and a refusal to its agents:
- * -ENOMEM: it is no longer exact; -ESTALE: its store was deleted or moved, and a job's profile is closed; else it is
- * due again later. */
+/* Commits one profile and acknowledges its messages. 0; else -errno, after a line on stderr and a refusal to its
+ * agents: -ENOMEM: the profile is no longer exact; -ESTALE: its store was deleted or moved, and a job's profile is
+ * closed now; other errors: the commit is due again later. */
 int profile_set_commit(struct profile_set *set, struct open_profile *profile, uint64_t now_ns);
 
-/* Commits those that are due, or all that have changed. 0; -ENOMEM; else the last error but those of jobs whose store
- * is gone. */
+/* Commit the profiles that are due, or all that have changed. 0; -ENOMEM; else the last error. A job whose store is
+ * gone is no error. */
 int profile_set_commit_due(struct profile_set *set, uint64_t now_ns);
 int profile_set_commit_all(struct profile_set *set, uint64_t now_ns);
 
-/* Looks whether the own store is still in its place, since it may go while nothing comes for it; not more often than
- * each second unless at_once. 0; -ESTALE: it is gone. */
+/* Checks that the own store is still in its place, because it may be deleted while no message comes. At most once a
+ * second, unless at_once. 0; -ESTALE: the store is gone. */
 int profile_set_look(struct profile_set *set, uint64_t now_ns, bool at_once);
 
 #endif

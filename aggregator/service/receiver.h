@@ -1,6 +1,6 @@
-/* The aggregator's ZeroMQ socket: frames in, checked messages out, answers back. Beside admission.c and
- * connection_watch.c the only file here that includes zmq.h. Sending never blocks: an answer that cannot be sent
- * is dropped, because every answer may be repeated. Used by one thread. */
+/* The aggregator's ZeroMQ socket. It checks and decodes frames, and sends answers. Only receiver.c, admission.c and
+ * connection_watch.c include zmq.h here. Sending never blocks: an answer that cannot be sent is dropped, because every
+ * answer may be repeated. Used by one thread. */
 #ifndef RECEIVER_H
 #define RECEIVER_H
 
@@ -22,38 +22,36 @@ struct receiver;
 int receiver_create(void *zmq_context, struct receiver **receiver);
 void receiver_destroy(struct receiver *receiver); /* accepts NULL */
 
-/* Before anything is bound: from now on only those who have the agents' key may connect by network or ipc://, and
- * all that passes is encrypted; inproc:// is as it was. keys: an aggregator's, copied. 0 or -errno as
+/* Call it before anything is bound. From then on only peers with the agents' key may connect by network or ipc://, and
+ * all traffic there is encrypted. inproc:// stays as it is. keys: an aggregator's, copied. 0 or -errno as
  * admission_create(). */
 int receiver_protect(struct receiver *receiver, const struct key_set *keys);
 
-/* Without keys an ipc:// socket is for its user alone; before other threads make files, as the process's mask is set
- * meanwhile. *actual: the endpoint with its port resolved (owns: free()). 0 or -errno (-EPROTONOSUPPORT: not an
- * endpoint). */
+/* Binds an endpoint. Without keys an ipc:// socket is for its user alone. The process's umask changes during the call,
+ * so call it before other threads make files. *actual is the endpoint with its port resolved; the caller owns it
+ * (free()). 0 or -errno (-EPROTONOSUPPORT: not an endpoint). */
 int receiver_bind(struct receiver *receiver, const char *endpoint, char **actual);
 
-/* Until a frame is there, wake_fd is readable or the time is over. 0, also if interrupted, or
- * -errno. */
+/* Waits until a frame has come, wake_fd is readable or the time is over. 0, also if interrupted, or -errno. */
 int receiver_wait(struct receiver *receiver, int wake_fd, int timeout_ms);
 
-/* The next good message and who sent it; what is bad or not known is counted on the way. Both are
- * borrowed until the next call. 1; 0: nothing is there; -errno. */
+/* The next good message and its sender; bad and unknown ones before it are counted. Both are borrowed until the next
+ * call. 1; 0: no message; -errno. */
 int receiver_next(struct receiver *receiver, struct peer **peer, const struct message **message);
 
 /* 0; -EAGAIN, -EHOSTUNREACH: dropped; other -errno. */
 int receiver_send(struct receiver *receiver, const struct peer *peer,
 		  const struct message *message);
 
-/* Sends REFUSE with that text. The same errors. */
+/* Sends REFUSE with that text. Errors as receiver_send(). */
 int receiver_refuse(struct receiver *receiver, const struct peer *peer, enum refuse_code code,
 		    const char *reason);
 
-/* A bad message: the third of a peer is answered with REFUSE, and the peer is not heard any more.
- */
+/* Counts a bad message. The third one of a peer is answered with REFUSE, and the peer is ignored from then on. */
 void receiver_count_bad(struct receiver *receiver, struct peer *peer, const char *reason);
 
-/* Ends connections that have said nothing for long, if all that came was read (all_read), and others where there
- * are too many. To be called after each round of receiver_next(). */
+/* Ends connections that have been silent for long, if every message was read (all_read). Ends others if there are too
+ * many. Call it after each round of receiver_next(). */
 void receiver_tidy(struct receiver *receiver, uint64_t now_ns, bool all_read);
 
 struct peer_table *receiver_peers(struct receiver *receiver); /* borrowed until destroy */
@@ -61,10 +59,10 @@ struct peer_table *receiver_peers(struct receiver *receiver); /* borrowed until 
 struct receiver_counts {
 	uint64_t frames, bytes;
 	uint64_t bad_frames;
-	uint64_t unknown;   /* messages of a type or version that we do not know */
+	uint64_t unknown;   /* messages of an unknown type or version */
 	uint64_t refused;   /* REFUSE messages sent */
-	uint64_t strangers; /* connections that were turned away for their key */
-	uint64_t crowded;   /* connections that were ended: there were as many as there may be */
+	uint64_t strangers; /* connections that were refused because of their key */
+	uint64_t crowded;   /* connections that were ended because there were too many */
 };
 const struct receiver_counts *receiver_counts(const struct receiver *receiver);
 
