@@ -1,7 +1,6 @@
-/* The node agent: takes in guests over a Unix socket, reads their rings, and publishes batches to
- * one aggregator. agent_run() is the one loop and blocks; it may run in a thread of its own.
- * agent_stop() and agent_status() may be called from any thread, the others only while the loop
- * does not run. */
+/* The node agent. It accepts guests over a Unix socket, reads their rings and publishes batches to one aggregator.
+ * agent_run() is the one loop and blocks; it may run in a thread of its own. Any thread may call functions that say so
+ * below; the others may be called only while the loop does not run. */
 #ifndef AGENT_H
 #define AGENT_H
 
@@ -24,9 +23,10 @@ struct message_job;
 struct agent_options {
 	/* where guests connect; created 0600, removed by agent_destroy() */
 	const char *socket_path;
-	/* the aggregator's ZeroMQ endpoint; NULL: agent_connect() will say, and what is recorded until then is kept */
+	/* the aggregator's ZeroMQ endpoint; NULL: agent_connect() gives it later, and the agent keeps its data until
+	 * then */
 	const char *endpoint;
-	/* an agent's, for that aggregator; NULL: nothing protects the connection */
+	/* an agent's keys for that aggregator; NULL: the connection is not protected */
 	const struct key_set *keys;
 	void *zmq_context;        /* NULL: one of its own; needed for inproc:// */
 	const char *node_name;    /* NULL: SLURMD_NODENAME, else the hostname */
@@ -34,55 +34,57 @@ struct agent_options {
 	const char *symbol_cache; /* the directory of symbol tables (symbol_cache.h); NULL: none */
 	uint64_t window_bytes;    /* of unacknowledged frames kept in memory; 0: 64 MiB */
 	uint32_t drain_interval_ms; /* between passes over busy rings; 0: 10 */
-	uint32_t give_up_ms; /* how long agent_stop() waits for the aggregator to acknowledge; 0:
-				10,000 */
+	uint32_t give_up_ms; /* after agent_stop(), waits so long for the last acknowledgement; 0: 10,000 */
 	bool inlines;        /* names hold source lines and inlined functions (symbolizer.h) */
 	bool any_user;       /* take guests of other users than our own and root (a site's agent) */
-	/* that the aggregator cannot be reached, or does not take our keys: whoever asks for the status says it */
+	/* no line on stderr when the aggregator cannot be reached or refuses our keys: the caller reads that from the
+	 * status and says it */
 	bool leaves_words;
-	bool may_restart; /* with an endpoint: guests keep their memory for the agent that comes after this one */
-	bool attached; /* to guests that were there before and stay after, for a profile of their own: what they
-				counted before is not in it */
+	bool may_restart; /* with an endpoint: guests keep their rings for the next agent */
+	/* The agent of `flamegrid attach`: guests ran before it and will run after it. The profile lacks what they
+	 * counted before. */
+	bool attached;
 	struct bpf_options bpf; /* samples of host threads; zeros: none */
-	/* who walks launch stacks; zeros: guests; its ring is as bpf's if it says nothing */
+	/* the part that walks launch stacks; zeros: guests. Without a size of its own its buffer is as large as bpf's.
+	 */
 	struct probe_source_options probe;
-	/* threads that are started keep no others (agent_rights.h); NULL: what the caller has. Whoever runs
-	 * agent_run() gives up its own by itself, after agent_create() */
+	/* the capabilities that the agent's threads keep (agent_rights.h); NULL: the caller's. The thread that calls
+	 * agent_run() gives up its own capabilities itself, after agent_create(). */
 	const struct capability_set *rights;
-	uid_t guest_uid; /* guests of this user are taken, too; 0: of no other */
-	/* what all of this agent belongs to, for an aggregator of many jobs; NULL: nothing is said */
+	uid_t guest_uid; /* guests of this user are accepted, too; 0: of no other user */
+	/* the job of this agent, for an aggregator of many jobs; NULL: HELLO names no job */
 	const struct message_job *job;
 };
 
-/* Binds the socket and prepares the loop. 0 or -errno; *error (if error is not NULL) is then one
- * line that names what and where, owns: free(). On error *agent is NULL. */
+/* Binds the socket and prepares the loop. 0 or -errno. On error *agent is NULL, and *error (if error is not NULL) is
+ * one line that says what failed and where; the caller owns it (free()). */
 int agent_create(const struct agent_options *options, struct agent **agent, char **error);
 void agent_destroy(struct agent *agent); /* accepts NULL */
 
-/* Runs until agent_stop(). Then it waits until the capture windows of processes that still run have ended, three
- * seconds at most, and not at all if a later agent will read on. It drains every ring; processes that still run are
- * left. It sends the rest and BYE, and waits for the acknowledgement. 0; -ETIMEDOUT: the aggregator did not acknowledge
+/* Runs until agent_stop(). Then it waits, at most three seconds, until the capture windows of processes that still run
+ * have ended. It does not wait if a later agent will read on. It drains every ring, and leaves processes that still
+ * run. It sends the rest and BYE, and waits for the acknowledgement. 0; -ETIMEDOUT: the aggregator did not acknowledge
  * everything in give_up_ms (agent_status() says how much); -EPROTO: the aggregator refused us; other -errno. */
 int agent_run(struct agent *agent);
 void agent_stop(struct agent *agent);
 
-/* Where the aggregator is, for an agent that was created without an endpoint; and its keys (NULL: none). Any thread,
+/* Gives the aggregator's endpoint and keys (NULL: none) to an agent that was created without an endpoint. Any thread,
  * also while the loop runs. 0 or -ENOMEM. */
 int agent_connect(struct agent *agent, const char *endpoint, const struct key_set *keys);
 
 struct record_ring_command;
 
-/* Commands all guests, those that are still to come included. Any thread, also while the loop runs. */
+/* Commands all guests, including later ones. Any thread, also while the loop runs. */
 void agent_command(struct agent *agent, const struct record_ring_command *command);
 
-/* What of this process is watched by the kernel, if anything is (bpf). Any thread, also while the loop
- * runs; done once agent_status() counts it. 0; -EAGAIN: too many at once. */
+/* Sets what BPF programs watch of this process, if any are loaded (options.bpf). Any thread, also while the loop runs.
+ * It is done once agent_status() counts it. 0; -EAGAIN: too many at once. */
 int agent_watch(struct agent *agent, pid_t pid, enum bpf_source_watch what);
 
-/* A job that this agent profiles, or its rank (AGENT_STOP_ALL: all of it), was stopped by a signal that the user or
- * a scheduler sent: its processes that end without a goodbye count as that. SIGKILL: whoever ran it is gone, and its
- * processes that run on after agent_stop() count as LEDGER_CUT_OFF. Any thread, also while the loop runs. 0; -EAGAIN:
- * too many at once. */
+/* The user or a scheduler has stopped this agent's job, or one rank of it (AGENT_STOP_ALL: all), by this signal.
+ * Processes of it that end without a goodbye count as stopped by the signal. SIGKILL: the program that ran the job is
+ * gone; processes that run on after agent_stop() count as LEDGER_CUT_OFF. Any thread, also while the loop runs. 0;
+ * -EAGAIN: too many at once. */
 int agent_stopped(struct agent *agent, int32_t rank, int signal);
 
 /* A consistent copy; any thread. */

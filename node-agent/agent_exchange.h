@@ -1,4 +1,5 @@
-/* What the agent's loop and other threads tell each other: their wishes, its status. Any thread. */
+/* What other threads and the agent's loop tell each other: requests in one direction, the status in the other. Any
+ * thread. */
 #ifndef AGENT_EXCHANGE_H
 #define AGENT_EXCHANGE_H
 
@@ -17,8 +18,8 @@
 struct agent_exchange {
 	pthread_mutex_t lock; /* all below */
 	bool stop, has_command;
-	struct record_ring_command command; /* the newest that was not taken */
-	char *endpoint;                     /* the newest that was not taken; owns; NULL: none */
+	struct record_ring_command command; /* the newest; the loop has not taken it yet */
+	char *endpoint;                     /* the newest; the loop has not taken it yet; owns; NULL: none */
 	struct key_set keys;
 	bool has_keys;
 	struct agent_exchange_watch {
@@ -37,7 +38,7 @@ struct agent_exchange {
 void agent_exchange_init(struct agent_exchange *exchange);
 void agent_exchange_fini(struct agent_exchange *exchange);
 
-/* Others. The loop is to be woken afterwards. */
+/* For other threads, which wake the loop afterwards. */
 void agent_exchange_stop(struct agent_exchange *exchange);
 void agent_exchange_command(struct agent_exchange *exchange,
 			    const struct record_ring_command *command);
@@ -47,24 +48,25 @@ void agent_exchange_status(struct agent_exchange *exchange, struct agent_status 
 void agent_exchange_connect(struct agent_exchange *exchange, char *endpoint,
 			    const struct key_set *keys);
 
-/* The loop: where to connect, which is then taken, owns: free(); NULL: nothing new. *has_keys: whether there are
- * any. */
+/* For the loop: takes the new endpoint, which it then owns (free()); NULL: nothing new. *has_keys: keys came with it.
+ */
 char *agent_exchange_take_endpoint(struct agent_exchange *exchange, struct key_set *keys,
 				   bool *has_keys);
 
 /* 0; -EAGAIN: there is no room for more at the moment. */
 int agent_exchange_watch(struct agent_exchange *exchange, pid_t pid, enum bpf_source_watch what);
 
-/* The loop: the next one, in order; 0: none. */
+/* For the loop: takes the next process to watch, in order; 0: none. */
 pid_t agent_exchange_take_watch(struct agent_exchange *exchange, enum bpf_source_watch *what);
 
 /* 0; -EAGAIN: there is no room for more at the moment. */
 int agent_exchange_stopped(struct agent_exchange *exchange, int32_t rank, int signal);
 
-/* The loop: the newest; false: none. */
+/* For the loop: takes the newest stop; false: none. */
 bool agent_exchange_take_stop(struct agent_exchange *exchange, int32_t *rank, int *signal);
 
-/* The loop: whether there is a command, which is then taken; *stop: whether it is to stop, and stays so. */
+/* For the loop: takes the command, if there is one, and returns whether. *stop: the loop has to stop; this stays true.
+ */
 bool agent_exchange_take(struct agent_exchange *exchange, struct record_ring_command *command,
 			 bool *stop);
 void agent_exchange_publish(struct agent_exchange *exchange, const struct agent_status *status);

@@ -1,4 +1,4 @@
-/* Who the agent says it is when it connects: a random epoch, its node, its boot. */
+/* The agent's identity in HELLO: a random epoch, its node and its boot. */
 #ifndef AGENT_HELLO_H
 #define AGENT_HELLO_H
 
@@ -7,7 +7,7 @@
 #include "proto/batch/message.h"
 
 struct agent_hello {
-	struct message_hello hello; /* its texts are in this struct, or static, or the caller's */
+	struct message_hello hello; /* its texts lie in this struct, are static, or are the caller's */
 	char host[HOST_NAME_MAX + 1];
 	char boot_id[64]; /* "": not known */
 };

@@ -1,4 +1,4 @@
-/* Which capabilities an agent keeps once it is set up. Any thread. */
+/* The capabilities that an agent keeps once it is set up. Any thread. */
 #ifndef AGENT_RIGHTS_H
 #define AGENT_RIGHTS_H
 
@@ -8,8 +8,8 @@
 
 struct agent_options;
 
-/* Of what the calling thread is permitted, what an agent with these options needs. beside_job: its processes are
- * started with the rights that this one has. */
+/* Chooses from the calling thread's permitted capabilities those that an agent with these options needs. beside_job:
+ * this process also starts the job, whose processes begin with its capabilities. */
 void agent_rights_choose(const struct agent_options *options, bool beside_job,
 			 struct capability_set *rights);
 

@@ -1,29 +1,29 @@
-/* What other threads hear from the agent's loop, and the one word that they share. */
+/* The agent's status for other threads. */
 #ifndef AGENT_STATUS_H
 #define AGENT_STATUS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define AGENT_STOP_ALL (-2) /* of agent_stopped(): in place of a rank */
+#define AGENT_STOP_ALL (-2) /* in place of a rank, for agent_stopped() */
 
 struct agent_status {
-	uint64_t processes;         /* ever taken in */
-	uint64_t processes_running; /* not yet seen to end */
+	uint64_t processes;         /* accepted so far */
+	uint64_t processes_running; /* of these, the ones whose end was not seen yet */
 	uint64_t watches;           /* calls of agent_watch() that are done */
-	/* complete ones over all rings: what was in them before a pass began is behind sent_seq after it */
+	/* complete passes over all rings; a pass sends all that was in the rings when it began, up to sent_seq */
 	uint64_t passes;
 	uint64_t launches, records; /* read from rings */
 	uint64_t samples;           /* of host threads */
 	uint64_t sent_seq, acked_seq;
 	uint64_t refused_guests;
-	uint64_t capturing;    /* processes whose capture is on, or is being ended */
-	bool asked_to_leave;   /* of one that is attached: the user wants it to end */
-	bool reached;          /* somebody at the aggregator's endpoint ever took a connection */
-	bool connected;        /* WELCOME received and not lost since */
-	bool welcomed;         /* ever */
-	uint64_t key_refusals; /* connections that failed because keys do not fit */
-	/* where the aggregator said, once welcomed, that the job's profile is, "": it did not. Borrowed until
+	uint64_t capturing;    /* processes whose capture is on or ending */
+	bool asked_to_leave;   /* an attached agent: the user wants it to end */
+	bool reached;          /* the aggregator's endpoint has accepted a connection before */
+	bool connected;        /* welcomed, and the connection holds */
+	bool welcomed;         /* the aggregator has welcomed this agent */
+	uint64_t key_refusals; /* connections that failed because the keys do not fit */
+	/* the place of the job's profile, as the aggregator's WELCOME said; "": it said none. Borrowed until
 	 * agent_destroy() */
 	const char *profile;
 };

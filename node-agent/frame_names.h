@@ -1,4 +1,5 @@
-/* The names of frames: asked for once each, sent when they are found. Single-threaded: only the agent loop calls it. */
+/* Asks the symbolizer once for the name of each frame, and sends names when they are found. Single-threaded: only the
+ * agent loop calls it. */
 #ifndef FRAME_NAMES_H
 #define FRAME_NAMES_H
 
@@ -9,7 +10,7 @@ struct stack_dictionary;
 struct string_dictionary;
 struct symbolizer;
 
-struct frame_names { /* zeroed but for the parts, which are borrowed for good: nothing was asked for */
+struct frame_names { /* zeroed but for the pointers, which are borrowed for its life */
 	struct stack_dictionary *stacks;
 	struct string_dictionary *strings;
 	struct symbolizer *symbolizer;
@@ -20,7 +21,7 @@ struct frame_names { /* zeroed but for the parts, which are borrowed for good: n
 /* Asks for the names of frames that are new. 0 or -errno: the agent can't go on. */
 int frame_names_request(struct frame_names *names);
 
-/* Hands the names that were found to the builder. 0 or -errno: the agent can't go on. */
+/* Gives the names that were found to the builder. 0 or -errno: the agent can't go on. */
 int frame_names_collect(struct frame_names *names);
 
 #endif

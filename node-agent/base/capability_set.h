@@ -1,6 +1,5 @@
-/* What the agent may do that others may not (capabilities(7)), and how it gives up the rest once it is set up.
- * Capabilities are a thread's own: each gives up for itself, and begins with what the thread that starts it has. Any
- * thread. */
+/* The agent's capabilities (capabilities(7)), and how it gives up those that it does not need. Capabilities are a
+ * thread's: each thread begins with those of the thread that starts it, and gives up its own. Any thread. */
 #ifndef CAPABILITY_SET_H
 #define CAPABILITY_SET_H
 
@@ -15,23 +14,23 @@ struct capability_set {
 };
 
 enum capability_role {
-	CAPABILITY_ROLE_USER, /* it looks at its own user's processes */
-	CAPABILITY_ROLE_JOB, /* it looks at those that this process starts, which may keep its rights */
-	CAPABILITY_ROLE_SITE, /* it looks at other users' processes, or at root's */
+	CAPABILITY_ROLE_USER, /* the agent looks at its own user's processes */
+	CAPABILITY_ROLE_JOB,  /* it looks at processes that this process starts, which may keep its rights */
+	CAPABILITY_ROLE_SITE, /* it looks at processes of other users or of root */
 };
 
-/* What the calling thread keeps in that role, of what it is permitted (docs/bpf.md has the table). */
+/* Chooses from the calling thread's permitted capabilities those of that role (table in docs/bpf.md). */
 void capability_set_choose(enum capability_role role, struct capability_set *set);
 
 /* Adds CAP_SYS_ADMIN, if the calling thread is permitted it. */
 void capability_set_add_admin(struct capability_set *set);
 
-/* The calling thread is permitted these from now on, and passes none on; what it was not permitted before it is not
- * after. It and what it starts gain nothing by exec any more. 0, also where there was nothing to give up, or -errno. */
+/* Limits the calling thread's permitted capabilities to the set, and clears the inheritable ones. The thread gains
+ * none. Programs that it executes gain none, either. 0, also if there was nothing to give up, or -errno. */
 int capability_set_keep(const struct capability_set *set);
 
-/* Calls function on a thread of its own that keeps the set: so do the threads that it starts. Waits for it. Its result,
- * or -errno. */
+/* Calls function on a new thread that keeps the set, as do the threads that it starts. Waits for it. Returns its
+ * result, or -errno. */
 int capability_set_call(const struct capability_set *set, int (*function)(void *context),
 			void *context);
 

@@ -1,9 +1,10 @@
-/* Closes descriptors that came from strangers, in threads of its own: close() of a socket with unsent data, or of a
- * file of a user's own file system, takes as long as that user likes. While others wait, a signal (SIGURG) ends the
- * lingering of sockets, also of those in messages that nobody read. Nothing ends what a file system does not answer:
- * so a user holds one thread at most, and sends nothing more until what came with the last message was begun. Root and
- * our own user have all that is left. As many users as there are threads, all of whose files hang, still hold them all:
- * then our sockets stay open, and no guest is taken in until a file system answers.
+/* Closes descriptors from other users, in worker threads. The close() of a socket with unsent data, or of a file on a
+ * user's own file system, can take as long as that user likes.
+ *   - A lingering socket, also one in an unread message, is ended by a signal (SIGURG) while other descriptors wait.
+ *   - Nothing ends a file system that does not answer. So a user holds one worker at most, and sends nothing more until
+ *     the close of the last message's descriptors has begun. Root and our own user may hold all that are left.
+ *   - As many users as there are workers, all with files that hang, still hold all workers. Then our sockets stay open,
+ *     and no guest is accepted until a file system answers.
  * Threads: only the agent loop calls it; the workers touch nothing else. */
 #ifndef DESCRIPTOR_CLOSER_H
 #define DESCRIPTOR_CLOSER_H
@@ -15,20 +16,20 @@
 
 struct descriptor_closer;
 
-/* For max descriptors (above 0) that wait. Workers are started by the calls below, as far as they are needed, with the
- * rights of whoever calls. Catches SIGURG unless the program does. NULL: out of memory. */
+/* Room for max waiting descriptors (above 0). The calls below start workers as they are needed, with the caller's
+ * rights. Catches SIGURG unless the program does. NULL: out of memory. */
 struct descriptor_closer *descriptor_closer_create(uint32_t max);
 
-/* Waits until all are closed, at most wait_ms; what is left then closes with the process, and its memory is left
- * behind. Accepts NULL. */
+/* Waits, at most wait_ms, until all descriptors are closed. The others close with the process, and their memory is not
+ * freed. Accepts NULL. */
 void descriptor_closer_destroy(struct descriptor_closer *closer, uint32_t wait_ms);
 
-/* How many descriptors of this user it takes at the moment: as many as it has room for at all, but none of a user other
- * than root and our own while some of that user's wait. */
+/* The number of this user's descriptors that it takes at present: all for which there is room; but none while some of
+ * the user's descriptors wait, unless the user is root or our own. */
 uint32_t descriptor_closer_room(struct descriptor_closer *closer, uid_t uid);
 
-/* Takes fd, whose close() this user can hold up; never blocks. There must be room at all, asserted. A socket that we
- * accepted is our own user's: what is in its messages can only linger. */
+/* Takes fd, whose close() this user can delay. Never blocks. There must be room (asserted). Give a socket that we
+ * accepted with our own user's id: the descriptors in its messages can only linger. */
 void descriptor_closer_add(struct descriptor_closer *closer, int fd, uid_t uid);
 
 #endif

@@ -1,5 +1,5 @@
-/* The GPUs of a node, in the order that gives [GPUn_Kernel] its n; and the text file that can say
- * so. Pure but for device_list_read(). Single-threaded. */
+/* The GPUs of a node, in the order that gives [GPUn_Kernel] its n; and a text file that can define this order. Pure but
+ * for device_list_read(). Single-threaded. */
 #ifndef DEVICE_LIST_H
 #define DEVICE_LIST_H
 
@@ -38,8 +38,7 @@ int device_list_parse(const char *text, size_t size, struct device_list *list, u
  * problem` (owns: free(); may be NULL when there is no memory). On error *list is empty. */
 int device_list_read(const char *path, struct device_list *list, char **error);
 
-/* The entry at the PCI address, else the one with the UUID; NULL: neither. Borrowed until the list
- * changes. */
+/* The entry with the PCI address, else the one with the UUID; NULL: none. Borrowed until the list changes. */
 const struct device_list_entry *device_list_find(const struct device_list *list,
 						 uint32_t pci_domain, uint32_t pci_bus,
 						 uint32_t pci_device,

@@ -1,6 +1,5 @@
-/* The GPUs of this node as its PCI buses show them, whatever CUDA_VISIBLE_DEVICES says.
- * The only file that includes hwloc.h. Called once, at start; touches the environment for a moment.
- */
+/* The GPUs on the PCI buses of this node; CUDA_VISIBLE_DEVICES has no effect. device_topology.c alone includes hwloc.h.
+ * Called once, at start; it changes the environment for a moment. */
 #ifndef DEVICE_TOPOLOGY_H
 #define DEVICE_TOPOLOGY_H
 
@@ -11,8 +10,7 @@
  * UUIDs stay zero. 0; -EIO: hwloc failed; -ENOMEM. On error the list is empty. */
 int device_topology_read(struct device_list *list);
 
-/* Which CPUs and NVIDIA GPUs belong to which NUMA node, by hwloc; nr_nodes 0 where it does not tell. 0 or -EIO: *map
- * knows nothing. */
+/* Maps CPUs and NVIDIA GPUs to NUMA nodes, by hwloc; nr_nodes is 0 if hwloc does not know. 0; -EIO: *map is empty. */
 int device_topology_map(struct numa_map *map);
 
 #endif

@@ -6,7 +6,7 @@
 
 struct event_loop;
 
-/* Something that becomes readable. Embedded in its owner, which removes it before it goes. */
+/* A descriptor that becomes readable. Embedded in its owner, which removes it from the loop before it is freed. */
 struct event_source {
 	int fd;
 	void (*ready)(void *context);
@@ -22,12 +22,11 @@ void event_loop_destroy(struct event_loop *loop); /* accepts NULL */
 int event_loop_add(struct event_loop *loop, struct event_source *source);
 void event_loop_remove(struct event_loop *loop, struct event_source *source);
 
-/* Waits until something is readable, somebody wakes the loop, or deadline_ns (CLOCK_MONOTONIC) has
- * come, and calls back. Returns when there is nothing at hand; early returns are harmless. 0 or
- * -errno. */
+/* Waits until a source is readable, a thread wakes the loop, or deadline_ns (CLOCK_MONOTONIC) has come. Calls back for
+ * all readable sources, then returns; it may return early. 0 or -errno. */
 int event_loop_wait(struct event_loop *loop, uint64_t deadline_ns);
 
-/* Ends the wait at hand, or the next one. Any thread. */
+/* Ends the current wait, or the next one. Any thread. */
 void event_loop_wake(struct event_loop *loop);
 
 #endif

@@ -1,5 +1,4 @@
-/* Which rank of which job a process is, by the environment that its launcher gave it. Pure; any
- * thread. */
+/* The job and rank of a process, from the environment that its launcher set. Pure; any thread. */
 #ifndef JOB_IDENTITY_H
 #define JOB_IDENTITY_H
 

@@ -1,5 +1,4 @@
-/* Which CPUs and which PCI devices belong to which NUMA node of this machine. Plain data; made by
- * device_topology_map(). */
+/* Maps CPUs and PCI devices to this machine's NUMA nodes. Plain data; device_topology_map() makes it. */
 #ifndef NUMA_MAP_H
 #define NUMA_MAP_H
 
@@ -16,7 +15,7 @@ struct numa_map {
 	uint32_t nr_devices;
 	struct numa_map_device {
 		uint32_t pci_domain, pci_bus, pci_device;
-		uint32_t node;            /* NUMA_NODE_NONE: of no one node, or not known */
+		uint32_t node;            /* NUMA_NODE_NONE: of no single node, or not known */
 		char cpus[NUMA_MAP_LIST]; /* of that node: "0-15,32-47"; "" */
 	} devices[NUMA_MAP_DEVICES];
 };
