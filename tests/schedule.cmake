@@ -41,6 +41,7 @@ set(FLAMEGRID_THREADED_TESTS
   module_names_test
   process_description_test
   symbolizer_test
+  symbolizer_users_test
   # the aggregator's loop, and those who ask it
   aggregator_program_test
   aggregator_refusal_test

@@ -11,7 +11,7 @@ static void run_call(struct foreign_call *base)
 	if (call->opens)
 		symbol_module_open(call->module, &call->place);
 	else
-		call->name = symbol_module_find(call->module, call->vaddr, call->text,
+		call->name = symbol_module_find(call->module, &call->request, call->text,
 						sizeof(call->text), &call->is_in_text);
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "symbol_module.h"
+#include "symbol_queue.h"
 #include "symbolizer_module.h"
 
 #include "node-agent/files/foreign_call.h"
@@ -20,7 +21,7 @@ struct module_call {
 	bool opens;
 	struct symbolizer_module place; /* to be opened; path: owned below */
 	char *path;                     /* owns */
-	uint64_t vaddr;                 /* else to be found */
+	struct symbol_request request;  /* else to be found */
 	const char *name;
 	bool is_in_text;
 	char text[MODULE_CALL_TEXT_MAX];

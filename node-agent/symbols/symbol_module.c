@@ -14,6 +14,7 @@
 #include "mini_debuginfo.h"
 #include "perf_map.h"
 #include "symbol_cache.h"
+#include "symbol_queue.h"
 #include "symbol_table.h"
 #include "symbolizer_module.h"
 
@@ -32,7 +33,7 @@ struct symbol_module {
 	struct symbol_table *table;     /* owns */
 	struct inline_frames *inlines;  /* owns; borrows file or debug */
 	struct perf_map *map;           /* owns */
-	uint32_t map_pass;              /* when map was refreshed */
+	uint64_t map_covers;            /* number of the last request before map was read */
 	bool loaded;
 };
 
@@ -354,20 +355,23 @@ bool symbol_module_is_in_memory(const struct symbol_module *module)
 	return !module->map && !module->inlines && (module->loaded || !module->path);
 }
 
-static const char *find_in_map(struct symbol_module *module, uint64_t address)
+static const char *find_in_map(struct symbol_module *module, const struct symbol_request *request)
 {
-	if (module->map_pass != module->scope->pass)
+	if (request->number > module->map_covers) {
+		module->map_covers = module->scope->nr_requested;
 		perf_map_refresh(module->map);
-	module->map_pass = module->scope->pass;
-	return perf_map_find(module->map, address);
+	}
+	return perf_map_find(module->map, request->vaddr);
 }
 
-const char *symbol_module_find(struct symbol_module *module, uint64_t vaddr, char *text, size_t max,
-			       bool *is_in_text)
+const char *symbol_module_find(struct symbol_module *module, const struct symbol_request *request,
+			       char *text, size_t max, bool *is_in_text)
 {
+	const uint64_t vaddr = request->vaddr;
+
 	*is_in_text = false;
 	if (module->map) {
-		const char *name = find_in_map(module, vaddr);
+		const char *name = find_in_map(module, request);
 
 		if (!name || max == 0)
 			return NULL;

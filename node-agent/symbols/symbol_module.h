@@ -11,6 +11,7 @@
 struct debuginfod_source;
 struct symbol_cache;
 struct symbol_module;
+struct symbol_request;
 struct symbolizer_module;
 
 /* What all modules share. */
@@ -23,7 +24,7 @@ struct symbol_scope {
 	struct debuginfod_source *debuginfod; /* NULL: none */
 	atomic_uint nr_open;                  /* files that modules hold open */
 	uint32_t max_open;
-	atomic_uint pass; /* counts what the worker took up at once */
+	atomic_ullong nr_requested; /* number of the latest request; the agent loop writes it */
 };
 
 /* scope: borrowed until symbol_module_destroy(), which accepts NULL. NULL: out of memory. */
@@ -38,10 +39,10 @@ void symbol_module_open(struct symbol_module *module, const struct symbolizer_mo
 /* Whether symbol_module_find() needs no file any more. */
 bool symbol_module_is_in_memory(const struct symbol_module *module);
 
-/* The text for an address: a name, or with scope->inlines what inline_frames_describe() gives. NULL:
- * it has none. Lives until symbol_module_destroy(); *is_in_text: it is in text, and max bytes bound
- * it. */
-const char *symbol_module_find(struct symbol_module *module, uint64_t vaddr, char *text, size_t max,
-			       bool *is_in_text);
+/* Returns the text for the address of a request: a name, or with scope->inlines what inline_frames_describe() gives.
+ * NULL: the address has none. The text lives until symbol_module_destroy(). If *is_in_text is set, it is in text
+ * instead, cut to max bytes. A perf map is read again if it was read before the request was made. */
+const char *symbol_module_find(struct symbol_module *module, const struct symbol_request *request,
+			       char *text, size_t max, bool *is_in_text);
 
 #endif

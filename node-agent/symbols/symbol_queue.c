@@ -22,7 +22,6 @@ struct symbol_line {
 	bool is_served;
 	struct waiting places;   /* struct symbolizer_module, each owns its path */
 	struct waiting requests; /* struct symbol_request */
-	size_t pass_left;        /* requests of the pass that has begun */
 };
 
 static int push(struct waiting *waiting, const void *item, size_t size)
@@ -184,13 +183,7 @@ bool symbol_line_place(struct symbol_line *line, struct symbolizer_module *place
 	return pop(&line->places, place, sizeof(*place));
 }
 
-bool symbol_line_request(struct symbol_line *line, struct symbol_request *request, bool *begins)
+bool symbol_line_request(struct symbol_line *line, struct symbol_request *request)
 {
-	*begins = line->pass_left == 0;
-	if (*begins)
-		line->pass_left = line->requests.count - line->requests.at;
-	if (!pop(&line->requests, request, sizeof(*request)))
-		return false;
-	line->pass_left--;
-	return true;
+	return pop(&line->requests, request, sizeof(*request));
 }

@@ -14,6 +14,7 @@ struct symbolizer_module;
 struct symbol_request {
 	uint32_t frame_id, module_id;
 	uint64_t vaddr;
+	uint64_t number; /* a later request has a higher one */
 };
 
 /* Embedded; zeroed memory: nothing waits. */
@@ -40,9 +41,8 @@ struct symbol_line *symbol_queue_take(struct symbol_queue *queue);
 /* Takes the line back; what is left in it waits behind all other lines. */
 void symbol_queue_give(struct symbol_queue *queue, struct symbol_line *line);
 
-/* What comes next in a line that the caller serves. false: no such thing waits. The caller owns place->path: free().
- * *begins: the request is the first of those that waited at one time. */
+/* What comes next in a line that the caller serves. false: no such thing waits. The caller owns place->path: free(). */
 bool symbol_line_place(struct symbol_line *line, struct symbolizer_module *place);
-bool symbol_line_request(struct symbol_line *line, struct symbol_request *request, bool *begins);
+bool symbol_line_request(struct symbol_line *line, struct symbol_request *request);
 
 #endif

@@ -65,8 +65,8 @@ struct work {
  * sleeps, the file system may take its time, and the turn goes to another worker, which serves another user. */
 struct symbolizer {
 	int event_fd;
-	uint64_t nr_requested, nr_collected; /* loop only */
-	struct results taken;                /* loop only */
+	uint64_t nr_collected; /* loop only, as the next */
+	struct results taken;
 	size_t taken_at;
 	struct work work; /* of who has the turn */
 	struct turn_lock turn;
@@ -264,12 +264,12 @@ static const char *look_up(struct worker *worker, const struct symbol_request *r
 	if (!slot || !slot->module || !is_free(slot))
 		return NULL;
 	if (symbol_module_is_in_memory(slot->module))
-		return symbol_module_find(slot->module, request->vaddr, work->text,
-					  sizeof(work->text), &is_in_text);
+		return symbol_module_find(slot->module, request, work->text, sizeof(work->text),
+					  &is_in_text);
 	struct module_call *call = module_call_take(&work->spare);
 	if (!call)
 		return NULL;
-	call->vaddr = request->vaddr;
+	call->request = *request;
 	if (!make_call(worker, request->module_id, call))
 		return NULL;
 	const char *name = keep_text(work, call->name, call->is_in_text);
@@ -309,15 +309,12 @@ static void answer_next(struct worker *worker)
 {
 	struct symbolizer *symbolizer = worker->symbolizer;
 	struct symbol_request request;
-	bool begins;
 
 	pthread_mutex_lock(&symbolizer->lock);
-	bool found = symbol_line_request(worker->line, &request, &begins);
+	bool found = symbol_line_request(worker->line, &request);
 	pthread_mutex_unlock(&symbolizer->lock);
-	if (!found)
-		return;
-	symbolizer->work.scope.pass += begins;
-	answer(worker, &request);
+	if (found)
+		answer(worker, &request);
 }
 
 /* With the lock. NULL: the worker is to end, since all are, or another one waits. */
@@ -500,18 +497,19 @@ int symbolizer_add_module(struct symbolizer *symbolizer, const struct symbolizer
 int symbolizer_request(struct symbolizer *symbolizer, uint32_t frame_id, uint32_t module_id,
 		       uint64_t vaddr)
 {
-	const struct symbol_request request = {frame_id, module_id, vaddr};
-	uint64_t open = symbolizer->nr_requested + 1 - symbolizer->nr_collected;
+	atomic_ullong *nr_requested = &symbolizer->work.scope.nr_requested;
+	const struct symbol_request request = {frame_id, module_id, vaddr, *nr_requested + 1};
+	uint64_t open = request.number - symbolizer->nr_collected;
 
 	pthread_mutex_lock(&symbolizer->lock);
 	int r = array_reserve(&symbolizer->done.items, &symbolizer->done.max, open,
 			      sizeof(*symbolizer->done.items));
 	if (r == 0)
 		r = symbol_queue_add_request(&symbolizer->queue, &request);
+	if (r == 0)
+		*nr_requested = request.number;
 	call_worker(symbolizer);
 	pthread_mutex_unlock(&symbolizer->lock);
-	if (r == 0)
-		symbolizer->nr_requested++;
 	return r;
 }
 
@@ -575,5 +573,5 @@ uint32_t symbolizer_collect(struct symbolizer *symbolizer, struct symbolizer_res
 
 bool symbolizer_idle(const struct symbolizer *symbolizer)
 {
-	return symbolizer->nr_requested == symbolizer->nr_collected;
+	return symbolizer->work.scope.nr_requested == symbolizer->nr_collected;
 }

@@ -17,7 +17,7 @@ static void add_place(struct symbol_queue *queue, uint32_t module_id, uid_t owne
 
 static void add_request(struct symbol_queue *queue, uint32_t frame_id, uint32_t module_id)
 {
-	const struct symbol_request request = {frame_id, module_id, 0};
+	const struct symbol_request request = {.frame_id = frame_id, .module_id = module_id};
 
 	assert_int_equal(symbol_queue_add_request(queue, &request), 0);
 }
@@ -33,17 +33,15 @@ static void expect_place(struct symbol_line *line, uint32_t module_id)
 	free((char *)place.path);
 }
 
-static void expect_request(struct symbol_line *line, uint32_t frame_id, bool expected)
+static void expect_request(struct symbol_line *line, uint32_t frame_id)
 {
 	struct symbolizer_module place;
 	struct symbol_request request;
-	bool begins;
 
 	assert_non_null(line);
 	assert_false(symbol_line_place(line, &place));
-	assert_true(symbol_line_request(line, &request, &begins));
+	assert_true(symbol_line_request(line, &request));
 	assert_int_equal(request.frame_id, frame_id);
-	assert_int_equal(begins, expected);
 }
 
 /* Two users beside root and us, who are one. */
@@ -72,11 +70,11 @@ static void lines_take_turns_by_user(void **state)
 	expect_place(line, 2);
 	symbol_queue_give(&queue, line);
 	line = symbol_queue_take(&queue);
-	expect_request(line, 7, true);
+	expect_request(line, 7);
 	symbol_queue_give(&queue, line);
 	line = symbol_queue_take(&queue);
 	expect_place(line, 3);
-	expect_request(line, 8, true);
+	expect_request(line, 8);
 	symbol_queue_give(&queue, line);
 
 	/* What waits behind what a worker does for its user waits. */
@@ -93,31 +91,12 @@ static void lines_take_turns_by_user(void **state)
 	symbol_queue_fini(&queue);
 }
 
-static void a_pass_ends_with_what_waited_when_it_began(void **state)
-{
-	struct symbol_queue queue = {0};
-
-	(void)state;
-	add_request(&queue, 1, 1);
-	add_request(&queue, 2, 1);
-	struct symbol_line *line = symbol_queue_take(&queue);
-	expect_request(line, 1, true);
-	add_request(&queue, 3, 1);
-	add_request(&queue, 4, 1);
-	expect_request(line, 2, false);
-	expect_request(line, 3, true);
-	expect_request(line, 4, false);
-	symbol_queue_give(&queue, line);
-	symbol_queue_fini(&queue);
-}
-
 /* Nothing is lost or doubled while as much comes as goes, and memory is used again. */
 static void a_line_that_is_never_empty_keeps_its_order(void **state)
 {
 	struct symbol_queue queue = {0};
 	struct symbol_request request;
 	uint32_t added = 0, taken = 0;
-	bool begins;
 
 	(void)state;
 	while (added < 10)
@@ -125,14 +104,14 @@ static void a_line_that_is_never_empty_keeps_its_order(void **state)
 	struct symbol_line *line = symbol_queue_take(&queue);
 	while (added < 10000) {
 		add_request(&queue, added++, 1);
-		assert_true(symbol_line_request(line, &request, &begins));
+		assert_true(symbol_line_request(line, &request));
 		assert_int_equal(request.frame_id, taken++);
 	}
 	while (taken < added) {
-		assert_true(symbol_line_request(line, &request, &begins));
+		assert_true(symbol_line_request(line, &request));
 		assert_int_equal(request.frame_id, taken++);
 	}
-	assert_false(symbol_line_request(line, &request, &begins));
+	assert_false(symbol_line_request(line, &request));
 	add_place(&queue, 1, 0); /* goes with the queue */
 	symbol_queue_give(&queue, line);
 	symbol_queue_fini(&queue);
@@ -142,7 +121,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_take_turns_by_user),
-		cmocka_unit_test(a_pass_ends_with_what_waited_when_it_began),
 		cmocka_unit_test(a_line_that_is_never_empty_keeps_its_order),
 	};
 
