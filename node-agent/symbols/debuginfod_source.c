@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ typedef int progress_function(struct debuginfod_client *client, long done, long 
 
 struct debuginfod_source {
 	void *library;
-	struct debuginfod_client *client;
+	/* Owns; for the next fetch, since a client keeps its connections; NULL: that fetch makes one. */
+	_Atomic(struct debuginfod_client *) spare;
 	struct debuginfod_client *(*begin)(void);
 	void (*end)(struct debuginfod_client *client);
 	int (*find)(struct debuginfod_client *client, const unsigned char *build_id, int size,
@@ -27,13 +29,18 @@ struct debuginfod_source {
 	void (*set_progress)(struct debuginfod_client *client, progress_function *progress);
 	bool (*go_on)(void *context);
 	void *context;
-	uint32_t limit_ms, nr_timeouts;
+	uint32_t limit_ms;
+	atomic_uint nr_timeouts;
+};
+
+struct fetch {
+	const struct debuginfod_source *source;
 	uint64_t begin_ms;
 	bool given_up;
 };
 
-/* The one that is fetching on this thread: the library's progress function gets nothing of ours. */
-static _Thread_local struct debuginfod_source *fetching;
+/* The fetch of this thread: the library's progress function gets nothing of ours. */
+static _Thread_local struct fetch *fetching;
 
 static uint64_t now_ms(void)
 {
@@ -42,14 +49,14 @@ static uint64_t now_ms(void)
 
 static int on_progress(struct debuginfod_client *client, long done, long total)
 {
-	struct debuginfod_source *source = fetching;
+	const struct debuginfod_source *source = fetching->source;
 
 	(void)client;
 	(void)done;
 	(void)total;
-	if (now_ms() - source->begin_ms >= source->limit_ms || !source->go_on(source->context))
-		source->given_up = true;
-	return source->given_up;
+	if (now_ms() - fetching->begin_ms >= source->limit_ms || !source->go_on(source->context))
+		fetching->given_up = true;
+	return fetching->given_up;
 }
 
 static bool resolve(struct debuginfod_source *source)
@@ -63,6 +70,24 @@ static bool resolve(struct debuginfod_source *source)
 	source->set_progress = (void (*)(struct debuginfod_client *, progress_function *))dlsym(
 		library, "debuginfod_set_progressfn");
 	return source->begin && source->end && source->find && source->set_progress;
+}
+
+/* One client is used by one thread at a time. NULL: out of memory. */
+static struct debuginfod_client *take_client(struct debuginfod_source *source)
+{
+	struct debuginfod_client *client = atomic_exchange(&source->spare, NULL);
+
+	if (!client && (client = source->begin()))
+		source->set_progress(client, on_progress);
+	return client;
+}
+
+/* Takes the client. */
+static void give_client(struct debuginfod_source *source, struct debuginfod_client *client)
+{
+	client = atomic_exchange(&source->spare, client);
+	if (client)
+		source->end(client);
 }
 
 struct debuginfod_source *debuginfod_source_create(uint32_t limit_ms, bool (*go_on)(void *context),
@@ -80,12 +105,11 @@ struct debuginfod_source *debuginfod_source_create(uint32_t limit_ms, bool (*go_
 	source->context = context;
 	source->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (source->library && resolve(source))
-		source->client = source->begin();
-	if (!source->client) {
+		source->spare = take_client(source);
+	if (!source->spare) {
 		debuginfod_source_destroy(source);
 		return NULL;
 	}
-	source->set_progress(source->client, on_progress);
 	return source;
 }
 
@@ -94,27 +118,32 @@ void debuginfod_source_destroy(struct debuginfod_source *source)
 {
 	if (!source)
 		return;
-	if (source->client)
-		source->end(source->client);
+	if (source->spare)
+		source->end(source->spare);
 	free(source);
 }
 
 int debuginfod_source_open(struct debuginfod_source *source, const uint8_t *build_id,
 			   uint32_t build_id_size, struct elf_file **debug)
 {
+	struct fetch fetch = {.source = source, .begin_ms = now_ms()};
 	uint8_t found[WIRE_BUILD_ID_MAX];
 
 	*debug = NULL;
-	if (source->nr_timeouts == TIMEOUTS_MAX)
+	if (source->nr_timeouts >= TIMEOUTS_MAX)
 		return -ETIMEDOUT;
 	if (build_id_size == 0 || build_id_size > WIRE_BUILD_ID_MAX)
 		return -ENOENT;
-	source->begin_ms = now_ms();
-	source->given_up = false;
-	fetching = source;
-	int fd = source->find(source->client, build_id, (int)build_id_size, NULL);
+	struct debuginfod_client *client = take_client(source);
+	if (!client)
+		return -ENOMEM;
+	fetching = &fetch;
+	int fd = source->find(client, build_id, (int)build_id_size, NULL);
+	if (fd == -EEXIST) /* another fetch has made the client's cache directory meanwhile */
+		fd = source->find(client, build_id, (int)build_id_size, NULL);
 	fetching = NULL;
-	if (fd < 0 && source->given_up) {
+	give_client(source, client);
+	if (fd < 0 && fetch.given_up) {
 		source->nr_timeouts++;
 		return -ETIMEDOUT;
 	}

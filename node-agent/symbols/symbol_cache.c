@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "symbol_table.h"
@@ -321,8 +322,8 @@ static int write_file(int directory, const char *name, const struct header *head
 {
 	char temporary[NAME_SIZE + 32];
 
-	/* Without the suffix it is neither loaded nor counted. */
-	snprintf(temporary, sizeof(temporary), "%s.%ld", name, (long)getpid());
+	/* Without the suffix it is neither loaded nor counted; with the thread's number it is this call's alone. */
+	snprintf(temporary, sizeof(temporary), "%s.%ld", name, syscall(SYS_gettid));
 	unlinkat(directory, temporary, 0);
 	int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)

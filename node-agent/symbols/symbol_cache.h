@@ -1,7 +1,6 @@
-/* Symbol tables on disk by build id and owner, for those that cost something to make: unpacked, fetched over
- * the network, or large. A file that is damaged, of another version, build id or owner is as
- * good as none, and replaced. One object is used by one thread at a time; several processes may
- * share a directory. */
+/* Symbol tables on disk by build id and owner, for those that cost something to make: unpacked, fetched over the
+ * network, or large. A file that is damaged, of another version, build id or owner is as good as none, and replaced.
+ * Any thread; several threads and processes may use one directory at once. */
 #ifndef SYMBOL_CACHE_H
 #define SYMBOL_CACHE_H
 

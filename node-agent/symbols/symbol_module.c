@@ -190,24 +190,6 @@ static int open_shared(void *context, const uint8_t *build_id, uint32_t size,
 	return debug_file_open(&query, file);
 }
 
-/* What all share is taken for an instant, or for a fetch from the network: never while a file of a job is read. false:
- * somebody else has it. */
-static bool take_shared(struct symbol_scope *scope)
-{
-	return !atomic_exchange(&scope->is_taken, true);
-}
-
-static bool fetch(const struct debug_file_query *query, struct symbol_scope *scope,
-		  struct elf_file **debug)
-{
-	if (!scope->debuginfod || query->build_id_size == 0 || !take_shared(scope))
-		return false;
-	int r = debuginfod_source_open(scope->debuginfod, query->build_id, query->build_id_size,
-				       debug);
-	scope->is_taken = false;
-	return r == 0;
-}
-
 /* The debug file on this machine, else what the file brings along, else the network's. Returns
  * whether it is one that DWARF may be in. */
 static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
@@ -218,9 +200,11 @@ static bool open_debug(struct symbol_module *module, bool wants_dwarf, bool may_
 	if (debug_file_open(&query, debug) == 0)
 		return true;
 	bool has_mini = module->file && mini_debuginfo_open(module->file, debug) == 0;
+	struct debuginfod_source *network = module->scope->debuginfod;
 	struct elf_file *fetched;
 
-	if (!may_fetch || (has_mini && !wants_dwarf) || !fetch(&query, module->scope, &fetched))
+	if (!network || !may_fetch || (has_mini && !wants_dwarf) ||
+	    debuginfod_source_open(network, query.build_id, query.build_id_size, &fetched))
 		return false;
 	elf_file_close(*debug);
 	*debug = fetched;
@@ -241,17 +225,15 @@ static uid_t owner_of(const struct symbol_module *module, struct elf_file *debug
 static void load_table(struct symbol_module *module)
 {
 	const struct symbolizer_module *place = &module->place;
-	struct symbol_scope *scope = module->scope;
-	struct symbol_cache *cache = scope->cache;
+	struct symbol_cache *cache = module->scope->cache;
 
-	if (!cache || build_id_size(module) == 0 || !take_shared(scope))
+	if (!cache || build_id_size(module) == 0)
 		return;
 	if (symbol_cache_load(cache, SYMBOL_CACHE_ROOT, place->build_id, place->build_id_size,
 			      &module->table) &&
 	    place->owner != SYMBOL_CACHE_ROOT)
 		symbol_cache_load(cache, place->owner, place->build_id, place->build_id_size,
 				  &module->table);
-	scope->is_taken = false;
 }
 
 /* A poor table, without what the debug file says, is not worth keeping: the debug file may come. */
@@ -266,15 +248,11 @@ static void build_table(struct symbol_module *module, struct elf_file *debug)
 	    symbol_table_count(module->table) < scope->cached_symbols_min ||
 	    !(debug || elf_file_has_symtab(module->file)))
 		return;
-	uid_t owner = owner_of(module, debug);
-	if (!take_shared(scope))
-		return;
-	symbol_cache_store(scope->cache, owner, module->place.build_id, build_id_size(module),
-			   module->table);
-	scope->is_taken = false;
+	symbol_cache_store(scope->cache, owner_of(module, debug), module->place.build_id,
+			   build_id_size(module), module->table);
 }
 
-/* With what all share, as far as it is free. Sets what is open for the lines of its functions. */
+/* Sets what is open for the lines of its functions. */
 static void read_names(struct symbol_module *module, bool wants_dwarf, bool may_fetch,
 		       struct elf_file **debug, bool *may_have_dwarf)
 {

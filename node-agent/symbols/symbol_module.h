@@ -19,8 +19,7 @@ struct symbol_scope {
 	bool inlines;
 	const char *debug_directory; /* NULL: the usual one */
 	uint32_t cached_symbols_min;
-	atomic_bool is_taken;       /* the next two are in use; who comes then goes without them */
-	struct symbol_cache *cache; /* NULL: none */
+	struct symbol_cache *cache;           /* NULL: none */
 	struct debuginfod_source *debuginfod; /* NULL: none */
 	atomic_uint nr_open;                  /* files that modules hold open */
 	uint32_t max_open;

@@ -138,8 +138,7 @@ static bool let_others(void *context, bool asleep)
 {
 	struct worker *worker = context;
 
-	/* Who fetches a file from the network keeps the turn: others would have to do without. */
-	if (asleep && worker->has_turn && !worker->symbolizer->work.scope.is_taken)
+	if (asleep && worker->has_turn)
 		give_turn(worker);
 	return is_wanted(worker->symbolizer);
 }
