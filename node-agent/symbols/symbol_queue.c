@@ -139,28 +139,30 @@ int symbol_queue_add_request(struct symbol_queue *queue, const struct symbol_req
 	return line ? push(&line->requests, request, sizeof(*request)) : -ENOMEM;
 }
 
-static bool is_waiting(const struct symbol_line *line)
+/* NULL: none. */
+static struct symbol_line *find_waiting(const struct symbol_queue *queue)
 {
-	return !line->is_served && has_work(line);
-}
+	const bool is_full = queue->nr_served == SYMBOL_QUEUE_SERVED_MAX - 1;
+	struct symbol_line *line = queue->first;
 
-bool symbol_queue_waits(const struct symbol_queue *queue)
-{
-	const struct symbol_line *line = queue->first;
-
-	while (line && !is_waiting(line))
+	while (line && (line->is_served || !has_work(line) || (is_full && line->user != 0)))
 		line = line->next;
 	return line;
 }
 
+bool symbol_queue_waits(const struct symbol_queue *queue)
+{
+	return find_waiting(queue);
+}
+
 struct symbol_line *symbol_queue_take(struct symbol_queue *queue)
 {
-	struct symbol_line *line = queue->first;
+	struct symbol_line *line = find_waiting(queue);
 
-	while (line && !is_waiting(line))
-		line = line->next;
-	if (line)
+	if (line) {
 		line->is_served = true;
+		queue->nr_served += line->user != 0;
+	}
 	return line;
 }
 
@@ -172,6 +174,7 @@ void symbol_queue_give(struct symbol_queue *queue, struct symbol_line *line)
 		link = &(*link)->next;
 	*link = line->next;
 	line->is_served = false;
+	queue->nr_served -= line->user != 0;
 	if (has_work(line))
 		append(queue, line);
 	else

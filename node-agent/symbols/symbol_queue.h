@@ -1,12 +1,16 @@
 /* What waits for the symbolizer's workers, in one line for each user: files to be opened, and names to be found in
  * them. One worker at a time serves a line, and lines take turns, so that no user waits for another user's files.
- * Root and our own user have one line together. The caller holds a lock for each call. */
+ * Root and our own user have one line together. The last worker is kept for it: users together cannot make root wait.
+ * The caller holds a lock for each call. */
 #ifndef SYMBOL_QUEUE_H
 #define SYMBOL_QUEUE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+/* Lines that are served at once, each by a worker of its own. */
+#define SYMBOL_QUEUE_SERVED_MAX 32u
 
 struct symbol_line;
 struct symbolizer_module;
@@ -22,6 +26,7 @@ struct symbol_queue {
 	struct symbol_line *first; /* owns; who comes first has waited the longest */
 	uid_t *owners;             /* owns; of the modules that have an id below nr_owners */
 	uint32_t nr_owners;
+	uint32_t nr_served; /* lines, without root's */
 };
 
 void symbol_queue_fini(struct symbol_queue *queue);
@@ -32,10 +37,11 @@ int symbol_queue_add_place(struct symbol_queue *queue, const struct symbolizer_m
 /* Waits in the line of the user who owns the module; without a place, in that of root. 0 or -ENOMEM. */
 int symbol_queue_add_request(struct symbol_queue *queue, const struct symbol_request *request);
 
-/* Something waits that no worker serves. */
+/* Returns whether symbol_queue_take() has a line to give. */
 bool symbol_queue_waits(const struct symbol_queue *queue);
 
-/* The first line with something that waits, and that no worker serves; the caller serves it now. NULL: none. */
+/* Returns the first line with something that waits, and that no worker serves; the caller serves it now. NULL: there
+ * is none, or one less than SYMBOL_QUEUE_SERVED_MAX lines of users are served, and nothing waits in root's. */
 struct symbol_line *symbol_queue_take(struct symbol_queue *queue);
 
 /* Takes the line back; what is left in it waits behind all other lines. */

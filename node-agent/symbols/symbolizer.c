@@ -30,7 +30,6 @@
 #define CACHED_SYMBOLS_MIN  5000u /* making fewer takes less than reading them is worth */
 #define RESULTS_KEPT_MAX    256u  /* places for answers that are kept while none is awaited */
 #define OPEN_FILES_MAX      512u
-#define WORKERS_MAX         32u /* each waits for files of one user */
 #define FILE_LIMIT_MS       2000u
 #define FILE_SLOW_MS        60000u /* for one file that answers slowly */
 
@@ -111,7 +110,7 @@ static void call_worker(struct symbolizer *symbolizer)
 		return;
 	if (symbolizer->nr_idle > 0)
 		pthread_cond_signal(&symbolizer->wake);
-	else if (symbolizer->nr_workers < WORKERS_MAX)
+	else if (symbolizer->nr_workers < SYMBOL_QUEUE_SERVED_MAX)
 		start_worker(symbolizer);
 }
 

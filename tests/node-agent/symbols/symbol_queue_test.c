@@ -91,6 +91,39 @@ static void lines_take_turns_by_user(void **state)
 	symbol_queue_fini(&queue);
 }
 
+/* One less than there are workers. */
+static void users_leave_the_last_worker_to_root(void **state)
+{
+	enum { USERS = SYMBOL_QUEUE_SERVED_MAX - 1 };
+	struct symbol_line *lines[USERS];
+	struct symbol_queue queue = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i <= USERS; i++)
+		add_place(&queue, i, geteuid() + 1 + i);
+	for (uint32_t i = 0; i < USERS; i++)
+		assert_non_null(lines[i] = symbol_queue_take(&queue));
+	assert_false(symbol_queue_waits(&queue));
+	assert_null(symbol_queue_take(&queue));
+
+	add_place(&queue, 1000, 0);
+	assert_true(symbol_queue_waits(&queue));
+	struct symbol_line *line = symbol_queue_take(&queue);
+	expect_place(line, 1000);
+	symbol_queue_give(&queue, line);
+	assert_null(symbol_queue_take(&queue));
+
+	/* The next user's line waits until a worker comes back from one of the others. */
+	expect_place(lines[0], 0);
+	symbol_queue_give(&queue, lines[0]);
+	line = symbol_queue_take(&queue);
+	expect_place(line, USERS);
+	symbol_queue_give(&queue, line);
+	for (uint32_t i = 1; i < USERS; i++)
+		symbol_queue_give(&queue, lines[i]);
+	symbol_queue_fini(&queue);
+}
+
 /* Nothing is lost or doubled while as much comes as goes, and memory is used again. */
 static void a_line_that_is_never_empty_keeps_its_order(void **state)
 {
@@ -121,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_take_turns_by_user),
+		cmocka_unit_test(users_leave_the_last_worker_to_root),
 		cmocka_unit_test(a_line_that_is_never_empty_keeps_its_order),
 	};
 

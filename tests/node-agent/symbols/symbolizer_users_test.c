@@ -16,11 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/node-agent/guests/loaded_fixture.h"
 #include "node-agent/files/elf_file.h"
 #include "node-agent/symbols/debug_file.h"
 #include "node-agent/symbols/perf_map.h"
+#include "node-agent/symbols/symbol_queue.h"
 #include "node-agent/symbols/symbolizer.h"
+#include "tests/node-agent/guests/loaded_fixture.h"
 
 #define WAIT_S         30
 #define SLOW_USER      60000u
@@ -283,11 +284,45 @@ static void users_fetch_debug_files_at_once(void **state)
 	remove_site(&site);
 }
 
+/* As many users as there are workers, and more, have slow files. */
+static void root_does_not_wait_for_the_files_of_many_users(void **state)
+{
+	enum { USERS = 40 };
+	struct symbolizer *symbolizer;
+	bool seen[USERS] = {false};
+	struct site site;
+
+	(void)state;
+	make_site(&site);
+	assert_int_equal(symbolizer_start(&site.options, &symbolizer), 0);
+	for (uint32_t i = 0; i < USERS; i++) {
+		add_library(symbolizer, &site, i, SLOW_USER + i);
+		assert_int_equal(symbolizer_request(symbolizer, i, i, 0), 0);
+	}
+	for (uint32_t i = 0; i < SYMBOL_QUEUE_SERVED_MAX - 1; i++)
+		wait_until_entered();
+	for (uint32_t id = 100; id < 110; id++)
+		expect_root_is_served(symbolizer, id);
+
+	for (uint32_t i = 0; i < USERS; i++)
+		sem_post(&go);
+	for (uint32_t i = 0; i < USERS; i++) {
+		uint32_t id = next_result(symbolizer).frame_id;
+
+		assert_in_range(id, 0, USERS - 1);
+		assert_false(seen[id]);
+		seen[id] = true;
+	}
+	symbolizer_stop(symbolizer, WAIT_S * 1000);
+	remove_site(&site);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_perf_map_is_read_once_for_all_requests_that_wait, set_up),
 		cmocka_unit_test_setup(users_fetch_debug_files_at_once, set_up),
+		cmocka_unit_test_setup(root_does_not_wait_for_the_files_of_many_users, set_up),
 	};
 
 	if (argc != 3)
