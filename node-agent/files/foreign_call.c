@@ -124,19 +124,23 @@ static struct hand *take_hand(void)
 	return hand;
 }
 
-/* With the lock. Whether the user's file system hangs, or the user may leave no further hand behind. */
+/* With the lock. Returns whether the user's file system hangs, or the user may leave no further hand behind. Calls that
+ * were made at once may have left more hands behind than there are. */
 static bool hangs(const struct foreign_call *call)
 {
-	uint32_t held = 0;
+	const bool is_trusted = fair_shares_trust(call->user);
+	uint32_t held = 0, total = 0;
 
 	for (const struct hand *hand = left; hand; hand = hand->next) {
+		total += fair_shares_trust(hand->user) == is_trusted;
 		if (hand->user != call->user)
 			continue;
 		if (call->device && hand->device == call->device)
 			return true;
 		held++;
 	}
-	return !fair_shares_admit(call->user, held, FOREIGN_CALLS_LEFT_MAX - nr_left);
+	return total >= FOREIGN_CALLS_LEFT_MAX ||
+	       !fair_shares_admit(call->user, held, FOREIGN_CALLS_LEFT_MAX - total);
 }
 
 static int64_t cpu_time_ns(const struct hand *hand)

@@ -12,9 +12,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define FOREIGN_CALLS_LEFT_MAX 32u /* hands that are left behind; with so many no call is made */
+/* Hands that users leave behind before no further call is made for them. Root and our own user have as many of their
+ * own, so that other users cannot take them. */
+#define FOREIGN_CALLS_LEFT_MAX 32u
 #define FOREIGN_CALL_LINE_MAX  320u
-#define FOREIGN_CALL_LOOK_MS   2u  /* a wait that is shorter costs no more than the call itself */
+#define FOREIGN_CALL_LOOK_MS   2u /* a wait that is shorter costs no more than the call itself */
 
 struct foreign_call {
 	/* Made by the hand. Touches nothing that goes while the call is left behind. */

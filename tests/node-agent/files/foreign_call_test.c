@@ -1,6 +1,7 @@
 #include "tests/support/cmocka_test.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -151,6 +152,65 @@ static void a_user_leaves_only_a_share_of_the_hands_behind(void **state)
 	assert_int_equal(foreign_call_make(&other.call, &brief), 0);
 }
 
+/* One of many calls that are all made before the first of them is left behind. */
+struct joint_call {
+	struct slow_call slow; /* first */
+	pthread_barrier_t *made;
+	bool has_met;
+	pthread_t thread;
+	int result;
+};
+
+static bool meet_others(void *context, bool asleep)
+{
+	struct joint_call *joint = context;
+
+	(void)asleep;
+	if (!joint->has_met)
+		pthread_barrier_wait(joint->made);
+	joint->has_met = true;
+	return true;
+}
+
+static void *make_jointly(void *argument)
+{
+	struct joint_call *joint = argument;
+	const struct foreign_patience patience = {LIMIT_MS, meet_others, joint, 0};
+
+	joint->result = foreign_call_make(&joint->slow.call, &patience);
+	return NULL;
+}
+
+/* As many users, and more, have called at once as may leave a call behind. */
+static void users_together_leave_root_its_hands(void **state)
+{
+	enum { USERS = FOREIGN_CALLS_LEFT_MAX + 4 };
+	struct slow_call other = {.call = {.run = run_at_once}};
+	static struct joint_call joint[USERS];
+	pthread_barrier_t made;
+
+	(void)state;
+	pthread_barrier_init(&made, NULL, USERS);
+	for (uint32_t i = 0; i < USERS; i++) {
+		joint[i] = (struct joint_call){.slow = make_slow(0), .made = &made};
+		joint[i].slow.call.user = geteuid() + 1 + i;
+		assert_int_equal(pthread_create(&joint[i].thread, NULL, make_jointly, &joint[i]),
+				 0);
+	}
+	for (uint32_t i = 0; i < USERS; i++) {
+		assert_int_equal(pthread_join(joint[i].thread, NULL), 0);
+		assert_int_equal(joint[i].result, -ETIMEDOUT);
+	}
+	assert_int_equal(foreign_calls_left(), USERS);
+	other.call.user = geteuid() + 1 + USERS;
+	assert_int_equal(foreign_call_make(&other.call, &brief), -EHOSTDOWN);
+	other.call.user = geteuid();
+	assert_int_equal(foreign_call_make(&other.call, &brief), 0);
+	for (uint32_t i = 0; i < USERS; i++)
+		let_go(&joint[i].slow);
+	pthread_barrier_destroy(&made);
+}
+
 /* Reads until it is told to stop. */
 #define DROPS_MAX 500u
 
@@ -253,6 +313,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_hangs_is_left_behind_and_named_once),
 		cmocka_unit_test(with_too_many_left_behind_no_call_is_made),
 		cmocka_unit_test(a_user_leaves_only_a_share_of_the_hands_behind),
+		cmocka_unit_test(users_together_leave_root_its_hands),
 		cmocka_unit_test(a_file_system_that_answers_bit_by_bit_is_left),
 		cmocka_unit_test(a_hand_that_works_is_waited_for),
 		cmocka_unit_test(a_call_that_is_not_wanted_any_more_is_left_sooner),
