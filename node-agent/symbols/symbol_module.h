@@ -35,7 +35,7 @@ void symbol_module_destroy(struct symbol_module *module);
  * names are read at once, without lines. */
 void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place);
 
-/* Whether symbol_module_find() needs no file any more. */
+/* Returns whether symbol_module_find() needs no file any more. It then leaves text alone. */
 bool symbol_module_is_in_memory(const struct symbol_module *module);
 
 /* Returns the text for the address of a request: a name, or with scope->inlines what inline_frames_describe() gives.

@@ -57,7 +57,6 @@ struct work {
 	struct text_arena *texts;  /* owns */
 	char *debug_directory;     /* owns */
 	struct module_call *spare; /* owns; for the next call; NULL: it makes one */
-	char text[MODULE_CALL_TEXT_MAX];
 };
 
 /* Workers take turns: one of them works, and keeps the turn while a file of its line is read. Once whoever reads it
@@ -262,8 +261,7 @@ static const char *look_up(struct worker *worker, const struct symbol_request *r
 	if (!slot || !slot->module || !is_free(slot))
 		return NULL;
 	if (symbol_module_is_in_memory(slot->module))
-		return symbol_module_find(slot->module, request, work->text, sizeof(work->text),
-					  &is_in_text);
+		return symbol_module_find(slot->module, request, NULL, 0, &is_in_text);
 	struct module_call *call = module_call_take(&work->spare);
 	if (!call)
 		return NULL;
