@@ -1,6 +1,6 @@
-/* Which id a thing has, by a key of 128 bits: what the thing was is not kept. Keys are compared in full, so that only
- * equal keys get one id; where they are made of text (id_memory_key()), nobody can find two texts with one key without
- * our secret. Single-threaded. */
+/* Remembers the ids of things by keys of 128 bits; the things themselves are not kept. Keys are compared in full, so
+ * that only equal keys share an id. Keys of texts are made with a secret (id_memory_key()), without which nobody can
+ * find two texts with the same key. Single-threaded. */
 #ifndef ID_MEMORY_H
 #define ID_MEMORY_H
 
@@ -17,19 +17,19 @@ struct id_key {
 struct id_memory {
 	struct id_key *keys; /* owns; one a slot */
 	uint32_t *ids;       /* owns; ID_MEMORY_NONE: an empty slot */
-	/* a power of two, of which a quarter is empty at least; 0: it takes no memory */
+	/* A power of two; at least a quarter of the slots is empty. 0: no memory is taken. */
 	uint32_t nr_slots;
 	uint32_t count;
-	uint64_t nr_found; /* how often something was found, since the last clear */
+	uint64_t nr_found; /* successful look-ups since the last clear */
 };
 
-/* The key of some bytes: SipHash with a secret of this process. */
+/* Returns the key of some bytes: their SipHash with a secret of this process. */
 struct id_key id_memory_key(const void *data, size_t size);
 
-/* The id under a key; ID_MEMORY_NONE: there is none. */
+/* Returns the id under a key; ID_MEMORY_NONE: the key is not there. */
 uint32_t id_memory_find(struct id_memory *memory, struct id_key key);
 
-/* Enters an id under a key that is not there. 0 or -ENOMEM. */
+/* Enters an id under a key that is not there. Returns 0 or -ENOMEM. */
 int id_memory_add(struct id_memory *memory, struct id_key key, uint32_t id);
 
 uint64_t id_memory_bytes(const struct id_memory *memory);

@@ -1,6 +1,6 @@
-/* Strings of one agent, numbered from 1 without gaps in the order in which they came: equal strings
- * get one id while they are remembered. A text is kept until it was sent, and then its key alone. Single-threaded: only
- * the agent loop calls it. */
+/* The strings of one agent, numbered from 1 without gaps in the order of arrival. Equal strings get one id while they
+ * are remembered. A text is kept until it was sent; after that only its key is. Single-threaded: only the agent loop
+ * calls it. */
 #ifndef STRING_DICTIONARY_H
 #define STRING_DICTIONARY_H
 
@@ -9,7 +9,7 @@
 
 #include "proto/batch/message.h"
 
-#define STRING_NONE 0u /* the id of the empty string, and of none */
+#define STRING_NONE 0u /* the id of the empty string, and of a missing one */
 
 struct id_memory;
 struct string_dictionary;
@@ -18,35 +18,35 @@ struct string_dictionary;
 struct string_dictionary *string_dictionary_create(void);
 void string_dictionary_destroy(struct string_dictionary *strings);
 
-/* Copies size bytes, cut at the first NUL and at WIRE_STRING_MAX. The empty string is STRING_NONE.
- * 0; -ENOSPC: WIRE_ID_MAX strings are there; -ENOMEM. On error *string_id is STRING_NONE. */
+/* Copies size bytes, cut at the first NUL and at WIRE_STRING_MAX. The empty string is STRING_NONE. Returns 0; -ENOSPC:
+ * there are WIRE_ID_MAX strings; -ENOMEM. On error *string_id is STRING_NONE. */
 int string_dictionary_intern(struct string_dictionary *strings, const char *data, size_t size,
 			     uint32_t *string_id);
 
 uint32_t string_dictionary_count(const struct string_dictionary *strings);
 
-/* The strings from first_id on, in order, none of which was sent. Borrowed until the next intern; the text itself
- * until string_dictionary_sent(). */
+/* Returns the strings from first_id on, in order. None of them may have been sent. The array is borrowed until the next
+ * intern, the texts until string_dictionary_sent(). */
 const struct message_text *string_dictionary_texts(const struct string_dictionary *strings,
 						   uint32_t first_id);
 
-/* Of each of these texts the owner, as in struct message_strings. Borrowed until the next intern. */
+/* Returns the owner of each of these strings, as in struct message_strings. Borrowed until the next intern. */
 const uint32_t *string_dictionary_owners(const struct string_dictionary *strings,
 					 uint32_t first_id);
 
-/* Which strings are known from now on is in memory, borrowed until the next call. NULL: in the dictionary's own. Two
- * memories may give equal strings two ids. What is new from now on is the owner's. */
+/* From now on the strings in memory are the known ones. It is borrowed until the next call. NULL: the dictionary's own
+ * memory. Equal strings in two memories may have two ids. New strings belong to owner from now on. */
 void string_dictionary_use(struct string_dictionary *strings, struct id_memory *memory,
 			   uint32_t owner);
 
-/* All strings were sent: gives their texts back. Ids stay valid. */
+/* Frees the texts after all were sent. Ids stay valid. */
 void string_dictionary_sent(struct string_dictionary *strings);
 
-/* Bytes that all of it takes, but for memories of others. */
+/* Returns the bytes that the dictionary takes, without the callers' memories. */
 uint64_t string_dictionary_bytes(const struct string_dictionary *strings);
 
-/* Forgets which strings are known in the dictionary's own memory. Ids stay valid where they were sent to; an equal
- * string gets a new one from now on. */
+/* Forgets the strings in the dictionary's own memory. Their ids stay valid for the receiver; an equal string gets a new
+ * id from now on. */
 void string_dictionary_forget(struct string_dictionary *strings);
 
 #endif

@@ -1,5 +1,5 @@
 /* One use of a module's files: opening them, or finding a name in them. It is a foreign call (foreign_call.h), because
- * a file system may not answer. Only the symbolizer's worker calls these functions. Another thread may run the call. */
+ * a file system may not answer. Only the symbolizer's workers call these functions. Another thread runs the call. */
 #ifndef MODULE_CALL_H
 #define MODULE_CALL_H
 
@@ -28,8 +28,8 @@ struct module_call {
 	atomic_bool has_returned; /* after it was left behind */
 };
 
-/* Returns *spare, which is NULL afterwards, or a new call: zeros but for its text, ready for foreign_call_make().
- * The caller owns it, and sets its module and what is to be done. NULL: out of memory. */
+/* Returns *spare, which is NULL afterwards, or a new call: zeros but for its text, ready for foreign_call_make(). The
+ * caller owns it, and sets its module and what is to be done. NULL: out of memory. */
 struct module_call *module_call_take(struct module_call **spare);
 
 /* Takes a call that nobody uses any more. It becomes *spare, or is freed if there is one already. */

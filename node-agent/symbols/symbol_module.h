@@ -1,5 +1,5 @@
-/* One module, as the symbolizer knows it: from where its file is to the names of addresses in it. One object is used by
- * one thread at a time; what all share may be used by several, since a call that hangs is left behind. */
+/* One module of the symbolizer: it opens the module's file and finds the names of addresses in it. One thread at a time
+ * uses a module. Several threads may use modules of one scope at once. */
 #ifndef SYMBOL_MODULE_H
 #define SYMBOL_MODULE_H
 
@@ -14,7 +14,7 @@ struct symbol_module;
 struct symbol_request;
 struct symbolizer_module;
 
-/* What all modules share. */
+/* What all modules share. Any thread reads it. */
 struct symbol_scope {
 	bool inlines;
 	const char *debug_directory; /* NULL: the usual one */
@@ -26,13 +26,13 @@ struct symbol_scope {
 	atomic_ullong nr_requested; /* number of the latest request; the agent loop writes it */
 };
 
-/* scope: borrowed until symbol_module_destroy(), which accepts NULL. NULL: out of memory. */
+/* The scope is borrowed until symbol_module_destroy(), which accepts NULL. Returns NULL if out of memory. */
 struct symbol_module *symbol_module_create(struct symbol_scope *scope);
 void symbol_module_destroy(struct symbol_module *module);
 
-/* A place where the module is; its file is opened at once, before the process that maps it is gone,
- * unless an earlier place has led to it. With scope->max_open files open it is not kept so: its
- * names are read at once, without lines. */
+/* Opens the module's file at a place, before the process that maps it is gone. Does nothing if an earlier place has led
+ * to the file. If more than scope->max_open files are open, the names are read now, without lines, and the file is
+ * closed. */
 void symbol_module_open(struct symbol_module *module, const struct symbolizer_module *place);
 
 /* Returns whether symbol_module_find() needs no file any more. It then leaves text alone. */

@@ -1,7 +1,7 @@
-/* What waits for the symbolizer's workers, in one line for each user: files to be opened, and names to be found in
- * them. One worker at a time serves a line, and lines take turns, so that no user waits for another user's files.
- * Root and our own user have one line together. The last worker is kept for it: users together cannot make root wait.
- * The caller holds a lock for each call. */
+/* The work that waits for the symbolizer's workers: files to be opened, and names to be found in them. Each user has a
+ * line. One worker at a time serves a line, and lines take turns, so that no user waits for another user's files. Root
+ * and our own user have one line together. The last worker is kept for that line, so that the other users together
+ * cannot make root wait. The caller holds a lock for each call. */
 #ifndef SYMBOL_QUEUE_H
 #define SYMBOL_QUEUE_H
 
@@ -23,31 +23,34 @@ struct symbol_request {
 
 /* Embedded; zeroed memory: nothing waits. */
 struct symbol_queue {
-	struct symbol_line *first; /* owns; who comes first has waited the longest */
-	uid_t *owners;             /* owns; of the modules that have an id below nr_owners */
+	struct symbol_line *first; /* owns; the first line has waited the longest */
+	uid_t *owners;             /* owns; owners[module_id], for ids below nr_owners */
 	uint32_t nr_owners;
-	uint32_t nr_served; /* lines, without root's */
+	uint32_t nr_served; /* lines that are served, not counting root's */
 };
 
 void symbol_queue_fini(struct symbol_queue *queue);
 
-/* Copies the place and its path. A module's places are opened before any name is looked for. 0 or -ENOMEM. */
+/* Copies the place and its path. A module's places are opened before a name in it is looked for. Returns 0 or
+ * -ENOMEM. */
 int symbol_queue_add_place(struct symbol_queue *queue, const struct symbolizer_module *place);
 
-/* Waits in the line of the user who owns the module; without a place, in that of root. 0 or -ENOMEM. */
+/* Puts the request into the line of the module's owner, or into root's if no place of the module is known. Returns 0 or
+ * -ENOMEM. */
 int symbol_queue_add_request(struct symbol_queue *queue, const struct symbol_request *request);
 
 /* Returns whether symbol_queue_take() has a line to give. */
 bool symbol_queue_waits(const struct symbol_queue *queue);
 
-/* Returns the first line with something that waits, and that no worker serves; the caller serves it now. NULL: there
- * is none, or one less than SYMBOL_QUEUE_SERVED_MAX lines of users are served, and nothing waits in root's. */
+/* Returns the first line in which work waits and that no worker serves. The caller serves it from now on. NULL: there
+ * is none. Once SYMBOL_QUEUE_SERVED_MAX - 1 lines of other users are served, only root's line is given. */
 struct symbol_line *symbol_queue_take(struct symbol_queue *queue);
 
-/* Takes the line back; what is left in it waits behind all other lines. */
+/* Takes the line back. The work that is left in it waits behind all other lines. */
 void symbol_queue_give(struct symbol_queue *queue, struct symbol_line *line);
 
-/* What comes next in a line that the caller serves. false: no such thing waits. The caller owns place->path: free(). */
+/* Take the next place, and the next request, out of a line that the caller serves. They return false if none waits. The
+ * caller owns place->path: free(). */
 bool symbol_line_place(struct symbol_line *line, struct symbolizer_module *place);
 bool symbol_line_request(struct symbol_line *line, struct symbol_request *request);
 

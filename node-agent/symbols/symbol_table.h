@@ -1,5 +1,4 @@
-/* The functions of one module, sorted: addresses to names. Read-only once created, so any thread may
- * look up. */
+/* The functions of one module, sorted, to find names by address. A table never changes, so any thread may look up. */
 #ifndef SYMBOL_TABLE_H
 #define SYMBOL_TABLE_H
 
@@ -12,22 +11,22 @@
 struct elf_file;
 struct symbol_table;
 
-/* Merges the functions of files[0..nr_files), which describe the same code: a stripped file and its
- * debug file. NULL among them is passed over. Copies what it needs; the files may be closed
- * afterwards. 0; -ENOENT: none has function symbols; -EFBIG; -ENOMEM. On error *table is NULL. */
+/* Merges the functions of files[0..nr_files), which describe the same code: a stripped file and its debug file. Entries
+ * that are NULL are passed over. The table copies what it needs; the files may be closed afterwards. Returns 0;
+ * -ENOENT: no file has function symbols; -EFBIG; -ENOMEM. On error *table is NULL. */
 int symbol_table_create(struct elf_file *const files[], uint32_t nr_files,
 			struct symbol_table **table);
 void symbol_table_destroy(struct symbol_table *table); /* accepts NULL */
 
-/* The innermost function that holds the address by its own size; one without a size holds only its
- * first byte. Of aliases, a global name goes before a weak one and that before a local one. Mangled
- * as in the file, without version, control characters replaced. Borrowed until
- * symbol_table_destroy(). NULL: no function holds it. */
+/* Returns the name of the innermost function that holds the address by its own size. A function without a size holds
+ * only its first byte. Of aliases, a global name is preferred to a weak one, and a weak one to a local one. The name is
+ * mangled as in the file, without its version, with control characters replaced. It is borrowed until
+ * symbol_table_destroy(). NULL: no function holds the address. */
 const char *symbol_table_find(const struct symbol_table *table, uint64_t vaddr);
 
 uint32_t symbol_table_count(const struct symbol_table *table);
 
-/* What a table consists of; the form in which it is kept on disk. */
+/* A table's contents, in the form in which they are kept on disk. */
 struct symbol_table_symbol {
 	uint64_t start, end; /* end exclusive, at least start + 1 */
 	uint32_t name;       /* offset in names */
@@ -44,8 +43,8 @@ struct symbol_table_content {
 /* Borrowed until symbol_table_destroy(). */
 void symbol_table_content(const struct symbol_table *table, struct symbol_table_content *content);
 
-/* A table from content that lies within memory, which is allocated by malloc() and which the table
- * takes (on error too). 0; -EBADMSG: it breaks a rule above; -ENOMEM. On error *table is NULL. */
+/* Makes a table of content that lies within memory. The table takes memory, which malloc() allocated, on error too.
+ * Returns 0; -EBADMSG: the content breaks a rule above; -ENOMEM. On error *table is NULL. */
 int symbol_table_restore(const struct symbol_table_content *content, void *memory,
 			 struct symbol_table **table);
 

@@ -1,4 +1,4 @@
-/* Where a module's file can be found, and how it is known. */
+/* Says where a module's file can be found, and by what the file is recognised. */
 #ifndef SYMBOLIZER_MODULE_H
 #define SYMBOLIZER_MODULE_H
 
@@ -18,13 +18,13 @@ struct symbolizer_module {
 	uint32_t module_id;
 	enum symbolizer_kind kind;
 	uint32_t flags;         /* enum definition_module_flags */
-	uid_t owner;            /* whose processes map it, and are told its names */
-	pid_t pid;              /* a process that has it mapped; 0: none */
+	uid_t owner;            /* the user whose processes map it and are told its names */
+	pid_t pid;              /* a process that maps it; 0: none */
 	int64_t started_ns;     /* when the process started, real-time clock; 0: not known */
 	bool in_other_root;     /* its paths are not ours */
-	uint64_t start, end;    /* where */
+	uint64_t start, end;    /* the addresses where the process maps it */
 	const char *path;       /* borrowed for the call; terminated */
-	uint32_t build_id_size; /* 0: none known: then the file at the path is believed */
+	uint32_t build_id_size; /* 0: not known; the file at the path is believed then */
 	uint8_t build_id[WIRE_BUILD_ID_MAX]; /* or content id */
 };
 

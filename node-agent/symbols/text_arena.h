@@ -1,5 +1,5 @@
-/* Strings that stay where they are until the end. Single-threaded; what it returned may be read by
- * any thread. */
+/* Keeps strings, which stay where they are until the arena is destroyed. One thread at a time calls. Any thread may
+ * read the strings. */
 #ifndef TEXT_ARENA_H
 #define TEXT_ARENA_H
 
@@ -11,7 +11,7 @@ struct text_arena;
 struct text_arena *text_arena_create(void);
 void text_arena_destroy(struct text_arena *arena);
 
-/* A terminated copy, borrowed until text_arena_destroy(). NULL: out of memory. */
+/* Returns a terminated copy, borrowed until text_arena_destroy(). NULL: out of memory. */
 const char *text_arena_add(struct text_arena *arena, const char *text, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* A lock that whoever has waited for it the longest gets next. Any thread. */
+/* A lock that the thread gets next that has waited for it the longest. Any thread calls. */
 #ifndef TURN_LOCK_H
 #define TURN_LOCK_H
 
@@ -19,7 +19,7 @@ void turn_lock_fini(struct turn_lock *lock);
 void turn_lock_take(struct turn_lock *lock);
 void turn_lock_give(struct turn_lock *lock);
 
-/* Nobody has it, or waits for it. */
+/* Returns whether no thread has the lock or waits for it. */
 bool turn_lock_is_free(struct turn_lock *lock);
 
 #endif
