@@ -317,7 +317,9 @@ static bool ask(struct control *control, uint32_t wish, bool print)
 		}
 		i++;
 		if (result < 0) {
-			warn("%s: %s", path, strerror(-result));
+			warn("%s: %s", path,
+			     has_ended(result) && result != -ENOENT ? "this agent has ended"
+								    : strerror(-result));
 			fine = false;
 		} else if (answer.head.status == CONTROL_NO_PROCESS && !alone) {
 			continue;

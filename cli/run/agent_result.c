@@ -71,7 +71,7 @@ static void say_failure(const char *path, int error)
 		    "was profiled is not known",
 		    path);
 	else
-		say("%s: the agent is gone (%s): the end of this job may be missing in the profile",
+		say("%s: the agent has ended (%s): the end of this job may be missing in the profile",
 		    path, strerror(-error));
 }
 

@@ -65,6 +65,8 @@ static ssize_t exchange(const char *path, struct control_request *request, void 
 		size = recv(fd, answer, size_max, 0);
 	if (size < 0)
 		size = error_of(errno);
+	else if (size == 0)
+		size = -ECONNRESET; /* it hung up: every agent that goes on answers */
 	close(fd);
 	return size;
 }

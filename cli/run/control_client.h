@@ -13,12 +13,12 @@ struct control_answer {
 
 /* Fills in the request's magic and version, sends it to the agent that listens at `path`, and waits for the answer, at
  * most two seconds. 0: *answer is well formed, whatever its status; -errno of connect(): nobody listens there;
- * -ETIMEDOUT: no answer; -ECONNRESET: the agent ended before it answered; -EPROTO: an answer that makes no sense, or
- * none: the agent does not know such requests, or does not take this user's. */
+ * -ETIMEDOUT: no answer; -ECONNRESET: the agent ended before it answered; -EPROTO: an answer that makes no
+ * sense. */
 int control_client_ask(const char *path, struct control_request *request,
 		       struct control_answer *answer);
 
-/* Asks for CONTROL_RESULT of this run; as above. */
+/* Asks for CONTROL_RESULT of this run; as above. A refusal is -EPROTO. */
 int control_client_ask_result(const char *path, uint32_t run, struct control_result *result);
 
 /* enum control_status as a phrase. Static storage. */

@@ -206,15 +206,19 @@ static bool answer_hello(struct peer *peer, const struct guest_hello *hello, ssi
 static bool answer_control(struct peer *peer, const struct control_request *request, ssize_t size)
 {
 	struct guest_listener *listener = peer->listener;
-	size_t answer_size = 0;
-	const void *answer = NULL;
+	struct control_reply refusal = {.magic = CONTROL_MAGIC, .version = CONTROL_VERSION};
+	size_t answer_size = sizeof(refusal);
+	const void *answer = &refusal;
 
-	if (listener->control && size >= (ssize_t)sizeof(*request) &&
-	    is_allowed(listener, peer->uid))
+	if (!is_allowed(listener, peer->uid))
+		refusal.status = CONTROL_REFUSED_USER;
+	else if (!listener->control || size < (ssize_t)sizeof(*request))
+		refusal.status = CONTROL_REFUSED_VERSION;
+	else
 		answer = listener->control(listener->context, peer->uid, request, &answer_size);
-	if (answer)
-		send_answer(peer, answer, answer_size);
-	return answer != NULL;
+	/* No answer at all would mean that the agent has ended. */
+	send_answer(peer, answer, answer_size);
+	return answer != &refusal;
 }
 
 static bool take_absence(const struct peer *peer, const struct guest_absence *absence, ssize_t size)

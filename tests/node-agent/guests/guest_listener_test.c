@@ -15,6 +15,7 @@
 
 #include "guest_fixture.h"
 #include "base/clock.h"
+#include "proto/control.h"
 #include "node-agent/base/event_loop.h"
 #include "node-agent/guests/guest_listener.h"
 
@@ -269,6 +270,23 @@ static void a_guest_without_memory_is_heard_and_not_answered(void **state)
 	assert_int_equal(fixture->nr_arrivals, 0);
 }
 
+static void a_request_of_another_version_is_answered(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct control_request request = {.magic = CONTROL_MAGIC};
+	struct control_reply reply = {0};
+	int fd = guest_fixture_connect(fixture->path);
+
+	assert_int_equal(guest_fixture_send(fd, &request, sizeof(request) - 1, NULL, 0),
+			 sizeof(request) - 1);
+	while (recv(fd, &reply, sizeof(reply), MSG_DONTWAIT) != sizeof(reply))
+		event_loop_wait(fixture->loop, clock_now_ns() + 10000000);
+	close(fd);
+	assert_int_equal(reply.magic, CONTROL_MAGIC);
+	assert_int_equal(reply.status, CONTROL_REFUSED_VERSION);
+	assert_int_equal(guest_listener_refused(fixture->listener), 1);
+}
+
 static void the_arrivals_answer_is_passed_on(void **state)
 {
 	struct fixture *fixture = *state;
@@ -489,6 +507,7 @@ int main(void)
 		TEST(descriptors_that_nobody_reads_hold_up_nobody),
 		TEST(refusals_leave_no_descriptor_behind),
 		TEST(a_guest_without_memory_is_heard_and_not_answered),
+		TEST(a_request_of_another_version_is_answered),
 		TEST(the_arrivals_answer_is_passed_on),
 		TEST(another_user_is_refused),
 		TEST(a_silent_peer_holds_up_nobody_and_is_shown_out),
