@@ -105,7 +105,8 @@ static bool tell(struct agent *agent, uid_t uid, struct process_description *des
 	return true;
 }
 
-/* One entry for all of them, which is tried again until it can be written. */
+/* One entry for all of them, which is tried again until it can be written. No user has an entry left to be written, so
+ * whoever is to be told of later is among them. */
 static void tell_nameless(struct agent *agent)
 {
 	const struct guest_hello nobody = {0};
@@ -119,8 +120,11 @@ static void tell_nameless(struct agent *agent)
 		 ABSENCE_FAILED "%" PRIu64 " processes, which are not named: the agent of this "
 				"node had no memory to describe them, or no process id for them",
 		 agent->nr_nameless);
-	if (description && publish(agent, geteuid(), description, why, PROCESS_ENDED) == 0)
+	if (description && publish(agent, geteuid(), description, why, PROCESS_ENDED) == 0) {
 		agent->nr_nameless = 0;
+		guest_register_counted(agent->scope.reg, GUEST_REGISTER_ALL,
+				       publisher_last_seq(agent->publisher));
+	}
 	process_description_destroy(description);
 }
 
@@ -148,15 +152,47 @@ static void tell_left_out(struct agent *agent)
 	tell_nameless(agent);
 }
 
+void agent_absence_settled(void *context, uid_t uid, const struct guest_hello *hello)
+{
+	struct agent *agent = context;
+
+	guest_offers_settle(agent->offers, uid, hello);
+}
+
+/* A guest that is not recorded is told of in the message `seq`, or is counted (GUEST_REGISTER_LATER). Its offer goes once
+ * the register keeps it: if we are killed before that message is stored, the next agent tells of it. */
+static void told(struct agent *agent, uid_t uid, const struct guest_hello *hello, uint64_t seq)
+{
+	/* The process may have ended, and its pid may be another's. */
+	(void)guest_register_add(agent->scope.reg, 0, uid, hello);
+	guest_register_told(agent->scope.reg, uid, hello->instance, seq);
+	guest_offers_settle(agent->offers, uid, hello);
+}
+
 /* One that is only counted is not described: its words would take ids from all users. */
-static bool count_alone(struct agent *agent, uid_t uid)
+static bool count_alone(struct agent *agent, uid_t uid, const struct guest_hello *hello,
+			const char *why)
 {
 	struct left_out *left_out = find_left_out(agent, uid);
 
 	if (!left_out || may_name(agent, uid))
 		return false;
 	left_out->count++;
+	told(agent, uid, hello, GUEST_REGISTER_LATER);
+	run_table_absent(agent->runs, hello->run, uid, why, publisher_last_seq(agent->publisher));
 	return true;
+}
+
+/* Takes the description; NULL: there was no memory for it. */
+static void tell_guest(struct agent *agent, uid_t uid, const struct guest_hello *hello,
+		       struct process_description *description, const char *why)
+{
+	bool is_named = tell(agent, uid, description, why,
+			     strcmp(why, ABSENCE_GONE) == 0 ? PROCESS_UNCLEAN : PROCESS_ENDED);
+
+	told(agent, uid, hello,
+	     is_named ? publisher_last_seq(agent->publisher) : GUEST_REGISTER_LATER);
+	run_table_absent(agent->runs, hello->run, uid, why, publisher_last_seq(agent->publisher));
 }
 
 void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest_absence *absence)
@@ -170,46 +206,22 @@ void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest
 		.start_ticks = absence->start_ticks,
 		.pid_namespace = absence->pid_namespace,
 	};
+	const struct guest_arrival arrival = {.pid = pid, .uid = uid, .hello = &hello};
 	char text[ABSENCE_SIZE];
 	const char *why = absence_text(absence, text, sizeof(text));
 
 	memcpy(hello.instance, absence->instance, sizeof(hello.instance));
-	if (!count_alone(agent, uid)) {
-		struct process_description *description =
-			process_description_create(0, pid, &hello, agent->strings, &agent->devices);
-
-		tell(agent, uid, description, why, PROCESS_ENDED);
+	bool is_kept = guest_register_add(agent->scope.reg, pid, uid, &hello) == -EEXIST;
+	if (!refused_guests_forget(agent->refused, &arrival) && is_kept) {
+		/* An agent before us has heard it, and we have told of it already. */
+		guest_offers_settle(agent->offers, uid, &hello);
+		return;
 	}
-	run_table_absent(agent->runs, hello.run, uid, why, publisher_last_seq(agent->publisher));
-	guest_offers_settle(agent->offers, uid, &hello);
-}
-
-void agent_absence_settled(void *context, uid_t uid, const struct guest_hello *hello)
-{
-	struct agent *agent = context;
-
-	guest_offers_settle(agent->offers, uid, hello);
-}
-
-/* A guest that is not recorded is told of in the message `seq`, or is counted (GUEST_REGISTER_LATER). */
-static void told(struct agent *agent, uid_t uid, const struct guest_hello *hello, uint64_t seq)
-{
-	guest_register_told(agent->scope.reg, uid, hello->instance, seq);
-	guest_offers_settle(agent->offers, uid, hello);
-}
-
-/* Takes the description. Without one the guest stays in the register: the next agent may have the memory to name it. */
-static void tell_guest(struct agent *agent, uid_t uid, const struct guest_hello *hello,
-		       struct process_description *description, const char *why)
-{
-	bool is_described = description != NULL;
-	bool is_named = tell(agent, uid, description, why,
-			     strcmp(why, ABSENCE_GONE) == 0 ? PROCESS_UNCLEAN : PROCESS_ENDED);
-
-	if (is_described)
-		told(agent, uid, hello,
-		     is_named ? publisher_last_seq(agent->publisher) : GUEST_REGISTER_LATER);
-	run_table_absent(agent->runs, hello->run, uid, why, publisher_last_seq(agent->publisher));
+	if (!count_alone(agent, uid, &hello, why))
+		tell_guest(agent, uid, &hello,
+			   process_description_create(0, pid, &hello, agent->strings,
+						      &agent->devices),
+			   why);
 }
 
 static void on_end(void *context, const struct refused_guest *guest)
@@ -240,12 +252,8 @@ static void on_left(void *context, const struct guest_register_entry *entry)
 	struct agent *agent = context;
 	bool lives = entry->pid > 0 && proc_file_is_alive(entry->pid, entry->start_ticks);
 
-	if (!lives && count_alone(agent, entry->uid)) {
-		told(agent, entry->uid, &entry->hello, GUEST_REGISTER_LATER);
-		run_table_absent(agent->runs, entry->hello.run, entry->uid, ABSENCE_GONE,
-				 publisher_last_seq(agent->publisher));
+	if (!lives && count_alone(agent, entry->uid, &entry->hello, ABSENCE_GONE))
 		return;
-	}
 	const struct guest_arrival arrival = {
 		.pid = entry->pid, .uid = entry->uid, .hello = &entry->hello};
 	struct process_description *description = process_description_create(
@@ -275,8 +283,9 @@ static pid_t find_process(uid_t uid, const struct guest_hello *hello)
 	return pid;
 }
 
-/* The register keeps it from here on: nobody else knows of it once its file is gone. */
-static void on_offer(void *context, uid_t uid, const struct guest_hello *hello)
+/* The register keeps it from here on: nobody else knows of it once its file is gone. While there is no place the file
+ * stays, and nobody is told. An agent that ends tells all the same. */
+static bool on_offer(void *context, uid_t uid, const struct guest_hello *hello)
 {
 	struct agent *agent = context;
 	struct guest_register_entry entry = {
@@ -286,10 +295,14 @@ static void on_offer(void *context, uid_t uid, const struct guest_hello *hello)
 		.hello = *hello,
 	};
 
-	if (guest_register_has(agent->scope.reg, uid, hello->instance))
-		return;
-	guest_register_add(agent->scope.reg, entry.pid, uid, hello);
-	on_left(agent, &entry);
+	int r = guest_register_add(agent->scope.reg, entry.pid, uid, hello);
+	if (r == -ENOSPC && agent->phase < PHASE_DRAINING) {
+		agent->offer_waits = true;
+		return false;
+	}
+	if (r != -EEXIST)
+		on_left(agent, &entry);
+	return true;
 }
 
 void agent_absence_inherit(struct agent *agent)
@@ -300,11 +313,14 @@ void agent_absence_inherit(struct agent *agent)
 /* Returns when to look at more. */
 static uint64_t read_offers(struct agent *agent, uint64_t now_ns)
 {
-	if (now_ns >= agent->offers_ns)
-		agent->offers_ns =
-			guest_offers_read(agent->offers, AGENT_ABSENCE_OFFERS, on_offer, agent)
-				? now_ns + AGENT_ABSENCE_OFFERS_NS
-				: UINT64_MAX;
+	if (now_ns < agent->offers_ns)
+		return agent->offers_ns;
+	if (guest_offers_read(agent->offers, AGENT_ABSENCE_OFFERS, on_offer, agent)) {
+		agent->offers_ns = now_ns + AGENT_ABSENCE_OFFERS_NS;
+		return agent->offers_ns;
+	}
+	agent->offers_ns = agent->offer_waits ? now_ns + AGENT_ABSENCE_PLACE_NS : UINT64_MAX;
+	agent->offer_waits = false;
 	return agent->offers_ns;
 }
 
@@ -326,7 +342,9 @@ uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns)
 
 void agent_absence_end(struct agent *agent)
 {
-	guest_offers_read(agent->offers, AGENT_ABSENCE_OFFERS_END, on_offer, agent);
+	/* The rest of the round at hand, and what had no place in it. */
+	for (int rounds = 0; rounds < 2; rounds++)
+		guest_offers_read(agent->offers, AGENT_ABSENCE_OFFERS_END, on_offer, agent);
 	if (agent->predecessors && refused_guests_look(agent->refused, on_end, agent) > 0)
 		agent->leaves_guests = true;
 	else

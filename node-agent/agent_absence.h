@@ -18,6 +18,7 @@
 #define AGENT_ABSENCE_OFFERS     32u
 #define AGENT_ABSENCE_OFFERS_NS  10000000ull
 #define AGENT_ABSENCE_OFFERS_END 4096u
+#define AGENT_ABSENCE_PLACE_NS   1000000000ull /* until offers are looked at again that found no place */
 
 struct agent;
 struct guest_arrival;
@@ -30,8 +31,8 @@ void agent_absence_heard(void *context, pid_t pid, uid_t uid, const struct guest
 void agent_absence_answered(struct agent *agent, const struct guest_arrival *arrival,
 			    enum handshake_status status);
 
-/* Tells of refused guests that ended without a place; of offers that an agent before us left (guest_offers.h); and at
- * the end of a period of those that had no entry. Returns when to call again; UINT64_MAX: not needed. */
+/* Tells of refused guests that ended without a place; of offers that an agent before us left (guest_offers.h), once
+ * the register has a place for them; and at the end of a period of those that had no entry. Returns when to call again; UINT64_MAX: not needed. */
 uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns);
 
 /* A guest gets its final answer (guest_listener_settled). */

@@ -89,6 +89,7 @@ struct agent {
 	bool has_more;         /* this pass has left records in rings */
 	bool waits_for_names;  /* names for an untrusted process have not come yet */
 	bool has_ended;        /* a process has ended, and memory should be given back */
+	bool offer_waits;      /* an offer waits for a place in the register */
 	bool waits_for_room, leaves_guests, has_all_samples;
 	uint64_t refused_guests;
 	struct agent_exchange exchange; /* with other threads */

@@ -18,6 +18,7 @@ struct guest_offers {
 	char *target; /* owns; what the path leads to; NULL: it is the directory */
 	int fd;
 	DIR *left;               /* owns; NULL: all has been looked at */
+	bool has_kept;           /* in this round */
 	struct timespec open_at; /* by the clock that dates files there */
 };
 
@@ -195,9 +196,23 @@ static void read_one(struct guest_offers *offers, const char *name, guest_offers
 
 	if (fstatat(offers->fd, name, &status, AT_SYMLINK_NOFOLLOW) || !is_earlier(offers, &status))
 		return;
-	if (is_offer(&status) && offer_name_read(name, &hello))
-		left(context, status.st_uid, &hello);
+	if (is_offer(&status) && offer_name_read(name, &hello) &&
+	    !left(context, status.st_uid, &hello)) {
+		offers->has_kept = true;
+		return;
+	}
 	unlinkat(offers->fd, name, S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0);
+}
+
+static void end_round(struct guest_offers *offers)
+{
+	if (offers->has_kept) {
+		rewinddir(offers->left);
+		offers->has_kept = false;
+		return;
+	}
+	closedir(offers->left);
+	offers->left = NULL;
 }
 
 bool guest_offers_read(struct guest_offers *offers, uint32_t max, guest_offers_left left,
@@ -209,8 +224,7 @@ bool guest_offers_read(struct guest_offers *offers, uint32_t max, guest_offers_l
 		const struct dirent *entry = readdir(offers->left);
 
 		if (!entry) {
-			closedir(offers->left);
-			offers->left = NULL;
+			end_round(offers);
 			return false;
 		}
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)

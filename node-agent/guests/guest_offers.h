@@ -28,11 +28,13 @@ void guest_offers_close(struct guest_offers *offers);
 /* The guest of this user has its final answer, or has been told of: removes its file. */
 void guest_offers_settle(struct guest_offers *offers, uid_t uid, const struct guest_hello *hello);
 
-/* uid: who made the file, as the kernel knows; all else is that user's word. Borrowed for the call. */
-typedef void (*guest_offers_left)(void *context, uid_t uid, const struct guest_hello *hello);
+/* uid: who made the file, as the kernel knows; all else is that user's word. Borrowed for the call. Returns whether the
+ * offer is known elsewhere from now on; else its file stays. */
+typedef bool (*guest_offers_left)(void *context, uid_t uid, const struct guest_hello *hello);
 
 /* Looks at the next entries, `max` at most, that were made before guest_offers_open(). Calls back for offers, then
- * removes their files; removes what is no offer. Returns whether there may be more; each entry comes once. */
+ * removes their files; removes what is no offer. Returns whether there may be more in this round. Each entry comes once
+ * a round; the call after its end begins another round if files stayed. */
 bool guest_offers_read(struct guest_offers *offers, uint32_t max, guest_offers_left left,
 		       void *context);
 

@@ -173,7 +173,7 @@ bool guest_process_is_capturing(const struct guest_process *process)
 
 void guest_process_register(struct guest_process *process, const struct guest_hello *hello)
 {
-	guest_register_add(process->scope->reg, process->pid, process->uid, hello);
+	(void)guest_register_add(process->scope->reg, process->pid, process->uid, hello);
 	process->registered = true;
 }
 

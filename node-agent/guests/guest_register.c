@@ -118,12 +118,6 @@ static uint32_t find(const struct guest_register *reg, uid_t uid,
 	return i;
 }
 
-bool guest_register_has(const struct guest_register *reg, uid_t uid,
-			const uint8_t instance[static HANDSHAKE_INSTANCE_SIZE])
-{
-	return reg && find(reg, uid, instance) < GUEST_REGISTER_MAX;
-}
-
 /* A free place that this user may have. GUEST_REGISTER_MAX: there is none. */
 static uint32_t find_place(const struct guest_register *reg, uid_t uid)
 {
@@ -139,14 +133,16 @@ static uint32_t find_place(const struct guest_register *reg, uid_t uid)
 	return fair_shares_admit(uid, held, left) ? place : GUEST_REGISTER_MAX;
 }
 
-void guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
-			const struct guest_hello *hello)
+int guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
+		       const struct guest_hello *hello)
 {
-	if (!reg || find(reg, uid, hello->instance) < GUEST_REGISTER_MAX)
-		return; /* an agent before us had it: it stays, and is told of again */
+	if (!reg)
+		return 0;
+	if (find(reg, uid, hello->instance) < GUEST_REGISTER_MAX)
+		return -EEXIST; /* of an agent before us, perhaps: it stays, and is told of again */
 	uint32_t i = find_place(reg, uid);
 	if (i == GUEST_REGISTER_MAX)
-		return;
+		return -ENOSPC;
 	struct guest_register_entry *entry = &reg->page->entries[i];
 	char *command = proc_file_command(pid, NULL);
 
@@ -158,6 +154,7 @@ void guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
 	free(command);
 	__atomic_store_n(&entry->is_used, 1,
 			 __ATOMIC_RELEASE); /* whenever we are killed, it is whole */
+	return 0;
 }
 
 void guest_register_told(struct guest_register *reg, uid_t uid,
@@ -174,7 +171,8 @@ void guest_register_told(struct guest_register *reg, uid_t uid,
 void guest_register_counted(struct guest_register *reg, uid_t uid, uint64_t seq)
 {
 	for (uint32_t i = 0; reg && i < GUEST_REGISTER_MAX; i++) {
-		if (reg->seqs[i] != GUEST_REGISTER_LATER || reg->page->entries[i].uid != uid)
+		if (reg->seqs[i] != GUEST_REGISTER_LATER ||
+		    (uid != GUEST_REGISTER_ALL && reg->page->entries[i].uid != uid))
 			continue;
 		reg->seqs[i] = seq;
 		reg->nr_told++;

@@ -1,10 +1,9 @@
-/* The guests that an agent has taken in and that the aggregator has not stored yet, in a file beside the agent's
- * socket. The file outlives an agent that is killed. The next agent finds the guests there, and tells of those that are
+/* The guests that an agent has taken in, or tells of, and that the aggregator has not stored yet, in a file beside the
+ * agent's socket. The file outlives an agent that is killed. The next agent finds the guests there, and tells of those that are
  * gone: nobody else knows that they ever ran. Single-threaded: only the agent loop calls it. */
 #ifndef GUEST_REGISTER_H
 #define GUEST_REGISTER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -37,12 +36,9 @@ void guest_register_close(struct guest_register *reg);
 typedef void (*guest_register_left)(void *context, const struct guest_register_entry *entry);
 void guest_register_each(const struct guest_register *reg, guest_register_left left, void *context);
 
-/* Whether a guest is kept. */
-bool guest_register_has(const struct guest_register *reg, uid_t uid,
-			const uint8_t instance[static HANDSHAKE_INSTANCE_SIZE]);
-
-/* Keeps a guest, once, until it is stored. Reads its command from /proc. */
-void guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
+/* Keeps a guest, once, until it is stored. Reads its command from /proc; pid 0: it is not known, or has ended. 0;
+ * -EEXIST: it is kept already; -ENOSPC: there is no place for it. */
+int guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
 			const struct guest_hello *hello);
 
 #define GUEST_REGISTER_LATER (UINT64_MAX - 1) /* no number of a message */
@@ -52,7 +48,9 @@ void guest_register_add(struct guest_register *reg, pid_t pid, uid_t uid,
 void guest_register_told(struct guest_register *reg, uid_t uid,
 			 const uint8_t instance[static HANDSHAKE_INSTANCE_SIZE], uint64_t seq);
 
-/* The message seq counts this user's guests that were to be told of later. */
+#define GUEST_REGISTER_ALL ((uid_t)-1) /* no user */
+
+/* The message seq counts this user's guests that were to be told of later; GUEST_REGISTER_ALL: those of all users. */
 void guest_register_counted(struct guest_register *reg, uid_t uid, uint64_t seq);
 
 /* The aggregator has stored all messages up to seq. */

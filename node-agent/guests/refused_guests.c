@@ -69,14 +69,15 @@ void refused_guests_add(struct refused_guests *guests, const struct guest_arriva
 	};
 }
 
-void refused_guests_forget(struct refused_guests *guests, const struct guest_arrival *arrival)
+bool refused_guests_forget(struct refused_guests *guests, const struct guest_arrival *arrival)
 {
 	for (uint32_t i = 0; i < guests->count; i++) {
 		if (is_of(&guests->guests[i], arrival)) {
 			drop(guests, i);
-			return;
+			return true;
 		}
 	}
+	return false;
 }
 
 static void tell(struct refused_guests *guests, uint32_t index, refused_guests_end end,

@@ -42,8 +42,8 @@ void refused_guests_add(struct refused_guests *guests, const struct guest_arriva
 			uint64_t start_ticks, const char *why,
 			struct process_description *description);
 
-/* The guest has a place now. Nothing happens if it is not known. */
-void refused_guests_forget(struct refused_guests *guests, const struct guest_arrival *arrival);
+/* The guest has a place now, or is told of. Returns whether it was known. */
+bool refused_guests_forget(struct refused_guests *guests, const struct guest_arrival *arrival);
 
 /* Tells of each guest that has ended, once, and forgets it. Returns how many live, as far as can be seen. */
 uint32_t refused_guests_look(struct refused_guests *guests, refused_guests_end end, void *context);

@@ -24,6 +24,7 @@ static struct guest_offers *offers;
 
 /* What was left. */
 static uint32_t nr_left;
+static bool is_full; /* nobody can take an offer */
 static uid_t last_uid;
 static struct guest_hello last;
 
@@ -36,6 +37,7 @@ static int set_up(void **state)
 	snprintf(path, sizeof(path), "%s/agent", directory);
 	snprintf(folder, sizeof(folder), "%s" HANDSHAKE_OFFERS, path);
 	nr_left = 0;
+	is_full = false;
 	return guest_offers_open(path, false, &offers);
 }
 
@@ -98,12 +100,13 @@ static void settle(uid_t uid, uint32_t number)
 	guest_offers_settle(offers, uid, &hello);
 }
 
-static void on_left(void *context, uid_t uid, const struct guest_hello *hello)
+static bool on_left(void *context, uid_t uid, const struct guest_hello *hello)
 {
 	assert_ptr_equal(context, &nr_left);
 	nr_left++;
 	last_uid = uid;
 	last = *hello;
+	return !is_full;
 }
 
 /* Until the clock that dates files has moved on: what was made is then earlier. */
@@ -138,6 +141,26 @@ static void next_agent(void)
 static bool look(uint32_t max)
 {
 	return guest_offers_read(offers, max, on_left, &nr_left);
+}
+
+static void offers_that_nobody_can_take_stay_for_the_next_round(void **state)
+{
+	(void)state;
+	offer(1);
+	offer(2);
+	next_agent();
+	is_full = true;
+	assert_false(look(10));
+	assert_int_equal(nr_left, 2);
+	assert_false(look(10));
+	assert_int_equal(nr_left, 4);
+	assert_true(is_there(1) && is_there(2));
+	is_full = false;
+	assert_false(look(10));
+	assert_int_equal(nr_left, 6);
+	assert_false(is_there(1) || is_there(2));
+	assert_false(look(10));
+	assert_int_equal(nr_left, 6);
 }
 
 static void an_offer_that_is_settled_is_not_left(void **state)
@@ -415,6 +438,7 @@ static void without_offers_nothing_happens(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(offers_that_nobody_can_take_stay_for_the_next_round),
 		TEST(an_offer_that_is_settled_is_not_left),
 		TEST(offers_since_the_start_are_left_alone),
 		TEST(many_offers_are_read_in_steps),

@@ -53,7 +53,7 @@ static void add(uint32_t number)
 {
 	const struct guest_hello hello = hello_of(number);
 
-	guest_register_add(reg, getpid(), ME, &hello);
+	(void)guest_register_add(reg, getpid(), ME, &hello);
 }
 
 static void tell(uint32_t number, uint64_t seq)
@@ -115,6 +115,26 @@ static void who_was_told_of_stays_until_that_is_stored(void **state)
 	assert_int_equal(nr_left, 1);
 }
 
+static void a_count_of_all_users_guests_is_the_word_on_each(void **state)
+{
+	const struct guest_hello other = hello_of(2);
+
+	(void)state;
+	add(1);
+	assert_int_equal(guest_register_add(reg, 0, ME + 1, &other), 0);
+	tell(1, GUEST_REGISTER_LATER);
+	guest_register_told(reg, ME + 1, other.instance, GUEST_REGISTER_LATER);
+	guest_register_counted(reg, ME + 2, 3);
+	guest_register_stored(reg, 3);
+	nr_left = 0;
+	guest_register_each(reg, on_left, NULL);
+	assert_int_equal(nr_left, 2);
+	guest_register_counted(reg, GUEST_REGISTER_ALL, 4);
+	guest_register_stored(reg, 4);
+	guest_register_each(reg, on_left, NULL);
+	assert_int_equal(nr_left, 2);
+}
+
 static void one_that_comes_again_has_one_entry(void **state)
 {
 	(void)state;
@@ -129,11 +149,17 @@ static void one_that_comes_again_has_one_entry(void **state)
 
 static void add_many(uid_t uid)
 {
+	const struct guest_hello first = hello_of(1);
+	int r = 0;
+
 	for (uint32_t i = 0; i <= GUEST_REGISTER_MAX; i++) {
 		const struct guest_hello hello = hello_of(i + 1);
 
-		guest_register_add(reg, getpid(), uid, &hello);
+		r = guest_register_add(reg, getpid(), uid, &hello);
+		assert_true(r == 0 || r == -ENOSPC);
 	}
+	assert_int_equal(r, -ENOSPC);
+	assert_int_equal(guest_register_add(reg, getpid(), uid, &first), -EEXIST);
 	nr_left = 0;
 	guest_register_each(reg, on_left, NULL);
 }
@@ -225,7 +251,7 @@ static void without_a_register_nothing_happens(void **state)
 	(void)state;
 	const struct guest_hello hello = hello_of(1);
 
-	guest_register_add(NULL, 1, ME, &hello);
+	assert_int_equal(guest_register_add(NULL, 1, ME, &hello), 0);
 	guest_register_told(NULL, ME, hello.instance, 1);
 	guest_register_counted(NULL, ME, 1);
 	guest_register_stored(NULL, 1);
@@ -240,6 +266,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(who_is_not_stored_is_left_to_the_next_agent),
 		TEST(who_was_told_of_stays_until_that_is_stored),
+		TEST(a_count_of_all_users_guests_is_the_word_on_each),
 		TEST(one_that_comes_again_has_one_entry),
 		TEST(of_too_many_the_first_are_kept),
 		TEST(no_user_keeps_out_all_others),
