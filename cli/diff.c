@@ -5,20 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
-#include "cli/run/output_files.h"
-#include "cli/run/report_view.h"
-#include "report/writers/diff_writer.h"
-#include "report/writers/html/html_writer.h"
+#include "report/view/report_subject.h"
 
 struct diff {
 	const char *profile_path, *output_path;
 	struct report_options names;
-	struct folded_options folded;
+	struct report_request request;
 	int32_t rank, against;
-	bool rank_given, html;
+	bool rank_given;
 };
 
 static const char usage[] =
@@ -89,15 +86,15 @@ static int take_option(struct diff *diff, int option)
 		return wrong("against", optarg, "median, or a rank's number");
 	case 'f':
 		value = find_word("format", formats, "folded or html");
-		diff->html = value == 1;
+		diff->request.format = (enum report_format)value;
 		return value < 0 ? -1 : 0;
 	case 'u':
 		value = find_word("unit", units, "us or ns");
-		diff->folded.unit = value == 1 ? FOLDED_NS : FOLDED_US;
+		diff->request.folded.unit = value == 1 ? FOLDED_NS : FOLDED_US;
 		return value < 0 ? -1 : 0;
 	case 'w':
 		value = find_word("weight", weights, "time, count or bytes");
-		diff->folded.weight = (enum folded_weight)value;
+		diff->request.folded.weight = (enum folded_weight)value;
 		return value < 0 ? -1 : 0;
 	case OPTION_PLANES:
 		if (report_planes_parse(optarg, &diff->names.planes) == 0 &&
@@ -158,69 +155,43 @@ static int parse_options(struct diff *diff, int argc, char **argv)
 	return 0;
 }
 
-static int write_diff(const struct diff *diff, const struct report_diff *made, FILE *out)
+/* 0 or -errno after saying what is wrong. */
+static int compare(struct diff *diff, struct report_view *view)
 {
-	char subtitle[160];
-	const struct html_options html = {
-		.weight = (enum html_weight)diff->folded.weight,
-		.subtitle = subtitle,
-		.diff = made,
-	};
+	char subtitle[160], *error = NULL;
+	int result = report_diff_create(view->tree, diff->rank, diff->against, &view->diff);
 
-	snprintf(subtitle, sizeof(subtitle), "%s against the %s", made->label_after,
-		 made->label_before);
-	return diff->html ? html_writer_write(out, &made->tree, &html)
-			  : diff_writer_folded(out, made, &diff->folded);
-}
-
-static int write_file(const struct diff *diff, const struct report_diff *made)
-{
-	const char *path = diff->output_path ? diff->output_path : "standard output";
-	FILE *out = diff->output_path ? fopen(diff->output_path, "we") : stdout;
-	int result = out ? write_diff(diff, made, out) : -errno;
-
-	if (out && (diff->output_path ? fclose(out) : fflush(out)) != 0 && result == 0)
-		result = -errno;
-	if (result < 0)
-		fprintf(stderr, "flamegrid: diff: %s: %s\n", path, strerror(-result));
-	return result;
-}
-
-static int compare(const struct diff *diff, const struct report_view *view)
-{
-	struct report_diff *made;
-	int result = report_diff_create(view->tree, diff->rank, diff->against, &made);
-
-	if (result == 0)
-		result = write_file(diff, made);
-	else if (result == -ENOENT)
+	if (result == 0) {
+		snprintf(subtitle, sizeof(subtitle), "%s against the %s", view->diff->label_after,
+			 view->diff->label_before);
+		diff->request.subtitle = subtitle;
+		result = report_subject_save(view, diff->output_path, &diff->request, &error);
+	}
+	if (result == -ENOENT && !view->diff)
 		fprintf(stderr,
 			"flamegrid: diff: the profile has nothing of rank %d, or of what it is "
 			"held against (flamegrid report --by rank)\n",
 			diff->rank);
-	else
-		fprintf(stderr, "flamegrid: diff: %s\n", strerror(-result));
-	report_diff_destroy(made);
+	else if (result < 0)
+		fprintf(stderr, "flamegrid: diff: %s\n", error ? error : strerror(-result));
+	free(error);
 	return result;
 }
 
 int verb_diff(const char *program, int argc, char **argv)
 {
-	struct diff diff = {.against = REPORT_DIFF_MEDIAN, .names = {.lines = REPORT_LINES_OFF}};
+	struct diff diff = {.against = REPORT_DIFF_MEDIAN,
+			    .request = {.asked = 1u << REPORT_SUBJECT_DIFF},
+			    .names = {.lines = REPORT_LINES_OFF}};
 	struct report_view view;
-	struct stat status;
 	char store[PATH_MAX], *error;
 	int stop = parse_options(&diff, argc, argv);
 
 	(void)program;
 	if (stop)
 		return stop - 1;
-	const char *path = diff.profile_path;
-	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
-		snprintf(store, sizeof(store), "%s/" OUTPUT_STORE, path);
-		path = store;
-	}
-	int result = report_view_open(&view, path, &diff.names, &error);
+	int result = report_view_open(&view, output_dir_store(diff.profile_path, store),
+				      &diff.names, &error);
 	if (result < 0)
 		fprintf(stderr, "flamegrid: diff: %s\n", error ? error : "out of memory");
 	else

@@ -5,21 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
-#include "cli/run/report_view.h"
 #include "report/model/report_summary.h"
+#include "report/view/report_subject.h"
 #include "report/writers/clocks_writer.h"
 
 struct report {
-	struct report_view_options view;
+	struct report_request request;
 	struct report_options names;
+	enum report_subject_id rows;
 	const char *profile_path, *output_path;
-	bool files, strict, demangle_given, weight_given, format_given, ranks, collectives,
-		straggler, clocks;
+	bool files, strict, demangle_given, weight_given, format_given;
 };
 
 static const char usage[] =
@@ -53,8 +52,8 @@ static const char usage[] =
 	"json or\n"
 	"                       csv; with samples: the host, the time on one clock and its bound\n"
 	"      --top N          rows of the table\n"
-	"      --collectives    calls of NCCL by communicator and function: a table of their own, "
-	"and in json\n"
+	"      --collectives    calls of NCCL by communicator and function: table (default), "
+	"json or csv\n"
 	"      --rows WHAT      rows of csv: activities (default), calls, failures (failed "
 	"calls),\n"
 	"                       configurations (of kernel launches), collectives (each call of "
@@ -68,48 +67,38 @@ static const char usage[] =
 	"\n"
 	"Exit status: 0 done, 1 failed, 2 wrong usage, 3 lost or incomplete (--strict).\n";
 
-struct word {
-	const char *text;
-	int value;
-};
+static const char *const units[] = {"us", "ns", NULL}, *const lines[] = {"on", "off", NULL};
+static const char *const weights[] = {"time", "count", "bytes", NULL};
+static const char *const memories[] = {"peak", "live", "allocs", "frees", NULL};
+static const char *const demanglings[] = {"full", "simple", "none", NULL};
 
-static const struct word formats[] = {{"folded", REPORT_FOLDED},
-				      {"html", REPORT_HTML},
-				      {"table", REPORT_TABLE},
-				      {"json", REPORT_JSON},
-				      {"csv", REPORT_CSV},
-				      {"samples", REPORT_SAMPLES},
-				      {0}};
-static const struct word units[] = {{"us", FOLDED_US}, {"ns", FOLDED_NS}, {0}};
-static const struct word weights[] = {
-	{"time", FOLDED_TIME}, {"count", FOLDED_COUNT}, {"bytes", FOLDED_BYTES}, {0}};
-static const struct word memories[] = {{"peak", REPORT_MEMORY_PEAK},
-				       {"live", REPORT_MEMORY_LIVE},
-				       {"allocs", REPORT_MEMORY_ALLOCS},
-				       {"frees", REPORT_MEMORY_FREES},
-				       {0}};
-static const struct word lines[] = {{"on", REPORT_LINES_ON}, {"off", REPORT_LINES_OFF}, {0}};
-static const struct word rows[] = {{"activities", REPORT_ROWS_ACTIVITIES},
-				   {"calls", REPORT_ROWS_CALLS},
-				   {"failures", REPORT_ROWS_FAILURES},
-				   {"configurations", REPORT_ROWS_CONFIGURATIONS},
-				   {"collectives", REPORT_ROWS_COLLECTIVES},
-				   {"ranks", REPORT_ROWS_RANKS},
-				   {0}};
-static const struct word demanglings[] = {
-	{"full", DEMANGLE_FULL}, {"simple", DEMANGLE_SIMPLE}, {"none", DEMANGLE_NONE}, {0}};
-
-/* The value of one of a list's words, or -1 after saying what is wrong. */
-static int word_value(const struct word *words, const char *option, const char *text)
+/* The place of a word in a list that ends with NULL, or -1 after saying what is wrong. */
+static int find_word(const char *const *words, const char *option, const char *text)
 {
-	for (const struct word *word = words; word->text; word++)
-		if (strcmp(word->text, text) == 0)
-			return word->value;
+	for (int i = 0; words[i]; i++)
+		if (strcmp(words[i], text) == 0)
+			return i;
 	fprintf(stderr, "flamegrid: report: --%s %s: must be one of", option, text);
-	for (const struct word *word = words; word->text; word++)
-		fprintf(stderr, " %s", word->text);
+	for (int i = 0; words[i]; i++)
+		fprintf(stderr, " %s", words[i]);
 	fputc('\n', stderr);
 	return -1;
+}
+
+/* The subject whose rows have that name, or -1 after saying what is wrong. */
+static int find_rows(const char *text)
+{
+	const char *words[REPORT_SUBJECTS + 1] = {NULL};
+	int ids[REPORT_SUBJECTS], count = 0;
+
+	for (int id = 0; id < REPORT_SUBJECTS; id++) {
+		if (strncmp(report_subjects[id].option, "--rows ", 7) != 0)
+			continue;
+		ids[count] = id;
+		words[count++] = report_subjects[id].option + 7;
+	}
+	int place = find_word(words, "rows", text);
+	return place < 0 ? -1 : ids[place];
 }
 
 static int parse_top(const char *text, uint32_t *top)
@@ -169,12 +158,12 @@ static int take_option(struct report *report, int option)
 
 	switch (option) {
 	case 'f':
-		value = word_value(formats, "format", optarg);
-		report->view.format = (enum report_format)value;
+		value = find_word(report_format_names, "format", optarg);
+		report->request.format = (enum report_format)value;
 		report->format_given = true;
 		return value < 0 ? -1 : 0;
 	case 'b':
-		if (report_by_parse(optarg, &report->view.folded.by) == 0)
+		if (report_by_parse(optarg, &report->request.folded.by) == 0)
 			return 0;
 		fprintf(stderr,
 			"flamegrid: report: --by %s: must be of host, rank, gpu, context, stream, "
@@ -183,49 +172,49 @@ static int take_option(struct report *report, int option)
 			optarg);
 		return -1;
 	case 'u':
-		value = word_value(units, "unit", optarg);
-		report->view.folded.unit = (enum folded_unit)value;
+		value = find_word(units, "unit", optarg);
+		report->request.folded.unit = (enum folded_unit)value;
 		return value < 0 ? -1 : 0;
 	case 'w':
-		value = word_value(weights, "weight", optarg);
-		report->view.folded.weight = (enum folded_weight)value;
+		value = find_word(weights, "weight", optarg);
+		report->request.folded.weight = (enum folded_weight)value;
 		report->weight_given = true;
 		return value < 0 ? -1 : 0;
 	case OPTION_DEMANGLE:
-		value = word_value(demanglings, "demangle", optarg);
+		value = find_word(demanglings, "demangle", optarg);
 		report->names.demangle = (enum demangle_mode)value;
 		report->demangle_given = true;
 		return value < 0 ? -1 : 0;
 	case OPTION_LINES:
-		value = word_value(lines, "lines", optarg);
+		value = find_word(lines, "lines", optarg);
 		report->names.lines = (enum report_lines)value;
 		return value < 0 ? -1 : 0;
 	case OPTION_MEMORY:
-		value = word_value(memories, "memory", optarg);
-		report->names.memory = (enum report_memory)value;
+		value = find_word(memories, "memory", optarg);
+		report->names.memory = (enum report_memory)(REPORT_MEMORY_PEAK + value);
 		return value < 0 ? -1 : 0;
 	case OPTION_PLANES:
 		return take_planes(report, optarg);
 	case OPTION_ROWS:
-		value = word_value(rows, "rows", optarg);
-		report->view.rows = (enum report_rows)value;
+		value = find_rows(optarg);
+		report->rows = (enum report_subject_id)value;
 		return value < 0 ? -1 : 0;
 	case OPTION_TOP:
-		return parse_top(optarg, &report->view.top);
+		return parse_top(optarg, &report->request.top);
 	case OPTION_RANKS:
-		report->ranks = true;
+		report->request.asked |= 1u << REPORT_SUBJECT_RANKS;
 		return 0;
 	case 'o':
 		report->output_path = optarg;
 		return 0;
 	case OPTION_COLLECTIVES:
-		report->collectives = true;
+		report->request.asked |= 1u << REPORT_SUBJECT_COLLECTIVES;
 		return 0;
 	case OPTION_STRAGGLER:
-		report->straggler = true;
+		report->request.asked |= 1u << REPORT_SUBJECT_STRAGGLER;
 		return 0;
 	case OPTION_CLOCKS:
-		report->clocks = true;
+		report->request.asked |= 1u << REPORT_SUBJECT_CLOCKS;
 		return 0;
 	case OPTION_FILES:
 		report->files = true;
@@ -254,101 +243,38 @@ static bool set_memory_weight(struct report *report)
 		fputs("flamegrid: report: --memory and --planes: one at a time\n", stderr);
 		return false;
 	}
-	report->view.subtitle = subtitles[report->names.memory];
+	report->request.subtitle = subtitles[report->names.memory];
 	if (!report->weight_given)
-		report->view.folded.weight = FOLDED_BYTES;
-	if (report->view.folded.weight != FOLDED_TIME)
+		report->request.folded.weight = FOLDED_BYTES;
+	if (report->request.folded.weight != FOLDED_TIME)
 		return true;
 	fputs("flamegrid: report: --memory weighs by bytes or count, not by time\n", stderr);
 	return false;
 }
 
-/* Whichever format is asked for, of ranks. false after saying what is wrong. */
-static bool set_ranks(struct report *report)
+/* The format where none is given, and all that the subject may refuse. false after saying what is wrong. */
+static bool set_subject(struct report *report)
 {
-	enum report_format format = report->format_given ? report->view.format : REPORT_TABLE;
-	bool rows_given = report->view.rows != REPORT_ROWS_ACTIVITIES &&
-			  report->view.rows != REPORT_ROWS_RANKS;
+	struct report_request *request = &report->request;
+	char *error;
 
-	if (!report->ranks)
+	if (report->rows)
+		request->asked |= 1u << report->rows;
+	if (request->format == REPORT_SAMPLES)
+		request->asked |= 1u << REPORT_SUBJECT_SAMPLES;
+	if (request->folded.by.nr_dimensions)
+		request->asked |= 1u << REPORT_SUBJECT_BY;
+	if (report->names.memory != REPORT_MEMORY_NONE)
+		request->asked |= 1u << REPORT_SUBJECT_MEMORY;
+	if (report->names.planes)
+		request->asked |= 1u << REPORT_SUBJECT_PLANES;
+	if (!report->format_given)
+		request->format = report_subject_of(request->asked)->usual;
+	if (report_subject_check(request, &error) == 0)
 		return true;
-	if ((format != REPORT_TABLE && format != REPORT_JSON && format != REPORT_CSV) ||
-	    rows_given || report->collectives || report->names.memory != REPORT_MEMORY_NONE ||
-	    report->names.planes || report->view.folded.by.nr_dimensions) {
-		fputs("flamegrid: report: --ranks is for --format table, json or csv, and nothing "
-		      "else\n",
-		      stderr);
-		return false;
-	}
-	report->view.rows = format == REPORT_CSV ? REPORT_ROWS_RANKS : REPORT_ROWS_ACTIVITIES;
-	report->view.format = format == REPORT_TABLE  ? REPORT_RANKS_TABLE
-			      : format == REPORT_JSON ? REPORT_RANKS_JSON
-						      : REPORT_CSV;
-	return true;
-}
-
-/* Likewise, of who is late. */
-static bool set_straggler(struct report *report)
-{
-	enum report_format format = report->format_given ? report->view.format : REPORT_TABLE;
-
-	if (!report->straggler)
-		return true;
-	if ((format != REPORT_TABLE && format != REPORT_JSON && format != REPORT_CSV) ||
-	    report->view.rows != REPORT_ROWS_ACTIVITIES || report->ranks || report->collectives ||
-	    report->clocks || report->names.memory != REPORT_MEMORY_NONE || report->names.planes ||
-	    report->view.folded.by.nr_dimensions) {
-		fputs("flamegrid: report: --straggler is for --format table, json or csv, and "
-		      "nothing else\n",
-		      stderr);
-		return false;
-	}
-	report->view.format = format == REPORT_TABLE  ? REPORT_STRAGGLER_TABLE
-			      : format == REPORT_JSON ? REPORT_STRAGGLER_JSON
-						      : REPORT_STRAGGLER_CSV;
-	return true;
-}
-
-/* What is asked for, of clocks. false after saying what is wrong. */
-static bool set_clocks(struct report *report)
-{
-	enum report_format format = report->format_given ? report->view.format : REPORT_TABLE;
-
-	if (!report->clocks)
-		return true;
-	if (format == REPORT_SAMPLES) {
-		report->view.clocks = true;
-		return true;
-	}
-	if ((format != REPORT_TABLE && format != REPORT_JSON && format != REPORT_CSV) ||
-	    report->ranks || report->collectives || report->view.rows != REPORT_ROWS_ACTIVITIES ||
-	    report->names.memory != REPORT_MEMORY_NONE || report->names.planes ||
-	    report->view.folded.by.nr_dimensions) {
-		fputs("flamegrid: report: --clocks is for --format table, json, csv or samples, "
-		      "and nothing else\n",
-		      stderr);
-		return false;
-	}
-	report->view.format = format == REPORT_TABLE  ? REPORT_CLOCKS_TABLE
-			      : format == REPORT_JSON ? REPORT_CLOCKS_JSON
-						      : REPORT_CLOCKS_CSV;
-	return true;
-}
-
-/* false after saying what is wrong. */
-static bool set_collectives(struct report *report)
-{
-	enum report_format format = report->view.format;
-
-	if (report->view.rows == REPORT_ROWS_COLLECTIVES)
-		report->collectives = true;
-	else if (report->collectives && format != REPORT_TABLE && format != REPORT_JSON) {
-		fputs("flamegrid: report: --collectives is for --format table and json; csv has "
-		      "--rows collectives\n",
-		      stderr);
-		return false;
-	}
-	return true;
+	fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
+	free(error);
+	return false;
 }
 
 /* 0: go on; otherwise the exit status, less one. */
@@ -390,56 +316,18 @@ static int parse_options(struct report *report, int argc, char **argv)
 			optind == argc ? "no profile given" : "more than one profile given");
 		return EXIT_USAGE + 1;
 	}
-	if (report->files && (report->format_given || report->output_path || report->ranks ||
-			      report->straggler || report->clocks || report->collectives)) {
+	if (report->files && (report->format_given || report->output_path ||
+			      report->request.asked || report->rows)) {
 		fputs("flamegrid: report: --files writes all files, and no other report\n", stderr);
 		return EXIT_USAGE + 1;
 	}
-	if (!set_straggler(report) || !set_ranks(report) || !set_clocks(report))
+	if (!set_subject(report) || !set_memory_weight(report))
 		return EXIT_USAGE + 1;
-	if (report->view.rows != REPORT_ROWS_ACTIVITIES && report->view.format != REPORT_CSV) {
-		fprintf(stderr, "flamegrid: report: --rows is for --format csv\n");
-		return EXIT_USAGE + 1;
-	}
-	if (!set_collectives(report))
-		return EXIT_USAGE + 1;
-	if (!set_memory_weight(report))
-		return EXIT_USAGE + 1;
-	if (report->view.format == REPORT_SAMPLES &&
-	    (report->names.memory != REPORT_MEMORY_NONE || report->view.folded.by.nr_dimensions)) {
-		fprintf(stderr, "flamegrid: report: --by and --memory are not for samples\n");
-		return EXIT_USAGE + 1;
-	}
 	report->profile_path = argv[optind];
 	/* Whole C++ names make lines of a thousand characters, which no terminal shows. */
-	if (!report->demangle_given && report->view.format == REPORT_TABLE)
+	if (!report->demangle_given && report->request.format == REPORT_TABLE)
 		report->names.demangle = DEMANGLE_SIMPLE;
 	return 0;
-}
-
-/* The store behind a path, which may be the directory that holds it. */
-static const char *store_of(const char *path, char buffer[static PATH_MAX])
-{
-	struct stat status;
-
-	if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
-		return path;
-	snprintf(buffer, PATH_MAX, "%s/" OUTPUT_STORE, path);
-	return buffer;
-}
-
-/* 0 or -errno after saying what is wrong. */
-static int write_report(const struct report *report, const struct report_view *view)
-{
-	const char *path = report->output_path ? report->output_path : "standard output";
-	FILE *out = report->output_path ? fopen(report->output_path, "we") : stdout;
-	int result = out ? report_view_write(view, out, &report->view) : -errno;
-
-	if (out && (report->output_path ? fclose(out) : fflush(out)) != 0 && result == 0)
-		result = -errno;
-	if (result < 0)
-		fprintf(stderr, "flamegrid: report: %s: %s\n", path, strerror(-result));
-	return result;
 }
 
 /* The exit status. The summary is the run's. */
@@ -485,25 +373,23 @@ int verb_report(const char *program, int argc, char **argv)
 	if (report.files)
 		return write_files(&report);
 	status = EXIT_FAILED;
-	const char *path = store_of(report.profile_path, store);
+	const char *path = output_dir_store(report.profile_path, store);
 	int result = report_view_open(&view, path, &report.names, &error);
-	if (result == 0 && report.collectives)
-		result = report_view_read_collectives(&view, path, &report.names, &error);
-	if (result == 0 && report.straggler)
-		result = report_view_read_straggler(&view, path, &error);
-	if (result == 0 && report.clocks)
-		result = report_view_refine_clocks(&view, path, &error);
+	if (result == 0)
+		result = report_subject_read(&view, report.request.asked, &error);
+	if (result == 0)
+		result = report_subject_save(&view, report.output_path, &report.request, &error);
 	if (result < 0)
 		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
-	else if (write_report(&report, &view) == 0)
+	else
 		status = report.strict && is_lossy(view.tree) ? EXIT_LOSS : EXIT_OK;
 	/* Folded text has no place for it, the other formats have it within. */
 	if (status != EXIT_FAILED &&
-	    (report.view.format == REPORT_FOLDED || report.view.format == REPORT_SAMPLES)) {
-		if (report.view.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
+	    (report.request.format == REPORT_FOLDED || report.request.format == REPORT_SAMPLES)) {
+		if (report.request.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
 			fputs("flamegrid: no sample was kept by itself (run --raw-samples on)\n",
 			      stderr);
-		if (report.view.format == REPORT_SAMPLES &&
+		if (report.request.format == REPORT_SAMPLES &&
 		    *clocks_writer_line(view.clocks, line, sizeof(line)))
 			fprintf(stderr,
 				"flamegrid: each sample's time is its own host's; %s (--clocks)\n",

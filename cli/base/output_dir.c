@@ -334,3 +334,13 @@ void output_dir_close(struct output_dir *output, bool keep)
 	}
 	give_back(output, !keep);
 }
+
+const char *output_dir_store(const char *path, char buffer[static PATH_MAX])
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode))
+		return path;
+	snprintf(buffer, PATH_MAX, "%s/" OUTPUT_STORE, path);
+	return buffer;
+}

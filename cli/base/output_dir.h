@@ -45,4 +45,7 @@ void output_dir_close(struct output_dir *output, bool keep);
 /* Writes "path/name" into out. 0 or -ENAMETOOLONG. */
 int output_dir_file(const struct output_dir *output, const char *name, char out[static PATH_MAX]);
 
+/* The store of a profile: the path itself, or the store in it if it is a directory, written into buffer. */
+const char *output_dir_store(const char *path, char buffer[static PATH_MAX]);
+
 #endif

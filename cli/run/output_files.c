@@ -9,14 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report_view.h"
-
 #include "aggregator/profile/agent_session.h"
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 #include "base/error_text.h"
 #include "proto/ledger.h"
 #include "report/model/report_summary.h"
+#include "report/view/report_subject.h"
+
+static const struct report_request folded = {.format = REPORT_FOLDED};
 
 /* For whom the store is: a page tells as much as that. */
 static FILE *create_file(const struct output_dir *output, const char *path)
@@ -40,7 +41,7 @@ static FILE *create_file(const struct output_dir *output, const char *path)
 }
 
 static int write_file(const struct output_dir *output, const char *name,
-		      const struct report_view *view, const struct report_view_options *options,
+		      const struct report_view *view, const struct report_request *request,
 		      char **error)
 {
 	char path[PATH_MAX];
@@ -50,7 +51,7 @@ static int write_file(const struct output_dir *output, const char *name,
 	if (result == 0 && !file)
 		result = -errno;
 	if (result == 0) {
-		result = report_view_write(view, file, options);
+		result = report_subject_write(view, file, request);
 		if (fclose(file) != 0 && result == 0)
 			result = -errno;
 	}
@@ -66,8 +67,8 @@ static int write_memory(const struct output_dir *output, const char *name, enum 
 {
 	struct report_options memory = *options;
 	struct report_view other = *view;
-	const struct report_view_options form = {.format = REPORT_FOLDED,
-						 .folded = {.weight = FOLDED_BYTES}};
+	const struct report_request form = {.format = REPORT_FOLDED,
+					    .folded = {.weight = FOLDED_BYTES}};
 
 	memory.memory = which;
 	int result = report_tree_build(view->profile, &memory, &other.tree);
@@ -121,8 +122,7 @@ static int rebuild(const struct output_dir *output, struct report_view *view,
 static int write_planes(const struct output_dir *output, struct report_view *view,
 			const struct report_options *options, char **error)
 {
-	const struct report_view_options folded = {.format = REPORT_FOLDED};
-	const struct report_view_options html = {.format = REPORT_HTML};
+	const struct report_request html = {.format = REPORT_HTML};
 	char name[OUTPUT_PLANE_SIZE];
 	uint32_t present = 1u << REPORT_PLANE_GPU;
 	int result = 0;
@@ -182,7 +182,6 @@ static bool is_warning(const struct report_tree *tree, bool is_empty)
 int output_files_write(const struct output_dir *output, const struct report_options *options,
 		       bool quiet, bool *empty, char **summary, char **error)
 {
-	const struct report_view_options folded = {.format = REPORT_FOLDED};
 	struct report_view view;
 	char store_path[PATH_MAX];
 	int result = output_dir_file(output, OUTPUT_STORE, store_path);
@@ -210,7 +209,9 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 		result = write_planes(output, &view, options, error);
 	if (result == 0 && view.statistics->nr_calls)
 		result = write_file(output, OUTPUT_API, &view,
-				    &(struct report_view_options){.format = REPORT_API}, error);
+				    &(struct report_request){.format = REPORT_TABLE,
+							     .asked = 1u << REPORT_SUBJECT_CALLS},
+				    error);
 	if (result == 0 && view.tree->nr_memory)
 		result = write_memory(output, OUTPUT_MEMORY, REPORT_MEMORY_PEAK, &view, options,
 				      error);

@@ -7,18 +7,18 @@
 #include <unistd.h>
 
 #include "aggregator/profile/collection.h"
+#include "aggregator/store/store.h"
+#include "fuzz_file.h"
+#include "report/model/report_summary.h"
 #include "report/profile/profile.h"
 #include "report/profile/profile_collectives.h"
-#include "report/model/report_summary.h"
-#include "aggregator/store/store.h"
-#include "cli/run/report_view.h"
-#include "fuzz_file.h"
+#include "report/view/report_subject.h"
 #include "store_edit.h"
 #include "store_template.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void write_view(const struct report_view *view, const struct report_view_options *options)
+static void write_view(const struct report_view *view, const struct report_request *request)
 {
 	char *text = NULL;
 	size_t size;
@@ -26,33 +26,26 @@ static void write_view(const struct report_view *view, const struct report_view_
 
 	if (!out)
 		abort();
-	report_view_write(view, out, options);
+	report_subject_write(view, out, request);
 	fclose(out);
 	free(text);
 }
 
 static void write_formats(const struct report_view *view)
 {
-	struct report_view_options options = {.top = 20};
+	struct report_request request = {.top = 20};
 
-	if (report_by_parse("host,rank,gpu,context,stream,thread", &options.folded.by) != 0)
+	if (report_by_parse("host,rank,gpu,context,stream,thread", &request.folded.by) != 0)
 		abort();
-	for (int format = REPORT_FOLDED; format <= REPORT_CLOCKS_CSV; format++) {
-		options.format = (enum report_format)format;
-		if (format >= REPORT_STRAGGLER_TABLE && format <= REPORT_STRAGGLER_CSV &&
-		    !view->straggler)
-			continue;
-		if (format != REPORT_CSV)
-			write_view(view, &options);
-	}
-	options.format = REPORT_CSV;
-	for (int rows = REPORT_ROWS_ACTIVITIES; rows <= REPORT_ROWS_COLLECTIVES; rows++) {
-		options.rows = (enum report_rows)rows;
-		write_view(view, &options);
-	}
-	options.format = REPORT_SAMPLES;
-	options.clocks = true;
-	write_view(view, &options);
+	for (int id = 0; id < REPORT_SUBJECTS; id++)
+		for (int format = 0; format < REPORT_FORMATS; format++) {
+			request.asked = 1u << id;
+			request.format = (enum report_format)format;
+			write_view(view, &request);
+		}
+	request.format = REPORT_SAMPLES;
+	request.asked = 1u << REPORT_SUBJECT_SAMPLES | 1u << REPORT_SUBJECT_CLOCKS;
+	write_view(view, &request);
 }
 
 static void check_error(int result, char **error)
@@ -72,12 +65,12 @@ static void write_trees(struct report_view *view)
 		{.memory = REPORT_MEMORY_ALLOCS, .demangle = DEMANGLE_SIMPLE},
 		{.memory = REPORT_MEMORY_FREES, .demangle = DEMANGLE_NONE},
 	};
-	const struct report_view_options html = {.format = REPORT_HTML};
+	const struct report_request html = {.format = REPORT_HTML};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		if (report_view_rebuild(view, &others[i]) != 0)
 			return;
-		write_view(view, &(struct report_view_options){.folded = {.weight = FOLDED_BYTES}});
+		write_view(view, &(struct report_request){.folded = {.weight = FOLDED_BYTES}});
 		if (i == 0)
 			write_view(view, &html);
 	}
@@ -93,10 +86,13 @@ static void report(const char *path, enum store_reader reader)
 	check_error(result, &error);
 	if (result == 0) {
 		report_summary_line(view.tree, line, sizeof(line));
-		check_error(report_view_refine_clocks(&view, path, &error), &error);
-		write_view(&view, &(struct report_view_options){.format = REPORT_TABLE});
-		check_error(report_view_read_collectives(&view, path, &options, &error), &error);
-		check_error(report_view_read_straggler(&view, path, &error), &error);
+		write_view(&view, &(struct report_request){.format = REPORT_TABLE});
+		check_error(report_subject_read(&view, 1u << REPORT_SUBJECT_CLOCKS, &error),
+			    &error);
+		check_error(report_subject_read(&view, 1u << REPORT_SUBJECT_COLLECTIVES, &error),
+			    &error);
+		check_error(report_subject_read(&view, 1u << REPORT_SUBJECT_STRAGGLER, &error),
+			    &error);
 		if (reader == STORE_READER_FORMATS)
 			write_formats(&view);
 		else

@@ -490,12 +490,12 @@ static void write_part(FILE *out, const struct html_page_part *part)
 
 int html_writer_write(FILE *out, const struct report_tree *tree, const struct html_options *options)
 {
-	static const struct html_options defaults = {.weight = HTML_WEIGHT_TIME};
+	static const struct html_options defaults = {.weight = FOLDED_TIME};
 	struct dimension_table table;
 
 	if (!options)
 		options = &defaults;
-	if (!tree_is_valid(tree) || (unsigned int)options->weight > HTML_WEIGHT_BYTES)
+	if (!tree_is_valid(tree) || (unsigned int)options->weight > FOLDED_BYTES)
 		return -EINVAL;
 	if (dimension_table_init(&table, tree) < 0)
 		return -ENOMEM;

@@ -9,26 +9,15 @@
 #include <stdio.h>
 
 #include "report/model/report_diff.h"
+#include "report/model/report_dimension.h"
 #include "report/model/report_tree.h"
-
-/* What the width of a frame means when the page opens; the reader can switch. */
-enum html_weight {
-	HTML_WEIGHT_TIME = 0,
-	HTML_WEIGHT_COUNT = 1,
-	HTML_WEIGHT_BYTES = 2,
-};
-
-/* Which dimensions stand as frames at the root when the page opens; the reader can switch. */
-#define HTML_SPLIT_HOST    (1u << 0)
-#define HTML_SPLIT_RANK    (1u << 1)
-#define HTML_SPLIT_GPU     (1u << 2)
-#define HTML_SPLIT_CONTEXT (1u << 3)
-#define HTML_SPLIT_STREAM  (1u << 4)
-#define HTML_SPLIT_THREAD  (1u << 5)
+#include "report/writers/folded_writer.h"
 
 struct html_options {
-	enum html_weight weight;
-	uint32_t split;       /* HTML_SPLIT_… bits */
+	/* What the width of a frame means, and which dimensions stand as frames at the root, when the page opens: the
+	 * reader can switch both. */
+	enum folded_weight weight;
+	uint32_t split;       /* a set: 1u << enum report_dimension */
 	const char *subtitle; /* shown beside the title: when, where; borrowed until the call
 				 returns; NULL: none */
 	/* the difference that the tree shows: frames are coloured by change; borrowed until the call returns; NULL:

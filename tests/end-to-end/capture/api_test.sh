@@ -81,5 +81,8 @@ for bad in 'cudaMalloc,' 'cuda Malloc' ','; do
 	same "--api '$bad': status" $? 125
 done
 contains "no such list" "$scratch/err" "--api: ,: not all, runtime or driver"
-"$flamegrid" report "$scratch/all" --rows calls 2>"$scratch/err"
-same "--rows without csv: status" $? 2
+"$flamegrid" report "$scratch/all" --rows calls -f json 2>"$scratch/err"
+same "--rows calls as json: status" $? 2
+contains "--rows calls as json: said" "$scratch/err" "--rows calls cannot be written as json (--format table, csv)"
+"$flamegrid" report "$scratch/all" --rows calls -f table >"$scratch/table.calls"
+same_lines "--rows calls as a table is api.txt" "$scratch/table.calls" "$scratch/all/api.txt"

@@ -64,4 +64,4 @@ print(*(row["host"] for row in json.load(open(sys.argv[1]))["clocks"]))' "$scrat
 same "clocks and ranks at once" $? 2
 "$flamegrid" report "$scratch/profile.db" --clocks --format html 2>"$scratch/err"
 same "clocks as a flame graph" $? 2
-contains "says what they are for" "$scratch/err" "table, json, csv or samples"
+contains "says what they are for" "$scratch/err" "--clocks cannot be written as html (--format table, json, csv, samples)"

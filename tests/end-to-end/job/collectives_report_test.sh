@@ -49,4 +49,4 @@ same "table: ranks and sequences of the world's all_reduces" \
 check "json is json" python3 -c 'import json,sys; json.load(open(sys.argv[1]))["collectives"]' "$scratch/json"
 "$flamegrid" report "$scratch/run" --format folded --collectives >/dev/null 2>"$scratch/wrong.err"
 same "--collectives of folded stacks: status" $? 2
-contains "--collectives of folded stacks: said" "$scratch/wrong.err" "is for --format table and json"
+contains "--collectives of folded stacks: said" "$scratch/wrong.err" "--collectives cannot be written as folded (--format table, json, csv)"

@@ -112,9 +112,12 @@ fi
 same_lines "--ranks -f csv is --rows ranks" "$scratch/csv.2" "$scratch/csv"
 "$flamegrid" report "$scratch/whole" --ranks -f html >/dev/null 2>"$scratch/err"
 same "of no other format: status" $? 2
-contains "of no other format" "$scratch/err" "--ranks is for --format table, json or csv"
-"$flamegrid" report "$scratch/whole" --rows ranks >/dev/null 2>"$scratch/err"
+contains "of no other format" "$scratch/err" "--ranks cannot be written as html (--format table, json, csv)"
+"$flamegrid" report "$scratch/whole" --rows ranks >"$scratch/csv.2" 2>/dev/null
+same_lines "--rows ranks alone is csv" "$scratch/csv.2" "$scratch/csv"
+"$flamegrid" report "$scratch/whole" --rows ranks -f table >/dev/null 2>"$scratch/err"
 same "rows are csv's: status" $? 2
+contains "rows are csv's" "$scratch/err" "--rows ranks cannot be written as table (--format csv)"
 
 # ---- one rank without a launcher, with memory
 FAKE_CUDA_DEVICES=2 "$flamegrid" run --record memory -o "$scratch/one" --devices "$(devices 2)" -- "$fake_launches" --devices 2 --threads 2 \

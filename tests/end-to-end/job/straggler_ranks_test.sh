@@ -77,4 +77,4 @@ straggler off
 contains "without collectives: said" "$scratch/off.json" '"late":"late: not known: no collective of which all ranks are here"'
 "$flamegrid" report "$scratch/gpu" --straggler -f folded >/dev/null 2>"$scratch/err"
 same "--straggler of folded stacks: status" $? 2
-contains "--straggler of folded stacks: said" "$scratch/err" "is for --format table, json or csv"
+contains "--straggler of folded stacks: said" "$scratch/err" "--straggler cannot be written as folded (--format table, json, csv)"

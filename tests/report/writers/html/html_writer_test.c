@@ -298,9 +298,9 @@ static void a_simulated_profile_says_so(void **state)
 
 static void options_choose_what_the_page_opens_with(void **state)
 {
-	const struct html_options options = {.weight = HTML_WEIGHT_BYTES,
-					     .split = HTML_SPLIT_HOST | HTML_SPLIT_GPU |
-						      HTML_SPLIT_THREAD,
+	const struct html_options options = {.weight = FOLDED_BYTES,
+					     .split = 1u << REPORT_BY_HOST | 1u << REPORT_BY_GPU |
+						      1u << REPORT_BY_THREAD,
 					     .subtitle = "</script>"};
 	char *page = page_of(&plain_tree, &options);
 
@@ -416,7 +416,7 @@ static void an_index_out_of_range_is_refused_before_anything_is_written(void **s
 	const struct report_process bad_process = {.command = 10};
 	const struct report_loss bad_loss = {.reason = 10};
 	const struct report_notice bad_notice = {.text = 10};
-	const struct html_options bad_weight = {.weight = (enum html_weight)3};
+	const struct html_options bad_weight = {.weight = (enum folded_weight)3};
 	struct report_tree tree = plain_tree;
 
 	(void)state;

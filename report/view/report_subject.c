@@ -1,0 +1,246 @@
+#include "report_subject.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error_text.h"
+#include "report/profile/profile_collectives.h"
+#include "report/writers/clocks_writer.h"
+#include "report/writers/collectives_writer.h"
+#include "report/writers/csv_writer.h"
+#include "report/writers/diff_writer.h"
+#include "report/writers/html/html_writer.h"
+#include "report/writers/json_writer.h"
+#include "report/writers/ranks_writer.h"
+#include "report/writers/sample_writer.h"
+#include "report/writers/statistics_writer.h"
+#include "report/writers/straggler_writer.h"
+#include "report/writers/table_writer.h"
+#include "report/writers/text_file.h"
+
+/* The difference, or the tree of the profile if there is none. */
+static int write_html(const struct report_view *view, FILE *out,
+		      const struct report_request *request)
+{
+	const struct report_by *by = &request->folded.by;
+	struct html_options html = {.weight = request->folded.weight,
+				    .subtitle = request->subtitle,
+				    .diff = view->diff};
+
+	for (uint32_t i = 0; i < by->nr_dimensions; i++)
+		html.split |= 1u << by->dimensions[i];
+	return html_writer_write(out, view->diff ? &view->diff->tree : view->tree, &html);
+}
+
+static int write_calls_table(const struct report_view *view, FILE *out,
+			     const struct report_request *request)
+{
+	(void)request;
+	fprintf(out, "%s\n", view->tree->title);
+	statistics_writer_calls(out, view->statistics, UINT32_MAX);
+	return text_file_flush(out);
+}
+
+static int write_samples(const struct report_view *view, FILE *out,
+			 const struct report_request *request)
+{
+	bool with_clocks = request->asked & 1u << REPORT_SUBJECT_CLOCKS;
+
+	return sample_writer_write(out, view->store_path, view->profile, view->options,
+				   with_clocks ? view->clocks : NULL);
+}
+
+/* A cell of the table that is one call of a writer. needs: the part of the view that it writes. */
+#define WRITE(name, needs, ...)                                                                    \
+	static int name(const struct report_view *view, FILE *out,                                 \
+			const struct report_request *request)                                      \
+	{                                                                                          \
+		(void)request;                                                                     \
+		return view->needs ? (__VA_ARGS__) : -EINVAL;                                      \
+	}
+WRITE(write_folded, tree, folded_writer_write(out, view->tree, &request->folded))
+WRITE(write_table, tree,
+      table_writer_write(out, view->tree, view->busy,
+			 &(const struct table_options){.top = request->top,
+						       .statistics = view->statistics}))
+WRITE(write_json, tree,
+      json_writer_write(out, view->tree, view->busy, view->statistics, view->collectives,
+			&request->folded.by))
+WRITE(write_csv, tree, csv_writer_write(out, view->tree, &request->folded.by))
+WRITE(write_straggler_table, straggler,
+      straggler_writer_table(out, view->straggler, view->tree, request->top))
+WRITE(write_straggler_json, straggler, straggler_writer_json(out, view->straggler, view->tree))
+WRITE(write_straggler_csv, straggler, straggler_writer_csv(out, view->straggler, view->tree))
+WRITE(write_ranks_table, ranks, ranks_writer_table(out, view->ranks, view->tree))
+WRITE(write_ranks_json, ranks, ranks_writer_json(out, view->ranks, view->tree))
+WRITE(write_ranks_csv, ranks, ranks_writer_csv(out, view->ranks, view->tree))
+WRITE(write_collectives_table, collectives,
+      collectives_writer_table(out, view->collectives, view->tree, request->top))
+WRITE(write_collectives_csv, collectives,
+      collectives_writer_csv(out, view->collectives, view->tree))
+WRITE(write_calls_csv, statistics,
+      statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CALLS))
+WRITE(write_failures_csv, statistics,
+      statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_FAILURES))
+WRITE(write_configurations_csv, statistics,
+      statistics_writer_csv(out, view->statistics, STATISTICS_ROWS_CONFIGS))
+WRITE(write_clocks_table, clocks, clocks_writer_table(out, view->clocks, view->tree))
+WRITE(write_clocks_json, clocks, clocks_writer_json(out, view->clocks, view->tree))
+WRITE(write_clocks_csv, clocks, clocks_writer_csv(out, view->clocks, view->tree))
+WRITE(write_diff_folded, diff, diff_writer_folded(out, view->diff, &request->folded))
+WRITE(write_diff_html, diff, write_html(view, out, request))
+#undef WRITE
+
+static int read_collectives(struct report_view *view, struct collective_log **log)
+{
+	struct collective_log *taken = *log;
+
+	*log = NULL;
+	report_collectives_destroy(view->collectives); /* two options may ask for them */
+	return report_collectives_create(view->profile, taken, view->options, &view->collectives);
+}
+
+static int read_straggler(struct report_view *view, struct collective_log **log)
+{
+	return report_straggler_create(view->profile, view->store_path, *log, &view->straggler);
+}
+
+/* Holds the clocks of the hosts against the collectives. */
+static int read_clocks(struct report_view *view, struct collective_log **log)
+{
+	return report_clocks_refine(view->clocks, view->profile, *log);
+}
+
+#define SET(id)    (1u << REPORT_SUBJECT_##id)
+#define LEAVES     (SET(BY) | SET(MEMORY) | SET(PLANES))
+#define CSV(name)  [REPORT_CSV] = name##_csv
+#define DATA(name) [REPORT_TABLE] = name##_table, [REPORT_JSON] = name##_json, CSV(name)
+
+/* The option, the usual format, the options that it takes, what it reads, how it is written. CSV's rows have no leaves
+ * to split or select, and yet take the options that do it, because scripts give both. */
+/* clang-format off */
+const struct report_subject report_subjects[REPORT_SUBJECT_ALL] = {
+	[REPORT_SUBJECT_WORK] = {"--rows activities", REPORT_FOLDED, LEAVES, NULL,
+		{[REPORT_FOLDED] = write_folded, [REPORT_HTML] = write_html, DATA(write)}},
+	[REPORT_SUBJECT_STRAGGLER] = {"--straggler", REPORT_TABLE, 0, read_straggler,
+		{DATA(write_straggler)}},
+	[REPORT_SUBJECT_RANKS] = {"--ranks", REPORT_TABLE, SET(RANK_ROWS), NULL, {DATA(write_ranks)}},
+	[REPORT_SUBJECT_RANK_ROWS] = {"--rows ranks", REPORT_CSV, LEAVES, NULL, {CSV(write_ranks)}},
+	[REPORT_SUBJECT_COLLECTIVES] = {"--collectives", REPORT_TABLE, LEAVES | SET(COLLECTIVE_ROWS),
+		read_collectives, {[REPORT_TABLE] = write_collectives_table, [REPORT_JSON] = write_json,
+		CSV(write_collectives)}},
+	[REPORT_SUBJECT_COLLECTIVE_ROWS] = {"--rows collectives", REPORT_CSV, LEAVES,
+		read_collectives, {CSV(write_collectives)}},
+	[REPORT_SUBJECT_CALLS] = {"--rows calls", REPORT_CSV, LEAVES, NULL,
+		{[REPORT_TABLE] = write_calls_table, CSV(write_calls)}},
+	[REPORT_SUBJECT_FAILURES] = {"--rows failures", REPORT_CSV, LEAVES, NULL, {CSV(write_failures)}},
+	[REPORT_SUBJECT_CONFIGURATIONS] = {"--rows configurations", REPORT_CSV, LEAVES, NULL,
+		{CSV(write_configurations)}},
+	[REPORT_SUBJECT_SAMPLES] = {"--format samples", REPORT_SAMPLES, SET(CLOCKS) | SET(PLANES), NULL,
+		{[REPORT_SAMPLES] = write_samples}},
+	[REPORT_SUBJECT_CLOCKS] = {"--clocks", REPORT_TABLE, 0, read_clocks,
+		{DATA(write_clocks), [REPORT_SAMPLES] = write_samples}},
+	[REPORT_SUBJECT_DIFF] = {"--rank", REPORT_FOLDED, 0, NULL,
+		{[REPORT_FOLDED] = write_diff_folded, [REPORT_HTML] = write_diff_html}},
+	[REPORT_SUBJECT_BY] = {.option = "--by"},
+	[REPORT_SUBJECT_MEMORY] = {.option = "--memory"},
+	[REPORT_SUBJECT_PLANES] = {.option = "--planes"},
+};
+/* clang-format on */
+
+const char *const report_format_names[REPORT_FORMATS + 1] = {
+	[REPORT_FOLDED] = "folded", [REPORT_HTML] = "html", [REPORT_TABLE] = "table",
+	[REPORT_JSON] = "json",     [REPORT_CSV] = "csv",   [REPORT_SAMPLES] = "samples",
+};
+
+const struct report_subject *report_subject_of(uint32_t asked)
+{
+	for (uint32_t id = REPORT_SUBJECT_WORK + 1; id < REPORT_SUBJECTS; id++)
+		if (asked & 1u << id)
+			return &report_subjects[id];
+	return &report_subjects[REPORT_SUBJECT_WORK];
+}
+
+/* One more of a list, which *before begins or goes on with. */
+static void say(FILE *text, const char **before, const char *name)
+{
+	fprintf(text, "%s%s", *before, name);
+	*before = ", ";
+}
+
+int report_subject_check(const struct report_request *request, char **error)
+{
+	const struct report_subject *subject = report_subject_of(request->asked);
+	uint32_t own = 1u << (subject - report_subjects) | 1u << REPORT_SUBJECT_WORK;
+	uint32_t refused = request->asked & ~(own | subject->takes);
+	const char *before = " (it takes ";
+	size_t size;
+	FILE *text;
+
+	*error = NULL;
+	if (subject->write[request->format] && !refused)
+		return 0;
+	text = open_memstream(error, &size);
+	if (!text)
+		return -EINVAL;
+	fputs(subject->option, text);
+	if (!subject->write[request->format]) {
+		fprintf(text, " cannot be written as %s", report_format_names[request->format]);
+		before = " (--format ";
+		for (uint32_t i = 0; i < REPORT_FORMATS; i++)
+			if (subject->write[i])
+				say(text, &before, report_format_names[i]);
+	} else {
+		fprintf(text, " does not take %s", report_subjects[__builtin_ctz(refused)].option);
+		for (uint32_t id = 0; id < REPORT_SUBJECT_ALL; id++)
+			if (subject->takes & 1u << id)
+				say(text, &before, report_subjects[id].option);
+	}
+	fputs(*before == ',' ? ")" : "", text);
+	fclose(text);
+	return -EINVAL;
+}
+
+int report_subject_read(struct report_view *view, uint32_t asked, char **error)
+{
+	struct collective_log *log;
+	int result = 0;
+
+	*error = NULL;
+	for (uint32_t id = 0; id < REPORT_SUBJECTS && result == 0; id++) {
+		if (!(asked & 1u << id) || !report_subjects[id].read)
+			continue;
+		result = profile_collectives_load(view->store_path, &log, error);
+		if (result < 0)
+			break;
+		result = report_subjects[id].read(view, &log);
+		collective_log_destroy(log);
+		report_view_explain(view, result, error);
+	}
+	return result;
+}
+
+int report_subject_write(const struct report_view *view, FILE *out,
+			 const struct report_request *request)
+{
+	const struct report_subject *subject = report_subject_of(request->asked);
+
+	return subject->write[request->format] ? subject->write[request->format](view, out, request)
+					       : -EINVAL;
+}
+
+int report_subject_save(const struct report_view *view, const char *path,
+			const struct report_request *request, char **error)
+{
+	FILE *out = path ? fopen(path, "we") : stdout;
+	int result = out ? report_subject_write(view, out, request) : -errno;
+
+	*error = NULL;
+	if (out && (path ? fclose(out) : fflush(out)) != 0 && result == 0)
+		result = -errno;
+	return result < 0 ? error_text_set(error, result, "%s: %s", path ? path : "standard output",
+					   strerror(-result))
+			  : 0;
+}

@@ -1,0 +1,44 @@
+/* A stored profile opened for reading, with everything that the reports of it show. Single-threaded. */
+#ifndef REPORT_VIEW_H
+#define REPORT_VIEW_H
+
+#include "report/model/report_build.h"
+#include "report/model/report_busy.h"
+#include "report/model/report_clocks.h"
+#include "report/model/report_collectives.h"
+#include "report/model/report_diff.h"
+#include "report/model/report_ranks.h"
+#include "report/model/report_statistics.h"
+#include "report/model/report_tree.h"
+#include "report/profile/profile.h"
+#include "report/straggler/report_straggler.h"
+
+/* report_view_open() leaves the last three members NULL: report_subject_read() makes the first two of them, and the
+ * caller the difference. report_view_close() destroys them all. */
+struct report_view {
+	struct profile *profile;
+	struct report_tree *tree;
+	struct report_busy *busy;
+	struct report_ranks *ranks;
+	struct report_clocks *clocks;
+	struct report_statistics *statistics;
+	const char *store_path; /* borrowed until report_view_close(), as options */
+	const struct report_options *options;
+	struct report_collectives *collectives;
+	struct report_straggler *straggler;
+	struct report_diff *diff; /* of two ranks in the tree */
+};
+
+/* Loads the store. 0, or -errno with one line in *error that names the path. The caller owns *error: free(); it is NULL
+ * without an error, or without memory for it. report_view_close() must follow in either case. */
+int report_view_open(struct report_view *view, const char *store_path,
+		     const struct report_options *options, char **error);
+void report_view_close(struct report_view *view);
+
+/* Makes the tree of the same profile anew. 0 or -errno; on error the tree is NULL. */
+int report_view_rebuild(struct report_view *view, const struct report_options *options);
+
+/* Says in *error, as report_view_open() does, what happened to the store. result: 0 or -errno, and what is returned. */
+int report_view_explain(const struct report_view *view, int result, char **error);
+
+#endif
