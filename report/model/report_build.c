@@ -479,14 +479,14 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 /* --- all together
  * -------------------------------------------------------------------------------------------- */
 
-/* The fake CUDA of our own tests and of the demo calls its devices so. */
+/* A simulated device says so in the name that came with it. */
 static int is_simulated(const struct collection *collection)
 {
 	for (uint32_t id = 1; id <= roster_size(collection->roster).devices; id++) {
 		const char *name = catalog_string(
 			collection->catalog, roster_device(collection->roster, id)->name, NULL);
 
-		if (strncmp(name, "Fake GPU", 8) == 0 || strcasestr(name, "simulated"))
+		if (strcasestr(name, "simulated"))
 			return 1;
 	}
 	return 0;

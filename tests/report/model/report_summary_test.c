@@ -146,7 +146,7 @@ static void simulated_devices_are_announced(void **state)
 {
 	(void)state;
 	struct roster_device device = {
-		.host = 1, .index = 1, .name = report_fixture_string("Fake GPU")};
+		.host = 1, .index = 1, .name = report_fixture_string("Simulated GPU")};
 	uint32_t id;
 
 	report_fixture_build(DEMANGLE_FULL);

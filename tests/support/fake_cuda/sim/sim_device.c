@@ -34,7 +34,7 @@ static void describe(struct sim_device *device, uint32_t index)
 	device->pci_bus = FIRST_BUS + BUS_STEP * (index % BUSES_PER_DOMAIN);
 	snprintf(device->pci_bus_id, sizeof(device->pci_bus_id), "%04X:%02X:00.0",
 		 device->pci_domain, device->pci_bus);
-	snprintf(device->name, sizeof(device->name), "Fake GPU");
+	snprintf(device->name, sizeof(device->name), "Simulated GPU");
 }
 
 /* The physical index that one word of CUDA_VISIBLE_DEVICES names: an index, or the beginning of one
