@@ -1,17 +1,17 @@
-/* Which functions are CUDA's by their name, as the linker knows it. Frames of a runtime that is linked
- * statically lie in the application's own file, so nothing else tells them from the application.
- * Pure; any thread. */
+/* Tells CUDA's functions from the application's by their linker names. A runtime that is linked statically lies in
+ * the application's own file, so nothing but the name tells them apart. Pure; any thread. */
 #ifndef CUDA_NAME_H
 #define CUDA_NAME_H
 
 #include <stddef.h>
 
 enum cuda_name {
-	CUDA_NAME_NONE,  /* the application's */
-	CUDA_NAME_API,   /* cudaLaunchKernel, cuLaunchKernelEx: what an application calls */
-	CUDA_NAME_INNER, /* __cudart803, __cudaPushCallConfiguration: behind it */
-	CUDA_NAME_STUB, /* between the application and it: what nvcc makes of kernel<<<…>>>(), and
-			  * cuda_runtime.h's templates around API functions */
+	CUDA_NAME_NONE,  /* belongs to the application */
+	CUDA_NAME_API,   /* an application calls it: cudaLaunchKernel, cuLaunchKernelEx */
+	CUDA_NAME_INNER, /* lies behind such a call: __cudart803, __cudaPushCallConfiguration */
+	/* lies between the application and such a call: the function that nvcc makes of kernel<<<…>>>(), and the
+	 * templates of cuda_runtime.h */
+	CUDA_NAME_STUB,
 };
 
 enum cuda_name cuda_name_of(const char *name, size_t size);

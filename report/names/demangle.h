@@ -1,5 +1,5 @@
-/* C++ symbols as people write them. The C++ runtime does the work; there is no C++ here. Any
- * thread. */
+/* Turns C++ symbols into names as people write them. The C++ runtime does the work, so that there is no C++ here.
+ * Any thread. */
 #ifndef DEMANGLE_H
 #define DEMANGLE_H
 
@@ -9,7 +9,8 @@ enum demangle_mode {
 	DEMANGLE_NONE = 2,
 };
 
-/* What is not a mangled C++ name comes back as it is. Owns: free(). NULL: out of memory. */
+/* Returns the name, which the caller owns: free(). A name that is not a mangled C++ name is copied as it is. NULL:
+ * out of memory. */
 char *demangle_name(const char *name, enum demangle_mode mode);
 
 #endif

@@ -1,10 +1,12 @@
-/* Which of a few like values stand out from the others: by the modified z score of Iglewicz and Hoaglin (How to Detect
- * and Handle Outliers, 1993), 0.6745 (x - median) / MAD, MAD being the median distance from the median: beyond 3.5 a
- * value stands out.
- *   - MAD 0, more than half of them are equal: (x - median) / (1.253314 MeanAD), MeanAD being the mean distance from
- *     the median. If that is 0, too, none stands out. (Nor does one of four of which the others are equal.)
- *   - Of fewer than OUTLIER_VALUES_MIN values none does.
- *   - However close the others are, what lies less than a twentieth of a scale from the median does not.
+/* Finds the values that stand out from the others by the modified z score of Iglewicz and Hoaglin (How to Detect and
+ * Handle Outliers, 1993): 0.6745 (x - median) / MAD, where MAD is the median distance from the median. A value
+ * beyond 3.5 stands out.
+ *   - If more than half of the values are equal, MAD is 0. The score is then (x - median) / (1.253314 MeanAD), where
+ *     MeanAD is the mean distance from the median. If that is 0, too, no value stands out. (One of four values does
+ *     not stand out if the other three are equal.)
+ *   - No value stands out of fewer than OUTLIER_VALUES_MIN.
+ *   - A value that lies less than a twentieth of a scale from the median does not stand out, however close the
+ *     others are.
  * Pure; any thread. */
 #ifndef OUTLIER_H
 #define OUTLIER_H
@@ -15,10 +17,11 @@
 #define OUTLIER_VALUES_MIN 4u
 #define OUTLIER_SCALE_PART 20u
 
-/* The mean of the two in the middle, rounded down, where count is even; 0 of none. Brings values into order. */
+/* Returns the median, and brings the values into order. It is the mean of the two values in the middle, rounded
+ * down, if count is even, and 0 without values. */
 uint64_t outlier_median(uint64_t *values, uint32_t count);
 
-/* Whether each of the values stands out: out[0..count). scale: 0: the median. *median is set. 0; -ENOMEM. */
+/* Sets out[i] for each value that stands out, and *median. scale 0: the median is the scale. 0 or -ENOMEM. */
 int outlier_find(const uint64_t *values, uint32_t count, uint64_t scale, bool *out,
 		 uint64_t *median);
 
