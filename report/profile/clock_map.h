@@ -1,5 +1,5 @@
-/* Times of several hosts on one clock, with how far off each may be: from the comparisons of clocks in a profile
- * (clock_log.h). Pure; read by any thread. */
+/* Puts the times of several hosts on one clock, with a bound on the error of each. The comparisons of clocks in a
+ * profile (clock_log.h) are its source. Pure; any thread may read it. */
 #ifndef CLOCK_MAP_H
 #define CLOCK_MAP_H
 
@@ -9,39 +9,40 @@
 #include "aggregator/profile/clock_log.h"
 
 #define CLOCK_MAP_DRIFT_PPM                                                                        \
-	15u /* RFC 5905, PHI: by how much a clock may stray from what was measured, of the time since */
+	15u /* RFC 5905, PHI: by how much of the time since a comparison a clock may stray */
 
 struct clock_map;
 
-/* The offsets are borrowed until destroy; sorted by host, reference and time, as store_clocks_read() leaves them. Where
- * they are of several references (the aggregator moved to another host, or its host was booted anew), the map is of
- * that with most of them. NULL: out of memory. destroy() accepts NULL. */
+/* The offsets are borrowed until destroy. They are sorted by host, reference and time, as store_clocks_read() leaves
+ * them. Several references appear if the aggregator moved to another host or its host was booted anew; the map then
+ * uses the reference with the most offsets. NULL: out of memory. destroy() accepts NULL. */
 struct clock_map *clock_map_create(const struct clock_offset *offsets, uint32_t count);
 void clock_map_destroy(struct clock_map *map);
 
 uint32_t clock_map_reference(const struct clock_map *map); /* a string id; 0: there is no offset */
 
-/* A host's, of the map's reference, by time. NULL, *count 0: none. Borrowed as the map's. */
+/* Returns a host's offsets from the map's reference, in order of time. NULL and *count 0: there are none. They are
+ * borrowed as long as those of the map. */
 const struct clock_offset *clock_map_host(const struct clock_map *map, uint32_t host,
 					  uint32_t *count);
 
-/* How a host's clock stood at a time of its CLOCK_MONOTONIC: between two comparisons as if it had gone evenly, outside
- * of them as in the nearest. bound_ns: of the worse of the two, and CLOCK_MAP_DRIFT_PPM of the time to the nearer.
- * false: not known. */
+/* Finds how a host's clock stood at a time of its CLOCK_MONOTONIC. Between two comparisons the clock is taken to
+ * have gone evenly; outside of them the nearest comparison counts. bound_ns is that of the worse of the two plus
+ * CLOCK_MAP_DRIFT_PPM of the time to the nearer. false: not known. */
 struct clock_map_place {
 	int64_t offset_ns;   /* the host's CLOCK_MONOTONIC - the reference's */
-	int64_t realtime_ns; /* likewise of CLOCK_REALTIME; 0 where either is not known */
+	int64_t realtime_ns; /* the same of CLOCK_REALTIME; 0 where either is not known */
 	int64_t reference_realtime_offset_ns; /* the reference's CLOCK_REALTIME - its CLOCK_MONOTONIC; 0: not known */
 	uint64_t bound_ns;
 };
 bool clock_map_find(const struct clock_map *map, uint32_t host, uint64_t time_ns,
 		    struct clock_map_place *place);
 
-/* By how much a clock may stray in so long from what was measured, unnoticed: CLOCK_MAP_DRIFT_PPM of it. */
+/* Returns by how much a clock may stray unnoticed from its comparison in that time: CLOCK_MAP_DRIFT_PPM of it. */
 uint64_t clock_map_stray(uint64_t passed_ns);
 
-/* How much faster than the reference's a clock went from the first comparison to the last, in parts per billion, give
- * or take *bound_ppb. false: they are not a second apart. */
+/* Computes how much faster than the reference's clock a host's clock went from the first comparison to the last, in
+ * parts per billion, with an error of at most *bound_ppb. false: the comparisons are not a second apart. */
 bool clock_map_drift(const struct clock_map *map, uint32_t host, int64_t *drift_ppb,
 		     uint64_t *bound_ppb);
 

@@ -1,4 +1,4 @@
-/* Explains a profile's idle time while its file is open; part of profile. */
+/* Explains a profile's idle time while its file is open. Part of profile. */
 #ifndef PROFILE_IDLE_H
 #define PROFILE_IDLE_H
 
@@ -8,9 +8,9 @@ struct collection;
 struct database;
 struct fold_table;
 
-/* Makes *idle of the idle time of each device whose processes have samples, and counts in *left_out the records and
- * samples that were not kept for it. The collection is loaded. The caller owns *idle, also on error; NULL: there was no
- * memory for it. 0, -EPROTO, -EIO, -ENOMEM. */
+/* Makes *idle from the idle time of each device whose processes have samples. *left_out counts the records and
+ * samples that were not kept for it. The collection is loaded. The caller owns *idle, also on error; it is NULL if
+ * there was no memory for it. 0, -EPROTO, -EIO, -ENOMEM. */
 int profile_idle_load(struct database *database, const struct collection *collection,
 		      struct fold_table **idle, uint64_t *left_out);
 
