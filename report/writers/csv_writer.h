@@ -1,6 +1,6 @@
-/* A profile as comma-separated values (RFC 4180 with plain newlines): a heading, a line a leaf, and
- * the summary as a last line that begins with '#'. What is not known is an empty field. Any thread;
- * the tree must not change meanwhile. */
+/* Writes a profile as comma-separated values (RFC 4180 with plain newlines): a heading, a line for each leaf, and
+ * the summary as a last line that begins with '#'. A field that is not known is empty. Any thread; the tree must not
+ * change meanwhile. */
 #ifndef CSV_WRITER_H
 #define CSV_WRITER_H
 
@@ -11,15 +11,15 @@
 #include "report/model/report_dimension.h"
 #include "report/model/report_tree.h"
 
-/* by: within what the ranks are counted that have a row's activity under its stack (frame_ranks.h), a last column where
- * there is something to tell; NULL: all that is alike. 0; -ENOSPC, -EIO …: out did not take everything; -ENOMEM:
- * nothing was written. */
+/* by names the dimensions within which ranks are counted: for each row, the ranks that have its activity under its
+ * stack (frame_ranks.h). The count is a last column, which is left out where it says nothing. by NULL: over
+ * everything. 0; -ENOSPC, -EIO …: out did not take everything; -ENOMEM: nothing was written. */
 int csv_writer_write(FILE *out, const struct report_tree *tree, const struct report_by *by);
 
-/* A field, in quotes where it needs them. */
+/* Writes a field, in quotes where it needs them. */
 void csv_writer_text(FILE *out, const char *text);
 
-/* A number's field and the comma behind it; empty where it is not known. */
+/* Writes a number's field and the comma behind it. The field is empty where the number is not known. */
 void csv_writer_number(FILE *out, bool known, int64_t number);
 
 #endif

@@ -1,5 +1,5 @@
-/* Folded stacks: root first, ';' between frames, a space, an integer; one line a path, sorted by
- * their bytes. Any thread; the tree must not change meanwhile. */
+/* Writes folded stacks: frames from the root on with ';' between them, a space, an integer; a line for each path,
+ * sorted by its bytes. Any thread; the tree must not change meanwhile. */
 #ifndef FOLDED_WRITER_H
 #define FOLDED_WRITER_H
 
@@ -25,11 +25,11 @@ struct folded_options {
 	struct report_by by;
 };
 
-/* Sums exactly (in ns), then rounds each line once to the unit, half up. A line whose exact weight is 0 is left out (a
- * kernel moves no bytes; but a page fault of unified memory, which has no duration, stays as 0); one that only rounds
- * to 0 stays as 0, because the path was there. So in microseconds the lines add up to the total but for half a
- * microsecond a line; in ns, counts and bytes exactly. options NULL: everything 0. 0; -ENOMEM: nothing was written;
- * -ENOSPC, -EIO …: out did not take everything. */
+/* Sums exactly (in ns), then rounds each line once to the unit, half up. So in microseconds the lines add up to the
+ * total, give or take half a microsecond a line; in ns, counts and bytes they add up exactly.
+ * A line whose exact weight is 0 is left out, as a kernel moves no bytes; but a page fault of unified memory, which
+ * has no duration, stays as 0. A line that only rounds to 0 stays as 0, because the path was there.
+ * options NULL: everything is 0. 0; -ENOMEM: nothing was written; -ENOSPC, -EIO …: out did not take everything. */
 int folded_writer_write(FILE *out, const struct report_tree *tree,
 			const struct folded_options *options);
 

@@ -1,5 +1,5 @@
-/* The pieces of JSON that all writers share: values, and members with the comma behind them, as another one mostly
- * follows. Any thread. */
+/* The pieces of JSON that all writers share: values, and members with the comma behind them, because another member
+ * mostly follows. Any thread. */
 #ifndef JSON_TEXT_H
 #define JSON_TEXT_H
 
@@ -7,16 +7,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Clean text (frame_text.h) as a string. */
+/* Writes clean text (frame_text.h) as a string. */
 void json_text_write(FILE *out, const char *text);
 
-/* 5, or, where it is not known, null. */
+/* Writes 5, or null if the number is not known. */
 void json_text_write_number(FILE *out, bool known, int64_t number);
 
-/* "name":"text", */
+/* Writes "name":"text", */
 void json_text_member(FILE *out, const char *name, const char *text);
 
-/* "name":5, or "name":null, */
+/* Writes "name":5, or "name":null, */
 void json_text_number(FILE *out, const char *name, bool known, int64_t number);
 
 #endif

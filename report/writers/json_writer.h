@@ -1,6 +1,6 @@
-/* A profile as JSON, for programs: every leaf with its frames, exact totals, the ledger, devices,
- * streams, processes. All numbers are integers of up to 64 bits. "schema" counts up when a reader
- * of the old one would go wrong. Any thread; the arguments must not change meanwhile. */
+/* Writes a profile as JSON, for programs: every leaf with its frames, exact totals, the ledger, devices, streams and
+ * processes. All numbers are integers of up to 64 bits. "schema" counts up when a reader of the old one would go
+ * wrong. Any thread; the arguments must not change meanwhile. */
 #ifndef JSON_WRITER_H
 #define JSON_WRITER_H
 
@@ -15,9 +15,9 @@
 struct report_collectives;
 struct report_statistics;
 
-/* statistics and collectives may be NULL: then their members are missing. by: within what each frame's ranks are
- * counted (frame_ranks.h); NULL: all that is alike. 0; -ENOSPC, -EIO …: out did not take everything; -ENOMEM: nothing
- * was written. */
+/* statistics and collectives may be NULL: then their members are missing. by names the dimensions within which each
+ * frame's ranks are counted (frame_ranks.h); NULL: over everything. 0; -ENOSPC, -EIO …: out did not take everything;
+ * -ENOMEM: nothing was written. */
 int json_writer_write(FILE *out, const struct report_tree *tree, const struct report_busy *busy,
 		      const struct report_statistics *statistics,
 		      const struct report_collectives *collectives, const struct report_by *by);

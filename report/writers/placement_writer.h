@@ -1,5 +1,5 @@
-/* Threads that launch from the far socket (report_placement.h), within the reports of ranks. Without rows nothing is
- * written. Any thread. */
+/* Writes the threads that launch from the far socket (report_placement.h), as parts of the reports of ranks. Without
+ * rows only JSON gets something. Any thread. */
 #ifndef PLACEMENT_WRITER_H
 #define PLACEMENT_WRITER_H
 
@@ -7,13 +7,13 @@
 
 #include "report/model/report_placement.h"
 
-/* Lines for people. */
+/* Writes lines for people. */
 void placement_writer_table(FILE *out, const struct report_placement *placement);
 
-/* A member "far_threads" and a comma behind it; an empty array without rows. */
+/* Writes the member "far_threads" and a comma behind it; the array is empty without rows. */
 void placement_writer_json(FILE *out, const struct report_placement *placement);
 
-/* Lines that begin with "# far: ", fields with commas between. */
+/* Writes lines that begin with "# far: ", with commas between their fields. */
 void placement_writer_csv(FILE *out, const struct report_placement *placement);
 
 #endif

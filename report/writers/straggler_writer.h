@@ -1,4 +1,5 @@
-/* Who is late, and why, as a table, JSON and CSV. Any thread; the arguments must not change meanwhile. */
+/* Writes which ranks are late, and why, as a table, JSON and CSV. Any thread; the arguments must not change
+ * meanwhile. */
 #ifndef STRAGGLER_WRITER_H
 #define STRAGGLER_WRITER_H
 
@@ -9,16 +10,18 @@
 
 #define STRAGGLER_WRITER_LINE_SIZE 4096u
 
-/* "late: rank 5 on node2 (last in 93.00 % of 200 collectives; the others waited 1.230 s for it, 8.10 % of the time;
- * waits (poll, loader.py:next) explain 95 %)", of at most three; or that nobody is, or why nobody can be named. Returns
- * line. */
+/* Names at most three late ranks: "late: rank 5 on node2 (last in 93.00 % of 200 collectives; the others waited
+ * 1.230 s for it, 8.10 % of the time; waits (poll, loader.py:next) explain 95 %)". Otherwise the line says that no
+ * rank is late, or why none can be named. Returns line. */
 const char *straggler_writer_line(const struct report_straggler *straggler, char *line,
 				  size_t size);
 
-/* "slower GPU kernels (gemm)", "host code (train.py:step)", "waits (poll, loader.py:next)". Returns text. */
+/* Names a cause: "slower GPU kernels (gemm)", "host code (train.py:step)", "waits (poll, loader.py:next)". Returns
+ * text. */
 const char *straggler_writer_cause(const struct straggler_cause *cause, char *text, size_t size);
 
-/* top: rows of the table's ranks; 0: its default. Each 0; -ENOSPC, -EIO …: out did not take everything. */
+/* top is the number of ranks in the table; 0: its default. Each returns 0; -ENOSPC, -EIO …: out did not take
+ * everything. */
 int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 			   const struct report_tree *tree, uint32_t top);
 int straggler_writer_json(FILE *out, const struct report_straggler *straggler,

@@ -1,5 +1,5 @@
-/* A profile as text tables for people: the GPU activities that took longest, hosts, devices,
- * streams, losses. Any thread; the arguments must not change meanwhile. */
+/* Writes a profile as text tables for people: the GPU activities that took longest, hosts, devices, streams and
+ * losses. Any thread; the arguments must not change meanwhile. */
 #ifndef TABLE_WRITER_H
 #define TABLE_WRITER_H
 
@@ -13,7 +13,7 @@ struct report_statistics;
 
 struct table_options {
 	uint32_t top; /* activities, streams, functions and configurations to list; 0: 20 */
-	const struct report_statistics *statistics; /* NULL: without its tables */
+	const struct report_statistics *statistics; /* NULL: their tables are left out */
 };
 
 /* options may be NULL. 0; -ENOMEM: nothing was written; -ENOSPC, -EIO …: out did not take everything. */

@@ -1,6 +1,5 @@
-/* The viewer's page, cut at the two places where a report's own text goes. The bytes are made at
- * build time by embed.cmake from the page, style and script files of this folder. Constant: any
- * thread may read. */
+/* The viewer's page, cut at the two places where a report's own text goes. embed.cmake makes the bytes at build time
+ * from the page, style and script files of this folder. Constant: any thread may read. */
 #ifndef HTML_PAGE_H
 #define HTML_PAGE_H
 

@@ -17,18 +17,18 @@ struct html_options {
 	/* What the width of a frame means, and which dimensions stand as frames at the root, when the page opens: the
 	 * reader can switch both. */
 	enum folded_weight weight;
-	uint32_t split;       /* a set: 1u << enum report_dimension */
-	const char *subtitle; /* shown beside the title: when, where; borrowed until the call
-				 returns; NULL: none */
-	/* the difference that the tree shows: frames are coloured by change; borrowed until the call returns; NULL:
-	 * none */
+	uint32_t split; /* a set: 1u << enum report_dimension */
+	/* shown beside the title: when, where; borrowed until the call returns; NULL: none */
+	const char *subtitle;
+	/* the difference that the tree shows, whose frames are coloured by change; borrowed until the call returns;
+	 * NULL: none */
 	const struct report_diff *diff;
 };
 
-/* Writes the page and flushes out, which stays the caller's. Bytes that are not UTF-8 become
- * U+FFFD. options NULL: by time, no split, no subtitle. Nothing of the tree or the options is kept.
- * Returns 0; -EINVAL: an index in the tree or options->weight is out of range, nothing was written;
- * -ENOMEM: nothing was written; -ENOSPC, -EIO …: out did not take everything. */
+/* Writes the page and flushes out, which stays the caller's. Bytes that are not UTF-8 become U+FFFD. options NULL:
+ * by time, no split, no subtitle. Nothing of the tree or the options is kept. 0; -EINVAL: an index in the tree or
+ * options->weight is out of range, and nothing was written; -ENOMEM: nothing was written; -ENOSPC, -EIO …: out did
+ * not take everything. */
 int html_writer_write(FILE *out, const struct report_tree *tree,
 		      const struct html_options *options);
 
