@@ -1,11 +1,11 @@
-/* Who is late in a job's collectives, by straggler.h: calls of all ranks are put together by communicator (its key),
- * function and the function's own number on the communicator, never by clocks. Each communicator is looked at by
- * itself.
- *   - Only all_reduce, all_gather, reduce_scatter and all_to_all hold each rank up until the last has come: what has a
- *     root, send and recv say nothing of who was late.
- *   - A collective counts if all ranks that the profile has of the communicator are in it. A rank's time in it is that
- *     of its kernel, where all ranks' are known, else that of the host's call; calls of a group have no host time of
- *     their own, and of those that one kernel carries the first stands for all.
+/* Finds the ranks that are late in a job's collectives (straggler.h). Calls of all ranks are matched by communicator
+ * (its key), function and the function's own number on the communicator, never by clocks. Each communicator is
+ * looked at by itself.
+ *   - Only all_reduce, all_gather, reduce_scatter and all_to_all hold each rank up until the last has come.
+ *     Collectives with a root, send and recv do not show which rank was late.
+ *   - A collective counts if all ranks that the profile has of the communicator are in it. A rank's time in it is
+ *     that of its kernel if the kernels of all ranks are known, and otherwise that of the host's call. Calls of a
+ *     group have no host time of their own. If one kernel carries several of them, the first stands for all.
  * Used by one thread; immutable once made. */
 #ifndef REPORT_STRAGGLER_H
 #define REPORT_STRAGGLER_H
@@ -21,7 +21,7 @@
 
 #define REPORT_STRAGGLER_NONE UINT32_MAX
 
-/* What was found of a member of a communicator. */
+/* The result for a member of a communicator. */
 struct report_straggler_member {
 	uint32_t of_rank; /* index into the ranks of the report */
 	struct straggler_rank found;
@@ -29,42 +29,46 @@ struct report_straggler_member {
 
 struct report_straggler_communicator {
 	struct collective_match match;           /* owns: collective_match_fini() */
-	struct report_straggler_member *members; /* owns; of each of the match's members */
+	struct report_straggler_member *members; /* owns; one for each of the match's members */
 };
 
-/* A rank of the job: all of its processes' parts together. */
+/* A rank of the job: the parts of all its processes together. */
 struct report_straggler_rank {
 	uint32_t id;      /* order of appearance, from 1 */
 	int32_t rank;     /* of the job; MESSAGE_RANK_NONE */
-	uint32_t process; /* the first one seen */
+	uint32_t process; /* the first process of the rank */
 	uint32_t pid;
 	const char *host;    /* borrowed from texts */
 	uint64_t last, used; /* over all communicators that it is in */
 	uint64_t others_ns, waited_ns;
-	double others_mean_ns; /* a communicator's others_ns by its other ranks, added up */
-	uint32_t named;        /* communicators in which it is */
-	/* Where that cost the others most of all; REPORT_STRAGGLER_NONE: nowhere */
+	/* others_ns of each communicator, divided by the number of its other ranks, added up */
+	double others_mean_ns;
+	uint32_t named; /* communicators in which it is named */
+	/* The place where its lateness cost the others most; REPORT_STRAGGLER_NONE: nowhere */
 	uint32_t communicator, member;
-	struct straggler_cause *causes; /* owns; of those that are named */
+	struct straggler_cause *causes; /* owns; only named ranks have causes */
 	uint32_t nr_causes;
 	struct straggler_scope scope;
 };
 
 struct report_straggler {
-	/* owns; by what was waited for, the most first */
+	/* owns; in order of the time waited, the most first */
 	struct report_straggler_communicator *communicators;
 	uint32_t nr_communicators;
-	struct report_straggler_rank *ranks; /* owns; the named first, then by others_mean_ns */
+	/* owns; named ranks first, then in order of others_mean_ns */
+	struct report_straggler_rank *ranks;
 	uint32_t nr_ranks, nr_named;
-	uint32_t nr_alone;    /* communicators of which the profile has one rank: left out */
+	/* communicators of which the profile has one rank: they are left out */
+	uint32_t nr_alone;
 	uint64_t unknown;     /* calls on communicators whose key is not known */
 	uint64_t without_gpu; /* calls with a launch whose kernel is not known */
 	char **texts;         /* owns */
 	uint32_t nr_texts;
 };
 
-/* store_path: of the profile, for samples that were kept one by one. The log is borrowed for the call. 0; -EPROTO: it
- * names what the profile does not hold; other errors of database.h; -ENOMEM. On error *straggler is NULL. */
+/* store_path names the profile's store, from which samples are read that were kept one by one. The log is borrowed
+ * for the call. 0; -EPROTO: the log names what the profile does not hold; other errors of database.h; -ENOMEM. On
+ * error *straggler is NULL. */
 int report_straggler_create(const struct profile *profile, const char *store_path,
 			    const struct collective_log *log, struct report_straggler **straggler);
 void report_straggler_destroy(struct report_straggler *straggler); /* accepts NULL */
