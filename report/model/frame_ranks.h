@@ -1,5 +1,5 @@
-/* Of how many ranks each frame of a report is: what the ranks of a job do alike, and what some of them do alone.
- * Immutable; any thread. */
+/* Counts to how many ranks each frame of a report belongs, which shows what all ranks of a job do and what only some
+ * of them do. Immutable; any thread. */
 #ifndef FRAME_RANKS_H
 #define FRAME_RANKS_H
 
@@ -10,19 +10,20 @@
 
 struct frame_ranks;
 
-/* Counts the ranks whose leaves lie under a frame: equal paths of one plane are one frame, of whichever process, and
- * equal activities of whichever GPU are one leaf; but what is of different hosts, GPUs, contexts, streams or threads,
- * where *by has these, is not. by NULL: nothing keeps them apart. Nothing of the arguments is kept but the tree, which
- * is borrowed until destroy. *ranks is NULL where there is nothing to tell: the leaves are of fewer than two ranks, or
- * *by keeps ranks apart. 0; -ENOMEM: *ranks is NULL. */
+/* Counts the ranks whose leaves lie under a frame. Equal paths of one plane are one frame in all processes, and
+ * equal activities are one leaf on all GPUs. If *by has hosts, GPUs, contexts, streams or threads, frames and leaves
+ * that differ in these are kept apart. by NULL: nothing keeps them apart. Nothing of the arguments is kept but the
+ * tree, which is borrowed until destroy. 0; -ENOMEM: *ranks is NULL. *ranks is also NULL if there is nothing to
+ * tell: the leaves are of fewer than two ranks, or *by keeps ranks apart. */
 int frame_ranks_create(const struct report_tree *tree, const struct report_by *by,
 		       struct frame_ranks **ranks);
 void frame_ranks_destroy(struct frame_ranks *ranks); /* accepts NULL */
 
-/* The ranks that leaves of the tree are of. */
+/* Returns the number of ranks to which leaves of the tree belong. */
 uint32_t frame_ranks_all(const struct frame_ranks *ranks);
 
-/* Of those, the ones that have the frame: a node of the leaf's path; or the leaf itself. Only unknown ranks do: 0. */
+/* Returns how many of these ranks have the frame: a node of the leaf's path, or the leaf itself. 0: only unknown
+ * ranks have it. */
 uint32_t frame_ranks_of_node(const struct frame_ranks *ranks, const struct report_leaf *leaf,
 			     uint32_t node);
 uint32_t frame_ranks_of_leaf(const struct frame_ranks *ranks, const struct report_leaf *leaf);

@@ -23,23 +23,24 @@ enum occupancy_limit { /* a set */
 
 struct occupancy_launch {
 	uint64_t block_threads;
-	uint32_t registers;    /* a thread */
+	uint32_t registers;    /* of a thread */
 	uint64_t shared_bytes; /* static and dynamic, of a block */
 };
 
 struct occupancy {
-	uint32_t blocks;    /* of one multiprocessor; 0: such a block cannot run */
+	uint32_t blocks;    /* that fit into one multiprocessor; 0: such a block cannot run */
 	uint32_t warps;     /* of these blocks */
 	uint32_t warps_max; /* of the multiprocessor */
-	uint32_t limits;    /* enum occupancy_limit: everything that allows no more blocks */
+	/* a set of enum occupancy_limit: everything that allows no more blocks */
+	uint32_t limits;
 };
 
-/* 0; -EINVAL: no threads; -ENOTSUP: limits that are not known, or a compute capability below 7.0. On error *occupancy
- * is zeroed. */
+/* 0; -EINVAL: there are no threads; -ENOTSUP: the limits are not known, or the compute capability is below 7.0. On
+ * error *occupancy is zeroed. */
 int occupancy_of(const struct device_limits *limits, const struct occupancy_launch *launch,
 		 struct occupancy *occupancy);
 
-/* "registers", "registers, shared memory"; "" of none. text: 64 bytes at least. Returns text. */
+/* Writes "registers", or "registers, shared memory"; "" for an empty set. text: 64 bytes at least. Returns text. */
 const char *occupancy_limits_text(uint32_t limits, char *text);
 
 #endif

@@ -1,4 +1,4 @@
-/* Why a profile holds nothing, and what to do. Pure. */
+/* Explains why a profile holds nothing, and how to change that. Pure. */
 #ifndef REPORT_ABSENCE_H
 #define REPORT_ABSENCE_H
 
@@ -10,14 +10,14 @@
 
 struct report_absence_facts {
 	uint32_t nr_agents, nr_processes;
-	/* Notices without their first words (absence.h); NULL: no process said so. */
-	const char *failed; /* why one could not be recorded */
-	const char *chosen; /* why nothing of one was captured */
+	/* Notices without their first words (absence.h); NULL: no process has this notice. */
+	const char *failed; /* why a process could not be recorded */
+	const char *chosen; /* why nothing of a process was captured */
 	bool is_written;    /* the profile is still being recorded */
 	bool has_launches;
 };
 
-/* One line without a newline and without an end, cut to size: the cause, and what helps. Returns line. */
+/* Writes one line without a newline and without a final mark, cut to size: the cause, and the remedy. Returns line. */
 const char *report_absence_line(const struct report_absence_facts *facts, char *line, size_t size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Makes a report tree (report_tree.h) of a profile. Used by one thread. */
+/* Builds a report tree (report_tree.h) from a profile. Used by one thread. */
 #ifndef REPORT_BUILD_H
 #define REPORT_BUILD_H
 
@@ -12,12 +12,13 @@
 struct report_options {
 	enum demangle_mode demangle;
 	enum report_lines lines;
-	enum report_memory memory; /* what of memory the leaves show in place of planes */
-	uint32_t planes; /* whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
+	enum report_memory memory; /* the memory that the leaves show in place of planes */
+	/* planes whose leaves are wanted: a set, 1 << enum report_plane; 0: GPU work */
+	uint32_t planes;
 };
 
-/* options NULL: everything 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile
- * names what it does not hold; -ENOMEM. On error *tree is NULL. */
+/* options NULL: everything is 0. The tree borrows nothing from the profile. 0; -EPROTO: the profile names what it
+ * does not hold; -ENOMEM. On error *tree is NULL. */
 int report_tree_build(const struct profile *profile, const struct report_options *options,
 		      struct report_tree **tree);
 void report_tree_destroy(struct report_tree *tree); /* only of report_tree_build(); accepts NULL */

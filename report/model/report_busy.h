@@ -1,4 +1,4 @@
-/* When streams and devices were busy, made ready for readers. Used by one thread. */
+/* The times in which streams and devices were busy, made ready for readers. Used by one thread. */
 #ifndef REPORT_BUSY_H
 #define REPORT_BUSY_H
 
@@ -12,28 +12,28 @@ struct report_busy_row {
 	const char *host;        /* clean text (frame_text.h) */
 	const char *device_name; /* "": not known */
 	int32_t gpu;             /* REPORT_GPU_NONE */
-	int whole_device; /* nonzero: all streams and processes together; pid to stream_id are then
-			     0 */
+	/* nonzero: the row is of all streams and processes together; pid to stream_id are then 0 */
+	int whole_device;
 	uint32_t pid, context_id, stream_id;
 	int32_t rank;             /* REPORT_RANK_NONE */
 	const char *stream_name;  /* the program's; "": none */
 	int32_t stream_priority;  /* REPORT_PRIORITY_NONE */
 	int stream_default;       /* nonzero: the context's default stream */
 	int green;                /* nonzero: the context is a green one */
-	uint32_t multiprocessors; /* that it may use; 0: all, or not known */
+	uint32_t multiprocessors; /* that the context may use; 0: all, or not known */
 	uint64_t records;
 	uint64_t first_ns, last_ns; /* CUPTI's clock */
 	uint64_t busy_ns;           /* something ran */
 	uint64_t idle_ns;           /* nothing ran, between the first start and the last end */
 	uint64_t overlap_ns;        /* sum of all durations beyond busy_ns */
-	uint64_t late, late_ns; /* records that came too late to be put in order, and their time:
-				   not in busy_ns */
+	/* records that came too late to be put in order, and their time, which is not in busy_ns */
+	uint64_t late, late_ns;
 };
 
 struct report_busy {
 	struct report_busy_row *rows; /* by host, GPU; the whole device first, then its streams */
 	uint32_t nr_rows;
-	char **texts; /* owns what the rows borrow */
+	char **texts; /* owns the texts that the rows borrow */
 	uint32_t nr_texts;
 };
 

@@ -1,4 +1,4 @@
-/* How the hosts' clocks stood to the aggregator's, a row a host. Used by one thread. */
+/* Tells how the hosts' clocks stood to the aggregator's, with a row for each host. Used by one thread. */
 #ifndef REPORT_CLOCKS_H
 #define REPORT_CLOCKS_H
 
@@ -10,24 +10,24 @@
 #include "report/profile/profile.h"
 
 struct report_clocks_row {
-	uint32_t id;       /* the roster's */
+	uint32_t id;       /* the roster's id */
 	const char *host;  /* clean text (frame_text.h) */
-	uint32_t measured; /* comparisons; 0: none, and what follows is 0 */
-	/* Of the last one: */
+	uint32_t measured; /* comparisons; 0: there are none, and the members below are 0 */
+	/* Of the last comparison: */
 	uint64_t time_ns;  /* the host's CLOCK_MONOTONIC */
 	int64_t offset_ns; /* the host's CLOCK_MONOTONIC - the aggregator's, give or take bound_ns */
 	uint64_t bound_ns, round_trip_ns;
 	bool has_realtime;
 	int64_t realtime_ns; /* the same of CLOCK_REALTIME, give or take bound_ns */
-	/* From the first to the last: */
+	/* From the first to the last comparison: */
 	bool has_drift;
-	int64_t drift_ppb; /* how much faster it went, give or take drift_bound_ppb */
+	int64_t drift_ppb; /* how much faster the host's clock went, give or take drift_bound_ppb */
 	uint64_t drift_bound_ppb;
-	/* As the comparison alone had it; the same without report_clocks_refine(). */
+	/* Values by the comparison alone; without report_clocks_refine() they equal those above. */
 	int64_t compared_offset_ns;
 	uint64_t compared_bound_ns;
-	uint32_t collectives; /* that this host's comparisons were held against */
-	uint32_t elsewhere;   /* comparisons with other clocks than the map's, which are not used */
+	uint32_t collectives; /* collectives that this host's comparisons were held against */
+	uint32_t elsewhere;   /* comparisons with other clocks than the map's; they are not used */
 };
 
 struct report_clocks {
@@ -35,16 +35,18 @@ struct report_clocks {
 	uint32_t nr_rows;
 	struct clock_offset *offsets; /* owns; the profile's, refined */
 	uint32_t nr_offsets;
-	struct clock_map *map;      /* owns */
-	bool refined, contradicted; /* by collectives; they agreed with none: all is as compared */
-	/* of CLOCK_REALTIME: no two hosts' are further apart, by what is known, bounds included */
+	struct clock_map *map; /* owns */
+	/* refined: collectives narrowed the bounds; contradicted: they fit no comparison, so all is as compared */
+	bool refined, contradicted;
+	/* by all that is known, bounds included, the CLOCK_REALTIME of no two hosts is further apart */
 	uint64_t spread_ns;
-	uint32_t nr_unknown; /* hosts of whose CLOCK_REALTIME nothing is known */
+	uint32_t nr_unknown; /* hosts whose CLOCK_REALTIME is not known */
 };
 
-/* The profile is borrowed until destroy. 0 or -ENOMEM: *clocks is NULL. destroy() accepts NULL. */
+/* The profile is borrowed until destroy. 0; -ENOMEM: *clocks is NULL. destroy() accepts NULL. */
 int report_clocks_create(const struct profile *profile, struct report_clocks **clocks);
-/* Narrows what is known by the profile's collectives (clock_evidence.h). Once. 0 or -ENOMEM: as before. */
+/* Narrows the bounds by the profile's collectives (clock_evidence.h); to be called once. 0; -ENOMEM: all is as
+ * before. */
 int report_clocks_refine(struct report_clocks *clocks, const struct profile *profile,
 			 const struct collective_log *log);
 void report_clocks_destroy(struct report_clocks *clocks);

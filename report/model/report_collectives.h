@@ -1,5 +1,5 @@
-/* Calls of collective libraries made ready for a reader: hosts and stacks named, and summed up by communicator and
- * function. Used by one thread; immutable once made. */
+/* Calls of collective libraries made ready for a reader: hosts and stacks have names, and sums are made by
+ * communicator and function. Used by one thread; immutable once made. */
 #ifndef REPORT_COLLECTIVES_H
 #define REPORT_COLLECTIVES_H
 
@@ -16,23 +16,23 @@ struct report_collective {
 	uint32_t host; /* a name: report_collectives_text() */
 	uint32_t pid;
 	int32_t rank;                            /* of the job; MESSAGE_RANK_NONE */
-	uint32_t node;                           /* of nodes; REPORT_NODE_ROOT: no stack */
+	uint32_t node;                           /* index into nodes; REPORT_NODE_ROOT: no stack */
 	const struct communicator *communicator; /* NULL: not known, or a group */
 	const struct collective *call;
 	const struct collective_gpu *gpu;
 };
 
-/* Calls of one function on one communicator, in all processes. One whose key is not known is not put together with
- * another. */
+/* The calls of one function on one communicator in all processes. A communicator whose key is not known is not
+ * merged with another. */
 struct report_collective_sum {
 	uint64_t key; /* 0: not known; process and communicator_id then tell them apart */
-	uint32_t process, communicator_id; /* of the first one seen */
-	uint32_t host, pid;                /* likewise */
+	uint32_t process, communicator_id; /* of the first call seen */
+	uint32_t host, pid;                /* of the first call seen, too */
 	uint32_t function;                 /* enum collective_function */
 	uint32_t origin;                   /* enum communicator_origin */
-	uint32_t nr_seen;  /* ranks of it that have called something and are in this profile */
-	uint32_t nr_ranks; /* that it has; COLLECTIVE_NOT_KNOWN */
-	uint64_t calls, failed, bytes; /* bytes: of those that did not fail */
+	uint32_t nr_seen;                  /* ranks of it that have calls in this profile */
+	uint32_t nr_ranks;             /* ranks that the communicator has; COLLECTIVE_NOT_KNOWN */
+	uint64_t calls, failed, bytes; /* bytes: of calls that did not fail */
 	uint64_t total_ns, max_ns;     /* of host time */
 	uint64_t first, last;          /* sequence; 0: none */
 	uint64_t gpu_calls, gpu_ns;    /* calls whose kernel is known, and its time */
@@ -48,14 +48,14 @@ struct report_collectives {
 	struct collective_log *log;      /* owns */
 };
 
-/* The log is taken, also on error. Borrows nothing. 0; -EPROTO: it names what the profile does not hold; -ENOMEM. On
- * error *collectives is NULL. */
+/* Takes the log, also on error. Borrows nothing. 0; -EPROTO: the log names what the profile does not hold; -ENOMEM.
+ * On error *collectives is NULL. */
 int report_collectives_create(const struct profile *profile, struct collective_log *log,
 			      const struct report_options *options,
 			      struct report_collectives **collectives);
 void report_collectives_destroy(struct report_collectives *collectives); /* accepts NULL */
 
-/* A name of hosts and nodes. Borrowed. */
+/* Returns the name of a host or node. Borrowed until destroy. */
 const char *report_collectives_text(const struct report_collectives *collectives, uint32_t name);
 
 #endif

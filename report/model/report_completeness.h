@@ -1,5 +1,5 @@
-/* Decides whether a profile is whole, here alone: every report says it in the same words. Part of report_build; used by
- * one thread. */
+/* Decides whether a profile is whole. No other file does, so that every report says it in the same words. Part of
+ * report_build; used by one thread. */
 #ifndef REPORT_COMPLETENESS_H
 #define REPORT_COMPLETENESS_H
 

@@ -1,5 +1,5 @@
-/* What stacks can be split by: frames such as "node01", "rank3", "GPU0", "context1", "stream7", "thread1234" at
- * the root. Any thread. */
+/* The dimensions by which stacks can be split, with frames such as "node01", "rank3", "GPU0", "context1", "stream7",
+ * "thread1234" at the root. Any thread. */
 #ifndef REPORT_DIMENSION_H
 #define REPORT_DIMENSION_H
 
@@ -18,22 +18,22 @@ enum report_dimension {
 	REPORT_DIMENSIONS,
 };
 
-/* Zeroed: none. */
+/* Zeroed: no dimension. */
 struct report_by {
 	uint32_t nr_dimensions;
 	/* outermost first, each at most once */
 	enum report_dimension dimensions[REPORT_DIMENSIONS];
 };
 
-/* "host,rank": 0; -EINVAL: a word that is none, or twice; *by is then empty. "" is none. */
+/* Reads a list such as "host,rank"; "" is no dimension. 0; -EINVAL: a word is not known or comes twice, and *by is
+ * empty. */
 int report_by_parse(const char *words, struct report_by *by);
 
-/* One number that stands for the leaf's value in that dimension. */
+/* Returns one number that stands for the leaf's value in that dimension. */
 uint32_t report_dimension_value(const struct report_leaf *leaf, enum report_dimension dimension);
 
-/* The frame of that value; what is not known is "rank?", "GPU?", "thread?", and of host
- * threads "no GPU", "no context", "no stream". Borrowed until the tree
- * or text goes. */
+/* Returns the frame of that value. A value that is not known is "rank?", "GPU?" or "thread?"; host threads have "no
+ * GPU", "no context" and "no stream". Borrowed until the tree or text goes. */
 const char *report_dimension_frame(const struct report_tree *tree, enum report_dimension dimension,
 				   uint32_t value, char *text, size_t size);
 

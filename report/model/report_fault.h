@@ -1,25 +1,26 @@
-/* One kind of thing that is missing from a profile, and the places where it is. Part of report_completeness; used by
- * one thread. */
+/* A kind of thing that is missing from a profile, and the places where it is missing. Part of report_completeness;
+ * used by one thread. */
 #ifndef REPORT_FAULT_H
 #define REPORT_FAULT_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-#define REPORT_FAULT_PLACES 4u /* a sentence names so many places of a fault */
-#define REPORT_FAULT_RANGES 8u /* and so many ranges of ranks of a place */
+#define REPORT_FAULT_PLACES 4u /* places of a fault that a sentence names */
+#define REPORT_FAULT_RANGES 8u /* ranges of ranks that it names of a place */
 
 /* A host. */
 struct report_fault_place {
 	uint32_t host; /* roster id */
 	/* set by the caller once all places are there; borrowed from report_names */
 	const char *name;
-	uint64_t since_ns; /* the earliest last word, CLOCK_REALTIME; 0: not known */
-	int32_t *ranks;    /* owns */
+	/* the earliest of the last signs of life, CLOCK_REALTIME; 0: not known */
+	uint64_t since_ns;
+	int32_t *ranks; /* owns */
 	uint32_t nr_ranks;
 };
 
-/* It begins as zeros. report_fault_fini() frees what it owns. */
+/* A fault begins as zeros. report_fault_fini() frees its memory. */
 struct report_fault {
 	struct report_fault_place *places; /* owns; each host once */
 	uint32_t nr_places;
@@ -28,13 +29,13 @@ struct report_fault {
 
 void report_fault_fini(struct report_fault *fault);
 
-/* The place of this host, which is added if there is none. Borrowed until the next call. NULL: out of memory. */
+/* Returns the place of this host, and adds it if there is none. Borrowed until the next call. NULL: out of memory. */
 struct report_fault_place *report_fault_place(struct report_fault *fault, uint32_t host);
 
-/* Something of the place was last heard of at spoke_ns, CLOCK_REALTIME; 0 says nothing. */
+/* Notes that something of the place was last heard of at spoke_ns, CLOCK_REALTIME. 0 changes nothing. */
 void report_fault_spoke(struct report_fault_place *place, uint64_t spoke_ns);
 
-/* A negative rank says nothing. 0; -ENOMEM: the place is unchanged. */
+/* Adds a rank; a negative one changes nothing. 0; -ENOMEM: the place is unchanged. */
 int report_fault_add_rank(struct report_fault_place *place, int32_t rank);
 
 /* Writes the local date and time: "2026-11-22 12:01:07". */

@@ -1,4 +1,4 @@
-/* Leaves summed up by what they have in common. Used by one thread. */
+/* Sums of leaves that have something in common. Used by one thread. */
 #ifndef REPORT_GROUPS_H
 #define REPORT_GROUPS_H
 
@@ -7,9 +7,9 @@
 #include "report_tree.h"
 
 enum report_group_by {
-	REPORT_GROUP_ACTIVITY, /* what ran, on whichever GPU: label is "gemm" or "HtoD" */
+	REPORT_GROUP_ACTIVITY, /* by what ran, on all GPUs together: label is "gemm" or "HtoD" */
 	REPORT_GROUP_HOST,
-	REPORT_GROUP_GPU, /* of a host */
+	REPORT_GROUP_GPU, /* by GPU of a host */
 };
 
 struct report_group {
@@ -24,12 +24,12 @@ struct report_groups {
 	uint32_t nr_groups;
 };
 
-/* 0 or -ENOMEM with *groups empty. */
+/* 0; -ENOMEM: *groups is empty. */
 int report_groups_init(struct report_groups *groups, const struct report_tree *tree,
 		       enum report_group_by by);
 void report_groups_fini(struct report_groups *groups);
 
-/* A leaf's name without "[GPU0_Kernel]" before it. Borrowed as name is. */
+/* Returns a leaf's name without the "[GPU0_Kernel]" before it. Borrowed as name is. */
 const char *report_groups_activity(const char *name);
 
 /* "kernel", "memcpy", "memset", "graph", "sync", "alloc" (kind_name.h). Static storage. */

@@ -1,4 +1,4 @@
-/* What a leaf of a report stands for: a kind of record, of sample, or idle time. Constant; any thread. */
+/* The kinds of things that a leaf of a report stands for: records, samples, idle time. Constant; any thread. */
 #ifndef REPORT_KIND_H
 #define REPORT_KIND_H
 

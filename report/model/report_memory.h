@@ -13,24 +13,26 @@
 /* Which memory the leaves of a report show, in place of GPU work. */
 enum report_memory {
 	REPORT_MEMORY_NONE = 0,
-	REPORT_MEMORY_PEAK, /* what lived when its process had the most on its device, in its space */
-	REPORT_MEMORY_LIVE, /* what lives now; of processes that have ended: what was never freed */
+	/* memory that lived when its process had the most on its device, in its space */
+	REPORT_MEMORY_PEAK,
+	/* memory that lives now; of ended processes: memory that was never freed */
+	REPORT_MEMORY_LIVE,
 	REPORT_MEMORY_ALLOCS, /* all allocations */
-	REPORT_MEMORY_FREES,  /* and frees, by where they were freed */
+	REPORT_MEMORY_FREES,  /* all frees, by the stack of the free */
 };
 
-/* *rows: owns, free(); by host, GPU, process and space. 0;
- * -ENOMEM: NULL and 0. */
+/* Makes *rows in order of host, GPU, process and space; the caller owns them: free(). 0; -ENOMEM: *rows is NULL and
+ * the count 0. */
 int report_memory_make(const struct collection *collection, struct report_names *names,
 		       struct report_memory_row **rows, uint32_t *nr_rows);
 
-/* Calls take for each row of all accounts, as a row of totals (fold_table.h) of allocations, until it returns nonzero;
- * returns that. which: PEAK or LIVE. */
+/* Calls take for each row of all accounts, as a row of totals (fold_table.h) of allocations, until it returns
+ * nonzero, and returns that value. which: PEAK or LIVE. */
 typedef int report_memory_take(void *context, const struct fold_row *row);
 int report_memory_each(const struct collection *collection, enum report_memory which,
 		       report_memory_take *take, void *context);
 
-/* How many rows that can be, of whichever kind. */
+/* Returns the largest number of such rows, whichever memory is asked for. */
 uint32_t report_memory_count(const struct collection *collection);
 
 #endif

@@ -1,10 +1,9 @@
-/* What the frames, kernels and hosts of a profile are called in reports: demangled, cleaned, each
- * made once.
- *	- a native frame: its symbol, of as many functions as were inlined there, each with its source
- *	  line where it is known; else file+0xoffset; an address in no file: [unknown]
- *	- a Python frame: file:function:line (source_name.h)
- *	- a mark: its words
- *	- CUDA's own frames at the leaf are cut down to the API function that the application called
+/* Names frames, kernels and hosts of a profile for reports: demangled, cleaned, each made once.
+ *   - A native frame has its symbol, with as many functions as were inlined there, each with its source line where
+ *     it is known. Without a symbol it is file+0xoffset; an address in no file is [unknown].
+ *   - A Python frame is file:function:line (source_name.h).
+ *   - A mark is its words.
+ *   - CUDA's own frames at the leaf are cut down to the API function that the application called.
  * Part of report_build; used by one thread. */
 #ifndef REPORT_NAMES_H
 #define REPORT_NAMES_H
@@ -17,11 +16,12 @@
 #include "report/profile/profile.h"
 
 #define REPORT_INLINES_MAX                                                                         \
-	16u /* functions of one frame; of more the innermost are one "left out" */
+	16u /* functions of one frame; of more, the innermost are one "left out" */
 
 enum report_lines {
 	REPORT_LINES_ON = 0,
-	REPORT_LINES_OFF = 1, /* no line numbers and no native sources: equal functions merge */
+	/* no line numbers and no native sources, so that equal functions merge */
+	REPORT_LINES_OFF = 1,
 };
 
 struct report_names;
@@ -32,34 +32,34 @@ struct report_names *report_names_create(const struct profile *profile, enum dem
 					 enum report_lines lines);
 void report_names_destroy(struct report_names *names);
 
-/* Each: the text as it is, cleaned; or demangled, too. Texts are named by an index from 0 without
- * gaps; index 0 is "". 0 or -ENOMEM. */
+/* Each makes a clean text, the second a demangled one. Texts are named by an index from 0 without gaps; index 0 is
+ * "". 0 or -ENOMEM. */
 int report_names_text(struct report_names *names, const char *text, uint32_t *index);
 int report_names_string(struct report_names *names, uint32_t string_id, uint32_t *index);
 
-/* The functions of a frame, outermost first: 1 to REPORT_INLINES_MAX. Borrowed until the next call.
- * 0 or -ENOMEM. */
+/* Makes the functions of a frame, outermost first: 1 to REPORT_INLINES_MAX. Borrowed until the next call. 0 or
+ * -ENOMEM. */
 int report_names_frame(struct report_names *names, uint32_t frame_id, const uint32_t **indices,
 		       uint32_t *count);
 
-/* "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU?_Memset]", "[GPU0_Graph]", "[GPU0_Sync]stream" (kind_name.h); of
- * memory "[GPU0_Memory]device", "[GPU0_Managed]managed", "[Host_Memory]pinned"; of host threads "[CPU]",
- * "[Off-CPU]futex", "[GPU_Launch]cuLaunchKernel"; and "[GPU0_Idle]". gpu: REPORT_GPU_NONE or the index. key->kind: enum
- * report_kind. */
+/* Makes the leaf's name (kind_name.h): "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU?_Memset]", "[GPU0_Graph]",
+ * "[GPU0_Sync]stream"; of memory "[GPU0_Memory]device", "[GPU0_Managed]managed", "[Host_Memory]pinned"; of host
+ * threads "[CPU]", "[Off-CPU]futex", "[GPU_Launch]cuLaunchKernel"; and "[GPU0_Idle]". gpu is the index or
+ * REPORT_GPU_NONE. key->kind is an enum report_kind. */
 int report_names_leaf(struct report_names *names, const struct fold_key *key, int32_t gpu,
 		      uint32_t *index);
 
-/* How a stack ends for a reader. */
+/* The end of a stack as a reader sees it. */
 struct report_cut {
 	uint32_t outer;   /* the innermost stack node that is shown; 0: none */
-	uint32_t dropped; /* so many of its inlined functions, the innermost, are not shown */
-	/* text of the API function that follows; 0: none, the stack is shown as it is */
+	uint32_t dropped; /* number of its inlined functions, the innermost, that are not shown */
+	/* text of the API function that follows; 0: there is none, and the stack is shown as it is */
 	uint32_t name;
 };
 
-/* Of the frames of CUDA at the leaf, known by module or by name, the outermost that is named like an
- * API function stays. The leaf itself may be anything: an inner function of a static runtime has no
- * telling name. 0 or -ENOMEM. */
+/* Cuts CUDA's frames at the leaf, which are known by module or by name. Of these the outermost that is named like an
+ * API function stays. The leaf itself may be anything, because an inner function of a static runtime has no telling
+ * name. 0 or -ENOMEM. */
 int report_names_cut(struct report_names *names, uint32_t node_id, struct report_cut *cut);
 
 uint32_t report_names_count(const struct report_names *names);

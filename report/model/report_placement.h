@@ -1,4 +1,4 @@
-/* Threads that launch GPU work from the CPUs of another NUMA node than the GPU's. Used by one thread. */
+/* Finds threads that launch GPU work from the CPUs of another NUMA node than the GPU's. Used by one thread. */
 #ifndef REPORT_PLACEMENT_H
 #define REPORT_PLACEMENT_H
 
@@ -12,20 +12,21 @@ struct report_placement_row { /* a thread, and a GPU on which it launched */
 	int32_t rank;         /* REPORT_RANK_NONE */
 	int32_t gpu;          /* REPORT_GPU_NONE */
 	uint32_t pid, tid;
-	bool known;         /* where the GPU is; else far is 0 */
+	bool known;         /* whether the GPU's node is known; if not, far is 0 */
 	uint32_t numa_node; /* the GPU's */
 	uint64_t looks,
-		far; /* how often it was looked where the thread was; and it was on another node */
+		/* number of looks at the thread's place, and of those that found it on another node */
+		far;
 };
 
 struct report_placement {
-	/* by rank, host, GPU, thread: those that were far, or of whose GPU it is not known */
+	/* by rank, host, GPU, thread: threads that were far, or whose GPU's node is not known */
 	struct report_placement_row *rows;
 	uint32_t nr_rows;
 };
 
-/* Without a comparison (machines with one node) there are no rows. 0; -ENOMEM: *placement is NULL. destroy() accepts
- * NULL. */
+/* Without comparisons, as on machines with one node, there are no rows. 0; -ENOMEM: *placement is NULL. destroy()
+ * accepts NULL. */
 int report_placement_create(const struct profile *profile, struct report_placement **placement);
 void report_placement_destroy(struct report_placement *placement);
 

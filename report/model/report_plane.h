@@ -1,5 +1,5 @@
-/* Planes: what a profile holds besides GPU work lies beside it, never in it. Each kind of record or sample belongs to
- * one plane, and no total adds two of them. This is the one place that says which. Constant; any thread. */
+/* Planes: each kind of record or sample belongs to one plane, and no total adds two of them, so that other data lies
+ * beside GPU work and never in it. Only this file says which plane a kind belongs to. Constant; any thread. */
 #ifndef REPORT_PLANE_H
 #define REPORT_PLANE_H
 
@@ -19,20 +19,21 @@ enum report_plane {
 	REPORT_PLANES,
 };
 
-/* A set: 1 << enum report_plane. Without memory: what of it is shown is another choice (report_memory.h). */
+/* A set: 1 << enum report_plane. Memory is not in it, because its leaves are another choice (report_memory.h). */
 #define REPORT_PLANES_ALL (((1u << REPORT_PLANES) - 1) & ~(1u << REPORT_PLANE_MEMORY))
 
-/* Of an enum report_kind below REPORT_KINDS, asserted: those below RECORD_GPU_KINDS are records' kinds. */
+/* Returns the plane of an enum report_kind, which is asserted to be below REPORT_KINDS. Kinds below RECORD_GPU_KINDS
+ * are those of records. */
 enum report_plane report_plane_of(uint32_t kind);
 
-/* As in --planes and in file names; as people call its total. Static storage. */
+/* The name in --planes and in file names, and the name that people give to its total. Static storage. */
 const char *report_plane_name(enum report_plane plane);
 const char *report_plane_label(enum report_plane plane);
 
-/* A list of names with commas between, or "all". 0; -EINVAL: a name that there is not, and *planes is 0. */
+/* Reads a list of names with commas between, or "all". 0; -EINVAL: a name is not known, and *planes is 0. */
 int report_planes_parse(const char *text, uint32_t *planes);
 
-/* How many planes are in a set. */
+/* Returns how many planes are in a set. */
 uint32_t report_planes_count(uint32_t planes);
 
 #endif

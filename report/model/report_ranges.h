@@ -1,5 +1,4 @@
-/* GPU work by NVTX range: each range that leads a path, with all that ran under it. Used by one
- * thread. */
+/* Sums GPU work by NVTX range: each range that leads a path, with all work under it. Used by one thread. */
 #ifndef REPORT_RANGES_H
 #define REPORT_RANGES_H
 
@@ -10,7 +9,7 @@
 struct report_range {
 	char *label;        /* owns; "epoch 3 > forward" */
 	uint32_t depth;     /* ranges in it */
-	uint64_t count, ns; /* of the GPU's work, that of the ranges inside included */
+	uint64_t count, ns; /* of the GPU's work, with that of inner ranges */
 };
 
 struct report_ranges {
@@ -18,7 +17,7 @@ struct report_ranges {
 	uint32_t nr_ranges;
 };
 
-/* 0 or -ENOMEM with *ranges empty. */
+/* 0; -ENOMEM: *ranges is empty. */
 int report_ranges_init(struct report_ranges *ranges, const struct report_tree *tree);
 void report_ranges_fini(struct report_ranges *ranges);
 

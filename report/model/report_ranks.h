@@ -11,7 +11,7 @@
 
 struct report_placement;
 
-/* What rows are compared by. */
+/* The columns by which rows are compared. */
 enum report_ranks_column {
 	REPORT_RANKS_BUSY,
 	REPORT_RANKS_COMPUTE,
@@ -22,7 +22,7 @@ enum report_ranks_column {
 };
 
 struct report_ranks_work {
-	uint64_t count, ns; /* the sum of durations, whatever ran beside them */
+	uint64_t count, ns; /* the sum of durations, whether or not they overlap */
 };
 
 struct report_ranks_row {
@@ -34,19 +34,21 @@ struct report_ranks_row {
 	uint64_t records;
 	/* from the first start to the last end of the process's work on the device */
 	uint64_t window_ns;
-	uint64_t busy_ns;                 /* some of it ran; window_ns - busy_ns is idle */
+	/* time in which some of it ran; window_ns - busy_ns is idle */
+	uint64_t busy_ns;
 	struct report_ranks_work compute; /* kernels but NCCL's */
 	struct report_ranks_work nccl;
 	struct report_ranks_work copies, fills;
-	struct report_ranks_work graphs; /* as a whole: what kernels they had is not known */
-	uint64_t nccl_busy_ns;           /* some kernel of NCCL's ran */
-	uint64_t overlap_ns;             /* of nccl_busy_ns: some other kernel ran, too */
-	/* Of kernels of which it is known how long after their launch they began: how many, the mean, rounded down, and
-	 * the longest. */
+	struct report_ranks_work graphs; /* whole graphs, whose kernels are not known */
+	uint64_t nccl_busy_ns;           /* time in which some kernel of NCCL's ran */
+	/* the part of nccl_busy_ns in which some other kernel ran, too */
+	uint64_t overlap_ns;
+	/* Delays between launch and start of those kernels for which they are known: their number, the mean, rounded
+	 * down, and the longest. */
 	uint64_t delays, delay_ns, delay_max_ns;
-	/* records that came too late to be put in order: the times above may be short of them */
+	/* records that came too late to be put in order; the times above may be too short by them */
 	uint64_t late;
-	bool has_memory; /* recorded: */
+	bool has_memory; /* memory was recorded, and peak_bytes is valid */
 	uint64_t peak_bytes;
 	uint32_t outliers; /* bits by enum report_ranks_column */
 };
@@ -58,7 +60,7 @@ struct report_ranks {
 	uint64_t medians_ns[REPORT_RANKS_COLUMNS];
 	uint64_t median_window_ns;
 	struct report_placement *placement; /* owns; NULL: not looked at */
-	char **texts;                       /* owns what the rows borrow */
+	char **texts;                       /* owns the texts that the rows borrow */
 	uint32_t nr_texts;
 };
 
@@ -66,7 +68,7 @@ struct report_ranks {
 int report_ranks_create(const struct profile *profile, struct report_ranks **ranks);
 void report_ranks_destroy(struct report_ranks *ranks); /* accepts NULL */
 
-/* A row's value of a column, and the column's name ("busy"). */
+/* Return a row's value of a column, and the column's name ("busy"). */
 uint64_t report_ranks_value(const struct report_ranks_row *row, enum report_ranks_column column);
 const char *report_ranks_name(enum report_ranks_column column);
 

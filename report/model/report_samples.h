@@ -1,4 +1,5 @@
-/* What host threads did, and what GPUs did not, as rows for a report. Part of report_build; used by one thread. */
+/* Turns the work of host threads and the idle time of GPUs into rows for a report. Part of report_build; used by one
+ * thread. */
 #ifndef REPORT_SAMPLES_H
 #define REPORT_SAMPLES_H
 
@@ -9,12 +10,12 @@
 
 typedef int report_samples_take(void *context, const struct fold_row *row);
 
-/* How many rows there are at most. */
+/* Returns the largest possible number of rows. */
 uint32_t report_samples_count(const struct profile *profile);
 
-/* Hands every row of samples and of idle time to take, until it returns nonzero; returns that. The rows' kinds are an
- * enum report_kind. Samples have no device; that of idle time is the roster's, its copy_kind an enum idle_cause.
- * -EPROTO: a kind that there is not. */
+/* Hands every row of samples and of idle time to take until it returns nonzero, and returns that value. The rows'
+ * kinds are an enum report_kind. Samples have no device. The device of idle time is the roster's, and its copy_kind
+ * an enum idle_cause. -EPROTO: a kind is not known. */
 int report_samples_each(const struct profile *profile, report_samples_take *take, void *context);
 
 #endif

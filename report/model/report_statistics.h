@@ -1,4 +1,4 @@
-/* API calls and launch configurations of a profile, summed up over processes and made ready for readers. Used by one
+/* API calls and launch configurations of a profile, summed over processes and made ready for readers. Used by one
  * thread. */
 #ifndef REPORT_STATISTICS_H
 #define REPORT_STATISTICS_H
@@ -11,7 +11,7 @@
 #include "report/names/demangle.h"
 #include "report/profile/profile.h"
 
-/* The calls of one function, of all processes. */
+/* The calls of one function in all processes. */
 struct report_call {
 	const char *name;
 	uint32_t domain; /* enum statistics_domain */
@@ -19,7 +19,7 @@ struct report_call {
 	uint64_t errors;
 };
 
-/* The calls of one function that returned one error, of one process. */
+/* The calls of one function in one process that returned one error. */
 struct report_failure {
 	const char *name;
 	uint32_t domain, error;
@@ -30,7 +30,7 @@ struct report_failure {
 	uint64_t count;
 };
 
-/* The launches of one kernel with one configuration, of all processes and all GPUs of one sort. */
+/* The launches of one kernel with one configuration in all processes, on all GPUs of one type. */
 struct report_config {
 	const char *name;           /* "": lost */
 	const char *device;         /* the GPU's name; "": not known */
@@ -42,24 +42,24 @@ struct report_config {
 };
 
 struct report_statistics {
-	/* owns, as all arrays; by domain, the runtime's first; then the longest first */
+	/* owns, as all arrays; by domain, the runtime's first, then the longest first */
 	struct report_call *calls;
 	uint32_t nr_calls;
 	struct report_failure *failures; /* the most frequent first */
 	uint32_t nr_failures;
 	struct report_config *configs; /* the longest first */
 	uint32_t nr_configs;
-	char **texts; /* what the rows borrow */
+	char **texts; /* the texts that the rows borrow */
 	uint32_t nr_texts;
 };
 
-/* demangle: of kernels' names. 0; -EPROTO: the profile names what it does not hold; -ENOMEM. On error *statistics is
- * NULL. */
+/* demangle is for kernels' names. 0; -EPROTO: the profile names what it does not hold; -ENOMEM. On error *statistics
+ * is NULL. */
 int report_statistics_create(const struct profile *profile, enum demangle_mode demangle,
 			     struct report_statistics **statistics);
 void report_statistics_destroy(struct report_statistics *statistics); /* accepts NULL */
 
-/* Warps of the multiprocessor that are in use, in percent. */
+/* Returns the share of the multiprocessor's warps that are in use, in percent. */
 double report_statistics_percent(const struct report_config *config);
 
 #endif

@@ -1,4 +1,5 @@
-/* The line that every report ends with: what there is, and what is missing. Any thread. */
+/* Writes the lines that every report ends with: the contents of the profile, and what is missing from it. Any
+ * thread. */
 #ifndef REPORT_SUMMARY_H
 #define REPORT_SUMMARY_H
 
@@ -10,50 +11,51 @@
 
 #define REPORT_SUMMARY_SIZE 4096u /* bytes that suffice for all but absurdly long names */
 
-#define REPORT_SUMMARY_NOTICES 16u /* lines; a job of many processes may say much */
+#define REPORT_SUMMARY_NOTICES 16u /* lines, because a job of many processes may have many */
 
-/* One line without a newline, cut to size, e.g.
+/* Writes one line without a newline, cut to size, for example:
  *	1,234,567 kernels, 12.345 s of GPU time, 100.00 % matched; nothing lost
  *	10 kernels, 1.000 ms of GPU time, 90.00 % matched; lost 12; INCOMPLETE: …
- * What was lost and noted, one by one, is said by report_summary_ledger(); what stands behind is the verdict of
- * report_completeness.h. Graphs that were not traced node by node are named after the kernels: "2 graphs, ". The share
- * is rounded down; of no records at all it says that no GPU work was seen. Returns line. */
+ * The last part is the verdict of report_completeness.h; report_summary_ledger() lists losses and notes one by one.
+ * Graphs that were not traced node by node are named after the kernels: "2 graphs, ". The share is rounded down;
+ * without records the line says that no GPU work was seen. Returns line. */
 const char *report_summary_line(const struct report_tree *tree, char *line, size_t size);
 
-/* A line for each counter that is not zero, lost ones first, each begun with prefix:
+/* Writes a line for each counter that is not zero, losses first, each after prefix:
  *	"lost: GPU records lost: activity lane full [record_ring_full]: 10"
  *	"noted: launches for which no GPU record came [launch_expired]: 2" */
 void report_summary_ledger(FILE *out, const struct report_tree *tree, const char *prefix);
 
-/* "host waits: 12,345 in 1.230 s", with ", 4,096 bytes" where there are any: a plane's own total, shown or not. Returns
- * line. */
+/* Writes a plane's own total, shown or not: "host waits: 12,345 in 1.230 s", with ", 4,096 bytes" where there are
+ * any. Returns line. */
 const char *report_summary_plane(const struct report_tree *tree, enum report_plane plane,
 				 char *line, size_t size);
 
-/* Such a line for each plane which has records but that of GPU work, and memory (report_summary_memory), each begun
- * with prefix. */
+/* Writes such a line, after prefix, for each plane that has records, except GPU work and memory
+ * (report_summary_memory). */
 void report_summary_planes(FILE *out, const struct report_tree *tree, const char *prefix);
 
-/* Whether the tree shows records of more than one plane; then line says which. Otherwise line is not to be used. */
+/* Tells whether the tree shows records of more than one plane; line then names them. Otherwise line must not be
+ * used. */
 bool report_summary_mixed(const struct report_tree *tree, char *line, size_t size);
 
-/* A line for each notice, at most REPORT_SUMMARY_NOTICES (then how many more there are), each begun
- * with prefix: "note: CPython 3.11.2 (3 of 4 processes)". Of a single process without the count. */
+/* Writes a line for each notice, after prefix: "note: CPython 3.11.2 (3 of 4 processes)", without the count if there
+ * is one process. Of more than REPORT_SUMMARY_NOTICES a last line says how many are left out. */
 void report_summary_notices(FILE *out, const struct report_tree *tree, const char *prefix);
 
-/* Lines about memory, where it was recorded, at most REPORT_SUMMARY_NOTICES and a last one about what they hold, each
- * begun with prefix:
+/* Writes lines about memory, where it was recorded, each after prefix:
  *	"GPU0 memory: peak 512.0 MiB after 1.234 s; 12.0 MiB in 3 allocations never freed"
- * With the host and process, where there are more than one. */
+ * The host and the process are named if there are several. Of more than REPORT_SUMMARY_NOTICES a last line says what
+ * the others hold. */
 void report_summary_memory(FILE *out, const struct report_tree *tree, const char *prefix);
 
-/* "GPU0 memory", "GPU? managed memory", "host memory". text: 32 bytes at least. Returns text. */
+/* Writes "GPU0 memory", "GPU? managed memory" or "host memory". text: 32 bytes at least. Returns text. */
 const char *report_summary_space(const struct report_memory_row *row, char *text);
 
-/* "12.5 MiB" (B, KiB, MiB, GiB, … as fits). text: 32 bytes at least. Returns text. */
+/* Writes "12.5 MiB" (B, KiB, MiB, GiB, … as fits). text: 32 bytes at least. Returns text. */
 const char *report_summary_bytes(uint64_t bytes, char *text);
 
-/* "1,234,567" and "12.345 s" (ns, us, ms, s as fits). text: 32 bytes at least. Return text. */
+/* Write "1,234,567" and "12.345 s" (ns, us, ms, s as fits). text: 32 bytes at least. Return text. */
 const char *report_summary_count(uint64_t count, char *text);
 const char *report_summary_time(uint64_t ns, char *text);
 

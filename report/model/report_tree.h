@@ -1,7 +1,7 @@
-/* A profile made ready for a reader: frames named, demangled and cleaned, equal paths merged, and one leaf for each
- * (host, rank, process, GPU, context, stream, thread, path, GPU activity). Every report writer reads this and nothing
- * else, so that all formats agree to the nanosecond.
- * Single-threaded. Built by report_tree_build() (report_build.h) from a struct profile; immutable afterwards. */
+/* A profile made ready for a reader: frames are named, demangled and cleaned, equal paths are merged, and there is
+ * one leaf for each (host, rank, process, GPU, context, stream, thread, path, GPU activity). Every report writer
+ * reads this tree and nothing else, so that all formats agree to the nanosecond. report_tree_build()
+ * (report_build.h) makes it from a struct profile. Single-threaded; immutable afterwards. */
 #ifndef REPORT_TREE_H
 #define REPORT_TREE_H
 
@@ -22,7 +22,7 @@ struct report_node {
 	uint32_t name;   /* index into strings */
 };
 
-/* Exact totals of one activity under one host path. Leaves of different planes are never to be added. */
+/* Exact totals of one activity under one host path. Leaves of different planes must never be added. */
 struct report_leaf {
 	uint32_t node; /* index into nodes: the innermost host frame (REPORT_NODE_ROOT: none) */
 	/* index into strings: the leaf frame, "[GPU0_Kernel]gemm", "[GPU1_Memcpy]HtoD", "[GPU0_Graph]" */
@@ -50,11 +50,11 @@ struct report_process {
 	int unclean; /* nonzero: ended without a goodbye; its last moments may be missing */
 };
 
-/* One line of the ledger: what did not reach the totals, and why, or an exceptional state worth a line. */
+/* A line of the ledger: records that did not reach the totals, and the reason, or an exceptional state worth a line. */
 struct report_loss {
 	uint32_t reason; /* index into strings, e.g. "ring_full", "invalid_time", "cupti_dropped" */
 	uint32_t text;   /* index into strings: what it counts, in English (ledger_reason_text()) */
-	int lost;        /* nonzero: it is missing from the totals; else it is noted */
+	int lost;        /* nonzero: missing from the totals; else noted */
 	uint64_t count;  /* records, or launches, as the reason's text says */
 	uint64_t ns;     /* of GPU time where it is known, else 0 */
 };
@@ -70,7 +70,7 @@ struct report_notice {
 	uint32_t nr_processes; /* that said it */
 };
 
-/* What a process had of one device, in one memory space. */
+/* The memory of a process on one device, in one memory space. */
 struct report_memory_row {
 	uint32_t host;    /* index into strings */
 	uint32_t process; /* index into processes */
@@ -78,13 +78,13 @@ struct report_memory_row {
 	int32_t rank;   /* REPORT_RANK_NONE */
 	int32_t gpu;    /* REPORT_GPU_NONE */
 	uint32_t space; /* enum memory_space */
-	int ended;      /* nonzero: what is live was never freed */
+	int ended;      /* nonzero: the process has ended, so live memory was never freed */
 	uint64_t allocs, alloc_bytes, frees, free_bytes;
 	uint64_t live_count, live_bytes;
 	uint64_t peak_bytes;
 	uint64_t peak_after_ns; /* since the first thing that the process did on a GPU */
-	uint64_t unknown_frees; /* of memory whose allocation was not seen */
-	uint64_t left_out;      /* nonzero: the figures are not exact, by so many events */
+	uint64_t unknown_frees; /* frees of memory whose allocation was not seen */
+	uint64_t left_out;      /* events left out; nonzero: the figures are not exact */
 };
 
 /* Whether a profile is whole (report_completeness.h). */
@@ -113,20 +113,20 @@ struct report_tree {
 	const struct report_memory_row *memory;
 	uint32_t nr_memory;
 
-	uint32_t planes; /* those whose leaves are here: a set, 1 << enum report_plane */
+	uint32_t planes; /* planes whose leaves are here: a set, 1 << enum report_plane */
 	struct report_plane_total plane_totals[REPORT_PLANES];
 
-	/* The sums of GPU work, its leaves here or not, and the ledger's own totals: the closing line of every
+	/* Sums of GPU work, whether or not its leaves are here, and totals of the ledger: the closing line of every
 	 * report. */
 	uint64_t kernels, kernel_ns; /* kernel records folded */
 	uint64_t copies, copy_ns;    /* memcpy and memset records folded */
 	uint64_t graphs, graph_ns;   /* whole graphs folded */
-	uint64_t matched;            /* of these records, those with a launch */
+	uint64_t matched;            /* records of these kinds that have a launch */
 	uint64_t launches,
 		launches_failed; /* seen on the host; failed: the API returned an error */
 	uint64_t lost; /* records known to be missing: the sum over losses that are losses */
 	enum report_state state;
-	const char *verdict; /* one line about it; "": nothing is to be added to what was lost */
+	const char *verdict; /* one line about the state; "": it adds nothing to the losses */
 	const char *title;   /* job or command, for headings */
 	int simulated;       /* nonzero: the GPUs were simulated, every output says so */
 };
