@@ -159,8 +159,8 @@ void agent_absence_settled(void *context, uid_t uid, const struct guest_hello *h
 	guest_offers_settle(agent->offers, uid, hello);
 }
 
-/* A guest that is not recorded is told of in the message `seq`, or is counted (GUEST_REGISTER_LATER). Its offer goes once
- * the register keeps it: if we are killed before that message is stored, the next agent tells of it. */
+/* A guest that is not recorded is told of in the message `seq`, or is counted (GUEST_REGISTER_LATER). Its offer goes
+ * once the register keeps it: if we are killed before that message is stored, the next agent tells of it. */
 static void told(struct agent *agent, uid_t uid, const struct guest_hello *hello, uint64_t seq)
 {
 	/* The process may have ended, and its pid may be another's. */

@@ -32,7 +32,8 @@ void agent_absence_answered(struct agent *agent, const struct guest_arrival *arr
 			    enum handshake_status status);
 
 /* Tells of refused guests that ended without a place; of offers that an agent before us left (guest_offers.h), once
- * the register has a place for them; and at the end of a period of those that had no entry. Returns when to call again; UINT64_MAX: not needed. */
+ * the register has a place for them; and at the end of a period of those that had no entry.
+ * Returns when to call again; UINT64_MAX: not needed. */
 uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns);
 
 /* A guest gets its final answer (guest_listener_settled). */

@@ -1,6 +1,6 @@
 /* The guests that an agent has taken in, or tells of, and that the aggregator has not stored yet, in a file beside the
- * agent's socket. The file outlives an agent that is killed. The next agent finds the guests there, and tells of those that are
- * gone: nobody else knows that they ever ran. Single-threaded: only the agent loop calls it. */
+ * agent's socket. The file outlives an agent that is killed. The next agent finds the guests there, and tells of those
+ * that are gone: nobody else knows that they ever ran. Single-threaded: only the agent loop calls it. */
 #ifndef GUEST_REGISTER_H
 #define GUEST_REGISTER_H
 
