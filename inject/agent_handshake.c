@@ -125,9 +125,9 @@ static uint32_t run_number(void)
 	return text ? (uint32_t)decimal(text) : 0;
 }
 
-static struct guest_hello hello_of(const struct agent_link *link)
+static void fill_hello(struct guest_hello *hello)
 {
-	struct guest_hello hello = {
+	*hello = (struct guest_hello){
 		.magic = HANDSHAKE_MAGIC,
 		.version = HANDSHAKE_VERSION,
 		.pid = (uint32_t)getpid(),
@@ -135,9 +135,7 @@ static struct guest_hello hello_of(const struct agent_link *link)
 		.start_ticks = start_ticks(),
 		.pid_namespace = agent_handshake_pid_namespace(),
 	};
-
-	memcpy(hello.instance, link->instance, sizeof(hello.instance));
-	return hello;
+	random_instance(hello->instance);
 }
 
 /* The hello may lie unread in the queue of an agent that is killed, as this process may be: the file stays. An agent
@@ -231,12 +229,11 @@ static bool is_unsure(int error)
 	return error == -EAGAIN || error == -ECONNRESET || error == -EPIPE || error == -EINTR;
 }
 
-static int exchange(int fd, struct agent_link *link, const struct guest_hello *hello, int ring_fd,
-		    struct guest_welcome *welcome)
+static int exchange(int fd, struct agent_link *link, int ring_fd, struct guest_welcome *welcome)
 {
 	struct ucred agent;
 	socklen_t size = sizeof(agent);
-	int error = send_hello(fd, hello, ring_fd);
+	int error = send_hello(fd, &link->hello, ring_fd);
 
 	link->agent_pid =
 		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &agent, &size) == 0 ? agent.pid : 0;
@@ -292,14 +289,13 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	if (fd < 0 && !is_unsure(fd))
 		return fd;
 	strcpy(link->path, path); /* it fitted into an address of the same size */
-	random_instance(link->instance);
-	const struct guest_hello hello = hello_of(link);
-	tell_of_offer(path, &hello);
+	fill_hello(&link->hello);
+	tell_of_offer(path, &link->hello);
 	error = record_ring_create(sizes, ring, &ring_fd);
 	if (error < 0 && fd >= 0)
-		send_absence(fd, &hello, error);
+		send_absence(fd, &link->hello, error);
 	if (error == 0 && fd >= 0) {
-		error = exchange(fd, link, &hello, ring_fd, &welcome);
+		error = exchange(fd, link, ring_fd, &welcome);
 		if (error == -EAGAIN)
 			error = 0; /* the guest records, and asks again; of the ring it is an error */
 	}
@@ -339,8 +335,7 @@ int agent_handshake_again(struct agent_link *link)
 	fd = connect_to(link->path, 0);
 	if (fd < 0)
 		return is_unsure(fd) ? -EAGAIN : fd;
-	const struct guest_hello hello = hello_of(link);
-	error = exchange(fd, link, &hello, link->ring_fd, &welcome);
+	error = exchange(fd, link, link->ring_fd, &welcome);
 	close(fd);
 	if (error == 0 && !link->wanted) {
 		close(link->ring_fd);
@@ -358,8 +353,7 @@ int agent_handshake_offer(struct agent_link *link)
 	fd = connect_to(link->path, SOCK_NONBLOCK);
 	if (fd < 0)
 		return fd;
-	const struct guest_hello hello = hello_of(link);
-	error = send_hello(fd, &hello, link->ring_fd);
+	error = send_hello(fd, &link->hello, link->ring_fd);
 	close(fd);
 	return error;
 }

@@ -15,7 +15,9 @@ struct record_ring_sizes;
 /* What a guest needs to hand its memory to the next agent. Plain data. */
 struct agent_link {
 	char path[108]; /* of the agent's socket */
-	uint8_t instance[HANDSHAKE_INSTANCE_SIZE];
+	/* Every offer repeats it, whatever has become of /proc or the environment since: the file that tells of the
+	 * first offer has its name from it. */
+	struct guest_hello hello;
 	bool wanted;     /* the agent asked to keep the memory */
 	bool answered;   /* an agent said that it has the memory */
 	pid_t agent_pid; /* that listened last; 0: not visible from here */

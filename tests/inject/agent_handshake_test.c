@@ -39,6 +39,9 @@ void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd,
 /* Of making a file; 0: it succeeds. */
 static __thread int create_error;
 
+/* For the thread that shakes hands, which opens files of /proc in vain. */
+static __thread bool proc_is_gone;
+
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
 
@@ -46,6 +49,10 @@ int __wrap_open(const char *path, int flags, ...)
 {
 	va_list rest;
 
+	if (proc_is_gone && strncmp(path, "/proc/", strlen("/proc/")) == 0) {
+		errno = ENOENT;
+		return -1;
+	}
 	if (!(flags & O_CREAT))
 		return __real_open(path, flags);
 	if (create_error) {
@@ -376,6 +383,39 @@ static void ring_goes_to_the_next_agent_under_the_same_name(void **state)
 	record_ring_destroy(ring);
 }
 
+/* A program may clear its environment, or lose sight of /proc, between two offers. The agent finds the file that tells
+ * of the first by the hello. */
+static void every_offer_says_what_the_first_said(void **state)
+{
+	struct server first, again, queued;
+	struct record_ring *ring;
+	uint16_t window;
+
+	(void)state;
+	setenv(HANDSHAKE_RUN_ENV, "17", 1);
+	server_start(&first, &keeping, sizeof(keeping));
+	assert_int_equal(shake(&first, &ring, &window), 0);
+	server_stop(&first);
+	assert_int_equal(first.hello.run, 17);
+	assert_true(first.hello.start_ticks > 0 && first.hello.pid_namespace > 0);
+
+	unsetenv(HANDSHAKE_RUN_ENV);
+	proc_is_gone = true;
+	server_start(&again, &keeping, sizeof(keeping));
+	strcpy(made.path, again.path);
+	assert_int_equal(agent_handshake_again(&made), 0);
+	server_stop(&again);
+	server_start(&queued, &keeping, sizeof(keeping));
+	strcpy(made.path, queued.path);
+	assert_int_equal(agent_handshake_offer(&made), 0);
+	server_stop(&queued);
+	proc_is_gone = false;
+	close(made.ring_fd);
+	record_ring_destroy(ring);
+	assert_memory_equal(&again.hello, &first.hello, sizeof(first.hello));
+	assert_memory_equal(&queued.hello, &first.hello, sizeof(first.hello));
+}
+
 static void number_that_the_program_took_is_left_alone(void **state)
 {
 	struct server server;
@@ -524,7 +564,7 @@ static void a_process_without_a_ring_is_told_of_too(void **state)
 		nr++;
 		assert_int_equal(hello.pid, getpid());
 		/* What the agent hears of an absence makes the same name. */
-		assert_memory_equal(hello.instance, made.instance, sizeof(hello.instance));
+		assert_memory_equal(hello.instance, made.hello.instance, sizeof(hello.instance));
 		server.hello = hello;
 	}
 	closedir(offers);
@@ -549,6 +589,7 @@ int main(void)
 		cmocka_unit_test(small_file_size_limit_is_reported),
 		cmocka_unit_test(ring_that_may_not_be_locked_is_an_error_and_not_a_missing_answer),
 		cmocka_unit_test(ring_goes_to_the_next_agent_under_the_same_name),
+		cmocka_unit_test(every_offer_says_what_the_first_said),
 		cmocka_unit_test(number_that_the_program_took_is_left_alone),
 		cmocka_unit_test(program_with_few_descriptors_keeps_them_all),
 		cmocka_unit_test(a_file_tells_of_an_offer_before_it_is_made),
