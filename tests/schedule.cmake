@@ -8,7 +8,6 @@ set(FLAMEGRID_THREADED_TESTS
   inject_activity_buffers_test
   inject_agent_handshake_test
   inject_api_statistics_test
-  frame_walk_test
   inject_graph_callback_test
   inject_graph_nodes_test
   inject_launch_callback_test
@@ -18,6 +17,7 @@ set(FLAMEGRID_THREADED_TESTS
   inject_nvtx_ranges_test
   python_code_test
   python_interpreter_test
+  stack_bounds_test
   inject_stack_table_test
   inject_timeline_records_test
   unwind_program_test

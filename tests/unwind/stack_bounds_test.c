@@ -1,4 +1,4 @@
-#include "unwind/frame_walk.h"
+#include "unwind/stack_bounds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,157 +13,7 @@
 
 #include <cmocka.h>
 
-#include "unwind/stack_bounds.h"
-
 #define PAGE 4096u
-
-/* Two readable pages between two that fault. */
-struct guarded {
-	uint8_t *base;
-	uintptr_t low, high;
-};
-
-static void guard(struct guarded *stack)
-{
-	stack->base = mmap(NULL, 4 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	assert_ptr_not_equal(stack->base, MAP_FAILED);
-	assert_int_equal(mprotect(stack->base + PAGE, 2 * PAGE, PROT_READ | PROT_WRITE), 0);
-	stack->low = (uintptr_t)stack->base + PAGE;
-	stack->high = stack->low + 2 * PAGE;
-}
-
-static void put(uintptr_t at, uintptr_t next, uintptr_t address)
-{
-	((uintptr_t *)at)[0] = next;
-	((uintptr_t *)at)[1] = address;
-}
-
-static void whole_chain_is_walked_leaf_first(void **state)
-{
-	struct guarded stack;
-	uint64_t frames[8];
-
-	(void)state;
-	guard(&stack);
-	put(stack.low, stack.low + 64, 0x401000);
-	put(stack.low + 64, stack.low + 160, 0x402000);
-	put(stack.low + 160, 0, 0x403000);
-	assert_int_equal(frame_walk_from(stack.low, stack.low, stack.high, frames, 8), 3);
-	assert_int_equal(frames[0], 0x401000);
-	assert_int_equal(frames[1], 0x402000);
-	assert_int_equal(frames[2], 0x403000);
-	munmap(stack.base, 4 * PAGE);
-}
-
-static void walk_stops_at_max_frames(void **state)
-{
-	struct guarded stack;
-	uint64_t frames[128];
-
-	(void)state;
-	guard(&stack);
-	for (uintptr_t at = stack.low; at < stack.high; at += 16)
-		put(at, at + 16, 0x500000 + at);
-	assert_int_equal(frame_walk_from(stack.low, stack.low, stack.high, frames, 127), 127);
-	assert_int_equal(frame_walk_from(stack.low, stack.low, stack.high, frames, 0), 0);
-	munmap(stack.base, 4 * PAGE);
-}
-
-/* Each of these would fault, loop or wrap without its check. */
-static void corrupted_chain_ends_without_a_fault(void **state)
-{
-	struct guarded stack;
-	uint64_t frames[128];
-
-	(void)state;
-	guard(&stack);
-	const uintptr_t bad[] = {
-		0,
-		1,
-		stack.low - 8,  /* in the guard page below */
-		stack.low + 4,  /* misaligned */
-		stack.low + 16, /* itself, see below */
-		stack.low,      /* downwards */
-		stack.high,     /* just outside */
-		stack.high - 8, /* its return address would be outside */
-		stack.high + PAGE / 2,
-		UINTPTR_MAX - 7,
-		UINTPTR_MAX - 15,
-		0x8000000000000000u,
-	};
-
-	put(stack.low, stack.low + 16, 0x401000);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		put(stack.low + 16, bad[i], 0x402000);
-		assert_int_equal(frame_walk_from(stack.low, stack.low, stack.high, frames, 128), 2);
-		assert_int_equal(frame_walk_from(bad[i], stack.low + 32, stack.high, frames, 128),
-				 0);
-	}
-	munmap(stack.base, 4 * PAGE);
-}
-
-static void random_memory_never_faults(void **state)
-{
-	struct guarded stack;
-	uint64_t frames[128], seed = 88172645463325252u;
-
-	(void)state;
-	guard(&stack);
-	for (int round = 0; round < 2000; round++) {
-		for (uintptr_t at = stack.low; at < stack.low + 512; at += 8) {
-			seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-			/* Half of the words point near the stack, so that walks get somewhere. */
-			*(uintptr_t *)at =
-				seed & 1 ? stack.low - 64 + (seed >> 8) % (2 * PAGE + 128) : seed;
-		}
-		uintptr_t from = stack.low + (seed >> 20) % 512;
-		uint32_t depth = frame_walk_from(from, stack.low, stack.high, frames, 128);
-		assert_true(depth <= 128);
-	}
-	munmap(stack.base, 4 * PAGE);
-}
-
-static void small_return_address_ends_the_walk(void **state)
-{
-	struct guarded stack;
-	uint64_t frames[8];
-
-	(void)state;
-	guard(&stack);
-	put(stack.low, stack.low + 16, 0x401000);
-	put(stack.low + 16, stack.low + 32, 0x10);
-	assert_int_equal(frame_walk_from(stack.low, stack.low, stack.high, frames, 8), 1);
-	munmap(stack.base, 4 * PAGE);
-}
-
-static __attribute__((noinline)) uint32_t walk_here(uint64_t *frames, uint32_t max)
-{
-	struct stack_bounds bounds = {0};
-	uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
-	uint32_t depth = frame_walk_from(fp, fp, stack_bounds_high(&bounds, fp, 1), frames, max);
-
-	__asm__ volatile("" ::: "memory");
-	return depth;
-}
-
-static __attribute__((noinline)) uint32_t nest(int levels, uint64_t *frames)
-{
-	uint32_t depth = levels ? nest(levels - 1, frames) : walk_here(frames, 128);
-
-	__asm__ volatile("" ::: "memory");
-	return depth;
-}
-
-static void real_stack_has_a_frame_for_each_call(void **state)
-{
-	uint64_t frames[128];
-
-	(void)state;
-	/* The return addresses into the same place in nest(), one a level. */
-	assert_true(nest(20, frames) >= 20);
-	for (int i = 2; i < 19; i++)
-		assert_int_equal(frames[i], frames[i + 1]);
-}
 
 static uintptr_t here(void)
 {
@@ -302,12 +152,6 @@ static void mapping_is_found_in_text_that_comes_in_pieces(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_chain_is_walked_leaf_first),
-		cmocka_unit_test(walk_stops_at_max_frames),
-		cmocka_unit_test(corrupted_chain_ends_without_a_fault),
-		cmocka_unit_test(random_memory_never_faults),
-		cmocka_unit_test(small_return_address_ends_the_walk),
-		cmocka_unit_test(real_stack_has_a_frame_for_each_call),
 		cmocka_unit_test(bounds_of_a_thread_hold_its_whole_stack_and_no_more),
 #ifndef __SANITIZE_THREAD__
 		cmocka_unit_test(near_the_top_the_kernel_is_asked_page_by_page),
