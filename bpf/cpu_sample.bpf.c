@@ -32,8 +32,9 @@ int on_tick(void *context)
 	event->duration_ns = how->period_ns;
 	event->kind = HOST_SAMPLE_CPU;
 	copy_stack(event, task, how->stack_pages, SAMPLE_STACK_PAGES_MAX);
-	copy_python(event, task, sizeof(event->addresses) + SAMPLE_STACK_MAX, true,
-		    PYTHON_THREADS_MAX);
+	copy_python(event, task, sizeof(event->addresses) + SAMPLE_STACK_MAX,
+		    (struct python_limits){
+			    .states = 512, .frames = SAMPLE_PYTHON_DEPTH, .contents = true});
 	send_event(event, sizeof(*copy));
 	return 0;
 }

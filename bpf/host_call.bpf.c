@@ -151,7 +151,8 @@ static __always_inline bool fill_large(struct pt_regs *context, struct task_stru
 		copy_stack_from(large, stack_pages, SAMPLE_CALL_PAGES_MAX);
 	}
 	copy_python_by(&stack->scratch, large, task,
-		       sizeof(large->addresses) + SAMPLE_CALL_STACK_MAX, false, PYTHON_THREADS_MAX);
+		       sizeof(large->addresses) + SAMPLE_CALL_STACK_MAX,
+		       (struct python_limits){.states = 512, .frames = SAMPLE_PYTHON_DEPTH});
 	return true;
 }
 

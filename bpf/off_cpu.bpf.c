@@ -106,8 +106,9 @@ static __always_inline void leave(void *context, struct task_struct *task, bool 
 		end_unseen(wait, how, ran_ns, now_ns);
 	fill_event(context, &wait->event, task, pid);
 	copy_stack(&wait->event, task, how->stack_pages, SAMPLE_WAIT_PAGES_MAX);
-	copy_python(&wait->event, task, sizeof(wait->event.addresses) + sizeof(wait->stack), false,
-		    PYTHON_THREADS_SWITCH_MAX);
+	/* A switch holds the lock of its CPU meanwhile. */
+	copy_python(&wait->event, task, sizeof(wait->event.addresses) + sizeof(wait->stack),
+		    (struct python_limits){.states = 64, .frames = SAMPLE_PYTHON_WAIT_DEPTH});
 	if (preempted || state == 0)
 		wait->event.flags |= SAMPLE_EVENT_PREEMPTED;
 	wait->event.kind = HOST_SAMPLE_OFF_CPU;

@@ -6,11 +6,16 @@
 
 #include "sample_maps.h"
 
-/* States that are looked at for one that is the thread's; a switch holds the lock of its CPU meanwhile. New threads are
- * first in the list. */
-#define PYTHON_THREADS_MAX        512u
-#define PYTHON_THREADS_SWITCH_MAX 64u
-#define PYTHON_NONE_NS            100000000ull /* for which a thread that has none is not searched for again */
+/* How much a walk reads. Constants of each program. */
+struct python_limits {
+	__u32 states; /* that are looked at for one that is the thread's. New threads are first in the list */
+	__u32 frames;
+	/* Code is also told by what its names and lines hold, where versions give it no number. That is two thirds of
+	 * what a frame costs. */
+	bool contents;
+};
+
+#define PYTHON_NONE_NS 100000000ull /* for which a thread that has none is not searched for again */
 
 /* Set before it is loaded: without, nothing of this is in the program. */
 const volatile bool has_python = true;
@@ -117,16 +122,18 @@ static __always_inline __u64 word_at(const __u8 *bytes, __u32 offset)
 	return *(const __u64 *)(bytes + (offset & (SAMPLE_PYTHON_FRAME_MAX - 1)));
 }
 
+/* 15 at most; 0 at offset 0. Without a branch: the verifier would follow both sides of it in each frame. */
 static __always_inline __u64 byte_at(const __u8 *bytes, __u32 offset)
 {
-	__u64 value;
+	__u64 value, above;
 
-	if (!offset)
-		return 0;
 	offset &= SAMPLE_PYTHON_FRAME_MAX - 1;
 	barrier_var(offset);
 	value = bytes[offset & (SAMPLE_PYTHON_FRAME_MAX - 1)];
-	return value > 15 ? 15 : value;
+	value &= -(__u64)((offset + SAMPLE_PYTHON_FRAME_MAX - 1) / SAMPLE_PYTHON_FRAME_MAX);
+	above = (value + 0xf0) >> 8; /* 1: value is above 15 */
+	barrier_var(above);
+	return (value | -above) & 15;
 }
 
 static __always_inline bool read_user(void *to, __u32 size, __u64 address)
@@ -167,11 +174,11 @@ static __always_inline __u64 identity_of(const struct sample_python *python, __u
 /* Frames of the interpreter itself included, which the agent leaves out. Returns their number; *cut: there are more. */
 static __always_inline __u32 walk_python(const struct sample_python *python,
 					 struct python_scratch *scratch, __u64 frame,
-					 const bool contents, bool *cut)
+					 const struct python_limits limits, bool *cut)
 {
 	__u32 size = python->frame_size, nr = 0;
 
-	for (nr = 0; nr < SAMPLE_PYTHON_DEPTH && frame; nr++) {
+	for (nr = 0; nr < limits.frames && frame; nr++) {
 		struct sample_python_frame *to = &scratch->frames[nr];
 		__u64 code, instruction;
 
@@ -182,15 +189,15 @@ static __always_inline __u32 walk_python(const struct sample_python *python,
 		       SAMPLE_PYTHON_CODE;
 		instruction = word_at(scratch->frame, python->frame_instruction);
 		to->instruction =
-			python->instruction_size == 4 ? (instruction & 0xffffffff) : instruction;
-		to->identity = identity_of(python, scratch->code, code, contents);
+			instruction & (~0ull >> ((64 - 8 * python->instruction_size) & 63));
+		to->identity = identity_of(python, scratch->code, code, limits.contents);
 		to->code =
 			code | (byte_at(scratch->frame, python->frame_owner) |
 				byte_at(scratch->frame, python->frame_mark) << SAMPLE_PYTHON_OWNER)
 				       << SAMPLE_PYTHON_CODE_BITS;
 		frame = word_at(scratch->frame, python->frame_back);
 	}
-	*cut = nr == SAMPLE_PYTHON_DEPTH && frame;
+	*cut = nr == limits.frames && frame;
 	return nr;
 }
 
@@ -205,12 +212,10 @@ static __always_inline const struct sample_python *python_of(const struct sample
 }
 
 /* Puts them behind the stack. max: bytes of addresses and stack that there is room for, before the room for frames.
- * contents: code is also told by what its names and lines hold, where versions give it no number: two thirds of what a
- * frame costs. max_threads: states that are looked at. scratch: nobody else's meanwhile. */
+ * scratch: nobody else's meanwhile. */
 static __always_inline void copy_python_by(struct python_scratch *scratch,
 					   struct sample_event *event, struct task_struct *task,
-					   const __u64 max, const bool contents,
-					   const __u32 max_threads)
+					   const __u64 max, const struct python_limits limits)
 {
 	__u64 offset = event->user_size + event->kernel_size + event->stack_size;
 	const struct sample_python *python;
@@ -223,16 +228,16 @@ static __always_inline void copy_python_by(struct python_scratch *scratch,
 	python = python_of(event);
 	if (!python || offset > max)
 		return;
-	state = find_state(python, task, max_threads);
+	state = find_state(python, task, limits.states);
 	if (!state)
 		return;
 	frame = read_user_word(state + python->thread_frame);
 	if (frame && python->c_frame_frame != SAMPLE_PYTHON_NONE)
 		frame = read_user_word(frame + python->c_frame_frame);
-	size = walk_python(python, scratch, frame, contents, &cut) *
+	size = walk_python(python, scratch, frame, limits, &cut) *
 	       sizeof(struct sample_python_frame);
 	barrier_var(size);
-	if (!size || size > SAMPLE_PYTHON_MAX ||
+	if (!size || size > limits.frames * sizeof(struct sample_python_frame) ||
 	    bpf_probe_read_kernel((char *)event->addresses + offset, size, scratch->frames))
 		return;
 	event->python_size = size;
@@ -242,8 +247,7 @@ static __always_inline void copy_python_by(struct python_scratch *scratch,
 
 /* Of programs that no other thread of this CPU can interrupt. */
 static __always_inline void copy_python(struct sample_event *event, struct task_struct *task,
-					const __u64 max, const bool contents,
-					const __u32 max_threads)
+					const __u64 max, const struct python_limits limits)
 {
 	struct python_scratch *scratch;
 	__u32 zero = 0;
@@ -252,7 +256,7 @@ static __always_inline void copy_python(struct sample_event *event, struct task_
 		return;
 	scratch = bpf_map_lookup_elem(&python_scratch, &zero);
 	if (scratch)
-		copy_python_by(scratch, event, task, max, contents, max_threads);
+		copy_python_by(scratch, event, task, max, limits);
 }
 
 #endif

@@ -94,7 +94,8 @@ sample_event_samples(const struct sample_event *event)
 #define SAMPLE_STACK_MAX      (SAMPLE_STACK_PAGES_MAX * 4096u)
 #define SAMPLE_CALL_STACK_MAX (SAMPLE_CALL_PAGES_MAX * 4096u)
 
-#define SAMPLE_PYTHON_DEPTH 128u
+#define SAMPLE_PYTHON_DEPTH      256u /* Python frames of an event at most */
+#define SAMPLE_PYTHON_WAIT_DEPTH 128u /* of a wait */
 
 /* A frame as it was when the thread stood: what it runs can be looked up later. */
 struct sample_python_frame {
@@ -108,7 +109,8 @@ struct sample_python_frame {
 #define SAMPLE_PYTHON_CODE      ((1ull << SAMPLE_PYTHON_CODE_BITS) - 1)
 #define SAMPLE_PYTHON_OWNER                                                                        \
 	4u /* bits of it; above them the mark, likewise; a higher value is given as the highest */
-#define SAMPLE_PYTHON_MAX (SAMPLE_PYTHON_DEPTH * 24u)
+#define SAMPLE_PYTHON_MAX      (SAMPLE_PYTHON_DEPTH * 24u)
+#define SAMPLE_PYTHON_WAIT_MAX (SAMPLE_PYTHON_WAIT_DEPTH * 24u)
 
 /* An event with room for a copy of the stack and for Python frames. */
 struct sample_event_copy {
@@ -250,7 +252,7 @@ struct sample_wait {
 	__u64 ran_ns;   /* all that it had run by then */
 	struct sample_event event;
 	__u8 stack[SAMPLE_WAIT_PAGES_MAX * 4096u];
-	__u8 python[SAMPLE_PYTHON_MAX];
+	__u8 python[SAMPLE_PYTHON_WAIT_MAX];
 };
 
 _Static_assert(sizeof(struct sample_event) == SAMPLE_EVENT_HEAD_SIZE + 8 * (127 + 48),

@@ -1,5 +1,6 @@
 #include "address_stack.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,10 @@
 #define KERNEL_SUFFIX "_[k]"
 #define KERNEL_NONE   "[kernel]"
 #define NAME_MAX_SIZE 512
+
+static_assert(WALK_MAX + SAMPLE_KERNEL_DEPTH + SAMPLE_PYTHON_DEPTH + STACK_MERGE_MARKS <=
+		      WIRE_STACK_DEPTH_MAX,
+	      "the aggregator takes the longest stack");
 
 /* A stack by the digest of its addresses; two of 2^16 are alike with a probability of 2^-33. */
 struct known {

@@ -200,6 +200,60 @@ static void waits_lie_under_the_python_function_that_waits(void **state)
 	bpf_fixture_destroy(fixture);
 }
 
+/* How many frames of the sample are of this function. */
+static uint32_t count_function(const struct bpf_fixture *fixture, const struct host_sample *sample,
+			       const char *function)
+{
+	char prefix[128];
+	const char *frame;
+	uint32_t nr = 0;
+
+	snprintf(prefix, sizeof(prefix), "python_victim.py:%s:", function);
+	for (int depth = 0; (frame = bpf_fixture_python(fixture, sample, depth)); depth++)
+		nr += strncmp(frame, prefix, strlen(prefix)) == 0;
+	return nr;
+}
+
+/* Runs a part of the script that calls deep() many times, of which each sample has min to max. Whether the samples are
+ * whole. */
+static void check_deep(const char *what, uint32_t min, uint32_t max, bool whole)
+{
+	const struct bpf_options options = {.cpu_hz = 499};
+	struct victim_report report;
+	struct bpf_fixture *fixture = capture_script(&options, what, 300 * MS, &report);
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < fixture->nr_samples; i++) {
+		const struct host_sample *sample = &fixture->samples[i].sample;
+
+		if (find_function(fixture, sample, "spin") < 0)
+			continue;
+		assert_in_range(count_function(fixture, sample, "deep"), min, max);
+		assert_int_equal(find_function(fixture, sample, "<module>") >= 0, whole);
+		assert_int_equal(bpf_fixture_depth_of(fixture, sample, "[stack truncated]") < 0,
+				 whole);
+		found++;
+	}
+	assert_true(found >= 20);
+	uint64_t truncated = bpf_fixture_process(fixture, (pid_t)report.pid, NULL)
+				     ->ledger[LEDGER_STACK_TRUNCATED]
+				     .count;
+	assert_true(whole ? truncated == 0 : truncated >= found);
+	bpf_fixture_destroy(fixture);
+}
+
+static void two_hundred_frames_are_whole(void **state)
+{
+	(void)state;
+	check_deep("deep", 200, 200, true);
+}
+
+static void of_three_hundred_frames_those_nearest_to_the_leaf_are_kept(void **state)
+{
+	(void)state;
+	check_deep("too deep", 248, 255, false); /* of 256, one is of what it calls */
+}
+
 static void generators_stand_between_their_callers(void **state)
 {
 	const struct bpf_options options = {.cpu_hz = 499};
@@ -482,6 +536,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_lie_under_their_python_callers_with_their_lines),
 		cmocka_unit_test(waits_lie_under_the_python_function_that_waits),
+		cmocka_unit_test(two_hundred_frames_are_whole),
+		cmocka_unit_test(of_three_hundred_frames_those_nearest_to_the_leaf_are_kept),
 		cmocka_unit_test(generators_stand_between_their_callers),
 		cmocka_unit_test(calls_through_c_keep_their_callers),
 		cmocka_unit_test(full_stacks_have_the_native_frames_between),

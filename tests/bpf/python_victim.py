@@ -45,6 +45,10 @@ def consume(seconds):
     return sum(generate(seconds))
 
 
+def deep(levels, seconds):
+    return deep(levels - 1, seconds) if levels > 1 else spin(seconds)
+
+
 def key_of(item):
     spin(0.02)
     return item
@@ -107,6 +111,8 @@ PARTS = {
     "spin": spin,
     "nap": lambda seconds: naps(seconds),
     "outer": outer,
+    "deep": functools.partial(deep, 200),
+    "too deep": functools.partial(deep, 300),
     "generator": consume,
     "c": through_c,
     "method": lambda seconds: Thing().method(seconds),
