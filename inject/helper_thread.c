@@ -9,9 +9,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "activity_flush.h"
 #include "agent_watch.h"
 #include "module_watch.h"
 #include "unwind_notices.h"
+#include "window_watch.h"
 
 #include "inject/base/definition_writer.h"
 #include "inject/base/guest_thread.h"
@@ -19,17 +21,9 @@
 #include "inject/base/monotonic.h"
 #include "inject/base/stack_table.h"
 #include "inject/beside/shared_objects.h"
-#include "inject/beside/shared_session.h"
 #include "inject/capture/activity_buffers.h"
-#include "inject/capture/graph_callback.h"
-#include "inject/capture/subscription.h"
-#include "inject/cupti/activity_clock.h"
-#include "inject/cupti/activity_watch.h"
-#include "inject/cupti/clock_sample.h"
-#include "inject/cupti/context_devices.h"
 #include "inject/cupti/cupti_library.h"
 #include "inject/cupti/device_query.h"
-#include "inject/cupti/module_load.h"
 #include "inject/cupti/unified_memory.h"
 #include "inject/launch/api_statistics.h"
 #include "inject/launch/launch_thread.h"
@@ -63,15 +57,12 @@ enum progress {
 
 static struct {
 	struct helper_thread_parts parts;
-	struct activity_watch watch;
-	uint32_t watched_window; /* the watch's; 0: none yet */
 	bool started, prepared, captured;
 	atomic_uint events; /* a futex: only ever gains bits, but for the count of wanted tables */
 	atomic_uint done;   /* a futex: enum progress, only ever gains bits */
 	_Atomic uint64_t stop_ns; /* when the process goes on to end, whatever is not done */
 	atomic_bool flush_soon;
-	bool devices_known, failure_said, unified_asked, clock_said;
-	struct definition_clock clock; /* the last sample; zeroed: none */
+	bool devices_known, failure_said, unified_asked;
 	enum python_state python_said;
 	uint64_t next_flush_ns, next_statistics_ns;
 } self;
@@ -150,61 +141,6 @@ static void watch_python(void)
 					 python_frames_text(self.parts.python));
 }
 
-static void say_clock(const struct activity_clock *clock)
-{
-	if (self.clock_said)
-		return;
-	self.clock_said = true;
-	definition_writer_notice(self.parts.definitions, NOTICE_ACTIVITY_TAKEN, 0,
-				 "another user of CUPTI has given it a clock of its own (%.4f ns a "
-				 "unit): times are converted",
-				 clock->scale);
-}
-
-static void calibrate(void)
-{
-	struct definition_clock clock;
-	struct activity_clock activity;
-
-	activity_clock_look(self.parts.library);
-	activity_clock_get(&activity);
-	if (activity.scale > 0)
-		say_clock(&activity);
-	if (clock_sample_take(self.parts.library, &clock) != 0)
-		return;
-	clock.cupti_ns = activity_clock_realtime(&activity, clock.cupti_ns);
-	self.clock = clock;
-	definition_writer_put(self.parts.definitions, DEFINITION_CLOCK, &clock, sizeof(clock), NULL,
-			      0);
-}
-
-/* Without a sample there has been no GPU work, and CUPTI's clock is the system's. */
-static uint64_t cupti_time(uint64_t time_ns)
-{
-	if (self.clock.cupti_ns)
-		return time_ns - self.clock.monotonic_ns + self.clock.cupti_ns;
-	return time_ns - monotonic_ns() + realtime_ns();
-}
-
-static void pass_on_loads(void)
-{
-	struct module_load load;
-
-	while (module_load_take(&load)) {
-		uint64_t start_ns = cupti_time(load.begin_ns);
-		const struct gpu_record record = {
-			.start_ns = start_ns,
-			.end_ns = start_ns + (load.end_ns - load.begin_ns),
-			.correlation_id = load.correlation_id,
-			.device_id = context_devices_get(load.context_id),
-			.context_id = load.context_id,
-			.kind = RECORD_GPU_MODULE,
-		};
-
-		activity_buffers_put(&record, load.function);
-	}
-}
-
 /* What was refused once is not asked for again. */
 static void start_unified_memory(void)
 {
@@ -215,16 +151,6 @@ static void start_unified_memory(void)
 	if (result != CUPTI_ABI_SUCCESS)
 		definition_writer_notice(self.parts.definitions, NOTICE_CUPTI_FAILED, result,
 					 "CUPTI does not record unified memory (error %d)", result);
-}
-
-/* The clock on both sides of a flush: whatever it delivers lies between two calibrations. Only while CUPTI is in
- * use. */
-static void flush(uint32_t flag)
-{
-	calibrate();
-	pass_on_loads();
-	shared_session_flush(self.parts.library, flag);
-	activity_buffers_count_dropped();
 }
 
 void helper_thread_prepare(void)
@@ -271,72 +197,6 @@ static void do_once_a_second(uint64_t now_ns, bool last)
 	self.next_statistics_ns = now_ns + STATISTICS_NS;
 }
 
-static struct activity_watch_counts seen(void)
-{
-	struct activity_watch_counts counts;
-
-	activity_buffers_seen(&counts.records, &counts.resources, &counts.earliest_ns);
-	counts.launches = record_ring_own_launches(self.parts.ring) - graph_callback_captured();
-	return counts;
-}
-
-/* Within the lock. */
-static void follow_window(const struct activity_watch_counts *counts)
-{
-	uint32_t window = capture_window_count();
-
-	if (self.watched_window && self.watched_window != window)
-		activity_watch_renew(&self.watch, counts);
-	self.watched_window = window;
-}
-
-/* With the window open, and within its lock: only then may the watch call CUPTI. */
-static void watch_activity(void)
-{
-	struct activity_watch_counts counts = seen();
-
-	follow_window(&counts);
-	if (shared_session_is_on())
-		activity_watch_lend(&self.watch, &counts);
-	else if (self.watch.state == ACTIVITY_WATCH_LENT)
-		activity_watch_take_back(&self.watch, &counts);
-	activity_watch_step(&self.watch, &counts);
-}
-
-void helper_thread_lend(void)
-{
-	bool locked;
-
-	if (lifecycle_state() != LIFECYCLE_ON)
-		return;
-	locked = capture_window_yield();
-	if (locked && capture_window_is_open()) {
-		activity_clock_look(self.parts.library);
-		self.parts.library->activity_flush_all(0);
-		struct activity_watch_counts counts = seen();
-
-		follow_window(&counts);
-		activity_watch_lend(&self.watch, &counts);
-	}
-	capture_window_yielded(locked, false);
-}
-
-static void hear_of_loss(void)
-{
-	struct activity_watch_counts counts;
-
-	if (!capture_window_was_lost())
-		return;
-	definition_writer_notice(self.parts.definitions, NOTICE_ACTIVITY_TAKEN, 0,
-				 "another user of CUPTI ended it in this process (cuptiFinalize): "
-				 "captured again in another window");
-	if (!self.watched_window)
-		return;
-	counts = seen();
-	activity_watch_lost(&self.watch, &counts);
-	self.watched_window = 0;
-}
-
 static void watch_agent(uint64_t now_ns)
 {
 	enum agent_watch_news news = AGENT_WATCH_NOTHING;
@@ -359,7 +219,7 @@ static void work(unsigned int events)
 
 	watch_agent(now_ns);
 	shared_objects_look(self.parts.definitions);
-	hear_of_loss();
+	window_watch_hear_of_loss();
 	if (!is_captured() || capture_window_is_resting())
 		return;
 	watch_modules(false);
@@ -384,34 +244,11 @@ static void work(unsigned int events)
 	if ((!atomic_exchange(&self.flush_soon, false) && now_ns < self.next_flush_ns) ||
 	    !capture_window_lock())
 		return;
-	flush(0);
+	activity_flush_run(0);
 	if (capture_window_is_open())
-		watch_activity();
+		window_watch_step();
 	capture_window_unlock();
 	self.next_flush_ns = monotonic_ns() + FLUSH_NS;
-}
-
-/* Within the lock of an open window, whose forced flush has brought all that there is. */
-static void finish_watch(void)
-{
-	struct activity_watch_counts counts = seen();
-
-	if (self.watched_window && self.watched_window != capture_window_count())
-		activity_watch_renew(&self.watch, &counts);
-	activity_watch_ask(&self.watch, &counts);
-	if (self.watch.state == ACTIVITY_WATCH_ASKED) {
-		flush(1);
-		counts = seen();
-	}
-	activity_watch_finish(&self.watch, &counts);
-}
-
-/* The last window ended before. */
-static void finish_watch_late(void)
-{
-	struct activity_watch_counts counts = seen();
-
-	activity_watch_renew(&self.watch, &counts);
 }
 
 static void finish(unsigned int events)
@@ -422,7 +259,7 @@ static void finish(unsigned int events)
 	if (capture_window_may_change_agents())
 		agent_watch_offer(now_ns);
 	shared_objects_look(self.parts.definitions);
-	hear_of_loss();
+	window_watch_hear_of_loss();
 	if (is_captured()) {
 		watch_modules(true);
 		watch_python();
@@ -432,20 +269,20 @@ static void finish(unsigned int events)
 	activity_buffers_hurry(now_ns + (agent_watch_lives(now_ns) ? LAST_ROOM_NS : 1));
 	if (works && capture_window_lock()) {
 		if (self.parts.late || events & EVENT_CONTEXT_CREATED) {
-			flush(1);
+			activity_flush_run(1);
 			watched = capture_window_is_open();
 			if (watched)
-				finish_watch();
-			calibrate();
+				window_watch_finish();
+			activity_flush_calibrate();
 		}
 		capture_window_finish();
 		capture_window_unlock();
 	}
-	if (works && self.watched_window && !watched)
-		finish_watch_late();
+	if (works && !watched)
+		window_watch_finish_late();
 	if (works && has_begun(events, EVENT_INIT_FINISHED) && !self.devices_known)
 		device_query_define(self.parts.definitions);
-	pass_on_loads();
+	activity_flush_loads();
 	lifecycle_off();
 	capture_window_say_absence(window_callback_starts());
 	do_once_a_second(monotonic_ns(), true);
@@ -482,8 +319,8 @@ int helper_thread_start(const struct helper_thread_parts *parts)
 	int error;
 
 	self.parts = *parts;
-	activity_watch_init(&self.watch, parts->ring, parts->definitions, parts->library,
-			    subscription_take_up);
+	activity_flush_init(parts->library, parts->definitions);
+	window_watch_init(parts->ring, parts->definitions, parts->library);
 	/* From a launch: a walk met a file whose unwind table is not there yet. */
 	unwind_tables_on_want(parts->tables, helper_thread_wake);
 	error = guest_thread_start(run);

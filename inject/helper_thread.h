@@ -1,5 +1,6 @@
-/* The guest's own thread: it fetches finished activity from CUPTI, calibrates clocks, announces modules and devices,
- * builds unwind tables, looks for Python, and does the last flush. All signals are blocked in it. One per process. */
+/* The guest's own thread. Ten times a second it calls what has work to do: the agent's watch, modules, unwind tables,
+ * Python, devices, the flush of activity (activity_flush.h) and its watch (window_watch.h). It also does the last
+ * flush. All signals are blocked in it. One per process. */
 #ifndef HELPER_THREAD_H
 #define HELPER_THREAD_H
 
@@ -41,10 +42,6 @@ void helper_thread_init_finished(void);
 void helper_thread_context_created(void);
 void helper_thread_cupti_failed(void);
 void helper_thread_flush_soon(void); /* not at the next interval's end, but now */
-
-/* Another user of CUPTI's activity API is about to take the records: what CUPTI has of ours by now is fetched. Any
- * thread, outside CUPTI's callbacks. */
-void helper_thread_lend(void);
 
 /* Has ready what stacks need, as far as it is not. On this thread alone. */
 void helper_thread_prepare(void);

@@ -16,6 +16,7 @@
 #include "guest_options.h"
 #include "helper_thread.h"
 #include "module_watch.h"
+#include "window_watch.h"
 
 #include "inject/base/definition_writer.h"
 #include "inject/base/lifecycle.h"
@@ -233,7 +234,7 @@ static void prepare_callbacks(void)
 static void hand_in(void)
 {
 	const struct shared_session_parts session = {
-		.lend = helper_thread_lend,
+		.lend = window_watch_lend,
 		.flush_soon = helper_thread_flush_soon,
 	};
 	const struct shared_subscriber_parts subscriber = {
