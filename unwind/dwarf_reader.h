@@ -1,5 +1,5 @@
-/* Takes DWARF's numbers from bytes that may be anything. A reading beyond the end gives 0 and sets
- * failed, for good. One thread at a time; pure. */
+/* Takes DWARF's numbers from bytes that may be anything. A read beyond the end returns 0 and sets `failed`, which
+ * stays set. Pure. One thread at a time. */
 #ifndef DWARF_READER_H
 #define DWARF_READER_H
 
@@ -46,7 +46,7 @@ static inline size_t dwarf_reader_left(const struct dwarf_reader *reader)
 	return (size_t)(reader->end - reader->at);
 }
 
-/* The next size bytes, borrowed from the reader's; NULL: there are fewer. */
+/* The next `size` bytes, which are borrowed until the reader's bytes go. NULL: fewer are left. */
 static inline const uint8_t *dwarf_reader_bytes(struct dwarf_reader *reader, uint64_t size)
 {
 	const uint8_t *bytes = reader->at;
@@ -77,8 +77,8 @@ int64_t dwarf_reader_signed(struct dwarf_reader *reader, uint32_t size);
 uint64_t dwarf_reader_uleb(struct dwarf_reader *reader);
 int64_t dwarf_reader_sleb(struct dwarf_reader *reader);
 
-/* A pointer in one of the encodings above; data_base: for DWARF_POINTER_DATA. One that this does
- * not know, an indirect one and an omitted one fail. */
+/* Reads a pointer in one of the encodings above. DWARF_POINTER_DATA counts from data_base. Indirect pointers, omitted
+ * pointers and unknown encodings fail. */
 uint64_t dwarf_reader_pointer(struct dwarf_reader *reader, uint8_t encoding, uint64_t data_base);
 
 #endif

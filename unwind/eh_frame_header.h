@@ -1,5 +1,5 @@
-/* What a loaded file's .eh_frame_hdr says: where its .eh_frame lies, and the search table of its functions. Pure
- * but for the reading of memory, which goes through a copy and cannot fault. Any thread. */
+/* Reads a loaded file's .eh_frame_hdr, which says where .eh_frame and the search table of functions lie. It copies
+ * memory before it reads, so that it cannot fault. Any thread. */
 #ifndef EH_FRAME_HEADER_H
 #define EH_FRAME_HEADER_H
 
@@ -17,8 +17,8 @@ struct eh_frame_header {
 	uint64_t nr;      /* its entries; 0: there is no table, or one in another form */
 };
 
-/* The header at an address, of so many bytes. Returns 0; -EINVAL: it makes no sense, or lies outside the image;
- * -EFAULT: it cannot be read. */
+/* Reads the header of `size` bytes at `address`. Returns 0; -EINVAL: the header makes no sense, or lies outside the
+ * image; -EFAULT: it cannot be read. */
 int eh_frame_header_read(struct eh_frame_header *header, const struct eh_frame_image *image,
 			 uint64_t address, uint64_t size);
 

@@ -1,5 +1,5 @@
-/* Where one file lies in memory, loaded or only mapped. What its call frame information leads to has to lie there, too:
- * the file may say anything, and beside it is memory that is not the file's. Pure. */
+/* Where one file lies in memory, loaded or only mapped. The file may say anything, and memory beside it is not the
+ * file's. So all that its call frame information leads to must lie in the image. Pure. */
 #ifndef EH_FRAME_IMAGE_H
 #define EH_FRAME_IMAGE_H
 
@@ -13,7 +13,7 @@ struct eh_frame_image {
 	uint64_t bias;
 };
 
-/* Of a file as dl_iterate_phdr() tells it. */
+/* The image of a file that dl_iterate_phdr() describes. */
 struct eh_frame_image eh_frame_image_loaded(const struct dl_phdr_info *info);
 
 /* Bytes from an address to the image's end; 0: the address lies outside. */

@@ -1,6 +1,6 @@
-/* A copy of one loaded file's .eh_frame and the list of its frame description entries by address:
- * the header's search table or, where there is none that this can read, made from the entries
- * themselves. mmap, not malloc. One thread at a time. */
+/* A copy of one loaded file's .eh_frame, and a list of its frame description entries by address. The list is the
+ * header's search table. Where that is missing or unreadable, the list is made from the entries. Memory comes from
+ * mmap(), not malloc(). One thread at a time. */
 #ifndef EH_FRAME_INDEX_H
 #define EH_FRAME_INDEX_H
 
@@ -11,7 +11,7 @@
 #include "frame_description.h"
 
 struct eh_frame_entry {
-	uint64_t address; /* of the function's first instruction; rising, not believed */
+	uint64_t address; /* of the function's first instruction; rises from entry to entry, and is not believed */
 	size_t at;        /* where the entry's length lies in the copy */
 };
 
@@ -24,17 +24,17 @@ struct eh_frame_index {
 
 struct eh_frame_header;
 
-/* Returns 0; -ENOENT: no entries; -EINVAL: no sense; -EFAULT: cannot be read; -ENOMEM. On error
- * there is something for eh_frame_index_fini() all the same. */
+/* Returns 0; -ENOENT: there are no entries; -EINVAL: they make no sense; -EFAULT: they cannot be read; -ENOMEM. Call
+ * eh_frame_index_fini() after an error, too. */
 int eh_frame_index_init(struct eh_frame_index *index, const struct eh_frame_header *header);
 
-/* The same without the header's search table: from the first size_max bytes of .eh_frame. Of the header its image and
- * frames are enough. */
+/* Makes the list from the first size_max bytes of .eh_frame, without the search table. Reads only `image` and `frames`
+ * of the header. Returns as above. */
 int eh_frame_index_init_frames(struct eh_frame_index *index, const struct eh_frame_header *header,
 			       uint64_t size_max);
 void eh_frame_index_fini(struct eh_frame_index *index);
 
-/* The last entry that begins at or below address. */
+/* Finds the last entry that begins at or below `address`. false: there is none. */
 bool eh_frame_index_find(const struct eh_frame_index *index, uint64_t address, uint32_t *i);
 
 #endif

@@ -1,7 +1,7 @@
-/* The functions of one loaded file, each read when it is asked for. The header's search table leads to it, of
- * which a few words are read; only of a file without one all functions are listed at the start. Nothing that the
- * file says is believed: it is read inside its image alone, by copies, which cannot fault. mmap, not malloc. One
- * thread at a time. */
+/* The functions of one loaded file, each of which is read when it is asked for. A few words of the header's search
+ * table lead to it. Only the functions of a file without a table are listed at the start. Reads stay inside the file's
+ * image, are copies, which cannot fault, and are not believed. Memory comes from mmap(), not malloc(). One thread at a
+ * time. */
 #ifndef EH_FRAME_LOOKUP_H
 #define EH_FRAME_LOOKUP_H
 
@@ -23,27 +23,27 @@ struct eh_frame_lookup {
 	struct eh_frame_index index; /* empty where there is a search table */
 };
 
-/* What was found, and the bytes that it lies in. */
+/* A function that was found, and the bytes that hold its description. */
 struct eh_frame_found {
 	/* borrowed until the next search, or the lookup's end */
 	struct frame_description description;
 	uint8_t entry[EH_FRAME_ENTRY_MAX], common[EH_FRAME_COMMON_MAX];
 };
 
-/* Returns 0, or an error of eh_frame_header_read() or eh_frame_index_init(). On error there is something for
- * eh_frame_lookup_fini() all the same. */
+/* Returns 0, or an error of eh_frame_header_read() or eh_frame_index_init(). Call eh_frame_lookup_fini() after an
+ * error, too. */
 int eh_frame_lookup_init(struct eh_frame_lookup *lookup, const struct eh_frame_image *image,
 			 uint64_t header, uint64_t header_size);
 
-/* The same for a file without a header, from its .eh_frame. */
+/* Does the same for a file without a header, whose .eh_frame lies at `frames`. */
 int eh_frame_lookup_init_frames(struct eh_frame_lookup *lookup, const struct eh_frame_image *image,
 				uint64_t frames, uint64_t size);
 void eh_frame_lookup_fini(struct eh_frame_lookup *lookup);
 
-/* Bytes that it holds. */
+/* Bytes of memory that the lookup holds. */
 uint64_t eh_frame_lookup_bytes(const struct eh_frame_lookup *lookup);
 
-/* The function that holds an address. false: there is none. */
+/* Finds the function that holds an address. false: there is none. */
 bool eh_frame_lookup_find(const struct eh_frame_lookup *lookup, uint64_t address,
 			  struct eh_frame_found *found);
 

@@ -1,6 +1,5 @@
-/* One function's entry in .eh_frame, with the common entry that it refers to: Linux Standard Base,
- * "Exception Frames". Pure; reads only inside the section, whatever it holds. One thread at a
- * time. */
+/* One function's entry in .eh_frame, with the common entry that it refers to: Linux Standard Base, "Exception Frames".
+ * Pure: it reads only inside the section, whatever that holds. One thread at a time. */
 #ifndef FRAME_DESCRIPTION_H
 #define FRAME_DESCRIPTION_H
 
@@ -36,7 +35,7 @@ struct frame_description {
 	size_t program_size;
 };
 
-/* Zeroed: empty. For one section. */
+/* Common entries of one section that were read before. Zeroed: empty. */
 struct frame_common_cache {
 	struct {
 		size_t at;
@@ -45,15 +44,16 @@ struct frame_common_cache {
 	uint32_t nr, next;
 };
 
-/* On the section from byte `at` on, which may be anywhere. */
+/* A reader of the section from byte `at` on. `at` may lie outside. */
 struct dwarf_reader frame_section_reader(const struct frame_section *section, size_t at);
 
-/* The description whose length field lies at byte `at`. false: there is none that makes sense. */
+/* Reads the description whose length field lies at byte `at`. false: none there makes sense. */
 bool frame_description_parse(const struct frame_section *section, struct frame_common_cache *cache,
 			     size_t at, struct frame_description *description);
 
-/* The same in three steps, for copies of single entries: where the description's common entry lies, which is then
- * copied; what it says, as long as its copy stays; and the description itself. */
+/* The same in three steps, for copies of single entries. The first tells where the description's common entry lies,
+ * and the caller copies that. The second reads the common entry, which is borrowed from its copy. The third reads the
+ * description. */
 bool frame_description_common(const struct frame_section *section, size_t at, uint64_t *address);
 bool frame_common_parse(const struct frame_section *section, size_t at,
 			struct frame_common *common);

@@ -1,5 +1,5 @@
-/* Asks the loader, without its lock, what file is loaded at an address: glibc 2.35 and later. Any
- * thread, signal handlers too. */
+/* Asks the loader, without its lock, which file is loaded at an address. glibc answers from 2.35 on. Any thread, signal
+ * handlers too. */
 #ifndef LOADED_OBJECT_H
 #define LOADED_OBJECT_H
 
@@ -11,10 +11,10 @@ struct loaded_object {
 	uint64_t eh_frame_hdr;
 };
 
-/* Looks for the loader's function. Once, before the first question. */
+/* Looks for the loader's function. Call it once, before the first question. */
 void loaded_object_init(void);
 
-/* false: nothing is loaded there, or no answer; *object is then zero. */
+/* Finds the file at an address. false: no file is loaded there, or the loader cannot answer; *object is then zero. */
 bool loaded_object_at(uint64_t address, struct loaded_object *object);
 
 #endif

@@ -1,6 +1,6 @@
-/* Which segment holds an address: a sorted list that one thread changes while any number look
- * things up, without a lock. Two copies: readers use one while the other is written, and look again
- * in the rare case that both changed under them. */
+/* Which segment holds an address: a sorted list that one thread changes while any number of threads search it without a
+ * lock. There are two copies: readers use one while the writer fills the other. A reader searches again if both have
+ * changed meanwhile, which is rare. */
 #ifndef SEGMENT_MAP_H
 #define SEGMENT_MAP_H
 
@@ -31,21 +31,22 @@ struct segment_map {       /* zeroed: empty */
 	struct segment_copy copies[2];
 };
 
-/* The writer's, who then publishes. insert: the segment overlaps none; false: full. */
+/* Both change the writer's own list, which segment_map_publish() then shows. The new segment must not overlap another.
+ * false: the list is full. */
 bool segment_map_insert(struct segment_map *map, const struct segment *segment);
 void segment_map_remove(struct segment_map *map, uint32_t i);
 
-/* The first segment (of map->segments) that ends above address; map->nr: none. */
+/* The index in map->segments of the first segment that ends above `address`; map->nr: there is none. */
 uint32_t segment_map_first_above(const struct segment_map *map, uint64_t address);
 
-/* Readers see the list as it is now, and another epoch. */
+/* Shows readers the list as it is now, in a new epoch. */
 void segment_map_publish(struct segment_map *map);
 
 /* Any thread. */
 uint32_t segment_map_epoch(const struct segment_map *map);
 bool segment_map_find(const struct segment_map *map, uint64_t address, struct segment *segment);
 
-/* The last segment that starts at or below address, whether it holds it or not. */
+/* Finds the last segment that starts at or below `address`, whether or not it holds the address. */
 bool segment_map_find_below(const struct segment_map *map, uint64_t address,
 			    struct segment *segment);
 

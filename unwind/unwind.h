@@ -1,8 +1,8 @@
-/* The calling thread's native stack, by the tables of unwind_table.h, without frame pointers.
- * A launch path: no lock, no allocation, no signal handler, and no system call but one at the first
- * sight of each address that lies in no file; reads nothing outside of the stack bounds that it is
- * given, whatever the stack holds. On aarch64 the chain of frame pointers, which that machine's ABI
- * keeps. */
+/* Walks the calling thread's native stack by the tables of unwind_table.h, without frame pointers. On aarch64 it walks
+ * the chain of frame pointers, which that machine's ABI keeps.
+ * Launches call it: it takes no lock, allocates nothing and installs no signal handler. It makes one system call when
+ * it first sees an address that lies in no file, and no other. It reads nothing outside of the stack bounds that it is
+ * given, whatever the stack holds. */
 #ifndef UNWIND_H
 #define UNWIND_H
 
@@ -24,9 +24,8 @@ struct unwind_step {
 #define UNWIND_STEP_KEPT 0u /* nowhere: it is the present one */
 #define UNWIND_STEP_ONCE 1u /* left in a way that depends on more than these words */
 
-/* The way that the last walk took, root first. The next one mostly ends in the same frames: where
- * it meets one of them, with the same registers, it need only see that the words which led on are
- * as they were. */
+/* The frames of the last walk, root first. Most walks end in the same frames as the walk before. A walk that meets one
+ * of them, with the same registers, only checks that the words which led on from there are unchanged. */
 struct unwind_trail {
 	uint32_t nr; /* 0: none; and none for other tables or stops than these */
 	uint32_t epoch;
@@ -38,8 +37,7 @@ struct unwind_trail {
 	struct unwind_step fresh[UNWIND_TRAIL_MAX]; /* of the walk at hand, leaf first */
 };
 
-/* One thread's rules by the address that they were looked up for, and its last walk. Zeroed:
- * empty. */
+/* One thread's rules, by the address that they were looked up for, and its last walk. Zeroed: empty. */
 struct unwind_cache {
 	struct {
 		uint64_t address;
@@ -48,8 +46,8 @@ struct unwind_cache {
 	struct unwind_trail trail;
 };
 
-/* Code at which the walk ends, its frame included: the interpreter's evaluation loop. Starts and
- * ends are addresses, end exclusive; nr at most UNWIND_STOPS_MAX. */
+/* Code that ends the walk, such as the interpreter's evaluation loop. Its frame is still stored. Starts and ends are
+ * addresses, end exclusive. nr is at most UNWIND_STOPS_MAX. */
 struct unwind_stops {
 	uint32_t nr;
 	struct {
@@ -69,17 +67,16 @@ struct unwind_start {
 	uint64_t pc, sp, fp; /* of the first frame: its return address, CFA and frame pointer */
 };
 
-/* Stores return addresses, leaf first (the first is start->pc), reading only inside
- * [start->sp, high). Where a signal interrupted the code, the address is that of the interrupted
- * instruction. stops may be NULL, and do not change between walks with one cache; tables and cache
- * are not used on aarch64. *end says why it ended.
- * Returns the number stored, at most max. */
+/* Stores return addresses, leaf first; the first is start->pc. Reads only inside [start->sp, high). Where a signal
+ * interrupted the code, the address is that of the interrupted instruction. `stops` may be NULL, and must not change
+ * between walks with one cache. aarch64 does not use tables and cache. *end says why the walk ended.
+ * Returns the number of addresses, at most max. */
 uint32_t unwind_walk(struct unwind_tables *tables, struct unwind_cache *cache,
 		     const struct unwind_start *start, uint64_t high,
 		     const struct unwind_stops *stops, uint64_t *frames, uint32_t max,
 		     enum unwind_end *end);
 
-/* The caller's own caller as a start: for use in a function with a frame pointer of its own. */
+/* Starts a walk at the caller of the function that uses it. That function must have a frame pointer. */
 #define UNWIND_START_HERE() unwind_start_from((const uint64_t *)__builtin_frame_address(0))
 
 static inline struct unwind_start unwind_start_from(const uint64_t *frame)

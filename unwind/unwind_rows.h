@@ -1,5 +1,5 @@
-/* A file's rows as they are compiled: sorted by pc, no two neighbours with the same rule. One
- * thread. mmap, not malloc. */
+/* A file's rows as they are compiled: sorted by pc, and no two neighbours have the same rule. One thread at a time.
+ * Memory comes from mmap(), not malloc(). */
 #ifndef UNWIND_ROWS_H
 #define UNWIND_ROWS_H
 
@@ -15,14 +15,14 @@ struct unwind_rows {
 	int error;  /* of the first row that was not kept: -ENOSPC (above max), -ENOMEM */
 };
 
-/* Empty, with room for bytes_max bytes at most. Nothing is mapped yet. */
+/* Makes *rows empty; it may grow to bytes_max bytes. Nothing is mapped yet. */
 void unwind_rows_init(struct unwind_rows *rows, uint64_t bytes_max);
 void unwind_rows_fini(struct unwind_rows *rows);
 
-/* From pc on this rule holds. pc must not fall; at the same pc the later rule wins. */
+/* Says that `rule` holds from pc on. pc must not fall from call to call. At the same pc the later rule wins. */
 void unwind_rows_put(struct unwind_rows *rows, uint32_t pc, uint32_t rule);
 
-/* Gives back the room that is not used. Returns the bytes that stay mapped. */
+/* Unmaps the room that is not used. Returns the bytes that stay mapped. */
 uint64_t unwind_rows_trim(struct unwind_rows *rows);
 
 #endif

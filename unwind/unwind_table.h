@@ -1,7 +1,6 @@
-/* The unwind rules of the process's loaded files, compiled from .eh_frame, file by file, as they
- * are wanted. add, retire, build and the destroy are for one thread (the guest's helper); all else
- * is for any thread at any time: it takes no lock, allocates nothing and reads only tables that
- * stay. On other machines than x86_64 no table is ever built. */
+/* The unwind rules of the process's loaded files. They are compiled from .eh_frame, file by file, when a walk wants
+ * them. One thread (the guest's helper) adds, retires, builds and destroys. Any thread may call the other functions at
+ * any time: they take no lock, allocate nothing and read only tables that stay. Tables are built on x86_64 alone. */
 #ifndef UNWIND_TABLE_H
 #define UNWIND_TABLE_H
 
@@ -26,34 +25,30 @@ struct unwind_module {
 	uint32_t flags;              /* enum definition_module_flags */
 };
 
-/* bytes_max: of all rows. mmap, not malloc. NULL: out of memory. The caller owns; destroy accepts
- * NULL, and no walk may be under way. */
+/* bytes_max: of all rows together. Memory comes from mmap(), not malloc(). The caller owns the tables. NULL: out of
+ * memory. unwind_tables_destroy() accepts NULL; no walk may be under way. */
 struct unwind_tables *unwind_tables_create(uint64_t bytes_max);
 void unwind_tables_destroy(struct unwind_tables *tables);
 
-/* Enters a segment, replacing what overlaps it; nothing happens if it is there already. Its table
- * is built later, unless a table of the same identity is there already. 0; -EINVAL: an
- * empty segment; -ENOSPC. */
+/* Enters a segment in place of those that overlap it. Does nothing if the segment is there already. Its table is built
+ * later, unless there is a table of the same identity. Returns 0; -EINVAL: the segment is empty; -ENOSPC. */
 int unwind_tables_add(struct unwind_tables *tables, const struct unwind_module *module);
 
-/* The segment at this start is gone: caches empty themselves, the table stays for when it comes
- * back. */
+/* Says that the segment at this start is gone. Caches empty themselves. The table stays: the file may come back. */
 void unwind_tables_retire(struct unwind_tables *tables, uint64_t start);
 
 #define UNWIND_BUILD_WANTED 0u
 #define UNWIND_BUILD_ALL    UINT64_MAX
 
-/* Builds what walks have wanted since the last call; then, until the calling thread has used
- * budget_ns of CPU time here, what nobody has wanted yet: small files first, as many as the budget
- * allows; if all are to be built the largest, because what walks want meanwhile goes before the rest
- * and has to wait for one file at most. A file's memory is copied in a way that cannot fault, should it be
- * unloaded. Returns the number built. */
+/* Builds the tables that walks have wanted since the last call. Then builds others, until the calling thread has used
+ * budget_ns of CPU time here: small files first, as many as the budget allows. If all are to be built, the largest go
+ * first: a table that a walk wants meanwhile goes before the rest, and waits for one file at most. A file's memory is
+ * copied in a way that cannot fault if the file is unloaded. Returns the number of tables built. */
 uint32_t unwind_tables_build(struct unwind_tables *tables, uint64_t budget_ns);
 
-/* Called from a walk when a table is wanted for the first time since the last build, and when a
- * walk meets a file that was loaded or replaced since the last add or retire: wakes the helper,
- * which should look for new files, then build. Must not block. May be NULL (the default). Set it
- * before the first walk. */
+/* A walk calls `wake` when it is the first since the last build that wants a table. It also does when it meets a file
+ * that was loaded or replaced since the last add or retire. `wake` should wake the helper, which looks for new files
+ * and then builds. It must not block, and may be NULL (the default). Set it before the first walk. */
 void unwind_tables_on_want(struct unwind_tables *tables, void (*wake)(void));
 
 struct unwind_totals {
@@ -67,30 +62,30 @@ struct unwind_totals {
 /* For the thread that builds. */
 void unwind_tables_totals(const struct unwind_tables *tables, struct unwind_totals *totals);
 
-/* How often walks stopped in the i-th segment for want of a usable rule; i from 0; segments that
- * are gone too. For the thread that builds. false: there is no i-th; *start and *stops are then 0. */
+/* Tells how often walks stopped in the i-th segment for want of a usable rule. i counts from 0, over segments that are
+ * gone too. For the thread that builds. false: there is no i-th, and *start and *stops are 0. */
 bool unwind_tables_stops(const struct unwind_tables *tables, uint32_t i, uint64_t *start,
 			 uint64_t *stops);
 
 /* ---- for the walk ---- */
 
-/* Moves whenever a segment comes or goes: a rule that was found before must be found anew. */
+/* A number that changes whenever a segment comes or goes. A rule of another epoch must be looked up again. */
 uint32_t unwind_tables_epoch(const struct unwind_tables *tables);
 
 enum unwind_found {
-	UNWIND_FOUND,     /* a rule, if only that there is none */
-	UNWIND_WANTED,    /* not yet: the helper has been told */
-	UNWIND_NOT_LOADED /* in no file */
+	UNWIND_FOUND,     /* there is a rule, which may say that the code has none */
+	UNWIND_WANTED,    /* the table is not built yet, and the helper has been told */
+	UNWIND_NOT_LOADED /* the address lies in no file */
 };
 
-/* The rule of the code at this address (of unwind_row.h); 0 unless found. */
+/* Looks up the rule (unwind_row.h) of the code at an address. *rule is 0 unless it is found. */
 enum unwind_found unwind_tables_find(struct unwind_tables *tables, uint64_t address,
 				     uint32_t *rule);
 
 /* Whether the address lies in a segment. */
 bool unwind_tables_holds(const struct unwind_tables *tables, uint64_t address);
 
-/* A walk stopped at this address for want of a usable rule. */
+/* Counts a walk that stopped at this address for want of a usable rule. */
 void unwind_tables_count_stop(struct unwind_tables *tables, uint64_t address);
 
 #endif
