@@ -1,5 +1,5 @@
-/* The proof, once, that an interpreter's structures are what the layout says: follows its pointers
- * with reads that cannot fault. Any thread that has frames; a few system calls a frame. */
+/* Checks once that an interpreter's structures are those that the layout describes. Follows its pointers with reads
+ * that cannot fault, which take a few system calls a frame. Any thread that has frames. */
 #ifndef PYTHON_CHECK_H
 #define PYTHON_CHECK_H
 
@@ -7,11 +7,11 @@
 
 #include "python_library.h"
 
-#define PYTHON_CHECK_FRAMES 8u /* the innermost that are looked at */
+#define PYTHON_CHECK_FRAMES 8u /* the innermost frames, which are checked */
 
 /* thread_state: the calling thread's own.
- * Returns 0; -EAGAIN: it runs no Python function now, nothing could be checked; -EPROTO: something
- * else lies there, *what names it (static). */
+ * Returns 0; -EAGAIN: the thread runs no Python function now, so nothing was checked; -EPROTO: the structures are
+ * others, and *what (static) names the first that differs. */
 int python_check(const struct python_library *library, uint64_t thread_state, const char **what);
 
 #endif

@@ -1,6 +1,5 @@
-/* Names and lines of code objects: what tells one from another, and the ids of their names. Any
- * number of threads at once, each for code that its own frames keep alive: no lock, no allocation,
- * no system call. */
+/* Names and lines of code objects: how one is told from another, and the ids of their names. Any number of threads at
+ * once, each for code that its own frames keep alive. Takes no lock, allocates nothing, makes no system call. */
 #ifndef PYTHON_CODE_H
 #define PYTHON_CODE_H
 
@@ -18,18 +17,18 @@
 
 struct record_ring;
 
-/* The ids of names. A slot holds the high bits of a hash, and an id where the slot's own place
- * stands for the low ones; 0: empty. Large: to be had zeroed by mmap. */
+/* The ids of names. A slot holds the high bits of a hash and an id; the slot's place stands for the low bits. 0: the
+ * slot is empty. The struct is large: get it zeroed from mmap(). */
 struct python_codes {
 	struct record_ring *ring; /* borrowed */
 	_Atomic uint32_t full;
-	_Alignas(64) _Atomic uint64_t recent[PYTHON_CODE_SLOTS]; /* by identity; newest stays */
-	_Alignas(64) _Atomic uint64_t names[PYTHON_CODE_SLOTS];  /* by names; all stay */
+	_Alignas(64) _Atomic uint64_t recent[PYTHON_CODE_SLOTS]; /* by identity; the newest replaces an older */
+	_Alignas(64) _Atomic uint64_t names[PYTHON_CODE_SLOTS];  /* by names; none is replaced */
 };
 
-/* The stack word (stack_word.h) of this code and the line at this instruction, its names copied
- * into the ring if they are new: equal names have one id, whatever code they belong to. No room for
- * them, or no code at all: STACK_MARK_CODE_TABLE_FULL as a word. */
+/* Returns the stack word (stack_word.h) of this code and of the line at this instruction. Copies new names into the
+ * ring. Equal names have one id, whatever code they belong to. If there is no room for them, or no code, returns
+ * STACK_MARK_CODE_TABLE_FULL as a word. */
 uint64_t python_codes_word(struct python_codes *codes, const struct python_library *library,
 			   uint64_t code, int32_t instruction);
 
@@ -58,8 +57,8 @@ static inline uint64_t python_turn(uint64_t word, unsigned bits)
 #define PYTHON_MIX_C 0xa0761d6478bd642fu
 #define PYTHON_MIX_D 0xe7037ed1a0b428dbu
 
-/* A sample of the content: length, first and last bytes. The last bytes of a short one are read
- * together with the end of the object's head. */
+/* Mixes samples of the content: its length, first and last bytes. The last bytes of short content are read together
+ * with the end of the object's head. */
 static inline uint64_t python_code_sample(uint64_t object, uint32_t data)
 {
 	uint64_t size = python_load(object + PYTHON_OBJECT_SIZE), end = object + data + size;
@@ -69,7 +68,7 @@ static inline uint64_t python_code_sample(uint64_t object, uint32_t data)
 		return size ? last >> 8 * (8 - size) ^ size : 0;
 
 	uint64_t middle = python_load(end - (size < 16 ? size : 16));
-	/* Not as thorough as python_mix(), which follows, but cheaper. */
+	/* Cheaper and less thorough than python_mix(), to which the caller gives the result. */
 	return (python_load(object + data) + size) * PYTHON_MIX_A ^
 	       python_turn(last * PYTHON_MIX_B, 32) ^ python_turn(middle * PYTHON_MIX_C, 17);
 }
@@ -84,8 +83,8 @@ static inline uint64_t python_code_sample_string(const struct python_layout *lay
 		     : python_load(string + PYTHON_OBJECT_SIZE) ^ state << 32;
 }
 
-/* What tells a code from another that lay at the same address before: the interpreter's own number
- * for it, or else samples of what it points to, since all of that may be at old addresses, too. */
+/* Tells a code from another that lay at the same address before. Uses the interpreter's own number of it. Without
+ * one it uses samples of the objects that the code points to, since they may be at old addresses, too. */
 static inline uint64_t python_code_extra(const struct python_layout *layout, uint64_t code,
 					 uint64_t name, uint64_t file, uint64_t lines)
 {
@@ -96,7 +95,7 @@ static inline uint64_t python_code_extra(const struct python_layout *layout, uin
 	       python_code_sample(lines, PYTHON_BYTES_DATA) << 1;
 }
 
-/* Equal for equal code, by identity and not by address alone. */
+/* The result is equal for equal code: by its contents, too, and not by its address alone. */
 static inline uint64_t python_code_identity(const struct python_layout *layout, uint64_t code)
 {
 	uint64_t name = python_load(code + layout->code_qualified_name);

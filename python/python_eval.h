@@ -8,14 +8,12 @@
 #include "unwind/eh_frame_image.h"
 #include "unwind/unwind.h"
 
-/* A whole loop is tens of kilobytes. Below this it is but the way in to one that is split into a
- * function for each instruction, which tail-call each other (an option of 3.14): the way in then
- * still has one frame for each loop on the native stack, but the instructions' functions are seen
- * as native frames of their own. */
+/* A whole loop is tens of kilobytes. A smaller function is only the way into a loop that is split: with an option of
+ * 3.14 each instruction is a function, and they tail-call each other. The way in still has one frame on the native
+ * stack for each loop. The instructions' functions show as native frames of their own. */
 #define PYTHON_EVAL_WHOLE_BYTES 8192u
 
-/* A file in memory as it is loaded, or as it would be: its parts at their distances from each other. All are
- * addresses. */
+/* A file in memory, loaded or mapped with its parts at the same distances. All fields are addresses or sizes. */
 struct python_eval_file {
 	struct eh_frame_image image;
 	uint64_t eval_frame;           /* the evaluation loop */
@@ -23,12 +21,11 @@ struct python_eval_file {
 	uint64_t eh_frame_hdr, eh_frame_hdr_size;
 };
 
-/* The function at eval_frame and the parts that the compiler moved out of it. false: the file has no unwind information
- * for it; *stops is then empty. */
+/* Finds the function at eval_frame and the parts that the compiler moved out of it. false: the file has no unwind
+ * information for the function, and *stops is empty. */
 bool python_eval_find_in(const struct python_eval_file *file, struct unwind_stops *stops);
 
-/* Finds the function at eval_frame and the parts that the compiler moved out of it. Takes the
- * loader's lock. false: its file has no unwind information for it; *stops is then empty. */
+/* Does the same for the loaded file that holds eval_frame. Takes the loader's lock. */
 bool python_eval_find(uint64_t eval_frame, struct unwind_stops *stops);
 
 #endif

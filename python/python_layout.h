@@ -1,5 +1,5 @@
-/* Where CPython keeps what a frame walk needs, by minor version. Plain data and one table; any
- * thread. All offsets are in bytes. */
+/* Where each minor version of CPython keeps the fields that a walk of frames needs. Plain data and one table. All
+ * offsets are in bytes. Any thread. */
 #ifndef PYTHON_LAYOUT_H
 #define PYTHON_LAYOUT_H
 
@@ -28,7 +28,7 @@ enum python_line_format {
 };
 
 #define PYTHON_LAYOUT_NONE        0xffffu /* for an offset: there is no such field */
-#define PYTHON_LAYOUT_OFFSET_MAX  1024u   /* no field that matters lies further in ... */
+#define PYTHON_LAYOUT_OFFSET_MAX  1024u   /* every field that is read lies below ... */
 #define PYTHON_LAYOUT_THREADS_MAX 0x8000u /* ... but an interpreter's list of threads */
 
 #define PYTHON_OBJECT_TYPE     8u  /* of every object */
@@ -69,10 +69,10 @@ struct python_layout {
 	uint16_t thread_id; /* what pthread_self() gives */
 };
 
-/* Borrowed, static. NULL: a minor version that is not known. */
+/* The result is static. NULL: the minor version is not known. */
 const struct python_layout *python_layout_of(unsigned minor);
 
-/* What _PyRuntime of 3.13 and later begins with. */
+/* Size of the table of offsets with which _PyRuntime of 3.13 and later begins. */
 #define PYTHON_DEBUG_OFFSETS_BYTES 760u
 
 enum python_offsets {
@@ -82,9 +82,8 @@ enum python_offsets {
 	PYTHON_OFFSETS_FREE_THREADED, /* a build without the GIL */
 };
 
-/* Replaces the table's offsets by those that the running interpreter itself tells, where it does.
- * words: the first PYTHON_DEBUG_OFFSETS_BYTES of _PyRuntime. On PYTHON_OFFSETS_OTHER and
- * PYTHON_OFFSETS_FREE_THREADED the layout is unchanged. */
+/* Replaces the layout's offsets by those that the running interpreter tells. words: the first
+ * PYTHON_DEBUG_OFFSETS_BYTES of _PyRuntime. PYTHON_OFFSETS_TAKEN alone changes the layout. */
 enum python_offsets python_layout_take_offsets(struct python_layout *layout, const uint64_t *words);
 
 #endif

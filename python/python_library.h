@@ -21,13 +21,13 @@ struct python_library {
 	char text[PYTHON_LIBRARY_TEXT_MAX]; /* "CPython 3.11.2", with the reason if refused */
 };
 
-/* Looks among the process's symbols, then in a libpython that was loaded for itself. Takes the
- * loader's lock. Calls nothing of Python but Py_GetVersion(), which needs no GIL.
- * Returns 0; -ENOENT: no interpreter; -ENOTSUP: one that cannot be read, *text says why. */
+/* Looks among the process's symbols, then in a libpython that was loaded privately. Takes the loader's lock. Of Python
+ * it calls Py_GetVersion() alone, which needs no GIL.
+ * Returns 0; -ENOENT: there is no interpreter; -ENOTSUP: its frames cannot be read, and library->text says why. */
 int python_library_find(struct python_library *library);
 
-/* The minor version of what Py_GetVersion() gives, "3.11.2 (main, …"; -1: not Python 3. The rest
- * of the version goes to text ("CPython 3.11.2"). */
+/* Returns the minor version in the text that Py_GetVersion() gives, "3.11.2 (main, …"; -1: it is not Python 3. text
+ * gets the name and version: "CPython 3.11.2". */
 int python_library_version(const char *version, char text[PYTHON_LIBRARY_TEXT_MAX]);
 
 #endif

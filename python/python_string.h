@@ -1,5 +1,4 @@
-/* A Python string as UTF-8. Reads the object directly: it is known to be an exact str that its
- * owner keeps alive. Any thread. */
+/* Reads a Python string as UTF-8, directly from the object: an exact str that its owner keeps alive. Any thread. */
 #ifndef PYTHON_STRING_H
 #define PYTHON_STRING_H
 
@@ -18,9 +17,9 @@ struct python_text {
 	char buffer[RECORD_CODE_TEXT_MAX];
 };
 
-/* At most RECORD_CODE_TEXT_MAX bytes; of a longer string the end. Lone surrogates become U+FFFD. A
- * string that is not compact, or makes no sense, is PYTHON_STRING_UNREADABLE. text->text is
- * borrowed until the string or *text goes. */
+/* Stores at most RECORD_CODE_TEXT_MAX bytes: the end of a longer string. Lone surrogates become U+FFFD. A string that
+ * is not compact, or makes no sense, is PYTHON_STRING_UNREADABLE. text->text is borrowed until the string or *text
+ * goes. */
 void python_string_read(const struct python_layout *layout, uint64_t string,
 			struct python_text *text);
 
