@@ -1,5 +1,6 @@
-/* CUPTI's callbacks of the guest's subscription, and what each is handed to: launches, calls that decide about windows,
- * calls that are counted, nodes of graphs, streams, contexts. On the application's threads, inside CUPTI. */
+/* Receives the callbacks of the guest's subscription, and hands each to the module that it is for: launches, calls
+ * that decide about windows, calls that are counted, nodes of graphs, streams, contexts. On the application's
+ * threads, inside CUPTI. */
 #ifndef CALLBACK_DISPATCH_H
 #define CALLBACK_DISPATCH_H
 
@@ -9,7 +10,7 @@
 
 struct cupti_library;
 
-/* What happens besides launches. Called inside CUPTI's callbacks: must not block or call CUDA. */
+/* Called at events other than launches, inside CUPTI's callbacks. They must not block or call CUDA. */
 struct callback_dispatch_events {
 	void (*init_finished)(void);   /* cuInit is done */
 	void (*context_created)(void); /* at each */
@@ -24,10 +25,10 @@ struct callback_dispatch_parts {
 	uint32_t record;               /* a set of enum record_option */
 };
 
-/* Once, before CUPTI is subscribed to. *parts is copied. */
+/* Call it once, before CUPTI is subscribed to. *parts is copied. */
 void callback_dispatch_init(const struct callback_dispatch_parts *parts);
 
-/* The window that launches belong to from now on. Between windows only. */
+/* Sets the window that launches belong to from now on. Only between windows. */
 void callback_dispatch_set_window(uint16_t window);
 
 /* For cuptiSubscribe(): a cupti_callback_fn. */

@@ -1,5 +1,5 @@
-/* What the guest is told to do: by the environment, or by whoever attaches to it (proto/attach.h). On the thread that
- * loads the guest or attaches, once. */
+/* The guest's options, from the environment or from the agent that attaches (proto/attach.h). Read once, on the thread
+ * that loads the guest or attaches. */
 #ifndef GUEST_OPTIONS_H
 #define GUEST_OPTIONS_H
 
@@ -23,17 +23,17 @@ struct guest_options {
 	const char *api; /* NULL: no calls are counted; borrowed for good */
 };
 
-/* Reads a file of lines NAME=VALUE, which from then on are all there is in place of the environment. Without the file,
- * or with one that is too large: no options, so defaults. */
+/* Reads a file of lines NAME=VALUE, which replace the environment from then on. If the file is missing or too large,
+ * all options have their defaults. */
 void guest_options_use_file(const char *path);
 
-/* *options is filled in; what is not understood is the default, and said in a notice. */
+/* Fills *options. An option that is not understood has its default, and a notice says so. */
 void guest_options_read(struct guest_options *options, struct definition_writer *notices);
 
-/* Whether the environment leaves it open that collectives are recorded once somebody attaches. */
+/* Whether, by the environment, collectives may be recorded once an agent attaches. */
 bool guest_options_may_want_collectives(void);
 
-/* Whether the environment wants the guest to wait until somebody attaches. */
+/* Whether the environment wants the guest to wait until an agent attaches. */
 bool guest_options_want_dormant(void);
 
 #endif

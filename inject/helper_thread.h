@@ -32,21 +32,21 @@ struct helper_thread_parts { /* all borrowed for good */
 /* Returns 0, or -errno of pthread_create(). */
 int helper_thread_start(const struct helper_thread_parts *parts);
 
-/* Asks for the last flush (none if the GPU never worked), the goodbye in the ring, and an agent that has the ring,
- * and waits for them, at most 2 seconds in all. Returns whether the goodbye was said; otherwise counts the launches
- * whose records CUPTI still had. Not started: false at once. */
+/* Asks the thread for the last flush, for the goodbye in the ring and for an agent that has the ring. Waits for them,
+ * at most 2 seconds in all. There is no flush if the GPU never worked. Returns whether the goodbye is in the ring; if
+ * not, counts the launches whose records CUPTI still holds. If the thread was not started: false at once. */
 bool helper_thread_stop(void);
 
-/* News from CUPTI's callbacks; they only set a flag and wake the thread. */
+/* CUPTI's callbacks tell of events. These functions only set a flag and wake the thread. */
 void helper_thread_init_finished(void);
 void helper_thread_context_created(void);
 void helper_thread_cupti_failed(void);
-void helper_thread_flush_soon(void); /* not at the next interval's end, but now */
+void helper_thread_flush_soon(void); /* flush now, not at the end of the interval */
 
-/* Has ready what stacks need, as far as it is not. On this thread alone. */
+/* Makes ready what stacks need and do not have yet. On the guest's own thread alone. */
 void helper_thread_prepare(void);
 
-/* There is something new to look at. Any thread. */
+/* Wakes the thread to look for something new. Any thread. */
 void helper_thread_wake(void);
 
 #endif

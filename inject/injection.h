@@ -3,8 +3,8 @@
 #ifndef INJECTION_H
 #define INJECTION_H
 
-/* Starts the guest if FLAMEGRID_SOCKET is set and an agent answers there within a second; makes no
- * cu* or cuda* call. Always returns 1, which tells the driver that all is well. */
+/* Starts the guest if FLAMEGRID_SOCKET is set and an agent answers there within a second. Makes no cu* or cuda* call.
+ * Always returns 1, which tells the driver that all is well. */
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* What became of native stacks in this process, in words: what the unwind tables cost, and in which
- * files walks ended before a root. On the guest's helper thread, when the process ends. */
+/* Tells in words how native stacks went in this process: what the unwind tables cost, and in which files walks ended
+ * before a root. On the guest's helper thread, when the process ends. */
 #ifndef UNWIND_NOTICES_H
 #define UNWIND_NOTICES_H
 

@@ -6,9 +6,9 @@
 
 struct definition_writer;
 
-/* To subscribe waits for all GPU work while no thread can launch: work on one GPU that waits for what a thread would
- * launch on the next is then waited for without end. Whether there can be such; says so in a notice if it is not said
- * already. Not inside callbacks: calls the driver. */
+/* To subscribe waits for all GPU work, and meanwhile no thread can launch. Work on one GPU may wait for work that a
+ * thread would launch on the next, and then the wait never ends. Returns whether there can be such work. Says so in a
+ * notice, unless `said`. It calls the driver: never call it inside callbacks. */
 bool attach_obstacle_is_there(struct definition_writer *notices, bool said);
 
 #endif

@@ -32,11 +32,11 @@ struct capture_window_parts { /* all borrowed for good */
 	const struct cupti_library *library; /* zeroed until find_cupti() has filled it */
 	/* Finds a CUPTI and subscribes to it, or says in a notice why not. */
 	bool (*find_cupti)(void);
-	/* What stacks need, before a window that the helper opens. */
+	/* Makes ready what stacks need, before a window that the helper opens. */
 	void (*prepare)(void);
-	/* Something for the helper to look at: a state has changed. */
+	/* Wakes the helper, as a state has changed. */
 	void (*wake)(void);
-	/* Where CUPTI's callbacks go, and what is told which window they belong to from now on. */
+	/* CUPTI's callbacks go to `receive`. set_window is told which window they belong to from now on. */
 	cupti_callback_fn *receive;
 	void (*set_window)(uint16_t window);
 	struct graph_nodes *nodes; /* of the window; NULL: none are kept */
@@ -45,73 +45,75 @@ struct capture_window_parts { /* all borrowed for good */
 	uint32_t record; /* a set of enum record_option */
 };
 
-/* Once, before the others. */
+/* Call it once, before the others. */
 void capture_window_init(const struct capture_window_parts *parts);
 
 /* Whether the process is to be captured from its start on. On the thread that loads the guest. */
 bool capture_window_is_due(void);
 
-/* Opens the first window. CUPTI was found, and is subscribed to. Returns a CUptiResult, as subscription_start(). On the
- * thread that loads the guest. */
+/* Opens the first window, after CUPTI was found and subscribed to. Returns a CUptiResult, as subscription_start(). On
+ * the thread that loads the guest. */
 int capture_window_open_first(void);
 
-/* In its place where no window is due: subscribes, with nothing on but cudaProfilerStart if that opens windows; the
- * helper opens the others. A dormant guest does not even subscribe between windows, unless CUPTI stayed, so that
- * other profilers can; what that costs is that its windows open only where to subscribe late is safe: not in a
- * process that works on several GPUs. On the thread that loads the guest. */
+/* Call it instead where no window is due. Subscribes, with nothing on but cudaProfilerStart if that opens windows. The
+ * helper opens the windows. A dormant guest does not subscribe between windows, so that other profilers can, unless
+ * CUPTI stayed. Its windows therefore open only where it is safe to subscribe late: not in a process that works on
+ * several GPUs. On the thread that loads the guest. */
 void capture_window_start(void);
 
-/* Helper: takes commands, opens and ends windows. Returns the nanoseconds until it must be called again; UINT64_MAX:
- * not because of time. */
+/* Helper: takes commands, opens and ends windows. Returns after how many nanoseconds to call it again; UINT64_MAX: time
+ * alone is no reason to. */
 uint64_t capture_window_step(void);
 
 /* Helper: CUPTI may be called until capture_window_unlock(). false: it is not in use. */
 bool capture_window_lock(void);
 void capture_window_unlock(void);
 
-/* Any thread: of a dormant guest each agent makes a profile of its own, so what one has begun ends before the next
- * one comes. */
+/* Any thread: whether the ring may go to another agent now. Each agent of a dormant guest makes a profile of its own,
+ * so the window that one has begun must end before the next agent comes. */
 bool capture_window_may_change_agents(void);
 
-/* Helper: the guest is dormant again, and what a window left has been seen to. */
+/* Helper: whether the guest is dormant again and has done all that the last window left to do. */
 bool capture_window_is_resting(void);
 
-/* Helper, within a lock: the window is open, not about to end. Any thread: it is, or was just now. */
+/* Helper, within the lock: whether the window is open and not about to end. Any thread: whether it is, or was just
+ * now. */
 bool capture_window_is_open(void);
 
-/* Helper, at the process's end, within a lock: the window is over. */
+/* Helper, at the process's end, within the lock: ends the window. */
 void capture_window_finish(void);
 
-/* Helper, at the process's end: if no window ever opened that was to wait for something, says in a notice what did
- * not come. nr_starts: calls of cudaProfilerStart (window_callback_starts()). */
+/* Helper, at the process's end: if windows waited for something and none ever opened, says in a notice what did not
+ * come. nr_starts: calls of cudaProfilerStart (window_callback_starts()). */
 void capture_window_say_absence(uint64_t nr_starts);
 
-/* CUPTI gave up by itself: no more windows. Any thread. */
+/* Tells that CUPTI gave up by itself: no more windows open. Any thread. */
 void capture_window_failed(void);
 
-/* Another user of CUPTI is about to take the records, or to end CUPTI, our subscription with it. Returns whether the
- * guest stays out of CUPTI until capture_window_yielded(), which is told so, and whether CUPTI was ended: then the
- * window is over, and the helper opens another after a while. capture_window_fetch(), in between: what CUPTI still
- * has for us, also what has not ended. Any thread, within CUPTI's callbacks, too. */
+/* Call capture_window_yield() before another user of CUPTI takes the records, or ends CUPTI and our subscription. It
+ * returns whether the guest stays out of CUPTI until capture_window_yielded(), which gets that result as `locked`. In
+ * between, capture_window_fetch() fetches all that CUPTI still holds for us, work that has not ended included. ended:
+ * CUPTI was ended, so the window is over, and the helper opens another after a while. Any thread, within CUPTI's
+ * callbacks, too. */
 bool capture_window_yield(void);
 void capture_window_fetch(void);
 void capture_window_yielded(bool locked, bool ended);
 
-/* Helper: whether that has happened. Until this was asked, CUPTI is not taken up again. */
+/* Helper: whether CUPTI was ended so. The guest does not take CUPTI up again before this was called. */
 bool capture_window_was_lost(void);
 
-/* An NVTX range of the wanted name, or cudaProfilerStart's, opens or closes: at once. Any thread, outside CUPTI's
- * callbacks. */
+/* Tells that an NVTX range of the wanted name, or cudaProfilerStart's, opens or closes. It takes effect at once. Any
+ * thread, outside CUPTI's callbacks. */
 void capture_window_range(bool open);
 
-/* Callback: how many windows there were, the open one included; and whether any was ever opened. */
+/* Callback: the number of windows so far, the open one included. */
 uint32_t capture_window_count(void);
 
 /* Callback, at the exit of a call that waited for the GPU: leaves CUPTI if the window is over and nothing is
  * outstanding. */
 void capture_window_try_to_leave(void);
 
-/* Callback: all of the only context's work that was launched before since_ns (CLOCK_MONOTONIC) is done. */
+/* Callback: tells that all work of the only context that was launched before since_ns (CLOCK_MONOTONIC) is done. */
 void capture_window_context_waited(uint64_t since_ns);
 
 #endif

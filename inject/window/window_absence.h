@@ -1,4 +1,4 @@
-/* Why a process was never captured, in words: its capture waited for a thing that did not come. */
+/* Tells in words why a process was never captured: its capture waited for something that did not come. */
 #ifndef WINDOW_ABSENCE_H
 #define WINDOW_ABSENCE_H
 

@@ -1,6 +1,6 @@
-/* What callbacks do where capture windows are wanted: count launches out and in, hold them at the gate while CUPTI is
- * being left, and leave it (capture_window.h). On the application's threads, inside CUPTI's callbacks, unless said
- * otherwise; keeps errno. */
+/* The callbacks' work where capture windows are wanted: they count launches out and in, hold them at the gate while the
+ * guest leaves CUPTI, and leave it (capture_window.h). On the application's threads, inside CUPTI's callbacks, unless a
+ * function says otherwise. They keep errno. */
 #ifndef WINDOW_CALLBACK_H
 #define WINDOW_CALLBACK_H
 
@@ -9,8 +9,8 @@
 
 #include "inject/cupti/cupti_abi.h"
 
-/* Once, before the others. by_profiler: cudaProfilerStart and cudaProfilerStop open and close windows, of every such
- * many steps one (window_steps.h; 0, 1: all). record: a set of enum record_option. */
+/* Call it once, before the others. by_profiler: cudaProfilerStart and cudaProfilerStop open and close windows. every:
+ * they do so at one of that many steps (window_steps.h; 0, 1: at all). record: a set of enum record_option. */
 void window_callback_init(bool by_profiler, uint32_t every, uint32_t record);
 
 /* At the entry and exit of a driver call where window_word is not plain. Returns whether the call is to be
@@ -18,7 +18,7 @@ void window_callback_init(bool by_profiler, uint32_t every, uint32_t record);
 bool window_callback_enter(uint32_t cbid, const struct cupti_callback_data *call);
 bool window_callback_exit(uint32_t cbid, const struct cupti_callback_data *call);
 
-/* Any thread: calls of cudaProfilerStart so far, as far as steps are counted by them. */
+/* Any thread: the number of calls of cudaProfilerStart so far, where steps are counted by them. */
 uint64_t window_callback_starts(void);
 
 #endif

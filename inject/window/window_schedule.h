@@ -15,14 +15,14 @@ struct window_schedule { /* zeroed but for options: nothing was commanded, no ra
 	uint32_t nr_open;                   /* of the range */
 };
 
-/* A command replaces the one before it; RECORD_RING_COMMAND_NONE: options alone decide again. */
+/* Takes a command, which replaces the one before it. RECORD_RING_COMMAND_NONE: the options alone decide again. */
 void window_schedule_command(struct window_schedule *schedule,
 			     const struct record_ring_command *command);
 
-/* A range of the wanted sort or name opens, closes. */
+/* Tells that a range of the wanted sort or name opens or closes. */
 void window_schedule_range(struct window_schedule *schedule, bool open);
 
-/* now_ns: CLOCK_REALTIME. *next_ns: when the answer may change by itself; UINT64_MAX: not by time. */
+/* Whether to capture at now_ns (CLOCK_REALTIME). *next_ns: when time may change the answer; UINT64_MAX: never. */
 bool window_schedule_wanted(const struct window_schedule *schedule, uint64_t now_ns,
 			    uint64_t *next_ns);
 

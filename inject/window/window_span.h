@@ -1,5 +1,5 @@
-/* What the profile is told of a capture window: when it began and ended, and how. Within capture_window's lock, but
- * window_span_init(). */
+/* Tells the profile of a capture window: when it began and ended, and how. All but window_span_init() is called within
+ * capture_window's lock. */
 #ifndef WINDOW_SPAN_H
 #define WINDOW_SPAN_H
 
@@ -20,17 +20,17 @@ struct window_span {
 void window_span_init(struct window_span *span, struct record_ring *ring,
 		      struct definition_writer *definitions);
 
-/* A window opens at span->begin_ns, which is set to now_ns; its number is as in records. */
+/* Begins a window: span->begin_ns becomes now_ns. `window` is its number in records. */
 void window_span_begin(struct window_span *span, uint16_t window, uint64_t now_ns);
 
-/* It is over since span->end_ns, which the caller has set; left: with CUPTI out of the process. Once: again is
+/* Ends the window at span->end_ns, which the caller has set. left: CUPTI is out of the process. A second call does
  * nothing. */
 void window_span_end(struct window_span *span, bool left);
 
-/* It was over since span->end_ns, and goes on from now_ns with the same number. */
+/* Goes on from now_ns, under the same number, with the window that was over since span->end_ns. */
 void window_span_resume(struct window_span *span, uint64_t now_ns);
 
-/* The process ends, and the window was all of the run: it is no part of it. */
+/* Tells, when the process ends, that the window was the whole run and not a part of it. */
 void window_span_whole(struct window_span *span);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which steps of a program are captured: one in every so many, by counting alone, so that all ranks that do the same
+/* Decides which steps of a program are captured: one in every so many. It only counts, so all ranks that do the same
  * steps capture the same ones. Any thread; lock-free. */
 #ifndef WINDOW_STEPS_H
 #define WINDOW_STEPS_H
@@ -13,13 +13,12 @@ struct window_steps { /* zeroed: every step */
 	atomic_bool inside;
 };
 
-/* Where each beginning and each end is told, and beginnings and ends come in turns. Whether it is that of a step to
- * capture: of the every-th, the one 2 x every-th and so on. An end is of the same step as the beginning with its
- * number, in whatever order threads tell. */
+/* For steps of which each beginning and each end is told, in turns. Returns whether the step is captured: the every-th,
+ * the (2 * every)-th and so on. The n-th end belongs to the n-th beginning, in whatever order threads tell them. */
 bool window_steps_begin(struct window_steps *steps);
 bool window_steps_end(struct window_steps *steps);
 
-/* Where ends are told only while something is captured, and a beginning within a step has no effect. */
+/* For steps whose ends are told only while one is captured. A beginning within a step has no effect. */
 bool window_steps_start(struct window_steps *steps);
 bool window_steps_stop(struct window_steps *steps);
 
