@@ -41,6 +41,7 @@ contains "all: it is said where" "$scratch/err" "flame.html,api.txt}"
 contains "table: runtime" "$scratch/table" "CUDA Runtime API calls"
 contains "table: failures" "$scratch/table" "cudaErrorLaunchOutOfResources (701)"
 contains "table: configurations" "$scratch/table" "Kernels: launch configurations"
+valid_report "$scratch/all"
 same "JSON: sums" "$("$flamegrid" report "$scratch/all" --format json | node -e '
 	const p = JSON.parse(require("fs").readFileSync(0))
 	console.log(p.api_calls.reduce((sum, call) => sum + call.count, 0),

@@ -44,6 +44,7 @@ run whole --record sync
 contains "table: a part and its stream" "$scratch/table" "green context 2 (16 SMs) stream 15 (priority -1)"
 contains "table: a part's default stream" "$scratch/table" "green context 3 (32 SMs) stream 17 (default)"
 contains "table: the whole" "$scratch/table" " context 1 stream 7 (default)"
+valid_report "$scratch/whole"
 same "json: parts" "$("$flamegrid" report "$scratch/whole" -f json | python3 -c '
 import json, sys
 print([(s["context"], s["stream"], s["stream_priority"], s["multiprocessors"], s["records"]) for s in json.load(sys.stdin)["streams"] if s.get("green")])')" \

@@ -92,6 +92,7 @@ same "and all there" "$(wc -l <"$scratch/folded")" "$(cat "$scratch/all/gpu.fold
 "$flamegrid" report "$scratch/all" --planes all -f csv >"$scratch/csv"
 same "csv: planes" "$(grep -v '^#' "$scratch/csv" | awk -F, 'NR > 1 { print $NF }' | sort -u | tr '\n' ' ')" "gpu modules overhead sync um "
 "$flamegrid" report "$scratch/all" --planes all -f json >"$scratch/json"
+valid_report "$scratch/all" --planes all
 contains "json: planes" "$scratch/json" "{\"plane\":\"sync\",\"count\":$((5 * rounds)),"
 "$flamegrid" report "$scratch/all" --planes sync -f table >"$scratch/table"
 contains "table: a plane's own share" "$scratch/table" "sync"

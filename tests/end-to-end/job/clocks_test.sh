@@ -60,6 +60,7 @@ contains "says how far apart they are" "$scratch/table" "CLOCK_REALTIME of 2 hos
 "$flamegrid" report "$scratch/profile.db" --clocks --format json >"$scratch/json"
 same "JSON has them, too" "$(python3 -c 'import json, sys
 print(*(row["host"] for row in json.load(open(sys.argv[1]))["clocks"]))' "$scratch/json")" "node-one node-two"
+valid_report "$scratch/profile.db" --clocks
 "$flamegrid" report "$scratch/profile.db" --clocks --ranks 2>"$scratch/err"
 same "clocks and ranks at once" $? 2
 "$flamegrid" report "$scratch/profile.db" --clocks --format html 2>"$scratch/err"

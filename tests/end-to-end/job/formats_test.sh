@@ -24,7 +24,7 @@ same "bytes" "$(report --weight bytes | sum_folded)" "$(truth_sum bytes "$scratc
 microseconds=$(report | sum_folded)
 check "microseconds: $microseconds" [ $((microseconds - total / 1000)) -lt 200 -a $((total / 1000 - microseconds)) -lt 200 ]
 report --format json >"$scratch/json"
-check "JSON is JSON" node -e 'JSON.parse(require("fs").readFileSync(process.argv[1]))' "$scratch/json"
+valid_report "$scratch/profile"
 same "JSON's leaves" "$(node -e '
 	const p = JSON.parse(require("fs").readFileSync(process.argv[1]))
 	console.log(p.leaves.reduce((sum, leaf) => sum + leaf.ns, 0))' "$scratch/json")" "$total"
@@ -48,3 +48,7 @@ same "JSON's notices" "$(node -e '
 contains "notices under the table" "$scratch/table" "note: "
 same "by path of the store" "$("$flamegrid" report "$scratch/profile/profile.db")" "$(report)"
 same "closing line" "$(grep -c '^flamegrid: .* kernels, .* of GPU time, 100.00 % matched; nothing lost; ' "$scratch/err")" 1
+
+FAKE_CUDA_DEVICES=2 "$flamegrid" run -o "$scratch/demo" --devices "$list" -- "$BUILD/bin/flamegrid-demo-train" 20 >/dev/null 2>&1
+same "the demo: status" $? 0
+valid_report "$scratch/demo"

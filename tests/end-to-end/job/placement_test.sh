@@ -45,6 +45,7 @@ if [ $last = 1 ]; then
 	same "far: JSON" "$(python3 -c 'import json, sys
 row, = json.load(open(sys.argv[1]))["far_threads"]
 print(row["gpu"], row["numa_node"], row["looks"] == row["far"] >= 2)' "$scratch/far.json")" "0 0 True"
+	valid_report "$scratch/far" --ranks
 	"$flamegrid" report "$scratch/far" --ranks --format csv >"$scratch/far.csv"
 	same "far: CSV" "$(sed -n 's/^# far: //p' "$scratch/far.csv" | tail -n 1 | cut -d, -f3,4)" "0,0"
 fi

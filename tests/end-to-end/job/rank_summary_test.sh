@@ -89,6 +89,7 @@ contains "rank 5 is named" "$scratch/table" "rank 5 on node2 GPU1 ("
 check "it has computed less" grep -q 'rank 5 on node2 GPU1 ([^)]*compute -33\.[0-9] %' "$scratch/table"
 check "its row is marked" grep -q '^ *5 .*\*.* node2 GPU1 pid' "$scratch/table"
 contains "what every report ends with" "$scratch/table" "100.00 % matched; nothing lost"
+valid_report "$scratch/whole" --ranks
 check "json" "$flamegrid" report "$scratch/whole" --ranks -f json -o "$scratch/json"
 if command -v python3 >/dev/null; then
 	check "json is valid, and has what csv has" python3 - "$scratch/json" "$scratch/csv" <<-'END'

@@ -34,6 +34,9 @@ same "gpu: collectives, with all ranks, compared, by kernels" \
 same "gpu: who is late" "$(field "$scratch/gpu.json" '[k["rank"] for k in r["ranks"] if k["late"]]')" "[5]"
 same "gpu: why" "$(field "$scratch/gpu.json" 'f["causes"][0]["cause"]')" "slower GPU kernels (fake_compute, rank_compute)"
 same "gpu: explained, about" "$(field "$scratch/gpu.json" '0.7 < f["causes"][0]["share"] < 1.4')" True
+valid_report "$scratch/gpu" --straggler
+valid_report "$scratch/gpu"
+valid_report "$scratch/gpu" --clocks
 "$flamegrid" report "$scratch/gpu" --straggler >"$scratch/table"
 contains "gpu: the table's line" "$scratch/table" "late: rank 5 on "
 "$flamegrid" report "$scratch/gpu" --straggler -f csv >"$scratch/csv"
@@ -70,6 +73,8 @@ straggler mix
 same "mix: the world's communicator and halves of it" "$(field "$scratch/mix.json" 'sorted(c["ranks"] for c in r["communicators"])')" "[2, 2, 2, 2, 8]"
 same "mix: what waits for nobody is left out" "$(field "$scratch/mix.json" '[c["wait_for_nobody"] > 0 for c in r["communicators"] if c["ranks"] == 8]')" "[True]"
 same "mix: each with all ranks" "$(field "$scratch/mix.json" 'all(c["collectives"] == c["all_ranks"] for c in r["communicators"])')" True
+valid_report "$scratch/mix" --straggler
+valid_report "$scratch/mix" --collectives
 
 # ---- without ----
 job off --collectives off -- --steps 5

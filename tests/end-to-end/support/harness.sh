@@ -97,6 +97,14 @@ rank_ns() { "$flamegrid" report "$1" --by rank --unit ns 2>/dev/null | grep "^ra
 # groups PROFILE host|rank: those that it has, in one line.
 groups() { "$flamegrid" report "$1" --by "$2" 2>/dev/null | cut -d';' -f1 | LC_ALL=C sort -u | paste -sd' '; }
 
+# valid_report PROFILE OPTION...: its JSON is as docs/report.schema.json says. Debian's Python has the library for that.
+valid_report() {
+	local here=${BASH_SOURCE[0]%/*}
+	"$flamegrid" report "$@" --format json >"$scratch/valid.json" 2>/dev/null
+	check "JSON as its schema says: ${*##*/}" env PATH="/usr/bin:$PATH" python3 "$here/valid_report.py" \
+		"$here/../../../docs/report.schema.json" "$scratch/valid.json"
+}
+
 # ledger PROFILE REASON: the count of one line of the ledger, 0 if it is not there.
 ledger() {
 	"$flamegrid" report "$1" --format json | tr -d ' \n' | grep -o "\"reason\":\"$2\",\"count\":[0-9]*" |
