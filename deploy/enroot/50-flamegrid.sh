@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Enroot's hook (its hooks.d; docs/cluster.md): brings into a profiled job's container what it needs there. Enroot runs it before a container starts,
+# Enroot's hook (its hooks.d; docs/how-to/containers.md): brings into a profiled job's container what it needs there. Enroot runs it before a container starts,
 # with the host's environment, and starts none whose hook fails: this one never does. Jobs that are not profiled are left alone.
 inject=libflamegrid_inject.so
 library=${CUDA_INJECTION64_PATH:-} socket=${FLAMEGRID_SOCKET:-} root=${FLAMEGRID_ROOT:-/opt/flamegrid}
