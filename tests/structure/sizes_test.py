@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """sizes_test.py SOURCE: how much a reader has to take in at once (CONTRIBUTING.md, 2 and 13).
 
-Fails on a line of the product above 120 columns, on a file of it above 600 lines, on a function above 80, and on a folder
-with more than 60 files. Lists sentences above 35 words in comments, without failing: they want rewriting.
+Fails on a line of the product or of its documents above 120 columns, on a file of the product above 600 lines, on a
+function above 80, and on a folder with more than 60 files. In documents, tables and blocks of code may have longer lines.
+Lists sentences above 35 words in comments and documents, without failing: they want rewriting.
 """
 import collections
 import os
@@ -10,6 +11,7 @@ import re
 import sys
 
 PRODUCT = ("base", "proto", "unwind", "python", "inject", "bpf", "node-agent", "aggregator", "report", "cli", "deploy")
+DOCUMENTS = (".", "docs", "docs/how-to", "proto")  # not docs/measurements, which tell of one day each
 COLUMNS, FILE_LINES, FUNCTION_LINES, FOLDER_FILES, WORDS = 120, 600, 80, 60, 35
 
 
@@ -31,11 +33,33 @@ def functions(lines):
             begin = None
 
 
-def sentences(text):
+def comments(text):
     for comment in re.findall(r"/\*(.*?)\*/", text, re.DOTALL):
-        prose = re.sub(r"\n\s*\*", "\n", comment)
-        for sentence in re.split(r"(?<=[.:;?!])\s+|\n\s*\n|\n\s*-\s", prose):
-            yield " ".join(sentence.split())
+        yield re.sub(r"\n\s*\*", "\n", comment)
+
+
+def sentences(prose):
+    for sentence in re.split(r"(?<=[.:;?!])\s+|\n\s*\n|\n\s*-\s", prose):
+        yield " ".join(sentence.split())
+
+
+def document_lines(text):
+    """(number, line, kind) of each line: code, table or prose."""
+    fenced = False
+    for number, line in enumerate(text.split("\n"), 1):
+        fenced ^= line.startswith("```")
+        kind = "code" if fenced or line.startswith(("```", "\t")) else "table" if line.startswith("|") else "prose"
+        yield number, line, kind
+
+
+def documents(source):
+    """(path, text) of each."""
+    for folder in DOCUMENTS:
+        for name in sorted(os.listdir(os.path.join(source, folder))):
+            if name.endswith(".md"):
+                path = os.path.normpath(os.path.join(folder, name))
+                with open(os.path.join(source, path), encoding="utf-8") as file:
+                    yield path, file.read()
 
 
 def main(source):
@@ -57,7 +81,15 @@ def main(source):
                        for number, line in enumerate(lines, 1) if len(line.expandtabs(8)) > COLUMNS]
             faults += [f"{path}:{number}: a function of {length} lines"
                        for number, length in functions(lines) if length > FUNCTION_LINES]
-            long_sentences += [(path, sentence) for sentence in sentences(text) if len(sentence.split()) > WORDS]
+            long_sentences += [(path, sentence) for comment in comments(text) for sentence in sentences(comment)
+                               if len(sentence.split()) > WORDS]
+    for path, text in documents(source):
+        lines = list(document_lines(text))
+        faults += [f"{path}:{number}: {len(line)} columns" for number, line, kind in lines
+                   if kind == "prose" and len(line) > COLUMNS]
+        # Each cell of a table is a text of its own, and nothing goes on behind code.
+        prose = "\n".join("" if kind == "code" else line.replace("|", "\n\n") for _, line, kind in lines)
+        long_sentences += [(path, sentence) for sentence in sentences(prose) if len(sentence.split()) > WORDS]
     count = collections.Counter(path for path, _ in long_sentences)
     print(f"{len(long_sentences)} sentences above {WORDS} words; most in: "
           + ", ".join(f"{path} ({number})" for path, number in count.most_common(5)))
