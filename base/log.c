@@ -1,0 +1,86 @@
+#include "log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct {
+	char name[64];
+	enum log_level level;
+	bool is_journal;
+} self = {.name = "flamegrid", .level = LOG_LEVEL_NOTICE};
+
+/* A stream that was redirected since is not the journal's any more: device and inode tell. */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat status;
+	char rest;
+
+	return stream && sscanf(stream, "%llu:%llu%c", &device, &inode, &rest) == 2 &&
+	       fstat(STDERR_FILENO, &status) == 0 && status.st_dev == device &&
+	       status.st_ino == inode;
+}
+
+void log_begin(const char *program, const char *verb, enum log_level level)
+{
+	snprintf(self.name, sizeof(self.name), "%s%s%s", program, verb ? ": " : "",
+		 verb ? verb : "");
+	self.level = level;
+	self.is_journal = is_journal();
+}
+
+void log_set_level(enum log_level level)
+{
+	self.level = level;
+}
+
+int log_level_parse(const char *text, enum log_level *level)
+{
+	static const char *const names[] = {"error", "warning", "notice", "info", "debug"};
+
+	for (int i = 0; i < (int)(sizeof(names) / sizeof(*names)); i++)
+		if (strcmp(text, names[i]) == 0) {
+			*level = (enum log_level)(LOG_LEVEL_ERROR + i);
+			return 0;
+		}
+	return -EINVAL;
+}
+
+bool log_take_level(const char *text)
+{
+	if (log_level_parse(text, &self.level) == 0)
+		return true;
+	log_error("--log-level %s: must be " LOG_LEVELS, text);
+	return false;
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+	const int saved = errno;
+	char line[LOG_LINE_MAX], number[4] = "";
+	va_list arguments;
+
+	if (level > self.level)
+		return;
+	if (self.is_journal)
+		snprintf(number, sizeof(number), "<%d>", (int)level);
+	const size_t begin = (size_t)snprintf(line, sizeof(line), "%s%s: ", number, self.name);
+	va_start(arguments, format);
+	errno = saved; /* for %m */
+	vsnprintf(line + begin, sizeof(line) - begin, format, arguments);
+	va_end(arguments);
+	size_t size = begin + strlen(line + begin);
+	for (size_t i = begin; i < size; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+	line[size++] = '\n';
+	ssize_t written = write(STDERR_FILENO, line, size);
+	(void)written;
+	errno = saved;
+}
