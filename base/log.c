@@ -60,13 +60,18 @@ bool log_take_level(const char *text)
 	return false;
 }
 
+bool log_shows(enum log_level level)
+{
+	return level <= self.level;
+}
+
 void log_write(enum log_level level, const char *format, ...)
 {
 	const int saved = errno;
 	char line[LOG_LINE_MAX], number[4] = "";
 	va_list arguments;
 
-	if (level > self.level)
+	if (!log_shows(level))
 		return;
 	if (self.is_journal)
 		snprintf(number, sizeof(number), "<%d>", (int)level);

@@ -1,5 +1,5 @@
 /* Messages for people, on stderr: one line each, "PROGRAM: text". Where stderr is the journal's, "<N>" stands before
- * the line, by which the journal knows its level (sd-daemon(3)). Reports that a user asked for are no messages.
+ * the line, by which the journal knows its level (sd-daemon(3)). A report that a user asked for is not a message.
  * log_begin() and log_set_level() are called while there is one thread; all else by any thread. */
 #ifndef LOG_H
 #define LOG_H
@@ -12,16 +12,17 @@ enum log_level {
 	LOG_LEVEL_ERROR = 3,   /* the program, or what it was asked for, fails */
 	LOG_LEVEL_WARNING = 4, /* something is missing or unsafe, and it goes on */
 	LOG_LEVEL_NOTICE = 5,  /* a user of the command wants to know it */
-	LOG_LEVEL_INFO = 6,    /* who looks after a daemon wants to know it */
+	LOG_LEVEL_INFO = 6,    /* the administrator of a daemon wants to know it */
 	LOG_LEVEL_DEBUG = 7,   /* for finding a fault */
 };
 
 #define LOG_LEVELS "error, warning, notice, info or debug"
 
-#define LOG_LINE_MAX PIPE_BUF /* bytes, with the line's end; a longer line is cut. Up to here a pipe keeps it whole. */
+/* Bytes, with the line's end; a longer line is cut. A pipe keeps lines up to here whole. */
+#define LOG_LINE_MAX PIPE_BUF
 
-/* Names the program, and the least grave level that is shown. Before it is called: "flamegrid" and notices. program is
- * copied, its first 63 bytes; verb (NULL: none) is named behind it: "flamegrid: run". */
+/* Names the program, and the least grave level that is shown. Before this call they are "flamegrid" and notices. The
+ * first 63 bytes of program and verb are copied; with a verb (NULL: none) the name is "flamegrid: run". */
 void log_begin(const char *program, const char *verb, enum log_level level);
 
 void log_set_level(enum log_level level);
@@ -31,6 +32,9 @@ int log_level_parse(const char *text, enum log_level *level);
 
 /* Sets the level that --log-level names. false: it names none, and the error was written. */
 bool log_take_level(const char *text);
+
+/* Whether messages of the level are written. */
+bool log_shows(enum log_level level);
 
 /* Writes one line by one call of write(2), if the level is shown. Control characters become '?'. Takes no memory and no
  * lock, and keeps errno. What cannot be written is dropped. */

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/base/job_environment.h"
 #include "cli/base/verbs.h"
 #include "cli/run/attach_point.h"
@@ -37,7 +37,7 @@ struct attach {
 	struct capture_options capture;
 	struct report_options names;
 	uint64_t duration_ns;
-	bool inlines, quiet;
+	bool inlines;
 	bool asked_to_end; /* once and for all */
 	bool host_only;    /* it has no guest */
 	pid_t pid;
@@ -65,6 +65,10 @@ static const char attach_usage[] =
 	"                       as in `flamegrid run`; what is recorded is decided by who attaches "
 	"first\n"
 	"  -q, --quiet          print nothing but warnings\n"
+	"      --log-level L    print messages from this level on: error, warning, notice "
+	"(default),\n"
+	"                       info or debug\n"
+	"  -v                   --log-level debug\n"
 	"  -h, --help           this text\n"
 	"\n"
 	"Of a process without a guest its calls of CUDA are timed, where this command may use BPF "
@@ -78,23 +82,13 @@ static const char detach_usage[] =
 	"Ends the `flamegrid attach` of this process, which then writes its profile.\n"
 	"Exit status: 0; 1 nobody is attached to it; 2 usage.\n";
 
-__attribute__((format(printf, 2, 3))) static void warn(const char *verb, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fprintf(stderr, "flamegrid: %s: ", verb);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-}
-
 /* ---- the command line */
 
 enum long_option {
 	OPTION_CAPTURE = 256, /* one of capture_options.h */
 	OPTION_DURATION,
 	OPTION_LINES,
+	OPTION_LOG_LEVEL,
 	OPTION_INLINES,
 	OPTION_SYMBOL_CACHE,
 	OPTION_NODE_NAME,
@@ -115,15 +109,16 @@ static const struct option option_table[] = {
 	{"node-name", required_argument, NULL, OPTION_NODE_NAME},
 	{"devices", required_argument, NULL, OPTION_DEVICES},
 	{"quiet", no_argument, NULL, 'q'},
+	{"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
 
-static bool take_pid(const char *verb, const char *text, pid_t *pid)
+static bool take_pid(const char *text, pid_t *pid)
 {
 	*pid = target_process_parse(text);
 	if (*pid == 0)
-		warn(verb, "--pid %s: not a process id", text);
+		log_error("--pid %s: not a process id", text);
 	return *pid != 0;
 }
 
@@ -133,7 +128,7 @@ static bool take_capture(struct attach *attach, const char *name, const char *te
 	int result = capture_options_take(&attach->capture, name, text, &error);
 
 	if (result < 0)
-		warn("attach", "%s", error ? error : strerror(-result));
+		log_error("%s", error ? error : strerror(-result));
 	free(error);
 	return result == 0;
 }
@@ -142,7 +137,7 @@ static bool take_option(struct attach *attach, int option, const char *name)
 {
 	switch (option) {
 	case 'p':
-		return take_pid("attach", optarg, &attach->pid);
+		return take_pid(optarg, &attach->pid);
 	case 'o':
 		attach->output_path = optarg;
 		return true;
@@ -151,7 +146,7 @@ static bool take_option(struct attach *attach, int option, const char *name)
 	case OPTION_DURATION:
 		if (duration_parse(optarg, &attach->duration_ns, NULL) == 0 && attach->duration_ns)
 			return true;
-		warn("attach", "--duration %s: not a time such as 30s, 500ms or 2m", optarg);
+		log_error("--duration %s: not a time such as 30s, 500ms or 2m", optarg);
 		return false;
 	case OPTION_LINES:
 		attach->names.lines =
@@ -170,8 +165,13 @@ static bool take_option(struct attach *attach, int option, const char *name)
 		attach->devices_path = optarg;
 		return true;
 	case 'q':
-		attach->quiet = true;
+		log_set_level(LOG_LEVEL_WARNING);
 		return true;
+	case 'v':
+		log_set_level(LOG_LEVEL_DEBUG);
+		return true;
+	case OPTION_LOG_LEVEL:
+		return log_take_level(optarg);
 	default: /* getopt has said what is wrong */
 		return false;
 	}
@@ -184,11 +184,11 @@ static int parse(struct attach *attach, int argc, char **argv)
 	char *error;
 
 	if (capture_options_init(&attach->capture, &error) < 0) {
-		warn("attach", "%s", error ? error : "no memory");
+		log_error("%s", error ? error : "no memory");
 		free(error);
 		return EXIT_USAGE + 1;
 	}
-	while ((option = getopt_long(argc, argv, "p:o:qh", option_table, &index)) != -1) {
+	while ((option = getopt_long(argc, argv, "p:o:qvh", option_table, &index)) != -1) {
 		if (option == 'h') {
 			fputs(attach_usage, stdout);
 			return EXIT_OK + 1;
@@ -197,8 +197,8 @@ static int parse(struct attach *attach, int argc, char **argv)
 			return EXIT_USAGE + 1;
 	}
 	if (attach->pid == 0 || optind != argc) {
-		warn("attach", attach->pid ? "%s: not an option" : "--pid is missing",
-		     attach->pid ? argv[optind] : "");
+		log_error(attach->pid ? "%s: not an option" : "--pid is missing",
+			  attach->pid ? argv[optind] : "");
 		return EXIT_USAGE + 1;
 	}
 	return 0;
@@ -215,18 +215,17 @@ static bool may_attach(struct attach *attach)
 	bool named = injection && strstr(injection, "libflamegrid_inject");
 
 	if (socket && access(socket, F_OK) == 0) {
-		warn("attach",
-		     "process %d is profiled already, by the agent at %s: "
-		     "`flamegrid control start --pid %d` starts its capture",
-		     (int)target->pid, socket, (int)target->pid);
+		log_error("process %d is profiled already, by the agent at %s: `flamegrid "
+			  "control start --pid %d` starts its capture",
+			  (int)target->pid, socket, (int)target->pid);
 		return false;
 	}
 	if (target->has_guest || named)
 		return true;
-	if (injection && !attach->quiet)
-		warn("attach", "process %d runs with another injection library: %s",
-		     (int)target->pid, injection);
-	attach->host_only = host_only_is_possible(target, attach->quiet);
+	if (injection)
+		log_notice("process %d runs with another injection library: %s", (int)target->pid,
+			   injection);
+	attach->host_only = host_only_is_possible(target);
 	return attach->host_only;
 }
 
@@ -264,7 +263,6 @@ static int start(struct attach *attach)
 		.title = attach->target.command,
 		.names = attach->names,
 		.inlines = attach->inlines,
-		.quiet = attach->quiet,
 		.attached = true,
 		.guest_uid = attach->target.uid,
 		.bpf = {.host_calls = attach->host_only,
@@ -278,11 +276,11 @@ static int start(struct attach *attach)
 		result = attach_point_make(&attach->target, options, &attach->point);
 	free(options);
 	if (result == -EBUSY)
-		warn("attach", "process %d: somebody is attached to it already",
-		     (int)attach->target.pid);
+		log_error("process %d: somebody is attached to it already",
+			  (int)attach->target.pid);
 	else if (result < 0)
-		warn("attach", "process %d: nothing can be made in its /tmp: %s",
-		     (int)attach->target.pid, strerror(-result));
+		log_error("process %d: nothing can be made in its /tmp: %s",
+			  (int)attach->target.pid, strerror(-result));
 	return result < 0
 		       ? result
 		       : recording_start(&recording, attach->point.socket_path, &attach->recording);
@@ -333,9 +331,9 @@ static bool await_guest(struct attach *attach)
 		if (is_asked_to_end(attach) || kill(attach->target.pid, 0) < 0)
 			return attach->status.processes != 0;
 		if (now >= said_ns) {
-			warn("attach",
-			     "process %d has not started CUDA yet, or does not answer: waiting",
-			     (int)attach->target.pid);
+			log_notice(
+				"process %d has not started CUDA yet, or does not answer: waiting",
+				(int)attach->target.pid);
 			said_ns = UINT64_MAX;
 		}
 		renew(attach, now);
@@ -349,9 +347,8 @@ static void watch(struct attach *attach)
 
 	if (attach->duration_ns)
 		attach->end_ns = now + attach->duration_ns;
-	if (!attach->quiet)
-		fprintf(stderr, "flamegrid: attached to %d: %s\n", (int)attach->target.pid,
-			attach->target.command ? attach->target.command : "");
+	log_notice("attached to %d: %s", (int)attach->target.pid,
+		   attach->target.command ? attach->target.command : "");
 	attach->renew_ns = 0;
 	while (!is_asked_to_end(attach) && !is_over(attach)) {
 		now = clock_now_ns();
@@ -370,19 +367,19 @@ static int profile(struct attach *attach)
 		watch(attach);
 	recording_finish(&attach->recording, &summary);
 	if (!came)
-		warn("attach", "process %d: its guest did not come", (int)attach->target.pid);
+		log_error("process %d: its guest did not come", (int)attach->target.pid);
 	else if (summary)
 		fputs(summary, stderr);
 	free(summary);
 	return came ? EXIT_OK : EXIT_FAILED;
 }
 
-static bool find_target(const char *verb, pid_t pid, struct target_process *target)
+static bool find_target(pid_t pid, struct target_process *target)
 {
 	int result = target_process_init(target, pid);
 
 	if (result < 0)
-		warn(verb, "process %d: %s", (int)pid, strerror(-result));
+		log_error("process %d: %s", (int)pid, strerror(-result));
 	return result == 0;
 }
 
@@ -395,7 +392,7 @@ int verb_attach(const char *program, int argc, char **argv)
 	(void)program;
 	if (status)
 		return status - 1;
-	if (!find_target("attach", attach.pid, &attach.target))
+	if (!find_target(attach.pid, &attach.target))
 		return EXIT_FAILED;
 	sigemptyset(&attach.signals);
 	sigaddset(&attach.signals, SIGINT);
@@ -422,19 +419,18 @@ static int leave(pid_t pid)
 	char path[108];
 	int result;
 
-	if (!find_target("detach", pid, &target))
+	if (!find_target(pid, &target))
 		return EXIT_FAILED;
 	result = attach_point_path(&target, path);
 	if (result == 0)
 		result = control_client_ask(path, &request, &answer);
 	target_process_fini(&target);
 	if (result == -ENOENT || result == -ECONNREFUSED)
-		warn("detach", "process %d: nobody is attached to it", (int)pid);
+		log_error("process %d: nobody is attached to it", (int)pid);
 	else if (result < 0)
-		warn("detach", "process %d: %s", (int)pid, strerror(-result));
+		log_error("process %d: %s", (int)pid, strerror(-result));
 	else if (answer.head.status != CONTROL_OK)
-		warn("detach", "process %d: %s", (int)pid,
-		     control_client_status(answer.head.status));
+		log_error("process %d: %s", (int)pid, control_client_status(answer.head.status));
 	return result == 0 && answer.head.status == CONTROL_OK ? EXIT_OK : EXIT_FAILED;
 }
 
@@ -454,11 +450,11 @@ int verb_detach(const char *program, int argc, char **argv)
 			fputs(detach_usage, stdout);
 			return EXIT_OK;
 		}
-		if (option != 'p' || !take_pid("detach", optarg, &pid))
+		if (option != 'p' || !take_pid(optarg, &pid))
 			return EXIT_USAGE;
 	}
 	if (pid == 0 || optind != argc) {
-		warn("detach", pid ? "one process at a time" : "--pid is missing");
+		log_error(pid ? "one process at a time" : "--pid is missing");
 		return EXIT_USAGE;
 	}
 	return leave(pid);

@@ -1,7 +1,6 @@
 /* The verb `control`: what running processes capture, from now on or at a time. */
 #include <errno.h>
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/base/site_config.h"
 #include "cli/base/verbs.h"
 #include "cli/job/control_job.h"
@@ -67,21 +67,14 @@ static const char usage[] =
 	"      --user NAME      whose job; default: this user\n"
 	"      --no-wait        do not wait until the processes have taken it\n"
 	"  -q, --quiet          print nothing but errors\n"
+	"      --log-level L    print messages from this level on: error, warning, notice "
+	"(default),\n"
+	"                       info or debug\n"
+	"  -v                   --log-level debug\n"
 	"  -h, --help           this text\n"
 	"\n"
 	"Exit status: 0; 1 no agent answers, or a process or a node did not take the command in 5 "
 	"s; 2 usage.\n";
-
-__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fputs("flamegrid: control: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-}
 
 /* ---- the command line */
 
@@ -89,7 +82,7 @@ static bool take_time(const char *option, const char *text, uint64_t *ns)
 {
 	if (duration_parse(text, ns, NULL) == 0)
 		return true;
-	warn("--%s %s: not a time such as 30s, 500ms or 2m", option, text);
+	log_error("--%s %s: not a time such as 30s, 500ms or 2m", option, text);
 	return false;
 }
 
@@ -99,7 +92,7 @@ static bool take_option(struct control *control, int option)
 	case 'p':
 		control->pid = target_process_parse(optarg);
 		if (control->pid == 0)
-			warn("--pid %s: not a process id", optarg);
+			log_error("--pid %s: not a process id", optarg);
 		return control->pid != 0;
 	case 'a':
 		control->agent_path = optarg;
@@ -128,7 +121,13 @@ static bool take_option(struct control *control, int option)
 		return true;
 	case 'q':
 		control->quiet = true;
+		log_set_level(LOG_LEVEL_WARNING);
 		return true;
+	case 'v':
+		log_set_level(LOG_LEVEL_DEBUG);
+		return true;
+	case 'L':
+		return log_take_level(optarg);
 	default: /* getopt has said what is wrong */
 		return false;
 	}
@@ -163,7 +162,7 @@ static bool take_word(struct control *control, const char *word)
 		control->request.action = found->action;
 		return true;
 	}
-	warn("%s: not start, stop, auto or status", word ? word : "nothing given");
+	log_error("%s: not start, stop, auto or status", word ? word : "nothing given");
 	return false;
 }
 
@@ -173,20 +172,20 @@ static bool check_job(const struct control *control)
 	bool job = control->profile || control->endpoint || control->job;
 
 	if (control->keys_path && !control->endpoint)
-		warn("--keys is for --connect");
+		log_error("--keys is for --connect");
 	else if (control->user && !control->job)
-		warn("--user is for --job");
+		log_error("--user is for --job");
 	else if (control->profile && (control->endpoint || control->job))
-		warn("%s and --%s: only one of them", control->profile,
-		     control->job ? "job" : "connect");
+		log_error("%s and --%s: only one of them", control->profile,
+			  control->job ? "job" : "connect");
 	else if (control->job && !*control->job)
-		warn("--job: no name");
+		log_error("--job: no name");
 	else if (job && control->request.wish == CONTROL_STATUS)
-		warn("status is of this node: without a profile");
+		log_error("status is of this node: without a profile");
 	else if (job && (control->pid || control->agent_path))
-		warn("--pid and --agent are of this node: without a profile");
+		log_error("--pid and --agent are of this node: without a profile");
 	else if (job && control->no_wait)
-		warn("--no-wait is of this node: without a profile");
+		log_error("--no-wait is of this node: without a profile");
 	else
 		return true;
 	return false;
@@ -207,12 +206,13 @@ static int parse(struct control *control, int argc, char **argv)
 		{"user", required_argument, NULL, 'u'},
 		{"no-wait", no_argument, NULL, 'n'},
 		{"quiet", no_argument, NULL, 'q'},
+		{"log-level", required_argument, NULL, 'L'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "p:qh", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "p:qvh", options, NULL)) != -1) {
 		if (option == 'h') {
 			fputs(usage, stdout);
 			return EXIT_OK + 1;
@@ -224,14 +224,14 @@ static int parse(struct control *control, int argc, char **argv)
 		return EXIT_USAGE + 1;
 	control->profile = argv[optind + 1];
 	if (control->profile && (argv[optind + 2] || find_word(control->profile))) {
-		warn("%s: one word and one profile are enough",
-		     argv[optind + 2] ? argv[optind + 2] : control->profile);
+		log_error("%s: one word and one profile are enough",
+			  argv[optind + 2] ? argv[optind + 2] : control->profile);
 		return EXIT_USAGE + 1;
 	}
 	if (!check_job(control))
 		return EXIT_USAGE + 1;
 	if (control->at_ns && control->delay_ns) {
-		warn("--at and --delay: only one of them");
+		log_error("--at and --delay: only one of them");
 		return EXIT_USAGE + 1;
 	}
 	if (control->at_relative) {
@@ -292,8 +292,8 @@ static bool has_ended(int error)
 /* The socket of a run that was killed refuses already the first question: that is no news. */
 static void pass_over(struct control *control, size_t index, int error)
 {
-	if (!control->quiet && (control->has_asked || error != -ECONNREFUSED))
-		warn("%s: this agent has ended", control->sockets.paths[index]);
+	if (control->has_asked || error != -ECONNREFUSED)
+		log_notice("%s: this agent has ended", control->sockets.paths[index]);
 	agent_sockets_drop(&control->sockets, index);
 }
 
@@ -317,14 +317,14 @@ static bool ask(struct control *control, uint32_t wish, bool print)
 		}
 		i++;
 		if (result < 0) {
-			warn("%s: %s", path,
-			     has_ended(result) && result != -ENOENT ? "this agent has ended"
-								    : strerror(-result));
+			log_error("%s: %s", path,
+				  has_ended(result) && result != -ENOENT ? "this agent has ended"
+									 : strerror(-result));
 			fine = false;
 		} else if (answer.head.status == CONTROL_NO_PROCESS && !alone) {
 			continue;
 		} else if (answer.head.status != CONTROL_OK) {
-			warn("%s: %s", path, control_client_status(answer.head.status));
+			log_error("%s: %s", path, control_client_status(answer.head.status));
 			fine = false;
 		} else {
 			take_answer(control, &answer, print);
@@ -332,7 +332,7 @@ static bool ask(struct control *control, uint32_t wish, bool print)
 	}
 	control->has_asked = true;
 	if (fine && control->nr_answers == 0)
-		warn("no agent of this user answers on this node");
+		log_error("no agent of this user answers on this node");
 	return fine && control->nr_answers;
 }
 
@@ -359,10 +359,10 @@ static bool wait_for_all(struct control *control)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 	}
-	warn("%zu of %zu processes did not take it in %u s (`flamegrid control status` shows "
-	     "which)",
-	     control->nr_processes - control->nr_taken, control->nr_processes,
-	     (unsigned int)(TAKE_NS / NS_PER_S));
+	log_warning("%zu of %zu processes did not take it in %u s (`flamegrid control status` "
+		    "shows which)",
+		    control->nr_processes - control->nr_taken, control->nr_processes,
+		    (unsigned int)(TAKE_NS / NS_PER_S));
 	return false;
 }
 
@@ -413,7 +413,7 @@ static bool find_site(struct control *control)
 	int result = site_config_read(&config, &error);
 
 	if (result)
-		warn("%s", error ? error : strerror(-result));
+		log_error("%s", error ? error : strerror(-result));
 	free(error);
 	for (size_t i = 0; result == 0 && i < config.nr; i++) {
 		if (strcmp(config.settings[i].name, "aggregator") == 0)
@@ -424,9 +424,9 @@ static bool find_site(struct control *control)
 	if (control->endpoint && strcmp(control->endpoint, "none") != 0)
 		return true;
 	if (result == 0)
-		warn("--job %s: no site's aggregator is known: none is configured, and no "
-		     "--connect says where",
-		     control->job);
+		log_error("--job %s: no site's aggregator is known: none is configured, and no "
+			  "--connect says where",
+			  control->job);
 	return false;
 }
 
@@ -470,11 +470,11 @@ int verb_control(const char *program, int argc, char **argv)
 	set_times(&control);
 	result = agent_sockets_find(control.agent_path, control.pid, &control.sockets);
 	if (result == -ENOENT && control.pid)
-		warn("process %d: is not profiled", (int)control.pid);
+		log_error("process %d: is not profiled", (int)control.pid);
 	else if (result == -ENOENT)
-		warn("no run of this user on this node");
+		log_error("no run of this user on this node");
 	else if (result < 0)
-		warn("process %d: %s", (int)control.pid, strerror(-result));
+		log_error("process %d: %s", (int)control.pid, strerror(-result));
 	result = result < 0 ? EXIT_FAILED : carry_out(&control);
 	agent_sockets_fini(&control.sockets);
 	return result;

@@ -1,7 +1,7 @@
 /* The verbs `agent` and `aggregate`: the daemons under the one name that people know. */
-#include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "cli/base/verbs.h"
 #include "proto/install_paths.h"
 
@@ -14,7 +14,7 @@ static int exec_daemon(const char *program, const char *name, char **argv)
 		argv[0] = (char *)name;
 		error = install_paths_exec(&paths, name, argv);
 	}
-	fprintf(stderr, "flamegrid: %s: cannot be started: %s\n", name, strerror(-error));
+	log_error("%s: cannot be started: %s", name, strerror(-error));
 	return EXIT_FAILED;
 }
 

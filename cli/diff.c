@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
 #include "report/view/report_subject.h"
@@ -41,7 +42,7 @@ enum long_option { OPTION_RANK = 256, OPTION_AGAINST, OPTION_PLANES, OPTION_LINE
 
 static int wrong(const char *option, const char *text, const char *what)
 {
-	fprintf(stderr, "flamegrid: diff: --%s %s: must be %s\n", option, text, what);
+	log_error("--%s %s: must be %s", option, text, what);
 	return -1;
 }
 
@@ -148,7 +149,7 @@ static int parse_options(struct diff *diff, int argc, char **argv)
 	else if (diff->rank == diff->against)
 		missing = "a rank is held against itself";
 	if (missing) {
-		fprintf(stderr, "flamegrid: diff: %s (flamegrid diff --help)\n", missing);
+		log_error("%s (flamegrid diff --help)", missing);
 		return EXIT_USAGE + 1;
 	}
 	diff->profile_path = argv[optind];
@@ -168,12 +169,11 @@ static int compare(struct diff *diff, struct report_view *view)
 		result = report_subject_save(view, diff->output_path, &diff->request, &error);
 	}
 	if (result == -ENOENT && !view->diff)
-		fprintf(stderr,
-			"flamegrid: diff: the profile has nothing of rank %d, or of what it is "
-			"held against (flamegrid report --by rank)\n",
-			diff->rank);
+		log_error("the profile has nothing of rank %d, or of what it is held against "
+			  "(flamegrid report --by rank)",
+			  diff->rank);
 	else if (result < 0)
-		fprintf(stderr, "flamegrid: diff: %s\n", error ? error : strerror(-result));
+		log_error("%s", error ? error : strerror(-result));
 	free(error);
 	return result;
 }
@@ -193,7 +193,7 @@ int verb_diff(const char *program, int argc, char **argv)
 	int result = report_view_open(&view, output_dir_store(diff.profile_path, store),
 				      &diff.names, &error);
 	if (result < 0)
-		fprintf(stderr, "flamegrid: diff: %s\n", error ? error : "out of memory");
+		log_error("%s", error ? error : "out of memory");
 	else
 		result = compare(&diff, &view);
 	free(error);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "cli/base/verbs.h"
 #include "cli/run/diagnosis.h"
 #include "report/writers/json_text.h"
@@ -81,7 +82,7 @@ int verb_doctor(const char *program, int argc, char **argv)
 		json = true;
 	}
 	if (optind < argc) {
-		fprintf(stderr, "flamegrid: doctor: %s: not an option\n", argv[optind]);
+		log_error("%s: not an option", argv[optind]);
 		return EXIT_USAGE;
 	}
 	diagnosis_make(&diagnosis, program);

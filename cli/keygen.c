@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "aggregator/service/admission.h"
+#include "base/log.h"
 #include "cli/base/verbs.h"
 #include "proto/trust/key_set.h"
 
@@ -24,7 +25,7 @@ static const char usage[] =
 
 static int fail(const char *what, int error)
 {
-	fprintf(stderr, "flamegrid: keygen: %s: %s\n", what, strerror(error));
+	log_error("%s: %s", what, strerror(error));
 	return EXIT_FAILED;
 }
 
@@ -74,8 +75,7 @@ int verb_keygen(const char *program, int argc, char **argv)
 		return EXIT_OK;
 	}
 	if (argc - optind != 1) {
-		fputs("flamegrid: keygen: one directory must be given (flamegrid keygen --help)\n",
-		      stderr);
+		log_error("one directory must be given (flamegrid keygen --help)");
 		return EXIT_USAGE;
 	}
 	return make_keys(argv[optind]);

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "cli/base/verbs.h"
 
 struct verb {
@@ -32,6 +33,7 @@ static void print_usage(FILE *out)
 
 int main(int argc, char **argv)
 {
+	log_begin("flamegrid", NULL, LOG_LEVEL_NOTICE);
 	if (argc < 2) {
 		print_usage(stderr);
 		return EXIT_USAGE;
@@ -45,8 +47,10 @@ int main(int argc, char **argv)
 		return EXIT_OK;
 	}
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (strcmp(argv[1], verbs[i].name) == 0)
+		if (strcmp(argv[1], verbs[i].name) == 0) {
+			log_begin("flamegrid", verbs[i].name, LOG_LEVEL_NOTICE);
 			return verbs[i].call(argv[0], argc - 1, argv + 1);
-	fprintf(stderr, "flamegrid: %s: no such verb (flamegrid --help lists them)\n", argv[1]);
+		}
+	log_error("%s: no such verb (flamegrid --help lists them)", argv[1]);
 	return EXIT_USAGE;
 }

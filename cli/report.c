@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
 #include "cli/run/output_files.h"
@@ -78,10 +79,10 @@ static int find_word(const char *const *words, const char *option, const char *t
 	for (int i = 0; words[i]; i++)
 		if (strcmp(words[i], text) == 0)
 			return i;
-	fprintf(stderr, "flamegrid: report: --%s %s: must be one of", option, text);
+	char list[256] = "";
 	for (int i = 0; words[i]; i++)
-		fprintf(stderr, " %s", words[i]);
-	fputc('\n', stderr);
+		strcat(strcat(list, " "), words[i]);
+	log_error("--%s %s: must be one of%s", option, text, list);
 	return -1;
 }
 
@@ -109,8 +110,7 @@ static int parse_top(const char *text, uint32_t *top)
 	errno = 0;
 	value = strtoul(text, &end, 10);
 	if (errno || end == text || *end || text[0] == '-' || value == 0 || value > UINT32_MAX) {
-		fprintf(stderr, "flamegrid: report: --top %s: must be a whole number from 1\n",
-			text);
+		log_error("--top %s: must be a whole number from 1", text);
 		return -1;
 	}
 	*top = (uint32_t)value;
@@ -136,18 +136,16 @@ enum long_option {
 static int take_planes(struct report *report, const char *text)
 {
 	if (report_planes_parse(text, &report->names.planes) < 0) {
-		fprintf(stderr,
-			"flamegrid: report: --planes %s: must be all, or of gpu, sync, overhead, "
-			"um, modules, cpu, offcpu, calls, idle\n",
-			text);
+		log_error("--planes %s: must be all, or of gpu, sync, overhead, um, modules, cpu, "
+			  "offcpu, calls, idle",
+			  text);
 		return -1;
 	}
 	if (!(report->names.planes & 1u << REPORT_PLANE_MEMORY))
 		return 0;
-	fprintf(stderr,
-		"flamegrid: report: --planes %s: memory has an option of its own: --memory peak, "
-		"live, allocs or frees\n",
-		text);
+	log_error("--planes %s: memory has an option of its own: --memory peak, live, allocs or "
+		  "frees",
+		  text);
 	return -1;
 }
 
@@ -165,11 +163,8 @@ static int take_option(struct report *report, int option)
 	case 'b':
 		if (report_by_parse(optarg, &report->request.folded.by) == 0)
 			return 0;
-		fprintf(stderr,
-			"flamegrid: report: --by %s: must be of host, rank, gpu, context, stream, "
-			"thread, "
-			"each once\n",
-			optarg);
+		log_error("--by %s: must be of host, rank, gpu, context, stream, thread, each once",
+			  optarg);
 		return -1;
 	case 'u':
 		value = find_word(units, "unit", optarg);
@@ -240,7 +235,7 @@ static bool set_memory_weight(struct report *report)
 	if (report->names.memory == REPORT_MEMORY_NONE)
 		return true;
 	if (report->names.planes) {
-		fputs("flamegrid: report: --memory and --planes: one at a time\n", stderr);
+		log_error("--memory and --planes: one at a time");
 		return false;
 	}
 	report->request.subtitle = subtitles[report->names.memory];
@@ -248,7 +243,7 @@ static bool set_memory_weight(struct report *report)
 		report->request.folded.weight = FOLDED_BYTES;
 	if (report->request.folded.weight != FOLDED_TIME)
 		return true;
-	fputs("flamegrid: report: --memory weighs by bytes or count, not by time\n", stderr);
+	log_error("--memory weighs by bytes or count, not by time");
 	return false;
 }
 
@@ -272,7 +267,7 @@ static bool set_subject(struct report *report)
 		request->format = report_subject_of(request->asked)->usual;
 	if (report_subject_check(request, &error) == 0)
 		return true;
-	fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
+	log_error("%s", error ? error : "out of memory");
 	free(error);
 	return false;
 }
@@ -312,13 +307,13 @@ static int parse_options(struct report *report, int argc, char **argv)
 			return EXIT_USAGE + 1;
 	}
 	if (optind != argc - 1) {
-		fprintf(stderr, "flamegrid: report: %s (flamegrid report --help)\n",
-			optind == argc ? "no profile given" : "more than one profile given");
+		log_error("%s (flamegrid report --help)",
+			  optind == argc ? "no profile given" : "more than one profile given");
 		return EXIT_USAGE + 1;
 	}
 	if (report->files && (report->format_given || report->output_path ||
 			      report->request.asked || report->rows)) {
-		fputs("flamegrid: report: --files writes all files, and no other report\n", stderr);
+		log_error("--files writes all files, and no other report");
 		return EXIT_USAGE + 1;
 	}
 	if (!set_subject(report) || !set_memory_weight(report))
@@ -340,10 +335,9 @@ static int write_files(const struct report *report)
 
 	if (snprintf(output.path, sizeof(output.path), "%s", report->profile_path) >=
 	    (int)sizeof(output.path))
-		fprintf(stderr, "flamegrid: report: %s: %s\n", report->profile_path,
-			strerror(ENAMETOOLONG));
-	else if (output_files_write(&output, &report->names, false, &empty, &summary, &error) < 0)
-		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
+		log_error("%s: %s", report->profile_path, strerror(ENAMETOOLONG));
+	else if (output_files_write(&output, &report->names, &empty, &summary, &error) < 0)
+		log_error("%s", error ? error : "out of memory");
 	else
 		status = EXIT_OK;
 	if (status == EXIT_OK) {
@@ -380,20 +374,17 @@ int verb_report(const char *program, int argc, char **argv)
 	if (result == 0)
 		result = report_subject_save(&view, report.output_path, &report.request, &error);
 	if (result < 0)
-		fprintf(stderr, "flamegrid: report: %s\n", error ? error : "out of memory");
+		log_error("%s", error ? error : "out of memory");
 	else
 		status = report.strict && is_lossy(view.tree) ? EXIT_LOSS : EXIT_OK;
 	/* Folded text has no place for it, the other formats have it within. */
 	if (status != EXIT_FAILED &&
 	    (report.request.format == REPORT_FOLDED || report.request.format == REPORT_SAMPLES)) {
 		if (report.request.format == REPORT_SAMPLES && view.profile->raw_samples == 0)
-			fputs("flamegrid: no sample was kept by itself (run --raw-samples on)\n",
-			      stderr);
+			log_notice("no sample was kept by itself (run --raw-samples on)");
 		if (report.request.format == REPORT_SAMPLES &&
 		    *clocks_writer_line(view.clocks, line, sizeof(line)))
-			fprintf(stderr,
-				"flamegrid: each sample's time is its own host's; %s (--clocks)\n",
-				line);
+			log_notice("each sample's time is its own host's; %s (--clocks)", line);
 		fprintf(stderr, "flamegrid: %s\n",
 			report_summary_line(view.tree, line, sizeof(line)));
 		report_summary_ledger(stderr, view.tree, "flamegrid: ");

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/base/job_environment.h"
 #include "cli/base/private_dir.h"
 #include "cli/base/verbs.h"
@@ -44,17 +44,6 @@ struct run {
 	char output_path[PATH_MAX];
 	char socket_path[STEP_DIR_MAX + 16]; /* in a private_dir or a step_dir */
 };
-
-__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fputs("flamegrid: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-}
 
 static void job_title(const struct run *run, char title[static TITLE_MAX])
 {
@@ -118,12 +107,12 @@ static int find_output(struct run *run)
 		template = default_template(run);
 	result = output_template_expand(template, &run->step, run->in_step, run->output_path, &at);
 	if (result == -ENOENT)
-		warn("run: --output %s: nothing is known for %.2s", template, at);
+		log_error("--output %s: nothing is known for %.2s", template, at);
 	else if (result == -EINVAL)
-		warn("run: --output %s: %.2s: not one of %%j %%h %%r %%p %%q{NAME} %%%%", template,
-		     at);
+		log_error("--output %s: %.2s: not one of %%j %%h %%r %%p %%q{NAME} %%%%", template,
+			  at);
 	else if (result)
-		warn("run: --output %s: %s", template, strerror(-result));
+		log_error("--output %s: %s", template, strerror(-result));
 	for (size_t size = strlen(run->output_path); size > 1 && run->output_path[size - 1] == '/';)
 		run->output_path[--size] = '\0'; /* names are made of it */
 	run->in_step = run->in_step && !output_template_is_per_process(template);
@@ -140,7 +129,6 @@ static int start_ranks(struct run *run)
 		.site = run->options.aggregator ? &run->site : NULL,
 		.title = run->title,
 		.names = run->options.names,
-		.quiet = run->options.quiet,
 		.raw_samples = run->options.raw_samples,
 		.task = run->options.task,
 		.agent = {.node_name = run->options.node_name,
@@ -173,7 +161,7 @@ static int find_site(struct run *run)
 	int result = site_aggregator_init(&run->site, &options, run->in_step, &run->step, &error);
 
 	if (result)
-		warn("run: %s", error ? error : strerror(-result));
+		log_error("%s", error ? error : strerror(-result));
 	free(error);
 	run->in_step = result == 0;
 	return result;
@@ -197,7 +185,7 @@ static int start_own(struct run *run)
 	result = private_dir_create(&run->sockets);
 
 	if (result < 0) {
-		warn("run: no directory for the agent's socket: %s", strerror(-result));
+		log_error("no directory for the agent's socket: %s", strerror(-result));
 		return result;
 	}
 	snprintf(run->socket_path, sizeof(run->socket_path), "%s/agent", run->sockets.path);
@@ -213,7 +201,6 @@ static int start_own(struct run *run)
 		.title = run->title,
 		.names = run->options.names,
 		.inlines = run->options.inlines,
-		.quiet = run->options.quiet,
 		.bpf = run->options.bpf,
 		.raw_samples = run->options.raw_samples,
 		.stack_source = run->options.stack_source,
@@ -228,14 +215,14 @@ static int prepare_guest(struct run *run, const char *program)
 	int result = install_paths_find(program, &run->paths);
 
 	if (result < 0) {
-		warn("run: %s: the injection library is missing: %s", run->paths.inject,
-		     strerror(-result));
+		log_error("%s: the injection library is missing: %s", run->paths.inject,
+			  strerror(-result));
 		return result;
 	}
 	if (other && *other && strcmp(other, run->paths.inject) != 0) {
-		warn("run: " JOB_ENVIRONMENT_INJECTION " is already set to %s and is left alone: "
-		     "CUDA runs with it, and unprofiled",
-		     other);
+		log_warning(JOB_ENVIRONMENT_INJECTION " is already set to %s and is left alone: "
+						      "CUDA runs with it, and unprofiled",
+			    other);
 		if (run->options.strict)
 			return -EBUSY;
 		run->other_injection = other;
@@ -248,15 +235,15 @@ static int prepare(struct run *run, const char *program)
 {
 	if (bpf_options_wanted(&run->options.bpf) &&
 	    (run->options.agent_path || run->options.dormant)) {
-		warn("run: --cpu-hz, --off-cpu and --host-calls are the agent's: there is none of "
-		     "this run's own");
+		log_warning("--cpu-hz, --off-cpu and --host-calls are the agent's: there is none "
+			    "of this run's own");
 		run->options.bpf.host_calls = false;
 	}
 	if (run->options.raw_samples && (run->options.agent_path || run->options.dormant))
-		warn("run: --raw-samples is the aggregator's: there is none of this run's own");
+		log_warning("--raw-samples is the aggregator's: there is none of this run's own");
 	if (run->options.stack_source != STACK_SOURCE_GUEST &&
 	    (run->options.agent_path || run->options.dormant))
-		warn("run: --stack-source is the agent's: there is none of this run's own");
+		log_warning("--stack-source is the agent's: there is none of this run's own");
 	int result = find_output(run);
 	if (result == 0 && !is_host_only(run))
 		result = prepare_guest(run, program);
@@ -267,7 +254,7 @@ static int prepare(struct run *run, const char *program)
 	if (!run->options.agent_path)
 		return start_own(run);
 	if (access(run->options.agent_path, W_OK) < 0) {
-		warn("run: %s: no agent there: %s", run->options.agent_path, strerror(errno));
+		log_error("%s: no agent there: %s", run->options.agent_path, strerror(errno));
 		return -errno;
 	}
 	return 0;
@@ -299,13 +286,13 @@ static int exec_status(int error)
 static int run_unprofiled(const struct run *run)
 {
 	if (run->options.strict) {
-		warn("run: not started (--strict)");
+		log_error("not started (--strict)");
 		return EXIT_RUN_OWN;
 	}
-	warn("run: %s runs unprofiled", run->options.command[0]);
+	log_warning("%s runs unprofiled", run->options.command[0]);
 	job_restore(&run->job);
 	execvp(run->options.command[0], run->options.command);
-	warn("run: %s: %s", run->options.command[0], strerror(errno));
+	log_error("%s: %s", run->options.command[0], strerror(errno));
 	return exec_status(-errno);
 }
 
@@ -322,11 +309,11 @@ static int lead_in_nvtx(const struct run *run, struct job_environment *environme
 
 	if (!other || !*other || strcmp(other, run->paths.inject) == 0)
 		return job_environment_set(environment, JOB_ENVIRONMENT_NVTX, run->paths.inject);
-	warn("run: " JOB_ENVIRONMENT_NVTX
-	     " is already set to %s and is left alone: no NVTX ranges%s",
-	     other,
-	     run->options.capture.window.range == WINDOW_RANGE_NVTX ? ", so nothing is captured"
-								    : "");
+	log_warning(
+		JOB_ENVIRONMENT_NVTX " is already set to %s and is left alone: no NVTX ranges%s",
+		other,
+		run->options.capture.window.range == WINDOW_RANGE_NVTX ? ", so nothing is captured"
+								       : "");
 	return 0;
 }
 
@@ -336,14 +323,14 @@ static int lead_in_nccl(const struct run *run, struct job_environment *environme
 	const char *other = getenv(JOB_ENVIRONMENT_NCCL);
 
 	if (other && *other && strcmp(other, run->paths.inject) != 0) {
-		warn("run: " JOB_ENVIRONMENT_NCCL
-		     " is already set to %s and is left alone: no collectives",
-		     other);
+		log_warning(JOB_ENVIRONMENT_NCCL
+			    " is already set to %s and is left alone: no collectives",
+			    other);
 		return 0;
 	}
 	if (strlen(run->paths.inject) > JOB_ENVIRONMENT_NCCL_MAX) {
-		warn("run: %s: too long a path for " JOB_ENVIRONMENT_NCCL ": no collectives",
-		     run->paths.inject);
+		log_warning("%s: too long a path for " JOB_ENVIRONMENT_NCCL ": no collectives",
+			    run->paths.inject);
 		return 0;
 	}
 	return job_environment_set(environment, JOB_ENVIRONMENT_NCCL, run->paths.inject);
@@ -382,8 +369,9 @@ int verb_run(const char *program, int argc, char **argv)
 	struct run run = {.recording.output.mark = -1,
 			  .ranks = {.aggregator.fd = -1, .member.fd = -1},
 			  .options.bpf.stack_pages = BPF_OPTIONS_STACK_PAGES_MAX};
-	int status = run_options_parse(&run.options, argc, argv);
 
+	log_begin("flamegrid", "run", LOG_LEVEL_NOTICE); /* `step` calls this, too */
+	int status = run_options_parse(&run.options, argc, argv);
 	if (status)
 		return status - 1;
 	job_prepare(&run.job);
@@ -407,7 +395,7 @@ int verb_run(const char *program, int argc, char **argv)
 		error = job_start(&run.job, run.options.command, environment.list);
 	job_environment_fini(&environment);
 	if (error < 0)
-		warn("run: %s: %s", run.options.command[0], strerror(-error));
+		log_error("%s: %s", run.options.command[0], strerror(-error));
 	else
 		status = job_wait(&run.job);
 	int stop = error < 0 ? 0 : job_stopped_by(&run.job, status);
@@ -416,7 +404,7 @@ int verb_run(const char *program, int argc, char **argv)
 	if (run.recording.profiling)
 		finish(&run, error == 0);
 	if (run.number && error >= 0)
-		agent_result_say(socket_path, run.number, run.options.quiet);
+		agent_result_say(socket_path, run.number);
 	if (run.in_step && stop)
 		node_member_stopped(&run.ranks.member,
 				    run.step.world_size > 1 ? run.step.rank : AGENT_STOP_ALL, stop);

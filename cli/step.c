@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cli/base/background.h"
 #include "cli/base/job_environment.h"
 #include "cli/base/verbs.h"
@@ -56,17 +56,6 @@ static const char usage[] =
 	"Exit status: 0; 1 the task is not profiled, or not all is written in time; 2 not "
 	"understood.\n";
 
-__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fputs("flamegrid: step: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-}
-
 /* A prolog starts without standard streams (slurmstepd's task.c): what is opened must not take their places. */
 static void open_streams(void)
 {
@@ -87,7 +76,7 @@ static bool read_options(struct step_options *options, int argc, char **argv)
 	for (int i = 0; i < argc && r == 0; i++) {
 		r = step_options_add(options, argv[i], &error);
 		if (r)
-			warn("%s", error ? error : strerror(-r));
+			log_error("%s", error ? error : strerror(-r));
 		free(error);
 	}
 	return r == 0;
@@ -278,7 +267,7 @@ static int print_environment(int fd)
 	size_t size = read_environment(fd, text);
 
 	if (size == 0) {
-		warn("its environment did not come");
+		log_error("its environment did not come");
 		return EXIT_FAILED;
 	}
 	for (const char *entry = text; *entry; entry += strlen(entry) + 1) {
@@ -306,7 +295,8 @@ static bool find_task(struct job_step *task)
 		snprintf(task->key, sizeof(task->key), "task.%s.%s.%s", job, step, rank);
 		return true;
 	}
-	warn("not a task of a Slurm step: SLURM_JOB_ID, SLURM_STEP_ID or SLURM_PROCID is not set");
+	log_error("not a task of a Slurm step: SLURM_JOB_ID, SLURM_STEP_ID or SLURM_PROCID is "
+		  "not set");
 	return false;
 }
 
@@ -315,7 +305,7 @@ static bool lock_end(struct step_dir *dir, const struct job_step *task)
 	int r = step_dir_lock(dir, task, NULL);
 
 	if (r)
-		warn("no directory by which to wait for the end: %s", strerror(-r));
+		log_error("no directory by which to wait for the end: %s", strerror(-r));
 	return r == 0;
 }
 
@@ -329,18 +319,18 @@ static int start_task(struct task *task)
 	if (task->hook < 0 && lock_end(&task->end, &identity))
 		guard = task->end.lock;
 	if (pipe2(task->environment, O_CLOEXEC) < 0) {
-		warn("%s", strerror(errno));
+		log_error("%s", strerror(errno));
 		return EXIT_FAILED;
 	}
 	const int kept[BACKGROUND_KEPT] = {task->environment[1], guard};
 	r = background_start(run_task, task, kept, READY_MS);
 	close(task->environment[1]);
 	if (r && r != -ECHILD)
-		warn("%s", strerror(-r));
+		log_error("%s", strerror(-r));
 	r = r ? EXIT_FAILED : print_environment(task->environment[0]);
 	close(task->environment[0]);
 	if (r)
-		warn("this task runs unprofiled");
+		log_warning("this task runs unprofiled");
 	return r;
 }
 
@@ -367,9 +357,9 @@ static int begin(const char *program, int argc, char **argv)
 			return EXIT_USAGE;
 	}
 	if (task.pid <= 0)
-		warn("begin: no process given (--pid)");
+		log_error("begin: no process given (--pid)");
 	else if (task.hook != -1 && (task.hook <= STDERR_FILENO || fcntl(task.hook, F_GETFD) < 0))
-		warn("begin: --hook %d: not a socket", task.hook);
+		log_error("begin: --hook %d: not a socket", task.hook);
 	else if (read_options(&task.options, argc - optind, argv + optind))
 		status = start_task(&task);
 	step_options_fini(&task.options);
@@ -397,7 +387,7 @@ static int end(void)
 		return EXIT_FAILED;
 	step_dir_remove(&dir);
 	if (too_late)
-		warn("what this task recorded is not written yet");
+		log_warning("what this task recorded is not written yet");
 	return too_late ? EXIT_FAILED : EXIT_OK;
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/error_text.h"
+#include "base/log.h"
 #include "node-agent/base/capability_set.h"
 #include "node-agent/base/device_topology.h"
 #include "node-agent/base/event_loop.h"
@@ -68,12 +69,10 @@ static void say_full(struct agent *agent, uid_t uid, uint32_t held)
 	if (now_ns < agent->next_full_ns)
 		return;
 	agent->next_full_ns = now_ns + FULL_INTERVAL_NS;
-	fprintf(stderr,
-		"flamegrid-agent: no place for a process of user %u, who has %u of %u (%u in use): "
-		"it "
-		"is not profiled, and %llu before it were not\n",
-		(unsigned)uid, held, PROCESS_TABLE_MAX, process_table_count(agent->processes),
-		(unsigned long long)agent->nr_full - 1);
+	log_warning("no place for a process of user %u, who has %u of %u (%u in use): it is not "
+		    "profiled, and %llu before it were not",
+		    (unsigned)uid, held, PROCESS_TABLE_MAX, process_table_count(agent->processes),
+		    (unsigned long long)agent->nr_full - 1);
 }
 
 static enum handshake_status take_in(struct agent *agent, const struct guest_arrival *arrival,
@@ -131,6 +130,8 @@ static enum handshake_status on_arrival(void *context, const struct guest_arriva
 	if (gone)
 		named.pid = 0;
 	enum handshake_status status = take_in(agent, &named, gone, window);
+	log_debug("process %d of user %u is %s", (int)arrival->pid, (unsigned)arrival->uid,
+		  status == HANDSHAKE_OK ? "taken in" : "refused");
 	if (status != HANDSHAKE_OK)
 		bpf_source_refuse(agent->bpf, named.pid);
 	agent_absence_answered(agent, &named, status);
@@ -173,7 +174,7 @@ static int on_module(void *context, const struct symbolizer_module *module)
 static void on_notice(void *context, const char *text)
 {
 	(void)context;
-	fprintf(stderr, "flamegrid-agent: %s\n", text);
+	log_warning("%s", text);
 }
 
 static int send_message(void *context, struct message *message)
@@ -361,11 +362,10 @@ static void open_register(struct agent *agent, const struct agent_options *optio
 	int r = guest_register_open(path, &agent->scope.reg);
 
 	if (r)
-		fprintf(stderr, "flamegrid-agent: %s.guests: %s\n", path, strerror(-r));
+		log_warning("%s.guests: %s", path, strerror(-r));
 	r = guest_offers_open(path, options->any_user, &agent->offers);
 	if (r)
-		fprintf(stderr, "flamegrid-agent: %s" HANDSHAKE_OFFERS ": %s\n", path,
-			strerror(-r));
+		log_warning("%s" HANDSHAKE_OFFERS ": %s", path, strerror(-r));
 	guest_listener_on_settled(agent->listener, agent_absence_settled);
 }
 

@@ -10,6 +10,7 @@
 #include "agent_state.h"
 #include "run_table.h"
 
+#include "base/log.h"
 #include "node-agent/files/proc_file.h"
 #include "node-agent/guests/guest_listener.h"
 #include "node-agent/guests/guest_offers.h"
@@ -351,10 +352,9 @@ void agent_absence_end(struct agent *agent)
 		refused_guests_end_all(agent->refused, on_end, agent);
 	tell_left_out(agent);
 	if (agent->nr_nameless)
-		fprintf(stderr,
-			"flamegrid-agent: %" PRIu64
-			" processes could not be recorded, and are in no profile: no memory\n",
-			agent->nr_nameless);
+		log_warning("%" PRIu64
+			    " processes could not be recorded, and are in no profile: no memory",
+			    agent->nr_nameless);
 }
 
 void agent_absence_fini(struct agent *agent)

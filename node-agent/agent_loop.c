@@ -14,6 +14,7 @@
 #include "run_table.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "node-agent/calls/probe_source.h"
 #include "node-agent/files/foreign_call.h"
 #include "node-agent/guests/guest_control.h"
@@ -224,8 +225,8 @@ static void take_watches(struct agent *agent)
 		int r = bpf_source_watch(agent->bpf, pid, what);
 
 		if (r)
-			fprintf(stderr, "flamegrid-agent: bpf: process %d cannot be watched: %s\n",
-				(int)pid, strerror(-r));
+			log_warning("bpf: process %d cannot be watched: %s", (int)pid,
+				    strerror(-r));
 		agent->nr_watches++;
 	}
 }
@@ -396,7 +397,7 @@ static void say_what_hangs(void)
 	char line[FOREIGN_CALL_LINE_MAX];
 
 	while (foreign_calls_take_line(line))
-		fprintf(stderr, "flamegrid-agent: %s\n", line);
+		log_warning("%s", line);
 }
 
 static bool pass_is_due(const struct agent *agent, uint64_t now_ns)
@@ -473,23 +474,19 @@ static void report_failure(const struct agent *agent, int r)
 	if (r == -ETIMEDOUT && agent->leaves_words)
 		return;
 	if (r == -ETIMEDOUT && !agent->has_endpoint)
-		fputs("flamegrid-agent: no aggregator was found: what was recorded on this node is "
-		      "in no profile\n",
-		      stderr);
+		log_error(
+			"no aggregator was found: what was recorded on this node is in no profile");
 	else if (r == -ETIMEDOUT)
-		fprintf(stderr,
-			"flamegrid-agent: connect: %s: %llu of %llu frames were not acknowledged "
-			"in %llu ms\n",
-			agent->endpoint,
-			(unsigned long long)(publisher_last_seq(agent->publisher) -
-					     publisher_acked_seq(agent->publisher)),
-			(unsigned long long)publisher_last_seq(agent->publisher),
-			(unsigned long long)(agent->give_up_ns / NS_PER_MS));
+		log_error("connect: %s: %llu of %llu frames were not acknowledged in %llu ms",
+			  agent->endpoint,
+			  (unsigned long long)(publisher_last_seq(agent->publisher) -
+					       publisher_acked_seq(agent->publisher)),
+			  (unsigned long long)publisher_last_seq(agent->publisher),
+			  (unsigned long long)(agent->give_up_ns / NS_PER_MS));
 	else if (*publisher_error(agent->publisher))
-		fprintf(stderr, "flamegrid-agent: connect: %s: %s\n", agent->endpoint,
-			publisher_error(agent->publisher));
+		log_error("connect: %s: %s", agent->endpoint, publisher_error(agent->publisher));
 	else
-		fprintf(stderr, "flamegrid-agent: loop: %s\n", strerror(-r));
+		log_error("loop: %s", strerror(-r));
 }
 
 /* Once each: it is tried again every few seconds, and the job may well go on for days. */
@@ -499,17 +496,14 @@ static void say_refusal(struct agent *agent)
 
 	if (*why && !agent->turned_down_said) {
 		agent->turned_down_said = true;
-		fprintf(stderr, "flamegrid-agent: connect: %s: %s; we keep trying\n",
-			agent->endpoint, why);
+		log_warning("connect: %s: %s; we keep trying", agent->endpoint, why);
 	}
 	if (agent->refusal_said || agent->leaves_words || !publisher_refusals(agent->publisher))
 		return;
 	agent->refusal_said = true;
-	fprintf(stderr,
-		"flamegrid-agent: connect: %s: the keys do not fit: who listens there does not "
-		"take ours, or does not have those that we expect; or it has as many connections "
-		"as it may\n",
-		agent->endpoint);
+	log_warning("connect: %s: the keys do not fit: who listens there does not take ours, or "
+		    "does not have those that we expect; or it has as many connections as it may",
+		    agent->endpoint);
 }
 
 int agent_loop_run(struct agent *agent)

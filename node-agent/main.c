@@ -14,6 +14,7 @@
 #include "agent.h"
 #include "agent_rights.h"
 
+#include "base/log.h"
 #include "node-agent/symbols/symbol_cache.h"
 #include "node-agent/watch/bpf_options.h"
 #include "proto/install_paths.h"
@@ -70,12 +71,14 @@ static const char usage[] =
 	"in\n"
 	"  --any-user          take in processes of all users, not only of this one and root\n"
 	"  --quiet             print nothing but warnings and errors\n"
+	"  --log-level LEVEL   print messages from this level on: error, warning, notice, info\n"
+	"                      (default) or debug\n"
+	"  -v                  --log-level debug\n"
 	"  --help, --version\n";
 
 struct arguments {
 	struct agent_options options;
 	const char *symbol_cache, *keys_path;
-	bool quiet;
 	struct key_set keys;
 	int insecure;
 };
@@ -90,8 +93,7 @@ static bool take_bpf(struct bpf_options *options, const char *name, const char *
 	else if ((options->watch_pid = atoi(value)) <= 0)
 		r = -EINVAL;
 	if (r)
-		fprintf(stderr, "flamegrid-agent: arguments: %s\n",
-			error ? error : "--watch-pid: must be a process id");
+		log_error("arguments: %s", error ? error : "--watch-pid: must be a process id");
 	free(error);
 	return r == 0;
 }
@@ -100,40 +102,40 @@ static bool take_stack_source(struct probe_source_options *options, const char *
 {
 	if (stack_source_parse(value, &options->source) == 0)
 		return true;
-	fprintf(stderr,
-		"flamegrid-agent: arguments: --stack-source: %s: not guest, uprobe or auto\n",
-		value);
+	log_error("arguments: --stack-source: %s: not guest, uprobe or auto", value);
 	return false;
 }
+
+static const struct option long_options[] = {
+	{"connect", required_argument, NULL, 'c'},
+	{"socket", required_argument, NULL, 's'},
+	{"node-name", required_argument, NULL, 'n'},
+	{"devices", required_argument, NULL, 'd'},
+	{"stack-source", required_argument, NULL, 'S'},
+	{"inlines", no_argument, NULL, 'l'},
+	{"symbol-cache", required_argument, NULL, 'y'},
+	{"keys", required_argument, NULL, 'k'},
+	{"insecure", no_argument, NULL, 'i'},
+	{"any-user", no_argument, NULL, 'a'},
+	{"cpu-hz", required_argument, NULL, 'b'},
+	{"off-cpu", required_argument, NULL, 'b'},
+	{"stack-copy", required_argument, NULL, 'b'},
+	{"host-calls", required_argument, NULL, 'b'},
+	{"bpf-buffer", required_argument, NULL, 'b'},
+	{"watch-pid", required_argument, NULL, 'b'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"log-level", required_argument, NULL, 'L'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'V'},
+	{0},
+};
 
 /* -1: go on; else the exit code. */
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
-	static const struct option options[] = {
-		{"connect", required_argument, NULL, 'c'},
-		{"socket", required_argument, NULL, 's'},
-		{"node-name", required_argument, NULL, 'n'},
-		{"devices", required_argument, NULL, 'd'},
-		{"stack-source", required_argument, NULL, 'S'},
-		{"inlines", no_argument, NULL, 'l'},
-		{"symbol-cache", required_argument, NULL, 'y'},
-		{"keys", required_argument, NULL, 'k'},
-		{"insecure", no_argument, NULL, 'i'},
-		{"any-user", no_argument, NULL, 'a'},
-		{"cpu-hz", required_argument, NULL, 'b'},
-		{"off-cpu", required_argument, NULL, 'b'},
-		{"stack-copy", required_argument, NULL, 'b'},
-		{"host-calls", required_argument, NULL, 'b'},
-		{"bpf-buffer", required_argument, NULL, 'b'},
-		{"watch-pid", required_argument, NULL, 'b'},
-		{"quiet", no_argument, NULL, 'q'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},
-		{0},
-	};
 	int option, index = 0;
 
-	while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
+	while ((option = getopt_long(argc, argv, "v", long_options, &index)) != -1) {
 		switch (option) {
 		case 'c':
 			arguments->options.endpoint = optarg;
@@ -167,11 +169,18 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 			arguments->options.any_user = true;
 			break;
 		case 'b':
-			if (!take_bpf(&arguments->options.bpf, options[index].name, optarg))
+			if (!take_bpf(&arguments->options.bpf, long_options[index].name, optarg))
 				return EXIT_USAGE;
 			break;
 		case 'q':
-			arguments->quiet = true;
+			log_set_level(LOG_LEVEL_WARNING);
+			break;
+		case 'v':
+			log_set_level(LOG_LEVEL_DEBUG);
+			break;
+		case 'L':
+			if (!log_take_level(optarg))
+				return EXIT_USAGE;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -191,16 +200,15 @@ static int check(int argc, char **argv, const struct arguments *arguments)
 	const char *endpoint = arguments->options.endpoint;
 
 	if (optind < argc)
-		fprintf(stderr, "flamegrid-agent: arguments: %s: not an option\n", argv[optind]);
+		log_error("arguments: %s: not an option", argv[optind]);
 	else if (!endpoint)
-		fputs("flamegrid-agent: arguments: --connect: it is needed\n", stderr);
+		log_error("arguments: --connect: it is needed");
 	else if (!arguments->options.socket_path)
-		fputs("flamegrid-agent: arguments: --socket: it is needed\n", stderr);
+		log_error("arguments: --socket: it is needed");
 	else if (!endpoint_is_local(endpoint) && !arguments->keys_path && !arguments->insecure)
-		fprintf(stderr,
-			"flamegrid-agent: connect: %s: other machines can reach it and nothing "
-			"protects it: --keys does; --insecure allows that\n",
-			endpoint);
+		log_error("connect: %s: other machines can reach it and nothing protects it: "
+			  "--keys does; --insecure allows that",
+			  endpoint);
 	else
 		return -1;
 	return EXIT_USAGE;
@@ -216,7 +224,7 @@ static int read_keys(struct arguments *arguments)
 		return EXIT_OK;
 	r = key_set_read(arguments->keys_path, KEY_ROLE_AGENT, &arguments->keys, &error);
 	if (r)
-		fprintf(stderr, "flamegrid-agent: --keys: %s\n", error ? error : strerror(-r));
+		log_error("--keys: %s", error ? error : strerror(-r));
 	free(error);
 	arguments->options.keys = &arguments->keys;
 	return r ? EXIT_FAILED : EXIT_OK;
@@ -243,7 +251,7 @@ static int run(struct agent *agent)
 	int r = -pthread_create(&waiter, NULL, wait_for_signal, agent);
 
 	if (r) {
-		fprintf(stderr, "flamegrid-agent: start: signals: %s\n", strerror(-r));
+		log_error("start: signals: %s", strerror(-r));
 		return r;
 	}
 	r = agent_run(agent);
@@ -289,16 +297,15 @@ static void raise_limit(void)
 }
 
 /* All is open that takes more. */
-static int give_up(const struct capability_set *rights, bool quiet)
+static int give_up(const struct capability_set *rights)
 {
 	char text[CAPABILITY_SET_TEXT_MAX];
 	int r = capability_set_keep(rights);
 
 	if (r)
-		fprintf(stderr, "flamegrid-agent: start: capabilities cannot be given up: %s\n",
-			strerror(-r));
-	else if (!quiet)
-		fprintf(stderr, "flamegrid-agent: keeps %s\n", capability_set_text(rights, text));
+		log_error("start: capabilities cannot be given up: %s", strerror(-r));
+	else
+		log_info("keeps %s", capability_set_text(rights, text));
 	return r;
 }
 
@@ -311,6 +318,7 @@ int main(int argc, char **argv)
 	sigset_t signals;
 
 	keep_no_freed_blocks(argv);
+	log_begin("flamegrid-agent", NULL, LOG_LEVEL_INFO);
 	int code = parse(argc, argv, &arguments);
 
 	if (code < 0)
@@ -320,10 +328,8 @@ int main(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (!arguments.keys_path && !endpoint_is_local(arguments.options.endpoint))
-		fprintf(stderr,
-			"flamegrid-agent: warning: %s: what is sent there can be read and forged "
-			"on the way\n",
-			arguments.options.endpoint);
+		log_warning("warning: %s: what is sent there can be read and forged on the way",
+			    arguments.options.endpoint);
 
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);
@@ -341,15 +347,15 @@ int main(int argc, char **argv)
 	int r = agent_create(&arguments.options, &agent, &error);
 	free(symbol_cache);
 	if (r) {
-		fprintf(stderr, "flamegrid-agent: %s\n", error ? error : "start: no memory");
+		log_error("%s", error ? error : "start: no memory");
 		free(error);
 		return EXIT_FAILED;
 	}
-	code = give_up(&rights, arguments.quiet) ? EXIT_FAILED : EXIT_OK;
-	if (code == EXIT_OK && !arguments.quiet)
-		fprintf(stderr, "listening on %s\n", arguments.options.socket_path);
-	if (code == EXIT_OK && run(agent))
-		code = EXIT_FAILED;
+	code = give_up(&rights) ? EXIT_FAILED : EXIT_OK;
+	if (code == EXIT_OK) {
+		log_info("listening on %s", arguments.options.socket_path);
+		code = run(agent) ? EXIT_FAILED : EXIT_OK;
+	}
 	agent_destroy(agent);
 	return code;
 }

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,7 @@
 #include "aggregator/store/store.h"
 #include "base/clock.h"
 #include "base/error_text.h"
+#include "base/log.h"
 #include "proto/batch/message_seq.h"
 
 #define IDLE_WAIT_MS  1000u
@@ -43,7 +43,6 @@ struct aggregator {
 	struct receiver *receiver;
 	struct listening listening;
 	uint32_t commit_interval_ms;
-	bool quiet;
 	int wake_fd;
 	uint64_t jobs_at_ns; /* when to look at jobs again */
 	uint64_t agents, launches, records;
@@ -54,19 +53,6 @@ struct aggregator {
 	pthread_mutex_t lock; /* of status, which other threads read */
 	struct aggregator_status status;
 };
-
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	flockfile(stderr);
-	fputs("flamegrid: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	funlockfile(stderr);
-	va_end(arguments);
-}
 
 static int open_own(struct aggregator *aggregator, const struct aggregator_options *options,
 		    char **error)
@@ -88,9 +74,10 @@ static int open_own(struct aggregator *aggregator, const struct aggregator_optio
 	aggregator->status.agents = aggregator->agents = own->collection->nr_sessions;
 	/* Of a store that was left open: they are awaited before the first turn of the loop, too. */
 	aggregator->status.agents_connected = collection_heard(own->collection, 0, &open);
-	if (store_is_exclusive(own->store) && !aggregator->quiet)
-		say("%s is on a file system of several hosts: reports can read it when we are done",
-		    options->store_path);
+	if (store_is_exclusive(own->store))
+		log_info("%s is on a file system of several hosts: reports can read it when we "
+			 "are done",
+			 options->store_path);
 	return 0;
 }
 
@@ -104,7 +91,6 @@ static int open_jobs(struct aggregator *aggregator, const struct aggregator_opti
 		.wait_silent_ms = options->wait_silent_ms,
 		.stores_max = descriptor_limit_stores(descriptor_limit()),
 		.receiver = aggregator->receiver,
-		.quiet = options->quiet,
 	};
 	char *why = NULL;
 	int status = options->jobs_path ? job_table_create(&jobs, clock_now_ns(),
@@ -128,7 +114,6 @@ static int prepare(struct aggregator *aggregator, const struct aggregator_option
 	};
 	int status = 0;
 
-	aggregator->quiet = aggregator->notices.quiet = options->quiet;
 	aggregator->commit_interval_ms = options->commit_interval_ms;
 	aggregator->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (aggregator->wake_fd < 0)
@@ -301,6 +286,9 @@ static int handle_hello(struct aggregator *aggregator, struct peer *peer,
 	}
 	message.welcome.durable_seq = session->durable_seq;
 	receiver_send(aggregator->receiver, peer, &message);
+	log_debug("the agent of node %.*s is welcome: %llu of its messages are stored",
+		  (int)hello->node.size, hello->node.data,
+		  (unsigned long long)session->durable_seq);
 	control_service_greet(&profile->control, peer);
 	return 0;
 }
@@ -313,6 +301,7 @@ static void handle_gap(struct aggregator *aggregator, struct peer *peer, uint64_
 		return;
 	snprintf(reason, sizeof(reason), "%llu came, %llu is next", (unsigned long long)seq,
 		 (unsigned long long)peer->session->received_seq + 1);
+	log_debug("messages of an agent are missing: %s", reason);
 	ack_sender_one(aggregator->receiver, peer);
 	if (receiver_refuse(aggregator->receiver, peer, REFUSE_SEQUENCE, reason) == 0)
 		peer->gap_reported = true;
@@ -344,8 +333,8 @@ static int handle_sequenced(struct aggregator *aggregator, struct peer *peer,
 		return status;
 	if (status > 0) {
 		if (aggregator->refused_messages++ < REFUSALS_SAID)
-			say("an agent's message %llu was refused: %s", (unsigned long long)seq,
-			    reason);
+			log_warning("an agent's message %llu was refused: %s",
+				    (unsigned long long)seq, reason);
 		receiver_refuse(aggregator->receiver, peer, (enum refuse_code)status, reason);
 		return 0;
 	}

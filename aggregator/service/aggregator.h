@@ -24,7 +24,6 @@ struct aggregator_options {
 	/* without keys: allows endpoints other than loopback, ipc and inproc, although nothing is authenticated */
 	bool insecure;
 	bool raw_samples; /* samples of host threads are also kept one by one (store.md) */
-	bool quiet;       /* errors only on stderr */
 	/* each job whose agents name it has a profile in this directory (job_table.h); NULL: all agents share one
 	 * profile */
 	const char *jobs_path;

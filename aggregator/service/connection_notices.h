@@ -12,7 +12,6 @@ struct receiver;
 struct receiver_counts;
 
 struct connection_notices { /* zeroed: nothing was said */
-	bool quiet;         /* no line about strangers, because the profile lacks nothing without them */
 	bool stranger_said, version_said;
 	uint64_t crowded_said, crowded_said_ns;
 };

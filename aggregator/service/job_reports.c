@@ -12,6 +12,8 @@
 
 #include "job_dir.h"
 
+#include "base/log.h"
+
 #define AT_ONCE 2u
 
 struct waiting {
@@ -22,18 +24,16 @@ struct waiting {
 };
 
 struct job_reports {
-	char *program; /* owns; NULL: none */
-	bool quiet;
+	char *program;         /* owns; NULL: none */
 	struct waiting *first; /* owns them */
 };
 
-struct job_reports *job_reports_create(const char *program, bool quiet)
+struct job_reports *job_reports_create(const char *program)
 {
 	struct job_reports *reports = calloc(1, sizeof(*reports));
 
 	if (!reports)
 		return NULL;
-	reports->quiet = quiet;
 	reports->program = program ? strdup(program) : NULL;
 	if (!program || reports->program)
 		return reports;
@@ -105,30 +105,29 @@ static int start(const struct job_reports *reports, struct waiting *job)
 	return r;
 }
 
-static void finish(const struct job_reports *reports, const char *path, bool written)
+static void finish(const char *path, bool written)
 {
 	int r = job_dir_finish(path);
 
 	if (!written)
-		fprintf(stderr,
-			"flamegrid: %s: its reports could not be written (flamegrid report --files "
-			"makes them)\n",
-			path);
-	else if (!reports->quiet)
-		fprintf(stderr, "flamegrid: %s is complete\n", path);
+		log_error("%s: its reports could not be written (flamegrid report --files makes "
+			  "them)",
+			  path);
+	else
+		log_info("%s is complete", path);
 	if (r)
-		fprintf(stderr, "flamegrid: %s/" JOB_DIR_MARK ": %s\n", path, strerror(-r));
+		log_error("%s/" JOB_DIR_MARK ": %s", path, strerror(-r));
 }
 
 /* Whether it is done with. */
-static bool look(const struct job_reports *reports, struct waiting *job)
+static bool look(struct waiting *job)
 {
 	int status;
 	pid_t pid = waitpid(job->pid, &status, WNOHANG);
 
 	if (pid == 0 || (pid < 0 && errno == EINTR))
 		return false;
-	finish(reports, job->path, pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	finish(job->path, pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 	return true;
 }
 
@@ -137,7 +136,7 @@ static bool begin(const struct job_reports *reports, struct waiting *job)
 {
 	if (reports->program && start(reports, job) == 0)
 		return false;
-	finish(reports, job->path, !reports->program);
+	finish(job->path, !reports->program);
 	return true;
 }
 
@@ -149,7 +148,7 @@ bool job_reports_step(struct job_reports *reports)
 		bool done = false;
 
 		if (job->pid)
-			done = look(reports, job);
+			done = look(job);
 		else if (running < AT_ONCE)
 			done = begin(reports, job);
 		running += !done && job->pid;

@@ -7,9 +7,9 @@
 
 struct job_reports;
 
-/* program: the path of `flamegrid`, whose `report --files` writes them; copied; NULL: no reports. quiet: prints
- * failures only. Returns NULL: out of memory. */
-struct job_reports *job_reports_create(const char *program, bool quiet);
+/* program: the path of `flamegrid`, whose `report --files` writes them; copied; NULL: no reports.
+ * Returns NULL: out of memory. */
+struct job_reports *job_reports_create(const char *program);
 
 /* Ends reports that are being written. Their directories keep their marks, so a next aggregator begins them again.
  * Accepts NULL. */

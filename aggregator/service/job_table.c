@@ -21,6 +21,7 @@
 #include "aggregator/store/store.h"
 #include "aggregator/store/store_life.h"
 #include "base/error_text.h"
+#include "base/log.h"
 
 #define LOOK_NS        50000000u   /* at what ends */
 #define LAST_WORDS_NS  200000000u  /* for the last acknowledgement to be read */
@@ -58,7 +59,6 @@ struct job_table {
 	uint32_t stores_max;
 	int lock_fd; /* keeps another aggregator out of the directory, whose stores may rest; -1: none */
 	struct receiver *receiver;
-	bool quiet;
 };
 
 static int explain(char **error, const char *path, int status)
@@ -144,7 +144,7 @@ static int take_up(struct job_table *table, const char *name, uint64_t now_ns)
 		return 0;
 	}
 	if (r != -ENOENT && r != -ENOTDIR && r != -ENOMEM)
-		fprintf(stderr, "flamegrid: %s\n", error ? error : strerror(-r));
+		log_error("%s", error ? error : strerror(-r));
 	free(error);
 	if (job)
 		destroy_job(job);
@@ -202,9 +202,8 @@ int job_table_create(const struct job_table_options *options, uint64_t now_ns,
 	new_table->stores_max = options->stores_max ? options->stores_max : JOB_TABLE_MAX;
 	new_table->lock_fd = -1;
 	new_table->receiver = options->receiver;
-	new_table->quiet = options->quiet;
 	gethostname(new_table->host, sizeof(new_table->host) - 1);
-	new_table->reports = job_reports_create(options->reports, options->quiet);
+	new_table->reports = job_reports_create(options->reports);
 	r = new_table->reports ? 0 : -ENOMEM;
 	if (r == 0 && mkdir(options->directory, 0750) < 0 && errno != EEXIST)
 		r = explain(error, options->directory, -errno);
@@ -243,7 +242,7 @@ static void say_failure(struct job_table *table, const char *error, uint64_t now
 	if (table->failed_ns && now_ns - table->failed_ns < FAILED_NS)
 		return;
 	table->failed_ns = now_ns;
-	fprintf(stderr, "flamegrid: a job cannot begin: %s\n", error);
+	log_error("a job cannot begin: %s", error);
 }
 
 /* A job that cannot begin leaves nothing behind. */
@@ -269,8 +268,7 @@ static int add_job(struct job_table *table, const struct job_mark *mark, const c
 	}
 	if (r == 0) {
 		table->jobs[table->nr_jobs++] = *added = job;
-		if (!table->quiet)
-			fprintf(stderr, "flamegrid: %s begins\n", job->path);
+		log_info("%s begins", job->path);
 		return 0;
 	}
 	if (r != -ENOMEM)
@@ -483,10 +481,9 @@ static void let_go(struct job_table *table, const struct job *job)
 
 static void say_it_is_gone(const struct job *job)
 {
-	fprintf(stderr,
-		"flamegrid: %s: the profile was deleted or moved while it was written: what came "
-		"is lost with it, and no more is taken\n",
-		job->path);
+	log_error("%s: the profile was deleted or moved while it was written: what came is lost "
+		  "with it, and no more is taken",
+		  job->path);
 }
 
 void job_table_drop(struct job_table *table, struct open_profile *profile)
@@ -513,12 +510,11 @@ static void say_who_is_missing(const struct job *job)
 	for (uint32_t i = 0; i < collection->nr_sessions; i++)
 		silent += !collection->sessions[i]->ended;
 	if (job->mark.nr_nodes > 0 && nr_nodes < (uint32_t)job->mark.nr_nodes)
-		fprintf(stderr, "flamegrid: %s: %u of %d nodes did not join\n", job->path,
-			(uint32_t)job->mark.nr_nodes - nr_nodes, (int)job->mark.nr_nodes);
+		log_warning("%s: %u of %d nodes did not join", job->path,
+			    (uint32_t)job->mark.nr_nodes - nr_nodes, (int)job->mark.nr_nodes);
 	if (silent)
-		fprintf(stderr,
-			"flamegrid: %s: %u agents did not say goodbye: the end of their work may "
-			"be missing\n",
+		log_warning(
+			"%s: %u agents did not say goodbye: the end of their work may be missing",
 			job->path, silent);
 }
 
@@ -538,7 +534,7 @@ static void close_job(struct job_table *table, struct job *job)
 		r = job_reports_add(table->reports, job->path,
 				    job->mark.flags & MESSAGE_JOB_COARSE);
 	if (r)
-		fprintf(stderr, "flamegrid: %s: %s\n", job->path, strerror(-r));
+		log_error("%s: %s", job->path, strerror(-r));
 	free(job);
 }
 

@@ -24,7 +24,6 @@ struct job_table_options {     /* strings are borrowed for the call */
 	uint32_t wait_silent_ms;   /* waits so long for a silent agent without a goodbye; 0: 300,000 */
 	uint32_t stores_max;       /* open at once; 0: as many as there are jobs */
 	struct receiver *receiver; /* borrowed until destroy */
-	bool quiet;
 };
 
 /* Opens the directory, and goes on with the jobs in it that were not complete. 0; -EBUSY: another aggregator has that

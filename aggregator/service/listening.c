@@ -1,13 +1,13 @@
 #include "listening.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "receiver.h"
 
 #include "base/error_text.h"
+#include "base/log.h"
 #include "proto/trust/endpoint.h"
 
 /* Of endpoints that need no keys, those by TCP are open to every user of this machine; files and names of this
@@ -18,11 +18,9 @@ static int check(const char *endpoint, const struct listening_options *options, 
 		return 0;
 	if (endpoint_is_local(endpoint)) {
 		if (strncmp(endpoint, "tcp://", strlen("tcp://")) == 0)
-			fprintf(stderr,
-				"flamegrid: warning: %s: without keys, every user of this machine "
-				"can send to "
-				"this profile and command its agents\n",
-				endpoint);
+			log_warning("warning: %s: without keys, every user of this machine can "
+				    "send to this profile and command its agents",
+				    endpoint);
 		return 0;
 	}
 	if (!options->insecure)
@@ -31,10 +29,8 @@ static int check(const char *endpoint, const struct listening_options *options, 
 			"%s: others than this machine could connect, and nothing is "
 			"authenticated or encrypted: refused without --keys or --insecure",
 			endpoint);
-	fprintf(stderr,
-		"flamegrid: warning: %s: anybody who can reach it can read and write this "
-		"profile\n",
-		endpoint);
+	log_warning("warning: %s: anybody who can reach it can read and write this profile",
+		    endpoint);
 	return 0;
 }
 

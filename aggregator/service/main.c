@@ -9,6 +9,7 @@
 #include "aggregator.h"
 #include "descriptor_limit.h"
 
+#include "base/log.h"
 #include "proto/install_paths.h"
 #include "proto/trust/key_set.h"
 
@@ -46,7 +47,10 @@ static const char usage[] =
 	"                     passes (flamegrid keygen makes them); else, endpoints that other\n"
 	"                     machines can reach are refused\n"
 	"  --insecure         without keys: allow them, with nothing authenticated or encrypted\n"
-	"  --quiet            print errors only\n"
+	"  --quiet            print nothing but warnings and errors\n"
+	"  --log-level LEVEL  print messages from this level on: error, warning, notice, info\n"
+	"                     (default) or debug\n"
+	"  -v                 --log-level debug\n"
 	"  --help, --version\n"
 	"\n"
 	"Ends at SIGTERM or SIGINT, with everything stored. Exit codes: 0 ended, 1 failed, 2 "
@@ -62,7 +66,8 @@ static void stop(int number)
 
 static int usage_error(const char *what)
 {
-	fprintf(stderr, "flamegrid-aggregator: %s\n%s", what, usage);
+	log_error("%s", what);
+	fputs(usage, stderr);
 	return EXIT_USAGE;
 }
 
@@ -72,8 +77,7 @@ static int read_keys(const char *path, struct key_set *keys)
 	int status = key_set_read(path, KEY_ROLE_AGGREGATOR, keys, &error);
 
 	if (status)
-		fprintf(stderr, "flamegrid-aggregator: --keys: %s\n",
-			error ? error : strerror(-status));
+		log_error("--keys: %s", error ? error : strerror(-status));
 	free(error);
 	return status ? EXIT_FAILED : EXIT_SUCCESS;
 }
@@ -108,18 +112,18 @@ static int run(const struct aggregator_options *options)
 	int status = aggregator_create(options, &running, &error);
 
 	if (status) {
-		fprintf(stderr, "flamegrid-aggregator: %s\n", error ? error : strerror(-status));
+		log_error("%s", error ? error : strerror(-status));
 		free(error);
 		return EXIT_FAILED;
 	}
 	signal(SIGPIPE, SIG_IGN); /* whoever read our words may be gone: the profile goes on */
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
-	for (uint32_t i = 0; i < options->nr_endpoints && !options->quiet; i++)
-		fprintf(stderr, "listening on %s\n", aggregator_endpoint(running, i));
+	for (uint32_t i = 0; i < options->nr_endpoints; i++)
+		log_info("listening on %s", aggregator_endpoint(running, i));
 	status = aggregator_run(running);
 	if (status)
-		fprintf(stderr, "flamegrid-aggregator: %s\n", strerror(-status));
+		log_error("%s", strerror(-status));
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	aggregator_destroy(running);
@@ -172,12 +176,17 @@ static int take_option(struct arguments *arguments, int option)
 			       ? -1
 			       : usage_error("--wait-silent must be a number of seconds");
 	case 'q':
-		options->quiet = true;
+		log_set_level(LOG_LEVEL_WARNING);
 		return -1;
+	case 'v':
+		log_set_level(LOG_LEVEL_DEBUG);
+		return -1;
+	case 'L':
+		return log_take_level(optarg) ? -1 : EXIT_USAGE;
 	case 'h':
 		fputs(usage, stdout);
 		return EXIT_SUCCESS;
-	case 'v':
+	case 'V':
 		puts("flamegrid-aggregator " FLAMEGRID_VERSION);
 		return EXIT_SUCCESS;
 	default:
@@ -198,8 +207,9 @@ int main(int argc, char **argv)
 		{"wait-nodes", required_argument, NULL, 'n'},
 		{"wait-silent", required_argument, NULL, 'w'},
 		{"quiet", no_argument, NULL, 'q'},
+		{"log-level", required_argument, NULL, 'L'},
 		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},
+		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
 	struct arguments arguments = {0};
@@ -208,8 +218,9 @@ int main(int argc, char **argv)
 	char reports[PATH_MAX];
 	int option, status;
 
+	log_begin("flamegrid-aggregator", NULL, LOG_LEVEL_INFO);
 	options->endpoints = arguments.endpoints;
-	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "v", long_options, NULL)) != -1) {
 		status = take_option(&arguments, option);
 		if (status >= 0)
 			return status;

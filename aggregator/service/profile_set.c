@@ -1,13 +1,13 @@
 #include "profile_set.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "ack_sender.h"
 #include "job_table.h"
 
 #include "aggregator/store/store.h"
+#include "base/log.h"
 
 #define LOOK_NS 1000000000u
 
@@ -41,18 +41,16 @@ static void give_up(struct profile_set *set, struct open_profile *profile)
 		return;
 	}
 	if (!set->own_is_gone)
-		fprintf(stderr,
-			"flamegrid: the profile was deleted or moved while it was written: what "
-			"came by now is lost with it, and no more is taken\n");
+		log_error("the profile was deleted or moved while it was written: what came by "
+			  "now is lost with it, and no more is taken");
 	set->own_is_gone = true;
 }
 
 static void say_unwritable(const struct open_profile *profile, int error)
 {
-	fprintf(stderr,
-		"flamegrid: cannot write the profile: %s (%s); nothing that was acknowledged is "
-		"lost, and we keep trying\n",
-		strerror(-error), store_error(profile->store));
+	log_error("cannot write the profile: %s (%s); nothing that was acknowledged is lost, and "
+		  "we keep trying",
+		  strerror(-error), store_error(profile->store));
 }
 
 int profile_set_commit(struct profile_set *set, struct open_profile *profile, uint64_t now_ns)
@@ -77,7 +75,7 @@ int profile_set_commit(struct profile_set *set, struct open_profile *profile, ui
 		return error;
 	}
 	if (had_failed)
-		fprintf(stderr, "flamegrid: the profile can be written again\n");
+		log_notice("the profile can be written again");
 	set->commits++;
 	ack_sender_all(set->receiver);
 	return 0;

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "rendezvous_search.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/base/output_dir.h"
 #include "cli/base/verbs.h"
 #include "node-agent/publish/dealer_socket.h"
@@ -34,24 +34,13 @@ struct control_job {
 	bool has_answer, refused;
 };
 
-__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fputs("flamegrid: control: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-}
-
 /* A text of the aggregator's, as far as a terminal may see it. */
-static void print_text(FILE *out, const struct message_text *text)
+static void print_text(const struct message_text *text)
 {
 	for (uint32_t i = 0; i < text->size; i++) {
 		unsigned char byte = (unsigned char)text->data[i];
 
-		putc(byte < ' ' || byte == 0x7f ? '_' : byte, out);
+		putchar(byte < ' ' || byte == 0x7f ? '_' : byte);
 	}
 }
 
@@ -70,10 +59,9 @@ static int open_profile(struct control_job *job)
 		found = rendezvous_search_reachable(&rendezvous);
 	free(error);
 	if (found < 0) {
-		warn("%s: no job of several ranks writes there now, or its aggregator cannot be "
-		     "reached "
-		     "from here",
-		     job->options->profile);
+		log_error("%s: no job of several ranks writes there now, or its aggregator "
+			  "cannot be reached from here",
+			  job->options->profile);
 		return -ENOENT;
 	}
 	return dealer_socket_create(rendezvous.endpoints[found], NULL, &rendezvous.keys,
@@ -87,13 +75,13 @@ static int open_endpoint(struct control_job *job)
 	const char *path = job->options->keys_path;
 
 	if (path && key_set_read_shared(path, &keys, &error)) {
-		warn("%s", error ? error : path);
+		log_error("%s", error ? error : path);
 		free(error);
 		return -EACCES;
 	}
 	char *endpoint = aggregator_search_once(job->options->endpoint);
 	if (!endpoint) {
-		warn("%s: the aggregator cannot be reached", job->options->endpoint);
+		log_error("%s: the aggregator cannot be reached", job->options->endpoint);
 		return -ENOENT;
 	}
 	int r = dealer_socket_create(endpoint, NULL, path ? &keys : NULL, &job->dealer);
@@ -142,11 +130,9 @@ static int ask(struct control_job *job)
 
 static void say_refusal(const struct control_job *job, const struct message_text *reason)
 {
-	fputs("flamegrid: control: ", stderr);
-	if (job->options->job)
-		fprintf(stderr, "%s: ", job->options->job);
-	print_text(stderr, reason);
-	putc('\n', stderr);
+	const char *name = job->options->job;
+
+	log_error("%s%s%.*s", name ? name : "", name ? ": " : "", (int)reason->size, reason->data);
 }
 
 static void take_frame(struct control_job *job, const uint8_t *frame, size_t size)
@@ -218,7 +204,7 @@ static void print_agent(const struct message_control_agent *agent)
 		printf(" %9.1f us  ", (double)agent->bound_ns / 1000);
 	else
 		printf(" %12s  ", agent->state ? "its own" : "-");
-	print_text(stdout, &agent->node);
+	print_text(&agent->node);
 	putchar('\n');
 }
 
@@ -228,7 +214,7 @@ static int report(const struct control_job *job)
 	uint32_t nr_waiting = 0, nr_late = 0;
 
 	if (!job->has_answer) {
-		warn("the aggregator does not answer");
+		log_error("the aggregator does not answer");
 		return EXIT_FAILED;
 	}
 	if (!job->options->quiet)
@@ -240,13 +226,13 @@ static int report(const struct control_job *job)
 			print_agent(&answer->agents[i]);
 	}
 	if (answer->nr_agents == 0)
-		warn("no agent is there yet: those that come will be told");
+		log_notice("no agent is there yet: those that come will be told");
 	if (nr_waiting)
-		warn("%" PRIu32 " of %" PRIu32 " agents did not take it in time", nr_waiting,
-		     answer->nr_agents);
+		log_warning("%" PRIu32 " of %" PRIu32 " agents did not take it in time", nr_waiting,
+			    answer->nr_agents);
 	if (nr_late)
-		warn("%" PRIu32 " of %" PRIu32 " agents heard of it after its time had come",
-		     nr_late, answer->nr_agents);
+		log_warning("%" PRIu32 " of %" PRIu32 " agents heard of it after its time had come",
+			    nr_late, answer->nr_agents);
 	return nr_waiting || nr_late || answer->nr_agents == 0 ? EXIT_FAILED : EXIT_OK;
 }
 
@@ -267,11 +253,11 @@ static int carry_out(struct control_job *job)
 	if (r == 0)
 		r = converse(job);
 	if (r == -EACCES)
-		warn("the keys do not fit");
+		log_error("the keys do not fit");
 	else if ((r == -EINVAL || r == -EPROTONOSUPPORT) && job->options->endpoint)
-		warn("%s: must be like tcp://HOST:PORT or ipc://PATH", job->options->endpoint);
+		log_error("%s: must be like tcp://HOST:PORT or ipc://PATH", job->options->endpoint);
 	else if (r)
-		warn("%s", dealer_socket_error(r));
+		log_error("%s", dealer_socket_error(r));
 	return r || job->refused ? EXIT_FAILED : report(job);
 }
 

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 #include "aggregator/service/aggregator.h"
 #include "aggregator/service/descriptor_limit.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/base/background.h"
 #include "cli/base/output_dir.h"
 #include "cli/run/output_files.h"
@@ -64,17 +64,6 @@ struct job_keeper_process {
 	struct rendezvous_file *rendezvous; /* owns, in the parent: locked as long as that lives */
 };
 
-__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fputs("flamegrid: run: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-}
-
 /* ---- start */
 
 static int open_output(struct job_keeper_process *process)
@@ -83,11 +72,12 @@ static int open_output(struct job_keeper_process *process)
 	int r = output_dir_open(&process->output, wanted);
 
 	if (r) {
-		warn("%s: cannot be written: %s", wanted, strerror(-r));
+		log_error("%s: cannot be written: %s", wanted, strerror(-r));
 		return r;
 	}
 	if (strcmp(process->output.path, wanted) != 0)
-		warn("%s is in use by another run: writing to %s", wanted, process->output.path);
+		log_warning("%s is in use by another run: writing to %s", wanted,
+			    process->output.path);
 	return 0;
 }
 
@@ -108,7 +98,7 @@ static int choose_endpoints(const struct job_keeper_process *process)
 	}
 	r = address_list_of_interface(interface, past->endpoints[0]);
 	if (r)
-		warn("--interface %s: it has no address: %s", interface, strerror(-r));
+		log_error("--interface %s: it has no address: %s", interface, strerror(-r));
 	else
 		past->nr_endpoints = 1;
 	return r;
@@ -141,7 +131,7 @@ static int create_aggregator(struct job_keeper_process *process)
 		r = aggregator_create(&options, &process->aggregator, &error);
 	}
 	if (r)
-		warn("%s", error ? error : strerror(-r));
+		log_error("%s", error ? error : strerror(-r));
 	free(error);
 	for (uint32_t i = 0; i < past->nr_endpoints && r == 0; i++)
 		snprintf(past->endpoints[i], sizeof(past->endpoints[i]), "%s",
@@ -166,8 +156,8 @@ static int tell_others(const struct job_keeper_process *process,
 
 static int say_unwritable(const struct job_keeper_process *process, int error)
 {
-	warn("%s: cannot be written, so no node will find the aggregator: %s",
-	     process->rendezvous_path, strerror(-error));
+	log_error("%s: cannot be written, so no node will find the aggregator: %s",
+		  process->rendezvous_path, strerror(-error));
 	return error;
 }
 
@@ -189,9 +179,9 @@ static int find_place(struct job_keeper_process *process)
 		return r;
 	if (*options->step->key || !leftovers_rendezvous_lives(process->rendezvous_path))
 		return create_rendezvous(process);
-	warn("%s is another running job's, and the launcher gives neither a name: give each a "
-	     "directory of its own (--output)",
-	     process->rendezvous_path);
+	log_error("%s is another running job's, and the launcher gives neither a name: give each "
+		  "a directory of its own (--output)",
+		  process->rendezvous_path);
 	return -EBUSY;
 }
 
@@ -229,7 +219,7 @@ static int start(struct job_keeper_process *process)
 		return r;
 	r = -pthread_create(&process->thread, NULL, run_aggregator, process);
 	if (r) {
-		warn("the aggregator's thread: %s", strerror(-r));
+		log_error("the aggregator's thread: %s", strerror(-r));
 		return r;
 	}
 	r = process->past->started ? 0 : tell_agents(process);
@@ -287,17 +277,17 @@ static void say_who_is_missing(const struct job_keeper_process *process)
 
 	aggregator_status(process->aggregator, &status);
 	if (nr_nodes != JOB_STEP_UNKNOWN && status.agents < (uint64_t)nr_nodes)
-		warn("%llu of %d nodes did not join: their GPU work is not in the profile",
-		     (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
+		log_warning("%llu of %d nodes did not join: their GPU work is not in the profile",
+			    (unsigned long long)nr_nodes - status.agents, (int)nr_nodes);
 	else if (status.agents == 0)
-		warn("no node has joined");
+		log_warning("no node has joined");
 	const uint64_t silent = status.agents_connected + status.agents_silent;
 	if (silent)
-		warn("%llu node%s did not say goodbye: the end of their work may be missing",
-		     (unsigned long long)silent, silent == 1 ? "" : "s");
+		log_warning("%llu node%s did not say goodbye: the end of their work may be missing",
+			    (unsigned long long)silent, silent == 1 ? "" : "s");
 	if (status.strangers)
-		warn("%llu connections without this job's keys were turned away",
-		     (unsigned long long)status.strangers);
+		log_warning("%llu connections without this job's keys were turned away",
+			    (unsigned long long)status.strangers);
 }
 
 /* false: no process was ever profiled, so there is nothing to keep. Of an incomplete profile nobody knows that. */
@@ -306,14 +296,14 @@ static bool write_reports(struct job_keeper_process *process)
 	bool is_empty = false;
 	char *summary = NULL, *error = NULL;
 
-	if (output_files_write(&process->output, &process->options->names, process->options->quiet,
-			       &is_empty, &summary, &error) < 0)
-		warn("%s", error ? error : "the reports could not be written");
+	if (output_files_write(&process->output, &process->options->names, &is_empty, &summary,
+			       &error) < 0)
+		log_error("%s", error ? error : "the reports could not be written");
 	else if (summary && !(is_empty && process->result))
 		fputs(summary, stderr);
 	is_empty = is_empty && process->result == 0;
-	if (!is_empty && *process->output.earlier && !process->options->quiet)
-		warn(OUTPUT_EARLIER, process->output.earlier);
+	if (!is_empty && *process->output.earlier)
+		log_notice(OUTPUT_EARLIER, process->output.earlier);
 	free(summary);
 	free(error);
 	return !is_empty;
@@ -356,7 +346,7 @@ static int aggregate(void *argument, uint32_t round)
 	/* The aggregator has said that it was deleted: there is nothing to make reports of. */
 	const bool is_deleted = process->result == -ESTALE;
 	if (process->result && !is_deleted)
-		warn("the profile is incomplete: %s", strerror(-process->result));
+		log_error("the profile is incomplete: %s", strerror(-process->result));
 	aggregator_destroy(process->aggregator);
 	output_dir_close(&process->output, is_deleted || write_reports(process));
 	/* Rank 0's word is taken out: a socket that is closed before that resets the connection, which may take back
@@ -375,10 +365,10 @@ static bool aggregate_again(void *argument, uint32_t round, int wait_status)
 	if (!process->past->started || number == SIGTERM || number == SIGINT || number == SIGHUP)
 		return false;
 	if (number)
-		warn("the aggregator was ended by signal %d (%s): it is started again on its "
-		     "profile, %u of %u times; what it had confirmed is kept, and the rest comes "
-		     "again",
-		     number, strsignal(number), round + 1, RESPAWN_MAX);
+		log_warning("the aggregator was ended by signal %d (%s): it is started again on "
+			    "its profile, %u of %u times; what it had confirmed is kept, and the "
+			    "rest comes again",
+			    number, strsignal(number), round + 1, RESPAWN_MAX);
 	return true;
 }
 
@@ -400,7 +390,7 @@ static void keep(void *argument, int ready)
 	if (r == 0)
 		r = open_output(process);
 	if (r == 0 && (r = admission_make_keys(&process->keys)) != 0)
-		warn("no keys for the job: %s", strerror(-r));
+		log_error("no keys for the job: %s", strerror(-r));
 	if (r == 0)
 		r = respawn_run(&body);
 	if (r)
@@ -440,9 +430,8 @@ void job_keeper_finish(struct job_keeper *keeper, bool failed)
 		while (recv(keeper->fd, &done, sizeof(done), 0) < 0 && errno == EINTR)
 			;
 	if (done != WORD_DONE)
-		warn("the aggregator was ended by somebody: the profile has what had come by then, "
-		     "and no "
-		     "reports (flamegrid report makes them)");
+		log_warning("the aggregator was ended by somebody: the profile has what had come "
+			    "by then, and no reports (flamegrid report makes them)");
 	close(keeper->fd);
 	keeper->fd = -1;
 }

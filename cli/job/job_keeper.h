@@ -17,7 +17,6 @@ struct job_keeper_options { /* strings are borrowed for the call */
 	const char *interface; /* listens on this network interface alone; NULL: on all */
 	const char *title;
 	struct report_options names;
-	bool quiet;
 	bool raw_samples; /* aggregator.h */
 };
 

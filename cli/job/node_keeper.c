@@ -18,6 +18,7 @@
 #include "rendezvous_search.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "cli/base/background.h"
 #include "node-agent/agent_rights.h"
 #include "node-agent/base/socket_path.h"
@@ -68,11 +69,6 @@ struct node_keeper {
 	struct aggregator_search *site_search;
 	bool site_failure_said;
 };
-
-static void warn(const char *what, int error)
-{
-	fprintf(stderr, "flamegrid: run: %s: %s\n", what, strerror(-error));
-}
 
 /* ---- members */
 
@@ -213,7 +209,7 @@ static void connect_to_site(void *context, const char *endpoint)
 
 	if (agent_connect(keeper->agent, endpoint,
 			  keeper->site->has_keys ? &keeper->site->keys : NULL))
-		warn("the aggregator's endpoint", -ENOMEM);
+		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 }
 
 /* Once for the node. */
@@ -234,7 +230,7 @@ static void say_site_failure(struct node_keeper *keeper, const struct agent_stat
 		       "node is profiled is not known";
 	else if (!status->welcomed)
 		what = "the aggregator cannot be reached: this node is not profiled";
-	fprintf(stderr, "flamegrid: run: %s: %s\n", keeper->site->endpoint, what);
+	log_warning("%s: %s", keeper->site->endpoint, what);
 }
 
 /* Nothing that the member waits for will come, or not in time. */
@@ -331,7 +327,7 @@ static void look_for_aggregator(struct node_keeper *keeper)
 		return;
 	if (rendezvous_search_step(&keeper->search, &endpoint, &keys) == 1 &&
 	    agent_connect(keeper->agent, endpoint, keys))
-		warn("the aggregator's endpoint", -ENOMEM);
+		log_warning("the aggregator's endpoint: %s", strerror(ENOMEM));
 }
 
 static void serve(struct node_keeper *keeper)
@@ -384,26 +380,26 @@ static int start(struct node_keeper *keeper, const struct node_keeper_options *o
 	agent.rights = &rights;
 	r = step_dir_live(&keeper->dir);
 	if (r) /* it may be taken for a dead run's */
-		warn("the lock of this node's agent", r);
+		log_warning("the lock of this node's agent: %s", strerror(-r));
 	r = agent_create(&agent, &keeper->agent, &error);
 	if (r) {
-		fprintf(stderr, "flamegrid: run: %s\n", error ? error : strerror(-r));
+		log_error("%s", error ? error : strerror(-r));
 		free(error);
 		return r;
 	}
 	keeper->listener = socket_path_listen(keeper->members_path, 0600, &problem);
 	if (keeper->listener < 0) {
-		warn(problem, keeper->listener);
+		log_warning("%s: %s", problem, strerror(-keeper->listener));
 		return keeper->listener;
 	}
 	/* The agent's thread, too, which is started below. */
 	r = capability_set_keep(&rights);
 	if (r)
-		warn("capabilities cannot be given up", r);
+		log_warning("capabilities cannot be given up: %s", strerror(-r));
 	atomic_store(&keeper->agent_result, AGENT_RUNS);
 	r = -pthread_create(&keeper->agent_thread, NULL, run_agent, keeper);
 	if (r)
-		warn("the agent's thread", r);
+		log_warning("the agent's thread: %s", strerror(-r));
 	else if (keeper->site)
 		r = aggregator_search_start(keeper->site->endpoint, connect_to_site, keeper,
 					    &keeper->site_search);
@@ -447,7 +443,7 @@ static void keep(void *argument, int ready)
 	if (!keeper->site &&
 	    rendezvous_search_init(&keeper->search, arguments->options->output_path,
 				   arguments->options->step))
-		warn("the aggregator's place", -ENAMETOOLONG);
+		log_warning("the aggregator's place: %s", strerror(ENAMETOOLONG));
 	else if (start(keeper, arguments->options) == 0) {
 		background_ready(ready);
 		do

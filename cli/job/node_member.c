@@ -3,18 +3,14 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#define READY_MS 10000
+#include "base/log.h"
 
-static void warn(const char *what, int error)
-{
-	fprintf(stderr, "flamegrid: run: %s: %s\n", what, strerror(-error));
-}
+#define READY_MS 10000
 
 /* The descriptor or -errno: nobody is there. */
 static int connect_to_keeper(const struct step_dir *dir)
@@ -78,14 +74,14 @@ int node_member_join(struct node_member *member, const struct node_keeper_option
 
 	member->fd = -1;
 	if (r) {
-		warn("no directory for the agent of this node", r);
+		log_warning("no directory for the agent of this node: %s", strerror(-r));
 		return r;
 	}
 	member->fd = connect_to_keeper(&member->dir);
 	if (member->fd < 0) {
 		r = node_keeper_start(options, &member->dir, READY_MS);
 		if (r)
-			warn("the agent of this node", r);
+			log_warning("the agent of this node: %s", strerror(-r));
 		else
 			member->fd = connect_to_keeper(&member->dir);
 	}
@@ -94,7 +90,8 @@ int node_member_join(struct node_member *member, const struct node_keeper_option
 		r = member->fd;
 	/* Without the word it is a member all the same, and what it starts first may not be watched. */
 	if (r == 0 && !become_watched(member, options->task))
-		warn("the agent of this node has not said that it is ready", -ETIMEDOUT);
+		log_warning("the agent of this node has not said that it is ready: %s",
+			    strerror(ETIMEDOUT));
 	return r;
 }
 

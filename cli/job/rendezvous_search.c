@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 #define LOOK_NS      100000000u
 #define NS_PER_MS    1000000u
@@ -164,7 +165,7 @@ static int look(struct rendezvous_search *search, const char *path)
 	int r = rendezvous_read(path, &search->rendezvous, &error);
 
 	if (r && r != -ENOENT && r != -ESTALE && !search->complained) {
-		fprintf(stderr, "flamegrid: run: %s\n", error ? error : strerror(-r));
+		log_warning("%s", error ? error : strerror(-r));
 		search->complained = true;
 	}
 	free(error);

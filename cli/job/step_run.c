@@ -1,6 +1,6 @@
 #include "step_run.h"
 
-#include <stdio.h>
+#include "base/log.h"
 
 #define DRAIN_MS 2000
 #define LEAVE_MS 5000 /* the agent gives up before */
@@ -21,14 +21,13 @@ int step_run_start(struct step_run *run, const struct job_step *step,
 		.interface = options->interface,
 		.title = options->title,
 		.names = options->names,
-		.quiet = options->quiet,
 		.raw_samples = options->raw_samples,
 	};
 	int r = 0;
 
 	*run = (struct step_run){.aggregator.fd = -1, .member.fd = -1};
 	run->at_site = options->site != NULL;
-	run->says_place = options->site && step->rank == 0 && !options->quiet;
+	run->says_place = options->site && step->rank == 0;
 	/* First, so that the agent of this node does not have to look for long; a job whose aggregator cannot start is
 	 * still one job. */
 	if (step->rank == 0 && !options->site)
@@ -50,11 +49,10 @@ void step_run_finish(struct step_run *run, bool failed)
 
 	node_member_drain(&run->member, DRAIN_MS, &answer);
 	if (!answer.stored && !answer.said)
-		fputs("flamegrid: run: the last of what this rank recorded may be missing in the "
-		      "profile: the aggregator has not confirmed it\n",
-		      stderr);
+		log_warning("the last of what this rank recorded may be missing in the profile: "
+			    "the aggregator has not confirmed it");
 	if (answer.stored && run->says_place && *answer.place)
-		fprintf(stderr, "flamegrid: run: the profile is %s\n", answer.place);
+		log_notice("the profile is %s", answer.place);
 	/* What a site's aggregator has not heard of by now it need not hear of while a launcher waits. */
 	node_member_leave(&run->member, run->at_site && !answer.stored ? 0 : LEAVE_MS);
 	job_keeper_finish(&run->aggregator, failed);

@@ -19,7 +19,6 @@ struct step_run_options { /* strings are borrowed for the call */
 	const struct site_aggregator *site;
 	const char *title;
 	struct report_options names;
-	bool quiet;
 	bool raw_samples;           /* aggregator.h */
 	pid_t task;                 /* as in node_keeper.h */
 	struct agent_options agent; /* as in node_keeper.h */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -12,6 +11,7 @@
 #include "control_client.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "proto/absence.h"
 #include "report/model/report_summary.h"
 
@@ -19,17 +19,6 @@
 #define LOOK_MS     20
 #define NUMBER_SIZE 32
 #define PART_SIZE   192
-
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fputs("flamegrid: run: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-}
 
 uint32_t agent_result_make_run(void)
 {
@@ -63,19 +52,21 @@ static int await(const char *path, uint32_t run, struct control_result *result)
 static void say_failure(const char *path, int error)
 {
 	if (error == -ETIMEDOUT)
-		say("%s: the agent does not answer (stopped, or overloaded): whether this job was "
-		    "profiled is not known",
-		    path);
+		log_warning("%s: the agent does not answer (stopped, or overloaded): whether this "
+			    "job was profiled is not known",
+			    path);
 	else if (error == -EPROTO)
-		say("%s: the agent is of another version, or not for this user: whether this job "
-		    "was profiled is not known",
-		    path);
+		log_warning("%s: the agent is of another version, or not for this user: whether "
+			    "this job was profiled is not known",
+			    path);
 	else
-		say("%s: the agent has ended (%s): the end of this job may be missing in the profile",
-		    path, strerror(-error));
+		log_warning(
+			"%s: the agent has ended (%s): the end of this job may be missing in the "
+			"profile",
+			path, strerror(-error));
 }
 
-static void say_recorded(const struct control_result *result, bool quiet)
+static void say_recorded(const struct control_result *result)
 {
 	char launches[NUMBER_SIZE], records[NUMBER_SIZE], lost[NUMBER_SIZE];
 	const char *where = *result->place ? "; the profile is " : "";
@@ -95,26 +86,27 @@ static void say_recorded(const struct control_result *result, bool quiet)
 			 result->taken_over);
 
 	if (result->nr_running)
-		say("%u of %u processes have not ended: what they do from now on goes into the "
-		    "profile, too%s%s",
-		    result->nr_running, result->nr_processes, where, result->place);
+		log_warning("%u of %u processes have not ended: what they do from now on goes into "
+			    "the profile, too%s%s",
+			    result->nr_running, result->nr_processes, where, result->place);
 	else if (!result->is_stored)
-		say("the aggregator has not confirmed all that was recorded of this job: the end "
-		    "may be missing in the profile%s%s",
-		    where, result->place);
-	else if (!quiet || result->lost || result->unclean)
-		say("%s launches and %s GPU records of %u process%s are stored; %s%s%s%s%s%s",
-		    report_summary_count(result->launches, launches),
-		    report_summary_count(result->records, records), result->nr_processes,
-		    result->nr_processes == 1 ? "" : "es",
-		    result->lost      ? "lost "
-		    : result->unclean ? ""
-				      : "the agent knows of no loss",
-		    result->lost ? report_summary_count(result->lost, lost) : "", unclean, taken,
-		    where, result->place);
+		log_warning("the aggregator has not confirmed all that was recorded of this job: "
+			    "the end may be missing in the profile%s%s",
+			    where, result->place);
+	else
+		log_write(result->lost || result->unclean ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE,
+			  "%s launches and %s GPU records of %u process%s are stored; %s%s%s%s%s%s",
+			  report_summary_count(result->launches, launches),
+			  report_summary_count(result->records, records), result->nr_processes,
+			  result->nr_processes == 1 ? "" : "es",
+			  result->lost      ? "lost "
+			  : result->unclean ? ""
+					    : "the agent knows of no loss",
+			  result->lost ? report_summary_count(result->lost, lost) : "", unclean,
+			  taken, where, result->place);
 }
 
-void agent_result_say(const char *path, uint32_t run, bool quiet)
+void agent_result_say(const char *path, uint32_t run)
 {
 	struct control_result result = {0};
 	int r = await(path, run, &result);
@@ -127,13 +119,14 @@ void agent_result_say(const char *path, uint32_t run, bool quiet)
 	if (absence_is_failed(why))
 		why += strlen(ABSENCE_FAILED);
 	if (result.nr_absent)
-		say("%u process%s of this job could not be profiled: %s", result.nr_absent,
-		    result.nr_absent == 1 ? "" : "es", why);
+		log_warning("%u process%s of this job could not be profiled: %s", result.nr_absent,
+			    result.nr_absent == 1 ? "" : "es", why);
 	if (result.nr_processes)
-		say_recorded(&result, quiet);
+		say_recorded(&result);
 	else if (!result.nr_absent)
-		say("this job was not profiled: the agent knows of no process of it that started "
-		    "CUDA (a build for the CPU alone, an environment that was cleared, a filter "
-		    "of system calls that refuses connect(), another user's agent, or one that "
-		    "was started again meanwhile); flamegrid doctor says what works here");
+		log_warning("this job was not profiled: the agent knows of no process of it that "
+			    "started CUDA (a build for the CPU alone, an environment that was "
+			    "cleared, a filter of system calls that refuses connect(), another "
+			    "user's agent, or one that was started again meanwhile); flamegrid "
+			    "doctor says what works here");
 }

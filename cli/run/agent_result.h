@@ -9,9 +9,8 @@
 uint32_t agent_result_make_run(void);
 
 /* Call it when the job has ended. Waits until all of it is stored, two seconds at most, or four if the agent does not
- * answer. Prints what was recorded and where it is, or that the job was not profiled, and why. quiet: no line about a
- * profile that is complete; that processes still run, or that something is lost or not stored, is printed all the
- * same. */
-void agent_result_say(const char *agent_path, uint32_t run, bool quiet);
+ * answer. Prints what was recorded and where it is, or that the job was not profiled, and why. A line about a
+ * complete profile is a notice. A line about processes that still run, or about loss, is a warning. */
+void agent_result_say(const char *agent_path, uint32_t run);
 
 #endif

@@ -1,9 +1,8 @@
 #include "host_only.h"
 
-#include <stdio.h>
-
 #include "target_process.h"
 
+#include "base/log.h"
 #include "cli/base/job_environment.h"
 #include "node-agent/files/proc_file.h"
 #include "node-agent/watch/bpf_source.h"
@@ -13,23 +12,19 @@
 	"set " JOB_ENVIRONMENT_INJECTION                                                           \
 	" and FLAMEGRID_WINDOW=dormant for all jobs (flamegrid(1), DORMANT GUESTS)"
 
-bool host_only_is_possible(const struct target_process *target, bool quiet)
+bool host_only_is_possible(const struct target_process *target)
 {
 	char missing[BPF_SOURCE_LINE_MAX];
 
 	if (bpf_source_missing("its calls of CUDA can't be seen either", missing)) {
-		fprintf(stderr,
-			"flamegrid: attach: process %d has no guest of flamegrid's in it: its GPU "
-			"work can't be seen. %s; " MORE "\n",
-			(int)target->pid, missing);
+		log_error("process %d has no guest of flamegrid's in it: its GPU work can't be "
+			  "seen. %s; " MORE,
+			  (int)target->pid, missing);
 		return false;
 	}
-	if (!quiet)
-		fprintf(stderr,
-			"flamegrid: attach: process %d has no guest of flamegrid's in it: its "
-			"calls "
-			"of CUDA are timed, from the kernel's side; " MORE "\n",
-			(int)target->pid);
+	log_notice("process %d has no guest of flamegrid's in it: its calls of CUDA are "
+		   "timed, from the kernel's side; " MORE,
+		   (int)target->pid);
 	return true;
 }
 

@@ -6,9 +6,9 @@
 
 struct target_process;
 
-/* Says what there will be of this process, and how to have more (not if quiet); or, always, why there can't be
+/* Says by a notice what there will be of this process, and how to have more; or, by an error, why there cannot be
  * anything. */
-bool host_only_is_possible(const struct target_process *target, bool quiet);
+bool host_only_is_possible(const struct target_process *target);
 
 /* The process, as it was meant, is there. */
 bool host_only_is_alive(const struct target_process *target);

@@ -13,6 +13,7 @@
 #include "aggregator/profile/collection.h"
 #include "aggregator/profile/roster.h"
 #include "base/error_text.h"
+#include "base/log.h"
 #include "proto/ledger.h"
 #include "report/model/report_summary.h"
 #include "report/view/report_subject.h"
@@ -180,7 +181,7 @@ static bool is_warning(const struct report_tree *tree, bool is_empty)
 }
 
 int output_files_write(const struct output_dir *output, const struct report_options *options,
-		       bool quiet, bool *empty, char **summary, char **error)
+		       bool *empty, char **summary, char **error)
 {
 	struct report_view view;
 	char store_path[PATH_MAX];
@@ -197,7 +198,7 @@ int output_files_write(const struct output_dir *output, const struct report_opti
 	}
 	/* For its reasons, a profile of processes alone is kept where there was no other. */
 	*empty = is_empty(&view) && (*output->earlier || view.tree->nr_processes == 0);
-	if (quiet && !is_warning(view.tree, is_empty(&view)))
+	if (!log_shows(LOG_LEVEL_NOTICE) && !is_warning(view.tree, is_empty(&view)))
 		;
 	else if (*empty)
 		*summary = make_absence(output, view.tree);

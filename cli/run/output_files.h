@@ -17,10 +17,10 @@
 /* Writes the files. *empty: nothing was recorded, so no profile is to be kept: no process is in it, or there is an
  * earlier profile, which is worth more than one that has only its reasons. *summary is what is to be said, owns:
  * free(): a line with kernels, GPU time, matched, lost by reason, where the files are; one for each other plane, and a
- * few about memory; of an empty one its reason and OUTPUT_EMPTY. quiet: only of one that is empty, incomplete or has
- * losses, else *summary is NULL, as without memory. 0 or -errno, with one line in *error that says what and where,
- * owns: free(), and *summary NULL. The store is kept in any case. */
+ * few about memory; of an empty one its reason and OUTPUT_EMPTY. It is NULL without memory. It is also NULL where
+ * notices are not shown (base/log.h), but for a profile that is empty, incomplete or has losses. 0 or -errno, with one
+ * line in *error that says what and where, owns: free(), and *summary NULL. The store is kept in any case. */
 int output_files_write(const struct output_dir *output, const struct report_options *options,
-		       bool quiet, bool *empty, char **summary, char **error);
+		       bool *empty, char **summary, char **error);
 
 #endif

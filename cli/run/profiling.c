@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <zmq.h>
 
+#include "base/log.h"
 #include "node-agent/agent_rights.h"
 #include "node-agent/symbols/symbol_cache.h"
 
@@ -30,8 +30,7 @@ static void *run_agent(void *argument)
 
 	pthread_setname_np(pthread_self(), "agent");
 	if (result < 0)
-		fprintf(stderr, "flamegrid: the agent keeps its capabilities: %s\n",
-			strerror(-result));
+		log_warning("the agent keeps its capabilities: %s", strerror(-result));
 	profiling->agent_result = agent_run(profiling->agent);
 	return NULL;
 }
@@ -64,7 +63,6 @@ static int create_parts(struct profiling *profiling, const struct profiling_opti
 		.store_path = options->store_path,
 		.title = options->title,
 		.raw_samples = options->raw_samples,
-		.quiet = true,
 	};
 	char *symbol_cache = symbol_cache_directory(options->symbol_cache);
 	struct agent_options agent = {

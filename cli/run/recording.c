@@ -1,24 +1,12 @@
 #include "recording.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "output_files.h"
 
-__attribute__((format(printf, 2, 3))) static void warn(const struct recording *recording,
-						       const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fprintf(stderr, "flamegrid: %s: ", recording->options.verb);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-}
+#include "base/log.h"
 
 static int open_output(struct recording *recording, char store_path[static PATH_MAX])
 {
@@ -26,12 +14,12 @@ static int open_output(struct recording *recording, char store_path[static PATH_
 	int result = output_dir_open(&recording->output, wanted);
 
 	if (result < 0) {
-		warn(recording, "%s: cannot be written: %s", wanted, strerror(-result));
+		log_error("%s: cannot be written: %s", wanted, strerror(-result));
 		return result;
 	}
 	if (strcmp(recording->output.path, wanted) != 0)
-		warn(recording, "%s is in use by another run: writing to %s", wanted,
-		     recording->output.path);
+		log_warning("%s is in use by another run: writing to %s", wanted,
+			    recording->output.path);
 	return output_dir_file(&recording->output, OUTPUT_STORE, store_path);
 }
 
@@ -62,7 +50,7 @@ int recording_start(const struct recording_options *options, const char *socket_
 	};
 	result = profiling_start(&profiling, &recording->profiling, &error);
 	if (result < 0)
-		warn(recording, "%s", error ? error : strerror(-result));
+		log_error("%s", error ? error : strerror(-result));
 	free(error);
 	return result;
 }
@@ -76,12 +64,12 @@ void recording_finish(struct recording *recording, char **summary)
 
 	recording->profiling = NULL;
 	if (result < 0)
-		warn(recording, "the profile is incomplete: %s (frames %llu sent, %llu stored)",
-		     strerror(-result), (unsigned long long)status.agent.sent_seq,
-		     (unsigned long long)status.agent.acked_seq);
-	if (output_files_write(&recording->output, &recording->options.names,
-			       recording->options.quiet, &empty, summary, &error) < 0)
-		warn(recording, "%s", error ? error : "the reports could not be written");
+		log_error("the profile is incomplete: %s (frames %llu sent, %llu stored)",
+			  strerror(-result), (unsigned long long)status.agent.sent_seq,
+			  (unsigned long long)status.agent.acked_seq);
+	if (output_files_write(&recording->output, &recording->options.names, &empty, summary,
+			       &error) < 0)
+		log_error("%s", error ? error : "the reports could not be written");
 	free(error);
 	/* What could not be stored may have told of processes: then nobody can say that there were none. */
 	recording->keeps = !empty || result < 0;
@@ -93,7 +81,7 @@ void recording_finish(struct recording *recording, char **summary)
 
 void recording_close(struct recording *recording)
 {
-	if (recording->keeps && *recording->output.earlier && !recording->options.quiet)
-		warn(recording, OUTPUT_EARLIER, recording->output.earlier);
+	if (recording->keeps && *recording->output.earlier)
+		log_notice(OUTPUT_EARLIER, recording->output.earlier);
 	output_dir_close(&recording->output, recording->keeps);
 }

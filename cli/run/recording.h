@@ -17,7 +17,7 @@ struct recording_options {       /* strings are borrowed until the end */
 	const char *node_name, *devices_path, *symbol_cache; /* as in struct profiling_options */
 	const char *title;
 	struct report_options names;
-	bool inlines, quiet;
+	bool inlines;
 	enum stack_source stack_source;
 	bool raw_samples; /* aggregator.h */
 	bool attached;    /* as in struct agent_options, these two */

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error_text.h"
+#include "base/log.h"
 #include "cli/base/verbs.h"
 #include "node-agent/watch/bpf_options.h"
 #include "proto/options/record_options.h"
@@ -123,6 +123,10 @@ static const char usage[] =
 	"                       (or, with --agent, `flamegrid control start`)\n"
 	"      --strict         if profiling cannot start, do not run COMMAND and exit with 125\n"
 	"  -q, --quiet          print nothing but warnings\n"
+	"      --log-level L    print messages from this level on: error, warning, notice "
+	"(default),\n"
+	"                       info or debug\n"
+	"  -v                   --log-level debug\n"
 	"  -h, --help           this text\n"
 	"\n"
 	"Another injection library in CUDA_INJECTION64_PATH is left alone: COMMAND runs with it, "
@@ -130,21 +134,11 @@ static const char usage[] =
 	"Exit status: COMMAND's; 125 a failure of flamegrid's own, 126 COMMAND could not be "
 	"started, 127 not found.\n";
 
-__attribute__((format(printf, 1, 2))) static void warn(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	fputs("flamegrid: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
-	va_end(arguments);
-}
-
 enum long_option {
 	OPTION_CAPTURE = 256, /* one of capture_options.h */
 	OPTION_BPF,           /* one of bpf_options.h */
 	OPTION_STACK_SOURCE,
+	OPTION_LOG_LEVEL,
 	OPTION_RAW_SAMPLES,
 	OPTION_LINES,
 	OPTION_INLINES,
@@ -194,7 +188,7 @@ static int take_raw_samples(struct run_options *options, const char *text, char 
 static bool taken(int result, char *error)
 {
 	if (result < 0)
-		warn("run: %s", error ? error : strerror(-result));
+		log_error("%s", error ? error : strerror(-result));
 	free(error);
 	return result == 0;
 }
@@ -237,6 +231,7 @@ static const struct option option_table[] = {
 	{"insecure", no_argument, NULL, OPTION_INSECURE},
 	{"no-config", no_argument, NULL, OPTION_NO_CONFIG},
 	{"quiet", no_argument, NULL, 'q'},
+	{"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
 	{"help", no_argument, NULL, 'h'},
 	{0},
 };
@@ -249,7 +244,10 @@ static bool keep_option(struct run_options *options, int option)
 		options->output_template = optarg;
 		return true;
 	case 'q':
-		options->quiet = true;
+		options->log_level = LOG_LEVEL_WARNING;
+		return true;
+	case 'v':
+		options->log_level = LOG_LEVEL_DEBUG;
 		return true;
 	case OPTION_NO_CONFIG: /* known by then */
 		return true;
@@ -315,6 +313,11 @@ static int check_option(struct run_options *options, int option, const char *nam
 		return take_raw_samples(options, optarg, error);
 	case OPTION_STACK_SOURCE:
 		return take_stack_source(options, optarg, error);
+	case OPTION_LOG_LEVEL:
+		return log_level_parse(optarg, &options->log_level) == 0
+			       ? 0
+			       : error_text_set(error, -EINVAL,
+						"--log-level %s: must be " LOG_LEVELS, optarg);
 	default: /* getopt has said what is wrong */
 		return error_text_set(error, -EINVAL, "flamegrid run --help lists the options");
 	}
@@ -458,8 +461,8 @@ static bool take_config(struct run_options *options, struct destinations *config
 
 	if (result == 0)
 		return true;
-	warn("run: %s%s", error ? error : strerror(-result),
-	     strict ? ": not started (--strict)" : ": the configuration is left alone");
+	log_warning("%s%s", error ? error : strerror(-result),
+		    strict ? ": not started (--strict)" : ": the configuration is left alone");
 	free(error);
 	*options = before;
 	*configured = (struct destinations){0};
@@ -479,7 +482,7 @@ static struct config_wishes find_wishes(int argc, char **argv)
 	int option;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+o:qh", option_table, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+o:qvh", option_table, NULL)) != -1) {
 		wishes.none |= option == OPTION_NO_CONFIG || option == 'h';
 		wishes.strict |= option == OPTION_STRICT;
 		is_task |= option == OPTION_TASK;
@@ -497,7 +500,7 @@ static int take_arguments(struct run_options *options, int argc, char **argv)
 	int option, index = 0;
 	char *error;
 
-	while ((option = getopt_long(argc, argv, "+o:qh", option_table, &index)) != -1) {
+	while ((option = getopt_long(argc, argv, "+o:qvh", option_table, &index)) != -1) {
 		if (option == 'h') {
 			fputs(usage, stdout);
 			return EXIT_OK + 1;
@@ -526,7 +529,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	if (result)
 		return result;
 	if (optind == argc) {
-		warn("run: no command given");
+		log_error("no command given");
 		return EXIT_RUN_OWN + 1;
 	}
 	given = destinations_of(options);
@@ -539,5 +542,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv)
 	if (options->nvtx)
 		options->capture.record |= RECORD_OPTION_NVTX;
 	options->command = argv + optind;
+	if (options->log_level)
+		log_set_level(options->log_level);
 	return 0;
 }

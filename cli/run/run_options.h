@@ -7,6 +7,7 @@
 
 #include "capture_options.h"
 
+#include "base/log.h"
 #include "cli/base/site_config.h"
 #include "node-agent/watch/bpf_options.h"
 #include "proto/stack_source.h"
@@ -26,7 +27,8 @@ struct run_options { /* strings are the command line's, or the configuration's *
 	struct report_options names;
 	struct bpf_options bpf;
 	enum stack_source stack_source;
-	bool inlines, nvtx, strict, quiet, dormant, raw_samples;
+	bool inlines, nvtx, strict, dormant, raw_samples;
+	enum log_level log_level; /* 0: not given */
 	pid_t task; /* what the profile is about, in place of the command; 0: the command */
 	char **command;
 };

@@ -62,6 +62,9 @@ static void wrong_usage_exits_with_2_and_one_line(void **state)
 	assert_string_equal(output, "flamegrid-agent: arguments: --socket: it is needed\n");
 	assert_int_equal(RUN(output, "--socket", "/tmp/x"), 2);
 	assert_string_equal(output, "flamegrid-agent: arguments: --connect: it is needed\n");
+	assert_int_equal(RUN(output, "--log-level", "loud"), 2);
+	assert_string_equal(output, "flamegrid-agent: --log-level loud: must be error, warning, "
+				    "notice, info or debug\n");
 	assert_int_equal(RUN(output, "more"), 2);
 	assert_int_equal(RUN(output, "--unknown"), 2);
 }

@@ -82,7 +82,6 @@ void aggregator_fixture_start_with(struct aggregator_fixture *fixture, uint32_t 
 		.jobs_path = fixture->jobs_path,
 		.wait_nodes_ms = fixture->wait_nodes_ms,
 		.wait_silent_ms = fixture->wait_silent_ms,
-		.quiet = true,
 	};
 	char *error;
 

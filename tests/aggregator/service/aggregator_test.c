@@ -435,7 +435,7 @@ static void create_fails_with(struct aggregator_fixture *fixture, const char *en
 			      const char *store_path, int status, const char *words)
 {
 	struct aggregator_options options = {
-		.endpoints = &endpoint, .nr_endpoints = 1, .store_path = store_path, .quiet = true};
+		.endpoints = &endpoint, .nr_endpoints = 1, .store_path = store_path};
 	char *error;
 
 	assert_int_equal(aggregator_create(&options, &fixture->aggregator, &error), status);
@@ -475,10 +475,8 @@ static void a_free_port_is_chosen_and_told(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
 	const char *endpoints[] = {"tcp://127.0.0.1:*", fixture->socket_endpoint};
-	struct aggregator_options options = {.endpoints = endpoints,
-					     .nr_endpoints = 2,
-					     .store_path = fixture->path,
-					     .quiet = true};
+	struct aggregator_options options = {
+		.endpoints = endpoints, .nr_endpoints = 2, .store_path = fixture->path};
 	int port;
 
 	assert_int_equal(aggregator_create(&options, &fixture->aggregator, NULL), 0);

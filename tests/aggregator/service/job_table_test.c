@@ -298,7 +298,6 @@ static void a_directory_that_cannot_be_is_refused_at_the_start(void **state)
 	const struct aggregator_options options = {
 		.store_path = fixture->path,
 		.jobs_path = "/proc/nowhere/jobs",
-		.quiet = true,
 	};
 	struct aggregator *aggregator;
 	char *error;
@@ -524,7 +523,7 @@ static void a_job_whose_profile_is_deleted_takes_none_with_it_at_the_end(void **
 static void one_aggregator_at_a_time_has_a_directory(void **state)
 {
 	struct aggregator_fixture *fixture = *state;
-	struct job_table_options options = {.directory = fixture->jobs_path, .quiet = true};
+	struct job_table_options options = {.directory = fixture->jobs_path};
 	struct job_table *first, *second;
 	char *error;
 

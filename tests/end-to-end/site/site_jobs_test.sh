@@ -46,7 +46,7 @@ no_answer='the aggregator has not answered yet'
 # says_place WHAT PLACE FILE...: a node's ranks say where the profile is, or that they have not heard in time.
 says_place() { check "$1" grep -qF -e ":$2" -e "$late" -e "$no_answer" "${@:3}"; }
 # The profile of the last job that began, which is a process alone: its name is made of host, pid and a number.
-last_alone() { sed -n 's/^flamegrid: \(.*\.[0-9]*\.[0-9a-f]*\) begins$/\1/p' "$log" | tail -n 1; }
+last_alone() { sed -n 's/^flamegrid-aggregator: \(.*\.[0-9]*\.[0-9a-f]*\) begins$/\1/p' "$log" | tail -n 1; }
 
 # rank JOB RANK SIZE NODE OPTION... -- COMMAND...: in the background.
 rank() {

@@ -24,7 +24,7 @@ site() {
 	"$flamegrid" aggregate --keys "$scratch/site.keys/aggregator.keys" --listen 'tcp://127.0.0.1:*' --store "$scratch/site.db" --jobs "$scratch/site.jobs" 2>"$log" &
 	service=$!
 	await_line "$log" 'listening on' || not_ok "site: the aggregator has not started"
-	at=$(sed -n 's/^listening on //p' "$log")
+	at=$(sed -n 's/^flamegrid-aggregator: listening on //p' "$log")
 	printf 'aggregator %s\nkeys %s\n' "$at" "$scratch/site.keys/agent.keys" >"$scratch/site.conf"
 	site_job site_one 20000
 	job[site_one]=$!
