@@ -66,6 +66,14 @@ function(flamegrid_test)
   endif()
 endfunction()
 
+# flamegrid_fixture(<name> SOURCES <file>... [LIBS <target>...])
+# What several tests start with. It is compiled once for all of them.
+function(flamegrid_fixture name)
+  cmake_parse_arguments(FIXTURE "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${FIXTURE_SOURCES})
+  target_link_libraries(${name} PRIVATE flamegrid_options PUBLIC ${FIXTURE_LIBS} PkgConfig::CMOCKA)
+endfunction()
+
 # flamegrid_script(<script> <label>...): <script>.sh, a shell script of whole programs. BUILD is the build folder in it. The test
 # has the script's name, without its folder.
 function(flamegrid_script script)
