@@ -41,7 +41,7 @@ static bool is_in_folder(void)
 	assert_int_equal(status.st_mode & 07777, 0700);
 	bool in_folder = strncmp(dir.path, folder, strlen(folder)) == 0;
 	private_dir_remove(&dir);
-	assert_int_equal(access(dir.path[0] ? dir.path : "/nonexistent", F_OK), -1);
+	assert_int_equal(access(dir.path[0] ? dir.path : "/proc/nonexistent", F_OK), -1);
 	return in_folder;
 }
 

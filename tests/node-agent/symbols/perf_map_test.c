@@ -231,10 +231,11 @@ static void what_a_process_has_mounted_there_is_not_believed(void **state)
 		_exit(0);
 	}
 	assert_int_equal(read(out[0], &mounted, 1), 1);
-	assert_true(mounted);
-	assert_false(perf_map_exists(child));
+	bool is_believed = perf_map_exists(child);
 	assert_int_equal(kill(child, SIGKILL), 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(mounted);
+	assert_false(is_believed);
 	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", (int)child);
 	unlink(map_path);
 	unlink(secret);
