@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,12 +21,6 @@ void victim_begin_with(struct victim *victim, const char *path, const char *firs
 	assert_int_equal(pipe2(answers, O_CLOEXEC), 0);
 	victim->pid = fork();
 	if (victim->pid == 0) {
-		const char *preload = getenv(VICTIM_PRELOAD);
-
-		if (preload) {
-			setenv("LD_PRELOAD", preload, 1);
-			setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
-		}
 		dup2(orders[0], STDIN_FILENO);
 		dup2(answers[1], STDOUT_FILENO);
 		execl(path, path, first, second, NULL);

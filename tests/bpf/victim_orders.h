@@ -15,10 +15,6 @@ struct victim {
 	uint64_t calls, ns;     /* of all answers */
 };
 
-/* In the environment: what has to be loaded into a victim before all else, as into one that loads files built with a
- * sanitizer. */
-#define VICTIM_PRELOAD "VICTIM_PRELOAD"
-
 /* Starts path, with up to two arguments, NULL: none. */
 void victim_begin(struct victim *victim, const char *path);
 void victim_begin_with(struct victim *victim, const char *path, const char *first,
