@@ -1,0 +1,13 @@
+#include "shared_rows.h"
+
+static const struct option_row rows[] = {OPTION_GROUP("Options"), OPTION_ROW_HELP, {0}};
+
+const struct option_table option_table_keygen = {
+	.program = "flamegrid",
+	.verb = "keygen",
+	.usage = "DIR",
+	.summary = "Makes keys for an aggregator and its agents in DIR.",
+	.closing = "Exit status: 0; 1: the keys could not be made or written; 2: usage.",
+	.rows = rows,
+	.usage_status = 2,
+};

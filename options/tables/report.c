@@ -1,0 +1,45 @@
+#include "shared_rows.h"
+
+static const struct option_row rows[] = {
+	OPTION_GROUP("What is shown"),
+	{"ranks", 0, NULL, OPTION_DAILY, "Shows what each rank did, and which one stands out."},
+	{"straggler", 0, NULL, OPTION_DAILY, "Shows for which rank the others wait, and why."},
+	{"collectives", 0, NULL, OPTION_DAILY, "Shows calls of NCCL by communicator and function."},
+	{"planes", 0, "LIST", OPTION_DAILY,
+	 "Shows gpu (default), sync, overhead, um, modules, cpu, offcpu, calls, idle; or all."},
+	{"memory", 0, "peak|live|allocs|frees", 0,
+	 "Shows memory in place of GPU work: at its peak, what lives, or all of either."},
+	{"clocks", 0, NULL, 0, "Shows how each host's clocks stood to the aggregator's."},
+	{"rows", 0, "activities|calls|failures|configurations|collectives|ranks", 0,
+	 "Chooses the rows of csv (default: activities)."},
+
+	OPTION_GROUP("How it is shown"),
+	{"format", 'f', "folded|html|table|json|csv|samples", OPTION_DAILY,
+	 "Chooses the format (default: folded)."},
+	{"by", 'b', "KEYS", OPTION_DAILY, "Splits by host, rank, gpu, context, stream, thread."},
+	{"top", 0, "N", OPTION_DAILY, "Prints so many rows of a table (default: 20)."},
+	ROW_WEIGHT,
+	ROW_UNIT,
+	{"demangle", 0, "full|simple|none", 0,
+	 "Chooses C++ names (default: full; in tables simple)."},
+	ROW_LINES("on"),
+
+	OPTION_GROUP("Where it goes"),
+	ROW_OUTPUT_FILE,
+	{"files", 0, NULL, 0,
+	 "Writes all files that flamegrid run leaves into PROFILE, a directory."},
+	{"strict", 0, NULL, OPTION_DAILY, "Exits with 3 if anything was lost, or may be missing."},
+	OPTION_ROW_HELP,
+	{0},
+};
+
+const struct option_table option_table_report = {
+	.program = "flamegrid",
+	.verb = "report",
+	.usage = "[OPTION...] PROFILE",
+	.summary = "Shows a profile as folded stacks, flame graph, table, JSON or CSV.",
+	.closing = "PROFILE is a directory that flamegrid run made, or a profile.db. Exit status: "
+		   "0; 1: failed; 2: usage; 3: lost or incomplete (--strict).",
+	.rows = rows,
+	.usage_status = 2,
+};
