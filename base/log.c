@@ -40,26 +40,6 @@ void log_set_level(enum log_level level)
 	self.level = level;
 }
 
-int log_level_parse(const char *text, enum log_level *level)
-{
-	static const char *const names[] = {"error", "warning", "notice", "info", "debug"};
-
-	for (int i = 0; i < (int)(sizeof(names) / sizeof(*names)); i++)
-		if (strcmp(text, names[i]) == 0) {
-			*level = (enum log_level)(LOG_LEVEL_ERROR + i);
-			return 0;
-		}
-	return -EINVAL;
-}
-
-bool log_take_level(const char *text)
-{
-	if (log_level_parse(text, &self.level) == 0)
-		return true;
-	log_error("--log-level %s: must be " LOG_LEVELS, text);
-	return false;
-}
-
 bool log_shows(enum log_level level)
 {
 	return level <= self.level;

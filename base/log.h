@@ -16,8 +16,6 @@ enum log_level {
 	LOG_LEVEL_DEBUG = 7,   /* for finding a fault */
 };
 
-#define LOG_LEVELS "error, warning, notice, info or debug"
-
 /* Bytes, with the line's end; a longer line is cut. A pipe keeps lines up to here whole. */
 #define LOG_LINE_MAX PIPE_BUF
 
@@ -26,12 +24,6 @@ enum log_level {
 void log_begin(const char *program, const char *verb, enum log_level level);
 
 void log_set_level(enum log_level level);
-
-/* error, warning, notice, info or debug. 0; -EINVAL: text is none of them, and *level has not changed. */
-int log_level_parse(const char *text, enum log_level *level);
-
-/* Sets the level that --log-level names. false: it names none, and the error was written. */
-bool log_take_level(const char *text);
 
 /* Whether messages of the level are written. */
 bool log_shows(enum log_level level);

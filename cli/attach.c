@@ -1,6 +1,5 @@
 /* The verbs `attach` and `detach`: a profile of a process that runs already. */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,9 +18,9 @@
 #include "cli/run/host_only.h"
 #include "cli/run/recording.h"
 #include "cli/run/target_process.h"
+#include "options/option_line.h"
 #include "proto/attach.h"
 #include "proto/handshake.h"
-#include "proto/options/duration.h"
 #include "proto/options/record_options.h"
 #include "proto/ring/record_ring.h"
 
@@ -49,159 +48,47 @@ struct attach {
 	uint64_t end_ns, renew_ns; /* CLOCK_MONOTONIC; 0: no end */
 };
 
-static const char attach_usage[] =
-	"Usage: flamegrid attach --pid PID [OPTION...]\n"
-	"Profiles a running process with a dormant guest (see `flamegrid run --dormant`), until it "
-	"ends, until\n"
-	"Ctrl-C, or `flamegrid detach --pid PID`. Should this command be killed, the process is "
-	"left "
-	"alone 6 s later.\n"
-	"\n"
-	"  -p, --pid PID        the process\n"
-	"      --duration TIME  and not longer than this (500ms, 30s, 2m)\n"
-	"  -o, --output DIR     where the profile goes (default: " DEFAULT_OUTPUT ")\n"
-	"      --stacks, --graphs, --record, --api, --lines, --inlines, --symbol-cache, "
-	"--node-name, --devices\n"
-	"                       as in `flamegrid run`; what is recorded is decided by who attaches "
-	"first\n"
-	"  -q, --quiet          print nothing but warnings\n"
-	"      --log-level L    print messages from this level on: error, warning, notice "
-	"(default),\n"
-	"                       info or debug\n"
-	"  -v                   --log-level debug\n"
-	"  -h, --help           this text\n"
-	"\n"
-	"Of a process without a guest its calls of CUDA are timed, where this command may use BPF "
-	"(root).\n"
-	"A process that is profiled already keeps its agent: `flamegrid control` starts and stops "
-	"its capture.\n"
-	"Exit status: 0; 1 the process could not be attached to; 2 usage.\n";
-
-static const char detach_usage[] =
-	"Usage: flamegrid detach --pid PID\n"
-	"Ends the `flamegrid attach` of this process, which then writes its profile.\n"
-	"Exit status: 0; 1 nobody is attached to it; 2 usage.\n";
-
 /* ---- the command line */
 
-enum long_option {
-	OPTION_CAPTURE = 256, /* one of capture_options.h */
-	OPTION_DURATION,
-	OPTION_LINES,
-	OPTION_LOG_LEVEL,
-	OPTION_INLINES,
-	OPTION_SYMBOL_CACHE,
-	OPTION_NODE_NAME,
-	OPTION_DEVICES,
-};
-
-static const struct option option_table[] = {
-	{"pid", required_argument, NULL, 'p'},
-	{"output", required_argument, NULL, 'o'},
-	{"duration", required_argument, NULL, OPTION_DURATION},
-	{"stacks", required_argument, NULL, OPTION_CAPTURE},
-	{"graphs", required_argument, NULL, OPTION_CAPTURE},
-	{"record", required_argument, NULL, OPTION_CAPTURE},
-	{"api", required_argument, NULL, OPTION_CAPTURE},
-	{"lines", required_argument, NULL, OPTION_LINES},
-	{"inlines", no_argument, NULL, OPTION_INLINES},
-	{"symbol-cache", required_argument, NULL, OPTION_SYMBOL_CACHE},
-	{"node-name", required_argument, NULL, OPTION_NODE_NAME},
-	{"devices", required_argument, NULL, OPTION_DEVICES},
-	{"quiet", no_argument, NULL, 'q'},
-	{"log-level", required_argument, NULL, OPTION_LOG_LEVEL},
-	{"help", no_argument, NULL, 'h'},
-	{0},
-};
-
-static bool take_pid(const char *text, pid_t *pid)
+static int take_capture(void *options, const char *name, const char *value, char **error)
 {
-	*pid = target_process_parse(text);
-	if (*pid == 0)
-		log_error("--pid %s: not a process id", text);
-	return *pid != 0;
+	return capture_options_take(options, name, value, error);
 }
 
-static bool take_capture(struct attach *attach, const char *name, const char *text)
-{
-	char *error;
-	int result = capture_options_take(&attach->capture, name, text, &error);
-
-	if (result < 0)
-		log_error("%s", error ? error : strerror(-result));
-	free(error);
-	return result == 0;
-}
-
-static bool take_option(struct attach *attach, int option, const char *name)
-{
-	switch (option) {
-	case 'p':
-		return take_pid(optarg, &attach->pid);
-	case 'o':
-		attach->output_path = optarg;
-		return true;
-	case OPTION_CAPTURE:
-		return take_capture(attach, name, optarg);
-	case OPTION_DURATION:
-		if (duration_parse(optarg, &attach->duration_ns, NULL) == 0 && attach->duration_ns)
-			return true;
-		log_error("--duration %s: not a time such as 30s, 500ms or 2m", optarg);
-		return false;
-	case OPTION_LINES:
-		attach->names.lines =
-			strcmp(optarg, "off") == 0 ? REPORT_LINES_OFF : REPORT_LINES_ON;
-		return true;
-	case OPTION_INLINES:
-		attach->inlines = true;
-		return true;
-	case OPTION_SYMBOL_CACHE:
-		attach->symbol_cache = optarg;
-		return true;
-	case OPTION_NODE_NAME:
-		attach->node_name = optarg;
-		return true;
-	case OPTION_DEVICES:
-		attach->devices_path = optarg;
-		return true;
-	case 'q':
-		log_set_level(LOG_LEVEL_WARNING);
-		return true;
-	case 'v':
-		log_set_level(LOG_LEVEL_DEBUG);
-		return true;
-	case OPTION_LOG_LEVEL:
-		return log_take_level(optarg);
-	default: /* getopt has said what is wrong */
-		return false;
-	}
-}
-
-/* 0: go on; otherwise the exit status, less one. */
+/* OPTION_LINE_GO; otherwise the exit status. */
 static int parse(struct attach *attach, int argc, char **argv)
 {
-	int option, index = 0;
+	enum log_level level = LOG_LEVEL_NOTICE;
+	const struct option_target targets[] = {
+		{"pid", .pid = &attach->pid},
+		{"output", .text = &attach->output_path},
+		{"duration", .time_ns = &attach->duration_ns, .least = 1},
+		{"lines", .choice = &attach->names.lines, .first = REPORT_LINES_ON},
+		{"inlines", .flag = &attach->inlines},
+		{"symbol-cache", .text = &attach->symbol_cache},
+		{"node-name", .text = &attach->node_name},
+		{"devices", .text = &attach->devices_path},
+		OPTION_TARGETS_MESSAGES(&level),
+		{NULL, .take = take_capture, .context = &attach->capture},
+	};
+	const struct option_table *table = &option_table_attach;
 	char *error;
 
 	if (capture_options_init(&attach->capture, &error) < 0) {
-		log_error("%s", error ? error : "no memory");
+		option_line_refuse(table, "%s", error ? error : "no memory");
 		free(error);
-		return EXIT_USAGE + 1;
+		return EXIT_USAGE;
 	}
-	while ((option = getopt_long(argc, argv, "p:o:qvh", option_table, &index)) != -1) {
-		if (option == 'h') {
-			fputs(attach_usage, stdout);
-			return EXIT_OK + 1;
-		}
-		if (!take_option(attach, option, option_table[index].name))
-			return EXIT_USAGE + 1;
-	}
-	if (attach->pid == 0 || optind != argc) {
-		log_error(attach->pid ? "%s: not an option" : "--pid is missing",
-			  attach->pid ? argv[optind] : "");
-		return EXIT_USAGE + 1;
-	}
-	return 0;
+	int status =
+		option_line_parse(table, targets, sizeof(targets) / sizeof(*targets), argc, argv);
+	if (status != OPTION_LINE_GO)
+		return status;
+	log_set_level(level);
+	if (optind != argc)
+		return option_line_refuse(table, "%s: not an option", argv[optind]);
+	if (attach->pid == 0)
+		return option_line_refuse(table, "--pid is missing");
+	return OPTION_LINE_GO;
 }
 
 /* ---- who it is */
@@ -390,8 +277,8 @@ int verb_attach(const char *program, int argc, char **argv)
 	int status = parse(&attach, argc, argv);
 
 	(void)program;
-	if (status)
-		return status - 1;
+	if (status != OPTION_LINE_GO)
+		return status;
 	if (!find_target(attach.pid, &attach.target))
 		return EXIT_FAILED;
 	sigemptyset(&attach.signals);
@@ -436,26 +323,17 @@ static int leave(pid_t pid)
 
 int verb_detach(const char *program, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"pid", required_argument, NULL, 'p'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
+	const struct option_table *table = &option_table_detach;
 	pid_t pid = 0;
-	int option;
+	const struct option_target targets[] = {{"pid", .pid = &pid}};
+	int status = option_line_parse(table, targets, 1, argc, argv);
 
 	(void)program;
-	while ((option = getopt_long(argc, argv, "p:h", options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(detach_usage, stdout);
-			return EXIT_OK;
-		}
-		if (option != 'p' || !take_pid(optarg, &pid))
-			return EXIT_USAGE;
-	}
-	if (pid == 0 || optind != argc) {
-		log_error(pid ? "one process at a time" : "--pid is missing");
-		return EXIT_USAGE;
-	}
+	if (status != OPTION_LINE_GO)
+		return status;
+	if (optind != argc)
+		return option_line_refuse(table, "%s: not an option", argv[optind]);
+	if (pid == 0)
+		return option_line_refuse(table, "--pid is missing");
 	return leave(pid);
 }

@@ -1,13 +1,14 @@
 /* The verb `control`: what running processes capture, from now on or at a time. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error_text.h"
 #include "base/log.h"
 #include "cli/base/site_config.h"
 #include "cli/base/verbs.h"
@@ -17,6 +18,7 @@
 #include "cli/run/control_client.h"
 #include "cli/run/target_process.h"
 #include "node-agent/files/proc_file.h"
+#include "options/option_line.h"
 #include "proto/options/duration.h"
 #include "proto/ring/record_ring.h"
 
@@ -40,98 +42,7 @@ struct control {
 	uint64_t nr_windows; /* of all processes, at the last answers */
 };
 
-static const char usage[] =
-	"Usage: flamegrid control start|stop|auto|status [OPTION...]\n"
-	"       flamegrid control start|stop|auto PROFILE|--job JOB [OPTION...]\n"
-	"Starts and ends the capture of processes that `flamegrid run` profiles on this node; "
-	"`auto` gives it back to\n"
-	"the options of the run, `status` shows how it stands. Without options: of the profile "
-	"that "
-	"this shell runs\n"
-	"under, else of all of this user.\n"
-	"With PROFILE, what the -o of a job of several ranks names: all processes of all its "
-	"nodes, "
-	"by one clock. With --job\n"
-	"the same of a job that sends to a site's aggregator.\n"
-	"\n"
-	"  -p, --pid PID        this process alone\n"
-	"      --agent PATH     the processes of the agent that listens on this socket\n"
-	"      --delay TIME     start or stop so much later (500ms, 30s, 2m)\n"
-	"      --at TIME        or at a time in seconds since 1970, or so much from now (+5s)\n"
-	"      --duration TIME  of a start: and stop after this time\n"
-	"      --connect ENDPOINT  a job whose aggregator is there, in place of PROFILE\n"
-	"      --keys FILE      of the agents, for it\n"
-	"      --job JOB        the job of that name (4711.0), or that begins so (4711), at a "
-	"site's\n"
-	"                       aggregator: that of --connect, else the configuration's\n"
-	"      --user NAME      whose job; default: this user\n"
-	"      --no-wait        do not wait until the processes have taken it\n"
-	"  -q, --quiet          print nothing but errors\n"
-	"      --log-level L    print messages from this level on: error, warning, notice "
-	"(default),\n"
-	"                       info or debug\n"
-	"  -v                   --log-level debug\n"
-	"  -h, --help           this text\n"
-	"\n"
-	"Exit status: 0; 1 no agent answers, or a process or a node did not take the command in 5 "
-	"s; 2 usage.\n";
-
 /* ---- the command line */
-
-static bool take_time(const char *option, const char *text, uint64_t *ns)
-{
-	if (duration_parse(text, ns, NULL) == 0)
-		return true;
-	log_error("--%s %s: not a time such as 30s, 500ms or 2m", option, text);
-	return false;
-}
-
-static bool take_option(struct control *control, int option)
-{
-	switch (option) {
-	case 'p':
-		control->pid = target_process_parse(optarg);
-		if (control->pid == 0)
-			log_error("--pid %s: not a process id", optarg);
-		return control->pid != 0;
-	case 'a':
-		control->agent_path = optarg;
-		return true;
-	case 'd':
-		return take_time("delay", optarg, &control->delay_ns);
-	case 't':
-		control->at_relative = *optarg == '+';
-		return take_time("at", optarg + control->at_relative, &control->at_ns);
-	case 'c':
-		control->endpoint = optarg;
-		return true;
-	case 'k':
-		control->keys_path = optarg;
-		return true;
-	case 'j':
-		control->job = optarg;
-		return true;
-	case 'u':
-		control->user = optarg;
-		return true;
-	case 'D':
-		return take_time("duration", optarg, &control->duration_ns);
-	case 'n':
-		control->no_wait = true;
-		return true;
-	case 'q':
-		control->quiet = true;
-		log_set_level(LOG_LEVEL_WARNING);
-		return true;
-	case 'v':
-		log_set_level(LOG_LEVEL_DEBUG);
-		return true;
-	case 'L':
-		return log_take_level(optarg);
-	default: /* getopt has said what is wrong */
-		return false;
-	}
-}
 
 struct word {
 	const char *name;
@@ -191,54 +102,57 @@ static bool check_job(const struct control *control)
 	return false;
 }
 
-/* 0: go on; otherwise the exit status, less one. */
+static int take_at(void *context, const char *name, const char *value, char **error)
+{
+	struct control *control = context;
+
+	control->at_relative = *value == '+';
+	if (duration_parse(value + control->at_relative, &control->at_ns, NULL) == 0)
+		return 0;
+	return error_text_set(error, -EINVAL, "--%s %s: not a time such as 30s, 500ms or 2m", name,
+			      value);
+}
+
+/* OPTION_LINE_GO; otherwise the exit status. */
 static int parse(struct control *control, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"pid", required_argument, NULL, 'p'},
-		{"agent", required_argument, NULL, 'a'},
-		{"delay", required_argument, NULL, 'd'},
-		{"at", required_argument, NULL, 't'},
-		{"duration", required_argument, NULL, 'D'},
-		{"connect", required_argument, NULL, 'c'},
-		{"keys", required_argument, NULL, 'k'},
-		{"job", required_argument, NULL, 'j'},
-		{"user", required_argument, NULL, 'u'},
-		{"no-wait", no_argument, NULL, 'n'},
-		{"quiet", no_argument, NULL, 'q'},
-		{"log-level", required_argument, NULL, 'L'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
+	enum log_level level = LOG_LEVEL_NOTICE;
+	const struct option_target targets[] = {
+		{"pid", .pid = &control->pid},
+		{"agent", .text = &control->agent_path},
+		{"job", .text = &control->job},
+		{"user", .text = &control->user},
+		{"connect", .text = &control->endpoint},
+		{"keys", .text = &control->keys_path},
+		{"delay", .time_ns = &control->delay_ns},
+		{"duration", .time_ns = &control->duration_ns},
+		{"at", .take = take_at, .context = control},
+		{"no-wait", .flag = &control->no_wait},
+		OPTION_TARGETS_MESSAGES(&level),
 	};
-	int option;
+	const struct option_table *table = &option_table_control;
+	int status =
+		option_line_parse(table, targets, sizeof(targets) / sizeof(*targets), argc, argv);
 
-	while ((option = getopt_long(argc, argv, "p:qvh", options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return EXIT_OK + 1;
-		}
-		if (!take_option(control, option))
-			return EXIT_USAGE + 1;
-	}
+	if (status != OPTION_LINE_GO)
+		return status;
+	log_set_level(level);
+	control->quiet = !log_shows(LOG_LEVEL_NOTICE);
 	if (!take_word(control, argv[optind]))
-		return EXIT_USAGE + 1;
+		return EXIT_USAGE;
 	control->profile = argv[optind + 1];
-	if (control->profile && (argv[optind + 2] || find_word(control->profile))) {
-		log_error("%s: one word and one profile are enough",
-			  argv[optind + 2] ? argv[optind + 2] : control->profile);
-		return EXIT_USAGE + 1;
-	}
+	if (control->profile && (argv[optind + 2] || find_word(control->profile)))
+		return option_line_refuse(table, "%s: one word and one profile are enough",
+					  argv[optind + 2] ? argv[optind + 2] : control->profile);
 	if (!check_job(control))
-		return EXIT_USAGE + 1;
-	if (control->at_ns && control->delay_ns) {
-		log_error("--at and --delay: only one of them");
-		return EXIT_USAGE + 1;
-	}
+		return EXIT_USAGE;
+	if (control->at_ns && control->delay_ns)
+		return option_line_refuse(table, "--at and --delay: only one of them");
 	if (control->at_relative) {
 		control->delay_ns = control->at_ns;
 		control->at_ns = 0;
 	}
-	return 0;
+	return OPTION_LINE_GO;
 }
 
 /* ---- asking */
@@ -462,8 +376,8 @@ int verb_control(const char *program, int argc, char **argv)
 	int result = parse(&control, argc, argv);
 
 	(void)program;
-	if (result)
-		return result - 1;
+	if (result != OPTION_LINE_GO)
+		return result;
 	if (control.profile || control.endpoint || control.job)
 		return command_job(&control);
 	control.request.pid = (uint32_t)control.pid;

@@ -1,23 +1,12 @@
 /* The verb `doctor`: what stands in the way of profiling here, and what to do about it. */
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
+#include <unistd.h>
 
-#include "base/log.h"
 #include "cli/base/verbs.h"
 #include "cli/run/diagnosis.h"
+#include "options/option_line.h"
 #include "report/writers/json_text.h"
-
-static const char usage[] =
-	"Usage: flamegrid doctor [--json]\n"
-	"Says what of this machine and environment stands in the way of profiling, and what to do "
-	"about it.\n"
-	"\n"
-	"      --json           as JSON\n"
-	"  -h, --help           this text\n"
-	"\n"
-	"Exit status: 0; 1 there is a problem: a run would have no GPU work in it; 2 usage.\n";
 
 static const char *const words[] = {
 	[DIAGNOSIS_GOOD] = "ok",
@@ -61,30 +50,15 @@ static void print_json(const struct diagnosis *diagnosis)
 
 int verb_doctor(const char *program, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
 	static struct diagnosis diagnosis;
 	bool json = false;
-	int option;
+	const struct option_target targets[] = {{"json", .flag = &json}};
+	int status = option_line_parse(&option_table_doctor, targets, 1, argc, argv);
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return EXIT_OK;
-		}
-		if (option != 'j') {
-			fputs(usage, stderr);
-			return EXIT_USAGE;
-		}
-		json = true;
-	}
-	if (optind < argc) {
-		log_error("%s: not an option", argv[optind]);
-		return EXIT_USAGE;
-	}
+	if (status != OPTION_LINE_GO)
+		return status;
+	if (optind < argc)
+		return option_line_refuse(&option_table_doctor, "%s: not an option", argv[optind]);
 	diagnosis_make(&diagnosis, program);
 	if (json)
 		print_json(&diagnosis);

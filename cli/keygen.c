@@ -1,6 +1,5 @@
 /* The verb `keygen`: keys for an aggregator of its own and the agents that send to it. */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,18 +9,8 @@
 #include "aggregator/service/admission.h"
 #include "base/log.h"
 #include "cli/base/verbs.h"
+#include "options/option_line.h"
 #include "proto/trust/key_set.h"
-
-static const char usage[] =
-	"Usage: flamegrid keygen DIR\n"
-	"Makes new keys for an aggregator and the agents that send to it: DIR/aggregator.keys for\n"
-	"`flamegrid-aggregator --keys`, DIR/agent.keys for `flamegrid-agent --keys`. Both are "
-	"secret:\n"
-	"only this user can read them. DIR is made if it is missing; keys that are there stay.\n"
-	"\n"
-	"  -h, --help           this text\n"
-	"\n"
-	"Exit status: 0; 1 the keys could not be made or written; 2 usage.\n";
 
 static int fail(const char *what, int error)
 {
@@ -64,19 +53,12 @@ static int make_keys(const char *directory)
 
 int verb_keygen(const char *program, int argc, char **argv)
 {
-	static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
-	int option;
+	int status = option_line_parse(&option_table_keygen, NULL, 0, argc, argv);
 
 	(void)program;
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (option != 'h')
-			return EXIT_USAGE;
-		fputs(usage, stdout);
-		return EXIT_OK;
-	}
-	if (argc - optind != 1) {
-		log_error("one directory must be given (flamegrid keygen --help)");
-		return EXIT_USAGE;
-	}
+	if (status != OPTION_LINE_GO)
+		return status;
+	if (argc - optind != 1)
+		return option_line_refuse(&option_table_keygen, "one directory must be given");
 	return make_keys(argv[optind]);
 }

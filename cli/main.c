@@ -1,56 +1,81 @@
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cli/base/verbs.h"
+#include "options/option_help.h"
 
-struct verb {
-	const char *name, *what;
+static const struct verb {
+	const struct option_table *table;
 	int (*call)(const char *program, int argc, char **argv);
-};
-
-static const struct verb verbs[] = {
-	{"run", "profile a command", verb_run},
-	{"control", "start and end the capture of running processes", verb_control},
-	{"attach", "profile a running process with a dormant guest", verb_attach},
-	{"detach", "end that", verb_detach},
-	{"report", "show a profile as folded text, HTML, table, JSON or CSV", verb_report},
-	{"diff", "how a rank differs from others, as folded text or HTML", verb_diff},
-	{"doctor", "what stands in the way of profiling here", verb_doctor},
-	{"step", "profile the tasks of a Slurm step, for its plugin and prolog", verb_step},
-	{"keygen", "keys for an aggregator and its agents", verb_keygen},
-	{"agent", "the node agent, as a daemon", verb_agent},
-	{"aggregate", "the aggregator, as a daemon", verb_aggregate},
+} verbs[] = {
+	{&option_table_run, verb_run},
+	{&option_table_report, verb_report},
+	{&option_table_diff, verb_diff},
+	{&option_table_control, verb_control},
+	{&option_table_attach, verb_attach},
+	{&option_table_detach, verb_detach},
+	{&option_table_doctor, verb_doctor},
+	{&option_table_step, verb_step},
+	{&option_table_keygen, verb_keygen},
+	{&option_table_agent, verb_agent},
+	{&option_table_aggregate, verb_aggregate},
 };
 
 static void print_usage(FILE *out)
 {
-	fprintf(out, "Usage: flamegrid VERB [OPTION...]\n\n");
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].what);
-	fprintf(out, "\n`flamegrid VERB --help` says more; so does flamegrid(1).\n");
+	fputs("Usage: flamegrid VERB [OPTION...]\n\n", out);
+	option_help_verbs(out);
+	fputs("\n`flamegrid VERB --help` says more; so does flamegrid(1).\n", out);
+}
+
+/* The verb of this name; else NULL, and *near may be meant, if it is not NULL. */
+static const struct verb *find_verb(const char *name, const char **near)
+{
+	size_t least = SIZE_MAX;
+
+	*near = NULL;
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++) {
+		if (strcmp(name, verbs[i].table->verb) == 0)
+			return &verbs[i];
+		if (option_is_near(name, verbs[i].table->verb, &least))
+			*near = verbs[i].table->verb;
+	}
+	return NULL;
 }
 
 int main(int argc, char **argv)
 {
+	const char *name = argc > 1 ? argv[1] : NULL, *near;
+	char *help[] = {NULL, (char *)"--help", NULL};
+
 	log_begin("flamegrid", NULL, LOG_LEVEL_NOTICE);
-	if (argc < 2) {
-		print_usage(stderr);
-		return EXIT_USAGE;
-	}
-	if (strcmp(argv[1], "--version") == 0) {
+	if (name && (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)) {
 		printf("flamegrid %s\n", FLAMEGRID_VERSION);
 		return EXIT_OK;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		print_usage(stdout);
-		return EXIT_OK;
+	bool wants_help = name && strcmp(name, "help") == 0;
+	if (!name || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+	    (wants_help && argc == 2)) {
+		print_usage(name ? stdout : stderr);
+		return name ? EXIT_OK : EXIT_USAGE;
 	}
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-		if (strcmp(argv[1], verbs[i].name) == 0) {
-			log_begin("flamegrid", verbs[i].name, LOG_LEVEL_NOTICE);
-			return verbs[i].call(argv[0], argc - 1, argv + 1);
-		}
-	log_error("%s: no such verb (flamegrid --help lists them)", argv[1]);
+	if (wants_help)
+		name = argv[2];
+	const struct verb *verb = find_verb(name, &near);
+	if (verb)
+		log_begin("flamegrid", verb->table->verb, LOG_LEVEL_NOTICE);
+	if (verb && wants_help) {
+		help[0] = argv[2];
+		return verb->call(argv[0], 2, help);
+	}
+	if (verb)
+		return verb->call(argv[0], argc - 1, argv + 1);
+	if (near)
+		log_error("%s: no such verb; did you mean %s?", name, near);
+	else
+		log_error("%s: no such verb (flamegrid --help lists them)", name);
 	return EXIT_USAGE;
 }

@@ -22,6 +22,7 @@
 #include "cli/run/run_options.h"
 #include "node-agent/symbols/symbol_cache.h"
 #include "node-agent/watch/bpf_options.h"
+#include "options/option_line.h"
 #include "proto/handshake.h"
 #include "proto/install_paths.h"
 #include "proto/options/record_options.h"
@@ -372,8 +373,8 @@ int verb_run(const char *program, int argc, char **argv)
 
 	log_begin("flamegrid", "run", LOG_LEVEL_NOTICE); /* `step` calls this, too */
 	int status = run_options_parse(&run.options, argc, argv);
-	if (status)
-		return status - 1;
+	if (status != OPTION_LINE_GO)
+		return status;
 	job_prepare(&run.job);
 	if (prepare(&run, program) < 0) {
 		private_dir_remove(&run.sockets);

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,6 +18,7 @@
 #include "cli/base/verbs.h"
 #include "cli/job/step_dir.h"
 #include "cli/job/step_options.h"
+#include "options/option_line.h"
 #include "proto/install_paths.h"
 
 #define OWN_PREFIX      "FLAMEGRID_"
@@ -30,31 +30,6 @@
 #define WORD_INT        'i' /* SIGINT has ended it */
 #define WORD_TERM       't' /* by SIGTERM or SIGHUP */
 #define NUMBER_SIZE     16
-
-static const char usage[] =
-	"Usage: flamegrid step check [OPTIONS]\n"
-	"       flamegrid step begin --pid PID [--hook FD] [--title TEXT] [OPTIONS]\n"
-	"       flamegrid step end\n"
-	"Profiles the tasks of a Slurm step from within Slurm's hooks: for flamegrid.so and "
-	"task_prolog.sh\n"
-	"(docs/cluster.md). OPTIONS are long options of `flamegrid run` without dashes, with "
-	"blanks between:\n"
-	"\"output=prof-%j record=sync,um\".\n"
-	"\n"
-	"  check   whether they are understood\n"
-	"  begin   in the environment of a task that is about to start as process PID: prints the "
-	"variables that\n"
-	"          it shall have, NAME=VALUE, one a line. What it records goes into the step's "
-	"profile, as behind\n"
-	"          `flamegrid run`, until it has ended: PID is gone, or the other end of socket FD "
-	"says so. That\n"
-	"          socket is closed when all is written\n"
-	"  end     in the environment of a task that has ended, and had no --hook: waits until all "
-	"is written, 75\n"
-	"          seconds at most\n"
-	"\n"
-	"Exit status: 0; 1 the task is not profiled, or not all is written in time; 2 not "
-	"understood.\n";
 
 /* A prolog starts without standard streams (slurmstepd's task.c): what is opened must not take their places. */
 static void open_streams(void)
@@ -96,7 +71,6 @@ static int check(const char *program, int argc, char **argv)
 			run[nr++] = options.list[i];
 		run[nr++] = (char *)"--help"; /* after all others have been understood */
 		dup2(nowhere, STDOUT_FILENO);
-		optind = 0;
 		status = verb_run(program, nr, run) == EXIT_OK ? EXIT_OK : EXIT_USAGE;
 	}
 	close(nowhere);
@@ -200,7 +174,8 @@ static int hold(int argc, char **argv)
 struct task {
 	const char *program, *title;
 	struct step_options options;
-	int pid, hook;       /* hook: -1: none */
+	pid_t pid;
+	int hook;            /* -1: none */
 	struct step_dir end; /* locked until all is written: by this `end` knows */
 	int environment[2];
 };
@@ -241,7 +216,6 @@ static void run_task(void *argument, int ready)
 	keep_over_exec(task->hook);
 	keep_over_exec(ready);
 	keep_over_exec(task->environment[1]);
-	optind = 0;
 	_exit(verb_run(task->program, nr, run));
 }
 
@@ -336,26 +310,21 @@ static int start_task(struct task *task)
 
 static int begin(const char *program, int argc, char **argv)
 {
-	static const struct option table[] = {
-		{"pid", required_argument, NULL, 'p'},
-		{"hook", required_argument, NULL, 'h'},
-		{"title", required_argument, NULL, 't'},
-		{0},
-	};
 	struct task task = {.program = program, .title = "a step of Slurm", .hook = -1};
-	int option, status = EXIT_USAGE;
+	const struct option_table *table = &option_table_step;
+	const char *hook = NULL;
+	const struct option_target targets[] = {
+		{"pid", .pid = &task.pid},
+		{"hook", .text = &hook},
+		{"title", .text = &task.title},
+	};
+	int status = option_line_parse(table, targets, 3, argc, argv);
 
-	optind = 0;
-	while ((option = getopt_long(argc, argv, "+", table, NULL)) != -1) {
-		if (option == 'p')
-			task.pid = atoi(optarg);
-		else if (option == 'h')
-			task.hook = atoi(optarg);
-		else if (option == 't')
-			task.title = optarg;
-		else
-			return EXIT_USAGE;
-	}
+	if (status != OPTION_LINE_GO)
+		return status;
+	status = EXIT_USAGE;
+	if (hook)
+		task.hook = atoi(hook);
 	if (task.pid <= 0)
 		log_error("begin: no process given (--pid)");
 	else if (task.hook != -1 && (task.hook <= STDERR_FILENO || fcntl(task.hook, F_GETFD) < 0))
@@ -396,10 +365,6 @@ int verb_step(const char *program, int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 
 	open_streams();
-	if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0) {
-		fputs(usage, stdout);
-		return EXIT_OK;
-	}
 	if (strcmp(what, "check") == 0)
 		return check(program, argc - 2, argv + 2);
 	if (strcmp(what, "begin") == 0)
@@ -408,6 +373,11 @@ int verb_step(const char *program, int argc, char **argv)
 		return hold(argc - 2, argv + 2);
 	if (strcmp(what, "end") == 0 && argc == 2)
 		return end();
-	fputs(usage, stderr);
-	return EXIT_USAGE;
+	const struct option_target none = {.name = NULL};
+	int status = option_line_parse(&option_table_step, &none, 1, argc, argv);
+
+	return status != OPTION_LINE_GO
+		       ? status
+		       : option_line_refuse(&option_table_step, "%s: not check, begin or end",
+					    *what ? what : "nothing given");
 }

@@ -7,23 +7,23 @@
 #include <string.h>
 
 #include "base/error_text.h"
+#include "options/option_table.h"
 
 #define BLANKS     " \t\n"
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789-"
-
-/* A step has an agent of its own, and is told by its launcher what to run. */
-static const char *const refused[] = {"agent", "dormant", "help", "strict", "task", "title"};
 
 static int fail(char **error, const char *word, size_t size, const char *why)
 {
 	return error_text_set(error, -EINVAL, "%.*s: %s", (int)size, word, why);
 }
 
-/* Shortened, too, as getopt_long() would take it. */
+/* Shortened, too, as getopt_long() would take it. A step has an agent of its own, and is told by its launcher what to
+ * run. */
 static bool is_refused(const char *name, size_t size)
 {
-	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
-		if (strncmp(refused[i], name, size) == 0)
+	for (const struct option_row *row = option_table_run.rows; row->name || row->help; row++)
+		if (row->name && row->flags & OPTION_NOT_IN_STEP &&
+		    strncmp(row->name, name, size) == 0)
 			return true;
 	return false;
 }

@@ -39,7 +39,7 @@ int run_options_check_config(struct run_options *options, char **error);
 
 /* Takes the configuration's and the command line's, which goes before it, into what is zeroed but for defaults. A
  * configuration that cannot be used is left alone after a warning; with --strict on the command line it is an error.
- * 0: go on; otherwise the exit status, plus one, after what there was to say. */
+ * OPTION_LINE_GO (option_line.h); otherwise the exit status, after what there was to say. */
 int run_options_parse(struct run_options *options, int argc, char **argv);
 
 #endif

@@ -104,13 +104,3 @@ const char *target_process_variable(const struct target_process *target, const c
 			return at[name_size + 1] ? at + name_size + 1 : NULL;
 	return NULL;
 }
-
-pid_t target_process_parse(const char *text)
-{
-	char *end;
-	long value;
-
-	errno = 0;
-	value = strtol(text, &end, 10);
-	return end == text || *end || errno || value <= 0 || value > INT_MAX ? 0 : (pid_t)value;
-}

@@ -25,7 +25,4 @@ void target_process_fini(struct target_process *target);
 /* The value of a variable at its start, borrowed; NULL: not set, or empty. */
 const char *target_process_variable(const struct target_process *target, const char *name);
 
-/* A pid from the command line; 0: not one. */
-pid_t target_process_parse(const char *text);
-
 #endif

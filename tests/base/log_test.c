@@ -68,33 +68,6 @@ static void a_level_shows_itself_and_the_graver_ones(void **state)
 	}
 }
 
-static void levels_are_taken_by_their_names(void **state)
-{
-	static const char *const names[] = {"error", "warning", "notice", "info", "debug"};
-
-	(void)state;
-	for (int i = 0; i < 5; i++) {
-		nr_writes = 0;
-		assert_true(log_take_level(names[i]));
-		for (int level = LOG_LEVEL_ERROR; level <= LOG_LEVEL_DEBUG; level++)
-			log_write((enum log_level)level, "a");
-		assert_int_equal(nr_writes, i + 1);
-	}
-}
-
-static void what_is_no_level_is_said_and_changes_nothing(void **state)
-{
-	(void)state;
-	assert_false(log_take_level("loud"));
-	assert_false(log_take_level(""));
-	log_notice("shown");
-	log_info("not shown");
-	assert_int_equal(nr_writes, 3);
-	assert_string_equal(written[0], "flamegrid-agent: --log-level loud: must be error, "
-					"warning, notice, info or debug\n");
-	assert_string_equal(written[2], "flamegrid-agent: shown\n");
-}
-
 static void the_journal_gets_the_level_before_the_line(void **state)
 {
 	struct stat status;
@@ -181,8 +154,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_line_has_the_programs_name_and_is_one_write, set_up),
 		cmocka_unit_test_setup(a_level_shows_itself_and_the_graver_ones, set_up),
-		cmocka_unit_test_setup(levels_are_taken_by_their_names, set_up),
-		cmocka_unit_test_setup(what_is_no_level_is_said_and_changes_nothing, set_up),
 		cmocka_unit_test_setup(the_journal_gets_the_level_before_the_line, set_up),
 		cmocka_unit_test_setup(a_stream_that_is_not_the_journals_gets_none, set_up),
 		cmocka_unit_test_setup(text_of_others_makes_no_lines_of_its_own, set_up),

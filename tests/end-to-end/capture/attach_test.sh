@@ -153,7 +153,7 @@ refused "no guest" 1 "flamegrid run --dormant" attach --pid $$ -o "$scratch/refu
 check "no guest: no profile" [ ! -e "$scratch/refused_profile" ]
 refused "no process" 1 "No such process" attach --pid 4000000
 refused "no pid" 2 "--pid is missing" attach
-refused "bad pid" 2 "not a process id" attach --pid 0x1
+refused "bad pid" 2 "must be a process id" attach --pid 0x1
 refused "bad duration" 2 "not a time" attach --pid $$ --duration soon
 refused "bad stacks" 2 "stacks" attach --pid $$ --stacks nonsense
 refused "detach of nobody" 1 "nobody is attached" detach --pid $$

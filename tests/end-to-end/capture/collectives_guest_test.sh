@@ -76,7 +76,7 @@ FLAMEGRID_COLLECTIVES=off run_job off2 --collectives on -- "$ranks" --ranks 2 --
 compare "an option wins over the environment" "$scratch/off2"
 run_job wrong --collectives perhaps -- true
 same "--collectives perhaps: status" $? 125
-contains "--collectives perhaps: said" "$scratch/wrong.err" "--collectives: perhaps: not on or off"
+contains "--collectives perhaps: said" "$scratch/wrong.err" "--collectives perhaps: must be on or off"
 
 NCCL_PROFILER_PLUGIN=/elsewhere.so run_job other -- sh -c 'echo "$NCCL_PROFILER_PLUGIN"; "$@"' sh "$ranks" --ranks 2 --steps 5
 same "another plugin: status" $? 0

@@ -58,4 +58,4 @@ same "whole graphs: closing line" "$(grep -c ' graphs, ' "$scratch/launch.err")"
 
 "$flamegrid" run --graphs all -o "$scratch/bad" -- true 2>"$scratch/err"
 same "no such mode: status" $? 125
-contains "no such mode" "$scratch/err" "--graphs: all: not nodes or launch"
+contains "no such mode" "$scratch/err" "--graphs all: must be nodes or launch"

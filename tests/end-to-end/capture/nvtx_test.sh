@@ -92,7 +92,7 @@ same "another tool's NVTX library: no ranges" "$(grep -c NVTX "$scratch/other.fo
 same "another tool's NVTX library: one line" "$(grep -c 'NVTX_INJECTION64_PATH is already set to /nowhere/other.so and is left alone' "$scratch/other.err")" 1
 "$flamegrid" run --nvtx-digits few -o "$scratch/bad" -- true 2>"$scratch/err"
 same "no such treatment of digits: status" $? 125
-contains "no such treatment of digits" "$scratch/err" "--nvtx-digits: few: not auto, keep or mask"
+contains "no such treatment of digits" "$scratch/err" "--nvtx-digits few: must be auto, keep or mask"
 
 # Ranges as capture windows: what is launched within, and nothing else, whether or not ranges are frames.
 run window "window 500" --capture-range nvtx:measured --stacks none

@@ -22,7 +22,7 @@ refused 2 "profile" "$flamegrid" report
 refused 2 "xml" "$flamegrid" report "$scratch" --format xml
 refused 2 "colour" "$flamegrid" report "$scratch" --by colour
 refused 2 "weeks" "$flamegrid" report "$scratch" --unit weeks
-refused 2 "on off" "$flamegrid" report "$scratch" --lines maybe
+refused 2 "on or off" "$flamegrid" report "$scratch" --lines maybe
 refused 125 "--lines maybe: must be on or off" "$flamegrid" run --lines maybe true
 refused 2 "--nonsense" "$BUILD/bin/flamegrid-agent" --nonsense
 refused 2 "--nonsense" "$BUILD/bin/flamegrid-aggregator" --nonsense

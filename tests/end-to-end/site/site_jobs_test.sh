@@ -328,4 +328,4 @@ end_service
 compare_with_truth "$scratch/one.db" "$scratch/one.truth" "one profile"
 "$flamegrid" aggregate --listen ipc://x --store y --wait-nodes 0 2>"$scratch/err"
 same "a time that cannot be" $? 2
-contains "is named" "$scratch/err" "--wait-nodes must be a number of seconds"
+contains "is named" "$scratch/err" ": must be a whole number from 1 to 1000000"

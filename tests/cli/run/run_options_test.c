@@ -1,0 +1,142 @@
+#include "tests/support/cmocka_test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/run/run_options.h"
+#include "options/option_line.h"
+
+static char config_path[] = "/tmp/run_options_test.XXXXXX";
+
+/* A value that the option takes; NULL: it has none. */
+static const char *value_of(const struct option_row *row)
+{
+	static const struct {
+		const char *argument, *value;
+	} values[] = {
+		{"ENDPOINT|none", "none"},
+		{"KIB", "8"},
+		{"LIST", "all"},
+		{"MODE[,NATIVE[,PYTHON]]", "native,7"},
+		{"N", "9"},
+		{"ON/PERIOD", "1s/30s"},
+		{"TIME", "1s"},
+	};
+	static char word[64];
+
+	for (size_t i = 0; row->argument && i < sizeof(values) / sizeof(*values); i++)
+		if (strcmp(values[i].argument, row->argument) == 0)
+			return values[i].value;
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(row->argument ? row->argument : "", "|"),
+		 row->argument ? row->argument : "");
+	return row->argument ? word : NULL;
+}
+
+/* 0 or -errno, with *error. */
+static int check_line(const char *name, const char *value, char **error)
+{
+	static struct run_options options;
+	FILE *file = fopen(config_path, "we");
+
+	fprintf(file, "%s %s\n", name, value ? value : "");
+	assert_int_equal(fclose(file), 0);
+	options = (struct run_options){0};
+	*error = NULL;
+	return run_options_check_config(&options, error);
+}
+
+static void every_option_may_be_configured_but_those_of_the_command_line(void **state)
+{
+	size_t nr = 0;
+
+	(void)state;
+	for (const struct option_row *row = option_table_run.rows; row->name || row->help; row++) {
+		char *error;
+
+		if (!row->name)
+			continue;
+		nr++;
+		int result = check_line(row->name, value_of(row), &error);
+		if (row->flags & OPTION_LINE_ONLY) {
+			assert_int_equal(result, -EINVAL);
+			assert_non_null(strstr(error, "no option that can be there"));
+		} else if (result) {
+			fail_msg("%s", error);
+		}
+		free(error);
+	}
+	assert_true(nr > 30);
+}
+
+static void a_value_where_there_is_none_and_none_where_there_is_one_are_refused(void **state)
+{
+	char *error;
+
+	(void)state;
+	assert_int_equal(check_line("inlines", "on", &error), -EINVAL);
+	assert_non_null(strstr(error, ": line 1: inlines on: has no value"));
+	free(error);
+	assert_int_equal(check_line("output", NULL, &error), -EINVAL);
+	assert_non_null(strstr(error, ": line 1: output: no value"));
+	free(error);
+	assert_int_equal(check_line("lines", "perhaps", &error), -EINVAL);
+	assert_non_null(strstr(error, ": line 1: --lines perhaps: must be on or off"));
+	free(error);
+}
+
+static int parse(struct run_options *options, const char *const *words)
+{
+	char *argv[16];
+	int argc = 0;
+
+	*options = (struct run_options){0};
+	for (; words[argc]; argc++)
+		argv[argc] = (char *)(uintptr_t)words[argc];
+	argv[argc] = NULL;
+	return run_options_parse(options, argc, argv);
+}
+
+static void the_command_line_goes_before_the_configuration(void **state)
+{
+	static struct run_options options;
+	char *error;
+
+	(void)state;
+	assert_int_equal(check_line("node-name", "configured", &error), 0);
+	assert_int_equal(parse(&options, (const char *const[]){"run", "true", NULL}),
+			 OPTION_LINE_GO);
+	assert_string_equal(options.node_name, "configured");
+	assert_int_equal(
+		parse(&options, (const char *const[]){"run", "--node-name=given", "true", NULL}),
+		OPTION_LINE_GO);
+	assert_string_equal(options.node_name, "given");
+	assert_int_equal(parse(&options, (const char *const[]){"run", "--no-config", "true", NULL}),
+			 OPTION_LINE_GO);
+	assert_null(options.node_name);
+}
+
+static int remove_config(void **state)
+{
+	(void)state;
+	return unlink(config_path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_option_may_be_configured_but_those_of_the_command_line),
+		cmocka_unit_test(
+			a_value_where_there_is_none_and_none_where_there_is_one_are_refused),
+		cmocka_unit_test(the_command_line_goes_before_the_configuration),
+	};
+	int fd = mkstemp(config_path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	setenv("FLAMEGRID_CONFIG", config_path, 1);
+	return cmocka_run_group_tests(tests, NULL, remove_config);
+}
