@@ -1,5 +1,4 @@
-/* The documents name every counter: the man page with its sentence, docs/data-loss.md with what is to be done. ARGS:
- * both. */
+/* docs/data-loss.md names every counter, with what is to be done. ARGS: it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +10,7 @@
 
 #include "proto/ledger.h"
 
-static const char *man_path, *losses_path;
+static const char *losses_path;
 
 static char *read_all(const char *path)
 {
@@ -24,20 +23,6 @@ static char *read_all(const char *path)
 	fclose(file);
 	text[size] = '\0';
 	return text;
-}
-
-static void the_man_page_has_every_counter_with_its_sentence(void **state)
-{
-	const char *man = read_all(man_path);
-	char entry[512];
-
-	(void)state;
-	for (uint32_t reason = 0; reason < LEDGER_REASONS; reason++) {
-		snprintf(entry, sizeof(entry), "\n.It Li %s\n%s\n", ledger_reason_name(reason),
-			 ledger_reason_text(reason));
-		if (!strstr(man, entry))
-			fail_msg("not in %s:%s", man_path, entry);
-	}
 }
 
 static void every_counter_has_a_row_of_its_own(void **state)
@@ -63,13 +48,11 @@ static void every_counter_has_a_row_of_its_own(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_man_page_has_every_counter_with_its_sentence),
 		cmocka_unit_test(every_counter_has_a_row_of_its_own),
 	};
 
-	if (argc != 3)
+	if (argc != 2)
 		return 2;
-	man_path = argv[1];
-	losses_path = argv[2];
+	losses_path = argv[1];
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
