@@ -77,9 +77,9 @@ static size_t letters_between(const char *a, const char *b)
 
 bool option_is_near(const char *word, const char *name, size_t *least)
 {
-	size_t letters = letters_between(word, name);
+	size_t letters = letters_between(word, name), size = strlen(word);
 
-	if (letters >= *least || 3 * letters >= strlen(word))
+	if (letters >= *least || size < 3 || (letters > 1 && 3 * letters >= size))
 		return false;
 	*least = letters;
 	return true;

@@ -70,7 +70,8 @@ const struct option_row *option_table_find(const struct option_table *table, con
 int option_words_find(const char *argument, const char *value, bool *exhaustive);
 
 /* Whether a mistyped word may mean name, and is nearer to it than *least letters, which it then is. SIZE_MAX: no name
- * has been near so far. Letters are put in, taken out, changed, or swapped with their neighbour. */
+ * has been near so far. One letter may differ, or fewer than a third of them: a letter was added, left out, changed, or
+ * swapped with its neighbour. */
 bool option_is_near(const char *word, const char *name, size_t *least);
 
 #endif

@@ -242,6 +242,8 @@ static void a_word_is_near_another_by_a_third_of_its_letters(void **state)
 	least = SIZE_MAX;
 	assert_true(option_is_near("runn", "run", &least));
 	least = SIZE_MAX;
+	assert_true(option_is_near("rum", "run", &least));
+	least = SIZE_MAX;
 	assert_false(option_is_near("top", "step", &least));
 	assert_false(option_is_near("record", "report", &least));
 	assert_false(option_is_near("", "run", &least));
