@@ -260,6 +260,8 @@ static void on_left(void *context, const struct guest_register_entry *entry)
 	struct process_description *description = process_description_create(
 		0, lives ? entry->pid : 0, &entry->hello, agent->strings, &agent->devices);
 
+	if (!lives && description)
+		process_description_set_identity(description, entry->pid, entry->start_ticks);
 	if (!lives && description && *entry->command)
 		process_description_set_command(description, entry->command);
 	if (lives && refused_guests_wants(agent->refused, &arrival)) {

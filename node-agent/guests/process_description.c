@@ -237,6 +237,15 @@ bool process_description_streams(struct process_description *description, struct
 	return true;
 }
 
+void process_description_set_identity(struct process_description *description, pid_t pid,
+				      uint64_t start_ticks)
+{
+	if (pid > 0)
+		description->process.pid = (uint32_t)pid;
+	if (pid > 0 && start_ticks)
+		description->process.start_ticks = start_ticks;
+}
+
 int process_description_set_command(struct process_description *description, const char *command)
 {
 	description->changed = true;

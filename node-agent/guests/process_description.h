@@ -61,6 +61,10 @@ int process_description_add_stream(struct process_description *description,
 int process_description_add_context(struct process_description *description,
 				    const struct message_context *context);
 
+/* The process as an agent saw it that was killed: its end comes under the same identity. 0: keeps what the guest says. */
+void process_description_set_identity(struct process_description *description, pid_t pid,
+				      uint64_t start_ticks);
+
 /* What it is called, where that is known better than /proc tells. 0, -ENOSPC or -ENOMEM. */
 int process_description_set_command(struct process_description *description, const char *command);
 

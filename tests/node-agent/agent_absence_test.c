@@ -4,15 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/node-agent/guests/guest_fixture.h"
 #include "node-agent/agent_state.h"
+#include "node-agent/files/proc_file.h"
 #include "node-agent/publish/batch_builder.h"
 #include "node-agent/guests/guest_listener.h"
 #include "node-agent/guests/guest_offers.h"
@@ -26,6 +29,7 @@
 static struct agent agent;
 static bool no_description, no_memory, no_sending;
 static uint64_t nr_sent;
+static struct message_process last_sent; /* what it points to is gone */
 static char notice[256]; /* of the last description that got one */
 static uint32_t nr_left;
 
@@ -79,6 +83,7 @@ int __wrap_publisher_send(struct publisher *publisher, struct message *message)
 	if (no_sending)
 		return -ENOMEM;
 	nr_sent++;
+	last_sent = message->process;
 	return 0;
 }
 
@@ -246,6 +251,32 @@ static void a_guest_of_the_register_stays_until_its_count_is_stored(void **state
 	assert_int_equal(left_to_the_next(), 0);
 }
 
+/* In a container the guest knows itself by another pid, and perhaps by another start. */
+static void a_guest_that_has_ended_is_told_of_as_the_agent_before_saw_it(void **state)
+{
+	struct guest_hello hello = guest_fixture_hello(1);
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_true(pid > 0);
+	const uint64_t start_ticks = proc_file_start_ticks(pid);
+	hello.pid = 7;
+	hello.start_ticks = 1;
+	assert_int_equal(guest_register_add(agent.scope.reg, pid, getuid(), &hello), 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	agent_absence_inherit(&agent);
+	assert_int_equal(nr_sent, 1);
+	assert_int_equal(last_sent.pid, pid);
+	assert_int_equal(last_sent.start_ticks, start_ticks);
+	assert_memory_equal(last_sent.instance, hello.instance, sizeof(hello.instance));
+	store_all();
+}
+
 static void a_process_that_says_why_is_kept_until_that_is_stored(void **state)
 {
 	(void)state;
@@ -411,6 +442,7 @@ int main(void)
 		TEST(a_process_without_memory_to_count_its_user_is_counted),
 		TEST(a_count_that_cannot_be_sent_is_sent_a_period_later),
 		REGISTER_TEST(a_guest_of_the_register_stays_until_its_count_is_stored),
+		REGISTER_TEST(a_guest_that_has_ended_is_told_of_as_the_agent_before_saw_it),
 		REGISTER_TEST(a_process_that_says_why_is_kept_until_that_is_stored),
 		REGISTER_TEST(processes_that_are_only_counted_are_kept_until_that_is_stored),
 		REGISTER_TEST(a_refused_guest_is_kept_until_its_message_is_stored),
