@@ -243,11 +243,11 @@ static void a_full_window_leaves_the_loss_to_the_guests_count(void **state)
 {
 	struct fixture *fixture = *state;
 	struct agent_options options = {.endpoint = router_fixture_endpoint(fixture->view.router),
-					.window_bytes = 2000};
+					.window_bytes = 1};
 	int ready;
 
 	start_agent(fixture, &options);
-	/* Nobody answers until the guest has written more than its ring holds. */
+	/* Nobody answers until the guest has written more than its ring and one batch hold. */
 	pid_t pid = guest_program_start(fixture->socket, 100000, GUEST_PROGRAM_GOODBYE, &ready);
 	guest_program_await(ready);
 	guest_program_reap(pid, 0);
