@@ -287,7 +287,7 @@ static pid_t find_process(uid_t uid, const struct guest_hello *hello)
 }
 
 /* The register keeps it from here on: nobody else knows of it once its file is gone. While there is no place the file
- * stays, and nobody is told. An agent that ends tells all the same. */
+ * stays, and nobody is told. An agent that ends tells all the same, but leaves a process that lives to the next one. */
 static bool on_offer(void *context, uid_t uid, const struct guest_hello *hello)
 {
 	struct agent *agent = context;
@@ -298,6 +298,10 @@ static bool on_offer(void *context, uid_t uid, const struct guest_hello *hello)
 		.hello = *hello,
 	};
 
+	if (agent->phase >= PHASE_DRAINING && entry.pid > 0) {
+		agent->leaves_guests = true;
+		return false;
+	}
 	int r = guest_register_add(agent->scope.reg, entry.pid, uid, hello);
 	if (r == -ENOSPC && agent->phase < PHASE_DRAINING) {
 		agent->offer_waits = true;
@@ -345,13 +349,13 @@ uint64_t agent_absence_step(struct agent *agent, uint64_t now_ns)
 
 void agent_absence_end(struct agent *agent)
 {
-	/* The rest of the round at hand, and what had no place in it. */
-	for (int rounds = 0; rounds < 2; rounds++)
-		guest_offers_read(agent->offers, AGENT_ABSENCE_OFFERS_END, on_offer, agent);
 	if (agent->predecessors && refused_guests_look(agent->refused, on_end, agent) > 0)
 		agent->leaves_guests = true;
 	else
 		refused_guests_end_all(agent->refused, on_end, agent);
+	/* After those that were refused, whose files have gone with that. */
+	guest_offers_end(agent->offers);
+	guest_offers_read(agent->offers, AGENT_ABSENCE_OFFERS_END, on_offer, agent);
 	tell_left_out(agent);
 	if (agent->nr_nameless)
 		log_warning("%" PRIu64

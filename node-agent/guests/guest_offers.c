@@ -19,6 +19,7 @@ struct guest_offers {
 	int fd;
 	DIR *left;               /* owns; NULL: all has been looked at */
 	bool has_kept;           /* in this round */
+	bool has_ended;          /* guest_offers_end() */
 	struct timespec open_at; /* by the clock that dates files there */
 };
 
@@ -173,12 +174,12 @@ void guest_offers_settle(struct guest_offers *offers, uid_t uid, const struct gu
 		unlinkat(offers->fd, name, 0);
 }
 
-/* One made since is of a guest that this agent answers. */
+/* One made since is of a guest that this agent answers, unless it has ended. */
 static bool is_earlier(const struct guest_offers *offers, const struct stat *status)
 {
 	const struct timespec *made = &status->st_ctim, *open_at = &offers->open_at;
 
-	return made->tv_sec < open_at->tv_sec ||
+	return offers->has_ended || made->tv_sec < open_at->tv_sec ||
 	       (made->tv_sec == open_at->tv_sec && made->tv_nsec < open_at->tv_nsec);
 }
 
@@ -213,6 +214,18 @@ static void end_round(struct guest_offers *offers)
 	}
 	closedir(offers->left);
 	offers->left = NULL;
+}
+
+void guest_offers_end(struct guest_offers *offers)
+{
+	if (!offers)
+		return;
+	offers->has_ended = true;
+	offers->has_kept = false;
+	if (offers->left)
+		rewinddir(offers->left);
+	else
+		offers->left = list(offers->fd);
 }
 
 bool guest_offers_read(struct guest_offers *offers, uint32_t max, guest_offers_left left,

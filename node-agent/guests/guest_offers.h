@@ -32,6 +32,10 @@ void guest_offers_settle(struct guest_offers *offers, uid_t uid, const struct gu
  * offer is known elsewhere from now on; else its file stays. */
 typedef bool (*guest_offers_left)(void *context, uid_t uid, const struct guest_hello *hello);
 
+/* No guest is answered any more: guest_offers_read() begins a new round, also with what was made since
+ * guest_offers_open(). Such an offer's guest never reached us, for example because the socket's queue was full. */
+void guest_offers_end(struct guest_offers *offers);
+
 /* Looks at the next entries, `max` at most, that were made before guest_offers_open(). Calls back for offers, then
  * removes their files; removes what is no offer. Returns whether there may be more in this round. Each entry comes once
  * a round; the call after its end begins another round if files stayed. */

@@ -431,6 +431,19 @@ static void an_agent_that_ends_tells_of_offers_without_a_place(void **state)
 	store_all();
 }
 
+static void an_agent_that_ends_tells_of_offers_that_never_reached_it(void **state)
+{
+	(void)state;
+	assert_int_equal(guest_offers_open(path, false, &agent.offers), 0);
+	leave_offer(1);
+	assert_int_equal(agent_absence_step(&agent, 1), UINT64_MAX);
+	assert_int_equal(nr_sent, 0);
+	agent.phase = PHASE_DRAINING;
+	agent_absence_end(&agent);
+	assert_int_equal(nr_sent, 1);
+	store_all();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define REGISTER_TEST(name)                                                                        \
 	cmocka_unit_test_setup_teardown(name, set_up_register, tear_down_register)
@@ -450,6 +463,7 @@ int main(void)
 		REGISTER_TEST(processes_that_nothing_names_are_told_of_once),
 		REGISTER_TEST(an_offer_stays_until_the_register_has_a_place),
 		REGISTER_TEST(an_agent_that_ends_tells_of_offers_without_a_place),
+		REGISTER_TEST(an_agent_that_ends_tells_of_offers_that_never_reached_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
