@@ -355,7 +355,8 @@ void agent_absence_end(struct agent *agent)
 		refused_guests_end_all(agent->refused, on_end, agent);
 	/* After those that were refused, whose files have gone with that. */
 	guest_offers_end(agent->offers);
-	guest_offers_read(agent->offers, AGENT_ABSENCE_OFFERS_END, on_offer, agent);
+	if (guest_offers_read(agent->offers, AGENT_ABSENCE_OFFERS_END, on_offer, agent))
+		agent->leaves_guests = true; /* perhaps: a user has made too many files */
 	tell_left_out(agent);
 	if (agent->nr_nameless)
 		log_warning("%" PRIu64

@@ -444,6 +444,26 @@ static void an_agent_that_ends_tells_of_offers_that_never_reached_it(void **stat
 	store_all();
 }
 
+static void an_agent_that_ends_before_it_looked_at_all_offers_leaves_some(void **state)
+{
+	char file[192];
+
+	(void)state;
+	assert_int_equal(guest_offers_open(path, false, &agent.offers), 0);
+	for (uint32_t i = 0; i < AGENT_ABSENCE_OFFERS_END; i++) {
+		snprintf(file, sizeof(file), "%s" HANDSHAKE_OFFERS "/%u", path, i);
+		int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		assert_true(fd >= 0);
+		close(fd);
+	}
+	agent.phase = PHASE_DRAINING;
+	agent_absence_end(&agent);
+	assert_true(agent.leaves_guests);
+	agent.leaves_guests = false;
+	agent_absence_end(&agent);
+	assert_false(agent.leaves_guests);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define REGISTER_TEST(name)                                                                        \
 	cmocka_unit_test_setup_teardown(name, set_up_register, tear_down_register)
@@ -464,6 +484,7 @@ int main(void)
 		REGISTER_TEST(an_offer_stays_until_the_register_has_a_place),
 		REGISTER_TEST(an_agent_that_ends_tells_of_offers_without_a_place),
 		REGISTER_TEST(an_agent_that_ends_tells_of_offers_that_never_reached_it),
+		REGISTER_TEST(an_agent_that_ends_before_it_looked_at_all_offers_leaves_some),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
