@@ -286,11 +286,13 @@ int agent_handshake(const char *path, const struct record_ring_sizes *sizes,
 	*window = 0;
 	memset(link, 0, sizeof(*link));
 	link->ring_fd = -1;
-	if (fd < 0 && !is_unsure(fd))
+	if (fd < 0 && !is_unsure(fd) && fd != -ECONNREFUSED)
 		return fd;
 	strcpy(link->path, path); /* it fitted into an address of the same size */
 	fill_hello(&link->hello);
 	tell_of_offer(path, &link->hello);
+	if (fd == -ECONNREFUSED)
+		return fd; /* the agent was killed: the next one finds the file */
 	error = record_ring_create(sizes, ring, &ring_fd);
 	if (error < 0 && fd >= 0)
 		send_absence(fd, &link->hello, error);

@@ -10,9 +10,10 @@
  *   - No answer came in time. The agent may have the ring or not.
  *   - The answer is HANDSHAKE_REFUSED_FULL. The agent may take the ring the next time.
  *
- * Before its hello a guest makes an empty file in the directory PATH.offers, if that exists. The file's name is the
- * hello (offer_name.h). The agent removes the file before it answers for good, and when it hears of an absence. An
- * agent that starts finds there the offers that the agent before it did not read.
+ * Before its hello a guest makes an empty file in the directory PATH.offers, if that exists. It also does so where
+ * nobody listens on the socket, because the agent was killed. The file's name is the hello (offer_name.h). The agent
+ * removes the file before it answers for good, and when it hears of an absence. An agent that starts finds there the
+ * offers that the agent before it did not read.
  *
  * The agent identifies the guest by SO_PEERCRED, and an offer's user by the owner of its file. Plain data. */
 #ifndef HANDSHAKE_H

@@ -61,7 +61,8 @@ int process_description_add_stream(struct process_description *description,
 int process_description_add_context(struct process_description *description,
 				    const struct message_context *context);
 
-/* The process as an agent saw it that was killed: its end comes under the same identity. 0: keeps what the guest says. */
+/* Gives the process the identity under which a killed agent told of it, so that its end comes under the same one. 0:
+ * keeps the guest's value. */
 void process_description_set_identity(struct process_description *description, pid_t pid,
 				      uint64_t start_ticks);
 

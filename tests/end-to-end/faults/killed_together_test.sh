@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The agent and a job are killed before anything of the job was stored. The next agent tells of the job: the report does not say
-# "nothing lost". Also where the agent had not even read what the job offers, and with an agent for all users.
+# "nothing lost". Also where the agent had not even read what the job offers, with an agent for all users, and for a job
+# that starts while the agent is dead.
 . "$(dirname "$0")/../support/harness.sh"
 list=$(devices 1)
 . "$(dirname "$0")/../support/daemon_harness.sh"
@@ -63,3 +64,13 @@ same "the mode of all users' offers" "$(stat -c %a "$directory")" 1733
 same "offers in it" "$(ls "$directory" | wc -l)" 1
 report_of_next --any-user
 check "the directory is gone" [ ! -e "$directory" ]
+
+# A job that starts while its agent is dead.
+rm -f "$scratch/profile.db"
+start_agent
+kill -9 $agent
+wait $agent 2>/dev/null
+"$flamegrid" run --agent "$scratch/agent" -- "$fake_launches" --launches 10 >"$scratch/out" 2>"$scratch/err"
+same "the status of a job without an agent" $? 0
+same "offers of a job without an agent" "$(ls "$scratch/agent.offers" | wc -l)" 1
+report_of_next
