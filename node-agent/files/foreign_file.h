@@ -1,8 +1,9 @@
-/* Visits to files that processes have mapped: each is opened, looked at and closed in one foreign call
- * (foreign_call.h), so that the agent's loop waits for no file system that does not answer. Files of root and our
- * own user on a block device are visited by the caller itself: a disk answers, or the agent has other troubles.
- * Another user's may be elsewhere when it is opened: the process unmaps it, and mounts what it likes at the path.
- * Any thread. */
+/* Visits files that processes have mapped. Each file is opened, looked at and closed in one foreign call
+ * (foreign_call.h), so that the agent's loop does not wait for a file system that never answers.
+ *
+ * For files of root and our own user on a block device the caller makes the visit itself: if a disk does not answer,
+ * the agent has other troubles. Another user's file may be elsewhere when it is opened, because the process can unmap
+ * it and mount anything at the path. Any thread. */
 #ifndef FOREIGN_FILE_H
 #define FOREIGN_FILE_H
 
@@ -14,40 +15,45 @@
 #include "mapped_file.h"
 #include "maps_file.h"
 
-#define FOREIGN_FILE_WAIT_MS 100u /* of the agent's loop, once for each file system that hangs, and user */
-#define FOREIGN_FILE_SLOW_MS 400u /* of the loop for one call, also if its file system answers slowly */
+#define FOREIGN_FILE_WAIT_MS 100u /* limit of the agent's loop, once for each user and file system that hangs */
+#define FOREIGN_FILE_SLOW_MS 400u /* limit of the loop for one call, if its file system answers slowly */
 
 struct elf_file;
 
-/* Begins what the caller allocates with malloc(), and what look() finds goes behind it. */
+/* The caller allocates a struct with malloc() that begins with this one. Results of look() go behind it. */
 struct foreign_file_visit {
 	struct foreign_call call;
-	/* Looks at the file, which is closed afterwards. Touches nothing but the visit. */
+	/* Looks at the file, which is closed afterwards. It must touch nothing but the visit. */
 	void (*look)(struct foreign_file_visit *visit, struct elf_file *file);
-	void (*destroy)(struct foreign_file_visit *visit); /* of one that was left behind: frees it */
+	void (*destroy)(struct foreign_file_visit *visit); /* frees a visit that was left behind */
 	struct mapped_file_view view;
-	struct maps_file_entry entry; /* its path is the one below */
+	struct maps_file_entry entry; /* its path is the member path */
 	char path[PATH_MAX];
-	bool by_path; /* alone, as mapped_file_open_old() */
+	bool by_path; /* opens the file by its path alone, as mapped_file_open_old() does */
 	int result;
 };
 
-/* Whether the file system may be one that does not answer; user: whose process has the mapping. */
+/* Returns whether the mapped file's file system may never answer. user: the owner of the process that has the
+ * mapping. */
 bool foreign_file_may_hang(const struct maps_file_entry *entry, uid_t user);
 
-/* Looks at the mapped file. 0: look() was called; -ENOENT, -ENOEXEC, -ENOMEM: as mapped_file_open(), it was not called;
- * -EHOSTDOWN, -EAGAIN: as foreign_call_make(), not now; -ETIMEDOUT: it was left behind, and *visit is NULL. */
+/* Looks at the mapped file.
+ *   - 0: look() was called.
+ *   - -ENOENT, -ENOEXEC, -ENOMEM: the errors of mapped_file_open(); look() was not called.
+ *   - -EHOSTDOWN, -EAGAIN: the errors of foreign_call_make(); a later visit may succeed.
+ *   - -ETIMEDOUT: the visit was left behind, and *visit is NULL. */
 int foreign_file_visit(const struct mapped_file_view *view, const struct maps_file_entry *entry,
 		       struct foreign_file_visit **visit);
 
-/* The same for mapped_file_open_old(). */
+/* Looks at the file that mapped_file_open_old() opens, with the same results. */
 int foreign_file_visit_old(const struct mapped_file_view *view, const char *path,
 			   struct foreign_file_visit **visit);
 
-/* A number for the file system of a path of which no more is known: that of its directory. */
+/* Returns a number that stands for the file system of a path about which nothing more is known: a hash of its
+ * directory. */
 uint64_t foreign_file_key(const char *path);
 
-/* Makes a call of the loop's own with the loop's patience. As foreign_call_make(). */
+/* Makes another call with the patience of the agent's loop. Errors as foreign_call_make(). */
 int foreign_file_call(struct foreign_call *call);
 
 #endif

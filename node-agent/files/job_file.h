@@ -1,6 +1,6 @@
-/* Opens files that a job names or has mapped. Anything may lie at such a path, and the agent may have
- * more rights than the job: nothing but a regular file is ever opened for reading, so that no device
- * and no FIFO notices, and no link leads out of the process's root. Any thread. */
+/* Opens files that a job names or has mapped. Anything may lie at such a path, and the agent may have more rights than
+ * the job. So only regular files are ever opened for reading: no device and no FIFO notices the agent. No link leads
+ * out of the process's root. Any thread. */
 #ifndef JOB_FILE_H
 #define JOB_FILE_H
 
@@ -9,29 +9,30 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Each returns a descriptor to read from, owned by the caller, or -errno; -ENOEXEC: what is there is
- * no regular file. */
+/* Each function that opens a file returns a descriptor for reading, which the caller owns, or -errno. -ENOEXEC: the
+ * path does not lead to a regular file. */
 
-/* In our own root, whatever links lead there: for paths that are ours. */
+/* Opens a path of our own in our own root, and follows all links. */
 int job_file_open(const char *path);
 
-/* The file that the process has mapped there, by /proc/PID/map_files; the addresses are widened to
- * whole pages. -EPERM, -EACCES: the kernel does not show it to us; -ENOENT: no such mapping. */
+/* Opens the file that the process has mapped at these addresses, through /proc/PID/map_files. The addresses are widened
+ * to whole pages. -EPERM, -EACCES: the kernel does not show the file to us; -ENOENT: no such mapping. */
 int job_file_open_mapped(pid_t pid, uint64_t start, uint64_t end);
 
-/* The st_dev of the file that the process has mapped there, for which no file system is asked. 0: not known. */
+/* Returns the st_dev of the file that the process has mapped at these addresses. It asks no file system. 0: not
+ * known. */
 uint64_t job_file_device_mapped(pid_t pid, uint64_t start, uint64_t end);
 
-/* At an absolute path in the root of the process, 0: in ours, for a process of this user. flags:
- * O_NOFOLLOW: not if the last part is a link; else 0. -EACCES: its mode does not let the user read it.
- * Where the kernel has no openat2() for us, paths through links are -ELOOP in another root. */
+/* Opens an absolute path in the process's root, on behalf of this user. pid 0: in our root. flags: 0; O_NOFOLLOW: fails
+ * if the last part is a link. -EACCES: the file's mode does not let the user read it. Where the kernel does not offer
+ * us openat2(), a path through links fails with -ELOOP. */
 int job_file_open_in(pid_t pid, const char *path, uid_t user, int flags);
 
-/* Nobody but root can have written it: root owns it, nobody else may write to it, and its mount
- * believes in owners (a user's own mounts are nosuid). */
+/* Returns whether only root can have written the file. Root owns it, no other user may write to it, and its mount is
+ * not nosuid. A user's own mount, which can show any owner, is nosuid. */
 bool job_file_is_of_root(int fd);
 
-/* It was changed last before this time of the real-time clock, by more than clocks are coarse. */
+/* Returns whether the file was last changed before this real-time clock time, by more than the coarseness of clocks. */
 bool job_file_is_older(const struct stat *status, int64_t time_ns);
 
 #endif
