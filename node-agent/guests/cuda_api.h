@@ -1,4 +1,4 @@
-/* What the driver function of a launch is called. Any thread. */
+/* Names the driver function of a launch. Any thread. */
 #ifndef CUDA_API_H
 #define CUDA_API_H
 
@@ -6,9 +6,9 @@
 
 #define CUDA_API_UNKNOWN "CUDA call"
 
-/* By CUpti_driver_api_trace_cbid, as it stands in the application's source: without what tells its
- * versions apart ("_v2", "_ptsz", "_ptds", and "64" after "cu"). One that asks for no GPU work, or
- * that is newer than this table: CUDA_API_UNKNOWN. Static storage. */
+/* Returns the name of the driver function with this CUpti_driver_api_trace_cbid, as an application's source spells it.
+ * The name lacks the marks of its versions ("_v2", "_ptsz", "_ptds", and "64" after "cu"). CUDA_API_UNKNOWN: the
+ * function asks for no GPU work, or is newer than this table. Static storage. */
 const char *cuda_api_name(uint32_t cbid);
 
 #endif

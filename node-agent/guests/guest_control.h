@@ -1,5 +1,5 @@
-/* What is commanded of an agent's guests, and by whom: to those that are here, and to those that are still to come.
- * Single-threaded: only the agent loop calls it. */
+/* Commands the agent's guests, present and future, for the agent and for users who ask. Single-threaded: only the agent
+ * loop calls it. */
 #ifndef GUEST_CONTROL_H
 #define GUEST_CONTROL_H
 
@@ -15,31 +15,31 @@ struct guest_process;
 struct process_table;
 
 struct guest_control {
-	struct process_table *processes;     /* borrowed for good */
+	struct process_table *processes;     /* borrowed until the agent ends */
 	bool may_leave;                      /* CONTROL_LEAVE is obeyed */
-	bool asked_to_leave;                 /* it came */
-	bool has_standing;                   /* a command to all was given: */
-	struct record_ring_command standing; /* to those that come, too */
+	bool asked_to_leave;                 /* a CONTROL_LEAVE was obeyed */
+	bool has_standing;                   /* a command to all guests was given: */
+	struct record_ring_command standing; /* it goes to later guests, too */
 	struct {
 		struct control_reply head;
 		struct control_process processes[CONTROL_PROCESSES_MAX];
 	} reply;
 };
 
-/* Zeroed but for processes and may_leave: nothing was commanded. */
+/* Initial state: processes and may_leave are set, and the rest is zeroed. No command was given yet. */
 
-/* Carries out what the user uid asks for. Returns the size of control->reply, to be sent. */
+/* Carries out a request of the user uid. Returns the size of control->reply, which the caller sends. */
 size_t guest_control_answer(struct guest_control *control, uid_t uid,
 			    const struct control_request *request);
 
-/* Commands all guests, those that are still to come included. */
+/* Commands all guests, including later ones. */
 void guest_control_command(struct guest_control *control,
 			   const struct record_ring_command *command);
 
-/* A guest came in. */
+/* Gives a new guest the standing command, if there is one. */
 void guest_control_arrived(const struct guest_control *control, struct guest_process *process);
 
-/* How many guests are being captured, or have not yet ended to be. */
+/* Returns how many guests capture, or are still ending a capture. */
 uint32_t guest_control_capturing(const struct guest_control *control);
 
 #endif

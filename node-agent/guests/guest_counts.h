@@ -1,6 +1,6 @@
-/* What a guest has counted, as far as it can be believed: counters only grow, and none is above what a process can
- * count. A ring whose counters break this is believed no more; what it had said before stays. Part of the ring
- * source; single-threaded. */
+/* Reads the counters of a guest, as far as they can be believed. Counters only grow, and no counter exceeds what a
+ * process can count. A ring whose counters break these rules is never believed again, but its earlier counters stay.
+ * Part of the ring source; single-threaded. */
 #ifndef GUEST_COUNTS_H
 #define GUEST_COUNTS_H
 
@@ -11,17 +11,17 @@
 
 struct record_ring;
 
-/* Embedded; zeroed memory is one that was never read. */
+/* Embedded. Zeroed memory is the state before the first read. */
 struct guest_counts {
-	struct ledger_entry *entries; /* owns; by device and reason, without zeros */
+	struct ledger_entry *entries; /* owns; sorted by device and reason, without zeros */
 	uint32_t nr;
 	bool given_up;
 };
 
 void guest_counts_fini(struct guest_counts *counts); /* accepts zeroed memory */
 
-/* Reads the ring's counters. 0; -EPROTO: they make no sense, said once; -ENOMEM. On error the entries are as they
- * were. */
+/* Reads the ring's counters. 0; -EPROTO, once: they make no sense; -ENOMEM. On error the entries keep their last
+ * values. */
 int guest_counts_read(struct guest_counts *counts, const struct record_ring *ring);
 
 #endif

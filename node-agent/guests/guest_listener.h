@@ -1,7 +1,9 @@
-/* Where guests come in: the Unix socket, the handshake, the descriptor. A peer that says nothing, or nonsense, never
- * holds up the loop and is shown out after a while. Descriptors that are no memory are closed by other threads
- * (descriptor_closer.h). A user who has too many there is not listened to; while there is no room at all, nobody is
- * let in. Guests that are in go on. Single-threaded: only the agent loop calls it. */
+/* Accepts guests: it owns the Unix socket, does the handshake and receives the descriptor. A peer that sends nothing,
+ * or nonsense, never holds up the loop; it is disconnected after a while.
+ *
+ * A descriptor that is not of memory is closed by another thread (descriptor_closer.h). A user with too many of these
+ * waiting is not listened to. While there is no room for any more, nobody is accepted. Accepted guests go on.
+ * Single-threaded: only the agent loop calls it. */
 #ifndef GUEST_LISTENER_H
 #define GUEST_LISTENER_H
 
@@ -12,8 +14,8 @@
 
 #include "proto/handshake.h"
 
-#define GUEST_LISTENER_PEERS_MAX                                                                   \
-	64u /* in their handshake at the same time; one more shows out the oldest */
+/* peers in their handshake at the same time; one more disconnects the oldest */
+#define GUEST_LISTENER_PEERS_MAX  64u
 #define GUEST_LISTENER_TIMEOUT_NS 2000000000ull
 #define GUEST_LISTENER_FDS_MIN    512u /* RLIMIT_NOFILE that any_user needs */
 
@@ -21,65 +23,65 @@ struct event_loop;
 struct guest_listener;
 struct record_ring;
 
-/* A guest whose ring could be mapped. pid and uid are the kernel's word; pid 0: not visible from
- * here. */
+/* A guest whose ring could be mapped. The kernel vouches for pid and uid. pid 0: not visible from here. */
 struct guest_arrival {
 	pid_t pid;
 	uid_t uid;
 	const struct guest_hello *hello; /* borrowed for the call */
-	struct record_ring *ring;        /* taken */
+	struct record_ring *ring;        /* the callback takes it */
 };
 
-/* Says whether the guest is taken in; *window becomes the number of its first capture window. */
+/* Decides whether the guest is accepted. *window becomes the number of its first capture window. */
 typedef enum handshake_status (*guest_listener_arrival)(void *context,
 							const struct guest_arrival *arrival,
 							uint32_t *window);
 
-/* Binds path with mode 0600 (any_user: 0666, and -EMFILE below GUEST_LISTENER_FDS_MIN) and listens. The loop and the
- * context are borrowed until guest_listener_destroy() (accepts NULL), which removes the path. 0 or -errno; *error
- * (if error is not NULL) is then one line, owns: free(). On error *listener is NULL. */
+/* Binds path with mode 0600 and listens. With any_user the mode is 0666, and RLIMIT_NOFILE below GUEST_LISTENER_FDS_MIN
+ * is -EMFILE. The loop and the context are borrowed until guest_listener_destroy() (accepts NULL), which removes the
+ * path. 0 or -errno. On error *listener is NULL, and *error (if error is not NULL) is one line, which the caller owns
+ * (free()). */
 int guest_listener_create(struct event_loop *loop, const char *path, bool any_user,
 			  guest_listener_arrival arrival, void *context,
 			  struct guest_listener **listener, char **error);
 void guest_listener_destroy(struct guest_listener *listener);
 
-/* A peer asks for something (control.h). Returns the reply, *size bytes, borrowed for the call. */
+/* Answers a peer's request (control.h). Returns the reply of *size bytes, borrowed for the call. */
 struct control_request;
 typedef const void *(*guest_listener_control)(void *context, uid_t uid,
 					      const struct control_request *request, size_t *size);
 
-/* From now on answers requests by this callback; the context is guest_listener_create()'s. Until then they are
+/* Sets the callback that answers requests; the context is guest_listener_create()'s. Without a callback, requests are
  * refused. */
 void guest_listener_on_control(struct guest_listener *listener, guest_listener_control control);
 
-/* A process of this user has no ring, and says why. Borrowed for the call. */
+/* Reports a process of this user that has no ring, and its reason. Borrowed for the call. */
 typedef void (*guest_listener_absence)(void *context, pid_t pid, uid_t uid,
 				       const struct guest_absence *absence);
 
 /* Sets the callback for guests without a ring; the context is guest_listener_create()'s. */
 void guest_listener_on_absence(struct guest_listener *listener, guest_listener_absence absence);
 
-/* A hello of this user is about to get an answer that is final: any but HANDSHAKE_REFUSED_FULL. Borrowed for the
+/* Reports that a hello of this user is about to get a final answer: any but HANDSHAKE_REFUSED_FULL. Borrowed for the
  * call. */
 typedef void (*guest_listener_settled)(void *context, uid_t uid, const struct guest_hello *hello);
 
 /* Sets the callback for final answers; the context is guest_listener_create()'s. */
 void guest_listener_on_settled(struct guest_listener *listener, guest_listener_settled settled);
 
-/* Takes guests of this user, too, and lets all users connect. 0 or -errno. */
+/* Accepts guests of this user, too, and lets all users connect. 0 or -errno. */
 int guest_listener_allow(struct guest_listener *listener, uid_t uid);
 
-/* From now on asks guests to keep their memory for the agent that comes after this one. */
+/* Asks guests from now on to keep their rings for the next agent. */
 void guest_listener_keep_rings(struct guest_listener *listener);
 
-/* Takes in all who have come so far and said what they want, as before the end. Waits for nobody. */
+/* Accepts all peers that have connected so far, and handles the requests that they have already sent. The agent calls
+ * it before its end. It waits for no peer. */
 void guest_listener_take_all(struct guest_listener *listener);
 
-/* Shows out peers whose time is up. Returns when to call again; UINT64_MAX: no peer is in its
- * handshake. */
+/* Disconnects peers whose time is up. Returns when to call again; UINT64_MAX: no peer is in its handshake. */
 uint64_t guest_listener_step(struct guest_listener *listener, uint64_t now_ns);
 
-/* Peers that were refused or shown out so far. */
+/* Returns the number of peers that were refused or disconnected so far. */
 uint64_t guest_listener_refused(const struct guest_listener *listener);
 
 #endif

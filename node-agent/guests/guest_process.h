@@ -1,5 +1,5 @@
-/* One process that the agent reads: from its handshake to its last PROCESS message.
- * Single-threaded: only the agent loop calls it. */
+/* Reads one process for the agent, from its handshake to its last PROCESS message. Single-threaded: only the agent loop
+ * calls it. */
 #ifndef GUEST_PROCESS_H
 #define GUEST_PROCESS_H
 
@@ -21,10 +21,10 @@ struct process_ledger;
 struct record_ring_command;
 
 #define GUEST_PROCESS_LEDGER_INTERVAL_NS 500000000ull
-#define GUEST_PROCESS_VERDICT_NS                                                                   \
-	500000000ull /* after an end without a goodbye: `run` tells late of a stop */
-#define GUEST_PROCESS_BATCHES 8u
-/* Names and paths of one process that are on their way, unless it is trusted. */
+/* after an end without a goodbye, because `run` may report a stop late */
+#define GUEST_PROCESS_VERDICT_NS 500000000ull
+#define GUEST_PROCESS_BATCHES    8u
+/* Limit of a process's names and paths that are not acknowledged yet, unless the process is trusted. */
 #define GUEST_PROCESS_TEXT_MAX (256u << 10)
 
 struct guest_process;
@@ -32,135 +32,146 @@ struct symbolizer_module;
 struct user_shares;
 struct fair_shares;
 
-/* What all processes share; borrowed until the last guest_process_destroy(). */
+/* State that all processes share; borrowed until the last guest_process_destroy(). */
 struct guest_process_scope {
-	struct guest_register *reg; /* of guests that are not stored yet; NULL: none is kept */
+	struct guest_register *reg; /* guests that are not stored yet; NULL: no register is kept */
 	struct string_dictionary *strings;
 	struct stack_dictionary *stacks;
-	struct user_shares *shares;    /* of the two */
+	struct user_shares *shares;    /* shares of strings and stacks */
 	struct batch_builder *builder; /* its sink is publisher_send() */
 	struct publisher *publisher;
 	const struct device_list *devices;
-	const struct numa_map *numa; /* NULL: it is of no interest where threads run */
-	/* process ids that were given: each with the first word of its process */
+	const struct numa_map *numa; /* NULL: places of threads are not recorded */
+	/* Number of process ids given so far. A process gets its id with its first message. */
 	uint32_t *nr_processes;
-	struct fair_shares *process_ids;                                      /* of each user */
+	struct fair_shares *process_ids; /* ids given to each user */
 	int (*module)(void *context, const struct symbolizer_module *module); /* module_table.h */
 	void (*notice)(void *context, const char *text);
 	void *context;
-	const uint8_t *epoch; /* who we are */
-	/* who was before us; NULL: nobody that we would go on for */
+	const uint8_t *epoch; /* our own epoch */
+	/* earlier agents, whose work we continue; NULL: we continue no agent's work */
 	struct predecessor_table *predecessors;
-	bool begins_anew; /* what guests recorded before they came to us is not ours (agent.h: attached) */
+	bool begins_anew; /* records from before a guest came to us are not ours (agent.h: attached) */
 };
 
-/* Takes the arrival's ring, also on error. process_id: what the process is known by already; 0: it is not. 0 or
- * -ENOMEM; on error *process is NULL. */
+/* Creates the reader of a process. It takes the arrival's ring, also on error. process_id: the process's id if it has
+ * one already; 0: none yet. 0 or -ENOMEM; on error *process is NULL. */
 int guest_process_create(uint32_t process_id, const struct guest_arrival *arrival,
 			 const struct guest_process_scope *scope, struct guest_process **process);
 void guest_process_destroy(struct guest_process *process); /* accepts NULL */
 
-/* Whether it is this guest that speaks again, with the same memory. */
+/* Returns whether the arrival is this same guest again, with the same memory. */
 bool guest_process_is(const struct guest_process *process, const struct guest_arrival *arrival);
 
-/* Whose it is, as the kernel says; pid 0: not visible from here. */
+/* Return the process's pid and owner, by the kernel's word; pid 0: not visible from here. */
 pid_t guest_process_pid(const struct guest_process *process);
 uid_t guest_process_uid(const struct guest_process *process);
 
-/* What the guest is to capture; and what it does, in its own words: enum record_ring_capture_state. */
+/* guest_process_command() tells the guest what to capture. guest_process_capture() returns what the guest says it does:
+ * an enum record_ring_capture_state. */
 void guest_process_command(struct guest_process *process,
 			   const struct record_ring_command *command);
 uint32_t guest_process_capture(const struct guest_process *process, uint32_t *nr_windows);
 
-/* Its capture is on, or has not yet ended, and it has not said goodbye. */
+/* Returns whether its capture is on, or still ending, and the guest has not said goodbye. */
 bool guest_process_is_capturing(const struct guest_process *process);
 
-/* Sends who it is, unless that was sent before, for what is known of the process by other means. 0 or -errno: the
- * agent can't go on. */
+/* Sends the process's description, unless it was sent before, so that data from other sources can name the process. 0
+ * or -errno: the agent can't go on. */
 int guest_process_introduce(struct guest_process *process, uint32_t *process_id);
 
-/* Borrowed until guest_process_destroy(), for what is counted elsewhere (process_ledger_set()). */
+/* Returns the process's ledger, for counts from other sources (process_ledger_set()). Borrowed until
+ * guest_process_destroy(). */
 struct process_ledger *guest_process_ledger(const struct guest_process *process);
 
-/* It has said that CUPTI cannot be had, and has not captured since. */
+/* Returns whether the guest has said that CUPTI is not available, and has not captured since. */
 bool guest_process_is_blocked(const struct guest_process *process);
 
-/* A line of ours among its notices. Without room for it, none. */
+/* Adds a line of our own to the process's notices. If there is no room, the line is dropped. */
 void guest_process_add_notice(struct guest_process *process, const char *line);
 
-/* It was told to end: the pass at hand is the last, or the next. */
+/* Returns whether guest_process_end() was called: this pass or the next one is the last. */
 bool guest_process_is_ending(const struct guest_process *process);
 
-/* The guest is ours: the register keeps it until it is stored, or goes to another agent. */
+/* Enters the guest, which is ours now, in the register. The register keeps it until it is stored, or goes to another
+ * agent. */
 void guest_process_register(struct guest_process *process, const struct guest_hello *hello);
 
 /* Tells the guest that its agent lives. */
 void guest_process_beat(struct guest_process *process, uint64_t now_ns);
 
-/* The process is gone (died), or the agent is about to go: the next pass that begins is the last.
- */
+/* Ends the process, because it is gone (died) or the agent is about to go. The next pass that begins is the last. */
 void guest_process_end(struct guest_process *process, bool died);
 
-/* Where its launches have the stacks that the kernel walks; borrowed until guest_process_destroy(). NULL: it walks
- * them itself. */
+/* Lets the kernel walk the stacks of launches from now on; probe holds them, and is borrowed until
+ * guest_process_destroy(). The getter returns NULL if the process walks its stacks itself. */
 struct probe_stacks;
 void guest_process_set_probe(struct guest_process *process, struct probe_stacks *probe);
 struct probe_stacks *guest_process_probe(const struct guest_process *process);
 
-/* Whether somebody has tried to have them walked by the kernel. */
+/* Note, and return, whether an attempt was made to let the kernel walk its stacks. */
 void guest_process_tried(struct guest_process *process);
 bool guest_process_was_tried(const struct guest_process *process);
 
-/* It walks them itself from now on. What is on its way is still joined. */
+/* Lets the process walk its stacks itself from now on. Stacks that are on their way are still joined with their
+ * launches. */
 void guest_process_leave_probe(struct guest_process *process);
 
-/* The user, or a scheduler, has stopped it by a signal: should it end without a goodbye, it counts as this
- * (LEDGER_INTERRUPTED_END or LEDGER_TERMINATED_END). */
+/* Notes that the user or a scheduler has stopped the process by a signal. If it ends without a goodbye, it counts as
+ * end (LEDGER_INTERRUPTED_END or LEDGER_TERMINATED_END). */
 void guest_process_stop(struct guest_process *process, enum ledger_reason end);
 
-/* Its recording was not to end yet: should the process run on when the agent goes, and no other agent go on in its
- * place, it counts as LEDGER_CUT_OFF. */
+/* Notes that its recording should not have ended yet. If the process runs on after the agent goes, and no other agent
+ * continues, it counts as LEDGER_CUT_OFF. */
 void guest_process_cut_off(struct guest_process *process);
 
-/* Nobody will tell any more. */
+/* Says that no report of a stop will come any more: the process's end waits for none. */
 void guest_process_hurry(struct guest_process *process);
 
 int32_t guest_process_rank(const struct guest_process *process);
 
-/* Begins a pass, unless one is under way: the pass reads what the guest has published by now. A guest with a probe
- * needs this call before the kernel's events are read: each launch of the pass then has its stack. For others
- * guest_process_pass() makes it. false: there is nothing to read. */
+/* Begins a pass, unless one is under way. The pass reads everything that the guest has published by now. false: there
+ * is nothing to read.
+ *
+ * For a guest with a probe, the caller makes this call before it reads the kernel's events, so that each launch of the
+ * pass has its stack. For other guests guest_process_pass() makes it. */
 bool guest_process_begin(struct guest_process *process, uint64_t now_ns);
 
-/* Reads what was published by the time that the pass began, and sends it as far as the window has
- * room, but not more than GUEST_PROCESS_BATCHES messages, so that nobody waits long for what one
- * process wrote. (A guest with a probe has no such limit: the kernel's stacks wait for its launches, and for only so
- * many.) 3: names that it sent have to arrive before the rest; 2: the rest is due at once, call again; 1: there was no
- * room for all of it, call again; 0: the pass is complete, or none has begun; -errno: the agent can't go on. */
+/* Reads everything that was published when the pass began, and sends it as far as the window has room. It sends at most
+ * GUEST_PROCESS_BATCHES messages, so that one process does not hold up the others. A guest with a probe has no such
+ * limit, because only so many of the kernel's stacks can wait for its launches.
+ *   - 3: names that it sent have to arrive before the rest.
+ *   - 2: the rest is due at once; call again.
+ *   - 1: there was no room for all of it; call again.
+ *   - 0: the pass is complete, or none has begun.
+ *   - -errno: the agent can't go on. */
 int guest_process_pass(struct guest_process *process, uint64_t now_ns);
 
-/* The last pass is complete and everything about the process was sent: it may be destroyed. */
+/* Returns whether the last pass is complete and everything about the process was sent: the caller may then destroy
+ * it. */
 bool guest_process_is_over(const struct guest_process *process);
 
-/* It is over for us, but runs on. */
+/* Returns whether the process is over for us, but runs on. */
 bool guest_process_is_left(const struct guest_process *process);
 
-/* Everything up to seq is acknowledged: gives the guest its room back. */
+/* Gives the guest the room back of all messages up to seq, which are acknowledged. */
 void guest_process_release(struct guest_process *process, uint64_t seq);
 
-/* Which `flamegrid run --agent` it belongs to; 0: none. What its ledger counts as lost. */
+/* guest_process_run() returns the `flamegrid run --agent` to which the process belongs; 0: none. guest_process_lost()
+ * returns what its ledger counts as lost. */
 uint32_t guest_process_run(const struct guest_process *process);
 uint64_t guest_process_lost(const struct guest_process *process);
-bool guest_process_is_unclean(const struct guest_process *process); /* gone without a goodbye */
+/* it is gone without a goodbye */
+bool guest_process_is_unclean(const struct guest_process *process);
 
-/* An earlier agent read of it. */
+/* Returns whether an earlier agent has read its ring. */
 bool guest_process_is_taken_over(const struct guest_process *process);
 
-/* What earlier agents have passed on of it. */
+/* Returns how many launches and records of it earlier agents have passed on. */
 void guest_process_passed_on(const struct guest_process *process, uint64_t *launches,
 			     uint64_t *records);
 
-/* Records read so far. */
+/* Return the number of launches and of GPU records read so far. */
 uint64_t guest_process_launches(const struct guest_process *process);
 uint64_t guest_process_records(const struct guest_process *process);
 

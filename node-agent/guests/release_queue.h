@@ -1,4 +1,4 @@
-/* Read positions of one ring that wait for an acknowledgement. Single-threaded. */
+/* Queues read positions of one ring until they are acknowledged. Single-threaded. */
 #ifndef RELEASE_QUEUE_H
 #define RELEASE_QUEUE_H
 
@@ -13,8 +13,7 @@ struct release_queue {
 
 void release_queue_fini(struct release_queue *queue); /* accepts zeroed memory */
 
-/* Remembers where the ring has been read to; seq is not below that of the last push. 0 or -ENOMEM.
- */
+/* Remembers the ring's read position under seq, which is not below that of the last push. 0 or -ENOMEM. */
 int release_queue_push(struct release_queue *queue, const struct record_ring *ring, uint64_t seq);
 
 /* Releases the newest position whose seq is acknowledged, and forgets those before it. */

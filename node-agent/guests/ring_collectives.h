@@ -1,5 +1,5 @@
-/* The calls of a collective library that a guest has recorded, and its communicators, as they wait to be sent. Bounded
- * whatever the ring holds. Part of the ring source; single-threaded: only the agent loop calls it. */
+/* Collects the collective calls that a guest has recorded, and its communicators, until they are sent. Their number is
+ * bounded whatever the ring holds. Part of the ring source; single-threaded: only the agent loop calls it. */
 #ifndef RING_COLLECTIVES_H
 #define RING_COLLECTIVES_H
 
@@ -18,22 +18,23 @@ struct record_ring_snapshot;
 struct ring_collectives;
 struct stack_resolver;
 
-/* ledger: borrowed until destroy; what is lost is counted there. NULL: out of memory. destroy() accepts NULL. */
+/* Creates the empty collection. ledger counts what is lost, and is borrowed until destroy. NULL: out of memory.
+ * destroy() accepts NULL. */
 struct ring_collectives *ring_collectives_create(struct process_ledger *ledger);
 void ring_collectives_destroy(struct ring_collectives *collectives);
 
-/* One that is defined again, by an agent's successor, replaces the earlier one. 0; -EINVAL: no guest writes this;
- * -ENOMEM. */
+/* Adds a communicator. A guest defines it again for an agent's successor; it then replaces the earlier one. 0; -EINVAL:
+ * no guest writes this; -ENOMEM. */
 int ring_collectives_define(struct ring_collectives *collectives,
 			    const struct definition_communicator *communicator);
 
-/* Reads on within the snapshot, as long as there is room; gone: the guest is. 0 or -ENOMEM. */
+/* Reads calls within the snapshot, as long as there is room. gone: the guest is gone. 0 or -ENOMEM. */
 int ring_collectives_read(struct ring_collectives *collectives, struct record_ring *ring,
 			  const struct record_ring_snapshot *snapshot, bool gone,
 			  struct stack_resolver *stacks);
 
-/* What waits, as a message but for its process: borrowed until the next define or read, when nothing waits any more.
- * false: nothing does. */
+/* ring_collectives_take() fills in a message with everything that waits, but without its process. After it nothing
+ * waits; the message is borrowed until the next define or read. Both return whether anything waits. */
 bool ring_collectives_waits(const struct ring_collectives *collectives);
 bool ring_collectives_take(struct ring_collectives *collectives, struct message *message);
 

@@ -1,5 +1,6 @@
-/* What one process defines in its ring: names and modules into dictionaries, devices, streams and notices into its
- * description, statistics, and its clock. Bounded whatever it sends. Part of the ring source; single-threaded. */
+/* Reads the definitions in one process's ring. Names and modules go into dictionaries, and devices, streams and notices
+ * into its description. It also reads statistics and the guest's clock. Everything is bounded, whatever the process
+ * sends. Part of the ring source; single-threaded. */
 #ifndef RING_DEFINITIONS_H
 #define RING_DEFINITIONS_H
 
@@ -16,7 +17,7 @@
 
 #define RING_DEFINITIONS_NAMES_MAX    (1u << 18)   /* kernel names of one process */
 #define RING_DEFINITIONS_TEXT_AT_ONCE (128u << 10) /* bytes of names and paths, in one message */
-#define RING_DEFINITIONS_MODULES_MAX  (1u << 15)   /* files that it announces */
+#define RING_DEFINITIONS_MODULES_MAX  (1u << 15)   /* files that one process announces */
 
 struct record_ring;
 struct record_ring_snapshot;
@@ -27,27 +28,27 @@ struct ring_definitions {
 	struct module_table *modules;         /* owns */
 	struct ring_collectives *collectives; /* owns */
 	struct id_table names;                /* guest's name id to string id */
-	uint64_t text_room;                   /* bytes of names and paths that may yet be taken */
-	uint32_t nr_modules;                  /* announced */
+	uint64_t text_room;  /* bytes of names and paths that the process may still bring */
+	uint32_t nr_modules; /* files announced so far */
 	int64_t clock_offset_ns;
-	bool clock_valid;    /* the offset is that of the newest calibration */
-	bool given_up;       /* the lane made no sense, which was counted */
+	bool clock_valid;    /* the offset comes from the newest calibration */
+	bool given_up;       /* the lane made no sense; the ledger counts that */
 	bool lacks_cupti;    /* the guest has said so */
-	uint8_t *definition; /* owns; DEFINITION_SIZE_MAX bytes while there is something to read */
+	uint8_t *definition; /* owns; DEFINITION_SIZE_MAX bytes while definitions wait to be read */
 };
 
-/* pid, user: as of ring_source_create(). 0 or -ENOMEM. ring_definitions_fini() accepts one that failed, and zeroed
- * memory. */
+/* Initializes the reader. pid and user are those of ring_source_create(). 0 or -ENOMEM. ring_definitions_fini() accepts
+ * one that failed, and zeroed memory. */
 int ring_definitions_init(struct ring_definitions *definitions, const struct ring_outputs *outputs,
 			  pid_t pid, uid_t user);
 void ring_definitions_fini(struct ring_definitions *definitions);
 
-/* Takes all that are not yet read and within the snapshot, or RING_DEFINITIONS_TEXT_AT_ONCE bytes of text. What
+/* Reads all unread definitions within the snapshot, or RING_DEFINITIONS_TEXT_AT_ONCE bytes of text. A definition that
  * makes no sense, or finds no room, is counted in the ledger. 1: there may be more; 0: all is read; -ENOMEM. */
 int ring_definitions_read(struct ring_definitions *definitions, struct record_ring *ring,
 			  const struct record_ring_snapshot *snapshot);
 
-/* The string id of a name; STRING_NONE: it was never defined, or found no room. */
+/* Returns the string id of a name; STRING_NONE: the name was never defined, or found no room. */
 uint32_t ring_definitions_name(const struct ring_definitions *definitions, uint32_t name_id);
 
 #endif

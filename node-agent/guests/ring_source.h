@@ -1,7 +1,6 @@
-/* One process's ring as a source of batches: definitions into dictionaries, launches and GPU
- * records with the agent's ids in place of the guest's. Whatever the ring holds, the worst is that
- * this process's own data is missing, and counted. Single-threaded: only the agent loop calls it.
- */
+/* Reads one process's ring as a source of batches. Definitions go into dictionaries; launches and GPU records get the
+ * agent's ids in place of the guest's. Whatever the ring holds, at worst this process's own data is missing, and
+ * counted. Single-threaded: only the agent loop calls it. */
 #ifndef RING_SOURCE_H
 #define RING_SOURCE_H
 
@@ -14,68 +13,69 @@
 #include "node-agent/publish/batch_builder.h"
 #include "proto/ring/record_ring.h"
 
-#define RING_SOURCE_DURATION_MAX_NS                                                                \
-	(1ull << 53) /* of one record: 104 days; a longer one would be all that totals show */
+/* limit of one record, 104 days; a longer one would dominate all totals */
+#define RING_SOURCE_DURATION_MAX_NS (1ull << 53)
 
 struct message;
 
 struct ring_source;
 
-/* Takes the ring, also on error. pid: whose it is, 0: not visible from here; user: whose that is, by the kernel's word.
- * If that is ours, /proc/PID/maps and the files named there may be asked about addresses that the guest didn't
- * announce; another user's could hold up the loop. 0 or -ENOMEM; on error *source is NULL. */
+/* Creates a reader of the ring, which it takes, also on error. pid: the ring's process, 0: not visible from here. user:
+ * its owner, by the kernel's word. If that is our own user, addresses that the guest did not announce may be looked up
+ * in /proc/PID/maps and the files named there. Another user's could hold up the loop. 0 or -ENOMEM; on error *source is
+ * NULL. */
 int ring_source_create(struct record_ring *ring, const struct ring_outputs *outputs, pid_t pid,
 		       uid_t user, struct ring_source **source);
 void ring_source_destroy(struct ring_source *source); /* accepts NULL */
 
-/* Where launches have their stacks that the guest does not walk from now on (RECORD_STACK_PROBE). Borrowed until
- * ring_source_destroy(); NULL: nowhere, and it walks them. */
+/* Tells the guest to walk no stacks from now on (RECORD_STACK_PROBE): launches have them in probe. Borrowed until
+ * ring_source_destroy(). NULL: the guest walks its stacks itself. */
 struct probe_stacks;
 void ring_source_set_probe(struct ring_source *source, struct probe_stacks *probe);
 
-/* The guest walks them from now on; those that came are still joined. */
+/* Lets the guest walk its stacks again from now on. Stacks that came from the probe are still joined. */
 void ring_source_leave_probe(struct ring_source *source);
 
-/* Begins a pass: what is published by now will be read by it. Returns true if the guest had said
- * goodbye before. */
+/* Begins a pass, which will read everything published by now. Returns true if the guest had said goodbye before. */
 bool ring_source_begin(struct ring_source *source);
 
-/* Whoever writes the ring is gone: what it has begun to write, and nobody will end, is left out from now on. */
+/* Says that the ring's writer is gone. From now on records that it has begun and will never complete are left out. */
 void ring_source_abandon(struct ring_source *source);
 
-/* Reads on within the pass, definitions first, then collectives, launches and GPU records, until the batch is full,
- * much text was read, or there are collectives to be sent, which come with nothing else. 1: that is so, there may be
- * more; 0: the pass is complete; -ENOMEM. */
+/* Reads more within the pass: definitions first, then collectives, launches and GPU records. It stops when the batch is
+ * full, when much text was read, or when there are collectives to send, which come alone. 1: it stopped, and there may
+ * be more; 0: the pass is complete; -ENOMEM. */
 int ring_source_read(struct ring_source *source, struct batch_builder *builder);
 
-/* Collectives that were read and wait to be sent, as a message but for its process; borrowed until the next
- * ring_source_read(). false: none. */
+/* Fills in a message with collectives that wait to be sent, but without its process. Borrowed until the next
+ * ring_source_read(). false: none wait. */
 bool ring_source_collectives(struct ring_source *source, struct message *message);
 bool ring_source_has_collectives(const struct ring_source *source);
 
-/* Bytes of names and paths that were taken; one that may enter no more has taken all. */
+/* Returns the bytes of names and paths that were taken. For a process that may enter no more it is the whole limit. */
 uint64_t ring_source_text(const struct ring_source *source);
 
-/* What the guest counted until now is not ours. 0 or -ENOMEM. */
+/* Leaves out everything that the guest counted until now: it is not ours. 0 or -ENOMEM. */
 int ring_source_forget(struct ring_source *source);
 
 /* Tells the guest that we live. */
 void ring_source_beat(struct ring_source *source, uint64_t now_ns);
 
-/* What the guest is to capture; and what it does, as it says (record_ring.h). */
+/* ring_source_command() tells the guest what to capture. ring_source_capture() returns what the guest says it does
+ * (record_ring.h). */
 void ring_source_command(struct ring_source *source, const struct record_ring_command *command);
 uint32_t ring_source_capture(const struct ring_source *source, uint32_t *nr_windows);
 
-/* It has said that there is no CUPTI for it (definition.h). */
+/* Returns whether the guest has said that there is no CUPTI for it (definition.h). */
 bool ring_source_lacks_cupti(const struct ring_source *source);
 
 /* Brings the ledger up to date. 1: it changed; 0: it did not; -ENOMEM. */
 int ring_source_update_ledger(struct ring_source *source);
 
-/* Newest calibration: CLOCK_MONOTONIC - CUPTI's clock. false: none yet, and 0. */
+/* Returns the newest calibration: CLOCK_MONOTONIC - CUPTI's clock. false: there is none yet, and the offset is 0. */
 bool ring_source_clock(const struct ring_source *source, int64_t *offset_ns);
 
-/* Records passed on so far. */
+/* Return the number of launches and of GPU records passed on so far. */
 uint64_t ring_source_launches(const struct ring_source *source);
 uint64_t ring_source_records(const struct ring_source *source);
 
