@@ -1,5 +1,5 @@
-/* The guest's side of the definition lane: the lock that record_ring_define() asks for, and
- * notices. Any thread but one inside a launch callback. */
+/* Writes the guest's definitions and notices. It holds the lock that record_ring_define() asks for. Any thread may
+ * call, but not inside a launch callback. */
 #ifndef DEFINITION_WRITER_H
 #define DEFINITION_WRITER_H
 
@@ -19,16 +19,17 @@ struct definition_writer {
 #define DEFINITION_WRITER_INIT(record_ring)                                                        \
 	((struct definition_writer){.ring = (record_ring), .lock = PTHREAD_MUTEX_INITIALIZER})
 
-/* Appends a definition: head, then tail. false: no room. */
+/* Appends a definition: head, then tail. Waits for the lock. Returns false if the ring has no room. */
 bool definition_writer_put(struct definition_writer *writer, uint32_t type, const void *head,
 			   uint32_t head_size, const void *tail, uint32_t tail_size);
 
-/* The same of a head alone, without waiting; false also: somebody else defines something. */
+/* Appends a definition that is only a head, and does not wait. Returns false if the ring has no room, or if another
+ * thread holds the lock. */
 bool definition_writer_try(struct definition_writer *writer, uint32_t type, const void *head,
 			   uint32_t head_size);
 
-/* Appends a DEFINITION_NOTICE with a line of text, cut at 1,500 bytes. Not from CUPTI's callbacks:
- * it formats. */
+/* Appends a DEFINITION_NOTICE with a line of text, which is cut at 1,500 bytes. Do not call it from CUPTI's callbacks,
+ * because it formats text. */
 void definition_writer_notice(struct definition_writer *writer, enum definition_notice_code code,
 			      int32_t value, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

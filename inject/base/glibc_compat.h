@@ -1,7 +1,6 @@
-/* Force-included into every source of the guest (never into tests): binds what newer C libraries
- * export under newer versions to the oldest version that they still carry, so that one binary loads
- * from glibc 2.17 on. A symbol that is missing here shows up in tests/inject/guest_symbols_test.sh.
- */
+/* Lets one binary load from glibc 2.17 on. Newer C libraries export some functions under newer versions; this header
+ * binds them to the oldest version that is still there. The build includes it in every source of the guest, and never
+ * in tests. tests/inject/guest_symbols_test.sh finds a symbol that is missing here. */
 #ifndef GLIBC_COMPAT_H
 #define GLIBC_COMPAT_H
 

@@ -1,5 +1,5 @@
-/* A thread of the guest's own in the application's process: detached, with all signals blocked, so that none of the
- * application's handlers ever runs on it. */
+/* Starts a thread of the guest in the application's process. The thread is detached. All signals are blocked on it, so
+ * that none of the application's handlers ever runs there. */
 #ifndef GUEST_THREAD_H
 #define GUEST_THREAD_H
 

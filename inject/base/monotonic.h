@@ -1,5 +1,5 @@
-/* The clock of launches and deadlines, CLOCK_MONOTONIC, and the one that nodes share, CLOCK_REALTIME; ns. Any
- * thread; calls into the vDSO, no system calls. */
+/* Reads CLOCK_MONOTONIC, the clock of launches and deadlines, and CLOCK_REALTIME, which the nodes share. Times are in
+ * ns. Any thread may call. The calls go to the vDSO and make no system call. */
 #ifndef MONOTONIC_H
 #define MONOTONIC_H
 

@@ -1,6 +1,6 @@
-/* Interns call stacks: equal frames get one stack_id, whose body is in the ring before anybody can
- * see the id. Lock-free and insert-only: any number of threads intern at once, each with its own
- * cache. The guest's atomics are here and in the state words of launches, buffers and lifecycle. */
+/* Interns call stacks: equal frames get one stack_id. A stack's body is in the ring before any reader can see its id.
+ * The table is lock-free, and stacks are only added. Any number of threads may intern at once, each with its own cache.
+ * The guest has atomics here and in the state words of launches, buffers and lifecycle. */
 #ifndef STACK_TABLE_H
 #define STACK_TABLE_H
 
@@ -13,7 +13,7 @@
 struct record_ring;
 struct stack_table;
 
-/* One thread's most recent stacks. Zeroed: empty. */
+/* One thread's most recent stacks. A zeroed cache is empty. */
 struct stack_cache {
 	struct {
 		uint64_t hash;
@@ -21,28 +21,28 @@ struct stack_cache {
 	} entries[STACK_CACHE_ENTRIES];
 };
 
-/* Bodies go to the ring, which is borrowed until stack_table_destroy(). mmap, not malloc. NULL: out
- * of memory. The caller owns the table; stack_table_destroy() accepts NULL. */
+/* Creates a table with mmap, not malloc. Bodies go to the ring, which is borrowed until stack_table_destroy(). NULL:
+ * out of memory. The caller owns the table; stack_table_destroy() accepts NULL. */
 struct stack_table *stack_table_create(struct record_ring *ring);
 void stack_table_destroy(struct stack_table *table);
 
-/* The id of the stack with these keys: one a frame, equal for equal frames, leaf first. The cache is
- * the calling thread's. Equality is that of a 64-bit hash: neither keys nor bodies are compared.
- * RECORD_STACK_NONE: it is new, or nr is 0. *hash is for stack_table_add(). */
+/* Returns the id of the stack with these keys. There is one key per frame, leaf first; equal frames have equal keys.
+ * The cache belongs to the calling thread. Two stacks count as equal if their 64-bit hashes are equal; keys and bodies
+ * are not compared. RECORD_STACK_NONE: the stack is new, or nr is 0. *hash is for stack_table_add(). */
 uint32_t stack_table_find(struct stack_table *table, struct stack_cache *cache,
 			  const uint64_t *keys, uint32_t nr, uint64_t *hash);
 
-/* Enters a stack that stack_table_find() did not know, with its body: words of stack_word.h,
- * 1 <= nr <= RECORD_STACK_DEPTH. Should another thread have been faster, the result is its id.
- * RECORD_STACK_NONE: no room for another stack. */
+/* Enters a stack that stack_table_find() did not know, with its body: words of stack_word.h, 1 <= nr <=
+ * RECORD_STACK_DEPTH. Returns its id. If another thread has entered the same stack first, returns that thread's id.
+ * RECORD_STACK_NONE: there is no room for another stack. */
 uint32_t stack_table_add(struct stack_table *table, struct stack_cache *cache, uint64_t hash,
 			 const uint64_t *words, uint32_t nr);
 
-/* From now on stacks are new, even with frames seen before: other code lies at some of their
- * addresses. Any thread. */
+/* Makes all stacks new from now on, even those with known frames, because other code now lies at some of their
+ * addresses. Any thread may call. */
 void stack_table_new_epoch(struct stack_table *table);
 
-/* The hash, for tests and figures. */
+/* Returns the hash of these keys, for tests and measurements. */
 uint64_t stack_table_hash(const uint64_t *keys, uint32_t nr);
 
 #endif
