@@ -1,7 +1,7 @@
-/* The slots through which a loaded object calls functions of others (its global offset table's), and how they are
- * pointed elsewhere. Pure but for the object that it is given, which it believes nothing: every address and count is
- * checked against the object's segments. Within dl_iterate_phdr()'s callback, so that the object stays; one thread at a
- * time. */
+/* Redirects a loaded object's calls of functions in other objects. The object makes these calls through slots in its
+ * global offset table. The module has no state and touches only the given object. It trusts nothing in that object: it
+ * checks each address and count against the object's segments. Call it within dl_iterate_phdr()'s callback, so that the
+ * object stays loaded, and on one thread at a time. */
 #ifndef IMPORT_SLOTS_H
 #define IMPORT_SLOTS_H
 
@@ -11,22 +11,23 @@
 #include <stdint.h>
 
 struct import_slot {
-	const char *symbol; /* that the object imports */
-	void *from, *to;    /* functions; from NULL: left alone */
+	const char *symbol; /* a symbol that the object imports */
+	void *from, *to;    /* functions; if from is NULL, the slot is left alone */
 };
 
-struct import_slots_result { /* added to */
+struct import_slots_result { /* each call adds to these */
 	uint32_t nr_set;     /* slots that hold `to` now */
-	uint32_t nr_pending; /* the loader is still at work on the object: look again */
-	int error;           /* -errno: why a page could not be written; 0: none was refused */
+	uint32_t nr_pending; /* slots of objects that the loader still changes: look again */
+	int error;           /* -errno: why a page could not be written; 0: all could be written */
 };
 
-/* Whether the object names a library as needed whose name begins so. */
+/* Returns whether the object needs a library (DT_NEEDED) whose name begins with `library`. */
 bool import_slots_needs(const struct dl_phdr_info *object, const char *library);
 
-/* Points the object's slots of these symbols that hold `from` to `to`; with `unbound` also those that the loader binds
- * at their first use. What holds something else, another interposer's function for one, is left alone. Pages that the
- * loader has made read-only are so again afterwards. Calls on other threads go to the one or the other. */
+/* Points those of the object's slots for these symbols that hold `from` to `to`. With `unbound` it also sets slots that
+ * the loader would bind at their first use. A slot that holds another address is left alone, for example another
+ * interposer's function. Pages that the loader made read-only are read-only again afterwards. Meanwhile calls on other
+ * threads go to either function. */
 void import_slots_set(const struct dl_phdr_info *object, const struct import_slot *slots,
 		      size_t nr_slots, bool unbound, struct import_slots_result *result);
 

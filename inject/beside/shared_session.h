@@ -1,12 +1,14 @@
-/* Sessions of another user of CUPTI's activity API, in objects whose calls the guest sees (shared_objects.h). That API
- * belongs to the process: who registers callbacks has the records, and kinds are on or off for all. So the guest's
- * records are lent for as long as a session lasts, and taken back as soon as it is over; what activity_watch.h has to
- * guess is known here. A session begins when callbacks are registered, or kinds enabled again with those of before. It
- * is over once all kinds that were enabled are disabled and CUPTI was flushed afterwards, because that brings its last
- * records; or two seconds later. Who gives CUPTI another clock is about to begin one: what was recorded by the system's
- * is fetched before.
+/* Lends the guest's activity records to another profiler for the time of its session. Only objects whose calls the
+ * guest sees are served (shared_objects.h). CUPTI's activity API belongs to the process: the user that registers
+ * callbacks gets all records, and a kind is on or off for all users. The guest lends its records when a session begins,
+ * and takes them back when it is over. Without these calls, activity_watch.h can only guess.
  *
- * "Slot functions" run on any thread of the application. No lock. */
+ * A session begins when the profiler registers callbacks, or when it enables kinds again for the callbacks of its last
+ * session. It is over once all its kinds are disabled and CUPTI was flushed afterwards, because that flush brings its
+ * last records. Without a flush it is over two seconds later. A profiler that gives CUPTI another clock is about to
+ * begin a session. The guest first fetches the records that CUPTI made by the system's clock.
+ *
+ * "Slot functions" run on any thread of the application. There is no lock. */
 #ifndef SHARED_SESSION_H
 #define SHARED_SESSION_H
 
@@ -20,35 +22,36 @@
 
 struct cupti_library;
 
-/* What the guest does about such a session, on the thread of the application that calls. */
+/* What the guest does about a session. The functions run on the application's thread that made the call. */
 struct shared_session_parts {
-	/* A session is about to begin, or another clock: fetches what CUPTI has of the guest's by now. */
+	/* Called before a session begins or CUPTI's clock changes: fetches the guest's records that CUPTI holds. */
 	void (*lend)(void);
-	/* A session is over: fetches soon. */
+	/* Called when a session is over: fetches soon. */
 	void (*flush_soon)(void);
 };
 
-/* Once, before the others. *parts is copied. */
+/* Sets the functions above. Call it once, before all other functions here. *parts is copied. */
 void shared_session_init(const struct shared_session_parts *parts);
 
-/* Slot functions in the place of CUPTI's. *library is borrowed for good. */
+/* Fills the slots with functions that replace CUPTI's. *library is borrowed for good. */
 void shared_session_slots(const struct cupti_library *library,
 			  struct import_slot slots[static SHARED_SESSION_SLOTS]);
 
-/* Any thread. */
+/* These three tell of the other profiler's session. Any thread may call. */
 bool shared_session_is_on(void);
-bool shared_session_has_callbacks(void); /* its session is on, or they were not taken back yet */
-bool shared_session_has_kind(uint32_t kind); /* is enabled by it */
+/* its session is on, or the guest has not yet registered its own again */
+bool shared_session_has_callbacks(void);
+bool shared_session_has_kind(uint32_t kind); /* the session has enabled this kind */
 
-/* The guest's own cuptiActivityFlushAll(), which does nothing while a session is on: its owner would be given buffers
- * before it asks for them. PyTorch's profiler then asks for none (Kineto's CuptiActivityApi::activityBuffers()), and
- * has a session without a record. */
+/* Calls cuptiActivityFlushAll() for the guest, but does nothing while a session is on. Otherwise the profiler would be
+ * given buffers before it asks for them. PyTorch's profiler would then ask for none (Kineto's
+ * CuptiActivityApi::activityBuffers()), and its session would have no record. */
 void shared_session_flush(const struct cupti_library *library, uint32_t flag);
 
-/* The guest's callbacks are registered, in the place of all others. */
+/* Call it after the guest has registered its own callbacks, which replace all others. */
 void shared_session_take_back(void);
 
-/* CUPTI was ended, all registrations with it. */
+/* Call it after CUPTI was ended, which ends all registrations. */
 void shared_session_reset(void);
 
 #endif
