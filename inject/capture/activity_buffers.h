@@ -1,6 +1,6 @@
-/* CUPTI's activity buffers: handed out empty, taken back full, turned into gpu_records in the ring.
- * CUPTI calls on threads of its choice; what is not lock-free is behind the activity lock. One per
- * process, because CUPTI passes no user pointer. */
+/* Hands empty activity buffers to CUPTI, takes them back full, and turns their contents into gpu_records in the ring.
+ * CUPTI calls on threads of its choice. All state that is not lock-free is behind the activity lock. There is one such
+ * module per process, because CUPTI passes no user pointer. */
 #ifndef ACTIVITY_BUFFERS_H
 #define ACTIVITY_BUFFERS_H
 
@@ -16,60 +16,66 @@ struct graph_nodes;
 struct memory_budget;
 struct record_ring;
 
-/* Makes ready for the two callbacks below. All borrowed for good; nodes (may be NULL) know the stacks of graphs;
- * window is that of the records, from 1; budget says how much memory there is for buffers and names. Returns 0, or
- * -ENOMEM: CUPTI's activity must stay off. Called again it replaces what is borrowed (tests). */
+/* Prepares for the two callbacks below. All pointers but budget are borrowed for good. nodes knows the stacks of
+ * graphs; it may be NULL. window is the window of the records, from 1. budget says how much memory buffers and names
+ * may take. Returns 0; -ENOMEM: CUPTI's activity must stay off. A second call replaces all that was borrowed
+ * (tests). */
 int activity_buffers_init(struct record_ring *ring, struct definition_writer *definitions,
 			  const struct cupti_library *library, const struct graph_nodes *nodes,
 			  uint16_t window, const struct memory_budget *budget);
 void activity_buffers_fini(void);
 
-/* Calls wake from a request once CUPTI holds so many buffers that only a flush brings enough of them back. wake is
- * called on any thread, inside CUPTI's callback. Once, after activity_buffers_init(), before CUPTI asks for buffers. */
+/* Sets a function to be called when CUPTI holds so many buffers that only a flush brings enough of them back. `wake`
+ * runs on any thread, inside CUPTI's callback. Call it once, after activity_buffers_init() and before CUPTI asks for
+ * buffers. */
 void activity_buffers_on_crowd(void (*wake)(void));
 
-/* For cuptiActivityRegisterCallbacks. A request when all buffers are out gets a small one whose
- * content is thrown away and counted; never NULL, which crashes CUPTI before 12.9. */
+/* Gives CUPTI a buffer; pass it to cuptiActivityRegisterCallbacks(). When all buffers are out it gives a small one,
+ * whose content is discarded and counted. It never gives NULL, because NULL crashes CUPTI before 12.9. */
 void activity_buffers_request(uint8_t **buffer, size_t *size, size_t *max_records);
 
-/* Also for it. Waits for room in the activity lane up to 100 ms a buffer, but never on a thread
- * that launches; then counts what does not fit. */
+/* Takes a buffer back from CUPTI; pass it to cuptiActivityRegisterCallbacks(), too. Waits for room in the activity lane
+ * up to 100 ms per buffer, but never on a thread that launches. Records that still do not fit are counted. */
 void activity_buffers_complete(void *context, uint32_t stream_id, uint8_t *buffer, size_t size,
 			       size_t valid_size);
 
-/* The window that records belong to from now on. Between windows only. */
+/* Sets the window that records belong to from now on. Call it only between windows. */
 void activity_buffers_set_window(uint16_t window);
 
-/* Gives memory of the activity lane and of the buffers back once the lane rests (record_ring.h). The helper thread. */
+/* Gives memory of the activity lane and of the buffers back once the lane rests (record_ring.h). The helper thread
+ * calls it. */
 void activity_buffers_trim(void);
 
-/* Takes what CUPTI says it has dropped into the ledger. The helper, or whoever leaves CUPTI. */
+/* Adds the number of records that CUPTI dropped to the ledger. The helper thread calls it, or the thread that leaves
+ * CUPTI. */
 void activity_buffers_count_dropped(void);
 
-/* CUPTI has left: buffers that it did not give back are free again. */
+/* Frees the buffers that CUPTI did not give back. Call it after the guest has left CUPTI. */
 void activity_buffers_reclaim(void);
-/* A record that the guest made itself, with valid times; as if CUPTI had delivered it. name: NULL or as in a kernel's
- * record. Not on a thread of the application's: it waits for the activity lock, and for room as above. */
+/* Adds a record that the guest made itself, as if CUPTI had delivered it. Its times are valid. name: NULL, or a
+ * kernel's name. Do not call it on the application's threads: it waits for the activity lock, and for room as above. */
 void activity_buffers_put(const struct gpu_record *record, const char *name);
-/* Defines the launch configurations that changed. last: what finds no room is counted as lost. The helper thread. */
+/* Defines the launch configurations that changed. last: those that find no room are counted as lost. The helper thread
+ * calls it. */
 void activity_buffers_define(bool last);
 
-/* From now on, wait for room only while an agent looks at the ring: none that comes later will want what is in it. */
+/* From now on, waits for room only while an agent looks at the ring. No later agent will want the ring's content. */
 void activity_buffers_wait_for_agent_only(void);
 
-/* From now on, wait for room no longer than until_ns (CLOCK_MONOTONIC) in all: the process ends. */
+/* Call it when the process ends: from now on, all waiting for room ends at until_ns (CLOCK_MONOTONIC). */
 void activity_buffers_hurry(uint64_t until_ns);
 
-/* From now on no record is taken: the process ends, and cannot wait for those that CUPTI still has. *taken: records
- * of GPU work that were, each of which is in the ring or counted. false: a thread is still at it after until_ns
- * (CLOCK_MONOTONIC), and *taken is 0. */
+/* Call it when the process ends and cannot wait for the records that CUPTI still has: no record is taken from now on.
+ * *taken is the number of records of GPU work that were taken; each is in the ring or counted. Returns false if a
+ * thread is still taking records at until_ns (CLOCK_MONOTONIC); *taken is 0 then. */
 bool activity_buffers_close(uint64_t until_ns, uint64_t *taken);
 
-/* What has come so far, for activity_watch.h: GPU records, records of streams and contexts, and when
- * the first work began of the records since the last call (UINT64_MAX: none). Any thread. */
+/* Tells what has come so far, for activity_watch.h: the numbers of GPU records, and of records of streams and contexts.
+ * *earliest_ns is when the first work of the records since the last call began (UINT64_MAX: no record). Any thread may
+ * call. */
 void activity_buffers_seen(uint64_t *records, uint64_t *resources, uint64_t *earliest_ns);
 
-/* Whether any GPU record ever came. Any thread. */
+/* Returns whether any record ever came. Any thread may call. */
 bool activity_buffers_any(void);
 
 #endif

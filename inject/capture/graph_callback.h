@@ -1,6 +1,6 @@
-/* CUPTI's news of graph nodes, turned into stacks. On the application's threads, inside the call that
- * makes the nodes: never blocks, allocates nothing (but see launch_thread_own()), makes no CUDA
- * call, keeps errno. */
+/* Turns CUPTI's callbacks about graph nodes into stacks. It runs on the application's threads, inside the call that
+ * makes the nodes. It never blocks, makes no CUDA call and keeps errno. It allocates nothing, with the exception that
+ * launch_thread_own() names. */
 #ifndef GRAPH_CALLBACK_H
 #define GRAPH_CALLBACK_H
 
@@ -11,24 +11,25 @@
 #include "inject/cupti/cupti_library.h"
 #include "inject/launch/launch_callback.h"
 
-/* A node was created: within a launch, it was captured, and its stack is the launch's; otherwise the
- * call that adds it stands on the stack now. A copy is created, too, and then told to be one. */
+/* Notes a node that was created. Within a launch, the launch was captured, and the node gets the launch's stack.
+ * Otherwise it gets the current stack, that of the call that adds the node. CUPTI reports a copied node here first, and
+ * then to graph_callback_copied(). */
 void graph_callback_created(const struct launch_callback *launch,
 			    const struct cupti_library *library,
 			    const struct cupti_graph_data *data);
 
-/* How many launches were captured so far. Any thread. */
+/* Returns how many launches were captured so far. Any thread may call. */
 uint64_t graph_callback_captured(void);
 
-/* A node is a copy of another one (cuGraphClone, instantiation) and is that one's code. An original
- * that is not known makes the copy unknown. */
+/* Notes that a node is a copy of another (by cuGraphClone() or instantiation), and so comes from the same code. If the
+ * original is not known, the copy becomes unknown. */
 void graph_callback_copied(const struct launch_callback *launch,
 			   const struct cupti_library *library,
 			   const struct cupti_graph_data *data);
 
-/* A graph, an executable graph, or the end of a node (CUPTI_ABI_RESOURCE_GRAPH_CREATED, _NODE_DESTROYED, _EXEC_...):
- * when an executable graph is there, the copies that it was made of are asked again which nodes of it they are
- * (graph_copies.h). */
+/* Notes that a graph or an executable graph is created, or that a node or an executable graph ends
+ * (CUPTI_ABI_RESOURCE_GRAPH_CREATED, _NODE_DESTROYED, _EXEC_...). Once an executable graph is complete, CUPTI is asked
+ * again for the ids of the copies that it was made of (graph_copies.h). */
 void graph_callback_changed(const struct launch_callback *launch,
 			    const struct cupti_library *library, uint32_t cbid,
 			    const struct cupti_graph_data *data);
@@ -39,13 +40,13 @@ static inline bool graph_callback_is_launch(uint32_t cbid)
 	       CUPTI_ABI_GRAPH_LAUNCH_PTSZ - CUPTI_ABI_GRAPH_LAUNCH;
 }
 
-/* A graph is launched: call after launch_callback_enter(), and before launch_callback_exit(). Notes it for its
- * conditional bodies (graph_launches.h). wanted: false for one outside of the capture window. */
+/* Notes a graph's launch for the graph's conditional bodies (graph_launches.h). Call it after launch_callback_enter(),
+ * and before launch_callback_exit(). wanted: false for a launch outside of the capture window. */
 void graph_callback_launched(const struct launch_callback *launch,
 			     const struct cupti_library *library,
 			     const struct cupti_callback_data *call, bool wanted);
 
-/* A node of an executable graph was given another's parameters (cuGraphExecUpdate). CUPTI 13.0 calls
+/* Notes that a node of an executable graph was given another node's parameters (cuGraphExecUpdate). CUPTI 13.0 calls
  * the executable graph's node the original one, as measured by tests/gpu/cuda_conformance. */
 void graph_callback_updated(const struct launch_callback *launch,
 			    const struct cupti_library *library,
