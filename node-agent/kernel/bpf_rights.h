@@ -1,5 +1,5 @@
-/* What the kernel lets this agent do with BPF, and in one line what is missing for it and what is lost without.
- * Everything else of the agent goes on. Reads /proc and /sys; any thread. */
+/* Tells what the kernel lets this agent do with BPF. One line says what is missing for it, and what the user loses
+ * without it. The rest of the agent goes on in any case. Reads /proc and /sys; any thread. */
 #ifndef BPF_RIGHTS_H
 #define BPF_RIGHTS_H
 
@@ -15,20 +15,21 @@ struct bpf_rights {
 	bool is_locked;   /* lockdown=confidentiality: BPF may not read the kernel's memory */
 };
 
-/* root: "" (tests have a tree of their own, with proc/self/status and sys/... in it). What can't be read is as if it
- * were missing, but for the lock. */
+/* Reads the rights. root: "", or a test's own tree with proc/self/status and sys/... in it. A right that can't be read
+ * counts as missing; an unreadable lock counts as absent. */
 void bpf_rights_read(struct bpf_rights *rights, const char *root);
 
-/* Puts one line on the first thing that is missing in line; lost says what the user goes without ("no CPU samples").
- * false: nothing is missing, line is "". */
+/* Writes a line about the first thing that is missing. lost says what the user loses ("no CPU samples"). false: nothing
+ * is missing, and line is "". */
 bool bpf_rights_missing(const struct bpf_rights *rights, const char *lost,
 			char line[static BPF_RIGHTS_LINE_MAX]);
 
-/* The same of an error that the kernel gave all the same: error is -errno, what names the step ("perf_event_open"). */
+/* Writes a line about an error that the kernel gave all the same. error is -errno; what names the step
+ * ("perf_event_open"). */
 void bpf_rights_explain(const char *what, int error, const char *lost,
 			char line[static BPF_RIGHTS_LINE_MAX]);
 
-/* Kernels before 5.11 count maps against RLIMIT_MEMLOCK: raises it as far as it goes. */
+/* Raises RLIMIT_MEMLOCK as far as it goes: kernels before 5.11 count maps against it. */
 void bpf_rights_raise_memory(void);
 
 #endif

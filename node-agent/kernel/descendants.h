@@ -1,4 +1,4 @@
-/* A process that runs already and all that it has started: their threads are looked at from now on. */
+/* Watches a running process and all processes that it has started. */
 #ifndef DESCENDANTS_H
 #define DESCENDANTS_H
 
@@ -6,8 +6,8 @@
 
 struct bpf_ring;
 
-/* Reads /proc; what they start later is followed by the kernel's half. 0 or -errno: the process itself cannot be
- * watched. */
+/* Watches the threads of a process and its descendants from now on. It finds them in /proc; the kernel's half follows
+ * the processes that they start later. 0 or -errno: the process itself cannot be watched. */
 int descendants_watch(struct bpf_ring *ring, pid_t pid);
 
 #endif

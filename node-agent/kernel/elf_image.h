@@ -1,5 +1,5 @@
-/* An ELF file as it would be loaded, without its writable data: its segments at their distances from each other. Files
- * belong to applications; all sizes are bounded. Little-endian x86_64 alone. Any thread. */
+/* Lays out an ELF file as it would be loaded, with its segments at their distances from each other, but without its
+ * writable data. Files belong to applications; all sizes are bounded. Little-endian x86_64 alone. Any thread. */
 #ifndef ELF_IMAGE_H
 #define ELF_IMAGE_H
 
@@ -12,30 +12,31 @@
 
 #define ELF_IMAGE_PHDRS_MAX 64u
 
-struct elf_image { /* zeroed: nothing is there */
+struct elf_image { /* zeroed: no image */
 	Elf64_Phdr segments[ELF_IMAGE_PHDRS_MAX];
 	uint32_t nr_segments;
 	uint64_t low, span; /* virtual addresses; whole pages, if not borrowed */
-	char *base; /* owns, if not borrowed; where low lies in our memory. NULL: nothing is there */
+	char *base; /* owns, if not borrowed; the place of low in our memory. NULL: no image */
 	bool is_borrowed;
 };
 
-/* Reads what the file says of its segments. false: it is no such file, or makes no sense. */
+/* Reads the file's list of segments. false: it is not such a file, or makes no sense. */
 bool elf_image_read(struct elf_image *image, int fd);
 
-/* The first one of a type with these flags, whose content lies in the image. NULL: there is none. */
+/* Finds the first segment of a type with these flags whose content lies in the image. NULL: there is none. */
 const Elf64_Phdr *elf_image_segment(const struct elf_image *image, uint32_t type, uint32_t flags);
 
-/* Maps the contents: if the file is cut, they may not be touched any more but by reads that cannot fault. Or copies
- * those that are not writable: they may. */
+/* elf_image_map() maps the contents. If the file is cut afterwards, only reads that cannot fault may touch them.
+ * elf_image_copy() copies the contents that are not writable; any code may read these. */
 bool elf_image_map(struct elf_image *image, int fd);
 bool elf_image_copy(struct elf_image *image, int fd);
 
-/* One that is in our memory already, its segments where they are in the file, in place of reading and mapping it.
- * Borrowed until elf_image_fini(). false: it is no such file, or does not lie there so. */
+/* Uses a file that is already in our memory, in place of reading and mapping one. Its segments must lie in memory
+ * as they lie in the file. Borrowed until elf_image_fini(). false: it is not such a file, or its segments lie
+ * elsewhere. */
 bool elf_image_borrow(struct elf_image *image, const void *memory, size_t size);
 
-/* Where it lies, for what reads its call frame information. */
+/* Returns the image's place for the reader of its call frame information. */
 struct eh_frame_image elf_image_frames(const struct elf_image *image);
 void elf_image_fini(struct elf_image *image);
 

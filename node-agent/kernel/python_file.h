@@ -1,5 +1,5 @@
-/* What a file that holds CPython (the program itself, or a libpython) says of the interpreter. Files are read, and not
- * believed. One object is used by one thread at a time. */
+/* Reads what a file with CPython (the program itself, or a libpython) says of its interpreter. Files are read, but not
+ * believed. Only one thread at a time may use an object. */
 #ifndef PYTHON_FILE_H
 #define PYTHON_FILE_H
 
@@ -17,30 +17,30 @@ struct python_files;
 
 enum python_file_kind {
 	PYTHON_FILE_NONE,    /* no interpreter */
-	PYTHON_FILE_READY,   /* one of a version that is known */
-	PYTHON_FILE_REFUSED, /* one whose frames cannot be read; text says why */
+	PYTHON_FILE_READY,   /* an interpreter of a known version */
+	PYTHON_FILE_REFUSED, /* an interpreter whose frames cannot be read; text says why */
 };
 
 /* Virtual addresses in the file. */
 struct python_file {
 	enum python_file_kind kind;
 	char text[PYTHON_FILE_TEXT_MAX]; /* "CPython 3.11", with the reason if it is refused */
-	struct python_layout layout;     /* as the table has it */
+	struct python_layout layout;     /* the layout from the table of versions */
 	uint64_t runtime, code_type, string_type, bytes_type;
-	struct unwind_stops loop; /* of the evaluation loop; none: it was not found */
+	struct unwind_stops loop; /* the bounds of the evaluation loop; none: it was not found */
 };
 
-/* NULL: out of memory. python_files_destroy() accepts NULL. */
+/* Creates an empty cache; NULL: out of memory. python_files_destroy() accepts NULL. */
 struct python_files *python_files_create(void);
 void python_files_destroy(struct python_files *files);
 
-/* What is known in the one is then known in the other. */
+/* Copies everything that is known from one cache to another. */
 void python_files_copy(struct python_files *to, const struct python_files *from);
 
-/* Whether a file of this path may hold an interpreter: libpython3.11.so.1.0, python3.11, python. */
+/* Returns whether a file with this path may hold an interpreter: libpython3.11.so.1.0, python3.11, python. */
 bool python_file_is_named(const char *path, size_t path_size);
 
-/* Reads the file, or gives what was read of it before. Borrowed until the next call. */
+/* Returns the facts about a file, from an earlier read if there was one. Borrowed until the next call. */
 const struct python_file *python_files_get(struct python_files *files, struct elf_file *elf,
 					   const char *path, size_t path_size);
 

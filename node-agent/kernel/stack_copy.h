@@ -8,25 +8,26 @@
 
 #define STACK_COPY_PARTS 3u
 
-/* Of a copy that goes on above frames too large to be copied. */
+/* A part of a copy that continues above frames too large to be copied. */
 struct stack_copy_part {
-	uint64_t sp;     /* of its first byte; 0: there is no such part, nor one after it */
-	uint32_t offset; /* of it in the copy */
+	/* stack address of its first byte; 0: this part and all later ones are absent */
+	uint64_t sp;
+	uint32_t offset; /* its offset in the copy */
 };
 
 /* Borrowed. */
 struct stack_copy {
-	uint64_t pc, sp, fp;  /* where the thread was */
-	const uint8_t *bytes; /* of its memory, from sp on, as far as the first part */
+	uint64_t pc, sp, fp;  /* the thread's registers */
+	const uint8_t *bytes; /* its memory from sp on, up to the first part */
 	uint32_t size;
 	struct stack_copy_part parts[STACK_COPY_PARTS];
 };
 
-/* The rule (unwind/unwind_row.h) of the code at an address. false: there is none. */
+/* Finds the rule (unwind/unwind_row.h) of the code at an address. false: there is none. */
 typedef bool (*stack_copy_rule)(void *context, uint64_t address, uint32_t *rule);
 
-/* Stores pc and then return addresses, at most max. *complete: the walk came to the thread's first function. Returns
- * their number. */
+/* Walks the copy and stores pc, then return addresses, at most max. *complete: the walk reached the thread's first
+ * function. Returns the number of addresses. */
 uint32_t stack_copy_walk(const struct stack_copy *copy, stack_copy_rule find, void *context,
 			 uint64_t *frames, uint32_t max, bool *complete);
 

@@ -1,4 +1,4 @@
-/* Native and Python frames of one sample as one stack, by the rules by which the guest puts a launch's together.
+/* Merges native and Python frames of one sample into one stack, by the rules that the guest uses for launch stacks.
  * Pure. */
 #ifndef STACK_MERGE_H
 #define STACK_MERGE_H
@@ -9,7 +9,7 @@
 #include "proto/options/stack_options.h"
 #include "proto/stack_word.h"
 
-#define STACK_MERGE_MARKS 3u /* more items than frames at most */
+#define STACK_MERGE_MARKS 3u /* at most so many items more than frames */
 
 enum stack_merge_kind {
 	STACK_MERGE_NATIVE, /* number: the index of the native frame */
@@ -24,16 +24,17 @@ struct stack_merge_item {
 
 /* Leaf first; borrowed. */
 struct stack_merge_input {
-	const bool *is_loop;     /* of each native frame: it is an evaluation loop */
-	const bool *segment_end; /* of each Python frame: the outermost that its loop runs */
+	const bool *is_loop; /* for each native frame: it is an evaluation loop */
+	/* for each Python frame: it is the outermost one that its loop runs */
+	const bool *segment_end;
 	uint32_t nr_native, nr_python;
-	bool complete; /* the native frames lead to the thread's root */
+	bool complete; /* the native frames reach the thread's root */
 	bool cut;      /* there are more Python frames */
 	enum stack_mode mode;
 };
 
-/* Without Python frames: the native ones. items has room for all frames and STACK_MERGE_MARKS. *differ: loops and
- * Python frames do not fit together. Returns the number of items. */
+/* Merges the frames; without Python frames the result is the native ones. items has room for all frames and
+ * STACK_MERGE_MARKS. *differ: loops and Python frames do not fit together. Returns the number of items. */
 uint32_t stack_merge(const struct stack_merge_input *input, struct stack_merge_item *items,
 		     bool *differ);
 
