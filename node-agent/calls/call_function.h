@@ -1,5 +1,5 @@
-/* The functions of CUDA's runtime and driver that are timed from the kernel's side, in processes without a guest: those
- * that launch, copy, set memory or wait. Any thread. */
+/* Lists the functions of CUDA's runtime and driver that are timed from the kernel's side, in processes without a guest:
+ * those that launch, copy, set memory or wait. Any thread. */
 #ifndef CALL_FUNCTION_H
 #define CALL_FUNCTION_H
 
@@ -7,11 +7,11 @@
 
 #define CALL_FUNCTION_NONE 0u
 
-/* The number of an exported function, by its symbol. What tells versions of one function apart ("_v2", "_ptsz",
- * "_ptds") makes no difference. CALL_FUNCTION_NONE: it is not one of these. */
+/* Returns the number of an exported function, by its symbol. Marks of a function's versions ("_v2", "_ptsz", "_ptds")
+ * make no difference. CALL_FUNCTION_NONE: the function is not in the list. */
 uint32_t call_function_find(const char *symbol);
 
-/* Its name in CUDA's documentation. Static storage; NULL: no such number. */
+/* Returns the function's name in CUDA's documentation. Static storage; NULL: no such number. */
 const char *call_function_name(uint64_t number);
 
 #endif

@@ -1,4 +1,4 @@
-/* A uprobe that runs a BPF program in one process. Any thread. */
+/* Opens a uprobe that runs a BPF program in one process. Any thread. */
 #ifndef PROBE_EVENT_H
 #define PROBE_EVENT_H
 
@@ -6,13 +6,14 @@
 
 struct probe_note;
 
-/* From the return on, until *fd is closed, the program runs where any thread of the process comes by the probe, and the
- * process's counter of watchers says so. path: of the file that the process has mapped. The caller owns *fd. 0 or
- * -errno; on error *fd is -1. */
+/* Runs the program, until *fd is closed, whenever a thread of the process reaches the probe. Meanwhile the process's
+ * counter of watchers is raised. path: a file that the process has mapped. The caller owns *fd. 0 or -errno; on error
+ * *fd is -1. */
 int probe_event_open(const char *path, const struct probe_note *note, pid_t pid, int program_fd,
 		     int *fd);
 
-/* What the kernel says to the calling thread about a probe that is nowhere: -EACCES where it may have none. */
+/* Returns the kernel's answer to the calling thread about a probe that lies nowhere: -EACCES if the thread may have no
+ * probe. */
 int probe_event_try(void);
 
 #endif

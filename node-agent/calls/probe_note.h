@@ -1,4 +1,4 @@
-/* Where a file has a USDT probe: the notes of section .note.stapsdt (inject/launch/probe_point.h). Files may be
+/* Finds a USDT probe of a file by its notes in section .note.stapsdt (inject/launch/probe_point.h). Files may be
  * damaged or hostile. Any thread. */
 #ifndef PROBE_NOTE_H
 #define PROBE_NOTE_H
@@ -8,11 +8,11 @@
 struct elf_file;
 
 struct probe_note {
-	uint64_t offset;           /* of the instruction in the file, bytes */
-	uint64_t semaphore_offset; /* of the counter of watchers; 0: it has none */
+	uint64_t offset;           /* offset of the instruction in the file, bytes */
+	uint64_t semaphore_offset; /* offset of the counter of watchers; 0: it has none */
 };
 
-/* The first probe of this name. 0; -ENOENT: there is none; -ENOEXEC: its note makes no sense. On error *note is
+/* Finds the first probe of this name. 0; -ENOENT: there is none; -ENOEXEC: its note makes no sense. On error *note is
  * zeroed. */
 int probe_note_find(struct elf_file *file, const char *provider, const char *name,
 		    struct probe_note *note);

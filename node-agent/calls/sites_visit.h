@@ -1,5 +1,5 @@
-/* One visit to a file that a process maps. It finds which file that is, and where the functions to be probed lie in it.
- * Only the agent loop calls it; another thread may look at the file meanwhile (foreign_file.h). */
+/* Visits a file that a process maps, once. It identifies the file and finds the functions to be probed. Only the agent
+ * loop calls it; another thread may read the file meanwhile (foreign_file.h). */
 #ifndef SITES_VISIT_H
 #define SITES_VISIT_H
 
@@ -16,19 +16,19 @@ struct sites_visit {
 	bool wants_sites;
 	bool wants[CALL_PROGRAM_KINDS];
 	dev_t device;
-	ino_t inode; /* 0: it is nothing that could be known again */
-	int fd;      /* owns, with sites; -1: none */
+	ino_t inode; /* 0: the file could not be recognized again */
+	int fd;      /* owns; open only if there are sites; -1: none */
 	struct call_sites sites[CALL_PROGRAM_KINDS];
 };
 
-/* Looks at the mapped file. wants tells by kind whether sites are looked for; NULL: only the device and the inode are.
- * 0: *visit has looked at the file. Else the file is gone again, not ours to read, or does not answer:
- * -ENOMEM; -ENOENT, also where it is nothing that could be known again; else as foreign_file_visit().
- * The caller owns *visit in every case, until sites_visit_end(); NULL: there is none to end. */
+/* Visits the mapped file. wants tells for each kind whether its sites are wanted; NULL: only the device and the inode
+ * are. 0: *visit has the results. -ENOMEM; -ENOENT: the file is gone, or could not be recognized again; else the errors
+ * of foreign_file_visit(): the file is not ours to read, or does not answer. The caller owns *visit in every case,
+ * until sites_visit_end(); NULL: there is none to end. */
 int sites_visit_make(const struct mapped_file_view *view, const struct maps_file_entry *entry,
 		     const bool *wants, struct sites_visit **visit);
 
-/* Takes the visit. Waits no longer than foreign_file_call() for its file to be closed. */
+/* Ends the visit, which it takes. It waits no longer than foreign_file_call() for the file to be closed. */
 void sites_visit_end(struct sites_visit *visit);
 
 #endif
