@@ -1,6 +1,5 @@
-/* Waiting times between attempts: each twice the one before, up to a limit, and each somewhere
- * between half of itself and all of it, so that many that failed together don't come again
- * together. Single-threaded. */
+/* Computes waiting times between attempts. Each is twice the one before, up to a limit. It is then drawn between half
+ * of itself and all of itself, so that many that failed together don't come again together. Single-threaded. */
 #ifndef BACKOFF_H
 #define BACKOFF_H
 
@@ -13,10 +12,10 @@ struct backoff {
 
 void backoff_init(struct backoff *backoff);
 
-/* How long to wait before the next attempt. */
+/* Returns how long to wait before the next attempt. */
 uint64_t backoff_next_ns(struct backoff *backoff);
 
-/* An attempt had success: the next wait is a short one again. */
+/* Notes that an attempt succeeded: the next wait is short again. */
 void backoff_reset(struct backoff *backoff);
 
 #endif

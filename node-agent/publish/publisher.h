@@ -1,6 +1,6 @@
-/* Frames to one aggregator, over a connection that may break at any time: numbered, kept until they
- * are acknowledged, and sent again from the oldest unacknowledged one after every new WELCOME.
- * Nothing here blocks or sleeps. Single-threaded: only the agent loop calls it. */
+/* Publishes frames to one aggregator, over a connection that may break at any time. Frames are numbered and kept until
+ * they are acknowledged. After every new WELCOME they are sent again, from the oldest unacknowledged one. No function
+ * blocks or sleeps. Single-threaded: only the agent loop calls it. */
 #ifndef PUBLISHER_H
 #define PUBLISHER_H
 
@@ -17,77 +17,77 @@ struct publisher_options {
 	/* borrowed for publisher_create() only; NULL: see publisher_connect() */
 	const char *endpoint;
 	void *zmq_context; /* borrowed until publisher_destroy(); NULL: one of its own */
-	/* an agent's; borrowed for publisher_create() only; NULL: nothing protects the connection */
+	/* an agent's keys; borrowed for publisher_create() only; NULL: the connection is not protected */
 	const struct key_set *keys;
 	struct message_hello hello; /* texts borrowed for publisher_create() only */
-	uint64_t window_bytes; /* of frames kept in memory; publisher_has_room() is false from there
-				  on */
-	/* from one comparison of clocks to the next (clock_exchange.h); 0: none is made */
+	/* bytes of frames kept in memory; from there on publisher_has_room() is false */
+	uint64_t window_bytes;
+	/* time from one comparison of clocks to the next (clock_exchange.h); 0: none is made */
 	uint32_t clock_ms;
-	uint32_t ping_ms;    /* quiet time before a PING; 0: 1,000 */
-	uint32_t silence_ms; /* quiet time before the connection is given up and made anew; 0: 5,000
-			      */
+	uint32_t ping_ms; /* quiet time before a PING; 0: 1,000 */
+	/* quiet time before the connection is given up and made anew; 0: 5,000 */
+	uint32_t silence_ms;
 };
 
-/* 0 or -errno; *error (if error is not NULL) is then one line, owns: free(). On error *publisher is
- * NULL. */
+/* Creates a publisher. 0 or -errno. On error *publisher is NULL, and *error (if error is not NULL) is one line, which
+ * the caller owns (free()). */
 int publisher_create(const struct publisher_options *options, struct publisher **publisher,
 		     char **error);
-void publisher_destroy(
-	struct publisher *publisher); /* accepts NULL; what isn't sent by then is dropped */
 
-/* From now on to this endpoint, with these keys (NULL: none), both copied: of one that was created without. Frames were
- * kept until now. 0 or -errno: as it was. */
+/* Accepts NULL. Frames that are not sent by then are dropped. */
+void publisher_destroy(struct publisher *publisher);
+
+/* Gives an endpoint and keys (NULL: none), both copied, to a publisher that was created without an endpoint. It has
+ * kept all frames until now. 0 or -errno: nothing has changed. */
 int publisher_connect(struct publisher *publisher, const char *endpoint,
 		      const struct key_set *keys);
 
-/* For epoll, level-triggered: readable when publisher_step() has something to do. The same for
- * life. */
+/* Returns a descriptor for epoll, level-triggered, the same for life. It is readable when publisher_step() has work. */
 int publisher_fd(const struct publisher *publisher);
 
-/* Receives and sends what can be had without waiting. 0; -EPROTO: the aggregator refused us for
- * good, and publisher_error() says why; -ENOMEM; other -errno of the transport. */
+/* Receives and sends everything that needs no waiting. 0; -EPROTO: the aggregator has refused us for good, and
+ * publisher_error() says why; -ENOMEM; other -errno of the transport. */
 int publisher_step(struct publisher *publisher, uint64_t now_ns);
 
-/* When publisher_step() wants to be called again, by CLOCK_MONOTONIC, though the descriptor is
- * quiet. */
+/* Returns when to call publisher_step() again, by CLOCK_MONOTONIC, though the descriptor is quiet. */
 uint64_t publisher_deadline_ns(const struct publisher *publisher);
 
 /* Encodes a sequenced message, gives it the next number (in *message, too) and keeps it;
  * publisher_step() sends it. 0; -EINVAL, -EMSGSIZE of the encoder; -ENOMEM. */
 int publisher_send(struct publisher *publisher, struct message *message);
 
-/* Gives room back that large messages took. Without memory for less, it stays. */
+/* Gives back the room that large messages took. If there is no memory for less room, it stays. */
 void publisher_give_back(struct publisher *publisher);
 
-/* The window has room for another batch. */
+/* Returns whether the window has room for another batch. */
 bool publisher_has_room(const struct publisher *publisher);
 
 uint64_t publisher_last_seq(const struct publisher *publisher); /* 0: nothing sent yet */
-/* Everything up to here is safe; of a question (hello.asks): what the aggregator has of that epoch, once connected. */
+/* Returns the last acknowledged number: everything up to it is safe. For a question (hello.asks), once connected, it is
+ * the last number that the aggregator has of that epoch. */
 uint64_t publisher_acked_seq(const struct publisher *publisher);
-/* How often who listens at the endpoint did not take our keys, or did not have those that we expect. It is tried again
- * and again. */
+/* Returns how often the peer at the endpoint refused our keys, or lacked those that we expect. The publisher keeps
+ * trying. */
 uint64_t publisher_refusals(const struct publisher *publisher);
-/* Whether somebody at an endpoint ever took a connection. */
+/* Returns whether a peer at an endpoint has ever accepted a connection. */
 bool publisher_has_reached(const struct publisher *publisher);
 bool publisher_connected(const struct publisher *publisher); /* welcomed, and not lost since */
 
-/* Whether it was ever welcomed; *profile is where the aggregator then said that the job's profile is, "": it did not.
- * Borrowed until destroy, and the same from then on. */
+/* Returns whether an aggregator has ever welcomed us. *profile is then the place of the job's profile, as that WELCOME
+ * said; "": it said none. Borrowed until destroy, and constant from then on. */
 bool publisher_welcomed(const struct publisher *publisher, const char **profile);
 
-/* How this node's clock stands to the aggregator's. false: nothing is known, *estimate is nothing. */
+/* Estimates this node's clock against the aggregator's. false: nothing is known, and *estimate has no meaning. */
 bool publisher_clock(const struct publisher *publisher, uint64_t now_ns,
 		     struct clock_exchange_estimate *estimate);
 
-/* A command for all agents that came, once: true. What the next call tells of it goes out with the next step, as often
- * as it is asked for. */
+/* publisher_take_order() returns true once per command that the aggregator sent to all agents. The answer given by
+ * publisher_answer_order() goes out with the next step, and again each time the aggregator asks. */
 bool publisher_take_order(struct publisher *publisher, struct message_control *order);
 void publisher_answer_order(struct publisher *publisher, const struct message_control *taken);
 
-/* One line about why publisher_step() failed, or why the aggregator does not take us for now; borrowed until
- * destroy. "": neither. */
+/* Returns one line on why publisher_step() failed, or why the aggregator does not accept us for now; borrowed until
+ * destroy. "": neither is so. */
 const char *publisher_error(const struct publisher *publisher);
 
 #endif
