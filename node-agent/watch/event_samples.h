@@ -11,9 +11,9 @@
 struct string_dictionary;
 struct wait_reasons;
 
-/* *nr is the number of samples, sample_event_samples(); they are in order of time. Of a wait the second is the part
- * in which the thread was awake. offset_ns leads from the kernel's clock to the agent's. Names that found no room
- * are STRING_NONE. 0 or -ENOMEM. */
+/* Makes the samples of an event, in order of time. *nr is their number, sample_event_samples(). The second sample of a
+ * wait is the part in which the thread was awake. offset_ns leads from the kernel's clock to the agent's. Names that
+ * found no room are STRING_NONE. 0 or -ENOMEM. */
 int event_samples_make(struct wait_reasons *reasons, struct string_dictionary *strings,
 		       const struct sample_event *event, int64_t offset_ns,
 		       struct host_sample samples[static EVENT_SAMPLES_MAX], uint32_t *nr);

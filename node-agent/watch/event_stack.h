@@ -1,4 +1,4 @@
-/* The stack of an event of the kernel's half, as it is looked up. Any thread. */
+/* Prepares the stack of an event of the kernel's half for its lookup. Any thread. */
 #ifndef EVENT_STACK_H
 #define EVENT_STACK_H
 
@@ -10,12 +10,12 @@
 /* Embedded; not to be moved. */
 struct event_stack {
 	struct address_list list;
-	/* aligned, as they are not in the event */
+	/* aligned copies, since they are not aligned in the event */
 	struct sample_python_frame python[SAMPLE_PYTHON_DEPTH];
 	uint64_t callers[SAMPLE_USER_DEPTH];
 };
 
-/* The event is borrowed as long as the list is used. */
+/* Fills in the stack. The event is borrowed as long as the list is used. */
 void event_stack_init(struct event_stack *stack, const struct sample_event *event);
 
 #endif

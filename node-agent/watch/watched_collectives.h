@@ -1,5 +1,5 @@
-/* The collective calls of a watched process (bpf/collective_event.h), as they wait to be sent, and its communicators'
- * ids. Single-threaded: only the agent loop calls it. */
+/* Collects the collective calls of a watched process (bpf/collective_event.h) until they are sent, and gives its
+ * communicators their ids. Single-threaded: only the agent loop calls it. */
 #ifndef WATCHED_COLLECTIVES_H
 #define WATCHED_COLLECTIVES_H
 
@@ -9,33 +9,34 @@
 #include "bpf/sample_event.h"
 #include "node-agent/kernel/kernel_clock.h"
 
-#define WATCHED_COLLECTIVES_MAX 8192u /* in one message */
+#define WATCHED_COLLECTIVES_MAX 8192u /* calls in one message */
 
 struct message;
 struct watched_collectives;
 
-/* Whether the event is one of these. */
+/* Returns whether the event is a collective call or a communicator. */
 bool watched_collectives_has(const struct sample_event *event);
 
-/* NULL: out of memory. destroy() accepts NULL. */
+/* Creates an empty collection; NULL: out of memory. destroy() accepts NULL. */
 struct watched_collectives *watched_collectives_create(void);
 void watched_collectives_destroy(struct watched_collectives *collectives);
 
-/* Takes the event, whose stack is known by now; the clock is how ours stands to the event's. 0 or -ENOMEM. */
+/* Adds the event, whose stack is known by now. clock: our clock against the event's. 0 or -ENOMEM. */
 int watched_collectives_add(struct watched_collectives *collectives,
 			    const struct sample_event *event, const struct kernel_clock *clock,
 			    uint32_t stack_id);
 
-/* Another program runs in the process: communicators begin anew, their ids go on. */
+/* Says that another program runs in the process: its communicators are new, and ids continue. */
 void watched_collectives_forget(struct watched_collectives *collectives);
 
-/* Calls and communicators that wait, so many. */
+/* Returns how many calls and communicators wait. */
 uint32_t watched_collectives_count(const struct watched_collectives *collectives);
 
-/* What waits, as a message but for its process; nothing waits any more. Borrowed until the next add. */
+/* Fills in a message with everything that waits, but without its process; after it nothing waits. Borrowed until the
+ * next add. */
 void watched_collectives_take(struct watched_collectives *collectives, struct message *message);
 
-/* Calls taken so far. */
+/* Returns the number of calls taken so far. */
 uint64_t watched_collectives_received(const struct watched_collectives *collectives);
 
 #endif

@@ -1,4 +1,4 @@
-/* The watched processes that have something to say, by pid. Single-threaded: only the agent loop calls it. */
+/* Holds, by pid, the watched processes that have something to report. Single-threaded: only the agent loop calls it. */
 #ifndef WATCHED_TABLE_H
 #define WATCHED_TABLE_H
 
@@ -8,25 +8,26 @@
 struct watched_process;
 struct watched_table;
 
-/* NULL: out of memory. */
+/* Creates an empty table; NULL: out of memory. */
 struct watched_table *watched_table_create(void);
-void watched_table_destroy(struct watched_table *table); /* accepts NULL; and the processes in it */
+/* accepts NULL; also destroys its processes */
+void watched_table_destroy(struct watched_table *table);
 
-/* NULL: there is none. Borrowed until it is removed. */
+/* Finds a process. NULL: there is none. Borrowed until it is removed. */
 struct watched_process *watched_table_find(const struct watched_table *table, pid_t pid);
 
-/* Takes the process on success; its pid must not be there yet. 0 or -ENOMEM. */
+/* Adds a process, which the table takes on success. Its pid must not be in the table yet. 0 or -ENOMEM. */
 int watched_table_add(struct watched_table *table, struct watched_process *process);
 
 uint32_t watched_table_count(const struct watched_table *table);
 
-/* index < watched_table_count(). Borrowed until it is removed. */
+/* Returns the process at index, which is below watched_table_count(). Borrowed until it is removed. */
 struct watched_process *watched_table_at(const struct watched_table *table, uint32_t index);
 
-/* Destroys a process; the last one takes its index. */
+/* Destroys the process at index; the last process takes its index. */
 void watched_table_remove(struct watched_table *table, uint32_t index);
 
-/* Of one that is there. */
+/* Returns the index of a process that is in the table. */
 uint32_t watched_table_index(const struct watched_table *table,
 			     const struct watched_process *process);
 
