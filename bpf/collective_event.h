@@ -1,15 +1,15 @@
-/* What the probes on a collective library's functions tell the agent: a sample_event of one of these kinds, whose
+/* Defines the events of the probes on a collective library's functions: a sample_event of one of these kinds, whose
  * addresses begin with a struct collective_call. Plain C for both compilers. */
 #ifndef COLLECTIVE_EVENT_H
 #define COLLECTIVE_EVENT_H
 
 #include <linux/types.h>
 
-/* In sample_event.kind; of no enum host_sample_kind. */
+/* Values of sample_event.kind, distinct from enum host_sample_kind. */
 #define SAMPLE_EVENT_COLLECTIVE   64u /* a call */
 #define SAMPLE_EVENT_COMMUNICATOR 65u /* a communicator was made: the call's own fields are 0 */
 
-/* Which function a probe is on, by the number that it is given. */
+/* The function that a probe is on, by the number that the probe is given. */
 enum collective_site {
 	COLLECTIVE_SITE_NONE = 0,
 	COLLECTIVE_SITE_ALL_REDUCE,
@@ -35,8 +35,8 @@ enum collective_site {
 };
 
 struct collective_call {
-	/* The communicator: its handle, and when it was made or first seen, which tells it from others that had the
-	 * handle. 0, 0: a group. */
+	/* The communicator: its handle, and the time when it was made or first seen. The time distinguishes it from
+	 * earlier ones with the same handle. 0, 0: a group. */
 	__u64 handle, made_ns;
 	__u64 key, parent_key;
 	__u64 sequence, function_sequence, count, group, stream;
@@ -45,14 +45,14 @@ struct collective_call {
 	__u32 split;
 	__u32 peer;
 	__s32 result;
-	__u32 data_type; /* as the call was given it, and the next */
+	__u32 data_type; /* the call's argument, as is the next member */
 	__u32 reduce_op;
 	__u8 origin;
 	__u8 function; /* enum collective_function */
 	__u8 reserved[6];
 };
 
-#define COLLECTIVE_CALL_WORDS 14u /* of sample_event.addresses */
+#define COLLECTIVE_CALL_WORDS 14u /* words of sample_event.addresses */
 
 _Static_assert(sizeof(struct collective_call) == 8 * COLLECTIVE_CALL_WORDS, "collective_call");
 

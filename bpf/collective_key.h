@@ -1,4 +1,4 @@
-/* The keys of communicators (proto/collective.h), as BPF programs make them. */
+/* Computes the keys of communicators (proto/collective.h) in BPF programs. */
 #ifndef COLLECTIVE_KEY_H
 #define COLLECTIVE_KEY_H
 
@@ -18,7 +18,7 @@ static __always_inline __u64 hash_number(__u64 hash, __u64 number, int bytes)
 	return hash;
 }
 
-/* Of the bytes of a unique id. */
+/* Hashes the bytes of a unique id. */
 static __always_inline __u64 unique_id_hash(const __u8 *bytes)
 {
 	__u64 hash = COLLECTIVE_HASH_START;

@@ -1,5 +1,5 @@
-/* From which pid namespace the agent looks: run once by the agent itself, for each set of maps. Included by one program
- * of a set. */
+/* Finds the pid namespace of the agent. The agent itself runs it once for each set of maps. One program of a set
+ * includes it. */
 #ifndef FIND_VIEWER_H
 #define FIND_VIEWER_H
 

@@ -1,5 +1,5 @@
-/* The few fields of the kernel's types that the BPF programs read. Names and types as the kernel has them; where they
- * lie is found by the loader in the running kernel's BTF, so that one build fits all kernels. */
+/* Declares the few fields of the kernel's types that the BPF programs read, with the kernel's names and types. The
+ * loader finds their offsets in the running kernel's BTF, so that one build fits all kernels. */
 #ifndef KERNEL_TYPES_H
 #define KERNEL_TYPES_H
 
@@ -57,7 +57,7 @@ struct task_struct___before_5_14 {
 
 #pragma clang attribute pop
 
-/* struct upid as it is read: alike in all kernels. */
+/* struct upid as it is read; its layout is the same in all kernels. */
 struct pid_number {
 	__s32 number;
 	__u32 padding;

@@ -1,23 +1,25 @@
-/* The running thread's Python frames, by what the agent knows of its process's interpreter. Only its own: others' may
- * change while they are read. Nothing that is read is believed: reads cannot fault, and what makes no sense ends the
- * walk. */
+/* Walks the running thread's Python frames, by the agent's knowledge of its process's interpreter. It reads only this
+ * thread's frames, because others' may change during the read. It believes nothing that it reads: reads cannot fault,
+ * and values that make no sense end the walk. */
 #ifndef PYTHON_WALK_H
 #define PYTHON_WALK_H
 
 #include "sample_maps.h"
 
-/* How much a walk reads. Constants of each program. */
+/* Limits how much a walk reads. They are constants of each program. */
 struct python_limits {
-	__u32 states; /* that are looked at for one that is the thread's. New threads are first in the list */
+	/* thread states to search for the thread's own. New threads are first in the list */
+	__u32 states;
 	__u32 frames;
-	/* Code is also told by what its names and lines hold, where versions give it no number. That is two thirds of
-	 * what a frame costs. */
+	/* Also identifies code by the contents of its names and lines, in versions that give it no number. That is two
+	 * thirds of the cost of a frame. */
 	bool contents;
 };
 
-#define PYTHON_NONE_NS 100000000ull /* for which a thread that has none is not searched for again */
+/* a thread without a state is not searched for again in this time */
+#define PYTHON_NONE_NS 100000000ull
 
-/* Set before it is loaded: without, nothing of this is in the program. */
+/* Set before the program is loaded. If it is false, the program contains none of this code. */
 const volatile bool has_python = true;
 
 struct python_scratch {
@@ -41,7 +43,7 @@ static __always_inline __u64 read_user_word(__u64 address)
 	return word;
 }
 
-/* The state is the thread's, and in its interpreter's list: memory that was freed may look like one. */
+/* Returns whether the state is the thread's, and in its interpreter's list: freed memory may look like a state. */
 static __always_inline bool is_state_of(const struct sample_python *python, __u64 state,
 					__u64 thread_id)
 {
@@ -81,8 +83,8 @@ static __always_inline __u64 search_state(const struct sample_python *python, __
 	return i < max && interpreter ? state : 0;
 }
 
-/* It was searched for a moment ago, as far as now, and no thread has come since: a new one's state is the list's
- * first. */
+/* Returns whether the thread has no state, because a search a moment ago went at least as far and no thread has come
+ * since. A new thread's state is the first of the list. */
 static __always_inline bool is_none(const struct sample_python_thread *known,
 				    const struct sample_python_thread *now)
 {
@@ -114,7 +116,7 @@ static __always_inline __u64 find_state(const struct sample_python *python,
 	return now.state;
 }
 
-/* Fields of a copy, at offsets that the agent has checked, and that the masks bound for the verifier. */
+/* Read a field of a copy, at an offset that the agent has checked. The masks bound it for the verifier. */
 static __always_inline __u64 word_at(const __u8 *bytes, __u32 offset)
 {
 	offset &= SAMPLE_PYTHON_FRAME_MAX - 1;
@@ -122,7 +124,8 @@ static __always_inline __u64 word_at(const __u8 *bytes, __u32 offset)
 	return *(const __u64 *)(bytes + (offset & (SAMPLE_PYTHON_FRAME_MAX - 1)));
 }
 
-/* 15 at most; 0 at offset 0. Without a branch: the verifier would follow both sides of it in each frame. */
+/* Reads a byte, 15 at most; 0 at offset 0. It has no branch, because the verifier would follow both sides in each
+ * frame. */
 static __always_inline __u64 byte_at(const __u8 *bytes, __u32 offset)
 {
 	__u64 value, above;
@@ -171,7 +174,8 @@ static __always_inline __u64 identity_of(const struct sample_python *python, __u
 	return sample_python_hash(&identity);
 }
 
-/* Frames of the interpreter itself included, which the agent leaves out. Returns their number; *cut: there are more. */
+/* Walks the frames, including the interpreter's own, which the agent leaves out. Returns their number; *cut: there are
+ * more. */
 static __always_inline __u32 walk_python(const struct sample_python *python,
 					 struct python_scratch *scratch, __u64 frame,
 					 const struct python_limits limits, bool *cut)
@@ -211,8 +215,8 @@ static __always_inline const struct sample_python *python_of(const struct sample
 											  : NULL;
 }
 
-/* Puts them behind the stack. max: bytes of addresses and stack that there is room for, before the room for frames.
- * scratch: nobody else's meanwhile. */
+/* Copies the frames behind the stack. max: bytes of room for addresses and stack, before the room for frames. scratch:
+ * meanwhile no other program may use it. */
 static __always_inline void copy_python_by(struct python_scratch *scratch,
 					   struct sample_event *event, struct task_struct *task,
 					   const __u64 max, const struct python_limits limits)
@@ -245,7 +249,7 @@ static __always_inline void copy_python_by(struct python_scratch *scratch,
 		event->flags |= SAMPLE_EVENT_PYTHON_CUT;
 }
 
-/* Of programs that no other thread of this CPU can interrupt. */
+/* Calls copy_python_by() with this CPU's scratch, for programs that no other thread of the CPU can interrupt. */
 static __always_inline void copy_python(struct sample_event *event, struct task_struct *task,
 					const __u64 max, const struct python_limits limits)
 {

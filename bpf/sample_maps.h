@@ -1,5 +1,5 @@
-/* What every BPF program of the agent shares: maps that the loader makes one of (bpf_ring.h), and how a sample is
- * filled and sent. */
+/* Holds what all BPF programs of the agent share: maps that the loader unites (bpf_ring.h), and functions that fill in
+ * and send a sample. */
 #ifndef SAMPLE_MAPS_H
 #define SAMPLE_MAPS_H
 
@@ -76,7 +76,7 @@ static __always_inline struct sample_settings *get_settings(void)
 	return bpf_map_lookup_elem(&settings, &zero);
 }
 
-/* By namespace, outermost first; 0 for a level that it does not have. */
+/* Returns the pid's number in a namespace level, 0 for the outermost. A level that it does not have gives zeros. */
 static __always_inline struct pid_number read_number(struct pid *pid, __u32 level)
 {
 	struct pid_number number = {};
@@ -87,7 +87,7 @@ static __always_inline struct pid_number read_number(struct pid *pid, __u32 leve
 	return number;
 }
 
-/* The number of the task's process as the agent sees it; 0: it does not. */
+/* Returns the pid of the task's process as the agent sees it; 0: the agent does not see it. */
 static __always_inline __u32 pid_of(struct task_struct *task)
 {
 	struct sample_viewer *from = get_viewer();
@@ -101,7 +101,7 @@ static __always_inline __u32 pid_of(struct task_struct *task)
 	return number.pid_namespace == from->pid_namespace ? (__u32)number.number : 0;
 }
 
-/* The task's own number, as it sees itself. */
+/* Returns the task's thread id, as the task sees it. */
 static __always_inline __u32 own_tid(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -109,7 +109,7 @@ static __always_inline __u32 own_tid(struct task_struct *task)
 	return (__u32)read_number(pid, BPF_CORE_READ(pid, level)).number;
 }
 
-/* Whether samples of this process are wanted. */
+/* Returns whether samples of this process are wanted. */
 static __always_inline bool is_watched(__u32 pid)
 {
 	struct watched *process = pid ? bpf_map_lookup_elem(&watched, &pid) : NULL;
@@ -117,8 +117,8 @@ static __always_inline bool is_watched(__u32 pid)
 	return process && !(process->flags & WATCHED_CHILDREN_ONLY);
 }
 
-/* The agent is woken for the first event of a program only: its files may be gone by the next pass, and waking costs
- * microseconds. */
+/* Returns flags that wake the agent only for the first event of a program. Its files may be gone by the next pass, and
+ * waking costs microseconds. */
 static __always_inline __u64 wake_flags(const struct sample_event *event)
 {
 	struct watched *process = bpf_map_lookup_elem(&watched, &event->pid);
@@ -129,7 +129,7 @@ static __always_inline __u64 wake_flags(const struct sample_event *event)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Who the current task is. */
+/* Fills in the identity of the current task. */
 static __always_inline void fill_who(struct sample_event *event, struct task_struct *task,
 				     __u32 pid)
 {
@@ -147,7 +147,8 @@ static __always_inline void fill_who(struct sample_event *event, struct task_str
 	BPF_CORE_READ_STR_INTO(&event->command, task, group_leader, comm);
 }
 
-/* Who and where the current task is: all but times and kind. The context is the program's. */
+/* Fills in the identity and the stack of the current task: everything but times and kind. The context is the
+ * program's. */
 static __always_inline void fill_event(void *context, struct sample_event *event,
 				       struct task_struct *task, __u32 pid)
 {
@@ -166,18 +167,19 @@ static __always_inline void fill_event(void *context, struct sample_event *event
 	event->kernel_size = (__u16)kernel;
 }
 
-#define FAR_FRAMES 48u        /* frame pointers that are followed */
-#define FAR_MAX    (8u << 20) /* bytes between two */
-#define FAR_BELOW                                                                                  \
-	256u /* of a frame pointer: a function that realigns its stack keeps there where its frame was */
+#define FAR_FRAMES 48u        /* limit of frame pointers that are followed */
+#define FAR_MAX    (8u << 20) /* limit of bytes between two frame pointers */
+/* Bytes below a frame pointer that are copied. A function that realigns its stack notes its frame's place there. */
+#define FAR_BELOW 256u
 
 /* A chain of frame pointers. */
 struct far_chain {
-	__u64 fp, low; /* the next, which has to be above low */
+	__u64 fp, low; /* fp is the next frame pointer, which has to be above low */
 };
 
-/* Where the copy goes on when it has come to `reached`: past frames of many KiB (cuBLAS has one of 36, CUDA 13.0),
- * whose pages may never have been touched and then can't be read, if frame pointers lead there. 0: they don't. */
+/* Finds where the copy continues when it has come to `reached`, if frame pointers lead there. It skips frames of many
+ * KiB (cuBLAS has one of 36, CUDA 13.0), whose pages may never have been touched and then can't be read. 0: frame
+ * pointers lead nowhere. */
 static __noinline __u64 find_far(struct far_chain *chain, __u64 reached)
 {
 	for (__u32 i = 0; i < FAR_FRAMES; i++) {
@@ -198,8 +200,9 @@ static __noinline __u64 find_far(struct far_chain *chain, __u64 reached)
 	return 0;
 }
 
-/* Copies the user's stack from user_sp on behind the addresses, max_pages of room, page by page: the one above the
- * stack can't be read. What lies there; from the second half on only what the next frame pointer needs. */
+/* Copies the user's stack, from user_sp on, behind the addresses, into max_pages of room. It goes page by page, since
+ * the page above the stack can't be read. The first half is copied as it lies; from the second half on, only the parts
+ * that the next frame pointer needs. */
 static __always_inline void copy_stack_from(struct sample_event *event, __u64 nr_pages,
 					    const __u32 max_pages)
 {
@@ -240,7 +243,7 @@ static __always_inline void copy_stack_from(struct sample_event *event, __u64 nr
 	event->stack_size = (__u32)done;
 }
 
-/* The top of the stack, where the task was when it came into the kernel. */
+/* Copies the top of the stack, by the task's registers at its entry into the kernel. */
 static __always_inline void copy_stack(struct sample_event *event, struct task_struct *task,
 				       __u64 nr_pages, const __u32 max_pages)
 {
@@ -257,13 +260,13 @@ static __always_inline void copy_stack(struct sample_event *event, struct task_s
 	copy_stack_from(event, nr_pages, max_pages);
 }
 
-/* Probes of different kinds can interrupt each other on one CPU. */
+/* Adds atomically, because probes of different kinds can interrupt each other on one CPU. */
 static __always_inline void add(__u64 *counter, __u64 amount)
 {
 	__sync_fetch_and_add(counter, amount);
 }
 
-/* An event that is not sent. */
+/* Counts an event that is not sent. */
 static __always_inline void count_unsent(const struct sample_event *event)
 {
 	struct sample_counts *count = bpf_map_lookup_elem(&counts, &event->pid);
@@ -276,7 +279,7 @@ static __always_inline void count_unsent(const struct sample_event *event)
 	add(&count->lost_ns, event->duration_ns);
 }
 
-/* Counts the event and sends it, if there is room. max: bytes that lie there. */
+/* Counts the event and sends it, if there is room. max: bytes of the buffer that holds it. */
 static __always_inline void send_event(struct sample_event *event, const __u64 max)
 {
 	struct sample_counts *count = bpf_map_lookup_elem(&counts, &event->pid);
@@ -287,8 +290,8 @@ static __always_inline void send_event(struct sample_event *event, const __u64 m
 		add(&count->samples, sample_event_samples(event));
 		add(&count->samples_ns, event->duration_ns);
 	}
-	barrier_var(
-		size); /* else the compiler checks a copy that the verifier does not connect with it */
+	/* Otherwise the compiler checks a copy of size, which the verifier does not connect with it. */
+	barrier_var(size);
 	if (size > max)
 		size = max;
 	if (bpf_ringbuf_output(&events, event, size, wake_flags(event)) == 0 || !count)
