@@ -1,7 +1,7 @@
-/* The directory that a profile is written to. One `run` at a time owns it: while it does, there is a mark in it
- * (OUTPUT_MARK), locked. The newest profile is always in the directory that was asked for; an earlier one is moved
- * to the next free number (prof.2, prof.3 ...). Nothing is ever written over, and a run that has nothing to keep
- * leaves all as it was. Single-threaded. */
+/* Owns the directory that a profile is written to, for one `run` at a time. Meanwhile a locked mark (OUTPUT_MARK) is in
+ * it. The newest profile is always in the directory that the user named; an earlier one is moved to the next free
+ * number (prof.2, prof.3 ...). No file is ever overwritten, and a run without a result leaves everything as it was.
+ * Single-threaded. */
 #ifndef OUTPUT_DIR_H
 #define OUTPUT_DIR_H
 
@@ -10,10 +10,11 @@
 #include <stddef.h>
 
 struct output_dir {
-	int mark;               /* its descriptor, which holds the lock; -1: not open */
-	size_t kept;            /* so much of path was there before; the rest was made */
+	int mark; /* the mark's descriptor, which holds the lock; -1: not open */
+	/* bytes of path whose directories existed before; the rest was made */
+	size_t kept;
 	char path[PATH_MAX];    /* without a slash at its end */
-	char earlier[PATH_MAX]; /* where the profile is that was in path; "": there was none */
+	char earlier[PATH_MAX]; /* new place of the profile that was in path; "": there was none */
 };
 
 #define OUTPUT_STORE  "profile.db"
@@ -23,29 +24,29 @@ struct output_dir {
 #define OUTPUT_MEMORY "memory.folded"
 #define OUTPUT_LEAKS  "leaks.folded"
 
-/* There while a run writes here, and after one that was killed: then its lock is free. Empty, or, of several ranks,
+/* Exists while a run writes here, and after a killed run, whose lock is then free. It is empty, or, with several ranks,
  * a copy of the rendezvous (rendezvous.h). */
 #define OUTPUT_MARK "profile.open"
 
-/* Folded stacks of another plane than the GPU's (report_plane.h): "sync.folded". */
+/* The file of folded stacks of a plane other than the GPU's (report_plane.h): "sync.folded". */
 #define OUTPUT_PLANE_SUFFIX ".folded"
 #define OUTPUT_PLANE_SIZE   32u
 
-/* Creates path (its parents too) if needed, marks it, and moves an earlier profile away: its files alone, since
- * others may be there, to "path.2" or the next number that is free; to "path/2" where nothing can be made beside
- * path. If another run holds path, or may hold it because the file system has no locks, the next number is used
- * instead: output->path says which. 0 or -errno, with all as it was: -ENOTDIR, -EACCES, -EROFS, -ENOSPC,
+/* Creates path and its parents if needed, marks it, and moves an earlier profile away. It moves only the profile's
+ * files, since others may be there, to "path.2" or the next free number. If nothing can be made beside path, it moves
+ * them to "path/2". If another run holds path, or may hold it because the file system has no locks, the next number is
+ * used instead: output->path says which. 0 or -errno, with everything as it was: -ENOTDIR, -EACCES, -EROFS, -ENOSPC,
  * -ENAMETOOLONG, -EEXIST (no number is free). */
 int output_dir_open(struct output_dir *output, const char *path);
 
-/* Takes the mark away. keep: this run's files stay. Otherwise they are removed, the earlier profile is put back, and
- * directories that were made are removed. Nothing if it is not open. */
+/* Removes the mark. keep: this run's files stay. Otherwise they are removed, the earlier profile is put back, and
+ * directories that were made are removed. If it is not open, it does nothing. */
 void output_dir_close(struct output_dir *output, bool keep);
 
 /* Writes "path/name" into out. 0 or -ENAMETOOLONG. */
 int output_dir_file(const struct output_dir *output, const char *name, char out[static PATH_MAX]);
 
-/* The store of a profile: the path itself, or the store in it if it is a directory, written into buffer. */
+/* Returns the store of a profile: the path itself, or, if it is a directory, the store in it, written into buffer. */
 const char *output_dir_store(const char *path, char buffer[static PATH_MAX]);
 
 #endif

@@ -1,6 +1,6 @@
-/* A site's defaults for the options of `flamegrid run`: /etc/flamegrid.conf, or the file that $FLAMEGRID_CONFIG names.
- * `NAME VALUE` or `NAME = VALUE` a line, or NAME alone; NAME is a long option without dashes; from a # at the start of
- * a line or behind a blank on is a comment. Single-threaded. */
+/* Reads a site's defaults for the options of `flamegrid run`: /etc/flamegrid.conf, or the file that $FLAMEGRID_CONFIG
+ * names. A line is `NAME VALUE`, `NAME = VALUE`, or NAME alone; NAME is a long option without dashes. A comment begins
+ * with a # at the start of a line or after a blank. Single-threaded. */
 #ifndef SITE_CONFIG_H
 #define SITE_CONFIG_H
 
@@ -14,7 +14,7 @@
 #define SITE_CONFIG_TEXT 16384u
 
 struct site_config_setting {
-	const char *name, *value; /* value: NULL: none. Both are in the config */
+	const char *name, *value; /* both lie in the config; value NULL: none */
 	unsigned int line;
 };
 
@@ -25,9 +25,9 @@ struct site_config {
 	char text[SITE_CONFIG_TEXT];
 };
 
-/* Reads the file that is in force. Whether `run` knows the names is not looked at. It must be a regular file of root's
- * or this user's that nobody else can write. 0, also where /etc/flamegrid.conf is not there; -errno, with *error one
- * line that names the file and the line, owns: free(). */
+/* Reads the file that is in force. It does not check whether `run` knows the names. The file must be a regular file of
+ * root or of this user that no other user can write. 0, also if /etc/flamegrid.conf does not exist; -errno: *error is
+ * one line that names the file and the line, which the caller owns (free()). */
 int site_config_read(struct site_config *config, char **error);
 
 #endif

@@ -1,5 +1,5 @@
-/* The verbs of the flamegrid command, one file each. Every one takes its own name in argv[0] and returns the exit
- * status; main.c alone decides which is called. */
+/* Lists the verbs of the flamegrid command, one file each. A verb takes its own name in argv[0] and returns the exit
+ * status. Only main.c decides which verb is called. */
 #ifndef VERBS_H
 #define VERBS_H
 
@@ -12,7 +12,7 @@
 #define EXIT_RUN_EXEC  126 /* the command was found and could not be started */
 #define EXIT_RUN_FOUND 127 /* no such command */
 
-/* program: argv[0] of the process, by which the installation is found. */
+/* program: argv[0] of the process, which leads to the installation. */
 int verb_run(const char *program, int argc, char **argv);
 int verb_attach(const char *program, int argc, char **argv);
 int verb_detach(const char *program, int argc, char **argv);
