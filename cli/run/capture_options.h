@@ -1,5 +1,5 @@
-/* What a capture takes in, as the command line says it, and how the guest is told: through its environment.
- * A variable that is set already holds where no option is given. */
+/* Reads the options of a capture from the command line, and passes them to the guest through its environment. A
+ * variable that is set already holds if its option is not given. */
 #ifndef CAPTURE_OPTIONS_H
 #define CAPTURE_OPTIONS_H
 
@@ -18,20 +18,21 @@ struct capture_options {
 	enum graph_mode graphs;
 	uint32_t record; /* a set of enum record_option */
 	enum nvtx_digits nvtx_digits;
-	struct window_options window;   /* from_ns and until_ns of the environment alone */
+	/* its from_ns and until_ns come only from the environment */
+	struct window_options window;
 	uint64_t delay_ns, duration_ns; /* from the job's start; 0: none */
 	bool collectives;
 	/* a list of api_options.h; borrowed from the command line or the environment; NULL: none */
 	const char *api;
 };
 
-/* The defaults, and what the environment says. 0; -EINVAL: a variable is not understood; *error is one line about it,
- * owns: free(), NULL: out of memory. */
+/* Sets the defaults, and reads the environment. 0; -EINVAL: a variable is not understood; *error is one line about it,
+ * which the caller owns (free()), NULL: out of memory. */
 int capture_options_init(struct capture_options *options, char **error);
 
-/* Takes the value of --name, NULL where it has none ("stacks", "graphs", "record", "api", "collectives", "delay",
- * "duration", "duty", "capture-range", "step-range", "every-steps"). 0; -ENOENT: another option; -EINVAL with *error as
- * above. */
+/* Takes the value of --name, NULL if it has none. The names are "stacks", "graphs", "record", "api", "collectives",
+ * "delay", "duration", "duty", "capture-range", "step-range" and "every-steps". 0; -ENOENT: it is another option;
+ * -EINVAL with *error as above. */
 int capture_options_take(struct capture_options *options, const char *name, const char *value,
 			 char **error);
 
@@ -39,10 +40,10 @@ int capture_options_take(struct capture_options *options, const char *name, cons
 int capture_options_export(const struct capture_options *options, uint64_t now_ns,
 			   struct job_environment *environment);
 
-/* Whether an option of this name was taken from the environment. */
+/* Returns whether an option of this name was taken from the environment. */
 bool capture_options_is_in_environment(const char *name);
 
-/* Whether less than the whole run may be captured. */
+/* Returns whether less than the whole run may be captured. */
 bool capture_options_has_windows(const struct capture_options *options);
 
 #endif

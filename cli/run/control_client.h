@@ -1,4 +1,4 @@
-/* Asks a running agent for something over its socket (proto/control.h). */
+/* Sends a request to a running agent over its socket (proto/control.h). */
 #ifndef CONTROL_CLIENT_H
 #define CONTROL_CLIENT_H
 
@@ -12,16 +12,15 @@ struct control_answer {
 };
 
 /* Fills in the request's magic and version, sends it to the agent that listens at `path`, and waits for the answer, at
- * most two seconds. 0: *answer is well formed, whatever its status; -errno of connect(): nobody listens there;
- * -ETIMEDOUT: no answer; -ECONNRESET: the agent ended before it answered; -EPROTO: an answer that makes no
- * sense. */
+ * most two seconds. 0: *answer is well formed, whatever its status; -errno of connect(): no agent listens there;
+ * -ETIMEDOUT: no answer; -ECONNRESET: the agent ended before it answered; -EPROTO: the answer makes no sense. */
 int control_client_ask(const char *path, struct control_request *request,
 		       struct control_answer *answer);
 
-/* Asks for CONTROL_RESULT of this run; as above. A refusal is -EPROTO. */
+/* Asks for CONTROL_RESULT of this run, with the same errors. A refusal is -EPROTO. */
 int control_client_ask_result(const char *path, uint32_t run, struct control_result *result);
 
-/* enum control_status as a phrase. Static storage. */
+/* Returns an enum control_status as a phrase. Static storage. */
 const char *control_client_status(uint32_t status);
 
 #endif

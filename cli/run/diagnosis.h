@@ -1,5 +1,5 @@
-/* What stands in the way of profiling on this machine, for this user, in this environment: one finding a subject. Looks
- * only: loads no library, starts nothing. Single-threaded. */
+/* Finds obstacles to profiling on this machine, for this user, in this environment: one finding for each subject. It
+ * only looks: it loads no library and starts no process. Single-threaded. */
 #ifndef DIAGNOSIS_H
 #define DIAGNOSIS_H
 
@@ -10,15 +10,15 @@
 
 enum diagnosis_verdict {
 	DIAGNOSIS_GOOD = 0,
-	DIAGNOSIS_NOTE = 1,    /* something that is on request will be missing, or may surprise */
-	DIAGNOSIS_PROBLEM = 2, /* a run would have no GPU work in it, or fail */
+	DIAGNOSIS_NOTE = 1,    /* an optional part will be missing, or may surprise the user */
+	DIAGNOSIS_PROBLEM = 2, /* a run would have no GPU work in it, or would fail */
 };
 
 struct diagnosis_finding {
 	const char *subject; /* static: a word or two */
 	enum diagnosis_verdict verdict;
 	char text[DIAGNOSIS_TEXT_MAX];   /* what was found */
-	char remedy[DIAGNOSIS_TEXT_MAX]; /* what to do about it; "": nothing is to be done */
+	char remedy[DIAGNOSIS_TEXT_MAX]; /* what to do about it; "": no action is needed */
 };
 
 struct diagnosis {
@@ -26,10 +26,10 @@ struct diagnosis {
 	struct diagnosis_finding findings[DIAGNOSIS_MAX];
 };
 
-/* Asks everything. program: argv[0], by which the installation is found. */
+/* Makes all findings. program: argv[0], which leads to the installation. */
 void diagnosis_make(struct diagnosis *diagnosis, const char *program);
 
-/* The worst of all findings. */
+/* Returns the worst verdict of all findings. */
 enum diagnosis_verdict diagnosis_verdict(const struct diagnosis *diagnosis);
 
 #endif

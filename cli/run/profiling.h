@@ -1,5 +1,5 @@
-/* The agent and the aggregator inside `flamegrid run`: two loops on two threads, joined by inproc://, or nothing at all
- * when a running agent is used. The main thread calls everything here. */
+/* Runs the agent and the aggregator inside `flamegrid run`: two loops on two threads, joined by inproc://. It is not
+ * used with a running agent. Only the main thread calls these functions. */
 #ifndef PROFILING_H
 #define PROFILING_H
 
@@ -21,25 +21,25 @@ struct profiling_options {
 	const char *symbol_cache; /* --symbol-cache; NULL: the default */
 	bool inlines;
 	enum stack_source stack_source;
-	bool attached; /* agent.h, as the next */
+	bool attached; /* as in agent.h, with the next member */
 	uid_t guest_uid;
 	struct bpf_options bpf;
 	bool raw_samples; /* aggregator.h */
 };
 
-/* Starts both. 0 or -errno with *error one line, owns: free(). On error *profiling is NULL. */
+/* Starts both. 0 or -errno. On error *profiling is NULL, and *error is one line, which the caller owns (free()). */
 int profiling_start(const struct profiling_options *options, struct profiling **profiling,
 		    char **error);
 
-/* Commands all guests; how the agent stands. */
+/* profiling_command() commands all guests. profiling_agent_status() reads the agent's status. */
 void profiling_command(struct profiling *profiling, const struct record_ring_command *command);
 void profiling_agent_status(struct profiling *profiling, struct agent_status *status);
 
-/* The job was stopped by this signal (agent.h). */
+/* Says that the job was stopped by this signal (agent.h). */
 void profiling_stopped(struct profiling *profiling, int signal);
 
-/* Drains the rings, waits until the store has everything, ends both threads and frees *profiling.
- * 0, or the first error of a loop; status is filled in either way. */
+/* Drains the rings, waits until the store has everything, ends both threads and frees *profiling. 0, or the first error
+ * of a loop; status is filled in either way. */
 struct profiling_status {
 	struct agent_status agent;
 	struct aggregator_status aggregator;

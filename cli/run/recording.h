@@ -1,5 +1,5 @@
-/* A profile in the making: the output directory, the agent and the aggregator that fill it, and the reports at its end.
- * Warnings begin with the verb's name. The main thread alone. */
+/* Makes a profile: it holds the output directory, the agent and the aggregator that fill it, and writes the reports at
+ * the end. Warnings begin with the verb's name. The main thread alone. */
 #ifndef RECORDING_H
 #define RECORDING_H
 
@@ -20,7 +20,7 @@ struct recording_options {       /* strings are borrowed until the end */
 	bool inlines;
 	enum stack_source stack_source;
 	bool raw_samples; /* aggregator.h */
-	bool attached;    /* as in struct agent_options, these two */
+	bool attached;    /* as in struct agent_options, with the next member */
 	uid_t guest_uid;
 	struct bpf_options bpf;
 };
@@ -29,19 +29,20 @@ struct recording { /* zeroed but for output.mark, which is -1: nothing to close 
 	struct recording_options options;
 	struct output_dir output;
 	struct profiling *profiling;
-	bool keeps; /* there is something to keep, or nobody knows that there is not */
+	bool keeps; /* there is something to keep, or that is not known */
 };
 
-/* Starts all of it; guests come in at socket_path. 0 or -errno after a warning; recording_close() in either case. */
+/* Starts the recording; guests connect to socket_path. 0 or -errno after a warning. Call recording_close() in either
+ * case. */
 int recording_start(const struct recording_options *options, const char *socket_path,
 		    struct recording *recording);
 
-/* Ends the two loops and writes the files. *summary is what to say of the profile, which the caller owns (free());
- * NULL: it could not be written, and that was said, or there is nothing to say (--quiet). */
+/* Ends the two loops and writes the files. *summary is the text about the profile, which the caller owns (free()).
+ * NULL: the profile could not be written, and a message has said so, or there is nothing to say (--quiet). */
 void recording_finish(struct recording *recording, char **summary);
 
-/* Removes a recording that failed to start, or that has no process in it and is whole; one that is incomplete stays.
- * Says where an earlier profile is now. */
+/* Removes a recording that failed to start, or that is complete and has no process in it; an incomplete one stays. It
+ * says where an earlier profile is now. */
 void recording_close(struct recording *recording);
 
 #endif

@@ -1,4 +1,4 @@
-/* The options of `flamegrid run`. The main thread. */
+/* Reads the options of `flamegrid run`. The main thread. */
 #ifndef RUN_OPTIONS_H
 #define RUN_OPTIONS_H
 
@@ -13,14 +13,14 @@
 #include "proto/stack_source.h"
 #include "report/model/report_build.h"
 
-#define RUN_OUTPUT "flamegrid-profile" /* without --output; a step's job is added */
-#define RUN_OUTPUT_STEP                                                                            \
-	RUN_OUTPUT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}" /* the default of a task of Slurm's */
+#define RUN_OUTPUT "flamegrid-profile" /* the output without --output; a step adds its job */
+/* the default for a task of Slurm */
+#define RUN_OUTPUT_STEP RUN_OUTPUT "-%q{SLURM_JOB_ID}.%q{SLURM_STEP_ID}"
 
-struct run_options { /* strings are the command line's, or the configuration's */
+struct run_options { /* strings belong to the command line or the configuration */
 	const char *output_template, *agent_path, *node_name, *devices_path, *symbol_cache,
 		*interface, *wanted_title;
-	const char *aggregator, *keys_path; /* a site's (site_aggregator.h); NULL: none */
+	const char *aggregator, *keys_path; /* those of a site (site_aggregator.h); NULL: none */
 	bool insecure;
 	struct site_config config;
 	struct capture_options capture;
@@ -29,17 +29,18 @@ struct run_options { /* strings are the command line's, or the configuration's *
 	enum stack_source stack_source;
 	bool inlines, nvtx, strict, dormant, raw_samples;
 	enum log_level log_level; /* 0: not given */
-	pid_t task; /* what the profile is about, in place of the command; 0: the command */
+	pid_t task; /* the process to profile, in place of the command; 0: the command */
 	char **command;
 };
 
-/* Takes the configuration alone, names and values, into what is zeroed: options->config has it then. 0 or -errno, with
- * *error (the caller owns it: free(), NULL: no memory) the words with which `run` leaves it alone. */
+/* Reads only the configuration, names and values, into zeroed options; options->config then has it. 0 or -errno. On
+ * error *error, which the caller owns (free(), NULL: no memory), has the words with which `run` ignores the
+ * configuration. */
 int run_options_check_config(struct run_options *options, char **error);
 
-/* Takes the configuration's and the command line's, which goes before it, into what is zeroed but for defaults. A
- * configuration that cannot be used is left alone after a warning; with --strict on the command line it is an error.
- * OPTION_LINE_GO (option_line.h); otherwise the exit status, after what there was to say. */
+/* Reads the options of the configuration and of the command line, which has precedence, into options that are zeroed
+ * but for defaults. A configuration that cannot be used is ignored after a warning; with --strict on the command line
+ * it is an error. OPTION_LINE_GO (option_line.h); otherwise the exit status, after all messages. */
 int run_options_parse(struct run_options *options, int argc, char **argv);
 
 #endif
