@@ -1,7 +1,6 @@
-/* The aggregator of one step, in a process of its own beside rank 0, which starts it and waits for it at the end.
- * It writes the profile, and the file by which the agents find it (rendezvous.h). When it is killed, its parent
- * starts another on the same store, addresses and keys (respawn.h). Main thread, before any other thread is
- * started. */
+/* Runs the aggregator of one step, in a process of its own beside rank 0, which starts it and waits for it at the end.
+ * It writes the profile, and the file by which the agents find it (rendezvous.h). When it is killed, its parent starts
+ * another on the same store, addresses and keys (respawn.h). Main thread, before any other thread is started. */
 #ifndef JOB_KEEPER_H
 #define JOB_KEEPER_H
 
@@ -14,7 +13,7 @@ struct job_keeper_options { /* strings are borrowed for the call */
 	const struct job_step *step;
 	/* a directory; the rendezvous is beside it (rendezvous_search.h) */
 	const char *output_path;
-	const char *interface; /* listens on this network interface alone; NULL: on all */
+	const char *interface; /* the only network interface on which it listens; NULL: all */
 	const char *title;
 	struct report_options names;
 	bool raw_samples; /* aggregator.h */
@@ -24,11 +23,11 @@ struct job_keeper {
 	int fd; /* -1: there is none */
 };
 
-/* 0: agents can find it; -errno after a warning. */
+/* Starts the aggregator. 0: agents can find it; -errno after a warning. */
 int job_keeper_start(struct job_keeper *keeper, const struct job_keeper_options *options);
 
-/* Rank 0 has ended. The keeper ends when every agent has said goodbye; if rank 0 failed, two seconds later at most, as
- * its launcher waits to be told. Returns when it has ended. */
+/* Says that rank 0 has ended, and returns when the keeper has ended. The keeper ends when every agent has said goodbye.
+ * If rank 0 failed, it ends two seconds later at most, since the launcher waits for the status. */
 void job_keeper_finish(struct job_keeper *keeper, bool failed);
 
 #endif

@@ -1,22 +1,21 @@
-/* What runs that were killed have left behind, and the next one removes: only what provably belongs to nobody any
- * more, of this user. The proof is a lock that its owner holds for life and the kernel takes away with it.
- * Single-threaded. */
+/* Removes this user's leftovers of killed runs, if they provably have no owner any more. The proof is a lock that its
+ * owner holds for life, and that the kernel releases with the owner's end. Single-threaded. */
 #ifndef LEFTOVERS_H
 #define LEFTOVERS_H
 
 #include <stdbool.h>
 
-/* Directories of sockets (step_dir.h, private_dir.h) where this user's are made, with the register of guests that an
- * agent kept there (guest_register.h). File systems that other hosts may share are left alone, since locks need not
- * hold between hosts there. */
+/* Removes directories of sockets (step_dir.h, private_dir.h) from the places of this user's, with the register of
+ * guests that an agent kept there (guest_register.h). It leaves file systems alone that other hosts may share, since
+ * locks need not hold between hosts there. */
 void leftovers_remove_sockets(void);
 
-/* Rendezvous files in the directory that output_path is in. Files whose aggregator still answers, or whose lock
- * cannot be had, are left. That may take a second for each whose host is gone: it ends before the next file once
- * there is news from stop. */
+/* Removes rendezvous files in the parent directory of output_path. Files whose aggregator still answers, or whose lock
+ * cannot be had, are left. Each file whose host is gone may take a second. Once there is news from stop, it ends before
+ * the next file. */
 void leftovers_remove_rendezvous(const char *output_path, int stop);
 
-/* Whether the aggregator that a rendezvous file tells of may still be there. */
+/* Returns whether the aggregator of a rendezvous file may still run. */
 bool leftovers_rendezvous_lives(const char *path);
 
 #endif

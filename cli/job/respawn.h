@@ -1,4 +1,4 @@
-/* A part of this program in a child process that is started again when it is killed. Single-threaded. */
+/* Runs a part of this program in a child process, and starts it again when it is killed. Single-threaded. */
 #ifndef RESPAWN_H
 #define RESPAWN_H
 
@@ -8,15 +8,17 @@
 #define RESPAWN_MAX 5u /* starts after the first */
 
 struct respawn_body {
-	/* In the child; its exit status. 0: all is done. round: 0 at first. */
+	/* Runs in the child, and returns its exit status; 0: all work is done. round: 0 at first. */
 	int (*run)(void *argument, uint32_t round);
-	/* In this process: whether to start another, after one that ended as waitpid() says. Says so on stderr. */
+	/* Decides in this process whether to start another child, after one that ended with wait_status of waitpid().
+	 * It says so on stderr. */
 	bool (*again)(void *argument, uint32_t round, int wait_status);
 	void *argument;
 };
 
-/* Waits until a child has ended with 0, or none is to follow. Between two starts there is a pause that grows, from
- * 0.1 to 1.6 seconds. 0; -ECANCELED: the last one did not end with 0; other -errno: it could not be started. */
+/* Runs children until one has ended with 0, or again() returns false. Between two starts there is a pause that grows
+ * from 0.1 to 1.6 seconds. 0; -ECANCELED: the last child did not end with 0; other -errno: a child could not be
+ * started. */
 int respawn_run(const struct respawn_body *body);
 
 #endif

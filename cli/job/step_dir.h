@@ -25,9 +25,10 @@
 #define STEP_DIR_MAX 96 /* "/members" behind it fits a Unix socket's address (108 bytes) */
 
 #define STEP_DIR_PREFIX "flamegrid-step-"
-#define STEP_DIR_LIFE   "life" /* a file in it; the process that serves there locks it for its life */
-#define STEP_DIR_AGENT  "agent" /* the agent's socket (handshake.h) */
-/* node_keeper's: SOCK_SEQPACKET; who is connected is a member */
+/* a file in the directory; the process that serves there locks it for its life */
+#define STEP_DIR_LIFE  "life"
+#define STEP_DIR_AGENT "agent" /* the agent's socket (handshake.h) */
+/* node_keeper's socket (SOCK_SEQPACKET); each connected process is a member */
 #define STEP_DIR_MEMBERS "members"
 
 struct step_dir {
@@ -35,26 +36,27 @@ struct step_dir {
 	int lock;                /* the directory's descriptor, while it is locked; else -1 */
 };
 
-/* Finds or makes the directory of this step, user and node, in $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first
- * in which that works. Locks it, and waits for other processes that have it locked. node: NULL: Slurm's name, else
- * the host's. 0 or -errno of the last place: -EPERM: other users could replace it; -EACCES: its names cannot be
- * listed, or none made; -ENAMETOOLONG: its path is longer than 54 bytes; -EAGAIN: the step's directories came and
- * went too often. */
+/* Finds or makes the directory of this step, user and node, and locks it; it waits while other processes hold the lock.
+ * The place is the first of $XDG_RUNTIME_DIR, $TMPDIR and /tmp in which that works. node: NULL: Slurm's name, else the
+ * host's. 0 or -errno of the last place: -EPERM: other users could replace the directory; -EACCES: its names cannot be
+ * listed, or none made; -ENAMETOOLONG: its path is longer than 54 bytes; -EAGAIN: the step's directories came and went
+ * too often. */
 int step_dir_lock(struct step_dir *dir, const struct job_step *step, const char *node);
-void step_dir_unlock(struct step_dir *dir); /* if it is locked */
+void step_dir_unlock(struct step_dir *dir); /* unlocks it if it is locked */
 
-/* Writes "path/name". It fits. */
+/* Writes "path/name", which always fits. */
 void step_dir_file(const struct step_dir *dir, const char *name, char *out, size_t size);
 
-/* Locks it again, and waits for the lock. 0; -ENOENT or -EAGAIN: it is gone; other -errno. */
+/* Locks the directory again, and waits for the lock. 0; -ENOENT or -EAGAIN: it is gone; other -errno. */
 int step_dir_relock(struct step_dir *dir);
 
-/* Takes the lock of STEP_DIR_LIFE, for the life of this process: without it the directory is a dead run's, as soon
- * as nobody has locked it. Under its lock, or that of another process that waits. 0 or -errno. */
+/* Takes the lock of STEP_DIR_LIFE, for the life of this process. Without that lock the directory counts as a dead
+ * run's, as soon as it is not locked. The caller, or another process that waits, must hold the directory's lock. 0 or
+ * -errno. */
 int step_dir_live(const struct step_dir *dir);
 
-/* Removes what is locked, and unlocks it: who waits for the lock then makes a new one. It must be empty but for
- * STEP_DIR_LIFE. */
+/* Removes the locked directory, and unlocks it. A process that waits for the lock then makes a new one. The directory
+ * must be empty but for STEP_DIR_LIFE. */
 void step_dir_remove(struct step_dir *dir);
 
 #endif

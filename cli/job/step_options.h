@@ -1,5 +1,5 @@
-/* Options of `flamegrid run` as one text, as Slurm's --flamegrid= takes it: long options without dashes, with blanks
- * between, `output=prof-%j record=sync,um`. Single-threaded. */
+/* Reads options of `flamegrid run` from one text, as Slurm's --flamegrid= takes it: long options without dashes, with
+ * blanks between, `output=prof-%j record=sync,um`. Single-threaded. */
 #ifndef STEP_OPTIONS_H
 #define STEP_OPTIONS_H
 
@@ -12,8 +12,9 @@ struct step_options {                 /* zeroed: none */
 	size_t nr;
 };
 
-/* Appends those in text. Whether `run` knows them is not looked at, but for those that make no sense in a step.
- * 0; -EINVAL or -ENOMEM: *error is one line, owns: free(), or NULL. fini in either case. */
+/* Appends the options in text. It refuses those that make no sense in a step; whether `run` knows the others is not
+ * checked. 0; -EINVAL or -ENOMEM: *error is one line, which the caller owns (free()), or NULL. Call fini in either
+ * case. */
 int step_options_add(struct step_options *options, const char *text, char **error);
 void step_options_fini(struct step_options *options);
 

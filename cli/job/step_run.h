@@ -1,5 +1,5 @@
-/* What a `flamegrid run` among others of one step does beside its own command: one agent a node, one aggregator beside
- * rank 0, one profile. The main thread; started before any other. */
+/* Does the part of a `flamegrid run` that is one of several of a step: one agent for each node, one aggregator beside
+ * rank 0, one profile. The main thread; call it before any other thread is started. */
 #ifndef STEP_RUN_H
 #define STEP_RUN_H
 
@@ -15,7 +15,7 @@ struct step_run_options { /* strings are borrowed for the call */
 	/* the same in all processes of the step, on a file system that all nodes see */
 	const char *output_path;
 	const char *interface; /* NULL: all */
-	/* writes the profile, wherever it does; NULL: an aggregator of the step's own */
+	/* the site's aggregator, which writes the profile in its own place; NULL: an aggregator of the step's own */
 	const struct site_aggregator *site;
 	const char *title;
 	struct report_options names;
@@ -25,18 +25,18 @@ struct step_run_options { /* strings are borrowed for the call */
 };
 
 struct step_run {
-	struct job_keeper aggregator; /* of rank 0 */
+	struct job_keeper aggregator; /* rank 0's */
 	struct node_member member;
-	char socket_path[STEP_DIR_MAX + 16]; /* the agent's, for guests */
-	bool at_site, says_place;            /* and says where, at the end */
+	char socket_path[STEP_DIR_MAX + 16]; /* the agent's socket, for guests */
+	bool at_site, says_place;            /* says_place: says at the end where the profile is */
 };
 
-/* 0 or -errno after a warning: nothing is to be undone. */
+/* Joins the step's agent, and starts its aggregator on rank 0. 0 or -errno after a warning, with nothing to undo. */
 int step_run_start(struct step_run *run, const struct job_step *step,
 		   const struct step_run_options *options);
 
-/* The command has ended, failed or not: waits until what it left is stored, at most two seconds; rank 0 until the
- * profile is written. Warns. */
+/* Waits, after the command has ended, failed or not, until its data is stored, two seconds at most. Rank 0 waits until
+ * the profile is written. Warns. */
 void step_run_finish(struct step_run *run, bool failed);
 
 #endif
