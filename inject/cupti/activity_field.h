@@ -1,5 +1,5 @@
-/* Reads a field of an activity record: they are packed to 8 bytes, and no struct of ours describes them (cupti_abi.h
- * says where what is), so fields are copied out. Pure. */
+/* Reads a field of an activity record by copying it out. Records are packed to 8 bytes, and no struct of ours describes
+ * them; cupti_abi.h has the fields' offsets. Pure. */
 #ifndef ACTIVITY_FIELD_H
 #define ACTIVITY_FIELD_H
 

@@ -1,10 +1,10 @@
-/* The little of CUPTI's binary interface that the guest uses, CUPTI 12.0 and later, so that it
- * builds without a CUDA Toolkit. tests/inject/cupti/cupti_abi_test.c asserts all of it against the real
- * headers where they are.
+/* Declares the small part of CUPTI's binary interface that the guest uses, for CUPTI 12.0 and later. So the guest
+ * builds without a CUDA Toolkit. tests/inject/cupti/cupti_abi_test.c asserts all of it against the real headers, if
+ * they are installed.
  *
- * CUPTI fills the newest version of each activity struct; the fields below lie at the same place in
- * every version, so records are read by offset and stepped over by cuptiActivityGetNextRecord,
- * which knows their sizes. Plain data. */
+ * CUPTI fills the newest version of each activity struct. The fields below lie at the same place in every version, so
+ * records are read by offset. cuptiActivityGetNextRecord() knows the sizes of records and steps over them. Plain
+ * data. */
 #ifndef CUPTI_ABI_H
 #define CUPTI_ABI_H
 
@@ -63,7 +63,8 @@ enum cupti_kind { /* CUpti_ActivityKind */
 		  CUPTI_ABI_KIND_UNIFIED = 25, /* UNIFIED_MEMORY_COUNTER */
 		  CUPTI_ABI_KIND_STREAM = 37,
 		  CUPTI_ABI_KIND_SYNC = 38, /* SYNCHRONIZATION */
-		  /* By the order of the enumeration in CUPTI 13.2's documentation; not in the headers of 13.0. */
+		  /* The number follows from the order of the enumeration in CUPTI 13.2's documentation. The headers of
+		   * 13.0 do not have it. */
 		  CUPTI_ABI_KIND_GREEN_CONTEXT = 59,
 };
 
@@ -72,20 +73,20 @@ enum cupti_attribute { /* CUpti_ActivityAttribute; both are uint8_t */
 		       CUPTI_ABI_ATTRIBUTE_THREAD_BUFFERS = 9,
 };
 
-#define CUPTI_ABI_VERSION_12_3 21u     /* cuptiGetVersion() of the first with per-thread buffers */
-#define CUPTI_ABI_VERSION_13_0 130000u /* and of the first that has them by default */
+#define CUPTI_ABI_VERSION_12_3 21u     /* cuptiGetVersion(): the first with per-thread buffers */
+#define CUPTI_ABI_VERSION_13_0 130000u /* the first that has them by default */
 #define CUPTI_ABI_VERSION_12_2 20u     /* overhead has a correlation id */
-#define CUPTI_ABI_VERSION_12_4                                                                     \
-	22u /* overhead has further data; contexts say whether they are green */
-#define CUPTI_ABI_VERSION_13_2                                                                     \
-	130200u /* green contexts have records of their own, and no longer those of contexts */
+/* overhead has further data; contexts say whether they are green */
+#define CUPTI_ABI_VERSION_12_4 22u
+/* green contexts have records of their own, and no longer those of contexts */
+#define CUPTI_ABI_VERSION_13_2 130200u
 
 /* CUpti_CallbackData of the driver and runtime domains. */
 struct cupti_callback_data {
 	int site; /* enum cupti_site */
 	const char *function_name;
 	const void *function_params;
-	const int *return_value; /* CUresult or cudaError_t; at the exit only */
+	const int *return_value; /* CUresult or cudaError_t; only at the exit */
 	const char *symbol_name;
 	void *context;
 	uint32_t context_id;
@@ -99,7 +100,7 @@ struct cupti_callback_data {
 struct cupti_subscriber_params {
 	size_t size; /* of this struct */
 	const char *name;
-	char *old_name; /* who has subscribed already */
+	char *old_name; /* out: name of the present subscriber */
 	size_t old_name_size;
 };
 
@@ -119,13 +120,13 @@ struct cupti_graph_data {
 	void *graph_exec;
 };
 
-/* cuGraphLaunch_params, of both of its cbids. */
+/* cuGraphLaunch_params, for both of its cbids. */
 struct cupti_graph_launch {
 	void *graph_exec;
 	void *stream;
 };
 
-/* cuLaunchKernel_params, up to what we read. */
+/* cuLaunchKernel_params, up to the last field that the guest reads. */
 struct cupti_launch_kernel {
 	void *function;
 	unsigned int grid[3], block[3];
@@ -138,13 +139,13 @@ struct cupti_launch_kernel {
 
 /* Offsets, in bytes. `kind` is the first 4 bytes of each record. */
 enum cupti_kernel_offset {
-	CUPTI_KERNEL_REGISTERS = 6, /* uint16_t, a thread */
+	CUPTI_KERNEL_REGISTERS = 6, /* uint16_t, per thread */
 	CUPTI_KERNEL_START = 16,
 	CUPTI_KERNEL_END = 24,
 	CUPTI_KERNEL_DEVICE = 40,
 	CUPTI_KERNEL_CONTEXT = 44,
 	CUPTI_KERNEL_STREAM = 48,
-	CUPTI_KERNEL_GRID = 52, /* three, as of the block: x, y, z */
+	CUPTI_KERNEL_GRID = 52, /* three numbers, as for the block: x, y, z */
 	CUPTI_KERNEL_BLOCK = 64,
 	CUPTI_KERNEL_STATIC_SHARED = 76,
 	CUPTI_KERNEL_DYNAMIC_SHARED = 80,
@@ -181,8 +182,8 @@ enum cupti_allocation_offset {                                 /* CUpti_Activity
 			       CUPTI_ALLOCATION_DEVICE = 52,
 			       CUPTI_ALLOCATION_CONTEXT = 56,
 			       CUPTI_ALLOCATION_STREAM = 60,
-			       CUPTI_ALLOCATION_ASYNC =
-				       72, /* uint32_t: in stream order, from a pool */
+			       /* uint32_t: in stream order, from a pool */
+			       CUPTI_ALLOCATION_ASYNC = 72,
 };
 
 enum cupti_allocation_operation { /* CUpti_ActivityMemoryOperationType */
@@ -224,7 +225,8 @@ enum cupti_context_offset {
 	CUPTI_CONTEXT_MULTIPROCESSORS = 22, /* uint16_t, of green ones */
 };
 
-/* CUpti_ActivityGreenContext and its later versions: docs.nvidia.com/cupti/api, not in the headers of 13.0. */
+/* CUpti_ActivityGreenContext and its later versions, from docs.nvidia.com/cupti/api. The headers of 13.0 do not have
+ * it. */
 enum cupti_green_offset {
 	CUPTI_GREEN_ID = 4,
 	CUPTI_GREEN_PARENT = 8,
@@ -246,13 +248,13 @@ enum cupti_sync_offset {
 enum cupti_overhead_offset {
 	CUPTI_OVERHEAD_KIND = 4,
 	CUPTI_OVERHEAD_OBJECT_KIND = 8,
-	CUPTI_OVERHEAD_DEVICE = 12, /* of an object that is a device, context or stream */
+	CUPTI_OVERHEAD_DEVICE = 12, /* if the object is a device, context or stream */
 	CUPTI_OVERHEAD_CONTEXT = 16,
 	CUPTI_OVERHEAD_STREAM = 20,
 	CUPTI_OVERHEAD_START = 24,
 	CUPTI_OVERHEAD_END = 32,
 	CUPTI_OVERHEAD_CORRELATION = 40, /* 12.2 */
-	CUPTI_OVERHEAD_DATA = 48,        /* 12.4: malloc()ed for whoever reads the record */
+	CUPTI_OVERHEAD_DATA = 48,        /* 12.4: malloc()ed; the reader of the record frees it */
 };
 
 enum cupti_object_kind { /* CUpti_ActivityObjectKind */

@@ -1,6 +1,5 @@
-/* CUPTI as mapped into this process: the functions that the guest calls, resolved one by one. The
- * only door to CUPTI. Plain table; filled once, on the thread that loads the guest, and read by all
- * afterwards. */
+/* Holds the functions of the CUPTI that this process maps, resolved one by one. All calls of CUPTI go through this
+ * plain table. It is filled once, on the thread that loads the guest; all threads read it afterwards. */
 #ifndef CUPTI_LIBRARY_H
 #define CUPTI_LIBRARY_H
 
@@ -22,7 +21,7 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*activity_flush_all)(uint32_t flag);
 	int (*activity_get_next_record)(uint8_t *buffer, size_t valid_size, void **record);
 	int (*get_timestamp)(uint64_t *timestamp);
-	/* May be NULL: */
+	/* The rest may be NULL. */
 	int (*activity_get_dropped)(void *context, uint32_t stream_id, size_t *dropped);
 	int (*activity_set_attribute)(uint32_t attribute, size_t *size, void *value);
 	int (*subscribe_v2)(void **subscriber, cupti_callback_fn *callback, void *user,
@@ -35,7 +34,7 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*configure_unified_memory)(struct cupti_unified_config *configs, uint32_t count);
 	int (*get_callback_name)(uint32_t domain, uint32_t cbid, const char **name);
 	int (*get_stream_id)(void *context, void *stream, uint8_t per_thread, uint32_t *stream_id);
-	/* As activity_enable, and records of what there is already. */
+	/* enables a kind, and writes records of objects that already exist */
 	int (*activity_enable_and_dump)(uint32_t kind);
 	int (*enable_domain)(uint32_t enable, void *subscriber, uint32_t domain);
 	int (*enable_all_domains)(uint32_t enable, void *subscriber);
@@ -43,10 +42,9 @@ struct cupti_library {    /* each function returns a CUptiResult */
 	int (*activity_register_timestamp)(cupti_timestamp_fn *read);
 };
 
-/* Maps `path` (already_mapped: takes the copy that the process has, or fails) and resolves its
- * functions. What was mapped stays mapped for good: unloading CUPTI crashes.
- * Returns 0; -ENOENT: the loader refused; -ENOSYS: a function that is needed is missing. On error
- * *library is zeroed. */
+/* Maps `path` and resolves its functions. With already_mapped it takes the copy that the process has, or fails. A
+ * mapped CUPTI stays mapped for good, because unloading it crashes. Returns 0; -ENOENT: the loader refused; -ENOSYS: a
+ * required function is missing. On error *library is zeroed. */
 int cupti_library_open(const char *path, bool already_mapped, struct cupti_library *library);
 
 #endif

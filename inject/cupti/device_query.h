@@ -1,15 +1,15 @@
-/* Which GPUs the process's CUDA ordinals are, and what their multiprocessors have. Calls the driver, so only outside of
- * callbacks and after CUPTI's CU_INIT_FINISHED: on the helper thread. */
+/* Asks the driver which GPUs the process's CUDA ordinals are, and for the properties of their multiprocessors. Call it
+ * on the helper thread only: outside of callbacks, and after CUPTI's CU_INIT_FINISHED. */
 #ifndef DEVICE_QUERY_H
 #define DEVICE_QUERY_H
 
 struct definition_writer;
 
-/* Defines each device. Returns their number; -ENOENT: the process maps no libcuda, or one without
- * these functions; -EIO: the driver answers nothing yet; -ENOSPC: the definition lane is full. */
+/* Defines each device. Returns the number of devices; -ENOENT: the process maps no libcuda, or one without these
+ * functions; -EIO: the driver does not answer yet; -ENOSPC: the definition lane is full. */
 int device_query_define(struct definition_writer *writer);
 
-/* In how many GPUs' primary contexts the process works; 0: in none, or not known. Makes none. */
+/* Returns the number of GPUs in whose primary contexts the process works; 0: none, or not known. Creates no context. */
 int device_query_contexts(void);
 
 #endif
