@@ -1,6 +1,6 @@
-/* What one thread keeps of its API calls: sums by function, and the calls that it is in. Written by that thread alone,
- * without a lock; read by the helper thread at any time. Hangs on launch_thread.h; mapped at the thread's first call,
- * used again by another thread once the helper has taken over what an ended one left behind. */
+/* Keeps one thread's API calls: the sums by function, and the calls in progress. Only that thread writes, without a
+ * lock; the helper thread reads at any time. launch_thread.h points to it. It is mapped at the thread's first call.
+ * When the thread has ended and the helper thread has taken its sums over, another thread may use it. */
 #ifndef API_THREAD_H
 #define API_THREAD_H
 
@@ -9,11 +9,13 @@
 
 #include "api_select.h"
 
-#define API_THREAD_DEPTH    16u /* calls within calls; of deeper ones the outermost are forgotten */
-#define API_THREAD_FAILURES 256u  /* pairs of function and error */
-#define API_THREADS_MAX     4096u /* that call at once, or ended in the last second */
+/* calls within calls; if there are more, the outermost are forgotten */
+#define API_THREAD_DEPTH    16u
+#define API_THREAD_FAILURES 256u /* pairs of function and error */
+/* threads that call at the same time or ended in the last second */
+#define API_THREADS_MAX 4096u
 
-struct api_sums { /* of one function; version is odd while the thread writes the others */
+struct api_sums { /* sums of one function; version is odd while the thread writes the others */
 	_Atomic uint64_t version;
 	_Atomic uint64_t count, total_ns, min_ns, max_ns, errors;
 };
@@ -23,7 +25,7 @@ struct api_failure {
 	_Atomic uint64_t count;
 };
 
-struct api_call { /* in progress */
+struct api_call { /* a call in progress */
 	uint32_t row, correlation_id;
 	uint64_t start_ns;
 };
@@ -31,7 +33,7 @@ struct api_call { /* in progress */
 enum api_thread_state {
 	API_THREAD_FREE = 0,
 	API_THREAD_OWNED = 1,
-	API_THREAD_ENDED = 2, /* its sums are still to be taken over */
+	API_THREAD_ENDED = 2, /* the helper thread has not taken its sums over yet */
 };
 
 struct api_thread {
@@ -45,33 +47,35 @@ struct api_thread {
 	struct api_sums sums[API_SELECT_ROWS];
 };
 
-/* A copy of one function's sums, all of one moment. */
+/* A copy of one function's sums, all from one moment. */
 struct api_snapshot {
 	uint64_t count, total_ns, min_ns, max_ns, errors;
 };
 
-/* A table for a thread that has none: one that a thread before it is through with, or a new one. NULL: there is no
- * room. errno is kept. */
+/* Returns a table for a thread that has none: one that an earlier thread no longer needs, or a new one. NULL: there is
+ * no room. Keeps errno. */
 struct api_thread *api_thread_take(void);
 
-/* Its thread ends: leaves it to the helper thread. */
+/* Leaves the table to the helper thread, because its thread ends. */
 void api_thread_end(struct api_thread *thread);
 
-/* A call begins; it ends: returns whether it had begun. A call within, of which no end came, is forgotten. */
+/* Note that a call begins, and that it ends. The second returns whether the beginning was noted, and gives the time of
+ * it. Calls within this call whose ends did not come are forgotten. */
 void api_thread_enter(struct api_thread *thread, uint32_t row, uint32_t correlation_id,
 		      uint64_t now_ns);
 bool api_thread_leave(struct api_thread *thread, uint32_t row, uint32_t correlation_id,
 		      uint64_t *start_ns);
 
-/* Adds a call that took ns and returned error (0: none). false: the error found no room, the rest is counted. */
+/* Adds a call that took ns and returned error (0: none). Returns false if the error found no room; the call is counted
+ * all the same. */
 bool api_thread_count(struct api_thread *thread, uint32_t row, uint64_t ns, uint32_t error);
 
-/* All threads' tables that ever were; follow next. Any thread. */
+/* Returns the first of all tables that ever were; `next` leads to the others. Any thread may call. */
 struct api_thread *api_thread_first(void);
 
-/* For the helper thread. */
+/* Copies one function's sums. The helper thread calls it. */
 void api_thread_read(const struct api_thread *thread, uint32_t row, struct api_snapshot *snapshot);
-/* Empties a table whose thread has ended, and gives it to others. */
+/* Empties a table whose thread has ended, and gives it to other threads. The helper thread calls it. */
 void api_thread_free(struct api_thread *thread);
 
 #endif

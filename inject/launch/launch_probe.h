@@ -1,6 +1,6 @@
-/* The probe flamegrid:launch: any tracer may watch a process's launches, and the agent may have their stacks walked by
- * the kernel in place of the guest (docs/stacks.md). Free while nobody watches: one load a launch.
- * Any thread; keeps errno. */
+/* Fires the probe flamegrid:launch. With it any tracer may watch a process's launches, and the agent may have the
+ * kernel walk their stacks in place of the guest (docs/stacks.md). While nobody watches, it costs one load per launch.
+ * Any thread may call; keeps errno. */
 #ifndef LAUNCH_PROBE_H
 #define LAUNCH_PROBE_H
 
@@ -14,9 +14,9 @@ static inline bool launch_probe_is_watched(void)
 	return __atomic_load_n(&launch_probe_semaphore, __ATOMIC_RELAXED) != 0;
 }
 
-/* Where the probe is. Its arguments are these, in this order: those of a C function. correlation_id and cbid as in
- * struct launch_record; device_id: RECORD_DEVICE_NONE where it is not known; stream: the handle, 0: not known, or the
- * default one. */
+/* Holds the probe. The probe's arguments are this function's, in this order, as a C function receives them.
+ * correlation_id and cbid are as in struct launch_record. device_id: RECORD_DEVICE_NONE: not known. stream is the
+ * handle; 0: not known, or the default stream. */
 void launch_probe_fire(uint32_t correlation_id, uint32_t cbid, uint32_t device_id,
 		       uint32_t context_id, uint64_t stream);
 

@@ -1,21 +1,23 @@
-/* A USDT probe: one instruction that does nothing, and beside the code a note for tracers that says where it is, which
- * counter tells that somebody watches it, and where its arguments are. The note is what SystemTap's sys/sdt.h makes
- * (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation), which a machine need not have.
+/* Makes a USDT probe: one instruction that does nothing, and a note for tracers beside the code. The note says where
+ * the instruction is, which counter is above 0 while a tracer watches, and where the arguments are. It has the form of
+ * SystemTap's sys/sdt.h (https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation), which a machine need not
+ * have.
  *
- * From Linux 6.18 on x86-64 a watched 5-byte nop becomes a call, which pushes. Code that holds one must be compiled
- * with -mno-red-zone, or the variables of a leaf function are overwritten (tests/node-agent/red_zone_test.c). */
+ * From Linux 6.18 on x86-64 a watched 5-byte nop becomes a call, which pushes. So code that holds a probe must be
+ * compiled with -mno-red-zone. Otherwise the variables of a leaf function are overwritten
+ * (tests/node-agent/red_zone_test.c). */
 #ifndef PROBE_POINT_H
 #define PROBE_POINT_H
 
 #if defined(__x86_64__)
-/* Aligned, so that it lies in one page: another one stays a breakpoint, and slow. */
+/* It is aligned so that it lies in one page. A nop across two pages stays a breakpoint, which is slow. */
 #define PROBE_POINT_NOP ".balign 8\n990:\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
 #else
 #define PROBE_POINT_NOP "990:\tnop\n"
 #endif
 
-/* The instruction and its note. semaphore: an unsigned short in section ".probes". arguments: "SIZE@OPERAND ..." as
- * the assembler knows operands; in an asm statement with operands, %% for a %. */
+/* The instruction and its note. semaphore: an unsigned short in section ".probes". arguments: "SIZE@OPERAND ..." in the
+ * assembler's notation of operands. In an asm statement with operands, write %% for a %. */
 #define PROBE_POINT(provider, name, semaphore, arguments)                                          \
 	PROBE_POINT_NOP                                                                            \
 	".pushsection .note.stapsdt, \"\", \"note\"\n"                                             \
@@ -38,7 +40,7 @@
 	".popsection\n"                                                                            \
 	".endif\n"
 
-/* Counted up by the kernel while somebody watches; must lie in the file, and stay writable. */
+/* The kernel counts it up while a tracer watches. It must lie in the file, and stay writable. */
 #define PROBE_POINT_SEMAPHORE __attribute__((section(".probes"), visibility("hidden"), used))
 
 #endif
