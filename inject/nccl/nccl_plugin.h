@@ -1,7 +1,7 @@
-/* What NCCL finds in the guest when NCCL_PROFILER_PLUGIN names it: a plugin of each version of its interface
- * (nccl_profiler_abi.h), all of which lead to nccl_profiler.h. NCCL loads the library a second time, which is the same
- * one; should it be in a process where CUDA has not loaded it, it asks NCCL for nothing. Contexts are communicators,
- * handles what nccl_profiler_called() gives, or a mark. No function fails. */
+/* Is NCCL's profiler plugin when NCCL_PROFILER_PLUGIN names the guest. It exports a plugin of each version of the
+ * interface (nccl_profiler_abi.h); all of them lead to nccl_profiler.h. NCCL loads the library again, and gets the copy
+ * that is already loaded. In a process where CUDA has not loaded the library, it asks NCCL for nothing. NCCL's contexts
+ * are communicators. Its handles are the results of nccl_profiler_called(), or a mark. No function fails. */
 #ifndef NCCL_PLUGIN_H
 #define NCCL_PLUGIN_H
 

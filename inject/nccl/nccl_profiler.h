@@ -1,13 +1,13 @@
-/* Calls of NCCL, told by NCCL itself, for which the guest is a profiler plugin (nccl_plugin.h has the interface's
- * versions): each collective, send and receive becomes a collective_record in the ring, with the correlation id of the
- * launch that carries it.
+/* Records NCCL's calls, which NCCL itself reports, because the guest is a profiler plugin (nccl_plugin.h has the
+ * interface's versions). Each collective, send and receive becomes a collective_record in the ring, with the
+ * correlation id of the launch that carries it.
  *
- * What is relied upon (docs/collectives.md has it in full): NCCL tells of a plan's tasks right after it has launched
- * the plan's kernel, on the thread that did, the Group event first; and on all ranks in the same order, as far as
- * collectives are concerned.
+ * It relies on the order in which NCCL reports (docs/collectives.md has it in full). NCCL reports a plan's tasks right
+ * after it has launched the plan's kernel, on the thread that launched, and the Group event first. All ranks report
+ * collectives in the same order.
  *
- * Threads: any of the application's, and NCCL's. No lock is waited for but at a communicator's first call, nothing is
- * allocated but a thread's own state (launch_thread.h), errno is kept. */
+ * The functions run on any thread of the application or of NCCL. They wait for a lock only at a communicator's first
+ * call, and allocate only a thread's own state (launch_thread.h). They keep errno. */
 #ifndef NCCL_PROFILER_H
 #define NCCL_PROFILER_H
 
@@ -16,8 +16,8 @@
 
 #include "proto/collective.h"
 
-#define NCCL_PROFILER_COMMUNICATORS                                                                \
-	4096u /* of a process at the same time; of what comes beyond, calls are lost */
+/* communicators of a process at the same time; the calls of further ones are lost */
+#define NCCL_PROFILER_COMMUNICATORS 4096u
 
 struct definition_writer;
 struct nccl_communicator;
@@ -26,49 +26,53 @@ struct record_ring;
 struct nccl_profiler_parts { /* borrowed for good */
 	struct record_ring *ring;
 	struct definition_writer *definitions;
-	/* Whether calls are recorded now. */
+	/* Returns whether calls are recorded now. */
 	bool (*is_recording)(void);
 };
 
-/* From now on events are recorded where parts say so; before, calls are only numbered. Once. */
+/* Records events from now on, whenever parts->is_recording() says so. Until then, NCCL's calls are only numbered. Call
+ * it once. */
 void nccl_profiler_start(const struct nccl_profiler_parts *parts);
 
-/* Somebody may come and start it: communicators are to be known until then. */
+/* Tells that nccl_profiler_start() may be called later, and that communicators must be known by then. */
 void nccl_profiler_expect(void);
 
-/* Whether NCCL is to tell of anything. */
+/* Returns whether NCCL is to report anything. */
 bool nccl_profiler_is_wanted(void);
 
-/* A communicator of this process, as far as it is known: nr_ranks and rank COLLECTIVE_NOT_KNOWN, hash 0 until
- * nccl_profiler_learn(). NULL: no room. Its owner gives it to nccl_profiler_forget() (accepts NULL). */
+/* Returns a new communicator of this process. Facts that are not known yet are COLLECTIVE_NOT_KNOWN (nr_ranks and rank)
+ * or 0 (hash), until nccl_profiler_learn(). NULL: there is no room. Its owner gives it to nccl_profiler_forget(), which
+ * accepts NULL. */
 struct nccl_communicator *nccl_profiler_meet(uint64_t hash, uint32_t rank, uint32_t nr_ranks);
 void nccl_profiler_learn(struct nccl_communicator *communicator, uint64_t hash, uint32_t rank);
 void nccl_profiler_forget(struct nccl_communicator *communicator);
 
-/* Of an API event: a handle that says when it began, and whether it is captured into a graph; never NULL. */
+/* Returns a handle for an API event, which says when the event began, and whether it is captured into a graph. Never
+ * NULL. */
 void *nccl_profiler_called(bool captured);
 
-/* The calling thread is about to launch a plan on a stream; then the plan has been posted, by the thread that has just
- * launched it or by one that has not. */
+/* Call nccl_profiler_launches() when the calling thread is about to launch a plan on a stream. Call
+ * nccl_profiler_posted() when the plan has been posted, on the thread that has just launched it or on another. */
 void nccl_profiler_launches(const void *stream);
 void nccl_profiler_posted(void);
 
 /* A task of the plan that was posted last on this thread. */
 struct nccl_task {
-	/* enum collective_function; COLLECTIVE_FUNCTIONS: one that is not known */
+	/* enum collective_function; COLLECTIVE_FUNCTIONS: not known */
 	uint32_t function;
 	uint32_t data_type; /* enum collective_type */
 	uint32_t reduce_op; /* enum collective_op */
 	uint32_t peer;      /* COLLECTIVE_NOT_KNOWN: none */
 	uint64_t count;
-	uint64_t function_sequence; /* as NCCL counts; 0: it does not, and we do */
-	const void *called;         /* of nccl_profiler_called(); NULL: not known */
+	uint64_t function_sequence; /* NCCL's count; 0: NCCL does not count, so the guest does */
+	const void *called;         /* from nccl_profiler_called(); NULL: not known */
 };
 
-/* communicator NULL: lost. */
+/* Takes a task of a communicator. If communicator is NULL, the task is lost. */
 void nccl_profiler_take(struct nccl_communicator *communicator, const struct nccl_task *task);
 
-/* By NCCL's names, "AllReduce", "ncclFloat32"; COLLECTIVE_FUNCTIONS, COLLECTIVE_TYPE_NONE: unknown. NULL is. */
+/* Translate NCCL's names, such as "AllReduce" and "ncclFloat32". COLLECTIVE_FUNCTIONS, COLLECTIVE_TYPE_NONE: the name
+ * is unknown or NULL. */
 uint32_t nccl_profiler_function(const char *name);
 uint32_t nccl_profiler_type(const char *name);
 

@@ -1,8 +1,10 @@
-/* The little of NCCL's profiler plugin interface that the guest uses: what a plugin exports, and of events the parts
- * that it reads. Facts of the interface are those of NCCL's own headers (github.com/NVIDIA/nccl,
- * src/include/plugin/nccl_profiler.h and profiler/profiler_v1.h to profiler_v7.h) and of how it calls plugins
- * (src/plugin/profiler.cc): version 1 came with NCCL 2.23, 2 with 2.24, 3 with 2.26, 4 with 2.27, 5 with 2.28, 6 with
- * 2.29; NCCL looks for the newest that it knows first. */
+/* Declares the small part of NCCL's profiler plugin interface that the guest uses: the exported structs, and the fields
+ * of events that a plugin reads. The facts are from NCCL's own headers (github.com/NVIDIA/nccl,
+ * src/include/plugin/nccl_profiler.h and profiler/profiler_v1.h to profiler_v7.h), and from NCCL's calls of plugins
+ * (src/plugin/profiler.cc).
+ *
+ * Version 1 came with NCCL 2.23, 2 with 2.24, 3 with 2.26, 4 with 2.27, 5 with 2.28, 6 with 2.29. NCCL looks first for
+ * the newest version that it knows. */
 #ifndef NCCL_PROFILER_ABI_H
 #define NCCL_PROFILER_ABI_H
 
@@ -14,10 +16,10 @@
 
 /* Types of events, and bits of the activation mask. */
 enum nccl_event_type {
-	NCCL_EVENT_GROUP = 1 << 0, /* a plan: told right after its launch, on the same thread */
+	NCCL_EVENT_GROUP = 1 << 0, /* a plan: reported right after its launch, on the same thread */
 	NCCL_EVENT_COLLECTIVE = 1 << 1,
 	NCCL_EVENT_P2P = 1 << 2,
-	NCCL_EVENT_COLLECTIVE_API = 1 << 9, /* version 5 on, as the next */
+	NCCL_EVENT_COLLECTIVE_API = 1 << 9, /* version 5 on, as the next two */
 	NCCL_EVENT_P2P_API = 1 << 10,
 	NCCL_EVENT_KERNEL_LAUNCH = 1 << 11,
 };
@@ -33,12 +35,12 @@ enum nccl_function {
 	NCCL_FUNCTION_RECV = 7,
 };
 
-/* ---- events, as far as they are read */
+/* ---- events, with the fields that are read */
 
 struct nccl_collective_v1 {
 	const char *communicator_name;
 	uint64_t communicator_hash;
-	uint64_t sequence; /* of the function on the communicator, from 0 */
+	uint64_t sequence; /* number of the function's call on the communicator, from 0 */
 	uint8_t function;
 	const void *send_buffer;
 	void *receive_buffer;
@@ -125,7 +127,7 @@ struct nccl_kernel_launch_v5 {
 /* Versions 1 to 4. */
 struct nccl_event_v1 {
 	uint8_t type;
-	void *parent; /* what startEvent answered: up to version 4 the group's */
+	void *parent; /* the handle from startEvent; up to version 4 the group's */
 	int rank;
 	union {
 		struct nccl_collective_v1 collective_v1;
@@ -140,7 +142,7 @@ struct nccl_event_v1 {
 /* Version 5 on. */
 struct nccl_event_v5 {
 	uint64_t type;
-	void *parent; /* of a task: the API event's */
+	void *parent; /* for a task: the API event's handle */
 	int rank;
 	union {
 		struct nccl_collective_v4 collective;
@@ -151,8 +153,8 @@ struct nccl_event_v5 {
 	};
 };
 
-/* ---- what is exported: ncclProfiler_vN. A context that is NULL is handed to startEvent all the same, and not to
- * finalize. A handle that is NULL is never stopped; up to version 4 a group whose handle is NULL has no tasks. */
+/* ---- the exports: ncclProfiler_vN. A context that is NULL is still passed to startEvent, but not to finalize. A
+ * handle that is NULL is never stopped; up to version 4 a group whose handle is NULL has no tasks. */
 
 typedef void nccl_logger(int level, unsigned long flags, const char *file, int line,
 			 const char *format, ...);
