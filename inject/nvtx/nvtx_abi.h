@@ -1,6 +1,6 @@
-/* The little of NVTX's binary interface that the guest uses, versions 2 and 3: how a program's NVTX
- * asks an injected library to take over its functions. tests/inject/nvtx/nvtx_abi_test.c asserts all of it
- * against the real headers where they are. Plain data. */
+/* Declares the small part of NVTX's binary interface that the guest uses, versions 2 and 3. With it a program's NVTX
+ * asks an injected library to take over its functions. tests/inject/nvtx/nvtx_abi_test.c asserts all of it against the
+ * real headers, if they are installed. Plain data. */
 #ifndef NVTX_ABI_H
 #define NVTX_ABI_H
 
@@ -84,7 +84,7 @@ typedef void nvtx_function(void);
 /* NvtxExportTableCallbacks. */
 struct nvtx_callbacks {
 	size_t struct_size;
-	/* *table: addresses of function pointers, by cbid; *size of them. 0: no such module. */
+	/* *table holds the addresses of *size function pointers, by cbid. 0: there is no such module. */
 	int (*get_module_table)(int module, nvtx_function ****table, unsigned int *size);
 };
 

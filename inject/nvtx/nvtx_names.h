@@ -1,6 +1,6 @@
-/* The names of NVTX ranges and their domains, interned: bounded, whatever the program calls its
- * ranges. They are here before there is a ring, because ranges may be open before CUDA starts. Any
- * thread; lock-free, no malloc. */
+/* Interns the names of NVTX ranges and of their domains. The table is bounded, however many names the program uses. It
+ * exists before the ring does, because ranges may be open before CUDA starts. Any thread may call; lock-free, no
+ * malloc. */
 #ifndef NVTX_NAMES_H
 #define NVTX_NAMES_H
 
@@ -10,41 +10,43 @@
 
 #include "proto/options/nvtx_digits.h"
 
-#define NVTX_NAMES_MAX    4096u
-#define NVTX_DOMAINS_MAX  255u
-#define NVTX_VARIANTS_MAX 64u /* NVTX_DIGITS_AUTO: names kept that differ in their digits alone */
+#define NVTX_NAMES_MAX   4096u
+#define NVTX_DOMAINS_MAX 255u
+/* NVTX_DIGITS_AUTO: names that differ only in their digits, at most */
+#define NVTX_VARIANTS_MAX 64u
 
-#define NVTX_NAME_LOST      0u /* no room for the name */
+#define NVTX_NAME_LOST      0u /* there is no room for the name */
 #define NVTX_DOMAIN_DEFAULT 0u
 
 struct nvtx_names;
 struct record_ring;
 
-/* mmap, not malloc. NULL: out of memory. The caller owns; destroy accepts NULL. */
+/* Creates an empty table with mmap, not malloc. NULL: out of memory. The caller owns it; destroy accepts NULL. */
 struct nvtx_names *nvtx_names_create(enum nvtx_digits digits);
 void nvtx_names_destroy(struct nvtx_names *names);
 
-/* The id, from 1, of a range's name, for the life of the table; NVTX_NAME_LOST. Equality is that of a
- * 64-bit hash. May change the digits in *text. domain: an id of this table. */
+/* Returns the id, from 1, of a range's name, for the life of the table; NVTX_NAME_LOST: no room. Two names count as
+ * equal if their 64-bit hashes are equal. It may change the digits in *text. domain: an id of this table. */
 uint32_t nvtx_names_intern(struct nvtx_names *names, uint32_t domain, struct nvtx_text *text);
 
-/* The name as it was interned; NULL: NVTX_NAME_LOST, or no such id. Borrowed until destroy. */
+/* Returns the name as it was interned; NULL: NVTX_NAME_LOST, or no such id. Borrowed until destroy. */
 const struct nvtx_text *nvtx_names_text(const struct nvtx_names *names, uint32_t name);
 
-/* The id, from 1, of a domain; where there is no room for another, of one that is called "...". */
+/* Returns the id, from 1, of a domain. If there is no room for another domain, it is the id of a domain called
+ * "...". */
 uint32_t nvtx_names_domain(struct nvtx_names *names, const struct nvtx_text *text);
 const struct nvtx_text *nvtx_names_domain_text(const struct nvtx_names *names,
 					       uint32_t domain); /* not the default one */
 
-/* What a program is given as its handle, and back: NVTX_NAME_LOST and NVTX_DOMAIN_DEFAULT for what is
- * no handle of this table. Never NULL. */
+/* Convert ids to the handles that a program gets, which are never NULL, and handles back to ids. A handle that is not
+ * from this table gives NVTX_NAME_LOST or NVTX_DOMAIN_DEFAULT. */
 const void *nvtx_names_handle(const struct nvtx_names *names, uint32_t name);
 uint32_t nvtx_names_of_handle(const struct nvtx_names *names, const void *handle);
 const void *nvtx_names_domain_handle(const struct nvtx_names *names, uint32_t domain);
 uint32_t nvtx_names_of_domain_handle(const struct nvtx_names *names, const void *handle);
 
-/* The stack word (stack_word.h) of a name, which is copied into the ring the first time; the word of
- * no name for NVTX_NAME_LOST, and where the ring has no room. */
+/* Returns the stack word (stack_word.h) of a name. The first call for a name copies it into the ring. For
+ * NVTX_NAME_LOST, and if the ring has no room, it is the word of no name. */
 uint64_t nvtx_names_word(struct nvtx_names *names, struct record_ring *ring, uint32_t name);
 
 #endif

@@ -1,5 +1,5 @@
-/* Names as NVTX's callers give them, in bytes, wide characters or UTF-8, as UTF-8 of bounded size.
- * Pure; any thread. */
+/* Converts names from NVTX's callers (bytes, wide characters or UTF-8) to UTF-8 of bounded size. Pure; any thread may
+ * call. */
 #ifndef NVTX_TEXT_H
 #define NVTX_TEXT_H
 
@@ -13,12 +13,13 @@ struct nvtx_text {
 	char bytes[NVTX_TEXT_MAX]; /* no NUL */
 };
 
-/* NULL: the empty text. Bytes that are no UTF-8 stay as they are. Cut only between characters. */
+/* Copies bytes; NULL is the empty text. Bytes that are not UTF-8 stay as they are. The text is cut only between
+ * characters. */
 void nvtx_text_ascii(struct nvtx_text *text, const char *bytes);
-/* What is no Unicode character becomes U+FFFD. */
+/* Converts wide characters. A value that is no Unicode character becomes U+FFFD. */
 void nvtx_text_unicode(struct nvtx_text *text, const wchar_t *characters);
 
-/* Makes each run of decimal digits one '#'. Returns how many there were. */
+/* Makes each run of decimal digits one '#'. Returns the number of runs. */
 uint32_t nvtx_text_mask(struct nvtx_text *text);
 
 #endif
