@@ -22,7 +22,7 @@ static struct nvtx_names *names;
 static struct window_options window; /* as the environment has it */
 static struct window_steps steps;
 
-/* --- names ------------------------------------------------------------------------------------ */
+/* ---- names */
 
 static uint32_t domain_of(const void *domain)
 {
@@ -59,7 +59,7 @@ static bool message_text(const struct nvtx_attributes *attributes, struct nvtx_t
 	return true;
 }
 
-/* --- pushed ranges ---------------------------------------------------------------------------- */
+/* ---- pushed ranges */
 
 static int push_ex(const void *domain, const struct nvtx_attributes *attributes)
 {
@@ -102,7 +102,7 @@ static int domain_range_pop(const void *domain)
 	return nvtx_ranges_pop(domain_of(domain));
 }
 
-/* --- started ranges --------------------------------------------------------------------------- */
+/* ---- started ranges */
 
 static uint64_t start_ex(const void *domain, const struct nvtx_attributes *attributes)
 {
@@ -142,7 +142,7 @@ static void domain_range_end(const void *domain, uint64_t range_id)
 	nvtx_ranges_end(range_id);
 }
 
-/* --- domains, strings, streams ---------------------------------------------------------------- */
+/* ---- domains, strings, streams */
 
 static const void *create_domain(const struct nvtx_text *text)
 {
@@ -202,7 +202,7 @@ static void name_stream_w(const void *stream, const wchar_t *name)
 	stream_names_set(stream, text.bytes, text.size);
 }
 
-/* --- taking over ------------------------------------------------------------------------------ */
+/* ---- taking over */
 
 static const struct {
 	int module;

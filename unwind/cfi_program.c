@@ -93,7 +93,7 @@ struct machine {
 	struct state remembered[REMEMBER_MAX];
 };
 
-/* ---- a state as a rule ---- */
+/* ---- a state as a rule */
 
 static int32_t words(int64_t offset, int32_t low, int32_t high, int32_t otherwise)
 {
@@ -163,7 +163,7 @@ static void put(struct machine *machine)
 		unwind_rows_put(machine->rows, (uint32_t)machine->pc, rule_of(&machine->now));
 }
 
-/* ---- expressions: the few shapes that compilers and linkers write ---- */
+/* ---- expressions: the few shapes that compilers and linkers write */
 
 static struct dwarf_reader take_block(struct machine *machine)
 {
@@ -233,7 +233,7 @@ static struct saved saved_expression(struct machine *machine)
 	return (struct saved){SAVED_AT_RBP, offset};
 }
 
-/* ---- instructions ---- */
+/* ---- instructions */
 
 static int64_t scaled(const struct machine *machine, uint64_t value)
 {

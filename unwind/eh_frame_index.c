@@ -32,7 +32,7 @@ static int map_entries(struct eh_frame_index *index, uint64_t nr)
 	return index->entries ? 0 : -ENOMEM;
 }
 
-/* ---- sorting: without recursion or memory, and seldom needed ---- */
+/* ---- sorting: without recursion or memory, and seldom needed */
 
 static void sift_down(struct eh_frame_entry *entries, size_t root, size_t nr)
 {
@@ -70,7 +70,7 @@ static void sort(struct eh_frame_entry *entries, size_t nr)
 	}
 }
 
-/* ---- with a search table ---- */
+/* ---- with a search table */
 
 /* size: at most frames_left(). */
 static int copy_frames(struct eh_frame_index *index, uint64_t size)
@@ -147,7 +147,7 @@ static int index_by_table(struct eh_frame_index *index, const struct eh_frame_he
 	return error;
 }
 
-/* ---- without ---- */
+/* ---- without */
 
 /* Counts the entries up to the terminator, or to the end of what can be read. size_max: of the file alone. */
 static int measure(uint64_t frames, uint64_t size_max, uint64_t *size, uint64_t *nr)
@@ -197,7 +197,7 @@ static int index_by_walk(struct eh_frame_index *index, uint64_t size_max)
 	return error ? error : index->nr ? 0 : -ENOENT;
 }
 
-/* ---- both ---- */
+/* ---- both */
 
 static int init(struct eh_frame_index *index, const struct eh_frame_header *header,
 		uint64_t size_max)

@@ -36,7 +36,7 @@ uint64_t eh_frame_lookup_bytes(const struct eh_frame_lookup *lookup)
 	return lookup->index.section.size + lookup->index.entries_size;
 }
 
-/* ---- by the search table ---- */
+/* ---- by the search table */
 
 static int64_t word_at(const uint8_t *bytes)
 {
@@ -125,7 +125,7 @@ static bool read_entry(const struct eh_frame_header *header, uint64_t address,
 	       frame_description_parse_apart(&entry, 0, &common, &found->description);
 }
 
-/* ---- both ---- */
+/* ---- both */
 
 static bool find_in_index(const struct eh_frame_index *index, uint64_t address,
 			  struct eh_frame_found *found)

@@ -267,7 +267,7 @@ static __attribute__((noinline)) bool find_rule(struct walk *walk, uint64_t addr
 	return true;
 }
 
-/* ---- the last walk's trail ---- */
+/* ---- the last walk's trail */
 
 static void trail_begin(struct unwind_trail *trail, const struct walk *walk,
 			const struct unwind_stops *stops)
@@ -372,7 +372,7 @@ static void trail_end(struct unwind_trail *trail, const struct walk *walk, uint3
 	trail->zero_at = walk->zero_at;
 }
 
-/* ---- the walk ---- */
+/* ---- the walk */
 
 /* From the frame at hand, which is stored, to its caller. UNWIND_FULL: there is one. */
 static inline READS_STACK enum unwind_end leave(struct walk *walk)

@@ -78,7 +78,7 @@ void unwind_tables_on_want(struct unwind_tables *tables, void (*wake)(void))
 	atomic_store_explicit(&tables->wake, wake, memory_order_release);
 }
 
-/* ---- segments come and go ---- */
+/* ---- segments come and go */
 
 static bool is_loaded(const struct unwind_module *module)
 {
@@ -177,7 +177,7 @@ void unwind_tables_retire(struct unwind_tables *tables, uint64_t start)
 	segment_map_publish(&tables->map);
 }
 
-/* ---- building ---- */
+/* ---- building */
 
 #if defined(__x86_64__)
 
@@ -338,7 +338,7 @@ bool unwind_tables_stops(const struct unwind_tables *tables, uint32_t i, uint64_
 	return true;
 }
 
-/* ---- the walk's questions ---- */
+/* ---- the walk's questions */
 
 uint32_t unwind_tables_epoch(const struct unwind_tables *tables)
 {

@@ -67,7 +67,7 @@ void unwind_tables_totals(const struct unwind_tables *tables, struct unwind_tota
 bool unwind_tables_stops(const struct unwind_tables *tables, uint32_t i, uint64_t *start,
 			 uint64_t *stops);
 
-/* ---- for the walk ---- */
+/* ---- for the walk */
 
 /* A number that changes whenever a segment comes or goes. A rule of another epoch must be looked up again. */
 uint32_t unwind_tables_epoch(const struct unwind_tables *tables);

@@ -79,7 +79,7 @@ static int reserve_sums(struct memory_account *account)
 	return account->sums && account->sums_links ? 0 : -ENOMEM;
 }
 
-/* --- sums and rows --- */
+/* ---- sums and rows */
 
 static uint64_t plus(uint64_t sum, uint64_t more)
 {
@@ -244,7 +244,7 @@ static int move_row(struct memory_account *account, const struct memory_event *e
 	return 0;
 }
 
-/* --- what the earliest waiting event does --- */
+/* ---- what the earliest waiting event does */
 
 static void note_time(struct memory_account *account, struct memory_sums *sums, uint64_t time_ns)
 {
@@ -410,7 +410,7 @@ uint32_t memory_account_waiting(const struct memory_account *account)
 	return account->slots.nr_waiting;
 }
 
-/* --- on disk --- */
+/* ---- on disk */
 
 int memory_account_save(const struct memory_account *account,
 			const struct memory_account_sink *sink)

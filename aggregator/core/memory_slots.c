@@ -45,7 +45,7 @@ int memory_slots_touch(struct memory_slots *slots, uint32_t id)
 	return touch(slots, id - 1);
 }
 
-/* --- the waiting ones --- */
+/* ---- the waiting ones */
 
 static bool earlier(const struct memory_slots *slots, uint32_t a, uint32_t b)
 {
@@ -142,7 +142,7 @@ int memory_slots_drop_first(struct memory_slots *slots)
 	return release(slots, pop(slots));
 }
 
-/* --- the live ones --- */
+/* ---- the live ones */
 
 int memory_slots_revive_first(struct memory_slots *slots)
 {
@@ -181,7 +181,7 @@ void memory_slots_clear(struct memory_slots *slots)
 	*slots = empty;
 }
 
-/* --- on disk --- */
+/* ---- on disk */
 
 int memory_slots_save(const struct memory_slots *slots, memory_slots_put *put, void *context)
 {

@@ -70,7 +70,7 @@ static int get_samples(struct idle_log *log, uint32_t id, struct idle_samples **
 	return error;
 }
 
-/* --- samples --- */
+/* ---- samples */
 
 int idle_log_sample(struct idle_log *log, uint32_t process, const struct host_sample *sample)
 {
@@ -88,7 +88,7 @@ int idle_log_sample(struct idle_log *log, uint32_t process, const struct host_sa
 	return 0;
 }
 
-/* --- work --- */
+/* ---- work */
 
 bool idle_log_has_begun(const struct idle_log *log, uint32_t device)
 {
@@ -143,7 +143,7 @@ int idle_log_work(struct idle_log *log, uint32_t id, const struct idle_work *wor
 	return ++device->block.records == IDLE_LOG_BLOCK ? end_block(device) : 0;
 }
 
-/* --- the store --- */
+/* ---- the store */
 
 struct idle_device *idle_log_devices(struct idle_log *log, uint32_t *count)
 {

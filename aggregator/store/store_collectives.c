@@ -107,7 +107,7 @@ int store_collectives_write(struct store_collectives *collectives, const struct 
 	return error ? error : store_joins_end(collectives->joins, log);
 }
 
-/* --- reading --- */
+/* ---- reading */
 
 static uint32_t known32(struct statement *row, uint32_t column)
 {

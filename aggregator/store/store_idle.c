@@ -58,7 +58,7 @@ void store_idle_destroy(struct store_idle *idle)
 	free(idle);
 }
 
-/* --- writing --- */
+/* ---- writing */
 
 static int write_block(struct store_idle *idle, uint32_t device, const struct idle_block *block)
 {
@@ -105,7 +105,7 @@ int store_idle_write(struct store_idle *idle, struct idle_log *log)
 	return error;
 }
 
-/* --- reading --- */
+/* ---- reading */
 
 static int refuse_invalid(int error)
 {
@@ -178,7 +178,7 @@ int store_idle_load(struct database *database, struct collection *collection)
 	return store_table_load(database, collection, tables, sizeof(tables) / sizeof(tables[0]));
 }
 
-/* --- reading for reports --- */
+/* ---- reading for reports */
 
 /* What a list of blocks holds, as far as it was read. */
 struct list {

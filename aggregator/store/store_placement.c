@@ -72,7 +72,7 @@ int store_placement_write(struct store_placement *placement, const struct placem
 	return error;
 }
 
-/* --- reading --- */
+/* ---- reading */
 
 static int take_device(struct statement *row, void *context)
 {

@@ -81,7 +81,7 @@ int store_streams_write(struct store_streams *streams, uint32_t id,
 	return error;
 }
 
-/* --- reading --- */
+/* ---- reading */
 
 static int take_stream(struct statement *row, void *context)
 {

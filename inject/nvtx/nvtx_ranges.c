@@ -51,7 +51,7 @@ static struct watch watch; /* constant while watching is set */
 static atomic_bool watching;
 static _Atomic uint32_t nr_watched; /* open */
 
-/* --- the watched name ------------------------------------------------------------------------- */
+/* ---- the watched name */
 
 void nvtx_ranges_watch(const char *name, void (*opened)(void), void (*closed)(void))
 {
@@ -94,7 +94,7 @@ static void watched_closes(void)
 		watch.closed();
 }
 
-/* --- a thread's ranges ------------------------------------------------------------------------ */
+/* ---- a thread's ranges */
 
 static void forget_thread(void *user)
 {
@@ -268,7 +268,7 @@ int nvtx_ranges_pop(uint32_t domain)
 	return NVTX_ABI_NO_TRACKING;
 }
 
-/* --- started ranges --------------------------------------------------------------------------- */
+/* ---- started ranges */
 
 /* A watched one has the id's highest bit. */
 #define WATCHED (1ull << 63)
@@ -352,7 +352,7 @@ void nvtx_ranges_end(uint64_t range_id)
 		watched_closes();
 }
 
-/* --- launches --------------------------------------------------------------------------------- */
+/* ---- launches */
 
 uint32_t nvtx_ranges_open(uint32_t *out, uint32_t max)
 {

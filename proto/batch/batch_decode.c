@@ -265,7 +265,7 @@ static void read_clock(struct batch_reader *reader, struct message_clock *clock)
 	clock->round_trip_ns = batch_reader_u64(reader, "round_trip_ns");
 }
 
-/* --- whole messages --- */
+/* ---- whole messages */
 
 /* NULL: a type that this version does not read. */
 static const char *message_name(uint64_t type)

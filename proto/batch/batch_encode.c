@@ -216,7 +216,7 @@ static void put_ack(struct batch_writer *writer, const struct message_ack *ack)
 	batch_writer_uint(writer, ack->window_bytes);
 }
 
-/* --- whole messages --- */
+/* ---- whole messages */
 
 /* Those that came later, and are left out where there is nothing to say. */
 static uint32_t nr_more_elements(const struct message *message)

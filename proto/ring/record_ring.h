@@ -97,7 +97,7 @@ enum record_ring_capture_state {
 	RECORD_RING_CAPTURE_BLOCKED = 4, /* a window should be open, but CUPTI cannot be used */
 };
 
-/* --- guest --------------------------------------------------------------------------------------------------- */
+/* ---- guest */
 
 /* Bytes of a ring of these sizes; 0: no ring may have these sizes. */
 uint64_t record_ring_bytes(const struct record_ring_sizes *sizes);
@@ -179,7 +179,7 @@ uint64_t record_ring_last_beat(const struct record_ring *ring);
 /* Whether the agent gets the stacks of launches from the guest's probe, so that the guest need not walk them. */
 bool record_ring_is_probed(const struct record_ring *ring);
 
-/* --- agent --------------------------------------------------------------------------------------------------- */
+/* ---- agent */
 
 /* Maps a guest's memfd after checking type (tmpfs, no huge pages), seals, size and layout. fd stays the caller's and
  * may be closed; the ring keeps a descriptor of its own. Only the control pages are mapped: reading allocates no
@@ -270,7 +270,7 @@ int record_ring_ledger(const struct record_ring *ring, struct ledger_entry *out,
 /* Records of all lanes that were published and not yet read. Lanes that were given up count 0. */
 uint64_t record_ring_unread(const struct record_ring *ring);
 
-/* --- from one agent to the next --------------------------------------------------------------------------------
+/* ---- from one agent to the next
  *
  * A guest offers its ring, perhaps several times. One agent at a time takes it and is then its owner; the ring holds
  * the owner's epoch. An agent that is offered a ring begins to read at a place that depends on the epoch in it:

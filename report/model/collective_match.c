@@ -33,7 +33,7 @@ static int compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* ---- what belongs together ---------------------------------------------------------------------- */
+/* ---- what belongs together */
 
 static int index_ends(struct matcher *matcher)
 {
@@ -99,7 +99,7 @@ static int by_rank(const void *a, const void *b)
 	return order ? order : compare(x->process, y->process);
 }
 
-/* ---- one communicator --------------------------------------------------------------------------- */
+/* ---- one communicator */
 
 /* Entries of a member are together; span_ns holds the first one's number until the span is known. */
 static int find_members(const struct matcher *matcher, struct collective_match *match)
@@ -331,7 +331,7 @@ static int make_match(const struct matcher *matcher, struct collective_match *ma
 	return error;
 }
 
-/* ---- all of them -------------------------------------------------------------------------------- */
+/* ---- all of them */
 
 static int collect(const struct matcher *matcher, struct collective_match_entry **entries,
 		   uint32_t *nr_entries, uint64_t *unknown)

@@ -39,7 +39,7 @@ struct frame_ranks {
 	struct hash_index activity_index;
 };
 
-/* ---- activities --------------------------------------------------------------------------------- */
+/* ---- activities */
 
 static const char *activity_of(const struct frame_ranks *ranks, uint32_t name)
 {
@@ -72,7 +72,7 @@ static int number_activity(struct frame_ranks *ranks, uint32_t name)
 	return 0;
 }
 
-/* ---- frames ------------------------------------------------------------------------------------- */
+/* ---- frames */
 
 static struct place place_of(const struct frame_ranks *ranks, const struct report_leaf *leaf)
 {

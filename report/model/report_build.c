@@ -75,9 +75,7 @@ void report_tree_destroy(struct report_tree *tree)
 	free(report);
 }
 
-/* --- leaves
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- leaves */
 
 static bool leaf_equals(const void *context, uint32_t id, const void *key)
 {
@@ -317,8 +315,7 @@ static int add_rows(struct builder *builder)
 	return error;
 }
 
-/* --- processes and losses
- * ------------------------------------------------------------------------------------ */
+/* ---- processes and losses */
 
 static int add_processes(struct builder *builder)
 {
@@ -476,8 +473,7 @@ static int add_losses(struct builder *builder, const struct profile *profile)
 	return error;
 }
 
-/* --- all together
- * -------------------------------------------------------------------------------------------- */
+/* ---- all together */
 
 /* A simulated device says so in the name that came with it. */
 static int is_simulated(const struct collection *collection)

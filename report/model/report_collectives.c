@@ -33,7 +33,7 @@ struct builder {
 	uint32_t nr_processes;
 };
 
-/* ---- communicators ------------------------------------------------------------------------------ */
+/* ---- communicators */
 
 /* The last word on each one, by process. */
 static int index_communicators(struct builder *builder)
@@ -69,7 +69,7 @@ static uint32_t place_of(const struct builder *builder, uint32_t process, uint32
 	return builder->begins[process] + communicator_id - 1;
 }
 
-/* ---- calls -------------------------------------------------------------------------------------- */
+/* ---- calls */
 
 static int find_node(struct builder *builder, const struct collective *call, uint32_t *node)
 {
@@ -107,7 +107,7 @@ static int name_call(struct builder *builder, const struct collective_log_call *
 	return error;
 }
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* ---- sums */
 
 static bool key_equals(const void *context, uint32_t id, const void *key)
 {
@@ -206,7 +206,7 @@ static int compare_sums(const void *left, const void *right)
 	return a->function < b->function ? -1 : a->function > b->function;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------- */
+/* ---- all */
 
 static int fill(struct builder *builder, const struct collective_log_call *entries, uint32_t count)
 {

@@ -41,7 +41,7 @@ struct judge {
 	uint32_t nr_hosts;
 };
 
-/* --- gathering */
+/* ---- gathering */
 
 static int add_process(struct report_fault *fault, const struct roster_process *process,
 		       uint64_t count)
@@ -71,7 +71,7 @@ static int add_agent(struct judge *judge, const struct agent_session *session)
 	return error;
 }
 
-/* --- agents */
+/* ---- agents */
 
 static uint64_t ledger_count(const struct ledger_entry *entries, uint32_t nr_entries,
 			     uint32_t reason)
@@ -150,7 +150,7 @@ static int judge_sessions(struct judge *judge)
 	return error;
 }
 
-/* --- processes */
+/* ---- processes */
 
 /* What the agent or the aggregator gave up has a number, which does not tell launches from records. */
 static bool is_final(const struct roster_process *process)
@@ -242,7 +242,7 @@ static int judge_process(struct judge *judge, uint32_t id)
 			   1);
 }
 
-/* --- words */
+/* ---- words */
 
 static void write_places(FILE *out, const struct judge *judge, const struct report_fault *fault,
 			 const char *when)
@@ -445,7 +445,7 @@ static enum report_state write_verdict(FILE *out, const struct judge *judge,
 	return REPORT_COMPLETE;
 }
 
-/* --- all together */
+/* ---- all together */
 
 static int gather(struct judge *judge)
 {

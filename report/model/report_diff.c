@@ -46,7 +46,7 @@ struct owner {
 	uint32_t nr_made;
 };
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names */
 
 /* "[GPU3_Kernel]gemm" without its number; NULL: out of memory. */
 static char *without_gpu(const char *name)
@@ -95,7 +95,7 @@ static int name_leaf(struct builder *builder, uint32_t name, uint32_t *found)
 	return 0;
 }
 
-/* ---- parts -------------------------------------------------------------------------------------- */
+/* ---- parts */
 
 static int compare(int64_t a, int64_t b)
 {
@@ -174,7 +174,7 @@ static int collect(struct builder *builder)
 	return 0;
 }
 
-/* ---- leaves ------------------------------------------------------------------------------------- */
+/* ---- leaves */
 
 /* Of what is at parts[0..count), one of each rank: those that are not there have 0. */
 static uint64_t other_of(struct builder *builder, const struct part *parts, uint32_t count,
@@ -244,7 +244,7 @@ static int make_leaves(struct builder *builder)
 	return 0;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------- */
+/* ---- all */
 
 static int build(struct builder *builder)
 {

@@ -62,7 +62,7 @@ int report_memory_each(const struct collection *collection, enum report_memory w
 	return error;
 }
 
-/* --- a row for each account --- */
+/* ---- a row for each account */
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {

@@ -150,7 +150,7 @@ static bool has_name(const struct catalog_frame *frame)
 	return frame->name != CATALOG_NAME_UNKNOWN && frame->name != 0;
 }
 
-/* --- symbols of several functions --- */
+/* ---- symbols of several functions */
 
 /* The next function of a symbol, from *text on; false: there is none. */
 static bool next_part(const char **text, const char *end, struct part *part)
@@ -220,7 +220,7 @@ static int part_texts(struct report_names *names, const char *symbol, uint32_t s
 	return error;
 }
 
-/* --- frames --- */
+/* ---- frames */
 
 static int code_text(struct report_names *names, const struct catalog_frame *frame, uint32_t *index)
 {
@@ -366,7 +366,7 @@ int report_names_leaf(struct report_names *names, const struct fold_key *key, in
 	return error;
 }
 
-/* --- CUDA's own frames at the leaf --- */
+/* ---- CUDA's own frames at the leaf */
 
 /* What a frame is as a whole, with the index of the function that says so among its inlined ones;
  * *inner: how many of the innermost are stubs. */

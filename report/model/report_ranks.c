@@ -62,7 +62,7 @@ const char *report_ranks_name(enum report_ranks_column column)
 	return names[column];
 }
 
-/* --- who --- */
+/* ---- the rank, GPU and host of a row */
 
 static const char *clean_string(struct drafts *drafts, uint32_t string_id)
 {
@@ -93,7 +93,7 @@ static int describe(struct drafts *drafts, struct draft *draft)
 	return draft->row.host && draft->row.device_name ? 0 : -ENOMEM;
 }
 
-/* --- what --- */
+/* ---- the times of a row */
 
 /* 0 where there is no such timeline. */
 static uint64_t busy_ns(const struct drafts *drafts, struct draft *draft, enum timeline_level level,
@@ -238,7 +238,7 @@ static void take_totals(struct drafts *drafts)
 	}
 }
 
-/* --- who stands out --- */
+/* ---- rows that stand out */
 
 /* More than one row of a rank is no rank more. */
 static uint32_t count_ranks(const struct report_ranks *ranks)

@@ -59,7 +59,7 @@ static void widen(uint64_t *min_ns, uint64_t *max_ns, uint64_t other_min_ns, uin
 		*max_ns = other_max_ns;
 }
 
-/* --- gathering: one row for each row of each process --- */
+/* ---- gathering: one row for each row of each process */
 
 static int add_failure(struct builder *builder, const struct roster_process *process,
 		       const struct message_api_call *call, const char *name)
@@ -150,7 +150,7 @@ static int add_process(struct builder *builder, const struct roster_process *pro
 	return error;
 }
 
-/* --- merging: equal rows become one --- */
+/* ---- merging: equal rows become one */
 
 static int compare(uint64_t a, uint64_t b)
 {

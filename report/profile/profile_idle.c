@@ -67,7 +67,7 @@ static int add(struct fold_table *table, uint32_t process, uint32_t device, enum
 	return ns ? fold_table_add(table, &key, 1, ns, 0) : 0;
 }
 
-/* --- gaps --- */
+/* ---- gaps */
 
 static int by_process(const void *a, const void *b)
 {
@@ -165,7 +165,7 @@ static int fold_gaps(const struct folding *folding, uint32_t device, const struc
 	return error;
 }
 
-/* --- devices --- */
+/* ---- devices */
 
 /* What belongs to no thread stands with the first process that has the device. */
 static uint32_t first_process(const struct roster *roster, uint32_t device)

@@ -21,7 +21,7 @@ struct builder {
 	uint32_t nr_processes;
 };
 
-/* ---- communicators ------------------------------------------------------------------------------ */
+/* ---- communicators */
 
 static int add_communicator(void *context, struct collective_match *match)
 {
@@ -102,7 +102,7 @@ static int judge_all(struct report_straggler *report)
 	return error;
 }
 
-/* ---- ranks of the job --------------------------------------------------------------------------- */
+/* ---- ranks of the job */
 
 static int keep_text(struct builder *builder, uint32_t string, const char **text)
 {
@@ -240,7 +240,7 @@ static int make_ranks(struct builder *builder)
 	return error ? error : link_members(builder);
 }
 
-/* ---- why ---------------------------------------------------------------------------------------- */
+/* ---- why */
 
 /* The late one, then others of other ranks of the job: of many, every n-th. */
 static uint32_t choose_parties(const struct builder *builder, const struct collective_match *of,
@@ -303,7 +303,7 @@ static int explain(struct builder *builder, struct report_straggler_rank *rank)
 	return error;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------- */
+/* ---- all */
 
 static void count_calls(struct builder *builder)
 {

@@ -145,7 +145,7 @@ static void look_fini(struct look *look)
 	free(look->values);
 }
 
-/* ---- in words ----------------------------------------------------------------------------------- */
+/* ---- in words */
 
 /* "libc.so.6+0x98e51" */
 static bool is_address(const char *name)
@@ -252,7 +252,7 @@ static char *name_stack(const struct look *look, uint32_t node)
 	return text;
 }
 
-/* ---- what stands out ---------------------------------------------------------------------------- */
+/* ---- what stands out */
 
 static void compare_launches(const struct look *look, uint32_t node, struct straggler_cause *cause)
 {

@@ -51,7 +51,7 @@ struct straggler_work {
 	bool in_windows;
 };
 
-/* ---- whose -------------------------------------------------------------------------------------- */
+/* ---- processes, parties and threads */
 
 static int find_parties(struct straggler_work *work)
 {
@@ -123,7 +123,7 @@ static bool is_waited_for(const struct straggler_work *work, uint32_t process, u
 	       NULL;
 }
 
-/* ---- what --------------------------------------------------------------------------------------- */
+/* ---- leaves and rows */
 
 static bool leaf_equals(const void *context, uint32_t id, const void *key)
 {
@@ -306,7 +306,7 @@ static int add_single_samples(struct straggler_work *work, const char *store_pat
 	return error;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------- */
+/* ---- all */
 
 static int collect(struct straggler_work *work, const char *store_path,
 		   const struct collective_log *log)

@@ -40,7 +40,7 @@ const char *clocks_writer_line(const struct report_clocks *clocks, char *line, s
 	return line;
 }
 
-/* --- text --- */
+/* ---- text */
 
 static char sign_of(int64_t number)
 {
@@ -130,7 +130,7 @@ int clocks_writer_table(FILE *out, const struct report_clocks *clocks,
 	return text_file_flush(out);
 }
 
-/* --- JSON --- */
+/* ---- JSON */
 
 static void write_json_row(FILE *out, const struct report_clocks_row *row)
 {
@@ -175,7 +175,7 @@ int clocks_writer_json(FILE *out, const struct report_clocks *clocks,
 	return text_file_flush(out);
 }
 
-/* --- CSV --- */
+/* ---- CSV */
 
 static void write_field(FILE *out, bool known, int64_t number)
 {

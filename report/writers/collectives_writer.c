@@ -15,7 +15,7 @@
 #define NUMBER_SIZE 32u
 #define NAME_SIZE   48u
 
-/* ---- table -------------------------------------------------------------------------------------- */
+/* ---- table */
 
 /* What it is called: its key, or where it was seen. */
 static const char *name_of(const struct report_collective_sum *sum, char text[static NAME_SIZE])
@@ -100,7 +100,7 @@ int collectives_writer_table(FILE *out, const struct report_collectives *collect
 	return text_file_flush(out);
 }
 
-/* ---- csv ---------------------------------------------------------------------------------------- */
+/* ---- csv */
 
 static void write_known(FILE *out, uint32_t number)
 {
@@ -188,7 +188,7 @@ int collectives_writer_csv(FILE *out, const struct report_collectives *collectiv
 	return text_file_flush(out);
 }
 
-/* ---- json --------------------------------------------------------------------------------------- */
+/* ---- json */
 
 static void write_json_sum(FILE *out, const struct report_collectives *collectives,
 			   const struct report_collective_sum *sum)

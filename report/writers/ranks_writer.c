@@ -22,7 +22,7 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
-/* --- who stands out --- */
+/* ---- rows that stand out */
 
 static void append_number(char *line, size_t size, const char *what, int32_t number)
 {
@@ -80,7 +80,7 @@ const char *ranks_writer_line(const struct report_ranks *ranks, char *line, size
 	return line;
 }
 
-/* --- text --- */
+/* ---- text */
 
 static const char *mark_of(const struct report_ranks_row *row, enum report_ranks_column column)
 {
@@ -188,7 +188,7 @@ int ranks_writer_table(FILE *out, const struct report_ranks *ranks, const struct
 	return text_file_flush(out);
 }
 
-/* --- JSON --- */
+/* ---- JSON */
 
 static void write_work(FILE *out, const char *count, const char *ns,
 		       const struct report_ranks_work *work)
@@ -268,7 +268,7 @@ int ranks_writer_json(FILE *out, const struct report_ranks *ranks, const struct 
 	return text_file_flush(out);
 }
 
-/* --- CSV --- */
+/* ---- CSV */
 
 static void write_csv_row(FILE *out, const struct report_ranks_row *row)
 {

@@ -21,7 +21,7 @@ static const char *domain_name(uint32_t domain)
 	return domain == STATISTICS_RUNTIME ? "runtime" : "driver";
 }
 
-/* --- tables --- */
+/* ---- tables */
 
 static void write_more(FILE *out, uint32_t nr_rows, uint32_t top)
 {
@@ -143,7 +143,7 @@ void statistics_writer_configs(FILE *out, const struct report_statistics *statis
 	write_more(out, statistics->nr_configs, top);
 }
 
-/* --- JSON --- */
+/* ---- JSON */
 
 static void write_sums(FILE *out, uint64_t count, uint64_t total_ns, uint64_t min_ns,
 		       uint64_t max_ns)
@@ -220,7 +220,7 @@ void statistics_writer_json(FILE *out, const struct report_statistics *statistic
 	fputs("],\n", out);
 }
 
-/* --- CSV --- */
+/* ---- CSV */
 
 static void csv_calls(FILE *out, const struct report_statistics *statistics)
 {

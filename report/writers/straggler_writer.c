@@ -32,7 +32,7 @@ static void append_rank(char *line, size_t size, const struct report_straggler_r
 	text_line_append(line, size, " on %s", rank->host);
 }
 
-/* ---- in words ----------------------------------------------------------------------------------- */
+/* ---- in words */
 
 /* One of two, or both with a comma between; "?": neither. */
 static void append_places(char *text, size_t size, const char *first, const char *second)
@@ -127,7 +127,7 @@ const char *straggler_writer_line(const struct report_straggler *straggler, char
 	return line;
 }
 
-/* ---- table: communicators ----------------------------------------------------------------------- */
+/* ---- table: communicators */
 
 static const char *ranks_of(const struct collective_match *of, char text[static NUMBER_SIZE])
 {
@@ -195,7 +195,7 @@ static void write_communicator(FILE *out, const struct collective_match *of)
 	fputc('\n', out);
 }
 
-/* ---- table: ranks ------------------------------------------------------------------------------- */
+/* ---- table: ranks */
 
 static void write_rank(FILE *out, const struct report_straggler_rank *rank)
 {
@@ -316,7 +316,7 @@ int straggler_writer_table(FILE *out, const struct report_straggler *straggler,
 	return text_file_flush(out);
 }
 
-/* ---- json --------------------------------------------------------------------------------------- */
+/* ---- json */
 
 static bool is_known(uint32_t number)
 {
@@ -442,7 +442,7 @@ int straggler_writer_json(FILE *out, const struct report_straggler *straggler,
 	return text_file_flush(out);
 }
 
-/* ---- csv ---------------------------------------------------------------------------------------- */
+/* ---- csv */
 
 static void write_csv_member(FILE *out, const struct report_straggler *straggler,
 			     const struct report_straggler_communicator *communicator,
